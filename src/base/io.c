@@ -1,0 +1,119 @@
+#include "base/io.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdbool.h>
+#include <sys/stat.h>
+#include <sys/types.h>
+#include <unistd.h>
+
+#include "base/poison.h"
+
+/* Linux transfers at most 0x7ffff000 bytes a call (read(2), write(2)); smaller steps cost nothing.
+ */
+#define GREATEST_STEP ((size_t)1 << 30)
+
+static size_t step_of(size_t bytes)
+{
+    return bytes < GREATEST_STEP ? bytes : GREATEST_STEP;
+}
+
+enum mp_status mp_write_all(int fd, const void *data, size_t bytes, struct mp_error *error)
+{
+    const char *at = data;
+
+    while (bytes) {
+        ssize_t written = write(fd, at, step_of(bytes));
+
+        if (written < 0 && errno == EINTR)
+            continue;
+        if (written < 0)
+            return mp_error_set(error, MP_ERR_IO, "cannot write: %m");
+        if (written == 0)
+            return mp_error_set(error, MP_ERR_IO, "cannot write: the system took no bytes");
+        at += written;
+        bytes -= (size_t)written;
+    }
+    return MP_OK;
+}
+
+/* Both ways to read exactly; `offset` counts only when `positioned`. */
+static enum mp_status read_fully(int fd, char *at, size_t bytes, bool positioned, uint64_t offset,
+                                 struct mp_error *error)
+{
+    size_t done = 0;
+
+    while (done < bytes) {
+        size_t step = step_of(bytes - done);
+        ssize_t got;
+
+        if (positioned)
+            got = pread(fd, at + done, step, (off_t)(offset + done));
+        else
+            got = read(fd, at + done, step);
+        if (got < 0 && errno == EINTR)
+            continue;
+        if (got < 0)
+            return mp_error_set(error, MP_ERR_IO, "cannot read: %m");
+        if (got == 0 && done == 0)
+            return mp_error_set(error, MP_END, "the file has ended");
+        if (got == 0)
+            return mp_error_set(error, MP_ERR_DAMAGED, "the file ends after %zu of %zu bytes", done,
+                                bytes);
+        done += (size_t)got;
+    }
+    return MP_OK;
+}
+
+enum mp_status mp_read_exact(int fd, void *data, size_t bytes, struct mp_error *error)
+{
+    return read_fully(fd, data, bytes, false, 0, error);
+}
+
+enum mp_status mp_pread_exact(int fd, void *data, size_t bytes, uint64_t offset,
+                              struct mp_error *error)
+{
+    if (offset > (uint64_t)INT64_MAX - bytes)
+        return mp_error_set(error, MP_ERR_ARGUMENT, "offset %llu is beyond any file",
+                            (unsigned long long)offset);
+    return read_fully(fd, data, bytes, true, offset, error);
+}
+
+enum mp_status mp_create_exclusive(const char *path, int *fd, struct mp_error *error)
+{
+    int opened;
+
+    do
+        opened = open(path, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+    while (opened < 0 && errno == EINTR);
+    if (opened < 0)
+        return mp_error_set(error, MP_ERR_IO, "cannot create '%s': %m", path);
+    *fd = opened;
+    return MP_OK;
+}
+
+enum mp_status mp_open_file(const char *path, int *fd, uint64_t *bytes, struct mp_error *error)
+{
+    enum mp_status status = MP_OK;
+    struct stat about;
+    int opened;
+
+    do /* O_NONBLOCK: opening a FIFO nobody writes to must not hang */
+        opened = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+    while (opened < 0 && errno == EINTR);
+    if (opened < 0)
+        return mp_error_set(error, MP_ERR_IO, "cannot open '%s': %m", path);
+    if (fstat(opened, &about) != 0)
+        status = mp_error_set(error, MP_ERR_IO, "cannot look at '%s': %m", path);
+    else if (S_ISDIR(about.st_mode))
+        status = mp_error_set(error, MP_ERR_IO, "cannot read '%s': it is a directory", path);
+    else if (!S_ISREG(about.st_mode))
+        status = mp_error_set(error, MP_ERR_IO, "cannot read '%s': not a regular file", path);
+    if (status != MP_OK) {
+        close(opened);
+        return status;
+    }
+    *fd = opened;
+    *bytes = (uint64_t)about.st_size;
+    return MP_OK;
+}

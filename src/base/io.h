@@ -1,0 +1,34 @@
+/* System calls on files, finished: interrupted and short ones are taken up again.
+ *
+ * Failures carry the reason of the operating system in error->text ("cannot write: No space left on
+ * device"); where a function does not know the path, callers that do put it in. Any thread.
+ */
+#ifndef MP_BASE_IO_H
+#define MP_BASE_IO_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/status.h"
+
+/* Writes all bytes at the file's position. After MP_ERR_IO a part of them may be written. */
+enum mp_status mp_write_all(int fd, const void *data, size_t bytes, struct mp_error *error);
+
+/* Reads exactly `bytes` bytes at the file's position. MP_END when the file ended before the first
+ * byte, MP_ERR_DAMAGED when it ended between the first and the last. */
+enum mp_status mp_read_exact(int fd, void *data, size_t bytes, struct mp_error *error);
+
+/* The same at `offset`, without moving the file's position: threads may share the descriptor. */
+enum mp_status mp_pread_exact(int fd, void *data, size_t bytes, uint64_t offset,
+                              struct mp_error *error);
+
+/* Creates a file that did not exist, mode 0600, close-on-exec, and never through a symbolic link;
+ * *fd is for reading and writing and the caller's to close. Traces may name what the application
+ * computes, so nobody else may read them. */
+enum mp_status mp_create_exclusive(const char *path, int *fd, struct mp_error *error);
+
+/* Opens a regular file for reading, close-on-exec, with its size in *bytes; says so when it is a
+ * folder or no regular file. *fd is the caller's to close. */
+enum mp_status mp_open_file(const char *path, int *fd, uint64_t *bytes, struct mp_error *error);
+
+#endif

@@ -1,0 +1,99 @@
+#include "base/units.h"
+
+#include <stdio.h>
+
+#include "base/poison.h"
+
+#define EXPONENT_FROM 1000.0
+
+/* Prints `value` with `precision` digits behind the point; returns the length. */
+static int print_number(char *out, size_t size, double value, int precision)
+{
+    if (value >= EXPONENT_FROM)
+        return snprintf(out, size, "%.*e", precision, value);
+    return snprintf(out, size, "%.*f", precision, value);
+}
+
+/* Prints `value` with as many digits as `width` characters hold. */
+static void fit(char *out, size_t size, double value, int width)
+{
+    int precision;
+
+    for (precision = width - 2; precision > 0; precision--) {
+        if (print_number(out, size, value, precision) <= width)
+            return;
+    }
+    print_number(out, size, value, 0);
+}
+
+static const char *print_fitted(char *buffer, size_t size, double value, int width,
+                                const char *unit)
+{
+    char number[MP_UNIT_BYTES];
+
+    fit(number, sizeof(number), value, width);
+    snprintf(buffer, size, "%s%s", number, unit);
+    return buffer;
+}
+
+const char *mp_format_time(char *buffer, size_t size, uint64_t ns)
+{
+    if (ns < 1000)
+        snprintf(buffer, size, "%uns", (unsigned)ns);
+    else if (ns < 1000000)
+        print_fitted(buffer, size, (double)ns / 1e3, 6, "us");
+    else if (ns < 1000000000)
+        print_fitted(buffer, size, (double)ns / 1e6, 6, "ms");
+    else
+        print_fitted(buffer, size, (double)ns / 1e9, 7, "s");
+    return buffer;
+}
+
+const char *mp_format_time_mean(char *buffer, size_t size, double ns)
+{
+    if (!(ns > 0))
+        ns = 0;
+    if (ns > 1e19)
+        ns = 1e19;
+    return mp_format_time(buffer, size, (uint64_t)(ns + 0.5));
+}
+
+/* Both size and throughput: from 1000 on the next unit, of 1024. Returns the index of the unit. */
+static int scale_bytes(double *value)
+{
+    int unit = 0;
+
+    while (*value >= 1000.0 && unit < 3) {
+        *value /= 1024.0;
+        unit++;
+    }
+    return unit;
+}
+
+const char *mp_format_size(char *buffer, size_t size, uint64_t bytes)
+{
+    static const char *const names[] = {"B", "KB", "MB", "GB"};
+    double value = (double)bytes;
+    int unit = scale_bytes(&value);
+
+    if (unit == 0)
+        snprintf(buffer, size, "%uB", (unsigned)bytes);
+    else
+        print_fitted(buffer, size, value, 6, names[unit]);
+    return buffer;
+}
+
+const char *mp_format_throughput(char *buffer, size_t size, double bytes_per_second)
+{
+    static const char *const names[] = {"B/s", "KB/s", "MB/s", "GB/s"};
+    double value = bytes_per_second > 0 ? bytes_per_second : 0;
+    int unit = scale_bytes(&value);
+
+    return print_fitted(buffer, size, value, 6, names[unit]);
+}
+
+const char *mp_format_percent(char *buffer, size_t size, double percent)
+{
+    snprintf(buffer, size, "%.2f%%", percent);
+    return buffer;
+}

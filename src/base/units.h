@@ -1,0 +1,32 @@
+/* Numbers as nvprof prints them: a number of at most 6 characters (7 before `s`) and its unit
+ * without a space.
+ *
+ * The unit is chosen before rounding (999999 ns is `1000.0us`), and as many digits are printed as
+ * fit. From 1000 of the greatest unit on, the number takes its exponent form (`1.2e+03s`). Sizes
+ * change their unit at 1000 but divide by 1024. All functions write a NUL-terminated string, cut
+ * when `size` is too small, and return `buffer`. MP_UNIT_BYTES is enough.
+ */
+#ifndef MP_BASE_UNITS_H
+#define MP_BASE_UNITS_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#define MP_UNIT_BYTES 24
+
+/* Nanoseconds: `0ns`, `999ns`, `1.2340us`, `12.345us`, `123.46us`, `1.23457s`. */
+const char *mp_format_time(char *buffer, size_t size, uint64_t ns);
+
+/* The same for a mean, which need not be whole: rounded to whole nanoseconds, half up. */
+const char *mp_format_time_mean(char *buffer, size_t size, double ns);
+
+/* Bytes: `999B`, `0.9766KB`, `1.5000KB`, `1.0000MB`. */
+const char *mp_format_size(char *buffer, size_t size, uint64_t bytes);
+
+/* Bytes a second: `976.56KB/s`, `97.656GB/s`, `1e+05GB/s`. */
+const char *mp_format_throughput(char *buffer, size_t size, double bytes_per_second);
+
+/* A percentage, 0 to 100: `31.50%`, `100.00%`. */
+const char *mp_format_percent(char *buffer, size_t size, double percent);
+
+#endif

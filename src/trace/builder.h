@@ -1,0 +1,36 @@
+/* The rows of one table that are not written yet, column by column. */
+#ifndef MP_TRACE_BUILDER_H
+#define MP_TRACE_BUILDER_H
+
+#include "base/buffer.h"
+#include "trace/codec.h"
+
+#include <miniprof/trace.h>
+
+#define MP_BUILDER_TEXT_BYTES (1u << 20) /* a builder with that much text is full */
+
+struct mp_builder {
+    const struct mp_table_info *table;
+    const struct mp_codec *codecs;
+    uint64_t *columns[MP_MAX_COLUMNS]; /* `capacity` values each, in one allocation that the first
+                                          owns; of a TEXT column the lengths */
+    struct mp_buffer text;             /* bytes of the TEXT column */
+    uint32_t rows;
+    uint32_t capacity;
+    uint32_t limit;     /* rows at which a chunk is written: about chunk_bytes encoded */
+    uint32_t most_rows; /* that keep any chunk below the limits of format.h */
+    uint64_t grid_step; /* of the last chunk; 0: unknown */
+    uint32_t grid_age;  /* chunks since a grid was looked for in vain */
+};
+
+void mp_builder_init(struct mp_builder *builder, const struct mp_table_info *table);
+
+/* Room for one more row; MP_ERR_MEMORY. */
+enum mp_status mp_builder_grow(struct mp_builder *builder);
+
+/* Forgets the rows. */
+void mp_builder_clear(struct mp_builder *builder);
+
+void mp_builder_free(struct mp_builder *builder);
+
+#endif

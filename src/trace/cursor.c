@@ -1,0 +1,324 @@
+/* Walking over the chunks of a trace, past whatever is damaged.
+ *
+ * A chunk header has its own checksum, so that one that fits is one that was written: after damage
+ * the cursor looks for the next such header and goes on there. What lies between is counted, never
+ * guessed.
+ */
+#include "base/buffer.h"
+#include "base/hash.h"
+#include "base/io.h"
+#include "base/status.h"
+#include "trace/decode.h"
+#include "trace/reader.h"
+#include "trace/schema.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <zstd.h>
+
+#include "base/poison.h"
+
+#define SCAN_BYTES 65536 /* of one look for the next chunk header */
+
+struct mp_cursor {
+    const struct mp_trace *trace;
+    struct mp_decoder *decoder;
+    ZSTD_DCtx *zstd;
+    struct mp_buffer packed; /* frame as in the file */
+    struct mp_buffer raw;    /* the same decompressed */
+    uint32_t masks[MP_TABLE_COUNT];
+    uint64_t position;      /* of the next chunk header */
+    uint64_t next_sequence; /* that it should have */
+    struct mp_damage damage;
+    bool ended;
+};
+
+enum mp_status mp_cursor_open(struct mp_trace *trace, struct mp_cursor **result,
+                              struct mp_error *error)
+{
+    *result = NULL;
+    struct mp_cursor *cursor = calloc(1, sizeof *cursor);
+    if (cursor) {
+        cursor->trace = trace;
+        cursor->zstd = ZSTD_createDCtx();
+        memset(cursor->masks, 0xFF, sizeof cursor->masks);
+    }
+    if (!cursor || !cursor->zstd || mp_decoder_create(&cursor->decoder) != MP_OK) {
+        mp_cursor_close(cursor);
+        return mp_error_set(error, MP_ERR_MEMORY, "out of memory");
+    }
+    mp_cursor_rewind(cursor);
+    *result = cursor;
+    return MP_OK;
+}
+
+void mp_cursor_close(struct mp_cursor *cursor)
+{
+    if (!cursor)
+        return;
+    mp_decoder_free(cursor->decoder);
+    ZSTD_freeDCtx(cursor->zstd);
+    mp_buffer_free(&cursor->packed);
+    mp_buffer_free(&cursor->raw);
+    free(cursor);
+}
+
+void mp_cursor_rewind(struct mp_cursor *cursor)
+{
+    cursor->position = cursor->trace->header_bytes;
+    cursor->next_sequence = 0;
+    cursor->damage = (struct mp_damage){.no_index = !cursor->trace->index.present};
+    cursor->ended = false;
+}
+
+void mp_cursor_select(struct mp_cursor *cursor, const struct mp_table_info *table,
+                      uint32_t column_mask)
+{
+    size_t count;
+    cursor->masks[table - mp_tables(&count)] = column_mask;
+}
+
+void mp_cursor_damage(const struct mp_cursor *cursor, struct mp_damage *damage)
+{
+    *damage = cursor->damage;
+}
+
+/* ---- Finding chunks
+ * ------------------------------------------------------------------------------ */
+
+/* Where chunks can be: up to the index, or to the end of the file. */
+static uint64_t chunks_end(const struct mp_cursor *cursor)
+{
+    return cursor->trace->index.present ? cursor->trace->index_offset : cursor->trace->bytes;
+}
+
+static bool header_is_intact(const struct mp_chunk_header *header)
+{
+    size_t checked =
+        offsetof(struct mp_chunk_header, checksum) - offsetof(struct mp_chunk_header, magic);
+    return header->skippable_magic == MP_SKIPPABLE_MAGIC &&
+           header->skippable_bytes == sizeof *header - 8 &&
+           !memcmp(header->magic, MP_CHUNK_MAGIC, sizeof header->magic) &&
+           mp_checksum64(header->magic, checked) == header->checksum;
+}
+
+static bool header_is_within_limits(const struct mp_chunk_header *header)
+{
+    return header->rows > 0 && header->rows <= MP_MAX_CHUNK_ROWS &&
+           header->raw_bytes <= MP_MAX_CHUNK_RAW_BYTES &&
+           header->packed_bytes <= MP_MAX_CHUNK_PACKED_BYTES;
+}
+
+static void note_damage(struct mp_cursor *cursor, uint64_t offset)
+{
+    if (!cursor->damage.first_offset)
+        cursor->damage.first_offset = offset;
+}
+
+/* Offset of the first intact chunk header at or after `from`; the end of the chunks if there is
+ * none. */
+static enum mp_status find_header(struct mp_cursor *cursor, uint64_t from, uint64_t *found)
+{
+    uint64_t end = chunks_end(cursor);
+    mp_buffer_clear(&cursor->packed);
+    uint8_t *window = mp_buffer_reserve(&cursor->packed, SCAN_BYTES);
+    if (!window)
+        return MP_ERR_MEMORY;
+    const uint8_t *last = NULL;
+    while (end - from >= sizeof(struct mp_chunk_header)) {
+        size_t size = end - from < SCAN_BYTES ? (size_t)(end - from) : SCAN_BYTES;
+        if (mp_pread_exact(cursor->trace->fd, window, size, from, NULL) != MP_OK)
+            return MP_ERR_IO;
+        last = window + size - sizeof(struct mp_chunk_header);
+        const uint8_t *at = window;
+        while (at <= last &&
+               (at = memchr(at, MP_SKIPPABLE_MAGIC & 0xFF, (size_t)(last - at) + 1))) {
+            struct mp_chunk_header header;
+            memcpy(&header, at, sizeof header);
+            if (header_is_intact(&header)) {
+                *found = from + (uint64_t)(at - window);
+                return MP_OK;
+            }
+            at++;
+        }
+        from += (uint64_t)(last - window) + 1;
+    }
+    *found = end;
+    return MP_OK;
+}
+
+/* Passes over what is damaged at the cursor's position, at least `least` bytes of it. */
+static enum mp_status skip_damage(struct mp_cursor *cursor, uint64_t least)
+{
+    uint64_t found;
+    uint64_t end = chunks_end(cursor);
+    uint64_t from = end - cursor->position < least ? end : cursor->position + least;
+    note_damage(cursor, cursor->position);
+    MP_TRY(find_header(cursor, from, &found));
+    cursor->damage.bytes_skipped += found - cursor->position;
+    cursor->position = found;
+    return MP_OK;
+}
+
+/* Reads the next intact chunk header that promises what the file can hold. */
+static enum mp_status next_header(struct mp_cursor *cursor, struct mp_chunk_header *header)
+{
+    uint64_t end = chunks_end(cursor);
+    while (cursor->position < end) {
+        uint64_t left = end - cursor->position;
+        bool whole = left >= sizeof *header;
+        if (whole && mp_pread_exact(cursor->trace->fd, header, sizeof *header, cursor->position,
+                                    NULL) != MP_OK)
+            return MP_ERR_IO;
+        bool intact = whole && header_is_intact(header);
+        if (intact && header_is_within_limits(header) &&
+            header->packed_bytes <= left - sizeof *header)
+            return MP_OK;
+        if (!whole || (intact && header->packed_bytes > left - sizeof *header))
+            cursor->damage.truncated = true;
+        MP_TRY(skip_damage(cursor, intact ? sizeof *header : 1));
+    }
+    cursor->ended = true;
+    if (cursor->trace->index.present && cursor->next_sequence < cursor->trace->index.chunks)
+        cursor->damage.chunks_missing += cursor->trace->index.chunks - cursor->next_sequence;
+    return MP_END;
+}
+
+static void note_sequence(struct mp_cursor *cursor, uint32_t sequence)
+{
+    if (sequence > cursor->next_sequence)
+        cursor->damage.chunks_missing += sequence - cursor->next_sequence;
+    cursor->next_sequence = (uint64_t)sequence + 1;
+}
+
+static void damaged_chunk(struct mp_cursor *cursor, uint64_t offset, uint32_t rows)
+{
+    note_damage(cursor, offset);
+    cursor->damage.chunks_damaged++;
+    cursor->damage.rows_damaged += rows;
+}
+
+/* ---- Reading chunks
+ * ------------------------------------------------------------------------------ */
+
+/* Reads and decompresses the frame behind a header at `offset`; its checksum is zstd's. */
+static enum mp_status unpack(struct mp_cursor *cursor, const struct mp_chunk_header *header,
+                             uint64_t offset)
+{
+    mp_buffer_clear(&cursor->packed);
+    mp_buffer_clear(&cursor->raw);
+    uint8_t *packed = mp_buffer_extend(&cursor->packed, header->packed_bytes);
+    uint8_t *raw = mp_buffer_extend(&cursor->raw, (size_t)header->raw_bytes + 1);
+    if (!packed || !raw)
+        return MP_ERR_MEMORY;
+    if (mp_pread_exact(cursor->trace->fd, packed, header->packed_bytes, offset + sizeof *header,
+                       NULL) != MP_OK)
+        return MP_ERR_IO;
+    size_t size =
+        ZSTD_decompressDCtx(cursor->zstd, raw, header->raw_bytes, packed, header->packed_bytes);
+    return size == header->raw_bytes ? MP_OK : MP_ERR_DAMAGED;
+}
+
+/* The header of the next chunk; the cursor moves behind it. */
+static enum mp_status take_header(struct mp_cursor *cursor, struct mp_chunk_header *header,
+                                  uint64_t *offset)
+{
+    if (cursor->ended)
+        return MP_END;
+    MP_TRY(next_header(cursor, header));
+    *offset = cursor->position;
+    cursor->position += sizeof *header + header->packed_bytes;
+    note_sequence(cursor, header->sequence);
+    return MP_OK;
+}
+
+static void describe_chunk(const struct mp_chunk_header *header, uint64_t offset,
+                           struct mp_chunk *chunk)
+{
+    *chunk = (struct mp_chunk){
+        .table = mp_table_by_id(header->table),
+        .offset = offset,
+        .sequence = header->sequence,
+        .rows = header->rows,
+        .raw_bytes = header->raw_bytes,
+        .packed_bytes = header->packed_bytes,
+        .file_bytes = header->packed_bytes + (uint32_t)sizeof *header,
+        .table_id = header->table,
+        .first_time = header->first_time,
+        .last_time = header->last_time,
+        .dropped = header->dropped,
+    };
+}
+
+enum mp_status mp_cursor_next_chunk(struct mp_cursor *cursor, struct mp_chunk *chunk, bool verify)
+{
+    struct mp_chunk_header header;
+    uint64_t offset;
+    for (;;) {
+        MP_TRY(take_header(cursor, &header, &offset));
+        describe_chunk(&header, offset, chunk);
+        if (!chunk->table)
+            cursor->damage.chunks_unknown++;
+        enum mp_status status = verify ? unpack(cursor, &header, offset) : MP_OK;
+        if (status != MP_ERR_DAMAGED)
+            return status;
+        damaged_chunk(cursor, offset, header.rows);
+    }
+}
+
+enum mp_status mp_cursor_next(struct mp_cursor *cursor, struct mp_batch *batch)
+{
+    struct mp_chunk_header header;
+    uint64_t offset;
+    size_t count;
+    const struct mp_table_info *first = mp_tables(&count);
+    for (;;) {
+        MP_TRY(take_header(cursor, &header, &offset));
+        batch->table = mp_table_by_id(header.table);
+        if (!batch->table) {
+            cursor->damage.chunks_unknown++;
+            continue;
+        }
+        uint32_t mask = cursor->masks[batch->table - first];
+        if (!mask)
+            continue;
+        enum mp_status status = unpack(cursor, &header, offset);
+        if (status == MP_OK)
+            status = mp_decode(cursor->decoder, cursor->raw.data, header.raw_bytes, header.rows,
+                               mask, batch);
+        batch->first_time = header.first_time;
+        batch->last_time = header.last_time;
+        if (status != MP_ERR_DAMAGED)
+            return status;
+        damaged_chunk(cursor, offset, header.rows);
+    }
+}
+
+/* ---- Words
+ * --------------------------------------------------------------------------------------- */
+
+bool mp_damage_describe(const struct mp_damage *damage, char *text, size_t size)
+{
+    bool lost = damage->bytes_skipped || damage->chunks_damaged || damage->chunks_missing ||
+                damage->truncated;
+    if (size)
+        text[0] = '\0';
+    if (!lost && !damage->no_index)
+        return false;
+    if (!lost) {
+        snprintf(text, size,
+                 "the trace has no index: the program did not end in order; "
+                 "all complete chunks were read");
+        return true;
+    }
+    snprintf(text, size,
+             "the trace is damaged%s%s: %" PRIu64 " chunks (%" PRIu64 " rows) unreadable, %" PRIu64
+             " missing, %" PRIu64 " bytes skipped, first at offset %" PRIu64 "; the rest was read",
+             damage->truncated ? ", its end is cut off" : "",
+             damage->no_index ? ", it has no index" : "", damage->chunks_damaged,
+             damage->rows_damaged, damage->chunks_missing, damage->bytes_skipped,
+             damage->first_offset);
+    return true;
+}

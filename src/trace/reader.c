@@ -1,0 +1,186 @@
+/* Opening a trace: its header, and the index if there is one. */
+#include "trace/reader.h"
+#include "base/hash.h"
+#include "base/io.h"
+#include "base/status.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/poison.h"
+
+static enum mp_status check_file_header(const struct mp_file_header *header, const char *path,
+                                        struct mp_error *error)
+{
+    if (header->skippable_magic != MP_SKIPPABLE_MAGIC ||
+        memcmp(header->magic, MP_HEADER_MAGIC, sizeof header->magic) != 0)
+        return mp_error_set(error, MP_ERR_FORMAT, "'%s' is not a miniprof trace", path);
+    if (header->version > MP_FORMAT_VERSION)
+        return mp_error_set(error, MP_ERR_VERSION,
+                            "'%s' has format version %u, this miniprof reads up to %u: update it",
+                            path, header->version, MP_FORMAT_VERSION);
+    if (header->features & ~MP_FEATURES_KNOWN)
+        return mp_error_set(error, MP_ERR_VERSION,
+                            "'%s' uses format features that this miniprof does not know: update it",
+                            path);
+    if (header->version == 0 || header->text_bytes > MP_MAX_HEADER_BYTES ||
+        header->skippable_bytes != sizeof *header - 8 + header->text_bytes + 8)
+        return mp_error_set(error, MP_ERR_DAMAGED, "the header of '%s' is damaged", path);
+    return MP_OK;
+}
+
+static enum mp_status read_text(struct mp_trace *trace, const struct mp_file_header *header,
+                                const char *path, struct mp_error *error)
+{
+    size_t checked = sizeof *header - 8 + header->text_bytes;
+    uint64_t stored;
+    char *bytes = malloc(checked + sizeof stored + 1);
+    if (!bytes)
+        return mp_error_set(error, MP_ERR_MEMORY, "out of memory");
+    enum mp_status status = mp_pread_exact(trace->fd, bytes, checked + sizeof stored, 8, error);
+    if (status == MP_OK) {
+        memcpy(&stored, bytes + checked, sizeof stored);
+        if (mp_checksum64(bytes, checked) != stored)
+            status = MP_ERR_DAMAGED;
+    }
+    if (status != MP_OK) {
+        free(bytes);
+        return mp_error_set(error, status == MP_ERR_IO ? MP_ERR_IO : MP_ERR_DAMAGED,
+                            "the header of '%s' is damaged", path);
+    }
+    bytes[checked] = '\0';
+    memmove(bytes, bytes + sizeof *header - 8, header->text_bytes + 1);
+    trace->text = bytes;
+    trace->header_bytes = 8 + header->skippable_bytes;
+    return MP_OK;
+}
+
+/* Cuts "key=value\n" lines into strings, in place. Lines without '=' are passed over. */
+static enum mp_status split_text(struct mp_trace *trace, struct mp_error *error)
+{
+    size_t lines = 1;
+    for (const char *at = trace->text; *at; at++)
+        lines += *at == '\n';
+    trace->properties = calloc(lines, sizeof *trace->properties);
+    if (!trace->properties)
+        return mp_error_set(error, MP_ERR_MEMORY, "out of memory");
+    char *line = trace->text;
+    while (*line) {
+        char *end = line + strcspn(line, "\n");
+        char *next = *end ? end + 1 : end;
+        *end = '\0';
+        char *equals = strchr(line, '=');
+        if (equals) {
+            *equals = '\0';
+            trace->properties[trace->property_count++] = (struct mp_property){line, equals + 1};
+        }
+        line = next;
+    }
+    return MP_OK;
+}
+
+static enum mp_status read_header(struct mp_trace *trace, const char *path, struct mp_error *error)
+{
+    struct mp_file_header header;
+    if (trace->bytes == 0)
+        return mp_error_set(error, MP_ERR_FORMAT, "'%s' is empty", path);
+    if (trace->bytes < sizeof header)
+        return mp_error_set(error, MP_ERR_FORMAT, "'%s' is not a miniprof trace", path);
+    if (mp_pread_exact(trace->fd, &header, sizeof header, 0, error) != MP_OK)
+        return mp_error_set(error, MP_ERR_IO, "cannot read '%s'", path);
+    MP_TRY(check_file_header(&header, path, error));
+    MP_TRY(read_text(trace, &header, path, error));
+    return split_text(trace, error);
+}
+
+/* The index is a convenience: whatever is wrong with it, the chunks are still read one by one. */
+static void read_index(struct mp_trace *trace)
+{
+    struct mp_index_header header;
+    uint64_t tail[2];
+    if (trace->bytes < trace->header_bytes + sizeof header + sizeof tail ||
+        mp_pread_exact(trace->fd, tail, sizeof tail, trace->bytes - sizeof tail, NULL) != MP_OK)
+        return;
+    uint64_t bytes = tail[1];
+    if (bytes < sizeof header + sizeof tail || bytes > trace->bytes - trace->header_bytes)
+        return;
+    uint8_t *frame = malloc(bytes);
+    if (!frame)
+        return;
+    if (mp_pread_exact(trace->fd, frame, bytes, trace->bytes - bytes, NULL) == MP_OK) {
+        memcpy(&header, frame, sizeof header);
+        size_t entries = bytes - sizeof header - sizeof tail;
+        if (header.skippable_magic == MP_SKIPPABLE_MAGIC && header.skippable_bytes == bytes - 8 &&
+            !memcmp(header.magic, MP_INDEX_MAGIC, sizeof header.magic) &&
+            entries == header.entries * sizeof(struct mp_index_entry) &&
+            mp_checksum64(frame + 8, bytes - 8 - sizeof tail) == tail[0]) {
+            trace->index = (struct mp_index){true, header.entries, 0, header.dropped};
+            trace->index_offset = trace->bytes - bytes;
+            for (uint32_t i = 0; i < header.entries; i++) {
+                struct mp_index_entry entry;
+                memcpy(&entry, frame + sizeof header + i * sizeof entry, sizeof entry);
+                trace->index.rows += entry.rows;
+            }
+        }
+    }
+    free(frame);
+}
+
+enum mp_status mp_trace_open(const char *path, struct mp_trace **result, struct mp_error *error)
+{
+    *result = NULL;
+    struct mp_trace *trace = calloc(1, sizeof *trace);
+    if (!trace)
+        return mp_error_set(error, MP_ERR_MEMORY, "out of memory");
+    trace->fd = -1;
+    enum mp_status status = mp_open_file(path, &trace->fd, &trace->bytes, error);
+    if (status == MP_OK)
+        status = read_header(trace, path, error);
+    if (status != MP_OK) {
+        mp_trace_close(trace);
+        return status;
+    }
+    read_index(trace);
+    *result = trace;
+    return MP_OK;
+}
+
+void mp_trace_close(struct mp_trace *trace)
+{
+    if (!trace)
+        return;
+    if (trace->fd >= 0)
+        close(trace->fd);
+    free(trace->properties);
+    free(trace->text);
+    free(trace);
+}
+
+const char *mp_trace_property(const struct mp_trace *trace, const char *key)
+{
+    for (size_t i = 0; i < trace->property_count; i++)
+        if (!strcmp(trace->properties[i].key, key))
+            return trace->properties[i].value;
+    return NULL;
+}
+
+bool mp_trace_property_at(const struct mp_trace *trace, size_t index, const char **key,
+                          const char **value)
+{
+    if (index >= trace->property_count)
+        return false;
+    *key = trace->properties[index].key;
+    *value = trace->properties[index].value;
+    return true;
+}
+
+uint64_t mp_trace_bytes(const struct mp_trace *trace)
+{
+    return trace->bytes;
+}
+
+void mp_trace_index(const struct mp_trace *trace, struct mp_index *index)
+{
+    *index = trace->index;
+}
