@@ -1,0 +1,233 @@
+/*
+ * capture.c: stream capture.
+ *
+ * A capturing stream keeps, instead of a time, its *tail*: the nodes that the next node depends
+ * on. Recording an event copies the tail into the event; waiting for such an event merges the
+ * event's tail into the waiting stream's, which joins the capture if it had none.
+ */
+#include "simgpu.h"
+
+#include <stdlib.h>
+
+static struct sg_capture *captures;
+static uint64_t last_capture_id;
+static _Thread_local CUstreamCaptureMode thread_mode = CU_STREAM_CAPTURE_MODE_GLOBAL;
+
+static struct sg_capture *find_capture(uint64_t id)
+{
+    struct sg_capture *c = captures;
+
+    while (id && c && c->id != id)
+        c = c->next;
+    return id ? c : NULL;
+}
+
+bool sg_eventIsCaptured(CUevent event)
+{
+    return find_capture(event->capture_id) != NULL;
+}
+
+CUresult sg_captureAdd(CUstream stream, struct sg_op *op)
+{
+    CUgraphNode node;
+    CUresult result;
+
+    if (stream->capture->invalid)
+        return CUDA_ERROR_STREAM_CAPTURE_INVALIDATED;
+    result = sg_graphAdd(stream->capture->graph, &stream->tail, op, &node);
+    if (result)
+        return result;
+    stream->tail.count = 0;
+    return sg_nodesAdd(&stream->tail, node);
+}
+
+CUresult sg_captureRecord(CUstream stream, CUevent event)
+{
+    event->capture_id = stream->capture->id;
+    event->recorded = false;
+    event->tail.count = 0;
+    return sg_nodesMerge(&event->tail, &stream->tail);
+}
+
+CUresult sg_captureWait(CUstream stream, CUevent event)
+{
+    struct sg_capture *capture = find_capture(event->capture_id);
+
+    if (stream == stream->context->null_stream)
+        return CUDA_ERROR_STREAM_CAPTURE_IMPLICIT;
+    if (stream->capture && stream->capture != capture)
+        return CUDA_ERROR_STREAM_CAPTURE_MERGE;
+    if (!stream->capture)
+        stream->tail.count = 0;
+    stream->capture = capture;
+    return sg_nodesMerge(&stream->tail, &event->tail);
+}
+
+static bool is_capturing(const struct CUstream_st *stream)
+{
+    return stream->capture && stream->capture->mode != CU_STREAM_CAPTURE_MODE_RELAXED;
+}
+
+CUresult sg_captureForbid(CUcontext context, CUstream stream)
+{
+    bool all = context || stream == stream->context->null_stream;
+    CUresult result = CUDA_SUCCESS;
+
+    if (stream && stream->capture) {
+        stream->capture->invalid = true;
+        return CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED;
+    }
+    if (!all)
+        return CUDA_SUCCESS;
+    for (CUstream s = context ? context->streams : stream->context->streams; s; s = s->next) {
+        if (!is_capturing(s) || (!context && (s->flags & CU_STREAM_NON_BLOCKING)))
+            continue;
+        s->capture->invalid = true;
+        result =
+            context ? CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED : CUDA_ERROR_STREAM_CAPTURE_IMPLICIT;
+    }
+    return result;
+}
+
+SG_FUNCTION(cuStreamBeginCapture_v2, (CUstream hStream, CUstreamCaptureMode mode), hStream, mode)
+{
+    CUstream stream = sg_stream(sg_context(), hStream);
+    struct sg_capture *capture;
+
+    if (stream == stream->context->null_stream)
+        return CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED;
+    if (stream->capture)
+        return CUDA_ERROR_ILLEGAL_STATE;
+    capture = calloc(1, sizeof(*capture));
+    if (!capture || !(capture->graph = sg_graphNew())) {
+        free(capture);
+        return CUDA_ERROR_OUT_OF_MEMORY;
+    }
+    capture->origin = stream;
+    capture->mode = mode;
+    capture->id = ++last_capture_id;
+    capture->next = captures;
+    captures = capture;
+    stream->capture = capture;
+    stream->tail.count = 0;
+    return CUDA_SUCCESS;
+}
+
+static void mark_ancestors(CUgraphNode node, bool *marked)
+{
+    if (marked[node->index])
+        return;
+    marked[node->index] = true;
+    for (size_t i = 0; i < node->dep_count; i++)
+        mark_ancestors(node->deps[i], marked);
+}
+
+/* Every stream that joined must have been joined back: its tail lies before the origin's. */
+static bool is_joined(const struct sg_capture *capture)
+{
+    bool *marked = calloc(capture->graph->nodes.count + 1, sizeof(*marked));
+    bool joined = marked != NULL;
+
+    for (size_t i = 0; joined && i < capture->origin->tail.count; i++)
+        mark_ancestors(capture->origin->tail.items[i], marked);
+    for (CUstream s = capture->origin->context->streams; joined && s; s = s->next)
+        for (size_t i = 0; s->capture == capture && i < s->tail.count; i++)
+            joined = joined && marked[s->tail.items[i]->index];
+    free(marked);
+    return joined;
+}
+
+static void capture_end(struct sg_capture *capture)
+{
+    struct sg_capture **link = &captures;
+
+    for (CUstream s = capture->origin->context->streams; s; s = s->next)
+        if (s->capture == capture)
+            s->capture = NULL;
+    while (*link != capture)
+        link = &(*link)->next;
+    *link = capture->next;
+    free(capture);
+}
+
+SG_FUNCTION(cuStreamEndCapture, (CUstream hStream, CUgraph *phGraph), hStream, phGraph)
+{
+    CUstream stream = sg_stream(sg_context(), hStream);
+    struct sg_capture *capture = stream->capture;
+    CUresult result = CUDA_SUCCESS;
+    CUgraph graph;
+
+    if (!phGraph)
+        return CUDA_ERROR_INVALID_VALUE;
+    *phGraph = NULL;
+    if (!capture)
+        return CUDA_ERROR_ILLEGAL_STATE;
+    if (capture->origin != stream)
+        return CUDA_ERROR_STREAM_CAPTURE_UNMATCHED;
+    graph = capture->graph;
+    if (capture->invalid)
+        result = CUDA_ERROR_STREAM_CAPTURE_INVALIDATED;
+    else if (!is_joined(capture))
+        result = CUDA_ERROR_STREAM_CAPTURE_UNJOINED;
+    capture_end(capture);
+    if (result)
+        sg_graphFree(graph);
+    else
+        *phGraph = graph;
+    return result;
+}
+
+static CUstreamCaptureStatus capture_status(const struct CUstream_st *stream)
+{
+    if (!stream->capture)
+        return CU_STREAM_CAPTURE_STATUS_NONE;
+    return stream->capture->invalid ? CU_STREAM_CAPTURE_STATUS_INVALIDATED
+                                    : CU_STREAM_CAPTURE_STATUS_ACTIVE;
+}
+
+SG_FUNCTION(cuStreamIsCapturing, (CUstream hStream, CUstreamCaptureStatus *captureStatus), hStream,
+            captureStatus)
+{
+    if (!captureStatus)
+        return CUDA_ERROR_INVALID_VALUE;
+    *captureStatus = capture_status(sg_stream(sg_context(), hStream));
+    return CUDA_SUCCESS;
+}
+
+SG_FUNCTION(cuStreamGetCaptureInfo_v3,
+            (CUstream hStream, CUstreamCaptureStatus *captureStatus_out, cuuint64_t *id_out,
+             CUgraph *graph_out, const CUgraphNode **dependencies_out,
+             const CUgraphEdgeData **edgeData_out, size_t *numDependencies_out),
+            hStream, captureStatus_out, id_out, graph_out, dependencies_out, edgeData_out,
+            numDependencies_out)
+{
+    CUstream stream = sg_stream(sg_context(), hStream);
+
+    if (!captureStatus_out)
+        return CUDA_ERROR_INVALID_VALUE;
+    *captureStatus_out = capture_status(stream);
+    if (edgeData_out)
+        *edgeData_out = NULL;
+    if (!stream->capture)
+        return CUDA_SUCCESS;
+    if (id_out)
+        *id_out = stream->capture->id;
+    if (graph_out)
+        *graph_out = stream->capture->graph;
+    if (dependencies_out)
+        *dependencies_out = stream->tail.items;
+    if (numDependencies_out)
+        *numDependencies_out = stream->tail.count;
+    return CUDA_SUCCESS;
+}
+
+SG_FUNCTION(cuThreadExchangeStreamCaptureMode, (CUstreamCaptureMode * mode), mode)
+{
+    CUstreamCaptureMode previous = thread_mode;
+
+    if (!mode)
+        return CUDA_ERROR_INVALID_VALUE;
+    thread_mode = *mode;
+    *mode = previous;
+    return CUDA_SUCCESS;
+}

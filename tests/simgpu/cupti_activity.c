@@ -1,0 +1,314 @@
+/*
+ * cupti_activity.c: which activities the client wants, and the records on their way to it.
+ *
+ * The driver reports an activity when it is enqueued, with its final times. It waits here in a
+ * heap ordered by end (then by arrival) until the virtual clock has passed its end. For a program
+ * with one thread the order of delivery is thus the order of completion and repeats exactly,
+ * whenever the client happens to flush.
+ */
+#include "cupti_internal.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+struct pending {
+    uint64_t due;
+    uint64_t sequence;
+    struct simgpu_activity activity;
+};
+
+static struct {
+    bool kinds[CUPTI_ACTIVITY_KIND_COUNT];
+    bool driver_api[CT_MAX_CBID];
+    bool latency_timestamps;
+    bool event_timestamps;
+    bool no_unready_syncs;
+    CUpti_ActivityThreadIdType thread_id_type;
+    struct pending *heap;
+    size_t count, capacity;
+    uint64_t sequence;
+    uint64_t kernels; /* so far, for SIMGPU_TIMESTAMP_ZERO and _REVERSED */
+} state;
+
+bool ct_hasLatencyTimestamps(void)
+{
+    return state.latency_timestamps;
+}
+
+bool ct_hasEventTimestamps(void)
+{
+    return state.event_timestamps;
+}
+
+static bool is_before(const struct pending *a, const struct pending *b)
+{
+    return a->due != b->due ? a->due < b->due : a->sequence < b->sequence;
+}
+
+static void swap(struct pending *a, struct pending *b)
+{
+    struct pending t = *a;
+
+    *a = *b;
+    *b = t;
+}
+
+static void heap_push(uint64_t due, const struct simgpu_activity *activity)
+{
+    size_t i = state.count;
+
+    if (state.count == state.capacity) {
+        size_t capacity = state.capacity ? state.capacity * 2 : 256;
+        struct pending *grown = realloc(state.heap, capacity * sizeof(*grown));
+
+        if (!grown)
+            return;
+        state.heap = grown;
+        state.capacity = capacity;
+    }
+    state.heap[state.count++] = (struct pending){due, state.sequence++, *activity};
+    while (i && is_before(&state.heap[i], &state.heap[(i - 1) / 2])) {
+        swap(&state.heap[i], &state.heap[(i - 1) / 2]);
+        i = (i - 1) / 2;
+    }
+}
+
+static void heap_pop(void)
+{
+    size_t i = 0;
+
+    state.heap[0] = state.heap[--state.count];
+    for (;;) {
+        size_t least = i;
+
+        for (size_t child = 2 * i + 1; child <= 2 * i + 2 && child < state.count; child++)
+            if (is_before(&state.heap[child], &state.heap[least]))
+                least = child;
+        if (least == i)
+            return;
+        swap(&state.heap[i], &state.heap[least]);
+        i = least;
+    }
+}
+
+bool ct_takeRecord(uint64_t until, struct simgpu_activity *record)
+{
+    bool found;
+
+    pthread_mutex_lock(&ct_lock);
+    found = state.count && state.heap[0].due <= until;
+    if (found) {
+        *record = state.heap[0].activity;
+        heap_pop();
+    }
+    pthread_mutex_unlock(&ct_lock);
+    return found;
+}
+
+/* Graph-level tracing replaces the records of the nodes, as in CUPTI. */
+static bool is_wanted(const struct simgpu_activity *a)
+{
+    if (a->kind >= CUPTI_ACTIVITY_KIND_COUNT || !state.kinds[a->kind] || !ct_hasBuffers())
+        return false;
+    if (a->kind == CUPTI_ACTIVITY_KIND_SYNCHRONIZATION && a->sync.not_ready &&
+        state.no_unready_syncs)
+        return false;
+    return !a->graph || a->kind == CUPTI_ACTIVITY_KIND_GRAPH_TRACE ||
+           !state.kinds[CUPTI_ACTIVITY_KIND_GRAPH_TRACE];
+}
+
+static uint32_t thread_id(void)
+{
+    if (state.thread_id_type == CUPTI_ACTIVITY_THREAD_ID_TYPE_SYSTEM)
+        return (uint32_t)gettid();
+    return (uint32_t)(uintptr_t)pthread_self();
+}
+
+/* The damage that real CUPTI has been seen to do, on order. */
+static void damage(struct simgpu_activity *a)
+{
+    long zero = ct_env("SIMGPU_TIMESTAMP_ZERO", 0);
+    long reversed = ct_env("SIMGPU_TIMESTAMP_REVERSED", 0);
+
+    if (a->kind != CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL)
+        return;
+    state.kernels++;
+    if (zero > 0 && state.kernels % (uint64_t)zero == 0) {
+        a->start = a->end = 0;
+    } else if (reversed > 0 && state.kernels % (uint64_t)reversed == 0) {
+        uint64_t start = a->start;
+
+        a->start = a->end;
+        a->end = start;
+    }
+}
+
+static void enqueue(const struct simgpu_activity *activity)
+{
+    struct simgpu_activity copy = *activity;
+    uint64_t due = activity->end;
+
+    copy.process = (uint32_t)getpid();
+    copy.thread = thread_id();
+    damage(&copy);
+    heap_push(due, &copy);
+}
+
+void ct_onActivity(const struct simgpu_activity *activity)
+{
+    pthread_mutex_lock(&ct_lock);
+    if (is_wanted(activity))
+        enqueue(activity);
+    pthread_mutex_unlock(&ct_lock);
+}
+
+bool ct_isApiTraced(uint32_t cbid)
+{
+    bool traced;
+
+    pthread_mutex_lock(&ct_lock);
+    traced = cbid < CT_MAX_CBID && state.driver_api[cbid] && ct_hasBuffers();
+    pthread_mutex_unlock(&ct_lock);
+    return traced;
+}
+
+void ct_emitApi(const struct simgpu_api_call *call)
+{
+    struct simgpu_activity activity = {.kind = CUPTI_ACTIVITY_KIND_DRIVER,
+                                       .correlation = call->correlation,
+                                       .start = call->start,
+                                       .end = call->end};
+
+    activity.api.cbid = call->cbid;
+    activity.api.result = (uint32_t)call->result;
+    pthread_mutex_lock(&ct_lock);
+    enqueue(&activity);
+    pthread_mutex_unlock(&ct_lock);
+}
+
+void ct_activityReset(void)
+{
+    pthread_mutex_lock(&ct_lock);
+    memset(state.kinds, 0, sizeof(state.kinds));
+    memset(state.driver_api, 0, sizeof(state.driver_api));
+    pthread_mutex_unlock(&ct_lock);
+}
+
+/* Legacy kinds that CUPTI 13 refuses, and numbers that are no kind. */
+static bool is_supported(CUpti_ActivityKind kind)
+{
+    return ct_recordSize(kind) || kind == CUPTI_ACTIVITY_KIND_KERNEL ||
+           kind == CUPTI_ACTIVITY_KIND_NAME || kind == CUPTI_ACTIVITY_KIND_MARKER ||
+           kind == CUPTI_ACTIVITY_KIND_MARKER_DATA || kind == CUPTI_ACTIVITY_KIND_MEMORY ||
+           kind == CUPTI_ACTIVITY_KIND_MODULE || kind == CUPTI_ACTIVITY_KIND_FUNCTION ||
+           kind == CUPTI_ACTIVITY_KIND_EXTERNAL_CORRELATION || kind == CUPTI_ACTIVITY_KIND_JIT ||
+           kind == CUPTI_ACTIVITY_KIND_INTERNAL_LAUNCH_API;
+}
+
+static CUptiResult set_kind(CUpti_ActivityKind kind, bool enable)
+{
+    if (!is_supported(kind))
+        return CUPTI_ERROR_INVALID_KIND;
+    ct_attach();
+    pthread_mutex_lock(&ct_lock);
+    state.kinds[kind] = enable;
+    if (kind == CUPTI_ACTIVITY_KIND_KERNEL) /* serialisation is not modelled */
+        state.kinds[CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL] = enable;
+    if (kind == CUPTI_ACTIVITY_KIND_DRIVER)
+        memset(state.driver_api, enable, sizeof(state.driver_api));
+    pthread_mutex_unlock(&ct_lock);
+    if (enable && kind == CUPTI_ACTIVITY_KIND_DEVICE)
+        simgpu_dump_existing(kind);
+    return CUPTI_SUCCESS;
+}
+
+CUptiResult CUPTIAPI cuptiActivityEnable(CUpti_ActivityKind kind)
+{
+    return set_kind(kind, true);
+}
+
+CUptiResult CUPTIAPI cuptiActivityEnableAndDump(CUpti_ActivityKind kind)
+{
+    CUptiResult result = set_kind(kind, true);
+
+    if (result == CUPTI_SUCCESS && kind != CUPTI_ACTIVITY_KIND_DEVICE)
+        simgpu_dump_existing(kind);
+    return result;
+}
+
+CUptiResult CUPTIAPI cuptiActivityDisable(CUpti_ActivityKind kind)
+{
+    return set_kind(kind, false);
+}
+
+/* Per-context selection is not modelled: the kind is switched for all of them. */
+CUptiResult CUPTIAPI cuptiActivityEnableContext(CUcontext context, CUpti_ActivityKind kind)
+{
+    return context ? set_kind(kind, true) : CUPTI_ERROR_INVALID_PARAMETER;
+}
+
+CUptiResult CUPTIAPI cuptiActivityDisableContext(CUcontext context, CUpti_ActivityKind kind)
+{
+    return context ? set_kind(kind, false) : CUPTI_ERROR_INVALID_PARAMETER;
+}
+
+CUptiResult CUPTIAPI cuptiActivityEnableDriverApi(CUpti_CallbackId cbid, uint8_t enable)
+{
+    if (ct_version() < 23)
+        return CUPTI_ERROR_NOT_SUPPORTED;
+    if (cbid == CUPTI_DRIVER_TRACE_CBID_INVALID || cbid >= CUPTI_DRIVER_TRACE_CBID_SIZE)
+        return CUPTI_ERROR_INVALID_PARAMETER;
+    ct_attach();
+    pthread_mutex_lock(&ct_lock);
+    state.driver_api[cbid] = enable != 0;
+    pthread_mutex_unlock(&ct_lock);
+    return CUPTI_SUCCESS;
+}
+
+/* There is no runtime above this driver, so there is nothing to trace. */
+CUptiResult CUPTIAPI cuptiActivityEnableRuntimeApi(CUpti_CallbackId cbid, uint8_t enable)
+{
+    (void)enable;
+    if (ct_version() < 23)
+        return CUPTI_ERROR_NOT_SUPPORTED;
+    if (cbid == CUPTI_RUNTIME_TRACE_CBID_INVALID || cbid >= CUPTI_RUNTIME_TRACE_CBID_SIZE)
+        return CUPTI_ERROR_INVALID_PARAMETER;
+    return CUPTI_SUCCESS;
+}
+
+CUptiResult CUPTIAPI cuptiActivityEnableLatencyTimestamps(uint8_t enable)
+{
+    state.latency_timestamps = enable != 0;
+    return CUPTI_SUCCESS;
+}
+
+CUptiResult CUPTIAPI cuptiActivityEnableCudaEventDeviceTimestamps(uint8_t enable)
+{
+    if (ct_version() < 130000)
+        return CUPTI_ERROR_NOT_SUPPORTED;
+    state.event_timestamps = enable != 0;
+    return CUPTI_SUCCESS;
+}
+
+CUptiResult CUPTIAPI cuptiActivityEnableAllSyncRecords(uint8_t enable)
+{
+    state.no_unready_syncs = !enable;
+    return CUPTI_SUCCESS;
+}
+
+CUptiResult CUPTIAPI cuptiSetThreadIdType(CUpti_ActivityThreadIdType type)
+{
+    if (type >= CUPTI_ACTIVITY_THREAD_ID_TYPE_SIZE)
+        return CUPTI_ERROR_NOT_SUPPORTED;
+    state.thread_id_type = type;
+    return CUPTI_SUCCESS;
+}
+
+CUptiResult CUPTIAPI cuptiGetThreadIdType(CUpti_ActivityThreadIdType *type)
+{
+    if (!type)
+        return CUPTI_ERROR_INVALID_PARAMETER;
+    *type = state.thread_id_type;
+    return CUPTI_SUCCESS;
+}

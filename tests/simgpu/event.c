@@ -1,0 +1,102 @@
+/*
+ * event.c: events. An event's time is when its stream gets to it.
+ */
+#include "simgpu.h"
+
+#include <stdlib.h>
+
+static uint32_t last_event_id;
+
+SG_FUNCTION(cuEventCreate, (CUevent * phEvent, unsigned int Flags), phEvent, Flags)
+{
+    CUevent event;
+
+    if (!phEvent)
+        return CUDA_ERROR_INVALID_VALUE;
+    event = calloc(1, sizeof(*event));
+    if (!event)
+        return CUDA_ERROR_OUT_OF_MEMORY;
+    event->context = sg_context();
+    event->id = ++last_event_id;
+    event->flags = Flags;
+    *phEvent = event;
+    return CUDA_SUCCESS;
+}
+
+SG_FUNCTION(cuEventDestroy_v2, (CUevent hEvent), hEvent)
+{
+    if (!hEvent)
+        return CUDA_ERROR_INVALID_HANDLE;
+    free(hEvent->tail.items);
+    free(hEvent);
+    return CUDA_SUCCESS;
+}
+
+static CUresult event_record(CUevent event, CUstream handle, unsigned flags)
+{
+    CUstream stream = sg_stream(sg_context(), handle);
+    struct sg_op op = {.type = SG_OP_RECORD, .event = event};
+
+    if (!event)
+        return CUDA_ERROR_INVALID_HANDLE;
+    if (event->context != stream->context)
+        return CUDA_ERROR_INVALID_HANDLE;
+    if (stream->capture && !(flags & CU_EVENT_RECORD_EXTERNAL))
+        return sg_captureRecord(stream, event);
+    return sg_submit(stream, &op, NULL);
+}
+
+SG_FUNCTION(cuEventRecord, (CUevent hEvent, CUstream hStream), hEvent, hStream)
+{
+    return event_record(hEvent, hStream, 0);
+}
+
+SG_FUNCTION(cuEventRecordWithFlags, (CUevent hEvent, CUstream hStream, unsigned int flags), hEvent,
+            hStream, flags)
+{
+    return event_record(hEvent, hStream, flags);
+}
+
+SG_FUNCTION(cuEventQuery, (CUevent hEvent), hEvent)
+{
+    bool busy;
+
+    if (!hEvent)
+        return CUDA_ERROR_INVALID_HANDLE;
+    if (sg_eventIsCaptured(hEvent))
+        return CUDA_ERROR_CAPTURED_EVENT;
+    busy = hEvent->recorded && hEvent->time > sg_now();
+    sg_emitSync(CUPTI_ACTIVITY_SYNCHRONIZATION_TYPE_EVENT_SYNCHRONIZE, NULL, hEvent, sg_now(),
+                busy);
+    return busy ? CUDA_ERROR_NOT_READY : CUDA_SUCCESS;
+}
+
+SG_FUNCTION(cuEventSynchronize, (CUevent hEvent), hEvent)
+{
+    uint64_t start = sg_now();
+
+    if (!hEvent)
+        return CUDA_ERROR_INVALID_HANDLE;
+    if (sg_eventIsCaptured(hEvent))
+        return CUDA_ERROR_CAPTURED_EVENT;
+    if (hEvent->recorded)
+        sg_waitUntil(hEvent->time);
+    sg_emitSync(CUPTI_ACTIVITY_SYNCHRONIZATION_TYPE_EVENT_SYNCHRONIZE, NULL, hEvent, start, false);
+    return CUDA_SUCCESS;
+}
+
+SG_FUNCTION(cuEventElapsedTime_v2, (float *pMilliseconds, CUevent hStart, CUevent hEnd),
+            pMilliseconds, hStart, hEnd)
+{
+    uint64_t now = sg_now();
+
+    if (!hStart || !hEnd)
+        return CUDA_ERROR_INVALID_HANDLE;
+    if (!pMilliseconds || !hStart->recorded || !hEnd->recorded ||
+        ((hStart->flags | hEnd->flags) & CU_EVENT_DISABLE_TIMING))
+        return CUDA_ERROR_INVALID_HANDLE;
+    if (hStart->time > now || hEnd->time > now)
+        return CUDA_ERROR_NOT_READY;
+    *pMilliseconds = (float)((double)(int64_t)(hEnd->time - hStart->time) / 1e6);
+    return CUDA_SUCCESS;
+}

@@ -1,0 +1,319 @@
+/*
+ * graph.c: graphs, their executable clones, and their launch.
+ *
+ * Nodes are kept in the order of their creation, which is a topological one because a node can
+ * only depend on nodes that exist. A launch walks them once: a node starts when its dependencies
+ * have ended, roots when the launch stream is free; kernels of independent branches overlap.
+ * All nodes report the stream of the launch. Ids follow CUPTI: one counter for graphs and
+ * executable graphs, and a node's id has its graph's in the upper half.
+ */
+#include "simgpu.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static uint32_t last_graph_id;
+
+CUresult sg_nodesAdd(struct sg_nodes *nodes, CUgraphNode node)
+{
+    if (nodes->count == nodes->capacity) {
+        size_t capacity = nodes->capacity ? nodes->capacity * 2 : 8;
+        CUgraphNode *grown = realloc(nodes->items, capacity * sizeof(CUgraphNode));
+
+        if (!grown)
+            return CUDA_ERROR_OUT_OF_MEMORY;
+        nodes->items = grown;
+        nodes->capacity = capacity;
+    }
+    nodes->items[nodes->count++] = node;
+    return CUDA_SUCCESS;
+}
+
+CUresult sg_nodesMerge(struct sg_nodes *into, const struct sg_nodes *from)
+{
+    CUresult result = CUDA_SUCCESS;
+
+    for (size_t i = 0; i < from->count && !result; i++) {
+        bool present = false;
+
+        for (size_t j = 0; j < into->count && !present; j++)
+            present = into->items[j] == from->items[i];
+        if (!present)
+            result = sg_nodesAdd(into, from->items[i]);
+    }
+    return result;
+}
+
+static void notify(uint32_t cbid, CUpti_GraphData data)
+{
+    sg_resource(cbid, sg_context(), NULL, &data);
+}
+
+static CUgraph graph_alloc(void)
+{
+    CUgraph graph = calloc(1, sizeof(*graph));
+
+    if (graph)
+        graph->id = ++last_graph_id;
+    return graph;
+}
+
+CUgraph sg_graphNew(void)
+{
+    CUgraph graph = graph_alloc();
+
+    if (graph)
+        notify(CUPTI_CBID_RESOURCE_GRAPH_CREATED, (CUpti_GraphData){.graph = graph});
+    return graph;
+}
+
+void sg_graphFree(CUgraph graph)
+{
+    for (size_t i = 0; i < graph->nodes.count; i++) {
+        CUgraphNode node = graph->nodes.items[i];
+
+        sg_opFree(&node->op);
+        free(node->deps);
+        free(node);
+    }
+    free(graph->nodes.items);
+    free(graph);
+}
+
+CUgraphNodeType sg_nodeType(const struct sg_op *op)
+{
+    static const CUgraphNodeType types[] = {
+        [SG_OP_EMPTY] = CU_GRAPH_NODE_TYPE_EMPTY,
+        [SG_OP_KERNEL] = CU_GRAPH_NODE_TYPE_KERNEL,
+        [SG_OP_COPY] = CU_GRAPH_NODE_TYPE_MEMCPY,
+        [SG_OP_SET] = CU_GRAPH_NODE_TYPE_MEMSET,
+        [SG_OP_RECORD] = CU_GRAPH_NODE_TYPE_EVENT_RECORD,
+        [SG_OP_WAIT] = CU_GRAPH_NODE_TYPE_WAIT_EVENT,
+    };
+
+    return types[op->type];
+}
+
+uint64_t sg_nodeId(CUgraphNode node)
+{
+    return (uint64_t)node->graph->id << 32 | (node->index + 1);
+}
+
+/* A node without dependencies yet, owning op. */
+static CUgraphNode node_new(CUgraph graph, const struct sg_op *op, size_t dep_count)
+{
+    CUgraphNode node = calloc(1, sizeof(*node));
+
+    if (!node)
+        return NULL;
+    node->deps = calloc(dep_count + 1, sizeof(CUgraphNode));
+    node->graph = graph;
+    node->index = (uint32_t)graph->nodes.count;
+    node->dep_count = dep_count;
+    node->op = *op;
+    if (!node->deps || sg_nodesAdd(&graph->nodes, node)) {
+        free(node->deps);
+        free(node);
+        return NULL;
+    }
+    return node;
+}
+
+CUresult sg_graphAdd(CUgraph graph, const struct sg_nodes *deps, struct sg_op *op, CUgraphNode *out)
+{
+    CUgraphNode node = node_new(graph, op, deps->count);
+
+    if (!node)
+        return CUDA_ERROR_OUT_OF_MEMORY;
+    if (deps->count)
+        memcpy(node->deps, deps->items, deps->count * sizeof(CUgraphNode));
+    *out = node;
+    notify(CUPTI_CBID_RESOURCE_GRAPHNODE_CREATED,
+           (CUpti_GraphData){.graph = graph, .node = node, .nodeType = sg_nodeType(op)});
+    for (size_t i = 0; i < node->dep_count; i++)
+        notify(CUPTI_CBID_RESOURCE_GRAPHNODE_DEPENDENCY_CREATED,
+               (CUpti_GraphData){.graph = graph,
+                                 .node = node,
+                                 .nodeType = sg_nodeType(op),
+                                 .dependency = node->deps[i]});
+    return CUDA_SUCCESS;
+}
+
+static bool clone_node(CUgraph clone, CUgraphNode original)
+{
+    struct sg_op op;
+    CUgraphNode node;
+
+    if (sg_opClone(&op, &original->op))
+        return false;
+    node = node_new(clone, &op, original->dep_count);
+    if (!node) {
+        sg_opFree(&op);
+        return false;
+    }
+    for (size_t i = 0; i < node->dep_count; i++)
+        node->deps[i] = clone->nodes.items[original->deps[i]->index];
+    return true;
+}
+
+static CUgraph graph_clone(CUgraph original)
+{
+    CUgraph clone = graph_alloc();
+
+    for (size_t i = 0; clone && i < original->nodes.count; i++) {
+        if (!clone_node(clone, original->nodes.items[i])) {
+            sg_graphFree(clone);
+            return NULL;
+        }
+    }
+    if (!clone)
+        return NULL;
+    notify(CUPTI_CBID_RESOURCE_GRAPH_CLONED,
+           (CUpti_GraphData){.graph = clone, .originalGraph = original});
+    for (size_t i = 0; i < clone->nodes.count; i++)
+        notify(CUPTI_CBID_RESOURCE_GRAPHNODE_CLONED,
+               (CUpti_GraphData){.graph = clone,
+                                 .originalGraph = original,
+                                 .node = clone->nodes.items[i],
+                                 .originalNode = original->nodes.items[i],
+                                 .nodeType = sg_nodeType(&clone->nodes.items[i]->op)});
+    return clone;
+}
+
+static CUresult instantiate(CUgraphExec *out, CUgraph graph)
+{
+    CUgraphExec exec;
+
+    if (!out || !graph)
+        return CUDA_ERROR_INVALID_VALUE;
+    notify(CUPTI_CBID_RESOURCE_GRAPHEXEC_CREATE_STARTING, (CUpti_GraphData){.graph = graph});
+    exec = calloc(1, sizeof(*exec));
+    if (!exec || !(exec->graph = graph_clone(graph))) {
+        free(exec);
+        return CUDA_ERROR_OUT_OF_MEMORY;
+    }
+    *out = exec;
+    notify(CUPTI_CBID_RESOURCE_GRAPHEXEC_CREATED,
+           (CUpti_GraphData){.graph = graph, .graphExec = exec});
+    return CUDA_SUCCESS;
+}
+
+SG_FUNCTION(cuGraphInstantiateWithFlags,
+            (CUgraphExec * phGraphExec, CUgraph hGraph, unsigned long long flags), phGraphExec,
+            hGraph, flags)
+{
+    (void)flags;
+    return instantiate(phGraphExec, hGraph);
+}
+
+SG_FUNCTION(cuGraphInstantiateWithParams,
+            (CUgraphExec * phGraphExec, CUgraph hGraph,
+             CUDA_GRAPH_INSTANTIATE_PARAMS *instantiateParams),
+            phGraphExec, hGraph, instantiateParams)
+{
+    if (instantiateParams)
+        instantiateParams->result_out = CUDA_GRAPH_INSTANTIATE_SUCCESS;
+    return instantiate(phGraphExec, hGraph);
+}
+
+SG_FUNCTION(cuGraphInstantiate_v2,
+            (CUgraphExec * phGraphExec, CUgraph hGraph, CUgraphNode *phErrorNode, char *logBuffer,
+             size_t bufferSize),
+            phGraphExec, hGraph, phErrorNode, logBuffer, bufferSize)
+{
+    (void)phErrorNode;
+    (void)logBuffer;
+    (void)bufferSize;
+    return instantiate(phGraphExec, hGraph);
+}
+
+static struct sg_span schedule_node(CUgraphExec exec, CUgraphNode node, CUstream stream,
+                                    uint64_t base)
+{
+    uint64_t counter = (uint64_t)exec->graph->id << 40 | exec->launches << 16 | node->index;
+    uint64_t earliest = base;
+
+    for (size_t i = 0; i < node->dep_count; i++)
+        if (node->deps[i]->end > earliest)
+            earliest = node->deps[i]->end;
+    if (node->op.type == SG_OP_RECORD)
+        return sg_eventRecordAt(node->op.event, earliest);
+    if (node->op.type == SG_OP_WAIT && node->op.event->recorded && node->op.event->time > earliest)
+        earliest = node->op.event->time;
+    if (node->op.type == SG_OP_EMPTY || node->op.type == SG_OP_WAIT)
+        return (struct sg_span){earliest, earliest};
+    return sg_scheduleNode(stream, sg_opEngine(&node->op), earliest,
+                           sg_opDuration(&node->op, counter));
+}
+
+static void emit_trace(CUgraphExec exec, CUstream stream, struct sg_span whole)
+{
+    struct simgpu_activity activity = {.kind = CUPTI_ACTIVITY_KIND_GRAPH_TRACE,
+                                       .device = (uint32_t)stream->context->device->ordinal,
+                                       .context = stream->context->id,
+                                       .stream = stream->id,
+                                       .correlation = sg_currentCall()->correlation,
+                                       .graph = exec->graph->id,
+                                       .start = whole.start,
+                                       .end = whole.end};
+
+    sg_emit(&activity);
+}
+
+static void launch_nodes(CUgraphExec exec, CUstream stream)
+{
+    uint64_t base = sg_streamReady(stream);
+    struct sg_span whole = {UINT64_MAX, 0};
+    struct sg_origin origin = {.stream = stream,
+                               .correlation = sg_currentCall()->correlation,
+                               .graph = exec->graph->id,
+                               .submitted = sg_now()};
+
+    for (size_t i = 0; i < exec->graph->nodes.count; i++) {
+        CUgraphNode node = exec->graph->nodes.items[i];
+        struct sg_span span = schedule_node(exec, node, stream, base);
+
+        sg_opRun(&node->op);
+        node->end = span.end;
+        if (span.start < whole.start)
+            whole.start = span.start;
+        if (span.end > whole.end)
+            whole.end = span.end;
+        origin.graph_node = sg_nodeId(node);
+        sg_opEmit(&node->op, &origin, span);
+    }
+    if (stream->ready < whole.end)
+        stream->ready = whole.end;
+    exec->launches++;
+    if (whole.end)
+        emit_trace(exec, stream, whole);
+}
+
+SG_FUNCTION(cuGraphLaunch, (CUgraphExec hGraphExec, CUstream hStream), hGraphExec, hStream)
+{
+    CUstream stream = sg_stream(sg_context(), hStream);
+
+    if (!hGraphExec)
+        return CUDA_ERROR_INVALID_HANDLE;
+    if (stream->capture)
+        return CUDA_ERROR_NOT_SUPPORTED; /* no child graphs in this model */
+    launch_nodes(hGraphExec, stream);
+    return CUDA_SUCCESS;
+}
+
+SG_FUNCTION(cuGraphUpload, (CUgraphExec hGraphExec, CUstream hStream), hGraphExec, hStream)
+{
+    (void)hStream;
+    return hGraphExec ? CUDA_SUCCESS : CUDA_ERROR_INVALID_HANDLE;
+}
+
+SG_FUNCTION(cuGraphExecDestroy, (CUgraphExec hGraphExec), hGraphExec)
+{
+    if (!hGraphExec)
+        return CUDA_ERROR_INVALID_HANDLE;
+    notify(CUPTI_CBID_RESOURCE_GRAPHEXEC_DESTROY_STARTING,
+           (CUpti_GraphData){.graph = hGraphExec->graph, .graphExec = hGraphExec});
+    sg_graphFree(hGraphExec->graph);
+    free(hGraphExec);
+    return CUDA_SUCCESS;
+}

@@ -1,0 +1,114 @@
+/*
+ * schedule.c: when the device does what.
+ *
+ *   start = max(submission + latency, what the stream waits for + gap), or later: when the engine
+ *           has a gap that is wide enough
+ *   end   = start + duration            both on the 32 ns grid of an H100's timestamps
+ *
+ * A stream waits for its own last operation, for events (which raise `ready` when the wait is
+ * enqueued) and, unless it is non-blocking, for the legacy default stream, which in turn waits for
+ * all blocking streams. Copies in, out and within a device each have one engine for all streams of
+ * the device; kernels of different streams never slow each other down. Times are final at enqueue,
+ * because nothing that is enqueued later can delay earlier work.
+ */
+#include "simgpu.h"
+
+static const uint64_t submit_latency = 1500; /* from the call's body to the device */
+static const uint64_t stream_gap = 768;      /* between two operations of a stream */
+static const uint64_t node_gap = 512;        /* the same between two nodes of a graph */
+
+uint64_t sg_gridRound(uint64_t ns)
+{
+    return (ns + 31) & ~UINT64_C(31);
+}
+
+static bool is_blocking(const struct CUstream_st *stream)
+{
+    return !(stream->flags & CU_STREAM_NON_BLOCKING);
+}
+
+uint64_t sg_streamReady(CUstream stream)
+{
+    CUcontext context = stream->context;
+    uint64_t ready = stream->ready;
+
+    if (stream == context->null_stream) {
+        for (CUstream s = context->streams; s; s = s->next)
+            if (is_blocking(s) && s->ready > ready)
+                ready = s->ready;
+    } else if (is_blocking(stream) && context->null_stream->ready > ready) {
+        ready = context->null_stream->ready;
+    }
+    return ready;
+}
+
+uint64_t sg_contextReady(CUcontext context)
+{
+    uint64_t ready = 0;
+
+    for (CUstream s = context->streams; s; s = s->next)
+        if (s->ready > ready)
+            ready = s->ready;
+    return ready;
+}
+
+static void plan_insert(struct sg_plan *plan, size_t at, struct sg_span span)
+{
+    if (plan->count == SG_COUNT(plan->busy)) {
+        plan->floor = plan->busy[0].end;
+        memmove(&plan->busy[0], &plan->busy[1], --plan->count * sizeof(plan->busy[0]));
+        at -= at > 0;
+    }
+    memmove(&plan->busy[at + 1], &plan->busy[at], (plan->count++ - at) * sizeof(plan->busy[0]));
+    plan->busy[at] = span;
+}
+
+/* The first gap that is wide enough. Threads reach us in the order of real time and not of virtual
+ * time, so one that comes late must find the gaps that others left before their last copy. */
+static struct sg_span plan_place(struct sg_plan *plan, uint64_t earliest, uint64_t duration)
+{
+    struct sg_span span;
+    size_t at = 0;
+
+    if (earliest < plan->floor)
+        earliest = plan->floor;
+    for (; at < plan->count && plan->busy[at].start < earliest + duration; at++)
+        if (plan->busy[at].end > earliest)
+            earliest = plan->busy[at].end;
+    span = (struct sg_span){earliest, earliest + duration};
+    plan_insert(plan, at, span);
+    return span;
+}
+
+static struct sg_span place(CUstream stream, enum sg_engine engine, uint64_t earliest,
+                            uint64_t duration)
+{
+    struct sg_span span;
+
+    earliest = sg_gridRound(earliest);
+    duration = sg_gridRound(duration);
+    if (engine == SG_COMPUTE)
+        span = (struct sg_span){earliest, earliest + duration};
+    else
+        span = plan_place(&stream->context->device->plans[engine], earliest, duration);
+    if (stream->ready < span.end)
+        stream->ready = span.end;
+    return span;
+}
+
+struct sg_span sg_schedule(CUstream stream, enum sg_engine engine, uint64_t duration)
+{
+    uint64_t earliest = sg_now() + submit_latency;
+    uint64_t after = sg_streamReady(stream) + stream_gap;
+
+    return place(stream, engine, after > earliest ? after : earliest, duration);
+}
+
+struct sg_span sg_scheduleNode(CUstream stream, enum sg_engine engine, uint64_t earliest,
+                               uint64_t duration)
+{
+    uint64_t submitted = sg_now() + submit_latency;
+
+    earliest += node_gap;
+    return place(stream, engine, submitted > earliest ? submitted : earliest, duration);
+}

@@ -1,0 +1,281 @@
+/*
+ * selftest_schedule.c: streams, events, the legacy default stream, captures and graphs: what may
+ * overlap and what must wait, seen in the records.
+ */
+#include "selftest.h"
+
+static const CUpti_ActivityKind kernels[] = {CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL,
+                                             CUPTI_ACTIVITY_KIND_INVALID};
+
+static const CUpti_ActivityKernel10 *kernel(size_t nth)
+{
+    return client_find(CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL, nth);
+}
+
+/* The nth launch, whatever order the kernels ended in. */
+static const CUpti_ActivityKernel10 *launch(int64_t nth)
+{
+    for (size_t i = 0; i < client_count(CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL); i++)
+        if (kernel(i)->gridId == nth + 1)
+            return kernel(i);
+    EXPECT(!"no such launch");
+    abort();
+}
+
+static bool overlap(const CUpti_ActivityKernel10 *a, const CUpti_ActivityKernel10 *b)
+{
+    return a->start < b->end && b->start < a->end;
+}
+
+static void finish(size_t expected)
+{
+    OK(cuCtxSynchronize());
+    client_flush(0);
+    EXPECT_EQ(client_count(CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL), expected);
+}
+
+static void a_stream_is_a_queue(void)
+{
+    CUstream stream;
+
+    gpu_start(kernels);
+    OK(cuStreamCreate(&stream, 0));
+    gpu_spin(stream, 100);
+    gpu_spin(stream, 50);
+    finish(2);
+    EXPECT(kernel(1)->start >= kernel(0)->end);
+    EXPECT(kernel(0)->end - kernel(0)->start >= 100000);
+    EXPECT(kernel(0)->end - kernel(0)->start < 101024);
+}
+
+static void streams_overlap(void)
+{
+    CUstream a, b;
+
+    gpu_start(kernels);
+    OK(cuStreamCreate(&a, 0));
+    OK(cuStreamCreate(&b, 0));
+    gpu_spin(a, 100);
+    gpu_spin(b, 50);
+    finish(2);
+    EXPECT(overlap(launch(0), launch(1)));
+    EXPECT(kernel(0) != launch(0)); /* delivered in the order of their ends */
+}
+
+static void the_legacy_stream_waits_and_is_waited_for(void)
+{
+    CUstream a, b, free_running;
+
+    gpu_start(kernels);
+    OK(cuStreamCreate(&a, 0));
+    OK(cuStreamCreate(&b, 0));
+    OK(cuStreamCreate(&free_running, CU_STREAM_NON_BLOCKING));
+    gpu_spin(a, 100);                    /* 0 */
+    gpu_spin(NULL, 100);                 /* 1: waits for 0 */
+    gpu_spin(b, 100);                    /* 2: waits for 1 */
+    gpu_spin(free_running, 100);         /* 3: waits for nobody */
+    gpu_spin(CU_STREAM_PER_THREAD, 100); /* 4: waits for 1, not for 2 */
+    finish(5);
+    EXPECT(launch(1)->start >= launch(0)->end);
+    EXPECT(launch(2)->start >= launch(1)->end);
+    EXPECT(overlap(launch(3), launch(0)));
+    EXPECT(launch(4)->start >= launch(1)->end && overlap(launch(4), launch(2)));
+    EXPECT(launch(1)->streamId == 7 && launch(0)->streamId == 13 && launch(4)->streamId == 16);
+}
+
+static void an_event_orders_two_streams(void)
+{
+    CUstream a, b;
+    CUevent event, after;
+    float milliseconds;
+
+    gpu_start(kernels);
+    OK(cuStreamCreate(&a, CU_STREAM_NON_BLOCKING));
+    OK(cuStreamCreate(&b, CU_STREAM_NON_BLOCKING));
+    OK(cuEventCreate(&event, 0));
+    OK(cuEventCreate(&after, 0));
+    gpu_spin(a, 100); /* 0 */
+    OK(cuEventRecord(event, a));
+    gpu_spin(a, 100); /* 1 */
+    OK(cuStreamWaitEvent(b, event, 0));
+    gpu_spin(b, 20); /* 2: after 0, beside 1 */
+    OK(cuEventRecord(after, b));
+    EXPECT_EQ(cuEventQuery(after), CUDA_ERROR_NOT_READY);
+    EXPECT_EQ(cuEventElapsedTime(&milliseconds, event, after), CUDA_ERROR_NOT_READY);
+    OK(cuEventSynchronize(after));
+    OK(cuEventElapsedTime(&milliseconds, event, after));
+    EXPECT(milliseconds > 0.02f && milliseconds < 0.03f);
+    EXPECT_EQ(cuStreamQuery(a), CUDA_ERROR_NOT_READY);
+    finish(3);
+    EXPECT_EQ(cuStreamQuery(a), CUDA_SUCCESS);
+    EXPECT(launch(2)->start >= launch(0)->end && overlap(launch(2), launch(1)));
+}
+
+static void copies_share_their_engine(void)
+{
+    static const CUpti_ActivityKind copies[] = {CUPTI_ACTIVITY_KIND_MEMCPY,
+                                                CUPTI_ACTIVITY_KIND_INVALID};
+    const CUpti_ActivityMemcpy6 *first, *second, *back;
+    CUstream a, b, c;
+    CUdeviceptr memory;
+    void *host;
+
+    gpu_start(copies);
+    OK(cuStreamCreate(&a, CU_STREAM_NON_BLOCKING));
+    OK(cuStreamCreate(&b, CU_STREAM_NON_BLOCKING));
+    OK(cuStreamCreate(&c, CU_STREAM_NON_BLOCKING));
+    OK(cuMemAlloc(&memory, 3 << 20));
+    OK(cuMemHostAlloc(&host, 3 << 20, 0));
+    OK(cuMemcpyHtoDAsync(memory, host, 1 << 20, a));
+    OK(cuMemcpyHtoDAsync(memory + (1 << 20), host, 1 << 20, b));
+    OK(cuMemcpyDtoHAsync((char *)host + (2 << 20), memory, 1 << 20, c));
+    OK(cuCtxSynchronize());
+    client_flush(0);
+    first = client_find(CUPTI_ACTIVITY_KIND_MEMCPY, 0);
+    back = client_find(CUPTI_ACTIVITY_KIND_MEMCPY, 1);
+    second = client_find(CUPTI_ACTIVITY_KIND_MEMCPY, 2);
+    EXPECT(first->streamId == 13 && second->streamId == 14 && back->streamId == 15);
+    EXPECT(second->start >= first->end);
+    EXPECT(back->start < first->end);
+}
+
+static CUgraphExec capture_fork(CUstream main_stream, CUstream side)
+{
+    CUevent fork_event, join_event;
+    CUgraph graph;
+    CUgraphExec exec;
+    size_t nodes = 0, edges = 0;
+
+    OK(cuEventCreate(&fork_event, 0));
+    OK(cuEventCreate(&join_event, 0));
+    OK(cuStreamBeginCapture(main_stream, CU_STREAM_CAPTURE_MODE_GLOBAL));
+    gpu_spin(main_stream, 10); /* node 1 */
+    OK(cuEventRecord(fork_event, main_stream));
+    OK(cuStreamWaitEvent(side, fork_event, 0));
+    gpu_spin(main_stream, 20); /* node 2 */
+    gpu_spin(side, 30);        /* node 3 */
+    OK(cuEventRecord(join_event, side));
+    OK(cuStreamWaitEvent(main_stream, join_event, 0));
+    gpu_spin(main_stream, 10); /* node 4 */
+    OK(cuStreamEndCapture(main_stream, &graph));
+    OK(cuGraphGetNodes(graph, NULL, &nodes));
+    OK(cuGraphGetEdges(graph, NULL, NULL, NULL, &edges));
+    EXPECT(nodes == 4 && edges == 4);
+    OK(cuGraphInstantiate(&exec, graph, 0));
+    OK(cuGraphDestroy(graph));
+    return exec;
+}
+
+static void graph_nodes_follow_their_edges(void)
+{
+    CUstream main_stream, side;
+    CUgraphExec exec;
+    uint32_t id;
+
+    gpu_start(kernels);
+    OK(cuStreamCreate(&main_stream, CU_STREAM_NON_BLOCKING));
+    OK(cuStreamCreate(&side, CU_STREAM_NON_BLOCKING));
+    exec = capture_fork(main_stream, side);
+    OK(cuGraphLaunch(exec, main_stream));
+    OK(cuGraphLaunch(exec, main_stream));
+    finish(8);
+    OK(cuptiGetGraphExecId(exec, &id));
+    for (int64_t i = 0; i < 8; i++) {
+        EXPECT_EQ(launch(i)->graphId, id);
+        EXPECT_EQ(launch(i)->graphNodeId, (uint64_t)id << 32 | (uint64_t)(i % 4 + 1));
+        EXPECT_EQ(launch(i)->correlationId, launch(i / 4 * 4)->correlationId);
+        EXPECT_EQ(launch(i)->streamId, 13);
+    }
+    EXPECT(launch(0)->correlationId != launch(4)->correlationId);
+    EXPECT(launch(1)->start >= launch(0)->end && launch(2)->start >= launch(0)->end);
+    EXPECT(overlap(launch(1), launch(2)));
+    EXPECT(launch(3)->start >= launch(2)->end && launch(3)->start >= launch(1)->end);
+    EXPECT(launch(4)->start >= launch(3)->end);
+    OK(cuGraphExecDestroy(exec));
+}
+
+static void graph_trace_replaces_the_nodes(void)
+{
+    static const CUpti_ActivityKind kinds[] = {CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL,
+                                               CUPTI_ACTIVITY_KIND_GRAPH_TRACE,
+                                               CUPTI_ACTIVITY_KIND_INVALID};
+    const CUpti_ActivityGraphTrace2 *trace;
+    CUstream main_stream, side;
+    CUgraphExec exec;
+    uint32_t id;
+
+    gpu_start(kinds);
+    OK(cuStreamCreate(&main_stream, 0));
+    OK(cuStreamCreate(&side, 0));
+    exec = capture_fork(main_stream, side);
+    OK(cuGraphLaunch(exec, main_stream));
+    gpu_spin(main_stream, 5);
+    finish(1);
+    OK(cuptiGetGraphExecId(exec, &id));
+    EXPECT_EQ(client_count(CUPTI_ACTIVITY_KIND_GRAPH_TRACE), 1);
+    trace = client_find(CUPTI_ACTIVITY_KIND_GRAPH_TRACE, 0);
+    EXPECT(sizeof(*trace) == 56 && trace->correlationId && trace->graphId == id);
+    EXPECT(trace->deviceId == 0 && trace->contextId == 1 && trace->streamId == 13);
+    EXPECT(trace->endDeviceId == 0 && trace->endContextId == 1);
+    EXPECT(trace->end - trace->start >= 50000 && kernel(0)->start >= trace->end);
+}
+
+static void capture_refuses_what_cuda_refuses(void)
+{
+    CUstream stream, side;
+    CUevent event;
+    CUgraph graph;
+    CUstreamCaptureStatus status;
+
+    gpu_start(kernels);
+    OK(cuStreamCreate(&stream, 0));
+    OK(cuStreamCreate(&side, 0));
+    OK(cuEventCreate(&event, 0));
+    OK(cuStreamBeginCapture(stream, CU_STREAM_CAPTURE_MODE_GLOBAL));
+    OK(cuStreamIsCapturing(stream, &status));
+    EXPECT_EQ(status, CU_STREAM_CAPTURE_STATUS_ACTIVE);
+    EXPECT_EQ(cuCtxSynchronize(), CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED);
+    EXPECT_EQ(cuStreamEndCapture(stream, &graph), CUDA_ERROR_STREAM_CAPTURE_INVALIDATED);
+    OK(cuStreamBeginCapture(stream, CU_STREAM_CAPTURE_MODE_GLOBAL));
+    OK(cuEventRecord(event, stream));
+    EXPECT_EQ(cuEventSynchronize(event), CUDA_ERROR_CAPTURED_EVENT);
+    OK(cuStreamWaitEvent(side, event, 0));
+    gpu_spin(side, 10);
+    EXPECT_EQ(cuStreamEndCapture(side, &graph), CUDA_ERROR_STREAM_CAPTURE_UNMATCHED);
+    EXPECT_EQ(cuStreamEndCapture(stream, &graph), CUDA_ERROR_STREAM_CAPTURE_UNJOINED);
+    OK(cuStreamIsCapturing(side, &status));
+    EXPECT_EQ(status, CU_STREAM_CAPTURE_STATUS_NONE);
+    finish(0);
+}
+
+static void waiting_moves_the_host_to_the_end_of_the_work(void)
+{
+    uint64_t before, after;
+
+    gpu_start(kernels);
+    OK(cuptiGetTimestamp(&before));
+    OK(cuptiGetTimestamp(&after));
+    EXPECT_EQ(after - before, 20);
+    gpu_spin(NULL, 1000);
+    OK(cuptiGetTimestamp(&after));
+    EXPECT(after - before < 100000);
+    OK(cuStreamSynchronize(NULL));
+    OK(cuptiGetTimestamp(&after));
+    EXPECT(after - before > 1000000 && after - before < 1100000);
+    finish(1);
+    EXPECT(kernel(0)->end < after);
+}
+
+const struct selftest schedule_tests[] = {
+    {"a stream is a queue", a_stream_is_a_queue, NULL},
+    {"two streams overlap, records come in the order of ends", streams_overlap, NULL},
+    {"the legacy default stream waits and is waited for", the_legacy_stream_waits_and_is_waited_for,
+     NULL},
+    {"an event orders two streams", an_event_orders_two_streams, NULL},
+    {"copies of one direction share an engine", copies_share_their_engine, NULL},
+    {"graph nodes follow their edges and name their graph", graph_nodes_follow_their_edges, NULL},
+    {"graph-level tracing replaces the nodes", graph_trace_replaces_the_nodes, NULL},
+    {"a capture refuses what CUDA refuses", capture_refuses_what_cuda_refuses, NULL},
+    {"waiting moves the host to the end of the work", waiting_moves_the_host_to_the_end_of_the_work,
+     NULL},
+    {0}};

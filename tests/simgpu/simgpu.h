@@ -1,0 +1,349 @@
+/*
+ * simgpu.h: the inside of the software libcuda.so.1.
+ *
+ * One big lock (`sg_lock`) guards every object below. An API call takes it after the client's
+ * ENTER callback and drops it before EXIT; resource callbacks drop it around the call too, so a
+ * client never runs under it. Side effects happen at once, in enqueue order; only the recorded
+ * times follow the schedule (schedule.c).
+ */
+#ifndef SIMGPU_H
+#define SIMGPU_H
+
+/* cuda.h then exports what it declares; all else is hidden (-fvisibility=hidden). */
+#define __CUDA_API_PUSH_VISIBILITY_DEFAULT
+
+#include "hooks.h"
+
+#include <cudaProfiler.h>
+#include <pthread.h>
+#include <stddef.h>
+#include <string.h>
+
+/* The 32-bit era's types, which generated_cuda_meta.h mentions and cuda.h no longer declares. */
+typedef unsigned int CUdeviceptr_v1;
+typedef struct CUDA_MEMCPY2D_v1_st CUDA_MEMCPY2D_v1;
+typedef struct CUDA_MEMCPY3D_v1_st CUDA_MEMCPY3D_v1;
+typedef struct CUDA_ARRAY_DESCRIPTOR_v1_st CUDA_ARRAY_DESCRIPTOR_v1;
+typedef struct CUDA_ARRAY3D_DESCRIPTOR_v1_st CUDA_ARRAY3D_DESCRIPTOR_v1;
+#include <cupti.h> /* with generated_cuda_meta.h, which has no include guard */
+
+#define SG_MAX_DEVICES  16
+#define SG_MAX_PARAMS   32
+#define SG_PLAN_SPANS   256
+#define SG_COUNT(array) (sizeof(array) / sizeof((array)[0]))
+
+/* Device memory is host memory: an address of the one is a pointer of the other. */
+static inline void *sg_pointer(CUdeviceptr address)
+{
+    void *pointer;
+
+    memcpy(&pointer, &address, sizeof(pointer));
+    return pointer;
+}
+
+/* Old ABI names that today's cuda.h no longer declares, and two whose header hides them. */
+SIMGPU_EXPORT CUresult CUDAAPI cuCtxCreate_v2(CUcontext *pctx, unsigned int flags, CUdevice dev);
+SIMGPU_EXPORT CUresult CUDAAPI cuGraphInstantiate_v2(CUgraphExec *phGraphExec, CUgraph hGraph,
+                                                     CUgraphNode *phErrorNode, char *logBuffer,
+                                                     size_t bufferSize);
+SIMGPU_EXPORT CUresult CUDAAPI cuProfilerStart(void);
+SIMGPU_EXPORT CUresult CUDAAPI cuProfilerStop(void);
+
+/* ---- api.c: the frame of every exported function ---- */
+
+enum sg_need { SG_BARE, SG_INIT, SG_CTX };
+
+enum sg_api_index {
+#define SIMGPU_API(name, cost, need) SG_API_##name,
+#include "api.def"
+#undef SIMGPU_API
+    SG_API_COUNT
+};
+
+/* Opens a call: checks, ENTER callback, cost, lock. False when the body must not run; `call->
+ * result` then says why. Either way sg_callExit must follow. */
+bool sg_callEnter(struct simgpu_api_call *call, enum sg_api_index index, const void *params);
+CUresult sg_callExit(struct simgpu_api_call *call);
+/* The innermost open call of this thread, never NULL inside a body. */
+struct simgpu_api_call *sg_currentCall(void);
+
+/*
+ * SG_FUNCTION(cuStreamQuery, (CUstream hStream), hStream) { ...body... } defines the exported
+ * function and its body: the arguments are packed in the struct that CUPTI shows to clients, in
+ * the order of the prototype.
+ */
+#define SG_FUNCTION(name, params, ...)                                                             \
+    static CUresult body_##name params;                                                            \
+    CUresult CUDAAPI name params                                                                   \
+    {                                                                                              \
+        name##_params packed = {__VA_ARGS__};                                                      \
+        struct simgpu_api_call call;                                                               \
+        if (sg_callEnter(&call, SG_API_##name, &packed))                                           \
+            call.result = body_##name(__VA_ARGS__);                                                \
+        return sg_callExit(&call);                                                                 \
+    }                                                                                              \
+    static CUresult body_##name params
+
+#define SG_FUNCTION0(name)                                                                         \
+    static CUresult body_##name(void);                                                             \
+    CUresult CUDAAPI name(void)                                                                    \
+    {                                                                                              \
+        struct simgpu_api_call call;                                                               \
+        if (sg_callEnter(&call, SG_API_##name, NULL))                                              \
+            call.result = body_##name();                                                           \
+        return sg_callExit(&call);                                                                 \
+    }                                                                                              \
+    static CUresult body_##name(void)
+
+extern pthread_mutex_t sg_lock;
+extern const char *const sg_apiName[SG_API_COUNT];
+extern void *const sg_apiAddress[SG_API_COUNT];
+
+/* Calls the client's resource callback with the lock dropped. Call with the lock held. */
+void sg_resource(uint32_t cbid, CUcontext context, CUstream stream, void *descriptor);
+/* The same for the SYNCHRONIZE domain. */
+void sg_notifySynchronized(uint32_t cbid, CUcontext context, CUstream stream);
+/* Hands an activity to libcupti, if there is one. Call with the lock held. */
+void sg_emit(const struct simgpu_activity *activity);
+
+/* ---- clock.c ---- */
+
+uint64_t sg_now(void);              /* this thread's virtual time, free of charge */
+void sg_advance(uint64_t ns);       /* this thread spends ns */
+void sg_waitUntil(uint64_t when);   /* this thread waits for the device */
+void sg_joinHorizon(void);          /* this thread catches up with all others */
+void sg_clockInCall(bool in_call);  /* this thread enters or leaves the driver */
+uint64_t sg_hash(uint64_t counter); /* counter-based noise, seeded by SIMGPU_SEED */
+long sg_env(const char *name, long fallback);
+
+/* ---- init.c, device.c ---- */
+
+bool sg_isInitialized(void);
+bool sg_isForked(void);
+
+enum sg_engine { SG_COMPUTE, SG_COPY_IN, SG_COPY_OUT, SG_COPY_DEVICE, SG_ENGINES };
+
+/* From start to end, in ns. */
+struct sg_span {
+    uint64_t start, end;
+};
+
+/* When an engine is busy: spans in order, without overlap. Old ones are forgotten, and nothing can
+ * be placed before `floor` any more. */
+struct sg_plan {
+    uint64_t floor;
+    size_t count;
+    struct sg_span busy[SG_PLAN_SPANS];
+};
+
+struct sg_device {
+    int ordinal;
+    struct sg_plan plans[SG_ENGINES]; /* copies share their engine, kernels do not */
+    uint64_t used;                    /* bytes allocated */
+    CUcontext primary;
+    int primary_refs;
+    unsigned primary_flags;
+    CUmemoryPool default_pool;
+};
+
+int sg_deviceCount(void);
+struct sg_device *sg_device(CUdevice ordinal); /* NULL when there is none */
+void sg_deviceUuid(int ordinal, uint8_t uuid[16]);
+void sg_deviceEmit(int ordinal);
+
+/* ---- context.c ---- */
+
+struct CUctx_st {
+    uint32_t id;
+    struct sg_device *device;
+    unsigned flags;
+    bool primary;
+    uint32_t next_stream_id;
+    CUstream null_stream;
+    CUstream streams; /* all of them, null_stream included */
+    CUcontext next;
+};
+
+CUcontext sg_context(void); /* the current one, or NULL */
+CUcontext sg_contextList(void);
+
+/* ---- stream.c, event.c ---- */
+
+struct sg_capture {
+    CUgraph graph;
+    CUstream origin;
+    CUstreamCaptureMode mode;
+    uint64_t id;
+    bool invalid;
+    struct sg_capture *next;
+};
+
+struct sg_nodes {
+    CUgraphNode *items;
+    size_t count, capacity;
+};
+
+struct CUstream_st {
+    CUcontext context;
+    uint32_t id;
+    unsigned flags;
+    int priority;
+    uint64_t ready;    /* when everything enqueued so far is done */
+    uint64_t sequence; /* operations so far, the counter of the noise */
+    pthread_t owner;   /* of a per-thread default stream */
+    bool per_thread;
+    struct sg_capture *capture;
+    struct sg_nodes tail; /* in a capture: what the next node depends on */
+    CUstream next;
+};
+
+struct CUevent_st {
+    CUcontext context;
+    uint32_t id;
+    unsigned flags;
+    bool recorded;
+    uint64_t time;
+    uint64_t sync_id;
+    uint64_t capture_id; /* last recorded in this capture, which may be over */
+    struct sg_nodes tail;
+};
+
+CUstream sg_streamNew(CUcontext context, unsigned flags, int priority, uint32_t id);
+void sg_streamFree(CUstream stream);
+/* A handle as given by the application (NULL, legacy, per-thread) to the stream itself. */
+CUstream sg_stream(CUcontext context, CUstream handle);
+void sg_emitSync(uint32_t type, CUstream stream, CUevent event, uint64_t start, bool not_ready);
+
+/* ---- schedule.c ---- */
+
+uint64_t sg_streamReady(CUstream stream);    /* stream order and the legacy default stream rules */
+uint64_t sg_contextReady(CUcontext context); /* all streams */
+struct sg_span sg_schedule(CUstream stream, enum sg_engine engine, uint64_t duration);
+struct sg_span sg_scheduleNode(CUstream stream, enum sg_engine engine, uint64_t earliest,
+                               uint64_t duration);
+uint64_t sg_gridRound(uint64_t ns); /* up to the next 32 ns, the H100's timestamp step */
+
+/* ---- module.c, kernels.c ---- */
+
+struct CUmod_st {
+    CUcontext context;
+    uint32_t id;
+    char *image;
+    CUfunction functions;
+    CUmodule next;
+};
+
+struct CUfunc_st {
+    const char *name; /* interned */
+    CUmodule module;
+    bool loaded; /* lazily, by the first launch */
+    unsigned param_count;
+    uint32_t param_offset[SG_MAX_PARAMS];
+    uint32_t param_size[SG_MAX_PARAMS];
+    uint32_t param_bytes;
+    CUfunction next;
+};
+
+const char *sg_intern(const char *text, size_t length);
+
+struct sg_launch {
+    CUfunction function;
+    uint32_t grid[3], block[3];
+    uint32_t shared;
+    uint8_t launch_type;
+    uint8_t *params; /* a copy, laid out by param_offset */
+};
+
+void sg_kernelRun(const struct sg_launch *launch);
+uint64_t sg_kernelDuration(const struct sg_launch *launch, uint64_t counter);
+
+/* ---- memory.c ---- */
+
+struct sg_allocation {
+    uintptr_t address;
+    size_t bytes;
+    uint32_t kind; /* CUpti_ActivityMemoryKind: device or pinned */
+    struct sg_device *device;
+    CUmemoryPool pool;
+};
+
+/* The allocation that holds address, or NULL: then it is pageable host memory. */
+const struct sg_allocation *sg_findAllocation(uintptr_t address);
+uint32_t sg_memoryKind(uintptr_t address);
+bool sg_isDeviceRange(CUdeviceptr address, size_t bytes);
+void sg_emitPool(CUmemoryPool pool, uint32_t operation, uint64_t keep);
+CUmemoryPool sg_defaultPool(struct sg_device *device);
+
+/* ---- operation.c: what can stand in a stream or be a graph node ---- */
+
+enum sg_op_type { SG_OP_EMPTY, SG_OP_KERNEL, SG_OP_COPY, SG_OP_SET, SG_OP_RECORD, SG_OP_WAIT };
+
+struct sg_op {
+    enum sg_op_type type;
+    struct sg_launch launch;
+    struct simgpu_copy copy;
+    struct simgpu_set set;
+    void *dst;
+    const void *src;
+    unsigned set_width;
+    CUevent event;
+};
+
+/* Where an operation's record says it came from. */
+struct sg_origin {
+    CUstream stream;
+    uint32_t correlation;
+    uint32_t graph;
+    uint64_t graph_node;
+    uint64_t submitted;
+};
+
+/* Puts op in the stream: runs and schedules it, or adds it to the stream's capture. On success
+ * takes over what op owns; `span` (may be NULL) is zero when captured. */
+CUresult sg_submit(CUstream stream, struct sg_op *op, struct sg_span *span);
+void sg_opRun(const struct sg_op *op);
+enum sg_engine sg_opEngine(const struct sg_op *op);
+uint64_t sg_opDuration(const struct sg_op *op, uint64_t counter);
+void sg_opEmit(const struct sg_op *op, const struct sg_origin *origin, struct sg_span span);
+struct sg_span sg_eventRecordAt(CUevent event, uint64_t when);
+CUresult sg_opClone(struct sg_op *to, const struct sg_op *from);
+void sg_opFree(struct sg_op *op);
+
+/* ---- capture.c, graph.c ---- */
+
+struct CUgraphNode_st {
+    CUgraph graph;
+    uint32_t index; /* also its place in topological order: dependencies come first */
+    struct sg_op op;
+    CUgraphNode *deps;
+    size_t dep_count;
+    uint64_t end; /* of the launch being scheduled */
+};
+
+struct CUgraph_st {
+    uint32_t id;
+    struct sg_nodes nodes;
+};
+
+struct CUgraphExec_st {
+    CUgraph graph; /* its own clone */
+    uint64_t launches;
+};
+
+CUresult sg_nodesAdd(struct sg_nodes *nodes, CUgraphNode node);
+CUresult sg_nodesMerge(struct sg_nodes *into, const struct sg_nodes *from);
+CUgraph sg_graphNew(void);
+void sg_graphFree(CUgraph graph);
+/* Adds a node and tells the client; takes over what op owns on success. */
+CUresult sg_graphAdd(CUgraph graph, const struct sg_nodes *deps, struct sg_op *op,
+                     CUgraphNode *out);
+uint64_t sg_nodeId(CUgraphNode node);
+CUgraphNodeType sg_nodeType(const struct sg_op *op);
+CUresult sg_captureAdd(CUstream stream, struct sg_op *op);
+CUresult sg_captureRecord(CUstream stream, CUevent event);
+CUresult sg_captureWait(CUstream stream, CUevent event);
+bool sg_eventIsCaptured(CUevent event);
+/* A synchronising call on a context whose streams capture: breaks the captures, error 900. */
+CUresult sg_captureForbid(CUcontext context, CUstream stream);
+
+#endif

@@ -1,0 +1,73 @@
+# simgpu.mk: the software GPU and its self-test. Included by the top Makefile, which defines
+# BUILD, OBJ, LINK, HAVE_CUDA and CUDA_CPPFLAGS and has the rule that makes an object of a .c file.
+# Needs the toolkit's headers, neither its libraries nor a GPU.
+#
+#   simgpu            $(BUILD)/simgpu/libcuda.so.1, libcupti.so.13, libcupti.so
+#   simgpu-selftest   builds and runs the self-test; its last line is 'N passed, N failed'
+
+SIMGPU_OUT := $(BUILD)/simgpu
+SIMGPU_OBJ := $(OBJ)/tests/simgpu
+SIMGPU_GEN := $(SIMGPU_OBJ)/gen
+
+SIMGPU_CUDA_OBJS := $(addprefix $(SIMGPU_OBJ)/, clock.o api.o init.o device.o context.o \
+	schedule.o stream.o event.o module.o operation.o kernels.o launch.o memory.o copy.o \
+	capture.o graph.o graph_query.o)
+SIMGPU_CUPTI_OBJS := $(addprefix $(SIMGPU_OBJ)/, cupti_activity.o cupti_buffer.o \
+	cupti_callback.o cupti_layout.o cupti_misc.o)
+SIMGPU_TEST_OBJS := $(addprefix $(SIMGPU_OBJ)/, selftest.o selftest_client.o selftest_records.o \
+	selftest_schedule.o selftest_api.o selftest_samples.o)
+SIMGPU_LIBS := $(SIMGPU_OUT)/libcuda.so.1 $(SIMGPU_OUT)/libcupti.so.13 $(SIMGPU_OUT)/libcupti.so
+SIMGPU_SAMPLES := $(BUILD)/samples/vecadd $(BUILD)/samples/inference
+
+ifdef HAVE_CUDA
+ALL_TARGETS += $(SIMGPU_LIBS)
+
+.PHONY: simgpu simgpu-selftest
+simgpu: $(SIMGPU_LIBS)
+
+# Names of errors and callbacks, taken from the toolkit's headers.
+SIMGPU_HEADERS := $(patsubst -isystem,,$(CUDA_CPPFLAGS)) /usr/include
+simgpu_header = $(firstword $(wildcard $(addsuffix /$(1),$(SIMGPU_HEADERS))))
+simgpu_pairs = sed -n 's/^ *\($(1)_SUCCESS\|$(1)_ERROR_[A-Z0-9_]*\) *= *\([0-9]*\).*/{\2, "\1"},/p'
+simgpu_names = sed -n \
+	's/^ *CUPTI_$(1)_TRACE_CBID_\(cu[A-Za-z0-9_]*\) *= *\([0-9]*\),.*/[\2] = "\1",/p'
+
+$(SIMGPU_GEN)/error_names.inc: $(call simgpu_header,cuda.h)
+	@mkdir -p $(@D)
+	@$(call simgpu_pairs,CUDA) $< >$@
+$(SIMGPU_GEN)/result_names.inc: $(call simgpu_header,cupti_result.h)
+	@mkdir -p $(@D)
+	@$(call simgpu_pairs,CUPTI) $< >$@
+$(SIMGPU_GEN)/driver_names.inc: $(call simgpu_header,cupti_driver_cbid.h)
+	@mkdir -p $(@D)
+	@$(call simgpu_names,DRIVER) $< >$@
+$(SIMGPU_GEN)/runtime_names.inc: $(call simgpu_header,cupti_runtime_cbid.h)
+	@mkdir -p $(@D)
+	@$(call simgpu_names,RUNTIME) $< >$@
+
+$(SIMGPU_OBJ)/device.o: $(SIMGPU_GEN)/error_names.inc
+$(SIMGPU_OBJ)/cupti_misc.o: $(SIMGPU_GEN)/driver_names.inc $(SIMGPU_GEN)/runtime_names.inc \
+	$(SIMGPU_GEN)/result_names.inc
+$(SIMGPU_OBJ)/device.o $(SIMGPU_OBJ)/cupti_misc.o: EXTRA_CPPFLAGS += -I$(SIMGPU_GEN)
+
+$(SIMGPU_OUT)/libcuda.so.1: $(SIMGPU_CUDA_OBJS)
+	@mkdir -p $(@D)
+	$(LINK) -shared -Wl,-soname,libcuda.so.1 -o $@ $^ -lpthread -ldl
+$(SIMGPU_OUT)/libcupti.so.13: $(SIMGPU_CUPTI_OBJS) $(SIMGPU_OUT)/libcuda.so.1
+	$(LINK) -shared -Wl,-soname,libcupti.so.13 -Wl,-rpath,'$$ORIGIN' -o $@ $^ -lpthread
+$(SIMGPU_OUT)/libcupti.so: $(SIMGPU_OUT)/libcupti.so.13
+	ln -sf $(<F) $@
+
+# The test programs find the two libraries beside them.
+$(SIMGPU_OUT)/libselftest_inject.so: $(SIMGPU_OBJ)/selftest_inject.o \
+		$(SIMGPU_OBJ)/selftest_client.o $(SIMGPU_LIBS)
+	$(LINK) -shared -Wl,-rpath,'$$ORIGIN' -o $@ $(filter %.o, $^) \
+		$(SIMGPU_OUT)/libcupti.so.13 $(SIMGPU_OUT)/libcuda.so.1
+$(SIMGPU_OUT)/selftest: $(SIMGPU_TEST_OBJS) $(SIMGPU_LIBS)
+	$(LINK) -Wl,-rpath,'$$ORIGIN' -o $@ $(filter %.o, $^) \
+		$(SIMGPU_OUT)/libcupti.so.13 $(SIMGPU_OUT)/libcuda.so.1 -lpthread
+
+simgpu-selftest: $(SIMGPU_OUT)/selftest $(SIMGPU_OUT)/libselftest_inject.so $(SIMGPU_SAMPLES)
+	LD_LIBRARY_PATH=$(abspath $(SIMGPU_OUT)) $(SIMGPU_OUT)/selftest $(abspath $(SIMGPU_OUT)) \
+		$(abspath $(BUILD)/samples)
+endif
