@@ -309,24 +309,28 @@ enum mp_log_level mp_config_log_level(const struct mp_config *config)
     return levels[config->log];
 }
 
-/* The length of a name without CUDA's suffix for versions and variants: _v2, _v3020, _ptsz, _ptds.
- */
+/* Whether `suffix`, of `bytes` bytes, is one that CUDA gives to a later version of a function (_v2,
+ * _v7000) or to its variant for per-thread default streams (_ptsz, _ptds). */
+static bool is_version_suffix(const char *suffix, size_t bytes)
+{
+    if (bytes == 5 && (strncmp(suffix, "_ptsz", 5) == 0 || strncmp(suffix, "_ptds", 5) == 0))
+        return true;
+    return bytes > 2 && suffix[1] == 'v' && strspn(suffix + 2, "0123456789") >= bytes - 2;
+}
+
+/* The length of a name without such suffixes, of which there may be two:
+ * cudaMemcpyAsync_ptsz_v7000. */
 static size_t plain_length(const char *name)
 {
     size_t length = strlen(name);
-    const char *suffix;
 
-    while ((suffix = memrchr(name, '_', length)) != NULL && suffix != name) {
-        size_t rest = length - (size_t)(suffix - name);
+    for (;;) {
+        const char *suffix = memrchr(name, '_', length);
 
-        if (suffix[1] == 'v' && rest > 2 && strspn(suffix + 2, "0123456789") >= rest - 2)
-            length = (size_t)(suffix - name);
-        else if (rest == 5 && (!strncmp(suffix, "_ptsz", 5) || !strncmp(suffix, "_ptds", 5)))
-            length = (size_t)(suffix - name);
-        else
-            break;
+        if (!suffix || !is_version_suffix(suffix, length - (size_t)(suffix - name)))
+            return length;
+        length = (size_t)(suffix - name);
     }
-    return length;
 }
 
 bool mp_config_api_lists(const struct mp_config *config, const char *function)

@@ -58,7 +58,10 @@ MP_TABLES(MP_ROW_STRUCT)
 
 /* Values of the enumerations: MP_copy_kind_HtoD and so on. */
 #define MP_ENUM_VALUE(enumeration, value, name) MP_##enumeration##_##name = value,
-#define MP_ENUM_TYPE(enumeration)               enum mp_##enumeration{MP_ENUM_##enumeration(MP_ENUM_VALUE)};
+/* clang-format off */
+#define MP_ENUM_TYPE(enumeration)                                                                  \
+    enum mp_##enumeration { MP_ENUM_##enumeration(MP_ENUM_VALUE) };
+/* clang-format on */
 MP_ENUMS(MP_ENUM_TYPE)
 #undef MP_ENUM_TYPE
 #undef MP_ENUM_VALUE

@@ -1,0 +1,255 @@
+# miniprof: the only entry point. `make help` lists what it does.
+#
+# Everything that is made stands under build/ (or BUILD=...); a sanitizer has a folder of its own:
+#   make SAN=address,undefined    -> build/san-address,undefined/
+#
+# Folders are read by wildcard, so a new .c file needs no line here:
+#   src/base src/trace                           -> libmptrace; libminiprof.so takes what it needs
+#   src/model src/analyze src/report src/export  -> miniprof, with the two above
+#   src/record                                   -> libminiprof.so (needs the CUDA headers)
+#   tools/miniprof                               -> miniprof
+# tests/simgpu/simgpu.mk, samples/samples.mk and tests/tests.mk add their own; they use
+#   $(BUILD) $(OBJ) $(HAVE_CUDA) $(CUDA_CPPFLAGS) $(COMPILE) $(LINK) $(READER_LIB) $(READER_LIBS)
+# and append what `make all` builds to ALL_TARGETS.
+
+VERSION  := 0.1.0
+SOVERSION := 1
+.DEFAULT_GOAL := all
+.DELETE_ON_ERROR:
+.SUFFIXES:
+MAKEFLAGS += --no-builtin-rules
+SHELL := /bin/bash
+# V=1 shows the commands; otherwise one line each.
+Q := $(if $(V),,@)
+say = $(if $(V),,@printf '  %-4s %s\n' '$(1)' '$(2)')
+
+# ---- what a user may set ------------------------------------------------------------------------
+
+ifeq ($(origin CC),default)
+CC := gcc
+endif
+SAN          ?=
+WERROR       ?= 0
+BUILD        ?= build$(if $(SAN),/san-$(SAN))
+PREFIX       ?= /usr/local
+LIBDIR       ?= $(PREFIX)/lib
+BINDIR       ?= $(PREFIX)/bin
+INCLUDEDIR   ?= $(PREFIX)/include
+MANDIR       ?= $(PREFIX)/share/man
+DESTDIR      ?=
+FUZZ_SECONDS ?= 60
+JOBS         ?= $(shell nproc 2>/dev/null || echo 2)
+CFLAGS       ?= -O2 -g
+CUDA_HOME    ?=# none: build without the CUDA headers
+export CC
+
+# ---- flags --------------------------------------------------------------------------------------
+
+OBJ := $(BUILD)/obj
+
+WARNINGS := -Wall -Wextra -Wshadow -Wcast-qual -Wcast-align -Wstrict-prototypes -Wundef \
+	-Wpointer-arith -Wvla -Wformat=2 -Wwrite-strings -Wswitch-enum -Wmissing-prototypes
+SAN_FLAGS := $(if $(SAN),-fsanitize=$(SAN) -fno-omit-frame-pointer -fno-sanitize-recover=all)
+BASE_CPPFLAGS := -D_GNU_SOURCE= -DMP_VERSION='"$(VERSION)"' -Iinclude -Isrc
+# _FORTIFY_SOURCE hides accesses from AddressSanitizer.
+HARDENING := $(if $(SAN),,-D_FORTIFY_SOURCE=2 -fstack-protector-strong)
+BASE_CFLAGS := -std=gnu17 $(WARNINGS) -fPIC -fvisibility=hidden -fno-semantic-interposition \
+	-fno-math-errno -ffunction-sections -fdata-sections $(SAN_FLAGS)
+ifeq ($(WERROR),1)
+BASE_CFLAGS += -Werror
+endif
+
+COMPILE = $(CC) $(BASE_CPPFLAGS) $(EXTRA_CPPFLAGS) $(CPPFLAGS) $(BASE_CFLAGS) $(HARDENING) \
+	$(CFLAGS) $(EXTRA_CFLAGS)
+LINK = $(CC) $(SAN_FLAGS) $(CFLAGS) -Wl,-z,relro,-z,now $(LDFLAGS)
+
+# CUDA's headers: CUDA_HOME, the folder of nvcc, /usr/local/cuda. CUPTI's lie beside or in extras/.
+ifneq ($(CUDA_HOME),none)
+NVCC := $(realpath $(shell command -v nvcc 2>/dev/null))
+CUDA_ROOTS := $(CUDA_HOME) $(if $(NVCC),$(abspath $(dir $(NVCC))..)) /usr/local/cuda
+CUDA_ROOT := $(firstword $(foreach root,$(CUDA_ROOTS),\
+	$(if $(wildcard $(root)/include/cuda.h),$(root))))
+CUPTI_INCLUDE := $(if $(CUDA_ROOT),$(firstword $(patsubst %/cupti.h,%,$(wildcard \
+	$(CUDA_ROOT)/include/cupti.h $(CUDA_ROOT)/extras/CUPTI/include/cupti.h))))
+endif
+HAVE_CUDA := $(if $(CUPTI_INCLUDE),1)
+# Debian's toolkit stands in /usr/include, which must not be moved in the order of system headers.
+CUDA_CPPFLAGS := $(if $(HAVE_CUDA),$(addprefix -isystem ,$(filter-out /usr/include,\
+	$(sort $(CUDA_ROOT)/include $(CUPTI_INCLUDE)))))
+
+# ---- parts --------------------------------------------------------------------------------------
+
+objects = $(patsubst %.c,$(OBJ)/%.o,$(sort $(foreach folder,$(1),$(wildcard $(folder)/*.c))))
+
+TRACE_OBJECTS  := $(call objects,src/base src/trace)
+CORE_OBJECTS   := $(call objects,src/model src/analyze src/report src/export)
+RECORD_OBJECTS := $(call objects,src/record)
+TOOL_OBJECTS   := $(call objects,tools/miniprof)
+
+TRACE_LIB   := $(OBJ)/libtrace.a
+READER_LIB  := $(OBJ)/libreader.a
+READER_LIBS := -Wl,--as-needed -lzstd -lstdc++ -lm
+
+ALL_TARGETS := $(if $(TRACE_OBJECTS),$(BUILD)/libmptrace.a $(BUILD)/libmptrace.so.$(SOVERSION) \
+	$(BUILD)/libmptrace.so)
+ALL_TARGETS += $(if $(TOOL_OBJECTS),$(BUILD)/miniprof)
+ifdef HAVE_CUDA
+ALL_TARGETS += $(if $(RECORD_OBJECTS),$(BUILD)/libminiprof.so)
+endif
+
+-include tests/simgpu/simgpu.mk
+-include samples/samples.mk
+-include tests/tests.mk
+
+.PHONY: all programs man demo check bench gpu-check bench-gpu fuzz lint install uninstall clean \
+	help deps FORCE
+
+all: programs man ## build everything (the default)
+
+programs: $(ALL_TARGETS)
+ifndef HAVE_CUDA
+	@echo "note: no CUDA headers with CUPTI found (CUDA_HOME, nvcc, /usr/local/cuda):" \
+		"left out libminiprof.so, samples and simgpu"
+endif
+
+# ---- rules --------------------------------------------------------------------------------------
+
+# Objects depend on the flags they were made with; expanded here, because variables of a target
+# reach what it depends on.
+FLAGS_LINE := $(subst ','\'',$(COMPILE) $(CUDA_CPPFLAGS))
+
+$(BUILD)/flags: FORCE
+	@mkdir -p $(@D); printf '%s\n' '$(FLAGS_LINE)' >$@.$$$$; \
+	cmp -s $@.$$$$ $@ && rm $@.$$$$ || mv $@.$$$$ $@
+
+$(OBJ)/%.o: %.c $(BUILD)/flags
+	@mkdir -p $(@D)
+	$(call say,CC,$<)
+	$(Q)$(COMPILE) -MMD -MP -c -o $@ $<
+
+$(OBJ)/src/record/%.o $(OBJ)/tests/simgpu/%.o $(OBJ)/samples/%.o: EXTRA_CPPFLAGS += $(CUDA_CPPFLAGS)
+
+# Members are pulled in as needed: libminiprof.so takes the writing half of src/trace only.
+$(TRACE_LIB): $(TRACE_OBJECTS)
+$(READER_LIB): $(TRACE_OBJECTS) $(CORE_OBJECTS)
+$(TRACE_LIB) $(READER_LIB):
+	@mkdir -p $(@D)
+	@rm -f $@
+	$(Q)ar rcs $@ $^
+
+$(BUILD)/miniprof: $(TOOL_OBJECTS) $(READER_LIB)
+	$(call say,LINK,$@)
+	$(Q)$(LINK) -o $@ $(TOOL_OBJECTS) $(READER_LIB) $(READER_LIBS)
+
+# One relocatable object whose hidden names are local: nothing but the public header's can clash.
+$(BUILD)/libmptrace.a: $(TRACE_OBJECTS)
+	@rm -f $@
+	$(call say,AR,$@)
+	$(Q)ld -r -o $(OBJ)/libmptrace.o $(TRACE_OBJECTS)
+	$(Q)objcopy --localize-hidden $(OBJ)/libmptrace.o
+	$(Q)ar rcs $@ $(OBJ)/libmptrace.o
+
+$(BUILD)/libmptrace.so.$(SOVERSION): $(TRACE_OBJECTS)
+	$(call say,LINK,$@)
+	$(Q)$(LINK) -shared -Wl,-soname,libmptrace.so.$(SOVERSION) -Wl,--gc-sections \
+		$(if $(SAN),,-Wl,-z,defs) -o $@ $(TRACE_OBJECTS) -lzstd
+
+$(BUILD)/libmptrace.so: $(BUILD)/libmptrace.so.$(SOVERSION)
+	$(Q)ln -sf $(notdir $<) $@
+
+# The application may carry another zstd, so ours is inside and hidden; only libc is needed.
+$(BUILD)/libminiprof.so: $(RECORD_OBJECTS) $(TRACE_LIB) src/record/exports.map
+	$(call say,LINK,$@)
+	$(Q)$(LINK) -shared -Wl,-soname,libminiprof.so -Wl,--version-script=src/record/exports.map \
+		-Wl,--gc-sections $(if $(SAN),,-Wl,-z,defs) -static-libgcc -o $@ $(RECORD_OBJECTS) $(TRACE_LIB) \
+		-l:libzstd.a -Wl,--exclude-libs,ALL
+
+# ---- manual pages -------------------------------------------------------------------------------
+
+MAN_SOURCES := $(wildcard docs/man/*.scd)
+SCDOC := $(shell command -v scdoc 2>/dev/null)
+MAN_PAGES := $(if $(SCDOC),$(patsubst docs/man/%.scd,$(BUILD)/man/%.1,$(MAN_SOURCES:.1.scd=.scd)))
+
+man: $(MAN_PAGES)
+ifeq ($(SCDOC),)
+	@$(if $(MAN_SOURCES),echo "note: no scdoc, left out the manual pages")
+endif
+
+$(BUILD)/man/%.1: docs/man/%.scd
+	@mkdir -p $(@D)
+	$(call say,MAN,$@)
+	$(Q)scdoc <$< >$@
+$(BUILD)/man/%.1: docs/man/%.1.scd
+	@mkdir -p $(@D)
+	$(call say,MAN,$@)
+	$(Q)scdoc <$< >$@
+
+# ---- what people run ----------------------------------------------------------------------------
+
+# Sub-makes run in parallel unless the caller already chose.
+SUBMAKE = $(MAKE) --no-print-directory $(if $(findstring jobserver,$(MAKEFLAGS)),,-j$(JOBS))
+
+deps: ## install what building and testing need (as root on Debian and Ubuntu), or print how
+	@tools/dev/deps check
+
+demo: ## build, profile the sample on a GPU or the software GPU, print the summary
+	@tools/dev/deps demo
+	@mkdir -p $(BUILD); echo "== building miniprof (the compiler's output goes to $(BUILD)/demo.log)"
+	@$(SUBMAKE) programs >$(BUILD)/demo.log 2>&1 || { cat $(BUILD)/demo.log; exit 1; }
+	@BUILD=$(BUILD) tools/dev/demo
+
+help: ## this list
+	@echo "miniprof $(VERSION): make TARGET [VARIABLE=...]"; echo
+	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sort | sed -E 's/^([a-z-]+):.*## (.*)/  \1|\2/' | \
+		while IFS='|' read -r name text; do printf '%-14s %s\n' "$$name" "$$text"; done
+	@echo
+	@echo "  SAN=address,undefined   build with sanitizers, in build/san-.../"
+	@echo "  WERROR=1                warnings are errors"
+	@echo "  V=1                     show the commands"
+	@echo "  CC=clang CFLAGS=...     compiler and its optimisation flags"
+	@echo "  CUDA_HOME=DIR|none      where CUDA's headers are; none builds the reader only"
+	@echo "  PREFIX=DIR DESTDIR=DIR  where install and uninstall work (PREFIX=/usr/local)"
+	@echo "  FUZZ_SECONDS=60         how long fuzz, and check with it, feeds the reader"
+
+clean: ## remove build/
+	rm -rf $(if $(filter build/% build,$(BUILD)),build,$(BUILD))
+
+# ---- installation -------------------------------------------------------------------------------
+
+define PKG_CONFIG
+prefix=$(PREFIX)
+libdir=$(LIBDIR)
+includedir=$(INCLUDEDIR)
+
+Name: libmptrace
+Description: Reads the traces that miniprof records of CUDA programs
+Version: $(VERSION)
+Libs: -L$${libdir} -lmptrace
+Libs.private: -lzstd
+Cflags: -I$${includedir}
+endef
+export PKG_CONFIG
+
+INSTALLED_LIBS := $(filter-out %/libmptrace.so,$(filter $(BUILD)/lib%,$(ALL_TARGETS)))
+HEADERS := $(wildcard include/miniprof/*.h)
+
+install: all ## copy libraries, command, headers, manual pages to DESTDIR/PREFIX
+	install -d $(DESTDIR)$(LIBDIR)/pkgconfig $(DESTDIR)$(INCLUDEDIR)/miniprof
+	install -m 644 $(INSTALLED_LIBS) $(DESTDIR)$(LIBDIR)
+	ln -sf libmptrace.so.$(SOVERSION) $(DESTDIR)$(LIBDIR)/libmptrace.so
+	install -m 644 $(HEADERS) $(DESTDIR)$(INCLUDEDIR)/miniprof
+	printf '%s\n' "$$PKG_CONFIG" >$(DESTDIR)$(LIBDIR)/pkgconfig/libmptrace.pc
+	$(if $(TOOL_OBJECTS),install -d $(DESTDIR)$(BINDIR) && \
+		install -m 755 $(BUILD)/miniprof $(DESTDIR)$(BINDIR))
+	$(if $(MAN_PAGES),install -d $(DESTDIR)$(MANDIR)/man1 && \
+		install -m 644 $(MAN_PAGES) $(DESTDIR)$(MANDIR)/man1)
+
+uninstall: ## remove what install copied
+	rm -f $(addprefix $(DESTDIR)$(LIBDIR)/,libminiprof.so libmptrace.a libmptrace.so \
+		libmptrace.so.$(SOVERSION) pkgconfig/libmptrace.pc)
+	rm -f $(addprefix $(DESTDIR)$(INCLUDEDIR)/miniprof/,$(notdir $(HEADERS)))
+	rm -f $(DESTDIR)$(BINDIR)/miniprof $(addprefix $(DESTDIR)$(MANDIR)/man1/, \
+		$(notdir $(patsubst %.scd,%.1,$(MAN_SOURCES:.1.scd=.scd))))
+	-rmdir $(DESTDIR)$(INCLUDEDIR)/miniprof 2>/dev/null
+
+-include $(shell find $(OBJ) -name '*.d' 2>/dev/null)

@@ -1,0 +1,161 @@
+#!/bin/bash
+# Runs tests and counts them.
+#
+#   run.sh SUITE FILE...          runs each file, JOBS at a time; prints a line for each
+#   run.sh --step SUITE NAME COMMAND...   runs one command as one test
+#   run.sh --total FILE           prints the count of a results file
+#
+# The last line is "N passed, N failed". With RESULTS_FILE set the counts are added to it and a
+# suite fails only at --total, so that all suites run. A program counts as what it says itself:
+# cmocka's and unittest's totals, or a last line of the same form; else as one. Exit status 77 means skipped. Logs
+# stay in BUILD/check/SUITE/.
+set -u
+
+BUILD=${BUILD:-build}
+JOBS=${JOBS:-2}
+LIMIT=${TEST_SECONDS:-300} # a test that hangs is a failed test
+# The same answer to impossible sizes as malloc's own.
+export ASAN_OPTIONS=${ASAN_OPTIONS:-allocator_may_return_null=1:detect_leaks=1}
+export UBSAN_OPTIONS=${UBSAN_OPTIONS:-print_stacktrace=1}
+export BUILD JOBS
+
+# total FILE: sums "SUITE NAME PASSED FAILED SKIPPED" lines (tab-separated).
+total() {
+    awk -F '\t' '
+        { passed += $3; failed += $4; skipped += $5; if ($4) list = list "  " $1 ": " $2 "\n" }
+        END {
+            if (skipped) printf "%d skipped\n", skipped
+            if (failed) printf "failed:\n%s", list
+            printf "%d passed, %d failed\n", passed, failed
+            exit failed > 0 || passed == 0
+        }' "$1"
+}
+
+# counts LOG STATUS: prints "PASSED FAILED SKIPPED".
+counts() {
+    awk -v status="$2" '
+        { sub(/\r$/, "") }
+        /^\[  PASSED  \] [0-9]+ test/ { passed += $4; said = 1 }
+        /^\[  FAILED  \] [^:]*: [0-9]+ test/ { sub(/.*: /, ""); failed += $1; said = 1 }
+        /^Ran [0-9]+ tests? in / { passed += $2; said = 1 } # Python's unittest
+        /^FAILED \(/ {
+            bad = 0
+            while (match($0, /(failures|errors)=[0-9]+/)) {
+                split(substr($0, RSTART, RLENGTH), word, "="); bad += word[2]
+                $0 = substr($0, RSTART + RLENGTH)
+            }
+            failed += bad; passed -= bad
+        }
+        { last = $0 }
+        END {
+            if (status == 77) { print 0, 0, 1; exit }
+            if (!said && match(last, /^[0-9]+ passed, [0-9]+ failed$/)) {
+                split(last, word, " "); passed = word[1]; failed = word[3]; said = 1
+            }
+            if (!said) passed = status == 0
+            if (status != 0 && !failed) failed = 1
+            print passed + 0, failed + 0, 0
+        }' "$1"
+}
+
+# record SUITE NAME LOG STATUS SECONDS: one line on the terminal, one in the results.
+record() {
+    local suite=$1 name=$2 log=$3 status=$4 seconds=$5 passed failed skipped
+    read -r passed failed skipped < <(counts "$log" "$status")
+    printf '%s\t%s\t%d\t%d\t%d\n' "$suite${SAN:+ ($SAN)}" "$name" "$passed" "$failed" "$skipped" \
+        >>"$RESULTS"
+    if [ "$failed" -gt 0 ]; then
+        { printf 'FAILED   %s/%s (%s s, status %d)\n' "$suite" "$name" "$seconds" "$status"
+          tail -n 60 "$log" | sed 's/^/    /'; }
+    elif [ "$skipped" -gt 0 ]; then
+        printf 'skipped  %s/%s: %s\n' "$suite" "$name" "$(tail -n 1 "$log")"
+    else
+        printf 'ok       %s/%s (%d, %s s)\n' "$suite" "$name" "$passed" "$seconds"
+    fi
+}
+
+# one SUITE FILE
+one() {
+    local suite=$1 file=$2 name log start status
+    local -a command=("$file")
+    name=$(basename "$file"); name=${name%.*}
+    log=$BUILD/check/$suite/$name.log
+    case $file in
+    *.sh) command=(bash "$file") ;;
+    *.py) command=(python3 "$file") ;;
+    esac
+    if [ "$suite" = fuzz ]; then
+        fuzz_command "$name" "$file"
+    fi
+    start=$EPOCHREALTIME
+    timeout -k 10 "$LIMIT" "${command[@]}" </dev/null >"$log" 2>&1
+    status=$?
+    [ $status -eq 124 ] && echo "no end after $LIMIT s" >>"$log"
+    record "$suite" "$name" "$log" $status "$(seconds_since "$start")"
+}
+
+seconds_since() {
+    awk -v from="$1" -v to="$EPOCHREALTIME" 'BEGIN { printf "%.2f", to - from }'
+}
+
+# Sets `command` to a libFuzzer run: new inputs go to build/, what breaks it too.
+fuzz_command() {
+    local corpus=$BUILD/corpus/$1 seeds=$BUILD/seeds directory file
+    mkdir -p "$corpus" "$seeds"
+    for directory in ${FUZZ_SEEDS:-}; do
+        find "$directory" -name '*.mpt' -size -128k | while read -r file; do
+            cp -u "$file" "$seeds/$(echo "$file" | tr / _)"
+        done
+    done
+    command=("$2" -max_total_time="${FUZZ_SHARE:-60}" -timeout=10 -rss_limit_mb=1024
+             -max_len=131072 -print_final_stats=1 -artifact_prefix="$BUILD/crash-$1-"
+             "$corpus" "$seeds")
+    LIMIT=$((${FUZZ_SHARE:-60} + 120))
+}
+
+if [ "${1:-}" = --total ]; then
+    total "$2"
+    exit
+fi
+
+if [ "${1:-}" = --one ]; then
+    one "$2" "$3"
+    exit 0
+fi
+
+own_results=
+if [ -n "${RESULTS_FILE:-}" ]; then
+    export RESULTS=$RESULTS_FILE
+else
+    own_results=$(mktemp)
+    export RESULTS=$own_results
+    trap 'rm -f "$own_results"' EXIT
+fi
+
+if [ "$1" = --step ]; then
+    suite=$2 name=$3
+    shift 3
+    log=$BUILD/check/$suite/${name//[ \/]/_}.log
+    mkdir -p "$(dirname "$log")"
+    start=$EPOCHREALTIME
+    "$@" >"$log" 2>&1
+    status=$?
+    record "$suite" "$name" "$log" $status "$(seconds_since "$start")"
+    exit $((status != 0))
+fi
+
+suite=$1
+shift
+if [ $# -eq 0 ]; then
+    exit 0
+fi
+mkdir -p "$BUILD/check/$suite"
+if [ "$suite" = fuzz ]; then
+    export FUZZ_SHARE=$(((${FUZZ_SECONDS:-60} + $# - 1) / $#))
+    JOBS=1
+fi
+echo "== $suite${SAN:+ ($SAN)}"
+printf '%s\0' "$@" | xargs -0 -n 1 -P "$JOBS" "$0" --one "$suite"
+if [ -n "$own_results" ]; then
+    total "$own_results"
+fi

@@ -1,0 +1,178 @@
+# The tests. `make check` runs all suites, the same under sanitizers, the fuzzer and lint;
+# `make check-SUITE` one of unit cli golden readers e2e. A suite is a folder, a test a file in it:
+#   unit/test_*.c         a cmocka program each, linked with the reader; test_record_*.c with the
+#                         collector's objects too; test_*_oom.c with malloc and its kin wrapped, so
+#                         that the test can make them fail
+#   cli/*.sh e2e/*.sh     scripts, lib.sh is what they share; environment: BUILD and SOURCE
+#                         (absolute), SAN; exit status 77: skipped
+#   golden/run.sh         compares what the command prints with the committed texts
+#   readers/test_*.py     readers that share no code with src/
+#   tools/*.c             programs that tests use, in BUILD/tests/tools
+#   fuzz/fuzz_*.c         libFuzzer targets; seeds: tests/data, tests/golden, tests/fuzz/corpus
+#   gpu/*.sh              need an NVIDIA GPU: make gpu-check
+# tests/run.sh counts.
+
+UNIT_SOURCES := $(sort $(wildcard tests/unit/test_*.c))
+ifndef HAVE_CUDA
+UNIT_SOURCES := $(filter-out tests/unit/test_record_%,$(UNIT_SOURCES))
+endif
+UNIT_PROGRAMS := $(UNIT_SOURCES:tests/unit/%.c=$(BUILD)/tests/unit/%)
+# Code that several unit tests share: tests/unit/*.c without the prefix.
+UNIT_SHARED := $(call objects,tests/unit)
+UNIT_SHARED := $(filter-out $(OBJ)/tests/unit/test_%,$(UNIT_SHARED))
+
+# libc functions that the collector's own code must survive the failure of.
+OOM_WRAPS := -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc,--wrap=reallocarray
+
+$(OBJ)/tests/unit/%.o: EXTRA_CPPFLAGS += -Itests
+$(OBJ)/tests/unit/test_record_%.o: EXTRA_CPPFLAGS += $(CUDA_CPPFLAGS)
+
+$(BUILD)/tests/unit/test_record_%: $(OBJ)/tests/unit/test_record_%.o $(UNIT_SHARED) \
+		$(RECORD_OBJECTS) $(READER_LIB)
+	@mkdir -p $(@D)
+	$(call say,LINK,$@)
+	$(Q)$(LINK) $(if $(findstring _oom,$*),$(OOM_WRAPS)) -o $@ $^ -lcmocka $(READER_LIBS)
+
+$(BUILD)/tests/unit/test_%: $(OBJ)/tests/unit/test_%.o $(UNIT_SHARED) $(READER_LIB)
+	@mkdir -p $(@D)
+	$(call say,LINK,$@)
+	$(Q)$(LINK) $(if $(findstring _oom,$*),$(OOM_WRAPS)) -o $@ $^ -lcmocka $(READER_LIBS)
+
+TEST_TOOLS := $(patsubst tests/tools/%.c,$(BUILD)/tests/tools/%,$(sort $(wildcard tests/tools/*.c)))
+
+$(OBJ)/tests/tools/%.o: EXTRA_CPPFLAGS += -Itests
+
+$(BUILD)/tests/tools/%: $(OBJ)/tests/tools/%.o $(READER_LIB)
+	@mkdir -p $(@D)
+	$(call say,LINK,$@)
+	$(Q)$(LINK) -o $@ $^ $(READER_LIBS)
+
+# Objects of test programs are kept.
+.SECONDARY:
+
+# ---- suites -------------------------------------------------------------------------------------
+
+RESULTS := build/results
+space := $(subst ,, )
+RUN = @BUILD=$(abspath $(BUILD)) SOURCE=$(CURDIR) SAN=$(SAN) JOBS=$(JOBS) tests/run.sh
+GOLDEN_TESTS := $(wildcard tests/golden/run.sh)
+SUITES := unit cli golden readers e2e
+
+.PHONY: test-programs suites count-start count-end fuzz-programs fuzz-run \
+	lint-format lint-house lint-tidy lint-analyzer $(SUITES:%=check-%)
+
+test-programs: programs $(UNIT_PROGRAMS) $(TEST_TOOLS)
+
+check-unit: $(UNIT_PROGRAMS)
+	$(RUN) unit $(UNIT_PROGRAMS)
+check-cli: programs $(TEST_TOOLS)
+	$(RUN) cli $(filter-out %/lib.sh,$(sort $(wildcard tests/cli/*.sh)))
+check-golden: programs $(TEST_TOOLS)
+	$(RUN) golden $(GOLDEN_TESTS)
+check-readers: export MPT_TRACES = $(subst $(space),:,$(wildcard \
+	$(addprefix $(CURDIR)/tests/,data/*.mpt golden/*.mpt)))
+check-readers: programs $(TEST_TOOLS)
+	$(RUN) readers $(sort $(wildcard tests/readers/test_*.py))
+check-e2e: programs $(TEST_TOOLS)
+	$(RUN) e2e $(filter-out %/lib.sh,$(sort $(wildcard tests/e2e/*.sh)))
+
+# One after the other, all of them, whatever fails: the last line counts.
+suites: test-programs
+	@for suite in $(SUITES); do $(MAKE) --no-print-directory check-$$suite || true; done
+
+# With RESULTS_FILE set, run.sh adds to it and leaves the verdict to `--total`.
+check: ## deps, build, all tests, again under sanitizers, the fuzzer, lint
+	@tools/dev/deps check
+	@mkdir -p build; rm -f $(RESULTS)
+	@$(SUBMAKE) all test-programs
+	@RESULTS_FILE=$(RESULTS) $(SUBMAKE) suites
+	@$(SUBMAKE) SAN=address,undefined test-programs
+	@RESULTS_FILE=$(RESULTS) $(SUBMAKE) SAN=address,undefined suites
+	@RESULTS_FILE=$(RESULTS) $(MAKE) --no-print-directory fuzz
+	@RESULTS_FILE=$(RESULTS) $(SUBMAKE) -k lint || true
+	@tests/run.sh --total $(RESULTS)
+
+# ---- fuzzer -------------------------------------------------------------------------------------
+
+FUZZ_SOURCES := $(sort $(wildcard tests/fuzz/fuzz_*.c))
+FUZZ_PROGRAMS := $(FUZZ_SOURCES:tests/fuzz/%.c=$(BUILD)/%)
+FUZZ_SEEDS := $(wildcard tests/data tests/golden tests/fuzz/corpus)
+
+$(BUILD)/fuzz_%: $(OBJ)/tests/fuzz/fuzz_%.o $(READER_LIB)
+	$(call say,LINK,$@)
+	$(Q)$(LINK) -fsanitize=fuzzer -o $@ $^ $(READER_LIBS)
+
+fuzz-programs: $(FUZZ_PROGRAMS)
+
+fuzz: ## feed the reader broken traces for FUZZ_SECONDS (clang's libFuzzer)
+	@$(SUBMAKE) BUILD=build/fuzz CC=clang SAN=fuzzer-no-link,address,undefined fuzz-programs
+	@BUILD=$(abspath build/fuzz) SOURCE=$(CURDIR) FUZZ_SECONDS=$(FUZZ_SECONDS) \
+		FUZZ_SEEDS="$(FUZZ_SEEDS)" \
+		tests/run.sh fuzz $(FUZZ_SOURCES:tests/fuzz/%.c=build/fuzz/%)
+
+# ---- lint ---------------------------------------------------------------------------------------
+
+C_FILES := $(sort $(wildcard src/*/*.c tools/miniprof/*.c tests/*/*.c samples/*.c))
+H_FILES := $(sort $(wildcard include/miniprof/*.h src/*/*.h tools/miniprof/*.h tests/*/*.h \
+	samples/*.h))
+CUDA_FILES := $(filter src/record/% tests/simgpu/% samples/% tests/gpu/% \
+	tests/unit/test_record_%,$(C_FILES))
+LINT_FILES := $(if $(HAVE_CUDA),$(C_FILES),$(filter-out $(CUDA_FILES),$(C_FILES)))
+LINT := build/lint
+
+lint: ## clang-format, clang-tidy, gcc -fanalyzer, and the house rules of tools/dev
+	@$(MAKE) --no-print-directory -k lint-format lint-house lint-tidy lint-analyzer
+
+lint-format:
+	@tests/run.sh --step lint clang-format clang-format --dry-run -Werror $(C_FILES) $(H_FILES)
+
+lint-house:
+	@for check in check_layers check_style top_length; do \
+		tests/run.sh --step lint $$check tools/dev/$$check || failed=1; done; \
+	tests/run.sh --step lint selftest tools/dev/selftest || failed=1; \
+	if [ -e build/libminiprof.so ]; then \
+		tests/run.sh --step lint check_exports tools/dev/check_exports build/libminiprof.so || \
+			failed=1; fi; \
+	[ -z "$$failed" ]
+
+LINT_FLAGS = -std=gnu17 $(BASE_CPPFLAGS) -Itests $(CUDA_CPPFLAGS)
+
+lint-tidy: $(LINT_FILES:%=$(LINT)/tidy/%)
+	@tests/run.sh --step lint clang-tidy true
+lint-analyzer: $(patsubst %,$(LINT)/analyzer/%,$(filter src/% tools/%,$(LINT_FILES)))
+	@tests/run.sh --step lint analyzer true
+
+# A stamp for each file, so that only what changed is looked at again.
+$(LINT)/tidy/%: % .clang-tidy $(H_FILES)
+	@mkdir -p $(@D)
+	@clang-tidy --quiet $< -- $(LINT_FLAGS) >$@.log 2>&1 || { \
+		grep -vE '^[0-9]+ warnings? (generated|treated)' $@.log; \
+		tests/run.sh --step lint "clang-tidy $<" false; exit 1; }
+	@mv $@.log $@
+
+$(LINT)/analyzer/%: % $(H_FILES)
+	@mkdir -p $(@D)
+	@gcc $(LINT_FLAGS) -O1 -fanalyzer -Werror -c -o /dev/null $< >$@.log 2>&1 || { \
+		cat $@.log; tests/run.sh --step lint "analyzer $<" false; exit 1; }
+	@mv $@.log $@
+
+# ---- with a GPU, and benchmarks -----------------------------------------------------------------
+
+gpu-check: test-programs ## tests that need an NVIDIA GPU (tests/gpu)
+	$(RUN) gpu $(filter-out tests/gpu/bench_% %/lib.sh,$(sort $(wildcard tests/gpu/*.sh)))
+
+BENCH_SOURCES := $(sort $(wildcard tests/bench/bench_*.c))
+BENCH_PROGRAMS := $(BENCH_SOURCES:tests/bench/%.c=$(BUILD)/bench/%)
+
+$(BUILD)/bench/%: $(OBJ)/tests/bench/%.o $(READER_LIB)
+	@mkdir -p $(@D)
+	$(call say,LINK,$@)
+	$(Q)$(LINK) -o $@ $^ $(READER_LIBS)
+
+bench: programs $(BENCH_PROGRAMS) $(TEST_TOOLS) ## how fast writer and reader are (tests/bench)
+	@for script in $(sort $(wildcard tests/bench/*.sh)); do \
+		BUILD=$(abspath $(BUILD)) SOURCE=$(CURDIR) $$script || exit 1; done
+
+bench-gpu: programs ## what recording costs a program on a GPU (tests/gpu/bench_*.sh)
+	@for script in $(sort $(wildcard tests/gpu/bench_*.sh)); do \
+		BUILD=$(abspath $(BUILD)) SOURCE=$(CURDIR) $$script || exit 1; done
