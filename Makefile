@@ -93,6 +93,7 @@ READER_LIBS := -Wl,--as-needed -lzstd -lstdc++ -lm
 ALL_TARGETS := $(if $(TRACE_OBJECTS),$(BUILD)/libmptrace.a $(BUILD)/libmptrace.so.$(SOVERSION) \
 	$(BUILD)/libmptrace.so)
 ALL_TARGETS += $(if $(TOOL_OBJECTS),$(BUILD)/miniprof)
+DEV_PROGRAMS := $(patsubst tools/dev/%.c,$(BUILD)/dev/%,$(wildcard tools/dev/*.c))
 ifdef HAVE_CUDA
 ALL_TARGETS += $(if $(RECORD_OBJECTS),$(BUILD)/libminiprof.so)
 endif
@@ -140,6 +141,10 @@ $(TRACE_LIB) $(READER_LIB):
 $(BUILD)/miniprof: $(TOOL_OBJECTS) $(READER_LIB)
 	$(call say,LINK,$@)
 	$(Q)$(LINK) -o $@ $(TOOL_OBJECTS) $(READER_LIB) $(READER_LIBS)
+
+$(BUILD)/dev/%: $(OBJ)/tools/dev/%.o $(READER_LIB)
+	@mkdir -p $(@D)
+	$(LINK) -o $@ $^ $(READER_LIBS)
 
 # One relocatable object whose hidden names are local: nothing but the public header's can clash.
 $(BUILD)/libmptrace.a: $(TRACE_OBJECTS)

@@ -61,7 +61,7 @@ SUITES := unit cli golden readers e2e
 .PHONY: test-programs suites count-start count-end fuzz-programs fuzz-run \
 	lint-format lint-house lint-tidy lint-analyzer $(SUITES:%=check-%)
 
-test-programs: programs $(UNIT_PROGRAMS) $(TEST_TOOLS)
+test-programs: programs $(UNIT_PROGRAMS) $(DEV_PROGRAMS) $(TEST_TOOLS)
 
 check-unit: $(UNIT_PROGRAMS)
 	$(RUN) unit $(UNIT_PROGRAMS)
@@ -78,7 +78,8 @@ check-e2e: programs $(TEST_TOOLS)
 
 # One after the other, all of them, whatever fails: the last line counts.
 suites: test-programs
-	@for suite in $(SUITES); do $(MAKE) --no-print-directory check-$$suite || true; done
+	@for suite in $(SUITES); do $(MAKE) --no-print-directory check-$$suite || failed=1; done; \
+	[ -z "$$failed" ]
 
 # With RESULTS_FILE set, run.sh adds to it and leaves the verdict to `--total`.
 check: ## deps, build, all tests, again under sanitizers, the fuzzer, lint
@@ -162,7 +163,16 @@ gpu-check: test-programs ## tests that need an NVIDIA GPU (tests/gpu)
 	$(RUN) gpu $(filter-out tests/gpu/bench_% %/lib.sh,$(sort $(wildcard tests/gpu/*.sh)))
 
 BENCH_SOURCES := $(sort $(wildcard tests/bench/bench_*.c))
+ifndef HAVE_CUDA
+BENCH_SOURCES := $(filter-out tests/bench/bench_record_%,$(BENCH_SOURCES))
+endif
 BENCH_PROGRAMS := $(BENCH_SOURCES:tests/bench/%.c=$(BUILD)/bench/%)
+
+$(OBJ)/tests/bench/bench_record_%.o: EXTRA_CPPFLAGS += $(CUDA_CPPFLAGS)
+
+$(BUILD)/bench/bench_record_%: $(OBJ)/tests/bench/bench_record_%.o $(RECORD_OBJECTS) $(READER_LIB)
+	@mkdir -p $(@D)
+	$(LINK) -o $@ $^ $(READER_LIBS)
 
 $(BUILD)/bench/%: $(OBJ)/tests/bench/%.o $(READER_LIB)
 	@mkdir -p $(@D)

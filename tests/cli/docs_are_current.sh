@@ -1,0 +1,15 @@
+#!/bin/bash
+# The tables in the documents are those that the code prints.
+cd "$SOURCE" || exit 1
+failed=0
+
+compare() { # DOCUMENT PROGRAM FIRST-LINE-PATTERN: the document ends with what the program prints
+    if ! diff <(sed -n "/$3/,\$p" "$1") <("$BUILD/dev/$2" | sed -n "/$3/,\$p") >&2; then
+        echo "$1 is not current: replace its end with the output of $2"
+        failed=1
+    fi
+}
+
+compare docs/trace-format.md table_list '^### 1 '
+compare docs/environment.md setting_list '^| `MINIPROF_OUTPUT'
+exit $failed
