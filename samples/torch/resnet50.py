@@ -6,7 +6,7 @@ would do it; model construction, warm-up, cuDNN's algorithm search and graph cap
 Every iteration is one NVTX range "iteration", every leaf module one NVTX range named after it.
 
     CUDA_INJECTION64_PATH=libminiprof.so python3 samples/torch/resnet50.py --mode eager
-    python3 samples/torch/resnet50.py --mode graph --torch-profiler loop.json   # the peer, for comparison
+    python3 samples/torch/resnet50.py --mode graph --torch-profiler loop.json   # the peer
 """
 import argparse
 import sys
@@ -23,6 +23,8 @@ def parse_arguments():
     parser.add_argument("--warmup", type=int, default=10)
     parser.add_argument("--batch", type=int, default=1)
     parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--search", action="store_true",
+                        help="let cuDNN time its algorithms first; then the kernels differ by run")
     parser.add_argument("--no-layers", action="store_true", help="no NVTX range per layer")
     parser.add_argument("--torch-profiler", metavar="FILE",
                         help="run the loop under torch.profiler and write its Chrome trace there")
@@ -65,7 +67,7 @@ class Inference:
 
     def __init__(self, arguments):
         torch.manual_seed(arguments.seed)
-        torch.backends.cudnn.benchmark = True
+        torch.backends.cudnn.benchmark = arguments.search
         self.model = torchvision.models.resnet50(weights=None).eval().cuda()
         if not arguments.no_layers:
             mark_layers(self.model)

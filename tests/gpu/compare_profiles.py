@@ -46,7 +46,7 @@ def miniprof_rows(path):
         report = json.load(file)
     kernels = collections.defaultdict(lambda: [0, 0.0])
     memory = collections.Counter()
-    groups = [g for g in report["groups"] if g["name"] == "GPU activities"]
+    groups = [g for g in report["groups"] if g["name"] == "gpu_activities"]
     for row in (row for group in groups for row in group["rows"]):
         match = re.fullmatch(r"\[CUDA (memcpy (\w+)|memset)\]", row["name"])
         if match:

@@ -20,7 +20,7 @@ check() { # NAME COPIES KERNELS OPTIONS...
     python3 - "$WORK/$name.json" "$copies" "$kernels" <<'END' || fail "$name: see above"
 import json, sys
 report = json.load(open(sys.argv[1]))
-rows = [r for g in report["groups"] if g["name"] == "GPU activities" for r in g["rows"]]
+rows = [r for g in report["groups"] if g["name"] == "gpu_activities" for r in g["rows"]]
 copies = sum(r["calls"] for r in rows if r["name"].startswith("[CUDA memcpy"))
 kernels = sum(r["calls"] for r in rows if not r["name"].startswith("["))
 tactics = [r["name"] for r in rows if "tactic" in r["name"]]
