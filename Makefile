@@ -115,9 +115,15 @@ endif
 
 # ---- rules --------------------------------------------------------------------------------------
 
+# TLS descriptors keep ld.so out of the libraries that libminiprof.so needs and are as quick as
+# initial-exec, which could fail in a process whose static TLS is used up. clang 14 lacks them on x86.
+TLS_CFLAGS := $(if $(filter x86_64,$(shell uname -m)),$(shell printf 'int unused;' | $(CC) \
+	-mtls-dialect=gnu2 -x c -c -o /dev/null - 2>/dev/null && echo -mtls-dialect=gnu2 || \
+	echo -ftls-model=initial-exec))
+
 # Objects depend on the flags they were made with; expanded here, because variables of a target
 # reach what it depends on.
-FLAGS_LINE := $(subst ','\'',$(COMPILE) $(CUDA_CPPFLAGS))
+FLAGS_LINE := $(subst ','\'',$(COMPILE) $(CUDA_CPPFLAGS) $(TLS_CFLAGS))
 
 $(BUILD)/flags: FORCE
 	@mkdir -p $(@D); printf '%s\n' '$(FLAGS_LINE)' >$@.$$$$; \
@@ -129,6 +135,7 @@ $(OBJ)/%.o: %.c $(BUILD)/flags
 	$(Q)$(COMPILE) -MMD -MP -c -o $@ $<
 
 $(OBJ)/src/record/%.o $(OBJ)/tests/simgpu/%.o $(OBJ)/samples/%.o: EXTRA_CPPFLAGS += $(CUDA_CPPFLAGS)
+$(OBJ)/src/record/%.o: EXTRA_CFLAGS += $(TLS_CFLAGS)
 
 # Members are pulled in as needed: libminiprof.so takes the writing half of src/trace only.
 $(TRACE_LIB): $(TRACE_OBJECTS)
