@@ -63,7 +63,11 @@ struct mp_column_info {
     uint8_t id; /* on disk */
 };
 
-enum mp_table_kind { MP_TABLE_DEFINITION, MP_TABLE_EVENT };
+enum mp_table_kind {
+    MP_TABLE_DEFINITION, /* what rows refer to */
+    MP_TABLE_EVENT,      /* what the program did: the records */
+    MP_TABLE_NOTE        /* about the recording itself */
+};
 
 struct mp_table_info {
     const char *name;

@@ -29,7 +29,7 @@ static void fit(char *out, size_t size, double value, int width)
 static const char *print_fitted(char *buffer, size_t size, double value, int width,
                                 const char *unit)
 {
-    char number[MP_UNIT_BYTES];
+    char number[MP_FORMATTED_BYTES];
 
     fit(number, sizeof(number), value, width);
     snprintf(buffer, size, "%s%s", number, unit);

@@ -4,7 +4,7 @@
  * The unit is chosen before rounding (999999 ns is `1000.0us`), and as many digits are printed as
  * fit. From 1000 of the greatest unit on, the number takes its exponent form (`1.2e+03s`). Sizes
  * change their unit at 1000 but divide by 1024. All functions write a NUL-terminated string, cut
- * when `size` is too small, and return `buffer`. MP_UNIT_BYTES is enough.
+ * when `size` is too small, and return `buffer`. MP_FORMATTED_BYTES is enough.
  */
 #ifndef MP_BASE_UNITS_H
 #define MP_BASE_UNITS_H
@@ -12,7 +12,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define MP_UNIT_BYTES 24
+#define MP_FORMATTED_BYTES 24
 
 /* Nanoseconds: `0ns`, `999ns`, `1.2340us`, `12.345us`, `123.46us`, `1.23457s`. */
 const char *mp_format_time(char *buffer, size_t size, uint64_t ns);

@@ -274,7 +274,7 @@ bool mp_writer_make_room(struct mp_writer *writer, struct mp_builder *builder)
 enum mp_status mp_writer_flush(struct mp_writer *writer)
 {
     if (write_kind(writer, MP_TABLE_DEFINITION) != MP_OK ||
-        write_kind(writer, MP_TABLE_EVENT) != MP_OK)
+        write_kind(writer, MP_TABLE_EVENT) != MP_OK || write_kind(writer, MP_TABLE_NOTE) != MP_OK)
         lose_rows(writer);
     return writer->failure.status;
 }

@@ -12,6 +12,10 @@ static const char *const unit_names[] = {
     [MP_UNIT_NONE] = "",       [MP_UNIT_NS] = "ns",   [MP_UNIT_BYTES] = "bytes",
     [MP_UNIT_COUNT] = "count", [MP_UNIT_KHZ] = "kHz", [MP_UNIT_KBYTES_PER_S] = "kB/s"};
 
+static const char *const kind_names[] = {[MP_TABLE_DEFINITION] = "Definitions",
+                                         [MP_TABLE_EVENT] = "Events",
+                                         [MP_TABLE_NOTE] = "Notes on the recording"};
+
 static void print_column(const struct mp_column_info *column)
 {
     printf("| %u | `%s` | %s", column->id, column->name, type_names[column->type]);
@@ -26,7 +30,7 @@ int main(void)
     const struct mp_table_info *tables = mp_tables(&count);
     for (size_t i = 0; i < count; i++) {
         printf("\n### %u `%s`\n\n%s. %s, since version %u.\n\n", tables[i].id, tables[i].name,
-               tables[i].doc, tables[i].kind == MP_TABLE_EVENT ? "Events" : "Definitions",
+               tables[i].doc, kind_names[tables[i].kind],
                tables[i].since);
         printf("| id | column | type | unit | meaning |\n|---|---|---|---|---|\n");
         for (int c = 0; c < tables[i].column_count; c++)

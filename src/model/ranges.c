@@ -1,0 +1,116 @@
+#include "model/ranges.h"
+
+#include "trace/schema.h"
+
+#include "base/poison.h"
+
+void ranges_init(struct capture_ranges *ranges, const struct mp_trace *trace)
+{
+    uint64_t limit = mp_trace_bytes(trace) + MP_MAX_CHUNK_ROWS;
+
+    *ranges = (struct capture_ranges){.by_id = {.slots = NULL}};
+    dense_init(&ranges->items, sizeof(struct capture_range),
+               limit < UINT32_MAX ? (size_t)limit : UINT32_MAX);
+}
+
+void ranges_free(struct capture_ranges *ranges)
+{
+    dense_free(&ranges->items);
+    mp_map_free(&ranges->by_id);
+}
+
+void ranges_select(struct mp_cursor *cursor)
+{
+    mp_cursor_select(cursor, mp_table_by_id(MP_TABLE_capture),
+                     MP_COLUMN_MASK(capture, range) | MP_COLUMN_MASK(capture, kind) |
+                         MP_COLUMN_MASK(capture, time) | MP_COLUMN_MASK(capture, correlation));
+}
+
+/* The range with this id, made if it is new; NULL in *range when there are more than the file can
+ * justify. */
+static enum mp_status reach_range(struct capture_ranges *ranges, uint64_t id,
+                                  struct capture_range **range)
+{
+    uint32_t index = mp_map_get(&ranges->by_id, id);
+    enum mp_status status;
+
+    *range = NULL;
+    if (index == MP_MAP_ABSENT) {
+        index = (uint32_t)ranges->items.count;
+        status = dense_reach(&ranges->items, index);
+        if (status == MP_ERR_LIMIT)
+            return MP_OK;
+        MP_TRY(status);
+        MP_TRY(mp_map_put(&ranges->by_id, id, index));
+        *(struct capture_range *)dense_at(&ranges->items, index) =
+            (struct capture_range){.id = id, .end_time = UINT64_MAX};
+    }
+    *range = dense_at(&ranges->items, index);
+    return MP_OK;
+}
+
+enum mp_status ranges_take(struct capture_ranges *ranges, const struct mp_batch *batch)
+{
+    if (batch->table->id != MP_TABLE_capture)
+        return MP_OK;
+    for (uint32_t row = 0; row < batch->rows; row++) {
+        uint64_t kind = batch->columns[MP_COLUMN_capture_kind][row];
+        uint64_t time = batch->columns[MP_COLUMN_capture_time][row];
+        uint64_t correlation = batch->columns[MP_COLUMN_capture_correlation][row];
+        struct capture_range *range;
+
+        MP_TRY(reach_range(ranges, batch->columns[MP_COLUMN_capture_range][row], &range));
+        if (range && kind == MP_capture_kind_begin) {
+            range->begin_time = time;
+            range->begin_correlation = correlation;
+        } else if (range && kind == MP_capture_kind_end) {
+            range->end_time = time;
+            range->end_correlation = correlation;
+        }
+    }
+    return MP_OK;
+}
+
+/* Selects no table at all. */
+static void select_nothing(struct mp_cursor *cursor)
+{
+    size_t count;
+    const struct mp_table_info *tables = mp_tables(&count);
+
+    for (size_t i = 0; i < count; i++)
+        mp_cursor_select(cursor, &tables[i], 0);
+}
+
+enum mp_status ranges_load(struct capture_ranges *ranges, struct mp_trace *trace,
+                           struct mp_error *error)
+{
+    struct mp_cursor *cursor;
+    struct mp_batch batch;
+    enum mp_status status;
+
+    MP_TRY(mp_cursor_open(trace, &cursor, error));
+    select_nothing(cursor);
+    ranges_select(cursor);
+    while ((status = mp_cursor_next(cursor, &batch)) == MP_OK) {
+        status = ranges_take(ranges, &batch);
+        if (status != MP_OK)
+            break;
+    }
+    mp_cursor_close(cursor);
+    if (status == MP_END)
+        return MP_OK;
+    return mp_error_set(error, status, "cannot read the capture ranges: %s",
+                        mp_status_name(status));
+}
+
+size_t ranges_count(const struct capture_ranges *ranges)
+{
+    return ranges->items.count;
+}
+
+const struct capture_range *ranges_find(const struct capture_ranges *ranges, uint64_t id)
+{
+    uint32_t index = mp_map_get(&ranges->by_id, id);
+
+    return index == MP_MAP_ABSENT ? NULL : dense_at(&ranges->items, index);
+}

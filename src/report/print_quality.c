@@ -1,0 +1,78 @@
+#include "report/print_quality.h"
+
+#include "base/poison.h"
+
+void print_prefix(FILE *out, const struct mp_trace *trace)
+{
+    const char *pid = mp_trace_property(trace, "pid");
+
+    if (pid)
+        fprintf(out, "==%s== ", pid);
+    else
+        fputs("======== ", out);
+}
+
+const char *command_of(const struct mp_trace *trace)
+{
+    const char *arguments = mp_trace_property(trace, "argv");
+
+    return arguments && *arguments ? arguments : mp_trace_property(trace, "executable");
+}
+
+void print_warning(FILE *out, const struct mp_trace *trace, const struct quality *quality)
+{
+    char text[QUALITY_TEXT_BYTES];
+
+    if (!*quality_describe(quality, text, sizeof text))
+        return;
+    print_prefix(out, trace);
+    fprintf(out, "Warning: %s.\n", text);
+}
+
+static void json_damage(struct json_writer *json, const struct mp_damage *damage)
+{
+    json_open_object(json);
+    json_key_number(json, "bytes_skipped", damage->bytes_skipped);
+    json_key_number(json, "chunks_damaged", damage->chunks_damaged);
+    json_key_number(json, "rows_damaged", damage->rows_damaged);
+    json_key_number(json, "chunks_missing", damage->chunks_missing);
+    json_key_number(json, "chunks_unknown", damage->chunks_unknown);
+    json_key_bool(json, "truncated", damage->truncated);
+    json_key_bool(json, "no_index", damage->no_index);
+    json_close_object(json);
+}
+
+static void json_counters(struct json_writer *json, const struct quality *quality,
+                          const struct definitions *definitions)
+{
+    size_t position = 0;
+    const char *name;
+    uint64_t value;
+
+    json_open_object(json);
+    while (quality_next_counter(quality, definitions, &position, &name, &value)) {
+        if (name)
+            json_key_number(json, name, value);
+    }
+    json_close_object(json);
+}
+
+void json_quality(struct json_writer *json, const struct quality *quality,
+                  const struct definitions *definitions)
+{
+    char text[QUALITY_TEXT_BYTES];
+
+    quality_describe(quality, text, sizeof text);
+    json_open_object(json);
+    json_key_bool(json, "whole", !*text);
+    json_key_text(json, "warning", *text ? text : NULL);
+    json_key_number(json, "dropped", quality->dropped);
+    json_key_number(json, "unknown_times", quality->unknown_times);
+    json_key_number(json, "reversed_times", quality->reversed_times);
+    json_key_number(json, "undefined_names", quality->undefined);
+    json_key(json, "damage");
+    json_damage(json, &quality->damage);
+    json_key(json, "counters");
+    json_counters(json, quality, definitions);
+    json_close_object(json);
+}

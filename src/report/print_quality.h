@@ -1,0 +1,25 @@
+/* What every report says of the data it rests on, and nvprof's line prefixes. */
+#ifndef MP_REPORT_PRINT_QUALITY_H
+#define MP_REPORT_PRINT_QUALITY_H
+
+#include <miniprof/trace.h>
+#include <stdio.h>
+
+#include "model/definitions.h"
+#include "model/quality.h"
+#include "report/json.h"
+
+/* `==PID== ` of the profiled process, or `======== ` when the trace does not say. */
+void print_prefix(FILE *out, const struct mp_trace *trace);
+
+/* The program's command line if the trace has it, else its file; NULL when it has neither. */
+const char *command_of(const struct mp_trace *trace);
+
+/* `==PID== Warning: ...` when the data is not whole, else nothing. */
+void print_warning(FILE *out, const struct mp_trace *trace, const struct quality *quality);
+
+/* The value of the key "quality": `whole`, what is missing, and the collector's own counters. */
+void json_quality(struct json_writer *json, const struct quality *quality,
+                  const struct definitions *definitions);
+
+#endif

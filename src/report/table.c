@@ -1,0 +1,161 @@
+#include "report/table.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+#include "base/units.h"
+#include "report/table_formats.h"
+#include "report/utf8.h"
+
+#include "base/poison.h"
+
+/* Names of one line of nvprof's units, and how many ns each is. */
+static const struct {
+    const char *name;
+    double ns;
+} time_units[] = {{"ns", 1}, {"us", 1e3}, {"ms", 1e6}, {"s", 1e9}};
+
+struct report_cell report_text_cell(const char *text)
+{
+    if (!text)
+        return report_absent_cell();
+    return (struct report_cell){.text = text, .text_bytes = (uint32_t)strlen(text)};
+}
+
+struct report_cell report_number_cell(uint64_t number)
+{
+    return (struct report_cell){.number = number};
+}
+
+struct report_cell report_real_cell(double real)
+{
+    return (struct report_cell){.real = real};
+}
+
+struct report_cell report_absent_cell(void)
+{
+    return (struct report_cell){.absent = true};
+}
+
+const char *report_time_unit_name(unsigned unit)
+{
+    return time_units[unit].name;
+}
+
+double report_time_unit_ns(unsigned unit)
+{
+    return time_units[unit].ns;
+}
+
+static bool is_text(enum report_kind kind)
+{
+    return kind == REPORT_CELL_TEXT || kind == REPORT_CELL_GROUP;
+}
+
+bool report_is_time(enum report_kind kind)
+{
+    return kind == REPORT_CELL_TIME || kind == REPORT_CELL_MEAN;
+}
+
+void report_begin(struct report_table *table, FILE *out, enum report_format format,
+                  const struct report_column *columns, size_t count)
+{
+    *table =
+        (struct report_table){.out = out, .format = format, .columns = columns, .count = count};
+    for (size_t i = 0; i < count; i++) {
+        size_t title = strlen(columns[i].title);
+        bool alone = columns[i].left && i + 1 == count;
+        table->fit[i].width = columns[i].width;
+        if (!alone && title > columns[i].width)
+            table->fit[i].width = (uint32_t)title;
+    }
+}
+
+/* The unit that nvprof picks for a duration: before rounding. */
+static uint8_t unit_of(double ns)
+{
+    uint8_t unit = 0;
+
+    while (unit < 3 && ns >= time_units[unit + 1].ns)
+        unit++;
+    return unit;
+}
+
+void report_measure(struct report_table *table, const struct report_cell *cells)
+{
+    for (size_t i = 0; i < table->count; i++) {
+        enum report_kind kind = table->columns[i].kind;
+        char buffer[REPORT_NUMBER_BYTES];
+
+        if (cells[i].absent)
+            continue;
+        if (report_is_time(kind)) {
+            double ns = kind == REPORT_CELL_TIME ? (double)cells[i].number : cells[i].real;
+            uint8_t unit = unit_of(ns);
+            if (unit > table->fit[i].time_unit)
+                table->fit[i].time_unit = unit;
+        }
+        size_t width = is_text(kind) ? utf8_count(cells[i].text, cells[i].text_bytes) +
+                                           (kind == REPORT_CELL_GROUP)
+                                     : strlen(report_print_number(kind, &cells[i], buffer));
+        if (width > REPORT_WIDEST_TEXT)
+            width = REPORT_WIDEST_TEXT;
+        if (width > table->fit[i].width && !(table->columns[i].left && i + 1 == table->count))
+            table->fit[i].width = (uint32_t)width;
+    }
+}
+
+const char *report_print_number(enum report_kind kind, const struct report_cell *cell,
+                                char buffer[REPORT_NUMBER_BYTES])
+{
+    switch (kind) {
+    case REPORT_CELL_SIGNED:
+        snprintf(buffer, REPORT_NUMBER_BYTES, "%" PRId64, (int64_t)cell->number);
+        break;
+    case REPORT_CELL_HEX:
+        snprintf(buffer, REPORT_NUMBER_BYTES, "0x%" PRIx64, cell->number);
+        break;
+    case REPORT_CELL_BOOL:
+        return cell->number ? "yes" : "no";
+    case REPORT_CELL_TIME:
+        return mp_format_time(buffer, REPORT_NUMBER_BYTES, cell->number);
+    case REPORT_CELL_MEAN:
+        return mp_format_time_mean(buffer, REPORT_NUMBER_BYTES, cell->real);
+    case REPORT_CELL_PERCENT:
+        return mp_format_percent(buffer, REPORT_NUMBER_BYTES, cell->real);
+    case REPORT_CELL_BYTES:
+        return mp_format_size(buffer, REPORT_NUMBER_BYTES, cell->number);
+    case REPORT_CELL_REAL:
+        snprintf(buffer, REPORT_NUMBER_BYTES, "%.2f", cell->real);
+        break;
+    case REPORT_CELL_COUNT:
+    case REPORT_CELL_TEXT:
+    case REPORT_CELL_GROUP:
+        snprintf(buffer, REPORT_NUMBER_BYTES, "%" PRIu64, cell->number);
+        break;
+    }
+    return buffer;
+}
+
+void report_header(struct report_table *table)
+{
+    if (table->format == REPORT_TEXT)
+        report_text_header(table);
+    else if (table->format == REPORT_CSV)
+        report_csv_header(table);
+}
+
+void report_row(struct report_table *table, const struct report_cell *cells)
+{
+    switch (table->format) {
+    case REPORT_TEXT:
+        report_text_row(table, cells);
+        break;
+    case REPORT_CSV:
+        report_csv_row(table, cells);
+        break;
+    case REPORT_JSON:
+        report_json_row(table, cells);
+        break;
+    }
+}

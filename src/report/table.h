@@ -1,0 +1,94 @@
+/* The one table printer: columns are data, rows are cells, the format is text in nvprof's layout,
+ * CSV in nvprof's layout, or JSON objects.
+ *
+ *     text   right-justified columns, two spaces between them; times and sizes with their units
+ *     CSV    a quoted header row, a row of units if any column has one, numbers with six decimals,
+ *            one unit for each time column, chosen by the greatest value that was measured
+ *     JSON   an object for each row, keys from the columns, times in whole ns, sizes in bytes
+ *
+ *     report_begin(&table, out, REPORT_TEXT, columns, count);
+ *     for each row: report_measure(&table, cells);     (optional: fits widths and units to the
+ * data) report_header(&table); for each row: report_row(&table, cells);
+ *
+ * Nothing is allocated; output errors are the stream's (ferror).
+ */
+#ifndef MP_REPORT_TABLE_H
+#define MP_REPORT_TABLE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include "report/json.h"
+
+#define REPORT_MOST_COLUMNS 40
+#define REPORT_WIDEST_TEXT  64 /* measured text columns grow no wider */
+
+enum report_format { REPORT_TEXT, REPORT_CSV, REPORT_JSON };
+
+enum report_kind {
+    REPORT_CELL_TEXT,
+    REPORT_CELL_GROUP,   /* text; printed with a colon, and only in the first row that has it */
+    REPORT_CELL_COUNT,   /* number */
+    REPORT_CELL_SIGNED,  /* number, two's complement */
+    REPORT_CELL_HEX,     /* number */
+    REPORT_CELL_BOOL,    /* number */
+    REPORT_CELL_TIME,    /* number: a duration in ns */
+    REPORT_CELL_MEAN,    /* real: a duration in ns */
+    REPORT_CELL_PERCENT, /* real */
+    REPORT_CELL_BYTES,   /* number: bytes */
+    REPORT_CELL_REAL     /* real */
+};
+
+struct report_column {
+    const char *title;
+    const char *key;  /* in JSON; NULL leaves the column out there */
+    const char *unit; /* in CSV's row of units; NULL: none, or the kind's own */
+    enum report_kind kind;
+    uint8_t width; /* characters in text, at least */
+    bool left;     /* left-justified */
+};
+
+struct report_cell {
+    const char *text;
+    uint32_t text_bytes;
+    bool absent; /* "-" in text, empty in CSV, null in JSON */
+    union {
+        uint64_t number;
+        double real;
+    };
+};
+
+/* Cells by the kinds of their columns. */
+struct report_cell report_text_cell(const char *text); /* NULL gives an absent cell */
+struct report_cell report_number_cell(uint64_t number);
+struct report_cell report_real_cell(double real);
+struct report_cell report_absent_cell(void);
+
+struct report_table {
+    FILE *out; /* not owned */
+    enum report_format format;
+    const struct report_column *columns;
+    size_t count;
+    struct json_writer *json; /* REPORT_JSON: where objects go */
+    const char *group;        /* of the last row */
+    struct {
+        uint32_t width;
+        uint8_t time_unit; /* CSV: 0 ns, 1 us, 2 ms, 3 s */
+    } fit[REPORT_MOST_COLUMNS];
+};
+
+/* Sets up a table; prints nothing. `columns` must outlive the table. */
+void report_begin(struct report_table *table, FILE *out, enum report_format format,
+                  const struct report_column *columns, size_t count);
+
+/* Widens columns to these cells, and takes them into account for the CSV units. */
+void report_measure(struct report_table *table, const struct report_cell *cells);
+
+/* Prints what stands above the rows; nothing in JSON. */
+void report_header(struct report_table *table);
+
+void report_row(struct report_table *table, const struct report_cell *cells);
+
+#endif

@@ -1,0 +1,74 @@
+#!/bin/bash
+# What is not a trace: one clear line and exit code 3, from every command that reads one.
+. "$SOURCE/tests/tools/cli.sh" || exit 1
+
+trace plain
+: >empty
+echo "something else altogether, longer than a header of a trace would be" >text
+mkdir folder
+cp plain.mpt newer.mpt
+printf '\x09' | dd of=newer.mpt bs=1 seek=16 conv=notrunc status=none
+cp plain.mpt header.mpt
+printf 'X' | dd of=header.mpt bs=1 seek=40 conv=notrunc status=none
+head -c 20 plain.mpt >short
+
+for command in summary info check dump; do
+    for case in \
+        "missing:cannot open 'missing': No such file or directory" \
+        "folder:cannot read 'folder': it is a directory" \
+        "empty:'empty' is empty" \
+        "short:'short' is not a miniprof trace" \
+        "text:'text' is not a miniprof trace" \
+        "newer.mpt:'newer.mpt' has format version 9, this miniprof reads up to 1: update it" \
+        "header.mpt:the header of 'header.mpt' is damaged"; do
+        run $command "${case%%:*}"
+        code 3
+        stdout </dev/null
+        echo "miniprof $command: ${case#*:}" | stderr
+    done
+done
+
+# One bad trace among good ones: the others are printed.
+run summary missing plain.mpt
+code 3
+stderr <<'END'
+miniprof summary: cannot open 'missing': No such file or directory
+END
+[ "$(wc -l <.stdout)" -eq 12 ]
+verdict "the good trace" $?
+
+# An answer that cannot be written is no answer.
+last="miniprof summary >/dev/full"
+"$miniprof" summary plain.mpt >/dev/full 2>.stderr
+got=$?
+code 3
+stderr <<'END'
+miniprof: cannot write the output: No space left on device
+END
+
+# Every cut and every flipped byte: never a signal, never exit code 0 for check unless all was read.
+size=$(stat -c %s plain.mpt)
+crashed=0
+intact=0
+for ((at = 0; at < size; at += 61)); do
+    head -c $at plain.mpt >cut.mpt
+    for command in summary info check "dump --json"; do
+        # shellcheck disable=SC2086
+        "$miniprof" $command cut.mpt >/dev/null 2>&1
+        status=$?
+        [ $status -le 3 ] || crashed=$((crashed + 1))
+        [ $status -ne 0 ] || intact=$((intact + 1))
+    done
+    cp plain.mpt flipped.mpt
+    printf '\xa5' | dd of=flipped.mpt bs=1 seek=$at conv=notrunc status=none
+    cmp -s plain.mpt flipped.mpt && continue
+    "$miniprof" check flipped.mpt >/dev/null 2>&1
+    status=$?
+    [ $status -le 3 ] || crashed=$((crashed + 1))
+    [ $status -ne 0 ] || intact=$((intact + 1))
+done
+last="damaged files"
+verdict "crashed $crashed times" $((crashed != 0))
+verdict "taken for intact $intact times" $((intact != 0))
+
+finish

@@ -1,0 +1,92 @@
+#!/bin/bash
+# miniprof summary: the numbers of known_trace.h in nvprof's layout.
+. "$SOURCE/tests/tools/cli.sh" || exit 1
+
+trace plain
+run summary plain.mpt
+code 0
+quiet
+stdout <"$expected/summary.txt"
+
+run summary --csv plain.mpt
+code 0
+stdout <"$expected/summary_csv.txt"
+
+run summary --json plain.mpt
+code 0
+json 'd["pid"] == 4242 and d["command"] == "./infer --batch 1" and d["ranges"] == 2'
+json 'd["quality"]["whole"] is True and d["quality"]["warning"] is None'
+json '[g["name"] for g in d["groups"]] == ["gpu_activities", "api_calls"]'
+json 'd["groups"][0]["total_ns"] == 1234567 + 60000 + 50000 + 4000 + 640 + 500'
+json 'd["groups"][0]["rows"][1]["calls"] == 3 and d["groups"][0]["rows"][1]["min_ns"] == 10000'
+json 'd["groups"][1]["rows"][2]["avg_ns"] == 2000.5'
+
+run summary --range 1 plain.mpt
+code 0
+stdout <"$expected/summary_range.txt"
+
+run summary --range=3 plain.mpt
+code 2
+stdout </dev/null
+stderr <<'END'
+miniprof summary: 'plain.mpt': there is no capture range 3; the trace has 2
+END
+
+run summary --demangling off --csv --range=1 plain.mpt
+code 0
+stdout_like <<'END'
+==4242== *
+==4242== *
+==4242== *
+"Type",*
+,%,us,,us,us,us,
+"GPU activities",*,"_Z6vecAddPKfS0_Pfi"
+"GPU activities",*,"[[]CUDA memcpy HtoD]"
+"API calls",*,"cudaLaunchKernel"
+"API calls",*,"cuMemcpyHtoDAsync"
+END
+
+trace calls
+run summary calls.mpt
+code 0
+stdout <<'END'
+==4242== Profiling application: ./infer --batch 1
+==4242== Profiling result:
+No kernels were profiled.
+            Type  Time(%)      Time     Calls       Avg       Min       Max  Name
+      API calls:  100.00%  5.0000us         1  5.0000us  5.0000us  5.0000us  cudaLaunchKernel
+END
+
+trace empty
+run summary empty.mpt
+code 0
+stdout <<'END'
+==4242== Profiling application: ./infer --batch 1
+==4242== Profiling result:
+No kernels were profiled.
+No API activities were profiled.
+END
+
+trace anonymous
+run summary anonymous.mpt calls.mpt
+code 0
+stdout_like <<'END'
+======== Profiling result:
+            Type *
+ GPU activities: *
+*
+*
+*
+*
+*
+      API calls: *
+*
+*
+==4242== Profiling application: ./infer --batch 1
+==4242== Profiling result:
+No kernels were profiled.
+            Type *
+      API calls: *
+END
+
+finish

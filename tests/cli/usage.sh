@@ -1,0 +1,71 @@
+#!/bin/bash
+# Wrong command lines: one line that says what to do, exit code 2. Help and version: on stdout.
+. "$SOURCE/tests/tools/cli.sh" || exit 1
+
+wrong() { # LINE ARGUMENT...
+    local line=$1
+    shift
+    run "$@"
+    code 2
+    stdout </dev/null
+    echo "$line" | stderr
+}
+
+trace plain
+wrong "miniprof: which command? 'miniprof help' lists them"
+wrong "miniprof: unknown command 'frobnicate'; 'miniprof help' lists them" frobnicate
+wrong "miniprof: unknown command 'frobnicate'; 'miniprof help' lists them" help frobnicate
+wrong "miniprof: unknown option '--frob'; 'miniprof help' lists the commands" --frob
+for command in summary info check dump run; do
+    wrong "miniprof $command: unknown option '--frob'; 'miniprof help $command' lists them" \
+        $command --frob plain.mpt
+    wrong "miniprof $command: unknown option '-z'; 'miniprof help $command' lists them" \
+        $command -z plain.mpt
+    run $command --help
+    code 0
+    quiet
+    grep -q "^Usage: miniprof $command " .stdout
+    verdict "usage" $?
+    awk 'length > 79 { print; long = 1 } END { exit long }' .stdout
+    verdict "lines that fit a terminal" $?
+    cp .stdout help.txt
+    run help $command
+    stdout <help.txt
+done
+for command in summary info check dump; do
+    wrong "miniprof $command: which trace? 'miniprof $command TRACE.mpt'" $command
+done
+for command in info check dump; do
+    wrong "miniprof $command: takes one trace; 'miniprof help $command' says more" \
+        $command plain.mpt plain.mpt
+done
+wrong "miniprof summary: --range needs a value: --range=N" summary plain.mpt --range
+wrong "miniprof summary: --range takes a number from 1, not '0'" summary --range=0 plain.mpt
+wrong "miniprof summary: --range takes a number from 1, not 'two'" summary --range two plain.mpt
+wrong "miniprof summary: --csv takes no value" summary --csv=1 plain.mpt
+wrong "miniprof summary: --demangling takes on or off, not 'maybe'" \
+    summary --demangling=maybe plain.mpt
+wrong "miniprof run: which program? 'miniprof run -- PROGRAM [argument...]'" run --
+wrong "miniprof run: --capture takes auto, range or all, not 'some'" run --capture=some true
+wrong "miniprof run: --level takes a number from 1 to 19, not '20'" run --level=20 true
+
+run dump --table nothing plain.mpt
+code 2
+stderr_like <<'END'
+miniprof dump: no table 'nothing'; there are string thread *
+END
+
+run --version
+code 0
+stdout_like <<'END'
+miniprof [0-9]*.[0-9]*.[0-9]*
+END
+run help
+code 0
+quiet
+cp .stdout help.txt
+run --help
+code 0
+stdout <help.txt
+
+finish

@@ -1,0 +1,97 @@
+# For the scripts of tests/cli: runs the command and compares what it says with what they expect.
+#
+#     trace plain                     makes plain.mpt (known_trace.h says what is in it)
+#     run summary plain.mpt           runs the command; keeps its exit code, stdout and stderr
+#     code 0                          expects this exit code
+#     stdout <<'END'                  expects exactly this text; long ones stand in $expected
+#     stderr_like <<'END'             expects lines that fit these globs
+#     quiet                           expects nothing on stderr
+#
+# Scripts run in an empty folder that goes away. The last line counts, for tests/run.sh.
+set -u
+
+miniprof=$BUILD/miniprof
+make_trace=$BUILD/tests/make_trace
+expected=$SOURCE/tests/cli/expected
+passed=0
+failed=0
+last=
+
+folder=$(mktemp -d) || exit 1
+trap 'rm -rf "$folder"' EXIT
+
+# The generator is built by the first script that needs it.
+build_make_trace() {
+    mkdir -p "$BUILD/tests" || exit 1
+    (
+        flock 9
+        [ "$make_trace" -nt "$BUILD/obj/libreader.a" ] && exit 0
+        cd "$SOURCE" || exit 1
+        # shellcheck disable=SC2086
+        ${CC:-gcc} -std=gnu17 -D_GNU_SOURCE -g -O1 ${SAN:+-fsanitize=$SAN} -Iinclude -Isrc \
+            -o "$make_trace" tests/tools/make_trace.c "$BUILD/obj/libreader.a" -lzstd
+    ) 9>"$BUILD/tests/make_trace.lock" || { echo "cannot build make_trace"; exit 1; }
+}
+build_make_trace
+cd "$folder" || exit 1
+
+trace() {
+    "$make_trace" "$1" "${2:-$1.mpt}" || exit 1
+}
+
+run() {
+    last="miniprof $*"
+    "$miniprof" "$@" >.stdout 2>.stderr </dev/null
+    got=$?
+}
+
+verdict() { # WHAT STATUS
+    if [ "$2" -eq 0 ]; then
+        passed=$((passed + 1))
+    else
+        failed=$((failed + 1))
+        echo "^^^ $last: $1"
+    fi
+}
+
+code() {
+    [ "$got" -eq "$1" ] || { echo "exit code $got instead of $1"; cat .stderr; }
+    verdict "exit code" $((got != $1))
+}
+
+same() { # FILE
+    cat >.expected
+    diff -u --label expected .expected --label got "$1"
+    verdict "${1#.}" $?
+}
+
+# Line by line, each a glob; as many lines as expected.
+like() { # FILE
+    local line pattern status=0
+    cat >.expected
+    [ "$(wc -l <.expected)" -eq "$(wc -l <"$1")" ] || status=1
+    while IFS= read -r pattern <&3 && IFS= read -r line <&4; do
+        # shellcheck disable=SC2053
+        [[ $line == $pattern ]] || status=1
+    done 3<.expected 4<"$1"
+    [ $status -eq 0 ] || { echo "expected, with wildcards:"; cat .expected; echo "got:"; cat "$1"; }
+    verdict "${1#.}" $status
+}
+
+stdout() { same .stdout; }
+stderr() { same .stderr; }
+stdout_like() { like .stdout; }
+stderr_like() { like .stderr; }
+quiet() { stderr </dev/null; }
+
+# json EXPRESSION: python's value of it, with the document as d, must be true.
+json() {
+    python3 -c "import json,sys; d = json.load(open('.stdout')); sys.exit(not ($1))"
+    verdict "json: $1" $?
+}
+
+finish() {
+    echo "$passed passed, $failed failed"
+    [ "$failed" -eq 0 ]
+    exit
+}

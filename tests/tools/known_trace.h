@@ -1,0 +1,223 @@
+/* Trace files whose rows are written down here: what the tests of the reader's side expect comes
+ * from this page, computed by hand, not from the code under test.
+ *
+ *     GPU activities    calls                     API calls                          calls
+ *     vecAdd(...)       10000 + 20000 + 30000     cudaLaunchKernel (three names)     5000 + 6000 +
+ * 7000 gemm<128>(...)    1234567                   cudaStreamSynchronize              1300000
+ *     memcpy HtoD       1000 + 3000               cuMemcpyHtoDAsync                  2000 + 2001
+ *     memcpy PtoP       500
+ *     memset            640
+ *     graph 7           50000
+ *
+ * Range 1 holds correlations 100 to 105 and times 1000000 to 1999999, range 2 those from 200 and
+ * 2000000 on; one kernel of range 1 runs while range 2 is on.
+ */
+#ifndef TESTS_KNOWN_TRACE_H
+#define TESTS_KNOWN_TRACE_H
+
+#include <fcntl.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "trace/writer.h"
+
+#define KNOWN_VECADD_MANGLED "_Z6vecAddPKfS0_Pfi"
+#define KNOWN_VECADD         "vecAdd(float const*, float const*, float*, int)"
+#define KNOWN_GEMM_MANGLED   "_Z4gemmILi128EEvPKfS1_Pf"
+#define KNOWN_GEMM           "void gemm<128>(float const*, float const*, float*)"
+
+#define KNOWN_HEADER                                                                               \
+    "miniprof=make_trace 1\npid=4242\nexecutable=/opt/infer\nargv=./infer --batch 1\n"             \
+    "clock=monotonic\n"
+
+enum known_string {
+    KNOWN_STRING_VECADD = 1,
+    KNOWN_STRING_GEMM,
+    KNOWN_STRING_LAUNCH,
+    KNOWN_STRING_LAUNCH_PTSZ,
+    KNOWN_STRING_LAUNCH_PLAIN,
+    KNOWN_STRING_SYNCHRONIZE,
+    KNOWN_STRING_COPY,
+    KNOWN_STRING_DEVICE,
+    KNOWN_STRING_THREAD,
+    KNOWN_STRING_DROPPED,
+    KNOWN_STRING_LAST = KNOWN_STRING_DROPPED
+};
+
+static const char *const known_strings[] = {
+    KNOWN_VECADD_MANGLED,     KNOWN_GEMM_MANGLED,
+    "cudaLaunchKernel_v7000", "cudaLaunchKernel_ptsz_v7000",
+    "cudaLaunchKernel",       "cudaStreamSynchronize_v3020",
+    "cuMemcpyHtoDAsync_v2",   "Tested GPU",
+    "worker, \"main\"",       "dropped_by_cupti",
+};
+
+static inline void known_define(struct mp_writer *writer)
+{
+    for (uint64_t id = 1; id <= KNOWN_STRING_LAST; id++) {
+        const char *text = known_strings[id - 1];
+        struct mp_row_string row = {.id = id, .text = {text, (uint32_t)strlen(text)}};
+        mp_append_string(writer, &row);
+    }
+    mp_append_thread(writer,
+                     &(struct mp_row_thread){.id = 1, .tid = 77, .name = KNOWN_STRING_THREAD});
+    mp_append_device(writer, &(struct mp_row_device){.id = 0, .name = KNOWN_STRING_DEVICE});
+    mp_append_stream(writer, &(struct mp_row_stream){.id = 1, .stream = 13, .context = 1});
+    for (uint64_t id = 1; id <= 5; id++) /* names in the order of enum known_string */
+        mp_append_function(writer,
+                           &(struct mp_row_function){.id = id,
+                                                     .api = id < 5 ? MP_api_runtime : MP_api_driver,
+                                                     .cbid = 200 + id,
+                                                     .name = KNOWN_STRING_LAUNCH + id - 1});
+    /* vecAdd twice, with different grids: two shapes, one name. */
+    for (uint64_t id = 1; id <= 3; id++)
+        mp_append_shape(writer, &(struct mp_row_shape){.id = id,
+                                                       .kernel = id < 3 ? KNOWN_STRING_VECADD
+                                                                        : KNOWN_STRING_GEMM,
+                                                       .grid_x = 10 * id,
+                                                       .grid_y = 1,
+                                                       .grid_z = 1,
+                                                       .block_x = 256,
+                                                       .block_y = 1,
+                                                       .block_z = 1});
+}
+
+static inline void known_kernel(struct mp_writer *writer, uint64_t shape, uint64_t start,
+                                int64_t duration, uint64_t correlation)
+{
+    mp_append_kernel(writer, &(struct mp_row_kernel){.stream = 1,
+                                                     .shape = shape,
+                                                     .start = start,
+                                                     .duration = (uint64_t)duration,
+                                                     .correlation = correlation});
+}
+
+static inline void known_call(struct mp_writer *writer, uint64_t function, uint64_t start,
+                              uint64_t duration, uint64_t correlation)
+{
+    mp_append_call(writer, &(struct mp_row_call){.thread = 1,
+                                                 .function = function,
+                                                 .start = start,
+                                                 .duration = duration,
+                                                 .correlation = correlation});
+}
+
+static inline void known_copy(struct mp_writer *writer, uint64_t kind, uint64_t start,
+                              uint64_t duration, uint64_t correlation)
+{
+    mp_append_copy(writer, &(struct mp_row_copy){.stream = 1,
+                                                 .kind = kind,
+                                                 .source = MP_memory_kind_pageable,
+                                                 .target = MP_memory_kind_device,
+                                                 .bytes = 4096,
+                                                 .start = start,
+                                                 .duration = duration,
+                                                 .correlation = correlation,
+                                                 .count = 1});
+}
+
+static inline void known_capture(struct mp_writer *writer, uint64_t range, uint64_t kind,
+                                 uint64_t time, uint64_t correlation)
+{
+    mp_append_capture(writer, &(struct mp_row_capture){.range = range,
+                                                       .kind = kind,
+                                                       .time = time,
+                                                       .correlation = correlation,
+                                                       .reason = MP_capture_reason_profiler_api});
+}
+
+static inline void known_range_one(struct mp_writer *writer)
+{
+    known_capture(writer, 1, MP_capture_kind_begin, 1000000, 100);
+    known_copy(writer, MP_copy_kind_HtoD, 1010000, 1000, 101);
+    known_kernel(writer, 1, 1020000, 10000, 102);
+    known_kernel(writer, 2, 2040000, 30000, 103); /* launched in range 1, runs in range 2 */
+    known_call(writer, 5, 1001000, 2000, 101);
+    known_call(writer, 1, 1004000, 5000, 102);
+    known_call(writer, 2, 1010000, 6000, 103);
+    known_capture(writer, 1, MP_capture_kind_end, 2000000, 106);
+}
+
+static inline void known_range_two(struct mp_writer *writer)
+{
+    known_capture(writer, 2, MP_capture_kind_begin, 2000000, 200);
+    known_copy(writer, MP_copy_kind_HtoD, 2010000, 3000, 201);
+    known_copy(writer, MP_copy_kind_PtoP, 2015000, 500, 202);
+    known_kernel(writer, 1, 2020000, 20000, 203);
+    known_kernel(writer, 3, 2100000, 1234567, 204);
+    mp_append_set(writer, &(struct mp_row_set){.stream = 1,
+                                               .bytes = 64,
+                                               .memory = MP_memory_kind_device,
+                                               .start = 2090000,
+                                               .duration = 640,
+                                               .correlation = 205});
+    mp_append_graph(
+        writer,
+        &(struct mp_row_graph){
+            .stream = 1, .graph = 7, .start = 3400000, .duration = 50000, .correlation = 206});
+    known_call(writer, 5, 2001000, 2001, 201);
+    known_call(writer, 3, 2004000, 7000, 203);
+    known_call(writer, 4, 2100000, 1300000, 207);
+    known_capture(writer, 2, MP_capture_kind_end, 3500000, 300);
+}
+
+/* Rows that no sum may hold. */
+static inline void known_doubtful(struct mp_writer *writer)
+{
+    known_kernel(writer, 1, 0, 0, 0);        /* begin and end unknown */
+    known_kernel(writer, 1, 0, 2500000, 0);  /* begin unknown */
+    known_kernel(writer, 1, 2500000, -5, 0); /* ends before it begins */
+}
+
+struct known_options {
+    const char *header; /* NULL: KNOWN_HEADER */
+    bool empty;         /* no rows at all */
+    bool no_work;       /* API calls only */
+    bool doubtful;
+    bool undefined;   /* a kernel whose shape is not defined */
+    uint64_t dropped; /* records */
+    uint32_t many;    /* this many more vecAdd launches behind range 2 */
+};
+
+static inline void known_rows(struct mp_writer *writer, const struct known_options *options)
+{
+    known_define(writer);
+    if (options->no_work) {
+        known_call(writer, 1, 1004000, 5000, 102);
+        return;
+    }
+    known_range_one(writer);
+    mp_writer_flush(writer); /* the second range in chunks of its own */
+    known_range_two(writer);
+    if (options->doubtful)
+        known_doubtful(writer);
+    if (options->undefined)
+        known_kernel(writer, 9, 2600000, 777, 0);
+    for (uint32_t i = 0; i < options->many; i++)
+        known_kernel(writer, 1, 4000000 + 1000ull * i, 500, 400 + i);
+    if (options->dropped)
+        mp_append_quality(writer, &(struct mp_row_quality){.name = KNOWN_STRING_DROPPED,
+                                                           .time = 3600000,
+                                                           .value = options->dropped});
+}
+
+/* Writes the file; false when that failed. It must not exist. */
+static inline bool known_write(const char *path, const struct known_options *options)
+{
+    struct mp_writer_options how = {.level = 3, .chunk_bytes = 0};
+    struct mp_writer *writer;
+    int fd = open(path, O_RDWR | O_CREAT | O_EXCL, 0600);
+
+    if (fd < 0)
+        return false;
+    if (mp_writer_open(fd, options->header ? options->header : KNOWN_HEADER, &how, &writer, NULL))
+        return false;
+    if (!options->empty)
+        known_rows(writer, options);
+    mp_writer_set_dropped(writer, options->dropped);
+    return mp_writer_close(writer, NULL) == MP_OK;
+}
+
+#endif

@@ -1,0 +1,99 @@
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include "analyze/summary.h"
+#include "command.h"
+#include "options.h"
+#include "report/print_summary.h"
+#include "summarise.h"
+
+#include "base/poison.h"
+
+struct summary_values {
+    int format; /* enum report_format */
+    uint64_t range;
+    bool demangling;
+};
+
+#define FIELD(name) offsetof(struct summary_values, name)
+static const struct option_spec specs[] = {
+    {.name = "csv",
+     .kind = OPTION_VALUE,
+     .value = REPORT_CSV,
+     .offset = FIELD(format),
+     .help = "comma-separated values, as nvprof --csv"},
+    {.name = "json",
+     .kind = OPTION_VALUE,
+     .value = REPORT_JSON,
+     .offset = FIELD(format),
+     .help = "a JSON document for each trace; times in ns"},
+    {.name = "range",
+     .argument = "N",
+     .kind = OPTION_NUMBER,
+     .offset = FIELD(range),
+     .help = "only what capture range N launched and called; without it, all ranges together"},
+    {.name = "demangling",
+     .argument = "on|off",
+     .kind = OPTION_SWITCH,
+     .offset = FIELD(demangling),
+     .help = "C++ names in readable form (default on)"},
+};
+#undef FIELD
+
+static const struct option_set set = {
+    .command = "summary",
+    .synopsis = "[options] TRACE...",
+    .purpose =
+        "Prints where the time goes, by name, in nvprof's layout: kernels and copies, then API "
+        "calls, each group by total time.",
+    .notes =
+        "Exit code: 0 fine, 1 a trace is not whole (its first line says why), 2 wrong usage, 3 a "
+        "trace cannot be read.",
+    .specs = specs,
+    .count = sizeof specs / sizeof *specs,
+};
+
+int summarise_file(const char *command, const char *path, FILE *out, enum report_format format,
+                   const struct summary_options *options)
+{
+    struct mp_trace *trace = open_trace(command, path);
+    struct summary summary;
+    struct mp_error error;
+    int code;
+
+    if (!trace)
+        return EXIT_UNREADABLE;
+    if (summary_build(trace, options, &summary, &error) != MP_OK) {
+        code = fail_on_trace(command, path, &error);
+    } else {
+        print_summary(out, format, trace, &summary, options->range);
+        code = quality_is_whole(&summary.quality) ? EXIT_FINE : EXIT_FINDINGS;
+        summary_free(&summary);
+    }
+    mp_trace_close(trace);
+    return code;
+}
+
+int cmd_summary(int argc, char **argv)
+{
+    struct summary_values values = {.format = REPORT_TEXT, .demangling = true};
+    struct summary_options options;
+    int worst = EXIT_FINE;
+    int first;
+    enum options_result result = options_parse(&set, argc, argv, &values, &first);
+
+    if (result != OPTIONS_OK)
+        return result == OPTIONS_DONE ? EXIT_FINE : EXIT_USAGE;
+    if (first == argc) {
+        complain(set.command, "which trace? 'miniprof summary TRACE.mpt'");
+        return EXIT_USAGE;
+    }
+    options = (struct summary_options){.range = values.range, .demangle = values.demangling};
+    for (int i = first; i < argc; i++) {
+        int code = summarise_file(set.command, argv[i], stdout, (enum report_format)values.format,
+                                  &options);
+        worst = code > worst ? code : worst;
+    }
+    return worst;
+}

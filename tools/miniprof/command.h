@@ -1,0 +1,35 @@
+/* What the subcommands share: their table, exit codes, and how they complain. */
+#ifndef MINIPROF_COMMAND_H
+#define MINIPROF_COMMAND_H
+
+#include <miniprof/trace.h>
+
+/* Documented in miniprof(1). `run` exits with its application's code instead. */
+enum exit_code {
+    EXIT_FINE = 0,
+    EXIT_FINDINGS = 1,  /* the trace is not whole, or it was not all well */
+    EXIT_USAGE = 2,     /* the command line is wrong */
+    EXIT_UNREADABLE = 3 /* there is no trace to read, or no way to write the answer */
+};
+
+/* One file each, cmd_NAME.c. argv[0] is the command's own name; the result is the exit code. */
+int cmd_summary(int argc, char **argv);
+int cmd_info(int argc, char **argv);
+int cmd_check(int argc, char **argv);
+int cmd_dump(int argc, char **argv);
+int cmd_run(int argc, char **argv);
+
+/* `miniprof COMMAND: ...` and a newline on stderr; `command` may be NULL. */
+__attribute__((format(printf, 2, 3))) void complain(const char *command, const char *format, ...);
+
+/* Opens a trace, or complains and returns NULL. */
+struct mp_trace *open_trace(const char *command, const char *path);
+
+/* Complains of a failure on the trace at `path`; returns the exit code that says it. */
+int fail_on_trace(const char *command, const char *path, const struct mp_error *error);
+
+/* For commands that take one trace: complains unless there is just one argument; its path or NULL.
+ */
+const char *only_trace(const char *command, int count, char **arguments);
+
+#endif

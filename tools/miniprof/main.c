@@ -1,0 +1,91 @@
+/* miniprof: reads the traces that libminiprof.so writes. The table of its commands is below; each
+ * is a file of its own, cmd_NAME.c. */
+#include <stdio.h>
+#include <string.h>
+
+#include "command.h"
+
+#include "base/poison.h"
+
+static const struct {
+    const char *name;
+    int (*run)(int argc, char **argv);
+    const char *purpose;
+} commands[] = {
+    {"run", cmd_run, "profile a program, then print the summary"},
+    {"summary", cmd_summary, "where the time goes, by name: nvprof's table"},
+    {"info", cmd_info, "what is inside a trace: tables, sizes, ranges, quality"},
+    {"check", cmd_check, "verify every checksum of a trace"},
+    {"dump", cmd_dump, "the rows of a trace"},
+};
+
+#define COMMAND_COUNT (sizeof commands / sizeof *commands)
+
+static int print_commands(void)
+{
+    printf("Usage: miniprof COMMAND [options] ...\n\n"
+           "Profiles CUDA programs that do inference, and explains their traces.\n\n"
+           "Commands:\n");
+    for (size_t i = 0; i < COMMAND_COUNT; i++)
+        printf("  %-10s%s\n", commands[i].name, commands[i].purpose);
+    printf("  %-10s%s\n"
+           "\n  miniprof help COMMAND or miniprof COMMAND --help says more; miniprof --version\n",
+           "help", "this list, or the help of a command");
+    return EXIT_FINE;
+}
+
+static int run_command(const char *name, int argc, char **argv)
+{
+    for (size_t i = 0; i < COMMAND_COUNT; i++) {
+        if (!strcmp(commands[i].name, name))
+            return commands[i].run(argc, argv);
+    }
+    complain(NULL, "unknown command '%s'; 'miniprof help' lists them", name);
+    return EXIT_USAGE;
+}
+
+static int help(int argc, char **argv)
+{
+    char option[] = "--help";
+    char *arguments[] = {NULL, option, NULL};
+
+    if (argc < 2)
+        return print_commands();
+    arguments[0] = argv[1];
+    return run_command(argv[1], 2, arguments);
+}
+
+static int dispatch(int argc, char **argv)
+{
+    const char *name = argc > 1 ? argv[1] : NULL;
+
+    if (!name) {
+        complain(NULL, "which command? 'miniprof help' lists them");
+        return EXIT_USAGE;
+    }
+    if (!strcmp(name, "help"))
+        return help(argc - 1, argv + 1);
+    if (!strcmp(name, "--help") || !strcmp(name, "-h"))
+        return print_commands();
+    if (!strcmp(name, "--version") || !strcmp(name, "-V")) {
+        printf("miniprof %s\n", MP_VERSION);
+        return EXIT_FINE;
+    }
+    if (name[0] == '-') {
+        complain(NULL, "unknown option '%s'; 'miniprof help' lists the commands", name);
+        return EXIT_USAGE;
+    }
+    return run_command(name, argc - 1, argv + 1);
+}
+
+int main(int argc, char **argv)
+{
+    int code = dispatch(argc, argv);
+
+    /* An answer that did not reach its reader is no answer. */
+    if ((fflush(stdout) != 0 || ferror(stdout)) && code < EXIT_USAGE) {
+        fprintf(stderr, "miniprof: cannot write the output: %m\n");
+        code = EXIT_UNREADABLE;
+    }
+    return code;
+}

@@ -1,0 +1,50 @@
+/* The command line of every subcommand, from tables.
+ *
+ * A command describes its options as data: name, letter, argument, help, and where in a struct of
+ * its own the value goes. Parsing, --help, and complaints come from the table. getopt_long
+ * underneath: argp would print its own two-line complaints and exit with its own codes.
+ */
+#ifndef MINIPROF_OPTIONS_H
+#define MINIPROF_OPTIONS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+enum option_kind {
+    OPTION_FLAG,   /* bool: set to true */
+    OPTION_VALUE,  /* int: set to `value` */
+    OPTION_NUMBER, /* uint64_t: a decimal number from 1 on */
+    OPTION_SWITCH, /* bool: on or off */
+    OPTION_TEXT    /* const char *: points into argv */
+};
+
+struct option_spec {
+    const char *name;     /* without the dashes */
+    const char *argument; /* what --help calls it; NULL when the option takes none */
+    const char *help;     /* a phrase without a full stop */
+    size_t offset;        /* of the field in the command's struct */
+    enum option_kind kind;
+    int value;   /* OPTION_VALUE */
+    char letter; /* 0: no short form */
+};
+
+struct option_set {
+    const char *command;  /* "summary" */
+    const char *synopsis; /* "[options] TRACE..." */
+    const char *purpose;  /* a sentence */
+    const char *notes;    /* what --help ends with; NULL: nothing */
+    const struct option_spec *specs;
+    size_t count;
+    bool program_follows; /* options end at the first argument that is none */
+};
+
+#define OPTIONS_MOST 40
+
+enum options_result { OPTIONS_OK, OPTIONS_DONE, OPTIONS_WRONG };
+
+/* Fills `values`, which holds the defaults, from argv, and sets *first to the first argument that
+ * is no option. OPTIONS_DONE: --help was printed; OPTIONS_WRONG: the complaint was. */
+enum options_result options_parse(const struct option_set *set, int argc, char **argv, void *values,
+                                  int *first);
+
+#endif

@@ -1,0 +1,30 @@
+/* Which trace files a program wrote: its own, and those of its children. */
+#ifndef MINIPROF_WRITTEN_TRACES_H
+#define MINIPROF_WRITTEN_TRACES_H
+
+#include <limits.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <sys/types.h>
+#include <time.h>
+
+#include "base/status.h"
+
+#define WRITTEN_MOST_OTHERS 64
+
+struct written_traces {
+    char own[PATH_MAX]; /* where the process `pid` writes */
+    bool own_exists;
+    char *others[WRITTEN_MOST_OTHERS]; /* of other processes, sorted; owned */
+    size_t other_count;
+};
+
+/* Looks for the files that the output pattern gives, as far as they were changed at or after
+ * `since`. MP_ERR_ARGUMENT or MP_ERR_LIMIT when the pattern cannot be expanded. written_traces_free
+ * afterwards. */
+enum mp_status written_traces_find(struct written_traces *traces, const char *pattern, pid_t pid,
+                                   const struct timespec *since, struct mp_error *error);
+
+void written_traces_free(struct written_traces *traces);
+
+#endif
