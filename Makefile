@@ -173,7 +173,8 @@ $(BUILD)/libmptrace.so: $(BUILD)/libmptrace.so.$(SOVERSION)
 $(BUILD)/libminiprof.so: $(RECORD_OBJECTS) $(TRACE_LIB) src/record/exports.map
 	$(call say,LINK,$@)
 	$(Q)$(LINK) -shared -Wl,-soname,libminiprof.so -Wl,--version-script=src/record/exports.map \
-		-Wl,--gc-sections $(if $(SAN),,-Wl,-z,defs) -static-libgcc -o $@ $(RECORD_OBJECTS) $(TRACE_LIB) \
+		-Wl,--gc-sections -Wl,-z,nodelete $(if $(SAN),,-Wl,-z,defs) -static-libgcc \
+		-o $@ $(RECORD_OBJECTS) $(TRACE_LIB) \
 		-l:libzstd.a -Wl,--exclude-libs,ALL
 
 # ---- manual pages -------------------------------------------------------------------------------

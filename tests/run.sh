@@ -7,8 +7,8 @@
 #
 # The last line is "N passed, N failed". With RESULTS_FILE set the counts are added to it and a
 # suite fails only at --total, so that all suites run. A program counts as what it says itself:
-# cmocka's and unittest's totals, or a last line of the same form; else as one. Exit status 77 means skipped. Logs
-# stay in BUILD/check/SUITE/.
+# cmocka's and unittest's totals, or a last line of the same form; else as one. Exit status 77 means
+# skipped. Logs stay in BUILD/check/SUITE/.
 set -u
 
 BUILD=${BUILD:-build}
@@ -37,7 +37,7 @@ counts() {
         { sub(/\r$/, "") }
         /^\[  PASSED  \] [0-9]+ test/ { passed += $4; said = 1 }
         /^\[  FAILED  \] [^:]*: [0-9]+ test/ { sub(/.*: /, ""); failed += $1; said = 1 }
-        /^Ran [0-9]+ tests? in / { passed += $2; said = 1 } # Python's unittest
+        /^Ran [0-9]+ tests? in / { passed += $2; said = 1 } # unittest of Python
         /^FAILED \(/ {
             bad = 0
             while (match($0, /(failures|errors)=[0-9]+/)) {

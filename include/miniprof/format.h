@@ -98,11 +98,12 @@ enum mp_layout {
 
 /* How a value is predicted from what was decoded before (docs/trace-format.md, section 6). */
 enum mp_predict {
-    MP_PREDICT_BASE_LAST = 1,    /* add the lane's last value */
-    MP_PREDICT_CONTEXT_LAST = 2, /* add the context's last residual */
-    MP_PREDICT_CONTEXT_MEAN = 4, /* add the context's running mean */
-    MP_PREDICT_CONTEXT_SELF = 8, /* the lane's last value is part of the context */
-    MP_PREDICT_CONTEXT_PREV = 16 /* the previous row's keys in the lane are part of the context */
+    MP_PREDICT_BASE_LAST = 1,     /* add the lane's last value */
+    MP_PREDICT_CONTEXT_LAST = 2,  /* add the context's last residual */
+    MP_PREDICT_CONTEXT_MEAN = 4,  /* add the context's running mean */
+    MP_PREDICT_CONTEXT_SELF = 8,  /* the lane's last value is part of the context */
+    MP_PREDICT_CONTEXT_PREV = 16, /* the previous row's keys in the lane are part of the context */
+    MP_PREDICT_ALL = 31           /* all bits that have a meaning */
 };
 
 /* What a column's bytes mean. */

@@ -99,10 +99,11 @@ MP_PUBLIC const char *mp_enum_name(const char *enumeration, uint64_t value);
 
 struct mp_trace;
 
-/* Opens a trace and reads its header. On failure *trace is NULL and *error (which may be NULL) says
- * in one line what is wrong: MP_ERR_IO (cannot open or read), MP_ERR_FORMAT (not a miniprof trace),
- * MP_ERR_VERSION (written by a newer miniprof), MP_ERR_DAMAGED (the header's checksum),
- * MP_ERR_MEMORY. */
+/* Opens a trace and reads its header. A damaged header does not hide the chunks behind it: the
+ * trace then has no properties, and the cursor's damage says so. On failure *trace is NULL and
+ * *error (which may be NULL) says in one line what is wrong: MP_ERR_IO (cannot open or read),
+ * MP_ERR_FORMAT (not a miniprof trace), MP_ERR_VERSION (written by a newer miniprof),
+ * MP_ERR_DAMAGED (a damaged header and no chunk), MP_ERR_MEMORY. */
 MP_PUBLIC enum mp_status mp_trace_open(const char *path, struct mp_trace **trace,
                                        struct mp_error *error);
 
@@ -175,6 +176,7 @@ struct mp_damage {
     uint64_t first_offset;   /* where the first damage is */
     bool truncated;          /* the file ends inside a chunk */
     bool no_index;           /* no intact index at the end */
+    bool header_lost;        /* the file header is damaged: there are no properties */
 };
 
 struct mp_cursor;

@@ -17,10 +17,9 @@ struct mp_builder {
     struct mp_buffer text;             /* bytes of the TEXT column */
     uint32_t rows;
     uint32_t capacity;
-    uint32_t limit;     /* rows at which a chunk is written: about chunk_bytes encoded */
-    uint32_t most_rows; /* that keep any chunk below the limits of format.h */
-    uint64_t grid_step; /* of the last chunk; 0: unknown */
-    uint32_t grid_age;  /* chunks since a grid was looked for in vain */
+    uint32_t limit;       /* rows at which a chunk is written: about chunk_bytes encoded */
+    uint32_t most_rows;   /* that keep any chunk below the limits of format.h */
+    uint32_t grid_misses; /* chunks in a row whose times lay on no grid */
 };
 
 void mp_builder_init(struct mp_builder *builder, const struct mp_table_info *table);

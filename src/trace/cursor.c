@@ -10,6 +10,7 @@
 #include "base/status.h"
 #include "trace/decode.h"
 #include "trace/reader.h"
+#include "trace/scan.h"
 #include "trace/schema.h"
 
 #include <inttypes.h>
@@ -20,8 +21,6 @@
 
 #include "base/poison.h"
 
-#define SCAN_BYTES 65536 /* of one look for the next chunk header */
-
 struct mp_cursor {
     const struct mp_trace *trace;
     struct mp_decoder *decoder;
@@ -31,6 +30,8 @@ struct mp_cursor {
     uint32_t masks[MP_TABLE_COUNT];
     uint64_t position;      /* of the next chunk header */
     uint64_t next_sequence; /* that it should have */
+    uint64_t unread;        /* begin of the last chunk's frame until it is read whole, then 0 */
+    uint64_t looked_back;   /* bytes; bounded, lest headers inside headers cost any time */
     struct mp_damage damage;
     bool ended;
 };
@@ -69,7 +70,10 @@ void mp_cursor_rewind(struct mp_cursor *cursor)
 {
     cursor->position = cursor->trace->header_bytes;
     cursor->next_sequence = 0;
-    cursor->damage = (struct mp_damage){.no_index = !cursor->trace->index.present};
+    cursor->unread = 0;
+    cursor->looked_back = 0;
+    cursor->damage = (struct mp_damage){.no_index = !cursor->trace->index.present,
+                                        .header_lost = cursor->trace->header_lost};
     cursor->ended = false;
 }
 
@@ -94,16 +98,6 @@ static uint64_t chunks_end(const struct mp_cursor *cursor)
     return cursor->trace->index.present ? cursor->trace->index_offset : cursor->trace->bytes;
 }
 
-static bool header_is_intact(const struct mp_chunk_header *header)
-{
-    size_t checked =
-        offsetof(struct mp_chunk_header, checksum) - offsetof(struct mp_chunk_header, magic);
-    return header->skippable_magic == MP_SKIPPABLE_MAGIC &&
-           header->skippable_bytes == sizeof *header - 8 &&
-           !memcmp(header->magic, MP_CHUNK_MAGIC, sizeof header->magic) &&
-           mp_checksum64(header->magic, checked) == header->checksum;
-}
-
 static bool header_is_within_limits(const struct mp_chunk_header *header)
 {
     return header->rows > 0 && header->rows <= MP_MAX_CHUNK_ROWS &&
@@ -117,38 +111,6 @@ static void note_damage(struct mp_cursor *cursor, uint64_t offset)
         cursor->damage.first_offset = offset;
 }
 
-/* Offset of the first intact chunk header at or after `from`; the end of the chunks if there is
- * none. */
-static enum mp_status find_header(struct mp_cursor *cursor, uint64_t from, uint64_t *found)
-{
-    uint64_t end = chunks_end(cursor);
-    mp_buffer_clear(&cursor->packed);
-    uint8_t *window = mp_buffer_reserve(&cursor->packed, SCAN_BYTES);
-    if (!window)
-        return MP_ERR_MEMORY;
-    const uint8_t *last = NULL;
-    while (end - from >= sizeof(struct mp_chunk_header)) {
-        size_t size = end - from < SCAN_BYTES ? (size_t)(end - from) : SCAN_BYTES;
-        if (mp_pread_exact(cursor->trace->fd, window, size, from, NULL) != MP_OK)
-            return MP_ERR_IO;
-        last = window + size - sizeof(struct mp_chunk_header);
-        const uint8_t *at = window;
-        while (at <= last &&
-               (at = memchr(at, MP_SKIPPABLE_MAGIC & 0xFF, (size_t)(last - at) + 1))) {
-            struct mp_chunk_header header;
-            memcpy(&header, at, sizeof header);
-            if (header_is_intact(&header)) {
-                *found = from + (uint64_t)(at - window);
-                return MP_OK;
-            }
-            at++;
-        }
-        from += (uint64_t)(last - window) + 1;
-    }
-    *found = end;
-    return MP_OK;
-}
-
 /* Passes over what is damaged at the cursor's position, at least `least` bytes of it. */
 static enum mp_status skip_damage(struct mp_cursor *cursor, uint64_t least)
 {
@@ -156,9 +118,26 @@ static enum mp_status skip_damage(struct mp_cursor *cursor, uint64_t least)
     uint64_t end = chunks_end(cursor);
     uint64_t from = end - cursor->position < least ? end : cursor->position + least;
     note_damage(cursor, cursor->position);
-    MP_TRY(find_header(cursor, from, &found));
+    MP_TRY(mp_scan_chunk(cursor->trace->fd, from, end, &found));
     cursor->damage.bytes_skipped += found - cursor->position;
     cursor->position = found;
+    return MP_OK;
+}
+
+/* A frame that has lost bytes ends before its header says, and the next header stands inside what
+ * should be the frame: goes back to it, if there is one at or after `from`. */
+static enum mp_status look_back(struct mp_cursor *cursor, uint64_t from)
+{
+    uint64_t end = chunks_end(cursor);
+    uint64_t until = cursor->position + sizeof(struct mp_chunk_header) - 1;
+    uint64_t found;
+    cursor->unread = 0;
+    cursor->looked_back += cursor->position - from;
+    if (cursor->looked_back > 2 * cursor->trace->bytes)
+        return MP_OK;
+    MP_TRY(mp_scan_chunk(cursor->trace->fd, from, until < end ? until : end, &found));
+    if (found < cursor->position)
+        cursor->position = found;
     return MP_OK;
 }
 
@@ -172,12 +151,21 @@ static enum mp_status next_header(struct mp_cursor *cursor, struct mp_chunk_head
         if (whole && mp_pread_exact(cursor->trace->fd, header, sizeof *header, cursor->position,
                                     NULL) != MP_OK)
             return MP_ERR_IO;
-        bool intact = whole && header_is_intact(header);
+        bool intact = whole && mp_chunk_header_intact(header);
         if (intact && header_is_within_limits(header) &&
             header->packed_bytes <= left - sizeof *header)
             return MP_OK;
-        if (!whole || (intact && header->packed_bytes > left - sizeof *header))
+        if (!intact && cursor->unread) {
+            MP_TRY(look_back(cursor, cursor->unread));
+            continue;
+        }
+        bool cut = intact && header->packed_bytes > left - sizeof *header;
+        if (!whole || cut)
             cursor->damage.truncated = true;
+        if (cut) {
+            cursor->damage.chunks_damaged++;
+            cursor->damage.rows_damaged += header->rows;
+        }
         MP_TRY(skip_damage(cursor, intact ? sizeof *header : 1));
     }
     cursor->ended = true;
@@ -218,7 +206,10 @@ static enum mp_status unpack(struct mp_cursor *cursor, const struct mp_chunk_hea
         return MP_ERR_IO;
     size_t size =
         ZSTD_decompressDCtx(cursor->zstd, raw, header->raw_bytes, packed, header->packed_bytes);
-    return size == header->raw_bytes ? MP_OK : MP_ERR_DAMAGED;
+    if (size != header->raw_bytes)
+        return MP_ERR_DAMAGED;
+    cursor->unread = 0;
+    return MP_OK;
 }
 
 /* The header of the next chunk; the cursor moves behind it. */
@@ -229,7 +220,8 @@ static enum mp_status take_header(struct mp_cursor *cursor, struct mp_chunk_head
         return MP_END;
     MP_TRY(next_header(cursor, header));
     *offset = cursor->position;
-    cursor->position += sizeof *header + header->packed_bytes;
+    cursor->unread = cursor->position + sizeof *header;
+    cursor->position = cursor->unread + header->packed_bytes;
     note_sequence(cursor, header->sequence);
     return MP_OK;
 }
@@ -296,13 +288,20 @@ enum mp_status mp_cursor_next(struct mp_cursor *cursor, struct mp_batch *batch)
     }
 }
 
-/* ---- Words
- * --------------------------------------------------------------------------------------- */
+/* ---- Words ---- */
+
+/* Appends ", N what" for a count that is not 0. */
+static void describe_count(char *text, size_t size, uint64_t count, const char *what)
+{
+    size_t length = strlen(text);
+    if (count && length < size)
+        snprintf(text + length, size - length, ", %" PRIu64 " %s", count, what);
+}
 
 bool mp_damage_describe(const struct mp_damage *damage, char *text, size_t size)
 {
     bool lost = damage->bytes_skipped || damage->chunks_damaged || damage->chunks_missing ||
-                damage->truncated;
+                damage->truncated || damage->header_lost;
     if (size)
         text[0] = '\0';
     if (!lost && !damage->no_index)
@@ -313,12 +312,17 @@ bool mp_damage_describe(const struct mp_damage *damage, char *text, size_t size)
                  "all complete chunks were read");
         return true;
     }
-    snprintf(text, size,
-             "the trace is damaged%s%s: %" PRIu64 " chunks (%" PRIu64 " rows) unreadable, %" PRIu64
-             " missing, %" PRIu64 " bytes skipped, first at offset %" PRIu64 "; the rest was read",
+    snprintf(text, size, "the trace is damaged%s%s%s",
+             damage->header_lost ? ", its header is lost" : "",
              damage->truncated ? ", its end is cut off" : "",
-             damage->no_index ? ", it has no index" : "", damage->chunks_damaged,
-             damage->rows_damaged, damage->chunks_missing, damage->bytes_skipped,
-             damage->first_offset);
+             damage->no_index ? ", it has no index" : "");
+    describe_count(text, size, damage->chunks_damaged, "chunks unreadable");
+    describe_count(text, size, damage->rows_damaged, "rows in them");
+    describe_count(text, size, damage->chunks_missing, "chunks missing");
+    describe_count(text, size, damage->bytes_skipped, "bytes skipped");
+    describe_count(text, size, damage->first_offset, "the first offset of damage");
+    size_t length = strlen(text);
+    if (length < size)
+        snprintf(text + length, size - length, "; the rest was read");
     return true;
 }

@@ -145,8 +145,11 @@ static enum mp_status mark_needed(struct mp_decoder *decoder, const struct mp_ta
 {
     for (unsigned i = 0; i < table->column_count; i++) {
         struct entry *entry = entry_of(decoder, table->columns[i].id, decoder->entry_count);
-        if (entry && column_mask >> i & 1)
-            entry->needed = true;
+        if (!entry || !(column_mask >> i & 1))
+            continue;
+        if ((entry->codec == MP_CODEC_TEXT) != (table->columns[i].type == MP_TYPE_TEXT))
+            return MP_ERR_DAMAGED;
+        entry->needed = true;
     }
     for (unsigned i = decoder->entry_count; i-- > 0;) {
         struct entry *entry = &decoder->entries[i];
@@ -162,8 +165,9 @@ static enum mp_status mark_needed(struct mp_decoder *decoder, const struct mp_ta
             entry->needed = entry->needed || entry[-1].needed;
         }
         const uint8_t refers[] = {entry->lane, entry->key1, entry->key2};
+        unsigned before = entry->codec == MP_CODEC_SPAN ? i - 1 : i; /* decoded with its START */
         for (unsigned r = 0; r < sizeof refers && entry->needed; r++) {
-            struct entry *other = refers[r] ? entry_of(decoder, refers[r], i) : NULL;
+            struct entry *other = refers[r] ? entry_of(decoder, refers[r], before) : NULL;
             if (refers[r] && (!other || other->codec == MP_CODEC_TEXT))
                 return MP_ERR_DAMAGED;
             if (other)
@@ -231,14 +235,18 @@ static enum mp_status decode_interval(struct mp_decoder *decoder, struct entry *
     return MP_OK;
 }
 
+static enum mp_status reserve_text_end(struct mp_decoder *decoder)
+{
+    if (!decoder->text_end)
+        decoder->text_end = calloc(decoder->capacity, sizeof *decoder->text_end);
+    return decoder->text_end ? MP_OK : MP_ERR_MEMORY;
+}
+
 static enum mp_status decode_text(struct mp_decoder *decoder, struct entry *entry,
                                   struct mp_batch *batch)
 {
     MP_TRY(mp_stream_decode(&entry->data, entry->data_end, entry->values, decoder->rows));
-    if (!decoder->text_end)
-        decoder->text_end = calloc(decoder->capacity, sizeof *decoder->text_end);
-    if (!decoder->text_end)
-        return MP_ERR_MEMORY;
+    MP_TRY(reserve_text_end(decoder));
     uint64_t room = (uint64_t)(entry->data_end - entry->data);
     uint64_t end = 0;
     for (uint32_t i = 0; i < decoder->rows; i++) {
@@ -258,6 +266,11 @@ static enum mp_status decode_entry(struct mp_decoder *decoder, struct entry *ent
     entry->values = array_of(decoder, &decoder->columns[entry - decoder->entries]);
     if (!entry->values)
         return MP_ERR_MEMORY;
+    bool pair = entry->codec == MP_CODEC_START && entry->partner;
+    const struct entry *span = pair ? entry + 1 : entry;
+    if ((entry->predict | span->predict) > MP_PREDICT_ALL ||
+        (span->codec == MP_CODEC_SPAN && span->lane))
+        return MP_ERR_DAMAGED; /* of a newer writer */
     switch (entry->codec) {
     case MP_CODEC_NUMBER:
         return decode_number(decoder, entry);
@@ -270,13 +283,28 @@ static enum mp_status decode_entry(struct mp_decoder *decoder, struct entry *ent
     }
 }
 
+/* A TEXT column that the file lacks: empty in every row. */
+static enum mp_status fill_text(struct mp_decoder *decoder, struct mp_batch *batch)
+{
+    MP_TRY(reserve_text_end(decoder));
+    memset(decoder->text_end, 0, decoder->rows * sizeof *decoder->text_end);
+    batch->text = "";
+    batch->text_end = decoder->text_end;
+    return MP_OK;
+}
+
 static enum mp_status fill_batch(struct mp_decoder *decoder, uint32_t column_mask,
                                  struct mp_batch *batch)
 {
     const struct mp_table_info *table = batch->table;
     for (unsigned i = 0; i < table->column_count; i++) {
-        if (!(column_mask >> i & 1) || table->columns[i].type == MP_TYPE_TEXT)
+        if (!(column_mask >> i & 1))
             continue;
+        if (table->columns[i].type == MP_TYPE_TEXT) {
+            if (!batch->text)
+                MP_TRY(fill_text(decoder, batch));
+            continue;
+        }
         batch->columns[i] = values_of(decoder, table->columns[i].id);
         if (!batch->columns[i])
             batch->columns[i] = array_of(decoder, &decoder->zeros);

@@ -19,6 +19,7 @@ struct mp_encoder {
     struct mp_sink chunk;         /* directory and data */
     uint64_t *scratch[SCRATCHES]; /* one allocation, the first owns it */
     uint32_t scratch_rows;
+    uint64_t grid_step; /* the last that was found: a device's tables share it */
 };
 
 enum mp_status mp_encoder_create(struct mp_encoder **encoder)
@@ -127,15 +128,21 @@ static void encode_text(struct mp_encoder *encoder, const struct mp_builder *bui
               data->buffer.size - before);
 }
 
-static struct mp_grid grid_of(struct mp_builder *builder, const uint64_t *start,
-                              const uint64_t *span)
+/* The grid of the chunk's times. A table that has shown none twice is the host's; it is looked at
+ * again now and then, since chunks of a few far times show none either. */
+static struct mp_grid grid_of(struct mp_encoder *encoder, struct mp_builder *builder,
+                              const uint64_t *start, const uint64_t *span)
 {
-    bool look_again = builder->grid_step == MP_GRID_UNIT && ++builder->grid_age >= GRID_PATIENCE;
-    struct mp_grid grid =
-        mp_grid_find(start, span, builder->rows, look_again ? 0 : builder->grid_step);
-    if (look_again)
-        builder->grid_age = 0;
-    builder->grid_step = grid.step;
+    bool look = builder->grid_misses < 2 || builder->grid_misses % GRID_PATIENCE == 0;
+    struct mp_grid grid = mp_grid_find(start, span, look ? builder->rows : 0, encoder->grid_step);
+    if (!look)
+        grid.anchor = start[0];
+    if (grid.step == MP_GRID_UNIT) {
+        builder->grid_misses++;
+    } else {
+        builder->grid_misses = 0;
+        encoder->grid_step = grid.step;
+    }
     return grid;
 }
 
@@ -145,7 +152,7 @@ static void note_times(struct mp_encoded *encoded, const uint64_t *start, const 
     for (uint32_t i = 0; i < rows; i++) {
         if (!start[i])
             continue;
-        uint64_t end = start[i] + (span ? span[i] : 0);
+        uint64_t end = start[i] + (span && (int64_t)span[i] > 0 ? span[i] : 0);
         if (!encoded->first_time || start[i] < encoded->first_time)
             encoded->first_time = start[i];
         if (end > encoded->last_time)
@@ -173,7 +180,7 @@ static void encode_interval(struct mp_encoder *encoder, struct mp_builder *build
         interval.span_residuals = encoder->scratch[SCRATCH_SPAN];
         interval.span_correction = encoder->scratch[SCRATCH_SPAN_CORRECTION];
     }
-    struct mp_grid grid = grid_of(builder, interval.start, interval.span);
+    struct mp_grid grid = grid_of(encoder, builder, interval.start, interval.span);
     mp_interval_residuals(encoder->predictor, &grid, &interval);
     note_times(encoded, interval.start, interval.span, builder->rows);
 

@@ -40,8 +40,8 @@ void mp_interval_residuals(struct mp_predictor state[2], const struct mp_grid *g
 void mp_interval_values(struct mp_predictor state[2], const struct mp_grid *grid,
                         const struct mp_interval *interval);
 
-/* Finds the grid on which a table's times lie. `hint` is the step of the table's last chunk, 0 if
- * none. */
+/* Finds the grid on which times lie; step = MP_GRID_UNIT if there is none. `hint` is a step that
+ * other times of the device had, 0 if none is known. */
 struct mp_grid mp_grid_find(const uint64_t *start, const uint64_t *span, uint32_t rows,
                             uint64_t hint);
 

@@ -3,6 +3,7 @@
 #include "base/hash.h"
 #include "base/io.h"
 #include "base/status.h"
+#include "trace/scan.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -10,12 +11,14 @@
 
 #include "base/poison.h"
 
-static enum mp_status check_file_header(const struct mp_file_header *header, const char *path,
-                                        struct mp_error *error)
+#define DAMAGED_HEADER "the header of '%s' is damaged"
+
+/* A header whose checksum fits is as it was written: now its version may refuse it. */
+static enum mp_status check_version(const struct mp_file_header *header, const char *path,
+                                    struct mp_error *error)
 {
-    if (header->skippable_magic != MP_SKIPPABLE_MAGIC ||
-        memcmp(header->magic, MP_HEADER_MAGIC, sizeof header->magic) != 0)
-        return mp_error_set(error, MP_ERR_FORMAT, "'%s' is not a miniprof trace", path);
+    if (header->version == 0)
+        return mp_error_set(error, MP_ERR_DAMAGED, DAMAGED_HEADER, path);
     if (header->version > MP_FORMAT_VERSION)
         return mp_error_set(error, MP_ERR_VERSION,
                             "'%s' has format version %u, this miniprof reads up to %u: update it",
@@ -24,17 +27,19 @@ static enum mp_status check_file_header(const struct mp_file_header *header, con
         return mp_error_set(error, MP_ERR_VERSION,
                             "'%s' uses format features that this miniprof does not know: update it",
                             path);
-    if (header->version == 0 || header->text_bytes > MP_MAX_HEADER_BYTES ||
-        header->skippable_bytes != sizeof *header - 8 + header->text_bytes + 8)
-        return mp_error_set(error, MP_ERR_DAMAGED, "the header of '%s' is damaged", path);
     return MP_OK;
 }
 
+/* Reads the text behind the fixed part and proves both by the checksum. */
 static enum mp_status read_text(struct mp_trace *trace, const struct mp_file_header *header,
                                 const char *path, struct mp_error *error)
 {
     size_t checked = sizeof *header - 8 + header->text_bytes;
     uint64_t stored;
+    if (header->text_bytes > MP_MAX_HEADER_BYTES ||
+        header->skippable_bytes != checked + sizeof stored ||
+        trace->bytes < 8 + checked + sizeof stored)
+        return mp_error_set(error, MP_ERR_DAMAGED, DAMAGED_HEADER, path);
     char *bytes = malloc(checked + sizeof stored + 1);
     if (!bytes)
         return mp_error_set(error, MP_ERR_MEMORY, "out of memory");
@@ -42,18 +47,17 @@ static enum mp_status read_text(struct mp_trace *trace, const struct mp_file_hea
     if (status == MP_OK) {
         memcpy(&stored, bytes + checked, sizeof stored);
         if (mp_checksum64(bytes, checked) != stored)
-            status = MP_ERR_DAMAGED;
+            status = mp_error_set(error, MP_ERR_DAMAGED, DAMAGED_HEADER, path);
     }
     if (status != MP_OK) {
         free(bytes);
-        return mp_error_set(error, status == MP_ERR_IO ? MP_ERR_IO : MP_ERR_DAMAGED,
-                            "the header of '%s' is damaged", path);
+        return status;
     }
     bytes[checked] = '\0';
     memmove(bytes, bytes + sizeof *header - 8, header->text_bytes + 1);
     trace->text = bytes;
     trace->header_bytes = 8 + header->skippable_bytes;
-    return MP_OK;
+    return check_version(header, path, error);
 }
 
 /* Cuts "key=value\n" lines into strings, in place. Lines without '=' are passed over. */
@@ -87,33 +91,52 @@ static enum mp_status read_header(struct mp_trace *trace, const char *path, stru
         return mp_error_set(error, MP_ERR_FORMAT, "'%s' is empty", path);
     if (trace->bytes < sizeof header)
         return mp_error_set(error, MP_ERR_FORMAT, "'%s' is not a miniprof trace", path);
-    if (mp_pread_exact(trace->fd, &header, sizeof header, 0, error) != MP_OK)
-        return mp_error_set(error, MP_ERR_IO, "cannot read '%s'", path);
-    MP_TRY(check_file_header(&header, path, error));
+    MP_TRY(mp_pread_exact(trace->fd, &header, sizeof header, 0, error));
+    if (header.skippable_magic != MP_SKIPPABLE_MAGIC ||
+        memcmp(header.magic, MP_HEADER_MAGIC, sizeof header.magic) != 0)
+        return mp_error_set(error, MP_ERR_FORMAT, "'%s' is not a miniprof trace", path);
     MP_TRY(read_text(trace, &header, path, error));
     return split_text(trace, error);
 }
 
+/* After a header that cannot be read: chunks may follow it all the same. Otherwise `status`, with
+ * the words that are in the caller's error already. */
+static enum mp_status without_header(struct mp_trace *trace, enum mp_status status)
+{
+    uint64_t end = sizeof(struct mp_file_header) + MP_MAX_HEADER_BYTES + sizeof(uint64_t) +
+                   sizeof(struct mp_chunk_header);
+    uint64_t found;
+    if (status != MP_ERR_FORMAT && status != MP_ERR_DAMAGED)
+        return status;
+    if (end > trace->bytes)
+        end = trace->bytes;
+    if (mp_scan_chunk(trace->fd, 0, end, &found) != MP_OK || found == end)
+        return status;
+    trace->header_lost = true;
+    trace->header_bytes = found;
+    return MP_OK;
+}
+
 /* The index is a convenience: whatever is wrong with it, the chunks are still read one by one. */
-static void read_index(struct mp_trace *trace)
+static enum mp_status read_index(struct mp_trace *trace, struct mp_error *error)
 {
     struct mp_index_header header;
     uint64_t tail[2];
     if (trace->bytes < trace->header_bytes + sizeof header + sizeof tail ||
         mp_pread_exact(trace->fd, tail, sizeof tail, trace->bytes - sizeof tail, NULL) != MP_OK)
-        return;
+        return MP_OK;
     uint64_t bytes = tail[1];
-    if (bytes < sizeof header + sizeof tail || bytes > trace->bytes - trace->header_bytes)
-        return;
+    if (bytes < sizeof header + sizeof tail || bytes > trace->bytes - trace->header_bytes ||
+        mp_pread_exact(trace->fd, &header, sizeof header, trace->bytes - bytes, NULL) != MP_OK ||
+        header.skippable_magic != MP_SKIPPABLE_MAGIC || header.skippable_bytes != bytes - 8 ||
+        memcmp(header.magic, MP_INDEX_MAGIC, sizeof header.magic) != 0)
+        return MP_OK; /* before memory is given to what is no index */
     uint8_t *frame = malloc(bytes);
     if (!frame)
-        return;
+        return mp_error_set(error, MP_ERR_MEMORY, "out of memory");
     if (mp_pread_exact(trace->fd, frame, bytes, trace->bytes - bytes, NULL) == MP_OK) {
-        memcpy(&header, frame, sizeof header);
         size_t entries = bytes - sizeof header - sizeof tail;
-        if (header.skippable_magic == MP_SKIPPABLE_MAGIC && header.skippable_bytes == bytes - 8 &&
-            !memcmp(header.magic, MP_INDEX_MAGIC, sizeof header.magic) &&
-            entries == header.entries * sizeof(struct mp_index_entry) &&
+        if (entries == header.entries * sizeof(struct mp_index_entry) &&
             mp_checksum64(frame + 8, bytes - 8 - sizeof tail) == tail[0]) {
             trace->index = (struct mp_index){true, header.entries, 0, header.dropped};
             trace->index_offset = trace->bytes - bytes;
@@ -125,6 +148,7 @@ static void read_index(struct mp_trace *trace)
         }
     }
     free(frame);
+    return MP_OK;
 }
 
 enum mp_status mp_trace_open(const char *path, struct mp_trace **result, struct mp_error *error)
@@ -136,12 +160,13 @@ enum mp_status mp_trace_open(const char *path, struct mp_trace **result, struct 
     trace->fd = -1;
     enum mp_status status = mp_open_file(path, &trace->fd, &trace->bytes, error);
     if (status == MP_OK)
-        status = read_header(trace, path, error);
+        status = without_header(trace, read_header(trace, path, error));
+    if (status == MP_OK)
+        status = read_index(trace, error);
     if (status != MP_OK) {
         mp_trace_close(trace);
         return status;
     }
-    read_index(trace);
     *result = trace;
     return MP_OK;
 }

@@ -16,6 +16,7 @@ struct mp_trace {
     char *text;            /* of the header, cut into strings */
     struct mp_property *properties;
     size_t property_count;
+    bool header_lost; /* it is damaged; the chunks are read all the same */
     struct mp_index index;
     uint64_t index_offset; /* where the index frame begins, if it is present */
 };

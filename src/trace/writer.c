@@ -282,8 +282,10 @@ enum mp_status mp_writer_flush(struct mp_writer *writer)
 enum mp_status mp_writer_cut(struct mp_writer *writer)
 {
     struct mp_writer_output *output = writer->output;
-    for (unsigned i = 0; i < MP_TABLE_COUNT; i++)
+    for (unsigned i = 0; i < MP_TABLE_COUNT; i++) {
         mp_builder_clear(&writer->builders[i]);
+        writer->builders[i].grid_misses = 0; /* a build phase is unlike what follows */
+    }
     if (writer->failure.status)
         return writer->failure.status;
     if (ftruncate(output->fd, (off_t)output->header_bytes) != 0 ||

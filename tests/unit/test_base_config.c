@@ -40,7 +40,7 @@ static void the_defaults_are_the_documented_ones(void **state)
     assert_int_equal(config.api.choice, MP_API_LEAN);
     assert_int_equal(config.cuda_graph, MP_CUDA_GRAPH_NODE);
     assert_int_equal(config.buffer_mb, 64);
-    assert_int_equal(config.level, 3);
+    assert_int_equal(config.level, 1);
     assert_int_equal(config.log, MP_CONFIG_LOG_WARN);
     assert_string_equal(config.cupti, "");
     assert_int_equal(config.nvtx, MP_SWITCH_ON);
@@ -198,7 +198,7 @@ static void the_environment_is_applied_and_wrong_values_keep_the_default(void **
     assert_int_equal(reported, 2);
     assert_int_equal(config.capture, MP_CAPTURE_ALL);
     assert_int_equal(config.api.choice, MP_API_LEAN);
-    assert_int_equal(config.level, 3);
+    assert_int_equal(config.level, 1);
     assert_int_equal(config.buffer_mb, 64);
     assert_int_equal(mp_config_log_level(&config), MP_LOG_NONE);
     assert_int_equal(mp_config_from_environment(&config, NULL, NULL), 2);

@@ -34,7 +34,7 @@ static void time_is_printed_as_nvprof_does(void **state)
         {1234567890123, "1.2e+03s"},
         {UINT64_MAX, "1.8e+10s"},
     };
-    char text[MP_UNIT_BYTES];
+    char text[MP_FORMATTED_BYTES];
     size_t i;
 
     (void)state;
@@ -44,7 +44,7 @@ static void time_is_printed_as_nvprof_does(void **state)
 
 static void the_unit_is_chosen_before_rounding(void **state)
 {
-    char text[MP_UNIT_BYTES];
+    char text[MP_FORMATTED_BYTES];
 
     (void)state;
     assert_string_equal(mp_format_time(text, sizeof(text), 1000), "1.0000us");
@@ -55,7 +55,7 @@ static void the_unit_is_chosen_before_rounding(void **state)
 
 static void no_time_is_wider_than_eight_characters(void **state)
 {
-    char text[MP_UNIT_BYTES];
+    char text[MP_FORMATTED_BYTES];
     uint64_t ns;
 
     (void)state;
@@ -65,7 +65,7 @@ static void no_time_is_wider_than_eight_characters(void **state)
 
 static void a_mean_is_rounded_to_whole_nanoseconds(void **state)
 {
-    char text[MP_UNIT_BYTES];
+    char text[MP_FORMATTED_BYTES];
 
     (void)state;
     assert_string_equal(mp_format_time_mean(text, sizeof(text), 0.4), "0ns");
@@ -89,7 +89,7 @@ static void sizes_change_unit_at_1000_and_divide_by_1024(void **state)
         {1048576, "1.0000MB"},
         {4096ull << 20, "4.0000GB"},
     };
-    char text[MP_UNIT_BYTES];
+    char text[MP_FORMATTED_BYTES];
     size_t i;
 
     (void)state;
@@ -99,7 +99,7 @@ static void sizes_change_unit_at_1000_and_divide_by_1024(void **state)
 
 static void throughput_has_six_characters_before_its_unit(void **state)
 {
-    char text[MP_UNIT_BYTES];
+    char text[MP_FORMATTED_BYTES];
 
     (void)state;
     assert_string_equal(mp_format_throughput(text, sizeof(text), 1e6), "976.56KB/s");
@@ -110,7 +110,7 @@ static void throughput_has_six_characters_before_its_unit(void **state)
 
 static void a_percentage_has_two_digits_behind_the_point(void **state)
 {
-    char text[MP_UNIT_BYTES];
+    char text[MP_FORMATTED_BYTES];
 
     (void)state;
     assert_string_equal(mp_format_percent(text, sizeof(text), 31.502737), "31.50%");

@@ -1,0 +1,206 @@
+/* See activity.h. */
+#include "record/activity.h"
+
+#include "base/log.h"
+#include "record/clock.h"
+#include "record/nvtx.h"
+#include "record/state.h"
+#include "record/subscriber.h"
+
+#include "base/poison.h"
+
+/* CUpti_ActivityAttribute and CUpti_ActivityThreadIdType; by number, as older headers lack some. */
+#define ATTRIBUTE_ZEROED_BUFFERS     5
+#define ATTRIBUTE_PER_THREAD_BUFFERS 9
+#define THREAD_ID_SYSTEM             1
+
+static void CUPTIAPI on_buffer_requested(uint8_t **buffer, size_t *bytes, size_t *max_records)
+{
+    struct recorder *recorder = mp_recorder;
+
+    *max_records = 0;
+    if (recorder_phase(recorder) != PHASE_INERT) {
+        *buffer = buffer_request(&recorder->pool, bytes);
+        return;
+    }
+    *buffer = recorder->pool.spare;
+    *bytes = recorder->pool.spare ? SPARE_BYTES : 0;
+}
+
+static void CUPTIAPI on_buffer_completed(CUcontext context, uint32_t stream, uint8_t *buffer,
+                                         size_t bytes, size_t valid_bytes)
+{
+    struct recorder *recorder = mp_recorder;
+
+    (void)context;
+    (void)stream;
+    (void)bytes;
+    if (!buffer || recorder_phase(recorder) == PHASE_INERT ||
+        buffer_is_spare(&recorder->pool, buffer, valid_bytes))
+        return;
+    work_put(&recorder->work,
+             &(struct work){.kind = WORK_BUFFER, .data = buffer, .bytes = valid_bytes});
+}
+
+static void set_flag(struct recorder *recorder, int attribute, const char *name)
+{
+    uint8_t on = 1;
+    size_t size = sizeof(on);
+    CUptiResult result =
+        recorder->cupti.set_attribute((CUpti_ActivityAttribute)attribute, &size, &on);
+
+    if (result != CUPTI_SUCCESS)
+        mp_log_debug("CUPTI refuses the attribute %s: %s", name,
+                     cupti_result_text(&recorder->cupti, result));
+}
+
+enum mp_status activity_prepare(struct recorder *recorder, struct mp_error *error)
+{
+    struct cupti_api *cupti = &recorder->cupti;
+    CUptiResult result = cupti->register_clock(mp_clock_now);
+
+    if (result != CUPTI_SUCCESS)
+        return mp_error_set(error, MP_ERR_UNSUPPORTED, "CUPTI takes no clock: %s",
+                            cupti_result_text(cupti, result));
+    if (cupti->set_thread_id_type && cupti->set_thread_id_type(THREAD_ID_SYSTEM) != CUPTI_SUCCESS)
+        mp_log_debug("CUPTI does not give system thread ids");
+    set_flag(recorder, ATTRIBUTE_ZEROED_BUFFERS, "ZEROED_OUT_ACTIVITY_BUFFER");
+    if (cupti->version >= MP_CUPTI_SINCE_THREAD_BUFFERS)
+        set_flag(recorder, ATTRIBUTE_PER_THREAD_BUFFERS, "PER_THREAD_ACTIVITY_BUFFER");
+    result = cupti->register_callbacks(on_buffer_requested, on_buffer_completed);
+    if (result != CUPTI_SUCCESS)
+        return mp_error_set(error, MP_ERR_UNSUPPORTED, "CUPTI takes no buffers: %s",
+                            cupti_result_text(cupti, result));
+    return MP_OK;
+}
+
+static void enable_kind(struct recorder *recorder, CUpti_ActivityKind kind, const char *what)
+{
+    CUptiResult result = recorder->cupti.enable(kind);
+
+    if (result != CUPTI_SUCCESS)
+        mp_log_warn("%s are not recorded: %s", what, cupti_result_text(&recorder->cupti, result));
+}
+
+void activity_enable_base(struct recorder *recorder)
+{
+    enable_kind(recorder, CUPTI_ACTIVITY_KIND_DEVICE, "devices");
+    enable_kind(recorder, CUPTI_ACTIVITY_KIND_CONTEXT, "contexts");
+    enable_kind(recorder, CUPTI_ACTIVITY_KIND_STREAM, "streams");
+    if (recorder->config.cuda_graph == MP_CUDA_GRAPH_GRAPH)
+        enable_kind(recorder, CUPTI_ACTIVITY_KIND_GRAPH_TRACE, "CUDA graphs");
+}
+
+/* ---- API calls
+ * ----------------------------------------------------------------------------------- */
+
+static bool is_late(const struct recorder *recorder)
+{
+    return recorder->config.capture == MP_CAPTURE_RANGE;
+}
+
+bool activity_calls_are_writers(const struct recorder *recorder)
+{
+    return is_late(recorder) && !recorder->calls_by_callback &&
+           recorder->late_api == LATE_API_WRITER;
+}
+
+/* Experiment b: after the whole kinds, every function that is not wanted is switched off. */
+static CUptiResult enable_by_exclusion(struct recorder *recorder)
+{
+    struct api_set *api = &recorder->api;
+    CUptiResult result = recorder->cupti.enable(CUPTI_ACTIVITY_KIND_RUNTIME);
+    uint32_t cbid;
+
+    if (result == CUPTI_SUCCESS)
+        result = recorder->cupti.enable(CUPTI_ACTIVITY_KIND_DRIVER);
+    if (!recorder->cupti.enable_runtime_api || !recorder->cupti.enable_driver_api)
+        return result;
+    for (cbid = 1; cbid < API_CBIDS; cbid++) {
+        if (api->names[MP_api_runtime][cbid] && !api_set_wants(api, MP_api_runtime, cbid))
+            recorder->cupti.enable_runtime_api(cbid, 0);
+        if (api->names[MP_api_driver][cbid] && !api_set_wants(api, MP_api_driver, cbid))
+            recorder->cupti.enable_driver_api(cbid, 0);
+    }
+    return result;
+}
+
+void activity_enable_calls_from_writer(struct recorder *recorder, bool on)
+{
+    CUptiResult result = api_set_enable(&recorder->api, &recorder->cupti, on);
+
+    if (result != CUPTI_SUCCESS)
+        mp_log_warn("some API calls are not recorded: %s",
+                    cupti_result_text(&recorder->cupti, result));
+}
+
+/* Switches the rows of `call` on or off: early through CUPTI's records by cbid; late, when a range
+ * has begun and that delivers nothing, as `late_api` says. */
+static void enable_calls(struct recorder *recorder, bool on)
+{
+    CUptiResult result = CUPTI_SUCCESS;
+
+    if (recorder->calls_by_callback)
+        subscriber_watch_calls(recorder, on);
+    else if (activity_calls_are_writers(recorder))
+        return; /* writer_thread.c does it when it meets the mark */
+    else if (on && is_late(recorder) && recorder->late_api == LATE_API_KINDS)
+        result = enable_by_exclusion(recorder);
+    else
+        result = api_set_enable(&recorder->api, &recorder->cupti, on);
+    if (result != CUPTI_SUCCESS)
+        mp_log_warn("some API calls are not recorded: %s",
+                    cupti_result_text(&recorder->cupti, result));
+}
+
+/* ---- Everything else
+ * ----------------------------------------------------------------------------- */
+
+static const struct work_kind_row {
+    CUpti_ActivityKind kind;
+    const char *what;
+    bool memory; /* only with MINIPROF_MEMORY=on: costs 1.3 us for each pair of malloc and free */
+} work_kinds[] = {
+    {CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL, "kernels", false},
+    {CUPTI_ACTIVITY_KIND_MEMCPY, "copies", false},
+    {CUPTI_ACTIVITY_KIND_MEMCPY2, "peer to peer copies", false},
+    {CUPTI_ACTIVITY_KIND_MEMSET, "memory sets", false},
+    {CUPTI_ACTIVITY_KIND_OVERHEAD, "overheads", false},
+    {CUPTI_ACTIVITY_KIND_MEMORY2, "allocations", true},
+    {CUPTI_ACTIVITY_KIND_MEMORY_POOL, "memory pools", true},
+};
+
+#define WORK_KIND_COUNT (sizeof(work_kinds) / sizeof(work_kinds[0]))
+
+static bool is_wanted(const struct recorder *recorder, const struct work_kind_row *row)
+{
+    return !row->memory || recorder->config.memory == MP_SWITCH_ON;
+}
+
+void activity_enable(struct recorder *recorder)
+{
+    size_t i;
+
+    if (atomic_exchange(&recorder->enabled, true))
+        return;
+    for (i = 0; i < WORK_KIND_COUNT; i++)
+        if (is_wanted(recorder, &work_kinds[i]))
+            enable_kind(recorder, work_kinds[i].kind, work_kinds[i].what);
+    enable_calls(recorder, true);
+    subscriber_watch_syncs(recorder, true);
+    mp_nvtx_set_recording(recorder->config.nvtx == MP_SWITCH_ON);
+}
+
+void activity_disable(struct recorder *recorder)
+{
+    size_t i;
+
+    if (!atomic_exchange(&recorder->enabled, false))
+        return;
+    mp_nvtx_set_recording(false);
+    subscriber_watch_syncs(recorder, false);
+    enable_calls(recorder, false);
+    for (i = 0; i < WORK_KIND_COUNT; i++)
+        if (is_wanted(recorder, &work_kinds[i]))
+            recorder->cupti.disable(work_kinds[i].kind);
+}

@@ -1,0 +1,47 @@
+/* Which of CUPTI's records are on, and when.
+ *
+ * Always, from InitializeInjection: DEVICE, CONTEXT and STREAM, a record for each of them that
+ * comes into being; and GRAPH_TRACE if it is asked for, since switching it on when a graph is
+ * instantiated already crashes the next launch (measured with CUDA 13.0).
+ *
+ * While something is recorded: kernels, copies, sets, overhead, allocations. Not SYNCHRONIZATION,
+ * CUDA_EVENT, RUNTIME or DRIVER: each taxes every CUDA call of the process with 165 ns (api_set.h).
+ * All but CONCURRENT_KERNEL are free where nothing of their kind happens.
+ */
+#ifndef MP_RECORD_ACTIVITY_H
+#define MP_RECORD_ACTIVITY_H
+
+#include <stdbool.h>
+
+#include "base/config.h"
+#include "record/api_set.h"
+#include "record/cupti_api.h"
+
+struct recorder;
+
+/* How API calls are recorded in the mode `range`, where it begins late. Switching CUPTI's API
+ * records on by cbid inside the callback of cuProfilerStart delivers none (H100, CUDA 13.0). */
+enum late_api {
+    LATE_API_CALLBACKS, /* c: own rows from callbacks at entry and exit */
+    LATE_API_WRITER,    /* a: by cbid, from the writer thread */
+    LATE_API_KINDS      /* b: RUNTIME and DRIVER whole, then the other cbids off */
+};
+
+/* Attributes, clock, thread ids and buffer callbacks: all that must precede the first kind. Answers
+ * what is wrong in *error; MP_OK also when only something optional failed. */
+enum mp_status activity_prepare(struct recorder *recorder, struct mp_error *error);
+
+/* The kinds of "always". */
+void activity_enable_base(struct recorder *recorder);
+
+/* The others, the API records and the callbacks that see dependencies. Does nothing the second
+ * time. Any thread, also inside a callback. */
+void activity_enable(struct recorder *recorder);
+void activity_disable(struct recorder *recorder);
+
+/* Whether the writer thread switches the API records on and off (LATE_API_WRITER); it does so with
+ * the second function. */
+bool activity_calls_are_writers(const struct recorder *recorder);
+void activity_enable_calls_from_writer(struct recorder *recorder, bool on);
+
+#endif

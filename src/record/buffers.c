@@ -1,0 +1,116 @@
+/* See buffers.h. */
+#include "record/buffers.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#include "base/poison.h"
+
+/* A write to each page, which works on every kernel (MADV_POPULATE_WRITE needs 5.14). Adding zero
+ * atomically keeps what CUPTI may have written there by now. */
+static void fault_in(uint8_t *memory, size_t bytes)
+{
+    const size_t page = 4096;
+    size_t at;
+
+    for (at = 0; at < bytes; at += page)
+        __atomic_fetch_add(memory + at, 0, __ATOMIC_RELAXED);
+}
+
+enum mp_status buffer_pool_open(struct buffer_pool *pool, size_t megabytes, bool null_allowed)
+{
+    size_t count = megabytes * ((1u << 20) / BUFFER_BYTES);
+    size_t bytes = count * BUFFER_BYTES + (null_allowed ? 0 : SPARE_BYTES);
+    size_t first = count < BUFFERS_FAULTED_FIRST ? count : BUFFERS_FAULTED_FIRST;
+    void *memory;
+    size_t i;
+
+    pool->stack = calloc(count, sizeof(*pool->stack));
+    if (!pool->stack)
+        return MP_ERR_MEMORY;
+    memory = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (memory == MAP_FAILED) {
+        free(pool->stack);
+        pool->stack = NULL;
+        return MP_ERR_MEMORY;
+    }
+    pool->memory = memory;
+    pool->spare = null_allowed ? NULL : pool->memory + count * BUFFER_BYTES;
+    pool->count = count;
+    for (i = 0; i < count; i++)
+        pool->stack[i] = (uint32_t)(count - 1 - i);
+    pool->free_count = (uint32_t)count;
+    pthread_mutex_init(&pool->lock, NULL);
+    fault_in(pool->memory, first * BUFFER_BYTES);
+    pool->faulted = first;
+    return MP_OK;
+}
+
+void buffer_pool_fault_ahead(struct buffer_pool *pool)
+{
+    size_t wanted;
+
+    pthread_mutex_lock(&pool->lock);
+    wanted = pool->count - pool->free_count + BUFFERS_AHEAD;
+    pthread_mutex_unlock(&pool->lock);
+    if (wanted > pool->count)
+        wanted = pool->count;
+    if (wanted <= pool->faulted)
+        return;
+    fault_in(pool->memory + pool->faulted * BUFFER_BYTES, (wanted - pool->faulted) * BUFFER_BYTES);
+    pool->faulted = wanted;
+}
+
+void buffer_pool_close(struct buffer_pool *pool)
+{
+    if (!pool->memory)
+        return;
+    munmap(pool->memory, pool->count * BUFFER_BYTES + (pool->spare ? SPARE_BYTES : 0));
+    free(pool->stack);
+    pthread_mutex_destroy(&pool->lock);
+    pool->memory = NULL;
+    pool->stack = NULL;
+    pool->count = 0;
+}
+
+uint8_t *buffer_request(struct buffer_pool *pool, size_t *bytes)
+{
+    uint8_t *buffer = NULL;
+
+    atomic_fetch_add_explicit(&pool->requested, 1, memory_order_relaxed);
+    pthread_mutex_lock(&pool->lock);
+    if (pool->free_count)
+        buffer = pool->memory + pool->stack[--pool->free_count] * BUFFER_BYTES;
+    pthread_mutex_unlock(&pool->lock);
+    if (buffer) {
+        *bytes = BUFFER_BYTES;
+        return buffer;
+    }
+    atomic_fetch_add_explicit(&pool->exhausted, 1, memory_order_relaxed);
+    *bytes = pool->spare ? SPARE_BYTES : 0;
+    return pool->spare;
+}
+
+bool buffer_is_spare(struct buffer_pool *pool, const uint8_t *buffer, size_t valid_bytes)
+{
+    if (!pool->spare || buffer != pool->spare)
+        return false;
+    atomic_fetch_add_explicit(&pool->spilled, valid_bytes, memory_order_relaxed);
+    return true;
+}
+
+void buffer_release(struct buffer_pool *pool, uint8_t *buffer)
+{
+    size_t offset = (size_t)(buffer - pool->memory);
+
+    if (buffer < pool->memory || offset >= pool->count * BUFFER_BYTES || offset % BUFFER_BYTES)
+        return; /* another CUPTI client's buffer (torch.profiler takes callbacks over) */
+    /* All of it: CUPTI may have written beyond the valid bytes, and ZEROED_OUT_ACTIVITY_BUFFER
+     * promises zeroes. About 30 us, on this thread. */
+    memset(buffer, 0, BUFFER_BYTES);
+    pthread_mutex_lock(&pool->lock);
+    if (pool->free_count < pool->count)
+        pool->stack[pool->free_count++] = (uint32_t)(offset / BUFFER_BYTES);
+    pthread_mutex_unlock(&pool->lock);
+}

@@ -1,0 +1,68 @@
+/* The memory that CUPTI writes its records to.
+ *
+ * One pool, mapped at the start and faulted in before CUPTI asks: bufferRequested runs inside
+ * CUDA calls of the application, where a malloc and its page faults would show up as a launch that
+ * takes a hundred times as long (kineto issue 1020). Its size is MINIPROF_BUFFER_MB and never
+ * grows.
+ *
+ *     free stack --bufferRequested--> CUPTI --bufferCompleted--> work queue --writer--> free stack
+ *
+ * A buffer is BUFFER_BYTES = 1 MiB: room for 4,600 kernels or 26,000 API calls, so at the 400,000
+ * launches a second that a host can do it lasts 11 ms; larger ones would only sit half full in
+ * every launching thread (CUPTI keeps one for each), smaller ones cost more hand-overs.
+ *
+ * When the pool is empty records are lost, never waited for. CUPTI then counts them itself if it
+ * may be told "no buffer"; older versions crash on that (kineto PR 1534) and get a spare buffer
+ * whose contents nobody reads.
+ */
+#ifndef MP_RECORD_BUFFERS_H
+#define MP_RECORD_BUFFERS_H
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/status.h"
+
+#define BUFFER_BYTES          ((size_t)1 << 20)
+#define SPARE_BYTES           ((size_t)256 << 10)
+#define BUFFERS_FAULTED_FIRST 4  /* while the application waits in cuInit: about 1 ms */
+#define BUFFERS_AHEAD         16 /* faulted in before they are asked for, by the writer */
+
+struct buffer_pool {
+    uint8_t *memory; /* `count` buffers; stays mapped until the process ends, CUPTI writes to it */
+    uint8_t *spare;  /* behind them: for a CUPTI that takes no NULL; NULL if it does */
+    size_t count;
+    size_t faulted;       /* buffers whose pages are there: always the first ones. The writer's */
+    pthread_mutex_t lock; /* of the two below; a few instructions, never across a CUPTI call */
+    uint32_t *stack;      /* numbers of the free buffers; the last used is on top, warm in cache */
+    uint32_t free_count;
+    _Atomic uint64_t requested; /* buffers handed out, ever */
+    _Atomic uint64_t exhausted; /* requests that met an empty pool */
+    _Atomic uint64_t spilled;   /* bytes of records that went to the spare buffer */
+};
+
+/* Maps `megabytes` and faults the first buffers in. `null_allowed`: bufferRequested may answer
+ * NULL. MP_ERR_MEMORY. */
+enum mp_status buffer_pool_open(struct buffer_pool *pool, size_t megabytes, bool null_allowed);
+
+/* Keeps BUFFERS_AHEAD buffers beyond those in use faulted in. Untouched buffers lie at the bottom
+ * of the stack, so a program that needs few never pays for the rest. The writer, in each round. */
+void buffer_pool_fault_ahead(struct buffer_pool *pool);
+
+/* Only while CUPTI has none of the buffers. */
+void buffer_pool_close(struct buffer_pool *pool);
+
+/* A zeroed buffer of *bytes; NULL and 0 (or the spare) when there is none. Any thread. */
+uint8_t *buffer_request(struct buffer_pool *pool, size_t *bytes);
+
+/* Whether a completed buffer is the spare one: then it is counted here and done with. Any thread.
+ */
+bool buffer_is_spare(struct buffer_pool *pool, const uint8_t *buffer, size_t valid_bytes);
+
+/* Zeroes a buffer of the pool and puts it back. The writer. */
+void buffer_release(struct buffer_pool *pool, uint8_t *buffer);
+
+#endif

@@ -1,0 +1,342 @@
+/* See decode.h. One function for each kind of record; decode_record picks it. */
+#include "record/decode.h"
+
+#include <string.h>
+
+#include "base/poison.h"
+
+#define OBJECT_THREAD 2 /* CUPTI_ACTIVITY_OBJECT_THREAD */
+
+static void use_call(void *context, const struct record_call *call);
+
+void decoder_open(struct decoder *decoder, const struct cupti_api *cupti, const struct api_set *api,
+                  struct capture *capture, struct dictionary *dictionary, struct mp_writer *writer)
+{
+    memset(decoder, 0, sizeof(*decoder));
+    decoder->cupti = cupti;
+    decoder->api = api;
+    decoder->capture = capture;
+    decoder->dictionary = dictionary;
+    decoder->writer = writer;
+    nested_open(&decoder->nested, use_call, decoder);
+}
+
+void decoder_close(struct decoder *decoder)
+{
+    nested_close(&decoder->nested);
+}
+
+uint64_t decode_correlation(struct decoder *decoder, uint32_t correlation)
+{
+    uint64_t greatest = decoder->correlation;
+    int32_t step = (int32_t)(correlation - (uint32_t)greatest);
+    uint64_t extended = greatest + (uint64_t)(int64_t)step;
+
+    if (!correlation)
+        return 0;
+    if (step < 0)
+        return (uint64_t) - (int64_t)step > greatest ? correlation : extended;
+    decoder->correlation = extended;
+    return extended;
+}
+
+static void check_times(struct decoder *decoder, uint64_t start, uint64_t end)
+{
+    if (__builtin_expect(!start || !end, 0))
+        decoder->counts.zero_times++;
+    else if (__builtin_expect(end < start, 0))
+        decoder->counts.reversed_times++;
+}
+
+/* Whether device work is kept, with its correlation id in 64 bits. */
+static bool keep_work(struct decoder *decoder, uint32_t correlation, uint64_t start, uint64_t end,
+                      uint64_t *extended)
+{
+    *extended = decode_correlation(decoder, correlation);
+    if (!capture_keeps_work(decoder->capture, *extended, start)) {
+        decoder->counts.outside++;
+        return false;
+    }
+    check_times(decoder, start, end);
+    return true;
+}
+
+static bool keep_time(struct decoder *decoder, uint64_t time)
+{
+    if (capture_keeps_time(decoder->capture, time))
+        return true;
+    decoder->counts.outside++;
+    return false;
+}
+
+static void decode_kernel(struct decoder *decoder, const struct record_kernel *record)
+{
+    struct dictionary *dictionary = decoder->dictionary;
+    uint64_t correlation;
+
+    if (!keep_work(decoder, record->correlation, record->start, record->end, &correlation))
+        return;
+    mp_append_kernel(decoder->writer,
+                     &(struct mp_row_kernel){
+                         .stream = dictionary_stream(dictionary, record->device, record->context,
+                                                     record->stream),
+                         .shape = dictionary_shape(dictionary, record),
+                         .node = dictionary_node(dictionary, record->graph, record->graph_node),
+                         .start = record->start,
+                         .duration = record->end - record->start,
+                         .correlation = correlation,
+                     });
+}
+
+static void decode_copy(struct decoder *decoder, const struct record_copy *record)
+{
+    struct dictionary *dictionary = decoder->dictionary;
+    uint64_t correlation;
+    bool counted = decoder->cupti->version >= MP_CUPTI_SINCE_COPY_COUNT;
+
+    if (!keep_work(decoder, record->correlation, record->start, record->end, &correlation))
+        return;
+    mp_append_copy(decoder->writer,
+                   &(struct mp_row_copy){
+                       .stream = dictionary_stream(dictionary, record->device, record->context,
+                                                   record->stream),
+                       .kind = record->copy_kind,
+                       .source = record->source_kind,
+                       .target = record->target_kind,
+                       .flags = record->flags,
+                       .bytes = record->bytes,
+                       .node = dictionary_node(dictionary, record->graph, record->graph_node),
+                       .start = record->start,
+                       .duration = record->end - record->start,
+                       .correlation = correlation,
+                       .count = counted && record->count ? record->count : 1,
+                   });
+}
+
+static void decode_peer_copy(struct decoder *decoder, const struct record_peer_copy *record)
+{
+    struct dictionary *dictionary = decoder->dictionary;
+    uint64_t correlation;
+
+    if (!keep_work(decoder, record->correlation, record->start, record->end, &correlation))
+        return;
+    mp_append_copy(decoder->writer,
+                   &(struct mp_row_copy){
+                       .stream = dictionary_stream(dictionary, record->device, record->context,
+                                                   record->stream),
+                       .kind = record->copy_kind,
+                       .source = record->source_kind,
+                       .target = record->target_kind,
+                       .flags = record->flags,
+                       .bytes = record->bytes,
+                       .node = dictionary_node(dictionary, record->graph, record->graph_node),
+                       .start = record->start,
+                       .duration = record->end - record->start,
+                       .correlation = correlation,
+                       .source_device = record->source_device,
+                       .source_context = record->source_context,
+                       .target_device = record->target_device,
+                       .target_context = record->target_context,
+                       .count = 1,
+                   });
+}
+
+static void decode_set(struct decoder *decoder, const struct record_set *record)
+{
+    struct dictionary *dictionary = decoder->dictionary;
+    uint64_t correlation;
+
+    if (!keep_work(decoder, record->correlation, record->start, record->end, &correlation))
+        return;
+    mp_append_set(decoder->writer,
+                  &(struct mp_row_set){
+                      .stream = dictionary_stream(dictionary, record->device, record->context,
+                                                  record->stream),
+                      .bytes = record->bytes,
+                      .value = record->value,
+                      .memory = record->memory_kind,
+                      .flags = record->flags,
+                      .node = dictionary_node(dictionary, record->graph, record->graph_node),
+                      .start = record->start,
+                      .duration = record->end - record->start,
+                      .correlation = correlation,
+                  });
+}
+
+static void decode_graph(struct decoder *decoder, const struct record_graph *record)
+{
+    uint64_t correlation;
+
+    if (!keep_work(decoder, record->correlation, record->start, record->end, &correlation))
+        return;
+    mp_append_graph(decoder->writer,
+                    &(struct mp_row_graph){
+                        .stream = dictionary_stream(decoder->dictionary, record->device,
+                                                    record->context, record->stream),
+                        .graph = record->graph,
+                        .start = record->start,
+                        .duration = record->end - record->start,
+                        .correlation = correlation,
+                    });
+}
+
+/* A call that nested.c lets through. */
+static void use_call(void *context, const struct record_call *record)
+{
+    struct decoder *decoder = context;
+    struct dictionary *dictionary = decoder->dictionary;
+    unsigned api = record->kind == CUPTI_ACTIVITY_KIND_RUNTIME ? MP_api_runtime : MP_api_driver;
+
+    if (!keep_time(decoder, record->start))
+        return;
+    check_times(decoder, record->start, record->end);
+    mp_append_call(decoder->writer,
+                   &(struct mp_row_call){
+                       .thread = dictionary_thread(dictionary, record->thread),
+                       .function = dictionary_function(dictionary, api, record->cbid),
+                       .start = record->start,
+                       .duration = record->end - record->start,
+                       .correlation = decode_correlation(decoder, record->correlation),
+                       .result = record->result,
+                   });
+}
+
+static void decode_runtime_call(struct decoder *decoder, const struct record_call *record)
+{
+    if (api_set_wants(decoder->api, MP_api_runtime, record->cbid))
+        nested_runtime_call(&decoder->nested, record);
+    else
+        decoder->counts.outside++;
+}
+
+static void decode_driver_call(struct decoder *decoder, const struct record_call *record)
+{
+    if (api_set_wants(decoder->api, MP_api_driver, record->cbid))
+        nested_driver_call(&decoder->nested, record);
+    else
+        decoder->counts.outside++;
+}
+
+static void decode_memory(struct decoder *decoder, const struct record_memory *record)
+{
+    if (!keep_time(decoder, record->time))
+        return;
+    mp_append_memory(decoder->writer,
+                     &(struct mp_row_memory){
+                         .operation = record->operation,
+                         .kind = record->memory_kind,
+                         .device = record->device,
+                         .context = record->context,
+                         .stream = record->stream,
+                         .asynchronous = record->asynchronous,
+                         .bytes = record->bytes,
+                         .address = record->address,
+                         .time = record->time,
+                         .correlation = decode_correlation(decoder, record->correlation),
+                         .pool_type = record->pool_type,
+                         .pool = record->pool_type ? record->pool_address : 0,
+                         .pool_used = record->pool_type ? record->pool_used : 0,
+                         .pool_size = record->pool_type == 1 ? record->pool_size : 0,
+                     });
+}
+
+static void decode_pool(struct decoder *decoder, const struct record_pool *record)
+{
+    if (!keep_time(decoder, record->time))
+        return;
+    mp_append_pool(decoder->writer,
+                   &(struct mp_row_pool){
+                       .operation = record->operation,
+                       .type = record->pool_type,
+                       .device = record->device,
+                       .pool = record->address,
+                       .time = record->time,
+                       .size = record->size,
+                       .bytes_kept = record->bytes_kept,
+                       .release_threshold = record->threshold,
+                       .correlation = decode_correlation(decoder, record->correlation),
+                   });
+}
+
+static void decode_overhead(struct decoder *decoder, const struct record_overhead *record)
+{
+    bool has_id = decoder->cupti->version >= MP_CUPTI_SINCE_OVERHEAD_IDS;
+
+    if (!keep_time(decoder, record->start))
+        return;
+    mp_append_overhead(
+        decoder->writer,
+        &(struct mp_row_overhead){
+            .thread = record->object_kind == OBJECT_THREAD
+                          ? dictionary_thread(decoder->dictionary, record->object[1])
+                          : 0,
+            .kind = record->overhead_kind,
+            .start = record->start,
+            .duration = record->end - record->start,
+            .correlation = has_id ? decode_correlation(decoder, record->correlation) : 0,
+        });
+}
+
+/* CUPTI's buffers and records are aligned to 8 bytes; the casts go through void for -Wcast-align.
+ */
+static void decode_record(struct decoder *decoder, const void *record)
+{
+    const struct record_any *any = record;
+
+    decoder->counts.records++;
+    switch (any->kind) {
+    case CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL:
+    case CUPTI_ACTIVITY_KIND_KERNEL:
+        decode_kernel(decoder, record);
+        break;
+    case CUPTI_ACTIVITY_KIND_MEMCPY:
+        decode_copy(decoder, record);
+        break;
+    case CUPTI_ACTIVITY_KIND_MEMCPY2:
+        decode_peer_copy(decoder, record);
+        break;
+    case CUPTI_ACTIVITY_KIND_MEMSET:
+        decode_set(decoder, record);
+        break;
+    case CUPTI_ACTIVITY_KIND_RUNTIME:
+        decode_runtime_call(decoder, record);
+        break;
+    case CUPTI_ACTIVITY_KIND_DRIVER:
+        decode_driver_call(decoder, record);
+        break;
+    case CUPTI_ACTIVITY_KIND_GRAPH_TRACE:
+        decode_graph(decoder, record);
+        break;
+    case CUPTI_ACTIVITY_KIND_MEMORY2:
+        decode_memory(decoder, record);
+        break;
+    case CUPTI_ACTIVITY_KIND_MEMORY_POOL:
+        decode_pool(decoder, record);
+        break;
+    case CUPTI_ACTIVITY_KIND_OVERHEAD:
+        decode_overhead(decoder, record);
+        break;
+    case CUPTI_ACTIVITY_KIND_DEVICE:
+        dictionary_device(decoder->dictionary, record);
+        break;
+    case CUPTI_ACTIVITY_KIND_CONTEXT:
+        dictionary_context(decoder->dictionary, record);
+        break;
+    case CUPTI_ACTIVITY_KIND_STREAM:
+        dictionary_stream_info(decoder->dictionary, record);
+        break;
+    default:
+        decoder->counts.unknown++;
+        break;
+    }
+}
+
+void decode_buffer(struct decoder *decoder, uint8_t *data, size_t valid_bytes)
+{
+    CUpti_Activity *record = NULL;
+
+    if (!valid_bytes)
+        return;
+    while (decoder->cupti->next_record(data, valid_bytes, &record) == CUPTI_SUCCESS && record)
+        decode_record(decoder, record);
+}

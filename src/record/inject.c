@@ -1,0 +1,228 @@
+/* The entry points: setting up, step by step, and backing out where a step fails.
+ *
+ * A failure says one line, leaves the recorder inert and answers success. It undoes what others
+ * could notice (the subscription, the file); memory that CUPTI may have been told of stays.
+ */
+#include "record/inject.h"
+
+#include <dlfcn.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/log.h"
+#include "base/strings.h"
+#include "record/lifecycle.h"
+#include "record/nvtx.h"
+#include "record/signals.h"
+#include "record/state.h"
+#include "record/subscriber.h"
+#include "record/writer_thread.h"
+
+#include "base/poison.h"
+
+static struct recorder the_recorder;
+struct recorder *const mp_recorder = &the_recorder;
+
+/* ---- Settings
+ * ------------------------------------------------------------------------------------ */
+
+static void report_setting(void *context, const struct mp_error *error)
+{
+    (void)context;
+    mp_log_warn("%s", error->text);
+}
+
+/* Which way the mode `range` records API calls, until measurements on more machines have settled
+ * it. */
+static enum late_api late_api_choice(const char *text)
+{
+    if (text && mp_text_equal(text, "a"))
+        return LATE_API_WRITER;
+    if (text && mp_text_equal(text, "b"))
+        return LATE_API_KINDS;
+    return LATE_API_CALLBACKS;
+}
+
+static void read_settings(void)
+{
+    struct recorder *recorder = mp_recorder;
+    const char *experiment = secure_getenv("MINIPROF_EXPERIMENT_API");
+
+    /* Twice: what is wrong is said at the level that MINIPROF_LOG asks for. */
+    mp_config_from_environment(&recorder->config, NULL, NULL);
+    mp_log_set_level(mp_config_log_level(&recorder->config));
+    mp_config_from_environment(&recorder->config, report_setting, NULL);
+    recorder->late_api = late_api_choice(experiment);
+    recorder->calls_by_callback =
+        recorder->late_api == LATE_API_CALLBACKS &&
+        (recorder->config.capture == MP_CAPTURE_RANGE || (experiment && *experiment == 'c'));
+    lifecycle_watch_fork();
+}
+
+static void settings_once(void)
+{
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+
+    pthread_once(&once, read_settings);
+}
+
+/* ---- Our own library
+ * ----------------------------------------------------------------------------- */
+
+/* Callbacks, tables and handlers point into this library for as long as the process lives; NVTX
+ * instances that make their first call later find it through the variable. */
+static void settle_in(const struct recorder *recorder)
+{
+    const char *present = getenv("NVTX_INJECTION64_PATH");
+    Dl_info self;
+
+    if (!dladdr((const void *)&the_recorder, &self) || !self.dli_fname)
+        return;
+    dlopen(self.dli_fname, RTLD_NOLOAD | RTLD_NODELETE | RTLD_LAZY);
+    if (recorder->config.nvtx != MP_SWITCH_ON)
+        return;
+    if (present && *present && !mp_text_equal(present, self.dli_fname))
+        mp_log_info("NVTX_INJECTION64_PATH='%s' is left as it is", present);
+    else
+        setenv("NVTX_INJECTION64_PATH", self.dli_fname, 0);
+}
+
+/* ---- Starting
+ * ------------------------------------------------------------------------------------ */
+
+static enum mp_status find_cupti(struct recorder *recorder, struct mp_error *error)
+{
+    driver_api_load(&recorder->driver);
+    MP_TRY(cupti_api_load(&recorder->cupti, &recorder->driver, recorder->config.cupti, error));
+    mp_log_info("CUPTI %u from '%s', driver %d", recorder->cupti.version, recorder->cupti.path,
+                recorder->driver.version);
+    api_set_resolve(&recorder->api, &recorder->cupti, &recorder->config);
+    return MP_OK;
+}
+
+static enum mp_status make_room(struct recorder *recorder, struct mp_error *error)
+{
+    bool null_allowed = recorder->cupti.version >= MP_CUPTI_SINCE_NULL_BUFFER;
+
+    if (buffer_pool_open(&recorder->pool, recorder->config.buffer_mb, null_allowed) != MP_OK)
+        return mp_error_set(error, MP_ERR_MEMORY, "no memory for MINIPROF_BUFFER_MB=%u",
+                            recorder->config.buffer_mb);
+    if (work_queue_open(&recorder->work, recorder->pool.count) != MP_OK ||
+        call_logs_open(&recorder->logs) != MP_OK || lifecycle_open(recorder) != MP_OK)
+        return mp_error_set(error, MP_ERR_MEMORY, "no memory or descriptors to start");
+    return MP_OK;
+}
+
+/* With all signals blocked: the header may exceed RLIMIT_FSIZE. */
+static enum mp_status open_file(struct recorder *recorder, struct mp_error *error)
+{
+    struct recording *recording = &recorder->recording;
+    struct mp_writer *writer = NULL;
+    sigset_t before;
+    enum mp_status status;
+
+    signals_block(&before);
+    status = output_open(recorder, &writer, error);
+    signals_restore(&before);
+    MP_TRY(status);
+    recording->path = recorder->output.path;
+    recording->pool = &recorder->pool;
+    recording->queue = &recorder->work;
+    recording->logs = &recorder->logs;
+    if (recording_open(recording, writer, &recorder->cupti, &recorder->api,
+                       recorder->config.capture) != MP_OK ||
+        writer_thread_start(recorder) != MP_OK) {
+        recording_close(recording);
+        mp_writer_abandon(writer);
+        output_remove(&recorder->output);
+        return mp_error_set(error, MP_ERR_MEMORY, "no memory or thread to start");
+    }
+    return MP_OK;
+}
+
+static enum mp_status start(struct recorder *recorder, struct mp_error *error)
+{
+    enum mp_status status;
+
+    MP_TRY(find_cupti(recorder, error));
+    MP_TRY(make_room(recorder, error));
+    MP_TRY(subscriber_open(recorder, error));
+    status = activity_prepare(recorder, error);
+    if (status == MP_OK)
+        status = open_file(recorder, error);
+    if (status != MP_OK && recorder->cupti.unsubscribe)
+        recorder->cupti.unsubscribe(recorder->subscriber);
+    return status;
+}
+
+/* From here on callbacks do their work. */
+static void go(struct recorder *recorder)
+{
+    atomic_store(&recorder->flush_allowed, true);
+    atomic_store(&recorder->phase, PHASE_RECORDING);
+    signals_open();
+    subscriber_watch_base(recorder);
+    activity_enable_base(recorder);
+    if (recorder->config.capture != MP_CAPTURE_RANGE)
+        activity_enable(recorder);
+}
+
+int InitializeInjection(void)
+{
+    struct recorder *recorder = mp_recorder;
+    int expected = PHASE_IDLE;
+    struct mp_error error;
+
+    settings_once();
+    if (!atomic_compare_exchange_strong(&recorder->phase, &expected, PHASE_STARTING))
+        return 1;
+    recorder->pid = getpid();
+    recorder->output.fd = -1;
+    settle_in(recorder);
+    if (start(recorder, &error) == MP_OK) {
+        go(recorder);
+        return 1;
+    }
+    atomic_store(&recorder->phase, PHASE_INERT);
+    mp_nvtx_set_recording(false);
+    mp_log_error("%s: nothing is recorded", error.text);
+    return 1;
+}
+
+/* ---- NVTX
+ * ---------------------------------------------------------------------------------------- */
+
+static bool nvtx_is_wanted(struct recorder *recorder)
+{
+    settings_once();
+    return recorder->config.nvtx == MP_SWITCH_ON && recorder_phase(recorder) != PHASE_INERT;
+}
+
+/* NVTX may come before CUDA: its events wait for the recorder then. In the mode `range` they are on
+ * in ranges only. */
+static int take_over(unsigned version, void *get_export_table)
+{
+    struct recorder *recorder = mp_recorder;
+
+    if (!nvtx_is_wanted(recorder) || !mp_nvtx_initialize(version, get_export_table))
+        return 0;
+    if (recorder->config.capture != MP_CAPTURE_RANGE || atomic_load(&recorder->enabled))
+        mp_nvtx_set_recording(true);
+    return 1;
+}
+
+int InitializeInjectionNvtx(void *get_export_table)
+{
+    return take_over(1, get_export_table);
+}
+
+int InitializeInjectionNvtx2(void *get_export_table)
+{
+    return take_over(2, get_export_table);
+}
+
+int InitializeInjectionNvtxExtension(void *module_info)
+{
+    return nvtx_is_wanted(mp_recorder) ? mp_nvtx_initialize_extension(module_info) : 0;
+}

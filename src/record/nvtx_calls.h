@@ -1,0 +1,29 @@
+/* NVTX's functions as the handler answers them, for the tables of nvtx.c and nvtx_payload.c. */
+#ifndef MP_RECORD_NVTX_CALLS_H
+#define MP_RECORD_NVTX_CALLS_H
+
+#include "record/nvtx_buffer.h"
+
+#define NVTX_NO_IMPL
+#include <nvtx3/nvToolsExt.h>
+
+/* The five events, for callers that have described the call already. Each takes the thread from
+ * nvtx_enter() and leaves it. Push and pop return the level, counted from 0, or
+ * NVTX_NO_PUSH_POP_TRACKING where it is not known; start returns the range's id. */
+void nvtx_mark(struct nvtx_thread *thread, struct nvtx_call *call) NVTX_HIDDEN;
+int nvtx_push(struct nvtx_thread *thread, struct nvtx_call *call) NVTX_HIDDEN;
+int nvtx_pop(struct nvtx_thread *thread, const struct nvtx_domain *domain) NVTX_HIDDEN;
+nvtxRangeId_t nvtx_start(struct nvtx_thread *thread, struct nvtx_call *call) NVTX_HIDDEN;
+void nvtx_end(struct nvtx_thread *thread, const struct nvtx_domain *domain,
+              nvtxRangeId_t range) NVTX_HIDDEN;
+
+/* The message that a payload of type NVTX_PAYLOAD_TYPE_EXT, or a payload function, brings with it.
+ */
+struct nvtx_text nvtx_payload_message(const struct nvtx_domain *domain, const void *payloads,
+                                      size_t count) NVTX_HIDDEN;
+
+/* Overwrites the slots of one module's table that the handler answers; `size` is the number of
+ * entries that the table has, the unused entry 0 included. */
+void nvtx_calls_install(uint32_t module, NvtxFunctionPointer **table, unsigned size) NVTX_HIDDEN;
+
+#endif

@@ -1,0 +1,144 @@
+/* The writer's side of the buffers.
+ *
+ * A drain takes a snapshot of how many chunks each thread has begun and reads no further than what
+ * is committed in the last of those: a thread that writes faster than the sink takes cannot keep
+ * the writer for ever.
+ */
+#include "record/nvtx_buffer.h"
+
+#include <string.h>
+
+#include "base/poison.h"
+
+static const char *message_read(const struct nvtx_record *record, const unsigned char *at)
+{
+    const struct nvtx_string *registered;
+
+    switch ((enum nvtx_form)record->form) {
+    case NVTX_NARROW:
+    case NVTX_WIDE:
+        return (const char *)at;
+    case NVTX_REGISTERED:
+        memcpy(&registered, at, sizeof(registered));
+        return registered->text;
+    case NVTX_NO_TEXT:
+        break;
+    }
+    return "";
+}
+
+static void record_deliver(const struct mp_nvtx_sink *sink, uint32_t tid,
+                           const struct nvtx_record *record)
+{
+    const unsigned char *more = (const unsigned char *)(record + 1);
+    struct nvtx_detail detail = {.range = 0};
+    struct mp_nvtx_event event;
+    const char *message;
+
+    if (record->has_detail) {
+        memcpy(&detail, more, sizeof(detail));
+        more += sizeof(detail);
+    }
+    message = message_read(record, more);
+    if (record->kind == NVTX_KIND_thread_name) {
+        sink->thread_name(sink->context, record->category, message);
+        return;
+    }
+    event = (struct mp_nvtx_event){
+        .time = record->time,
+        .tid = tid,
+        .kind = record->kind,
+        .domain = record->domain,
+        .name = record->kind == NVTX_KIND_pop || record->kind == NVTX_KIND_end ? NULL : message,
+        .category = record->category,
+        .color = detail.color,
+        .payload_type = (uint8_t)detail.payload_type,
+        .payload = detail.payload,
+        .range = detail.range,
+    };
+    sink->event(sink->context, &event);
+}
+
+/* All that is committed in the chunk that is read now. */
+static void chunk_drain(const struct mp_nvtx_sink *sink, struct nvtx_thread *thread)
+{
+    const struct nvtx_chunk *chunk = thread->read_chunk;
+    const uint32_t end = atomic_load_explicit(&chunk->committed, memory_order_acquire);
+
+    while (thread->read_position < end) {
+        const void *at = chunk->data + thread->read_position;
+        const struct nvtx_record *record = at;
+        thread->read_position += record->bytes;
+        record_deliver(sink, thread->tid, record);
+    }
+}
+
+/* On to the thread's next chunk, which exists. Whatever the one before it holds is committed, since
+ * its owner went on: the caller has drained it after having seen that. */
+static void chunk_advance(struct nvtx_state *state, struct nvtx_thread *thread)
+{
+    struct nvtx_chunk *done = thread->read_chunk;
+
+    thread->read_chunk =
+        atomic_load_explicit(done ? &done->next : &thread->first, memory_order_acquire);
+    thread->read_position = 0;
+    thread->read_chunks++;
+    if (done)
+        nvtx_chunk_free(state, done);
+}
+
+/* An ended thread's record, all drained, becomes free for another thread. */
+static void thread_recycle(struct nvtx_state *state, struct nvtx_thread *thread)
+{
+    if (thread->read_chunk)
+        nvtx_chunk_free(state, thread->read_chunk);
+    thread->read_chunk = NULL;
+    thread->read_position = 0;
+    thread->read_chunks = 0;
+    atomic_store_explicit(&thread->first, NULL, memory_order_relaxed);
+    atomic_store_explicit(&thread->chunks, 0, memory_order_relaxed);
+    atomic_store_explicit(&thread->life, NVTX_FREE, memory_order_release);
+}
+
+static void thread_drain(struct nvtx_state *state, const struct mp_nvtx_sink *sink,
+                         struct nvtx_thread *thread)
+{
+    const uint32_t life = atomic_load_explicit(&thread->life, memory_order_acquire);
+    uint32_t chunks;
+
+    if (life != NVTX_LIVE && life != NVTX_ENDED)
+        return;
+    chunks = atomic_load_explicit(&thread->chunks, memory_order_acquire);
+    for (;;) {
+        if (thread->read_chunk)
+            chunk_drain(sink, thread);
+        if (thread->read_chunks == chunks)
+            break;
+        chunk_advance(state, thread);
+    }
+    if (life == NVTX_ENDED)
+        thread_recycle(state, thread);
+}
+
+void mp_nvtx_drain(const struct mp_nvtx_sink *sink)
+{
+    struct nvtx_state *state = nvtx_state();
+    const uint32_t count = atomic_load_explicit(&state->thread_count, memory_order_acquire);
+
+    if (count == 0 || atomic_load_explicit(&state->inert, memory_order_relaxed))
+        return;
+    for (uint32_t i = 0; i < count; i++)
+        thread_drain(state, sink, &state->threads[i]);
+    nvtx_chunks_prepare(state);
+}
+
+uint64_t mp_nvtx_dropped(void)
+{
+    struct nvtx_state *state = nvtx_state();
+    const uint32_t count = atomic_load_explicit(&state->thread_count, memory_order_acquire);
+    uint64_t dropped = atomic_load_explicit(&state->grave.dropped, memory_order_relaxed);
+
+    for (uint32_t i = 0; i < count; i++)
+        dropped += atomic_load_explicit(&state->threads[i].dropped, memory_order_relaxed);
+    return dropped;
+}

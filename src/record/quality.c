@@ -1,0 +1,57 @@
+/* See quality.h. */
+#include "record/quality.h"
+
+#include <string.h>
+
+#include "record/dictionary.h"
+
+#include "base/poison.h"
+
+struct counter {
+    const char *name;
+    bool is_loss;
+};
+
+static const struct counter counters[QUALITY_COUNT] = {
+#define QUALITY_ROW(name, is_loss) {#name, is_loss},
+    QUALITY_COUNTERS(QUALITY_ROW)
+#undef QUALITY_ROW
+};
+
+void quality_restart(struct quality *quality)
+{
+    memcpy(quality->base, quality->values, sizeof(quality->base));
+    memset(quality->written, 0, sizeof(quality->written));
+}
+
+uint64_t quality_dropped(const struct quality *quality)
+{
+    uint64_t dropped = 0;
+    unsigned i;
+
+    for (i = 0; i < QUALITY_COUNT; i++)
+        if (counters[i].is_loss)
+            dropped += quality->values[i] - quality->base[i];
+    return dropped;
+}
+
+unsigned quality_append(struct quality *quality, struct dictionary *dictionary, uint64_t time)
+{
+    unsigned appended = 0;
+    unsigned i;
+
+    for (i = 0; i < QUALITY_COUNT; i++) {
+        uint64_t value = quality->values[i] - quality->base[i];
+
+        if (value == quality->written[i])
+            continue;
+        quality->written[i] = value;
+        appended++;
+        mp_append_quality(
+            dictionary->writer,
+            &(struct mp_row_quality){.name = dictionary_string(dictionary, counters[i].name),
+                                     .time = time,
+                                     .value = value});
+    }
+    return appended;
+}

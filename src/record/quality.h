@@ -1,0 +1,55 @@
+/* The recorder's counters on its own trace: what was lost and why, and what looks wrong.
+ *
+ * A counter that has changed goes to the table `quality` at each flush, and the total of losses
+ * into every chunk header. A cut of the file starts them at 0 again.
+ *
+ * `values` belong to the writer thread, which collects them from where they are counted.
+ */
+#ifndef MP_RECORD_QUALITY_H
+#define MP_RECORD_QUALITY_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* Q(name, is it a number of lost records?) */
+#define QUALITY_COUNTERS(Q)                                                                        \
+    Q(dropped_by_cupti, true)      /* CUPTI had no buffer: MINIPROF_BUFFER_MB is too small */      \
+    Q(dropped_at_least, true)      /* the same before CUDA 12.9, estimated from the bytes */       \
+    Q(dropped_calls, true)         /* callbacks that found their thread's log full */              \
+    Q(dropped_nvtx, true)          /* NVTX events that found no room */                            \
+    Q(dropped_marks, true)         /* capture marks that found no room */                          \
+    Q(buffers_exhausted, false)    /* times that CUPTI asked for a buffer and got none */          \
+    Q(zero_timestamps, false)      /* records whose begin or end CUPTI did not know */             \
+    Q(reversed_timestamps, false)  /* records that end before they begin */                        \
+    Q(unknown_records, false)      /* records of a kind that was not asked for */                  \
+    Q(undefined_references, false) /* memory was out: rows without their string or shape */        \
+    Q(nested_driver_calls, false)  /* left out: inside a runtime call */                           \
+    Q(cupti_errors, false)         /* CUPTI said that tracing failed */                            \
+    Q(forced_exits, false)         /* the last flush took too long and was given up */             \
+    Q(writer_cpu_ns, false)        /* CPU time of the writer thread */
+
+enum quality_counter {
+#define QUALITY_ENUM(name, is_loss) QUALITY_##name,
+    QUALITY_COUNTERS(QUALITY_ENUM)
+#undef QUALITY_ENUM
+        QUALITY_COUNT
+};
+
+struct quality {
+    uint64_t values[QUALITY_COUNT];  /* since the process started */
+    uint64_t base[QUALITY_COUNT];    /* of them, before the file was cut */
+    uint64_t written[QUALITY_COUNT]; /* the last rows */
+};
+
+struct dictionary;
+
+/* The file was cut. */
+void quality_restart(struct quality *quality);
+
+/* Lost records since the start or the last cut. */
+uint64_t quality_dropped(const struct quality *quality);
+
+/* Appends a row for each counter that has changed; answers how many. */
+unsigned quality_append(struct quality *quality, struct dictionary *dictionary, uint64_t time);
+
+#endif

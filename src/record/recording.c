@@ -1,0 +1,242 @@
+/* See recording.h. */
+#include "record/recording.h"
+
+#include <string.h>
+#include <time.h>
+
+#include "base/log.h"
+#include "record/clock.h"
+#include "record/nvtx.h"
+
+#include "base/poison.h"
+
+/* An upper bound of a record's size, so that a count from bytes is a lower bound. */
+#define RECORD_BYTES_AT_MOST 256u
+
+static void append_range_row(struct recording *recording, uint64_t kind, uint64_t reason,
+                             uint64_t time, uint64_t correlation)
+{
+    mp_append_capture(recording->writer, &(struct mp_row_capture){
+                                             .range = recording->capture.count,
+                                             .kind = kind,
+                                             .time = time,
+                                             .correlation = correlation,
+                                             .reason = reason,
+                                         });
+}
+
+enum mp_status recording_open(struct recording *recording, struct mp_writer *writer,
+                              const struct cupti_api *cupti, const struct api_set *api,
+                              uint32_t capture_mode)
+{
+    recording->writer = writer;
+    recording->begin_time = mp_clock_now();
+    if (dictionary_open(&recording->dictionary, writer, api) != MP_OK)
+        return MP_ERR_MEMORY;
+    decoder_open(&recording->decoder, cupti, api, &recording->capture, &recording->dictionary,
+                 writer);
+    if (capture_open(&recording->capture, capture_mode) == CAPTURE_BEGIN)
+        append_range_row(recording, MP_capture_kind_begin, MP_capture_reason_start_of_process,
+                         recording->begin_time, 0);
+    return MP_OK;
+}
+
+void recording_close(struct recording *recording)
+{
+    decoder_close(&recording->decoder);
+    dictionary_close(&recording->dictionary);
+}
+
+/* ---- Marks and buffers
+ * --------------------------------------------------------------------------- */
+
+static void cut_file(struct recording *recording)
+{
+    mp_writer_cut(recording->writer);
+    dictionary_restart(&recording->dictionary);
+    quality_restart(&recording->quality);
+}
+
+static void apply_mark(struct recording *recording, const struct work *mark)
+{
+    uint64_t correlation = decode_correlation(&recording->decoder, mark->correlation);
+    enum capture_step step = mark->kind == WORK_START
+                                 ? capture_start(&recording->capture, mark->time, correlation)
+                                 : capture_stop(&recording->capture, mark->time, correlation);
+
+    if (step == CAPTURE_NOTHING)
+        return;
+    if (step == CAPTURE_CUT)
+        cut_file(recording);
+    append_range_row(recording, step == CAPTURE_END ? MP_capture_kind_end : MP_capture_kind_begin,
+                     MP_capture_reason_profiler_api, mark->time, correlation);
+}
+
+static void take_work(struct recording *recording)
+{
+    struct work item;
+
+    while (work_take(recording->queue, &item)) {
+        if (item.kind == WORK_LAST) {
+            capture_limit(&recording->capture, item.time);
+            continue;
+        }
+        if (item.kind != WORK_BUFFER) {
+            apply_mark(recording, &item);
+            continue;
+        }
+        decode_buffer(&recording->decoder, item.data, item.bytes);
+        buffer_release(recording->pool, item.data);
+    }
+}
+
+/* ---- Calls that callbacks saw
+ * -------------------------------------------------------------------- */
+
+static void append_sync(struct recording *recording, uint32_t tid, const struct call_entry *entry)
+{
+    mp_append_sync(recording->writer,
+                   &(struct mp_row_sync){
+                       .thread = dictionary_thread(&recording->dictionary, tid),
+                       .kind = entry->detail,
+                       .context = entry->context,
+                       .stream = entry->stream,
+                       .event = entry->event,
+                       .start = entry->start,
+                       .duration = entry->end - entry->start,
+                       .correlation = decode_correlation(&recording->decoder, entry->correlation),
+                       .result = entry->result,
+                   });
+}
+
+static void append_call(struct recording *recording, uint32_t tid, const struct call_entry *entry)
+{
+    struct dictionary *dictionary = &recording->dictionary;
+
+    mp_append_call(recording->writer,
+                   &(struct mp_row_call){
+                       .thread = dictionary_thread(dictionary, tid),
+                       .function = dictionary_function(dictionary, entry->detail, entry->cbid),
+                       .start = entry->start,
+                       .duration = entry->end - entry->start,
+                       .correlation = decode_correlation(&recording->decoder, entry->correlation),
+                       .result = entry->result,
+                   });
+}
+
+static void use_entry(void *context, uint32_t tid, const struct call_entry *entry)
+{
+    struct recording *recording = context;
+
+    if (work_waiting(recording->queue))
+        take_work(recording);
+    if (!capture_keeps_time(&recording->capture, entry->start))
+        return;
+    if (entry->kind == CALL_ENTRY_SYNC)
+        append_sync(recording, tid, entry);
+    else
+        append_call(recording, tid, entry);
+}
+
+/* ---- NVTX
+ * ---------------------------------------------------------------------------------------- */
+
+static void use_event(void *context, const struct mp_nvtx_event *event)
+{
+    struct recording *recording = context;
+    struct dictionary *dictionary = &recording->dictionary;
+
+    if (work_waiting(recording->queue))
+        take_work(recording);
+    recording->nvtx_events++;
+    if (!capture_keeps_time(&recording->capture, event->time))
+        return;
+    mp_append_nvtx(recording->writer, &(struct mp_row_nvtx){
+                                          .thread = dictionary_thread(dictionary, event->tid),
+                                          .kind = event->kind,
+                                          .domain = dictionary_string(dictionary, event->domain),
+                                          .name = dictionary_string(dictionary, event->name),
+                                          .time = event->time,
+                                          .range = event->range,
+                                          .category = event->category,
+                                          .color = event->color,
+                                          .payload_type = event->payload_type,
+                                          .payload = event->payload,
+                                      });
+}
+
+static void use_thread_name(void *context, uint32_t tid, const char *name)
+{
+    struct recording *recording = context;
+
+    dictionary_name_thread(&recording->dictionary, tid, name);
+}
+
+/* ---- Rounds
+ * -------------------------------------------------------------------------------------- */
+
+void recording_round(struct recording *recording)
+{
+    const struct mp_nvtx_sink sink = {recording, use_event, use_thread_name};
+
+    take_work(recording);
+    call_logs_drain(recording->logs, use_entry, recording);
+    mp_nvtx_drain(&sink);
+}
+
+static uint64_t thread_cpu_ns(void)
+{
+    struct timespec used;
+
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &used);
+    return (uint64_t)used.tv_sec * 1000000000u + (uint64_t)used.tv_nsec;
+}
+
+static void collect_counters(struct recording *recording)
+{
+    const struct decode_counts *counts = &recording->decoder.counts;
+    uint64_t *values = recording->quality.values;
+
+    values[QUALITY_dropped_at_least] =
+        atomic_load(&recording->pool->spilled) / RECORD_BYTES_AT_MOST;
+    values[QUALITY_dropped_calls] = call_logs_lost(recording->logs);
+    values[QUALITY_dropped_nvtx] = mp_nvtx_dropped();
+    values[QUALITY_dropped_marks] = atomic_load(&recording->queue->lost);
+    values[QUALITY_buffers_exhausted] = atomic_load(&recording->pool->exhausted);
+    values[QUALITY_zero_timestamps] = counts->zero_times;
+    values[QUALITY_reversed_timestamps] = counts->reversed_times;
+    values[QUALITY_unknown_records] = counts->unknown;
+    values[QUALITY_undefined_references] = recording->dictionary.failures;
+    values[QUALITY_nested_driver_calls] = recording->decoder.nested.dropped;
+}
+
+static void say_failure(struct recording *recording)
+{
+    const struct mp_error *failure = &recording->writer->failure;
+
+    if (failure->status == MP_OK || recording->failure_said)
+        return;
+    recording->failure_said = true;
+    mp_nvtx_set_recording(false);
+    mp_log_error("'%s': %s: recording stops, the program runs on", recording->path, failure->text);
+}
+
+void recording_flush(struct recording *recording)
+{
+    nested_flush(&recording->decoder.nested, false);
+    collect_counters(recording);
+    quality_append(&recording->quality, &recording->dictionary, mp_clock_now());
+    mp_writer_set_dropped(recording->writer, quality_dropped(&recording->quality));
+    mp_writer_flush(recording->writer);
+    say_failure(recording);
+}
+
+void recording_end(struct recording *recording, uint64_t time)
+{
+    recording_round(recording);
+    nested_flush(&recording->decoder.nested, true);
+    if (recording->capture.open)
+        append_range_row(recording, MP_capture_kind_end, MP_capture_reason_end_of_process, time,
+                         recording->decoder.correlation);
+    recording->quality.values[QUALITY_writer_cpu_ns] = thread_cpu_ns();
+}

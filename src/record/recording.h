@@ -1,0 +1,52 @@
+/* From what the threads handed over to rows in the file: everything that the writer thread owns.
+ *
+ * One round takes, in this order,
+ *     1. the work queue: buffers are decoded, capture marks applied
+ *     2. the call logs of all threads
+ *     3. the NVTX events of all threads
+ * Before each entry of 2 and 3 the queue is looked at again: whatever a thread logged after it
+ * posted a mark is used after the mark. Without that, the rows between cudaProfilerStart and the
+ * next round could be written and then cut away with those before it.
+ */
+#ifndef MP_RECORD_RECORDING_H
+#define MP_RECORD_RECORDING_H
+
+#include "record/buffers.h"
+#include "record/call_log.h"
+#include "record/decode.h"
+#include "record/quality.h"
+#include "record/work.h"
+
+struct recording {
+    struct mp_writer *writer;
+    const char *path; /* of the file, for messages */
+    struct buffer_pool *pool;
+    struct work_queue *queue;
+    struct call_logs *logs;
+    struct capture capture;
+    struct dictionary dictionary;
+    struct decoder decoder;
+    struct quality quality;
+    uint64_t nvtx_events; /* delivered, kept or not */
+    uint64_t begin_time;  /* when recording began, for a range that begins with the process */
+    bool failure_said;
+};
+
+/* Takes over an open writer. MP_ERR_MEMORY. */
+enum mp_status recording_open(struct recording *recording, struct mp_writer *writer,
+                              const struct cupti_api *cupti, const struct api_set *api,
+                              uint32_t capture_mode);
+
+/* Takes all that is waiting. */
+void recording_round(struct recording *recording);
+
+/* Writes what was taken to the file, with the counters that have changed. */
+void recording_flush(struct recording *recording);
+
+/* Ends the open range at `time` and appends what still waits; recording_flush follows. */
+void recording_end(struct recording *recording, uint64_t time);
+
+/* Frees all but the writer. */
+void recording_close(struct recording *recording);
+
+#endif

@@ -1,0 +1,100 @@
+/* The recorder: the one piece of mutable state of libminiprof.so, and who may touch what of it.
+ *
+ * Three places hold state outside of it because they have to work before it or without it: clock.c
+ * (a function pointer), the NVTX handler, which runs before CUDA exists, and base/log.
+ *
+ *     threads         the application's own, in callbacks of CUPTI and NVTX
+ *                     one of CUPTI's, in bufferCompleted
+ *                     the writer ("miniprof"), from InitializeInjection to the end
+ *                     the flusher, for a few seconds at the end
+ *
+ *     phase    IDLE -> STARTING -> RECORDING -> FINISHING -> INERT
+ *              changed by compare-and-swap, so one thread each starts and finishes; INERT is final,
+ *              and reached directly where something fails and in a forked child. Callbacks do
+ *              nothing unless RECORDING; buffers are taken in until INERT.
+ *
+ * Locks of ours: work, pool, logs, contexts, ending. Each covers a few instructions, none is held
+ * across a call into CUPTI or the driver, and none is taken inside another.
+ */
+#ifndef MP_RECORD_STATE_H
+#define MP_RECORD_STATE_H
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <sys/types.h>
+
+#include "record/activity.h"
+#include "record/output.h"
+#include "record/recording.h"
+
+enum recorder_phase { PHASE_IDLE, PHASE_STARTING, PHASE_RECORDING, PHASE_FINISHING, PHASE_INERT };
+
+#define MOST_CONTEXTS_HELD 64u
+
+/* Contexts that exist now: they are synchronised before the last flush. */
+struct context_list {
+    pthread_mutex_t lock;
+    CUcontext items[MOST_CONTEXTS_HELD];
+    uint32_t count;
+};
+
+/* How the end is waited for. */
+struct ending {
+    pthread_mutex_t lock;
+    pthread_cond_t changed; /* on CLOCK_MONOTONIC */
+    bool flushed;           /* the flusher is through; under the lock */
+    bool closed;            /* the file is complete; under the lock */
+};
+
+struct recorder {
+    /* Written by InitializeInjection while STARTING, read-only afterwards. */
+    struct mp_config config;
+    struct driver_api driver;
+    struct cupti_api cupti;
+    struct api_set api;
+    CUpti_SubscriberHandle subscriber;
+    struct output output;
+    pid_t pid;
+    enum late_api late_api;
+    bool calls_by_callback; /* rows of `call` come from callbacks, not from CUPTI's records */
+
+    /* Shared; each part says how. */
+    _Atomic int phase;
+    struct buffer_pool pool;
+    struct work_queue work;
+    struct call_logs logs;
+    struct context_list contexts;
+    struct ending ending;
+    _Atomic bool cuda_ready;         /* cuInit has finished */
+    _Atomic bool context_made;       /* the process has had a context */
+    _Atomic int32_t stream_captures; /* streams that are being captured */
+    _Atomic bool calls_on;           /* with LATE_API_WRITER: the writer has switched calls on */
+    _Atomic bool enabled;            /* the kinds that cost something are on */
+    _Atomic uint64_t cupti_errors;   /* that CUPTI told in callbacks */
+    _Atomic uint64_t forced_exits;
+    _Atomic int signal;         /* SIGINT or SIGTERM has come: to be raised again at the end */
+    _Atomic bool stop;          /* the writer is to finish */
+    _Atomic uint64_t end_time;  /* of the open range, set before `stop` */
+    _Atomic bool flush_allowed; /* the writer may call cuptiActivityFlushAll */
+
+    /* The writer's alone while it runs. */
+    struct recording recording;
+    pthread_t writer;
+};
+
+/* The recorder. Entry points that get no pointer (bufferRequested, atexit, signal and fork
+ * handlers) find it here; everything else is handed it. */
+extern struct recorder *const mp_recorder;
+
+static inline int recorder_phase(const struct recorder *recorder)
+{
+    return atomic_load_explicit(&recorder->phase, memory_order_acquire);
+}
+
+static inline bool recorder_is_recording(const struct recorder *recorder)
+{
+    return __builtin_expect(recorder_phase(recorder) == PHASE_RECORDING, 1);
+}
+
+#endif

@@ -1,0 +1,201 @@
+/* See subscriber.h. */
+#include "record/subscriber.h"
+
+#include "base/log.h"
+#include "record/deps.h"
+#include "record/lifecycle.h"
+#include "record/range.h"
+#include "record/state.h"
+
+#include "base/poison.h"
+
+#define SUBSCRIBER_NAME "miniprof"
+#define OLD_NAME_BYTES  128 /* CUPTI 13.0 asks for 64 at least */
+
+/* CUPTI_CB_DOMAIN_STATE and CUPTI_CBID_STATE_FATAL_ERROR: not in all headers. */
+#define DOMAIN_STATE      6
+#define STATE_FATAL_ERROR 1
+
+static void hold_context(struct context_list *contexts, CUcontext context)
+{
+    pthread_mutex_lock(&contexts->lock);
+    if (contexts->count < MOST_CONTEXTS_HELD)
+        contexts->items[contexts->count++] = context;
+    pthread_mutex_unlock(&contexts->lock);
+}
+
+static void forget_context(struct context_list *contexts, CUcontext context)
+{
+    uint32_t i;
+
+    pthread_mutex_lock(&contexts->lock);
+    for (i = 0; i < contexts->count; i++)
+        if (contexts->items[i] == context)
+            contexts->items[i--] = contexts->items[--contexts->count];
+    pthread_mutex_unlock(&contexts->lock);
+}
+
+static void on_resource(struct recorder *recorder, CUpti_CallbackId cbid,
+                        const CUpti_ResourceData *data)
+{
+    switch ((int)cbid) {
+    case CUPTI_CBID_RESOURCE_CU_INIT_FINISHED:
+        atomic_store(&recorder->cuda_ready, true);
+        lifecycle_at_exit_again(recorder);
+        break;
+    case CUPTI_CBID_RESOURCE_CONTEXT_CREATED:
+        hold_context(&recorder->contexts, data->context);
+        if (!atomic_exchange(&recorder->context_made, true))
+            lifecycle_at_exit_again(recorder);
+        break;
+    case CUPTI_CBID_RESOURCE_CONTEXT_DESTROY_STARTING:
+        forget_context(&recorder->contexts, data->context);
+        atomic_fetch_add(&recorder->logs.epoch, 1);
+        /* The last chance for the records of what ran in it. */
+        if (recorder_is_recording(recorder))
+            recorder->cupti.flush_all(0);
+        break;
+    default:
+        break;
+    }
+}
+
+static void on_driver_call(struct recorder *recorder, CUpti_CallbackId cbid,
+                           const CUpti_CallbackData *data)
+{
+    const struct api_watch *watch = api_set_watch(&recorder->api, cbid);
+    bool enters = data->callbackSite == CUPTI_API_ENTER;
+
+    switch (watch ? watch->role : API_ROLE_SYNC) {
+    case API_ROLE_RANGE_BEGIN:
+        if (!enters)
+            range_begin(recorder, data->correlationId);
+        break;
+    case API_ROLE_RANGE_END:
+        if (enters)
+            range_end(recorder, data->correlationId);
+        break;
+    case API_ROLE_CAPTURE_BEGIN:
+        if (!enters && deps_result(data) == CUDA_SUCCESS)
+            atomic_fetch_add(&recorder->stream_captures, 1);
+        break;
+    case API_ROLE_CAPTURE_END:
+        /* Also when it fails: an invalidated capture has ended too. */
+        if (!enters && atomic_load(&recorder->stream_captures) > 0)
+            atomic_fetch_sub(&recorder->stream_captures, 1);
+        break;
+    case API_ROLE_SYNC:
+    default:
+        deps_driver_call(recorder, watch, cbid, data);
+        break;
+    }
+}
+
+static void CUPTIAPI on_callback(void *userdata, CUpti_CallbackDomain domain, CUpti_CallbackId cbid,
+                                 const void *data)
+{
+    struct recorder *recorder = userdata;
+
+    if (domain != CUPTI_CB_DOMAIN_RESOURCE && !recorder_is_recording(recorder))
+        return;
+    switch ((int)domain) {
+    case CUPTI_CB_DOMAIN_DRIVER_API:
+        on_driver_call(recorder, cbid, data);
+        break;
+    case CUPTI_CB_DOMAIN_RUNTIME_API:
+        deps_runtime_call(recorder, cbid, data);
+        break;
+    case CUPTI_CB_DOMAIN_RESOURCE:
+        on_resource(recorder, cbid, data);
+        break;
+    case DOMAIN_STATE:
+        if (!atomic_fetch_add(&recorder->cupti_errors, 1))
+            mp_log_warn("CUPTI reports a fatal error: the trace may be incomplete from here on");
+        break;
+    default:
+        break;
+    }
+}
+
+enum mp_status subscriber_open(struct recorder *recorder, struct mp_error *error)
+{
+    struct cupti_api *cupti = &recorder->cupti;
+    char holder[OLD_NAME_BYTES] = "";
+    struct cupti_subscriber_params params = {
+        .struct_size = sizeof(params),
+        .name = SUBSCRIBER_NAME,
+        .old_name = holder,
+        .old_name_size = sizeof(holder),
+    };
+    CUptiResult result =
+        cupti->subscribe_v2
+            ? cupti->subscribe_v2(&recorder->subscriber, on_callback, recorder, &params)
+            : cupti->subscribe(&recorder->subscriber, on_callback, recorder);
+
+    holder[sizeof(holder) - 1] = '\0';
+    if (result == CUPTI_ERROR_NOT_SUPPORTED && cupti->subscribe_v2)
+        result = cupti->subscribe(&recorder->subscriber, on_callback, recorder);
+    if (result == CUPTI_SUCCESS)
+        return MP_OK;
+    if (result == CUPTI_ERROR_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED)
+        return mp_error_set(
+            error, MP_ERR_UNSUPPORTED,
+            "another CUPTI client is attached%s%s%s (nsys, ncu, torch.profiler or a "
+            "debugger), and CUPTI serves one at a time",
+            *holder ? ": '" : "", holder, *holder ? "'" : "");
+    return mp_error_set(error, MP_ERR_UNSUPPORTED, "CUPTI cannot be used: %s",
+                        cupti_result_text(cupti, result));
+}
+
+static void watch(struct recorder *recorder, CUpti_CallbackDomain domain, CUpti_CallbackId cbid,
+                  bool on)
+{
+    CUptiResult result = recorder->cupti.enable_callback(on, recorder->subscriber, domain, cbid);
+
+    if (result != CUPTI_SUCCESS)
+        mp_log_debug("no callback for domain %d, id %u: %s", (int)domain, (unsigned)cbid,
+                     cupti_result_text(&recorder->cupti, result));
+}
+
+/* Switches the callbacks of all watched driver functions that are (or are not) of ROLE_SYNC. */
+static void watch_driver(struct recorder *recorder, bool syncs, bool on)
+{
+    uint32_t cbid;
+
+    for (cbid = 0; cbid < API_CBIDS; cbid++) {
+        const struct api_watch *row = api_set_watch(&recorder->api, cbid);
+
+        if (row && (row->role == API_ROLE_SYNC) == syncs)
+            watch(recorder, CUPTI_CB_DOMAIN_DRIVER_API, cbid, on);
+    }
+}
+
+void subscriber_watch_base(struct recorder *recorder)
+{
+    watch_driver(recorder, false, true);
+    watch(recorder, CUPTI_CB_DOMAIN_RESOURCE, CUPTI_CBID_RESOURCE_CU_INIT_FINISHED, true);
+    watch(recorder, CUPTI_CB_DOMAIN_RESOURCE, CUPTI_CBID_RESOURCE_CONTEXT_CREATED, true);
+    watch(recorder, CUPTI_CB_DOMAIN_RESOURCE, CUPTI_CBID_RESOURCE_CONTEXT_DESTROY_STARTING, true);
+    /* The STATE domain came after 11.8; older versions refuse it. */
+    watch(recorder, (CUpti_CallbackDomain)DOMAIN_STATE, STATE_FATAL_ERROR, true);
+}
+
+void subscriber_watch_syncs(struct recorder *recorder, bool on)
+{
+    if (recorder->api.syncs)
+        watch_driver(recorder, true, on);
+}
+
+void subscriber_watch_calls(struct recorder *recorder, bool on)
+{
+    const struct api_set *api = &recorder->api;
+    uint32_t cbid;
+
+    for (cbid = 1; cbid < API_CBIDS; cbid++) {
+        if (api->flags[MP_api_runtime][cbid] & API_RECORD)
+            watch(recorder, CUPTI_CB_DOMAIN_RUNTIME_API, cbid, on);
+        /* Watched ones are switched by their role: they must not be switched off here. */
+        if ((api->flags[MP_api_driver][cbid] & API_RECORD) && !api_set_watch(api, cbid))
+            watch(recorder, CUPTI_CB_DOMAIN_DRIVER_API, cbid, on);
+    }
+}

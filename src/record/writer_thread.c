@@ -1,0 +1,189 @@
+/* See writer_thread.h. */
+#include "record/writer_thread.h"
+
+#include <stdio.h>
+#include <time.h>
+
+#include "base/log.h"
+#include "record/lifecycle.h"
+#include "record/signals.h"
+#include "record/state.h"
+
+#include "base/poison.h"
+
+#define FLUSH_CUPTI_MS 100
+#define WRITE_FILE_MS  200
+#define LINGER_MS      2000 /* after a range of the mode `range`: late records still come */
+#define STACK_BYTES    ((size_t)1 << 20)
+
+/* Wall time of the rounds, which is not the trace's clock: that one may be virtual. */
+static int64_t now_ms(void)
+{
+    struct timespec now;
+
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
+}
+
+struct pace {
+    int64_t flushed; /* when CUPTI was last asked for buffers */
+    int64_t written; /* when the file was last written */
+    int64_t enabled; /* when records were last on */
+};
+
+/* Asks CUPTI for the buffers that are complete. Not before it ever wanted one: it may not be up
+ * (wprof deadlocked on that); not in the mode `range` outside of ranges, where nothing shall
+ * disturb the application. */
+static void ask_cupti(struct recorder *recorder, struct pace *pace, int64_t now)
+{
+    if (now - pace->flushed < FLUSH_CUPTI_MS)
+        return;
+    pace->flushed = now;
+    if (atomic_load(&recorder->enabled))
+        pace->enabled = now;
+    if (now - pace->enabled <= LINGER_MS && atomic_load(&recorder->flush_allowed) &&
+        atomic_load(&recorder->pool.requested))
+        recorder->cupti.flush_all(0);
+}
+
+/* Records that CUPTI dropped since it was last asked. */
+static void count_drops(struct recorder *recorder)
+{
+    uint64_t *values = recorder->recording.quality.values;
+    size_t dropped = 0;
+
+    values[QUALITY_cupti_errors] = atomic_load(&recorder->cupti_errors);
+    values[QUALITY_forced_exits] = atomic_load(&recorder->forced_exits);
+    if (!atomic_load(&recorder->pool.requested) || atomic_load(&recorder->forced_exits))
+        return; /* a CUPTI that hangs is not called again */
+    if (recorder->cupti.dropped_records(NULL, 0, &dropped) == CUPTI_SUCCESS)
+        values[QUALITY_dropped_by_cupti] += dropped;
+}
+
+static void write_file(struct recorder *recorder, struct pace *pace, int64_t now)
+{
+    if (now - pace->written < WRITE_FILE_MS)
+        return;
+    pace->written = now;
+    count_drops(recorder);
+    recording_flush(&recorder->recording);
+}
+
+/* Experiment a: the API records follow the ranges from this thread. */
+static void switch_calls(struct recorder *recorder)
+{
+    bool wanted = recorder->recording.capture.open;
+
+    if (!activity_calls_are_writers(recorder) || wanted == atomic_load(&recorder->calls_on))
+        return;
+    activity_enable_calls_from_writer(recorder, wanted);
+    atomic_store(&recorder->calls_on, wanted);
+}
+
+static void run_rounds(struct recorder *recorder)
+{
+    struct pace pace = {.flushed = now_ms(), .written = now_ms(), .enabled = now_ms()};
+
+    while (!atomic_load(&recorder->stop)) {
+        buffer_pool_fault_ahead(&recorder->pool);
+        work_wait(&recorder->work, FLUSH_CUPTI_MS);
+        if (atomic_load(&recorder->signal) && lifecycle_claim_end(recorder)) {
+            lifecycle_flush(recorder);
+            return;
+        }
+        ask_cupti(recorder, &pace, now_ms());
+        recording_round(&recorder->recording);
+        switch_calls(recorder);
+        write_file(recorder, &pace, now_ms());
+    }
+}
+
+/* "12.3 KB": for people, so 1 KB is 1000 bytes. */
+static const char *size_text(char *text, size_t size, uint64_t bytes)
+{
+    if (bytes < 1000)
+        snprintf(text, size, "%u B", (unsigned)bytes);
+    else if (bytes < UINT64_C(1000000))
+        snprintf(text, size, "%.1f KB", (double)bytes / 1e3);
+    else if (bytes < UINT64_C(1000000000))
+        snprintf(text, size, "%.1f MB", (double)bytes / 1e6);
+    else
+        snprintf(text, size, "%.2f GB", (double)bytes / 1e9);
+    return text;
+}
+
+/* `unwritten`: rows that came after the file could not be written any more. */
+static void say_result(const struct recorder *recorder, const struct mp_writer_totals *totals,
+                       uint64_t unwritten)
+{
+    const struct quality *quality = &recorder->recording.quality;
+    char size[32];
+
+    mp_log_closing("%s: %s, %llu records, %llu dropped, writer %.1f ms CPU", recorder->output.path,
+                   size_text(size, sizeof(size), output_bytes(&recorder->output)),
+                   (unsigned long long)totals->event_rows,
+                   (unsigned long long)(quality_dropped(quality) + unwritten),
+                   (double)quality->values[QUALITY_writer_cpu_ns] / 1e6);
+}
+
+/* A process that never had a context and no NVTX either did not want to be recorded. */
+static bool is_empty(const struct recorder *recorder)
+{
+    return !atomic_load(&recorder->context_made) && !recorder->recording.nvtx_events;
+}
+
+static void close_file(struct recorder *recorder)
+{
+    struct recording *recording = &recorder->recording;
+    struct mp_writer_totals totals;
+    uint64_t unwritten;
+
+    recording_end(recording, atomic_load(&recorder->end_time));
+    count_drops(recorder);
+    recording_flush(recording);
+    mp_writer_totals(recording->writer, &totals);
+    unwritten = recording->writer->lost_rows;
+    mp_writer_close(recording->writer, NULL);
+    recording->writer = NULL;
+    if (!is_empty(recorder)) {
+        say_result(recorder, &totals, unwritten);
+    } else {
+        output_remove(&recorder->output);
+        if (!atomic_load(&recorder->cuda_ready))
+            mp_log_warn("CUDA did not start (is there a GPU?): nothing was recorded");
+        else
+            mp_log_info("the process used no GPU: nothing was recorded");
+    }
+}
+
+static void *writer_main(void *argument)
+{
+    struct recorder *recorder = argument;
+    int number;
+
+    pthread_setname_np(pthread_self(), "miniprof");
+    run_rounds(recorder);
+    close_file(recorder);
+    lifecycle_closed(recorder);
+    number = atomic_load(&recorder->signal);
+    if (number)
+        signals_raise(number);
+    return NULL;
+}
+
+enum mp_status writer_thread_start(struct recorder *recorder)
+{
+    pthread_attr_t attributes;
+    sigset_t before;
+    int error;
+
+    if (pthread_attr_init(&attributes) != 0)
+        return MP_ERR_MEMORY;
+    pthread_attr_setstacksize(&attributes, STACK_BYTES);
+    pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
+    signals_block(&before);
+    error = pthread_create(&recorder->writer, &attributes, writer_main, recorder);
+    signals_restore(&before);
+    pthread_attr_destroy(&attributes);
+    return error ? MP_ERR_LIMIT : MP_OK;
+}

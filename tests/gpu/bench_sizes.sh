@@ -1,0 +1,34 @@
+#!/bin/bash
+# Sizes of the same loops' files: miniprof, nsys, torch.profiler; and what each column of ours costs.
+# KEEP=folder keeps miniprof's traces there.
+. "$(dirname "$0")/lib.sh"
+have_torch || skip "no PyTorch with torchvision and CUDA"
+
+sample=$SOURCE/samples/torch/resnet50.py
+nsys=$(find_nsys)
+echo "| loop | miniprof: records | bytes | bytes a record | nsys | torch.profiler | gzip -6 |"
+echo "|---|---|---|---|---|---|---|"
+for loop in "eager 30" "graph 30" "eager 200" "graph 200"; do
+    read -r mode iterations <<<"$loop"
+    run=(python3 "$sample" --mode "$mode" --iterations "$iterations")
+    trace=$WORK/resnet50_${mode}_$iterations.mpt
+    traced "$trace" "${run[@]}" >/dev/null 2>&1 || fail "$loop: miniprof"
+    "${run[@]}" --torch-profiler "$WORK/torch.json" >/dev/null 2>&1 || fail "$loop: torch.profiler"
+    report=-
+    if [ -n "$nsys" ]; then
+        rm -f "$WORK"/nsys.*
+        "$nsys" profile -t cuda,nvtx --cuda-graph-trace=node --capture-range=cudaProfilerApi \
+            --capture-range-end=stop -o "$WORK/nsys" "${run[@]}" >/dev/null 2>&1
+        report=$(stat -c %s "$WORK"/nsys.nsys-rep "$WORK"/nsys.qdstrm 2>/dev/null | head -n 1)
+    fi
+    echo "| ResNet-50 $mode, $iterations iterations | $(field "$trace" records) | $(field "$trace" bytes)" \
+        "| $(field "$trace" bytes_per_record) | ${report:--} | $(stat -c %s "$WORK/torch.json")" \
+        "| $(gzip -6 -c "$WORK/torch.json" | wc -c) |"
+done
+for mode in eager graph; do
+    echo
+    echo "ResNet-50 $mode, 200 iterations, by column:"
+    echo
+    "$BUILD/dev/column_entropy" "$WORK/resnet50_${mode}_200.mpt" | awk -F'|' 'NR < 3 || $6 >= 0.005 || $7 >= 0.005'
+done
+[ -z "${KEEP:-}" ] || cp "$WORK"/*.mpt "$KEEP"/

@@ -1,0 +1,266 @@
+/* Writing and reading when memory runs out: every allocation of a run fails once, in turn, those of
+ * zstd included. And what a damaged file may cost: not more than the intact one. */
+#define ZSTD_STATIC_LINKING_ONLY /* ZSTD_customMem */
+#include <zstd.h>
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "fuzz/seal.h"
+#include "unit/trace_fixture.h"
+
+/* ---- The allocator ------------------------------------------------------------------------------
+ */
+
+static unsigned countdown;     /* allocations until one fails; 0: none fails */
+static size_t allocated_bytes; /* in all, freed or not: no less than was ever held at once */
+
+void *__real_malloc(size_t bytes);
+void *__real_calloc(size_t count, size_t bytes);
+void *__real_realloc(void *memory, size_t bytes);
+void *__wrap_malloc(size_t bytes);
+void *__wrap_calloc(size_t count, size_t bytes);
+void *__wrap_realloc(void *memory, size_t bytes);
+void *__wrap_reallocarray(void *memory, size_t count, size_t bytes);
+
+static bool must_fail(size_t bytes)
+{
+    if (countdown && --countdown == 0)
+        return true;
+    allocated_bytes += bytes;
+    return false;
+}
+
+void *__wrap_malloc(size_t bytes)
+{
+    return must_fail(bytes) ? NULL : __real_malloc(bytes);
+}
+
+void *__wrap_calloc(size_t count, size_t bytes)
+{
+    return must_fail(count * bytes) ? NULL : __real_calloc(count, bytes);
+}
+
+void *__wrap_realloc(void *memory, size_t bytes)
+{
+    return must_fail(bytes) ? NULL : __real_realloc(memory, bytes);
+}
+
+void *__wrap_reallocarray(void *memory, size_t count, size_t bytes)
+{
+    return must_fail(count * bytes) ? NULL : __real_realloc(memory, count * bytes);
+}
+
+static void *allocate_for_zstd(void *opaque, size_t bytes)
+{
+    (void)opaque;
+    return __wrap_malloc(bytes);
+}
+
+static void free_for_zstd(void *opaque, void *memory)
+{
+    (void)opaque;
+    free(memory);
+}
+
+/* These stand before those of the shared library. */
+ZSTD_CCtx *ZSTD_createCCtx(void)
+{
+    return ZSTD_createCCtx_advanced((ZSTD_customMem){allocate_for_zstd, free_for_zstd, NULL});
+}
+
+ZSTD_DCtx *ZSTD_createDCtx(void)
+{
+    return ZSTD_createDCtx_advanced((ZSTD_customMem){allocate_for_zstd, free_for_zstd, NULL});
+}
+
+/* ---- Writing ------------------------------------------------------------------------------------
+ */
+
+#define KERNELS 1500 /* three sizes of the builder */
+
+/* Writes a trace to `fd`; *in_file are the kernels that the writer says are there. */
+static enum mp_status write_trace(int fd, uint64_t *in_file, struct mp_error *error)
+{
+    struct mp_writer *writer = NULL;
+    struct mp_writer_options options = {.level = 1, .chunk_bytes = 4000};
+    struct mp_writer_totals totals;
+    uint64_t random = 1;
+    *in_file = 0;
+    enum mp_status status = mp_writer_open(dup(fd), FIXTURE_HEADER, &options, &writer, error);
+    if (status) {
+        assert_null(writer);
+        return status;
+    }
+    for (uint64_t i = 0; i < KERNELS; i++) {
+        if (i % 100 == 0)
+            mp_append_string(writer, &(struct mp_row_string){i, {"a name to be copied", 19}});
+        mp_append_kernel(
+            writer, &(struct mp_row_kernel){.start = fixture_random(&random) >> 8, .duration = i});
+        if (i == KERNELS / 2)
+            mp_writer_flush(writer);
+    }
+    status = mp_writer_flush(writer);
+    mp_writer_totals(writer, &totals);
+    assert_int_equal(totals.event_rows + writer->lost_rows, KERNELS);
+    assert_int_equal(status, writer->failure.status);
+    *in_file = totals.event_rows;
+    return mp_writer_close(writer, error);
+}
+
+static uint64_t kernels_in(int fd)
+{
+    struct mp_trace *trace;
+    struct mp_cursor *cursor;
+    struct mp_batch batch;
+    uint64_t rows = 0;
+    assert_int_equal(mp_trace_open(fixture_path(fd), &trace, NULL), MP_OK);
+    assert_int_equal(mp_cursor_open(trace, &cursor, NULL), MP_OK);
+    while (mp_cursor_next(cursor, &batch) == MP_OK)
+        rows += batch.table->id == MP_TABLE_kernel ? batch.rows : 0;
+    mp_cursor_close(cursor);
+    mp_trace_close(trace);
+    return rows;
+}
+
+static void a_writer_without_memory_counts_what_it_loses(void **state)
+{
+    (void)state;
+    enum mp_status status = MP_ERR_MEMORY;
+    unsigned failing;
+    for (failing = 1; status != MP_OK; failing++) {
+        struct mp_error error = {.text = ""};
+        uint64_t in_file;
+        int fd = fixture_file(NULL, 0);
+        countdown = failing;
+        status = write_trace(fd, &in_file, &error);
+        bool failed = countdown == 0;
+        countdown = 0;
+        assert_int_equal(status, failed ? MP_ERR_MEMORY : MP_OK);
+        assert_int_equal(error.status, status);
+        size_t size;
+        free(fixture_file_bytes(fd, &size));
+        if (size)
+            assert_int_equal(kernels_in(fd), in_file);
+        else
+            assert_int_equal(in_file, 0);
+        close(fd);
+    }
+    assert_true(failing > 10);
+}
+
+/* ---- Reading ------------------------------------------------------------------------------------
+ */
+
+static void a_reader_without_memory_says_so_and_ends(void **state)
+{
+    (void)state;
+    struct fixture_reading reading;
+    struct fixture_reading whole;
+    int fd = fixture_file(NULL, 0);
+    fixture_small_trace(fd);
+    fixture_read(fd, &whole);
+    reading.status = MP_ERR_MEMORY;
+    unsigned failing;
+    for (failing = 1; reading.status != MP_END; failing++) {
+        countdown = failing;
+        fixture_read(fd, &reading);
+        bool failed = countdown == 0;
+        countdown = 0;
+        assert_int_equal(reading.status, failed ? MP_ERR_MEMORY : MP_END);
+        assert_true(reading.chunks <= whole.chunks); /* what came before is as it was */
+        assert_memory_equal(reading.hash, whole.hash, reading.chunks * sizeof(uint64_t));
+    }
+    assert_true(failing > 20);
+    assert_int_equal(reading.chunks, whole.chunks);
+    close(fd);
+}
+
+/* ---- What a file may cost -------------------------------------------------------------------- */
+
+#define LOOKING_BYTES (256u << 10) /* of the buffer for the next header, and how it grows */
+
+static size_t cost_of_reading(int fd)
+{
+    struct fixture_reading reading;
+    allocated_bytes = 0;
+    fixture_read(fd, &reading);
+    assert_true(reading.status != MP_ERR_MEMORY);
+    return allocated_bytes;
+}
+
+static void damage_costs_no_more_than_the_intact_file(void **state)
+{
+    (void)state;
+    size_t size;
+    int fd = fixture_file(NULL, 0);
+    fixture_small_trace(fd);
+    size_t most = cost_of_reading(fd) + LOOKING_BYTES;
+    uint8_t *bytes = fixture_file_bytes(fd, &size);
+    for (size_t at = 0; at < size; at++) {
+        uint8_t was = bytes[at];
+        bytes[at] ^= (uint8_t)(at % 3 ? 0x80 : 0xFF);
+        fixture_file_set(fd, bytes, size);
+        bytes[at] = was;
+        assert_true(cost_of_reading(fd) <= most);
+        fixture_file_set(fd, bytes, at);
+        assert_true(cost_of_reading(fd) <= most);
+    }
+    free(bytes);
+    close(fd);
+}
+
+/* A header whose checksum fits may claim the greatest chunk there is; and no more. */
+static void the_greatest_claim_costs_what_the_format_allows(void **state)
+{
+    (void)state;
+    uint8_t file[1024];
+    const uint8_t raw[] = {1, 1, MP_CODEC_NUMBER, 0, 0, 0, 0, 0, 2, MP_LAYOUT_CONSTANT, 1};
+    const uint32_t claim = MP_MAX_CHUNK_RAW_BYTES;
+    size_t size = seal_file_header(file, "", 0, MP_FORMAT_VERSION, 0);
+    struct seal_claims claims = {0, MP_TABLE_device, MP_MAX_CHUNK_ROWS};
+    size_t chunk = seal_chunk(file + size, sizeof file - size, claims, raw, sizeof raw);
+    int fd = fixture_file(file, size + chunk);
+    size_t rows_cost = cost_of_reading(fd);
+    /* The one column that is there, the zeros of the others, and a decompressor. */
+    assert_true(rows_cost < 2 * sizeof(uint64_t) * MP_MAX_CHUNK_ROWS + (1u << 20));
+    memcpy(file + size + 28, &claim, sizeof claim);
+    seal_chunk_header(file + size);
+    fixture_file_set(fd, file, size + chunk);
+    assert_true(cost_of_reading(fd) < 2 * MP_MAX_CHUNK_RAW_BYTES + (1u << 20));
+    close(fd);
+}
+
+/* The last eight bytes say how long the index is: they may say anything. */
+static void an_index_that_is_none_costs_nothing(void **state)
+{
+    (void)state;
+    enum { FILE_BYTES = 8 << 20 };
+    uint8_t *file = calloc(1, FILE_BYTES);
+    const uint64_t index_bytes = FILE_BYTES - 100;
+    seal_file_header(file, "", 0, MP_FORMAT_VERSION, 0);
+    memcpy(file + FILE_BYTES - 8, &index_bytes, 8);
+    int fd = fixture_file(file, FILE_BYTES);
+    assert_true(cost_of_reading(fd) < 1u << 20);
+    free(file);
+    close(fd);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_writer_without_memory_counts_what_it_loses),
+        cmocka_unit_test(a_reader_without_memory_says_so_and_ends),
+        cmocka_unit_test(damage_costs_no_more_than_the_intact_file),
+        cmocka_unit_test(the_greatest_claim_costs_what_the_format_allows),
+        cmocka_unit_test(an_index_that_is_none_costs_nothing),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
