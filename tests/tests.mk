@@ -70,7 +70,10 @@ SUITES := unit cli golden readers e2e
 .PHONY: test-programs suites count-start count-end fuzz-programs fuzz-run \
 	lint-format lint-house lint-tidy lint-analyzer $(SUITES:%=check-%)
 
-test-programs: programs $(UNIT_PROGRAMS) $(DEV_PROGRAMS) $(TEST_TOOLS)
+# The software GPU tests itself: tests/e2e/simgpu_selftest.sh.
+SIMGPU_SELFTEST := $(if $(HAVE_CUDA),$(BUILD)/simgpu/selftest $(BUILD)/simgpu/libselftest_inject.so)
+
+test-programs: programs $(UNIT_PROGRAMS) $(DEV_PROGRAMS) $(TEST_TOOLS) $(SIMGPU_SELFTEST)
 
 check-unit: $(UNIT_PROGRAMS)
 	$(RUN) unit $(UNIT_PROGRAMS)
@@ -82,7 +85,7 @@ check-readers: export MPT_TRACES = $(subst $(space),:,$(wildcard \
 	$(addprefix $(CURDIR)/tests/,data/*.mpt golden/*.mpt)))
 check-readers: programs $(TEST_TOOLS)
 	$(RUN) readers $(sort $(wildcard tests/readers/test_*.py))
-check-e2e: programs $(TEST_TOOLS)
+check-e2e: programs $(TEST_TOOLS) $(SIMGPU_SELFTEST)
 	$(RUN) e2e $(filter-out %/lib.sh,$(sort $(wildcard tests/e2e/*.sh)))
 
 # One after the other, all of them, whatever fails: the last line counts.

@@ -19,7 +19,7 @@ import torchvision
 def parse_arguments():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--mode", choices=("eager", "graph"), default="eager")
-    parser.add_argument("--iterations", type=int, default=30)
+    parser.add_argument("--iterations", type=int, default=200)
     parser.add_argument("--warmup", type=int, default=10)
     parser.add_argument("--batch", type=int, default=1)
     parser.add_argument("--seed", type=int, default=1)

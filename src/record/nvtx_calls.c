@@ -143,19 +143,19 @@ static void call_set_payload(struct nvtx_call *call, const nvtxEventAttributes_t
 }
 
 /* The attributes' own `size` and `version` are not looked at: the struct has had one layout since
- * NVTX 1, and applications that forget to set them exist. */
-static struct nvtx_call call_of(nvtxDomainHandle_t domain, const nvtxEventAttributes_t *attributes)
+ * NVTX 1, and applications that forget to set them exist. Filled in place: returned by value it
+ * would be copied in pieces larger than the ones written, which the processor cannot forward. */
+static void call_describe(struct nvtx_call *call, nvtxDomainHandle_t domain,
+                          const nvtxEventAttributes_t *attributes)
 {
-    struct nvtx_call call = {.domain = domain_of(domain)};
-
+    *call = (struct nvtx_call){.domain = domain_of(domain)};
     if (!attributes)
-        return call;
-    call.category = attributes->category;
-    call.color = attributes->colorType == NVTX_COLOR_ARGB ? attributes->color : 0;
-    call.text = text_of(attributes->messageType, attributes->message);
+        return;
+    call->category = attributes->category;
+    call->color = attributes->colorType == NVTX_COLOR_ARGB ? attributes->color : 0;
+    call->text = text_of(attributes->messageType, attributes->message);
     if (attributes->payloadType)
-        call_set_payload(&call, attributes);
-    return call;
+        call_set_payload(call, attributes);
 }
 
 /* ---- NVTX_CB_MODULE_CORE2: the functions with a domain ---- */
@@ -165,11 +165,12 @@ static void NVTX_API domain_mark_ex(nvtxDomainHandle_t domain,
 {
     struct nvtx_thread *thread = nvtx_enter();
     struct nvtx_call call;
+    uint64_t now;
 
     if (!thread)
         return;
-    const uint64_t now = mp_clock_now();
-    call = call_of(domain, attributes);
+    now = mp_clock_now();
+    call_describe(&call, domain, attributes);
     call.time = now;
     nvtx_mark(thread, &call);
 }
@@ -182,7 +183,7 @@ static int NVTX_API domain_push_ex(nvtxDomainHandle_t domain,
 
     if (!thread)
         return NVTX_NO_PUSH_POP_TRACKING;
-    call = call_of(domain, attributes);
+    call_describe(&call, domain, attributes);
     return nvtx_push(thread, &call);
 }
 
@@ -201,7 +202,7 @@ static nvtxRangeId_t NVTX_API domain_start_ex(nvtxDomainHandle_t domain,
 
     if (!thread)
         return 0;
-    call = call_of(domain, attributes);
+    call_describe(&call, domain, attributes);
     return nvtx_start(thread, &call);
 }
 

@@ -19,7 +19,7 @@ static const char *message_read(const struct nvtx_record *record, const unsigned
     case NVTX_WIDE:
         return (const char *)at;
     case NVTX_REGISTERED:
-        memcpy(&registered, at, sizeof(registered));
+        memcpy(&registered, at, sizeof(void *));
         return registered->text;
     case NVTX_NO_TEXT:
         break;

@@ -184,10 +184,11 @@ static void NVTX_API mark_payload(nvtxDomainHandle_t domain, const nvtxPayloadDa
 {
     struct nvtx_thread *thread = nvtx_enter();
     struct nvtx_call call;
+    uint64_t now;
 
     if (!thread)
         return;
-    const uint64_t now = mp_clock_now();
+    now = mp_clock_now();
     call = call_of(domain, data, count);
     call.time = now;
     nvtx_mark(thread, &call);

@@ -15,7 +15,7 @@
 
 enum {
     /* 16 MiB in all. Chunks are small so that many threads with few events each fit: every thread
-     * that ever called holds one until it ends. Taking the next one costs about 0.3 ns a call. */
+     * that ever called holds one until it ends. */
     NVTX_CHUNK_BYTES = 16 * 1024,
     NVTX_CHUNKS = 1024,
     NVTX_THREADS = NVTX_CHUNKS,
@@ -27,7 +27,7 @@ enum {
     NVTX_MESSAGE_SCHEMAS = 1024, /* a power of two */
 };
 
-#define NVTX_PERMANENT_BYTES (32u * 1024 * 1024)
+#define NVTX_PERMANENT_BYTES ((size_t)32 * 1024 * 1024)
 
 /* mp_nvtx_event.kind, and what only the buffers know: a thread's name. */
 #define NVTX_KIND(enumeration, value, name) NVTX_KIND_##name = value,

@@ -20,7 +20,7 @@ for mode in eager graph; do
         rm -f "$WORK/c.mpt"
         echo "miniprof $(p50 traced "$WORK/c.mpt" "${run[@]}")"
         echo "torch.profiler $(p50 "${run[@]}" --torch-profiler "$WORK/c.json")"
-        [ -n "$nsys" ] && rm -f "$WORK"/nsys.* && echo "nsys $(p50 "$nsys" profile -t cuda,nvtx \
+        [ -n "$nsys" ] && rm -f "$WORK"/nsys.* && echo "nsys $(p50 "$nsys" profile -t cuda,nvtx -s none --cpuctxsw=none \
             --cuda-graph-trace=node --capture-range=cudaProfilerApi --capture-range-end=stop \
             -o "$WORK/nsys" "${run[@]}")"
     done >"$WORK/times"

@@ -17,7 +17,7 @@ for loop in "eager 30" "graph 30" "eager 200" "graph 200"; do
     report=-
     if [ -n "$nsys" ]; then
         rm -f "$WORK"/nsys.*
-        "$nsys" profile -t cuda,nvtx --cuda-graph-trace=node --capture-range=cudaProfilerApi \
+        "$nsys" profile -t cuda,nvtx -s none --cpuctxsw=none --cuda-graph-trace=node --capture-range=cudaProfilerApi \
             --capture-range-end=stop -o "$WORK/nsys" "${run[@]}" >/dev/null 2>&1
         report=$(stat -c %s "$WORK"/nsys.nsys-rep "$WORK"/nsys.qdstrm 2>/dev/null | head -n 1)
     fi

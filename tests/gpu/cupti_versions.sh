@@ -4,7 +4,7 @@
 
 # Oldest first; CUPTI before CUDA 11.8 is refused, and a GPU may be newer than an old CUPTI.
 libraries=$(find /usr/local/cuda*/ /opt -name 'libcupti.so*' -type f 2>/dev/null |
-    grep -E 'libcupti\.so\.(1[1-9]|20)' | sort -V -u)
+    grep -E 'libcupti\.so\.(1[1-9]|20)' | xargs -r -n 1 readlink -f | sort -V -u)
 [ -n "$libraries" ] || skip "no libcupti found"
 worked=0
 for library in $libraries; do

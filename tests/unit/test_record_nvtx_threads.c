@@ -37,11 +37,11 @@ static void ranges_end_on_other_threads(void **state)
     assert_true(seen[0].event.range == range && seen[1].event.range == range);
 }
 
-#define RANGES_EACH 1000
+#define RANGES_EACH ((size_t)1000)
 
 static void *start_ranges(void *ids)
 {
-    for (int i = 0; i < RANGES_EACH; i++)
+    for (size_t i = 0; i < RANGES_EACH; i++)
         ((nvtxRangeId_t *)ids)[i] = nvtxRangeStartA("unique");
     return NULL;
 }
@@ -59,11 +59,11 @@ static void range_ids_are_unique(void **state)
 
     (void)state;
     for (int i = 0; i < 8; i++)
-        pthread_create(&threads[i], NULL, start_ranges, &ids[i * RANGES_EACH]);
+        pthread_create(&threads[i], NULL, start_ranges, &ids[(size_t)i * RANGES_EACH]);
     for (int i = 0; i < 8; i++)
         pthread_join(threads[i], NULL);
     qsort(ids, 8 * RANGES_EACH, sizeof(ids[0]), compare_ids);
-    for (int i = 1; i < 8 * RANGES_EACH; i++)
+    for (size_t i = 1; i < 8 * RANGES_EACH; i++)
         assert_true(ids[i] != ids[i - 1]);
     assert_true(ids[0] != 0);
 }
@@ -282,6 +282,7 @@ static volatile sig_atomic_t alarms;
 static void mark_in_handler(int number)
 {
     (void)number;
+    /* NOLINTNEXTLINE(bugprone-signal-handler,cert-sig30-c): the very thing that is tested */
     nvtxMarkA("alarm");
     alarms++;
 }

@@ -1,0 +1,283 @@
+#!/bin/bash
+# Whatever is wrong: the program runs as without the collector, which says one clear line.
+. "$SOURCE/tests/e2e/lib.sh" || exit 1
+
+program=("$steps" init alpha=4 beta=2 sync print=result)
+
+# With a setting that changes what simgpu does, the bare run has it too.
+bare_with() {
+    bare bare "$@" -- "${program[@]}"
+}
+
+# one_line WHAT NAME PATTERN: it said that line, and no other but the closing one.
+one_line() {
+    same "$1: one line" 1 "$(said "$2" | wc -l)"
+    like "$1: what it says" "^miniprof: .*$3" "$(said "$2")"
+}
+
+# nothing WHAT NAME [PATTERN]: nothing was recorded, no file was left.
+nothing() {
+    check "$1: no trace" [ ! -e "$2.mpt" ]
+    same "$1: no closing line" 0 "$(closing "$2" | wc -l)"
+    [ $# -lt 3 ] || one_line "$1" "$2" "$3"
+}
+
+recorded() {
+    complete "$1" "$2"
+    same "$1: recorded" "alpha 4 beta 2" "$(kernels "$2")"
+    same "$1: a closing line" 1 "$(closing "$2" | wc -l)"
+}
+
+# ---- CUPTI -----------------------------------------------------------------------------------
+bare_with
+mkdir only_cuda
+cp -L "$build/simgpu/libcuda.so.1" only_cuda
+profile no_cupti LD_LIBRARY_PATH="$work/only_cuda" CUDA_HOME= CUDA_PATH= -- "${program[@]}"
+unharmed "no libcupti" no_cupti bare 0
+# A toolkit in /usr/local/cuda has one, which is of no use to the software GPU.
+nothing "no libcupti" no_cupti 'libcupti|CUPTI'
+profile wrong_cupti MINIPROF_CUPTI=/nonexistent -- "${program[@]}"
+unharmed "MINIPROF_CUPTI=/nonexistent" wrong_cupti bare 0
+one_line "MINIPROF_CUPTI=/nonexistent" wrong_cupti "MINIPROF_CUPTI='/nonexistent'.*(search|another)"
+recorded "MINIPROF_CUPTI=/nonexistent" wrong_cupti
+profile not_cupti MINIPROF_CUPTI="$build/simgpu/libcuda.so.1" -- "${program[@]}"
+unharmed "MINIPROF_CUPTI is another library" not_cupti bare 0
+one_line "MINIPROF_CUPTI is another library" not_cupti "MINIPROF_CUPTI.*libcuda.so.1"
+recorded "MINIPROF_CUPTI is another library" not_cupti
+profile this_cupti LD_LIBRARY_PATH="$work/only_cuda" \
+    MINIPROF_CUPTI="$build/simgpu/libcupti.so.13" -- "${program[@]}"
+unharmed "MINIPROF_CUPTI names the one to use" this_cupti bare 0
+same "MINIPROF_CUPTI names the one to use: nothing to say" "" "$(said this_cupti)"
+recorded "MINIPROF_CUPTI names the one to use" this_cupti
+
+profile old SIMGPU_CUPTI_VERSION=13 -- "${program[@]}"
+unharmed "an old libcupti" old bare 0
+nothing "an old libcupti" old '(version 13|CUPTI cannot be used)'
+profile now -- "${program[@]}"
+recorded "this libcupti" now
+for version in 18 22 23 26 28 130000; do
+    profile "v$version" SIMGPU_CUPTI_VERSION=$version -- "${program[@]}"
+    unharmed "CUPTI version $version" "v$version" bare 0
+    recorded "CUPTI version $version" "v$version"
+    same "CUPTI version $version: nothing to say" "" "$(said "v$version")"
+    same "CUPTI version $version: the same kernels, calls, dependencies" \
+        "$(for table in kernel call sync; do comparable now | grep "^\"$table\""; done)" \
+        "$(for table in kernel call sync; do comparable "v$version" | grep "^\"$table\""; done)"
+done
+profile taken SIMGPU_CUPTI_SUBSCRIBE_ERROR=39 -- "${program[@]}"
+unharmed "another CUPTI client" taken bare 0
+nothing "another CUPTI client" taken 'another CUPTI client'
+profile refused SIMGPU_CUPTI_SUBSCRIBE_ERROR=15 -- "${program[@]}"
+unharmed "CUPTI refuses" refused bare 0
+nothing "CUPTI refuses" refused 'CUPTI'
+
+# ---- no GPU ----------------------------------------------------------------------------------
+for error in 100 999; do
+    bare_with SIMGPU_CUINIT_ERROR=$error
+    same "cuInit fails with $error: exit code without miniprof" 1 "$status"
+    profile "gpu$error" SIMGPU_CUINIT_ERROR=$error -- "${program[@]}"
+    unharmed "cuInit fails with $error" "gpu$error" bare 1
+    nothing "cuInit fails with $error" "gpu$error" 'CUDA did not start'
+done
+bare_with SIMGPU_DEVICES=0
+profile devices SIMGPU_DEVICES=0 -- "${program[@]}"
+unharmed "no device" devices bare 1
+nothing "no device" devices
+profile unused -- "$steps" init-only
+same "a program that starts CUDA and uses no GPU: no file, no line" "0 " "$status $(cat unused.err)"
+nothing "a program that uses no GPU" unused
+
+# ---- bad values of each setting --------------------------------------------------------------
+bare_with
+number=0
+while read -r name value takes; do
+    number=$((number + 1))
+    mkdir "value$number"
+    ( cd "value$number" && profile "value$number" MINIPROF_"$name"="$value" -- "${program[@]}"
+      exit "$status" )
+    status=$?
+    unharmed "MINIPROF_$name=$value" "value$number" bare 0
+    one_line "MINIPROF_$name=$value" "value$number" "MINIPROF_$name='.*' .*takes .*$takes"
+    # The default of MINIPROF_OUTPUT is a file in the working directory.
+    [ "$name" = OUTPUT ] && mv "value$number"/miniprof.*.mpt "value$number.mpt"
+    recorded "MINIPROF_$name=$value" "value$number"
+done <<'VALUES'
+OUTPUT a%x.mpt %p.*process
+OUTPUT a%q{NAME %p.*process
+OUTPUT %.mpt %p.*process
+CAPTURE sometimes auto,.range.or.all
+CAPTURE Auto auto,.range.or.all
+API lean,all lean,.all,.none
+API a,,b lean,.all,.none
+CUDA_GRAPH edge node.or.graph
+BUFFER_MB 7 8.to.4096
+BUFFER_MB 4097 8.to.4096
+BUFFER_MB 64MB 8.to.4096
+BUFFER_MB -8 8.to.4096
+BUFFER_MB 99999999999999999999 8.to.4096
+LEVEL 0 1.to.19
+LEVEL 20 1.to.19
+LEVEL fast 1.to.19
+LOG loud debug,.info,.warn
+NVTX yes off.or.on
+MEMORY 1 off.or.on
+ARGV maybe off.or.on
+VALUES
+same "bad values: of every setting" "$("$build/dev/setting_list" |
+    sed -n 's/^| `MINIPROF_\([A-Z_]*\)`.*/\1/p' | grep -v '^CUPTI$' | sort | paste -sd' ')" \
+    "$(sed -n "/^done <<'VALUES'/,/^VALUES/s/^\([A-Z_]*\) .*/\1/p" \
+        "$SOURCE/tests/e2e/bad_input.sh" |
+        sort -u |
+        paste -sd' ')"
+profile unknown_call MINIPROF_API=cuNoSuchCall -- "${program[@]}"
+unharmed "MINIPROF_API=cuNoSuchCall" unknown_call bare 0
+one_line "MINIPROF_API=cuNoSuchCall" unknown_call "MINIPROF_API='cuNoSuchCall'"
+recorded "MINIPROF_API=cuNoSuchCall" unknown_call
+profile quiet MINIPROF_LOG=none MINIPROF_CAPTURE=sometimes -- "${program[@]}"
+unharmed "MINIPROF_LOG=none" quiet bare 0
+same "MINIPROF_LOG=none: nothing at all" "" "$(cat quiet.err)"
+same "MINIPROF_LOG=none: recorded" "alpha 4 beta 2" "$(kernels quiet)"
+profile empty MINIPROF_CAPTURE= MINIPROF_BUFFER_MB= MINIPROF_API= -- "${program[@]}"
+same "empty values: as unset" "" "$(said empty)"
+recorded "empty values" empty
+
+# ---- the file --------------------------------------------------------------------------------
+profile unset 'MINIPROF_OUTPUT=%q{NO_SUCH_VARIABLE}.mpt' -- "${program[@]}"
+unharmed "%q of an unset variable" unset bare 0
+nothing "%q of an unset variable" unset 'MINIPROF_OUTPUT.*NO_SUCH_VARIABLE'
+profile folder MINIPROF_OUTPUT=/no/such/folder/a.mpt -- "${program[@]}"
+unharmed "no such folder" folder bare 0
+nothing "no such folder" folder '/no/such/folder/a.mpt.*No such file'
+if mkdir locked && chmod 500 locked && ! touch locked/probe 2>/dev/null; then
+    profile locked MINIPROF_OUTPUT="$work/locked/a.mpt" -- "${program[@]}"
+else # root may write everywhere but here
+    profile locked MINIPROF_OUTPUT=/proc/1/a.mpt -- "${program[@]}"
+fi
+unharmed "an unwritable folder" locked bare 0
+nothing "an unwritable folder" locked 'a.mpt.*(denied|No such file|not permitted)'
+echo precious >exists.mpt
+profile exists -- "${program[@]}"
+unharmed "the file exists" exists bare 0
+one_line "the file exists" exists 'exists.mpt.*File exists.*MINIPROF_OUTPUT'
+same "the file exists: untouched" precious "$(cat exists.mpt)"
+echo precious >target
+ln -s target link.mpt
+profile link -- "${program[@]}"
+unharmed "a symbolic link" link bare 0
+one_line "a symbolic link" link 'link.mpt'
+same "a symbolic link: its target is untouched" precious "$(cat target)"
+ln -s nowhere dangling.mpt
+profile dangling -- "${program[@]}"
+unharmed "a dangling link" dangling bare 0
+check "a dangling link: its target was not made" [ ! -e nowhere ]
+mkdir directory.mpt
+profile directory -- "${program[@]}"
+unharmed "a directory" directory bare 0
+one_line "a directory" directory 'directory.mpt'
+profile long MINIPROF_OUTPUT="$(printf 'x%.0s' {1..300}).mpt" -- "${program[@]}"
+unharmed "a name too long" long bare 0
+nothing "a name too long" long 'cannot create .xxx'
+profile tidy MINIPROF_OUTPUT='%p-%h-%q{USERLIKE}-100%%.mpt' USERLIKE=me -- "${program[@]}"
+check "patterns: process id, host, variable, percent" \
+    [ -e "$(echo [0-9]*-"$(hostname)"-me-100%.mpt)" ]
+
+# ---- a full disk -----------------------------------------------------------------------------
+# limited NAME KIB PROGRAM...: RLIMIT_FSIZE; output goes through pipes, which have no limit.
+limited() {
+    local name=$1 limit=$2
+    shift 2
+    {
+        { ( ulimit -f "$limit"
+            CUDA_INJECTION64_PATH="$lib" MINIPROF_OUTPUT="$work/$name.mpt" exec "$@" ) 2>&3
+          echo $? >&4; } | cat >"$name.out"
+    } 3> >(cat >"$name.err") 4>"$name.status"
+    await grep -q . "$name.status"
+    status=$(cat "$name.status")
+    [ ! -e "$name.mpt" ] || await grep -q 'records' "$name.err"
+}
+
+bare bare -- "$inference" --iterations 300
+for limit in 1 2 4; do
+    limited "full$limit" $limit "$inference" --iterations 300
+    unharmed "disk full after $limit KiB" "full$limit" bare 0
+    one_line "disk full after $limit KiB" "full$limit" "full$limit.mpt.*cannot write.*too large"
+    like "disk full after $limit KiB: the closing line counts what is lost" \
+        ', [1-9][0-9]* dropped,' "$(closing "full$limit")"
+    like "disk full after $limit KiB: and what is kept" \
+        ", $(count_rows=$("$miniprof" info --json "full$limit.mpt" |
+            sed -n 's/^  "records": \([0-9]*\),/\1/p'); echo "$count_rows") records," \
+        "$(closing "full$limit")"
+    check "disk full after $limit KiB: the file is not larger" \
+        [ "$(stat -c %s "full$limit.mpt")" -le $((limit * 1024)) ]
+    output=$("$miniprof" check "full$limit.mpt" 2>&1)
+    same "disk full after $limit KiB: complete chunks, no index" "1 1" \
+        "$? $(grep -c 'no index.*intact' <<<"$output")"
+    check "disk full after $limit KiB: a whole number of frames" zstd -tq "full$limit.mpt"
+done
+limited full0 0 "$inference" --iterations 300
+unharmed "disk full from the start" full0 bare 0
+nothing "disk full from the start" full0 'full0.mpt.*cannot write'
+mkdir disk
+if mount -t tmpfs -o size=8k none disk 2>/dev/null; then
+    profile tmpfs MINIPROF_OUTPUT="$work/disk/a.mpt" MINIPROF_CAPTURE=all -- \
+        "$inference" --iterations 300 --threads 2
+    cp disk/a.mpt tmpfs.mpt
+    umount disk
+    bare two -- "$inference" --iterations 300 --threads 2
+    unharmed "a full file system" tmpfs two 0
+    one_line "a full file system" tmpfs 'a.mpt.*cannot write.*No space left'
+    output=$("$miniprof" check tmpfs.mpt 2>&1)
+    same "a full file system: complete chunks, no index" "1 1" \
+        "$? $(grep -c 'no index.*intact' <<<"$output")"
+else
+    echo "# no right to mount: a full tmpfs is left out"
+fi
+
+# ---- records that are lost or make no sense --------------------------------------------------
+# The writer gets no time while the program launches: both are kept to one CPU, on which the
+# writer only runs when nothing else does.
+many=("$steps" init print=ready sleep=700 alpha=400000 sync print=done sleep=700)
+cpu=$(taskset -cp $$ | sed 's/.*: *//; s/[-,].*//')
+writer() {
+    grep -lx miniprof /proc/"$pid"/task/*/comm | cut -d/ -f5
+}
+bare many.bare -- "${many[@]}"
+start many MINIPROF_BUFFER_MB=8 -- taskset -c "$cpu" "${many[@]}"
+await grep -q ready many.out
+await [ -n "$(writer)" ]
+chrt --idle --pid 0 "$(writer)"
+await grep -q 'done' many.out
+chrt --other --pid 0 "$(writer)"
+wait "$pid"
+status=$?
+unharmed "buffers run out" many many.bare 0
+complete "buffers run out" many
+dropped=$(closing many | sed -E 's/.* ([0-9]+) dropped.*/\1/')
+kept=$(closing many | sed -E 's/.* ([0-9]+) records.*/\1/')
+check "buffers run out: records were dropped" [ "$dropped" -gt 0 ]
+# 400000 launches and kernels, cuModuleLoadData, cuMemAlloc, cuCtxSynchronize; rows of memory and
+# overhead; the synchronisation's row of sync.
+same "buffers run out: none is lost without being counted" 800006 $((dropped + kept))
+like "buffers run out: the first line of the summary says it" \
+    "^==[0-9]+== Warning: $dropped records were dropped" "$("$miniprof" summary many.mpt 2>&1)"
+same "buffers run out: so does its JSON" "$dropped" "$("$miniprof" summary --json many.mpt |
+    sed -n 's/^ *"dropped": \([0-9]*\),/\1/p')"
+
+bare bare -- "${program[@]}"
+profile zero SIMGPU_TIMESTAMP_ZERO=2 -- "${program[@]}"
+unharmed "times of zero" zero bare 0
+complete "times of zero" zero
+same "times of zero: 3 of 6 kernels, counted" "3 3" \
+    "$(rows zero kernel | awk -F, '$4 == 0' | wc -l) $(rows zero quality |
+        awk -F, '$1 == "zero_timestamps" { print $3 }')"
+like "times of zero: the summary's first line" '^==[0-9]+== Warning: 3 rows without a begin' \
+    "$("$miniprof" summary zero.mpt 2>&1)"
+profile reversed SIMGPU_TIMESTAMP_REVERSED=3 -- "${program[@]}"
+unharmed "reversed times" reversed bare 0
+complete "reversed times" reversed
+same "reversed times: 2 of 6 kernels, as they came, counted" "2 2" \
+    "$(rows reversed kernel | awk -F, '$5 < 0' | wc -l) $(rows reversed quality |
+        awk -F, '$1 == "reversed_timestamps" { print $3 }')"
+like "reversed times: the summary's first line" '^==[0-9]+== Warning: 2 rows that end before' \
+    "$("$miniprof" summary reversed.mpt 2>&1)"
+finish

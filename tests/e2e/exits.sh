@@ -1,0 +1,144 @@
+#!/bin/bash
+# However a program ends: its exit code is its own, and the trace holds what it can.
+. "$SOURCE/tests/e2e/lib.sh" || exit 1
+
+# ended WHAT NAME STATUS STEP...: runs the steps with and without the collector.
+ended() {
+    local what=$1 name=$2 expected=$3
+    shift 3
+    bare "$name.bare" -- "$steps" "$@"
+    same "$what: exit code without miniprof" "$expected" "$status"
+    profile "$name" -- "$steps" "$@"
+    unharmed "$what" "$name" "$name.bare" "$expected"
+}
+
+# no_index WHAT NAME: the trace can be read, and says that it was cut short.
+no_index() {
+    local output code
+    output=$("$miniprof" check "$work/$2.mpt" 2>&1)
+    code=$?
+    same "$1: miniprof check fails" 1 "$code"
+    like "$1: and says why" 'no index' "$output"
+    output=$("$miniprof" summary "$work/$2.mpt" 2>&1)
+    like "$1: the summary's first line says so" '^==[0-9]+== Warning: .*no index' "$output"
+}
+
+# ---- in order --------------------------------------------------------------------------------
+ended "exit code 3" code 3 init alpha=5 sync print=text exit=3
+complete "exit code 3" code
+same "exit code 3: kernels" "alpha 5" "$(kernels code)"
+ended "main returns with work in flight" flight 0 init alpha=500 print=text
+complete "main returns with work in flight" flight
+same "work in flight: all of it, with its times" "alpha 500 500" \
+    "$(kernels flight) $(rows flight kernel | awk -F, '$4 > 0 && $5 > 0' | wc -l)"
+ended "exit(3) from another thread" thread 3 init alpha=5 print=text thread-exit=3
+complete "exit(3) from another thread" thread
+same "exit(3) from another thread: kernels" "alpha 5" "$(kernels thread)"
+bare sample.bare -- "$inference" --exit-mode thread-exit
+profile sample -- "$inference" --exit-mode thread-exit
+unharmed "inference, exit from a thread" sample sample.bare 0
+complete "inference, exit from a thread" sample
+ended "an open range" open 4 init alpha=1 start beta=2 exit=4
+same "an open range: kernels" "beta 2" "$(kernels open)"
+
+# ---- signals that end the process ------------------------------------------------------------
+for row in INT:2:130 TERM:15:143; do
+    IFS=: read -r signal number expected <<<"$row"
+    start "$signal" -- "$inference" --exit-mode sleep --iterations 3 --layers 4
+    check "SIG$signal: the program iterates" await grep -q checksum "$signal.out"
+    sleep 0.3
+    kill -"$signal" "$pid"
+    wait "$pid"
+    same "SIG$signal: the process dies of it" "$expected" $?
+    complete "SIG$signal" "$signal"
+    check "SIG$signal: more than the first iterations" [ "$(count "$signal" kernel conv)" -gt 3 ]
+    same "SIG$signal: one closing line" "1 0" \
+        "$(closing "$signal" | wc -l) $(said "$signal" | wc -l)"
+    same "SIG$signal: the range ends with the process" "1,end" \
+        "$(rows "$signal" capture | tail -n 1 | cut -d, -f1,2)"
+    ended "raise($number) from main" "raise$number" "$expected" init alpha=5 print=text \
+        raise="$number"
+    complete "raise($number) from main" "raise$number"
+    same "raise($number): kernels" "alpha 5" "$(kernels "raise$number")"
+done
+
+# Signals while work is in flight and a thread waits for it, again and again.
+for i in 1 2 3 4 5 6; do
+    start "storm$i" -- "$inference" --exit-mode sleep --threads 2
+    await grep -q checksum "storm$i.out"
+    sleep "0.0$i"
+    kill -TERM "$pid"
+    wait "$pid"
+    same "SIGTERM, run $i: exit code, trace" "143 ok" \
+        "$? $("$miniprof" check "storm$i.mpt" 2>&1 | grep -o ' ok,' | tr -d ' ,')"
+done
+
+ended "own SIGTERM handler" handler 7 handle-term init alpha=5 sync sleep=500 raise=15
+ended "own SIGTERM handler, set after cuInit" handler2 7 init handle-term alpha=5 sync sleep=500 \
+    raise=15
+ended "SIGINT ignored" ignored 0 init alpha=1 ignore-int alpha=4 sync print=text
+complete "SIGINT ignored" ignored
+same "SIGINT ignored: kernels" "alpha 5" "$(kernels ignored)"
+start nohup -- bash -c 'trap "" INT; exec "$0" "$@"' \
+    "$steps" init alpha=5 sync print=ready sleep=400 alpha=2 sync
+await grep -q ready nohup.out
+kill -INT "$pid"
+wait "$pid"
+same "SIGINT ignored by the parent: runs on" "0 alpha 7" "$? $(kernels nohup)"
+
+# ---- ends that leave no time -----------------------------------------------------------------
+ended "_exit(5)" at_once 5 init alpha=5 sync sleep=700 alpha=5 print=text _exit=5
+no_index "_exit(5)" at_once
+same "_exit(5): what was flushed before" "alpha 5" "$(kernels at_once)"
+ended "abort" abort 134 init alpha=5 sync sleep=700 print=text abort
+no_index abort abort
+same "abort: what was flushed before" "alpha 5" "$(kernels abort)"
+start killed -- "$inference" --exit-mode sleep --iterations 3 --layers 4
+await grep -q checksum killed.out
+sleep 0.7
+kill -KILL "$pid"
+wait "$pid" 2>/dev/null
+same "SIGKILL: exit code" 137 $?
+no_index SIGKILL killed
+check "SIGKILL: what was flushed before" [ "$(count killed kernel conv)" -gt 10 ]
+same "SIGKILL: no tactic kernels" 0 "$(count killed kernel tactic)"
+check "SIGKILL: nothing else in the file" zstd -tq killed.mpt
+
+# ---- children --------------------------------------------------------------------------------
+ended "fork" fork 0 init alpha=3 mark=before fork=4 alpha=2 sync mark=after
+same "fork: the child's exit code" "child: exit 4" "$(cat fork.out)"
+complete fork fork
+same "fork: the parent's kernels" "alpha 5" "$(kernels fork)"
+same "fork: the parent's marks" "before after" "$(echo $(rows fork nvtx | cut -d, -f4))"
+same "fork: one closing line" 1 "$(closing fork | wc -l)"
+ended "fork, child dies of SIGTERM" fork_term 0 init alpha=3 fork-killed=15 alpha=2 sync
+same "fork, child dies of SIGTERM: at once" "child: signal 15" "$(cat fork_term.out)"
+complete "fork, child dies of SIGTERM" fork_term
+same "fork, child dies of SIGTERM: kernels" "alpha 5" "$(kernels fork_term)"
+ended "fork before CUDA" early 0 fork=4 init alpha=2 sync
+same "fork before CUDA: kernels" "alpha 2" "$(kernels early)"
+
+mkdir exec
+bare exec.bare -- "$steps" init alpha=3 fork-exec=init,beta=2,exit=6 alpha=2 sync
+profile exec MINIPROF_OUTPUT="$work/exec/%p.mpt" -- "$steps" init alpha=3 \
+    fork-exec=init,beta=2,exit=6 alpha=2 sync
+unharmed "fork and exec" exec exec.bare 0
+same "fork and exec: the child's exit code" "child: exit 6" "$(cat exec.out)"
+same "fork and exec: a file each" 2 "$(find exec -name '*.mpt' | wc -l)"
+same "fork and exec: each has its process's kernels" "alpha 5 beta 2" \
+    "$(echo $(for file in exec/*.mpt; do
+    cp "$file" one.mpt; kernels one; done | sort))"
+same "fork and exec: both are complete" "ok ok" "$(echo $(for file in exec/*.mpt; do
+    "$miniprof" check "$file" | grep -o ' ok,' | tr -d ' ,'; done))"
+profile same_file -- "$steps" init alpha=3 fork-exec=init,beta=2,exit=6 alpha=2 sync
+unharmed "fork and exec, one file name" same_file exec.bare 0
+like "fork and exec, one file name: the child says that the file exists" 'File exists' \
+    "$(said same_file)"
+same "fork and exec, one file name: the parent's trace is intact" "alpha 5 ok" \
+    "$(kernels same_file) $("$miniprof" check same_file.mpt | grep -o ' ok,' | tr -d ' ,')"
+profile shell MINIPROF_OUTPUT="$work/exec/shell.mpt" -- \
+    bash -c 'exec "$0" "$@"' "$steps" init alpha=3 sync exit=9
+same "exec from a shell: exit code" 9 "$status"
+cp exec/shell.mpt one.mpt
+same "exec from a shell: kernels" "alpha 3" "$(kernels one)"
+finish

@@ -1,0 +1,198 @@
+# What the end-to-end tests share. A test sources it, profiles programs on the software GPU with
+#
+#   profile NAME [VAR=VALUE...] -- PROGRAM [ARG...]    with the collector; trace $work/NAME.mpt
+#   bare NAME [VAR=VALUE...] -- PROGRAM [ARG...]       without
+#
+# which leave $work/NAME.out, $work/NAME.err and the exit code in $status, then checks, and ends
+# with `finish`. Every value it compares with is known by construction of the program that was run.
+set -u
+export LC_ALL=C
+
+build=$BUILD
+lib=$build/libminiprof.so
+miniprof=$build/miniprof
+inference=$build/samples/inference
+steps=$build/tests/e2e/steps
+
+for file in "$build/simgpu/libcuda.so.1" "$lib" "$miniprof" "$inference" "$steps"; do
+    if [ ! -e "$file" ]; then
+        echo "no $file: built without the CUDA headers"
+        exit 77
+    fi
+done
+
+work=$(mktemp -d "${TMPDIR:-/tmp}/miniprof-e2e.XXXXXX")
+trap 'rm -rf "$work"' EXIT
+cd "$work" || exit 1
+passed=0
+failed=0
+status=0
+# Nothing of the caller's settings, and no other GPU.
+for name in $(compgen -e | grep -E '^(MINIPROF|SIMGPU|CUDA_INJECTION|NVTX_INJECTION)'); do
+    unset "$name"
+done
+export LD_LIBRARY_PATH=$build/simgpu
+
+ok() {
+    passed=$((passed + 1))
+    echo "ok $*"
+}
+
+bad() {
+    failed=$((failed + 1))
+    echo "FAILED $*"
+}
+
+# check WHAT COMMAND...: the command succeeds.
+check() {
+    local what=$1
+    shift
+    if "$@" >"$work/check.log" 2>&1; then
+        ok "$what"
+    else
+        bad "$what: $*"
+        sed 's/^/    /' "$work/check.log" | head -n 20
+    fi
+}
+
+# same WHAT EXPECTED ACTUAL
+same() {
+    if [ "$2" = "$3" ]; then
+        ok "$1"
+    else
+        bad "$1"
+        diff <(printf '%s\n' "$2") <(printf '%s\n' "$3") | head -n 20 | sed 's/^/    /'
+    fi
+}
+
+# like WHAT PATTERN TEXT: the text matches the extended regular expression.
+like() {
+    if [[ $3 =~ $2 ]]; then
+        ok "$1"
+    else
+        bad "$1: '$3' is not like '$2'"
+    fi
+}
+
+finish() {
+    echo "$passed passed, $failed failed"
+    [ "$failed" -eq 0 ]
+    exit
+}
+
+# ---- Running programs ------------------------------------------------------------------------
+
+# split ARGUMENT...: sets `settings` and `command`.
+split() {
+    settings=()
+    while [ "$1" != -- ]; do
+        settings+=("$1")
+        shift
+    done
+    shift
+    command=("$@")
+}
+
+bare() {
+    local name=$1
+    local -a settings command
+    shift
+    split "$@"
+    env "${settings[@]}" "${command[@]}" >"$work/$name.out" 2>"$work/$name.err" </dev/null
+    status=$?
+}
+
+profile() {
+    local name=$1
+    shift
+    bare "$name" CUDA_INJECTION64_PATH="$lib" MINIPROF_OUTPUT="$work/$name.mpt" "$@"
+}
+
+# start NAME [VAR=VALUE...] -- PROGRAM...: the same in the background; sets $pid.
+start() {
+    local name=$1
+    local -a settings command
+    shift
+    split "$@"
+    # A job of a script ignores SIGINT unless that is undone.
+    env --default-signal=INT,QUIT CUDA_INJECTION64_PATH="$lib" \
+        MINIPROF_OUTPUT="$work/$name.mpt" "${settings[@]}" "${command[@]}" \
+        >"$work/$name.out" 2>"$work/$name.err" </dev/null &
+    pid=$!
+}
+
+# await COMMAND...: until it succeeds, 20 s at most.
+await() {
+    local tries
+    for ((tries = 0; tries < 400; tries++)); do
+        "$@" 2>/dev/null && return 0
+        sleep 0.05
+    done
+    return 1
+}
+
+# ---- Looking at what came out ----------------------------------------------------------------
+
+# said NAME: the collector's lines on stderr, but the closing one.
+said() {
+    grep '^miniprof:' "$work/$1.err" | grep -v ' dropped, writer .* CPU$'
+}
+
+# closing NAME: the closing line.
+closing() {
+    grep -E '^miniprof: .* records, .* dropped, writer .* CPU$' "$work/$1.err"
+}
+
+# unharmed WHAT NAME BARE STATUS: $status is STATUS, stdout is that of the run BARE, stderr too but
+# for the collector's lines, and what LeakSanitizer says in a forked child.
+unharmed() {
+    same "$1: exit code" "$4" "$status"
+    check "$1: stdout as without miniprof" cmp "$work/$3.out" "$work/$2.out"
+    same "$1: nothing else on stderr" "$(cat "$work/$3.err")" \
+        "$(grep -vE '^miniprof:|^==[0-9]+==Running thread .* was not suspended' "$work/$2.err")"
+}
+
+# rows NAME TABLE: the table's rows, without heads and quotation marks. A missing table has none.
+rows() {
+    "$miniprof" dump --csv "$work/$1.mpt" |
+        sed -n "/^\"$2\",/{s/^\"$2\",//;s/\"//g;p}"
+}
+
+# count NAME TABLE [PATTERN]
+count() {
+    rows "$1" "$2" | grep -cE -- "${3:-}"
+}
+
+# column NAME TABLE COLUMN: one value a line.
+column() {
+    "$miniprof" dump --csv "$work/$1.mpt" | sed 's/"//g' |
+        awk -F, -v table="$2" -v wanted="$3" '
+            $1 == "table" { for (i = 1; i <= NF; i++) if ($i == wanted) at = i; next }
+            $1 == table { print $at }'
+}
+
+# tally NAME TABLE COLUMN: "value count" lines, by value.
+tally() {
+    column "$@" | sort | uniq -c | awk '{ n = $1; sub(/^ *[0-9]+ /, ""); print $0, n }'
+}
+
+# kernels NAME: "name count" lines on one line.
+kernels() {
+    echo $(tally "$1" kernel shape)
+}
+
+# complete WHAT NAME: every checksum is right and the index is there.
+complete() {
+    check "$1: the trace is complete" "$miniprof" check "$work/$2.mpt"
+}
+
+# Dumps of two runs may differ in process and thread ids, addresses, the writer's CPU time, and in
+# the order in which definitions came up, since the writer works in the background.
+comparable() {
+    "$miniprof" dump --csv "$work/$1.mpt" |
+        sed -E 's/thread [0-9]+/thread/; s/^"thread",([0-9]+),[0-9]+/"thread",\1/
+                s/0x[0-9a-f]{9,}/ADDRESS/g; /^"quality","writer_cpu_ns"/d' >"$work/comparable"
+    grep -vE '^"(string|thread|stream|function|shape|node)",' "$work/comparable"
+    sed -nE 's/^"(string|stream)",[0-9]+,/"\1",/p
+             s/^"(function|shape)",[0-9]+,/"\1",/p' "$work/comparable" | sort
+}

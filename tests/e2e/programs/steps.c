@@ -1,0 +1,499 @@
+/* steps.c: a program that does what its arguments say, one after the other, so that a test knows by
+ * construction what a trace of it must hold:
+ *
+ *     steps init alpha=4 start alpha=3 stop sync print=done
+ *
+ * A step is NAME or NAME=VALUE; step_rows lists them. Streams and events are made at their first
+ * use. The kernels do nothing.
+ */
+#include "common.h"
+
+#include <cudaProfiler.h>
+#include <errno.h>
+#include <nvtx3/nvToolsExt.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+enum { MOST_DEVICES = 2, MOST_STREAMS = 8, MOST_EVENTS = 8, COPY_BYTES = 1 << 16 };
+
+static const char steps_ptx[] = ".version 6.0\n"
+                                ".target sm_50\n"
+                                ".address_size 64\n"
+                                ".visible .entry alpha()\n{\n    ret;\n}\n"
+                                ".visible .entry beta()\n{\n    ret;\n}\n"
+                                ".visible .entry gamma()\n{\n    ret;\n}\n";
+
+/* What one device has. */
+struct side {
+    CUcontext context;
+    CUmodule module;
+    CUstream streams[MOST_STREAMS];
+    CUdeviceptr buffer;
+};
+
+static struct side sides[MOST_DEVICES];
+static struct side *here; /* the device in use */
+static CUstream stream;   /* in use; NULL is the default stream */
+static CUevent events[MOST_EVENTS];
+static CUdeviceptr allocated;
+static void *pinned;
+static CUmemoryPool pool;
+static CUdeviceptr from_pool;
+static char page[COPY_BYTES];
+static const char *program;
+
+static long number(const char *value)
+{
+    char *end;
+    long n = strtol(value, &end, 0);
+
+    if (end == value || *end)
+        fail("steps: '%s' is not a number", value);
+    return n;
+}
+
+/* ---- The device ------------------------------------------------------------------------------ */
+
+static void use_device(const char *value)
+{
+    long ordinal = number(value);
+    CUdevice device;
+
+    here = &sides[ordinal];
+    stream = NULL;
+    if (!here->context) {
+        CU_CHECK(cuDeviceGet(&device, (int)ordinal));
+        CU_CHECK(cuDevicePrimaryCtxRetain(&here->context, device));
+        CU_CHECK(cuCtxSetCurrent(here->context));
+        CU_CHECK(cuModuleLoadData(&here->module, steps_ptx));
+        CU_CHECK(cuMemAlloc(&here->buffer, COPY_BYTES));
+    }
+    CU_CHECK(cuCtxSetCurrent(here->context));
+}
+
+static void init_only(const char *value)
+{
+    (void)value;
+    CU_CHECK(cuInit(0));
+}
+
+static void init(const char *value)
+{
+    (void)value;
+    init_only("");
+    use_device("0");
+}
+
+static void start(const char *value)
+{
+    (void)value;
+    CU_CHECK(cuProfilerStart());
+}
+
+static void stop(const char *value)
+{
+    (void)value;
+    CU_CHECK(cuProfilerStop());
+}
+
+static void use_stream(const char *value)
+{
+    long n = number(value);
+
+    if (n && !here->streams[n])
+        CU_CHECK(cuStreamCreateWithPriority(&here->streams[n], CU_STREAM_NON_BLOCKING, (int)-n));
+    stream = here->streams[n];
+}
+
+static void launch(const char *name, const char *count)
+{
+    CUfunction kernel;
+
+    CU_CHECK(cuModuleGetFunction(&kernel, here->module, name));
+    for (long i = number(count); i > 0; i--)
+        CU_CHECK(cuLaunchKernel(kernel, 1, 1, 1, 32, 1, 1, 0, stream, NULL, NULL));
+}
+
+static void alpha(const char *value)
+{
+    launch("alpha", value);
+}
+
+static void beta(const char *value)
+{
+    launch("beta", value);
+}
+
+static void gamma_kernel(const char *value)
+{
+    launch("gamma", value);
+}
+
+static void sync_context(const char *value)
+{
+    (void)value;
+    CU_CHECK(cuCtxSynchronize());
+}
+
+static void sync_stream(const char *value)
+{
+    (void)value;
+    CU_CHECK(cuStreamSynchronize(stream));
+}
+
+/* ---- Events ---------------------------------------------------------------------------------- */
+
+static CUevent event(const char *value)
+{
+    long n = number(value);
+
+    if (!events[n])
+        CU_CHECK(cuEventCreate(&events[n], CU_EVENT_DISABLE_TIMING));
+    return events[n];
+}
+
+static void record_event(const char *value)
+{
+    CU_CHECK(cuEventRecord(event(value), stream));
+}
+
+static void wait_event(const char *value)
+{
+    CU_CHECK(cuStreamWaitEvent(stream, event(value), 0));
+}
+
+static void sync_event(const char *value)
+{
+    CU_CHECK(cuEventSynchronize(event(value)));
+}
+
+static void query_event(const char *value)
+{
+    CUresult result = cuEventQuery(event(value));
+
+    if (result != CUDA_ERROR_NOT_READY)
+        CU_CHECK(result);
+}
+
+/* The handles of all events so far, one a line: what rows of `sync` must name. */
+static void write_handles(const char *value)
+{
+    FILE *file = fopen(value, "w");
+
+    if (!file)
+        fail("steps: cannot write %s", value);
+    for (int i = 0; i < MOST_EVENTS; i++)
+        if (events[i])
+            fprintf(file, "%d 0x%lx\n", i, (unsigned long)events[i]);
+    fclose(file);
+}
+
+/* ---- Memory ---------------------------------------------------------------------------------- */
+
+static void copy_in(const char *value)
+{
+    CU_CHECK(cuMemcpyHtoD(here->buffer, page, (size_t)number(value)));
+}
+
+static void copy_out(const char *value)
+{
+    CU_CHECK(cuMemcpyDtoH(page, here->buffer, (size_t)number(value)));
+}
+
+static void copy_within(const char *value)
+{
+    size_t bytes = (size_t)number(value);
+
+    CU_CHECK(cuMemcpyDtoDAsync(here->buffer + COPY_BYTES / 2, here->buffer, bytes, stream));
+}
+
+/* From device 0 to device 1; both must have been used. */
+static void copy_peer(const char *value)
+{
+    CU_CHECK(cuMemcpyPeerAsync(sides[1].buffer, sides[1].context, sides[0].buffer, sides[0].context,
+                               (size_t)number(value), stream));
+}
+
+static void set_bytes(const char *value)
+{
+    CU_CHECK(cuMemsetD8Async(here->buffer, 0x5a, (size_t)number(value), stream));
+}
+
+static void allocate(const char *value)
+{
+    CU_CHECK(cuMemAlloc(&allocated, (size_t)number(value)));
+}
+
+static void release(const char *value)
+{
+    (void)value;
+    CU_CHECK(cuMemFree(allocated));
+}
+
+static void allocate_pinned(const char *value)
+{
+    CU_CHECK(cuMemHostAlloc(&pinned, (size_t)number(value), 0));
+}
+
+static void release_pinned(const char *value)
+{
+    (void)value;
+    CU_CHECK(cuMemFreeHost(pinned));
+}
+
+static void make_pool(const char *value)
+{
+    CUmemPoolProps props = {.allocType = CU_MEM_ALLOCATION_TYPE_PINNED,
+                            .location = {.type = CU_MEM_LOCATION_TYPE_DEVICE, .id = 0}};
+
+    (void)value;
+    CU_CHECK(cuMemPoolCreate(&pool, &props));
+}
+
+static void allocate_from_pool(const char *value)
+{
+    CU_CHECK(cuMemAllocFromPoolAsync(&from_pool, (size_t)number(value), pool, stream));
+}
+
+static void release_to_pool(const char *value)
+{
+    (void)value;
+    CU_CHECK(cuMemFreeAsync(from_pool, stream));
+}
+
+static void trim_pool(const char *value)
+{
+    CU_CHECK(cuMemPoolTrimTo(pool, (size_t)number(value)));
+}
+
+static void destroy_pool(const char *value)
+{
+    (void)value;
+    CU_CHECK(cuMemPoolDestroy(pool));
+}
+
+/* ---- NVTX ------------------------------------------------------------------------------------ */
+
+static void push(const char *value)
+{
+    nvtxRangePushA(value);
+}
+
+static void pop(const char *value)
+{
+    (void)value;
+    nvtxRangePop();
+}
+
+static void mark(const char *value)
+{
+    nvtxMarkA(value);
+}
+
+/* ---- The process ----------------------------------------------------------------------------- */
+
+static void print(const char *value)
+{
+    puts(value);
+    fflush(stdout);
+}
+
+static void sleep_ms(const char *value)
+{
+    usleep((useconds_t)number(value) * 1000);
+}
+
+static void exit_here(const char *value)
+{
+    exit((int)number(value));
+}
+
+static void exit_at_once(const char *value)
+{
+    _exit((int)number(value));
+}
+
+static void *exit_thread(void *code)
+{
+    exit(*(int *)code);
+}
+
+static void exit_from_thread(const char *value)
+{
+    static int code;
+    pthread_t thread;
+
+    code = (int)number(value);
+    if (pthread_create(&thread, NULL, exit_thread, &code) != 0)
+        fail("steps: cannot create a thread");
+    for (;;)
+        pause();
+}
+
+static void abort_here(const char *value)
+{
+    (void)value;
+    abort();
+}
+
+static void raise_signal(const char *value)
+{
+    kill(getpid(), (int)number(value));
+    /* What ends the process comes a moment later where somebody finishes a file first. */
+    sleep(20);
+    fail("steps: signal %s did not end the process", value);
+}
+
+static void on_term(int signal_number)
+{
+    static const char text[] = "own handler\n";
+    ssize_t written = write(STDOUT_FILENO, text, sizeof(text) - 1);
+
+    (void)signal_number;
+    _exit(written > 0 ? 7 : 8);
+}
+
+static void handle_term(const char *value)
+{
+    (void)value;
+    signal(SIGTERM, on_term);
+}
+
+static void ignore_int(const char *value)
+{
+    (void)value;
+    signal(SIGINT, SIG_IGN);
+    kill(getpid(), SIGINT);
+}
+
+static void await_child(pid_t child)
+{
+    int status;
+
+    while (waitpid(child, &status, 0) < 0 && errno == EINTR)
+        continue;
+    printf("child: %s %d\n", WIFSIGNALED(status) ? "signal" : "exit",
+           WIFSIGNALED(status) ? WTERMSIG(status) : WEXITSTATUS(status));
+    fflush(stdout);
+}
+
+/* A child that does nothing but end, by exit() with its handlers. */
+static void fork_child(const char *value)
+{
+    pid_t child = fork();
+
+    if (child == 0) {
+        nvtxMarkA("from the child");
+        exit((int)number(value));
+    }
+    await_child(child);
+}
+
+/* A child that ends by a signal's default action. */
+static void fork_killed(const char *value)
+{
+    pid_t child = fork();
+
+    if (child == 0) {
+        raise((int)number(value));
+        _exit(99);
+    }
+    await_child(child);
+}
+
+/* A child that becomes this program anew; value: its steps, comma-separated. */
+static void fork_exec(const char *value)
+{
+    char *copy = strdup(value);
+    char *argv[64] = {(char *)(uintptr_t)program};
+    pid_t child;
+    int count = 1;
+
+    for (char *at = copy; at && count < 63; count++)
+        argv[count] = strsep(&at, ",");
+    child = fork();
+    if (child == 0) {
+        execv("/proc/self/exe", argv);
+        _exit(98);
+    }
+    await_child(child);
+    free(copy);
+}
+
+/* ---- The table ------------------------------------------------------------------------------- */
+
+static const struct step_row {
+    const char *name;
+    void (*run)(const char *value);
+} step_rows[] = {
+    {"init", init},
+    {"init-only", init_only},
+    {"device", use_device},
+    {"start", start},
+    {"stop", stop},
+    {"stream", use_stream},
+    {"alpha", alpha},
+    {"beta", beta},
+    {"gamma", gamma_kernel},
+    {"sync", sync_context},
+    {"sync-stream", sync_stream},
+    {"record", record_event},
+    {"wait", wait_event},
+    {"sync-event", sync_event},
+    {"query-event", query_event},
+    {"handles", write_handles},
+    {"copy-in", copy_in},
+    {"copy-out", copy_out},
+    {"copy-within", copy_within},
+    {"copy-peer", copy_peer},
+    {"set", set_bytes},
+    {"alloc", allocate},
+    {"free", release},
+    {"alloc-pinned", allocate_pinned},
+    {"free-pinned", release_pinned},
+    {"make-pool", make_pool},
+    {"pool-alloc", allocate_from_pool},
+    {"pool-free", release_to_pool},
+    {"trim-pool", trim_pool},
+    {"destroy-pool", destroy_pool},
+    {"push", push},
+    {"pop", pop},
+    {"mark", mark},
+    {"print", print},
+    {"sleep", sleep_ms},
+    {"exit", exit_here},
+    {"_exit", exit_at_once},
+    {"thread-exit", exit_from_thread},
+    {"abort", abort_here},
+    {"raise", raise_signal},
+    {"handle-term", handle_term},
+    {"ignore-int", ignore_int},
+    {"fork", fork_child},
+    {"fork-killed", fork_killed},
+    {"fork-exec", fork_exec},
+};
+
+static void run_step(const char *step)
+{
+    size_t length = strcspn(step, "=");
+
+    for (size_t i = 0; i < sizeof(step_rows) / sizeof(step_rows[0]); i++)
+        if (strlen(step_rows[i].name) == length && strncmp(step, step_rows[i].name, length) == 0) {
+            step_rows[i].run(step[length] ? step + length + 1 : "");
+            return;
+        }
+    fail("steps: no step '%s'", step);
+}
+
+int main(int argc, char **argv)
+{
+    program = argv[0];
+    for (int i = 1; i < argc; i++)
+        run_step(argv[i]);
+    return 0;
+}

@@ -1,0 +1,140 @@
+#!/bin/bash
+# `miniprof run`: the program's exit code and stdout are its own, the summary follows on stderr.
+. "$SOURCE/tests/e2e/lib.sh" || exit 1
+
+# run NAME [OPTION...] -- PROGRAM...: in a folder of its own; its trace is copied to
+# $work/NAME.mpt.
+run() {
+    local name=$1
+    shift
+    mkdir -p "$name"
+    ( cd "$name" && exec "$miniprof" run "$@" >"$work/$name.out" 2>"$work/$name.err" </dev/null )
+    status=$?
+    ls "$name"/*.mpt >/dev/null 2>&1 && cp "$(ls "$name"/*.mpt | head -n 1)" "$work/$name.mpt"
+}
+
+# property NAME KEY: of the trace's header
+property() {
+    "$miniprof" info --json "$work/$1.mpt" | sed -n "s/^    \"$2\": \"\(.*\)\",\{0,1\}\$/\1/p"
+}
+
+program=("$steps" init alpha=4 beta=2 sync print=result)
+
+# ---- the summary, stdout, exit code ----------------------------------------------------------
+bare bare -- "${program[@]}"
+run plain -- "${program[@]}"
+same "run: exit code" 0 "$status"
+check "run: stdout is the program's" cmp bare.out plain.out
+same "run: the file has nvprof's kind of name" 1 "$(find plain -name 'miniprof.[0-9]*.mpt' | wc -l)"
+complete run plain
+same "run: recorded" "alpha 4 beta 2" "$(kernels plain)"
+like "run: the summary's head" "==[0-9]+== Profiling application: $steps" "$(cat plain.err)"
+same "run: the summary is that of miniprof summary" "$("$miniprof" summary plain.mpt 2>&1)" \
+    "$(sed -n '/^==/,$p' plain.err)"
+same "run: kernels in it" 2 "$(grep -cE ' (alpha|beta)$' plain.err)"
+run no_dashes "${program[@]}"
+same "run without --: the same" "0 alpha 4 beta 2" "$status $(kernels no_dashes)"
+run only --no-summary -- "${program[@]}"
+same "run --no-summary: closing line only" "1 1" \
+    "$(wc -l <only.err) $(grep -c '^miniprof: .* records' only.err)"
+for code in 1 3 42 255; do
+    run "exit$code" -- "$steps" init alpha=1 exit=$code
+    same "run: exit code $code is passed on, with a summary" "$code 1" \
+        "$status $(grep -c ' alpha$' "exit$code.err")"
+done
+run cuda_free -- sh -c 'echo text; exit 5'
+same "run: a program without CUDA: its exit code, stdout" "5 text" "$status $(cat cuda_free.out)"
+like "run: a program without CUDA: one line" '^miniprof run: no trace was written.*CUDA' \
+    "$(cat cuda_free.err)"
+same "run: a program without CUDA: one line only" 1 "$(wc -l <cuda_free.err)"
+run missing -- /no/such/program
+same "run: no such program: 127" 127 "$status"
+like "run: no such program: says so" "cannot run '/no/such/program': No such file" \
+    "$(cat missing.err)"
+touch plain_file
+run refused -- "$work/plain_file"
+same "run: a file that is no program: 126" 126 "$status"
+same "run: a file that is no program: one line" 1 "$(wc -l <refused.err)"
+run nothing
+same "run without a program: usage" "2 1" "$status $(wc -l <nothing.err)"
+run bad_option --capture=sometimes -- "${program[@]}"
+same "run: a bad value is refused before the program runs" "2 " "$status $(cat bad_option.out)"
+like "run: a bad value: what it takes" 'auto.*range.*all' "$(cat bad_option.err)"
+run no_library --library=/no/such.so -- "${program[@]}"
+same "run: no library: 3, nothing ran" "3 " "$status $(cat no_library.out)"
+like "run: no library: says which" '/no/such.so' "$(cat no_library.err)"
+run through_path -- env steps_path="$steps" sh -c '"$steps_path" init alpha=4 beta=2 sync'
+same "run: a program that the program starts" "0 alpha 4 beta 2" "$status $(kernels through_path)"
+like "run: its summary" ' alpha' "$(cat through_path.err)"
+mkdir children
+( cd children &&
+    "$miniprof" run -- "$steps" init alpha=3 fork-exec=init,beta=2,exit=6 alpha=2 sync \
+    >../children.out 2>../children.err )
+same "run: nested children: exit codes" "0 child: exit 6" "$? $(cat children.out)"
+same "run: nested children: a trace each" 2 "$(find children -name '*.mpt' | wc -l)"
+like "run: nested children: the other trace is named" 'another process wrote .*\.mpt' \
+    "$(cat children.err)"
+same "run: nested children: the program's own summary" "1 0" \
+    "$(grep -c ' alpha$' children.err) $(grep -c ' beta$' children.err)"
+
+# ---- signals ---------------------------------------------------------------------------------
+run dies -- "$steps" init alpha=2 sync raise=15
+same "run: a program that dies of SIGTERM: 143, with a summary" "143 1" \
+    "$status $(grep -c ' alpha$' dies.err)"
+run aborts -- "$steps" init alpha=2 sync sleep=600 abort
+same "run: a program that aborts: 134, with what there is" "134 1 1" \
+    "$status $(grep -c ' alpha$' aborts.err) $(grep -c 'Warning: .*no index' aborts.err)"
+for row in INT:130 TERM:143; do
+    IFS=: read -r signal expected <<<"$row"
+    env --default-signal=INT,QUIT "$miniprof" run -o "$signal.mpt" -- \
+        "$inference" --exit-mode sleep >"$signal.out" 2>"$signal.err" </dev/null &
+    pid=$!
+    await grep -q checksum "$signal.out"
+    child=$(pgrep -P "$pid")
+    kill -"$signal" "$pid"
+    wait "$pid"
+    same "run, SIG$signal: exit code" "$expected" $?
+    check "run, SIG$signal: the program has ended" [ ! -e "/proc/$child" ]
+    complete "run, SIG$signal" "$signal"
+    like "run, SIG$signal: the summary" ' conv_layer' "$(cat "$signal.err")"
+done
+# On a terminal both get the signal; the program must not get it twice, which would kill it at once.
+if command -v script >/dev/null; then
+    touch terminal.out
+    {
+        await grep -q checksum terminal.out
+        printf '\003'
+        await grep -q 'API calls' terminal.out
+    } | script -qefc "env --default-signal=INT,QUIT '$miniprof' run -o terminal.mpt -- \
+        '$inference' --exit-mode sleep" /dev/null >terminal.out 2>&1
+    same "run, Ctrl-C on a terminal: exit code" 130 "${PIPESTATUS[1]}"
+    complete "run, Ctrl-C on a terminal" terminal
+    like "run, Ctrl-C on a terminal: the summary" ' conv_layer' "$(cat terminal.out)"
+else
+    echo "# no script command: Ctrl-C on a terminal is left out"
+fi
+
+# ---- a flag for each setting -----------------------------------------------------------------
+declare -A values=([output]=other.mpt [capture]=range [api]=cuLaunchKernel [cuda-graph]=graph
+    [buffer-mb]=9 [level]=7 [log]=error [cupti]="$build/simgpu/libcupti.so" [nvtx]=off [memory]=off
+    [argv]=on)
+settings=$("$build/dev/setting_list" | sed -n 's/^| `MINIPROF_\([A-Z_]*\)`.*/\1/p')
+check "flags: the list of settings" [ "$(wc -w <<<"$settings")" -eq ${#values[@]} ]
+for name in $settings; do
+    flag=$(tr 'A-Z_' 'a-z-' <<<"$name")
+    run "flag_$flag" --"$flag"="${values[$flag]}" -- "${program[@]}"
+    same "flags: --$flag sets MINIPROF_$name" "0 ${values[$flag]}" \
+        "$status $(property "flag_$flag" "MINIPROF_$name")"
+done
+same "flags: --output" 1 "$(find flag_output -name other.mpt | wc -l)"
+same "flags: --api took effect" "cuLaunchKernel 6" "$(echo $(tally flag_api call function))"
+same "flags: --memory=off took effect" 0 "$(count flag_memory memory)"
+export MINIPROF_LEVEL=5
+run inherited -- "${program[@]}"
+run overridden --level=6 -- "${program[@]}"
+unset MINIPROF_LEVEL
+same "flags: the environment's values hold unless a flag is given" "5 6" \
+    "$(property inherited MINIPROF_LEVEL) $(property overridden MINIPROF_LEVEL)"
+run short -o short.out.mpt -- "${program[@]}"
+check "flags: -o" [ -e short/short.out.mpt ]
+finish

@@ -1,0 +1,147 @@
+#!/usr/bin/env python3
+"""Compares what `miniprof` says of a trace with tests/readers/mpt.py, which shares no code with it.
+
+usage: compare.py rows|sums MINIPROF TRACE
+
+rows  each row of each table as raw numbers, in file order
+sums  count, sum, least and greatest of `summary` for each name, computed anew from those rows
+"""
+import csv
+import io
+import json
+import pathlib
+import re
+import subprocess
+import sys
+
+sys.dont_write_bytecode = True
+READER = pathlib.Path(__file__).resolve().parents[1] / "readers" / "mpt.py"
+COPY_KINDS = ("unknown", "HtoD", "DtoH", "HtoA", "AtoH", "AtoA", "AtoD", "DtoA", "DtoD", "HtoH",
+              "PtoP")
+MOST_DIFFERENCES = 20
+
+
+def output(*command):
+    """What a command prints; it may say that the trace is damaged (exit code 1)."""
+    done = subprocess.run(command, capture_output=True, encoding="utf-8", errors="surrogateescape",
+                          check=False)
+    if done.returncode > 1:
+        sys.exit(f"{command}: {done.stderr}")
+    return done.stdout
+
+
+def number(text):
+    """A field as a number where it is one: 0x10, 16 and a REF column's empty 0 are the same."""
+    try:
+        return int(text, 16) if text.startswith("0x") else int(text)
+    except ValueError:
+        return text
+
+
+def parsed(text):
+    """The tables of a CSV: {table: (column names, rows)}."""
+    tables, columns = {}, []
+    for line in csv.reader(io.StringIO(text)):
+        if not line or not line[0]:  # a blank line, or that of the units
+            continue
+        if line[0] == "table":
+            columns = line[1:]
+            continue
+        texts = [name in ("text",) for name in columns]
+        row = [value if is_text else number(value or "0")
+               for value, is_text in zip(line[1:], texts)]
+        tables.setdefault(line[0], (columns, []))[1].append(row)
+    return tables
+
+
+def compare_rows(miniprof, trace):
+    """Yields what differs in the rows."""
+    ours = parsed(output(miniprof, "dump", "--raw", "--csv", trace))
+    theirs = parsed(output(sys.executable, str(READER), trace))
+    if not theirs:
+        yield "the reader finds no rows"
+    for table in sorted(set(ours) | set(theirs)):
+        (columns, rows), (their_columns, their_rows) = (
+            tables.get(table, ([], [])) for tables in (ours, theirs))
+        if columns != their_columns:
+            yield f"{table}: columns {columns}, reader {their_columns}"
+        if len(rows) != len(their_rows):
+            yield f"{table}: {len(rows)} rows, reader {len(their_rows)}"
+        for place, (row, their_row) in enumerate(zip(rows, their_rows)):
+            if row != their_row:
+                yield f"{table} {place}: {row}, reader {their_row}"
+
+
+class Sums(dict):
+    """{name: [calls, total, least, greatest]}"""
+
+    def add(self, name, start, duration):
+        """One activity; those with unknown or reversed times are left out."""
+        if not start or duration < 0:
+            return
+        entry = self.setdefault(name, [0, 0, duration, duration])
+        entry[0] += 1
+        entry[1] += duration
+        entry[2] = min(entry[2], duration)
+        entry[3] = max(entry[3], duration)
+
+
+def sums_of(tables):
+    """Sums of device activities and of API calls, from raw rows."""
+    def rows(table):
+        columns, values = tables.get(table, ([], []))
+        return [dict(zip(columns, row)) for row in values]
+
+    strings = {row["id"]: row["text"] for row in rows("string")}
+    shapes = {row["id"]: strings.get(row["kernel"]) for row in rows("shape")}
+    functions = {row["id"]: strings.get(row["name"]) for row in rows("function")}
+    device, calls = Sums(), Sums()
+    for row in rows("kernel"):
+        device.add(shapes.get(row["shape"]) or "[unnamed kernel]", row["start"], row["duration"])
+    for row in rows("copy"):
+        device.add(f"[CUDA memcpy {COPY_KINDS[row['kind']]}]", row["start"], row["duration"])
+    for row in rows("set"):
+        device.add("[CUDA memset]", row["start"], row["duration"])
+    for row in rows("call"):
+        name = re.sub(r"(_v\d+)?(_ptsz|_ptds)?$", "", functions.get(row["function"]) or "")
+        calls.add(name or "[unnamed call]", row["start"], row["duration"])
+    return {"gpu_activities": device, "api_calls": calls}
+
+
+def compare_sums(miniprof, trace):
+    """Yields what differs between `summary` and the sums of the reader's rows."""
+    expected = sums_of(parsed(output(sys.executable, str(READER), trace)))
+    summary = json.loads(output(miniprof, "summary", "--json", "--demangling=off", trace))
+    for group in summary["groups"]:
+        sums = expected[group["name"]]
+        seen = set()
+        for row in group["rows"]:
+            name = row["name"]
+            if name.startswith("[CUDA graph"):
+                continue
+            actual = [row["calls"], row["total_ns"], row["min_ns"], row["max_ns"]]
+            if actual != sums.get(name):
+                yield f"{group['name']} {name}: {actual}, reader {sums.get(name)}"
+            seen.add(name)
+        for name in set(sums) - seen:
+            yield f"{group['name']}: {name} is missing"
+    if expected["gpu_activities"] and not summary["groups"]:
+        yield "the summary is empty"
+
+
+def main():
+    """Exit code 1 when something differs."""
+    if len(sys.argv) != 4 or sys.argv[1] not in ("rows", "sums"):
+        sys.exit(__doc__)
+    compare = compare_rows if sys.argv[1] == "rows" else compare_sums
+    count = 0
+    for count, difference in enumerate(compare(*sys.argv[2:]), 1):
+        if count <= MOST_DIFFERENCES:
+            print(difference)
+    if count:
+        print(f"{count} differences")
+    sys.exit(count > 0)
+
+
+if __name__ == "__main__":
+    main()

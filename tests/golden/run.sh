@@ -1,0 +1,95 @@
+#!/bin/bash
+# Golden files: what the command prints of each trace in tests/data, against the committed texts
+# NAME.*.txt here, and its rows and sums against those of the independent reader in tests/readers.
+#
+#   run.sh            compares
+#   run.sh --update   rewrites the texts; look at the difference before you commit it
+#
+# GOLDEN_DATA and GOLDEN_TEXTS name other folders than tests/data and tests/golden.
+set -u
+export LC_ALL=C
+
+source=${SOURCE:-$(cd "$(dirname "$0")/../.." && pwd)}
+miniprof=${BUILD:-$source/build}/miniprof
+data=${GOLDEN_DATA:-$source/tests/data}
+texts=${GOLDEN_TEXTS:-$source/tests/golden}
+passed=0
+failed=0
+work=$(mktemp -d "${TMPDIR:-/tmp}/miniprof-golden.XXXXXX")
+trap 'rm -rf "$work"' EXIT
+
+shopt -s nullglob
+traces=("$data"/*.mpt)
+if [ ${#traces[@]} -eq 0 ]; then
+    echo "no traces in $data"
+    exit 77
+fi
+
+# The views. A trace that is not whole makes for exit code 1 and a line on stderr: both are kept.
+view_summary() {
+    "$miniprof" summary "$1" 2>&1
+}
+
+view_summary_csv() {
+    "$miniprof" summary --csv "$1" 2>&1
+}
+
+view_summary_json() {
+    "$miniprof" summary --json "$1" 2>&1
+}
+
+view_info_json() {
+    "$miniprof" info --json "$1" 2>&1
+}
+
+# "TABLE LINES SHA256" of its CSV.
+view_dump() {
+    local table
+    for table in $("$miniprof" info --json "$1" | sed -n 's/.*{"table": "\([a-z_]*\)".*/\1/p'); do
+        "$miniprof" dump --csv --table "$table" "$1" >"$work/rows" || echo "$table: exit code $?"
+        echo "$table $(grep -c . "$work/rows") $(sha256sum <"$work/rows" | cut -d' ' -f1)"
+    done
+}
+
+verdict() {
+    if [ "$1" -eq 0 ]; then
+        passed=$((passed + 1))
+        echo "ok $2"
+    else
+        failed=$((failed + 1))
+        echo "FAILED $2"
+        head -n 30 "$work/log" | sed 's/^/    /'
+    fi
+}
+
+for trace in "${traces[@]}"; do
+    name=$(basename "$trace" .mpt)
+    # Messages name the file as it is given.
+    cd "$data" || exit 1
+    for view in summary summary_csv summary_json info_json dump; do
+        text=$texts/$name.${view/_/.}.txt
+        "view_$view" "$name.mpt" >"$work/actual"
+        code=$?
+        [ $code -eq 0 ] || echo "exit code $code" >>"$work/actual"
+        if [ "${1:-}" = --update ]; then
+            cmp -s "$work/actual" "$text" || { cp "$work/actual" "$text"; echo "wrote $text"; }
+            continue
+        fi
+        diff "$text" "$work/actual" >"$work/log" 2>&1
+        verdict $? "$name: $view is as committed"
+    done
+    python3 "$source/tests/golden/compare.py" rows "$miniprof" "$name.mpt" >"$work/log" 2>&1
+    verdict $? "$name: the independent reader has the same rows"
+    python3 "$source/tests/golden/compare.py" sums "$miniprof" "$name.mpt" >"$work/log" 2>&1
+    verdict $? "$name: the summary's sums are those of the independent reader's rows"
+done
+
+# A text whose trace is gone would never be looked at again.
+for text in "$texts"/*.txt; do
+    name=$(basename "$text")
+    [ -e "$data/${name%%.*}.mpt" ] || echo "no trace for $text"
+done >"$work/log"
+[ ! -s "$work/log" ]
+verdict $? "each committed text has its trace"
+echo "$passed passed, $failed failed"
+[ "$failed" -eq 0 ]
