@@ -30,8 +30,7 @@
 extern "C" {
 #endif
 
-/* ---- What tables and columns there are (the same for every trace)
- * -------------------------------- */
+/* ---- What tables and columns there are (the same for every trace) ---- */
 
 enum mp_type {
     MP_TYPE_UINT,

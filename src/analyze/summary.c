@@ -85,7 +85,7 @@ static const struct source sources[] = {
 
 #define SOURCE_COUNT (sizeof sources / sizeof *sources)
 
-/* ---- The pass over the file ------------------------------------------------------------------ */
+/* ---- The pass over the file ---- */
 
 struct pass {
     struct tallies tallies[SOURCE_COUNT];
@@ -151,7 +151,7 @@ static enum mp_status run_pass(struct pass *pass, struct mp_trace *trace, struct
     return mp_error_set(error, status, "cannot summarise the trace: %s", mp_status_name(status));
 }
 
-/* ---- From tallies by id to rows by name ------------------------------------------------------ */
+/* ---- From tallies by id to rows by name ---- */
 
 /* Adds a tally to the row of that name; `merged` holds them by the name's number in `group->names`.
  */
@@ -247,7 +247,7 @@ static enum mp_status build_group(struct pass *pass, enum summary_group_index gr
     return status;
 }
 
-/* ---- The whole ------------------------------------------------------------------------------- */
+/* ---- The whole ---- */
 
 static enum mp_status find_range(struct capture_ranges *ranges, uint64_t id, struct pass *pass,
                                  struct mp_error *error)

@@ -40,7 +40,7 @@ void definitions_free(struct definitions *definitions)
     dense_free(&definitions->nodes);
 }
 
-/* ---- Filling --------------------------------------------------------------------------------- */
+/* ---- Filling ---- */
 
 static enum mp_status take_string(struct definitions *d, const struct mp_batch *batch, uint32_t row,
                                   void *item)
@@ -186,7 +186,7 @@ enum mp_status definitions_take(struct definitions *definitions, const struct mp
     return MP_OK;
 }
 
-/* ---- Looking up ------------------------------------------------------------------------------ */
+/* ---- Looking up ---- */
 
 static struct definition_string *find_string(const struct definitions *definitions, uint64_t id)
 {

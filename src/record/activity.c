@@ -91,70 +91,26 @@ void activity_enable_base(struct recorder *recorder)
         enable_kind(recorder, CUPTI_ACTIVITY_KIND_GRAPH_TRACE, "CUDA graphs");
 }
 
-/* ---- API calls
- * ----------------------------------------------------------------------------------- */
+/* ---- API calls ---- */
 
-static bool is_late(const struct recorder *recorder)
-{
-    return recorder->config.capture == MP_CAPTURE_RANGE;
-}
-
-bool activity_calls_are_writers(const struct recorder *recorder)
-{
-    return is_late(recorder) && !recorder->calls_by_callback &&
-           recorder->late_api == LATE_API_WRITER;
-}
-
-/* Experiment b: after the whole kinds, every function that is not wanted is switched off. */
-static CUptiResult enable_by_exclusion(struct recorder *recorder)
-{
-    struct api_set *api = &recorder->api;
-    CUptiResult result = recorder->cupti.enable(CUPTI_ACTIVITY_KIND_RUNTIME);
-    uint32_t cbid;
-
-    if (result == CUPTI_SUCCESS)
-        result = recorder->cupti.enable(CUPTI_ACTIVITY_KIND_DRIVER);
-    if (!recorder->cupti.enable_runtime_api || !recorder->cupti.enable_driver_api)
-        return result;
-    for (cbid = 1; cbid < API_CBIDS; cbid++) {
-        if (api->names[MP_api_runtime][cbid] && !api_set_wants(api, MP_api_runtime, cbid))
-            recorder->cupti.enable_runtime_api(cbid, 0);
-        if (api->names[MP_api_driver][cbid] && !api_set_wants(api, MP_api_driver, cbid))
-            recorder->cupti.enable_driver_api(cbid, 0);
-    }
-    return result;
-}
-
-void activity_enable_calls_from_writer(struct recorder *recorder, bool on)
-{
-    CUptiResult result = api_set_enable(&recorder->api, &recorder->cupti, on);
-
-    if (result != CUPTI_SUCCESS)
-        mp_log_warn("some API calls are not recorded: %s",
-                    cupti_result_text(&recorder->cupti, result));
-}
-
-/* Switches the rows of `call` on or off: early through CUPTI's records by cbid; late, when a range
- * has begun and that delivers nothing, as `late_api` says. */
+/* Switches the rows of `call` on or off. The mode `range` begins late, and CUPTI's API records that
+ * are enabled by cbid inside the callback of cuProfilerStart never come (H100, CUDA 13.0; enabled
+ * from another thread neither): there the rows are made in callbacks at entry and exit. */
 static void enable_calls(struct recorder *recorder, bool on)
 {
-    CUptiResult result = CUPTI_SUCCESS;
+    CUptiResult result;
 
-    if (recorder->calls_by_callback)
+    if (recorder->calls_by_callback) {
         subscriber_watch_calls(recorder, on);
-    else if (activity_calls_are_writers(recorder))
-        return; /* writer_thread.c does it when it meets the mark */
-    else if (on && is_late(recorder) && recorder->late_api == LATE_API_KINDS)
-        result = enable_by_exclusion(recorder);
-    else
-        result = api_set_enable(&recorder->api, &recorder->cupti, on);
+        return;
+    }
+    result = api_set_enable(&recorder->api, &recorder->cupti, on);
     if (result != CUPTI_SUCCESS)
         mp_log_warn("some API calls are not recorded: %s",
                     cupti_result_text(&recorder->cupti, result));
 }
 
-/* ---- Everything else
- * ----------------------------------------------------------------------------- */
+/* ---- Everything else ---- */
 
 static const struct work_kind_row {
     CUpti_ActivityKind kind;

@@ -19,14 +19,6 @@
 
 struct recorder;
 
-/* How API calls are recorded in the mode `range`, where it begins late. Switching CUPTI's API
- * records on by cbid inside the callback of cuProfilerStart delivers none (H100, CUDA 13.0). */
-enum late_api {
-    LATE_API_CALLBACKS, /* c: own rows from callbacks at entry and exit */
-    LATE_API_WRITER,    /* a: by cbid, from the writer thread */
-    LATE_API_KINDS      /* b: RUNTIME and DRIVER whole, then the other cbids off */
-};
-
 /* Attributes, clock, thread ids and buffer callbacks: all that must precede the first kind. Answers
  * what is wrong in *error; MP_OK also when only something optional failed. */
 enum mp_status activity_prepare(struct recorder *recorder, struct mp_error *error);
@@ -38,10 +30,5 @@ void activity_enable_base(struct recorder *recorder);
  * time. Any thread, also inside a callback. */
 void activity_enable(struct recorder *recorder);
 void activity_disable(struct recorder *recorder);
-
-/* Whether the writer thread switches the API records on and off (LATE_API_WRITER); it does so with
- * the second function. */
-bool activity_calls_are_writers(const struct recorder *recorder);
-void activity_enable_calls_from_writer(struct recorder *recorder, bool on);
 
 #endif

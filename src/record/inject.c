@@ -24,8 +24,7 @@
 static struct recorder the_recorder;
 struct recorder *const mp_recorder = &the_recorder;
 
-/* ---- Settings
- * ------------------------------------------------------------------------------------ */
+/* ---- Settings ---- */
 
 static void report_setting(void *context, const struct mp_error *error)
 {
@@ -33,30 +32,15 @@ static void report_setting(void *context, const struct mp_error *error)
     mp_log_warn("%s", error->text);
 }
 
-/* Which way the mode `range` records API calls, until measurements on more machines have settled
- * it. */
-static enum late_api late_api_choice(const char *text)
-{
-    if (text && mp_text_equal(text, "a"))
-        return LATE_API_WRITER;
-    if (text && mp_text_equal(text, "b"))
-        return LATE_API_KINDS;
-    return LATE_API_CALLBACKS;
-}
-
 static void read_settings(void)
 {
     struct recorder *recorder = mp_recorder;
-    const char *experiment = secure_getenv("MINIPROF_EXPERIMENT_API");
 
     /* Twice: what is wrong is said at the level that MINIPROF_LOG asks for. */
     mp_config_from_environment(&recorder->config, NULL, NULL);
     mp_log_set_level(mp_config_log_level(&recorder->config));
     mp_config_from_environment(&recorder->config, report_setting, NULL);
-    recorder->late_api = late_api_choice(experiment);
-    recorder->calls_by_callback =
-        recorder->late_api == LATE_API_CALLBACKS &&
-        (recorder->config.capture == MP_CAPTURE_RANGE || (experiment && *experiment == 'c'));
+    recorder->calls_by_callback = recorder->config.capture == MP_CAPTURE_RANGE;
     lifecycle_watch_fork();
 }
 
@@ -67,8 +51,7 @@ static void settings_once(void)
     pthread_once(&once, read_settings);
 }
 
-/* ---- Our own library
- * ----------------------------------------------------------------------------- */
+/* ---- Our own library ---- */
 
 /* Callbacks, tables and handlers point into this library for as long as the process lives; NVTX
  * instances that make their first call later find it through the variable. */
@@ -88,8 +71,7 @@ static void settle_in(const struct recorder *recorder)
         setenv("NVTX_INJECTION64_PATH", self.dli_fname, 0);
 }
 
-/* ---- Starting
- * ------------------------------------------------------------------------------------ */
+/* ---- Starting ---- */
 
 static enum mp_status find_cupti(struct recorder *recorder, struct mp_error *error)
 {
@@ -190,8 +172,7 @@ int InitializeInjection(void)
     return 1;
 }
 
-/* ---- NVTX
- * ---------------------------------------------------------------------------------------- */
+/* ---- NVTX ---- */
 
 static bool nvtx_is_wanted(struct recorder *recorder)
 {

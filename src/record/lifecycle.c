@@ -18,8 +18,7 @@
 #define FLUSH_SECONDS 5 /* for the last flush */
 #define CLOSE_SECONDS 5 /* for the writer to complete the file */
 
-/* ---- Waiting with a limit
- * ------------------------------------------------------------------------ */
+/* ---- Waiting with a limit ---- */
 
 static void announce(struct ending *ending, bool *what)
 {
@@ -46,8 +45,7 @@ static bool await(struct ending *ending, const bool *what, time_t seconds)
     return happened;
 }
 
-/* ---- The last flush
- * ------------------------------------------------------------------------------ */
+/* ---- The last flush ---- */
 
 static uint32_t copy_contexts(struct context_list *contexts, CUcontext *items)
 {
@@ -124,8 +122,7 @@ void lifecycle_flush(struct recorder *recorder)
     atomic_fetch_add(&recorder->forced_exits, 1);
 }
 
-/* ---- Exit
- * ---------------------------------------------------------------------------------------- */
+/* ---- Exit ---- */
 
 bool lifecycle_claim_end(struct recorder *recorder)
 {
@@ -177,8 +174,7 @@ void lifecycle_at_exit_again(struct recorder *recorder)
         mp_log_debug("no room for another exit handler");
 }
 
-/* ---- Fork
- * ---------------------------------------------------------------------------------------- */
+/* ---- Fork ---- */
 
 /* The child has only the forking thread, CUDA is unusable in it, and locks may be in any state: so
  * nothing is called and nothing freed, only the shared descriptors are closed. */

@@ -24,6 +24,14 @@
 
 static __thread struct nvtx_thread *nvtx_self;
 
+/* The only place that computes the variable's address. TLS descriptors count on a call that keeps
+ * all registers, and glibc before 2.40 loses vector registers at a thread's first use (its bug
+ * 31372); the caller of an ordinary function expects nothing else. */
+static __attribute__((noinline)) struct nvtx_thread **self_slot(void)
+{
+    return &nvtx_self;
+}
+
 /* A record that an ended thread left, or a new one. */
 static struct nvtx_thread *thread_claim(struct nvtx_state *state)
 {
@@ -65,7 +73,7 @@ struct nvtx_thread *nvtx_thread_attach(void)
         return NULL;
     }
     atomic_store_explicit(&thread->life, NVTX_LIVE, memory_order_release);
-    nvtx_self = thread;
+    *self_slot() = thread;
     return thread;
 }
 
@@ -73,7 +81,7 @@ void nvtx_thread_end(void *thread)
 {
     struct nvtx_thread *self = thread;
 
-    nvtx_self = &nvtx_state()->grave;
+    *self_slot() = &nvtx_state()->grave;
     atomic_store_explicit(&self->life, NVTX_ENDED, memory_order_release);
 }
 
@@ -85,7 +93,7 @@ void nvtx_drop(struct nvtx_thread *thread)
 
 static struct nvtx_thread *thread_enter(void)
 {
-    struct nvtx_thread *thread = nvtx_self;
+    struct nvtx_thread *thread = *self_slot();
 
     if (__builtin_expect(!thread, 0)) {
         thread = nvtx_thread_attach();

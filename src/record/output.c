@@ -24,8 +24,7 @@
 
 #define MOST_ARGV_BYTES 4096
 
-/* ---- The header
- * ---------------------------------------------------------------------------------- */
+/* ---- The header ---- */
 
 /* Appends a line; line breaks and other control characters in the value become spaces. */
 static void add_text(struct mp_buffer *header, const char *key, const char *value, size_t length)
@@ -121,8 +120,7 @@ static enum mp_status compose_header(struct mp_buffer *header, const struct reco
     return mp_buffer_append_byte(header, '\0');
 }
 
-/* ---- The file
- * ------------------------------------------------------------------------------------ */
+/* ---- The file ---- */
 
 static enum mp_status create(struct recorder *recorder, struct mp_error *error)
 {

@@ -1,8 +1,6 @@
 /* See range.h. */
 #include "record/range.h"
 
-#include <time.h>
-
 #include "record/clock.h"
 #include "record/state.h"
 
@@ -14,24 +12,12 @@ static void post(struct recorder *recorder, enum work_kind kind, uint32_t correl
              &(struct work){.kind = kind, .correlation = correlation, .time = mp_clock_now()});
 }
 
-/* Experiment a: gives the writer a moment to switch the API records on. */
-static void await_calls(struct recorder *recorder)
-{
-    const struct timespec step = {.tv_nsec = 100000};
-    int left = 2000; /* 200 ms */
-
-    while (!atomic_load(&recorder->calls_on) && left-- > 0)
-        nanosleep(&step, NULL);
-}
-
 void range_begin(struct recorder *recorder, uint32_t correlation)
 {
     if (recorder->config.capture == MP_CAPTURE_RANGE)
         activity_enable(recorder);
     /* Last, so that the time it took is not in the range. */
     post(recorder, WORK_START, correlation);
-    if (activity_calls_are_writers(recorder))
-        await_calls(recorder);
 }
 
 /* Waits for the current context, unless a stream is being captured: that would break the capture.

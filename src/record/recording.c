@@ -47,8 +47,7 @@ void recording_close(struct recording *recording)
     dictionary_close(&recording->dictionary);
 }
 
-/* ---- Marks and buffers
- * --------------------------------------------------------------------------- */
+/* ---- Marks and buffers ---- */
 
 static void cut_file(struct recording *recording)
 {
@@ -90,8 +89,7 @@ static void take_work(struct recording *recording)
     }
 }
 
-/* ---- Calls that callbacks saw
- * -------------------------------------------------------------------- */
+/* ---- Calls that callbacks saw ---- */
 
 static void append_sync(struct recording *recording, uint32_t tid, const struct call_entry *entry)
 {
@@ -138,8 +136,7 @@ static void use_entry(void *context, uint32_t tid, const struct call_entry *entr
         append_call(recording, tid, entry);
 }
 
-/* ---- NVTX
- * ---------------------------------------------------------------------------------------- */
+/* ---- NVTX ---- */
 
 static void use_event(void *context, const struct mp_nvtx_event *event)
 {
@@ -172,8 +169,7 @@ static void use_thread_name(void *context, uint32_t tid, const char *name)
     dictionary_name_thread(&recording->dictionary, tid, name);
 }
 
-/* ---- Rounds
- * -------------------------------------------------------------------------------------- */
+/* ---- Rounds ---- */
 
 void recording_round(struct recording *recording)
 {

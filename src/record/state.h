@@ -56,7 +56,6 @@ struct recorder {
     CUpti_SubscriberHandle subscriber;
     struct output output;
     pid_t pid;
-    enum late_api late_api;
     bool calls_by_callback; /* rows of `call` come from callbacks, not from CUPTI's records */
 
     /* Shared; each part says how. */
@@ -69,7 +68,6 @@ struct recorder {
     _Atomic bool cuda_ready;         /* cuInit has finished */
     _Atomic bool context_made;       /* the process has had a context */
     _Atomic int32_t stream_captures; /* streams that are being captured */
-    _Atomic bool calls_on;           /* with LATE_API_WRITER: the writer has switched calls on */
     _Atomic bool enabled;            /* the kinds that cost something are on */
     _Atomic uint64_t cupti_errors;   /* that CUPTI told in callbacks */
     _Atomic uint64_t forced_exits;

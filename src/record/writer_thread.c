@@ -69,17 +69,6 @@ static void write_file(struct recorder *recorder, struct pace *pace, int64_t now
     recording_flush(&recorder->recording);
 }
 
-/* Experiment a: the API records follow the ranges from this thread. */
-static void switch_calls(struct recorder *recorder)
-{
-    bool wanted = recorder->recording.capture.open;
-
-    if (!activity_calls_are_writers(recorder) || wanted == atomic_load(&recorder->calls_on))
-        return;
-    activity_enable_calls_from_writer(recorder, wanted);
-    atomic_store(&recorder->calls_on, wanted);
-}
-
 static void run_rounds(struct recorder *recorder)
 {
     struct pace pace = {.flushed = now_ms(), .written = now_ms(), .enabled = now_ms()};
@@ -93,7 +82,6 @@ static void run_rounds(struct recorder *recorder)
         }
         ask_cupti(recorder, &pace, now_ms());
         recording_round(&recorder->recording);
-        switch_calls(recorder);
         write_file(recorder, &pace, now_ms());
     }
 }

@@ -89,8 +89,7 @@ void mp_cursor_damage(const struct mp_cursor *cursor, struct mp_damage *damage)
     *damage = cursor->damage;
 }
 
-/* ---- Finding chunks
- * ------------------------------------------------------------------------------ */
+/* ---- Finding chunks ---- */
 
 /* Where chunks can be: up to the index, or to the end of the file. */
 static uint64_t chunks_end(const struct mp_cursor *cursor)
@@ -188,8 +187,7 @@ static void damaged_chunk(struct mp_cursor *cursor, uint64_t offset, uint32_t ro
     cursor->damage.rows_damaged += rows;
 }
 
-/* ---- Reading chunks
- * ------------------------------------------------------------------------------ */
+/* ---- Reading chunks ---- */
 
 /* Reads and decompresses the frame behind a header at `offset`; its checksum is zstd's. */
 static enum mp_status unpack(struct mp_cursor *cursor, const struct mp_chunk_header *header,

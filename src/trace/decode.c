@@ -75,8 +75,7 @@ static uint64_t *array_of(const struct mp_decoder *decoder, uint64_t **array)
     return *array;
 }
 
-/* ---- The directory
- * ------------------------------------------------------------------------------- */
+/* ---- The directory ---- */
 
 static bool read_grid(const uint8_t **at, const uint8_t *end, struct mp_grid *grid)
 {
@@ -177,8 +176,7 @@ static enum mp_status mark_needed(struct mp_decoder *decoder, const struct mp_ta
     return MP_OK;
 }
 
-/* ---- Columns
- * ------------------------------------------------------------------------------------- */
+/* ---- Columns ---- */
 
 static const uint64_t *values_of(struct mp_decoder *decoder, uint8_t id)
 {

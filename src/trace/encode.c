@@ -19,6 +19,7 @@ struct mp_encoder {
     struct mp_sink chunk;         /* directory and data */
     uint64_t *scratch[SCRATCHES]; /* one allocation, the first owns it */
     uint32_t scratch_rows;
+    uint32_t left_out;  /* columns of the chunk that are 0 in all rows, a bit each */
     uint64_t grid_step; /* the last that was found: a device's tables share it */
 };
 
@@ -64,9 +65,13 @@ static struct mp_keys keys_of(const struct mp_builder *builder, const struct mp_
                             column_or_null(builder, codec->key2)};
 }
 
-static uint8_t id_of(const struct mp_builder *builder, int position)
+/* The column's id on disk; 0 for none, and for one that was left out because it is 0 everywhere. */
+static uint8_t id_of(const struct mp_encoder *encoder, const struct mp_builder *builder,
+                     int position)
 {
-    return position < 0 ? 0 : builder->table->columns[position].id;
+    if (position < 0 || (encoder->left_out >> position & 1))
+        return 0;
+    return builder->table->columns[position].id;
 }
 
 static bool is_constant(const uint64_t *values, uint32_t rows)
@@ -83,9 +88,9 @@ static void put_entry(struct mp_encoder *encoder, const struct mp_builder *build
     const uint8_t entry[] = {builder->table->columns[column].id,
                              codec->kind,
                              codec->predict,
-                             id_of(builder, codec->lane),
-                             id_of(builder, codec->key1),
-                             id_of(builder, codec->key2),
+                             id_of(encoder, builder, codec->lane),
+                             id_of(encoder, builder, codec->key1),
+                             id_of(encoder, builder, codec->key2),
                              partner};
     mp_buffer_append(directory, entry, sizeof entry);
     if (grid) {
@@ -96,6 +101,7 @@ static void put_entry(struct mp_encoder *encoder, const struct mp_builder *build
     mp_buffer_append_varint(directory, data_bytes);
 }
 
+/* A column that is 0 in all rows is left out: that is what readers make of a missing one. */
 static void encode_number(struct mp_encoder *encoder, const struct mp_builder *builder,
                           unsigned column)
 {
@@ -103,7 +109,12 @@ static void encode_number(struct mp_encoder *encoder, const struct mp_builder *b
     size_t before = data->buffer.size;
     struct mp_codec codec = builder->codecs[column];
     const uint64_t *values = builder->columns[column];
-    if (is_constant(values, builder->rows))
+    bool constant = is_constant(values, builder->rows);
+    if (constant && !values[0]) {
+        encoder->left_out |= 1u << column;
+        return;
+    }
+    if (constant)
         codec = (struct mp_codec){MP_CODEC_NUMBER, 0, -1, -1, -1};
     if (codec.predict) {
         struct mp_keys keys = keys_of(builder, &codec);
@@ -188,14 +199,14 @@ static void encode_interval(struct mp_encoder *encoder, struct mp_builder *build
     size_t before = data->buffer.size;
     mp_stream_encode(data, MP_LAYOUT_BITS, interval.start_residuals, builder->rows);
     mp_stream_encode(data, MP_LAYOUT_CRUMBS, interval.start_correction, builder->rows);
-    uint8_t partner = has_span ? id_of(builder, (int)column + 1) : 0;
+    uint8_t partner = has_span ? id_of(encoder, builder, (int)column + 1) : 0;
     put_entry(encoder, builder, column, codec, partner, &grid, data->buffer.size - before);
     if (!has_span)
         return;
     before = data->buffer.size;
     mp_stream_encode(data, MP_LAYOUT_BITS, interval.span_residuals, builder->rows);
     mp_stream_encode(data, MP_LAYOUT_CRUMBS, interval.span_correction, builder->rows);
-    put_entry(encoder, builder, column + 1, codec + 1, id_of(builder, (int)column), NULL,
+    put_entry(encoder, builder, column + 1, codec + 1, id_of(encoder, builder, (int)column), NULL,
               data->buffer.size - before);
 }
 
@@ -241,8 +252,14 @@ enum mp_status mp_encode(struct mp_encoder *encoder, struct mp_builder *builder,
     mp_buffer_clear(&encoder->data.buffer);
     mp_buffer_clear(&encoder->chunk.buffer);
     encoder->data.cut_count = 0;
-    mp_buffer_append_varint(&encoder->chunk.buffer, builder->table->column_count);
+    encoder->left_out = 0;
+    _Static_assert(MP_MAX_COLUMNS < 128, "the number of columns is one byte of LEB128");
+    mp_buffer_append_byte(&encoder->chunk.buffer, 0);
     encode_columns(encoder, builder, encoded);
     join(encoder);
-    return encoder->data.buffer.status ? encoder->data.buffer.status : encoder->chunk.buffer.status;
+    MP_TRY(encoder->data.buffer.status);
+    MP_TRY(encoder->chunk.buffer.status);
+    encoder->chunk.buffer.data[0] =
+        (uint8_t)(builder->table->column_count - (unsigned)__builtin_popcount(encoder->left_out));
+    return MP_OK;
 }

@@ -96,7 +96,7 @@ static void close_chunk(void)
     close(chunk_fd);
 }
 
-/* ---- Newer writers --------------------------------------------------------------------------- */
+/* ---- Newer writers ---- */
 
 static void a_newer_version_is_refused_by_number(void **state)
 {
@@ -208,7 +208,7 @@ static void a_missing_text_column_reads_as_empty_texts(void **state)
     close_chunk();
 }
 
-/* ---- Harm ------------------------------------------------------------------------------------ */
+/* ---- Harm ---- */
 
 static void texts_beyond_their_bytes_are_refused(void **state)
 {

@@ -183,7 +183,7 @@ static void a_reader_without_memory_says_so_and_ends(void **state)
     close(fd);
 }
 
-/* ---- What a file may cost -------------------------------------------------------------------- */
+/* ---- What a file may cost ---- */
 
 #define LOOKING_BYTES (256u << 10) /* of the buffer for the next header, and how it grows */
 

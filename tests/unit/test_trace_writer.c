@@ -271,7 +271,7 @@ static void texts_beyond_the_longest_are_cut(void **state)
     close(fd);
 }
 
-/* ---- A file that takes no more --------------------------------------------------------------- */
+/* ---- A file that takes no more ---- */
 
 #define BROKEN_ROWS 40000
 

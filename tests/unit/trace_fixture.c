@@ -212,7 +212,7 @@ struct mp_writer *fixture_writer(int fd, const char *header, uint32_t chunk_byte
     return writer;
 }
 
-/* ---- A small trace and what is read of one --------------------------------------------------- */
+/* ---- A small trace and what is read of one ---- */
 
 static void define_small(struct mp_writer *writer)
 {

@@ -71,7 +71,7 @@ const char *fixture_path(int fd);
 /* A writer on a copy of the descriptor, whose file stays open when the writer is closed. */
 struct mp_writer *fixture_writer(int fd, const char *header, uint32_t chunk_bytes);
 
-/* ---- A small trace and what is read of one --------------------------------------------------- */
+/* ---- A small trace and what is read of one ---- */
 
 #define FIXTURE_HEADER "writer=fixture 1\npid=4711\nclock=simgpu\n"
 

@@ -15,7 +15,7 @@
 #define FIRST_CODE  256 /* of long options: index in specs plus this */
 #define HELP_CODE   'h'
 
-/* ---- Help ------------------------------------------------------------------------------------ */
+/* ---- Help ---- */
 
 /* Prints words from column `column` on, broken into lines that begin at `indent`. */
 static void print_wrapped(const char *text, int column, int indent)
@@ -66,7 +66,7 @@ static void print_help(const struct option_set *set)
     }
 }
 
-/* ---- Parsing --------------------------------------------------------------------------------- */
+/* ---- Parsing ---- */
 
 struct getopt_tables {
     struct option names[OPTIONS_MOST + 2];

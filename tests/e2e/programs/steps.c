@@ -57,7 +57,7 @@ static long number(const char *value)
     return n;
 }
 
-/* ---- The device ------------------------------------------------------------------------------ */
+/* ---- The device ---- */
 
 static void use_device(const char *value)
 {
@@ -146,7 +146,7 @@ static void sync_stream(const char *value)
     CU_CHECK(cuStreamSynchronize(stream));
 }
 
-/* ---- Events ---------------------------------------------------------------------------------- */
+/* ---- Events ---- */
 
 static CUevent event(const char *value)
 {
@@ -193,7 +193,7 @@ static void write_handles(const char *value)
     fclose(file);
 }
 
-/* ---- Memory ---------------------------------------------------------------------------------- */
+/* ---- Memory ---- */
 
 static void copy_in(const char *value)
 {
@@ -277,7 +277,7 @@ static void destroy_pool(const char *value)
     CU_CHECK(cuMemPoolDestroy(pool));
 }
 
-/* ---- NVTX ------------------------------------------------------------------------------------ */
+/* ---- NVTX ---- */
 
 static void push(const char *value)
 {
@@ -295,7 +295,7 @@ static void mark(const char *value)
     nvtxMarkA(value);
 }
 
-/* ---- The process ----------------------------------------------------------------------------- */
+/* ---- The process ---- */
 
 static void print(const char *value)
 {
@@ -425,7 +425,7 @@ static void fork_exec(const char *value)
     free(copy);
 }
 
-/* ---- The table ------------------------------------------------------------------------------- */
+/* ---- The table ---- */
 
 static const struct step_row {
     const char *name;
