@@ -33,14 +33,14 @@ enum mp_status mp_builder_grow(struct mp_builder *builder)
     uint64_t *block = malloc(bytes);
     if (!block)
         return MP_ERR_MEMORY;
-    uint64_t *old = builder->columns[0];
     for (unsigned i = 0; i < builder->table->column_count; i++) {
         uint64_t *column = block + (size_t)i * capacity;
         if (builder->rows)
             memcpy(column, builder->columns[i], builder->rows * sizeof *column);
         builder->columns[i] = column;
     }
-    free(old);
+    free(builder->block);
+    builder->block = block;
     builder->capacity = capacity;
     return MP_OK;
 }
@@ -53,7 +53,8 @@ void mp_builder_clear(struct mp_builder *builder)
 
 void mp_builder_free(struct mp_builder *builder)
 {
-    free(builder->columns[0]);
+    free(builder->block);
+    builder->block = NULL;
     mp_buffer_free(&builder->text);
     memset(builder->columns, 0, sizeof builder->columns);
     builder->rows = builder->capacity = 0;

@@ -12,8 +12,8 @@
 struct mp_builder {
     const struct mp_table_info *table;
     const struct mp_codec *codecs;
-    uint64_t *columns[MP_MAX_COLUMNS]; /* `capacity` values each, in one allocation that the first
-                                          owns; of a TEXT column the lengths */
+    uint64_t *columns[MP_MAX_COLUMNS]; /* `capacity` values each; of a TEXT column the lengths */
+    uint64_t *block;                   /* the allocation that the columns share */
     struct mp_buffer text;             /* bytes of the TEXT column */
     uint32_t rows;
     uint32_t capacity;

@@ -1,5 +1,6 @@
 #!/bin/bash
-# `miniprof summary` over a generated trace of 100 million records (RECORDS): speed and memory on one core.
+# `miniprof summary` over a generated trace of 100 million records (RECORDS): speed and memory on
+# one core.
 records=${RECORDS:-100000000}
 trace=$(mktemp --suffix .mpt)
 trap 'rm -f "$trace"' EXIT
@@ -33,5 +34,6 @@ size = os.path.getsize(trace)
 print(f"summary of {records} records ({size / 1e6:.0f} MB, {size / records:.2f} bytes a record):"
       f" median {statistics.median(rates):.1f} million records/s on one core"
       f" ({rates[0]:.1f} to {rates[-1]:.1f} over {len(rates)} runs)")
-print(f"peak memory {max(m for _, m in runs):.1f} MiB; of a trace a hundredth as long {run(small)[1]:.1f} MiB")
+print(f"peak memory {max(m for _, m in runs):.1f} MiB;"
+      f" of a trace a hundredth as long {run(small)[1]:.1f} MiB")
 END

@@ -1,4 +1,9 @@
 #!/bin/bash
 # The writer path: CUPTI's records to compressed bytes in the file, on one core.
-[ -x "$BUILD/bench/bench_record_writer" ] || { echo "writer: left out, needs the CUDA headers"; exit 0; }
+if [ ! -x "$BUILD/bench/bench_record_writer" ]; then
+    echo "writer: left out, it needs the CUDA headers"
+    exit 0
+fi
 taskset -c 0 "$BUILD/bench/bench_record_writer" 15
+echo "NVTX push + pop:"
+"$BUILD/bench/bench_record_nvtx"

@@ -6,10 +6,18 @@ trace plain
 : >empty
 echo "something else altogether, longer than a header of a trace would be" >text
 mkdir folder
-cp plain.mpt newer.mpt
-printf '\x09' | dd of=newer.mpt bs=1 seek=16 conv=notrunc status=none
+# A newer version, with the checksum that its writer would have made.
+PYTHONPATH=$SOURCE/tests/readers python3 - <<'END'
+import mpt, struct
+data = bytearray(open("plain.mpt", "rb").read())
+data[16] = 9
+end = 32 + struct.unpack_from("<I", data, 24)[0]
+struct.pack_into("<Q", data, end, mpt.xxh64(bytes(data[8:end])))
+open("newer.mpt", "wb").write(data)
+END
 cp plain.mpt header.mpt
 printf 'X' | dd of=header.mpt bs=1 seek=40 conv=notrunc status=none
+head -c 100 header.mpt >cut_header.mpt
 head -c 20 plain.mpt >short
 
 for command in summary info check dump; do
@@ -20,13 +28,23 @@ for command in summary info check dump; do
         "short:'short' is not a miniprof trace" \
         "text:'text' is not a miniprof trace" \
         "newer.mpt:'newer.mpt' has format version 9, this miniprof reads up to 1: update it" \
-        "header.mpt:the header of 'header.mpt' is damaged"; do
+        "cut_header.mpt:the header of 'cut_header.mpt' is damaged"; do
         run $command "${case%%:*}"
         code 3
         stdout </dev/null
         echo "miniprof $command: ${case#*:}" | stderr
     done
 done
+
+# A damaged header hides nothing that stands behind it.
+run dump --table kernel header.mpt
+code 1
+grep -q "the trace is damaged, its header is lost" .stderr
+verdict "the damage is said" $?
+cp .stdout damaged.out
+run dump --table kernel plain.mpt
+cmp -s .stdout damaged.out
+verdict "all kernels are there" $?
 
 # One bad trace among good ones: the others are printed.
 run summary missing plain.mpt

@@ -31,9 +31,10 @@ def output(*command):
 
 
 def number(text):
-    """A field as a number where it is one: 0x10, 16 and a REF column's empty 0 are the same."""
+    """A field as a number where it is one: 0x10, 16 and a REF column's empty 0 are the same, and so
+    are -1 and the 64 bits that it is stored in."""
     try:
-        return int(text, 16) if text.startswith("0x") else int(text)
+        return int(text, 16) if text.startswith("0x") else int(text) % 2**64
     except ValueError:
         return text
 

@@ -1,6 +1,6 @@
 #!/bin/bash
-# What recording costs ResNet-50: the iteration's time without a profiler, with miniprof and with its peers, in
-# turn, so that a machine that gets slower gets slower for all.
+# What recording costs ResNet-50: the iteration's time without a profiler, with miniprof and with
+# its peers, in turn, so that a machine that gets slower gets slower for all.
 . "$(dirname "$0")/lib.sh"
 have_torch || skip "no PyTorch with torchvision and CUDA"
 
@@ -20,11 +20,11 @@ for mode in eager graph; do
         rm -f "$WORK/c.mpt"
         echo "miniprof $(p50 traced "$WORK/c.mpt" "${run[@]}")"
         echo "torch.profiler $(p50 "${run[@]}" --torch-profiler "$WORK/c.json")"
-        [ -n "$nsys" ] && rm -f "$WORK"/nsys.* && echo "nsys $(p50 "$nsys" profile -t cuda,nvtx -s none --cpuctxsw=none \
-            --cuda-graph-trace=node --capture-range=cudaProfilerApi --capture-range-end=stop \
-            -o "$WORK/nsys" "${run[@]}")"
+        rm -f "$WORK"/nsys.*
+        [ -z "$nsys" ] || echo "nsys $(p50 nsys_profile "$WORK/nsys" "${run[@]}")"
     done >"$WORK/times"
-    echo "ResNet-50 $mode, 200 iterations, p50 of an iteration in ms: median (least to greatest) of $rounds rounds"
+    echo "ResNet-50 $mode, 200 iterations, p50 of an iteration in ms:" \
+        "median (least to greatest) of $rounds rounds"
     python3 - "$WORK/times" <<'END'
 import collections, statistics, sys
 times = collections.defaultdict(list)
@@ -35,6 +35,7 @@ for line in open(sys.argv[1]):
 bare = statistics.median(times["bare"])
 for name, values in times.items():
     middle = statistics.median(values)
-    print(f"  {name:15s} {middle:7.3f} ({min(values):.3f} to {max(values):.3f})  {middle / bare:.2f} x bare")
+    spread = f"({min(values):.3f} to {max(values):.3f})"
+    print(f"  {name:15s} {middle:7.3f} {spread}  {middle / bare:.2f} x bare")
 END
 done

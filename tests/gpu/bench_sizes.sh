@@ -1,6 +1,6 @@
 #!/bin/bash
-# Sizes of the same loops' files: miniprof, nsys, torch.profiler; and what each column of ours costs.
-# KEEP=folder keeps miniprof's traces there.
+# Sizes of the files of one loop: miniprof, nsys, torch.profiler; and what each column of ours
+# costs. KEEP=folder keeps miniprof's traces there.
 . "$(dirname "$0")/lib.sh"
 have_torch || skip "no PyTorch with torchvision and CUDA"
 
@@ -17,11 +17,11 @@ for loop in "eager 30" "graph 30" "eager 200" "graph 200"; do
     report=-
     if [ -n "$nsys" ]; then
         rm -f "$WORK"/nsys.*
-        "$nsys" profile -t cuda,nvtx -s none --cpuctxsw=none --cuda-graph-trace=node --capture-range=cudaProfilerApi \
-            --capture-range-end=stop -o "$WORK/nsys" "${run[@]}" >/dev/null 2>&1
+        nsys_profile "$WORK/nsys" "${run[@]}" >/dev/null 2>&1
         report=$(stat -c %s "$WORK"/nsys.nsys-rep "$WORK"/nsys.qdstrm 2>/dev/null | head -n 1)
     fi
-    echo "| ResNet-50 $mode, $iterations iterations | $(field "$trace" records) | $(field "$trace" bytes)" \
+    echo "| ResNet-50 $mode, $iterations iterations" \
+        "| $(field "$trace" records) | $(field "$trace" bytes)" \
         "| $(field "$trace" bytes_per_record) | ${report:--} | $(stat -c %s "$WORK/torch.json")" \
         "| $(gzip -6 -c "$WORK/torch.json" | wc -c) |"
 done
@@ -29,6 +29,7 @@ for mode in eager graph; do
     echo
     echo "ResNet-50 $mode, 200 iterations, by column:"
     echo
-    "$BUILD/dev/column_entropy" "$WORK/resnet50_${mode}_200.mpt" | awk -F'|' 'NR < 3 || $6 >= 0.005 || $7 >= 0.005'
+    "$BUILD/dev/column_entropy" "$WORK/resnet50_${mode}_200.mpt" |
+        awk -F'|' 'NR < 3 || $6 >= 0.005 || $7 >= 0.005'
 done
 [ -z "${KEEP:-}" ] || cp "$WORK"/*.mpt "$KEEP"/

@@ -3,8 +3,9 @@
 
     compare_profiles.py SUMMARY.json TRACE.json [--tolerance PERCENT]
 
-Calls per kernel name must be equal, total kernel time within the tolerance (3 %). The two are different
-runs of one program: counts are a property of the program, times are not, hence the tolerance.
+Calls per kernel name must be equal, total kernel time within the tolerance (3 %). The two are
+different runs of one program: counts are a property of the program, times are not, hence the
+tolerance.
 Copies and sets are compared as counts per kind. Exit status 1 on a difference.
 """
 import argparse

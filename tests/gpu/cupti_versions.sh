@@ -1,5 +1,6 @@
 #!/bin/bash
-# One libminiprof.so with every libcupti that the machine has: CUDA's, PyTorch's, Triton's, Nsight Compute's.
+# One libminiprof.so with every libcupti that the machine has: CUDA's, PyTorch's, Triton's, Nsight
+# Compute's.
 . "$(dirname "$0")/lib.sh"
 
 # Oldest first; CUPTI before CUDA 11.8 is refused, and a GPU may be newer than an old CUPTI.
@@ -18,7 +19,8 @@ for library in $libraries; do
         version=$("$BUILD/miniprof" info "$WORK/v.mpt" | awk '$1 == "cupti_version" { print $2 }')
         kernels=$("$BUILD/miniprof" info "$WORK/v.mpt" | awk '$1 == "kernel" { print $2 }')
     fi
-    echo "$library: version $version, kernels ${kernels:-0} (40 expected): $(grep -v ' records, ' "$WORK/err" | head -n 1)"
+    echo "$library: version $version, kernels ${kernels:-0} (40 expected):" \
+        "$(grep -v ' records, ' "$WORK/err" | head -n 1)"
     [ "${kernels:-0}" = 40 ] && worked=$((worked + 1))
 done
 [ $worked -gt 0 ] || fail "no libcupti delivered the kernels"

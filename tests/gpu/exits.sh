@@ -1,5 +1,6 @@
 #!/bin/bash
-# How a program ends with the collector in it, on a real driver: its exit status is its own, the trace whole.
+# How a program ends with the collector in it, on a real driver: its exit status is its own, the
+# trace whole.
 . "$(dirname "$0")/lib.sh"
 
 sample=$BUILD/samples/inference
@@ -10,7 +11,8 @@ ends() { # NAME EXPECTED-STATUS EXPECTED-CHECK COMMAND...
     rm -f "$WORK/x.mpt"
     traced "$WORK/x.mpt" "$@" >"$WORK/out" 2>"$WORK/err"
     status=$?
-    [ $status -eq "$expected" ] || fail "$name: exit status $status, not $expected: $(cat "$WORK/err")"
+    [ $status -eq "$expected" ] ||
+        fail "$name: exit status $status, not $expected: $(cat "$WORK/err")"
     "$BUILD/miniprof" check "$WORK/x.mpt" >"$WORK/check" 2>&1
     [ $? -eq "$check" ] || fail "$name: $(cat "$WORK/check")"
     echo "ok $name: $(field "$WORK/x.mpt" records) records"

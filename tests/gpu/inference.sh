@@ -1,6 +1,6 @@
 #!/bin/bash
-# samples/inference on a real GPU: the trace holds the profiled loop only, all of it, and the program does
-# not notice.
+# samples/inference on a real GPU: the trace holds the profiled loop only, all of it, and the
+# program does not notice.
 . "$(dirname "$0")/lib.sh"
 
 iterations=25 layers=20
@@ -8,15 +8,15 @@ iterations=25 layers=20
 check() { # NAME COPIES KERNELS OPTIONS...
     local name=$1 copies=$2 kernels=$3
     shift 3
-    "$BUILD/samples/inference" --iterations $iterations --layers $layers "$@" \
-        >"$WORK/bare.out" || fail "$name: the program itself fails"
-    traced "$WORK/$name.mpt" "$BUILD/samples/inference" --iterations $iterations --layers $layers "$@" \
-        >"$WORK/traced.out" 2>"$WORK/traced.err"
+    local run=("$BUILD/samples/inference" --iterations $iterations --layers $layers "$@")
+    "${run[@]}" >"$WORK/bare.out" || fail "$name: the program itself fails"
+    traced "$WORK/$name.mpt" "${run[@]}" >"$WORK/traced.out" 2>"$WORK/traced.err"
     local status=$?
-    [ $status -eq 0 ] || fail "$name: exit status $status with the collector: $(cat "$WORK/traced.err")"
+    [ $status -eq 0 ] || fail "$name: exit status $status: $(cat "$WORK/traced.err")"
     cmp -s "$WORK/bare.out" "$WORK/traced.out" || fail "$name: the program's output changed"
     "$BUILD/miniprof" check "$WORK/$name.mpt" || fail "$name: the trace is damaged"
-    "$BUILD/miniprof" summary --json "$WORK/$name.mpt" >"$WORK/$name.json" || fail "$name: no summary"
+    "$BUILD/miniprof" summary --json "$WORK/$name.mpt" >"$WORK/$name.json" ||
+        fail "$name: no summary"
     python3 - "$WORK/$name.json" "$copies" "$kernels" <<'END' || fail "$name: see above"
 import json, sys
 report = json.load(open(sys.argv[1]))

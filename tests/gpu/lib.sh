@@ -1,5 +1,6 @@
-# What the scripts of this folder share. They run on a machine with an NVIDIA GPU, from `make gpu-check`
-# and `make bench-gpu` (environment: BUILD and SOURCE), and skip (77) what the machine cannot do.
+# What the scripts of this folder share. They run on a machine with an NVIDIA GPU, from `make
+# gpu-check` and `make bench-gpu` (environment: BUILD and SOURCE), and skip (77) what the machine
+# cannot do.
 
 BUILD=${BUILD:-$PWD/build}
 SOURCE=${SOURCE:-$PWD}
@@ -39,5 +40,14 @@ have_torch() {
 
 # nsys stands in Nsight Systems' own folder, or in Nsight Compute's.
 find_nsys() {
-    command -v nsys || find /opt/nvidia /usr/local/cuda*/ -name nsys -type f -perm -u+x 2>/dev/null | head -n 1
+    command -v nsys ||
+        find /opt/nvidia /usr/local/cuda*/ -name nsys -type f -perm -u+x 2>/dev/null | head -n 1
+}
+
+# nsys_profile REPORT COMMAND...: what miniprof records by default, recorded by nsys.
+nsys_profile() {
+    local report=$1
+    shift
+    "$nsys" profile -t cuda,nvtx -s none --cpuctxsw=none --cuda-graph-trace=node \
+        --capture-range=cudaProfilerApi --capture-range-end=stop -o "$report" "$@"
 }

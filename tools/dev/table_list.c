@@ -30,8 +30,7 @@ int main(void)
     const struct mp_table_info *tables = mp_tables(&count);
     for (size_t i = 0; i < count; i++) {
         printf("\n### %u `%s`\n\n%s. %s, since version %u.\n\n", tables[i].id, tables[i].name,
-               tables[i].doc, kind_names[tables[i].kind],
-               tables[i].since);
+               tables[i].doc, kind_names[tables[i].kind], tables[i].since);
         printf("| id | column | type | unit | meaning |\n|---|---|---|---|---|\n");
         for (int c = 0; c < tables[i].column_count; c++)
             print_column(&tables[i].columns[c]);

@@ -55,7 +55,7 @@ static void print_help(const struct option_set *set)
     printf("Usage: miniprof %s %s\n\n", set->command, set->synopsis);
     print_wrapped(set->purpose, 0, 0);
     printf("\nOptions:\n");
-    for (size_t i = 0; i < set->count; i++) {
+    for (size_t i = 0; set->specs && i < set->count; i++) {
         const struct option_spec *spec = &set->specs[i];
         print_option(spec->letter, spec->name, spec->argument, spec->help);
     }
@@ -80,7 +80,7 @@ static void fill_tables(const struct option_set *set, struct getopt_tables *tabl
     if (set->program_follows)
         tables->letters[used++] = '+';
     tables->letters[used++] = ':';
-    for (size_t i = 0; i < set->count; i++) {
+    for (size_t i = 0; set->specs && i < set->count; i++) {
         const struct option_spec *spec = &set->specs[i];
         int argument = spec->argument ? required_argument : no_argument;
 
@@ -103,7 +103,7 @@ static const struct option_spec *find_spec(const struct option_set *set, int cod
         return NULL;
     if (code >= FIRST_CODE && (size_t)(code - FIRST_CODE) < set->count)
         return &set->specs[code - FIRST_CODE];
-    for (size_t i = 0; i < set->count; i++) {
+    for (size_t i = 0; set->specs && i < set->count; i++) {
         if (set->specs[i].letter && set->specs[i].letter == code)
             return &set->specs[i];
     }
