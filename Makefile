@@ -66,7 +66,7 @@ LINK = $(CC) $(SAN_FLAGS) $(CFLAGS) -Wl,-z,relro,-z,now $(LDFLAGS)
 # CUDA's headers: CUDA_HOME, the folder of nvcc, /usr/local/cuda. CUPTI's lie beside or in extras/.
 ifneq ($(CUDA_HOME),none)
 NVCC := $(realpath $(shell command -v nvcc 2>/dev/null))
-CUDA_ROOTS := $(CUDA_HOME) $(if $(NVCC),$(abspath $(dir $(NVCC))..)) /usr/local/cuda
+CUDA_ROOTS := $(CUDA_HOME) $(if $(NVCC),$(abspath $(dir $(NVCC))..)) /usr/local/cuda /usr
 CUDA_ROOT := $(firstword $(foreach root,$(CUDA_ROOTS),\
 	$(if $(wildcard $(root)/include/cuda.h),$(root))))
 CUPTI_INCLUDE := $(if $(CUDA_ROOT),$(firstword $(patsubst %/cupti.h,%,$(wildcard \

@@ -9,6 +9,7 @@
 #ifndef MINIPROF_FORMAT_H
 #define MINIPROF_FORMAT_H
 
+#include <assert.h>
 #include <stdint.h>
 
 #define MP_FORMAT_VERSION 1 /* readers refuse a greater one */
@@ -41,7 +42,7 @@ struct mp_file_header {
     uint32_t reserved;        /* 0 */
     /* char text[text_bytes]; uint64_t xxh64 of everything from `magic` to the end of the text */
 };
-_Static_assert(sizeof(struct mp_file_header) == 32, "fixed on disk");
+static_assert(sizeof(struct mp_file_header) == 32, "fixed on disk");
 
 struct mp_chunk_header {
     uint32_t skippable_magic;
@@ -59,7 +60,7 @@ struct mp_chunk_header {
     uint64_t dropped;  /* records lost for good when the chunk was written, since the start */
     uint64_t checksum; /* xxh64 of `magic` to `dropped` */
 };
-_Static_assert(sizeof(struct mp_chunk_header) == 72, "fixed on disk");
+static_assert(sizeof(struct mp_chunk_header) == 72, "fixed on disk");
 
 /* One entry of the index for each chunk, in file order. */
 struct mp_index_entry {
@@ -72,7 +73,7 @@ struct mp_index_entry {
     uint64_t first_time;
     uint64_t last_time;
 };
-_Static_assert(sizeof(struct mp_index_entry) == 40, "fixed on disk");
+static_assert(sizeof(struct mp_index_entry) == 40, "fixed on disk");
 
 /* The index frame ends the file; `index_bytes` last, so that a reader finds it from the end. */
 struct mp_index_header {
@@ -86,7 +87,7 @@ struct mp_index_header {
      * uint64_t checksum: xxh64 of `magic` to the end of the entries
      * uint64_t index_bytes: of the whole frame, the two fields of the skippable frame included */
 };
-_Static_assert(sizeof(struct mp_index_header) == 32, "fixed on disk");
+static_assert(sizeof(struct mp_index_header) == 32, "fixed on disk");
 
 /* Layouts of a stream of numbers inside a column (docs/trace-format.md, section 5). */
 enum mp_layout {
