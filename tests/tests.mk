@@ -176,7 +176,7 @@ $(LINT)/analyzer/%: % $(H_FILES)
 
 # ---- with a GPU, and benchmarks -----------------------------------------------------------------
 
-gpu-check: test-programs ## tests that need an NVIDIA GPU (tests/gpu)
+gpu-check: programs $(DEV_PROGRAMS) ## tests that need an NVIDIA GPU (tests/gpu)
 	$(RUN) gpu $(filter-out tests/gpu/bench_% %/lib.sh,$(sort $(wildcard tests/gpu/*.sh)))
 
 BENCH_SOURCES := $(sort $(wildcard tests/bench/bench_*.c))
@@ -210,6 +210,6 @@ bench: programs $(BENCH_PROGRAMS) $(TEST_TOOLS) ## how fast writer and reader ar
 	@for script in $(sort $(wildcard tests/bench/*.sh)); do \
 		BUILD=$(abspath $(BUILD)) SOURCE=$(CURDIR) $$script || exit 1; done
 
-bench-gpu: programs ## what recording costs a program on a GPU (tests/gpu/bench_*.sh)
+bench-gpu: programs $(DEV_PROGRAMS) ## what recording costs a program on a GPU (tests/gpu/bench_*.sh)
 	@for script in $(sort $(wildcard tests/gpu/bench_*.sh)); do \
 		BUILD=$(abspath $(BUILD)) SOURCE=$(CURDIR) $$script || exit 1; done

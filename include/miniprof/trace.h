@@ -93,8 +93,7 @@ MP_PUBLIC int mp_column_index(const struct mp_table_info *table, const char *nam
 /* Name of a value of an enumeration (`reference` of an ENUM column); NULL if it has none. */
 MP_PUBLIC const char *mp_enum_name(const char *enumeration, uint64_t value);
 
-/* ---- A trace ------------------------------------------------------------------------------------
- */
+/* ---- A trace ---- */
 
 struct mp_trace;
 
@@ -131,8 +130,7 @@ struct mp_index {
 /* Fills in *index; all zero if there is none. */
 MP_PUBLIC void mp_trace_index(const struct mp_trace *trace, struct mp_index *index);
 
-/* ---- Rows ---------------------------------------------------------------------------------------
- */
+/* ---- Rows ---- */
 
 /* The rows of one chunk, column by column. Belongs to the cursor, valid until its next call. */
 struct mp_batch {

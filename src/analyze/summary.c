@@ -14,8 +14,7 @@
 
 #define NO_COLUMN UINT_MAX
 
-/* ---- What is summed up, from which columns, under which name ----------------------------------
- */
+/* ---- What is summed up, from which columns, under which name ---- */
 
 /* Names an id of a source's id column: `buffer`, or text owned elsewhere; NULL when it has no name.
  */

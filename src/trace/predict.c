@@ -56,8 +56,7 @@ void mp_number_values(struct mp_predictor *state, unsigned predict, const struct
     }
 }
 
-/* ---- Intervals ----------------------------------------------------------------------------------
- */
+/* ---- Intervals ---- */
 
 /* The tick nearest to a time, and what the grid is off there. */
 static inline uint64_t tick_of(const struct mp_grid *grid, uint64_t time, struct mp_drift *drift,

@@ -17,8 +17,7 @@
 #include "model/ranges.h"
 #include "tools/known_trace.h"
 
-/* ---- Arrays by id ------------------------------------------------------------------------------
- */
+/* ---- Arrays by id ---- */
 
 static void dense_grows_to_its_limit_and_not_beyond(void **state)
 {
@@ -41,8 +40,7 @@ static void dense_grows_to_its_limit_and_not_beyond(void **state)
     dense_free(&array);
 }
 
-/* ---- Names -------------------------------------------------------------------------------------
- */
+/* ---- Names ---- */
 
 static void api_names_lose_versions_and_nothing_else(void **state)
 {
@@ -110,8 +108,7 @@ static void copies_are_named_as_nvprof_names_them(void **state)
     assert_string_equal(names_graph(7, text, sizeof text), "[CUDA graph 7]");
 }
 
-/* ---- Capture ranges ----------------------------------------------------------------------------
- */
+/* ---- Capture ranges ---- */
 
 static void work_belongs_to_the_range_that_launched_it(void **state)
 {
@@ -168,8 +165,7 @@ static void ranges_of_a_trace_are_found_by_their_ids(void **state)
     mp_trace_close(trace);
 }
 
-/* ---- Definitions and labels --------------------------------------------------------------------
- */
+/* ---- Definitions and labels ---- */
 
 static void load_definitions(struct definitions *definitions, struct mp_trace *trace)
 {
@@ -224,8 +220,7 @@ static void references_are_explained_in_words(void **state)
     mp_trace_close(trace);
 }
 
-/* ---- Quality -----------------------------------------------------------------------------------
- */
+/* ---- Quality ---- */
 
 static void what_is_missing_is_said_in_one_line(void **state)
 {

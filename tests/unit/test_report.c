@@ -34,8 +34,7 @@ static void assert_output(FILE *out, const char *expected)
     output = NULL;
 }
 
-/* ---- Tables ------------------------------------------------------------------------------------
- */
+/* ---- Tables ---- */
 
 static const struct report_column columns[] = {
     {.title = "Type", .kind = REPORT_CELL_GROUP, .width = 16},
@@ -150,8 +149,7 @@ static void text_moves_no_cursor(void **state)
     assert_output(out, "?[31mred??? \xe2\x82\xac\n");
 }
 
-/* ---- JSON --------------------------------------------------------------------------------------
- */
+/* ---- JSON ---- */
 
 static void json_documents_are_nested_and_escaped(void **state)
 {

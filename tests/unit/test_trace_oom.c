@@ -16,8 +16,7 @@
 #include "fuzz/seal.h"
 #include "unit/trace_fixture.h"
 
-/* ---- The allocator ------------------------------------------------------------------------------
- */
+/* ---- The allocator ---- */
 
 static unsigned countdown;     /* allocations until one fails; 0: none fails */
 static size_t allocated_bytes; /* in all, freed or not: no less than was ever held at once */
@@ -81,8 +80,7 @@ ZSTD_DCtx *ZSTD_createDCtx(void)
     return ZSTD_createDCtx_advanced((ZSTD_customMem){allocate_for_zstd, free_for_zstd, NULL});
 }
 
-/* ---- Writing ------------------------------------------------------------------------------------
- */
+/* ---- Writing ---- */
 
 #define KERNELS 1500 /* three sizes of the builder */
 
@@ -156,8 +154,7 @@ static void a_writer_without_memory_counts_what_it_loses(void **state)
     assert_true(failing > 10);
 }
 
-/* ---- Reading ------------------------------------------------------------------------------------
- */
+/* ---- Reading ---- */
 
 static void a_reader_without_memory_says_so_and_ends(void **state)
 {

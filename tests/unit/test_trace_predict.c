@@ -17,8 +17,7 @@
 
 static struct mp_predictor predictors[2];
 
-/* ---- By the book --------------------------------------------------------------------------------
- */
+/* ---- By the book ---- */
 
 struct book {
     uint64_t last[1024], keys[1024], value[4096];
@@ -98,8 +97,7 @@ static uint64_t book_time(struct book_grid *grid, uint64_t tick, uint64_t c)
     return time;
 }
 
-/* ---- Numbers ------------------------------------------------------------------------------------
- */
+/* ---- Numbers ---- */
 
 struct columns {
     uint64_t lane[ROWS], key1[ROWS], key2[ROWS];
@@ -195,8 +193,7 @@ static void what_repeats_leaves_no_residual(void **state)
         assert_int_equal(residuals[i] != 0, i == 20); /* only the first return is news */
 }
 
-/* ---- Intervals ----------------------------------------------------------------------------------
- */
+/* ---- Intervals ---- */
 
 struct pairs {
     struct columns start, span;

@@ -13,8 +13,7 @@
 #include "base/hash.h"
 #include "unit/trace_fixture.h"
 
-/* ---- Random numbers and rows --------------------------------------------------------------------
- */
+/* ---- Random numbers and rows ---- */
 
 uint64_t fixture_random(uint64_t *state)
 {
@@ -165,8 +164,7 @@ void fixture_expect_batch(const struct mp_batch *batch, const struct fixture_row
     }
 }
 
-/* ---- Files in memory ----------------------------------------------------------------------------
- */
+/* ---- Files in memory ---- */
 
 int fixture_file(const void *bytes, size_t size)
 {

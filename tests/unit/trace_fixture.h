@@ -12,8 +12,7 @@
 #include "trace/builder.h"
 #include "trace/writer.h"
 
-/* ---- Random numbers and rows --------------------------------------------------------------------
- */
+/* ---- Random numbers and rows ---- */
 
 /* The next number of a repeatable sequence (splitmix64). */
 uint64_t fixture_random(uint64_t *state);
@@ -53,8 +52,7 @@ void fixture_fill(struct mp_builder *builder, const struct fixture_rows *rows);
 void fixture_expect_batch(const struct mp_batch *batch, const struct fixture_rows *rows,
                           uint32_t from, uint32_t column_mask);
 
-/* ---- Files in memory ----------------------------------------------------------------------------
- */
+/* ---- Files in memory ---- */
 
 /* A new file with these bytes; the caller closes it. */
 int fixture_file(const void *bytes, size_t size);

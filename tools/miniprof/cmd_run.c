@@ -14,8 +14,7 @@
 
 #include "base/poison.h"
 
-/* ---- The library to inject --------------------------------------------------------------------
- */
+/* ---- The library to inject ---- */
 
 /* Beside this command, as in the build folder, or where `make install` puts it. */
 static bool find_library(const char *given, char *path, size_t size)
@@ -46,8 +45,7 @@ static bool find_library(const char *given, char *path, size_t size)
     return false;
 }
 
-/* ---- The program ------------------------------------------------------------------------------
- */
+/* ---- The program ---- */
 
 struct launch {
     const struct run_values *values;
@@ -77,8 +75,7 @@ static const char *output_pattern(const struct run_values *values)
     return inherited && *inherited ? inherited : setting->preset;
 }
 
-/* ---- What it wrote ----------------------------------------------------------------------------
- */
+/* ---- What it wrote ---- */
 
 static void print_summary_of(const char *path)
 {
@@ -125,8 +122,7 @@ static void print_result(const struct run_values *values, pid_t pid, const struc
     written_traces_free(&traces);
 }
 
-/* ---- The command ------------------------------------------------------------------------------
- */
+/* ---- The command ---- */
 
 /* File systems keep times by the kernel's tick, a little behind the clock. */
 static struct timespec coarse_now(void)
