@@ -207,9 +207,10 @@ $(BUILD)/bench/%: $(OBJ)/tests/bench/%.o $(READER_LIB)
 	$(Q)$(LINK) -o $@ $^ $(READER_LIBS)
 
 bench: programs $(BENCH_PROGRAMS) $(TEST_TOOLS) ## how fast writer and reader are (tests/bench)
+	@echo "on $$(sed -n 's/^model name[^:]*: //p' /proc/cpuinfo | head -n 1), $$(nproc) cores"
 	@for script in $(sort $(wildcard tests/bench/*.sh)); do \
 		BUILD=$(abspath $(BUILD)) SOURCE=$(CURDIR) $$script || exit 1; done
 
-bench-gpu: programs $(DEV_PROGRAMS) ## what recording costs a program on a GPU (tests/gpu/bench_*.sh)
+bench-gpu: programs $(DEV_PROGRAMS) ## cost and sizes on a GPU, with peers (tests/gpu/bench_*.sh)
 	@for script in $(sort $(wildcard tests/gpu/bench_*.sh)); do \
 		BUILD=$(abspath $(BUILD)) SOURCE=$(CURDIR) $$script || exit 1; done

@@ -87,7 +87,7 @@ enum mp_status mp_create_exclusive(const char *path, int *fd, struct mp_error *e
         opened = open(path, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
     while (opened < 0 && errno == EINTR);
     if (opened < 0)
-        return mp_error_set(error, MP_ERR_IO, "cannot create '%s': %m", path);
+        return mp_error_set(error, MP_ERR_IO, "cannot create '%.150s': %m", path);
     *fd = opened;
     return MP_OK;
 }
@@ -102,7 +102,7 @@ enum mp_status mp_open_file(const char *path, int *fd, uint64_t *bytes, struct m
         opened = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
     while (opened < 0 && errno == EINTR);
     if (opened < 0)
-        return mp_error_set(error, MP_ERR_IO, "cannot open '%s': %m", path);
+        return mp_error_set(error, MP_ERR_IO, "cannot open '%.150s': %m", path);
     if (fstat(opened, &about) != 0)
         status = mp_error_set(error, MP_ERR_IO, "cannot look at '%s': %m", path);
     else if (S_ISDIR(about.st_mode))

@@ -7,13 +7,14 @@
  * without.
  *
  * The deferred events and time domains of the extension are not answered: NVTX makes them no-ops.
+ * NVTX before 3.2 (CUDA's before 12) has no header of the extension: then none of it is answered.
  */
 #include "record/clock.h"
 #include "record/nvtx_calls.h"
 #include "record/nvtx_domain.h"
 
+#if __has_include(<nvtx3/nvToolsExtPayload.h>)
 #include <nvtx3/nvToolsExtPayload.h>
-
 #include <string.h>
 
 #include "base/poison.h"
@@ -271,3 +272,22 @@ int mp_nvtx_initialize_extension(void *module_info)
     slot_set(segment, NVTX3EXT_CBID_nvtxScopeRegister, (NvtxFunctionPointer)scope_register);
     return 1;
 }
+
+#else /* no extension */
+
+#include "base/poison.h"
+
+struct nvtx_text nvtx_payload_message(const struct nvtx_domain *domain, const void *payloads,
+                                      size_t count)
+{
+    (void)domain, (void)payloads, (void)count;
+    return (struct nvtx_text){.form = NVTX_NO_TEXT};
+}
+
+int mp_nvtx_initialize_extension(void *module_info)
+{
+    (void)module_info;
+    return 0;
+}
+
+#endif

@@ -143,7 +143,7 @@ enum mp_status subscriber_open(struct recorder *recorder, struct mp_error *error
             "another CUPTI client is attached%s%s%s (nsys, ncu, torch.profiler or a "
             "debugger), and CUPTI serves one at a time",
             *holder ? ": '" : "", holder, *holder ? "'" : "");
-    return mp_error_set(error, MP_ERR_UNSUPPORTED, "CUPTI cannot be used: %s",
+    return mp_error_set(error, MP_ERR_UNSUPPORTED, "'%.120s' cannot be used: %s", cupti->path,
                         cupti_result_text(cupti, result));
 }
 

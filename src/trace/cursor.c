@@ -318,9 +318,13 @@ bool mp_damage_describe(const struct mp_damage *damage, char *text, size_t size)
     describe_count(text, size, damage->rows_damaged, "rows in them");
     describe_count(text, size, damage->chunks_missing, "chunks missing");
     describe_count(text, size, damage->bytes_skipped, "bytes skipped");
-    describe_count(text, size, damage->first_offset, "the first offset of damage");
     size_t length = strlen(text);
-    if (length < size)
+    if (length >= size)
+        return true;
+    if (damage->first_offset)
+        snprintf(text + length, size - length, ", first at offset %" PRIu64 "; the rest was read",
+                 damage->first_offset);
+    else
         snprintf(text + length, size - length, "; the rest was read");
     return true;
 }

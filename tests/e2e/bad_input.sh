@@ -52,7 +52,7 @@ recorded "MINIPROF_CUPTI names the one to use" this_cupti
 
 profile old SIMGPU_CUPTI_VERSION=13 -- "${program[@]}"
 unharmed "an old libcupti" old bare 0
-nothing "an old libcupti" old '(version 13|CUPTI cannot be used)'
+nothing "an old libcupti" old '(version 13|cannot be used)'
 profile now -- "${program[@]}"
 recorded "this libcupti" now
 for version in 18 22 23 26 28 130000; do
