@@ -299,7 +299,8 @@ void worker_capture(struct worker *worker)
     CU_CHECK(cuStreamBeginCapture(worker->streams[0], CU_STREAM_CAPTURE_MODE_GLOBAL));
     run_layers(worker);
     CU_CHECK(cuStreamEndCapture(worker->streams[0], &graph));
-    CU_CHECK(cuGraphInstantiate(&worker->graph, graph, 0));
+    /* cuGraphInstantiate since CUDA 12; before, that had other arguments. */
+    CU_CHECK(cuGraphInstantiateWithFlags(&worker->graph, graph, 0));
     CU_CHECK(cuGraphDestroy(graph));
 }
 

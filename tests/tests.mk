@@ -17,6 +17,10 @@ UNIT_SOURCES := $(sort $(wildcard tests/unit/test_*.c))
 ifndef HAVE_CUDA
 UNIT_SOURCES := $(filter-out tests/unit/test_record_%,$(UNIT_SOURCES))
 endif
+# They speak the payload extension too, which CUDA 11.8's NVTX headers do not know.
+ifeq ($(wildcard $(CUDA_ROOT)/include/nvtx3/nvToolsExtPayload.h),)
+UNIT_SOURCES := $(filter-out tests/unit/test_record_nvtx%,$(UNIT_SOURCES))
+endif
 UNIT_PROGRAMS := $(UNIT_SOURCES:tests/unit/%.c=$(BUILD)/tests/unit/%)
 # Code that several unit tests share: tests/unit/*.c without the prefix.
 UNIT_SHARED := $(call objects,tests/unit)

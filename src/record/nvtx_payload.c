@@ -7,7 +7,7 @@
  * without.
  *
  * The deferred events and time domains of the extension are not answered: NVTX makes them no-ops.
- * NVTX before 3.2 (CUDA's before 12) has no header of the extension: then none of it is answered.
+ * Older toolkits (CUDA 11.8) have no header of the extension: then none of it is answered.
  */
 #include "record/clock.h"
 #include "record/nvtx_calls.h"

@@ -45,7 +45,7 @@ unharmed "MINIPROF_CUPTI is another library" not_cupti bare 0
 one_line "MINIPROF_CUPTI is another library" not_cupti "MINIPROF_CUPTI.*libcuda.so.1"
 recorded "MINIPROF_CUPTI is another library" not_cupti
 profile this_cupti LD_LIBRARY_PATH="$work/only_cuda" \
-    MINIPROF_CUPTI="$build/simgpu/libcupti.so.13" -- "${program[@]}"
+    MINIPROF_CUPTI="$build/simgpu/libcupti.so" -- "${program[@]}"
 unharmed "MINIPROF_CUPTI names the one to use" this_cupti bare 0
 same "MINIPROF_CUPTI names the one to use: nothing to say" "" "$(said this_cupti)"
 recorded "MINIPROF_CUPTI names the one to use" this_cupti

@@ -184,6 +184,7 @@ static void *find_symbol(const char *symbol)
     return address;
 }
 
+#ifndef SIMGPU_LACKS_cuGetProcAddress_v2
 SG_FUNCTION(cuGetProcAddress_v2,
             (const char *symbol, void **pfn, int cudaVersion, cuuint64_t flags,
              CUdriverProcAddressQueryResult *symbolStatus),
@@ -198,6 +199,20 @@ SG_FUNCTION(cuGetProcAddress_v2,
         *symbolStatus = *pfn ? CU_GET_PROC_ADDRESS_SUCCESS : CU_GET_PROC_ADDRESS_SYMBOL_NOT_FOUND;
     return *pfn ? CUDA_SUCCESS : CUDA_ERROR_NOT_FOUND;
 }
+#endif
+
+#ifndef cuGetProcAddress
+SG_FUNCTION(cuGetProcAddress, (const char *symbol, void **pfn, int cudaVersion, cuuint64_t flags),
+            symbol, pfn, cudaVersion, flags)
+{
+    if (!symbol || !pfn)
+        return CUDA_ERROR_INVALID_VALUE;
+    (void)cudaVersion;
+    (void)flags;
+    *pfn = find_symbol(symbol);
+    return *pfn ? CUDA_SUCCESS : CUDA_ERROR_NOT_FOUND;
+}
+#endif
 
 SG_FUNCTION(cuGetExportTable, (const void **ppExportTable, const CUuuid *pExportTableId),
             ppExportTable, pExportTableId)

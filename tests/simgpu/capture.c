@@ -194,6 +194,34 @@ SG_FUNCTION(cuStreamIsCapturing, (CUstream hStream, CUstreamCaptureStatus *captu
     return CUDA_SUCCESS;
 }
 
+/* What cuStreamGetCaptureInfo is asked for; each may be NULL. */
+struct info_out {
+    CUstreamCaptureStatus *status;
+    cuuint64_t *id;
+    CUgraph *graph;
+    const CUgraphNode **dependencies;
+    size_t *count;
+};
+
+static CUresult capture_info(const struct CUstream_st *stream, const struct info_out *out)
+{
+    if (!out->status)
+        return CUDA_ERROR_INVALID_VALUE;
+    *out->status = capture_status(stream);
+    if (!stream->capture)
+        return CUDA_SUCCESS;
+    if (out->id)
+        *out->id = stream->capture->id;
+    if (out->graph)
+        *out->graph = stream->capture->graph;
+    if (out->dependencies)
+        *out->dependencies = stream->tail.items;
+    if (out->count)
+        *out->count = stream->tail.count;
+    return CUDA_SUCCESS;
+}
+
+#ifndef SIMGPU_LACKS_cuStreamGetCaptureInfo_v3
 SG_FUNCTION(cuStreamGetCaptureInfo_v3,
             (CUstream hStream, CUstreamCaptureStatus *captureStatus_out, cuuint64_t *id_out,
              CUgraph *graph_out, const CUgraphNode **dependencies_out,
@@ -201,25 +229,27 @@ SG_FUNCTION(cuStreamGetCaptureInfo_v3,
             hStream, captureStatus_out, id_out, graph_out, dependencies_out, edgeData_out,
             numDependencies_out)
 {
-    CUstream stream = sg_stream(sg_context(), hStream);
+    const struct info_out out = {captureStatus_out, id_out, graph_out, dependencies_out,
+                                 numDependencies_out};
 
-    if (!captureStatus_out)
-        return CUDA_ERROR_INVALID_VALUE;
-    *captureStatus_out = capture_status(stream);
-    if (edgeData_out)
+    if (captureStatus_out && edgeData_out)
         *edgeData_out = NULL;
-    if (!stream->capture)
-        return CUDA_SUCCESS;
-    if (id_out)
-        *id_out = stream->capture->id;
-    if (graph_out)
-        *graph_out = stream->capture->graph;
-    if (dependencies_out)
-        *dependencies_out = stream->tail.items;
-    if (numDependencies_out)
-        *numDependencies_out = stream->tail.count;
-    return CUDA_SUCCESS;
+    return capture_info(sg_stream(sg_context(), hStream), &out);
 }
+#endif
+
+#if CUDA_VERSION < 13000
+SG_FUNCTION(cuStreamGetCaptureInfo_v2,
+            (CUstream hStream, CUstreamCaptureStatus *captureStatus_out, cuuint64_t *id_out,
+             CUgraph *graph_out, const CUgraphNode **dependencies_out, size_t *numDependencies_out),
+            hStream, captureStatus_out, id_out, graph_out, dependencies_out, numDependencies_out)
+{
+    const struct info_out out = {captureStatus_out, id_out, graph_out, dependencies_out,
+                                 numDependencies_out};
+
+    return capture_info(sg_stream(sg_context(), hStream), &out);
+}
+#endif
 
 SG_FUNCTION(cuThreadExchangeStreamCaptureMode, (CUstreamCaptureMode * mode), mode)
 {

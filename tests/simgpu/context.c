@@ -171,6 +171,7 @@ SG_FUNCTION(cuCtxCreate_v2, (CUcontext * pctx, unsigned int flags, CUdevice dev)
     return context_create(pctx, flags, dev);
 }
 
+#ifndef SIMGPU_LACKS_cuCtxCreate_v4
 SG_FUNCTION(cuCtxCreate_v4,
             (CUcontext * pctx, CUctxCreateParams *ctxCreateParams, unsigned int flags,
              CUdevice dev),
@@ -179,6 +180,7 @@ SG_FUNCTION(cuCtxCreate_v4,
     (void)ctxCreateParams;
     return context_create(pctx, flags, dev);
 }
+#endif
 
 SG_FUNCTION(cuCtxDestroy_v2, (CUcontext ctx), ctx)
 {
@@ -236,6 +238,7 @@ SG_FUNCTION(cuCtxGetFlags, (unsigned int *flags), flags)
     return CUDA_SUCCESS;
 }
 
+#ifndef SIMGPU_LACKS_cuCtxGetId
 SG_FUNCTION(cuCtxGetId, (CUcontext ctx, unsigned long long *ctxId), ctx, ctxId)
 {
     if (!ctx)
@@ -247,6 +250,7 @@ SG_FUNCTION(cuCtxGetId, (CUcontext ctx, unsigned long long *ctxId), ctx, ctxId)
     *ctxId = ctx->id;
     return CUDA_SUCCESS;
 }
+#endif
 
 SG_FUNCTION(cuCtxGetApiVersion, (CUcontext ctx, unsigned int *version), ctx, version)
 {

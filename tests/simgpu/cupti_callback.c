@@ -162,7 +162,9 @@ static uint32_t domain_size(CUpti_CallbackDomain domain)
         [CUPTI_CB_DOMAIN_RESOURCE] = CUPTI_CBID_RESOURCE_SIZE,
         [CUPTI_CB_DOMAIN_SYNCHRONIZE] = CUPTI_CBID_SYNCHRONIZE_SIZE,
         [CUPTI_CB_DOMAIN_NVTX] = CUPTI_CBID_NVTX_SIZE,
+#ifndef SIMGPU_LACKS_CUPTI_CB_DOMAIN_STATE
         [CUPTI_CB_DOMAIN_STATE] = CUPTI_CBID_STATE_SIZE,
+#endif
     };
 
     return (unsigned)domain < CUPTI_CB_DOMAIN_SIZE ? sizes[domain] : 0;
@@ -213,7 +215,11 @@ CUptiResult CUPTIAPI cuptiSupportedDomains(size_t *domainCount, CUpti_DomainTabl
 {
     static CUpti_CallbackDomain domains[] = {
         CUPTI_CB_DOMAIN_DRIVER_API,  CUPTI_CB_DOMAIN_RUNTIME_API, CUPTI_CB_DOMAIN_RESOURCE,
-        CUPTI_CB_DOMAIN_SYNCHRONIZE, CUPTI_CB_DOMAIN_NVTX,        CUPTI_CB_DOMAIN_STATE};
+        CUPTI_CB_DOMAIN_SYNCHRONIZE, CUPTI_CB_DOMAIN_NVTX,
+#ifndef SIMGPU_LACKS_CUPTI_CB_DOMAIN_STATE
+        CUPTI_CB_DOMAIN_STATE,
+#endif
+    };
 
     if (!domainCount || !domainTable)
         return CUPTI_ERROR_INVALID_PARAMETER;

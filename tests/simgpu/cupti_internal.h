@@ -19,6 +19,8 @@
 #include <pthread.h>
 #include <stddef.h>
 
+#include "compat.h"
+
 #define CT_COUNT(array) (sizeof(array) / sizeof((array)[0]))
 #define CT_MAX_CBID     1024
 #define CT_MAX_RECORD   256

@@ -85,18 +85,33 @@ SG_FUNCTION(cuEventSynchronize, (CUevent hEvent), hEvent)
     return CUDA_SUCCESS;
 }
 
-SG_FUNCTION(cuEventElapsedTime_v2, (float *pMilliseconds, CUevent hStart, CUevent hEnd),
-            pMilliseconds, hStart, hEnd)
+static CUresult elapsed(float *milliseconds, CUevent start, CUevent end)
 {
     uint64_t now = sg_now();
 
-    if (!hStart || !hEnd)
+    if (!start || !end)
         return CUDA_ERROR_INVALID_HANDLE;
-    if (!pMilliseconds || !hStart->recorded || !hEnd->recorded ||
-        ((hStart->flags | hEnd->flags) & CU_EVENT_DISABLE_TIMING))
+    if (!milliseconds || !start->recorded || !end->recorded ||
+        ((start->flags | end->flags) & CU_EVENT_DISABLE_TIMING))
         return CUDA_ERROR_INVALID_HANDLE;
-    if (hStart->time > now || hEnd->time > now)
+    if (start->time > now || end->time > now)
         return CUDA_ERROR_NOT_READY;
-    *pMilliseconds = (float)((double)(int64_t)(hEnd->time - hStart->time) / 1e6);
+    *milliseconds = (float)((double)(int64_t)(end->time - start->time) / 1e6);
     return CUDA_SUCCESS;
 }
+
+#ifndef SIMGPU_LACKS_cuEventElapsedTime_v2
+SG_FUNCTION(cuEventElapsedTime_v2, (float *pMilliseconds, CUevent hStart, CUevent hEnd),
+            pMilliseconds, hStart, hEnd)
+{
+    return elapsed(pMilliseconds, hStart, hEnd);
+}
+#endif
+
+#ifndef cuEventElapsedTime
+SG_FUNCTION(cuEventElapsedTime, (float *pMilliseconds, CUevent hStart, CUevent hEnd), pMilliseconds,
+            hStart, hEnd)
+{
+    return elapsed(pMilliseconds, hStart, hEnd);
+}
+#endif

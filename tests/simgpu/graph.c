@@ -206,6 +206,7 @@ SG_FUNCTION(cuGraphInstantiateWithFlags,
     return instantiate(phGraphExec, hGraph);
 }
 
+#ifndef SIMGPU_LACKS_cuGraphInstantiateWithParams
 SG_FUNCTION(cuGraphInstantiateWithParams,
             (CUgraphExec * phGraphExec, CUgraph hGraph,
              CUDA_GRAPH_INSTANTIATE_PARAMS *instantiateParams),
@@ -215,6 +216,7 @@ SG_FUNCTION(cuGraphInstantiateWithParams,
         instantiateParams->result_out = CUDA_GRAPH_INSTANTIATE_SUCCESS;
     return instantiate(phGraphExec, hGraph);
 }
+#endif
 
 SG_FUNCTION(cuGraphInstantiate_v2,
             (CUgraphExec * phGraphExec, CUgraph hGraph, CUgraphNode *phErrorNode, char *logBuffer,

@@ -4,6 +4,7 @@
 #include "simgpu.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 SG_FUNCTION(cuGraphCreate, (CUgraph * phGraph, unsigned int flags), phGraph, flags)
 {
@@ -74,31 +75,49 @@ SG_FUNCTION(cuGraphGetRootNodes, (CUgraph hGraph, CUgraphNode *rootNodes, size_t
     return list_nodes(hGraph, rootNodes, numRootNodes, true);
 }
 
+/* Fills at most *count of `from` and `to` and says how many there are. */
+static CUresult list_edges(CUgraph graph, CUgraphNode *from, CUgraphNode *to, size_t *count)
+{
+    size_t found = 0;
+
+    if (!graph || !count || !from != !to)
+        return CUDA_ERROR_INVALID_VALUE;
+    for (size_t i = 0; i < graph->nodes.count; i++) {
+        CUgraphNode node = graph->nodes.items[i];
+
+        for (size_t d = 0; d < node->dep_count; d++, found++) {
+            if (!from || found >= *count)
+                continue;
+            from[found] = node->deps[d];
+            to[found] = node;
+        }
+    }
+    if (!from || found < *count)
+        *count = found;
+    return CUDA_SUCCESS;
+}
+
+#ifndef SIMGPU_LACKS_cuGraphGetEdges_v2
 SG_FUNCTION(cuGraphGetEdges_v2,
             (CUgraph hGraph, CUgraphNode *from, CUgraphNode *to, CUgraphEdgeData *edgeData,
              size_t *numEdges),
             hGraph, from, to, edgeData, numEdges)
 {
-    size_t found = 0;
+    CUresult result = list_edges(hGraph, from, to, numEdges);
 
-    if (!hGraph || !numEdges || !from != !to)
-        return CUDA_ERROR_INVALID_VALUE;
-    for (size_t i = 0; i < hGraph->nodes.count; i++) {
-        CUgraphNode node = hGraph->nodes.items[i];
-
-        for (size_t d = 0; d < node->dep_count; d++, found++) {
-            if (!from || found >= *numEdges)
-                continue;
-            from[found] = node->deps[d];
-            to[found] = node;
-            if (edgeData)
-                edgeData[found] = (CUgraphEdgeData){0};
-        }
-    }
-    if (!from || found < *numEdges)
-        *numEdges = found;
-    return CUDA_SUCCESS;
+    if (!result && from && edgeData)
+        memset(edgeData, 0, *numEdges * sizeof(*edgeData));
+    return result;
 }
+#endif
+
+#ifndef cuGraphGetEdges
+SG_FUNCTION(cuGraphGetEdges, (CUgraph hGraph, CUgraphNode *from, CUgraphNode *to, size_t *numEdges),
+            hGraph, from, to, numEdges)
+{
+    return list_edges(hGraph, from, to, numEdges);
+}
+#endif
 
 SG_FUNCTION(cuGraphNodeGetType, (CUgraphNode hNode, CUgraphNodeType *type), hNode, type)
 {

@@ -134,10 +134,18 @@ SG_FUNCTION(cuLaunchKernelEx,
     return launch_kernel(&op, config->hStream, kernelParams, extra);
 }
 
+/* cuda.h has either the one or the other, with CUDA_KERNEL_NODE_PARAMS to match. */
+#ifdef cuGraphAddKernelNode
 SG_FUNCTION(cuGraphAddKernelNode_v2,
             (CUgraphNode * phGraphNode, CUgraph hGraph, const CUgraphNode *dependencies,
              size_t numDependencies, const CUDA_KERNEL_NODE_PARAMS *nodeParams),
             phGraphNode, hGraph, dependencies, numDependencies, nodeParams)
+#else
+SG_FUNCTION(cuGraphAddKernelNode,
+            (CUgraphNode * phGraphNode, CUgraph hGraph, const CUgraphNode *dependencies,
+             size_t numDependencies, const CUDA_KERNEL_NODE_PARAMS *nodeParams),
+            phGraphNode, hGraph, dependencies, numDependencies, nodeParams)
+#endif
 {
     struct sg_op op = {.type = SG_OP_KERNEL};
     struct sg_nodes deps = {.count = 0};

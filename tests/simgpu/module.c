@@ -213,6 +213,7 @@ SG_FUNCTION(cuModuleGetFunction, (CUfunction * hfunc, CUmodule hmod, const char 
     return CUDA_ERROR_NOT_FOUND;
 }
 
+#ifndef SIMGPU_LACKS_cuModuleGetFunctionCount
 SG_FUNCTION(cuModuleGetFunctionCount, (unsigned int *count, CUmodule mod), count, mod)
 {
     if (!count || !mod)
@@ -222,6 +223,7 @@ SG_FUNCTION(cuModuleGetFunctionCount, (unsigned int *count, CUmodule mod), count
         ++*count;
     return CUDA_SUCCESS;
 }
+#endif
 
 SG_FUNCTION(cuModuleGetLoadingMode, (CUmoduleLoadingMode * mode), mode)
 {
@@ -264,6 +266,7 @@ SG_FUNCTION(cuFuncGetModule, (CUmodule * hmod, CUfunction hfunc), hmod, hfunc)
     return CUDA_SUCCESS;
 }
 
+#ifndef SIMGPU_LACKS_cuFuncGetName
 SG_FUNCTION(cuFuncGetName, (const char **name, CUfunction hfunc), name, hfunc)
 {
     if (!name || !hfunc)
@@ -271,3 +274,4 @@ SG_FUNCTION(cuFuncGetName, (const char **name, CUfunction hfunc), name, hfunc)
     *name = hfunc->name;
     return CUDA_SUCCESS;
 }
+#endif

@@ -1,5 +1,5 @@
 /*
- * selftest.c: runs simgpu's tests and says 'N passed, N failed'.
+ * selftest.c: runs simgpu's tests and says 'N passed, N failed', and how many were skipped if any.
  *
  *   selftest LIBRARIES SAMPLES    where libselftest_inject.so and where vecadd and inference are
  */
@@ -12,6 +12,8 @@
 static const char module_ptx[] = ".version 6.0\n.target sm_50\n.address_size 64\n"
                                  ".visible .entry spin(.param .u32 p_us) { ret; }\n"
                                  ".visible .entry other(.param .u64 p, .param .u32 n) { ret; }\n";
+
+enum { PASSED = 0, FAILED = 1, SKIPPED = 77 }; /* exit codes of a test */
 
 struct gpu gpu;
 const char *selftest_libraries = ".", *selftest_samples = ".";
@@ -33,6 +35,11 @@ void selftest_expectEqual(long long actual, long long expected, const char *text
     printf("    %s:%d: %s is %lld, not %lld\n", file, line, text, actual, expected);
     fflush(stdout);
     _Exit(1);
+}
+
+void selftest_skip(void)
+{
+    _exit(SKIPPED);
 }
 
 void gpu_start(const CUpti_ActivityKind *kinds)
@@ -57,7 +64,7 @@ void gpu_spin(CUstream stream, unsigned us)
     OK(cuLaunchKernel(gpu.spin, 2, 1, 1, 64, 1, 1, 0, stream, arguments, NULL));
 }
 
-static bool run_test(const struct selftest *test)
+static int run_test(const struct selftest *test)
 {
     int status = 0;
     pid_t child;
@@ -74,16 +81,16 @@ static bool run_test(const struct selftest *test)
         _exit(0);
     }
     if (child < 0 || waitpid(child, &status, 0) != child)
-        return false;
+        return FAILED;
     if (WIFSIGNALED(status))
         printf("    killed by signal %d\n", WTERMSIG(status));
-    return WIFEXITED(status) && WEXITSTATUS(status) == 0;
+    return WIFEXITED(status) ? WEXITSTATUS(status) : FAILED;
 }
 
 int main(int argc, char **argv)
 {
     const struct selftest *suites[] = {record_tests, schedule_tests, client_tests, sample_tests};
-    unsigned passed = 0, failed = 0;
+    unsigned passed = 0, failed = 0, skipped = 0;
 
     if (argc == 3) {
         selftest_libraries = argv[1];
@@ -91,14 +98,22 @@ int main(int argc, char **argv)
     }
     for (size_t i = 0; i < sizeof(suites) / sizeof(suites[0]); i++) {
         for (const struct selftest *test = suites[i]; test->behaviour; test++) {
-            bool good = run_test(test);
+            int code = run_test(test);
 
-            printf("%s  %s%s%s\n", good ? "ok  " : "FAIL", test->behaviour,
-                   test->environment ? "  " : "", test->environment ? test->environment : "");
-            passed += good;
-            failed += !good;
+            printf("%s  %s%s%s\n",
+                   code == PASSED    ? "ok  "
+                   : code == SKIPPED ? "skip"
+                                     : "FAIL",
+                   test->behaviour, test->environment ? "  " : "",
+                   test->environment ? test->environment : "");
+            passed += code == PASSED;
+            skipped += code == SKIPPED;
+            failed += code != PASSED && code != SKIPPED;
         }
     }
-    printf("%u passed, %u failed\n", passed, failed);
+    printf("%u passed, %u failed", passed, failed);
+    if (skipped)
+        printf(", %u skipped", skipped);
+    printf("\n");
     return failed != 0;
 }

@@ -16,6 +16,9 @@
     selftest_expectEqual((long long)(actual), (long long)(expected), #actual, __FILE__, __LINE__)
 #define OK(call) EXPECT_EQ((call), 0)
 
+/* Ends a test that needs something which the headers lack. */
+void selftest_skip(void);
+
 void selftest_expect(bool condition, const char *text, const char *file, int line);
 void selftest_expectEqual(long long actual, long long expected, const char *text, const char *file,
                           int line);

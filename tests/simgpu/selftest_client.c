@@ -89,26 +89,34 @@ size_t client_count(CUpti_ActivityKind kind)
     return count;
 }
 
+size_t client_size(CUpti_ActivityKind kind)
+{
+    for (size_t i = 0; i < client.count; i++)
+        if (client.records[i].kind == (uint32_t)kind)
+            return client.records[i].size;
+    return 0;
+}
+
 #define CLEAR(record, type, field)                                                                 \
     memset((record)->bytes + offsetof(type, field), 0, sizeof(((type *)0)->field))
 
 void client_normalize(struct client_record *record)
 {
     if (record->kind == CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL) {
-        CLEAR(record, CUpti_ActivityKernel10, name);
+        CLEAR(record, record_kernel, name);
     } else if (record->kind == CUPTI_ACTIVITY_KIND_DRIVER) {
         CLEAR(record, CUpti_ActivityAPI, processId);
         CLEAR(record, CUpti_ActivityAPI, threadId);
     } else if (record->kind == CUPTI_ACTIVITY_KIND_MEMORY2) {
-        CLEAR(record, CUpti_ActivityMemory4, processId);
-        CLEAR(record, CUpti_ActivityMemory4, address);
-        CLEAR(record, CUpti_ActivityMemory4, memoryPoolConfig.address);
+        CLEAR(record, record_memory, processId);
+        CLEAR(record, record_memory, address);
+        CLEAR(record, record_memory, memoryPoolConfig.address);
     } else if (record->kind == CUPTI_ACTIVITY_KIND_MEMORY_POOL) {
-        CLEAR(record, CUpti_ActivityMemoryPool3, processId);
-        CLEAR(record, CUpti_ActivityMemoryPool3, address);
+        CLEAR(record, record_pool, processId);
+        CLEAR(record, record_pool, address);
     } else if (record->kind == CUPTI_ACTIVITY_KIND_OVERHEAD) {
-        CLEAR(record, CUpti_ActivityOverhead3, objectId);
+        CLEAR(record, record_overhead, objectId);
     } else if (record->kind == CUPTI_ACTIVITY_KIND_DEVICE) {
-        CLEAR(record, CUpti_ActivityDevice5, name);
+        CLEAR(record, record_device, name);
     }
 }

@@ -4,6 +4,8 @@
 #ifndef SIMGPU_SELFTEST_CLIENT_H
 #define SIMGPU_SELFTEST_CLIENT_H
 
+#include "selftest_records.h"
+
 #include <cupti.h>
 #include <stdbool.h>
 #include <stddef.h>
@@ -32,6 +34,8 @@ void client_flush(uint32_t flag);
 /* The nth record (from 0) of a kind; ends the process when there is none. */
 const void *client_find(CUpti_ActivityKind kind, size_t nth);
 size_t client_count(CUpti_ActivityKind kind);
+/* Bytes of the first record of a kind; 0 when there is none. */
+size_t client_size(CUpti_ActivityKind kind);
 /* Clears what differs from run to run: process and thread ids, addresses. */
 void client_normalize(struct client_record *record);
 

@@ -48,10 +48,12 @@ int __attribute__((visibility("default"))) InitializeInjection(void)
     client_start(kinds);
     if (getenv("SIMGPU_SELFTEST_GRAPH_TRACE"))
         cuptiActivityEnable(CUPTI_ACTIVITY_KIND_GRAPH_TRACE);
-    if (getenv("SIMGPU_SELFTEST_LAUNCHES_ONLY"))
-        cuptiActivityEnableDriverApi(CUPTI_DRIVER_TRACE_CBID_cuLaunchKernel, 1);
-    else
+    if (!getenv("SIMGPU_SELFTEST_LAUNCHES_ONLY"))
         cuptiActivityEnable(CUPTI_ACTIVITY_KIND_DRIVER);
+#ifndef SIMGPU_LACKS_cuptiActivityEnableDriverApi
+    else
+        cuptiActivityEnableDriverApi(CUPTI_DRIVER_TRACE_CBID_cuLaunchKernel, 1);
+#endif
     atexit(write_records);
     return 1;
 }

@@ -21,6 +21,9 @@ static const CUpti_ActivityKind all_kinds[] = {CUPTI_ACTIVITY_KIND_CONCURRENT_KE
                                                CUPTI_ACTIVITY_KIND_STREAM,
                                                CUPTI_ACTIVITY_KIND_INVALID};
 
+/* CUPTI releases that are newer than the struct append to it. */
+#define EXPECT_SIZE(kind, record) EXPECT(client_size(CUPTI_ACTIVITY_KIND_##kind) >= sizeof(record))
+
 static const CUpti_ActivityKind kernel_only[] = {CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL,
                                                  CUPTI_ACTIVITY_KIND_INVALID};
 
@@ -46,7 +49,7 @@ static void finish(void)
 
 static void kernel_has_every_field(void)
 {
-    const CUpti_ActivityKernel10 *k;
+    const record_kernel *k;
     const CUpti_ActivityAPI *api;
     CUdeviceptr memory;
     unsigned n = 4;
@@ -61,7 +64,7 @@ static void kernel_has_every_field(void)
     EXPECT_EQ(client_count(CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL), 1);
     k = client_find(CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL, 0);
     api = find_api(CUPTI_DRIVER_TRACE_CBID_cuLaunchKernel, 0);
-    EXPECT_EQ(sizeof(*k), 216);
+    EXPECT_SIZE(CONCURRENT_KERNEL, *k);
     EXPECT_EQ(k->registersPerThread, 32);
     EXPECT(k->start > api->start && k->end > k->start);
     EXPECT_EQ(k->start % 32, 0);
@@ -86,12 +89,14 @@ static void kernel_has_every_field(void)
     EXPECT_EQ(k->channelType, CUPTI_CHANNEL_TYPE_COMPUTE);
     EXPECT(k->clusterX == 0 && k->clusterY == 0 && k->clusterZ == 0);
     EXPECT_EQ(k->localMemoryTotal_v2, 0);
+#ifndef SIMGPU_LACKS_CUpti_ActivityKernel10
     EXPECT_EQ(k->isDeviceLaunched, 0);
+#endif
 }
 
 static void copy_has_every_field(void)
 {
-    const CUpti_ActivityMemcpy6 *in, *out;
+    const record_copy *in, *out;
     const CUpti_ActivityAPI *api;
     char pageable[5000] = "text";
     void *pinned;
@@ -106,7 +111,7 @@ static void copy_has_every_field(void)
     EXPECT(strcmp(pinned, "text") == 0);
     in = client_find(CUPTI_ACTIVITY_KIND_MEMCPY, 0);
     out = client_find(CUPTI_ACTIVITY_KIND_MEMCPY, 1);
-    EXPECT(sizeof(*in) == 96);
+    EXPECT_SIZE(MEMCPY, *in);
     EXPECT_EQ(in->copyKind, CUPTI_ACTIVITY_MEMCPY_KIND_HTOD);
     EXPECT_EQ(in->srcKind, CUPTI_ACTIVITY_MEMORY_KIND_PAGEABLE);
     EXPECT_EQ(in->dstKind, CUPTI_ACTIVITY_MEMORY_KIND_DEVICE);
@@ -119,7 +124,9 @@ static void copy_has_every_field(void)
     EXPECT(in->runtimeCorrelationId == 0 && in->graphNodeId == 0 && in->graphId == 0);
     EXPECT_EQ(in->channelID, 2);
     EXPECT_EQ(in->channelType, CUPTI_CHANNEL_TYPE_ASYNC_MEMCPY);
+#ifndef SIMGPU_LACKS_CUpti_ActivityMemcpy6
     EXPECT_EQ(in->copyCount, 1);
+#endif
     EXPECT_EQ(out->copyKind, CUPTI_ACTIVITY_MEMCPY_KIND_DTOH);
     EXPECT_EQ(out->dstKind, CUPTI_ACTIVITY_MEMORY_KIND_PINNED);
     EXPECT_EQ(out->flags, CUPTI_ACTIVITY_FLAG_MEMCPY_ASYNC);
@@ -140,7 +147,7 @@ static void peer_copy_names_both_ends(void)
     OK(cuMemcpyPeerAsync(there, other, here, gpu.context, 256, NULL));
     finish();
     p = client_find(CUPTI_ACTIVITY_KIND_MEMCPY2, 0);
-    EXPECT(sizeof(*p) == 96);
+    EXPECT_SIZE(MEMCPY2, *p);
     EXPECT_EQ(p->copyKind, CUPTI_ACTIVITY_MEMCPY_KIND_PTOP);
     EXPECT(p->srcKind == CUPTI_ACTIVITY_MEMORY_KIND_DEVICE && p->dstKind == p->srcKind);
     EXPECT(p->bytes == 256 && p->flags == CUPTI_ACTIVITY_FLAG_MEMCPY_ASYNC);
@@ -164,13 +171,15 @@ static void memset_has_every_field(void)
     EXPECT_EQ(back[15], 0x01020304);
     finish();
     m = client_find(CUPTI_ACTIVITY_KIND_MEMSET, 0);
-    EXPECT(sizeof(*m) == 88);
+    EXPECT_SIZE(MEMSET, *m);
     EXPECT(m->value == 0x01020304 && m->bytes == 64);
     EXPECT(m->end > m->start && m->streamId == 7 && m->contextId == 1 && m->deviceId == 0);
     EXPECT_EQ(m->flags, CUPTI_ACTIVITY_FLAG_MEMSET_ASYNC);
     EXPECT_EQ(m->memoryKind, CUPTI_ACTIVITY_MEMORY_KIND_DEVICE);
     EXPECT_EQ(m->channelType, CUPTI_CHANNEL_TYPE_COMPUTE);
+#ifndef SIMGPU_LACKS_CUpti_ActivityKernel10 /* came into the padding with it or before */
     EXPECT_EQ(m->isDeviceLaunched, 0);
+#endif
 }
 
 static void api_records_nest_nothing_and_carry_results(void)
@@ -200,7 +209,7 @@ static void api_records_nest_nothing_and_carry_results(void)
 
 static void synchronizations_have_types_and_spans(void)
 {
-    const CUpti_ActivitySynchronization2 *s;
+    const record_sync *s;
     CUevent event;
     CUstream stream;
 
@@ -215,16 +224,22 @@ static void synchronizations_have_types_and_spans(void)
     finish();
     EXPECT_EQ(client_count(CUPTI_ACTIVITY_KIND_SYNCHRONIZATION), 4);
     s = client_find(CUPTI_ACTIVITY_KIND_SYNCHRONIZATION, 0);
-    EXPECT_EQ(sizeof(*s), 56);
+    EXPECT_SIZE(SYNCHRONIZATION, *s);
     EXPECT_EQ(s->type, CUPTI_ACTIVITY_SYNCHRONIZATION_TYPE_STREAM_WAIT_EVENT);
-    EXPECT(s->cudaEventId == 1 && s->cudaEventSyncId == 1 && s->streamId == 7);
+    EXPECT(s->cudaEventId == 1 && s->streamId == 7);
+#ifndef SIMGPU_LACKS_CUpti_ActivitySynchronization2
+    EXPECT_EQ(s->cudaEventSyncId, 1);
+#endif
     s = client_find(CUPTI_ACTIVITY_KIND_SYNCHRONIZATION, 1);
     EXPECT_EQ(s->type, CUPTI_ACTIVITY_SYNCHRONIZATION_TYPE_EVENT_SYNCHRONIZE);
     EXPECT(s->end - s->start > 40000 && s->cudaEventId == 1);
     EXPECT_EQ(s->streamId, (uint32_t)CUPTI_SYNCHRONIZATION_INVALID_VALUE);
     s = client_find(CUPTI_ACTIVITY_KIND_SYNCHRONIZATION, 2);
     EXPECT_EQ(s->type, CUPTI_ACTIVITY_SYNCHRONIZATION_TYPE_STREAM_SYNCHRONIZE);
-    EXPECT(s->streamId == 13 && s->contextId == 1 && s->returnValue == 0);
+    EXPECT(s->streamId == 13 && s->contextId == 1);
+#ifndef SIMGPU_LACKS_CUpti_ActivitySynchronization2
+    EXPECT_EQ(s->returnValue, 0);
+#endif
     EXPECT_EQ(s->cudaEventId, (uint32_t)CUPTI_SYNCHRONIZATION_INVALID_VALUE);
     s = client_find(CUPTI_ACTIVITY_KIND_SYNCHRONIZATION, 3);
     EXPECT_EQ(s->type, CUPTI_ACTIVITY_SYNCHRONIZATION_TYPE_CONTEXT_SYNCHRONIZE);
@@ -232,16 +247,18 @@ static void synchronizations_have_types_and_spans(void)
 
 static void small_records_have_every_field(void)
 {
-    const CUpti_ActivityCudaEvent2 *e;
+    const record_event *e;
     const CUpti_ActivityStream *s;
-    const CUpti_ActivityContext3 *c;
-    const CUpti_ActivityDevice5 *d;
-    const CUpti_ActivityOverhead3 *o;
+    const record_context *c;
+    const record_device *d;
+    const record_overhead *o;
     CUevent event;
     CUstream stream;
 
     gpu_start(all_kinds);
+#if CUPTI_API_VERSION >= 130000 /* see cuptiActivityEnableCudaEventDeviceTimestamps */
     OK(cuptiActivityEnableCudaEventDeviceTimestamps(1));
+#endif
     OK(cuEventCreate(&event, 0));
     OK(cuStreamCreateWithPriority(&stream, CU_STREAM_NON_BLOCKING, -2));
     OK(cuEventRecord(event, stream));
@@ -249,23 +266,38 @@ static void small_records_have_every_field(void)
     gpu_spin(stream, 1);
     finish();
     e = client_find(CUPTI_ACTIVITY_KIND_CUDA_EVENT, 0);
-    EXPECT(sizeof(*e) == 56 && e->eventId == 1 && e->streamId == 13 && e->contextId == 1);
-    EXPECT(e->deviceTimestamp && e->cudaEventSyncId == 1 && e->correlationId);
+    EXPECT_SIZE(CUDA_EVENT, *e);
+    EXPECT(e->eventId == 1 && e->streamId == 13 && e->contextId == 1);
+    EXPECT(e->correlationId);
+#ifndef SIMGPU_LACKS_CUpti_ActivityCudaEvent2
+    EXPECT_EQ(e->cudaEventSyncId, 1);
+#endif
+#if CUPTI_API_VERSION >= 130000 /* see cuptiActivityEnableCudaEventDeviceTimestamps */
+    EXPECT(e->deviceTimestamp);
+#endif
     s = client_find(CUPTI_ACTIVITY_KIND_STREAM, 0);
     EXPECT(sizeof(*s) == 24 && s->contextId == 1 && s->streamId == 13);
     EXPECT_EQ(s->priority, (uint32_t)-2);
     EXPECT_EQ(s->flag, CUPTI_ACTIVITY_STREAM_CREATE_FLAG_NON_BLOCKING);
     c = client_find(CUPTI_ACTIVITY_KIND_CONTEXT, 0);
-    EXPECT(sizeof(*c) == 32 && c->contextId == 1 && c->deviceId == 0);
+    EXPECT_SIZE(CONTEXT, *c);
+    EXPECT(c->contextId == 1 && c->deviceId == 0);
     EXPECT(c->computeApiKind == CUPTI_ACTIVITY_COMPUTE_API_CUDA && c->nullStreamId == 7);
+#ifndef SIMGPU_LACKS_CUpti_ActivityContext2
     EXPECT(c->numMultiprocessors == 128 && !c->isGreenContext);
+#endif
     d = client_find(CUPTI_ACTIVITY_KIND_DEVICE, 0);
-    EXPECT(sizeof(*d) == 184 && d->id == 0 && strcmp(d->name, "SimGPU") == 0);
+    EXPECT_SIZE(DEVICE, *d);
+    EXPECT(d->id == 0 && strcmp(d->name, "SimGPU") == 0);
     EXPECT(d->computeCapabilityMajor == 9 && d->numMultiprocessors == 128);
     EXPECT(d->numThreadsPerWarp == 32 && d->maxGridDimX == 2147483647 && d->isCudaVisible);
     EXPECT(d->maxThreadsPerBlock == 1024 && memcmp(d->uuid.bytes, "simgpu", 6) == 0);
     o = client_find(CUPTI_ACTIVITY_KIND_OVERHEAD, 0);
-    EXPECT(sizeof(*o) == 56 && o->end > o->start && o->correlationId);
+    EXPECT_SIZE(OVERHEAD, *o);
+    EXPECT(o->end > o->start);
+#ifndef SIMGPU_LACKS_CUpti_ActivityOverhead2
+    EXPECT(o->correlationId);
+#endif
     EXPECT_EQ(o->overheadKind, CUPTI_ACTIVITY_OVERHEAD_LAZY_FUNCTION_LOADING);
     EXPECT_EQ(o->objectKind, CUPTI_ACTIVITY_OBJECT_THREAD);
     EXPECT_EQ(o->objectId.pt.processId, getpid());
@@ -274,8 +306,8 @@ static void small_records_have_every_field(void)
 
 static void memory_records_tell_pools_apart(void)
 {
-    const CUpti_ActivityMemory4 *m;
-    const CUpti_ActivityMemoryPool3 *p;
+    const record_memory *m;
+    const record_pool *p;
     CUdeviceptr plain, pooled;
 
     gpu_start(all_kinds);
@@ -286,14 +318,16 @@ static void memory_records_tell_pools_apart(void)
     finish();
     EXPECT_EQ(client_count(CUPTI_ACTIVITY_KIND_MEMORY2), 4);
     m = client_find(CUPTI_ACTIVITY_KIND_MEMORY2, 0);
-    EXPECT(sizeof(*m) == 128 && m->bytes == 1000 && m->address == plain && !m->isAsync);
+    EXPECT_SIZE(MEMORY2, *m);
+    EXPECT(m->bytes == 1000 && m->address == plain && !m->isAsync);
     EXPECT_EQ(m->memoryOperationType, CUPTI_ACTIVITY_MEMORY_OPERATION_TYPE_ALLOCATION);
     EXPECT_EQ(m->memoryKind, CUPTI_ACTIVITY_MEMORY_KIND_DEVICE);
     EXPECT(m->processId == (uint32_t)getpid() && m->contextId == 1 && m->timestamp);
     EXPECT_EQ(m->memoryPoolConfig.memoryPoolType, CUPTI_ACTIVITY_MEMORY_POOL_TYPE_INVALID);
     m = client_find(CUPTI_ACTIVITY_KIND_MEMORY2, 1);
     p = client_find(CUPTI_ACTIVITY_KIND_MEMORY_POOL, 0);
-    EXPECT(sizeof(*p) == 80 && p->address && p->timestamp <= m->timestamp);
+    EXPECT_SIZE(MEMORY_POOL, *p);
+    EXPECT(p->address && p->timestamp <= m->timestamp);
     EXPECT_EQ(p->memoryPoolOperationType, CUPTI_ACTIVITY_MEMORY_POOL_OPERATION_TYPE_CREATED);
     EXPECT_EQ(p->memoryPoolType, CUPTI_ACTIVITY_MEMORY_POOL_TYPE_LOCAL);
     EXPECT(m->isAsync && m->streamId == 7 && m->memoryPoolConfig.address == p->address);
@@ -304,7 +338,7 @@ static void memory_records_tell_pools_apart(void)
     EXPECT_EQ(m->memoryPoolConfig.utilizedSize, 0);
 }
 
-/* What the record structs of each CUDA release measure; 0 where the header has none. */
+/* What the record structs of each CUDA release measure, up to that of the headers. */
 static const struct {
     const char *environment;
     uint32_t version;
@@ -314,14 +348,19 @@ static const struct {
      sizeof(CUpti_ActivitySynchronization), sizeof(CUpti_ActivityCudaEvent),
      sizeof(CUpti_ActivityOverhead), sizeof(CUpti_ActivityMemory3),
      sizeof(CUpti_ActivityMemoryPool2)},
+#if CUPTI_API_VERSION >= 24
     {"24", 24, sizeof(CUpti_ActivityKernel9), sizeof(CUpti_ActivityMemcpy5),
      sizeof(CUpti_ActivitySynchronization), sizeof(CUpti_ActivityCudaEvent),
      sizeof(CUpti_ActivityOverhead3), sizeof(CUpti_ActivityMemory4),
      sizeof(CUpti_ActivityMemoryPool2)},
+#endif
+#if CUPTI_API_VERSION >= 28
     {"28", 28, sizeof(CUpti_ActivityKernel9), sizeof(CUpti_ActivityMemcpy6),
      sizeof(CUpti_ActivitySynchronization2), sizeof(CUpti_ActivityCudaEvent2),
      sizeof(CUpti_ActivityOverhead3), sizeof(CUpti_ActivityMemory4),
      sizeof(CUpti_ActivityMemoryPool2)},
+#endif
+#if CUPTI_API_VERSION >= 130000
     {"130000", 130000, sizeof(CUpti_ActivityKernel10), sizeof(CUpti_ActivityMemcpy6),
      sizeof(CUpti_ActivitySynchronization2), sizeof(CUpti_ActivityCudaEvent2),
      sizeof(CUpti_ActivityOverhead3), sizeof(CUpti_ActivityMemory4),
@@ -329,15 +368,10 @@ static const struct {
     {"130400", 130400, 248, 112, sizeof(CUpti_ActivitySynchronization2),
      sizeof(CUpti_ActivityCudaEvent2), sizeof(CUpti_ActivityOverhead3),
      sizeof(CUpti_ActivityMemory4), sizeof(CUpti_ActivityMemoryPool3)},
+#endif
 };
 
-static size_t size_of(CUpti_ActivityKind kind)
-{
-    for (size_t i = 0; i < client.count; i++)
-        if (client.records[i].kind == (uint32_t)kind)
-            return client.records[i].size;
-    return 0;
-}
+enum { VERSIONS = sizeof(versions) / sizeof(versions[0]) };
 
 static void records_have_the_size_of_the_played_version(void)
 {
@@ -349,8 +383,12 @@ static void records_have_the_size_of_the_played_version(void)
     size_t v = 0;
 
     EXPECT(played);
-    while (strcmp(versions[v].environment, played ? played : "18") != 0)
+    while (v < VERSIONS && strcmp(versions[v].environment, played ? played : "18") != 0)
         v++;
+    if (v == VERSIONS) {
+        selftest_skip();
+        return;
+    }
     gpu_start(all_kinds);
     OK(cuptiGetVersion(&version));
     EXPECT_EQ(version, versions[v].version);
@@ -360,22 +398,24 @@ static void records_have_the_size_of_the_played_version(void)
     OK(cuMemcpyHtoD(memory, versions, 64));
     gpu_spin(NULL, 10);
     finish();
-    EXPECT_EQ(size_of(CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL), versions[v].kernel);
-    EXPECT_EQ(size_of(CUPTI_ACTIVITY_KIND_MEMCPY), versions[v].copy);
-    EXPECT_EQ(size_of(CUPTI_ACTIVITY_KIND_SYNCHRONIZATION), versions[v].sync);
-    EXPECT_EQ(size_of(CUPTI_ACTIVITY_KIND_CUDA_EVENT), versions[v].event);
-    EXPECT_EQ(size_of(CUPTI_ACTIVITY_KIND_OVERHEAD), versions[v].overhead);
-    EXPECT_EQ(size_of(CUPTI_ACTIVITY_KIND_MEMORY2), versions[v].memory);
-    EXPECT_EQ(size_of(CUPTI_ACTIVITY_KIND_MEMORY_POOL), versions[v].pool);
+    EXPECT_EQ(client_size(CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL), versions[v].kernel);
+    EXPECT_EQ(client_size(CUPTI_ACTIVITY_KIND_MEMCPY), versions[v].copy);
+    EXPECT_EQ(client_size(CUPTI_ACTIVITY_KIND_SYNCHRONIZATION), versions[v].sync);
+    EXPECT_EQ(client_size(CUPTI_ACTIVITY_KIND_CUDA_EVENT), versions[v].event);
+    EXPECT_EQ(client_size(CUPTI_ACTIVITY_KIND_OVERHEAD), versions[v].overhead);
+    EXPECT_EQ(client_size(CUPTI_ACTIVITY_KIND_MEMORY2), versions[v].memory);
+    EXPECT_EQ(client_size(CUPTI_ACTIVITY_KIND_MEMORY_POOL), versions[v].pool);
     k = client_find(CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL, 0);
     EXPECT(k->gridX == 2 && k->blockX == 64 && strcmp(k->name, "spin") == 0);
+#ifndef SIMGPU_LACKS_cuptiActivityEnableDriverApi
     EXPECT(cuptiActivityEnableDriverApi(1, 0) ==
            (version < 23 ? CUPTI_ERROR_NOT_SUPPORTED : CUPTI_SUCCESS));
+#endif
 }
 
 static void every_second_kernel_has_no_times(void)
 {
-    const CUpti_ActivityKernel10 *k;
+    const record_kernel *k;
 
     gpu_start(kernel_only);
     for (int i = 0; i < 4; i++)
@@ -389,7 +429,7 @@ static void every_second_kernel_has_no_times(void)
 
 static void every_third_kernel_runs_backwards(void)
 {
-    const CUpti_ActivityKernel10 *k;
+    const record_kernel *k;
 
     gpu_start(kernel_only);
     for (int i = 0; i < 6; i++)

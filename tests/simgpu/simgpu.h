@@ -27,6 +27,8 @@ typedef struct CUDA_ARRAY_DESCRIPTOR_v1_st CUDA_ARRAY_DESCRIPTOR_v1;
 typedef struct CUDA_ARRAY3D_DESCRIPTOR_v1_st CUDA_ARRAY3D_DESCRIPTOR_v1;
 #include <cupti.h> /* with generated_cuda_meta.h, which has no include guard */
 
+#include "compat.h"
+
 #define SG_MAX_DEVICES  16
 #define SG_MAX_PARAMS   32
 #define SG_PLAN_SPANS   256

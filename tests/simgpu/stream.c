@@ -154,6 +154,7 @@ SG_FUNCTION(cuStreamGetFlags, (CUstream hStream, unsigned int *flags), hStream, 
     return CUDA_SUCCESS;
 }
 
+#ifndef SIMGPU_LACKS_cuStreamGetId
 SG_FUNCTION(cuStreamGetId, (CUstream hStream, unsigned long long *streamId), hStream, streamId)
 {
     if (!streamId)
@@ -161,6 +162,7 @@ SG_FUNCTION(cuStreamGetId, (CUstream hStream, unsigned long long *streamId), hSt
     *streamId = sg_stream(sg_context(), hStream)->id;
     return CUDA_SUCCESS;
 }
+#endif
 
 SG_FUNCTION(cuStreamGetCtx, (CUstream hStream, CUcontext *pctx), hStream, pctx)
 {
