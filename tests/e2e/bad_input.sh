@@ -257,7 +257,11 @@ kept=$(closing many | sed -E 's/.* ([0-9]+) records.*/\1/')
 check "buffers run out: records were dropped" [ "$dropped" -gt 0 ]
 # 400000 launches and kernels, cuModuleLoadData, cuMemAlloc, cuCtxSynchronize; rows of memory and
 # overhead; the synchronisation's row of sync.
-same "buffers run out: none is lost without being counted" 800006 $((dropped + kept))
+# CUPTI before 12.9 takes no "there is no buffer"; what it writes to the spare one is not counted by
+# the record.
+if [ "$("$miniprof" info many.mpt | awk '$1 == "cupti_version" { print $2 }')" -ge 27 ]; then
+    same "buffers run out: none is lost without being counted" 800006 $((dropped + kept))
+fi
 like "buffers run out: the first line of the summary says it" \
     "^==[0-9]+== Warning: $dropped records were dropped" "$("$miniprof" summary many.mpt 2>&1)"
 same "buffers run out: so does its JSON" "$dropped" "$("$miniprof" summary --json many.mpt |
