@@ -23,17 +23,38 @@ static void set_default(int number)
     sigaction(number, &action, NULL);
 }
 
-/* Async-signal-safe: atomics, getpid, sigaction, raise, and a write in work_wake. */
+/* One request often comes twice: timeout(1) signals the process and then its group, a terminal the
+ * group and a shell its job. What follows so soon is not somebody who has lost patience. */
+#define SAME_REQUEST_NS UINT64_C(500000000)
+
+static uint64_t now_ns(void)
+{
+    struct timespec now;
+
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+}
+
+/* Whether somebody asks again. 0: another thread is in the handler with the first request. */
+static bool is_impatient(struct recorder *recorder)
+{
+    uint64_t first = atomic_load(&recorder->signal_time);
+
+    return first && now_ns() - first > SAME_REQUEST_NS;
+}
+
+/* Async-signal-safe: atomics, getpid, clock_gettime, sigaction, raise, and a write in work_wake. */
 static void on_signal(int number)
 {
     struct recorder *recorder = mp_recorder;
     int saved_errno = errno;
     int expected = 0;
+    bool ours = recorder->pid == getpid() && recorder_phase(recorder) != PHASE_INERT;
 
-    if (recorder->pid == getpid() && recorder_phase(recorder) != PHASE_INERT &&
-        atomic_compare_exchange_strong(&recorder->signal, &expected, number)) {
+    if (ours && atomic_compare_exchange_strong(&recorder->signal, &expected, number)) {
+        atomic_store(&recorder->signal_time, now_ns());
         work_wake(&recorder->work);
-    } else {
+    } else if (!ours || is_impatient(recorder)) {
         set_default(number);
         raise(number); /* taken when this handler returns */
     }

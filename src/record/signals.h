@@ -3,7 +3,8 @@
  *
  * The handler only notes the signal and wakes the writer, which finishes and raises it again. The
  * interrupted thread runs on meanwhile, so that nothing that the last flush needs is blocked; if it
- * reaches exit() first, the exit handler raises the signal instead. A second signal kills at once.
+ * reaches exit() first, the exit handler raises the signal instead. A second signal
+ * kills at once, unless it follows within half a second: then it is the same request sent twice.
  */
 #ifndef MP_RECORD_SIGNALS_H
 #define MP_RECORD_SIGNALS_H

@@ -71,10 +71,11 @@ struct recorder {
     _Atomic bool enabled;            /* the kinds that cost something are on */
     _Atomic uint64_t cupti_errors;   /* that CUPTI told in callbacks */
     _Atomic uint64_t forced_exits;
-    _Atomic int signal;         /* SIGINT or SIGTERM has come: to be raised again at the end */
-    _Atomic bool stop;          /* the writer is to finish */
-    _Atomic uint64_t end_time;  /* of the open range, set before `stop` */
-    _Atomic bool flush_allowed; /* the writer may call cuptiActivityFlushAll */
+    _Atomic int signal;           /* SIGINT or SIGTERM has come: to be raised again at the end */
+    _Atomic uint64_t signal_time; /* when it came, ns; not to be mixed up with the trace's clock */
+    _Atomic bool stop;            /* the writer is to finish */
+    _Atomic uint64_t end_time;    /* of the open range, set before `stop` */
+    _Atomic bool flush_allowed;   /* the writer may call cuptiActivityFlushAll */
 
     /* The writer's alone while it runs. */
     struct recording recording;
