@@ -6,11 +6,6 @@
 
 #include "base/poison.h"
 
-bool contents_is_record(const struct mp_table_info *table)
-{
-    return table->kind == MP_TABLE_EVENT;
-}
-
 static void add_chunk(struct table_contents *contents, const struct mp_chunk *chunk)
 {
     contents->rows += chunk->rows;
@@ -36,7 +31,7 @@ static void take_chunk(struct contents *contents, const struct mp_chunk *chunk)
 
     add_chunk(&contents->tables[index], chunk);
     add_chunk(&contents->total, chunk);
-    if (contents_is_record(chunk->table)) {
+    if (chunk->table->kind == MP_TABLE_EVENT) {
         contents->records += chunk->rows;
         add_times(contents, chunk);
     }

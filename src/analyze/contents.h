@@ -38,7 +38,4 @@ enum mp_status contents_build(struct mp_trace *trace, struct contents *contents,
 
 void contents_free(struct contents *contents);
 
-/* Whether the table's rows count as records. */
-bool contents_is_record(const struct mp_table_info *table);
-
 #endif

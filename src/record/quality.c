@@ -35,9 +35,8 @@ uint64_t quality_dropped(const struct quality *quality)
     return dropped;
 }
 
-unsigned quality_append(struct quality *quality, struct dictionary *dictionary, uint64_t time)
+void quality_append(struct quality *quality, struct dictionary *dictionary, uint64_t time)
 {
-    unsigned appended = 0;
     unsigned i;
 
     for (i = 0; i < QUALITY_COUNT; i++) {
@@ -46,12 +45,10 @@ unsigned quality_append(struct quality *quality, struct dictionary *dictionary, 
         if (value == quality->written[i])
             continue;
         quality->written[i] = value;
-        appended++;
         mp_append_quality(
             dictionary->writer,
             &(struct mp_row_quality){.name = dictionary_string(dictionary, counters[i].name),
                                      .time = time,
                                      .value = value});
     }
-    return appended;
 }

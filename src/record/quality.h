@@ -49,7 +49,7 @@ void quality_restart(struct quality *quality);
 /* Lost records since the start or the last cut. */
 uint64_t quality_dropped(const struct quality *quality);
 
-/* Appends a row for each counter that has changed; answers how many. */
-unsigned quality_append(struct quality *quality, struct dictionary *dictionary, uint64_t time);
+/* Appends a row for each counter that has changed. */
+void quality_append(struct quality *quality, struct dictionary *dictionary, uint64_t time);
 
 #endif
