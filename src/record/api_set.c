@@ -102,11 +102,13 @@ const struct api_watch api_watches[] = {
     {"cuStreamCreate", API_ROLE_SYNC, MP_sync_kind_stream_create, 0, -1, true, false},
     {"cuStreamCreateWithPriority", API_ROLE_SYNC, MP_sync_kind_stream_create, 0, -1, true, false},
     {"cuStreamDestroy", API_ROLE_SYNC, MP_sync_kind_stream_destroy, 0, -1, false, false},
+    {"cuGraphLaunch", API_ROLE_SYNC, MP_sync_kind_graph_launch, 1, -1, false, false},
     {"cuProfilerStart", API_ROLE_RANGE_BEGIN, 0, -1, -1, false, false},
     {"cuProfilerStop", API_ROLE_RANGE_END, 0, -1, -1, false, false},
     {"cuStreamBeginCapture", API_ROLE_CAPTURE_BEGIN, 0, -1, -1, false, false},
     {"cuStreamBeginCaptureToGraph", API_ROLE_CAPTURE_BEGIN, 0, -1, -1, false, false},
     {"cuStreamEndCapture", API_ROLE_CAPTURE_END, 0, -1, -1, false, false},
+    {"cuGraphInstantiate*", API_ROLE_INSTANTIATE, 0, -1, -1, false, false},
 };
 
 #define WATCH_COUNT (sizeof(api_watches) / sizeof(api_watches[0]))
@@ -189,8 +191,11 @@ static void add(struct api_set *set, unsigned api, uint32_t cbid, const struct m
     }
     if (per_thread)
         set->flags[api][cbid] |= API_PER_THREAD;
-    if (api == MP_api_driver)
-        set->watch[cbid] = watch_of(name, length);
+    if (api != MP_api_driver)
+        return;
+    set->watch[cbid] = watch_of(name, length);
+    if (matches(name, length, "cuGraphGetEdges"))
+        set->flags[api][cbid] |= API_OURS_TOO;
 }
 
 void api_set_resolve(struct api_set *set, const struct cupti_api *cupti,

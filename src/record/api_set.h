@@ -24,8 +24,9 @@
 #define API_COUNT 3    /* indexed by enum mp_api of the trace: runtime 1, driver 2 */
 
 enum api_function_flags {
-    API_RECORD = 1,    /* make a row of `call` */
-    API_PER_THREAD = 2 /* compiled for per-thread default streams: _ptsz, _ptds */
+    API_RECORD = 1,     /* make a row of `call` */
+    API_PER_THREAD = 2, /* compiled for per-thread default streams: _ptsz, _ptds */
+    API_OURS_TOO = 4    /* driver: the recorder calls it itself (cuGraphGetEdges) */
 };
 
 /* Why the recorder wants to be called back for a driver function. */
@@ -34,19 +35,20 @@ enum api_role {
     API_ROLE_RANGE_BEGIN,   /* cuProfilerStart */
     API_ROLE_RANGE_END,     /* cuProfilerStop */
     API_ROLE_CAPTURE_BEGIN, /* a stream capture begins: the context must not be synchronised ... */
-    API_ROLE_CAPTURE_END    /* ... until it has ended */
+    API_ROLE_CAPTURE_END,   /* ... until it has ended */
+    API_ROLE_INSTANTIATE    /* a graph becomes executable: its edges are read */
 };
 
 /* A watched function, and how it passes its handles: the numbers of the 8-byte arguments that hold
  * them, -1 for none. */
 struct api_watch {
-    const char *name; /* without version and _ptsz */
+    const char *name; /* without version and _ptsz; with a * at its end, of all that begin so */
     enum api_role role;
     uint8_t sync_kind;
     int8_t stream;
     int8_t event;
     bool indirect;     /* the argument points at the handle, which is there on EXIT */
-    bool success_only; /* a polling query is of interest when it ends the polling */
+    bool success_only; /* a query is of interest when it ends the polling */
 };
 
 struct api_set {

@@ -51,6 +51,16 @@ struct stream_memo {
     bool per_thread;
 };
 
+/* Queries of one handle that were answered "not ready", with nothing between them. */
+struct polling {
+    uint64_t start; /* of the first, 0 if there is none */
+    uint64_t handle;
+    uint32_t context; /* CUPTI's id */
+    uint32_t cbid;    /* the function asked */
+};
+
+struct graph_making;
+
 struct call_log {
     /* The owning thread's. */
     struct stream_memo memos[CALL_LOG_STREAMS];
@@ -58,6 +68,8 @@ struct call_log {
     bool in_runtime;         /* the thread is in a runtime call that is recorded by callbacks */
     uint32_t leaving_stream; /* id of the stream that the present cuStreamDestroy takes away */
     bool busy;               /* the thread is in a call that the recorder makes */
+    struct polling polling;
+    struct graph_making *making; /* the graph that is being instantiated (graphs.c), or NULL */
     /* Shared. */
     _Atomic uint32_t head; /* entries ever put; by the owner */
     _Atomic uint32_t tail; /* entries ever taken; by the writer */

@@ -60,6 +60,9 @@ void driver_api_load(struct driver_api *driver)
     *(void **)&driver->synchronize = symbol_of(library, "cuCtxSynchronize");
     *(void **)&driver->push_context = symbol_of(library, "cuCtxPushCurrent_v2");
     *(void **)&driver->pop_context = symbol_of(library, "cuCtxPopCurrent_v2");
+    *(void **)&driver->is_capturing = symbol_of(library, "cuStreamIsCapturing");
+    *(void **)&driver->get_edges = symbol_of(library, "cuGraphGetEdges");
+    *(void **)&driver->get_edges_v2 = symbol_of(library, "cuGraphGetEdges_v2");
     if (driver->get_version && driver->get_version(&driver->version) != CUDA_SUCCESS)
         driver->version = 0;
     /* The application holds the driver for as long as we can run: the reference is not needed. */

@@ -56,7 +56,9 @@ struct cupti_subscriber_params {
     F(unsubscribe, cuptiUnsubscribe, (CUpti_SubscriberHandle))                                     \
     F(set_thread_id_type, cuptiSetThreadIdType, (int))                                             \
     F(enable_runtime_api, cuptiActivityEnableRuntimeApi, (CUpti_CallbackId, uint8_t))              \
-    F(enable_driver_api, cuptiActivityEnableDriverApi, (CUpti_CallbackId, uint8_t))
+    F(enable_driver_api, cuptiActivityEnableDriverApi, (CUpti_CallbackId, uint8_t))                \
+    F(get_graph_node_id, cuptiGetGraphNodeId, (CUgraphNode, uint64_t *))                           \
+    F(get_graph_exec_id, cuptiGetGraphExecId, (CUgraphExec, uint32_t *))
 
 struct cupti_api {
 #define CUPTI_FIELD(field, symbol, parameters) CUptiResult(*field) parameters;
@@ -73,6 +75,10 @@ struct driver_api {
     CUresult (*synchronize)(void);
     CUresult (*push_context)(CUcontext context);
     CUresult (*pop_context)(CUcontext *context);
+    CUresult (*is_capturing)(CUstream stream, CUstreamCaptureStatus *status);
+    CUresult (*get_edges)(CUgraph graph, CUgraphNode *from, CUgraphNode *to, size_t *count);
+    CUresult (*get_edges_v2)(CUgraph graph, CUgraphNode *from, CUgraphNode *to, void *data,
+                             size_t *count);
     int version; /* as CUDA_VERSION: 13000; 0 if unknown */
 };
 

@@ -209,9 +209,18 @@ static void decode_runtime_call(struct decoder *decoder, const struct record_cal
         decoder->counts.outside++;
 }
 
+/* A call that the recorder made in a callback has the correlation id of the call around it. */
+static bool is_ours(const struct decoder *decoder, const struct record_call *record)
+{
+    return record->cbid < API_CBIDS &&
+           (decoder->api->flags[MP_api_driver][record->cbid] & API_OURS_TOO) &&
+           decoder->dictionary->edges &&
+           edges_is_read(decoder->dictionary->edges, record->correlation);
+}
+
 static void decode_driver_call(struct decoder *decoder, const struct record_call *record)
 {
-    if (api_set_wants(decoder->api, MP_api_driver, record->cbid))
+    if (api_set_wants(decoder->api, MP_api_driver, record->cbid) && !is_ours(decoder, record))
         nested_driver_call(&decoder->nested, record);
     else
         decoder->counts.outside++;

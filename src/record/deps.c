@@ -96,14 +96,58 @@ static void enter_sync(struct recorder *recorder, struct call_log *log,
     atomic_fetch_add(&recorder->logs.epoch, 1);
 }
 
+/* A query that succeeds begins when the polling did that it ends: its row spans the loop. */
+static void note_query(struct call_log *log, CUpti_CallbackId cbid, uint64_t asked,
+                       struct call_entry *entry)
+{
+    const struct polling *last = &log->polling;
+
+    if (last->start && last->cbid == cbid && last->handle == asked &&
+        last->context == entry->context)
+        entry->start = last->start;
+    log->polling = (struct polling){
+        .start = entry->result == CUDA_ERROR_NOT_READY ? entry->start : 0,
+        .handle = asked,
+        .context = entry->context,
+        .cbid = cbid,
+    };
+}
+
+/* Whether the stream is being captured: then the event is recorded or awaited in a graph, some day,
+ * and not now. */
+static bool is_captured(struct recorder *recorder, struct call_log *log, uintptr_t stream,
+                        bool per_thread)
+{
+    CUstreamCaptureStatus status = CU_STREAM_CAPTURE_STATUS_NONE;
+
+    if (atomic_load_explicit(&recorder->stream_captures, memory_order_relaxed) <= 0 ||
+        !recorder->driver.is_capturing)
+        return false;
+    if (!stream && per_thread)
+        stream = HANDLE_PER_THREAD;
+    log->busy = true;
+    recorder->driver.is_capturing((CUstream)stream, &status);
+    log->busy = false;
+    return status != CU_STREAM_CAPTURE_STATUS_NONE;
+}
+
 static void leave_sync(struct recorder *recorder, struct call_log *log,
-                       const struct api_watch *watch, bool per_thread,
+                       const struct api_watch *watch, CUpti_CallbackId cbid, bool per_thread,
                        const CUpti_CallbackData *data, uint64_t now)
 {
     struct call_entry entry = entry_of(data, now);
 
+    if (watch->success_only)
+        note_query(log, cbid, handle(data, watch, watch->event < 0 ? watch->stream : watch->event),
+                   &entry);
+    else
+        log->polling.start = 0;
     if (entry.result != CUDA_SUCCESS && (watch->success_only || watch->indirect))
         return; /* still running, or there is no handle */
+    if ((watch->sync_kind == MP_sync_kind_event_record ||
+         watch->sync_kind == MP_sync_kind_stream_wait_event) &&
+        is_captured(recorder, log, handle(data, watch, watch->stream), per_thread))
+        return;
     entry.kind = CALL_ENTRY_SYNC;
     entry.detail = watch->sync_kind;
     entry.event = handle(data, watch, watch->event);
@@ -146,10 +190,18 @@ void deps_driver_call(struct recorder *recorder, const struct api_watch *watch,
     if (!*data->correlationData)
         return; /* switched on while the call was running */
     if (watch && recorder->api.syncs)
-        leave_sync(recorder, log, watch, per_thread, data, now);
+        leave_sync(recorder, log, watch, cbid, per_thread, data, now);
     /* A driver call inside a runtime call is not a call of the application. */
     if (recorder->calls_by_callback && (flags & API_RECORD) && !log->in_runtime)
         leave_call(recorder, log, MP_api_driver, cbid, data, now);
+}
+
+void deps_end_polling(struct recorder *recorder)
+{
+    struct call_log *log = open_log(recorder);
+
+    if (log)
+        log->polling.start = 0;
 }
 
 void deps_runtime_call(struct recorder *recorder, CUpti_CallbackId cbid,
@@ -177,3 +229,4 @@ _Static_assert(offsetof(cuEventRecord_params, hStream) == 8, "api_watches");
 _Static_assert(offsetof(cuEventRecordWithFlags_params, hStream) == 8, "api_watches");
 _Static_assert(offsetof(cuStreamCreateWithPriority_params, phStream) == 0, "api_watches");
 _Static_assert(offsetof(cuEventCreate_params, phEvent) == 0, "api_watches");
+_Static_assert(offsetof(cuGraphLaunch_params, hStream) == 8, "api_watches");

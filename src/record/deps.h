@@ -13,6 +13,9 @@
 void deps_driver_call(struct recorder *recorder, const struct api_watch *watch,
                       CUpti_CallbackId cbid, const CUpti_CallbackData *data);
 
+/* Queries from now on are not of the polling loop that the thread is in. */
+void deps_end_polling(struct recorder *recorder);
+
 /* A runtime call: a row of `call`. */
 void deps_runtime_call(struct recorder *recorder, CUpti_CallbackId cbid,
                        const CUpti_CallbackData *data);

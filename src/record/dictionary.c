@@ -55,6 +55,8 @@ void dictionary_restart(struct dictionary *dictionary)
     for (i = 0; i < dictionary->thread_count; i++)
         dictionary->threads[i].id = 0;
     facts_append_all(dictionary->facts, dictionary);
+    if (dictionary->edges)
+        edges_restart(dictionary->edges);
 }
 
 /* The id of `bytes` in `pool`, and whether it is new. */
@@ -213,9 +215,12 @@ uint32_t dictionary_node(struct dictionary *dictionary, uint32_t graph, uint64_t
     if (!node)
         return 0;
     id = intern(dictionary, &dictionary->nodes, &key, sizeof(key), &is_new);
-    if (is_new)
-        mp_append_node(dictionary->writer,
-                       &(struct mp_row_node){.id = id, .graph = graph, .graph_node = node});
+    if (!is_new)
+        return id;
+    if (dictionary->edges)
+        edges_append(dictionary->edges, dictionary->writer, graph);
+    mp_append_node(dictionary->writer,
+                   &(struct mp_row_node){.id = id, .graph = graph, .graph_node = node});
     return id;
 }
 

@@ -14,6 +14,7 @@
 
 #include "base/map.h"
 #include "record/api_set.h"
+#include "record/edges.h"
 #include "record/layout.h"
 #include "trace/writer.h"
 
@@ -77,6 +78,7 @@ struct dictionary {
     uint32_t functions[API_COUNT][API_CBIDS];
     uint32_t function_ids;
     struct facts *facts;
+    struct edge_store *edges; /* of graphs; NULL without */
     uint64_t failures;
 };
 
@@ -94,7 +96,7 @@ uint32_t dictionary_shape(struct dictionary *dictionary, const struct record_ker
 uint32_t dictionary_stream(struct dictionary *dictionary, uint32_t device, uint32_t context,
                            uint32_t stream);
 
-/* 0 outside graphs, when `node` is 0. */
+/* 0 outside graphs, when `node` is 0. Ahead of the first node of a graph stand its edges. */
 uint32_t dictionary_node(struct dictionary *dictionary, uint32_t graph, uint64_t node);
 uint32_t dictionary_thread(struct dictionary *dictionary, uint32_t tid);
 uint32_t dictionary_function(struct dictionary *dictionary, unsigned api, uint32_t cbid);

@@ -12,6 +12,7 @@
 
 #include "base/log.h"
 #include "base/strings.h"
+#include "record/graphs.h"
 #include "record/lifecycle.h"
 #include "record/nvtx.h"
 #include "record/signals.h"
@@ -80,6 +81,7 @@ static enum mp_status find_cupti(struct recorder *recorder, struct mp_error *err
     mp_log_info("CUPTI %u from '%s', driver %d", recorder->cupti.version, recorder->cupti.path,
                 recorder->driver.version);
     api_set_resolve(&recorder->api, &recorder->cupti, &recorder->config);
+    graphs_open(recorder);
     return MP_OK;
 }
 
@@ -90,6 +92,7 @@ static enum mp_status make_room(struct recorder *recorder, struct mp_error *erro
     if (buffer_pool_open(&recorder->pool, recorder->config.buffer_mb, null_allowed) != MP_OK)
         return mp_error_set(error, MP_ERR_MEMORY, "no memory for MINIPROF_BUFFER_MB=%u",
                             recorder->config.buffer_mb);
+    edges_open(&recorder->edges);
     if (work_queue_open(&recorder->work, recorder->pool.count) != MP_OK ||
         call_logs_open(&recorder->logs) != MP_OK || lifecycle_open(recorder) != MP_OK)
         return mp_error_set(error, MP_ERR_MEMORY, "no memory or descriptors to start");
@@ -112,6 +115,7 @@ static enum mp_status open_file(struct recorder *recorder, struct mp_error *erro
     recording->pool = &recorder->pool;
     recording->queue = &recorder->work;
     recording->logs = &recorder->logs;
+    recording->edges = &recorder->edges;
     if (recording_open(recording, writer, &recorder->cupti, &recorder->api,
                        recorder->config.capture) != MP_OK ||
         writer_thread_start(recorder) != MP_OK) {

@@ -33,6 +33,7 @@ enum mp_status recording_open(struct recording *recording, struct mp_writer *wri
     recording->begin_time = mp_clock_now();
     if (dictionary_open(&recording->dictionary, writer, api) != MP_OK)
         return MP_ERR_MEMORY;
+    recording->dictionary.edges = recording->edges;
     decoder_open(&recording->decoder, cupti, api, &recording->capture, &recording->dictionary,
                  writer);
     if (capture_open(&recording->capture, capture_mode) == CAPTURE_BEGIN)
@@ -45,6 +46,7 @@ void recording_close(struct recording *recording)
 {
     decoder_close(&recording->decoder);
     dictionary_close(&recording->dictionary);
+    edges_close(recording->edges);
 }
 
 /* ---- Marks and buffers ---- */
@@ -176,6 +178,7 @@ void recording_round(struct recording *recording)
     const struct mp_nvtx_sink sink = {recording, use_event, use_thread_name};
 
     take_work(recording);
+    edges_take(recording->edges);
     call_logs_drain(recording->logs, use_entry, recording);
     mp_nvtx_drain(&sink);
 }
@@ -198,6 +201,7 @@ static void collect_counters(struct recording *recording)
     values[QUALITY_dropped_calls] = call_logs_lost(recording->logs);
     values[QUALITY_dropped_nvtx] = mp_nvtx_dropped();
     values[QUALITY_dropped_marks] = atomic_load(&recording->queue->lost);
+    values[QUALITY_dropped_edges] = edges_lost(recording->edges);
     values[QUALITY_buffers_exhausted] = atomic_load(&recording->pool->exhausted);
     values[QUALITY_zero_timestamps] = counts->zero_times;
     values[QUALITY_reversed_timestamps] = counts->reversed_times;

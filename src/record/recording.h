@@ -23,6 +23,7 @@ struct recording {
     struct buffer_pool *pool;
     struct work_queue *queue;
     struct call_logs *logs;
+    struct edge_store *edges;
     struct capture capture;
     struct dictionary dictionary;
     struct decoder decoder;

@@ -13,8 +13,8 @@
  *              and reached directly where something fails and in a forked child. Callbacks do
  *              nothing unless RECORDING; buffers are taken in until INERT.
  *
- * Locks of ours: work, pool, logs, contexts, ending. Each covers a few instructions, none is held
- * across a call into CUPTI or the driver, and none is taken inside another.
+ * Locks of ours: work, pool, logs, contexts, edges, ending. Each covers a few instructions, none is
+ * held across a call into CUPTI or the driver, and none is taken inside another.
  */
 #ifndef MP_RECORD_STATE_H
 #define MP_RECORD_STATE_H
@@ -57,12 +57,14 @@ struct recorder {
     struct output output;
     pid_t pid;
     bool calls_by_callback; /* rows of `call` come from callbacks, not from CUPTI's records */
+    bool edges_wanted;      /* the edges of graphs are recorded */
 
     /* Shared; each part says how. */
     _Atomic int phase;
     struct buffer_pool pool;
     struct work_queue work;
     struct call_logs logs;
+    struct edge_store edges;
     struct context_list contexts;
     struct ending ending;
     _Atomic bool cuda_ready;         /* cuInit has finished */

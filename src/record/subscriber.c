@@ -3,6 +3,7 @@
 
 #include "base/log.h"
 #include "record/deps.h"
+#include "record/graphs.h"
 #include "record/lifecycle.h"
 #include "record/range.h"
 #include "record/state.h"
@@ -55,6 +56,14 @@ static void on_resource(struct recorder *recorder, CUpti_CallbackId cbid,
         if (recorder_is_recording(recorder))
             recorder->cupti.flush_all(0);
         break;
+    case CUPTI_CBID_RESOURCE_GRAPHNODE_CLONED:
+        if (recorder_is_recording(recorder))
+            graphs_cloned(recorder, data->resourceDescriptor);
+        break;
+    case CUPTI_CBID_RESOURCE_GRAPHEXEC_DESTROY_STARTING:
+        if (recorder_is_recording(recorder))
+            graphs_destroyed(recorder, data->resourceDescriptor);
+        break;
     default:
         break;
     }
@@ -66,6 +75,8 @@ static void on_driver_call(struct recorder *recorder, CUpti_CallbackId cbid,
     const struct api_watch *watch = api_set_watch(&recorder->api, cbid);
     bool enters = data->callbackSite == CUPTI_API_ENTER;
 
+    if (watch && watch->role != API_ROLE_SYNC)
+        deps_end_polling(recorder);
     switch (watch ? watch->role : API_ROLE_SYNC) {
     case API_ROLE_RANGE_BEGIN:
         if (!enters)
@@ -83,6 +94,13 @@ static void on_driver_call(struct recorder *recorder, CUpti_CallbackId cbid,
         /* Also when it fails: an invalidated capture has ended too. */
         if (!enters && atomic_load(&recorder->stream_captures) > 0)
             atomic_fetch_sub(&recorder->stream_captures, 1);
+        break;
+    case API_ROLE_INSTANTIATE:
+        if (enters)
+            graphs_enter(recorder, data);
+        deps_driver_call(recorder, NULL, cbid, data);
+        if (!enters)
+            graphs_leave(recorder, data);
         break;
     case API_ROLE_SYNC:
     default:
@@ -176,6 +194,11 @@ void subscriber_watch_base(struct recorder *recorder)
     watch(recorder, CUPTI_CB_DOMAIN_RESOURCE, CUPTI_CBID_RESOURCE_CU_INIT_FINISHED, true);
     watch(recorder, CUPTI_CB_DOMAIN_RESOURCE, CUPTI_CBID_RESOURCE_CONTEXT_CREATED, true);
     watch(recorder, CUPTI_CB_DOMAIN_RESOURCE, CUPTI_CBID_RESOURCE_CONTEXT_DESTROY_STARTING, true);
+    if (recorder->edges_wanted) {
+        watch(recorder, CUPTI_CB_DOMAIN_RESOURCE, CUPTI_CBID_RESOURCE_GRAPHNODE_CLONED, true);
+        watch(recorder, CUPTI_CB_DOMAIN_RESOURCE, CUPTI_CBID_RESOURCE_GRAPHEXEC_DESTROY_STARTING,
+              true);
+    }
     /* The STATE domain came after 11.8; older versions refuse it. */
     watch(recorder, (CUpti_CallbackDomain)DOMAIN_STATE, STATE_FATAL_ERROR, true);
 }

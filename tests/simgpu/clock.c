@@ -30,6 +30,7 @@ static const uint64_t clock_read_cost = 20;
 
 struct thread_clock {
     uint64_t now;
+    uint64_t call_start; /* of the driver call that the thread is in */
     bool started;
     bool first;       /* the thread that touched the clock first */
     bool uses_driver; /* its end is worth waiting for */
@@ -44,6 +45,7 @@ static _Atomic uint64_t horizon;
 static pthread_once_t clock_once = PTHREAD_ONCE_INIT;
 static pthread_key_t clock_key;
 static bool real_time;
+static bool return_costs; /* SIMGPU_RETURN_COSTS */
 
 long sg_env(const char *name, long fallback)
 {
@@ -77,6 +79,7 @@ static void on_thread_end(void *clock)
 static void clock_setup(void)
 {
     real_time = sg_env("SIMGPU_REAL_TIME", 0) != 0;
+    return_costs = sg_env("SIMGPU_RETURN_COSTS", 0) != 0;
     pthread_key_create(&clock_key, on_thread_end);
 }
 
@@ -126,6 +129,8 @@ void sg_clockInCall(bool in_call)
         pthread_setspecific(clock_key, clock);
     }
     clock->in_call = in_call;
+    if (in_call)
+        clock->call_start = clock->now;
     publish(clock);
 }
 
@@ -156,10 +161,8 @@ static void sleep_until(uint64_t when)
     }
 }
 
-void sg_waitUntil(uint64_t when)
+static void move_to(struct thread_clock *clock, uint64_t when)
 {
-    struct thread_clock *clock = get_clock();
-
     if (real_time)
         sleep_until(when);
     if (clock->now < when)
@@ -167,10 +170,20 @@ void sg_waitUntil(uint64_t when)
     publish(clock);
 }
 
+void sg_waitUntil(uint64_t when)
+{
+    struct thread_clock *clock = get_clock();
+
+    /* What the call has cost so far comes after the awaited end, as if it were the way back. */
+    if (return_costs && clock->in_call && when > clock->call_start)
+        when += clock->now - clock->call_start;
+    move_to(clock, when);
+}
+
 void sg_joinHorizon(void)
 {
     if (!real_time)
-        sg_waitUntil(atomic_load(&horizon));
+        move_to(get_clock(), atomic_load(&horizon));
 }
 
 /* A thread without driver calls (a tool's writer, say) has no time of its own to speak of: it sees
@@ -198,7 +211,7 @@ uint64_t simgpu_horizon_ns(void)
 
 void simgpu_wait_until_ns(uint64_t when)
 {
-    sg_waitUntil(when);
+    move_to(get_clock(), when);
 }
 
 /* splitmix64's finaliser: a counter in, well mixed bits out, no state to share. */

@@ -144,6 +144,8 @@ CUptiResult CUPTIAPI cuptiGetGraphExecId(CUgraphExec graphExec, uint32_t *pId)
 {
     if (!graphExec || !pId)
         return CUPTI_ERROR_INVALID_PARAMETER;
+    if (!ct_env("SIMGPU_GRAPHEXEC_ID", 1))
+        return CUPTI_ERROR_NOT_SUPPORTED;
     *pId = simgpu_graph_exec_id(graphExec);
     return CUPTI_SUCCESS;
 }

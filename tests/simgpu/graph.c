@@ -170,6 +170,8 @@ static CUgraph graph_clone(CUgraph original)
         return NULL;
     notify(CUPTI_CBID_RESOURCE_GRAPH_CLONED,
            (CUpti_GraphData){.graph = clone, .originalGraph = original});
+    if (!sg_env("SIMGPU_GRAPHNODE_CLONED", 1))
+        return clone;
     for (size_t i = 0; i < clone->nodes.count; i++)
         notify(CUPTI_CBID_RESOURCE_GRAPHNODE_CLONED,
                (CUpti_GraphData){.graph = clone,
@@ -186,13 +188,15 @@ static CUresult instantiate(CUgraphExec *out, CUgraph graph)
 
     if (!out || !graph)
         return CUDA_ERROR_INVALID_VALUE;
-    notify(CUPTI_CBID_RESOURCE_GRAPHEXEC_CREATE_STARTING, (CUpti_GraphData){.graph = graph});
     exec = calloc(1, sizeof(*exec));
     if (!exec || !(exec->graph = graph_clone(graph))) {
         free(exec);
         return CUDA_ERROR_OUT_OF_MEMORY;
     }
     *out = exec;
+    /* Only now, when all nodes are cloned: so it was seen with CUPTI 13.0. */
+    notify(CUPTI_CBID_RESOURCE_GRAPHEXEC_CREATE_STARTING,
+           (CUpti_GraphData){.graph = graph, .graphExec = exec});
     notify(CUPTI_CBID_RESOURCE_GRAPHEXEC_CREATED,
            (CUpti_GraphData){.graph = graph, .graphExec = exec});
     return CUDA_SUCCESS;

@@ -4,7 +4,7 @@
  * Known kernels are found by the pattern of their name and do in C what their PTX does in
  * samples/, so that a sample prints the same checksum here and on a GPU. All others do nothing.
  * The time of a kernel with a `us` parameter is that parameter plus up to 992 ns of noise in steps
- * of 32 ns; of any other it is a function of its grid.
+ * of 32 ns (none with SIMGPU_NOISE=0); of any other it is a function of its grid.
  */
 #include "simgpu.h"
 
@@ -115,7 +115,7 @@ void sg_kernelRun(const struct sg_launch *launch)
 uint64_t sg_kernelDuration(const struct sg_launch *launch, uint64_t counter)
 {
     const struct known_kernel *known = find_kernel(launch->function->name);
-    uint64_t jitter = (sg_hash(counter) & 31) * 32;
+    uint64_t jitter = sg_env("SIMGPU_NOISE", 1) ? (sg_hash(counter) & 31) * 32 : 0;
 
     if (known && known->us_parameter >= 0)
         return argument((struct arguments){launch}, (unsigned)known->us_parameter) * 1000 + jitter;

@@ -4,6 +4,7 @@
  *   start = max(submission + latency, what the stream waits for + gap), or later: when the engine
  *           has a gap that is wide enough
  *   end   = start + duration            both on the 32 ns grid of an H100's timestamps
+ *                                       (SIMGPU_GRID)
  *
  * A stream waits for its own last operation, for events (which raise `ready` when the wait is
  * enqueued) and, unless it is non-blocking, for the legacy default stream, which in turn waits for
@@ -19,7 +20,14 @@ static const uint64_t node_gap = 512;        /* the same between two nodes of a 
 
 uint64_t sg_gridRound(uint64_t ns)
 {
-    return (ns + 31) & ~UINT64_C(31);
+    static _Atomic long grid;
+    long step = grid;
+
+    if (!step) {
+        step = sg_env("SIMGPU_GRID", 32);
+        grid = step = step > 0 ? step : 32;
+    }
+    return (ns + (uint64_t)step - 1) / (uint64_t)step * (uint64_t)step;
 }
 
 static bool is_blocking(const struct CUstream_st *stream)

@@ -19,7 +19,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-enum { MOST_DEVICES = 2, MOST_STREAMS = 8, MOST_EVENTS = 8, COPY_BYTES = 1 << 16 };
+enum { MOST_DEVICES = 2, MOST_STREAMS = 8, MOST_EVENTS = 8, MOST_GRAPHS = 8, COPY_BYTES = 1 << 16 };
 
 static const char steps_ptx[] = ".version 6.0\n"
                                 ".target sm_50\n"
@@ -40,6 +40,8 @@ static struct side sides[MOST_DEVICES];
 static struct side *here; /* the device in use */
 static CUstream stream;   /* in use; NULL is the default stream */
 static CUevent events[MOST_EVENTS];
+static CUgraph graphs[MOST_GRAPHS];
+static CUgraphExec execs[MOST_GRAPHS];
 static CUdeviceptr allocated;
 static void *pinned;
 static CUmemoryPool pool;
@@ -180,6 +182,38 @@ static void query_event(const char *value)
         CU_CHECK(result);
 }
 
+/* Queries until it is done. */
+static void poll_event(const char *value)
+{
+    CUevent polled = event(value);
+    CUresult result;
+
+    do
+        result = cuEventQuery(polled);
+    while (result == CUDA_ERROR_NOT_READY);
+    CU_CHECK(result);
+}
+
+static void query_stream(const char *value)
+{
+    CUresult result = cuStreamQuery(stream);
+
+    (void)value;
+    if (result != CUDA_ERROR_NOT_READY)
+        CU_CHECK(result);
+}
+
+static void poll_stream(const char *value)
+{
+    CUresult result;
+
+    (void)value;
+    do
+        result = cuStreamQuery(stream);
+    while (result == CUDA_ERROR_NOT_READY);
+    CU_CHECK(result);
+}
+
 /* The handles of all events so far, one a line: what rows of `sync` must name. */
 static void write_handles(const char *value)
 {
@@ -191,6 +225,97 @@ static void write_handles(const char *value)
         if (events[i])
             fprintf(file, "%d 0x%lx\n", i, (unsigned long)events[i]);
     fclose(file);
+}
+
+/* ---- Graphs ---- */
+
+static void begin_capture(const char *value)
+{
+    (void)value;
+    CU_CHECK(cuStreamBeginCapture(stream, CU_STREAM_CAPTURE_MODE_RELAXED));
+}
+
+static void end_capture(const char *value)
+{
+    CU_CHECK(cuStreamEndCapture(stream, &graphs[number(value)]));
+}
+
+static CUgraphNode add_kernel(CUgraph graph, const char *name, const CUgraphNode *after,
+                              size_t count)
+{
+    CUDA_KERNEL_NODE_PARAMS node = {.gridDimX = 1,
+                                    .gridDimY = 1,
+                                    .gridDimZ = 1,
+                                    .blockDimX = 32,
+                                    .blockDimY = 1,
+                                    .blockDimZ = 1};
+    CUgraphNode added;
+
+    CU_CHECK(cuModuleGetFunction(&node.func, here->module, name));
+    CU_CHECK(cuGraphAddKernelNode(&added, graph, after, count, &node));
+    return added;
+}
+
+/* alpha and beta, an empty node that awaits both, gamma that awaits the empty node. */
+static void make_graph(const char *value)
+{
+    CUgraph *graph = &graphs[number(value)];
+    CUgraphNode first[2];
+    CUgraphNode empty;
+
+    CU_CHECK(cuGraphCreate(graph, 0));
+    first[0] = add_kernel(*graph, "alpha", NULL, 0);
+    first[1] = add_kernel(*graph, "beta", NULL, 0);
+    CU_CHECK(cuGraphAddEmptyNode(&empty, *graph, first, 2));
+    add_kernel(*graph, "gamma", &empty, 1);
+}
+
+static void instantiate(const char *value)
+{
+    long n = number(value);
+
+    CU_CHECK(cuGraphInstantiateWithFlags(&execs[n], graphs[n], 0));
+}
+
+static void launch_graph(const char *value)
+{
+    CU_CHECK(cuGraphLaunch(execs[number(value)], stream));
+}
+
+static void destroy_exec(const char *value)
+{
+    CU_CHECK(cuGraphExecDestroy(execs[number(value)]));
+}
+
+static void destroy_graph(const char *value)
+{
+    CU_CHECK(cuGraphDestroy(graphs[number(value)]));
+}
+
+/* Instantiates, launches and destroys so often. */
+static void churn_graph(const char *value)
+{
+    CUgraphExec exec;
+
+    for (long i = number(value); i > 0; i--) {
+        CU_CHECK(cuGraphInstantiateWithFlags(&exec, graphs[0], 0));
+        CU_CHECK(cuGraphLaunch(exec, stream));
+        CU_CHECK(cuStreamSynchronize(stream));
+        CU_CHECK(cuGraphExecDestroy(exec));
+    }
+}
+
+/* Asks the driver for the edges: what the recorder does too. */
+static void count_edges(const char *value)
+{
+    size_t count = 0;
+
+#ifdef cuGraphGetEdges /* it stands for cuGraphGetEdges_v2 */
+    CU_CHECK(cuGraphGetEdges(graphs[number(value)], NULL, NULL, NULL, &count));
+#else
+    CU_CHECK(cuGraphGetEdges(graphs[number(value)], NULL, NULL, &count));
+#endif
+    printf("edges: %zu\n", count);
 }
 
 /* ---- Memory ---- */
@@ -446,7 +571,19 @@ static const struct step_row {
     {"wait", wait_event},
     {"sync-event", sync_event},
     {"query-event", query_event},
+    {"poll-event", poll_event},
+    {"query-stream", query_stream},
+    {"poll-stream", poll_stream},
     {"handles", write_handles},
+    {"capture", begin_capture},
+    {"end-capture", end_capture},
+    {"make-graph", make_graph},
+    {"instantiate", instantiate},
+    {"launch", launch_graph},
+    {"destroy-exec", destroy_exec},
+    {"destroy-graph", destroy_graph},
+    {"churn", churn_graph},
+    {"count-edges", count_edges},
     {"copy-in", copy_in},
     {"copy-out", copy_out},
     {"copy-within", copy_within},
