@@ -98,6 +98,16 @@ bool mp_map_remove(struct mp_map *map, uint64_t key)
     return true;
 }
 
+void mp_map_translate(struct mp_map *map, const uint32_t *values)
+{
+    uint32_t i;
+
+    for (i = 0; i < map->capacity; i++) {
+        if (map->slots[i].value != MP_MAP_ABSENT)
+            map->slots[i].value = values[map->slots[i].value];
+    }
+}
+
 void mp_map_clear(struct mp_map *map)
 {
     uint32_t i;

@@ -34,6 +34,9 @@ enum mp_status mp_map_put(struct mp_map *map, uint64_t key, uint32_t value);
 /* Takes `key` out; false when it was not there. */
 bool mp_map_remove(struct mp_map *map, uint64_t key);
 
+/* Every value v becomes values[v]. */
+void mp_map_translate(struct mp_map *map, const uint32_t *values);
+
 /* Takes all keys out and keeps the memory. */
 void mp_map_clear(struct mp_map *map);
 

@@ -49,13 +49,29 @@ const char *mp_format_time(char *buffer, size_t size, uint64_t ns)
     return buffer;
 }
 
-const char *mp_format_time_mean(char *buffer, size_t size, double ns)
+uint64_t mp_whole_ns(double ns)
 {
     if (!(ns > 0))
-        ns = 0;
-    if (ns > 1e19)
-        ns = 1e19;
-    return mp_format_time(buffer, size, (uint64_t)(ns + 0.5));
+        return 0;
+    return (uint64_t)((ns > 1e19 ? 1e19 : ns) + 0.5);
+}
+
+const char *mp_format_time_mean(char *buffer, size_t size, double ns)
+{
+    return mp_format_time(buffer, size, mp_whole_ns(ns));
+}
+
+const char *mp_format_time_decimals(char *buffer, size_t size, uint64_t ns)
+{
+    if (ns < 1000)
+        snprintf(buffer, size, "%uns", (unsigned)ns);
+    else if (ns < 1000000)
+        snprintf(buffer, size, "%.6fus", (double)ns / 1e3);
+    else if (ns < 1000000000)
+        snprintf(buffer, size, "%.6fms", (double)ns / 1e6);
+    else
+        snprintf(buffer, size, "%.6fs", (double)ns / 1e9);
+    return buffer;
 }
 
 /* Both size and throughput: from 1000 on the next unit, of 1024. Returns the index of the unit. */

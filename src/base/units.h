@@ -17,8 +17,15 @@
 /* Nanoseconds: `0ns`, `999ns`, `1.2340us`, `12.345us`, `123.46us`, `1.23457s`. */
 const char *mp_format_time(char *buffer, size_t size, uint64_t ns);
 
-/* The same for a mean, which need not be whole: rounded to whole nanoseconds, half up. */
+/* A mean, which need not be whole, as whole nanoseconds: half up, and 0 for what is negative. */
+uint64_t mp_whole_ns(double ns);
+
+/* mp_format_time of a mean. */
 const char *mp_format_time_mean(char *buffer, size_t size, double ns);
+
+/* As nvprof's dependency analysis prints nanoseconds, six decimals however wide: `909ns`,
+ * `4.588000us`, `647.659179ms`, `2.629210s`. */
+const char *mp_format_time_decimals(char *buffer, size_t size, uint64_t ns);
 
 /* Bytes: `999B`, `0.9766KB`, `1.5000KB`, `1.0000MB`. */
 const char *mp_format_size(char *buffer, size_t size, uint64_t bytes);

@@ -42,6 +42,33 @@ static void time_is_printed_as_nvprof_does(void **state)
         assert_string_equal(mp_format_time(text, sizeof(text), cases[i].ns), cases[i].text);
 }
 
+/* Of the dependency analysis in nvprof's documentation, and of its boundaries. */
+static void dependency_times_have_six_decimals(void **state)
+{
+    static const struct {
+        uint64_t ns;
+        const char *text;
+    } cases[] = {
+        {0, "0ns"},
+        {909, "909ns"},
+        {4588, "4.588000us"},
+        {7968, "7.968000us"},
+        {999999, "999.999000us"},
+        {28124515, "28.124515ms"},
+        {647659179, "647.659179ms"},
+        {999999999, "999.999999ms"},
+        {2629210000, "2.629210s"},
+        {2629209999, "2.629210s"},
+        {UINT64_MAX, "18446744073.709553s"},
+    };
+    char text[MP_FORMATTED_BYTES];
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++)
+        assert_string_equal(mp_format_time_decimals(text, sizeof(text), cases[i].ns),
+                            cases[i].text);
+}
+
 static void the_unit_is_chosen_before_rounding(void **state)
 {
     char text[MP_FORMATTED_BYTES];
@@ -130,6 +157,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(time_is_printed_as_nvprof_does),
+        cmocka_unit_test(dependency_times_have_six_decimals),
         cmocka_unit_test(the_unit_is_chosen_before_rounding),
         cmocka_unit_test(no_time_is_wider_than_eight_characters),
         cmocka_unit_test(a_mean_is_rounded_to_whole_nanoseconds),
