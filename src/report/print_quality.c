@@ -1,5 +1,9 @@
 #include "report/print_quality.h"
 
+#include <inttypes.h>
+
+#include "base/strings.h"
+
 #include "base/poison.h"
 
 void print_prefix(FILE *out, const struct mp_trace *trace)
@@ -27,6 +31,22 @@ void print_warning(FILE *out, const struct mp_trace *trace, const struct quality
         return;
     print_prefix(out, trace);
     fprintf(out, "Warning: %s.\n", text);
+}
+
+void print_head(FILE *out, const struct mp_trace *trace, const struct quality *quality,
+                uint64_t range, size_t range_count)
+{
+    const char *command = command_of(trace);
+
+    print_warning(out, trace, quality);
+    if (command) {
+        print_prefix(out, trace);
+        fprintf(out, "Profiling application: %s\n", command);
+    }
+    if (range) {
+        print_prefix(out, trace);
+        fprintf(out, "Capture range %" PRIu64 " of %zu\n", range, range_count);
+    }
 }
 
 static void json_damage(struct json_writer *json, const struct mp_damage *damage)
@@ -75,4 +95,32 @@ void json_quality(struct json_writer *json, const struct quality *quality,
     json_key(json, "counters");
     json_counters(json, quality, definitions);
     json_close_object(json);
+}
+
+static void json_pid(struct json_writer *json, const struct mp_trace *trace)
+{
+    const char *pid = mp_trace_property(trace, "pid");
+    uint64_t number;
+
+    json_key(json, "pid");
+    if (pid && mp_text_to_u64(pid, 0, UINT64_MAX, &number))
+        json_number(json, number);
+    else
+        json_null(json);
+}
+
+void json_head(struct json_writer *json, const struct mp_trace *trace,
+               const struct quality *quality, const struct definitions *definitions, uint64_t range,
+               size_t range_count)
+{
+    json_pid(json, trace);
+    json_key_text(json, "command", command_of(trace));
+    json_key_number(json, "ranges", range_count);
+    json_key(json, "range");
+    if (range)
+        json_number(json, range);
+    else
+        json_null(json);
+    json_key(json, "quality");
+    json_quality(json, quality, definitions);
 }

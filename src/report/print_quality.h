@@ -18,6 +18,16 @@ const char *command_of(const struct mp_trace *trace);
 /* `==PID== Warning: ...` when the data is not whole, else nothing. */
 void print_warning(FILE *out, const struct mp_trace *trace, const struct quality *quality);
 
+/* What stands above every report: the warning, the program, and with `range` not 0 that it is one
+ * of `range_count` capture ranges. */
+void print_head(FILE *out, const struct mp_trace *trace, const struct quality *quality,
+                uint64_t range, size_t range_count);
+
+/* The same as the first keys of a document: pid, command, ranges, range, quality. */
+void json_head(struct json_writer *json, const struct mp_trace *trace,
+               const struct quality *quality, const struct definitions *definitions, uint64_t range,
+               size_t range_count);
+
 /* The value of the key "quality": `whole`, what is missing, and the collector's own counters. */
 void json_quality(struct json_writer *json, const struct quality *quality,
                   const struct definitions *definitions);

@@ -1,9 +1,5 @@
 #include "report/print_summary.h"
 
-#include <inttypes.h>
-#include <string.h>
-
-#include "base/strings.h"
 #include "report/print_quality.h"
 
 #include "base/poison.h"
@@ -56,24 +52,6 @@ static void each_row(struct report_table *table, const struct summary *summary, 
     }
 }
 
-static void print_head(FILE *out, const struct mp_trace *trace, const struct summary *summary,
-                       uint64_t range)
-{
-    const char *command = command_of(trace);
-
-    print_warning(out, trace, &summary->quality);
-    if (command) {
-        print_prefix(out, trace);
-        fprintf(out, "Profiling application: %s\n", command);
-    }
-    if (range) {
-        print_prefix(out, trace);
-        fprintf(out, "Capture range %" PRIu64 " of %zu\n", range, summary->range_count);
-    }
-    print_prefix(out, trace);
-    fputs("Profiling result:\n", out);
-}
-
 static void print_table(FILE *out, enum report_format format, const struct summary *summary)
 {
     struct report_table table;
@@ -109,18 +87,6 @@ static void json_group(struct json_writer *json, const struct summary *summary, 
     json_close_object(json);
 }
 
-static void json_pid(struct json_writer *json, const struct mp_trace *trace)
-{
-    const char *pid = mp_trace_property(trace, "pid");
-    uint64_t number;
-
-    json_key(json, "pid");
-    if (pid && mp_text_to_u64(pid, 0, UINT64_MAX, &number))
-        json_number(json, number);
-    else
-        json_null(json);
-}
-
 static void print_json(FILE *out, const struct mp_trace *trace, const struct summary *summary,
                        uint64_t range)
 {
@@ -128,16 +94,7 @@ static void print_json(FILE *out, const struct mp_trace *trace, const struct sum
 
     json_begin(&json, out, 4);
     json_open_object(&json);
-    json_pid(&json, trace);
-    json_key_text(&json, "command", command_of(trace));
-    json_key_number(&json, "ranges", summary->range_count);
-    json_key(&json, "range");
-    if (range)
-        json_number(&json, range);
-    else
-        json_null(&json);
-    json_key(&json, "quality");
-    json_quality(&json, &summary->quality, &summary->definitions);
+    json_head(&json, trace, &summary->quality, &summary->definitions, range, summary->range_count);
     json_key(&json, "groups");
     json_open_array(&json);
     for (int group = 0; group < SUMMARY_GROUPS; group++)
@@ -154,6 +111,8 @@ void print_summary(FILE *out, enum report_format format, const struct mp_trace *
         print_json(out, trace, summary, range);
         return;
     }
-    print_head(out, trace, summary, range);
+    print_head(out, trace, &summary->quality, range, summary->range_count);
+    print_prefix(out, trace);
+    fputs("Profiling result:\n", out);
     print_table(out, format, summary);
 }

@@ -1,6 +1,7 @@
 #include "report/table.h"
 
 #include <inttypes.h>
+#include <math.h>
 #include <string.h>
 
 #include "base/units.h"
@@ -54,7 +55,7 @@ static bool is_text(enum report_kind kind)
 
 bool report_is_time(enum report_kind kind)
 {
-    return kind == REPORT_CELL_TIME || kind == REPORT_CELL_MEAN;
+    return kind == REPORT_CELL_TIME || kind == REPORT_CELL_MEAN || kind == REPORT_CELL_CHANGE;
 }
 
 void report_begin(struct report_table *table, FILE *out, enum report_format format,
@@ -81,6 +82,14 @@ static uint8_t unit_of(double ns)
     return unit;
 }
 
+/* How long a cell of a kind that is a time is, whatever its sign. */
+static double ns_of(enum report_kind kind, const struct report_cell *cell)
+{
+    if (kind == REPORT_CELL_MEAN)
+        return cell->real;
+    return kind == REPORT_CELL_TIME ? (double)cell->number : fabs((double)(int64_t)cell->number);
+}
+
 void report_measure(struct report_table *table, const struct report_cell *cells)
 {
     for (size_t i = 0; i < table->count; i++) {
@@ -90,14 +99,14 @@ void report_measure(struct report_table *table, const struct report_cell *cells)
         if (cells[i].absent)
             continue;
         if (report_is_time(kind)) {
-            double ns = kind == REPORT_CELL_TIME ? (double)cells[i].number : cells[i].real;
-            uint8_t unit = unit_of(ns);
+            uint8_t unit = unit_of(ns_of(kind, &cells[i]));
             if (unit > table->fit[i].time_unit)
                 table->fit[i].time_unit = unit;
         }
-        size_t width = is_text(kind) ? utf8_count(cells[i].text, cells[i].text_bytes) +
-                                           (kind == REPORT_CELL_GROUP)
-                                     : strlen(report_print_number(kind, &cells[i], buffer));
+        size_t width =
+            is_text(kind)
+                ? utf8_count(cells[i].text, cells[i].text_bytes) + (kind == REPORT_CELL_GROUP)
+                : strlen(report_print_number(&table->columns[i], &cells[i], buffer));
         if (width > REPORT_WIDEST_TEXT)
             width = REPORT_WIDEST_TEXT;
         if (width > table->fit[i].width && !(table->columns[i].left && i + 1 == table->count))
@@ -105,10 +114,29 @@ void report_measure(struct report_table *table, const struct report_cell *cells)
     }
 }
 
-const char *report_print_number(enum report_kind kind, const struct report_cell *cell,
+/* A duration, whole nanoseconds. */
+static const char *print_time(const struct report_column *column, uint64_t ns,
+                              char buffer[REPORT_NUMBER_BYTES])
+{
+    if (column->decimals)
+        return mp_format_time_decimals(buffer, REPORT_NUMBER_BYTES, ns);
+    return mp_format_time(buffer, REPORT_NUMBER_BYTES, ns);
+}
+
+/* `+4.588000us`, `-909ns`, `0ns`. */
+static const char *print_change(int64_t ns, char buffer[REPORT_NUMBER_BYTES])
+{
+    uint64_t magnitude = ns < 0 ? -(uint64_t)ns : (uint64_t)ns;
+
+    buffer[0] = ns < 0 ? '-' : '+';
+    mp_format_time_decimals(buffer + (ns != 0), REPORT_NUMBER_BYTES - 1, magnitude);
+    return buffer;
+}
+
+const char *report_print_number(const struct report_column *column, const struct report_cell *cell,
                                 char buffer[REPORT_NUMBER_BYTES])
 {
-    switch (kind) {
+    switch (column->kind) {
     case REPORT_CELL_SIGNED:
         snprintf(buffer, REPORT_NUMBER_BYTES, "%" PRId64, (int64_t)cell->number);
         break;
@@ -118,9 +146,11 @@ const char *report_print_number(enum report_kind kind, const struct report_cell 
     case REPORT_CELL_BOOL:
         return cell->number ? "yes" : "no";
     case REPORT_CELL_TIME:
-        return mp_format_time(buffer, REPORT_NUMBER_BYTES, cell->number);
+        return print_time(column, cell->number, buffer);
     case REPORT_CELL_MEAN:
-        return mp_format_time_mean(buffer, REPORT_NUMBER_BYTES, cell->real);
+        return print_time(column, mp_whole_ns(cell->real), buffer);
+    case REPORT_CELL_CHANGE:
+        return print_change((int64_t)cell->number, buffer);
     case REPORT_CELL_PERCENT:
         return mp_format_percent(buffer, REPORT_NUMBER_BYTES, cell->real);
     case REPORT_CELL_BYTES:

@@ -36,6 +36,7 @@ enum report_kind {
     REPORT_CELL_BOOL,    /* number */
     REPORT_CELL_TIME,    /* number: a duration in ns */
     REPORT_CELL_MEAN,    /* real: a duration in ns */
+    REPORT_CELL_CHANGE,  /* number, two's complement: ns more or less, with six decimals */
     REPORT_CELL_PERCENT, /* real */
     REPORT_CELL_BYTES,   /* number: bytes */
     REPORT_CELL_REAL     /* real */
@@ -48,6 +49,7 @@ struct report_column {
     enum report_kind kind;
     uint8_t width; /* characters in text, at least */
     bool left;     /* left-justified */
+    bool decimals; /* TIME, MEAN: six decimals in text, as nvprof's dependency analysis */
 };
 
 struct report_cell {

@@ -69,6 +69,9 @@ static void put_cell(const struct report_table *table, size_t column,
     case REPORT_CELL_TIME:
         fprintf(table->out, "%.6f", (double)cell->number / unit_ns);
         break;
+    case REPORT_CELL_CHANGE:
+        fprintf(table->out, "%.6f", (double)(int64_t)cell->number / unit_ns);
+        break;
     case REPORT_CELL_MEAN:
         fprintf(table->out, "%.6f", cell->real / unit_ns);
         break;
@@ -85,7 +88,7 @@ static void put_cell(const struct report_table *table, size_t column,
     case REPORT_CELL_COUNT:
     case REPORT_CELL_SIGNED:
     case REPORT_CELL_HEX:
-        fputs(report_print_number(kind, cell, buffer), table->out);
+        fputs(report_print_number(&table->columns[column], cell, buffer), table->out);
         break;
     }
 }

@@ -6,8 +6,8 @@
 
 #define REPORT_NUMBER_BYTES 40
 
-/* A cell of a kind that is no text, as a person reads it. Returns `buffer` or a constant. */
-const char *report_print_number(enum report_kind kind, const struct report_cell *cell,
+/* A cell of a column that is no text, as a person reads it. Returns `buffer` or a constant. */
+const char *report_print_number(const struct report_column *column, const struct report_cell *cell,
                                 char buffer[REPORT_NUMBER_BYTES]);
 
 bool report_is_time(enum report_kind kind);

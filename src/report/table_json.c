@@ -3,12 +3,12 @@
 
 #include "base/poison.h"
 
-static void put_value(struct json_writer *json, enum report_kind kind,
+static void put_value(struct json_writer *json, const struct report_column *column,
                       const struct report_cell *cell)
 {
     char buffer[REPORT_NUMBER_BYTES];
 
-    switch (kind) {
+    switch (column->kind) {
     case REPORT_CELL_TEXT:
     case REPORT_CELL_GROUP:
         json_bytes(json, cell->text, cell->text_bytes);
@@ -19,10 +19,11 @@ static void put_value(struct json_writer *json, enum report_kind kind,
         json_number(json, cell->number);
         break;
     case REPORT_CELL_SIGNED:
+    case REPORT_CELL_CHANGE:
         json_signed(json, (int64_t)cell->number);
         break;
     case REPORT_CELL_HEX:
-        json_text(json, report_print_number(kind, cell, buffer));
+        json_text(json, report_print_number(column, cell, buffer));
         break;
     case REPORT_CELL_BOOL:
         json_bool(json, cell->number != 0);
@@ -45,7 +46,7 @@ void report_json_row(struct report_table *table, const struct report_cell *cells
         if (cells[i].absent)
             json_null(table->json);
         else
-            put_value(table->json, table->columns[i].kind, &cells[i]);
+            put_value(table->json, &table->columns[i], &cells[i]);
     }
     json_close_object(table->json);
     if (!table->json->depth)

@@ -83,7 +83,7 @@ void report_text_row(struct report_table *table, const struct report_cell *cells
         } else if (kind == REPORT_CELL_TEXT) {
             put_cell(table, i, cells[i].text, cells[i].text_bytes);
         } else {
-            text = report_print_number(kind, &cells[i], buffer);
+            text = report_print_number(&table->columns[i], &cells[i], buffer);
             put_cell(table, i, text, strlen(text));
         }
     }

@@ -1,15 +1,18 @@
 /* Writes a trace of many records, as an inference program of many hours would: for `make bench`.
  *
- *     bench_generate RECORDS FILE
+ *     bench_generate RECORDS FILE [syncs]
  *
  * One in two records is a kernel, the others are the calls that launched them. Iterations of 230
  * launches with 70 shapes on two streams; times are noise around each position's usual ones, about
- * as wide as measured on an H100.
+ * as wide as measured on an H100. With `syncs`, every tenth launch is followed by an event that the
+ * other stream waits for, and every iteration ends with cudaStreamSynchronize; RECORDS then counts
+ * kernels and calls as far as they launch.
  */
 #include "trace/writer.h"
 
 #include <fcntl.h>
 #include <inttypes.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -36,6 +39,15 @@ static double noise(void)
     return (double)((bits & 0xFFFF) + (bits >> 16 & 0xFFFF) + (bits >> 32 & 0xFFFF)) / 65536 - 1.5;
 }
 
+enum { LAUNCH = 1, RECORD, WAIT, SYNCHRONIZE };
+static const char *const function_names[] = {
+    [LAUNCH] = "cudaLaunchKernel_v7000",
+    [RECORD] = "cudaEventRecord_v3020",
+    [WAIT] = "cudaStreamWaitEvent_v3020",
+    [SYNCHRONIZE] = "cudaStreamSynchronize_v3020",
+};
+static const uint64_t stream_ids[2] = {7, 13}; /* CUPTI's */
+
 static void define(struct mp_writer *writer)
 {
     char name[64];
@@ -52,44 +64,98 @@ static void define(struct mp_writer *writer)
                                                        .block_z = 1,
                                                        .registers = 32});
     }
-    const char *call = "cudaLaunchKernel_v7000";
-    mp_append_string(writer, &(struct mp_row_string){SHAPES + 1, {call, (uint32_t)strlen(call)}});
-    mp_append_function(writer, &(struct mp_row_function){1, MP_api_runtime, 211, SHAPES + 1});
+    for (uint64_t i = LAUNCH; i <= SYNCHRONIZE; i++) {
+        const char *call = function_names[i];
+        mp_append_string(writer,
+                         &(struct mp_row_string){SHAPES + i, {call, (uint32_t)strlen(call)}});
+        mp_append_function(writer,
+                           &(struct mp_row_function){i, MP_api_runtime, 210 + i, SHAPES + i});
+    }
     mp_append_thread(writer, &(struct mp_row_thread){.id = 1, .tid = 4711});
-    mp_append_stream(writer, &(struct mp_row_stream){1, 7, 1, 0});
-    mp_append_stream(writer, &(struct mp_row_stream){2, 13, 1, 0});
+    mp_append_stream(writer, &(struct mp_row_stream){1, stream_ids[0], 1, 0});
+    mp_append_stream(writer, &(struct mp_row_stream){2, stream_ids[1], 1, 0});
 }
 
-static void generate(struct mp_writer *writer, uint64_t records)
+/* The program as it goes along. */
+struct program {
+    struct mp_writer *writer;
+    uint64_t host; /* ns */
+    uint64_t device[2];
+    uint64_t correlation;
+};
+
+static void call(struct program *program, uint64_t function, uint64_t duration)
 {
-    uint64_t host = 1000000000, device[2] = {host, host};
+    mp_append_call(program->writer, &(struct mp_row_call){.thread = 1,
+                                                          .function = function,
+                                                          .start = program->host,
+                                                          .duration = duration,
+                                                          .correlation = program->correlation});
+    program->host += duration;
+}
+
+/* A call that makes or awaits a dependency, 600 ns long or until `until`. */
+static void sync_call(struct program *program, uint64_t function, uint64_t kind, unsigned stream,
+                      uint64_t until)
+{
+    uint64_t start = program->host;
+    uint64_t end = until > start + 600 ? until : start + 600;
+
+    program->correlation++;
+    call(program, function, end - start);
+    mp_append_sync(program->writer, &(struct mp_row_sync){
+                                        .thread = 1,
+                                        .kind = kind,
+                                        .context = 1,
+                                        .stream = stream_ids[stream],
+                                        .event = kind == MP_sync_kind_stream_synchronize ? 0 : 4096,
+                                        .start = start + 50,
+                                        .duration = end - start - 100,
+                                        .correlation = program->correlation});
+}
+
+static void add_syncs(struct program *program, unsigned position, unsigned stream)
+{
+    if (position % 10 == 9) {
+        sync_call(program, RECORD, MP_sync_kind_event_record, stream, 0);
+        sync_call(program, WAIT, MP_sync_kind_stream_wait_event, !stream, 0);
+        if (program->device[!stream] < program->device[stream])
+            program->device[!stream] = program->device[stream];
+    }
+    if (position == LAUNCHES - 1)
+        sync_call(program, SYNCHRONIZE, MP_sync_kind_stream_synchronize, stream,
+                  program->device[stream] + 4000);
+}
+
+static void generate(struct mp_writer *writer, uint64_t records, bool syncs)
+{
+    struct program program = {writer, 1000000000, {1000000000, 1000000000}, 0};
     for (uint64_t i = 0; i < records / 2; i++) {
         unsigned position = (unsigned)(i % LAUNCHES);
         unsigned stream = position % 5 == 4;
         uint64_t shape = 1 + position * 7 % SHAPES;
-        host += 1500 + (uint64_t)(position % 5 * 200) + (uint64_t)(300 + noise() * 150);
-        uint64_t call = 2500 + (uint64_t)(400 + noise() * 250);
-        mp_append_call(
-            writer,
-            &(struct mp_row_call){
-                .thread = 1, .function = 1, .start = host, .duration = call, .correlation = i + 1});
-        host += call;
-        uint64_t ready = device[stream] > host ? device[stream] : host;
+        program.host += 1500 + (uint64_t)(position % 5 * 200) + (uint64_t)(300 + noise() * 150);
+        program.correlation++;
+        call(&program, LAUNCH, 2500 + (uint64_t)(400 + noise() * 250));
+        uint64_t *device = &program.device[stream];
+        uint64_t ready = *device > program.host ? *device : program.host;
         uint64_t start = (ready + 640 + (uint64_t)(100 + noise() * 60)) & ~(uint64_t)31;
         uint64_t duration = 32 * (40 + shape * 2 + (uint64_t)(4 + noise() * 3));
         mp_append_kernel(writer, &(struct mp_row_kernel){.stream = stream + 1,
                                                          .shape = shape,
                                                          .start = start,
                                                          .duration = duration,
-                                                         .correlation = i + 1});
-        device[stream] = start + duration;
+                                                         .correlation = program.correlation});
+        *device = start + duration;
+        if (syncs)
+            add_syncs(&program, position, stream);
     }
 }
 
 int main(int argc, char **argv)
 {
-    if (argc != 3) {
-        fprintf(stderr, "usage: bench_generate RECORDS FILE\n");
+    if (argc != 3 && (argc != 4 || strcmp(argv[3], "syncs") != 0)) {
+        fprintf(stderr, "usage: bench_generate RECORDS FILE [syncs]\n");
         return 2;
     }
     struct mp_writer_options options = {.level = 1};
@@ -101,7 +167,7 @@ int main(int argc, char **argv)
         return 1;
     }
     define(writer);
-    generate(writer, strtoull(argv[1], NULL, 10));
+    generate(writer, strtoull(argv[1], NULL, 10), argc == 4);
     if (mp_writer_close(writer, &error) != MP_OK) {
         fprintf(stderr, "bench_generate: %s\n", error.text);
         return 1;

@@ -20,7 +20,7 @@ printf 'X' | dd of=header.mpt bs=1 seek=40 conv=notrunc status=none
 head -c 100 header.mpt >cut_header.mpt
 head -c 20 plain.mpt >short
 
-for command in summary info check dump; do
+for command in summary deps info check dump; do
     for case in \
         "missing:cannot open 'missing': No such file or directory" \
         "folder:cannot read 'folder': it is a directory" \
@@ -70,7 +70,7 @@ crashed=0
 intact=0
 for ((at = 0; at < size; at += 61)); do
     head -c $at plain.mpt >cut.mpt
-    for command in summary info check "dump --json"; do
+    for command in summary info check "dump --json" "deps --json --trace"; do
         # shellcheck disable=SC2086
         "$miniprof" $command cut.mpt >/dev/null 2>&1
         status=$?

@@ -16,7 +16,7 @@ wrong "miniprof: which command? 'miniprof help' lists them"
 wrong "miniprof: unknown command 'frobnicate'; 'miniprof help' lists them" frobnicate
 wrong "miniprof: unknown command 'frobnicate'; 'miniprof help' lists them" help frobnicate
 wrong "miniprof: unknown option '--frob'; 'miniprof help' lists the commands" --frob
-for command in summary info check dump run; do
+for command in summary deps info check dump run; do
     wrong "miniprof $command: unknown option '--frob'; 'miniprof help $command' lists them" \
         $command --frob plain.mpt
     wrong "miniprof $command: unknown option '-z'; 'miniprof help $command' lists them" \
@@ -32,7 +32,7 @@ for command in summary info check dump run; do
     run help $command
     stdout <help.txt
 done
-for command in summary info check dump; do
+for command in summary deps info check dump; do
     wrong "miniprof $command: which trace? 'miniprof $command TRACE.mpt'" $command
 done
 for command in info check dump; do

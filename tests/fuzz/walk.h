@@ -80,22 +80,31 @@ static inline uint64_t walk_trace(struct mp_trace *trace)
     return sum;
 }
 
-/* Opens these bytes as a trace and walks it. */
-static inline void walk_bytes(const uint8_t *bytes, size_t size)
+/* Opens these bytes as a trace; NULL, and what is wrong in *error, if they are none. */
+static inline struct mp_trace *walk_open(const uint8_t *bytes, size_t size, struct mp_error *error)
 {
     static int fd = -1;
-    static volatile uint64_t seen; /* keeps the reads from being optimised away */
     char path[64];
     struct mp_trace *trace;
-    struct mp_error error;
     if (fd < 0)
         fd = memfd_create("fuzz", MFD_CLOEXEC);
     snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
     if (fd < 0 || ftruncate(fd, 0) != 0 || pwrite(fd, bytes, size, 0) != (ssize_t)size)
         abort();
-    if (mp_trace_open(path, &trace, &error) == MP_OK)
+    if (mp_trace_open(path, &trace, error) != MP_OK && trace)
+        abort();
+    return trace;
+}
+
+/* Opens these bytes as a trace and walks it. */
+static inline void walk_bytes(const uint8_t *bytes, size_t size)
+{
+    static volatile uint64_t seen; /* keeps the reads from being optimised away */
+    struct mp_error error = {.status = MP_OK};
+    struct mp_trace *trace = walk_open(bytes, size, &error);
+    if (trace)
         seen = walk_trace(trace);
-    else if (trace || !error.status || !error.text[0] || strchr(error.text, '\n'))
+    else if (!error.status || !error.text[0] || strchr(error.text, '\n'))
         abort();
     (void)seen;
     mp_trace_close(trace);

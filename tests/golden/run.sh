@@ -51,6 +51,36 @@ view_dump() {
     done
 }
 
+view_deps() {
+    "$miniprof" deps "$1" 2>&1
+    "$miniprof" deps --parts --top 5 "$1" 2>&1
+}
+
+view_deps_csv() {
+    "$miniprof" deps --csv --parts "$1" 2>&1
+}
+
+view_deps_json() {
+    "$miniprof" deps --json "$1" 2>&1
+}
+
+# "LINES SHA256" of all activities, then those that begin it.
+view_deps_trace() {
+    "$miniprof" deps --trace "$1" >"$work/rows" 2>&1
+    echo "$(wc -l <"$work/rows") $(sha256sum <"$work/rows" | cut -d' ' -f1)"
+    head -n 60 "$work/rows"
+}
+
+# By the iterations that the program marks, if it does.
+view_deps_iterations() {
+    local name
+    for name in iteration step; do
+        "$miniprof" deps --parts --iters $name --slowest 2 "$1" >"$work/rows" 2>/dev/null &&
+            cat "$work/rows"
+    done
+    return 0
+}
+
 verdict() {
     if [ "$1" -eq 0 ]; then
         passed=$((passed + 1))
@@ -66,7 +96,8 @@ for trace in "${traces[@]}"; do
     name=$(basename "$trace" .mpt)
     # Messages name the file as it is given.
     cd "$data" || exit 1
-    for view in summary summary_csv summary_json info_json dump; do
+    for view in summary summary_csv summary_json info_json dump deps deps_csv deps_json deps_trace \
+        deps_iterations; do
         text=$texts/$name.${view/_/.}.txt
         "view_$view" "$name.mpt" >"$work/actual"
         code=$?

@@ -18,6 +18,7 @@ struct values {
     int format;
     uint64_t number;
     const char *text;
+    struct option_texts texts;
 };
 
 #define FIELD(name) offsetof(struct values, name)
@@ -36,6 +37,11 @@ static const struct option_spec specs[] = {
      .offset = FIELD(on),
      .help = "a switch"},
     {.name = "text", .argument = "T", .kind = OPTION_TEXT, .offset = FIELD(text), .help = "a text"},
+    {.name = "texts",
+     .argument = "T",
+     .kind = OPTION_TEXTS,
+     .offset = FIELD(texts),
+     .help = "any number of texts"},
 };
 #undef FIELD
 
@@ -58,7 +64,7 @@ static const struct option_set program_set = {.command = "test",
 static enum options_result parse(const struct option_set *table, const char *const *words,
                                  struct values *values, int *first)
 {
-    char *argv[16];
+    char *argv[OPTION_TEXTS_MOST + 8];
     int argc = 0;
 
     for (; words[argc]; argc++)
@@ -82,6 +88,36 @@ static void every_kind_reaches_its_field(void **state)
     assert_int_equal(values.number, UINT64_MAX);
     assert_string_equal(values.text, "x");
     assert_int_equal(first, 8);
+}
+
+static void an_option_can_be_given_several_times(void **state)
+{
+    struct values values;
+    int first;
+
+    (void)state;
+    assert_int_equal(PARSE(&values, &first, "--texts=a", "--flag", "--texts", "b=c", "rest"),
+                     OPTIONS_OK);
+    assert_int_equal(values.texts.count, 2);
+    assert_string_equal(values.texts.items[0], "a");
+    assert_string_equal(values.texts.items[1], "b=c");
+    assert_int_equal(PARSE(&values, &first, "rest"), OPTIONS_OK);
+    assert_int_equal(values.texts.count, 0);
+}
+
+static void there_is_a_limit_to_that(void **state)
+{
+    const char *words[OPTION_TEXTS_MOST + 3] = {"test"};
+    struct values values;
+    int first;
+
+    (void)state;
+    for (size_t i = 1; i <= OPTION_TEXTS_MOST; i++)
+        words[i] = "--texts=x";
+    assert_int_equal(parse(&set, words, &values, &first), OPTIONS_OK);
+    assert_int_equal(values.texts.count, OPTION_TEXTS_MOST);
+    words[OPTION_TEXTS_MOST + 1] = "--texts=x";
+    assert_int_equal(parse(&set, words, &values, &first), OPTIONS_WRONG);
 }
 
 static void letters_and_arguments_mix(void **state)
@@ -154,6 +190,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_kind_reaches_its_field),
+        cmocka_unit_test(an_option_can_be_given_several_times),
+        cmocka_unit_test(there_is_a_limit_to_that),
         cmocka_unit_test(letters_and_arguments_mix),
         cmocka_unit_test(defaults_stay),
         cmocka_unit_test(options_of_a_program_are_its_own),

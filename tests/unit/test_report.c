@@ -94,6 +94,52 @@ static void csv_has_one_unit_a_column(void **state)
                        "\"API calls\",100.000000,3.108100,0.000000,\"cudaFree\"\n");
 }
 
+/* nvprof's dependency analysis, and changes against another run. */
+static void times_can_have_six_decimals(void **state)
+{
+    static const struct report_column precise[] = {
+        {.title = "Critical path",
+         .key = "critical_ns",
+         .kind = REPORT_CELL_TIME,
+         .decimals = true},
+        {.title = "Mean", .key = "mean_ns", .kind = REPORT_CELL_MEAN, .decimals = true},
+        {.title = "Difference", .key = "difference_ns", .kind = REPORT_CELL_CHANGE},
+    };
+    const struct report_cell rows[][3] = {
+        {report_number_cell(647659179), report_real_cell(4587.5), report_number_cell(0)},
+        {report_number_cell(909), report_real_cell(0.25), report_number_cell((uint64_t)-1500)},
+        {report_number_cell(0), report_real_cell(999), report_number_cell(2629210000)},
+    };
+    static const enum report_format formats[] = {REPORT_TEXT, REPORT_CSV, REPORT_JSON};
+    FILE *out = begin_output();
+
+    (void)state;
+    for (size_t format = 0; format < 3; format++) {
+        struct report_table table;
+        struct json_writer json;
+        json_begin(&json, out, 0);
+        report_begin(&table, out, formats[format], precise, 3);
+        table.json = &json;
+        for (size_t i = 0; i < 3; i++)
+            report_measure(&table, rows[i]);
+        report_header(&table);
+        for (size_t i = 0; i < 3; i++)
+            report_row(&table, rows[i]);
+    }
+    assert_output(out, "Critical path        Mean   Difference\n"
+                       " 647.659179ms  4.588000us          0ns\n"
+                       "        909ns         0ns  -1.500000us\n"
+                       "          0ns       999ns   +2.629210s\n"
+                       "\"Critical path\",\"Mean\",\"Difference\"\n"
+                       "ms,us,s\n"
+                       "647.659179,4.587500,0.000000\n"
+                       "0.000909,0.000250,-0.000002\n"
+                       "0.000000,0.999000,2.629210\n"
+                       "{\"critical_ns\": 647659179, \"mean_ns\": 4587.5, \"difference_ns\": 0}\n"
+                       "{\"critical_ns\": 909, \"mean_ns\": 0.25, \"difference_ns\": -1500}\n"
+                       "{\"critical_ns\": 0, \"mean_ns\": 999, \"difference_ns\": 2629210000}\n");
+}
+
 static void json_rows_hold_whole_nanoseconds(void **state)
 {
     struct report_table table;
@@ -212,6 +258,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(text_has_nvprofs_layout),
         cmocka_unit_test(csv_has_one_unit_a_column),
+        cmocka_unit_test(times_can_have_six_decimals),
         cmocka_unit_test(json_rows_hold_whole_nanoseconds),
         cmocka_unit_test(columns_widen_to_what_was_measured),
         cmocka_unit_test(text_moves_no_cursor),

@@ -14,6 +14,7 @@ enum exit_code {
 
 /* One file each, cmd_NAME.c. argv[0] is the command's own name; the result is the exit code. */
 int cmd_summary(int argc, char **argv);
+int cmd_deps(int argc, char **argv);
 int cmd_info(int argc, char **argv);
 int cmd_check(int argc, char **argv);
 int cmd_dump(int argc, char **argv);

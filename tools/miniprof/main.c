@@ -14,6 +14,7 @@ static const struct {
 } commands[] = {
     {"run", cmd_run, "profile a program, then print the summary"},
     {"summary", cmd_summary, "where the time goes, by name: nvprof's table"},
+    {"deps", cmd_deps, "the critical path, who waits for whom, and what-if"},
     {"info", cmd_info, "what is inside a trace: tables, sizes, ranges, quality"},
     {"check", cmd_check, "verify every checksum of a trace"},
     {"dump", cmd_dump, "the rows of a trace"},

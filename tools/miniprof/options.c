@@ -116,10 +116,22 @@ static bool set_switch(bool *value, const char *text)
     return *value || mp_text_equal(text, "off");
 }
 
+static bool add_text(struct option_texts *texts, const char *text)
+{
+    if (texts->count == OPTION_TEXTS_MOST)
+        return false;
+    texts->items[texts->count++] = text;
+    return true;
+}
+
 static const char *takes(enum option_kind kind)
 {
+    if (kind == OPTION_TEXTS)
+        return "32 arguments at most";
     return kind == OPTION_SWITCH ? "on or off" : "a number from 1";
 }
+
+_Static_assert(OPTION_TEXTS_MOST == 32, "the complaint above says how many");
 
 /* Stores the value; false when the argument is not of its kind. */
 static bool set_value(const struct option_spec *spec, const char *argument, void *values)
@@ -140,6 +152,8 @@ static bool set_value(const struct option_spec *spec, const char *argument, void
     case OPTION_TEXT:
         *(const char **)field = argument;
         return true;
+    case OPTION_TEXTS:
+        return add_text(field, argument);
     }
     return false;
 }

@@ -15,7 +15,16 @@ enum option_kind {
     OPTION_VALUE,  /* int: set to `value` */
     OPTION_NUMBER, /* uint64_t: a decimal number from 1 on */
     OPTION_SWITCH, /* bool: on or off */
-    OPTION_TEXT    /* const char *: points into argv */
+    OPTION_TEXT,   /* const char *: points into argv */
+    OPTION_TEXTS   /* struct option_texts: as often as the option is given */
+};
+
+#define OPTION_TEXTS_MOST 32
+
+/* The arguments of an option that may be given several times, in their order. */
+struct option_texts {
+    const char *items[OPTION_TEXTS_MOST]; /* point into argv */
+    size_t count;
 };
 
 struct option_spec {

@@ -1,0 +1,55 @@
+/* The dependency analysis as nvprof prints it, as CSV and as JSON, and what goes with it: the table
+ * of activities, iterations, what-if.
+ *
+ *     print_deps.c             the table of names, the order of the sections, the JSON document
+ *     print_deps_rows.c        what the rows of a table are, and in which order
+ *     print_deps_notes.c       the lines below the table: what the numbers rest on
+ *     print_deps_trace.c       --trace: each activity, and what bound it
+ *     print_deps_iterations.c  --iters: mean and percentiles of each row
+ *     print_deps_slowest.c     --slowest: what the slowest iterations have on their path
+ *     print_deps_replay.c      --what-if and --top
+ */
+#ifndef MP_REPORT_PRINT_DEPS_H
+#define MP_REPORT_PRINT_DEPS_H
+
+#include <miniprof/trace.h>
+#include <stdio.h>
+
+#include "analyze/deps.h"
+#include "analyze/deps_iterations.h"
+#include "analyze/deps_replay.h"
+#include "base/status.h"
+#include "report/table.h"
+
+/* Answers to print; nothing is owned. */
+struct deps_report {
+    const struct mp_trace *trace;
+    const struct deps *deps;
+    const struct deps_windows *windows;
+    const struct deps_result *result; /* of all windows together */
+    uint64_t range;                   /* capture range that was asked for; 0: all of them */
+    bool parts;                       /* <Other> in its parts */
+
+    /* --trace, by activity, ns; NULL: not asked for. */
+    const uint64_t *critical;
+    const uint64_t *slack;
+
+    /* --iters; NULL: not asked for. The windows are then the iterations. */
+    const struct deps_iterations *iterations;
+    const char *iterations_name;
+    size_t slowest; /* how many of them; 0: none */
+
+    /* --what-if: new lengths of the windows, ns; NULL: not asked for. */
+    const uint64_t *lengths;
+    const char *const *changes; /* as they were written */
+    size_t change_count;
+
+    /* --top; NULL: not asked for. */
+    const struct deps_gain *gains;
+    size_t gain_count;
+};
+
+/* Prints the report. MP_ERR_MEMORY: it ends where that happened. */
+enum mp_status print_deps(FILE *out, enum report_format format, const struct deps_report *report);
+
+#endif

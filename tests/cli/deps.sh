@@ -1,0 +1,182 @@
+#!/bin/bash
+# miniprof deps: the numbers of known_trace.h, worked out by hand from docs/dependency-analysis.md.
+#
+# Range 1, 1000000 to 2000000, is prolonged to 2070000 by the kernel that runs while range 2 is on.
+# Its path, backwards: that kernel 30000; bound by stream order, without a gap, to the one before
+# it, 20000; launch latency 16000, as of every other kernel; then the thread: host code 999, a copy
+# call 2001, host code 985000, launches 6000 and 5000, a copy call 2000, and 1000 of host code
+# between each two and before the first.
+# Range 2, 2000000 to 3500000: host code 100000, cudaStreamSynchronize 1300000 (the graph it could
+# wait for ends after it, so it does not wait), host code 89000, a launch 7000, host code 999, a
+# copy call 2001, host code 1000.
+. "$SOURCE/tests/tools/cli.sh" || exit 1
+
+trace plain
+run deps plain.mpt
+code 0
+quiet
+stdout <"$expected/deps.txt"
+
+run deps --range 1 --csv --parts plain.mpt
+code 0
+stdout <<'OUT'
+==4242== Profiling application: ./infer --batch 1
+==4242== Capture range 1 of 2
+==4242== Dependency Analysis:
+"Critical path(%)","Critical path","Waiting time","Name"
+%,us,ns,
+92.429813,988.999000,0.000000,"<host code>"
+4.672897,50.000000,0.000000,"vecAdd(float const*, float const*, float*, int)"
+1.495327,16.000000,0.000000,"<launch latency>"
+1.028037,11.000000,0.000000,"cudaLaunchKernel"
+0.373925,4.001000,0.000000,"cuMemcpyHtoDAsync"
+0.000000,0.000000,0.000000,"<dependency latency>"
+0.000000,0.000000,0.000000,"<return from wait>"
+0.000000,0.000000,0.000000,"<stream gap>"
+0.000000,0.000000,0.000000,"[CUDA memcpy HtoD]"
+OUT
+
+run deps --json plain.mpt
+code 0
+json 'd["pid"] == 4242 and d["command"] == "./infer --batch 1" and d["quality"]["whole"]'
+json 'd["ranges"] == 2 and d["range"] is None and d["window_ns"] == 1070000 + 1500000'
+json '[(w["range"], w["begin_ns"], w["end_ns"], w["window_ns"]) for w in d["windows"]] ==
+      [(1, 1000000, 2070000, 1070000), (2, 2000000, 3500000, 1500000)]'
+json 'sum(r["critical_ns"] for r in d["rows"]) == d["window_ns"]'
+json 'sum(d["parts"].values()) == 1195998 and d["parts"]["launch_latency_ns"] == 16000'
+json '{r["name"]: r["calls"] for r in d["rows"]}["cudaLaunchKernel"] == 3'
+json 'd["unlaunched"] == 4 and d["clamped"] == d["contradicted"] == d["overlapping"] == 0'
+json 'not {"activities", "iterations", "what_if", "top"} & set(d)'
+
+run deps --range 1 --trace --json plain.mpt
+code 0
+json '[(a["number"], a["start_ns"], a["kind"]) for a in d["activities"]] ==
+      [(1, 1001000, "call"), (2, 1004000, "call"), (3, 1010000, "call"), (4, 1010000, "copy"),
+       (5, 1020000, "kernel"), (6, 2040000, "kernel")]'
+json '[a["bound_by"] for a in d["activities"]][3:] == ["D2", "D2", "D3"]'
+json '[a["bound_to"] for a in d["activities"]][3:] == [1, 2, None]'
+json '[a["critical_ns"] for a in d["activities"]] == [2000, 5000, 6000, 0, 0, 30000]'
+json 'all((a["thread"] == 77) == (a["kind"] == "call") for a in d["activities"])'
+json 'all((a["stream"] == 13) == (a["kind"] != "call") for a in d["activities"])'
+
+run deps --range 1 --trace plain.mpt
+code 0
+quiet
+stdout_like <"$expected/deps_trace.txt"
+
+# Slack by the equations of section 6: everything has to end by 3500000, and what is behind the set
+# is bound by stream order, so all of that can be as late as the graph, which ends at 3450000.
+run deps --range 2 --trace --json plain.mpt
+code 0
+json '{a["slack_ns"] for a in d["activities"] if a["kind"] == "call"} == {0}'
+json '[(a["kind"], a["slack_ns"]) for a in d["activities"] if a["start_ns"] >= 2090000] ==
+      [("set", 50000), ("call", 0), ("kernel", 50000), ("graph", 50000)]'
+
+# What-if: without vecAdd both kernels of the path take no time; half a launch call moves
+# everything behind it.
+run deps --range 1 --what-if 'vecAdd*=0' plain.mpt
+code 0
+quiet
+stdout_like <<'OUT'
+==4242== Profiling application: ./infer --batch 1
+==4242== Capture range 1 of 2
+==4242== What if vecAdd[*]=0:
+     Recorded            New     Difference  Difference(%)  Name
+   1.070000ms     1.020000ms   -50.000000us         -4.67%  Total
+==4242== *
+==4242== *
+==4242== *
+OUT
+run deps --range 1 --what-if 'cudaLaunchKernel=0.5x' --what-if 'vecAdd*=-1us' --top 2 --csv \
+    plain.mpt
+code 0
+stdout <<'OUT'
+==4242== Profiling application: ./infer --batch 1
+==4242== Capture range 1 of 2
+==4242== What if cudaLaunchKernel=0.5x, vecAdd*=-1us:
+"Recorded","New","Difference","Difference(%)","Name"
+ms,ms,us,%,
+1.070000,1.062500,-7.500000,-0.700935,"Total"
+==4242== What if one activity were twice as fast:
+"Gain(%)","Gain","Critical path","Name"
+%,us,us,
+2.336449,25.000000,50.000000,"vecAdd(float const*, float const*, float*, int)"
+0.514019,5.500000,11.000000,"cudaLaunchKernel"
+OUT
+run deps --json --what-if 'memcpy HtoD=1x' --what-if host=1x plain.mpt
+code 0
+json 'd["what_if"]["changes"] == ["memcpy HtoD=1x", "host=1x"]'
+json 'd["what_if"]["window_ns"] == d["window_ns"]'
+json '[w["window_ns"] for w in d["what_if"]["windows"]] == [1070000, 1500000]'
+
+# ---- Mistakes: one line each ----
+
+wrong() { # LINE ARGUMENT...
+    local line=$1
+    shift
+    run deps "$@"
+    code 2
+    stdout </dev/null
+    echo "$line" | stderr_like
+}
+
+wrong "miniprof deps: 'plain.mpt': there is no capture range 3; the trace has 2" --range=3 plain.mpt
+wrong "miniprof deps: 'plain.mpt': *'iteration'*" --iters iteration plain.mpt
+wrong "miniprof deps: --slowest needs --iters=NAME" --slowest 3 plain.mpt
+for option in --iters=x --what-if=launch=0 --top=1; do
+    wrong "miniprof deps: --trace goes with none of --iters, --what-if and --top" \
+        --trace $option plain.mpt
+done
+for change in '' x =0 launch= launch=x launch=0.5 launch=-x 'launch=-1x' 'launch=1e999x' \
+    'launch=nanx' 'launch=10 us' 'launch=10parsecs' 'launch=99999999999999999999s'; do
+    wrong "miniprof deps: *" --what-if "$change" missing.mpt
+done
+wrong "miniprof deps: 'plain.mpt': nothing is called 'gem'; there are for example '*" \
+    --what-if 'launch=0' --what-if 'gem=0' plain.mpt
+wrong "miniprof deps: --top takes a number from 1, not '0'" --top=0 plain.mpt
+
+# ---- Traces that lack something ----
+
+trace empty
+run deps empty.mpt
+code 0
+quiet
+head -n 3 .stdout >.head && mv .head .stdout
+stdout <<'OUT'
+==4242== Profiling application: ./infer --batch 1
+==4242== Dependency Analysis:
+No activities were profiled.
+OUT
+for option in --json '--json --trace' --trace --csv --top=3 '--json --top=3'; do
+    # shellcheck disable=SC2086
+    run deps $option empty.mpt
+    code 0
+    quiet
+done
+
+trace dropped
+run deps dropped.mpt
+code 1
+quiet
+grep -q '^==4242== Warning: .*12 records' <(head -n 1 .stdout)
+verdict "the first line warns" $?
+grep -q ' 50.58% ' .stdout
+verdict "and the table follows" $?
+
+trace doubtful
+run deps --json doubtful.mpt
+code 1
+json 'd["quality"]["unknown_times"] == 2 and d["quality"]["reversed_times"] == 1'
+json 'sum(r["critical_ns"] for r in d["rows"]) == d["window_ns"] == 2570000'
+
+trace calls
+run deps --json calls.mpt
+code 0
+json 'd["window_ns"] == 5000 and d["rows"][0]["critical_ns"] == 5000'
+
+run deps missing.mpt plain.mpt
+code 3
+[ "$(grep -c 'Dependency Analysis' .stdout)" -eq 1 ]
+verdict "the good trace" $?
+
+finish

@@ -1,0 +1,162 @@
+/* The dependency analysis on files whose checksums fit, whatever they say: everything that deps.h
+ * offers has an answer, and rows and parts sum to the window, of any trace.
+ */
+#include "mutate.h"
+#include "walk.h"
+
+#include "analyze/deps.h"
+#include "analyze/deps_iterations.h"
+#include "analyze/deps_replay.h"
+
+#define MOST_ROWS    20000 /* of a trace; bounds the time of one input */
+#define MOST_WINDOWS 64
+#define MOST_GAINS   3
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t size, size_t max_size, unsigned seed);
+
+/* ---- What holds for every trace ---- */
+
+static void expect(bool holds)
+{
+    if (!holds)
+        abort();
+}
+
+static uint64_t sum_of(const struct deps_result *result)
+{
+    uint64_t sum = 0;
+
+    for (uint32_t i = 1; i < result->row_count; i++)
+        sum += result->rows[i].critical;
+    for (int i = 0; i < DEPS_PARTS; i++)
+        sum += result->parts[i];
+    return sum;
+}
+
+static void expect_path(const struct deps *deps, const struct deps_windows *windows,
+                        struct deps_result *result)
+{
+    for (size_t i = 0; i < windows->count; i++) {
+        uint64_t before = result->window;
+
+        expect(windows->items[i].end >= windows->items[i].begin);
+        deps_path(deps, &windows->items[i], result, NULL);
+        expect(result->window - before == windows->items[i].end - windows->items[i].begin);
+        expect(sum_of(result) == result->window);
+    }
+}
+
+static void expect_what_if(const struct deps *deps, const struct deps_windows *windows,
+                           const struct deps_result *result)
+{
+    struct deps_changes changes = {.items = NULL};
+    struct deps_gain gains[MOST_GAINS];
+    uint64_t *lengths = calloc(windows->count + 1, sizeof *lengths);
+    uint64_t *slack = calloc(deps->count + (size_t)1, sizeof *slack);
+    size_t found = 0;
+
+    expect(deps_slack(deps, windows, slack) == MP_OK);
+    expect(deps_replay(deps, NULL, windows, lengths) == MP_OK);
+    expect(deps_changes_add(&changes, "*=0.5x", NULL) == MP_OK);
+    expect(deps_changes_add(&changes, "launch=+3us", NULL) == MP_OK);
+    expect(deps_replay(deps, &changes, windows, lengths) == MP_OK);
+    deps_changes_free(&changes);
+    if (result->row_count < 100)
+        expect(deps_top_gains(deps, windows, result, gains, MOST_GAINS, &found) == MP_OK);
+    for (size_t i = 1; i < found; i++)
+        expect(gains[i].gain <= gains[i - 1].gain);
+    free(slack);
+    free(lengths);
+}
+
+static void expect_windows(const struct deps *deps, struct deps_windows *windows)
+{
+    struct deps_result result;
+    struct deps_iterations iterations;
+
+    if (windows->count > MOST_WINDOWS)
+        windows->count = MOST_WINDOWS;
+    expect(deps_result_init(deps, &result) == MP_OK);
+    expect_path(deps, windows, &result);
+    if (deps->fronts)
+        expect_what_if(deps, windows, &result);
+    expect(deps_iterations_build(deps, windows, &iterations) == MP_OK);
+    expect(iterations.total.window == result.window);
+    expect(sum_of(&iterations.total) == result.window);
+    deps_iterations_free(&iterations);
+    deps_result_free(&result);
+}
+
+/* The iterations of every text that the trace has. */
+static void expect_iterations(const struct deps *deps, struct mp_trace *trace)
+{
+    size_t texts = deps->definitions.strings.count;
+
+    for (size_t id = 1; id < texts && id < MOST_WINDOWS; id++) {
+        const char *name = definitions_text(&deps->definitions, id);
+        struct deps_windows windows;
+        struct mp_error error = {.text = ""};
+
+        if (!name)
+            continue;
+        if (deps_windows_iterations(deps, trace, name, 0, &windows, &error) == MP_OK) {
+            expect_windows(deps, &windows);
+            deps_windows_free(&windows);
+        } else {
+            expect(error.status && *error.text); /* a name in it may hold anything */
+        }
+    }
+}
+
+static void expect_analysis(struct mp_trace *trace, bool fronts)
+{
+    struct deps_options options = {.fronts = fronts};
+    struct deps deps;
+    struct deps_windows windows;
+    enum mp_status status = deps_load(trace, &options, &deps, NULL);
+
+    if (status != MP_OK) {
+        expect(status != MP_ERR_MEMORY && !deps.activities && !deps.count);
+        return;
+    }
+    expect(deps_windows_ranges(&deps, 0, &windows, NULL) == MP_OK);
+    expect_windows(&deps, &windows);
+    deps_windows_free(&windows);
+    if (fronts)
+        expect_iterations(&deps, trace);
+    deps_free(&deps);
+}
+
+/* ---- The fuzzer ---- */
+
+static uint64_t rows_of(struct mp_trace *trace)
+{
+    struct mp_cursor *cursor;
+    struct mp_chunk chunk;
+    uint64_t rows = 0;
+
+    if (mp_cursor_open(trace, &cursor, NULL) != MP_OK)
+        return UINT64_MAX;
+    while (mp_cursor_next_chunk(cursor, &chunk, false) == MP_OK)
+        rows += chunk.rows;
+    mp_cursor_close(cursor);
+    return rows;
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    struct mp_trace *trace = walk_open(data, size, NULL);
+
+    if (trace && rows_of(trace) <= MOST_ROWS) {
+        expect_analysis(trace, true);
+        expect_analysis(trace, false);
+    }
+    mp_trace_close(trace);
+    return 0;
+}
+
+size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t size, size_t max_size, unsigned seed)
+{
+    return mutate_trace(data, size, max_size, seed);
+}
