@@ -1,11 +1,13 @@
 # The tests. `make check` runs all suites, the same under sanitizers, the fuzzer and lint;
-# `make check-SUITE` one of unit cli golden readers e2e. A suite is a folder, a test a file in it:
+# `make check-SUITE` one of unit cli golden readers e2e oracle. A suite is a folder, a test a file
+# in it:
 #   unit/test_*.c         a cmocka program each, linked with the reader; test_record_*.c with the
 #                         collector's objects too; test_*_oom.c with malloc and its kin wrapped, so
 #                         that the test can make them fail
 #   cli/*.sh e2e/*.sh     scripts, lib.sh is what they share; environment: BUILD and SOURCE
 #                         (absolute), SAN; exit status 77: skipped
 #   golden/run.sh         compares what the command prints with the committed texts
+#   oracle/run.py         random programs on the software GPU against an oracle of what awaits what
 #   readers/test_*.py     readers that share no code with src/
 #   tools/*.c             programs that tests use, in BUILD/tests/tools; those of tools/dev are in
 #                         BUILD/dev
@@ -62,6 +64,7 @@ $(BUILD)/dev/%: $(OBJ)/tools/dev/%.o $(READER_LIB)
 .SECONDARY:
 
 -include tests/e2e/e2e.mk
+-include tests/oracle/oracle.mk
 
 # ---- suites -------------------------------------------------------------------------------------
 
@@ -69,7 +72,7 @@ RESULTS := build/results
 space := $(subst ,, )
 RUN = @BUILD=$(abspath $(BUILD)) SOURCE=$(CURDIR) SAN=$(SAN) JOBS=$(JOBS) tests/run.sh
 GOLDEN_TESTS := $(wildcard tests/golden/run.sh)
-SUITES := unit cli golden readers e2e
+SUITES := unit cli golden readers e2e oracle
 
 .PHONY: test-programs suites count-start count-end fuzz-programs fuzz-run \
 	lint-format lint-house lint-tidy lint-analyzer $(SUITES:%=check-%)
@@ -91,6 +94,8 @@ check-readers: programs $(TEST_TOOLS)
 	$(RUN) readers $(sort $(wildcard tests/readers/test_*.py))
 check-e2e: programs $(TEST_TOOLS) $(SIMGPU_SELFTEST)
 	$(RUN) e2e $(filter-out %/lib.sh,$(sort $(wildcard tests/e2e/*.sh)))
+check-oracle: programs
+	$(RUN) oracle tests/oracle/run.py
 
 # One after the other, all of them, whatever fails: the last line counts.
 suites: test-programs
@@ -132,7 +137,7 @@ fuzz: ## feed the reader broken traces for FUZZ_SECONDS (clang's libFuzzer)
 C_FILES := $(sort $(wildcard src/*/*.c tools/*/*.c tests/*/*.c samples/*.c))
 H_FILES := $(sort $(wildcard include/miniprof/*.h src/*/*.h tools/miniprof/*.h tests/*/*.h \
 	samples/*.h))
-CUDA_FILES := $(filter src/record/% tests/simgpu/% samples/% tests/gpu/% \
+CUDA_FILES := $(filter src/record/% tests/simgpu/% tests/oracle/% samples/% tests/gpu/% \
 	tests/unit/test_record_% tests/bench/bench_record_%,$(C_FILES))
 LINT_FILES := $(if $(HAVE_CUDA),$(C_FILES),$(filter-out $(CUDA_FILES),$(C_FILES)))
 LINT := build/lint
@@ -152,7 +157,7 @@ lint-house:
 			failed=1; fi; \
 	[ -z "$$failed" ]
 
-LINT_FLAGS = -std=gnu17 $(BASE_CPPFLAGS) -Itests $(CUDA_CPPFLAGS)
+LINT_FLAGS = -std=gnu17 $(BASE_CPPFLAGS) -Itests -Isamples $(CUDA_CPPFLAGS)
 
 lint-tidy: $(LINT_FILES:%=$(LINT)/tidy/%)
 	@tests/run.sh --step lint clang-tidy true
@@ -180,13 +185,12 @@ $(LINT)/analyzer/%: % $(H_FILES)
 
 # ---- with a GPU, and benchmarks -----------------------------------------------------------------
 
+# One at a time: some of them measure.
+gpu-check: export JOBS := 1
 gpu-check: programs $(DEV_PROGRAMS) ## tests that need an NVIDIA GPU (tests/gpu)
 	$(RUN) gpu $(filter-out tests/gpu/bench_% %/lib.sh,$(sort $(wildcard tests/gpu/*.sh)))
 
 BENCH_SOURCES := $(sort $(wildcard tests/bench/bench_*.c))
-ifndef HAVE_CUDA
-BENCH_SOURCES := $(filter-out tests/bench/bench_record_%,$(BENCH_SOURCES))
-endif
 ifndef HAVE_CUDA
 BENCH_SOURCES := $(filter-out tests/bench/bench_record_%,$(BENCH_SOURCES))
 endif
@@ -198,12 +202,6 @@ $(BUILD)/bench/bench_record_%: $(OBJ)/tests/bench/bench_record_%.o $(RECORD_OBJE
 	@mkdir -p $(@D)
 	$(call say,LINK,$@)
 	$(Q)$(LINK) -o $@ $^ $(READER_LIBS)
-
-$(OBJ)/tests/bench/bench_record_%.o: EXTRA_CPPFLAGS += $(CUDA_CPPFLAGS)
-
-$(BUILD)/bench/bench_record_%: $(OBJ)/tests/bench/bench_record_%.o $(RECORD_OBJECTS) $(READER_LIB)
-	@mkdir -p $(@D)
-	$(LINK) -o $@ $^ $(READER_LIBS)
 
 $(BUILD)/bench/%: $(OBJ)/tests/bench/%.o $(READER_LIB)
 	@mkdir -p $(@D)

@@ -1,0 +1,310 @@
+"""Random programs: small, and biased towards what has rules of its own.
+
+A program has a palette (a few streams, events, threads, devices) and a theme that makes some kinds
+of operations common, so that work meets on the same streams. Everything follows from the seed.
+"""
+import random
+
+from program import EVENTS, FIRST_CAPTURED, Op, Program, repaired
+
+MICROSECONDS = (1, 2, 3, 5, 5, 8, 10, 13, 20, 30, 40, 60, 90, 150)
+BYTES = (1, 64, 256, 4096, 4096, 30000, 65536, 200000)
+PAUSES = (300, 1000, 2500, 7000)
+
+# Weights of the operations by theme; `any` is added to each.
+THEMES = {
+    "any": {"kernel": 10, "copyin": 2, "copyout": 2, "copywithin": 1, "set": 2, "work": 4,
+            "record": 3, "wait": 3, "eventsync": 1, "streamsync": 2, "contextsync": 1,
+            "eventquery": 0.4, "streamquery": 0.4, "copyinnow": 0.6, "copyoutnow": 0.6,
+            "copywithinnow": 0.4, "setnow": 0.4, "free": 1, "alloc": 1.2, "hostalloc": 0.2,
+            "hostfree": 0.3, "module": 0.1, "graph": 1, "makestream": 0.5, "dropstream": 0.4,
+            "dropevent": 0.5, "makeevent": 0.4, "capture": 0.3, "build": 0.3, "fork": 2.5,
+            "copypeer": 0.4},
+    "events": {"record": 8, "wait": 10, "eventsync": 2, "eventquery": 2, "fork": 10, "kernel": 6},
+    "graphs": {"graph": 14, "capture": 2, "build": 2, "wait": 3, "record": 3, "fork": 2},
+    "default": {"kernel": 10, "copyinnow": 3, "copyoutnow": 3, "setnow": 2, "streamsync": 2},
+    "waits": {"eventsync": 5, "streamsync": 6, "contextsync": 4, "eventquery": 3,
+              "streamquery": 4, "free": 4, "alloc": 6, "copyoutnow": 2},
+    "copies": {"copyin": 8, "copyout": 8, "copywithin": 4, "set": 6, "copypeer": 3, "copyinnow": 2},
+    "host": {"work": 20, "kernel": 8},
+    "plain": {},
+}
+# Streams of which a theme picks its own.
+DEFAULT_STREAMS = (0, 0, 2, 3, 4, 1)
+
+
+class Generator:
+    """Makes one program of a seed."""
+
+    def __init__(self, seed, simple=False):
+        self.random = random.Random(seed)
+        self.seed, self.simple = seed, simple
+        r = self.random
+        self.theme = r.choice([name for name in THEMES if name != "any"])
+        self.weights = dict(THEMES["any"])
+        for name, weight in THEMES[self.theme].items():
+            self.weights[name] = self.weights.get(name, 0) + weight
+        self.threads = r.choices((1, 2, 3), (5, 3, 2))[0]
+        self.devices = r.sample(range(3), r.choices((1, 2, 3), (14, 4, 2))[0])
+        if self.theme == "default":
+            self.streams = [0, *r.sample(DEFAULT_STREAMS[1:], r.randint(1, 3))]
+        else:
+            self.streams = r.sample((0, 1, 2, 3, 4, 5, 6, 7), r.randint(1, 4))
+        self.events = [EVENTS * r.choice(self.devices) + r.randrange(FIRST_CAPTURED)
+                       for _ in range(r.randint(1, 4))]
+        self.graphs, self.ops = {}, []
+
+    def program(self):
+        """The program."""
+        r = self.random
+        before = []
+        for graph in range(r.choice((0, 0, 1, 2)) + 2 * (self.theme == "graphs")):
+            device = r.choice(self.devices)
+            before.append(self.graph(graph, device))
+            if r.random() < 0.8:
+                before.append(Op(0, device, "instantiate", (graph,)))
+        length = r.choices((0, r.randint(1, 3), r.randint(3, 14), r.randint(10, 40)),
+                           (1, 8, 60, 20))[0]
+        while len(self.ops) < length:
+            self.add()
+        ops = self.ops[:45]
+        if r.random() < 0.6:
+            ops.append(self.op("contextsync"))
+        # What other threads do after the range would be lost if their clocks ran ahead.
+        carry = r.random() < 0.8
+        return repaired(Program(self.seed, ops, before, carry, not carry or r.random() < 0.5))
+
+    def op(self, name, *numbers, device=None):
+        """An operation of a random thread, on a random device if none is given."""
+        r = self.random
+        device = r.choice(self.devices) if device is None else device
+        return Op(r.randrange(self.threads), device, name, numbers)
+
+    def add(self):
+        """One operation more, or a few."""
+        name = self.random.choices(list(self.weights), list(self.weights.values()))[0]
+        make = getattr(self, "make_" + name, None)
+        made = make() if make else self.op(name)
+        self.ops.extend(made if isinstance(made, list) else [made])
+
+    def stream(self):
+        """One of the palette."""
+        return self.random.choice(self.streams)
+
+    def event(self, device=None):
+        """One of the palette, of a device if that is given and has one."""
+        own = [e for e in self.events if device in (None, e // EVENTS)]
+        return self.random.choice(own or [EVENTS * device])
+
+    def make_kernel(self):
+        """A burst now and then."""
+        r = self.random
+        numbers = self.stream(), r.choice(MICROSECONDS), int(r.random() < 0.3)
+        op = self.op("kernel", *numbers)
+        return [op] * r.choice((1, 1, 1, 1, 2, 4))
+
+    def copy(self, name, *head):
+        """Bytes, and pinned memory or not."""
+        r = self.random
+        return self.op(name, *head, r.choice(BYTES), int(r.random() < 0.6))
+
+    def make_copyin(self):
+        """To the device."""
+        return self.copy("copyin", self.stream())
+
+    def make_copyout(self):
+        """From the device."""
+        return self.copy("copyout", self.stream())
+
+    def make_copyinnow(self):
+        """Blocking."""
+        return self.copy("copyinnow")
+
+    def make_copyoutnow(self):
+        """Blocking."""
+        return self.copy("copyoutnow")
+
+    def make_copywithin(self):
+        """On the device."""
+        return self.op("copywithin", self.stream(), self.random.choice(BYTES))
+
+    def make_copywithinnow(self):
+        """Without a stream, and the host does not wait."""
+        return self.op("copywithinnow", self.random.choice(BYTES))
+
+    def make_set(self):
+        """Memory set."""
+        return self.op("set", self.stream(), self.random.choice(BYTES))
+
+    def make_setnow(self):
+        """Without a stream."""
+        return self.op("setnow", self.random.choice(BYTES))
+
+    def make_copypeer(self):
+        """From one device to another."""
+        return self.op("copypeer", self.stream(), self.random.randrange(3),
+                       self.random.choice(BYTES))
+
+    def make_work(self):
+        """The host computes."""
+        return self.op("work", self.random.choice((50, 500, 3000, 10000, 40000)))
+
+    def make_record(self):
+        """On the event's device."""
+        event = self.event()
+        return self.op("record", event, self.stream(), device=event // EVENTS)
+
+    def make_wait(self):
+        """On any device."""
+        return self.op("wait", self.event(), self.stream())
+
+    def make_fork(self):
+        """Records an event behind work and lets another stream wait for it, with work there too."""
+        r = self.random
+        event = self.event()
+        device = event // EVENTS
+        one, other = self.stream(), self.stream()
+        work = self.op("kernel", one, r.choice(MICROSECONDS), 0, device=device)
+        ops = [work, work._replace(name="record", numbers=(event, one)),
+               self.op("wait", event, other, device=device if r.random() < 0.7 else None)]
+        for at in range(len(ops)):
+            if r.random() < 0.15:
+                ops.insert(at, self.op("kernel", self.stream(), r.choice(MICROSECONDS), 0))
+        if r.random() < 0.8:
+            ops.append(ops[-1]._replace(name="kernel", numbers=(other, r.choice(MICROSECONDS), 1)))
+        return ops
+
+    def make_eventsync(self):
+        """Any event, on any device."""
+        return self.op("eventsync", self.event())
+
+    def make_eventquery(self):
+        """Mostly in a loop."""
+        return self.op("eventquery", self.event(), self.random.choice(PAUSES))
+
+    def make_streamsync(self):
+        """A stream of the palette."""
+        return self.op("streamsync", self.stream())
+
+    def make_streamquery(self):
+        """Mostly in a loop."""
+        return self.op("streamquery", self.stream(), self.random.choice(PAUSES))
+
+    def make_makestream(self):
+        """A stream of its own for a program."""
+        return self.op("makestream", self.random.choice((6, 7)), self.random.choice((0, 1)))
+
+    def make_dropstream(self):
+        """Work may be left in it."""
+        return self.op("dropstream", self.random.choice((6, 7)))
+
+    def make_dropevent(self):
+        """Mostly made anew at once: then the handle is the same."""
+        event = self.event()
+        drop = self.op("dropevent", event, device=event // EVENTS)
+        make = self.op("makeevent", event, device=event // EVENTS)
+        if self.random.random() < 0.2:
+            return [drop]
+        if self.random.random() < 0.4:
+            return [drop, make]
+        # What it stood for must be forgotten.
+        ops = self.make_fork()
+        waits = [at for at, op in enumerate(ops) if op.name == "wait"]
+        event = ops[waits[0]].numbers[0]
+        return ops[:waits[0]] + [
+            self.op(name, event, device=event // EVENTS) for name in ("dropevent", "makeevent")
+        ] + ops[waits[0]:]
+
+    def make_makeevent(self):
+        """In the place of one that was destroyed."""
+        event = self.event()
+        return self.op("makeevent", event, device=event // EVENTS)
+
+    def make_alloc(self):
+        """With work before it, which may end while it runs."""
+        alloc = self.op("alloc", self.random.randrange(4), 4096)
+        if self.random.random() < 0.5:
+            launch = Op(alloc.thread, alloc.device, "kernel",
+                        (self.stream(), self.random.choice((3, 5, 8, 10)), 0))
+            return [launch, alloc]
+        return alloc
+
+    def make_free(self):
+        """What there is."""
+        return self.op("free", self.random.randrange(4))
+
+    def make_hostalloc(self):
+        """Pinned memory."""
+        return self.op("hostalloc", self.random.randrange(4), 4096)
+
+    def make_hostfree(self):
+        """What there is."""
+        return self.op("hostfree", self.random.randrange(4))
+
+    def make_graph(self):
+        """A launch of what there is."""
+        device = self.random.choice(self.devices)
+        graph = self.random.choice([g for g, d in self.graphs.items() if d == device] or [0])
+        return self.op("graph", graph, self.stream(), device=device)
+
+    def make_capture(self):
+        """A graph inside the range, instantiated and launched at once."""
+        graph = self.random.randrange(8)
+        device = self.random.choice(self.devices)
+        thread = self.random.randrange(self.threads)
+        return [self.graph(graph, device)._replace(thread=thread),
+                Op(thread, device, "instantiate", (graph,)),
+                Op(thread, device, "graph", (graph, self.stream()))]
+
+    make_build = make_capture
+
+    def graph(self, graph, device):
+        """A graph by capture or by hand."""
+        self.graphs[graph] = device
+        make = self.captured if self.random.random() < 0.6 else self.built
+        return Op(0, device, *make(graph, device))
+
+    def captured(self, graph, device):
+        """One to three streams; branches that are joined at the end."""
+        r = self.random
+        streams = r.sample((2, 3, 4, 5), r.randint(1, 3))
+        event = EVENTS * device + FIRST_CAPTURED
+        numbers = [graph, streams[0]]
+        if r.random() < 0.7:
+            numbers += self.step(streams[0])
+        for at, other in enumerate(streams[1:]):
+            numbers += ["r", event + at, streams[0], "w", event + at, other]
+        for _ in range(r.randint(1, 6)):
+            numbers += self.step(r.choice(streams))
+            if len(streams) > 1 and r.random() < 0.2:
+                one, other = r.sample(streams, 2)
+                numbers += ["r", event + 3, one, "w", event + 3, other]
+        for at, other in enumerate(streams[1:]):
+            numbers += ["r", event + at, other, "w", event + at, streams[0]]
+        if r.random() < 0.6:
+            numbers += self.step(streams[0])
+        return "capture", tuple(numbers)
+
+    def step(self, stream):
+        """A node's worth of a capture."""
+        r = self.random
+        letter = r.choices("kiods", (8, 1, 1, 1, 2))[0]
+        if letter == "k":
+            return ["k", stream, r.choice(MICROSECONDS), int(r.random() < 0.3)]
+        if letter in "io":
+            return [letter, stream, r.choice(BYTES), int(r.random() < 0.8)]
+        return [letter, stream, r.choice(BYTES)]
+
+    def built(self, graph, _):
+        """Nodes that depend on any earlier ones; some are empty."""
+        r = self.random
+        numbers = [graph]
+        for at in range(r.randint(1, 7)):
+            deps = sorted(r.sample(range(at), min(at, r.choices((0, 1, 2, 3), (2, 6, 3, 1))[0])))
+            numbers += [0 if r.random() < 0.25 else r.choice(MICROSECONDS), len(deps), *deps]
+        return "build", tuple(numbers)
+
+
+def program_of(seed):
+    """The program of a seed."""
+    return Generator(seed).program()

@@ -1,0 +1,225 @@
+"""What a program of the oracle is: its lines, which of them are valid, what its graphs hold.
+
+A program is one capture range. Lines are "THREAD DEVICE NAME NUMBER..." (run_programs.c runs them
+in this order); those of `before` and `after` lie outside the range. Streams: 0 legacy default, 1
+the thread's own default, 2 and 3 blocking, 4 and 5 non-blocking, 6 and 7 made by `makestream`, all
+of the line's device. Events: number = 12 * device + index, the last four of a device are for
+captures.
+"""
+import collections
+
+THREADS, DEVICES = 3, 3
+EVENTS, FIRST_CAPTURED = 12, 8
+MADE_STREAMS = (6, 7)
+
+Op = collections.namedtuple("Op", "thread device name numbers")
+
+
+class Program:
+    """A capture range: operations in the order of their API calls."""
+
+    def __init__(self, seed, ops, before=(), carry=True, join=True):
+        self.seed, self.ops, self.before = seed, list(ops), list(before)
+        self.carry, self.join, self.after = carry, join, []
+
+    def lines(self):
+        """All operations with the markers of the range, as (section, Op)."""
+        yield from (("before", op) for op in self.before)
+        yield "begin", Op(0, 0, "begin", (int(self.carry),))
+        yield from (("in", op) for op in self.ops)
+        yield "end", Op(0, 0, "end", (int(self.join),))
+        yield from (("after", op) for op in self.after)
+
+    def text(self):
+        """The lines as run_programs reads them."""
+        return "".join(f"{op.thread} {op.device} {op.name} {' '.join(map(str, op.numbers))}\n"
+                       for _, op in self.lines())
+
+    def without(self, places):
+        """The same program less some operations, made valid again."""
+        ops = [op for at, op in enumerate(self.before + self.ops) if at not in places]
+        cut = len(self.before) - sum(at < len(self.before) for at in places)
+        return repaired(Program(self.seed, ops[cut:], ops[:cut], self.carry, self.join))
+
+
+class Slots:
+    """What exists while the lines are walked, so that no line uses what is not there."""
+
+    def __init__(self):
+        self.streams, self.blocks, self.host_blocks = set(), set(), set()
+        self.graphs, self.execs, self.gone_events = {}, {}, set()
+
+    def has_stream(self, op, stream):
+        """Whether a stream of the operation's device can be used."""
+        return stream not in MADE_STREAMS or (op.device, stream) in self.streams
+
+    def accept(self, op):
+        """Whether the operation is valid now; it then takes effect."""
+        rule = getattr(self, "do_" + op.name, None)
+        return rule(op, *op.numbers) if rule else self.plain(op)
+
+    def plain(self, op):
+        """Operations that only need their stream or event."""
+        numbers = op.numbers
+        if op.name in ("record", "wait"):
+            return numbers[0] not in self.gone_events and self.has_stream(op, numbers[1])
+        if op.name in ("eventsync", "eventquery"):
+            return numbers[0] not in self.gone_events
+        if op.name in ("kernel", "copyin", "copyout", "copywithin", "copypeer", "set",
+                       "streamsync", "streamquery"):
+            return self.has_stream(op, numbers[0])
+        return True
+
+    def do_makestream(self, op, stream, _):
+        """A slot holds one stream."""
+        if (op.device, stream) in self.streams:
+            return False
+        self.streams.add((op.device, stream))
+        return True
+
+    def do_dropstream(self, op, stream):
+        """Of the streams only those that programs make."""
+        if (op.device, stream) not in self.streams:
+            return False
+        self.streams.remove((op.device, stream))
+        return True
+
+    def do_makeevent(self, _, event):
+        """All events exist at first."""
+        if event not in self.gone_events:
+            return False
+        self.gone_events.remove(event)
+        return True
+
+    def do_dropevent(self, _, event):
+        """See makeevent."""
+        if event in self.gone_events:
+            return False
+        self.gone_events.add(event)
+        return True
+
+    def do_alloc(self, op, block, _):
+        """Blocks may be freed by any thread, on their device."""
+        if any(block == b for b, _ in self.blocks):
+            return False
+        self.blocks.add((block, op.device))
+        return True
+
+    def do_free(self, op, block):
+        """See alloc."""
+        if (block, op.device) not in self.blocks:
+            return False
+        self.blocks.remove((block, op.device))
+        return True
+
+    def do_hostalloc(self, _, block, __):
+        """Pinned memory."""
+        if block in self.host_blocks:
+            return False
+        self.host_blocks.add(block)
+        return True
+
+    def do_hostfree(self, _, block):
+        """See hostalloc."""
+        if block not in self.host_blocks:
+            return False
+        self.host_blocks.remove(block)
+        return True
+
+    def do_capture(self, op, graph, *_):
+        """A graph slot is used once."""
+        if graph in self.graphs:
+            return False
+        self.graphs[graph] = op
+        return True
+
+    do_build = do_capture
+
+    def do_instantiate(self, op, graph):
+        """Once for each graph."""
+        if graph not in self.graphs or graph in self.execs:
+            return False
+        self.execs[graph] = op.device
+        return True
+
+    def do_graph(self, op, graph, stream):
+        """A launch, on a stream of the graph's device."""
+        return (graph in self.execs and self.graphs[graph].device == op.device
+                and self.has_stream(op, stream))
+
+
+def repaired(program):
+    """The valid part of a program, and what has to be done after it for the next one."""
+    slots = Slots()
+    program.before = [op for op in program.before if slots.accept(op)]
+    program.ops = [op for op in program.ops if slots.accept(op)]
+    program.after = (
+        [Op(0, device, "dropstream", (stream,)) for device, stream in sorted(slots.streams)]
+        + [Op(0, device, "free", (block,)) for block, device in sorted(slots.blocks)]
+        + [Op(0, 0, "hostfree", (block,)) for block in sorted(slots.host_blocks)]
+        + [Op(0, event // EVENTS, "makeevent", (event,)) for event in sorted(slots.gone_events)])
+    for graph in sorted(slots.graphs):
+        if graph not in slots.execs:
+            program.after.append(Op(0, slots.graphs[graph].device, "instantiate", (graph,)))
+        program.after.append(Op(0, slots.graphs[graph].device, "dropgraph", (graph,)))
+    return program
+
+
+# Graphs
+
+KIND = {"k": "kernel", "i": "copy", "o": "copy", "d": "copy", "s": "set"}
+STEP_NUMBERS = {"k": 3, "i": 3, "o": 3, "d": 2, "s": 2, "r": 2, "w": 2}
+
+# kind: kernel, copy, set or None for a node that leaves no activity; deps: indices of nodes.
+Node = collections.namedtuple("Node", "kind deps")
+
+
+def steps_of(numbers):
+    """The steps of a capture: (letter, numbers)."""
+    at = 0
+    while at < len(numbers):
+        letter = numbers[at]
+        end = at + 1 + STEP_NUMBERS[letter]
+        yield letter, numbers[at + 1:end]
+        at = end
+
+
+def captured_nodes(numbers):
+    """What a stream capture makes of its steps: a node depends on what its stream's last node is
+    and on what its stream waited for since."""
+    tails, events, nodes = collections.defaultdict(set), {}, []
+    for letter, step in steps_of(numbers[2:]):
+        if letter == "r":
+            events[step[0]] = set(tails[step[1]])
+        elif letter == "w":
+            tails[step[1]] |= events[step[0]]
+        else:
+            nodes.append(Node(KIND[letter], tuple(sorted(tails[step[0]]))))
+            tails[step[0]] = {len(nodes) - 1}
+    return nodes
+
+
+def built_nodes(numbers):
+    """Nodes as `build` has them: microseconds (0: empty), number of dependencies, these."""
+    nodes, at = [], 1
+    while at < len(numbers):
+        end = at + 2 + numbers[at + 1]
+        nodes.append(Node("kernel" if numbers[at] else None, tuple(numbers[at + 2:end])))
+        at = end
+    return nodes
+
+
+def graph_nodes(op):
+    """The nodes of a graph, in the order in which they were made."""
+    return (captured_nodes if op.name == "capture" else built_nodes)(op.numbers)
+
+
+def api_calls(op):
+    """How many driver calls an operation makes, but for queries, which may be repeated."""
+    if op.name == "work":
+        return 0
+    if op.name == "capture":
+        return 2 + sum(1 for _ in steps_of(op.numbers[2:]))
+    if op.name == "build":
+        return 1 + len(built_nodes(op.numbers))
+    return 2 if op.name in ("module", "dropgraph") else 1

@@ -1,0 +1,265 @@
+"""What the programs of a file did: their API calls in order, with the rows recorded of them.
+
+The programs say what depends on what. Of the trace only times are taken: each row is found by its
+correlation id, which follows from the log of run_programs. Table `sync` gives the times of queries,
+which leave no other row; what it says of events and streams is not used, nor is table `edge`.
+"""
+import collections
+
+import program
+
+FIRST_MADE = 6
+QUERIES = ("eventquery", "streamquery")
+EVENT_QUERY, STREAM_QUERY = 8, 9  # sync_kind
+
+# Operations that put something in a stream, and where in their numbers that stream is: None stands
+# for the legacy default stream.
+LAUNCHES = {"kernel": 0, "copyin": 0, "copyout": 0, "copywithin": 0, "copypeer": 0, "set": 0,
+            "graph": 1, "copyinnow": None, "copyoutnow": None, "copywithinnow": None,
+            "setnow": None}
+BLOCKING_COPIES = ("copyinnow", "copyoutnow", "copywithinnow")
+IN_EFFECT = ("alloc", "free", "hostalloc", "hostfree", "module")  # D8
+
+
+class Mismatch(Exception):
+    """The trace does not hold what the programs must have left in it."""
+
+
+class Stream:
+    """A stream; `launches`, `waits`, `records` in the order of the API."""
+
+    def __init__(self, device, kind):
+        self.device, self.kind = device, kind  # kind: default, blocking, nonblocking
+        self.launches, self.waits, self.records = [], [], []
+
+
+class Launch:
+    """All device activities of one call."""
+
+    def __init__(self, call, stream):
+        self.call, self.stream, self.correlation = call, stream, call.correlation
+        self.activities, self.nodes = [], None  # nodes: {index: activity} and the program's nodes
+
+
+class Activity:
+    """A kernel, a copy or a set."""
+
+    def __init__(self, kind, order, row):
+        self.kind, self.order, self.correlation = kind, order, row["correlation"]
+        self.begin, self.duration = row["start"], row["duration"]
+        self.end = self.begin + self.duration
+        self.copy_kind = row.get("kind")
+        self.pageable = 1 in (row.get("source"), row.get("target"))
+        self.asynchronous = bool(row.get("flags", 0) & 1)
+        self.launch = self.window = None
+        self.node, self.shape = row["node"], row.get("shape")
+        self.graph = 0
+
+    def key(self):
+        """By which the same activity is found in the output of miniprof."""
+        return self.kind, self.correlation, self.begin, self.duration
+
+
+class Call:
+    """A call that was recorded, or a query of which there is a row of `sync`."""
+
+    kind = "call"
+
+    def __init__(self, thread, correlation, name, begin, duration):
+        self.thread, self.correlation, self.name = thread, correlation, name
+        self.begin, self.duration, self.end = begin, duration, begin + duration
+        self.op, self.context, self.window, self.tid = None, None, None, None
+        self.event_or_stream = None  # what it asks for
+        self.copy = None  # what a copying call copied, outside of graphs
+
+    def key(self):
+        """See Activity."""
+        return self.kind, self.correlation, self.begin, self.duration
+
+
+Event = collections.namedtuple("Event", "correlation stream")  # stream None: cleared
+Window = collections.namedtuple("Window", "range begin mark first last")
+
+
+class Rows:
+    """The rows of a trace, by correlation id."""
+
+    def __init__(self, trace):
+        self.trace = trace
+        self.names = {row["id"]: row["text"] for row in self.table("string")}
+        functions = {row["id"]: self.names[row["name"]] for row in self.table("function")}
+        nodes = {row["id"]: (row["graph"], row["graph_node"]) for row in self.table("node")}
+        self.calls, self.device = {}, collections.defaultdict(list)
+        self.queries = {}
+        for row in self.table("call"):
+            call = Call(row["thread"], row["correlation"], functions[row["function"]],
+                        row["start"], row["duration"])
+            call.tid = row["thread"]
+            if self.calls.setdefault(call.correlation, call) is not call:
+                raise Mismatch(f"two calls with correlation id {call.correlation}")
+        order = 0
+        for kind in ("kernel", "copy", "set"):
+            for row in self.table(kind):
+                order += 1
+                activity = Activity(kind, order, row)
+                if row["node"]:
+                    activity.graph, activity.node = nodes[row["node"]]
+                self.device[activity.correlation].append(activity)
+        for row in self.table("sync"):
+            if row["kind"] in (EVENT_QUERY, STREAM_QUERY) and not row["result"]:
+                call = Call(row["thread"], row["correlation"], None, row["start"], row["duration"])
+                call.tid = row["thread"]
+                self.queries[row["correlation"]] = call
+
+    def table(self, name):
+        """The rows of a table as dictionaries."""
+        columns = next(c for n, c in self.trace.tables.values() if n == name)
+        names = [column for _, column, _ in columns]
+        return [dict(zip(names, row)) for row in self.trace.rows[name]]
+
+    def windows(self):
+        """The capture ranges."""
+        begun, windows = None, []
+        for row in self.table("capture"):
+            if row["kind"] == 1:
+                begun = row
+            else:
+                windows.append(Window(row["range"], begun["time"], row["time"],
+                                      begun["correlation"], row["correlation"]))
+        return windows
+
+
+class Truth:
+    """What happened in a file of programs."""
+
+    def __init__(self, programs, log, trace):
+        self.rows = Rows(trace)
+        self.windows = self.rows.windows()
+        self.streams, self.events = {}, collections.defaultdict(list)
+        self.of_device = collections.defaultdict(list)  # all streams there ever were
+        self.launches, self.calls, self.window_of_program = [], [], []
+        self.graphs, self.current, self.window = {}, {}, None
+        if len(self.windows) != len(programs):
+            raise Mismatch(f"{len(self.windows)} capture ranges for {len(programs)} programs")
+        log = iter(log)
+        for number, one in enumerate(programs):
+            self.run(one, self.windows[number], log)
+        self.match_all()
+
+    def run(self, one, window, log):
+        """The lines of one program."""
+        # Streams that a program made are gone, but what is left in them still counts.
+        self.streams = {key: s for key, s in self.streams.items() if key[1] < FIRST_MADE}
+        self.window = None
+        lines = [(section, op, *next(log)) for section, op in one.lines()]
+        start = next(before for section, _, before, _ in lines if section == "begin")
+        shift = window.first - start
+        for section, op, before, count in lines:
+            if section == "begin":
+                self.window = window
+            elif section == "end":
+                self.window = None
+                if before + shift != window.last:
+                    raise Mismatch(f"range {window.range}: correlation ids do not count the calls")
+            else:
+                self.line(op, before + shift, count)
+
+    def line(self, op, correlation, count):
+        """One operation; its first call has the id `correlation`."""
+        if self.current.get(op.thread) != op.device:
+            self.current[op.thread] = op.device
+            correlation, count = correlation + 1, count - 1
+        if op.name in ("capture", "build"):
+            self.graphs[op.numbers[0]] = op
+        if not self.window:
+            return
+        if op.name in QUERIES:
+            self.query(op, correlation, count)
+            return
+        if count != program.api_calls(op):
+            raise Mismatch(f"{op}: {count} calls")
+        for each in range(correlation, correlation + count):
+            call = self.rows.calls.get(each)
+            if call:
+                call.op, call.context, call.window = op, op.device, self.window
+                self.calls.append(call)
+        self.act(op, correlation)
+
+    def query(self, op, correlation, count):
+        """Queries that found nothing done leave no row; a loop has one."""
+        for each in range(correlation, correlation + count):
+            call = self.rows.queries.get(each)
+            if call:
+                call.op, call.context, call.window = op, op.device, self.window
+                call.name = "cuEventQuery" if op.name == "eventquery" else "cuStreamQuery"
+                call.event_or_stream = (op.numbers[0] if op.name == "eventquery"
+                                        else self.stream(op, op.numbers[0]))
+                self.calls.append(call)
+
+    def stream(self, op, number):
+        """The stream that an operation names."""
+        key = (op.device, number, op.thread) if number == 1 else (op.device, number)
+        kind = ("default" if number == 0 else "nonblocking" if number in (4, 5) else "blocking")
+        if key not in self.streams:
+            self.add_stream(key, kind)
+        return self.streams[key]
+
+    def add_stream(self, key, kind):
+        """A stream that was not there before."""
+        self.streams[key] = Stream(key[0], kind)
+        self.of_device[key[0]].append(self.streams[key])
+
+    def act(self, op, correlation):
+        """What the operation does to streams and events."""
+        call = self.rows.calls.get(correlation)
+        if op.name in LAUNCHES:
+            place = LAUNCHES[op.name]
+            self.launch(op, call, self.stream(op, 0 if place is None else op.numbers[place]))
+        elif op.name == "record":
+            stream = self.stream(op, op.numbers[1])
+            self.events[op.numbers[0]].append(Event(correlation, stream))
+            stream.records.append(correlation)
+        elif op.name in ("makeevent", "dropevent"):
+            self.events[op.numbers[0]].append(Event(correlation, None))
+        elif op.name == "wait":
+            self.stream(op, op.numbers[1]).waits.append((correlation, op.numbers[0]))
+        elif op.name == "makestream":
+            kind = "nonblocking" if op.numbers[1] else "blocking"
+            self.add_stream((op.device, op.numbers[0]), kind)
+        elif op.name == "streamsync":
+            call.event_or_stream = self.stream(op, op.numbers[0])
+        elif op.name == "eventsync":
+            call.event_or_stream = op.numbers[0]
+
+    def launch(self, op, call, stream):
+        """A launch, with the activities that have its correlation id."""
+        launch = Launch(call, stream)
+        launch.activities = self.rows.device.get(call.correlation, [])
+        for activity in launch.activities:
+            activity.launch, activity.window = launch, self.window
+        if op.name == "graph":
+            launch.nodes = program.graph_nodes(self.graphs[op.numbers[0]])
+            expected = [node.kind for node in launch.nodes if node.kind]
+            found = sorted(launch.activities, key=lambda a: a.node & 0xffffffff)
+            launch.by_node = {(a.node & 0xffffffff) - 1: a for a in found}
+            if expected != [a.kind for a in found]:
+                raise Mismatch(f"{op}: nodes {expected}, rows {[a.kind for a in found]}")
+        elif len(launch.activities) != 1:
+            raise Mismatch(f"{op}: {len(launch.activities)} rows")
+        elif op.name in BLOCKING_COPIES or op.name in ("copyin", "copyout"):
+            call.copy = launch.activities[0]
+        if launch.activities:
+            stream.launches.append(launch)
+            self.launches.append(launch)
+
+    def match_all(self):
+        """Every row must have found its operation."""
+        for correlation, call in self.rows.calls.items():
+            if not call.op:
+                raise Mismatch(f"a call {call.name} with correlation id {correlation}")
+        for correlation, activities in self.rows.device.items():
+            if not activities[0].launch:
+                raise Mismatch(f"an activity with correlation id {correlation}")
+        for correlation, call in self.rows.queries.items():
+            if not call.op:
+                raise Mismatch(f"a query with correlation id {correlation}")
