@@ -3,9 +3,10 @@
 #
 # Range 1, 1000000 to 2000000, is prolonged to 2070000 by the kernel that runs while range 2 is on.
 # Its path, backwards: that kernel 30000; bound by stream order, without a gap, to the one before
-# it, 20000; launch latency 16000, as of every other kernel; then the thread: host code 999, a copy
-# call 2001, host code 985000, launches 6000 and 5000, a copy call 2000, and 1000 of host code
-# between each two and before the first.
+# it, 20000, whose launch call had returned before the copy PtoP ended: stream gap 4500, the copy
+# 500, stream gap 2000, the copy HtoD 3000, launch latency 9000 back to its call; then the thread:
+# host code 985000, launches 6000 and 5000, a copy call 2000, and 1000 of host code between each two
+# and before the first.
 # Range 2, 2000000 to 3500000: host code 100000, cudaStreamSynchronize 1300000 (the graph it could
 # wait for ends after it, so it does not wait), host code 89000, a launch 7000, host code 999, a
 # copy call 2001, host code 1000.
@@ -25,15 +26,16 @@ stdout <<'OUT'
 ==4242== Dependency Analysis:
 "Critical path(%)","Critical path","Waiting time","Name"
 %,us,ns,
-92.429813,988.999000,0.000000,"<host code>"
+92.336449,988.000000,0.000000,"<host code>"
 4.672897,50.000000,0.000000,"vecAdd(float const*, float const*, float*, int)"
-1.495327,16.000000,0.000000,"<launch latency>"
 1.028037,11.000000,0.000000,"cudaLaunchKernel"
-0.373925,4.001000,0.000000,"cuMemcpyHtoDAsync"
+0.841121,9.000000,0.000000,"<launch latency>"
+0.607477,6.500000,0.000000,"<stream gap>"
+0.280374,3.000000,0.000000,"[CUDA memcpy HtoD]"
+0.186916,2.000000,0.000000,"cuMemcpyHtoDAsync"
+0.046729,0.500000,0.000000,"[CUDA memcpy PtoP]"
 0.000000,0.000000,0.000000,"<dependency latency>"
 0.000000,0.000000,0.000000,"<return from wait>"
-0.000000,0.000000,0.000000,"<stream gap>"
-0.000000,0.000000,0.000000,"[CUDA memcpy HtoD]"
 OUT
 
 run deps --json plain.mpt
@@ -43,7 +45,7 @@ json 'd["ranges"] == 2 and d["range"] is None and d["window_ns"] == 1070000 + 15
 json '[(w["range"], w["begin_ns"], w["end_ns"], w["window_ns"]) for w in d["windows"]] ==
       [(1, 1000000, 2070000, 1070000), (2, 2000000, 3500000, 1500000)]'
 json 'sum(r["critical_ns"] for r in d["rows"]) == d["window_ns"]'
-json 'sum(d["parts"].values()) == 1195998 and d["parts"]["launch_latency_ns"] == 16000'
+json 'sum(d["parts"].values()) == 1194499 and d["parts"]["launch_latency_ns"] == 9000'
 json '{r["name"]: r["calls"] for r in d["rows"]}["cudaLaunchKernel"] == 3'
 json 'd["unlaunched"] == 4 and d["clamped"] == d["contradicted"] == d["overlapping"] == 0'
 json 'not {"activities", "iterations", "what_if", "top"} & set(d)'
@@ -53,8 +55,8 @@ code 0
 json '[(a["number"], a["start_ns"], a["kind"]) for a in d["activities"]] ==
       [(1, 1001000, "call"), (2, 1004000, "call"), (3, 1010000, "call"), (4, 1010000, "copy"),
        (5, 1020000, "kernel"), (6, 2040000, "kernel")]'
-json '[a["bound_by"] for a in d["activities"]][3:] == ["D2", "D2", "D3"]'
-json '[a["bound_to"] for a in d["activities"]][3:] == [1, 2, None]'
+json '[a["bound_by"] for a in d["activities"]][3:] == ["D2", "D3", "D3"]'
+json '[a["bound_to"] for a in d["activities"]][3:] == [1, 4, None]'
 json '[a["critical_ns"] for a in d["activities"]] == [2000, 5000, 6000, 0, 0, 30000]'
 json 'all((a["thread"] == 77) == (a["kind"] == "call") for a in d["activities"])'
 json 'all((a["stream"] == 13) == (a["kind"] != "call") for a in d["activities"])'

@@ -102,7 +102,10 @@ for path in "$data"/*.mpt many.mpt; do
     text "$path"
     text --parts "$path"
 done
+check --iters step --slowest 2 "$data/branches.mpt"
+check --iters step --what-if host=1x "$data/branches.mpt"
 for path in "$data"/*.mpt; do
+    [ "$path" != "$data/branches.mpt" ] || continue # its ranges are called otherwise
     check --iters iteration --slowest 3 "$path"
     check --iters iteration --what-if host=1x "$path"
     run deps --iters iteration --slowest 1 "$path"
