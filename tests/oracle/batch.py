@@ -20,7 +20,6 @@ RUN_PROGRAMS = BUILD / "tests" / "oracle" / "run_programs"
 MINIPROF = BUILD / "miniprof"
 TABLES = mpt.read_tables()
 DROPS_TRIES = 5
-COPY_KINDS = {1: "HtoD", 2: "DtoH", 8: "DtoD", 10: "PtoP"}
 # Room for the buffers of as many ranges as one process runs (each range returns CUPTI's buffers).
 SETTINGS = {"SIMGPU_DEVICES": "3", "MINIPROF_BUFFER_MB": "256", "MINIPROF_LOG": "none"}
 
@@ -97,11 +96,16 @@ def of_oracle(o):
     return found
 
 
+def product_key(a):
+    """The same as Activity.key and Call.key."""
+    return (a["kind"], a["correlation"], a["start_ns"], a["duration_ns"],
+            None if a["kind"] == "call" else a["name"])
+
+
 def of_product(answer):
     """The same from the output of miniprof."""
     found = collections.defaultdict(list)
-    keys = {a["number"]: (a["kind"], a["correlation"], a["start_ns"], a["duration_ns"])
-            for a in answer["activities"]}
+    keys = {a["number"]: product_key(a) for a in answer["activities"]}
     for a in answer["activities"]:
         awaited = a["bound_to"]
         to = None if awaited is None else keys.get(awaited, ("not listed", awaited))
@@ -110,21 +114,12 @@ def of_product(answer):
     return found
 
 
-def name_of(x, names):
-    """The name that miniprof gave it. Copies of a graph in two directions may run at once."""
-    if x.kind == "copy":
-        return f"[CUDA memcpy {COPY_KINDS[x.copy_kind]}]"
-    return names[0] if names else "?"
-
-
 def by_rows(o, answer):
     """Rows as they must be: the oracle's numbers, summed by the names that miniprof gave."""
-    names = collections.defaultdict(list)
-    for a in answer["activities"]:
-        names[a["kind"], a["correlation"], a["start_ns"], a["duration_ns"]].append(a["name"])
+    names = {product_key(a): a["name"] for a in answer["activities"]}
     rows = collections.defaultdict(lambda: [0, 0, 0, 0])
     for x in o.activities + o.truth.calls:
-        row = rows[name_of(x, names[x.key()])]
+        row = rows[names.get(x.key(), "?")]
         row[0] += o.critical[x]
         row[1 if x.kind == "call" else 2] += x.waiting
         row[3] += 1
@@ -135,7 +130,7 @@ def by_rows(o, answer):
 def differences(o, answer):
     """(range or None, text) for each number that is not the same."""
     mine, theirs = of_oracle(o), of_product(answer)
-    for key in sorted(mine.keys() | theirs.keys(), key=lambda k: (k[2], k[1], k[0])):
+    for key in sorted(mine.keys() | theirs.keys(), key=lambda k: (k[2], k[1], str(k))):
         one, other = sorted(mine.get(key, []), key=str), sorted(theirs.get(key, []), key=str)
         if one == other:
             continue

@@ -14,8 +14,7 @@ D8_TOLERANCE = 0
 PARTS = ("host_code_ns", "launch_latency_ns", "stream_gap_ns", "dependency_latency_ns",
          "return_ns", "unknown_ns")
 
-# What an activity may depend on. `moment` is when the awaited is taken to have ended; for D2 when it
-# began.
+# What an activity may depend on. `moment` is when the awaited is taken to have ended (D2: begun).
 Dependency = collections.namedtuple("Dependency", "rule awaited moment")
 
 

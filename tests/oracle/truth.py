@@ -11,6 +11,7 @@ import program
 FIRST_MADE = 6
 QUERIES = ("eventquery", "streamquery")
 EVENT_QUERY, STREAM_QUERY = 8, 9  # sync_kind
+COPY_KINDS = {1: "HtoD", 2: "DtoH", 8: "DtoD", 10: "PtoP"}
 
 # Operations that put something in a stream, and where in their numbers that stream is: None stands
 # for the legacy default stream.
@@ -52,12 +53,13 @@ class Activity:
         self.pageable = 1 in (row.get("source"), row.get("target"))
         self.asynchronous = bool(row.get("flags", 0) & 1)
         self.launch = self.window = None
-        self.node, self.shape = row["node"], row.get("shape")
+        self.node = row["node"]
+        self.name = "[CUDA memset]"
         self.graph = 0
 
     def key(self):
         """By which the same activity is found in the output of miniprof."""
-        return self.kind, self.correlation, self.begin, self.duration
+        return self.kind, self.correlation, self.begin, self.duration, self.name
 
 
 class Call:
@@ -73,8 +75,8 @@ class Call:
         self.copy = None  # what a copying call copied, outside of graphs
 
     def key(self):
-        """See Activity."""
-        return self.kind, self.correlation, self.begin, self.duration
+        """See Activity; the id says enough."""
+        return self.kind, self.correlation, self.begin, self.duration, None
 
 
 Event = collections.namedtuple("Event", "correlation stream")  # stream None: cleared
@@ -88,6 +90,7 @@ class Rows:
         self.trace = trace
         self.names = {row["id"]: row["text"] for row in self.table("string")}
         functions = {row["id"]: self.names[row["name"]] for row in self.table("function")}
+        kernels = {row["id"]: self.names[row["kernel"]] for row in self.table("shape")}
         nodes = {row["id"]: (row["graph"], row["graph_node"]) for row in self.table("node")}
         self.calls, self.device = {}, collections.defaultdict(list)
         self.queries = {}
@@ -102,6 +105,10 @@ class Rows:
             for row in self.table(kind):
                 order += 1
                 activity = Activity(kind, order, row)
+                if kind == "kernel":
+                    activity.name = kernels[row["shape"]]
+                elif kind == "copy":
+                    activity.name = f"[CUDA memcpy {COPY_KINDS[row['kind']]}]"
                 if row["node"]:
                     activity.graph, activity.node = nodes[row["node"]]
                 self.device[activity.correlation].append(activity)
