@@ -104,10 +104,16 @@ static enum mp_status number_edges(struct deps_nodes *nodes, const struct deps_b
 
         MP_TRY(reach_node(nodes, edge->graph, edge->from, &edges[i].from));
         MP_TRY(reach_node(nodes, edge->graph, edge->to, &edges[i].to));
+    }
+    return MP_OK;
+}
+
+static void count_edges(struct deps_nodes *nodes, const struct edge *edges, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
         nodes->nodes[edges[i].from].has_successor = true;
         nodes->nodes[edges[i].to].pred_count++;
     }
-    return MP_OK;
 }
 
 static void list_predecessors(struct deps_nodes *nodes, const struct edge *edges, size_t count)
@@ -192,7 +198,8 @@ static enum mp_status make_plans(struct deps_nodes *nodes, const struct deps_bui
     nodes->order = calloc(2 * edges, sizeof *nodes->order);
     if (numbered && first && successors && sorted && nodes->preds && nodes->order)
         status = number_edges(nodes, builder, numbered);
-    if (status == MP_OK) {
+    if (status == MP_OK && nodes->nodes) {
+        count_edges(nodes, numbered, edges);
         list_predecessors(nodes, numbered, edges);
         list_successors(nodes, numbered, edges, first, successors);
         fill_plans(nodes, sorted, sort_nodes(nodes, first, successors, sorted));

@@ -1,5 +1,6 @@
 /* Slack: how late everything could end, from the window's end backwards (section 6). */
 #include <stdlib.h>
+#include <string.h>
 
 #include "analyze/deps_order.h"
 
@@ -205,10 +206,9 @@ enum mp_status deps_slack(const struct deps *deps, const struct deps_windows *wi
     backward.latest = malloc((points + 1) * sizeof *backward.latest);
     backward.window_of = malloc((owners + 1) * sizeof *backward.window_of);
     if (backward.latest && backward.window_of) {
-        for (size_t i = 0; i < points; i++)
-            backward.latest[i] = UNBOUNDED;
-        for (size_t i = 0; i < owners; i++)
-            backward.window_of[i] = DEPS_NONE;
+        /* UNBOUNDED and DEPS_NONE. */
+        memset(backward.latest, 0xff, points * sizeof *backward.latest);
+        memset(backward.window_of, 0xff, owners * sizeof *backward.window_of);
         go_backward(&backward, &order);
         fill_slack(&backward, slack);
         status = MP_OK;

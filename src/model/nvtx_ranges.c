@@ -91,30 +91,32 @@ static bool has_name(struct pass *pass, uint64_t name)
     return false;
 }
 
-static enum mp_status reach_stack(struct pass *pass, uint64_t thread, uint64_t domain,
-                                  struct stack **stack)
+/* NULL when memory is out. */
+static struct stack *reach_stack(struct pass *pass, uint64_t thread, uint64_t domain)
 {
     uint64_t key = mp_mix64(thread) ^ domain;
     uint32_t index = mp_map_get(&pass->by_thread, key);
 
     if (index == MP_MAP_ABSENT) {
-        MP_TRY(reserve((void **)&pass->stacks, pass->stack_count, &pass->stack_capacity,
-                       sizeof *pass->stacks));
+        if (reserve((void **)&pass->stacks, pass->stack_count, &pass->stack_capacity,
+                    sizeof *pass->stacks))
+            return NULL;
         index = (uint32_t)pass->stack_count++;
         pass->stacks[index] = (struct stack){0};
-        MP_TRY(mp_map_put(&pass->by_thread, key, index));
+        if (mp_map_put(&pass->by_thread, key, index))
+            return NULL;
     }
-    *stack = &pass->stacks[index];
-    return MP_OK;
+    return &pass->stacks[index];
 }
 
 #define CELL(column) (batch->columns[MP_COLUMN_nvtx_##column][row])
 
 static enum mp_status take_push(struct pass *pass, const struct mp_batch *batch, uint32_t row)
 {
-    struct stack *stack;
+    struct stack *stack = reach_stack(pass, CELL(thread), CELL(domain));
 
-    MP_TRY(reach_stack(pass, CELL(thread), CELL(domain), &stack));
+    if (!stack)
+        return MP_ERR_MEMORY;
     stack->depth++;
     if (has_name(pass, CELL(name)) && !stack->named_depth) {
         stack->named_depth = stack->depth;
@@ -125,9 +127,10 @@ static enum mp_status take_push(struct pass *pass, const struct mp_batch *batch,
 
 static enum mp_status take_pop(struct pass *pass, const struct mp_batch *batch, uint32_t row)
 {
-    struct stack *stack;
+    struct stack *stack = reach_stack(pass, CELL(thread), CELL(domain));
 
-    MP_TRY(reach_stack(pass, CELL(thread), CELL(domain), &stack));
+    if (!stack)
+        return MP_ERR_MEMORY;
     if (!stack->depth)
         return MP_OK; /* pushed before the recording began */
     if (stack->depth-- != stack->named_depth)

@@ -604,14 +604,16 @@ static void end_threads(void)
     }
 }
 
+static FILE *programs, *log_file;
+
 int main(int argc, char **argv)
 {
-    FILE *programs = argc == 3 ? fopen(argv[1], "r") : NULL;
-    FILE *log = argc == 3 ? fopen(argv[2], "w") : NULL;
     char *text = NULL;
     size_t size = 0;
 
-    if (!programs || !log)
+    programs = argc == 3 ? fopen(argv[1], "r") : NULL;
+    log_file = argc == 3 ? fopen(argv[2], "w") : NULL;
+    if (!programs || !log_file)
         fail("usage: run_programs PROGRAMS LOG");
     DO(cuInit(0));
     for (int i = 0; i < DEVICES; i++)
@@ -623,10 +625,10 @@ int main(int argc, char **argv)
 
         parse(text);
         run_line();
-        fprintf(log, "%lu %lu\n", before, calls - before);
+        fprintf(log_file, "%lu %lu\n", before, calls - before);
     }
     end_threads();
     free(text);
     fclose(programs);
-    return fclose(log) != 0;
+    return fclose(log_file) != 0;
 }
