@@ -136,7 +136,9 @@ enum mp_status deps_resolve(const struct deps *deps, const struct deps_changes *
 {
     uint32_t names = deps->names.count + 1;
 
-    *resolved = (struct deps_resolved){.by_name = calloc(names, sizeof(const struct deps_change *))};
+    *resolved = (struct deps_resolved){
+        .by_name = calloc(names, sizeof(const struct deps_change *)),
+    };
     if (!resolved->by_name)
         return MP_ERR_MEMORY;
     for (size_t i = 0; changes && i < changes->count; i++) {

@@ -194,7 +194,7 @@ static void add(struct api_set *set, unsigned api, uint32_t cbid, const struct m
     if (api != MP_api_driver)
         return;
     set->watch[cbid] = watch_of(name, length);
-    if (matches(name, length, "cuGraphGetEdges"))
+    if (matches(name, length, "cuGraphGetEdges") || matches(name, length, "cuStreamIsCapturing"))
         set->flags[api][cbid] |= API_OURS_TOO;
 }
 

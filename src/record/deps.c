@@ -116,7 +116,7 @@ static void note_query(struct call_log *log, CUpti_CallbackId cbid, uint64_t ask
 /* Whether the stream is being captured: then the event is recorded or awaited in a graph, some day,
  * and not now. */
 static bool is_captured(struct recorder *recorder, struct call_log *log, uintptr_t stream,
-                        bool per_thread)
+                        bool per_thread, uint32_t correlation)
 {
     CUstreamCaptureStatus status = CU_STREAM_CAPTURE_STATUS_NONE;
 
@@ -125,6 +125,8 @@ static bool is_captured(struct recorder *recorder, struct call_log *log, uintptr
         return false;
     if (!stream && per_thread)
         stream = HANDLE_PER_THREAD;
+    if (recorder->api.whole) /* it would have a row of its own */
+        edges_note_read(&recorder->edges, correlation);
     log->busy = true;
     recorder->driver.is_capturing((CUstream)stream, &status);
     log->busy = false;
@@ -146,7 +148,8 @@ static void leave_sync(struct recorder *recorder, struct call_log *log,
         return; /* still running, or there is no handle */
     if ((watch->sync_kind == MP_sync_kind_event_record ||
          watch->sync_kind == MP_sync_kind_stream_wait_event) &&
-        is_captured(recorder, log, handle(data, watch, watch->stream), per_thread))
+        is_captured(recorder, log, handle(data, watch, watch->stream), per_thread,
+                    data->correlationId))
         return;
     entry.kind = CALL_ENTRY_SYNC;
     entry.detail = watch->sync_kind;

@@ -22,7 +22,7 @@
 
 #define EDGES_MOST        ((uint32_t)1 << 20) /* that are held: 16 MiB */
 #define EDGES_MOST_GRAPHS ((uint32_t)1 << 16)
-#define EDGES_READS       256u /* of the last reads of a graph the correlation ids are kept */
+#define EDGES_READS       1024u /* correlation ids of calls in which we called the driver last */
 
 /* CUPTI's graph node ids. */
 struct edge {

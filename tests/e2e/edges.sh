@@ -82,6 +82,13 @@ profile captured -- "$steps" init start "${branches[@]}" instantiate=0 launch=0 
 same "events that are captured are no rows of sync, others are" "event_record" \
     "$(rows captured sync | awk -F, '$2 ~ /^(event_record|stream_wait_event)$/ { print $2 }')"
 
+for mode in all range; do
+    profile captured_$mode MINIPROF_CAPTURE=$mode MINIPROF_API=all -- "$steps" init start \
+        "${branches[@]}" instantiate=0 launch=0 sync stop
+    same "$mode: what the recorder asks of a capture is not the program's" 0 \
+        "$(count captured_$mode call ',cuStreamIsCapturing')"
+done
+
 # ---- many, come and gone ---------------------------------------------------------------------
 profile churn -- "$steps" init "${branches[@]}" churn=100
 same "a graph instantiated and destroyed 100 times: edges of each" "100 x 5" \
