@@ -12,6 +12,7 @@
 
 #include "analyze/deps.h"
 #include "analyze/deps_fronts.h"
+#include "base/reserve.h"
 #include "model/dense.h"
 
 /* A row of `sync`. */
@@ -74,9 +75,6 @@ static inline uint64_t deps_stream_key(uint64_t context, uint64_t stream)
 {
     return context << 32 | (stream & UINT32_MAX);
 }
-
-/* `*items` with room for one more of `item_bytes`, grown by half; MP_ERR_MEMORY. */
-enum mp_status deps_reserve(void **items, size_t count, size_t *capacity, size_t item_bytes);
 
 /* Puts an activity behind the others of its lane. */
 void deps_put(struct deps_builder *builder, const struct deps_activity *activity);

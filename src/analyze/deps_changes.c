@@ -83,7 +83,7 @@ enum mp_status deps_changes_add(struct deps_changes *changes, const char *text,
                             "cannot understand the change '%s': NAME=0.5x, NAME=-10us, NAME=+10us, "
                             "NAME=20us or NAME=0, units ns, us, ms, s",
                             text);
-    status = deps_reserve((void **)&changes->items, changes->count, &capacity, sizeof change);
+    status = mp_reserve((void **)&changes->items, changes->count, &capacity, sizeof change);
     changes->capacity = capacity;
     if (!status)
         change.pattern = strndup(text, (size_t)(equals - text));

@@ -7,38 +7,19 @@
 #include <sys/mman.h>
 
 #include "analyze/deps_build.h"
-#include "base/overflow.h"
 #include "trace/schema.h"
 
 #include "base/poison.h"
 
 #define MOST_ACTIVITIES (DEPS_FRONT_BIT / 2)
 
-enum mp_status deps_reserve(void **items, size_t count, size_t *capacity, size_t item_bytes)
-{
-    size_t wanted = *capacity + *capacity / 2 + 64;
-    size_t bytes;
-    void *grown;
-
-    if (count < *capacity)
-        return MP_OK;
-    if (!mp_size_mul(wanted, item_bytes, &bytes))
-        return MP_ERR_MEMORY;
-    grown = realloc(*items, bytes);
-    if (!grown)
-        return MP_ERR_MEMORY;
-    *items = grown;
-    *capacity = wanted;
-    return MP_OK;
-}
-
 static enum mp_status add_lane(struct deps_builder *builder, const struct deps_lane *lane,
                                uint32_t *index)
 {
     struct deps *deps = builder->deps;
 
-    MP_TRY(deps_reserve((void **)&deps->lanes, deps->lane_count, &builder->lane_capacity,
-                        sizeof *lane));
+    MP_TRY(
+        mp_reserve((void **)&deps->lanes, deps->lane_count, &builder->lane_capacity, sizeof *lane));
     deps->lanes[deps->lane_count] = *lane;
     *index = deps->lane_count++;
     return MP_OK;

@@ -16,7 +16,7 @@ static enum mp_status add_front(struct deps_fronts *fronts, const struct deps_fr
     /* The last number would read as DEPS_NONE. */
     if (fronts->count >= DEPS_FRONT_BIT - 1)
         return MP_ERR_LIMIT;
-    MP_TRY(deps_reserve((void **)&fronts->items, fronts->count, &fronts->capacity, sizeof *front));
+    MP_TRY(mp_reserve((void **)&fronts->items, fronts->count, &fronts->capacity, sizeof *front));
     fronts->items[fronts->count] = *front;
     *reference = (uint32_t)fronts->count++ | DEPS_FRONT_BIT;
     return MP_OK;

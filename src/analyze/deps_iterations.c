@@ -2,7 +2,7 @@
 
 #include <stdlib.h>
 
-#include "base/overflow.h"
+#include "base/reserve.h"
 
 #include "base/poison.h"
 
@@ -56,15 +56,8 @@ static enum mp_status keep(struct collection *collection, uint32_t column, uint6
 {
     if (!ns)
         return MP_OK;
-    if (collection->count == collection->capacity) {
-        size_t capacity = collection->capacity * 2 + 256;
-        struct value *grown = realloc(collection->items, capacity * sizeof *grown);
-
-        if (!grown)
-            return MP_ERR_MEMORY;
-        collection->items = grown;
-        collection->capacity = capacity;
-    }
+    MP_TRY(mp_reserve((void **)&collection->items, collection->count, &collection->capacity,
+                      sizeof *collection->items));
     collection->items[collection->count++] = (struct value){column, ns};
     return MP_OK;
 }

@@ -115,8 +115,8 @@ static enum mp_status reach_class(struct link *link, uint64_t key, uint32_t *ind
     if (*index == MP_MAP_ABSENT) {
         uint32_t next = deps->launch_classes.count;
 
-        MP_TRY(deps_reserve((void **)&deps->shortest_launches, next, &capacity,
-                            sizeof *deps->shortest_launches));
+        MP_TRY(mp_reserve((void **)&deps->shortest_launches, next, &capacity,
+                          sizeof *deps->shortest_launches));
         deps->launch_class_capacity = capacity;
         MP_TRY(mp_map_put(&deps->launch_classes, key, next));
         deps->shortest_launches[next] = UINT64_MAX;
@@ -351,8 +351,8 @@ static enum mp_status record_event(struct link *link, const struct deps_sync *sy
         MP_TRY(deps_streams_changed(&link->streams, sync->stream));
     }
     if (event == MP_MAP_ABSENT) {
-        MP_TRY(deps_reserve((void **)&link->events, link->event_count, &link->event_capacity,
-                            sizeof *link->events));
+        MP_TRY(mp_reserve((void **)&link->events, link->event_count, &link->event_capacity,
+                          sizeof *link->events));
         event = (uint32_t)link->event_count++;
         MP_TRY(mp_map_put(&link->event_index, sync->event, event));
     }

@@ -295,8 +295,8 @@ static enum mp_status take_sync(struct deps_builder *builder, const struct mp_ba
     if (!times_are_good(&builder->deps->quality, sync.begin, CELL(sync, duration)) ||
         CELL(sync, kind) > UINT8_MAX)
         return MP_OK;
-    MP_TRY(deps_reserve((void **)&builder->syncs, builder->sync_count, &builder->sync_capacity,
-                        sizeof sync));
+    MP_TRY(mp_reserve((void **)&builder->syncs, builder->sync_count, &builder->sync_capacity,
+                      sizeof sync));
     sync.thread = mp_map_get(&builder->thread_lanes, CELL(sync, thread));
     if (CELL(sync, stream) != DEPS_NO_STREAM && sync.context)
         sync.stream =
@@ -308,8 +308,8 @@ static enum mp_status take_sync(struct deps_builder *builder, const struct mp_ba
 static enum mp_status take_edge(struct deps_builder *builder, const struct mp_batch *batch,
                                 uint32_t row)
 {
-    MP_TRY(deps_reserve((void **)&builder->edges, builder->edge_count, &builder->edge_capacity,
-                        sizeof *builder->edges));
+    MP_TRY(mp_reserve((void **)&builder->edges, builder->edge_count, &builder->edge_capacity,
+                      sizeof *builder->edges));
     builder->edges[builder->edge_count++] =
         (struct deps_edge){CELL(edge, graph), CELL(edge, from), CELL(edge, to)};
     return MP_OK;

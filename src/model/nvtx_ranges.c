@@ -6,7 +6,7 @@
 
 #include "base/hash.h"
 #include "base/map.h"
-#include "base/overflow.h"
+#include "base/reserve.h"
 #include "trace/schema.h"
 
 #include "base/poison.h"
@@ -31,29 +31,11 @@ struct pass {
     struct mp_map other_names; /* string ids that stand in `others` */
 };
 
-static enum mp_status reserve(void **items, size_t count, size_t *capacity, size_t item_bytes)
-{
-    size_t wanted = *capacity * 2 + 16;
-    size_t bytes;
-    void *grown;
-
-    if (count < *capacity)
-        return MP_OK;
-    if (!mp_size_mul(wanted, item_bytes, &bytes))
-        return MP_ERR_MEMORY;
-    grown = realloc(*items, bytes);
-    if (!grown)
-        return MP_ERR_MEMORY;
-    *items = grown;
-    *capacity = wanted;
-    return MP_OK;
-}
-
 static enum mp_status add_range(struct nvtx_ranges *ranges, const struct nvtx_range *range)
 {
     if (range->end < range->begin)
         return MP_OK;
-    MP_TRY(reserve((void **)&ranges->items, ranges->count, &ranges->capacity, sizeof *range));
+    MP_TRY(mp_reserve((void **)&ranges->items, ranges->count, &ranges->capacity, sizeof *range));
     ranges->items[ranges->count++] = *range;
     return MP_OK;
 }
@@ -98,8 +80,8 @@ static struct stack *reach_stack(struct pass *pass, uint64_t thread, uint64_t do
     uint32_t index = mp_map_get(&pass->by_thread, key);
 
     if (index == MP_MAP_ABSENT) {
-        if (reserve((void **)&pass->stacks, pass->stack_count, &pass->stack_capacity,
-                    sizeof *pass->stacks))
+        if (mp_reserve((void **)&pass->stacks, pass->stack_count, &pass->stack_capacity,
+                       sizeof *pass->stacks))
             return NULL;
         index = (uint32_t)pass->stack_count++;
         pass->stacks[index] = (struct stack){0};
@@ -143,8 +125,8 @@ static enum mp_status take_start(struct pass *pass, const struct mp_batch *batch
 {
     if (!has_name(pass, CELL(name)))
         return MP_OK;
-    MP_TRY(
-        reserve((void **)&pass->open, pass->open_count, &pass->open_capacity, sizeof *pass->open));
+    MP_TRY(mp_reserve((void **)&pass->open, pass->open_count, &pass->open_capacity,
+                      sizeof *pass->open));
     pass->open[pass->open_count] = (struct nvtx_range){CELL(time), 0, CELL(thread)};
     return mp_map_put(&pass->by_id, CELL(range), (uint32_t)pass->open_count++);
 }
