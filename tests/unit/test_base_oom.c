@@ -12,43 +12,7 @@
 
 #include "base/buffer.h"
 #include "base/map.h"
-
-/* Allocations until one fails; 0: none fails. */
-static unsigned countdown;
-
-void *__real_malloc(size_t bytes);
-void *__real_calloc(size_t count, size_t bytes);
-void *__real_realloc(void *memory, size_t bytes);
-void *__real_reallocarray(void *memory, size_t count, size_t bytes);
-void *__wrap_malloc(size_t bytes);
-void *__wrap_calloc(size_t count, size_t bytes);
-void *__wrap_realloc(void *memory, size_t bytes);
-void *__wrap_reallocarray(void *memory, size_t count, size_t bytes);
-
-static bool must_fail(void)
-{
-    return countdown && --countdown == 0;
-}
-
-void *__wrap_malloc(size_t bytes)
-{
-    return must_fail() ? NULL : __real_malloc(bytes);
-}
-
-void *__wrap_calloc(size_t count, size_t bytes)
-{
-    return must_fail() ? NULL : __real_calloc(count, bytes);
-}
-
-void *__wrap_realloc(void *memory, size_t bytes)
-{
-    return must_fail() ? NULL : __real_realloc(memory, bytes);
-}
-
-void *__wrap_reallocarray(void *memory, size_t count, size_t bytes)
-{
-    return must_fail() ? NULL : __real_reallocarray(memory, count, bytes);
-}
+#include "unit/failing_malloc.h"
 
 static void a_map_that_cannot_grow_keeps_its_keys_and_can_go_on(void **state)
 {

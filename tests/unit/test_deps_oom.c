@@ -14,46 +14,9 @@
 
 #include "analyze/deps_iterations.h"
 #include "analyze/deps_replay.h"
+#include "unit/failing_malloc.h"
 
 #define MOST_NAMES 64
-
-/* ---- The allocator ---- */
-
-static unsigned countdown; /* allocations until one fails; 0: none fails */
-
-void *__real_malloc(size_t bytes);
-void *__real_calloc(size_t count, size_t bytes);
-void *__real_realloc(void *memory, size_t bytes);
-void *__real_reallocarray(void *memory, size_t count, size_t bytes);
-void *__wrap_malloc(size_t bytes);
-void *__wrap_calloc(size_t count, size_t bytes);
-void *__wrap_realloc(void *memory, size_t bytes);
-void *__wrap_reallocarray(void *memory, size_t count, size_t bytes);
-
-static bool must_fail(void)
-{
-    return countdown && --countdown == 0;
-}
-
-void *__wrap_malloc(size_t bytes)
-{
-    return must_fail() ? NULL : __real_malloc(bytes);
-}
-
-void *__wrap_calloc(size_t count, size_t bytes)
-{
-    return must_fail() ? NULL : __real_calloc(count, bytes);
-}
-
-void *__wrap_realloc(void *memory, size_t bytes)
-{
-    return must_fail() ? NULL : __real_realloc(memory, bytes);
-}
-
-void *__wrap_reallocarray(void *memory, size_t count, size_t bytes)
-{
-    return must_fail() ? NULL : __real_reallocarray(memory, count, bytes);
-}
 
 /* ---- A trace that needs every kind of memory ---- */
 

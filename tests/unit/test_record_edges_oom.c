@@ -10,44 +10,8 @@
 #include <cmocka.h>
 
 #include "record/edges.h"
+#include "unit/failing_malloc.h"
 #include "unit/trace_fixture.h"
-
-/* Allocations until one fails; 0: none fails. */
-static unsigned countdown;
-
-void *__real_malloc(size_t bytes);
-void *__real_calloc(size_t count, size_t bytes);
-void *__real_realloc(void *memory, size_t bytes);
-void *__real_reallocarray(void *memory, size_t count, size_t bytes);
-void *__wrap_malloc(size_t bytes);
-void *__wrap_calloc(size_t count, size_t bytes);
-void *__wrap_realloc(void *memory, size_t bytes);
-void *__wrap_reallocarray(void *memory, size_t count, size_t bytes);
-
-static bool must_fail(void)
-{
-    return countdown && --countdown == 0;
-}
-
-void *__wrap_malloc(size_t bytes)
-{
-    return must_fail() ? NULL : __real_malloc(bytes);
-}
-
-void *__wrap_calloc(size_t count, size_t bytes)
-{
-    return must_fail() ? NULL : __real_calloc(count, bytes);
-}
-
-void *__wrap_realloc(void *memory, size_t bytes)
-{
-    return must_fail() ? NULL : __real_realloc(memory, bytes);
-}
-
-void *__wrap_reallocarray(void *memory, size_t count, size_t bytes)
-{
-    return must_fail() ? NULL : __real_reallocarray(memory, count, bytes);
-}
 
 /* A store and a file that its edges go to. */
 struct bench {
