@@ -16,6 +16,8 @@ static const char *const words_CAPTURE[] = {MP_CHOICES_CAPTURE(CHOICE_WORD)};
 static const char *const words_API[] = {MP_CHOICES_API(CHOICE_WORD)};
 static const char *const words_CUDA_GRAPH[] = {MP_CHOICES_CUDA_GRAPH(CHOICE_WORD)};
 static const char *const words_LOG[] = {MP_CHOICES_LOG(CHOICE_WORD)};
+static const char *const words_REPLAY[] = {MP_CHOICES_REPLAY(CHOICE_WORD)};
+static const char *const words_QUERY[] = {MP_CHOICES_QUERY(CHOICE_WORD)};
 static const char *const words_SWITCH[] = {MP_CHOICES_SWITCH(CHOICE_WORD)};
 #undef CHOICE_WORD
 

@@ -27,6 +27,8 @@ enum mp_capture { MP_CHOICES_CAPTURE(MP_CHOICE_ENUM) };
 enum mp_config_api { MP_CHOICES_API(MP_CHOICE_ENUM) MP_API_LIST };
 enum mp_cuda_graph { MP_CHOICES_CUDA_GRAPH(MP_CHOICE_ENUM) };
 enum mp_config_log { MP_CHOICES_LOG(MP_CHOICE_ENUM) };
+enum mp_replay { MP_CHOICES_REPLAY(MP_CHOICE_ENUM) };
+enum mp_query { MP_CHOICES_QUERY(MP_CHOICE_ENUM) };
 enum mp_switch { MP_CHOICES_SWITCH(MP_CHOICE_ENUM) };
 #undef MP_CHOICE_ENUM
 

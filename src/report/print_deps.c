@@ -22,15 +22,16 @@ static const struct report_column columns[] = {
 
 #define COLUMN_COUNT (sizeof columns / sizeof *columns)
 
-void print_deps_line(FILE *out, const struct deps_report *report, const char *format, ...)
+void print_deps_line(const struct report_out *out, const struct deps_report *report,
+                     const char *format, ...)
 {
     va_list arguments;
 
     print_prefix(out, report->trace);
     va_start(arguments, format);
-    vfprintf(out, format, arguments);
+    vfprintf(out->file, format, arguments);
     va_end(arguments);
-    fputc('\n', out);
+    fputc('\n', out->file);
 }
 
 /* ---- The table of names ---- */
@@ -50,20 +51,19 @@ static void each_row(struct report_table *table, const struct deps_table_rows *r
     }
 }
 
-static enum mp_status print_names(FILE *out, enum report_format format,
-                                  const struct deps_report *report)
+static enum mp_status print_names(const struct report_out *out, const struct deps_report *report)
 {
     struct report_table table;
     struct deps_table_rows rows;
 
     print_deps_line(out, report, "Dependency Analysis:");
     if (!report->deps->count) {
-        fputs("No activities were profiled.\n", out);
+        fputs("No activities were profiled.\n", out->file);
         return MP_OK;
     }
     MP_TRY(deps_rows_build(report->deps, report->result, report->parts, &rows));
-    report_begin(&table, out, format, columns, COLUMN_COUNT);
-    if (format == REPORT_CSV)
+    report_begin(&table, out, columns, COLUMN_COUNT);
+    if (out->format == REPORT_CSV)
         each_row(&table, &rows, report->result->window, report_measure);
     report_header(&table);
     each_row(&table, &rows, report->result->window, report_row);
@@ -198,33 +198,32 @@ static enum mp_status print_json(FILE *out, const struct deps_report *report)
 /* ---- The report ---- */
 
 /* What was asked for: what-if and --top are answers of their own and leave out the table. */
-static enum mp_status print_sections(FILE *out, enum report_format format,
-                                     const struct deps_report *report)
+static enum mp_status print_sections(const struct report_out *out, const struct deps_report *report)
 {
     if (report->critical)
-        return print_deps_trace(out, format, report);
+        return print_deps_trace(out, report);
     if (report->iterations && (report->slowest || (!report->lengths && !report->gains)))
-        MP_TRY(print_deps_iterations(out, format, report));
+        MP_TRY(print_deps_iterations(out, report));
     else if (!report->lengths && !report->gains)
-        MP_TRY(print_names(out, format, report));
+        MP_TRY(print_names(out, report));
     if (report->slowest)
-        MP_TRY(print_deps_slowest(out, format, report));
+        MP_TRY(print_deps_slowest(out, report));
     if (report->lengths)
-        MP_TRY(print_deps_what_if(out, format, report));
+        MP_TRY(print_deps_what_if(out, report));
     if (report->gains)
-        print_deps_top(out, format, report);
+        print_deps_top(out, report);
     return MP_OK;
 }
 
-enum mp_status print_deps(FILE *out, enum report_format format, const struct deps_report *report)
+enum mp_status print_deps(const struct report_out *out, const struct deps_report *report)
 {
     const struct deps *deps = report->deps;
 
-    if (format == REPORT_JSON)
-        return print_json(out, report);
+    if (out->format == REPORT_JSON)
+        return print_json(out->file, report);
     print_head(out, report->trace, &deps->quality, report->range, ranges_count(&deps->ranges));
-    MP_TRY(print_sections(out, format, report));
-    if (format == REPORT_TEXT)
+    MP_TRY(print_sections(out, report));
+    if (out->format == REPORT_TEXT)
         print_deps_notes(out, report);
     return MP_OK;
 }

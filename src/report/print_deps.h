@@ -50,6 +50,6 @@ struct deps_report {
 };
 
 /* Prints the report. MP_ERR_MEMORY: it ends where that happened. */
-enum mp_status print_deps(FILE *out, enum report_format format, const struct deps_report *report);
+enum mp_status print_deps(const struct report_out *out, const struct deps_report *report);
 
 #endif

@@ -90,7 +90,7 @@ static enum mp_status print_table(struct report_table *table, const struct deps_
     return MP_OK;
 }
 
-static void print_length(FILE *out, const struct deps_report *report)
+static void print_length(const struct report_out *out, const struct deps_report *report)
 {
     const struct deps_statistics *window = &report->iterations->window;
     char text[5][MP_FORMATTED_BYTES];
@@ -103,8 +103,7 @@ static void print_length(FILE *out, const struct deps_report *report)
                     text[1], text[2], text[3], text[4]);
 }
 
-enum mp_status print_deps_iterations(FILE *out, enum report_format format,
-                                     const struct deps_report *report)
+enum mp_status print_deps_iterations(const struct report_out *out, const struct deps_report *report)
 {
     const struct deps_windows *windows = report->windows;
     struct report_table table;
@@ -115,7 +114,7 @@ enum mp_status print_deps_iterations(FILE *out, enum report_format format,
     if (windows->unfinished)
         print_deps_line(out, report, "%zu more %s no end in the trace", windows->unfinished,
                         windows->unfinished == 1 ? "has" : "have");
-    report_begin(&table, out, format, columns, COLUMN_COUNT);
+    report_begin(&table, out, columns, COLUMN_COUNT);
     return print_table(&table, report, report->parts);
 }
 
@@ -140,8 +139,7 @@ static enum mp_status json_rows(struct json_writer *json, const struct deps_repo
 
     json_key(json, "rows");
     json_open_array(json);
-    report_begin(&table, json->out, REPORT_JSON, columns, COLUMN_COUNT);
-    table.json = json;
+    report_begin_json(&table, json, columns, COLUMN_COUNT);
     MP_TRY(print_table(&table, report, false));
     json_close_array(json);
     return MP_OK;

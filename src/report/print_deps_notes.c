@@ -5,14 +5,14 @@
 #include "base/poison.h"
 
 /* "1 dependency was", "3 dependencies were". */
-static void note_count(FILE *out, const struct deps_report *report, uint64_t count, const char *one,
-                       const char *more)
+static void note_count(const struct report_out *out, const struct deps_report *report,
+                       uint64_t count, const char *one, const char *more)
 {
     if (count)
         print_deps_line(out, report, "%" PRIu64 " %s", count, count == 1 ? one : more);
 }
 
-static void note_counts(FILE *out, const struct deps_report *report)
+static void note_counts(const struct report_out *out, const struct deps_report *report)
 {
     const struct deps_counts *counts = &report->deps->counts;
 
@@ -36,7 +36,7 @@ static void note_counts(FILE *out, const struct deps_report *report)
                "graph launches have no edges in the trace: their nodes go by stream order.");
 }
 
-void print_deps_notes(FILE *out, const struct deps_report *report)
+void print_deps_notes(const struct report_out *out, const struct deps_report *report)
 {
     const struct deps *deps = report->deps;
 

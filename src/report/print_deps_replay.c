@@ -63,29 +63,28 @@ static void take_outcome(struct report_table *table, const struct outcome *outco
     take(table, cells);
 }
 
-static void print_outcomes(FILE *out, enum report_format format, const struct outcome *outcomes,
+static void print_outcomes(const struct report_out *out, const struct outcome *outcomes,
                            size_t count)
 {
     struct report_table table;
 
-    report_begin(&table, out, format, columns, COLUMN_COUNT);
-    for (size_t i = 0; i < count && format == REPORT_CSV; i++)
+    report_begin(&table, out, columns, COLUMN_COUNT);
+    for (size_t i = 0; i < count && out->format == REPORT_CSV; i++)
         take_outcome(&table, &outcomes[i], report_measure);
     report_header(&table);
     for (size_t i = 0; i < count; i++)
         take_outcome(&table, &outcomes[i], report_row);
 }
 
-static void print_title(FILE *out, const struct deps_report *report)
+static void print_title(const struct report_out *out, const struct deps_report *report)
 {
     print_prefix(out, report->trace);
     for (size_t i = 0; i < report->change_count; i++)
-        fprintf(out, "%s%s", i ? ", " : "What if ", report->changes[i]);
-    fputs(":\n", out);
+        fprintf(out->file, "%s%s", i ? ", " : "What if ", report->changes[i]);
+    fputs(":\n", out->file);
 }
 
-enum mp_status print_deps_what_if(FILE *out, enum report_format format,
-                                  const struct deps_report *report)
+enum mp_status print_deps_what_if(const struct report_out *out, const struct deps_report *report)
 {
     struct outcome outcomes[4] = {
         {"Total", (double)report->result->window, (double)total_of(report)}};
@@ -99,7 +98,7 @@ enum mp_status print_deps_what_if(FILE *out, enum report_format format,
         outcomes[3] = (struct outcome){"Iteration, P99", (double)before->p99, (double)after.p99};
     }
     print_title(out, report);
-    print_outcomes(out, format, outcomes, report->iterations ? 4 : 1);
+    print_outcomes(out, outcomes, report->iterations ? 4 : 1);
     return MP_OK;
 }
 
@@ -175,17 +174,17 @@ static void each_gain(struct report_table *table, const struct deps_report *repo
     }
 }
 
-void print_deps_top(FILE *out, enum report_format format, const struct deps_report *report)
+void print_deps_top(const struct report_out *out, const struct deps_report *report)
 {
     struct report_table table;
 
     print_deps_line(out, report, "What if one activity were twice as fast:");
-    report_begin(&table, out, format, gain_columns, GAIN_COLUMN_COUNT);
+    report_begin(&table, out, gain_columns, GAIN_COLUMN_COUNT);
     if (!report->gain_count) {
-        fputs("No activity would make a difference.\n", out);
+        fputs("No activity would make a difference.\n", out->file);
         return;
     }
-    if (format == REPORT_CSV)
+    if (out->format == REPORT_CSV)
         each_gain(&table, report, report_measure);
     report_header(&table);
     each_gain(&table, report, report_row);
@@ -196,8 +195,7 @@ void json_deps_top(struct json_writer *json, const struct deps_report *report)
     struct report_table table;
 
     json_open_array(json);
-    report_begin(&table, json->out, REPORT_JSON, gain_columns, GAIN_COLUMN_COUNT);
-    table.json = json;
+    report_begin_json(&table, json, gain_columns, GAIN_COLUMN_COUNT);
     each_gain(&table, report, report_row);
     json_close_array(json);
 }

@@ -5,31 +5,28 @@
 #include "report/print_deps.h"
 
 /* Lines below a table, each only where it applies: what the numbers rest on. */
-void print_deps_notes(FILE *out, const struct deps_report *report);
+void print_deps_notes(const struct report_out *out, const struct deps_report *report);
 
 /* As text or CSV. The JSON functions print the value of their key. MP_OK or MP_ERR_MEMORY. */
-enum mp_status print_deps_trace(FILE *out, enum report_format format,
-                                const struct deps_report *report);
+enum mp_status print_deps_trace(const struct report_out *out, const struct deps_report *report);
 enum mp_status json_deps_trace(struct json_writer *json, const struct deps_report *report);
 
-enum mp_status print_deps_iterations(FILE *out, enum report_format format,
+enum mp_status print_deps_iterations(const struct report_out *out,
                                      const struct deps_report *report);
 enum mp_status json_deps_iterations(struct json_writer *json, const struct deps_report *report);
 
 /* What the report->slowest slowest iterations have on their path more than the median one. */
-enum mp_status print_deps_slowest(FILE *out, enum report_format format,
-                                  const struct deps_report *report);
+enum mp_status print_deps_slowest(const struct report_out *out, const struct deps_report *report);
 enum mp_status json_deps_slowest(struct json_writer *json, const struct deps_report *report);
 
-enum mp_status print_deps_what_if(FILE *out, enum report_format format,
-                                  const struct deps_report *report);
+enum mp_status print_deps_what_if(const struct report_out *out, const struct deps_report *report);
 enum mp_status json_deps_what_if(struct json_writer *json, const struct deps_report *report);
 
-void print_deps_top(FILE *out, enum report_format format, const struct deps_report *report);
+void print_deps_top(const struct report_out *out, const struct deps_report *report);
 void json_deps_top(struct json_writer *json, const struct deps_report *report);
 
 /* `==PID== ` and a line. */
-__attribute__((format(printf, 3, 4))) void print_deps_line(FILE *out,
+__attribute__((format(printf, 3, 4))) void print_deps_line(const struct report_out *out,
                                                            const struct deps_report *report,
                                                            const char *format, ...);
 

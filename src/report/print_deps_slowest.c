@@ -163,7 +163,7 @@ static void print_text(const struct comparison *comparison, void *context)
     char slow[MP_FORMATTED_BYTES];
     char median[MP_FORMATTED_BYTES];
     struct report_table table;
-    FILE *out = context;
+    const struct report_out *out = context;
     size_t shown = 0;
 
     mp_format_time_decimals(slow, sizeof slow, length_of(comparison->slow));
@@ -171,7 +171,7 @@ static void print_text(const struct comparison *comparison, void *context)
     print_deps_line(out, comparison->report,
                     "Iteration %" PRIu64 ": %s; the median one (%" PRIu64 "): %s",
                     comparison->slow->id, slow, comparison->median->id, median);
-    report_begin(&table, out, REPORT_TEXT, columns + 1, COLUMN_COUNT - 1);
+    report_begin(&table, out, columns + 1, COLUMN_COUNT - 1);
     report_header(&table);
     while (shown < ROWS_IN_TEXT && shown < comparison->count &&
            difference_of(&comparison->rows[shown]) > 0)
@@ -194,24 +194,25 @@ static void take_csv(const struct comparison *comparison, void *context)
         take_row(&csv->table, comparison, &comparison->rows[i], csv->take);
 }
 
-static enum mp_status print_csv(FILE *out, const struct deps_report *report)
+static enum mp_status print_csv(const struct report_out *out, const struct deps_report *report)
 {
     struct csv csv = {.take = report_measure};
 
-    report_begin(&csv.table, out, REPORT_CSV, columns, COLUMN_COUNT);
+    report_begin(&csv.table, out, columns, COLUMN_COUNT);
     MP_TRY(each_slowest(report, &csv, take_csv));
     report_header(&csv.table);
     csv.take = report_row;
     return each_slowest(report, &csv, take_csv);
 }
 
-enum mp_status print_deps_slowest(FILE *out, enum report_format format,
-                                  const struct deps_report *report)
+enum mp_status print_deps_slowest(const struct report_out *out, const struct deps_report *report)
 {
+    struct report_out to = *out;
+
     print_deps_line(out, report, "The slowest iterations against the median one:");
-    if (format == REPORT_CSV)
+    if (out->format == REPORT_CSV)
         return print_csv(out, report);
-    return each_slowest(report, out, print_text);
+    return each_slowest(report, &to, print_text);
 }
 
 /* ---- JSON ---- */
@@ -228,8 +229,7 @@ static void json_comparison(const struct comparison *comparison, void *context)
     json_key_number(json, "median_window_ns", length_of(comparison->median));
     json_key(json, "rows");
     json_open_array(json);
-    report_begin(&table, json->out, REPORT_JSON, columns + 1, COLUMN_COUNT - 1);
-    table.json = json;
+    report_begin_json(&table, json, columns + 1, COLUMN_COUNT - 1);
     for (size_t i = 0; i < comparison->count; i++)
         take_row(&table, comparison, &comparison->rows[i], report_row);
     json_close_array(json);

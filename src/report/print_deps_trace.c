@@ -245,21 +245,20 @@ static void take_row(struct report_table *out, const struct trace_table *table, 
     take(out, cells);
 }
 
-enum mp_status print_deps_trace(FILE *out, enum report_format format,
-                                const struct deps_report *report)
+enum mp_status print_deps_trace(const struct report_out *out, const struct deps_report *report)
 {
     struct trace_table table;
     struct report_table printer;
 
     MP_TRY(table_build(&table, report));
     print_deps_line(out, report, "Dependency Analysis, each activity:");
-    report_begin(&printer, out, format, columns, COLUMN_COUNT);
+    report_begin(&printer, out, columns, COLUMN_COUNT);
     for (uint32_t i = 0; i < table.count; i++)
         take_row(&printer, &table, table.order[i], report_measure);
     if (table.count)
         report_header(&printer);
     else
-        fputs("No activities were profiled.\n", out);
+        fputs("No activities were profiled.\n", out->file);
     for (uint32_t i = 0; i < table.count; i++)
         take_row(&printer, &table, table.order[i], report_row);
     table_free(&table);

@@ -6,14 +6,14 @@
 
 #include "base/poison.h"
 
-void print_prefix(FILE *out, const struct mp_trace *trace)
+void print_prefix(const struct report_out *out, const struct mp_trace *trace)
 {
     const char *pid = mp_trace_property(trace, "pid");
 
-    if (pid)
-        fprintf(out, "==%s== ", pid);
+    if (pid && !out->imported)
+        fprintf(out->file, "==%s== ", pid);
     else
-        fputs("======== ", out);
+        fputs("======== ", out->file);
 }
 
 const char *command_of(const struct mp_trace *trace)
@@ -23,29 +23,30 @@ const char *command_of(const struct mp_trace *trace)
     return arguments && *arguments ? arguments : mp_trace_property(trace, "executable");
 }
 
-void print_warning(FILE *out, const struct mp_trace *trace, const struct quality *quality)
+void print_warning(const struct report_out *out, const struct mp_trace *trace,
+                   const struct quality *quality)
 {
     char text[QUALITY_TEXT_BYTES];
 
     if (!*quality_describe(quality, text, sizeof text))
         return;
     print_prefix(out, trace);
-    fprintf(out, "Warning: %s.\n", text);
+    fprintf(out->file, "Warning: %s.\n", text);
 }
 
-void print_head(FILE *out, const struct mp_trace *trace, const struct quality *quality,
-                uint64_t range, size_t range_count)
+void print_head(const struct report_out *out, const struct mp_trace *trace,
+                const struct quality *quality, uint64_t range, size_t range_count)
 {
     const char *command = command_of(trace);
 
     print_warning(out, trace, quality);
     if (command) {
         print_prefix(out, trace);
-        fprintf(out, "Profiling application: %s\n", command);
+        fprintf(out->file, "Profiling application: %s\n", command);
     }
     if (range) {
         print_prefix(out, trace);
-        fprintf(out, "Capture range %" PRIu64 " of %zu\n", range, range_count);
+        fprintf(out->file, "Capture range %" PRIu64 " of %zu\n", range, range_count);
     }
 }
 

@@ -3,25 +3,26 @@
 #define MP_REPORT_PRINT_QUALITY_H
 
 #include <miniprof/trace.h>
-#include <stdio.h>
 
 #include "model/definitions.h"
 #include "model/quality.h"
 #include "report/json.h"
+#include "report/table.h"
 
-/* `==PID== ` of the profiled process, or `======== ` when the trace does not say. */
-void print_prefix(FILE *out, const struct mp_trace *trace);
+/* `==PID== ` of the profiled process; `======== ` when the trace does not say, or of an import. */
+void print_prefix(const struct report_out *out, const struct mp_trace *trace);
 
 /* The program's command line if the trace has it, else its file; NULL when it has neither. */
 const char *command_of(const struct mp_trace *trace);
 
 /* `==PID== Warning: ...` when the data is not whole, else nothing. */
-void print_warning(FILE *out, const struct mp_trace *trace, const struct quality *quality);
+void print_warning(const struct report_out *out, const struct mp_trace *trace,
+                   const struct quality *quality);
 
 /* What stands above every report: the warning, the program, and with `range` not 0 that it is one
  * of `range_count` capture ranges. */
-void print_head(FILE *out, const struct mp_trace *trace, const struct quality *quality,
-                uint64_t range, size_t range_count);
+void print_head(const struct report_out *out, const struct mp_trace *trace,
+                const struct quality *quality, uint64_t range, size_t range_count);
 
 /* The same as the first keys of a document: pid, command, ranges, range, quality. */
 void json_head(struct json_writer *json, const struct mp_trace *trace,

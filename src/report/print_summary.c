@@ -52,17 +52,17 @@ static void each_row(struct report_table *table, const struct summary *summary, 
     }
 }
 
-static void print_table(FILE *out, enum report_format format, const struct summary *summary)
+static void print_table(const struct report_out *out, const struct summary *summary)
 {
     struct report_table table;
     size_t rows = 0;
 
-    report_begin(&table, out, format, columns, COLUMN_COUNT);
+    report_begin(&table, out, columns, COLUMN_COUNT);
     for (int group = 0; group < SUMMARY_GROUPS; group++) {
         rows += summary->groups[group].row_count;
         if (!summary->groups[group].row_count)
-            fprintf(out, "%s\n", groups[group].empty);
-        if (format == REPORT_CSV)
+            fprintf(out->file, "%s\n", groups[group].empty);
+        if (out->format == REPORT_CSV)
             each_row(&table, summary, group, report_measure);
     }
     if (rows)
@@ -80,8 +80,7 @@ static void json_group(struct json_writer *json, const struct summary *summary, 
     json_key_number(json, "total_ns", summary->groups[group].total);
     json_key(json, "rows");
     json_open_array(json);
-    report_begin(&table, json->out, REPORT_JSON, columns, COLUMN_COUNT);
-    table.json = json;
+    report_begin_json(&table, json, columns, COLUMN_COUNT);
     each_row(&table, summary, group, report_row);
     json_close_array(json);
     json_close_object(json);
@@ -104,15 +103,15 @@ static void print_json(FILE *out, const struct mp_trace *trace, const struct sum
     json_end(&json);
 }
 
-void print_summary(FILE *out, enum report_format format, const struct mp_trace *trace,
+void print_summary(const struct report_out *out, const struct mp_trace *trace,
                    const struct summary *summary, uint64_t range)
 {
-    if (format == REPORT_JSON) {
-        print_json(out, trace, summary, range);
+    if (out->format == REPORT_JSON) {
+        print_json(out->file, trace, summary, range);
         return;
     }
     print_head(out, trace, &summary->quality, range, summary->range_count);
     print_prefix(out, trace);
-    fputs("Profiling result:\n", out);
-    print_table(out, format, summary);
+    fputs("Profiling result:\n", out->file);
+    print_table(out, summary);
 }

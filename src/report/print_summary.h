@@ -9,7 +9,7 @@
 #include "report/table.h"
 
 /* Prints the summary of `trace`; with `range` not 0, says that it is one of the capture range. */
-void print_summary(FILE *out, enum report_format format, const struct mp_trace *trace,
+void print_summary(const struct report_out *out, const struct mp_trace *trace,
                    const struct summary *summary, uint64_t range);
 
 #endif

@@ -58,11 +58,14 @@ bool report_is_time(enum report_kind kind)
     return kind == REPORT_CELL_TIME || kind == REPORT_CELL_MEAN || kind == REPORT_CELL_CHANGE;
 }
 
-void report_begin(struct report_table *table, FILE *out, enum report_format format,
+void report_begin(struct report_table *table, const struct report_out *out,
                   const struct report_column *columns, size_t count)
 {
-    *table =
-        (struct report_table){.out = out, .format = format, .columns = columns, .count = count};
+    *table = (struct report_table){.out = out->file,
+                                   .format = out->format,
+                                   .units = out->units,
+                                   .columns = columns,
+                                   .count = count};
     for (size_t i = 0; i < count; i++) {
         size_t title = strlen(columns[i].title);
         bool alone = columns[i].left && i + 1 == count;
@@ -70,6 +73,15 @@ void report_begin(struct report_table *table, FILE *out, enum report_format form
         if (!alone && title > columns[i].width)
             table->fit[i].width = (uint32_t)title;
     }
+}
+
+void report_begin_json(struct report_table *table, struct json_writer *json,
+                       const struct report_column *columns, size_t count)
+{
+    struct report_out out = {.file = json->out, .format = REPORT_JSON};
+
+    report_begin(table, &out, columns, count);
+    table->json = json;
 }
 
 /* The unit that nvprof picks for a duration: before rounding. */

@@ -6,7 +6,7 @@
  *            one unit for each time column, chosen by the greatest value that was measured
  *     JSON   an object for each row, keys from the columns, times in whole ns, sizes in bytes
  *
- *     report_begin(&table, out, REPORT_TEXT, columns, count);
+ *     report_begin(&table, &out, columns, count);
  *     for each row: report_measure(&table, cells);     (optional: fits widths and units to the
  * data) report_header(&table); for each row: report_row(&table, cells);
  *
@@ -26,6 +26,25 @@
 #define REPORT_WIDEST_TEXT  64 /* measured text columns grow no wider */
 
 enum report_format { REPORT_TEXT, REPORT_CSV, REPORT_JSON };
+
+/* The unit of times, as nvprof's --normalized-time-unit: of each cell by itself (in CSV of each
+ * column), of each column, or this one everywhere. JSON keeps ns. */
+enum report_units {
+    REPORT_UNITS_AUTO,
+    REPORT_UNITS_COLUMN,
+    REPORT_UNITS_NS,
+    REPORT_UNITS_US,
+    REPORT_UNITS_MS,
+    REPORT_UNITS_S
+};
+
+/* Where a report goes and how. */
+struct report_out {
+    FILE *file; /* not owned */
+    enum report_format format;
+    enum report_units units;
+    bool imported; /* lines begin with `======== ` instead of the process: nvprof -i */
+};
 
 enum report_kind {
     REPORT_CELL_TEXT,
@@ -71,6 +90,7 @@ struct report_cell report_absent_cell(void);
 struct report_table {
     FILE *out; /* not owned */
     enum report_format format;
+    enum report_units units;
     const struct report_column *columns;
     size_t count;
     struct json_writer *json; /* REPORT_JSON: where objects go */
@@ -82,8 +102,12 @@ struct report_table {
 };
 
 /* Sets up a table; prints nothing. `columns` must outlive the table. */
-void report_begin(struct report_table *table, FILE *out, enum report_format format,
+void report_begin(struct report_table *table, const struct report_out *out,
                   const struct report_column *columns, size_t count);
+
+/* The same for rows that are objects of a JSON document; at its top they are JSON lines. */
+void report_begin_json(struct report_table *table, struct json_writer *json,
+                       const struct report_column *columns, size_t count);
 
 /* Widens columns to these cells, and takes them into account for the CSV units. */
 void report_measure(struct report_table *table, const struct report_cell *cells);

@@ -100,10 +100,12 @@ static void a_wrong_value_names_the_variable_and_what_it_takes(void **state)
         {"MINIPROF_CAPTURE", "off",
          "MINIPROF_CAPTURE='off' is not valid: takes auto, range or all"},
         {"MINIPROF_API", "x",
-         "MINIPROF_API='x' is not valid: takes lean, all, none or a comma-separated list of "
+         "MINIPROF_API='x' is not valid: takes lean, all, none, runtime, driver or a "
+         "comma-separated list of "
          "function names"},
         {"MINIPROF_API", "cudaMalloc,,cuInit",
-         "MINIPROF_API='cudaMalloc,,cuInit' is not valid: takes lean, all, none or a "
+         "MINIPROF_API='cudaMalloc,,cuInit' is not valid: takes lean, all, none, runtime, driver "
+         "or a "
          "comma-separated list of function names"},
         {"MINIPROF_BUFFER_MB", "7",
          "MINIPROF_BUFFER_MB='7' is not valid: takes a number from 8 to 4096 (MB)"},

@@ -46,6 +46,14 @@ static const struct report_column columns[] = {
 
 #define COLUMNS (sizeof columns / sizeof *columns)
 
+static void begin_table(struct report_table *table, FILE *out, enum report_format format,
+                        const struct report_column *first, size_t count)
+{
+    struct report_out to = {.file = out, .format = format};
+
+    report_begin(table, &to, first, count);
+}
+
 static void print_rows(struct report_table *table,
                        void (*take)(struct report_table *, const struct report_cell *))
 {
@@ -68,7 +76,7 @@ static void text_has_nvprofs_layout(void **state)
     FILE *out = begin_output();
 
     (void)state;
-    report_begin(&table, out, REPORT_TEXT, columns, COLUMNS);
+    begin_table(&table, out, REPORT_TEXT, columns, COLUMNS);
     report_header(&table);
     print_rows(&table, report_row);
     assert_output(out, "            Type  Time(%)      Time       Avg  Name\n"
@@ -83,7 +91,7 @@ static void csv_has_one_unit_a_column(void **state)
     FILE *out = begin_output();
 
     (void)state;
-    report_begin(&table, out, REPORT_CSV, columns, COLUMNS);
+    begin_table(&table, out, REPORT_CSV, columns, COLUMNS);
     print_rows(&table, report_measure);
     report_header(&table);
     print_rows(&table, report_row);
@@ -118,7 +126,7 @@ static void times_can_have_six_decimals(void **state)
         struct report_table table;
         struct json_writer json;
         json_begin(&json, out, 0);
-        report_begin(&table, out, formats[format], precise, 3);
+        begin_table(&table, out, formats[format], precise, 3);
         table.json = &json;
         for (size_t i = 0; i < 3; i++)
             report_measure(&table, rows[i]);
@@ -148,8 +156,7 @@ static void json_rows_hold_whole_nanoseconds(void **state)
 
     (void)state;
     json_begin(&json, out, 0);
-    report_begin(&table, out, REPORT_JSON, columns, COLUMNS);
-    table.json = &json;
+    report_begin_json(&table, &json, columns, COLUMNS);
     report_header(&table);
     print_rows(&table, report_row);
     assert_output(
@@ -173,7 +180,7 @@ static void columns_widen_to_what_was_measured(void **state)
     FILE *out = begin_output();
 
     (void)state;
-    report_begin(&table, out, REPORT_TEXT, narrow, 4);
+    begin_table(&table, out, REPORT_TEXT, narrow, 4);
     report_measure(&table, cells);
     report_header(&table);
     report_row(&table, cells);
@@ -190,7 +197,7 @@ static void text_moves_no_cursor(void **state)
     FILE *out = begin_output();
 
     (void)state;
-    report_begin(&table, out, REPORT_TEXT, one, 1);
+    begin_table(&table, out, REPORT_TEXT, one, 1);
     report_row(&table, cells);
     assert_output(out, "?[31mred??? \xe2\x82\xac\n");
 }

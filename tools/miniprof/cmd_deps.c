@@ -259,6 +259,7 @@ static bool all_changes_match(const struct work *work, const char *path)
 /* Exit code of one trace. */
 static int report_on(struct work *work, const char *path)
 {
+    struct report_out out = {.file = stdout, .format = (enum report_format)work->values->format};
     struct mp_error error;
     enum mp_status status = load(work, &error);
 
@@ -268,7 +269,7 @@ static int report_on(struct work *work, const char *path)
         return EXIT_USAGE;
     status = analyse(work);
     if (status == MP_OK)
-        status = print_deps(stdout, (enum report_format)work->values->format, &work->report);
+        status = print_deps(&out, &work->report);
     if (status != MP_OK) {
         mp_error_set(&error, status, "cannot analyse it: %s", mp_status_name(status));
         return fail_on_trace(set.command, path, &error);

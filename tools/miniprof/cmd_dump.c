@@ -111,13 +111,12 @@ static enum mp_status dump_one(struct dump *dump, struct dump_table *table,
                                const struct mp_table_info *info, const char **separator)
 {
     const struct dump_values *values = dump->values;
-    enum report_format format = (enum report_format)values->format;
-    bool named = format == REPORT_JSON || (format == REPORT_CSV && !values->table);
+    struct report_out out = {.file = stdout, .format = (enum report_format)values->format};
+    bool named = out.format == REPORT_JSON || (out.format == REPORT_CSV && !values->table);
     struct mp_batch batch;
     enum mp_status status;
 
-    dump_begin(table, info, stdout, format, &dump->json, values->raw ? NULL : &dump->definitions,
-               named);
+    dump_begin(table, info, &out, &dump->json, values->raw ? NULL : &dump->definitions, named);
     mp_cursor_rewind(dump->cursor);
     select_tables(dump->cursor, info);
     while ((status = mp_cursor_next(dump->cursor, &batch)) == MP_OK) {

@@ -85,16 +85,16 @@ static void each_table(struct report_table *table, const struct contents *conten
     }
 }
 
-static void print_table(enum report_format format, const struct contents *contents)
+static void print_table(const struct report_out *out, const struct contents *contents)
 {
     struct report_table table;
     struct report_cell cells[COLUMN_COUNT];
 
-    report_begin(&table, stdout, format, columns, COLUMN_COUNT);
+    report_begin(&table, out, columns, COLUMN_COUNT);
     each_table(&table, contents, report_measure);
     report_header(&table);
     each_table(&table, contents, report_row);
-    if (format != REPORT_TEXT)
+    if (out->format != REPORT_TEXT)
         return;
     fill_cells(cells, "all", &contents->total);
     report_row(&table, cells);
@@ -144,12 +144,13 @@ static void print_counters(const struct contents *contents)
     }
 }
 
-static void print_text(const struct mp_trace *trace, const struct contents *contents)
+static void print_text(const struct report_out *out, const struct mp_trace *trace,
+                       const struct contents *contents)
 {
     const char *key;
     const char *value;
 
-    print_warning(stdout, trace, &contents->quality);
+    print_warning(out, trace, &contents->quality);
     for (size_t i = 0; mp_trace_property_at(trace, i, &key, &value); i++)
         print_property(key, value);
     print_span(contents);
@@ -157,7 +158,7 @@ static void print_text(const struct mp_trace *trace, const struct contents *cont
     print_counters(contents);
     printf("%-22s%" PRIu64 "\n", "dropped", contents->quality.dropped);
     putchar('\n');
-    print_table(REPORT_TEXT, contents);
+    print_table(out, contents);
     printf("\n%-22s%" PRIu64 "\n", "records", contents->records);
     printf("%-22s%" PRIu64 "\n", "bytes", contents->bytes);
     printf("%-22s%.3f\n", "bytes per record", ratio(contents->bytes, contents->records));
@@ -198,8 +199,7 @@ static void json_tables(struct json_writer *json, const struct contents *content
     struct report_table table;
 
     json_open_array(json);
-    report_begin(&table, json->out, REPORT_JSON, columns, COLUMN_COUNT);
-    table.json = json;
+    report_begin_json(&table, json, columns, COLUMN_COUNT);
     each_table(&table, contents, report_row);
     json_close_array(json);
 }
@@ -238,6 +238,8 @@ static void print_json(const struct mp_trace *trace, const struct contents *cont
 
 static int print_info(const char *path, struct mp_trace *trace, enum report_format format)
 {
+    const struct report_out out = {.file = stdout, .format = format};
+    const struct report_out messages = {.file = stderr};
     struct contents contents;
     struct mp_error error;
     int code;
@@ -247,10 +249,10 @@ static int print_info(const char *path, struct mp_trace *trace, enum report_form
     if (format == REPORT_JSON) {
         print_json(trace, &contents);
     } else if (format == REPORT_CSV) {
-        print_warning(stderr, trace, &contents.quality);
-        print_table(format, &contents);
+        print_warning(&messages, trace, &contents.quality);
+        print_table(&out, &contents);
     } else {
-        print_text(trace, &contents);
+        print_text(&out, trace, &contents);
     }
     code = quality_is_whole(&contents.quality) ? EXIT_FINE : EXIT_FINDINGS;
     contents_free(&contents);

@@ -79,9 +79,10 @@ static const char *output_pattern(const struct run_values *values)
 
 static void print_summary_of(const char *path)
 {
+    struct report_out out = {.file = stderr};
     struct summary_options options = {.demangle = true};
 
-    summarise_file("run", path, stderr, REPORT_TEXT, &options);
+    summarise_file("run", path, &out, &options);
 }
 
 static void print_others(const struct written_traces *traces, size_t from)

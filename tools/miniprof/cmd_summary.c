@@ -54,7 +54,7 @@ static const struct option_set set = {
     .count = sizeof specs / sizeof *specs,
 };
 
-int summarise_file(const char *command, const char *path, FILE *out, enum report_format format,
+int summarise_file(const char *command, const char *path, const struct report_out *out,
                    const struct summary_options *options)
 {
     struct mp_trace *trace = open_trace(command, path);
@@ -67,7 +67,7 @@ int summarise_file(const char *command, const char *path, FILE *out, enum report
     if (summary_build(trace, options, &summary, &error) != MP_OK) {
         code = fail_on_trace(command, path, &error);
     } else {
-        print_summary(out, format, trace, &summary, options->range);
+        print_summary(out, trace, &summary, options->range);
         code = quality_is_whole(&summary.quality) ? EXIT_FINE : EXIT_FINDINGS;
         summary_free(&summary);
     }
@@ -78,6 +78,7 @@ int summarise_file(const char *command, const char *path, FILE *out, enum report
 int cmd_summary(int argc, char **argv)
 {
     struct summary_values values = {.format = REPORT_TEXT, .demangling = true};
+    struct report_out out = {.file = stdout};
     struct summary_options options;
     int worst = EXIT_FINE;
     int first;
@@ -89,10 +90,10 @@ int cmd_summary(int argc, char **argv)
         complain(set.command, "which trace? 'miniprof summary TRACE.mpt'");
         return EXIT_USAGE;
     }
+    out.format = (enum report_format)values.format;
     options = (struct summary_options){.range = values.range, .demangle = values.demangling};
     for (int i = first; i < argc; i++) {
-        int code = summarise_file(set.command, argv[i], stdout, (enum report_format)values.format,
-                                  &options);
+        int code = summarise_file(set.command, argv[i], &out, &options);
         worst = code > worst ? code : worst;
     }
     return worst;

@@ -45,8 +45,8 @@ static const char *unit_name(enum mp_unit unit)
     return NULL;
 }
 
-void dump_begin(struct dump_table *dump, const struct mp_table_info *table, FILE *out,
-                enum report_format format, struct json_writer *json,
+void dump_begin(struct dump_table *dump, const struct mp_table_info *table,
+                const struct report_out *out, struct json_writer *json,
                 struct definitions *definitions, bool named)
 {
     size_t count = 0;
@@ -68,7 +68,7 @@ void dump_begin(struct dump_table *dump, const struct mp_table_info *table, FILE
                                                         .kind = kind,
                                                         .left = kind == REPORT_CELL_TEXT};
     }
-    report_begin(&dump->printer, out, format, dump->columns, count);
+    report_begin(&dump->printer, out, dump->columns, count);
     dump->printer.json = json;
 }
 

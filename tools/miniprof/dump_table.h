@@ -23,8 +23,8 @@ struct dump_table {
 };
 
 /* Sets up for the rows of one table; prints nothing. `json` is used with REPORT_JSON only. */
-void dump_begin(struct dump_table *dump, const struct mp_table_info *table, FILE *out,
-                enum report_format format, struct json_writer *json,
+void dump_begin(struct dump_table *dump, const struct mp_table_info *table,
+                const struct report_out *out, struct json_writer *json,
                 struct definitions *definitions, bool named);
 
 /* Prints the rows of a batch of that table, below the header, whose widths go by the first batch.
