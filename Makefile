@@ -37,6 +37,7 @@ BINDIR       ?= $(PREFIX)/bin
 INCLUDEDIR   ?= $(PREFIX)/include
 MANDIR       ?= $(PREFIX)/share/man
 DESTDIR      ?=
+NVPROF       ?= 0
 FUZZ_SECONDS ?= 60
 JOBS         ?= $(shell nproc 2>/dev/null || echo 2)
 CFLAGS       ?= -O2 -g
@@ -77,18 +78,27 @@ HAVE_CUDA := $(if $(CUPTI_INCLUDE),1)
 CUDA_CPPFLAGS := $(if $(HAVE_CUDA),$(addprefix -isystem ,$(filter-out /usr/include,\
 	$(sort $(CUDA_ROOT)/include $(CUPTI_INCLUDE)))))
 
+# SQLite is wanted for nvprof's files (src/export/nvvp_*.c) and by the command only; HAVE_SQLITE= builds
+# without it.
+ifeq ($(origin HAVE_SQLITE),undefined)
+HAVE_SQLITE := $(shell echo '#include <sqlite3.h>' | $(CC) $(CPPFLAGS) -E -x c - >/dev/null 2>&1 && \
+	echo 1)
+endif
+
 # ---- parts --------------------------------------------------------------------------------------
 
 objects = $(patsubst %.c,$(OBJ)/%.o,$(sort $(foreach folder,$(1),$(wildcard $(folder)/*.c))))
 
 TRACE_OBJECTS  := $(call objects,src/base src/trace)
 CORE_OBJECTS   := $(call objects,src/model src/analyze src/report src/export)
+CORE_OBJECTS   := $(filter-out $(if $(HAVE_SQLITE),%/nvvp_none.o,$(filter-out %/nvvp_none.o,\
+	$(filter $(OBJ)/src/export/nvvp_%,$(CORE_OBJECTS)))),$(CORE_OBJECTS))
 RECORD_OBJECTS := $(call objects,src/record)
 TOOL_OBJECTS   := $(call objects,tools/miniprof)
 
 TRACE_LIB   := $(OBJ)/libtrace.a
 READER_LIB  := $(OBJ)/libreader.a
-READER_LIBS := -Wl,--as-needed -lzstd -lstdc++ -lm
+READER_LIBS := -Wl,--as-needed -lzstd -lstdc++ -lm $(if $(HAVE_SQLITE),-lsqlite3)
 
 ALL_TARGETS := $(if $(TRACE_OBJECTS),$(BUILD)/libmptrace.a $(BUILD)/libmptrace.so.$(SOVERSION) \
 	$(BUILD)/libmptrace.so)
@@ -112,6 +122,9 @@ ifndef HAVE_CUDA
 	@echo "note: no CUDA headers with CUPTI found (CUDA_HOME, nvcc, /usr/local/cuda):" \
 		"left out libminiprof.so, samples and simgpu"
 endif
+ifeq ($(HAVE_SQLITE),)
+	@echo "note: no sqlite3.h (Debian: libsqlite3-dev): left out nvprof's files (.nvvp)"
+endif
 
 # ---- rules --------------------------------------------------------------------------------------
 
@@ -123,7 +136,7 @@ TLS_CFLAGS := $(if $(filter x86_64,$(shell uname -m)),$(shell printf 'int unused
 
 # Objects depend on the flags they were made with; expanded here, because variables of a target
 # reach what it depends on.
-FLAGS_LINE := $(subst ','\'',$(COMPILE) $(CUDA_CPPFLAGS) $(TLS_CFLAGS))
+FLAGS_LINE := $(subst ','\'',$(COMPILE) $(CUDA_CPPFLAGS) $(TLS_CFLAGS) $(HAVE_SQLITE:1=sqlite))
 
 $(BUILD)/flags: FORCE
 	@mkdir -p $(@D); printf '%s\n' '$(FLAGS_LINE)' >$@.$$$$; \
@@ -222,6 +235,7 @@ help: ## this list
 	@echo "  CC=clang CFLAGS=...     compiler and its optimisation flags"
 	@echo "  CUDA_HOME=DIR|none      where CUDA's headers are; none builds the reader only"
 	@echo "  PREFIX=DIR DESTDIR=DIR  where install and uninstall work (PREFIX=/usr/local)"
+	@echo "  NVPROF=1                install: a link nvprof to miniprof, too"
 	@echo "  FUZZ_SECONDS=60         how long fuzz, and check with it, feeds the reader"
 
 clean: ## remove build/
@@ -256,8 +270,13 @@ install: all ## copy libraries, command, headers, manual pages to DESTDIR/PREFIX
 		install -m 755 $(BUILD)/miniprof $(DESTDIR)$(BINDIR))
 	$(if $(MAN_PAGES),install -d $(DESTDIR)$(MANDIR)/man1 && \
 		install -m 644 $(MAN_PAGES) $(DESTDIR)$(MANDIR)/man1)
+	$(if $(filter-out 0,$(NVPROF)),[ "$$(readlink $(DESTDIR)$(BINDIR)/nvprof)" = miniprof ] || \
+		ln -s miniprof $(DESTDIR)$(BINDIR)/nvprof)
 
+# A link of ours is one whose text is `miniprof`; CUDA's own nvprof stays.
 uninstall: ## remove what install copied
+	if [ "$$(readlink $(DESTDIR)$(BINDIR)/nvprof)" = miniprof ]; then \
+		rm -f $(DESTDIR)$(BINDIR)/nvprof; fi
 	rm -f $(addprefix $(DESTDIR)$(LIBDIR)/,libminiprof.so libmptrace.a libmptrace.so \
 		libmptrace.so.$(SOVERSION) pkgconfig/libmptrace.pc)
 	rm -f $(addprefix $(DESTDIR)$(INCLUDEDIR)/miniprof/,$(notdir $(HEADERS)))

@@ -23,6 +23,9 @@ endif
 ifeq ($(wildcard $(CUDA_ROOT)/include/nvtx3/nvToolsExtPayload.h),)
 UNIT_SOURCES := $(filter-out tests/unit/test_record_nvtx%,$(UNIT_SOURCES))
 endif
+ifeq ($(HAVE_SQLITE),)
+UNIT_SOURCES := $(filter-out tests/unit/test_nvvp%,$(UNIT_SOURCES))
+endif
 UNIT_PROGRAMS := $(UNIT_SOURCES:tests/unit/%.c=$(BUILD)/tests/unit/%)
 # Code that several unit tests share: tests/unit/*.c without the prefix.
 UNIT_SHARED := $(call objects,tests/unit)

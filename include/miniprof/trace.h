@@ -199,6 +199,15 @@ MP_PUBLIC enum mp_status mp_cursor_next(struct mp_cursor *cursor, struct mp_batc
 MP_PUBLIC enum mp_status mp_cursor_next_chunk(struct mp_cursor *cursor, struct mp_chunk *chunk,
                                               bool verify);
 
+/* The rows of the chunk whose header stands at `offset`, as mp_cursor_next_chunk of any cursor of
+ * this trace gave it: chunks stand alone and can be read in any order. The cursor stays where it
+ * is; columns are as selected, and MP_ERR_ARGUMENT says that none of the table is, or that the
+ * table is not known. MP_ERR_DAMAGED: the chunk cannot be decoded, which is counted as
+ * mp_cursor_next counts it, or there is no chunk at `offset`; other chunks can be read after that.
+ * MP_ERR_IO, MP_ERR_MEMORY. */
+MP_PUBLIC enum mp_status mp_cursor_read_chunk(struct mp_cursor *cursor, uint64_t offset,
+                                              struct mp_batch *batch);
+
 /* Goes back to the first chunk; damage counts start again. */
 MP_PUBLIC void mp_cursor_rewind(struct mp_cursor *cursor);
 

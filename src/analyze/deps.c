@@ -23,7 +23,8 @@ static enum mp_status build(struct deps_builder *builder, struct mp_trace *trace
 enum mp_status deps_load(struct mp_trace *trace, const struct deps_options *options,
                          struct deps *deps, struct mp_error *error)
 {
-    struct deps_builder builder = {.deps = deps, .demangle = options->demangle};
+    struct deps_builder builder = {
+        .deps = deps, .style = options->style, .suffixes = options->suffixes};
     enum mp_status status = MP_OK;
 
     *deps = (struct deps){.count = 0};

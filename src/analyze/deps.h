@@ -157,8 +157,9 @@ struct deps {
 };
 
 struct deps_options {
-    bool demangle;
-    bool fronts; /* for deps_slack and deps_replay */
+    enum names_style style;
+    bool suffixes; /* API functions with the version suffixes that nvprof keeps: all but _v3020 */
+    bool fronts;   /* for deps_slack and deps_replay */
 };
 
 /* Reads the trace and builds the graph: O(rows) time, at most 100 bytes of memory an activity

@@ -52,7 +52,8 @@ enum deps_memo_index {
 
 struct deps_builder {
     struct deps *deps;
-    bool demangle;
+    enum names_style style;
+    bool suffixes;
     size_t lane_capacity;
     uint32_t *room;                 /* by lane: rows that the first pass counted */
     struct mp_map thread_lanes;     /* the trace's thread id -> lane */

@@ -73,6 +73,18 @@ static bool is_one_of(const char *const *list, size_t count, const char *name, s
 
 #define IS_ONE_OF(list, name, length) is_one_of(list, sizeof(list) / sizeof *(list), name, length)
 
+/* nvprof's dependency analysis keeps CUPTI's version suffixes but that of CUDA 3.2. */
+static size_t length_with_suffixes(const char *name)
+{
+    static const char dropped[] = "_v3020";
+    size_t length = strlen(name);
+    size_t suffix = sizeof dropped - 1;
+
+    if (length > suffix && !memcmp(name + length - suffix, dropped, suffix))
+        return length - suffix;
+    return length;
+}
+
 static enum mp_status name_call(struct deps_builder *builder, uint64_t function,
                                 struct deps_name_memo *memo)
 {
@@ -87,13 +99,15 @@ static enum mp_status name_call(struct deps_builder *builder, uint64_t function,
         memo->flags = DEPS_BLOCKS;
     if (IS_ONE_OF(synchronising_calls, name, length))
         memo->flags = DEPS_SYNCHRONISES;
+    if (builder->suffixes)
+        length = length_with_suffixes(name);
     return deps_intern(builder->deps, name, length, &memo->name);
 }
 
 static enum mp_status name_kernel(struct deps_builder *builder, uint64_t shape,
                                   struct deps_name_memo *memo)
 {
-    const char *name = definitions_kernel(&builder->deps->definitions, shape, builder->demangle);
+    const char *name = definitions_kernel(&builder->deps->definitions, shape, builder->style);
 
     if (!name)
         name = "[unnamed kernel]";

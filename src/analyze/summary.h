@@ -1,8 +1,9 @@
 /* Where the time goes, by name: nvprof's summary of a trace.
  *
- * Two groups: what ran on the GPUs (kernels by name, copies by direction, sets, whole graphs), and
- * what the host called (runtime and driver in one list, without version suffixes). Rows come by
- * total time, then by name; percentages are of their group.
+ * Two groups: what ran on the GPUs (kernels by name, copies by direction, sets, whole graphs, what
+ * unified memory moved), of all of them together or of each by itself, and what the host called
+ * (runtime and driver in one list, without version suffixes). Rows come by total time, then by
+ * name; percentages are of their group.
  */
 #ifndef MP_ANALYZE_SUMMARY_H
 #define MP_ANALYZE_SUMMARY_H
@@ -10,37 +11,46 @@
 #include <miniprof/trace.h>
 #include <stdbool.h>
 
+#include "analyze/sources.h"
+#include "analyze/summary_rows.h"
 #include "base/map.h"
 #include "base/status.h"
 #include "model/definitions.h"
 #include "model/quality.h"
 
-struct summary_options {
-    uint64_t range; /* id of the capture range to summarise; 0: everything */
-    bool demangle;  /* C++ names in readable form */
+/* Which parts of a summary are wanted: bits. */
+enum summary_parts {
+    SUMMARY_PART_GPU = 1,
+    SUMMARY_PART_API = 2,
+    SUMMARY_PART_PER_GPU = 4, /* GPU activities of each device by itself */
+    SUMMARY_PARTS_BOTH = SUMMARY_PART_GPU | SUMMARY_PART_API
 };
 
-struct summary_row {
-    const char *name; /* owned by the group */
-    uint64_t calls;
-    uint64_t total; /* ns */
-    uint64_t least;
-    uint64_t greatest;
-    double mean;    /* ns */
-    double percent; /* of the group's total */
+struct summary_options {
+    uint64_t range; /* id of the capture range to summarise; 0: everything */
+    enum names_style style;
+    unsigned parts; /* of enum summary_parts; 0: SUMMARY_PARTS_BOTH */
 };
 
 struct summary_group {
-    struct mp_intern names;
+    struct mp_intern names; /* of the rows */
     struct summary_row *rows;
     size_t row_count;
     uint64_t total; /* ns */
 };
 
-enum summary_group_index { SUMMARY_GPU, SUMMARY_API, SUMMARY_GROUPS };
+/* GPU activities of one device. */
+struct summary_device {
+    uint64_t device;  /* ordinal; UINT64_MAX: the trace does not say */
+    const char *name; /* NULL: unknown; owned by the definitions */
+    struct summary_group group;
+};
 
 struct summary {
     struct summary_group groups[SUMMARY_GROUPS];
+    struct summary_device *devices; /* by ordinal; with SUMMARY_PART_PER_GPU only */
+    size_t device_count;
+    bool recorded[SUMMARY_GROUPS]; /* whether the recorder was asked for this group */
     struct quality quality;
     struct definitions definitions;
     size_t range_count;

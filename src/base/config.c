@@ -4,6 +4,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/auxv.h>
+#include <unistd.h>
 
 #include "base/pattern.h"
 #include "base/strings.h"
@@ -223,6 +225,38 @@ unsigned mp_config_from_environment(struct mp_config *config, mp_config_report *
     return invalid;
 }
 
+/* Whether `variable`, "NAME=value", looks like a setting and is none; `name` gets its name. */
+static bool is_unknown(const char *variable, char *name, size_t size)
+{
+    size_t length = strcspn(variable, "=");
+
+    if (!mp_text_starts_with(variable, "MINIPROF_"))
+        return false;
+    snprintf(name, size, "%.*s", (int)(length < size ? length : size - 1), variable);
+    return !mp_text_equal(name, MP_CONFIG_PARENT) && !mp_setting_by_name(name);
+}
+
+unsigned mp_config_report_unknown(mp_config_report *report, void *context)
+{
+    unsigned unknown = 0;
+    char **variable;
+
+    if (getauxval(AT_SECURE))
+        return 0;
+    for (variable = environ; variable && *variable; variable++) {
+        char name[64]; /* longer than any setting's */
+        struct mp_error error;
+
+        if (!is_unknown(*variable, name, sizeof(name)))
+            continue;
+        unknown++;
+        mp_error_set(&error, MP_ERR_ARGUMENT, "%s is no setting; `miniprof run --help` lists them",
+                     name);
+        report(context, &error);
+    }
+    return unknown;
+}
+
 static void append(char *buffer, size_t size, const char *text)
 {
     size_t used = strlen(buffer);
@@ -305,7 +339,7 @@ enum mp_log_level mp_config_log_level(const struct mp_config *config)
     static const enum mp_log_level levels[] = {
         [MP_CONFIG_LOG_DEBUG] = MP_LOG_DEBUG, [MP_CONFIG_LOG_INFO] = MP_LOG_INFO,
         [MP_CONFIG_LOG_WARN] = MP_LOG_WARN,   [MP_CONFIG_LOG_ERROR] = MP_LOG_ERROR,
-        [MP_CONFIG_LOG_NONE] = MP_LOG_NONE,
+        [MP_CONFIG_LOG_NONE] = MP_LOG_NONE,   [MP_CONFIG_LOG_QUIET] = MP_LOG_WARN,
     };
 
     return levels[config->log];

@@ -100,6 +100,15 @@ typedef void mp_config_report(void *context, const struct mp_error *error);
 unsigned mp_config_from_environment(struct mp_config *config, mp_config_report *report,
                                     void *context);
 
+/* How a recorded process tells the processes that it starts of itself, for MINIPROF_CHILDREN=off:
+ * its process id. Internal, hence no setting. */
+#define MP_CONFIG_PARENT "MINIPROF_PARENT"
+
+/* Reports each variable of the environment that begins with MINIPROF_ and is no setting, which is a
+ * typing error: its value would be lost without a word. None in a set-user-id program. Returns how
+ * many. */
+unsigned mp_config_report_unknown(mp_config_report *report, void *context);
+
 /* What a setting takes, in words: "auto, range or all", "a number from 8 to 4096 (MB)". Returns
  * `buffer`, cut to `size`. */
 const char *mp_setting_takes(const struct mp_setting *setting, char *buffer, size_t size);

@@ -4,7 +4,9 @@
 
 #include "base/poison.h"
 
-#define EXPONENT_FROM 1000.0
+#define EXPONENT_FROM  1000.0
+#define EXPONENT_BELOW 0.01 /* without a unit: nvprof prints 9.93e-03, but 0.015576 */
+#define NUMBER_WIDTH   8
 
 /* Prints `value` with `precision` digits behind the point; returns the length. */
 static int print_number(char *out, size_t size, double value, int precision)
@@ -74,38 +76,63 @@ const char *mp_format_time_decimals(char *buffer, size_t size, uint64_t ns)
     return buffer;
 }
 
-/* Both size and throughput: from 1000 on the next unit, of 1024. Returns the index of the unit. */
-static int scale_bytes(double *value)
-{
-    int unit = 0;
+static const struct {
+    const char *size;
+    const char *throughput;
+    double bytes;
+} size_units[] = {{"B", "B/s", 1},
+                  {"KB", "KB/s", 1024.0},
+                  {"MB", "MB/s", 1048576.0},
+                  {"GB", "GB/s", 1073741824.0}};
 
-    while (*value >= 1000.0 && unit < 3) {
-        *value /= 1024.0;
+unsigned mp_size_unit(double bytes)
+{
+    unsigned unit = 0;
+
+    /* From 1000 on the next unit, of 1024. */
+    while (unit < 3 && bytes / size_units[unit].bytes >= 1000.0)
         unit++;
-    }
     return unit;
+}
+
+const char *mp_size_unit_name(unsigned unit)
+{
+    return size_units[unit].size;
+}
+
+double mp_size_unit_bytes(unsigned unit)
+{
+    return size_units[unit].bytes;
 }
 
 const char *mp_format_size(char *buffer, size_t size, uint64_t bytes)
 {
-    static const char *const names[] = {"B", "KB", "MB", "GB"};
-    double value = (double)bytes;
-    int unit = scale_bytes(&value);
+    unsigned unit = mp_size_unit((double)bytes);
 
     if (unit == 0)
         snprintf(buffer, size, "%uB", (unsigned)bytes);
     else
-        print_fitted(buffer, size, value, 6, names[unit]);
+        print_fitted(buffer, size, (double)bytes / size_units[unit].bytes, 6,
+                     size_units[unit].size);
     return buffer;
 }
 
 const char *mp_format_throughput(char *buffer, size_t size, double bytes_per_second)
 {
-    static const char *const names[] = {"B/s", "KB/s", "MB/s", "GB/s"};
     double value = bytes_per_second > 0 ? bytes_per_second : 0;
-    int unit = scale_bytes(&value);
+    unsigned unit = mp_size_unit(value);
 
-    return print_fitted(buffer, size, value, 6, names[unit]);
+    return print_fitted(buffer, size, value / size_units[unit].bytes, 6,
+                        size_units[unit].throughput);
+}
+
+const char *mp_format_number(char *buffer, size_t size, double value)
+{
+    if (value > 0 && value < EXPONENT_BELOW)
+        snprintf(buffer, size, "%.2e", value);
+    else
+        fit(buffer, size, value, NUMBER_WIDTH);
+    return buffer;
 }
 
 const char *mp_format_percent(char *buffer, size_t size, double percent)

@@ -33,6 +33,15 @@ const char *mp_format_size(char *buffer, size_t size, uint64_t bytes);
 /* Bytes a second: `976.56KB/s`, `97.656GB/s`, `1e+05GB/s`. */
 const char *mp_format_throughput(char *buffer, size_t size, double bytes_per_second);
 
+/* Which unit these two choose: 0 bytes, 1 KB, 2 MB, 3 GB; its name and how many bytes it is. */
+unsigned mp_size_unit(double bytes);
+const char *mp_size_unit_name(unsigned unit);
+double mp_size_unit_bytes(unsigned unit);
+
+/* A number without a unit in at most 8 characters, as nvprof -u prints times: `35.45864`,
+ * `1.772931`, `0.041317`; from 1000 on and below 0.01 in exponent form: `1.83e+03`, `9.93e-03`. */
+const char *mp_format_number(char *buffer, size_t size, double value);
+
 /* A percentage, 0 to 100: `31.50%`, `100.00%`. */
 const char *mp_format_percent(char *buffer, size_t size, double percent);
 

@@ -2,7 +2,6 @@
 
 #include <string.h>
 
-#include "model/names.h"
 #include "trace/schema.h"
 
 #include "base/poison.h"
@@ -50,7 +49,8 @@ static enum mp_status take_string(struct definitions *d, const struct mp_batch *
 
     string->bytes = batch->text_end[row] - begin;
     string->text = mp_arena_copy(&d->text, batch->text + begin, string->bytes);
-    string->demangled = NULL;
+    string->readable = NULL;
+    string->nvprof = NULL;
     return string->text ? MP_OK : MP_ERR_MEMORY;
 }
 
@@ -202,17 +202,20 @@ const char *definitions_text(const struct definitions *definitions, uint64_t id)
     return string ? string->text : NULL;
 }
 
-const char *definitions_kernel(struct definitions *definitions, uint64_t shape, bool demangle)
+const char *definitions_kernel(struct definitions *definitions, uint64_t shape,
+                               enum names_style style)
 {
     const struct definition_shape *found = dense_at(&definitions->shapes, shape);
     struct definition_string *string =
         found && found->defined ? find_string(definitions, found->kernel) : NULL;
+    const char **styled;
 
-    if (!string || !demangle)
+    if (!string || style == NAMES_MANGLED)
         return string ? string->text : NULL;
-    if (!string->demangled)
-        string->demangled = names_demangle(string->text, &definitions->text);
-    return string->demangled;
+    styled = style == NAMES_NVPROF ? &string->nvprof : &string->readable;
+    if (!*styled)
+        *styled = names_demangle(string->text, style, &definitions->text);
+    return *styled;
 }
 
 const char *definitions_function(const struct definitions *definitions, uint64_t function)

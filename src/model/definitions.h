@@ -13,11 +13,13 @@
 #include "base/arena.h"
 #include "base/status.h"
 #include "model/dense.h"
+#include "model/names.h"
 
 struct definition_string {
     const char *text; /* NUL-terminated; NULL: not defined */
     size_t bytes;
-    const char *demangled; /* NULL: not asked for yet */
+    const char *readable; /* demangled; NULL: not asked for yet */
+    const char *nvprof;   /* in nvprof's style; NULL: not asked for yet */
 };
 
 struct definition_thread {
@@ -86,9 +88,10 @@ enum mp_status definitions_take(struct definitions *definitions, const struct mp
 /* The text of a string id; NULL for 0 and for what is not defined. */
 const char *definitions_text(const struct definitions *definitions, uint64_t id);
 
-/* Name of a launch shape's kernel, demangled if wanted; NULL when it is not defined. Owned by
+/* Name of a launch shape's kernel in the wanted style; NULL when it is not defined. Owned by
  * `definitions`. */
-const char *definitions_kernel(struct definitions *definitions, uint64_t shape, bool demangle);
+const char *definitions_kernel(struct definitions *definitions, uint64_t shape,
+                               enum names_style style);
 
 /* Name of an API function with its version suffix; NULL when it is not defined. */
 const char *definitions_function(const struct definitions *definitions, uint64_t function);

@@ -58,7 +58,7 @@ static const char *label_function(struct definitions *d, uint64_t id, char *buff
 static const char *label_shape(struct definitions *d, uint64_t id, char *buffer, size_t size)
 {
     (void)buffer, (void)size;
-    return definitions_kernel(d, id, true);
+    return definitions_kernel(d, id, NAMES_READABLE);
 }
 
 static const char *label_node(struct definitions *d, uint64_t id, char *buffer, size_t size)

@@ -18,17 +18,19 @@
 /* In libstdc++ (Itanium C++ ABI, section 3.4); its header is C++ only. */
 extern char *__cxa_demangle(const char *mangled, char *buffer, size_t *size, int *status);
 
-const char *names_demangle(const char *name, struct mp_arena *arena)
+const char *names_demangle(const char *name, enum names_style style, struct mp_arena *arena)
 {
     const char *result = name;
     int status = -1;
     char *text;
 
-    if (strncmp(name, "_Z", 2) != 0 || strnlen(name, LONGEST_MANGLED) == LONGEST_MANGLED)
+    if (style == NAMES_MANGLED || strncmp(name, "_Z", 2) != 0 ||
+        strnlen(name, LONGEST_MANGLED) == LONGEST_MANGLED)
         return name;
     text = __cxa_demangle(name, NULL, NULL, &status);
     if (text && status == 0) {
-        char *copy = mp_arena_copy(arena, text, strlen(text));
+        const char *copy = style == NAMES_NVPROF ? names_nvprof(text, arena)
+                                                 : mp_arena_copy(arena, text, strlen(text));
         result = copy ? copy : name;
     }
     free(text);

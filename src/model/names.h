@@ -9,9 +9,30 @@
 
 #define NAMES_BYTES 64 /* enough for names_copy, names_graph and the like */
 
-/* A C++ name in readable form, allocated in `arena`; `name` itself when it is not mangled, cannot
- * be demangled, or memory is out. */
-const char *names_demangle(const char *name, struct mp_arena *arena);
+/* How C++ names are printed. The values 0 and 1 stand for what was `bool demangle`. */
+enum names_style {
+    NAMES_MANGLED,  /* as the trace has them */
+    NAMES_READABLE, /* as c++filt prints them */
+    NAMES_NVPROF    /* as nvprof and cu++filt print them; see names_nvprof */
+};
+
+/* Names that nvprof's --context-name, --stream-name and --process-name give: in each `%i` stands
+ * for the id. NULL: the id alone, as nvprof without these options. Nothing is owned. */
+struct names_patterns {
+    const char *context;
+    const char *stream;
+    const char *process;
+};
+
+/* A C++ name in the wanted style, allocated in `arena`; `name` itself when it is not mangled,
+ * cannot be demangled, or memory is out. */
+const char *names_demangle(const char *name, enum names_style style, struct mp_arena *arena);
+
+/* What GNU's demangler printed, in nvprof's spelling: `float const *` and `float const &` for
+ * `float const*` and `float const&` (but `float*`), and template arguments that are values with
+ * their types: `int=8`, `bool=1`, `Enum=3` for `8`, `true`, `(Enum)3`. Allocated in `arena`; NULL
+ * when memory is out. */
+const char *names_nvprof(const char *demangled, struct mp_arena *arena);
 
 /* Length of an API function's name without what CUPTI appends: the version it changed in (_v2,
  * _v7000) and the per-thread default stream variant (_ptsz, _ptds), in any order and number. */

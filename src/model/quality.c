@@ -73,6 +73,8 @@ static void read_counters(struct quality *quality, const struct definitions *def
             quality->cupti_errors = value;
         else if (!strcmp(name, "forced_exits"))
             quality->forced_exits = value;
+        else if (!strcmp(name, "profiled_kernels"))
+            quality->profiled = value;
     }
 }
 

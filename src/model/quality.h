@@ -20,6 +20,7 @@ struct quality {
     uint64_t undefined;      /* rows whose name the trace does not hold */
     uint64_t cupti_errors;   /* times that CUPTI said tracing failed */
     uint64_t forced_exits;   /* the process ended before everything was written */
+    uint64_t profiled;       /* kernels with times of the metrics' profiler: no loss, but other */
     struct mp_damage damage;
     struct dense counters; /* of struct quality_counter, by string id of the name */
 };

@@ -1,5 +1,7 @@
 #include "model/ranges.h"
 
+#include <inttypes.h>
+
 #include "trace/schema.h"
 
 #include "base/poison.h"
@@ -113,4 +115,15 @@ const struct capture_range *ranges_find(const struct capture_ranges *ranges, uin
     uint32_t index = mp_map_get(&ranges->by_id, id);
 
     return index == MP_MAP_ABSENT ? NULL : dense_at(&ranges->items, index);
+}
+
+enum mp_status ranges_choose(const struct capture_ranges *ranges, uint64_t id,
+                             const struct capture_range **range, struct mp_error *error)
+{
+    *range = id ? ranges_find(ranges, id) : NULL;
+    if (*range || !id)
+        return MP_OK;
+    return mp_error_set(error, MP_ERR_ARGUMENT,
+                        "there is no capture range %" PRIu64 "; the trace has %zu", id,
+                        ranges_count(ranges));
 }

@@ -87,7 +87,7 @@ void activity_enable_base(struct recorder *recorder)
     enable_kind(recorder, CUPTI_ACTIVITY_KIND_DEVICE, "devices");
     enable_kind(recorder, CUPTI_ACTIVITY_KIND_CONTEXT, "contexts");
     enable_kind(recorder, CUPTI_ACTIVITY_KIND_STREAM, "streams");
-    if (recorder->config.cuda_graph == MP_CUDA_GRAPH_GRAPH)
+    if (recorder->config.cuda_graph == MP_CUDA_GRAPH_GRAPH && recorder->config.gpu == MP_SWITCH_ON)
         enable_kind(recorder, CUPTI_ACTIVITY_KIND_GRAPH_TRACE, "CUDA graphs");
 }
 
@@ -110,27 +110,82 @@ static void enable_calls(struct recorder *recorder, bool on)
                     cupti_result_text(&recorder->cupti, result));
 }
 
+/* ---- Unified memory ---- */
+
+/* A refusal is the rule where the device or the system does not page managed memory, and of no
+ * interest to a program that has none. */
+static bool is_refused(struct recorder *recorder, const char *what, CUptiResult result)
+{
+    if (result != CUPTI_SUCCESS)
+        mp_log_info("unified memory is not recorded: %s: %s", what,
+                    cupti_result_text(&recorder->cupti, result));
+    return result != CUPTI_SUCCESS;
+}
+
+/* Scope and device are left over from CUDA 6: one device or all makes no difference. */
+static CUptiResult configure_counters(const struct cupti_api *cupti)
+{
+    CUpti_ActivityUnifiedMemoryCounterConfig counters[MP_unified_kind_bytes_DtoD];
+    uint32_t kind;
+
+    for (kind = MP_unified_kind_bytes_HtoD; kind <= MP_unified_kind_bytes_DtoD; kind++)
+        counters[kind - 1] = (CUpti_ActivityUnifiedMemoryCounterConfig){
+            .scope = CUPTI_ACTIVITY_UNIFIED_MEMORY_COUNTER_SCOPE_PROCESS_ALL_DEVICES,
+            .kind = (CUpti_ActivityUnifiedMemoryCounterKind)kind,
+            .enable = 1,
+        };
+    return cupti->configure_unified_memory(counters, MP_unified_kind_bytes_DtoD);
+}
+
+static void enable_unified(struct recorder *recorder)
+{
+    is_refused(recorder, "cuptiActivityEnable",
+               recorder->cupti.enable(CUPTI_ACTIVITY_KIND_UNIFIED_MEMORY_COUNTER));
+}
+
+void activity_configure_unified(struct recorder *recorder)
+{
+    if (recorder->config.unified_memory != MP_SWITCH_ON || !recorder_is_recording(recorder) ||
+        !recorder->cupti.configure_unified_memory || atomic_load(&recorder->unified_ready) ||
+        is_refused(recorder, "cuptiActivityConfigureUnifiedMemoryCounter",
+                   configure_counters(&recorder->cupti)))
+        return;
+    atomic_store(&recorder->unified_ready, true);
+    if (atomic_load(&recorder->enabled))
+        enable_unified(recorder);
+}
+
 /* ---- Everything else ---- */
 
 static const struct work_kind_row {
     CUpti_ActivityKind kind;
     const char *what;
-    bool memory; /* only with MINIPROF_MEMORY=on: costs 1.3 us for each pair of malloc and free */
+    size_t setting; /* the switch in struct mp_config that has to be on */
 } work_kinds[] = {
-    {CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL, "kernels", false},
-    {CUPTI_ACTIVITY_KIND_MEMCPY, "copies", false},
-    {CUPTI_ACTIVITY_KIND_MEMCPY2, "peer to peer copies", false},
-    {CUPTI_ACTIVITY_KIND_MEMSET, "memory sets", false},
-    {CUPTI_ACTIVITY_KIND_OVERHEAD, "overheads", false},
-    {CUPTI_ACTIVITY_KIND_MEMORY2, "allocations", true},
-    {CUPTI_ACTIVITY_KIND_MEMORY_POOL, "memory pools", true},
+    {CUPTI_ACTIVITY_KIND_MEMCPY, "copies", offsetof(struct mp_config, gpu)},
+    {CUPTI_ACTIVITY_KIND_MEMCPY2, "peer to peer copies", offsetof(struct mp_config, gpu)},
+    {CUPTI_ACTIVITY_KIND_MEMSET, "memory sets", offsetof(struct mp_config, gpu)},
+    {CUPTI_ACTIVITY_KIND_OVERHEAD, "overheads", offsetof(struct mp_config, gpu)},
+    /* 1.3 us for each pair of malloc and free */
+    {CUPTI_ACTIVITY_KIND_MEMORY2, "allocations", offsetof(struct mp_config, memory)},
+    {CUPTI_ACTIVITY_KIND_MEMORY_POOL, "memory pools", offsetof(struct mp_config, memory)},
 };
 
 #define WORK_KIND_COUNT (sizeof(work_kinds) / sizeof(work_kinds[0]))
 
 static bool is_wanted(const struct recorder *recorder, const struct work_kind_row *row)
 {
-    return !row->memory || recorder->config.memory == MP_SWITCH_ON;
+    const uint32_t *setting = (const void *)((const char *)&recorder->config + row->setting);
+
+    return *setting == MP_SWITCH_ON;
+}
+
+/* KERNEL makes CUPTI run one kernel after the other. */
+static CUpti_ActivityKind kernel_kind(const struct recorder *recorder)
+{
+    return recorder->config.concurrent_kernels == MP_SWITCH_ON
+               ? CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL
+               : CUPTI_ACTIVITY_KIND_KERNEL;
 }
 
 void activity_enable(struct recorder *recorder)
@@ -139,9 +194,13 @@ void activity_enable(struct recorder *recorder)
 
     if (atomic_exchange(&recorder->enabled, true))
         return;
+    if (recorder->config.gpu == MP_SWITCH_ON)
+        enable_kind(recorder, kernel_kind(recorder), "kernels");
     for (i = 0; i < WORK_KIND_COUNT; i++)
         if (is_wanted(recorder, &work_kinds[i]))
             enable_kind(recorder, work_kinds[i].kind, work_kinds[i].what);
+    if (atomic_load(&recorder->unified_ready))
+        enable_unified(recorder);
     enable_calls(recorder, true);
     subscriber_watch_syncs(recorder, true);
     mp_nvtx_set_recording(recorder->config.nvtx == MP_SWITCH_ON);
@@ -156,6 +215,10 @@ void activity_disable(struct recorder *recorder)
     mp_nvtx_set_recording(false);
     subscriber_watch_syncs(recorder, false);
     enable_calls(recorder, false);
+    if (atomic_load(&recorder->unified_ready))
+        recorder->cupti.disable(CUPTI_ACTIVITY_KIND_UNIFIED_MEMORY_COUNTER);
+    if (recorder->config.gpu == MP_SWITCH_ON)
+        recorder->cupti.disable(kernel_kind(recorder));
     for (i = 0; i < WORK_KIND_COUNT; i++)
         if (is_wanted(recorder, &work_kinds[i]))
             recorder->cupti.disable(work_kinds[i].kind);

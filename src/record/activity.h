@@ -4,9 +4,10 @@
  * comes into being; and GRAPH_TRACE if it is asked for, since switching it on when a graph is
  * instantiated already crashes the next launch (measured with CUDA 13.0).
  *
- * While something is recorded: kernels, copies, sets, overhead, allocations. Not SYNCHRONIZATION,
- * CUDA_EVENT, RUNTIME or DRIVER: each taxes every CUDA call of the process with 165 ns (api_set.h).
- * All but CONCURRENT_KERNEL are free where nothing of their kind happens.
+ * While something is recorded: kernels, copies, sets, overhead, allocations; unified memory if it
+ * is asked for, from when the driver is ready for it. Not SYNCHRONIZATION, CUDA_EVENT, RUNTIME or
+ * DRIVER: each taxes every CUDA call of the process with 165 ns (api_set.h). All but
+ * CONCURRENT_KERNEL are free where nothing of their kind happens.
  */
 #ifndef MP_RECORD_ACTIVITY_H
 #define MP_RECORD_ACTIVITY_H
@@ -25,6 +26,12 @@ enum mp_status activity_prepare(struct recorder *recorder, struct mp_error *erro
 
 /* The kinds of "always". */
 void activity_enable_base(struct recorder *recorder);
+
+/* Asks for the counters of unified memory, which CUPTI allows once the driver is initialised: at
+ * the end of cuInit and, if that was refused, at the first context. A refusal is a line at level
+ * info.
+ */
+void activity_configure_unified(struct recorder *recorder);
 
 /* The others, the API records and the callbacks that see dependencies. Does nothing the second
  * time. Any thread, also inside a callback. */

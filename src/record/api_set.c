@@ -109,6 +109,9 @@ const struct api_watch api_watches[] = {
     {"cuStreamBeginCaptureToGraph", API_ROLE_CAPTURE_BEGIN, 0, -1, -1, false, false},
     {"cuStreamEndCapture", API_ROLE_CAPTURE_END, 0, -1, -1, false, false},
     {"cuGraphInstantiate*", API_ROLE_INSTANTIATE, 0, -1, -1, false, false},
+    {"cuLaunchKernel", API_ROLE_LAUNCH, 0, 5, -1, false, false},
+    {"cuLaunchCooperativeKernel", API_ROLE_LAUNCH, 0, 5, -1, false, false},
+    {"cuLaunchKernelEx", API_ROLE_LAUNCH, 0, 0, -1, true, false},
 };
 
 #define WATCH_COUNT (sizeof(api_watches) / sizeof(api_watches[0]))
@@ -155,13 +158,17 @@ static bool in_lean_set(const char *name, size_t length)
     return false;
 }
 
-static bool is_chosen(const struct mp_config *config, const char *name, size_t length)
+static bool is_chosen(const struct mp_config *config, unsigned api, const char *name, size_t length)
 {
     switch (config->api.choice) {
     case MP_API_NONE:
         return false;
     case MP_API_ALL:
         return true;
+    case MP_API_RUNTIME:
+        return api == MP_api_runtime;
+    case MP_API_DRIVER:
+        return api == MP_api_driver;
     case MP_API_LEAN:
         return in_lean_set(name, length);
     default:
@@ -185,17 +192,28 @@ static void add(struct api_set *set, unsigned api, uint32_t cbid, const struct m
     bool per_thread;
     size_t length = plain_length(name, &per_thread);
 
-    if (is_chosen(config, name, length)) {
+    if (is_chosen(config, api, name, length)) {
         set->flags[api][cbid] |= API_RECORD;
-        set->selected++;
+        set->selected[api]++;
     }
     if (per_thread)
         set->flags[api][cbid] |= API_PER_THREAD;
     if (api != MP_api_driver)
         return;
     set->watch[cbid] = watch_of(name, length);
+    /* A callback at every launch costs too much to have it for nothing. */
+    if (api_set_watch(set, cbid) && api_set_watch(set, cbid)->role == API_ROLE_LAUNCH &&
+        !*config->metrics)
+        set->watch[cbid] = 0;
     if (matches(name, length, "cuGraphGetEdges") || matches(name, length, "cuStreamIsCapturing"))
         set->flags[api][cbid] |= API_OURS_TOO;
+}
+
+/* Which of the words of MINIPROF_API ask for all that an API has. */
+static bool is_whole(const struct mp_config *config)
+{
+    return config->api.choice == MP_API_ALL || config->api.choice == MP_API_RUNTIME ||
+           config->api.choice == MP_API_DRIVER;
 }
 
 void api_set_resolve(struct api_set *set, const struct cupti_api *cupti,
@@ -207,8 +225,8 @@ void api_set_resolve(struct api_set *set, const struct cupti_api *cupti,
     uint32_t cbid;
 
     memset(set, 0, sizeof(*set));
-    set->whole = config->api.choice == MP_API_ALL;
-    set->whole_kinds = set->whole || cupti->version < MP_CUPTI_SINCE_API_BY_CBID ||
+    set->all_driver = config->api.choice == MP_API_ALL || config->api.choice == MP_API_DRIVER;
+    set->whole_kinds = is_whole(config) || cupti->version < MP_CUPTI_SINCE_API_BY_CBID ||
                        !cupti->enable_runtime_api || !cupti->enable_driver_api;
     set->syncs = config->api.choice != MP_API_NONE;
     for (api = MP_api_runtime; api <= MP_api_driver; api++)
@@ -219,21 +237,24 @@ void api_set_resolve(struct api_set *set, const struct cupti_api *cupti,
                 add(set, api, cbid, config);
             else
                 set->names[api][cbid] = NULL;
-    if (config->api.choice == MP_API_LIST && !set->selected)
+    if (config->api.choice == MP_API_LIST && !set->selected[MP_api_runtime] &&
+        !set->selected[MP_api_driver])
         mp_log_warn("MINIPROF_API='%s' names no CUDA function: no calls are recorded",
                     config->api.list);
 }
 
-static CUptiResult enable_kinds(const struct cupti_api *cupti, bool on)
+static CUptiResult enable_kinds(const struct api_set *set, const struct cupti_api *cupti, bool on)
 {
-    static const CUpti_ActivityKind kinds[] = {CUPTI_ACTIVITY_KIND_RUNTIME,
-                                               CUPTI_ACTIVITY_KIND_DRIVER};
+    static const CUpti_ActivityKind kinds[API_COUNT] = {
+        CUPTI_ACTIVITY_KIND_INVALID, CUPTI_ACTIVITY_KIND_RUNTIME, CUPTI_ACTIVITY_KIND_DRIVER};
     CUptiResult first = CUPTI_SUCCESS;
-    size_t i;
+    unsigned api;
 
-    for (i = 0; i < 2; i++) {
-        CUptiResult result = on ? cupti->enable(kinds[i]) : cupti->disable(kinds[i]);
+    for (api = MP_api_runtime; api <= MP_api_driver; api++) {
+        CUptiResult result = CUPTI_SUCCESS;
 
+        if (set->selected[api])
+            result = on ? cupti->enable(kinds[api]) : cupti->disable(kinds[api]);
         if (first == CUPTI_SUCCESS)
             first = result;
     }
@@ -246,11 +267,9 @@ CUptiResult api_set_enable(const struct api_set *set, const struct cupti_api *cu
     unsigned api;
     uint32_t cbid;
 
-    if (!set->selected)
-        return CUPTI_SUCCESS;
     /* Before CUPTI 12.5 there are only the whole kinds; decode.c then drops what was not asked. */
     if (set->whole_kinds)
-        return enable_kinds(cupti, on);
+        return enable_kinds(set, cupti, on);
     for (api = MP_api_runtime; api <= MP_api_driver; api++)
         for (cbid = 1; cbid < API_CBIDS; cbid++) {
             CUptiResult result;

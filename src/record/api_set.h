@@ -36,7 +36,8 @@ enum api_role {
     API_ROLE_RANGE_END,     /* cuProfilerStop */
     API_ROLE_CAPTURE_BEGIN, /* a stream capture begins: the context must not be synchronised ... */
     API_ROLE_CAPTURE_END,   /* ... until it has ended */
-    API_ROLE_INSTANTIATE    /* a graph becomes executable: its edges are read */
+    API_ROLE_INSTANTIATE,   /* a graph becomes executable: its edges are read */
+    API_ROLE_LAUNCH         /* a kernel is launched, which may be profiled: MINIPROF_METRICS */
 };
 
 /* A watched function, and how it passes its handles: the numbers of the 8-byte arguments that hold
@@ -55,9 +56,10 @@ struct api_set {
     const char *names[API_COUNT][API_CBIDS]; /* CUPTI's own strings, NULL for unused numbers */
     uint8_t flags[API_COUNT][API_CBIDS];     /* of enum api_function_flags */
     uint8_t watch[API_CBIDS];                /* driver: 1 + position in api_watches, 0 for none */
-    uint32_t selected;                       /* functions with API_RECORD */
-    bool whole;                              /* MINIPROF_API=all */
-    bool whole_kinds; /* CUPTI can only switch RUNTIME and DRIVER as a whole */
+    uint32_t selected[API_COUNT];            /* functions with API_RECORD */
+    bool all_driver;  /* MINIPROF_API is all or driver: our own calls would have rows too */
+    bool whole_kinds; /* RUNTIME and DRIVER are switched as a whole: wanted, or CUPTI knows no less
+                       */
     bool syncs;       /* rows of `sync` are wanted */
 };
 

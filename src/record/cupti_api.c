@@ -60,6 +60,9 @@ void driver_api_load(struct driver_api *driver)
     *(void **)&driver->synchronize = symbol_of(library, "cuCtxSynchronize");
     *(void **)&driver->push_context = symbol_of(library, "cuCtxPushCurrent_v2");
     *(void **)&driver->pop_context = symbol_of(library, "cuCtxPopCurrent_v2");
+    *(void **)&driver->get_device = symbol_of(library, "cuCtxGetDevice");
+    *(void **)&driver->get_device_count = symbol_of(library, "cuDeviceGetCount");
+    *(void **)&driver->get_name = symbol_of(library, "cuDeviceGetName");
     *(void **)&driver->is_capturing = symbol_of(library, "cuStreamIsCapturing");
     *(void **)&driver->get_edges = symbol_of(library, "cuGraphGetEdges");
     *(void **)&driver->get_edges_v2 = symbol_of(library, "cuGraphGetEdges_v2");

@@ -57,6 +57,8 @@ struct cupti_subscriber_params {
     F(set_thread_id_type, cuptiSetThreadIdType, (int))                                             \
     F(enable_runtime_api, cuptiActivityEnableRuntimeApi, (CUpti_CallbackId, uint8_t))              \
     F(enable_driver_api, cuptiActivityEnableDriverApi, (CUpti_CallbackId, uint8_t))                \
+    F(configure_unified_memory, cuptiActivityConfigureUnifiedMemoryCounter,                        \
+      (CUpti_ActivityUnifiedMemoryCounterConfig *, uint32_t))                                      \
     F(get_graph_node_id, cuptiGetGraphNodeId, (CUgraphNode, uint64_t *))                           \
     F(get_graph_exec_id, cuptiGetGraphExecId, (CUgraphExec, uint32_t *))
 
@@ -75,6 +77,9 @@ struct driver_api {
     CUresult (*synchronize)(void);
     CUresult (*push_context)(CUcontext context);
     CUresult (*pop_context)(CUcontext *context);
+    CUresult (*get_device)(CUdevice *device);
+    CUresult (*get_device_count)(int *count);
+    CUresult (*get_name)(char *name, int size, CUdevice device);
     CUresult (*is_capturing)(CUstream stream, CUstreamCaptureStatus *status);
     CUresult (*get_edges)(CUgraph graph, CUgraphNode *from, CUgraphNode *to, size_t *count);
     CUresult (*get_edges_v2)(CUgraph graph, CUgraphNode *from, CUgraphNode *to, void *data,

@@ -3,9 +3,12 @@
 
 #include <string.h>
 
+#include "record/profiled.h"
+
 #include "base/poison.h"
 
-#define OBJECT_THREAD 2 /* CUPTI_ACTIVITY_OBJECT_THREAD */
+#define OBJECT_THREAD 2          /* CUPTI_ACTIVITY_OBJECT_THREAD */
+#define NO_DEVICE     UINT32_MAX /* CUPTI_UNIFIED_MEMORY_CPU_DEVICE_ID */
 
 static void use_call(void *context, const struct record_call *call);
 
@@ -72,18 +75,26 @@ static bool keep_time(struct decoder *decoder, uint64_t time)
 static void decode_kernel(struct decoder *decoder, const struct record_kernel *record)
 {
     struct dictionary *dictionary = decoder->dictionary;
+    uint64_t start = record->start;
+    uint64_t end = record->end;
     uint64_t correlation;
+    bool profiled;
 
-    if (!keep_work(decoder, record->correlation, record->start, record->end, &correlation))
+    /* Without a begin now: the profiler ran it once more for itself. */
+    profiled = decoder->profiled &&
+               profiled_times(decoder->profiled, record->correlation, &start, &end);
+    if ((profiled && !start) || !keep_work(decoder, record->correlation, start, end, &correlation))
         return;
+    if (profiled)
+        decoder->profiled->rows_filled++;
     mp_append_kernel(decoder->writer,
                      &(struct mp_row_kernel){
                          .stream = dictionary_stream(dictionary, record->device, record->context,
                                                      record->stream),
                          .shape = dictionary_shape(dictionary, record),
                          .node = dictionary_node(dictionary, record->graph, record->graph_node),
-                         .start = record->start,
-                         .duration = record->end - record->start,
+                         .start = start,
+                         .duration = end - start,
                          .correlation = correlation,
                      });
 }
@@ -246,6 +257,7 @@ static void decode_memory(struct decoder *decoder, const struct record_memory *r
                          .pool = record->pool_type ? record->pool_address : 0,
                          .pool_used = record->pool_type ? record->pool_used : 0,
                          .pool_size = record->pool_type == 1 ? record->pool_size : 0,
+                         .pc = record->program_counter,
                      });
 }
 
@@ -265,6 +277,48 @@ static void decode_pool(struct decoder *decoder, const struct record_pool *recor
                        .release_threshold = record->threshold,
                        .correlation = decode_correlation(decoder, record->correlation),
                    });
+}
+
+/* What happened at a moment: CUPTI's end means nothing then. */
+static bool is_moment(uint32_t counter)
+{
+    return counter == MP_unified_kind_cpu_page_fault || counter == MP_unified_kind_thrashing ||
+           counter == MP_unified_kind_remote_map;
+}
+
+/* The CPU has the number that CUPTI's header has for it, or 0 as a device has (CUDA 13.0, H200),
+ * and what a counter has no use for is not set: only what the counter's meaning makes a device is.
+ */
+static bool has_source(uint32_t counter)
+{
+    return counter != MP_unified_kind_bytes_HtoD && counter != MP_unified_kind_cpu_page_fault;
+}
+
+static bool has_target(uint32_t counter)
+{
+    return counter == MP_unified_kind_bytes_HtoD || counter == MP_unified_kind_bytes_DtoD ||
+           counter == MP_unified_kind_remote_map;
+}
+
+static void decode_unified(struct decoder *decoder, const struct record_unified *record)
+{
+    uint64_t end = is_moment(record->counter) ? record->start : record->end;
+
+    if (!keep_time(decoder, record->start))
+        return;
+    check_times(decoder, record->start, end);
+    mp_append_unified(decoder->writer,
+                      &(struct mp_row_unified){
+                          .kind = record->counter,
+                          .source = has_source(record->counter) ? record->source : NO_DEVICE,
+                          .target = has_target(record->counter) ? record->target : NO_DEVICE,
+                          .stream = record->stream,
+                          .value = record->value,
+                          .address = record->address,
+                          .flags = record->flags,
+                          .start = record->start,
+                          .duration = end - record->start,
+                      });
 }
 
 static void decode_overhead(struct decoder *decoder, const struct record_overhead *record)
@@ -321,6 +375,9 @@ static void decode_record(struct decoder *decoder, const void *record)
         break;
     case CUPTI_ACTIVITY_KIND_MEMORY_POOL:
         decode_pool(decoder, record);
+        break;
+    case CUPTI_ACTIVITY_KIND_UNIFIED_MEMORY_COUNTER:
+        decode_unified(decoder, record);
         break;
     case CUPTI_ACTIVITY_KIND_OVERHEAD:
         decode_overhead(decoder, record);

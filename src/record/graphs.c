@@ -30,7 +30,7 @@ void graphs_open(struct recorder *recorder)
 {
     const struct driver_api *driver = &recorder->driver;
 
-    if (recorder->config.cuda_graph == MP_CUDA_GRAPH_GRAPH)
+    if (recorder->config.cuda_graph == MP_CUDA_GRAPH_GRAPH || recorder->config.gpu != MP_SWITCH_ON)
         return;
     recorder->edges_wanted =
         recorder->cupti.get_graph_node_id && (driver->get_edges_v2 || driver->get_edges);

@@ -6,6 +6,8 @@
 #include "record/inject.h"
 
 #include <dlfcn.h>
+#include <limits.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -33,6 +35,23 @@ static void report_setting(void *context, const struct mp_error *error)
     mp_log_warn("%s", error->text);
 }
 
+/* The recorded process that started this one, which MINIPROF_CHILDREN=off leaves alone; 0 for none.
+ * It need not be our parent: there may be others in between. A process that becomes another program
+ * by exec stays what it was. */
+static pid_t find_parent(const struct mp_config *config)
+{
+    const char *text = secure_getenv(MP_CONFIG_PARENT);
+    uint64_t pid;
+
+    if (config->children == MP_SWITCH_ON || !text || !mp_text_to_u64(text, 1, INT_MAX, &pid) ||
+        (pid_t)pid == getpid())
+        return 0;
+    mp_log_info("process %d, which started this one, is recorded, and MINIPROF_CHILDREN=off: "
+                "nothing is recorded",
+                (int)pid);
+    return (pid_t)pid;
+}
+
 static void read_settings(void)
 {
     struct recorder *recorder = mp_recorder;
@@ -41,6 +60,8 @@ static void read_settings(void)
     mp_config_from_environment(&recorder->config, NULL, NULL);
     mp_log_set_level(mp_config_log_level(&recorder->config));
     mp_config_from_environment(&recorder->config, report_setting, NULL);
+    mp_config_report_unknown(report_setting, NULL);
+    recorder->parent = find_parent(&recorder->config);
     recorder->calls_by_callback = recorder->config.capture == MP_CAPTURE_RANGE;
     lifecycle_watch_fork();
 }
@@ -72,6 +93,17 @@ static void settle_in(const struct recorder *recorder)
         setenv("NVTX_INJECTION64_PATH", self.dli_fname, 0);
 }
 
+/* What processes that this one starts find. */
+static void mark_children(const struct recorder *recorder)
+{
+    char text[16];
+
+    if (recorder->config.children == MP_SWITCH_ON)
+        return;
+    snprintf(text, sizeof(text), "%d", (int)recorder->pid);
+    setenv(MP_CONFIG_PARENT, text, 1);
+}
+
 /* ---- Starting ---- */
 
 static enum mp_status find_cupti(struct recorder *recorder, struct mp_error *error)
@@ -93,6 +125,7 @@ static enum mp_status make_room(struct recorder *recorder, struct mp_error *erro
         return mp_error_set(error, MP_ERR_MEMORY, "no memory for MINIPROF_BUFFER_MB=%u",
                             recorder->config.buffer_mb);
     edges_open(&recorder->edges);
+    profiling_open(recorder);
     if (work_queue_open(&recorder->work, recorder->pool.count) != MP_OK ||
         call_logs_open(&recorder->logs) != MP_OK || lifecycle_open(recorder) != MP_OK)
         return mp_error_set(error, MP_ERR_MEMORY, "no memory or descriptors to start");
@@ -116,6 +149,7 @@ static enum mp_status open_file(struct recorder *recorder, struct mp_error *erro
     recording->queue = &recorder->work;
     recording->logs = &recorder->logs;
     recording->edges = &recorder->edges;
+    recording->profiled = &recorder->profiled;
     if (recording_open(recording, writer, &recorder->cupti, &recorder->api,
                        recorder->config.capture) != MP_OK ||
         writer_thread_start(recorder) != MP_OK) {
@@ -163,9 +197,14 @@ int InitializeInjection(void)
     settings_once();
     if (!atomic_compare_exchange_strong(&recorder->phase, &expected, PHASE_STARTING))
         return 1;
+    if (recorder->parent) {
+        atomic_store(&recorder->phase, PHASE_INERT);
+        return 1;
+    }
     recorder->pid = getpid();
     recorder->output.fd = -1;
     settle_in(recorder);
+    mark_children(recorder);
     if (start(recorder, &error) == MP_OK) {
         go(recorder);
         return 1;
@@ -181,7 +220,8 @@ int InitializeInjection(void)
 static bool nvtx_is_wanted(struct recorder *recorder)
 {
     settings_once();
-    return recorder->config.nvtx == MP_SWITCH_ON && recorder_phase(recorder) != PHASE_INERT;
+    return recorder->config.nvtx == MP_SWITCH_ON && !recorder->parent &&
+           recorder_phase(recorder) != PHASE_INERT;
 }
 
 /* NVTX may come before CUDA: its events wait for the recorder then. In the mode `range` they are on

@@ -86,6 +86,7 @@ SAME(record_memory, operation, CUpti_ActivityMemory3, memoryOperationType);
 SAME(record_memory, address, CUpti_ActivityMemory3, address);
 SAME(record_memory, bytes, CUpti_ActivityMemory3, bytes);
 SAME(record_memory, time, CUpti_ActivityMemory3, timestamp);
+SAME(record_memory, program_counter, CUpti_ActivityMemory3, PC);
 SAME(record_memory, device, CUpti_ActivityMemory3, deviceId);
 SAME(record_memory, stream, CUpti_ActivityMemory3, streamId);
 SAME(record_memory, asynchronous, CUpti_ActivityMemory3, isAsync);
@@ -110,6 +111,21 @@ SAME(record_overhead, start, CUpti_ActivityOverhead, start);
 SAME(record_overhead, end, CUpti_ActivityOverhead, end);
 #if CUPTI_API_VERSION >= MP_CUPTI_SINCE_OVERHEAD_IDS
 SAME(record_overhead, correlation, CUpti_ActivityOverhead2, correlationId);
+#endif
+
+SAME(record_unified, counter, CUpti_ActivityUnifiedMemoryCounter2, counterKind);
+SAME(record_unified, value, CUpti_ActivityUnifiedMemoryCounter2, value);
+SAME(record_unified, start, CUpti_ActivityUnifiedMemoryCounter2, start);
+SAME(record_unified, end, CUpti_ActivityUnifiedMemoryCounter2, end);
+SAME(record_unified, address, CUpti_ActivityUnifiedMemoryCounter2, address);
+SAME(record_unified, source, CUpti_ActivityUnifiedMemoryCounter2, srcId);
+SAME(record_unified, target, CUpti_ActivityUnifiedMemoryCounter2, dstId);
+SAME(record_unified, stream, CUpti_ActivityUnifiedMemoryCounter2, streamId);
+SAME(record_unified, flags, CUpti_ActivityUnifiedMemoryCounter2, flags);
+SAME_END(record_unified, CUpti_ActivityUnifiedMemoryCounter2);
+#if CUPTI_API_VERSION >= MP_CUPTI_SINCE_UNIFIED_PROCESSORS
+SAME(record_unified, address, CUpti_ActivityUnifiedMemoryCounter3, address);
+SAME(record_unified, flags, CUpti_ActivityUnifiedMemoryCounter3, flags);
 #endif
 
 SAME(record_context, context, CUpti_ActivityContext, contextId);

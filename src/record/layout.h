@@ -19,7 +19,9 @@
 #define MP_CUPTI_SINCE_THREAD_BUFFERS 21 /* 12.3: PER_THREAD_ACTIVITY_BUFFER */
 #define MP_CUPTI_SINCE_API_BY_CBID    23 /* 12.5: cuptiActivityEnableDriverApi, ...RuntimeApi */
 #define MP_CUPTI_SINCE_COPY_COUNT     26 /* 12.8: batched copies */
-#define MP_CUPTI_SINCE_NULL_BUFFER    27 /* 12.9: bufferRequested may answer NULL */
+#define MP_CUPTI_SINCE_UNIFIED_PROCESSORS                                                          \
+    26                                /* 12.8: a mask at the end of unified memory's records */
+#define MP_CUPTI_SINCE_NULL_BUFFER 27 /* 12.9: bufferRequested may answer NULL */
 
 /* Every record starts with its CUpti_ActivityKind. */
 struct record_any {
@@ -212,6 +214,22 @@ struct record_overhead {
     uint64_t start;
     uint64_t end;
     uint32_t correlation; /* MP_CUPTI_SINCE_OVERHEAD_IDS */
+};
+
+/* CUpti_ActivityUnifiedMemoryCounter2 and later: UNIFIED_MEMORY_COUNTER */
+struct record_unified {
+    uint32_t kind;
+    uint32_t counter;
+    uint64_t value;
+    uint64_t start;
+    uint64_t end; /* of some counters only */
+    uint64_t address;
+    uint32_t source;
+    uint32_t target;
+    uint32_t stream;
+    uint32_t process;
+    uint32_t flags;
+    uint32_t padding;
 };
 
 /* CUpti_ActivityContext and later: CONTEXT */

@@ -137,7 +137,7 @@ void lifecycle_closed(struct recorder *recorder)
     announce(&recorder->ending, &recorder->ending.closed);
 }
 
-static void finish(struct recorder *recorder)
+void lifecycle_finish(struct recorder *recorder)
 {
     bool mine = lifecycle_claim_end(recorder);
 
@@ -161,7 +161,7 @@ static void at_exit(void)
 
     if (recorder->pid != getpid())
         return; /* a child that came about without fork handlers */
-    finish(recorder);
+    lifecycle_finish(recorder);
     number = atomic_load(&recorder->signal);
     if (number)
         signals_raise(number);

@@ -30,6 +30,9 @@ void lifecycle_at_exit_again(struct recorder *recorder);
 /* Registers the fork handler alone, once: NVTX may come before CUDA. */
 void lifecycle_watch_fork(void);
 
+/* Completes the file and waits for it, with a limit; any thread, also in a callback. */
+void lifecycle_finish(struct recorder *recorder);
+
 /* Whether the caller is the one that finishes the recording, from now on. */
 bool lifecycle_claim_end(struct recorder *recorder);
 

@@ -27,6 +27,7 @@
     Q(nested_driver_calls, false)  /* left out: inside a runtime call */                           \
     Q(cupti_errors, false)         /* CUPTI said that tracing failed */                            \
     Q(forced_exits, false)         /* the last flush took too long and was given up */             \
+    Q(profiled_kernels, false)     /* kernel rows with the times of the metrics' profiler */       \
     Q(writer_cpu_ns, false)        /* CPU time of the writer thread */
 
 enum quality_counter {

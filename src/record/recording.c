@@ -7,6 +7,7 @@
 #include "base/log.h"
 #include "record/clock.h"
 #include "record/nvtx.h"
+#include "record/profiled.h"
 
 #include "base/poison.h"
 
@@ -36,6 +37,7 @@ enum mp_status recording_open(struct recording *recording, struct mp_writer *wri
     recording->dictionary.edges = recording->edges;
     decoder_open(&recording->decoder, cupti, api, &recording->capture, &recording->dictionary,
                  writer);
+    recording->decoder.profiled = recording->profiled;
     if (capture_open(&recording->capture, capture_mode) == CAPTURE_BEGIN)
         append_range_row(recording, MP_capture_kind_begin, MP_capture_reason_start_of_process,
                          recording->begin_time, 0);
@@ -47,15 +49,19 @@ void recording_close(struct recording *recording)
     decoder_close(&recording->decoder);
     dictionary_close(&recording->dictionary);
     edges_close(recording->edges);
+    profiled_close(recording->profiled);
 }
 
 /* ---- Marks and buffers ---- */
 
 static void cut_file(struct recording *recording)
 {
+    /* Those that are not losses and belong to the part that is cut away. */
+    recording->quality.values[QUALITY_profiled_kernels] = recording->profiled->rows_filled;
     mp_writer_cut(recording->writer);
     dictionary_restart(&recording->dictionary);
     quality_restart(&recording->quality);
+    profiled_restart(recording->profiled);
 }
 
 static void apply_mark(struct recording *recording, const struct work *mark)
@@ -86,6 +92,7 @@ static void take_work(struct recording *recording)
             apply_mark(recording, &item);
             continue;
         }
+        profiled_collect(recording->profiled); /* records of kernels may be in the buffer */
         decode_buffer(&recording->decoder, item.data, item.bytes);
         buffer_release(recording->pool, item.data);
     }
@@ -171,6 +178,19 @@ static void use_thread_name(void *context, uint32_t tid, const char *name)
     dictionary_name_thread(&recording->dictionary, tid, name);
 }
 
+/* ---- Kernels that were profiled ---- */
+
+static void take_profiled(struct recording *recording)
+{
+    struct profiled_launch *launch;
+
+    while ((launch = profiled_next(recording->profiled))) {
+        if (work_waiting(recording->queue))
+            take_work(recording);
+        profiled_append(recording->profiled, recording, launch);
+    }
+}
+
 /* ---- Rounds ---- */
 
 void recording_round(struct recording *recording)
@@ -179,6 +199,7 @@ void recording_round(struct recording *recording)
 
     take_work(recording);
     edges_take(recording->edges);
+    take_profiled(recording);
     call_logs_drain(recording->logs, use_entry, recording);
     mp_nvtx_drain(&sink);
 }
@@ -207,6 +228,7 @@ static void collect_counters(struct recording *recording)
     values[QUALITY_reversed_timestamps] = counts->reversed_times;
     values[QUALITY_unknown_records] = counts->unknown;
     values[QUALITY_undefined_references] = recording->dictionary.failures;
+    values[QUALITY_profiled_kernels] = recording->profiled->rows_filled;
     values[QUALITY_nested_driver_calls] = recording->decoder.nested.dropped;
 }
 

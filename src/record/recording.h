@@ -24,6 +24,7 @@ struct recording {
     struct work_queue *queue;
     struct call_logs *logs;
     struct edge_store *edges;
+    struct profiled_store *profiled;
     struct capture capture;
     struct dictionary dictionary;
     struct decoder decoder;

@@ -13,8 +13,9 @@
  *              and reached directly where something fails and in a forked child. Callbacks do
  *              nothing unless RECORDING; buffers are taken in until INERT.
  *
- * Locks of ours: work, pool, logs, contexts, edges, ending. Each covers a few instructions, none is
- * held across a call into CUPTI or the driver, and none is taken inside another.
+ * Locks of ours: work, pool, logs, contexts, edges, profiled, ending. Each covers a few
+ * instructions, none is held across a call into CUPTI or the driver, and none is taken inside
+ * another. With MINIPROF_METRICS there is one more, which breaks all of that: profiling.h.
  */
 #ifndef MP_RECORD_STATE_H
 #define MP_RECORD_STATE_H
@@ -26,6 +27,8 @@
 
 #include "record/activity.h"
 #include "record/output.h"
+#include "record/profiled.h"
+#include "record/profiling.h"
 #include "record/recording.h"
 
 enum recorder_phase { PHASE_IDLE, PHASE_STARTING, PHASE_RECORDING, PHASE_FINISHING, PHASE_INERT };
@@ -56,6 +59,7 @@ struct recorder {
     CUpti_SubscriberHandle subscriber;
     struct output output;
     pid_t pid;
+    pid_t parent; /* a process that is recorded and wants no children recorded; 0 for none */
     bool calls_by_callback; /* rows of `call` come from callbacks, not from CUPTI's records */
     bool edges_wanted;      /* the edges of graphs are recorded */
 
@@ -65,12 +69,15 @@ struct recorder {
     struct work_queue work;
     struct call_logs logs;
     struct edge_store edges;
+    struct profiling profiling; /* metrics; its turn is a lock apart, see profiling.h */
+    struct profiled_store profiled;
     struct context_list contexts;
     struct ending ending;
     _Atomic bool cuda_ready;         /* cuInit has finished */
     _Atomic bool context_made;       /* the process has had a context */
     _Atomic int32_t stream_captures; /* streams that are being captured */
     _Atomic bool enabled;            /* the kinds that cost something are on */
+    _Atomic bool unified_ready;      /* CUPTI has agreed to count unified memory */
     _Atomic uint64_t cupti_errors;   /* that CUPTI told in callbacks */
     _Atomic uint64_t forced_exits;
     _Atomic int signal;           /* SIGINT or SIGTERM has come: to be raised again at the end */

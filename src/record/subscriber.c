@@ -5,6 +5,7 @@
 #include "record/deps.h"
 #include "record/graphs.h"
 #include "record/lifecycle.h"
+#include "record/metric_query.h"
 #include "record/range.h"
 #include "record/state.h"
 
@@ -43,14 +44,18 @@ static void on_resource(struct recorder *recorder, CUpti_CallbackId cbid,
     case CUPTI_CBID_RESOURCE_CU_INIT_FINISHED:
         atomic_store(&recorder->cuda_ready, true);
         lifecycle_at_exit_again(recorder);
+        activity_configure_unified(recorder);
         break;
     case CUPTI_CBID_RESOURCE_CONTEXT_CREATED:
         hold_context(&recorder->contexts, data->context);
-        if (!atomic_exchange(&recorder->context_made, true))
+        if (!atomic_exchange(&recorder->context_made, true)) {
             lifecycle_at_exit_again(recorder);
+            activity_configure_unified(recorder);
+        }
         break;
     case CUPTI_CBID_RESOURCE_CONTEXT_DESTROY_STARTING:
         forget_context(&recorder->contexts, data->context);
+        profiling_forget(recorder, data->context);
         atomic_fetch_add(&recorder->logs.epoch, 1);
         /* The last chance for the records of what ran in it. */
         if (recorder_is_recording(recorder))
@@ -75,15 +80,19 @@ static void on_driver_call(struct recorder *recorder, CUpti_CallbackId cbid,
     const struct api_watch *watch = api_set_watch(&recorder->api, cbid);
     bool enters = data->callbackSite == CUPTI_API_ENTER;
 
-    if (watch && watch->role != API_ROLE_SYNC)
+    if (watch && watch->role != API_ROLE_SYNC && !profiling_is_mine(recorder))
         deps_end_polling(recorder);
     switch (watch ? watch->role : API_ROLE_SYNC) {
     case API_ROLE_RANGE_BEGIN:
-        if (!enters)
+        if (!enters && recorder->config.query != MP_QUERY_OFF)
+            metric_query_ask(recorder, data->context);
+        else if (!enters)
             range_begin(recorder, data->correlationId);
         break;
     case API_ROLE_RANGE_END:
-        if (enters)
+        if (enters && recorder->config.query != MP_QUERY_OFF)
+            lifecycle_finish(recorder);
+        else if (enters)
             range_end(recorder, data->correlationId);
         break;
     case API_ROLE_CAPTURE_BEGIN:
@@ -102,8 +111,17 @@ static void on_driver_call(struct recorder *recorder, CUpti_CallbackId cbid,
         if (!enters)
             graphs_leave(recorder, data);
         break;
+    case API_ROLE_LAUNCH:
+        if (!enters)
+            profiling_leave(recorder, data);
+        deps_driver_call(recorder, NULL, cbid, data);
+        if (enters)
+            profiling_enter(recorder, watch, cbid, data);
+        break;
     case API_ROLE_SYNC:
     default:
+        if (watch && watch->sync_kind == MP_sync_kind_graph_launch && enters)
+            profiling_note_graph(recorder);
         deps_driver_call(recorder, watch, cbid, data);
         break;
     }

@@ -1,8 +1,10 @@
 /* See writer_thread.h. */
 #include "record/writer_thread.h"
 
+#include <signal.h>
 #include <stdio.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "base/log.h"
 #include "record/lifecycle.h"
@@ -29,6 +31,7 @@ struct pace {
     int64_t flushed; /* when CUPTI was last asked for buffers */
     int64_t written; /* when the file was last written */
     int64_t enabled; /* when records were last on */
+    int64_t ends;    /* when MINIPROF_TIMEOUT is over; 0: never, or already */
 };
 
 /* Asks CUPTI for the buffers that are complete. Not before it ever wanted one: it may not be up
@@ -69,9 +72,24 @@ static void write_file(struct recorder *recorder, struct pace *pace, int64_t now
     recording_flush(&recorder->recording);
 }
 
+/* A signal as any other: where the application leaves it to its default, ours completes the file
+ * (signals.h); where it does not, it decides. */
+static void check_timeout(struct recorder *recorder, struct pace *pace, int64_t now)
+{
+    if (!pace->ends || now < pace->ends)
+        return;
+    pace->ends = 0;
+    mp_log_warn("the timeout of %u s is over", recorder->config.timeout);
+    kill(getpid(), SIGTERM);
+}
+
 static void run_rounds(struct recorder *recorder)
 {
-    struct pace pace = {.flushed = now_ms(), .written = now_ms(), .enabled = now_ms()};
+    int64_t start = now_ms();
+    struct pace pace = {.flushed = start, .written = start, .enabled = start};
+
+    if (recorder->config.timeout)
+        pace.ends = start + (int64_t)recorder->config.timeout * 1000;
 
     while (!atomic_load(&recorder->stop)) {
         buffer_pool_fault_ahead(&recorder->pool);
@@ -83,6 +101,7 @@ static void run_rounds(struct recorder *recorder)
         ask_cupti(recorder, &pace, now_ms());
         recording_round(&recorder->recording);
         write_file(recorder, &pace, now_ms());
+        check_timeout(recorder, &pace, now_ms());
     }
 }
 
@@ -107,6 +126,8 @@ static void say_result(const struct recorder *recorder, const struct mp_writer_t
     const struct quality *quality = &recorder->recording.quality;
     char size[32];
 
+    if (recorder->config.log == MP_CONFIG_LOG_QUIET)
+        return;
     mp_log_closing("%s: %s, %llu records, %llu dropped, writer %.1f ms CPU", recorder->output.path,
                    size_text(size, sizeof(size), output_bytes(&recorder->output)),
                    (unsigned long long)totals->event_rows,
@@ -133,6 +154,8 @@ static void close_file(struct recorder *recorder)
     unwritten = recording->writer->lost_rows;
     mp_writer_close(recording->writer, NULL);
     recording->writer = NULL;
+    if (recorder->config.query != MP_QUERY_OFF)
+        return; /* the answer is complete; it speaks for itself */
     if (!is_empty(recorder)) {
         say_result(recorder, &totals, unwritten);
     } else {

@@ -221,6 +221,8 @@ enum mp_status print_deps(const struct report_out *out, const struct deps_report
 
     if (out->format == REPORT_JSON)
         return print_json(out->file, report);
+    if (report->section)
+        return print_sections(out, report);
     print_head(out, report->trace, &deps->quality, report->range, ranges_count(&deps->ranges));
     MP_TRY(print_sections(out, report));
     if (out->format == REPORT_TEXT)

@@ -29,8 +29,10 @@ struct deps_report {
     const struct deps_result *result; /* of all windows together */
     uint64_t range;                   /* capture range that was asked for; 0: all of them */
     bool parts;                       /* <Other> in its parts */
+    bool section;                     /* a part of nvprof's report: no head and no notes */
 
-    /* --trace, by activity, ns; NULL: not asked for. */
+    /* --trace, by activity, ns; NULL: not asked for. With `section` the columns are nvprof's, and
+     * `slack` is not needed. */
     const uint64_t *critical;
     const uint64_t *slack;
 

@@ -179,7 +179,7 @@ static struct trace_row row_of(const struct trace_table *table, uint32_t index)
         .lane = &deps->lanes[deps->activities[index].lane],
         .window = &report->windows->items[entry->window],
         .entry = entry,
-        .slack = report->slack[entry->last],
+        .slack = report->slack ? report->slack[entry->last] : 0,
         .bound = (enum deps_reason)deps->activities[entry->last].bound,
         .bound_to = target == index ? 0 : table->entries[target].number,
     };
@@ -201,6 +201,36 @@ static const struct report_column columns[] = {
 };
 
 #define COLUMN_COUNT (sizeof columns / sizeof *columns)
+
+/* Those of nvprof's --print-dependency-analysis-trace. */
+enum { COLUMN_START = 1, COLUMN_WAITING = 4, COLUMN_NAME = 9 };
+
+static const struct report_column nvprof_columns[] = {
+    {.title = "Start", .kind = REPORT_CELL_TIME, .width = 12, .decimals = true},
+    {.title = "Duration", .kind = REPORT_CELL_TIME, .width = 12, .decimals = true},
+    {.title = "Critical path", .kind = REPORT_CELL_TIME, .width = 13, .decimals = true},
+    {.title = "Waiting time", .kind = REPORT_CELL_TIME, .width = 12, .decimals = true},
+    {.title = "Name", .kind = REPORT_CELL_TEXT, .left = true},
+};
+
+#define NVPROF_COLUMN_COUNT (sizeof nvprof_columns / sizeof *nvprof_columns)
+
+/* Starts count from the first activity. nvprof counted them from 1970, which left two digits that
+ * were the same in all rows. */
+static void take_nvprof_row(struct report_table *out, const struct trace_table *table,
+                            const struct report_cell cells[COLUMN_COUNT], uint32_t index,
+                            void (*take)(struct report_table *, const struct report_cell *))
+{
+    const struct deps_activity *activities = table->report->deps->activities;
+    struct report_cell chosen[NVPROF_COLUMN_COUNT];
+    size_t count = 0;
+
+    for (int i = COLUMN_START; i <= COLUMN_WAITING; i++)
+        chosen[count++] = cells[i];
+    chosen[count] = cells[COLUMN_NAME];
+    chosen[0] = report_number_cell(activities[index].begin - activities[table->order[0]].begin);
+    take(out, chosen);
+}
 
 /* The stream, with as much around it as tells it from others. */
 static void print_where(const struct trace_table *table, const struct deps_lane *lane,
@@ -242,7 +272,10 @@ static void take_row(struct report_table *out, const struct trace_table *table, 
         report_text_cell(row.bound_to ? to : NULL),
         report_text_cell(where),
         report_text_cell(deps_name(table->report->deps, row.activity))};
-    take(out, cells);
+    if (table->report->section)
+        take_nvprof_row(out, table, cells, index, take);
+    else
+        take(out, cells);
 }
 
 enum mp_status print_deps_trace(const struct report_out *out, const struct deps_report *report)
@@ -252,7 +285,10 @@ enum mp_status print_deps_trace(const struct report_out *out, const struct deps_
 
     MP_TRY(table_build(&table, report));
     print_deps_line(out, report, "Dependency Analysis, each activity:");
-    report_begin(&printer, out, columns, COLUMN_COUNT);
+    if (report->section)
+        report_begin(&printer, out, nvprof_columns, NVPROF_COLUMN_COUNT);
+    else
+        report_begin(&printer, out, columns, COLUMN_COUNT);
     for (uint32_t i = 0; i < table.count; i++)
         take_row(&printer, &table, table.order[i], report_measure);
     if (table.count)

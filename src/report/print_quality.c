@@ -34,12 +34,27 @@ void print_warning(const struct report_out *out, const struct mp_trace *trace,
     fprintf(out->file, "Warning: %s.\n", text);
 }
 
+void print_profiled_note(const struct report_out *out, const struct mp_trace *trace,
+                         const struct quality *quality)
+{
+    if (!quality->profiled)
+        return;
+    print_prefix(out, trace);
+    fprintf(out->file,
+            "Note: %" PRIu64
+            " kernel%s run again for metrics: the times of %s are the profiler's, and "
+            "launching calls waited for all passes.\n",
+            quality->profiled, quality->profiled == 1 ? " was" : "s were",
+            quality->profiled == 1 ? "it" : "these");
+}
+
 void print_head(const struct report_out *out, const struct mp_trace *trace,
                 const struct quality *quality, uint64_t range, size_t range_count)
 {
     const char *command = command_of(trace);
 
     print_warning(out, trace, quality);
+    print_profiled_note(out, trace, quality);
     if (command) {
         print_prefix(out, trace);
         fprintf(out->file, "Profiling application: %s\n", command);

@@ -19,8 +19,12 @@ const char *command_of(const struct mp_trace *trace);
 void print_warning(const struct report_out *out, const struct mp_trace *trace,
                    const struct quality *quality);
 
-/* What stands above every report: the warning, the program, and with `range` not 0 that it is one
- * of `range_count` capture ranges. */
+/* `==PID== Note: ...` when kernels were run again for metrics, else nothing. */
+void print_profiled_note(const struct report_out *out, const struct mp_trace *trace,
+                         const struct quality *quality);
+
+/* What stands above every report: warning and note, the program, and with `range` not 0 that it is
+ * one of `range_count` capture ranges. */
 void print_head(const struct report_out *out, const struct mp_trace *trace,
                 const struct quality *quality, uint64_t range, size_t range_count);
 

@@ -1,93 +1,125 @@
 #include "report/print_summary.h"
 
+#include <inttypes.h>
+
 #include "report/print_quality.h"
+#include "report/summary_table.h"
 
 #include "base/poison.h"
 
-/* nvprof 11's columns and widths. */
-static const struct report_column columns[] = {
-    {.title = "Type", .kind = REPORT_CELL_GROUP, .width = 16},
-    {.title = "Time(%)", .key = "percent", .kind = REPORT_CELL_PERCENT, .width = 7},
-    {.title = "Time", .key = "total_ns", .kind = REPORT_CELL_TIME, .width = 8},
-    {.title = "Calls", .key = "calls", .kind = REPORT_CELL_COUNT, .width = 8},
-    {.title = "Avg", .key = "avg_ns", .kind = REPORT_CELL_MEAN, .width = 8},
-    {.title = "Min", .key = "min_ns", .kind = REPORT_CELL_TIME, .width = 8},
-    {.title = "Max", .key = "max_ns", .kind = REPORT_CELL_TIME, .width = 8},
-    {.title = "Name", .key = "name", .kind = REPORT_CELL_TEXT, .width = 4},
-};
-
-#define COLUMN_COUNT (sizeof columns / sizeof *columns)
-
-static const struct {
-    const char *title;
-    const char *key;
-    const char *empty;
-} groups[SUMMARY_GROUPS] = {
-    [SUMMARY_GPU] = {"GPU activities", "gpu_activities", "No kernels were profiled."},
-    [SUMMARY_API] = {"API calls", "api_calls", "No API activities were profiled."},
-};
-
-static void fill_cells(struct report_cell cells[COLUMN_COUNT], const char *group,
-                       const struct summary_row *row)
+static bool shows(unsigned which, int group)
 {
-    cells[0] = report_text_cell(group);
-    cells[1] = report_real_cell(row->percent);
-    cells[2] = report_number_cell(row->total);
-    cells[3] = report_number_cell(row->calls);
-    cells[4] = report_real_cell(row->mean);
-    cells[5] = report_number_cell(row->least);
-    cells[6] = report_number_cell(row->greatest);
-    cells[7] = report_text_cell(row->name);
+    unsigned parts = which ? which : SUMMARY_PARTS_BOTH;
+
+    return parts & (group == SUMMARY_GPU ? SUMMARY_PART_GPU : SUMMARY_PART_API);
 }
 
-/* Hands every row of a group to report_row or report_measure. */
-static void each_row(struct report_table *table, const struct summary *summary, int group,
+static void each_row(struct report_table *table, const struct summary_group *group,
+                     const char *title,
                      void (*take)(struct report_table *, const struct report_cell *))
 {
-    struct report_cell cells[COLUMN_COUNT];
-
-    for (size_t i = 0; i < summary->groups[group].row_count; i++) {
-        fill_cells(cells, groups[group].title, &summary->groups[group].rows[i]);
-        take(table, cells);
-    }
+    summary_each_row(table, title, group->rows, group->row_count, take);
 }
 
-static void print_table(const struct report_out *out, const struct summary *summary)
+/* nvprof's line for a group that is empty though it was recorded. */
+static void print_empty(const struct report_out *out, const struct summary *summary, int group)
+{
+    if (summary->recorded[group])
+        fprintf(out->file, "%s.\n", summary_group_words[group].empty);
+}
+
+static void print_table(const struct report_out *out, const struct summary *summary, unsigned which)
 {
     struct report_table table;
     size_t rows = 0;
 
-    report_begin(&table, out, columns, COLUMN_COUNT);
+    report_begin(&table, out, summary_columns, SUMMARY_COLUMN_COUNT);
     for (int group = 0; group < SUMMARY_GROUPS; group++) {
+        if (!shows(which, group))
+            continue;
         rows += summary->groups[group].row_count;
         if (!summary->groups[group].row_count)
-            fprintf(out->file, "%s\n", groups[group].empty);
-        if (out->format == REPORT_CSV)
-            each_row(&table, summary, group, report_measure);
+            print_empty(out, summary, group);
+        if (summary_needs_measure(out))
+            each_row(&table, &summary->groups[group], summary_group_words[group].title,
+                     report_measure);
     }
     if (rows)
         report_header(&table);
-    for (int group = 0; group < SUMMARY_GROUPS; group++)
-        each_row(&table, summary, group, report_row);
+    for (int group = 0; group < SUMMARY_GROUPS; group++) {
+        if (shows(which, group))
+            each_row(&table, &summary->groups[group], summary_group_words[group].title, report_row);
+    }
+}
+
+/* `Device "TITAN V (0)"` */
+static void print_device_name(FILE *out, const struct summary_device *device)
+{
+    if (device->device == UINT64_MAX)
+        fputs("Device \"<unknown>\"\n", out);
+    else
+        fprintf(out, "Device \"%s (%" PRIu64 ")\"\n", device->name ? device->name : "GPU",
+                device->device);
+}
+
+static void print_devices(const struct report_out *out, const struct mp_trace *trace,
+                          const struct summary *summary)
+{
+    const char *title = summary_group_words[SUMMARY_GPU].title;
+
+    if (!summary->device_count)
+        print_empty(out, summary, SUMMARY_GPU);
+    for (size_t i = 0; i < summary->device_count; i++) {
+        const struct summary_device *device = &summary->devices[i];
+        struct report_table table;
+
+        fputc('\n', out->file);
+        print_prefix(out, trace);
+        print_device_name(out->file, device);
+        report_begin(&table, out, summary_columns, SUMMARY_COLUMN_COUNT);
+        if (summary_needs_measure(out))
+            each_row(&table, &device->group, title, report_measure);
+        report_header(&table);
+        each_row(&table, &device->group, title, report_row);
+    }
+}
+
+void print_summary_sections(const struct report_out *out, const struct mp_trace *trace,
+                            const struct summary *summary, unsigned which)
+{
+    print_prefix(out, trace);
+    fputs("Profiling result:\n", out->file);
+    if (!which || which & SUMMARY_PARTS_BOTH)
+        print_table(out, summary, which);
+    if (which & SUMMARY_PART_PER_GPU)
+        print_devices(out, trace, summary);
 }
 
 static void json_group(struct json_writer *json, const struct summary *summary, int group)
 {
-    struct report_table table;
+    const struct summary_group *rows = &summary->groups[group];
 
     json_open_object(json);
-    json_key_text(json, "name", groups[group].key);
-    json_key_number(json, "total_ns", summary->groups[group].total);
-    json_key(json, "rows");
-    json_open_array(json);
-    report_begin_json(&table, json, columns, COLUMN_COUNT);
-    each_row(&table, summary, group, report_row);
-    json_close_array(json);
+    json_key_text(json, "name", summary_group_words[group].key);
+    summary_json_rows(json, rows->total, rows->rows, rows->row_count);
+    json_close_object(json);
+}
+
+static void json_device(struct json_writer *json, const struct summary_device *device)
+{
+    json_open_object(json);
+    json_key(json, "device");
+    if (device->device == UINT64_MAX)
+        json_null(json);
+    else
+        json_number(json, device->device);
+    json_key_text(json, "name", device->name);
+    summary_json_rows(json, device->group.total, device->group.rows, device->group.row_count);
     json_close_object(json);
 }
 
 static void print_json(FILE *out, const struct mp_trace *trace, const struct summary *summary,
-                       uint64_t range)
+                       unsigned which, uint64_t range)
 {
     struct json_writer json;
 
@@ -96,22 +128,29 @@ static void print_json(FILE *out, const struct mp_trace *trace, const struct sum
     json_head(&json, trace, &summary->quality, &summary->definitions, range, summary->range_count);
     json_key(&json, "groups");
     json_open_array(&json);
-    for (int group = 0; group < SUMMARY_GROUPS; group++)
-        json_group(&json, summary, group);
+    for (int group = 0; group < SUMMARY_GROUPS; group++) {
+        if (shows(which, group))
+            json_group(&json, summary, group);
+    }
     json_close_array(&json);
+    if (which & SUMMARY_PART_PER_GPU) {
+        json_key(&json, "devices");
+        json_open_array(&json);
+        for (size_t i = 0; i < summary->device_count; i++)
+            json_device(&json, &summary->devices[i]);
+        json_close_array(&json);
+    }
     json_close_object(&json);
     json_end(&json);
 }
 
 void print_summary(const struct report_out *out, const struct mp_trace *trace,
-                   const struct summary *summary, uint64_t range)
+                   const struct summary *summary, unsigned which, uint64_t range)
 {
     if (out->format == REPORT_JSON) {
-        print_json(out->file, trace, summary, range);
+        print_json(out->file, trace, summary, which, range);
         return;
     }
     print_head(out, trace, &summary->quality, range, summary->range_count);
-    print_prefix(out, trace);
-    fputs("Profiling result:\n", out->file);
-    print_table(out, summary);
+    print_summary_sections(out, trace, summary, which);
 }

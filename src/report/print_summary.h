@@ -8,8 +8,14 @@
 #include "analyze/summary.h"
 #include "report/table.h"
 
-/* Prints the summary of `trace`; with `range` not 0, says that it is one of the capture range. */
+/* Prints the summary of `trace`, those parts that `which` (bits of enum summary_parts, 0: both
+ * groups) selects and that it was built with; with `range` not 0, says that it is one of the
+ * capture range. */
 void print_summary(const struct report_out *out, const struct mp_trace *trace,
-                   const struct summary *summary, uint64_t range);
+                   const struct summary *summary, unsigned which, uint64_t range);
+
+/* The line `Profiling result:` and the tables below it, without the head. Text and CSV only. */
+void print_summary_sections(const struct report_out *out, const struct mp_trace *trace,
+                            const struct summary *summary, unsigned which);
 
 #endif

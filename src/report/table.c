@@ -1,7 +1,6 @@
 #include "report/table.h"
 
 #include <inttypes.h>
-#include <math.h>
 #include <string.h>
 
 #include "base/units.h"
@@ -9,12 +8,6 @@
 #include "report/utf8.h"
 
 #include "base/poison.h"
-
-/* Names of one line of nvprof's units, and how many ns each is. */
-static const struct {
-    const char *name;
-    double ns;
-} time_units[] = {{"ns", 1}, {"us", 1e3}, {"ms", 1e6}, {"s", 1e9}};
 
 struct report_cell report_text_cell(const char *text)
 {
@@ -38,24 +31,9 @@ struct report_cell report_absent_cell(void)
     return (struct report_cell){.absent = true};
 }
 
-const char *report_time_unit_name(unsigned unit)
-{
-    return time_units[unit].name;
-}
-
-double report_time_unit_ns(unsigned unit)
-{
-    return time_units[unit].ns;
-}
-
 static bool is_text(enum report_kind kind)
 {
     return kind == REPORT_CELL_TEXT || kind == REPORT_CELL_GROUP;
-}
-
-bool report_is_time(enum report_kind kind)
-{
-    return kind == REPORT_CELL_TIME || kind == REPORT_CELL_MEAN || kind == REPORT_CELL_CHANGE;
 }
 
 void report_begin(struct report_table *table, const struct report_out *out,
@@ -84,44 +62,41 @@ void report_begin_json(struct report_table *table, struct json_writer *json,
     table->json = json;
 }
 
-/* The unit that nvprof picks for a duration: before rounding. */
-static uint8_t unit_of(double ns)
+/* Characters of a cell. A number in its column's unit, which is not known yet, has 8 at most. */
+static size_t width_of(const struct report_table *table, size_t column,
+                       const struct report_cell *cell)
 {
-    uint8_t unit = 0;
+    enum report_kind kind = table->columns[column].kind;
+    char buffer[REPORT_NUMBER_BYTES];
+    size_t width;
 
-    while (unit < 3 && ns >= time_units[unit + 1].ns)
-        unit++;
-    return unit;
+    if (is_text(kind))
+        width = utf8_count(cell->text, cell->text_bytes) + (kind == REPORT_CELL_GROUP);
+    else
+        width = strlen(report_print_in_unit(table, column, cell, buffer));
+    return width < REPORT_WIDEST_TEXT ? width : REPORT_WIDEST_TEXT;
 }
 
-/* How long a cell of a kind that is a time is, whatever its sign. */
-static double ns_of(enum report_kind kind, const struct report_cell *cell)
+void report_measure_units(struct report_table *table, const struct report_cell *cells)
 {
-    if (kind == REPORT_CELL_MEAN)
-        return cell->real;
-    return kind == REPORT_CELL_TIME ? (double)cell->number : fabs((double)(int64_t)cell->number);
+    for (size_t i = 0; i < table->count; i++) {
+        if (!cells[i].absent)
+            report_measure_unit(table, i, &cells[i]);
+    }
 }
 
 void report_measure(struct report_table *table, const struct report_cell *cells)
 {
+    report_measure_units(table, cells);
     for (size_t i = 0; i < table->count; i++) {
-        enum report_kind kind = table->columns[i].kind;
-        char buffer[REPORT_NUMBER_BYTES];
+        const struct report_column *column = &table->columns[i];
 
         if (cells[i].absent)
             continue;
-        if (report_is_time(kind)) {
-            uint8_t unit = unit_of(ns_of(kind, &cells[i]));
-            if (unit > table->fit[i].time_unit)
-                table->fit[i].time_unit = unit;
-        }
-        size_t width =
-            is_text(kind)
-                ? utf8_count(cells[i].text, cells[i].text_bytes) + (kind == REPORT_CELL_GROUP)
-                : strlen(report_print_number(&table->columns[i], &cells[i], buffer));
-        if (width > REPORT_WIDEST_TEXT)
-            width = REPORT_WIDEST_TEXT;
-        if (width > table->fit[i].width && !(table->columns[i].left && i + 1 == table->count))
+        if ((column->left && i + 1 == table->count) || column->cut)
+            continue;
+        size_t width = width_of(table, i, &cells[i]);
+        if (width > table->fit[i].width)
             table->fit[i].width = (uint32_t)width;
     }
 }
@@ -167,6 +142,8 @@ const char *report_print_number(const struct report_column *column, const struct
         return mp_format_percent(buffer, REPORT_NUMBER_BYTES, cell->real);
     case REPORT_CELL_BYTES:
         return mp_format_size(buffer, REPORT_NUMBER_BYTES, cell->number);
+    case REPORT_CELL_THROUGHPUT:
+        return mp_format_throughput(buffer, REPORT_NUMBER_BYTES, cell->real);
     case REPORT_CELL_REAL:
         snprintf(buffer, REPORT_NUMBER_BYTES, "%.2f", cell->real);
         break;

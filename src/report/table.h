@@ -1,10 +1,14 @@
 /* The one table printer: columns are data, rows are cells, the format is text in nvprof's layout,
  * CSV in nvprof's layout, or JSON objects.
  *
- *     text   right-justified columns, two spaces between them; times and sizes with their units
+ *     text   right-justified columns, two spaces between them; times and sizes with their units,
+ *            or, unless units are REPORT_UNITS_AUTO, numbers of 8 characters below a row of units
  *     CSV    a quoted header row, a row of units if any column has one, numbers with six decimals,
  *            one unit for each time column, chosen by the greatest value that was measured
  *     JSON   an object for each row, keys from the columns, times in whole ns, sizes in bytes
+ *
+ * Of nvprof's -u we know what times and percentages look like. Our own choice is that sizes and
+ * throughput in text then have the unit of their greatest measured value, and 8 characters too.
  *
  *     report_begin(&table, &out, columns, count);
  *     for each row: report_measure(&table, cells);     (optional: fits widths and units to the
@@ -38,6 +42,9 @@ enum report_units {
     REPORT_UNITS_S
 };
 
+/* The value of nvprof's option, `s`, `ms`, `us`, `ns`, `col` or `auto`; false for other texts. */
+bool report_units_parse(const char *text, enum report_units *units);
+
 /* Where a report goes and how. */
 struct report_out {
     FILE *file; /* not owned */
@@ -48,17 +55,18 @@ struct report_out {
 
 enum report_kind {
     REPORT_CELL_TEXT,
-    REPORT_CELL_GROUP,   /* text; printed with a colon, and only in the first row that has it */
-    REPORT_CELL_COUNT,   /* number */
-    REPORT_CELL_SIGNED,  /* number, two's complement */
-    REPORT_CELL_HEX,     /* number */
-    REPORT_CELL_BOOL,    /* number */
-    REPORT_CELL_TIME,    /* number: a duration in ns */
-    REPORT_CELL_MEAN,    /* real: a duration in ns */
-    REPORT_CELL_CHANGE,  /* number, two's complement: ns more or less, with six decimals */
-    REPORT_CELL_PERCENT, /* real */
-    REPORT_CELL_BYTES,   /* number: bytes */
-    REPORT_CELL_REAL     /* real */
+    REPORT_CELL_GROUP,     /* text; printed with a colon, and only in the first row that has it */
+    REPORT_CELL_COUNT,     /* number */
+    REPORT_CELL_SIGNED,    /* number, two's complement */
+    REPORT_CELL_HEX,       /* number */
+    REPORT_CELL_BOOL,      /* number */
+    REPORT_CELL_TIME,      /* number: a duration in ns */
+    REPORT_CELL_MEAN,      /* real: a duration in ns */
+    REPORT_CELL_CHANGE,    /* number, two's complement: ns more or less, with six decimals */
+    REPORT_CELL_PERCENT,   /* real */
+    REPORT_CELL_BYTES,     /* number: bytes */
+    REPORT_CELL_REAL,      /* real */
+    REPORT_CELL_THROUGHPUT /* real: bytes a second */
 };
 
 struct report_column {
@@ -68,7 +76,10 @@ struct report_column {
     enum report_kind kind;
     uint8_t width; /* characters in text, at least */
     bool left;     /* left-justified */
+    bool cut;      /* TEXT: in text no wider than `width`, as nvprof's devices */
     bool decimals; /* TIME, MEAN: six decimals in text, as nvprof's dependency analysis */
+    bool scaled;   /* BYTES, THROUGHPUT: in CSV one unit for the column, by the greatest measured
+                      value, as times; else bytes and bytes a second */
 };
 
 struct report_cell {
@@ -97,11 +108,12 @@ struct report_table {
     const char *group;        /* of the last row */
     struct {
         uint32_t width;
-        uint8_t time_unit; /* CSV: 0 ns, 1 us, 2 ms, 3 s */
+        uint8_t unit; /* greatest measured: 0 ns, 1 us, 2 ms, 3 s; 0 B, 1 KB, 2 MB, 3 GB */
     } fit[REPORT_MOST_COLUMNS];
 };
 
-/* Sets up a table; prints nothing. `columns` must outlive the table. */
+/* Sets up a table; prints nothing. `columns` must outlive the table. Units of columns need to be
+ * measured: in CSV, and in text unless out->units is REPORT_UNITS_AUTO. */
 void report_begin(struct report_table *table, const struct report_out *out,
                   const struct report_column *columns, size_t count);
 
@@ -109,8 +121,11 @@ void report_begin(struct report_table *table, const struct report_out *out,
 void report_begin_json(struct report_table *table, struct json_writer *json,
                        const struct report_column *columns, size_t count);
 
-/* Widens columns to these cells, and takes them into account for the CSV units. */
+/* Widens columns to these cells, and takes them into account for the units of columns. */
 void report_measure(struct report_table *table, const struct report_cell *cells);
+
+/* The latter alone: nvprof's own tables keep their widths. */
+void report_measure_units(struct report_table *table, const struct report_cell *cells);
 
 /* Prints what stands above the rows; nothing in JSON. */
 void report_header(struct report_table *table);

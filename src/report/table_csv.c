@@ -18,27 +18,14 @@ static void put_quoted(FILE *out, const char *text, size_t bytes)
     fputc('"', out);
 }
 
-static const char *unit_of(const struct report_table *table, size_t column)
-{
-    const struct report_column *info = &table->columns[column];
-
-    if (info->unit)
-        return info->unit;
-    if (report_is_time(info->kind))
-        return report_time_unit_name(table->fit[column].time_unit);
-    if (info->kind == REPORT_CELL_PERCENT)
-        return "%";
-    return info->kind == REPORT_CELL_BYTES ? "B" : "";
-}
-
 static void put_units(const struct report_table *table)
 {
     bool any = false;
 
     for (size_t i = 0; i < table->count; i++)
-        any |= *unit_of(table, i) != '\0';
+        any |= *report_unit_name(table, i) != '\0';
     for (size_t i = 0; any && i < table->count; i++)
-        fprintf(table->out, "%s%s", i ? "," : "", unit_of(table, i));
+        fprintf(table->out, "%s%s", i ? "," : "", report_unit_name(table, i));
     if (any)
         fputc('\n', table->out);
 }
@@ -58,7 +45,6 @@ static void put_cell(const struct report_table *table, size_t column,
                      const struct report_cell *cell)
 {
     enum report_kind kind = table->columns[column].kind;
-    double unit_ns = report_time_unit_ns(table->fit[column].time_unit);
     char buffer[REPORT_NUMBER_BYTES];
 
     switch (kind) {
@@ -67,20 +53,20 @@ static void put_cell(const struct report_table *table, size_t column,
         put_quoted(table->out, cell->text, cell->text_bytes);
         break;
     case REPORT_CELL_TIME:
-        fprintf(table->out, "%.6f", (double)cell->number / unit_ns);
-        break;
     case REPORT_CELL_CHANGE:
-        fprintf(table->out, "%.6f", (double)(int64_t)cell->number / unit_ns);
-        break;
     case REPORT_CELL_MEAN:
-        fprintf(table->out, "%.6f", cell->real / unit_ns);
+    case REPORT_CELL_THROUGHPUT:
+        fprintf(table->out, "%.6f", report_in_unit(table, column, cell));
         break;
     case REPORT_CELL_PERCENT:
     case REPORT_CELL_REAL:
         fprintf(table->out, "%.6f", cell->real);
         break;
     case REPORT_CELL_BYTES:
-        fprintf(table->out, "%" PRIu64, cell->number);
+        if (table->columns[column].scaled)
+            fprintf(table->out, "%.6f", report_in_unit(table, column, cell));
+        else
+            fprintf(table->out, "%" PRIu64, cell->number);
         break;
     case REPORT_CELL_BOOL:
         fputc(cell->number ? '1' : '0', table->out);

@@ -10,9 +10,20 @@
 const char *report_print_number(const struct report_column *column, const struct report_cell *cell,
                                 char buffer[REPORT_NUMBER_BYTES]);
 
+/* The same without its unit where the table has a row of units. */
+const char *report_print_in_unit(const struct report_table *table, size_t column,
+                                 const struct report_cell *cell, char buffer[REPORT_NUMBER_BYTES]);
+
 bool report_is_time(enum report_kind kind);
-const char *report_time_unit_name(unsigned unit);
-double report_time_unit_ns(unsigned unit);
+
+/* table_units.c: the unit of a whole column. */
+bool report_has_unit_row(const struct report_table *table);
+void report_measure_unit(struct report_table *table, size_t column, const struct report_cell *cell);
+const char *report_unit_name(const struct report_table *table, size_t column); /* "": none */
+
+/* The number of a cell that is a time, a size or a throughput, in the unit of its column. */
+double report_in_unit(const struct report_table *table, size_t column,
+                      const struct report_cell *cell);
 
 void report_text_header(struct report_table *table);
 void report_text_row(struct report_table *table, const struct report_cell *cells);

@@ -31,6 +31,7 @@ static void put_value(struct json_writer *json, const struct report_column *colu
     case REPORT_CELL_MEAN:
     case REPORT_CELL_PERCENT:
     case REPORT_CELL_REAL:
+    case REPORT_CELL_THROUGHPUT:
         json_real(json, cell->real);
         break;
     }

@@ -6,16 +6,31 @@
 
 #include "base/poison.h"
 
+/* Length of the printable ASCII that the text begins with. */
+static size_t plain_length(const char *text, size_t bytes)
+{
+    size_t length = 0;
+
+    while (length < bytes && text[length] >= ' ' && text[length] < 0x7f)
+        length++;
+    return length;
+}
+
 /* Text without what would move a terminal's cursor or change its colours. */
 static void put_visible(FILE *out, const char *text, size_t bytes)
 {
     for (size_t at = 0; at < bytes;) {
+        size_t plain = plain_length(text + at, bytes - at);
+        if (plain) {
+            fwrite(text + at, 1, plain, out);
+            at += plain;
+            continue;
+        }
         size_t length = utf8_length(text + at, bytes - at);
-        unsigned char byte = (unsigned char)text[at];
-        bool control = length <= 1 && (length == 0 || byte < 0x20 || byte == 0x7f);
-        bool c1 = length == 2 && byte == 0xc2 && (unsigned char)text[at + 1] < 0xa0;
+        bool c1 =
+            length == 2 && (unsigned char)text[at] == 0xc2 && (unsigned char)text[at + 1] < 0xa0;
 
-        if (control || c1)
+        if (length <= 1 || c1)
             fputc('?', out);
         else
             fwrite(text + at, 1, length, out);
@@ -25,8 +40,12 @@ static void put_visible(FILE *out, const char *text, size_t bytes)
 
 static void put_spaces(FILE *out, size_t count)
 {
+    static const char spaces[] = "                                ";
+
+    for (; count >= sizeof spaces; count -= sizeof spaces - 1)
+        fwrite(spaces, 1, sizeof spaces - 1, out);
     if (count)
-        fprintf(out, "%*s", (int)count, "");
+        fwrite(spaces, 1, count, out);
 }
 
 /* One cell, without trailing spaces at the end of the line. */
@@ -47,11 +66,28 @@ static void put_cell(const struct report_table *table, size_t column, const char
         put_spaces(table->out, space);
 }
 
+/* The row of units ends with the last of them. */
+static void put_units(const struct report_table *table)
+{
+    size_t count = table->count;
+
+    while (count && !*report_unit_name(table, count - 1))
+        count--;
+    for (size_t i = 0; i < count; i++) {
+        const char *unit = report_unit_name(table, i);
+        put_cell(table, i, unit, strlen(unit));
+    }
+    if (count)
+        fputc('\n', table->out);
+}
+
 void report_text_header(struct report_table *table)
 {
     for (size_t i = 0; i < table->count; i++)
         put_cell(table, i, table->columns[i].title, strlen(table->columns[i].title));
     fputc('\n', table->out);
+    if (report_has_unit_row(table))
+        put_units(table);
 }
 
 /* The group's name stands in its first row only. */
@@ -68,6 +104,20 @@ static void put_group(struct report_table *table, size_t column, const char *gro
     put_cell(table, column, text, length > 0 ? (size_t)length : 0);
 }
 
+/* Bytes of the text that the column shows. */
+static size_t bytes_shown(const struct report_column *column, const struct report_cell *cell)
+{
+    size_t at = 0;
+
+    if (!column->cut)
+        return cell->text_bytes;
+    for (size_t i = 0; i < column->width && at < cell->text_bytes; i++) {
+        size_t length = utf8_length(cell->text + at, cell->text_bytes - at);
+        at += length ? length : 1;
+    }
+    return at;
+}
+
 void report_text_row(struct report_table *table, const struct report_cell *cells)
 {
     char buffer[REPORT_NUMBER_BYTES];
@@ -81,9 +131,9 @@ void report_text_row(struct report_table *table, const struct report_cell *cells
         } else if (cells[i].absent) {
             put_cell(table, i, "-", 1);
         } else if (kind == REPORT_CELL_TEXT) {
-            put_cell(table, i, cells[i].text, cells[i].text_bytes);
+            put_cell(table, i, cells[i].text, bytes_shown(&table->columns[i], &cells[i]));
         } else {
-            text = report_print_number(&table->columns[i], &cells[i], buffer);
+            text = report_print_in_unit(table, i, &cells[i], buffer);
             put_cell(table, i, text, strlen(text));
         }
     }

@@ -24,6 +24,8 @@ size_t utf8_length(const char *text, size_t bytes)
     uint8_t first = (uint8_t)text[0];
     size_t length = 1;
 
+    if (first < 0x80)
+        return 1; /* nearly all */
     while (length <= 4 && (first & forms[length - 1].mask) != forms[length - 1].bits)
         length++;
     if (length > 4 || length > bytes)

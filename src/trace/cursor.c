@@ -258,12 +258,31 @@ enum mp_status mp_cursor_next_chunk(struct mp_cursor *cursor, struct mp_chunk *c
     }
 }
 
+static uint32_t mask_of(const struct mp_cursor *cursor, const struct mp_table_info *table)
+{
+    size_t count;
+    return cursor->masks[table - mp_tables(&count)];
+}
+
+/* Decodes the chunk at `offset` into a batch whose table is set; counts it if it is damaged. */
+static enum mp_status read_rows(struct mp_cursor *cursor, const struct mp_chunk_header *header,
+                                uint64_t offset, struct mp_batch *batch)
+{
+    enum mp_status status = unpack(cursor, header, offset);
+    if (status == MP_OK)
+        status = mp_decode(cursor->decoder, cursor->raw.data, header->raw_bytes, header->rows,
+                           mask_of(cursor, batch->table), batch);
+    batch->first_time = header->first_time;
+    batch->last_time = header->last_time;
+    if (status == MP_ERR_DAMAGED)
+        damaged_chunk(cursor, offset, header->rows);
+    return status;
+}
+
 enum mp_status mp_cursor_next(struct mp_cursor *cursor, struct mp_batch *batch)
 {
     struct mp_chunk_header header;
     uint64_t offset;
-    size_t count;
-    const struct mp_table_info *first = mp_tables(&count);
     for (;;) {
         MP_TRY(take_header(cursor, &header, &offset));
         batch->table = mp_table_by_id(header.table);
@@ -271,19 +290,33 @@ enum mp_status mp_cursor_next(struct mp_cursor *cursor, struct mp_batch *batch)
             cursor->damage.chunks_unknown++;
             continue;
         }
-        uint32_t mask = cursor->masks[batch->table - first];
-        if (!mask)
+        if (!mask_of(cursor, batch->table))
             continue;
-        enum mp_status status = unpack(cursor, &header, offset);
-        if (status == MP_OK)
-            status = mp_decode(cursor->decoder, cursor->raw.data, header.raw_bytes, header.rows,
-                               mask, batch);
-        batch->first_time = header.first_time;
-        batch->last_time = header.last_time;
+        enum mp_status status = read_rows(cursor, &header, offset, batch);
         if (status != MP_ERR_DAMAGED)
             return status;
-        damaged_chunk(cursor, offset, header.rows);
     }
+}
+
+enum mp_status mp_cursor_read_chunk(struct mp_cursor *cursor, uint64_t offset,
+                                    struct mp_batch *batch)
+{
+    struct mp_chunk_header header;
+    uint64_t end = chunks_end(cursor);
+    uint64_t unread = cursor->unread;
+    if (offset > end || end - offset < sizeof header)
+        return MP_ERR_DAMAGED;
+    if (mp_pread_exact(cursor->trace->fd, &header, sizeof header, offset, NULL) != MP_OK)
+        return MP_ERR_IO;
+    if (!mp_chunk_header_intact(&header) || !header_is_within_limits(&header) ||
+        header.packed_bytes > end - offset - sizeof header)
+        return MP_ERR_DAMAGED;
+    batch->table = mp_table_by_id(header.table);
+    if (!batch->table || !mask_of(cursor, batch->table))
+        return MP_ERR_ARGUMENT;
+    enum mp_status status = read_rows(cursor, &header, offset, batch);
+    cursor->unread = unread; /* of the walk over the file, which this is not part of */
+    return status;
 }
 
 /* ---- Words ---- */

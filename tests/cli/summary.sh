@@ -46,6 +46,86 @@ stdout_like <<'END'
 "API calls",*,"cuMemcpyHtoDAsync"
 END
 
+# Parts of it.
+run summary --gpu plain.mpt
+code 0
+sed '/API calls/,$d' "$expected/summary.txt" | stdout
+
+run summary --api plain.mpt
+code 0
+{
+    sed '/GPU activities/,$d' "$expected/summary.txt"
+    sed -n '/API calls/,$p' "$expected/summary.txt"
+} | stdout
+
+run summary --gpu --api plain.mpt
+code 0
+stdout <"$expected/summary.txt"
+
+run summary --per-gpu plain.mpt
+code 0
+{
+    sed -n '1,/Profiling result/p' "$expected/summary.txt"
+    echo
+    echo '==4242== Device "Tested GPU (0)"'
+    sed '1,/Profiling result/d; /API calls/,$d' "$expected/summary.txt"
+} | stdout
+
+run summary --per-gpu --json plain.mpt
+code 0
+json 'd["groups"] == [] and [(g["device"], g["name"]) for g in d["devices"]] == [(0, "Tested GPU")]'
+json 'd["devices"][0]["total_ns"] == 1234567 + 60000 + 50000 + 4000 + 640 + 500'
+
+run summary --api --json plain.mpt
+code 0
+json '[g["name"] for g in d["groups"]] == ["api_calls"] and "devices" not in d'
+
+run summary --api -u us plain.mpt
+code 0
+stdout_like <<'END'
+*
+*
+            Type *
+                        %        us                  us        us        us
+      API calls:    98.34  *cudaStreamSynchronize
+                     1.36  *cudaLaunchKernel
+                     0.30  *cuMemcpyHtoDAsync
+END
+
+run summary -u years plain.mpt
+code 2
+stdout </dev/null
+stderr <<'END'
+miniprof summary: --normalized-time-unit takes s, ms, us, ns, col or auto, not 'years'
+END
+
+# Of what was not recorded nothing is said.
+trace no-api
+run summary no-api.mpt
+code 0
+stdout <<'END'
+==4242== Profiling application: ./infer --batch 1
+==4242== Profiling result:
+No kernels were profiled.
+END
+
+trace no-gpu
+run summary no-gpu.mpt
+code 0
+stdout <<'END'
+==4242== Profiling application: ./infer --batch 1
+==4242== Profiling result:
+            Type  Time(%)      Time     Calls       Avg       Min       Max  Name
+      API calls:  100.00%  5.0000us         1  5.0000us  5.0000us  5.0000us  cudaLaunchKernel
+END
+
+run summary --per-gpu no-gpu.mpt
+code 0
+stdout <<'END'
+==4242== Profiling application: ./infer --batch 1
+==4242== Profiling result:
+END
+
 trace calls
 run summary calls.mpt
 code 0

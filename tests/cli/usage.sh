@@ -15,7 +15,6 @@ trace plain
 wrong "miniprof: which command? 'miniprof help' lists them"
 wrong "miniprof: unknown command 'frobnicate'; 'miniprof help' lists them" frobnicate
 wrong "miniprof: unknown command 'frobnicate'; 'miniprof help' lists them" help frobnicate
-wrong "miniprof: unknown option '--frob'; 'miniprof help' lists the commands" --frob
 for command in summary deps info check dump run; do
     wrong "miniprof $command: unknown option '--frob'; 'miniprof help $command' lists them" \
         $command --frob plain.mpt

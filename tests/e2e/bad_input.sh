@@ -122,9 +122,20 @@ LOG loud debug,.info,.warn
 NVTX yes off.or.on
 MEMORY 1 off.or.on
 ARGV maybe off.or.on
+GPU none off.or.on
+CONCURRENT_KERNELS serial off.or.on
+UNIFIED_MEMORY per-process-device off.or.on
+CHILDREN all off.or.on
+TIMEOUT -1 0.to.4000000
+TIMEOUT 4000001 0.to.4000000
+TIMEOUT 1s 0.to.4000000
+REPLAY application kernel.or.disabled
+QUERY events off.or.metrics
 VALUES
-same "bad values: of every setting" "$("$build/dev/setting_list" |
-    sed -n 's/^| `MINIPROF_\([A-Z_]*\)`.*/\1/p' | grep -v '^CUPTI$' | sort | paste -sd' ')" \
+# Texts take anything: CUPTI is above, the others stand with what they are about.
+same "bad values: of every setting but texts" "$("$build/dev/setting_list" |
+    sed -n 's/^| `MINIPROF_\([A-Z_]*\)`.*/\1/p' |
+    grep -vxE 'CUPTI|METRICS|KERNELS|DEVICES' | sort | paste -sd' ')" \
     "$(sed -n "/^done <<'VALUES'/,/^VALUES/s/^\([A-Z_]*\) .*/\1/p" \
         "$SOURCE/tests/e2e/bad_input.sh" |
         sort -u |

@@ -110,6 +110,13 @@ release device 4096 1" "$(rows memory memory | awk -F, '{ print $2, $3, $8, $7 }
 same "memory: what is freed was allocated" "$(rows memory memory | awk -F, '
     $2 == "allocate" && $8 != 65536 { print $9 }')" \
     "$(rows memory memory | awk -F, '$2 == "release" { print $9 }')"
+profile callers -- "$steps" init alloc=100 free alloc=100 free
+same "memory: the same place in the program has the same program counter" "100 2 1" \
+    "$(rows callers memory | awk -F, '$2 == "allocate" && $8 == 100 && $16 ~ /^0x[0-9a-f]+$/ {
+        n++; if (!seen[$16]++) places++ } END { print 100, n, places }')"
+same "memory: others have others, all have one" "3 0" "$(rows callers memory | awk -F, '
+    { if (!seen[$2, $16]++ && !seen[$16]++) places++; if ($16 == "0x0") none++ }
+    END { print places, none + 0 }')"
 same "memory: the pool's use" "4096 0" "$(echo $(rows memory memory |
     awk -F, '$12 == 1 { print $14 }'))"
 same "pool: created, trimmed, destroyed" "created trimmed destroyed" \

@@ -117,7 +117,8 @@ fi
 # ---- a flag for each setting -----------------------------------------------------------------
 declare -A values=([output]=other.mpt [capture]=range [api]=cuLaunchKernel [cuda-graph]=graph
     [buffer-mb]=9 [level]=7 [log]=error [cupti]="$build/simgpu/libcupti.so" [nvtx]=off [memory]=off
-    [argv]=on)
+    [argv]=on [gpu]=off [concurrent-kernels]=off [unified-memory]=on [children]=off [timeout]=3600
+    [metrics]=warps_launched [kernels]=alpha [devices]=0 [replay]=disabled [query]=metrics)
 settings=$("$build/dev/setting_list" | sed -n 's/^| `MINIPROF_\([A-Z_]*\)`.*/\1/p')
 check "flags: the list of settings" [ "$(wc -w <<<"$settings")" -eq ${#values[@]} ]
 for name in $settings; do
@@ -128,6 +129,8 @@ for name in $settings; do
 done
 same "flags: --output" 1 "$(find flag_output -name other.mpt | wc -l)"
 same "flags: --api took effect" "cuLaunchKernel 6" "$(echo $(tally flag_api call function))"
+same "flags: --gpu=off took effect" "0 6" \
+    "$(count flag_gpu kernel) $(count flag_gpu call ,cuLaunchKernel,)"
 same "flags: --memory=off took effect" 0 "$(count flag_memory memory)"
 export MINIPROF_LEVEL=5
 run inherited -- "${program[@]}"

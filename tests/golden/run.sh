@@ -38,6 +38,38 @@ view_summary_json() {
     "$miniprof" summary --json "$1" 2>&1
 }
 
+view_summary_gpu() {
+    "$miniprof" summary --gpu "$1" 2>&1
+}
+
+view_summary_api() {
+    "$miniprof" summary --api "$1" 2>&1
+}
+
+view_summary_per_gpu() {
+    "$miniprof" summary --per-gpu "$1" 2>&1
+}
+
+# Of long ones "LINES SHA256", then those that begin it.
+shortened() {
+    if [ "$(wc -l <"$work/rows")" -gt 200 ]; then
+        echo "$(wc -l <"$work/rows") $(sha256sum <"$work/rows" | cut -d' ' -f1)"
+        head -n 80 "$work/rows"
+    else
+        cat "$work/rows"
+    fi
+}
+
+view_nvtx() {
+    "$miniprof" nvtx "$1" >"$work/rows" 2>&1
+    shortened
+}
+
+view_nvtx_csv() {
+    "$miniprof" nvtx --csv "$1" >"$work/rows" 2>&1
+    shortened
+}
+
 view_info_json() {
     "$miniprof" info --json "$1" 2>&1
 }
@@ -81,6 +113,50 @@ view_deps_iterations() {
     return 0
 }
 
+# The same of the traces.
+lines_of() {
+    "$miniprof" "$@" >"$work/rows" 2>&1
+    echo "$(wc -l <"$work/rows") $(sha256sum <"$work/rows" | cut -d' ' -f1)"
+    head -n 60 "$work/rows"
+}
+
+view_gpu_trace() {
+    lines_of gpu-trace "$1"
+}
+
+view_gpu_trace_csv() {
+    lines_of gpu-trace --csv "$1"
+}
+
+view_api_trace() {
+    lines_of api-trace "$1"
+}
+
+view_api_trace_csv() {
+    lines_of api-trace --csv "$1"
+}
+
+view_traces_both() {
+    lines_of gpu-trace --with-api "$1"
+}
+
+# nvprof's command line: sections, prefixes and its spelling of names.
+view_nvprof() {
+    lines_of -i "$1"
+}
+
+view_nvprof_csv() {
+    lines_of -i "$1" --csv --print-gpu-summary --dependency-analysis
+}
+
+view_nvprof_traces() {
+    lines_of -i "$1" --print-gpu-trace --print-api-trace --context-name 'c%i' --stream-name 's%i%%'
+}
+
+view_nvprof_deps() {
+    lines_of -i "$1" --print-dependency-analysis-trace -u us
+}
+
 verdict() {
     if [ "$1" -eq 0 ]; then
         passed=$((passed + 1))
@@ -96,8 +172,10 @@ for trace in "${traces[@]}"; do
     name=$(basename "$trace" .mpt)
     # Messages name the file as it is given.
     cd "$data" || exit 1
-    for view in summary summary_csv summary_json info_json dump deps deps_csv deps_json deps_trace \
-        deps_iterations; do
+    for view in summary summary_csv summary_json summary_gpu summary_api summary_per_gpu nvtx \
+        nvtx_csv info_json dump deps deps_csv deps_json deps_trace \
+        deps_iterations gpu_trace gpu_trace_csv api_trace api_trace_csv traces_both \
+        nvprof nvprof_csv nvprof_traces nvprof_deps; do
         text=$texts/$name.${view/_/.}.txt
         "view_$view" "$name.mpt" >"$work/actual"
         code=$?
@@ -113,6 +191,10 @@ for trace in "${traces[@]}"; do
     verdict $? "$name: the independent reader has the same rows"
     python3 "$source/tests/golden/compare.py" sums "$miniprof" "$name.mpt" >"$work/log" 2>&1
     verdict $? "$name: the summary's sums are those of the independent reader's rows"
+    python3 "$source/tests/golden/compare_nvtx.py" "$miniprof" "$name.mpt" >"$work/log" 2>&1
+    verdict $? "$name: the NVTX result's sums are those of the independent reader's rows"
+    python3 "$source/tests/golden/compare_traces.py" "$miniprof" "$name.mpt" >"$work/log" 2>&1
+    verdict $? "$name: the traces are those of the independent reader's rows"
 done
 
 # A text whose trace is gone would never be looked at again.

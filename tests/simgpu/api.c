@@ -95,6 +95,7 @@ bool sg_callEnter(struct simgpu_api_call *call, enum sg_api_index index, const v
     call->correlation = thread->in_callback ? thread->open[thread->depth - 1]->correlation
                                             : atomic_fetch_add(&last_correlation, 1) + 1;
     thread->open[thread->depth++] = call;
+    call->symbol = sg_launchedName(index, params);
     if (hooks) {
         call->entered = true;
         call_client(hooks->api_enter, call);
@@ -122,6 +123,11 @@ CUresult sg_callExit(struct simgpu_api_call *call)
     thread->depth--;
     sg_clockInCall(thread->depth > 0);
     return call->result;
+}
+
+bool sg_isInCallback(void)
+{
+    return api_thread.in_callback > 0;
 }
 
 struct simgpu_api_call *sg_currentCall(void)

@@ -378,5 +378,7 @@ SG_FUNCTION0(cuCtxSynchronize)
     sg_waitUntil(sg_contextReady(context));
     sg_emitSync(CUPTI_ACTIVITY_SYNCHRONIZATION_TYPE_CONTEXT_SYNCHRONIZE, NULL, NULL, start, false);
     sg_notifySynchronized(CUPTI_CBID_SYNCHRONIZE_CONTEXT_SYNCHRONIZED, context, NULL);
+    if (!sg_isInCallback()) /* a client's call is no use of memory by the program */
+        sg_migrateBack();
     return CUDA_SUCCESS;
 }

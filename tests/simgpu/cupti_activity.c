@@ -6,7 +6,7 @@
  * with one thread the order of delivery is thus the order of completion and repeats exactly,
  * whenever the client happens to flush.
  */
-#include "cupti_internal.h"
+#include "cupti_profiler.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -21,6 +21,7 @@ struct pending {
 static struct {
     bool kinds[CUPTI_ACTIVITY_KIND_COUNT];
     bool driver_api[CT_MAX_CBID];
+    bool unified[CUPTI_ACTIVITY_UNIFIED_MEMORY_COUNTER_KIND_COUNT];
     bool latency_timestamps;
     bool event_timestamps;
     bool no_unready_syncs;
@@ -106,10 +107,21 @@ bool ct_takeRecord(uint64_t until, struct simgpu_activity *record)
     return found;
 }
 
+/* Kernels come as CONCURRENT_KERNEL; with KERNEL enabled they are serialised and of that kind. */
+static uint32_t told_kind(const struct simgpu_activity *a)
+{
+    return a->kind == CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL &&
+                   state.kinds[CUPTI_ACTIVITY_KIND_KERNEL]
+               ? CUPTI_ACTIVITY_KIND_KERNEL
+               : a->kind;
+}
+
 /* Graph-level tracing replaces the records of the nodes, as in CUPTI. */
 static bool is_wanted(const struct simgpu_activity *a)
 {
-    if (a->kind >= CUPTI_ACTIVITY_KIND_COUNT || !state.kinds[a->kind] || !ct_hasBuffers())
+    if (a->kind >= CUPTI_ACTIVITY_KIND_COUNT || !state.kinds[told_kind(a)] || !ct_hasBuffers())
+        return false;
+    if (a->kind == CUPTI_ACTIVITY_KIND_UNIFIED_MEMORY_COUNTER && !state.unified[a->unified.counter])
         return false;
     if (a->kind == CUPTI_ACTIVITY_KIND_SYNCHRONIZATION && a->sync.not_ready &&
         state.no_unready_syncs)
@@ -144,22 +156,24 @@ static void damage(struct simgpu_activity *a)
     }
 }
 
-static void enqueue(const struct simgpu_activity *activity)
+static void enqueue(const struct simgpu_activity *activity, uint64_t due)
 {
     struct simgpu_activity copy = *activity;
-    uint64_t due = activity->end;
 
     copy.process = (uint32_t)getpid();
     copy.thread = thread_id();
     damage(&copy);
+    copy.kind = told_kind(&copy);
     heap_push(due, &copy);
 }
 
 void ct_onActivity(const struct simgpu_activity *activity)
 {
+    struct simgpu_activity seen = *activity;
+
     pthread_mutex_lock(&ct_lock);
-    if (is_wanted(activity))
-        enqueue(activity);
+    if (ct_profile(&seen) != CT_PROFILED_BEFORE && is_wanted(&seen))
+        enqueue(&seen, activity->end);
     pthread_mutex_unlock(&ct_lock);
 }
 
@@ -183,7 +197,7 @@ void ct_emitApi(const struct simgpu_api_call *call)
     activity.api.cbid = call->cbid;
     activity.api.result = (uint32_t)call->result;
     pthread_mutex_lock(&ct_lock);
-    enqueue(&activity);
+    enqueue(&activity, activity.end);
     pthread_mutex_unlock(&ct_lock);
 }
 
@@ -192,16 +206,18 @@ void ct_activityReset(void)
     pthread_mutex_lock(&ct_lock);
     memset(state.kinds, 0, sizeof(state.kinds));
     memset(state.driver_api, 0, sizeof(state.driver_api));
+    memset(state.unified, 0, sizeof(state.unified));
     pthread_mutex_unlock(&ct_lock);
+    simgpu_serialize_kernels(false);
 }
 
 /* Legacy kinds that CUPTI 13 refuses, and numbers that are no kind. */
 static bool is_supported(CUpti_ActivityKind kind)
 {
-    return ct_recordSize(kind) || kind == CUPTI_ACTIVITY_KIND_KERNEL ||
-           kind == CUPTI_ACTIVITY_KIND_NAME || kind == CUPTI_ACTIVITY_KIND_MARKER ||
-           kind == CUPTI_ACTIVITY_KIND_MARKER_DATA || kind == CUPTI_ACTIVITY_KIND_MEMORY ||
-           kind == CUPTI_ACTIVITY_KIND_MODULE || kind == CUPTI_ACTIVITY_KIND_FUNCTION ||
+    return ct_recordSize(kind) || kind == CUPTI_ACTIVITY_KIND_NAME ||
+           kind == CUPTI_ACTIVITY_KIND_MARKER || kind == CUPTI_ACTIVITY_KIND_MARKER_DATA ||
+           kind == CUPTI_ACTIVITY_KIND_MEMORY || kind == CUPTI_ACTIVITY_KIND_MODULE ||
+           kind == CUPTI_ACTIVITY_KIND_FUNCTION ||
            kind == CUPTI_ACTIVITY_KIND_EXTERNAL_CORRELATION || kind == CUPTI_ACTIVITY_KIND_JIT ||
            kind == CUPTI_ACTIVITY_KIND_INTERNAL_LAUNCH_API;
 }
@@ -213,11 +229,11 @@ static CUptiResult set_kind(CUpti_ActivityKind kind, bool enable)
     ct_attach();
     pthread_mutex_lock(&ct_lock);
     state.kinds[kind] = enable;
-    if (kind == CUPTI_ACTIVITY_KIND_KERNEL) /* serialisation is not modelled */
-        state.kinds[CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL] = enable;
     if (kind == CUPTI_ACTIVITY_KIND_DRIVER)
         memset(state.driver_api, enable, sizeof(state.driver_api));
     pthread_mutex_unlock(&ct_lock);
+    if (kind == CUPTI_ACTIVITY_KIND_KERNEL)
+        simgpu_serialize_kernels(enable);
     if (enable && kind == CUPTI_ACTIVITY_KIND_DEVICE)
         simgpu_dump_existing(kind);
     return CUPTI_SUCCESS;
@@ -262,6 +278,35 @@ CUptiResult CUPTIAPI cuptiActivityEnableDriverApi(CUpti_CallbackId cbid, uint8_t
     ct_attach();
     pthread_mutex_lock(&ct_lock);
     state.driver_api[cbid] = enable != 0;
+    pthread_mutex_unlock(&ct_lock);
+    return CUPTI_SUCCESS;
+}
+
+static bool is_counter(const CUpti_ActivityUnifiedMemoryCounterConfig *config)
+{
+    return config->kind > CUPTI_ACTIVITY_UNIFIED_MEMORY_COUNTER_KIND_UNKNOWN &&
+           config->kind < CUPTI_ACTIVITY_UNIFIED_MEMORY_COUNTER_KIND_COUNT &&
+           config->scope > CUPTI_ACTIVITY_UNIFIED_MEMORY_COUNTER_SCOPE_UNKNOWN &&
+           config->scope < CUPTI_ACTIVITY_UNIFIED_MEMORY_COUNTER_SCOPE_COUNT;
+}
+
+CUptiResult CUPTIAPI cuptiActivityConfigureUnifiedMemoryCounter(
+    CUpti_ActivityUnifiedMemoryCounterConfig *config, uint32_t count)
+{
+    long refusal = ct_env("SIMGPU_UNIFIED_MEMORY_ERROR", 0);
+
+    if (!config || !count)
+        return CUPTI_ERROR_INVALID_PARAMETER;
+    if (!simgpu_is_initialized())
+        return CUPTI_ERROR_NOT_INITIALIZED;
+    if (refusal)
+        return (CUptiResult)refusal;
+    for (uint32_t i = 0; i < count; i++)
+        if (!is_counter(&config[i]))
+            return CUPTI_ERROR_INVALID_PARAMETER;
+    pthread_mutex_lock(&ct_lock);
+    for (uint32_t i = 0; i < count; i++)
+        state.unified[config[i].kind] = config[i].enable != 0;
     pthread_mutex_unlock(&ct_lock);
     return CUPTI_SUCCESS;
 }

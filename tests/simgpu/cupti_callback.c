@@ -1,7 +1,7 @@
 /*
  * cupti_callback.c: the one subscriber and its callbacks.
  */
-#include "cupti_internal.h"
+#include "cupti_profiler.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -88,7 +88,8 @@ const struct simgpu_hooks ct_hooks = {.api_enter = on_api_enter,
                                       .api_exit = on_api_exit,
                                       .activity = ct_onActivity,
                                       .resource = on_resource,
-                                      .synchronized = on_synchronized};
+                                      .synchronized = on_synchronized,
+                                      .profiled_passes = ct_profiledPasses};
 
 void ct_callbackReset(void)
 {

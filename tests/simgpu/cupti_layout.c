@@ -47,6 +47,17 @@ static const struct size_step size_steps[] = {
     {CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL, 130100, 224},
     {CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL, 130300, 232},
     {CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL, 130400, 248},
+    {CUPTI_ACTIVITY_KIND_KERNEL, 0, 160},
+    {CUPTI_ACTIVITY_KIND_KERNEL, 15, 168},
+    {CUPTI_ACTIVITY_KIND_KERNEL, 17, 176},
+    {CUPTI_ACTIVITY_KIND_KERNEL, 18, 200},
+    {CUPTI_ACTIVITY_KIND_KERNEL, 19, 208},
+    {CUPTI_ACTIVITY_KIND_KERNEL, 130000, 216},
+    {CUPTI_ACTIVITY_KIND_KERNEL, 130100, 224},
+    {CUPTI_ACTIVITY_KIND_KERNEL, 130300, 232},
+    {CUPTI_ACTIVITY_KIND_KERNEL, 130400, 248},
+    {CUPTI_ACTIVITY_KIND_UNIFIED_MEMORY_COUNTER, 0, 64},
+    {CUPTI_ACTIVITY_KIND_UNIFIED_MEMORY_COUNTER, 26, 104},
     {CUPTI_ACTIVITY_KIND_OVERHEAD, 0, 40},
     {CUPTI_ACTIVITY_KIND_OVERHEAD, 20, 48},
     {CUPTI_ACTIVITY_KIND_OVERHEAD, 22, 56},
@@ -293,6 +304,7 @@ static void encode_memory(uint8_t *record, const struct simgpu_activity *a)
     put64(record, 16, m->address);
     put64(record, 24, m->bytes);
     put64(record, 32, a->start);
+    put64(record, 40, m->program_counter);
     put32(record, 48, a->process);
     put32(record, 52, a->device);
     put32(record, 56, a->context);
@@ -304,6 +316,23 @@ static void encode_memory(uint8_t *record, const struct simgpu_activity *a)
     put64(record, 88, m->pool);
     put64(record, 104, m->pool_size);
     put64(record, 112, m->pool_used);
+}
+
+/* What CUPTI tells to ignore is not what it should be. */
+static void encode_unified(uint8_t *record, const struct simgpu_activity *a)
+{
+    const struct simgpu_unified *u = &a->unified;
+    bool moment = u->counter == CUPTI_ACTIVITY_UNIFIED_MEMORY_COUNTER_KIND_CPU_PAGE_FAULT_COUNT;
+
+    put32(record, 4, u->counter);
+    put64(record, 8, u->value);
+    put64(record, 16, a->start);
+    put64(record, 24, moment ? 1 : a->end);
+    put64(record, 32, u->address);
+    put32(record, 40, u->source);
+    put32(record, 44, u->target);
+    put32(record, 52, a->process);
+    put32(record, 56, u->flags);
 }
 
 static void encode_pool(uint8_t *record, const struct simgpu_activity *a)
@@ -338,6 +367,7 @@ static const struct {
     void (*encode)(uint8_t *record, const struct simgpu_activity *a);
 } encoders[] = {
     {CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL, encode_kernel},
+    {CUPTI_ACTIVITY_KIND_KERNEL, encode_kernel},
     {CUPTI_ACTIVITY_KIND_MEMCPY, encode_memcpy},
     {CUPTI_ACTIVITY_KIND_MEMCPY2, encode_peer},
     {CUPTI_ACTIVITY_KIND_MEMSET, encode_memset},
@@ -350,6 +380,7 @@ static const struct {
     {CUPTI_ACTIVITY_KIND_OVERHEAD, encode_overhead},
     {CUPTI_ACTIVITY_KIND_MEMORY2, encode_memory},
     {CUPTI_ACTIVITY_KIND_MEMORY_POOL, encode_pool},
+    {CUPTI_ACTIVITY_KIND_UNIFIED_MEMORY_COUNTER, encode_unified},
     {CUPTI_ACTIVITY_KIND_GRAPH_TRACE, encode_graph},
 };
 

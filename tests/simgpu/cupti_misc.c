@@ -3,7 +3,7 @@
  * a file. Functions newer than the played version report CUPTI_ERROR_NOT_SUPPORTED; their symbols
  * cannot be taken away.
  */
-#include "cupti_internal.h"
+#include "cupti_profiler.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -72,6 +72,7 @@ CUptiResult CUPTIAPI cuptiFinalize(void)
     ct_detach();
     ct_activityReset();
     ct_callbackReset();
+    ct_profilerReset();
     return CUPTI_SUCCESS;
 }
 
@@ -267,14 +268,6 @@ CUptiResult CUPTIAPI cuptiActivitySetAttribute(CUpti_ActivityAttribute attr, siz
     if (attr == CUPTI_ACTIVITY_ATTR_ZEROED_OUT_ACTIVITY_BUFFER)
         ct_setZeroed(attributes[index].value != 0);
     return CUPTI_SUCCESS;
-}
-
-CUptiResult CUPTIAPI cuptiActivityConfigureUnifiedMemoryCounter(
-    CUpti_ActivityUnifiedMemoryCounterConfig *config, uint32_t count)
-{
-    (void)config;
-    (void)count;
-    return CUPTI_ERROR_UM_PROFILING_NOT_SUPPORTED;
 }
 
 CUptiResult CUPTIAPI cuptiDeviceSupported(CUdevice dev, int *support)

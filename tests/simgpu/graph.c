@@ -237,7 +237,9 @@ static struct sg_span schedule_node(CUgraphExec exec, CUgraphNode node, CUstream
                                     uint64_t base)
 {
     uint64_t counter = (uint64_t)exec->graph->id << 40 | exec->launches << 16 | node->index;
+    const struct sg_device *device = stream->context->device;
     uint64_t earliest = base;
+    struct sg_span span;
 
     for (size_t i = 0; i < node->dep_count; i++)
         if (node->deps[i]->end > earliest)
@@ -248,8 +250,10 @@ static struct sg_span schedule_node(CUgraphExec exec, CUgraphNode node, CUstream
         earliest = node->op.event->time;
     if (node->op.type == SG_OP_EMPTY || node->op.type == SG_OP_WAIT)
         return (struct sg_span){earliest, earliest};
-    return sg_scheduleNode(stream, sg_opEngine(&node->op), earliest,
-                           sg_opDuration(&node->op, counter));
+    span = sg_scheduleNode(stream, sg_opEngine(&node->op), earliest,
+                           sg_opDuration(&node->op, counter) + sg_migrationTime(&node->op, device));
+    sg_migrateIn(&node->op, device, span.start);
+    return span;
 }
 
 static void emit_trace(CUgraphExec exec, CUstream stream, struct sg_span whole)
@@ -269,6 +273,7 @@ static void emit_trace(CUgraphExec exec, CUstream stream, struct sg_span whole)
 static void launch_nodes(CUgraphExec exec, CUstream stream)
 {
     uint64_t base = sg_streamReady(stream);
+    uint32_t passes = sg_profiledPasses(stream->context);
     struct sg_span whole = {UINT64_MAX, 0};
     struct sg_origin origin = {.stream = stream,
                                .correlation = sg_currentCall()->correlation,
@@ -293,6 +298,8 @@ static void launch_nodes(CUgraphExec exec, CUstream stream)
     exec->launches++;
     if (whole.end)
         emit_trace(exec, stream, whole);
+    if (whole.end && passes)
+        sg_profileWait(stream, whole, passes);
 }
 
 SG_FUNCTION(cuGraphLaunch, (CUgraphExec hGraphExec, CUstream hStream), hGraphExec, hStream)

@@ -29,6 +29,7 @@ struct simgpu_api_call {
     const char *name;
     const void *params;
     const char *symbol; /* the kernel's name for launches, else NULL */
+    const void *caller; /* where the call returns to */
     CUresult result;
     uint64_t start;
     uint64_t end;
@@ -94,6 +95,7 @@ struct simgpu_memory {
     uint64_t address;
     uint64_t bytes;
     bool async;
+    uint64_t program_counter;
     uint64_t pool; /* address of the pool, 0 without one */
     uint64_t pool_size;
     uint64_t pool_used;
@@ -105,6 +107,14 @@ struct simgpu_pool {
     uint64_t size;
     uint64_t used;
     uint64_t keep;
+};
+
+struct simgpu_unified {
+    uint32_t counter; /* CUpti_ActivityUnifiedMemoryCounterKind */
+    uint64_t value;
+    uint64_t address;
+    uint32_t source, target;
+    uint32_t flags;
 };
 
 struct simgpu_overhead {
@@ -142,20 +152,24 @@ struct simgpu_activity {
         struct simgpu_event_record event;
         struct simgpu_memory memory;
         struct simgpu_pool pool;
+        struct simgpu_unified unified;
         struct simgpu_overhead overhead;
         struct simgpu_stream_record stream_info;
         struct simgpu_device_record device_info;
     };
 };
 
-/* Filled by libcupti. Except for `activity`, which runs under the driver's lock and must not call
- * the client, every hook is called without any simgpu lock held. */
+/* Filled by libcupti. Except for `activity` and `profiled_passes`, which run under the driver's
+ * lock and must not call the client, every hook is called without any simgpu lock held. */
 struct simgpu_hooks {
     void (*api_enter)(struct simgpu_api_call *call);
     void (*api_exit)(struct simgpu_api_call *call);
     void (*activity)(const struct simgpu_activity *activity);
     void (*resource)(uint32_t cbid, CUcontext context, CUstream stream, void *descriptor);
     void (*synchronized)(uint32_t cbid, CUcontext context, CUstream stream);
+    /* How often a kernel of this context has to run for the range profiler; 0: it is not started.
+     */
+    uint32_t (*profiled_passes)(uint32_t context);
 };
 
 SIMGPU_EXPORT extern const struct simgpu_hooks *simgpu_hooks;
@@ -175,6 +189,10 @@ SIMGPU_EXPORT bool simgpu_stream_id(CUcontext context, CUstream stream, bool per
 SIMGPU_EXPORT uint32_t simgpu_graph_id(CUgraph graph);
 SIMGPU_EXPORT uint64_t simgpu_graph_node_id(CUgraphNode node);
 SIMGPU_EXPORT uint32_t simgpu_graph_exec_id(CUgraphExec exec);
+/* From now on kernels run one after the other on each device, or beside each other again. */
+SIMGPU_EXPORT void simgpu_serialize_kernels(bool serial);
+/* cuInit has succeeded. */
+SIMGPU_EXPORT bool simgpu_is_initialized(void);
 /* Emits DEVICE, CONTEXT or STREAM activities for what exists now. */
 SIMGPU_EXPORT void simgpu_dump_existing(uint32_t kind);
 

@@ -21,6 +21,11 @@ bool sg_isInitialized(void)
     return atomic_load(&init_state) == INIT_READY;
 }
 
+bool simgpu_is_initialized(void)
+{
+    return sg_isInitialized();
+}
+
 bool sg_isForked(void)
 {
     return atomic_load(&forked);

@@ -76,7 +76,6 @@ static CUresult launch_kernel(struct sg_op *op, CUstream handle, void **params, 
 
     if (result)
         return result;
-    sg_currentCall()->symbol = op->launch.function->name;
     result = sg_submit(sg_stream(sg_context(), handle), op, NULL);
     if (result)
         sg_opFree(op);
@@ -84,6 +83,19 @@ static CUresult launch_kernel(struct sg_op *op, CUstream handle, void **params, 
 }
 
 /* The number of parameters is CUDA's. NOLINTBEGIN(readability-function-size) */
+const char *sg_launchedName(enum sg_api_index index, const void *params)
+{
+    CUfunction function = NULL;
+
+    if (index == SG_API_cuLaunchKernel)
+        function = ((const cuLaunchKernel_params *)params)->f;
+    else if (index == SG_API_cuLaunchCooperativeKernel)
+        function = ((const cuLaunchCooperativeKernel_params *)params)->f;
+    else if (index == SG_API_cuLaunchKernelEx)
+        function = ((const cuLaunchKernelEx_params *)params)->f;
+    return function ? function->name : NULL;
+}
+
 SG_FUNCTION(cuLaunchKernel,
             (CUfunction f, unsigned int gridDimX, unsigned int gridDimY, unsigned int gridDimZ,
              unsigned int blockDimX, unsigned int blockDimY, unsigned int blockDimZ,

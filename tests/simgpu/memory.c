@@ -16,6 +16,7 @@ struct CUmemPoolHandle_st {
 
 static struct sg_allocation *allocations;
 static size_t allocation_count, allocation_capacity;
+static uint64_t last_serial;
 
 /* Index of the first allocation that starts after address. */
 static size_t upper_bound(uintptr_t address)
@@ -55,6 +56,26 @@ bool sg_isDeviceRange(CUdeviceptr address, size_t bytes)
     return found && bytes <= found->bytes - ((uintptr_t)address - found->address);
 }
 
+struct sg_allocation *sg_findManaged(uintptr_t address)
+{
+    const struct sg_allocation *found = sg_findAllocation(address);
+
+    return found && found->kind == CUPTI_ACTIVITY_MEMORY_KIND_MANAGED
+               ? &allocations[found - allocations]
+               : NULL;
+}
+
+struct sg_allocation *sg_nextManaged(uint64_t serial)
+{
+    struct sg_allocation *next = NULL;
+
+    for (size_t i = 0; i < allocation_count; i++)
+        if (allocations[i].kind == CUPTI_ACTIVITY_MEMORY_KIND_MANAGED &&
+            allocations[i].serial > serial && (!next || allocations[i].serial < next->serial))
+            next = &allocations[i];
+    return next;
+}
+
 static bool grow_table(void)
 {
     size_t capacity = allocation_capacity ? allocation_capacity * 2 : 64;
@@ -83,6 +104,7 @@ static void emit_memory(const struct sg_allocation *a, uint32_t operation, CUstr
     activity.memory.address = a->address;
     activity.memory.bytes = a->bytes;
     activity.memory.async = stream != NULL;
+    activity.memory.program_counter = (uintptr_t)sg_currentCall()->caller;
     if (a->pool) {
         activity.memory.pool = (uintptr_t)a->pool;
         activity.memory.pool_size = a->pool->reserved;
@@ -109,8 +131,12 @@ static CUresult allocate(void **out, size_t bytes, uint32_t kind, CUmemoryPool p
     at = upper_bound((uintptr_t)memory);
     memmove(&allocations[at + 1], &allocations[at],
             (allocation_count++ - at) * sizeof(*allocations));
-    allocations[at] = (struct sg_allocation){
-        .address = (uintptr_t)memory, .bytes = bytes, .kind = kind, .device = device, .pool = pool};
+    allocations[at] = (struct sg_allocation){.address = (uintptr_t)memory,
+                                             .bytes = bytes,
+                                             .kind = kind,
+                                             .device = device,
+                                             .pool = pool,
+                                             .serial = ++last_serial};
     if (kind == CUPTI_ACTIVITY_MEMORY_KIND_DEVICE)
         device->used += bytes;
     if (pool && (pool->used += bytes) > pool->reserved)
@@ -161,11 +187,29 @@ SG_FUNCTION(cuMemAlloc_v2, (CUdeviceptr * dptr, size_t bytesize), dptr, bytesize
     return allocate_device(dptr, bytesize, NULL, NULL);
 }
 
+SG_FUNCTION(cuMemAllocManaged, (CUdeviceptr * dptr, size_t bytesize, unsigned int flags), dptr,
+            bytesize, flags)
+{
+    void *memory = NULL;
+    CUresult result;
+
+    if (!dptr || (flags != CU_MEM_ATTACH_GLOBAL && flags != CU_MEM_ATTACH_HOST))
+        return CUDA_ERROR_INVALID_VALUE;
+    result = allocate(&memory, bytesize, CUPTI_ACTIVITY_MEMORY_KIND_MANAGED, NULL, NULL);
+    if (!result)
+        *dptr = (CUdeviceptr)(uintptr_t)memory;
+    return result;
+}
+
 /* Waits for the whole context, as the real one does in practice. */
 SG_FUNCTION(cuMemFree_v2, (CUdeviceptr dptr), dptr)
 {
+    bool managed = sg_findManaged((uintptr_t)dptr) != NULL;
+
     sg_waitUntil(sg_contextReady(sg_context()));
-    return release(sg_pointer(dptr), CUPTI_ACTIVITY_MEMORY_KIND_DEVICE, NULL);
+    return release(sg_pointer(dptr),
+                   managed ? CUPTI_ACTIVITY_MEMORY_KIND_MANAGED : CUPTI_ACTIVITY_MEMORY_KIND_DEVICE,
+                   NULL);
 }
 
 SG_FUNCTION(cuMemAllocHost_v2, (void **pp, size_t bytesize), pp, bytesize)
@@ -202,8 +246,8 @@ SG_FUNCTION(cuPointerGetAttribute, (void *data, CUpointer_attribute attribute, C
     if (!data || !found)
         return CUDA_ERROR_INVALID_VALUE;
     if (attribute == CU_POINTER_ATTRIBUTE_MEMORY_TYPE)
-        *(unsigned *)data = found->kind == CUPTI_ACTIVITY_MEMORY_KIND_DEVICE ? CU_MEMORYTYPE_DEVICE
-                                                                             : CU_MEMORYTYPE_HOST;
+        *(unsigned *)data = found->kind == CUPTI_ACTIVITY_MEMORY_KIND_PINNED ? CU_MEMORYTYPE_HOST
+                                                                             : CU_MEMORYTYPE_DEVICE;
     else if (attribute == CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL)
         *(int *)data = found->device->ordinal;
     else

@@ -148,13 +148,19 @@ CUresult sg_submit(CUstream stream, struct sg_op *op, struct sg_span *span)
 {
     struct sg_origin origin = {.stream = stream, .correlation = sg_currentCall()->correlation};
     struct sg_span when = {0, 0};
+    uint32_t passes = 0;
 
     if (span)
         *span = when;
-    if (op->type == SG_OP_KERNEL)
+    if (op->type == SG_OP_KERNEL) {
         load_lazily(op->launch.function, stream);
-    if (stream->capture)
+        passes = sg_profiledPasses(stream->context);
+    }
+    if (stream->capture) {
+        if (passes) /* waiting for the kernel breaks the capture */
+            stream->capture->invalid = true;
         return sg_captureAdd(stream, op);
+    }
     origin.submitted = sg_now();
     if (op->type == SG_OP_WAIT) {
         if (op->event->recorded && stream->ready < op->event->time)
@@ -166,9 +172,13 @@ CUresult sg_submit(CUstream stream, struct sg_op *op, struct sg_span *span)
         when = record_event(stream, op->event);
     else
         when = sg_schedule(stream, sg_opEngine(op),
-                           sg_opDuration(op, (uint64_t)stream->id << 32 | stream->sequence++));
+                           sg_opDuration(op, (uint64_t)stream->id << 32 | stream->sequence++) +
+                               sg_migrationTime(op, stream->context->device));
+    sg_migrateIn(op, stream->context->device, when.start);
     sg_opEmit(op, &origin, when);
     sg_opFree(op);
+    if (passes)
+        sg_profileWait(stream, when, passes);
     if (span)
         *span = when;
     return CUDA_SUCCESS;

@@ -9,14 +9,24 @@
  * A stream waits for its own last operation, for events (which raise `ready` when the wait is
  * enqueued) and, unless it is non-blocking, for the legacy default stream, which in turn waits for
  * all blocking streams. Copies in, out and within a device each have one engine for all streams of
- * the device; kernels of different streams never slow each other down. Times are final at enqueue,
- * because nothing that is enqueued later can delay earlier work.
+ * the device; kernels of different streams never slow each other down, unless they are serialised:
+ * then memsets and they share an engine too. Times are final at enqueue, because nothing that is
+ * enqueued later can delay earlier work.
  */
 #include "simgpu.h"
+
+#include <stdatomic.h>
 
 static const uint64_t submit_latency = 1500; /* from the call's body to the device */
 static const uint64_t stream_gap = 768;      /* between two operations of a stream */
 static const uint64_t node_gap = 512;        /* the same between two nodes of a graph */
+
+static _Atomic bool kernels_are_serial;
+
+void simgpu_serialize_kernels(bool serial)
+{
+    atomic_store(&kernels_are_serial, serial);
+}
 
 uint64_t sg_gridRound(uint64_t ns)
 {
@@ -95,7 +105,7 @@ static struct sg_span place(CUstream stream, enum sg_engine engine, uint64_t ear
 
     earliest = sg_gridRound(earliest);
     duration = sg_gridRound(duration);
-    if (engine == SG_COMPUTE)
+    if (engine == SG_COMPUTE && !atomic_load(&kernels_are_serial))
         span = (struct sg_span){earliest, earliest + duration};
     else
         span = plan_place(&stream->context->device->plans[engine], earliest, duration);

@@ -89,7 +89,9 @@ static int run_test(const struct selftest *test)
 
 int main(int argc, char **argv)
 {
-    const struct selftest *suites[] = {record_tests, schedule_tests, client_tests, sample_tests};
+    const struct selftest *suites[] = {record_tests,  schedule_tests, managed_tests,
+                                       client_tests,  sample_tests,   profiler_host_tests,
+                                       profiler_tests};
     unsigned passed = 0, failed = 0, skipped = 0;
 
     if (argc == 3) {

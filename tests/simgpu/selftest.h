@@ -33,7 +33,10 @@ struct selftest {
 extern const struct selftest record_tests[];
 extern const struct selftest schedule_tests[];
 extern const struct selftest client_tests[];
+extern const struct selftest managed_tests[];
 extern const struct selftest sample_tests[];
+extern const struct selftest profiler_host_tests[];
+extern const struct selftest profiler_tests[];
 
 /* Where libselftest_inject.so and where the samples are, from the command line. */
 extern const char *selftest_libraries, *selftest_samples;

@@ -110,6 +110,7 @@ void client_normalize(struct client_record *record)
     } else if (record->kind == CUPTI_ACTIVITY_KIND_MEMORY2) {
         CLEAR(record, record_memory, processId);
         CLEAR(record, record_memory, address);
+        CLEAR(record, record_memory, PC);
         CLEAR(record, record_memory, memoryPoolConfig.address);
     } else if (record->kind == CUPTI_ACTIVITY_KIND_MEMORY_POOL) {
         CLEAR(record, record_pool, processId);

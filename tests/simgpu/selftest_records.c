@@ -304,6 +304,33 @@ static void small_records_have_every_field(void)
     EXPECT_EQ(client_count(CUPTI_ACTIVITY_KIND_OVERHEAD), 1);
 }
 
+/* One place in the program, however often it is called. */
+static __attribute__((noinline)) void allocate_here(void)
+{
+    CUdeviceptr memory;
+
+    OK(cuMemAlloc(&memory, 64));
+}
+
+static void memory_records_say_who_called(void)
+{
+    CUdeviceptr memory;
+    uint64_t callers[3];
+
+    gpu_start(all_kinds);
+    allocate_here();
+    OK(cuMemAlloc(&memory, 64));
+    allocate_here();
+    finish();
+    for (size_t i = 0; i < 3; i++) {
+        const record_memory *m = client_find(CUPTI_ACTIVITY_KIND_MEMORY2, i);
+
+        callers[i] = m->PC;
+    }
+    EXPECT(callers[0] && callers[1] && callers[0] != callers[1]);
+    EXPECT_EQ(callers[0], callers[2]);
+}
+
 static void memory_records_tell_pools_apart(void)
 {
     const record_memory *m;
@@ -452,6 +479,7 @@ const struct selftest record_tests[] = {
     {"event, stream, context, device and overhead records are whole",
      small_records_have_every_field, NULL},
     {"memory records tell pools from plain allocations", memory_records_tell_pools_apart, NULL},
+    {"memory records say where they were called from", memory_records_say_who_called, NULL},
     {"records have the size of CUDA 11.8", records_have_the_size_of_the_played_version,
      "SIMGPU_CUPTI_VERSION=18"},
     {"records have the size of CUDA 12.6", records_have_the_size_of_the_played_version,

@@ -57,6 +57,11 @@ typedef CUpti_ActivityMemoryPool2 record_pool;
 #else
 typedef CUpti_ActivityMemoryPool3 record_pool;
 #endif
+#ifdef SIMGPU_LACKS_CUpti_ActivityUnifiedMemoryCounter3
+typedef CUpti_ActivityUnifiedMemoryCounter2 record_unified;
+#else
+typedef CUpti_ActivityUnifiedMemoryCounter3 record_unified;
+#endif
 #ifdef SIMGPU_LACKS_CUpti_ActivityGraphTrace2
 typedef CUpti_ActivityGraphTrace record_graph;
 #else

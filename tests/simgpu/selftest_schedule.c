@@ -62,6 +62,34 @@ static void streams_overlap(void)
     EXPECT(kernel(0) != launch(0)); /* delivered in the order of their ends */
 }
 
+static const CUpti_ActivityKind serial_kernels[] = {CUPTI_ACTIVITY_KIND_KERNEL,
+                                                    CUPTI_ACTIVITY_KIND_INVALID};
+
+static void kind_kernel_serialises(void)
+{
+    const record_kernel *first, *second;
+    CUstream a, b;
+
+    gpu_start(serial_kernels);
+    OK(cuStreamCreate(&a, 0));
+    OK(cuStreamCreate(&b, 0));
+    gpu_spin(a, 100);
+    gpu_spin(b, 50);
+    finish(0);
+    EXPECT_EQ(client_count(CUPTI_ACTIVITY_KIND_KERNEL), 2);
+    EXPECT(client_size(CUPTI_ACTIVITY_KIND_KERNEL) >= sizeof(*first));
+    first = client_find(CUPTI_ACTIVITY_KIND_KERNEL, 0);
+    second = client_find(CUPTI_ACTIVITY_KIND_KERNEL, 1);
+    EXPECT(first->streamId == 13 && second->streamId == 14);
+    EXPECT_EQ(second->start, first->end);
+    OK(cuptiActivityDisable(CUPTI_ACTIVITY_KIND_KERNEL));
+    OK(cuptiActivityEnable(CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL));
+    gpu_spin(a, 100);
+    gpu_spin(b, 50);
+    finish(2);
+    EXPECT(overlap(launch(2), launch(3)));
+}
+
 static void the_legacy_stream_waits_and_is_waited_for(void)
 {
     CUstream a, b, free_running;
@@ -285,6 +313,7 @@ static void waiting_moves_the_host_to_the_end_of_the_work(void)
 const struct selftest schedule_tests[] = {
     {"a stream is a queue", a_stream_is_a_queue, NULL},
     {"two streams overlap, records come in the order of ends", streams_overlap, NULL},
+    {"KIND_KERNEL makes kernels of two streams take turns", kind_kernel_serialises, NULL},
     {"the legacy default stream waits and is waited for", the_legacy_stream_waits_and_is_waited_for,
      NULL},
     {"an event orders two streams", an_event_orders_two_streams, NULL},

@@ -66,6 +66,8 @@ enum sg_api_index {
  * result` then says why. Either way sg_callExit must follow. */
 bool sg_callEnter(struct simgpu_api_call *call, enum sg_api_index index, const void *params);
 CUresult sg_callExit(struct simgpu_api_call *call);
+/* This thread is in a callback of the client. */
+bool sg_isInCallback(void);
 /* The innermost open call of this thread, never NULL inside a body. */
 struct simgpu_api_call *sg_currentCall(void);
 
@@ -80,8 +82,10 @@ struct simgpu_api_call *sg_currentCall(void);
     {                                                                                              \
         name##_params packed = {__VA_ARGS__};                                                      \
         struct simgpu_api_call call;                                                               \
-        if (sg_callEnter(&call, SG_API_##name, &packed))                                           \
+        if (sg_callEnter(&call, SG_API_##name, &packed)) {                                         \
+            call.caller = __builtin_return_address(0);                                             \
             call.result = body_##name(__VA_ARGS__);                                                \
+        }                                                                                          \
         return sg_callExit(&call);                                                                 \
     }                                                                                              \
     static CUresult body_##name params
@@ -99,6 +103,9 @@ struct simgpu_api_call *sg_currentCall(void);
 
 extern pthread_mutex_t sg_lock;
 extern const char *const sg_apiName[SG_API_COUNT];
+
+/* launch.c: the kernel that a call with these parameters launches; NULL for other calls. */
+const char *sg_launchedName(enum sg_api_index index, const void *params);
 extern void *const sg_apiAddress[SG_API_COUNT];
 
 /* Calls the client's resource callback with the lock dropped. Call with the lock held. */
@@ -140,7 +147,7 @@ struct sg_plan {
 
 struct sg_device {
     int ordinal;
-    struct sg_plan plans[SG_ENGINES]; /* copies share their engine, kernels do not */
+    struct sg_plan plans[SG_ENGINES]; /* copies share their engine, kernels only if serialised */
     uint64_t used;                    /* bytes allocated */
     CUcontext primary;
     int primary_refs;
@@ -267,11 +274,17 @@ struct sg_allocation {
     uint32_t kind; /* CUpti_ActivityMemoryKind: device or pinned */
     struct sg_device *device;
     CUmemoryPool pool;
+    uint64_t serial;                /* allocations so far, this one included */
+    const struct sg_device *holder; /* of managed memory: where its pages are; NULL: the host */
 };
 
 /* The allocation that holds address, or NULL: then it is pageable host memory. */
 const struct sg_allocation *sg_findAllocation(uintptr_t address);
 uint32_t sg_memoryKind(uintptr_t address);
+/* Managed allocations: the one that holds address; the oldest one that is younger than `serial`.
+ * NULL when there is none. */
+struct sg_allocation *sg_findManaged(uintptr_t address);
+struct sg_allocation *sg_nextManaged(uint64_t serial);
 bool sg_isDeviceRange(CUdeviceptr address, size_t bytes);
 void sg_emitPool(CUmemoryPool pool, uint32_t operation, uint64_t keep);
 CUmemoryPool sg_defaultPool(struct sg_device *device);
@@ -310,6 +323,22 @@ void sg_opEmit(const struct sg_op *op, const struct sg_origin *origin, struct sg
 struct sg_span sg_eventRecordAt(CUevent event, uint64_t when);
 CUresult sg_opClone(struct sg_op *to, const struct sg_op *from);
 void sg_opFree(struct sg_op *op);
+
+/* ---- managed.c: what moves when managed memory is used where it is not ---- */
+
+/* How much longer a kernel takes on this device because pages have to come; 0 for other operations.
+ * sg_migrateIn moves them, from `start` on. */
+uint64_t sg_migrationTime(const struct sg_op *op, const struct sg_device *device);
+void sg_migrateIn(const struct sg_op *op, const struct sg_device *device, uint64_t start);
+/* The host uses all managed memory: this thread waits for what is elsewhere. */
+void sg_migrateBack(void);
+
+/* ---- profile.c: launches under CUPTI's range profiler ---- */
+
+/* How often a kernel has to run; 0 when nothing is profiled. */
+uint32_t sg_profiledPasses(const struct CUctx_st *context);
+/* The launching thread waits until what ran in `first` has run so often. */
+void sg_profileWait(CUstream stream, struct sg_span first, uint32_t passes);
 
 /* ---- capture.c, graph.c ---- */
 

@@ -21,6 +21,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "known_metrics.h"
+#include "known_nvtx.h"
 #include "trace/writer.h"
 
 #define KNOWN_VECADD_MANGLED "_Z6vecAddPKfS0_Pfi"
@@ -177,6 +179,8 @@ struct known_options {
     bool no_work;       /* API calls only */
     bool doubtful;
     bool undefined;   /* a kernel whose shape is not defined */
+    bool metrics;     /* known_metrics.h */
+    bool nvtx;        /* known_nvtx.h */
     uint64_t dropped; /* records */
     uint32_t many;    /* this many more vecAdd launches behind range 2 */
 };
@@ -197,6 +201,10 @@ static inline void known_rows(struct mp_writer *writer, const struct known_optio
         known_kernel(writer, 9, 2600000, 777, 0);
     for (uint32_t i = 0; i < options->many; i++)
         known_kernel(writer, 1, 4000000 + 1000ull * i, 500, 400 + i);
+    if (options->nvtx)
+        known_nvtx_rows(writer, KNOWN_STRING_LAST + 1);
+    if (options->metrics)
+        known_metric_rows(writer, KNOWN_STRING_LAST + 1, KNOWN_STRING_VECADD, KNOWN_STRING_GEMM);
     if (options->dropped)
         mp_append_quality(writer, &(struct mp_row_quality){.name = KNOWN_STRING_DROPPED,
                                                            .time = 3600000,

@@ -16,6 +16,11 @@ static const struct {
     {"dropped", {.dropped = 12}},
     {"one-dropped", {.dropped = 1}},
     {"many", {.many = 200000}},
+    {"metrics", {.metrics = true}},
+    {"metrics-none", {.header = KNOWN_HEADER "MINIPROF_METRICS=ipc\n", .no_work = true}},
+    {"nvtx", {.nvtx = true}},
+    {"no-api", {.empty = true, .header = KNOWN_HEADER "MINIPROF_API=none\n"}},
+    {"no-gpu", {.no_work = true, .header = KNOWN_HEADER "MINIPROF_GPU=off\n"}},
     {"anonymous", {.header = "clock=monotonic\n"}},
 };
 

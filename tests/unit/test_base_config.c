@@ -114,7 +114,7 @@ static void a_wrong_value_names_the_variable_and_what_it_takes(void **state)
         {"MINIPROF_LEVEL", "20", "MINIPROF_LEVEL='20' is not valid: takes a number from 1 to 19"},
         {"MINIPROF_NVTX", "1", "MINIPROF_NVTX='1' is not valid: takes off or on"},
         {"MINIPROF_LOG", "loud",
-         "MINIPROF_LOG='loud' is not valid: takes debug, info, warn, error or none"},
+         "MINIPROF_LOG='loud' is not valid: takes debug, info, warn, error, none or quiet"},
     };
     struct mp_error error;
     size_t i;
@@ -206,6 +206,31 @@ static void the_environment_is_applied_and_wrong_values_keep_the_default(void **
     assert_int_equal(mp_config_from_environment(&config, NULL, NULL), 2);
 }
 
+static void note_text(void *context, const struct mp_error *error)
+{
+    char *texts = context;
+    size_t used = strlen(texts);
+
+    snprintf(texts + used, 1000 - used, "%s|", error->text);
+}
+
+static void unknown_variables_are_reported_once_each(void **state)
+{
+    char texts[1024] = "";
+
+    (void)state;
+    setenv("MINIPROF_LEVEL", "3", 1);
+    setenv(MP_CONFIG_PARENT, "1", 1);
+    setenv("MINIPROFILE", "1", 1);
+    assert_int_equal(mp_config_report_unknown(note_text, texts), 0);
+    setenv("MINIPROF_LEVLE", "", 1);
+    assert_int_equal(mp_config_report_unknown(note_text, texts), 1);
+    assert_string_equal(texts, "MINIPROF_LEVLE is no setting; `miniprof run --help` lists them|");
+    unsetenv("MINIPROF_LEVLE");
+    unsetenv(MP_CONFIG_PARENT);
+    unsetenv("MINIPROFILE");
+}
+
 static void every_log_word_has_its_level(void **state)
 {
     (void)state;
@@ -216,6 +241,8 @@ static void every_log_word_has_its_level(void **state)
     assert_int_equal(mp_config_log_level(&config), MP_LOG_INFO);
     assert_int_equal(set("MINIPROF_LOG", "error", NULL), MP_OK);
     assert_int_equal(mp_config_log_level(&config), MP_LOG_ERROR);
+    assert_int_equal(set("MINIPROF_LOG", "quiet", NULL), MP_OK);
+    assert_int_equal(mp_config_log_level(&config), MP_LOG_WARN);
 }
 
 int main(void)
@@ -230,6 +257,7 @@ int main(void)
         cmocka_unit_test_setup(texts_over_the_limit_are_refused, start),
         cmocka_unit_test_setup(a_list_of_functions_matches_their_versions, start),
         cmocka_unit_test_setup(the_environment_is_applied_and_wrong_values_keep_the_default, start),
+        cmocka_unit_test_setup(unknown_variables_are_reported_once_each, start),
         cmocka_unit_test_setup(every_log_word_has_its_level, start),
     };
 

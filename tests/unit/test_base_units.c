@@ -111,9 +111,16 @@ static void sizes_change_unit_at_1000_and_divide_by_1024(void **state)
         {112, "112B"},
         {999, "999B"},
         {1000, "0.9766KB"},
+        {1023, "0.9990KB"},
+        {1024, "1.0000KB"},
         {1536, "1.5000KB"},
+        {1023999, "1000.0KB"}, /* below 1000 of them, before rounding */
+        {1024000, "0.9766MB"},
         {1048575, "1.0000MB"},
         {1048576, "1.0000MB"},
+        {1048576000, "0.9766GB"},
+        {1073741824, "1.0000GB"},
+        {1000ull << 30, "1e+03GB"},
         {4096ull << 20, "4.0000GB"},
     };
     char text[MP_FORMATTED_BYTES];
@@ -129,10 +136,45 @@ static void throughput_has_six_characters_before_its_unit(void **state)
     char text[MP_FORMATTED_BYTES];
 
     (void)state;
+    assert_string_equal(mp_format_throughput(text, sizeof(text), 0), "0.0000B/s");
+    assert_string_equal(mp_format_throughput(text, sizeof(text), -1), "0.0000B/s");
+    assert_string_equal(mp_format_throughput(text, sizeof(text), 999), "999.00B/s");
+    assert_string_equal(mp_format_throughput(text, sizeof(text), 1000), "0.9766KB/s");
     assert_string_equal(mp_format_throughput(text, sizeof(text), 1e6), "976.56KB/s");
     assert_string_equal(mp_format_throughput(text, sizeof(text), 77.625 * 1048576), "77.625MB/s");
     assert_string_equal(mp_format_throughput(text, sizeof(text), 100000.0 * 1048576), "97.656GB/s");
     assert_string_equal(mp_format_throughput(text, sizeof(text), 1e5 * 1073741824), "1e+05GB/s");
+}
+
+/* Of an output of nvprof -u ms: 8 characters, and exponents from 1000 on and below 0.01. */
+static void numbers_without_a_unit_have_eight_characters(void **state)
+{
+    static const struct {
+        double value;
+        const char *text;
+    } cases[] = {
+        {35.458635, "35.45864"}, {1.77293175, "1.772932"}, {0.001088, "1.09e-03"},
+        {33.177568, "33.17757"}, {35458635, "3.55e+07"},   {916.65069, "916.6507"},
+        {0.041317, "0.041317"},  {0.015576, "0.015576"},   {0.00993, "9.93e-03"},
+        {0.000229, "2.29e-04"},  {1830.2, "1.83e+03"},     {999.99999, "1000.000"},
+        {1000, "1.00e+03"},      {0.01, "0.010000"},       {0, "0.000000"},
+    };
+    char text[MP_FORMATTED_BYTES];
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++)
+        assert_string_equal(mp_format_number(text, sizeof(text), cases[i].value), cases[i].text);
+}
+
+static void units_of_sizes_have_names_and_bytes(void **state)
+{
+    (void)state;
+    assert_int_equal(mp_size_unit(999), 0);
+    assert_int_equal(mp_size_unit(1000), 1);
+    assert_int_equal(mp_size_unit(1024000), 2);
+    assert_int_equal(mp_size_unit(1e18), 3);
+    assert_string_equal(mp_size_unit_name(2), "MB");
+    assert_true(mp_size_unit_bytes(2) == 1048576);
 }
 
 static void a_percentage_has_two_digits_behind_the_point(void **state)
@@ -163,6 +205,8 @@ int main(void)
         cmocka_unit_test(a_mean_is_rounded_to_whole_nanoseconds),
         cmocka_unit_test(sizes_change_unit_at_1000_and_divide_by_1024),
         cmocka_unit_test(throughput_has_six_characters_before_its_unit),
+        cmocka_unit_test(numbers_without_a_unit_have_eight_characters),
+        cmocka_unit_test(units_of_sizes_have_names_and_bytes),
         cmocka_unit_test(a_percentage_has_two_digits_behind_the_point),
         cmocka_unit_test(a_small_buffer_cuts_and_terminates),
     };

@@ -255,6 +255,32 @@ static void without_anything_else_there_is_no_waiting(void **state)
     scene_end(SOUND);
 }
 
+/* nvprof's dependency analysis printed cudaLaunchKernel_v7000, cuDeviceTotalMem_v2 and cudaMalloc.
+ */
+static void version_suffixes_are_kept_on_request_but_that_of_cuda_3_2(void **state)
+{
+    static const char *const given[] = {"cudaLaunchKernel_v7000", "cuMemAlloc_v2",
+                                        "cudaMalloc_v3020", "cudaFree"};
+    static const char *const kept[] = {"cudaLaunchKernel_v7000", "cuMemAlloc_v2", "cudaMalloc",
+                                       "cudaFree"};
+    static const char *const plain[] = {"cudaLaunchKernel", "cuMemAlloc", "cudaMalloc", "cudaFree"};
+    struct deps_options options = {.suffixes = true};
+    struct deps deps;
+
+    (void)state;
+    scene_begin();
+    for (uint64_t i = 0; i < 4; i++)
+        put_call(1, given[i], 10 + 10 * i, 15 + 10 * i, i + 1);
+    scene_load();
+    assert_int_equal(deps_load(scene.trace, &options, &deps, NULL), MP_OK);
+    for (uint32_t i = 0; i < 4; i++) {
+        assert_string_equal(deps_name(&deps, &deps.activities[i]), kept[i]);
+        assert_string_equal(deps_name(&scene.deps, &scene.deps.activities[i]), plain[i]);
+    }
+    deps_free(&deps);
+    scene_end(SOUND);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -271,6 +297,7 @@ int main(void)
         cmocka_unit_test(device_work_waits_for_other_streams_beyond_what_holds_it_anyway),
         cmocka_unit_test(work_that_is_launched_late_does_not_wait),
         cmocka_unit_test(without_anything_else_there_is_no_waiting),
+        cmocka_unit_test(version_suffixes_are_kept_on_request_but_that_of_cuda_3_2),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -71,7 +71,7 @@ static const struct expected_row api_rows[] = {
 
 static void build(const struct known_options *how, uint64_t range, struct summary *summary)
 {
-    struct summary_options options = {.range = range, .demangle = true};
+    struct summary_options options = {.range = range, .style = NAMES_READABLE};
     struct mp_trace *trace = open_known(how);
 
     assert_int_equal(summary_build(trace, &options, summary, NULL), MP_OK);
@@ -180,6 +180,70 @@ static void an_empty_trace_has_no_rows(void **state)
     summary_free(&summary);
 }
 
+static void parts_leave_the_other_group_empty(void **state)
+{
+    struct known_options how = {.header = NULL};
+    struct summary_options gpu = {.style = NAMES_READABLE, .parts = SUMMARY_PART_GPU};
+    struct summary_options api = {.parts = SUMMARY_PART_API};
+    struct mp_trace *trace = open_known(&how);
+    struct summary summary;
+
+    (void)state;
+    assert_int_equal(summary_build(trace, &gpu, &summary, NULL), MP_OK);
+    ASSERT_ROWS(&summary.groups[SUMMARY_GPU], gpu_rows);
+    assert_int_equal(summary.groups[SUMMARY_API].row_count, 0);
+    summary_free(&summary);
+    assert_int_equal(summary_build(trace, &api, &summary, NULL), MP_OK);
+    ASSERT_ROWS(&summary.groups[SUMMARY_API], api_rows);
+    assert_int_equal(summary.groups[SUMMARY_GPU].row_count, 0);
+    summary_free(&summary);
+    mp_trace_close(trace);
+}
+
+/* One device: its rows are those of all. */
+static void each_device_gets_its_rows(void **state)
+{
+    struct known_options how = {.undefined = false};
+    struct summary_options options = {.style = NAMES_READABLE, .parts = SUMMARY_PART_PER_GPU};
+    struct mp_trace *trace = open_known(&how);
+    struct summary summary;
+
+    (void)state;
+    assert_int_equal(summary_build(trace, &options, &summary, NULL), MP_OK);
+    ASSERT_ROWS(&summary.groups[SUMMARY_GPU], gpu_rows);
+    assert_int_equal(summary.device_count, 1);
+    assert_int_equal(summary.devices[0].device, 0);
+    assert_string_equal(summary.devices[0].name, "Tested GPU");
+    ASSERT_ROWS(&summary.devices[0].group, gpu_rows);
+    summary_free(&summary);
+    mp_trace_close(trace);
+}
+
+static void settings_say_what_was_asked_for(void **state)
+{
+    static const struct {
+        const char *header;
+        bool gpu;
+        bool api;
+    } cases[] = {
+        {KNOWN_HEADER, true, true},
+        {KNOWN_HEADER "MINIPROF_API=lean\nMINIPROF_GPU=on\n", true, true},
+        {KNOWN_HEADER "MINIPROF_API=none\n", true, false},
+        {KNOWN_HEADER "MINIPROF_GPU=off\n", false, true},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct known_options how = {.header = cases[i].header, .empty = true};
+        struct summary summary;
+
+        build(&how, 0, &summary);
+        assert_int_equal(summary.recorded[SUMMARY_GPU], cases[i].gpu);
+        assert_int_equal(summary.recorded[SUMMARY_API], cases[i].api);
+        summary_free(&summary);
+    }
+}
+
 /* Against a sum that goes over the rows once for each id, with no state between them. */
 static void tallies_equal_a_sum_done_the_slow_way(void **state)
 {
@@ -268,6 +332,9 @@ int main(void)
         cmocka_unit_test(names_that_are_missing_are_counted),
         cmocka_unit_test(dropped_records_come_from_counters_and_index),
         cmocka_unit_test(an_empty_trace_has_no_rows),
+        cmocka_unit_test(parts_leave_the_other_group_empty),
+        cmocka_unit_test(each_device_gets_its_rows),
+        cmocka_unit_test(settings_say_what_was_asked_for),
         cmocka_unit_test(tallies_equal_a_sum_done_the_slow_way),
         cmocka_unit_test(ids_beyond_reason_are_counted_not_stored),
         cmocka_unit_test(contents_count_records_without_the_collectors_notes),

@@ -64,21 +64,24 @@ static void pass_on(pid_t pid, const siginfo_t *info)
         kill(pid, info->si_signo);
 }
 
-static int wait_for_end(pid_t pid, const sigset_t *waited)
+static void wait_for_end(struct child *child, const sigset_t *waited)
 {
     siginfo_t info;
     int status;
 
     for (;;) {
-        pid_t ended = waitpid(pid, &status, WNOHANG);
-        if (ended == pid)
+        pid_t ended = waitpid(child->pid, &status, WNOHANG);
+        if (ended == child->pid)
             break;
-        if (ended < 0 && errno != EINTR)
-            return CODE_CANNOT_RUN;
+        if (ended < 0 && errno != EINTR) {
+            child->exit_code = CODE_CANNOT_RUN;
+            return;
+        }
         if (sigwaitinfo(waited, &info) > 0 && info.si_signo != SIGCHLD)
-            pass_on(pid, &info);
+            pass_on(child->pid, &info);
     }
-    return WIFSIGNALED(status) ? CODE_SIGNAL + WTERMSIG(status) : WEXITSTATUS(status);
+    child->signalled = WIFSIGNALED(status);
+    child->exit_code = child->signalled ? CODE_SIGNAL + WTERMSIG(status) : WEXITSTATUS(status);
 }
 
 int child_run(char **argv, int (*prepare)(void *context), void *context, struct child *child)
@@ -92,12 +95,14 @@ int child_run(char **argv, int (*prepare)(void *context), void *context, struct 
     block_signals(&waited, &before);
     child->pid = fork();
     if (child->pid == 0)
-        start_program(argv, prepare, context, &before, report[1]);
+        start_program(argv, prepare, context, child->mask ? child->mask : &before, report[1]);
     close(report[1]);
+    if (child->pid > 0 && child->started)
+        child->started(child->pid, child->context);
     child->start_errno = child->pid > 0 ? read_report(report[0]) : 0;
     close(report[0]);
     if (child->pid > 0)
-        child->exit_code = wait_for_end(child->pid, &waited);
+        wait_for_end(child, &waited);
     sigprocmask(SIG_SETMASK, &before, NULL);
     return child->pid > 0 ? 0 : -1;
 }

@@ -2,11 +2,19 @@
 #ifndef MINIPROF_CHILD_H
 #define MINIPROF_CHILD_H
 
+#include <signal.h>
+#include <stdbool.h>
 #include <sys/types.h>
 
 struct child {
+    /* What the caller may set before; zeroed for nothing. */
+    void (*started)(pid_t pid, void *context); /* called when there is a process */
+    void *context;
+    const sigset_t *mask; /* of signals, for the program; NULL: the caller's */
+
     pid_t pid;
     int exit_code;   /* its own; 128 + n when signal n ended it; 126 or 127 when it did not start */
+    bool signalled;  /* a signal ended it */
     int start_errno; /* why it did not start; 0 if it did */
 };
 

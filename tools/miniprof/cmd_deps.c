@@ -219,7 +219,7 @@ static enum mp_status load(struct work *work, struct mp_error *error)
 {
     const struct deps_values *values = work->values;
     struct deps_options options = {
-        .demangle = values->demangling,
+        .style = values->demangling ? NAMES_READABLE : NAMES_MANGLED,
         .fronts = values->trace || values->what_if.count || values->top,
     };
 

@@ -1,67 +1,22 @@
-#include <errno.h>
-#include <limits.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
-#include <unistd.h>
 
-#include "child.h"
 #include "command.h"
+#include "launch.h"
 #include "run_options.h"
 #include "summarise.h"
 #include "written_traces.h"
 
 #include "base/poison.h"
 
-/* ---- The library to inject ---- */
-
-/* Beside this command, as in the build folder, or where `make install` puts it. */
-static bool find_library(const char *given, char *path, size_t size)
-{
-    static const char *const places[] = {"libminiprof.so", "../lib/libminiprof.so",
-                                         "../lib64/libminiprof.so"};
-    char self[PATH_MAX];
-    char candidate[PATH_MAX + 32];
-    char resolved[PATH_MAX];
-    ssize_t length;
-
-    if (given) {
-        if (!realpath(given, resolved) || strlen(resolved) >= size)
-            return false;
-        memcpy(path, resolved, strlen(resolved) + 1);
-        return true;
-    }
-    length = readlink("/proc/self/exe", self, sizeof self - 1);
-    if (length <= 0)
-        return false;
-    self[length] = '\0';
-    *(strrchr(self, '/') + 1) = '\0';
-    for (size_t i = 0; i < sizeof places / sizeof *places; i++) {
-        snprintf(candidate, sizeof candidate, "%s%s", self, places[i]);
-        if (find_library(candidate, path, size))
-            return true;
-    }
-    return false;
-}
-
 /* ---- The program ---- */
 
-struct launch {
-    const struct run_values *values;
-    char library[PATH_MAX];
-};
-
-/* In the child: the environment that the CUDA driver and NVTX look at. */
-static int set_environment(void *context)
+static bool export_settings(const void *values)
 {
-    const struct launch *launch = context;
-
-    if (setenv("CUDA_INJECTION64_PATH", launch->library, 1) != 0 ||
-        setenv("NVTX_INJECTION64_PATH", launch->library, 1) != 0 ||
-        !run_options_export(launch->values))
-        return ENOMEM;
-    return 0;
+    return run_options_export(values);
 }
 
 static const char *output_pattern(const struct run_values *values)
@@ -80,7 +35,7 @@ static const char *output_pattern(const struct run_values *values)
 static void print_summary_of(const char *path)
 {
     struct report_out out = {.file = stderr};
-    struct summary_options options = {.demangle = true};
+    struct summary_options options = {.style = NAMES_READABLE};
 
     summarise_file("run", path, &out, &options);
 }
@@ -117,29 +72,20 @@ static void print_result(const struct run_values *values, pid_t pid, const struc
 
     if (written_traces_find(&traces, output_pattern(values), pid, since, &error) != MP_OK) {
         complain("run", "%s", error.text);
-        return;
+    } else {
+        print_traces(&traces);
     }
-    print_traces(&traces);
     written_traces_free(&traces);
 }
 
 /* ---- The command ---- */
 
-/* File systems keep times by the kernel's tick, a little behind the clock. */
-static struct timespec coarse_now(void)
+static int run_program(const struct launch *launch, const struct run_values *values, char **argv)
 {
-    struct timespec now = {0, 0};
+    struct timespec since = launch_file_time();
+    struct child child = {.mask = NULL};
 
-    clock_gettime(CLOCK_REALTIME_COARSE, &now);
-    return now;
-}
-
-static int run_program(const struct launch *launch, char **argv)
-{
-    struct timespec since = coarse_now();
-    struct child child;
-
-    if (child_run(argv, set_environment, (void *)(uintptr_t)launch, &child) != 0) {
+    if (launch_run(launch, argv, &child) != 0) {
         complain("run", "cannot make a process: %m");
         return EXIT_UNREADABLE;
     }
@@ -147,15 +93,15 @@ static int run_program(const struct launch *launch, char **argv)
         complain("run", "cannot run '%s': %s", argv[0], strerror(child.start_errno));
         return child.exit_code;
     }
-    if (!launch->values->no_summary)
-        print_result(launch->values, child.pid, &since);
+    if (!values->no_summary)
+        print_result(values, child.pid, &since);
     return child.exit_code;
 }
 
 int cmd_run(int argc, char **argv)
 {
     struct run_values values = {.library = NULL};
-    struct launch launch = {.values = &values};
+    struct launch launch = {.export_settings = export_settings, .context = &values};
     int first;
     enum options_result result = run_options_parse(argc, argv, &values, &first);
 
@@ -165,10 +111,10 @@ int cmd_run(int argc, char **argv)
         complain("run", "which program? 'miniprof run -- PROGRAM [argument...]'");
         return EXIT_USAGE;
     }
-    if (!find_library(values.library, launch.library, sizeof launch.library)) {
+    if (!launch_find_library(&launch, values.library)) {
         complain("run", "cannot find %s; --library=FILE names it",
                  values.library ? values.library : "libminiprof.so");
         return EXIT_UNREADABLE;
     }
-    return run_program(&launch, argv + first);
+    return run_program(&launch, &values, argv + first);
 }

@@ -7,6 +7,7 @@
 #include "options.h"
 #include "report/print_summary.h"
 #include "summarise.h"
+#include "units_option.h"
 
 #include "base/poison.h"
 
@@ -14,6 +15,10 @@ struct summary_values {
     int format; /* enum report_format */
     uint64_t range;
     bool demangling;
+    bool gpu;
+    bool api;
+    bool per_gpu;
+    const char *unit;
 };
 
 #define FIELD(name) offsetof(struct summary_values, name)
@@ -38,6 +43,24 @@ static const struct option_spec specs[] = {
      .kind = OPTION_SWITCH,
      .offset = FIELD(demangling),
      .help = "C++ names in readable form (default on)"},
+    {.name = "gpu",
+     .kind = OPTION_FLAG,
+     .offset = FIELD(gpu),
+     .help = "only what ran on the GPUs: nvprof --print-gpu-summary"},
+    {.name = "api",
+     .kind = OPTION_FLAG,
+     .offset = FIELD(api),
+     .help = "only what the host called: nvprof --print-api-summary"},
+    {.name = "per-gpu",
+     .kind = OPTION_FLAG,
+     .offset = FIELD(per_gpu),
+     .help = "what ran on each GPU by itself: nvprof --print-summary-per-gpu"},
+    {.name = "normalized-time-unit",
+     .letter = 'u',
+     .argument = "UNIT",
+     .kind = OPTION_TEXT,
+     .offset = FIELD(unit),
+     .help = UNITS_HELP},
 };
 #undef FIELD
 
@@ -67,12 +90,20 @@ int summarise_file(const char *command, const char *path, const struct report_ou
     if (summary_build(trace, options, &summary, &error) != MP_OK) {
         code = fail_on_trace(command, path, &error);
     } else {
-        print_summary(out, trace, &summary, options->range);
+        print_summary(out, trace, &summary, options->parts, options->range);
         code = quality_is_whole(&summary.quality) ? EXIT_FINE : EXIT_FINDINGS;
         summary_free(&summary);
     }
     mp_trace_close(trace);
     return code;
+}
+
+/* Bits of enum summary_parts; 0: as ever. */
+static unsigned parts_of(const struct summary_values *values)
+{
+    return (values->gpu ? (unsigned)SUMMARY_PART_GPU : 0) |
+           (values->api ? (unsigned)SUMMARY_PART_API : 0) |
+           (values->per_gpu ? (unsigned)SUMMARY_PART_PER_GPU : 0);
 }
 
 int cmd_summary(int argc, char **argv)
@@ -86,12 +117,16 @@ int cmd_summary(int argc, char **argv)
 
     if (result != OPTIONS_OK)
         return result == OPTIONS_DONE ? EXIT_FINE : EXIT_USAGE;
+    if (!parse_units(set.command, values.unit, &out.units))
+        return EXIT_USAGE;
     if (first == argc) {
         complain(set.command, "which trace? 'miniprof summary TRACE.mpt'");
         return EXIT_USAGE;
     }
     out.format = (enum report_format)values.format;
-    options = (struct summary_options){.range = values.range, .demangle = values.demangling};
+    options = (struct summary_options){.range = values.range,
+                                       .style = values.demangling ? NAMES_READABLE : NAMES_MANGLED,
+                                       .parts = parts_of(&values)};
     for (int i = first; i < argc; i++) {
         int code = summarise_file(set.command, argv[i], &out, &options);
         worst = code > worst ? code : worst;

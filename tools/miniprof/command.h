@@ -14,11 +14,16 @@ enum exit_code {
 
 /* One file each, cmd_NAME.c. argv[0] is the command's own name; the result is the exit code. */
 int cmd_summary(int argc, char **argv);
+int cmd_gpu_trace(int argc, char **argv);
+int cmd_api_trace(int argc, char **argv);
+int cmd_nvtx(int argc, char **argv);
 int cmd_deps(int argc, char **argv);
+int cmd_metrics(int argc, char **argv);
 int cmd_info(int argc, char **argv);
 int cmd_check(int argc, char **argv);
 int cmd_dump(int argc, char **argv);
 int cmd_run(int argc, char **argv);
+int cmd_nvprof(int argc, char **argv); /* exits with nvprof's codes */
 
 /* `miniprof COMMAND: ...` and a newline on stderr; `command` may be NULL. */
 __attribute__((format(printf, 2, 3))) void complain(const char *command, const char *format, ...);

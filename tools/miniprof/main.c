@@ -1,9 +1,12 @@
 /* miniprof: reads the traces that libminiprof.so writes. The table of its commands is below; each
- * is a file of its own, cmd_NAME.c. */
+ * is a file of its own, cmd_NAME.c. What is no command is nvprof's command line. */
+#include <limits.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "command.h"
+#include "nvprof.h"
 
 #include "base/poison.h"
 
@@ -14,17 +17,23 @@ static const struct {
 } commands[] = {
     {"run", cmd_run, "profile a program, then print the summary"},
     {"summary", cmd_summary, "where the time goes, by name: nvprof's table"},
+    {"gpu-trace", cmd_gpu_trace, "every kernel and copy in order of time: nvprof's table"},
+    {"api-trace", cmd_api_trace, "every CUDA call and NVTX event in order of time"},
+    {"nvtx", cmd_nvtx, "what NVTX ranges launched, by thread, domain and name"},
     {"deps", cmd_deps, "the critical path, who waits for whom, and what-if"},
+    {"metrics", cmd_metrics, "what hardware counters say of kernels; --query: what there is"},
     {"info", cmd_info, "what is inside a trace: tables, sizes, ranges, quality"},
     {"check", cmd_check, "verify every checksum of a trace"},
     {"dump", cmd_dump, "the rows of a trace"},
+    {"nvprof", cmd_nvprof, "nvprof's command line; its name can be left out"},
 };
 
 #define COMMAND_COUNT (sizeof commands / sizeof *commands)
 
 static int print_commands(void)
 {
-    printf("Usage: miniprof COMMAND [options] ...\n\n"
+    printf("Usage: miniprof COMMAND [options] ...\n"
+           "       miniprof [nvprof options] PROGRAM [argument...]\n\n"
            "Profiles CUDA programs that do inference, and explains their traces.\n\n"
            "Commands:\n");
     for (size_t i = 0; i < COMMAND_COUNT; i++)
@@ -33,6 +42,15 @@ static int print_commands(void)
            "\n  miniprof help COMMAND or miniprof COMMAND --help says more; miniprof --version\n",
            "help", "this list, or the help of a command");
     return EXIT_FINE;
+}
+
+static bool is_command(const char *name)
+{
+    for (size_t i = 0; i < COMMAND_COUNT; i++) {
+        if (!strcmp(commands[i].name, name))
+            return true;
+    }
+    return false;
 }
 
 static int run_command(const char *name, int argc, char **argv)
@@ -56,6 +74,15 @@ static int help(int argc, char **argv)
     return run_command(argv[1], 2, arguments);
 }
 
+/* Whether these are words of nvprof's command line: one of its options, or a program to run. A path
+ * cannot be a mistaken command. */
+static bool is_nvprof(const char *name)
+{
+    char path[PATH_MAX];
+
+    return name[0] == '-' || strchr(name, '/') || nvprof_find_program(name, path);
+}
+
 static int dispatch(int argc, char **argv)
 {
     const char *name = argc > 1 ? argv[1] : NULL;
@@ -72,16 +99,23 @@ static int dispatch(int argc, char **argv)
         printf("miniprof %s\n", MP_VERSION);
         return EXIT_FINE;
     }
-    if (name[0] == '-') {
-        complain(NULL, "unknown option '%s'; 'miniprof help' lists the commands", name);
-        return EXIT_USAGE;
-    }
+    if (!is_command(name) && is_nvprof(name))
+        return cmd_nvprof(argc, argv);
     return run_command(name, argc - 1, argv + 1);
+}
+
+/* A link of that name makes scripts run as they are. */
+static bool called_nvprof(int argc, char **argv)
+{
+    const char *name = argc ? argv[0] : "";
+    const char *slash = strrchr(name, '/');
+
+    return !strcmp(slash ? slash + 1 : name, "nvprof");
 }
 
 int main(int argc, char **argv)
 {
-    int code = dispatch(argc, argv);
+    int code = called_nvprof(argc, argv) ? cmd_nvprof(argc, argv) : dispatch(argc, argv);
 
     /* An answer that did not reach its reader is no answer. */
     if ((fflush(stdout) != 0 || ferror(stdout)) && code < EXIT_USAGE) {

@@ -38,7 +38,7 @@ static void print_wrapped(const char *text, int column, int indent)
     putchar('\n');
 }
 
-static void print_option(char letter, const char *name, const char *argument, const char *help)
+void options_print(char letter, const char *name, const char *argument, const char *help)
 {
     int column = letter ? printf("  -%c, --%s", letter, name) : printf("      --%s", name);
 
@@ -57,9 +57,9 @@ static void print_help(const struct option_set *set)
     printf("\nOptions:\n");
     for (size_t i = 0; set->specs && i < set->count; i++) {
         const struct option_spec *spec = &set->specs[i];
-        print_option(spec->letter, spec->name, spec->argument, spec->help);
+        options_print(spec->letter, spec->name, spec->argument, spec->help);
     }
-    print_option(HELP_CODE, "help", NULL, "print this and exit");
+    options_print(HELP_CODE, "help", NULL, "print this and exit");
     if (set->notes) {
         putchar('\n');
         print_wrapped(set->notes, 0, 0);

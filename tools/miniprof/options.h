@@ -56,4 +56,7 @@ enum options_result { OPTIONS_OK, OPTIONS_DONE, OPTIONS_WRONG };
 enum options_result options_parse(const struct option_set *set, int argc, char **argv, void *values,
                                   int *first);
 
+/* One option as --help prints it: broken into lines, on stdout. */
+void options_print(char letter, const char *name, const char *argument, const char *help);
+
 #endif

@@ -8,6 +8,7 @@
 #include <sys/stat.h>
 
 #include "base/pattern.h"
+#include "base/reserve.h"
 #include "base/strings.h"
 
 #include "base/poison.h"
@@ -79,48 +80,58 @@ static bool matches(const char *name, const char *marked)
     return digits && mp_text_equal(name + before + digits, marked + before + 1);
 }
 
-static void add_other(struct written_traces *traces, const char *folder, size_t folder_length,
-                      const char *name, const struct timespec *since)
+static enum mp_status add_other(struct written_traces *traces, const char *folder,
+                                size_t folder_length, const char *name,
+                                const struct timespec *since)
 {
     char path[PATH_MAX];
     int length = snprintf(path, sizeof path, "%.*s%s", (int)folder_length, folder, name);
+    void *others = traces->others;
 
-    if (length < 0 || (size_t)length >= sizeof path || mp_text_equal(path, traces->own))
-        return;
-    if (!is_new(path, since) || traces->other_count == WRITTEN_MOST_OTHERS)
-        return;
+    if (length < 0 || (size_t)length >= sizeof path || mp_text_equal(path, traces->own) ||
+        !is_new(path, since))
+        return MP_OK;
+    MP_TRY(
+        mp_reserve(&others, traces->other_count, &traces->other_capacity, sizeof *traces->others));
+    traces->others = others;
     traces->others[traces->other_count] = strdup(path);
-    traces->other_count += traces->others[traces->other_count] != NULL;
+    if (!traces->others[traces->other_count])
+        return MP_ERR_MEMORY;
+    traces->other_count++;
+    return MP_OK;
 }
 
 static int compare_names(const void *a, const void *b)
 {
-    return strcmp(*(char *const *)a, *(char *const *)b);
+    return strverscmp(*(char *const *)a, *(char *const *)b);
 }
 
 /* Only where the process id is part of the file's name, and there once: otherwise nothing can be
  * said. */
-static void find_others(struct written_traces *traces, const char *marked,
-                        const struct timespec *since)
+static enum mp_status find_others(struct written_traces *traces, const char *marked,
+                                  const struct timespec *since)
 {
     const char *slash = strrchr(marked, '/');
     const char *file = slash ? slash + 1 : marked;
     const char *mark = strchr(marked, PID_MARK);
     char folder[PATH_MAX];
     const struct dirent *entry;
+    enum mp_status status = MP_OK;
 
     if (!mark || mark < file || mark != strrchr(marked, PID_MARK))
-        return;
+        return MP_OK;
     snprintf(folder, sizeof folder, "%.*s", (int)(file - marked), marked);
     DIR *entries = opendir(*folder ? folder : ".");
     if (!entries)
-        return;
-    while ((entry = readdir(entries))) {
+        return MP_OK;
+    while (status == MP_OK && (entry = readdir(entries))) {
         if (matches(entry->d_name, file))
-            add_other(traces, marked, (size_t)(file - marked), entry->d_name, since);
+            status = add_other(traces, marked, (size_t)(file - marked), entry->d_name, since);
     }
     closedir(entries);
-    qsort(traces->others, traces->other_count, sizeof *traces->others, compare_names);
+    if (traces->other_count)
+        qsort(traces->others, traces->other_count, sizeof *traces->others, compare_names);
+    return status;
 }
 
 enum mp_status written_traces_find(struct written_traces *traces, const char *pattern, pid_t pid,
@@ -129,14 +140,15 @@ enum mp_status written_traces_find(struct written_traces *traces, const char *pa
     char marked_pattern[PATH_MAX];
     char marked[PATH_MAX];
 
-    *traces = (struct written_traces){.other_count = 0};
+    *traces = (struct written_traces){.others = NULL};
     if (!mark_pid(pattern, marked_pattern, sizeof marked_pattern))
         return mp_error_set(error, MP_ERR_LIMIT, "the output file's name is too long");
     MP_TRY(mp_pattern_expand(marked_pattern, marked, sizeof marked, error));
     if (!insert_pid(marked, pid, traces->own, sizeof traces->own))
         return mp_error_set(error, MP_ERR_LIMIT, "the output file's name is too long");
     traces->own_exists = is_new(traces->own, since);
-    find_others(traces, marked, since);
+    if (find_others(traces, marked, since) != MP_OK)
+        return mp_error_set(error, MP_ERR_MEMORY, "out of memory");
     return MP_OK;
 }
 
@@ -144,5 +156,6 @@ void written_traces_free(struct written_traces *traces)
 {
     for (size_t i = 0; i < traces->other_count; i++)
         free(traces->others[i]);
-    traces->other_count = 0;
+    free(traces->others);
+    *traces = (struct written_traces){.others = NULL};
 }

@@ -10,18 +10,17 @@
 
 #include "base/status.h"
 
-#define WRITTEN_MOST_OTHERS 64
-
 struct written_traces {
     char own[PATH_MAX]; /* where the process `pid` writes */
     bool own_exists;
-    char *others[WRITTEN_MOST_OTHERS]; /* of other processes, sorted; owned */
+    char **others; /* of other processes, numbers in the names in order; owned, as are the texts */
     size_t other_count;
+    size_t other_capacity;
 };
 
 /* Looks for the files that the output pattern gives, as far as they were changed at or after
- * `since`. MP_ERR_ARGUMENT or MP_ERR_LIMIT when the pattern cannot be expanded. written_traces_free
- * afterwards. */
+ * `since`. MP_ERR_ARGUMENT or MP_ERR_LIMIT when the pattern cannot be expanded, MP_ERR_MEMORY.
+ * written_traces_free afterwards, also then. */
 enum mp_status written_traces_find(struct written_traces *traces, const char *pattern, pid_t pid,
                                    const struct timespec *since, struct mp_error *error);
 

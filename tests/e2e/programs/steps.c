@@ -26,7 +26,8 @@ static const char steps_ptx[] = ".version 6.0\n"
                                 ".address_size 64\n"
                                 ".visible .entry alpha()\n{\n    ret;\n}\n"
                                 ".visible .entry beta()\n{\n    ret;\n}\n"
-                                ".visible .entry gamma()\n{\n    ret;\n}\n";
+                                ".visible .entry gamma()\n{\n    ret;\n}\n"
+                                ".visible .entry touch(.param .u64 memory)\n{\n    ret;\n}\n";
 
 /* What one device has. */
 struct side {
@@ -43,6 +44,7 @@ static CUevent events[MOST_EVENTS];
 static CUgraph graphs[MOST_GRAPHS];
 static CUgraphExec execs[MOST_GRAPHS];
 static CUdeviceptr allocated;
+static CUdeviceptr managed;
 static void *pinned;
 static CUmemoryPool pool;
 static CUdeviceptr from_pool;
@@ -354,6 +356,28 @@ static void allocate(const char *value)
     CU_CHECK(cuMemAlloc(&allocated, (size_t)number(value)));
 }
 
+static void allocate_managed(const char *value)
+{
+    CU_CHECK(cuMemAllocManaged(&managed, (size_t)number(value), CU_MEM_ATTACH_GLOBAL));
+}
+
+/* A kernel with the last managed allocation as its parameter, so often. */
+static void touch(const char *value)
+{
+    void *parameters[] = {&managed};
+    CUfunction kernel;
+
+    CU_CHECK(cuModuleGetFunction(&kernel, here->module, "touch"));
+    for (long i = number(value); i > 0; i--)
+        CU_CHECK(cuLaunchKernel(kernel, 1, 1, 1, 32, 1, 1, 0, stream, parameters, NULL));
+}
+
+static void release_managed(const char *value)
+{
+    (void)value;
+    CU_CHECK(cuMemFree(managed));
+}
+
 static void release(const char *value)
 {
     (void)value;
@@ -591,6 +615,9 @@ static const struct step_row {
     {"set", set_bytes},
     {"alloc", allocate},
     {"free", release},
+    {"alloc-managed", allocate_managed},
+    {"touch", touch},
+    {"free-managed", release_managed},
     {"alloc-pinned", allocate_pinned},
     {"free-pinned", release_pinned},
     {"make-pool", make_pool},

@@ -1,0 +1,232 @@
+#include "report/trace_rows.h"
+
+#include <inttypes.h>
+
+#include "trace/schema.h"
+
+#include "base/poison.h"
+
+#define M(table, column) MP_COLUMN_MASK(table, column)
+#define C(table, column) MP_COLUMN_##table##_##column
+
+const struct trace_source trace_sources[TRACE_KINDS] = {
+    [TRACE_NVTX] = {MP_TABLE_nvtx, C(nvtx, time), TRACE_NO_COLUMN, TRACE_NO_COLUMN, TRACE_NO_COLUMN,
+                    M(nvtx, thread) | M(nvtx, kind) | M(nvtx, domain) | M(nvtx, name) |
+                        M(nvtx, time) | M(nvtx, range)},
+    [TRACE_CALL] = {MP_TABLE_call, C(call, start), C(call, duration), TRACE_NO_COLUMN,
+                    TRACE_NO_COLUMN,
+                    M(call, thread) | M(call, function) | M(call, start) | M(call, duration) |
+                        M(call, correlation)},
+    [TRACE_KERNEL] = {MP_TABLE_kernel, C(kernel, start), C(kernel, duration),
+                      C(kernel, correlation), TRACE_NO_COLUMN,
+                      M(kernel, stream) | M(kernel, shape) | M(kernel, start) |
+                          M(kernel, duration) | M(kernel, correlation)},
+    [TRACE_COPY] = {MP_TABLE_copy, C(copy, start), C(copy, duration), C(copy, correlation),
+                    C(copy, bytes),
+                    M(copy, stream) | M(copy, kind) | M(copy, source) | M(copy, target) |
+                        M(copy, bytes) | M(copy, start) | M(copy, duration) | M(copy, correlation) |
+                        M(copy, source_device) | M(copy, source_context) | M(copy, target_device) |
+                        M(copy, target_context)},
+    [TRACE_SET] = {MP_TABLE_set, C(set, start), C(set, duration), C(set, correlation),
+                   C(set, bytes),
+                   M(set, stream) | M(set, bytes) | M(set, memory) | M(set, start) |
+                       M(set, duration) | M(set, correlation)},
+    [TRACE_GRAPH] = {MP_TABLE_graph, C(graph, start), C(graph, duration), C(graph, correlation),
+                     TRACE_NO_COLUMN,
+                     M(graph, stream) | M(graph, graph) | M(graph, start) | M(graph, duration) |
+                         M(graph, correlation)},
+    [TRACE_UNIFIED] = {MP_TABLE_unified, C(unified, start), C(unified, duration), TRACE_NO_COLUMN,
+                       TRACE_NO_COLUMN,
+                       M(unified, kind) | M(unified, source) | M(unified, target) |
+                           M(unified, value) | M(unified, address) | M(unified, start) |
+                           M(unified, duration)},
+};
+
+#undef C
+
+/* ---- Everything but the records ---- */
+
+#define SHAPE_COLUMNS                                                                              \
+    (M(shape, grid_x) | M(shape, grid_y) | M(shape, grid_z) | M(shape, block_x) |                  \
+     M(shape, block_y) | M(shape, block_z) | M(shape, registers) |                                 \
+     M(shape, static_shared_memory) | M(shape, dynamic_shared_memory))
+
+static enum mp_status take_shapes(struct trace_rows *rows, const struct mp_batch *batch)
+{
+#define CELL(column) (batch->columns[MP_COLUMN_shape_##column][row])
+    for (uint32_t row = 0; row < batch->rows; row++) {
+        enum mp_status status = dense_reach(&rows->shapes, CELL(id));
+
+        if (status == MP_ERR_LIMIT)
+            continue; /* definitions_take counts it */
+        MP_TRY(status);
+        *(struct trace_shape *)dense_at(&rows->shapes, CELL(id)) =
+            (struct trace_shape){.grid = {CELL(grid_x), CELL(grid_y), CELL(grid_z)},
+                                 .block = {CELL(block_x), CELL(block_y), CELL(block_z)},
+                                 .registers = CELL(registers),
+                                 .static_shared = CELL(static_shared_memory),
+                                 .dynamic_shared = CELL(dynamic_shared_memory)};
+    }
+#undef CELL
+    return MP_OK;
+}
+
+static void select_definitions(struct mp_cursor *cursor)
+{
+    size_t count;
+    const struct mp_table_info *tables = mp_tables(&count);
+
+    for (size_t i = 0; i < count; i++)
+        mp_cursor_select(cursor, &tables[i], 0);
+    definitions_select(cursor, false);
+    mp_cursor_select(cursor, mp_table_by_id(MP_TABLE_shape),
+                     M(shape, id) | M(shape, kernel) | SHAPE_COLUMNS);
+    quality_select(cursor);
+}
+
+static enum mp_status load_definitions(struct trace_rows *rows, struct mp_error *error)
+{
+    struct mp_cursor *cursor;
+    struct mp_batch batch;
+    enum mp_status status;
+
+    MP_TRY(mp_cursor_open(rows->trace, &cursor, error));
+    select_definitions(cursor);
+    while ((status = mp_cursor_next(cursor, &batch)) == MP_OK) {
+        status = definitions_take(&rows->definitions, &batch);
+        if (!status)
+            status = quality_take(rows->quality, &batch);
+        if (!status && batch.table->id == MP_TABLE_shape)
+            status = take_shapes(rows, &batch);
+        if (status)
+            break;
+    }
+    quality_finish(rows->quality, rows->trace, cursor, &rows->definitions);
+    mp_cursor_close(cursor);
+    if (status == MP_END)
+        return MP_OK;
+    return mp_error_set(error, status, "cannot read the definitions: %s", mp_status_name(status));
+}
+
+#undef M
+
+static enum mp_status find_range(struct trace_rows *rows, struct mp_error *error)
+{
+    uint64_t id = rows->options->range;
+
+    MP_TRY(ranges_load(&rows->ranges, rows->trace, error));
+    if (!id)
+        return MP_OK;
+    rows->range = ranges_find(&rows->ranges, id);
+    if (rows->range)
+        return MP_OK;
+    return mp_error_set(error, MP_ERR_ARGUMENT,
+                        "there is no capture range %" PRIu64 "; the trace has %zu", id,
+                        ranges_count(&rows->ranges));
+}
+
+static enum mp_status open_merge(struct trace_rows *rows, struct mp_error *error)
+{
+    struct merge_table tables[TRACE_KINDS];
+    uint32_t wanted = (rows->options->gpu ? TRACE_GPU : 0) | (rows->options->api ? TRACE_API : 0);
+    size_t count = 0;
+
+    for (unsigned kind = 0; kind < TRACE_KINDS; kind++) {
+        const struct trace_source *source = &trace_sources[kind];
+
+        if (!(wanted >> kind & 1))
+            continue;
+        rows->kinds[count] = (enum trace_kind)kind;
+        tables[count++] =
+            (struct merge_table){mp_table_by_id(source->table), source->start, source->columns};
+    }
+    MP_TRY(merge_open(rows->trace, tables, count, &rows->merge, error));
+    for (size_t i = 0; i < count; i++)
+        rows->present |= (uint32_t)(merge_promised(rows->merge, (unsigned)i) != 0)
+                         << rows->kinds[i];
+    return MP_OK;
+}
+
+enum mp_status trace_rows_open(struct trace_rows *rows, struct mp_trace *trace,
+                               const struct traces_options *options, struct quality *quality,
+                               struct mp_error *error)
+{
+    size_t limit = definitions_limit(trace);
+
+    *rows = (struct trace_rows){.trace = trace, .options = options, .quality = quality};
+    quality_init(quality, trace);
+    definitions_init(&rows->definitions, trace);
+    ranges_init(&rows->ranges, trace);
+    dense_init(&rows->shapes, sizeof(struct trace_shape), limit);
+    dense_init(&rows->places, sizeof(struct trace_place), limit);
+    dense_init(&rows->devices, sizeof(const char *), limit);
+    MP_TRY(find_range(rows, error));
+    MP_TRY(load_definitions(rows, error));
+    if (options->api)
+        MP_TRY(launches_open(trace, &rows->launches, error));
+    return open_merge(rows, error);
+}
+
+void trace_rows_free(struct trace_rows *rows)
+{
+    merge_close(rows->merge);
+    launches_close(rows->launches);
+    nvtx_names_free(&rows->nvtx);
+    ranges_free(&rows->ranges);
+    mp_buffer_free(&rows->number);
+    mp_buffer_free(&rows->line);
+    mp_arena_free(&rows->text);
+    dense_free(&rows->devices);
+    dense_free(&rows->places);
+    dense_free(&rows->shapes);
+    definitions_free(&rows->definitions);
+}
+
+/* ---- Records ---- */
+
+bool trace_row_wanted(const struct trace_rows *rows, enum trace_kind kind,
+                      const uint64_t *const *columns, uint32_t row)
+{
+    const struct trace_source *source = &trace_sources[kind];
+    uint64_t start = columns[source->start][row];
+
+    if (!rows->range)
+        return true;
+    if (source->correlation == TRACE_NO_COLUMN)
+        return range_has_call(rows->range, start);
+    return range_has_work(rows->range, columns[source->correlation][row], start);
+}
+
+enum mp_status trace_rows_next(struct trace_rows *rows, struct trace_row *row)
+{
+    struct merge_row from;
+    enum mp_status status;
+
+    while ((status = merge_next(rows->merge, &from)) == MP_OK) {
+        const struct trace_source *source;
+        enum trace_kind kind = rows->kinds[from.table];
+        uint64_t duration;
+
+        source = &trace_sources[kind];
+        duration =
+            source->duration == TRACE_NO_COLUMN ? 0 : from.columns[source->duration][from.row];
+        *row = (struct trace_row){.kind = kind,
+                                  .start = from.time,
+                                  .duration = duration,
+                                  .has_duration = source->duration != TRACE_NO_COLUMN};
+        bool wanted = trace_row_wanted(rows, kind, from.columns, from.row);
+        if (wanted && (int64_t)duration < 0)
+            rows->quality->reversed_times++;
+        else if (wanted)
+            return trace_describe(rows, &from, row);
+        if (kind == TRACE_NVTX)
+            MP_TRY(trace_describe(rows, &from, row)); /* what ends later has a name */
+    }
+    return status;
+}
+
+void trace_rows_finish(struct trace_rows *rows)
+{
+    rows->quality->unknown_times += merge_unknown_times(rows->merge);
+    merge_add_damage(rows->merge, &rows->quality->damage);
+}

@@ -1,0 +1,132 @@
+#!/bin/bash
+# miniprof nvtx: the ranges of known_nvtx.h in nvprof's layout.
+. "$SOURCE/tests/tools/cli.sh" || exit 1
+
+trace nvtx
+run nvtx nvtx.mpt
+code 0
+quiet
+stdout <"$expected/nvtx.txt"
+
+run nvtx --all-calls --range 2 --demangling off nvtx.mpt
+code 0
+stdout_like <<'END'
+==4242== Profiling application: ./infer --batch 1
+==4242== Capture range 2 of 2
+==4242== NVTX result:
+==4242==   Thread "worker, "main"" (id = 77)
+==4242==     Domain "<unnamed>"
+==4242==       Range "open"
+            Type *
+          Range:  100.00%  1.4965ms         1 * open
+ GPU activities:  100.00%  20.000us         1 * _Z6vecAddPKfS0_Pfi
+      API calls:   99.46%  1.3000ms         1 * cudaStreamSynchronize
+                    0.54%  7.0000us         1 * cudaLaunchKernel
+
+==4242==       Range "step"
+            Type *
+          Range:  100.00%  1.4995ms         1 * step
+ GPU activities:   86.96%  20.000us         1 * _Z6vecAddPKfS0_Pfi
+                   13.04%  3.0000us         1 * [[]CUDA memcpy HtoD]
+      API calls:   99.31%  1.3000ms         1 * cudaStreamSynchronize
+                    0.53%  7.0000us         1 * cudaLaunchKernel
+                    0.15%  2.0010us         1 * cuMemcpyHtoDAsync
+
+==4242== 1 of the ranges has no end and lasts to the end of the capture range.
+END
+
+run nvtx --csv nvtx.mpt
+code 0
+stdout_like <<'END'
+==4242== Profiling application: ./infer --batch 1
+==4242== NVTX result:
+==4242==   Thread "worker, "main"" (id = 77)
+==4242==     Domain "io"
+==4242==       Range "load"
+"Type","Time(%)","Time","Calls","Avg","Min","Max","Name"
+,%,us,,us,us,us,
+"Range:",100.000000,2.900000,1,2.900000,2.900000,2.900000,"load"
+"GPU activities",100.000000,1.000000,1,1.000000,1.000000,1.000000,"[[]CUDA memcpy HtoD]"
+"API calls",100.000000,2.000000,1,2.000000,2.000000,2.000000,"cuMemcpyHtoDAsync"
+
+==4242==     Domain "<unnamed>"
+==4242==       Range "open"
+*
+,%,ms,,ms,ms,ms,
+"Range:",*,"open"
+"GPU activities",*
+"API calls",*
+
+==4242==       Range "step"
+*
+,%,ms,,us,us,ms,
+"Range:",100.000000,1.519000,2,759.500000,19.500000,1.499500,"step"
+"GPU activities",93.750000,0.060000,3,20.000000,10.000000,0.030000,"vecAdd(*"
+"GPU activities",6.250000,0.004000,2,*
+"API calls",*
+"API calls",*
+
+==4242== 1 of *
+END
+
+run nvtx -u us nvtx.mpt
+code 0
+grep -q '^ *% *us *us *us *us$' .stdout
+verdict "a row of units" $?
+
+run nvtx --json nvtx.mpt
+code 0
+json 'd["pid"] == 4242 and d["ranges"] == 2 and d["quality"]["whole"] and d["unfinished"] == 1'
+json 'd["no_calls"] is False'
+json '[(r["domain"], r["name"], r["instances"]) for r in d["nvtx_ranges"]] ==
+      [("io", "load", 1), (None, "open", 1), (None, "step", 2)]'
+json 'all(r["thread"] == 1 and r["tid"] == 77 for r in d["nvtx_ranges"])'
+json 'd["nvtx_ranges"][2]["total_ns"] == 1519000 and d["nvtx_ranges"][2]["unfinished"] == 0'
+json 'd["nvtx_ranges"][2]["gpu_activities"]["total_ns"] == 64000'
+json '[r["calls"] for r in d["nvtx_ranges"][2]["api_calls"]["rows"]] == [3, 2]'
+
+trace plain
+run nvtx plain.mpt
+code 0
+stdout <<'END'
+==4242== Profiling application: ./infer --batch 1
+==4242== No NVTX ranges in the trace.
+END
+
+run nvtx --json plain.mpt
+code 0
+json 'd["nvtx_ranges"] == []'
+
+run nvtx --range 9 nvtx.mpt
+code 2
+stdout </dev/null
+stderr <<'END'
+miniprof nvtx: 'nvtx.mpt': there is no capture range 9; the trace has 2
+END
+
+run nvtx -u days nvtx.mpt
+code 2
+stderr <<'END'
+miniprof nvtx: --normalized-time-unit takes s, ms, us, ns, col or auto, not 'days'
+END
+
+run nvtx
+code 2
+stderr <<'END'
+miniprof nvtx: which trace? 'miniprof nvtx TRACE.mpt'
+END
+
+run nvtx nothing.mpt
+code 3
+stderr_like <<'END'
+miniprof nvtx: *'nothing.mpt'*
+END
+
+# Cut in the middle: what is left is told, and that it is not all.
+head -c $(($(stat -c %s nvtx.mpt) - 150)) nvtx.mpt >cut.mpt
+run nvtx cut.mpt
+code 1
+head -n 1 .stdout | grep -q '^==4242== Warning: '
+verdict "a warning first" $?
+
+finish

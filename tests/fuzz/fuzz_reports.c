@@ -1,0 +1,118 @@
+/* The reports by name on files whose checksums fit, whatever they say: summary, NVTX result,
+ * unified memory, allocations. Rows sum to their group, groups of devices to that of all, and a
+ * pretty name is one line.
+ */
+#include "mutate.h"
+#include "walk.h"
+
+#include "analyze/allocations.h"
+#include "analyze/nvtx_result.h"
+#include "analyze/summary.h"
+#include "analyze/unified.h"
+
+#define MOST_ROWS 20000 /* of a trace; bounds the time of one input */
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t size, size_t max_size, unsigned seed);
+
+static void expect(bool holds)
+{
+    if (!holds)
+        abort();
+}
+
+static void expect_rows(const struct summary_row *rows, size_t count, uint64_t total)
+{
+    uint64_t sum = 0;
+
+    for (size_t i = 0; i < count; i++) {
+        expect(rows[i].name && rows[i].calls && rows[i].least <= rows[i].greatest);
+        sum += rows[i].total;
+    }
+    expect(sum == total);
+}
+
+static void expect_summary(struct mp_trace *trace, enum names_style style)
+{
+    struct summary_options options = {.style = style,
+                                      .parts = SUMMARY_PARTS_BOTH | SUMMARY_PART_PER_GPU};
+    struct summary summary;
+    uint64_t sum = 0;
+
+    expect(summary_build(trace, &options, &summary, NULL) == MP_OK);
+    for (int i = 0; i < SUMMARY_GROUPS; i++)
+        expect_rows(summary.groups[i].rows, summary.groups[i].row_count, summary.groups[i].total);
+    for (size_t i = 0; i < summary.device_count; i++) {
+        const struct summary_group *group = &summary.devices[i].group;
+        expect_rows(group->rows, group->row_count, group->total);
+        sum += group->total;
+    }
+    expect(sum == summary.groups[SUMMARY_GPU].total);
+    summary_free(&summary);
+}
+
+static void expect_nvtx(struct mp_trace *trace, bool all_calls)
+{
+    struct nvtx_options options = {.style = NAMES_NVPROF, .all_calls = all_calls};
+    struct nvtx_result result;
+
+    expect(nvtx_result_build(trace, &options, &result, NULL) == MP_OK);
+    for (size_t i = 0; i < result.range_count; i++) {
+        const struct nvtx_named_range *range = &result.ranges[i];
+
+        expect(range->name && range->instances.calls &&
+               range->unfinished <= range->instances.calls);
+        for (int j = 0; j < SUMMARY_GROUPS; j++)
+            expect_rows(range->groups[j].rows, range->groups[j].row_count, range->groups[j].total);
+    }
+    nvtx_result_free(&result);
+}
+
+static void expect_memory(struct mp_trace *trace)
+{
+    struct unified_options how = {.range = 0};
+    struct allocations_options what = {.range = 0};
+    struct unified unified;
+    struct allocations allocations;
+
+    expect(unified_build(trace, &how, &unified, NULL) == MP_OK);
+    unified_free(&unified);
+    expect(allocations_build(trace, &what, &allocations, NULL) == MP_OK);
+    for (size_t i = 0; i < allocations.row_count; i++)
+        expect(allocations.rows[i].unknown <= allocations.rows[i].frees);
+    allocations_free(&allocations);
+}
+
+static uint64_t rows_of(struct mp_trace *trace)
+{
+    struct mp_cursor *cursor;
+    struct mp_chunk chunk;
+    uint64_t rows = 0;
+
+    if (mp_cursor_open(trace, &cursor, NULL) != MP_OK)
+        return UINT64_MAX;
+    while (mp_cursor_next_chunk(cursor, &chunk, false) == MP_OK)
+        rows += chunk.rows;
+    mp_cursor_close(cursor);
+    return rows;
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    struct mp_trace *trace = walk_open(data, size, NULL);
+
+    if (trace && rows_of(trace) <= MOST_ROWS) {
+        expect_summary(trace, NAMES_READABLE);
+        expect_summary(trace, NAMES_NVPROF);
+        expect_nvtx(trace, true);
+        expect_nvtx(trace, false);
+        expect_memory(trace);
+    }
+    mp_trace_close(trace);
+    return 0;
+}
+
+size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t size, size_t max_size, unsigned seed)
+{
+    return mutate_trace(data, size, max_size, seed);
+}

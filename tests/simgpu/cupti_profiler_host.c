@@ -1,0 +1,309 @@
+/*
+ * cupti_profiler_host.c: names of metrics, configuration images, values.
+ *
+ * A host object that was asked to add an unknown metric is spoilt: CUPTI 13.0 then answers
+ * CUPTI_ERROR_UNKNOWN to every further metric, and crashes when its configuration is used.
+ */
+#include "cupti_profiler.h"
+
+#include <cupti_profiler_host.h> /* includes <string>, an empty file here (simgpu.mk) */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct CUpti_Profiler_Host_Object {
+    bool spoilt;
+    bool pcie;      /* it has bytes on PCIe */
+    unsigned calls; /* of ConfigAddMetrics */
+    size_t names;   /* that they gave */
+    struct ct_metric_set metrics;
+};
+
+static bool is_availability(const uint8_t *image)
+{
+    const uint64_t magic = CT_AVAILABILITY_MAGIC;
+
+    return !image || memcmp(image, &magic, sizeof(magic)) == 0;
+}
+
+static CUptiResult check_chip(CUpti_ProfilerType type, const char *chip, const uint8_t *image)
+{
+    if (!chip || !is_availability(image))
+        return CUPTI_ERROR_INVALID_PARAMETER;
+    if (strcmp(chip, CT_CHIP) != 0)
+        return CUPTI_ERROR_INVALID_CHIP_NAME;
+    return type == CUPTI_PROFILER_TYPE_RANGE_PROFILER ? CUPTI_SUCCESS : CUPTI_ERROR_NOT_SUPPORTED;
+}
+
+/* This half of CUPTI works without a GPU, and without cuptiProfilerInitialize. */
+CUptiResult CUPTIAPI cuptiProfilerHostInitialize(CUpti_Profiler_Host_Initialize_Params *pParams)
+{
+    CUptiResult result =
+        ct_profilerCheck(pParams, CUpti_Profiler_Host_Initialize_Params_STRUCT_SIZE);
+
+    if (result)
+        return result;
+    result =
+        check_chip(pParams->profilerType, pParams->pChipName, pParams->pCounterAvailabilityImage);
+    if (result)
+        return result;
+    pParams->pHostObject = calloc(1, sizeof(*pParams->pHostObject));
+    return pParams->pHostObject ? CUPTI_SUCCESS : CUPTI_ERROR_OUT_OF_MEMORY;
+}
+
+CUptiResult CUPTIAPI cuptiProfilerHostDeinitialize(CUpti_Profiler_Host_Deinitialize_Params *pParams)
+{
+    CUptiResult result =
+        ct_profilerCheck(pParams, CUpti_Profiler_Host_Deinitialize_Params_STRUCT_SIZE);
+
+    if (result)
+        return result;
+    if (!pParams->pHostObject)
+        return CUPTI_ERROR_INVALID_PARAMETER;
+    free(pParams->pHostObject);
+    return CUPTI_SUCCESS;
+}
+
+CUptiResult CUPTIAPI
+cuptiProfilerHostGetSupportedChips(CUpti_Profiler_Host_GetSupportedChips_Params *pParams)
+{
+    static const char *const chips[] = {CT_CHIP};
+    CUptiResult result =
+        ct_profilerCheck(pParams, CUpti_Profiler_Host_GetSupportedChips_Params_STRUCT_SIZE);
+
+    if (result)
+        return result;
+    pParams->numChips = CT_COUNT(chips);
+    pParams->ppChipNames = chips;
+    return CUPTI_SUCCESS;
+}
+
+/* ---- names ---- */
+
+CUptiResult CUPTIAPI
+cuptiProfilerHostGetBaseMetrics(CUpti_Profiler_Host_GetBaseMetrics_Params *pParams)
+{
+    CUptiResult result =
+        ct_profilerCheck(pParams, CUpti_Profiler_Host_GetBaseMetrics_Params_STRUCT_SIZE);
+
+    if (result)
+        return result;
+    if (!pParams->pHostObject || pParams->metricType >= CUPTI_METRIC_TYPE__COUNT)
+        return CUPTI_ERROR_INVALID_PARAMETER;
+    pthread_mutex_lock(&ct_lock);
+    pParams->ppMetricNames =
+        ct_metricNames((enum ct_metric_type)pParams->metricType, &pParams->numMetrics);
+    pthread_mutex_unlock(&ct_lock);
+    return CUPTI_SUCCESS;
+}
+
+CUptiResult CUPTIAPI
+cuptiProfilerHostGetSubMetrics(CUpti_Profiler_Host_GetSubMetrics_Params *pParams)
+{
+    CUptiResult result =
+        ct_profilerCheck(pParams, CUpti_Profiler_Host_GetSubMetrics_Params_STRUCT_SIZE);
+    const struct ct_metric *metric;
+    const char *suffix;
+
+    if (result)
+        return result;
+    if (!pParams->pHostObject || !pParams->pMetricName)
+        return CUPTI_ERROR_INVALID_PARAMETER;
+    metric = ct_metricFind(pParams->pMetricName, &suffix);
+    if (!metric)
+        return CUPTI_ERROR_INVALID_METRIC_NAME;
+    pParams->ppSubMetrics = ct_metricSuffixes(metric->type, &pParams->numOfSubmetrics);
+    return CUPTI_SUCCESS;
+}
+
+CUptiResult CUPTIAPI
+cuptiProfilerHostGetMetricProperties(CUpti_Profiler_Host_GetMetricProperties_Params *pParams)
+{
+    static const char *const descriptions[CT_METRIC_TYPES] = {"a counter of the software GPU",
+                                                              "a ratio of the software GPU",
+                                                              "a throughput of the software GPU"};
+    CUptiResult result =
+        ct_profilerCheck(pParams, CUpti_Profiler_Host_GetMetricProperties_Params_STRUCT_SIZE);
+    const struct ct_metric *metric;
+    const char *suffix;
+
+    if (result)
+        return result;
+    if (!pParams->pHostObject || !pParams->pMetricName)
+        return CUPTI_ERROR_INVALID_PARAMETER;
+    metric = ct_metricFind(pParams->pMetricName, &suffix);
+    if (!metric)
+        return CUPTI_ERROR_INVALID_METRIC_NAME;
+    pParams->pDescription = descriptions[metric->type];
+    pParams->pHwUnit = ct_metricUnit(metric);
+    pParams->pDimUnit = ct_metricDimension(metric, suffix);
+    pParams->metricType = (CUpti_MetricType)metric->type;
+    return CUPTI_SUCCESS;
+}
+
+/* ---- configuration ---- */
+
+/* Bytes on PCIe go with one other metric at most. */
+static bool go_together(CUpti_Profiler_Host_Object *host, const char **names, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        host->pcie |= strncmp(names[i], "pcie__", strlen("pcie__")) == 0;
+    host->names += count;
+    return !host->pcie || host->names <= 2;
+}
+
+CUptiResult CUPTIAPI
+cuptiProfilerHostConfigAddMetrics(CUpti_Profiler_Host_ConfigAddMetrics_Params *pParams)
+{
+    CUptiResult result =
+        ct_profilerCheck(pParams, CUpti_Profiler_Host_ConfigAddMetrics_Params_STRUCT_SIZE);
+
+    if (result)
+        return result;
+    if (!pParams->pHostObject || !pParams->ppMetricNames || !pParams->numMetrics)
+        return CUPTI_ERROR_INVALID_PARAMETER;
+    if (pParams->pHostObject->spoilt)
+        return CUPTI_ERROR_UNKNOWN;
+    if (!ct_metricsAdd(&pParams->pHostObject->metrics, pParams->ppMetricNames, pParams->numMetrics))
+        result = CUPTI_ERROR_INVALID_PARAMETER;
+    else if (!go_together(pParams->pHostObject, pParams->ppMetricNames, pParams->numMetrics))
+        result = CUPTI_ERROR_NOT_SUPPORTED;
+    pParams->pHostObject->spoilt = result != CUPTI_SUCCESS;
+    pParams->pHostObject->calls++;
+    return result;
+}
+
+static bool is_empty(const struct ct_metric_set *metrics)
+{
+    const struct ct_metric_set none = {.members = {0}};
+
+    return ct_metricsContain(&none, metrics);
+}
+
+CUptiResult CUPTIAPI
+cuptiProfilerHostGetConfigImageSize(CUpti_Profiler_Host_GetConfigImageSize_Params *pParams)
+{
+    CUptiResult result =
+        ct_profilerCheck(pParams, CUpti_Profiler_Host_GetConfigImageSize_Params_STRUCT_SIZE);
+
+    if (result)
+        return result;
+    if (!pParams->pHostObject)
+        return CUPTI_ERROR_INVALID_PARAMETER;
+    if (is_empty(&pParams->pHostObject->metrics) && !pParams->pHostObject->spoilt)
+        return CUPTI_ERROR_UNKNOWN;
+    pParams->configImageSize = sizeof(struct ct_config_image);
+    return CUPTI_SUCCESS;
+}
+
+CUptiResult CUPTIAPI
+cuptiProfilerHostGetConfigImage(CUpti_Profiler_Host_GetConfigImage_Params *pParams)
+{
+    CUptiResult result =
+        ct_profilerCheck(pParams, CUpti_Profiler_Host_GetConfigImage_Params_STRUCT_SIZE);
+    struct ct_config_image image = {.magic = CT_CONFIG_MAGIC};
+
+    if (result)
+        return result;
+    if (!pParams->pHostObject || !pParams->pConfigImage || pParams->configImageSize < sizeof(image))
+        return CUPTI_ERROR_INVALID_PARAMETER;
+    if (pParams->pHostObject->spoilt || is_empty(&pParams->pHostObject->metrics))
+        return CUPTI_ERROR_UNKNOWN;
+    image.metrics = pParams->pHostObject->metrics;
+    image.passes = ct_metricsPasses(&image.metrics);
+    memcpy(pParams->pConfigImage, &image, sizeof(image));
+    return CUPTI_SUCCESS;
+}
+
+CUptiResult CUPTIAPI
+cuptiProfilerHostGetNumOfPasses(CUpti_Profiler_Host_GetNumOfPasses_Params *pParams)
+{
+    CUptiResult result =
+        ct_profilerCheck(pParams, CUpti_Profiler_Host_GetNumOfPasses_Params_STRUCT_SIZE);
+    struct ct_config_image image;
+
+    if (result)
+        return result;
+    if (!pParams->pConfigImage || pParams->configImageSize < sizeof(image))
+        return CUPTI_ERROR_INVALID_PARAMETER;
+    memcpy(&image, pParams->pConfigImage, sizeof(image));
+    if (image.magic != CT_CONFIG_MAGIC)
+        return CUPTI_ERROR_INVALID_PARAMETER;
+    pParams->numOfPasses = (size_t)image.passes;
+    return CUPTI_SUCCESS;
+}
+
+#ifndef SIMGPU_LACKS_cuptiProfilerHostGetMaxNumHardwareMetricsPerPass
+CUptiResult CUPTIAPI cuptiProfilerHostGetMaxNumHardwareMetricsPerPass(
+    CUpti_Profiler_Host_GetMaxNumHardwareMetricsPerPass_Params *pParams)
+{
+    CUptiResult result = ct_profilerCheck(
+        pParams, CUpti_Profiler_Host_GetMaxNumHardwareMetricsPerPass_Params_STRUCT_SIZE);
+
+    if (result)
+        return result;
+    pParams->maxMetricsPerPass = CT_HARDWARE_METRICS_PER_PASS;
+    return check_chip(pParams->profilerType, pParams->pChipName,
+                      pParams->pCounterAvailabilityImage);
+}
+#endif
+
+/* ---- values ---- */
+
+/* The client has to free the name. */
+CUptiResult CUPTIAPI cuptiProfilerHostGetRangeName(CUpti_Profiler_Host_GetRangeName_Params *pParams)
+{
+    CUptiResult result =
+        ct_profilerCheck(pParams, CUpti_Profiler_Host_GetRangeName_Params_STRUCT_SIZE);
+    struct ct_range range;
+    char *name;
+
+    if (result)
+        return result;
+    if (!ct_counterRange(pParams->pCounterDataImage, pParams->counterDataImageSize,
+                         pParams->rangeIndex, &range))
+        return CUPTI_ERROR_INVALID_PARAMETER;
+    if (asprintf(&name, "%llu", (unsigned long long)range.name) < 0)
+        return CUPTI_ERROR_OUT_OF_MEMORY;
+    pParams->pRangeName = name;
+    return CUPTI_SUCCESS;
+}
+
+/* A metric that was not measured is not a number. */
+static CUptiResult evaluate(const char *name, const struct ct_metric_set *measured,
+                            const struct ct_range *range, double *value)
+{
+    const char *suffix;
+    const struct ct_metric *metric = name ? ct_metricFind(name, &suffix) : NULL;
+
+    if (!metric || !*suffix)
+        return CUPTI_ERROR_INVALID_METRIC_NAME;
+    *value = ct_metricsHave(measured, metric) ? ct_metricValue(metric, suffix, range) : (double)NAN;
+    return CUPTI_SUCCESS;
+}
+
+CUptiResult CUPTIAPI
+cuptiProfilerHostEvaluateToGpuValues(CUpti_Profiler_Host_EvaluateToGpuValues_Params *pParams)
+{
+    CUptiResult result =
+        ct_profilerCheck(pParams, CUpti_Profiler_Host_EvaluateToGpuValues_Params_STRUCT_SIZE);
+    struct ct_counter_image head;
+    struct ct_range range;
+
+    if (result)
+        return result;
+    if (!pParams->pHostObject || !pParams->ppMetricNames || !pParams->pMetricValues ||
+        !ct_counterHead(pParams->pCounterDataImage, pParams->counterDataImageSize, &head) ||
+        !ct_counterRange(pParams->pCounterDataImage, pParams->counterDataImageSize,
+                         pParams->rangeIndex, &range))
+        return CUPTI_ERROR_INVALID_PARAMETER;
+    for (size_t i = 0; i < pParams->numMetrics && !result; i++)
+        result =
+            evaluate(pParams->ppMetricNames[i], &head.metrics, &range, &pParams->pMetricValues[i]);
+    /* What was configured in several calls is counted wrongly, and nobody says so. */
+    for (size_t i = 0; i < pParams->numMetrics && !result && pParams->pHostObject->calls > 1; i++)
+        if (strstr(pParams->ppMetricNames[i], "_sass_"))
+            pParams->pMetricValues[i] = 0;
+    return result;
+}

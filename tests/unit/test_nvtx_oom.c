@@ -1,0 +1,179 @@
+/* NVTX result, summary, unified memory and allocations when memory runs out: every allocation fails
+ * once, in turn. What is left behind, a sanitizer finds (make SAN=address check).
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "unit/deps_fixture.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "analyze/allocations.h"
+#include "analyze/nvtx_result.h"
+#include "analyze/summary.h"
+#include "analyze/unified.h"
+#include "unit/failing_malloc.h"
+
+/* ---- A trace that needs every kind of memory ---- */
+
+static void put_ranges(void)
+{
+    char name[16];
+
+    for (uint64_t i = 0; i < 100; i++) { /* enough to grow every array */
+        snprintf(name, sizeof name, "range %u", (unsigned)i);
+        put_nvtx(MP_nvtx_kind_start, 1 + i % 60, i % 2 ? "domain" : NULL, name, 10 + i, 1 + i);
+        put_nvtx(MP_nvtx_kind_end, 1, NULL, NULL, 300 + i, 500 + i); /* of nothing */
+    }
+    for (uint64_t i = 0; i < 70; i++) {
+        put_nvtx(MP_nvtx_kind_start, 1, NULL, "overlapping", 120 + i, 1000 + i);
+        put_nvtx(MP_nvtx_kind_end, 1, NULL, NULL, 220 + i, 1000 + i);
+    }
+    put_nvtx(MP_nvtx_kind_push, 1, NULL, "open", 400, 0);
+}
+
+static void put_memory(uint64_t i)
+{
+    mp_append_memory(scene.writer, &(struct mp_row_memory){.operation = 1 + i % 3 / 2,
+                                                           .kind = i % 5,
+                                                           .device = i % 40,
+                                                           .address = 4096 * (i / 3 + 1),
+                                                           .bytes = 8,
+                                                           .time = 1000000 - i});
+    mp_append_unified(scene.writer, &(struct mp_row_unified){.kind = 1 + i % 8,
+                                                             .source = i % 30,
+                                                             .target = i % 40,
+                                                             .value = i,
+                                                             .start = 10000 + i,
+                                                             .duration = 3});
+}
+
+static void put_everything(void)
+{
+    scene_begin();
+    put_ranges();
+    for (uint64_t i = 0; i < 100; i++) {
+        mp_append_device(scene.writer, &(struct mp_row_device){.id = i, .name = 1});
+        put_call(1, i % 2 ? "cudaLaunchKernel" : "cuLaunchKernel", 500 - i, 501 - i, 1 + i);
+        put_kernel(1 + i % 9, i % 3 ? "_Z1fILi8EEvPKf" : "g", 600 + i, 601 + i, 1 + i);
+        put_memory(i);
+    }
+    put_range(1, 5, 1000, 1, 200);
+    scene_load();
+}
+
+/* Runs `step` until no allocation is left to fail; it failed at least `least` times. */
+static void expect_memory_errors(enum mp_status (*step)(struct mp_error *), unsigned least)
+{
+    enum mp_status status = MP_ERR_MEMORY;
+    unsigned failing;
+
+    put_everything();
+    for (failing = 1; status != MP_OK; failing++) {
+        struct mp_error error = {.text = ""};
+        bool failed;
+
+        countdown = failing;
+        status = step(&error);
+        failed = countdown == 0;
+        countdown = 0;
+        /* A name that cannot be demangled for want of memory is printed as it is. */
+        if (!failed || status != MP_OK)
+            assert_int_equal(status, failed ? MP_ERR_MEMORY : MP_OK);
+        assert_true(!status == !*error.text);
+        if (failed)
+            status = MP_ERR_MEMORY;
+    }
+    assert_true(failing > least);
+    scene_end(UNSOUND);
+}
+
+static enum mp_status build_nvtx(struct mp_error *error)
+{
+    struct nvtx_options options = {.range = 1, .style = NAMES_NVPROF, .all_calls = true};
+    struct nvtx_result result;
+    enum mp_status status = nvtx_result_build(scene.trace, &options, &result, error);
+
+    if (status)
+        assert_null(result.ranges);
+    nvtx_result_free(&result);
+    return status;
+}
+
+static enum mp_status build_summary(struct mp_error *error)
+{
+    struct summary_options options = {.style = NAMES_NVPROF,
+                                      .parts = SUMMARY_PARTS_BOTH | SUMMARY_PART_PER_GPU};
+    struct summary summary;
+    enum mp_status status = summary_build(scene.trace, &options, &summary, error);
+
+    if (status)
+        assert_null(summary.devices);
+    summary_free(&summary);
+    return status;
+}
+
+static enum mp_status build_unified(struct mp_error *error)
+{
+    struct unified_options options = {.range = 1};
+    struct unified unified;
+    enum mp_status status = unified_build(scene.trace, &options, &unified, error);
+
+    if (status)
+        assert_null(unified.devices);
+    unified_free(&unified);
+    return status;
+}
+
+static enum mp_status build_allocations(struct mp_error *error)
+{
+    struct allocations_options options = {.range = 1};
+    struct allocations allocations;
+    enum mp_status status = allocations_build(scene.trace, &options, &allocations, error);
+
+    if (status)
+        assert_null(allocations.rows);
+    allocations_free(&allocations);
+    return status;
+}
+
+static void the_nvtx_result_says_so(void **state)
+{
+    (void)state;
+    expect_memory_errors(build_nvtx, 60);
+}
+
+static void the_summary_says_so(void **state)
+{
+    (void)state;
+    expect_memory_errors(build_summary, 40);
+}
+
+static void unified_memory_says_so(void **state)
+{
+    (void)state;
+    expect_memory_errors(build_unified, 10);
+}
+
+static void allocations_say_so(void **state)
+{
+    (void)state;
+    expect_memory_errors(build_allocations, 10);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(the_nvtx_result_says_so),
+        cmocka_unit_test(the_summary_says_so),
+        cmocka_unit_test(unified_memory_says_so),
+        cmocka_unit_test(allocations_say_so),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,71 @@
+/* Prints the table of docs/nvprof.md from nvprof_options.def; `make check` compares it with the
+ * document. With --plain one line for each option, for tests: name, letter, kind of value, what it
+ * takes, least, most, state and the values that are fine in any case, with tabs between them. */
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "../miniprof/nvprof_options.h"
+
+#include "base/poison.h"
+
+#define FIELD(name) offsetof(struct nvprof_values, name)
+static const struct nvprof_option options[] = {
+#include "../miniprof/nvprof_options.def"
+};
+
+#define OPTION_COUNT (sizeof options / sizeof *options)
+
+static const char *const kinds[] = {
+    [NVPROF_FLAG] = "flag",       [NVPROF_CHOICE] = "choice",   [NVPROF_LIST] = "list",
+    [NVPROF_NUMBER] = "number",   [NVPROF_TEXT] = "text",       [NVPROF_PATTERN] = "pattern",
+    [NVPROF_LOG] = "log",         [NVPROF_NAMING] = "naming",   [NVPROF_DEVICES] = "devices",
+    [NVPROF_KERNELS] = "kernels", [NVPROF_METRICS] = "metrics", [NVPROF_EVENTS] = "events",
+    [NVPROF_FILES] = "files",
+};
+
+static const char *const states[] = {
+    [NVPROF_WORKS] = "works",
+    [NVPROF_ACCEPTED] = "accepted",
+    [NVPROF_REFUSED] = "refused",
+};
+
+/* A bar would end the cell of a table. */
+static void print_escaped(const char *text)
+{
+    for (; *text; text++)
+        printf("%s%c", *text == '|' ? "\\" : "", *text);
+}
+
+static void print_row(const struct nvprof_option *option)
+{
+    printf("| `--%s`", option->name);
+    if (option->letter)
+        printf(", `-%c`", option->letter);
+    printf(" | ");
+    print_escaped(option->takes ? option->takes : "");
+    printf(" | %s | %s | ", option->preset ? option->preset : "", states[option->state]);
+    print_escaped(option->doc);
+    printf(" |\n");
+}
+
+static void print_plain(const struct nvprof_option *option)
+{
+    printf("%s\t%c\t%s\t%s\t%" PRIu64 "\t%" PRIu64 "\t%s\t%s\n", option->name,
+           option->letter ? option->letter : '-', kinds[option->kind],
+           option->takes ? option->takes : "-", option->least, option->most, states[option->state],
+           option->plain ? option->plain : "-");
+}
+
+int main(int argc, char **argv)
+{
+    int plain = argc > 1 && !strcmp(argv[1], "--plain");
+
+    for (size_t i = 0; i < OPTION_COUNT; i++) {
+        if (plain)
+            print_plain(&options[i]);
+        else
+            print_row(&options[i]);
+    }
+    return 0;
+}

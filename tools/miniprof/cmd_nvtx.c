@@ -1,0 +1,115 @@
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include "analyze/nvtx_result.h"
+#include "command.h"
+#include "options.h"
+#include "report/print_nvtx.h"
+#include "units_option.h"
+
+#include "base/poison.h"
+
+struct nvtx_values {
+    int format; /* enum report_format */
+    uint64_t range;
+    bool demangling;
+    bool all_calls;
+    const char *unit;
+};
+
+#define FIELD(name) offsetof(struct nvtx_values, name)
+static const struct option_spec specs[] = {
+    {.name = "csv",
+     .kind = OPTION_VALUE,
+     .value = REPORT_CSV,
+     .offset = FIELD(format),
+     .help = "comma-separated values, as nvprof --csv"},
+    {.name = "json",
+     .kind = OPTION_VALUE,
+     .value = REPORT_JSON,
+     .offset = FIELD(format),
+     .help = "a JSON document for each trace; times in ns"},
+    {.name = "range",
+     .argument = "N",
+     .kind = OPTION_NUMBER,
+     .offset = FIELD(range),
+     .help = "only NVTX ranges and calls that begin in capture range N"},
+    {.name = "all-calls",
+     .kind = OPTION_FLAG,
+     .offset = FIELD(all_calls),
+     .help = "list every API call inside a range, not only those that launched work"},
+    {.name = "demangling",
+     .argument = "on|off",
+     .kind = OPTION_SWITCH,
+     .offset = FIELD(demangling),
+     .help = "C++ names in readable form (default on)"},
+    {.name = "normalized-time-unit",
+     .letter = 'u',
+     .argument = "UNIT",
+     .kind = OPTION_TEXT,
+     .offset = FIELD(unit),
+     .help = UNITS_HELP},
+};
+#undef FIELD
+
+static const struct option_set set = {
+    .command = "nvtx",
+    .synopsis = "[options] TRACE...",
+    .purpose = "Prints what was launched inside the NVTX ranges, by thread, domain and name, in "
+               "nvprof's layout: how often and how long, then the work of the GPUs however late "
+               "it ran, then the API calls that launched it.",
+    .notes = "Exit code: 0 fine, 1 a trace is not whole (its first line says why), 2 wrong usage, "
+             "3 a trace cannot be read.",
+    .specs = specs,
+    .count = sizeof specs / sizeof *specs,
+};
+
+static int print_file(const char *path, const struct report_out *out,
+                      const struct nvtx_options *options)
+{
+    struct mp_trace *trace = open_trace(set.command, path);
+    struct nvtx_result result;
+    struct mp_error error;
+    int code;
+
+    if (!trace)
+        return EXIT_UNREADABLE;
+    if (nvtx_result_build(trace, options, &result, &error) != MP_OK) {
+        code = fail_on_trace(set.command, path, &error);
+    } else {
+        print_nvtx(out, trace, &result, options->range);
+        code = quality_is_whole(&result.quality) ? EXIT_FINE : EXIT_FINDINGS;
+        nvtx_result_free(&result);
+    }
+    mp_trace_close(trace);
+    return code;
+}
+
+int cmd_nvtx(int argc, char **argv)
+{
+    struct nvtx_values values = {.format = REPORT_TEXT, .demangling = true};
+    struct report_out out = {.file = stdout};
+    struct nvtx_options options;
+    int worst = EXIT_FINE;
+    int first;
+    enum options_result result = options_parse(&set, argc, argv, &values, &first);
+
+    if (result != OPTIONS_OK)
+        return result == OPTIONS_DONE ? EXIT_FINE : EXIT_USAGE;
+    if (!parse_units(set.command, values.unit, &out.units))
+        return EXIT_USAGE;
+    if (first == argc) {
+        complain(set.command, "which trace? 'miniprof nvtx TRACE.mpt'");
+        return EXIT_USAGE;
+    }
+    out.format = (enum report_format)values.format;
+    options = (struct nvtx_options){.range = values.range,
+                                    .style = values.demangling ? NAMES_READABLE : NAMES_MANGLED,
+                                    .all_calls = values.all_calls};
+    for (int i = first; i < argc; i++) {
+        int code = print_file(argv[i], &out, &options);
+        worst = code > worst ? code : worst;
+    }
+    return worst;
+}
