@@ -286,17 +286,22 @@ static bool finish_instance(struct pass *pass, struct nvtx_instance *instance, u
 {
     const struct capture_range *range = pass->reading->range;
     struct quality *quality = pass->reading->quality;
-    struct nvtx_kind *kind = &pass->spans->kinds[instance->kind];
+    bool open = instance->end == NVTX_OPEN;
 
     if (range && !range_has_call(range, instance->begin))
         return false;
-    if (instance->end == NVTX_OPEN) {
-        kind->unfinished++;
+    if (open)
         instance->end = last > instance->begin ? last : instance->begin;
+    if (!instance->begin || !instance->end) {
+        quality->unknown_times++;
+        return false;
     }
-    quality->unknown_times += !instance->begin || !instance->end;
-    quality->reversed_times += instance->begin && instance->end && instance->end < instance->begin;
-    return instance->begin && instance->end >= instance->begin;
+    if (instance->end < instance->begin) {
+        quality->reversed_times++;
+        return false;
+    }
+    pass->spans->kinds[instance->kind].unfinished += open;
+    return true;
 }
 
 static void finish_instances(struct pass *pass, uint64_t last)

@@ -27,7 +27,7 @@ enum mp_status nvvp_write(struct mp_trace *trace, const char *path, struct mp_er
  * MP_ERR_DAMAGED (SQLite cannot read on, or a value is of no use), MP_ERR_MEMORY.
  *
  * Quality counters say what of a file of nvprof's found no place: `nvvp_tables_unknown`,
- * `nvvp_rows_unusable`. */
+ * `nvvp_names_missing`. */
 enum mp_status nvvp_read(const char *path, int fd, struct mp_error *error);
 
 /* Whether `path` is a regular file that begins as SQLite files do. */

@@ -54,6 +54,7 @@ struct profiling {
     size_t launch_capacity;
     struct profiling_session *running; /* the session of the launch that has the turn */
     struct profiled_launch *launch;
+    unsigned unflushed; /* launches of several passes since the last forced flush */
     _Atomic bool graph_was_said;
 };
 

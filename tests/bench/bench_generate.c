@@ -1,12 +1,13 @@
 /* Writes a trace of many records, as an inference program of many hours would: for `make bench`.
  *
- *     bench_generate RECORDS FILE [syncs]
+ *     bench_generate RECORDS FILE [syncs|nvtx]
  *
  * One in two records is a kernel, the others are the calls that launched them. Iterations of 230
  * launches with 70 shapes on two streams; times are noise around each position's usual ones, about
  * as wide as measured on an H100. With `syncs`, every tenth launch is followed by an event that the
  * other stream waits for, and every iteration ends with cudaStreamSynchronize; RECORDS then counts
- * kernels and calls as far as they launch.
+ * kernels and calls as far as they launch. With `nvtx`, every iteration is a range, and every ten
+ * launches in it are one of 23 more; RECORDS counts kernels and calls.
  */
 #include "trace/writer.h"
 
@@ -127,7 +128,54 @@ static void add_syncs(struct program *program, unsigned position, unsigned strea
                   program->device[stream] + 4000);
 }
 
-static void generate(struct mp_writer *writer, uint64_t records, bool syncs)
+enum { LAYER = 10, LAYERS = LAUNCHES / LAYER, RANGE_STRINGS = SHAPES + SYNCHRONIZE };
+
+static void define_ranges(struct mp_writer *writer)
+{
+    char name[32];
+
+    for (int i = 0; i <= LAYERS; i++) {
+        int length = i ? snprintf(name, sizeof name, "layer %d", i)
+                       : snprintf(name, sizeof name, "iteration");
+        uint64_t id = RANGE_STRINGS + 1 + (uint64_t)i;
+        mp_append_string(writer, &(struct mp_row_string){id, {name, (uint32_t)length}});
+    }
+}
+
+/* A push of a layer, or of the iteration for 0. */
+static void push(struct program *program, unsigned layer)
+{
+    mp_append_nvtx(program->writer, &(struct mp_row_nvtx){.thread = 1,
+                                                          .kind = MP_nvtx_kind_push,
+                                                          .name = RANGE_STRINGS + 1 + layer,
+                                                          .time = program->host += 100});
+}
+
+static void pop(struct program *program)
+{
+    mp_append_nvtx(
+        program->writer,
+        &(struct mp_row_nvtx){.thread = 1, .kind = MP_nvtx_kind_pop, .time = program->host += 100});
+}
+
+static void begin_ranges(struct program *program, unsigned position)
+{
+    if (position % LAYER)
+        return;
+    if (!position)
+        push(program, 0);
+    push(program, 1 + position / LAYER);
+}
+
+static void end_ranges(struct program *program, unsigned position)
+{
+    if (position % LAYER == LAYER - 1)
+        pop(program);
+    if (position == LAUNCHES - 1)
+        pop(program);
+}
+
+static void generate(struct mp_writer *writer, uint64_t records, bool syncs, bool ranges)
 {
     struct program program = {writer, 1000000000, {1000000000, 1000000000}, 0};
     for (uint64_t i = 0; i < records / 2; i++) {
@@ -136,6 +184,8 @@ static void generate(struct mp_writer *writer, uint64_t records, bool syncs)
         uint64_t shape = 1 + position * 7 % SHAPES;
         program.host += 1500 + (uint64_t)(position % 5 * 200) + (uint64_t)(300 + noise() * 150);
         program.correlation++;
+        if (ranges)
+            begin_ranges(&program, position);
         call(&program, LAUNCH, 2500 + (uint64_t)(400 + noise() * 250));
         uint64_t *device = &program.device[stream];
         uint64_t ready = *device > program.host ? *device : program.host;
@@ -149,13 +199,17 @@ static void generate(struct mp_writer *writer, uint64_t records, bool syncs)
         *device = start + duration;
         if (syncs)
             add_syncs(&program, position, stream);
+        if (ranges)
+            end_ranges(&program, position);
     }
 }
 
 int main(int argc, char **argv)
 {
-    if (argc != 3 && (argc != 4 || strcmp(argv[3], "syncs") != 0)) {
-        fprintf(stderr, "usage: bench_generate RECORDS FILE [syncs]\n");
+    bool syncs = argc == 4 && !strcmp(argv[3], "syncs");
+    bool ranges = argc == 4 && !strcmp(argv[3], "nvtx");
+    if (argc != 3 && !syncs && !ranges) {
+        fprintf(stderr, "usage: bench_generate RECORDS FILE [syncs|nvtx]\n");
         return 2;
     }
     struct mp_writer_options options = {.level = 1};
@@ -167,7 +221,9 @@ int main(int argc, char **argv)
         return 1;
     }
     define(writer);
-    generate(writer, strtoull(argv[1], NULL, 10), argc == 4);
+    if (ranges)
+        define_ranges(writer);
+    generate(writer, strtoull(argv[1], NULL, 10), syncs, ranges);
     if (mp_writer_close(writer, &error) != MP_OK) {
         fprintf(stderr, "bench_generate: %s\n", error.text);
         return 1;

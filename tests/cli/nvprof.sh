@@ -401,7 +401,7 @@ mv .head .stderr
 stderr <<<'======== Warning: 12 records were dropped.'
 verdict "it is said once" $(($(cat .count) != 1))
 
-# Sections, in their order; with metrics nvprof's own summary was empty.
+# Sections, in their order.
 sections() {
     sed -nE 's/^======== ([A-Z].*):$/\1/p' .stderr >.sections && mv .sections .stderr
     stderr

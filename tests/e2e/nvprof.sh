@@ -82,7 +82,7 @@ nvprof memory --track-memory-allocations on "$steps" init alpha=2 sync
 same "--track-memory-allocations: a section" 1 "$(grep -c 'Memory allocation result:' memory.err)"
 same "without it: none" 0 "$(grep -c 'Memory allocation result:' plain.err)"
 nvprof metrics -m achieved_occupancy --kernels '^beta$' -m achieved_occupancy "${program[@]}"
-same "--metrics: stdout, the scope, two scopes, no summary" "result 0 1 1 0" "$(cat metrics.out) \
+same "--metrics: stdout, the scope, two scopes, a summary" "result 0 1 1 1" "$(cat metrics.out) \
 $(grep -c 'Kernel: alpha' metrics.err) $(grep -c 'Kernel: beta' metrics.err) \
 $(grep -c 'the last scope holds for all' metrics.err) $(grep -c 'GPU activities' metrics.err)"
 nvprof query --query-metrics

@@ -1,6 +1,5 @@
 /* The reports by name on files whose checksums fit, whatever they say: summary, NVTX result,
- * unified memory, allocations. Rows sum to their group, groups of devices to that of all, and a
- * pretty name is one line.
+ * unified memory, allocations. Rows sum to their group, and groups of devices to that of all.
  */
 #include "mutate.h"
 #include "walk.h"

@@ -160,15 +160,12 @@ static enum mp_status build_allocations(struct report *report, struct mp_error *
     return allocations_build(report->trace, &options, &report->results.allocations, error);
 }
 
-/* With metrics nvprof traced nothing: its summary was empty. */
 static enum mp_status build_metrics(struct report *report, struct mp_error *error)
 {
     struct metrics_options options = {.style = report->style};
 
     MP_TRY(metrics_build(report->trace, &options, &report->results.metrics, error));
     report->results.quality = &report->results.metrics.quality;
-    if (report->results.metrics.asked && !nvprof_wants_reports(report->values))
-        report->sections.summary = 0;
     return MP_OK;
 }
 
@@ -315,11 +312,7 @@ static void print_metric_section(struct report *report)
 {
     if (!report->results.metrics.asked)
         return;
-    if (report->begun)
-        begin_section(report);
-    else
-        print_line(report, "Profiling result:");
-    report->begun = true;
+    begin_section(report);
     print_metrics(&report->out, report->trace, &report->results.metrics);
 }
 
