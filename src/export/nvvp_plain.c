@@ -62,7 +62,8 @@ static const struct nvvp_plain_kind events[] = {
     {.like = NVVP_CUDA_EVENT,
      .needs = "eventId",
      .extra = "t.thread, t.start, t.end",
-     .join = "JOIN " CALLERS " t ON t.c = n.correlationId",
+     /* CROSS: SQLite must not turn the two around, which takes time as their product. */
+     .join = "CROSS JOIN " CALLERS " t ON t.c = n.correlationId",
      .order = "ORDER BY t.start, n.rowid",
      .calls = true,
      .take = nvvp_take_event},

@@ -73,6 +73,10 @@ def compare_rows(miniprof, trace):
                 yield f"{table} {place}: {row}, reader {their_row}"
 
 
+UNIFIED = {1: "[Unified Memory Memcpy HtoD]", 2: "[Unified Memory Memcpy DtoH]",
+           4: "[Unified Memory GPU page faults]", 8: "[Unified Memory Memcpy DtoD]"}
+
+
 class Sums(dict):
     """{name: [calls, total, least, greatest]}"""
 
@@ -103,6 +107,9 @@ def sums_of(tables):
         device.add(f"[CUDA memcpy {COPY_KINDS[row['kind']]}]", row["start"], row["duration"])
     for row in rows("set"):
         device.add("[CUDA memset]", row["start"], row["duration"])
+    for row in rows("unified"):
+        if row["kind"] in UNIFIED:  # those that take time on a device
+            device.add(UNIFIED[row["kind"]], row["start"], row["duration"])
     for row in rows("call"):
         name = re.sub(r"(_v\d+)?(_ptsz|_ptds)?$", "", functions.get(row["function"]) or "")
         calls.add(name or "[unnamed call]", row["start"], row["duration"])

@@ -27,6 +27,19 @@ MARK, PUSH, POP, START, END = range(5)
 MOST_DIFFERENCES = 20
 
 
+UNIFIED = {1: "Memcpy HtoD", 2: "Memcpy DtoH", 3: "CPU page faults", 4: "GPU page faults"}
+BYTES_HTOD, BYTES_DTOH, CPU_FAULT, GPU_FAULT = 1, 2, 3, 4
+NO_DEVICE = (1 << 32) - 1
+
+
+def size_text(count):
+    """As nvprof writes a size inside a text: the unit changes at 1000, and has 1024 of the last."""
+    value, unit = float(count), 0
+    while value >= 1000 and unit < 3:
+        value, unit = value / 1024, unit + 1
+    return f"{count}B" if not unit else f"{value:.6f}{('B', 'KB', 'MB', 'GB')[unit]}"
+
+
 class Reader:
     """The rows of a trace as they should be printed, from mpt.py's rows."""
 
@@ -82,6 +95,22 @@ class Reader:
             shown["Throughput"] = row["bytes"] / row["duration"] * 1e9
         return shown
 
+    def unified_row(self, row):
+        kind = row["kind"]
+        shown = {"Name": f"[Unified Memory {UNIFIED[kind]}]",
+                 "Virtual Address": f"0x{row['address']:x}"}
+        if kind in (BYTES_HTOD, BYTES_DTOH):
+            shown["Unified Memory"] = size_text(row["value"])
+        elif kind == CPU_FAULT:  # CUPTI gives the place in the program
+            shown["Unified Memory"] = f"PC 0x{row['value']:x}"
+        else:
+            shown["Unified Memory"] = str(row["value"])
+        number = row["target"] if kind == BYTES_HTOD else row["source"]
+        if number != NO_DEVICE:
+            name = self.text(self.defined["device"][number]["name"])
+            shown["Device"] = f"{name} ({number})"
+        return shown
+
     def call_row(self, row):
         name = self.text(self.defined["function"][row["function"]]["name"])
         while re.search(r"(_v\d+|_ptsz|_ptds)$", name):
@@ -121,6 +150,9 @@ class Reader:
         for table in ("kernel", "copy", "set", "graph") if gpu else ():
             rows += [(row["start"], row["duration"], self.gpu_row(table, row))
                      for row in self.tables[table]]
+        if gpu:
+            rows += [(row["start"], row["duration"] or None, self.unified_row(row))
+                     for row in self.tables.get("unified", ())]
         rows = [row for row in rows if row[0] and (row[1] or 0) < 1 << 63]
         return sorted(rows, key=lambda row: row[0])
 

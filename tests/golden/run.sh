@@ -141,6 +141,19 @@ view_traces_both() {
 }
 
 # nvprof's command line: sections, prefixes and its spelling of names.
+view_metrics() {
+    "$miniprof" metrics "$1" 2>&1
+}
+
+view_metrics_csv() {
+    "$miniprof" metrics --csv "$1" 2>&1
+}
+
+# The launches of the first kernels, one by one.
+view_metrics_each() {
+    "$miniprof" metrics --each "$1" 2>&1 | head -n 60
+}
+
 view_nvprof() {
     lines_of -i "$1"
 }
@@ -151,6 +164,10 @@ view_nvprof_csv() {
 
 view_nvprof_traces() {
     lines_of -i "$1" --print-gpu-trace --print-api-trace --context-name 'c%i' --stream-name 's%i%%'
+}
+
+view_nvprof_memory() {
+    lines_of -i "$1" --track-memory-allocations on --print-api-summary --csv
 }
 
 view_nvprof_deps() {
@@ -175,7 +192,8 @@ for trace in "${traces[@]}"; do
     for view in summary summary_csv summary_json summary_gpu summary_api summary_per_gpu nvtx \
         nvtx_csv info_json dump deps deps_csv deps_json deps_trace \
         deps_iterations gpu_trace gpu_trace_csv api_trace api_trace_csv traces_both \
-        nvprof nvprof_csv nvprof_traces nvprof_deps; do
+        nvprof nvprof_csv nvprof_traces nvprof_deps nvprof_memory metrics metrics_csv \
+        metrics_each; do
         text=$texts/$name.${view/_/.}.txt
         "view_$view" "$name.mpt" >"$work/actual"
         code=$?

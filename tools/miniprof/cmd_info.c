@@ -102,7 +102,7 @@ static void print_table(const struct report_out *out, const struct contents *con
 
 static void print_property(const char *key, const char *value)
 {
-    printf("%-22s", key);
+    printf("%-28s", key);
     for (; *value; value++)
         putchar((unsigned char)*value < 0x20 || *value == 0x7f ? '?' : *value);
     putchar('\n');
@@ -112,7 +112,7 @@ static void print_span(const struct contents *contents)
 {
     char text[TIME_BYTES];
 
-    printf("%-22s%s\n", "time span",
+    printf("%-28s%s\n", "time span",
            mp_format_time(text, sizeof text, contents->last_time - contents->first_time));
 }
 
@@ -120,12 +120,12 @@ static void print_ranges(const struct contents *contents)
 {
     char text[TIME_BYTES];
 
-    printf("%-22s%zu\n", "capture ranges", ranges_count(&contents->ranges));
+    printf("%-28s%zu\n", "capture ranges", ranges_count(&contents->ranges));
     for (size_t i = 0; i < ranges_count(&contents->ranges); i++) {
         const struct capture_range *range = dense_at(&contents->ranges.items, i);
         bool ended = range->end_time != UINT64_MAX && range->end_time >= range->begin_time;
 
-        printf("  range %-14" PRIu64 "%s\n", range->id,
+        printf("  range %-20" PRIu64 "%s\n", range->id,
                ended ? mp_format_time(text, sizeof text, range->end_time - range->begin_time)
                      : "not ended");
     }
@@ -140,7 +140,7 @@ static void print_counters(const struct contents *contents)
     while (quality_next_counter(&contents->quality, &contents->definitions, &position, &name,
                                 &value)) {
         if (name)
-            printf("%-22s%" PRIu64 "\n", name, value);
+            printf("%-28s%" PRIu64 "\n", name, value);
     }
 }
 
@@ -156,12 +156,12 @@ static void print_text(const struct report_out *out, const struct mp_trace *trac
     print_span(contents);
     print_ranges(contents);
     print_counters(contents);
-    printf("%-22s%" PRIu64 "\n", "dropped", contents->quality.dropped);
+    printf("%-28s%" PRIu64 "\n", "dropped", contents->quality.dropped);
     putchar('\n');
     print_table(out, contents);
-    printf("\n%-22s%" PRIu64 "\n", "records", contents->records);
-    printf("%-22s%" PRIu64 "\n", "bytes", contents->bytes);
-    printf("%-22s%.3f\n", "bytes per record", ratio(contents->bytes, contents->records));
+    printf("\n%-28s%" PRIu64 "\n", "records", contents->records);
+    printf("%-28s%" PRIu64 "\n", "bytes", contents->bytes);
+    printf("%-28s%.3f\n", "bytes per record", ratio(contents->bytes, contents->records));
 }
 
 static void json_ranges(struct json_writer *json, const struct contents *contents)

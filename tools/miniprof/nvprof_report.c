@@ -58,7 +58,7 @@ struct report {
     char process_name[PATH_MAX];
     struct names_patterns patterns;
     struct results results;
-    bool begun; /* a section was printed */
+    bool begun; /* a section was printed that does not end with an empty line */
 };
 
 /* ---- What is asked for ---- */
@@ -300,6 +300,7 @@ static void print_results(struct report *report)
     if (results->nvtx.range_count) {
         begin_section(report);
         print_nvtx_result(&report->out, report->trace, &results->nvtx);
+        report->begun = false; /* an empty line ends each range */
     }
     print_openacc(report);
     if (results->unified.present) {
