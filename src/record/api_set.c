@@ -205,7 +205,8 @@ static void add(struct api_set *set, unsigned api, uint32_t cbid, const struct m
     if (api_set_watch(set, cbid) && api_set_watch(set, cbid)->role == API_ROLE_LAUNCH &&
         !*config->metrics)
         set->watch[cbid] = 0;
-    if (matches(name, length, "cuGraphGetEdges") || matches(name, length, "cuStreamIsCapturing"))
+    if (matches(name, length, "cuGraphGetEdges") || matches(name, length, "cuStreamIsCapturing") ||
+        (*config->metrics && matches(name, length, "cuCtxSynchronize")))
         set->flags[api][cbid] |= API_OURS_TOO;
 }
 

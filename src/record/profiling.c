@@ -392,13 +392,14 @@ static bool read_values(const struct profiling_session *session, double *values,
 }
 
 /* What else runs is waited for first: a forced flush would take its records without their ends. */
-static void flush_sometimes(struct recorder *recorder, size_t passes)
+static void flush_sometimes(struct recorder *recorder, size_t passes, uint32_t correlation)
 {
     struct profiling *profiling = &recorder->profiling;
 
     if (passes < 2 || ++profiling->unflushed < LAUNCHES_A_FLUSH || !recorder->driver.synchronize)
         return;
     profiling->unflushed = 0;
+    edges_note_read(&recorder->edges, correlation); /* this call is not the application's */
     recorder->driver.synchronize();
     recorder->cupti.flush_all(CUPTI_ACTIVITY_FLAG_FLUSH_FORCED);
 }
@@ -410,7 +411,6 @@ void profiling_leave(struct recorder *recorder, const CUpti_CallbackData *data)
     struct mp_error error = {.status = MP_OK};
     struct profiled_launch *launch;
 
-    (void)data;
     if (!log || !log->profiled)
         return;
     launch = profiling->launch;
@@ -423,7 +423,7 @@ void profiling_leave(struct recorder *recorder, const CUpti_CallbackData *data)
             give_up(profiling, &error);
         free(launch);
     }
-    flush_sometimes(recorder, profiling->running->plan->passes);
+    flush_sometimes(recorder, profiling->running->plan->passes, data->correlationId);
     profiling->launch = NULL;
     profiling->running = NULL;
     log->profiled = false;

@@ -179,6 +179,30 @@ stdout_like <<'END'
 1,1142654784,"worker"
 END
 
+# Waits and event records look for their calls in time that does not grow with the product of both.
+cat >make_many.py <<'END'
+import sqlite3, sys
+db = sqlite3.connect(sys.argv[1])
+db.executescript("""
+CREATE TABLE CUPTI_ACTIVITY_KIND_DRIVER(cbid, start, end, threadId, correlationId, returnValue);
+CREATE TABLE CUPTI_ACTIVITY_KIND_CUDA_EVENT(correlationId, contextId, streamId, eventId);
+CREATE TABLE CUPTI_ACTIVITY_KIND_SYNCHRONIZATION(type, start, end, correlationId, cudaEventId);
+WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 100000)
+INSERT INTO CUPTI_ACTIVITY_KIND_DRIVER SELECT 307, 10 * i, 10 * i + 5, 7, i, 0 FROM n;
+INSERT INTO CUPTI_ACTIVITY_KIND_CUDA_EVENT SELECT correlationId, 1, 7, 9
+    FROM CUPTI_ACTIVITY_KIND_DRIVER;
+INSERT INTO CUPTI_ACTIVITY_KIND_SYNCHRONIZATION SELECT 1, start, end, correlationId, 9
+    FROM CUPTI_ACTIVITY_KIND_DRIVER;
+""")
+db.commit()
+END
+python3 make_many.py many_calls.nvvp
+last="100000 event records and waits"
+timeout 60 "$convert" read many_calls.nvvp many_calls.mpt
+verdict "read within a minute" $?
+run info --json many_calls.mpt
+json '{t["table"]: t["rows"] for t in d["tables"]}["sync"] == 200000'
+
 # ---- what cannot be read or written ----
 
 run_convert write plain.mpt plain.nvvp

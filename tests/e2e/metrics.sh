@@ -115,6 +115,9 @@ again passes MINIPROF_LOG=info MINIPROF_METRICS=$several -- "${program[@]}"
 like "passes: more than one" 'metrics: [0-9]+ counters in [2-9] passes' "$(cat passes.err)"
 same "passes: each kernel has one row" "alpha 3 beta 2" "$(kernels passes)"
 same "passes: bytes of 32 threads" "alpha 1024" "$(metric passes dram_read_bytes | head -n 1)"
+again passes MINIPROF_METRICS=$several -- "$steps" init alpha=100 sync print=text
+same "passes: many launches: all of them, and nothing of the collector's own" "alpha 100 1 1" \
+    "$(kernels passes) $(count passes call ',cuCtxSynchronize,') $(count passes sync ',context_')"
 again passes MINIPROF_REPLAY=disabled MINIPROF_METRICS=$several -- "${program[@]}"
 unharmed "passes: replay disabled" passes plain 0
 like "passes: replay disabled: said" \
