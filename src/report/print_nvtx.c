@@ -56,10 +56,10 @@ static const char *range_title(const struct report_out *out)
 static void measure(struct report_table *table, const struct report_out *out,
                     const struct nvtx_named_range *range)
 {
-    summary_each_row(table, range_title(out), &range->instances, 1, report_measure);
+    summary_each_row(table, range_title(out), &range->instances, 1, report_measure_units);
     for (int i = 0; i < SUMMARY_GROUPS; i++)
         summary_each_row(table, summary_group_words[i].title, range->groups[i].rows,
-                         range->groups[i].row_count, report_measure);
+                         range->groups[i].row_count, report_measure_units);
 }
 
 static void print_range(const struct report_out *out, const struct nvtx_named_range *range)

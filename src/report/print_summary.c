@@ -42,7 +42,7 @@ static void print_table(const struct report_out *out, const struct summary *summ
             print_empty(out, summary, group);
         if (summary_needs_measure(out))
             each_row(&table, &summary->groups[group], summary_group_words[group].title,
-                     report_measure);
+                     report_measure_units);
     }
     if (rows)
         report_header(&table);
@@ -78,7 +78,7 @@ static void print_devices(const struct report_out *out, const struct mp_trace *t
         print_device_name(out->file, device);
         report_begin(&table, out, summary_columns, SUMMARY_COLUMN_COUNT);
         if (summary_needs_measure(out))
-            each_row(&table, &device->group, title, report_measure);
+            each_row(&table, &device->group, title, report_measure_units);
         report_header(&table);
         each_row(&table, &device->group, title, report_row);
     }

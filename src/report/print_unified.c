@@ -134,7 +134,7 @@ static void print_device(const struct report_out *out, const struct unified_devi
                 device->device);
     report_begin(&table, out, as_text ? text_columns : unit_columns, COLUMN_COUNT);
     if (!as_text)
-        each_row(&table, device, as_text, report_measure);
+        each_row(&table, device, as_text, report_measure_units);
     report_header(&table);
     each_row(&table, device, as_text, report_row);
 }
