@@ -170,6 +170,20 @@ view_nvprof_memory() {
     lines_of -i "$1" --track-memory-allocations on --print-api-summary --csv
 }
 
+# Everything that stands below a summary, and the other summaries.
+view_nvprof_default_csv() {
+    lines_of -i "$1" --csv
+}
+
+view_nvprof_summaries() {
+    lines_of -i "$1" --print-gpu-summary --print-api-summary --print-summary-per-gpu
+    lines_of -i "$1" --print-summary-per-gpu --csv -u us
+}
+
+view_nvprof_deps_csv() {
+    lines_of -i "$1" --print-dependency-analysis-trace --csv
+}
+
 view_nvprof_deps() {
     lines_of -i "$1" --print-dependency-analysis-trace -u us
 }
@@ -192,7 +206,8 @@ for trace in "${traces[@]}"; do
     for view in summary summary_csv summary_json summary_gpu summary_api summary_per_gpu nvtx \
         nvtx_csv info_json dump deps deps_csv deps_json deps_trace \
         deps_iterations gpu_trace gpu_trace_csv api_trace api_trace_csv traces_both \
-        nvprof nvprof_csv nvprof_traces nvprof_deps nvprof_memory metrics metrics_csv \
+        nvprof nvprof_csv nvprof_traces nvprof_deps nvprof_memory \
+        nvprof_default_csv nvprof_summaries nvprof_deps_csv metrics metrics_csv \
         metrics_each; do
         text=$texts/$name.${view/_/.}.txt
         "view_$view" "$name.mpt" >"$work/actual"

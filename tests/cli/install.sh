@@ -1,0 +1,49 @@
+#!/bin/bash
+# make install and uninstall: what they put where, and nvprof's name.
+. "$SOURCE/tests/tools/cli.sh" || exit 1
+
+# make with this build's files as they are (-o all), into a folder of our own.
+do_make() {
+    last="make $*"
+    env -u MAKEFLAGS -u MFLAGS -u MAKELEVEL make --no-print-directory -s -C "$SOURCE" -o all \
+        BUILD="$BUILD" SAN="${SAN:-}" DESTDIR="$folder/root" PREFIX=/usr "$@" >.stdout 2>.stderr
+    got=$?
+}
+
+bin=$folder/root/usr/bin
+do_make install
+code 0
+verdict "the command is there" "$([ -x "$bin/miniprof" ]; echo $?)"
+verdict "no nvprof unless it is asked for" "$([ ! -e "$bin/nvprof" ]; echo $?)"
+if [ -e "$BUILD/libminiprof.so" ]; then
+    verdict "the collector is there" "$([ -e "$folder/root/usr/lib/libminiprof.so" ]; echo $?)"
+fi
+
+do_make install NVPROF=1
+code 0
+verdict "nvprof is a link to it" "$([ "$(readlink "$bin/nvprof")" = miniprof ]; echo $?)"
+"$bin/nvprof" -V >.stdout 2>.stderr
+got=$?
+last="nvprof -V"
+code 0
+quiet
+"$bin/nvprof" --foo >.stdout 2>.stderr
+got=$?
+last="nvprof --foo"
+code 5
+stderr <<'END'
+======== Error: Encountered invalid option : --foo
+======== Use "nvprof --help" to get more information.
+END
+do_make uninstall
+code 0
+verdict "uninstall takes the link along" "$([ ! -L "$bin/nvprof" ]; echo $?)"
+
+# A real nvprof stays.
+mkdir -p "$bin"
+echo theirs >"$bin/nvprof"
+do_make install NVPROF=1
+verdict "install does not replace a file of that name" $((got == 0))
+do_make uninstall
+verdict "uninstall leaves it" "$([ "$(cat "$bin/nvprof")" = theirs ]; echo $?)"
+finish
