@@ -81,8 +81,8 @@ static void decode_kernel(struct decoder *decoder, const struct record_kernel *r
     bool profiled;
 
     /* Without a begin now: the profiler ran it once more for itself. */
-    profiled = decoder->profiled &&
-               profiled_times(decoder->profiled, record->correlation, &start, &end);
+    profiled =
+        decoder->profiled && profiled_times(decoder->profiled, record->correlation, &start, &end);
     if ((profiled && !start) || !keep_work(decoder, record->correlation, start, end, &correlation))
         return;
     if (profiled)

@@ -40,7 +40,7 @@ struct profiled_store {
     struct profiled_launch *first, *last; /* on their way to the writer, oldest first */
     /* The writer's. */
     struct profiled_launch *pending, *pending_last; /* indexed, their rows not written */
-    struct mp_map index; /* correlation -> position in times */
+    struct mp_map index;                            /* correlation -> position in times */
     struct profiled_time *times;
     size_t time_count, time_capacity;
     struct plan_ids *plans; /* those that the file has, and their ids */

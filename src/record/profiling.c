@@ -249,10 +249,10 @@ static uint32_t stream_of(struct recorder *recorder, const struct api_watch *wat
     uint32_t id = 0;
 
     if (arguments && watch->indirect) {
-        const CUlaunchConfig *config;
+        uintptr_t config;
         memcpy(&config, arguments, sizeof(config));
         if (config)
-            stream = (uintptr_t)config->hStream;
+            stream = (uintptr_t)((const CUlaunchConfig *)config)->hStream;
     } else if (arguments) {
         memcpy(&stream, arguments + (size_t)watch->stream * sizeof(stream), sizeof(stream));
     }
@@ -450,5 +450,5 @@ void profiling_note_graph(struct recorder *recorder)
 }
 
 /* The argument numbers in api_set.c, against CUPTI's parameter structs. */
-_Static_assert(offsetof(cuLaunchKernel_params, hStream) == 5 * 8, "api_watches");
-_Static_assert(offsetof(cuLaunchCooperativeKernel_params, hStream) == 5 * 8, "api_watches");
+_Static_assert(offsetof(cuLaunchKernel_params, hStream) == 40, "api_watches");
+_Static_assert(offsetof(cuLaunchCooperativeKernel_params, hStream) == 40, "api_watches");

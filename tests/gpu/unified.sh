@@ -1,6 +1,7 @@
 #!/bin/bash
 # Unified memory on a GPU: samples/managed.py moves an array of known size to and fro; the report
-# has at least those bytes in both directions, and faults on both sides. KEEP=folder keeps the trace.
+# has at least those bytes in both directions, and faults on both sides. KEEP=folder keeps the
+# trace.
 . "$(dirname "$0")/lib.sh"
 
 python3 -c 'import cupy; cupy.zeros(1)' 2>/dev/null || skip "no CuPy"
