@@ -1,4 +1,5 @@
 #include "analyze/contents.h"
+#include "model/reading.h"
 
 #include <stdlib.h>
 
@@ -54,33 +55,37 @@ static enum mp_status count_chunks(struct contents *contents, struct mp_trace *t
     return mp_error_set(error, status, "cannot read the trace: %s", mp_status_name(status));
 }
 
-/* Capture ranges, quality counters and the texts of their names. */
-static enum mp_status read_notes(struct contents *contents, struct mp_trace *trace,
-                                 struct mp_error *error)
+static void select_notes(struct mp_cursor *cursor, void *context)
 {
-    struct mp_cursor *cursor;
-    struct mp_batch batch;
-    enum mp_status status;
-
-    MP_TRY(mp_cursor_open(trace, &cursor, error));
-    for (size_t i = 0; i < contents->table_count; i++) {
-        size_t count;
-        mp_cursor_select(cursor, &mp_tables(&count)[i], 0);
-    }
+    (void)context;
     mp_cursor_select(cursor, mp_table_by_id(MP_TABLE_string),
                      MP_COLUMN_MASK(string, id) | MP_COLUMN_MASK(string, text));
     ranges_select(cursor);
     quality_select(cursor);
-    while ((status = mp_cursor_next(cursor, &batch)) == MP_OK) {
-        if ((status = definitions_take(&contents->definitions, &batch)) != MP_OK ||
-            (status = ranges_take(&contents->ranges, &batch)) != MP_OK ||
-            (status = quality_take(&contents->quality, &batch)) != MP_OK)
-            break;
-    }
-    mp_cursor_close(cursor);
-    if (status == MP_END)
-        return MP_OK;
-    return mp_error_set(error, status, "cannot read the trace: %s", mp_status_name(status));
+}
+
+static enum mp_status take_notes(void *context, const struct mp_batch *batch)
+{
+    struct contents *contents = context;
+
+    MP_TRY(definitions_take(&contents->definitions, batch));
+    MP_TRY(ranges_take(&contents->ranges, batch));
+    return quality_take(&contents->quality, batch);
+}
+
+/* Capture ranges, quality counters and the texts of their names. */
+static enum mp_status read_notes(struct contents *contents, struct mp_trace *trace,
+                                 struct mp_error *error)
+{
+    const struct reading reading = {
+        .trace = trace,
+        .what = "the trace",
+        .context = contents,
+        .select = select_notes,
+        .take = take_notes,
+    };
+
+    return reading_run(&reading, error);
 }
 
 enum mp_status contents_build(struct mp_trace *trace, struct contents *contents,

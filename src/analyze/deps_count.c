@@ -7,6 +7,7 @@
 #include <sys/mman.h>
 
 #include "analyze/deps_build.h"
+#include "model/reading.h"
 #include "trace/schema.h"
 
 #include "base/poison.h"
@@ -140,8 +141,9 @@ static enum mp_status each_row(struct deps_builder *builder, const struct mp_bat
     return MP_OK;
 }
 
-static enum mp_status count_batch(struct deps_builder *builder, const struct mp_batch *batch)
+static enum mp_status count_batch(void *context, const struct mp_batch *batch)
 {
+    struct deps_builder *builder = context;
     struct deps *deps = builder->deps;
 
     switch (batch->table->id) {
@@ -184,13 +186,9 @@ static const struct {
 };
 #undef M
 
-static void select_columns(struct mp_cursor *cursor)
+static void select_columns(struct mp_cursor *cursor, void *context)
 {
-    size_t count;
-    const struct mp_table_info *tables = mp_tables(&count);
-
-    for (size_t i = 0; i < count; i++)
-        mp_cursor_select(cursor, &tables[i], 0);
+    (void)context;
     definitions_select(cursor, true);
     quality_select(cursor);
     ranges_select(cursor);
@@ -310,22 +308,17 @@ void deps_close_gaps(struct deps_builder *builder)
 enum mp_status deps_count(struct deps_builder *builder, struct mp_trace *trace,
                           struct mp_error *error)
 {
-    struct deps *deps = builder->deps;
-    struct mp_cursor *cursor;
-    struct mp_batch batch;
-    enum mp_status status;
+    const struct reading reading = {
+        .trace = trace,
+        .what = "the activities",
+        .context = builder,
+        .select = select_columns,
+        .take = count_batch,
+        .quality = &builder->deps->quality,
+        .definitions = &builder->deps->definitions,
+    };
 
-    MP_TRY(mp_cursor_open(trace, &cursor, error));
-    select_columns(cursor);
-    while ((status = mp_cursor_next(cursor, &batch)) == MP_OK) {
-        status = count_batch(builder, &batch);
-        if (status != MP_OK)
-            break;
-    }
-    quality_finish(&deps->quality, trace, cursor, &deps->definitions);
-    mp_cursor_close(cursor);
-    if (status != MP_END)
-        return status;
+    MP_TRY(reading_run(&reading, error));
     MP_TRY(renumber(builder));
     return lay_out(builder);
 }

@@ -3,6 +3,7 @@
 
 #include "analyze/deps_build.h"
 #include "model/names.h"
+#include "model/reading.h"
 #include "trace/schema.h"
 
 #include "base/poison.h"
@@ -360,19 +361,17 @@ static const struct {
 
 #define READER_COUNT (sizeof readers / sizeof *readers)
 
-static void select_columns(struct mp_cursor *cursor)
+static void select_columns(struct mp_cursor *cursor, void *context)
 {
-    size_t count;
-    const struct mp_table_info *tables = mp_tables(&count);
-
-    for (size_t i = 0; i < count; i++)
-        mp_cursor_select(cursor, &tables[i], 0);
+    (void)context;
     for (size_t i = 0; i < READER_COUNT; i++)
         mp_cursor_select(cursor, mp_table_by_id(readers[i].table), readers[i].columns);
 }
 
-static enum mp_status take_batch(struct deps_builder *builder, const struct mp_batch *batch)
+static enum mp_status take_batch(void *context, const struct mp_batch *batch)
 {
+    struct deps_builder *builder = context;
+
     for (size_t i = 0; i < READER_COUNT; i++) {
         if (readers[i].table != batch->table->id)
             continue;
@@ -385,20 +384,17 @@ static enum mp_status take_batch(struct deps_builder *builder, const struct mp_b
 enum mp_status deps_read(struct deps_builder *builder, struct mp_trace *trace,
                          struct mp_error *error)
 {
-    struct mp_cursor *cursor;
-    struct mp_batch batch;
-    enum mp_status status;
+    const struct reading reading = {
+        .trace = trace,
+        .what = "the activities",
+        .context = builder,
+        .select = select_columns,
+        .take = take_batch,
+    };
 
     for (int i = 0; i < DEPS_MEMOS; i++)
         dense_init(&builder->memos[i], sizeof(struct deps_name_memo), definitions_limit(trace));
-    MP_TRY(mp_cursor_open(trace, &cursor, error));
-    select_columns(cursor);
-    while ((status = mp_cursor_next(cursor, &batch)) == MP_OK) {
-        status = take_batch(builder, &batch);
-        if (status != MP_OK)
-            break;
-    }
-    mp_cursor_close(cursor);
+    MP_TRY(reading_run(&reading, error));
     builder->deps->no_syncs = !builder->sync_count;
-    return status == MP_END ? MP_OK : status;
+    return MP_OK;
 }

@@ -11,6 +11,7 @@
 #include "base/strings.h"
 #include "model/dense.h"
 #include "model/ranges.h"
+#include "model/reading.h"
 #include "trace/schema.h"
 
 #include "base/poison.h"
@@ -274,32 +275,35 @@ static enum mp_status take_values(struct pass *pass, const struct mp_batch *batc
 
 /* ---- The passes over the file ---- */
 
-static enum mp_status take_definition(struct pass *pass, const struct mp_batch *batch)
+static enum mp_status take_definition(void *context, const struct mp_batch *batch)
 {
+    struct pass *pass = context;
+
     if (batch->table->id == MP_TABLE_metric)
         return take_metrics(pass, batch);
     return definitions_take(&pass->result->definitions, batch);
 }
 
 /* Definitions come by again: what of them is damaged counts, too. */
-static enum mp_status take_rest(struct pass *pass, const struct mp_batch *batch)
+static enum mp_status take_rest(void *context, const struct mp_batch *batch)
 {
+    struct pass *pass = context;
+
     if (batch->table->id == MP_TABLE_metric_value)
         return take_values(pass, batch);
     return quality_take(&pass->result->quality, batch);
 }
 
-static void select_columns(struct mp_cursor *cursor, bool values)
+static void select_definitions(struct mp_cursor *cursor, void *context)
 {
-    size_t count;
-    const struct mp_table_info *tables = mp_tables(&count);
-
-    for (size_t i = 0; i < count; i++)
-        mp_cursor_select(cursor, &tables[i], 0);
+    (void)context;
     definitions_select(cursor, false);
     mp_cursor_select(cursor, mp_table_by_id(MP_TABLE_metric), UINT32_MAX);
-    if (!values)
-        return;
+}
+
+static void select_rest(struct mp_cursor *cursor, void *context)
+{
+    select_definitions(cursor, context);
     quality_select(cursor);
     mp_cursor_select(cursor, mp_table_by_id(MP_TABLE_metric_value), UINT32_MAX);
 }
@@ -307,24 +311,17 @@ static void select_columns(struct mp_cursor *cursor, bool values)
 static enum mp_status run_pass(struct pass *pass, struct mp_trace *trace, bool values,
                                struct mp_error *error)
 {
-    struct metrics_result *result = pass->result;
-    struct mp_cursor *cursor;
-    struct mp_batch batch;
-    enum mp_status status;
+    const struct reading reading = {
+        .trace = trace,
+        .what = "the metrics",
+        .context = pass,
+        .select = values ? select_rest : select_definitions,
+        .take = values ? take_rest : take_definition,
+        .quality = values ? &pass->result->quality : NULL,
+        .definitions = &pass->result->definitions,
+    };
 
-    MP_TRY(mp_cursor_open(trace, &cursor, error));
-    select_columns(cursor, values);
-    while ((status = mp_cursor_next(cursor, &batch)) == MP_OK) {
-        status = values ? take_rest(pass, &batch) : take_definition(pass, &batch);
-        if (status != MP_OK)
-            break;
-    }
-    if (values)
-        quality_finish(&result->quality, trace, cursor, &result->definitions);
-    mp_cursor_close(cursor);
-    if (status == MP_END)
-        return MP_OK;
-    return mp_error_set(error, status, "cannot read the metrics: %s", mp_status_name(status));
+    return reading_run(&reading, error);
 }
 
 /* ---- The whole ---- */

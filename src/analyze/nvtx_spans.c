@@ -1,4 +1,5 @@
 #include "analyze/nvtx_spans.h"
+#include "model/reading.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -210,13 +211,9 @@ static enum mp_status take_row(struct pass *pass, const struct mp_batch *batch, 
 
 /* ---- The passes over the file ---- */
 
-static void select_columns(struct mp_cursor *cursor)
+static void select_columns(struct mp_cursor *cursor, void *context)
 {
-    size_t count;
-    const struct mp_table_info *tables = mp_tables(&count);
-
-    for (size_t i = 0; i < count; i++)
-        mp_cursor_select(cursor, &tables[i], 0);
+    (void)context;
     definitions_select(cursor, false);
     quality_select(cursor);
     mp_cursor_select(cursor, mp_table_by_id(MP_TABLE_nvtx),
@@ -225,8 +222,10 @@ static void select_columns(struct mp_cursor *cursor)
                          MP_COLUMN_MASK(nvtx, time) | MP_COLUMN_MASK(nvtx, range));
 }
 
-static enum mp_status take_batch(struct pass *pass, const struct mp_batch *batch)
+static enum mp_status take_batch(void *context, const struct mp_batch *batch)
 {
+    struct pass *pass = context;
+
     if (batch->table->id == MP_TABLE_nvtx) {
         for (uint32_t row = 0; row < batch->rows; row++)
             MP_TRY(take_row(pass, batch, row));
@@ -238,22 +237,17 @@ static enum mp_status take_batch(struct pass *pass, const struct mp_batch *batch
 
 static enum mp_status run_pass(struct pass *pass, struct mp_trace *trace, struct mp_error *error)
 {
-    struct mp_cursor *cursor;
-    struct mp_batch batch;
-    enum mp_status status;
+    const struct reading reading = {
+        .trace = trace,
+        .what = "the NVTX ranges",
+        .context = pass,
+        .select = select_columns,
+        .take = take_batch,
+        .quality = pass->reading->quality,
+        .definitions = pass->reading->definitions,
+    };
 
-    MP_TRY(mp_cursor_open(trace, &cursor, error));
-    select_columns(cursor);
-    while ((status = mp_cursor_next(cursor, &batch)) == MP_OK) {
-        status = take_batch(pass, &batch);
-        if (status != MP_OK)
-            break;
-    }
-    quality_finish(pass->reading->quality, trace, cursor, pass->reading->definitions);
-    mp_cursor_close(cursor);
-    if (status == MP_END)
-        return MP_OK;
-    return mp_error_set(error, status, "cannot read the NVTX ranges: %s", mp_status_name(status));
+    return reading_run(&reading, error);
 }
 
 /* The time of the last record, from the headers of the chunks. */

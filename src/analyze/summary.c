@@ -7,6 +7,7 @@
 #include "analyze/tally.h"
 #include "analyze/unified.h"
 #include "model/ranges.h"
+#include "model/reading.h"
 #include "trace/schema.h"
 
 #include "base/poison.h"
@@ -54,13 +55,10 @@ static void select_source(struct mp_cursor *cursor, const struct pass *pass,
     mp_cursor_select(cursor, mp_table_by_id(source->table), mask);
 }
 
-static void select_columns(struct mp_cursor *cursor, const struct pass *pass)
+static void select_columns(struct mp_cursor *cursor, void *context)
 {
-    size_t count;
-    const struct mp_table_info *tables = mp_tables(&count);
+    const struct pass *pass = context;
 
-    for (size_t i = 0; i < count; i++)
-        mp_cursor_select(cursor, &tables[i], 0);
     definitions_select(cursor, false);
     quality_select(cursor);
     for (size_t i = 0; i < SOURCE_COUNT; i++) {
@@ -122,8 +120,10 @@ static enum mp_status take_rows(struct pass *pass, size_t index, const struct mp
     return tallies_add(&pass->tallies[index], &rows, pass->range);
 }
 
-static enum mp_status take_batch(struct pass *pass, const struct mp_batch *batch)
+static enum mp_status take_batch(void *context, const struct mp_batch *batch)
 {
+    struct pass *pass = context;
+
     for (size_t i = 0; i < SOURCE_COUNT; i++) {
         if (sources[i].table == batch->table->id)
             return take_rows(pass, i, batch);
@@ -134,23 +134,17 @@ static enum mp_status take_batch(struct pass *pass, const struct mp_batch *batch
 
 static enum mp_status run_pass(struct pass *pass, struct mp_trace *trace, struct mp_error *error)
 {
-    struct summary *summary = pass->summary;
-    struct mp_cursor *cursor;
-    struct mp_batch batch;
-    enum mp_status status;
+    const struct reading reading = {
+        .trace = trace,
+        .what = "the records",
+        .context = pass,
+        .select = select_columns,
+        .take = take_batch,
+        .quality = &pass->summary->quality,
+        .definitions = &pass->summary->definitions,
+    };
 
-    MP_TRY(mp_cursor_open(trace, &cursor, error));
-    select_columns(cursor, pass);
-    while ((status = mp_cursor_next(cursor, &batch)) == MP_OK) {
-        status = take_batch(pass, &batch);
-        if (status != MP_OK)
-            break;
-    }
-    quality_finish(&summary->quality, trace, cursor, &summary->definitions);
-    mp_cursor_close(cursor);
-    if (status == MP_END)
-        return MP_OK;
-    return mp_error_set(error, status, "cannot summarise the trace: %s", mp_status_name(status));
+    return reading_run(&reading, error);
 }
 
 /* ---- From tallies by id to rows by name ---- */

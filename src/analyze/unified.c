@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "model/ranges.h"
+#include "model/reading.h"
 #include "trace/schema.h"
 
 #include "base/poison.h"
@@ -152,8 +153,10 @@ static enum mp_status take_row(struct pass *pass, const struct mp_batch *batch, 
 
 #undef CELL
 
-static enum mp_status take_batch(struct pass *pass, const struct mp_batch *batch)
+static enum mp_status take_batch(void *context, const struct mp_batch *batch)
 {
+    struct pass *pass = context;
+
     if (batch->table->id == MP_TABLE_unified) {
         for (uint32_t row = 0; row < batch->rows; row++)
             MP_TRY(take_row(pass, batch, row));
@@ -163,13 +166,9 @@ static enum mp_status take_batch(struct pass *pass, const struct mp_batch *batch
     return quality_take(&pass->unified->quality, batch);
 }
 
-static void select_columns(struct mp_cursor *cursor)
+static void select_columns(struct mp_cursor *cursor, void *context)
 {
-    size_t count;
-    const struct mp_table_info *tables = mp_tables(&count);
-
-    for (size_t i = 0; i < count; i++)
-        mp_cursor_select(cursor, &tables[i], 0);
+    (void)context;
     mp_cursor_select(cursor, mp_table_by_id(MP_TABLE_string),
                      MP_COLUMN_MASK(string, id) | MP_COLUMN_MASK(string, text));
     mp_cursor_select(cursor, mp_table_by_id(MP_TABLE_device),
@@ -183,23 +182,17 @@ static void select_columns(struct mp_cursor *cursor)
 
 static enum mp_status run_pass(struct pass *pass, struct mp_trace *trace, struct mp_error *error)
 {
-    struct mp_cursor *cursor;
-    struct mp_batch batch;
-    enum mp_status status;
+    const struct reading reading = {
+        .trace = trace,
+        .what = "the unified memory",
+        .context = pass,
+        .select = select_columns,
+        .take = take_batch,
+        .quality = &pass->unified->quality,
+        .definitions = &pass->unified->definitions,
+    };
 
-    MP_TRY(mp_cursor_open(trace, &cursor, error));
-    select_columns(cursor);
-    while ((status = mp_cursor_next(cursor, &batch)) == MP_OK) {
-        status = take_batch(pass, &batch);
-        if (status != MP_OK)
-            break;
-    }
-    quality_finish(&pass->unified->quality, trace, cursor, &pass->unified->definitions);
-    mp_cursor_close(cursor);
-    if (status == MP_END)
-        return MP_OK;
-    return mp_error_set(error, status, "cannot read the unified memory: %s",
-                        mp_status_name(status));
+    return reading_run(&reading, error);
 }
 
 /* ---- The whole ---- */

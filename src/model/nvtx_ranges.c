@@ -1,4 +1,5 @@
 #include "model/nvtx_ranges.h"
+#include "model/reading.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -160,37 +161,33 @@ static enum mp_status take_row(struct pass *pass, const struct mp_batch *batch, 
 
 #undef CELL
 
-static void select_nvtx(struct mp_cursor *cursor)
+static void select_nvtx(struct mp_cursor *cursor, void *context)
 {
-    size_t count;
-    const struct mp_table_info *tables = mp_tables(&count);
-
-    for (size_t i = 0; i < count; i++)
-        mp_cursor_select(cursor, &tables[i], 0);
+    (void)context;
     mp_cursor_select(cursor, mp_table_by_id(MP_TABLE_nvtx),
                      MP_COLUMN_MASK(nvtx, thread) | MP_COLUMN_MASK(nvtx, kind) |
                          MP_COLUMN_MASK(nvtx, domain) | MP_COLUMN_MASK(nvtx, name) |
                          MP_COLUMN_MASK(nvtx, time) | MP_COLUMN_MASK(nvtx, range));
 }
 
+static enum mp_status take_batch(void *context, const struct mp_batch *batch)
+{
+    for (uint32_t row = 0; row < batch->rows; row++)
+        MP_TRY(take_row(context, batch, row));
+    return MP_OK;
+}
+
 static enum mp_status run_pass(struct pass *pass, struct mp_trace *trace, struct mp_error *error)
 {
-    struct mp_cursor *cursor;
-    struct mp_batch batch;
-    enum mp_status status;
+    const struct reading reading = {
+        .trace = trace,
+        .what = "the NVTX ranges",
+        .context = pass,
+        .select = select_nvtx,
+        .take = take_batch,
+    };
 
-    MP_TRY(mp_cursor_open(trace, &cursor, error));
-    select_nvtx(cursor);
-    while ((status = mp_cursor_next(cursor, &batch)) == MP_OK) {
-        for (uint32_t row = 0; row < batch.rows && !status; row++)
-            status = take_row(pass, &batch, row);
-        if (status)
-            break;
-    }
-    mp_cursor_close(cursor);
-    if (status == MP_END)
-        return MP_OK;
-    return mp_error_set(error, status, "cannot read the NVTX ranges: %s", mp_status_name(status));
+    return reading_run(&reading, error);
 }
 
 static int compare(const void *left, const void *right)

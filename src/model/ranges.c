@@ -1,4 +1,5 @@
 #include "model/ranges.h"
+#include "model/reading.h"
 
 #include <inttypes.h>
 
@@ -74,35 +75,29 @@ enum mp_status ranges_take(struct capture_ranges *ranges, const struct mp_batch 
 }
 
 /* Selects no table at all. */
-static void select_nothing(struct mp_cursor *cursor)
+static void select_ranges(struct mp_cursor *cursor, void *context)
 {
-    size_t count;
-    const struct mp_table_info *tables = mp_tables(&count);
+    (void)context;
+    ranges_select(cursor);
+}
 
-    for (size_t i = 0; i < count; i++)
-        mp_cursor_select(cursor, &tables[i], 0);
+static enum mp_status take_batch(void *context, const struct mp_batch *batch)
+{
+    return ranges_take(context, batch);
 }
 
 enum mp_status ranges_load(struct capture_ranges *ranges, struct mp_trace *trace,
                            struct mp_error *error)
 {
-    struct mp_cursor *cursor;
-    struct mp_batch batch;
-    enum mp_status status;
+    const struct reading reading = {
+        .trace = trace,
+        .what = "the capture ranges",
+        .context = ranges,
+        .select = select_ranges,
+        .take = take_batch,
+    };
 
-    MP_TRY(mp_cursor_open(trace, &cursor, error));
-    select_nothing(cursor);
-    ranges_select(cursor);
-    while ((status = mp_cursor_next(cursor, &batch)) == MP_OK) {
-        status = ranges_take(ranges, &batch);
-        if (status != MP_OK)
-            break;
-    }
-    mp_cursor_close(cursor);
-    if (status == MP_END)
-        return MP_OK;
-    return mp_error_set(error, status, "cannot read the capture ranges: %s",
-                        mp_status_name(status));
+    return reading_run(&reading, error);
 }
 
 size_t ranges_count(const struct capture_ranges *ranges)

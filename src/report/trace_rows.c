@@ -1,4 +1,5 @@
 #include "report/trace_rows.h"
+#include "model/reading.h"
 
 #include <inttypes.h>
 
@@ -71,41 +72,37 @@ static enum mp_status take_shapes(struct trace_rows *rows, const struct mp_batch
     return MP_OK;
 }
 
-static void select_definitions(struct mp_cursor *cursor)
+static void select_definitions(struct mp_cursor *cursor, void *context)
 {
-    size_t count;
-    const struct mp_table_info *tables = mp_tables(&count);
-
-    for (size_t i = 0; i < count; i++)
-        mp_cursor_select(cursor, &tables[i], 0);
+    (void)context;
     definitions_select(cursor, false);
     mp_cursor_select(cursor, mp_table_by_id(MP_TABLE_shape),
                      M(shape, id) | M(shape, kernel) | SHAPE_COLUMNS);
     quality_select(cursor);
 }
 
+static enum mp_status take_definitions(void *context, const struct mp_batch *batch)
+{
+    struct trace_rows *rows = context;
+
+    MP_TRY(definitions_take(&rows->definitions, batch));
+    MP_TRY(quality_take(rows->quality, batch));
+    return batch->table->id == MP_TABLE_shape ? take_shapes(rows, batch) : MP_OK;
+}
+
 static enum mp_status load_definitions(struct trace_rows *rows, struct mp_error *error)
 {
-    struct mp_cursor *cursor;
-    struct mp_batch batch;
-    enum mp_status status;
+    const struct reading reading = {
+        .trace = rows->trace,
+        .what = "the definitions",
+        .context = rows,
+        .select = select_definitions,
+        .take = take_definitions,
+        .quality = rows->quality,
+        .definitions = &rows->definitions,
+    };
 
-    MP_TRY(mp_cursor_open(rows->trace, &cursor, error));
-    select_definitions(cursor);
-    while ((status = mp_cursor_next(cursor, &batch)) == MP_OK) {
-        status = definitions_take(&rows->definitions, &batch);
-        if (!status)
-            status = quality_take(rows->quality, &batch);
-        if (!status && batch.table->id == MP_TABLE_shape)
-            status = take_shapes(rows, &batch);
-        if (status)
-            break;
-    }
-    quality_finish(rows->quality, rows->trace, cursor, &rows->definitions);
-    mp_cursor_close(cursor);
-    if (status == MP_END)
-        return MP_OK;
-    return mp_error_set(error, status, "cannot read the definitions: %s", mp_status_name(status));
+    return reading_run(&reading, error);
 }
 
 #undef M

@@ -1,4 +1,5 @@
 /* What has to be known of all rows before the first is printed. */
+#include "model/reading.h"
 #include "report/trace_rows.h"
 #include "trace/schema.h"
 
@@ -37,9 +38,18 @@ static void take_row(struct trace_survey *survey, const struct trace_source *sou
         survey->throughput = throughput;
 }
 
-static void take_batch(const struct trace_rows *rows, const struct mp_batch *batch, bool units,
-                       struct trace_survey *survey)
+/* The pass over the rows. */
+struct surveying {
+    const struct trace_rows *rows;
+    struct trace_survey *survey;
+    bool units;
+};
+
+static enum mp_status take_batch(void *context, const struct mp_batch *batch)
 {
+    const struct surveying *pass = context;
+    const struct trace_rows *rows = pass->rows;
+    struct trace_survey *survey = pass->survey;
     unsigned kind = 0;
 
     while (trace_sources[kind].table != batch->table->id)
@@ -47,20 +57,20 @@ static void take_batch(const struct trace_rows *rows, const struct mp_batch *bat
     for (uint32_t row = 0; row < batch->rows; row++) {
         if (kind == TRACE_COPY)
             survey->peers |= batch->columns[MP_COLUMN_copy_kind][row] == MP_copy_kind_PtoP;
-        if (units && batch->columns[trace_sources[kind].start][row] &&
+        if (pass->units && batch->columns[trace_sources[kind].start][row] &&
             trace_row_wanted(rows, (enum trace_kind)kind, batch->columns, row))
             take_row(survey, &trace_sources[kind], batch->columns, row);
     }
+    return MP_OK;
 }
 
 /* Of the tables that are printed those that have rows; without `units` only how copies went. */
-static void select_columns(const struct trace_rows *rows, struct mp_cursor *cursor, bool units)
+static void select_columns(struct mp_cursor *cursor, void *context)
 {
-    size_t count;
-    const struct mp_table_info *tables = mp_tables(&count);
+    const struct surveying *pass = context;
+    const struct trace_rows *rows = pass->rows;
+    bool units = pass->units;
 
-    for (size_t i = 0; i < count; i++)
-        mp_cursor_select(cursor, &tables[i], 0);
     for (unsigned kind = 0; kind < TRACE_KINDS; kind++) {
         const struct trace_source *source = &trace_sources[kind];
         uint32_t mask = kind == TRACE_COPY ? MP_COLUMN_MASK(copy, kind) : 0;
@@ -82,9 +92,14 @@ static void select_columns(const struct trace_rows *rows, struct mp_cursor *curs
 enum mp_status trace_survey(struct trace_rows *rows, bool units, struct trace_survey *survey,
                             struct mp_error *error)
 {
-    struct mp_cursor *cursor;
-    struct mp_batch batch;
-    enum mp_status status;
+    struct surveying pass = {.rows = rows, .survey = survey, .units = units};
+    const struct reading reading = {
+        .trace = rows->trace,
+        .what = "the records",
+        .context = &pass,
+        .select = select_columns,
+        .take = take_batch,
+    };
 
     *survey = (struct trace_survey){.any = false};
     for (size_t i = 0; i < rows->shapes.count; i++) {
@@ -94,12 +109,5 @@ enum mp_status trace_survey(struct trace_rows *rows, bool units, struct trace_su
     }
     if (!units && !(rows->present >> TRACE_COPY & 1))
         return MP_OK;
-    MP_TRY(mp_cursor_open(rows->trace, &cursor, error));
-    select_columns(rows, cursor, units);
-    while ((status = mp_cursor_next(cursor, &batch)) == MP_OK)
-        take_batch(rows, &batch, units, survey);
-    mp_cursor_close(cursor);
-    if (status == MP_END)
-        return MP_OK;
-    return mp_error_set(error, status, "cannot read the records: %s", mp_status_name(status));
+    return reading_run(&reading, error);
 }
