@@ -26,7 +26,8 @@ void ranges_select(struct mp_cursor *cursor)
 {
     mp_cursor_select(cursor, mp_table_by_id(MP_TABLE_capture),
                      MP_COLUMN_MASK(capture, range) | MP_COLUMN_MASK(capture, kind) |
-                         MP_COLUMN_MASK(capture, time) | MP_COLUMN_MASK(capture, correlation));
+                         MP_COLUMN_MASK(capture, time) | MP_COLUMN_MASK(capture, correlation) |
+                         MP_COLUMN_MASK(capture, reason));
 }
 
 /* The range with this id, made if it is new; NULL in *range when there are more than the file can
@@ -52,6 +53,13 @@ static enum mp_status reach_range(struct capture_ranges *ranges, uint64_t id,
     return MP_OK;
 }
 
+/* The end of the process is behind all that was launched: the id in its row is only the last that
+ * the collector met, which may be that of the last kernel. */
+static uint64_t end_correlation(uint64_t correlation, uint64_t reason)
+{
+    return reason == MP_capture_reason_end_of_process ? UINT64_MAX : correlation;
+}
+
 enum mp_status ranges_take(struct capture_ranges *ranges, const struct mp_batch *batch)
 {
     if (batch->table->id != MP_TABLE_capture)
@@ -68,7 +76,8 @@ enum mp_status ranges_take(struct capture_ranges *ranges, const struct mp_batch 
             range->begin_correlation = correlation;
         } else if (range && kind == MP_capture_kind_end) {
             range->end_time = time;
-            range->end_correlation = correlation;
+            range->end_correlation =
+                end_correlation(correlation, batch->columns[MP_COLUMN_capture_reason][row]);
         }
     }
     return MP_OK;

@@ -20,7 +20,8 @@ struct capture_range {
     uint64_t begin_time;        /* ns of the recorder's clock */
     uint64_t end_time;          /* UINT64_MAX: it was not ended */
     uint64_t begin_correlation; /* first id inside; 0 if unknown */
-    uint64_t end_correlation;   /* first id behind it; 0 if unknown or not ended */
+    uint64_t end_correlation;   /* first id behind it, UINT64_MAX if there can be none; 0 if unknown
+                                   or not ended */
 };
 
 struct capture_ranges {

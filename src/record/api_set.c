@@ -88,6 +88,17 @@ static const char *const lean[] = {
     "cuDevicePrimaryCtxReset",
 };
 
+/* What the recorder calls in callbacks. */
+static const struct own_call {
+    const char *name;
+    bool with_metrics; /* only then */
+} own_calls[] = {
+    {"cuGraphGetEdges", false},
+    {"cuStreamIsCapturing", false},
+    {"cuCtxGetDevice", true},
+    {"cuCtxSynchronize", true},
+};
+
 const struct api_watch api_watches[] = {
     {"cuEventSynchronize", API_ROLE_SYNC, MP_sync_kind_event_synchronize, -1, 0, false, false},
     {"cuStreamWaitEvent", API_ROLE_SYNC, MP_sync_kind_stream_wait_event, 0, 1, false, false},
@@ -116,6 +127,7 @@ const struct api_watch api_watches[] = {
 
 #define WATCH_COUNT (sizeof(api_watches) / sizeof(api_watches[0]))
 #define LEAN_COUNT  (sizeof(lean) / sizeof(lean[0]))
+#define OWN_COUNT   (sizeof(own_calls) / sizeof(own_calls[0]))
 
 /* The length of `name` without what CUPTI puts behind it: _ptsz or _ptds, and _v2, _v7000. */
 static size_t plain_length(const char *name, bool *per_thread)
@@ -191,6 +203,7 @@ static void add(struct api_set *set, unsigned api, uint32_t cbid, const struct m
     const char *name = set->names[api][cbid];
     bool per_thread;
     size_t length = plain_length(name, &per_thread);
+    size_t i;
 
     if (is_chosen(config, api, name, length)) {
         set->flags[api][cbid] |= API_RECORD;
@@ -205,9 +218,10 @@ static void add(struct api_set *set, unsigned api, uint32_t cbid, const struct m
     if (api_set_watch(set, cbid) && api_set_watch(set, cbid)->role == API_ROLE_LAUNCH &&
         !*config->metrics)
         set->watch[cbid] = 0;
-    if (matches(name, length, "cuGraphGetEdges") || matches(name, length, "cuStreamIsCapturing") ||
-        (*config->metrics && matches(name, length, "cuCtxSynchronize")))
-        set->flags[api][cbid] |= API_OURS_TOO;
+    for (i = 0; i < OWN_COUNT; i++)
+        if (matches(name, length, own_calls[i].name) &&
+            (*config->metrics || !own_calls[i].with_metrics))
+            set->flags[api][cbid] |= API_OURS_TOO;
 }
 
 /* Which of the words of MINIPROF_API ask for all that an API has. */

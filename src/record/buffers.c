@@ -92,6 +92,16 @@ uint8_t *buffer_request(struct buffer_pool *pool, size_t *bytes)
     return pool->spare;
 }
 
+bool buffer_pool_is_low(struct buffer_pool *pool)
+{
+    bool low;
+
+    pthread_mutex_lock(&pool->lock);
+    low = (size_t)pool->free_count * 2 < pool->count;
+    pthread_mutex_unlock(&pool->lock);
+    return low;
+}
+
 bool buffer_is_spare(struct buffer_pool *pool, const uint8_t *buffer, size_t valid_bytes)
 {
     if (!pool->spare || buffer != pool->spare)

@@ -58,6 +58,9 @@ void buffer_pool_close(struct buffer_pool *pool);
 /* A zeroed buffer of *bytes; NULL and 0 (or the spare) when there is none. Any thread. */
 uint8_t *buffer_request(struct buffer_pool *pool, size_t *bytes);
 
+/* Whether most of the buffers are out. Any thread. */
+bool buffer_pool_is_low(struct buffer_pool *pool);
+
 /* Whether a completed buffer is the spare one: then it is counted here and done with. Any thread.
  */
 bool buffer_is_spare(struct buffer_pool *pool, const uint8_t *buffer, size_t valid_bytes);

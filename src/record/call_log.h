@@ -68,7 +68,9 @@ struct call_log {
     bool in_runtime;         /* the thread is in a runtime call that is recorded by callbacks */
     uint32_t leaving_stream; /* id of the stream that the present cuStreamDestroy takes away */
     bool busy;               /* the thread is in a call that the recorder makes */
-    bool profiled;           /* the thread is in a launch that is profiled for metrics */
+    bool has_turn;           /* the thread is in a launch and has the turn (profiling.h) */
+    bool begins_capture;     /* the thread is in a call that begins a stream capture */
+    uint32_t inner_launches; /* inside of the launch that has the turn */
     struct polling polling;
     struct graph_making *making; /* the graph that is being instantiated (graphs.c), or NULL */
     /* Shared. */

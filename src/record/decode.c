@@ -77,15 +77,16 @@ static void decode_kernel(struct decoder *decoder, const struct record_kernel *r
     struct dictionary *dictionary = decoder->dictionary;
     uint64_t start = record->start;
     uint64_t end = record->end;
+    enum profiled_answer profiled = PROFILED_NOT;
     uint64_t correlation;
-    bool profiled;
 
-    /* Without a begin now: the profiler ran it once more for itself. */
-    profiled =
-        decoder->profiled && profiled_times(decoder->profiled, record->correlation, &start, &end);
-    if ((profiled && !start) || !keep_work(decoder, record->correlation, start, end, &correlation))
+    if (__builtin_expect(decoder->profiled != NULL, 0))
+        profiled = profiled_times(decoder->profiled,
+                                  decode_correlation(decoder, record->correlation), &start, &end);
+    if (profiled == PROFILED_AGAIN ||
+        !keep_work(decoder, record->correlation, start, end, &correlation))
         return;
-    if (profiled)
+    if (profiled == PROFILED_FIRST && start)
         decoder->profiled->rows_filled++;
     mp_append_kernel(decoder->writer,
                      &(struct mp_row_kernel){

@@ -30,7 +30,7 @@ struct decoder {
     struct capture *capture;
     struct dictionary *dictionary;
     struct mp_writer *writer;
-    struct profiled_store *profiled; /* NULL without */
+    struct profiled_store *profiled; /* NULL without metrics */
     struct nested nested;
     uint64_t correlation; /* the greatest one met, in 64 bits */
     struct decode_counts counts;

@@ -150,6 +150,7 @@ static enum mp_status open_file(struct recorder *recorder, struct mp_error *erro
     recording->logs = &recorder->logs;
     recording->edges = &recorder->edges;
     recording->profiled = &recorder->profiled;
+    recording->metrics = recorder->profiling.wanted;
     if (recording_open(recording, writer, &recorder->cupti, &recorder->api,
                        recorder->config.capture) != MP_OK ||
         writer_thread_start(recorder) != MP_OK) {

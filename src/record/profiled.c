@@ -11,8 +11,10 @@
 
 /* What the writer keeps of a launch until its activity record comes. */
 struct profiled_time {
-    uint64_t start; /* 0: answered */
+    uint64_t correlation; /* in 64 bits */
+    uint64_t start;       /* 0, as the end: unknown */
     uint64_t end;
+    bool answered;
 };
 
 struct plan_ids {
@@ -44,14 +46,24 @@ struct profiled_launch *profiled_new(const struct metric_plan *plan, const char 
 
 void profiled_put(struct profiled_store *store, struct profiled_launch *launch)
 {
+    bool room;
+
     launch->next = NULL;
     pthread_mutex_lock(&store->lock);
-    if (store->last)
-        store->last->next = launch;
-    else
-        store->first = launch;
-    store->last = launch;
+    room = store->waiting < PROFILED_MOST_WAITING;
+    if (room) {
+        if (store->last)
+            store->last->next = launch;
+        else
+            store->first = launch;
+        store->last = launch;
+        store->waiting++;
+    }
     pthread_mutex_unlock(&store->lock);
+    if (room)
+        return;
+    atomic_fetch_add(&store->lost, 1);
+    free(launch);
 }
 
 /* ---- The writer ---- */
@@ -120,19 +132,37 @@ uint32_t profiled_define(struct profiled_store *store, struct recording *recordi
     return ids.first;
 }
 
-static void keep_times(struct profiled_store *store, const struct profiled_launch *launch)
+/* The duration is the profiler's; the end is where the launching call returned, after all passes.
+ * False when the one does not fit into the other: then nothing is known. */
+static bool work_out(const struct profiled_launch *launch, struct profiled_time *time)
 {
     double duration = launch->values[0];
-    uint64_t end = launch->leave;
-    uint64_t start = end;
 
-    if (duration > 0 && duration < (double)(launch->leave - launch->enter))
-        start = end - (uint64_t)(duration + 0.5);
-    if (mp_reserve((void **)&store->times, store->time_count, &store->time_capacity,
-                   sizeof(*store->times)) != MP_OK ||
-        mp_map_put(&store->index, launch->correlation, (uint32_t)store->time_count) != MP_OK)
+    if (!(duration > 0 && duration < (double)(launch->leave - launch->enter)))
+        return false;
+    time->end = launch->leave;
+    time->start = launch->leave - (uint64_t)(duration + 0.5);
+    return true;
+}
+
+static void keep_times(struct profiled_store *store, const struct profiled_launch *launch)
+{
+    uint32_t at = (uint32_t)(store->time_count % PROFILED_MOST_TIMES);
+    struct profiled_time time = {
+        .correlation = decode_correlation(store->decoder, launch->correlation),
+    };
+
+    if (!store->times)
+        store->times = calloc(PROFILED_MOST_TIMES, sizeof(*store->times));
+    work_out(launch, &time);
+    if (!store->times)
         return;
-    store->times[store->time_count++] = (struct profiled_time){start, end};
+    if (store->time_count >= PROFILED_MOST_TIMES)
+        mp_map_remove(&store->index, store->times[at].correlation);
+    if (mp_map_put(&store->index, time.correlation, at) != MP_OK)
+        return;
+    store->times[at] = time;
+    store->time_count++;
 }
 
 static uint64_t bits_of(double value)
@@ -153,6 +183,8 @@ static void append_values(struct profiled_store *store, struct recording *record
         dictionary_stream(dictionary, launch->device, launch->context, launch->stream);
     size_t i;
 
+    if (!first)
+        atomic_fetch_add(&store->lost, 1);
     for (i = 0; i < launch->plan->choice_count && first; i++) {
         const struct metric_choice *choice = &launch->plan->choices[i];
 
@@ -177,6 +209,7 @@ static struct profiled_launch *take_all(struct profiled_store *store)
     pthread_mutex_lock(&store->lock);
     first = store->first;
     store->first = store->last = NULL;
+    store->waiting = 0;
     pthread_mutex_unlock(&store->lock);
     return first;
 }
@@ -224,19 +257,21 @@ void profiled_append(struct profiled_store *store, struct recording *recording,
     free(launch);
 }
 
-bool profiled_times(struct profiled_store *store, uint32_t correlation, uint64_t *start,
-                    uint64_t *end)
+enum profiled_answer profiled_times(struct profiled_store *store, uint64_t correlation,
+                                    uint64_t *start, uint64_t *end)
 {
     uint32_t at = store->time_count ? mp_map_get(&store->index, correlation) : MP_MAP_ABSENT;
     struct profiled_time *time;
 
     if (at == MP_MAP_ABSENT)
-        return false;
+        return PROFILED_NOT;
     time = &store->times[at];
+    if (time->answered)
+        return PROFILED_AGAIN;
+    time->answered = true;
     *start = time->start;
     *end = time->end;
-    time->start = 0;
-    return true;
+    return PROFILED_FIRST;
 }
 
 void profiled_restart(struct profiled_store *store)
@@ -245,12 +280,21 @@ void profiled_restart(struct profiled_store *store)
     store->metric_ids = 0;
 }
 
+static void free_all(struct profiled_launch *launch)
+{
+    struct profiled_launch *next;
+
+    for (; launch; launch = next) {
+        next = launch->next;
+        free(launch);
+    }
+}
+
 void profiled_close(struct profiled_store *store)
 {
-    struct profiled_launch *launch;
-
-    while ((launch = profiled_next(store)))
-        free(launch);
+    free_all(take_all(store));
+    free_all(store->pending);
+    store->pending = store->pending_last = NULL;
     mp_map_free(&store->index);
     free(store->times);
     free(store->plans);

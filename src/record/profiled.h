@@ -6,18 +6,25 @@
  *                   (CUDA 13.0, H100): its row takes the duration that the profiler measured, and
  *                   ends when the launching call returned, which is when all passes were over
  *
- * The number of such rows is the counter `profiled_kernels`, and reports say what it means.
+ * The number of such rows is the counter `profiled_kernels`, and reports say what it means. What is
+ * kept is bounded, and what finds no room is counted: values in `dropped_metrics`, and a kernel
+ * that comes so late that its times are forgotten is one without times.
  */
 #ifndef MP_RECORD_PROFILED_H
 #define MP_RECORD_PROFILED_H
 
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
 
 #include "base/map.h"
 #include "record/metric_plan.h"
 
+#define PROFILED_MOST_WAITING 65536u /* launches that the writer has not taken */
+#define PROFILED_MOST_TIMES   65536u /* launches whose activity records may still come: seconds */
+
+struct decoder;
 struct recording;
 
 /* One profiled launch. */
@@ -38,12 +45,16 @@ struct profiled_store {
     pthread_mutex_t lock;
     /* Under the lock. */
     struct profiled_launch *first, *last; /* on their way to the writer, oldest first */
+    uint32_t waiting;                     /* how many */
+    /* Any thread. */
+    _Atomic uint64_t lost; /* launches without values: no memory, no room */
     /* The writer's. */
     struct profiled_launch *pending, *pending_last; /* indexed, their rows not written */
+    struct decoder *decoder;                        /* which knows correlation ids in 64 bits */
     struct mp_map index;                            /* correlation -> position in times */
-    struct profiled_time *times;
-    size_t time_count, time_capacity;
-    struct plan_ids *plans; /* those that the file has, and their ids */
+    struct profiled_time *times; /* a ring of PROFILED_MOST_TIMES, NULL before the first */
+    uint64_t time_count;         /* ever kept */
+    struct plan_ids *plans;      /* those that the file has, and their ids */
     size_t plan_count, plan_capacity;
     uint32_t metric_ids;  /* given in this file */
     uint64_t rows_filled; /* kernel rows with times of the profiler: counted in decode.c */
@@ -57,7 +68,7 @@ void profiled_open(struct profiled_store *store);
  * is out. */
 struct profiled_launch *profiled_new(const struct metric_plan *plan, const char *kernel);
 
-/* Hands it to the writer, which owns it from here on. */
+/* Hands it to the writer, which owns it from here on; frees it and counts it when too many wait. */
 void profiled_put(struct profiled_store *store, struct profiled_launch *launch);
 
 /* ---- The writer ---- */
@@ -76,10 +87,15 @@ void profiled_append(struct profiled_store *store, struct recording *recording,
 uint32_t profiled_define(struct profiled_store *store, struct recording *recording,
                          const struct metric_plan *plan);
 
-/* Begin and end of a kernel whose record has none; false for one that was not profiled. Each is
- * answered once: further records of the same launch are the profiler's own work. */
-bool profiled_times(struct profiled_store *store, uint32_t correlation, uint64_t *start,
-                    uint64_t *end);
+enum profiled_answer {
+    PROFILED_NOT,   /* the launch was not profiled, or long ago */
+    PROFILED_FIRST, /* *start and *end are set: both 0 when the profiler knows no duration */
+    PROFILED_AGAIN  /* its record has come before: this one is of the profiler's own work */
+};
+
+/* Begin and end of the kernel with this correlation id. */
+enum profiled_answer profiled_times(struct profiled_store *store, uint64_t correlation,
+                                    uint64_t *start, uint64_t *end);
 
 /* The file was cut: it has no metrics. */
 void profiled_restart(struct profiled_store *store);

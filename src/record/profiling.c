@@ -9,27 +9,18 @@
 #include "record/clock.h"
 #include "record/metric_plan.h"
 #include "record/profiled.h"
+#include "record/profiling_session.h"
 #include "record/state.h"
 
 #include "base/poison.h"
 
 /* A launch with several passes leaves a buffer behind that CUPTI gives back at a forced flush only,
- * since its record never gets a time (CUDA 13.0: 650 launches emptied the pool of 256). */
-#define LAUNCHES_A_FLUSH 32u
+ * since its record never gets a time (CUDA 13.0: 650 launches emptied the pool of 256). A forced
+ * flush costs records of other contexts and of copies that just begin, so it comes when it must. */
+#define LAUNCHES_A_FLUSH 4u /* at least: each waits for all that runs */
 
 #define HANDLE_LEGACY     ((uintptr_t)1) /* CU_STREAM_LEGACY */
 #define HANDLE_PER_THREAD ((uintptr_t)2) /* CU_STREAM_PER_THREAD */
-
-/* The counters of one context. */
-struct profiling_session {
-    struct profiling_session *next;
-    CUcontext context;
-    struct metric_plan *plan;
-    void *object;      /* CUPTI's */
-    uint8_t *counters; /* where CUPTI puts the values of one range ... */
-    uint8_t *blank;    /* ... and what it looks like before */
-    size_t bytes;
-};
 
 /* ---- Settings ---- */
 
@@ -58,7 +49,7 @@ void profiling_open(struct recorder *recorder)
     struct mp_error error;
 
     memset(profiling, 0, sizeof(*profiling));
-    pthread_mutex_init(&profiling->turn, NULL);
+    turn_open(&profiling->turn);
     profiled_open(&recorder->profiled);
     if (!*config->metrics || config->query != MP_QUERY_OFF)
         return;
@@ -101,140 +92,146 @@ static enum mp_status plan_for(struct recorder *recorder, CUdevice device, CUcon
     return MP_OK;
 }
 
-static enum mp_status make_room(struct profiling_session *session, struct mp_error *error)
-{
-    const struct profiler_api *api = session->plan->api;
-    struct profiler_counters_size size = {
-        .size = PROFILER_SIZE(struct profiler_counters_size, bytes),
-        .object = session->object,
-        .names = session->plan->raw,
-        .count = session->plan->raw_count,
-        .ranges = 1,
-        .nodes = 1,
-    };
-    struct profiler_counters room = {
-        .size = PROFILER_SIZE(struct profiler_counters, counters),
-        .object = session->object,
-    };
-
-    MP_TRY(profiler_check(api, api->counters_size(&size), "no room for counters", error));
-    session->bytes = room.bytes = size.bytes;
-    session->counters = room.counters = malloc(size.bytes + 1);
-    session->blank = malloc(size.bytes + 1);
-    if (!session->counters || !session->blank)
-        return mp_error_set(error, MP_ERR_MEMORY, "no memory for the counters");
-    MP_TRY(profiler_check(api, api->counters_open(&room), "no room for counters", error));
-    memcpy(session->blank, session->counters, session->bytes);
-    return MP_OK;
-}
-
-static enum mp_status configure(const struct profiling_session *session, struct mp_error *error)
-{
-    const struct profiler_api *api = session->plan->api;
-    struct profiler_set_config config = {
-        .size = PROFILER_SIZE(struct profiler_set_config, nesting),
-        .object = session->object,
-        .config_bytes = session->plan->config_bytes,
-        .config = session->plan->config,
-        .counters_bytes = session->bytes,
-        .counters = session->counters,
-        .range = PROFILER_AUTO_RANGE,
-        .replay = PROFILER_KERNEL_REPLAY,
-        .ranges = 1,
-        .nesting_levels = 1,
-        .least_nesting = 1,
-        .nesting = 1,
-    };
-
-    return profiler_check(api, api->set_config(&config), "the counters cannot be set up", error);
-}
-
-static void free_session(struct profiling_session *session)
-{
-    free(session->counters);
-    free(session->blank);
-    free(session);
-}
-
-static void close_session(struct profiling_session *session)
-{
-    struct profiler_object object = {
-        .size = PROFILER_SIZE(struct profiler_object, object),
-        .object = session->object,
-    };
-
-    if (session->object)
-        session->plan->api->disable(&object);
-    free_session(session);
-}
-
-static enum mp_status fill_session(struct recorder *recorder, struct profiling_session *session,
-                                   CUdevice device, struct mp_error *error)
-{
-    struct profiler_enable enable = {
-        .size = PROFILER_SIZE(struct profiler_enable, object),
-        .context = session->context,
-    };
-    const struct profiler_api *api = &recorder->profiling.api;
-
-    MP_TRY(plan_for(recorder, device, session->context, &session->plan, error));
-    MP_TRY(profiler_check(api, api->enable(&enable), "the counters cannot be had", error));
-    session->object = enable.object;
-    MP_TRY(make_room(session, error));
-    return configure(session, error);
-}
-
-static struct profiling_session *open_session(struct recorder *recorder, CUcontext context,
-                                              CUdevice device)
+/* A session for the context, which counts nothing when MINIPROF_DEVICES leaves its device out: a
+ * context is asked for its device once. */
+static struct profiling_session *open_session(struct recorder *recorder,
+                                              const CUpti_CallbackData *data)
 {
     struct profiling *profiling = &recorder->profiling;
-    struct profiling_session *session = calloc(1, sizeof(*session));
+    struct profiling_session *session = NULL;
+    struct metric_plan *plan = NULL;
     struct mp_error error;
+    enum mp_status status = MP_OK;
+    CUdevice device = 0;
 
-    if (!session)
+    edges_note_read(&recorder->edges, data->correlationId); /* not a call of the application */
+    if (!recorder->driver.get_device || recorder->driver.get_device(&device) != CUDA_SUCCESS)
         return NULL;
-    session->context = context;
-    if (fill_session(recorder, session, device, &error) != MP_OK) {
+    if (device_list_has(&profiling->devices, (uint64_t)device))
+        status = plan_for(recorder, device, data->context, &plan, &error);
+    if (status == MP_OK)
+        status = session_open(&session, plan, data->context, &error);
+    if (status != MP_OK) {
         give_up(profiling, &error);
-        close_session(session);
         return NULL;
     }
-    mp_log_info("metrics: %zu counters in %zu passes", session->plan->raw_count,
-                session->plan->passes);
+    if (plan)
+        mp_log_info("metrics: %zu counters in %zu passes", plan->raw_count, plan->passes);
     session->next = profiling->sessions;
     profiling->sessions = session;
     return session;
 }
 
-static struct profiling_session *find_session(struct recorder *recorder, CUcontext context,
-                                              CUdevice device)
+static struct profiling_session *find_session(struct recorder *recorder,
+                                              const CUpti_CallbackData *data)
 {
     struct profiling_session *session;
 
     for (session = recorder->profiling.sessions; session; session = session->next)
-        if (session->context == context)
+        if (session->context == data->context)
             return session;
-    return open_session(recorder, context, device);
+    return open_session(recorder, data);
 }
 
-void profiling_forget(struct recorder *recorder, CUcontext context)
+/* ---- The turn ---- */
+
+/* What a thread left behind that ended inside of its launch. */
+static void clear_away(struct profiling *profiling)
 {
-    struct profiling *profiling = &recorder->profiling;
+    struct mp_error error;
+
+    if (profiling->running)
+        session_stop(profiling->running, &error);
+    free(profiling->launch);
+    profiling->running = NULL;
+    profiling->launch = NULL;
+}
+
+static bool take_turn(struct profiling *profiling)
+{
+    struct mp_error error;
+
+    switch (turn_take(&profiling->turn)) {
+    case TURN_TAKEN:
+        return true;
+    case TURN_LEFT:
+        mp_error_set(&error, MP_ERR_UNSUPPORTED, "a thread ended inside of a launch");
+        give_up(profiling, &error);
+        clear_away(profiling);
+        turn_give_back(&profiling->turn);
+        return false;
+    case TURN_LATE:
+    default:
+        mp_error_set(&error, MP_ERR_UNSUPPORTED,
+                     "a launch has taken over %u s: kernels that wait for other kernels cannot be "
+                     "profiled",
+                     profiling->turn.patience);
+        give_up(profiling, &error);
+        return false;
+    }
+}
+
+static void forget(struct profiling *profiling, CUcontext context)
+{
     struct profiling_session **link;
 
-    if (!profiling->wanted)
-        return;
-    pthread_mutex_lock(&profiling->turn);
     for (link = &profiling->sessions; *link; link = &(*link)->next) {
         struct profiling_session *session = *link;
 
         if (session->context != context)
             continue;
         *link = session->next;
-        close_session(session);
-        break;
+        session_close(session);
+        return;
     }
-    pthread_mutex_unlock(&profiling->turn);
+}
+
+/* Not in a forked child (INERT), whose parent's thread may have had the turn, and not inside of a
+ * launch, where the thread has it: a handler that ends the process, or CUPTI's own doing. */
+void profiling_forget(struct recorder *recorder, CUcontext context)
+{
+    struct profiling *profiling = &recorder->profiling;
+    struct call_log *log;
+    bool busy;
+
+    if (!profiling->wanted || recorder_phase(recorder) == PHASE_INERT)
+        return;
+    log = call_log_mine(&recorder->logs);
+    if (!log || log->has_turn)
+        return;
+    busy = log->busy;
+    log->busy = true; /* what CUPTI calls from here on is not the application's */
+    if (take_turn(profiling)) {
+        forget(profiling, context);
+        turn_give_back(&profiling->turn);
+    }
+    log->busy = busy;
+}
+
+/* ---- Stream captures ---- */
+
+void profiling_capture_begins(struct recorder *recorder)
+{
+    struct profiling *profiling = &recorder->profiling;
+    struct call_log *log = profiling->wanted ? call_log_mine(&recorder->logs) : NULL;
+
+    if (!log || log->has_turn || log->begins_capture)
+        return;
+    log->begins_capture = true;
+    atomic_fetch_add(&profiling->captures_beginning, 1);
+    if (!atomic_load(&profiling->off) && take_turn(profiling))
+        turn_give_back(&profiling->turn);
+}
+
+void profiling_capture_began(struct recorder *recorder)
+{
+    struct profiling *profiling = &recorder->profiling;
+    struct call_log *log = profiling->wanted ? call_log_mine(&recorder->logs) : NULL;
+
+    if (!log || !log->begins_capture)
+        return;
+    log->begins_capture = false;
+    atomic_fetch_sub(&profiling->captures_beginning, 1);
 }
 
 /* ---- One launch ---- */
@@ -269,14 +266,13 @@ static uint32_t stream_of(struct recorder *recorder, const struct api_watch *wat
 /* How often a kernel of this name was launched, this time included; 0 when memory is out. */
 static uint64_t count_launch(struct profiling *profiling, const char *kernel)
 {
-    uint32_t before = profiling->kernels.count;
     uint32_t id = mp_intern_add(&profiling->kernels, kernel, strlen(kernel));
 
     if (!id || mp_reserve((void **)&profiling->launches, id, &profiling->launch_capacity,
                           sizeof(*profiling->launches)) != MP_OK)
         return 0;
-    if (id > before)
-        profiling->launches[id - 1] = 0;
+    while (profiling->launch_count < id)
+        profiling->launches[profiling->launch_count++] = 0;
     return ++profiling->launches[id - 1];
 }
 
@@ -287,166 +283,143 @@ static struct profiling_session *choose(struct recorder *recorder, const CUpti_C
     struct profiling *profiling = &recorder->profiling;
     const char *kernel = data->symbolName;
     uint64_t invocation = kernel ? count_launch(profiling, kernel) : 0;
-    CUdevice device = 0;
+    struct profiling_session *session = find_session(recorder, data);
 
-    if (!recorder->driver.get_device || recorder->driver.get_device(&device) != CUDA_SUCCESS ||
-        !device_list_has(&profiling->devices, (uint64_t)device) ||
+    if (!session || !session->plan ||
         !kernel_filter_matches(&profiling->filter, data->contextUid, stream, kernel, invocation))
         return NULL;
-    return find_session(recorder, data->context, device);
+    return session;
 }
 
-static bool start(struct profiling *profiling, const struct profiling_session *session)
+/* Starts the counters for a launch that is to be profiled. */
+static void begin(struct recorder *recorder, const struct api_watch *watch, CUpti_CallbackId cbid,
+                  const CUpti_CallbackData *data, uint64_t enter)
 {
-    const struct profiler_api *api = session->plan->api;
-    struct profiler_object object = {
-        .size = PROFILER_SIZE(struct profiler_object, object),
-        .object = session->object,
-    };
+    struct profiling *profiling = &recorder->profiling;
+    uint32_t stream = stream_of(recorder, watch, cbid, data);
+    struct profiling_session *session = choose(recorder, data, stream);
+    struct profiled_launch *launch;
     struct mp_error error;
 
-    memcpy(session->counters, session->blank, session->bytes);
-    if (profiler_check(api, api->start(&object), "the counters cannot be started", &error) == MP_OK)
-        return true;
-    give_up(profiling, &error);
-    return false;
+    if (!session)
+        return;
+    launch = profiled_new(session->plan, data->symbolName ? data->symbolName : "");
+    if (!launch) {
+        atomic_fetch_add(&recorder->profiled.lost, 1);
+        return;
+    }
+    launch->enter = enter;
+    launch->correlation = data->correlationId;
+    launch->context = data->contextUid;
+    launch->stream = stream;
+    if (session_start(session, &error) != MP_OK) {
+        give_up(profiling, &error);
+        free(launch);
+        return;
+    }
+    profiling->launch = launch;
+    profiling->running = session;
 }
 
-/* What must be true before the turn is worth taking. */
-static bool is_wanted(struct recorder *recorder, const struct call_log *log)
+static bool is_on(struct recorder *recorder)
 {
-    return recorder->profiling.wanted && log && !log->busy && !log->profiled &&
-           atomic_load(&recorder->enabled) && !atomic_load(&recorder->profiling.off) &&
-           atomic_load(&recorder->stream_captures) <= 0;
+    const struct profiling *profiling = &recorder->profiling;
+
+    return recorder_is_recording(recorder) && atomic_load(&recorder->enabled) &&
+           !atomic_load(&profiling->off) && atomic_load(&recorder->stream_captures) <= 0 &&
+           atomic_load(&profiling->captures_beginning) <= 0;
+}
+
+static void say_graph(struct profiling *profiling)
+{
+    if (!atomic_exchange(&profiling->graph_was_said, true))
+        mp_log_warn("kernels in CUDA graphs are not profiled for metrics: run the program without "
+                    "graphs, or `ncu --graph-profiling node`");
 }
 
 void profiling_enter(struct recorder *recorder, const struct api_watch *watch,
                      CUpti_CallbackId cbid, const CUpti_CallbackData *data)
 {
     struct profiling *profiling = &recorder->profiling;
-    struct call_log *log = call_log_mine(&recorder->logs);
-    struct profiling_session *session;
-    uint64_t enter = mp_clock_now();
-    uint32_t stream;
+    struct call_log *log = profiling->wanted ? call_log_mine(&recorder->logs) : NULL;
+    uint64_t enter;
 
-    if (!is_wanted(recorder, log) || watch->stream < 0)
+    if (log && log->has_turn)
+        log->inner_launches++;
+    if (!log || log->has_turn || log->busy || !is_on(recorder))
         return;
-    pthread_mutex_lock(&profiling->turn);
+    enter = mp_clock_now();
     log->busy = true; /* what CUPTI calls from here on is not the application's */
-    stream = stream_of(recorder, watch, cbid, data);
-    session = choose(recorder, data, stream);
-    profiling->launch =
-        session ? profiled_new(session->plan, data->symbolName ? data->symbolName : "") : NULL;
-    if (!profiling->launch || !start(profiling, session)) {
-        free(profiling->launch);
-        profiling->launch = NULL;
-        log->busy = false;
-        pthread_mutex_unlock(&profiling->turn);
-        return;
-    }
-    profiling->running = session;
-    profiling->launch->enter = enter;
-    profiling->launch->correlation = data->correlationId;
-    profiling->launch->context = data->contextUid;
-    profiling->launch->stream = stream;
-    log->profiled = true;
+    log->has_turn = take_turn(profiling);
+    if (log->has_turn && watch->role != API_ROLE_LAUNCH)
+        say_graph(profiling);
+    else if (log->has_turn && is_on(recorder)) /* much may have happened while it waited */
+        begin(recorder, watch, cbid, data, enter);
+    log->busy = log->has_turn && profiling->launch;
 }
 
-/* The values of the range that has just ended; false when there is none. */
-static bool read_values(const struct profiling_session *session, double *values,
-                        struct mp_error *error)
-{
-    const struct profiler_api *api = session->plan->api;
-    struct profiler_stop stop = {
-        .size = PROFILER_SIZE(struct profiler_stop, complete),
-        .object = session->object,
-    };
-    struct profiler_object decode = {
-        .size = PROFILER_SIZE(struct profiler_object, dropped),
-        .object = session->object,
-    };
-    struct profiler_counters_info info = {
-        .size = PROFILER_SIZE(struct profiler_counters_info, ranges),
-        .counters = session->counters,
-        .bytes = session->bytes,
-    };
-    struct profiler_evaluate evaluate = {
-        .size = PROFILER_SIZE(struct profiler_evaluate, values),
-        .host = session->plan->host,
-        .counters = session->counters,
-        .bytes = session->bytes,
-        .names = session->plan->raw,
-        .count = session->plan->raw_count,
-        .values = values,
-    };
-
-    return profiler_check(api, api->stop(&stop), "the counters cannot be stopped", error) ==
-               MP_OK &&
-           profiler_check(api, api->decode(&decode), "the counters cannot be read", error) ==
-               MP_OK &&
-           profiler_check(api, api->counters_info(&info), "the counters cannot be read", error) ==
-               MP_OK &&
-           info.ranges > 0 &&
-           profiler_check(api, api->evaluate(&evaluate), "the counters cannot be read", error) ==
-               MP_OK;
-}
-
-/* What else runs is waited for first: a forced flush would take its records without their ends. */
-static void flush_sometimes(struct recorder *recorder, size_t passes, uint32_t correlation)
+/* Gives back what CUPTI gives back at a forced flush only. What else runs in the context is waited
+ * for first: the flush would take its records without their ends. */
+static void flush_sometimes(struct recorder *recorder, const struct profiling_session *session,
+                            uint32_t correlation)
 {
     struct profiling *profiling = &recorder->profiling;
 
-    if (passes < 2 || ++profiling->unflushed < LAUNCHES_A_FLUSH || !recorder->driver.synchronize)
+    if (session->plan->passes < 2 || ++profiling->unflushed < LAUNCHES_A_FLUSH ||
+        !recorder->driver.synchronize || !buffer_pool_is_low(&recorder->pool))
         return;
     profiling->unflushed = 0;
-    edges_note_read(&recorder->edges, correlation); /* this call is not the application's */
+    edges_note_read(&recorder->edges, correlation); /* not a call of the application */
     recorder->driver.synchronize();
     recorder->cupti.flush_all(CUPTI_ACTIVITY_FLAG_FLUSH_FORCED);
 }
 
-void profiling_leave(struct recorder *recorder, const CUpti_CallbackData *data)
+/* Stops the counters of the launch and hands its values to the writer. */
+static void end(struct recorder *recorder)
 {
     struct profiling *profiling = &recorder->profiling;
-    struct call_log *log = call_log_mine(&recorder->logs);
-    struct mp_error error = {.status = MP_OK};
-    struct profiled_launch *launch;
+    const struct profiling_session *session = profiling->running;
+    struct profiled_launch *launch = profiling->launch;
+    uint32_t correlation = launch->correlation;
+    bool gave_up = atomic_load(&profiling->off); /* another's kernel may be in the range */
+    bool found = false;
+    struct mp_error error;
+    enum mp_status status;
 
-    if (!log || !log->profiled)
-        return;
-    launch = profiling->launch;
     launch->leave = mp_clock_now();
-    if (read_values(profiling->running, launch->values, &error)) {
-        profiled_put(&recorder->profiled, launch);
-        work_wake(&recorder->work);
-    } else {
-        if (error.status != MP_OK) /* a launch that failed has no range, which is no error */
-            give_up(profiling, &error);
-        free(launch);
-    }
-    flush_sometimes(recorder, profiling->running->plan->passes, data->correlationId);
-    profiling->launch = NULL;
+    status = session_stop(session, &error);
+    profiling->launch = NULL; /* before anything that ends a thread which is cancelled */
     profiling->running = NULL;
-    log->profiled = false;
-    log->busy = false;
-    pthread_mutex_unlock(&profiling->turn);
+    if (status == MP_OK)
+        status = session_read(session, launch->values, &found, &error);
+    if (status != MP_OK)
+        give_up(profiling, &error);
+    if (!found || gave_up) {
+        free(launch); /* a launch that failed has no range, which is no error */
+        return;
+    }
+    profiled_put(&recorder->profiled, launch);
+    work_wake(&recorder->work);
+    flush_sometimes(recorder, session, correlation);
 }
 
-bool profiling_is_mine(struct recorder *recorder)
-{
-    const struct call_log *log = recorder->profiling.wanted ? call_log_mine(&recorder->logs) : NULL;
-
-    return log && log->profiled;
-}
-
-void profiling_note_graph(struct recorder *recorder)
+void profiling_leave(struct recorder *recorder)
 {
     struct profiling *profiling = &recorder->profiling;
+    struct call_log *log = profiling->wanted ? call_log_mine(&recorder->logs) : NULL;
 
-    if (!profiling->wanted || atomic_load(&profiling->off) || !atomic_load(&recorder->enabled) ||
-        atomic_exchange(&profiling->graph_was_said, true))
+    if (!log || !log->has_turn)
         return;
-    mp_log_warn("kernels in CUDA graphs are not profiled for metrics: run the program without "
-                "graphs, or `ncu --graph-profiling node`");
+    if (log->inner_launches) {
+        log->inner_launches--;
+        return;
+    }
+    /* A forked child may not call CUPTI. */
+    if (profiling->launch && recorder_phase(recorder) != PHASE_INERT)
+        end(recorder);
+    log->has_turn = false;
+    log->busy = false;
+    turn_give_back(&profiling->turn);
 }
 
 /* The argument numbers in api_set.c, against CUPTI's parameter structs. */

@@ -19,6 +19,7 @@
     Q(dropped_nvtx, true)          /* NVTX events that found no room */                            \
     Q(dropped_marks, true)         /* capture marks that found no room */                          \
     Q(dropped_edges, true)         /* edges of CUDA graphs that found no room */                   \
+    Q(dropped_metrics, true)       /* profiled launches whose values found no room */              \
     Q(buffers_exhausted, false)    /* times that CUPTI asked for a buffer and got none */          \
     Q(zero_timestamps, false)      /* records whose begin or end CUPTI did not know */             \
     Q(reversed_timestamps, false)  /* records that end before they begin */                        \

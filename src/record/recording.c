@@ -37,7 +37,8 @@ enum mp_status recording_open(struct recording *recording, struct mp_writer *wri
     recording->dictionary.edges = recording->edges;
     decoder_open(&recording->decoder, cupti, api, &recording->capture, &recording->dictionary,
                  writer);
-    recording->decoder.profiled = recording->profiled;
+    recording->decoder.profiled = recording->metrics ? recording->profiled : NULL;
+    recording->profiled->decoder = &recording->decoder;
     if (capture_open(&recording->capture, capture_mode) == CAPTURE_BEGIN)
         append_range_row(recording, MP_capture_kind_begin, MP_capture_reason_start_of_process,
                          recording->begin_time, 0);
@@ -223,6 +224,7 @@ static void collect_counters(struct recording *recording)
     values[QUALITY_dropped_nvtx] = mp_nvtx_dropped();
     values[QUALITY_dropped_marks] = atomic_load(&recording->queue->lost);
     values[QUALITY_dropped_edges] = edges_lost(recording->edges);
+    values[QUALITY_dropped_metrics] = atomic_load(&recording->profiled->lost);
     values[QUALITY_buffers_exhausted] = atomic_load(&recording->pool->exhausted);
     values[QUALITY_zero_timestamps] = counts->zero_times;
     values[QUALITY_reversed_timestamps] = counts->reversed_times;

@@ -2,9 +2,10 @@
  *
  * One round takes, in this order,
  *     1. the work queue: buffers are decoded, capture marks applied
- *     2. the call logs of all threads
- *     3. the NVTX events of all threads
- * Before each entry of 2 and 3 the queue is looked at again: whatever a thread logged after it
+ *     2. the launches that were profiled for metrics
+ *     3. the call logs of all threads
+ *     4. the NVTX events of all threads
+ * Before each entry of 2, 3 and 4 the queue is looked at again: whatever a thread logged after it
  * posted a mark is used after the mark. Without that, the rows between cudaProfilerStart and the
  * next round could be written and then cut away with those before it.
  */
@@ -25,6 +26,7 @@ struct recording {
     struct call_logs *logs;
     struct edge_store *edges;
     struct profiled_store *profiled;
+    bool metrics; /* kernels may be profiled */
     struct capture capture;
     struct dictionary dictionary;
     struct decoder decoder;

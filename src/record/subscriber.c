@@ -74,13 +74,32 @@ static void on_resource(struct recorder *recorder, CUpti_CallbackId cbid,
     }
 }
 
+static bool launches(const struct api_watch *watch)
+{
+    return watch->role == API_ROLE_LAUNCH || watch->sync_kind == MP_sync_kind_graph_launch;
+}
+
+/* A call that launches or depends on something, or has only a row of `call`. */
+static void on_work(struct recorder *recorder, const struct api_watch *watch, CUpti_CallbackId cbid,
+                    const CUpti_CallbackData *data)
+{
+    bool launch = watch && launches(watch);
+    bool enters = data->callbackSite == CUPTI_API_ENTER;
+
+    if (launch && !enters)
+        profiling_leave(recorder);
+    deps_driver_call(recorder, watch && watch->role == API_ROLE_SYNC ? watch : NULL, cbid, data);
+    if (launch && enters)
+        profiling_enter(recorder, watch, cbid, data);
+}
+
 static void on_driver_call(struct recorder *recorder, CUpti_CallbackId cbid,
                            const CUpti_CallbackData *data)
 {
     const struct api_watch *watch = api_set_watch(&recorder->api, cbid);
     bool enters = data->callbackSite == CUPTI_API_ENTER;
 
-    if (watch && watch->role != API_ROLE_SYNC && !profiling_is_mine(recorder))
+    if (watch && watch->role != API_ROLE_SYNC)
         deps_end_polling(recorder);
     switch (watch ? watch->role : API_ROLE_SYNC) {
     case API_ROLE_RANGE_BEGIN:
@@ -96,8 +115,12 @@ static void on_driver_call(struct recorder *recorder, CUpti_CallbackId cbid,
             range_end(recorder, data->correlationId);
         break;
     case API_ROLE_CAPTURE_BEGIN:
-        if (!enters && deps_result(data) == CUDA_SUCCESS)
+        if (enters)
+            profiling_capture_begins(recorder);
+        else if (deps_result(data) == CUDA_SUCCESS)
             atomic_fetch_add(&recorder->stream_captures, 1);
+        if (!enters)
+            profiling_capture_began(recorder);
         break;
     case API_ROLE_CAPTURE_END:
         /* Also when it fails: an invalidated capture has ended too. */
@@ -112,19 +135,25 @@ static void on_driver_call(struct recorder *recorder, CUpti_CallbackId cbid,
             graphs_leave(recorder, data);
         break;
     case API_ROLE_LAUNCH:
-        if (!enters)
-            profiling_leave(recorder, data);
-        deps_driver_call(recorder, NULL, cbid, data);
-        if (enters)
-            profiling_enter(recorder, watch, cbid, data);
-        break;
     case API_ROLE_SYNC:
     default:
-        if (watch && watch->sync_kind == MP_sync_kind_graph_launch && enters)
-            profiling_note_graph(recorder);
-        deps_driver_call(recorder, watch, cbid, data);
+        on_work(recorder, watch, cbid, data);
         break;
     }
+}
+
+/* The recording has ended, or not begun: only a turn that was taken is given back. */
+static void on_late_call(struct recorder *recorder, CUpti_CallbackId cbid,
+                         const CUpti_CallbackData *data)
+{
+    const struct api_watch *watch = api_set_watch(&recorder->api, cbid);
+
+    if (!watch || !launches(watch))
+        return;
+    if (data->callbackSite == CUPTI_API_ENTER)
+        profiling_enter(recorder, watch, cbid, data);
+    else
+        profiling_leave(recorder);
 }
 
 static void CUPTIAPI on_callback(void *userdata, CUpti_CallbackDomain domain, CUpti_CallbackId cbid,
@@ -132,8 +161,11 @@ static void CUPTIAPI on_callback(void *userdata, CUpti_CallbackDomain domain, CU
 {
     struct recorder *recorder = userdata;
 
-    if (domain != CUPTI_CB_DOMAIN_RESOURCE && !recorder_is_recording(recorder))
+    if (domain != CUPTI_CB_DOMAIN_RESOURCE && !recorder_is_recording(recorder)) {
+        if (domain == CUPTI_CB_DOMAIN_DRIVER_API)
+            on_late_call(recorder, cbid, data);
         return;
+    }
     switch ((int)domain) {
     case CUPTI_CB_DOMAIN_DRIVER_API:
         on_driver_call(recorder, cbid, data);
@@ -193,7 +225,14 @@ static void watch(struct recorder *recorder, CUpti_CallbackDomain domain, CUpti_
                      cupti_result_text(&recorder->cupti, result));
 }
 
-/* Switches the callbacks of all watched driver functions that are (or are not) of ROLE_SYNC. */
+/* With metrics every launch counts, whatever else is recorded (profiling.h). */
+static bool is_switched(const struct recorder *recorder, const struct api_watch *row)
+{
+    return row->role == API_ROLE_SYNC && !(recorder->profiling.wanted && launches(row));
+}
+
+/* Switches the callbacks of all watched driver functions that are (or are not) on for rows of
+ * `sync` only. */
 static void watch_driver(struct recorder *recorder, bool syncs, bool on)
 {
     uint32_t cbid;
@@ -201,7 +240,7 @@ static void watch_driver(struct recorder *recorder, bool syncs, bool on)
     for (cbid = 0; cbid < API_CBIDS; cbid++) {
         const struct api_watch *row = api_set_watch(&recorder->api, cbid);
 
-        if (row && (row->role == API_ROLE_SYNC) == syncs)
+        if (row && is_switched(recorder, row) == syncs)
             watch(recorder, CUPTI_CB_DOMAIN_DRIVER_API, cbid, on);
     }
 }

@@ -1,10 +1,10 @@
 /* CUPTI's callbacks: the calls whose parameters or moments matter.
  *
  * Always on: cuProfilerStart and Stop, stream captures, contexts coming and going, the end of
- * cuInit. While something is recorded: the dozen driver calls that make or await dependencies
- * (api_set.c lists them), each of which becomes a row of `sync`. They see calls made through the
- * runtime too, and cost 150 ns where they happen and nothing elsewhere; CUPTI's own kind
- * SYNCHRONIZATION would cost 165 ns at every call of the process.
+ * cuInit; with MINIPROF_METRICS launches too. While something is recorded: the dozen driver calls
+ * that make or await dependencies (api_set.c lists them), each of which becomes a row of `sync`.
+ * They see calls made through the runtime too, and cost 150 ns where they happen and nothing
+ * elsewhere; CUPTI's own kind SYNCHRONIZATION would cost 165 ns at every call of the process.
  *
  * All of this runs on the application's threads, inside their CUDA calls.
  */

@@ -24,8 +24,9 @@ static void print_thread(const struct report_out *out, const struct mp_trace *tr
     const char *name = thread ? definitions_text(&result->definitions, thread->name) : NULL;
 
     print_prefix(out, trace);
-    fprintf(out->file, "  Thread \"%s\" (id = %" PRIu64 ")\n", name ? name : "<unnamed>",
-            thread ? thread->tid : number);
+    fputs("  Thread \"", out->file);
+    report_put_visible_text(out->file, name ? name : "<unnamed>");
+    fprintf(out->file, "\" (id = %" PRIu64 ")\n", thread ? thread->tid : number);
 }
 
 /* What stands above a range: the thread and the domain where they are not those of `before`. */
@@ -41,10 +42,14 @@ static void print_banners(const struct report_out *out, const struct mp_trace *t
         print_thread(out, trace, result, range->thread);
     if (new_domain) {
         print_prefix(out, trace);
-        fprintf(out->file, "    Domain \"%s\"\n", range->domain ? range->domain : "<unnamed>");
+        fputs("    Domain \"", out->file);
+        report_put_visible_text(out->file, range->domain ? range->domain : "<unnamed>");
+        fputs("\"\n", out->file);
     }
     print_prefix(out, trace);
-    fprintf(out->file, "      Range \"%s\"\n", range->name);
+    fputs("      Range \"", out->file);
+    report_put_visible_text(out->file, range->name);
+    fputs("\"\n", out->file);
 }
 
 /* nvprof's CSV has the colon here, and here only. */

@@ -57,7 +57,9 @@ void print_head(const struct report_out *out, const struct mp_trace *trace,
     print_profiled_note(out, trace, quality);
     if (command) {
         print_prefix(out, trace);
-        fprintf(out->file, "Profiling application: %s\n", command);
+        fputs("Profiling application: ", out->file);
+        report_put_visible_text(out->file, command);
+        fputc('\n', out->file);
     }
     if (range) {
         print_prefix(out, trace);

@@ -21,10 +21,12 @@ static void each_row(struct report_table *table, const struct summary_group *gro
     summary_each_row(table, title, group->rows, group->row_count, take);
 }
 
-/* nvprof's line for a group that is empty though it was recorded. */
-static void print_empty(const struct report_out *out, const struct summary *summary, int group)
+/* nvprof's line for a group that is empty though it was recorded, or the only one that is asked
+ * for: a head with nothing below it would leave open why. */
+static void print_empty(const struct report_out *out, const struct summary *summary, unsigned which,
+                        int group)
 {
-    if (summary->recorded[group])
+    if (summary->recorded[group] || (which && !shows(which, 1 - group)))
         fprintf(out->file, "%s.\n", summary_group_words[group].empty);
 }
 
@@ -39,7 +41,7 @@ static void print_table(const struct report_out *out, const struct summary *summ
             continue;
         rows += summary->groups[group].row_count;
         if (!summary->groups[group].row_count)
-            print_empty(out, summary, group);
+            print_empty(out, summary, which, group);
         if (summary_needs_measure(out))
             each_row(&table, &summary->groups[group], summary_group_words[group].title,
                      report_measure_units);
@@ -68,7 +70,7 @@ static void print_devices(const struct report_out *out, const struct mp_trace *t
     const char *title = summary_group_words[SUMMARY_GPU].title;
 
     if (!summary->device_count)
-        print_empty(out, summary, SUMMARY_GPU);
+        print_empty(out, summary, SUMMARY_PART_GPU, SUMMARY_GPU);
     for (size_t i = 0; i < summary->device_count; i++) {
         const struct summary_device *device = &summary->devices[i];
         struct report_table table;

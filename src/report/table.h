@@ -132,4 +132,9 @@ void report_header(struct report_table *table);
 
 void report_row(struct report_table *table, const struct report_cell *cells);
 
+/* Text that comes from a program, without what would move a terminal's cursor or change its
+ * colours; in tables for people it is so already. */
+void report_put_visible(FILE *out, const char *text, size_t bytes);
+void report_put_visible_text(FILE *out, const char *text);
+
 #endif

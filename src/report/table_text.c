@@ -16,8 +16,7 @@ static size_t plain_length(const char *text, size_t bytes)
     return length;
 }
 
-/* Text without what would move a terminal's cursor or change its colours. */
-static void put_visible(FILE *out, const char *text, size_t bytes)
+void report_put_visible(FILE *out, const char *text, size_t bytes)
 {
     for (size_t at = 0; at < bytes;) {
         size_t plain = plain_length(text + at, bytes - at);
@@ -36,6 +35,11 @@ static void put_visible(FILE *out, const char *text, size_t bytes)
             fwrite(text + at, 1, length, out);
         at += length ? length : 1;
     }
+}
+
+void report_put_visible_text(FILE *out, const char *text)
+{
+    report_put_visible(out, text, strlen(text));
 }
 
 static void put_spaces(FILE *out, size_t count)
@@ -61,7 +65,7 @@ static void put_cell(const struct report_table *table, size_t column, const char
         put_spaces(table->out, 2);
     if (!table->columns[column].left)
         put_spaces(table->out, space);
-    put_visible(table->out, text, bytes);
+    report_put_visible(table->out, text, bytes);
     if (table->columns[column].left && !last)
         put_spaces(table->out, space);
 }

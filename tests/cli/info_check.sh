@@ -30,16 +30,16 @@ run info plain.mpt
 code 0
 quiet
 stdout_like <<END
-miniprof              make_trace 1
-pid                   4242
-executable            /opt/infer
-argv                  ./infer --batch 1
-clock                 monotonic
-time span             2.4490ms
-capture ranges        2
-  range 1             1.0000ms
-  range 2             1.5000ms
-dropped               0
+miniprof                    make_trace 1
+pid                         4242
+executable                  /opt/infer
+argv                        ./infer --batch 1
+clock                       monotonic
+time span                   2.4490ms
+capture ranges              2
+  range 1                   1.0000ms
+  range 2                   1.5000ms
+dropped                     0
 
 Table              Rows   Chunks      Bytes  Bytes/Row  Raw bytes
 string               10        1 *
@@ -56,9 +56,9 @@ graph                 1        1 *
 capture               4        2 *
 all                  40       16 *
 
-records               15
-bytes                 $size
-bytes per record      *
+records                     15
+bytes                       $size
+bytes per record            *
 END
 
 run info --csv plain.mpt

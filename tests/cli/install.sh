@@ -2,11 +2,13 @@
 # make install and uninstall: what they put where, and nvprof's name.
 . "$SOURCE/tests/tools/cli.sh" || exit 1
 
-# make with this build's files as they are (-o all), into a folder of our own.
+# make with the files of this build as they are (-o all; it may have no manual pages), into a
+# folder of our own.
 do_make() {
     last="make $*"
     env -u MAKEFLAGS -u MFLAGS -u MAKELEVEL make --no-print-directory -s -C "$SOURCE" -o all \
-        BUILD="$BUILD" SAN="${SAN:-}" DESTDIR="$folder/root" PREFIX=/usr "$@" >.stdout 2>.stderr
+        MAN_PAGES= BUILD="$BUILD" SAN="${SAN:-}" DESTDIR="$folder/root" PREFIX=/usr "$@" \
+        >.stdout 2>.stderr
     got=$?
 }
 

@@ -270,10 +270,32 @@ verdict "nothing is left in TMPDIR" $?
 
 # A trace that cannot be read.
 nvprof sh -c 'echo text >"${MINIPROF_OUTPUT%/*}/$$.mpt"'
-code 0
+code 4
+[ "$(cat "$(sed -n 's/.*What was recorded is left in //p' .stderr)")" = text ]
+verdict "it is left where the line says" $?
+rm -r tmp/miniprof-*
 grep -q '^======== Error: .* is not a miniprof trace' .stderr
 verdict "says so" $?
 last_line '                  The program made no CUDA calls, *'
+
+# Nobody reads what is said: the program goes on, nothing is left behind.
+{
+    sleep 0.2
+    env --default-signal=PIPE "$nvprof" sh -c 'sleep 0.2; touch ran' >/dev/null
+    echo $? >.count
+} 2>&1 | true
+for ((i = 0; i < 200; i++)); do
+    [ -s .count ] && [ -e ran ] && break
+    sleep 0.02
+done
+[ "$(cat .count)" = 141 ] && [ -e ran ] && [ -z "$(ls tmp)" ]
+verdict "a broken pipe" $?
+"$nvprof" -o closed.mpt sh -c "$leave; [ ! -e /proc/self/fd/2 ]" >.stdout 2>&-
+got=$?
+last="closed stderr"
+code 0
+cmp -s known closed.mpt
+verdict "the trace itself, stderr is closed for the program too" $?
 
 # Child processes: a report each, by process id.
 nvprof --profile-child-processes sh -c \
@@ -320,10 +342,10 @@ error 4 "'full' exists already; -f overwrites it" -o full true
 error 4 "cannot create files in 'nowhere': No such file or directory" -o nowhere/x.%p.mpt true
 nvprof -f -o full.mpt/ sh -c "$leave"
 code 4
-mkdir full.mpt
-nvprof -f -o full.mpt sh -c "$leave; exit 3"
+nvprof -f -o full.mpt sh -c "mkdir full.mpt; $leave; exit 3"
 code 9
-nvprof -f -o full.mpt sh -c "$leave"
+rm -r tmp/miniprof-* full.mpt
+nvprof -f -o full.mpt sh -c "mkdir full.mpt; $leave"
 code 4
 stderr_like <<'END'
 ==[0-9]*== NVPROF is profiling process *
@@ -332,6 +354,32 @@ stderr_like <<'END'
 END
 cmp -s known "$(sed -n 's/.*is left in //p' .stderr)"
 verdict "the trace is left where the line says" $?
+rm -r tmp/miniprof-*
+# What would fail after the run is found before it.
+error 4 "cannot create 'full.mpt': it is a directory" -f -o full.mpt rm marker
+long=$(printf 'x%.0s' {1..300})
+error 4 "cannot create '$long': File name too long" -o "$long" rm marker
+error 5 '--export-profile and --log-file name the same file' -o same --log-file same rm marker
+[ -e marker ]
+verdict "the program did not run" $?
+error 13 'application not found.' ''
+# A pipe that nobody reads; the limit is for a failure.
+mkfifo pipe
+last="-o on a pipe"
+timeout -k 1 20 "$nvprof" -f -o pipe sh -c "$leave" >.stdout 2>.stderr
+got=$?
+code 4
+grep -q "cannot create 'pipe': .*; a pipe needs a reader" .stderr
+verdict "says so" $?
+rm -r tmp/miniprof-*
+# One file for several processes keeps the first, the program itself.
+nvprof -f -o one.mpt sh -c "$leave; cp known \"\${MINIPROF_OUTPUT%/*}/99.mpt\""
+code 4
+grep -q "'one.mpt' has the trace of another process already; give --export-profile a name with %p" \
+    .stderr
+verdict "says so" $?
+cmp -s known one.mpt && [ "$(cd tmp && echo miniprof-*/*)" = "$(cd tmp && echo miniprof-*/99.mpt)" ]
+verdict "the other one is left, and nothing else" $?
 rm -r tmp/miniprof-*
 mkdir "$PWD/tmp%p"
 TMPDIR=$PWD/tmp%p nvprof sh -c 'cp known "$(dirname "${MINIPROF_OUTPUT//%%/%}")/$$.mpt"'
@@ -353,6 +401,24 @@ nvprof -f --log-file log true
 code 0
 grep -q 'No profile data' log
 verdict "overwritten" $?
+nvprof --log-file /dev/null sh -c "$leave; exit 3"
+code 9
+quiet
+nvprof --log-file /dev/full sh -c "$leave"
+code 4
+stderr_like <<'END'
+======== Error: cannot write '/dev/full': *
+END
+nvprof -i known --log-file /dev/full
+code 4
+# A process whose log cannot be opened has its report in the program's.
+touch log.99
+nvprof --log-file log.%p bash -c "$leave; mv \"\${MINIPROF_OUTPUT%/*}\"/{\$\$,99}.mpt; echo \$\$"
+code 4
+quiet
+grep -q "cannot create 'log.99': File exists" "log.$(cat .stdout)" &&
+    grep -q '^==4242== Profiling result:' "log.$(cat .stdout)"
+verdict "the report is in the program's log" $?
 nvprof --log-file %1 sh -c "$leave"
 quiet
 grep -q '^==4242== Profiling result:' .stdout
@@ -365,8 +431,20 @@ verdict "%p" $?
 nvprof --log-file nowhere/log true
 code 4
 stderr_like <<'END'
-======== Error: cannot create 'nowhere/log': No such file or directory; *
+======== Error: cannot create 'nowhere/log': No such file or directory
 END
+
+# A full disk, where one may be made: a part of the file fits.
+mkdir disk
+if mount -t tmpfs -o size=16k none disk 2>/dev/null; then
+    nvprof -i "$SOURCE/tests/data/inference.mpt" -o disk/x.mpt
+    left=$(ls disk)
+    umount disk
+    code 4
+    stderr <<<"======== Error: cannot write 'disk/x.mpt': No space left on device"
+    [ -z "$left" ]
+    verdict "no part of a file is left" $?
+fi
 
 # ---- Import ----
 nvprof -i plain.mpt
@@ -384,15 +462,39 @@ nvprof -i nosuchfile -i plain.mpt
 code 20
 grep -q 'Profiling result' .stderr
 verdict "the file that can be read is printed" $?
+trace dropped
 nvprof -i plain.mpt -o again.mpt
 code 0
 cmp -s plain.mpt again.mpt
 verdict "the same trace" $?
 stderr <<<"======== Generated result file: $PWD/again.mpt"
+nvprof -i plain.mpt -o again.mpt
+code 4
+stderr <<<"======== Error: cannot create 'again.mpt': File exists; -f overwrites it"
 nvprof -i plain.mpt --quiet
 code 0
 quiet
-trace dropped
+
+# Nothing that is to be read is written over.
+ln again.mpt linked.mpt
+for name in again.mpt linked.mpt; do
+    nvprof -i again.mpt -f -o $name
+    code 0
+    cmp -s plain.mpt again.mpt
+    verdict "its own source: as it was" $?
+done
+error 4 "'again.mpt' is to be imported: give --log-file another name" \
+    -i again.mpt -f --log-file again.mpt
+nvprof -i again.mpt -i dropped.mpt -f -o dropped.mpt
+code 4
+grep -q "'dropped.mpt' is to be imported: give --export-profile another name" .stderr
+verdict "says so" $?
+nvprof -i again.mpt -i dropped.mpt -f -o both.mpt
+code 4
+grep -q "'both.mpt' has the trace of another process already" .stderr && cmp -s plain.mpt both.mpt
+verdict "the first one's" $?
+cmp -s plain.mpt again.mpt
+verdict "as it was" $?
 nvprof -i dropped.mpt --print-gpu-trace --print-api-summary
 code 0
 head -n 1 .stderr >.head
@@ -433,6 +535,21 @@ Profiling result
 OpenACC result
 Dependency Analysis, each activity
 END
+
+# Units of columns: names stand where nvprof has them, behind two spaces.
+aligned() { # WIDTH
+    awk -v width="$1" '/^ / && !/[^ %numsKMGB]/ { next }
+        /^[ 0-9]/ { rows++; bad += substr($0, width + 1, 3) !~ /^  [^ ]/ }
+        END { exit bad || rows < 3 }' .stderr
+    verdict "names behind $1 characters" $?
+}
+nvprof -i nvtx.mpt -u col
+aligned 75
+nvprof -i plain.mpt -u col --print-summary-per-gpu
+aligned 75
+nvprof -i "$SOURCE/tests/data/managed.mpt" -u col
+sed -i '1,/Unified Memory profiling/d; /^Total CPU/d' .stderr
+aligned 62
 
 # nvprof's own format, where SQLite was there to build with.
 nvprof -i plain.mpt -o plain.nvvp

@@ -99,7 +99,7 @@ stderr <<'END'
 miniprof summary: --normalized-time-unit takes s, ms, us, ns, col or auto, not 'years'
 END
 
-# Of what was not recorded nothing is said.
+# Of what was not recorded nothing is said, unless nothing else is asked for.
 trace no-api
 run summary no-api.mpt
 code 0
@@ -119,11 +119,21 @@ stdout <<'END'
       API calls:  100.00%  5.0000us         1  5.0000us  5.0000us  5.0000us  cudaLaunchKernel
 END
 
-run summary --per-gpu no-gpu.mpt
+for part in --per-gpu --gpu; do
+    run summary $part no-gpu.mpt
+    code 0
+    stdout <<'END'
+==4242== Profiling application: ./infer --batch 1
+==4242== Profiling result:
+No kernels were profiled.
+END
+done
+run summary --api no-api.mpt
 code 0
 stdout <<'END'
 ==4242== Profiling application: ./infer --batch 1
 ==4242== Profiling result:
+No API activities were profiled.
 END
 
 trace calls

@@ -164,4 +164,11 @@ same "1200 ranges: rows" 2400 "$(count many capture)"
 same "1200 ranges: the first one" "alpha 1" "$(calls_in many 1)"
 same "1200 ranges: the last one" "alpha 1" "$(calls_in many 1200)"
 complete "1200 ranges" many
+# ---- the end of the process ------------------------------------------------------------------
+# Nothing that the collector records comes after the last launch: its id is the last one.
+profile last MINIPROF_API=none -- "$steps" init beta=2 alpha=1 sync
+same "the last launch belongs to the range that the process ends" "2 beta 1 alpha" \
+    "$(echo $("$miniprof" summary --csv --range 1 last.mpt |
+        sed -n 's/^"GPU activities",[^,]*,[^,]*,\([0-9]*\),.*"\(.*\)"$/\1 \2/p'))"
+like "and the dependency analysis knows it" 'alpha' "$("$miniprof" deps last.mpt)"
 finish

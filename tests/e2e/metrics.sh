@@ -155,6 +155,48 @@ profile forked MINIPROF_METRICS=flop_count_sp -- "$steps" init alpha=2 fork sync
 same "fork: exit code" 0 "$status"
 same "fork: the parent's" "alpha 384 alpha 384" "$(echo $(metric forked flop_count_sp))"
 
+# ---- the end, in the middle of a launch -------------------------------------------------------
+# in_a_launch NAME STATUS STEP...: these steps come while a thread has been in its launch for 0.1 s.
+in_a_launch() {
+    local name=$1 expected=$2
+    shift 2
+    rm -f "$work/$name.mpt"
+    start "$name" SIMGPU_PROFILER_SLEEP_MS=700 MINIPROF_METRICS=flop_count_sp \
+        -- timeout -s KILL 20 "$steps" reset-at-exit init print=text aside=1 sleep=100 "$@"
+    wait "$pid"
+    same "$name, in a launch: exit code" "$expected" "$?"
+    complete "$name, in a launch" "$name"
+    same "$name, in a launch: the program's output" text "$(head -n 1 "$work/$name.out")"
+}
+in_a_launch exit 3 exit=3
+in_a_launch thread-exit 4 thread-exit=4
+in_a_launch fork 0 fork=0 join
+same "fork, in a launch: the child ends" "child: exit 0" "$(tail -n 1 fork.out)"
+same "fork, in a launch: the parent's" "alpha 384" "$(metric fork flop_count_sp)"
+# timeout(1) ends as its child did, by a signal of its own where that was one.
+in_a_launch SIGTERM 143 raise=15
+profile timeout SIMGPU_PROFILER_SLEEP_MS=1500 MINIPROF_TIMEOUT=1 MINIPROF_METRICS=flop_count_sp \
+    -- "$steps" init alpha=10 sync
+same "MINIPROF_TIMEOUT, in a launch: exit code" 143 "$status"
+complete "MINIPROF_TIMEOUT, in a launch" timeout
+
+# ---- other settings --------------------------------------------------------------------------
+for setting in API=none API=all GPU=off CUDA_GRAPH=graph CONCURRENT_KERNELS=off CAPTURE=all; do
+    again other MINIPROF_METRICS=flop_count_sp MINIPROF_$setting -- "${program[@]}"
+    unharmed "$setting" other plain 0
+    same "$setting: values" "alpha 384 alpha 384 alpha 384 beta 384 beta 384" \
+        "$(echo $(metric other flop_count_sp))"
+    [ $setting = GPU=off ] && continue
+    same "$setting: kernels, with times" "alpha 3 beta 2 5 0" \
+        "$(kernels other) $(note other) $(rows other quality | grep -c zero_timestamps)"
+done
+again other MINIPROF_METRICS=flop_count_sp MINIPROF_API=all -- "${program[@]}"
+same "API=all: no call of the collector's own" "" \
+    "$(tally other call function | grep cuCtxGetDevice)"
+again other MINIPROF_API=none MINIPROF_METRICS=flop_count_sp -- "${graph[@]}"
+same "API=none: a graph is said to have no metrics" \
+    "$said graphs, or \`ncu --graph-profiling node\`" "$(said other)"
+
 # ---- what stands in the way ------------------------------------------------------------------
 # refused WHAT LINE VAR=VALUE...: no metrics, one line, nothing else changes.
 refused() {
@@ -197,5 +239,7 @@ query=$("$miniprof" metrics --query 2>query.err)
 same "query: exit code" "0 " "$? $(cat query.err)"
 like "query: the device" 'Device 0 \(SimGPU\):' "$query"
 like "query: a metric and its words" 'achieved_occupancy:  Achieved Occupancy' "$query"
+check "query: also below a recorded process that wants no others recorded" \
+    env MINIPROF_CHILDREN=off MINIPROF_PARENT=1 "$miniprof" metrics --query
 same "query: no file stays" "" "$(ls "$work" | grep query.mpt)"
 finish

@@ -87,6 +87,9 @@ $(grep -c 'Kernel: alpha' metrics.err) $(grep -c 'Kernel: beta' metrics.err) \
 $(grep -c 'the last scope holds for all' metrics.err) $(grep -c 'GPU activities' metrics.err)"
 nvprof query --query-metrics
 same "--query-metrics" "0 1" "$status $(grep -c achieved_occupancy query.out)"
+nvprof query_log --query-metrics --log-file query.log
+same "--query-metrics --log-file" "0 0 $(sha256sum <query.out)" \
+    "$status $(wc -l <query_log.out) $(sha256sum <query.log)"
 if ldconfig -p | grep -q 'libcuda\.so\.1'; then
     echo "# there is a driver: --query-metrics without one is left out"
 else
@@ -116,6 +119,20 @@ same "--log-file: nothing on stderr" "" "$(cat apart.err)"
 nvprof shell bash -c '"$0" "$@"; exit 0' "${program[@]}"
 same "the first process that uses CUDA is recorded, whoever it is" 1 \
     "$(grep -c ' alpha$' shell.err)"
+
+nvprof many --profile-child-processes --print-gpu-summary bash -c '
+    for ((i = 0; i < 40; i++)); do "$0" init alpha=1 sync; done; exit 0' "$steps"
+same "40 children: all reports" "0 40" "$status $(grep -c ' alpha$' many.err)"
+(
+    ulimit -Sn 30
+    nvprof few --profile-child-processes --print-gpu-summary bash -c '
+        for ((i = 0; i < 40; i++)); do "$0" init alpha=1 sync; done; exit 0' "$steps"
+    exit $status
+)
+same "40 children, 30 files: all reports" "0 40" "$? $(grep -c ' alpha$' few.err)"
+nvprof names "$steps" init push=$'a\e[31mb\nc' alpha=1 sync pop
+same "nothing of a name moves the terminal's cursor" '"a?[31mb?c"' \
+    "$(sed -n 's/.* Range //p' names.err)"
 
 # ---- files -----------------------------------------------------------------------------------
 nvprof first -o out.mpt "${program[@]}"

@@ -95,15 +95,26 @@ static void print_notes(const struct nvprof_values *values)
         nvprof_warning(stderr, "--kernels, --devices: the last scope holds for all metrics");
 }
 
+/* An answer goes to stdout, unless --log-file names another place. */
 static int query(const struct nvprof_values *values)
 {
     struct report_out out = {.file = stdout, .format = values->csv ? REPORT_CSV : REPORT_TEXT};
+    struct nvprof_log log = {.file = NULL};
+    struct mp_error error;
     int code = NVPROF_EXIT_FINE;
 
+    if (values->log_file && nvprof_log_open(&log, values, "0", NULL, &error) != MP_OK) {
+        nvprof_error(stderr, "%s", error.text);
+        return NVPROF_EXIT_INTERNAL;
+    }
+    if (log.file)
+        out.file = log.file;
     if (values->query_metrics)
         code = metrics_query(&out, false, values->devices);
     if (values->query_events && code == NVPROF_EXIT_FINE)
         code = metrics_query(&out, true, values->devices);
+    if (!nvprof_log_close(&log) && code == NVPROF_EXIT_FINE)
+        code = NVPROF_EXIT_INTERNAL;
     return code;
 }
 
@@ -111,6 +122,10 @@ static int act(const struct nvprof_values *values, char **argv)
 {
     if (values->imports.count && *argv) {
         nvprof_error(stderr, "Cannot run an application and import a profile at the same time.");
+        return NVPROF_EXIT_OPTION;
+    }
+    if (values->export_file && values->log_file && !strcmp(values->export_file, values->log_file)) {
+        nvprof_error(stderr, "--export-profile and --log-file name the same file");
         return NVPROF_EXIT_OPTION;
     }
     if (!have_variables(values))

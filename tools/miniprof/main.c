@@ -1,9 +1,11 @@
 /* miniprof: reads the traces that libminiprof.so writes. The table of its commands is below; each
  * is a file of its own, cmd_NAME.c. What is no command is nvprof's command line. */
+#include <fcntl.h>
 #include <limits.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "command.h"
 #include "nvprof.h"
@@ -113,9 +115,22 @@ static bool called_nvprof(int argc, char **argv)
     return !strcmp(slash ? slash + 1 : name, "nvprof");
 }
 
+/* A file that we write must not become our own stdout or stderr when those are closed. They stay
+ * closed for programs that we run, and stdout stays one that cannot be written. */
+static void occupy_standard_files(void)
+{
+    for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++) {
+        if (fcntl(fd, F_GETFD) < 0)
+            open("/dev/null", (fd == STDERR_FILENO ? O_WRONLY : O_RDONLY) | O_CLOEXEC);
+    }
+}
+
 int main(int argc, char **argv)
 {
-    int code = called_nvprof(argc, argv) ? cmd_nvprof(argc, argv) : dispatch(argc, argv);
+    int code;
+
+    occupy_standard_files();
+    code = called_nvprof(argc, argv) ? cmd_nvprof(argc, argv) : dispatch(argc, argv);
 
     /* An answer that did not reach its reader is no answer. */
     if ((fflush(stdout) != 0 || ferror(stdout)) && code < EXIT_USAGE) {

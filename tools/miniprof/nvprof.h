@@ -18,6 +18,7 @@
 #include <miniprof/trace.h>
 #include <stdbool.h>
 #include <stdio.h>
+#include <sys/types.h>
 
 #include "base/status.h"
 #include "nvprof_options.h"
@@ -53,7 +54,8 @@ enum mp_status nvprof_log_open(struct nvprof_log *log, const struct nvprof_value
                                const char *pid, const struct nvprof_log *main,
                                struct mp_error *error);
 
-void nvprof_log_close(struct nvprof_log *log);
+/* False when not all could be written, which is said unless that is where it should be said. */
+bool nvprof_log_close(struct nvprof_log *log);
 
 /* One line behind `======== Error: `, `======== Warning: `, `==PID== `; nothing when `file` is
  * NULL.
@@ -79,12 +81,25 @@ void nvprof_folder_remove(struct nvprof_folder *folder);
 enum mp_status nvprof_export_path(const struct nvprof_values *values, const char *pid,
                                   char path[PATH_MAX], struct mp_error *error);
 
+/* The files of -o that are written: none is overwritten by the next, -f or not. Zeroed, it holds
+ * none. */
+struct nvprof_written {
+    struct {
+        dev_t device;
+        ino_t inode;
+    } * items; /* owned */
+    size_t count;
+    size_t capacity;
+};
+
+void nvprof_written_free(struct nvprof_written *written);
+
 /* Writes it: the trace, whose file is `source`, in the format that the name asks for. `path` gets
- * its absolute name. */
+ * its absolute name, `written` the file. */
 enum mp_status nvprof_export(const struct nvprof_values *values, struct mp_trace *trace,
                              const char *source, const char *pid,
-                             const struct nvprof_folder *folder, char path[PATH_MAX],
-                             struct mp_error *error);
+                             const struct nvprof_folder *folder, struct nvprof_written *written,
+                             char path[PATH_MAX], struct mp_error *error);
 
 /* ---- What is done ---- */
 

@@ -6,6 +6,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/io.h"
+#include "base/reserve.h"
 #include "base/strings.h"
 #include "export/nvvp.h"
 #include "nvprof.h"
@@ -77,7 +79,7 @@ static bool copy_bytes(int from, int to)
         return true;
     /* Not between these file systems, or no regular file. */
     while ((got = read(from, bytes, sizeof bytes)) > 0) {
-        if (write(to, bytes, (size_t)got) != got)
+        if (mp_write_all(to, bytes, (size_t)got, NULL) != MP_OK)
             return false;
     }
     return got == 0;
@@ -90,20 +92,53 @@ static bool is_file(int fd)
     return fstat(fd, &info) == 0 && S_ISREG(info.st_mode);
 }
 
+static bool is_same_file(int a, int b)
+{
+    struct stat left;
+    struct stat right;
+
+    return fstat(a, &left) == 0 && fstat(b, &right) == 0 && left.st_dev == right.st_dev &&
+           left.st_ino == right.st_ino;
+}
+
+/* A pipe that nobody reads would keep us here for ever, with signals blocked. */
+static int open_target(const char *path, bool overwrite, struct mp_error *error)
+{
+    int fd = open(path,
+                  O_WRONLY | O_CREAT | O_CLOEXEC | O_NONBLOCK | O_NOCTTY | (overwrite ? 0 : O_EXCL),
+                  0600);
+
+    if (fd >= 0)
+        fcntl(fd, F_SETFL, 0);
+    else
+        mp_error_set(error, MP_ERR_IO, "cannot create '%s': %m%s", path,
+                     errno == EEXIST  ? "; -f overwrites it"
+                     : errno == ENXIO ? "; a pipe needs a reader"
+                                      : "");
+    return fd;
+}
+
+/* A file that is its own source has the bytes already; to truncate it would lose them. */
+static bool fill(int from, int to)
+{
+    if (is_same_file(from, to))
+        return true;
+    if (is_file(to) && ftruncate(to, 0) != 0)
+        return false;
+    return copy_bytes(from, to);
+}
+
 static enum mp_status copy_file(const char *source, const char *path, bool overwrite,
                                 struct mp_error *error)
 {
     int from = open(source, O_RDONLY | O_CLOEXEC);
-    int to = -1;
+    int to = from >= 0 ? open_target(path, overwrite, error) : -1;
     bool done = false;
 
-    if (from >= 0)
-        to = open(path, O_WRONLY | O_CREAT | O_CLOEXEC | (overwrite ? O_TRUNC : O_EXCL), 0600);
-    if (to < 0) {
-        mp_error_set(error, MP_ERR_IO, "cannot create '%s': %m%s", path,
-                     errno == EEXIST ? "; -f overwrites it" : "");
-    } else {
-        done = copy_bytes(from, to);
+    if (from < 0)
+        mp_error_set(error, MP_ERR_IO, "cannot open '%s': %m", source);
+    if (to >= 0) {
+        done = fill(from, to);
         if (!done)
             mp_error_set(error, MP_ERR_IO, "cannot write '%s': %m", path);
         if (!done && is_file(to))
@@ -115,24 +150,70 @@ static enum mp_status copy_file(const char *source, const char *path, bool overw
     return done ? MP_OK : MP_ERR_IO;
 }
 
+/* ---- Files that are written already ---- */
+
+void nvprof_written_free(struct nvprof_written *written)
+{
+    free(written->items);
+    *written = (struct nvprof_written){.items = NULL};
+}
+
+static enum mp_status refuse_written(const struct nvprof_written *written, const char *path,
+                                     struct mp_error *error)
+{
+    struct stat info;
+
+    if (stat(path, &info) != 0 || !S_ISREG(info.st_mode))
+        return MP_OK;
+    for (size_t i = 0; i < written->count; i++) {
+        if (written->items[i].device == info.st_dev && written->items[i].inode == info.st_ino)
+            return mp_error_set(error, MP_ERR_IO,
+                                "'%s' has the trace of another process already; give "
+                                "--export-profile a name with %%p",
+                                path);
+    }
+    return MP_OK;
+}
+
+static enum mp_status add_written(struct nvprof_written *written, const char *path,
+                                  struct mp_error *error)
+{
+    void *items = written->items;
+    struct stat info;
+
+    if (stat(path, &info) != 0)
+        return MP_OK;
+    if (mp_reserve(&items, written->count, &written->capacity, sizeof *written->items) != MP_OK)
+        return mp_error_set(error, MP_ERR_MEMORY, "out of memory");
+    written->items = items;
+    written->items[written->count].device = info.st_dev;
+    written->items[written->count].inode = info.st_ino;
+    written->count++;
+    return MP_OK;
+}
+
 enum mp_status nvprof_export(const struct nvprof_values *values, struct mp_trace *trace,
                              const char *source, const char *pid,
-                             const struct nvprof_folder *folder, char path[PATH_MAX],
-                             struct mp_error *error)
+                             const struct nvprof_folder *folder, struct nvprof_written *written,
+                             char path[PATH_MAX], struct mp_error *error)
 {
     char converted[PATH_MAX + 32];
     char absolute[PATH_MAX];
+    enum mp_status status;
 
     MP_TRY(nvprof_export_path(values, pid, path, error));
+    MP_TRY(refuse_written(written, path, error));
     if (is_ours(path)) {
         MP_TRY(copy_file(source, path, values->force, error));
     } else {
         snprintf(converted, sizeof converted, "%s/%s.nvvp", folder->path, pid);
-        MP_TRY(nvvp_write(trace, converted, error));
-        MP_TRY(copy_file(converted, path, values->force, error));
+        status = nvvp_write(trace, converted, error);
+        if (status == MP_OK)
+            status = copy_file(converted, path, values->force, error);
         unlink(converted);
+        MP_TRY(status);
     }
     if (realpath(path, absolute))
         mp_text_copy(path, PATH_MAX, absolute);
-    return MP_OK;
+    return add_written(written, path, error);
 }

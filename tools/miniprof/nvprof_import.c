@@ -7,6 +7,7 @@
 #include "base/strings.h"
 #include "export/nvvp.h"
 #include "nvprof.h"
+#include "nvprof_pattern.h"
 
 #include "base/poison.h"
 
@@ -56,7 +57,8 @@ static enum mp_status convert(struct imported *imported, const char *path, struc
 {
     imported->converted = open_unlinked();
     if (imported->converted < 0)
-        return mp_error_set(error, MP_ERR_IO, "cannot make a temporary file: %m");
+        return mp_error_set(error, MP_ERR_IO,
+                            "cannot make a temporary file: %m; TMPDIR names a folder for it");
     snprintf(imported->source, sizeof imported->source, "/proc/self/fd/%d", imported->converted);
     return nvvp_read(path, imported->converted, error);
 }
@@ -80,69 +82,122 @@ static void close_file(struct imported *imported)
 
 /* ---- What is made of them ---- */
 
-static enum mp_status export_again(const struct nvprof_values *values,
-                                   const struct imported *imported, FILE *log,
-                                   struct mp_error *error)
+struct importing {
+    const struct nvprof_values *values;
+    struct nvprof_log log;
+    struct nvprof_written written;
+};
+
+/* Whether `path` is a file of -i other than `current`, which may be NULL: what is written there
+ * would be lost before it is read, or is read again. */
+static bool is_another_import(const struct nvprof_values *values, const char *path,
+                              const char *current)
 {
+    for (size_t i = 0; i < values->imports.count; i++) {
+        const char *import = values->imports.items[i];
+
+        if (is_same_file(import, path) && !(current && is_same_file(import, current)))
+            return true;
+    }
+    return false;
+}
+
+static enum mp_status export_again(struct importing *importing, const struct imported *imported,
+                                   const char *current, struct mp_error *error)
+{
+    const struct nvprof_values *values = importing->values;
     const char *pid = mp_trace_property(imported->trace, "pid");
     struct nvprof_folder folder;
     char path[PATH_MAX];
-    enum mp_status status = nvprof_folder_make(&folder, error);
+    enum mp_status status;
 
-    if (status != MP_OK)
-        return status;
-    status = nvprof_export(values, imported->trace, imported->source, pid ? pid : "0", &folder,
-                           path, error);
+    if (!pid)
+        pid = "0";
+    MP_TRY(nvprof_export_path(values, pid, path, error));
+    if (is_another_import(values, path, current))
+        return mp_error_set(error, MP_ERR_IO,
+                            "'%s' is to be imported: give --export-profile another name", path);
+    MP_TRY(nvprof_folder_make(&folder, error));
+    status = nvprof_export(values, imported->trace, imported->source, pid, &folder,
+                           &importing->written, path, error);
     nvprof_folder_remove(&folder);
-    if (status == MP_OK && log)
-        fprintf(log, "======== Generated result file: %s\n", path);
+    if (status == MP_OK && importing->log.file)
+        fprintf(importing->log.file, "======== Generated result file: %s\n", path);
     return status;
 }
 
-static enum mp_status print_file(const struct nvprof_values *values, const char *path, FILE *log,
-                                 struct mp_error *error)
+static void say_unreadable(FILE *log, const char *path, const struct mp_error *error)
 {
+    if (strstr(error->text, path))
+        nvprof_error(log, "%s", error->text);
+    else
+        nvprof_error(log, "'%s': %s", path, error->text);
+}
+
+/* Returns the exit code. */
+static int take_file(struct importing *importing, const char *path)
+{
+    const struct nvprof_values *values = importing->values;
+    FILE *log = importing->log.file;
     struct imported imported;
-    enum mp_status status = open_file(&imported, path, error);
-
-    if (status == MP_OK && log && nvprof_reports(values))
-        status = nvprof_report(log, imported.trace, values, true, error);
-    if (status == MP_OK && values->export_file)
-        status = export_again(values, &imported, log, error);
-    close_file(&imported);
-    return status;
-}
-
-static int print_files(const struct nvprof_values *values, FILE *log)
-{
     struct mp_error error;
+    enum mp_status status = open_file(&imported, path, &error);
     int code = NVPROF_EXIT_FINE;
 
-    for (size_t i = 0; i < values->imports.count; i++) {
-        const char *path = values->imports.items[i];
-
-        if (is_repeated(&values->imports, i) || print_file(values, path, log, &error) == MP_OK)
-            continue;
-        if (strstr(error.text, path))
-            nvprof_error(log, "%s", error.text);
-        else
-            nvprof_error(log, "'%s': %s", path, error.text);
+    if (status == MP_OK && log && nvprof_reports(values))
+        status = nvprof_report(log, imported.trace, values, true, &error);
+    if (status != MP_OK) {
+        say_unreadable(log, path, &error);
         code = NVPROF_EXIT_IMPORT;
+    } else if (values->export_file && export_again(importing, &imported, path, &error) != MP_OK) {
+        nvprof_error(log, "%s", error.text);
+        code = NVPROF_EXIT_INTERNAL;
+    }
+    close_file(&imported);
+    return code;
+}
+
+static int take_files(struct importing *importing)
+{
+    const struct option_texts *imports = &importing->values->imports;
+    int code = NVPROF_EXIT_FINE;
+
+    for (size_t i = 0; i < imports->count; i++) {
+        int one =
+            is_repeated(imports, i) ? NVPROF_EXIT_FINE : take_file(importing, imports->items[i]);
+        if (one > code)
+            code = one;
     }
     return code;
 }
 
+/* The log is opened before the files are: -f would empty one of them. */
+static enum mp_status open_log(struct importing *importing, struct mp_error *error)
+{
+    const struct nvprof_values *values = importing->values;
+    char path[PATH_MAX];
+
+    if (values->log_file && values->force &&
+        nvprof_pattern_expand(values->log_file, "0", false, path, sizeof path, error) == MP_OK &&
+        is_another_import(values, path, NULL))
+        return mp_error_set(error, MP_ERR_IO,
+                            "'%s' is to be imported: give --log-file another name", path);
+    return nvprof_log_open(&importing->log, values, "0", NULL, error);
+}
+
 int nvprof_import(const struct nvprof_values *values)
 {
-    struct nvprof_log log;
+    struct importing importing = {.values = values};
     struct mp_error error;
     int code;
 
-    if (nvprof_log_open(&log, values, "0", NULL, &error) != MP_OK) {
+    if (open_log(&importing, &error) != MP_OK) {
         nvprof_error(stderr, "%s", error.text);
         return NVPROF_EXIT_INTERNAL;
     }
-    code = print_files(values, log.file);
-    nvprof_log_close(&log);
+    code = take_files(&importing);
+    nvprof_written_free(&importing.written);
+    if (!nvprof_log_close(&importing.log) && code == NVPROF_EXIT_FINE)
+        code = NVPROF_EXIT_INTERNAL;
     return code;
 }

@@ -1,5 +1,7 @@
+#include <errno.h>
 #include <stdarg.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "base/strings.h"
 #include "nvprof.h"
@@ -55,14 +57,22 @@ void nvprof_line(FILE *file, const char *pid, const char *format, ...)
 
 /* ---- The log file ---- */
 
+/* /dev/null, a terminal, a pipe: nothing is there that could be overwritten. */
+static bool is_no_file(const char *path)
+{
+    struct stat info;
+
+    return stat(path, &info) == 0 && !S_ISREG(info.st_mode) && !S_ISDIR(info.st_mode);
+}
+
 static enum mp_status open_file(struct nvprof_log *log, bool overwrite, struct mp_error *error)
 {
-    log->file = fopen(log->path, overwrite ? "we" : "wxe");
+    log->file = fopen(log->path, overwrite || is_no_file(log->path) ? "we" : "wxe");
     log->owned = log->file != NULL;
     if (log->file)
         return MP_OK;
     return mp_error_set(error, MP_ERR_IO, "cannot create '%s': %m%s", log->path,
-                        overwrite ? "" : "; -f overwrites a file that is there");
+                        errno == EEXIST ? "; -f overwrites it" : "");
 }
 
 enum mp_status nvprof_log_open(struct nvprof_log *log, const struct nvprof_values *values,
@@ -86,9 +96,18 @@ enum mp_status nvprof_log_open(struct nvprof_log *log, const struct nvprof_value
     return open_file(log, values->force, error);
 }
 
-void nvprof_log_close(struct nvprof_log *log)
+bool nvprof_log_close(struct nvprof_log *log)
 {
+    bool good = true;
+
+    errno = 0;
+    if (log->file)
+        good = fflush(log->file) == 0 && !ferror(log->file);
     if (log->owned && fclose(log->file) != 0)
-        nvprof_error(stderr, "cannot write '%s': %m", log->path);
+        good = false;
+    if (log->owned && !good)
+        nvprof_error(stderr, "cannot write '%s': %s", log->path,
+                     errno ? strerror(errno) : "lines are missing there");
     *log = (struct nvprof_log){.file = NULL};
+    return good;
 }

@@ -23,7 +23,8 @@ static bool find_in_path(const char *name, char path[PATH_MAX])
 {
     const char *folders = getenv("PATH");
 
-    while (folders && *folders) {
+    errno = ENOENT;
+    while (folders && *folders && *name) {
         size_t bytes = strcspn(folders, ":");
         int length =
             snprintf(path, PATH_MAX, "%.*s%s%s", (int)bytes, folders, bytes ? "/" : "", name);
@@ -44,5 +45,5 @@ bool nvprof_find_program(const char *name, char path[PATH_MAX])
     if (find_in_path(name, path))
         return true;
     length = snprintf(path, PATH_MAX, "./%s", name);
-    return length < PATH_MAX && is_program(path);
+    return *name && length < PATH_MAX && is_program(path);
 }

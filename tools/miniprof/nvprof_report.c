@@ -218,7 +218,9 @@ static void print_top(struct report *report)
 {
     if (report->patterns.process) {
         print_prefix(&report->out, report->trace);
-        fprintf(report->out.file, "Process name: %s\n", report->patterns.process);
+        fputs("Process name: ", report->out.file);
+        report_put_visible_text(report->out.file, report->patterns.process);
+        fputc('\n', report->out.file);
     }
     print_head(&report->out, report->trace, report->results.quality, 0, 0);
 }

@@ -8,6 +8,8 @@
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -31,6 +33,7 @@ struct session {
     struct nvprof_folder folder;
     char output[PATH_MAX]; /* pattern of the traces, in the folder */
     struct nvprof_log log;
+    struct nvprof_written written;
     int gate[2];         /* a pipe: the program begins when our first line is out */
     char pid[PID_BYTES]; /* of the program */
     bool timed_out;
@@ -81,6 +84,26 @@ static bool can_write_into_folder(const char *pattern)
     return false;
 }
 
+static int check_target(const char *path, bool overwrite)
+{
+    struct stat info;
+
+    if (stat(path, &info) != 0) {
+        if (errno == ENOENT)
+            return NVPROF_EXIT_FINE;
+        nvprof_error(stderr, "cannot create '%s': %s", path, strerror(errno));
+    } else if (!overwrite) {
+        nvprof_error(stderr, "'%s' exists already; -f overwrites it", path);
+    } else if (S_ISDIR(info.st_mode)) {
+        nvprof_error(stderr, "cannot create '%s': it is a directory", path);
+    } else if (access(path, W_OK) != 0) {
+        nvprof_error(stderr, "cannot write '%s': %s", path, strerror(errno));
+    } else {
+        return NVPROF_EXIT_FINE;
+    }
+    return NVPROF_EXIT_INTERNAL;
+}
+
 static int check_export(const struct nvprof_values *values)
 {
     char path[PATH_MAX];
@@ -99,10 +122,7 @@ static int check_export(const struct nvprof_values *values)
         nvprof_error(stderr, "%s", error.text);
         return NVPROF_EXIT_INTERNAL;
     }
-    if (values->force || access(path, F_OK) != 0)
-        return NVPROF_EXIT_FINE;
-    nvprof_error(stderr, "'%s' exists already; -f overwrites it", path);
-    return NVPROF_EXIT_INTERNAL;
+    return check_target(path, values->force);
 }
 
 static int check_files(struct session *session)
@@ -231,17 +251,32 @@ static void set_pid(struct profile *profile, const char *path)
     snprintf(profile->pid, sizeof profile->pid, "%.*s", (int)strcspn(file, "."), file);
 }
 
-static void export_profile(struct session *session, struct profile *profile, const char *path)
+/* False when the trace is not written. */
+static bool export_profile(struct session *session, struct profile *profile, const char *path)
 {
     struct mp_error error;
 
     if (nvprof_export(session->values, profile->trace, path, profile->pid, &session->folder,
-                      profile->exported, &error) == MP_OK)
-        return;
+                      &session->written, profile->exported, &error) == MP_OK)
+        return true;
     profile->exported[0] = '\0';
     session->kept = true;
     nvprof_error(session->log.file, "%s", error.text);
     nvprof_line(session->log.file, profile->pid, "The trace is left in %s", path);
+    return false;
+}
+
+/* What somebody may still get something out of. */
+static void keep_unreadable(struct session *session, const struct profile *profile,
+                            const char *path)
+{
+    struct stat info;
+
+    session->failed = true;
+    if (stat(path, &info) != 0 || !info.st_size)
+        return;
+    session->kept = true;
+    nvprof_line(session->log.file, profile->pid, "What was recorded is left in %s", path);
 }
 
 static void add_profile(struct session *session, struct profiles *profiles, const char *path)
@@ -252,16 +287,28 @@ static void add_profile(struct session *session, struct profiles *profiles, cons
     set_pid(profile, path);
     if (mp_trace_open(path, &profile->trace, &error) != MP_OK) {
         nvprof_error(session->log.file, "%s", error.text);
+        keep_unreadable(session, profile, path);
         return;
     }
     profiles->count++;
-    if (session->values->export_file)
-        export_profile(session, profile, path);
+    if (!session->values->export_file || export_profile(session, profile, path))
+        unlink(path); /* it is open, and the folder may have to stay for another */
 }
 
 static int compare_pids(const void *left, const void *right)
 {
     return strverscmp(((const struct profile *)left)->pid, ((const struct profile *)right)->pid);
+}
+
+/* Each process's trace is open until its report is printed. */
+static void allow_many_files(void)
+{
+    struct rlimit limit;
+
+    if (getrlimit(RLIMIT_NOFILE, &limit) != 0)
+        return;
+    limit.rlim_cur = limit.rlim_max;
+    setrlimit(RLIMIT_NOFILE, &limit);
 }
 
 static enum mp_status open_profiles(struct session *session, const struct written_traces *traces,
@@ -270,6 +317,7 @@ static enum mp_status open_profiles(struct session *session, const struct writte
     profiles->items = calloc(traces->other_count + 1, sizeof *profiles->items);
     if (!profiles->items)
         return MP_ERR_MEMORY;
+    allow_many_files();
     if (traces->own_exists)
         add_profile(session, profiles, traces->own);
     for (size_t i = 0; i < traces->other_count; i++)
@@ -299,7 +347,7 @@ static void print_profile(struct session *session, const struct profile *profile
     if (nvprof_log_open(&log, session->values, profile->pid, &session->log, &error) != MP_OK) {
         nvprof_error(session->log.file, "%s", error.text);
         session->failed = true;
-        return;
+        log = (struct nvprof_log){.file = session->log.file};
     }
     if (log.file && nvprof_reports(session->values) &&
         nvprof_report(log.file, profile->trace, session->values, false, &error) != MP_OK) {
@@ -308,7 +356,8 @@ static void print_profile(struct session *session, const struct profile *profile
     }
     if (*profile->exported)
         nvprof_line(log.file, profile->pid, "Generated result file: %s", profile->exported);
-    nvprof_log_close(&log);
+    if (!nvprof_log_close(&log))
+        session->failed = true;
 }
 
 static void print_profiles(struct session *session, const struct profiles *profiles)
@@ -389,6 +438,7 @@ static void block_signals(sigset_t *before)
     sigaddset(&blocked, SIGQUIT);
     sigaddset(&blocked, SIGTERM);
     sigaddset(&blocked, SIGHUP);
+    sigaddset(&blocked, SIGPIPE); /* nobody may read our lines any more */
     sigprocmask(SIG_BLOCK, &blocked, before);
 }
 
@@ -433,7 +483,9 @@ int nvprof_session(const struct nvprof_values *values, char **argv)
         if (code == NVPROF_EXIT_FINE)
             code = run_session(session);
     }
-    nvprof_log_close(&session->log);
+    nvprof_written_free(&session->written);
+    if (!nvprof_log_close(&session->log) && code == NVPROF_EXIT_FINE)
+        code = NVPROF_EXIT_INTERNAL;
     free(session);
     return code;
 }

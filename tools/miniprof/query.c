@@ -41,7 +41,8 @@ static bool set_environment(const struct launch *launch, const struct query *que
            setenv("MINIPROF_QUERY", "metrics", 1) == 0 &&
            setenv("MINIPROF_METRICS", query->list == METRIC_LIST_RAW ? "raw" : "all", 1) == 0 &&
            setenv("MINIPROF_DEVICES", query->devices ? query->devices : "all", 1) == 0 &&
-           setenv("MINIPROF_LOG", "error", 1) == 0;
+           /* also where a recorded process wants no others recorded */
+           setenv("MINIPROF_CHILDREN", "on", 1) == 0 && setenv("MINIPROF_LOG", "error", 1) == 0;
 }
 
 /* What is called of the driver, which is not linked; results are 0 for success. */

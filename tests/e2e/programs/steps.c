@@ -43,13 +43,14 @@ static CUstream stream;   /* in use; NULL is the default stream */
 static CUevent events[MOST_EVENTS];
 static CUgraph graphs[MOST_GRAPHS];
 static CUgraphExec execs[MOST_GRAPHS];
-static CUdeviceptr allocated;
-static CUdeviceptr managed;
+static CUdeviceptr allocated, managed;
 static void *pinned;
 static CUmemoryPool pool;
 static CUdeviceptr from_pool;
 static char page[COPY_BYTES];
 static const char *program;
+static pthread_t helper;
+static pid_t helped; /* the process that `helper` runs in; 0: none runs */
 
 static long number(const char *value)
 {
@@ -126,6 +127,28 @@ static void launch(const char *name, const char *count)
 static void alpha(const char *value)
 {
     launch("alpha", value);
+}
+
+/* So many launches of alpha on a thread of their own, which `join` awaits. */
+static void *launch_aside(void *count)
+{
+    CU_CHECK(cuCtxSetCurrent(here->context));
+    launch("alpha", count);
+    return NULL;
+}
+
+static void aside(const char *value)
+{
+    if (pthread_create(&helper, NULL, launch_aside, (void *)(uintptr_t)value) == 0)
+        helped = getpid();
+}
+
+static void join(const char *value)
+{
+    (void)value;
+    if (helped == getpid())
+        pthread_join(helper, NULL);
+    helped = 0;
 }
 
 static void beta(const char *value)
@@ -462,6 +485,19 @@ static void exit_here(const char *value)
     exit((int)number(value));
 }
 
+static void reset_device(void)
+{
+    join("");
+    cuDevicePrimaryCtxReset(0);
+}
+
+/* As destructors of libraries do. */
+static void reset_at_exit(const char *value)
+{
+    (void)value;
+    atexit(reset_device);
+}
+
 static void exit_at_once(const char *value)
 {
     _exit((int)number(value));
@@ -574,8 +610,6 @@ static void fork_exec(const char *value)
     free(copy);
 }
 
-/* ---- The table ---- */
-
 static const struct step_row {
     const char *name;
     void (*run)(const char *value);
@@ -589,6 +623,8 @@ static const struct step_row {
     {"alpha", alpha},
     {"beta", beta},
     {"gamma", gamma_kernel},
+    {"aside", aside},
+    {"join", join},
     {"sync", sync_context},
     {"sync-stream", sync_stream},
     {"record", record_event},
@@ -631,6 +667,7 @@ static const struct step_row {
     {"print", print},
     {"sleep", sleep_ms},
     {"exit", exit_here},
+    {"reset-at-exit", reset_at_exit},
     {"_exit", exit_at_once},
     {"thread-exit", exit_from_thread},
     {"abort", abort_here},
