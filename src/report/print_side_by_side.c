@@ -84,6 +84,31 @@ static void fill_cells(const struct block *block, const struct merged_group *gro
     cells[block->column_count - 1] = report_text_cell(row->name);
 }
 
+/* All columns of times have one unit, that of the greatest: rows are read across. */
+static void level_cells(const struct block *block, struct report_cell *cells, uint64_t greatest)
+{
+    cells[1] = report_real_cell((double)greatest);
+    for (size_t i = 0; i < block->count; i++)
+        cells[BEFORE + PROCESS_CELLS * i] = report_number_cell(greatest);
+}
+
+static void measure_units(const struct block *block, struct report_table *table)
+{
+    struct report_cell cells[REPORT_MOST_COLUMNS];
+    uint64_t greatest = 0;
+
+    for (size_t i = 0; i < block->column_count; i++)
+        cells[i] = report_absent_cell();
+    for (int i = 0; i < SUMMARY_GROUPS; i++) {
+        const struct merged_group *group = &block->report->merge->groups[i];
+
+        for (size_t k = 0; merged_shows(block->report, i) && k < group->part_count; k++)
+            greatest = group->parts[k].total > greatest ? group->parts[k].total : greatest;
+    }
+    level_cells(block, cells, greatest);
+    report_measure_units(table, cells);
+}
+
 static void each_row(const struct block *block, struct report_table *table,
                      void (*take)(struct report_table *, const struct report_cell *))
 {
@@ -108,7 +133,10 @@ static void print_block(const struct report_out *out, struct block *block)
 
     choose_columns(block);
     report_begin(&table, out, block->columns, block->column_count);
-    each_row(block, &table, report_measure);
+    if (summary_needs_measure(out))
+        measure_units(block, &table);
+    if (out->format == REPORT_TEXT)
+        each_row(block, &table, report_measure);
     report_header(&table);
     each_row(block, &table, report_row);
 }
