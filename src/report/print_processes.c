@@ -10,34 +10,38 @@
 
 #define WARNING_BYTES 320
 #define UUID_BYTES    48
-#define SHORT_UUID    8  /* digits */
-#define WHOLE_UUID    32 /* digits */
+
+/* How much of an UUID is shown: nvidia-smi's first group where that is enough. */
+enum uuid_part { UUID_HEAD, UUID_TAIL, UUID_WHOLE };
 
 static const struct report_column columns[] = {
     {.title = "File", .kind = REPORT_CELL_TEXT, .left = true, .width = 8},
     {.title = "Host", .kind = REPORT_CELL_TEXT, .left = true, .width = 4},
     {.title = "Rank", .kind = REPORT_CELL_COUNT, .width = 4},
     {.title = "Pid", .kind = REPORT_CELL_COUNT, .width = 7},
-    {.title = "Devices", .kind = REPORT_CELL_TEXT, .left = true, .width = 7},
     {.title = "First", .kind = REPORT_CELL_TIME, .width = 8},
     {.title = "Last", .kind = REPORT_CELL_TIME, .width = 8},
     {.title = "Records", .kind = REPORT_CELL_COUNT, .width = 9},
     {.title = "Dropped", .kind = REPORT_CELL_COUNT, .width = 7},
     {.title = "Bytes", .kind = REPORT_CELL_COUNT, .unit = "B", .width = 9},
+    {.title = "Devices", .kind = REPORT_CELL_TEXT, .left = true, .width = 7},
 };
 
 #define COLUMN_COUNT (sizeof columns / sizeof *columns)
 
 /* ---- GPUs ---- */
 
-/* `GPU-1234abcd`, or all of it: as nvidia-smi prints it. */
-static const char *format_uuid(const struct trace_set_device *device, unsigned digits, char *text)
+/* `GPU-1234abcd`, `GPU-..1234abcd`, or all of it. */
+static const char *format_uuid(const struct trace_set_device *device, enum uuid_part part,
+                               char *text)
 {
     uint64_t high = device->uuid_high;
     uint64_t low = device->uuid_low;
 
-    if (digits == SHORT_UUID)
+    if (part == UUID_HEAD)
         snprintf(text, UUID_BYTES, "GPU-%08" PRIx64, high >> 32);
+    else if (part == UUID_TAIL)
+        snprintf(text, UUID_BYTES, "GPU-..%08" PRIx64, low & 0xffffffffu);
     else
         snprintf(text, UUID_BYTES,
                  "GPU-%08" PRIx64 "-%04" PRIx64 "-%04" PRIx64 "-%04" PRIx64 "-%012" PRIx64,
@@ -50,50 +54,70 @@ static bool has_uuid(const struct trace_set_device *device)
     return device->uuid_high || device->uuid_low;
 }
 
-static int compare_uuids(const void *left, const void *right)
-{
-    const struct trace_set_device *a = *(const struct trace_set_device *const *)left;
-    const struct trace_set_device *b = *(const struct trace_set_device *const *)right;
+/* A GPU by what is shown of it, and by all of it. */
+struct shown {
+    uint64_t part;
+    uint64_t high, low;
+};
 
-    if (a->uuid_high != b->uuid_high)
-        return a->uuid_high < b->uuid_high ? -1 : 1;
-    return (a->uuid_low > b->uuid_low) - (a->uuid_low < b->uuid_low);
+static int compare_shown(const void *left, const void *right)
+{
+    const struct shown *a = left;
+    const struct shown *b = right;
+
+    if (a->part != b->part)
+        return a->part < b->part ? -1 : 1;
+    if (a->high != b->high)
+        return a->high < b->high ? -1 : 1;
+    return (a->low > b->low) - (a->low < b->low);
 }
 
-static bool is_ambiguous(const struct trace_set_device *a, const struct trace_set_device *b)
+/* Whether that part of the UUIDs tells all GPUs of the set apart. */
+static bool is_enough(const struct trace_set *set, enum uuid_part part, struct shown *shown)
 {
-    return a->uuid_high >> 32 == b->uuid_high >> 32 &&
-           (a->uuid_high != b->uuid_high || a->uuid_low != b->uuid_low);
+    size_t count = 0;
+
+    for (size_t i = 0; i < set->count; i++) {
+        for (size_t k = 0; k < set->processes[i].device_count; k++) {
+            const struct trace_set_device *device = &set->processes[i].devices[k];
+            uint64_t head = device->uuid_high >> 32;
+            uint64_t tail = device->uuid_low & 0xffffffffu;
+
+            shown[count++] = (struct shown){part == UUID_HEAD ? head : tail, device->uuid_high,
+                                            device->uuid_low};
+        }
+    }
+    if (count)
+        qsort(shown, count, sizeof *shown, compare_shown);
+    for (size_t i = 1; i < count; i++) {
+        const struct shown *a = &shown[i - 1];
+        const struct shown *b = &shown[i];
+
+        if (a->part == b->part && (a->high != b->high || a->low != b->low))
+            return false;
+    }
+    return true;
 }
 
-/* As many digits as tell the GPUs of the set apart. */
-static enum mp_status choose_digits(const struct trace_set *set, unsigned *digits)
+static enum mp_status choose_part(const struct trace_set *set, enum uuid_part *part)
 {
-    const struct trace_set_device **all;
+    struct shown *shown;
     size_t count = 0;
 
     for (size_t i = 0; i < set->count; i++)
         count += set->processes[i].device_count;
-    all = calloc(count + 1, sizeof *all);
-    if (!all)
+    shown = calloc(count + 1, sizeof *shown);
+    if (!shown)
         return MP_ERR_MEMORY;
-    count = 0;
-    for (size_t i = 0; i < set->count; i++) {
-        for (size_t k = 0; k < set->processes[i].device_count; k++)
-            all[count++] = &set->processes[i].devices[k];
-    }
-    qsort(all, count, sizeof *all, compare_uuids);
-    *digits = SHORT_UUID;
-    for (size_t i = 1; i < count; i++) {
-        if (is_ambiguous(all[i - 1], all[i]))
-            *digits = WHOLE_UUID;
-    }
-    free(all);
+    *part = is_enough(set, UUID_HEAD, shown)   ? UUID_HEAD
+            : is_enough(set, UUID_TAIL, shown) ? UUID_TAIL
+                                               : UUID_WHOLE;
+    free(shown);
     return MP_OK;
 }
 
 /* `0: NVIDIA H100 (GPU-1234abcd), 1: ...` */
-static enum mp_status list_devices(const struct trace_process *process, unsigned digits,
+static enum mp_status list_devices(const struct trace_process *process, enum uuid_part part,
                                    struct mp_buffer *line)
 {
     char uuid[UUID_BYTES];
@@ -105,7 +129,7 @@ static enum mp_status list_devices(const struct trace_process *process, unsigned
         MP_TRY(mp_buffer_append_format(line, "%s%" PRIu64 ": %s", i ? ", " : "", device->ordinal,
                                        device->name ? device->name : "GPU"));
         if (has_uuid(device))
-            MP_TRY(mp_buffer_append_format(line, " (%s)", format_uuid(device, digits, uuid)));
+            MP_TRY(mp_buffer_append_format(line, " (%s)", format_uuid(device, part, uuid)));
     }
     return mp_buffer_append_byte(line, '\0');
 }
@@ -116,7 +140,7 @@ struct listing {
     const struct trace_set *set;
     struct report_table table;
     struct mp_buffer line;
-    unsigned digits;
+    enum uuid_part part;
 };
 
 static struct report_cell known_cell(uint64_t number)
@@ -135,17 +159,17 @@ static struct report_cell time_cell(const struct trace_set *set,
 static enum mp_status fill_cells(struct listing *listing, const struct trace_process *process,
                                  struct report_cell cells[COLUMN_COUNT])
 {
-    MP_TRY(list_devices(process, listing->digits, &listing->line));
+    MP_TRY(list_devices(process, listing->part, &listing->line));
     cells[0] = report_text_cell(process->path);
     cells[1] = report_text_cell(process->host);
     cells[2] = known_cell(process->rank);
     cells[3] = known_cell(process->pid);
-    cells[4] = report_text_cell(process->device_count ? (const char *)listing->line.data : NULL);
-    cells[5] = time_cell(listing->set, process, process->first_time);
-    cells[6] = time_cell(listing->set, process, process->last_time);
-    cells[7] = report_number_cell(process->records);
-    cells[8] = report_number_cell(process->dropped);
-    cells[9] = report_number_cell(process->bytes);
+    cells[4] = time_cell(listing->set, process, process->first_time);
+    cells[5] = time_cell(listing->set, process, process->last_time);
+    cells[6] = report_number_cell(process->records);
+    cells[7] = report_number_cell(process->dropped);
+    cells[8] = report_number_cell(process->bytes);
+    cells[9] = report_text_cell(process->device_count ? (const char *)listing->line.data : NULL);
     return MP_OK;
 }
 
@@ -209,7 +233,7 @@ static void json_devices(struct json_writer *json, const struct trace_process *p
         json_key_number(json, "device", device->ordinal);
         json_key_text(json, "name", device->name);
         json_key_text(json, "uuid",
-                      has_uuid(device) ? format_uuid(device, WHOLE_UUID, uuid) : NULL);
+                      has_uuid(device) ? format_uuid(device, UUID_WHOLE, uuid) : NULL);
         json_close_object(json);
     }
     json_close_array(json);
@@ -280,7 +304,7 @@ enum mp_status print_processes(const struct report_out *out, const struct trace_
         print_json(out, set);
         return MP_OK;
     }
-    status = choose_digits(set, &listing.digits);
+    status = choose_part(set, &listing.part);
     if (status == MP_OK)
         status = print_table(out, &listing);
     mp_buffer_free(&listing.line);
