@@ -226,7 +226,9 @@ view_set_api_trace_csv() {
 
 # compare_view NAME VIEW FILE: or writes its text anew.
 compare_view() {
-    local text=$texts/$1.${2/_/.}.txt code
+    local stem=${2#set_} text code
+    [ "$stem" != "$2" ] || stem=${2/_/.}
+    text=$texts/$1.$stem.txt
     "view_$2" "$3" >"$work/actual"
     code=$?
     [ $code -eq 0 ] || echo "exit code $code" >>"$work/actual"
@@ -278,6 +280,8 @@ for folder in "$data"/*/; do
         set_info_json set_gpu_trace set_api_trace_csv; do
         compare_view "$name" $view "$name"
     done
+    python3 "$source/tests/golden/compare.py" sums "$miniprof" "$name" >"$work/log" 2>&1
+    verdict $? "$name: the merged sums are those of the independent reader's rows"
 done
 
 # A text whose trace is gone would never be looked at again.
