@@ -37,7 +37,9 @@ void merged_head(const struct report_out *out, const struct merged_report *repor
         fprintf(out->file, "======== Capture range %" PRIu64 " of each\n", report->range);
     fputs("======== Profiling result:\n", out->file);
     for (int group = 0; group < SUMMARY_GROUPS; group++) {
-        if (merged_shows(report, group) && report->merge->recorded[group] &&
+        bool alone = !merged_shows(report, 1 - group); /* or it would be left open why */
+
+        if (merged_shows(report, group) && (report->merge->recorded[group] || alone) &&
             !report->merge->groups[group].row_count)
             fprintf(out->file, "%s.\n", summary_group_words[group].empty);
     }

@@ -4,10 +4,20 @@
 
 #include "base/poison.h"
 
+/* `======== Warning: rank 3: `; labels may hold a host's name. */
+static void print_line_begin(const struct report_out *out, const char *what,
+                             const struct trace_process *process)
+{
+    fprintf(out->file, "======== %s", what);
+    report_put_visible_text(out->file, process->label);
+    fputc(':', out->file);
+}
+
 void print_process_warning(const struct report_out *out, const struct trace_process *process,
                            const char *warning)
 {
-    fprintf(out->file, "======== Warning: %s: %s.\n", process->label, warning);
+    print_line_begin(out, "Warning: ", process);
+    fprintf(out->file, " %s.\n", warning);
 }
 
 void print_process_quality(const struct report_out *out, const struct trace_process *process,
@@ -17,11 +27,12 @@ void print_process_quality(const struct report_out *out, const struct trace_proc
 
     if (*quality_describe(quality, text, sizeof text))
         print_process_warning(out, process, text);
-    if (quality->profiled)
-        fprintf(out->file,
-                "======== Note: %s: %" PRIu64
-                " of the kernels ran again for metrics: their times are the profiler's.\n",
-                process->label, quality->profiled);
+    if (!quality->profiled)
+        return;
+    print_line_begin(out, "Note: ", process);
+    fprintf(out->file,
+            " %" PRIu64 " of the kernels ran again for metrics: their times are the profiler's.\n",
+            quality->profiled);
 }
 
 void print_set_head(const struct report_out *out, const struct trace_set *set)
@@ -31,12 +42,17 @@ void print_set_head(const struct report_out *out, const struct trace_set *set)
     for (size_t i = 0; i < set->count; i++) {
         const struct trace_process *process = &set->processes[i];
 
-        fprintf(out->file, "======== %s:", process->label);
-        if (process->host)
-            fprintf(out->file, " host %s,", process->host);
+        print_line_begin(out, "", process);
+        if (process->host) {
+            fputs(" host ", out->file);
+            report_put_visible_text(out->file, process->host);
+            fputc(',', out->file);
+        }
         if (process->pid != TRACE_SET_UNKNOWN)
             fprintf(out->file, " pid %" PRIu64 ",", process->pid);
-        fprintf(out->file, " %s\n", process->command ? process->command : process->path);
+        fputc(' ', out->file);
+        report_put_visible_text(out->file, process->command ? process->command : process->path);
+        fputc('\n', out->file);
     }
 }
 

@@ -307,6 +307,28 @@ run summary --merge --json cut
 code 1
 json '[p["whole"] for p in d["processes"]] == [True, False]'
 
+# What a trace says of its host and program moves no cursor.
+cp job/z.mpt cursor.mpt
+PYTHONPATH=$SOURCE/tests/readers python3 - <<'END'
+import mpt, struct
+data = bytearray(open("cursor.mpt", "rb").read().replace(b"node-a", b"\x1b[31mX")
+                 .replace(b"/opt/train", b"/opt/\x1b[2J!"))
+end = 32 + struct.unpack_from("<I", data, 24)[0]
+struct.pack_into("<Q", data, end, mpt.xxh64(bytes(data[8:end])))
+open("cursor.mpt", "wb").write(data)
+END
+cp job/z.mpt ordinary.mpt
+for command in "summary --merge" "summary --side-by-side" "info" "gpu-trace --merge"; do
+    # shellcheck disable=SC2086
+    run $command cursor.mpt ordinary.mpt
+    code 0
+    ! grep -q "$(printf '\033')" .stdout
+    verdict "no escapes" $?
+done
+run summary --merge cursor.mpt ordinary.mpt
+[ "$(sed -n 2p .stdout)" = '======== ?[31mX:100: host ?[31mX, pid 100, /opt/?[2J!' ]
+verdict "the head" $?
+
 # The same file twice, by another name too.
 ln job/z.mpt link.mpt
 for again in job/z.mpt ./job/z.mpt link.mpt; do
