@@ -19,7 +19,9 @@ static void print_notes(const struct report_out *out, const struct merged_report
     const struct trace_set *set = report->set;
 
     for (size_t i = 0; i < set->count; i++) {
-        if (report->found[i].warning)
+        if (!report->is_read[i])
+            print_process_warning(out, &set->processes[i], "it could not be read and is left out");
+        else if (report->found[i].warning)
             print_process_warning(out, &set->processes[i], report->found[i].warning);
     }
     for (size_t i = 0; i < set->count; i++) {

@@ -113,6 +113,8 @@ code 2
 stderr <<'END'
 miniprof summary: 'job/x.mpt': there is no capture range 1; the trace has 0
 END
+[ "$(head -n 1 .stdout)" = '======== Warning: rank 2: it could not be read and is left out.' ]
+verdict "the first line" $?
 
 # ---- Side by side ------------------------------------------------------------------------------
 run summary --side-by-side job
