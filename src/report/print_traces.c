@@ -18,7 +18,7 @@ struct printing {
     uint64_t count; /* of rows printed */
 };
 
-static bool needs_units(const struct report_out *out)
+bool trace_needs_units(const struct report_out *out)
 {
     return out->format == REPORT_CSV ||
            (out->format == REPORT_TEXT && out->units != REPORT_UNITS_AUTO);
@@ -31,7 +31,7 @@ static enum mp_status begin_table(struct printing *printing, struct mp_error *er
     struct trace_columns *columns = &printing->columns;
     const struct report_out *out = printing->out;
     struct trace_survey survey;
-    bool units = needs_units(out);
+    bool units = trace_needs_units(out);
 
     MP_TRY(trace_survey(printing->rows, units, &survey, error));
     trace_columns_choose(columns, out->format, printing->rows->present, survey.peers);
@@ -72,31 +72,26 @@ static enum mp_status print_rows(struct printing *printing, struct mp_error *err
 
 /* ---- Text and CSV ---- */
 
-/* Says of the groups that were asked for and are not among these kinds that they are empty. */
-static void print_empty(const struct printing *printing, uint32_t kinds)
+void trace_print_empty(FILE *file, const struct traces_options *options, uint32_t kinds)
 {
-    const struct traces_options *options = printing->rows->options;
-
     if (options->gpu && !(kinds & TRACE_GPU))
-        fputs("No kernels were profiled.\n", printing->out->file);
+        fputs("No kernels were profiled.\n", file);
     if (options->api && !(kinds & TRACE_API))
-        fputs("No API activities were profiled.\n", printing->out->file);
+        fputs("No API activities were profiled.\n", file);
 }
 
-static void print_notes(const struct printing *printing)
+void trace_print_notes(FILE *file, const struct trace_columns *columns)
 {
-    FILE *file = printing->out->file;
-
-    if (printing->columns.has_shapes)
+    if (columns->has_shapes)
         fputs("\nRegs: Registers of a thread, with those that driver and tools add.\n"
               "SSMem: Static shared memory of a block.\n"
               "DSMem: Dynamic shared memory of a block.\n",
               file);
-    if (printing->columns.has_memory)
+    if (columns->has_memory)
         fprintf(file,
                 "%sSrcMemType: Kind of memory that a copy reads, or that a memset writes.\n"
                 "DstMemType: Kind of memory that a copy writes.\n",
-                printing->columns.has_shapes ? "" : "\n");
+                columns->has_shapes ? "" : "\n");
 }
 
 /* Damage and doubtful rows that were met on the way and are not in the head. */
@@ -125,12 +120,12 @@ static enum mp_status print_table(struct printing *printing, struct mp_error *er
     print_prefix(out, rows->trace);
     fputs("Profiling result:\n", out->file);
     if (rows->present)
-        print_empty(printing, rows->present);
+        trace_print_empty(out->file, rows->options, rows->present);
     MP_TRY(print_rows(printing, error));
     if (!printing->count)
-        print_empty(printing, 0);
+        trace_print_empty(out->file, rows->options, 0);
     else if (out->format == REPORT_TEXT)
-        print_notes(printing);
+        trace_print_notes(out->file, &printing->columns);
     print_later_warning(printing, earlier);
     return MP_OK;
 }

@@ -17,6 +17,7 @@
 #include "base/status.h"
 #include "model/names.h"
 #include "model/quality.h"
+#include "model/trace_set.h"
 #include "report/table.h"
 
 struct traces_options {
@@ -36,5 +37,14 @@ struct traces_options {
 enum mp_status print_traces(const struct report_out *out, struct mp_trace *trace,
                             const struct traces_options *options, struct quality *quality,
                             struct mp_error *error);
+
+/* The rows of all processes of the set in one table, in order of aligned time (trace_set.h), then
+ * of the processes, with a column that names the process; starts count from the first printed
+ * record, in JSON they are ns since 1970. All files are open at once, each with the memory that it
+ * takes alone. *whole says whether nothing is missing. As print_traces fails; options->head and
+ * options->told are not looked at. */
+enum mp_status print_traces_merged(const struct report_out *out, const struct trace_set *set,
+                                   const struct traces_options *options, bool *whole,
+                                   struct mp_error *error);
 
 #endif

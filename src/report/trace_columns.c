@@ -8,6 +8,7 @@
 #include "base/poison.h"
 
 enum trace_cell {
+    CELL_PROCESS,
     CELL_KIND,
     CELL_START,
     CELL_START_TIME,
@@ -58,6 +59,7 @@ enum trace_cell {
 #define CALLS   (1u << TRACE_CALL)
 #define NVTX    (1u << TRACE_NVTX)
 #define PEERS   (1u << TRACE_KINDS)
+#define MERGED  TRACE_PROCESSES
 
 #define TEXT (1u << REPORT_TEXT)
 #define CSV  (1u << REPORT_CSV)
@@ -69,6 +71,10 @@ static const struct {
     uint32_t needs;
     struct report_column column;
 } all_columns[] = {
+    {CELL_PROCESS,
+     TEXT | CSV | JSON,
+     MERGED,
+     {.title = "Process", .key = "process", .kind = REPORT_CELL_TEXT, .width = 7, .left = true}},
     {CELL_KIND, JSON, ALWAYS, {.key = "kind", .kind = REPORT_CELL_TEXT}},
     {CELL_START, TEXT | CSV, ALWAYS, {.title = "Start", .kind = REPORT_CELL_TIME, .width = 8}},
     {CELL_START_TIME, JSON, ALWAYS, {.key = "start_ns", .kind = REPORT_CELL_COUNT}},
@@ -286,6 +292,8 @@ static struct report_cell memory_cell(enum trace_cell cell, const struct trace_r
 static struct report_cell other_cell(enum trace_cell cell, const struct trace_row *row)
 {
     switch ((int)cell) {
+    case CELL_PROCESS:
+        return report_text_cell(row->process);
     case CELL_KIND:
         return report_text_cell(row->kind_name);
     case CELL_START_TIME:

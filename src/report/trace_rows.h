@@ -5,6 +5,7 @@
  *     trace_describe.c  what a record is called and where it ran
  *     trace_columns.c   which columns a table has, and what they show of a row
  *     trace_survey.c    what has to be known before the first row: units of columns
+ *     print_traces.c    the table of one trace; print_traces_merged.c that of several
  */
 #ifndef MP_REPORT_TRACE_ROWS_H
 #define MP_REPORT_TRACE_ROWS_H
@@ -36,6 +37,9 @@ enum trace_kind {
 
 #define TRACE_API ((1u << TRACE_NVTX) | (1u << TRACE_CALL))
 #define TRACE_GPU ((1u << TRACE_KINDS) - 1 - TRACE_API)
+
+/* With the kinds that are present: the rows are those of several processes. */
+#define TRACE_PROCESSES (1u << (TRACE_KINDS + 1))
 
 #define TRACE_NO_COLUMN 0xFF
 
@@ -79,6 +83,7 @@ struct trace_row {
     uint64_t duration;    /* ns */
     uint64_t correlation; /* 0: none */
     uint64_t bytes;       /* of copies and sets */
+    const char *process;  /* NULL: of the one trace that is printed */
     const char *kind_name;
     const char *name;                /* as in the table, with what belongs to it */
     const char *own_name;            /* without that */
@@ -188,5 +193,16 @@ void trace_columns_fill(const struct trace_columns *columns, const struct trace_
 void trace_columns_fill_survey(const struct trace_columns *columns,
                                const struct trace_survey *survey,
                                struct report_cell cells[TRACE_MOST_COLUMNS]);
+
+/* ---- Around the table ---- */
+
+/* Whether units of columns have to be measured. */
+bool trace_needs_units(const struct report_out *out);
+
+/* Says of the groups that were asked for and are not among these kinds that they are empty. */
+void trace_print_empty(FILE *file, const struct traces_options *options, uint32_t kinds);
+
+/* What the columns' short titles mean. */
+void trace_print_notes(FILE *file, const struct trace_columns *columns);
 
 #endif

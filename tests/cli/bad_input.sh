@@ -21,9 +21,13 @@ head -c 100 header.mpt >cut_header.mpt
 head -c 20 plain.mpt >short
 
 for command in summary deps info check dump; do
+    folder_line="cannot read 'folder': it is a directory"
+    case $command in
+    summary | deps | info) folder_line="no traces (*.mpt) in the folder 'folder'" ;;
+    esac
     for case in \
         "missing:cannot open 'missing': No such file or directory" \
-        "folder:cannot read 'folder': it is a directory" \
+        "folder:$folder_line" \
         "empty:'empty' is empty" \
         "short:'short' is not a miniprof trace" \
         "text:'text' is not a miniprof trace" \

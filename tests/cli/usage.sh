@@ -34,7 +34,7 @@ done
 for command in summary deps info check dump; do
     wrong "miniprof $command: which trace? 'miniprof $command TRACE.mpt'" $command
 done
-for command in info check dump; do
+for command in check dump; do
     wrong "miniprof $command: takes one trace; 'miniprof help $command' says more" \
         $command plain.mpt plain.mpt
 done

@@ -2,9 +2,11 @@
 """Compares what `miniprof` says of a trace with tests/readers/mpt.py, which shares no code with it.
 
 usage: compare.py rows|sums MINIPROF TRACE
+       compare.py sums MINIPROF FOLDER
 
 rows  each row of each table as raw numbers, in file order
-sums  count, sum, least and greatest of `summary` for each name, computed anew from those rows
+sums  count, sum, least and greatest of `summary` for each name, computed anew from those rows;
+      of a folder those of `summary --merge`, from the rows of all its traces
 """
 import csv
 import io
@@ -90,6 +92,13 @@ class Sums(dict):
         entry[2] = min(entry[2], duration)
         entry[3] = max(entry[3], duration)
 
+    def join(self, other):
+        """Those of another process."""
+        for name, (calls, total, least, greatest) in other.items():
+            entry = self.setdefault(name, [0, 0, least, greatest])
+            self[name] = [entry[0] + calls, entry[1] + total, min(entry[2], least),
+                          max(entry[3], greatest)]
+
 
 def sums_of(tables):
     """Sums of device activities and of API calls, from raw rows."""
@@ -118,8 +127,13 @@ def sums_of(tables):
 
 def compare_sums(miniprof, trace):
     """Yields what differs between `summary` and the sums of the reader's rows."""
-    expected = sums_of(parsed(output(sys.executable, str(READER), trace)))
-    summary = json.loads(output(miniprof, "summary", "--json", "--demangling=off", trace))
+    folder = pathlib.Path(trace)
+    expected = {"gpu_activities": Sums(), "api_calls": Sums()}
+    for file in folder.glob("*.mpt") if folder.is_dir() else [folder]:
+        for group, sums in sums_of(parsed(output(sys.executable, str(READER), str(file)))).items():
+            expected[group].join(sums)
+    merge = ["--merge"] if folder.is_dir() else []
+    summary = json.loads(output(miniprof, "summary", *merge, "--json", "--demangling=off", trace))
     for group in summary["groups"]:
         sums = expected[group["name"]]
         seen = set()

@@ -1,6 +1,7 @@
 #!/bin/bash
 # Golden files: what the command prints of each trace in tests/data, against the committed texts
-# NAME.*.txt here, and its rows and sums against those of the independent reader in tests/readers.
+# NAME.*.txt here, and its rows and sums against those of the independent reader in tests/readers;
+# and of each folder there, whose traces are those of one job, what it prints of them together.
 #
 #   run.sh            compares
 #   run.sh --update   rewrites the texts; look at the difference before you commit it
@@ -13,6 +14,8 @@ source=${SOURCE:-$(cd "$(dirname "$0")/../.." && pwd)}
 miniprof=${BUILD:-$source/build}/miniprof
 data=${GOLDEN_DATA:-$source/tests/data}
 texts=${GOLDEN_TEXTS:-$source/tests/golden}
+update=
+[ "${1:-}" = --update ] && update=1
 passed=0
 failed=0
 work=$(mktemp -d "${TMPDIR:-/tmp}/miniprof-golden.XXXXXX")
@@ -188,6 +191,55 @@ view_nvprof_deps() {
     lines_of -i "$1" --print-dependency-analysis-trace -u us
 }
 
+# Of several processes.
+view_set_merge() {
+    "$miniprof" summary --merge "$1" 2>&1
+}
+
+view_set_merge_json() {
+    "$miniprof" summary --merge --json "$1" 2>&1
+}
+
+view_set_side_by_side() {
+    "$miniprof" summary --side-by-side "$1" 2>&1
+}
+
+view_set_side_by_side_csv() {
+    "$miniprof" summary --side-by-side --csv "$1" 2>&1
+}
+
+view_set_info() {
+    "$miniprof" info "$1" 2>&1
+}
+
+view_set_info_json() {
+    "$miniprof" info --json "$1" 2>&1
+}
+
+view_set_gpu_trace() {
+    lines_of gpu-trace --merge "$1"
+}
+
+view_set_api_trace_csv() {
+    lines_of api-trace --merge --csv "$1"
+}
+
+# compare_view NAME VIEW FILE: or writes its text anew.
+compare_view() {
+    local stem=${2#set_} text code
+    [ "$stem" != "$2" ] || stem=${2/_/.}
+    text=$texts/$1.$stem.txt
+    "view_$2" "$3" >"$work/actual"
+    code=$?
+    [ $code -eq 0 ] || echo "exit code $code" >>"$work/actual"
+    if [ -n "$update" ]; then
+        cmp -s "$work/actual" "$text" || { cp "$work/actual" "$text"; echo "wrote $text"; }
+        return
+    fi
+    diff "$text" "$work/actual" >"$work/log" 2>&1
+    verdict $? "$1: $2 is as committed"
+}
+
 verdict() {
     if [ "$1" -eq 0 ]; then
         passed=$((passed + 1))
@@ -209,16 +261,7 @@ for trace in "${traces[@]}"; do
         nvprof nvprof_csv nvprof_traces nvprof_deps nvprof_memory \
         nvprof_default_csv nvprof_summaries nvprof_deps_csv metrics metrics_csv \
         metrics_each; do
-        text=$texts/$name.${view/_/.}.txt
-        "view_$view" "$name.mpt" >"$work/actual"
-        code=$?
-        [ $code -eq 0 ] || echo "exit code $code" >>"$work/actual"
-        if [ "${1:-}" = --update ]; then
-            cmp -s "$work/actual" "$text" || { cp "$work/actual" "$text"; echo "wrote $text"; }
-            continue
-        fi
-        diff "$text" "$work/actual" >"$work/log" 2>&1
-        verdict $? "$name: $view is as committed"
+        compare_view "$name" $view "$name.mpt"
     done
     python3 "$source/tests/golden/compare.py" rows "$miniprof" "$name.mpt" >"$work/log" 2>&1
     verdict $? "$name: the independent reader has the same rows"
@@ -230,10 +273,21 @@ for trace in "${traces[@]}"; do
     verdict $? "$name: the traces are those of the independent reader's rows"
 done
 
+for folder in "$data"/*/; do
+    name=$(basename "$folder")
+    cd "$data" || exit 1
+    for view in set_merge set_merge_json set_side_by_side set_side_by_side_csv set_info \
+        set_info_json set_gpu_trace set_api_trace_csv; do
+        compare_view "$name" $view "$name"
+    done
+    python3 "$source/tests/golden/compare.py" sums "$miniprof" "$name" >"$work/log" 2>&1
+    verdict $? "$name: the merged sums are those of the independent reader's rows"
+done
+
 # A text whose trace is gone would never be looked at again.
 for text in "$texts"/*.txt; do
     name=$(basename "$text")
-    [ -e "$data/${name%%.*}.mpt" ] || echo "no trace for $text"
+    [ -e "$data/${name%%.*}.mpt" ] || [ -d "$data/${name%%.*}" ] || echo "no trace for $text"
 done >"$work/log"
 [ ! -s "$work/log" ]
 verdict $? "each committed text has its trace"

@@ -182,6 +182,7 @@ struct known_options {
     bool metrics;     /* known_metrics.h */
     bool nvtx;        /* known_nvtx.h */
     uint64_t dropped; /* records */
+    uint64_t slow;    /* ns of one more vecAdd at 3600000, behind everything; 0: none */
     uint32_t many;    /* this many more vecAdd launches behind range 2 */
 };
 
@@ -199,6 +200,8 @@ static inline void known_rows(struct mp_writer *writer, const struct known_optio
         known_doubtful(writer);
     if (options->undefined)
         known_kernel(writer, 9, 2600000, 777, 0);
+    if (options->slow)
+        known_kernel(writer, 1, 3600000, (int64_t)options->slow, 399);
     for (uint32_t i = 0; i < options->many; i++)
         known_kernel(writer, 1, 4000000 + 1000ull * i, 500, 400 + i);
     if (options->nvtx)

@@ -4,6 +4,13 @@
 
 #include "known_trace.h"
 
+/* Four processes of a job: three on node-a, of which rank 1 is the straggler, and whose clock began
+ * at boot; one on node-b. The time of day was slewed by 12345 ns before rank 1 began. rank3 is of
+ * another boot of node-a. */
+#define RANK_HEADER(rank, host, pid, clock, realtime)                                              \
+    "miniprof=make_trace 1\npid=" pid "\nppid=99\nexecutable=/opt/train\nhostname=" host           \
+    "\nrank=" rank "\nclock=monotonic\nstart_clock_ns=" clock "\nstart_realtime_ns=" realtime "\n"
+
 static const struct {
     const char *name;
     struct known_options options;
@@ -21,6 +28,13 @@ static const struct {
     {"nvtx", {.nvtx = true}},
     {"no-api", {.empty = true, .header = KNOWN_HEADER "MINIPROF_API=none\n"}},
     {"no-gpu", {.no_work = true, .header = KNOWN_HEADER "MINIPROF_GPU=off\n"}},
+    {"rank0", {.header = RANK_HEADER("0", "node-a", "100", "500000", "1700000000000500000")}},
+    {"rank1",
+     {.header = RANK_HEADER("1", "node-a", "101", "900000", "1700000000000912345"),
+      .slow = 540000}},
+    {"rank2",
+     {.header = RANK_HEADER("2", "node-b", "100", "1000", "1700000000002001000"), .no_work = true}},
+    {"rank3", {.header = RANK_HEADER("3", "node-a", "100", "1000", "1700009000000001000")}},
     {"anonymous", {.header = "clock=monotonic\n"}},
 };
 

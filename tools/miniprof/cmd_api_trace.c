@@ -8,7 +8,7 @@ static const struct option_spec specs[] = {TRACES_OPTIONS};
 
 static const struct option_set set = {
     .command = "api-trace",
-    .synopsis = "[options] TRACE...",
+    .synopsis = "[options] TRACE|FOLDER...",
     .purpose = "Prints every CUDA call and NVTX event in order of time, in nvprof's layout; "
                "launches with the kernel that they started.",
     .notes = "Exit code: 0 fine, 1 a trace is not whole (its first or last line says why), 2 wrong "

@@ -9,6 +9,7 @@
 #include "command.h"
 #include "options.h"
 #include "report/print_deps.h"
+#include "trace_args.h"
 
 #include "base/poison.h"
 
@@ -85,7 +86,7 @@ static const struct option_spec specs[] = {
 
 static const struct option_set set = {
     .command = "deps",
-    .synopsis = "[options] TRACE...",
+    .synopsis = "[options] TRACE|FOLDER...",
     .purpose = "Prints the critical path and the waiting times, by name, in "
                "nvprof's layout: what "
                "makes the run as long as it is, who waits for whom, and what a "
@@ -277,10 +278,15 @@ static int report_on(struct work *work, const char *path)
     return quality_is_whole(&work->deps.quality) ? EXIT_FINE : EXIT_FINDINGS;
 }
 
-static int report_file(const char *path, const struct deps_values *values,
-                       const struct deps_changes *changes)
+struct reporting {
+    const struct deps_values *values;
+    const struct deps_changes *changes;
+};
+
+static int report_file(void *context, const char *path)
 {
-    struct work work = {.values = values, .changes = changes};
+    const struct reporting *reporting = context;
+    struct work work = {.values = reporting->values, .changes = reporting->changes};
     int code;
 
     work.trace = open_trace(set.command, path);
@@ -322,15 +328,14 @@ static bool parse_changes(const struct option_texts *texts, struct deps_changes 
 static int report_files(const struct deps_values *values, int count, char **paths)
 {
     struct deps_changes changes = {0};
+    struct reporting reporting = {values, &changes};
     bool sound = parse_changes(&values->what_if, &changes);
-    int worst = sound ? EXIT_FINE : EXIT_USAGE;
+    int code = EXIT_USAGE;
 
-    for (int i = 0; sound && i < count; i++) {
-        int code = report_file(paths[i], values, &changes);
-        worst = code > worst ? code : worst;
-    }
+    if (sound)
+        code = each_trace(set.command, count, paths, report_file, &reporting);
     deps_changes_free(&changes);
-    return worst;
+    return code;
 }
 
 int cmd_deps(int argc, char **argv)

@@ -14,7 +14,7 @@ static const struct option_spec specs[] = {
 
 static const struct option_set set = {
     .command = "gpu-trace",
-    .synopsis = "[options] TRACE...",
+    .synopsis = "[options] TRACE|FOLDER...",
     .purpose = "Prints every kernel, copy, memory set, graph launch and event of unified memory in "
                "order of time, in nvprof's layout.",
     .notes = "Exit code: 0 fine, 1 a trace is not whole (its first or last line says why), 2 wrong "

@@ -5,8 +5,10 @@
 #include "base/units.h"
 #include "command.h"
 #include "options.h"
+#include "report/print_processes.h"
 #include "report/print_quality.h"
 #include "report/table.h"
+#include "trace_args.h"
 
 #include "base/poison.h"
 
@@ -31,9 +33,10 @@ static const struct option_spec specs[] = {
 
 static const struct option_set set = {
     .command = "info",
-    .synopsis = "[options] TRACE",
+    .synopsis = "[options] TRACE|FOLDER...",
     .purpose = "Prints what is inside a trace: its header, rows and bytes of each table, capture "
-               "ranges, and how far it can be trusted.",
+               "ranges, and how far it can be trusted. Of several: a table of the processes, with "
+               "their times on one clock as far as that can be had.",
     .notes =
         "Records are the rows of all event tables but capture and quality, which are the "
         "collector's own notes. Bytes per record is the size of the whole file over them. Exit "
@@ -259,24 +262,64 @@ static int print_info(const char *path, struct mp_trace *trace, enum report_form
     return code;
 }
 
+static int print_one(const char *path, enum report_format format)
+{
+    struct mp_trace *trace = open_trace(set.command, path);
+    int code;
+
+    if (!trace)
+        return EXIT_UNREADABLE;
+    code = print_info(path, trace, format);
+    mp_trace_close(trace);
+    return code;
+}
+
+static int print_set(const struct trace_set *traces, enum report_format format)
+{
+    const struct report_out out = {.file = stdout, .format = format};
+    int code = EXIT_FINE;
+
+    if (print_processes(&out, traces) != MP_OK) {
+        complain(set.command, "out of memory");
+        return EXIT_UNREADABLE;
+    }
+    for (size_t i = 0; i < traces->count; i++) {
+        if (!trace_process_is_whole(&traces->processes[i]))
+            code = EXIT_FINDINGS;
+    }
+    return code;
+}
+
+/* A folder with one trace is that trace. */
+static int print_several(int count, char **arguments, enum report_format format)
+{
+    struct trace_set traces;
+    int found;
+    int code;
+
+    if (!open_trace_set(set.command, count, arguments, &traces, &code))
+        return code;
+    found = traces.count == 1 ? print_one(traces.processes[0].path, format)
+                              : print_set(&traces, format);
+    trace_set_free(&traces);
+    return found > code ? found : code;
+}
+
 int cmd_info(int argc, char **argv)
 {
     struct info_values values = {.format = REPORT_TEXT};
-    struct mp_trace *trace;
-    const char *path;
+    enum report_format format;
     int first;
-    int code;
     enum options_result result = options_parse(&set, argc, argv, &values, &first);
 
     if (result != OPTIONS_OK)
         return result == OPTIONS_DONE ? EXIT_FINE : EXIT_USAGE;
-    path = only_trace(set.command, argc - first, argv + first);
-    if (!path)
+    if (first == argc) {
+        complain(set.command, "which trace? 'miniprof info TRACE.mpt'");
         return EXIT_USAGE;
-    trace = open_trace(set.command, path);
-    if (!trace)
-        return EXIT_UNREADABLE;
-    code = print_info(path, trace, (enum report_format)values.format);
-    mp_trace_close(trace);
-    return code;
+    }
+    format = (enum report_format)values.format;
+    if (argc - first == 1 && !trace_set_is_folder(argv[first]))
+        return print_one(argv[first], format);
+    return print_several(argc - first, argv + first, format);
 }

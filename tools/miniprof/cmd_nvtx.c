@@ -6,6 +6,7 @@
 #include "command.h"
 #include "options.h"
 #include "report/print_nvtx.h"
+#include "trace_args.h"
 #include "units_option.h"
 
 #include "base/poison.h"
@@ -55,7 +56,7 @@ static const struct option_spec specs[] = {
 
 static const struct option_set set = {
     .command = "nvtx",
-    .synopsis = "[options] TRACE...",
+    .synopsis = "[options] TRACE|FOLDER...",
     .purpose = "Prints what was launched inside the NVTX ranges, by thread, domain and name, in "
                "nvprof's layout: how often and how long, then the work of the GPUs however late "
                "it ran, then the API calls that launched it.",
@@ -65,9 +66,14 @@ static const struct option_set set = {
     .count = sizeof specs / sizeof *specs,
 };
 
-static int print_file(const char *path, const struct report_out *out,
-                      const struct nvtx_options *options)
+struct reporting {
+    struct report_out out;
+    struct nvtx_options options;
+};
+
+static int print_file(void *context, const char *path)
 {
+    const struct reporting *reporting = context;
     struct mp_trace *trace = open_trace(set.command, path);
     struct nvtx_result result;
     struct mp_error error;
@@ -75,10 +81,10 @@ static int print_file(const char *path, const struct report_out *out,
 
     if (!trace)
         return EXIT_UNREADABLE;
-    if (nvtx_result_build(trace, options, &result, &error) != MP_OK) {
+    if (nvtx_result_build(trace, &reporting->options, &result, &error) != MP_OK) {
         code = fail_on_trace(set.command, path, &error);
     } else {
-        print_nvtx(out, trace, &result, options->range);
+        print_nvtx(&reporting->out, trace, &result, reporting->options.range);
         code = quality_is_whole(&result.quality) ? EXIT_FINE : EXIT_FINDINGS;
         nvtx_result_free(&result);
     }
@@ -89,27 +95,22 @@ static int print_file(const char *path, const struct report_out *out,
 int cmd_nvtx(int argc, char **argv)
 {
     struct nvtx_values values = {.format = REPORT_TEXT, .demangling = true};
-    struct report_out out = {.file = stdout};
-    struct nvtx_options options;
-    int worst = EXIT_FINE;
+    struct reporting reporting = {.out = {.file = stdout}};
     int first;
     enum options_result result = options_parse(&set, argc, argv, &values, &first);
 
     if (result != OPTIONS_OK)
         return result == OPTIONS_DONE ? EXIT_FINE : EXIT_USAGE;
-    if (!parse_units(set.command, values.unit, &out.units))
+    if (!parse_units(set.command, values.unit, &reporting.out.units))
         return EXIT_USAGE;
     if (first == argc) {
         complain(set.command, "which trace? 'miniprof nvtx TRACE.mpt'");
         return EXIT_USAGE;
     }
-    out.format = (enum report_format)values.format;
-    options = (struct nvtx_options){.range = values.range,
-                                    .style = values.demangling ? NAMES_READABLE : NAMES_MANGLED,
-                                    .all_calls = values.all_calls};
-    for (int i = first; i < argc; i++) {
-        int code = print_file(argv[i], &out, &options);
-        worst = code > worst ? code : worst;
-    }
-    return worst;
+    reporting.out.format = (enum report_format)values.format;
+    reporting.options =
+        (struct nvtx_options){.range = values.range,
+                              .style = values.demangling ? NAMES_READABLE : NAMES_MANGLED,
+                              .all_calls = values.all_calls};
+    return each_trace(set.command, argc - first, argv + first, print_file, &reporting);
 }

@@ -4,9 +4,11 @@
 
 #include "analyze/summary.h"
 #include "command.h"
+#include "merge_summaries.h"
 #include "options.h"
 #include "report/print_summary.h"
 #include "summarise.h"
+#include "trace_args.h"
 #include "units_option.h"
 
 #include "base/poison.h"
@@ -18,6 +20,8 @@ struct summary_values {
     bool gpu;
     bool api;
     bool per_gpu;
+    bool merge;
+    bool side_by_side;
     const char *unit;
 };
 
@@ -55,6 +59,15 @@ static const struct option_spec specs[] = {
      .kind = OPTION_FLAG,
      .offset = FIELD(per_gpu),
      .help = "what ran on each GPU by itself: nvprof --print-summary-per-gpu"},
+    {.name = "merge",
+     .kind = OPTION_FLAG,
+     .offset = FIELD(merge),
+     .help = "one table over all processes"},
+    {.name = "side-by-side",
+     .kind = OPTION_FLAG,
+     .offset = FIELD(side_by_side),
+     .help = "a row for each name, two columns for each process, and the process that is farthest "
+             "from the mean"},
     {.name = "normalized-time-unit",
      .letter = 'u',
      .argument = "UNIT",
@@ -66,7 +79,7 @@ static const struct option_spec specs[] = {
 
 static const struct option_set set = {
     .command = "summary",
-    .synopsis = "[options] TRACE...",
+    .synopsis = "[options] TRACE|FOLDER...",
     .purpose =
         "Prints where the time goes, by name, in nvprof's layout: kernels and copies, then API "
         "calls, each group by total time.",
@@ -106,30 +119,54 @@ static unsigned parts_of(const struct summary_values *values)
            (values->per_gpu ? (unsigned)SUMMARY_PART_PER_GPU : 0);
 }
 
+/* Complains of options that do not go together; true if there is nothing to complain of. */
+static bool options_agree(const struct summary_values *values)
+{
+    if (values->merge && values->side_by_side) {
+        complain(set.command, "--merge does not go with --side-by-side");
+        return false;
+    }
+    if (values->per_gpu && (values->merge || values->side_by_side)) {
+        complain(set.command, "--per-gpu goes with neither --merge nor --side-by-side");
+        return false;
+    }
+    return true;
+}
+
+struct reporting {
+    struct report_out out;
+    struct summary_options options;
+};
+
+static int print_file(void *context, const char *path)
+{
+    const struct reporting *reporting = context;
+
+    return summarise_file(set.command, path, &reporting->out, &reporting->options);
+}
+
 int cmd_summary(int argc, char **argv)
 {
     struct summary_values values = {.format = REPORT_TEXT, .demangling = true};
-    struct report_out out = {.file = stdout};
-    struct summary_options options;
-    int worst = EXIT_FINE;
+    struct reporting reporting = {.out = {.file = stdout}};
     int first;
     enum options_result result = options_parse(&set, argc, argv, &values, &first);
 
     if (result != OPTIONS_OK)
         return result == OPTIONS_DONE ? EXIT_FINE : EXIT_USAGE;
-    if (!parse_units(set.command, values.unit, &out.units))
+    if (!parse_units(set.command, values.unit, &reporting.out.units) || !options_agree(&values))
         return EXIT_USAGE;
     if (first == argc) {
         complain(set.command, "which trace? 'miniprof summary TRACE.mpt'");
         return EXIT_USAGE;
     }
-    out.format = (enum report_format)values.format;
-    options = (struct summary_options){.range = values.range,
-                                       .style = values.demangling ? NAMES_READABLE : NAMES_MANGLED,
-                                       .parts = parts_of(&values)};
-    for (int i = first; i < argc; i++) {
-        int code = summarise_file(set.command, argv[i], &out, &options);
-        worst = code > worst ? code : worst;
-    }
-    return worst;
+    reporting.out.format = (enum report_format)values.format;
+    reporting.options =
+        (struct summary_options){.range = values.range,
+                                 .style = values.demangling ? NAMES_READABLE : NAMES_MANGLED,
+                                 .parts = parts_of(&values)};
+    if (values.merge || values.side_by_side)
+        return merge_summaries(set.command, argc - first, argv + first, &reporting.out,
+                               &reporting.options, values.side_by_side);
+    return each_trace(set.command, argc - first, argv + first, print_file, &reporting);
 }

@@ -4,21 +4,28 @@
 
 #include "command.h"
 #include "report/print_traces.h"
+#include "trace_args.h"
 
 #include "base/poison.h"
 
-static int print_file(const char *command, const char *path, const struct report_out *out,
-                      const struct traces_options *options)
+struct reporting {
+    const char *command;
+    struct report_out out;
+    struct traces_options options;
+};
+
+static int print_file(void *context, const char *path)
 {
-    struct mp_trace *trace = open_trace(command, path);
+    const struct reporting *reporting = context;
+    struct mp_trace *trace = open_trace(reporting->command, path);
     struct quality quality;
     struct mp_error error;
     int code;
 
     if (!trace)
         return EXIT_UNREADABLE;
-    if (print_traces(out, trace, options, &quality, &error) != MP_OK)
-        code = fail_on_trace(command, path, &error);
+    if (print_traces(&reporting->out, trace, &reporting->options, &quality, &error) != MP_OK)
+        code = fail_on_trace(reporting->command, path, &error);
     else
         code = quality_is_whole(&quality) ? EXIT_FINE : EXIT_FINDINGS;
     quality_free(&quality);
@@ -26,11 +33,31 @@ static int print_file(const char *command, const char *path, const struct report
     return code;
 }
 
+static int print_merged(const struct reporting *reporting, int count, char **arguments)
+{
+    struct trace_set set;
+    struct mp_error error;
+    bool whole;
+    int found;
+    int code;
+
+    allow_many_files();
+    if (!open_trace_set(reporting->command, count, arguments, &set, &code))
+        return code;
+    if (print_traces_merged(&reporting->out, &set, &reporting->options, &whole, &error) != MP_OK) {
+        complain(reporting->command, "%s", error.text);
+        found = error.status == MP_ERR_ARGUMENT ? EXIT_USAGE : EXIT_UNREADABLE;
+    } else {
+        found = whole ? EXIT_FINE : EXIT_FINDINGS;
+    }
+    trace_set_free(&set);
+    return found > code ? found : code;
+}
+
 int traces_command(const struct option_set *set, bool gpu, bool api, int argc, char **argv)
 {
     struct traces_values values = {.format = REPORT_TEXT, .units = "auto", .demangling = true};
-    struct report_out out = {.file = stdout};
-    int worst = EXIT_FINE;
+    struct reporting reporting = {.command = set->command, .out = {.file = stdout}};
     int first;
     enum options_result result = options_parse(set, argc, argv, &values, &first);
 
@@ -40,20 +67,19 @@ int traces_command(const struct option_set *set, bool gpu, bool api, int argc, c
         complain(set->command, "which trace? 'miniprof %s TRACE.mpt'", set->command);
         return EXIT_USAGE;
     }
-    if (!report_units_parse(values.units, &out.units)) {
+    if (!report_units_parse(values.units, &reporting.out.units)) {
         complain(set->command, "--normalized-time-unit takes s, ms, us, ns, col or auto, not '%s'",
                  values.units);
         return EXIT_USAGE;
     }
-    out.format = (enum report_format)values.format;
-    struct traces_options options = {.gpu = gpu,
-                                     .api = api || values.with_api,
-                                     .head = true,
-                                     .style = values.demangling ? NAMES_READABLE : NAMES_MANGLED,
-                                     .range = values.range};
-    for (int i = first; i < argc; i++) {
-        int code = print_file(set->command, argv[i], &out, &options);
-        worst = code > worst ? code : worst;
-    }
-    return worst;
+    reporting.out.format = (enum report_format)values.format;
+    reporting.options =
+        (struct traces_options){.gpu = gpu,
+                                .api = api || values.with_api,
+                                .head = true,
+                                .style = values.demangling ? NAMES_READABLE : NAMES_MANGLED,
+                                .range = values.range};
+    if (values.merge)
+        return print_merged(&reporting, argc - first, argv + first);
+    return each_trace(set->command, argc - first, argv + first, print_file, &reporting);
 }

@@ -12,6 +12,7 @@ struct traces_values {
     uint64_t range;
     const char *units;
     bool demangling;
+    bool merge;
     bool with_api; /* gpu-trace only */
 };
 
@@ -34,6 +35,10 @@ struct traces_values {
          .kind = OPTION_NUMBER,                                                                    \
          .offset = TRACES_FIELD(range),                                                            \
          .help = "only capture range N; without it, all ranges together"},                         \
+        {.name = "merge",                                                                          \
+         .kind = OPTION_FLAG,                                                                      \
+         .offset = TRACES_FIELD(merge),                                                            \
+         .help = "the records of all traces in one table, in order of time on one clock"},         \
         {.name = "demangling",                                                                     \
          .argument = "on|off",                                                                     \
          .kind = OPTION_SWITCH,                                                                    \
