@@ -132,7 +132,9 @@ static void CUPTIAPI on_callback(void *userdata, CUpti_CallbackDomain domain, CU
 {
     struct recorder *recorder = userdata;
 
-    if (domain != CUPTI_CB_DOMAIN_RESOURCE && !recorder_is_recording(recorder))
+    /* INERT may be a forked child, in which locks are in any state. */
+    if (recorder_phase(recorder) == PHASE_INERT ||
+        (domain != CUPTI_CB_DOMAIN_RESOURCE && !recorder_is_recording(recorder)))
         return;
     switch ((int)domain) {
     case CUPTI_CB_DOMAIN_DRIVER_API:

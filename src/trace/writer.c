@@ -346,6 +346,13 @@ void mp_writer_abandon(struct mp_writer *writer)
     writer_free(writer);
 }
 
+void mp_writer_replace_file(struct mp_writer *writer, int fd)
+{
+    writer->output->fd = fd;
+    if (fd < 0 || lseek(fd, (off_t)writer->output->position, SEEK_SET) < 0)
+        writer_break(writer, MP_ERR_IO, "the program has closed the file");
+}
+
 void mp_writer_set_dropped(struct mp_writer *writer, uint64_t dropped)
 {
     writer->output->dropped = dropped;

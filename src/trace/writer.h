@@ -48,6 +48,10 @@ enum mp_status mp_writer_close(struct mp_writer *writer, struct mp_error *error)
 /* Closes the file descriptor and frees the writer, writing nothing: for a forked child. */
 void mp_writer_abandon(struct mp_writer *writer);
 
+/* Goes on in `fd`, the same file opened anew, because the old descriptor is no longer ours; it is
+ * not closed. -1: there is no file any more, which breaks the writer. */
+void mp_writer_replace_file(struct mp_writer *writer, int fd);
+
 /* Records lost so far, by the caller's count; every later chunk header carries it. */
 void mp_writer_set_dropped(struct mp_writer *writer, uint64_t dropped);
 
