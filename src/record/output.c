@@ -270,7 +270,7 @@ int output_hold(const struct output *output)
     return output_is_open(output) ? fcntl(output->fd, F_DUPFD_CLOEXEC, STDERR_FILENO + 1) : -1;
 }
 
-uint64_t output_bytes(int held, bool *is_gone)
+uint64_t output_bytes(const struct output *output, int held, bool *is_gone)
 {
     struct stat about;
     bool known = held >= 0 && fstat(held, &about) == 0;
@@ -278,5 +278,7 @@ uint64_t output_bytes(int held, bool *is_gone)
     if (held >= 0)
         close(held);
     *is_gone = known && about.st_nlink == 0;
+    if (!known) /* no descriptor was left for a second one */
+        known = lstat(output->place, &about) == 0 && is_ours(output, &about);
     return known ? (uint64_t)about.st_size : 0;
 }

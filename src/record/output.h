@@ -45,6 +45,6 @@ int output_open_again(struct output *output);
 int output_hold(const struct output *output);
 
 /* Size of the file in bytes, 0 if unknown, and whether it was removed. Closes `held`. */
-uint64_t output_bytes(int held, bool *is_gone);
+uint64_t output_bytes(const struct output *output, int held, bool *is_gone);
 
 #endif

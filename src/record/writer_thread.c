@@ -181,7 +181,7 @@ static void close_file(struct recorder *recorder)
     unwritten = recording->writer->lost_rows;
     held = output_hold(&recorder->output);
     mp_writer_close(recording->writer, NULL);
-    bytes = output_bytes(held, &is_gone);
+    bytes = output_bytes(&recorder->output, held, &is_gone);
     recording->writer = NULL;
     if (recorder->config.query != MP_QUERY_OFF)
         return; /* the answer is complete; it speaks for itself */

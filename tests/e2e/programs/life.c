@@ -5,6 +5,7 @@
  */
 #include "common.h"
 
+#include <cudaProfiler.h>
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -251,8 +252,9 @@ static void *quiet_main(void *value)
     forbid_system_calls();
     work_quietly(number(value));
     sem_post(&quiet_done);
-    for (;;) /* ending would take other system calls */
-        sem_wait(&never);
+    while (sem_wait(&never) == 0) /* ending would take other system calls */
+        continue;
+    return NULL;
 }
 
 /* The software GPU's own memory comes from a heap that has grown beforehand. */
@@ -278,6 +280,7 @@ static void seccomp(const char *value)
     if (pthread_create(&thread, NULL, quiet_main, (void *)(uintptr_t)value) != 0)
         fail("life: cannot create a thread");
     sem_wait(&quiet_done);
+    CU_CHECK(cuProfilerStop()); /* on the software GPU: catches up with the other thread's time */
 }
 
 /* ---- Processes ---- */
@@ -330,6 +333,7 @@ static void fork_storm(const char *value)
     pthread_t threads[3];
     int failed = 0;
 
+    nvtxMarkA("the first"); /* NVTX's own initialisation does not survive a fork */
     for (int i = 0; i < 3; i++)
         pthread_create(&threads[i], NULL, storm_main, NULL);
     for (long i = number(value); i > 0; i--) {

@@ -1,0 +1,125 @@
+#!/bin/bash
+# What happens to files and descriptors while a program runs.
+. "$SOURCE/tests/e2e/lib.sh" || exit 1
+life=$build/tests/e2e/life
+fake=$build/tests/e2e/full_disk.so
+
+# lives WHAT NAME STATUS KERNELS STEP...: unharmed, complete, and with these kernels.
+lives() {
+    local what=$1 name=$2 code=$3 expected=$4
+    shift 4
+    bare "$name.bare" -- "$life" "$@"
+    same "$what: exit code without miniprof" "$code" "$status"
+    profile "$name" -- "$life" "$@"
+    unharmed "$what" "$name" "$name.bare" "$code"
+    complete "$what" "$name"
+    same "$what: kernels" "$expected" "$(kernels "$name")"
+}
+
+# size WHAT NAME: the closing line tells the file's size.
+size() {
+    local bytes
+    bytes=$(stat -c %s "$2.mpt")
+    like "$1: the closing line tells the size" \
+        " $((bytes / 1000)).$((bytes % 1000 / 100))|$((bytes / 1000)).$((bytes % 1000 / 100 + 1)) KB" \
+        "$(closing "$2")"
+}
+
+# ---- folders ---------------------------------------------------------------------------------
+mkdir relative elsewhere
+bare chdir.bare -- "$life" init alpha=2 chdir="$work/elsewhere" alpha=3 sync
+( cd relative && profile chdir MINIPROF_OUTPUT=chdir.mpt -- \
+    "$life" init alpha=2 chdir="$work/elsewhere" alpha=3 sync; exit "$status" )
+status=$?
+mv relative/chdir.mpt .
+unharmed "chdir after the start" chdir chdir.bare 0
+complete "chdir after the start" chdir
+same "chdir after the start: kernels" "alpha 5" "$(kernels chdir)"
+size "chdir after the start" chdir
+( cd relative && profile unused MINIPROF_OUTPUT=unused.mpt -- \
+    "$build/tests/e2e/steps" init-only exit=0 )
+check "a program that uses no GPU: its empty file is removed" [ ! -e relative/unused.mpt ]
+
+if [ "$(id -u)" -eq 0 ]; then
+    mkdir cage
+    lives "chroot after the start" chroot 0 "alpha 5" init alpha=2 chroot="$work/cage" alpha=3 sync
+    size "chroot after the start" chroot
+    # Nothing in the new root: no /tmp, no /proc, no /dev, no /etc.
+    mkdir -p bare_root/out
+    for file in $(ldd "$life" "$lib" "$build/simgpu/libcupti.so" | grep -o '/[^ :)]*' | sort -u) \
+        "$life" "$lib" "$build"/simgpu/libcupti.so*; do
+        mkdir -p "bare_root$(dirname "$file")"
+        cp -L "$file" "bare_root$file"
+    done
+    bare cage.bare -- chroot bare_root "$life" init alpha=4 sync print=ran
+    same "no /tmp, /proc, /dev: exit code without miniprof" 0 "$status"
+    profile cage MINIPROF_OUTPUT=/out/cage.mpt TMPDIR= -- \
+        chroot bare_root "$life" init alpha=4 sync print=ran
+    mv bare_root/out/cage.mpt . 2>/dev/null
+    unharmed "no /tmp, /proc, /dev" cage cage.bare 0
+    complete "no /tmp, /proc, /dev" cage
+    same "no /tmp, /proc, /dev: kernels" "alpha 4" "$(kernels cage)"
+fi
+
+mkdir vanishing
+bare vanish.bare -- "$life" init alpha=2 sync print=begun sleep=600 alpha=3 sync exit=3
+start vanish MINIPROF_OUTPUT="$work/vanishing/a.mpt" -- \
+    "$life" init alpha=2 sync print=begun sleep=600 alpha=3 sync exit=3
+await grep -q begun vanish.out
+rm -r vanishing
+wait "$pid"
+status=$?
+unharmed "the folder is removed while the program runs" vanish vanish.bare 3
+like "the folder is removed while the program runs: one line" \
+    '^miniprof: .*a.mpt. was removed while the program ran: the trace is lost$' "$(said vanish)"
+check "the folder is removed while the program runs: it stays so" [ ! -e vanishing ]
+
+mkdir mounted
+if mount -t tmpfs -o size=256k none mounted 2>/dev/null; then
+    trap 'umount -l "$work/mounted"; rm -rf "$work"' EXIT
+    mount -o remount,ro mounted
+    bare ro.bare -- "$life" init alpha=2 sync print=ran
+    profile ro MINIPROF_OUTPUT="$work/mounted/a.mpt" -- "$life" init alpha=2 sync print=ran
+    unharmed "a read-only file system" ro ro.bare 0
+    same "a read-only file system: one line" 1 "$(said ro | wc -l)"
+    like "a read-only file system: what it says" 'a.mpt.: Read-only file system.*nothing is recorded' \
+        "$(said ro)"
+fi
+
+# ---- descriptors -----------------------------------------------------------------------------
+for fds in 0 1 2 02 12 012; do
+    closing=()
+    for ((i = 0; i < ${#fds}; i++)); do
+        closing+=("${fds:i:1}>&-")
+    done
+    bare "std$fds.bare" -- bash -c "exec \"\$0\" \"\$@\" ${closing[*]}" \
+        "$life" init alpha=4 sync write-standard=text
+    expected=$status
+    profile "std$fds" -- bash -c "exec \"\$0\" \"\$@\" ${closing[*]}" \
+        "$life" init alpha=4 sync sleep=500 write-standard=text
+    unharmed "closed: $fds" "std$fds" "std$fds.bare" "$expected"
+    same "closed: $fds: kernels" "alpha 4" "$(kernels "std$fds")"
+    check "closed: $fds: nothing else in the file" zstd -tq "std$fds.mpt"
+done
+lives "no descriptor left" full 0 "alpha 5" init alpha=2 use-up-fds alpha=3 sync
+size "no descriptor left" full
+for ((i = 4; i <= 9; i++)); do
+    ( ulimit -n $i; "$life" init alpha=4 sync print=ran >few.out 2>few.err )
+    expected=$?
+    ( ulimit -n $i
+      CUDA_INJECTION64_PATH=$lib MINIPROF_OUTPUT="$work/few$i.mpt" \
+          "$life" init alpha=4 sync print=ran >few.out 2>few.err )
+    same "$i descriptors: exit code" "$expected" $?
+    same "$i descriptors: one line at most" 1 "$(($(grep -c . few.err) <= 1))"
+done
+lives "all descriptors closed, their numbers taken" taken 0 "alpha 5 beta 1" \
+    init alpha=2 sync close-all="$work/taken.own" alpha=3 sleep=400 beta=1 sync
+same "all descriptors closed: nothing of ours in the program's file" 0 \
+    "$(stat -c %s taken.own)"
+
+# ---- rights ----------------------------------------------------------------------------------
+( umask 777; profile mask -- "$life" init alpha=4 sync )
+same "umask 777: the file is its owner's" 600 "$(stat -c %a mask.mpt)"
+complete "umask 777" mask
+same "umask 777: kernels" "alpha 4" "$(kernels mask)"
+finish
