@@ -78,7 +78,7 @@ fi
 # ---- system calls, allocations ---------------------------------------------------------------
 if [ -z "${SAN:-}" ]; then
     lives "no system calls after the warm-up" quiet 0 "alpha 550" init seccomp=500
-    same "no system calls after the warm-up: all of it" "550 1650 1650 0" \
+    same "no system calls after the warm-up: all of it" "550 2202 1650 0" \
         "$(count quiet call cuLaunchKernel) $(count quiet sync) $(count quiet nvtx) $(
             closing quiet | sed 's/.* \([0-9]*\) dropped.*/\1/')"
     bare hot.bare -- "$life" init beat=30 hot=1 beat=30 hot=0
