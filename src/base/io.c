@@ -27,8 +27,14 @@ enum mp_status mp_write_all(int fd, const void *data, size_t bytes, struct mp_er
 
         if (written < 0 && errno == EINTR)
             continue;
-        if (written < 0)
-            return mp_error_set(error, MP_ERR_IO, "cannot write: %m");
+        if (written < 0) {
+            int cause = errno;
+
+            mp_error_set(error, MP_ERR_IO, "cannot write: %m");
+            errno = cause;
+            return MP_ERR_IO;
+        }
+        errno = 0;
         if (written == 0)
             return mp_error_set(error, MP_ERR_IO, "cannot write: the system took no bytes");
         at += written;

@@ -11,7 +11,8 @@
 
 #include "base/status.h"
 
-/* Writes all bytes at the file's position. After MP_ERR_IO a part of them may be written. */
+/* Writes all bytes at the file's position. After MP_ERR_IO a part of them may be written, and errno
+ * says why. */
 enum mp_status mp_write_all(int fd, const void *data, size_t bytes, struct mp_error *error);
 
 /* Reads exactly `bytes` bytes at the file's position. MP_END when the file ended before the first

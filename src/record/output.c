@@ -212,7 +212,8 @@ static enum mp_status create(struct recorder *recorder, struct mp_error *error)
 enum mp_status output_open(struct recorder *recorder, struct mp_writer **writer,
                            struct mp_error *error)
 {
-    const struct mp_writer_options options = {.level = (int)recorder->config.level};
+    const struct mp_writer_options options = {.level = (int)recorder->config.level,
+                                             .wait_for_room = true};
     struct mp_buffer header = {.limit = MP_MAX_HEADER_BYTES};
     struct mp_error cause;
     enum mp_status status = compose_header(&header, recorder);

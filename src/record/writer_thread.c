@@ -177,8 +177,11 @@ static void close_file(struct recorder *recorder)
     recording_end(recording, atomic_load(&recorder->end_time));
     count_drops(recorder);
     recording_flush(recording);
+    if (recording->writer->waits)
+        recording_flush(recording); /* what that lost is counted in the file, if it has room now */
     mp_writer_totals(recording->writer, &totals);
-    unwritten = recording->writer->lost_rows;
+    unwritten =
+        recording->writer->lost_rows - recording->quality.values[QUALITY_dropped_unwritten];
     held = output_hold(&recorder->output);
     mp_writer_close(recording->writer, NULL);
     bytes = output_bytes(&recorder->output, held, &is_gone);

@@ -86,6 +86,74 @@ if mount -t tmpfs -o size=256k none mounted 2>/dev/null; then
         "$(said ro)"
 fi
 
+# ---- a full disk that has room again ----------------------------------------------------------
+# filled NAME STEP...: with writes that fail as FROM, COUNT and ERRNO say.
+filled() {
+    local name=$1
+    shift
+    profile "$name" LD_PRELOAD="$fake" FULL_DISK_FROM="$from" FULL_DISK_COUNT="$times" \
+        FULL_DISK_ERRNO="${errno:-28}" -- "$life" "$@"
+}
+
+# dropped NAME: as the closing line has it.
+dropped() {
+    closing "$1" | sed 's/.* \([0-9]*\) dropped.*/\1/'
+}
+
+if [ -z "${SAN:-}" ]; then
+    all=(init alpha=2 sync sleep=400 alpha=100 sync sleep=500 beta=7 alpha=9 sync sleep=400 beta=3)
+    bare room.bare -- "$life" "${all[@]}"
+    profile room -- "$life" "${all[@]}"
+    every=$(closing room | sed 's/.* \([0-9]*\) records.*/\1/')
+    # From the header on: the first definitions, all definitions, some events; one write and more.
+    for from in 1 2 5 9 12 16 20; do
+        for times in 1 3; do
+            filled "room$from.$times" "${all[@]}"
+            what="the disk is full for $times writes from the ${from}th on"
+            unharmed "$what" "room$from.$times" room.bare 0
+            complete "$what" "room$from.$times"
+            same "$what: one line at most, and how it goes on" "" \
+                "$(said "room$from.$times" | sed '1{/records are lost until there is room/d}')"
+            same "$what: what is not in the file is counted" "$every" \
+                "$(($("$miniprof" info --json "room$from.$times.mpt" |
+                    sed -n 's/^  "records": \([0-9]*\),/\1/p') + $(dropped "room$from.$times")))"
+            same "$what: nothing refers to what is missing" 0 \
+                "$("$miniprof" dump --csv "room$from.$times.mpt" | grep -c 'unknown\|undefined')"
+            [ "$from" -gt 9 ] || like "$what: and later kernels are there" 'beta [1-9]' \
+                "$(kernels "room$from.$times")"
+        done
+    done
+    from=5 times=100000
+    filled forever "${all[@]}"
+    unharmed "the disk stays full" forever room.bare 0
+    same "the disk stays full: one line" 1 "$(said forever | wc -l)"
+    check "the disk stays full: the file can be read" zstd -tq forever.mpt
+    like "the disk stays full: what is lost is counted" '^[1-9][0-9]*$' "$(dropped forever)"
+    errno=5 times=1
+    filled broken "${all[@]}"
+    unharmed "the disk fails" broken room.bare 0
+    same "the disk fails: one line" 1 "$(said broken | wc -l)"
+    like "the disk fails: what it says" 'cannot write: Input/output error: recording stops' \
+        "$(said broken)"
+fi
+if mountpoint -q mounted; then # a real one
+    mount -o remount,rw,size=64k mounted
+    dd if=/dev/zero of=mounted/ballast bs=1k count=48 2>/dev/null
+    start disk MINIPROF_OUTPUT="$work/mounted/a.mpt" -- \
+        "$life" init print=begun beat=3000 print=full sleep=600 alpha=50 sync exit=3
+    await grep -q 'room' disk.err
+    rm mounted/ballast
+    wait "$pid"
+    same "a tmpfs that fills up and is emptied: exit code" 3 $?
+    cp mounted/a.mpt disk.mpt
+    complete "a tmpfs that fills up and is emptied" disk
+    check "a tmpfs that fills up and is emptied: some kernels are lost" \
+        [ "$(count disk kernel)" -lt 3050 ]
+    like "a tmpfs that fills up and is emptied: counted" '^[1-9][0-9]*$' "$(dropped disk)"
+    same "a tmpfs that fills up and is emptied: the last kernels" 50 \
+        "$(column disk kernel start | tail -n 50 | wc -l)"
+fi
+
 # ---- descriptors -----------------------------------------------------------------------------
 for fds in 0 1 2 02 12 012; do
     closing=()
