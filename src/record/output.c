@@ -131,8 +131,8 @@ static void insert_number(char *result, const char *path, unsigned number)
 {
     static const char suffix[] = ".mpt";
     size_t length = strlen(path);
-    bool has_suffix = length > strlen(suffix) &&
-                      mp_text_equal(path + length - strlen(suffix), suffix);
+    bool has_suffix =
+        length > strlen(suffix) && mp_text_equal(path + length - strlen(suffix), suffix);
     size_t stem = has_suffix ? length - strlen(suffix) : length;
 
     snprintf(result, PATH_MAX, "%.*s.%u%s", (int)stem, path, number, has_suffix ? suffix : "");
@@ -213,7 +213,7 @@ enum mp_status output_open(struct recorder *recorder, struct mp_writer **writer,
                            struct mp_error *error)
 {
     const struct mp_writer_options options = {.level = (int)recorder->config.level,
-                                             .wait_for_room = true};
+                                              .wait_for_room = true};
     struct mp_buffer header = {.limit = MP_MAX_HEADER_BYTES};
     struct mp_error cause;
     enum mp_status status = compose_header(&header, recorder);

@@ -46,7 +46,8 @@ struct work_queue {
     uint64_t taken;
     _Atomic uint64_t lost; /* marks that found no room */
     /* 1: the writer was told and has not looked yet. A futex and no descriptor: a program that
-     * closes all descriptors (daemons do) would make us write into whatever gets the number next. */
+     * closes all descriptors (daemons do) would make us write into whatever gets the number next.
+     */
     _Atomic uint32_t woken;
 };
 

@@ -152,8 +152,7 @@ static void say_result(const struct recorder *recorder, const struct mp_writer_t
     if (recorder->config.log == MP_CONFIG_LOG_QUIET)
         return;
     mp_log_closing("%s: %s, %llu records, %llu dropped, writer %.1f ms CPU", recorder->output.path,
-                   size_text(size, sizeof(size), bytes),
-                   (unsigned long long)totals->event_rows,
+                   size_text(size, sizeof(size), bytes), (unsigned long long)totals->event_rows,
                    (unsigned long long)(quality_dropped(quality) + unwritten),
                    (double)quality->values[QUALITY_writer_cpu_ns] / 1e6);
 }
@@ -180,8 +179,7 @@ static void close_file(struct recorder *recorder)
     if (recording->writer->waits)
         recording_flush(recording); /* what that lost is counted in the file, if it has room now */
     mp_writer_totals(recording->writer, &totals);
-    unwritten =
-        recording->writer->lost_rows - recording->quality.values[QUALITY_dropped_unwritten];
+    unwritten = recording->writer->lost_rows - recording->quality.values[QUALITY_dropped_unwritten];
     held = output_hold(&recorder->output);
     mp_writer_close(recording->writer, NULL);
     bytes = output_bytes(&recorder->output, held, &is_gone);

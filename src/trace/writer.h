@@ -8,9 +8,9 @@
  * The first failure breaks the writer: its status is kept, later rows are counted as lost, and the
  * file keeps its complete chunks (a partly written one is cut off again where that is possible).
  *
- * With `wait_for_room` a full disk is no such failure: event rows that cannot be written are counted
- * as lost, definitions are kept, and each flush tries again. Later rows are then complete again,
- * since all that they refer to is written before them.
+ * With `wait_for_room` a full disk is no such failure: event rows that cannot be written are
+ * counted as lost, definitions are kept, and each flush tries again. Later rows are then complete
+ * again, since all that they refer to is written before them.
  */
 #ifndef MP_TRACE_WRITER_H
 #define MP_TRACE_WRITER_H

@@ -55,7 +55,8 @@ for ((i = 1; i <= 50; i++)); do
     rm -f "kill$i".*
 done
 same "SIGKILL at 50 random moments: every trace opens" 0 "$unreadable"
-same "SIGKILL at 50 random moments: the last 200 ms are missing at most (worst: $worst ms)" 0 "$late"
+same "SIGKILL at 50 random moments: the last 200 ms are missing at most (worst: $worst ms)" 0 \
+    "$late"
 
 # ---- exec ------------------------------------------------------------------------------------
 ended "exec" exec 6 init alpha=3 sync print=first sleep=500 exec=init,beta=2,print=second,exit=6
@@ -64,7 +65,8 @@ opens "exec, first program" exec
 same "exec: the second program's, in a file of its own" "beta 2" "$(kernels exec.2)"
 complete "exec, second program" exec.2
 same "exec: both have the process id" 1 "$(for file in exec.mpt exec.2.mpt; do
-    "$miniprof" info --json "$file" | sed -n 's/^    "pid": "\([0-9]*\)",/\1/p'; done | uniq | wc -l)"
+    "$miniprof" info --json "$file" | sed -n 's/^    "pid": "\([0-9]*\)",/\1/p'
+done | uniq | wc -l)"
 like "exec: the closing line names the second file" 'exec\.2\.mpt:' "$(closing exec)"
 same "exec: nothing else is said" "" "$(said exec)"
 check "exec: a third program would have the third file" [ ! -e exec.3.mpt ]

@@ -1,5 +1,5 @@
-/* clock_steps.c: a wall clock that is set all the time: each look at CLOCK_REALTIME is an hour before
- * or behind the one before. The other clocks go on. */
+/* clock_steps.c: a wall clock that is set all the time: each look at CLOCK_REALTIME is an hour
+ * before or behind the one before. The other clocks go on. */
 #define _GNU_SOURCE
 #include <stddef.h>
 #include <sys/syscall.h>

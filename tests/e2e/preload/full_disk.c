@@ -1,5 +1,6 @@
-/* full_disk.c: writes to *.mpt fail with FULL_DISK_ERRNO (ENOSPC) from the FULL_DISK_FROM-th write on
- * (0: the first), FULL_DISK_COUNT times; the first of them has written half of what it should. */
+/* full_disk.c: writes to *.mpt fail with FULL_DISK_ERRNO (ENOSPC) from the FULL_DISK_FROM-th write
+ * on (0: the first), FULL_DISK_COUNT times; the first of them has written half of what it should.
+ */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <stdio.h>
