@@ -122,22 +122,6 @@ static enum mp_status compose_header(struct mp_buffer *header, const struct reco
 
 /* ---- The file ---- */
 
-/* Room for the digits and the dot of a numbered name. */
-#define NUMBER_BYTES 4
-#define MOST_NUMBERS 99u
-
-/* "a.mpt" with the number 2 is "a.2.mpt", any other "a" is "a.2". */
-static void insert_number(char *result, const char *path, unsigned number)
-{
-    static const char suffix[] = ".mpt";
-    size_t length = strlen(path);
-    bool has_suffix =
-        length > strlen(suffix) && mp_text_equal(path + length - strlen(suffix), suffix);
-    size_t stem = has_suffix ? length - strlen(suffix) : length;
-
-    snprintf(result, PATH_MAX, "%.*s.%u%s", (int)stem, path, number, has_suffix ? suffix : "");
-}
-
 /* Whether the file is a trace of a process of this id: of this one, before it became another
  * program, or of one long ago. */
 static bool is_from_this_pid(const char *path)
@@ -169,10 +153,10 @@ static enum mp_status create_numbered(struct output *output, struct mp_error *er
     unsigned number;
 
     mp_text_copy(first, sizeof(first), output->path);
-    for (number = 2; status != MP_OK && number <= MOST_NUMBERS &&
-                     strlen(first) + NUMBER_BYTES < PATH_MAX && is_from_this_pid(output->path);
-         number++) {
-        insert_number(output->path, first, number);
+    for (number = 2; status != MP_OK && number <= MP_PATTERN_LAST_NUMBER; number++) {
+        if (!is_from_this_pid(output->path) ||
+            !mp_pattern_number(first, number, output->path, sizeof(output->path)))
+            return status;
         status = mp_create_exclusive(output->path, &output->fd, error);
     }
     return status;

@@ -78,4 +78,11 @@ profile other MINIPROF_OUTPUT="$work/plain" -- "$life" init alpha=1 sleep=300 \
 check "exec, a name without .mpt" [ -e plain.2 ]
 cp plain.2 plain.mpt
 same "exec, a name without .mpt: kernels" "beta 1" "$(kernels plain)"
+( cd "$work" && "$miniprof" run --output "$work/run.%p.mpt" -- "$life" init alpha=1 sync sleep=300 \
+    exec=init,beta=2,exit=6 >run.out 2>run.err )
+same "miniprof run, exec: the program's exit code" 6 $?
+like "miniprof run, exec: prints the first program's trace" 'GPU activities:.* 1 .* alpha' \
+    "$(cat run.err)"
+like "miniprof run, exec: and names the second one's" 'another program wrote .*/run\.[0-9]*\.2\.mpt' \
+    "$(cat run.err)"
 finish
