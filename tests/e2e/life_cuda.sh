@@ -46,6 +46,9 @@ if [ -z "${SAN:-}" ]; then
     same "a plug-in loaded and unloaded three times: ranges" 3 "$(count plug nvtx plug-in)"
 fi
 
+lives "libcupti and libcuda loaded and let go of by the program" let_go "alpha 6" load=libcupti.so \
+    init alpha=1 load=libcupti.so load=libcuda.so.1 alpha=2 sync load=libcupti.so alpha=3
+
 # ---- threads, streams ------------------------------------------------------------------------
 lives "300 threads at once" threads "alpha 301" init alpha=1 threads=300
 same "300 threads at once: each has its range" "300 300" \

@@ -34,7 +34,7 @@ fi
 
 # ---- SIGKILL at random moments ---------------------------------------------------------------
 # The clock of the trace is CLOCK_REALTIME here, as is date's. Whatever ended 200 ms before the kill
-# is in the file; 50 ms are the machine's, which runs other tests beside this one.
+# is in the file. One of the 50 may be the fault of the machine, which runs other tests beside this.
 late=0
 unreadable=0
 worst=0
@@ -50,13 +50,13 @@ for ((i = 1; i <= 50; i++)); do
     end=$(rows "kill$i" kernel | awk -F, -v at="$at" '
         { gone = (at - $4 - $5) / 1e6; if (NR == 1 || gone < least) least = gone }
         END { printf "%d", NR ? least : 99999 }')
-    [ "$end" -le 250 ] || late=$((late + 1))
+    [ "$end" -le 200 ] || late=$((late + 1))
     [ "$end" -le "$worst" ] || worst=$end
     rm -f "kill$i".*
 done
 same "SIGKILL at 50 random moments: every trace opens" 0 "$unreadable"
-same "SIGKILL at 50 random moments: the last 200 ms are missing at most (worst: $worst ms)" 0 \
-    "$late"
+check "SIGKILL at 50 random moments: the last 200 ms are missing at most (worst: $worst ms)" \
+    [ "$late" -le 1 ]
 
 # ---- exec ------------------------------------------------------------------------------------
 ended "exec" exec 6 init alpha=3 sync print=first sleep=500 exec=init,beta=2,print=second,exit=6
@@ -83,6 +83,6 @@ same "exec, a name without .mpt: kernels" "beta 1" "$(kernels plain)"
 same "miniprof run, exec: the program's exit code" 6 $?
 like "miniprof run, exec: prints the first program's trace" 'GPU activities:.* 1 .* alpha' \
     "$(cat run.err)"
-like "miniprof run, exec: and names the second one's" 'another program wrote .*/run\.[0-9]*\.2\.mpt' \
-    "$(cat run.err)"
+like "miniprof run, exec: and names the second one's" \
+    'another program wrote .*/run\.[0-9]*\.2\.mpt' "$(cat run.err)"
 finish

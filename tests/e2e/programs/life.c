@@ -483,6 +483,15 @@ static void use_library(const char *value)
     dlclose(library);
 }
 
+/* As a program that looks whether there is a CUPTI. */
+static void load(const char *value)
+{
+    void *library = dlopen(value, RTLD_NOW | RTLD_LOCAL);
+
+    if (!library || dlclose(library) != 0)
+        fail("life: %s", dlerror());
+}
+
 static void print(const char *value)
 {
     puts(value);
@@ -537,6 +546,7 @@ static const struct step_row {
     {"write-standard", write_standard},
     {"check-standard", check_standard},
     {"library", use_library},
+    {"load", load},
     {"print", print},
     {"sleep", sleep_ms},
     {"hot", hot},
