@@ -27,8 +27,14 @@ enum mp_status mp_write_all(int fd, const void *data, size_t bytes, struct mp_er
 
         if (written < 0 && errno == EINTR)
             continue;
-        if (written < 0)
-            return mp_error_set(error, MP_ERR_IO, "cannot write: %m");
+        if (written < 0) {
+            int cause = errno;
+
+            mp_error_set(error, MP_ERR_IO, "cannot write: %m");
+            errno = cause;
+            return MP_ERR_IO;
+        }
+        errno = 0;
         if (written == 0)
             return mp_error_set(error, MP_ERR_IO, "cannot write: the system took no bytes");
         at += written;
@@ -79,6 +85,20 @@ enum mp_status mp_pread_exact(int fd, void *data, size_t bytes, uint64_t offset,
     return read_fully(fd, data, bytes, true, offset, error);
 }
 
+int mp_move_descriptor(int fd)
+{
+    int moved = fd;
+    int cause;
+
+    if (fd <= STDERR_FILENO) {
+        moved = fcntl(fd, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
+        cause = errno;
+        close(fd);
+        errno = cause;
+    }
+    return moved;
+}
+
 enum mp_status mp_create_exclusive(const char *path, int *fd, struct mp_error *error)
 {
     int opened;
@@ -88,6 +108,13 @@ enum mp_status mp_create_exclusive(const char *path, int *fd, struct mp_error *e
     while (opened < 0 && errno == EINTR);
     if (opened < 0)
         return mp_error_set(error, MP_ERR_IO, "cannot create '%.150s': %m", path);
+    opened = mp_move_descriptor(opened);
+    if (opened < 0) {
+        mp_error_set(error, MP_ERR_IO, "cannot create '%.150s': %m", path);
+        unlink(path);
+        return MP_ERR_IO;
+    }
+    fchmod(opened, 0600); /* a umask may have taken our own rights; not all file systems know any */
     *fd = opened;
     return MP_OK;
 }

@@ -11,7 +11,8 @@
 
 #include "base/status.h"
 
-/* Writes all bytes at the file's position. After MP_ERR_IO a part of them may be written. */
+/* Writes all bytes at the file's position. After MP_ERR_IO a part of them may be written, and errno
+ * says why. */
 enum mp_status mp_write_all(int fd, const void *data, size_t bytes, struct mp_error *error);
 
 /* Reads exactly `bytes` bytes at the file's position. MP_END when the file ended before the first
@@ -22,10 +23,14 @@ enum mp_status mp_read_exact(int fd, void *data, size_t bytes, struct mp_error *
 enum mp_status mp_pread_exact(int fd, void *data, size_t bytes, uint64_t offset,
                               struct mp_error *error);
 
-/* Creates a file that did not exist, mode 0600, close-on-exec, and never through a symbolic link;
- * *fd is for reading and writing and the caller's to close. Traces may name what the application
- * computes, so nobody else may read them. */
+/* Creates a file that did not exist, mode 0600 whatever the umask, close-on-exec, and never through
+ * a symbolic link; *fd is for reading and writing, above 2, and the caller's to close. Traces may
+ * name what the application computes, so nobody else may read them. */
 enum mp_status mp_create_exclusive(const char *path, int *fd, struct mp_error *error);
+
+/* Gives `fd` a number above those of stdin, stdout and stderr: where the process has closed these,
+ * what it writes to them must not get into a file of ours. -1 if that fails, with `fd` closed. */
+int mp_move_descriptor(int fd);
 
 /* Opens a regular file for reading, close-on-exec, with its size in *bytes; says so when it is a
  * folder or no regular file. *fd is the caller's to close. */

@@ -192,3 +192,18 @@ enum mp_status mp_pattern_expand(const char *pattern, char *buffer, size_t size,
         buffer[0] = '\0';
     return status;
 }
+
+bool mp_pattern_number(const char *path, unsigned number, char *buffer, size_t size)
+{
+    static const char suffix[] = ".mpt";
+    size_t stem = strlen(path);
+    bool has_suffix = stem >= sizeof(suffix) && mp_text_equal(path + stem - 4, suffix);
+    int length;
+
+    if (has_suffix)
+        stem -= 4;
+    if (stem >= size)
+        return false;
+    length = snprintf(buffer, size, "%.*s.%u%s", (int)stem, path, number, has_suffix ? suffix : "");
+    return length > 0 && (size_t)length < size;
+}

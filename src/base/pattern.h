@@ -11,6 +11,7 @@
 #ifndef MP_BASE_PATTERN_H
 #define MP_BASE_PATTERN_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 #include "base/status.h"
@@ -23,5 +24,13 @@ enum mp_status mp_pattern_check(const char *pattern, struct mp_error *error);
  * `buffer` then holds an empty string. Reads the environment with secure_getenv. */
 enum mp_status mp_pattern_expand(const char *pattern, char *buffer, size_t size,
                                  struct mp_error *error);
+
+/* A program that becomes another one by exec keeps its process id: the files of its successors have
+ * the numbers from 2 to this. */
+#define MP_PATTERN_LAST_NUMBER 99u
+
+/* Writes `path` with a number to `buffer`: "a.mpt" becomes "a.2.mpt", any other "a" becomes "a.2".
+ * False when `size` is too small. */
+bool mp_pattern_number(const char *path, unsigned number, char *buffer, size_t size);
 
 #endif

@@ -68,8 +68,8 @@ void driver_api_load(struct driver_api *driver)
     *(void **)&driver->get_edges_v2 = symbol_of(library, "cuGraphGetEdges_v2");
     if (driver->get_version && driver->get_version(&driver->version) != CUDA_SUCCESS)
         driver->version = 0;
-    /* The application holds the driver for as long as we can run: the reference is not needed. */
-    dlclose(library);
+    /* The reference is kept: a program that loaded the driver by dlopen may close it again, and the
+     * last flush still calls it. */
 }
 
 /* The name of a required function that the library lacks, or NULL. */

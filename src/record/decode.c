@@ -37,6 +37,8 @@ uint64_t decode_correlation(struct decoder *decoder, uint32_t correlation)
 
     if (!correlation)
         return 0;
+    if (!greatest) /* the first: a range may begin after billions of calls */
+        return decoder->correlation = correlation;
     if (step < 0)
         return (uint64_t) - (int64_t)step > greatest ? correlation : extended;
     decoder->correlation = extended;

@@ -6,10 +6,12 @@
 #include "record/inject.h"
 
 #include <dlfcn.h>
+#include <fcntl.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/auxv.h>
 #include <unistd.h>
 
 #include "base/log.h"
@@ -52,16 +54,32 @@ static pid_t find_parent(const struct mp_config *config)
     return (pid_t)pid;
 }
 
+/* A program with more rights than its user has (setuid) must not write files for him. Settings are
+ * not read from its environment either. */
+static bool is_privileged(void)
+{
+    if (!getauxval(AT_SECURE))
+        return false;
+    mp_log_warn("the program has raised privileges (setuid): nothing is recorded");
+    return true;
+}
+
+/* The next file that the program opens gets the number 2, and is not for our messages. */
+static bool has_no_stderr(void)
+{
+    return fcntl(STDERR_FILENO, F_GETFD) < 0;
+}
+
 static void read_settings(void)
 {
     struct recorder *recorder = mp_recorder;
 
     /* Twice: what is wrong is said at the level that MINIPROF_LOG asks for. */
     mp_config_from_environment(&recorder->config, NULL, NULL);
-    mp_log_set_level(mp_config_log_level(&recorder->config));
+    mp_log_set_level(has_no_stderr() ? MP_LOG_NONE : mp_config_log_level(&recorder->config));
     mp_config_from_environment(&recorder->config, report_setting, NULL);
     mp_config_report_unknown(report_setting, NULL);
-    recorder->parent = find_parent(&recorder->config);
+    recorder->unwanted = is_privileged() || find_parent(&recorder->config) != 0;
     recorder->calls_by_callback = recorder->config.capture == MP_CAPTURE_RANGE;
     lifecycle_watch_fork();
 }
@@ -198,7 +216,7 @@ int InitializeInjection(void)
     settings_once();
     if (!atomic_compare_exchange_strong(&recorder->phase, &expected, PHASE_STARTING))
         return 1;
-    if (recorder->parent) {
+    if (recorder->unwanted) {
         atomic_store(&recorder->phase, PHASE_INERT);
         return 1;
     }
@@ -221,7 +239,7 @@ int InitializeInjection(void)
 static bool nvtx_is_wanted(struct recorder *recorder)
 {
     settings_once();
-    return recorder->config.nvtx == MP_SWITCH_ON && !recorder->parent &&
+    return recorder->config.nvtx == MP_SWITCH_ON && !recorder->unwanted &&
            recorder_phase(recorder) != PHASE_INERT;
 }
 

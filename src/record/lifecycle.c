@@ -186,10 +186,8 @@ static void in_child(void)
     if (recorder_phase(recorder) == PHASE_IDLE)
         return;
     signals_reset();
-    if (recorder_phase(recorder) != PHASE_INERT) {
+    if (recorder_phase(recorder) != PHASE_INERT && output_is_open(&recorder->output))
         close(recorder->output.fd);
-        close(recorder->work.wake_fd);
-    }
     atomic_store(&recorder->phase, PHASE_INERT);
 }
 
@@ -218,5 +216,7 @@ enum mp_status lifecycle_open(struct recorder *recorder)
         return MP_ERR_MEMORY;
     pthread_condattr_destroy(&attributes);
     lifecycle_watch_fork();
+    if (at_quick_exit(at_exit) != 0)
+        mp_log_debug("no room for a handler of quick_exit");
     return atexit(at_exit) == 0 ? MP_OK : MP_ERR_MEMORY;
 }

@@ -1,4 +1,5 @@
-/* How a recording ends: by exit(3) from whatever thread, by a signal, or in a forked child.
+/* How a recording ends: by exit(3) or quick_exit(3) from whatever thread, by a signal, or in a
+ * forked child.
  *
  *     finish:  FINISHING -> last flush (flusher thread, 5 s) -> writer closes the file (5 s) ->
  * INERT

@@ -122,6 +122,58 @@ static enum mp_status compose_header(struct mp_buffer *header, const struct reco
 
 /* ---- The file ---- */
 
+/* Whether the file is a trace of a process of this id: of this one, before it became another
+ * program, or of one long ago. */
+static bool is_from_this_pid(const char *path)
+{
+    struct mp_file_header header;
+    char text[512]; /* the process comes first */
+    char wanted[32];
+    int fd = open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+    ssize_t length = -1;
+
+    if (fd < 0)
+        return false;
+    if (read(fd, &header, sizeof(header)) == (ssize_t)sizeof(header) &&
+        memcmp(header.magic, MP_HEADER_MAGIC, sizeof(header.magic)) == 0)
+        length = read(fd, text, sizeof(text) - 1);
+    close(fd);
+    if (length <= 0)
+        return false;
+    text[length] = '\0';
+    snprintf(wanted, sizeof(wanted), "\npid=%d\n", (int)getpid());
+    return strncmp(text, "miniprof=", strlen("miniprof=")) == 0 && strstr(text, wanted);
+}
+
+/* Creates `output->path` or, as often as the name is taken by this process, the next one. */
+static enum mp_status create_numbered(struct output *output, struct mp_error *error)
+{
+    char first[PATH_MAX];
+    enum mp_status status = mp_create_exclusive(output->path, &output->fd, error);
+    unsigned number;
+
+    mp_text_copy(first, sizeof(first), output->path);
+    for (number = 2; status != MP_OK && number <= MP_PATTERN_LAST_NUMBER; number++) {
+        if (!is_from_this_pid(output->path) ||
+            !mp_pattern_number(first, number, output->path, sizeof(output->path)))
+            return status;
+        status = mp_create_exclusive(output->path, &output->fd, error);
+    }
+    return status;
+}
+
+static void find_place(struct output *output)
+{
+    size_t length;
+
+    mp_text_copy(output->place, sizeof(output->place), output->path);
+    if (*output->path == '/' || !getcwd(output->place, sizeof(output->place)))
+        return;
+    length = strlen(output->place);
+    if (length + 1 + strlen(output->path) < sizeof(output->place))
+        snprintf(output->place + length, sizeof(output->place) - length, "/%s", output->path);
+}
+
 static enum mp_status create(struct recorder *recorder, struct mp_error *error)
 {
     struct output *output = &recorder->output;
@@ -131,8 +183,9 @@ static enum mp_status create(struct recorder *recorder, struct mp_error *error)
     if (mp_pattern_expand(recorder->config.output, output->path, sizeof(output->path), &cause) !=
         MP_OK)
         return mp_error_set(error, cause.status, "MINIPROF_OUTPUT: %s", cause.text);
-    if (mp_create_exclusive(output->path, &output->fd, &cause) != MP_OK)
+    if (create_numbered(output, &cause) != MP_OK)
         return mp_error_set(error, cause.status, "%s (MINIPROF_OUTPUT names the file)", cause.text);
+    find_place(output);
     if (fstat(output->fd, &about) == 0) {
         output->device = about.st_dev;
         output->inode = about.st_ino;
@@ -143,7 +196,8 @@ static enum mp_status create(struct recorder *recorder, struct mp_error *error)
 enum mp_status output_open(struct recorder *recorder, struct mp_writer **writer,
                            struct mp_error *error)
 {
-    const struct mp_writer_options options = {.level = (int)recorder->config.level};
+    const struct mp_writer_options options = {.level = (int)recorder->config.level,
+                                              .wait_for_room = true};
     struct mp_buffer header = {.limit = MP_MAX_HEADER_BYTES};
     struct mp_error cause;
     enum mp_status status = compose_header(&header, recorder);
@@ -164,23 +218,52 @@ enum mp_status output_open(struct recorder *recorder, struct mp_writer **writer,
     return status;
 }
 
-static bool is_ours(const struct output *output, struct stat *about)
+static bool is_ours(const struct output *output, const struct stat *about)
 {
-    return *output->path && lstat(output->path, about) == 0 && about->st_ino == output->inode &&
-           about->st_dev == output->device;
+    return about->st_ino == output->inode && about->st_dev == output->device;
 }
 
 void output_remove(const struct output *output)
 {
     struct stat about;
 
-    if (is_ours(output, &about))
-        unlink(output->path);
+    if (*output->place && lstat(output->place, &about) == 0 && is_ours(output, &about))
+        unlink(output->place);
 }
 
-uint64_t output_bytes(const struct output *output)
+bool output_is_open(const struct output *output)
 {
     struct stat about;
 
-    return is_ours(output, &about) ? (uint64_t)about.st_size : 0;
+    return output->fd >= 0 && fstat(output->fd, &about) == 0 && is_ours(output, &about);
+}
+
+int output_open_again(struct output *output)
+{
+    output->fd = open(output->place, O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+    if (output->fd >= 0)
+        output->fd = mp_move_descriptor(output->fd);
+    if (output->fd >= 0 && !output_is_open(output)) { /* another file has the name now */
+        close(output->fd);
+        output->fd = -1;
+    }
+    return output->fd;
+}
+
+int output_hold(const struct output *output)
+{
+    return output_is_open(output) ? fcntl(output->fd, F_DUPFD_CLOEXEC, STDERR_FILENO + 1) : -1;
+}
+
+uint64_t output_bytes(const struct output *output, int held, bool *is_gone)
+{
+    struct stat about;
+    bool known = held >= 0 && fstat(held, &about) == 0;
+
+    if (held >= 0)
+        close(held);
+    *is_gone = known && about.st_nlink == 0;
+    if (!known) /* no descriptor was left for a second one */
+        known = lstat(output->place, &about) == 0 && is_ours(output, &about);
+    return known ? (uint64_t)about.st_size : 0;
 }

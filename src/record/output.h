@@ -8,6 +8,7 @@
 #define MP_RECORD_OUTPUT_H
 
 #include <limits.h>
+#include <stdbool.h>
 #include <sys/stat.h>
 
 #include "base/status.h"
@@ -16,20 +17,34 @@
 struct recorder;
 
 struct output {
-    char path[PATH_MAX];
-    int fd; /* the writer's; kept to close it in a forked child */
+    char path[PATH_MAX];  /* as the user wrote it, for messages */
+    char place[PATH_MAX]; /* absolute: the program may change its folder */
+    int fd;               /* the writer's; kept to close it in a forked child */
     dev_t device;
-    ino_t inode; /* of the file that was created: only that one is ever removed */
+    ino_t inode; /* of the file that was created: only that one is ever written to or removed */
 };
 
-/* Creates the file that MINIPROF_OUTPUT names and starts the trace in it. */
+/* Creates the file that MINIPROF_OUTPUT names and starts the trace in it.
+ *
+ * A program that becomes another one by exec keeps its process id, so its successor finds the name
+ * taken by the trace that it wrote itself: then "a.mpt" is followed by "a.2.mpt", up to 99. Any
+ * other file of that name is left alone, and nothing is recorded. */
 enum mp_status output_open(struct recorder *recorder, struct mp_writer **writer,
                            struct mp_error *error);
 
 /* Removes the file, if it is still the one that was created. */
 void output_remove(const struct output *output);
 
-/* Size of the closed file, bytes; 0 if it is gone. */
-uint64_t output_bytes(const struct output *output);
+/* Whether `fd` still is our file. The number may have been closed and given to another one. */
+bool output_is_open(const struct output *output);
+
+/* Opens the file anew where `fd` is no longer it; the new descriptor, -1 if that fails. */
+int output_open_again(struct output *output);
+
+/* A second descriptor, to ask for the size when the first is closed; -1 if there is none. */
+int output_hold(const struct output *output);
+
+/* Size of the file in bytes, 0 if unknown, and whether it was removed. Closes `held`. */
+uint64_t output_bytes(const struct output *output, int held, bool *is_gone);
 
 #endif

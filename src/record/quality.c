@@ -24,6 +24,11 @@ void quality_restart(struct quality *quality)
     memset(quality->written, 0, sizeof(quality->written));
 }
 
+void quality_repeat(struct quality *quality)
+{
+    memset(quality->written, 0, sizeof(quality->written));
+}
+
 uint64_t quality_dropped(const struct quality *quality)
 {
     uint64_t dropped = 0;

@@ -20,6 +20,7 @@
     Q(dropped_marks, true)         /* capture marks that found no room */                          \
     Q(dropped_edges, true)         /* edges of CUDA graphs that found no room */                   \
     Q(dropped_metrics, true)       /* profiled launches whose values found no room */              \
+    Q(dropped_unwritten, true)     /* rows for which the disk had no room */                       \
     Q(buffers_exhausted, false)    /* times that CUPTI asked for a buffer and got none */          \
     Q(zero_timestamps, false)      /* records whose begin or end CUPTI did not know */             \
     Q(reversed_timestamps, false)  /* records that end before they begin */                        \
@@ -51,6 +52,9 @@ void quality_restart(struct quality *quality);
 
 /* Lost records since the start or the last cut. */
 uint64_t quality_dropped(const struct quality *quality);
+
+/* The rows that were appended last got lost: each counter is appended anew. */
+void quality_repeat(struct quality *quality);
 
 /* Appends a row for each counter that has changed. */
 void quality_append(struct quality *quality, struct dictionary *dictionary, uint64_t time);

@@ -223,6 +223,7 @@ static void collect_counters(struct recording *recording)
     values[QUALITY_dropped_calls] = call_logs_lost(recording->logs);
     values[QUALITY_dropped_nvtx] = mp_nvtx_dropped();
     values[QUALITY_dropped_marks] = atomic_load(&recording->queue->lost);
+    values[QUALITY_dropped_unwritten] = recording->writer->lost_rows;
     values[QUALITY_dropped_edges] = edges_lost(recording->edges);
     values[QUALITY_dropped_metrics] = atomic_load(&recording->profiled->lost);
     values[QUALITY_buffers_exhausted] = atomic_load(&recording->pool->exhausted);
@@ -236,10 +237,18 @@ static void collect_counters(struct recording *recording)
 
 static void say_failure(struct recording *recording)
 {
-    const struct mp_error *failure = &recording->writer->failure;
+    const struct mp_writer *writer = recording->writer;
+    const struct mp_error *failure = &writer->failure;
 
     if (failure->status == MP_OK || recording->failure_said)
         return;
+    if (writer->waits) {
+        if (!recording->wait_said)
+            mp_log_warn("'%s': %s: records are lost until there is room, the program runs on",
+                        recording->path, failure->text);
+        recording->wait_said = true;
+        return;
+    }
     recording->failure_said = true;
     mp_nvtx_set_recording(false);
     mp_log_error("'%s': %s: recording stops, the program runs on", recording->path, failure->text);
@@ -247,11 +256,13 @@ static void say_failure(struct recording *recording)
 
 void recording_flush(struct recording *recording)
 {
+    say_failure(recording); /* of a chunk that was full between two flushes */
     nested_flush(&recording->decoder.nested, false);
     collect_counters(recording);
     quality_append(&recording->quality, &recording->dictionary, mp_clock_now());
     mp_writer_set_dropped(recording->writer, quality_dropped(&recording->quality));
-    mp_writer_flush(recording->writer);
+    if (mp_writer_flush(recording->writer) != MP_OK)
+        quality_repeat(&recording->quality);
     say_failure(recording);
 }
 

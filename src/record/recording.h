@@ -34,6 +34,7 @@ struct recording {
     uint64_t nvtx_events; /* delivered, kept or not */
     uint64_t begin_time;  /* when recording began, for a range that begins with the process */
     bool failure_said;
+    bool wait_said; /* that the disk is full */
 };
 
 /* Takes over an open writer. MP_ERR_MEMORY. */

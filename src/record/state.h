@@ -59,7 +59,7 @@ struct recorder {
     CUpti_SubscriberHandle subscriber;
     struct output output;
     pid_t pid;
-    pid_t parent; /* a process that is recorded and wants no children recorded; 0 for none */
+    bool unwanted;          /* nothing is recorded in this process: MINIPROF_CHILDREN, setuid */
     bool calls_by_callback; /* rows of `call` come from callbacks, not from CUPTI's records */
     bool edges_wanted;      /* the edges of graphs are recorded */
 

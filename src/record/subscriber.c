@@ -161,10 +161,13 @@ static void CUPTIAPI on_callback(void *userdata, CUpti_CallbackDomain domain, CU
 {
     struct recorder *recorder = userdata;
 
-    if (domain != CUPTI_CB_DOMAIN_RESOURCE && !recorder_is_recording(recorder)) {
+    /* Asked once: an EXIT must not fall between two answers. INERT may be a forked child, in which
+     * locks are in any state. */
+    if (!recorder_is_recording(recorder)) {
         if (domain == CUPTI_CB_DOMAIN_DRIVER_API)
             on_late_call(recorder, cbid, data);
-        return;
+        if (domain != CUPTI_CB_DOMAIN_RESOURCE || recorder_phase(recorder) == PHASE_INERT)
+            return;
     }
     switch ((int)domain) {
     case CUPTI_CB_DOMAIN_DRIVER_API:

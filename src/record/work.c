@@ -2,9 +2,10 @@
 #include "record/work.h"
 
 #include <errno.h>
-#include <poll.h>
+#include <linux/futex.h>
 #include <stdlib.h>
-#include <sys/eventfd.h>
+#include <sys/syscall.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/poison.h"
@@ -18,12 +19,6 @@ enum mp_status work_queue_open(struct work_queue *queue, size_t buffers)
     queue->items = calloc(capacity, sizeof(*queue->items));
     if (!queue->items)
         return MP_ERR_MEMORY;
-    queue->wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-    if (queue->wake_fd < 0) {
-        free(queue->items);
-        queue->items = NULL;
-        return MP_ERR_IO;
-    }
     queue->capacity = capacity;
     pthread_mutex_init(&queue->lock, NULL);
     return MP_OK;
@@ -33,7 +28,6 @@ void work_queue_close(struct work_queue *queue)
 {
     if (!queue->items)
         return;
-    close(queue->wake_fd);
     free(queue->items);
     queue->items = NULL;
     pthread_mutex_destroy(&queue->lock);
@@ -73,26 +67,21 @@ bool work_take(struct work_queue *queue, struct work *item)
 
 void work_wake(struct work_queue *queue)
 {
-    const uint64_t one = 1;
     int saved_errno = errno;
 
-    if (!atomic_exchange(&queue->woken, true)) {
-        /* Can only fail when the counter is full, and then the writer is awake anyway. */
-        ssize_t ignored = write(queue->wake_fd, &one, sizeof(one));
-        (void)ignored;
-    }
+    if (!atomic_exchange(&queue->woken, 1))
+        syscall(SYS_futex, &queue->woken, FUTEX_WAKE_PRIVATE, 1, NULL, NULL, 0);
     errno = saved_errno;
 }
 
 void work_wait(struct work_queue *queue, int timeout_ms)
 {
-    struct pollfd wake = {.fd = queue->wake_fd, .events = POLLIN};
-    uint64_t count;
+    const struct timespec limit = {.tv_sec = timeout_ms / 1000,
+                                   .tv_nsec = (long)(timeout_ms % 1000) * 1000000};
 
-    if (poll(&wake, 1, timeout_ms) > 0) {
-        ssize_t ignored = read(queue->wake_fd, &count, sizeof(count));
-        (void)ignored;
-    }
-    /* After the read, before the writer looks: a later put writes again. */
-    atomic_store(&queue->woken, false);
+    /* Returns at once if it was set in between. */
+    if (!atomic_load(&queue->woken))
+        syscall(SYS_futex, &queue->woken, FUTEX_WAIT_PRIVATE, 0, &limit, NULL, 0);
+    /* Before the writer looks: a later put wakes again. */
+    atomic_store(&queue->woken, 0);
 }

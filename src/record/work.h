@@ -45,11 +45,13 @@ struct work_queue {
     _Atomic uint64_t put;
     uint64_t taken;
     _Atomic uint64_t lost; /* marks that found no room */
-    int wake_fd;           /* an eventfd that the writer waits on */
-    _Atomic bool woken;    /* the writer was told and has not looked yet */
+    /* 1: the writer was told and has not looked yet. A futex and no descriptor: a program that
+     * closes all descriptors (daemons do) would make us write into whatever gets the number next.
+     */
+    _Atomic uint32_t woken;
 };
 
-/* Room for `buffers` buffers and the marks. MP_ERR_MEMORY or MP_ERR_IO. */
+/* Room for `buffers` buffers and the marks. MP_ERR_MEMORY. */
 enum mp_status work_queue_open(struct work_queue *queue, size_t buffers);
 
 void work_queue_close(struct work_queue *queue);

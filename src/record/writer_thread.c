@@ -13,8 +13,10 @@
 
 #include "base/poison.h"
 
-#define FLUSH_CUPTI_MS 100
-#define WRITE_FILE_MS  200
+/* What is lost when the process is killed is at most what came since the last write: promised are
+ * 200 ms, and a round takes time as well. */
+#define FLUSH_CUPTI_MS 90
+#define WRITE_FILE_MS  180
 #define LINGER_MS      2000 /* after a range of the mode `range`: late records still come */
 #define STACK_BYTES    ((size_t)1 << 20)
 
@@ -39,7 +41,8 @@ struct pace {
  * disturb the application. */
 static void ask_cupti(struct recorder *recorder, struct pace *pace, int64_t now)
 {
-    if (now - pace->flushed < FLUSH_CUPTI_MS)
+    /* Also before each write, so that it has all there is. */
+    if (now - pace->flushed < FLUSH_CUPTI_MS && now - pace->written < WRITE_FILE_MS)
         return;
     pace->flushed = now;
     if (atomic_load(&recorder->enabled))
@@ -83,6 +86,25 @@ static void check_timeout(struct recorder *recorder, struct pace *pace, int64_t 
     kill(getpid(), SIGTERM);
 }
 
+/* Until the next thing is due, ms. */
+static int time_left(const struct pace *pace, int64_t now)
+{
+    int64_t flush = pace->flushed + FLUSH_CUPTI_MS;
+    int64_t write = pace->written + WRITE_FILE_MS;
+    int64_t next = flush < write ? flush : write;
+
+    return next > now ? (int)(next - now) : 0;
+}
+
+/* The program may have closed our descriptor with all others. */
+static void keep_file(struct recorder *recorder)
+{
+    struct mp_writer *writer = recorder->recording.writer;
+
+    if (!writer->failure.status && !output_is_open(&recorder->output))
+        mp_writer_replace_file(writer, output_open_again(&recorder->output));
+}
+
 static void run_rounds(struct recorder *recorder)
 {
     int64_t start = now_ms();
@@ -93,7 +115,8 @@ static void run_rounds(struct recorder *recorder)
 
     while (!atomic_load(&recorder->stop)) {
         buffer_pool_fault_ahead(&recorder->pool);
-        work_wait(&recorder->work, FLUSH_CUPTI_MS);
+        work_wait(&recorder->work, time_left(&pace, now_ms()));
+        keep_file(recorder);
         if (atomic_load(&recorder->signal) && lifecycle_claim_end(recorder)) {
             lifecycle_flush(recorder);
             return;
@@ -121,7 +144,7 @@ static const char *size_text(char *text, size_t size, uint64_t bytes)
 
 /* `unwritten`: rows that came after the file could not be written any more. */
 static void say_result(const struct recorder *recorder, const struct mp_writer_totals *totals,
-                       uint64_t unwritten)
+                       uint64_t unwritten, uint64_t bytes)
 {
     const struct quality *quality = &recorder->recording.quality;
     char size[32];
@@ -129,8 +152,7 @@ static void say_result(const struct recorder *recorder, const struct mp_writer_t
     if (recorder->config.log == MP_CONFIG_LOG_QUIET)
         return;
     mp_log_closing("%s: %s, %llu records, %llu dropped, writer %.1f ms CPU", recorder->output.path,
-                   size_text(size, sizeof(size), output_bytes(&recorder->output)),
-                   (unsigned long long)totals->event_rows,
+                   size_text(size, sizeof(size), bytes), (unsigned long long)totals->event_rows,
                    (unsigned long long)(quality_dropped(quality) + unwritten),
                    (double)quality->values[QUALITY_writer_cpu_ns] / 1e6);
 }
@@ -146,18 +168,29 @@ static void close_file(struct recorder *recorder)
     struct recording *recording = &recorder->recording;
     struct mp_writer_totals totals;
     uint64_t unwritten;
+    uint64_t bytes;
+    bool is_gone;
+    int held;
 
+    keep_file(recorder);
     recording_end(recording, atomic_load(&recorder->end_time));
     count_drops(recorder);
     recording_flush(recording);
+    if (recording->writer->waits)
+        recording_flush(recording); /* what that lost is counted in the file, if it has room now */
     mp_writer_totals(recording->writer, &totals);
-    unwritten = recording->writer->lost_rows;
+    unwritten = recording->writer->lost_rows - recording->quality.values[QUALITY_dropped_unwritten];
+    held = output_hold(&recorder->output);
     mp_writer_close(recording->writer, NULL);
+    bytes = output_bytes(&recorder->output, held, &is_gone);
     recording->writer = NULL;
     if (recorder->config.query != MP_QUERY_OFF)
         return; /* the answer is complete; it speaks for itself */
-    if (!is_empty(recorder)) {
-        say_result(recorder, &totals, unwritten);
+    if (is_gone) {
+        mp_log_warn("'%s' was removed while the program ran: the trace is lost",
+                    recorder->output.path);
+    } else if (!is_empty(recorder)) {
+        say_result(recorder, &totals, unwritten, bytes);
     } else {
         output_remove(&recorder->output);
         if (!atomic_load(&recorder->cuda_ready))

@@ -3,6 +3,7 @@
 #include "base/io.h"
 #include "trace/encode.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -20,6 +21,7 @@ struct mp_writer_output {
     struct mp_buffer index;  /* struct mp_index_entry for each chunk */
     int fd;
     uint32_t chunk_bytes;
+    bool wait_for_room;
     uint32_t sequence;
     uint64_t header_bytes; /* where the first chunk begins */
     uint64_t position;     /* behind the last complete chunk */
@@ -30,8 +32,9 @@ struct mp_writer_output {
 static enum mp_status writer_break(struct mp_writer *writer, enum mp_status status,
                                    const char *text)
 {
-    if (!writer->failure.status)
+    if (!writer->failure.status || writer->waits)
         mp_error_set(&writer->failure, status, "%s", text);
+    writer->waits = false;
     return writer->failure.status;
 }
 
@@ -50,9 +53,21 @@ static enum mp_status file_append(struct mp_writer *writer, const void *data, si
         output->position += bytes;
         return MP_OK;
     }
-    if (ftruncate(output->fd, (off_t)output->position) == 0)
-        lseek(output->fd, (off_t)output->position, SEEK_SET);
-    return writer_break(writer, MP_ERR_IO, error.text);
+    bool full = errno == ENOSPC || errno == EDQUOT;
+    bool clean = ftruncate(output->fd, (off_t)output->position) == 0 &&
+                 lseek(output->fd, (off_t)output->position, SEEK_SET) >= 0;
+    writer_break(writer, MP_ERR_IO, error.text);
+    writer->waits = full && clean && output->wait_for_room;
+    return MP_ERR_IO;
+}
+
+/* Another try, if all that was missing is room. */
+static void try_again(struct mp_writer *writer)
+{
+    if (!writer->waits)
+        return;
+    writer->waits = false;
+    writer->failure = (struct mp_error){.status = MP_OK};
 }
 
 static enum mp_status write_header(struct mp_writer *writer, const char *text)
@@ -89,6 +104,7 @@ static enum mp_status output_create(int fd, const struct mp_writer_options *opti
         return MP_ERR_MEMORY;
     output->fd = fd;
     output->chunk_bytes = options->chunk_bytes ? options->chunk_bytes : DEFAULT_CHUNK_BYTES;
+    output->wait_for_room = options->wait_for_room;
     output->zstd = ZSTD_createCCtx();
     if (!output->zstd || mp_encoder_create(&output->encoder) != MP_OK)
         return MP_ERR_MEMORY;
@@ -224,7 +240,10 @@ static enum mp_status write_chunk(struct mp_writer *writer, struct mp_builder *b
                                                       offsetof(struct mp_chunk_header, magic));
     memcpy(output->packed.data, &header, sizeof header);
     MP_TRY(index_add(writer, &header));
-    MP_TRY(file_append(writer, output->packed.data, output->packed.size));
+    if (file_append(writer, output->packed.data, output->packed.size) != MP_OK) {
+        output->index.size -= sizeof(struct mp_index_entry);
+        return writer->failure.status;
+    }
     output->sequence++;
     if (builder->table->kind == MP_TABLE_EVENT)
         output->event_rows += builder->rows;
@@ -244,15 +263,31 @@ static enum mp_status write_kind(struct mp_writer *writer, enum mp_table_kind ki
     return writer->failure.status;
 }
 
-/* A broken writer keeps no rows; those of event tables count as lost. */
+/* A broken writer keeps no rows; those of event tables count as lost. One that waits keeps the
+ * definitions. */
 static void lose_rows(struct mp_writer *writer)
 {
     for (unsigned i = 0; i < MP_TABLE_COUNT; i++) {
         struct mp_builder *builder = &writer->builders[i];
         if (builder->table->kind == MP_TABLE_EVENT)
             writer->lost_rows += builder->rows;
-        mp_builder_clear(builder);
+        if (!writer->waits || builder->table->kind != MP_TABLE_DEFINITION)
+            mp_builder_clear(builder);
     }
+}
+
+/* Room for a definition while the disk is full. False if there are more than a chunk holds. */
+static bool keep_definition(struct mp_writer *writer, struct mp_builder *builder)
+{
+    if (builder->rows >= builder->most_rows || builder->text.size >= MP_BUILDER_TEXT_BYTES) {
+        writer_break(writer, MP_ERR_LIMIT, "too many names came while the disk was full");
+        return false;
+    }
+    if (builder->rows >= builder->capacity && mp_builder_grow(builder) != MP_OK) {
+        break_for_memory(writer);
+        return false;
+    }
+    return true;
 }
 
 bool mp_writer_make_room(struct mp_writer *writer, struct mp_builder *builder)
@@ -266,6 +301,9 @@ bool mp_writer_make_room(struct mp_writer *writer, struct mp_builder *builder)
         break_for_memory(writer);
     if (!writer->failure.status)
         return true;
+    if (writer->waits && builder->table->kind == MP_TABLE_DEFINITION &&
+        keep_definition(writer, builder))
+        return true;
     lose_rows(writer);
     writer->lost_rows += builder->table->kind == MP_TABLE_EVENT;
     return false;
@@ -273,6 +311,7 @@ bool mp_writer_make_room(struct mp_writer *writer, struct mp_builder *builder)
 
 enum mp_status mp_writer_flush(struct mp_writer *writer)
 {
+    try_again(writer);
     if (write_kind(writer, MP_TABLE_DEFINITION) != MP_OK ||
         write_kind(writer, MP_TABLE_EVENT) != MP_OK || write_kind(writer, MP_TABLE_NOTE) != MP_OK)
         lose_rows(writer);
@@ -286,6 +325,7 @@ enum mp_status mp_writer_cut(struct mp_writer *writer)
         mp_builder_clear(&writer->builders[i]);
         writer->builders[i].grid_misses = 0; /* a build phase is unlike what follows */
     }
+    try_again(writer);
     if (writer->failure.status)
         return writer->failure.status;
     if (ftruncate(output->fd, (off_t)output->header_bytes) != 0 ||
@@ -344,6 +384,13 @@ void mp_writer_abandon(struct mp_writer *writer)
         return;
     close(writer->output->fd);
     writer_free(writer);
+}
+
+void mp_writer_replace_file(struct mp_writer *writer, int fd)
+{
+    writer->output->fd = fd;
+    if (fd < 0 || lseek(fd, (off_t)writer->output->position, SEEK_SET) < 0)
+        writer_break(writer, MP_ERR_IO, "the program has closed the file");
 }
 
 void mp_writer_set_dropped(struct mp_writer *writer, uint64_t dropped)

@@ -7,6 +7,10 @@
  *
  * The first failure breaks the writer: its status is kept, later rows are counted as lost, and the
  * file keeps its complete chunks (a partly written one is cut off again where that is possible).
+ *
+ * With `wait_for_room` a full disk is no such failure: event rows that cannot be written are
+ * counted as lost, definitions are kept, and each flush tries again. Later rows are then complete
+ * again, since all that they refer to is written before them.
  */
 #ifndef MP_TRACE_WRITER_H
 #define MP_TRACE_WRITER_H
@@ -18,6 +22,7 @@
 struct mp_writer_options {
     int level;            /* zstd compression level, 1 to 19 */
     uint32_t chunk_bytes; /* a chunk is written at about this many encoded bytes; 0: 65536 */
+    bool wait_for_room;   /* go on when a full disk has room again */
 };
 
 struct mp_writer_output; /* file, encoder, index: writer.c */
@@ -26,6 +31,7 @@ struct mp_writer {
     struct mp_builder builders[MP_TABLE_COUNT];
     struct mp_writer_output *output;
     struct mp_error failure; /* status MP_OK while all is well */
+    bool waits;              /* the failure is a full disk, and may pass */
     uint64_t lost_rows;      /* rows of event tables appended since the failure */
 };
 
@@ -47,6 +53,10 @@ enum mp_status mp_writer_close(struct mp_writer *writer, struct mp_error *error)
 
 /* Closes the file descriptor and frees the writer, writing nothing: for a forked child. */
 void mp_writer_abandon(struct mp_writer *writer);
+
+/* Goes on in `fd`, the same file opened anew, because the old descriptor is no longer ours; it is
+ * not closed. -1: there is no file any more, which breaks the writer. */
+void mp_writer_replace_file(struct mp_writer *writer, int fd);
 
 /* Records lost so far, by the caller's count; every later chunk header carries it. */
 void mp_writer_set_dropped(struct mp_writer *writer, uint64_t dropped);

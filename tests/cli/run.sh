@@ -62,7 +62,7 @@ rm -f miniprof.*.mpt
 in_run --output='%h.%p.mpt' sh -c 'for p in $$ 1 2; do cp known $(uname -n).$p.mpt; done'
 tail -n 2 .stderr >.tail && mv .tail .stderr
 for other in 1 2; do
-    echo "miniprof run: another process wrote $(uname -n).$other.mpt; 'miniprof summary' prints it"
+    echo "miniprof run: another program wrote $(uname -n).$other.mpt; 'miniprof summary' prints it"
 done | stderr
 rm -f ./*.mpt
 

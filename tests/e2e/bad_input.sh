@@ -237,9 +237,13 @@ if mount -t tmpfs -o size=8k none disk 2>/dev/null; then
     bare two -- "$inference" --iterations 300 --threads 2
     unharmed "a full file system" tmpfs two 0
     one_line "a full file system" tmpfs 'a.mpt.*cannot write.*No space left'
-    output=$("$miniprof" check tmpfs.mpt 2>&1)
-    same "a full file system: complete chunks, no index" "1 1" \
-        "$? $(grep -c 'no index.*intact' <<<"$output")"
+    # Small chunks and the index may find room where large ones do not.
+    check "a full file system: a whole number of frames" zstd -tq tmpfs.mpt
+    like "a full file system: the summary's first line says so" \
+        '^==[0-9]+== Warning: .*(records were dropped|no index)' \
+        "$("$miniprof" summary tmpfs.mpt 2>&1)"
+    like "a full file system: the closing line counts what is lost" ', [1-9][0-9]* dropped,' \
+        "$(closing tmpfs)"
 else
     echo "# no right to mount: a full tmpfs is left out"
 fi

@@ -1,11 +1,17 @@
-# e2e.mk: the small programs that the end-to-end tests profile, one for each programs/*.c, in
-# BUILD/tests/e2e. Included by tests/tests.mk; linked as the samples are.
+# e2e.mk: what the end-to-end tests profile, in BUILD/tests/e2e. Included by tests/tests.mk; linked
+# as the samples are.
+#
+#   programs/*.c   a program each
+#   preload/*.c    a shared library each, for LD_PRELOAD or dlopen
+#   steps_setuid   steps that finds the software GPU where LD_LIBRARY_PATH is not looked at
 
 E2E_PROGRAMS := $(patsubst tests/e2e/programs/%.c,$(BUILD)/tests/e2e/%,$(sort $(wildcard \
-	tests/e2e/programs/*.c)))
+	tests/e2e/programs/*.c))) $(BUILD)/tests/e2e/steps_setuid
+E2E_LIBRARIES := $(patsubst tests/e2e/preload/%.c,$(BUILD)/tests/e2e/%.so,$(sort $(wildcard \
+	tests/e2e/preload/*.c)))
 
 ifdef HAVE_CUDA
-ALL_TARGETS += $(E2E_PROGRAMS)
+ALL_TARGETS += $(E2E_PROGRAMS) $(E2E_LIBRARIES)
 
 $(OBJ)/tests/e2e/%.o: EXTRA_CPPFLAGS += -Isamples $(CUDA_CPPFLAGS)
 
@@ -13,4 +19,24 @@ $(BUILD)/tests/e2e/%: $(OBJ)/tests/e2e/programs/%.o $(SAMPLES_OBJ)/common.o $(CU
 	@mkdir -p $(@D)
 	$(call say,LINK,$@)
 	$(Q)$(LINK) -o $@ $(filter %.o,$^) $(CUDA_STUB) -lpthread -ldl
+
+$(BUILD)/tests/e2e/host: $(OBJ)/tests/e2e/programs/host.o
+	@mkdir -p $(@D)
+	$(call say,LINK,$@)
+	$(Q)$(LINK) -o $@ $< -ldl
+
+$(BUILD)/tests/e2e/steps_setuid: $(OBJ)/tests/e2e/programs/steps.o $(SAMPLES_OBJ)/common.o \
+		$(CUDA_STUB)
+	@mkdir -p $(@D)
+	$(call say,LINK,$@)
+	$(Q)$(LINK) -o $@ $(filter %.o,$^) $(CUDA_STUB) -lpthread -ldl \
+		-Wl,-rpath,$(abspath $(BUILD)/simgpu)
+
+# Never with sanitizers, whose runtime would have to come first: those tests leave them out.
+$(E2E_LIBRARIES): $(BUILD)/tests/e2e/%.so: tests/e2e/preload/%.c
+	@mkdir -p $(@D)
+	$(call say,LINK,$@)
+	$(Q)$(CC) $(CUDA_CPPFLAGS) $(CPPFLAGS) -std=gnu17 -O1 -g -Wall -Wextra -fPIC -fno-builtin \
+		-shared -o $@ $< $(if $(findstring gpu_user,$@),$(CUDA_STUB)) -ldl
+$(BUILD)/tests/e2e/gpu_user.so: $(CUDA_STUB)
 endif

@@ -72,7 +72,7 @@ mkdir children
     >../children.out 2>../children.err )
 same "run: nested children: exit codes" "0 child: exit 6" "$? $(cat children.out)"
 same "run: nested children: a trace each" 2 "$(find children -name '*.mpt' | wc -l)"
-like "run: nested children: the other trace is named" 'another process wrote .*\.mpt' \
+like "run: nested children: the other trace is named" 'another program wrote .*\.mpt' \
     "$(cat children.err)"
 same "run: nested children: the program's own summary" "1 0" \
     "$(grep -c ' alpha$' children.err) $(grep -c ' beta$' children.err)"

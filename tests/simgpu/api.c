@@ -52,6 +52,7 @@ struct api_thread {
 
 static _Thread_local struct api_thread api_thread;
 static _Atomic uint32_t last_correlation;
+static pthread_once_t correlation_once = PTHREAD_ONCE_INIT;
 
 static const struct simgpu_hooks *get_hooks(void)
 {
@@ -74,6 +75,23 @@ static void call_client(void (*hook)(struct simgpu_api_call *), struct simgpu_ap
     api_thread.in_callback--;
 }
 
+static void begin_correlations(void)
+{
+    atomic_store(&last_correlation, (uint32_t)sg_env("SIMGPU_CORRELATION", 1) - 1);
+}
+
+/* 0 means none, also after 2^32 calls. */
+static uint32_t next_correlation(void)
+{
+    uint32_t next;
+
+    pthread_once(&correlation_once, begin_correlations);
+    do
+        next = atomic_fetch_add(&last_correlation, 1) + 1;
+    while (!next);
+    return next;
+}
+
 bool sg_callEnter(struct simgpu_api_call *call, enum sg_api_index index, const void *params)
 {
     const struct api_info *info = &api_info[index];
@@ -92,8 +110,8 @@ bool sg_callEnter(struct simgpu_api_call *call, enum sg_api_index index, const v
         call->result = CUDA_ERROR_UNKNOWN;
         return false;
     }
-    call->correlation = thread->in_callback ? thread->open[thread->depth - 1]->correlation
-                                            : atomic_fetch_add(&last_correlation, 1) + 1;
+    call->correlation =
+        thread->in_callback ? thread->open[thread->depth - 1]->correlation : next_correlation();
     thread->open[thread->depth++] = call;
     call->symbol = sg_launchedName(index, params);
     if (hooks) {

@@ -172,6 +172,39 @@ static void only_regular_files_are_opened(void **state)
     assert_string_equal(error.text, "cannot read 'fifo': not a regular file");
 }
 
+static void a_new_file_leaves_the_standard_numbers_alone(void **state)
+{
+    int kept = dup(STDIN_FILENO);
+    int fd;
+
+    (void)state;
+    assert_true(kept > STDERR_FILENO);
+    close(STDIN_FILENO);
+    assert_int_equal(mp_create_exclusive("standard", &fd, NULL), MP_OK);
+    assert_true(fd > STDERR_FILENO);
+    assert_int_equal(fcntl(STDIN_FILENO, F_GETFD), -1);
+    assert_int_equal(fcntl(fd, F_GETFD), FD_CLOEXEC);
+    close(fd);
+    assert_int_equal(dup2(kept, STDIN_FILENO), STDIN_FILENO);
+    close(kept);
+    assert_int_equal(unlink("standard"), 0);
+}
+
+static void a_new_file_can_be_read_under_any_umask(void **state)
+{
+    struct stat about;
+    mode_t before = umask(0777);
+    int fd;
+
+    (void)state;
+    assert_int_equal(mp_create_exclusive("masked", &fd, NULL), MP_OK);
+    umask(before);
+    assert_int_equal(fstat(fd, &about), 0);
+    assert_int_equal(about.st_mode & 07777, 0600);
+    close(fd);
+    assert_int_equal(unlink("masked"), 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -181,6 +214,8 @@ int main(void)
         cmocka_unit_test(a_write_past_the_limit_fails_with_the_systems_reason),
         cmocka_unit_test(interrupted_and_short_writes_are_taken_up_again),
         cmocka_unit_test(only_regular_files_are_opened),
+        cmocka_unit_test(a_new_file_leaves_the_standard_numbers_alone),
+        cmocka_unit_test(a_new_file_can_be_read_under_any_umask),
     };
 
     return cmocka_run_group_tests(tests, make_folder, remove_folder);

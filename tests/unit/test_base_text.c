@@ -266,6 +266,25 @@ static void an_expansion_that_does_not_fit_leaves_nothing(void **state)
     assert_string_equal(text, "");
 }
 
+/* ---- pattern.h: numbers ---- */
+
+static void a_number_stands_before_the_suffix(void **state)
+{
+    char path[16];
+
+    (void)state;
+    assert_true(mp_pattern_number("a.mpt", 2, path, sizeof(path)));
+    assert_string_equal(path, "a.2.mpt");
+    assert_true(mp_pattern_number("x/.mpt/a", 99, path, sizeof(path)));
+    assert_string_equal(path, "x/.mpt/a.99");
+    assert_true(mp_pattern_number(".mpt", 2, path, sizeof(path))); /* a name, not a suffix */
+    assert_string_equal(path, ".mpt.2");
+    assert_true(mp_pattern_number("123456789.mpt", 2, path, sizeof(path)));
+    assert_string_equal(path, "123456789.2.mpt");
+    assert_false(mp_pattern_number("1234567890.mpt", 2, path, sizeof(path)));
+    assert_false(mp_pattern_number("12345678901234567890", 2, path, sizeof(path)));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -284,6 +303,7 @@ int main(void)
         cmocka_unit_test(the_rank_comes_from_the_most_specific_launcher),
         cmocka_unit_test(malformed_patterns_say_what_is_wrong),
         cmocka_unit_test(an_expansion_that_does_not_fit_leaves_nothing),
+        cmocka_unit_test(a_number_stands_before_the_suffix),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -43,7 +43,7 @@ static void print_summary_of(const char *path)
 static void print_others(const struct written_traces *traces, size_t from)
 {
     for (size_t i = from; i < traces->other_count; i++)
-        complain("run", "another process wrote %s; 'miniprof summary' prints it",
+        complain("run", "another program wrote %s; 'miniprof summary' prints it",
                  traces->others[i]);
 }
 

@@ -80,17 +80,10 @@ static bool matches(const char *name, const char *marked)
     return digits && mp_text_equal(name + before + digits, marked + before + 1);
 }
 
-static enum mp_status add_other(struct written_traces *traces, const char *folder,
-                                size_t folder_length, const char *name,
-                                const struct timespec *since)
+static enum mp_status add(struct written_traces *traces, const char *path)
 {
-    char path[PATH_MAX];
-    int length = snprintf(path, sizeof path, "%.*s%s", (int)folder_length, folder, name);
     void *others = traces->others;
 
-    if (length < 0 || (size_t)length >= sizeof path || mp_text_equal(path, traces->own) ||
-        !is_new(path, since))
-        return MP_OK;
     MP_TRY(
         mp_reserve(&others, traces->other_count, &traces->other_capacity, sizeof *traces->others));
     traces->others = others;
@@ -98,6 +91,32 @@ static enum mp_status add_other(struct written_traces *traces, const char *folde
     if (!traces->others[traces->other_count])
         return MP_ERR_MEMORY;
     traces->other_count++;
+    return MP_OK;
+}
+
+static enum mp_status add_other(struct written_traces *traces, const char *folder,
+                                size_t folder_length, const char *name,
+                                const struct timespec *since)
+{
+    char path[PATH_MAX];
+    int length = snprintf(path, sizeof path, "%.*s%s", (int)folder_length, folder, name);
+
+    if (length < 0 || (size_t)length >= sizeof path || mp_text_equal(path, traces->own) ||
+        !is_new(path, since))
+        return MP_OK;
+    return add(traces, path);
+}
+
+/* Of programs that the process became later, by exec. */
+static enum mp_status find_successors(struct written_traces *traces, const struct timespec *since)
+{
+    char path[PATH_MAX];
+
+    for (unsigned number = 2; number <= MP_PATTERN_LAST_NUMBER; number++) {
+        if (!mp_pattern_number(traces->own, number, path, sizeof path) || !is_new(path, since))
+            break;
+        MP_TRY(add(traces, path));
+    }
     return MP_OK;
 }
 
@@ -147,7 +166,8 @@ enum mp_status written_traces_find(struct written_traces *traces, const char *pa
     if (!insert_pid(marked, pid, traces->own, sizeof traces->own))
         return mp_error_set(error, MP_ERR_LIMIT, "the output file's name is too long");
     traces->own_exists = is_new(traces->own, since);
-    if (find_others(traces, marked, since) != MP_OK)
+    if ((traces->own_exists && find_successors(traces, since) != MP_OK) ||
+        find_others(traces, marked, since) != MP_OK)
         return mp_error_set(error, MP_ERR_MEMORY, "out of memory");
     return MP_OK;
 }

@@ -1,4 +1,5 @@
-/* Which trace files a program wrote: its own, and those of its children. */
+/* Which trace files a program wrote: its own, those of programs that it became by exec, and those
+ * of its children. */
 #ifndef MINIPROF_WRITTEN_TRACES_H
 #define MINIPROF_WRITTEN_TRACES_H
 
@@ -13,7 +14,7 @@
 struct written_traces {
     char own[PATH_MAX]; /* where the process `pid` writes */
     bool own_exists;
-    char **others; /* of other processes, numbers in the names in order; owned, as are the texts */
+    char **others; /* of other programs, numbers in the names in order; owned, as are the texts */
     size_t other_count;
     size_t other_capacity;
 };
