@@ -68,6 +68,8 @@ struct call_log {
     bool in_runtime;         /* the thread is in a runtime call that is recorded by callbacks */
     uint32_t leaving_stream; /* id of the stream that the present cuStreamDestroy takes away */
     bool busy;               /* the thread is in a call that the recorder makes */
+    bool asking;             /* it is in one whose correlation id is wanted: */
+    uint32_t correlation;    /* this */
     bool profiled;           /* the thread is in a launch that is profiled for metrics */
     struct polling polling;
     struct graph_making *making; /* the graph that is being instantiated (graphs.c), or NULL */

@@ -188,6 +188,7 @@ static void in_child(void)
     signals_reset();
     if (recorder_phase(recorder) != PHASE_INERT) {
         close(recorder->output.fd);
+        ctl_close(&recorder->ctl);
         close(recorder->work.wake_fd);
     }
     atomic_store(&recorder->phase, PHASE_INERT);

@@ -84,15 +84,17 @@ void work_wake(struct work_queue *queue)
     errno = saved_errno;
 }
 
-void work_wait(struct work_queue *queue, int timeout_ms)
+bool work_wait(struct work_queue *queue, int other, int timeout_ms)
 {
-    struct pollfd wake = {.fd = queue->wake_fd, .events = POLLIN};
+    struct pollfd files[2] = {{.fd = queue->wake_fd, .events = POLLIN},
+                              {.fd = other, .events = POLLIN}};
     uint64_t count;
 
-    if (poll(&wake, 1, timeout_ms) > 0) {
+    if (poll(files, 2, timeout_ms) > 0 && files[0].revents) {
         ssize_t ignored = read(queue->wake_fd, &count, sizeof(count));
         (void)ignored;
     }
     /* After the read, before the writer looks: a later put writes again. */
     atomic_store(&queue->woken, false);
+    return files[1].revents != 0;
 }

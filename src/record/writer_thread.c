@@ -83,6 +83,21 @@ static void check_timeout(struct recorder *recorder, struct pace *pace, int64_t 
     kill(getpid(), SIGTERM);
 }
 
+/* SIGUSR2: each begins a range, or ends the one that is open. */
+static void take_toggles(struct recorder *recorder)
+{
+    uint32_t count = atomic_exchange(&recorder->toggles, 0);
+
+    while (count--) {
+        uint64_t number;
+        bool over;
+        bool open = range_is_open(recorder, &number, &over);
+
+        if (range_trigger(recorder, !open) == RANGE_DONE)
+            mp_log_info("SIGUSR2: recording %s", open ? "ends" : "begins");
+    }
+}
+
 static void run_rounds(struct recorder *recorder)
 {
     int64_t start = now_ms();
@@ -91,13 +106,20 @@ static void run_rounds(struct recorder *recorder)
     if (recorder->config.timeout)
         pace.ends = start + (int64_t)recorder->config.timeout * 1000;
 
+    ctl_open(&recorder->ctl);
     while (!atomic_load(&recorder->stop)) {
+        bool asked;
+
         buffer_pool_fault_ahead(&recorder->pool);
-        work_wait(&recorder->work, FLUSH_CUPTI_MS);
+        asked = work_wait(&recorder->work, ctl_descriptor(&recorder->ctl),
+                          range_tick(recorder, FLUSH_CUPTI_MS));
         if (atomic_load(&recorder->signal) && lifecycle_claim_end(recorder)) {
             lifecycle_flush(recorder);
             return;
         }
+        take_toggles(recorder);
+        if (asked || ctl_descriptor_is_peer(&recorder->ctl))
+            ctl_serve(recorder);
         ask_cupti(recorder, &pace, now_ms());
         recording_round(&recorder->recording);
         write_file(recorder, &pace, now_ms());
@@ -174,6 +196,7 @@ static void *writer_main(void *argument)
 
     pthread_setname_np(pthread_self(), "miniprof");
     run_rounds(recorder);
+    ctl_close(&recorder->ctl);
     close_file(recorder);
     lifecycle_closed(recorder);
     number = atomic_load(&recorder->signal);

@@ -36,7 +36,7 @@ static void the_defaults_are_the_documented_ones(void **state)
 {
     (void)state;
     assert_string_equal(config.output, "miniprof.%p.mpt");
-    assert_int_equal(config.capture, MP_CAPTURE_AUTO);
+    assert_int_equal(config.capture.choice, MP_CAPTURE_AUTO);
     assert_int_equal(config.api.choice, MP_API_LEAN);
     assert_int_equal(config.cuda_graph, MP_CUDA_GRAPH_NODE);
     assert_int_equal(config.buffer_mb, 64);
@@ -82,7 +82,7 @@ static void choices_numbers_and_texts_take_their_values(void **state)
 {
     (void)state;
     assert_int_equal(set("MINIPROF_CAPTURE", "range", NULL), MP_OK);
-    assert_int_equal(config.capture, MP_CAPTURE_RANGE);
+    assert_int_equal(config.capture.choice, MP_CAPTURE_RANGE);
     assert_int_equal(set("MINIPROF_BUFFER_MB", "8", NULL), MP_OK);
     assert_int_equal(set("MINIPROF_BUFFER_MB", "4096", NULL), MP_OK);
     assert_int_equal(config.buffer_mb, 4096);
@@ -198,7 +198,7 @@ static void the_environment_is_applied_and_wrong_values_keep_the_default(void **
     setenv("MINIPROF_LOG", "none", 1);
     assert_int_equal(mp_config_from_environment(&config, count_report, &reported), 2);
     assert_int_equal(reported, 2);
-    assert_int_equal(config.capture, MP_CAPTURE_ALL);
+    assert_int_equal(config.capture.choice, MP_CAPTURE_ALL);
     assert_int_equal(config.api.choice, MP_API_LEAN);
     assert_int_equal(config.level, 1);
     assert_int_equal(config.buffer_mb, 64);
