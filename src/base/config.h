@@ -83,8 +83,8 @@ struct mp_setting {
     const char *help;         /* one line without a full stop at the end */
     const char *const *words; /* choices, `word_count` of them; NULL without */
     uint32_t word_count;
-    uint32_t least, greatest; /* of a number */
-    size_t offset;            /* of the field in struct mp_config */
+    uint32_t least, greatest;        /* of a number */
+    size_t offset;                   /* of the field in struct mp_config */
     bool (*check)(const char *text); /* of a form, and of what follows a choice's colon */
     const char *takes;               /* of a form: what it takes, in words */
 };
@@ -101,8 +101,8 @@ const struct mp_setting *mp_setting_by_name(const char *name);
 const struct mp_setting *mp_setting_by_flag(const char *flag);
 
 /* Gives a setting the value that `text` writes. MP_ERR_ARGUMENT, with the field as it was and the
- * text MINIPROF_CAPTURE='some' is not valid: takes auto, range, all, off or nvtx:NAME[@DOMAIN] when it takes no such value.
- * An empty text is a value like any other (only texts take it). */
+ * text MINIPROF_CAPTURE='some' is not valid: takes auto, range, all, off or nvtx:NAME[@DOMAIN] when
+ * it takes no such value. An empty text is a value like any other (only texts take it). */
 enum mp_status mp_config_set(struct mp_config *config, const struct mp_setting *setting,
                              const char *text, struct mp_error *error);
 

@@ -34,8 +34,7 @@ static bool parse_part(struct mp_schedule *schedule, unsigned *seen, const char 
 
         if (!mp_text_starts_with(item, part->name))
             continue;
-        if ((*seen & 1u << i) ||
-            !mp_text_to_u64(item + strlen(part->name), 0, MOST_STEPS, &number))
+        if ((*seen & 1u << i) || !mp_text_to_u64(item + strlen(part->name), 0, MOST_STEPS, &number))
             return false;
         *seen |= 1u << i;
         *(uint32_t *)(void *)((char *)schedule + part->offset) = (uint32_t)number;

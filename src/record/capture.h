@@ -6,8 +6,8 @@
  * recorded and begins range 1 anew.
  *
  * Work on the device belongs to the range in which it was launched, however late it runs: its
- * correlation id lies between those of the calls that began and ended it, since CUPTI counts all calls of
- * the process with one counter. Everything else (calls, NVTX, ...) goes by its begin.
+ * correlation id lies between those of the calls that began and ended it, since CUPTI counts all
+ * calls of the process with one counter. Everything else (calls, NVTX, ...) goes by its begin.
  *
  * Owned by the writer thread.
  */

@@ -20,8 +20,8 @@ struct recorder;
 
 struct ctl {
     bool open;
-    int listener; /* -1: none */
-    int peer;     /* a connection whose request has not come yet; -1: none */
+    int listener;       /* -1: none */
+    int peer;           /* a connection whose request has not come yet; -1: none */
     int64_t peer_until; /* when it is closed, ms */
     struct sockaddr_un address;
     socklen_t address_bytes;

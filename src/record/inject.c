@@ -227,12 +227,11 @@ int InitializeInjection(void)
 static bool nvtx_is_wanted(struct recorder *recorder)
 {
     settings_once();
-    return wants_nvtx(recorder) && !recorder->parent &&
-           recorder_phase(recorder) != PHASE_INERT;
+    return wants_nvtx(recorder) && !recorder->parent && recorder_phase(recorder) != PHASE_INERT;
 }
 
-/* NVTX may come before CUDA: its events wait for the recorder then. Where nothing is enabled outside
- * of ranges they are on in ranges only. */
+/* NVTX may come before CUDA: its events wait for the recorder then. Where nothing is enabled
+ * outside of ranges they are on in ranges only. */
 static int take_over(unsigned version, void *get_export_table)
 {
     struct recorder *recorder = mp_recorder;

@@ -148,9 +148,9 @@ void range_note_call(struct recorder *recorder, uint32_t correlation)
 static void post(struct recorder *recorder, enum work_kind kind, uint8_t reason, uint64_t time,
                  uint32_t correlation)
 {
-    work_put(&recorder->work,
-             &(struct work){
-                 .kind = kind, .reason = reason, .correlation = correlation, .time = time});
+    work_put(
+        &recorder->work,
+        &(struct work){.kind = kind, .reason = reason, .correlation = correlation, .time = time});
 }
 
 /* Waits for the current context, unless a stream is being captured: that would break the capture.

@@ -63,11 +63,11 @@ struct ranges {
     uint64_t ended;    /* of those that count */
     int64_t opened_at; /* the open one, ms */
     bool in_step;
-    bool warm;        /* records are wanted for the schedule's sake */
-    uint64_t steps;   /* that have ended */
-    bool on;          /* the kinds are */
-    bool retired;     /* and were switched off for good */
-    bool switching;   /* a thread is inside activity_enable or disable */
+    bool warm;      /* records are wanted for the schedule's sake */
+    uint64_t steps; /* that have ended */
+    bool on;        /* the kinds are */
+    bool retired;   /* and were switched off for good */
+    bool switching; /* a thread is inside activity_enable or disable */
 };
 
 /* Reads the settings, and says what of them has no effect. Before NVTX or CUDA start. */

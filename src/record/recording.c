@@ -72,10 +72,9 @@ static void apply_mark(struct recording *recording, const struct work *mark)
     /* Unknown: what was met so far was launched before. */
     if (!correlation && mark->kind == WORK_START)
         correlation = recording->decoder.correlation;
-    step = mark->kind == WORK_START
-               ? capture_start(&recording->capture, mark->time, correlation,
-                               mark->reason == MP_capture_reason_profiler_api)
-               : capture_stop(&recording->capture, mark->time, correlation);
+    step = mark->kind == WORK_START ? capture_start(&recording->capture, mark->time, correlation,
+                                                    mark->reason == MP_capture_reason_profiler_api)
+                                    : capture_stop(&recording->capture, mark->time, correlation);
     if (step == CAPTURE_NOTHING)
         return;
     if (step == CAPTURE_CUT)

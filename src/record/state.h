@@ -15,7 +15,8 @@
  *
  * Locks of ours: work, pool, logs, contexts, edges, profiled, ending, ranges. Each covers a few
  * instructions, none is held across a call into CUPTI or the driver, and none is taken inside
- * another, but work inside of ranges: marks stand in the order of what they tell. With MINIPROF_METRICS there is one more, which breaks all of that: profiling.h.
+ * another, but work inside of ranges: marks stand in the order of what they tell. With
+ * MINIPROF_METRICS there is one more, which breaks all of that: profiling.h.
  */
 #ifndef MP_RECORD_STATE_H
 #define MP_RECORD_STATE_H

@@ -70,8 +70,8 @@ static inline bool work_waiting(const struct work_queue *queue)
 /* Wakes the writer. Any thread; async-signal-safe. */
 void work_wake(struct work_queue *queue);
 
-/* Waits until woken or there is something to read from `other`, a descriptor or -1, at most so long.
- * Whether there is, or it is no descriptor any more. The writer only. */
+/* Waits until woken or there is something to read from `other`, a descriptor or -1, at most so
+ * long. Whether there is, or it is no descriptor any more. The writer only. */
 bool work_wait(struct work_queue *queue, int other, int timeout_ms);
 
 #endif

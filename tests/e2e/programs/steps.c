@@ -16,8 +16,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
+#include <wchar.h>
 
 enum { MOST_DEVICES = 2, MOST_STREAMS = 8, MOST_EVENTS = 8, MOST_GRAPHS = 8, COPY_BYTES = 1 << 16 };
 
@@ -50,6 +52,9 @@ static CUmemoryPool pool;
 static CUdeviceptr from_pool;
 static char page[COPY_BYTES];
 static const char *program;
+static nvtxRangeId_t started[10];
+
+static void run_step(const char *step);
 
 static long number(const char *value)
 {
@@ -444,6 +449,72 @@ static void mark(const char *value)
     nvtxMarkA(value);
 }
 
+/* DOMAIN:NAME of a domain that is made at its first use. */
+static nvtxDomainHandle_t domain_of(const char *value, const char **name)
+{
+    char domain[64];
+
+    *name = strchr(value, ':');
+    snprintf(domain, sizeof(domain), "%.*s", *name ? (int)(*name - value) : 63, value);
+    *name = *name ? *name + 1 : "";
+    return nvtxDomainCreateA(domain);
+}
+
+static nvtxEventAttributes_t event_named(const char *name)
+{
+    return (nvtxEventAttributes_t){.version = NVTX_VERSION,
+                                   .size = NVTX_EVENT_ATTRIB_STRUCT_SIZE,
+                                   .messageType = NVTX_MESSAGE_TYPE_ASCII,
+                                   .message.ascii = name};
+}
+
+static void push_in(const char *value)
+{
+    const char *name;
+    nvtxDomainHandle_t domain = domain_of(value, &name);
+    nvtxEventAttributes_t attributes = event_named(name);
+
+    nvtxDomainRangePushEx(domain, &attributes);
+}
+
+/* With a registered string. */
+static void push_registered(const char *value)
+{
+    const char *name;
+    nvtxDomainHandle_t domain = domain_of(value, &name);
+    nvtxEventAttributes_t attributes = event_named("");
+
+    attributes.messageType = NVTX_MESSAGE_TYPE_REGISTERED;
+    attributes.message.registered = nvtxDomainRegisterStringA(domain, name);
+    nvtxDomainRangePushEx(domain, &attributes);
+}
+
+static void push_wide(const char *value)
+{
+    wchar_t wide[64];
+
+    mbstowcs(wide, value, 64);
+    nvtxRangePushW(wide);
+}
+
+static void pop_in(const char *value)
+{
+    const char *name;
+
+    nvtxDomainRangePop(domain_of(value, &name));
+}
+
+/* N:NAME */
+static void start_range(const char *value)
+{
+    started[value[0] - '0'] = nvtxRangeStartA(value + 2);
+}
+
+static void end_range(const char *value)
+{
+    nvtxRangeEnd(started[number(value)]);
+}
+
 /* ---- The process ---- */
 
 static void print(const char *value)
@@ -482,6 +553,82 @@ static void exit_from_thread(const char *value)
         fail("steps: cannot create a thread");
     for (;;)
         pause();
+}
+
+/* Steps that another thread does, comma-separated; awaited. */
+static void *thread_main(void *steps)
+{
+    if (here)
+        CU_CHECK(cuCtxSetCurrent(here->context));
+    for (char *at = steps; at;)
+        run_step(strsep(&at, ","));
+    return NULL;
+}
+
+static pthread_t other;
+static char *other_steps;
+
+static void begin_thread(const char *value)
+{
+    other_steps = strdup(value);
+    if (pthread_create(&other, NULL, thread_main, other_steps) != 0)
+        fail("steps: cannot create a thread");
+}
+
+static void join_thread(const char *value)
+{
+    (void)value;
+    pthread_join(other, NULL);
+    free(other_steps);
+}
+
+static void in_thread(const char *value)
+{
+    begin_thread(value);
+    join_thread("");
+}
+
+/* Waits until the file exists: somebody outside says when to go on. */
+static void await_file(const char *path)
+{
+    for (int i = 0; i < 4000 && access(path, F_OK) != 0; i++)
+        usleep(5000);
+}
+
+static void on_usr2(int signal_number)
+{
+    static const char text[] = "own USR2\n";
+    ssize_t written = write(STDOUT_FILENO, text, sizeof(text) - 1);
+
+    (void)signal_number;
+    (void)written;
+}
+
+static void handle_usr2(const char *value)
+{
+    (void)value;
+    signal(SIGUSR2, on_usr2);
+}
+
+/* As a daemon does: closes all descriptors but 0 to 2, and opens sockets in their place, of which
+ * one has a connection that waits. */
+static void close_all(const char *value)
+{
+    int pair[2];
+
+    (void)value;
+    for (int file = 3; file < 64; file++)
+        close(file);
+    for (int i = 0; i < 8; i++)
+        if (socketpair(AF_UNIX, SOCK_STREAM, 0, pair) != 0 || write(pair[1], "x", 1) != 1)
+            fail("steps: no sockets");
+    usleep(300000);
+    for (int file = 3; file < 19; file += 2) {
+        char byte = 0;
+
+        if (read(file, &byte, 1) != 1 || byte != 'x')
+            fail("steps: somebody took what was for us");
+    }
 }
 
 static void abort_here(const char *value)
@@ -628,6 +775,18 @@ static const struct step_row {
     {"push", push},
     {"pop", pop},
     {"mark", mark},
+    {"push-in", push_in},
+    {"push-registered", push_registered},
+    {"push-wide", push_wide},
+    {"pop-in", pop_in},
+    {"range-start", start_range},
+    {"range-end", end_range},
+    {"thread", in_thread},
+    {"begin-thread", begin_thread},
+    {"join", join_thread},
+    {"await", await_file},
+    {"handle-usr2", handle_usr2},
+    {"close-all", close_all},
     {"print", print},
     {"sleep", sleep_ms},
     {"exit", exit_here},
