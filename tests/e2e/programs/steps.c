@@ -17,6 +17,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 #include <wchar.h>
@@ -610,25 +611,28 @@ static void handle_usr2(const char *value)
     signal(SIGUSR2, on_usr2);
 }
 
-/* As a daemon does: closes all descriptors but 0 to 2, and opens sockets in their place, of which
- * one has a connection that waits. */
-static void close_all(const char *value)
+/* Closes all sockets, none of which it has opened, and opens others in their place, with a byte
+ * that waits in each of them and that nobody else may take. */
+static void swap_sockets(const char *value)
 {
-    int pair[2];
+    enum { PAIRS = 4 };
+    int pairs[PAIRS][2];
+    struct stat about;
+    char byte = 0;
 
     (void)value;
     for (int file = 3; file < 64; file++)
-        close(file);
-    for (int i = 0; i < 8; i++)
-        if (socketpair(AF_UNIX, SOCK_STREAM, 0, pair) != 0 || write(pair[1], "x", 1) != 1)
+        if (fstat(file, &about) == 0 && S_ISSOCK(about.st_mode))
+            close(file);
+    for (int i = 0; i < PAIRS; i++)
+        if (socketpair(AF_UNIX, SOCK_STREAM, 0, pairs[i]) != 0 || write(pairs[i][0], "x", 1) != 1 ||
+            write(pairs[i][1], "x", 1) != 1)
             fail("steps: no sockets");
     usleep(300000);
-    for (int file = 3; file < 19; file += 2) {
-        char byte = 0;
-
-        if (read(file, &byte, 1) != 1 || byte != 'x')
+    for (int i = 0; i < PAIRS; i++)
+        if (recv(pairs[i][0], &byte, 1, MSG_DONTWAIT) != 1 ||
+            recv(pairs[i][1], &byte, 1, MSG_DONTWAIT) != 1)
             fail("steps: somebody took what was for us");
-    }
 }
 
 static void abort_here(const char *value)
@@ -786,7 +790,7 @@ static const struct step_row {
     {"join", join_thread},
     {"await", await_file},
     {"handle-usr2", handle_usr2},
-    {"close-all", close_all},
+    {"swap-sockets", swap_sockets},
     {"print", print},
     {"sleep", sleep_ms},
     {"exit", exit_here},
