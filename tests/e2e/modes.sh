@@ -63,8 +63,8 @@ same "nvtx: nested ones of the same name are one" "alpha 9 beta 2 gamma 36 $(of 
 profile nvtx_open MINIPROF_CAPTURE=nvtx:a -- "$steps" init alpha=1 push=a beta=2
 same "nvtx: never popped: to the end of the process" \
     "beta 2 1begin:nvtx 1end:end_of_process" "$(kernels nvtx_open) $(ranges nvtx_open)"
-profile nvtx_early MINIPROF_CAPTURE=nvtx:a NVTX_INJECTION64_PATH="$lib" -- "$steps" push=b push=a push=a pop init alpha=1 pop \
-    beta=2 pop sync
+profile nvtx_early MINIPROF_CAPTURE=nvtx:a NVTX_INJECTION64_PATH="$lib" -- "$steps" push=b push=a \
+    push=a pop init alpha=1 pop beta=2 pop sync
 same "nvtx: begun before CUDA" "alpha 1 $(of nvtx 1)" "$(kernels nvtx_early) $(ranges nvtx_early)"
 profile nvtx_startend MINIPROF_CAPTURE=nvtx:a -- "$steps" init range-start=1:a alpha=1 \
     range-start=2:b beta=2 range-end=1 gamma=4 range-end=2 range-start=3:a range-start=4:a \
@@ -99,7 +99,8 @@ same "nvtx: ranges of several threads" "alpha 16 beta 142 gamma 64 $(of nvtx 3)"
 many=$(for ((i = 0; i < 60; i++)); do echo push=a,beta=1,pop; done | paste -sd,)
 profile nvtx_busy MINIPROF_CAPTURE=nvtx:a -- "$steps" init begin-thread="$many" \
     $(for ((i = 0; i < 60; i++)); do echo push=a alpha=1 pop; done) join sync print=done
-same "nvtx: two threads in and out at once: exit code, output" "0 done" "$status $(cat nvtx_busy.out)"
+same "nvtx: two threads in and out at once: exit code, output" "0 done" \
+    "$status $(cat nvtx_busy.out)"
 complete "nvtx: two threads in and out at once" nvtx_busy
 same "nvtx: two threads in and out at once: begin and end take turns" "" \
     "$(rows nvtx_busy capture | awk -F, '{ if ($2 != (NR % 2 ? "begin" : "end")) print NR }')"
@@ -143,8 +144,8 @@ profile end_all MINIPROF_CAPTURE=all MINIPROF_CAPTURE_END=stop -- "$steps" "${pr
 same "all, end stop: up to the first cudaProfilerStop" \
     "alpha 1 gamma 9 1begin:start_of_process 1end:profiler_api" \
     "$(kernels end_all) $(ranges end_all)"
-profile end_graph MINIPROF_CAPTURE_END=stop MINIPROF_CUDA_GRAPH=graph -- "$steps" init make-graph=0 \
-    instantiate=0 start launch=0 stop launch=0 make-graph=1 instantiate=1 launch=1 sync
+profile end_graph MINIPROF_CAPTURE_END=stop MINIPROF_CUDA_GRAPH=graph -- "$steps" init \
+    make-graph=0 instantiate=0 start launch=0 stop launch=0 make-graph=1 instantiate=1 launch=1 sync
 same "end stop: graphs, too" "0 1" "$status $(count end_graph graph)"
 profile end_nvtx MINIPROF_CAPTURE=nvtx:a MINIPROF_CAPTURE_END=repeat:2 -- "$steps" init \
     push=a alpha=1 pop push=a beta=2 pop push=a gamma=4 pop range-start=1:a gamma=8 range-end=1 sync
@@ -166,7 +167,8 @@ bare schedule.bare -- "$steps" "${steps_by_nvtx[@]}"
 # SCHEDULE|SUM OF STEPS|GAPS INSIDE OF RANGES|RANGES
 while IFS='|' read -r schedule sum gaps count; do
     rm -f nvtx_steps.mpt profiler_steps.mpt
-    profile nvtx_steps MINIPROF_SCHEDULE=$schedule MINIPROF_STEP=it -- "$steps" "${steps_by_nvtx[@]}"
+    profile nvtx_steps MINIPROF_SCHEDULE=$schedule MINIPROF_STEP=it -- \
+        "$steps" "${steps_by_nvtx[@]}"
     unharmed "$schedule" nvtx_steps schedule.bare 0
     profile profiler_steps MINIPROF_SCHEDULE=$schedule -- "$steps" "${steps_by_profiler[@]}"
     unharmed "$schedule, profiler calls" profiler_steps schedule.bare 0
@@ -232,7 +234,8 @@ same "duration, nvtx: a long range ends early, a short one at its pop" \
     "alpha 1 gamma 4 1begin:nvtx 1end:duration 2begin:nvtx 2end:nvtx" \
     "$(kernels duration_nvtx) $(ranges duration_nvtx)"
 profile duration_steps MINIPROF_SCHEDULE=active=3,repeat=1 MINIPROF_STEP=it MINIPROF_DURATION=1 -- \
-    "$steps" init push=it alpha=1 sync sleep=1500 pop push=it beta=2 pop push=it pop push=it pop sync
+    "$steps" init push=it alpha=1 sync sleep=1500 pop push=it beta=2 pop push=it pop \
+    push=it pop sync
 same "duration, schedule: not again in the same cycle" \
     "alpha 1 1begin:schedule 1end:duration" "$(kernels duration_steps) $(ranges duration_steps)"
 
@@ -284,7 +287,8 @@ same "off, SIGUSR2: what was launched between two signals" \
     "$(kernels usr2) $(ranges usr2)"
 profile off MINIPROF_CAPTURE=off -- "$steps" init start alpha=1 push=a stop pop sync
 same "off without a trigger: nothing, complete" "0 0 0 ok" \
-    "$(count off kernel) $(count off nvtx) $(count off capture) $("$miniprof" check off.mpt | grep -o ok)"
+    "$(count off kernel) $(count off nvtx) $(count off capture) \
+$("$miniprof" check off.mpt | grep -o ok)"
 profile off_own MINIPROF_CAPTURE=off -- "$steps" handle-usr2 init alpha=1 fork-killed=12 sync
 like "off: a program with a handler of its own is told what to use" \
     '^miniprof: SIGUSR2 is the program.s own: use `miniprof ctl [0-9]+ start`$' "$(said off_own)"
@@ -343,8 +347,8 @@ pause_by() {
     local mode=$1 expected=$2
     shift 2
     rm -f go? "$mode.mpt"
-    start "$mode" MINIPROF_CAPTURE="$mode" "$@" -- "$steps" init start push=a alpha=1 sync print=one \
-        await=go1 beta=2 sync print=two await=go2 gamma=4 sync pop stop
+    start "$mode" MINIPROF_CAPTURE="$mode" "$@" -- "$steps" init start push=a alpha=1 sync \
+        print=one await=go1 beta=2 sync print=two await=go2 gamma=4 sync pop stop
     told "$mode" one
     ctl "$pid" stop
     touch go1
@@ -362,9 +366,8 @@ pause_by range \
 pause_by all "alpha 1 gamma 4 1begin:start_of_process 1end:trigger 2begin:trigger 2end:profiler_api"
 pause_by nvtx:a "alpha 1 gamma 4 1begin:nvtx 1end:trigger 2begin:trigger 2end:nvtx"
 pause_by auto "alpha 1 1begin:profiler_api 1end:trigger" MINIPROF_CAPTURE_END=stop
-same "ctl: start when all is over" \
-    "miniprof ctl: process $pid: all ranges that MINIPROF_CAPTURE_END or the schedule wants are over" \
-    "$answer"
+like "ctl: start when all is over" \
+    ': all ranges that MINIPROF_CAPTURE_END or the schedule wants are over$' "$answer"
 
 rm -f go?
 start unpaused -- "$steps" init alpha=1 sync print=one await=go1 beta=2 sync
@@ -426,14 +429,16 @@ def ask(*words):
 with open("odd", "w") as out:
     print(ask(b"x" * 5000).recv(200).decode(), file=out)
     print(ask(b"stop\0").recv(200).decode(), file=out)
-    ask().close()
-    silent = ask()
+    ask().close()  # goes at once
+    silent = ask()  # is closed after a second
     print(ask(b"status").recv(200).decode()[:10], file=out)
     print(silent.recv(10), file=out)
 END
 same "ctl: odd requests, clients that say nothing" \
-    "no this collector knows start, stop, dump and status no nothing is being recorded ok waiting b''" \
-    "$(echo $(cat odd))"
+    "no this collector knows start, stop, dump and status
+no nothing is being recorded
+ok waiting
+b''" "$(cat odd)"
 touch go1
 wait "$pid"
 same "ctl: nothing was recorded for any of them" "0 0" "$? $(count user kernel)"
