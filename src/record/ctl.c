@@ -151,6 +151,10 @@ static const char *status(struct recorder *recorder, char *text, size_t size)
 
 static const char *answer(struct recorder *recorder, const char *request, char *text, size_t size)
 {
+    if (!recorder_is_recording(recorder)) {
+        snprintf(text, size, "it is just starting or ending");
+        return MP_CTL_NO;
+    }
     if (strcmp(request, "start") == 0 || strcmp(request, "stop") == 0)
         return trigger(recorder, strcmp(request, "start") == 0, text, size);
     if (strcmp(request, "dump") == 0)

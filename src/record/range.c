@@ -402,7 +402,7 @@ int range_tick(struct recorder *recorder, int most)
     bool begins = false;
     bool ends = false;
 
-    if (!recorder->config.delay && !duration)
+    if ((!recorder->config.delay && !duration) || !recorder_is_recording(recorder))
         return most;
     now = now_ms();
     pthread_mutex_lock(&ranges->lock);

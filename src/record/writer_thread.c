@@ -88,7 +88,7 @@ static void take_toggles(struct recorder *recorder)
 {
     uint32_t count = atomic_exchange(&recorder->toggles, 0);
 
-    while (count--) {
+    while (count-- && recorder_is_recording(recorder)) {
         uint64_t number;
         bool over;
         bool open = range_is_open(recorder, &number, &over);
