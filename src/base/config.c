@@ -8,6 +8,8 @@
 #include <unistd.h>
 
 #include "base/pattern.h"
+#include "base/range_name.h"
+#include "base/schedule.h"
 #include "base/strings.h"
 
 #include "base/poison.h"
@@ -15,6 +17,7 @@
 /* The words of each list of choices, as arrays. */
 #define CHOICE_WORD(value, word) word,
 static const char *const words_CAPTURE[] = {MP_CHOICES_CAPTURE(CHOICE_WORD)};
+static const char *const words_CAPTURE_END[] = {MP_CHOICES_CAPTURE_END(CHOICE_WORD)};
 static const char *const words_API[] = {MP_CHOICES_API(CHOICE_WORD)};
 static const char *const words_CUDA_GRAPH[] = {MP_CHOICES_CUDA_GRAPH(CHOICE_WORD)};
 static const char *const words_LOG[] = {MP_CHOICES_LOG(CHOICE_WORD)};
@@ -45,6 +48,12 @@ static const char *const words_SWITCH[] = {MP_CHOICES_SWITCH(CHOICE_WORD)};
     ROW(name, field, flag, MP_SETTING_PATTERN, preset, help, .metavariable = (metavariable_))
 #define SETTING_LIST(name, field, flag, choices, item, preset, help)                               \
     ROW(name, field, flag, MP_SETTING_LIST, preset, help, .metavariable = (item), WORDS(choices))
+#define SETTING_CHOICE_TEXT(name, field, flag, choices, check_, preset, help)                      \
+    ROW(name, field, flag, MP_SETTING_CHOICE_TEXT, preset, help, .metavariable = "",               \
+        WORDS(choices), .check = (check_))
+#define SETTING_FORM(name, field, flag, metavariable_, check_, takes_, preset, help)               \
+    ROW(name, field, flag, MP_SETTING_FORM, preset, help, .metavariable = (metavariable_),         \
+        .check = (check_), .takes = (takes_))
 
 const struct mp_setting mp_settings[] = {
 #include "base/config.def"
@@ -130,6 +139,39 @@ static bool set_choice(uint32_t *field, const struct mp_setting *setting, const 
     return true;
 }
 
+/* The bytes up to a word's colon, with it; 0 for a plain word. */
+static size_t prefix_bytes(const char *word)
+{
+    const char *colon = strchr(word, ':');
+
+    return colon ? (size_t)(colon - word) + 1 : 0;
+}
+
+static bool set_choice_text(struct mp_config_choice *field, const struct mp_setting *setting,
+                            const char *text)
+{
+    const char *rest = "";
+    uint32_t i;
+
+    for (i = 0; i < setting->word_count; i++) {
+        size_t prefix = prefix_bytes(setting->words[i]);
+
+        if (!prefix && mp_text_equal(setting->words[i], text))
+            break;
+        if (prefix && strncmp(setting->words[i], text, prefix) == 0) {
+            rest = text + prefix;
+            if (!*rest || strlen(rest) >= sizeof(field->text) || !setting->check(rest))
+                return false;
+            break;
+        }
+    }
+    if (i == setting->word_count)
+        return false;
+    field->choice = i;
+    mp_text_copy(field->text, sizeof(field->text), rest);
+    return true;
+}
+
 static bool set_number(uint32_t *field, const struct mp_setting *setting, const char *text)
 {
     uint64_t number;
@@ -158,6 +200,10 @@ static bool set_field(void *field, const struct mp_setting *setting, const char 
         return mp_pattern_check(text, NULL) == MP_OK && set_text(field, text);
     case MP_SETTING_LIST:
         return set_list(field, setting, text);
+    case MP_SETTING_CHOICE_TEXT:
+        return set_choice_text(field, setting, text);
+    case MP_SETTING_FORM:
+        return (!*text || setting->check(text)) && set_text(field, text);
     }
     return false;
 }
@@ -270,7 +316,7 @@ static void append_words(const struct mp_setting *setting, char *buffer, size_t 
     uint32_t i;
 
     for (i = 0; i < setting->word_count; i++) {
-        if (i + 1 == setting->word_count && i && setting->kind == MP_SETTING_CHOICE)
+        if (i + 1 == setting->word_count && i && setting->kind != MP_SETTING_LIST)
             append(buffer, size, " or ");
         else if (i)
             append(buffer, size, ", ");
@@ -283,7 +329,11 @@ const char *mp_setting_takes(const struct mp_setting *setting, char *buffer, siz
     buffer[0] = '\0';
     switch (setting->kind) {
     case MP_SETTING_CHOICE:
+    case MP_SETTING_CHOICE_TEXT:
         append_words(setting, buffer, size);
+        break;
+    case MP_SETTING_FORM:
+        append(buffer, size, setting->takes);
         break;
     case MP_SETTING_NUMBER:
         snprintf(buffer, size, "a number from %u to %u%s%s%s", setting->least, setting->greatest,
@@ -312,6 +362,7 @@ const char *mp_config_value(const struct mp_config *config, const struct mp_sett
 {
     const void *field = const_field_of(config, setting);
     const struct mp_config_list *list = field;
+    const struct mp_config_choice *choice = field;
     const uint32_t *number = field;
 
     switch (setting->kind) {
@@ -323,7 +374,14 @@ const char *mp_config_value(const struct mp_config *config, const struct mp_sett
         break;
     case MP_SETTING_TEXT:
     case MP_SETTING_PATTERN:
+    case MP_SETTING_FORM:
         mp_text_copy(buffer, size, field);
+        break;
+    case MP_SETTING_CHOICE_TEXT:
+        snprintf(buffer, size, "%.*s%s",
+                 (int)(*choice->text ? prefix_bytes(setting->words[choice->choice])
+                                     : strlen(setting->words[choice->choice])),
+                 setting->words[choice->choice], choice->text);
         break;
     case MP_SETTING_LIST:
         mp_text_copy(buffer, size,

@@ -20,10 +20,13 @@
 #define SETTING_TEXT(name, field, flag, metavariable, preset, help)
 #define SETTING_PATTERN(name, field, flag, metavariable, preset, help)
 #define SETTING_LIST(name, field, flag, choices, item, preset, help)
+#define SETTING_CHOICE_TEXT(name, field, flag, choices, check, preset, help)
+#define SETTING_FORM(name, field, flag, metavariable, check, takes, preset, help)
 #include "base/config.def"
 
 #define MP_CHOICE_ENUM(value, word) value,
 enum mp_capture { MP_CHOICES_CAPTURE(MP_CHOICE_ENUM) };
+enum mp_capture_end { MP_CHOICES_CAPTURE_END(MP_CHOICE_ENUM) };
 enum mp_config_api { MP_CHOICES_API(MP_CHOICE_ENUM) MP_API_LIST };
 enum mp_cuda_graph { MP_CHOICES_CUDA_GRAPH(MP_CHOICE_ENUM) };
 enum mp_config_log { MP_CHOICES_LOG(MP_CHOICE_ENUM) };
@@ -37,8 +40,13 @@ struct mp_config_list {
     char list[MP_CONFIG_TEXT_BYTES]; /* comma-separated, no spaces; empty for a choice */
 };
 
+struct mp_config_choice {
+    uint32_t choice;
+    char text[MP_CONFIG_TEXT_BYTES]; /* what followed the colon; empty for a plain word */
+};
+
 /* The values of all settings, one field each, named as in config.def; choices and switches hold
- * their enum's value. About 12 KiB, no pointers: it belongs in static or heap memory rather than on
+ * their enum's value. About 40 KiB, no pointers: it belongs in static or heap memory rather than on
  * an application's stack. */
 struct mp_config {
 #define SETTING_CHOICE(name, field, flag, choices, preset, help)               uint32_t field;
@@ -48,6 +56,10 @@ struct mp_config {
 #define SETTING_PATTERN(name, field, flag, metavariable, preset, help)                             \
     char field[MP_CONFIG_TEXT_BYTES];
 #define SETTING_LIST(name, field, flag, choices, item, preset, help) struct mp_config_list field;
+#define SETTING_CHOICE_TEXT(name, field, flag, choices, check, preset, help)                       \
+    struct mp_config_choice field;
+#define SETTING_FORM(name, field, flag, metavariable, check, takes, preset, help)                  \
+    char field[MP_CONFIG_TEXT_BYTES];
 #include "base/config.def"
 };
 
@@ -56,7 +68,9 @@ enum mp_setting_kind {
     MP_SETTING_NUMBER,
     MP_SETTING_TEXT,
     MP_SETTING_PATTERN,
-    MP_SETTING_LIST
+    MP_SETTING_LIST,
+    MP_SETTING_CHOICE_TEXT,
+    MP_SETTING_FORM
 };
 
 /* One row of the table. */
@@ -69,8 +83,10 @@ struct mp_setting {
     const char *help;         /* one line without a full stop at the end */
     const char *const *words; /* choices, `word_count` of them; NULL without */
     uint32_t word_count;
-    uint32_t least, greatest; /* of a number */
-    size_t offset;            /* of the field in struct mp_config */
+    uint32_t least, greatest;        /* of a number */
+    size_t offset;                   /* of the field in struct mp_config */
+    bool (*check)(const char *text); /* of a form, and of what follows a choice's colon */
+    const char *takes;               /* of a form: what it takes, in words */
 };
 
 extern const struct mp_setting mp_settings[];
@@ -85,8 +101,8 @@ const struct mp_setting *mp_setting_by_name(const char *name);
 const struct mp_setting *mp_setting_by_flag(const char *flag);
 
 /* Gives a setting the value that `text` writes. MP_ERR_ARGUMENT, with the field as it was and the
- * text MINIPROF_CAPTURE='some' is not valid: takes auto, range or all when it takes no such value.
- * An empty text is a value like any other (only texts take it). */
+ * text MINIPROF_CAPTURE='some' is not valid: takes auto, range, all, off or nvtx:NAME[@DOMAIN] when
+ * it takes no such value. An empty text is a value like any other (only texts take it). */
 enum mp_status mp_config_set(struct mp_config *config, const struct mp_setting *setting,
                              const char *text, struct mp_error *error);
 
@@ -109,7 +125,7 @@ unsigned mp_config_from_environment(struct mp_config *config, mp_config_report *
  * many. */
 unsigned mp_config_report_unknown(mp_config_report *report, void *context);
 
-/* What a setting takes, in words: "auto, range or all", "a number from 8 to 4096 (MB)". Returns
+/* What a setting takes, in words: "off or on", "a number from 8 to 4096 (MB)". Returns
  * `buffer`, cut to `size`. */
 const char *mp_setting_takes(const struct mp_setting *setting, char *buffer, size_t size);
 

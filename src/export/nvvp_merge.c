@@ -59,10 +59,10 @@ enum mp_status nvvp_merge(struct nvvp_reader *reader, void *sources, size_t coun
     enum mp_status status;
 
     for (size_t i = 0; i < count && i < MOST_SOURCES; i++)
-        merge.live[merge.count++] = (struct nvvp_source *)((char *)sources + i * bytes);
+        merge.live[merge.count++] = (struct nvvp_source *)(void *)((char *)sources + i * bytes);
     status = run(&merge, take);
     for (size_t i = 0; i < count; i++) {
-        struct nvvp_source *source = (struct nvvp_source *)((char *)sources + i * bytes);
+        struct nvvp_source *source = (struct nvvp_source *)(void *)((char *)sources + i * bytes);
 
         sqlite3_finalize(source->statement);
         source->statement = NULL;

@@ -223,3 +223,10 @@ void activity_disable(struct recorder *recorder)
         if (is_wanted(recorder, &work_kinds[i]))
             recorder->cupti.disable(work_kinds[i].kind);
 }
+
+void activity_retire(struct recorder *recorder)
+{
+    if (recorder->config.cuda_graph == MP_CUDA_GRAPH_GRAPH && recorder->config.gpu == MP_SWITCH_ON)
+        recorder->cupti.disable(CUPTI_ACTIVITY_KIND_GRAPH_TRACE);
+    subscriber_watch_ends(recorder);
+}

@@ -38,4 +38,7 @@ void activity_configure_unified(struct recorder *recorder);
 void activity_enable(struct recorder *recorder);
 void activity_disable(struct recorder *recorder);
 
+/* For good: what is on outside of ranges is switched off too. After activity_disable. */
+void activity_retire(struct recorder *recorder);
+
 #endif

@@ -120,6 +120,7 @@ const struct api_watch api_watches[] = {
     {"cuStreamBeginCaptureToGraph", API_ROLE_CAPTURE_BEGIN, 0, -1, -1, false, false},
     {"cuStreamEndCapture", API_ROLE_CAPTURE_END, 0, -1, -1, false, false},
     {"cuGraphInstantiate*", API_ROLE_INSTANTIATE, 0, -1, -1, false, false},
+    {"cuDriverGetVersion", API_ROLE_NONE, 0, -1, -1, false, false},
     {"cuLaunchKernel", API_ROLE_LAUNCH, 0, 5, -1, false, false},
     {"cuLaunchCooperativeKernel", API_ROLE_LAUNCH, 0, 5, -1, false, false},
     {"cuLaunchKernelEx", API_ROLE_LAUNCH, 0, 0, -1, true, false},

@@ -37,7 +37,8 @@ enum api_role {
     API_ROLE_CAPTURE_BEGIN, /* a stream capture begins: the context must not be synchronised ... */
     API_ROLE_CAPTURE_END,   /* ... until it has ended */
     API_ROLE_INSTANTIATE,   /* a graph becomes executable: its edges are read */
-    API_ROLE_LAUNCH         /* a kernel is launched, which may be profiled: MINIPROF_METRICS */
+    API_ROLE_LAUNCH,        /* a kernel is launched, which may be profiled: MINIPROF_METRICS */
+    API_ROLE_NONE           /* cuDriverGetVersion: the recorder itself calls it, for its id */
 };
 
 /* A watched function, and how it passes its handles: the numbers of the 8-byte arguments that hold

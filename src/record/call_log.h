@@ -71,6 +71,8 @@ struct call_log {
     bool has_turn;           /* the thread is in a launch and has the turn (profiling.h) */
     bool begins_capture;     /* the thread is in a call that begins a stream capture */
     uint32_t inner_launches; /* inside of the launch that has the turn */
+    bool asking;             /* it is in one whose correlation id is wanted: */
+    uint32_t correlation;    /* this */
     struct polling polling;
     struct graph_making *making; /* the graph that is being instantiated (graphs.c), or NULL */
     /* Shared. */

@@ -24,19 +24,18 @@ static enum capture_step begin(struct capture *capture, uint64_t time, uint64_t 
     return CAPTURE_BEGIN;
 }
 
-enum capture_step capture_open(struct capture *capture, uint32_t mode)
+enum capture_step capture_open(struct capture *capture, uint32_t mode, bool at_once)
 {
     capture->mode = mode;
     /* From 0: a record with an unknown time counts as inside. */
-    return mode == MP_CAPTURE_RANGE ? CAPTURE_NOTHING : begin(capture, 0, 0);
+    return at_once ? begin(capture, 0, 0) : CAPTURE_NOTHING;
 }
 
-enum capture_step capture_start(struct capture *capture, uint64_t time, uint64_t correlation)
+enum capture_step capture_start(struct capture *capture, uint64_t time, uint64_t correlation,
+                                bool by_profiler)
 {
-    bool first = !capture->started;
-
-    capture->started = true;
-    if (first && capture->mode == MP_CAPTURE_AUTO) {
+    if (by_profiler && !capture->started && capture->mode == MP_CAPTURE_AUTO) {
+        capture->started = true;
         capture->held = 0;
         capture->count = 0;
         begin(capture, time, correlation);
@@ -49,7 +48,7 @@ enum capture_step capture_stop(struct capture *capture, uint64_t time, uint64_t 
 {
     struct capture_range *last;
 
-    if (!capture->open || (capture->mode == MP_CAPTURE_AUTO && !capture->started))
+    if (!capture->open)
         return CAPTURE_NOTHING;
     last = &capture->ranges[capture->held - 1];
     last->end_time = time;

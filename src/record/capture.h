@@ -1,17 +1,13 @@
 /* Which rows belong to a capture range.
  *
- * The application's threads only post marks (work.h): START at the EXIT of cuProfilerStart, STOP at
- * the ENTER of cuProfilerStop. The writer interprets them here, in order, so there is nothing to
- * lock. A START inside a range and a STOP outside of one mean nothing, as in nvprof: ranges do not
- * nest.
- *
- *     auto    one range from the start of the process; the first START forgets all that was
- * recorded and begins range 1 anew all     one range from the start; STOP and START pause and
- * resume range   nothing until the first START
+ * Other threads only post marks (range.h says when). The writer interprets them here, in order, so
+ * there is nothing to lock. A START inside a range and a STOP outside of one mean nothing, as in
+ * nvprof: ranges do not nest. In mode auto the first START of cuProfilerStart forgets all that was
+ * recorded and begins range 1 anew.
  *
  * Work on the device belongs to the range in which it was launched, however late it runs: its
- * correlation id lies between those of the START and STOP calls, since CUPTI counts all calls of
- * the process with one counter. Everything else (calls, NVTX, ...) goes by its begin.
+ * correlation id lies between those of the calls that began and ended it, since CUPTI counts all
+ * calls of the process with one counter. Everything else (calls, NVTX, ...) goes by its begin.
  *
  * Owned by the writer thread.
  */
@@ -34,7 +30,7 @@ struct capture_range {
 struct capture {
     uint32_t mode;  /* enum mp_capture of the configuration */
     bool open;      /* the last range has no end yet */
-    bool started;   /* a START was seen */
+    bool started;   /* mode auto: cuProfilerStart was seen */
     uint64_t count; /* ranges begun, and the number of the last */
     uint32_t held;  /* of `ranges`, oldest first; the last `held` ranges */
     struct capture_range ranges[CAPTURE_REMEMBERED];
@@ -48,10 +44,12 @@ enum capture_step {
     CAPTURE_END    /* range `count` has ended */
 };
 
-/* Begins the range of the modes that record from the start: CAPTURE_BEGIN or CAPTURE_NOTHING. */
-enum capture_step capture_open(struct capture *capture, uint32_t mode);
+/* `at_once`: the first range begins with the recording. CAPTURE_BEGIN or CAPTURE_NOTHING. */
+enum capture_step capture_open(struct capture *capture, uint32_t mode, bool at_once);
 
-enum capture_step capture_start(struct capture *capture, uint64_t time, uint64_t correlation);
+/* `by_profiler`: cuProfilerStart, which is the one that mode auto begins anew with. */
+enum capture_step capture_start(struct capture *capture, uint64_t time, uint64_t correlation,
+                                bool by_profiler);
 enum capture_step capture_stop(struct capture *capture, uint64_t time, uint64_t correlation);
 
 /* The open range keeps nothing that goes by its begin and begins after `time`; work on the device

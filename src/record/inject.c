@@ -80,7 +80,8 @@ static void read_settings(void)
     mp_config_from_environment(&recorder->config, report_setting, NULL);
     mp_config_report_unknown(report_setting, NULL);
     recorder->unwanted = is_privileged() || find_parent(&recorder->config) != 0;
-    recorder->calls_by_callback = recorder->config.capture == MP_CAPTURE_RANGE;
+    range_configure(recorder);
+    recorder->calls_by_callback = recorder->ranges.lazy;
     lifecycle_watch_fork();
 }
 
@@ -93,6 +94,12 @@ static void settings_once(void)
 
 /* ---- Our own library ---- */
 
+/* NVTX's events are recorded, or its ranges are capture ranges. */
+static bool wants_nvtx(const struct recorder *recorder)
+{
+    return recorder->config.nvtx == MP_SWITCH_ON || recorder->ranges.by_nvtx;
+}
+
 /* Callbacks, tables and handlers point into this library for as long as the process lives; NVTX
  * instances that make their first call later find it through the variable. */
 static void settle_in(const struct recorder *recorder)
@@ -103,7 +110,7 @@ static void settle_in(const struct recorder *recorder)
     if (!dladdr((const void *)&the_recorder, &self) || !self.dli_fname)
         return;
     dlopen(self.dli_fname, RTLD_NOLOAD | RTLD_NODELETE | RTLD_LAZY);
-    if (recorder->config.nvtx != MP_SWITCH_ON)
+    if (!wants_nvtx(recorder))
         return;
     if (present && *present && !mp_text_equal(present, self.dli_fname))
         mp_log_info("NVTX_INJECTION64_PATH='%s' is left as it is", present);
@@ -170,7 +177,8 @@ static enum mp_status open_file(struct recorder *recorder, struct mp_error *erro
     recording->profiled = &recorder->profiled;
     recording->metrics = recorder->profiling.wanted;
     if (recording_open(recording, writer, &recorder->cupti, &recorder->api,
-                       recorder->config.capture) != MP_OK ||
+                       recorder->config.capture.choice,
+                       recorder->ranges.at_once && !recorder->config.delay) != MP_OK ||
         writer_thread_start(recorder) != MP_OK) {
         recording_close(recording);
         mp_writer_abandon(writer);
@@ -200,11 +208,10 @@ static void go(struct recorder *recorder)
 {
     atomic_store(&recorder->flush_allowed, true);
     atomic_store(&recorder->phase, PHASE_RECORDING);
-    signals_open();
+    signals_open(recorder->config.capture.choice == MP_CAPTURE_OFF && !recorder->ranges.scheduled);
     subscriber_watch_base(recorder);
     activity_enable_base(recorder);
-    if (recorder->config.capture != MP_CAPTURE_RANGE)
-        activity_enable(recorder);
+    range_go(recorder);
 }
 
 int InitializeInjection(void)
@@ -239,19 +246,20 @@ int InitializeInjection(void)
 static bool nvtx_is_wanted(struct recorder *recorder)
 {
     settings_once();
-    return recorder->config.nvtx == MP_SWITCH_ON && !recorder->unwanted &&
-           recorder_phase(recorder) != PHASE_INERT;
+    return wants_nvtx(recorder) && !recorder->unwanted && recorder_phase(recorder) != PHASE_INERT;
 }
 
-/* NVTX may come before CUDA: its events wait for the recorder then. In the mode `range` they are on
- * in ranges only. */
+/* NVTX may come before CUDA: its events wait for the recorder then. Where nothing is enabled
+ * outside of ranges they are on in ranges only. */
 static int take_over(unsigned version, void *get_export_table)
 {
     struct recorder *recorder = mp_recorder;
 
     if (!nvtx_is_wanted(recorder) || !mp_nvtx_initialize(version, get_export_table))
         return 0;
-    if (recorder->config.capture != MP_CAPTURE_RANGE || atomic_load(&recorder->enabled))
+    if (recorder->config.nvtx == MP_SWITCH_ON &&
+        (atomic_load(&recorder->enabled) ||
+         (!recorder->ranges.lazy && recorder_phase(recorder) < PHASE_RECORDING)))
         mp_nvtx_set_recording(true);
     return 1;
 }

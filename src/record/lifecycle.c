@@ -188,6 +188,8 @@ static void in_child(void)
     signals_reset();
     if (recorder_phase(recorder) != PHASE_INERT && output_is_open(&recorder->output))
         close(recorder->output.fd);
+    if (recorder_phase(recorder) != PHASE_INERT)
+        ctl_close(&recorder->ctl);
     atomic_store(&recorder->phase, PHASE_INERT);
 }
 

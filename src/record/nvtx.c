@@ -23,7 +23,7 @@
  *     nvtx_calls.c    NVTX's functions        nvtx_text.c     narrow, wide, registered messages
  *     nvtx_thread.c   the threads' side       nvtx_domain.c   domains and registered strings
  *     nvtx_drain.c    the writer's side       nvtx_payload.c  the payload extension
- *     nvtx_chunks.c   the pool
+ *     nvtx_chunks.c   the pool                nvtx_watch.c    ranges that capture ranges follow
  *
  * Invariants:
  *  - a pop in the buffers has its push there, unless that came before recording was switched on: a
@@ -36,6 +36,7 @@
 
 #include "record/clock.h"
 #include "record/nvtx_calls.h"
+#include "record/nvtx_watch.h"
 
 #include "base/poison.h"
 
@@ -73,6 +74,12 @@ static void version_tell(NvtxGetExportTableFunc_t get_table, unsigned version)
         info->SetInjectionNvtxVersion(version + 1);
 }
 
+static void install(uint32_t module, NvtxFunctionPointer **table, unsigned size)
+{
+    nvtx_calls_install(module, table, size);
+    nvtx_watch_install(module, table, size);
+}
+
 int mp_nvtx_initialize(unsigned version, void *get_export_table)
 {
     static const NvtxCallbackModule modules[] = {NVTX_CB_MODULE_CORE, NVTX_CB_MODULE_CORE2};
@@ -89,7 +96,7 @@ int mp_nvtx_initialize(unsigned version, void *get_export_table)
         NvtxFunctionTable table = NULL;
         unsigned size = 0;
         if (callbacks->GetModuleFunctionTable(modules[i], &table, &size) && table)
-            nvtx_calls_install(modules[i], table, size);
+            install(modules[i], table, size);
     }
     version_tell(get_table, version);
     return 1;

@@ -420,6 +420,14 @@ static const struct slot slots[] = {
     CORE2(DomainCreateW, domain_create_w),
 };
 
+NvtxFunctionPointer nvtx_calls_find(uint32_t module, uint32_t id)
+{
+    for (size_t i = 0; i < sizeof(slots) / sizeof(slots[0]); i++)
+        if (slots[i].module == module && slots[i].id == id)
+            return slots[i].function;
+    return NULL;
+}
+
 void nvtx_calls_install(uint32_t module, NvtxFunctionPointer **table, unsigned size)
 {
     for (size_t i = 0; i < sizeof(slots) / sizeof(slots[0]); i++) {

@@ -26,4 +26,7 @@ struct nvtx_text nvtx_payload_message(const struct nvtx_domain *domain, const vo
  * entries that the table has, the unused entry 0 included. */
 void nvtx_calls_install(uint32_t module, NvtxFunctionPointer **table, unsigned size) NVTX_HIDDEN;
 
+/* The handler's answer to one function; NULL if it has none. */
+NvtxFunctionPointer nvtx_calls_find(uint32_t module, uint32_t id) NVTX_HIDDEN;
+
 #endif

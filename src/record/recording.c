@@ -28,7 +28,7 @@ static void append_range_row(struct recording *recording, uint64_t kind, uint64_
 
 enum mp_status recording_open(struct recording *recording, struct mp_writer *writer,
                               const struct cupti_api *cupti, const struct api_set *api,
-                              uint32_t capture_mode)
+                              uint32_t capture_mode, bool at_once)
 {
     recording->writer = writer;
     recording->begin_time = mp_clock_now();
@@ -39,7 +39,7 @@ enum mp_status recording_open(struct recording *recording, struct mp_writer *wri
                  writer);
     recording->decoder.profiled = recording->metrics ? recording->profiled : NULL;
     recording->profiled->decoder = &recording->decoder;
-    if (capture_open(&recording->capture, capture_mode) == CAPTURE_BEGIN)
+    if (capture_open(&recording->capture, capture_mode, at_once) == CAPTURE_BEGIN)
         append_range_row(recording, MP_capture_kind_begin, MP_capture_reason_start_of_process,
                          recording->begin_time, 0);
     return MP_OK;
@@ -68,16 +68,20 @@ static void cut_file(struct recording *recording)
 static void apply_mark(struct recording *recording, const struct work *mark)
 {
     uint64_t correlation = decode_correlation(&recording->decoder, mark->correlation);
-    enum capture_step step = mark->kind == WORK_START
-                                 ? capture_start(&recording->capture, mark->time, correlation)
-                                 : capture_stop(&recording->capture, mark->time, correlation);
+    enum capture_step step;
 
+    /* Unknown: what was met so far was launched before. */
+    if (!correlation && mark->kind == WORK_START)
+        correlation = recording->decoder.correlation;
+    step = mark->kind == WORK_START ? capture_start(&recording->capture, mark->time, correlation,
+                                                    mark->reason == MP_capture_reason_profiler_api)
+                                    : capture_stop(&recording->capture, mark->time, correlation);
     if (step == CAPTURE_NOTHING)
         return;
     if (step == CAPTURE_CUT)
         cut_file(recording);
     append_range_row(recording, step == CAPTURE_END ? MP_capture_kind_end : MP_capture_kind_begin,
-                     MP_capture_reason_profiler_api, mark->time, correlation);
+                     mark->reason, mark->time, correlation);
 }
 
 static void take_work(struct recording *recording)

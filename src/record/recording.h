@@ -37,10 +37,10 @@ struct recording {
     bool wait_said; /* that the disk is full */
 };
 
-/* Takes over an open writer. MP_ERR_MEMORY. */
+/* Takes over an open writer; `at_once`: a capture range begins now. MP_ERR_MEMORY. */
 enum mp_status recording_open(struct recording *recording, struct mp_writer *writer,
                               const struct cupti_api *cupti, const struct api_set *api,
-                              uint32_t capture_mode);
+                              uint32_t capture_mode, bool at_once);
 
 /* Takes all that is waiting. */
 void recording_round(struct recording *recording);

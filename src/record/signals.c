@@ -7,6 +7,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/log.h"
 #include "record/state.h"
 
 #include "base/poison.h"
@@ -61,28 +62,53 @@ static void on_signal(int number)
     errno = saved_errno;
 }
 
-void signals_open(void)
+/* SIGUSR2. A forked child has the handler until signals_reset. */
+static void on_toggle(int number)
+{
+    struct recorder *recorder = mp_recorder;
+    int saved_errno = errno;
+
+    (void)number;
+    if (recorder->pid == getpid() && recorder_is_recording(recorder)) {
+        atomic_fetch_add(&recorder->toggles, 1);
+        work_wake(&recorder->work);
+    }
+    errno = saved_errno;
+}
+
+static bool is_handled_by(int number, void (*handler)(int))
+{
+    struct sigaction present;
+
+    return sigaction(number, NULL, &present) == 0 && !(present.sa_flags & SA_SIGINFO) &&
+           present.sa_handler == handler;
+}
+
+void signals_open(bool toggles)
 {
     struct sigaction action = {.sa_handler = on_signal, .sa_flags = SA_RESTART};
-    struct sigaction present;
     size_t i;
 
     sigemptyset(&action.sa_mask);
     for (i = 0; i < WATCHED_COUNT; i++)
-        if (sigaction(watched[i], NULL, &present) == 0 && !(present.sa_flags & SA_SIGINFO) &&
-            present.sa_handler == SIG_DFL)
+        if (is_handled_by(watched[i], SIG_DFL))
             sigaction(watched[i], &action, NULL);
+    action.sa_handler = on_toggle;
+    if (toggles && is_handled_by(SIGUSR2, SIG_DFL))
+        sigaction(SIGUSR2, &action, NULL);
+    else if (toggles)
+        mp_log_warn("SIGUSR2 is the program's own: use `miniprof ctl %d start`", (int)getpid());
 }
 
 void signals_reset(void)
 {
-    struct sigaction present;
     size_t i;
 
     for (i = 0; i < WATCHED_COUNT; i++)
-        if (sigaction(watched[i], NULL, &present) == 0 && !(present.sa_flags & SA_SIGINFO) &&
-            present.sa_handler == on_signal)
+        if (is_handled_by(watched[i], on_signal))
             set_default(watched[i]);
+    if (is_handled_by(SIGUSR2, on_toggle))
+        set_default(SIGUSR2);
 }
 
 void signals_raise(int number)

@@ -10,9 +10,11 @@
 #define MP_RECORD_SIGNALS_H
 
 #include <signal.h>
+#include <stdbool.h>
 
-/* Installs the handler for those of the two signals whose disposition is the default. */
-void signals_open(void);
+/* Installs the handler for those of the two signals whose disposition is the default; with
+ * `toggles` also one for SIGUSR2, which begins and ends capture ranges. */
+void signals_open(bool toggles);
 
 /* Puts the default back where the handler still stands: for a forked child. */
 void signals_reset(void);

@@ -13,9 +13,10 @@
  *              and reached directly where something fails and in a forked child. Callbacks do
  *              nothing unless RECORDING; buffers are taken in until INERT.
  *
- * Locks of ours: work, pool, logs, contexts, edges, profiled, ending. Each covers a few
+ * Locks of ours: work, pool, logs, contexts, edges, profiled, ending, ranges. Each covers a few
  * instructions, none is held across a call into CUPTI or the driver, and none is taken inside
- * another. With MINIPROF_METRICS there is one more, which breaks all of that: profiling.h.
+ * another, but work inside of ranges: marks stand in the order of what they tell. With
+ * MINIPROF_METRICS there is one more, which breaks all of that: profiling.h.
  */
 #ifndef MP_RECORD_STATE_H
 #define MP_RECORD_STATE_H
@@ -26,9 +27,11 @@
 #include <sys/types.h>
 
 #include "record/activity.h"
+#include "record/ctl.h"
 #include "record/output.h"
 #include "record/profiled.h"
 #include "record/profiling.h"
+#include "record/range.h"
 #include "record/recording.h"
 
 enum recorder_phase { PHASE_IDLE, PHASE_STARTING, PHASE_RECORDING, PHASE_FINISHING, PHASE_INERT };
@@ -73,6 +76,7 @@ struct recorder {
     struct profiled_store profiled;
     struct context_list contexts;
     struct ending ending;
+    struct ranges ranges;
     _Atomic bool cuda_ready;         /* cuInit has finished */
     _Atomic bool context_made;       /* the process has had a context */
     _Atomic int32_t stream_captures; /* streams that are being captured */
@@ -81,6 +85,7 @@ struct recorder {
     _Atomic uint64_t cupti_errors;   /* that CUPTI told in callbacks */
     _Atomic uint64_t forced_exits;
     _Atomic int signal;           /* SIGINT or SIGTERM has come: to be raised again at the end */
+    _Atomic uint32_t toggles;     /* SIGUSR2 that have not been acted upon */
     _Atomic uint64_t signal_time; /* when it came, ns; not to be mixed up with the trace's clock */
     _Atomic bool stop;            /* the writer is to finish */
     _Atomic uint64_t end_time;    /* of the open range, set before `stop` */
@@ -88,6 +93,7 @@ struct recorder {
 
     /* The writer's alone while it runs. */
     struct recording recording;
+    struct ctl ctl;
     pthread_t writer;
 };
 

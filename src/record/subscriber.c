@@ -106,13 +106,13 @@ static void on_driver_call(struct recorder *recorder, CUpti_CallbackId cbid,
         if (!enters && recorder->config.query != MP_QUERY_OFF)
             metric_query_ask(recorder, data->context);
         else if (!enters)
-            range_begin(recorder, data->correlationId);
+            range_profiler_start(recorder, data->correlationId);
         break;
     case API_ROLE_RANGE_END:
         if (enters && recorder->config.query != MP_QUERY_OFF)
             lifecycle_finish(recorder);
         else if (enters)
-            range_end(recorder, data->correlationId);
+            range_profiler_stop(recorder, data->correlationId);
         break;
     case API_ROLE_CAPTURE_BEGIN:
         if (enters)
@@ -126,6 +126,11 @@ static void on_driver_call(struct recorder *recorder, CUpti_CallbackId cbid,
         /* Also when it fails: an invalidated capture has ended too. */
         if (!enters && atomic_load(&recorder->stream_captures) > 0)
             atomic_fetch_sub(&recorder->stream_captures, 1);
+        break;
+    case API_ROLE_NONE:
+        if (enters)
+            range_note_call(recorder, data->correlationId);
+        deps_driver_call(recorder, NULL, cbid, data);
         break;
     case API_ROLE_INSTANTIATE:
         if (enters)
@@ -261,6 +266,20 @@ void subscriber_watch_base(struct recorder *recorder)
     }
     /* The STATE domain came after 11.8; older versions refuse it. */
     watch(recorder, (CUpti_CallbackDomain)DOMAIN_STATE, STATE_FATAL_ERROR, true);
+}
+
+void subscriber_watch_ends(struct recorder *recorder)
+{
+    uint32_t cbid;
+
+    for (cbid = 0; cbid < API_CBIDS; cbid++) {
+        const struct api_watch *row = api_set_watch(&recorder->api, cbid);
+
+        if (row && (row->role == API_ROLE_LAUNCH || row->role == API_ROLE_INSTANTIATE))
+            watch(recorder, CUPTI_CB_DOMAIN_DRIVER_API, cbid, false);
+    }
+    if (recorder->edges_wanted)
+        watch(recorder, CUPTI_CB_DOMAIN_RESOURCE, CUPTI_CBID_RESOURCE_GRAPHNODE_CLONED, false);
 }
 
 void subscriber_watch_syncs(struct recorder *recorder, bool on)

@@ -24,6 +24,9 @@ enum mp_status subscriber_open(struct recorder *recorder, struct mp_error *error
 /* The callbacks that are always on. */
 void subscriber_watch_base(struct recorder *recorder);
 
+/* Nothing more is recorded: launches and graphs are left alone. */
+void subscriber_watch_ends(struct recorder *recorder);
+
 /* Those behind rows of `sync`, and, where CUPTI's API records do not serve, of `call`. */
 void subscriber_watch_syncs(struct recorder *recorder, bool on);
 void subscriber_watch_calls(struct recorder *recorder, bool on);

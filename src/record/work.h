@@ -22,13 +22,14 @@
 
 enum work_kind {
     WORK_BUFFER, /* data, bytes: a completed buffer with that many valid bytes */
-    WORK_START,  /* time, correlation: EXIT of cuProfilerStart */
-    WORK_STOP,   /* time, correlation: ENTER of cuProfilerStop */
+    WORK_START,  /* time, correlation (0: unknown), reason: a capture range begins */
+    WORK_STOP,   /* the same: it ends */
     WORK_LAST    /* time: the process ends; calls from now on are the collector's own */
 };
 
 struct work {
     enum work_kind kind;
+    uint8_t reason; /* enum capture_reason of the trace */
     uint32_t correlation;
     uint64_t time;
     uint8_t *data;

@@ -105,6 +105,21 @@ static void keep_file(struct recorder *recorder)
         mp_writer_replace_file(writer, output_open_again(&recorder->output));
 }
 
+/* SIGUSR2: each begins a range, or ends the one that is open. */
+static void take_toggles(struct recorder *recorder)
+{
+    uint32_t count = atomic_exchange(&recorder->toggles, 0);
+
+    while (count-- && recorder_is_recording(recorder)) {
+        uint64_t number;
+        bool over;
+        bool open = range_is_open(recorder, &number, &over);
+
+        if (range_trigger(recorder, !open) == RANGE_DONE)
+            mp_log_info("SIGUSR2: recording %s", open ? "ends" : "begins");
+    }
+}
+
 static void run_rounds(struct recorder *recorder)
 {
     int64_t start = now_ms();
@@ -113,14 +128,17 @@ static void run_rounds(struct recorder *recorder)
     if (recorder->config.timeout)
         pace.ends = start + (int64_t)recorder->config.timeout * 1000;
 
+    ctl_open(&recorder->ctl);
     while (!atomic_load(&recorder->stop)) {
         buffer_pool_fault_ahead(&recorder->pool);
-        work_wait(&recorder->work, time_left(&pace, now_ms()));
+        work_wait(&recorder->work, range_tick(recorder, time_left(&pace, now_ms())));
         keep_file(recorder);
         if (atomic_load(&recorder->signal) && lifecycle_claim_end(recorder)) {
             lifecycle_flush(recorder);
             return;
         }
+        take_toggles(recorder);
+        ctl_serve(recorder);
         ask_cupti(recorder, &pace, now_ms());
         recording_round(&recorder->recording);
         write_file(recorder, &pace, now_ms());
@@ -207,6 +225,7 @@ static void *writer_main(void *argument)
 
     pthread_setname_np(pthread_self(), "miniprof");
     run_rounds(recorder);
+    ctl_close(&recorder->ctl);
     close_file(recorder);
     lifecycle_closed(recorder);
     number = atomic_load(&recorder->signal);

@@ -182,7 +182,7 @@ int main(int argc, char **argv)
     api.names[MP_api_runtime][211] = "cudaLaunchKernel_v7000";
     for (unsigned i = 0; i < rounds && i < 64; i++) {
         struct mp_writer *writer = open_writer();
-        capture_open(&capture, MP_CAPTURE_ALL);
+        capture_open(&capture, MP_CAPTURE_ALL, true);
         if (dictionary_open(&dictionary, writer, &api) != MP_OK)
             return 1;
         decoder_open(&decoder, &cupti, &api, &capture, &dictionary, writer);

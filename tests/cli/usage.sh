@@ -15,7 +15,7 @@ trace plain
 wrong "miniprof: which command? 'miniprof help' lists them"
 wrong "miniprof: unknown command 'frobnicate'; 'miniprof help' lists them" frobnicate
 wrong "miniprof: unknown command 'frobnicate'; 'miniprof help' lists them" help frobnicate
-for command in summary deps info check dump run; do
+for command in summary deps info check dump run ctl; do
     wrong "miniprof $command: unknown option '--frob'; 'miniprof help $command' lists them" \
         $command --frob plain.mpt
     wrong "miniprof $command: unknown option '-z'; 'miniprof help $command' lists them" \
@@ -45,7 +45,22 @@ wrong "miniprof summary: --csv takes no value" summary --csv=1 plain.mpt
 wrong "miniprof summary: --demangling takes on or off, not 'maybe'" \
     summary --demangling=maybe plain.mpt
 wrong "miniprof run: which program? 'miniprof run -- PROGRAM [argument...]'" run --
-wrong "miniprof run: --capture takes auto, range or all, not 'some'" run --capture=some true
+wrong "miniprof run: --capture takes auto, range, all, off or nvtx:NAME[@DOMAIN], not 'some'" \
+    run --capture=some true
+wrong "miniprof run: --capture-end takes repeat, repeat:N or stop, not 'repeat:x'" \
+    run --capture-end=repeat:x true
+wrong "miniprof run: --schedule takes skip=N, wait=N, warmup=N, active=N and repeat=N in a list, \
+active from 1, not 'active=0'" run --schedule=active=0 true
+wrong "miniprof run: --step takes the name of an NVTX range, or NAME@DOMAIN, not '@'" \
+    run --step=@ true
+wrong "miniprof run: --duration takes a number from 0 to 4000000 (s), not '-1'" \
+    run --duration=-1 true
+wrong "miniprof ctl: which process? 'miniprof ctl PID start|stop|dump|status'" ctl
+wrong "miniprof ctl: takes a process id and what to do: 'miniprof ctl PID start|stop|dump|status'" \
+    ctl 1
+wrong "miniprof ctl: 'x' is no process id" ctl x start
+wrong "miniprof ctl: '0' is no process id" ctl 0 start
+wrong "miniprof ctl: 'go' is none of start, stop, dump and status" ctl 1 go
 wrong "miniprof run: --level takes a number from 1 to 19, not '20'" run --level=20 true
 
 run dump --table nothing plain.mpt

@@ -1,7 +1,7 @@
 # e2e.mk: what the end-to-end tests profile, in BUILD/tests/e2e. Included by tests/tests.mk; linked
 # as the samples are.
 #
-#   programs/*.c   a program each
+#   programs/*.c   a program each; steps/ has more of steps
 #   preload/*.c    a shared library each, for LD_PRELOAD or dlopen
 #   steps_setuid   steps that finds the software GPU where LD_LIBRARY_PATH is not looked at
 
@@ -14,6 +14,8 @@ ifdef HAVE_CUDA
 ALL_TARGETS += $(E2E_PROGRAMS) $(E2E_LIBRARIES)
 
 $(OBJ)/tests/e2e/%.o: EXTRA_CPPFLAGS += -Isamples $(CUDA_CPPFLAGS)
+
+$(BUILD)/tests/e2e/steps $(BUILD)/tests/e2e/steps_setuid: $(OBJ)/tests/e2e/steps/host.o
 
 $(BUILD)/tests/e2e/%: $(OBJ)/tests/e2e/programs/%.o $(SAMPLES_OBJ)/common.o $(CUDA_STUB)
 	@mkdir -p $(@D)

@@ -115,8 +115,10 @@ else
 fi
 
 # ---- a flag for each setting -----------------------------------------------------------------
-declare -A values=([output]=other.mpt [capture]=range [api]=cuLaunchKernel [cuda-graph]=graph
-    [buffer-mb]=9 [level]=7 [log]=error [cupti]="$build/simgpu/libcupti.so" [nvtx]=off [memory]=off
+declare -A values=([output]=other.mpt [capture]=range [capture-end]=repeat:2 [delay]=60
+    [duration]=3600 [schedule]=skip=1,active=2 [step]=iteration [api]=cuLaunchKernel
+    [cuda-graph]=graph [buffer-mb]=9 [level]=7 [log]=error [cupti]="$build/simgpu/libcupti.so"
+    [nvtx]=off [memory]=off
     [argv]=on [gpu]=off [concurrent-kernels]=off [unified-memory]=on [children]=off [timeout]=3600
     [metrics]=warps_launched [kernels]=alpha [devices]=0 [replay]=disabled [query]=metrics)
 settings=$("$build/dev/setting_list" | sed -n 's/^| `MINIPROF_\([A-Z_]*\)`.*/\1/p')

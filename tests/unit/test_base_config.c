@@ -10,6 +10,7 @@
 #include <cmocka.h>
 
 #include "base/config.h"
+#include "base/range_name.h"
 
 static struct mp_config config;
 
@@ -36,7 +37,7 @@ static void the_defaults_are_the_documented_ones(void **state)
 {
     (void)state;
     assert_string_equal(config.output, "miniprof.%p.mpt");
-    assert_int_equal(config.capture, MP_CAPTURE_AUTO);
+    assert_int_equal(config.capture.choice, MP_CAPTURE_AUTO);
     assert_int_equal(config.api.choice, MP_API_LEAN);
     assert_int_equal(config.cuda_graph, MP_CUDA_GRAPH_NODE);
     assert_int_equal(config.buffer_mb, 64);
@@ -82,7 +83,7 @@ static void choices_numbers_and_texts_take_their_values(void **state)
 {
     (void)state;
     assert_int_equal(set("MINIPROF_CAPTURE", "range", NULL), MP_OK);
-    assert_int_equal(config.capture, MP_CAPTURE_RANGE);
+    assert_int_equal(config.capture.choice, MP_CAPTURE_RANGE);
     assert_int_equal(set("MINIPROF_BUFFER_MB", "8", NULL), MP_OK);
     assert_int_equal(set("MINIPROF_BUFFER_MB", "4096", NULL), MP_OK);
     assert_int_equal(config.buffer_mb, 4096);
@@ -95,10 +96,29 @@ static void choices_numbers_and_texts_take_their_values(void **state)
 static void a_wrong_value_names_the_variable_and_what_it_takes(void **state)
 {
     static const char *const cases[][3] = {
-        {"MINIPROF_CAPTURE", "nvtx:step",
-         "MINIPROF_CAPTURE='nvtx:step' is not valid: takes auto, range or all"},
-        {"MINIPROF_CAPTURE", "off",
-         "MINIPROF_CAPTURE='off' is not valid: takes auto, range or all"},
+        {"MINIPROF_CAPTURE", "some",
+         "MINIPROF_CAPTURE='some' is not valid: takes auto, range, all, off or "
+         "nvtx:NAME[@DOMAIN]"},
+        {"MINIPROF_CAPTURE", "nvtx:",
+         "MINIPROF_CAPTURE='nvtx:' is not valid: takes auto, range, all, off or "
+         "nvtx:NAME[@DOMAIN]"},
+        {"MINIPROF_CAPTURE", "nvtx:@layers",
+         "MINIPROF_CAPTURE='nvtx:@layers' is not valid: takes auto, range, all, off or "
+         "nvtx:NAME[@DOMAIN]"},
+        {"MINIPROF_CAPTURE", "nvtx",
+         "MINIPROF_CAPTURE='nvtx' is not valid: takes auto, range, all, off or "
+         "nvtx:NAME[@DOMAIN]"},
+        {"MINIPROF_CAPTURE_END", "repeat:0",
+         "MINIPROF_CAPTURE_END='repeat:0' is not valid: takes repeat, repeat:N or stop"},
+        {"MINIPROF_CAPTURE_END", "stop:1",
+         "MINIPROF_CAPTURE_END='stop:1' is not valid: takes repeat, repeat:N or stop"},
+        {"MINIPROF_SCHEDULE", "skip=1",
+         "MINIPROF_SCHEDULE='skip=1' is not valid: takes skip=N, wait=N, warmup=N, active=N and "
+         "repeat=N in a list, active from 1"},
+        {"MINIPROF_STEP", "@layers",
+         "MINIPROF_STEP='@layers' is not valid: takes the name of an NVTX range, or NAME@DOMAIN"},
+        {"MINIPROF_DELAY", "0.5",
+         "MINIPROF_DELAY='0.5' is not valid: takes a number from 0 to 4000000 (s)"},
         {"MINIPROF_API", "x",
          "MINIPROF_API='x' is not valid: takes lean, all, none, runtime, driver or a "
          "comma-separated list of "
@@ -125,6 +145,50 @@ static void a_wrong_value_names_the_variable_and_what_it_takes(void **state)
         assert_string_equal(error.text, cases[i][2]);
     }
     the_defaults_are_the_documented_ones(state);
+}
+
+static void words_with_a_colon_carry_a_text(void **state)
+{
+    static const struct {
+        const char *name, *text;
+        uint32_t choice;
+        const char *carried;
+    } cases[] = {
+        {"MINIPROF_CAPTURE", "nvtx:step 1", MP_CAPTURE_NVTX, "step 1"},
+        {"MINIPROF_CAPTURE", "nvtx:a:b@c", MP_CAPTURE_NVTX, "a:b@c"},
+        {"MINIPROF_CAPTURE", "nvtx:a@", MP_CAPTURE_NVTX, "a@"},
+        {"MINIPROF_CAPTURE", "off", MP_CAPTURE_OFF, ""},
+        {"MINIPROF_CAPTURE_END", "repeat:7", MP_CAPTURE_END_REPEAT_N, "7"},
+        {"MINIPROF_CAPTURE_END", "repeat", MP_CAPTURE_END_REPEAT, ""},
+        {"MINIPROF_CAPTURE_END", "stop", MP_CAPTURE_END_STOP, ""},
+    };
+    char text[MP_CONFIG_TEXT_BYTES];
+    size_t i;
+
+    (void)state;
+    for (i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+        const struct mp_setting *setting = mp_setting_by_name(cases[i].name);
+        const struct mp_config_choice *field =
+            (const void *)((const char *)&config + setting->offset);
+
+        assert_int_equal(set(cases[i].name, cases[i].text, NULL), MP_OK);
+        assert_int_equal(field->choice, cases[i].choice);
+        assert_string_equal(field->text, cases[i].carried);
+        assert_string_equal(mp_config_value(&config, setting, text, sizeof(text)), cases[i].text);
+    }
+}
+
+static void range_names_are_split_at_the_last_at(void **state)
+{
+    const char *domain;
+
+    (void)state;
+    assert_int_equal(mp_range_name_split("step", &domain), 4);
+    assert_string_equal(domain, "");
+    assert_int_equal(mp_range_name_split("a@b@c", &domain), 3);
+    assert_string_equal(domain, "c");
+    assert_int_equal(mp_range_name_split("a@b@", &domain), 3);
+    assert_string_equal(domain, "");
 }
 
 static void a_wrong_pattern_lists_the_placeholders(void **state)
@@ -198,7 +262,7 @@ static void the_environment_is_applied_and_wrong_values_keep_the_default(void **
     setenv("MINIPROF_LOG", "none", 1);
     assert_int_equal(mp_config_from_environment(&config, count_report, &reported), 2);
     assert_int_equal(reported, 2);
-    assert_int_equal(config.capture, MP_CAPTURE_ALL);
+    assert_int_equal(config.capture.choice, MP_CAPTURE_ALL);
     assert_int_equal(config.api.choice, MP_API_LEAN);
     assert_int_equal(config.level, 1);
     assert_int_equal(config.buffer_mb, 64);
@@ -253,6 +317,8 @@ int main(void)
         cmocka_unit_test_setup(names_and_flags_find_their_setting, start),
         cmocka_unit_test_setup(choices_numbers_and_texts_take_their_values, start),
         cmocka_unit_test_setup(a_wrong_value_names_the_variable_and_what_it_takes, start),
+        cmocka_unit_test_setup(words_with_a_colon_carry_a_text, start),
+        cmocka_unit_test_setup(range_names_are_split_at_the_last_at, start),
         cmocka_unit_test_setup(a_wrong_pattern_lists_the_placeholders, start),
         cmocka_unit_test_setup(texts_over_the_limit_are_refused, start),
         cmocka_unit_test_setup(a_list_of_functions_matches_their_versions, start),

@@ -185,7 +185,7 @@ static void later_kernels_of_the_same_number_keep_their_rows(void **state)
 
     (void)state;
     profiled_open(&store);
-    capture_open(&capture, MP_CAPTURE_ALL);
+    capture_open(&capture, MP_CAPTURE_ALL, true);
     assert_int_equal(dictionary_open(&dictionary, writer, &api), MP_OK);
     edges_open(&edges);
     dictionary.edges = &edges;

@@ -86,7 +86,7 @@ static void the_writer_loses_nothing_silently(void **state)
         recording.edges = &recorder.edges;
         recording.metrics = true;
         assert_int_equal(recording_open(&recording, fixture_writer(fd, "", 0), &cupti,
-                                        &recorder.api, MP_CAPTURE_ALL),
+                                        &recorder.api, MP_CAPTURE_ALL, true),
                          MP_OK);
         countdown = failing;
         while ((taken = profiled_next(&recorder.profiled)))

@@ -10,6 +10,7 @@ static void print_takes(const struct mp_setting *setting)
 {
     switch (setting->kind) {
     case MP_SETTING_CHOICE:
+    case MP_SETTING_CHOICE_TEXT:
     case MP_SETTING_LIST:
         for (uint32_t i = 0; i < setting->word_count; i++)
             printf("%s`%s`", i ? ", " : "", setting->words[i]);
@@ -21,6 +22,7 @@ static void print_takes(const struct mp_setting *setting)
         break;
     case MP_SETTING_TEXT:
     case MP_SETTING_PATTERN:
+    case MP_SETTING_FORM:
         printf("%s", setting->metavariable);
         break;
     }

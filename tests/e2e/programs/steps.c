@@ -3,21 +3,19 @@
  *
  *     steps init alpha=4 start alpha=3 stop sync print=done
  *
- * A step is NAME or NAME=VALUE; step_rows lists them. Streams and events are made at their first
- * use. The kernels do nothing.
+ * A step is NAME or NAME=VALUE; step_rows and host_steps (steps/host.c) list them. Streams and
+ * events are made at their first use. The kernels do nothing.
  */
 #include "common.h"
 
 #include <cudaProfiler.h>
-#include <errno.h>
-#include <nvtx3/nvToolsExt.h>
 #include <pthread.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/wait.h>
 #include <unistd.h>
+
+#include "../steps/steps.h"
 
 enum { MOST_DEVICES = 2, MOST_STREAMS = 8, MOST_EVENTS = 8, MOST_GRAPHS = 8, COPY_BYTES = 1 << 16 };
 
@@ -48,11 +46,10 @@ static void *pinned;
 static CUmemoryPool pool;
 static CUdeviceptr from_pool;
 static char page[COPY_BYTES];
-static const char *program;
 static pthread_t helper;
 static pid_t helped; /* the process that `helper` runs in; 0: none runs */
 
-static long number(const char *value)
+long number(const char *value)
 {
     char *end;
     long n = strtol(value, &end, 0);
@@ -449,41 +446,7 @@ static void destroy_pool(const char *value)
     CU_CHECK(cuMemPoolDestroy(pool));
 }
 
-/* ---- NVTX ---- */
-
-static void push(const char *value)
-{
-    nvtxRangePushA(value);
-}
-
-static void pop(const char *value)
-{
-    (void)value;
-    nvtxRangePop();
-}
-
-static void mark(const char *value)
-{
-    nvtxMarkA(value);
-}
-
-/* ---- The process ---- */
-
-static void print(const char *value)
-{
-    puts(value);
-    fflush(stdout);
-}
-
-static void sleep_ms(const char *value)
-{
-    usleep((useconds_t)number(value) * 1000);
-}
-
-static void exit_here(const char *value)
-{
-    exit((int)number(value));
-}
+/* ---- At exit ---- */
 
 static void reset_device(void)
 {
@@ -498,122 +461,9 @@ static void reset_at_exit(const char *value)
     atexit(reset_device);
 }
 
-static void exit_at_once(const char *value)
-{
-    _exit((int)number(value));
-}
+/* ---- The table ---- */
 
-static void *exit_thread(void *code)
-{
-    exit(*(int *)code);
-}
-
-static void exit_from_thread(const char *value)
-{
-    static int code;
-    pthread_t thread;
-
-    code = (int)number(value);
-    if (pthread_create(&thread, NULL, exit_thread, &code) != 0)
-        fail("steps: cannot create a thread");
-    for (;;)
-        pause();
-}
-
-static void abort_here(const char *value)
-{
-    (void)value;
-    abort();
-}
-
-static void raise_signal(const char *value)
-{
-    kill(getpid(), (int)number(value));
-    /* What ends the process comes a moment later where somebody finishes a file first. */
-    sleep(20);
-    fail("steps: signal %s did not end the process", value);
-}
-
-static void on_term(int signal_number)
-{
-    static const char text[] = "own handler\n";
-    ssize_t written = write(STDOUT_FILENO, text, sizeof(text) - 1);
-
-    (void)signal_number;
-    _exit(written > 0 ? 7 : 8);
-}
-
-static void handle_term(const char *value)
-{
-    (void)value;
-    signal(SIGTERM, on_term);
-}
-
-static void ignore_int(const char *value)
-{
-    (void)value;
-    signal(SIGINT, SIG_IGN);
-    kill(getpid(), SIGINT);
-}
-
-static void await_child(pid_t child)
-{
-    int status;
-
-    while (waitpid(child, &status, 0) < 0 && errno == EINTR)
-        continue;
-    printf("child: %s %d\n", WIFSIGNALED(status) ? "signal" : "exit",
-           WIFSIGNALED(status) ? WTERMSIG(status) : WEXITSTATUS(status));
-    fflush(stdout);
-}
-
-/* A child that does nothing but end, by exit() with its handlers. */
-static void fork_child(const char *value)
-{
-    pid_t child = fork();
-
-    if (child == 0) {
-        nvtxMarkA("from the child");
-        exit((int)number(value));
-    }
-    await_child(child);
-}
-
-/* A child that ends by a signal's default action. */
-static void fork_killed(const char *value)
-{
-    pid_t child = fork();
-
-    if (child == 0) {
-        raise((int)number(value));
-        _exit(99);
-    }
-    await_child(child);
-}
-
-/* A child that becomes this program anew; value: its steps, comma-separated. */
-static void fork_exec(const char *value)
-{
-    char *copy = strdup(value);
-    char *argv[64] = {(char *)(uintptr_t)program};
-    pid_t child;
-    int count = 1;
-
-    for (char *at = copy; at && count < 63; count++)
-        argv[count] = strsep(&at, ",");
-    child = fork();
-    if (child == 0) {
-        execv("/proc/self/exe", argv);
-        _exit(98);
-    }
-    await_child(child);
-    free(copy);
-}
-
-static const struct step_row {
-    const char *name;
-    void (*run)(const char *value);
-} step_rows[] = {
+static const struct step_row step_rows[] = {
     {"init", init},
     {"init-only", init_only},
     {"device", use_device},
@@ -661,39 +511,30 @@ static const struct step_row {
     {"pool-free", release_to_pool},
     {"trim-pool", trim_pool},
     {"destroy-pool", destroy_pool},
-    {"push", push},
-    {"pop", pop},
-    {"mark", mark},
-    {"print", print},
-    {"sleep", sleep_ms},
-    {"exit", exit_here},
     {"reset-at-exit", reset_at_exit},
-    {"_exit", exit_at_once},
-    {"thread-exit", exit_from_thread},
-    {"abort", abort_here},
-    {"raise", raise_signal},
-    {"handle-term", handle_term},
-    {"ignore-int", ignore_int},
-    {"fork", fork_child},
-    {"fork-killed", fork_killed},
-    {"fork-exec", fork_exec},
 };
 
-static void run_step(const char *step)
+static bool run_of(const struct step_row *rows, size_t count, const char *step)
 {
     size_t length = strcspn(step, "=");
 
-    for (size_t i = 0; i < sizeof(step_rows) / sizeof(step_rows[0]); i++)
-        if (strlen(step_rows[i].name) == length && strncmp(step, step_rows[i].name, length) == 0) {
-            step_rows[i].run(step[length] ? step + length + 1 : "");
-            return;
+    for (size_t i = 0; i < count; i++)
+        if (strlen(rows[i].name) == length && strncmp(step, rows[i].name, length) == 0) {
+            rows[i].run(step[length] ? step + length + 1 : "");
+            return true;
         }
-    fail("steps: no step '%s'", step);
+    return false;
+}
+
+void run_step(const char *step)
+{
+    if (!run_of(step_rows, sizeof(step_rows) / sizeof(step_rows[0]), step) &&
+        !run_of(host_steps, host_step_count, step))
+        fail("steps: no step '%s'", step);
 }
 
 int main(int argc, char **argv)
 {
-    program = argv[0];
     for (int i = 1; i < argc; i++)
         run_step(argv[i]);
     return 0;

@@ -1,0 +1,34 @@
+/* NVTX ranges of one name that the recorder acts upon: MINIPROF_CAPTURE=nvtx:NAME, MINIPROF_STEP.
+ *
+ * When a name is watched, NVTX's tables get functions that look at the name first and then call
+ * those of nvtx_calls.c, whether recording is on or off. Without one the tables are as ever, so
+ * watching costs nothing where it is not asked for.
+ *
+ * Ranges of the name may be nested and overlap on several threads: `begin` is called before the
+ * first of them reaches the trace, `end` after the last has. A thread that ends inside of its range
+ * leaves it open. Ranges of the payload extension are not looked at.
+ */
+#ifndef MP_RECORD_NVTX_WATCH_H
+#define MP_RECORD_NVTX_WATCH_H
+
+#include "record/nvtx_state.h"
+
+#define NVTX_NO_IMPL
+#include <nvtx3/nvToolsExt.h>
+
+struct recorder;
+
+/* Watches NAME[@DOMAIN], which must stay valid. Once, before NVTX is initialised. */
+void nvtx_watch_open(const char *name, void (*begin)(struct recorder *),
+                     void (*end)(struct recorder *), struct recorder *recorder) NVTX_HIDDEN;
+
+/* Looks at names no more. Any thread. */
+void nvtx_watch_close(void) NVTX_HIDDEN;
+
+/* Whether a range of the name is open. Any thread. */
+bool nvtx_watch_is_inside(void) NVTX_HIDDEN;
+
+/* Overwrites the slots again that nvtx_calls_install filled, if a name is watched. */
+void nvtx_watch_install(uint32_t module, NvtxFunctionPointer **table, unsigned size) NVTX_HIDDEN;
+
+#endif

@@ -1,0 +1,23 @@
+/* The parts of the program steps: programs/steps.c has the steps that call CUDA, host.c the others.
+ */
+#ifndef E2E_STEPS_H
+#define E2E_STEPS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+struct step_row {
+    const char *name;
+    void (*run)(const char *value);
+};
+
+extern const struct step_row host_steps[];
+extern const size_t host_step_count;
+
+/* NAME or NAME=VALUE; an unknown one ends the program. Any thread. */
+void run_step(const char *step);
+
+/* The whole of `value`, or the program ends. */
+long number(const char *value);
+
+#endif
