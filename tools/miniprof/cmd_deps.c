@@ -7,22 +7,20 @@
 #include "analyze/deps_iterations.h"
 #include "analyze/deps_replay.h"
 #include "command.h"
-#include "options.h"
 #include "report/print_deps.h"
+#include "report_options.h"
 #include "trace_args.h"
 
 #include "base/poison.h"
 
 struct deps_values {
-    int format; /* enum report_format */
-    uint64_t range;
+    struct report_values report;
     uint64_t slowest; /* 0: not asked for; the same for the next */
     uint64_t top;
     const char *iterations;
     struct option_texts what_if;
     bool parts;
     bool trace;
-    bool demangling;
 };
 
 #define FIELD(name) offsetof(struct deps_values, name)
@@ -61,26 +59,10 @@ static const struct option_spec specs[] = {
      .kind = OPTION_NUMBER,
      .offset = FIELD(top),
      .help = "the K activities that would gain most if they were twice as fast"},
-    {.name = "range",
-     .argument = "N",
-     .kind = OPTION_NUMBER,
-     .offset = FIELD(range),
-     .help = "only capture range N; without it, all ranges together"},
-    {.name = "csv",
-     .kind = OPTION_VALUE,
-     .value = REPORT_CSV,
-     .offset = FIELD(format),
-     .help = "comma-separated values, as nvprof --csv"},
-    {.name = "json",
-     .kind = OPTION_VALUE,
-     .value = REPORT_JSON,
-     .offset = FIELD(format),
-     .help = "a JSON document for each trace; times in ns"},
-    {.name = "demangling",
-     .argument = "on|off",
-     .kind = OPTION_SWITCH,
-     .offset = FIELD(demangling),
-     .help = "C++ names in readable form (default on)"},
+    REPORT_RANGE_OPTION(FIELD(report), "only capture range N; without it, all ranges together"),
+    REPORT_CSV_OPTION(FIELD(report)),
+    REPORT_JSON_OPTION(FIELD(report)),
+    REPORT_DEMANGLING_OPTION(FIELD(report)),
 };
 #undef FIELD
 
@@ -132,9 +114,9 @@ static enum mp_status choose_windows(struct work *work, struct mp_error *error)
     const struct deps_values *values = work->values;
 
     if (values->iterations)
-        return deps_windows_iterations(&work->deps, work->trace, values->iterations, values->range,
-                                       &work->windows, error);
-    return deps_windows_ranges(&work->deps, values->range, &work->windows, error);
+        return deps_windows_iterations(&work->deps, work->trace, values->iterations,
+                                       values->report.range, &work->windows, error);
+    return deps_windows_ranges(&work->deps, values->report.range, &work->windows, error);
 }
 
 /* The sums over all windows, and with --iters the statistics. */
@@ -220,7 +202,7 @@ static enum mp_status load(struct work *work, struct mp_error *error)
 {
     const struct deps_values *values = work->values;
     struct deps_options options = {
-        .style = values->demangling ? NAMES_READABLE : NAMES_MANGLED,
+        .style = report_style(&values->report),
         .fronts = values->trace || values->what_if.count || values->top,
     };
 
@@ -229,7 +211,7 @@ static enum mp_status load(struct work *work, struct mp_error *error)
     work->report = (struct deps_report){.trace = work->trace,
                                         .deps = &work->deps,
                                         .windows = &work->windows,
-                                        .range = values->range,
+                                        .range = values->report.range,
                                         .parts = values->parts};
     return MP_OK;
 }
@@ -260,7 +242,8 @@ static bool all_changes_match(const struct work *work, const char *path)
 /* Exit code of one trace. */
 static int report_on(struct work *work, const char *path)
 {
-    struct report_out out = {.file = stdout, .format = (enum report_format)work->values->format};
+    struct report_out out = {.file = stdout,
+                             .format = (enum report_format)work->values->report.format};
     struct mp_error error;
     enum mp_status status = load(work, &error);
 
@@ -340,7 +323,7 @@ static int report_files(const struct deps_values *values, int count, char **path
 
 int cmd_deps(int argc, char **argv)
 {
-    struct deps_values values = {.format = REPORT_TEXT, .demangling = true};
+    struct deps_values values = {.report = REPORT_PRESET};
     int first;
     enum options_result result = options_parse(&set, argc, argv, &values, &first);
 

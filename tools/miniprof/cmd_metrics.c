@@ -4,21 +4,19 @@
 
 #include "analyze/metrics.h"
 #include "command.h"
-#include "options.h"
 #include "query.h"
 #include "report/print_metrics.h"
 #include "report/print_quality.h"
+#include "report_options.h"
 
 #include "base/poison.h"
 
 struct metrics_values {
-    int format; /* enum report_format */
-    uint64_t range;
+    struct report_values report;
     const char *kernels;
     const char *devices;
     const char *library;
     bool each;
-    bool demangling;
     bool query;
     bool events;
     bool raw;
@@ -36,26 +34,11 @@ static const struct option_spec specs[] = {
      .offset = FIELD(kernels),
      .help = "only these kernels: a regular expression for the name, or "
              "context:stream:name:invocation, each of which may be empty"},
-    {.name = "range",
-     .argument = "N",
-     .kind = OPTION_NUMBER,
-     .offset = FIELD(range),
-     .help = "only what capture range N launched; without it, all ranges together"},
-    {.name = "csv",
-     .kind = OPTION_VALUE,
-     .value = REPORT_CSV,
-     .offset = FIELD(format),
-     .help = "comma-separated values, as nvprof --csv"},
-    {.name = "json",
-     .kind = OPTION_VALUE,
-     .value = REPORT_JSON,
-     .offset = FIELD(format),
-     .help = "a JSON document for each trace, with how each metric was measured"},
-    {.name = "demangling",
-     .argument = "on|off",
-     .kind = OPTION_SWITCH,
-     .offset = FIELD(demangling),
-     .help = "C++ names in readable form (default on)"},
+    REPORT_RANGE_OPTION(FIELD(report),
+                        "only what capture range N launched; without it, all ranges together"),
+    REPORT_CSV_OPTION(FIELD(report)),
+    REPORT_JSON_OPTION(FIELD(report)),
+    REPORT_DEMANGLING_OPTION(FIELD(report)),
     {.name = "query",
      .kind = OPTION_FLAG,
      .offset = FIELD(query),
@@ -147,12 +130,12 @@ static int report_files(const struct report_out *out, const struct metrics_optio
 
 static int report(const struct metrics_values *values, int count, char **paths)
 {
-    struct report_out out = {.file = stdout, .format = (enum report_format)values->format};
+    struct report_out out = {.file = stdout, .format = (enum report_format)values->report.format};
     struct kernel_filter filter;
     struct metrics_options options = {
-        .range = values->range,
+        .range = values->report.range,
         .filter = values->kernels ? &filter : NULL,
-        .style = values->demangling ? NAMES_READABLE : NAMES_MANGLED,
+        .style = report_style(&values->report),
         .each = values->each,
     };
     struct mp_error error;
@@ -171,7 +154,7 @@ static int report(const struct metrics_values *values, int count, char **paths)
 
 static int query(const struct metrics_values *values)
 {
-    struct report_out out = {.file = stdout, .format = (enum report_format)values->format};
+    struct report_out out = {.file = stdout, .format = (enum report_format)values->report.format};
     struct query query = {
         .list = values->raw ? METRIC_LIST_RAW
                             : (values->events ? METRIC_LIST_EVENTS : METRIC_LIST_METRICS),
@@ -196,7 +179,7 @@ static bool options_agree(const struct metrics_values *values, int traces)
 
     if (values->query && traces)
         wrong = "--query takes no trace";
-    else if (values->query && (values->each || values->kernels || values->range))
+    else if (values->query && (values->each || values->kernels || values->report.range))
         wrong = "--query goes with none of --each, --kernels and --range";
     else if (!values->query &&
              (values->raw || values->events || values->devices || values->library))
@@ -212,7 +195,7 @@ static bool options_agree(const struct metrics_values *values, int traces)
 
 int cmd_metrics(int argc, char **argv)
 {
-    struct metrics_values values = {.format = REPORT_TEXT, .demangling = true};
+    struct metrics_values values = {.report = REPORT_PRESET};
     int first;
     enum options_result result = options_parse(&set, argc, argv, &values, &first);
 

@@ -4,53 +4,28 @@
 
 #include "analyze/nvtx_result.h"
 #include "command.h"
-#include "options.h"
 #include "report/print_nvtx.h"
+#include "report_options.h"
 #include "trace_args.h"
-#include "units_option.h"
 
 #include "base/poison.h"
 
 struct nvtx_values {
-    int format; /* enum report_format */
-    uint64_t range;
-    bool demangling;
+    struct report_values report;
     bool all_calls;
-    const char *unit;
 };
 
 #define FIELD(name) offsetof(struct nvtx_values, name)
 static const struct option_spec specs[] = {
-    {.name = "csv",
-     .kind = OPTION_VALUE,
-     .value = REPORT_CSV,
-     .offset = FIELD(format),
-     .help = "comma-separated values, as nvprof --csv"},
-    {.name = "json",
-     .kind = OPTION_VALUE,
-     .value = REPORT_JSON,
-     .offset = FIELD(format),
-     .help = "a JSON document for each trace; times in ns"},
-    {.name = "range",
-     .argument = "N",
-     .kind = OPTION_NUMBER,
-     .offset = FIELD(range),
-     .help = "only NVTX ranges and calls that begin in capture range N"},
+    REPORT_CSV_OPTION(FIELD(report)),
+    REPORT_JSON_OPTION(FIELD(report)),
+    REPORT_RANGE_OPTION(FIELD(report), "only NVTX ranges and calls that begin in capture range N"),
     {.name = "all-calls",
      .kind = OPTION_FLAG,
      .offset = FIELD(all_calls),
      .help = "list every API call inside a range, not only those that launched work"},
-    {.name = "demangling",
-     .argument = "on|off",
-     .kind = OPTION_SWITCH,
-     .offset = FIELD(demangling),
-     .help = "C++ names in readable form (default on)"},
-    {.name = "normalized-time-unit",
-     .letter = 'u',
-     .argument = "UNIT",
-     .kind = OPTION_TEXT,
-     .offset = FIELD(unit),
-     .help = UNITS_HELP},
+    REPORT_DEMANGLING_OPTION(FIELD(report)),
+    REPORT_UNITS_OPTION(FIELD(report)),
 };
 #undef FIELD
 
@@ -94,23 +69,21 @@ static int print_file(void *context, const char *path)
 
 int cmd_nvtx(int argc, char **argv)
 {
-    struct nvtx_values values = {.format = REPORT_TEXT, .demangling = true};
+    struct nvtx_values values = {.report = REPORT_PRESET};
     struct reporting reporting = {.out = {.file = stdout}};
     int first;
     enum options_result result = options_parse(&set, argc, argv, &values, &first);
 
     if (result != OPTIONS_OK)
         return result == OPTIONS_DONE ? EXIT_FINE : EXIT_USAGE;
-    if (!parse_units(set.command, values.unit, &reporting.out.units))
+    if (!report_out_open(set.command, &values.report, &reporting.out))
         return EXIT_USAGE;
     if (first == argc) {
         complain(set.command, "which trace? 'miniprof nvtx TRACE.mpt'");
         return EXIT_USAGE;
     }
-    reporting.out.format = (enum report_format)values.format;
-    reporting.options =
-        (struct nvtx_options){.range = values.range,
-                              .style = values.demangling ? NAMES_READABLE : NAMES_MANGLED,
-                              .all_calls = values.all_calls};
+    reporting.options = (struct nvtx_options){.range = values.report.range,
+                                              .style = report_style(&values.report),
+                                              .all_calls = values.all_calls};
     return each_trace(set.command, argc - first, argv + first, print_file, &reporting);
 }

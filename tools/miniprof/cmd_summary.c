@@ -5,48 +5,30 @@
 #include "analyze/summary.h"
 #include "command.h"
 #include "merge_summaries.h"
-#include "options.h"
 #include "report/print_summary.h"
+#include "report_options.h"
 #include "summarise.h"
 #include "trace_args.h"
-#include "units_option.h"
 
 #include "base/poison.h"
 
 struct summary_values {
-    int format; /* enum report_format */
-    uint64_t range;
-    bool demangling;
+    struct report_values report;
     bool gpu;
     bool api;
     bool per_gpu;
     bool merge;
     bool side_by_side;
-    const char *unit;
 };
 
 #define FIELD(name) offsetof(struct summary_values, name)
 static const struct option_spec specs[] = {
-    {.name = "csv",
-     .kind = OPTION_VALUE,
-     .value = REPORT_CSV,
-     .offset = FIELD(format),
-     .help = "comma-separated values, as nvprof --csv"},
-    {.name = "json",
-     .kind = OPTION_VALUE,
-     .value = REPORT_JSON,
-     .offset = FIELD(format),
-     .help = "a JSON document for each trace; times in ns"},
-    {.name = "range",
-     .argument = "N",
-     .kind = OPTION_NUMBER,
-     .offset = FIELD(range),
-     .help = "only what capture range N launched and called; without it, all ranges together"},
-    {.name = "demangling",
-     .argument = "on|off",
-     .kind = OPTION_SWITCH,
-     .offset = FIELD(demangling),
-     .help = "C++ names in readable form (default on)"},
+    REPORT_CSV_OPTION(FIELD(report)),
+    REPORT_JSON_OPTION(FIELD(report)),
+    REPORT_RANGE_OPTION(
+        FIELD(report),
+        "only what capture range N launched and called; without it, all ranges together"),
+    REPORT_DEMANGLING_OPTION(FIELD(report)),
     {.name = "gpu",
      .kind = OPTION_FLAG,
      .offset = FIELD(gpu),
@@ -68,12 +50,7 @@ static const struct option_spec specs[] = {
      .offset = FIELD(side_by_side),
      .help = "a row for each name, two columns for each process, and the process that is farthest "
              "from the mean"},
-    {.name = "normalized-time-unit",
-     .letter = 'u',
-     .argument = "UNIT",
-     .kind = OPTION_TEXT,
-     .offset = FIELD(unit),
-     .help = UNITS_HELP},
+    REPORT_UNITS_OPTION(FIELD(report)),
 };
 #undef FIELD
 
@@ -147,24 +124,22 @@ static int print_file(void *context, const char *path)
 
 int cmd_summary(int argc, char **argv)
 {
-    struct summary_values values = {.format = REPORT_TEXT, .demangling = true};
+    struct summary_values values = {.report = REPORT_PRESET};
     struct reporting reporting = {.out = {.file = stdout}};
     int first;
     enum options_result result = options_parse(&set, argc, argv, &values, &first);
 
     if (result != OPTIONS_OK)
         return result == OPTIONS_DONE ? EXIT_FINE : EXIT_USAGE;
-    if (!parse_units(set.command, values.unit, &reporting.out.units) || !options_agree(&values))
+    if (!report_out_open(set.command, &values.report, &reporting.out) || !options_agree(&values))
         return EXIT_USAGE;
     if (first == argc) {
         complain(set.command, "which trace? 'miniprof summary TRACE.mpt'");
         return EXIT_USAGE;
     }
-    reporting.out.format = (enum report_format)values.format;
-    reporting.options =
-        (struct summary_options){.range = values.range,
-                                 .style = values.demangling ? NAMES_READABLE : NAMES_MANGLED,
-                                 .parts = parts_of(&values)};
+    reporting.options = (struct summary_options){.range = values.report.range,
+                                                 .style = report_style(&values.report),
+                                                 .parts = parts_of(&values)};
     if (values.merge || values.side_by_side)
         return merge_summaries(set.command, argc - first, argv + first, &reporting.out,
                                &reporting.options, values.side_by_side);

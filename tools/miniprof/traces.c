@@ -56,7 +56,7 @@ static int print_merged(const struct reporting *reporting, int count, char **arg
 
 int traces_command(const struct option_set *set, bool gpu, bool api, int argc, char **argv)
 {
-    struct traces_values values = {.format = REPORT_TEXT, .units = "auto", .demangling = true};
+    struct traces_values values = {.report = REPORT_PRESET};
     struct reporting reporting = {.command = set->command, .out = {.file = stdout}};
     int first;
     enum options_result result = options_parse(set, argc, argv, &values, &first);
@@ -67,18 +67,13 @@ int traces_command(const struct option_set *set, bool gpu, bool api, int argc, c
         complain(set->command, "which trace? 'miniprof %s TRACE.mpt'", set->command);
         return EXIT_USAGE;
     }
-    if (!report_units_parse(values.units, &reporting.out.units)) {
-        complain(set->command, "--normalized-time-unit takes s, ms, us, ns, col or auto, not '%s'",
-                 values.units);
+    if (!report_out_open(set->command, &values.report, &reporting.out))
         return EXIT_USAGE;
-    }
-    reporting.out.format = (enum report_format)values.format;
-    reporting.options =
-        (struct traces_options){.gpu = gpu,
-                                .api = api || values.with_api,
-                                .head = true,
-                                .style = values.demangling ? NAMES_READABLE : NAMES_MANGLED,
-                                .range = values.range};
+    reporting.options = (struct traces_options){.gpu = gpu,
+                                                .api = api || values.with_api,
+                                                .head = true,
+                                                .style = report_style(&values.report),
+                                                .range = values.report.range};
     if (values.merge)
         return print_merged(&reporting, argc - first, argv + first);
     return each_trace(set->command, argc - first, argv + first, print_file, &reporting);
