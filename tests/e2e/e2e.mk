@@ -32,7 +32,7 @@ $(BUILD)/tests/e2e/steps_setuid: $(OBJ)/tests/e2e/programs/steps.o $(SAMPLES_OBJ
 	@mkdir -p $(@D)
 	$(call say,LINK,$@)
 	$(Q)$(LINK) -o $@ $(filter %.o,$^) $(CUDA_STUB) -lpthread -ldl \
-		-Wl,-rpath,$(abspath $(BUILD)/simgpu)
+		-Xlinker -rpath -Xlinker $(abspath $(BUILD)/simgpu)
 
 # Never with sanitizers, whose runtime would have to come first: those tests leave them out.
 $(E2E_LIBRARIES): $(BUILD)/tests/e2e/%.so: tests/e2e/preload/%.c
