@@ -69,6 +69,17 @@ $(BUILD)/dev/%: $(OBJ)/tools/dev/%.o $(READER_LIB)
 -include tests/e2e/e2e.mk
 -include tests/oracle/oracle.mk
 
+# ---- what single calls cost on a GPU --------------------------------------------------------------
+
+# The runtime API by itself (CUDA 12.8 or later, static, so that one file
+# serves a program and a Python process), and CUPTI by itself.
+CUDART := $(if $(HAVE_CUDA),$(shell grep -qs cudaLibraryLoadData \
+	$(CUDA_ROOT)/include/cuda_runtime_api.h && \
+	echo $(firstword $(wildcard $(CUDA_ROOT)/lib64/libcudart_static.a))))
+ifneq ($(CUDART),)
+COST_PROGRAMS := $(addprefix $(BUILD)/gpu/,cost libcost.so libbare_cupti.so)
+endif
+
 # ---- suites -------------------------------------------------------------------------------------
 
 RESULTS := build/results
@@ -142,6 +153,8 @@ H_FILES := $(sort $(wildcard include/miniprof/*.h src/*/*.h tools/miniprof/*.h t
 	samples/*.h))
 CUDA_FILES := $(filter src/record/% tests/simgpu/% tests/oracle/% samples/% tests/gpu/% \
 	tests/unit/test_record_% tests/bench/bench_record_%,$(C_FILES))
+# They need a later CUDA than the rest.
+C_FILES := $(if $(CUDART),$(C_FILES),$(filter-out tests/gpu/cost%,$(C_FILES)))
 LINT_FILES := $(if $(HAVE_CUDA),$(C_FILES),$(filter-out $(CUDA_FILES),$(C_FILES)))
 LINT := build/lint
 
@@ -216,6 +229,25 @@ bench: programs $(BENCH_PROGRAMS) $(TEST_TOOLS) ## how fast writer and reader ar
 	@for script in $(sort $(wildcard tests/bench/*.sh)); do \
 		BUILD=$(abspath $(BUILD)) SOURCE=$(CURDIR) $$script || exit 1; done
 
-bench-gpu: programs $(DEV_PROGRAMS) ## cost and sizes on a GPU, with peers (tests/gpu/bench_*.sh)
+$(OBJ)/tests/gpu/%.o: EXTRA_CPPFLAGS += $(CUDA_CPPFLAGS)
+
+$(BUILD)/gpu/libcost.so: $(OBJ)/tests/gpu/cost_loops.o
+	@mkdir -p $(@D)
+	$(call say,LINK,$@)
+	$(Q)$(LINK) -shared -Wl,-soname,$(@F) -o $@ $^ $(CUDART) -ldl -lrt -lpthread
+
+$(BUILD)/gpu/cost: $(OBJ)/tests/gpu/cost.o $(BUILD)/gpu/libcost.so $(CUDA_STUB)
+	$(call say,LINK,$@)
+	$(Q)$(LINK) -Wl,-rpath,'$$ORIGIN' -o $@ $^
+
+$(BUILD)/gpu/libbare_cupti.so: $(OBJ)/tests/gpu/cost_bare_cupti.o $(RECORD_OBJECTS) $(TRACE_LIB)
+	@mkdir -p $(@D)
+	@rm -f $(@D)/librecord.a
+	$(Q)ar rcs $(@D)/librecord.a $(RECORD_OBJECTS)
+	$(call say,LINK,$@)
+	$(Q)$(LINK) -shared -Wl,--gc-sections -o $@ $< $(@D)/librecord.a $(TRACE_LIB) -l:libzstd.a \
+		-ldl -lpthread
+
+bench-gpu: programs $(COST_PROGRAMS) $(DEV_PROGRAMS) ## cost and sizes on a GPU, with peers
 	@for script in $(sort $(wildcard tests/gpu/bench_*.sh)); do \
 		BUILD=$(abspath $(BUILD)) SOURCE=$(CURDIR) $$script || exit 1; done
