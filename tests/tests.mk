@@ -69,7 +69,7 @@ $(BUILD)/dev/%: $(OBJ)/tools/dev/%.o $(READER_LIB)
 -include tests/e2e/e2e.mk
 -include tests/oracle/oracle.mk
 
-# ---- what single calls cost on a GPU --------------------------------------------------------------
+# ---- what single calls cost on a GPU -------------------------------------------------------------
 
 # The runtime API by itself (CUDA 12.8 or later, static, so that one file
 # serves a program and a Python process), and CUPTI by itself.
