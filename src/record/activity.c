@@ -35,8 +35,10 @@ static void CUPTIAPI on_buffer_completed(CUcontext context, uint32_t stream, uin
     (void)context;
     (void)stream;
     (void)bytes;
+    /* One that is not ours was given to CUPTI by the client that had it before (clients.h). */
     if (!buffer || recorder_phase(recorder) == PHASE_INERT ||
-        buffer_is_spare(&recorder->pool, buffer, valid_bytes))
+        buffer_is_spare(&recorder->pool, buffer, valid_bytes) ||
+        !buffer_returns(&recorder->pool, buffer))
         return;
     work_put(&recorder->work,
              &(struct work){.kind = WORK_BUFFER, .data = buffer, .bytes = valid_bytes});
@@ -54,6 +56,18 @@ static void set_flag(struct recorder *recorder, int attribute, const char *name)
                      cupti_result_text(&recorder->cupti, result));
 }
 
+int activity_per_thread(struct recorder *recorder)
+{
+    uint8_t value = 0;
+    size_t size = sizeof(value);
+
+    if (!recorder->cupti.get_attribute ||
+        recorder->cupti.get_attribute((CUpti_ActivityAttribute)ATTRIBUTE_PER_THREAD_BUFFERS, &size,
+                                      &value) != CUPTI_SUCCESS)
+        return -1;
+    return value != 0;
+}
+
 enum mp_status activity_prepare(struct recorder *recorder, struct mp_error *error)
 {
     struct cupti_api *cupti = &recorder->cupti;
@@ -65,8 +79,10 @@ enum mp_status activity_prepare(struct recorder *recorder, struct mp_error *erro
     if (cupti->set_thread_id_type && cupti->set_thread_id_type(THREAD_ID_SYSTEM) != CUPTI_SUCCESS)
         mp_log_debug("CUPTI does not give system thread ids");
     set_flag(recorder, ATTRIBUTE_ZEROED_BUFFERS, "ZEROED_OUT_ACTIVITY_BUFFER");
-    if (cupti->version >= MP_CUPTI_SINCE_THREAD_BUFFERS)
+    if (cupti->version >= MP_CUPTI_SINCE_THREAD_BUFFERS) {
         set_flag(recorder, ATTRIBUTE_PER_THREAD_BUFFERS, "PER_THREAD_ACTIVITY_BUFFER");
+        recorder->buffers_told = activity_per_thread(recorder) == 1;
+    }
     result = cupti->register_callbacks(on_buffer_requested, on_buffer_completed);
     if (result != CUPTI_SUCCESS)
         return mp_error_set(error, MP_ERR_UNSUPPORTED, "CUPTI takes no buffers: %s",
@@ -100,7 +116,7 @@ static void enable_calls(struct recorder *recorder, bool on)
 {
     CUptiResult result;
 
-    if (recorder->calls_by_callback) {
+    if (atomic_load(&recorder->calls_by_callback)) {
         subscriber_watch_calls(recorder, on);
         return;
     }
@@ -188,12 +204,10 @@ static CUpti_ActivityKind kernel_kind(const struct recorder *recorder)
                : CUPTI_ACTIVITY_KIND_KERNEL;
 }
 
-void activity_enable(struct recorder *recorder)
+static void enable_records(struct recorder *recorder)
 {
     size_t i;
 
-    if (atomic_exchange(&recorder->enabled, true))
-        return;
     if (recorder->config.gpu == MP_SWITCH_ON)
         enable_kind(recorder, kernel_kind(recorder), "kernels");
     for (i = 0; i < WORK_KIND_COUNT; i++)
@@ -202,19 +216,69 @@ void activity_enable(struct recorder *recorder)
     if (atomic_load(&recorder->unified_ready))
         enable_unified(recorder);
     enable_calls(recorder, true);
+}
+
+/* The other client's last flush gave it the buffers that we had handed out. */
+static void recover_buffers(struct recorder *recorder)
+{
+    uint8_t *buffer;
+
+    while ((buffer = buffer_pool_recover(&recorder->pool)) != NULL)
+        work_put(&recorder->work, &(struct work){.kind = WORK_BUFFER, .data = buffer});
+}
+
+static void register_again(struct recorder *recorder)
+{
+    struct mp_error error;
+
+    recover_buffers(recorder);
+    if (activity_prepare(recorder, &error) != MP_OK)
+        mp_log_warn("%s: nothing more is recorded", error.text);
+    activity_enable_base(recorder);
+    atomic_fetch_add(&recorder->renewals, 1);
+}
+
+void activity_follow_calls(struct recorder *recorder)
+{
+    if (recorder->ranges.lazy || atomic_exchange(&recorder->calls_by_callback, true))
+        return;
+    if (atomic_load(&recorder->enabled))
+        subscriber_watch_calls(recorder, true);
+}
+
+void activity_follow_records(struct recorder *recorder)
+{
+    if (recorder->ranges.lazy || !atomic_load(&recorder->calls_by_callback))
+        return;
+    subscriber_watch_calls(recorder, false);
+    atomic_store(&recorder->calls_by_callback, false);
+}
+
+void activity_renew(struct recorder *recorder)
+{
+    register_again(recorder);
+    activity_follow_records(recorder);
+    if (atomic_load(&recorder->enabled))
+        enable_records(recorder);
+}
+
+void activity_enable(struct recorder *recorder)
+{
+    if (atomic_exchange(&recorder->enabled, true))
+        return;
+    if (clients_left(recorder))
+        register_again(recorder);
+    atomic_store(&recorder->answers_then, clients_answers(recorder));
+    atomic_store(&recorder->left_on, false);
+    enable_records(recorder);
     subscriber_watch_syncs(recorder, true);
     mp_nvtx_set_recording(recorder->config.nvtx == MP_SWITCH_ON);
 }
 
-void activity_disable(struct recorder *recorder)
+static void disable_records(struct recorder *recorder)
 {
     size_t i;
 
-    if (!atomic_exchange(&recorder->enabled, false))
-        return;
-    mp_nvtx_set_recording(false);
-    subscriber_watch_syncs(recorder, false);
-    enable_calls(recorder, false);
     if (atomic_load(&recorder->unified_ready))
         recorder->cupti.disable(CUPTI_ACTIVITY_KIND_UNIFIED_MEMORY_COUNTER);
     if (recorder->config.gpu == MP_SWITCH_ON)
@@ -222,6 +286,25 @@ void activity_disable(struct recorder *recorder)
     for (i = 0; i < WORK_KIND_COUNT; i++)
         if (is_wanted(recorder, &work_kinds[i]))
             recorder->cupti.disable(work_kinds[i].kind);
+}
+
+void activity_disable(struct recorder *recorder)
+{
+    if (!atomic_exchange(&recorder->enabled, false))
+        return;
+    mp_nvtx_set_recording(false);
+    subscriber_watch_syncs(recorder, false);
+    enable_calls(recorder, false);
+    if (clients_answers(recorder) == atomic_load(&recorder->answers_then))
+        atomic_store(&recorder->left_on, true);
+    else
+        disable_records(recorder);
+}
+
+void activity_drop(struct recorder *recorder)
+{
+    if (!atomic_load(&recorder->enabled) && atomic_exchange(&recorder->left_on, false))
+        disable_records(recorder);
 }
 
 void activity_retire(struct recorder *recorder)

@@ -24,6 +24,17 @@ struct recorder;
  * what is wrong in *error; MP_OK also when only something optional failed. */
 enum mp_status activity_prepare(struct recorder *recorder, struct mp_error *error);
 
+/* PER_THREAD_ACTIVITY_BUFFER as it is now; -1 where CUPTI does not tell. Any thread. */
+int activity_per_thread(struct recorder *recorder);
+
+/* Another CUPTI client has the records: calls are logged in callbacks, where they are not anyway;
+ * and the way back. Through range_switch. */
+void activity_follow_calls(struct recorder *recorder);
+void activity_follow_records(struct recorder *recorder);
+
+/* Registers and enables everything again, after another client. Through range_switch. */
+void activity_renew(struct recorder *recorder);
+
 /* The kinds of "always". */
 void activity_enable_base(struct recorder *recorder);
 
@@ -37,6 +48,9 @@ void activity_configure_unified(struct recorder *recorder);
  * time. Any thread, also inside a callback. */
 void activity_enable(struct recorder *recorder);
 void activity_disable(struct recorder *recorder);
+
+/* Switches off what was left on for another client which there is not. Through range_switch. */
+void activity_drop(struct recorder *recorder);
 
 /* For good: what is on outside of ranges is switched off too. After activity_disable. */
 void activity_retire(struct recorder *recorder);

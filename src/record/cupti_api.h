@@ -55,6 +55,8 @@ struct cupti_subscriber_params {
       (CUpti_SubscriberHandle *, CUpti_CallbackFunc, void *, struct cupti_subscriber_params *))    \
     F(unsubscribe, cuptiUnsubscribe, (CUpti_SubscriberHandle))                                     \
     F(set_thread_id_type, cuptiSetThreadIdType, (int))                                             \
+    F(get_attribute, cuptiActivityGetAttribute, (CUpti_ActivityAttribute, size_t *, void *))       \
+    F(enable_and_dump, cuptiActivityEnableAndDump, (CUpti_ActivityKind))                           \
     F(enable_runtime_api, cuptiActivityEnableRuntimeApi, (CUpti_CallbackId, uint8_t))              \
     F(enable_driver_api, cuptiActivityEnableDriverApi, (CUpti_CallbackId, uint8_t))                \
     F(configure_unified_memory, cuptiActivityConfigureUnifiedMemoryCounter,                        \

@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/auxv.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/log.h"
@@ -81,7 +82,7 @@ static void read_settings(void)
     mp_config_report_unknown(report_setting, NULL);
     recorder->unwanted = is_privileged() || find_parent(&recorder->config) != 0;
     range_configure(recorder);
-    recorder->calls_by_callback = recorder->ranges.lazy;
+    atomic_store(&recorder->calls_by_callback, recorder->ranges.lazy);
     lifecycle_watch_fork();
 }
 
@@ -100,20 +101,37 @@ static bool wants_nvtx(const struct recorder *recorder)
     return recorder->config.nvtx == MP_SWITCH_ON || recorder->ranges.by_nvtx;
 }
 
-/* Callbacks, tables and handlers point into this library for as long as the process lives; NVTX
- * instances that make their first call later find it through the variable. */
-static void settle_in(const struct recorder *recorder)
+/* The same file, whatever the paths are: the loader takes it for one library too. */
+static bool is_same_file(const char *a, const char *b)
+{
+    struct stat one;
+    struct stat other;
+
+    return mp_text_equal(a, b) || (stat(a, &one) == 0 && stat(b, &other) == 0 &&
+                                   one.st_dev == other.st_dev && one.st_ino == other.st_ino);
+}
+
+/* Callbacks, tables and handlers point into this library for as long as the process lives.
+ */
+static void settle_in(void)
+{
+    Dl_info self;
+
+    if (dladdr((const void *)&the_recorder, &self) && self.dli_fname)
+        dlopen(self.dli_fname, RTLD_NOLOAD | RTLD_NODELETE | RTLD_LAZY);
+}
+
+/* For NVTX instances that make their first call later. */
+static void offer_nvtx(const struct recorder *recorder)
 {
     const char *present = getenv("NVTX_INJECTION64_PATH");
     Dl_info self;
 
-    if (!dladdr((const void *)&the_recorder, &self) || !self.dli_fname)
+    if (!wants_nvtx(recorder) || !dladdr((const void *)&the_recorder, &self) || !self.dli_fname)
         return;
-    dlopen(self.dli_fname, RTLD_NOLOAD | RTLD_NODELETE | RTLD_LAZY);
-    if (!wants_nvtx(recorder))
-        return;
-    if (present && *present && !mp_text_equal(present, self.dli_fname))
-        mp_log_info("NVTX_INJECTION64_PATH='%s' is left as it is", present);
+    /* NVTX serves one tool. */
+    if (present && *present && !is_same_file(present, self.dli_fname))
+        mp_log_warn("NVTX_INJECTION64_PATH='%s' is left as it is: NVTX is not recorded", present);
     else
         setenv("NVTX_INJECTION64_PATH", self.dli_fname, 0);
 }
@@ -175,6 +193,7 @@ static enum mp_status open_file(struct recorder *recorder, struct mp_error *erro
     recording->logs = &recorder->logs;
     recording->edges = &recorder->edges;
     recording->profiled = &recorder->profiled;
+    recording->recorder = recorder;
     recording->metrics = recorder->profiling.wanted;
     if (recording_open(recording, writer, &recorder->cupti, &recorder->api,
                        recorder->config.capture.choice,
@@ -229,9 +248,10 @@ int InitializeInjection(void)
     }
     recorder->pid = getpid();
     recorder->output.fd = -1;
-    settle_in(recorder);
+    settle_in();
     mark_children(recorder);
     if (start(recorder, &error) == MP_OK) {
+        offer_nvtx(recorder);
         go(recorder);
         return 1;
     }

@@ -118,6 +118,32 @@ static void settle(struct recorder *recorder)
     pthread_mutex_unlock(&ranges->lock);
 }
 
+bool range_switch(struct recorder *recorder, void (*how)(struct recorder *recorder))
+{
+    struct ranges *ranges = &recorder->ranges;
+    struct timespec limit;
+    bool waited_enough = false;
+
+    clock_gettime(CLOCK_MONOTONIC, &limit);
+    limit.tv_sec += SWITCH_SECONDS;
+    pthread_mutex_lock(&ranges->lock);
+    while (ranges->switching && !waited_enough)
+        waited_enough =
+            pthread_cond_timedwait(&ranges->switched, &ranges->lock, &limit) == ETIMEDOUT;
+    if (ranges->switching) {
+        pthread_mutex_unlock(&ranges->lock);
+        return false;
+    }
+    ranges->switching = true;
+    pthread_mutex_unlock(&ranges->lock);
+    how(recorder);
+    pthread_mutex_lock(&ranges->lock);
+    ranges->switching = false;
+    pthread_cond_broadcast(&ranges->switched);
+    pthread_mutex_unlock(&ranges->lock);
+    return true;
+}
+
 /* ---- Marks ---- */
 
 /* The id that CUPTI gives to a call made now; 0 if it cannot be had. */

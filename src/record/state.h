@@ -27,6 +27,7 @@
 #include <sys/types.h>
 
 #include "record/activity.h"
+#include "record/clients.h"
 #include "record/ctl.h"
 #include "record/output.h"
 #include "record/profiled.h"
@@ -62,9 +63,9 @@ struct recorder {
     CUpti_SubscriberHandle subscriber;
     struct output output;
     pid_t pid;
-    bool unwanted;          /* nothing is recorded in this process: MINIPROF_CHILDREN, setuid */
-    bool calls_by_callback; /* rows of `call` come from callbacks, not from CUPTI's records */
-    bool edges_wanted;      /* the edges of graphs are recorded */
+    bool unwanted;     /* nothing is recorded in this process: MINIPROF_CHILDREN, setuid */
+    bool edges_wanted; /* the edges of graphs are recorded */
+    bool buffers_told; /* CUPTI tells PER_THREAD_ACTIVITY_BUFFER as it was set (clients.h) */
 
     /* Shared; each part says how. */
     _Atomic int phase;
@@ -80,7 +81,12 @@ struct recorder {
     _Atomic bool cuda_ready;         /* cuInit has finished */
     _Atomic bool context_made;       /* the process has had a context */
     _Atomic int32_t stream_captures; /* streams that are being captured */
+    _Atomic bool ever_captured;      /* a stream capture has begun, ever */
     _Atomic bool enabled;            /* the kinds that cost something are on */
+    _Atomic bool calls_by_callback;  /* rows of `call` come from callbacks, not CUPTI's records */
+    _Atomic bool left_on;            /* kinds are on only as another client may want them, */
+    _Atomic uint64_t answers_then;   /* with clients_answers as when the range began */
+    _Atomic uint32_t renewals;       /* times that all was registered again (clients.h) */
     _Atomic bool unified_ready;      /* CUPTI has agreed to count unified memory */
     _Atomic uint64_t cupti_errors;   /* that CUPTI told in callbacks */
     _Atomic uint64_t forced_exits;
@@ -93,6 +99,7 @@ struct recorder {
 
     /* The writer's alone while it runs. */
     struct recording recording;
+    struct clients clients;
     struct ctl ctl;
     pthread_t writer;
 };

@@ -13,6 +13,7 @@
 
 #define SUBSCRIBER_NAME "miniprof"
 #define OLD_NAME_BYTES  128 /* CUPTI 13.0 asks for 64 at least */
+#define CLIENT_BYTES    256
 
 /* CUPTI_CB_DOMAIN_STATE and CUPTI_CBID_STATE_FATAL_ERROR: not in all headers. */
 #define DOMAIN_STATE      6
@@ -117,8 +118,10 @@ static void on_driver_call(struct recorder *recorder, CUpti_CallbackId cbid,
     case API_ROLE_CAPTURE_BEGIN:
         if (enters)
             profiling_capture_begins(recorder);
-        else if (deps_result(data) == CUDA_SUCCESS)
+        else if (deps_result(data) == CUDA_SUCCESS) {
+            atomic_store(&recorder->ever_captured, true);
             atomic_fetch_add(&recorder->stream_captures, 1);
+        }
         if (!enters)
             profiling_capture_began(recorder);
         break;
@@ -193,6 +196,20 @@ static void CUPTIAPI on_callback(void *userdata, CUpti_CallbackDomain domain, CU
     }
 }
 
+/* `holder`: the other's name as CUPTI tells it, or empty. */
+static enum mp_status refuse(const char *holder, struct mp_error *error)
+{
+    char client[CLIENT_BYTES];
+
+    clients_name(client, sizeof(client));
+    return mp_error_set(error, MP_ERR_UNSUPPORTED,
+                        "another CUPTI client is attached%s%s%s%s%s, and CUPTI serves one at a "
+                        "time (run without %s)",
+                        *holder ? ": '" : "", holder, *holder ? "'" : "",
+                        *client ? ", probably " : "", client,
+                        *client || *holder ? "it" : "nsys, ncu, torch.profiler or a debugger");
+}
+
 enum mp_status subscriber_open(struct recorder *recorder, struct mp_error *error)
 {
     struct cupti_api *cupti = &recorder->cupti;
@@ -214,11 +231,7 @@ enum mp_status subscriber_open(struct recorder *recorder, struct mp_error *error
     if (result == CUPTI_SUCCESS)
         return MP_OK;
     if (result == CUPTI_ERROR_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED)
-        return mp_error_set(
-            error, MP_ERR_UNSUPPORTED,
-            "another CUPTI client is attached%s%s%s (nsys, ncu, torch.profiler or a "
-            "debugger), and CUPTI serves one at a time",
-            *holder ? ": '" : "", holder, *holder ? "'" : "");
+        return refuse(holder, error);
     return mp_error_set(error, MP_ERR_UNSUPPORTED, "'%.120s' cannot be used: %s", cupti->path,
                         cupti_result_text(cupti, result));
 }

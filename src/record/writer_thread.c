@@ -30,26 +30,47 @@ static int64_t now_ms(void)
 }
 
 struct pace {
-    int64_t flushed; /* when CUPTI was last asked for buffers */
-    int64_t written; /* when the file was last written */
-    int64_t enabled; /* when records were last on */
-    int64_t ends;    /* when MINIPROF_TIMEOUT is over; 0: never, or already */
+    int64_t flushed;  /* when CUPTI was last asked for buffers */
+    int64_t written;  /* when the file was last written */
+    int64_t enabled;  /* when records were last on */
+    int64_t fetched;  /* when CUPTI was last asked outside of ranges */
+    int64_t patience; /* until that is done again, ms */
+    int64_t ends;     /* when MINIPROF_TIMEOUT is over; 0: never, or already */
 };
+
+/* Outside of ranges: whether CUPTI has a buffer to give back, where another client would lose what
+ * is written there (clients.h). Less and less often, as that client may have been given it. */
+static bool fetch_last(struct recorder *recorder, struct pace *pace, int64_t now)
+{
+    if (!buffer_pool_is_out(&recorder->pool)) {
+        pace->patience = FLUSH_CUPTI_MS;
+        return false;
+    }
+    if (now - pace->fetched < pace->patience)
+        return false;
+    pace->fetched = now;
+    pace->patience *= 2;
+    return true;
+}
 
 /* Asks CUPTI for the buffers that are complete. Not before it ever wanted one: it may not be up
  * (wprof deadlocked on that); not in the mode `range` outside of ranges, where nothing shall
- * disturb the application. */
-static void ask_cupti(struct recorder *recorder, struct pace *pace, int64_t now)
+ * disturb the application: false then. */
+static bool ask_cupti(struct recorder *recorder, struct pace *pace, int64_t now)
 {
     /* Also before each write, so that it has all there is. */
     if (now - pace->flushed < FLUSH_CUPTI_MS && now - pace->written < WRITE_FILE_MS)
-        return;
+        return false;
     pace->flushed = now;
     if (atomic_load(&recorder->enabled))
         pace->enabled = now;
-    if (now - pace->enabled <= LINGER_MS && atomic_load(&recorder->flush_allowed) &&
-        atomic_load(&recorder->pool.requested))
+    if (recorder->clients.taken)
+        return true;
+    if (now - pace->enabled > LINGER_MS && !fetch_last(recorder, pace, now))
+        return false;
+    if (atomic_load(&recorder->flush_allowed) && atomic_load(&recorder->pool.requested))
         recorder->cupti.flush_all(0);
+    return true;
 }
 
 /* Records that CUPTI dropped since it was last asked. */
@@ -60,6 +81,7 @@ static void count_drops(struct recorder *recorder)
 
     values[QUALITY_cupti_errors] = atomic_load(&recorder->cupti_errors);
     values[QUALITY_forced_exits] = atomic_load(&recorder->forced_exits);
+    values[QUALITY_dropped_taken_over] = recorder->clients.lost;
     if (!atomic_load(&recorder->pool.requested) || atomic_load(&recorder->forced_exits))
         return; /* a CUPTI that hangs is not called again */
     if (recorder->cupti.dropped_records(NULL, 0, &dropped) == CUPTI_SUCCESS)
@@ -123,7 +145,9 @@ static void take_toggles(struct recorder *recorder)
 static void run_rounds(struct recorder *recorder)
 {
     int64_t start = now_ms();
-    struct pace pace = {.flushed = start, .written = start, .enabled = start};
+    bool asked;
+    struct pace pace = {
+        .flushed = start, .written = start, .enabled = start, .patience = FLUSH_CUPTI_MS};
 
     if (recorder->config.timeout)
         pace.ends = start + (int64_t)recorder->config.timeout * 1000;
@@ -139,8 +163,13 @@ static void run_rounds(struct recorder *recorder)
         }
         take_toggles(recorder);
         ctl_serve(recorder);
-        ask_cupti(recorder, &pace, now_ms());
+        asked = ask_cupti(recorder, &pace, now_ms());
         recording_round(&recorder->recording);
+        if (atomic_load(&recorder->left_on) &&
+            clients_answers(recorder) != atomic_load(&recorder->answers_then))
+            range_switch(recorder, activity_drop);
+        if (asked && recorder_is_recording(recorder))
+            clients_look(recorder, now_ms());
         write_file(recorder, &pace, now_ms());
         check_timeout(recorder, &pace, now_ms());
     }
@@ -192,6 +221,7 @@ static void close_file(struct recorder *recorder)
 
     keep_file(recorder);
     recording_end(recording, atomic_load(&recorder->end_time));
+    clients_end(recorder);
     count_drops(recorder);
     recording_flush(recording);
     if (recording->writer->waits)
