@@ -44,16 +44,22 @@ static void CUPTIAPI on_buffer_completed(CUcontext context, uint32_t stream, uin
              &(struct work){.kind = WORK_BUFFER, .data = buffer, .bytes = valid_bytes});
 }
 
-static void set_flag(struct recorder *recorder, int attribute, const char *name)
+static void set_flag(struct recorder *recorder, int attribute, const char *name, uint8_t value)
 {
-    uint8_t on = 1;
-    size_t size = sizeof(on);
+    size_t size = sizeof(value);
     CUptiResult result =
-        recorder->cupti.set_attribute((CUpti_ActivityAttribute)attribute, &size, &on);
+        recorder->cupti.set_attribute((CUpti_ActivityAttribute)attribute, &size, &value);
 
     if (result != CUPTI_SUCCESS)
         mp_log_debug("CUPTI refuses the attribute %s: %s", name,
                      cupti_result_text(&recorder->cupti, result));
+}
+
+/* CUPTI need not zero the buffers that it is given: ours are. Only while we have the callbacks, as
+ * far as we know, since another client's are not. */
+static void promise_zeroes(struct recorder *recorder, bool promised)
+{
+    set_flag(recorder, ATTRIBUTE_ZEROED_BUFFERS, "ZEROED_OUT_ACTIVITY_BUFFER", promised);
 }
 
 int activity_per_thread(struct recorder *recorder)
@@ -78,9 +84,8 @@ enum mp_status activity_prepare(struct recorder *recorder, struct mp_error *erro
                             cupti_result_text(cupti, result));
     if (cupti->set_thread_id_type && cupti->set_thread_id_type(THREAD_ID_SYSTEM) != CUPTI_SUCCESS)
         mp_log_debug("CUPTI does not give system thread ids");
-    set_flag(recorder, ATTRIBUTE_ZEROED_BUFFERS, "ZEROED_OUT_ACTIVITY_BUFFER");
     if (cupti->version >= MP_CUPTI_SINCE_THREAD_BUFFERS) {
-        set_flag(recorder, ATTRIBUTE_PER_THREAD_BUFFERS, "PER_THREAD_ACTIVITY_BUFFER");
+        set_flag(recorder, ATTRIBUTE_PER_THREAD_BUFFERS, "PER_THREAD_ACTIVITY_BUFFER", 1);
         recorder->buffers_told = activity_per_thread(recorder) == 1;
     }
     result = cupti->register_callbacks(on_buffer_requested, on_buffer_completed);
@@ -208,6 +213,7 @@ static void enable_records(struct recorder *recorder)
 {
     size_t i;
 
+    promise_zeroes(recorder, true);
     if (recorder->config.gpu == MP_SWITCH_ON)
         enable_kind(recorder, kernel_kind(recorder), "kernels");
     for (i = 0; i < WORK_KIND_COUNT; i++)
@@ -240,24 +246,18 @@ static void register_again(struct recorder *recorder)
 
 void activity_follow_calls(struct recorder *recorder)
 {
-    if (recorder->ranges.lazy || atomic_exchange(&recorder->calls_by_callback, true))
+    promise_zeroes(recorder, false);
+    if (atomic_exchange(&recorder->calls_by_callback, true))
         return;
+    recorder->recording.decoder.calls_end = mp_clock_now();
     if (atomic_load(&recorder->enabled))
         subscriber_watch_calls(recorder, true);
 }
 
-void activity_follow_records(struct recorder *recorder)
-{
-    if (recorder->ranges.lazy || !atomic_load(&recorder->calls_by_callback))
-        return;
-    subscriber_watch_calls(recorder, false);
-    atomic_store(&recorder->calls_by_callback, false);
-}
-
 void activity_renew(struct recorder *recorder)
 {
+    activity_follow_calls(recorder);
     register_again(recorder);
-    activity_follow_records(recorder);
     if (atomic_load(&recorder->enabled))
         enable_records(recorder);
 }
@@ -295,6 +295,7 @@ void activity_disable(struct recorder *recorder)
     mp_nvtx_set_recording(false);
     subscriber_watch_syncs(recorder, false);
     enable_calls(recorder, false);
+    promise_zeroes(recorder, false);
     if (clients_answers(recorder) == atomic_load(&recorder->answers_then))
         atomic_store(&recorder->left_on, true);
     else

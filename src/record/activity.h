@@ -27,12 +27,13 @@ enum mp_status activity_prepare(struct recorder *recorder, struct mp_error *erro
 /* PER_THREAD_ACTIVITY_BUFFER as it is now; -1 where CUPTI does not tell. Any thread. */
 int activity_per_thread(struct recorder *recorder);
 
-/* Another CUPTI client has the records: calls are logged in callbacks, where they are not anyway;
- * and the way back. Through range_switch. */
+/* Another CUPTI client has the records, or had them: from now on calls are logged in callbacks,
+ * where they are not anyway. For good, since API records that are enabled late may never come
+ * (quirks.def). The writer, through range_switch. */
 void activity_follow_calls(struct recorder *recorder);
-void activity_follow_records(struct recorder *recorder);
 
-/* Registers and enables everything again, after another client. Through range_switch. */
+/* Registers and enables everything again, after another client. The writer, through range_switch.
+ */
 void activity_renew(struct recorder *recorder);
 
 /* The kinds of "always". */

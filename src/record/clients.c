@@ -141,17 +141,20 @@ static void forget_unanswered(struct clients *clients, int64_t now)
 
 /* ---- What is done about it ---- */
 
-static void say_taken(struct clients *clients)
+/* Where CUPTI has no PER_THREAD_ACTIVITY_BUFFER nothing tells when the other one is through. */
+static void say_taken(struct recorder *recorder)
 {
-    char name[256];
+    struct clients *clients = &recorder->clients;
+    char name[CLIENT_NAME_BYTES];
 
     if (clients->said)
         return;
     clients->said = true;
     clients_name(name, sizeof(name));
     mp_log_warn("another CUPTI client%s%s has taken CUPTI over: what the GPU does is not recorded "
-                "until it is through",
-                *name ? ", probably " : "", name);
+                "%s (run without it)",
+                *name ? ", probably " : "", name,
+                recorder->buffers_told ? "until it is through" : "from here on");
 }
 
 static void become_taken(struct recorder *recorder)
@@ -162,9 +165,8 @@ static void become_taken(struct recorder *recorder)
     clients->lost_before = clients->lost;
     clients->lost += clients->unanswered;
     clients->renewals = atomic_load(&recorder->renewals);
-    say_taken(clients);
-    if (recorder_is_recording(recorder))
-        range_switch(recorder, activity_follow_calls);
+    say_taken(recorder);
+    range_switch(recorder, activity_follow_calls);
 }
 
 /* A range has begun, with everything registered anew; or CUPTI was only slow, and nothing was
@@ -177,7 +179,6 @@ static void become_ours(struct recorder *recorder)
     if (clients->renewals == atomic_load(&recorder->renewals))
         clients->lost = clients->lost_before;
     mp_log_info("CUPTI's buffers come again");
-    range_switch(recorder, activity_follow_records);
 }
 
 static void take_back(struct recorder *recorder)
@@ -186,7 +187,7 @@ static void take_back(struct recorder *recorder)
 
     if (!clients->taken)
         clients->lost += clients->unanswered;
-    say_taken(clients);
+    say_taken(recorder);
     if (!range_switch(recorder, activity_renew))
         return; /* the next time */
     clients->taken = false;
@@ -214,7 +215,7 @@ static void try_probe(struct recorder *recorder)
     if (clients->tried || !can_probe(recorder))
         return;
     clients->tried = true;
-    clients->probe_works = probe(recorder);
+    clients->probe_works = probe(recorder) && probe(recorder); /* also the second time */
     if (!clients->probe_works)
         mp_log_debug("CUPTI does not answer at once: other clients are not noticed");
 }
@@ -254,6 +255,6 @@ void clients_end(struct recorder *recorder)
         return;
     if (clients_left(recorder) || is_taken(recorder, true)) {
         clients->lost += clients->unanswered;
-        say_taken(clients);
+        say_taken(recorder);
     }
 }

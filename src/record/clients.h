@@ -34,6 +34,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#define CLIENT_NAME_BYTES 256
+
 struct recorder;
 struct call_entry;
 

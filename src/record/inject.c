@@ -111,8 +111,7 @@ static bool is_same_file(const char *a, const char *b)
                                    one.st_dev == other.st_dev && one.st_ino == other.st_ino);
 }
 
-/* Callbacks, tables and handlers point into this library for as long as the process lives.
- */
+/* Callbacks, tables and handlers point into this library for as long as the process lives. */
 static void settle_in(void)
 {
     Dl_info self;
@@ -129,9 +128,10 @@ static void offer_nvtx(const struct recorder *recorder)
 
     if (!wants_nvtx(recorder) || !dladdr((const void *)&the_recorder, &self) || !self.dli_fname)
         return;
-    /* NVTX serves one tool. */
     if (present && *present && !is_same_file(present, self.dli_fname))
-        mp_log_warn("NVTX_INJECTION64_PATH='%s' is left as it is: NVTX is not recorded", present);
+        mp_log_warn("NVTX_INJECTION64_PATH='%s' is left as it is: NVTX is not recorded (NVTX serves "
+                    "one tool: unset it)",
+                    present);
     else
         setenv("NVTX_INJECTION64_PATH", self.dli_fname, 0);
 }

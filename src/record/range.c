@@ -86,34 +86,57 @@ static void switch_kinds(struct recorder *recorder, bool on, bool over)
     }
 }
 
-/* Brings the kinds in line with what is wanted now. One thread switches, others wait for it, but
- * not for ever: they may hold what it needs. */
-static void settle(struct recorder *recorder)
+static struct timespec patience(void)
 {
-    struct ranges *ranges = &recorder->ranges;
     struct timespec limit;
-    bool waited_enough = false;
 
     clock_gettime(CLOCK_MONOTONIC, &limit);
     limit.tv_sec += SWITCH_SECONDS;
+    return limit;
+}
+
+/* Under the lock: waits until no other thread switches; false when one does for too long. It may
+ * hold what that thread needs. */
+static bool may_switch(struct ranges *ranges, const struct timespec *limit)
+{
+    int error = 0;
+
+    while (ranges->switching && !error)
+        error = pthread_cond_timedwait(&ranges->switched, &ranges->lock, limit);
+    return !ranges->switching;
+}
+
+/* Under the lock, which is left meanwhile. */
+static void begin_switching(struct ranges *ranges)
+{
+    ranges->switching = true;
+    pthread_mutex_unlock(&ranges->lock);
+}
+
+static void end_switching(struct ranges *ranges)
+{
     pthread_mutex_lock(&ranges->lock);
-    while ((ranges->on != is_wanted(ranges) || ranges->over != ranges->retired) && !waited_enough) {
+    ranges->switching = false;
+    pthread_cond_broadcast(&ranges->switched);
+}
+
+/* Brings the kinds in line with what is wanted now, one thread at a time. */
+static void settle(struct recorder *recorder)
+{
+    struct ranges *ranges = &recorder->ranges;
+    struct timespec limit = patience();
+
+    pthread_mutex_lock(&ranges->lock);
+    while ((ranges->on != is_wanted(ranges) || ranges->over != ranges->retired) &&
+           may_switch(ranges, &limit)) {
         bool on = is_wanted(ranges);
         bool over = ranges->over;
 
-        if (ranges->switching) {
-            waited_enough =
-                pthread_cond_timedwait(&ranges->switched, &ranges->lock, &limit) == ETIMEDOUT;
-            continue;
-        }
-        ranges->switching = true;
-        pthread_mutex_unlock(&ranges->lock);
+        begin_switching(ranges);
         switch_kinds(recorder, on, over);
-        pthread_mutex_lock(&ranges->lock);
-        ranges->switching = false;
+        end_switching(ranges);
         ranges->on = on;
         ranges->retired = over;
-        pthread_cond_broadcast(&ranges->switched);
     }
     pthread_mutex_unlock(&ranges->lock);
 }
@@ -121,27 +144,18 @@ static void settle(struct recorder *recorder)
 bool range_switch(struct recorder *recorder, void (*how)(struct recorder *recorder))
 {
     struct ranges *ranges = &recorder->ranges;
-    struct timespec limit;
-    bool waited_enough = false;
+    struct timespec limit = patience();
+    bool may;
 
-    clock_gettime(CLOCK_MONOTONIC, &limit);
-    limit.tv_sec += SWITCH_SECONDS;
     pthread_mutex_lock(&ranges->lock);
-    while (ranges->switching && !waited_enough)
-        waited_enough =
-            pthread_cond_timedwait(&ranges->switched, &ranges->lock, &limit) == ETIMEDOUT;
-    if (ranges->switching) {
-        pthread_mutex_unlock(&ranges->lock);
-        return false;
+    may = may_switch(ranges, &limit);
+    if (may) {
+        begin_switching(ranges);
+        how(recorder);
+        end_switching(ranges);
     }
-    ranges->switching = true;
     pthread_mutex_unlock(&ranges->lock);
-    how(recorder);
-    pthread_mutex_lock(&ranges->lock);
-    ranges->switching = false;
-    pthread_cond_broadcast(&ranges->switched);
-    pthread_mutex_unlock(&ranges->lock);
-    return true;
+    return may;
 }
 
 /* ---- Marks ---- */

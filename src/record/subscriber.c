@@ -13,7 +13,6 @@
 
 #define SUBSCRIBER_NAME "miniprof"
 #define OLD_NAME_BYTES  128 /* CUPTI 13.0 asks for 64 at least */
-#define CLIENT_BYTES    256
 
 /* CUPTI_CB_DOMAIN_STATE and CUPTI_CBID_STATE_FATAL_ERROR: not in all headers. */
 #define DOMAIN_STATE      6
@@ -199,7 +198,7 @@ static void CUPTIAPI on_callback(void *userdata, CUpti_CallbackDomain domain, CU
 /* `holder`: the other's name as CUPTI tells it, or empty. */
 static enum mp_status refuse(const char *holder, struct mp_error *error)
 {
-    char client[CLIENT_BYTES];
+    char client[CLIENT_NAME_BYTES];
 
     clients_name(client, sizeof(client));
     return mp_error_set(error, MP_ERR_UNSUPPORTED,
