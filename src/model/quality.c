@@ -135,8 +135,7 @@ const char *quality_describe(const struct quality *quality, char *text, size_t s
     if (mp_damage_describe(&quality->damage, damage, sizeof damage))
         add_text(&line, damage);
     add_count(&line, quality->dropped, "record was dropped", "records were dropped");
-    add_count(&line, quality->taken_over,
-              "call whose records another CUPTI client got, at least",
+    add_count(&line, quality->taken_over, "call whose records another CUPTI client got, at least",
               "calls whose records another CUPTI client got, at least");
     add_count(&line, quality->cupti_errors, "error of CUPTI", "errors of CUPTI");
     if (quality->forced_exits)

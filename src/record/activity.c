@@ -4,6 +4,7 @@
 #include "base/log.h"
 #include "record/clock.h"
 #include "record/nvtx.h"
+#include "record/quirks.h"
 #include "record/state.h"
 #include "record/subscriber.h"
 
@@ -115,8 +116,8 @@ void activity_enable_base(struct recorder *recorder)
 /* ---- API calls ---- */
 
 /* Switches the rows of `call` on or off. The mode `range` begins late, and CUPTI's API records that
- * are enabled by cbid inside the callback of cuProfilerStart never come (H100, CUDA 13.0; enabled
- * from another thread neither): there the rows are made in callbacks at entry and exit. */
+ * are enabled by cbid inside the callback of cuProfilerStart, or by another thread then, never come
+ * (late_api_records in quirks.def): there the rows are made in callbacks at entry and exit. */
 static void enable_calls(struct recorder *recorder, bool on)
 {
     CUptiResult result;
@@ -233,6 +234,7 @@ static void recover_buffers(struct recorder *recorder)
         work_put(&recorder->work, &(struct work){.kind = WORK_BUFFER, .data = buffer});
 }
 
+/* The kinds of "always" have stayed on: no client that is known switches them off. */
 static void register_again(struct recorder *recorder)
 {
     struct mp_error error;
@@ -240,7 +242,6 @@ static void register_again(struct recorder *recorder)
     recover_buffers(recorder);
     if (activity_prepare(recorder, &error) != MP_OK)
         mp_log_warn("%s: nothing more is recorded", error.text);
-    activity_enable_base(recorder);
     atomic_fetch_add(&recorder->renewals, 1);
 }
 
@@ -281,7 +282,8 @@ static void disable_records(struct recorder *recorder)
 
     if (atomic_load(&recorder->unified_ready))
         recorder->cupti.disable(CUPTI_ACTIVITY_KIND_UNIFIED_MEMORY_COUNTER);
-    if (recorder->config.gpu == MP_SWITCH_ON)
+    if (recorder->config.gpu == MP_SWITCH_ON &&
+        !quirk_is_in(QUIRK_disable_deadlock, recorder->cupti.version))
         recorder->cupti.disable(kernel_kind(recorder));
     for (i = 0; i < WORK_KIND_COUNT; i++)
         if (is_wanted(recorder, &work_kinds[i]))

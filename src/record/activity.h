@@ -2,7 +2,7 @@
  *
  * Always, from InitializeInjection: DEVICE, CONTEXT and STREAM, a record for each of them that
  * comes into being; and GRAPH_TRACE if it is asked for, since switching it on when a graph is
- * instantiated already crashes the next launch (measured with CUDA 13.0).
+ * instantiated already crashes the next launch (late_graph_trace in quirks.def).
  *
  * While something is recorded: kernels, copies, sets, overhead, allocations; unified memory if it
  * is asked for, from when the driver is ready for it. Not SYNCHRONIZATION, CUDA_EVENT, RUNTIME or

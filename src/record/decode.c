@@ -56,8 +56,8 @@ static void check_times(struct decoder *decoder, uint64_t start, uint64_t end)
 }
 
 /* CUPTI gives the first kernels after a clock was registered again times of its own clock
- * (pytorch#192021), and what ran before in those of the other client's. They are nowhere on the
- * trace's axis, and cannot be put there. */
+ * (clock_again in quirks.def), and what ran before in those of the other client's. They are nowhere
+ * on the trace's axis, and cannot be put there. */
 static bool is_foreign(struct decoder *decoder, uint64_t time)
 {
     return __builtin_expect(time && (time < decoder->earliest || time > decoder->latest), 0);

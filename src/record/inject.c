@@ -20,6 +20,7 @@
 #include "record/graphs.h"
 #include "record/lifecycle.h"
 #include "record/nvtx.h"
+#include "record/quirks.h"
 #include "record/signals.h"
 #include "record/state.h"
 #include "record/subscriber.h"
@@ -129,9 +130,10 @@ static void offer_nvtx(const struct recorder *recorder)
     if (!wants_nvtx(recorder) || !dladdr((const void *)&the_recorder, &self) || !self.dli_fname)
         return;
     if (present && *present && !is_same_file(present, self.dli_fname))
-        mp_log_warn("NVTX_INJECTION64_PATH='%s' is left as it is: NVTX is not recorded (NVTX serves "
-                    "one tool: unset it)",
-                    present);
+        mp_log_warn(
+            "NVTX_INJECTION64_PATH='%s' is left as it is: NVTX is not recorded (NVTX serves "
+            "one tool: unset it)",
+            present);
     else
         setenv("NVTX_INJECTION64_PATH", self.dli_fname, 0);
 }
@@ -155,6 +157,7 @@ static enum mp_status find_cupti(struct recorder *recorder, struct mp_error *err
     MP_TRY(cupti_api_load(&recorder->cupti, &recorder->driver, recorder->config.cupti, error));
     mp_log_info("CUPTI %u from '%s', driver %d", recorder->cupti.version, recorder->cupti.path,
                 recorder->driver.version);
+    quirks_tell(recorder->cupti.version);
     api_set_resolve(&recorder->api, &recorder->cupti, &recorder->config);
     graphs_open(recorder);
     return MP_OK;
@@ -162,7 +165,7 @@ static enum mp_status find_cupti(struct recorder *recorder, struct mp_error *err
 
 static enum mp_status make_room(struct recorder *recorder, struct mp_error *error)
 {
-    bool null_allowed = recorder->cupti.version >= MP_CUPTI_SINCE_NULL_BUFFER;
+    bool null_allowed = !quirk_is_in(QUIRK_no_null_buffer, recorder->cupti.version);
 
     if (buffer_pool_open(&recorder->pool, recorder->config.buffer_mb, null_allowed) != MP_OK)
         return mp_error_set(error, MP_ERR_MEMORY, "no memory for MINIPROF_BUFFER_MB=%u",

@@ -22,20 +22,32 @@ nothing() {
     one_line "$1" "$2" "$3"
 }
 
-# lost NAME: the counter; 0 when it has no row.
+# counter NAME COUNTER: 0 when it has no row.
+counter() {
+    rows "$1" quality | sed -n "s/^$2,[0-9]*,//p" | tail -n 1 | grep . || echo 0
+}
+
 lost() {
-    rows "$1" quality | sed -n 's/^dropped_taken_over,[0-9]*,//p' | tail -n 1 | grep . || echo 0
+    counter "$1" dropped_taken_over
 }
 
 taken='another CUPTI client, probably torch.profiler .*libtorch_cpu.so.* has taken CUPTI over'
 
-# both WHAT NAME STEP...: with the collector and without, settings in `settings`.
+# both WHAT NAME [VAR=VALUE... --] STEP...: with the collector and without, also with `settings`.
 settings=()
 both() {
     local what=$1 name=$2
+    local -a more=()
     shift 2
-    bare "$name.bare" "${settings[@]}" -- "$steps" "$@"
-    profile "$name" "${settings[@]}" -- "$steps" "$@"
+    if [[ $1 == *=* && $1 != load=* ]]; then
+        while [ "$1" != -- ]; do
+            more+=("$1")
+            shift
+        done
+        shift
+    fi
+    bare "$name.bare" "${more[@]}" -- "$steps" "$@"
+    profile "$name" "${settings[@]}" "${more[@]}" -- "$steps" "$@"
     unharmed "$what" "$name" "$name.bare" 0
     complete "$what" "$name"
 }
@@ -69,6 +81,29 @@ both "a session to the end" last "${kineto[@]}" init alpha=2 sync sleep=400 \
 one_line "a session to the end" last "$taken"
 same "a session to the end: what ran before" "alpha 2" "$(kernels last)"
 like "a session to the end: a loss is counted" '^[1-9]' "$(lost last)"
+
+# The third registration of a clock spoils two kernels.
+both "a clock that is registered again" clock SIMGPU_CLOCK_FAULT=1 -- "${kineto[@]}" init alpha=2 \
+    sync sleep=400 call=kineto_start beta=5 sync call=kineto_stop sleep=500 alpha=3 sync \
+    call=kineto_report
+same "a clock that is registered again: no kernel has another clock's times" "alpha 3" \
+    "$(kernels clock)"
+same "a clock that is registered again: those that had are counted" 2 \
+    "$(counter clock dropped_foreign_times)"
+
+both "graphs and a session" graphs MINIPROF_CUDA_GRAPH=graph -- "${kineto[@]}" init stream=1 capture \
+    alpha=2 end-capture=0 instantiate=0 launch=0 sync sleep=400 call=kineto_start beta=5 sync \
+    call=kineto_stop sleep=500 launch=0 launch=0 sync call=kineto_report
+same "graphs and a session: what ran before and after is recorded" 3 "$(count graphs graph)"
+
+# CUPTI of CUDA 12.2 and before has not the attribute by which Kineto is known to be through.
+both "a session that does not say when it is over" forever SIMGPU_CUPTI_VERSION=18 -- "${kineto[@]}" \
+    init alpha=2 sync sleep=400 call=kineto_start beta=5 sync sleep=2500 call=kineto_stop alpha=3 \
+    sync sleep=1500 call=kineto_report
+one_line "a session that does not say when it is over" forever \
+    "$taken: what the GPU does is not recorded from here on"
+same "a session that does not say when it is over: launches are counted, calls go on" "alpha 2 4 9" \
+    "$(kernels forever) $(lost forever) $(count forever call)"
 
 both "a session before" before "${kineto[@]}" init-only call=kineto_start init beta=4 sync \
     call=kineto_stop sleep=300 alpha=3 sync sleep=200 call=kineto_report

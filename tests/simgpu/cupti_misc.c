@@ -88,7 +88,10 @@ CUptiResult CUPTIAPI cuptiGetTimestamp(uint64_t *timestamp)
 CUptiResult CUPTIAPI
 cuptiActivityRegisterTimestampCallback(CUpti_TimestampCallbackFunc funcTimestamp)
 {
-    return funcTimestamp ? CUPTI_SUCCESS : CUPTI_ERROR_INVALID_PARAMETER;
+    if (!funcTimestamp)
+        return CUPTI_ERROR_INVALID_PARAMETER;
+    ct_faultClock();
+    return CUPTI_SUCCESS;
 }
 
 CUptiResult CUPTIAPI cuptiGetContextId(CUcontext context, uint32_t *contextId)

@@ -7,9 +7,8 @@
  *     kineto_start       CuptiTimestamp.cpp, configureCuptiTimestampSource; CuptiActivityApi.cpp,
  *                        enableCuptiActivities
  *     kineto_stop        disableCuptiActivities, activityBuffers
- *     kineto_teardown    teardownContext, with TEARDOWN_CUPTI=1; finalizes at once here, where Kineto
- *                        waits for the next call's EXIT
- *     kineto_report      prints what it got
+ *     kineto_teardown    teardownContext, with TEARDOWN_CUPTI=1; finalizes at once here, where
+ * Kineto waits for the next call's EXIT kineto_report      prints what it got
  *
  * Kineto says "bufferCompleted called with unknown buffer" of buffers that are not its own; here
  * they are passed over without a word.
