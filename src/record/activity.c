@@ -242,7 +242,6 @@ static void register_again(struct recorder *recorder)
     recover_buffers(recorder);
     if (activity_prepare(recorder, &error) != MP_OK)
         mp_log_warn("%s: nothing more is recorded", error.text);
-    atomic_fetch_add(&recorder->renewals, 1);
 }
 
 void activity_follow_calls(struct recorder *recorder)
@@ -265,12 +264,17 @@ void activity_renew(struct recorder *recorder)
 
 void activity_enable(struct recorder *recorder)
 {
+    bool left;
+
     if (atomic_exchange(&recorder->enabled, true))
         return;
-    if (clients_left(recorder))
+    left = clients_left(recorder);
+    if (left)
         register_again(recorder);
     atomic_store(&recorder->answers_then, clients_answers(recorder));
     atomic_store(&recorder->left_on, false);
+    if (left)
+        atomic_store(&recorder->renewed_at, mp_clock_now());
     enable_records(recorder);
     subscriber_watch_syncs(recorder, true);
     mp_nvtx_set_recording(recorder->config.nvtx == MP_SWITCH_ON);

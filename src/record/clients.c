@@ -117,21 +117,6 @@ bool clients_left(struct recorder *recorder)
     return recorder->buffers_told && activity_per_thread(recorder) == 0;
 }
 
-void clients_note(struct recorder *recorder, const struct call_entry *entry)
-{
-    struct clients *clients = &recorder->clients;
-    bool launch = entry->kind == CALL_ENTRY_CALL &&
-                  (recorder->api.flags[entry->detail][entry->cbid] & API_LAUNCH) &&
-                  recorder->config.gpu == MP_SWITCH_ON && entry->result == CUDA_SUCCESS;
-
-    if (launch && clients->taken)
-        clients->lost++;
-    else if (launch || (entry->kind == CALL_ENTRY_SYNC &&
-                        !atomic_load_explicit(&recorder->calls_by_callback, memory_order_relaxed)))
-        clients->unanswered++;
-    clients->missed_launch |= launch;
-}
-
 static void forget_unanswered(struct clients *clients, int64_t now)
 {
     clients->unanswered = 0;
@@ -164,21 +149,55 @@ static void become_taken(struct recorder *recorder)
     clients->taken = true;
     clients->lost_before = clients->lost;
     clients->lost += clients->unanswered;
-    clients->renewals = atomic_load(&recorder->renewals);
     say_taken(recorder);
     range_switch(recorder, activity_follow_calls);
 }
 
-/* A range has begun, with everything registered anew; or CUPTI was only slow, and nothing was
- * lost. */
-static void become_ours(struct recorder *recorder)
+/* CUPTI was only slow, and nothing was lost. */
+static void become_ours(struct clients *clients)
+{
+    clients->taken = false;
+    clients->lost = clients->lost_before;
+    mp_log_info("CUPTI's buffers come again");
+}
+
+/* A range has begun, for which everything was registered anew (activity_enable). What was waited
+ * for until then, and nothing had come since the last look, is lost. */
+static void notice_renewal(struct recorder *recorder)
 {
     struct clients *clients = &recorder->clients;
+    uint64_t renewed_at = atomic_load(&recorder->renewed_at);
 
+    if (renewed_at == clients->renewed_at)
+        return;
+    clients->renewed_at = renewed_at;
+    if (!clients->taken && clients->unanswered &&
+        atomic_load(&recorder->answers_then) == clients->answers) {
+        clients->lost += clients->unanswered;
+        say_taken(recorder);
+    }
     clients->taken = false;
-    if (clients->renewals == atomic_load(&recorder->renewals))
-        clients->lost = clients->lost_before;
-    mp_log_info("CUPTI's buffers come again");
+    forget_unanswered(clients, 0);
+}
+
+void clients_note(struct recorder *recorder, const struct call_entry *entry)
+{
+    struct clients *clients = &recorder->clients;
+    bool launch = entry->kind == CALL_ENTRY_CALL &&
+                  (recorder->api.flags[entry->detail][entry->cbid] & API_LAUNCH) &&
+                  recorder->config.gpu == MP_SWITCH_ON && entry->result == CUDA_SUCCESS;
+    bool sync = entry->kind == CALL_ENTRY_SYNC &&
+                !atomic_load_explicit(&recorder->calls_by_callback, memory_order_relaxed);
+
+    if (!launch && !sync)
+        return;
+    if (entry->start >= atomic_load(&recorder->renewed_at))
+        notice_renewal(recorder);
+    if (clients->taken)
+        clients->lost += launch;
+    else
+        clients->unanswered++;
+    clients->missed_launch |= launch;
 }
 
 static void take_back(struct recorder *recorder)
@@ -225,10 +244,13 @@ void clients_look(struct recorder *recorder, int64_t now)
     struct clients *clients = &recorder->clients;
     uint64_t answers = clients_answers(recorder);
 
-    if (!clients->since || answers != clients->answers) {
+    notice_renewal(recorder);
+    if (!clients->since)
+        clients->since = now;
+    if (answers != clients->answers) {
         if (clients->taken)
-            become_ours(recorder);
-        else if (answers)
+            become_ours(clients);
+        else
             try_probe(recorder);
         clients->answers = clients_answers(recorder);
         forget_unanswered(clients, now);

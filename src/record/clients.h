@@ -11,11 +11,11 @@
  * again: at once in the modes that always record, when the next range begins in the others.
  *
  *     ours --no record comes of calls that callbacks saw, nor of a probe--> taken
- *     taken --attribute 0--> ours        taken --a buffer comes after all--> ours
+ *     taken --attribute 0, a range begins--> ours     taken --a buffer comes after all--> ours
  *
  * The probe asks CUPTI for the records of all devices, which come at once; whether they do is tried
- * out once, when buffers are known to be ours. While taken, calls are logged in callbacks instead
- * of by CUPTI's records, NVTX goes on, and CUPTI is not flushed.
+ * out once, when buffers are known to be ours. While taken, NVTX goes on and CUPTI is not flushed;
+ * calls are logged in callbacks from then on, instead of by CUPTI's records.
  *
  * Kinds are the process's too. Those of a range in which CUPTI turned to us not once are left on at
  * its end, as they may be the other client's by now; the next buffer that is asked of us shows that
@@ -47,10 +47,10 @@ struct clients {
     bool missed_launch;   /* one of `unanswered` launched something */
     uint64_t answers;     /* clients_answers, when last looked */
     uint64_t unanswered;  /* calls since then whose record should have come */
-    int64_t since;        /* when it last answered, ms; 0: never looked */
+    int64_t since;        /* when it last answered, ms; 0: not known yet */
     uint64_t lost;        /* calls whose records, or those of what they launched, went elsewhere */
     uint64_t lost_before; /* `lost` before the present takeover */
-    uint32_t renewals;    /* recorder's, at the present takeover */
+    uint64_t renewed_at;  /* recorder's, when last looked */
 };
 
 /* How often CUPTI has asked for a buffer or given one back. Any thread. */

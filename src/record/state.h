@@ -86,7 +86,7 @@ struct recorder {
     _Atomic bool calls_by_callback;  /* rows of `call` come from callbacks, not CUPTI's records */
     _Atomic bool left_on;            /* kinds are on only as another client may want them, */
     _Atomic uint64_t answers_then;   /* with clients_answers as when the range began */
-    _Atomic uint32_t renewals;       /* times that all was registered again (clients.h) */
+    _Atomic uint64_t renewed_at;     /* when a range last began with everything registered anew */
     _Atomic bool unified_ready;      /* CUPTI has agreed to count unified memory */
     _Atomic uint64_t cupti_errors;   /* that CUPTI told in callbacks */
     _Atomic uint64_t forced_exits;

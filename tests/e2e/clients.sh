@@ -91,19 +91,21 @@ same "a clock that is registered again: no kernel has another clock's times" "al
 same "a clock that is registered again: those that had are counted" 2 \
     "$(counter clock dropped_foreign_times)"
 
-both "graphs and a session" graphs MINIPROF_CUDA_GRAPH=graph -- "${kineto[@]}" init stream=1 capture \
-    alpha=2 end-capture=0 instantiate=0 launch=0 sync sleep=400 call=kineto_start beta=5 sync \
+both "graphs and a session" graphs MINIPROF_CUDA_GRAPH=graph -- "${kineto[@]}" init stream=1 \
+    capture alpha=2 end-capture=0 instantiate=0 launch=0 sync sleep=400 call=kineto_start beta=5 \
+    sync \
     call=kineto_stop sleep=500 launch=0 launch=0 sync call=kineto_report
 same "graphs and a session: what ran before and after is recorded" 3 "$(count graphs graph)"
 
 # CUPTI of CUDA 12.2 and before has not the attribute by which Kineto is known to be through.
-both "a session that does not say when it is over" forever SIMGPU_CUPTI_VERSION=18 -- "${kineto[@]}" \
-    init alpha=2 sync sleep=400 call=kineto_start beta=5 sync sleep=2500 call=kineto_stop alpha=3 \
+both "a session that does not say when it is over" forever SIMGPU_CUPTI_VERSION=18 -- \
+    "${kineto[@]}" init alpha=2 sync sleep=400 call=kineto_start beta=5 sync sleep=2500 \
+    call=kineto_stop alpha=3 \
     sync sleep=1500 call=kineto_report
 one_line "a session that does not say when it is over" forever \
     "$taken: what the GPU does is not recorded from here on"
-same "a session that does not say when it is over: launches are counted, calls go on" "alpha 2 4 9" \
-    "$(kernels forever) $(lost forever) $(count forever call)"
+same "a session that does not say when it is over: launches are counted, calls go on" \
+    "alpha 2 4 9" "$(kernels forever) $(lost forever) $(count forever call)"
 
 both "a session before" before "${kineto[@]}" init-only call=kineto_start init beta=4 sync \
     call=kineto_stop sleep=300 alpha=3 sync sleep=200 call=kineto_report
@@ -128,9 +130,12 @@ both "range within a session" within "${kineto[@]}" init sleep=400 call=kineto_s
     start alpha=3 sync stop beta=1 sync call=kineto_stop start alpha=2 stop call=kineto_report
 same "range within a session: it has its kernels" "kineto: 5 kernels" "$(cat within.out)"
 same "range within a session: the range after it is complete" "alpha 2" "$(kernels within)"
+one_line "range within a session" within "$taken"
+same "range within a session: its launches are counted" 3 "$(lost within)"
 
-both "range within a session that lasts" lasting "${kineto[@]}" init sleep=400 call=kineto_start beta=1 \
-    start alpha=3 sync sleep=1500 stop beta=1 sync call=kineto_stop call=kineto_report
+both "range within a session that lasts" lasting "${kineto[@]}" init sleep=400 \
+    call=kineto_start beta=1 start alpha=3 sync sleep=1500 stop beta=1 sync call=kineto_stop \
+    call=kineto_report
 one_line "range within a session that lasts" lasting "$taken"
 same "range within a session that lasts: it has its kernels" "kineto: 5 kernels" \
     "$(cat lasting.out)"
@@ -138,7 +143,8 @@ same "range within a session that lasts: calls, and all launches counted" "4 3" 
     "$(count lasting call) $(lost lasting)"
 
 settings=(MINIPROF_CAPTURE=nvtx:step)
-both "nvtx: after a session" nvtx_after "${kineto[@]}" init sleep=400 call=kineto_start beta=4 sync \
+both "nvtx: after a session" nvtx_after "${kineto[@]}" init sleep=400 call=kineto_start beta=4 \
+    sync \
     call=kineto_stop push=step alpha=3 sync pop call=kineto_report
 same "nvtx: after a session: the range is complete" "alpha 3" "$(kernels nvtx_after)"
 
