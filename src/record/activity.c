@@ -225,13 +225,14 @@ static void enable_records(struct recorder *recorder)
     enable_calls(recorder, true);
 }
 
-/* The other client's last flush gave it the buffers that we had handed out. */
-static void recover_buffers(struct recorder *recorder)
+/* How much of a buffer holds records nobody knows: behind them are zeroes. */
+void activity_recover(struct recorder *recorder)
 {
     uint8_t *buffer;
 
     while ((buffer = buffer_pool_recover(&recorder->pool)) != NULL)
-        work_put(&recorder->work, &(struct work){.kind = WORK_BUFFER, .data = buffer});
+        work_put(&recorder->work,
+                 &(struct work){.kind = WORK_BUFFER, .data = buffer, .bytes = BUFFER_BYTES});
 }
 
 /* The kinds of "always" have stayed on: no client that is known switches them off. */
@@ -239,7 +240,7 @@ static void register_again(struct recorder *recorder)
 {
     struct mp_error error;
 
-    recover_buffers(recorder);
+    activity_recover(recorder);
     if (activity_prepare(recorder, &error) != MP_OK)
         mp_log_warn("%s: nothing more is recorded", error.text);
 }

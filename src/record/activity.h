@@ -32,6 +32,10 @@ int activity_per_thread(struct recorder *recorder);
  * (quirks.def). The writer, through range_switch. */
 void activity_follow_calls(struct recorder *recorder);
 
+/* Takes back the buffers that we had handed out and that the other client's last flush was given;
+ * what is in them is decoded. Only once it is through. Any thread. */
+void activity_recover(struct recorder *recorder);
+
 /* Registers and enables everything again, after another client. The writer, through range_switch.
  */
 void activity_renew(struct recorder *recorder);

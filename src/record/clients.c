@@ -39,11 +39,18 @@ static const struct {
 #define KNOWN_COUNT (sizeof(known_clients) / sizeof(known_clients[0]))
 
 struct name_search {
-    const char *own;  /* path of this library */
-    const char *path; /* of the client's */
-    const char *name;
+    const char *own; /* path of this library */
+    char *text;      /* what was found, of `size` bytes: the path is the loader's */
+    size_t size;
     size_t rank; /* its position in known_clients, 1 more; 0: another copy of this library */
 };
+
+static void found_client(struct name_search *search, size_t rank, const char *name,
+                         const char *path)
+{
+    search->rank = rank;
+    snprintf(search->text, search->size, "%s ('%s')", name, path);
+}
 
 static int find_client(struct dl_phdr_info *info, size_t size, void *context)
 {
@@ -56,28 +63,24 @@ static int find_client(struct dl_phdr_info *info, size_t size, void *context)
         return 0;
     if (mp_text_starts_with(slash + 1, "libminiprof") &&
         !mp_text_equal(info->dlpi_name, search->own)) {
-        *search = (struct name_search){.name = "another copy of miniprof", .path = info->dlpi_name};
+        found_client(search, 0, "another copy of miniprof", info->dlpi_name);
         return 1;
     }
     for (i = 0; i < KNOWN_COUNT && i + 1 < search->rank; i++)
-        if (mp_text_starts_with(slash + 1, known_clients[i].file)) {
-            search->rank = i + 1;
-            search->name = known_clients[i].name;
-            search->path = info->dlpi_name;
-        }
+        if (mp_text_starts_with(slash + 1, known_clients[i].file))
+            found_client(search, i + 1, known_clients[i].name, info->dlpi_name);
     return 0;
 }
 
 const char *clients_name(char *text, size_t size)
 {
-    struct name_search search = {.own = "", .rank = KNOWN_COUNT + 1};
+    struct name_search search = {.own = "", .text = text, .size = size, .rank = KNOWN_COUNT + 1};
     Dl_info self;
 
+    *text = '\0';
     if (dladdr((const void *)known_clients, &self) && self.dli_fname)
         search.own = self.dli_fname;
     dl_iterate_phdr(find_client, &search);
-    if (!search.name || snprintf(text, size, "%s ('%s')", search.name, search.path) < 0)
-        *text = '\0';
     return text;
 }
 

@@ -22,8 +22,8 @@
  * they are not, and they are switched off.
  *
  * What CUPTI still had of our buffers goes to the other client, which throws it away with what
- * CUPTI wrote there for that client. So outside of ranges buffers are not left with CUPTI
- * (writer_thread.c).
+ * CUPTI wrote there for that client. We decode them when it is through; but so that it loses
+ * nothing buffers are not left with CUPTI outside of ranges (writer_thread.c).
  *
  * All of this is the writer's, but for clients_left.
  */

@@ -420,6 +420,7 @@ void decode_buffer(struct decoder *decoder, uint8_t *data, size_t valid_bytes)
 
     if (!valid_bytes)
         return;
-    while (decoder->cupti->next_record(data, valid_bytes, &record) == CUPTI_SUCCESS && record)
+    while (decoder->cupti->next_record(data, valid_bytes, &record) == CUPTI_SUCCESS && record &&
+           record->kind != CUPTI_ACTIVITY_KIND_INVALID) /* activity_recover */
         decode_record(decoder, record);
 }

@@ -65,7 +65,6 @@ struct recorder {
     pid_t pid;
     bool unwanted;     /* nothing is recorded in this process: MINIPROF_CHILDREN, setuid */
     bool edges_wanted; /* the edges of graphs are recorded */
-    bool buffers_told; /* CUPTI tells PER_THREAD_ACTIVITY_BUFFER as it was set (clients.h) */
 
     /* Shared; each part says how. */
     _Atomic int phase;
@@ -84,6 +83,7 @@ struct recorder {
     _Atomic bool ever_captured;      /* a stream capture has begun, ever */
     _Atomic bool enabled;            /* the kinds that cost something are on */
     _Atomic bool calls_by_callback;  /* rows of `call` come from callbacks, not CUPTI's records */
+    _Atomic bool buffers_told;       /* CUPTI tells PER_THREAD_ACTIVITY_BUFFER as it was set */
     _Atomic bool left_on;            /* kinds are on only as another client may want them, */
     _Atomic uint64_t answers_then;   /* with clients_answers as when the range began */
     _Atomic uint64_t renewed_at;     /* when a range last began with everything registered anew */

@@ -220,6 +220,8 @@ static void close_file(struct recorder *recorder)
     int held;
 
     keep_file(recorder);
+    if (!atomic_load(&recorder->forced_exits) && clients_left(recorder))
+        activity_recover(recorder);
     recording_end(recording, atomic_load(&recorder->end_time));
     clients_end(recorder);
     count_drops(recorder);

@@ -62,6 +62,8 @@ same "a profiler's session: what ran before and after is recorded" "alpha 5" "$(
 # The synchronisation that had no record; later a launch.
 same "a profiler's session: what is known to be lost is counted" 2 "$(lost during)"
 like "a profiler's session: the closing line counts it" ', 2 dropped,' "$(closing during)"
+like "a profiler's session: info counts it" 'dropped_taken_over +2' \
+    "$("$miniprof" info during.mpt)"
 like "a profiler's session: the summary's first line" \
     '^==[0-9]+== Warning: 2 records were dropped; 2 calls whose records another CUPTI client got' \
     "$("$miniprof" summary during.mpt 2>&1)"
@@ -155,6 +157,21 @@ both "30 sessions and ranges" many "${kineto[@]}" init "${many[@]}" call=kineto_
 same "30 sessions and ranges: it has its kernels" "kineto: 30 kernels" "$(cat many.out)"
 same "30 sessions and ranges: all is recorded" "alpha 30 0" "$(kernels many) $(lost many)"
 same "30 sessions and ranges: buffers enough" 0 "$(rows many quality | grep -c exhausted)"
+
+# Sessions that begin inside of ranges get the buffers in use; there are 8.
+many=()
+for ((i = 0; i < 12; i++)); do
+    many+=(start alpha=1 sync call=kineto_start sleep=400 beta=1 sync call=kineto_stop stop)
+done
+both "12 sessions inside of ranges" inside "${kineto[@]}" init "${many[@]}"
+same "12 sessions inside of ranges: what was recorded before them is not lost" 12 \
+    "$(count inside kernel ',alpha,')"
+same "12 sessions inside of ranges: buffers enough" 0 "$(rows inside quality | grep -c exhausted)"
+
+# A record of the stream asks for a buffer, which the session's first records must not go to.
+both "a session long after a range" late "${kineto[@]}" init start alpha=1 stop sleep=2500 stream=1 \
+    sleep=500 call=kineto_start beta=4 sync call=kineto_stop call=kineto_report
+same "a session long after a range: it has its kernels" "kineto: 4 kernels" "$(cat late.out)"
 settings=()
 
 # ---- torch.profiler that subscribes ----------------------------------------------------------
