@@ -104,11 +104,20 @@ static void enable_kind(struct recorder *recorder, CUpti_ActivityKind kind, cons
         mp_log_warn("%s are not recorded: %s", what, cupti_result_text(&recorder->cupti, result));
 }
 
-void activity_enable_base(struct recorder *recorder)
+void activity_enable_base(struct recorder *recorder, bool late)
 {
-    enable_kind(recorder, CUPTI_ACTIVITY_KIND_DEVICE, "devices");
-    enable_kind(recorder, CUPTI_ACTIVITY_KIND_CONTEXT, "contexts");
-    enable_kind(recorder, CUPTI_ACTIVITY_KIND_STREAM, "streams");
+    static const struct {
+        CUpti_ActivityKind kind;
+        const char *what;
+    } kinds[] = {{CUPTI_ACTIVITY_KIND_DEVICE, "devices"},
+                 {CUPTI_ACTIVITY_KIND_CONTEXT, "contexts"},
+                 {CUPTI_ACTIVITY_KIND_STREAM, "streams"}};
+    size_t i;
+
+    for (i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++)
+        if (!late || !recorder->cupti.enable_and_dump ||
+            recorder->cupti.enable_and_dump(kinds[i].kind) != CUPTI_SUCCESS)
+            enable_kind(recorder, kinds[i].kind, kinds[i].what);
     if (recorder->config.cuda_graph == MP_CUDA_GRAPH_GRAPH && recorder->config.gpu == MP_SWITCH_ON)
         enable_kind(recorder, CUPTI_ACTIVITY_KIND_GRAPH_TRACE, "CUDA graphs");
 }
@@ -317,6 +326,8 @@ void activity_drop(struct recorder *recorder)
 
 void activity_retire(struct recorder *recorder)
 {
+    if (!attach_is_done(recorder))
+        return;
     if (recorder->config.cuda_graph == MP_CUDA_GRAPH_GRAPH && recorder->config.gpu == MP_SWITCH_ON)
         recorder->cupti.disable(CUPTI_ACTIVITY_KIND_GRAPH_TRACE);
     subscriber_watch_ends(recorder);

@@ -1,8 +1,8 @@
 /* Which of CUPTI's records are on, and when.
  *
- * Always, from InitializeInjection: DEVICE, CONTEXT and STREAM, a record for each of them that
- * comes into being; and GRAPH_TRACE if it is asked for, since switching it on when a graph is
- * instantiated already crashes the next launch (late_graph_trace in quirks.def).
+ * Always, from when CUPTI is set up (attach.h): DEVICE, CONTEXT and STREAM, a record for each of
+ * them that comes into being; and GRAPH_TRACE if it is asked for, since switching it on when a
+ * graph is instantiated already crashes the next launch (late_graph_trace in quirks.def).
  *
  * While something is recorded: kernels, copies, sets, overhead, allocations; unified memory if it
  * is asked for, from when the driver is ready for it. Not SYNCHRONIZATION, CUDA_EVENT, RUNTIME or
@@ -40,8 +40,9 @@ void activity_recover(struct recorder *recorder);
  */
 void activity_renew(struct recorder *recorder);
 
-/* The kinds of "always". */
-void activity_enable_base(struct recorder *recorder);
+/* The kinds of "always". `late`: with records of the devices, contexts and streams that there are
+ * already. */
+void activity_enable_base(struct recorder *recorder, bool late);
 
 /* Asks for the counters of unified memory, which CUPTI allows once the driver is initialised: at
  * the end of cuInit and, if that was refused, at the first context. A refusal is a line at level

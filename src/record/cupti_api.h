@@ -79,6 +79,10 @@ struct driver_api {
     CUresult (*synchronize)(void);
     CUresult (*push_context)(CUcontext context);
     CUresult (*pop_context)(CUcontext *context);
+    CUresult (*get_current)(CUcontext *context);
+    CUresult (*primary_state)(CUdevice device, unsigned *flags, int *active);
+    CUresult (*primary_retain)(CUcontext *context, CUdevice device);
+    CUresult (*primary_release)(CUdevice device);
     CUresult (*get_device)(CUdevice *device);
     CUresult (*get_device_count)(int *count);
     CUresult (*get_name)(char *name, int size, CUdevice device);

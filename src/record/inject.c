@@ -23,7 +23,6 @@
 #include "record/quirks.h"
 #include "record/signals.h"
 #include "record/state.h"
-#include "record/subscriber.h"
 #include "record/writer_thread.h"
 
 #include "base/poison.h"
@@ -216,11 +215,10 @@ static enum mp_status start(struct recorder *recorder, struct mp_error *error)
 
     MP_TRY(find_cupti(recorder, error));
     MP_TRY(make_room(recorder, error));
-    MP_TRY(subscriber_open(recorder, error));
-    status = activity_prepare(recorder, error);
-    if (status == MP_OK)
-        status = open_file(recorder, error);
-    if (status != MP_OK && recorder->cupti.unsubscribe)
+    attach_configure(recorder);
+    MP_TRY(attach_at_start(recorder, error));
+    status = open_file(recorder, error);
+    if (status != MP_OK && attach_is_done(recorder) && recorder->cupti.unsubscribe)
         recorder->cupti.unsubscribe(recorder->subscriber);
     return status;
 }
@@ -231,8 +229,7 @@ static void go(struct recorder *recorder)
     atomic_store(&recorder->flush_allowed, true);
     atomic_store(&recorder->phase, PHASE_RECORDING);
     signals_open(recorder->config.capture.choice == MP_CAPTURE_OFF && !recorder->ranges.scheduled);
-    subscriber_watch_base(recorder);
-    activity_enable_base(recorder);
+    attach_go(recorder);
     range_go(recorder);
 }
 

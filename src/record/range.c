@@ -75,9 +75,9 @@ static bool is_wanted(const struct ranges *ranges)
 
 static void switch_kinds(struct recorder *recorder, bool on, bool over)
 {
-    if (on)
+    if (on && attach_now(recorder))
         activity_enable(recorder);
-    else
+    else if (!on)
         activity_disable(recorder);
     if (over) {
         activity_retire(recorder);
@@ -297,7 +297,8 @@ static enum range_answer end(struct recorder *recorder, uint8_t reason, uint32_t
         return answer;
     if (!pthread_equal(pthread_self(), recorder->writer))
         synchronize(recorder);
-    recorder->cupti.flush_all(0);
+    if (attach_is_done(recorder))
+        recorder->cupti.flush_all(0);
     settle(recorder);
     return RANGE_DONE;
 }

@@ -27,6 +27,7 @@
 #include <sys/types.h>
 
 #include "record/activity.h"
+#include "record/attach.h"
 #include "record/clients.h"
 #include "record/ctl.h"
 #include "record/output.h"
@@ -60,7 +61,7 @@ struct recorder {
     struct driver_api driver;
     struct cupti_api cupti;
     struct api_set api;
-    CUpti_SubscriberHandle subscriber;
+    CUpti_SubscriberHandle subscriber; /* attach.h says when */
     struct output output;
     pid_t pid;
     bool unwanted;     /* nothing is recorded in this process: MINIPROF_CHILDREN, setuid */
@@ -77,6 +78,7 @@ struct recorder {
     struct context_list contexts;
     struct ending ending;
     struct ranges ranges;
+    struct attach attach;
     _Atomic bool cuda_ready;         /* cuInit has finished */
     _Atomic bool context_made;       /* the process has had a context */
     _Atomic int32_t stream_captures; /* streams that are being captured */

@@ -20,8 +20,12 @@
 
 static void hold_context(struct context_list *contexts, CUcontext context)
 {
+    uint32_t i = 0;
+
     pthread_mutex_lock(&contexts->lock);
-    if (contexts->count < MOST_CONTEXTS_HELD)
+    while (i < contexts->count && contexts->items[i] != context)
+        i++;
+    if (i == contexts->count && i < MOST_CONTEXTS_HELD)
         contexts->items[contexts->count++] = context;
     pthread_mutex_unlock(&contexts->lock);
 }
@@ -37,21 +41,31 @@ static void forget_context(struct context_list *contexts, CUcontext context)
     pthread_mutex_unlock(&contexts->lock);
 }
 
+void subscriber_cuda_is_ready(struct recorder *recorder)
+{
+    atomic_store(&recorder->cuda_ready, true);
+    lifecycle_at_exit_again(recorder);
+    activity_configure_unified(recorder);
+}
+
+void subscriber_hold_context(struct recorder *recorder, CUcontext context)
+{
+    hold_context(&recorder->contexts, context);
+    if (atomic_exchange(&recorder->context_made, true))
+        return;
+    lifecycle_at_exit_again(recorder);
+    activity_configure_unified(recorder);
+}
+
 static void on_resource(struct recorder *recorder, CUpti_CallbackId cbid,
                         const CUpti_ResourceData *data)
 {
     switch ((int)cbid) {
     case CUPTI_CBID_RESOURCE_CU_INIT_FINISHED:
-        atomic_store(&recorder->cuda_ready, true);
-        lifecycle_at_exit_again(recorder);
-        activity_configure_unified(recorder);
+        subscriber_cuda_is_ready(recorder);
         break;
     case CUPTI_CBID_RESOURCE_CONTEXT_CREATED:
-        hold_context(&recorder->contexts, data->context);
-        if (!atomic_exchange(&recorder->context_made, true)) {
-            lifecycle_at_exit_again(recorder);
-            activity_configure_unified(recorder);
-        }
+        subscriber_hold_context(recorder, data->context);
         break;
     case CUPTI_CBID_RESOURCE_CONTEXT_DESTROY_STARTING:
         forget_context(&recorder->contexts, data->context);

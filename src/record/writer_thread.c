@@ -204,7 +204,20 @@ static void say_result(const struct recorder *recorder, const struct mp_writer_t
                    (double)quality->values[QUALITY_writer_cpu_ns] / 1e6);
 }
 
-/* A process that never had a context and no NVTX either did not want to be recorded. */
+static void say_nothing(const struct recorder *recorder)
+{
+    if (recorder->attach.failed)
+        return; /* that was said */
+    if (!attach_is_done(recorder))
+        mp_log_warn("no capture range began: nothing was recorded");
+    else if (!atomic_load(&recorder->cuda_ready))
+        mp_log_warn("CUDA did not start (is there a GPU?): nothing was recorded");
+    else
+        mp_log_info("the process used no GPU: nothing was recorded");
+}
+
+/* A process that never had a context and no NVTX either did not want to be recorded. Without CUPTI
+ * contexts are not seen, but nothing else is either. */
 static bool is_empty(const struct recorder *recorder)
 {
     return !atomic_load(&recorder->context_made) && !recorder->recording.nvtx_events;
@@ -243,10 +256,7 @@ static void close_file(struct recorder *recorder)
         say_result(recorder, &totals, unwritten, bytes);
     } else {
         output_remove(&recorder->output);
-        if (!atomic_load(&recorder->cuda_ready))
-            mp_log_warn("CUDA did not start (is there a GPU?): nothing was recorded");
-        else
-            mp_log_info("the process used no GPU: nothing was recorded");
+        say_nothing(recorder);
     }
 }
 
