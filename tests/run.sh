@@ -66,6 +66,8 @@ record() {
         >>"$RESULTS"
     if [ "$failed" -gt 0 ]; then
         { printf 'FAILED   %s/%s (%s s, status %d)\n' "$suite" "$name" "$seconds" "$status"
+          grep -aE -A 12 '^(FAILED|not ok)' "$log" | head -n 60 | sed 's/^/    /'
+          echo "    -- its last lines --"
           tail -n 60 "$log" | sed 's/^/    /'; }
     elif [ "$skipped" -gt 0 ]; then
         printf 'skipped  %s/%s: %s\n' "$suite" "$name" "$(tail -n 1 "$log")"

@@ -169,14 +169,14 @@ for row in INT:130 TERM:143; do
         "9 ======== Error: Application received signal $expected" "$? $(last "$signal")"
     like "SIG$signal: the report" ' conv_layer' "$(cat "$signal.err")"
 done
-# On a terminal both get the signal.
+# On a terminal both get the signal (and so would a shell that stays in between).
 if command -v script >/dev/null; then
     touch terminal.out
     {
         await grep -q checksum terminal.out
         printf '\003'
         await grep -q 'Application received' terminal.out
-    } | script -qefc "env --default-signal=INT,QUIT '$miniprof' nvprof '$inference' \
+    } | script -qefc "exec env --default-signal=INT,QUIT '$miniprof' nvprof '$inference' \
         --exit-mode sleep" /dev/null >terminal.out 2>&1
     same "Ctrl-C on a terminal: exit code" 9 "${PIPESTATUS[1]}"
     like "Ctrl-C on a terminal: the report" ' conv_layer' "$(cat terminal.out)"

@@ -105,7 +105,7 @@ if command -v script >/dev/null; then
         await grep -q checksum terminal.out
         printf '\003'
         await grep -q 'API calls' terminal.out
-    } | script -qefc "env --default-signal=INT,QUIT '$miniprof' run -o terminal.mpt -- \
+    } | script -qefc "exec env --default-signal=INT,QUIT '$miniprof' run -o terminal.mpt -- \
         '$inference' --exit-mode sleep" /dev/null >terminal.out 2>&1
     same "run, Ctrl-C on a terminal: exit code" 130 "${PIPESTATUS[1]}"
     complete "run, Ctrl-C on a terminal" terminal
