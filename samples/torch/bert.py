@@ -85,10 +85,16 @@ def make_inference(arguments):
     return loop.Inference(arguments, Encoder, make_input, CLASSES)
 
 
+def length(text):
+    if not 1 <= int(text) <= POSITIONS:
+        raise ValueError
+    return int(text)
+
+
 def make_parser():
     parser = loop.make_parser(__doc__.splitlines()[0])
-    parser.add_argument("--tokens", type=int, default=128, choices=range(1, POSITIONS + 1),
-                        metavar=f"1..{POSITIONS}", help="length of the sequences (128)")
+    parser.add_argument("--tokens", type=length, default=128,
+                        help=f"length of the sequences, at most {POSITIONS} (128)")
     return parser
 
 

@@ -8,6 +8,7 @@ numbers are medians over the rounds, with the least and the greatest. "Not measu
 Exit code 1 if an aim was missed in what may not vary with the machine: lost records, traces that do
 not open, times that cannot be.
 """
+import math
 import statistics
 import sys
 
@@ -19,8 +20,12 @@ MIB = 2.0 ** 20
 NOTHING_PERCENT = 1.0  # less than that between two sides is not told apart by these runs
 
 
+UNDECIDED = "undecided"
+
+
 class Part:
-    """One statement of a row: a text, and whether it holds; None if there is nothing to judge."""
+    """One statement of a row: a text, and whether it holds: True, False or UNDECIDED; None if there
+    is nothing to judge."""
 
     def __init__(self, text, holds=None, missing=None):
         self.text, self.holds, self.missing = text, holds, missing
@@ -31,7 +36,7 @@ def missing(what):
 
 
 def percent(side, other):
-    return (side / other - 1) * 100
+    return 100 * (side - other) / other
 
 
 def difference(side, other):
@@ -44,13 +49,35 @@ def verdict(parts, reasons):
     if not judged:
         # The script's own reason is better than a list of what it did not measure.
         return "not measured: " + ("; ".join(dict.fromkeys(reasons)) or ", ".join(lacking))
-    word = "reached" if all(judged) else "not reached"
+    word = "reached"
+    if not all(judged):
+        word = "not reached"
+    elif UNDECIDED in judged:
+        word = "not decided: the rounds differ by more"
     return f"{word}; not measured: {', '.join(lacking)}" if lacking else word
 
 
+def surely_above(values):
+    """What the median over all rounds there could be is above, with a chance of 97 %: the value at
+    that place in order, by the binomial distribution; with fewer than six rounds the least."""
+    values = sorted(values)
+    below = total = 0
+    for below in range(len(values)):
+        total += math.comb(len(values), below)
+        if total > 0.03 * 2 ** len(values):
+            break
+    return values[max(below - 1, 0)]
+
+
 def nothing_to_measure(percents):
-    """No cost that could be told from none: it is small, or not there in each round."""
-    return statistics.median(percents) <= NOTHING_PERCENT or min(percents) <= 0
+    """No cost that could be told from none: it is small, or there may be none."""
+    return statistics.median(percents) <= NOTHING_PERCENT or surely_above(percents) <= 0
+
+
+def at_most(values, bound):
+    if statistics.median(values) <= bound:
+        return True
+    return UNDECIDED if surely_above(values) <= bound else False
 
 
 # ---- Rows: functions of the results that give parts -------------------------------------------
@@ -165,7 +192,7 @@ def range_row(side):
                 ours = results.paired("calls", side, "bare", phase, kind, percent)
                 if ours:
                     parts.append(Part(f"{kind.split()[0]} {phase} {with_spread(ours, '{:+.1f}')} %",
-                                      statistics.median(ours) <= 0.5))
+                                      at_most(ours, 0.5)))
         return parts or [missing("single calls" if side != "miniprof run, attach range" else
                                  "miniprof run has no --attach, or single calls")]
     return row

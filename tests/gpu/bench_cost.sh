@@ -9,7 +9,7 @@ python3 -c 'import torch; assert torch.cuda.is_available()' 2>/dev/null ||
 library=$BUILD/gpu/libcost.so
 [ -e "$library" ] || library=-
 program=(python3 "$SOURCE/tests/gpu/cost_torch.py" "$library")
-length=(--batches "${BATCHES:-20}" --iterations "${ITERATIONS:-100}")
+length=(--batches "${BATCHES:-10}" --iterations "${ITERATIONS:-100}")
 nsys=$(find_nsys)
 cd "$WORK" || exit 1
 
@@ -25,7 +25,7 @@ one() {
 
 sides=(bare miniprof torch.profiler)
 [ -z "$nsys" ] || sides+=(nsys)
-most=$(share 36)
+most=$(share 34)
 while another_round "$most"; do
     in_turn one "${sides[@]}"
 done

@@ -22,7 +22,7 @@ one() {
     nsys) command=(nsys_profile n "${load[@]}") ;;
     esac
     if "${command[@]}" >out.txt 2>>errors.txt; then
-        python3 "$SOURCE/tests/gpu/soak.py" memory memory $round "$1" out.txt >>"$RESULT_LINES"
+        python3 "$SOURCE/tests/gpu/soak.py" memory memory "$round" "$1" out.txt >>"$RESULT_LINES"
     fi
     rm -f ./*.mpt n.*
 }
@@ -30,7 +30,7 @@ one() {
 sides=(bare miniprof)
 [ ! -e "$bare" ] || sides+=(CUPTI)
 [ -z "$nsys" ] || sides+=(nsys)
-most=$(share 6)
+most=$(share 8)
 while another_round "$most"; do
     in_turn one "${sides[@]}"
 done

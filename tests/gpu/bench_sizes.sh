@@ -6,7 +6,7 @@ have_torch || skip "no PyTorch with torchvision and CUDA"
 
 sample=$SOURCE/samples/torch/resnet50.py
 nsys=$(find_nsys)
-most=$(share 15)
+most=$(share 11)
 echo "| loop | records | bytes | bytes a record | nsys | gzip -6 | torch.profiler | gzip -6 |"
 echo "|---|---|---|---|---|---|---|---|"
 for loop in "eager 200" "graph 200" "eager 30" "graph 30"; do

@@ -83,12 +83,11 @@ find_nsys() {
 }
 
 # nsys_profile REPORT COMMAND...: what miniprof records by default, recorded by nsys.
-# NSYS_GRAPH=graph: graphs as a whole.
 nsys_profile() {
     local report=$1
     shift
     "$nsys" profile -t cuda,nvtx -s none --cpuctxsw=none \
-        --cuda-graph-trace="${NSYS_GRAPH:-node}" --capture-range=cudaProfilerApi \
+        --cuda-graph-trace=node --capture-range=cudaProfilerApi \
         --capture-range-end=stop -o "$report" "$@"
 }
 
@@ -114,7 +113,7 @@ said() {
 #
 #     while another_round SECONDS; do in_turn one_side NAME...; done
 #
-# Rounds go on as long as one more fits into SECONDS, at least twice and 15 times at most; ROUNDS=n
+# Rounds go on as long as one more fits into SECONDS, at least twice and 25 times at most; ROUNDS=n
 # makes it n, however long that takes.
 round=-1
 round_begun=0
@@ -125,7 +124,7 @@ another_round() {
         longest_round=$((SECONDS - round_begun))
     round=$((round + 1))
     round_begun=$SECONDS
-    [ $round -lt "${ROUNDS:-15}" ] || return 1
+    [ $round -lt "${ROUNDS:-25}" ] || return 1
     [ $round -lt 2 ] || [ -n "${ROUNDS:-}" ] || [ $((SECONDS + longest_round)) -le "$share" ]
 }
 

@@ -12,11 +12,10 @@ import statistics
 import sys
 
 NOT_MEASURED = ("not measured", "failed")
-# Large numbers of a group or phase are easier to read in another unit: factor and decimals.
-SHOWN = {("torch", "model"): (1, 3), ("memory", None): (2.0 ** -20, 1), ("start", None): (1e-6, 1),
-         ("sigkill", None): (1, 0), ("soak", "all"): (1, 2), ("soak", None): (2.0 ** -20, 2)}
-TITLES = {"memory": "MiB", "soak": "MiB, but for numbers of the whole run", "start": "ms",
-          "torch": "ns, model: ms"}
+# How the numbers of a group or one of its phases are shown: factor, decimals, unit.
+SHOWN = {("torch", "model"): (1, 3, "ms an iteration"), ("memory", None): (2.0 ** -20, 1, "MiB"),
+         ("start", None): (1e-6, 1, "ms"), ("sigkill", None): (1, 0, ""),
+         ("soak", "all"): (1, 2, ""), ("soak", None): (2.0 ** -20, 2, "MiB")}
 
 
 def with_spread(values, form="{:,.0f}"):
@@ -69,17 +68,17 @@ class Results:
         return list(dict.fromkeys(k for g, _, p, k in self.values if (g, p) == (group, phase)))
 
 
-def unit(group, phase):
-    """How the numbers are shown: factor, format."""
-    factor, decimals = SHOWN.get((group, phase)) or SHOWN.get((group, None)) or (1, 0)
-    return factor, f"{{:,.{decimals}f}}"
+def shown(group, phase):
+    """How the numbers are shown: factor, format, unit."""
+    factor, decimals, unit = SHOWN.get((group, phase)) or SHOWN.get((group, None)) or (1, 0, "ns")
+    return factor, f"{{:,.{decimals}f}}", unit
 
 
 def cell(results, key):
     values = results.values.get(key)
     if not values:
         return "-"
-    factor, form = unit(key[0], key[2])
+    factor, form, _ = shown(key[0], key[2])
     return with_spread([x * factor for x in values.values()], form)
 
 
@@ -92,9 +91,8 @@ def print_group(results, group):
     for kind in dict.fromkeys(key[3] for key in keys):
         phases = list(dict.fromkeys(key[2] for key in keys if key[3] == kind))
         sides = list(dict.fromkeys(key[1] for key in keys if key[3] == kind))
-        title = f"{kind}, {TITLES[group]}" if group in TITLES else kind
         print()
-        print_row([title, *phases])
+        print_row([f"{kind}, {shown(group, phases[0])[2]}", *phases])
         print("|---" * (len(phases) + 1) + "|")
         for side in sides:
             print_row([side, *(cell(results, (group, side, phase, kind)) for phase in phases)])
@@ -104,7 +102,7 @@ def print_small_group(results, group):
     """Numbers of one run: a line for each."""
     for key in results.values:
         if key[0] == group:
-            where = "" if key[2] == "all" else f" ({key[2]}, MiB)"
+            where = "" if key[2] == "all" else f" ({key[2]}, {shown(*key[:3:2])[2]})"
             print(f"  {key[1]}: {key[3]}{where} {cell(results, key)}")
 
 

@@ -7,7 +7,7 @@
 [ -x "$BUILD/gpu/progress" ] || skip "gpu/progress was not built"
 python3 "$SOURCE/tests/gpu/sigkill.py" "$BUILD" --kills "${SIGKILL_KILLS:-200}" \
     --jobs "${SIGKILL_JOBS:-8}" --seed "${SIGKILL_SEED:-1}" \
-    --seconds "${SIGKILL_SECONDS:-$(share 13)}" --limit-ms "${SIGKILL_LIMIT_MS:-200}" \
+    --seconds "${SIGKILL_SECONDS:-$(share 18)}" --limit-ms "${SIGKILL_LIMIT_MS:-200}" \
     >"$WORK/verdict"
 status=$?
 grep '^sigkill|' "$WORK/verdict" >>"$RESULT_LINES"

@@ -18,8 +18,10 @@ LATE_NS = 10_000_000  # what two clocks of one machine may differ by
 def read_output(path):
     """Samples of each second as (ms, anonymous, shared, device, kernels), and what was made."""
     samples, made, took = [], {}, None
-    for line in open(path, encoding="utf-8", errors="replace"):
-        fields = line.rstrip("\n").split("|")
+    with open(path, encoding="utf-8", errors="replace") as file:
+        lines = file.read().splitlines()
+    for line in lines:
+        fields = line.split("|")
         if fields[0] == "second" and len(fields) == 6:
             samples.append(tuple(float(x) for x in fields[1:]))
         elif fields[0] == "made" and len(fields) == 3:
