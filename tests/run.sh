@@ -8,7 +8,8 @@
 # The last line is "N passed, N failed". With RESULTS_FILE set the counts are added to it and a
 # suite fails only at --total, so that all suites run. A program counts as what it says itself:
 # cmocka's and unittest's totals, or a last line of the same form; else as one. Exit status 77 means
-# skipped. Logs stay in BUILD/check/SUITE/.
+# skipped. Logs stay in BUILD/check/SUITE/. With TABLE=1 a table of the files comes before the last
+# line.
 set -u
 
 BUILD=${BUILD:-build}
@@ -19,7 +20,7 @@ export ASAN_OPTIONS=${ASAN_OPTIONS:-allocator_may_return_null=1:detect_leaks=1}
 export UBSAN_OPTIONS=${UBSAN_OPTIONS:-print_stacktrace=1}
 export BUILD JOBS
 
-# total FILE: sums "SUITE NAME PASSED FAILED SKIPPED" lines (tab-separated).
+# total FILE: sums "SUITE NAME PASSED FAILED SKIPPED SECONDS" lines (tab-separated).
 total() {
     awk -F '\t' '
         { passed += $3; failed += $4; skipped += $5; if ($4) list = list "  " $1 ": " $2 "\n" }
@@ -29,6 +30,14 @@ total() {
             printf "%d passed, %d failed\n", passed, failed
             exit failed > 0 || passed == 0
         }' "$1"
+}
+
+# table FILE: the same lines, as a table.
+table() {
+    awk -F '\t' '
+        BEGIN { form = "%-20s %7s %7s %7s %8s %8s\n"
+                printf form, "name", "checks", "passed", "failed", "skipped", "seconds" }
+        { printf form, $2, $3 + $4, $3, $4, $5 ? "yes" : "", $6 }' "$1"
 }
 
 # counts LOG STATUS: prints "PASSED FAILED SKIPPED".
@@ -62,8 +71,8 @@ counts() {
 record() {
     local suite=$1 name=$2 log=$3 status=$4 seconds=$5 passed failed skipped
     read -r passed failed skipped < <(counts "$log" "$status")
-    printf '%s\t%s\t%d\t%d\t%d\n' "$suite${SAN:+ ($SAN)}" "$name" "$passed" "$failed" "$skipped" \
-        >>"$RESULTS"
+    printf '%s\t%s\t%d\t%d\t%d\t%s\n' "$suite${SAN:+ ($SAN)}" "$name" "$passed" "$failed" \
+        "$skipped" "$seconds" >>"$RESULTS"
     if [ "$failed" -gt 0 ]; then
         { printf 'FAILED   %s/%s (%s s, status %d)\n' "$suite" "$name" "$seconds" "$status"
           grep -aE -A 12 '^(FAILED|not ok)' "$log" | head -n 60 | sed 's/^/    /'
@@ -159,5 +168,6 @@ fi
 echo "== $suite${SAN:+ ($SAN)}"
 printf '%s\0' "$@" | xargs -0 -n 1 -P "$JOBS" "$0" --one "$suite"
 if [ -n "$own_results" ]; then
+    [ -z "${TABLE:-}" ] || table "$own_results"
     total "$own_results"
 fi

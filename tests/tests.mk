@@ -12,7 +12,7 @@
 #   tools/*.c             programs that tests use, in BUILD/tests/tools; those of tools/dev are in
 #                         BUILD/dev
 #   fuzz/fuzz_*.c         libFuzzer targets; seeds: tests/data, tests/golden, tests/fuzz/corpus
-#   gpu/*.sh              need an NVIDIA GPU: make gpu-check
+#   gpu/*.sh              need an NVIDIA GPU: make gpu-check; bench*.sh: make bench-gpu
 # tests/run.sh counts.
 
 UNIT_SOURCES := $(sort $(wildcard tests/unit/test_*.c))
@@ -78,6 +78,13 @@ CUDART := $(if $(HAVE_CUDA),$(shell grep -qs cudaLibraryLoadData \
 	echo $(firstword $(wildcard $(CUDA_ROOT)/lib64/libcudart_static.a))))
 ifneq ($(CUDART),)
 COST_PROGRAMS := $(addprefix $(BUILD)/gpu/,cost libcost.so libbare_cupti.so)
+endif
+
+# Programs that run for a while or are killed: the driver API alone, so the software GPU runs them
+# too.
+GPU_PROGRAMS := $(addprefix $(BUILD)/gpu/,soak progress)
+ifdef HAVE_CUDA
+ALL_TARGETS += $(GPU_PROGRAMS)
 endif
 
 # ---- suites -------------------------------------------------------------------------------------
@@ -203,8 +210,11 @@ $(LINT)/analyzer/%: % $(H_FILES)
 
 # One at a time: some of them measure.
 gpu-check: export JOBS := 1
+gpu-check: export TABLE := 1
+gpu-check: export SOAK_SECONDS ?= 15
+gpu-check: export SIGKILL_KILLS ?= 40
 gpu-check: programs $(DEV_PROGRAMS) ## tests that need an NVIDIA GPU (tests/gpu)
-	$(RUN) gpu $(filter-out tests/gpu/bench_% %/lib.sh,$(sort $(wildcard tests/gpu/*.sh)))
+	$(RUN) gpu $(filter-out tests/gpu/bench% %/lib.sh,$(sort $(wildcard tests/gpu/*.sh)))
 
 BENCH_SOURCES := $(sort $(wildcard tests/bench/bench_*.c))
 ifndef HAVE_CUDA
@@ -229,7 +239,12 @@ bench: programs $(BENCH_PROGRAMS) $(TEST_TOOLS) ## how fast writer and reader ar
 	@for script in $(sort $(wildcard tests/bench/*.sh)); do \
 		BUILD=$(abspath $(BUILD)) SOURCE=$(CURDIR) $$script || exit 1; done
 
-$(OBJ)/tests/gpu/%.o: EXTRA_CPPFLAGS += $(CUDA_CPPFLAGS)
+$(OBJ)/tests/gpu/%.o: EXTRA_CPPFLAGS += -Isamples $(CUDA_CPPFLAGS)
+
+$(GPU_PROGRAMS): $(BUILD)/gpu/%: $(OBJ)/tests/gpu/%.o $(SAMPLES_OBJ)/common.o $(CUDA_STUB)
+	@mkdir -p $(@D)
+	$(call say,LINK,$@)
+	$(Q)$(LINK) -o $@ $(filter %.o,$^) $(CUDA_STUB) -lpthread -ldl
 
 $(BUILD)/gpu/libcost.so: $(OBJ)/tests/gpu/cost_loops.o
 	@mkdir -p $(@D)
@@ -248,6 +263,5 @@ $(BUILD)/gpu/libbare_cupti.so: $(OBJ)/tests/gpu/cost_bare_cupti.o $(RECORD_OBJEC
 	$(Q)$(LINK) -shared -Wl,--gc-sections -o $@ $< $(@D)/librecord.a $(TRACE_LIB) -l:libzstd.a \
 		-ldl -lpthread
 
-bench-gpu: programs $(COST_PROGRAMS) $(DEV_PROGRAMS) ## cost and sizes on a GPU, with peers
-	@for script in $(sort $(wildcard tests/gpu/bench_*.sh)); do \
-		BUILD=$(abspath $(BUILD)) SOURCE=$(CURDIR) $$script || exit 1; done
+bench-gpu: programs $(COST_PROGRAMS) $(DEV_PROGRAMS) ## what recording costs on a GPU, with peers
+	@BUILD=$(abspath $(BUILD)) SOURCE=$(CURDIR) tests/gpu/bench.sh

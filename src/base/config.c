@@ -7,6 +7,7 @@
 #include <sys/auxv.h>
 #include <unistd.h>
 
+#include "base/duration.h"
 #include "base/pattern.h"
 #include "base/range_name.h"
 #include "base/schedule.h"

@@ -137,3 +137,8 @@ void mp_intern_free(struct mp_intern *pool)
     free(pool->slots);
     *pool = (struct mp_intern){0};
 }
+
+size_t mp_intern_bytes(const struct mp_intern *pool)
+{
+    return pool->bytes.total_bytes + pool->count * (sizeof(*pool->entries) + 2 * sizeof(uint32_t));
+}

@@ -101,17 +101,22 @@ int mp_move_descriptor(int fd)
 
 enum mp_status mp_create_exclusive(const char *path, int *fd, struct mp_error *error)
 {
+    return mp_create_exclusive_at(AT_FDCWD, path, fd, error);
+}
+
+enum mp_status mp_create_exclusive_at(int folder, const char *path, int *fd, struct mp_error *error)
+{
     int opened;
 
     do
-        opened = open(path, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+        opened = openat(folder, path, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
     while (opened < 0 && errno == EINTR);
     if (opened < 0)
         return mp_error_set(error, MP_ERR_IO, "cannot create '%.150s': %m", path);
     opened = mp_move_descriptor(opened);
     if (opened < 0) {
         mp_error_set(error, MP_ERR_IO, "cannot create '%.150s': %m", path);
-        unlink(path);
+        unlinkat(folder, path, 0);
         return MP_ERR_IO;
     }
     fchmod(opened, 0600); /* a umask may have taken our own rights; not all file systems know any */

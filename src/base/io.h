@@ -28,6 +28,10 @@ enum mp_status mp_pread_exact(int fd, void *data, size_t bytes, uint64_t offset,
  * name what the application computes, so nobody else may read them. */
 enum mp_status mp_create_exclusive(const char *path, int *fd, struct mp_error *error);
 
+/* The same for a name that is relative to `folder`, a descriptor or AT_FDCWD. */
+enum mp_status mp_create_exclusive_at(int folder, const char *path, int *fd,
+                                      struct mp_error *error);
+
 /* Gives `fd` a number above those of stdin, stdout and stderr: where the process has closed these,
  * what it writes to them must not get into a file of ours. -1 if that fails, with `fd` closed. */
 int mp_move_descriptor(int fd);

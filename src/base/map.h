@@ -71,4 +71,7 @@ void mp_intern_reset(struct mp_intern *pool);
 
 void mp_intern_free(struct mp_intern *pool);
 
+/* Memory that the strings take, in bytes; what earlier ones have left behind is not counted. */
+size_t mp_intern_bytes(const struct mp_intern *pool);
+
 #endif

@@ -109,10 +109,12 @@ static bool probe(struct recorder *recorder)
     return false;
 }
 
+/* Not beside the flight recorder, whose writer never waits for CUPTI: there a session is noticed
+ * when it is over. */
 static bool can_probe(const struct recorder *recorder)
 {
-    return recorder->cupti.enable_and_dump && atomic_load(&recorder->context_made) &&
-           !atomic_load(&recorder->forced_exits);
+    return !recorder->flight.on && recorder->cupti.enable_and_dump &&
+           atomic_load(&recorder->context_made) && !atomic_load(&recorder->forced_exits);
 }
 
 bool clients_left(struct recorder *recorder)

@@ -9,6 +9,7 @@
 
 #include "base/ctl_address.h"
 #include "base/log.h"
+#include "record/clock.h"
 #include "record/range.h"
 #include "record/state.h"
 
@@ -79,6 +80,10 @@ static void describe_file(struct recorder *recorder, char *text, size_t size)
 {
     struct mp_writer_totals totals;
 
+    if (recorder->flight.on) {
+        flight_describe(recorder, text, size);
+        return;
+    }
     mp_writer_totals(recorder->recording.writer, &totals);
     snprintf(text, size, "%llu records, %llu bytes, %llu dropped, %s",
              (unsigned long long)totals.event_rows, (unsigned long long)totals.bytes,
@@ -115,6 +120,10 @@ static const char *trigger(struct recorder *recorder, bool begins, char *text, s
 /* What CUPTI has and what the threads have handed over up to now is in the file afterwards. */
 static const char *dump(struct recorder *recorder, char *text, size_t size)
 {
+    const struct flight_trigger trigger = {.reason = "miniprof ctl", .time = mp_clock_now()};
+
+    if (recorder->flight.on)
+        return flight_write(recorder, &trigger, text, size) ? MP_CTL_OK : MP_CTL_NO;
     if (atomic_load(&recorder->flush_allowed) && atomic_load(&recorder->pool.requested))
         recorder->cupti.flush_all(0);
     recording_round(&recorder->recording);

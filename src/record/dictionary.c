@@ -59,6 +59,12 @@ void dictionary_restart(struct dictionary *dictionary)
         edges_restart(dictionary->edges);
 }
 
+size_t dictionary_bytes(const struct dictionary *dictionary)
+{
+    return mp_intern_bytes(&dictionary->strings) + mp_intern_bytes(&dictionary->shapes) +
+           mp_intern_bytes(&dictionary->streams) + mp_intern_bytes(&dictionary->nodes);
+}
+
 /* The id of `bytes` in `pool`, and whether it is new. */
 static uint32_t intern(struct dictionary *dictionary, struct mp_intern *pool, const void *data,
                        size_t bytes, bool *is_new)

@@ -89,6 +89,9 @@ void dictionary_close(struct dictionary *dictionary);
 /* The file was cut: forgets all numbers, then appends again what is known for good. */
 void dictionary_restart(struct dictionary *dictionary);
 
+/* Memory that the numbers take, in bytes. */
+size_t dictionary_bytes(const struct dictionary *dictionary);
+
 /* Id of a string; 0 for NULL and "". */
 uint32_t dictionary_string(struct dictionary *dictionary, const char *text);
 

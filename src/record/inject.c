@@ -81,6 +81,7 @@ static void read_settings(void)
     mp_config_from_environment(&recorder->config, report_setting, NULL);
     mp_config_report_unknown(report_setting, NULL);
     recorder->unwanted = is_privileged() || find_parent(&recorder->config) != 0;
+    flight_configure(recorder);
     range_configure(recorder);
     atomic_store(&recorder->calls_by_callback, recorder->ranges.lazy);
     lifecycle_watch_fork();
@@ -98,7 +99,8 @@ static void settings_once(void)
 /* NVTX's events are recorded, or its ranges are capture ranges. */
 static bool wants_nvtx(const struct recorder *recorder)
 {
-    return recorder->config.nvtx == MP_SWITCH_ON || recorder->ranges.by_nvtx;
+    return recorder->config.nvtx == MP_SWITCH_ON || recorder->ranges.by_nvtx ||
+           recorder->flight.by_step;
 }
 
 /* The same file, whatever the paths are: the loader takes it for one library too. */
@@ -186,9 +188,11 @@ static enum mp_status open_file(struct recorder *recorder, struct mp_error *erro
     enum mp_status status;
 
     signals_block(&before);
-    status = output_open(recorder, &writer, error);
+    status = recorder->flight.on ? flight_open(recorder, &writer, error)
+                                 : output_open(recorder, &writer, error);
     signals_restore(&before);
     MP_TRY(status);
+    recording->flight = recorder->flight.on ? &recorder->flight : NULL;
     recording->path = recorder->output.path;
     recording->pool = &recorder->pool;
     recording->queue = &recorder->work;
@@ -200,7 +204,9 @@ static enum mp_status open_file(struct recorder *recorder, struct mp_error *erro
     if (recording_open(recording, writer, &recorder->cupti, &recorder->api,
                        recorder->config.capture.choice,
                        recorder->ranges.at_once && !recorder->config.delay) != MP_OK ||
+        (recorder->flight.on && flusher_start(recorder) != MP_OK) ||
         writer_thread_start(recorder) != MP_OK) {
+        flusher_stop(&recorder->flusher);
         recording_close(recording);
         mp_writer_abandon(writer);
         output_remove(&recorder->output);
@@ -223,12 +229,24 @@ static enum mp_status start(struct recorder *recorder, struct mp_error *error)
     return status;
 }
 
+/* As a request of `miniprof ctl`; NULL: none. */
+static const char *meaning_of_usr2(const struct recorder *recorder)
+{
+    if (recorder->flight.on)
+        return "dump";
+    return recorder->config.capture.choice == MP_CAPTURE_OFF && !recorder->ranges.scheduled
+               ? "start"
+               : NULL;
+}
+
 /* From here on callbacks do their work. */
 static void go(struct recorder *recorder)
 {
     atomic_store(&recorder->flush_allowed, true);
     atomic_store(&recorder->phase, PHASE_RECORDING);
-    signals_open(recorder->config.capture.choice == MP_CAPTURE_OFF && !recorder->ranges.scheduled);
+    signals_open(meaning_of_usr2(recorder));
+    if (recorder->flight.on)
+        crash_open();
     attach_go(recorder);
     range_go(recorder);
 }
@@ -248,6 +266,7 @@ int InitializeInjection(void)
     }
     recorder->pid = getpid();
     recorder->output.fd = -1;
+    recorder->output.folder = -1;
     settle_in();
     mark_children(recorder);
     if (start(recorder, &error) == MP_OK) {

@@ -9,6 +9,7 @@
 
 #include "base/log.h"
 #include "record/clock.h"
+#include "record/flight_file.h"
 #include "record/nvtx.h"
 #include "record/signals.h"
 #include "record/state.h"
@@ -186,10 +187,13 @@ static void in_child(void)
     if (recorder_phase(recorder) == PHASE_IDLE)
         return;
     signals_reset();
+    crash_reset();
     if (recorder_phase(recorder) != PHASE_INERT && output_is_open(&recorder->output))
         close(recorder->output.fd);
-    if (recorder_phase(recorder) != PHASE_INERT)
+    if (recorder_phase(recorder) != PHASE_INERT) {
+        flight_file_close(&recorder->output);
         ctl_close(&recorder->ctl);
+    }
     atomic_store(&recorder->phase, PHASE_INERT);
 }
 

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "base/range_name.h"
+#include "record/clock.h"
 #include "record/nvtx_calls.h"
 
 #include "base/poison.h"
@@ -20,22 +21,22 @@ struct watch_thread {
     uint32_t depth; /* pushes in the domain */
     uint32_t count; /* of them, of the name, whose depths follow */
     uint32_t at[NESTED_MOST];
+    uint64_t since[NESTED_MOST]; /* when they were pushed, if anybody wants to know */
 };
 
 static struct watch {
     /* Written once, before NVTX is initialised. */
+    struct nvtx_watch_calls calls;
     const char *name;
     uint32_t bytes; /* of the name */
     const char *domain;
-    void (*begin)(struct recorder *);
-    void (*end)(struct recorder *);
-    struct recorder *recorder;
 
     atomic_bool on;
     _Atomic(uint32_t) open; /* ranges of the name */
     _Atomic(uint32_t) started;
     pthread_mutex_t lock; /* of the next */
     nvtxRangeId_t ids[STARTED_MOST];
+    uint64_t since[STARTED_MOST];
 } watch = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
 /* The functions of nvtx_calls.c. */
@@ -62,14 +63,11 @@ static __attribute__((noinline)) struct watch_thread *self(void)
     return &watch_self;
 }
 
-void nvtx_watch_open(const char *name, void (*begin)(struct recorder *),
-                     void (*end)(struct recorder *), struct recorder *recorder)
+void nvtx_watch_open(const struct nvtx_watch_calls *calls)
 {
-    watch.name = name;
-    watch.bytes = (uint32_t)mp_range_name_split(name, &watch.domain);
-    watch.begin = begin;
-    watch.end = end;
-    watch.recorder = recorder;
+    watch.calls = *calls;
+    watch.name = calls->name;
+    watch.bytes = (uint32_t)mp_range_name_split(calls->name, &watch.domain);
     atomic_store(&watch.on, true);
 }
 
@@ -165,16 +163,20 @@ static void leave(struct watch_thread *thread)
     thread->busy = false;
 }
 
-static void range_begins(void)
+/* When it begins, ns; 1 where nobody wants to know. */
+static uint64_t range_begins(void)
 {
-    if (atomic_fetch_add(&watch.open, 1) == 0)
-        watch.begin(watch.recorder);
+    if (atomic_fetch_add(&watch.open, 1) == 0 && watch.calls.begin)
+        watch.calls.begin(watch.calls.recorder);
+    return watch.calls.lasted ? mp_clock_now() : 1;
 }
 
-static void range_ends(void)
+static void range_ends(uint64_t since)
 {
-    if (atomic_fetch_sub(&watch.open, 1) == 1)
-        watch.end(watch.recorder);
+    if (watch.calls.lasted)
+        watch.calls.lasted(watch.calls.recorder, since, mp_clock_now());
+    if (atomic_fetch_sub(&watch.open, 1) == 1 && watch.calls.end)
+        watch.calls.end(watch.calls.recorder);
 }
 
 static void note_push(bool matches)
@@ -184,8 +186,8 @@ static void note_push(bool matches)
     if (!thread)
         return;
     if (matches && thread->count < NESTED_MOST) {
-        thread->at[thread->count++] = thread->depth;
-        range_begins();
+        thread->at[thread->count] = thread->depth;
+        thread->since[thread->count++] = range_begins();
     }
     thread->depth++;
     leave(thread);
@@ -200,26 +202,27 @@ static void note_pop(void)
     if (thread->depth)
         thread->depth--;
     if (thread->count && thread->at[thread->count - 1] == thread->depth) {
-        thread->count--;
-        range_ends();
+        range_ends(thread->since[--thread->count]);
     }
     leave(thread);
 }
 
-/* Before the start: whether it is a range of the name, which has to be told its id then. */
-static bool note_start(bool matches)
+/* Before the start: when it begins if it is a range of the name, which has to be told its id then;
+ * else 0. */
+static uint64_t note_start(bool matches)
 {
     struct watch_thread *thread = matches ? enter() : NULL;
+    uint64_t since;
 
     if (!thread)
-        return false;
-    range_begins();
+        return 0;
+    since = range_begins();
     leave(thread);
-    return true;
+    return since;
 }
 
 /* Remembers the id, made up if there is none; answers what the application gets. */
-static nvtxRangeId_t keep_id(nvtxRangeId_t id)
+static nvtxRangeId_t keep_id(nvtxRangeId_t id, uint64_t since)
 {
     uint32_t i;
 
@@ -228,20 +231,22 @@ static nvtxRangeId_t keep_id(nvtxRangeId_t id)
     pthread_mutex_lock(&watch.lock);
     for (i = 0; i < STARTED_MOST && watch.ids[i]; i++)
         continue;
-    if (i < STARTED_MOST)
+    if (i < STARTED_MOST) {
         watch.ids[i] = id;
+        watch.since[i] = since;
+    }
     pthread_mutex_unlock(&watch.lock);
     if (i < STARTED_MOST)
         atomic_fetch_add(&watch.started, 1);
     else
-        range_ends(); /* of which the end could not be told */
+        range_ends(since); /* of which the end could not be told */
     return id;
 }
 
 static void note_end(nvtxRangeId_t id)
 {
     struct watch_thread *thread;
-    bool found = false;
+    uint64_t since = 0;
     uint32_t i;
 
     if (!id || !atomic_load_explicit(&watch.started, memory_order_relaxed))
@@ -250,15 +255,15 @@ static void note_end(nvtxRangeId_t id)
     if (!thread)
         return;
     pthread_mutex_lock(&watch.lock);
-    for (i = 0; i < STARTED_MOST && !found; i++)
+    for (i = 0; i < STARTED_MOST && !since; i++)
         if (watch.ids[i] == id) {
             watch.ids[i] = 0;
-            found = true;
+            since = watch.since[i];
         }
     pthread_mutex_unlock(&watch.lock);
-    if (found) {
+    if (since) {
         atomic_fetch_sub(&watch.started, 1);
-        range_ends();
+        range_ends(since);
     }
     leave(thread);
 }
@@ -297,26 +302,26 @@ static int NVTX_API pop(void)
 
 static nvtxRangeId_t NVTX_API start_ex(const nvtxEventAttributes_t *attributes)
 {
-    bool ours = note_start(!*watch.domain && is_event(attributes));
+    uint64_t since = note_start(!*watch.domain && is_event(attributes));
     nvtxRangeId_t id = inner.start_ex(attributes);
 
-    return ours ? keep_id(id) : id;
+    return since ? keep_id(id, since) : id;
 }
 
 static nvtxRangeId_t NVTX_API start_a(const char *message)
 {
-    bool ours = note_start(!*watch.domain && is_narrow(message));
+    uint64_t since = note_start(!*watch.domain && is_narrow(message));
     nvtxRangeId_t id = inner.start_a(message);
 
-    return ours ? keep_id(id) : id;
+    return since ? keep_id(id, since) : id;
 }
 
 static nvtxRangeId_t NVTX_API start_w(const wchar_t *message)
 {
-    bool ours = note_start(!*watch.domain && is_wide(message));
+    uint64_t since = note_start(!*watch.domain && is_wide(message));
     nvtxRangeId_t id = inner.start_w(message);
 
-    return ours ? keep_id(id) : id;
+    return since ? keep_id(id, since) : id;
 }
 
 static void NVTX_API end(nvtxRangeId_t range)
@@ -345,10 +350,10 @@ static int NVTX_API domain_pop(nvtxDomainHandle_t domain)
 static nvtxRangeId_t NVTX_API domain_start_ex(nvtxDomainHandle_t domain,
                                               const nvtxEventAttributes_t *attributes)
 {
-    bool ours = note_start(is_domain(domain) && is_event(attributes));
+    uint64_t since = note_start(is_domain(domain) && is_event(attributes));
     nvtxRangeId_t id = inner.domain_start_ex(domain, attributes);
 
-    return ours ? keep_id(id) : id;
+    return since ? keep_id(id, since) : id;
 }
 
 static void NVTX_API domain_end(nvtxDomainHandle_t domain, nvtxRangeId_t range)

@@ -1,4 +1,5 @@
-/* NVTX ranges of one name that the recorder acts upon: MINIPROF_CAPTURE=nvtx:NAME, MINIPROF_STEP.
+/* NVTX ranges of one name that the recorder acts upon: MINIPROF_CAPTURE=nvtx:NAME, MINIPROF_STEP
+ * of a schedule or of slow steps.
  *
  * When a name is watched, NVTX's tables get functions that look at the name first and then call
  * those of nvtx_calls.c, whether recording is on or off. Without one the tables are as ever, so
@@ -18,9 +19,17 @@
 
 struct recorder;
 
-/* Watches NAME[@DOMAIN], which must stay valid. Once, before NVTX is initialised. */
-void nvtx_watch_open(const char *name, void (*begin)(struct recorder *),
-                     void (*end)(struct recorder *), struct recorder *recorder) NVTX_HIDDEN;
+struct nvtx_watch_calls {
+    const char *name; /* NAME[@DOMAIN]; must stay valid */
+    void (*begin)(struct recorder *);
+    void (*end)(struct recorder *);
+    /* Each single range of the name has ended, whatever others do; times are the trace's. */
+    void (*lasted)(struct recorder *, uint64_t since, uint64_t until);
+    struct recorder *recorder;
+};
+
+/* Watches; calls that are NULL are not made. Once, before NVTX is initialised. */
+void nvtx_watch_open(const struct nvtx_watch_calls *calls) NVTX_HIDDEN;
 
 /* Looks at names no more. Any thread. */
 void nvtx_watch_close(void) NVTX_HIDDEN;

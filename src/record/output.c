@@ -107,7 +107,7 @@ static void add_rank(struct mp_buffer *header)
         add(header, "rank", rank);
 }
 
-static enum mp_status compose_header(struct mp_buffer *header, const struct recorder *recorder)
+enum mp_status output_compose_header(struct mp_buffer *header, const struct recorder *recorder)
 {
     mp_buffer_append_text(header, "miniprof=" MP_VERSION "\n");
     add_process(header);
@@ -122,14 +122,12 @@ static enum mp_status compose_header(struct mp_buffer *header, const struct reco
 
 /* ---- The file ---- */
 
-/* Whether the file is a trace of a process of this id: of this one, before it became another
- * program, or of one long ago. */
-static bool is_from_this_pid(const char *path)
+bool output_is_from_this_pid(int folder, const char *path)
 {
     struct mp_file_header header;
     char text[512]; /* the process comes first */
     char wanted[32];
-    int fd = open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+    int fd = openat(folder, path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
     ssize_t length = -1;
 
     if (fd < 0)
@@ -154,7 +152,7 @@ static enum mp_status create_numbered(struct output *output, struct mp_error *er
 
     mp_text_copy(first, sizeof(first), output->path);
     for (number = 2; status != MP_OK && number <= MP_PATTERN_LAST_NUMBER; number++) {
-        if (!is_from_this_pid(output->path) ||
+        if (!output_is_from_this_pid(AT_FDCWD, output->path) ||
             !mp_pattern_number(first, number, output->path, sizeof(output->path)))
             return status;
         status = mp_create_exclusive(output->path, &output->fd, error);
@@ -174,15 +172,25 @@ static void find_place(struct output *output)
         snprintf(output->place + length, sizeof(output->place) - length, "/%s", output->path);
 }
 
+enum mp_status output_expand(struct recorder *recorder, struct mp_error *error)
+{
+    struct output *output = &recorder->output;
+    struct mp_error cause;
+
+    if (mp_pattern_expand(recorder->config.output, output->path, sizeof(output->path), &cause) !=
+        MP_OK)
+        return mp_error_set(error, cause.status, "MINIPROF_OUTPUT: %s", cause.text);
+    find_place(output);
+    return MP_OK;
+}
+
 static enum mp_status create(struct recorder *recorder, struct mp_error *error)
 {
     struct output *output = &recorder->output;
     struct mp_error cause;
     struct stat about;
 
-    if (mp_pattern_expand(recorder->config.output, output->path, sizeof(output->path), &cause) !=
-        MP_OK)
-        return mp_error_set(error, cause.status, "MINIPROF_OUTPUT: %s", cause.text);
+    MP_TRY(output_expand(recorder, error));
     if (create_numbered(output, &cause) != MP_OK)
         return mp_error_set(error, cause.status, "%s (MINIPROF_OUTPUT names the file)", cause.text);
     find_place(output);
@@ -200,7 +208,7 @@ enum mp_status output_open(struct recorder *recorder, struct mp_writer **writer,
                                               .wait_for_room = true};
     struct mp_buffer header = {.limit = MP_MAX_HEADER_BYTES};
     struct mp_error cause;
-    enum mp_status status = compose_header(&header, recorder);
+    enum mp_status status = output_compose_header(&header, recorder);
 
     if (status != MP_OK)
         status = mp_error_set(error, status, "no memory for the header");

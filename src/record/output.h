@@ -11,6 +11,7 @@
 #include <stdbool.h>
 #include <sys/stat.h>
 
+#include "base/buffer.h"
 #include "base/status.h"
 #include "trace/writer.h"
 
@@ -22,6 +23,12 @@ struct output {
     int fd;               /* the writer's; kept to close it in a forked child */
     dev_t device;
     ino_t inode; /* of the file that was created: only that one is ever written to or removed */
+
+    /* The flight recorder's: flight_file.h. */
+    int folder; /* -1: none is open */
+    dev_t folder_device;
+    ino_t folder_inode;
+    unsigned number; /* of the last file that has got its name, from 1 */
 };
 
 /* Creates the file that MINIPROF_OUTPUT names and starts the trace in it.
@@ -31,6 +38,16 @@ struct output {
  * other file of that name is left alone, and nothing is recorded. */
 enum mp_status output_open(struct recorder *recorder, struct mp_writer **writer,
                            struct mp_error *error);
+
+/* Expands MINIPROF_OUTPUT into path and place. */
+enum mp_status output_expand(struct recorder *recorder, struct mp_error *error);
+
+/* The text of a header, with its NUL. MP_ERR_MEMORY or, when it is too long, MP_ERR_LIMIT. */
+enum mp_status output_compose_header(struct mp_buffer *header, const struct recorder *recorder);
+
+/* Whether the file, named from `folder` or AT_FDCWD, is a trace of a process of this id: of this
+ * one, before it became another program or since, or of one long ago. */
+bool output_is_from_this_pid(int folder, const char *path);
 
 /* Removes the file, if it is still the one that was created. */
 void output_remove(const struct output *output);

@@ -40,6 +40,37 @@ uint64_t quality_dropped(const struct quality *quality)
     return dropped;
 }
 
+uint64_t quality_dropped_of(const uint64_t values[QUALITY_COUNT])
+{
+    uint64_t dropped = 0;
+    unsigned i;
+
+    for (i = 0; i < QUALITY_COUNT; i++)
+        if (counters[i].is_loss)
+            dropped += values[i];
+    return dropped;
+}
+
+static void append_counter(struct dictionary *dictionary, unsigned counter, uint64_t time,
+                           uint64_t value)
+{
+    mp_append_quality(
+        dictionary->writer,
+        &(struct mp_row_quality){.name = dictionary_string(dictionary, counters[counter].name),
+                                 .time = time,
+                                 .value = value});
+}
+
+void quality_append_since(const struct quality *quality, const uint64_t before[QUALITY_COUNT],
+                          struct dictionary *dictionary, uint64_t time)
+{
+    unsigned i;
+
+    for (i = 0; i < QUALITY_COUNT; i++)
+        if (quality->values[i] > before[i])
+            append_counter(dictionary, i, time, quality->values[i] - before[i]);
+}
+
 void quality_append(struct quality *quality, struct dictionary *dictionary, uint64_t time)
 {
     unsigned i;
@@ -50,10 +81,6 @@ void quality_append(struct quality *quality, struct dictionary *dictionary, uint
         if (value == quality->written[i])
             continue;
         quality->written[i] = value;
-        mp_append_quality(
-            dictionary->writer,
-            &(struct mp_row_quality){.name = dictionary_string(dictionary, counters[i].name),
-                                     .time = time,
-                                     .value = value});
+        append_counter(dictionary, i, time, value);
     }
 }

@@ -34,6 +34,8 @@
     Q(profiled_kernels, false)     /* kernel rows with the times of the metrics' profiler */       \
     Q(writer_cpu_ns, false)        /* CPU time of the writer thread */
 
+struct dictionary;
+
 enum quality_counter {
 #define QUALITY_ENUM(name, is_loss) QUALITY_##name,
     QUALITY_COUNTERS(QUALITY_ENUM)
@@ -47,8 +49,6 @@ struct quality {
     uint64_t written[QUALITY_COUNT]; /* the last rows */
 };
 
-struct dictionary;
-
 /* The file was cut. */
 void quality_restart(struct quality *quality);
 
@@ -57,6 +57,13 @@ uint64_t quality_dropped(const struct quality *quality);
 
 /* The rows that were appended last got lost: each counter is appended anew. */
 void quality_repeat(struct quality *quality);
+
+/* Of a reading of the counters: the lost records in it. */
+uint64_t quality_dropped_of(const uint64_t values[QUALITY_COUNT]);
+
+/* Appends a row for each counter that has grown since a reading of all, by how much. */
+void quality_append_since(const struct quality *quality, const uint64_t before[QUALITY_COUNT],
+                          struct dictionary *dictionary, uint64_t time);
 
 /* Appends a row for each counter that has changed. */
 void quality_append(struct quality *quality, struct dictionary *dictionary, uint64_t time);

@@ -30,8 +30,8 @@ static void warn_of_useless(const struct mp_config *config, bool scheduled)
 {
     if (scheduled && config->capture.choice != MP_CAPTURE_AUTO)
         mp_log_warn("MINIPROF_CAPTURE has no effect beside MINIPROF_SCHEDULE");
-    if (!scheduled && *config->step)
-        mp_log_warn("MINIPROF_STEP has no effect without MINIPROF_SCHEDULE");
+    if (!scheduled && *config->step && !*config->slow_step)
+        mp_log_warn("MINIPROF_STEP has no effect without MINIPROF_SCHEDULE or MINIPROF_SLOW_STEP");
 }
 
 static uint32_t ranges_wanted(const struct mp_config_choice *end)
@@ -52,7 +52,8 @@ void range_configure(struct recorder *recorder)
     ranges->scheduled = *config->schedule && mp_schedule_parse(config->schedule, &ranges->schedule);
     warn_of_useless(config, ranges->scheduled);
     ranges->by_nvtx = ranges->scheduled ? *config->step != '\0' : mode == MP_CAPTURE_NVTX;
-    ranges->by_profiler = !ranges->by_nvtx && (ranges->scheduled || mode != MP_CAPTURE_OFF);
+    ranges->by_profiler = !ranges->by_nvtx && (ranges->scheduled ||
+                                               (mode != MP_CAPTURE_OFF && !recorder->flight.whole));
     ranges->at_once = whole && !ranges->scheduled;
     ranges->lazy = !ranges->at_once || config->delay;
     ranges->most = ranges_wanted(&config->capture_end);
@@ -61,9 +62,14 @@ void range_configure(struct recorder *recorder)
     pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
     pthread_cond_init(&ranges->switched, &attributes);
     pthread_condattr_destroy(&attributes);
-    if (ranges->by_nvtx)
-        nvtx_watch_open(ranges->scheduled ? config->step : config->capture.text, range_nvtx_begin,
-                        range_nvtx_end, recorder);
+    if (ranges->by_nvtx || recorder->flight.by_step)
+        nvtx_watch_open(&(struct nvtx_watch_calls){
+            .name = ranges->by_nvtx && !ranges->scheduled ? config->capture.text : config->step,
+            .begin = ranges->by_nvtx ? range_nvtx_begin : NULL,
+            .end = ranges->by_nvtx ? range_nvtx_end : NULL,
+            .lasted = recorder->flight.by_step ? flight_step : NULL,
+            .recorder = recorder,
+        });
 }
 
 /* ---- Switching the kinds ---- */

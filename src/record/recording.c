@@ -7,6 +7,7 @@
 #include "base/log.h"
 #include "record/clients.h"
 #include "record/clock.h"
+#include "record/flight.h"
 #include "record/nvtx.h"
 #include "record/profiled.h"
 
@@ -30,6 +31,11 @@ static int64_t now_ms(void)
 static void append_range_row(struct recording *recording, uint64_t kind, uint64_t reason,
                              uint64_t time, uint64_t correlation)
 {
+    if (recording->flight) {
+        flight_note_range(recording->flight, recording->capture.count,
+                          kind == MP_capture_kind_begin, (uint8_t)reason, time, correlation);
+        return;
+    }
     mp_append_capture(recording->writer, &(struct mp_row_capture){
                                              .range = recording->capture.count,
                                              .kind = kind,
@@ -292,17 +298,31 @@ void recording_flush(struct recording *recording)
     say_failure(recording); /* of a chunk that was full between two flushes */
     nested_flush(&recording->decoder.nested, false);
     collect_counters(recording);
-    quality_append(&recording->quality, &recording->dictionary, mp_clock_now());
+    if (recording->flight)
+        flight_note_counts(recording->flight, &recording->quality);
+    else
+        quality_append(&recording->quality, &recording->dictionary, mp_clock_now());
     mp_writer_set_dropped(recording->writer, quality_dropped(&recording->quality));
     if (mp_writer_flush(recording->writer) != MP_OK)
         quality_repeat(&recording->quality);
     say_failure(recording);
 }
 
+void recording_settle(struct recording *recording)
+{
+    nested_flush(&recording->decoder.nested, true);
+}
+
+void recording_begin_anew(struct recording *recording)
+{
+    recording_settle(recording);
+    cut_file(recording);
+}
+
 void recording_end(struct recording *recording, uint64_t time)
 {
     recording_round(recording);
-    nested_flush(&recording->decoder.nested, true);
+    recording_settle(recording);
     if (recording->capture.open)
         append_range_row(recording, MP_capture_kind_end, MP_capture_reason_end_of_process, time,
                          recording->decoder.correlation);

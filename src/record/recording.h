@@ -18,9 +18,12 @@
 #include "record/quality.h"
 #include "record/work.h"
 
+struct flight;
+
 struct recording {
     struct mp_writer *writer;
-    const char *path; /* of the file, for messages */
+    struct flight *flight; /* the flight recorder takes the chunks; NULL: a file does */
+    const char *path;      /* of the file, for messages */
     struct buffer_pool *pool;
     struct work_queue *queue;
     struct call_logs *logs;
@@ -49,6 +52,12 @@ void recording_round(struct recording *recording);
 
 /* Writes what was taken to the file, with the counters that have changed. */
 void recording_flush(struct recording *recording);
+
+/* Forgets all rows and numbers, and goes on. */
+void recording_begin_anew(struct recording *recording);
+
+/* Lets go of the driver calls that wait to see whether they are inside of a runtime call. */
+void recording_settle(struct recording *recording);
 
 /* Ends the open range at `time` and appends what still waits; recording_flush follows. */
 void recording_end(struct recording *recording, uint64_t time);

@@ -84,7 +84,7 @@ static bool is_handled_by(int number, void (*handler)(int))
            present.sa_handler == handler;
 }
 
-void signals_open(bool toggles)
+void signals_open(const char *usr2)
 {
     struct sigaction action = {.sa_handler = on_signal, .sa_flags = SA_RESTART};
     size_t i;
@@ -94,10 +94,10 @@ void signals_open(bool toggles)
         if (is_handled_by(watched[i], SIG_DFL))
             sigaction(watched[i], &action, NULL);
     action.sa_handler = on_toggle;
-    if (toggles && is_handled_by(SIGUSR2, SIG_DFL))
+    if (usr2 && is_handled_by(SIGUSR2, SIG_DFL))
         sigaction(SIGUSR2, &action, NULL);
-    else if (toggles)
-        mp_log_warn("SIGUSR2 is the program's own: use `miniprof ctl %d start`", (int)getpid());
+    else if (usr2)
+        mp_log_warn("SIGUSR2 is the program's own: use `miniprof ctl %d %s`", (int)getpid(), usr2);
 }
 
 void signals_reset(void)

@@ -13,8 +13,9 @@
 #include <stdbool.h>
 
 /* Installs the handler for those of the two signals whose disposition is the default; with
- * `toggles` also one for SIGUSR2, which begins and ends capture ranges. */
-void signals_open(bool toggles);
+ * `usr2`, what `miniprof ctl` calls the same, also one for SIGUSR2, which counts them in
+ * recorder->toggles. */
+void signals_open(const char *usr2);
 
 /* Puts the default back where the handler still stands: for a forked child. */
 void signals_reset(void);

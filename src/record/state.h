@@ -6,7 +6,8 @@
  *     threads         the application's own, in callbacks of CUPTI and NVTX
  *                     one of CUPTI's, in bufferCompleted
  *                     the writer ("miniprof"), from InitializeInjection to the end
- *                     the flusher, for a few seconds at the end
+ *                     the flusher, for a few seconds at the end; with the flight recorder
+ *                     another one from the start on
  *
  *     phase    IDLE -> STARTING -> RECORDING -> FINISHING -> INERT
  *              changed by compare-and-swap, so one thread each starts and finishes; INERT is final,
@@ -29,7 +30,10 @@
 #include "record/activity.h"
 #include "record/attach.h"
 #include "record/clients.h"
+#include "record/crash.h"
 #include "record/ctl.h"
+#include "record/flight.h"
+#include "record/flusher.h"
 #include "record/output.h"
 #include "record/profiled.h"
 #include "record/profiling.h"
@@ -79,6 +83,9 @@ struct recorder {
     struct ending ending;
     struct ranges ranges;
     struct attach attach;
+    struct flight flight; /* the flight recorder */
+    struct flusher flusher;
+    struct crash crash;
     _Atomic bool cuda_ready;         /* cuInit has finished */
     _Atomic bool context_made;       /* the process has had a context */
     _Atomic int32_t stream_captures; /* streams that are being captured */

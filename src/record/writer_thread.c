@@ -7,6 +7,8 @@
 #include <unistd.h>
 
 #include "base/log.h"
+#include "record/clock.h"
+#include "record/flight_file.h"
 #include "record/lifecycle.h"
 #include "record/signals.h"
 #include "record/state.h"
@@ -30,6 +32,7 @@ static int64_t now_ms(void)
 }
 
 struct pace {
+    int write_ms;     /* from one write of the file to the next */
     int64_t flushed;  /* when CUPTI was last asked for buffers */
     int64_t written;  /* when the file was last written */
     int64_t enabled;  /* when records were last on */
@@ -59,7 +62,7 @@ static bool fetch_last(struct recorder *recorder, struct pace *pace, int64_t now
 static bool ask_cupti(struct recorder *recorder, struct pace *pace, int64_t now)
 {
     /* Also before each write, so that it has all there is. */
-    if (now - pace->flushed < FLUSH_CUPTI_MS && now - pace->written < WRITE_FILE_MS)
+    if (now - pace->flushed < FLUSH_CUPTI_MS && now - pace->written < pace->write_ms)
         return false;
     pace->flushed = now;
     if (atomic_load(&recorder->enabled))
@@ -68,7 +71,11 @@ static bool ask_cupti(struct recorder *recorder, struct pace *pace, int64_t now)
         return true;
     if (now - pace->enabled > LINGER_MS && !fetch_last(recorder, pace, now))
         return false;
-    if (atomic_load(&recorder->flush_allowed) && atomic_load(&recorder->pool.requested))
+    if (!atomic_load(&recorder->flush_allowed) || !atomic_load(&recorder->pool.requested))
+        return true;
+    if (recorder->flight.on)
+        flusher_ask(&recorder->flusher);
+    else
         recorder->cupti.flush_all(0);
     return true;
 }
@@ -82,6 +89,9 @@ static void count_drops(struct recorder *recorder)
     values[QUALITY_cupti_errors] = atomic_load(&recorder->cupti_errors);
     values[QUALITY_forced_exits] = atomic_load(&recorder->forced_exits);
     values[QUALITY_dropped_taken_over] = recorder->clients.lost;
+    values[QUALITY_dropped_by_cupti] += atomic_exchange(&recorder->flusher.dropped, 0);
+    if (recorder->flight.on && recorder_is_recording(recorder))
+        return; /* the flusher asks */
     if (!atomic_load(&recorder->pool.requested) || atomic_load(&recorder->forced_exits))
         return; /* a CUPTI that hangs is not called again */
     if (recorder->cupti.dropped_records(NULL, 0, &dropped) == CUPTI_SUCCESS)
@@ -90,7 +100,7 @@ static void count_drops(struct recorder *recorder)
 
 static void write_file(struct recorder *recorder, struct pace *pace, int64_t now)
 {
-    if (now - pace->written < WRITE_FILE_MS)
+    if (now - pace->written < pace->write_ms)
         return;
     pace->written = now;
     count_drops(recorder);
@@ -112,7 +122,7 @@ static void check_timeout(struct recorder *recorder, struct pace *pace, int64_t 
 static int time_left(const struct pace *pace, int64_t now)
 {
     int64_t flush = pace->flushed + FLUSH_CUPTI_MS;
-    int64_t write = pace->written + WRITE_FILE_MS;
+    int64_t write = pace->written + pace->write_ms;
     int64_t next = flush < write ? flush : write;
 
     return next > now ? (int)(next - now) : 0;
@@ -123,15 +133,19 @@ static void keep_file(struct recorder *recorder)
 {
     struct mp_writer *writer = recorder->recording.writer;
 
-    if (!writer->failure.status && !output_is_open(&recorder->output))
+    if (!recorder->flight.on && !writer->failure.status && !output_is_open(&recorder->output))
         mp_writer_replace_file(writer, output_open_again(&recorder->output));
 }
 
-/* SIGUSR2: each begins a range, or ends the one that is open. */
+/* SIGUSR2: each begins a range, or ends the one that is open; or has the flight recorder write. */
 static void take_toggles(struct recorder *recorder)
 {
     uint32_t count = atomic_exchange(&recorder->toggles, 0);
 
+    if (recorder->flight.on && count) {
+        flight_write_for(recorder, "SIGUSR2");
+        return;
+    }
     while (count-- && recorder_is_recording(recorder)) {
         uint64_t number;
         bool over;
@@ -146,8 +160,11 @@ static void run_rounds(struct recorder *recorder)
 {
     int64_t start = now_ms();
     bool asked;
-    struct pace pace = {
-        .flushed = start, .written = start, .enabled = start, .patience = FLUSH_CUPTI_MS};
+    struct pace pace = {.write_ms = recorder->flight.on ? recorder->flight.pace : WRITE_FILE_MS,
+                        .flushed = start,
+                        .written = start,
+                        .enabled = start,
+                        .patience = FLUSH_CUPTI_MS};
 
     if (recorder->config.timeout)
         pace.ends = start + (int64_t)recorder->config.timeout * 1000;
@@ -161,6 +178,7 @@ static void run_rounds(struct recorder *recorder)
             lifecycle_flush(recorder);
             return;
         }
+        crash_serve(recorder);
         take_toggles(recorder);
         ctl_serve(recorder);
         asked = ask_cupti(recorder, &pace, now_ms());
@@ -171,6 +189,8 @@ static void run_rounds(struct recorder *recorder)
         if (asked && recorder_is_recording(recorder))
             clients_look(recorder, now_ms());
         write_file(recorder, &pace, now_ms());
+        if (recorder->flight.on)
+            flight_round(recorder);
         check_timeout(recorder, &pace, now_ms());
     }
 }
@@ -223,6 +243,32 @@ static bool is_empty(const struct recorder *recorder)
     return !atomic_load(&recorder->context_made) && !recorder->recording.nvtx_events;
 }
 
+/* There is no file; triggers that have come in time get theirs. */
+static void close_flight(struct recorder *recorder)
+{
+    struct recording *recording = &recorder->recording;
+    struct flight *flight = &recorder->flight;
+    struct mp_writer_totals totals;
+
+    recording_end(recording, atomic_load(&recorder->end_time));
+    count_drops(recorder);
+    recording_flush(recording);
+    crash_serve(recorder);
+    take_toggles(recorder);
+    flight_finish(recorder);
+    flusher_stop(&recorder->flusher);
+    mp_writer_totals(recording->writer, &totals);
+    mp_writer_close(recording->writer, NULL);
+    recording->writer = NULL;
+    flight_file_close(&recorder->output);
+    mp_log_info("flight recorder: %u trace%s written, %llu records seen, %llu dropped, writer %.1f "
+                "ms CPU",
+                flight->files, flight->files == 1 ? "" : "s", (unsigned long long)totals.event_rows,
+                (unsigned long long)quality_dropped(&recording->quality),
+                (double)recording->quality.values[QUALITY_writer_cpu_ns] / 1e6);
+    flight_close(flight);
+}
+
 static void close_file(struct recorder *recorder)
 {
     struct recording *recording = &recorder->recording;
@@ -268,7 +314,10 @@ static void *writer_main(void *argument)
     pthread_setname_np(pthread_self(), "miniprof");
     run_rounds(recorder);
     ctl_close(&recorder->ctl);
-    close_file(recorder);
+    if (recorder->flight.on)
+        close_flight(recorder);
+    else
+        close_file(recorder);
     lifecycle_closed(recorder);
     number = atomic_load(&recorder->signal);
     if (number)

@@ -3,6 +3,7 @@
 #include <inttypes.h>
 
 #include "base/strings.h"
+#include "report/print_flight.h"
 
 #include "base/poison.h"
 
@@ -54,6 +55,7 @@ void print_head(const struct report_out *out, const struct mp_trace *trace,
     const char *command = command_of(trace);
 
     print_warning(out, trace, quality);
+    print_flight_note(out, trace);
     print_profiled_note(out, trace, quality);
     if (command) {
         print_prefix(out, trace);
@@ -139,6 +141,7 @@ void json_head(struct json_writer *json, const struct mp_trace *trace,
         json_number(json, range);
     else
         json_null(json);
+    json_flight(json, trace);
     json_key(json, "quality");
     json_quality(json, quality, definitions);
 }

@@ -23,12 +23,13 @@ void print_warning(const struct report_out *out, const struct mp_trace *trace,
 void print_profiled_note(const struct report_out *out, const struct mp_trace *trace,
                          const struct quality *quality);
 
-/* What stands above every report: warning and note, the program, and with `range` not 0 that it is
+/* What stands above every report: warning and notes, the program, and with `range` not 0 that it is
  * one of `range_count` capture ranges. */
 void print_head(const struct report_out *out, const struct mp_trace *trace,
                 const struct quality *quality, uint64_t range, size_t range_count);
 
-/* The same as the first keys of a document: pid, command, ranges, range, quality. */
+/* The same as the first keys of a document: pid, command, ranges, range, quality; `flight` before
+ * the last one, of a trace of the flight recorder. */
 void json_head(struct json_writer *json, const struct mp_trace *trace,
                const struct quality *quality, const struct definitions *definitions, uint64_t range,
                size_t range_count);

@@ -1,9 +1,7 @@
 #include "trace/writer.h"
-#include "base/hash.h"
-#include "base/io.h"
+#include "trace/chunk_file.h"
 #include "trace/encode.h"
 
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -18,14 +16,13 @@ struct mp_writer_output {
     struct mp_encoder *encoder;
     ZSTD_CCtx *zstd;
     struct mp_buffer packed; /* chunk header and frame, on their way to the file */
-    struct mp_buffer index;  /* struct mp_index_entry for each chunk */
-    int fd;
+    struct mp_chunk_file file;
+    const struct mp_chunk_sink *sink; /* takes the chunks in place of the file */
     uint32_t chunk_bytes;
     bool wait_for_room;
-    uint32_t sequence;
-    uint64_t header_bytes; /* where the first chunk begins */
-    uint64_t position;     /* behind the last complete chunk */
     uint64_t event_rows;
+    uint64_t chunks;
+    uint64_t bytes;
     uint64_t dropped;
 };
 
@@ -43,24 +40,6 @@ static enum mp_status break_for_memory(struct mp_writer *writer)
     return writer_break(writer, MP_ERR_MEMORY, "out of memory");
 }
 
-/* Appends `bytes` to the file. On failure what was written of them is cut off again, so that the
- * file ends with a complete chunk. */
-static enum mp_status file_append(struct mp_writer *writer, const void *data, size_t bytes)
-{
-    struct mp_writer_output *output = writer->output;
-    struct mp_error error;
-    if (mp_write_all(output->fd, data, bytes, &error) == MP_OK) {
-        output->position += bytes;
-        return MP_OK;
-    }
-    bool full = errno == ENOSPC || errno == EDQUOT;
-    bool clean = ftruncate(output->fd, (off_t)output->position) == 0 &&
-                 lseek(output->fd, (off_t)output->position, SEEK_SET) >= 0;
-    writer_break(writer, MP_ERR_IO, error.text);
-    writer->waits = full && clean && output->wait_for_room;
-    return MP_ERR_IO;
-}
-
 /* Another try, if all that was missing is room. */
 static void try_again(struct mp_writer *writer)
 {
@@ -70,39 +49,15 @@ static void try_again(struct mp_writer *writer)
     writer->failure = (struct mp_error){.status = MP_OK};
 }
 
-static enum mp_status write_header(struct mp_writer *writer, const char *text)
-{
-    size_t text_bytes = strlen(text);
-    if (text_bytes > MP_MAX_HEADER_BYTES)
-        return writer_break(writer, MP_ERR_LIMIT, "the header is too long");
-    struct mp_file_header header = {
-        .skippable_magic = MP_SKIPPABLE_MAGIC,
-        .skippable_bytes = (uint32_t)(sizeof header - 8 + text_bytes + 8),
-        .magic = MP_HEADER_MAGIC,
-        .version = MP_FORMAT_VERSION,
-        .text_bytes = (uint32_t)text_bytes,
-    };
-    struct mp_buffer *buffer = &writer->output->packed;
-    mp_buffer_append(buffer, &header, sizeof header);
-    mp_buffer_append(buffer, text, text_bytes);
-    if (buffer->status)
-        return break_for_memory(writer);
-    uint64_t checksum = mp_checksum64(buffer->data + 8, buffer->size - 8);
-    if (mp_buffer_append(buffer, &checksum, sizeof checksum))
-        return break_for_memory(writer);
-    MP_TRY(file_append(writer, buffer->data, buffer->size));
-    writer->output->header_bytes = writer->output->position;
-    return MP_OK;
-}
-
-static enum mp_status output_create(int fd, const struct mp_writer_options *options,
+static enum mp_status output_create(const struct mp_writer_options *options,
                                     struct mp_writer_output **result)
 {
     struct mp_writer_output *output = calloc(1, sizeof *output);
     *result = output;
     if (!output)
         return MP_ERR_MEMORY;
-    output->fd = fd;
+    output->file.fd = -1;
+    output->sink = options->sink;
     output->chunk_bytes = options->chunk_bytes ? options->chunk_bytes : DEFAULT_CHUNK_BYTES;
     output->wait_for_room = options->wait_for_room;
     output->zstd = ZSTD_createCCtx();
@@ -126,32 +81,50 @@ static void writer_free(struct mp_writer *writer)
         mp_encoder_free(output->encoder);
         ZSTD_freeCCtx(output->zstd);
         mp_buffer_free(&output->packed);
-        mp_buffer_free(&output->index);
+        mp_chunk_file_free(&output->file);
         free(output);
     }
     free(writer);
 }
 
-enum mp_status mp_writer_open(int fd, const char *header, const struct mp_writer_options *options,
-                              struct mp_writer **result, struct mp_error *error)
+static enum mp_status begin_file(struct mp_writer *writer, int fd, const char *header)
 {
-    *result = NULL;
+    struct mp_error error;
+    if (mp_chunk_file_begin(&writer->output->file, fd, header, &error) != MP_OK)
+        return writer_break(writer, error.status, error.text);
+    return MP_OK;
+}
+
+/* All but the file; NULL when memory is out. */
+static struct mp_writer *writer_create(const struct mp_writer_options *options)
+{
     struct mp_writer *writer = calloc(1, sizeof *writer);
-    if (!writer) {
-        close(fd);
-        return mp_error_set(error, MP_ERR_MEMORY, "out of memory");
-    }
+    if (!writer)
+        return NULL;
     size_t count;
     const struct mp_table_info *tables = mp_tables(&count);
     for (size_t i = 0; i < count; i++)
         mp_builder_init(&writer->builders[i], &tables[i]);
-    enum mp_status status = output_create(fd, options, &writer->output);
-    if (status)
-        break_for_memory(writer);
-    else
-        status = write_header(writer, header);
-    if (status) {
-        mp_error_set(error, status, "%s", writer->failure.text);
+    if (output_create(options, &writer->output) == MP_OK)
+        return writer;
+    writer_free(writer);
+    return NULL;
+}
+
+enum mp_status mp_writer_open(int fd, const char *header, const struct mp_writer_options *options,
+                              struct mp_writer **result, struct mp_error *error)
+{
+    struct mp_writer *writer = writer_create(options);
+    *result = NULL;
+    if (!writer) {
+        mp_error_set(error, MP_ERR_MEMORY, "out of memory");
+        if (!options->sink)
+            close(fd);
+        return MP_ERR_MEMORY;
+    }
+    if (!options->sink && begin_file(writer, fd, header) != MP_OK) {
+        enum mp_status status =
+            mp_error_set(error, writer->failure.status, "%s", writer->failure.text);
         close(fd);
         writer_free(writer);
         return status;
@@ -197,19 +170,25 @@ static void aim(struct mp_builder *builder, uint32_t packed_bytes, uint32_t chun
     builder->limit = rows < FEWEST_LIMIT ? FEWEST_LIMIT : (uint32_t)rows;
 }
 
-static enum mp_status index_add(struct mp_writer *writer, const struct mp_chunk_header *header)
+/* The chunk in output->packed goes to the file, or to who takes chunks in its place. */
+static enum mp_status hand_over(struct mp_writer *writer, const struct mp_builder *builder)
 {
-    struct mp_index_entry entry = {
-        .offset = writer->output->position,
-        .rows = header->rows,
-        .packed_bytes = header->packed_bytes,
-        .table = header->table,
-        .raw_bytes = header->raw_bytes,
-        .first_time = header->first_time,
-        .last_time = header->last_time,
-    };
-    if (mp_buffer_append(&writer->output->index, &entry, sizeof entry))
-        return break_for_memory(writer);
+    struct mp_writer_output *output = writer->output;
+    struct mp_error error;
+    if (output->sink) {
+        MP_TRY(output->sink->take(output->sink->context, builder->table, output->packed.data,
+                                  output->packed.size) == MP_OK
+                   ? MP_OK
+                   : break_for_memory(writer));
+    } else if (mp_chunk_file_append(&output->file, output->packed.data, output->packed.size,
+                                    &error) != MP_OK) {
+        writer_break(writer, error.status, error.text);
+        writer->waits =
+            error.status == MP_ERR_IO && output->file.may_have_room && output->wait_for_room;
+        return error.status;
+    }
+    output->chunks++;
+    output->bytes += output->packed.size;
     return MP_OK;
 }
 
@@ -223,7 +202,6 @@ static enum mp_status write_chunk(struct mp_writer *writer, struct mp_builder *b
         .skippable_magic = MP_SKIPPABLE_MAGIC,
         .skippable_bytes = sizeof header - 8,
         .magic = MP_CHUNK_MAGIC,
-        .sequence = output->sequence,
         .table = builder->table->id,
         .rows = builder->rows,
         .raw_bytes = (uint32_t)encoded.sink->buffer.size,
@@ -236,15 +214,8 @@ static enum mp_status write_chunk(struct mp_writer *writer, struct mp_builder *b
         return break_for_memory(writer);
     MP_TRY(pack(writer, encoded.sink));
     header.packed_bytes = (uint32_t)(output->packed.size - sizeof header);
-    header.checksum = mp_checksum64(header.magic, offsetof(struct mp_chunk_header, checksum) -
-                                                      offsetof(struct mp_chunk_header, magic));
     memcpy(output->packed.data, &header, sizeof header);
-    MP_TRY(index_add(writer, &header));
-    if (file_append(writer, output->packed.data, output->packed.size) != MP_OK) {
-        output->index.size -= sizeof(struct mp_index_entry);
-        return writer->failure.status;
-    }
-    output->sequence++;
+    MP_TRY(hand_over(writer, builder));
     if (builder->table->kind == MP_TABLE_EVENT)
         output->event_rows += builder->rows;
     if (builder->rows >= builder->limit / 2)
@@ -328,49 +299,32 @@ enum mp_status mp_writer_cut(struct mp_writer *writer)
     try_again(writer);
     if (writer->failure.status)
         return writer->failure.status;
-    if (ftruncate(output->fd, (off_t)output->header_bytes) != 0 ||
-        lseek(output->fd, (off_t)output->header_bytes, SEEK_SET) < 0) {
-        mp_error_set(&writer->failure, MP_ERR_IO, "cannot cut the file back: %m");
-        return MP_ERR_IO;
-    }
-    output->position = output->header_bytes;
-    output->sequence = 0;
+    if (!output->sink && mp_chunk_file_cut(&output->file, &writer->failure) != MP_OK)
+        return writer->failure.status;
     output->event_rows = 0;
-    mp_buffer_clear(&output->index);
+    output->chunks = 0;
+    output->bytes = 0;
     return MP_OK;
 }
 
-static enum mp_status write_index(struct mp_writer *writer)
+static void end_file(struct mp_writer *writer)
 {
     struct mp_writer_output *output = writer->output;
-    struct mp_buffer *buffer = &output->packed;
-    struct mp_index_header header = {
-        .skippable_magic = MP_SKIPPABLE_MAGIC,
-        .skippable_bytes = (uint32_t)(sizeof header - 8 + output->index.size + 16),
-        .magic = MP_INDEX_MAGIC,
-        .entries = output->sequence,
-        .dropped = output->dropped,
-    };
-    mp_buffer_clear(buffer);
-    mp_buffer_append(buffer, &header, sizeof header);
-    mp_buffer_append(buffer, output->index.data, output->index.size);
-    if (buffer->status)
-        return break_for_memory(writer);
-    uint64_t tail[2] = {mp_checksum64(buffer->data + 8, buffer->size - 8),
-                        buffer->size + sizeof tail};
-    if (mp_buffer_append(buffer, tail, sizeof tail))
-        return break_for_memory(writer);
-    return file_append(writer, buffer->data, buffer->size);
+    struct mp_error error;
+    if (!writer->failure.status &&
+        mp_chunk_file_end(&output->file, output->dropped, &error) != MP_OK)
+        writer_break(writer, error.status, error.text);
+    if (close(output->file.fd) != 0 && !writer->failure.status)
+        mp_error_set(&writer->failure, MP_ERR_IO, "cannot close the file: %m");
 }
 
 enum mp_status mp_writer_close(struct mp_writer *writer, struct mp_error *error)
 {
     if (!writer)
         return MP_OK;
-    if (mp_writer_flush(writer) == MP_OK)
-        write_index(writer);
-    if (close(writer->output->fd) != 0 && !writer->failure.status)
-        mp_error_set(&writer->failure, MP_ERR_IO, "cannot close the file: %m");
+    mp_writer_flush(writer);
+    if (!writer->output->sink)
+        end_file(writer);
     enum mp_status status = writer->failure.status;
     if (status)
         mp_error_set(error, status, "%s", writer->failure.text);
@@ -382,14 +336,16 @@ void mp_writer_abandon(struct mp_writer *writer)
 {
     if (!writer)
         return;
-    close(writer->output->fd);
+    if (!writer->output->sink)
+        close(writer->output->file.fd);
     writer_free(writer);
 }
 
 void mp_writer_replace_file(struct mp_writer *writer, int fd)
 {
-    writer->output->fd = fd;
-    if (fd < 0 || lseek(fd, (off_t)writer->output->position, SEEK_SET) < 0)
+    struct mp_chunk_file *file = &writer->output->file;
+    file->fd = fd;
+    if (fd < 0 || lseek(fd, (off_t)file->position, SEEK_SET) < 0)
         writer_break(writer, MP_ERR_IO, "the program has closed the file");
 }
 
@@ -402,7 +358,7 @@ void mp_writer_totals(const struct mp_writer *writer, struct mp_writer_totals *t
 {
     *totals = (struct mp_writer_totals){
         .event_rows = writer->output->event_rows,
-        .bytes = writer->output->position,
-        .chunks = writer->output->sequence,
+        .bytes = writer->output->file.header_bytes + writer->output->bytes,
+        .chunks = writer->output->chunks,
     };
 }

@@ -19,10 +19,21 @@
 #include "trace/builder.h"
 #include "trace/schema.h"
 
+/* Takes chunks in place of a file. */
+struct mp_chunk_sink {
+    /* A chunk as it would stand in the file, but for its number and checksum (chunk_file.h fills
+     * them in). It is the writer's: what is to stay has to be copied. Anything but MP_OK breaks the
+     * writer. */
+    enum mp_status (*take)(void *context, const struct mp_table_info *table, const uint8_t *chunk,
+                           size_t bytes);
+    void *context;
+};
+
 struct mp_writer_options {
     int level;            /* zstd compression level, 1 to 19 */
     uint32_t chunk_bytes; /* a chunk is written at about this many encoded bytes; 0: 65536 */
     bool wait_for_room;   /* go on when a full disk has room again */
+    const struct mp_chunk_sink *sink; /* there is no file then: no header, no index; NULL: none */
 };
 
 struct mp_writer_output; /* file, encoder, index: writer.c */
@@ -36,7 +47,8 @@ struct mp_writer {
 };
 
 /* Starts a trace in the open file `fd`, positioned at 0, which the writer owns from then on (on
- * failure it is closed). `header` holds "key=value\n" lines (docs/trace-format.md, section 3). */
+ * failure it is closed); with a sink neither `fd` nor `header` is looked at. `header` holds
+ * "key=value\n" lines (docs/trace-format.md, section 3). */
 enum mp_status mp_writer_open(int fd, const char *header, const struct mp_writer_options *options,
                               struct mp_writer **writer, struct mp_error *error);
 

@@ -53,6 +53,12 @@ wrong "miniprof run: --schedule takes skip=N, wait=N, warmup=N, active=N and rep
 active from 1, not 'active=0'" run --schedule=active=0 true
 wrong "miniprof run: --step takes the name of an NVTX range, or NAME@DOMAIN, not '@'" \
     run --step=@ true
+wrong "miniprof run: --flight takes a time from 1s to 1h, such as 30s or 5min, not '30'" \
+    run --flight=30 true
+wrong "miniprof run: --flight-mb takes a number from 4 to 65536 (MB), not '1'" \
+    run --flight-mb=1 true
+wrong "miniprof run: --slow-step takes a time such as 50ms, or a percentile from p01 to p99 and a \
+factor, such as p99x2, not 'p99*2'" run '--slow-step=p99*2' true
 wrong "miniprof run: --duration takes a number from 0 to 4000000 (s), not '-1'" \
     run --duration=-1 true
 wrong "miniprof ctl: which process? 'miniprof ctl PID start|stop|dump|status'" ctl

@@ -203,8 +203,8 @@ same "schedule: MINIPROF_CAPTURE is said to have no effect" \
     "miniprof: MINIPROF_CAPTURE has no effect beside MINIPROF_SCHEDULE alpha 1" \
     "$(said schedule_mode) $(kernels schedule_mode)"
 profile step_only MINIPROF_STEP=it -- "$steps" init alpha=1 sync
-same "MINIPROF_STEP without a schedule" \
-    "miniprof: MINIPROF_STEP has no effect without MINIPROF_SCHEDULE alpha 1" \
+same "MINIPROF_STEP without a schedule" "miniprof: MINIPROF_STEP has no effect without \
+MINIPROF_SCHEDULE or MINIPROF_SLOW_STEP alpha 1" \
     "$(said step_only) $(kernels step_only)"
 
 # ---- MINIPROF_DELAY, MINIPROF_DURATION -------------------------------------------------------

@@ -116,7 +116,8 @@ fi
 
 # ---- a flag for each setting -----------------------------------------------------------------
 declare -A values=([output]=other.mpt [capture]=range [capture-end]=repeat:2 [delay]=60
-    [duration]=3600 [schedule]=skip=1,active=2 [step]=iteration [api]=cuLaunchKernel
+    [duration]=3600 [schedule]=skip=1,active=2 [step]=iteration [flight]=30s
+    [flight-mb]=8 [flight-files]=3 [slow-step]=p99x2 [api]=cuLaunchKernel
     [cuda-graph]=graph [buffer-mb]=9 [level]=7 [log]=error [cupti]="$build/simgpu/libcupti.so"
     [nvtx]=off [memory]=off
     [argv]=on [gpu]=off [concurrent-kernels]=off [unified-memory]=on [children]=off [timeout]=3600
@@ -127,6 +128,7 @@ check "flags: the list of settings" [ "$(wc -w <<<"$settings")" -eq ${#values[@]
 export MINIPROF_ATTACH=init # else those without a range leave no trace
 for name in $settings; do
     flag=$(tr 'A-Z_' 'a-z-' <<<"$name")
+    [ "$flag" = flight ] && continue # writes no trace: flight.sh
     run "flag_$flag" --"$flag"="${values[$flag]}" -- "${program[@]}"
     same "flags: --$flag sets MINIPROF_$name" "0 ${values[$flag]}" \
         "$status $(property "flag_$flag" "MINIPROF_$name")"

@@ -1,45 +1,67 @@
 #!/bin/bash
 # What single CUDA calls and NVTX ranges cost the thread that makes them: without a tool, with CUPTI
-# by itself (the kinds that miniprof asks for, buffers thrown away unread), with miniprof, nsys and
-# torch.profiler, in turn; before, in, between and after capture ranges. Also what cuInit takes and
-# what memory is added. ROUNDS: of all sides, default 5.
+# by itself (the kinds that miniprof asks for, buffers thrown away unread), with miniprof and nsys,
+# in turn; before, in, between and after capture ranges. Also what cuInit takes.
 . "$(dirname "$0")/lib.sh"
 [ -x "$BUILD/gpu/cost" ] || skip "the cost programs were not built: they need CUDA 12.8 or later"
 
-cost=$BUILD/gpu/cost
+cost=("$BUILD/gpu/cost" "${BATCHES:-20}")
 bare=$BUILD/gpu/libbare_cupti.so
-in_torch=(python3 "$SOURCE/tests/gpu/cost_torch.py" "$BUILD/gpu/libcost.so" 40)
-rounds=${ROUNDS:-5}
+miniprof_run=("$BUILD/miniprof" run --no-summary --capture range -o calls.mpt)
 nsys=$(find_nsys)
 cd "$WORK" || exit 1
 
-# side NAME COMMAND...: its lines, with the name ahead. What a tool says goes to errors.txt.
-side() {
-    local name=$1
+cupti() { # WHAT COMMAND...
+    local what=$1
     shift
-    "$@" 2>>errors.txt | sed "s/^/$name|/" >>lines.txt
-    rm -f ./*.mpt n.*
+    env COST_CUPTI="$what" CUDA_INJECTION64_PATH="$bare" "$@"
 }
 
-recorded() {
-    traced calls.mpt env "$@"
+# one NAME: a run of that side.
+one() {
+    case $1 in
+    bare) side calls "$1" "${cost[@]}" ;;
+    "CUPTI initialised") side calls "$1" cupti initialised "${cost[@]}" ;;
+    CUPTI) side calls "$1" cupti kinds "${cost[@]}" ;;
+    "CUPTI, callbacks") side calls "$1" cupti callbacks "${cost[@]}" ;;
+    "CUPTI, NVTX") side calls "$1" cupti markers "${cost[@]}" ;;
+    miniprof) side calls "$1" traced calls.mpt "${cost[@]}" ;;
+    "miniprof, graph level")
+        side calls "$1" traced calls.mpt env MINIPROF_CUDA_GRAPH=graph "${cost[@]}" ;;
+    "miniprof, range") side calls "$1" traced calls.mpt env MINIPROF_CAPTURE=range "${cost[@]}" ;;
+    "miniprof run, range") side calls "$1" "${miniprof_run[@]}" -- "${cost[@]}" ;;
+    "miniprof run, attach range")
+        side calls "$1" "${miniprof_run[@]}" --attach range -- "${cost[@]}" ;;
+    nsys) side calls "$1" nsys_profile n "${cost[@]}" ;;
+    esac
 }
 
-for ((round = 0; round < rounds; round++)); do
-    side "bare" "$cost"
-    side "CUPTI initialised" env COST_CUPTI=initialised CUDA_INJECTION64_PATH="$bare" "$cost"
-    side "CUPTI" env CUDA_INJECTION64_PATH="$bare" "$cost"
-    side "CUPTI, callbacks" env COST_CUPTI=callbacks CUDA_INJECTION64_PATH="$bare" "$cost"
-    side "miniprof" recorded "$cost"
-    side "miniprof, range" recorded MINIPROF_CAPTURE=range "$cost"
-    side "miniprof, graph level" recorded MINIPROF_CUDA_GRAPH=graph "$cost"
-    [ -z "$nsys" ] || side "nsys" nsys_profile n "$cost"
-    have_torch || continue
-    side "Python, bare" "${in_torch[@]}" none
-    side "Python, miniprof" recorded "${in_torch[@]}" range
-    side "Python, torch.profiler" "${in_torch[@]}" torch
+# start NAME: cuInit and nothing else.
+start() {
+    case $1 in
+    bare) side start "$1" "${cost[0]}" 0 ;;
+    "CUPTI initialised") side start "$1" cupti initialised "${cost[0]}" 0 ;;
+    miniprof) side start "$1" traced calls.mpt "${cost[0]}" 0 ;;
+    esac
+}
+
+# Where tenths of a percent matter: in each round; the others in every other one.
+sides=(bare CUPTI miniprof "miniprof, range" "miniprof run, range")
+others=("CUPTI initialised" "CUPTI, callbacks" "CUPTI, NVTX" "miniprof, graph level")
+"$BUILD/miniprof" run --help | grep -q -- '--attach' && sides+=("miniprof run, attach range")
+[ -z "$nsys" ] || others+=(nsys)
+for ((round = 0; round < ${STARTS:-10}; round++)); do
+    in_turn start bare "CUPTI initialised" miniprof
 done
-grep -v '^miniprof: ' errors.txt | sort | uniq -c | sort -rn | head -n 5
-echo "ns a call (graph: until it has run; start: ns; memory: bytes), median of $rounds rounds" \
-    "(least to greatest):"
-python3 "$SOURCE/tests/gpu/cost_table.py" lines.txt
+round=-1
+most=$(share 29)
+while another_round "$most"; do
+    if [ $((round % 2)) -eq 0 ]; then
+        in_turn one "${sides[@]}" "${others[@]}"
+    else
+        in_turn one "${sides[@]}"
+    fi
+done
+said
+echo "ns a call (graph: until it has run), median of $round rounds (least to greatest):"
+print_results calls start

@@ -1,24 +1,20 @@
-/* Prints what single calls cost before, in, between and after two capture ranges, and what the
- * process had to pay to get there:
+/* Prints what single calls cost before, in, between and after two capture ranges:
  *
- *     PHASE|KIND|median ns|least ns
- *     start|cuInit|ns|ns             the first call of the driver: the collector starts in it
- *     memory|host|bytes|bytes        of the process, Pss without shared pages, at the end
- *     memory|device|bytes|bytes      in use on the GPU, by anybody
+ *     PHASE|KIND|median ns
  *
- * cost [ROUNDS]: batches of each kind in a phase; default 40.
+ * cost [BATCHES]: of each kind in a phase; default 40. With 0 there is one line, start|cuInit|ns:
+ * the first call of the driver, in which the collector starts.
  */
 #include <cuda.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <time.h>
 
 #include "cost_loops.h"
 
-enum { MOST_ROUNDS = 10000 };
+enum { MOST_BATCHES = 10000 };
 
-static double samples[32][MOST_ROUNDS];
+static double samples[32][MOST_BATCHES];
 
 static int compare(const void *left, const void *right)
 {
@@ -28,18 +24,17 @@ static int compare(const void *left, const void *right)
     return (a > b) - (a < b);
 }
 
-static void run_phase(const char *phase, long rounds)
+static void run_phase(const char *phase, long batches)
 {
-    long round;
+    long batch;
     int kind;
 
-    for (round = 0; round < rounds; round++)
+    for (batch = 0; batch < batches; batch++)
         for (kind = 0; kind < cost_count(); kind++)
-            samples[kind][round] = cost_batch(kind);
+            samples[kind][batch] = cost_batch(kind);
     for (kind = 0; kind < cost_count(); kind++) {
-        qsort(samples[kind], (size_t)rounds, sizeof(double), compare);
-        printf("%s|%s|%.1f|%.1f\n", phase, cost_name(kind), samples[kind][rounds / 2],
-               samples[kind][0]);
+        qsort(samples[kind], (size_t)batches, sizeof(double), compare);
+        printf("%s|%s|%.1f\n", phase, cost_name(kind), samples[kind][batches / 2]);
     }
     fflush(stdout);
 }
@@ -54,45 +49,30 @@ static void measure_start(void)
         exit(1);
     clock_gettime(CLOCK_MONOTONIC, &end);
     ns = (double)(end.tv_sec - begin.tv_sec) * 1e9 + (double)(end.tv_nsec - begin.tv_nsec);
-    printf("start|cuInit|%.0f|%.0f\n", ns, ns);
-}
-
-static void print_memory(void)
-{
-    FILE *file = fopen("/proc/self/smaps_rollup", "r");
-    char line[256];
-    long kilobytes = 0;
-    size_t available, total;
-
-    while (file && fgets(line, sizeof(line), file))
-        if (strncmp(line, "Private_Dirty:", 14) == 0)
-            kilobytes = strtol(line + 14, NULL, 10);
-    if (file)
-        fclose(file);
-    printf("memory|host|%ld|%ld\n", kilobytes * 1024, kilobytes * 1024);
-    if (cuMemGetInfo(&available, &total) == CUDA_SUCCESS)
-        printf("memory|device|%zu|%zu\n", total - available, total - available);
+    printf("start|cuInit|%.0f\n", ns);
 }
 
 int main(int argc, char **argv)
 {
-    long rounds = argc > 1 ? strtol(argv[1], NULL, 10) : 40;
+    long batches = argc > 1 ? strtol(argv[1], NULL, 10) : 40;
 
-    if (argc > 2 || rounds < 1 || rounds > MOST_ROUNDS) {
-        fprintf(stderr, "usage: cost [ROUNDS], 1 to %d\n", MOST_ROUNDS);
+    if (argc > 2 || batches < 0 || batches > MOST_BATCHES) {
+        fprintf(stderr, "usage: cost [BATCHES], 0 to %d\n", MOST_BATCHES);
         return 2;
     }
-    measure_start();
+    if (batches == 0) {
+        measure_start();
+        return 0;
+    }
     cost_open();
-    run_phase("before", rounds);
+    run_phase("before", batches);
     cost_begin_range();
-    run_phase("inside", rounds);
+    run_phase("inside", batches);
     cost_end_range();
-    run_phase("between", rounds);
+    run_phase("between", batches);
     cost_begin_range();
-    run_phase("inside again", rounds);
+    run_phase("inside again", batches);
     cost_end_range();
-    run_phase("after", rounds);
-    print_memory();
+    run_phase("after", batches);
     return 0;
 }

@@ -4,11 +4,16 @@
  *
  * COST_CUPTI=kinds       activity kinds and API records (default)
  *            callbacks   and an empty callback on the driver functions that miniprof watches
+ *            markers     and NVTX ranges, which CUPTI takes in itself
+ *            shared      as kinds, with buffers in shared memory: what the process has of private
+ *                        memory is CUPTI's own then
  *            initialised subscribed, nothing enabled
  */
+#include <dlfcn.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 
 #include "base/config.h"
 #include "record/api_set.h"
@@ -65,12 +70,17 @@ static void set_attribute(int attribute)
     cupti.set_attribute((CUpti_ActivityAttribute)attribute, &size, &on);
 }
 
-static void prepare(void)
+static void prepare(bool shared)
 {
-    while (free_count < BUFFERS && (free_buffers[free_count] = malloc(BUFFER_BYTES))) {
-        memset(free_buffers[free_count], 0, BUFFER_BYTES);
-        free_count++;
-    }
+    size_t bytes = BUFFERS * BUFFER_BYTES;
+    uint8_t *memory = mmap(NULL, bytes, PROT_READ | PROT_WRITE,
+                           MAP_ANONYMOUS | (shared ? MAP_SHARED : MAP_PRIVATE), -1, 0);
+
+    if (memory == MAP_FAILED)
+        return;
+    memset(memory, 0, bytes);
+    for (; free_count < BUFFERS; free_count++)
+        free_buffers[free_count] = memory + free_count * BUFFER_BYTES;
     set_attribute(5); /* zeroed buffers: as miniprof, so that CUPTI does not clear them */
     set_attribute(9); /* a buffer a thread */
     cupti.register_callbacks(request, complete);
@@ -101,6 +111,17 @@ static void enable_callbacks(CUpti_SubscriberHandle subscriber)
             cupti.enable_callback(1, subscriber, CUPTI_CB_DOMAIN_DRIVER_API, cbid);
 }
 
+/* CUPTI takes NVTX in where NVTX is told to load it; it asks at its first call, which comes later.
+ */
+static void enable_markers(void)
+{
+    Dl_info found;
+
+    if (dladdr((void *)(uintptr_t)cupti.enable, &found) != 0)
+        setenv("NVTX_INJECTION64_PATH", found.dli_fname, 1);
+    cupti.enable(CUPTI_ACTIVITY_KIND_MARKER);
+}
+
 __attribute__((visibility("default"))) int InitializeInjection(void);
 
 int InitializeInjection(void)
@@ -115,12 +136,16 @@ int InitializeInjection(void)
     if (cupti_api_load(&cupti, &driver, "", &error) != MP_OK ||
         cupti.subscribe(&subscriber, called_back, NULL) != CUPTI_SUCCESS)
         return 0;
-    prepare();
-    if (what && strcmp(what, "initialised") == 0)
+    if (!what)
+        what = "kinds";
+    if (strcmp(what, "initialised") == 0)
         return 1;
+    prepare(strcmp(what, "shared") == 0);
     api_set_resolve(&api, &cupti, &config);
     enable_kinds();
-    if (what && strcmp(what, "callbacks") == 0)
+    if (strcmp(what, "callbacks") == 0)
         enable_callbacks(subscriber);
+    if (strcmp(what, "markers") == 0)
+        enable_markers();
     return 1;
 }

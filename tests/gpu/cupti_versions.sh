@@ -24,4 +24,4 @@ for library in $libraries; do
     [ "${kernels:-0}" = 40 ] && worked=$((worked + 1))
 done
 [ $worked -gt 0 ] || fail "no libcupti delivered the kernels"
-echo "ok $worked versions deliver all kernels"
+ok "$worked versions deliver all kernels"

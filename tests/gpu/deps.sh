@@ -44,7 +44,7 @@ for line in wrong:
 print(f"{len(activities)} activities, clamped {report['clamped']}, parts {report['parts']}")
 sys.exit(bool(wrong))
 END
-    echo "ok $1"
+    ok "$1"
 }
 
 # alpha, then gamma beside two betas on another stream, then alpha that awaits both branches.

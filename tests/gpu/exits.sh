@@ -15,7 +15,7 @@ ends() { # NAME EXPECTED-STATUS EXPECTED-CHECK COMMAND...
         fail "$name: exit status $status, not $expected: $(cat "$WORK/err")"
     "$BUILD/miniprof" check "$WORK/x.mpt" >"$WORK/check" 2>&1
     [ $? -eq "$check" ] || fail "$name: $(cat "$WORK/check")"
-    echo "ok $name: $(field "$WORK/x.mpt" records) records"
+    ok "$name: $(field "$WORK/x.mpt" records) records"
 }
 
 ends normal 0 0 "$sample" --iterations 20

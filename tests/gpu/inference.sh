@@ -8,7 +8,7 @@ iterations=25 layers=20
 check() { # NAME COPIES KERNELS OPTIONS...
     local name=$1 copies=$2 kernels=$3
     shift 3
-    local run=("$BUILD/samples/inference" --iterations $iterations --layers $layers "$@")
+    local run=("$BUILD/samples/inference" --iterations "$iterations" --layers "$layers" "$@")
     "${run[@]}" >"$WORK/bare.out" || fail "$name: the program itself fails"
     traced "$WORK/$name.mpt" "${run[@]}" >"$WORK/traced.out" 2>"$WORK/traced.err"
     local status=$?
@@ -31,7 +31,7 @@ END
 import json, sys
 dropped = json.load(sys.stdin)["quality"].get("dropped", 0)
 sys.exit(f"{dropped} records dropped" if dropped else 0)' || fail "$name: records were dropped"
-    echo "ok $name"
+    ok "$name"
 }
 
 check eager $((2 * iterations)) $((iterations * layers))

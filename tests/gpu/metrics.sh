@@ -41,7 +41,9 @@ for name in $cases; do
     measure "$name"
     [ -z "$head" ] || echo "$head"
     head=
-    if ! python3 "$arithmetic" compare "$WORK/$name.truth" "$WORK/$name.csv"; then
+    if python3 "$arithmetic" compare "$WORK/$name.truth" "$WORK/$name.csv"; then
+        passed=$((passed + 1))
+    else
         wrong+=" $name"
         cat "$WORK/$name.err"
     fi

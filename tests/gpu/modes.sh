@@ -22,7 +22,7 @@ expect() {
     local got
     got=$(kernels "$2")
     [ "$got" = "$3" ] || fail "$1: $got kernels and ranges instead of $3"
-    echo "ok $1: $got"
+    ok "$1: $got"
 }
 
 for mode in eager graph; do
@@ -45,7 +45,7 @@ expect "MINIPROF_SCHEDULE" schedule.mpt "$((4 * one)) 2"
 env CUDA_INJECTION64_PATH="$BUILD/libminiprof.so" MINIPROF_OUTPUT=ctl.mpt MINIPROF_CAPTURE=off \
     "$BUILD/samples/inference" --exit-mode sleep --no-profiler-api >/dev/null 2>&1 &
 pid=$!
-trap 'kill "$pid" 2>/dev/null; rm -rf "$WORK"' EXIT
+started+=("$pid")
 sleep 4
 for word in status start; do
     "$BUILD/miniprof" ctl $pid $word || fail "ctl $word"
@@ -63,4 +63,4 @@ sleep 0.5
 kill -TERM $pid
 wait $pid
 [ "$(kernels ctl.mpt | cut -d' ' -f2)" = 2 ] || fail "ctl and SIGUSR2: $(kernels ctl.mpt)"
-echo "ok ctl and SIGUSR2: $(kernels ctl.mpt)"
+ok "ctl and SIGUSR2: $(kernels ctl.mpt)"

@@ -36,17 +36,20 @@ has() {
 # The lines themselves.
 profiled lab1.txt --unified-memory-profiling off --dependency-analysis
 has lab1.txt "Profiling result" "NVTX result" "Dependency Analysis"
+ok "without metrics"
 profiled lab2.txt --unified-memory-profiling off --dependency-analysis \
     --metrics global_load_requests,flop_sp_efficiency,flop_dp_efficiency
 has lab2.txt "Profiling result" "NVTX result" "Dependency Analysis" "Metric result"
 kernels=$(grep -c '^    Kernel: ' lab2.txt)
 [ "$kernels" -gt 10 ] || fail "metrics of $kernels kernels only"
+ok "with metrics of $kernels kernels"
 
 # nvprof's file, and the reports of it.
 nvprof --unified-memory-profiling off -o lab.nvvp "${infer[@]}" >file.out 2>file.err ||
     fail "-o: $(cat file.err)"
 nvprof -i lab.nvvp --dependency-analysis --log-file again.txt || fail "-i: exit code $?"
 grep -q '^======== Profiling result:$' again.txt || fail "-i prints no result"
+ok "nvprof's file"
 echo "lab.nvvp: $(stat -c %s lab.nvvp) bytes, $(grep -c . again.txt) lines of reports"
 for log in lab1.txt lab2.txt; do
     echo "== $log"

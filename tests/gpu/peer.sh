@@ -36,4 +36,4 @@ peers = [row for row in (dict(zip(head, r)) for r in rows) if row["kind"] == "Pt
 ends = {(r["bytes"], r["source_device"][-3:], r["target_device"][-3:]) for r in peers}
 sys.exit(len(peers) != 3 or ends != {("4194304", "(0)", "(1)")})
 END
-echo "ok peer copies"
+ok "peer copies"

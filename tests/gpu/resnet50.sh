@@ -10,7 +10,7 @@ iterations=${ITERATIONS:-30}
 
 for mode in eager graph; do
     trace=$WORK/$mode.mpt
-    run=(python3 "$sample" --mode $mode --iterations "$iterations")
+    run=(python3 "$sample" --mode "$mode" --iterations "$iterations")
     "${run[@]}" >"$WORK/bare.out" || fail "$mode: the program fails"
     traced "$trace" "${run[@]}" >"$WORK/traced.out" 2>"$WORK/traced.err" ||
         fail "$mode: exit status $? with the collector"
@@ -23,7 +23,7 @@ for mode in eager graph; do
         fail "$mode: torch.profiler fails"
     python3 "$SOURCE/tests/gpu/compare_profiles.py" "$WORK/$mode.json" "$WORK/$mode.torch.json" ||
         fail "$mode: differs from torch.profiler"
-    echo "ok $mode: $(field "$trace" records) records, $(field "$trace" bytes) bytes," \
+    ok "$mode: $(field "$trace" records) records, $(field "$trace" bytes) bytes," \
         "$(field "$trace" bytes_per_record) bytes a record"
 done
 [ -z "${KEEP:-}" ] || cp "$WORK"/*.mpt "$WORK"/*.torch.json "$KEEP"/

@@ -25,4 +25,5 @@ for row in rows[2:]:
 wrong = [name for kind, name in ((1, "HtoD"), (2, "DtoH")) if total.get(kind, 0) < rounds * size]
 wrong += [name for kind, name in ((3, "CPU faults"), (4, "GPU faults")) if not count.get(kind)]
 sys.exit("too little: " + ", ".join(wrong) if wrong else 0)' $rounds $mib || fail "see above"
+ok "bytes and faults, both ways"
 [ -z "${KEEP:-}" ] || cp managed.mpt "$KEEP"/

@@ -46,4 +46,5 @@ for ((round = 0; round < rounds; round++)); do
     done
 done
 [ -z "${KEEP:-}" ] || cp "$WORK"/*.{mpt,out,json} "$KEEP"/
-python3 "$arithmetic" table "$WORK" "$iterations" "$rounds" "${cases[@]}"
+python3 "$arithmetic" table "$WORK" "$iterations" "$rounds" "${cases[@]}" || fail "see above"
+ok "${#cases[@]} predictions"

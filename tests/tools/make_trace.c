@@ -27,6 +27,21 @@ static const struct {
     {"metrics-none", {.header = KNOWN_HEADER "MINIPROF_METRICS=ipc\n", .no_work = true}},
     {"nvtx", {.nvtx = true}},
     {"no-api", {.empty = true, .header = KNOWN_HEADER "MINIPROF_API=none\n"}},
+    {"flight",
+     {.header = KNOWN_HEADER "MINIPROF_STEP=re\tquest\nflight_reason=slow step\n"
+                             "flight_trigger_ns=1500\nflight_from_ns=1000\n"
+                             "flight_until_ns=3000\nflight_step_start_ns=300\n"
+                             "flight_step_ns=61204000\nflight_step_limit_ns=52953000\n"}},
+    {"flight-crash",
+     {.dropped = 1,
+      .header = KNOWN_HEADER "flight_reason=SIGSEGV\nflight_trigger_ns=2000000\n"
+                             "flight_from_ns=1000000\nflight_until_ns=2000000\n"}},
+    {"flight-odd",
+     {.header = KNOWN_HEADER "flight_reason=a\033b\nflight_trigger_ns=1 2\nflight_from_ns=9\n"
+                             "flight_until_ns=8\nflight_step_limit_ns=-1\n"}},
+    {"flight-late",
+     {.header = KNOWN_HEADER "flight_reason=SIGUSR2\nflight_trigger_ns=4000\n"
+                             "flight_from_ns=1000\nflight_until_ns=3000\n"}},
     {"no-gpu", {.no_work = true, .header = KNOWN_HEADER "MINIPROF_GPU=off\n"}},
     {"rank0", {.header = RANK_HEADER("0", "node-a", "100", "500000", "1700000000000500000")}},
     {"rank1",

@@ -117,6 +117,11 @@ static void a_wrong_value_names_the_variable_and_what_it_takes(void **state)
          "repeat=N in a list, active from 1"},
         {"MINIPROF_STEP", "@layers",
          "MINIPROF_STEP='@layers' is not valid: takes the name of an NVTX range, or NAME@DOMAIN"},
+        {"MINIPROF_FLIGHT", "1m",
+         "MINIPROF_FLIGHT='1m' is not valid: takes a time from 1s to 1h, such as 30s or 5min"},
+        {"MINIPROF_SLOW_STEP", "p99x",
+         "MINIPROF_SLOW_STEP='p99x' is not valid: takes a time such as 50ms, or a percentile from "
+         "p01 to p99 and a factor, such as p99x2"},
         {"MINIPROF_DELAY", "0.5",
          "MINIPROF_DELAY='0.5' is not valid: takes a number from 0 to 4000000 (s)"},
         {"MINIPROF_API", "x",

@@ -5,6 +5,7 @@
 #include "base/units.h"
 #include "command.h"
 #include "options.h"
+#include "report/print_flight.h"
 #include "report/print_processes.h"
 #include "report/print_quality.h"
 #include "report/table.h"
@@ -154,6 +155,7 @@ static void print_text(const struct report_out *out, const struct mp_trace *trac
     const char *value;
 
     print_warning(out, trace, &contents->quality);
+    print_flight_note(out, trace);
     for (size_t i = 0; mp_trace_property_at(trace, i, &key, &value); i++)
         print_property(key, value);
     print_span(contents);
@@ -228,6 +230,7 @@ static void print_json(const struct mp_trace *trace, const struct contents *cont
     json_open_object(&json);
     json_key(&json, "properties");
     json_properties(&json, trace);
+    json_flight(&json, trace);
     json_sizes(&json, contents);
     json_key(&json, "ranges");
     json_ranges(&json, contents);

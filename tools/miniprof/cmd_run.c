@@ -19,9 +19,10 @@ static bool export_settings(const void *values)
     return run_options_export(values);
 }
 
-static const char *output_pattern(const struct run_values *values)
+/* What the program finds in the environment, or the default. */
+static const char *setting_in_force(const struct run_values *values, const char *flag)
 {
-    const struct mp_setting *setting = mp_setting_by_flag("output");
+    const struct mp_setting *setting = mp_setting_by_flag(flag);
     const char *given = values->settings[setting - mp_settings];
     const char *inherited = getenv(setting->name);
 
@@ -40,16 +41,29 @@ static void print_summary_of(const char *path)
     summarise_file("run", path, &out, &options);
 }
 
-static void print_others(const struct written_traces *traces, size_t from)
+/* With the flight recorder one program may have written several. */
+static void print_others(const struct written_traces *traces, size_t from, bool flight)
 {
     for (size_t i = from; i < traces->other_count; i++)
-        complain("run", "another program wrote %s; 'miniprof summary' prints it",
-                 traces->others[i]);
+        complain("run", "%s %s; 'miniprof summary' prints it",
+                 flight ? "there is also" : "another program wrote", traces->others[i]);
+}
+
+static void complain_of_none(const struct written_traces *traces, bool flight)
+{
+    if (flight)
+        complain("run", "the flight recorder wrote no trace: nothing triggered it, or its messages "
+                        "above say why not");
+    else
+        complain("run",
+                 "no trace was written to %s: the program made no CUDA calls, or changed "
+                 "folder, or its messages above say why not",
+                 traces->own);
 }
 
 /* The program's own trace; if it only started the one that uses the GPU, as a shell does, that
  * one's. */
-static void print_traces(const struct written_traces *traces)
+static void print_traces(const struct written_traces *traces, bool flight)
 {
     bool only_other = !traces->own_exists && traces->other_count == 1;
 
@@ -58,11 +72,8 @@ static void print_traces(const struct written_traces *traces)
     else if (only_other)
         print_summary_of(traces->others[0]);
     else if (!traces->other_count)
-        complain("run",
-                 "no trace was written to %s: the program made no CUDA calls, or changed "
-                 "folder, or its messages above say why not",
-                 traces->own);
-    print_others(traces, only_other);
+        complain_of_none(traces, flight);
+    print_others(traces, only_other, flight);
 }
 
 static void print_result(const struct run_values *values, pid_t pid, const struct timespec *since)
@@ -70,10 +81,11 @@ static void print_result(const struct run_values *values, pid_t pid, const struc
     struct written_traces traces;
     struct mp_error error;
 
-    if (written_traces_find(&traces, output_pattern(values), pid, since, &error) != MP_OK) {
+    if (written_traces_find(&traces, setting_in_force(values, "output"), pid, since, &error) !=
+        MP_OK) {
         complain("run", "%s", error.text);
     } else {
-        print_traces(&traces);
+        print_traces(&traces, *setting_in_force(values, "flight"));
     }
     written_traces_free(&traces);
 }

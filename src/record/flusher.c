@@ -1,0 +1,116 @@
+/* See flusher.h. */
+#include "record/flusher.h"
+
+#include <limits.h>
+#include <linux/futex.h>
+#include <pthread.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "record/signals.h"
+#include "record/state.h"
+
+#include "base/poison.h"
+
+#define STACK_BYTES ((size_t)1 << 20)
+#define GATHER_MS   1000
+#define LOOK_MS     20
+
+static void flush(struct recorder *recorder)
+{
+    size_t dropped = 0;
+
+    /* Not before CUPTI ever wanted a buffer, and not beside the last flush. */
+    if (!atomic_load(&recorder->flush_allowed) || !atomic_load(&recorder->pool.requested))
+        return;
+    recorder->cupti.flush_all(0);
+    if (atomic_load(&recorder->flusher.forced))
+        recorder->cupti.flush_all(CUPTI_ACTIVITY_FLAG_FLUSH_FORCED);
+    if (recorder->cupti.dropped_records(NULL, 0, &dropped) == CUPTI_SUCCESS)
+        atomic_fetch_add(&recorder->flusher.dropped, dropped);
+}
+
+static void *flusher_main(void *argument)
+{
+    struct recorder *recorder = argument;
+    struct flusher *flusher = &recorder->flusher;
+
+    pthread_setname_np(pthread_self(), "miniprof-flush");
+    while (!atomic_load(&flusher->stop)) {
+        uint32_t asked = atomic_load(&flusher->asked);
+
+        if (asked == atomic_load(&flusher->done)) {
+            syscall(SYS_futex, &flusher->asked, FUTEX_WAIT_PRIVATE, asked, NULL, NULL, 0);
+            continue;
+        }
+        flush(recorder);
+        atomic_store(&flusher->done, asked);
+        work_wake(&recorder->work);
+    }
+    return NULL;
+}
+
+enum mp_status flusher_start(struct recorder *recorder)
+{
+    pthread_attr_t attributes;
+    pthread_t thread;
+    sigset_t before;
+    int error;
+
+    if (pthread_attr_init(&attributes) != 0)
+        return MP_ERR_MEMORY;
+    pthread_attr_setstacksize(&attributes, STACK_BYTES);
+    pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
+    signals_block(&before);
+    error = pthread_create(&thread, &attributes, flusher_main, recorder);
+    signals_restore(&before);
+    pthread_attr_destroy(&attributes);
+    return error ? MP_ERR_LIMIT : MP_OK;
+}
+
+static void wake(struct flusher *flusher)
+{
+    syscall(SYS_futex, &flusher->asked, FUTEX_WAKE_PRIVATE, INT_MAX, NULL, NULL, 0);
+}
+
+uint32_t flusher_ask(struct flusher *flusher)
+{
+    uint32_t request = atomic_fetch_add(&flusher->asked, 1) + 1;
+
+    wake(flusher);
+    return request;
+}
+
+bool flusher_is_done(struct flusher *flusher, uint32_t request)
+{
+    return (int32_t)(atomic_load(&flusher->done) - request) >= 0;
+}
+
+static int64_t now_ms(void)
+{
+    struct timespec now;
+
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
+}
+
+void flusher_gather(struct recorder *recorder)
+{
+    struct flusher *flusher = &recorder->flusher;
+    uint32_t request = flusher_ask(flusher);
+    int64_t until = now_ms() + GATHER_MS;
+
+    while (!flusher_is_done(flusher, request) && now_ms() < until) {
+        work_wait(&recorder->work, LOOK_MS);
+        recording_round(&recorder->recording);
+    }
+    recording_round(&recorder->recording);
+}
+
+void flusher_stop(struct flusher *flusher)
+{
+    atomic_store(&flusher->stop, true);
+    atomic_fetch_add(&flusher->asked, 1);
+    wake(flusher);
+}

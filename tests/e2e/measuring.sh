@@ -1,0 +1,45 @@
+#!/bin/bash
+# The scripts of tests/gpu that count what was launched and kill what is recorded, for a moment on
+# the software GPU: what they say is right, and they notice what is wrong.
+. "$SOURCE/tests/e2e/lib.sh" || exit 1
+export SIMGPU=1 SIMGPU_REAL_TIME=1 SOAK_RATE=20000 SOAK_SECONDS=1 SIGKILL_KILLS=16 SIGKILL_JOBS=2
+# Nothing is said here of how late a trace may be: other tests run beside this one.
+export SIGKILL_LIMIT_MS=5000
+
+# script NAME: runs it; leaves what it says in NAME.said, its numbers in NAME.lines.
+script() {
+    rm -f "$work/$1.lines"
+    BENCH_RESULTS=$work/$1.lines bash "$SOURCE/tests/gpu/$1.sh" >"$work/$1.said" 2>&1
+    status=$?
+    [ "$status" -eq "${2:-0}" ] || cat "$work/$1.said"
+}
+
+# number NAME KIND: of the whole run.
+number() {
+    sed -n "s,^[^|]*|0|miniprof|all|$2|,,p" "$work/$1.lines"
+}
+
+script soak
+same "soak: exit code" 0 "$status"
+same "soak: nothing is lost" "0 0 0 1" "$(number soak "counts that differ") $(number soak \
+    dropped) $(number soak "invalid times") $(number soak whole)"
+check "soak: graphs are among the kernels" awk -v kernels="$(number soak kernels)" \
+    -v seconds="$(number soak seconds)" -v calls="$(number soak "launch calls/s")" \
+    'BEGIN { exit !(kernels >= 400 && calls * seconds < kernels * 0.7) }'
+same "soak: its last line" "1 passed, 0 failed" "$(tail -n 1 soak.said)"
+
+MINIPROF_GPU=off script soak 1
+same "soak without kernels in the trace: exit code" 1 "$status"
+like "soak without kernels in the trace: says so" 'kernel: [0-9]+ made, 0 in the trace' \
+    "$(cat soak.said)"
+
+script sigkill
+same "SIGKILL: exit code" 0 "$status"
+same "SIGKILL: all were made, and each trace opens" "16 0" \
+    "$(number sigkill kills) $(number sigkill unreadable)"
+
+# With nothing recorded all is missing from the first kernel on.
+SIGKILL_LIMIT_MS=0 SIGKILL_KILLS=4 MINIPROF_GPU=off script sigkill 1
+same "SIGKILL without kernels in the trace: exit code" 1 "$status"
+same "SIGKILL without kernels in the trace: all are late" 4 "$(number sigkill late)"
+finish

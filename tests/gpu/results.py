@@ -1,0 +1,119 @@
+#!/usr/bin/env python3
+"""The numbers that the scripts of this folder measure, and tables of them.
+
+    results.py FILE GROUP...    a table for each kind of thing measured: sides by phases
+
+A line of FILE is GROUP|ROUND|SIDE|PHASE|KIND|NUMBER: what a side measured in one round of all
+sides. Phases "not measured" and "failed" have the reason instead of a kind. Any other line is
+passed over.
+"""
+import collections
+import statistics
+import sys
+
+NOT_MEASURED = ("not measured", "failed")
+# How the numbers of a group or one of its phases are shown: factor, decimals, unit.
+SHOWN = {("torch", "model"): (1, 3, "ms an iteration"), ("memory", None): (2.0 ** -20, 1, "MiB"),
+         ("start", None): (1e-6, 1, "ms"), ("sigkill", None): (1, 0, ""),
+         ("soak", "all"): (1, 2, ""), ("soak", None): (2.0 ** -20, 2, "MiB")}
+
+
+def with_spread(values, form="{:,.0f}"):
+    """Median (least to greatest)."""
+    shown = [form.format(x) for x in (statistics.median(values), min(values), max(values))]
+    if len(values) == 1 or len(set(shown)) == 1:
+        return shown[0]
+    return f"{shown[0]} ({shown[1]} to {shown[2]})"
+
+
+class Results:
+    def __init__(self, lines):
+        self.values = collections.defaultdict(dict)  # (group, side, phase, kind): {round: number}
+        self.reasons = collections.defaultdict(list)  # group: why something was not measured
+        for line in lines:
+            fields = line.rstrip("\n").split("|")
+            if len(fields) != 6:
+                continue
+            group, number, side, phase, kind, value = fields
+            if phase in NOT_MEASURED:
+                self.reasons[group].append(kind)
+                continue
+            try:
+                self.values[group, side, phase, kind][int(number)] = float(value)
+            except ValueError:
+                continue
+
+    @classmethod
+    def read(cls, path):
+        with open(path, encoding="utf-8", errors="replace") as file:
+            return cls(file)
+
+    def rounds(self, group, side, phase, kind):
+        """The side's numbers by round; empty where it was not measured."""
+        return self.values.get((group, side, phase, kind), {})
+
+    def list(self, group, side, phase, kind):
+        return list(self.rounds(group, side, phase, kind).values())
+
+    def paired(self, group, side, other, phase, kind, combine):
+        """combine(side's, other's number) of each round that both measured."""
+        left = self.rounds(group, side, phase, kind)
+        right = self.rounds(group, other, phase, kind)
+        return [combine(left[n], right[n]) for n in sorted(left.keys() & right.keys())]
+
+    def sides(self, group):
+        return list(dict.fromkeys(side for g, side, _, _ in self.values if g == group))
+
+    def kinds(self, group, phase):
+        return list(dict.fromkeys(k for g, _, p, k in self.values if (g, p) == (group, phase)))
+
+
+def shown(group, phase):
+    """How the numbers are shown: factor, format, unit."""
+    factor, decimals, unit = SHOWN.get((group, phase)) or SHOWN.get((group, None)) or (1, 0, "ns")
+    return factor, f"{{:,.{decimals}f}}", unit
+
+
+def cell(results, key):
+    values = results.values.get(key)
+    if not values:
+        return "-"
+    factor, form, _ = shown(key[0], key[2])
+    return with_spread([x * factor for x in values.values()], form)
+
+
+def print_row(cells):
+    print("| " + " | ".join(cells) + " |")
+
+
+def print_group(results, group):
+    keys = [key for key in results.values if key[0] == group]
+    for kind in dict.fromkeys(key[3] for key in keys):
+        phases = list(dict.fromkeys(key[2] for key in keys if key[3] == kind))
+        sides = list(dict.fromkeys(key[1] for key in keys if key[3] == kind))
+        print()
+        print_row([f"{kind}, {shown(group, phases[0])[2]}", *phases])
+        print("|---" * (len(phases) + 1) + "|")
+        for side in sides:
+            print_row([side, *(cell(results, (group, side, phase, kind)) for phase in phases)])
+
+
+def print_small_group(results, group):
+    """Numbers of one run: a line for each."""
+    for key in results.values:
+        if key[0] == group:
+            where = "" if key[2] == "all" else f" ({key[2]}, {shown(*key[:3:2])[2]})"
+            print(f"  {key[1]}: {key[3]}{where} {cell(results, key)}")
+
+
+def main():
+    results = Results.read(sys.argv[1])
+    for group in sys.argv[2:]:
+        if group in ("soak", "sigkill"):
+            print_small_group(results, group)
+        else:
+            print_group(results, group)
+
+
+if __name__ == "__main__":
+    main()

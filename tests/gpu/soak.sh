@@ -1,0 +1,34 @@
+#!/bin/bash
+# Hundreds of thousands of launches a second, CUDA graphs among them, from several threads on
+# several streams, with NVTX: every one of them is in the trace, none has invalid times, and the
+# process does not grow. SOAK_SECONDS=n (60, at most 1800), SOAK_RATE=kernels a second (300000; 0:
+# as many as go), SOAK_THREADS=n (4); SOAK_ALONE=n: n seconds with CUPTI by itself first, whose
+# growth is not ours; TMPDIR has to have room for about 3 bytes a launch.
+. "$(dirname "$0")/lib.sh"
+
+soak=$BUILD/gpu/soak
+bare=$BUILD/gpu/libbare_cupti.so
+seconds=${SOAK_SECONDS:-60}
+load=(--rate "${SOAK_RATE:-300000}" --threads "${SOAK_THREADS:-4}")
+arithmetic=$SOURCE/tests/gpu/soak.py
+[ -x "$soak" ] || skip "gpu/soak was not built"
+
+if [ "${SOAK_ALONE:-0}" -gt 0 ] && [ -e "$bare" ]; then
+    CUDA_INJECTION64_PATH=$bare "$soak" --seconds "$SOAK_ALONE" "${load[@]}" >"$WORK/alone" ||
+        fail "with CUPTI by itself: exit status $?"
+    python3 "$arithmetic" memory soak 0 CUPTI "$WORK/alone" >>"$RESULT_LINES"
+fi
+traced "$WORK/soak.mpt" "$soak" --seconds "$seconds" "${load[@]}" >"$WORK/made" 2>"$WORK/said" ||
+    fail "exit status $?: $(cat "$WORK/said")"
+cat "$WORK/said"
+"$BUILD/miniprof" check "$WORK/soak.mpt" || fail "the trace is damaged"
+"$BUILD/miniprof" info --json "$WORK/soak.mpt" >"$WORK/info.json" || fail "no info"
+"$BUILD/miniprof" summary --json "$WORK/soak.mpt" >"$WORK/summary.json" || fail "no summary"
+python3 "$arithmetic" memory soak 0 miniprof "$WORK/made" >>"$RESULT_LINES" || fail "no samples"
+python3 "$arithmetic" check "$WORK/made" "$WORK/info.json" "$WORK/summary.json" >"$WORK/verdict"
+status=$?
+grep '^soak|' "$WORK/verdict" >>"$RESULT_LINES"
+grep -v '^soak|' "$WORK/verdict"
+print_results soak
+[ $status -eq 0 ] || fail "see above"
+ok "$(tail -n 1 "$WORK/made" | cut -d'|' -f2) ms: all that was launched is in the trace"
