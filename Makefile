@@ -7,6 +7,7 @@
 #   src/base src/trace                           -> libmptrace; libminiprof.so takes what it needs
 #   src/model src/analyze src/report src/export  -> miniprof, with the two above
 #   src/record                                   -> libminiprof.so (needs the CUDA headers)
+#   src/preload                                  -> libminiprof_preload.so
 #   tools/miniprof                               -> miniprof
 # tests/simgpu/simgpu.mk, samples/samples.mk and tests/tests.mk add their own; they use
 #   $(BUILD) $(OBJ) $(HAVE_CUDA) $(CUDA_CPPFLAGS) $(COMPILE) $(LINK) $(READER_LIB) $(READER_LIBS)
@@ -94,6 +95,8 @@ CORE_OBJECTS   := $(call objects,src/model src/analyze src/report src/export)
 CORE_OBJECTS   := $(filter-out $(if $(HAVE_SQLITE),%/nvvp_none.o,$(filter-out %/nvvp_none.o,\
 	$(filter $(OBJ)/src/export/nvvp_%,$(CORE_OBJECTS)))),$(CORE_OBJECTS))
 RECORD_OBJECTS := $(call objects,src/record)
+# Its stubs are written for these processors.
+PRELOAD_OBJECTS := $(if $(filter x86_64 aarch64,$(shell uname -m)),$(call objects,src/preload))
 TOOL_OBJECTS   := $(call objects,tools/miniprof)
 
 TRACE_LIB   := $(OBJ)/libtrace.a
@@ -106,6 +109,7 @@ ALL_TARGETS += $(if $(TOOL_OBJECTS),$(BUILD)/miniprof)
 DEV_PROGRAMS := $(patsubst tools/dev/%.c,$(BUILD)/dev/%,$(wildcard tools/dev/*.c))
 ifdef HAVE_CUDA
 ALL_TARGETS += $(if $(RECORD_OBJECTS),$(BUILD)/libminiprof.so)
+ALL_TARGETS += $(if $(PRELOAD_OBJECTS),$(BUILD)/libminiprof_preload.so)
 endif
 
 -include tests/simgpu/simgpu.mk
@@ -189,6 +193,13 @@ $(BUILD)/libminiprof.so: $(RECORD_OBJECTS) $(TRACE_LIB) src/record/exports.map
 		-Wl,--gc-sections -Wl,-z,nodelete $(if $(SAN),,-Wl,-z,defs) -static-libgcc \
 		-o $@ $(RECORD_OBJECTS) $(TRACE_LIB) \
 		-l:libzstd.a -Wl,--exclude-libs,ALL
+
+# In every program that `miniprof run` starts: no sanitizer, whose runtime would have to come first.
+$(PRELOAD_OBJECTS): EXTRA_CFLAGS += $(if $(SAN),-fno-sanitize=all)
+$(BUILD)/libminiprof_preload.so: $(PRELOAD_OBJECTS) src/preload/exports.map
+	$(call say,LINK,$@)
+	$(Q)$(CC) $(CFLAGS) -Wl,-z,relro,-z,now $(LDFLAGS) -shared -Wl,-soname,$(@F) \
+		-Wl,--version-script=src/preload/exports.map -Wl,-z,defs -static-libgcc -o $@ $(PRELOAD_OBJECTS)
 
 # ---- manual pages -------------------------------------------------------------------------------
 
@@ -277,7 +288,7 @@ install: all ## copy libraries, command, headers, manual pages to DESTDIR/PREFIX
 uninstall: ## remove what install copied
 	if [ "$$(readlink $(DESTDIR)$(BINDIR)/nvprof)" = miniprof ]; then \
 		rm -f $(DESTDIR)$(BINDIR)/nvprof; fi
-	rm -f $(addprefix $(DESTDIR)$(LIBDIR)/,libminiprof.so libmptrace.a libmptrace.so \
+	rm -f $(addprefix $(DESTDIR)$(LIBDIR)/,libminiprof.so libminiprof_preload.so libmptrace.a libmptrace.so \
 		libmptrace.so.$(SOVERSION) pkgconfig/libmptrace.pc)
 	rm -f $(addprefix $(DESTDIR)$(INCLUDEDIR)/miniprof/,$(notdir $(HEADERS)))
 	rm -f $(DESTDIR)$(BINDIR)/miniprof $(addprefix $(DESTDIR)$(MANDIR)/man1/, \

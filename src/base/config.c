@@ -20,6 +20,7 @@
 static const char *const words_CAPTURE[] = {MP_CHOICES_CAPTURE(CHOICE_WORD)};
 static const char *const words_CAPTURE_END[] = {MP_CHOICES_CAPTURE_END(CHOICE_WORD)};
 static const char *const words_API[] = {MP_CHOICES_API(CHOICE_WORD)};
+static const char *const words_ATTACH[] = {MP_CHOICES_ATTACH(CHOICE_WORD)};
 static const char *const words_CUDA_GRAPH[] = {MP_CHOICES_CUDA_GRAPH(CHOICE_WORD)};
 static const char *const words_LOG[] = {MP_CHOICES_LOG(CHOICE_WORD)};
 static const char *const words_REPLAY[] = {MP_CHOICES_REPLAY(CHOICE_WORD)};
@@ -443,4 +444,12 @@ bool mp_config_api_lists(const struct mp_config *config, const char *function)
             return true;
     }
     return false;
+}
+
+bool mp_config_waits(const struct mp_config *config)
+{
+    bool whole =
+        config->capture.choice == MP_CAPTURE_AUTO || config->capture.choice == MP_CAPTURE_ALL;
+
+    return !whole || *config->schedule || config->delay;
 }

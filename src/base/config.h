@@ -28,6 +28,7 @@
 enum mp_capture { MP_CHOICES_CAPTURE(MP_CHOICE_ENUM) };
 enum mp_capture_end { MP_CHOICES_CAPTURE_END(MP_CHOICE_ENUM) };
 enum mp_config_api { MP_CHOICES_API(MP_CHOICE_ENUM) MP_API_LIST };
+enum mp_attach { MP_CHOICES_ATTACH(MP_CHOICE_ENUM) };
 enum mp_cuda_graph { MP_CHOICES_CUDA_GRAPH(MP_CHOICE_ENUM) };
 enum mp_config_log { MP_CHOICES_LOG(MP_CHOICE_ENUM) };
 enum mp_replay { MP_CHOICES_REPLAY(MP_CHOICE_ENUM) };
@@ -140,5 +141,8 @@ enum mp_log_level mp_config_log_level(const struct mp_config *config);
 /* Whether config->api is a list that names this function. Versioned names match their plain form: a
  * list with "cuMemAlloc" takes in "cuMemAlloc_v2" too. */
 bool mp_config_api_lists(const struct mp_config *config, const char *function);
+
+/* Whether recording waits for something after CUDA's start: a range, a step, a time. */
+bool mp_config_waits(const struct mp_config *config);
 
 #endif

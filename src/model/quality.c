@@ -69,6 +69,8 @@ static void read_counters(struct quality *quality, const struct definitions *def
             continue;
         if (!strncmp(name, "dropped_", strlen("dropped_")))
             quality->dropped += value;
+        if (!strcmp(name, "dropped_taken_over"))
+            quality->taken_over = value;
         else if (!strcmp(name, "cupti_errors"))
             quality->cupti_errors = value;
         else if (!strcmp(name, "forced_exits"))
@@ -133,6 +135,8 @@ const char *quality_describe(const struct quality *quality, char *text, size_t s
     if (mp_damage_describe(&quality->damage, damage, sizeof damage))
         add_text(&line, damage);
     add_count(&line, quality->dropped, "record was dropped", "records were dropped");
+    add_count(&line, quality->taken_over, "call whose records another CUPTI client got, at least",
+              "calls whose records another CUPTI client got, at least");
     add_count(&line, quality->cupti_errors, "error of CUPTI", "errors of CUPTI");
     if (quality->forced_exits)
         add_text(&line, "the program ended before all of its records were written");

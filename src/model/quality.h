@@ -15,6 +15,7 @@
 
 struct quality {
     uint64_t dropped;        /* records that the collector counted as lost */
+    uint64_t taken_over;     /* among them: calls whose records another CUPTI client got */
     uint64_t unknown_times;  /* rows that a report left out: begin unknown (0) */
     uint64_t reversed_times; /* rows that a report left out: end before begin */
     uint64_t undefined;      /* rows whose name the trace does not hold */

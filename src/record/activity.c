@@ -4,6 +4,7 @@
 #include "base/log.h"
 #include "record/clock.h"
 #include "record/nvtx.h"
+#include "record/quirks.h"
 #include "record/state.h"
 #include "record/subscriber.h"
 
@@ -35,23 +36,43 @@ static void CUPTIAPI on_buffer_completed(CUcontext context, uint32_t stream, uin
     (void)context;
     (void)stream;
     (void)bytes;
+    /* One that is not ours was given to CUPTI by the client that had it before (clients.h). */
     if (!buffer || recorder_phase(recorder) == PHASE_INERT ||
-        buffer_is_spare(&recorder->pool, buffer, valid_bytes))
+        buffer_is_spare(&recorder->pool, buffer, valid_bytes) ||
+        !buffer_returns(&recorder->pool, buffer))
         return;
     work_put(&recorder->work,
              &(struct work){.kind = WORK_BUFFER, .data = buffer, .bytes = valid_bytes});
 }
 
-static void set_flag(struct recorder *recorder, int attribute, const char *name)
+static void set_flag(struct recorder *recorder, int attribute, const char *name, uint8_t value)
 {
-    uint8_t on = 1;
-    size_t size = sizeof(on);
+    size_t size = sizeof(value);
     CUptiResult result =
-        recorder->cupti.set_attribute((CUpti_ActivityAttribute)attribute, &size, &on);
+        recorder->cupti.set_attribute((CUpti_ActivityAttribute)attribute, &size, &value);
 
     if (result != CUPTI_SUCCESS)
         mp_log_debug("CUPTI refuses the attribute %s: %s", name,
                      cupti_result_text(&recorder->cupti, result));
+}
+
+/* CUPTI need not zero the buffers that it is given: ours are. Only while we have the callbacks, as
+ * far as we know, since another client's are not. */
+static void promise_zeroes(struct recorder *recorder, bool promised)
+{
+    set_flag(recorder, ATTRIBUTE_ZEROED_BUFFERS, "ZEROED_OUT_ACTIVITY_BUFFER", promised);
+}
+
+int activity_per_thread(struct recorder *recorder)
+{
+    uint8_t value = 0;
+    size_t size = sizeof(value);
+
+    if (!recorder->cupti.get_attribute ||
+        recorder->cupti.get_attribute((CUpti_ActivityAttribute)ATTRIBUTE_PER_THREAD_BUFFERS, &size,
+                                      &value) != CUPTI_SUCCESS)
+        return -1;
+    return value != 0;
 }
 
 enum mp_status activity_prepare(struct recorder *recorder, struct mp_error *error)
@@ -64,9 +85,10 @@ enum mp_status activity_prepare(struct recorder *recorder, struct mp_error *erro
                             cupti_result_text(cupti, result));
     if (cupti->set_thread_id_type && cupti->set_thread_id_type(THREAD_ID_SYSTEM) != CUPTI_SUCCESS)
         mp_log_debug("CUPTI does not give system thread ids");
-    set_flag(recorder, ATTRIBUTE_ZEROED_BUFFERS, "ZEROED_OUT_ACTIVITY_BUFFER");
-    if (cupti->version >= MP_CUPTI_SINCE_THREAD_BUFFERS)
-        set_flag(recorder, ATTRIBUTE_PER_THREAD_BUFFERS, "PER_THREAD_ACTIVITY_BUFFER");
+    if (cupti->version >= MP_CUPTI_SINCE_THREAD_BUFFERS) {
+        set_flag(recorder, ATTRIBUTE_PER_THREAD_BUFFERS, "PER_THREAD_ACTIVITY_BUFFER", 1);
+        recorder->buffers_told = activity_per_thread(recorder) == 1;
+    }
     result = cupti->register_callbacks(on_buffer_requested, on_buffer_completed);
     if (result != CUPTI_SUCCESS)
         return mp_error_set(error, MP_ERR_UNSUPPORTED, "CUPTI takes no buffers: %s",
@@ -82,11 +104,20 @@ static void enable_kind(struct recorder *recorder, CUpti_ActivityKind kind, cons
         mp_log_warn("%s are not recorded: %s", what, cupti_result_text(&recorder->cupti, result));
 }
 
-void activity_enable_base(struct recorder *recorder)
+void activity_enable_base(struct recorder *recorder, bool late)
 {
-    enable_kind(recorder, CUPTI_ACTIVITY_KIND_DEVICE, "devices");
-    enable_kind(recorder, CUPTI_ACTIVITY_KIND_CONTEXT, "contexts");
-    enable_kind(recorder, CUPTI_ACTIVITY_KIND_STREAM, "streams");
+    static const struct {
+        CUpti_ActivityKind kind;
+        const char *what;
+    } kinds[] = {{CUPTI_ACTIVITY_KIND_DEVICE, "devices"},
+                 {CUPTI_ACTIVITY_KIND_CONTEXT, "contexts"},
+                 {CUPTI_ACTIVITY_KIND_STREAM, "streams"}};
+    size_t i;
+
+    for (i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++)
+        if (!late || !recorder->cupti.enable_and_dump ||
+            recorder->cupti.enable_and_dump(kinds[i].kind) != CUPTI_SUCCESS)
+            enable_kind(recorder, kinds[i].kind, kinds[i].what);
     if (recorder->config.cuda_graph == MP_CUDA_GRAPH_GRAPH && recorder->config.gpu == MP_SWITCH_ON)
         enable_kind(recorder, CUPTI_ACTIVITY_KIND_GRAPH_TRACE, "CUDA graphs");
 }
@@ -94,13 +125,13 @@ void activity_enable_base(struct recorder *recorder)
 /* ---- API calls ---- */
 
 /* Switches the rows of `call` on or off. The mode `range` begins late, and CUPTI's API records that
- * are enabled by cbid inside the callback of cuProfilerStart never come (H100, CUDA 13.0; enabled
- * from another thread neither): there the rows are made in callbacks at entry and exit. */
+ * are enabled by cbid inside the callback of cuProfilerStart, or by another thread then, never come
+ * (late_api_records in quirks.def): there the rows are made in callbacks at entry and exit. */
 static void enable_calls(struct recorder *recorder, bool on)
 {
     CUptiResult result;
 
-    if (recorder->calls_by_callback) {
+    if (atomic_load(&recorder->calls_by_callback)) {
         subscriber_watch_calls(recorder, on);
         return;
     }
@@ -188,12 +219,11 @@ static CUpti_ActivityKind kernel_kind(const struct recorder *recorder)
                : CUPTI_ACTIVITY_KIND_KERNEL;
 }
 
-void activity_enable(struct recorder *recorder)
+static void enable_records(struct recorder *recorder)
 {
     size_t i;
 
-    if (atomic_exchange(&recorder->enabled, true))
-        return;
+    promise_zeroes(recorder, true);
     if (recorder->config.gpu == MP_SWITCH_ON)
         enable_kind(recorder, kernel_kind(recorder), "kernels");
     for (i = 0; i < WORK_KIND_COUNT; i++)
@@ -202,30 +232,102 @@ void activity_enable(struct recorder *recorder)
     if (atomic_load(&recorder->unified_ready))
         enable_unified(recorder);
     enable_calls(recorder, true);
+}
+
+/* How much of a buffer holds records nobody knows: behind them are zeroes. */
+void activity_recover(struct recorder *recorder)
+{
+    uint8_t *buffer;
+
+    while ((buffer = buffer_pool_recover(&recorder->pool)) != NULL)
+        work_put(&recorder->work,
+                 &(struct work){.kind = WORK_BUFFER, .data = buffer, .bytes = BUFFER_BYTES});
+}
+
+/* The kinds of "always" have stayed on: no client that is known switches them off. */
+static void register_again(struct recorder *recorder)
+{
+    struct mp_error error;
+
+    activity_recover(recorder);
+    if (activity_prepare(recorder, &error) != MP_OK)
+        mp_log_warn("%s: nothing more is recorded", error.text);
+}
+
+void activity_follow_calls(struct recorder *recorder)
+{
+    promise_zeroes(recorder, false);
+    if (atomic_exchange(&recorder->calls_by_callback, true))
+        return;
+    recorder->recording.decoder.calls_end = mp_clock_now();
+    if (atomic_load(&recorder->enabled))
+        subscriber_watch_calls(recorder, true);
+}
+
+void activity_renew(struct recorder *recorder)
+{
+    activity_follow_calls(recorder);
+    register_again(recorder);
+    if (atomic_load(&recorder->enabled))
+        enable_records(recorder);
+}
+
+void activity_enable(struct recorder *recorder)
+{
+    bool left;
+
+    if (atomic_exchange(&recorder->enabled, true))
+        return;
+    left = clients_left(recorder);
+    if (left)
+        register_again(recorder);
+    atomic_store(&recorder->answers_then, clients_answers(recorder));
+    atomic_store(&recorder->left_on, false);
+    if (left)
+        atomic_store(&recorder->renewed_at, mp_clock_now());
+    enable_records(recorder);
     subscriber_watch_syncs(recorder, true);
     mp_nvtx_set_recording(recorder->config.nvtx == MP_SWITCH_ON);
 }
 
-void activity_disable(struct recorder *recorder)
+static void disable_records(struct recorder *recorder)
 {
     size_t i;
 
-    if (!atomic_exchange(&recorder->enabled, false))
-        return;
-    mp_nvtx_set_recording(false);
-    subscriber_watch_syncs(recorder, false);
-    enable_calls(recorder, false);
     if (atomic_load(&recorder->unified_ready))
         recorder->cupti.disable(CUPTI_ACTIVITY_KIND_UNIFIED_MEMORY_COUNTER);
-    if (recorder->config.gpu == MP_SWITCH_ON)
+    if (recorder->config.gpu == MP_SWITCH_ON &&
+        !quirk_is_in(QUIRK_disable_deadlock, recorder->cupti.version))
         recorder->cupti.disable(kernel_kind(recorder));
     for (i = 0; i < WORK_KIND_COUNT; i++)
         if (is_wanted(recorder, &work_kinds[i]))
             recorder->cupti.disable(work_kinds[i].kind);
 }
 
+void activity_disable(struct recorder *recorder)
+{
+    if (!atomic_exchange(&recorder->enabled, false))
+        return;
+    mp_nvtx_set_recording(false);
+    subscriber_watch_syncs(recorder, false);
+    enable_calls(recorder, false);
+    promise_zeroes(recorder, false);
+    if (clients_answers(recorder) == atomic_load(&recorder->answers_then))
+        atomic_store(&recorder->left_on, true);
+    else
+        disable_records(recorder);
+}
+
+void activity_drop(struct recorder *recorder)
+{
+    if (!atomic_load(&recorder->enabled) && atomic_exchange(&recorder->left_on, false))
+        disable_records(recorder);
+}
+
 void activity_retire(struct recorder *recorder)
 {
+    if (!attach_is_done(recorder))
+        return;
     if (recorder->config.cuda_graph == MP_CUDA_GRAPH_GRAPH && recorder->config.gpu == MP_SWITCH_ON)
         recorder->cupti.disable(CUPTI_ACTIVITY_KIND_GRAPH_TRACE);
     subscriber_watch_ends(recorder);

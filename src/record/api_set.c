@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/log.h"
+#include "base/strings.h"
 #include "record/layout.h"
 
 #include "base/poison.h"
@@ -199,6 +200,19 @@ static uint8_t watch_of(const char *name, size_t length)
     return 0;
 }
 
+/* Of both APIs: cuLaunchKernelEx, cudaLaunchKernelExC and so on. */
+static bool starts_kernels(const char *name)
+{
+    static const char *const starts[] = {"LaunchKernel", "LaunchCooperativeKernel", "GraphLaunch"};
+    size_t i;
+
+    name += mp_text_starts_with(name, "cuda") ? 4 : 2;
+    for (i = 0; i < sizeof(starts) / sizeof(starts[0]); i++)
+        if (mp_text_starts_with(name, starts[i]))
+            return true;
+    return false;
+}
+
 static void add(struct api_set *set, unsigned api, uint32_t cbid, const struct mp_config *config)
 {
     const char *name = set->names[api][cbid];
@@ -212,6 +226,8 @@ static void add(struct api_set *set, unsigned api, uint32_t cbid, const struct m
     }
     if (per_thread)
         set->flags[api][cbid] |= API_PER_THREAD;
+    if (mp_text_starts_with(name, "cu") && starts_kernels(name))
+        set->flags[api][cbid] |= API_LAUNCH;
     if (api != MP_api_driver)
         return;
     set->watch[cbid] = watch_of(name, length);

@@ -26,7 +26,8 @@
 enum api_function_flags {
     API_RECORD = 1,     /* make a row of `call` */
     API_PER_THREAD = 2, /* compiled for per-thread default streams: _ptsz, _ptds */
-    API_OURS_TOO = 4    /* driver: the recorder calls it itself, in callbacks */
+    API_OURS_TOO = 4,   /* driver: the recorder calls it itself, in callbacks */
+    API_LAUNCH = 8      /* it starts kernels, alone or in a graph */
 };
 
 /* Why the recorder wants to be called back for a driver function. */

@@ -27,12 +27,15 @@ enum mp_status buffer_pool_open(struct buffer_pool *pool, size_t megabytes, bool
     size_t i;
 
     pool->stack = calloc(count, sizeof(*pool->stack));
-    if (!pool->stack)
-        return MP_ERR_MEMORY;
-    memory = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    pool->out = calloc(count, sizeof(*pool->out));
+    memory = pool->stack && pool->out
+                 ? mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0)
+                 : MAP_FAILED;
     if (memory == MAP_FAILED) {
         free(pool->stack);
+        free(pool->out);
         pool->stack = NULL;
+        pool->out = NULL;
         return MP_ERR_MEMORY;
     }
     pool->memory = memory;
@@ -68,9 +71,11 @@ void buffer_pool_close(struct buffer_pool *pool)
         return;
     munmap(pool->memory, pool->count * BUFFER_BYTES + (pool->spare ? SPARE_BYTES : 0));
     free(pool->stack);
+    free(pool->out);
     pthread_mutex_destroy(&pool->lock);
     pool->memory = NULL;
     pool->stack = NULL;
+    pool->out = NULL;
     pool->count = 0;
 }
 
@@ -80,8 +85,12 @@ uint8_t *buffer_request(struct buffer_pool *pool, size_t *bytes)
 
     atomic_fetch_add_explicit(&pool->requested, 1, memory_order_relaxed);
     pthread_mutex_lock(&pool->lock);
-    if (pool->free_count)
-        buffer = pool->memory + pool->stack[--pool->free_count] * BUFFER_BYTES;
+    if (pool->free_count) {
+        uint32_t number = pool->stack[--pool->free_count];
+
+        pool->out[number] = true;
+        buffer = pool->memory + number * BUFFER_BYTES;
+    }
     pthread_mutex_unlock(&pool->lock);
     if (buffer) {
         *bytes = BUFFER_BYTES;
@@ -110,17 +119,69 @@ bool buffer_is_spare(struct buffer_pool *pool, const uint8_t *buffer, size_t val
     return true;
 }
 
-void buffer_release(struct buffer_pool *pool, uint8_t *buffer)
+/* The buffer's number; `count` when it is not one of the pool. */
+static size_t number_of(const struct buffer_pool *pool, const uint8_t *buffer)
 {
     size_t offset = (size_t)(buffer - pool->memory);
 
     if (buffer < pool->memory || offset >= pool->count * BUFFER_BYTES || offset % BUFFER_BYTES)
-        return; /* another CUPTI client's buffer (torch.profiler takes callbacks over) */
+        return pool->count;
+    return offset / BUFFER_BYTES;
+}
+
+bool buffer_returns(struct buffer_pool *pool, const uint8_t *buffer)
+{
+    size_t number = number_of(pool, buffer);
+    bool was_out;
+
+    if (number == pool->count)
+        return false;
+    atomic_fetch_add_explicit(&pool->completed, 1, memory_order_relaxed);
+    pthread_mutex_lock(&pool->lock);
+    was_out = pool->out[number];
+    pool->out[number] = false;
+    pthread_mutex_unlock(&pool->lock);
+    return was_out;
+}
+
+bool buffer_pool_is_out(struct buffer_pool *pool)
+{
+    bool out = false;
+    size_t i;
+
+    pthread_mutex_lock(&pool->lock);
+    for (i = 0; i < pool->count && !out; i++)
+        out = pool->out[i];
+    pthread_mutex_unlock(&pool->lock);
+    return out;
+}
+
+uint8_t *buffer_pool_recover(struct buffer_pool *pool)
+{
+    uint8_t *buffer = NULL;
+    size_t i;
+
+    pthread_mutex_lock(&pool->lock);
+    for (i = 0; i < pool->count && !buffer; i++)
+        if (pool->out[i]) {
+            pool->out[i] = false;
+            buffer = pool->memory + i * BUFFER_BYTES;
+        }
+    pthread_mutex_unlock(&pool->lock);
+    return buffer;
+}
+
+void buffer_release(struct buffer_pool *pool, uint8_t *buffer)
+{
+    size_t number = number_of(pool, buffer);
+
+    if (number == pool->count)
+        return;
     /* All of it: CUPTI may have written beyond the valid bytes, and ZEROED_OUT_ACTIVITY_BUFFER
      * promises zeroes. About 30 us, on this thread. */
     memset(buffer, 0, BUFFER_BYTES);
     pthread_mutex_lock(&pool->lock);
     if (pool->free_count < pool->count)
-        pool->stack[pool->free_count++] = (uint32_t)(offset / BUFFER_BYTES);
+        pool->stack[pool->free_count++] = (uint32_t)number;
     pthread_mutex_unlock(&pool->lock);
 }

@@ -14,6 +14,9 @@
  * When the pool is empty records are lost, never waited for. CUPTI then counts them itself if it
  * may be told "no buffer"; older versions crash on that (kineto PR 1534) and get a spare buffer
  * whose contents nobody reads.
+ *
+ * Another CUPTI client may take the callbacks over (clients.h). The buffers that CUPTI had then go
+ * to that client; once it is through with CUPTI they are taken back.
  */
 #ifndef MP_RECORD_BUFFERS_H
 #define MP_RECORD_BUFFERS_H
@@ -39,6 +42,8 @@ struct buffer_pool {
     pthread_mutex_t lock; /* of the two below; a few instructions, never across a CUPTI call */
     uint32_t *stack;      /* numbers of the free buffers; the last used is on top, warm in cache */
     uint32_t free_count;
+    bool *out;                  /* for each buffer whether CUPTI has it; under the lock too */
+    _Atomic uint64_t completed; /* buffers that came back, ever */
     _Atomic uint64_t requested; /* buffers handed out, ever */
     _Atomic uint64_t exhausted; /* requests that met an empty pool */
     _Atomic uint64_t spilled;   /* bytes of records that went to the spare buffer */
@@ -64,6 +69,17 @@ bool buffer_pool_is_low(struct buffer_pool *pool);
 /* Whether a completed buffer is the spare one: then it is counted here and done with. Any thread.
  */
 bool buffer_is_spare(struct buffer_pool *pool, const uint8_t *buffer, size_t valid_bytes);
+
+/* CUPTI gives a buffer back. False when it is not one that was handed out here: another client's.
+ * Any thread. */
+bool buffer_returns(struct buffer_pool *pool, const uint8_t *buffer);
+
+/* Whether CUPTI has buffers, or somebody else whom it gave them. Any thread. */
+bool buffer_pool_is_out(struct buffer_pool *pool);
+
+/* The next buffer that CUPTI had and that somebody else was given; NULL when there is none. It is
+ * to be released. Only while CUPTI has none of the buffers. Any thread. */
+uint8_t *buffer_pool_recover(struct buffer_pool *pool);
 
 /* Zeroes a buffer of the pool and puts it back. The writer. */
 void buffer_release(struct buffer_pool *pool, uint8_t *buffer);

@@ -60,6 +60,10 @@ void driver_api_load(struct driver_api *driver)
     *(void **)&driver->synchronize = symbol_of(library, "cuCtxSynchronize");
     *(void **)&driver->push_context = symbol_of(library, "cuCtxPushCurrent_v2");
     *(void **)&driver->pop_context = symbol_of(library, "cuCtxPopCurrent_v2");
+    *(void **)&driver->get_current = symbol_of(library, "cuCtxGetCurrent");
+    *(void **)&driver->primary_state = symbol_of(library, "cuDevicePrimaryCtxGetState");
+    *(void **)&driver->primary_retain = symbol_of(library, "cuDevicePrimaryCtxRetain");
+    *(void **)&driver->primary_release = symbol_of(library, "cuDevicePrimaryCtxRelease_v2");
     *(void **)&driver->get_device = symbol_of(library, "cuCtxGetDevice");
     *(void **)&driver->get_device_count = symbol_of(library, "cuDeviceGetCount");
     *(void **)&driver->get_name = symbol_of(library, "cuDeviceGetName");

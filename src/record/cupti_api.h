@@ -55,6 +55,8 @@ struct cupti_subscriber_params {
       (CUpti_SubscriberHandle *, CUpti_CallbackFunc, void *, struct cupti_subscriber_params *))    \
     F(unsubscribe, cuptiUnsubscribe, (CUpti_SubscriberHandle))                                     \
     F(set_thread_id_type, cuptiSetThreadIdType, (int))                                             \
+    F(get_attribute, cuptiActivityGetAttribute, (CUpti_ActivityAttribute, size_t *, void *))       \
+    F(enable_and_dump, cuptiActivityEnableAndDump, (CUpti_ActivityKind))                           \
     F(enable_runtime_api, cuptiActivityEnableRuntimeApi, (CUpti_CallbackId, uint8_t))              \
     F(enable_driver_api, cuptiActivityEnableDriverApi, (CUpti_CallbackId, uint8_t))                \
     F(configure_unified_memory, cuptiActivityConfigureUnifiedMemoryCounter,                        \
@@ -77,6 +79,10 @@ struct driver_api {
     CUresult (*synchronize)(void);
     CUresult (*push_context)(CUcontext context);
     CUresult (*pop_context)(CUcontext *context);
+    CUresult (*get_current)(CUcontext *context);
+    CUresult (*primary_state)(CUdevice device, unsigned *flags, int *active);
+    CUresult (*primary_retain)(CUcontext *context, CUdevice device);
+    CUresult (*primary_release)(CUdevice device);
     CUresult (*get_device)(CUdevice *device);
     CUresult (*get_device_count)(int *count);
     CUresult (*get_name)(char *name, int size, CUdevice device);

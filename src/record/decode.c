@@ -16,6 +16,8 @@ void decoder_open(struct decoder *decoder, const struct cupti_api *cupti, const 
                   struct capture *capture, struct dictionary *dictionary, struct mp_writer *writer)
 {
     memset(decoder, 0, sizeof(*decoder));
+    decoder->latest = UINT64_MAX;
+    decoder->calls_end = UINT64_MAX;
     decoder->cupti = cupti;
     decoder->api = api;
     decoder->capture = capture;
@@ -53,6 +55,14 @@ static void check_times(struct decoder *decoder, uint64_t start, uint64_t end)
         decoder->counts.reversed_times++;
 }
 
+/* CUPTI gives the first kernels after a clock was registered again times of its own clock
+ * (clock_again in quirks.def), and what ran before in those of the other client's. They are nowhere
+ * on the trace's axis, and cannot be put there. */
+static bool is_foreign(struct decoder *decoder, uint64_t time)
+{
+    return __builtin_expect(time && (time < decoder->earliest || time > decoder->latest), 0);
+}
+
 /* Whether device work is kept, with its correlation id in 64 bits. */
 static bool keep_work(struct decoder *decoder, uint32_t correlation, uint64_t start, uint64_t end,
                       uint64_t *extended)
@@ -60,6 +70,10 @@ static bool keep_work(struct decoder *decoder, uint32_t correlation, uint64_t st
     *extended = decode_correlation(decoder, correlation);
     if (!capture_keeps_work(decoder->capture, *extended, start)) {
         decoder->counts.outside++;
+        return false;
+    }
+    if (is_foreign(decoder, start) || is_foreign(decoder, end)) {
+        decoder->counts.foreign_times++;
         return false;
     }
     check_times(decoder, start, end);
@@ -201,7 +215,7 @@ static void use_call(void *context, const struct record_call *record)
     struct dictionary *dictionary = decoder->dictionary;
     unsigned api = record->kind == CUPTI_ACTIVITY_KIND_RUNTIME ? MP_api_runtime : MP_api_driver;
 
-    if (!keep_time(decoder, record->start))
+    if (record->start >= decoder->calls_end || !keep_time(decoder, record->start))
         return;
     check_times(decoder, record->start, record->end);
     mp_append_call(decoder->writer,
@@ -406,6 +420,7 @@ void decode_buffer(struct decoder *decoder, uint8_t *data, size_t valid_bytes)
 
     if (!valid_bytes)
         return;
-    while (decoder->cupti->next_record(data, valid_bytes, &record) == CUPTI_SUCCESS && record)
+    while (decoder->cupti->next_record(data, valid_bytes, &record) == CUPTI_SUCCESS && record &&
+           record->kind != CUPTI_ACTIVITY_KIND_INVALID) /* activity_recover */
         decode_record(decoder, record);
 }

@@ -22,6 +22,7 @@ struct decode_counts {
     uint64_t unknown;        /* of a kind that was not asked for */
     uint64_t zero_times;     /* with a begin or end that CUPTI did not know */
     uint64_t reversed_times; /* that end before they begin */
+    uint64_t foreign_times;  /* device work with times of another clock: left out */
 };
 
 struct decoder {
@@ -33,6 +34,9 @@ struct decoder {
     struct profiled_store *profiled; /* NULL without metrics */
     struct nested nested;
     uint64_t correlation; /* the greatest one met, in 64 bits */
+    uint64_t earliest;    /* times that device work can have; set before each buffer */
+    uint64_t latest;
+    uint64_t calls_end; /* calls that begin from then on are logged in callbacks instead */
     struct decode_counts counts;
 };
 

@@ -195,7 +195,8 @@ void deps_driver_call(struct recorder *recorder, const struct api_watch *watch,
     if (watch && recorder->api.syncs)
         leave_sync(recorder, log, watch, cbid, per_thread, data, now);
     /* A driver call inside a runtime call is not a call of the application. */
-    if (recorder->calls_by_callback && (flags & API_RECORD) && !log->in_runtime)
+    if (atomic_load_explicit(&recorder->calls_by_callback, memory_order_relaxed) &&
+        (flags & API_RECORD) && !log->in_runtime)
         leave_call(recorder, log, MP_api_driver, cbid, data, now);
 }
 
@@ -213,7 +214,7 @@ void deps_runtime_call(struct recorder *recorder, CUpti_CallbackId cbid,
     struct call_log *log = open_log(recorder);
     uint64_t now;
 
-    if (!log || !recorder->calls_by_callback)
+    if (!log || !atomic_load_explicit(&recorder->calls_by_callback, memory_order_relaxed))
         return;
     now = mp_clock_now();
     if (data->callbackSite == CUPTI_API_ENTER) {

@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/auxv.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/log.h"
@@ -19,9 +20,9 @@
 #include "record/graphs.h"
 #include "record/lifecycle.h"
 #include "record/nvtx.h"
+#include "record/quirks.h"
 #include "record/signals.h"
 #include "record/state.h"
-#include "record/subscriber.h"
 #include "record/writer_thread.h"
 
 #include "base/poison.h"
@@ -82,7 +83,7 @@ static void read_settings(void)
     recorder->unwanted = is_privileged() || find_parent(&recorder->config) != 0;
     flight_configure(recorder);
     range_configure(recorder);
-    recorder->calls_by_callback = recorder->ranges.lazy;
+    atomic_store(&recorder->calls_by_callback, recorder->ranges.lazy);
     lifecycle_watch_fork();
 }
 
@@ -102,20 +103,38 @@ static bool wants_nvtx(const struct recorder *recorder)
            recorder->flight.by_step;
 }
 
-/* Callbacks, tables and handlers point into this library for as long as the process lives; NVTX
- * instances that make their first call later find it through the variable. */
-static void settle_in(const struct recorder *recorder)
+/* The same file, whatever the paths are: the loader takes it for one library too. */
+static bool is_same_file(const char *a, const char *b)
+{
+    struct stat one;
+    struct stat other;
+
+    return mp_text_equal(a, b) || (stat(a, &one) == 0 && stat(b, &other) == 0 &&
+                                   one.st_dev == other.st_dev && one.st_ino == other.st_ino);
+}
+
+/* Callbacks, tables and handlers point into this library for as long as the process lives. */
+static void settle_in(void)
+{
+    Dl_info self;
+
+    if (dladdr((const void *)&the_recorder, &self) && self.dli_fname)
+        dlopen(self.dli_fname, RTLD_NOLOAD | RTLD_NODELETE | RTLD_LAZY);
+}
+
+/* For NVTX instances that make their first call later. */
+static void offer_nvtx(const struct recorder *recorder)
 {
     const char *present = getenv("NVTX_INJECTION64_PATH");
     Dl_info self;
 
-    if (!dladdr((const void *)&the_recorder, &self) || !self.dli_fname)
+    if (!wants_nvtx(recorder) || !dladdr((const void *)&the_recorder, &self) || !self.dli_fname)
         return;
-    dlopen(self.dli_fname, RTLD_NOLOAD | RTLD_NODELETE | RTLD_LAZY);
-    if (!wants_nvtx(recorder))
-        return;
-    if (present && *present && !mp_text_equal(present, self.dli_fname))
-        mp_log_info("NVTX_INJECTION64_PATH='%s' is left as it is", present);
+    if (present && *present && !is_same_file(present, self.dli_fname))
+        mp_log_warn(
+            "NVTX_INJECTION64_PATH='%s' is left as it is: NVTX is not recorded (NVTX serves "
+            "one tool: unset it)",
+            present);
     else
         setenv("NVTX_INJECTION64_PATH", self.dli_fname, 0);
 }
@@ -139,6 +158,7 @@ static enum mp_status find_cupti(struct recorder *recorder, struct mp_error *err
     MP_TRY(cupti_api_load(&recorder->cupti, &recorder->driver, recorder->config.cupti, error));
     mp_log_info("CUPTI %u from '%s', driver %d", recorder->cupti.version, recorder->cupti.path,
                 recorder->driver.version);
+    quirks_tell(recorder->cupti.version);
     api_set_resolve(&recorder->api, &recorder->cupti, &recorder->config);
     graphs_open(recorder);
     return MP_OK;
@@ -146,7 +166,7 @@ static enum mp_status find_cupti(struct recorder *recorder, struct mp_error *err
 
 static enum mp_status make_room(struct recorder *recorder, struct mp_error *error)
 {
-    bool null_allowed = recorder->cupti.version >= MP_CUPTI_SINCE_NULL_BUFFER;
+    bool null_allowed = !quirk_is_in(QUIRK_no_null_buffer, recorder->cupti.version);
 
     if (buffer_pool_open(&recorder->pool, recorder->config.buffer_mb, null_allowed) != MP_OK)
         return mp_error_set(error, MP_ERR_MEMORY, "no memory for MINIPROF_BUFFER_MB=%u",
@@ -179,6 +199,7 @@ static enum mp_status open_file(struct recorder *recorder, struct mp_error *erro
     recording->logs = &recorder->logs;
     recording->edges = &recorder->edges;
     recording->profiled = &recorder->profiled;
+    recording->recorder = recorder;
     recording->metrics = recorder->profiling.wanted;
     if (recording_open(recording, writer, &recorder->cupti, &recorder->api,
                        recorder->config.capture.choice,
@@ -200,11 +221,10 @@ static enum mp_status start(struct recorder *recorder, struct mp_error *error)
 
     MP_TRY(find_cupti(recorder, error));
     MP_TRY(make_room(recorder, error));
-    MP_TRY(subscriber_open(recorder, error));
-    status = activity_prepare(recorder, error);
-    if (status == MP_OK)
-        status = open_file(recorder, error);
-    if (status != MP_OK && recorder->cupti.unsubscribe)
+    attach_configure(recorder);
+    MP_TRY(attach_at_start(recorder, error));
+    status = open_file(recorder, error);
+    if (status != MP_OK && attach_is_done(recorder) && recorder->cupti.unsubscribe)
         recorder->cupti.unsubscribe(recorder->subscriber);
     return status;
 }
@@ -227,8 +247,7 @@ static void go(struct recorder *recorder)
     signals_open(meaning_of_usr2(recorder));
     if (recorder->flight.on)
         crash_open();
-    subscriber_watch_base(recorder);
-    activity_enable_base(recorder);
+    attach_go(recorder);
     range_go(recorder);
 }
 
@@ -248,9 +267,10 @@ int InitializeInjection(void)
     recorder->pid = getpid();
     recorder->output.fd = -1;
     recorder->output.folder = -1;
-    settle_in(recorder);
+    settle_in();
     mark_children(recorder);
     if (start(recorder, &error) == MP_OK) {
+        offer_nvtx(recorder);
         go(recorder);
         return 1;
     }

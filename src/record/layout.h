@@ -20,8 +20,7 @@
 #define MP_CUPTI_SINCE_API_BY_CBID    23 /* 12.5: cuptiActivityEnableDriverApi, ...RuntimeApi */
 #define MP_CUPTI_SINCE_COPY_COUNT     26 /* 12.8: batched copies */
 #define MP_CUPTI_SINCE_UNIFIED_PROCESSORS                                                          \
-    26                                /* 12.8: a mask at the end of unified memory's records */
-#define MP_CUPTI_SINCE_NULL_BUFFER 27 /* 12.9: bufferRequested may answer NULL */
+    26 /* 12.8: a mask at the end of unified memory's records */
 
 /* Every record starts with its CUpti_ActivityKind. */
 struct record_any {

@@ -20,6 +20,8 @@
     Q(dropped_marks, true)         /* capture marks that found no room */                          \
     Q(dropped_edges, true)         /* edges of CUDA graphs that found no room */                   \
     Q(dropped_metrics, true)       /* profiled launches whose values found no room */              \
+    Q(dropped_taken_over, true)    /* calls whose records another CUPTI client got, at least */    \
+    Q(dropped_foreign_times, true) /* device records with times of another clock */                \
     Q(dropped_unwritten, true)     /* rows for which the disk had no room */                       \
     Q(buffers_exhausted, false)    /* times that CUPTI asked for a buffer and got none */          \
     Q(zero_timestamps, false)      /* records whose begin or end CUPTI did not know */             \

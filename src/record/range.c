@@ -81,9 +81,9 @@ static bool is_wanted(const struct ranges *ranges)
 
 static void switch_kinds(struct recorder *recorder, bool on, bool over)
 {
-    if (on)
+    if (on && attach_now(recorder))
         activity_enable(recorder);
-    else
+    else if (!on)
         activity_disable(recorder);
     if (over) {
         activity_retire(recorder);
@@ -92,36 +92,76 @@ static void switch_kinds(struct recorder *recorder, bool on, bool over)
     }
 }
 
-/* Brings the kinds in line with what is wanted now. One thread switches, others wait for it, but
- * not for ever: they may hold what it needs. */
-static void settle(struct recorder *recorder)
+static struct timespec patience(void)
 {
-    struct ranges *ranges = &recorder->ranges;
     struct timespec limit;
-    bool waited_enough = false;
 
     clock_gettime(CLOCK_MONOTONIC, &limit);
     limit.tv_sec += SWITCH_SECONDS;
+    return limit;
+}
+
+/* Under the lock: waits until no other thread switches; false when one does for too long. It may
+ * hold what that thread needs. */
+static bool may_switch(struct ranges *ranges, const struct timespec *limit)
+{
+    int error = 0;
+
+    while (ranges->switching && !error)
+        error = pthread_cond_timedwait(&ranges->switched, &ranges->lock, limit);
+    return !ranges->switching;
+}
+
+/* Under the lock, which is left meanwhile. */
+static void begin_switching(struct ranges *ranges)
+{
+    ranges->switching = true;
+    pthread_mutex_unlock(&ranges->lock);
+}
+
+static void end_switching(struct ranges *ranges)
+{
     pthread_mutex_lock(&ranges->lock);
-    while ((ranges->on != is_wanted(ranges) || ranges->over != ranges->retired) && !waited_enough) {
+    ranges->switching = false;
+    pthread_cond_broadcast(&ranges->switched);
+}
+
+/* Brings the kinds in line with what is wanted now, one thread at a time. */
+static void settle(struct recorder *recorder)
+{
+    struct ranges *ranges = &recorder->ranges;
+    struct timespec limit = patience();
+
+    pthread_mutex_lock(&ranges->lock);
+    while ((ranges->on != is_wanted(ranges) || ranges->over != ranges->retired) &&
+           may_switch(ranges, &limit)) {
         bool on = is_wanted(ranges);
         bool over = ranges->over;
 
-        if (ranges->switching) {
-            waited_enough =
-                pthread_cond_timedwait(&ranges->switched, &ranges->lock, &limit) == ETIMEDOUT;
-            continue;
-        }
-        ranges->switching = true;
-        pthread_mutex_unlock(&ranges->lock);
+        begin_switching(ranges);
         switch_kinds(recorder, on, over);
-        pthread_mutex_lock(&ranges->lock);
-        ranges->switching = false;
+        end_switching(ranges);
         ranges->on = on;
         ranges->retired = over;
-        pthread_cond_broadcast(&ranges->switched);
     }
     pthread_mutex_unlock(&ranges->lock);
+}
+
+bool range_switch(struct recorder *recorder, void (*how)(struct recorder *recorder))
+{
+    struct ranges *ranges = &recorder->ranges;
+    struct timespec limit = patience();
+    bool may;
+
+    pthread_mutex_lock(&ranges->lock);
+    may = may_switch(ranges, &limit);
+    if (may) {
+        begin_switching(ranges);
+        how(recorder);
+        end_switching(ranges);
+    }
+    pthread_mutex_unlock(&ranges->lock);
+    return may;
 }
 
 /* ---- Marks ---- */
@@ -263,7 +303,8 @@ static enum range_answer end(struct recorder *recorder, uint8_t reason, uint32_t
         return answer;
     if (!pthread_equal(pthread_self(), recorder->writer))
         synchronize(recorder);
-    recorder->cupti.flush_all(0);
+    if (attach_is_done(recorder))
+        recorder->cupti.flush_all(0);
     settle(recorder);
     return RANGE_DONE;
 }

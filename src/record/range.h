@@ -94,6 +94,10 @@ enum range_answer range_trigger(struct recorder *recorder, bool begins);
  * latest. The writer only. */
 int range_tick(struct recorder *recorder, int most);
 
+/* Has `how` done while no other thread switches kinds; false, undone, when one does for too long.
+ */
+bool range_switch(struct recorder *recorder, void (*how)(struct recorder *recorder));
+
 /* Whether a range is open; *number is that of the last one. Any thread. */
 bool range_is_open(struct recorder *recorder, uint64_t *number, bool *over);
 

@@ -5,6 +5,7 @@
 #include <time.h>
 
 #include "base/log.h"
+#include "record/clients.h"
 #include "record/clock.h"
 #include "record/flight.h"
 #include "record/nvtx.h"
@@ -14,6 +15,18 @@
 
 /* An upper bound of a record's size, so that a count from bytes is a lower bound. */
 #define RECORD_BYTES_AT_MOST 256u
+
+/* CUPTI's own clock, the time of day, is years away; the cycle counter that torch.profiler uses is
+ * as far as the machine has run (clients.h). */
+#define FOREIGN_NS (UINT64_C(600) * 1000000000u)
+
+static int64_t now_ms(void)
+{
+    struct timespec now;
+
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
+}
 
 static void append_range_row(struct recording *recording, uint64_t kind, uint64_t reason,
                              uint64_t time, uint64_t correlation)
@@ -38,6 +51,7 @@ enum mp_status recording_open(struct recording *recording, struct mp_writer *wri
 {
     recording->writer = writer;
     recording->begin_time = mp_clock_now();
+    recording->begin_ms = now_ms();
     if (dictionary_open(&recording->dictionary, writer, api) != MP_OK)
         return MP_ERR_MEMORY;
     recording->dictionary.edges = recording->edges;
@@ -90,6 +104,17 @@ static void apply_mark(struct recording *recording, const struct work *mark)
                      mark->reason, mark->time, correlation);
 }
 
+/* What no time of this trace can be: before the process, or later than now. With room to spare, as
+ * what is meant are other clocks. */
+static void limit_times(struct recording *recording)
+{
+    uint64_t passed = (uint64_t)(now_ms() - recording->begin_ms) * 1000000u;
+
+    recording->decoder.earliest =
+        recording->begin_time > FOREIGN_NS ? recording->begin_time - FOREIGN_NS : 1;
+    recording->decoder.latest = recording->begin_time + passed + FOREIGN_NS;
+}
+
 static void take_work(struct recording *recording)
 {
     struct work item;
@@ -104,6 +129,7 @@ static void take_work(struct recording *recording)
             continue;
         }
         profiled_collect(recording->profiled); /* records of kernels may be in the buffer */
+        limit_times(recording);
         decode_buffer(&recording->decoder, item.data, item.bytes);
         buffer_release(recording->pool, item.data);
     }
@@ -150,6 +176,8 @@ static void use_entry(void *context, uint32_t tid, const struct call_entry *entr
         take_work(recording);
     if (!capture_keeps_time(&recording->capture, entry->start))
         return;
+    if (recording->recorder)
+        clients_note(recording->recorder, entry);
     if (entry->kind == CALL_ENTRY_SYNC)
         append_sync(recording, tid, entry);
     else
@@ -234,6 +262,7 @@ static void collect_counters(struct recording *recording)
     values[QUALITY_dropped_nvtx] = mp_nvtx_dropped();
     values[QUALITY_dropped_marks] = atomic_load(&recording->queue->lost);
     values[QUALITY_dropped_unwritten] = recording->writer->lost_rows;
+    values[QUALITY_dropped_foreign_times] = counts->foreign_times;
     values[QUALITY_dropped_edges] = edges_lost(recording->edges);
     values[QUALITY_dropped_metrics] = atomic_load(&recording->profiled->lost);
     values[QUALITY_buffers_exhausted] = atomic_load(&recording->pool->exhausted);

@@ -29,13 +29,15 @@ struct recording {
     struct call_logs *logs;
     struct edge_store *edges;
     struct profiled_store *profiled;
-    bool metrics; /* kernels may be profiled */
+    struct recorder *recorder; /* for clients_note; NULL in tests */
+    bool metrics;              /* kernels may be profiled */
     struct capture capture;
     struct dictionary dictionary;
     struct decoder decoder;
     struct quality quality;
     uint64_t nvtx_events; /* delivered, kept or not */
     uint64_t begin_time;  /* when recording began, for a range that begins with the process */
+    int64_t begin_ms;     /* the same on CLOCK_MONOTONIC, which the trace's clock need not be */
     bool failure_said;
     bool wait_said; /* that the disk is full */
 };

@@ -28,6 +28,8 @@
 #include <sys/types.h>
 
 #include "record/activity.h"
+#include "record/attach.h"
+#include "record/clients.h"
 #include "record/crash.h"
 #include "record/ctl.h"
 #include "record/flight.h"
@@ -63,12 +65,11 @@ struct recorder {
     struct driver_api driver;
     struct cupti_api cupti;
     struct api_set api;
-    CUpti_SubscriberHandle subscriber;
+    CUpti_SubscriberHandle subscriber; /* attach.h says when */
     struct output output;
     pid_t pid;
-    bool unwanted;          /* nothing is recorded in this process: MINIPROF_CHILDREN, setuid */
-    bool calls_by_callback; /* rows of `call` come from callbacks, not from CUPTI's records */
-    bool edges_wanted;      /* the edges of graphs are recorded */
+    bool unwanted;     /* nothing is recorded in this process: MINIPROF_CHILDREN, setuid */
+    bool edges_wanted; /* the edges of graphs are recorded */
 
     /* Shared; each part says how. */
     _Atomic int phase;
@@ -81,13 +82,20 @@ struct recorder {
     struct context_list contexts;
     struct ending ending;
     struct ranges ranges;
+    struct attach attach;
     struct flight flight; /* the flight recorder */
     struct flusher flusher;
     struct crash crash;
     _Atomic bool cuda_ready;         /* cuInit has finished */
     _Atomic bool context_made;       /* the process has had a context */
     _Atomic int32_t stream_captures; /* streams that are being captured */
+    _Atomic bool ever_captured;      /* a stream capture has begun, ever */
     _Atomic bool enabled;            /* the kinds that cost something are on */
+    _Atomic bool calls_by_callback;  /* rows of `call` come from callbacks, not CUPTI's records */
+    _Atomic bool buffers_told;       /* CUPTI tells PER_THREAD_ACTIVITY_BUFFER as it was set */
+    _Atomic bool left_on;            /* kinds are on only as another client may want them, */
+    _Atomic uint64_t answers_then;   /* with clients_answers as when the range began */
+    _Atomic uint64_t renewed_at;     /* when a range last began with everything registered anew */
     _Atomic bool unified_ready;      /* CUPTI has agreed to count unified memory */
     _Atomic uint64_t cupti_errors;   /* that CUPTI told in callbacks */
     _Atomic uint64_t forced_exits;
@@ -100,6 +108,7 @@ struct recorder {
 
     /* The writer's alone while it runs. */
     struct recording recording;
+    struct clients clients;
     struct ctl ctl;
     pthread_t writer;
 };

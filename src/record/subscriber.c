@@ -20,8 +20,12 @@
 
 static void hold_context(struct context_list *contexts, CUcontext context)
 {
+    uint32_t i = 0;
+
     pthread_mutex_lock(&contexts->lock);
-    if (contexts->count < MOST_CONTEXTS_HELD)
+    while (i < contexts->count && contexts->items[i] != context)
+        i++;
+    if (i == contexts->count && i < MOST_CONTEXTS_HELD)
         contexts->items[contexts->count++] = context;
     pthread_mutex_unlock(&contexts->lock);
 }
@@ -37,21 +41,31 @@ static void forget_context(struct context_list *contexts, CUcontext context)
     pthread_mutex_unlock(&contexts->lock);
 }
 
+void subscriber_cuda_is_ready(struct recorder *recorder)
+{
+    atomic_store(&recorder->cuda_ready, true);
+    lifecycle_at_exit_again(recorder);
+    activity_configure_unified(recorder);
+}
+
+void subscriber_hold_context(struct recorder *recorder, CUcontext context)
+{
+    hold_context(&recorder->contexts, context);
+    if (atomic_exchange(&recorder->context_made, true))
+        return;
+    lifecycle_at_exit_again(recorder);
+    activity_configure_unified(recorder);
+}
+
 static void on_resource(struct recorder *recorder, CUpti_CallbackId cbid,
                         const CUpti_ResourceData *data)
 {
     switch ((int)cbid) {
     case CUPTI_CBID_RESOURCE_CU_INIT_FINISHED:
-        atomic_store(&recorder->cuda_ready, true);
-        lifecycle_at_exit_again(recorder);
-        activity_configure_unified(recorder);
+        subscriber_cuda_is_ready(recorder);
         break;
     case CUPTI_CBID_RESOURCE_CONTEXT_CREATED:
-        hold_context(&recorder->contexts, data->context);
-        if (!atomic_exchange(&recorder->context_made, true)) {
-            lifecycle_at_exit_again(recorder);
-            activity_configure_unified(recorder);
-        }
+        subscriber_hold_context(recorder, data->context);
         break;
     case CUPTI_CBID_RESOURCE_CONTEXT_DESTROY_STARTING:
         forget_context(&recorder->contexts, data->context);
@@ -117,8 +131,10 @@ static void on_driver_call(struct recorder *recorder, CUpti_CallbackId cbid,
     case API_ROLE_CAPTURE_BEGIN:
         if (enters)
             profiling_capture_begins(recorder);
-        else if (deps_result(data) == CUDA_SUCCESS)
+        else if (deps_result(data) == CUDA_SUCCESS) {
+            atomic_store(&recorder->ever_captured, true);
             atomic_fetch_add(&recorder->stream_captures, 1);
+        }
         if (!enters)
             profiling_capture_began(recorder);
         break;
@@ -193,6 +209,20 @@ static void CUPTIAPI on_callback(void *userdata, CUpti_CallbackDomain domain, CU
     }
 }
 
+/* `holder`: the other's name as CUPTI tells it, or empty. */
+static enum mp_status refuse(const char *holder, struct mp_error *error)
+{
+    char client[CLIENT_NAME_BYTES];
+
+    clients_name(client, sizeof(client));
+    return mp_error_set(error, MP_ERR_UNSUPPORTED,
+                        "another CUPTI client is attached%s%s%s%s%s, and CUPTI serves one at a "
+                        "time (run without %s)",
+                        *holder ? ": '" : "", holder, *holder ? "'" : "",
+                        *client ? ", probably " : "", client,
+                        *client || *holder ? "it" : "nsys, ncu, torch.profiler or a debugger");
+}
+
 enum mp_status subscriber_open(struct recorder *recorder, struct mp_error *error)
 {
     struct cupti_api *cupti = &recorder->cupti;
@@ -214,11 +244,7 @@ enum mp_status subscriber_open(struct recorder *recorder, struct mp_error *error
     if (result == CUPTI_SUCCESS)
         return MP_OK;
     if (result == CUPTI_ERROR_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED)
-        return mp_error_set(
-            error, MP_ERR_UNSUPPORTED,
-            "another CUPTI client is attached%s%s%s (nsys, ncu, torch.profiler or a "
-            "debugger), and CUPTI serves one at a time",
-            *holder ? ": '" : "", holder, *holder ? "'" : "");
+        return refuse(holder, error);
     return mp_error_set(error, MP_ERR_UNSUPPORTED, "'%.120s' cannot be used: %s", cupti->path,
                         cupti_result_text(cupti, result));
 }

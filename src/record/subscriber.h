@@ -11,6 +11,7 @@
 #ifndef MP_RECORD_SUBSCRIBER_H
 #define MP_RECORD_SUBSCRIBER_H
 
+#include <cuda.h>
 #include <stdbool.h>
 
 #include "base/status.h"
@@ -20,6 +21,11 @@ struct recorder;
 /* Becomes CUPTI's subscriber. MP_ERR_UNSUPPORTED when another client is, with its name if CUPTI
  * says it. */
 enum mp_status subscriber_open(struct recorder *recorder, struct mp_error *error);
+
+/* What CUPTI would have told in callbacks if it had been there: CUDA is initialised, and these
+ * contexts exist. Any thread. */
+void subscriber_cuda_is_ready(struct recorder *recorder);
+void subscriber_hold_context(struct recorder *recorder, CUcontext context);
 
 /* The callbacks that are always on. */
 void subscriber_watch_base(struct recorder *recorder);

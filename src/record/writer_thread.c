@@ -32,31 +32,52 @@ static int64_t now_ms(void)
 }
 
 struct pace {
-    int write_ms;    /* from one write of the file to the next */
-    int64_t flushed; /* when CUPTI was last asked for buffers */
-    int64_t written; /* when the file was last written */
-    int64_t enabled; /* when records were last on */
-    int64_t ends;    /* when MINIPROF_TIMEOUT is over; 0: never, or already */
+    int write_ms;     /* from one write of the file to the next */
+    int64_t flushed;  /* when CUPTI was last asked for buffers */
+    int64_t written;  /* when the file was last written */
+    int64_t enabled;  /* when records were last on */
+    int64_t fetched;  /* when CUPTI was last asked outside of ranges */
+    int64_t patience; /* until that is done again, ms */
+    int64_t ends;     /* when MINIPROF_TIMEOUT is over; 0: never, or already */
 };
+
+/* Outside of ranges: whether CUPTI has a buffer to give back, where another client would lose what
+ * is written there (clients.h). Less and less often, as that client may have been given it. */
+static bool fetch_last(struct recorder *recorder, struct pace *pace, int64_t now)
+{
+    if (!buffer_pool_is_out(&recorder->pool)) {
+        pace->patience = FLUSH_CUPTI_MS;
+        return false;
+    }
+    if (now - pace->fetched < pace->patience)
+        return false;
+    pace->fetched = now;
+    pace->patience *= 2;
+    return true;
+}
 
 /* Asks CUPTI for the buffers that are complete. Not before it ever wanted one: it may not be up
  * (wprof deadlocked on that); not in the mode `range` outside of ranges, where nothing shall
- * disturb the application. */
-static void ask_cupti(struct recorder *recorder, struct pace *pace, int64_t now)
+ * disturb the application: false then. */
+static bool ask_cupti(struct recorder *recorder, struct pace *pace, int64_t now)
 {
     /* Also before each write, so that it has all there is. */
     if (now - pace->flushed < FLUSH_CUPTI_MS && now - pace->written < pace->write_ms)
-        return;
+        return false;
     pace->flushed = now;
     if (atomic_load(&recorder->enabled))
         pace->enabled = now;
-    if (now - pace->enabled > LINGER_MS || !atomic_load(&recorder->flush_allowed) ||
-        !atomic_load(&recorder->pool.requested))
-        return;
+    if (recorder->clients.taken)
+        return true;
+    if (now - pace->enabled > LINGER_MS && !fetch_last(recorder, pace, now))
+        return false;
+    if (!atomic_load(&recorder->flush_allowed) || !atomic_load(&recorder->pool.requested))
+        return true;
     if (recorder->flight.on)
         flusher_ask(&recorder->flusher);
     else
         recorder->cupti.flush_all(0);
+    return true;
 }
 
 /* Records that CUPTI dropped since it was last asked. */
@@ -67,6 +88,7 @@ static void count_drops(struct recorder *recorder)
 
     values[QUALITY_cupti_errors] = atomic_load(&recorder->cupti_errors);
     values[QUALITY_forced_exits] = atomic_load(&recorder->forced_exits);
+    values[QUALITY_dropped_taken_over] = recorder->clients.lost;
     values[QUALITY_dropped_by_cupti] += atomic_exchange(&recorder->flusher.dropped, 0);
     if (recorder->flight.on && recorder_is_recording(recorder))
         return; /* the flusher asks */
@@ -137,10 +159,12 @@ static void take_toggles(struct recorder *recorder)
 static void run_rounds(struct recorder *recorder)
 {
     int64_t start = now_ms();
+    bool asked;
     struct pace pace = {.write_ms = recorder->flight.on ? recorder->flight.pace : WRITE_FILE_MS,
                         .flushed = start,
                         .written = start,
-                        .enabled = start};
+                        .enabled = start,
+                        .patience = FLUSH_CUPTI_MS};
 
     if (recorder->config.timeout)
         pace.ends = start + (int64_t)recorder->config.timeout * 1000;
@@ -157,8 +181,13 @@ static void run_rounds(struct recorder *recorder)
         crash_serve(recorder);
         take_toggles(recorder);
         ctl_serve(recorder);
-        ask_cupti(recorder, &pace, now_ms());
+        asked = ask_cupti(recorder, &pace, now_ms());
         recording_round(&recorder->recording);
+        if (atomic_load(&recorder->left_on) &&
+            clients_answers(recorder) != atomic_load(&recorder->answers_then))
+            range_switch(recorder, activity_drop);
+        if (asked && recorder_is_recording(recorder))
+            clients_look(recorder, now_ms());
         write_file(recorder, &pace, now_ms());
         if (recorder->flight.on)
             flight_round(recorder);
@@ -195,7 +224,20 @@ static void say_result(const struct recorder *recorder, const struct mp_writer_t
                    (double)quality->values[QUALITY_writer_cpu_ns] / 1e6);
 }
 
-/* A process that never had a context and no NVTX either did not want to be recorded. */
+static void say_nothing(const struct recorder *recorder)
+{
+    if (recorder->attach.failed)
+        return; /* that was said */
+    if (!attach_is_done(recorder))
+        mp_log_warn("no capture range began: nothing was recorded");
+    else if (!atomic_load(&recorder->cuda_ready))
+        mp_log_warn("CUDA did not start (is there a GPU?): nothing was recorded");
+    else
+        mp_log_info("the process used no GPU: nothing was recorded");
+}
+
+/* A process that never had a context and no NVTX either did not want to be recorded. Without CUPTI
+ * contexts are not seen, but nothing else is either. */
 static bool is_empty(const struct recorder *recorder)
 {
     return !atomic_load(&recorder->context_made) && !recorder->recording.nvtx_events;
@@ -237,7 +279,10 @@ static void close_file(struct recorder *recorder)
     int held;
 
     keep_file(recorder);
+    if (!atomic_load(&recorder->forced_exits) && clients_left(recorder))
+        activity_recover(recorder);
     recording_end(recording, atomic_load(&recorder->end_time));
+    clients_end(recorder);
     count_drops(recorder);
     recording_flush(recording);
     if (recording->writer->waits)
@@ -257,10 +302,7 @@ static void close_file(struct recorder *recorder)
         say_result(recorder, &totals, unwritten, bytes);
     } else {
         output_remove(&recorder->output);
-        if (!atomic_load(&recorder->cuda_ready))
-            mp_log_warn("CUDA did not start (is there a GPU?): nothing was recorded");
-        else
-            mp_log_info("the process used no GPU: nothing was recorded");
+        say_nothing(recorder);
     }
 }
 

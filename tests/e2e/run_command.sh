@@ -121,9 +121,11 @@ declare -A values=([output]=other.mpt [capture]=range [capture-end]=repeat:2 [de
     [cuda-graph]=graph [buffer-mb]=9 [level]=7 [log]=error [cupti]="$build/simgpu/libcupti.so"
     [nvtx]=off [memory]=off
     [argv]=on [gpu]=off [concurrent-kernels]=off [unified-memory]=on [children]=off [timeout]=3600
+    [attach]=range
     [metrics]=warps_launched [kernels]=alpha [devices]=0 [replay]=disabled [query]=metrics)
 settings=$("$build/dev/setting_list" | sed -n 's/^| `MINIPROF_\([A-Z_]*\)`.*/\1/p')
 check "flags: the list of settings" [ "$(wc -w <<<"$settings")" -eq ${#values[@]} ]
+export MINIPROF_ATTACH=init # else those without a range leave no trace
 for name in $settings; do
     flag=$(tr 'A-Z_' 'a-z-' <<<"$name")
     [ "$flag" = flight ] && continue # writes no trace: flight.sh
@@ -131,6 +133,7 @@ for name in $settings; do
     same "flags: --$flag sets MINIPROF_$name" "0 ${values[$flag]}" \
         "$status $(property "flag_$flag" "MINIPROF_$name")"
 done
+unset MINIPROF_ATTACH
 same "flags: --output" 1 "$(find flag_output -name other.mpt | wc -l)"
 same "flags: --api took effect" "cuLaunchKernel 6" "$(echo $(tally flag_api call function))"
 same "flags: --gpu=off took effect" "0 6" \

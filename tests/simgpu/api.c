@@ -208,6 +208,25 @@ static void *find_symbol(const char *symbol)
     return address;
 }
 
+#ifdef cuGetProcAddress
+/* The one of programs that were built before CUDA 12; it has no row and no callback here. */
+#pragma push_macro("cuGetProcAddress")
+#undef cuGetProcAddress
+CUresult CUDAAPI cuGetProcAddress(const char *symbol, void **pfn, int version, cuuint64_t flags);
+static void *const old_ask = (void *)cuGetProcAddress;
+
+CUresult CUDAAPI cuGetProcAddress(const char *symbol, void **pfn, int version, cuuint64_t flags)
+{
+    (void)version;
+    (void)flags;
+    *pfn = strcmp(symbol, "cuGetProcAddress") == 0 ? old_ask : find_symbol(symbol);
+    return *pfn ? CUDA_SUCCESS : CUDA_ERROR_NOT_FOUND;
+}
+#pragma pop_macro("cuGetProcAddress")
+#else
+static void *const old_ask;
+#endif
+
 #ifndef SIMGPU_LACKS_cuGetProcAddress_v2
 SG_FUNCTION(cuGetProcAddress_v2,
             (const char *symbol, void **pfn, int cudaVersion, cuuint64_t flags,
@@ -216,9 +235,10 @@ SG_FUNCTION(cuGetProcAddress_v2,
 {
     if (!symbol || !pfn)
         return CUDA_ERROR_INVALID_VALUE;
-    (void)cudaVersion;
     (void)flags;
     *pfn = find_symbol(symbol);
+    if (old_ask && cudaVersion < 12000 && strcmp(symbol, "cuGetProcAddress") == 0)
+        *pfn = old_ask;
     if (symbolStatus)
         *symbolStatus = *pfn ? CU_GET_PROC_ADDRESS_SUCCESS : CU_GET_PROC_ADDRESS_SYMBOL_NOT_FOUND;
     return *pfn ? CUDA_SUCCESS : CUDA_ERROR_NOT_FOUND;

@@ -166,6 +166,7 @@ static void damage(struct simgpu_activity *a)
     if (a->kind != CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL)
         return;
     state.kernels++;
+    ct_faultTimes(a);
     if (zero > 0 && state.kernels % (uint64_t)zero == 0) {
         a->start = a->end = 0;
     } else if (reversed > 0 && state.kernels % (uint64_t)reversed == 0) {
@@ -247,6 +248,7 @@ static CUptiResult set_kind(CUpti_ActivityKind kind, bool enable)
     if (!is_supported(kind))
         return CUPTI_ERROR_INVALID_KIND;
     ct_attach();
+    ct_faultSwitch(kind, enable);
     pthread_mutex_lock(&ct_lock);
     state.kinds[kind] = enable;
     if (kind == CUPTI_ACTIVITY_KIND_DRIVER)
@@ -297,7 +299,7 @@ CUptiResult CUPTIAPI cuptiActivityEnableDriverApi(CUpti_CallbackId cbid, uint8_t
         return CUPTI_ERROR_INVALID_PARAMETER;
     ct_attach();
     pthread_mutex_lock(&ct_lock);
-    state.driver_api[cbid] = enable != 0;
+    state.driver_api[cbid] = enable && !ct_faultLateApi();
     pthread_mutex_unlock(&ct_lock);
     return CUPTI_SUCCESS;
 }

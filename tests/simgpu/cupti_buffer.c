@@ -49,8 +49,10 @@ static bool request_buffer(void)
     size_t size = 0, max_records = 0;
 
     state.request(&buffer, &size, &max_records);
-    if (!buffer || !size)
+    if (!buffer || !size) {
+        ct_faultNoBuffer();
         return false;
+    }
     if (!state.zeroed)
         memset(buffer, 0, size);
     state.buffer = buffer;

@@ -56,6 +56,7 @@ static void call_back_api(struct simgpu_api_call *call, CUpti_ApiCallbackSite si
 
 static void on_api_enter(struct simgpu_api_call *call)
 {
+    ct_faultCall(call->cbid);
     call->traced = ct_isApiTraced(call->cbid);
     call_back_api(call, CUPTI_API_ENTER);
 }
@@ -73,6 +74,7 @@ static void on_resource(uint32_t cbid, CUcontext context, CUstream stream, void 
 {
     CUpti_ResourceData data = {.context = context, .resourceDescriptor = descriptor};
 
+    ct_faultResource(cbid);
     data.resourceHandle.stream = stream;
     call_back(CUPTI_CB_DOMAIN_RESOURCE, cbid, &data);
 }

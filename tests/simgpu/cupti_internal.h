@@ -56,6 +56,18 @@ void ct_setZeroed(bool zeroed);
 size_t ct_recordSize(uint32_t kind);
 void ct_encode(uint8_t record[CT_MAX_RECORD], const struct simgpu_activity *activity);
 
+/* ---- cupti_faults.c ---- */
+/* Each is told of what its fault hangs on. */
+void ct_faultNoBuffer(void);
+void ct_faultSwitch(CUpti_ActivityKind kind, bool on);
+void ct_faultResource(uint32_t cbid);
+void ct_faultCall(uint32_t cbid);
+void ct_faultClock(void);
+/* A kernel's record, before it is written. */
+void ct_faultTimes(struct simgpu_activity *kernel);
+/* Whether API records that are enabled by function now never come. */
+bool ct_faultLateApi(void);
+
 /* ---- cupti_callback.c ---- */
 extern const struct simgpu_hooks ct_hooks;
 void ct_callbackReset(void);

@@ -6,6 +6,8 @@
 #include "cupti_profiler.h"
 
 #include <errno.h>
+#include <stdatomic.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -43,6 +45,10 @@ uint32_t ct_version(void)
 
 void ct_attach(void)
 {
+    static atomic_flag told = ATOMIC_FLAG_INIT;
+
+    if (ct_env("SIMGPU_TELL_CUPTI", 0) && !atomic_flag_test_and_set(&told))
+        fprintf(stderr, "simgpu: CUPTI is there\n");
     __atomic_store_n(&simgpu_hooks, &ct_hooks, __ATOMIC_RELEASE);
 }
 
@@ -88,7 +94,10 @@ CUptiResult CUPTIAPI cuptiGetTimestamp(uint64_t *timestamp)
 CUptiResult CUPTIAPI
 cuptiActivityRegisterTimestampCallback(CUpti_TimestampCallbackFunc funcTimestamp)
 {
-    return funcTimestamp ? CUPTI_SUCCESS : CUPTI_ERROR_INVALID_PARAMETER;
+    if (!funcTimestamp)
+        return CUPTI_ERROR_INVALID_PARAMETER;
+    ct_faultClock();
+    return CUPTI_SUCCESS;
 }
 
 CUptiResult CUPTIAPI cuptiGetContextId(CUcontext context, uint32_t *contextId)

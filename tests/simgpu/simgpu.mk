@@ -13,7 +13,7 @@ SIMGPU_CUDA_OBJS := $(addprefix $(SIMGPU_OBJ)/, clock.o api.o init.o device.o co
 	schedule.o stream.o event.o module.o operation.o profile.o kernels.o launch.o memory.o \
 	managed.o copy.o capture.o graph.o graph_query.o)
 SIMGPU_CUPTI_OBJS := $(addprefix $(SIMGPU_OBJ)/, cupti_activity.o cupti_buffer.o \
-	cupti_callback.o cupti_layout.o cupti_misc.o cupti_profiler_metrics.o \
+	cupti_callback.o cupti_faults.o cupti_layout.o cupti_misc.o cupti_profiler_metrics.o \
 	cupti_profiler_session.o)
 SIMGPU_TEST_OBJS := $(addprefix $(SIMGPU_OBJ)/, selftest.o selftest_client.o selftest_records.o \
 	selftest_schedule.o selftest_managed.o selftest_api.o selftest_samples.o \

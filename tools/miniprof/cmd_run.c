@@ -92,7 +92,7 @@ static void print_result(const struct run_values *values, pid_t pid, const struc
 
 /* ---- The command ---- */
 
-static int run_program(const struct launch *launch, const struct run_values *values, char **argv)
+static int run_program(struct launch *launch, const struct run_values *values, char **argv)
 {
     struct timespec since = launch_file_time();
     struct child child = {.mask = NULL};

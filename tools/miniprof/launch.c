@@ -7,7 +7,34 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/config.h"
+#include "base/preload.h"
+#include "base/strings.h"
+#include "program.h"
+
 #include "base/poison.h"
+
+#define ATTACH_NAME "MINIPROF_ATTACH"
+
+/* ---- The libraries ---- */
+
+/* A path with a separator of LD_PRELOAD's cannot stand there. */
+static void find_preload(struct launch *launch)
+{
+    const char *slash = strrchr(launch->library, '/');
+    int length = snprintf(launch->preload, sizeof launch->preload, "%.*s/" MP_PRELOAD_LIBRARY,
+                          (int)(slash - launch->library), launch->library);
+
+    if (length >= (int)sizeof launch->preload || access(launch->preload, R_OK) != 0 ||
+        strpbrk(launch->preload, ": \t\n"))
+        launch->preload[0] = '\0';
+}
+
+static bool found(struct launch *launch)
+{
+    find_preload(launch);
+    return true;
+}
 
 /* Beside this command, as in the build folder, or where `make install` puts it. */
 bool launch_find_library(struct launch *launch, const char *given)
@@ -19,7 +46,7 @@ bool launch_find_library(struct launch *launch, const char *given)
     ssize_t length;
 
     if (given)
-        return realpath(given, launch->library) != NULL;
+        return realpath(given, launch->library) && found(launch);
     length = readlink("/proc/self/exe", self, sizeof self - 1);
     if (length <= 0)
         return false;
@@ -28,9 +55,46 @@ bool launch_find_library(struct launch *launch, const char *given)
     for (size_t i = 0; i < sizeof places / sizeof *places; i++) {
         snprintf(candidate, sizeof candidate, "%s%s", self, places[i]);
         if (realpath(candidate, launch->library))
-            return true;
+            return found(launch);
     }
     return false;
+}
+
+/* ---- The program's environment ---- */
+
+/* AddressSanitizer's runtime ends a program in which it is not the first library. */
+static bool bears_preload(const char *program)
+{
+    char path[PATH_MAX];
+
+    return !program_find(program, path) || !program_needs(path, "libasan.so");
+}
+
+/* Whether the collector has anything of the preloaded library. */
+static bool wants_preload(const struct launch *launch)
+{
+    static struct mp_config config; /* 40 KiB */
+
+    mp_config_from_environment(&config, NULL, NULL);
+    if (config.attach == MP_ATTACH_INIT && getenv(ATTACH_NAME))
+        return false;
+    return *launch->preload && mp_config_waits(&config) && bears_preload(launch->program);
+}
+
+/* Last in the list: other libraries may insist on being first. */
+static bool set_preload(const char *library)
+{
+    const char *present = getenv("LD_PRELOAD");
+    size_t size = (present ? strlen(present) : 0) + strlen(library) + 2;
+    char *list = malloc(size);
+    bool done;
+
+    if (!list)
+        return false;
+    snprintf(list, size, "%s%s%s", present ? present : "", present && *present ? ":" : "", library);
+    done = setenv("LD_PRELOAD", list, 1) == 0 && setenv(ATTACH_NAME, "graph", 0) == 0;
+    free(list);
+    return done;
 }
 
 /* In the child: the environment that the CUDA driver and NVTX look at. */
@@ -42,12 +106,15 @@ static int set_environment(void *context)
         setenv("NVTX_INJECTION64_PATH", launch->library, 1) != 0 ||
         !launch->export_settings(launch->context))
         return ENOMEM;
+    if (wants_preload(launch) && !set_preload(launch->preload))
+        return ENOMEM;
     return 0;
 }
 
-int launch_run(const struct launch *launch, char **argv, struct child *child)
+int launch_run(struct launch *launch, char **argv, struct child *child)
 {
-    return child_run(argv, set_environment, (void *)(uintptr_t)launch, child);
+    launch->program = argv[0];
+    return child_run(argv, set_environment, launch, child);
 }
 
 struct timespec launch_file_time(void)

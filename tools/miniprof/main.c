@@ -9,6 +9,7 @@
 
 #include "command.h"
 #include "nvprof.h"
+#include "program.h"
 
 #include "base/poison.h"
 
@@ -83,7 +84,7 @@ static bool is_nvprof(const char *name)
 {
     char path[PATH_MAX];
 
-    return name[0] == '-' || strchr(name, '/') || nvprof_find_program(name, path);
+    return name[0] == '-' || strchr(name, '/') || program_find(name, path);
 }
 
 static int dispatch(int argc, char **argv)

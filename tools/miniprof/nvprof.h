@@ -35,10 +35,6 @@ enum nvprof_exit {
     NVPROF_EXIT_NO_DRIVER = 23
 };
 
-/* The file to run for a program's name as nvprof takes it: with a slash as it is, else found in
- * PATH or in the current folder. False with errno when there is none. */
-bool nvprof_find_program(const char *name, char path[PATH_MAX]);
-
 /* ---- Messages ---- */
 
 /* Where everything is said. */

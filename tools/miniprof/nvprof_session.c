@@ -17,6 +17,7 @@
 #include "launch.h"
 #include "nvprof.h"
 #include "nvprof_pattern.h"
+#include "program.h"
 #include "written_traces.h"
 
 #include "base/poison.h"
@@ -476,7 +477,7 @@ int nvprof_session(const struct nvprof_values *values, char **argv)
     session->values = values;
     session->argv = argv;
     session->name = argv[0];
-    if (!nvprof_find_program(argv[0], session->program)) {
+    if (!program_find(argv[0], session->program)) {
         code = not_found(argv[0], errno);
     } else {
         code = check_files(session);

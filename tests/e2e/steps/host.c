@@ -3,6 +3,7 @@
 
 #include "common.h"
 
+#include <dlfcn.h>
 #include <errno.h>
 #include <nvtx3/nvToolsExt.h>
 #include <pthread.h>
@@ -113,6 +114,26 @@ static void print(const char *value)
 static void sleep_ms(const char *value)
 {
     usleep((useconds_t)number(value) * 1000);
+}
+
+static void *loaded; /* by load */
+
+static void load(const char *path)
+{
+    loaded = dlopen(path, RTLD_NOW);
+    if (!loaded)
+        fail("steps: %s", dlerror());
+}
+
+/* A function without parameters of the library that was loaded last. */
+static void call(const char *name)
+{
+    int (*function)(void);
+
+    *(void **)&function = loaded ? dlsym(loaded, name) : NULL;
+    if (!function)
+        fail("steps: no function %s", name);
+    function();
 }
 
 static void exit_here(const char *value)
@@ -332,6 +353,8 @@ const struct step_row host_steps[] = {
     {"await", await_file},
     {"handle-usr2", handle_usr2},
     {"swap-sockets", swap_sockets},
+    {"load", load},
+    {"call", call},
     {"print", print},
     {"sleep", sleep_ms},
     {"exit", exit_here},

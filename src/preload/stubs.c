@@ -1,0 +1,164 @@
+/* The machine code of libminiprof_preload.so.
+ *
+ * A stub must leave the arguments, the stack and the return address as they are, for it does not
+ * know the function that it goes on to: so it ends in a jump. Arguments in vector registers are not
+ * kept: the driver's functions have none, nor has dlsym.
+ */
+#include "preload/preload.h"
+
+#include "base/poison.h"
+
+#define TEXT_(x) #x
+#define TEXT(x)  TEXT_(x)
+
+#if defined(__x86_64__)
+
+/* The slot's number goes onto the stack, below the return address. */
+#define STUB_BYTES 16
+#define STUB                                                                                       \
+    ".balign 16\n"                                                                                 \
+    "endbr64\n"                                                                                    \
+    "pushq $slot\n"                                                                                \
+    "jmp preload_call\n"                                                                           \
+    ".set slot, slot + 1\n"
+
+#define CALL                                                                                       \
+    "preload_call:\n"                                                                              \
+    ".cfi_startproc\n"                                                                             \
+    ".cfi_def_cfa_offset 16\n"                                                                     \
+    "pushq %rdi\n"                                                                                 \
+    "pushq %rsi\n"                                                                                 \
+    "pushq %rdx\n"                                                                                 \
+    "pushq %rcx\n"                                                                                 \
+    "pushq %r8\n"                                                                                  \
+    "pushq %r9\n"                                                                                  \
+    ".cfi_def_cfa_offset 64\n"                                                                     \
+    "movq 48(%rsp), %rdi\n"                                                                        \
+    "call preload_enter\n"                                                                         \
+    "popq %r9\n"                                                                                   \
+    "popq %r8\n"                                                                                   \
+    "popq %rcx\n"                                                                                  \
+    "popq %rdx\n"                                                                                  \
+    "popq %rsi\n"                                                                                  \
+    "popq %rdi\n"                                                                                  \
+    "addq $8, %rsp\n"                                                                              \
+    ".cfi_def_cfa_offset 8\n"                                                                      \
+    "jmp *%rax\n"                                                                                  \
+    ".cfi_endproc\n"
+
+#define DLSYM                                                                                      \
+    "dlsym:\n"                                                                                     \
+    ".cfi_startproc\n"                                                                             \
+    "endbr64\n"                                                                                    \
+    "pushq %rdi\n"                                                                                 \
+    "pushq %rsi\n"                                                                                 \
+    "subq $8, %rsp\n"                                                                              \
+    ".cfi_def_cfa_offset 32\n"                                                                     \
+    "call preload_lookup\n"                                                                        \
+    "addq $8, %rsp\n"                                                                              \
+    "popq %rsi\n"                                                                                  \
+    "popq %rdi\n"                                                                                  \
+    ".cfi_def_cfa_offset 8\n"                                                                      \
+    "testq %rax, %rax\n"                                                                           \
+    "jz 1f\n"                                                                                      \
+    "ret\n"                                                                                        \
+    "1: movq preload_real_dlsym(%rip), %rax\n"                                                     \
+    "jmp *%rax\n"                                                                                  \
+    ".cfi_endproc\n"
+
+#elif defined(__aarch64__)
+
+/* x16 and x17 are free between a call and what is called; x8 is where a struct would be returned.
+ */
+#define STUB_BYTES 16
+#define STUB                                                                                       \
+    ".balign 16\n"                                                                                 \
+    "hint #34\n" /* bti c */                                                                       \
+    "mov x16, #slot\n"                                                                             \
+    "b preload_call\n"                                                                             \
+    ".set slot, slot + 1\n"
+
+#define CALL                                                                                       \
+    "preload_call:\n"                                                                              \
+    ".cfi_startproc\n"                                                                             \
+    "stp x29, x30, [sp, #-96]!\n"                                                                  \
+    ".cfi_def_cfa_offset 96\n"                                                                     \
+    ".cfi_offset 29, -96\n"                                                                        \
+    ".cfi_offset 30, -88\n"                                                                        \
+    "stp x0, x1, [sp, #16]\n"                                                                      \
+    "stp x2, x3, [sp, #32]\n"                                                                      \
+    "stp x4, x5, [sp, #48]\n"                                                                      \
+    "stp x6, x7, [sp, #64]\n"                                                                      \
+    "str x8, [sp, #80]\n"                                                                          \
+    "mov x0, x16\n"                                                                                \
+    "bl preload_enter\n"                                                                           \
+    "mov x16, x0\n"                                                                                \
+    "ldp x0, x1, [sp, #16]\n"                                                                      \
+    "ldp x2, x3, [sp, #32]\n"                                                                      \
+    "ldp x4, x5, [sp, #48]\n"                                                                      \
+    "ldp x6, x7, [sp, #64]\n"                                                                      \
+    "ldr x8, [sp, #80]\n"                                                                          \
+    "ldp x29, x30, [sp], #96\n"                                                                    \
+    ".cfi_def_cfa_offset 0\n"                                                                      \
+    ".cfi_restore 29\n"                                                                            \
+    ".cfi_restore 30\n"                                                                            \
+    "br x16\n"                                                                                     \
+    ".cfi_endproc\n"
+
+#define DLSYM                                                                                      \
+    "dlsym:\n"                                                                                     \
+    ".cfi_startproc\n"                                                                             \
+    "hint #34\n"                                                                                   \
+    "stp x29, x30, [sp, #-32]!\n"                                                                  \
+    ".cfi_def_cfa_offset 32\n"                                                                     \
+    ".cfi_offset 29, -32\n"                                                                        \
+    ".cfi_offset 30, -24\n"                                                                        \
+    "stp x0, x1, [sp, #16]\n"                                                                      \
+    "bl preload_lookup\n"                                                                          \
+    "mov x16, x0\n"                                                                                \
+    "ldp x0, x1, [sp, #16]\n"                                                                      \
+    "ldp x29, x30, [sp], #32\n"                                                                    \
+    ".cfi_def_cfa_offset 0\n"                                                                      \
+    ".cfi_restore 29\n"                                                                            \
+    ".cfi_restore 30\n"                                                                            \
+    "cbz x16, 1f\n"                                                                                \
+    "mov x0, x16\n"                                                                                \
+    "ret\n"                                                                                        \
+    "1: adrp x17, preload_real_dlsym\n"                                                            \
+    "ldr x16, [x17, #:lo12:preload_real_dlsym]\n"                                                  \
+    "br x16\n"                                                                                     \
+    ".cfi_endproc\n"
+
+#else
+#error "no stubs for this processor: the Makefile builds none"
+#endif
+
+/* A linked function's name and its stub are one. */
+#define LINKED(name, call)                                                                         \
+    ".globl " #name "\n"                                                                           \
+    ".type " #name ", %function\n"                                                                 \
+    ".balign 16\n" #name ":\n" STUB
+
+/* clang-format off */
+__asm__(".text\n"
+        ".set slot, 0\n"
+        ".balign 16\n"
+        ".globl preload_stubs\n"
+        ".hidden preload_stubs\n"
+        "preload_stubs:\n"
+        PRELOAD_LINKED(LINKED)
+        ".rept " PRELOAD_SLOTS_TEXT " - " TEXT(PRELOAD_LINKED_COUNT) "\n"
+        STUB
+        ".endr\n"
+        CALL
+        ".globl dlsym\n"
+        ".type dlsym, %function\n"
+        DLSYM);
+/* clang-format on */
+
+extern unsigned char preload_stubs[] __attribute__((visibility("hidden")));
+
+void *preload_stub(unsigned slot)
+{
+    return preload_stubs + (unsigned long)slot * STUB_BYTES;
+}

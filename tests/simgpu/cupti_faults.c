@@ -1,0 +1,81 @@
+/*
+ * cupti_faults.c: what real CUPTI does wrong, in the versions that do (src/record/quirks.def has
+ * the sources), so that a client which walks into it is seen to. Where CUPTI crashes or hangs, this
+ * ends the process with a line on stderr.
+ */
+#include "cupti_internal.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+static struct {
+    _Atomic bool has_graph;  /* one has been instantiated */
+    _Atomic bool has_work;   /* a context has been made */
+    _Atomic bool late_trace; /* GRAPH_TRACE was enabled after that */
+    _Atomic uint32_t clocks; /* registered so far */
+    _Atomic uint32_t astray; /* kernels that will have another clock's times */
+} state;
+
+static bool is_played(uint32_t first, uint32_t fixed)
+{
+    return ct_version() >= first && ct_version() < fixed;
+}
+
+static void crash(const char *what)
+{
+    fprintf(stderr, "simgpu: CUPTI %u would %s\n", ct_version(), what);
+    abort();
+}
+
+void ct_faultNoBuffer(void)
+{
+    if (is_played(0, 27))
+        crash("crash: bufferRequested gave no buffer");
+}
+
+void ct_faultSwitch(CUpti_ActivityKind kind, bool on)
+{
+    if (!on && kind == CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL && is_played(130000, 130001))
+        crash("hang in cuptiActivityDisable(CONCURRENT_KERNEL)");
+    if (on && kind == CUPTI_ACTIVITY_KIND_GRAPH_TRACE && state.has_graph)
+        state.late_trace = true;
+}
+
+bool ct_faultLateApi(void)
+{
+    return state.has_work && is_played(130000, UINT32_MAX);
+}
+
+void ct_faultResource(uint32_t cbid)
+{
+    if (cbid == CUPTI_CBID_RESOURCE_CONTEXT_CREATED)
+        state.has_work = true;
+    if (cbid == CUPTI_CBID_RESOURCE_GRAPHEXEC_CREATED)
+        state.has_graph = true;
+}
+
+void ct_faultCall(uint32_t cbid)
+{
+    if (state.late_trace && is_played(130000, UINT32_MAX) &&
+        (cbid == CUPTI_DRIVER_TRACE_CBID_cuGraphLaunch ||
+         cbid == CUPTI_DRIVER_TRACE_CBID_cuGraphLaunch_ptsz))
+        crash("crash: GRAPH_TRACE was enabled after the graph was instantiated");
+}
+
+/* As many as the clock was registered again so far. */
+void ct_faultClock(void)
+{
+    if (ct_env("SIMGPU_CLOCK_FAULT", 0))
+        state.astray = state.clocks++;
+}
+
+void ct_faultTimes(struct simgpu_activity *kernel)
+{
+    static const uint64_t apart = UINT64_C(100000000000000);
+
+    if (!state.astray)
+        return;
+    state.astray--;
+    kernel->start += apart;
+    kernel->end += apart;
+}
