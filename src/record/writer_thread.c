@@ -168,8 +168,6 @@ static void run_rounds(struct recorder *recorder)
 
     if (recorder->config.timeout)
         pace.ends = start + (int64_t)recorder->config.timeout * 1000;
-
-    ctl_open(&recorder->ctl);
     while (!atomic_load(&recorder->stop)) {
         buffer_pool_fault_ahead(&recorder->pool);
         work_wait(&recorder->work, range_tick(recorder, time_left(&pace, now_ms())));
@@ -335,9 +333,14 @@ enum mp_status writer_thread_start(struct recorder *recorder)
         return MP_ERR_MEMORY;
     pthread_attr_setstacksize(&attributes, STACK_BYTES);
     pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
+    /* Here and not by the writer, which a busy machine may let run late: who sees that the program
+     * runs can reach it. */
+    ctl_open(&recorder->ctl);
     signals_block(&before);
     error = pthread_create(&recorder->writer, &attributes, writer_main, recorder);
     signals_restore(&before);
+    if (error)
+        ctl_close(&recorder->ctl);
     pthread_attr_destroy(&attributes);
     return error ? MP_ERR_LIMIT : MP_OK;
 }
