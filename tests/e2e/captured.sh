@@ -152,6 +152,20 @@ beta mine > both
 gamma mine" "$(paths threads)"
 same "threads: who captured" "2" "$(column threads captured thread | sort -u | wc -l)"
 
+# ---- CUPTI comes late ------------------------------------------------------------------------
+preload=$build/libminiprof_preload.so
+if [ -e "$preload" ] && ! ldd "$steps" | grep -q libasan; then
+    for when in graph range; do
+        profile attach_$when LD_PRELOAD="$preload" MINIPROF_ATTACH=$when MINIPROF_CAPTURE=range -- \
+            "$steps" "${program[@]}"
+        clean attach_$when
+    done
+    same "MINIPROF_ATTACH=graph: it comes in time for the first capture" "$captured
+$captured" "$(paths attach_graph)"
+    same "MINIPROF_ATTACH=range: captures before are not known" "6 0" \
+        "$(count attach_range kernel) $(count attach_range captured)"
+fi
+
 # ---- the flight recorder ---------------------------------------------------------------------
 # At once, and in a trace whose graphs were made long before.
 start flight MINIPROF_FLIGHT=30s -- "$steps" init stream=1 "${capture[@]}" instantiate=0 \
