@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "analyze/nvtx_calls.h"
+#include "analyze/nvtx_captured.h"
 #include "analyze/nvtx_spans.h"
 #include "base/reserve.h"
 #include "model/ranges.h"
@@ -430,6 +431,8 @@ enum mp_status nvtx_result_build(struct mp_trace *trace, const struct nvtx_optio
     result->capture_ranges = ranges_count(&ranges);
     if (!status)
         status = build(&pass, trace, error);
+    if (!status)
+        status = nvtx_captured_build(result, trace, options, pass.range, error);
     end(&pass);
     ranges_free(&ranges);
     if (status)
@@ -441,6 +444,8 @@ void nvtx_result_free(struct nvtx_result *result)
 {
     free(result->ranges);
     free(result->rows);
+    free(result->captured);
+    free(result->captured_rows);
     mp_intern_free(&result->names);
     quality_free(&result->quality);
     definitions_free(&result->definitions);

@@ -6,6 +6,10 @@
  * time does. A range that another thread ends belongs to the thread that began it; one without an
  * end lasts to the end of the trace (of the capture range, if one was asked for); a pop without a
  * push is ignored, marks are no ranges.
+ *
+ * Apart from that, what nvprof did not know: the ranges in which nodes of CUDA graphs were
+ * captured, with the work of these nodes, whoever launched the graph and when. The same work is in
+ * the ranges that launched it as well.
  */
 #ifndef MP_ANALYZE_NVTX_RESULT_H
 #define MP_ANALYZE_NVTX_RESULT_H
@@ -42,15 +46,27 @@ struct nvtx_named_range {
     struct nvtx_group groups[SUMMARY_GROUPS];
 };
 
+/* One name in one domain of one thread that captured. */
+struct nvtx_captured_range {
+    uint64_t thread;    /* the trace's number of the thread */
+    const char *domain; /* NULL: the default domain */
+    const char *name;
+    uint64_t nodes; /* that were captured in it, and ran */
+    struct nvtx_group work;
+};
+
 struct nvtx_result {
     /* By thread in order of appearance in the trace, then by domain (named ones by name, then the
      * default one), then by name. */
     struct nvtx_named_range *ranges;
     size_t range_count;
+    struct nvtx_captured_range *captured; /* in the same order */
+    size_t captured_count;
     uint64_t unfinished;      /* instances without an end */
     bool no_calls;            /* the trace has no API calls, so no work belongs to any range */
     size_t capture_ranges;    /* that the trace has */
     struct summary_row *rows; /* of all groups */
+    struct summary_row *captured_rows;
     struct mp_intern names;
     struct quality quality;
     struct definitions definitions;
@@ -60,7 +76,8 @@ struct nvtx_result {
  * with the ranges of its thread that overlap without being nested; memory with the instances of
  * ranges (56 bytes each) and the calls inside them (24 bytes each, 32 if they are not in order; as
  * many times as such overlapping ranges are around them). A trace without ranges gives an empty
- * result and takes no second pass. MP_ERR_ARGUMENT when there is no such capture range, MP_ERR_IO,
+ * result and takes no second pass; one with captured nodes takes one more, and memory as captured.h
+ * says. MP_ERR_ARGUMENT when there is no such capture range, MP_ERR_IO,
  * MP_ERR_MEMORY, MP_ERR_LIMIT (2^31 ranges, 2^32 calls); the result is then empty. On success
  * nvtx_result_free gives it back. */
 enum mp_status nvtx_result_build(struct mp_trace *trace, const struct nvtx_options *options,

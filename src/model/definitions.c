@@ -25,6 +25,7 @@ void definitions_init(struct definitions *definitions, const struct mp_trace *tr
     dense_init(&definitions->functions, sizeof(struct definition_function), limit);
     dense_init(&definitions->shapes, sizeof(struct definition_shape), limit);
     dense_init(&definitions->nodes, sizeof(struct definition_node), limit);
+    dense_init(&definitions->paths, sizeof(struct definition_path), limit);
 }
 
 void definitions_free(struct definitions *definitions)
@@ -37,6 +38,7 @@ void definitions_free(struct definitions *definitions)
     dense_free(&definitions->functions);
     dense_free(&definitions->shapes);
     dense_free(&definitions->nodes);
+    dense_free(&definitions->paths);
 }
 
 /* ---- Filling ---- */
@@ -117,6 +119,17 @@ static enum mp_status take_node(struct definitions *d, const struct mp_batch *ba
     return MP_OK;
 }
 
+static enum mp_status take_path(struct definitions *d, const struct mp_batch *batch, uint32_t row,
+                                void *item)
+{
+    struct definition_path *path = item;
+    uint64_t parent = CELL(path, parent);
+
+    (void)d;
+    *path = (struct definition_path){parent < CELL(path, id) ? parent : 0, CELL(path, name), true};
+    return MP_OK;
+}
+
 #undef CELL
 
 /* What is kept of each definition table, and where. */
@@ -142,6 +155,7 @@ static const struct kept_table kept_tables[] = {
     KEPT(function, functions, M(function, name)),
     KEPT(shape, shapes, M(shape, kernel)),
     KEPT(node, nodes, M(node, graph) | M(node, graph_node)),
+    KEPT(path, paths, M(path, parent) | M(path, name)),
 };
 #undef KEPT
 #undef M
@@ -151,7 +165,8 @@ static const struct kept_table kept_tables[] = {
 void definitions_select(struct mp_cursor *cursor, bool nodes)
 {
     for (size_t i = 0; i < KEPT_COUNT; i++) {
-        bool wanted = nodes || kept_tables[i].table != MP_TABLE_node;
+        enum mp_table_id table = kept_tables[i].table;
+        bool wanted = nodes || (table != MP_TABLE_node && table != MP_TABLE_path);
         mp_cursor_select(cursor, mp_table_by_id(kept_tables[i].table),
                          wanted ? kept_tables[i].columns : 0);
     }

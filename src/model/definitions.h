@@ -56,6 +56,12 @@ struct definition_node {
     bool defined;
 };
 
+struct definition_path {
+    uint64_t parent; /* an earlier path, 0 if none; see captured.h */
+    uint64_t name;   /* string */
+    bool defined;
+};
+
 struct definitions {
     struct mp_arena text;
     struct dense strings; /* of struct definition_string; the others likewise, by id */
@@ -65,6 +71,7 @@ struct definitions {
     struct dense functions;
     struct dense shapes;
     struct dense nodes;
+    struct dense paths;
     uint64_t refused; /* definitions whose ids the size of the file does not justify */
 };
 
@@ -78,7 +85,7 @@ void definitions_init(struct definitions *definitions, const struct mp_trace *tr
 void definitions_free(struct definitions *definitions);
 
 /* Makes the cursor deliver the columns of the definition tables that are kept here; graph nodes, of
- * which there can be many, only if asked for. */
+ * which there can be many, and the paths in which they were captured, only if asked for. */
 void definitions_select(struct mp_cursor *cursor, bool nodes);
 
 /* Keeps the rows of a batch of any selected definition table; other tables are passed over. MP_OK

@@ -71,13 +71,37 @@ static const char *label_node(struct definitions *d, uint64_t id, char *buffer, 
     return buffer;
 }
 
+/* `outer > inner`; what does not fit is cut off at the front. */
+static const char *label_path(struct definitions *d, uint64_t id, char *buffer, size_t size)
+{
+    const struct definition_path *path = dense_at(&d->paths, id);
+    size_t at = size - 1;
+
+    if (!path || !path->defined)
+        return NULL;
+    buffer[at] = '\0';
+    for (const char *between = ""; path && path->defined; between = " > ") {
+        const char *name = definitions_text(d, path->name);
+        size_t bytes = strlen(name ? name : "<unnamed>");
+
+        if (bytes + strlen(between) > at)
+            break;
+        at -= strlen(between);
+        memcpy(buffer + at, between, strlen(between));
+        at -= bytes;
+        memcpy(buffer + at, name ? name : "<unnamed>", bytes);
+        path = path->parent ? dense_at(&d->paths, path->parent) : NULL;
+    }
+    return buffer + at;
+}
+
 static const struct {
     const char *table;
     const char *(*label)(struct definitions *, uint64_t id, char *buffer, size_t size);
 } labels[] = {
     {"string", label_string},     {"thread", label_thread}, {"device", label_device},
     {"stream", label_stream},     {"shape", label_shape},   {"node", label_node},
-    {"function", label_function},
+    {"function", label_function}, {"path", label_path},
 };
 
 const char *definitions_label(struct definitions *definitions, const char *table, uint64_t id,

@@ -60,6 +60,18 @@ bool quality_next_counter(const struct quality *quality, const struct definition
 /* What the counters mean: docs/trace-format.md. Lost records have one for each cause. */
 static void read_counters(struct quality *quality, const struct definitions *definitions)
 {
+    const struct {
+        const char *name;
+        uint64_t *value;
+    } known[] = {
+        {"dropped_taken_over", &quality->taken_over},
+        {"cupti_errors", &quality->cupti_errors},
+        {"forced_exits", &quality->forced_exits},
+        {"profiled_kernels", &quality->profiled},
+        {"device_graphs", &quality->device_graphs},
+        {"conditional_graphs", &quality->conditional_graphs},
+        {"device_launches", &quality->device_launches},
+    };
     size_t position = 0;
     const char *name;
     uint64_t value;
@@ -69,14 +81,9 @@ static void read_counters(struct quality *quality, const struct definitions *def
             continue;
         if (!strncmp(name, "dropped_", strlen("dropped_")))
             quality->dropped += value;
-        if (!strcmp(name, "dropped_taken_over"))
-            quality->taken_over = value;
-        else if (!strcmp(name, "cupti_errors"))
-            quality->cupti_errors = value;
-        else if (!strcmp(name, "forced_exits"))
-            quality->forced_exits = value;
-        else if (!strcmp(name, "profiled_kernels"))
-            quality->profiled = value;
+        for (size_t i = 0; i < sizeof known / sizeof *known; i++)
+            if (!strcmp(name, known[i].name))
+                *known[i].value = value;
     }
 }
 

@@ -22,6 +22,9 @@ struct quality {
     uint64_t cupti_errors;   /* times that CUPTI said tracing failed */
     uint64_t forced_exits;   /* the process ended before everything was written */
     uint64_t profiled;       /* kernels with times of the metrics' profiler: no loss, but other */
+    uint64_t device_graphs;  /* made that the device may launch by itself */
+    uint64_t conditional_graphs; /* made, with nodes whose bodies may run again and again */
+    uint64_t device_launches;    /* rows of what the device launched by itself */
     struct mp_damage damage;
     struct dense counters; /* of struct quality_counter, by string id of the name */
 };

@@ -75,6 +75,26 @@ int activity_per_thread(struct recorder *recorder)
     return value != 0;
 }
 
+/* CUPTI wants to know before CUDA is initialised. What is missing without it the reports say, if a
+ * program has such graphs (graphs.h). */
+static void ask_for_device_graphs(struct recorder *recorder)
+{
+    struct cupti_api *cupti = &recorder->cupti;
+    CUptiResult result;
+
+    if (recorder->config.device_graphs != MP_SWITCH_ON || recorder->config.gpu != MP_SWITCH_ON ||
+        recorder->attach.when != MP_ATTACH_INIT)
+        return;
+    if (!cupti->enable_device_graph) {
+        mp_log_debug("CUPTI does not tell of graphs that the device launches");
+        return;
+    }
+    result = cupti->enable_device_graph(1);
+    if (result != CUPTI_SUCCESS)
+        mp_log_info("graphs that the device launches are not recorded: %s",
+                    cupti_result_text(cupti, result));
+}
+
 enum mp_status activity_prepare(struct recorder *recorder, struct mp_error *error)
 {
     struct cupti_api *cupti = &recorder->cupti;
@@ -85,6 +105,7 @@ enum mp_status activity_prepare(struct recorder *recorder, struct mp_error *erro
                             cupti_result_text(cupti, result));
     if (cupti->set_thread_id_type && cupti->set_thread_id_type(THREAD_ID_SYSTEM) != CUPTI_SUCCESS)
         mp_log_debug("CUPTI does not give system thread ids");
+    ask_for_device_graphs(recorder);
     if (cupti->version >= MP_CUPTI_SINCE_THREAD_BUFFERS) {
         set_flag(recorder, ATTRIBUTE_PER_THREAD_BUFFERS, "PER_THREAD_ACTIVITY_BUFFER", 1);
         recorder->buffers_told = activity_per_thread(recorder) == 1;

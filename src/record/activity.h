@@ -4,6 +4,10 @@
  * them that comes into being; and GRAPH_TRACE if it is asked for, since switching it on when a
  * graph is instantiated already crashes the next launch (late_graph_trace in quirks.def).
  *
+ * Before all of them: graphs that the device launches by itself, where CUPTI tells of them
+ * (cuptiActivityEnableDeviceGraph). At graph level each launch is a record; of nodes there are
+ * records with CUPTI's hardware trace only, which is not used.
+ *
  * While something is recorded: kernels, copies, sets, overhead, allocations; unified memory if it
  * is asked for, from when the driver is ready for it. Not SYNCHRONIZATION, CUDA_EVENT, RUNTIME or
  * DRIVER: each taxes every CUDA call of the process with 165 ns (api_set.h). All but

@@ -70,6 +70,7 @@ struct call_log {
     bool busy;               /* the thread is in a call that the recorder makes */
     bool has_turn;           /* the thread is in a launch and has the turn (profiling.h) */
     bool begins_capture;     /* the thread is in a call that begins a stream capture */
+    bool makes_captured;     /* the same, whether or not anything is profiled (graphs.c) */
     uint32_t inner_launches; /* inside of the launch that has the turn */
     bool asking;             /* it is in one whose correlation id is wanted: */
     uint32_t correlation;    /* this */

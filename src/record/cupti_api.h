@@ -61,6 +61,7 @@ struct cupti_subscriber_params {
     F(enable_driver_api, cuptiActivityEnableDriverApi, (CUpti_CallbackId, uint8_t))                \
     F(configure_unified_memory, cuptiActivityConfigureUnifiedMemoryCounter,                        \
       (CUpti_ActivityUnifiedMemoryCounterConfig *, uint32_t))                                      \
+    F(enable_device_graph, cuptiActivityEnableDeviceGraph, (uint8_t))                              \
     F(get_graph_node_id, cuptiGetGraphNodeId, (CUgraphNode, uint64_t *))                           \
     F(get_graph_exec_id, cuptiGetGraphExecId, (CUgraphExec, uint32_t *))
 

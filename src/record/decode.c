@@ -63,6 +63,12 @@ static bool is_foreign(struct decoder *decoder, uint64_t time)
     return __builtin_expect(time && (time < decoder->earliest || time > decoder->latest), 0);
 }
 
+static bool is_device_launched(const struct decoder *decoder, const struct record_kernel *record)
+{
+    return decoder->cupti->version >= MP_CUPTI_SINCE_DEVICE_KERNELS &&
+           ((const struct record_kernel_10 *)(const void *)record)->device_launched;
+}
+
 /* Whether device work is kept, with its correlation id in 64 bits. */
 static bool keep_work(struct decoder *decoder, uint32_t correlation, uint64_t start, uint64_t end,
                       uint64_t *extended)
@@ -104,16 +110,18 @@ static void decode_kernel(struct decoder *decoder, const struct record_kernel *r
         return;
     if (profiled == PROFILED_FIRST && start)
         decoder->profiled->rows_filled++;
-    mp_append_kernel(decoder->writer,
-                     &(struct mp_row_kernel){
-                         .stream = dictionary_stream(dictionary, record->device, record->context,
-                                                     record->stream),
-                         .shape = dictionary_shape(dictionary, record),
-                         .node = dictionary_node(dictionary, record->graph, record->graph_node),
-                         .start = start,
-                         .duration = end - start,
-                         .correlation = correlation,
-                     });
+    decoder->counts.device_launches += is_device_launched(decoder, record);
+    mp_append_kernel(
+        decoder->writer,
+        &(struct mp_row_kernel){
+            .stream =
+                dictionary_stream(dictionary, record->device, record->context, record->stream),
+            .shape = dictionary_shape(dictionary, record),
+            .node = dictionary_node(dictionary, record->graph, record->graph_node, correlation),
+            .start = start,
+            .duration = end - start,
+            .correlation = correlation,
+        });
 }
 
 static void decode_copy(struct decoder *decoder, const struct record_copy *record)
@@ -124,21 +132,22 @@ static void decode_copy(struct decoder *decoder, const struct record_copy *recor
 
     if (!keep_work(decoder, record->correlation, record->start, record->end, &correlation))
         return;
-    mp_append_copy(decoder->writer,
-                   &(struct mp_row_copy){
-                       .stream = dictionary_stream(dictionary, record->device, record->context,
-                                                   record->stream),
-                       .kind = record->copy_kind,
-                       .source = record->source_kind,
-                       .target = record->target_kind,
-                       .flags = record->flags,
-                       .bytes = record->bytes,
-                       .node = dictionary_node(dictionary, record->graph, record->graph_node),
-                       .start = record->start,
-                       .duration = record->end - record->start,
-                       .correlation = correlation,
-                       .count = counted && record->count ? record->count : 1,
-                   });
+    mp_append_copy(
+        decoder->writer,
+        &(struct mp_row_copy){
+            .stream =
+                dictionary_stream(dictionary, record->device, record->context, record->stream),
+            .kind = record->copy_kind,
+            .source = record->source_kind,
+            .target = record->target_kind,
+            .flags = record->flags,
+            .bytes = record->bytes,
+            .node = dictionary_node(dictionary, record->graph, record->graph_node, correlation),
+            .start = record->start,
+            .duration = record->end - record->start,
+            .correlation = correlation,
+            .count = counted && record->count ? record->count : 1,
+        });
 }
 
 static void decode_peer_copy(struct decoder *decoder, const struct record_peer_copy *record)
@@ -148,25 +157,26 @@ static void decode_peer_copy(struct decoder *decoder, const struct record_peer_c
 
     if (!keep_work(decoder, record->correlation, record->start, record->end, &correlation))
         return;
-    mp_append_copy(decoder->writer,
-                   &(struct mp_row_copy){
-                       .stream = dictionary_stream(dictionary, record->device, record->context,
-                                                   record->stream),
-                       .kind = record->copy_kind,
-                       .source = record->source_kind,
-                       .target = record->target_kind,
-                       .flags = record->flags,
-                       .bytes = record->bytes,
-                       .node = dictionary_node(dictionary, record->graph, record->graph_node),
-                       .start = record->start,
-                       .duration = record->end - record->start,
-                       .correlation = correlation,
-                       .source_device = record->source_device,
-                       .source_context = record->source_context,
-                       .target_device = record->target_device,
-                       .target_context = record->target_context,
-                       .count = 1,
-                   });
+    mp_append_copy(
+        decoder->writer,
+        &(struct mp_row_copy){
+            .stream =
+                dictionary_stream(dictionary, record->device, record->context, record->stream),
+            .kind = record->copy_kind,
+            .source = record->source_kind,
+            .target = record->target_kind,
+            .flags = record->flags,
+            .bytes = record->bytes,
+            .node = dictionary_node(dictionary, record->graph, record->graph_node, correlation),
+            .start = record->start,
+            .duration = record->end - record->start,
+            .correlation = correlation,
+            .source_device = record->source_device,
+            .source_context = record->source_context,
+            .target_device = record->target_device,
+            .target_context = record->target_context,
+            .count = 1,
+        });
 }
 
 static void decode_set(struct decoder *decoder, const struct record_set *record)
@@ -176,19 +186,19 @@ static void decode_set(struct decoder *decoder, const struct record_set *record)
 
     if (!keep_work(decoder, record->correlation, record->start, record->end, &correlation))
         return;
-    mp_append_set(decoder->writer,
-                  &(struct mp_row_set){
-                      .stream = dictionary_stream(dictionary, record->device, record->context,
-                                                  record->stream),
-                      .bytes = record->bytes,
-                      .value = record->value,
-                      .memory = record->memory_kind,
-                      .flags = record->flags,
-                      .node = dictionary_node(dictionary, record->graph, record->graph_node),
-                      .start = record->start,
-                      .duration = record->end - record->start,
-                      .correlation = correlation,
-                  });
+    mp_append_set(decoder->writer, &(struct mp_row_set){
+                                       .stream = dictionary_stream(dictionary, record->device,
+                                                                   record->context, record->stream),
+                                       .bytes = record->bytes,
+                                       .value = record->value,
+                                       .memory = record->memory_kind,
+                                       .flags = record->flags,
+                                       .node = dictionary_node(dictionary, record->graph,
+                                                               record->graph_node, correlation),
+                                       .start = record->start,
+                                       .duration = record->end - record->start,
+                                       .correlation = correlation,
+                                   });
 }
 
 static void decode_graph(struct decoder *decoder, const struct record_graph *record)
@@ -205,6 +215,24 @@ static void decode_graph(struct decoder *decoder, const struct record_graph *rec
                         .start = record->start,
                         .duration = record->end - record->start,
                         .correlation = correlation,
+                    });
+}
+
+/* It has no correlation id. */
+static void decode_device_graph(struct decoder *decoder, const struct record_device_graph *record)
+{
+    uint64_t correlation;
+
+    if (!keep_work(decoder, 0, record->start, record->end, &correlation))
+        return;
+    decoder->counts.device_launches++;
+    mp_append_graph(decoder->writer,
+                    &(struct mp_row_graph){
+                        .stream = dictionary_stream(decoder->dictionary, record->device,
+                                                    record->context, (uint32_t)record->stream),
+                        .graph = record->graph,
+                        .start = record->start,
+                        .duration = record->end - record->start,
                     });
 }
 
@@ -364,7 +392,7 @@ static void decode_record(struct decoder *decoder, const void *record)
     const struct record_any *any = record;
 
     decoder->counts.records++;
-    switch (any->kind) {
+    switch ((int)any->kind) {
     case CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL:
     case CUPTI_ACTIVITY_KIND_KERNEL:
         decode_kernel(decoder, record);
@@ -386,6 +414,9 @@ static void decode_record(struct decoder *decoder, const void *record)
         break;
     case CUPTI_ACTIVITY_KIND_GRAPH_TRACE:
         decode_graph(decoder, record);
+        break;
+    case MP_CUPTI_KIND_DEVICE_GRAPH_TRACE:
+        decode_device_graph(decoder, record);
         break;
     case CUPTI_ACTIVITY_KIND_MEMORY2:
         decode_memory(decoder, record);

@@ -17,12 +17,13 @@
 #include "record/nested.h"
 
 struct decode_counts {
-    uint64_t records;        /* that CUPTI delivered */
-    uint64_t outside;        /* of them, outside of the capture ranges */
-    uint64_t unknown;        /* of a kind that was not asked for */
-    uint64_t zero_times;     /* with a begin or end that CUPTI did not know */
-    uint64_t reversed_times; /* that end before they begin */
-    uint64_t foreign_times;  /* device work with times of another clock: left out */
+    uint64_t records;         /* that CUPTI delivered */
+    uint64_t outside;         /* of them, outside of the capture ranges */
+    uint64_t unknown;         /* of a kind that was not asked for */
+    uint64_t zero_times;      /* with a begin or end that CUPTI did not know */
+    uint64_t reversed_times;  /* that end before they begin */
+    uint64_t foreign_times;   /* device work with times of another clock: left out */
+    uint64_t device_launches; /* kernels, and graphs, that the device launched itself */
 };
 
 struct decoder {

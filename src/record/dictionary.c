@@ -212,7 +212,8 @@ uint32_t dictionary_stream(struct dictionary *dictionary, uint32_t device, uint3
     return id;
 }
 
-uint32_t dictionary_node(struct dictionary *dictionary, uint32_t graph, uint64_t node)
+uint32_t dictionary_node(struct dictionary *dictionary, uint32_t graph, uint64_t node,
+                         uint64_t correlation)
 {
     struct node_key key = {node, graph};
     bool is_new;
@@ -220,13 +221,15 @@ uint32_t dictionary_node(struct dictionary *dictionary, uint32_t graph, uint64_t
 
     if (!node)
         return 0;
+    if (dictionary->edges)
+        key.graph = edges_number(dictionary->edges, graph, correlation);
     id = intern(dictionary, &dictionary->nodes, &key, sizeof(key), &is_new);
     if (!is_new)
         return id;
     if (dictionary->edges)
-        edges_append(dictionary->edges, dictionary->writer, graph);
+        edges_append(dictionary->edges, dictionary->writer, key.graph);
     mp_append_node(dictionary->writer,
-                   &(struct mp_row_node){.id = id, .graph = graph, .graph_node = node});
+                   &(struct mp_row_node){.id = id, .graph = key.graph, .graph_node = node});
     return id;
 }
 

@@ -99,8 +99,10 @@ uint32_t dictionary_shape(struct dictionary *dictionary, const struct record_ker
 uint32_t dictionary_stream(struct dictionary *dictionary, uint32_t device, uint32_t context,
                            uint32_t stream);
 
-/* 0 outside graphs, when `node` is 0. Ahead of the first node of a graph stand its edges. */
-uint32_t dictionary_node(struct dictionary *dictionary, uint32_t graph, uint64_t node);
+/* 0 outside graphs, when `node` is 0. Ahead of the first node of a graph stand its edges. The
+ * launch's correlation id tells graphs apart that had the same id one after the other. */
+uint32_t dictionary_node(struct dictionary *dictionary, uint32_t graph, uint64_t node,
+                         uint64_t correlation);
 uint32_t dictionary_thread(struct dictionary *dictionary, uint32_t tid);
 uint32_t dictionary_function(struct dictionary *dictionary, unsigned api, uint32_t cbid);
 

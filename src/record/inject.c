@@ -172,6 +172,7 @@ static enum mp_status make_room(struct recorder *recorder, struct mp_error *erro
         return mp_error_set(error, MP_ERR_MEMORY, "no memory for MINIPROF_BUFFER_MB=%u",
                             recorder->config.buffer_mb);
     edges_open(&recorder->edges);
+    graphs_make_room(recorder);
     profiling_open(recorder);
     if (work_queue_open(&recorder->work, recorder->pool.count) != MP_OK ||
         call_logs_open(&recorder->logs) != MP_OK || lifecycle_open(recorder) != MP_OK)
@@ -200,6 +201,10 @@ static enum mp_status open_file(struct recorder *recorder, struct mp_error *erro
     recording->edges = &recorder->edges;
     recording->profiled = &recorder->profiled;
     recording->recorder = recorder;
+    recording->paths_lost = &recorder->origins.lost;
+    recording->device_graphs = &recorder->device_graphs;
+    recording->conditional_graphs = &recorder->conditional_graphs;
+    recording->paths_wanted = recorder->paths_wanted;
     recording->metrics = recorder->profiling.wanted;
     if (recording_open(recording, writer, &recorder->cupti, &recorder->api,
                        recorder->config.capture.choice,

@@ -35,6 +35,11 @@ SAME(record_kernel, graph, CUpti_ActivityKernel8, graphId);
 SAME(record_kernel, cluster, CUpti_ActivityKernel8, clusterX);
 SAME_END(record_kernel, CUpti_ActivityKernel8);
 
+#if CUPTI_API_VERSION >= MP_CUPTI_SINCE_DEVICE_KERNELS
+SAME(record_kernel_10, local_memory_total, CUpti_ActivityKernel10, localMemoryTotal_v2);
+SAME(record_kernel_10, device_launched, CUpti_ActivityKernel10, isDeviceLaunched);
+#endif
+
 SAME(record_copy, copy_kind, CUpti_ActivityMemcpy5, copyKind);
 SAME(record_copy, flags, CUpti_ActivityMemcpy5, flags);
 SAME(record_copy, bytes, CUpti_ActivityMemcpy5, bytes);
@@ -81,6 +86,16 @@ SAME(record_graph, device, CUpti_ActivityGraphTrace, deviceId);
 SAME(record_graph, graph, CUpti_ActivityGraphTrace, graphId);
 SAME(record_graph, stream, CUpti_ActivityGraphTrace, streamId);
 SAME_END(record_graph, CUpti_ActivityGraphTrace);
+
+#if CUPTI_API_VERSION >= MP_CUPTI_SINCE_DEVICE_GRAPHS
+_Static_assert(MP_CUPTI_KIND_DEVICE_GRAPH_TRACE == CUPTI_ACTIVITY_KIND_DEVICE_GRAPH_TRACE, "kind");
+SAME(record_device_graph, device, CUpti_ActivityDeviceGraphTrace, deviceId);
+SAME(record_device_graph, start, CUpti_ActivityDeviceGraphTrace, start);
+SAME(record_device_graph, graph, CUpti_ActivityDeviceGraphTrace, graphId);
+SAME(record_device_graph, context, CUpti_ActivityDeviceGraphTrace, contextId);
+SAME(record_device_graph, stream, CUpti_ActivityDeviceGraphTrace, streamId);
+SAME_END(record_device_graph, CUpti_ActivityDeviceGraphTrace);
+#endif
 
 SAME(record_memory, operation, CUpti_ActivityMemory3, memoryOperationType);
 SAME(record_memory, address, CUpti_ActivityMemory3, address);

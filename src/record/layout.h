@@ -22,6 +22,15 @@
 #define MP_CUPTI_SINCE_UNIFIED_PROCESSORS                                                          \
     26 /* 12.8: a mask at the end of unified memory's records */
 
+#define MP_CUPTI_SINCE_DEVICE_GRAPHS 26 /* 12.8: DEVICE_GRAPH_TRACE */
+#define MP_CUPTI_SINCE_DEVICE_KERNELS                                                              \
+    130000 /* 13.0: kernels tell that the device launched them                                     \
+            */
+
+#define MP_CUPTI_KIND_DEVICE_GRAPH_TRACE                                                           \
+    53 /* CUPTI_ACTIVITY_KIND_..., which older headers lack                                        \
+        */
+
 /* Every record starts with its CUpti_ActivityKind. */
 struct record_any {
     uint32_t kind;
@@ -66,6 +75,15 @@ struct record_kernel {
     uint32_t channel_type;
     uint32_t cluster[3];
     uint32_t cluster_policy;
+};
+
+/* CUpti_ActivityKernel10 and later, MP_CUPTI_SINCE_DEVICE_KERNELS */
+struct record_kernel_10 {
+    struct record_kernel kernel;
+    uint64_t local_memory_total;
+    uint32_t most_cluster_blocks;
+    uint32_t most_active_clusters;
+    uint8_t device_launched;
 };
 
 /* CUpti_ActivityMemcpy5 and later: MEMCPY */
@@ -161,6 +179,19 @@ struct record_graph {
     uint32_t context;
     uint32_t stream;
     void *reserved;
+};
+
+/* CUpti_ActivityDeviceGraphTrace: DEVICE_GRAPH_TRACE, MP_CUPTI_SINCE_DEVICE_GRAPHS */
+struct record_device_graph {
+    uint32_t kind;
+    uint32_t device;
+    uint64_t start;
+    uint64_t end;
+    uint32_t graph;
+    uint32_t launcher;
+    uint32_t launch_mode;
+    uint32_t context;
+    uint64_t stream;
 };
 
 /* CUpti_ActivityMemory3 and later: MEMORY2 */

@@ -40,9 +40,12 @@
 
 #include "base/poison.h"
 
+#define NVTX_NEVER_BUILDING UINT32_MAX
+
 struct nvtx_state nvtx_state_storage = {
     .once = PTHREAD_ONCE_INIT,
     .lock = PTHREAD_MUTEX_INITIALIZER,
+    .switching = PTHREAD_MUTEX_INITIALIZER,
     .grave.busy = true,
 };
 
@@ -98,22 +101,67 @@ int mp_nvtx_initialize(unsigned version, void *get_export_table)
         if (callbacks->GetModuleFunctionTable(modules[i], &table, &size) && table)
             install(modules[i], table, size);
     }
+    atomic_store(&nvtx_state()->in_use, true);
     version_tell(get_table, version);
     return 1;
 }
 
-void mp_nvtx_set_recording(bool on)
+/* ---- On and off ---- */
+
+/* Under `switching`: brings `recording` in line with what is wanted. The number stays while it is
+ * on, as levels are counted since it changed. */
+static void settle(struct nvtx_state *state)
 {
-    struct nvtx_state *state = nvtx_state();
+    bool on = state->wanted || (state->building && state->building != NVTX_NEVER_BUILDING);
     uint32_t epoch = 0;
 
-    if (on && atomic_load_explicit(&state->inert, memory_order_relaxed))
-        return;
     if (on && atomic_load_explicit(&state->recording, memory_order_relaxed))
         return;
     while (on && !epoch) /* 0 means off, also after 2^32 times */
         epoch = 1 + atomic_fetch_add_explicit(&state->epochs, 1, memory_order_relaxed);
     atomic_store_explicit(&state->recording, epoch, memory_order_relaxed);
+}
+
+static bool is_inert(const struct nvtx_state *state)
+{
+    return atomic_load_explicit(&state->inert, memory_order_relaxed);
+}
+
+void mp_nvtx_set_recording(bool on)
+{
+    struct nvtx_state *state = nvtx_state();
+
+    if (is_inert(state))
+        return;
+    pthread_mutex_lock(&state->switching);
+    state->wanted = on;
+    settle(state);
+    pthread_mutex_unlock(&state->switching);
+}
+
+void mp_nvtx_building(bool begins)
+{
+    struct nvtx_state *state = nvtx_state();
+
+    if (is_inert(state))
+        return;
+    pthread_mutex_lock(&state->switching);
+    if (state->building != NVTX_NEVER_BUILDING && (begins || state->building))
+        state->building += begins ? 1 : UINT32_MAX;
+    settle(state);
+    pthread_mutex_unlock(&state->switching);
+}
+
+void mp_nvtx_stop_building(void)
+{
+    struct nvtx_state *state = nvtx_state();
+
+    if (is_inert(state))
+        return;
+    pthread_mutex_lock(&state->switching);
+    state->building = NVTX_NEVER_BUILDING;
+    settle(state);
+    pthread_mutex_unlock(&state->switching);
 }
 
 void mp_nvtx_child_after_fork(void)

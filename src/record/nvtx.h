@@ -16,11 +16,15 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#define MP_NVTX_ORIGIN 254 /* mp_nvtx_event.kind of mp_nvtx_note_origin */
+
 /* One NVTX call. */
 struct mp_nvtx_event {
     uint64_t time; /* mp_clock_now(): a push or start at its very end, all others at their begin */
     uint32_t tid;  /* gettid() of the caller */
     uint8_t kind;  /* nvtx_kind of trace/enums.def: 0 mark, 1 push, 2 pop, 3 start, 4 end */
+    bool first;    /* nothing was recorded of this thread just before: ranges that were open may
+                    * have ended since, and others begun */
     const char *domain; /* valid for ever; NULL is the default domain. nvtxRangeEnd names none, so
                          * an end is matched by `range` alone */
     const char *name; /* valid during the callback only; NULL for pop and end, "" without a message.
@@ -29,7 +33,8 @@ struct mp_nvtx_event {
     uint32_t color;       /* ARGB, 0 if none */
     uint8_t payload_type; /* nvtxPayloadType_t, 0 if none or not a plain number */
     uint64_t payload;     /* bits of the value; types of 32 bits in the low half, zero-extended */
-    uint64_t range;       /* start and end: unique in the process, never 0; else 0 */
+    uint64_t range;       /* start and end: unique in the process, never 0; else 0. MP_NVTX_ORIGIN:
+                           * the number that was noted */
 };
 
 /* Where the events go. Both callbacks are required and run inside mp_nvtx_drain. */
@@ -63,6 +68,22 @@ uint64_t mp_nvtx_dropped(void);
 
 /* Any thread. Calls already running on other threads may still land. */
 void mp_nvtx_set_recording(bool on);
+
+/* Any thread: a CUDA graph begins, or is no longer, being built. While one is, events are recorded
+ * as if mp_nvtx_set_recording had been called: the ranges in which its nodes are made are wanted.
+ */
+void mp_nvtx_building(bool begins);
+
+/* No graph counts any more, now or later. */
+void mp_nvtx_stop_building(void);
+
+/* Whether events are, now. Any thread. */
+bool mp_nvtx_is_recording(void);
+
+/* Puts a number among the calling thread's events, as an event of its own (MP_NVTX_ORIGIN): the
+ * ranges that are open there are those around it. False when nothing is recorded now, or there is
+ * no room, which is counted. */
+bool mp_nvtx_note_origin(uint32_t number);
 
 /* For pthread_atfork's child handler: from then on nothing is recorded, drained or locked. */
 void mp_nvtx_child_after_fork(void);

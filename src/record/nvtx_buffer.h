@@ -45,7 +45,8 @@ struct nvtx_record {
     uint8_t kind;
     uint8_t
         form : 4; /* of the message: narrow or wide, now UTF-8 with a zero; or a string's address */
-    uint8_t has_detail : 4;
+    uint8_t has_detail : 1;
+    uint8_t first : 1; /* mp_nvtx_event.first */
 };
 
 struct nvtx_detail {

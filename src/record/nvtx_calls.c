@@ -105,6 +105,26 @@ void nvtx_end(struct nvtx_thread *thread, const struct nvtx_domain *domain, nvtx
     nvtx_leave(thread);
 }
 
+bool mp_nvtx_is_recording(void)
+{
+    const struct nvtx_state *state = nvtx_state();
+
+    return atomic_load_explicit(&state->recording, memory_order_relaxed) &&
+           atomic_load_explicit(&state->in_use, memory_order_relaxed);
+}
+
+bool mp_nvtx_note_origin(uint32_t number)
+{
+    const struct nvtx_call call = {.kind = NVTX_KIND_origin, .range = number};
+    struct nvtx_thread *thread =
+        atomic_load_explicit(&nvtx_state()->in_use, memory_order_acquire) ? nvtx_enter() : NULL;
+    bool noted = thread && nvtx_write(thread, &call);
+
+    if (thread)
+        nvtx_leave(thread);
+    return noted;
+}
+
 static struct nvtx_text text_of(int32_t type, nvtxMessageValue_t message)
 {
     switch (type) {

@@ -9,6 +9,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "record/nvtx.h"
 #include "trace/enums.def"
 
 #define NVTX_HIDDEN __attribute__((visibility("hidden")))
@@ -31,7 +32,10 @@ enum {
 
 /* mp_nvtx_event.kind, and what only the buffers know: a thread's name. */
 #define NVTX_KIND(enumeration, value, name) NVTX_KIND_##name = value,
-enum nvtx_kind { MP_ENUM_nvtx_kind(NVTX_KIND) NVTX_KIND_thread_name = 255 };
+enum nvtx_kind {
+    MP_ENUM_nvtx_kind(NVTX_KIND) NVTX_KIND_origin = MP_NVTX_ORIGIN,
+    NVTX_KIND_thread_name = 255
+};
 #undef NVTX_KIND
 
 /* A piece of a thread's buffer. The owner thread writes data and raises `committed`; it links
@@ -91,6 +95,7 @@ struct nvtx_thread {
     uint32_t epoch;                       /* value of nvtx_state.recording that levels are of */
     uint32_t open;                        /* sum of levels[].open */
     atomic_bool busy;                     /* inside a call: a signal handler must keep out */
+    bool restarted;                       /* the next event is the first of its epoch */
     uint64_t range, range_end;            /* ids still to be given out */
     struct nvtx_level levels[NVTX_LEVEL_SLOTS];
 
@@ -101,11 +106,17 @@ struct nvtx_thread {
 };
 
 /* All state of the handler. Ownership: `lock` guards the permanent memory, domains and string
- * buckets, and insertion of schemas; no other lock exists. It is never taken in a forked child. */
+ * buckets, and insertion of schemas; `switching` what it says. No other lock exists, and none is
+ * taken in a forked child. */
 struct nvtx_state {
     _Atomic(uint32_t) recording; /* 0 off, else a number that is new with each switching on */
     _Atomic(uint32_t) epochs;
-    atomic_bool inert; /* a forked child */
+    atomic_bool inert;  /* a forked child */
+    atomic_bool in_use; /* an NVTX instance has been taken over */
+
+    pthread_mutex_t switching; /* of the next two, which `recording` follows */
+    bool wanted;               /* events are recorded */
+    uint32_t building;         /* graphs that are being built: ranges around their nodes count */
 
     pthread_once_t once;
     bool usable; /* of once */

@@ -114,6 +114,7 @@ static void thread_restart(struct nvtx_thread *thread, uint32_t epoch)
 {
     memset(thread->levels, 0, sizeof(thread->levels));
     thread->open = 0;
+    thread->restarted = true;
     thread->epoch = epoch;
 }
 
@@ -213,6 +214,8 @@ bool nvtx_write(struct nvtx_thread *thread, const struct nvtx_call *call)
     record->kind = (uint8_t)call->kind;
     record->form = call->text.form & 0xf;
     record->has_detail = has_detail;
+    record->first = thread->restarted && call->kind != NVTX_KIND_thread_name;
+    thread->restarted &= !record->first;
     if (has_detail) {
         const struct nvtx_detail detail = {.range = call->range,
                                            .payload = call->payload,

@@ -18,9 +18,21 @@ static const struct counter counters[QUALITY_COUNT] = {
 #undef QUALITY_ROW
 };
 
+/* Counted since the process started, whatever is in the file: graphs that were made before may run
+ * after. */
+static bool is_of_process(unsigned counter)
+{
+    return counter == QUALITY_device_graphs || counter == QUALITY_conditional_graphs;
+}
+
 void quality_restart(struct quality *quality)
 {
+    unsigned i;
+
     memcpy(quality->base, quality->values, sizeof(quality->base));
+    for (i = 0; i < QUALITY_COUNT; i++)
+        if (is_of_process(i))
+            quality->base[i] = 0;
     memset(quality->written, 0, sizeof(quality->written));
 }
 
@@ -66,9 +78,12 @@ void quality_append_since(const struct quality *quality, const uint64_t before[Q
 {
     unsigned i;
 
-    for (i = 0; i < QUALITY_COUNT; i++)
-        if (quality->values[i] > before[i])
-            append_counter(dictionary, i, time, quality->values[i] - before[i]);
+    for (i = 0; i < QUALITY_COUNT; i++) {
+        uint64_t from = is_of_process(i) ? 0 : before[i];
+
+        if (quality->values[i] > from)
+            append_counter(dictionary, i, time, quality->values[i] - from);
+    }
 }
 
 void quality_append(struct quality *quality, struct dictionary *dictionary, uint64_t time)

@@ -19,6 +19,7 @@
     Q(dropped_nvtx, true)          /* NVTX events that found no room */                            \
     Q(dropped_marks, true)         /* capture marks that found no room */                          \
     Q(dropped_edges, true)         /* edges of CUDA graphs that found no room */                   \
+    Q(dropped_paths, true)         /* nodes of CUDA graphs whose NVTX ranges found no room */      \
     Q(dropped_metrics, true)       /* profiled launches whose values found no room */              \
     Q(dropped_taken_over, true)    /* calls whose records another CUPTI client got, at least */    \
     Q(dropped_foreign_times, true) /* device records with times of another clock */                \
@@ -31,6 +32,9 @@
     Q(nested_driver_calls, false)  /* left out: inside a runtime call */                           \
     Q(cupti_errors, false)         /* CUPTI said that tracing failed */                            \
     Q(forced_exits, false)         /* the last flush took too long and was given up */             \
+    Q(device_graphs, false)        /* executable graphs that the device may launch by itself */    \
+    Q(conditional_graphs, false)   /* executable graphs with conditional nodes */                  \
+    Q(device_launches, false)      /* rows of what the device launched by itself */                \
     Q(profiled_kernels, false)     /* kernel rows with the times of the metrics' profiler */       \
     Q(writer_cpu_ns, false)        /* CPU time of the writer thread */
 

@@ -55,6 +55,8 @@ enum mp_status recording_open(struct recording *recording, struct mp_writer *wri
     if (dictionary_open(&recording->dictionary, writer, api) != MP_OK)
         return MP_ERR_MEMORY;
     recording->dictionary.edges = recording->edges;
+    recording->edges->greatest = &recording->decoder.correlation;
+    paths_open(&recording->paths, recording->paths_wanted);
     decoder_open(&recording->decoder, cupti, api, &recording->capture, &recording->dictionary,
                  writer);
     recording->decoder.profiled = recording->metrics ? recording->profiled : NULL;
@@ -70,6 +72,7 @@ void recording_close(struct recording *recording)
     decoder_close(&recording->decoder);
     dictionary_close(&recording->dictionary);
     edges_close(recording->edges);
+    paths_close(&recording->paths);
     profiled_close(recording->profiled);
 }
 
@@ -81,6 +84,7 @@ static void cut_file(struct recording *recording)
     recording->quality.values[QUALITY_profiled_kernels] = recording->profiled->rows_filled;
     mp_writer_cut(recording->writer);
     dictionary_restart(&recording->dictionary);
+    paths_restart(&recording->paths);
     quality_restart(&recording->quality);
     profiled_restart(recording->profiled);
 }
@@ -193,6 +197,9 @@ static void use_event(void *context, const struct mp_nvtx_event *event)
 
     if (work_waiting(recording->queue))
         take_work(recording);
+    paths_take(&recording->paths, event);
+    if (event->kind == MP_NVTX_ORIGIN)
+        return;
     recording->nvtx_events++;
     if (!capture_keeps_time(&recording->capture, event->time))
         return;
@@ -232,15 +239,22 @@ static void take_profiled(struct recording *recording)
 
 /* ---- Rounds ---- */
 
-void recording_round(struct recording *recording)
+static void take_nvtx(struct recording *recording)
 {
     const struct mp_nvtx_sink sink = {recording, use_event, use_thread_name};
 
+    edges_ripen(recording->edges);
+    mp_nvtx_drain(&sink);
+    paths_settle(&recording->paths, recording->edges, &recording->dictionary);
+}
+
+void recording_round(struct recording *recording)
+{
     take_work(recording);
     edges_take(recording->edges);
     take_profiled(recording);
     call_logs_drain(recording->logs, use_entry, recording);
-    mp_nvtx_drain(&sink);
+    take_nvtx(recording);
 }
 
 static uint64_t thread_cpu_ns(void)
@@ -249,6 +263,11 @@ static uint64_t thread_cpu_ns(void)
 
     clock_gettime(CLOCK_THREAD_CPUTIME_ID, &used);
     return (uint64_t)used.tv_sec * 1000000000u + (uint64_t)used.tv_nsec;
+}
+
+static uint64_t count_of(const _Atomic uint64_t *count)
+{
+    return count ? atomic_load(count) : 0;
 }
 
 static void collect_counters(struct recording *recording)
@@ -264,6 +283,11 @@ static void collect_counters(struct recording *recording)
     values[QUALITY_dropped_unwritten] = recording->writer->lost_rows;
     values[QUALITY_dropped_foreign_times] = counts->foreign_times;
     values[QUALITY_dropped_edges] = edges_lost(recording->edges);
+    values[QUALITY_dropped_paths] = recording->paths.lost + count_of(recording->paths_lost) +
+                                    atomic_load(&recording->edges->nodes_lost);
+    values[QUALITY_device_graphs] = count_of(recording->device_graphs);
+    values[QUALITY_conditional_graphs] = count_of(recording->conditional_graphs);
+    values[QUALITY_device_launches] = counts->device_launches;
     values[QUALITY_dropped_metrics] = atomic_load(&recording->profiled->lost);
     values[QUALITY_buffers_exhausted] = atomic_load(&recording->pool->exhausted);
     values[QUALITY_zero_timestamps] = counts->zero_times;
@@ -310,6 +334,7 @@ void recording_flush(struct recording *recording)
 
 void recording_settle(struct recording *recording)
 {
+    take_nvtx(recording); /* graphs may have come up while the events were taken */
     nested_flush(&recording->decoder.nested, true);
 }
 

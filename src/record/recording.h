@@ -15,6 +15,7 @@
 #include "record/buffers.h"
 #include "record/call_log.h"
 #include "record/decode.h"
+#include "record/paths.h"
 #include "record/quality.h"
 #include "record/work.h"
 
@@ -29,8 +30,13 @@ struct recording {
     struct call_logs *logs;
     struct edge_store *edges;
     struct profiled_store *profiled;
-    struct recorder *recorder; /* for clients_note; NULL in tests */
-    bool metrics;              /* kernels may be profiled */
+    struct recorder *recorder;                  /* for clients_note; NULL in tests */
+    bool metrics;                               /* kernels may be profiled */
+    const _Atomic uint64_t *paths_lost;         /* nodes of graphs without room, seen by others */
+    const _Atomic uint64_t *device_graphs;      /* graphs of whose work CUPTI may not tell: */
+    const _Atomic uint64_t *conditional_graphs; /* graphs.h */
+    bool paths_wanted; /* the ranges in which nodes of graphs were made are */
+    struct paths paths;
     struct capture capture;
     struct dictionary dictionary;
     struct decoder decoder;
@@ -56,7 +62,8 @@ void recording_flush(struct recording *recording);
 /* Forgets all rows and numbers, and goes on. */
 void recording_begin_anew(struct recording *recording);
 
-/* Lets go of the driver calls that wait to see whether they are inside of a runtime call. */
+/* Lets go of the driver calls that wait to see whether they are inside of a runtime call, and looks
+ * for the ranges of nodes of graphs that have just run. */
 void recording_settle(struct recording *recording);
 
 /* Ends the open range at `time` and appends what still waits; recording_flush follows. */

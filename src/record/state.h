@@ -14,8 +14,8 @@
  *              and reached directly where something fails and in a forked child. Callbacks do
  *              nothing unless RECORDING; buffers are taken in until INERT.
  *
- * Locks of ours: work, pool, logs, contexts, edges, profiled, ending, ranges. Each covers a few
- * instructions, none is held across a call into CUPTI or the driver, and none is taken inside
+ * Locks of ours: work, pool, logs, contexts, edges, origins, profiled, ending, ranges. Each covers
+ * a few instructions, none is held across a call into CUPTI or the driver, and none is taken inside
  * another, but work inside of ranges: marks stand in the order of what they tell. With
  * MINIPROF_METRICS there is one more, which breaks all of that: profiling.h.
  */
@@ -34,6 +34,7 @@
 #include "record/ctl.h"
 #include "record/flight.h"
 #include "record/flusher.h"
+#include "record/origins.h"
 #include "record/output.h"
 #include "record/profiled.h"
 #include "record/profiling.h"
@@ -70,6 +71,7 @@ struct recorder {
     pid_t pid;
     bool unwanted;     /* nothing is recorded in this process: MINIPROF_CHILDREN, setuid */
     bool edges_wanted; /* the edges of graphs are recorded */
+    bool paths_wanted; /* and the NVTX ranges in which their nodes are made */
 
     /* Shared; each part says how. */
     _Atomic int phase;
@@ -77,6 +79,7 @@ struct recorder {
     struct work_queue work;
     struct call_logs logs;
     struct edge_store edges;
+    struct origins origins;
     struct profiling profiling; /* metrics; its turn is a lock apart, see profiling.h */
     struct profiled_store profiled;
     struct context_list contexts;
@@ -86,18 +89,20 @@ struct recorder {
     struct flight flight; /* the flight recorder */
     struct flusher flusher;
     struct crash crash;
-    _Atomic bool cuda_ready;         /* cuInit has finished */
-    _Atomic bool context_made;       /* the process has had a context */
-    _Atomic int32_t stream_captures; /* streams that are being captured */
-    _Atomic bool ever_captured;      /* a stream capture has begun, ever */
-    _Atomic bool enabled;            /* the kinds that cost something are on */
-    _Atomic bool calls_by_callback;  /* rows of `call` come from callbacks, not CUPTI's records */
-    _Atomic bool buffers_told;       /* CUPTI tells PER_THREAD_ACTIVITY_BUFFER as it was set */
-    _Atomic bool left_on;            /* kinds are on only as another client may want them, */
-    _Atomic uint64_t answers_then;   /* with clients_answers as when the range began */
-    _Atomic uint64_t renewed_at;     /* when a range last began with everything registered anew */
-    _Atomic bool unified_ready;      /* CUPTI has agreed to count unified memory */
-    _Atomic uint64_t cupti_errors;   /* that CUPTI told in callbacks */
+    _Atomic bool cuda_ready;             /* cuInit has finished */
+    _Atomic bool context_made;           /* the process has had a context */
+    _Atomic int32_t stream_captures;     /* streams that are being captured */
+    _Atomic uint64_t device_graphs;      /* executable graphs that the device may launch */
+    _Atomic uint64_t conditional_graphs; /* and those with nodes that may run again and again */
+    _Atomic bool ever_captured;          /* a stream capture has begun, ever */
+    _Atomic bool enabled;                /* the kinds that cost something are on */
+    _Atomic bool calls_by_callback; /* rows of `call` come from callbacks, not CUPTI's records */
+    _Atomic bool buffers_told;      /* CUPTI tells PER_THREAD_ACTIVITY_BUFFER as it was set */
+    _Atomic bool left_on;           /* kinds are on only as another client may want them, */
+    _Atomic uint64_t answers_then;  /* with clients_answers as when the range began */
+    _Atomic uint64_t renewed_at;    /* when a range last began with everything registered anew */
+    _Atomic bool unified_ready;     /* CUPTI has agreed to count unified memory */
+    _Atomic uint64_t cupti_errors;  /* that CUPTI told in callbacks */
     _Atomic uint64_t forced_exits;
     _Atomic int signal;           /* SIGINT or SIGTERM has come: to be raised again at the end */
     _Atomic uint32_t toggles;     /* SIGUSR2 that have not been acted upon */

@@ -6,6 +6,7 @@
 #include "record/graphs.h"
 #include "record/lifecycle.h"
 #include "record/metric_query.h"
+#include "record/nvtx.h"
 #include "record/range.h"
 #include "record/state.h"
 
@@ -57,6 +58,32 @@ void subscriber_hold_context(struct recorder *recorder, CUcontext context)
     activity_configure_unified(recorder);
 }
 
+/* Of graphs and their nodes. */
+static void on_graph(struct recorder *recorder, CUpti_CallbackId cbid, const CUpti_GraphData *data)
+{
+    if (!recorder_is_recording(recorder))
+        return;
+    switch ((int)cbid) {
+    case CUPTI_CBID_RESOURCE_GRAPH_CREATED:
+        graphs_created(recorder, data);
+        break;
+    case CUPTI_CBID_RESOURCE_GRAPH_DESTROY_STARTING:
+        graphs_forgotten(recorder, data);
+        break;
+    case CUPTI_CBID_RESOURCE_GRAPHNODE_CREATED:
+        graphs_node_created(recorder, data);
+        break;
+    case CUPTI_CBID_RESOURCE_GRAPHNODE_CLONED:
+        graphs_cloned(recorder, data);
+        break;
+    case CUPTI_CBID_RESOURCE_GRAPHEXEC_DESTROY_STARTING:
+        graphs_destroyed(recorder, data);
+        break;
+    default:
+        break;
+    }
+}
+
 static void on_resource(struct recorder *recorder, CUpti_CallbackId cbid,
                         const CUpti_ResourceData *data)
 {
@@ -75,15 +102,8 @@ static void on_resource(struct recorder *recorder, CUpti_CallbackId cbid,
         if (recorder_is_recording(recorder))
             recorder->cupti.flush_all(0);
         break;
-    case CUPTI_CBID_RESOURCE_GRAPHNODE_CLONED:
-        if (recorder_is_recording(recorder))
-            graphs_cloned(recorder, data->resourceDescriptor);
-        break;
-    case CUPTI_CBID_RESOURCE_GRAPHEXEC_DESTROY_STARTING:
-        if (recorder_is_recording(recorder))
-            graphs_destroyed(recorder, data->resourceDescriptor);
-        break;
     default:
+        on_graph(recorder, cbid, data->resourceDescriptor);
         break;
     }
 }
@@ -107,6 +127,45 @@ static void on_work(struct recorder *recorder, const struct api_watch *watch, CU
         profiling_enter(recorder, watch, cbid, data);
 }
 
+static void on_capture(struct recorder *recorder, bool begins, const CUpti_CallbackData *data)
+{
+    bool enters = data->callbackSite == CUPTI_API_ENTER;
+    bool success = !enters && deps_result(data) == CUDA_SUCCESS;
+
+    if (begins && enters) {
+        graphs_capture_begins(recorder);
+        profiling_capture_begins(recorder);
+    } else if (begins) {
+        if (success) {
+            atomic_store(&recorder->ever_captured, true);
+            atomic_fetch_add(&recorder->stream_captures, 1);
+        }
+        graphs_capture_began(recorder, success);
+        profiling_capture_began(recorder);
+    } else if (!enters && atomic_load(&recorder->stream_captures) > 0) {
+        /* Also when it fails: an invalidated capture has ended too. */
+        atomic_fetch_sub(&recorder->stream_captures, 1);
+        graphs_capture_ended(recorder);
+    }
+}
+
+/* cuProfilerStart and Stop. */
+static void on_range(struct recorder *recorder, bool begins, const CUpti_CallbackData *data)
+{
+    bool enters = data->callbackSite == CUPTI_API_ENTER;
+
+    if (begins == enters)
+        return;
+    if (begins && recorder->config.query != MP_QUERY_OFF)
+        metric_query_ask(recorder, data->context);
+    else if (begins)
+        range_profiler_start(recorder, data->correlationId);
+    else if (recorder->config.query != MP_QUERY_OFF)
+        lifecycle_finish(recorder);
+    else
+        range_profiler_stop(recorder, data->correlationId);
+}
+
 static void on_driver_call(struct recorder *recorder, CUpti_CallbackId cbid,
                            const CUpti_CallbackData *data)
 {
@@ -117,31 +176,12 @@ static void on_driver_call(struct recorder *recorder, CUpti_CallbackId cbid,
         deps_end_polling(recorder);
     switch (watch ? watch->role : API_ROLE_SYNC) {
     case API_ROLE_RANGE_BEGIN:
-        if (!enters && recorder->config.query != MP_QUERY_OFF)
-            metric_query_ask(recorder, data->context);
-        else if (!enters)
-            range_profiler_start(recorder, data->correlationId);
-        break;
     case API_ROLE_RANGE_END:
-        if (enters && recorder->config.query != MP_QUERY_OFF)
-            lifecycle_finish(recorder);
-        else if (enters)
-            range_profiler_stop(recorder, data->correlationId);
+        on_range(recorder, watch->role == API_ROLE_RANGE_BEGIN, data);
         break;
     case API_ROLE_CAPTURE_BEGIN:
-        if (enters)
-            profiling_capture_begins(recorder);
-        else if (deps_result(data) == CUDA_SUCCESS) {
-            atomic_store(&recorder->ever_captured, true);
-            atomic_fetch_add(&recorder->stream_captures, 1);
-        }
-        if (!enters)
-            profiling_capture_began(recorder);
-        break;
     case API_ROLE_CAPTURE_END:
-        /* Also when it fails: an invalidated capture has ended too. */
-        if (!enters && atomic_load(&recorder->stream_captures) > 0)
-            atomic_fetch_sub(&recorder->stream_captures, 1);
+        on_capture(recorder, watch->role == API_ROLE_CAPTURE_BEGIN, data);
         break;
     case API_ROLE_NONE:
         if (enters)
@@ -153,7 +193,7 @@ static void on_driver_call(struct recorder *recorder, CUpti_CallbackId cbid,
             graphs_enter(recorder, data);
         deps_driver_call(recorder, NULL, cbid, data);
         if (!enters)
-            graphs_leave(recorder, data);
+            graphs_leave(recorder, cbid, data);
         break;
     case API_ROLE_LAUNCH:
     case API_ROLE_SYNC:
@@ -279,6 +319,17 @@ static void watch_driver(struct recorder *recorder, bool syncs, bool on)
     }
 }
 
+/* What tells of the nodes of graphs as they are made. */
+static void watch_making(struct recorder *recorder, bool on)
+{
+    if (!recorder->paths_wanted)
+        return;
+    watch(recorder, CUPTI_CB_DOMAIN_RESOURCE, CUPTI_CBID_RESOURCE_GRAPHNODE_CREATED, on);
+    watch(recorder, CUPTI_CB_DOMAIN_RESOURCE, CUPTI_CBID_RESOURCE_GRAPH_DESTROY_STARTING, on);
+    if (recorder->ranges.lazy)
+        watch(recorder, CUPTI_CB_DOMAIN_RESOURCE, CUPTI_CBID_RESOURCE_GRAPH_CREATED, on);
+}
+
 void subscriber_watch_base(struct recorder *recorder)
 {
     watch_driver(recorder, false, true);
@@ -290,6 +341,7 @@ void subscriber_watch_base(struct recorder *recorder)
         watch(recorder, CUPTI_CB_DOMAIN_RESOURCE, CUPTI_CBID_RESOURCE_GRAPHEXEC_DESTROY_STARTING,
               true);
     }
+    watch_making(recorder, true);
     /* The STATE domain came after 11.8; older versions refuse it. */
     watch(recorder, (CUpti_CallbackDomain)DOMAIN_STATE, STATE_FATAL_ERROR, true);
 }
@@ -306,6 +358,9 @@ void subscriber_watch_ends(struct recorder *recorder)
     }
     if (recorder->edges_wanted)
         watch(recorder, CUPTI_CB_DOMAIN_RESOURCE, CUPTI_CBID_RESOURCE_GRAPHNODE_CLONED, false);
+    watch_making(recorder, false);
+    if (recorder->paths_wanted)
+        mp_nvtx_stop_building();
 }
 
 void subscriber_watch_syncs(struct recorder *recorder, bool on)

@@ -29,10 +29,17 @@ static void print_thread(const struct report_out *out, const struct mp_trace *tr
     fprintf(out->file, "\" (id = %" PRIu64 ")\n", thread ? thread->tid : number);
 }
 
+/* A range by what it is called, of either kind. */
+struct title {
+    uint64_t thread;
+    const char *domain;
+    const char *name;
+};
+
 /* What stands above a range: the thread and the domain where they are not those of `before`. */
 static void print_banners(const struct report_out *out, const struct mp_trace *trace,
-                          const struct nvtx_result *result, const struct nvtx_named_range *before,
-                          const struct nvtx_named_range *range)
+                          const struct nvtx_result *result, const struct title *before,
+                          const struct title *range)
 {
     bool new_thread = !before || before->thread != range->thread;
     bool new_domain = new_thread || !before->domain != !range->domain ||
@@ -90,25 +97,68 @@ static void print_range(const struct report_out *out, const struct nvtx_named_ra
 void print_nvtx_result(const struct report_out *out, const struct mp_trace *trace,
                        const struct nvtx_result *result)
 {
+    struct title before = {.thread = 0};
+
     if (!result->range_count)
         return;
     print_prefix(out, trace);
     fputs("NVTX result:\n", out->file);
     for (size_t i = 0; i < result->range_count; i++) {
-        print_banners(out, trace, result, i ? &result->ranges[i - 1] : NULL, &result->ranges[i]);
-        print_range(out, &result->ranges[i]);
+        const struct nvtx_named_range *range = &result->ranges[i];
+        struct title title = {range->thread, range->domain, range->name};
+
+        print_banners(out, trace, result, i ? &before : NULL, &title);
+        print_range(out, range);
+        before = title;
+    }
+}
+
+/* ---- Captured ranges ---- */
+
+static void print_captured_work(const struct report_out *out,
+                                const struct nvtx_captured_range *range)
+{
+    const char *title = summary_group_words[SUMMARY_GPU].title;
+    struct report_table table;
+
+    report_begin(&table, out, summary_columns, SUMMARY_COLUMN_COUNT);
+    if (summary_needs_measure(out))
+        summary_each_row(&table, title, range->work.rows, range->work.row_count,
+                         report_measure_units);
+    report_header(&table);
+    summary_each_row(&table, title, range->work.rows, range->work.row_count, report_row);
+    fputc('\n', out->file);
+}
+
+static void print_captured(const struct report_out *out, const struct mp_trace *trace,
+                           const struct nvtx_result *result)
+{
+    struct title before = {.thread = 0};
+
+    if (!result->captured_count)
+        return;
+    print_prefix(out, trace);
+    fputs("Captured ranges: work of CUDA graphs, by the NVTX ranges in which its nodes were "
+          "captured.\n",
+          out->file);
+    for (size_t i = 0; i < result->captured_count; i++) {
+        const struct nvtx_captured_range *range = &result->captured[i];
+        struct title title = {range->thread, range->domain, range->name};
+
+        print_banners(out, trace, result, i ? &before : NULL, &title);
+        print_captured_work(out, range);
+        before = title;
     }
 }
 
 /* ---- JSON ---- */
 
-static void json_range(struct json_writer *json, const struct nvtx_result *result,
-                       const struct nvtx_named_range *range)
+static void json_title(struct json_writer *json, const struct nvtx_result *result,
+                       const struct title *title)
 {
-    const struct definition_thread *thread = thread_of(result, range->thread);
+    const struct definition_thread *thread = thread_of(result, title->thread);
 
-    json_open_object(json);
-    json_key_number(json, "thread", range->thread);
+    json_key_number(json, "thread", title->thread);
     json_key(json, "tid");
     if (thread)
         json_number(json, thread->tid);
@@ -116,22 +166,41 @@ static void json_range(struct json_writer *json, const struct nvtx_result *resul
         json_null(json);
     json_key_text(json, "thread_name",
                   thread ? definitions_text(&result->definitions, thread->name) : NULL);
-    json_key_text(json, "domain", range->domain);
-    json_key_text(json, "name", range->name);
+    json_key_text(json, "domain", title->domain);
+    json_key_text(json, "name", title->name);
+}
+
+static void json_group(struct json_writer *json, const char *key, const struct nvtx_group *group)
+{
+    json_key(json, key);
+    json_open_object(json);
+    summary_json_rows(json, group->total, group->rows, group->row_count);
+    json_close_object(json);
+}
+
+static void json_range(struct json_writer *json, const struct nvtx_result *result,
+                       const struct nvtx_named_range *range)
+{
+    json_open_object(json);
+    json_title(json, result, &(struct title){range->thread, range->domain, range->name});
     json_key_number(json, "instances", range->instances.calls);
     json_key_number(json, "unfinished", range->unfinished);
     json_key_number(json, "total_ns", range->instances.total);
     json_key_real(json, "avg_ns", range->instances.mean);
     json_key_number(json, "min_ns", range->instances.least);
     json_key_number(json, "max_ns", range->instances.greatest);
-    for (int i = 0; i < SUMMARY_GROUPS; i++) {
-        const struct nvtx_group *group = &range->groups[i];
+    for (int i = 0; i < SUMMARY_GROUPS; i++)
+        json_group(json, summary_group_words[i].key, &range->groups[i]);
+    json_close_object(json);
+}
 
-        json_key(json, summary_group_words[i].key);
-        json_open_object(json);
-        summary_json_rows(json, group->total, group->rows, group->row_count);
-        json_close_object(json);
-    }
+static void json_captured(struct json_writer *json, const struct nvtx_result *result,
+                          const struct nvtx_captured_range *range)
+{
+    json_open_object(json);
+    json_title(json, result, &(struct title){range->thread, range->domain, range->name});
+    json_key_number(json, "nodes", range->nodes);
+    json_group(json, summary_group_words[SUMMARY_GPU].key, &range->work);
     json_close_object(json);
 }
 
@@ -150,6 +219,11 @@ static void print_json(FILE *out, const struct mp_trace *trace, const struct nvt
     for (size_t i = 0; i < result->range_count; i++)
         json_range(&json, result, &result->ranges[i]);
     json_close_array(&json);
+    json_key(&json, "captured_ranges");
+    json_open_array(&json);
+    for (size_t i = 0; i < result->captured_count; i++)
+        json_captured(&json, result, &result->captured[i]);
+    json_close_array(&json);
     json_close_object(&json);
     json_end(&json);
 }
@@ -165,6 +239,7 @@ void print_nvtx(const struct report_out *out, const struct mp_trace *trace,
     }
     print_head(out, trace, &result->quality, range, result->capture_ranges);
     print_nvtx_result(out, trace, result);
+    print_captured(out, trace, result);
     if (!result->range_count) {
         print_prefix(out, trace);
         fputs("No NVTX ranges in the trace.\n", out->file);

@@ -49,6 +49,28 @@ void print_profiled_note(const struct report_out *out, const struct mp_trace *tr
             quality->profiled == 1 ? "it" : "these");
 }
 
+/* What CUPTI does not tell of, as far as the collector can notice that there may be some. */
+static void print_device_notes(const struct report_out *out, const struct mp_trace *trace,
+                               const struct quality *quality)
+{
+    uint64_t graphs = quality->device_launches ? 0 : quality->device_graphs;
+
+    if (graphs) {
+        print_prefix(out, trace);
+        fprintf(out->file,
+                "Note: %" PRIu64 " CUDA graph%s made that the device may launch by itself: such "
+                "launches are not in the trace.\n",
+                graphs, graphs == 1 ? " was" : "s were");
+    }
+    if (quality->conditional_graphs) {
+        print_prefix(out, trace);
+        fprintf(out->file,
+                "Note: %" PRIu64 " CUDA graph%s made with conditional nodes: what their bodies run "
+                "again on the device may be missing.\n",
+                quality->conditional_graphs, quality->conditional_graphs == 1 ? " was" : "s were");
+    }
+}
+
 void print_head(const struct report_out *out, const struct mp_trace *trace,
                 const struct quality *quality, uint64_t range, size_t range_count)
 {
@@ -57,6 +79,7 @@ void print_head(const struct report_out *out, const struct mp_trace *trace,
     print_warning(out, trace, quality);
     print_flight_note(out, trace);
     print_profiled_note(out, trace, quality);
+    print_device_notes(out, trace, quality);
     if (command) {
         print_prefix(out, trace);
         fputs("Profiling application: ", out->file);

@@ -23,9 +23,10 @@
 struct traces_options {
     bool gpu; /* at least one of the two */
     bool api;
-    bool head;                             /* print_head above; JSON has it always */
-    enum names_style style;                /* of C++ names */
-    uint64_t range;                        /* only this capture range; 0: all of them */
+    bool head;              /* print_head above; JSON has it always */
+    enum names_style style; /* of C++ names */
+    uint64_t range;         /* only this capture range; 0: all of them */
+    bool captured; /* rows say in which NVTX ranges their graph node was captured: JSON does */
     const struct names_patterns *patterns; /* of contexts and streams; NULL: plain numbers */
     const struct quality *told; /* what the caller's own head said, not to be said again; or NULL */
 };

@@ -46,6 +46,7 @@ enum trace_cell {
     CELL_OWN_NAME,
     CELL_KERNEL,
     CELL_DOMAIN,
+    CELL_CAPTURED,
     CELL_CORRELATION
 };
 
@@ -60,6 +61,7 @@ enum trace_cell {
 #define NVTX    (1u << TRACE_NVTX)
 #define PEERS   (1u << TRACE_KINDS)
 #define MERGED  TRACE_PROCESSES
+#define GRAPHS  TRACE_CAPTURED
 
 #define TEXT (1u << REPORT_TEXT)
 #define CSV  (1u << REPORT_CSV)
@@ -199,6 +201,7 @@ static const struct {
     {CELL_OWN_NAME, JSON, ALWAYS, {.key = "name", .kind = REPORT_CELL_TEXT}},
     {CELL_KERNEL, JSON, CALLS, {.key = "kernel", .kind = REPORT_CELL_TEXT}},
     {CELL_DOMAIN, JSON, NVTX, {.key = "domain", .kind = REPORT_CELL_TEXT}},
+    {CELL_CAPTURED, JSON, GRAPHS, {.key = "captured_in", .kind = REPORT_CELL_TEXT}},
     {CELL_CORRELATION, CSV, ALWAYS, {.title = "Correlation_ID", .kind = REPORT_CELL_COUNT}},
     {CELL_CORRELATION, JSON, ALWAYS, {.key = "correlation", .kind = REPORT_CELL_COUNT}},
 };
@@ -316,6 +319,8 @@ static struct report_cell other_cell(enum trace_cell cell, const struct trace_ro
         return report_text_cell(row->kernel);
     case CELL_DOMAIN:
         return report_text_cell(row->domain);
+    case CELL_CAPTURED:
+        return report_text_cell(row->captured);
     default:
         return number_if(row->correlation != 0, row->correlation);
     }

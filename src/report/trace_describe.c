@@ -344,6 +344,40 @@ static enum mp_status describe_nvtx(struct trace_rows *rows, const struct merge_
 
 #undef CELL
 
+/* ---- Graphs ---- */
+
+/* The names on a path, outermost first; of a deeper one than is ever recorded those inside. */
+static enum mp_status spell_path(struct trace_rows *rows, uint32_t id)
+{
+    const char *names[CAPTURED_MOST_DEPTH];
+    const struct captured_path *path = captured_path(&rows->captured, id);
+    size_t count = 0;
+
+    mp_buffer_clear(&rows->path);
+    for (; path && count < CAPTURED_MOST_DEPTH; path = captured_path(&rows->captured, path->parent))
+        names[count++] = path->name;
+    while (count--) {
+        mp_buffer_append_text(&rows->path, names[count]);
+        if (count)
+            mp_buffer_append_text(&rows->path, " > ");
+    }
+    return mp_buffer_append_byte(&rows->path, '\0');
+}
+
+static enum mp_status describe_capture(struct trace_rows *rows, uint64_t node,
+                                       struct trace_row *row)
+{
+    const struct captured_node *found = captured_find(&rows->captured, node);
+
+    if (!found)
+        return MP_OK;
+    if (found->path != rows->path_id)
+        MP_TRY(spell_path(rows, found->path));
+    rows->path_id = found->path;
+    row->captured = (const char *)rows->path.data;
+    return MP_OK;
+}
+
 /* ---- By kind ---- */
 
 static const struct {
@@ -362,9 +396,13 @@ static const struct {
 enum mp_status trace_describe(struct trace_rows *rows, const struct merge_row *from,
                               struct trace_row *row)
 {
+    uint8_t node = trace_sources[row->kind].node;
+
     mp_buffer_clear(&rows->line);
     row->kind_name = kinds[row->kind].name;
     MP_TRY(kinds[row->kind].describe(rows, from, row));
+    if (node != TRACE_NO_COLUMN && captured_has_any(&rows->captured))
+        MP_TRY(describe_capture(rows, from->columns[node][from->row], row));
     if (!row->own_name)
         row->own_name = row->name;
     return MP_OK;

@@ -10,39 +10,40 @@
 #define M(table, column) MP_COLUMN_MASK(table, column)
 #define C(table, column) MP_COLUMN_##table##_##column
 
+#define NONE TRACE_NO_COLUMN
+
 const struct trace_source trace_sources[TRACE_KINDS] = {
-    [TRACE_NVTX] = {MP_TABLE_nvtx, C(nvtx, time), TRACE_NO_COLUMN, TRACE_NO_COLUMN, TRACE_NO_COLUMN,
+    [TRACE_NVTX] = {MP_TABLE_nvtx, C(nvtx, time), NONE, NONE, NONE, NONE,
                     M(nvtx, thread) | M(nvtx, kind) | M(nvtx, domain) | M(nvtx, name) |
                         M(nvtx, time) | M(nvtx, range)},
-    [TRACE_CALL] = {MP_TABLE_call, C(call, start), C(call, duration), TRACE_NO_COLUMN,
-                    TRACE_NO_COLUMN,
+    [TRACE_CALL] = {MP_TABLE_call, C(call, start), C(call, duration), NONE, NONE, NONE,
                     M(call, thread) | M(call, function) | M(call, start) | M(call, duration) |
                         M(call, correlation)},
     [TRACE_KERNEL] = {MP_TABLE_kernel, C(kernel, start), C(kernel, duration),
-                      C(kernel, correlation), TRACE_NO_COLUMN,
+                      C(kernel, correlation), NONE, C(kernel, node),
                       M(kernel, stream) | M(kernel, shape) | M(kernel, start) |
                           M(kernel, duration) | M(kernel, correlation)},
     [TRACE_COPY] = {MP_TABLE_copy, C(copy, start), C(copy, duration), C(copy, correlation),
-                    C(copy, bytes),
+                    C(copy, bytes), C(copy, node),
                     M(copy, stream) | M(copy, kind) | M(copy, source) | M(copy, target) |
                         M(copy, bytes) | M(copy, start) | M(copy, duration) | M(copy, correlation) |
                         M(copy, source_device) | M(copy, source_context) | M(copy, target_device) |
                         M(copy, target_context)},
     [TRACE_SET] = {MP_TABLE_set, C(set, start), C(set, duration), C(set, correlation),
-                   C(set, bytes),
+                   C(set, bytes), C(set, node),
                    M(set, stream) | M(set, bytes) | M(set, memory) | M(set, start) |
                        M(set, duration) | M(set, correlation)},
     [TRACE_GRAPH] = {MP_TABLE_graph, C(graph, start), C(graph, duration), C(graph, correlation),
-                     TRACE_NO_COLUMN,
+                     NONE, NONE,
                      M(graph, stream) | M(graph, graph) | M(graph, start) | M(graph, duration) |
                          M(graph, correlation)},
-    [TRACE_UNIFIED] = {MP_TABLE_unified, C(unified, start), C(unified, duration), TRACE_NO_COLUMN,
-                       TRACE_NO_COLUMN,
+    [TRACE_UNIFIED] = {MP_TABLE_unified, C(unified, start), C(unified, duration), NONE, NONE, NONE,
                        M(unified, kind) | M(unified, source) | M(unified, target) |
                            M(unified, value) | M(unified, address) | M(unified, start) |
                            M(unified, duration)},
 };
 
+#undef NONE
 #undef C
 
 /* ---- Everything but the records ---- */
@@ -122,6 +123,13 @@ static enum mp_status find_range(struct trace_rows *rows, struct mp_error *error
                         ranges_count(&rows->ranges));
 }
 
+static uint32_t columns_of(const struct trace_rows *rows, const struct trace_source *source)
+{
+    bool nodes = captured_has_any(&rows->captured) && source->node != TRACE_NO_COLUMN;
+
+    return source->columns | (nodes ? 1u << source->node : 0);
+}
+
 static enum mp_status open_merge(struct trace_rows *rows, struct mp_error *error)
 {
     struct merge_table tables[TRACE_KINDS];
@@ -134,13 +142,15 @@ static enum mp_status open_merge(struct trace_rows *rows, struct mp_error *error
         if (!(wanted >> kind & 1))
             continue;
         rows->kinds[count] = (enum trace_kind)kind;
-        tables[count++] =
-            (struct merge_table){mp_table_by_id(source->table), source->start, source->columns};
+        tables[count++] = (struct merge_table){mp_table_by_id(source->table), source->start,
+                                               columns_of(rows, source)};
     }
     MP_TRY(merge_open(rows->trace, tables, count, &rows->merge, error));
     for (size_t i = 0; i < count; i++)
         rows->present |= (uint32_t)(merge_promised(rows->merge, (unsigned)i) != 0)
                          << rows->kinds[i];
+    if (captured_has_any(&rows->captured))
+        rows->present |= TRACE_CAPTURED;
     return MP_OK;
 }
 
@@ -161,6 +171,8 @@ enum mp_status trace_rows_open(struct trace_rows *rows, struct mp_trace *trace,
     MP_TRY(load_definitions(rows, error));
     if (options->api)
         MP_TRY(launches_open(trace, &rows->launches, error));
+    if (options->captured)
+        MP_TRY(captured_load(&rows->captured, trace, error));
     return open_merge(rows, error);
 }
 
@@ -170,6 +182,8 @@ void trace_rows_free(struct trace_rows *rows)
     launches_close(rows->launches);
     nvtx_names_free(&rows->nvtx);
     ranges_free(&rows->ranges);
+    captured_free(&rows->captured);
+    mp_buffer_free(&rows->path);
     mp_buffer_free(&rows->number);
     mp_buffer_free(&rows->line);
     mp_arena_free(&rows->text);

@@ -16,6 +16,7 @@
 
 #include "base/arena.h"
 #include "base/buffer.h"
+#include "model/captured.h"
 #include "model/definitions.h"
 #include "model/launches.h"
 #include "model/merge.h"
@@ -41,6 +42,9 @@ enum trace_kind {
 /* With the kinds that are present: the rows are those of several processes. */
 #define TRACE_PROCESSES (1u << (TRACE_KINDS + 1))
 
+/* Rows of graphs may say in which NVTX ranges their node was captured. */
+#define TRACE_CAPTURED (1u << (TRACE_KINDS + 2))
+
 #define TRACE_NO_COLUMN 0xFF
 
 /* Where the columns of a table of records are. */
@@ -50,6 +54,7 @@ struct trace_source {
     uint8_t duration;    /* TRACE_NO_COLUMN: a moment */
     uint8_t correlation; /* TRACE_NO_COLUMN: belongs to a capture range by time */
     uint8_t bytes;       /* TRACE_NO_COLUMN: none */
+    uint8_t node;        /* of a CUDA graph; TRACE_NO_COLUMN: none */
     uint32_t columns;    /* all that rows are made of */
 };
 extern const struct trace_source trace_sources[TRACE_KINDS];
@@ -89,6 +94,7 @@ struct trace_row {
     const char *own_name;            /* without that */
     const char *kernel;              /* of a call that launched one; NULL: none */
     const char *domain;              /* of NVTX; else NULL */
+    const char *captured;            /* `outer > inner`; NULL: no range, or not known */
     const struct trace_shape *shape; /* of kernels; NULL: none, or not defined */
     struct trace_place place;
     const char *source_memory; /* NULL: none; the same for the next */
@@ -120,6 +126,9 @@ struct trace_rows {
     const struct capture_range *range; /* NULL: everything */
     struct nvtx_names nvtx;
     struct launches *launches; /* NULL: no API trace */
+    struct captured captured;  /* empty unless asked for */
+    struct mp_buffer path;     /* in words: */
+    uint32_t path_id;          /* this one; 0: none yet */
     struct merge *merge;
     enum trace_kind kinds[TRACE_KINDS]; /* of the tables of `merge` */
     uint32_t present;                   /* bit i: there are rows of kind i */

@@ -151,6 +151,7 @@ MEMORY 1 off.or.on
 ARGV maybe off.or.on
 GPU none off.or.on
 CONCURRENT_KERNELS serial off.or.on
+DEVICE_GRAPHS 1 off.or.on
 UNIFIED_MEMORY per-process-device off.or.on
 CHILDREN all off.or.on
 TIMEOUT -1 0.to.4000000

@@ -15,7 +15,8 @@ ALL_TARGETS += $(E2E_PROGRAMS) $(E2E_LIBRARIES)
 
 $(OBJ)/tests/e2e/%.o: EXTRA_CPPFLAGS += -Isamples $(CUDA_CPPFLAGS)
 
-$(BUILD)/tests/e2e/steps $(BUILD)/tests/e2e/steps_setuid: $(OBJ)/tests/e2e/steps/host.o
+$(BUILD)/tests/e2e/steps $(BUILD)/tests/e2e/steps_setuid: $(OBJ)/tests/e2e/steps/host.o \
+	$(OBJ)/tests/e2e/steps/graphs.o
 
 $(BUILD)/tests/e2e/%: $(OBJ)/tests/e2e/programs/%.o $(SAMPLES_OBJ)/common.o $(CUDA_STUB)
 	@mkdir -p $(@D)

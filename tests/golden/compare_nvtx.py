@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 """Compares `miniprof nvtx` with sums over the rows that tests/readers/mpt.py reads: of each range
-the instances, and of each name inside it the calls and the time. No code is shared with it, and the
-ranges around a call are found in another way: by passing over all of them in order of time.
+the instances, and of each name inside it the calls and the time; of each captured range the nodes
+and their work. No code is shared with it, and the ranges around a call are found in another way: by
+passing over all of them in order of time.
 
 usage: compare_nvtx.py MINIPROF TRACE
 """
@@ -76,16 +77,41 @@ def ranges_around(calls, ranges):
 
 
 def work_of(trace, strings):
-    """Yields (name, duration, correlation id) of everything that ran on a device."""
+    """Yields (name, row) of everything that ran on a device."""
     shapes = {row["id"]: strings[row["kernel"]] for row in rows_of(trace, "shape")}
     for row in rows_of(trace, "kernel"):
-        yield shapes[row["shape"]], row["duration"], row["correlation"]
+        yield shapes[row["shape"]], row
     for row in rows_of(trace, "copy"):
-        yield f"[CUDA memcpy {COPY_KINDS[row['kind']]}]", row["duration"], row["correlation"]
+        yield f"[CUDA memcpy {COPY_KINDS[row['kind']]}]", row
     for row in rows_of(trace, "set"):
-        yield "[CUDA memset]", row["duration"], row["correlation"]
+        yield "[CUDA memset]", row
     for row in rows_of(trace, "graph"):
-        yield f"[CUDA graph {row['graph']}]", row["duration"], row["correlation"]
+        yield f"[CUDA graph {row['graph']}]", row
+
+
+def captured_of(trace):
+    """{(thread, domain, name): (nodes, {work: [count, total]})} of the captured ranges."""
+    strings = {row["id"]: row["text"] for row in rows_of(trace, "string")}
+    nodes = {row["id"]: (row["graph"], row["graph_node"]) for row in rows_of(trace, "node")}
+    captured = {(row["graph"], row["graph_node"]): row for row in optional(trace, "captured")}
+    around = {0: set()}
+    for row in optional(trace, "path"):
+        key = (strings.get(row["domain"]), strings.get(row["name"], "<unnamed>"))
+        around[row["id"]] = around[row["parent"]] | {key}
+    seen, work = {}, {}
+    for name, row in work_of(trace, strings):
+        node = nodes.get(row.get("node"))
+        if node not in captured:
+            continue
+        for key in around[captured[node]["path"]]:
+            seen.setdefault((captured[node]["thread"], *key), set()).add(node)
+            add(work, (captured[node]["thread"], *key), name, row["duration"])
+    return {key: (len(seen[key]), rows) for key, rows in work.items()}
+
+
+def optional(trace, table):
+    """The rows of a table that older traces do not have."""
+    return rows_of(trace, table) if any(table == name for name, _ in trace.tables.values()) else []
 
 
 def add(sums, key, name, duration):
@@ -107,10 +133,10 @@ def expected_of(trace):
     instances, work, called, launched = {}, {}, {}, set()
     for begin, end, *key in ranges:
         add(instances, tuple(key), "", end - begin)
-    for name, duration, correlation in work_of(trace, strings):
-        launched.add(correlation)
-        for index in around.get(correlation, ()):
-            add(work, ranges[index][2:], name, duration)
+    for name, row in work_of(trace, strings):
+        launched.add(row["correlation"])
+        for index in around.get(row["correlation"], ()):
+            add(work, ranges[index][2:], name, row["duration"])
     for call in calls:
         if call["correlation"] in launched:
             for index in around[call["correlation"]]:
@@ -120,30 +146,37 @@ def expected_of(trace):
 
 
 def found_by(miniprof, trace):
-    """The same of what the command prints."""
+    """The same of what the command prints, and the captured ranges."""
     done = subprocess.run([miniprof, "nvtx", "--json", "--demangling=off", trace],
                           capture_output=True, check=True)
 
     def rows(group):
         return {row["name"]: [row["calls"], row["total_ns"]] for row in group["rows"]}
 
-    return {(entry["thread"], entry["domain"], entry["name"]):
-            ([entry["instances"], entry["total_ns"]], rows(entry["gpu_activities"]),
-             rows(entry["api_calls"]))
-            for entry in json.loads(done.stdout)["nvtx_ranges"]}
+    def key(entry):
+        return entry["thread"], entry["domain"], entry["name"]
+
+    document = json.loads(done.stdout)
+    return ({key(entry): ([entry["instances"], entry["total_ns"]], rows(entry["gpu_activities"]),
+                          rows(entry["api_calls"]))
+             for entry in document["nvtx_ranges"]},
+            {key(entry): (entry["nodes"], rows(entry["gpu_activities"]))
+             for entry in document["captured_ranges"]})
 
 
 def main():
     """The program."""
     if len(sys.argv) != 3:
         sys.exit(__doc__.split("\n\n")[1])
-    expected = expected_of(mpt.Trace(pathlib.Path(sys.argv[2]).read_bytes()))
-    found = found_by(*sys.argv[1:])
-    differences = [f"{key}: {found.get(key)} instead of {expected.get(key)}"
-                   for key in sorted(set(expected) | set(found), key=str)
-                   if expected.get(key) != found.get(key)]
+    trace = mpt.Trace(pathlib.Path(sys.argv[2]).read_bytes())
+    ranges = expected_of(trace), captured_of(trace)
+    differences = []
+    for expected, found in zip(ranges, found_by(*sys.argv[1:])):
+        differences += [f"{key}: {found.get(key)} instead of {expected.get(key)}"
+                        for key in sorted(set(expected) | set(found), key=str)
+                        if expected.get(key) != found.get(key)]
     print("\n".join(differences[:MOST_DIFFERENCES]))
-    print(f"{len(expected)} ranges compared")
+    print(f"{len(ranges[0])} ranges and {len(ranges[1])} captured ones compared")
     sys.exit(bool(differences))
 
 

@@ -25,6 +25,7 @@ UNITS = {"ns": 1, "us": 1e3, "ms": 1e6, "s": 1e9, "B": 1, "KB": 1 << 10, "MB": 1
          "GB": 1 << 30}
 MARK, PUSH, POP, START, END = range(5)
 MOST_DIFFERENCES = 20
+CAPTURED = "captured_in"  # in JSON only
 
 
 UNIFIED = {1: "Memcpy HtoD", 2: "Memcpy DtoH", 3: "CPU page faults", 4: "GPU page faults"}
@@ -56,6 +57,13 @@ class Reader:
         for row in self.tables["kernel"]:
             if row["correlation"] and not row["node"]:
                 self.kernels.setdefault(row["correlation"], self.kernel_name(row["shape"]))
+
+        nodes = {(row["graph"], row["graph_node"]): row["id"] for row in self.tables["node"]}
+        paths = {0: ()}
+        for row in self.tables.get("path", ()):
+            paths[row["id"]] = paths[row["parent"]] + (self.text(row["name"]) or "<unnamed>",)
+        self.captured = {nodes.get((row["graph"], row["graph_node"])): " > ".join(
+            paths[row["path"]]) for row in self.tables.get("captured", ())}
 
     def text(self, number):
         text = self.strings.get(number, "")
@@ -91,6 +99,8 @@ class Reader:
             shown.update({"Name": f"[CUDA memcpy {COPY_KINDS[row['kind']]}]", "Size": row["bytes"],
                           "SrcMemType": MEMORY[row["source"]],
                           "DstMemType": MEMORY[row["target"]]})
+        if row.get("node") in self.captured:
+            shown[CAPTURED] = self.captured[row["node"]]
         if "Size" in shown and row["duration"]:
             shown["Throughput"] = row["bytes"] / row["duration"] * 1e9
         return shown
@@ -191,6 +201,7 @@ def compare_csv(command, reader_rows, text):
         yield f"{command}: {len(rows)} rows, reader {len(reader_rows)}"
     for place, (row, (start, duration, shown)) in enumerate(zip(rows, reader_rows)):
         expected = dict(shown, Start=start - first, Duration=duration)
+        expected.pop(CAPTURED, None)
         for title in set(titles) | set(expected):
             if not is_same(row.get(title, ""), expected.get(title), scale.get(title, 1)):
                 yield (f"{command} {place}: {title} is {row.get(title)!r}, reader"
@@ -203,8 +214,8 @@ def compare_json(reader_rows, text):
     if len(rows) != len(reader_rows):
         yield f"json: {len(rows)} rows, reader {len(reader_rows)}"
     for place, (row, (start, duration, shown)) in enumerate(zip(rows, reader_rows)):
-        got = row["start_ns"], row["duration_ns"], row["correlation"]
-        if got != (start, duration, shown.get("Correlation_ID")):
+        got = row["start_ns"], row["duration_ns"], row["correlation"], row.get(CAPTURED)
+        if got != (start, duration, shown.get("Correlation_ID"), shown.get(CAPTURED)):
             yield f"json {place}: {got}, reader {(start, duration, shown)}"
 
 

@@ -25,6 +25,7 @@ static struct {
     bool latency_timestamps;
     bool event_timestamps;
     bool no_unready_syncs;
+    bool device_graphs;
     CUpti_ActivityThreadIdType thread_id_type;
     struct pending *heap;
     size_t count, capacity;
@@ -119,6 +120,9 @@ static uint32_t told_kind(const struct simgpu_activity *a)
 /* Graph-level tracing replaces the records of the nodes, as in CUPTI. */
 static bool is_wanted(const struct simgpu_activity *a)
 {
+    if (a->kind == SIMGPU_KIND_DEVICE_GRAPH_TRACE)
+        return state.device_graphs && state.kinds[CUPTI_ACTIVITY_KIND_GRAPH_TRACE] &&
+               ct_recordSize(a->kind) && ct_hasBuffers();
     if (a->kind >= CUPTI_ACTIVITY_KIND_COUNT || !state.kinds[told_kind(a)] || !ct_hasBuffers())
         return false;
     if (a->kind == CUPTI_ACTIVITY_KIND_UNIFIED_MEMORY_COUNTER && !state.unified[a->unified.counter])
@@ -232,6 +236,12 @@ void ct_activityReset(void)
     simgpu_serialize_kernels(false);
 }
 
+/* Enabled by others, not by itself. */
+static bool is_dependent(CUpti_ActivityKind kind)
+{
+    return (uint32_t)kind == SIMGPU_KIND_DEVICE_GRAPH_TRACE;
+}
+
 /* Legacy kinds that CUPTI 13 refuses, and numbers that are no kind. */
 static bool is_supported(CUpti_ActivityKind kind)
 {
@@ -245,7 +255,7 @@ static bool is_supported(CUpti_ActivityKind kind)
 
 static CUptiResult set_kind(CUpti_ActivityKind kind, bool enable)
 {
-    if (!is_supported(kind))
+    if (!is_supported(kind) || is_dependent(kind))
         return CUPTI_ERROR_INVALID_KIND;
     ct_attach();
     ct_faultSwitch(kind, enable);
@@ -355,6 +365,15 @@ CUptiResult CUPTIAPI cuptiActivityEnableCudaEventDeviceTimestamps(uint8_t enable
     if (ct_version() < 130000)
         return CUPTI_ERROR_NOT_SUPPORTED;
     state.event_timestamps = enable != 0;
+    return CUPTI_SUCCESS;
+}
+
+/* Before CUDA is initialised only. */
+CUptiResult CUPTIAPI cuptiActivityEnableDeviceGraph(uint8_t enable)
+{
+    if (simgpu_is_initialized())
+        return CUPTI_ERROR_INVALID_OPERATION;
+    state.device_graphs = enable != 0;
     return CUPTI_SUCCESS;
 }
 

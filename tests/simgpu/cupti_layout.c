@@ -77,6 +77,7 @@ static const struct size_step size_steps[] = {
     {CUPTI_ACTIVITY_KIND_MEMORY_POOL, 130000, 80},
     {CUPTI_ACTIVITY_KIND_GRAPH_TRACE, 0, 48},
     {CUPTI_ACTIVITY_KIND_GRAPH_TRACE, 21, 56},
+    {SIMGPU_KIND_DEVICE_GRAPH_TRACE, 26, 56},
 };
 
 size_t ct_recordSize(uint32_t kind)
@@ -362,6 +363,19 @@ static void encode_graph(uint8_t *record, const struct simgpu_activity *a)
     put32(record, 52, a->context);
 }
 
+/* Launched by itself, when it ends (a tail launch). */
+static void encode_device_graph(uint8_t *record, const struct simgpu_activity *a)
+{
+    put32(record, 4, a->device);
+    put64(record, 8, a->start);
+    put64(record, 16, a->end);
+    put32(record, 24, a->graph);
+    put32(record, 28, a->graph);
+    put32(record, 32, 2);
+    put32(record, 36, a->context);
+    put64(record, 40, a->stream);
+}
+
 static const struct {
     uint32_t kind;
     void (*encode)(uint8_t *record, const struct simgpu_activity *a);
@@ -382,6 +396,7 @@ static const struct {
     {CUPTI_ACTIVITY_KIND_MEMORY_POOL, encode_pool},
     {CUPTI_ACTIVITY_KIND_UNIFIED_MEMORY_COUNTER, encode_unified},
     {CUPTI_ACTIVITY_KIND_GRAPH_TRACE, encode_graph},
+    {SIMGPU_KIND_DEVICE_GRAPH_TRACE, encode_device_graph},
 };
 
 void ct_encode(uint8_t record[CT_MAX_RECORD], const struct simgpu_activity *activity)

@@ -295,12 +295,6 @@ CUptiResult CUPTIAPI cuptiActivityEnableLaunchAttributes(uint8_t enable)
     return CUPTI_SUCCESS;
 }
 
-CUptiResult CUPTIAPI cuptiActivityEnableDeviceGraph(uint8_t enable)
-{
-    (void)enable;
-    return CUPTI_SUCCESS;
-}
-
 CUptiResult CUPTIAPI cuptiActivityEnableAllocationSource(uint8_t enable)
 {
     (void)enable;

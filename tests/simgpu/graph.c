@@ -4,8 +4,9 @@
  * Nodes are kept in the order of their creation, which is a topological one because a node can
  * only depend on nodes that exist. A launch walks them once: a node starts when its dependencies
  * have ended, roots when the launch stream is free; kernels of independent branches overlap.
- * All nodes report the stream of the launch. Ids follow CUPTI: one counter for graphs and
- * executable graphs, and a node's id has its graph's in the upper half.
+ * All nodes report the stream of the launch. A child graph's nodes are numbered anew among those of
+ * the executable graph; an empty node behind them stands for the child. Ids follow CUPTI: one
+ * counter for graphs and executable graphs, and a node's id has its graph's in the upper half.
  */
 #include "simgpu.h"
 
@@ -49,13 +50,27 @@ static void notify(uint32_t cbid, CUpti_GraphData data)
     sg_resource(cbid, sg_context(), NULL, &data);
 }
 
+static uint32_t free_ids[16]; /* of executable graphs that were destroyed, the last one last */
+static unsigned free_id_count;
+
+static uint32_t next_id(void)
+{
+    return free_id_count ? free_ids[--free_id_count] : ++last_graph_id;
+}
+
 static CUgraph graph_alloc(void)
 {
     CUgraph graph = calloc(1, sizeof(*graph));
 
     if (graph)
-        graph->id = ++last_graph_id;
+        graph->id = next_id();
     return graph;
+}
+
+static void give_id_back(uint32_t id)
+{
+    if (sg_env("SIMGPU_GRAPH_ID_REUSE", 0) && free_id_count < sizeof(free_ids) / sizeof(*free_ids))
+        free_ids[free_id_count++] = id;
 }
 
 CUgraph sg_graphNew(void)
@@ -72,6 +87,8 @@ void sg_graphFree(CUgraph graph)
     for (size_t i = 0; i < graph->nodes.count; i++) {
         CUgraphNode node = graph->nodes.items[i];
 
+        if (node->child)
+            sg_graphFree(node->child);
         sg_opFree(&node->op);
         free(node->deps);
         free(node);
@@ -80,7 +97,7 @@ void sg_graphFree(CUgraph graph)
     free(graph);
 }
 
-CUgraphNodeType sg_nodeType(const struct sg_op *op)
+CUgraphNodeType sg_nodeType(const struct CUgraphNode_st *node)
 {
     static const CUgraphNodeType types[] = {
         [SG_OP_EMPTY] = CU_GRAPH_NODE_TYPE_EMPTY,
@@ -91,7 +108,9 @@ CUgraphNodeType sg_nodeType(const struct sg_op *op)
         [SG_OP_WAIT] = CU_GRAPH_NODE_TYPE_WAIT_EVENT,
     };
 
-    return types[op->type];
+    if (node->op.type == SG_OP_EMPTY && sg_env("SIMGPU_CONDITIONAL_NODES", 0))
+        return (CUgraphNodeType)13; /* CU_GRAPH_NODE_TYPE_CONDITIONAL, of CUDA 12.3 */
+    return node->child ? CU_GRAPH_NODE_TYPE_GRAPH : types[node->op.type];
 }
 
 uint64_t sg_nodeId(CUgraphNode node)
@@ -129,45 +148,84 @@ CUresult sg_graphAdd(CUgraph graph, const struct sg_nodes *deps, struct sg_op *o
         memcpy(node->deps, deps->items, deps->count * sizeof(CUgraphNode));
     *out = node;
     notify(CUPTI_CBID_RESOURCE_GRAPHNODE_CREATED,
-           (CUpti_GraphData){.graph = graph, .node = node, .nodeType = sg_nodeType(op)});
+           (CUpti_GraphData){.graph = graph, .node = node, .nodeType = sg_nodeType(node)});
     for (size_t i = 0; i < node->dep_count; i++)
         notify(CUPTI_CBID_RESOURCE_GRAPHNODE_DEPENDENCY_CREATED,
                (CUpti_GraphData){.graph = graph,
                                  .node = node,
-                                 .nodeType = sg_nodeType(op),
+                                 .nodeType = sg_nodeType(node),
                                  .dependency = node->deps[i]});
     return CUDA_SUCCESS;
 }
 
-static bool clone_node(CUgraph clone, CUgraphNode original)
+static bool clone_nodes(CUgraph clone, CUgraph original, const struct sg_nodes *roots, bool flat);
+
+/* The child's nodes, and one that stands for it. */
+static bool clone_child(CUgraph clone, CUgraphNode original, struct sg_nodes *deps)
+{
+    CUgraph child = original->child;
+
+    if (!clone_nodes(clone, child, deps, true))
+        return false;
+    for (size_t i = 0; i < child->nodes.count; i++)
+        if (sg_nodesAdd(deps, child->nodes.items[i]->twin))
+            return false;
+    return true;
+}
+
+/* Under `deps`, what it awaits in the clone. */
+static bool clone_node(CUgraph clone, CUgraphNode original, struct sg_nodes *deps, bool flat)
 {
     struct sg_op op;
     CUgraphNode node;
 
-    if (sg_opClone(&op, &original->op))
+    if ((original->child && flat && !clone_child(clone, original, deps)) ||
+        sg_opClone(&op, &original->op))
         return false;
-    node = node_new(clone, &op, original->dep_count);
+    node = node_new(clone, &op, deps->count);
     if (!node) {
         sg_opFree(&op);
         return false;
     }
-    for (size_t i = 0; i < node->dep_count; i++)
-        node->deps[i] = clone->nodes.items[original->deps[i]->index];
+    if (deps->count)
+        memcpy(node->deps, deps->items, deps->count * sizeof(CUgraphNode));
+    node->model = original;
+    original->twin = node;
+    if (original->child && !flat)
+        node->child = sg_graphClone(original->child, false);
     return true;
 }
 
-static CUgraph graph_clone(CUgraph original)
+/* `roots`: what those await that await nothing in the original. */
+static bool clone_nodes(CUgraph clone, CUgraph original, const struct sg_nodes *roots, bool flat)
 {
+    bool cloned = true;
+
+    for (size_t i = 0; cloned && i < original->nodes.count; i++) {
+        CUgraphNode node = original->nodes.items[i];
+        struct sg_nodes deps = {.count = 0};
+
+        for (size_t d = 0; cloned && d < node->dep_count; d++)
+            cloned = !sg_nodesAdd(&deps, node->deps[d]->twin);
+        if (!node->dep_count)
+            cloned = !sg_nodesMerge(&deps, roots);
+        cloned = cloned && clone_node(clone, node, &deps, flat);
+        free(deps.items);
+    }
+    return cloned;
+}
+
+CUgraph sg_graphClone(CUgraph original, bool flat)
+{
+    const struct sg_nodes none = {.count = 0};
     CUgraph clone = graph_alloc();
 
-    for (size_t i = 0; clone && i < original->nodes.count; i++) {
-        if (!clone_node(clone, original->nodes.items[i])) {
-            sg_graphFree(clone);
-            return NULL;
-        }
-    }
     if (!clone)
         return NULL;
+    if (!clone_nodes(clone, original, &none, flat)) {
+        sg_graphFree(clone);
+        return NULL;
+    }
     notify(CUPTI_CBID_RESOURCE_GRAPH_CLONED,
            (CUpti_GraphData){.graph = clone, .originalGraph = original});
     if (!sg_env("SIMGPU_GRAPHNODE_CLONED", 1))
@@ -175,24 +233,27 @@ static CUgraph graph_clone(CUgraph original)
     for (size_t i = 0; i < clone->nodes.count; i++)
         notify(CUPTI_CBID_RESOURCE_GRAPHNODE_CLONED,
                (CUpti_GraphData){.graph = clone,
-                                 .originalGraph = original,
+                                 .originalGraph = clone->nodes.items[i]->model->graph,
                                  .node = clone->nodes.items[i],
-                                 .originalNode = original->nodes.items[i],
-                                 .nodeType = sg_nodeType(&clone->nodes.items[i]->op)});
+                                 .originalNode = clone->nodes.items[i]->model,
+                                 .nodeType = sg_nodeType(clone->nodes.items[i])});
     return clone;
 }
 
-static CUresult instantiate(CUgraphExec *out, CUgraph graph)
+#define FOR_DEVICE 4u /* CUDA_GRAPH_INSTANTIATE_FLAG_DEVICE_LAUNCH, of CUDA 12.0 */
+
+static CUresult instantiate(CUgraphExec *out, CUgraph graph, unsigned long long flags)
 {
     CUgraphExec exec;
 
     if (!out || !graph)
         return CUDA_ERROR_INVALID_VALUE;
     exec = calloc(1, sizeof(*exec));
-    if (!exec || !(exec->graph = graph_clone(graph))) {
+    if (!exec || !(exec->graph = sg_graphClone(graph, true))) {
         free(exec);
         return CUDA_ERROR_OUT_OF_MEMORY;
     }
+    exec->for_device = flags & FOR_DEVICE;
     *out = exec;
     /* Only now, when all nodes are cloned: so it was seen with CUPTI 13.0. */
     notify(CUPTI_CBID_RESOURCE_GRAPHEXEC_CREATE_STARTING,
@@ -206,8 +267,7 @@ SG_FUNCTION(cuGraphInstantiateWithFlags,
             (CUgraphExec * phGraphExec, CUgraph hGraph, unsigned long long flags), phGraphExec,
             hGraph, flags)
 {
-    (void)flags;
-    return instantiate(phGraphExec, hGraph);
+    return instantiate(phGraphExec, hGraph, flags);
 }
 
 #ifndef SIMGPU_LACKS_cuGraphInstantiateWithParams
@@ -218,7 +278,7 @@ SG_FUNCTION(cuGraphInstantiateWithParams,
 {
     if (instantiateParams)
         instantiateParams->result_out = CUDA_GRAPH_INSTANTIATE_SUCCESS;
-    return instantiate(phGraphExec, hGraph);
+    return instantiate(phGraphExec, hGraph, instantiateParams ? instantiateParams->flags : 0);
 }
 #endif
 
@@ -230,7 +290,7 @@ SG_FUNCTION(cuGraphInstantiate_v2,
     (void)phErrorNode;
     (void)logBuffer;
     (void)bufferSize;
-    return instantiate(phGraphExec, hGraph);
+    return instantiate(phGraphExec, hGraph, 0);
 }
 
 static struct sg_span schedule_node(CUgraphExec exec, CUgraphNode node, CUstream stream,
@@ -270,6 +330,25 @@ static void emit_trace(CUgraphExec exec, CUstream stream, struct sg_span whole)
     sg_emit(&activity);
 }
 
+/* Graphs that launch themselves as they end: told as a whole only, and with no correlation id. */
+static void emit_device_launches(CUgraphExec exec, CUstream stream, struct sg_span whole)
+{
+    long count = exec->for_device ? sg_env("SIMGPU_DEVICE_LAUNCHES", 0) : 0;
+
+    for (long i = 1; i <= count; i++) {
+        struct simgpu_activity activity = {.kind = SIMGPU_KIND_DEVICE_GRAPH_TRACE,
+                                           .device = (uint32_t)stream->context->device->ordinal,
+                                           .context = stream->context->id,
+                                           .stream = stream->id,
+                                           .graph = exec->graph->id,
+                                           .start = whole.end + 1024 * (uint64_t)i,
+                                           .end = whole.end + 1024 * (uint64_t)i + 512};
+
+        sg_emit(&activity);
+        stream->ready = activity.end;
+    }
+}
+
 static void launch_nodes(CUgraphExec exec, CUstream stream)
 {
     uint64_t base = sg_streamReady(stream);
@@ -296,22 +375,33 @@ static void launch_nodes(CUgraphExec exec, CUstream stream)
     if (stream->ready < whole.end)
         stream->ready = whole.end;
     exec->launches++;
-    if (whole.end)
+    if (whole.end) {
         emit_trace(exec, stream, whole);
+        emit_device_launches(exec, stream, whole);
+    }
     if (whole.end && passes)
         sg_profileWait(stream, whole, passes);
 }
 
-SG_FUNCTION(cuGraphLaunch, (CUgraphExec hGraphExec, CUstream hStream), hGraphExec, hStream)
+static CUresult launch(CUgraphExec exec, CUstream stream)
 {
-    CUstream stream = sg_stream(sg_context(), hStream);
-
-    if (!hGraphExec)
+    if (!exec)
         return CUDA_ERROR_INVALID_HANDLE;
     if (stream->capture)
         return CUDA_ERROR_NOT_SUPPORTED; /* no child graphs in this model */
-    launch_nodes(hGraphExec, stream);
+    launch_nodes(exec, stream);
     return CUDA_SUCCESS;
+}
+
+SG_FUNCTION(cuGraphLaunch, (CUgraphExec hGraphExec, CUstream hStream), hGraphExec, hStream)
+{
+    return launch(hGraphExec, sg_stream(sg_context(), hStream));
+}
+
+/* The default streams are the same here. */
+SG_FUNCTION(cuGraphLaunch_ptsz, (CUgraphExec hGraphExec, CUstream hStream), hGraphExec, hStream)
+{
+    return launch(hGraphExec, sg_stream(sg_context(), hStream));
 }
 
 SG_FUNCTION(cuGraphUpload, (CUgraphExec hGraphExec, CUstream hStream), hGraphExec, hStream)
@@ -320,12 +410,61 @@ SG_FUNCTION(cuGraphUpload, (CUgraphExec hGraphExec, CUstream hStream), hGraphExe
     return hGraphExec ? CUDA_SUCCESS : CUDA_ERROR_INVALID_HANDLE;
 }
 
+SG_FUNCTION(cuGraphUpload_ptsz, (CUgraphExec hGraphExec, CUstream hStream), hGraphExec, hStream)
+{
+    (void)hStream;
+    return hGraphExec ? CUDA_SUCCESS : CUDA_ERROR_INVALID_HANDLE;
+}
+
+SG_FUNCTION(cuGraphClone, (CUgraph * phGraphClone, CUgraph originalGraph), phGraphClone,
+            originalGraph)
+{
+    if (!phGraphClone || !originalGraph)
+        return CUDA_ERROR_INVALID_VALUE;
+    *phGraphClone = sg_graphClone(originalGraph, false);
+    return *phGraphClone ? CUDA_SUCCESS : CUDA_ERROR_OUT_OF_MEMORY;
+}
+
+#ifndef SIMGPU_LACKS_cuGraphExecUpdate_v2
+/* Nodes are what they were, and do what those of the other graph do. */
+static bool update_node(CUgraphNode node, CUgraphNode from)
+{
+    struct sg_op op;
+
+    if (node->op.type != from->op.type || sg_opClone(&op, &from->op))
+        return false;
+    sg_opFree(&node->op);
+    node->op = op;
+    return true;
+}
+
+SG_FUNCTION(cuGraphExecUpdate_v2,
+            (CUgraphExec hGraphExec, CUgraph hGraph, CUgraphExecUpdateResultInfo *resultInfo),
+            hGraphExec, hGraph, resultInfo)
+{
+    struct sg_nodes *nodes;
+
+    if (!hGraphExec || !hGraph || !resultInfo)
+        return CUDA_ERROR_INVALID_VALUE;
+    nodes = &hGraphExec->graph->nodes;
+    resultInfo->result = CU_GRAPH_EXEC_UPDATE_ERROR_TOPOLOGY_CHANGED;
+    if (nodes->count != hGraph->nodes.count)
+        return CUDA_ERROR_GRAPH_EXEC_UPDATE_FAILURE;
+    for (size_t i = 0; i < nodes->count; i++)
+        if (!update_node(nodes->items[i], hGraph->nodes.items[i]))
+            return CUDA_ERROR_GRAPH_EXEC_UPDATE_FAILURE;
+    resultInfo->result = CU_GRAPH_EXEC_UPDATE_SUCCESS;
+    return CUDA_SUCCESS;
+}
+#endif
+
 SG_FUNCTION(cuGraphExecDestroy, (CUgraphExec hGraphExec), hGraphExec)
 {
     if (!hGraphExec)
         return CUDA_ERROR_INVALID_HANDLE;
     notify(CUPTI_CBID_RESOURCE_GRAPHEXEC_DESTROY_STARTING,
            (CUpti_GraphData){.graph = hGraphExec->graph, .graphExec = hGraphExec});
+    give_id_back(hGraphExec->graph->id);
     sg_graphFree(hGraphExec->graph);
     free(hGraphExec);
     return CUDA_SUCCESS;

@@ -44,6 +44,27 @@ SG_FUNCTION(cuGraphAddEmptyNode,
     return result;
 }
 
+SG_FUNCTION(cuGraphAddChildGraphNode,
+            (CUgraphNode * phGraphNode, CUgraph hGraph, const CUgraphNode *dependencies,
+             size_t numDependencies, CUgraph childGraph),
+            phGraphNode, hGraph, dependencies, numDependencies, childGraph)
+{
+    CUgraph child = phGraphNode && hGraph && childGraph ? sg_graphClone(childGraph, false) : NULL;
+    struct sg_nodes deps = {.count = 0};
+    CUresult result = child ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
+
+    for (size_t i = 0; i < numDependencies && !result; i++)
+        result = sg_nodesAdd(&deps, dependencies[i]);
+    if (!result)
+        result = sg_graphAdd(hGraph, &deps, &(struct sg_op){.type = SG_OP_EMPTY}, phGraphNode);
+    if (!result)
+        (*phGraphNode)->child = child;
+    else if (child)
+        sg_graphFree(child);
+    free(deps.items);
+    return result;
+}
+
 /* Fills at most *count of `items` and says how many there are. */
 static CUresult list_nodes(CUgraph graph, CUgraphNode *items, size_t *count, bool roots_only)
 {
@@ -126,7 +147,7 @@ SG_FUNCTION(cuGraphNodeGetType, (CUgraphNode hNode, CUgraphNodeType *type), hNod
 {
     if (!hNode || !type)
         return CUDA_ERROR_INVALID_VALUE;
-    *type = sg_nodeType(&hNode->op);
+    *type = sg_nodeType(hNode);
     return CUDA_SUCCESS;
 }
 

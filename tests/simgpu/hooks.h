@@ -22,6 +22,8 @@
 
 #define SIMGPU_EXPORT __attribute__((visibility("default")))
 
+#define SIMGPU_KIND_DEVICE_GRAPH_TRACE 53 /* CUPTI_ACTIVITY_KIND_..., which older headers lack */
+
 /* One driver API call, alive from its ENTER to its EXIT. `params` points at the cbid's
  * *_params struct of generated_cuda_meta.h. */
 struct simgpu_api_call {

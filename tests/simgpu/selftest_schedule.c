@@ -264,6 +264,83 @@ static void graph_trace_replaces_the_nodes(void)
     EXPECT(trace->end - trace->start >= 50000 && kernel(0)->start >= trace->end);
 }
 
+/* A spin, then the child's two at once, in a graph that is a child itself. */
+static void child_graphs_run_where_their_node_is(void)
+{
+    CUDA_KERNEL_NODE_PARAMS node = {.func = NULL,
+                                    .gridDimX = 1,
+                                    .gridDimY = 1,
+                                    .gridDimZ = 1,
+                                    .blockDimX = 1,
+                                    .blockDimY = 1,
+                                    .blockDimZ = 1};
+    unsigned us = 10;
+    void *parameters[] = {&us};
+    CUgraphNode first, inside, last;
+    CUgraph graph, child;
+    CUgraphExec exec;
+    CUstream stream;
+
+    gpu_start(kernels);
+    node.func = gpu.spin;
+    node.kernelParams = parameters;
+    OK(cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING));
+    OK(cuGraphCreate(&child, 0));
+    OK(cuGraphAddKernelNode(&inside, child, NULL, 0, &node));
+    OK(cuGraphAddKernelNode(&inside, child, NULL, 0, &node));
+    OK(cuGraphCreate(&graph, 0));
+    OK(cuGraphAddKernelNode(&first, graph, NULL, 0, &node));
+    OK(cuGraphAddChildGraphNode(&inside, graph, &first, 1, child));
+    OK(cuGraphAddKernelNode(&last, graph, &inside, 1, &node));
+    OK(cuGraphDestroy(child));
+    OK(cuGraphInstantiateWithFlags(&exec, graph, 0));
+    OK(cuGraphLaunch(exec, stream));
+    finish(4);
+    EXPECT(launch(1)->start >= launch(0)->end && launch(2)->start >= launch(0)->end);
+    EXPECT(overlap(launch(1), launch(2)));
+    EXPECT(launch(3)->start >= launch(2)->end && launch(3)->start >= launch(1)->end);
+    /* Numbered anew; 4 is the child's node. */
+    EXPECT_EQ(launch(0)->graphNodeId & UINT32_MAX, 1);
+    EXPECT_EQ(launch(1)->graphNodeId & UINT32_MAX, 2);
+    EXPECT_EQ(launch(3)->graphNodeId & UINT32_MAX, 5);
+}
+
+static void the_device_launches_what_was_made_for_it(void)
+{
+#if CUPTI_API_VERSION >= 26
+    static const CUpti_ActivityKind kinds[] = {CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL,
+                                               CUPTI_ACTIVITY_KIND_GRAPH_TRACE,
+                                               CUPTI_ACTIVITY_KIND_INVALID};
+    const CUpti_ActivityDeviceGraphTrace *record;
+    const record_graph *trace;
+    CUgraphExec exec;
+    CUstream stream;
+    CUgraph graph;
+
+    OK(cuptiActivityEnableDeviceGraph(1));
+    EXPECT(cuptiActivityEnable(CUPTI_ACTIVITY_KIND_DEVICE_GRAPH_TRACE) != CUPTI_SUCCESS);
+    gpu_start(kinds);
+    EXPECT(cuptiActivityEnableDeviceGraph(0) != CUPTI_SUCCESS);
+    OK(cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING));
+    OK(cuStreamBeginCapture(stream, CU_STREAM_CAPTURE_MODE_GLOBAL));
+    gpu_spin(stream, 10);
+    OK(cuStreamEndCapture(stream, &graph));
+    OK(cuGraphInstantiateWithFlags(&exec, graph, 4));
+    OK(cuGraphLaunch(exec, stream));
+    finish(0);
+    trace = client_find(CUPTI_ACTIVITY_KIND_GRAPH_TRACE, 0);
+    EXPECT_EQ(client_count(CUPTI_ACTIVITY_KIND_DEVICE_GRAPH_TRACE), 2);
+    EXPECT_EQ(client_size(CUPTI_ACTIVITY_KIND_DEVICE_GRAPH_TRACE), sizeof(*record));
+    record = client_find(CUPTI_ACTIVITY_KIND_DEVICE_GRAPH_TRACE, 0);
+    EXPECT(record->start > trace->end && record->end > record->start);
+    EXPECT(record->graphId == trace->graphId && record->launcherGraphId == trace->graphId);
+    EXPECT_EQ(record->deviceLaunchMode, CUPTI_DEVICE_GRAPH_LAUNCH_MODE_TAIL);
+    EXPECT(record->deviceId == 0 && record->contextId == 1 && record->streamId == 13);
+#else
+    selftest_skip();
+#endif
+}
+
 static void capture_refuses_what_cuda_refuses(void)
 {
     CUstream stream, side;
@@ -320,6 +397,9 @@ const struct selftest schedule_tests[] = {
     {"copies of one direction share an engine", copies_share_their_engine, NULL},
     {"graph nodes follow their edges and name their graph", graph_nodes_follow_their_edges, NULL},
     {"graph-level tracing replaces the nodes", graph_trace_replaces_the_nodes, NULL},
+    {"child graphs run where their node is", child_graphs_run_where_their_node_is, NULL},
+    {"the device launches what was made for it", the_device_launches_what_was_made_for_it,
+     "SIMGPU_DEVICE_LAUNCHES=2"},
     {"a capture refuses what CUDA refuses", capture_refuses_what_cuda_refuses, NULL},
     {"waiting moves the host to the end of the work", waiting_moves_the_host_to_the_end_of_the_work,
      NULL},

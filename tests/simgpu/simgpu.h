@@ -14,6 +14,10 @@
 
 #include "hooks.h"
 
+/* cuda.h declares them only to those who ask for per-thread default streams. */
+SIMGPU_EXPORT CUresult CUDAAPI cuGraphLaunch_ptsz(CUgraphExec hGraphExec, CUstream hStream);
+SIMGPU_EXPORT CUresult CUDAAPI cuGraphUpload_ptsz(CUgraphExec hGraphExec, CUstream hStream);
+
 #include <cudaProfiler.h>
 #include <pthread.h>
 #include <stddef.h>
@@ -348,7 +352,10 @@ struct CUgraphNode_st {
     struct sg_op op;
     CUgraphNode *deps;
     size_t dep_count;
-    uint64_t end; /* of the launch being scheduled */
+    uint64_t end;      /* of the launch being scheduled */
+    CUgraph child;     /* a child graph, its own clone; NULL: no such node */
+    CUgraphNode twin;  /* while its graph is cloned: what stands for it there */
+    CUgraphNode model; /* what it was cloned from */
 };
 
 struct CUgraph_st {
@@ -357,8 +364,9 @@ struct CUgraph_st {
 };
 
 struct CUgraphExec_st {
-    CUgraph graph; /* its own clone */
+    CUgraph graph; /* its own clone, without child graphs: their nodes are its */
     uint64_t launches;
+    bool for_device; /* it may launch itself: SIMGPU_DEVICE_LAUNCHES */
 };
 
 CUresult sg_nodesAdd(struct sg_nodes *nodes, CUgraphNode node);
@@ -368,8 +376,10 @@ void sg_graphFree(CUgraph graph);
 /* Adds a node and tells the client; takes over what op owns on success. */
 CUresult sg_graphAdd(CUgraph graph, const struct sg_nodes *deps, struct sg_op *op,
                      CUgraphNode *out);
+/* A graph of the same nodes, told to the client. `flat`: those of child graphs among them. */
+CUgraph sg_graphClone(CUgraph original, bool flat);
 uint64_t sg_nodeId(CUgraphNode node);
-CUgraphNodeType sg_nodeType(const struct sg_op *op);
+CUgraphNodeType sg_nodeType(const struct CUgraphNode_st *node);
 CUresult sg_captureAdd(CUstream stream, struct sg_op *op);
 CUresult sg_captureRecord(CUstream stream, CUevent event);
 CUresult sg_captureWait(CUstream stream, CUevent event);

@@ -48,13 +48,13 @@ static void put_line(struct bench *bench, uint32_t graph, uint64_t count)
     edges_put(&bench->store, edges);
 }
 
-static void run(struct bench *bench, uint32_t graph)
+static void run(struct bench *bench, uint64_t graph)
 {
     edges_append(&bench->store, bench->writer, graph);
 }
 
 /* Closes the file and counts the edges of a graph in it, each one right. */
-static uint64_t edges_in_file(struct bench *bench, uint32_t graph)
+static uint64_t edges_in_file(struct bench *bench, uint64_t graph)
 {
     struct mp_trace *trace;
     struct mp_cursor *cursor;
@@ -111,8 +111,42 @@ static void an_id_that_is_used_again_stands_for_the_later_graph(void **state)
     put_line(&bench, 2, 10);
     edges_put_gone(&bench.store, 2);
     put_line(&bench, 2, 7);
-    run(&bench, 2);
-    assert_int_equal(edges_in_file(&bench, 2), 7);
+    run(&bench, (uint64_t)1 << 32 | 2);
+    assert_int_equal(edges_in_file(&bench, (uint64_t)1 << 32 | 2), 7);
+    bench_close(&bench);
+}
+
+/* A graph made by the call with this correlation id, without edges. */
+static void put_since(struct bench *bench, uint32_t graph, uint32_t since)
+{
+    struct graph_edges *edges = edges_new(&bench->store, graph, 1);
+
+    edges->since = since;
+    edges->edges[0] = (struct edge){0, 0};
+    edges_put(&bench->store, edges);
+}
+
+static void a_launch_belongs_to_the_graph_that_had_the_id_then(void **state)
+{
+    const uint64_t again = (uint64_t)1 << 32;
+    uint64_t greatest = ((uint64_t)7 << 32) + 50;
+    struct bench bench;
+
+    (void)state;
+    bench_open(&bench);
+    bench.store.greatest = &greatest;
+    put_since(&bench, 2, UINT32_MAX - 10); /* before 32 bits ran over */
+    put_since(&bench, 3, 20);
+    put_since(&bench, 2, 30);
+    put_since(&bench, 2, 60);
+    assert_int_equal(edges_number(&bench.store, 2, ((uint64_t)7 << 32) - 5), 2);
+    assert_int_equal(edges_number(&bench.store, 2, ((uint64_t)7 << 32) + 29), 2);
+    assert_int_equal(edges_number(&bench.store, 2, ((uint64_t)7 << 32) + 31), again + 2);
+    assert_int_equal(edges_number(&bench.store, 2, ((uint64_t)7 << 32) + 59), again + 2);
+    assert_int_equal(edges_number(&bench.store, 2, ((uint64_t)7 << 32) + 61), 2 * again + 2);
+    assert_int_equal(edges_number(&bench.store, 2, 0), 2 * again + 2);
+    assert_int_equal(edges_number(&bench.store, 3, ((uint64_t)7 << 32) + 61), 3);
+    assert_int_equal(edges_number(&bench.store, 9, ((uint64_t)7 << 32) + 61), 9);
     bench_close(&bench);
 }
 
@@ -159,8 +193,8 @@ static void what_finds_no_room_is_counted_when_it_runs(void **state)
     assert_int_equal(edges_lost(&bench.store), 3 + EDGES_MOST + 1);
     edges_put_gone(&bench.store, 4);
     put_line(&bench, 6, 3);
-    run(&bench, 6);
-    assert_int_equal(edges_in_file(&bench, 6), 3);
+    run(&bench, (uint64_t)1 << 32 | 6);
+    assert_int_equal(edges_in_file(&bench, (uint64_t)1 << 32 | 6), 3);
     bench_close(&bench);
 }
 
@@ -252,6 +286,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_graph_is_written_when_it_runs_and_once_in_each_file),
         cmocka_unit_test(an_id_that_is_used_again_stands_for_the_later_graph),
+        cmocka_unit_test(a_launch_belongs_to_the_graph_that_had_the_id_then),
         cmocka_unit_test(graphs_that_are_gone_make_room_and_only_then),
         cmocka_unit_test(what_finds_no_room_is_counted_when_it_runs),
         cmocka_unit_test(a_writer_that_is_away_bounds_what_waits),

@@ -32,6 +32,10 @@ static void define(struct mp_writer *writer)
     mp_append_stream(writer, &(struct mp_row_stream){.id = 1, .stream = 7, .context = 1});
     mp_append_function(writer, &(struct mp_row_function){.id = 1, .name = LAUNCH});
     mp_append_shape(writer, &(struct mp_row_shape){.id = 1, .kernel = KERNEL});
+    mp_append_node(writer, &(struct mp_row_node){.id = 1, .graph = 2, .graph_node = 3});
+    mp_append_path(writer, &(struct mp_row_path){.id = 1, .name = RANGE});
+    mp_append_captured(
+        writer, &(struct mp_row_captured){.graph = 2, .graph_node = 3, .path = 1, .thread = 1});
 }
 
 static void write_trace(int fd)
@@ -53,6 +57,7 @@ static void write_trace(int fd)
                                                      .correlation = i});
         mp_append_kernel(writer, &(struct mp_row_kernel){.stream = 1,
                                                          .shape = 1,
+                                                         .node = i % 2,
                                                          .start = 1000 * i + 300,
                                                          .duration = 50,
                                                          .correlation = i});
@@ -79,7 +84,7 @@ static void each_allocation_may_fail(void **state)
 
         while (status == MP_ERR_MEMORY && ++failing < MOST_ALLOCATIONS) {
             struct traces_options options = {
-                .gpu = true, .api = true, .head = true, .style = NAMES_MANGLED};
+                .gpu = true, .api = true, .head = true, .captured = true, .style = NAMES_MANGLED};
             struct report_out out = {.file = tmpfile(), .format = formats[format]};
             struct quality quality;
             struct mp_error error;

@@ -72,6 +72,7 @@ int traces_command(const struct option_set *set, bool gpu, bool api, int argc, c
     reporting.options = (struct traces_options){.gpu = gpu,
                                                 .api = api || values.with_api,
                                                 .head = true,
+                                                .captured = reporting.out.format == REPORT_JSON,
                                                 .style = report_style(&values.report),
                                                 .range = values.report.range};
     if (values.merge)

@@ -3,8 +3,9 @@
  *
  *     steps init alpha=4 start alpha=3 stop sync print=done
  *
- * A step is NAME or NAME=VALUE; step_rows and host_steps (steps/host.c) list them. Streams and
- * events are made at their first use. The kernels do nothing.
+ * A step is NAME or NAME=VALUE; step_rows, host_steps (steps/host.c) and graph_steps
+ * (steps/graphs.c) list them. Streams and events are made at their first use. The kernels do
+ * nothing.
  */
 #include "common.h"
 
@@ -17,7 +18,7 @@
 
 #include "../steps/steps.h"
 
-enum { MOST_DEVICES = 2, MOST_STREAMS = 8, MOST_EVENTS = 8, MOST_GRAPHS = 8, COPY_BYTES = 1 << 16 };
+enum { MOST_DEVICES = 2, MOST_STREAMS = 8, MOST_EVENTS = 8, COPY_BYTES = 1 << 16 };
 
 static const char steps_ptx[] = ".version 6.0\n"
                                 ".target sm_50\n"
@@ -39,8 +40,6 @@ static struct side sides[MOST_DEVICES];
 static struct side *here; /* the device in use */
 static CUstream stream;   /* in use; NULL is the default stream */
 static CUevent events[MOST_EVENTS];
-static CUgraph graphs[MOST_GRAPHS];
-static CUgraphExec execs[MOST_GRAPHS];
 static CUdeviceptr allocated, managed;
 static void *pinned;
 static CUmemoryPool pool;
@@ -249,95 +248,19 @@ static void write_handles(const char *value)
     fclose(file);
 }
 
-/* ---- Graphs ---- */
+/* ---- For steps/graphs.c ---- */
 
-static void begin_capture(const char *value)
+CUstream steps_stream(void)
 {
-    (void)value;
-    CU_CHECK(cuStreamBeginCapture(stream, CU_STREAM_CAPTURE_MODE_RELAXED));
+    return stream;
 }
 
-static void end_capture(const char *value)
+CUfunction steps_kernel(const char *name)
 {
-    CU_CHECK(cuStreamEndCapture(stream, &graphs[number(value)]));
-}
+    CUfunction kernel;
 
-static CUgraphNode add_kernel(CUgraph graph, const char *name, const CUgraphNode *after,
-                              size_t count)
-{
-    CUDA_KERNEL_NODE_PARAMS node = {.gridDimX = 1,
-                                    .gridDimY = 1,
-                                    .gridDimZ = 1,
-                                    .blockDimX = 32,
-                                    .blockDimY = 1,
-                                    .blockDimZ = 1};
-    CUgraphNode added;
-
-    CU_CHECK(cuModuleGetFunction(&node.func, here->module, name));
-    CU_CHECK(cuGraphAddKernelNode(&added, graph, after, count, &node));
-    return added;
-}
-
-/* alpha and beta, an empty node that awaits both, gamma that awaits the empty node. */
-static void make_graph(const char *value)
-{
-    CUgraph *graph = &graphs[number(value)];
-    CUgraphNode first[2];
-    CUgraphNode empty;
-
-    CU_CHECK(cuGraphCreate(graph, 0));
-    first[0] = add_kernel(*graph, "alpha", NULL, 0);
-    first[1] = add_kernel(*graph, "beta", NULL, 0);
-    CU_CHECK(cuGraphAddEmptyNode(&empty, *graph, first, 2));
-    add_kernel(*graph, "gamma", &empty, 1);
-}
-
-static void instantiate(const char *value)
-{
-    long n = number(value);
-
-    CU_CHECK(cuGraphInstantiateWithFlags(&execs[n], graphs[n], 0));
-}
-
-static void launch_graph(const char *value)
-{
-    CU_CHECK(cuGraphLaunch(execs[number(value)], stream));
-}
-
-static void destroy_exec(const char *value)
-{
-    CU_CHECK(cuGraphExecDestroy(execs[number(value)]));
-}
-
-static void destroy_graph(const char *value)
-{
-    CU_CHECK(cuGraphDestroy(graphs[number(value)]));
-}
-
-/* Instantiates, launches and destroys so often. */
-static void churn_graph(const char *value)
-{
-    CUgraphExec exec;
-
-    for (long i = number(value); i > 0; i--) {
-        CU_CHECK(cuGraphInstantiateWithFlags(&exec, graphs[0], 0));
-        CU_CHECK(cuGraphLaunch(exec, stream));
-        CU_CHECK(cuStreamSynchronize(stream));
-        CU_CHECK(cuGraphExecDestroy(exec));
-    }
-}
-
-/* Asks the driver for the edges: what the recorder does too. */
-static void count_edges(const char *value)
-{
-    size_t count = 0;
-
-#ifdef cuGraphGetEdges /* it stands for cuGraphGetEdges_v2 */
-    CU_CHECK(cuGraphGetEdges(graphs[number(value)], NULL, NULL, NULL, &count));
-#else
-    CU_CHECK(cuGraphGetEdges(graphs[number(value)], NULL, NULL, &count));
-#endif
-    printf("edges: %zu\n", count);
+    CU_CHECK(cuModuleGetFunction(&kernel, here->module, name));
+    return kernel;
 }
 
 /* ---- Memory ---- */
@@ -485,15 +408,6 @@ static const struct step_row step_rows[] = {
     {"query-stream", query_stream},
     {"poll-stream", poll_stream},
     {"handles", write_handles},
-    {"capture", begin_capture},
-    {"end-capture", end_capture},
-    {"make-graph", make_graph},
-    {"instantiate", instantiate},
-    {"launch", launch_graph},
-    {"destroy-exec", destroy_exec},
-    {"destroy-graph", destroy_graph},
-    {"churn", churn_graph},
-    {"count-edges", count_edges},
     {"copy-in", copy_in},
     {"copy-out", copy_out},
     {"copy-within", copy_within},
@@ -529,7 +443,7 @@ static bool run_of(const struct step_row *rows, size_t count, const char *step)
 void run_step(const char *step)
 {
     if (!run_of(step_rows, sizeof(step_rows) / sizeof(step_rows[0]), step) &&
-        !run_of(host_steps, host_step_count, step))
+        !run_of(host_steps, host_step_count, step) && !run_of(graph_steps, graph_step_count, step))
         fail("steps: no step '%s'", step);
 }
 
