@@ -9,7 +9,6 @@
  */
 #include "record/nvtx_calls.h"
 
-#include "record/clock.h"
 #include "record/nvtx_domain.h"
 
 #include "base/poison.h"
@@ -39,13 +38,15 @@ void nvtx_mark(struct nvtx_thread *thread, struct nvtx_call *call)
     nvtx_leave(thread);
 }
 
-int nvtx_push(struct nvtx_thread *thread, struct nvtx_call *call)
+/* Inline, so that what is known of a call without attributes costs nothing. */
+static inline __attribute__((always_inline)) int push(struct nvtx_thread *thread,
+                                                      struct nvtx_call *call)
 {
     struct nvtx_level *level = level_of(thread, call->domain);
     const uint32_t depth = level->open + level->lost;
 
     call->kind = NVTX_KIND_push;
-    if (level->lost) {
+    if (__builtin_expect(level->lost, 0)) {
         nvtx_drop(thread);
         level->lost++;
     } else {
@@ -61,9 +62,14 @@ int nvtx_push(struct nvtx_thread *thread, struct nvtx_call *call)
     return level_known(call->domain, depth);
 }
 
+int nvtx_push(struct nvtx_thread *thread, struct nvtx_call *call)
+{
+    return push(thread, call);
+}
+
 int nvtx_pop(struct nvtx_thread *thread, const struct nvtx_domain *domain)
 {
-    const struct nvtx_call call = {.time = mp_clock_now(), .domain = domain, .kind = NVTX_KIND_pop};
+    const struct nvtx_call call = {.time = nvtx_stamp(), .domain = domain, .kind = NVTX_KIND_pop};
     struct nvtx_level *level = level_of(thread, domain);
     const uint32_t depth = level->open + level->lost;
 
@@ -98,7 +104,7 @@ nvtxRangeId_t nvtx_start(struct nvtx_thread *thread, struct nvtx_call *call)
 void nvtx_end(struct nvtx_thread *thread, const struct nvtx_domain *domain, nvtxRangeId_t range)
 {
     const struct nvtx_call call = {
-        .time = mp_clock_now(), .domain = domain, .kind = NVTX_KIND_end, .range = range};
+        .time = nvtx_stamp(), .domain = domain, .kind = NVTX_KIND_end, .range = range};
 
     if (range)
         nvtx_write(thread, &call);
@@ -169,7 +175,7 @@ static void NVTX_API domain_mark_ex(nvtxDomainHandle_t domain,
 
     if (!thread)
         return;
-    now = mp_clock_now();
+    now = nvtx_stamp();
     call_describe(&call, domain, attributes);
     call.time = now;
     nvtx_mark(thread, &call);
@@ -243,9 +249,11 @@ static nvtxStringHandle_t NVTX_API domain_register_w(nvtxDomainHandle_t domain,
 static void thread_name(uint32_t tid, struct nvtx_text name)
 {
     struct nvtx_thread *thread;
-    /* The time is not delivered; any but 0 saves reading the clock. */
-    struct nvtx_call call = {
-        .time = 1, .kind = NVTX_KIND_thread_name, .category = tid, .text = name};
+    /* The time is not delivered, and never later than what the writer knows. */
+    const struct nvtx_call call = {.time = NVTX_STAMP_IS_CLOCK,
+                                   .kind = NVTX_KIND_thread_name,
+                                   .category = tid,
+                                   .text = name};
 
     if (name.form == NVTX_NO_TEXT)
         return;
@@ -282,7 +290,7 @@ static void NVTX_API mark_a(const char *message)
     struct nvtx_thread *thread = nvtx_enter();
 
     if (thread) {
-        struct nvtx_call call = {.time = mp_clock_now(),
+        struct nvtx_call call = {.time = nvtx_stamp(),
                                  .text = nvtx_text_narrow(message, NVTX_TEXT_BYTES - 1)};
         nvtx_mark(thread, &call);
     }
@@ -293,7 +301,7 @@ static void NVTX_API mark_w(const wchar_t *message)
     struct nvtx_thread *thread = nvtx_enter();
 
     if (thread) {
-        struct nvtx_call call = {.time = mp_clock_now(),
+        struct nvtx_call call = {.time = nvtx_stamp(),
                                  .text = nvtx_text_wide(message, NVTX_TEXT_BYTES - 1)};
         nvtx_mark(thread, &call);
     }
@@ -344,7 +352,7 @@ static int NVTX_API push_a(const char *message)
     if (!thread)
         return NVTX_NO_PUSH_POP_TRACKING;
     call = (struct nvtx_call){.text = nvtx_text_narrow(message, NVTX_TEXT_BYTES - 1)};
-    return nvtx_push(thread, &call);
+    return push(thread, &call);
 }
 
 static int NVTX_API push_w(const wchar_t *message)

@@ -99,7 +99,7 @@ static bool is_text(const struct nvtx_text *text)
                memcmp(text->at.registered->text, watch.name, watch.bytes) == 0;
     if (text->form == NVTX_NO_TEXT || text->bytes != watch.bytes)
         return false;
-    nvtx_text_copy(copy, text);
+    nvtx_text_copy(copy, *text);
     return memcmp(copy, watch.name, watch.bytes) == 0;
 }
 

@@ -268,6 +268,7 @@ static void collect_counters(struct recording *recording)
     values[QUALITY_buffers_exhausted] = atomic_load(&recording->pool->exhausted);
     values[QUALITY_zero_timestamps] = counts->zero_times;
     values[QUALITY_reversed_timestamps] = counts->reversed_times;
+    values[QUALITY_inexact_nvtx_times] = mp_nvtx_inexact();
     values[QUALITY_unknown_records] = counts->unknown;
     values[QUALITY_undefined_references] = recording->dictionary.failures;
     values[QUALITY_profiled_kernels] = recording->profiled->rows_filled;
