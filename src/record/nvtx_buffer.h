@@ -148,7 +148,7 @@ static inline void nvtx_message_write(void *to, struct nvtx_text text)
 /* Between enter and leave. False and counted if there was no room; a pop whose push was written
  * always has room, down to a depth of NVTX_KEPT_POPS. `thread->open` must count the push or pop
  * already. */
-static inline bool nvtx_write(struct nvtx_thread *thread, const struct nvtx_call *call)
+NVTX_INLINE bool nvtx_write(struct nvtx_thread *thread, const struct nvtx_call *call)
 {
     const bool has_detail = (call->range | call->payload_type | call->color) != 0;
     const uint32_t bytes = (uint32_t)sizeof(struct nvtx_record) +

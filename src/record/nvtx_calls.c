@@ -38,9 +38,7 @@ void nvtx_mark(struct nvtx_thread *thread, struct nvtx_call *call)
     nvtx_leave(thread);
 }
 
-/* Inline, so that what is known of a call without attributes costs nothing. */
-static inline __attribute__((always_inline)) int push(struct nvtx_thread *thread,
-                                                      struct nvtx_call *call)
+NVTX_INLINE int push(struct nvtx_thread *thread, struct nvtx_call *call)
 {
     struct nvtx_level *level = level_of(thread, call->domain);
     const uint32_t depth = level->open + level->lost;
@@ -67,7 +65,7 @@ int nvtx_push(struct nvtx_thread *thread, struct nvtx_call *call)
     return push(thread, call);
 }
 
-int nvtx_pop(struct nvtx_thread *thread, const struct nvtx_domain *domain)
+NVTX_INLINE int pop(struct nvtx_thread *thread, const struct nvtx_domain *domain)
 {
     const struct nvtx_call call = {.time = nvtx_stamp(), .domain = domain, .kind = NVTX_KIND_pop};
     struct nvtx_level *level = level_of(thread, domain);
@@ -85,6 +83,11 @@ int nvtx_pop(struct nvtx_thread *thread, const struct nvtx_domain *domain)
     }
     nvtx_leave(thread);
     return depth ? level_known(domain, depth - 1) : NVTX_NO_PUSH_POP_TRACKING;
+}
+
+int nvtx_pop(struct nvtx_thread *thread, const struct nvtx_domain *domain)
+{
+    return pop(thread, domain);
 }
 
 nvtxRangeId_t nvtx_start(struct nvtx_thread *thread, struct nvtx_call *call)
@@ -368,7 +371,9 @@ static int NVTX_API push_w(const wchar_t *message)
 
 static int NVTX_API range_pop(void)
 {
-    return domain_pop(NULL);
+    struct nvtx_thread *thread = nvtx_enter();
+
+    return thread ? pop(thread, NULL) : NVTX_NO_PUSH_POP_TRACKING;
 }
 
 static void NVTX_API name_os_thread_a(uint32_t tid, const char *name)

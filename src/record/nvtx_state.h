@@ -12,6 +12,8 @@
 #include "trace/enums.def"
 
 #define NVTX_HIDDEN __attribute__((visibility("hidden")))
+/* Inline whatever the compiler thinks of its size: what is known of a call then costs nothing. */
+#define NVTX_INLINE static inline __attribute__((always_inline))
 
 enum {
     /* 16 MiB in all. Chunks are small so that many threads with few events each fit: every thread
