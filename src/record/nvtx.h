@@ -66,6 +66,9 @@ uint64_t mp_nvtx_dropped(void);
  * the process. The thread that drains. */
 uint64_t mp_nvtx_inexact(void);
 
+/* Whether a quarter of the buffers waits to be drained. Any thread. */
+bool mp_nvtx_is_low(void);
+
 /* Any thread. Calls already running on other threads may still land. */
 void mp_nvtx_set_recording(bool on);
 

@@ -253,10 +253,8 @@ static void thread_name(uint32_t tid, struct nvtx_text name)
 {
     struct nvtx_thread *thread;
     /* The time is not delivered, and never later than what the writer knows. */
-    const struct nvtx_call call = {.time = NVTX_STAMP_IS_CLOCK,
-                                   .kind = NVTX_KIND_thread_name,
-                                   .category = tid,
-                                   .text = name};
+    const struct nvtx_call call = {
+        .time = NVTX_STAMP_IS_CLOCK, .kind = NVTX_KIND_thread_name, .category = tid, .text = name};
 
     if (name.form == NVTX_NO_TEXT)
         return;

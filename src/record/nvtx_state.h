@@ -76,7 +76,8 @@ struct nvtx_level {
     uint32_t lost;
 };
 
-/* What the threads read for a time: the clock, until the counter's rate is known, or the counter. */
+/* What the threads read for a time: the clock, until the counter's rate is known, or the counter.
+ */
 enum nvtx_counter { NVTX_COUNTER_UNUSED, NVTX_COUNTER_MEASURED, NVTX_COUNTER_USED };
 
 enum nvtx_life { NVTX_FREE, NVTX_TAKEN, NVTX_LIVE, NVTX_ENDED };
@@ -112,7 +113,7 @@ struct nvtx_thread {
 struct nvtx_state {
     _Atomic(uint32_t) recording; /* 0 off, else a number that is new with each switching on */
     _Atomic(uint32_t) epochs;
-    atomic_bool inert; /* a forked child */
+    atomic_bool inert;         /* a forked child */
     _Atomic(uint32_t) counter; /* enum nvtx_counter: written by `once`, then by the writer */
 
     pthread_once_t once;

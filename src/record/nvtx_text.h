@@ -42,8 +42,7 @@ static inline struct nvtx_text nvtx_text_narrow(const char *string, uint32_t lim
     bytes = strnlen(string, (size_t)limit + 1);
     if (__builtin_expect(bytes > limit, 0))
         bytes = nvtx_text_clip(string, limit);
-    return (struct nvtx_text){
-        .form = NVTX_NARROW, .bytes = (uint32_t)bytes, .at.narrow = string};
+    return (struct nvtx_text){.form = NVTX_NARROW, .bytes = (uint32_t)bytes, .at.narrow = string};
 }
 
 static inline void nvtx_text_copy(char *to, struct nvtx_text text)

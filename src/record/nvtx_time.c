@@ -33,8 +33,8 @@ static bool rate_is_constant(void)
 static bool kernel_uses_it(void)
 {
     char name[8] = "";
-    int file =
-        open("/sys/devices/system/clocksource/clocksource0/current_clocksource", O_RDONLY | O_CLOEXEC);
+    int file = open("/sys/devices/system/clocksource/clocksource0/current_clocksource",
+                    O_RDONLY | O_CLOEXEC);
     ssize_t bytes;
 
     if (file < 0)
@@ -175,7 +175,6 @@ uint64_t nvtx_time_of(struct nvtx_time *time, uint64_t stamp)
     if (time->off_ns > NVTX_TIME_EXACT_NS)
         time->inexact++;
     if (stamp < time->last.ticks)
-        return time->last.ns -
-               (uint64_t)((double)(time->last.ticks - stamp) * time->slope_before);
+        return time->last.ns - (uint64_t)((double)(time->last.ticks - stamp) * time->slope_before);
     return time->last.ns + (uint64_t)((double)(stamp - time->last.ticks) * time->slope);
 }

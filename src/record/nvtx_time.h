@@ -72,15 +72,15 @@ struct nvtx_time {
     double slope;               /* the same between `last` and `now` */
     double slope_before;        /* and before `last` */
     uint64_t off_ns;            /* `now` from where the rate would have it, and half the windows */
-    bool is_broken;             /* the two do not go together any more: `now` is when that was seen */
-    uint64_t inexact;           /* times told that may be off by more than NVTX_TIME_EXACT_NS */
+    bool is_broken;   /* the two do not go together any more: `now` is when that was seen */
+    uint64_t inexact; /* times told that may be off by more than NVTX_TIME_EXACT_NS */
 };
 
 enum nvtx_time_state { NVTX_TIME_MEASURES, NVTX_TIME_GOOD, NVTX_TIME_BROKEN };
 
 /* The next pair. BROKEN is final. */
-enum nvtx_time_state nvtx_time_add(struct nvtx_time *time, const struct nvtx_pair *pair)
-    NVTX_HIDDEN;
+enum nvtx_time_state nvtx_time_add(struct nvtx_time *time,
+                                   const struct nvtx_pair *pair) NVTX_HIDDEN;
 
 /* Whether the stamp is later than the last pair, so that the next one has to be awaited. */
 static inline bool nvtx_time_is_later(const struct nvtx_time *time, uint64_t stamp)

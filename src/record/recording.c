@@ -2,11 +2,11 @@
 #include "record/recording.h"
 
 #include <string.h>
-#include <time.h>
 
 #include "base/log.h"
 #include "record/clients.h"
 #include "record/clock.h"
+#include "record/duty.h"
 #include "record/flight.h"
 #include "record/nvtx.h"
 #include "record/profiled.h"
@@ -132,6 +132,8 @@ static void take_work(struct recording *recording)
         limit_times(recording);
         decode_buffer(&recording->decoder, item.data, item.bytes);
         buffer_release(recording->pool, item.data);
+        if (recording->rest)
+            recording->rest(recording->rest_context);
     }
 }
 
@@ -243,14 +245,6 @@ void recording_round(struct recording *recording)
     mp_nvtx_drain(&sink);
 }
 
-static uint64_t thread_cpu_ns(void)
-{
-    struct timespec used;
-
-    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &used);
-    return (uint64_t)used.tv_sec * 1000000000u + (uint64_t)used.tv_nsec;
-}
-
 static void collect_counters(struct recording *recording)
 {
     const struct decode_counts *counts = &recording->decoder.counts;
@@ -327,5 +321,5 @@ void recording_end(struct recording *recording, uint64_t time)
     if (recording->capture.open)
         append_range_row(recording, MP_capture_kind_end, MP_capture_reason_end_of_process, time,
                          recording->decoder.correlation);
-    recording->quality.values[QUALITY_writer_cpu_ns] = thread_cpu_ns();
+    recording->quality.values[QUALITY_writer_cpu_ns] = duty_cpu_now();
 }

@@ -242,6 +242,18 @@ static void a_counter_at_another_rate_is_given_up(void **state)
     assert_true(time.is_broken);
 }
 
+static void a_counter_that_stands_is_given_up(void **state)
+{
+    const struct clock clock = {.ppm = 0};
+    struct nvtx_time time = {.rate = 0};
+    struct nvtx_pair pair;
+
+    (void)state;
+    learn(&time, &clock);
+    pair = time.now;
+    assert_int_equal(nvtx_time_add(&time, &pair), NVTX_TIME_BROKEN);
+}
+
 /* ---- This machine's ---- */
 
 static bool counter_is_used(void)
@@ -328,6 +340,7 @@ int main(void)
         cmocka_unit_test(a_counter_that_jumps_ahead_is_given_up),
         cmocka_unit_test(a_counter_that_jumps_back_is_given_up),
         cmocka_unit_test(a_counter_at_another_rate_is_given_up),
+        cmocka_unit_test(a_counter_that_stands_is_given_up),
         TEST(times_lie_between_readings_of_the_clock),
         TEST(the_next_drain_tells_the_rest),
     };
