@@ -66,7 +66,9 @@ static uint64_t worst_between(struct nvtx_time *time, const struct clock *clock,
 {
     uint64_t worst = 0;
 
-    for (long double ns = from; ns < to; ns += 90 * MS) {
+    for (int drains = 0; from + drains * 90 * MS < to; drains++) {
+        const long double ns = from + drains * 90 * MS;
+
         assert_int_equal(drain_at(time, clock, ns), NVTX_TIME_GOOD);
         for (int i = 1; i < 90; i++) {
             const uint64_t error = error_at(time, clock, ns - i * MS);
