@@ -52,7 +52,8 @@ static void state_create(void)
     struct nvtx_state *state = nvtx_state();
 
     (void)mp_clock_now(); /* its first call may take long; not inside of a range */
-    if (nvtx_counter_is_usable())
+    /* Whether a range lies in the capture range that it is itself must not hang on some ns. */
+    if (!nvtx_watch_is_wanted() && nvtx_counter_is_usable())
         atomic_store(&state->counter, NVTX_COUNTER_MEASURED);
     state->usable =
         pthread_key_create(&state->ending, nvtx_thread_end) == 0 && nvtx_chunks_create(state);

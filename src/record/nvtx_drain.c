@@ -140,22 +140,22 @@ static void thread_drain(struct nvtx_state *state, const struct mp_nvtx_sink *si
         thread_recycle(state, thread);
 }
 
-/* What the threads read from now on. */
+/* The next pair, and what the threads read from now on. A counter that is given up is not looked at
+ * again. */
 static void times_advance(struct nvtx_state *state)
 {
     const uint32_t counter = atomic_load_explicit(&state->counter, memory_order_acquire);
     struct nvtx_pair pair;
     enum nvtx_time_state now;
 
-    if (counter == NVTX_COUNTER_UNUSED && !times.is_broken)
+    if (counter == NVTX_COUNTER_UNUSED)
         return;
     pair = nvtx_pair_take();
     now = nvtx_time_add(&times, &pair);
     if (now == NVTX_TIME_GOOD && counter == NVTX_COUNTER_MEASURED)
         atomic_store_explicit(&state->counter, NVTX_COUNTER_USED, memory_order_release);
-    if (now != NVTX_TIME_BROKEN || counter == NVTX_COUNTER_UNUSED)
+    if (now != NVTX_TIME_BROKEN)
         return;
-    /* Once for good. */
     atomic_store_explicit(&state->counter, NVTX_COUNTER_UNUSED, memory_order_release);
     mp_log_warn("the processor's time stamp counter jumped (was this machine moved?): NVTX times "
                 "of the last %llu ms may be off, later ones are right",

@@ -2,11 +2,12 @@
  *
  * The thread's record is found through one __thread pointer. Its access model is the build's choice
  * (TLS_CFLAGS in the Makefile); the code needs none in particular. Measured on push + pop in a
- * shared library (tests/bench/bench_record_nvtx.c): initial-exec and TLS descriptors 49 ns, the
- * compiler's default, a call of __tls_get_addr, 53 ns. initial-exec, the quickest,
- * takes room in the static TLS block, of which a library that is opened late gets what others have
- * left; with nothing left dlopen fails. The dynamic models allocate at a thread's first access
- * instead.
+ * shared library (tests/bench/bench_record_nvtx.c): initial-exec and TLS descriptors 32 ns, the
+ * compiler's default, a call of __tls_get_addr, 34 ns. initial-exec takes room in the static TLS
+ * block, of which a library that is opened late gets what others have left; with nothing left
+ * dlopen fails. The dynamic models allocate at a thread's first access instead.
+ *
+ * What each call does is inline, in nvtx_buffer.h; here is what comes before it, now and then.
  *
  * A thread's end is seen by a thread-specific key's destructor. It frees nothing but marks the
  * record ENDED; the writer drains it and makes it FREE for the next thread. What runs after that

@@ -15,16 +15,18 @@
  * the last pair, and the times of a thread never go backwards.
  *
  * Error. A pair is good to half of its window, the time that reading it took: 27 ns on a Xeon, so
- * 14 ns. Between pairs the clock is off the line by T * r / 4 at most when its rate changes by r
- * in the time T between two drains: 2 ns for 0.1 ppm and 90 ms, as the NTP daemons steer a clock
- * that they have. How far a pair lies from where the rate of the last ones would have it bounds
- * that error; where it is more than NVTX_TIME_EXACT_NS the events in between are counted.
+ * 14 ns. Between pairs the clock is off the line by T * r / 4 at most when its rate changes once,
+ * by r, in the time T between two drains: 11 ns for 0.5 ppm and 90 ms. NTP daemons change the rate
+ * of a clock that they have by less; one that is being set right (500 ppm) moves 11 us in the 90 ms
+ * in which that begins or ends. How far a pair lies from where the rate before would have it bounds
+ * the error of the stamps before it; where that is more than NVTX_TIME_EXACT_NS they are counted.
  *
  * The TSC is used when Linux itself keeps its clock with it, which it does only where the counters
  * of all processors go together (clocksource tsc), when the processor says that it runs at one rate
- * in all its states, and when the recorder's clock is CLOCK_MONOTONIC: the software GPU has a
- * virtual one. Its rate is measured by the first drains; until then, and for good once the two do
- * not go together any more (a machine that was moved or slept), the clock is read.
+ * in all its states, when the recorder's clock is CLOCK_MONOTONIC (the software GPU has a virtual
+ * one), and when no NVTX range is a capture range, whose marks are of the clock. Its rate is
+ * measured by the first drains; until then, and for good once the two do not go together any more
+ * (a machine that was moved or slept), the clock is read.
  */
 #ifndef MP_RECORD_NVTX_TIME_H
 #define MP_RECORD_NVTX_TIME_H
@@ -41,8 +43,8 @@
 static inline uint64_t nvtx_stamp(void)
 {
 #ifdef __x86_64__
-    /* Without a fence, which would cost as much again: a pop that is read some instructions early
-     * is early by less than the line is exact. */
+    /* Without a fence, which would cost as much again: the counter may be read while loads before
+     * it are still under way. */
     if (__builtin_expect(atomic_load_explicit(&nvtx_state()->counter, memory_order_relaxed) ==
                              NVTX_COUNTER_USED,
                          1))

@@ -71,6 +71,11 @@ void nvtx_watch_open(const struct nvtx_watch_calls *calls)
     atomic_store(&watch.on, true);
 }
 
+bool nvtx_watch_is_wanted(void)
+{
+    return watch.name != NULL;
+}
+
 void nvtx_watch_close(void)
 {
     atomic_store(&watch.on, false);
