@@ -24,6 +24,7 @@
  *     nvtx_thread.c   the threads' side       nvtx_domain.c   domains and registered strings
  *     nvtx_drain.c    the writer's side       nvtx_payload.c  the payload extension
  *     nvtx_chunks.c   the pool                nvtx_watch.c    ranges that capture ranges follow
+ *     nvtx_time.c     what a thread reads for a time, and the time of it
  *
  * Invariants:
  *  - a pop in the buffers has its push there, unless that came before recording was switched on: a
@@ -34,8 +35,8 @@
  */
 #include "record/nvtx.h"
 
-#include "record/clock.h"
 #include "record/nvtx_calls.h"
+#include "record/nvtx_time.h"
 #include "record/nvtx_watch.h"
 
 #include "base/poison.h"
@@ -54,6 +55,9 @@ static void state_create(void)
     struct nvtx_state *state = nvtx_state();
 
     (void)mp_clock_now(); /* its first call may take long; not inside of a range */
+    /* Whether a range lies in the capture range that it is itself must not hang on some ns. */
+    if (!nvtx_watch_is_wanted() && nvtx_counter_is_usable())
+        atomic_store(&state->counter, NVTX_COUNTER_MEASURED);
     state->usable =
         pthread_key_create(&state->ending, nvtx_thread_end) == 0 && nvtx_chunks_create(state);
 }

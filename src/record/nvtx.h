@@ -3,8 +3,9 @@
  * NVTX libraries and headers look up InitializeInjectionNvtx, InitializeInjectionNvtx2 and
  * InitializeInjectionNvtxExtension in the injected library; the three pass straight on to the
  * functions here, which put the handler's functions into NVTX's tables. From then on an NVTX call
- * of the application costs one relaxed load while recording is off, and a clock read and a copy
- * into a buffer of its own thread while it is on. Neither CUDA nor CUPTI is needed.
+ * of the application costs one relaxed load while recording is off, and a look at the processor's
+ * time stamp counter and a copy into a buffer of its own thread while it is on. Neither CUDA nor
+ * CUPTI is needed.
  *
  * One thread, the writer, calls mp_nvtx_drain from time to time and gets the events. All memory is
  * bounded (16 MiB of buffers, 32 MiB of registered strings, little else): what does not fit is
@@ -20,7 +21,7 @@
 
 /* One NVTX call. */
 struct mp_nvtx_event {
-    uint64_t time; /* mp_clock_now(): a push or start at its very end, all others at their begin */
+    uint64_t time; /* on the recorder's clock: of a push or start its very end, else the begin */
     uint32_t tid;  /* gettid() of the caller */
     uint8_t kind;  /* nvtx_kind of trace/enums.def: 0 mark, 1 push, 2 pop, 3 start, 4 end */
     bool first;    /* nothing was recorded of this thread just before: ranges that were open may
@@ -65,6 +66,13 @@ void mp_nvtx_drain(const struct mp_nvtx_sink *sink);
 
 /* Calls that found no room, since the start of the process. Any thread. */
 uint64_t mp_nvtx_dropped(void);
+
+/* Events told whose times may be off by more than a microsecond (nvtx_time.h), since the start of
+ * the process. The thread that drains. */
+uint64_t mp_nvtx_inexact(void);
+
+/* Whether a quarter of the buffers waits to be drained. Any thread. */
+bool mp_nvtx_is_low(void);
 
 /* Any thread. Calls already running on other threads may still land. */
 void mp_nvtx_set_recording(bool on);

@@ -9,7 +9,6 @@
  */
 #include "record/nvtx_calls.h"
 
-#include "record/clock.h"
 #include "record/nvtx_domain.h"
 
 #include "base/poison.h"
@@ -39,13 +38,13 @@ void nvtx_mark(struct nvtx_thread *thread, struct nvtx_call *call)
     nvtx_leave(thread);
 }
 
-int nvtx_push(struct nvtx_thread *thread, struct nvtx_call *call)
+NVTX_INLINE int push(struct nvtx_thread *thread, struct nvtx_call *call)
 {
     struct nvtx_level *level = level_of(thread, call->domain);
     const uint32_t depth = level->open + level->lost;
 
     call->kind = NVTX_KIND_push;
-    if (level->lost) {
+    if (__builtin_expect(level->lost, 0)) {
         nvtx_drop(thread);
         level->lost++;
     } else {
@@ -61,9 +60,14 @@ int nvtx_push(struct nvtx_thread *thread, struct nvtx_call *call)
     return level_known(call->domain, depth);
 }
 
-int nvtx_pop(struct nvtx_thread *thread, const struct nvtx_domain *domain)
+int nvtx_push(struct nvtx_thread *thread, struct nvtx_call *call)
 {
-    const struct nvtx_call call = {.time = mp_clock_now(), .domain = domain, .kind = NVTX_KIND_pop};
+    return push(thread, call);
+}
+
+NVTX_INLINE int pop(struct nvtx_thread *thread, const struct nvtx_domain *domain)
+{
+    const struct nvtx_call call = {.time = nvtx_stamp(), .domain = domain, .kind = NVTX_KIND_pop};
     struct nvtx_level *level = level_of(thread, domain);
     const uint32_t depth = level->open + level->lost;
 
@@ -79,6 +83,11 @@ int nvtx_pop(struct nvtx_thread *thread, const struct nvtx_domain *domain)
     }
     nvtx_leave(thread);
     return depth ? level_known(domain, depth - 1) : NVTX_NO_PUSH_POP_TRACKING;
+}
+
+int nvtx_pop(struct nvtx_thread *thread, const struct nvtx_domain *domain)
+{
+    return pop(thread, domain);
 }
 
 nvtxRangeId_t nvtx_start(struct nvtx_thread *thread, struct nvtx_call *call)
@@ -98,7 +107,7 @@ nvtxRangeId_t nvtx_start(struct nvtx_thread *thread, struct nvtx_call *call)
 void nvtx_end(struct nvtx_thread *thread, const struct nvtx_domain *domain, nvtxRangeId_t range)
 {
     const struct nvtx_call call = {
-        .time = mp_clock_now(), .domain = domain, .kind = NVTX_KIND_end, .range = range};
+        .time = nvtx_stamp(), .domain = domain, .kind = NVTX_KIND_end, .range = range};
 
     if (range)
         nvtx_write(thread, &call);
@@ -189,7 +198,7 @@ static void NVTX_API domain_mark_ex(nvtxDomainHandle_t domain,
 
     if (!thread)
         return;
-    now = mp_clock_now();
+    now = nvtx_stamp();
     call_describe(&call, domain, attributes);
     call.time = now;
     nvtx_mark(thread, &call);
@@ -263,9 +272,9 @@ static nvtxStringHandle_t NVTX_API domain_register_w(nvtxDomainHandle_t domain,
 static void thread_name(uint32_t tid, struct nvtx_text name)
 {
     struct nvtx_thread *thread;
-    /* The time is not delivered; any but 0 saves reading the clock. */
-    struct nvtx_call call = {
-        .time = 1, .kind = NVTX_KIND_thread_name, .category = tid, .text = name};
+    /* The time is not delivered, and never later than what the writer knows. */
+    const struct nvtx_call call = {
+        .time = NVTX_STAMP_IS_CLOCK, .kind = NVTX_KIND_thread_name, .category = tid, .text = name};
 
     if (name.form == NVTX_NO_TEXT)
         return;
@@ -302,7 +311,7 @@ static void NVTX_API mark_a(const char *message)
     struct nvtx_thread *thread = nvtx_enter();
 
     if (thread) {
-        struct nvtx_call call = {.time = mp_clock_now(),
+        struct nvtx_call call = {.time = nvtx_stamp(),
                                  .text = nvtx_text_narrow(message, NVTX_TEXT_BYTES - 1)};
         nvtx_mark(thread, &call);
     }
@@ -313,7 +322,7 @@ static void NVTX_API mark_w(const wchar_t *message)
     struct nvtx_thread *thread = nvtx_enter();
 
     if (thread) {
-        struct nvtx_call call = {.time = mp_clock_now(),
+        struct nvtx_call call = {.time = nvtx_stamp(),
                                  .text = nvtx_text_wide(message, NVTX_TEXT_BYTES - 1)};
         nvtx_mark(thread, &call);
     }
@@ -364,7 +373,7 @@ static int NVTX_API push_a(const char *message)
     if (!thread)
         return NVTX_NO_PUSH_POP_TRACKING;
     call = (struct nvtx_call){.text = nvtx_text_narrow(message, NVTX_TEXT_BYTES - 1)};
-    return nvtx_push(thread, &call);
+    return push(thread, &call);
 }
 
 static int NVTX_API push_w(const wchar_t *message)
@@ -380,7 +389,9 @@ static int NVTX_API push_w(const wchar_t *message)
 
 static int NVTX_API range_pop(void)
 {
-    return domain_pop(NULL);
+    struct nvtx_thread *thread = nvtx_enter();
+
+    return thread ? pop(thread, NULL) : NVTX_NO_PUSH_POP_TRACKING;
 }
 
 static void NVTX_API name_os_thread_a(uint32_t tid, const char *name)

@@ -83,6 +83,14 @@ void nvtx_chunks_prepare(struct nvtx_state *state)
     }
 }
 
+bool mp_nvtx_is_low(void)
+{
+    struct nvtx_state *state = nvtx_state();
+    const int32_t begun = (int32_t)atomic_load_explicit(&state->fresh, memory_order_relaxed);
+
+    return begun - atomic_load_explicit(&state->ready, memory_order_relaxed) > NVTX_CHUNKS / 4;
+}
+
 bool nvtx_chunks_create(struct nvtx_state *state)
 {
     const size_t chunks = (size_t)NVTX_CHUNKS * NVTX_CHUNK_BYTES;

@@ -65,7 +65,7 @@ static struct nvtx_domain *domain_intern(struct nvtx_state *state, const struct 
 
     if (!made)
         return NULL;
-    nvtx_text_copy(made->name, name);
+    nvtx_text_copy(made->name, *name);
     for (struct nvtx_domain *known = state->domains; known; known = known->next) {
         if (strcmp(known->name, made->name) == 0) {
             permanent_return(made);
@@ -101,7 +101,7 @@ static struct nvtx_string *string_intern(struct nvtx_state *state, const struct 
         return NULL;
     made->domain = domain;
     made->bytes = text->bytes;
-    nvtx_text_copy(made->text, text);
+    nvtx_text_copy(made->text, *text);
     bucket = &state->strings[string_bucket(made)];
     for (struct nvtx_string *known = *bucket; known; known = known->next) {
         if (known->domain == domain && known->bytes == made->bytes &&

@@ -2,13 +2,19 @@
  *
  * A drain takes a snapshot of how many chunks each thread has begun and reads no further than what
  * is committed in the last of those: a thread that writes faster than the sink takes cannot keep
- * the writer for ever.
+ * the writer for ever. Nor does it read what is later than the pair of clocks that it began with
+ * (nvtx_time.h): that is the next drain's.
  */
 #include "record/nvtx_buffer.h"
 
 #include <string.h>
 
+#include "base/log.h"
+
 #include "base/poison.h"
+
+/* Handed on from drain to drain; the writer's. */
+static struct nvtx_time times;
 
 static const char *message_read(const struct nvtx_record *record, const unsigned char *at)
 {
@@ -27,7 +33,17 @@ static const char *message_read(const struct nvtx_record *record, const unsigned
     return "";
 }
 
-static void record_deliver(const struct mp_nvtx_sink *sink, uint32_t tid,
+/* Never before the thread's last one. */
+static uint64_t time_of(struct nvtx_thread *thread, const struct nvtx_record *record)
+{
+    const uint64_t time = nvtx_time_of(&times, record->time);
+
+    if (time > thread->read_time)
+        thread->read_time = time;
+    return thread->read_time;
+}
+
+static void record_deliver(const struct mp_nvtx_sink *sink, struct nvtx_thread *thread,
                            const struct nvtx_record *record)
 {
     const unsigned char *more = (const unsigned char *)(record + 1);
@@ -45,8 +61,8 @@ static void record_deliver(const struct mp_nvtx_sink *sink, uint32_t tid,
         return;
     }
     event = (struct mp_nvtx_event){
-        .time = record->time,
-        .tid = tid,
+        .time = time_of(thread, record),
+        .tid = thread->tid,
         .kind = record->kind,
         .first = record->first,
         .domain = record->domain,
@@ -60,8 +76,8 @@ static void record_deliver(const struct mp_nvtx_sink *sink, uint32_t tid,
     sink->event(sink->context, &event);
 }
 
-/* All that is committed in the chunk that is read now. */
-static void chunk_drain(const struct mp_nvtx_sink *sink, struct nvtx_thread *thread)
+/* All that is committed in the chunk that is read now; false if some of it is the next drain's. */
+static bool chunk_drain(const struct mp_nvtx_sink *sink, struct nvtx_thread *thread)
 {
     const struct nvtx_chunk *chunk = thread->read_chunk;
     const uint32_t end = atomic_load_explicit(&chunk->committed, memory_order_acquire);
@@ -69,9 +85,12 @@ static void chunk_drain(const struct mp_nvtx_sink *sink, struct nvtx_thread *thr
     while (thread->read_position < end) {
         const void *at = chunk->data + thread->read_position;
         const struct nvtx_record *record = at;
+        if (nvtx_time_is_later(&times, record->time))
+            return false;
         thread->read_position += record->bytes;
-        record_deliver(sink, thread->tid, record);
+        record_deliver(sink, thread, record);
     }
+    return true;
 }
 
 /* On to the thread's next chunk, which exists. Whatever the one before it holds is committed, since
@@ -96,6 +115,7 @@ static void thread_recycle(struct nvtx_state *state, struct nvtx_thread *thread)
     thread->read_chunk = NULL;
     thread->read_position = 0;
     thread->read_chunks = 0;
+    thread->read_time = 0;
     atomic_store_explicit(&thread->first, NULL, memory_order_relaxed);
     atomic_store_explicit(&thread->chunks, 0, memory_order_relaxed);
     atomic_store_explicit(&thread->life, NVTX_FREE, memory_order_release);
@@ -111,8 +131,8 @@ static void thread_drain(struct nvtx_state *state, const struct mp_nvtx_sink *si
         return;
     chunks = atomic_load_explicit(&thread->chunks, memory_order_acquire);
     for (;;) {
-        if (thread->read_chunk)
-            chunk_drain(sink, thread);
+        if (thread->read_chunk && !chunk_drain(sink, thread))
+            return;
         if (thread->read_chunks == chunks)
             break;
         chunk_advance(state, thread);
@@ -121,16 +141,46 @@ static void thread_drain(struct nvtx_state *state, const struct mp_nvtx_sink *si
         thread_recycle(state, thread);
 }
 
+/* The next pair, and what the threads read from now on. A counter that is given up is not looked at
+ * again. */
+static void times_advance(struct nvtx_state *state)
+{
+    const uint32_t counter = atomic_load_explicit(&state->counter, memory_order_acquire);
+    struct nvtx_pair pair;
+    enum nvtx_time_state now;
+
+    if (counter == NVTX_COUNTER_UNUSED)
+        return;
+    pair = nvtx_pair_take();
+    now = nvtx_time_add(&times, &pair);
+    if (now == NVTX_TIME_GOOD && counter == NVTX_COUNTER_MEASURED)
+        atomic_store_explicit(&state->counter, NVTX_COUNTER_USED, memory_order_release);
+    if (now != NVTX_TIME_BROKEN)
+        return;
+    atomic_store_explicit(&state->counter, NVTX_COUNTER_UNUSED, memory_order_release);
+    mp_log_warn("the processor's time stamp counter jumped (was this machine moved?): NVTX times "
+                "of the last %llu ms may be off, later ones are right",
+                (unsigned long long)(times.now.ns - times.last.ns) / 1000000);
+}
+
 void mp_nvtx_drain(const struct mp_nvtx_sink *sink)
 {
     struct nvtx_state *state = nvtx_state();
     const uint32_t count = atomic_load_explicit(&state->thread_count, memory_order_acquire);
 
-    if (count == 0 || atomic_load_explicit(&state->inert, memory_order_relaxed))
+    if (atomic_load_explicit(&state->inert, memory_order_relaxed))
+        return;
+    times_advance(state);
+    if (count == 0)
         return;
     for (uint32_t i = 0; i < count; i++)
         thread_drain(state, sink, &state->threads[i]);
     nvtx_chunks_prepare(state);
+}
+
+uint64_t mp_nvtx_inexact(void)
+{
+    return times.inexact;
 }
 
 uint64_t mp_nvtx_dropped(void)

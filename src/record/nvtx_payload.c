@@ -9,9 +9,9 @@
  * The deferred events and time domains of the extension are not answered: NVTX makes them no-ops.
  * Older toolkits (CUDA 11.8) have no header of the extension: then none of it is answered.
  */
-#include "record/clock.h"
 #include "record/nvtx_calls.h"
 #include "record/nvtx_domain.h"
+#include "record/nvtx_time.h"
 
 #if __has_include(<nvtx3/nvToolsExtPayload.h>)
 #include <nvtx3/nvToolsExtPayload.h>
@@ -189,7 +189,7 @@ static void NVTX_API mark_payload(nvtxDomainHandle_t domain, const nvtxPayloadDa
 
     if (!thread)
         return;
-    now = mp_clock_now();
+    now = nvtx_stamp();
     call = call_of(domain, data, count);
     call.time = now;
     nvtx_mark(thread, &call);

@@ -13,6 +13,8 @@
 #include "trace/enums.def"
 
 #define NVTX_HIDDEN __attribute__((visibility("hidden")))
+/* Inline whatever the compiler thinks of its size: what is known of a call then costs nothing. */
+#define NVTX_INLINE static inline __attribute__((always_inline))
 
 enum {
     /* 16 MiB in all. Chunks are small so that many threads with few events each fit: every thread
@@ -78,6 +80,10 @@ struct nvtx_level {
     uint32_t lost;
 };
 
+/* What the threads read for a time: the clock, until the counter's rate is known, or the counter.
+ */
+enum nvtx_counter { NVTX_COUNTER_UNUSED, NVTX_COUNTER_MEASURED, NVTX_COUNTER_USED };
+
 enum nvtx_life { NVTX_FREE, NVTX_TAKEN, NVTX_LIVE, NVTX_ENDED };
 
 /* A thread that called NVTX. Reused when it has ended and was drained. */
@@ -92,6 +98,7 @@ struct nvtx_thread {
     /* the owner's */
     alignas(64) struct nvtx_chunk *chunk; /* written to now; NULL before the first */
     uint32_t position;                    /* in chunk->data */
+    uint32_t end;                         /* bytes of chunk->data; 0 before the first */
     uint32_t epoch;                       /* value of nvtx_state.recording that levels are of */
     uint32_t open;                        /* sum of levels[].open */
     atomic_bool busy;                     /* inside a call: a signal handler must keep out */
@@ -103,6 +110,7 @@ struct nvtx_thread {
     alignas(64) struct nvtx_chunk *read_chunk;
     uint32_t read_position;
     uint32_t read_chunks; /* chunks begun, counts up to `chunks` */
+    uint64_t read_time;   /* of the last event */
 };
 
 /* All state of the handler. Ownership: `lock` guards the permanent memory, domains and string
@@ -111,8 +119,9 @@ struct nvtx_thread {
 struct nvtx_state {
     _Atomic(uint32_t) recording; /* 0 off, else a number that is new with each switching on */
     _Atomic(uint32_t) epochs;
-    atomic_bool inert;  /* a forked child */
-    atomic_bool in_use; /* an NVTX instance has been taken over */
+    atomic_bool inert;         /* a forked child */
+    atomic_bool in_use;        /* an NVTX instance has been taken over */
+    _Atomic(uint32_t) counter; /* enum nvtx_counter: written by `once`, then by the writer */
 
     pthread_mutex_t switching; /* of the next two, which `recording` follows */
     bool wanted;               /* events are recorded */

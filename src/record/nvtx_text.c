@@ -2,8 +2,6 @@
  * asks (The Unicode Standard, section 3.9, U+FFFD substitution). */
 #include "record/nvtx_text.h"
 
-#include <string.h>
-
 #include "base/poison.h"
 
 _Static_assert(sizeof(wchar_t) == 4, "wide characters are code points");
@@ -32,22 +30,12 @@ static char *code_put(char *to, uint32_t code)
     return to + bytes;
 }
 
-struct nvtx_text nvtx_text_narrow(const char *string, uint32_t limit)
+uint32_t nvtx_text_clip(const char *string, uint32_t limit)
 {
-    struct nvtx_text text = {.form = NVTX_NO_TEXT};
-
-    if (!string)
-        return text;
-    text.form = NVTX_NARROW;
-    text.at.narrow = string;
-    text.bytes = (uint32_t)strnlen(string, (size_t)limit + 1);
-    if (text.bytes > limit) {
-        text.bytes = limit;
-        /* A character has at most three bytes after its first; more of them are no UTF-8. */
-        for (int i = 0; i < 3 && ((unsigned char)string[text.bytes] & 0xc0) == 0x80; i++)
-            text.bytes--;
-    }
-    return text;
+    /* A character has at most three bytes after its first; more of them are no UTF-8. */
+    for (int i = 0; i < 3 && ((unsigned char)string[limit] & 0xc0) == 0x80; i++)
+        limit--;
+    return limit;
 }
 
 struct nvtx_text nvtx_text_wide(const wchar_t *string, uint32_t limit)
@@ -73,15 +61,11 @@ struct nvtx_text nvtx_text_registered(const struct nvtx_string *string)
                               .at.registered = string};
 }
 
-void nvtx_text_copy(char *to, const struct nvtx_text *text)
+void nvtx_text_copy_wide(char *to, struct nvtx_text text)
 {
-    char *const end = to + text->bytes;
+    char *const end = to + text.bytes;
 
-    if (text->form == NVTX_WIDE) {
-        for (const wchar_t *character = text->at.wide; to < end; character++)
-            to = code_put(to, code_point(*character));
-    } else if (text->form == NVTX_NARROW) {
-        memcpy(to, text->at.narrow, text->bytes);
-    }
+    for (const wchar_t *character = text.at.wide; to < end; character++)
+        to = code_put(to, code_point(*character));
     *end = '\0';
 }

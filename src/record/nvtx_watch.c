@@ -71,6 +71,11 @@ void nvtx_watch_open(const struct nvtx_watch_calls *calls)
     atomic_store(&watch.on, true);
 }
 
+bool nvtx_watch_is_wanted(void)
+{
+    return watch.name != NULL;
+}
+
 void nvtx_watch_close(void)
 {
     atomic_store(&watch.on, false);
@@ -99,7 +104,7 @@ static bool is_text(const struct nvtx_text *text)
                memcmp(text->at.registered->text, watch.name, watch.bytes) == 0;
     if (text->form == NVTX_NO_TEXT || text->bytes != watch.bytes)
         return false;
-    nvtx_text_copy(copy, text);
+    nvtx_text_copy(copy, *text);
     return memcmp(copy, watch.name, watch.bytes) == 0;
 }
 

@@ -31,6 +31,9 @@ struct nvtx_watch_calls {
 /* Watches; calls that are NULL are not made. Once, before NVTX is initialised. */
 void nvtx_watch_open(const struct nvtx_watch_calls *calls) NVTX_HIDDEN;
 
+/* Whether a name was given, still looked at or not. */
+bool nvtx_watch_is_wanted(void) NVTX_HIDDEN;
+
 /* Looks at names no more. Any thread. */
 void nvtx_watch_close(void) NVTX_HIDDEN;
 

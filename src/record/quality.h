@@ -27,6 +27,7 @@
     Q(buffers_exhausted, false)    /* times that CUPTI asked for a buffer and got none */          \
     Q(zero_timestamps, false)      /* records whose begin or end CUPTI did not know */             \
     Q(reversed_timestamps, false)  /* records that end before they begin */                        \
+    Q(inexact_nvtx_times, false)   /* NVTX times that may be off by more than a microsecond */     \
     Q(unknown_records, false)      /* records of a kind that was not asked for */                  \
     Q(undefined_references, false) /* memory was out: rows without their string or shape */        \
     Q(nested_driver_calls, false)  /* left out: inside a runtime call */                           \

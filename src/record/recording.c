@@ -2,11 +2,11 @@
 #include "record/recording.h"
 
 #include <string.h>
-#include <time.h>
 
 #include "base/log.h"
 #include "record/clients.h"
 #include "record/clock.h"
+#include "record/duty.h"
 #include "record/flight.h"
 #include "record/nvtx.h"
 #include "record/profiled.h"
@@ -136,6 +136,8 @@ static void take_work(struct recording *recording)
         limit_times(recording);
         decode_buffer(&recording->decoder, item.data, item.bytes);
         buffer_release(recording->pool, item.data);
+        if (recording->rest)
+            recording->rest(recording->rest_context);
     }
 }
 
@@ -257,14 +259,6 @@ void recording_round(struct recording *recording)
     take_nvtx(recording);
 }
 
-static uint64_t thread_cpu_ns(void)
-{
-    struct timespec used;
-
-    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &used);
-    return (uint64_t)used.tv_sec * 1000000000u + (uint64_t)used.tv_nsec;
-}
-
 static uint64_t count_of(const _Atomic uint64_t *count)
 {
     return count ? atomic_load(count) : 0;
@@ -292,6 +286,7 @@ static void collect_counters(struct recording *recording)
     values[QUALITY_buffers_exhausted] = atomic_load(&recording->pool->exhausted);
     values[QUALITY_zero_timestamps] = counts->zero_times;
     values[QUALITY_reversed_timestamps] = counts->reversed_times;
+    values[QUALITY_inexact_nvtx_times] = mp_nvtx_inexact();
     values[QUALITY_unknown_records] = counts->unknown;
     values[QUALITY_undefined_references] = recording->dictionary.failures;
     values[QUALITY_profiled_kernels] = recording->profiled->rows_filled;
@@ -351,5 +346,5 @@ void recording_end(struct recording *recording, uint64_t time)
     if (recording->capture.open)
         append_range_row(recording, MP_capture_kind_end, MP_capture_reason_end_of_process, time,
                          recording->decoder.correlation);
-    recording->quality.values[QUALITY_writer_cpu_ns] = thread_cpu_ns();
+    recording->quality.values[QUALITY_writer_cpu_ns] = duty_cpu_now();
 }

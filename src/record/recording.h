@@ -44,6 +44,8 @@ struct recording {
     uint64_t nvtx_events; /* delivered, kept or not */
     uint64_t begin_time;  /* when recording began, for a range that begins with the process */
     int64_t begin_ms;     /* the same on CLOCK_MONOTONIC, which the trace's clock need not be */
+    void (*rest)(const void *context); /* called between buffers; NULL: there is no time for it */
+    const void *rest_context;
     bool failure_said;
     bool wait_said; /* that the disk is full */
 };

@@ -32,6 +32,7 @@
 #include "record/clients.h"
 #include "record/crash.h"
 #include "record/ctl.h"
+#include "record/duty.h"
 #include "record/flight.h"
 #include "record/flusher.h"
 #include "record/origins.h"
@@ -113,6 +114,7 @@ struct recorder {
 
     /* The writer's alone while it runs. */
     struct recording recording;
+    struct duty duty;
     struct clients clients;
     struct ctl ctl;
     pthread_t writer;

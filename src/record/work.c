@@ -33,6 +33,16 @@ void work_queue_close(struct work_queue *queue)
     pthread_mutex_destroy(&queue->lock);
 }
 
+static void tell(struct work_queue *queue, uint32_t what)
+{
+    int saved_errno = errno;
+    uint32_t before = atomic_fetch_or(&queue->woken, what);
+
+    if (!before || (what == WORK_HURRY && !(before & WORK_HURRY)))
+        syscall(SYS_futex, &queue->woken, FUTEX_WAKE_PRIVATE, 1, NULL, NULL, 0);
+    errno = saved_errno;
+}
+
 bool work_put(struct work_queue *queue, const struct work *item)
 {
     bool room;
@@ -47,7 +57,7 @@ bool work_put(struct work_queue *queue, const struct work *item)
     pthread_mutex_unlock(&queue->lock);
     if (!room)
         atomic_fetch_add_explicit(&queue->lost, 1, memory_order_relaxed);
-    work_wake(queue);
+    tell(queue, WORK_IS_WAITING);
     return room;
 }
 
@@ -67,11 +77,7 @@ bool work_take(struct work_queue *queue, struct work *item)
 
 void work_wake(struct work_queue *queue)
 {
-    int saved_errno = errno;
-
-    if (!atomic_exchange(&queue->woken, 1))
-        syscall(SYS_futex, &queue->woken, FUTEX_WAKE_PRIVATE, 1, NULL, NULL, 0);
-    errno = saved_errno;
+    tell(queue, WORK_HURRY);
 }
 
 void work_wait(struct work_queue *queue, int timeout_ms)
@@ -84,4 +90,27 @@ void work_wait(struct work_queue *queue, int timeout_ms)
         syscall(SYS_futex, &queue->woken, FUTEX_WAIT_PRIVATE, 0, &limit, NULL, 0);
     /* Before the writer looks: a later put wakes again. */
     atomic_store(&queue->woken, 0);
+}
+
+static uint64_t now_ns(void)
+{
+    struct timespec now;
+
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+}
+
+bool work_rest(struct work_queue *queue, uint64_t ns)
+{
+    const uint64_t end = now_ns() + ns;
+    uint64_t now;
+    uint32_t seen;
+
+    while (!((seen = atomic_load(&queue->woken)) & WORK_HURRY) && (now = now_ns()) < end) {
+        const struct timespec left = {.tv_sec = (time_t)((end - now) / 1000000000u),
+                                      .tv_nsec = (long)((end - now) % 1000000000u)};
+
+        syscall(SYS_futex, &queue->woken, FUTEX_WAIT_PRIVATE, seen, &left, NULL, 0);
+    }
+    return seen & WORK_HURRY;
 }

@@ -20,6 +20,8 @@
 
 #define WORK_MARKS 4096
 
+enum work_word { WORK_IS_WAITING = 1, WORK_HURRY = 2 };
+
 enum work_kind {
     WORK_BUFFER, /* data, bytes: a completed buffer with that many valid bytes */
     WORK_START,  /* time, correlation (0: unknown), reason: a capture range begins */
@@ -46,9 +48,9 @@ struct work_queue {
     _Atomic uint64_t put;
     uint64_t taken;
     _Atomic uint64_t lost; /* marks that found no room */
-    /* 1: the writer was told and has not looked yet. A futex and no descriptor: a program that
-     * closes all descriptors (daemons do) would make us write into whatever gets the number next.
-     */
+    /* Not 0: the writer was told (WORK_IS_WAITING, WORK_HURRY) and has not looked yet. A futex and
+     * no descriptor: a program that closes all descriptors (daemons do) would make us write into
+     * whatever gets the number next. */
     _Atomic uint32_t woken;
 };
 
@@ -57,7 +59,7 @@ enum mp_status work_queue_open(struct work_queue *queue, size_t buffers);
 
 void work_queue_close(struct work_queue *queue);
 
-/* Puts an item and wakes the writer. False when there was no room, counted. */
+/* Puts an item and wakes the writer, unless it rests. False when there was no room, counted. */
 bool work_put(struct work_queue *queue, const struct work *item);
 
 /* Takes the oldest item; false when there is none. The writer only. */
@@ -69,10 +71,15 @@ static inline bool work_waiting(const struct work_queue *queue)
     return atomic_load_explicit(&queue->put, memory_order_acquire) != queue->taken;
 }
 
-/* Wakes the writer. Any thread; async-signal-safe. */
+/* Wakes the writer, also from a rest: for what is bounded tighter than buffers are, and the end.
+ * Any thread; async-signal-safe. */
 void work_wake(struct work_queue *queue);
 
 /* Waits until woken, at most so long. The writer only. */
 void work_wait(struct work_queue *queue, int timeout_ms);
+
+/* Rests for so long, or until work_wake: then true. What was told before or meanwhile ends the next
+ * work_wait. The writer only. */
+bool work_rest(struct work_queue *queue, uint64_t ns);
 
 #endif

@@ -10,6 +10,7 @@
 #include "record/clock.h"
 #include "record/flight_file.h"
 #include "record/lifecycle.h"
+#include "record/nvtx.h"
 #include "record/signals.h"
 #include "record/state.h"
 
@@ -20,18 +21,25 @@
 #define FLUSH_CUPTI_MS 90
 #define WRITE_FILE_MS  180
 #define LINGER_MS      2000 /* after a range of the mode `range`: late records still come */
+#define CATCH_UP_MS    30   /* for what waits, before CUPTI is asked or the file written */
 #define STACK_BYTES    ((size_t)1 << 20)
 
 /* Wall time of the rounds, which is not the trace's clock: that one may be virtual. */
-static int64_t now_ms(void)
+static uint64_t now_ns(void)
 {
     struct timespec now;
 
     clock_gettime(CLOCK_MONOTONIC, &now);
-    return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
+    return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+}
+
+static int64_t now_ms(void)
+{
+    return (int64_t)(now_ns() / 1000000);
 }
 
 struct pace {
+    struct recorder *recorder;
     int write_ms;     /* from one write of the file to the next */
     int64_t flushed;  /* when CUPTI was last asked for buffers */
     int64_t written;  /* when the file was last written */
@@ -156,11 +164,33 @@ static void take_toggles(struct recorder *recorder)
     }
 }
 
+static enum duty_pressure pressure_now(struct recorder *recorder, const struct pace *pace)
+{
+    int left = time_left(pace, now_ms());
+
+    if (!left || buffer_pool_is_low(&recorder->pool) || mp_nvtx_is_low())
+        return DUTY_PRESSED;
+    return left < CATCH_UP_MS ? DUTY_HASTE : DUTY_CALM;
+}
+
+/* Between buffers. */
+static void rest(const void *context)
+{
+    const struct pace *pace = context;
+    struct recorder *recorder = pace->recorder;
+    uint64_t ns;
+
+    do {
+        ns = duty_rest(&recorder->duty, now_ns(), duty_cpu_now(), pressure_now(recorder, pace));
+    } while (ns && !work_rest(&recorder->work, ns));
+}
+
 static void run_rounds(struct recorder *recorder)
 {
     int64_t start = now_ms();
     bool asked;
-    struct pace pace = {.write_ms = recorder->flight.on ? recorder->flight.pace : WRITE_FILE_MS,
+    struct pace pace = {.recorder = recorder,
+                        .write_ms = recorder->flight.on ? recorder->flight.pace : WRITE_FILE_MS,
                         .flushed = start,
                         .written = start,
                         .enabled = start,
@@ -168,6 +198,10 @@ static void run_rounds(struct recorder *recorder)
 
     if (recorder->config.timeout)
         pace.ends = start + (int64_t)recorder->config.timeout * 1000;
+
+    duty_begin(&recorder->duty, now_ns(), duty_cpu_now());
+    recorder->recording.rest = rest;
+    recorder->recording.rest_context = &pace;
     while (!atomic_load(&recorder->stop)) {
         buffer_pool_fault_ahead(&recorder->pool);
         work_wait(&recorder->work, range_tick(recorder, time_left(&pace, now_ms())));
@@ -212,14 +246,16 @@ static void say_result(const struct recorder *recorder, const struct mp_writer_t
                        uint64_t unwritten, uint64_t bytes)
 {
     const struct quality *quality = &recorder->recording.quality;
+    uint64_t cpu = quality->values[QUALITY_writer_cpu_ns];
     char size[32];
 
     if (recorder->config.log == MP_CONFIG_LOG_QUIET)
         return;
-    mp_log_closing("%s: %s, %llu records, %llu dropped, writer %.1f ms CPU", recorder->output.path,
-                   size_text(size, sizeof(size), bytes), (unsigned long long)totals->event_rows,
-                   (unsigned long long)(quality_dropped(quality) + unwritten),
-                   (double)quality->values[QUALITY_writer_cpu_ns] / 1e6);
+    mp_log_closing("%s: %s, %llu records, %llu dropped, writer %.1f ms (%.1f %%) CPU",
+                   recorder->output.path, size_text(size, sizeof(size), bytes),
+                   (unsigned long long)totals->event_rows,
+                   (unsigned long long)(quality_dropped(quality) + unwritten), (double)cpu / 1e6,
+                   duty_percent(&recorder->duty, now_ns(), cpu));
 }
 
 static void say_nothing(const struct recorder *recorder)
@@ -311,6 +347,7 @@ static void *writer_main(void *argument)
 
     pthread_setname_np(pthread_self(), "miniprof");
     run_rounds(recorder);
+    recorder->recording.rest = NULL; /* the program waits for the end */
     ctl_close(&recorder->ctl);
     if (recorder->flight.on)
         close_flight(recorder);

@@ -3,7 +3,9 @@
  * Its rounds run when something is handed over, and every 100 ms at the latest. CUPTI is asked for
  * complete buffers every 100 ms, as it gives them up only when they are full otherwise
  * (cuptiActivityFlushPeriod does not change that), and the file is written every 200 ms: that is
- * what a killed process loses at most. MINIPROF_TIMEOUT is looked at in each round.
+ * what a killed process loses at most. MINIPROF_TIMEOUT is looked at in each round. Between buffers
+ * it rests where it would use more than half a core, there is room for what waits and no round is
+ * due (duty.h).
  */
 #ifndef MP_RECORD_WRITER_THREAD_H
 #define MP_RECORD_WRITER_THREAD_H

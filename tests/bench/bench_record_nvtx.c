@@ -152,6 +152,16 @@ static void measure_with_writer(void)
            results[rounds / 2], results[0], (unsigned long long)(mp_nvtx_dropped() - dropped));
 }
 
+/* Until the writer knows the rate of the time stamp counter, threads read the clock. */
+static void learn_rate(void)
+{
+    const struct timespec pause = {.tv_nsec = 100000000};
+
+    drain();
+    nanosleep(&pause, NULL);
+    drain();
+}
+
 static void prepare_registered(void)
 {
     domain = nvtxDomainCreateA("miniprof.bench");
@@ -174,6 +184,7 @@ int main(int argc, char **argv)
     prepare_registered();
     measure("recording off", plain_pairs);
     mp_nvtx_set_recording(true);
+    learn_rate();
     measure("recording, text copied", plain_pairs);
     measure("recording, domain and registered string", registered_pairs);
     measure_with_writer();
