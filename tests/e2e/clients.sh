@@ -172,8 +172,8 @@ same "12 sessions inside of ranges: what was recorded before them is not lost" 1
 same "12 sessions inside of ranges: buffers enough" 0 "$(rows inside quality | grep -c exhausted)"
 
 # A record of the stream asks for a buffer, which the session's first records must not go to.
-both "a session long after a range" late "${kineto[@]}" init start alpha=1 stop sleep=2500 stream=1 \
-    sleep=500 call=kineto_start beta=4 sync call=kineto_stop call=kineto_report
+both "a session long after a range" late "${kineto[@]}" init start alpha=1 stop sleep=2500 \
+    stream=1 sleep=500 call=kineto_start beta=4 sync call=kineto_stop call=kineto_report
 same "a session long after a range: it has its kernels" "kineto: 4 kernels" "$(cat late.out)"
 settings=()
 
