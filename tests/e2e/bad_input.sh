@@ -136,6 +136,7 @@ SLOW_STEP p99x 50ms.*p99x2
 SLOW_STEP p100x2 50ms.*p99x2
 API lean,all lean,.all,.none
 API a,,b lean,.all,.none
+ATTACH later init,.graph.or.range
 CUDA_GRAPH edge node.or.graph
 BUFFER_MB 7 8.to.4096
 BUFFER_MB 4097 8.to.4096
