@@ -86,6 +86,7 @@ struct recorder {
     struct ending ending;
     struct ranges ranges;
     struct attach attach;
+    struct clients clients;
     struct flight flight; /* the flight recorder */
     struct flusher flusher;
     struct crash crash;
@@ -113,7 +114,6 @@ struct recorder {
 
     /* The writer's alone while it runs. */
     struct recording recording;
-    struct clients clients;
     struct ctl ctl;
     pthread_t writer;
 };
