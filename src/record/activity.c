@@ -280,7 +280,7 @@ void activity_follow_calls(struct recorder *recorder)
     promise_zeroes(recorder, false);
     if (atomic_exchange(&recorder->calls_by_callback, true))
         return;
-    recorder->recording.decoder.calls_end = mp_clock_now();
+    atomic_store(&recorder->recording.decoder.calls_end, mp_clock_now());
     if (atomic_load(&recorder->enabled))
         subscriber_watch_calls(recorder, true);
 }

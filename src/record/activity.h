@@ -33,15 +33,14 @@ int activity_per_thread(struct recorder *recorder);
 
 /* Another CUPTI client has the records, or had them: from now on calls are logged in callbacks,
  * where they are not anyway. For good, since API records that are enabled late may never come
- * (quirks.def). The writer, through range_switch. */
+ * (quirks.def). Through range_switch. */
 void activity_follow_calls(struct recorder *recorder);
 
 /* Takes back the buffers that we had handed out and that the other client's last flush was given;
  * what is in them is decoded. Only once it is through. Any thread. */
 void activity_recover(struct recorder *recorder);
 
-/* Registers and enables everything again, after another client. The writer, through range_switch.
- */
+/* Registers and enables everything again, after another client. Through range_switch. */
 void activity_renew(struct recorder *recorder);
 
 /* The kinds of "always". `late`: with records of the devices, contexts and streams that there are

@@ -109,12 +109,10 @@ static bool probe(struct recorder *recorder)
     return false;
 }
 
-/* Not beside the flight recorder, whose writer never waits for CUPTI: there a session is noticed
- * when it is over. */
 static bool can_probe(const struct recorder *recorder)
 {
-    return !recorder->flight.on && recorder->cupti.enable_and_dump &&
-           atomic_load(&recorder->context_made) && !atomic_load(&recorder->forced_exits);
+    return recorder->cupti.enable_and_dump && atomic_load(&recorder->context_made) &&
+           !atomic_load(&recorder->forced_exits);
 }
 
 bool clients_left(struct recorder *recorder)
@@ -122,11 +120,41 @@ bool clients_left(struct recorder *recorder)
     return recorder->buffers_told && activity_per_thread(recorder) == 0;
 }
 
-static void forget_unanswered(struct clients *clients, int64_t now)
+void clients_note(struct recorder *recorder, const struct call_entry *entry)
 {
-    clients->unanswered = 0;
-    clients->missed_launch = false;
-    clients->since = now;
+    struct clients *clients = &recorder->clients;
+    uint64_t renewed_at = atomic_load(&recorder->renewed_at);
+    bool launch = entry->kind == CALL_ENTRY_CALL &&
+                  (recorder->api.flags[entry->detail][entry->cbid] & API_LAUNCH) &&
+                  recorder->config.gpu == MP_SWITCH_ON && entry->result == CUDA_SUCCESS;
+    bool sync = entry->kind == CALL_ENTRY_SYNC &&
+                !atomic_load_explicit(&recorder->calls_by_callback, memory_order_relaxed);
+
+    if (!launch && !sync)
+        return;
+    if (atomic_load(&clients->renewal) != renewed_at && entry->start >= renewed_at) {
+        atomic_store(&clients->all_before, atomic_load(&clients->all));
+        atomic_store(&clients->launches_before, atomic_load(&clients->launches));
+        atomic_store(&clients->renewal, renewed_at);
+    }
+    atomic_fetch_add(&clients->launches, launch);
+    atomic_fetch_add(&clients->all, 1);
+}
+
+/* Those so far. */
+static struct client_calls noted(const struct clients *clients)
+{
+    return (struct client_calls){.all = atomic_load(&clients->all),
+                                 .launches = atomic_load(&clients->launches)};
+}
+
+/* Those before a range began for which everything was registered anew. */
+static struct client_calls noted_before(const struct clients *clients, uint64_t renewed_at)
+{
+    if (atomic_load(&clients->renewal) != renewed_at)
+        return noted(clients);
+    return (struct client_calls){.all = atomic_load(&clients->all_before),
+                                 .launches = atomic_load(&clients->launches_before)};
 }
 
 /* ---- What is done about it ---- */
@@ -147,13 +175,23 @@ static void say_taken(struct recorder *recorder)
                 recorder->buffers_told ? "until it is through" : "from here on");
 }
 
+/* What was noted up to `calls` and has not been seen is lost. Once it is known that CUPTI is taken
+ * it is launches that count: calls themselves are logged in callbacks. */
+static void lose(struct clients *clients, struct client_calls calls)
+{
+    atomic_fetch_add(&clients->lost, atomic_load(&clients->taken)
+                                         ? calls.launches - clients->seen.launches
+                                         : calls.all - clients->seen.all);
+    clients->seen = calls;
+}
+
 static void become_taken(struct recorder *recorder)
 {
     struct clients *clients = &recorder->clients;
 
-    clients->taken = true;
-    clients->lost_before = clients->lost;
-    clients->lost += clients->unanswered;
+    clients->lost_before = atomic_load(&clients->lost);
+    lose(clients, noted(clients));
+    atomic_store(&clients->taken, true);
     say_taken(recorder);
     range_switch(recorder, activity_follow_calls);
 }
@@ -161,60 +199,43 @@ static void become_taken(struct recorder *recorder)
 /* CUPTI was only slow, and nothing was lost. */
 static void become_ours(struct clients *clients)
 {
-    clients->taken = false;
-    clients->lost = clients->lost_before;
+    atomic_store(&clients->taken, false);
+    atomic_store(&clients->lost, clients->lost_before);
     mp_log_info("CUPTI's buffers come again");
 }
 
 /* A range has begun, for which everything was registered anew (activity_enable). What was waited
  * for until then, and nothing had come since the last look, is lost. */
-static void notice_renewal(struct recorder *recorder)
+static void notice_renewal(struct recorder *recorder, int64_t now)
 {
     struct clients *clients = &recorder->clients;
     uint64_t renewed_at = atomic_load(&recorder->renewed_at);
+    struct client_calls before;
 
     if (renewed_at == clients->renewed_at)
         return;
     clients->renewed_at = renewed_at;
-    if (!clients->taken && clients->unanswered &&
-        atomic_load(&recorder->answers_then) == clients->answers) {
-        clients->lost += clients->unanswered;
+    before = noted_before(clients, renewed_at);
+    if (atomic_load(&clients->taken)) {
+        lose(clients, before);
+    } else if (before.all > clients->seen.all &&
+               atomic_load(&recorder->answers_then) == clients->answers) {
+        lose(clients, before);
         say_taken(recorder);
     }
-    clients->taken = false;
-    forget_unanswered(clients, 0);
-}
-
-void clients_note(struct recorder *recorder, const struct call_entry *entry)
-{
-    struct clients *clients = &recorder->clients;
-    bool launch = entry->kind == CALL_ENTRY_CALL &&
-                  (recorder->api.flags[entry->detail][entry->cbid] & API_LAUNCH) &&
-                  recorder->config.gpu == MP_SWITCH_ON && entry->result == CUDA_SUCCESS;
-    bool sync = entry->kind == CALL_ENTRY_SYNC &&
-                !atomic_load_explicit(&recorder->calls_by_callback, memory_order_relaxed);
-
-    if (!launch && !sync)
-        return;
-    if (entry->start >= atomic_load(&recorder->renewed_at))
-        notice_renewal(recorder);
-    if (clients->taken)
-        clients->lost += launch;
-    else
-        clients->unanswered++;
-    clients->missed_launch |= launch;
+    atomic_store(&clients->taken, false);
+    clients->since = now;
 }
 
 static void take_back(struct recorder *recorder)
 {
     struct clients *clients = &recorder->clients;
 
-    if (!clients->taken)
-        clients->lost += clients->unanswered;
+    lose(clients, noted(clients));
     say_taken(recorder);
     if (!range_switch(recorder, activity_renew))
         return; /* the next time */
-    clients->taken = false;
+    atomic_store(&clients->taken, false);
     mp_log_info("the other CUPTI client is through: recording goes on");
 }
 
@@ -227,7 +248,8 @@ static bool is_taken(struct recorder *recorder, bool at_end)
     if (!can_probe(recorder) || (clients->tried && !clients->probe_works))
         return false;
     if (!clients->probe_works && !at_end &&
-        !(clients->missed_launch && !atomic_load(&recorder->ever_captured)))
+        (atomic_load(&clients->launches) == clients->seen.launches ||
+         atomic_load(&recorder->ever_captured)))
         return false;
     return !probe(recorder);
 }
@@ -244,44 +266,67 @@ static void try_probe(struct recorder *recorder)
         mp_log_debug("CUPTI does not answer at once: other clients are not noticed");
 }
 
-void clients_look(struct recorder *recorder, int64_t now)
+/* The kinds of a range in which CUPTI did not turn to us: now it has. */
+static void drop_left_on(struct recorder *recorder)
+{
+    if (atomic_load(&recorder->left_on) &&
+        clients_answers(recorder) != atomic_load(&recorder->answers_then))
+        range_switch(recorder, activity_drop);
+}
+
+/* True when CUPTI has turned to us since the last look, or will again. */
+static bool is_answered(struct recorder *recorder)
 {
     struct clients *clients = &recorder->clients;
-    uint64_t answers = clients_answers(recorder);
 
-    notice_renewal(recorder);
-    if (!clients->since)
-        clients->since = now;
-    if (answers != clients->answers) {
-        if (clients->taken)
+    if (clients_answers(recorder) != clients->answers) {
+        if (atomic_load(&clients->taken))
             become_ours(clients);
         else
             try_probe(recorder);
-        clients->answers = clients_answers(recorder);
-        forget_unanswered(clients, now);
-        return;
+        return true;
     }
-    if (atomic_load(&recorder->enabled) && clients_left(recorder)) {
-        take_back(recorder);
-        forget_unanswered(clients, now);
-        return;
+    if (!atomic_load(&recorder->enabled) || !clients_left(recorder))
+        return false;
+    take_back(recorder);
+    return true;
+}
+
+void clients_look(struct recorder *recorder, int64_t now)
+{
+    struct clients *clients = &recorder->clients;
+
+    drop_left_on(recorder);
+    notice_renewal(recorder, now);
+    if (!clients->since)
+        clients->since = now;
+    if (!is_answered(recorder)) {
+        if (atomic_load(&clients->taken)) {
+            lose(clients, noted(clients));
+            return;
+        }
+        if (atomic_load(&clients->all) == clients->seen.all || now - clients->since < QUIET_MS)
+            return;
+        if (is_taken(recorder, false))
+            become_taken(recorder);
     }
-    if (clients->taken || !clients->unanswered || now - clients->since < QUIET_MS)
-        return;
-    if (is_taken(recorder, false))
-        become_taken(recorder);
     clients->answers = clients_answers(recorder);
-    forget_unanswered(clients, now);
+    clients->seen = noted(clients);
+    clients->since = now;
 }
 
 void clients_end(struct recorder *recorder)
 {
     struct clients *clients = &recorder->clients;
+    bool waits;
 
-    if (clients->taken || !clients->unanswered || clients_answers(recorder) != clients->answers)
-        return;
-    if (clients_left(recorder) || is_taken(recorder, true)) {
-        clients->lost += clients->unanswered;
+    notice_renewal(recorder, clients->since);
+    waits = atomic_load(&clients->all) != clients->seen.all;
+    if (atomic_load(&clients->taken)) {
+        lose(clients, noted(clients));
+    } else if (waits && clients_answers(recorder) == clients->answers &&
+               (clients_left(recorder) || is_taken(recorder, true))) {
+        lose(clients, noted(clients));
         say_taken(recorder);
     }
 }

@@ -25,11 +25,13 @@
  * CUPTI wrote there for that client. We decode them when it is through; but so that it loses
  * nothing buffers are not left with CUPTI outside of ranges (writer_thread.c).
  *
- * All of this is the writer's, but for clients_left.
+ * All of this is done by the thread that asks CUPTI for its buffers, the writer or, with the flight
+ * recorder, the flusher; but for clients_note, which only counts, and clients_left.
  */
 #ifndef MP_RECORD_CLIENTS_H
 #define MP_RECORD_CLIENTS_H
 
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -39,18 +41,30 @@
 struct recorder;
 struct call_entry;
 
+/* Calls that callbacks saw and whose record should come, ever. */
+struct client_calls {
+    uint64_t all;
+    uint64_t launches; /* of them */
+};
+
 struct clients {
-    bool taken;
-    bool said;            /* the line about it */
-    bool tried;           /* the probe was tried out, */
-    bool probe_works;     /* and answered */
-    bool missed_launch;   /* one of `unanswered` launched something */
-    uint64_t answers;     /* clients_answers, when last looked */
-    uint64_t unanswered;  /* calls since then whose record should have come */
-    int64_t since;        /* when it last answered, ms; 0: not known yet */
-    uint64_t lost;        /* calls whose records, or those of what they launched, went elsewhere */
-    uint64_t lost_before; /* `lost` before the present takeover */
-    uint64_t renewed_at;  /* recorder's, when last looked */
+    /* The writer's, read by others. */
+    _Atomic uint64_t all, launches;               /* struct client_calls */
+    _Atomic uint64_t all_before, launches_before; /* those before the renewal at: */
+    _Atomic uint64_t renewal;                     /* recorder's renewed_at */
+
+    /* Read by others. */
+    _Atomic bool taken;
+    _Atomic uint64_t lost; /* calls whose records, or those of what they launched, went elsewhere */
+
+    struct client_calls seen; /* those that have been answered, or given up */
+    bool said;                /* the line about it */
+    bool tried;               /* the probe was tried out, */
+    bool probe_works;         /* and answered */
+    uint64_t answers;         /* clients_answers, when last looked */
+    int64_t since;            /* when it last answered, ms; 0: not known yet */
+    uint64_t lost_before;     /* `lost` before the present takeover */
+    uint64_t renewed_at;      /* recorder's, when last looked */
 };
 
 /* How often CUPTI has asked for a buffer or given one back. Any thread. */
@@ -59,13 +73,13 @@ uint64_t clients_answers(const struct recorder *recorder);
 /* Whether another client that had CUPTI is through with it. Any thread. */
 bool clients_left(struct recorder *recorder);
 
-/* A call that a callback saw. */
+/* A call that a callback saw. The writer. */
 void clients_note(struct recorder *recorder, const struct call_entry *entry);
 
-/* Once in each round that asked CUPTI for buffers; `now` in ms. */
+/* Each time that CUPTI was asked for its buffers; `now` in ms. */
 void clients_look(struct recorder *recorder, int64_t now);
 
-/* After the last flush. */
+/* After the last flush. The writer, without the flight recorder. */
 void clients_end(struct recorder *recorder);
 
 /* Who the other client may be, by the libraries that are loaded: "torch.profiler ('/path/to.so')",

@@ -17,7 +17,7 @@ void decoder_open(struct decoder *decoder, const struct cupti_api *cupti, const 
 {
     memset(decoder, 0, sizeof(*decoder));
     decoder->latest = UINT64_MAX;
-    decoder->calls_end = UINT64_MAX;
+    atomic_init(&decoder->calls_end, UINT64_MAX);
     decoder->cupti = cupti;
     decoder->api = api;
     decoder->capture = capture;
@@ -243,7 +243,8 @@ static void use_call(void *context, const struct record_call *record)
     struct dictionary *dictionary = decoder->dictionary;
     unsigned api = record->kind == CUPTI_ACTIVITY_KIND_RUNTIME ? MP_api_runtime : MP_api_driver;
 
-    if (record->start >= decoder->calls_end || !keep_time(decoder, record->start))
+    if (record->start >= atomic_load_explicit(&decoder->calls_end, memory_order_relaxed) ||
+        !keep_time(decoder, record->start))
         return;
     check_times(decoder, record->start, record->end);
     mp_append_call(decoder->writer,

@@ -37,7 +37,8 @@ struct decoder {
     uint64_t correlation; /* the greatest one met, in 64 bits */
     uint64_t earliest;    /* times that device work can have; set before each buffer */
     uint64_t latest;
-    uint64_t calls_end; /* calls that begin from then on are logged in callbacks instead */
+    /* Calls that begin from then on are logged in callbacks instead. Set by any thread. */
+    _Atomic uint64_t calls_end;
     struct decode_counts counts;
 };
 

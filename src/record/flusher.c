@@ -17,12 +17,32 @@
 #define GATHER_MS   1000
 #define LOOK_MS     20
 
+static int64_t now_ms(void)
+{
+    struct timespec now;
+
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
+}
+
+/* Not before CUPTI ever wanted a buffer, not beside the last flush, and not for another client. */
+static bool may_flush(const struct recorder *recorder)
+{
+    return atomic_load(&recorder->flush_allowed) && atomic_load(&recorder->pool.requested) &&
+           !atomic_load(&recorder->clients.taken);
+}
+
+void flusher_flush(struct recorder *recorder)
+{
+    if (may_flush(recorder))
+        recorder->cupti.flush_all(0);
+}
+
 static void flush(struct recorder *recorder)
 {
     size_t dropped = 0;
 
-    /* Not before CUPTI ever wanted a buffer, and not beside the last flush. */
-    if (!atomic_load(&recorder->flush_allowed) || !atomic_load(&recorder->pool.requested))
+    if (!may_flush(recorder))
         return;
     recorder->cupti.flush_all(0);
     if (atomic_load(&recorder->flusher.forced))
@@ -46,6 +66,8 @@ static void *flusher_main(void *argument)
         }
         flush(recorder);
         atomic_store(&flusher->done, asked);
+        if (recorder_is_recording(recorder))
+            clients_look(recorder, now_ms());
         work_wake(&recorder->work);
     }
     return NULL;
@@ -85,14 +107,6 @@ uint32_t flusher_ask(struct flusher *flusher)
 bool flusher_is_done(struct flusher *flusher, uint32_t request)
 {
     return (int32_t)(atomic_load(&flusher->done) - request) >= 0;
-}
-
-static int64_t now_ms(void)
-{
-    struct timespec now;
-
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
 }
 
 void flusher_gather(struct recorder *recorder)

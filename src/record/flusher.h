@@ -1,6 +1,7 @@
 /* A thread that asks CUPTI for its complete buffers, so that the writer never waits inside of
  * CUPTI: when the program crashes another thread may hold CUPTI's locks for ever. Only with the
- * flight recorder; it is there from the start, as no thread can be made safely after a crash.
+ * flight recorder; it is there from the start, as no thread can be made safely after a crash. It
+ * looks for other CUPTI clients too (clients.h).
  */
 #ifndef MP_RECORD_FLUSHER_H
 #define MP_RECORD_FLUSHER_H
@@ -20,6 +21,9 @@ struct flusher {
     _Atomic bool forced;      /* what is not complete is wanted too: the process dies */
     _Atomic bool stop;
 };
+
+/* Asks CUPTI itself, where that is allowed: without the flight recorder. The writer only. */
+void flusher_flush(struct recorder *recorder);
 
 enum mp_status flusher_start(struct recorder *recorder);
 

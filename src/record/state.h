@@ -87,6 +87,7 @@ struct recorder {
     struct ending ending;
     struct ranges ranges;
     struct attach attach;
+    struct clients clients;
     struct flight flight; /* the flight recorder */
     struct flusher flusher;
     struct crash crash;
@@ -115,7 +116,6 @@ struct recorder {
     /* The writer's alone while it runs. */
     struct recording recording;
     struct duty duty;
-    struct clients clients;
     struct ctl ctl;
     pthread_t writer;
 };

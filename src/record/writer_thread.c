@@ -66,7 +66,7 @@ static bool fetch_last(struct recorder *recorder, struct pace *pace, int64_t now
 
 /* Asks CUPTI for the buffers that are complete. Not before it ever wanted one: it may not be up
  * (wprof deadlocked on that); not in the mode `range` outside of ranges, where nothing shall
- * disturb the application: false then. */
+ * disturb the application. True when it was done, by this thread. */
 static bool ask_cupti(struct recorder *recorder, struct pace *pace, int64_t now)
 {
     /* Also before each write, so that it has all there is. */
@@ -75,16 +75,14 @@ static bool ask_cupti(struct recorder *recorder, struct pace *pace, int64_t now)
     pace->flushed = now;
     if (atomic_load(&recorder->enabled))
         pace->enabled = now;
-    if (recorder->clients.taken)
-        return true;
-    if (now - pace->enabled > LINGER_MS && !fetch_last(recorder, pace, now))
+    if (!atomic_load(&recorder->clients.taken) && now - pace->enabled > LINGER_MS &&
+        !fetch_last(recorder, pace, now))
         return false;
-    if (!atomic_load(&recorder->flush_allowed) || !atomic_load(&recorder->pool.requested))
-        return true;
-    if (recorder->flight.on)
+    if (recorder->flight.on) {
         flusher_ask(&recorder->flusher);
-    else
-        recorder->cupti.flush_all(0);
+        return false;
+    }
+    flusher_flush(recorder);
     return true;
 }
 
@@ -96,7 +94,7 @@ static void count_drops(struct recorder *recorder)
 
     values[QUALITY_cupti_errors] = atomic_load(&recorder->cupti_errors);
     values[QUALITY_forced_exits] = atomic_load(&recorder->forced_exits);
-    values[QUALITY_dropped_taken_over] = recorder->clients.lost;
+    values[QUALITY_dropped_taken_over] = atomic_load(&recorder->clients.lost);
     values[QUALITY_dropped_by_cupti] += atomic_exchange(&recorder->flusher.dropped, 0);
     if (recorder->flight.on && recorder_is_recording(recorder))
         return; /* the flusher asks */
@@ -215,9 +213,6 @@ static void run_rounds(struct recorder *recorder)
         ctl_serve(recorder);
         asked = ask_cupti(recorder, &pace, now_ms());
         recording_round(&recorder->recording);
-        if (atomic_load(&recorder->left_on) &&
-            clients_answers(recorder) != atomic_load(&recorder->answers_then))
-            range_switch(recorder, activity_drop);
         if (asked && recorder_is_recording(recorder))
             clients_look(recorder, now_ms());
         write_file(recorder, &pace, now_ms());

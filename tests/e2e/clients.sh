@@ -84,6 +84,19 @@ one_line "a session to the end" last "$taken"
 same "a session to the end: what ran before" "alpha 2" "$(kernels last)"
 like "a session to the end: a loss is counted" '^[1-9]' "$(lost last)"
 
+# With the flight recorder a thread apart asks CUPTI for its buffers.
+start flight MINIPROF_FLIGHT=60s -- "$steps" "${kineto[@]}" init alpha=2 sync sleep=400 \
+    call=kineto_start beta=5 sync sleep=2500 beta=1 sync call=kineto_stop sleep=500 alpha=3 sync \
+    sleep=400 print=ready sleep=2000
+await grep -q ready flight.out
+"$miniprof" ctl "$pid" dump >/dev/null
+wait "$pid"
+status=$?
+same "a session beside the flight recorder: what ran before and after is recorded" "0 alpha 5" \
+    "$status $(kernels flight)"
+like "a session beside the flight recorder: it is said" "$taken" "$(said flight)"
+like "a session beside the flight recorder: a loss is counted" '^[1-9]' "$(lost flight)"
+
 # The third registration of a clock spoils two kernels.
 both "a clock that is registered again" clock SIMGPU_CLOCK_FAULT=1 -- "${kineto[@]}" init alpha=2 \
     sync sleep=400 call=kineto_start beta=5 sync call=kineto_stop sleep=500 alpha=3 sync \
@@ -170,6 +183,11 @@ both "12 sessions inside of ranges" inside "${kineto[@]}" init "${many[@]}"
 same "12 sessions inside of ranges: what was recorded before them is not lost" 12 \
     "$(count inside kernel ',alpha,')"
 same "12 sessions inside of ranges: buffers enough" 0 "$(rows inside quality | grep -c exhausted)"
+
+# The kinds of a range without GPU work stay on until it is clear that they are nobody else's.
+both "an empty range" empty "${kineto[@]}" init sleep=400 start stop alpha=1 sync sleep=400 \
+    call=kineto_listen beta=4 sync call=kineto_stop call=kineto_report
+same "an empty range: nothing is left on" "kineto: 0 kernels" "$(cat empty.out)"
 
 # A record of the stream asks for a buffer, which the session's first records must not go to.
 both "a session long after a range" late "${kineto[@]}" init start alpha=1 stop sleep=2500 \
