@@ -167,8 +167,11 @@ NVTX_INLINE bool nvtx_write(struct nvtx_thread *thread, const struct nvtx_call *
     record->kind = (uint8_t)call->kind;
     record->form = call->text.form & 0xf;
     record->has_detail = has_detail;
-    record->first = thread->restarted && call->kind != NVTX_KIND_thread_name;
-    thread->restarted &= !record->first;
+    record->first = false;
+    if (__builtin_expect(thread->restarted, 0) && call->kind != NVTX_KIND_thread_name) {
+        record->first = true;
+        thread->restarted = false;
+    }
     if (has_detail) {
         const struct nvtx_detail detail = {.range = call->range,
                                            .payload = call->payload,
