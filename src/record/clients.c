@@ -261,7 +261,9 @@ static void try_probe(struct recorder *recorder)
     if (clients->tried || !can_probe(recorder))
         return;
     clients->tried = true;
-    clients->probe_works = probe(recorder) && probe(recorder); /* also the second time */
+    clients->probe_works = probe(recorder);
+    if (clients->probe_works) /* also the second time? */
+        clients->probe_works = probe(recorder);
     if (!clients->probe_works)
         mp_log_debug("CUPTI does not answer at once: other clients are not noticed");
 }

@@ -108,15 +108,13 @@ same "a clock that is registered again: those that had are counted" 2 \
 
 both "graphs and a session" graphs MINIPROF_CUDA_GRAPH=graph -- "${kineto[@]}" init stream=1 \
     capture alpha=2 end-capture=0 instantiate=0 launch=0 sync sleep=400 call=kineto_start beta=5 \
-    sync \
-    call=kineto_stop sleep=500 launch=0 launch=0 sync call=kineto_report
+    sync call=kineto_stop sleep=500 launch=0 launch=0 sync call=kineto_report
 same "graphs and a session: what ran before and after is recorded" 3 "$(count graphs graph)"
 
 # CUPTI of CUDA 12.2 and before has not the attribute by which Kineto is known to be through.
 both "a session that does not say when it is over" forever SIMGPU_CUPTI_VERSION=18 -- \
     "${kineto[@]}" init alpha=2 sync sleep=400 call=kineto_start beta=5 sync sleep=2500 \
-    call=kineto_stop alpha=3 \
-    sync sleep=1500 call=kineto_report
+    call=kineto_stop alpha=3 sync sleep=1500 call=kineto_report
 one_line "a session that does not say when it is over" forever \
     "$taken: what the GPU does is not recorded from here on"
 same "a session that does not say when it is over: launches are counted, calls go on" \
@@ -159,8 +157,7 @@ same "range within a session that lasts: calls, and all launches counted" "4 3" 
 
 settings=(MINIPROF_CAPTURE=nvtx:step)
 both "nvtx: after a session" nvtx_after "${kineto[@]}" init sleep=400 call=kineto_start beta=4 \
-    sync \
-    call=kineto_stop push=step alpha=3 sync pop call=kineto_report
+    sync call=kineto_stop push=step alpha=3 sync pop call=kineto_report
 same "nvtx: after a session: the range is complete" "alpha 3" "$(kernels nvtx_after)"
 
 # Each session takes the buffers that CUPTI has: they must not run out.

@@ -114,6 +114,7 @@ start() {
     local -a settings command
     shift
     split "$@"
+    rm -f "$work/$name.out" "$work/$name.err" # of a run before, for who awaits what it says
     # A job of a script ignores SIGINT unless that is undone.
     env --default-signal=INT,QUIT CUDA_INJECTION64_PATH="$lib" \
         MINIPROF_OUTPUT="$work/$name.mpt" "${settings[@]}" "${command[@]}" \

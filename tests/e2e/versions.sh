@@ -9,9 +9,8 @@ versions=(18 19 20 21 22 23 24 26 27 28 130000 130001 130100 130101 130200 13030
 # Something of each kind that the collector records.
 program=("$steps" init device=1 device=0 alloc-managed=4096 touch=1 sync free-managed stream=1
     alpha=2 beta=1 copy-in=64 copy-out=64 copy-within=64 copy-peer=64 set=64 alloc=4096 free
-    make-pool
-    pool-alloc=4096 pool-free trim-pool=0 destroy-pool record=1 wait=1 capture alpha=1 beta=2
-    end-capture=0 instantiate=0 launch=0 launch=0 push=outer pop sync)
+    make-pool pool-alloc=4096 pool-free trim-pool=0 destroy-pool record=1 wait=1 capture alpha=1
+    beta=2 end-capture=0 instantiate=0 launch=0 launch=0 push=outer pop sync)
 settings=(SIMGPU_DEVICES=2 SIMGPU_NOISE=0 MINIPROF_MEMORY=on MINIPROF_UNIFIED_MEMORY=on)
 tables=(thread device stream function shape node stream_info context_info kernel copy set call sync
     memory pool overhead unified graph nvtx capture)

@@ -86,8 +86,8 @@ around() {
     rm -f ./*.mpt
     timeout 180 "$@" >out 2>err
     status=$?
-    echo "$what: exit code $status, traces: $(find . -name '*.mpt' | wc -l), $(lines err | head \
-    -n 1)"
+    echo "$what: exit code $status, traces: $(find . -name '*.mpt' | wc -l)," \
+        "$(lines err | head -n 1)"
     if [ $status -ne 0 ] || ! grep -qxF "$("${sample[@]}")" out; then
         echo "FAILED: $what: $(tail -n 3 err)"
         failed=1
