@@ -25,8 +25,8 @@
  * CUPTI wrote there for that client. We decode them when it is through; but so that it loses
  * nothing buffers are not left with CUPTI outside of ranges (writer_thread.c).
  *
- * All of this is done by the thread that asks CUPTI for its buffers, the writer or, with the flight
- * recorder, the flusher; but for clients_note, which only counts, and clients_left.
+ * All of this is done by the flusher, which asks CUPTI for its buffers; but for clients_note, which
+ * only counts, clients_left, and clients_end.
  */
 #ifndef MP_RECORD_CLIENTS_H
 #define MP_RECORD_CLIENTS_H
@@ -79,7 +79,7 @@ void clients_note(struct recorder *recorder, const struct call_entry *entry);
 /* Each time that CUPTI was asked for its buffers; `now` in ms. */
 void clients_look(struct recorder *recorder, int64_t now);
 
-/* After the last flush. The writer, without the flight recorder. */
+/* After the last flush, when the flusher rests. The writer, without the flight recorder. */
 void clients_end(struct recorder *recorder);
 
 /* Who the other client may be, by the libraries that are loaded: "torch.profiler ('/path/to.so')",

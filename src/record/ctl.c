@@ -15,6 +15,7 @@
 
 #include "base/poison.h"
 
+#define DUMP_MS       1000 /* that CUPTI is waited for */
 #define PEER_MS       1000 /* for a client to say what it wants */
 #define REQUEST_BYTES 16
 #define BACKLOG       8
@@ -124,8 +125,7 @@ static const char *dump(struct recorder *recorder, char *text, size_t size)
 
     if (recorder->flight.on)
         return flight_write(recorder, &trigger, text, size) ? MP_CTL_OK : MP_CTL_NO;
-    if (atomic_load(&recorder->flush_allowed) && atomic_load(&recorder->pool.requested))
-        recorder->cupti.flush_all(0);
+    flusher_gather(recorder, DUMP_MS);
     recording_round(&recorder->recording);
     recording_flush(&recorder->recording);
     describe_file(recorder, text, size);

@@ -20,6 +20,7 @@
 #define LEAST_PACE_MS    180
 #define GREATEST_PACE_MS 10000
 #define PACES            32   /* looks at the rows in a window */
+#define GATHER_MS        1000 /* that CUPTI is waited for */
 #define STEP_WAIT_MS     1000 /* after a slow step: work that it left on the device still comes */
 #define TEXT_BYTES       256
 
@@ -223,7 +224,7 @@ bool flight_write(struct recorder *recorder, const struct flight_trigger *trigge
 
     if (flight->files >= flight->most_files)
         return refuse(flight, text, size);
-    flusher_gather(recorder);
+    flusher_gather(recorder, GATHER_MS);
     recording_settle(&recorder->recording);
     recording_flush(&recorder->recording);
     drop_old(flight);

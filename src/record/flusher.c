@@ -14,8 +14,8 @@
 #include "base/poison.h"
 
 #define STACK_BYTES ((size_t)1 << 20)
-#define GATHER_MS   1000
 #define LOOK_MS     20
+#define TAKE_MS     200 /* that the writer is waited for */
 
 static int64_t now_ms(void)
 {
@@ -32,12 +32,6 @@ static bool may_flush(const struct recorder *recorder)
            !atomic_load(&recorder->clients.taken);
 }
 
-void flusher_flush(struct recorder *recorder)
-{
-    if (may_flush(recorder))
-        recorder->cupti.flush_all(0);
-}
-
 static void flush(struct recorder *recorder)
 {
     size_t dropped = 0;
@@ -49,6 +43,18 @@ static void flush(struct recorder *recorder)
         recorder->cupti.flush_all(CUPTI_ACTIVITY_FLAG_FLUSH_FORCED);
     if (recorder->cupti.dropped_records(NULL, 0, &dropped) == CUPTI_SUCCESS)
         atomic_fetch_add(&recorder->flusher.dropped, dropped);
+}
+
+/* What CUPTI answered and the calls that it answered are seen together only after a round of the
+ * writer. */
+static void await_writer(struct recorder *recorder, uint32_t request)
+{
+    const struct timespec pause = {.tv_nsec = 1000000};
+    int64_t until = now_ms() + TAKE_MS;
+
+    while ((int32_t)(atomic_load(&recorder->flusher.taken) - request) < 0 && now_ms() < until &&
+           recorder_is_recording(recorder))
+        nanosleep(&pause, NULL);
 }
 
 static void *flusher_main(void *argument)
@@ -64,11 +70,14 @@ static void *flusher_main(void *argument)
             syscall(SYS_futex, &flusher->asked, FUTEX_WAIT_PRIVATE, asked, NULL, NULL, 0);
             continue;
         }
+        atomic_store(&flusher->busy, true);
         flush(recorder);
         atomic_store(&flusher->done, asked);
+        work_wake(&recorder->work);
+        await_writer(recorder, asked);
         if (recorder_is_recording(recorder))
             clients_look(recorder, now_ms());
-        work_wake(&recorder->work);
+        atomic_store(&flusher->busy, false);
     }
     return NULL;
 }
@@ -109,17 +118,40 @@ bool flusher_is_done(struct flusher *flusher, uint32_t request)
     return (int32_t)(atomic_load(&flusher->done) - request) >= 0;
 }
 
-void flusher_gather(struct recorder *recorder)
+void flusher_take(struct recorder *recorder)
+{
+    uint32_t done = atomic_load(&recorder->flusher.done);
+
+    recording_round(&recorder->recording);
+    atomic_store(&recorder->flusher.taken, done);
+}
+
+void flusher_gather(struct recorder *recorder, int ms)
 {
     struct flusher *flusher = &recorder->flusher;
     uint32_t request = flusher_ask(flusher);
-    int64_t until = now_ms() + GATHER_MS;
+    int64_t until = now_ms() + ms;
 
     while (!flusher_is_done(flusher, request) && now_ms() < until) {
         work_wait(&recorder->work, LOOK_MS);
-        recording_round(&recorder->recording);
+        flusher_take(recorder);
     }
-    recording_round(&recorder->recording);
+    flusher_take(recorder);
+}
+
+bool flusher_is_behind(const struct flusher *flusher)
+{
+    return atomic_load(&flusher->done) != atomic_load(&flusher->asked);
+}
+
+bool flusher_rests(const struct flusher *flusher, int ms)
+{
+    const struct timespec pause = {.tv_nsec = 1000000};
+    int64_t until = now_ms() + ms;
+
+    while (atomic_load(&flusher->busy) && now_ms() < until)
+        nanosleep(&pause, NULL);
+    return !atomic_load(&flusher->busy);
 }
 
 void flusher_stop(struct flusher *flusher)

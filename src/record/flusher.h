@@ -1,7 +1,7 @@
-/* A thread that asks CUPTI for its complete buffers, so that the writer never waits inside of
- * CUPTI: when the program crashes another thread may hold CUPTI's locks for ever. Only with the
- * flight recorder; it is there from the start, as no thread can be made safely after a crash. It
- * looks for other CUPTI clients too (clients.h).
+/* A thread that asks CUPTI for its complete buffers and looks for other CUPTI clients (clients.h),
+ * so that the writer never waits inside of CUPTI: a CUPTI that deadlocks must not keep a signal from
+ * ending the program, nor a crash from being written, when another thread may hold CUPTI's locks
+ * for ever. It is there from the start, as no thread can be made safely after a crash.
  */
 #ifndef MP_RECORD_FLUSHER_H
 #define MP_RECORD_FLUSHER_H
@@ -17,13 +17,12 @@ struct recorder;
 struct flusher {
     _Atomic uint32_t asked;   /* requests ever; a futex */
     _Atomic uint32_t done;    /* of them, those that are done */
+    _Atomic uint32_t taken;   /* and those of which the writer has taken what came */
     _Atomic uint64_t dropped; /* records that CUPTI dropped, not taken yet */
+    _Atomic bool busy;        /* it is in CUPTI, or about to be */
     _Atomic bool forced;      /* what is not complete is wanted too: the process dies */
     _Atomic bool stop;
 };
-
-/* Asks CUPTI itself, where that is allowed: without the flight recorder. The writer only. */
-void flusher_flush(struct recorder *recorder);
 
 enum mp_status flusher_start(struct recorder *recorder);
 
@@ -33,9 +32,17 @@ uint32_t flusher_ask(struct flusher *flusher);
 /* Whether the request is done. The writer is woken when one is. */
 bool flusher_is_done(struct flusher *flusher, uint32_t request);
 
-/* Has CUPTI flush and takes what comes, until it is through or a second is over. The writer only.
- */
-void flusher_gather(struct recorder *recorder);
+/* Takes in what there is: a round of the writer. */
+void flusher_take(struct recorder *recorder);
+
+/* Has CUPTI flush and takes what comes, until it is through or `ms` are over. The writer only. */
+void flusher_gather(struct recorder *recorder, int ms);
+
+/* Whether a request is not done. */
+bool flusher_is_behind(const struct flusher *flusher);
+
+/* Whether the thread is out of CUPTI, waiting `ms` for it at most. After recording has ended. */
+bool flusher_rests(const struct flusher *flusher, int ms);
 
 /* The thread ends when it is out of CUPTI. */
 void flusher_stop(struct flusher *flusher);

@@ -209,8 +209,7 @@ static enum mp_status open_file(struct recorder *recorder, struct mp_error *erro
     if (recording_open(recording, writer, &recorder->cupti, &recorder->api,
                        recorder->config.capture.choice,
                        recorder->ranges.at_once && !recorder->config.delay) != MP_OK ||
-        (recorder->flight.on && flusher_start(recorder) != MP_OK) ||
-        writer_thread_start(recorder) != MP_OK) {
+        flusher_start(recorder) != MP_OK || writer_thread_start(recorder) != MP_OK) {
         flusher_stop(&recorder->flusher);
         recording_close(recording);
         mp_writer_abandon(writer);

@@ -6,8 +6,8 @@
  *     threads         the application's own, in callbacks of CUPTI and NVTX
  *                     one of CUPTI's, in bufferCompleted
  *                     the writer ("miniprof"), from InitializeInjection to the end
- *                     the flusher, for a few seconds at the end; with the flight recorder
- *                     another one from the start on
+ *                     the flusher ("miniprof-flush"), which is in CUPTI when CUPTI hangs, likewise
+ *                     one more for the last flush
  *
  *     phase    IDLE -> STARTING -> RECORDING -> FINISHING -> INERT
  *              changed by compare-and-swap, so one thread each starts and finishes; INERT is final,

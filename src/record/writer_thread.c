@@ -21,6 +21,7 @@
 #define FLUSH_CUPTI_MS 90
 #define WRITE_FILE_MS  180
 #define LINGER_MS      2000 /* after a range of the mode `range`: late records still come */
+#define GATHER_MS      100  /* that CUPTI is waited for; it answers within a few */
 #define CATCH_UP_MS    30   /* for what waits, before CUPTI is asked or the file written */
 #define STACK_BYTES    ((size_t)1 << 20)
 
@@ -66,24 +67,22 @@ static bool fetch_last(struct recorder *recorder, struct pace *pace, int64_t now
 
 /* Asks CUPTI for the buffers that are complete. Not before it ever wanted one: it may not be up
  * (wprof deadlocked on that); not in the mode `range` outside of ranges, where nothing shall
- * disturb the application. True when it was done, by this thread. */
-static bool ask_cupti(struct recorder *recorder, struct pace *pace, int64_t now)
+ * disturb the application. */
+static void ask_cupti(struct recorder *recorder, struct pace *pace, int64_t now)
 {
     /* Also before each write, so that it has all there is. */
     if (now - pace->flushed < FLUSH_CUPTI_MS && now - pace->written < pace->write_ms)
-        return false;
+        return;
     pace->flushed = now;
     if (atomic_load(&recorder->enabled))
         pace->enabled = now;
     if (!atomic_load(&recorder->clients.taken) && now - pace->enabled > LINGER_MS &&
         !fetch_last(recorder, pace, now))
-        return false;
-    if (recorder->flight.on) {
+        return;
+    if (recorder->flight.on)
         flusher_ask(&recorder->flusher);
-        return false;
-    }
-    flusher_flush(recorder);
-    return true;
+    else if (!flusher_is_behind(&recorder->flusher))
+        flusher_gather(recorder, GATHER_MS);
 }
 
 /* Records that CUPTI dropped since it was last asked. */
@@ -96,7 +95,7 @@ static void count_drops(struct recorder *recorder)
     values[QUALITY_forced_exits] = atomic_load(&recorder->forced_exits);
     values[QUALITY_dropped_taken_over] = atomic_load(&recorder->clients.lost);
     values[QUALITY_dropped_by_cupti] += atomic_exchange(&recorder->flusher.dropped, 0);
-    if (recorder->flight.on && recorder_is_recording(recorder))
+    if (recorder_is_recording(recorder))
         return; /* the flusher asks */
     if (!atomic_load(&recorder->pool.requested) || atomic_load(&recorder->forced_exits))
         return; /* a CUPTI that hangs is not called again */
@@ -186,7 +185,6 @@ static void rest(const void *context)
 static void run_rounds(struct recorder *recorder)
 {
     int64_t start = now_ms();
-    bool asked;
     struct pace pace = {.recorder = recorder,
                         .write_ms = recorder->flight.on ? recorder->flight.pace : WRITE_FILE_MS,
                         .flushed = start,
@@ -211,10 +209,8 @@ static void run_rounds(struct recorder *recorder)
         crash_serve(recorder);
         take_toggles(recorder);
         ctl_serve(recorder);
-        asked = ask_cupti(recorder, &pace, now_ms());
-        recording_round(&recorder->recording);
-        if (asked && recorder_is_recording(recorder))
-            clients_look(recorder, now_ms());
+        ask_cupti(recorder, &pace, now_ms());
+        flusher_take(recorder);
         write_file(recorder, &pace, now_ms());
         if (recorder->flight.on)
             flight_round(recorder);
@@ -311,7 +307,9 @@ static void close_file(struct recorder *recorder)
     if (!atomic_load(&recorder->forced_exits) && clients_left(recorder))
         activity_recover(recorder);
     recording_end(recording, atomic_load(&recorder->end_time));
-    clients_end(recorder);
+    if (flusher_rests(&recorder->flusher, GATHER_MS))
+        clients_end(recorder);
+    flusher_stop(&recorder->flusher);
     count_drops(recorder);
     recording_flush(recording);
     if (recording->writer->waits)

@@ -237,7 +237,7 @@ limited() {
 }
 
 bare bare -- "$inference" --iterations 300
-for limit in 1 2 4; do
+for limit in 2 4 8; do
     limited "full$limit" $limit "$inference" --iterations 300
     unharmed "disk full after $limit KiB" "full$limit" bare 0
     one_line "disk full after $limit KiB" "full$limit" "full$limit.mpt.*cannot write.*too large"

@@ -142,4 +142,17 @@ profile shell MINIPROF_OUTPUT="$work/exec/shell.mpt" -- \
 same "exec from a shell: exit code" 9 "$status"
 cp exec/shell.mpt one.mpt
 same "exec from a shell: kernels" "alpha 3" "$(kernels one)"
+# ---- a CUPTI that hangs ----------------------------------------------------------------------
+start hung SIMGPU_FLUSH_SLEEP_MS=60000 -- "$steps" init alpha=3 sync print=ready sleep=30000
+await grep -q ready hung.out
+sleep 0.3 # CUPTI is asked every 90 ms
+same "CUPTI hangs: miniprof ctl is answered" 0 \
+    "$("$miniprof" ctl "$pid" status >hung.ctl 2>&1; echo $?)"
+kill -TERM "$pid"
+wait "$pid"
+same "CUPTI hangs: SIGTERM ends the program" 143 $?
+same "CUPTI hangs: one line" \
+    "miniprof: the last flush takes over 5 s: the last records are missing" "$(said hung)"
+complete "CUPTI hangs" hung
+
 finish

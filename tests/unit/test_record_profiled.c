@@ -171,11 +171,12 @@ static void later_kernels_of_the_same_number_keep_their_rows(void **state)
 {
     static struct api_set api;
     static struct capture capture;
-    struct record_kernel kernel = {.kind = CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL,
-                                   .correlation = 4,
-                                   .start = 7000,
-                                   .end = 7010,
-                                   .name = "alpha"};
+    struct record_kernel_10 record = {.kernel = {.kind = CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL,
+                                                 .correlation = 4,
+                                                 .start = 7000,
+                                                 .end = 7010,
+                                                 .name = "alpha"}};
+    struct record_kernel *const kernel = &record.kernel;
     struct cupti_api cupti = {.next_record = one_record, .version = 130001};
     struct mp_writer_totals totals;
     struct dictionary dictionary;
@@ -194,14 +195,14 @@ static void later_kernels_of_the_same_number_keep_their_rows(void **state)
     store.decoder = &decoder;
     put(4, 5000, 100);
     profiled_collect(&store);
-    kernel.start = kernel.end = 0;
-    decode_buffer(&decoder, (uint8_t *)&kernel, sizeof(kernel)); /* the profiled one */
-    decode_buffer(&decoder, (uint8_t *)&kernel, sizeof(kernel)); /* of the profiler's own */
+    kernel->start = kernel->end = 0;
+    decode_buffer(&decoder, (uint8_t *)&record, sizeof(record)); /* the profiled one */
+    decode_buffer(&decoder, (uint8_t *)&record, sizeof(record)); /* of the profiler's own */
     for (part = 1; part <= 4; part++)
         decode_correlation(&decoder, part << 30);
-    kernel.start = 7000;
-    kernel.end = 7010;
-    decode_buffer(&decoder, (uint8_t *)&kernel, sizeof(kernel));
+    kernel->start = 7000;
+    kernel->end = 7010;
+    decode_buffer(&decoder, (uint8_t *)&record, sizeof(record));
     assert_int_equal(store.rows_filled, 1);
     assert_int_equal(decoder.counts.zero_times, 0);
     decoder_close(&decoder);
