@@ -1,7 +1,7 @@
 /* A thread that asks CUPTI for its complete buffers and looks for other CUPTI clients (clients.h),
- * so that the writer never waits inside of CUPTI: a CUPTI that deadlocks must not keep a signal from
- * ending the program, nor a crash from being written, when another thread may hold CUPTI's locks
- * for ever. It is there from the start, as no thread can be made safely after a crash.
+ * so that the writer never waits inside of CUPTI: a CUPTI that deadlocks must not keep a signal
+ * from ending the program, nor a crash from being written, when another thread may hold CUPTI's
+ * locks for ever. It is there from the start, as no thread can be made safely after a crash.
  */
 #ifndef MP_RECORD_FLUSHER_H
 #define MP_RECORD_FLUSHER_H
