@@ -75,14 +75,16 @@ int activity_per_thread(struct recorder *recorder)
     return value != 0;
 }
 
-/* CUPTI wants to know before CUDA is initialised. What is missing without it the reports say, if a
- * program has such graphs (graphs.h). */
+/* CUPTI wants to know before CUDA is initialised, and may reserve 16 MB on the device for it
+ * (DEVICE_BUFFER_SIZE_DEVICE_GRAPHS). At node level it tells nothing. What is missing without it the
+ * reports say, if a program has such graphs (graphs.h). */
 static void ask_for_device_graphs(struct recorder *recorder)
 {
     struct cupti_api *cupti = &recorder->cupti;
     CUptiResult result;
 
     if (recorder->config.device_graphs != MP_SWITCH_ON || recorder->config.gpu != MP_SWITCH_ON ||
+        recorder->config.cuda_graph != MP_CUDA_GRAPH_GRAPH ||
         recorder->attach.when != MP_ATTACH_INIT)
         return;
     if (!cupti->enable_device_graph) {
