@@ -76,8 +76,8 @@ int activity_per_thread(struct recorder *recorder)
 }
 
 /* CUPTI wants to know before CUDA is initialised, and may reserve 16 MB on the device for it
- * (DEVICE_BUFFER_SIZE_DEVICE_GRAPHS). At node level it tells nothing. What is missing without it the
- * reports say, if a program has such graphs (graphs.h). */
+ * (DEVICE_BUFFER_SIZE_DEVICE_GRAPHS). At node level it tells nothing. What is missing without it
+ * the reports say, if a program has such graphs (graphs.h). */
 static void ask_for_device_graphs(struct recorder *recorder)
 {
     struct cupti_api *cupti = &recorder->cupti;
