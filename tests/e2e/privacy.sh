@@ -39,8 +39,8 @@ same "the pid is the main thread's id" "$("$miniprof" info --json secret.mpt |
 profile process -- "$steps" init print=here sleep=300 alpha=1 sync exit=0 &
 await grep -q here process.out
 pid=$(pgrep -f "$steps init print=here sleep=300 alpha=1" | head -n 1)
-same "one thread more, and it says whose it is" miniprof \
-    "$(cat /proc/"$pid"/task/*/comm 2>/dev/null | grep miniprof)"
+same "two threads more, and they say whose they are" "miniprof miniprof-flush" \
+    "$(echo $(cat /proc/"$pid"/task/*/comm 2>/dev/null | grep miniprof | sort))"
 same "no descriptor of ours reaches a child" 0 "$(for fd in /proc/"$pid"/fd/*; do
     link=$(readlink "$fd") || continue
     case $link in *.mpt | *eventfd*)
