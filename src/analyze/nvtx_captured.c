@@ -255,14 +255,9 @@ static int compare_ranges(const void *left, const void *right)
 {
     const struct nvtx_captured_range *a = left;
     const struct nvtx_captured_range *b = right;
-    int domains;
 
-    if (a->thread != b->thread)
-        return a->thread < b->thread ? -1 : 1;
-    if (!a->domain != !b->domain)
-        return a->domain ? -1 : 1;
-    domains = a->domain ? strcmp(a->domain, b->domain) : 0;
-    return domains ? domains : strcmp(a->name, b->name);
+    return nvtx_key_compare((struct nvtx_key){a->thread, a->domain, a->name},
+                            (struct nvtx_key){b->thread, b->domain, b->name});
 }
 
 static enum mp_status fill_ranges(struct pass *pass, uint32_t *list)

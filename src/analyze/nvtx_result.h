@@ -72,6 +72,15 @@ struct nvtx_result {
     struct definitions definitions;
 };
 
+/* How ranges are listed: by thread, the default domain (NULL) before others, by name. */
+struct nvtx_key {
+    uint64_t thread;
+    const char *domain;
+    const char *name;
+};
+
+int nvtx_key_compare(struct nvtx_key left, struct nvtx_key right);
+
 /* Reads the trace in passes over ranges, calls and work. Time goes with the rows, and for each call
  * with the ranges of its thread that overlap without being nested; memory with the instances of
  * ranges (56 bytes each) and the calls inside them (24 bytes each, 32 if they are not in order; as

@@ -88,12 +88,12 @@ static void find_dlsym(void)
     *(void **)&preload_real_dlsym = found ? found : (void *)nothing_found;
 }
 
-/* A linked function is the next one of its name, as it would be without this library. */
-static void *find_linked(unsigned long slot)
+/* What a linked program would have got without this library. */
+static void *find_next(const char *name)
 {
     if (!preload_real_dlsym)
         find_dlsym();
-    return preload_real_dlsym(RTLD_NEXT, watched[slot].name);
+    return preload_real_dlsym(RTLD_NEXT, name);
 }
 
 void *preload_enter(unsigned long slot)
@@ -104,7 +104,7 @@ void *preload_enter(unsigned long slot)
     void *real = atomic_load(&slots[slot].real);
 
     if (!real && linked) {
-        real = find_linked(slot);
+        real = find_next(watched[slot].name);
         atomic_store(&slots[slot].real, real);
     }
     if (before)
@@ -152,12 +152,17 @@ static void *instead_of_get_proc(void *real, bool v2)
     return ours;
 }
 
+static bool is_get_proc(const char *name)
+{
+    return strcmp(name, "cuGetProcAddress") == 0 || strcmp(name, "cuGetProcAddress_v2") == 0;
+}
+
 /* What to answer to somebody who asked for `name` and would have got `real`. */
 static void *instead(const char *name, void *real, bool v2)
 {
     int row;
 
-    if (strncmp(name, "cuGetProcAddress", 16) == 0)
+    if (is_get_proc(name))
         return instead_of_get_proc(real, v2);
     row = find_watched(name);
     return row < 0 ? real : stub_for(real, watched[row].call);
@@ -169,9 +174,7 @@ static void *find_get_proc(void *_Atomic *known, const char *name)
 
     if (real)
         return real;
-    if (!preload_real_dlsym)
-        find_dlsym();
-    real = preload_real_dlsym(RTLD_NEXT, name);
+    real = find_next(name);
     atomic_store(known, real);
     return real;
 }
@@ -207,15 +210,13 @@ int cuGetProcAddress_v2(const char *symbol, void **function, int version, unsign
 
 void *preload_lookup(void *handle, const char *name)
 {
-    bool get_proc;
     void *real;
 
     if (!preload_real_dlsym)
         find_dlsym();
     if (!name || name[0] != 'c' || name[1] != 'u' || handle == RTLD_NEXT)
         return NULL;
-    get_proc = strcmp(name, "cuGetProcAddress") == 0 || strcmp(name, "cuGetProcAddress_v2") == 0;
-    if (!get_proc && find_watched(name) < 0)
+    if (!is_get_proc(name) && find_watched(name) < 0)
         return NULL;
     real = preload_real_dlsym(handle, name);
     return real ? instead(name, real, strcmp(name, "cuGetProcAddress_v2") == 0) : NULL;

@@ -15,11 +15,16 @@ static uint64_t clock_choose(void);
 
 static _Atomic(clock_source) source = clock_choose;
 
-static uint64_t clock_monotonic(void)
+uint64_t mp_monotonic_ns(void)
 {
     struct timespec now;
     clock_gettime(CLOCK_MONOTONIC, &now);
     return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+}
+
+int64_t mp_monotonic_ms(void)
+{
+    return (int64_t)(mp_monotonic_ns() / 1000000);
 }
 
 /* The software GPU's, also where a plug-in has loaded it for itself; NULL beside a real driver. */
@@ -37,11 +42,11 @@ static void *find_virtual(void)
 
 static uint64_t clock_choose(void)
 {
-    clock_source chosen = clock_monotonic;
+    clock_source chosen = mp_monotonic_ns;
     /* POSIX's way of turning dlsym's object pointer into a function pointer. */
     *(void **)&chosen = find_virtual();
     if (!chosen)
-        chosen = clock_monotonic;
+        chosen = mp_monotonic_ns;
     atomic_store_explicit(&source, chosen, memory_order_relaxed);
     return chosen();
 }
@@ -54,6 +59,6 @@ uint64_t mp_clock_now(void)
 const char *mp_clock_name(void)
 {
     (void)mp_clock_now();
-    return atomic_load_explicit(&source, memory_order_relaxed) == clock_monotonic ? "monotonic"
+    return atomic_load_explicit(&source, memory_order_relaxed) == mp_monotonic_ns ? "monotonic"
                                                                                   : "simgpu";
 }

@@ -14,6 +14,11 @@
  * handlers: the first call resolves a symbol. */
 uint64_t mp_clock_now(void);
 
+/* CLOCK_MONOTONIC itself, also beside the software GPU, whose clock is virtual: for waits and
+ * limits. Any thread, also in signal handlers. */
+uint64_t mp_monotonic_ns(void);
+int64_t mp_monotonic_ms(void);
+
 /* What the times are, for the header's key `clock`: "monotonic" or "simgpu". */
 const char *mp_clock_name(void);
 

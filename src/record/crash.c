@@ -10,6 +10,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "record/clock.h"
 #include "record/state.h"
 
 #include "base/poison.h"
@@ -28,34 +29,26 @@ static const struct watched {
 
 #define WATCHED_COUNT (sizeof(watched) / sizeof(watched[0]))
 
-static int64_t now_ms(void)
-{
-    struct timespec now;
-
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
-}
-
 /* ---- The thread that crashes: async-signal-safe ---- */
 
 static void await_writer(struct recorder *recorder)
 {
     struct crash *crash = &recorder->crash;
     const struct timespec look = {.tv_nsec = LOOK_MS * 1000000L};
-    int64_t until = now_ms() + WAIT_MS;
+    int64_t until = mp_monotonic_ms() + WAIT_MS;
     uint32_t state;
 
     while ((state = atomic_load(&crash->state)) != CRASH_DONE &&
-           recorder_phase(recorder) != PHASE_INERT && now_ms() < until)
+           recorder_phase(recorder) != PHASE_INERT && mp_monotonic_ms() < until)
         syscall(SYS_futex, &crash->state, FUTEX_WAIT_PRIVATE, state, &look, NULL, 0);
 }
 
 static void await_first(void)
 {
     const struct timespec look = {.tv_nsec = LOOK_MS * 1000000L};
-    int64_t until = now_ms() + FIRST_MS;
+    int64_t until = mp_monotonic_ms() + FIRST_MS;
 
-    while (now_ms() < until)
+    while (mp_monotonic_ms() < until)
         nanosleep(&look, NULL);
 }
 

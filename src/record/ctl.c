@@ -20,14 +20,6 @@
 #define REQUEST_BYTES 16
 #define BACKLOG       8
 
-static int64_t now_ms(void)
-{
-    struct timespec now;
-
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
-}
-
 /* ---- The socket ---- */
 
 void ctl_open(struct ctl *ctl)
@@ -191,7 +183,7 @@ static void take_connection(struct ctl *ctl)
         return;
     }
     ctl->peer = accept4(ctl->listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
-    ctl->peer_until = now_ms() + PEER_MS;
+    ctl->peer_until = mp_monotonic_ms() + PEER_MS;
 }
 
 void ctl_serve(struct recorder *recorder)
@@ -209,7 +201,7 @@ void ctl_serve(struct recorder *recorder)
         return;
     }
     bytes = recv(ctl->peer, request, sizeof(request) - 1, MSG_DONTWAIT);
-    if (bytes < 0 && (errno == EAGAIN || errno == EINTR) && now_ms() < ctl->peer_until)
+    if (bytes < 0 && (errno == EAGAIN || errno == EINTR) && mp_monotonic_ms() < ctl->peer_until)
         return; /* later */
     if (bytes > 0) {
         request[bytes] = '\0';

@@ -24,14 +24,6 @@
 #define STEP_WAIT_MS     1000 /* after a slow step: work that it left on the device still comes */
 #define TEXT_BYTES       256
 
-static int64_t now_ms(void)
-{
-    struct timespec now;
-
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
-}
-
 /* ---- Settings ---- */
 
 static void say_useless(const char *name)
@@ -283,8 +275,8 @@ void flight_round(struct recorder *recorder)
 
     if (step_waits(flight)) {
         if (!flight->step_seen)
-            flight->step_seen = now_ms();
-        if (now_ms() - flight->step_seen >= STEP_WAIT_MS)
+            flight->step_seen = mp_monotonic_ms();
+        if (mp_monotonic_ms() - flight->step_seen >= STEP_WAIT_MS)
             write_step(recorder);
     }
     drop_old(flight);

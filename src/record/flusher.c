@@ -8,22 +8,15 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "record/signals.h"
+#include "record/clock.h"
 #include "record/state.h"
+#include "record/thread.h"
 
 #include "base/poison.h"
 
 #define STACK_BYTES ((size_t)1 << 20)
 #define LOOK_MS     20
 #define TAKE_MS     200 /* that the writer is waited for */
-
-static int64_t now_ms(void)
-{
-    struct timespec now;
-
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
-}
 
 /* Not before CUPTI ever wanted a buffer, not beside the last flush, and not for another client. */
 static bool may_flush(const struct recorder *recorder)
@@ -50,10 +43,10 @@ static void flush(struct recorder *recorder)
 static void await_writer(struct recorder *recorder, uint32_t request)
 {
     const struct timespec pause = {.tv_nsec = 1000000};
-    int64_t until = now_ms() + TAKE_MS;
+    int64_t until = mp_monotonic_ms() + TAKE_MS;
 
-    while ((int32_t)(atomic_load(&recorder->flusher.taken) - request) < 0 && now_ms() < until &&
-           recorder_is_recording(recorder))
+    while ((int32_t)(atomic_load(&recorder->flusher.taken) - request) < 0 &&
+           mp_monotonic_ms() < until && recorder_is_recording(recorder))
         nanosleep(&pause, NULL);
 }
 
@@ -76,7 +69,7 @@ static void *flusher_main(void *argument)
         work_wake(&recorder->work);
         await_writer(recorder, asked);
         if (recorder_is_recording(recorder))
-            clients_look(recorder, now_ms());
+            clients_look(recorder, mp_monotonic_ms());
         atomic_store(&flusher->busy, false);
     }
     return NULL;
@@ -84,20 +77,9 @@ static void *flusher_main(void *argument)
 
 enum mp_status flusher_start(struct recorder *recorder)
 {
-    pthread_attr_t attributes;
     pthread_t thread;
-    sigset_t before;
-    int error;
 
-    if (pthread_attr_init(&attributes) != 0)
-        return MP_ERR_MEMORY;
-    pthread_attr_setstacksize(&attributes, STACK_BYTES);
-    pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
-    signals_block(&before);
-    error = pthread_create(&thread, &attributes, flusher_main, recorder);
-    signals_restore(&before);
-    pthread_attr_destroy(&attributes);
-    return error ? MP_ERR_LIMIT : MP_OK;
+    return thread_start(&thread, STACK_BYTES, flusher_main, recorder);
 }
 
 static void wake(struct flusher *flusher)
@@ -130,9 +112,9 @@ void flusher_gather(struct recorder *recorder, int ms)
 {
     struct flusher *flusher = &recorder->flusher;
     uint32_t request = flusher_ask(flusher);
-    int64_t until = now_ms() + ms;
+    int64_t until = mp_monotonic_ms() + ms;
 
-    while (!flusher_is_done(flusher, request) && now_ms() < until) {
+    while (!flusher_is_done(flusher, request) && mp_monotonic_ms() < until) {
         work_wait(&recorder->work, LOOK_MS);
         flusher_take(recorder);
     }
@@ -147,9 +129,9 @@ bool flusher_is_behind(const struct flusher *flusher)
 bool flusher_rests(const struct flusher *flusher, int ms)
 {
     const struct timespec pause = {.tv_nsec = 1000000};
-    int64_t until = now_ms() + ms;
+    int64_t until = mp_monotonic_ms() + ms;
 
-    while (atomic_load(&flusher->busy) && now_ms() < until)
+    while (atomic_load(&flusher->busy) && mp_monotonic_ms() < until)
         nanosleep(&pause, NULL);
     return !atomic_load(&flusher->busy);
 }

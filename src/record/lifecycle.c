@@ -13,6 +13,7 @@
 #include "record/nvtx.h"
 #include "record/signals.h"
 #include "record/state.h"
+#include "record/thread.h"
 
 #include "base/poison.h"
 
@@ -90,16 +91,8 @@ static void *flusher_main(void *argument)
 static bool start_flusher(struct recorder *recorder)
 {
     pthread_t thread;
-    sigset_t before;
-    int error;
 
-    signals_block(&before);
-    error = pthread_create(&thread, NULL, flusher_main, recorder);
-    signals_restore(&before);
-    if (error)
-        return false;
-    pthread_detach(thread);
-    return true;
+    return thread_start(&thread, 0, flusher_main, recorder) == MP_OK;
 }
 
 void lifecycle_flush(struct recorder *recorder)

@@ -15,15 +15,6 @@
 
 #define SWITCH_SECONDS 1 /* that a thread waits for another to switch the kinds, at most */
 
-/* Not the trace's clock: that one may be virtual. */
-static int64_t now_ms(void)
-{
-    struct timespec now;
-
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
-}
-
 /* ---- Settings ---- */
 
 static void warn_of_useless(const struct mp_config *config, bool scheduled)
@@ -55,7 +46,7 @@ void range_configure(struct recorder *recorder)
     ranges->by_profiler = !ranges->by_nvtx && (ranges->scheduled ||
                                                (mode != MP_CAPTURE_OFF && !recorder->flight.whole));
     ranges->at_once = whole && !ranges->scheduled;
-    ranges->lazy = !ranges->at_once || config->delay;
+    ranges->lazy = mp_config_waits(config);
     ranges->most = ranges_wanted(&config->capture_end);
     pthread_mutex_init(&ranges->lock, NULL);
     pthread_condattr_init(&attributes);
@@ -243,7 +234,7 @@ static enum range_answer begin(struct recorder *recorder, uint8_t reason, uint32
             ranges->begun = ranges->ended = 0;
         ranges->anew |= anew;
         ranges->open = true;
-        ranges->opened_at = now_ms();
+        ranges->opened_at = mp_monotonic_ms();
         ranges->begun++;
     }
     number = ranges->begun;
@@ -420,14 +411,14 @@ void range_go(struct recorder *recorder)
     struct ranges *ranges = &recorder->ranges;
 
     pthread_mutex_lock(&ranges->lock);
-    ranges->ready_at = now_ms() + (int64_t)recorder->config.delay * 1000;
+    ranges->ready_at = mp_monotonic_ms() + (int64_t)recorder->config.delay * 1000;
     ranges->ready = !recorder->config.delay;
     if (ranges->at_once && ranges->ready) {
         /* recording_open has begun it. */
         ranges->open = true;
         ranges->posted = true;
         ranges->begun = 1;
-        ranges->opened_at = now_ms();
+        ranges->opened_at = mp_monotonic_ms();
     }
     pthread_mutex_unlock(&ranges->lock);
     settle(recorder);
@@ -451,7 +442,7 @@ int range_tick(struct recorder *recorder, int most)
 
     if ((!recorder->config.delay && !duration) || !recorder_is_recording(recorder))
         return most;
-    now = now_ms();
+    now = mp_monotonic_ms();
     pthread_mutex_lock(&ranges->lock);
     if (!ranges->ready && ranges->ready_at && now >= ranges->ready_at) {
         ranges->ready = true;

@@ -20,14 +20,6 @@
  * as far as the machine has run (clients.h). */
 #define FOREIGN_NS (UINT64_C(600) * 1000000000u)
 
-static int64_t now_ms(void)
-{
-    struct timespec now;
-
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
-}
-
 static void append_range_row(struct recording *recording, uint64_t kind, uint64_t reason,
                              uint64_t time, uint64_t correlation)
 {
@@ -51,7 +43,7 @@ enum mp_status recording_open(struct recording *recording, struct mp_writer *wri
 {
     recording->writer = writer;
     recording->begin_time = mp_clock_now();
-    recording->begin_ms = now_ms();
+    recording->begin_ms = mp_monotonic_ms();
     if (dictionary_open(&recording->dictionary, writer, api) != MP_OK)
         return MP_ERR_MEMORY;
     recording->dictionary.edges = recording->edges;
@@ -112,7 +104,7 @@ static void apply_mark(struct recording *recording, const struct work *mark)
  * what is meant are other clocks. */
 static void limit_times(struct recording *recording)
 {
-    uint64_t passed = (uint64_t)(now_ms() - recording->begin_ms) * 1000000u;
+    uint64_t passed = (uint64_t)(mp_monotonic_ms() - recording->begin_ms) * 1000000u;
 
     recording->decoder.earliest =
         recording->begin_time > FOREIGN_NS ? recording->begin_time - FOREIGN_NS : 1;

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "base/log.h"
+#include "record/clock.h"
 #include "record/state.h"
 
 #include "base/poison.h"
@@ -28,20 +29,12 @@ static void set_default(int number)
  * group and a shell its job. What follows so soon is not somebody who has lost patience. */
 #define SAME_REQUEST_NS UINT64_C(500000000)
 
-static uint64_t now_ns(void)
-{
-    struct timespec now;
-
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
-}
-
 /* Whether somebody asks again. 0: another thread is in the handler with the first request. */
 static bool is_impatient(struct recorder *recorder)
 {
     uint64_t first = atomic_load(&recorder->signal_time);
 
-    return first && now_ns() - first > SAME_REQUEST_NS;
+    return first && mp_monotonic_ns() - first > SAME_REQUEST_NS;
 }
 
 /* Async-signal-safe: atomics, getpid, clock_gettime, sigaction, raise, and a write in work_wake. */
@@ -53,7 +46,7 @@ static void on_signal(int number)
     bool ours = recorder->pid == getpid() && recorder_phase(recorder) != PHASE_INERT;
 
     if (ours && atomic_compare_exchange_strong(&recorder->signal, &expected, number)) {
-        atomic_store(&recorder->signal_time, now_ns());
+        atomic_store(&recorder->signal_time, mp_monotonic_ns());
         work_wake(&recorder->work);
     } else if (!ours || is_impatient(recorder)) {
         set_default(number);

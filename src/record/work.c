@@ -1,6 +1,8 @@
 /* See work.h. */
 #include "record/work.h"
 
+#include "record/clock.h"
+
 #include <errno.h>
 #include <linux/futex.h>
 #include <stdlib.h>
@@ -92,21 +94,13 @@ void work_wait(struct work_queue *queue, int timeout_ms)
     atomic_store(&queue->woken, 0);
 }
 
-static uint64_t now_ns(void)
-{
-    struct timespec now;
-
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
-}
-
 bool work_rest(struct work_queue *queue, uint64_t ns)
 {
-    const uint64_t end = now_ns() + ns;
+    const uint64_t end = mp_monotonic_ns() + ns;
     uint64_t now;
     uint32_t seen;
 
-    while (!((seen = atomic_load(&queue->woken)) & WORK_HURRY) && (now = now_ns()) < end) {
+    while (!((seen = atomic_load(&queue->woken)) & WORK_HURRY) && (now = mp_monotonic_ns()) < end) {
         const struct timespec left = {.tv_sec = (time_t)((end - now) / 1000000000u),
                                       .tv_nsec = (long)((end - now) % 1000000000u)};
 

@@ -13,6 +13,7 @@
 #include "record/nvtx.h"
 #include "record/signals.h"
 #include "record/state.h"
+#include "record/thread.h"
 
 #include "base/poison.h"
 
@@ -24,20 +25,6 @@
 #define GATHER_MS      100  /* that CUPTI is waited for; it answers within a few */
 #define CATCH_UP_MS    30   /* for what waits, before CUPTI is asked or the file written */
 #define STACK_BYTES    ((size_t)1 << 20)
-
-/* Wall time of the rounds, which is not the trace's clock: that one may be virtual. */
-static uint64_t now_ns(void)
-{
-    struct timespec now;
-
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
-}
-
-static int64_t now_ms(void)
-{
-    return (int64_t)(now_ns() / 1000000);
-}
 
 struct pace {
     struct recorder *recorder;
@@ -163,7 +150,7 @@ static void take_toggles(struct recorder *recorder)
 
 static enum duty_pressure pressure_now(struct recorder *recorder, const struct pace *pace)
 {
-    int left = time_left(pace, now_ms());
+    int left = time_left(pace, mp_monotonic_ms());
 
     if (!left || buffer_pool_is_low(&recorder->pool) || mp_nvtx_is_low())
         return DUTY_PRESSED;
@@ -178,13 +165,14 @@ static void rest(const void *context)
     uint64_t ns;
 
     do {
-        ns = duty_rest(&recorder->duty, now_ns(), duty_cpu_now(), pressure_now(recorder, pace));
+        ns = duty_rest(&recorder->duty, mp_monotonic_ns(), duty_cpu_now(),
+                       pressure_now(recorder, pace));
     } while (ns && !work_rest(&recorder->work, ns));
 }
 
 static void run_rounds(struct recorder *recorder)
 {
-    int64_t start = now_ms();
+    int64_t start = mp_monotonic_ms();
     struct pace pace = {.recorder = recorder,
                         .write_ms = recorder->flight.on ? recorder->flight.pace : WRITE_FILE_MS,
                         .flushed = start,
@@ -195,12 +183,12 @@ static void run_rounds(struct recorder *recorder)
     if (recorder->config.timeout)
         pace.ends = start + (int64_t)recorder->config.timeout * 1000;
 
-    duty_begin(&recorder->duty, now_ns(), duty_cpu_now());
+    duty_begin(&recorder->duty, mp_monotonic_ns(), duty_cpu_now());
     recorder->recording.rest = rest;
     recorder->recording.rest_context = &pace;
     while (!atomic_load(&recorder->stop)) {
         buffer_pool_fault_ahead(&recorder->pool);
-        work_wait(&recorder->work, range_tick(recorder, time_left(&pace, now_ms())));
+        work_wait(&recorder->work, range_tick(recorder, time_left(&pace, mp_monotonic_ms())));
         keep_file(recorder);
         if (atomic_load(&recorder->signal) && lifecycle_claim_end(recorder)) {
             lifecycle_flush(recorder);
@@ -209,12 +197,12 @@ static void run_rounds(struct recorder *recorder)
         crash_serve(recorder);
         take_toggles(recorder);
         ctl_serve(recorder);
-        ask_cupti(recorder, &pace, now_ms());
+        ask_cupti(recorder, &pace, mp_monotonic_ms());
         flusher_take(recorder);
-        write_file(recorder, &pace, now_ms());
+        write_file(recorder, &pace, mp_monotonic_ms());
         if (recorder->flight.on)
             flight_round(recorder);
-        check_timeout(recorder, &pace, now_ms());
+        check_timeout(recorder, &pace, mp_monotonic_ms());
     }
 }
 
@@ -246,7 +234,7 @@ static void say_result(const struct recorder *recorder, const struct mp_writer_t
                    recorder->output.path, size_text(size, sizeof(size), bytes),
                    (unsigned long long)totals->event_rows,
                    (unsigned long long)(quality_dropped(quality) + unwritten), (double)cpu / 1e6,
-                   duty_percent(&recorder->duty, now_ns(), cpu));
+                   duty_percent(&recorder->duty, mp_monotonic_ns(), cpu));
 }
 
 static void say_nothing(const struct recorder *recorder)
@@ -355,22 +343,13 @@ static void *writer_main(void *argument)
 
 enum mp_status writer_thread_start(struct recorder *recorder)
 {
-    pthread_attr_t attributes;
-    sigset_t before;
-    int error;
+    enum mp_status status;
 
-    if (pthread_attr_init(&attributes) != 0)
-        return MP_ERR_MEMORY;
-    pthread_attr_setstacksize(&attributes, STACK_BYTES);
-    pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
     /* Here and not by the writer, which a busy machine may let run late: who sees that the program
      * runs can reach it. */
     ctl_open(&recorder->ctl);
-    signals_block(&before);
-    error = pthread_create(&recorder->writer, &attributes, writer_main, recorder);
-    signals_restore(&before);
-    if (error)
+    status = thread_start(&recorder->writer, STACK_BYTES, writer_main, recorder);
+    if (status != MP_OK)
         ctl_close(&recorder->ctl);
-    pthread_attr_destroy(&attributes);
-    return error ? MP_ERR_LIMIT : MP_OK;
+    return status;
 }
