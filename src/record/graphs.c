@@ -17,6 +17,7 @@
 
 /* A clone whose original has a number (origins.h). */
 struct cloned_node {
+    CUgraphNode node;
     uint64_t id;
     uint32_t origin;
 };
@@ -159,9 +160,9 @@ void graphs_enter(struct recorder *recorder, const CUpti_CallbackData *data)
 }
 
 static void note_origin(struct recorder *recorder, struct graph_making *making, uint64_t id,
-                        CUgraphNode original)
+                        const CUpti_GraphData *data)
 {
-    uint32_t origin = origins_find(&recorder->origins, (uintptr_t)original);
+    uint32_t origin = origins_find(&recorder->origins, (uintptr_t)data->originalNode);
 
     if (!origin)
         return;
@@ -170,7 +171,7 @@ static void note_origin(struct recorder *recorder, struct graph_making *making, 
         making->nodes_lost++;
         return;
     }
-    making->nodes[making->node_count++] = (struct cloned_node){id, origin};
+    making->nodes[making->node_count++] = (struct cloned_node){data->node, id, origin};
 }
 
 /* In cuGraphClone, or as a graph becomes a child of another. */
@@ -197,11 +198,23 @@ void graphs_cloned(struct recorder *recorder, const CUpti_GraphData *data)
     if (recorder->cupti.get_graph_node_id(data->node, &id) != CUPTI_SUCCESS)
         return;
     if (recorder->paths_wanted)
-        note_origin(recorder, making, id, data->originalNode);
+        note_origin(recorder, making, id, data);
     if (data->originalGraph != making->original)
         return; /* of a child graph */
     making->clone = (uint32_t)(id >> 32);
     mp_map_put(&making->numbers, (uintptr_t)data->originalNode, (uint32_t)id);
+}
+
+/* The node that stood for a child graph, once its nodes are among the others. */
+void graphs_node_destroyed(struct recorder *recorder, const CUpti_GraphData *data)
+{
+    const struct call_log *log = call_log_mine(&recorder->logs);
+    struct graph_making *making = log ? log->making : NULL;
+    size_t i;
+
+    for (i = 0; making && i < making->node_count; i++)
+        if (making->nodes[i].node == data->node)
+            making->nodes[i].origin = 0;
 }
 
 /* ---- Reading ---- */
@@ -267,6 +280,23 @@ static void fill(struct recorder *recorder, struct graph_reading *reading, CUgra
     edges->lost += edges->count - named;
     edges->count = named;
     free(nodes);
+}
+
+/* Nodes of child graphs are cloned into a graph with an id of its own, and get other ids when that
+ * one is merged into the executable graph (seen with CUPTI 13.0). */
+static void ask_again(const struct graph_reading *reading)
+{
+    struct graph_making *making = reading->making;
+    uint64_t id;
+    size_t i;
+
+    for (i = 0; i < making->node_count; i++) {
+        struct cloned_node *node = &making->nodes[i];
+
+        if (node->origin && node->id >> 32 != reading->graph &&
+            reading->cupti->get_graph_node_id(node->node, &id) == CUPTI_SUCCESS)
+            node->id = id;
+    }
 }
 
 static uint32_t count_nodes(const struct graph_making *making, uint32_t graph)
@@ -346,6 +376,7 @@ static void read_edges(struct recorder *recorder, struct graph_reading *reading,
     else if (has_edges)
         edges->edges[0] = (struct edge){0, 0};
     edges->nodes_lost = reading->making->nodes_lost;
+    ask_again(reading);
     add_nodes(reading->making, edges);
     if (has_edges)
         mp_log_debug("graph %u: %u edges, %u without a place; ids of nodes: %u told by CUPTI, %u "

@@ -40,8 +40,9 @@ void graphs_capture_begins(struct recorder *recorder);
 void graphs_capture_began(struct recorder *recorder, bool success);
 void graphs_capture_ended(struct recorder *recorder);
 
-/* A node was cloned. */
+/* A node was cloned; a node is about to be destroyed. */
 void graphs_cloned(struct recorder *recorder, const CUpti_GraphData *data);
+void graphs_node_destroyed(struct recorder *recorder, const CUpti_GraphData *data);
 
 /* An executable graph is about to be destroyed. */
 void graphs_destroyed(struct recorder *recorder, const CUpti_GraphData *data);

@@ -76,6 +76,9 @@ static void on_graph(struct recorder *recorder, CUpti_CallbackId cbid, const CUp
     case CUPTI_CBID_RESOURCE_GRAPHNODE_CLONED:
         graphs_cloned(recorder, data);
         break;
+    case CUPTI_CBID_RESOURCE_GRAPHNODE_DESTROY_STARTING:
+        graphs_node_destroyed(recorder, data);
+        break;
     case CUPTI_CBID_RESOURCE_GRAPHEXEC_DESTROY_STARTING:
         graphs_destroyed(recorder, data);
         break;
@@ -325,6 +328,7 @@ static void watch_making(struct recorder *recorder, bool on)
     if (!recorder->paths_wanted)
         return;
     watch(recorder, CUPTI_CB_DOMAIN_RESOURCE, CUPTI_CBID_RESOURCE_GRAPHNODE_CREATED, on);
+    watch(recorder, CUPTI_CB_DOMAIN_RESOURCE, CUPTI_CBID_RESOURCE_GRAPHNODE_DESTROY_STARTING, on);
     watch(recorder, CUPTI_CB_DOMAIN_RESOURCE, CUPTI_CBID_RESOURCE_GRAPH_DESTROY_STARTING, on);
     if (recorder->ranges.lazy)
         watch(recorder, CUPTI_CB_DOMAIN_RESOURCE, CUPTI_CBID_RESOURCE_GRAPH_CREATED, on);

@@ -20,7 +20,7 @@
 /* What is lost when the process is killed is at most what came since the last write: promised are
  * 200 ms, and a round takes time as well. */
 #define FLUSH_CUPTI_MS 90
-#define WRITE_FILE_MS  180
+#define WRITE_FILE_MS  90
 #define LINGER_MS      2000 /* after a range of the mode `range`: late records still come */
 #define GATHER_MS      100  /* that CUPTI is waited for; it answers within a few */
 #define CATCH_UP_MS    30   /* for what waits, before CUPTI is asked or the file written */

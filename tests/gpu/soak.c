@@ -10,8 +10,8 @@
  *     took|MS                                between the two
  *
  * Each thread has two streams and a graph; a batch is an NVTX range of launches on both streams in
- * turn, and of one graph every other time. --rate bounds the kernels of all threads together; what
- * was late is caught up with, but not more than 10 ms of it.
+ * turn, and of one graph every other time: --launches and --graph-every. --rate bounds the kernels
+ * of all threads together; what was late is caught up with, but not more than 10 ms of it.
  */
 #include "common.h"
 
@@ -24,7 +24,7 @@
 #include <string.h>
 #include <time.h>
 
-enum { LAUNCHES = 100, GRAPH_NODES = 100, GRAPH_EVERY = 2, SYNC_EVERY = 4, MOST_THREADS = 64 };
+enum { GRAPH_NODES = 100, SYNC_EVERY = 4, MOST_THREADS = 64 };
 
 #define NS_A_SECOND INT64_C(1000000000)
 #define MOST_LATE   (NS_A_SECOND / 100)
@@ -33,8 +33,13 @@ static const char ptx[] = ".version 6.0\n.target sm_50\n.address_size 64\n"
                           ".visible .entry soak() { ret; }\n";
 
 static struct {
-    int seconds, threads, rate, every_ms;
-} options = {.seconds = 60, .threads = 4, .rate = 300000, .every_ms = 1000};
+    int seconds, threads, rate, every_ms, launches, graph_every;
+} options = {.seconds = 60,
+             .threads = 4,
+             .rate = 300000,
+             .every_ms = 1000,
+             .launches = 100,
+             .graph_every = 2};
 
 static const struct option_row rows[] = {
     {"seconds", OPTION_INT, &options.seconds, 1, 1800, NULL, "how long to launch (60)"},
@@ -42,6 +47,9 @@ static const struct option_row rows[] = {
     {"rate", OPTION_INT, &options.rate, 0, 100000000, NULL,
      "kernels a second at most, of all threads together (300000); 0: any number"},
     {"every-ms", OPTION_INT, &options.every_ms, 1, 60000, NULL, "look at the memory (1000)"},
+    {"launches", OPTION_INT, &options.launches, 0, 100000, NULL, "of kernels in a batch (100)"},
+    {"graph-every", OPTION_INT, &options.graph_every, 0, 100000, NULL,
+     "batches from one launch of a graph to the next (2); 0: none"},
     {NULL, OPTION_INT, NULL, 0, 0, NULL, NULL},
 };
 
@@ -110,15 +118,16 @@ static void prepare(struct worker *worker)
 /* Returns how many kernels that were. */
 static int run_batch(struct worker *worker, uint64_t number)
 {
-    int kernels = LAUNCHES;
+    int kernels = options.launches;
     int i;
 
     nvtxRangePushA("batch");
-    for (i = 0; i < LAUNCHES; i++)
+    for (i = 0; i < options.launches; i++)
         launch(worker->streams[i % 2]);
-    add(&worker->launches, LAUNCHES);
-    if (number % GRAPH_EVERY == 0) {
-        CU_CHECK(cuGraphLaunch(worker->graph, worker->streams[number / GRAPH_EVERY % 2]));
+    add(&worker->launches, (uint64_t)options.launches);
+    if (options.graph_every && number % (uint64_t)options.graph_every == 0) {
+        CU_CHECK(cuGraphLaunch(worker->graph,
+                               worker->streams[number / (uint64_t)options.graph_every % 2]));
         add(&worker->graphs, 1);
         kernels += GRAPH_NODES;
     }
@@ -250,6 +259,8 @@ int main(int argc, char **argv)
     int i;
 
     parse_options(argc, argv, rows);
+    if (!options.launches && !options.graph_every)
+        fail("soak: --launches 0 and --graph-every 0: nothing to launch");
     start();
     CU_CHECK(cuProfilerStart());
     begin = now_ns();

@@ -35,7 +35,7 @@ void ct_faultNoBuffer(void)
 
 void ct_faultSwitch(CUpti_ActivityKind kind, bool on)
 {
-    if (!on && kind == CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL && is_played(130000, 130001))
+    if (!on && kind == CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL && is_played(0, 130001))
         crash("hang in cuptiActivityDisable(CONCURRENT_KERNEL)");
     if (on && kind == CUPTI_ACTIVITY_KIND_GRAPH_TRACE && state.has_graph)
         state.late_trace = true;

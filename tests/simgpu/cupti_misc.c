@@ -139,7 +139,7 @@ CUptiResult CUPTIAPI cuptiGetGraphNodeId(CUgraphNode node, uint64_t *nodeId)
     if (!node || !nodeId)
         return CUPTI_ERROR_INVALID_PARAMETER;
     *nodeId = simgpu_graph_node_id(node);
-    return CUPTI_SUCCESS;
+    return *nodeId ? CUPTI_SUCCESS : CUPTI_ERROR_INVALID_PARAMETER;
 }
 
 CUptiResult CUPTIAPI cuptiGetGraphId(CUgraph graph, uint32_t *pId)

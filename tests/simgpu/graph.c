@@ -5,8 +5,9 @@
  * only depend on nodes that exist. A launch walks them once: a node starts when its dependencies
  * have ended, roots when the launch stream is free; kernels of independent branches overlap.
  * All nodes report the stream of the launch. A child graph's nodes are numbered anew among those of
- * the executable graph; an empty node behind them stands for the child. Ids follow CUPTI: one
- * counter for graphs and executable graphs, and a node's id has its graph's in the upper half.
+ * the executable graph; an empty node behind them stands for the child, and is destroyed as far as
+ * CUPTI can tell. Ids follow CUPTI: one counter for graphs and executable graphs, and a node's id
+ * has its graph's in the upper half.
  */
 #include "simgpu.h"
 
@@ -45,7 +46,7 @@ CUresult sg_nodesMerge(struct sg_nodes *into, const struct sg_nodes *from)
     return result;
 }
 
-static void notify(uint32_t cbid, CUpti_GraphData data)
+void sg_graphNotify(uint32_t cbid, CUpti_GraphData data)
 {
     sg_resource(cbid, sg_context(), NULL, &data);
 }
@@ -53,17 +54,17 @@ static void notify(uint32_t cbid, CUpti_GraphData data)
 static uint32_t free_ids[16]; /* of executable graphs that were destroyed, the last one last */
 static unsigned free_id_count;
 
-static uint32_t next_id(void)
+uint32_t sg_graphNextId(void)
 {
     return free_id_count ? free_ids[--free_id_count] : ++last_graph_id;
 }
 
-static CUgraph graph_alloc(void)
+CUgraph sg_graphAlloc(void)
 {
     CUgraph graph = calloc(1, sizeof(*graph));
 
     if (graph)
-        graph->id = next_id();
+        graph->id = sg_graphNextId();
     return graph;
 }
 
@@ -75,10 +76,10 @@ static void give_id_back(uint32_t id)
 
 CUgraph sg_graphNew(void)
 {
-    CUgraph graph = graph_alloc();
+    CUgraph graph = sg_graphAlloc();
 
     if (graph)
-        notify(CUPTI_CBID_RESOURCE_GRAPH_CREATED, (CUpti_GraphData){.graph = graph});
+        sg_graphNotify(CUPTI_CBID_RESOURCE_GRAPH_CREATED, (CUpti_GraphData){.graph = graph});
     return graph;
 }
 
@@ -115,11 +116,12 @@ CUgraphNodeType sg_nodeType(const struct CUgraphNode_st *node)
 
 uint64_t sg_nodeId(CUgraphNode node)
 {
+    if (node->early_id)
+        return node->early_id;
     return (uint64_t)node->graph->id << 32 | (node->index + 1);
 }
 
-/* A node without dependencies yet, owning op. */
-static CUgraphNode node_new(CUgraph graph, const struct sg_op *op, size_t dep_count)
+CUgraphNode sg_nodeNew(CUgraph graph, const struct sg_op *op, size_t dep_count)
 {
     CUgraphNode node = calloc(1, sizeof(*node));
 
@@ -140,104 +142,22 @@ static CUgraphNode node_new(CUgraph graph, const struct sg_op *op, size_t dep_co
 
 CUresult sg_graphAdd(CUgraph graph, const struct sg_nodes *deps, struct sg_op *op, CUgraphNode *out)
 {
-    CUgraphNode node = node_new(graph, op, deps->count);
+    CUgraphNode node = sg_nodeNew(graph, op, deps->count);
 
     if (!node)
         return CUDA_ERROR_OUT_OF_MEMORY;
     if (deps->count)
         memcpy(node->deps, deps->items, deps->count * sizeof(CUgraphNode));
     *out = node;
-    notify(CUPTI_CBID_RESOURCE_GRAPHNODE_CREATED,
-           (CUpti_GraphData){.graph = graph, .node = node, .nodeType = sg_nodeType(node)});
+    sg_graphNotify(CUPTI_CBID_RESOURCE_GRAPHNODE_CREATED,
+                   (CUpti_GraphData){.graph = graph, .node = node, .nodeType = sg_nodeType(node)});
     for (size_t i = 0; i < node->dep_count; i++)
-        notify(CUPTI_CBID_RESOURCE_GRAPHNODE_DEPENDENCY_CREATED,
-               (CUpti_GraphData){.graph = graph,
-                                 .node = node,
-                                 .nodeType = sg_nodeType(node),
-                                 .dependency = node->deps[i]});
+        sg_graphNotify(CUPTI_CBID_RESOURCE_GRAPHNODE_DEPENDENCY_CREATED,
+                       (CUpti_GraphData){.graph = graph,
+                                         .node = node,
+                                         .nodeType = sg_nodeType(node),
+                                         .dependency = node->deps[i]});
     return CUDA_SUCCESS;
-}
-
-static bool clone_nodes(CUgraph clone, CUgraph original, const struct sg_nodes *roots, bool flat);
-
-/* The child's nodes, and one that stands for it. */
-static bool clone_child(CUgraph clone, CUgraphNode original, struct sg_nodes *deps)
-{
-    CUgraph child = original->child;
-
-    if (!clone_nodes(clone, child, deps, true))
-        return false;
-    for (size_t i = 0; i < child->nodes.count; i++)
-        if (sg_nodesAdd(deps, child->nodes.items[i]->twin))
-            return false;
-    return true;
-}
-
-/* Under `deps`, what it awaits in the clone. */
-static bool clone_node(CUgraph clone, CUgraphNode original, struct sg_nodes *deps, bool flat)
-{
-    struct sg_op op;
-    CUgraphNode node;
-
-    if ((original->child && flat && !clone_child(clone, original, deps)) ||
-        sg_opClone(&op, &original->op))
-        return false;
-    node = node_new(clone, &op, deps->count);
-    if (!node) {
-        sg_opFree(&op);
-        return false;
-    }
-    if (deps->count)
-        memcpy(node->deps, deps->items, deps->count * sizeof(CUgraphNode));
-    node->model = original;
-    original->twin = node;
-    if (original->child && !flat)
-        node->child = sg_graphClone(original->child, false);
-    return true;
-}
-
-/* `roots`: what those await that await nothing in the original. */
-static bool clone_nodes(CUgraph clone, CUgraph original, const struct sg_nodes *roots, bool flat)
-{
-    bool cloned = true;
-
-    for (size_t i = 0; cloned && i < original->nodes.count; i++) {
-        CUgraphNode node = original->nodes.items[i];
-        struct sg_nodes deps = {.count = 0};
-
-        for (size_t d = 0; cloned && d < node->dep_count; d++)
-            cloned = !sg_nodesAdd(&deps, node->deps[d]->twin);
-        if (!node->dep_count)
-            cloned = !sg_nodesMerge(&deps, roots);
-        cloned = cloned && clone_node(clone, node, &deps, flat);
-        free(deps.items);
-    }
-    return cloned;
-}
-
-CUgraph sg_graphClone(CUgraph original, bool flat)
-{
-    const struct sg_nodes none = {.count = 0};
-    CUgraph clone = graph_alloc();
-
-    if (!clone)
-        return NULL;
-    if (!clone_nodes(clone, original, &none, flat)) {
-        sg_graphFree(clone);
-        return NULL;
-    }
-    notify(CUPTI_CBID_RESOURCE_GRAPH_CLONED,
-           (CUpti_GraphData){.graph = clone, .originalGraph = original});
-    if (!sg_env("SIMGPU_GRAPHNODE_CLONED", 1))
-        return clone;
-    for (size_t i = 0; i < clone->nodes.count; i++)
-        notify(CUPTI_CBID_RESOURCE_GRAPHNODE_CLONED,
-               (CUpti_GraphData){.graph = clone,
-                                 .originalGraph = clone->nodes.items[i]->model->graph,
-                                 .node = clone->nodes.items[i],
-                                 .originalNode = clone->nodes.items[i]->model,
-                                 .nodeType = sg_nodeType(clone->nodes.items[i])});
-    return clone;
 }
 
 #define FOR_DEVICE 4u /* CUDA_GRAPH_INSTANTIATE_FLAG_DEVICE_LAUNCH, of CUDA 12.0 */
@@ -256,10 +176,10 @@ static CUresult instantiate(CUgraphExec *out, CUgraph graph, unsigned long long 
     exec->for_device = flags & FOR_DEVICE;
     *out = exec;
     /* Only now, when all nodes are cloned: so it was seen with CUPTI 13.0. */
-    notify(CUPTI_CBID_RESOURCE_GRAPHEXEC_CREATE_STARTING,
-           (CUpti_GraphData){.graph = graph, .graphExec = exec});
-    notify(CUPTI_CBID_RESOURCE_GRAPHEXEC_CREATED,
-           (CUpti_GraphData){.graph = graph, .graphExec = exec});
+    sg_graphNotify(CUPTI_CBID_RESOURCE_GRAPHEXEC_CREATE_STARTING,
+                   (CUpti_GraphData){.graph = graph, .graphExec = exec});
+    sg_graphNotify(CUPTI_CBID_RESOURCE_GRAPHEXEC_CREATED,
+                   (CUpti_GraphData){.graph = graph, .graphExec = exec});
     return CUDA_SUCCESS;
 }
 
@@ -462,8 +382,8 @@ SG_FUNCTION(cuGraphExecDestroy, (CUgraphExec hGraphExec), hGraphExec)
 {
     if (!hGraphExec)
         return CUDA_ERROR_INVALID_HANDLE;
-    notify(CUPTI_CBID_RESOURCE_GRAPHEXEC_DESTROY_STARTING,
-           (CUpti_GraphData){.graph = hGraphExec->graph, .graphExec = hGraphExec});
+    sg_graphNotify(CUPTI_CBID_RESOURCE_GRAPHEXEC_DESTROY_STARTING,
+                   (CUpti_GraphData){.graph = hGraphExec->graph, .graphExec = hGraphExec});
     give_id_back(hGraphExec->graph->id);
     sg_graphFree(hGraphExec->graph);
     free(hGraphExec);

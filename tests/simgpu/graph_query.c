@@ -158,7 +158,7 @@ uint32_t simgpu_graph_id(CUgraph graph)
 
 uint64_t simgpu_graph_node_id(CUgraphNode node)
 {
-    return node ? sg_nodeId(node) : 0;
+    return node && !node->gone ? sg_nodeId(node) : 0;
 }
 
 uint32_t simgpu_graph_exec_id(CUgraphExec exec)

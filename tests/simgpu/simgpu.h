@@ -356,10 +356,13 @@ struct CUgraphNode_st {
     CUgraph child;     /* a child graph, its own clone; NULL: no such node */
     CUgraphNode twin;  /* while its graph is cloned: what stands for it there */
     CUgraphNode model; /* what it was cloned from */
+    uint64_t early_id; /* until its graph is merged into an executable one */
+    bool gone;         /* it stood for a child graph whose nodes are among the others now */
 };
 
 struct CUgraph_st {
     uint32_t id;
+    uint32_t inner_id; /* of its clone while a graph that it is a child of is instantiated */
     struct sg_nodes nodes;
 };
 
@@ -376,6 +379,11 @@ void sg_graphFree(CUgraph graph);
 /* Adds a node and tells the client; takes over what op owns on success. */
 CUresult sg_graphAdd(CUgraph graph, const struct sg_nodes *deps, struct sg_op *op,
                      CUgraphNode *out);
+CUgraph sg_graphAlloc(void);
+uint32_t sg_graphNextId(void);
+void sg_graphNotify(uint32_t cbid, CUpti_GraphData data);
+/* A node without dependencies yet, owning op. */
+CUgraphNode sg_nodeNew(CUgraph graph, const struct sg_op *op, size_t dep_count);
 /* A graph of the same nodes, told to the client. `flat`: those of child graphs among them. */
 CUgraph sg_graphClone(CUgraph original, bool flat);
 uint64_t sg_nodeId(CUgraphNode node);

@@ -11,7 +11,7 @@ SIMGPU_GEN := $(SIMGPU_OBJ)/gen
 
 SIMGPU_CUDA_OBJS := $(addprefix $(SIMGPU_OBJ)/, clock.o api.o init.o device.o context.o \
 	schedule.o stream.o event.o module.o operation.o profile.o kernels.o launch.o memory.o \
-	managed.o copy.o capture.o graph.o graph_query.o)
+	managed.o copy.o capture.o graph.o graph_clone.o graph_query.o)
 SIMGPU_CUPTI_OBJS := $(addprefix $(SIMGPU_OBJ)/, cupti_activity.o cupti_buffer.o \
 	cupti_callback.o cupti_faults.o cupti_layout.o cupti_misc.o cupti_profiler_metrics.o \
 	cupti_profiler_session.o)

@@ -15,7 +15,7 @@ static void spans_include_the_first_and_exclude_the_fixed_version(void **state)
     assert_true(quirk_is_in(QUIRK_no_null_buffer, 26));
     assert_false(quirk_is_in(QUIRK_no_null_buffer, 27));
     assert_false(quirk_is_in(QUIRK_no_null_buffer, 130000));
-    assert_false(quirk_is_in(QUIRK_disable_deadlock, 28));
+    assert_true(quirk_is_in(QUIRK_disable_deadlock, 28));
     assert_true(quirk_is_in(QUIRK_disable_deadlock, 130000));
     assert_false(quirk_is_in(QUIRK_disable_deadlock, 130001));
     assert_false(quirk_is_in(QUIRK_late_graph_trace, 28));
