@@ -9,7 +9,7 @@
 # A script that skips or fails leaves its rows "not measured"; the exit code is 1 if one failed.
 here=$(dirname "$0")
 export BUILD=${BUILD:-$PWD/build} SOURCE=${SOURCE:-$PWD} BENCH_SECONDS=${BENCH_SECONDS:-500}
-export BENCH_RESULTS=${BENCH_RESULTS:-$BUILD/gpu/results.txt}
+export BENCH_RESULTS=${BENCH_RESULTS:-$BUILD/gpu/results.txt} SOAK_ALONE=${SOAK_ALONE:-15}
 declare -A script=([calls]=bench_calls [cost]=bench_cost [memory]=bench_memory [sigkill]=sigkill
     [soak]=soak [sizes]=bench_sizes)
 # The groups of results that a script writes.

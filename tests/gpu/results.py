@@ -15,7 +15,8 @@ NOT_MEASURED = ("not measured", "failed")
 # How the numbers of a group or one of its phases are shown: factor, decimals, unit.
 SHOWN = {("torch", "model"): (1, 3, "ms an iteration"), ("memory", None): (2.0 ** -20, 1, "MiB"),
          ("start", None): (1e-6, 1, "ms"), ("sigkill", None): (1, 0, ""),
-         ("soak", "all"): (1, 2, ""), ("soak", None): (2.0 ** -20, 2, "MiB")}
+         ("soak", "all"): (1, 2, ""), ("soak", "growth a kernel"): (1, 2, "B"),
+         ("soak", None): (2.0 ** -20, 2, "MiB")}
 
 
 def with_spread(values, form="{:,.0f}"):

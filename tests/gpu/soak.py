@@ -31,14 +31,18 @@ def read_output(path):
     return samples, made, took
 
 
-def growth(samples, column):
-    """The rise of a straight line through the last two thirds of the samples, in bytes."""
-    points = [(s[0], s[column]) for s in samples[len(samples) // 3:]]
-    times, sizes = zip(*points)
-    if len(points) < 3 or times[0] == times[-1]:
+TIME, KERNELS = 0, 4  # columns of samples
+
+
+def growth(samples, column, along=TIME):
+    """The rise of a straight line through the last two thirds of the samples, in bytes, and how
+    steep it is along another column; None where there are too few."""
+    points = [(s[along], s[column]) for s in samples[len(samples) // 3:]]
+    if len(points) < 3 or points[0][0] == points[-1][0]:
         return None
-    slope = statistics.linear_regression(times, sizes).slope
-    return slope * (times[-1] - times[0])
+    along, sizes = zip(*points)
+    slope = statistics.linear_regression(along, sizes).slope
+    return slope * (along[-1] - along[0]), slope
 
 
 def recorded(info, summary):
@@ -94,11 +98,13 @@ def print_memory(group, round_number, side, output):
         sys.exit(f"soak.py: no samples in {output}")
     for column, what in ((1, "host, private"), (2, "host, shared"), (3, "GPU")):
         sizes = [sample[column] for sample in samples]
-        rise = growth(samples, column)
+        rise, by_kernel = growth(samples, column), growth(samples, column, KERNELS)
         print(f"{group}|{round_number}|{side}|most|{what}|{max(sizes):.0f}")
         print(f"{group}|{round_number}|{side}|last|{what}|{sizes[-1]:.0f}")
         if rise is not None:
-            print(f"{group}|{round_number}|{side}|growth|{what}|{rise:.0f}")
+            print(f"{group}|{round_number}|{side}|growth|{what}|{rise[0]:.0f}")
+        if by_kernel is not None:
+            print(f"{group}|{round_number}|{side}|growth a kernel|{what}|{by_kernel[1]:.4f}")
 
 
 def load(path):

@@ -2,8 +2,9 @@
 # Hundreds of thousands of launches a second, CUDA graphs among them, from several threads on
 # several streams, with NVTX: every one of them is in the trace, none has invalid times, and the
 # process does not grow. SOAK_SECONDS=n (60, at most 1800), SOAK_RATE=kernels a second (300000; 0:
-# as many as go), SOAK_THREADS=n (4); SOAK_ALONE=n: n seconds with CUPTI by itself first, whose
-# growth is not ours; TMPDIR has to have room for about 3 bytes a launch.
+# as many as go), SOAK_THREADS=n (4); SOAK_ALONE=n (0): n seconds without anything and with a CUPTI
+# that is initialised and nothing else first, whose growth is not ours; TMPDIR has to have room for
+# about 3 bytes a launch.
 . "$(dirname "$0")/lib.sh"
 
 soak=$BUILD/gpu/soak
@@ -13,10 +14,18 @@ load=(--rate "${SOAK_RATE:-300000}" --threads "${SOAK_THREADS:-4}")
 arithmetic=$SOURCE/tests/gpu/soak.py
 [ -x "$soak" ] || skip "gpu/soak was not built"
 
-if [ "${SOAK_ALONE:-0}" -gt 0 ] && [ -e "$bare" ]; then
-    CUDA_INJECTION64_PATH=$bare "$soak" --seconds "$SOAK_ALONE" "${load[@]}" >"$WORK/alone" ||
-        fail "with CUPTI by itself: exit status $?"
-    python3 "$arithmetic" memory soak 0 CUPTI "$WORK/alone" >>"$RESULT_LINES"
+# alone SIDE COMMAND...
+alone() {
+    local side=$1
+    shift
+    "$@" "$soak" --seconds "$SOAK_ALONE" "${load[@]}" >"$WORK/alone" || fail "$side: exit status $?"
+    python3 "$arithmetic" memory soak 0 "$side" "$WORK/alone" >>"$RESULT_LINES"
+}
+
+if [ "${SOAK_ALONE:-0}" -gt 0 ]; then
+    alone "without" env
+    [ ! -e "$bare" ] || alone "CUPTI initialised" env COST_CUPTI=initialised \
+        CUDA_INJECTION64_PATH="$bare"
 fi
 traced "$WORK/soak.mpt" "$soak" --seconds "$seconds" "${load[@]}" >"$WORK/made" 2>"$WORK/said" ||
     fail "exit status $?: $(cat "$WORK/said")"

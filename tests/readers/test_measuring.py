@@ -220,6 +220,15 @@ class TestSoakRow(unittest.TestCase):
             with self.subTest(changed):
                 self.assertEqual(judged(aims.soak_row, self.measured(**changed))[1], "not reached")
 
+    def test_growth_is_no_more_than_that_of_cupti_alone(self):
+        def lines(ours, alone):
+            return self.measured(growth=500) + \
+                [f"soak|0|{side}|growth a kernel|{what}|{number}"
+                 for what in ("host, private", "host, shared", "GPU")
+                 for side, number in (("miniprof", ours), ("CUPTI initialised", alone))]
+        self.assertEqual(judged(aims.soak_row, lines(21.3, 21.3))[1], "reached")
+        self.assertEqual(judged(aims.soak_row, lines(21.6, 21.3))[1], "not reached")
+
     def test_lost_records_are_a_failure_whatever_the_machine(self):
         self.assertTrue(aims.certain_failure(table(self.measured(dropped=1))))
         self.assertFalse(aims.certain_failure(table(self.measured(**{"kernels/s": 1}))))
@@ -306,10 +315,12 @@ class TestSoakCheck(unittest.TestCase):
 
     def test_growth_is_a_line_through_the_last_two_thirds(self):
         flat = [(1000.0 * n, 500.0 if n > 2 else 100.0 * n) for n in range(12)]
-        self.assertAlmostEqual(soak.growth(flat, 1), 0)
+        self.assertAlmostEqual(soak.growth(flat, 1)[0], 0)
         rising = [(1000.0 * n, 7.0 * n) for n in range(12)]
-        self.assertAlmostEqual(soak.growth(rising, 1), 7 * 7)  # from the 5th to the 12th
+        self.assertAlmostEqual(soak.growth(rising, 1)[0], 7 * 7)  # from the 5th to the 12th
         self.assertIsNone(soak.growth(rising[:2], 1))
+        by_kernel = [(1000.0 * n, 50.0 * n * n, 0.0, 0.0, 10.0 * n * n) for n in range(12)]
+        self.assertAlmostEqual(soak.growth(by_kernel, 1, soak.KERNELS)[1], 5)
 
 
 if __name__ == "__main__":
