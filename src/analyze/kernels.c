@@ -159,7 +159,7 @@ static enum mp_status add_row(struct pass *pass, struct kernels_making *making, 
     launches.limits = shapes_device(&pass->kernels->shapes, launches.device);
     if (launches.limits)
         note_device(pass->kernels, launches.limits);
-    if (shape && (shape->cluster[0] || shape->cluster[1] || shape->cluster[2]))
+    if (shape && shape_cluster(shape) > 1)
         pass->kernels->cluster_calls += launches.tally->calls;
     return kernels_making_add(making, &launches);
 }

@@ -65,7 +65,7 @@ struct kernels {
     uint64_t tensor_total;   /* ns of tensor-core kernels */
     double percent;          /* mean occupancy weighted by time, where it is known */
     uint64_t percent_total;  /* ns of the kernels of which it is known */
-    uint64_t cluster_calls;  /* of launches with clusters */
+    uint64_t cluster_calls;  /* of launches with clusters of several blocks */
     uint64_t graph_launches; /* recorded as wholes */
     uint64_t device_count;   /* that kernels ran on */
     uint32_t unknown_major;  /* compute capability that is not in our table; 0: none */

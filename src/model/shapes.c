@@ -131,3 +131,8 @@ uint64_t shape_threads(const struct launch_shape *shape)
 {
     return product(shape->block);
 }
+
+uint64_t shape_cluster(const struct launch_shape *shape)
+{
+    return product(shape->cluster);
+}

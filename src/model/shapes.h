@@ -68,8 +68,9 @@ enum mp_status shapes_take(struct shapes *shapes, const struct mp_batch *batch);
 const struct launch_shape *shapes_find(const struct shapes *shapes, uint64_t id);
 const struct device_limits *shapes_device(const struct shapes *shapes, uint64_t ordinal);
 
-/* Blocks of the grid, threads of a block. */
+/* Blocks of the grid, threads of a block, blocks of a cluster (0 without clusters). */
 uint64_t shape_blocks(const struct launch_shape *shape);
 uint64_t shape_threads(const struct launch_shape *shape);
+uint64_t shape_cluster(const struct launch_shape *shape);
 
 #endif

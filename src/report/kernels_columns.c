@@ -188,7 +188,7 @@ static struct report_cell size_cell(enum kernels_cell cell, const struct kernels
                                     struct kernels_texts *texts)
 {
     const struct launch_shape *shape = &row->shape;
-    bool clusters = shape->cluster[0] || shape->cluster[1] || shape->cluster[2];
+    bool clusters = shape_cluster(shape) != 0;
 
     if (cell <= CELL_GRID_Z && !has(row, KERNELS_GRID))
         return report_absent_cell();

@@ -46,7 +46,7 @@ static void print_notes(const struct report_out *out, const struct mp_trace *tra
         print_prefix(out, trace);
         fprintf(out->file,
                 "Note: %" PRIu64
-                " launch%s with clusters: waves count blocks alone, not that those "
+                " launch%s with clusters: waves do not take into account that the blocks "
                 "of a cluster run together.\n",
                 kernels->cluster_calls, kernels->cluster_calls == 1 ? "" : "es");
     }
