@@ -59,7 +59,9 @@ static void print_notes(const struct report_out *out, const struct mp_trace *tra
     }
     if (kernels->calls && kernels->percent_total < kernels->total) {
         print_prefix(out, trace);
-        fputs("Note: '-': the trace does not tell, or launch shapes differ.\n", out->file);
+        fputs("Note: the trace lacks limits of a device or a launch shape: occupancy is not known "
+              "where '-' stands for it.\n",
+              out->file);
     }
 }
 
