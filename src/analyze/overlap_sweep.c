@@ -128,6 +128,8 @@ enum mp_status overlap_sweep_add(struct overlap_sweep *sweep, struct overlap_lan
 {
     uint64_t *total = &sweep->times.total[activity];
 
+    begin = begin < sweep->clock ? sweep->clock : begin;
+    end = end < begin ? begin : end;
     go_to(sweep, lanes, begin);
     MP_TRY(push(sweep, (struct overlap_running){end, lane, activity}));
     sweep->running[activity]++;

@@ -59,8 +59,8 @@ struct overlap_sweep {
     uint32_t lane;  /* exclusive or of these: the one, if it is one */
 };
 
-/* Adds an activity; `begin` is not less than in the call before, `end` not less than `begin`.
- * `lane` is its place in `lanes`. MP_OK or MP_ERR_MEMORY. */
+/* Adds an activity; `lane` is its place in `lanes`. Begins are in order: what began before the last
+ * one that was added (a forged file) counts from there. MP_OK or MP_ERR_MEMORY. */
 enum mp_status overlap_sweep_add(struct overlap_sweep *sweep, struct overlap_lane *lanes,
                                  enum overlap_activity activity, uint32_t lane, uint64_t begin,
                                  uint64_t end);

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Compares `miniprof overlap` with the rows that tests/readers/mpt.py reads: at each moment at which
-something begins or ends, which activities run until the next one. No code is shared with it.
+"""Compares `miniprof overlap` with the rows that tests/readers/mpt.py reads: at each moment at
+which something begins or ends, which activities run until the next one. No code is shared with it.
 
 usage: compare_overlap.py MINIPROF TRACE
 """

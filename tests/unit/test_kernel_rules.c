@@ -16,14 +16,14 @@
 
 static const char *const tensor_kernels[] = {
     /* tests/data */
-    "sm80_xmma_fprop_implicit_gemm_tf32f32_tf32f32_f32_nhwckrsc_nchw_tilesize64x32x64_stage5_"
-    "warpsize2x2x1_g1_tensor16x8x8_alignc4_execute_kernel__5x_cudnn",
-    "sm80_xmma_gemm_f32f32_tf32f32_f32_nn_n_tilesize32x32x64_stage3_warpsize2x2x1_tensor16x8x8_"
-    "aligna4_alignc4_execute_kernel__5x_cublas",
-    "sm90_xmma_fprop_implicit_gemm_f32f32_tf32f32_f32_nhwckrsc_nhwc_tilesize64x32x32_"
-    "warpgroupsize1x1x1_g1_execute_segment_k_off_kernel__5x_cudnn",
-    "void cutlass::Kernel2<cutlass_80_tensorop_s1688gemm_64x64_16x6_nn_align1>"
-    "(cutlass_80_tensorop_s1688gemm_64x64_16x6_nn_align1::Params)",
+    ("sm80_xmma_fprop_implicit_gemm_tf32f32_tf32f32_f32_nhwckrsc_nchw_tilesize64x32x64_stage5_"
+     "warpsize2x2x1_g1_tensor16x8x8_alignc4_execute_kernel__5x_cudnn"),
+    ("sm80_xmma_gemm_f32f32_tf32f32_f32_nn_n_tilesize32x32x64_stage3_warpsize2x2x1_tensor16x8x8_"
+     "aligna4_alignc4_execute_kernel__5x_cublas"),
+    ("sm90_xmma_fprop_implicit_gemm_f32f32_tf32f32_f32_nhwckrsc_nhwc_tilesize64x32x32_"
+     "warpgroupsize1x1x1_g1_execute_segment_k_off_kernel__5x_cudnn"),
+    ("void cutlass::Kernel2<cutlass_80_tensorop_s1688gemm_64x64_16x6_nn_align1>"
+     "(cutlass_80_tensorop_s1688gemm_64x64_16x6_nn_align1::Params)"),
     /* cuBLAS */
     "volta_h884gemm_128x64_ldg8_nn",
     "volta_fp16_s884gemm_fp16_128x128_ldg8_f2f_tn",
@@ -33,18 +33,18 @@ static const char *const tensor_kernels[] = {
     "ampere_h16816gemm_128x128_ldg8_stages_32x5_tn",
     "cutlass_80_tensorop_d884gemm_128x64_16x3_nn_align1",
     "void cutlass::Kernel2<cutlass_75_wmma_tensorop_f16_s161616gemm_f16_16x16_128x2_tn_align8>",
-    "sm90_xmma_gemm_bf16bf16_bf16f32_f32_tn_n_tilesize128x128x64_warpgroupsize1x1x1_execute_"
-    "segment_k_off_kernel__5x_cublas",
+    ("sm90_xmma_gemm_bf16bf16_bf16f32_f32_tn_n_tilesize128x128x64_warpgroupsize1x1x1_execute_"
+     "segment_k_off_kernel__5x_cublas"),
     "nvjet_hsh_256x128_64x4_2x1_v_bz_TNN",
     "nvjet_sm100_tst_64x16_64x16_2x4_2cta_h_bz_splitK_TNT",
-    "cutlass3x_sm90_tensorop_s64x128x16gemm_f16_f16_f32_f16_f16_128x128x64_2x1x1_0_ttt_align8_"
-    "warpspecialized_pingpong_epi_tma",
-    "void cutlass::device_kernel<cutlass::gemm::kernel::GemmUniversal<cute::tuple<int, int, int, "
-    "int>, cutlass::gemm::collective::CollectiveMma<cutlass::gemm::"
-    "MainloopSm90TmaGmmaWarpSpecialized<7>, cute::tuple<cute::C<128> > > > >",
+    ("cutlass3x_sm90_tensorop_s64x128x16gemm_f16_f16_f32_f16_f16_128x128x64_2x1x1_0_ttt_align8_"
+     "warpspecialized_pingpong_epi_tma"),
+    ("void cutlass::device_kernel<cutlass::gemm::kernel::GemmUniversal<cute::tuple<int, int, int, "
+     "int>, cutlass::gemm::collective::CollectiveMma<cutlass::gemm::"
+     "MainloopSm90TmaGmmaWarpSpecialized<7>, cute::tuple<cute::C<128> > > > >"),
     /* cuDNN */
-    "void cutlass__5x_cudnn::Kernel<cutlass_tensorop_s1688fprop_optimized_tf32_64x64_16x10_nhwc_"
-    "align4>(cutlass_tensorop_s1688fprop_optimized_tf32_64x64_16x10_nhwc_align4::Params)",
+    ("void cutlass__5x_cudnn::Kernel<cutlass_tensorop_s1688fprop_optimized_tf32_64x64_16x10_nhwc_"
+     "align4>(cutlass_tensorop_s1688fprop_optimized_tf32_64x64_16x10_nhwc_align4::Params)"),
     "turing_fp16_s1688cudnn_fp16_256x128_ldg8_relu_f2f_exp_small_nhwc_tn_v1",
     "ampere_fp16_s16816cudnn_fp16_128x128_ldg8_relu_f2f_exp_small_nhwc_tn_v1",
     "cudnn_generated_fort_native_sdpa_sm90_flash_fprop_wgmma_f16_knob_7_64x128x128_4x1x1_kernel0_0",
@@ -54,23 +54,23 @@ static const char *const tensor_kernels[] = {
     "trt_ampere_h16816cudnn_64x128_sliced1x2_ldg8_relu_exp_stages_64x4_medium_nhwc_tn_v1",
     "trt_volta_h884cudnn_256x128_ldg8_relu_exp_interior_nhwc_tn_v1",
     "trt_turing_int8_i8816cudnn_int8_128x128_ldg16_relu_singleBuffer_small_nt_v1",
-    "sm80_xmma_fprop_implicit_gemm_interleaved_i8i8_i8i32_f32_nchw_vect_c_32kcrs_vect_c_32_nchw_"
-    "vect_c_32_tilesize96x64x64_stage3_warpsize2x2x1_g1_tensor16x8x32_t1r3s3_execute_kernel_trt",
+    ("sm80_xmma_fprop_implicit_gemm_interleaved_i8i8_i8i32_f32_nchw_vect_c_32kcrs_vect_c_32_nchw_"
+     "vect_c_32_tilesize96x64x64_stage3_warpsize2x2x1_g1_tensor16x8x32_t1r3s3_execute_kernel_trt"),
     "_gemm_mha_v2_0x7daddb359f728ff2e600188f192f4549",
     "fmha_v2_flash_attention_fp16_S_64_sm86_kernel_nl",
     /* PyTorch, FlashAttention, FlashInfer, others */
-    "fmha_cutlassF_bf16_aligned_64x128_rf_sm80(PyTorchMemEffAttention::AttentionKernel<cutlass::"
-    "bfloat16_t, cutlass::arch::Sm80, true, 64, 128, 128, true, true>::Params)",
-    "fmha_cutlassF_f32_aligned_64x64_rf_sm80(PyTorchMemEffAttention::AttentionKernel<float, "
-    "cutlass::arch::Sm80, true, 64, 64, 64, true, true>::Params)",
-    "fmha_cutlassB_f16_aligned_64x64_k64_sm70(PyTorchMemEffAttention::AttentionBackwardKernel<...>"
-    ")",
+    ("fmha_cutlassF_bf16_aligned_64x128_rf_sm80(PyTorchMemEffAttention::AttentionKernel<cutlass::"
+     "bfloat16_t, cutlass::arch::Sm80, true, 64, 128, 128, true, true>::Params)"),
+    ("fmha_cutlassF_f32_aligned_64x64_rf_sm80(PyTorchMemEffAttention::AttentionKernel<float, "
+     "cutlass::arch::Sm80, true, 64, 64, 64, true, true>::Params)"),
+    ("fmha_cutlassB_f16_aligned_64x64_k64_sm70(PyTorchMemEffAttention::AttentionBackwardKernel<...>"
+     ")"),
     "void pytorch_flash::flash_fwd_kernel<Flash_fwd_kernel_traits<64, 128, 128, 4> >",
-    "void flash::flash_fwd_splitkv_kernel<Flash_fwd_kernel_traits<128, 64, 128, 4, false, false, "
-    "cutlass::bfloat16_t> >(flash::Flash_fwd_params)",
+    ("void flash::flash_fwd_splitkv_kernel<Flash_fwd_kernel_traits<128, 64, 128, 4, false, false, "
+     "cutlass::bfloat16_t> >(flash::Flash_fwd_params)"),
     "void flash::flash_bwd_dq_dk_dv_loop_seqk_parallel_kernel<Flash_bwd_kernel_traits<64> >",
-    "void cutlass::device_kernel<flash::enable_sm90_or_later<flash::FlashAttnFwdSm90<flash::"
-    "CollectiveMainloopFwdSm90<2> > > >",
+    ("void cutlass::device_kernel<flash::enable_sm90_or_later<flash::FlashAttnFwdSm90<flash::"
+     "CollectiveMainloopFwdSm90<2> > > >"),
     "void flashinfer::BatchPrefillWithPagedKVCacheKernel<flashinfer::KernelTraits<(int)1> >",
     "void marlin::Marlin<256, 1, 8, 8, 4, 8>(int4 const*, int4 const*)",
     "simple_wmma_gemm(__half*, __half*, float*, float*, int, int, int, float, float)",
@@ -78,19 +78,21 @@ static const char *const tensor_kernels[] = {
 
 static const char *const other_kernels[] = {
     /* tests/data */
-    "sm80_xmma_fprop_implicit_gemm_f32f32_f32f32_f32_nchwkcrs_nchw_tilesize32x32x8_stage3_"
-    "warpsize1x2x1_g1_ffma_aligna4_alignc4_execute_kernel__5x_cudnn",
+    ("sm80_xmma_fprop_implicit_gemm_f32f32_f32f32_f32_nchwkcrs_nchw_tilesize32x32x8_stage3_"
+     "warpsize1x2x1_g1_ffma_aligna4_alignc4_execute_kernel__5x_cudnn"),
     "void implicit_convolve_sgemm<float, float, 1024, 5, 5, 3, 3, 3, 1, false, false, true>",
-    "void cudnn::bn_fw_inf_1C11_kernel_NCHW<float, float, true, 1>(float, float, "
-    "cudnnTensorStruct)",
-    "void cudnn::engines_precompiled::nchwToNhwcKernel<float, float, float, false, true, "
-    "(cudnnKernelDataType_t)2>",
-    "std::enable_if<!(false), void>::type internal::gemvx::kernel<int, int, float, float, float, "
-    "float, false, true, true, false, 7, false, cublasGemvParamsEx<int, "
-    "cublasGemvTensorStridedBatched<float const>, cublasGemvTensorStridedBatched<float const> > >",
+    ("void cudnn::bn_fw_inf_1C11_kernel_NCHW<float, float, true, 1>(float, float, "
+     "cudnnTensorStruct)"),
+    ("void cudnn::engines_precompiled::nchwToNhwcKernel<float, float, float, false, true, "
+     "(cudnnKernelDataType_t)2>"),
+    ("std::enable_if<!(false), void>::type internal::gemvx::kernel<int, int, float, float, float, "
+     "float, false, true, true, false, 7, false, cublasGemvParamsEx<int, "
+     "cublasGemvTensorStridedBatched<float const>, cublasGemvTensorStridedBatched<float const> > "
+     ">"),
     "void cublasLt::splitKreduce_kernel<32, 16, int, float, float, float, float, false, float>",
-    "void at::native::reduce_kernel<512, 1, at::native::ReduceOp<float, at::native::MeanOps<float> "
-    "> >",
+    ("void at::native::reduce_kernel<512, 1, at::native::ReduceOp<float, "
+     "at::native::MeanOps<float> "
+     "> >"),
     "vecAdd(float const*, float const*, float*, int)",
     /* cuBLAS, cuDNN */
     "ampere_sgemm_128x64_tn",
@@ -102,8 +104,8 @@ static const char *const other_kernels[] = {
     "ampere_scudnn_128x32_relu_xregs_large_nn_v1",
     "maxwell_fp16_sgemm_fp16_128x64_tn",
     "void cutlass::Kernel2<cutlass_80_simt_sgemm_128x128_8x4_tn_align1>",
-    "sm80_xmma_gemm_f32f32_f32f32_f32_tn_n_tilesize64x64x8_stage3_warpsize1x4x1_ffma_aligna4_"
-    "alignc4_execute_kernel__5x_cublas",
+    ("sm80_xmma_gemm_f32f32_f32f32_f32_tn_n_tilesize64x64x8_stage3_warpsize1x4x1_ffma_aligna4_"
+     "alignc4_execute_kernel__5x_cublas"),
     "void gemv2T_kernel_val<int, int, __half, __half, __half, float, 128, 16, 4, 4, false>",
     "void gemmSN_TN_kernel<float, 128, 16, 2, 4, 8, 9, false>",
     "void cask__5x_cudnn::computeOffsetsKernel<true, false>",

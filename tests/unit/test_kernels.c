@@ -13,7 +13,7 @@
 
 #include "analyze/kernels.h"
 
-#define US   1000
+#define US   UINT64_C(1000)
 #define GEMM "ampere_fp16_s16816gemm_fp16_128x64_tn"
 
 static struct kernels kernels;

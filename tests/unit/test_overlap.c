@@ -145,6 +145,21 @@ static void times_of_any_size_end(void **state)
     assert_int_equal(sweep.times.total[OVERLAP_KERNEL], UINT64_MAX);
 }
 
+static void what_comes_late_counts_from_there(void **state)
+{
+    struct overlap_sweep sweep = {.clock = 0};
+    struct overlap_lane lane = {0};
+
+    (void)state;
+    overlap_sweep_add(&sweep, &lane, OVERLAP_KERNEL, 0, 100, 110);
+    overlap_sweep_add(&sweep, &lane, OVERLAP_SET, 0, 50, 105);
+    overlap_sweep_add(&sweep, &lane, OVERLAP_SET, 0, 50, 60);
+    overlap_sweep_end(&sweep, &lane);
+    assert_int_equal(overlap_time(&sweep.times, 1u << OVERLAP_SET, 0, 0), 5);
+    assert_int_equal(sweep.times.total[OVERLAP_SET], 5);
+    assert_int_equal(lane.busy, 10);
+}
+
 /* ---- Traces; times are microseconds ---- */
 
 static struct overlap overlap;
@@ -163,7 +178,7 @@ static void done(void)
     scene_end(UNSOUND);
 }
 
-#define US 1000
+#define US UINT64_C(1000)
 
 static void expect_busy(size_t device, enum overlap_activity activity, uint64_t us)
 {
@@ -410,6 +425,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(is_a_look_at_every_nanosecond),
         cmocka_unit_test(times_of_any_size_end),
+        cmocka_unit_test(what_comes_late_counts_from_there),
         cmocka_unit_test(a_pair_runs_together),
         cmocka_unit_test(kinds_of_copies),
         cmocka_unit_test(kernels_at_once_have_a_mean),
