@@ -73,6 +73,33 @@ static const char *const tensor_kernels[] = {
      "CollectiveMainloopFwdSm90<2> > > >"),
     "void flashinfer::BatchPrefillWithPagedKVCacheKernel<flashinfer::KernelTraits<(int)1> >",
     "void marlin::Marlin<256, 1, 8, 8, 4, 8>(int4 const*, int4 const*)",
+    ("void cutlass::Kernel<cutlass::gemm::kernel::Gemm<cutlass::gemm::threadblock::MmaMultistage<"
+     "cutlass::gemm::GemmShape<128, 128, 32>, cutlass::gemm::warp::MmaTensorOp<...> > > >"),
+    "void attention_kernel_batched_impl<AttentionKernel<cutlass::arch::OpClassTensorOp> >",
+    ("void cutlass::device_kernel<cutlass::gemm::kernel::GemmUniversal<cute::tuple<int, int, int>, "
+     "cutlass::gemm::collective::CollectiveMma<cutlass::gemm::MainloopSm100TmaUmmaWarpSpecialized<"
+     "6, "
+     "2, 2> > > >"),
+    "void gemm_device<cute::TiledMMA<cute::MMA_Atom<cute::SM80_16x8x16_F32F16F16F32_TN> > >",
+    "void gemm_device<cute::TiledMMA<cute::MMA_Atom<cute::SM75_16x8x8_F32F16F16F32_TN> > >",
+    "void gemm_device<cute::TiledMMA<cute::MMA_Atom<cute::SM70_8x8x4_F32F16F16F32_TN> > >",
+    "void gemm_device<cute::TiledMMA<cute::MMA_Atom<cute::SM90_64x128x16_F32F16F16_SS> > >",
+    "void gemm_device<cute::TiledMMA<cute::MMA_Atom<cute::SM100_MMA_F16BF16_SS> > >",
+    "void gemm_device<cute::TiledMMA<cute::MMA_Atom<cute::SM120_16x8x32_TN> > >",
+    "ampere_int8_i16832gemm_int8_128x128_ldg16_stages_64x3_nt",
+    "ampere_int8_i16864gemm_int8_128x128_ldg16_nt",
+    "turing_int4_i8832cudnn_int4_128x128_nt",
+    "wgmma_gemm_kernel(CUtensorMap, CUtensorMap, float*)",
+    "hmma_gemm_kernel(__half const*, __half const*, float*)",
+    "gemm_imma_int8(signed char const*)",
+    "void vllm::awq::gemm_forward_4bit_cuda_m16n8k32(int)",
+    "void deep_gemm::fp8_gemm_kernel<7168u, 2048u, 128u>(__nv_bfloat16*, float*)",
+    "bmm_E2m1_E2m1E2m1_Fp32_t128x8x512u2_s6_et64x8_m128x8x64_cga1x1x1_TN_transOut_sm100f",
+    "fmhaSm100fKernel_QkvBfloat16OBfloat16H128PagedKvCausalP64MultiCtasKvVarSeqQ8Kv128Static",
+    "fmha_cutlassF_f16_aligned_64x64_rf_sm75(PyTorchMemEffAttention::AttentionKernel<...>)",
+    "void cutlass::device_kernel<flash::enable_sm90_or_later<flash::FlashAttnBwdSm90<flash::X> > >",
+    "flash::FlashAttentionForwardSm100",
+    "flash::FlashAttentionBackwardSm100",
     "simple_wmma_gemm(__half*, __half*, float*, float*, int, int, int, float, float)",
 };
 
@@ -117,6 +144,11 @@ static const char *const other_kernels[] = {
     "void flash::flash_fwd_splitkv_combine_kernel<Flash_fwd_kernel_traits<128, 64, 128, 4> >",
     "void cutlass::device_kernel<flash::FlashAttnFwdCombine<cute::tuple<cute::C<8> >, 6, 256> >",
     "void flash::flash_bwd_dot_do_o_kernel<true, Flash_bwd_kernel_traits<64> >",
+    "void flash::flash_bwd_convert_dq_kernel<Flash_bwd_kernel_traits<64> >",
+    "void cutlass::device_kernel<flash::FlashAttnBwdPreprocess<cute::tuple<cute::C<64> > > >",
+    "void cutlass::device_kernel<flash::FlashAttnBwdPostprocessConvertdQ<cute::C<64> > >",
+    "void cutlass::Kernel<gemm::Gemm<cutlass::gemm::warp::MmaSimt<cutlass::gemm::GemmShape<1> > > "
+    ">",
     "void flashinfer::BatchDecodeWithPagedKVCacheKernel<(flashinfer::PosEncodingMode)0>",
     "fmha_cutlassF_f32_aligned_64x64_rf_sm75(PyTorchMemEffAttention::AttentionKernel<float>)",
     /* not quite */
@@ -141,6 +173,14 @@ static const char *const communication[] = {
     "void (anonymous namespace)::two_shot_all_reduce_kernel_inplace<float>",
     "void deep_ep::intranode::dispatch<8, 768, 8192>(int4*, float*)",
     "nvshmemi_transfer_rma_kernel",
+    "void mscclpp::allreduce_packet(int)",
+    "void mscclpp::barrier(int)",
+    "void dlslime::intranode_alltoall_kernel(int)",
+    "void tensorrt_llm::all_to_all_dispatch(int)",
+    "void one_shot_allgather_kernel(int)",
+    "void multimem_all_gather_kernel(int)",
+    "void ReduceScatterKernel(int)",
+    "void two_shot_reduce_scatter_kernel(int)",
 };
 
 static const char *const computation[] = {
