@@ -92,26 +92,51 @@ static struct overlap_stream describe_stream(const struct overlap_pass *pass, si
     return stream;
 }
 
-static enum mp_status add_streams(const struct overlap_pass *pass, uint32_t slot,
-                                  struct overlap_device *device)
+/* Room for the streams of each device, which come with their count. */
+static enum mp_status reserve_streams(struct overlap *overlap)
+{
+    for (size_t i = 0; i < overlap->device_count; i++) {
+        struct overlap_device *device = &overlap->devices[i];
+
+        device->streams = calloc(device->stream_count + 1, sizeof *device->streams);
+        if (!device->streams)
+            return MP_ERR_MEMORY;
+        device->stream_count = 0;
+    }
+    return MP_OK;
+}
+
+static void finish_streams(struct overlap_device *device)
 {
     double sum = 0;
-    size_t count = 0;
 
-    for (size_t id = 0; id < pass->lane_slots.count; id++)
-        count += slot_of(pass, id) == slot + 1;
-    device->streams = calloc(count ? count : 1, sizeof *device->streams);
-    if (!device->streams)
-        return MP_ERR_MEMORY;
-    for (size_t id = 0; id < pass->lane_slots.count; id++) {
-        if (slot_of(pass, id) != slot + 1)
-            continue;
-        device->streams[device->stream_count] = describe_stream(pass, id);
-        sum += (double)device->streams[device->stream_count++].busy;
-    }
+    for (size_t i = 0; i < device->stream_count; i++)
+        sum += (double)device->streams[i].busy;
     for (size_t i = 0; i < device->stream_count; i++)
         device->streams[i].share = sum > 0 ? 100.0 * (double)device->streams[i].busy / sum : 0;
     qsort(device->streams, device->stream_count, sizeof *device->streams, compare_streams);
+}
+
+/* `places` are those of the devices, by slot. */
+static enum mp_status add_streams(struct overlap_pass *pass, const uint32_t *places)
+{
+    struct overlap_device *devices = pass->overlap->devices;
+
+    for (size_t id = 0; id < pass->lane_slots.count; id++) {
+        if (slot_of(pass, id))
+            devices[places[slot_of(pass, id) - 1]].stream_count++;
+    }
+    MP_TRY(reserve_streams(pass->overlap));
+    for (size_t id = 0; id < pass->lane_slots.count; id++) {
+        struct overlap_device *device;
+
+        if (!slot_of(pass, id))
+            continue;
+        device = &devices[places[slot_of(pass, id) - 1]];
+        device->streams[device->stream_count++] = describe_stream(pass, id);
+    }
+    for (size_t i = 0; i < pass->overlap->device_count; i++)
+        finish_streams(&devices[i]);
     return MP_OK;
 }
 
@@ -194,7 +219,7 @@ static bool ran_anything(const struct overlap_sweep *sweep)
     return false;
 }
 
-static enum mp_status add_device(struct overlap_pass *pass, uint32_t slot)
+static void add_device(struct overlap_pass *pass, uint32_t slot)
 {
     struct overlap *overlap = pass->overlap;
     struct overlap_device *device = &overlap->devices[overlap->device_count++];
@@ -209,8 +234,26 @@ static enum mp_status add_device(struct overlap_pass *pass, uint32_t slot)
     defined = dense_at(&overlap->definitions.devices, device->device);
     if (defined && defined->defined)
         device->name = definitions_text(&overlap->definitions, defined->name);
-    MP_TRY(add_streams(pass, slot, device));
-    return add_unused(pass, device);
+}
+
+static enum mp_status add_devices(struct overlap_pass *pass)
+{
+    struct overlap *overlap = pass->overlap;
+    uint32_t places[SUMMARY_MOST_DEVICES] = {0};
+
+    overlap->devices = calloc(pass->sweep_count ? pass->sweep_count : 1, sizeof *overlap->devices);
+    if (!overlap->devices)
+        return MP_ERR_MEMORY;
+    for (uint32_t slot = 0; slot < pass->sweep_count; slot++) {
+        if (!ran_anything(&pass->sweeps[slot]))
+            continue;
+        places[slot] = (uint32_t)overlap->device_count;
+        add_device(pass, slot);
+    }
+    MP_TRY(add_streams(pass, places));
+    for (size_t i = 0; i < overlap->device_count; i++)
+        MP_TRY(add_unused(pass, &overlap->devices[i]));
+    return MP_OK;
 }
 
 static int compare_devices(const void *left, const void *right)
@@ -229,13 +272,7 @@ enum mp_status overlap_finish(struct overlap_pass *pass)
     for (size_t i = 0; i < pass->sweep_count; i++)
         overlap_sweep_end(&pass->sweeps[i], pass->lanes.items);
     sort_known(pass);
-    overlap->devices = calloc(pass->sweep_count ? pass->sweep_count : 1, sizeof *overlap->devices);
-    if (!overlap->devices)
-        return MP_ERR_MEMORY;
-    for (uint32_t slot = 0; slot < pass->sweep_count; slot++) {
-        if (ran_anything(&pass->sweeps[slot]))
-            MP_TRY(add_device(pass, slot));
-    }
+    MP_TRY(add_devices(pass));
     qsort(overlap->devices, overlap->device_count, sizeof *overlap->devices, compare_devices);
     return MP_OK;
 }

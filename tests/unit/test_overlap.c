@@ -409,6 +409,23 @@ static void doubtful_rows_are_left_out(void **state)
     done();
 }
 
+static void two_thousand_streams(void **state)
+{
+    (void)state;
+    scene_begin();
+    for (uint64_t i = 0; i < 2000; i++)
+        put_kernel(ON(1 + i % 3, 1 + i / 3), "k", 100, 110 + i % 7, 1 + i);
+    load_range(0);
+    assert_int_equal(overlap.device_count, 3);
+    assert_int_equal(overlap.devices[0].stream_count, 667);
+    assert_int_equal(overlap.devices[2].stream_count, 666);
+    assert_int_equal(overlap.devices[0].times.most_kernels, 667);
+    for (size_t i = 0; i < 667; i++)
+        assert_int_equal(overlap.devices[0].streams[i].overlapped,
+                         overlap.devices[0].streams[i].busy);
+    done();
+}
+
 static void nothing_gives_nothing(void **state)
 {
     (void)state;
@@ -435,6 +452,7 @@ int main(void)
         cmocka_unit_test(whole_graphs_are_kernels),
         cmocka_unit_test(streams_that_the_program_made_and_left),
         cmocka_unit_test(doubtful_rows_are_left_out),
+        cmocka_unit_test(two_thousand_streams),
         cmocka_unit_test(nothing_gives_nothing),
     };
 
