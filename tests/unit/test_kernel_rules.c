@@ -147,8 +147,7 @@ static const char *const other_kernels[] = {
     "void flash::flash_bwd_convert_dq_kernel<Flash_bwd_kernel_traits<64> >",
     "void cutlass::device_kernel<flash::FlashAttnBwdPreprocess<cute::tuple<cute::C<64> > > >",
     "void cutlass::device_kernel<flash::FlashAttnBwdPostprocessConvertdQ<cute::C<64> > >",
-    "void cutlass::Kernel<gemm::Gemm<cutlass::gemm::warp::MmaSimt<cutlass::gemm::GemmShape<1> > > "
-    ">",
+    "void cutlass::Kernel<cutlass::gemm::warp::MmaSimt<cutlass::gemm::GemmShape<64, 32, 8> > >",
     "void flashinfer::BatchDecodeWithPagedKVCacheKernel<(flashinfer::PosEncodingMode)0>",
     "fmha_cutlassF_f32_aligned_64x64_rf_sm75(PyTorchMemEffAttention::AttentionKernel<float>)",
     /* not quite */
