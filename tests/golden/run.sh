@@ -143,6 +143,35 @@ view_traces_both() {
     lines_of gpu-trace --with-api "$1"
 }
 
+view_kernels() {
+    "$miniprof" kernels "$1" 2>&1
+}
+
+view_kernels_by_name() {
+    "$miniprof" kernels --by-name "$1" 2>&1
+}
+
+view_kernels_csv() {
+    "$miniprof" kernels --csv "$1" 2>&1
+}
+
+view_kernels_json() {
+    "$miniprof" kernels --json "$1" >"$work/rows" 2>&1
+    shortened
+}
+
+view_overlap() {
+    "$miniprof" overlap "$1" 2>&1
+}
+
+view_overlap_csv() {
+    "$miniprof" overlap --csv "$1" 2>&1
+}
+
+view_overlap_json() {
+    "$miniprof" overlap --json "$1" 2>&1
+}
+
 # nvprof's command line: sections, prefixes and its spelling of names.
 view_metrics() {
     "$miniprof" metrics "$1" 2>&1
@@ -260,7 +289,8 @@ for trace in "${traces[@]}"; do
         deps_iterations gpu_trace gpu_trace_csv api_trace api_trace_csv traces_both \
         nvprof nvprof_csv nvprof_traces nvprof_deps nvprof_memory \
         nvprof_default_csv nvprof_summaries nvprof_deps_csv metrics metrics_csv \
-        metrics_each; do
+        metrics_each \
+        kernels kernels_by_name kernels_csv kernels_json overlap overlap_csv overlap_json; do
         compare_view "$name" $view "$name.mpt"
     done
     python3 "$source/tests/golden/compare.py" rows "$miniprof" "$name.mpt" >"$work/log" 2>&1
@@ -271,6 +301,10 @@ for trace in "${traces[@]}"; do
     verdict $? "$name: the NVTX result's sums are those of the independent reader's rows"
     python3 "$source/tests/golden/compare_traces.py" "$miniprof" "$name.mpt" >"$work/log" 2>&1
     verdict $? "$name: the traces are those of the independent reader's rows"
+    python3 "$source/tests/golden/compare_kernels.py" "$miniprof" "$name.mpt" >"$work/log" 2>&1
+    verdict $? "$name: the kernels' sums and occupancy are those of the independent reader's rows"
+    python3 "$source/tests/golden/compare_overlap.py" "$miniprof" "$name.mpt" >"$work/log" 2>&1
+    verdict $? "$name: what overlaps is what the independent reader's rows say"
 done
 
 for folder in "$data"/*/; do

@@ -1,0 +1,112 @@
+/* Kernels with occupancy, and overlap, on files whose checksums fit, whatever they say: sums hold,
+ * and no number is none.
+ */
+#include "mutate.h"
+#include "walk.h"
+
+#include <math.h>
+
+#include "analyze/kernels.h"
+#include "analyze/overlap.h"
+
+#define MOST_ROWS 20000 /* of a trace; bounds the time of one input */
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t size, size_t max_size, unsigned seed);
+
+static void expect(bool holds)
+{
+    if (!holds)
+        abort();
+}
+
+static void expect_occupancy(const struct kernels_row *row)
+{
+    const struct occupancy *occupancy = &row->occupancy;
+
+    expect(occupancy->blocks && isfinite(occupancy->waves) && occupancy->waves > 0);
+    expect(occupancy->percent > 0 && occupancy->percent < 100.001);
+    expect(row->least_percent > 0 && row->least_percent <= row->greatest_percent);
+}
+
+static void expect_kernels(struct mp_trace *trace, bool by_name)
+{
+    const struct kernels_options options = {.style = NAMES_READABLE, .by_name = by_name};
+    struct kernels kernels;
+    uint64_t total = 0, calls = 0;
+
+    expect(kernels_build(trace, &options, &kernels, NULL) == MP_OK);
+    for (size_t i = 0; i < kernels.row_count; i++) {
+        const struct kernels_row *row = &kernels.rows[i];
+
+        expect(row->name && row->calls && row->least <= row->greatest && row->shapes);
+        expect(isfinite(row->percent) && isfinite(row->mean));
+        if (row->has_occupancy)
+            expect_occupancy(row);
+        total += row->total;
+        calls += row->calls;
+    }
+    expect(total == kernels.total && calls == kernels.calls && isfinite(kernels.percent));
+    kernels_free(&kernels);
+}
+
+static void expect_device(const struct overlap *overlap, const struct overlap_device *device)
+{
+    const unsigned kernel = 1u << OVERLAP_KERNEL;
+    uint64_t levels = 0;
+
+    expect(device->busy <= overlap->window && device->busy + device->idle == overlap->window);
+    for (int i = 0; i < OVERLAP_LEVELS; i++)
+        levels += device->times.kernels[i];
+    expect(levels == overlap_time(&device->times, kernel, 0, 0));
+    expect(isfinite(overlap_mean_kernels(&device->times)));
+    for (size_t i = 0; i < device->stream_count; i++) {
+        const struct overlap_stream *stream = &device->streams[i];
+
+        expect(stream->busy <= device->busy && stream->overlapped <= stream->busy);
+        expect(stream->share >= 0 && stream->share < 100.001);
+    }
+}
+
+static void expect_overlap(struct mp_trace *trace)
+{
+    const struct overlap_options options = {.range = 0};
+    struct overlap overlap;
+
+    expect(overlap_build(trace, &options, &overlap, NULL) == MP_OK);
+    for (size_t i = 0; i < overlap.device_count; i++)
+        expect_device(&overlap, &overlap.devices[i]);
+    overlap_free(&overlap);
+}
+
+static uint64_t rows_of(struct mp_trace *trace)
+{
+    struct mp_cursor *cursor;
+    struct mp_chunk chunk;
+    uint64_t rows = 0;
+
+    if (mp_cursor_open(trace, &cursor, NULL) != MP_OK)
+        return UINT64_MAX;
+    while (mp_cursor_next_chunk(cursor, &chunk, false) == MP_OK)
+        rows += chunk.rows;
+    mp_cursor_close(cursor);
+    return rows;
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    struct mp_trace *trace = walk_open(data, size, NULL);
+
+    if (trace && rows_of(trace) <= MOST_ROWS) {
+        expect_kernels(trace, false);
+        expect_kernels(trace, true);
+        expect_overlap(trace);
+    }
+    mp_trace_close(trace);
+    return 0;
+}
+
+size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t size, size_t max_size, unsigned seed)
+{
+    return mutate_trace(data, size, max_size, seed);
+}

@@ -1,0 +1,89 @@
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include "analyze/kernels.h"
+#include "command.h"
+#include "report/print_kernels.h"
+#include "report_options.h"
+#include "trace_args.h"
+
+#include "base/poison.h"
+
+struct kernels_values {
+    struct report_values report;
+    bool by_name;
+};
+
+#define FIELD(name) offsetof(struct kernels_values, name)
+static const struct option_spec specs[] = {
+    {.name = "by-name",
+     .kind = OPTION_FLAG,
+     .offset = FIELD(by_name),
+     .help = "one row for all launch shapes of a kernel"},
+    REPORT_CSV_OPTION(FIELD(report)),
+    REPORT_JSON_OPTION(FIELD(report)),
+    REPORT_RANGE_OPTION(FIELD(report), "only kernels launched in capture range N"),
+    REPORT_DEMANGLING_OPTION(FIELD(report)),
+    REPORT_UNITS_OPTION(FIELD(report)),
+};
+#undef FIELD
+
+static const struct option_set set = {
+    .command = "kernels",
+    .synopsis = "[options] TRACE|FOLDER...",
+    .purpose = "Prints each kernel and launch shape: calls and times, grid, block, registers, "
+               "shared and local memory, theoretical occupancy and waves with what limits them, "
+               "and whether it is a tensor-core kernel.",
+    .notes = "Exit code: 0 fine, 1 a trace is not whole (its first line says why), 2 wrong usage, "
+             "3 a trace cannot be read.",
+    .specs = specs,
+    .count = sizeof specs / sizeof *specs,
+};
+
+struct reporting {
+    struct report_out out;
+    struct kernels_options options;
+};
+
+static int print_file(void *context, const char *path)
+{
+    const struct reporting *reporting = context;
+    struct mp_trace *trace = open_trace(set.command, path);
+    struct kernels kernels;
+    struct mp_error error;
+    int code;
+
+    if (!trace)
+        return EXIT_UNREADABLE;
+    if (kernels_build(trace, &reporting->options, &kernels, &error) != MP_OK) {
+        code = fail_on_trace(set.command, path, &error);
+    } else {
+        print_kernels(&reporting->out, trace, &kernels, &reporting->options);
+        code = quality_is_whole(&kernels.quality) ? EXIT_FINE : EXIT_FINDINGS;
+        kernels_free(&kernels);
+    }
+    mp_trace_close(trace);
+    return code;
+}
+
+int cmd_kernels(int argc, char **argv)
+{
+    struct kernels_values values = {.report = REPORT_PRESET};
+    struct reporting reporting = {.out = {.file = stdout}};
+    int first;
+    enum options_result result = options_parse(&set, argc, argv, &values, &first);
+
+    if (result != OPTIONS_OK)
+        return result == OPTIONS_DONE ? EXIT_FINE : EXIT_USAGE;
+    if (!report_out_open(set.command, &values.report, &reporting.out))
+        return EXIT_USAGE;
+    if (first == argc) {
+        complain(set.command, "which trace? 'miniprof kernels TRACE.mpt'");
+        return EXIT_USAGE;
+    }
+    reporting.options = (struct kernels_options){.range = values.report.range,
+                                                 .style = report_style(&values.report),
+                                                 .by_name = values.by_name};
+    return each_trace(set.command, argc - first, argv + first, print_file, &reporting);
+}

@@ -1,0 +1,81 @@
+#include <stdint.h>
+#include <stdio.h>
+
+#include "analyze/overlap.h"
+#include "command.h"
+#include "report/print_overlap.h"
+#include "report_options.h"
+#include "trace_args.h"
+
+#include "base/poison.h"
+
+struct overlap_values {
+    struct report_values report;
+};
+
+#define FIELD(name) offsetof(struct overlap_values, name)
+static const struct option_spec specs[] = {
+    REPORT_CSV_OPTION(FIELD(report)),
+    REPORT_JSON_OPTION(FIELD(report)),
+    REPORT_RANGE_OPTION(FIELD(report), "only work launched in capture range N"),
+    REPORT_UNITS_OPTION(FIELD(report)),
+};
+#undef FIELD
+
+static const struct option_set set = {
+    .command = "overlap",
+    .synopsis = "[options] TRACE|FOLDER...",
+    .purpose =
+        "Prints what ran at the same time on each device: kernels, copies by direction, sets "
+        "and communication, pair by pair, and how many kernels at once; copies that no "
+        "kernel hides; idle time; and how much of each stream overlaps with others.",
+    .notes = "Exit code: 0 fine, 1 a trace is not whole (its first line says why), 2 wrong usage, "
+             "3 a trace cannot be read.",
+    .specs = specs,
+    .count = sizeof specs / sizeof *specs,
+};
+
+struct reporting {
+    struct report_out out;
+    struct overlap_options options;
+};
+
+static int print_file(void *context, const char *path)
+{
+    const struct reporting *reporting = context;
+    struct mp_trace *trace = open_trace(set.command, path);
+    struct overlap overlap;
+    struct mp_error error;
+    int code;
+
+    if (!trace)
+        return EXIT_UNREADABLE;
+    if (overlap_build(trace, &reporting->options, &overlap, &error) != MP_OK) {
+        code = fail_on_trace(set.command, path, &error);
+    } else {
+        print_overlap(&reporting->out, trace, &overlap, reporting->options.range);
+        code = quality_is_whole(&overlap.quality) ? EXIT_FINE : EXIT_FINDINGS;
+        overlap_free(&overlap);
+    }
+    mp_trace_close(trace);
+    return code;
+}
+
+int cmd_overlap(int argc, char **argv)
+{
+    struct overlap_values values = {.report = REPORT_PRESET};
+    struct reporting reporting = {.out = {.file = stdout}};
+    int first;
+    enum options_result result = options_parse(&set, argc, argv, &values, &first);
+
+    if (result != OPTIONS_OK)
+        return result == OPTIONS_DONE ? EXIT_FINE : EXIT_USAGE;
+    if (!report_out_open(set.command, &values.report, &reporting.out))
+        return EXIT_USAGE;
+    if (first == argc) {
+        complain(set.command, "which trace? 'miniprof overlap TRACE.mpt'");
+        return EXIT_USAGE;
+    }
+    reporting.options.range = values.report.range;
+    return each_trace(set.command, argc - first, argv + first, print_file, &reporting);
+}
