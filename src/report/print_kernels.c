@@ -54,7 +54,7 @@ static void print_notes(const struct report_out *out, const struct mp_trace *tra
         print_prefix(out, trace);
         fprintf(out->file,
                 "Note: compute capability %" PRIu32 ".%" PRIu32 " is not known here: occupancy is "
-                "computed as for the one before it.\n",
+                "computed as for the nearest that is.\n",
                 kernels->unknown_major, kernels->unknown_minor);
     }
     if (kernels->calls && kernels->percent_total < kernels->total) {
