@@ -129,9 +129,13 @@ static enum mp_status run(struct iterations_finder *finder)
     if (options->way == ITERATIONS_AUTO)
         return run_auto(finder);
     MP_TRY(run_way(finder, options->way, 1));
-    if (!finder->result->count)
-        return mp_error_set(finder->error, MP_ERR_ARGUMENT, "%s", finder->none);
-    return MP_OK;
+    if (finder->result->count)
+        return MP_OK;
+    return mp_error_set(finder->error, MP_ERR_ARGUMENT,
+                        "%s; the trace has %zu capture range%s, %" PRIu32 " kernels and copies",
+                        finder->none, ranges_count(&finder->deps->ranges),
+                        ranges_count(&finder->deps->ranges) == 1 ? "" : "s",
+                        finder->deps->count - finder->deps->host_count);
 }
 
 static int compare_iterations(const void *left, const void *right)

@@ -1,8 +1,14 @@
 /* A sequence of kernels that repeats as iterations, found without a mark of the program.
  *
  * The kernels (and graphs as a whole) that one thread launched, the thread that launched most of
- * them, stand in order of launch; the period of their launch shapes is found by base/period.h. An
- * iteration is one period. Of the places where it can begin the one is taken before which the host
+ * them, stand in order of launch; the period of their launch shapes is found by base/period.h. At
+ * first kernels count as alike only if the thread also copied and waited alike since the one
+ * before; layers that are all the same would pass for iterations otherwise:
+ *
+ *     HtoD a b a b a b DtoH wait HtoD a b a b a b DtoH wait ...      6 kernels, not 2
+ *
+ * If that has no period, because of a wait now and then, shapes alone count. An iteration is one
+ * period. Of the places where it can begin the one is taken before which the host
  * spends most time from launch to launch, in the mean: there the program waits, and begins anew.
  */
 #include <stdio.h>
@@ -106,17 +112,77 @@ static uint32_t symbol(const struct deps_activity *work)
     return work->detail == DEPS_NONE ? named | work->name : work->detail;
 }
 
-static enum mp_status find_period(struct sequence *sequence)
+/* What a thread did between two of its kernels, as bits above those of a shape's number. */
+enum between { COPIED_TO_DEVICE = 1 << 28, COPIED = 1 << 29, WAITED = 1 << 30 };
+
+static uint32_t between(const struct iterations_finder *finder, uint32_t before, uint32_t call)
+{
+    uint32_t marks = 0;
+
+    for (uint32_t at = before + 1; at < call; at++) {
+        uint8_t launched = finder->result->launched[at];
+
+        if (finder->deps->activities[at].flags & (DEPS_SYNCHRONISES | DEPS_POLLS))
+            marks |= WAITED;
+        if (launched & ITERATIONS_LAUNCHED_HTOD)
+            marks |= COPIED_TO_DEVICE;
+        if (launched & ITERATIONS_LAUNCHED_COPY)
+            marks |= COPIED;
+    }
+    return marks;
+}
+
+static void spell(const struct sequence *sequence, bool marked, uint32_t *symbols)
+{
+    const struct deps_activity *activities = sequence->finder->deps->activities;
+    uint32_t before = DEPS_NONE;
+
+    for (uint32_t i = 0; i < sequence->count; i++) {
+        const struct deps_activity *work = &activities[sequence->items[i]];
+
+        symbols[i] = symbol(work);
+        if (marked && before != DEPS_NONE && work->launch != DEPS_NONE)
+            symbols[i] |= between(sequence->finder, before, work->launch);
+        before = work->launch;
+    }
+}
+
+static bool is_alike(const struct sequence *sequence, uint32_t a, uint32_t b)
+{
+    const struct deps_activity *activities = sequence->finder->deps->activities;
+
+    return symbol(&activities[sequence->items[a]]) == symbol(&activities[sequence->items[b]]);
+}
+
+/* Takes in what is around the stretch by its shapes alone: nothing is known of what was before the
+ * first kernel. */
+static void widen(struct sequence *sequence)
+{
+    struct mp_period *period = &sequence->period;
+
+    while (period->first &&
+           is_alike(sequence, period->first - 1, period->first - 1 + period->period)) {
+        period->first--;
+        period->count++;
+    }
+    while (period->first + period->count < sequence->count &&
+           is_alike(sequence, period->first + period->count,
+                    period->first + period->count - period->period))
+        period->count++;
+}
+
+static enum mp_status find_period(struct sequence *sequence, bool marked)
 {
     uint32_t *symbols = calloc((size_t)sequence->count + 1, sizeof *symbols);
     enum mp_status status;
 
     if (!symbols)
         return MP_ERR_MEMORY;
-    for (uint32_t i = 0; i < sequence->count; i++)
-        symbols[i] = symbol(&sequence->finder->deps->activities[sequence->items[i]]);
+    spell(sequence, marked, symbols);
     status = mp_period_find(symbols, sequence->count, REPEATS, &sequence->period);
     free(symbols);
+    if (!status && sequence->period.period)
+        widen(sequence);
     return status;
 }
 
@@ -235,10 +301,12 @@ static enum mp_status find(struct sequence *sequence)
     if (sequence->count < REPEATS)
         return MP_OK;
     MP_TRY(list_kernels(sequence));
-    MP_TRY(find_period(sequence));
-    if (!sequence->period.period || (uint64_t)sequence->period.count * 2 < result->kernels_all)
-        return MP_OK;
-    return add_periods(sequence);
+    for (int marked = 1; marked >= 0 && !result->count; marked--) {
+        MP_TRY(find_period(sequence, marked));
+        if (sequence->period.period && (uint64_t)sequence->period.count * 2 >= result->kernels_all)
+            MP_TRY(add_periods(sequence));
+    }
+    return MP_OK;
 }
 
 enum mp_status iterations_by_kernels(struct iterations_finder *finder)
