@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """Compares `miniprof iters --json --each` with what follows from the rows that `miniprof dump`
-prints: by each way the iterations, what belongs to them, their times and counts, and the statistics.
+prints: by each way the iterations, what belongs to them, their times and counts, and statistics.
 Nothing is shared with the command, and times are found in another way: an iteration is cut at every
 begin and end of anything, and each piece is one thing or another.
 
@@ -26,10 +26,11 @@ SYNCHRONISES = re.compile(r"cuda(Device|Thread|Stream|Event)Synchronize|cu(Ctx|S
 BLOCKS = re.compile(
     r"cuda(Free(Host|Array|MipmappedArray)?|Malloc(3D(Array)?|Array|Host|Managed|MipmappedArray|"
     r"Pitch)?|Host(Alloc|Register|Unregister)|DeviceReset|LibraryUnload)|"
-    r"cuMem(Free|FreeHost|Alloc|AllocHost|AllocManaged|AllocPitch|Host(Alloc|Register|Unregister))|"
-    r"cu(Array|MipmappedArray|Ctx)Destroy|cu(Module|Library)(Load.*|Unload)|cuDevicePrimaryCtxReset")
+    r"cuMem(Free|FreeHost|Alloc|AllocHost|AllocManaged|AllocPitch)|"
+    r"cuMemHost(Alloc|Register|Unregister)|cu(Array|MipmappedArray|Ctx)Destroy|"
+    r"cu(Module|Library)(Load.*|Unload)|cuDevicePrimaryCtxReset")
 PARTS = ("kernel_ns", "htod_ns", "dtoh_ns", "other_copy_ns", "set_ns", "others_ns",
-         "idle_launch_ns", "idle_copy_ns", "idle_host_ns", "idle_sync_ns", "idle_unknown_ns")
+         "idle_launch_ns", "idle_queued_ns", "idle_copy_ns", "idle_host_ns", "idle_sync_ns", "idle_unknown_ns")
 
 Call = collections.namedtuple("Call", "begin end thread correlation waits copies")
 Work = collections.namedtuple("Work", "begin end correlation kind row device call")
@@ -281,12 +282,15 @@ def innermost(trace, thread, time):
     return None
 
 
-def cause(trace, window, time, nearest):
-    """Why the GPU is idle at that time; `nearest` is the work that ends it."""
+def cause(trace, window, time, nearest, before):
+    """Why the GPU is idle at that time; `nearest` is the work that ends it, `before` what ran."""
     thread = window.thread
     if nearest and nearest.call:
         thread = nearest.call.thread
         if time >= nearest.call.begin:
+            since = min(before.end, window.end) if before else window.begin
+            if nearest.call.end <= since or (before and before.call is nearest.call):
+                return "queued"
             return "copy" if trace.waits_for_copy(nearest.call) else "launch"
     call = innermost(trace, thread, time)
     if not call:
@@ -323,10 +327,11 @@ def measure(trace, window):
             for call in trace.within(calls, window.begin, window.end)]
     result = collections.Counter(latency_ns=window.end - window.begin,
                                  host_ns=window.host_end - window.begin)
-    running, at = [], 0
+    running, at, last = [], 0, None
     for begin, end in pieces(window, used, near):
         while at < len(used) and used[at].begin <= begin:
             running.append(used[at])
+            last = max(last or used[at], used[at], key=lambda work: work.end)
             at += 1
         running = [work for work in running if work.end > begin]
         classes = {class_of(work) for work in running if work in own}
@@ -342,7 +347,7 @@ def measure(trace, window):
             following = bisect.bisect_right(begins, begin)
             nearest = used[following] if following < len(used) else None
             result["idle_ns"] += end - begin
-            result[f"idle_{cause(trace, window, begin, nearest)}_ns"] += end - begin
+            result[f"idle_{cause(trace, window, begin, nearest, last)}_ns"] += end - begin
     result["launches"] = window.launches
     result["kernels"] = sum(work.kind in ("kernel", "graph") for work in window.work)
     result["copies"] = sum(work.kind == "copy" for work in window.work)

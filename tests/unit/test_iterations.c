@@ -14,7 +14,9 @@
 static void put_steps(uint64_t first, uint64_t correlation)
 {
     put_launch(7, "a", first + 2, first + 10, first + 15, correlation);
-    put_nvtx_range("layer", first + 1, first + 8);
+    put_nvtx_range("layer", first + 1, first + 19); /* in themselves: more time in all */
+    put_nvtx_range("layer", first + 2, first + 18);
+    put_nvtx_range("layer", first + 3, first + 17);
     put_nvtx_range("step", first, first + 20);
 }
 

@@ -43,10 +43,11 @@ static void time_is_split(void **state)
     expect(0, ITERATION_OVERLAP, 10);
     expect(0, ITERATION_OTHERS, 0);
     expect(0, ITERATION_IDLE, 85);
-    /* 10-20 host, 20-40 launch; 80-90 host, 90-100 launch; 160-165 launch of the set; 170-180 in
-     * the synchronising call, 180-200 host. */
+    /* 10-20 host, 20-40 launch; 80-90 host, 90-100 launch; 160-165 before the set, which was called
+     * long before; 170-180 in the synchronising call, 180-200 host. */
     expect(0, ITERATION_IDLE_HOST, 10 + 10 + 20);
-    expect(0, ITERATION_IDLE_LAUNCH, 20 + 10 + 5);
+    expect(0, ITERATION_IDLE_LAUNCH, 20 + 10);
+    expect(0, ITERATION_IDLE_QUEUED, 5);
     expect(0, ITERATION_IDLE_SYNC, 10);
     expect_count(0, ITERATION_LAUNCHES, 4);
     expect_count(0, ITERATION_KERNELS, 2);
@@ -93,6 +94,24 @@ static void pageable_copies_wait(void **state)
     done();
 }
 
+/* Between the nodes of a graph nobody waits for the launch, even while its call has not returned.
+ */
+static void nodes_are_queued(void **state)
+{
+    (void)state;
+    scene_begin();
+    put_call(1, "cudaGraphLaunch", 20, 60, 1);
+    put_node(7, "x", 5, 1, 30, 40, 1);
+    put_node(7, "y", 5, 2, 43, 50, 1);
+    put_launch(7, "a", 65, 80, 90, 2);
+    put_nvtx_range("it", 20, 90);
+    load(ITERATIONS_NVTX, "it", 0);
+    expect(0, ITERATION_IDLE_LAUNCH, 10 + 10 + 15); /* 20-30, 50-60, 65-80 */
+    expect(0, ITERATION_IDLE_QUEUED, 3);
+    expect(0, ITERATION_IDLE_HOST, 5);
+    done();
+}
+
 /* Idle time has the cause of the thread that ended it, not of the iteration's own. */
 static void other_threads_end_gaps(void **state)
 {
@@ -135,7 +154,7 @@ static void pipelined_iterations(void **state)
     expect(1, ITERATION_IDLE, 0);
     expect(2, ITERATION_OTHERS, 20);
     expect(2, ITERATION_BUSY, 35);
-    expect(2, ITERATION_IDLE_LAUNCH, 5);
+    expect(2, ITERATION_IDLE_QUEUED, 5);
     assert_true(summary.throughput == 3e9 / 120e3);
     assert_true(summary.period == 30e3);
     done();
@@ -323,6 +342,7 @@ int main(void)
         cmocka_unit_test(time_is_split),
         cmocka_unit_test(copies_that_wait),
         cmocka_unit_test(pageable_copies_wait),
+        cmocka_unit_test(nodes_are_queued),
         cmocka_unit_test(other_threads_end_gaps),
         cmocka_unit_test(pipelined_iterations),
         cmocka_unit_test(other_devices_do_not_count),
