@@ -30,7 +30,8 @@ BLOCKS = re.compile(
     r"cuMemHost(Alloc|Register|Unregister)|cu(Array|MipmappedArray|Ctx)Destroy|"
     r"cu(Module|Library)(Load.*|Unload)|cuDevicePrimaryCtxReset")
 PARTS = ("kernel_ns", "htod_ns", "dtoh_ns", "other_copy_ns", "set_ns", "others_ns",
-         "idle_launch_ns", "idle_queued_ns", "idle_copy_ns", "idle_host_ns", "idle_sync_ns", "idle_unknown_ns")
+         "idle_launch_ns", "idle_queued_ns", "idle_copy_ns", "idle_host_ns", "idle_sync_ns",
+         "idle_unknown_ns")
 
 Call = collections.namedtuple("Call", "begin end thread correlation waits copies")
 Work = collections.namedtuple("Work", "begin end correlation kind row device call")
@@ -158,12 +159,10 @@ def by_nvtx(trace):
     begins = collections.defaultdict(list)
     for call in trace.launched:
         begins[call.thread].append(call.begin)
-    for times_of in begins.values():
-        times_of.sort()
+    loose = [work.begin for work in trace.work if not work.call]
 
     def works(begin, end, thread):
-        at = bisect.bisect_left(begins[thread], begin)
-        return at < len(begins[thread]) and begins[thread][at] < end
+        return any(begin <= time < end for time in begins[thread] + loose)
 
     found = [(sum(end - begin for begin, end, _ in items), name)
              for name, items in outermost.items()
@@ -407,6 +406,7 @@ def compare_windows(comparison, trace, by, report, windows):
     items = report["iterations"]
     comparison.same(f"{by}: count", report["count"], len(windows))
     outside = assign(trace, windows)
+    known = {row["thread"] for table in ("call", "sync") for row in trace.rows[table]}
     comparison.same(f"{by}: outside", report["outside"], outside)
     for number, (item, window) in enumerate(zip(items, windows)):
         expected = measure(trace, window)
@@ -418,7 +418,8 @@ def compare_windows(comparison, trace, by, report, windows):
                         following is not None and following < window.end)
         for key in ("begin", "host_end", "end"):
             comparison.same(f"{what}: {key}", item[key + "_ns"], getattr(window, key))
-        comparison.same(f"{what}: thread", item["thread"], window.thread)
+        comparison.same(f"{what}: thread", item["thread"],
+                        window.thread if window.thread in known else None)
         for key in report["statistics"]:
             comparison.same(f"{what}: {key}", item[key], expected[key])
 
@@ -428,8 +429,8 @@ def compare_kernels(comparison, trace, report):
     windows = [Window(item["begin_ns"], item["host_end_ns"], item["thread"])
                for item in report["iterations"]]
     compare_windows(comparison, trace, "kernels", report, windows)
-    sequences = {tuple(work.row["shape"] for work in
-                       sorted((w for w in window.work if w.kind == "kernel"),
+    sequences = {tuple(work.row.get("shape", "graph") for work in
+                       sorted((w for w in window.work if w.kind in ("kernel", "graph")),
                               key=lambda w: (w.correlation, w.begin)))
                  for window in windows}
     comparison.same("kernels: different sequences", len(sequences), 1)

@@ -302,6 +302,31 @@ static void without_work(void **state)
     done();
 }
 
+/* Two thousand streams, pops without a push, pushes without a pop, and a step around each tenth. */
+static void many_streams_and_unbalanced_ranges(void **state)
+{
+    (void)state;
+    scene_begin();
+    for (uint64_t i = 0; i < 2000; i++) {
+        uint64_t at = 10 + i * 10;
+
+        if (i % 10 == 0)
+            put_nvtx(MP_nvtx_kind_push, 1, NULL, "step", at, 0);
+        put_launch(1 + i % 999, "k", at, at + 6, at + 300, i + 1); /* context 1 */
+        if (i % 2)
+            put_kernel(ON(1 + i / 500, 1 + i % 999), "far", at, at + 2, 0);
+        if (i % 10 == 9)
+            put_nvtx(MP_nvtx_kind_pop, 1, NULL, NULL, at + 8, 0);
+        put_nvtx(MP_nvtx_kind_pop, 2, NULL, NULL, at, 0);
+        put_nvtx(MP_nvtx_kind_push, 3, NULL, "open", at, 0);
+    }
+    load(ITERATIONS_AUTO, NULL, 0);
+    assert_string_equal(found.name, "step");
+    assert_int_equal(found.count, 200);
+    assert_int_equal(found.pipelined, 199);
+    done();
+}
+
 static void without_anything(void **state)
 {
     (void)state;
@@ -330,6 +355,7 @@ int main(void)
         cmocka_unit_test(repeats_in_one_launch),
         cmocka_unit_test(without_calls),
         cmocka_unit_test(without_work),
+        cmocka_unit_test(many_streams_and_unbalanced_ranges),
         cmocka_unit_test(without_anything),
     };
 
