@@ -4,7 +4,6 @@
 #include <string.h>
 
 #include "analyze/kernel_period.h"
-#include "base/kernel_name.h"
 #include "base/reserve.h"
 #include "base/sort.h"
 #include "model/reading.h"
@@ -13,7 +12,6 @@
 #include "base/poison.h"
 
 #define MOST_KERNELS (1u << 31)
-#define SHORT_BYTES  256 /* longer short names are cut */
 
 struct launch {
     uint64_t correlation;
@@ -124,16 +122,17 @@ static enum mp_status put_in_order(struct pass *pass)
 static enum mp_status name_position(struct source_names *names, uint64_t shape,
                                     struct layer_position *position)
 {
-    const char *kernel = definitions_kernel(names->definitions, shape, NAMES_MANGLED);
+    const char *mangled = definitions_kernel(names->definitions, shape, NAMES_MANGLED);
+    const char *readable = definitions_kernel(names->definitions, shape, NAMES_READABLE);
     char text[SHORT_BYTES];
     uint32_t name;
 
     MP_TRY(source_names_find(names, SOURCE_KERNEL, shape, &name));
     position->name = mp_intern_get(names->names, name, NULL);
     position->short_name = position->name;
-    if (!kernel || names->style == NAMES_MANGLED)
+    if (!mangled || !readable || names->style == NAMES_MANGLED)
         return MP_OK;
-    kernel_plain_name(kernel, false, text, sizeof text);
+    source_short_name(mangled, readable, text, sizeof text);
     name = mp_intern_add(names->names, text, strlen(text));
     position->short_name = mp_intern_get(names->names, name, NULL);
     return name ? MP_OK : MP_ERR_MEMORY;

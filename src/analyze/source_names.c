@@ -1,12 +1,12 @@
 #include "analyze/source_names.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #include "base/kernel_name.h"
+#include "base/strings.h"
 
 #include "base/poison.h"
-
-#define SHORT_BYTES 256 /* longer ones are cut */
 
 void source_names_init(struct source_names *names, const struct mp_trace *trace)
 {
@@ -46,6 +46,59 @@ enum mp_status source_names_find(struct source_names *names, enum source_index s
     return status == MP_ERR_LIMIT ? MP_OK : status;
 }
 
+/* The last part of a readable name and its length: without what is returned, scopes, template
+ * arguments and parameters. Brackets in template arguments are in pairs. */
+static const char *last_part(const char *readable, size_t *length)
+{
+    static const char anonymous[] = "(anonymous namespace)";
+    const char *part = readable;
+    const char *behind = NULL; /* of its name, where template arguments begin */
+    const char *at = readable;
+    int depth = 0;
+
+    for (; *at && (depth || *at != '('); at++) {
+        if (!depth && (*at == ' ' || *at == ':')) {
+            part = at + 1;
+            behind = NULL;
+            if (mp_text_starts_with(part, anonymous))
+                at += sizeof anonymous - 1;
+        }
+        if (!depth && *at == '<' && !behind)
+            behind = at;
+        depth += *at == '<' || *at == '(';
+        depth -= depth && (*at == '>' || *at == ')');
+    }
+    *length = (size_t)((behind ? behind : at) - part);
+    return part;
+}
+
+/* Names of templates whose arguments say what they do. */
+static bool says_nothing(const char *name)
+{
+    static const char *const names[] = {"Kernel", "Kernel2", "kernel", "device_kernel"};
+
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        if (!strcmp(name, names[i]))
+            return true;
+    }
+    return false;
+}
+
+void source_short_name(const char *mangled, const char *readable, char *text, size_t size)
+{
+    size_t length, argument;
+    const char *part = last_part(readable, &length);
+
+    kernel_plain_name(mangled, false, text, size);
+    if (!strcmp(text, mangled) && length)
+        snprintf(text, size, "%.*s", (int)(length < size ? length : size), part);
+    if (!says_nothing(text) || part[length] != '<')
+        return;
+    argument = strcspn(part + length + 1, "<>(,!");
+    if (argument && argument < size)
+        snprintf(text, size, "%.*s<%.*s>", (int)length, part, (int)argument, part + length + 1);
+}
+
 enum mp_status source_names_short(struct source_names *names, uint32_t *shorts)
 {
     const struct dense *memo = &names->memos[SOURCE_KERNEL];
@@ -53,11 +106,12 @@ enum mp_status source_names_short(struct source_names *names, uint32_t *shorts)
 
     for (size_t id = 0; id < memo->count; id++) {
         uint32_t name = *(const uint32_t *)dense_at(memo, id);
-        const char *kernel = definitions_kernel(names->definitions, id, NAMES_MANGLED);
+        const char *mangled = definitions_kernel(names->definitions, id, NAMES_MANGLED);
+        const char *readable = definitions_kernel(names->definitions, id, NAMES_READABLE);
 
-        if (!name || !kernel)
+        if (!name || !mangled || !readable)
             continue;
-        kernel_plain_name(kernel, false, text, sizeof text);
+        source_short_name(mangled, readable, text, sizeof text);
         shorts[name] = mp_intern_add(names->names, text, strlen(text));
         if (!shorts[name])
             return MP_ERR_MEMORY;

@@ -10,6 +10,8 @@
 #include "model/dense.h"
 #include "model/quality.h"
 
+#define SHORT_BYTES 256 /* longer short names are cut */
+
 struct source_names {
     struct mp_intern *names;         /* where they go; not owned, as the next two */
     struct definitions *definitions; /* must be filled before a name is asked for */
@@ -30,6 +32,11 @@ enum mp_status source_names_find(struct source_names *names, enum source_index s
  * sets items of `shorts`, which has room for names->count + 1 as it is now, by the id of the name.
  * The others stay as they are. MP_OK or MP_ERR_MEMORY. */
 enum mp_status source_names_short(struct source_names *names, uint32_t *shorts);
+
+/* The short name of a kernel, cut to `size` bytes. `mangled` and `readable` are two spellings of
+ * one name. A name that says nothing by itself (CUTLASS's Kernel2) keeps the name of its first
+ * template argument: `Kernel2<cutlass_80_tensorop_s1688gemm_64x64_16x6_nn_align4>`. */
+void source_short_name(const char *mangled, const char *readable, char *text, size_t size);
 
 void source_names_free(struct source_names *names);
 

@@ -65,20 +65,25 @@ static void put(struct target *target, const char *bytes, size_t count)
     target->used += count;
 }
 
-/* Of a text that was cut the bytes of its last character go, if some are missing. */
+/* Bytes of the UTF-8 character that begins with this one. */
+static size_t character_length(unsigned char first)
+{
+    return first < 0xC0 ? 1 : first < 0xE0 ? 2 : first < 0xF0 ? 3 : 4;
+}
+
+/* Of a text that was cut the last character goes if some of its bytes are missing. */
 static void put_end(struct target *target)
 {
-    size_t used = target->used;
+    size_t at = target->used;
 
     if (!target->size)
         return;
-    while (target->cut && used && ((unsigned char)target->text[used - 1] & 0xC0) == 0x80)
-        used--;
-    if (target->cut && used && (unsigned char)target->text[used - 1] >= 0xC0)
-        used--;
-    else
-        used = target->used;
-    target->text[used] = '\0';
+    while (target->cut && at && ((unsigned char)target->text[at - 1] & 0xC0) == 0x80)
+        at--;
+    if (target->cut && at &&
+        character_length((unsigned char)target->text[at - 1]) > target->used - at + 1)
+        target->used = at - 1;
+    target->text[target->used] = '\0';
 }
 
 static void put_code(struct target *target, uint32_t code)
