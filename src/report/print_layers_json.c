@@ -16,18 +16,35 @@ static void json_mean(struct json_writer *json, const char *key, uint64_t total,
         json_null(json);
 }
 
-static void json_statistics(struct json_writer *json, const struct deps_statistics *device)
+/* Of no calls there are none. */
+static void json_statistics(struct json_writer *json, const struct deps_statistics *device,
+                            uint64_t calls)
 {
-    json_key_real(json, "mean_ns", device->mean);
-    json_key_number(json, "p50_ns", device->p50);
-    json_key_number(json, "p99_ns", device->p99);
-    json_key_number(json, "min_ns", device->least);
-    json_key_number(json, "max_ns", device->greatest);
+    const struct {
+        const char *key;
+        uint64_t ns;
+    } whole[] = {{"p50_ns", device->p50},
+                 {"p99_ns", device->p99},
+                 {"min_ns", device->least},
+                 {"max_ns", device->greatest}};
+
+    json_key(json, "mean_ns");
+    if (calls)
+        json_real(json, device->mean);
+    else
+        json_null(json);
+    for (size_t i = 0; i < sizeof whole / sizeof *whole; i++) {
+        json_key(json, whole[i].key);
+        if (calls)
+            json_number(json, whole[i].ns);
+        else
+            json_null(json);
+    }
 }
 
 static void json_kernels(struct json_writer *json, const struct layer *layer)
 {
-    json_key(json, "kernel_names");
+    json_key(json, "work");
     json_open_array(json);
     for (size_t i = 0; i < layer->kernel_count; i++) {
         const struct layer_kernel *kernel = &layer->kernels[i];
@@ -54,7 +71,7 @@ static void json_work(struct json_writer *json, const struct layer *layer)
     json_key_real(json, "self_percent", layer->self_percent);
     json_key_number(json, "calls", layer->calls);
     json_key_number(json, "instances", layer->instances);
-    json_statistics(json, &layer->device);
+    json_statistics(json, &layer->device, layer->calls);
     json_key_number(json, "kernels", total->counts[LAYER_KERNEL]);
     json_key_number(json, "copies", total->counts[LAYER_COPY]);
     json_key_number(json, "sets", total->counts[LAYER_SET]);
@@ -122,7 +139,7 @@ static void json_position(struct json_writer *json, const struct layer_position 
     json_key_number(json, "calls", position->calls);
     json_key_number(json, "total_ns", position->total);
     json_key_real(json, "percent", position->percent);
-    json_statistics(json, &position->device);
+    json_statistics(json, &position->device, position->calls);
     json_close_object(json);
 }
 
