@@ -241,6 +241,11 @@ static enum mp_status enter(struct layer_open *open, uint32_t index, uint32_t ar
     *instance = mp_map_get(&open->others, key);
     if (*instance != MP_MAP_ABSENT)
         return MP_OK;
+    if (open->others.count >= LAYER_MOST_OTHERS) {
+        *instance = range->home;
+        open->kept++;
+        return MP_OK;
+    }
     MP_TRY(layer_tree_enter(open->tree, around, range->label, false, instance));
     return mp_map_put(&open->others, key, *instance);
 }

@@ -15,7 +15,10 @@
  * are known at a time, and more are left out.
  *
  * A range that is in one path first and in another later, since a range around it ended, is an
- * instance of each. Memory: 40 bytes an open range, and 22 to 43 bytes a map for each thread and
+ * instance of each. Many ranges that overlap and never nest would so make more instances than there
+ * are ranges, by far; after LAYER_MOST_OTHERS of them a range stays in its first path.
+ *
+ * Memory: 40 bytes an open range, and 22 to 43 bytes a map for each thread and
  * domain, and each range that is in more than one path.
  */
 #ifndef MP_ANALYZE_LAYER_OPEN_H
@@ -31,6 +34,7 @@
 #include "model/ranges.h"
 
 #define LAYER_MOST_SHARED 64
+#define LAYER_MOST_OTHERS (1u << 22)
 
 /* A row of `nvtx`. */
 struct layer_event {
@@ -58,6 +62,7 @@ struct layer_open {
     size_t range_count, range_capacity;
     uint32_t free_range; /* plus 1; 0: none */
     size_t unfinished;   /* open now */
+    uint64_t kept;       /* times that a range stayed in its first path and should not have */
     uint64_t sequence;   /* ranges begun */
     struct layer_thread *threads;
     size_t thread_count, thread_capacity;

@@ -122,6 +122,8 @@ static enum mp_status read_ranges(struct layers_pass *pass, struct mp_error *err
     merge_add_damage(merge, &result->quality.damage);
     merge_close(merge);
     result->unfinished = pass->open.unfinished;
+    result->kept = pass->open.kept;
+    layer_open_free(&pass->open); /* what it knows is in the calls now */
     if (status == MP_END)
         status = nvtx_calls_sort(&pass->calls);
     return status ? mp_error_set(error, status, "cannot read the NVTX ranges: %s",
@@ -196,6 +198,9 @@ static enum mp_status build_layers(struct layers_pass *pass, struct mp_error *er
     MP_TRY(layers_read_work(pass, error));
     MP_TRY(check_iteration(pass, error));
     nvtx_calls_free(&pass->calls);
+    mp_map_free(&pass->tree.node_index);
+    mp_map_free(&pass->tree.label_index);
+    mp_map_free(&pass->places);
     status = layers_make_rows(pass);
     if (!status)
         status = layers_make_groups(pass->result);
@@ -305,11 +310,19 @@ enum mp_status layers_build(struct mp_trace *trace, const struct layers_options 
     return status;
 }
 
+double layers_percent(const struct layers_result *result, uint64_t device)
+{
+    return result->device ? 100.0 * (double)device / (double)result->device : 0;
+}
+
 void layers_free(struct layers_result *result)
 {
     free(result->layers);
     free(result->by_total);
     free(result->kernels);
+    free(result->said);
+    free(result->selves);
+    free(result->totals);
     free(result->types.items);
     free(result->precisions.items);
     free(result->marks.items);

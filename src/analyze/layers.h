@@ -38,9 +38,9 @@
  * A trace without NVTX ranges, or without API calls and captured paths, has no layers; its kernels
  * are reported by position in the sequence that they repeat (layer_positions.h).
  *
- * Memory: 24 bytes a call, 16 bytes an instance and 8 while it is added up, 20 to 28 bytes for each
- * node of a graph launch that follows work of another layer; and for each layer 60 to 80 bytes, 250
- * as a row of the result, and 60 to 100 for each name of work in it.
+ * Memory: 24 bytes a call, 16 bytes an instance and 8 while it is added up, 28 bytes for each node
+ * of a graph launch that follows work of another layer; and about 600 bytes for each layer with
+ * its names, so that a million different names of ranges are too many (merge_numbers).
  */
 #ifndef MP_ANALYZE_LAYERS_H
 #define MP_ANALYZE_LAYERS_H
@@ -87,27 +87,29 @@ struct layer_kernel {
     uint64_t self; /* ns */
 };
 
-struct layer {
-    uint32_t parent;    /* an earlier one of `layers`; LAYER_NONE: it is an outermost one */
-    uint32_t depth;     /* from 1 */
-    const char *domain; /* NULL: the default one */
-    const char *name;   /* NULL: of work without a range */
-    uint64_t instances;
-    uint64_t calls;
-    struct deps_statistics device; /* of a call; all 0 without calls */
-    struct layer_work self;
-    struct layer_work total; /* gaps are the layer's own in both */
-    double percent;          /* of all device time: total, and self */
-    double self_percent;
-    const struct layer_kernel *kernels; /* by total, then by name */
-    size_t kernel_count;
-    enum trt_mark mark; /* by name or type; TRT_COPY too if all its work is copies and sets */
-    /* What TensorRT's object says; NULL: nothing. */
+/* What TensorRT's object in the text of a range says; NULL where it does not. */
+struct layer_said {
     const char *type;
     const char *precision;
     const char *tactic;
     const char *dimensions;
     const char *input_dimensions;
+};
+
+struct layer {
+    uint32_t parent;    /* an earlier one of `layers`; LAYER_NONE: it is an outermost one */
+    uint32_t depth;     /* from 1 */
+    const char *domain; /* NULL: the default one */
+    const char *name;   /* NULL: of work without a range */
+    const struct layer_said *said; /* by TensorRT; NULL: nothing */
+    uint64_t instances;
+    uint64_t calls;
+    struct deps_statistics device; /* of a call; all 0 without calls */
+    struct layer_work self;
+    struct layer_work total;            /* gaps are the layer's own in both */
+    const struct layer_kernel *kernels; /* by total, then by name */
+    size_t kernel_count;
+    enum trt_mark mark; /* by name or type; TRT_COPY too if all its work is copies and sets */
 };
 
 /* Layers of a kind. Work counts for the innermost layer around it that is of a kind. */
@@ -136,11 +138,15 @@ struct layers_result {
     uint64_t unlaunched; /* of these: without a launching call in the trace */
     uint64_t iterations; /* outermost instances of the range that was asked for, with work */
     uint64_t unfinished; /* ranges without an end */
+    uint64_t kept;       /* see LAYER_MOST_OTHERS */
     bool has_ranges;     /* the trace has NVTX ranges, or captured paths */
     bool no_calls;       /* the trace has no API calls */
     bool by_position;    /* then `positions`, and no layers */
     struct layer_positions positions;
     struct layer_kernel *kernels; /* of all layers; owned */
+    struct layer_said *said;      /* the same */
+    struct layer_work *selves;    /* the same */
+    struct layer_work *totals;    /* the same */
     struct mp_intern names;
     size_t capture_ranges;
     struct quality quality;
@@ -155,5 +161,8 @@ enum mp_status layers_build(struct mp_trace *trace, const struct layers_options 
                             struct layers_result *result, struct mp_error *error);
 
 void layers_free(struct layers_result *result);
+
+/* Of all device time, 0 if there is none. */
+double layers_percent(const struct layers_result *result, uint64_t device);
 
 #endif

@@ -12,12 +12,14 @@ typedef const char *kind_of(const struct layer *layer);
 
 static const char *type_of(const struct layer *layer)
 {
-    return layer->type;
+    return layer->said ? layer->said->type : NULL;
 }
 
 static const char *precision_of(const struct layer *layer)
 {
-    return layer->type && !layer->precision ? "unknown" : layer->precision;
+    if (!layer->said)
+        return NULL;
+    return layer->said->type && !layer->said->precision ? "unknown" : layer->said->precision;
 }
 
 static const char *mark_of(const struct layer *layer)
@@ -61,7 +63,7 @@ static enum mp_status add_layer(struct grouping *grouping, size_t index, kind_of
     grouping->owners[index] = group + 1;
     if (!grouping->owners[index])
         return MP_OK;
-    grouping->groups->items[group].total += layer->self.device;
+    grouping->groups->items[group].total += layer->self->device;
     if (name && group + 1 != around) {
         grouping->groups->items[group].layers++;
         grouping->groups->items[group].calls += layer->calls;

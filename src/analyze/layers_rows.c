@@ -9,7 +9,7 @@
 /* What is known of each node while rows are made. */
 struct rows {
     struct layers_pass *pass;
-    struct layer_work *totals; /* by node */
+    struct layer_work *totals; /* by node; the result's */
     struct nvtx_sums all;      /* by node: names of the work in it and inside it */
     uint64_t *counts;          /* by node: instances; owned, as all that follow */
     uint64_t *first;           /* by node, and one more: of samples */
@@ -211,11 +211,6 @@ static const char *text_of(const struct rows *rows, uint32_t id)
     return id ? mp_intern_get(&rows->pass->result->names, id, NULL) : NULL;
 }
 
-static double percent_of(uint64_t part, uint64_t whole)
-{
-    return whole ? 100.0 * (double)part / (double)whole : 0;
-}
-
 static int compare_kernels(const void *left, const void *right)
 {
     const struct layer_kernel *a = left;
@@ -254,21 +249,14 @@ static void fill_label(const struct rows *rows, uint32_t node, struct layer *lay
 {
     const struct layer_tree *tree = &rows->pass->tree;
     const struct layer_label *label = &tree->labels[tree->nodes[node].label];
-    const struct layer_info *info = label->info ? &tree->infos[label->info - 1] : NULL;
 
     layer->domain = text_of(rows, label->domain);
     layer->name = text_of(rows, label->name);
     layer->mark = (enum trt_mark)label->mark;
-    if (!layer->mark && has_work(&layer->total) && !layer->total.counts[LAYER_KERNEL] &&
-        !layer->total.counts[LAYER_GRAPH])
+    if (!layer->mark && has_work(layer->total) && !layer->total->counts[LAYER_KERNEL] &&
+        !layer->total->counts[LAYER_GRAPH])
         layer->mark = TRT_COPY;
-    if (!info)
-        return;
-    layer->type = text_of(rows, info->type);
-    layer->precision = text_of(rows, info->precision);
-    layer->tactic = text_of(rows, info->tactic);
-    layer->dimensions = text_of(rows, info->dimensions);
-    layer->input_dimensions = text_of(rows, info->input_dimensions);
+    layer->said = label->info ? &rows->pass->result->said[label->info - 1] : NULL;
 }
 
 static void fill_layer(struct rows *rows, uint32_t node)
@@ -283,15 +271,34 @@ static void fill_layer(struct rows *rows, uint32_t node)
         .depth = node ? of->depth : 1,
         .instances = rows->counts[node],
         .calls = rows->first[node + 1] - first,
-        .self = pass->works[node],
-        .total = rows->totals[node],
-        .percent = percent_of(rows->totals[node].device, pass->result->device),
-        .self_percent = percent_of(pass->works[node].device, pass->result->device),
+        .self = &pass->result->selves[node],
+        .total = &rows->totals[node],
     };
     layer->device = deps_statistics_of(rows->samples + first, layer->calls);
     if (node)
         fill_label(rows, node, layer);
     fill_kernels(rows, node, layer);
+}
+
+/* The texts of what TensorRT said, by info. */
+static enum mp_status fill_said(const struct rows *rows)
+{
+    const struct layer_tree *tree = &rows->pass->tree;
+    struct layer_said *said = calloc(tree->info_count + 1, sizeof *said);
+
+    rows->pass->result->said = said;
+    if (!said)
+        return MP_ERR_MEMORY;
+    for (size_t i = 0; i < tree->info_count; i++) {
+        const struct layer_info *info = &tree->infos[i];
+
+        said[i] = (struct layer_said){.type = text_of(rows, info->type),
+                                      .precision = text_of(rows, info->precision),
+                                      .tactic = text_of(rows, info->tactic),
+                                      .dimensions = text_of(rows, info->dimensions),
+                                      .input_dimensions = text_of(rows, info->input_dimensions)};
+    }
+    return MP_OK;
 }
 
 static enum mp_status find_shorts(struct rows *rows)
@@ -312,6 +319,7 @@ static enum mp_status make(struct rows *rows)
     MP_TRY(hand_outwards(rows));
     MP_TRY(collect_samples(rows));
     MP_TRY(find_shorts(rows));
+    MP_TRY(fill_said(rows));
     count_iterations(rows);
     MP_TRY(choose(rows));
     list_children(rows);
@@ -322,6 +330,8 @@ static enum mp_status make(struct rows *rows)
     if (!result->layers || !result->by_total || !result->kernels)
         return MP_ERR_MEMORY;
     result->count = rows->chosen_count;
+    result->selves = rows->pass->works; /* theirs from now on */
+    rows->pass->works = NULL;
     for (size_t i = 0; i < rows->chosen_count; i++) {
         result->by_total[i] = rows->rows[rows->chosen[i]];
         fill_layer(rows, rows->chosen[i]);
@@ -344,13 +354,13 @@ enum mp_status layers_make_rows(struct layers_pass *pass)
     };
     enum mp_status status = MP_ERR_MEMORY;
 
+    pass->result->totals = rows.totals;
     if (rows.totals && rows.counts && rows.first && rows.chosen && rows.child && rows.sibling &&
         rows.rows)
         status = nvtx_sums_init(&rows.all, nodes);
     if (!status)
         status = make(&rows);
     nvtx_sums_free(&rows.all);
-    free(rows.totals);
     free(rows.counts);
     free(rows.first);
     free(rows.samples);

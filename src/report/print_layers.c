@@ -141,29 +141,31 @@ static struct report_cell of_calls(const struct layer *layer, struct report_cell
     return layer->calls ? cell : report_absent_cell();
 }
 
-static void fill_cells(const struct layer *layer, const struct texts *texts,
-                       struct report_cell *cells)
+static void fill_cells(const struct layers_result *result, const struct layer *layer,
+                       const struct texts *texts, struct report_cell *cells)
 {
-    const struct layer_work *total = &layer->total;
+    static const struct layer_said nothing = {.type = NULL};
+    const struct layer_said *said = layer->said ? layer->said : &nothing;
+    const struct layer_work *total = layer->total;
 
-    *cells++ = report_real_cell(layer->percent);
+    *cells++ = report_real_cell(layers_percent(result, total->device));
     *cells++ = report_number_cell(total->device);
-    *cells++ = report_number_cell(layer->self.device);
+    *cells++ = report_number_cell(layer->self->device);
     *cells++ = layer->name ? report_number_cell(layer->calls) : report_absent_cell();
     *cells++ = of_calls(layer, report_real_cell(layer->device.mean));
     *cells++ = of_calls(layer, report_number_cell(layer->device.p50));
     *cells++ = of_calls(layer, report_number_cell(layer->device.p99));
     *cells++ = mean_cell(total->counts[LAYER_KERNEL], layer->calls);
     *cells++ = total->launches ? mean_cell(total->launch_time, layer->calls) : report_absent_cell();
-    *cells++ = mean_cell(layer->self.gap_time, layer->self.gaps);
+    *cells++ = mean_cell(layer->self->gap_time, layer->self->gaps);
     *cells++ = report_text_cell((const char *)texts->layer.data);
     *cells++ = report_number_cell(layer->depth);
     *cells++ = report_number_cell(layer->instances);
     *cells++ = report_text_cell(trt_mark_name(layer->mark));
-    *cells++ = report_text_cell(layer->type);
-    *cells++ = report_text_cell(layer->precision);
-    *cells++ = report_text_cell(layer->dimensions);
-    *cells++ = report_text_cell(layer->tactic);
+    *cells++ = report_text_cell(said->type);
+    *cells++ = report_text_cell(said->precision);
+    *cells++ = report_text_cell(said->dimensions);
+    *cells++ = report_text_cell(said->tactic);
     *cells++ = report_text_cell((const char *)texts->kernels.data);
 }
 
@@ -197,7 +199,7 @@ static enum mp_status each_row(struct report_table *table, const struct report_o
         put_kernels(&texts->kernels, layer);
         if (texts->layer.status || texts->kernels.status)
             return MP_ERR_MEMORY;
-        fill_cells(layer, texts, cells);
+        fill_cells(result, layer, texts, cells);
         if (!print) {
             report_measure(table, cells);
             continue;
@@ -260,6 +262,11 @@ static void print_notes(const struct report_out *out, const struct layers_report
                           "%" PRIu64 " of %" PRIu64
                           " activities have no launching call in the trace.",
                           result->unlaunched, result->activities);
+    if (!result->by_position && result->kept)
+        print_layers_note(out, report,
+                          "Too many ranges overlap in part: %" PRIu64
+                          " times one was taken to be inside those around its begin.",
+                          result->kept);
     if (!result->by_position && open)
         print_layers_note(out, report, "%" PRIu64 " of the ranges %s no end.", open,
                           one ? "has" : "have");

@@ -61,14 +61,15 @@ static void json_kernels(struct json_writer *json, const struct layer *layer)
     json_close_array(json);
 }
 
-static void json_work(struct json_writer *json, const struct layer *layer)
+static void json_work(struct json_writer *json, const struct layers_result *result,
+                      const struct layer *layer)
 {
-    const struct layer_work *total = &layer->total;
+    const struct layer_work *total = layer->total;
 
     json_key_number(json, "total_ns", total->device);
-    json_key_number(json, "self_ns", layer->self.device);
-    json_key_real(json, "percent", layer->percent);
-    json_key_real(json, "self_percent", layer->self_percent);
+    json_key_number(json, "self_ns", layer->self->device);
+    json_key_real(json, "percent", layers_percent(result, total->device));
+    json_key_real(json, "self_percent", layers_percent(result, layer->self->device));
     json_key_number(json, "calls", layer->calls);
     json_key_number(json, "instances", layer->instances);
     json_statistics(json, &layer->device, layer->calls);
@@ -80,14 +81,16 @@ static void json_work(struct json_writer *json, const struct layer *layer)
     json_key_number(json, "launches", total->launches);
     json_key_number(json, "launch_ns", total->launch_time);
     json_mean(json, "launch_mean_ns", total->launch_time, layer->calls);
-    json_key_number(json, "gaps", layer->self.gaps);
-    json_key_number(json, "gap_ns", layer->self.gap_time);
-    json_mean(json, "gap_mean_ns", layer->self.gap_time, layer->self.gaps);
+    json_key_number(json, "gaps", layer->self->gaps);
+    json_key_number(json, "gap_ns", layer->self->gap_time);
+    json_mean(json, "gap_mean_ns", layer->self->gap_time, layer->self->gaps);
 }
 
 static void json_layer(struct json_writer *json, const struct layers_result *result, uint32_t index)
 {
+    static const struct layer_said nothing = {.type = NULL};
     const struct layer *layer = &result->layers[index];
+    const struct layer_said *said = layer->said ? layer->said : &nothing;
 
     json_open_object(json);
     json_key_number(json, "id", index);
@@ -99,13 +102,13 @@ static void json_layer(struct json_writer *json, const struct layers_result *res
     json_key_number(json, "depth", layer->depth);
     json_key_text(json, "domain", layer->domain);
     json_key_text(json, "name", layer->name);
-    json_work(json, layer);
+    json_work(json, result, layer);
     json_key_text(json, "mark", trt_mark_name(layer->mark));
-    json_key_text(json, "layer_type", layer->type);
-    json_key_text(json, "precision", layer->precision);
-    json_key_text(json, "dimensions", layer->dimensions);
-    json_key_text(json, "input_dimensions", layer->input_dimensions);
-    json_key_text(json, "tactic", layer->tactic);
+    json_key_text(json, "layer_type", said->type);
+    json_key_text(json, "precision", said->precision);
+    json_key_text(json, "dimensions", said->dimensions);
+    json_key_text(json, "input_dimensions", said->input_dimensions);
+    json_key_text(json, "tactic", said->tactic);
     json_kernels(json, layer);
     json_close_object(json);
 }
@@ -192,6 +195,7 @@ void print_layers_json(FILE *out, const struct layers_report *report)
     json_key_bool(&json, "has_ranges", result->has_ranges);
     json_key_bool(&json, "no_calls", result->no_calls);
     json_key_number(&json, "unfinished", result->unfinished);
+    json_key_number(&json, "kept", result->kept);
     json_key_text(&json, "domain", options->domain);
     json_key_text(&json, "iteration", options->iteration);
     json_key(&json, "iterations");

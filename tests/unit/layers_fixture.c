@@ -63,8 +63,8 @@ const char *said(void)
         used += (size_t)snprintf(text + used, sizeof text - used, "%s", i ? ", " : "");
         used += put_path(text + used, sizeof text - used, i);
         used += (size_t)snprintf(text + used, sizeof text - used, " %u/%u x%u",
-                                 (unsigned)(layer->total.device / 1000),
-                                 (unsigned)(layer->self.device / 1000), (unsigned)layer->calls);
+                                 (unsigned)(layer->total->device / 1000),
+                                 (unsigned)(layer->self->device / 1000), (unsigned)layer->calls);
     }
     return text;
 }

@@ -48,9 +48,9 @@ static void ranges_around_have_it_in_their_total(void **state)
     assert_string_equal(said(), "outer 9/5 x1, outer>inner 4/4 x1, inner 3/3 x1");
     assert_int_equal(result.device, 12000);
     assert_int_equal(result.activities, 5);
-    assert_true(result.layers[0].percent == 75);
-    assert_int_equal(layer_called("outer")->total.counts[LAYER_KERNEL], 4);
-    assert_int_equal(layer_called("outer")->self.counts[LAYER_KERNEL], 2);
+    assert_true(layers_percent(&result, result.layers[0].total->device) == 75);
+    assert_int_equal(layer_called("outer")->total->counts[LAYER_KERNEL], 4);
+    assert_int_equal(layer_called("outer")->self->counts[LAYER_KERNEL], 2);
     done();
 }
 
@@ -171,10 +171,10 @@ static void of_calls_with_one_id_the_first_launched(void **state)
     pop(50);
     load();
     layer = layer_called("it");
-    assert_int_equal(layer->total.launches, 2);
-    assert_int_equal(layer->total.launch_time, 11000);
-    assert_int_equal(layer->total.counts[LAYER_KERNEL], 1);
-    assert_int_equal(layer->total.counts[LAYER_COPY], 1);
+    assert_int_equal(layer->total->launches, 2);
+    assert_int_equal(layer->total->launch_time, 11000);
+    assert_int_equal(layer->total->counts[LAYER_KERNEL], 1);
+    assert_int_equal(layer->total->counts[LAYER_COPY], 1);
     done();
 }
 
@@ -215,8 +215,8 @@ static void unbalanced_pops_and_deep_pushes_are_survived(void **state)
         bool last = i + 1 == LAYER_MOST_DEPTH;
 
         assert_int_equal(layer->depth, i + 1);
-        assert_int_equal(layer->total.device, last ? 11000 : 13000);
-        assert_int_equal(layer->self.device, last ? 11000 : i + 2 == LAYER_MOST_DEPTH ? 2000 : 0);
+        assert_int_equal(layer->total->device, last ? 11000 : 13000);
+        assert_int_equal(layer->self->device, last ? 11000 : i + 2 == LAYER_MOST_DEPTH ? 2000 : 0);
         assert_int_equal(layer->calls, 1);
     }
     assert_int_equal(result.unfinished, LAYER_MOST_DEPTH - 1);
@@ -229,8 +229,8 @@ static void expect_gaps(const char *path, uint64_t gaps, uint64_t total)
 {
     const struct layer *layer = layer_called(path);
 
-    assert_int_equal(layer->self.gaps, gaps);
-    assert_int_equal(layer->self.gap_time, total * 1000);
+    assert_int_equal(layer->self->gaps, gaps);
+    assert_int_equal(layer->self->gap_time, total * 1000);
 }
 
 static void gaps_are_to_the_next_activity_outside(void **state)

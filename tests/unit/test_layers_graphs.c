@@ -66,9 +66,9 @@ static void captured_paths_are_under_the_launch(void **state)
     assert_string_equal(said(), "it 57/9 x2, it>model 45/15 x3, it>model>conv 30/30 x3, "
                                 "it>conv@lib 3/3 x3");
     layer = layer_called("it");
-    assert_int_equal(layer->total.launches, 3);
-    assert_int_equal(layer->self.launch_time, 15000);
-    assert_int_equal(layer_called("it>model")->total.launches, 0);
+    assert_int_equal(layer->total->launches, 3);
+    assert_int_equal(layer->self->launch_time, 15000);
+    assert_int_equal(layer_called("it>model")->total->launches, 0);
     assert_int_equal(layer_called("it>model")->device.p50, 15000);
     assert_int_equal(layer_called("it>model")->instances, 3);
     done();
@@ -139,8 +139,8 @@ static void expect_gaps(const char *path, uint64_t gaps, uint64_t total)
 {
     const struct layer *layer = layer_called(path);
 
-    assert_int_equal(layer->self.gaps, gaps);
-    assert_int_equal(layer->self.gap_time, total * 1000);
+    assert_int_equal(layer->self->gaps, gaps);
+    assert_int_equal(layer->self->gap_time, total * 1000);
 }
 
 static void gaps_of_captured_layers_go_by_launch(void **state)

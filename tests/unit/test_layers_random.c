@@ -401,14 +401,14 @@ static void expect_layer(const struct sum *sum)
     uint64_t greatest;
     uint64_t calls = calls_of(sum->key, &greatest);
 
-    assert_int_equal(layer->self.device, sum->self * 1000);
-    assert_int_equal(layer->total.device, sum->total * 1000);
+    assert_int_equal(layer->self->device, sum->self * 1000);
+    assert_int_equal(layer->total->device, sum->total * 1000);
     assert_int_equal(layer->calls, calls);
     assert_int_equal(layer->device.greatest, greatest * 1000);
-    assert_int_equal(layer->self.launches, sum->launches);
-    assert_int_equal(layer->self.launch_time, sum->launches * 1000);
-    assert_int_equal(layer->self.gaps, sum->gaps);
-    assert_int_equal(layer->self.gap_time, sum->gap_time * 1000);
+    assert_int_equal(layer->self->launches, sum->launches);
+    assert_int_equal(layer->self->launch_time, sum->launches * 1000);
+    assert_int_equal(layer->self->gaps, sum->gaps);
+    assert_int_equal(layer->self->gap_time, sum->gap_time * 1000);
 }
 
 static void expect_sums(void)
@@ -419,12 +419,12 @@ static void expect_sums(void)
         const struct layer *layer = &result.layers[i];
         uint64_t kernels = 0;
 
-        selves += layer->self.device;
-        outermost += layer->parent == LAYER_NONE ? layer->total.device : 0;
+        selves += layer->self->device;
+        outermost += layer->parent == LAYER_NONE ? layer->total->device : 0;
         assert_true(layer->parent == LAYER_NONE || layer->parent < i);
         for (size_t j = 0; j < layer->kernel_count; j++)
             kernels += layer->kernels[j].total;
-        assert_int_equal(kernels, layer->total.device);
+        assert_int_equal(kernels, layer->total->device);
     }
     for (size_t i = 0; i < activity_count; i++)
         device += 1000 * (activities[i].end - activities[i].begin);
