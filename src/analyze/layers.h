@@ -105,8 +105,8 @@ struct layer {
     uint64_t instances;
     uint64_t calls;
     struct deps_statistics device; /* of a call; all 0 without calls */
-    struct layer_work self;
-    struct layer_work total;            /* gaps are the layer's own in both */
+    const struct layer_work *self;
+    const struct layer_work *total;     /* gaps are those of `self` */
     const struct layer_kernel *kernels; /* by total, then by name */
     size_t kernel_count;
     enum trt_mark mark; /* by name or type; TRT_COPY too if all its work is copies and sets */
@@ -132,7 +132,7 @@ struct layers_result {
     uint32_t *by_total; /* their indexes; owned */
     struct layer_groups types;
     struct layer_groups precisions; /* "unknown" where a layer with a type has none */
-    struct layer_groups marks;      /* by name or type alone */
+    struct layer_groups marks;      /* by name, type, or as all work is copies and sets */
     uint64_t device;                /* ns of all work */
     uint64_t activities;
     uint64_t unlaunched; /* of these: without a launching call in the trace */
