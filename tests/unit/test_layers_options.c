@@ -47,6 +47,27 @@ static void only_work_inside_an_iteration_counts(void **state)
     done();
 }
 
+static void idle_layers_bring_those_around_them(void **state)
+{
+    (void)state;
+    scene_begin();
+    push("work", 5);
+    put_launch(1, "a", 6, 90, 99, 1);
+    pop(7);
+    push("around", 10);
+    push("it", 11);
+    push("idle", 12);
+    pop(13);
+    pop(14);
+    pop(15);
+    load_with((struct layers_options){.iteration = "it", .all = true});
+    assert_string_equal(said(), "around 0/0 x0, around>it 0/0 x0, around>it>idle 0/0 x0");
+    assert_int_equal(result.iterations, 0);
+    assert_int_equal(result.device, 0);
+    assert_true(layers_percent(&result, 0) == 0);
+    done();
+}
+
 static void a_capture_range_has_what_was_launched_in_it(void **state)
 {
     (void)state;
@@ -202,6 +223,24 @@ static void layers_of_tensorrt_are_summed_by_type_and_precision(void **state)
     done();
 }
 
+static void a_layer_inside_its_own_type_counts_once(void **state)
+{
+    (void)state;
+    scene_begin();
+    push(TRT("outer", "Reformat", "Half"), 10);
+    put_launch(1, "a", 12, 100, 101, 1);
+    push(TRT("inner", "Reformat", "Half"), 20);
+    put_launch(1, "a", 22, 102, 104, 2);
+    pop(30);
+    push(TRT("other", "Shuffle", "Half"), 31);
+    put_launch(1, "a", 32, 105, 109, 3);
+    load();
+    assert_int_equal(result.types.count, 2);
+    expect_group(&result.types, 0, "Shuffle", 1, 1, 4);
+    expect_group(&result.types, 1, "Reformat", 1, 1, 3);
+    done();
+}
+
 static void a_layer_of_copies_alone_is_marked(void **state)
 {
     (void)state;
@@ -311,11 +350,13 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(only_work_inside_an_iteration_counts),
+        cmocka_unit_test(idle_layers_bring_those_around_them),
         cmocka_unit_test(a_capture_range_has_what_was_launched_in_it),
         cmocka_unit_test(numbers_at_the_end_are_folded_if_asked_for),
         cmocka_unit_test(folding_knows_brackets),
         cmocka_unit_test(layers_list_what_ran_in_them),
         cmocka_unit_test(layers_of_tensorrt_are_summed_by_type_and_precision),
+        cmocka_unit_test(a_layer_inside_its_own_type_counts_once),
         cmocka_unit_test(a_layer_of_copies_alone_is_marked),
         cmocka_unit_test(without_ranges_kernels_go_by_position),
         cmocka_unit_test(without_calls_too),
