@@ -39,8 +39,8 @@ print(sum(layer["self_ns"] for layer in layers))')
 }
 
 program=(init stream=1 start alpha=1
-    push=outer alpha=2 push-in=lib:inner beta=3 copy-in=64 push=deep gamma=1 pop pop-in=lib: set=64 pop
-    push=outer alpha=1 pop stop print=done)
+    push=outer alpha=2 push-in=lib:inner beta=3 copy-in=64 push=deep gamma=1 pop pop-in=lib:
+    set=64 pop push=outer alpha=1 pop stop print=done)
 profile nested -- "$steps" "${program[@]}"
 complete nested nested
 same "nested: kernels, copies and sets of each layer" "outer 2 [CUDA memset]=1 alpha=3

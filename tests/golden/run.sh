@@ -277,7 +277,8 @@ for trace in "${traces[@]}"; do
     # Messages name the file as it is given.
     cd "$data" || exit 1
     for view in summary summary_csv summary_json summary_gpu summary_api summary_per_gpu nvtx \
-        nvtx_csv layers layers_csv layers_json layers_positions info_json dump deps deps_csv deps_json deps_trace \
+        nvtx_csv layers layers_csv layers_json layers_positions \
+        info_json dump deps deps_csv deps_json deps_trace \
         deps_iterations gpu_trace gpu_trace_csv api_trace api_trace_csv traces_both \
         nvprof nvprof_csv nvprof_traces nvprof_deps nvprof_memory \
         nvprof_default_csv nvprof_summaries nvprof_deps_csv metrics metrics_csv \

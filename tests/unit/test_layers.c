@@ -200,10 +200,10 @@ static void unbalanced_pops_and_deep_pushes_are_survived(void **state)
     for (uint64_t i = 0; i < 5; i++)
         pop(1 + i);
     put_nvtx(END, 1, NULL, NULL, 6, 4711);
-    for (uint64_t i = 0; i < 3 * LAYER_MOST_DEPTH; i++)
+    for (uint64_t i = 0; i < UINT64_C(3) * LAYER_MOST_DEPTH; i++)
         push("deep", 10 + i);
     put_launch(1, "a", 1000, 2000, 2010, 1);
-    for (uint64_t i = 0; i < 2 * LAYER_MOST_DEPTH; i++)
+    for (uint64_t i = 0; i < UINT64_C(2) * LAYER_MOST_DEPTH; i++)
         pop(1010 + i);
     put_launch(1, "a", 1500, 2010, 2011, 2);
     pop(1510);
