@@ -38,7 +38,7 @@ enum mp_status nvtx_calls_add(struct nvtx_calls *calls, const struct nvtx_call *
 enum mp_status nvtx_calls_sort(struct nvtx_calls *calls);
 
 /* Position of the first call with this correlation id, or `count`; fast when ids come in order. */
-size_t nvtx_calls_find(struct nvtx_calls *calls, uint64_t correlation);
+size_t nvtx_calls_position(struct nvtx_calls *calls, uint64_t correlation);
 
 /* The call at a position; the next positions follow in order of correlation. */
 struct nvtx_call *nvtx_calls_at(const struct nvtx_calls *calls, size_t position);
@@ -72,6 +72,9 @@ static inline uint32_t nvtx_sum_name(uint32_t name, enum summary_group_index gro
 
 /* Makes room for the lists of `owners` nodes or kinds. MP_OK or MP_ERR_MEMORY. */
 enum mp_status nvtx_sums_init(struct nvtx_sums *sums, size_t owners);
+
+/* Makes room for the lists of owners below `owners`, which may be more than before. The same. */
+enum mp_status nvtx_sums_reach(struct nvtx_sums *sums, size_t owners);
 
 /* Adds to what a name has in an owner. MP_OK, MP_ERR_MEMORY, MP_ERR_LIMIT. */
 enum mp_status nvtx_sums_add(struct nvtx_sums *sums, uint32_t owner, uint32_t name,

@@ -1,10 +1,12 @@
 /* The reports by name on files whose checksums fit, whatever they say: summary, NVTX result,
- * unified memory, allocations. Rows sum to their group, and groups of devices to that of all.
+ * layers, unified memory, allocations. Rows sum to their group, and groups of devices to that of
+ * all.
  */
 #include "mutate.h"
 #include "walk.h"
 
 #include "analyze/allocations.h"
+#include "analyze/layers.h"
 #include "analyze/nvtx_result.h"
 #include "analyze/summary.h"
 #include "analyze/unified.h"
@@ -67,6 +69,27 @@ static void expect_nvtx(struct mp_trace *trace, bool all_calls)
     nvtx_result_free(&result);
 }
 
+static void expect_layers(struct mp_trace *trace, bool by_position)
+{
+    struct layers_options options = {
+        .style = NAMES_READABLE, .all = true, .merge_numbers = true, .by_position = by_position};
+    struct layers_result result;
+    uint64_t selves = 0, outermost = 0;
+
+    expect(layers_build(trace, &options, &result, NULL) == MP_OK);
+    for (size_t i = 0; i < result.count; i++) {
+        const struct layer *layer = &result.layers[i];
+
+        expect(layer->parent == LAYER_NONE || layer->parent < i);
+        expect(layer->calls <= layer->instances);
+        selves += layer->self->device;
+        outermost += layer->parent == LAYER_NONE ? layer->total->device : 0;
+    }
+    expect(selves == result.device && outermost == result.device);
+    expect(result.positions.others <= result.positions.kernels);
+    layers_free(&result);
+}
+
 static void expect_memory(struct mp_trace *trace)
 {
     struct unified_options how = {.range = 0};
@@ -105,6 +128,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         expect_summary(trace, NAMES_NVPROF);
         expect_nvtx(trace, true);
         expect_nvtx(trace, false);
+        expect_layers(trace, false);
+        expect_layers(trace, true);
         expect_memory(trace);
     }
     mp_trace_close(trace);

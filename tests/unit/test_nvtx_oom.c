@@ -1,5 +1,5 @@
-/* NVTX result, summary, unified memory and allocations when memory runs out: every allocation fails
- * once, in turn. What is left behind, a sanitizer finds (make SAN=address check).
+/* NVTX result, layers, summary, unified memory and allocations when memory runs out: every
+ * allocation fails once, in turn. What is left behind, a sanitizer finds (make SAN=address check).
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -14,6 +14,7 @@
 #include <stdlib.h>
 
 #include "analyze/allocations.h"
+#include "analyze/layers.h"
 #include "analyze/nvtx_result.h"
 #include "analyze/summary.h"
 #include "analyze/unified.h"
@@ -123,6 +124,36 @@ static enum mp_status build_nvtx(struct mp_error *error)
     return status;
 }
 
+static enum mp_status build_layers_with(struct layers_options options, struct mp_error *error)
+{
+    struct layers_result result;
+    enum mp_status status = layers_build(scene.trace, &options, &result, error);
+
+    if (status)
+        assert_null(result.layers);
+    layers_free(&result);
+    return status;
+}
+
+static enum mp_status build_layers(struct mp_error *error)
+{
+    return build_layers_with((struct layers_options){.style = NAMES_READABLE, .all = true}, error);
+}
+
+static enum mp_status build_iterations(struct mp_error *error)
+{
+    return build_layers_with(
+        (struct layers_options){
+            .range = 1, .style = NAMES_READABLE, .iteration = "layer 7", .merge_numbers = true},
+        error);
+}
+
+static enum mp_status build_positions(struct mp_error *error)
+{
+    return build_layers_with((struct layers_options){.style = NAMES_READABLE, .by_position = true},
+                             error);
+}
+
 static enum mp_status build_summary(struct mp_error *error)
 {
     struct summary_options options = {.style = NAMES_NVPROF,
@@ -166,6 +197,14 @@ static void the_nvtx_result_says_so(void **state)
     expect_memory_errors(build_nvtx, 100);
 }
 
+static void layers_say_so(void **state)
+{
+    (void)state;
+    expect_memory_errors(build_layers, 150);
+    expect_memory_errors(build_iterations, 100);
+    expect_memory_errors(build_positions, 60);
+}
+
 static void the_summary_says_so(void **state)
 {
     (void)state;
@@ -187,9 +226,8 @@ static void allocations_say_so(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_nvtx_result_says_so),
-        cmocka_unit_test(the_summary_says_so),
-        cmocka_unit_test(unified_memory_says_so),
+        cmocka_unit_test(the_nvtx_result_says_so), cmocka_unit_test(layers_say_so),
+        cmocka_unit_test(the_summary_says_so),     cmocka_unit_test(unified_memory_says_so),
         cmocka_unit_test(allocations_say_so),
     };
 
