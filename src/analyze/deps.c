@@ -49,6 +49,7 @@ enum mp_status deps_load(struct mp_trace *trace, const struct deps_options *opti
 void deps_free(struct deps *deps)
 {
     free(deps->activities);
+    free(deps->copies);
     free(deps->lanes);
     free(deps->shortest_launches);
     mp_map_free(&deps->launch_classes);

@@ -88,10 +88,17 @@ struct deps_activity {
     uint32_t cross; /* device: D4, D5, or D7 in another lane; call: D6, D8: what ends last of all */
     uint32_t front; /* all of them, if asked for (deps_fronts.h) */
     uint32_t launch_class; /* device: in shortest_launches (D2) */
+    uint32_t detail;       /* kernel: its row of `shape`; copy: in deps->copies; else DEPS_NONE */
     uint8_t kind;          /* enum deps_kind */
     uint8_t cross_reason;  /* enum deps_reason */
     uint8_t bound;         /* enum deps_reason */
     uint8_t flags;         /* enum deps_flag */
+};
+
+/* What only copies have. */
+struct deps_copy {
+    uint64_t bytes : 56; /* or as many as fit */
+    uint64_t kind : 8;   /* enum mp_copy_kind; MP_copy_kind_unknown for what has no name there */
 };
 
 struct deps_lane {
@@ -137,7 +144,9 @@ struct deps_fronts; /* deps_fronts.h */
 struct deps {
     struct deps_activity *activities;
     uint32_t count;
-    uint32_t host_count;     /* the first ones are pieces of calls */
+    uint32_t host_count; /* the first ones are pieces of calls */
+    struct deps_copy *copies;
+    size_t copy_count, copy_capacity;
     struct deps_lane *lanes; /* threads first */
     uint32_t lane_count;
     uint32_t thread_count;

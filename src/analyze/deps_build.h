@@ -155,6 +155,10 @@ uint32_t deps_first_from(const struct deps *deps, const struct deps_lane *lane, 
 uint32_t deps_window_first(const struct deps *deps, const struct deps_lane *lane,
                            const struct deps_window *window);
 
+/* The capture range that a device activity was launched in, and its place among them; NULL. */
+const struct capture_range *deps_range_of(const struct deps *deps, const struct deps_activity *work,
+                                          size_t *index);
+
 /* The thread on which the path of the window begins (section 5, 1), DEPS_NONE without calls. */
 uint32_t deps_window_thread(const struct deps *deps, const struct deps_window *window);
 

@@ -6,39 +6,6 @@
 
 #include "base/poison.h"
 
-static int compare_values(const void *left, const void *right)
-{
-    uint64_t a = *(const uint64_t *)left;
-    uint64_t b = *(const uint64_t *)right;
-
-    return (a > b) - (a < b);
-}
-
-/* Nearest rank: the smallest of the sorted values that at least `percent` of them do not exceed. */
-static uint64_t percentile(const uint64_t *sorted, size_t count, size_t percent)
-{
-    size_t rank = (count * percent + 99) / 100;
-
-    return sorted[rank ? rank - 1 : 0];
-}
-
-struct deps_statistics deps_statistics_of(uint64_t *values, size_t count)
-{
-    struct deps_statistics statistics = {.mean = 0};
-
-    if (!count)
-        return statistics;
-    qsort(values, count, sizeof *values, compare_values);
-    for (size_t i = 0; i < count; i++)
-        statistics.mean += (double)values[i];
-    statistics.mean /= (double)count;
-    statistics.p50 = percentile(values, count, 50);
-    statistics.p99 = percentile(values, count, 99);
-    statistics.least = values[0];
-    statistics.greatest = values[count - 1];
-    return statistics;
-}
-
 /* A window's value of a row or part: kept only where it is not 0, since most names have nothing on
  * most paths. */
 struct value {
@@ -96,8 +63,8 @@ static int compare_columns(const void *left, const void *right)
     return (a > b) - (a < b);
 }
 
-static struct deps_statistics *statistics_slot(struct deps_iterations *iterations, uint32_t names,
-                                               uint32_t column)
+static struct statistics *statistics_slot(struct deps_iterations *iterations, uint32_t names,
+                                          uint32_t column)
 {
     if (column >= 2 * names)
         return &iterations->parts[column - 2 * names];
@@ -118,8 +85,7 @@ static void sum_up(struct deps_iterations *iterations, struct collection *collec
             values[count++] = collection->items[at].ns;
         while (count < windows)
             values[count++] = 0;
-        *statistics_slot(iterations, collection->names, column) =
-            deps_statistics_of(values, windows);
+        *statistics_slot(iterations, collection->names, column) = statistics_of(values, windows);
     }
 }
 
@@ -153,7 +119,7 @@ static enum mp_status order_by_length(const struct deps_windows *windows,
     for (uint32_t i = 0; i < windows->count; i++)
         iterations->by_length[i] = lengths[i].window;
     free(lengths);
-    iterations->window = deps_statistics_of(values, windows->count);
+    iterations->window = statistics_of(values, windows->count);
     /* P50 is the value with rank (count + 1) / 2 from below. */
     iterations->median = iterations->by_length[windows->count - (windows->count + 1) / 2];
     return MP_OK;

@@ -75,7 +75,9 @@ static enum mp_status put_unrecorded(struct deps_builder *builder, const struct 
         .cross = DEPS_NONE,
         .front = DEPS_NONE,
         .launch_class = DEPS_NONE,
+        .detail = DEPS_NONE,
         .kind = DEPS_CALL,
+        .flags = DEPS_SYNCHRONISES, /* a loop of queries waits too */
     };
 
     MP_TRY(deps_intern(builder->deps, name, strlen(name), &call.name));

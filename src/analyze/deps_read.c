@@ -189,6 +189,7 @@ static struct deps_activity blank(uint64_t start, uint64_t duration, uint64_t co
         .cross = DEPS_NONE,
         .front = DEPS_NONE,
         .launch_class = DEPS_NONE,
+        .detail = DEPS_NONE,
     };
 }
 
@@ -217,6 +218,8 @@ static enum mp_status take_kernel(struct deps_builder *builder, const struct mp_
         return MP_OK;
     MP_TRY(look_up(builder, DEPS_MEMO_SHAPE, CELL(kernel, shape), &memo));
     activity.name = memo.name;
+    if (CELL(kernel, shape) < DEPS_NONE)
+        activity.detail = (uint32_t)CELL(kernel, shape);
     return add_work(builder, &activity, DEPS_KERNEL, CELL(kernel, stream), CELL(kernel, node));
 }
 
@@ -230,6 +233,20 @@ static bool is_awaited_copy(const struct mp_batch *batch, uint32_t row)
                                  target == MP_memory_kind_pageable);
 }
 
+#define MOST_BYTES ((UINT64_C(1) << 56) - 1)
+
+static enum mp_status add_copy(struct deps *deps, uint64_t kind, uint64_t bytes, uint32_t *index)
+{
+    MP_TRY(mp_reserve((void **)&deps->copies, deps->copy_count, &deps->copy_capacity,
+                      sizeof *deps->copies));
+    *index = (uint32_t)deps->copy_count;
+    deps->copies[deps->copy_count++] = (struct deps_copy){
+        .bytes = bytes < MOST_BYTES ? bytes : MOST_BYTES,
+        .kind = kind <= MP_copy_kind_PtoP ? (unsigned)kind : MP_copy_kind_unknown,
+    };
+    return MP_OK;
+}
+
 static enum mp_status take_copy(struct deps_builder *builder, const struct mp_batch *batch,
                                 uint32_t row)
 {
@@ -241,6 +258,7 @@ static enum mp_status take_copy(struct deps_builder *builder, const struct mp_ba
         return MP_OK;
     MP_TRY(look_up(builder, DEPS_MEMO_COPY, CELL(copy, kind), &memo));
     activity.name = memo.name;
+    MP_TRY(add_copy(builder->deps, CELL(copy, kind), CELL(copy, bytes), &activity.detail));
     if (is_awaited_copy(batch, row))
         activity.flags |= DEPS_AWAITED;
     return add_work(builder, &activity, DEPS_COPY, CELL(copy, stream), CELL(copy, node));
@@ -345,7 +363,7 @@ static const struct {
      take_kernel},
     {MP_TABLE_copy,
      TIMES(copy) | M(copy, stream) | M(copy, kind) | M(copy, source) | M(copy, target) |
-         M(copy, flags) | M(copy, node),
+         M(copy, flags) | M(copy, bytes) | M(copy, node),
      take_copy},
     {MP_TABLE_set, TIMES(set) | M(set, stream) | M(set, node), take_set},
     {MP_TABLE_graph, TIMES(graph) | M(graph, stream) | M(graph, graph), take_graph},

@@ -123,9 +123,9 @@ static enum mp_status whole_trace(const struct deps *deps, struct deps_windows *
     return MP_OK;
 }
 
-/* The capture range that a device activity belongs to; they stand in the order of their begins. */
-static const struct capture_range *range_of(const struct deps *deps,
-                                            const struct deps_activity *work, size_t *index)
+/* They stand in the order of their begins. */
+const struct capture_range *deps_range_of(const struct deps *deps, const struct deps_activity *work,
+                                          size_t *index)
 {
     const struct capture_range *ranges = deps->ranges.items.items;
     size_t low = 0;
@@ -155,7 +155,7 @@ static void prolong(const struct deps *deps, struct deps_windows *windows)
     for (uint32_t i = deps->host_count; i < deps->count; i++) {
         size_t index;
 
-        if (range_of(deps, &deps->activities[i], &index) &&
+        if (deps_range_of(deps, &deps->activities[i], &index) &&
             deps->activities[i].end > windows->items[index].end)
             windows->items[index].end = deps->activities[i].end;
     }

@@ -73,7 +73,7 @@ static enum mp_status print_names(const struct report_out *out, const struct dep
 
 /* ---- JSON ---- */
 
-void json_deps_statistics(struct json_writer *json, const struct deps_statistics *statistics)
+void json_deps_statistics(struct json_writer *json, const struct statistics *statistics)
 {
     json_key_real(json, "mean_ns", statistics->mean);
     json_key_number(json, "p50_ns", statistics->p50);

@@ -22,8 +22,7 @@ static const struct report_column columns[] = {
 #define COLUMN_COUNT (sizeof columns / sizeof *columns)
 
 /* Percentiles of the sum of the parts, which those of the parts do not give. */
-static enum mp_status other_statistics(const struct deps_report *report,
-                                       struct deps_statistics *other)
+static enum mp_status other_statistics(const struct deps_report *report, struct statistics *other)
 {
     size_t count = report->windows->count;
     uint64_t *sums = calloc(count + 1, sizeof *sums);
@@ -38,15 +37,15 @@ static enum mp_status other_statistics(const struct deps_report *report,
         deps_path(report->deps, &report->windows->items[i], &result, NULL);
         sums[i] = deps_other(result.parts);
     }
-    *other = deps_statistics_of(sums, count);
+    *other = statistics_of(sums, count);
     deps_result_free(&result);
     free(sums);
     return MP_OK;
 }
 
-static const struct deps_statistics *statistics_of(const struct deps_iterations *iterations,
-                                                   const struct deps_statistics *other,
-                                                   const struct deps_table_row *row)
+static const struct statistics *statistics_of_row(const struct deps_iterations *iterations,
+                                                  const struct statistics *other,
+                                                  const struct deps_table_row *row)
 {
     if (row->id)
         return &iterations->critical[row->id];
@@ -55,12 +54,12 @@ static const struct deps_statistics *statistics_of(const struct deps_iterations 
 
 /* Hands every row to report_row or report_measure. */
 static void each_row(struct report_table *table, const struct deps_iterations *iterations,
-                     const struct deps_table_rows *rows, const struct deps_statistics *other,
+                     const struct deps_table_rows *rows, const struct statistics *other,
                      void (*take)(struct report_table *, const struct report_cell *))
 {
     for (size_t i = 0; i < rows->count; i++) {
         const struct deps_table_row *row = &rows->items[i];
-        const struct deps_statistics *critical = statistics_of(iterations, other, row);
+        const struct statistics *critical = statistics_of_row(iterations, other, row);
         double waiting = row->id ? iterations->waiting[row->id].mean : 0;
         struct report_cell cells[COLUMN_COUNT] = {
             report_real_cell(deps_percent(critical->mean, iterations->window.mean)),
@@ -76,7 +75,7 @@ static void each_row(struct report_table *table, const struct deps_iterations *i
 static enum mp_status print_table(struct report_table *table, const struct deps_report *report,
                                   bool parts)
 {
-    struct deps_statistics other = {0};
+    struct statistics other = {0};
     struct deps_table_rows rows;
 
     if (!parts)
@@ -92,7 +91,7 @@ static enum mp_status print_table(struct report_table *table, const struct deps_
 
 static void print_length(const struct report_out *out, const struct deps_report *report)
 {
-    const struct deps_statistics *window = &report->iterations->window;
+    const struct statistics *window = &report->iterations->window;
     char text[5][MP_FORMATTED_BYTES];
     uint64_t ns[5] = {mp_whole_ns(window->mean), window->p50, window->p99, window->least,
                       window->greatest};

@@ -36,7 +36,7 @@ static uint64_t total_of(const struct deps_report *report)
 }
 
 static enum mp_status new_statistics(const struct deps_report *report,
-                                     struct deps_statistics *statistics)
+                                     struct statistics *statistics)
 {
     size_t count = report->windows->count;
     uint64_t *lengths = calloc(count + 1, sizeof *lengths);
@@ -44,7 +44,7 @@ static enum mp_status new_statistics(const struct deps_report *report,
     if (!lengths)
         return MP_ERR_MEMORY;
     memcpy(lengths, report->lengths, count * sizeof *lengths);
-    *statistics = deps_statistics_of(lengths, count);
+    *statistics = statistics_of(lengths, count);
     free(lengths);
     return MP_OK;
 }
@@ -88,11 +88,11 @@ enum mp_status print_deps_what_if(const struct report_out *out, const struct dep
 {
     struct outcome outcomes[4] = {
         {"Total", (double)report->result->window, (double)total_of(report)}};
-    struct deps_statistics after = {0};
+    struct statistics after = {0};
 
     MP_TRY(new_statistics(report, &after));
     if (report->iterations) {
-        const struct deps_statistics *before = &report->iterations->window;
+        const struct statistics *before = &report->iterations->window;
         outcomes[1] = (struct outcome){"Iteration, mean", before->mean, after.mean};
         outcomes[2] = (struct outcome){"Iteration, P50", (double)before->p50, (double)after.p50};
         outcomes[3] = (struct outcome){"Iteration, P99", (double)before->p99, (double)after.p99};
@@ -119,7 +119,7 @@ static void json_new_windows(struct json_writer *json, const struct deps_report 
 
 enum mp_status json_deps_what_if(struct json_writer *json, const struct deps_report *report)
 {
-    struct deps_statistics after;
+    struct statistics after;
     unsigned lines = json->lines;
 
     MP_TRY(new_statistics(report, &after));

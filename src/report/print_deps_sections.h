@@ -38,6 +38,6 @@ void json_deps_window(struct json_writer *json, const struct deps_report *report
                       const struct deps_window *window);
 
 /* Mean, P50 and P99 as keys of the open object. */
-void json_deps_statistics(struct json_writer *json, const struct deps_statistics *statistics);
+void json_deps_statistics(struct json_writer *json, const struct statistics *statistics);
 
 #endif

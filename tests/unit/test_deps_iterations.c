@@ -1,4 +1,4 @@
-/* Statistics over windows: mean, nearest-rank percentiles, which window is the slowest. */
+/* Statistics over windows, and which of them is the slowest. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -9,52 +9,6 @@
 #include "unit/deps_fixture.h"
 
 #include "analyze/deps_iterations.h"
-
-/* ---- Percentiles ---- */
-
-static void expect_statistics(uint64_t *values, size_t count, struct deps_statistics expected)
-{
-    struct deps_statistics found = deps_statistics_of(values, count);
-
-    assert_true(found.mean == expected.mean);
-    assert_int_equal(found.p50, expected.p50);
-    assert_int_equal(found.p99, expected.p99);
-    assert_int_equal(found.least, expected.least);
-    assert_int_equal(found.greatest, expected.greatest);
-}
-
-static void percentiles_are_nearest_ranks(void **state)
-{
-    uint64_t one[] = {7};
-    uint64_t two[] = {9, 5};
-    uint64_t three[] = {30, 10, 20};
-    uint64_t many[200];
-
-    (void)state;
-    expect_statistics(one, 0, (struct deps_statistics){.mean = 0});
-    expect_statistics(one, 1, (struct deps_statistics){7, 7, 7, 7, 7});
-    expect_statistics(two, 2, (struct deps_statistics){7, 5, 9, 5, 9}); /* ranks 1 and 2 */
-    expect_statistics(three, 3, (struct deps_statistics){20, 20, 30, 10, 30});
-    for (uint64_t i = 0; i < 200; i++)
-        many[i] = (i * 77) % 200 + 1; /* 1 to 200 in disorder */
-    expect_statistics(many, 200, (struct deps_statistics){100.5, 100, 198, 1, 200});
-    for (uint64_t i = 0; i < 100; i++)
-        many[i] = 100 - i;
-    expect_statistics(many, 100, (struct deps_statistics){50.5, 50, 99, 1, 100});
-    for (uint64_t i = 0; i < 101; i++)
-        many[i] = 101 - i; /* 99.99 of 101: the last */
-    expect_statistics(many, 101, (struct deps_statistics){51, 51, 100, 1, 101});
-}
-
-static void large_values_do_not_overflow(void **state)
-{
-    uint64_t values[] = {UINT64_MAX, UINT64_MAX};
-
-    (void)state;
-    expect_statistics(values, 2,
-                      (struct deps_statistics){(double)UINT64_MAX, UINT64_MAX, UINT64_MAX,
-                                               UINT64_MAX, UINT64_MAX});
-}
 
 /* ---- Windows ---- */
 
@@ -99,7 +53,7 @@ static void put_three(void)
 
 static void rows_are_counted_in_all_windows(void **state)
 {
-    const struct deps_statistics *work;
+    const struct statistics *work;
 
     (void)state;
     put_three();
@@ -175,8 +129,6 @@ static void no_windows_have_no_statistics(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(percentiles_are_nearest_ranks),
-        cmocka_unit_test(large_values_do_not_overflow),
         cmocka_unit_test(rows_are_counted_in_all_windows),
         cmocka_unit_test(windows_are_in_order_of_their_lengths),
         cmocka_unit_test(the_median_window_has_the_length_of_p50),

@@ -1,0 +1,36 @@
+/* The iterations of a trace as text, CSV and JSON.
+ *
+ *     print_iterations.c       by which way they were found, the table of statistics, outliers
+ *     print_iterations_each.c  --each: a row for each of them
+ *     print_iterations_json.c  the JSON document
+ */
+#ifndef MP_REPORT_PRINT_ITERATIONS_H
+#define MP_REPORT_PRINT_ITERATIONS_H
+
+#include <miniprof/trace.h>
+
+#include "analyze/iterations.h"
+#include "report/table.h"
+
+/* Answers to print; nothing is owned. */
+struct iterations_report {
+    const struct mp_trace *trace;
+    const struct deps *deps;
+    const struct iterations *iterations;
+    const struct iteration_measures *measures; /* by iteration */
+    const struct iterations_summary *summary;
+    uint64_t range; /* capture range that was asked for; 0: all */
+    bool each;      /* the iterations one by one; in JSON besides the statistics */
+};
+
+void print_iterations(const struct report_out *out, const struct iterations_report *report);
+
+/* ---- Between the files ---- */
+
+void print_iterations_each(const struct report_out *out, const struct iterations_report *report);
+void print_iterations_json(FILE *out, const struct iterations_report *report);
+
+/* How the iterations were found, in a line without its end. */
+void print_iterations_way(FILE *out, const struct iterations_report *report);
+
+#endif

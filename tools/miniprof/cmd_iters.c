@@ -1,0 +1,184 @@
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "analyze/iterations.h"
+#include "command.h"
+#include "report/print_iterations.h"
+#include "report_options.h"
+#include "trace_args.h"
+
+#include "base/poison.h"
+
+struct iters_values {
+    struct report_values report;
+    const char *by;
+    bool each;
+};
+
+#define FIELD(name) offsetof(struct iters_values, name)
+static const struct option_spec specs[] = {
+    {.name = "by",
+     .argument = "WAY",
+     .kind = OPTION_TEXT,
+     .offset = FIELD(by),
+     .help = "what an iteration is: nvtx:NAME, an NVTX range of that name; range, a capture range; "
+             "graph, a launch of a CUDA graph; kernels, a sequence of kernels that repeats; auto "
+             "(default), the first of these that there is"},
+    {.name = "each",
+     .kind = OPTION_FLAG,
+     .offset = FIELD(each),
+     .help = "a row for each iteration; in JSON besides the statistics"},
+    REPORT_RANGE_OPTION(FIELD(report), "only iterations that begin in capture range N"),
+    REPORT_CSV_OPTION(FIELD(report)),
+    REPORT_JSON_OPTION(FIELD(report)),
+    REPORT_UNITS_OPTION(FIELD(report)),
+};
+#undef FIELD
+
+static const struct option_set set = {
+    .command = "iters",
+    .synopsis = "[options] TRACE|FOLDER...",
+    .purpose = "Prints the iterations of a program: how long one takes from begin to end, its "
+               "tail, and how the time is split between kernels, copies and idle time by cause.",
+    .notes = "Exit code: 0 fine, 1 a trace is not whole (its first line says why), 2 wrong usage "
+             "or no such iterations, 3 a trace cannot be read.",
+    .specs = specs,
+    .count = sizeof specs / sizeof *specs,
+};
+
+/* The value of --by; false for what is none. */
+static bool parse_way(const char *by, struct iterations_options *options)
+{
+    static const struct {
+        const char *text;
+        enum iterations_way way;
+    } ways[] = {
+        {"auto", ITERATIONS_AUTO},   {"nvtx", ITERATIONS_NVTX},       {"range", ITERATIONS_RANGES},
+        {"graph", ITERATIONS_GRAPH}, {"kernels", ITERATIONS_KERNELS},
+    };
+    static const char named[] = "nvtx:";
+
+    if (!by)
+        return true;
+    if (!strncmp(by, named, sizeof named - 1) && by[sizeof named - 1]) {
+        options->way = ITERATIONS_NVTX;
+        options->name = by + sizeof named - 1;
+        return true;
+    }
+    for (size_t i = 0; i < sizeof ways / sizeof *ways; i++) {
+        if (!strcmp(by, ways[i].text)) {
+            options->way = ways[i].way;
+            return true;
+        }
+    }
+    return false;
+}
+
+struct reporting {
+    struct report_out out;
+    struct iterations_options options;
+    enum names_style style;
+    bool each;
+};
+
+/* What was found in a trace; zeroed, it holds nothing. */
+struct work {
+    struct mp_trace *trace;
+    struct deps deps;
+    struct iterations iterations;
+    struct iteration_measures *measures;
+    struct iterations_summary summary;
+};
+
+static void work_free(struct work *work)
+{
+    iterations_summary_free(&work->summary);
+    free(work->measures);
+    iterations_free(&work->iterations);
+    deps_free(&work->deps);
+    mp_trace_close(work->trace);
+}
+
+static enum mp_status measure(struct work *work)
+{
+    work->measures = calloc(work->iterations.count + 1, sizeof *work->measures);
+    if (!work->measures)
+        return MP_ERR_MEMORY;
+    MP_TRY(iterations_measure(&work->deps, &work->iterations, work->measures));
+    return iterations_sum_up(&work->iterations, work->measures, &work->summary);
+}
+
+static enum mp_status analyse(struct work *work, const struct reporting *reporting,
+                              struct mp_error *error)
+{
+    struct deps_options options = {.style = reporting->style};
+    enum mp_status status;
+
+    MP_TRY(deps_load(work->trace, &options, &work->deps, error));
+    MP_TRY(
+        iterations_find(&work->deps, work->trace, &reporting->options, &work->iterations, error));
+    status = measure(work);
+    if (status)
+        mp_error_set(error, status, "cannot analyse it: %s", mp_status_name(status));
+    return status;
+}
+
+static int report_on(struct work *work, const struct reporting *reporting, const char *path)
+{
+    struct mp_error error;
+    struct iterations_report report = {
+        .trace = work->trace,
+        .deps = &work->deps,
+        .iterations = &work->iterations,
+        .summary = &work->summary,
+        .range = reporting->options.range,
+        .each = reporting->each,
+    };
+
+    if (analyse(work, reporting, &error) != MP_OK)
+        return fail_on_trace(set.command, path, &error);
+    report.measures = work->measures;
+    print_iterations(&reporting->out, &report);
+    return quality_is_whole(&work->deps.quality) ? EXIT_FINE : EXIT_FINDINGS;
+}
+
+static int report_file(void *context, const char *path)
+{
+    struct work work = {.trace = open_trace(set.command, path)};
+    int code;
+
+    if (!work.trace)
+        return EXIT_UNREADABLE;
+    code = report_on(&work, context, path);
+    work_free(&work);
+    return code;
+}
+
+int cmd_iters(int argc, char **argv)
+{
+    struct iters_values values = {.report = REPORT_PRESET};
+    struct reporting reporting = {.out = {.file = stdout}};
+    int first;
+    enum options_result result = options_parse(&set, argc, argv, &values, &first);
+
+    if (result != OPTIONS_OK)
+        return result == OPTIONS_DONE ? EXIT_FINE : EXIT_USAGE;
+    if (!report_out_open(set.command, &values.report, &reporting.out))
+        return EXIT_USAGE;
+    if (!parse_way(values.by, &reporting.options)) {
+        complain(set.command, "--by is auto, nvtx, nvtx:NAME, range, graph or kernels, not '%s'",
+                 values.by);
+        return EXIT_USAGE;
+    }
+    if (first == argc) {
+        complain(set.command, "which trace? 'miniprof iters TRACE.mpt'");
+        return EXIT_USAGE;
+    }
+    reporting.options.range = values.report.range;
+    reporting.style = report_style(&values.report);
+    reporting.each = values.each;
+    return each_trace(set.command, argc - first, argv + first, report_file, &reporting);
+}
