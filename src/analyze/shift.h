@@ -23,8 +23,11 @@ struct shift {
     int64_t high;
 };
 
-/* Sorts both arrays. Each must have at least one value, below 2^61 ns. Time: n log n, and 64 passes
- * over both. */
+/* Whether that many values are enough for an interval. */
+bool shift_can_bound(size_t before_count, size_t after_count);
+
+/* Sorts both arrays. Each must have at least one value, below 2^61 ns. Time: n log n, and for each
+ * bit of the greatest difference four passes over both. */
 struct shift shift_between(uint64_t *before, size_t before_count, uint64_t *after,
                            size_t after_count);
 
