@@ -109,14 +109,26 @@ void nvtx_calls_free(struct nvtx_calls *calls)
 
 enum mp_status nvtx_sums_init(struct nvtx_sums *sums, size_t owners)
 {
-    *sums = (struct nvtx_sums){.owners = owners, .last_item = NVTX_NONE};
-    if (!owners)
+    *sums = (struct nvtx_sums){.last_item = NVTX_NONE};
+    return nvtx_sums_reach(sums, owners);
+}
+
+enum mp_status nvtx_sums_reach(struct nvtx_sums *sums, size_t owners)
+{
+    size_t room = sums->owners + sums->owners / 2;
+    uint32_t *first;
+
+    if (owners <= sums->owners)
         return MP_OK;
-    sums->first = reallocarray(NULL, owners, sizeof *sums->first);
-    if (!sums->first)
+    if (room < owners)
+        room = owners;
+    first = reallocarray(sums->first, room, sizeof *first);
+    if (!first)
         return MP_ERR_MEMORY;
-    for (size_t i = 0; i < owners; i++)
-        sums->first[i] = NVTX_NONE;
+    for (size_t i = sums->owners; i < room; i++)
+        first[i] = NVTX_NONE;
+    sums->first = first;
+    sums->owners = room;
     return MP_OK;
 }
 

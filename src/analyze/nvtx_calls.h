@@ -73,6 +73,9 @@ static inline uint32_t nvtx_sum_name(uint32_t name, enum summary_group_index gro
 /* Makes room for the lists of `owners` nodes or kinds. MP_OK or MP_ERR_MEMORY. */
 enum mp_status nvtx_sums_init(struct nvtx_sums *sums, size_t owners);
 
+/* Makes room for the lists of owners below `owners`, which may be more than before. The same. */
+enum mp_status nvtx_sums_reach(struct nvtx_sums *sums, size_t owners);
+
 /* Adds to what a name has in an owner. MP_OK, MP_ERR_MEMORY, MP_ERR_LIMIT. */
 enum mp_status nvtx_sums_add(struct nvtx_sums *sums, uint32_t owner, uint32_t name,
                              const struct tally *tally);

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "analyze/nvtx_calls.h"
+#include "analyze/source_names.h"
 #include "analyze/sources.h"
 #include "base/reserve.h"
 #include "model/captured.h"
@@ -41,7 +42,7 @@ struct pass {
     struct nvtx_sums kind_sums;
     uint32_t *nodes;         /* by place: how many different nodes ran; owned */
     uint32_t *place_of_node; /* by position of a captured node, plus 1; 0: it has not run; owned */
-    struct dense memos[SOURCE_COUNT]; /* of uint32_t: names by the ids of a source's rows */
+    struct source_names names;
 };
 
 static const struct {
@@ -56,33 +57,6 @@ static const struct {
 #define NODE_SOURCES (sizeof node_sources / sizeof *node_sources)
 
 /* ---- Work ---- */
-
-static enum mp_status name_of(struct pass *pass, enum source_index index, uint64_t id,
-                              uint32_t *name)
-{
-    struct dense *memos = &pass->memos[index];
-    const uint32_t *known = dense_at(memos, id);
-    char buffer[NAMES_BYTES];
-    const char *text;
-    enum mp_status status;
-
-    if (known && *known) {
-        *name = *known;
-        return MP_OK;
-    }
-    text = sources[index].name(&pass->result->definitions, pass->options->style, id, buffer);
-    if (!text) {
-        text = sources[index].unnamed;
-        pass->result->quality.undefined++;
-    }
-    *name = mp_intern_add(&pass->result->names, text, strlen(text));
-    if (!*name)
-        return MP_ERR_MEMORY;
-    status = dense_reach(memos, id);
-    if (status == MP_OK)
-        *(uint32_t *)dense_at(memos, id) = *name;
-    return status == MP_ERR_LIMIT ? MP_OK : status;
-}
 
 /* There are as many places as captured nodes, at most: so much room was made. */
 static enum mp_status place_of(struct pass *pass, const struct captured_node *node, uint32_t *id)
@@ -124,7 +98,7 @@ static enum mp_status take_work(struct pass *pass, enum source_index index, unsi
                                 batch->columns[source->start][row], duration))
             continue;
         MP_TRY(place_of(pass, node, &place));
-        MP_TRY(name_of(pass, index, batch->columns[source->id][row], &name));
+        MP_TRY(source_names_find(&pass->names, index, batch->columns[source->id][row], &name));
         MP_TRY(
             nvtx_sums_add(&pass->place_sums, place - 1, nvtx_sum_name(name, SUMMARY_GPU), &tally));
     }
@@ -327,8 +301,11 @@ enum mp_status nvtx_captured_build(struct nvtx_result *result, struct mp_trace *
     struct pass pass = {.options = options, .range = range, .result = result};
     enum mp_status status;
 
-    for (size_t i = 0; i < SOURCE_COUNT; i++)
-        dense_init(&pass.memos[i], sizeof(uint32_t), definitions_limit(trace));
+    pass.names = (struct source_names){.names = &result->names,
+                                       .definitions = &result->definitions,
+                                       .quality = &result->quality,
+                                       .style = options->style};
+    source_names_init(&pass.names, trace);
     status = build(&pass, trace, error);
     captured_free(&pass.captured);
     mp_intern_free(&pass.places);
@@ -337,7 +314,6 @@ enum mp_status nvtx_captured_build(struct nvtx_result *result, struct mp_trace *
     nvtx_sums_free(&pass.kind_sums);
     free(pass.nodes);
     free(pass.place_of_node);
-    for (size_t i = 0; i < SOURCE_COUNT; i++)
-        dense_free(&pass.memos[i]);
+    source_names_free(&pass.names);
     return status;
 }

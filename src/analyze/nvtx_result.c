@@ -8,6 +8,7 @@
 #include "analyze/nvtx_calls.h"
 #include "analyze/nvtx_captured.h"
 #include "analyze/nvtx_spans.h"
+#include "analyze/source_names.h"
 #include "base/reserve.h"
 #include "model/ranges.h"
 #include "trace/schema.h"
@@ -20,47 +21,10 @@ struct pass {
     struct nvtx_result *result;
     struct nvtx_spans spans;
     struct nvtx_calls calls;
-    struct nvtx_sums nodes;           /* of each nesting, without what is nested in it */
-    struct nvtx_sums kinds;           /* of each thread, domain and name, with all inside */
-    struct dense memos[SOURCE_COUNT]; /* of uint32_t: names by the ids of a source's rows */
+    struct nvtx_sums nodes; /* of each nesting, without what is nested in it */
+    struct nvtx_sums kinds; /* of each thread, domain and name, with all inside */
+    struct source_names names;
 };
-
-/* ---- Names ---- */
-
-static enum mp_status make_name(struct pass *pass, const struct source *source, uint64_t id,
-                                uint32_t *name)
-{
-    struct nvtx_result *result = pass->result;
-    char buffer[NAMES_BYTES];
-    const char *text = source->name(&result->definitions, pass->options->style, id, buffer);
-
-    if (!text) {
-        text = source->unnamed;
-        result->quality.undefined++;
-    }
-    *name = mp_intern_add(&result->names, text, source_name_length(source, text));
-    return *name ? MP_OK : MP_ERR_MEMORY;
-}
-
-/* The name of an id, asked for once; one beyond what the file can justify is asked for each time.
- */
-static enum mp_status name_of(struct pass *pass, enum source_index index, uint64_t id,
-                              uint32_t *name)
-{
-    struct dense *memos = &pass->memos[index];
-    uint32_t *known = dense_at(memos, id);
-    enum mp_status status;
-
-    if (__builtin_expect(known && *known, 1)) {
-        *name = *known;
-        return MP_OK;
-    }
-    MP_TRY(make_name(pass, &sources[index], id, name));
-    status = dense_reach(memos, id);
-    if (status == MP_OK)
-        *(uint32_t *)dense_at(memos, id) = *name;
-    return status == MP_ERR_LIMIT ? MP_OK : status;
-}
 
 /* ---- Rows ---- */
 
@@ -153,7 +117,7 @@ static enum mp_status take_work(struct pass *pass, enum source_index index,
         if (call == pass->calls.count ||
             !times_are_good(&pass->result->quality, starts[row], durations[row]))
             continue;
-        MP_TRY(name_of(pass, index, batch->columns[source->id][row], &name));
+        MP_TRY(source_names_find(&pass->names, index, batch->columns[source->id][row], &name));
         MP_TRY(add_work(pass, call, name, durations[row]));
     }
     return MP_OK;
@@ -243,7 +207,7 @@ static enum mp_status add_calls(struct pass *pass)
 
         if (!call->launched && !pass->options->all_calls)
             continue;
-        MP_TRY(name_of(pass, SOURCE_CALL, call->function, &name));
+        MP_TRY(source_names_find(&pass->names, SOURCE_CALL, call->function, &name));
         MP_TRY(nvtx_sums_add(&pass->nodes, call->node, nvtx_sum_name(name, SUMMARY_API), &tally));
     }
     return MP_OK;
@@ -415,8 +379,7 @@ static void end(struct pass *pass)
     nvtx_calls_free(&pass->calls);
     nvtx_sums_free(&pass->nodes);
     nvtx_sums_free(&pass->kinds);
-    for (size_t i = 0; i < SOURCE_COUNT; i++)
-        dense_free(&pass->memos[i]);
+    source_names_free(&pass->names);
 }
 
 enum mp_status nvtx_result_build(struct mp_trace *trace, const struct nvtx_options *options,
@@ -430,8 +393,11 @@ enum mp_status nvtx_result_build(struct mp_trace *trace, const struct nvtx_optio
     definitions_init(&result->definitions, trace);
     quality_init(&result->quality, trace);
     ranges_init(&ranges, trace);
-    for (size_t i = 0; i < SOURCE_COUNT; i++)
-        dense_init(&pass.memos[i], sizeof(uint32_t), definitions_limit(trace));
+    pass.names = (struct source_names){.names = &result->names,
+                                       .definitions = &result->definitions,
+                                       .quality = &result->quality,
+                                       .style = options->style};
+    source_names_init(&pass.names, trace);
     status = ranges_load(&ranges, trace, error);
     if (!status)
         status = ranges_choose(&ranges, options->range, &pass.range, error);

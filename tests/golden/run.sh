@@ -73,6 +73,27 @@ view_nvtx_csv() {
     shortened
 }
 
+view_layers() {
+    "$miniprof" layers "$1" >"$work/rows" 2>&1
+    shortened
+    "$miniprof" layers --tree --kernels "$1" >"$work/rows" 2>&1
+    shortened
+}
+
+view_layers_csv() {
+    "$miniprof" layers --csv "$1" >"$work/rows" 2>&1
+    shortened
+}
+
+view_layers_json() {
+    lines_of layers --json --top 20 "$1"
+}
+
+view_layers_positions() {
+    "$miniprof" layers --by-position "$1" >"$work/rows" 2>&1
+    shortened
+}
+
 view_info_json() {
     "$miniprof" info --json "$1" 2>&1
 }
@@ -256,7 +277,7 @@ for trace in "${traces[@]}"; do
     # Messages name the file as it is given.
     cd "$data" || exit 1
     for view in summary summary_csv summary_json summary_gpu summary_api summary_per_gpu nvtx \
-        nvtx_csv info_json dump deps deps_csv deps_json deps_trace \
+        nvtx_csv layers layers_csv layers_json layers_positions info_json dump deps deps_csv deps_json deps_trace \
         deps_iterations gpu_trace gpu_trace_csv api_trace api_trace_csv traces_both \
         nvprof nvprof_csv nvprof_traces nvprof_deps nvprof_memory \
         nvprof_default_csv nvprof_summaries nvprof_deps_csv metrics metrics_csv \
@@ -269,6 +290,8 @@ for trace in "${traces[@]}"; do
     verdict $? "$name: the summary's sums are those of the independent reader's rows"
     python3 "$source/tests/golden/compare_nvtx.py" "$miniprof" "$name.mpt" >"$work/log" 2>&1
     verdict $? "$name: the NVTX result's sums are those of the independent reader's rows"
+    python3 "$source/tests/golden/compare_layers.py" "$miniprof" "$name.mpt" >"$work/log" 2>&1
+    verdict $? "$name: the layers are those of the independent reader's rows"
     python3 "$source/tests/golden/compare_traces.py" "$miniprof" "$name.mpt" >"$work/log" 2>&1
     verdict $? "$name: the traces are those of the independent reader's rows"
 done

@@ -21,6 +21,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "known_layers.h"
 #include "known_metrics.h"
 #include "known_nvtx.h"
 #include "trace/writer.h"
@@ -180,6 +181,8 @@ struct known_options {
     bool doubtful;
     bool undefined;   /* a kernel whose shape is not defined */
     bool metrics;     /* known_metrics.h */
+    bool layers;      /* known_layers.h, and nothing else */
+    bool no_calls;    /* of layers */
     bool nvtx;        /* known_nvtx.h */
     uint64_t dropped; /* records */
     uint64_t slow;    /* ns of one more vecAdd at 3600000, behind everything; 0: none */
@@ -191,6 +194,10 @@ static inline void known_rows(struct mp_writer *writer, const struct known_optio
     known_define(writer);
     if (options->no_work) {
         known_call(writer, 1, 1004000, 5000, 102);
+        return;
+    }
+    if (options->layers) {
+        known_layer_rows(writer, KNOWN_STRING_LAST + 1, !options->no_calls);
         return;
     }
     known_range_one(writer);

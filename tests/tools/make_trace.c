@@ -26,6 +26,8 @@ static const struct {
     {"metrics", {.metrics = true}},
     {"metrics-none", {.header = KNOWN_HEADER "MINIPROF_METRICS=ipc\n", .no_work = true}},
     {"nvtx", {.nvtx = true}},
+    {"layers", {.layers = true}},
+    {"layers-no-calls", {.layers = true, .no_calls = true}},
     {"no-api", {.empty = true, .header = KNOWN_HEADER "MINIPROF_API=none\n"}},
     {"flight",
      {.header = KNOWN_HEADER "MINIPROF_STEP=re\tquest\nflight_reason=slow step\n"

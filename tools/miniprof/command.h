@@ -17,6 +17,7 @@ int cmd_summary(int argc, char **argv);
 int cmd_gpu_trace(int argc, char **argv);
 int cmd_api_trace(int argc, char **argv);
 int cmd_nvtx(int argc, char **argv);
+int cmd_layers(int argc, char **argv);
 int cmd_deps(int argc, char **argv);
 int cmd_iters(int argc, char **argv);
 int cmd_diff(int argc, char **argv);

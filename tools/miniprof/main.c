@@ -26,6 +26,7 @@ static const struct {
     {"iters", cmd_iters, "how long an iteration takes, and where its time goes"},
     {"diff", cmd_diff, "what changed from one trace, or set of runs, to another"},
     {"nvtx", cmd_nvtx, "what NVTX ranges launched, by thread, domain and name"},
+    {"layers", cmd_layers, "which layer costs what: device time by the ranges that launched it"},
     {"deps", cmd_deps, "the critical path, who waits for whom, and what-if"},
     {"metrics", cmd_metrics, "what hardware counters say of kernels; --query: what there is"},
     {"info", cmd_info, "what is inside a trace: tables, sizes, ranges, quality"},
