@@ -225,7 +225,7 @@ static enum mp_status take(struct building *building, int side, const char *path
 }
 
 static enum mp_status find_and_take(struct building *building, int side, const char *path,
-                                    struct diff_reading *reading)
+                                    struct diff_reading *reading, struct diff_marks *marks)
 {
     struct iterations found = {.count = 0};
     enum mp_status status;
@@ -236,25 +236,43 @@ static enum mp_status find_and_take(struct building *building, int side, const c
         status = find_asked(building, reading, &found);
     if (!status && !building->again)
         status = take(building, side, path, reading, &found);
+    if (!status && !building->again)
+        status = diff_marks_make(reading, marks);
     iterations_free(&found);
+    return status;
+}
+
+/* The event graph goes before the layers are read: there is no room for both. */
+static enum mp_status read_graph(struct building *building, int side, const char *path,
+                                 struct mp_trace *trace, struct diff_marks *marks)
+{
+    const struct deps_options options = {.style = building->options->style};
+    struct deps deps;
+    struct diff_reading reading = {.trace = trace,
+                                   .options = building->options,
+                                   .deps = &deps,
+                                   .median = building->diff->by_runs};
+    enum mp_status status;
+
+    MP_TRY(deps_load(trace, &options, &deps, building->error));
+    status = find_and_take(building, side, path, &reading, marks);
+    deps_free(&deps);
     return status;
 }
 
 static enum mp_status read_run(struct building *building, int side, const char *path)
 {
-    const struct deps_options options = {.style = building->options->style};
-    struct diff_reading reading = {.options = building->options, .median = building->diff->by_runs};
-    struct deps deps;
+    struct diff_marks marks = {.items = NULL};
+    struct mp_trace *trace;
     enum mp_status status;
 
-    MP_TRY(mp_trace_open(path, &reading.trace, building->error));
-    status = deps_load(reading.trace, &options, &deps, building->error);
-    if (!status) {
-        reading.deps = &deps;
-        status = find_and_take(building, side, path, &reading);
-        deps_free(&deps);
-    }
-    mp_trace_close(reading.trace);
+    MP_TRY(mp_trace_open(path, &trace, building->error));
+    status = read_graph(building, side, path, trace, &marks);
+    if (!status && !building->again)
+        status = diff_layers_take(&building->diff->sides[side], trace, &marks, building->options,
+                                  building->diff->by_runs, building->error);
+    free(marks.items);
+    mp_trace_close(trace);
     return status;
 }
 
@@ -358,6 +376,17 @@ static enum mp_status make_items(struct diff *diff)
     return MP_OK;
 }
 
+/* The range of the iterations themselves says nothing about what is inside. */
+static bool has_layers(const struct diff *diff, const struct diff_items *layers)
+{
+    size_t least = diff->way == ITERATIONS_NVTX ? 2 : 1;
+    size_t found = 0;
+
+    for (size_t i = 0; i < layers->count; i++)
+        found += layers->items[i].calls > 0 && strcmp(layers->items[i].name, DIFF_NO_LAYER) != 0;
+    return found >= least;
+}
+
 static enum mp_status compare(struct diff *diff)
 {
     struct diff_side *a = &diff->sides[DIFF_A];
@@ -369,6 +398,8 @@ static enum mp_status compare(struct diff *diff)
                                &diff->items[DIFF_B][ITEMS_QUANTITIES], &diff->quantities));
     MP_TRY(diff_match(&diff->items[DIFF_A][ITEMS_KERNELS], &diff->items[DIFF_B][ITEMS_KERNELS],
                       &diff->kernels));
+    a->has_layers = has_layers(diff, &diff->items[DIFF_A][ITEMS_LAYERS]);
+    b->has_layers = has_layers(diff, &diff->items[DIFF_B][ITEMS_LAYERS]);
     if (a->has_layers && b->has_layers)
         MP_TRY(diff_match(&diff->items[DIFF_A][ITEMS_LAYERS], &diff->items[DIFF_B][ITEMS_LAYERS],
                           &diff->layers));

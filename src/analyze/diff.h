@@ -45,7 +45,6 @@ struct diff_run {
     bool whole;
     bool no_calls;
     bool no_work;                     /* nothing ran on a GPU */
-    bool no_ranges;                   /* no NVTX ranges */
     char warning[QUALITY_TEXT_BYTES]; /* what is missing; empty: nothing */
 };
 
@@ -61,6 +60,8 @@ enum diff_fact_kind {
     DIFF_FACTS
 };
 
+#define DIFF_NO_LAYER "[no NVTX range]" /* the layer of work without a range */
+
 #define DIFF_FACT_BYTES 512
 
 struct diff_side {
@@ -71,10 +72,10 @@ struct diff_side {
     struct statistics latency;
     struct diff_samples quantities; /* items: enum iteration_quantity, + 1 */
     struct diff_samples kernels;    /* and copies, sets, graphs as a whole */
-    struct diff_samples layers;
+    struct diff_samples layers;     /* calls: pieces of work */
     struct diff_sequences sequences;
     char facts[DIFF_FACTS][DIFF_FACT_BYTES]; /* empty: not known */
-    bool has_layers;                         /* its runs all have NVTX ranges */
+    bool has_layers;                         /* NVTX ranges inside its iterations, with work */
 };
 
 struct diff {
@@ -135,9 +136,29 @@ struct diff_reading {
 enum mp_status diff_run_take(struct diff_side *side, const struct diff_reading *reading,
                              const char *path, struct mp_error *error);
 
-/* Adds the times of its layers: paths of NVTX ranges. The same. */
-enum mp_status diff_layers_take(struct diff_side *side, const struct diff_reading *reading,
-                                struct mp_error *error);
+/* Which iteration a piece of work belongs to, known by when it began and which call launched it:
+ * what is needed of an event graph to tell layers' work apart. */
+struct diff_mark {
+    uint64_t begin;
+    uint32_t correlation; /* its low bits */
+    uint32_t iteration;
+};
+
+struct diff_marks {
+    struct diff_mark *items; /* by begin; owned */
+    size_t count;
+    size_t iterations;
+};
+
+/* MP_ERR_MEMORY; else free(marks->items). */
+enum mp_status diff_marks_make(const struct diff_reading *reading, struct diff_marks *marks);
+
+/* Adds the times of a run's layers: device time of all work in paths of NVTX ranges (layers.h), by
+ * the iteration that it belongs to. Reads the trace again. MP_ERR_IO, MP_ERR_MEMORY, MP_ERR_LIMIT.
+ */
+enum mp_status diff_layers_take(struct diff_side *side, struct mp_trace *trace,
+                                const struct diff_marks *marks, const struct diff_options *options,
+                                bool median, struct mp_error *error);
 
 /* Adds what the trace says of where it ran. */
 void diff_facts_take(struct diff_side *side, const struct diff_reading *reading);

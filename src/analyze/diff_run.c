@@ -326,6 +326,5 @@ enum mp_status diff_run_take(struct diff_side *side, const struct diff_reading *
     diff_facts_take(side, reading);
     MP_TRY(take_latencies(side, reading));
     MP_TRY(take_quantities(side, reading));
-    MP_TRY(name_kernels(side, reading, error));
-    return diff_layers_take(side, reading, error);
+    return name_kernels(side, reading, error);
 }

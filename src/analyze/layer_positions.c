@@ -150,7 +150,7 @@ static enum mp_status fill_position(const struct pass *pass, struct layer_positi
         samples[i] = pass->durations[at];
         position->total += samples[i];
     }
-    position->device = deps_statistics_of(samples, positions->rounds);
+    position->device = statistics_of(samples, positions->rounds);
     position->percent =
         positions->total ? 100.0 * (double)position->total / (double)positions->total : 0;
     return MP_OK;

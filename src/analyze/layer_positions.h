@@ -13,8 +13,8 @@
 
 #include <miniprof/trace.h>
 
-#include "analyze/deps_iterations.h"
 #include "analyze/source_names.h"
+#include "analyze/statistics.h"
 #include "base/status.h"
 #include "model/ranges.h"
 
@@ -22,9 +22,9 @@ struct layer_position {
     const char *name; /* of the kernel; owned by the names */
     const char *short_name;
     uint64_t calls;
-    uint64_t total;                /* ns */
-    struct deps_statistics device; /* of a call */
-    double percent;                /* of all kernels */
+    uint64_t total;           /* ns */
+    struct statistics device; /* of a call */
+    double percent;           /* of all kernels */
 };
 
 struct layer_positions {

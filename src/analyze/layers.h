@@ -48,13 +48,25 @@
 #include <miniprof/trace.h>
 #include <stdbool.h>
 
-#include "analyze/deps_iterations.h"
 #include "analyze/layer_positions.h"
 #include "analyze/layer_tree.h"
+#include "analyze/statistics.h"
 #include "base/map.h"
 #include "base/status.h"
 #include "model/definitions.h"
 #include "model/quality.h"
+
+/* A piece of work. */
+struct layer_activity {
+    uint64_t start; /* ns */
+    uint64_t duration;
+    uint64_t correlation;
+    uint32_t node; /* of the tree: its layer */
+};
+
+/* Gets each piece of work that counts, in order of time; anything but MP_OK ends the reading. */
+typedef enum mp_status layers_each(void *context, const struct layer_tree *tree,
+                                   const struct layer_activity *activity);
 
 struct layers_options {
     uint64_t range; /* id of a capture range; 0: everything */
@@ -64,6 +76,8 @@ struct layers_options {
     bool merge_numbers;    /* numbers at the end of names do not make them different */
     bool all;              /* layers without device work too */
     bool by_position;      /* kernels by their position, even if there are ranges */
+    layers_each *each;     /* NULL: not wanted; with it a trace without layers has no positions */
+    void *context;         /* of `each` */
 };
 
 enum layer_kind { LAYER_KERNEL, LAYER_COPY, LAYER_SET, LAYER_GRAPH, LAYER_KINDS };
@@ -94,7 +108,7 @@ struct layer {
     const char *name;   /* NULL: of work without a range */
     uint64_t instances;
     uint64_t calls;
-    struct deps_statistics device; /* of a call; all 0 without calls */
+    struct statistics device; /* of a call; all 0 without calls */
     struct layer_work self;
     struct layer_work total; /* gaps are the layer's own in both */
     double percent;          /* of all device time: total, and self */

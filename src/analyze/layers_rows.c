@@ -288,7 +288,7 @@ static void fill_layer(struct rows *rows, uint32_t node)
         .percent = percent_of(rows->totals[node].device, pass->result->device),
         .self_percent = percent_of(pass->works[node].device, pass->result->device),
     };
-    layer->device = deps_statistics_of(rows->samples + first, layer->calls);
+    layer->device = statistics_of(rows->samples + first, layer->calls);
     if (node)
         fill_label(rows, node, layer);
     fill_kernels(rows, node, layer);

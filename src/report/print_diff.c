@@ -304,6 +304,19 @@ static const struct report_column row_columns[] = {
 
 #define ROW_COLUMNS (sizeof row_columns / sizeof *row_columns)
 
+/* Of a layer the pieces of work are counted. */
+static const struct report_column layer_columns[ROW_COLUMNS] = {
+    {.title = "Change", .kind = REPORT_CELL_TEXT, .width = 9, .left = true},
+    {.title = "Difference", .kind = REPORT_CELL_CHANGE, .width = 13},
+    {.title = "Percent", .kind = REPORT_CELL_PERCENT, .width = 9},
+    {.title = "Of iter", .kind = REPORT_CELL_PERCENT, .width = 8},
+    {.title = "Work A", .kind = REPORT_CELL_REAL, .width = 7},
+    {.title = "Work B", .kind = REPORT_CELL_REAL, .width = 7},
+    {.title = "Time A", .kind = REPORT_CELL_MEAN, .width = 8},
+    {.title = "Time B", .kind = REPORT_CELL_MEAN, .width = 8},
+    {.title = "Layer", .kind = REPORT_CELL_TEXT, .left = true},
+};
+
 static void each_row(struct report_table *table, const struct diff_rows *rows, double usual,
                      bool all, void (*take)(struct report_table *, const struct report_cell *))
 {
@@ -344,7 +357,8 @@ static void print_counts(FILE *out, const char *what, const struct diff_rows *ro
 }
 
 static void print_rows(const struct report_out *out, const struct diff_report *report,
-                       const char *what, const struct diff_rows *rows)
+                       const char *what, const struct report_column *columns,
+                       const struct diff_rows *rows)
 {
     double usual = report->diff->sides[DIFF_A].latency.mean;
     bool all = report->all || out->format == REPORT_CSV;
@@ -353,7 +367,7 @@ static void print_rows(const struct report_out *out, const struct diff_report *r
     print_counts(out->file, what, rows);
     if (!all && rows->changes[DIFF_UNCHANGED] == rows->count)
         return;
-    report_begin(&table, out, row_columns, ROW_COLUMNS);
+    report_begin(&table, out, columns, ROW_COLUMNS);
     if (summary_needs_measure(out))
         each_row(&table, rows, usual, all, report_measure);
     report_header(&table);
@@ -367,9 +381,10 @@ static void print_layers(const struct report_out *out, const struct diff_report 
     bool b = diff->sides[DIFF_B].has_layers;
 
     if (a && b)
-        print_rows(out, report, "Layers of an iteration, paths of NVTX ranges", &diff->layers);
+        print_rows(out, report, "Layers of an iteration, paths of NVTX ranges", layer_columns,
+                   &diff->layers);
     else if (a || b)
-        fprintf(out->file, LINE "Note: no layers: %c has no NVTX ranges around its GPU work.\n",
+        fprintf(out->file, LINE "Note: no layers: %c has no NVTX ranges inside its iterations.\n",
                 side_names[a ? DIFF_B : DIFF_A]);
 }
 
@@ -391,7 +406,8 @@ void print_diff(const struct report_out *out, const struct diff_report *report)
     print_allowed(out->file, report);
     print_quantities(out, diff, true);
     print_quantities(out, diff, false);
-    print_rows(out, report, "Kernels, copies and sets of an iteration", &diff->kernels);
+    print_rows(out, report, "Kernels, copies and sets of an iteration", row_columns,
+               &diff->kernels);
     print_diff_positions(out, report);
     print_layers(out, report);
 }

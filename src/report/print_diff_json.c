@@ -4,8 +4,9 @@
 
 #include "base/poison.h"
 
-#define JSON_LINES 3 /* the document, its members and their arrays have each item on its own line  \
-                      */
+#define JSON_LINES                                                                                 \
+    3 /* the document, its members and their arrays have each item on its own line                 \
+       */
 
 static const char *const side_keys[DIFF_SIDES] = {"a", "b"};
 
@@ -151,7 +152,9 @@ static void json_quantities(struct json_writer *json, const struct diff *diff)
 
 /* ---- Rows ---- */
 
-static void json_rows(struct json_writer *json, const char *key, const struct diff_rows *rows)
+/* `counted` are the keys of what is counted on each side. */
+static void json_rows(struct json_writer *json, const char *key, const char *const counted[],
+                      const struct diff_rows *rows)
 {
     json_key(json, key);
     json_open_array(json);
@@ -161,8 +164,8 @@ static void json_rows(struct json_writer *json, const char *key, const struct di
         json_open_object(json);
         json_key_text(json, "name", row->name);
         json_key_text(json, "change", diff_change_name(row->change));
-        json_key_real(json, "a_calls", row->calls[DIFF_A]);
-        json_key_real(json, "b_calls", row->calls[DIFF_B]);
+        json_key_real(json, counted[DIFF_A], row->calls[DIFF_A]);
+        json_key_real(json, counted[DIFF_B], row->calls[DIFF_B]);
         json_key_real(json, "a_ns", row->mean[DIFF_A]);
         json_key_real(json, "b_ns", row->mean[DIFF_B]);
         json_key_real(json, "difference_ns", row->difference);
@@ -273,6 +276,8 @@ static void json_positions(struct json_writer *json, const struct diff_report *r
 
 void print_diff_json(FILE *out, const struct diff_report *report)
 {
+    static const char *const calls[DIFF_SIDES] = {"a_calls", "b_calls"};
+    static const char *const work[DIFF_SIDES] = {"a_work", "b_work"};
     const struct diff *diff = report->diff;
     struct json_writer json;
 
@@ -283,10 +288,10 @@ void print_diff_json(FILE *out, const struct diff_report *report)
     json_differs(&json, diff);
     json_iterations(&json, report);
     json_quantities(&json, diff);
-    json_rows(&json, "kernels", &diff->kernels);
+    json_rows(&json, "kernels", calls, &diff->kernels);
     json_positions(&json, report);
     if (diff->sides[DIFF_A].has_layers && diff->sides[DIFF_B].has_layers) {
-        json_rows(&json, "layers", &diff->layers);
+        json_rows(&json, "layers", work, &diff->layers);
     } else {
         json_key(&json, "layers");
         json_null(&json);

@@ -29,8 +29,11 @@ static const struct report_column csv_columns[] = {
 
 typedef void take_row(struct report_table *, const struct report_cell *);
 
+#define PAIRS_SHOWN 40 /* in text; where they end, a change is cut */
+
 struct printing {
     const struct diff_positions *positions;
+    size_t most;
     bool all;
     bool text;
 };
@@ -117,12 +120,15 @@ static void each_pair(struct report_table *table, const struct printing *printin
 {
     const struct diff_positions *positions = printing->positions;
     size_t next = 0; /* of the changes */
+    size_t shown = 0;
 
-    for (size_t i = 0; i < positions->count; i++) {
+    for (size_t i = 0; i < positions->count && shown < printing->most; i++) {
         bool equal = next == positions->change_count || i < positions->changes[next].first;
 
-        if (!equal || printing->all)
+        if (!equal || printing->all) {
             take_pair(table, printing, &positions->pairs[i], equal, take);
+            shown++;
+        }
         if (!equal && i + 1 == positions->changes[next].first + positions->changes[next].count)
             next++;
     }
@@ -136,8 +142,11 @@ static void print_sequence(FILE *out, const struct diff_positions *positions, in
             side == DIFF_A ? 'A' : 'B', sequence->count, sequence->count == 1 ? "" : "s");
 }
 
-static void print_line(FILE *out, const struct diff_positions *positions)
+static void print_line(FILE *out, const struct printing *printing)
 {
+    const struct diff_positions *positions = printing->positions;
+    size_t changed = positions->replaced + positions->added + positions->removed;
+
     fputs("======== Kernels by position, ", out);
     print_sequence(out, positions, DIFF_A);
     fputs(", and ", out);
@@ -147,17 +156,21 @@ static void print_line(FILE *out, const struct diff_positions *positions)
         fprintf(out, "; %zu replaced, %zu added, %zu removed at %zu place%s", positions->replaced,
                 positions->added, positions->removed, positions->change_count,
                 positions->change_count == 1 ? "" : "s");
+    if (changed > printing->most)
+        fprintf(out, "; the first %zu, all with --positions", printing->most);
     fputs(".\n", out);
 }
 
 void print_diff_positions(const struct report_out *out, const struct diff_report *report)
 {
+    bool short_list = out->format == REPORT_TEXT && !report->positions;
     const struct printing printing = {.positions = &report->diff->positions,
                                       .all = report->positions,
+                                      .most = short_list ? PAIRS_SHOWN : SIZE_MAX,
                                       .text = out->format == REPORT_TEXT};
     struct report_table table;
 
-    print_line(out->file, printing.positions);
+    print_line(out->file, &printing);
     if (!(printing.all ? printing.positions->count : printing.positions->change_count))
         return;
     report_begin(&table, out, printing.text ? text_columns : csv_columns,

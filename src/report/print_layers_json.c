@@ -17,7 +17,7 @@ static void json_mean(struct json_writer *json, const char *key, uint64_t total,
 }
 
 /* Of no calls there are none. */
-static void json_statistics(struct json_writer *json, const struct deps_statistics *device,
+static void json_statistics(struct json_writer *json, const struct statistics *device,
                             uint64_t calls)
 {
     const struct {
