@@ -439,7 +439,7 @@ enum mp_status diff_build(const char *const *a, size_t a_count, const char *cons
 
     *diff = (struct diff){.found = true,
                           .by_runs = a_count >= DIFF_LEAST_RUNS && b_count >= DIFF_LEAST_RUNS &&
-                                     shift_can_bound(a_count, b_count)};
+                                     shift_can_bound(a_count, b_count, SHIFT_95_PERCENT)};
     status = build(&building);
     if (!status)
         return MP_OK;

@@ -10,6 +10,7 @@
 struct matching {
     const struct diff_items *sides[DIFF_SIDES];
     uint64_t *scratch[DIFF_SIDES]; /* owned */
+    double quantile;               /* of the intervals */
     struct diff_rows *rows;
 };
 
@@ -48,8 +49,9 @@ static void judge(const struct matching *matching, const struct diff_item *a,
     }
     spread(matching, DIFF_A, a);
     spread(matching, DIFF_B, b);
-    row->shift = shift_between(matching->scratch[DIFF_A], matching->sides[DIFF_A]->samples,
-                               matching->scratch[DIFF_B], matching->sides[DIFF_B]->samples);
+    row->shift = shift_between_at(matching->scratch[DIFF_A], matching->sides[DIFF_A]->samples,
+                                  matching->scratch[DIFF_B], matching->sides[DIFF_B]->samples,
+                                  matching->quantile);
     row->change = diff_change_of(&row->shift, a->mean);
 }
 
@@ -141,8 +143,11 @@ static enum mp_status match_names(const struct matching *matching)
 static enum mp_status matching_init(struct matching *matching, const struct diff_items *a,
                                     const struct diff_items *b, struct diff_rows *rows)
 {
-    *rows = (struct diff_rows){.count = 0};
-    *matching = (struct matching){.sides = {a, b}, .rows = rows};
+    *rows =
+        (struct diff_rows){.strict = shift_can_bound(a->samples, b->samples, SHIFT_99_9_PERCENT)};
+    *matching = (struct matching){.sides = {a, b},
+                                  .quantile = rows->strict ? SHIFT_99_9_PERCENT : SHIFT_95_PERCENT,
+                                  .rows = rows};
     matching->scratch[DIFF_A] = malloc((a->samples + 1) * sizeof(uint64_t));
     matching->scratch[DIFF_B] = malloc((b->samples + 1) * sizeof(uint64_t));
     rows->rows = calloc(a->count + b->count + 1, sizeof *rows->rows);

@@ -3,7 +3,9 @@
  * The difference is that of the means: time a call takes, times calls an iteration has; differences
  * of all names add up. Whether it is one is decided by the shift (shift.h) of the time in an
  * iteration, which a few odd iterations do not move: a name is slower or faster if the interval of
- * the shift excludes 0 and the shift is DIFF_NOTABLE of the name's time in A.
+ * the shift excludes 0 and the shift is DIFF_NOTABLE of the name's time in A. There are many names:
+ * of 95 % intervals one in twenty would be wrong, so they are of 99.9 % where there are samples
+ * enough for that (10 and 10, say), and of 95 % where there are not.
  */
 #ifndef MP_ANALYZE_DIFF_MATCH_H
 #define MP_ANALYZE_DIFF_MATCH_H
@@ -40,6 +42,7 @@ struct diff_rows {
     struct diff_row *rows; /* owned */
     size_t count;
     size_t changes[DIFF_CHANGES]; /* rows of each kind */
+    bool strict;                  /* intervals are of 99.9 %, else of 95 % */
 };
 
 /* Pairs items of one name, each of which is there once on a side, by a table of names; names are

@@ -7,8 +7,6 @@
 
 #include "base/poison.h"
 
-#define NORMAL_QUANTILE 1.959963984540054 /* of 0.975 */
-
 struct samples {
     const uint64_t *before; /* sorted */
     size_t before_count;
@@ -65,25 +63,31 @@ static double center_of(const struct samples *samples, uint64_t differences)
 }
 
 /* Rank of the lower end; 0: there are too few values. */
-static uint64_t interval_rank(double before, double after)
+static uint64_t interval_rank(double before, double after, double quantile)
 {
     double spread = sqrt(before * after * (before + after + 1) / 12);
-    double rank = floor(before * after / 2 - NORMAL_QUANTILE * spread);
+    double rank = floor(before * after / 2 - quantile * spread);
 
     return rank >= 1 ? (uint64_t)rank : 0;
 }
 
-bool shift_can_bound(size_t before_count, size_t after_count)
+bool shift_can_bound(size_t before_count, size_t after_count, double quantile)
 {
-    return interval_rank((double)before_count, (double)after_count) != 0;
+    return interval_rank((double)before_count, (double)after_count, quantile) != 0;
 }
 
 struct shift shift_between(uint64_t *before, size_t before_count, uint64_t *after,
                            size_t after_count)
 {
+    return shift_between_at(before, before_count, after, after_count, SHIFT_95_PERCENT);
+}
+
+struct shift shift_between_at(uint64_t *before, size_t before_count, uint64_t *after,
+                              size_t after_count, double quantile)
+{
     const struct samples samples = {before, before_count, after, after_count};
     uint64_t differences = (uint64_t)before_count * after_count;
-    uint64_t rank = interval_rank((double)before_count, (double)after_count);
+    uint64_t rank = interval_rank((double)before_count, (double)after_count, quantile);
     struct shift shift = {.bounded = rank != 0};
 
     qsort(before, before_count, sizeof *before, compare_values);

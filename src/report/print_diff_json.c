@@ -287,6 +287,7 @@ void print_diff_json(FILE *out, const struct diff_report *report)
         json_side(&json, diff, side);
     json_differs(&json, diff);
     json_iterations(&json, report);
+    json_key_real(&json, "confidence_of_rows", diff->kernels.strict ? 0.999 : 0.95);
     json_quantities(&json, diff);
     json_rows(&json, "kernels", calls, &diff->kernels);
     json_positions(&json, report);
