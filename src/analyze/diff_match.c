@@ -44,7 +44,7 @@ static void judge(const struct matching *matching, const struct diff_item *a,
                   const struct diff_item *b, struct diff_row *row)
 {
     if (!is_there(a) || !is_there(b)) {
-        row->change = is_there(a) ? DIFF_REMOVED : is_there(b) ? DIFF_ADDED : DIFF_UNCHANGED;
+        row->change = is_there(a) ? DIFF_REMOVED : DIFF_ADDED;
         return;
     }
     spread(matching, DIFF_A, a);
@@ -59,8 +59,11 @@ static void judge(const struct matching *matching, const struct diff_item *a,
 static void add(const struct matching *matching, const struct diff_item *a,
                 const struct diff_item *b)
 {
-    struct diff_row *row = &matching->rows->rows[matching->rows->count++];
+    struct diff_row *row = &matching->rows->rows[matching->rows->count];
 
+    if (!is_there(a) && !is_there(b))
+        return;
+    matching->rows->count++;
     *row = (struct diff_row){.name = a ? a->name : b->name};
     if (a) {
         row->calls[DIFF_A] = a->calls;
