@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "analyze/diff.h"
+#include "base/strings.h"
 
 #include "base/poison.h"
 
@@ -63,16 +64,14 @@ static void take_devices(char *fact, const struct deps *deps)
 /* CUDA's way to write a version in a number, or as it is. */
 static void take_version(char *fact, const char *value, const char *separator)
 {
-    unsigned number, used;
+    uint64_t number;
     char text[32];
-    int end = 0;
 
-    if (sscanf(value, "%5u%n", &number, &end) != 1 || value[end] || number < 1000) {
+    if (!mp_text_to_u64(value, 1000, UINT32_MAX, &number)) {
         append(fact, value, separator);
         return;
     }
-    used = number % 1000 / 10;
-    snprintf(text, sizeof text, "%u.%u", number / 1000, used);
+    snprintf(text, sizeof text, "%" PRIu64 ".%" PRIu64, number / 1000, number % 1000 / 10);
     append(fact, text, separator);
 }
 
@@ -84,7 +83,7 @@ static void take_settings(char *fact, const struct diff_reading *reading)
     for (size_t i = 0; mp_trace_property_at(reading->trace, i, &key, &value); i++) {
         char text[160];
 
-        if (strncmp(key, prefix, sizeof prefix - 1) || !strcmp(key, "MINIPROF_OUTPUT"))
+        if (strncmp(key, prefix, sizeof prefix - 1) != 0 || !strcmp(key, "MINIPROF_OUTPUT"))
             continue;
         snprintf(text, sizeof text, "%.60s=%.90s", key, value);
         append(fact, text, " ");

@@ -43,7 +43,7 @@ static bool is_there(const struct diff_item *item)
 static void judge(const struct matching *matching, const struct diff_item *a,
                   const struct diff_item *b, struct diff_row *row)
 {
-    if (!is_there(a) || !is_there(b)) {
+    if (!a || !b || !is_there(a) || !is_there(b)) {
         row->change = is_there(a) ? DIFF_REMOVED : DIFF_ADDED;
         return;
     }

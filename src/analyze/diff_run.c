@@ -264,9 +264,11 @@ static enum mp_status name_kernels(struct diff_side *side, const struct diff_rea
 static enum mp_status take_latencies(struct diff_side *side, const struct diff_reading *reading)
 {
     for (size_t i = 0; i < reading->iterations->count; i++) {
+        uint64_t latency = reading->measures[i].values[ITERATION_LATENCY];
+
         MP_TRY(mp_reserve((void **)&side->latencies, side->iterations, &side->latency_capacity,
                           sizeof *side->latencies));
-        side->latencies[side->iterations++] = reading->measures[i].values[ITERATION_LATENCY];
+        side->latencies[side->iterations++] = latency < SHIFT_GREATEST ? latency : SHIFT_GREATEST;
     }
     return MP_OK;
 }

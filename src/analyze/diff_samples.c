@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analyze/shift.h"
 #include "base/reserve.h"
 
 #include "base/poison.h"
@@ -77,13 +78,14 @@ static enum mp_status keep(struct diff_samples *samples, uint32_t item, const ui
 
     for (size_t i = 0; i < kept; i++) {
         size_t rank = ((2 * i + 1) * iterations - 1) / (2 * kept);
+        uint64_t value = rank < zeros ? 0 : values[rank - zeros];
 
-        if (rank < zeros || !values[rank - zeros])
+        if (!value)
             continue;
         MP_TRY(mp_reserve((void **)&samples->cells, samples->cell_count, &samples->cell_capacity,
                           sizeof *samples->cells));
-        samples->cells[samples->cell_count++] =
-            (struct diff_cell){.value = values[rank - zeros], .item = item};
+        samples->cells[samples->cell_count++] = (struct diff_cell){
+            .value = value < SHIFT_GREATEST ? value : SHIFT_GREATEST, .item = item};
     }
     return MP_OK;
 }

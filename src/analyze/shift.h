@@ -23,6 +23,8 @@ struct shift {
     int64_t high;
 };
 
+#define SHIFT_GREATEST ((UINT64_C(1) << 61) - 1) /* ns; 73 years */
+
 /* How surely the interval holds the true shift: the quantile of the normal distribution. */
 #define SHIFT_95_PERCENT   1.959963984540054
 #define SHIFT_99_9_PERCENT 3.290526731491926

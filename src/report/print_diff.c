@@ -253,7 +253,7 @@ static struct report_cell percent_cell(double part, double whole)
 
 static struct report_cell change_cell(double ns)
 {
-    return report_number_cell((uint64_t)(int64_t)llround(ns));
+    return report_number_cell((uint64_t)llround(fmax(-9e18, fmin(9e18, ns))));
 }
 
 static void each_quantity(struct report_table *table, const struct diff *diff, bool times,

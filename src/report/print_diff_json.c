@@ -59,7 +59,7 @@ static void json_differs(struct json_writer *json, const struct diff *diff)
     json_key(json, "differs");
     json_open_array(json);
     for (int kind = 0; kind < DIFF_FACTS; kind++)
-        if (strcmp(diff->sides[DIFF_A].facts[kind], diff->sides[DIFF_B].facts[kind]))
+        if (strcmp(diff->sides[DIFF_A].facts[kind], diff->sides[DIFF_B].facts[kind]) != 0)
             json_text(json, diff_fact_name((enum diff_fact_kind)kind));
     json_close_array(json);
 }

@@ -88,7 +88,7 @@ static const char *write_trace(const struct program *program)
     size_t file = files.count++;
     uint64_t correlation = 0;
 
-    assert_true(file < 2 * MOST_RUNS);
+    assert_in_range(file, 0, 2 * MOST_RUNS - 1);
     random_state = program->seed;
     scene_begin();
     for (uint64_t i = 0; i < ITERATIONS; i++)

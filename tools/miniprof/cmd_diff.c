@@ -172,6 +172,7 @@ static int compare(struct job *job, const struct trace_set sets[DIFF_SIDES])
         job->report.diff = &diff;
         print_diff(&job->out, &job->report);
         code = exit_code_of(job);
+        job->report.diff = NULL;
         diff_free(&diff);
     } else {
         complain(set.command, "%s", error.text);
