@@ -210,18 +210,18 @@ static void print_latency(const struct report_out *out, const struct diff *diff)
 
 static void print_allowed(FILE *out, const struct diff_report *report)
 {
+    const char *verdict = "Passed: B is not surely slower";
+    const char *why = "";
+
     if (!report->fail_above)
         return;
-    if (diff_is_above(report->diff, report->allowed))
-        fprintf(out, LINE "Failed: B is slower by more than %s%%.\n", report->fail_above);
-    else if (!report->diff->latency.bounded)
-        fprintf(out,
-                LINE "Note: not known whether B is slower by more than %s%%: too few "
-                     "iterations.\n",
-                report->fail_above);
-    else
-        fprintf(out, LINE "Passed: B is not surely slower by more than %s%%.\n",
-                report->fail_above);
+    if (diff_is_above(report->diff, report->allowed)) {
+        verdict = "Failed: B is slower";
+    } else if (!report->diff->latency.bounded) {
+        verdict = "Note: not known whether B is slower";
+        why = ": too few iterations";
+    }
+    fprintf(out, LINE "%s by more than %.15g%%%s.\n", verdict, report->allowed, why);
 }
 
 /* ---- Quantities ---- */

@@ -15,10 +15,10 @@
 /* Answers to print; nothing is owned. */
 struct diff_report {
     const struct diff *diff;
-    const char *fail_above; /* as given; NULL: not asked for */
-    double allowed;         /* percent, of fail_above */
-    bool all;               /* text: rows that did not change too */
-    bool positions;         /* all kernels by position, not only what changed */
+    bool fail_above; /* whether `allowed` was asked for */
+    double allowed;  /* percent */
+    bool all;        /* text: rows that did not change too */
+    bool positions;  /* all kernels by position, not only what changed */
 };
 
 void print_diff(const struct report_out *out, const struct diff_report *report);

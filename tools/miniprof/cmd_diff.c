@@ -222,7 +222,7 @@ static bool set_up(struct job *job, const struct diff_values *values)
     job->options.iterations.range = values->report.range;
     job->options.style = report_style(&values->report);
     job->options.shapes = values->shapes;
-    job->report.fail_above = values->fail_above;
+    job->report.fail_above = values->fail_above != NULL;
     job->report.all = values->all;
     job->report.positions = values->positions;
     return true;
