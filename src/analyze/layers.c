@@ -223,6 +223,8 @@ static enum mp_status build(struct layers_pass *pass, struct mp_error *error)
     if (!result->by_position)
         return build_layers(pass, error);
     MP_TRY(check_iteration(pass, error));
+    if (pass->options->each)
+        return MP_OK;
     return layer_positions_build(&result->positions, pass->trace, pass->range, &pass->names, error);
 }
 

@@ -56,6 +56,18 @@
 #include "model/definitions.h"
 #include "model/quality.h"
 
+/* A piece of work. */
+struct layer_activity {
+    uint64_t start; /* ns */
+    uint64_t duration;
+    uint64_t correlation;
+    uint32_t node; /* of the tree: its layer */
+};
+
+/* Gets each piece of work that counts, in order of time; anything but MP_OK ends the reading. */
+typedef enum mp_status layers_each(void *context, const struct layer_tree *tree,
+                                   const struct layer_activity *activity);
+
 struct layers_options {
     uint64_t range; /* id of a capture range; 0: everything */
     enum names_style style;
@@ -64,6 +76,8 @@ struct layers_options {
     bool merge_numbers;    /* numbers at the end of names do not make them different */
     bool all;              /* layers without device work too */
     bool by_position;      /* kernels by their position, even if there are ranges */
+    layers_each *each;     /* NULL: not wanted; with it a trace without layers has no positions */
+    void *context;         /* of `each` */
 };
 
 enum layer_kind { LAYER_KERNEL, LAYER_COPY, LAYER_SET, LAYER_GRAPH, LAYER_KINDS };

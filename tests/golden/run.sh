@@ -293,6 +293,22 @@ view_set_api_trace_csv() {
     lines_of api-trace --merge --csv "$1"
 }
 
+# Of a trace and $other.
+view_diff() {
+    "$miniprof" diff --positions "$1" "$other" >"$work/rows" 2>&1
+    shortened
+}
+
+view_diff_csv() {
+    "$miniprof" diff --csv --shapes "$1" "$other" >"$work/rows" 2>&1
+    shortened
+}
+
+view_diff_json() {
+    "$miniprof" diff --json "$1" "$other" >"$work/rows" 2>&1
+    shortened
+}
+
 # compare_view NAME VIEW FILE: or writes its text anew.
 compare_view() {
     local stem=${2#set_} text code
@@ -361,6 +377,20 @@ for folder in "$data"/*/; do
     done
     python3 "$source/tests/golden/compare.py" sums "$miniprof" "$name" >"$work/log" 2>&1
     verdict $? "$name: the merged sums are those of the independent reader's rows"
+done
+
+for pair in resnet50_eager:resnet50_graph resnet50_graph:resnet50_graph_edges \
+    inference:two_streams two_streams:two_streams; do
+    name=${pair%:*}
+    other=${pair#*:}.mpt
+    cd "$data" || exit 1
+    [ -e "$name.mpt" ] || continue
+    for view in diff diff_csv diff_json; do
+        compare_view "$name" $view "$name.mpt"
+    done
+    python3 "$source/tests/golden/compare_diff.py" "$miniprof" "$name.mpt" "$other" iteration \
+        >"$work/log" 2>&1
+    verdict $? "$name: differences to $other are those of the independent reader's rows"
 done
 
 # A text whose trace is gone would never be looked at again.

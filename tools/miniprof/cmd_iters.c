@@ -6,6 +6,7 @@
 
 #include "analyze/iterations.h"
 #include "command.h"
+#include "iterations_options.h"
 #include "report/print_iterations.h"
 #include "report_options.h"
 #include "trace_args.h"
@@ -48,34 +49,6 @@ static const struct option_set set = {
     .specs = specs,
     .count = sizeof specs / sizeof *specs,
 };
-
-/* The value of --by; false for what is none. */
-static bool parse_way(const char *by, struct iterations_options *options)
-{
-    static const struct {
-        const char *text;
-        enum iterations_way way;
-    } ways[] = {
-        {"auto", ITERATIONS_AUTO},   {"nvtx", ITERATIONS_NVTX},       {"range", ITERATIONS_RANGES},
-        {"graph", ITERATIONS_GRAPH}, {"kernels", ITERATIONS_KERNELS},
-    };
-    static const char named[] = "nvtx:";
-
-    if (!by)
-        return true;
-    if (!strncmp(by, named, sizeof named - 1) && by[sizeof named - 1]) {
-        options->way = ITERATIONS_NVTX;
-        options->name = by + sizeof named - 1;
-        return true;
-    }
-    for (size_t i = 0; i < sizeof ways / sizeof *ways; i++) {
-        if (!strcmp(by, ways[i].text)) {
-            options->way = ways[i].way;
-            return true;
-        }
-    }
-    return false;
-}
 
 struct reporting {
     struct report_out out;
@@ -168,7 +141,7 @@ int cmd_iters(int argc, char **argv)
         return result == OPTIONS_DONE ? EXIT_FINE : EXIT_USAGE;
     if (!report_out_open(set.command, &values.report, &reporting.out))
         return EXIT_USAGE;
-    if (!parse_way(values.by, &reporting.options)) {
+    if (values.by && !parse_iterations_way(values.by, &reporting.options)) {
         complain(set.command, "--by is auto, nvtx, nvtx:NAME, range, graph or kernels, not '%s'",
                  values.by);
         return EXIT_USAGE;
