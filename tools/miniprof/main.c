@@ -24,6 +24,7 @@ static const struct {
     {"gpu-trace", cmd_gpu_trace, "every kernel and copy in order of time: nvprof's table"},
     {"api-trace", cmd_api_trace, "every CUDA call and NVTX event in order of time"},
     {"iters", cmd_iters, "how long an iteration takes, and where its time goes"},
+    {"advise", cmd_advise, "what to change next, and what it would gain"},
     {"nvtx", cmd_nvtx, "what NVTX ranges launched, by thread, domain and name"},
     {"deps", cmd_deps, "the critical path, who waits for whom, and what-if"},
     {"metrics", cmd_metrics, "what hardware counters say of kernels; --query: what there is"},
