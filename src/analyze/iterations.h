@@ -7,7 +7,7 @@
  *
  * All of them work on an event graph (deps.h) without fronts. Times are ns of the recorder's clock.
  * Memory, besides the graph's 64 bytes an activity: 4 bytes an activity of the whole trace and 4 of
- * the device, 48 bytes an iteration, and 168 bytes an iteration that is measured.
+ * the device, 48 bytes an iteration, and 176 bytes an iteration that is measured.
  */
 #ifndef MP_ANALYZE_ITERATIONS_H
 #define MP_ANALYZE_ITERATIONS_H
@@ -106,8 +106,9 @@ enum iteration_quantity {
     ITERATION_SET,          /* memory sets */
     ITERATION_OVERLAP,      /* a copy and a kernel of it at once */
     ITERATION_OTHERS,       /* only work that is not its own runs, on the devices that it uses */
-    ITERATION_IDLE,         /* nothing runs there; the sum of the five below */
+    ITERATION_IDLE,         /* nothing runs there; the sum of the six below */
     ITERATION_IDLE_LAUNCH,  /* work was being launched: launch-bound */
+    ITERATION_IDLE_QUEUED,  /* from one work to the next, which had been launched before */
     ITERATION_IDLE_COPY,    /* a copy call waits */
     ITERATION_IDLE_HOST,    /* the host is outside of CUDA */
     ITERATION_IDLE_SYNC,    /* a call that synchronises has not returned */

@@ -103,10 +103,16 @@ enum mp_status iterations_idle_init(struct iterations_idle *idle, const struct d
                                     const struct iterations *iterations);
 void iterations_idle_free(struct iterations_idle *idle);
 
-/* Adds an idle gap to its causes in `values`; `next` is the activity that ends it, NULL: the
- * iteration ends. */
+/* Nothing runs from `begin` to `end`. */
+struct iterations_gap {
+    uint64_t begin;
+    uint64_t end;
+    const struct deps_activity *before; /* the work that ended there; NULL: the iteration begins */
+    const struct deps_activity *next;   /* that begins there; NULL: the iteration ends */
+};
+
+/* Adds an idle gap to its causes in `values`. */
 void iterations_idle_split(const struct iterations_idle *idle, const struct iteration *iteration,
-                           uint64_t begin, uint64_t end, const struct deps_activity *next,
-                           uint64_t *values);
+                           const struct iterations_gap *gap, uint64_t *values);
 
 #endif

@@ -1,8 +1,8 @@
 /* Why nothing runs on the GPU: what the thread did that launched the work which ends the gap.
  *
- *     thread   |launch|  |-- synchronise --|   host code   |launch k|
- *     GPU           |kernel|.............................................|k|
- *     cause                 synchronisation, waiting for host, launch-bound
+ *     thread   |launch|  |-- synchronise --|   host code   |launch k, l|
+ *     GPU           |kernel|.............................................|k||l|
+ *     cause                 synchronisation, waiting for host, launch-bound  between queued work
  */
 #include <stdlib.h>
 #include <string.h>
@@ -81,27 +81,43 @@ static void split_by_calls(const struct iterations_idle *idle, uint32_t thread, 
         values[outside] += end - begin;
 }
 
-void iterations_idle_split(const struct iterations_idle *idle, const struct iteration *iteration,
-                           uint64_t begin, uint64_t end, const struct deps_activity *next,
-                           uint64_t *values)
+/* Whether the work was queued when the GPU became idle: its call had returned, or is the one that
+ * launched what ran last, as it is inside of a graph launch. */
+static bool was_queued(const struct deps *deps, const struct iterations_gap *gap)
 {
-    const struct deps *deps = idle->deps;
+    uint32_t call = gap->next->launch;
+
+    return iterations_call_end(deps, call) <= gap->begin ||
+           (gap->before && gap->before->launch == call);
+}
+
+/* Why work that was called for does not run yet. */
+static enum iteration_quantity cause_of_start(const struct iterations_idle *idle,
+                                              const struct iterations_gap *gap)
+{
+    if (was_queued(idle->deps, gap))
+        return ITERATION_IDLE_QUEUED;
+    return cause_of(idle, gap->next->launch) == ITERATION_IDLE_COPY ? ITERATION_IDLE_COPY
+                                                                    : ITERATION_IDLE_LAUNCH;
+}
+
+void iterations_idle_split(const struct iterations_idle *idle, const struct iteration *iteration,
+                           const struct iterations_gap *gap, uint64_t *values)
+{
+    const struct deps_activity *next = gap->next;
     uint32_t thread = iteration->thread;
-    uint64_t launched = end;
+    uint64_t launched = gap->end;
 
     if (next && next->launch != DEPS_NONE) {
-        thread = iterations_thread(deps, next);
-        launched = deps->activities[next->launch].begin;
-        if (launched > end)
-            launched = end;
-        if (launched < begin)
-            launched = begin;
+        thread = iterations_thread(idle->deps, next);
+        launched = idle->deps->activities[next->launch].begin;
+        if (launched > gap->end)
+            launched = gap->end;
+        if (launched < gap->begin)
+            launched = gap->begin;
     }
-    if (begin < launched)
-        split_by_calls(idle, thread, begin, launched, values);
-    if (launched < end) {
-        enum iteration_quantity cause = cause_of(idle, next->launch);
-
-        values[cause == ITERATION_IDLE_SYNC ? ITERATION_IDLE_LAUNCH : cause] += end - launched;
-    }
+    if (gap->begin < launched)
+        split_by_calls(idle, thread, gap->begin, launched, values);
+    if (launched < gap->end)
+        values[cause_of_start(idle, gap)] += gap->end - launched;
 }

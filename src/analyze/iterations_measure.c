@@ -56,6 +56,7 @@ struct window {
     const struct iteration *iteration;
     uint32_t number;
     struct cover covers[COVERS];
+    const struct deps_activity *last; /* that COVER_ALL ends with; NULL */
     uint64_t *values;
 };
 
@@ -128,7 +129,11 @@ static void visit(const struct sweep *sweep, struct window *window, uint32_t ind
     if (end <= begin || (iteration->devices && !(iteration->devices & device)))
         return;
     if (begin > all->to)
-        iterations_idle_split(&sweep->idle, iteration, all->to, begin, work, window->values);
+        iterations_idle_split(&sweep->idle, iteration,
+                              &(struct iterations_gap){all->to, begin, window->last, work},
+                              window->values);
+    if (end > all->to)
+        window->last = work;
     cover(all, begin, end);
     if (sweep->iterations->of[index] == window->number)
         cover_own(sweep, window, work, begin, end);
@@ -205,7 +210,8 @@ static void measure(const struct sweep *sweep, uint32_t number, struct iteration
 {
     const struct iteration *iteration = &sweep->iterations->items[number];
     const struct deps_activity *activities = sweep->deps->activities;
-    struct window window = {iteration, number, {{0, 0}}, measures->values};
+    struct window window = {.iteration = iteration, .number = number, .values = measures->values};
+    struct iterations_gap gap;
 
     for (int i = 0; i < COVERS; i++)
         window.covers[i].to = iteration->begin;
@@ -214,9 +220,9 @@ static void measure(const struct sweep *sweep, uint32_t number, struct iteration
     for (uint32_t i = sweep->next;
          i < sweep->count && activities[sweep->order[i]].begin < iteration->end; i++)
         visit(sweep, &window, sweep->order[i]);
-    if (window.covers[COVER_ALL].to < iteration->end)
-        iterations_idle_split(&sweep->idle, iteration, window.covers[COVER_ALL].to, iteration->end,
-                              NULL, window.values);
+    gap = (struct iterations_gap){window.covers[COVER_ALL].to, iteration->end, window.last, NULL};
+    if (gap.begin < gap.end)
+        iterations_idle_split(&sweep->idle, iteration, &gap, window.values);
     fill_in(sweep, &window);
 }
 

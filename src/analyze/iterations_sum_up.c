@@ -22,6 +22,7 @@ static const struct {
     [ITERATION_OTHERS] = {"GPU busy for others", "others_ns"},
     [ITERATION_IDLE] = {"GPU idle", "idle_ns"},
     [ITERATION_IDLE_LAUNCH] = {"launch-bound", "idle_launch_ns"},
+    [ITERATION_IDLE_QUEUED] = {"between queued work", "idle_queued_ns"},
     [ITERATION_IDLE_COPY] = {"waiting for a copy", "idle_copy_ns"},
     [ITERATION_IDLE_HOST] = {"waiting for the host", "idle_host_ns"},
     [ITERATION_IDLE_SYNC] = {"synchronisation", "idle_sync_ns"},
@@ -46,9 +47,9 @@ const char *iteration_quantity_key(enum iteration_quantity quantity)
 
 /* What a latency consists of, as far as it can name a cause. */
 static const enum iteration_quantity parts[] = {
-    ITERATION_KERNEL,    ITERATION_HTOD,      ITERATION_DTOH,         ITERATION_COPY_OTHER,
-    ITERATION_SET,       ITERATION_OTHERS,    ITERATION_IDLE_LAUNCH,  ITERATION_IDLE_COPY,
-    ITERATION_IDLE_HOST, ITERATION_IDLE_SYNC, ITERATION_IDLE_UNKNOWN,
+    ITERATION_KERNEL,    ITERATION_HTOD,      ITERATION_DTOH,        ITERATION_COPY_OTHER,
+    ITERATION_SET,       ITERATION_OTHERS,    ITERATION_IDLE_LAUNCH, ITERATION_IDLE_QUEUED,
+    ITERATION_IDLE_COPY, ITERATION_IDLE_HOST, ITERATION_IDLE_SYNC,   ITERATION_IDLE_UNKNOWN,
 };
 
 static struct iteration_outlier outlier_of(const struct iteration_measures *measures,
@@ -75,7 +76,9 @@ static uint64_t latency_limit(uint64_t p50, uint64_t deviation)
     double far = (double)p50 + 3 * 1.4826 * (double)deviation;
     double least = (double)p50 * 1.05;
 
-    return (uint64_t)(far > least ? far : least);
+    double limit = far > least ? far : least;
+
+    return limit < (double)UINT64_MAX ? (uint64_t)limit : UINT64_MAX; /* times of a forged trace */
 }
 
 /* Sorts longest first; of equal latencies the earlier one. */

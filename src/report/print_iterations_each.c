@@ -13,17 +13,17 @@ static const struct report_column text_columns[] = {
     {.title = "HtoD", .kind = REPORT_CELL_TIME, .width = 8},
     {.title = "DtoH", .kind = REPORT_CELL_TIME, .width = 8},
     {.title = "Others", .kind = REPORT_CELL_TIME, .width = 8},
-    {.title = "Idle:", .kind = REPORT_CELL_TIME, .width = 8},
-    {.title = "launch", .kind = REPORT_CELL_TIME, .width = 8},
-    {.title = "copy", .kind = REPORT_CELL_TIME, .width = 8},
-    {.title = "host", .kind = REPORT_CELL_TIME, .width = 8},
-    {.title = "sync", .kind = REPORT_CELL_TIME, .width = 8},
+    {.title = "Launch", .kind = REPORT_CELL_TIME, .width = 8}, /* idle, by cause */
+    {.title = "Queued", .kind = REPORT_CELL_TIME, .width = 8},
+    {.title = "CopyWait", .kind = REPORT_CELL_TIME, .width = 8},
+    {.title = "HostWait", .kind = REPORT_CELL_TIME, .width = 8},
+    {.title = "SyncWait", .kind = REPORT_CELL_TIME, .width = 8},
 };
 
 /* Of the columns from the third on. */
 static const enum iteration_quantity text_quantities[] = {
-    ITERATION_LATENCY,   ITERATION_BUSY,      ITERATION_KERNEL,    ITERATION_HTOD,
-    ITERATION_DTOH,      ITERATION_OTHERS,    ITERATION_IDLE,      ITERATION_IDLE_LAUNCH,
+    ITERATION_LATENCY,   ITERATION_BUSY,      ITERATION_KERNEL,      ITERATION_HTOD,
+    ITERATION_DTOH,      ITERATION_OTHERS,    ITERATION_IDLE_LAUNCH, ITERATION_IDLE_QUEUED,
     ITERATION_IDLE_COPY, ITERATION_IDLE_HOST, ITERATION_IDLE_SYNC,
 };
 

@@ -7,6 +7,7 @@
 #include "analyze/deps.h"
 #include "analyze/deps_iterations.h"
 #include "analyze/deps_replay.h"
+#include "analyze/iterations.h"
 
 #define MOST_ROWS    20000 /* of a trace; bounds the time of one input */
 #define MOST_WINDOWS 64
@@ -109,6 +110,47 @@ static void expect_iterations(const struct deps *deps, struct mp_trace *trace)
     }
 }
 
+/* What the time of an iteration is split into adds up to it. */
+static void expect_measures(const struct deps *deps, const struct iterations *found)
+{
+    struct iteration_measures *measures = calloc(found->count, sizeof *measures);
+    struct iterations_summary summary;
+
+    expect(measures && iterations_measure(deps, found, measures) == MP_OK);
+    expect(iterations_sum_up(found, measures, &summary) == MP_OK);
+    for (size_t i = 0; i < found->count; i++) {
+        const uint64_t *values = measures[i].values;
+        uint64_t idle = 0;
+
+        for (int cause = ITERATION_IDLE_LAUNCH; cause <= ITERATION_IDLE_UNKNOWN; cause++)
+            idle += values[cause];
+        expect(idle == values[ITERATION_IDLE]);
+        expect(values[ITERATION_BUSY] + values[ITERATION_OTHERS] + idle ==
+               values[ITERATION_LATENCY]);
+        expect(values[ITERATION_API] <= values[ITERATION_HOST]);
+        expect(values[ITERATION_HOST] <= values[ITERATION_LATENCY]);
+    }
+    iterations_summary_free(&summary);
+    free(measures);
+}
+
+static void expect_ways(const struct deps *deps, struct mp_trace *trace)
+{
+    for (int way = ITERATIONS_AUTO; way < ITERATIONS_WHOLE; way++) {
+        struct iterations_options options = {.way = (enum iterations_way)way};
+        struct iterations found;
+        enum mp_status status = iterations_find(deps, trace, &options, &found, NULL);
+
+        if (status == MP_OK) {
+            expect(found.count && found.pipelined < found.count);
+            expect_measures(deps, &found);
+            iterations_free(&found);
+        } else {
+            expect(status == MP_ERR_ARGUMENT && way != ITERATIONS_AUTO && !found.items);
+        }
+    }
+}
+
 static void expect_analysis(struct mp_trace *trace, bool fronts)
 {
     struct deps_options options = {.fronts = fronts};
@@ -125,6 +167,8 @@ static void expect_analysis(struct mp_trace *trace, bool fronts)
     deps_windows_free(&windows);
     if (fronts)
         expect_iterations(&deps, trace);
+    else
+        expect_ways(&deps, trace);
     deps_free(&deps);
 }
 

@@ -1,0 +1,473 @@
+#!/usr/bin/env python3
+"""Compares `miniprof iters --json --each` with what follows from the rows that `miniprof dump`
+prints: by each way the iterations, what belongs to them, their times and counts, and statistics.
+Nothing is shared with the command, and times are found in another way: an iteration is cut at every
+begin and end of anything, and each piece is one thing or another.
+
+usage: compare_iters.py MINIPROF TRACE
+"""
+import bisect
+import collections
+import json
+import math
+import re
+import subprocess
+import sys
+
+TABLES = ("string", "thread", "stream", "function", "node", "kernel", "copy", "set", "graph",
+          "call", "sync", "nvtx", "capture")
+PUSH, POP, START, END = 1, 2, 3, 4
+HTOD, DTOH = 1, 2
+PAGEABLE = 1
+AWAITING = (1, 3, 4, 8, 9)  # kinds of sync: event, stream, context; the queries
+CLOCKS = 2000  # ns that device times may be early by
+MOST_DIFFERENCES = 20
+SYNCHRONISES = re.compile(r"cuda(Device|Thread|Stream|Event)Synchronize|cu(Ctx|Stream|Event)Sync.*")
+BLOCKS = re.compile(
+    r"cuda(Free(Host|Array|MipmappedArray)?|Malloc(3D(Array)?|Array|Host|Managed|MipmappedArray|"
+    r"Pitch)?|Host(Alloc|Register|Unregister)|DeviceReset|LibraryUnload)|"
+    r"cuMem(Free|FreeHost|Alloc|AllocHost|AllocManaged|AllocPitch)|"
+    r"cuMemHost(Alloc|Register|Unregister)|cu(Array|MipmappedArray|Ctx)Destroy|"
+    r"cu(Module|Library)(Load.*|Unload)|cuDevicePrimaryCtxReset")
+PARTS = ("kernel_ns", "htod_ns", "dtoh_ns", "other_copy_ns", "set_ns", "others_ns",
+         "idle_launch_ns", "idle_queued_ns", "idle_copy_ns", "idle_host_ns", "idle_sync_ns",
+         "idle_unknown_ns")
+
+Call = collections.namedtuple("Call", "begin end thread correlation waits copies")
+Work = collections.namedtuple("Work", "begin end correlation kind row device call")
+
+
+class Window:
+    """An iteration."""
+
+    def __init__(self, begin, end, thread):
+        self.begin, self.host_end, self.thread = begin, end, thread
+        self.end = end
+        self.work, self.launches = [], 0
+
+
+class Trace:
+    """The rows of a trace, and which call launched what."""
+
+    def __init__(self, program, path):
+        self.rows = {table: self.read(program, path, table) for table in TABLES}
+        self.texts = {row["id"]: row["text"] for row in self.rows["string"]}
+        self.devices = {row["id"]: row["device"] for row in self.rows["stream"]}
+        self.graphs = {row["id"]: row["graph"] for row in self.rows["node"]}
+        self.calls = sorted(self.calls_of(), key=lambda c: (c.thread, c.begin, -c.end))
+        self.by_correlation = {}
+        for call in self.calls:
+            self.by_correlation.setdefault(call.correlation, call)
+        self.by_correlation.pop(0, None)
+        self.work = sorted(self.work_of(), key=lambda w: w.begin)
+        self.launched = collections.defaultdict(list)
+        for work in self.work:
+            if work.call:
+                self.launched[work.call].append(work)
+        self.threads = collections.defaultdict(list)
+        for call in self.calls:
+            self.threads[call.thread].append(call)
+        self.longest = max([thing.end - thing.begin for thing in self.work + self.calls] + [0])
+
+    def within(self, things, begin, end):
+        """Those of `things`, which are in order of begin, that touch the time."""
+        first = bisect.bisect_left(things, begin - self.longest, key=lambda thing: thing.begin)
+        behind = bisect.bisect_left(things, end, key=lambda thing: thing.begin)
+        return [thing for thing in things[first:behind] if thing.end > begin]
+
+    @staticmethod
+    def read(program, path, table):
+        """The rows of a table as dictionaries."""
+        run = subprocess.run([program, "dump", "--json", "--raw", "--table", table, path],
+                             check=True, capture_output=True)
+        return [json.loads(line) for line in run.stdout.splitlines()]
+
+    def calls_of(self):
+        """The calls, and rows of `sync` that wait and have none."""
+        names = {row["id"]: re.sub(r"_v\d+$|_ptsz$", "", self.texts[row["name"]])
+                 for row in self.rows["function"]}
+        known = set()
+        for row in self.rows["call"]:
+            name = names[row["function"]]
+            known.add(row["correlation"])
+            yield Call(row["start"], row["start"] + row["duration"], row["thread"],
+                       row["correlation"],
+                       bool(SYNCHRONISES.fullmatch(name) or BLOCKS.fullmatch(name)),
+                       bool(re.match(r"cu(da)?Memcpy(?!.*Async)", name)))
+        for row in self.rows["sync"]:
+            if row["kind"] in AWAITING and row["correlation"] not in known:
+                yield Call(row["start"], row["start"] + row["duration"], row["thread"],
+                           row["correlation"], True, False)
+
+    def work_of(self):
+        """Device work."""
+        for kind in ("kernel", "copy", "set", "graph"):
+            for row in self.rows[kind]:
+                call = self.by_correlation.get(row["correlation"])
+                if call and row["start"] < call.begin - CLOCKS:
+                    call = None
+                yield Work(row["start"], row["start"] + row["duration"], row["correlation"], kind,
+                           row, self.devices[row["stream"]], call)
+
+    def waits_for_copy(self, call):
+        """Whether a call returns when its copy is done."""
+        return call.copies or any(
+            work.kind == "copy" and not work.row["node"] and
+            (not int(work.row["flags"], 16) & 1 or PAGEABLE in (work.row["source"],
+                                                                work.row["target"]))
+            for work in self.launched.get(call, ()))
+
+
+Work.__hash__ = Call.__hash__ = object.__hash__
+Work.__eq__ = Call.__eq__ = object.__eq__
+
+
+# ---- The ways ----
+
+def nvtx_ranges(trace):
+    """[(begin, end, thread, name)] of the ranges that have an end."""
+    stacks, started, ranges = collections.defaultdict(list), {}, []
+    for row in trace.rows["nvtx"]:
+        stack = stacks[row["thread"], row["domain"]]
+        if row["kind"] == PUSH:
+            stack.append(row)
+        elif row["kind"] == POP and stack:
+            begin = stack.pop()
+            ranges.append((begin["time"], row["time"], row["thread"], trace.texts[begin["name"]]))
+        elif row["kind"] == START:
+            started[row["range"]] = row
+        elif row["kind"] == END and row["range"] in started:
+            begin = started.pop(row["range"])
+            ranges.append((begin["time"], row["time"], begin["thread"],
+                           trace.texts[begin["name"]]))
+    return sorted(ranges, key=lambda r: (r[0], -r[1]))
+
+
+def by_nvtx(trace):
+    """The name of the ranges that count, and their windows."""
+    ranges = nvtx_ranges(trace)
+    times = collections.Counter(name for *_, name in ranges)
+    outermost, stacks = collections.defaultdict(list), collections.defaultdict(list)
+    for begin, end, thread, name in ranges:
+        stack = stacks[thread]
+        while stack and stack[-1][1] <= begin:
+            stack.pop()
+        if times[name] > 1:
+            if not any(times[other] > 1 for _, _, other in stack):
+                outermost[name].append((begin, end, thread))
+        stack.append((begin, end, name))
+    begins = collections.defaultdict(list)
+    for call in trace.launched:
+        begins[call.thread].append(call.begin)
+    loose = [work.begin for work in trace.work if not work.call]
+
+    def works(begin, end, thread):
+        return any(begin <= time < end for time in begins[thread] + loose)
+
+    found = [(sum(end - begin for begin, end, _ in items), name)
+             for name, items in outermost.items()
+             if len(items) > 1 and any(works(*item) for item in items)]
+    if not found:
+        return None, []
+    name = max(found)[1]
+    return name, [Window(*item) for item in outermost[name]]
+
+
+def by_range(trace):
+    """Capture ranges, of the thread whose last call in them is the latest."""
+    windows = []
+    for row in trace.rows["capture"]:
+        if row["kind"] == 1:
+            windows.append(Window(row["time"], None, None))
+        else:
+            windows[-1].end = windows[-1].host_end = row["time"]
+    for window in windows:
+        last = [(min(call.end, window.host_end), -call.thread) for call in trace.calls
+                if window.begin <= call.begin < window.host_end]
+        window.thread = -max(last)[1] if last else None
+    return windows
+
+
+def first_call(trace, call, floor):
+    """The begin of the call, or of the copies to the device and sets right before it."""
+    begin = call.begin
+    calls = trace.threads[call.thread]
+    for other in reversed(calls[:calls.index(call)]):
+        launched = trace.launched.get(other, ())
+        feeds = all(w.kind == "set" or (w.kind == "copy" and w.row["kind"] == HTOD)
+                    for w in launched)
+        if other.begin < floor or not feeds or other.waits:
+            break
+        if launched:
+            begin = other.begin
+    return begin
+
+
+def by_graph(trace):
+    """Launches of the graph with most device time."""
+    times, launches = collections.Counter(), collections.defaultdict(dict)
+    for work in trace.work:
+        graph = work.row.get("graph") or trace.graphs.get(work.row.get("node"))
+        if graph and work.correlation:
+            times[graph] += work.end - work.begin
+            launches[graph].setdefault(work.correlation, []).append(work)
+    if not times:
+        return None, []
+    graph = max(times, key=lambda g: (times[g], -g))
+    threads = collections.defaultdict(list)
+    for works in launches[graph].values():
+        threads[works[0].call.thread].append(works)
+    windows = []
+    for thread, items in threads.items():
+        items.sort(key=lambda works: works[0].call.begin)
+        floor = 0
+        for works in items:
+            begin = first_call(trace, works[0].call, floor)
+            if floor:
+                windows[-1].host_end = begin
+            floor = works[0].call.begin + 1
+            windows.append(Window(begin, max([w.end for w in works] + [works[0].call.end]),
+                                  thread))
+    return graph, windows
+
+
+# ---- What belongs to an iteration, and its measures ----
+
+class Opened:
+    """Which windows are open when."""
+
+    def __init__(self, windows):
+        self.windows = windows
+        self.begins = [window.begin for window in windows]
+        self.longest = max(window.host_end - window.begin for window in windows)
+
+    def window_of(self, begin, thread):
+        """That of the thread that began last and is open, else the only one that is open."""
+        first = bisect.bisect_left(self.begins, begin - self.longest)
+        behind = bisect.bisect_right(self.begins, begin)
+        opened = [w for w in self.windows[first:behind] if begin < w.host_end]
+        own = [w for w in opened if w.thread == thread]
+        if own:
+            return own[-1]
+        return opened[0] if len(opened) == 1 else None
+
+
+def assign(trace, windows):
+    """Gives each its calls and work; returns how many activities are left."""
+    windows.sort(key=lambda w: (w.begin, w.host_end))
+    outside = 0
+    opened = Opened(windows)
+    of = {call: opened.window_of(call.begin, call.thread) for call in trace.calls}
+    for work in trace.work:
+        window = of[work.call] if work.call else opened.window_of(work.begin, None)
+        if window:
+            window.work.append(work)
+        else:
+            outside += 1
+    launches = collections.Counter(of[call] for call in trace.launched)
+    for window in windows:
+        window.launches = launches[window]
+        window.end = max([window.host_end] + [work.end for work in window.work])
+    return outside
+
+
+def innermost(trace, thread, time):
+    """The call that a thread is in, if any."""
+    calls = trace.threads.get(thread, [])
+    at = bisect.bisect_right(calls, time, key=lambda call: call.begin)
+    for call in reversed(calls[max(0, at - 8):at]):
+        if call.begin <= time < call.end:
+            return call
+    return None
+
+
+def cause(trace, window, time, nearest, before):
+    """Why the GPU is idle at that time; `nearest` is the work that ends it, `before` what ran."""
+    thread = window.thread
+    if nearest and nearest.call:
+        thread = nearest.call.thread
+        if time >= nearest.call.begin:
+            since = min(before.end, window.end) if before else window.begin
+            if nearest.call.end <= since or (before and before.call is nearest.call):
+                return "queued"
+            return "copy" if trace.waits_for_copy(nearest.call) else "launch"
+    call = innermost(trace, thread, time)
+    if not call:
+        return "host" if trace.rows["call"] else "unknown"
+    if call.waits:
+        return "sync"
+    return "copy" if trace.waits_for_copy(call) else "launch"
+
+
+def class_of(work):
+    """What a piece of work counts as."""
+    if work.kind == "copy":
+        return {HTOD: "htod_ns", DTOH: "dtoh_ns"}.get(work.row["kind"], "other_copy_ns")
+    return {"set": "set_ns"}.get(work.kind, "kernel_ns")
+
+
+def pieces(window, work, calls):
+    """The window, cut at every begin and end."""
+    cuts = {window.begin, window.end, window.host_end}
+    for thing in work + calls:
+        cuts |= {thing.begin, thing.end}
+    cuts = sorted(cut for cut in cuts if window.begin <= cut <= window.end)
+    return list(zip(cuts, cuts[1:]))
+
+
+def measure(trace, window):
+    """The quantities of a window."""
+    devices = {work.device for work in window.work}
+    used = [work for work in trace.within(trace.work, window.begin, window.end)
+            if not devices or work.device in devices]
+    own = set(window.work)
+    begins = [work.begin for work in used]
+    near = [call for calls in trace.threads.values()
+            for call in trace.within(calls, window.begin, window.end)]
+    result = collections.Counter(latency_ns=window.end - window.begin,
+                                 host_ns=window.host_end - window.begin)
+    running, at, last = [], 0, None
+    for begin, end in pieces(window, used, near):
+        while at < len(used) and used[at].begin <= begin:
+            running.append(used[at])
+            last = max(last or used[at], used[at], key=lambda work: work.end)
+            at += 1
+        running = [work for work in running if work.end > begin]
+        classes = {class_of(work) for work in running if work in own}
+        for name in classes:
+            result[name] += end - begin
+        result["busy_ns"] += bool(classes) * (end - begin)
+        copies = classes & {"htod_ns", "dtoh_ns", "other_copy_ns"}
+        result["overlap_ns"] += bool(copies and "kernel_ns" in classes) * (end - begin)
+        result["others_ns"] += bool(running and not classes) * (end - begin)
+        if begin < window.host_end and innermost(trace, window.thread, begin):
+            result["api_ns"] += end - begin
+        if not running:
+            following = bisect.bisect_right(begins, begin)
+            nearest = used[following] if following < len(used) else None
+            result["idle_ns"] += end - begin
+            result[f"idle_{cause(trace, window, begin, nearest, last)}_ns"] += end - begin
+    result["launches"] = window.launches
+    result["kernels"] = sum(work.kind in ("kernel", "graph") for work in window.work)
+    result["copies"] = sum(work.kind == "copy" for work in window.work)
+    result["bytes_copied"] = sum(work.row["bytes"] for work in window.work if work.kind == "copy")
+    return result
+
+
+# ---- Comparing ----
+
+class Comparison:
+    """What is not as expected."""
+
+    def __init__(self):
+        self.differences, self.compared = [], 0
+
+    def same(self, what, found, expected):
+        """Notes a difference."""
+        self.compared += 1
+        close = isinstance(expected, float) and found is not None and \
+            math.isclose(found, expected, rel_tol=1e-9, abs_tol=1e-6)
+        if found != expected and not close:
+            self.differences.append(f"{what}: {found} instead of {expected}")
+
+
+def compare_statistics(comparison, by, report):
+    """Statistics, throughput and outliers follow from the iterations."""
+    items = report["iterations"]
+    count = len(items)
+    for key, found in report["statistics"].items():
+        values = sorted(item[key] for item in items)
+        mean = sum(values) / count
+        spread = sum((value - mean) ** 2 for value in values)
+        expected = {"mean": float(mean), "min": values[0], "max": values[-1],
+                    "std": math.sqrt(spread / (count - 1)) if count > 1 else 0.0}
+        expected |= {f"p{p}": values[max(0, math.ceil(count * p / 100) - 1)]
+                     for p in (50, 90, 95, 99)}
+        for name, value in expected.items():
+            comparison.same(f"{by}: {name} of {key}", found[name], value)
+    latencies = [item["latency_ns"] for item in items]
+    usual = sorted(latencies)[(count + 1) // 2 - 1]
+    spread = sorted(abs(latency - usual) for latency in latencies)[(count + 1) // 2 - 1]
+    limit = max(usual + 3 * 1.4826 * spread, usual * 1.05)
+    median = items[latencies.index(usual)]
+    outliers = sorted((item for item in items if item["latency_ns"] > int(limit)),
+                      key=lambda item: -item["latency_ns"])
+    grown = [max(item[part] - median[part] for part in PARTS) for item in outliers]
+    comparison.same(f"{by}: outliers", [o["iteration"] for o in report["outliers"]],
+                    [item["iteration"] for item in outliers])
+    comparison.same(f"{by}: growth", [o["by_ns"] for o in report["outliers"]],
+                    [max(0, growth) for growth in grown])
+    length = max(item["end_ns"] for item in items) - items[0]["begin_ns"]
+    comparison.same(f"{by}: throughput", report["throughput_per_s"], count * 1e9 / length)
+
+
+def compare_windows(comparison, trace, by, report, windows):
+    """Windows, membership and measures."""
+    items = report["iterations"]
+    comparison.same(f"{by}: count", report["count"], len(windows))
+    outside = assign(trace, windows)
+    known = {row["thread"] for table in ("call", "sync") for row in trace.rows[table]}
+    comparison.same(f"{by}: outside", report["outside"], outside)
+    for number, (item, window) in enumerate(zip(items, windows)):
+        expected = measure(trace, window)
+        what = f"{by} {number + 1}"
+        comparison.same(f"{what}: sum", item["busy_ns"] + item["others_ns"] + item["idle_ns"],
+                        item["latency_ns"])
+        following = windows[number + 1].begin if number + 1 < len(windows) else None
+        comparison.same(f"{what}: pipelined", item["pipelined"],
+                        following is not None and following < window.end)
+        for key in ("begin", "host_end", "end"):
+            comparison.same(f"{what}: {key}", item[key + "_ns"], getattr(window, key))
+        comparison.same(f"{what}: thread", item["thread"],
+                        window.thread if window.thread in known else None)
+        for key in report["statistics"]:
+            comparison.same(f"{what}: {key}", item[key], expected[key])
+
+
+def compare_kernels(comparison, trace, report):
+    """Every iteration has the same shapes in order of launch. Its windows are taken as given."""
+    windows = [Window(item["begin_ns"], item["host_end_ns"], item["thread"])
+               for item in report["iterations"]]
+    compare_windows(comparison, trace, "kernels", report, windows)
+    sequences = {tuple(work.row.get("shape", "graph") for work in
+                       sorted((w for w in window.work if w.kind in ("kernel", "graph")),
+                              key=lambda w: (w.correlation, w.begin)))
+                 for window in windows}
+    comparison.same("kernels: different sequences", len(sequences), 1)
+    comparison.same("kernels: period", report["kernel_period"], len(sequences.pop()))
+    for one, other in zip(windows, windows[1:]):
+        comparison.same("kernels: end", one.host_end, other.begin)
+
+
+def main():
+    """The program."""
+    if len(sys.argv) != 3:
+        sys.exit(__doc__.split("\n\n")[1])
+    program, path = sys.argv[1:]
+    trace = Trace(program, path)
+    comparison = Comparison()
+
+    def report_by(by):
+        run = subprocess.run([program, "iters", "--json", "--each", "--by", by, path], check=False,
+                             capture_output=True)
+        return json.loads(run.stdout) if run.returncode < 2 else {"count": 0}
+
+    for by, (name, windows) in {"nvtx": by_nvtx(trace), "graph": by_graph(trace),
+                                "range": (None, by_range(trace))}.items():
+        report = report_by(by)
+        comparison.same(f"{by}: any", bool(report["count"]), bool(windows))
+        if report["count"] and windows:
+            comparison.same(f"{by}: which", report["name" if by == "nvtx" else "graph"], name)
+            compare_windows(comparison, trace, by, report, windows)
+            compare_statistics(comparison, by, report)
+    report = report_by("kernels")
+    if report["count"]:
+        compare_kernels(comparison, trace, report)
+        compare_statistics(comparison, "kernels", report)
+    print("\n".join(comparison.differences[:MOST_DIFFERENCES]))
+    print(f"{comparison.compared} values compared, {len(comparison.differences)} differ")
+    sys.exit(bool(comparison.differences))
+
+
+if __name__ == "__main__":
+    main()
