@@ -162,6 +162,19 @@ view_iters_json() {
     lines_of iters --json --each "$1"
 }
 
+view_advise() {
+    "$miniprof" advise "$1" 2>&1
+}
+
+view_advise_csv() {
+    "$miniprof" advise --csv "$1" 2>&1
+    "$miniprof" advise --csv -u us --by kernels "$1" 2>&1
+}
+
+view_advise_json() {
+    "$miniprof" advise --json "$1" 2>&1
+}
+
 # nvprof's command line: sections, prefixes and its spelling of names.
 view_metrics() {
     "$miniprof" metrics "$1" 2>&1
@@ -277,7 +290,8 @@ for trace in "${traces[@]}"; do
     for view in summary summary_csv summary_json summary_gpu summary_api summary_per_gpu nvtx \
         nvtx_csv info_json dump deps deps_csv deps_json deps_trace \
         deps_iterations gpu_trace gpu_trace_csv api_trace api_trace_csv traces_both \
-        iters iters_csv iters_json nvprof nvprof_csv nvprof_traces nvprof_deps nvprof_memory \
+        iters iters_csv iters_json advise advise_csv advise_json \
+        nvprof nvprof_csv nvprof_traces nvprof_deps nvprof_memory \
         nvprof_default_csv nvprof_summaries nvprof_deps_csv metrics metrics_csv \
         metrics_each; do
         compare_view "$name" $view "$name.mpt"
@@ -290,6 +304,8 @@ for trace in "${traces[@]}"; do
     verdict $? "$name: the NVTX result's sums are those of the independent reader's rows"
     python3 "$source/tests/golden/compare_iters.py" "$miniprof" "$name.mpt" >"$work/log" 2>&1
     verdict $? "$name: the iterations are what follows from the dumped rows"
+    python3 "$source/tests/golden/compare_advise.py" "$miniprof" "$name.mpt" >"$work/log" 2>&1
+    verdict $? "$name: the findings are what follows from the dumped rows"
     python3 "$source/tests/golden/compare_traces.py" "$miniprof" "$name.mpt" >"$work/log" 2>&1
     verdict $? "$name: the traces are those of the independent reader's rows"
 done
