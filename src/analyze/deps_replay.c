@@ -44,7 +44,7 @@ static uint64_t new_time(const struct replay *replay, uint32_t index, uint64_t n
     if (is_edited(replay, index, DEPS_EDIT_NO_TIME))
         return 0;
     ns = deps_changed(name_change(replay, &replay->deps->activities[index]), ns);
-    if (is_edited(replay, index, DEPS_EDIT_SCALED))
+    if (replay->edits && is_edited(replay, index, DEPS_EDIT_SCALED))
         ns = (uint64_t)((double)ns * replay->edits->factor + 0.5);
     return ns;
 }
@@ -109,7 +109,7 @@ static uint64_t new_host_before(const struct replay *replay, uint32_t piece, uin
 
     if (!is_edited(replay, piece, DEPS_EDIT_NO_HOST))
         return new_host_code(replay, ns);
-    if (replay->edits->host_kept)
+    if (replay->edits && replay->edits->host_kept)
         kept = replay->edits->host_kept(replay->edits->context, piece);
     return kept < ns ? kept : ns;
 }
