@@ -26,12 +26,14 @@ static void put_small(uint64_t t, uint64_t id, uint64_t more)
     put_stream_sync(7, t + 36, t + 79 + more, id + 4);
 }
 
+/* The last two take 6 us. */
 static void put_two_small(uint64_t t, uint64_t id, uint64_t more)
 {
+    (void)more;
     for (uint64_t k = 0; k < 4; k++)
-        put_launch(7, "k", t + 10 + 6 * k, t + 40 + 10 * k, t + 44 + 10 * k + (k == 2 ? 2 : more),
+        put_launch(7, "k", t + 10 + 6 * k, t + 40 + 10 * k, t + 44 + 10 * k + (k < 2 ? 0 : 2),
                    id + k);
-    put_stream_sync(7, t + 36, t + 79 + more, id + 4);
+    put_stream_sync(7, t + 36, t + 81, id + 4);
 }
 
 static void small_kernels_could_be_one(void **state)
@@ -48,7 +50,7 @@ static void small_kernels_could_be_one(void **state)
     advise_loop();
     expect_none(ADVISE_SMALL_KERNELS);
     advised();
-    put_loop(LOOPS, 100, 84, 3, put_two_small); /* one of them alone */
+    put_loop(LOOPS, 100, 86, 0, put_two_small);
     advise_loop();
     expect_none(ADVISE_SMALL_KERNELS);
     advised();
@@ -180,6 +182,17 @@ static void put_chain(uint64_t t, uint64_t id, uint64_t more)
     put_branches(t, id, more);
 }
 
+/* What c needs ended after b had begun: c did not wait for b. */
+static void put_beside(uint64_t t, uint64_t id, uint64_t more)
+{
+    (void)more;
+    put_call(1, "cudaGraphLaunch", t + 10, t + 15, id);
+    put_node(7, "a", 1, 1, t + 20, t + 60, id);
+    put_node(7, "b", 1, 2, t + 32, t + 50, id);
+    put_node(7, "c", 1, 3, t + 72, t + 234, id);
+    put_stream_sync(7, t + 16, t + 239, id + 1);
+}
+
 static void branches_of_a_graph_in_one_stream(void **state)
 {
     (void)state;
@@ -189,6 +202,11 @@ static void branches_of_a_graph_in_one_stream(void **state)
     advise_loop();
     expect_gain(ADVISE_UNUSED_STREAMS, 102000);
     expect_number(ADVISE_UNUSED_STREAMS, "by_graph", 1);
+    advised();
+    put_loop(LOOPS, 250, 244, 0, put_beside);
+    put_edge(1, 1, 3);
+    advise_loop();
+    expect_none(ADVISE_UNUSED_STREAMS);
     advised();
     put_loop(LOOPS, 250, 244, 0, put_chain);
     put_edge(1, 1, 2);
