@@ -4,6 +4,7 @@
 #include "mutate.h"
 #include "walk.h"
 
+#include "analyze/advise.h"
 #include "analyze/deps.h"
 #include "analyze/deps_iterations.h"
 #include "analyze/deps_replay.h"
@@ -110,8 +111,26 @@ static void expect_iterations(const struct deps *deps, struct mp_trace *trace)
     }
 }
 
+/* Findings of any trace are in order, each has a number, and none gains nothing. */
+static void expect_advice(const struct advise_input *input)
+{
+    struct advice advice;
+    struct mp_error error;
+
+    expect(advise_build(input, &advice, &error) == MP_OK);
+    expect(advice.count <= ADVISE_RULES);
+    for (size_t i = 0; i < advice.count; i++) {
+        const struct advise_finding *finding = &advice.findings[i];
+
+        expect(advice.reasons[finding->rule] == ADVISE_TRIED);
+        expect(finding->gain && finding->percent >= 1 && finding->number_count);
+        expect(!i || finding->gain <= finding[-1].gain);
+    }
+}
+
 /* What the time of an iteration is split into adds up to it. */
-static void expect_measures(const struct deps *deps, const struct iterations *found)
+static void expect_measures(const struct deps *deps, struct mp_trace *trace,
+                            const struct iterations *found)
 {
     struct iteration_measures *measures = calloc(found->count, sizeof *measures);
     struct iterations_summary summary;
@@ -130,6 +149,8 @@ static void expect_measures(const struct deps *deps, const struct iterations *fo
         expect(values[ITERATION_API] <= values[ITERATION_HOST]);
         expect(values[ITERATION_HOST] <= values[ITERATION_LATENCY]);
     }
+    if (deps->fronts)
+        expect_advice(&(struct advise_input){deps, trace, found, measures, &summary});
     iterations_summary_free(&summary);
     free(measures);
 }
@@ -143,7 +164,7 @@ static void expect_ways(const struct deps *deps, struct mp_trace *trace)
 
         if (status == MP_OK) {
             expect(found.count && found.pipelined < found.count);
-            expect_measures(deps, &found);
+            expect_measures(deps, trace, &found);
             iterations_free(&found);
         } else {
             expect(status == MP_ERR_ARGUMENT && way != ITERATIONS_AUTO && !found.items);

@@ -212,6 +212,19 @@ view_iters_json() {
     lines_of iters --json --each "$1"
 }
 
+view_advise() {
+    "$miniprof" advise "$1" 2>&1
+}
+
+view_advise_csv() {
+    "$miniprof" advise --csv "$1" 2>&1
+    "$miniprof" advise --csv -u us --by kernels "$1" 2>&1
+}
+
+view_advise_json() {
+    "$miniprof" advise --json "$1" 2>&1
+}
+
 # nvprof's command line: sections, prefixes and its spelling of names.
 view_metrics() {
     "$miniprof" metrics "$1" 2>&1
@@ -344,7 +357,8 @@ for trace in "${traces[@]}"; do
         nvtx_csv layers layers_csv layers_json layers_positions \
         info_json dump deps deps_csv deps_json deps_trace \
         deps_iterations gpu_trace gpu_trace_csv api_trace api_trace_csv traces_both \
-        iters iters_csv iters_json nvprof nvprof_csv nvprof_traces nvprof_deps nvprof_memory \
+        iters iters_csv iters_json advise advise_csv advise_json \
+        nvprof nvprof_csv nvprof_traces nvprof_deps nvprof_memory \
         nvprof_default_csv nvprof_summaries nvprof_deps_csv metrics metrics_csv \
         metrics_each \
         kernels kernels_by_name kernels_csv kernels_json overlap overlap_csv overlap_json; do
@@ -360,6 +374,8 @@ for trace in "${traces[@]}"; do
     verdict $? "$name: the iterations are what follows from the dumped rows"
     python3 "$source/tests/golden/compare_layers.py" "$miniprof" "$name.mpt" >"$work/log" 2>&1
     verdict $? "$name: the layers are those of the independent reader's rows"
+    python3 "$source/tests/golden/compare_advise.py" "$miniprof" "$name.mpt" >"$work/log" 2>&1
+    verdict $? "$name: the findings are what follows from the dumped rows"
     python3 "$source/tests/golden/compare_traces.py" "$miniprof" "$name.mpt" >"$work/log" 2>&1
     verdict $? "$name: the traces are those of the independent reader's rows"
     python3 "$source/tests/golden/compare_kernels.py" "$miniprof" "$name.mpt" >"$work/log" 2>&1

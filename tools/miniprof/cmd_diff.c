@@ -7,7 +7,7 @@
 
 #include "analyze/diff.h"
 #include "command.h"
-#include "iterations_options.h"
+#include "iterations_by.h"
 #include "report/print_diff.h"
 #include "report_options.h"
 #include "trace_args.h"
@@ -209,11 +209,8 @@ static bool set_up(struct job *job, const struct diff_values *values)
 {
     if (!report_out_open(set.command, &values->report, &job->out))
         return false;
-    if (values->by && !parse_iterations_way(values->by, &job->options.iterations)) {
-        complain(set.command, "--by is auto, nvtx, nvtx:NAME, range, graph or kernels, not '%s'",
-                 values->by);
+    if (!iterations_by(set.command, values->by, &job->options.iterations))
         return false;
-    }
     if (values->fail_above && !parse_percent(values->fail_above, &job->report.allowed)) {
         complain(set.command, "--fail-above is a percentage such as 3%%, not '%s'",
                  values->fail_above);

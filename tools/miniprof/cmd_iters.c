@@ -2,11 +2,10 @@
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "analyze/iterations.h"
 #include "command.h"
-#include "iterations_options.h"
+#include "iterations_by.h"
 #include "report/print_iterations.h"
 #include "report_options.h"
 #include "trace_args.h"
@@ -21,13 +20,7 @@ struct iters_values {
 
 #define FIELD(name) offsetof(struct iters_values, name)
 static const struct option_spec specs[] = {
-    {.name = "by",
-     .argument = "WAY",
-     .kind = OPTION_TEXT,
-     .offset = FIELD(by),
-     .help = "what an iteration is: nvtx:NAME, an NVTX range of that name; range, a capture range; "
-             "graph, a launch of a CUDA graph; kernels, a sequence of kernels that repeats; auto "
-             "(default), the first of these that there is"},
+    ITERATIONS_BY_OPTION(FIELD(by)),
     {.name = "each",
      .kind = OPTION_FLAG,
      .offset = FIELD(each),
@@ -141,11 +134,8 @@ int cmd_iters(int argc, char **argv)
         return result == OPTIONS_DONE ? EXIT_FINE : EXIT_USAGE;
     if (!report_out_open(set.command, &values.report, &reporting.out))
         return EXIT_USAGE;
-    if (values.by && !parse_iterations_way(values.by, &reporting.options)) {
-        complain(set.command, "--by is auto, nvtx, nvtx:NAME, range, graph or kernels, not '%s'",
-                 values.by);
+    if (!iterations_by(set.command, values.by, &reporting.options))
         return EXIT_USAGE;
-    }
     if (first == argc) {
         complain(set.command, "which trace? 'miniprof iters TRACE.mpt'");
         return EXIT_USAGE;

@@ -23,6 +23,7 @@ int cmd_kernels(int argc, char **argv);
 int cmd_overlap(int argc, char **argv);
 int cmd_iters(int argc, char **argv);
 int cmd_diff(int argc, char **argv);
+int cmd_advise(int argc, char **argv);
 int cmd_metrics(int argc, char **argv);
 int cmd_info(int argc, char **argv);
 int cmd_check(int argc, char **argv);

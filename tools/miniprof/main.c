@@ -25,6 +25,7 @@ static const struct {
     {"api-trace", cmd_api_trace, "every CUDA call and NVTX event in order of time"},
     {"iters", cmd_iters, "how long an iteration takes, and where its time goes"},
     {"diff", cmd_diff, "what changed from one trace, or set of runs, to another"},
+    {"advise", cmd_advise, "what to change next, and what it would gain"},
     {"nvtx", cmd_nvtx, "what NVTX ranges launched, by thread, domain and name"},
     {"layers", cmd_layers, "which layer costs what: device time by the ranges that launched it"},
     {"deps", cmd_deps, "the critical path, who waits for whom, and what-if"},

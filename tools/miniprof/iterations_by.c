@@ -1,10 +1,13 @@
-#include "iterations_options.h"
+#include "iterations_by.h"
 
 #include <string.h>
 
+#include "command.h"
+
 #include "base/poison.h"
 
-bool parse_iterations_way(const char *by, struct iterations_options *options)
+/* The value of --by; false for what is none. */
+static bool parse_way(const char *by, struct iterations_options *options)
 {
     static const struct {
         const char *text;
@@ -15,6 +18,8 @@ bool parse_iterations_way(const char *by, struct iterations_options *options)
     };
     static const char named[] = "nvtx:";
 
+    if (!by)
+        return true;
     if (!strncmp(by, named, sizeof named - 1) && by[sizeof named - 1]) {
         options->way = ITERATIONS_NVTX;
         options->name = by + sizeof named - 1;
@@ -26,5 +31,13 @@ bool parse_iterations_way(const char *by, struct iterations_options *options)
             return true;
         }
     }
+    return false;
+}
+
+bool iterations_by(const char *command, const char *by, struct iterations_options *options)
+{
+    if (parse_way(by, options))
+        return true;
+    complain(command, "--by is auto, nvtx, nvtx:NAME, range, graph or kernels, not '%s'", by);
     return false;
 }

@@ -1,0 +1,93 @@
+/* Findings when memory runs out: every allocation fails once, in turn. What is left behind, a
+ * sanitizer finds (make SAN=address check).
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <stdlib.h>
+
+#include "analyze/advise.h"
+#include "unit/deps_fixture.h"
+#include "unit/failing_malloc.h"
+
+static struct iterations found;
+static struct iteration_measures *measures;
+static struct iterations_summary summary;
+
+/* Every rule has something to look at. */
+static void put_everything(void)
+{
+    scene_begin();
+    for (uint64_t i = 0; i < 12; i++) {
+        uint64_t t = 1000 + i * 300;
+        uint64_t id = 100 * (i + 1);
+
+        put_nvtx_range("it", t, t + 250 + (i == 7 ? 40 : 0));
+        put_call(1, "cudaMalloc", t + 1, t + 9, id);
+        put_call(1, "cudaMemcpy", t + 10, t + 22, id + 1);
+        put_copy_of(7, MP_copy_kind_HtoD, PAGEABLE, 100000, t + 12, t + 20, id + 1);
+        put_launch(7, "a", t + 30, t + 36, t + 39, id + 2);
+        put_launch(7, "b", t + 37, t + 44, t + 47, id + 3);
+        put_launch(7, "c", t + 44, t + 51, t + 54, id + 4);
+        put_stream_sync(7, t + 50, t + 58, id + 5);
+        put_launch(8, "d", t + 60, t + 66, t + 200, id + 6);
+        put_stream_sync(8, t + 70, t + 210 + (i == 7 ? 40 : 0), id + 7);
+        mp_append_unified(scene.writer, &(struct mp_row_unified){.kind = MP_unified_kind_bytes_HtoD,
+                                                                 .value = 4096,
+                                                                 .start = (t + 100) * 1000,
+                                                                 .duration = 9000});
+    }
+    scene_load();
+}
+
+static void prepare(void)
+{
+    const struct iterations_options options = {.way = ITERATIONS_NVTX, .name = "it"};
+
+    put_everything();
+    assert_int_equal(iterations_find(&scene.deps, scene.trace, &options, &found, NULL), MP_OK);
+    measures = calloc(found.count + 1, sizeof *measures);
+    assert_int_equal(iterations_measure(&scene.deps, &found, measures), MP_OK);
+    assert_int_equal(iterations_sum_up(&found, measures, &summary), MP_OK);
+}
+
+static void every_allocation_can_fail(void **state)
+{
+    enum mp_status status = MP_ERR_MEMORY;
+    struct advice advice;
+    unsigned failing;
+
+    (void)state;
+    prepare();
+    for (failing = 1; status != MP_OK; failing++) {
+        const struct advise_input input = {&scene.deps, scene.trace, &found, measures, &summary};
+        struct mp_error error = {.text = ""};
+        bool failed;
+
+        countdown = failing;
+        status = advise_build(&input, &advice, &error);
+        failed = countdown == 0;
+        countdown = 0;
+        assert_int_equal(status, failed ? MP_ERR_MEMORY : MP_OK);
+        assert_true(!failed || *error.text);
+    }
+    assert_true(failing > 30);
+    assert_true(advice.count > 4);
+    iterations_summary_free(&summary);
+    free(measures);
+    iterations_free(&found);
+    scene_end(UNSOUND);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(every_allocation_can_fail),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

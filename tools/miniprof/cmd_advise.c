@@ -1,0 +1,144 @@
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "analyze/advise.h"
+#include "analyze/iterations.h"
+#include "command.h"
+#include "iterations_by.h"
+#include "report/print_advise.h"
+#include "report_options.h"
+#include "trace_args.h"
+
+#include "base/poison.h"
+
+struct advise_values {
+    struct report_values report;
+    const char *by;
+};
+
+#define FIELD(name) offsetof(struct advise_values, name)
+static const struct option_spec specs[] = {
+    ITERATIONS_BY_OPTION(FIELD(by)),
+    REPORT_RANGE_OPTION(FIELD(report), "only iterations that begin in capture range N"),
+    REPORT_CSV_OPTION(FIELD(report)),
+    REPORT_JSON_OPTION(FIELD(report)),
+    REPORT_UNITS_OPTION(FIELD(report)),
+};
+#undef FIELD
+
+static const struct option_set set = {
+    .command = "advise",
+    .synopsis = "[options] TRACE|FOLDER...",
+    .purpose = "Prints what to change next: findings on the iterations of a program, each with its "
+               "evidence, what it would gain by replay, and what to do.",
+    .notes = "Exit code: 0 fine, with or without findings, 1 a trace is not whole (its first "
+             "line says why), 2 wrong usage or no such iterations, 3 a trace cannot be read.",
+    .specs = specs,
+    .count = sizeof specs / sizeof *specs,
+};
+
+struct reporting {
+    struct report_out out;
+    struct iterations_options options;
+    enum names_style style;
+};
+
+/* What was found in a trace; zeroed, it holds nothing. */
+struct work {
+    struct mp_trace *trace;
+    struct deps deps;
+    struct iterations iterations;
+    struct iteration_measures *measures;
+    struct iterations_summary summary;
+    struct advice advice;
+};
+
+static void work_free(struct work *work)
+{
+    iterations_summary_free(&work->summary);
+    free(work->measures);
+    iterations_free(&work->iterations);
+    deps_free(&work->deps);
+    mp_trace_close(work->trace);
+}
+
+static enum mp_status measure(struct work *work)
+{
+    work->measures = calloc(work->iterations.count + 1, sizeof *work->measures);
+    if (!work->measures)
+        return MP_ERR_MEMORY;
+    MP_TRY(iterations_measure(&work->deps, &work->iterations, work->measures));
+    return iterations_sum_up(&work->iterations, work->measures, &work->summary);
+}
+
+static enum mp_status analyse(struct work *work, const struct reporting *reporting,
+                              struct mp_error *error)
+{
+    struct deps_options options = {.style = reporting->style, .fronts = true};
+    struct advise_input input = {&work->deps, work->trace, &work->iterations, NULL, &work->summary};
+    enum mp_status status;
+
+    MP_TRY(deps_load(work->trace, &options, &work->deps, error));
+    MP_TRY(
+        iterations_find(&work->deps, work->trace, &reporting->options, &work->iterations, error));
+    status = measure(work);
+    if (status)
+        return mp_error_set(error, status, "cannot analyse it: %s", mp_status_name(status));
+    input.measures = work->measures;
+    return advise_build(&input, &work->advice, error);
+}
+
+static int report_on(struct work *work, const struct reporting *reporting, const char *path)
+{
+    struct mp_error error;
+    struct advise_report report = {
+        .iterations = {.trace = work->trace,
+                       .deps = &work->deps,
+                       .iterations = &work->iterations,
+                       .summary = &work->summary,
+                       .range = reporting->options.range},
+        .advice = &work->advice,
+    };
+
+    if (analyse(work, reporting, &error) != MP_OK)
+        return fail_on_trace(set.command, path, &error);
+    report.iterations.measures = work->measures;
+    print_advise(&reporting->out, &report);
+    return quality_is_whole(&work->deps.quality) ? EXIT_FINE : EXIT_FINDINGS;
+}
+
+static int report_file(void *context, const char *path)
+{
+    struct work work = {.trace = open_trace(set.command, path)};
+    int code;
+
+    if (!work.trace)
+        return EXIT_UNREADABLE;
+    code = report_on(&work, context, path);
+    work_free(&work);
+    return code;
+}
+
+int cmd_advise(int argc, char **argv)
+{
+    struct advise_values values = {.report = REPORT_PRESET};
+    struct reporting reporting = {.out = {.file = stdout}};
+    int first;
+    enum options_result result = options_parse(&set, argc, argv, &values, &first);
+
+    if (result != OPTIONS_OK)
+        return result == OPTIONS_DONE ? EXIT_FINE : EXIT_USAGE;
+    if (!report_out_open(set.command, &values.report, &reporting.out))
+        return EXIT_USAGE;
+    if (!iterations_by(set.command, values.by, &reporting.options))
+        return EXIT_USAGE;
+    if (first == argc) {
+        complain(set.command, "which trace? 'miniprof advise TRACE.mpt'");
+        return EXIT_USAGE;
+    }
+    reporting.options.range = values.report.range;
+    reporting.style = report_style(&values.report);
+    return each_trace(set.command, argc - first, argv + first, report_file, &reporting);
+}
