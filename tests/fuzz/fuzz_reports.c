@@ -5,6 +5,7 @@
 #include "walk.h"
 
 #include "analyze/allocations.h"
+#include "analyze/memory.h"
 #include "analyze/nvtx_result.h"
 #include "analyze/summary.h"
 #include "analyze/unified.h"
@@ -82,6 +83,32 @@ static void expect_memory(struct mp_trace *trace)
     allocations_free(&allocations);
 }
 
+static void add_change(void *context, const struct memory_point *point)
+{
+    *(uint64_t *)context += (uint64_t)point->change;
+}
+
+static void expect_place_of_memory(struct mp_trace *trace)
+{
+    struct memory_options options = {.top = 5};
+    struct memory memory;
+    uint64_t live = 0;
+    uint64_t changes = 0;
+
+    expect(memory_build(trace, &options, &memory, NULL) == MP_OK);
+    for (size_t i = 0; i < memory.device_count; i++) {
+        const struct memory_totals *totals = &memory.devices[i].totals;
+
+        expect(totals->unknown <= totals->frees && memory.devices[i].alive_shown <= options.top);
+        live += totals->live;
+    }
+    expect(memory.churn.pairs <= memory.churn.allocations);
+    expect(memory_each_change(&memory, add_change, &changes) == MP_OK);
+    expect(changes == live);
+    expect(memory_each_step(&memory, 3, add_change, &changes) == MP_OK);
+    memory_free(&memory);
+}
+
 static uint64_t rows_of(struct mp_trace *trace)
 {
     struct mp_cursor *cursor;
@@ -106,6 +133,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         expect_nvtx(trace, true);
         expect_nvtx(trace, false);
         expect_memory(trace);
+        expect_place_of_memory(trace);
     }
     mp_trace_close(trace);
     return 0;

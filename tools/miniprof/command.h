@@ -18,6 +18,7 @@ int cmd_gpu_trace(int argc, char **argv);
 int cmd_api_trace(int argc, char **argv);
 int cmd_nvtx(int argc, char **argv);
 int cmd_deps(int argc, char **argv);
+int cmd_memory(int argc, char **argv);
 int cmd_metrics(int argc, char **argv);
 int cmd_info(int argc, char **argv);
 int cmd_check(int argc, char **argv);

@@ -25,6 +25,7 @@ static const struct {
     {"api-trace", cmd_api_trace, "every CUDA call and NVTX event in order of time"},
     {"nvtx", cmd_nvtx, "what NVTX ranges launched, by thread, domain and name"},
     {"deps", cmd_deps, "the critical path, who waits for whom, and what-if"},
+    {"memory", cmd_memory, "where memory goes: peaks, what is not freed, churn"},
     {"metrics", cmd_metrics, "what hardware counters say of kernels; --query: what there is"},
     {"info", cmd_info, "what is inside a trace: tables, sizes, ranges, quality"},
     {"check", cmd_check, "verify every checksum of a trace"},
