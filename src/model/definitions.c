@@ -28,6 +28,18 @@ void definitions_init(struct definitions *definitions, const struct mp_trace *tr
     dense_init(&definitions->paths, sizeof(struct definition_path), limit);
 }
 
+void definitions_raise_limit(struct definitions *definitions, const struct mp_trace *trace)
+{
+    struct dense *const all[] = {
+        &definitions->strings, &definitions->threads,   &definitions->devices,
+        &definitions->streams, &definitions->functions, &definitions->shapes,
+        &definitions->nodes,   &definitions->paths,
+    };
+
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++)
+        all[i]->limit = definitions_limit(trace);
+}
+
 void definitions_free(struct definitions *definitions)
 {
     mp_arena_free(&definitions->text);

@@ -174,8 +174,10 @@ enum mp_status mp_trace_open(const char *path, struct mp_trace **result, struct 
 
 enum mp_status mp_trace_follow(const char *path, struct mp_trace **result, struct mp_error *error)
 {
-    MP_TRY(mp_trace_open(path, result, error));
+    enum mp_status status = mp_trace_open(path, result, error);
     struct mp_trace *trace = *result;
+    if (!trace)
+        return status;
     trace->growing = !trace->index.present;
     trace->path = strdup(path);
     if (trace->path)

@@ -24,6 +24,7 @@ int cmd_info(int argc, char **argv);
 int cmd_check(int argc, char **argv);
 int cmd_dump(int argc, char **argv);
 int cmd_run(int argc, char **argv);
+int cmd_top(int argc, char **argv);
 int cmd_ctl(int argc, char **argv);
 int cmd_nvprof(int argc, char **argv); /* exits with nvprof's codes */
 

@@ -20,6 +20,7 @@ static const struct {
 } commands[] = {
     {"run", cmd_run, "profile a program, then print the summary"},
     {"ctl", cmd_ctl, "begin or end recording in a process, or ask how it stands"},
+    {"top", cmd_top, "what a process that is being recorded does now"},
     {"summary", cmd_summary, "where the time goes, by name: nvprof's table"},
     {"gpu-trace", cmd_gpu_trace, "every kernel and copy in order of time: nvprof's table"},
     {"api-trace", cmd_api_trace, "every CUDA call and NVTX event in order of time"},
