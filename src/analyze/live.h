@@ -13,8 +13,8 @@
  *
  *     kernel --correlation--> recent call --thread, time--> history: innermost range since then
  *
- * Memory is bounded whatever the length of the trace: tables of fixed size (some 10 MiB), 4 MiB to
- * 16 MiB of history, and sums by name, of which LIVE_MOST_NAMES are kept; besides the names
+ * Memory is bounded whatever the length of the trace: 5 MiB of tables, 1 MiB a device, at most
+ * 24 MiB of history, and sums by name, of which LIVE_MOST_NAMES are kept; besides the names
  * themselves.
  */
 #ifndef MP_ANALYZE_LIVE_H

@@ -1,14 +1,15 @@
 #include <stdlib.h>
+#include <string.h>
 
 #include "analyze/live.h"
 
 #include "base/poison.h"
 
-#define MOST_STRETCHES 8192u
+#define MOST_STRETCHES 65536u
 
-/* Work comes stream by stream, so in the order of time only in part: the stretches of an interval
- * are kept, joined where they touch, and counted at its end. When there are too many of them what
- * is there is counted at once, and what comes later for that time is taken to be covered. */
+/* Work comes table by table and stream by stream, so in the order of time only in part: the
+ * stretches of an interval are kept and counted at its end. When there are too many of them the
+ * older half is counted at once, and what comes later for that time is taken to be covered. */
 
 static int compare(const void *left, const void *right)
 {
@@ -18,12 +19,13 @@ static int compare(const void *left, const void *right)
     return (a->begin > b->begin) - (a->begin < b->begin);
 }
 
-/* Counts what lies behind what is counted. */
-static void count_up(struct live_device *device)
+/* Counts the first `count` stretches in order of time, as far as they lie behind what is counted.
+ */
+static void count_up(struct live_device *device, size_t count)
 {
     if (device->count)
         qsort(device->stretches, device->count, sizeof *device->stretches, compare);
-    for (size_t i = 0; i < device->count; i++) {
+    for (size_t i = 0; i < count; i++) {
         struct live_stretch stretch = device->stretches[i];
 
         if (stretch.begin < device->until)
@@ -34,27 +36,23 @@ static void count_up(struct live_device *device)
         device->last_busy += stretch.end - stretch.begin;
         device->until = stretch.end;
     }
-    device->count = 0;
+    device->count -= count;
+    if (device->count)
+        memmove(device->stretches, device->stretches + count,
+                device->count * sizeof *device->stretches);
 }
 
-/* NULL: too many, or no memory. */
+/* NULL: there are too many. */
 static struct live_device *reach_device(struct live *live, uint64_t ordinal)
 {
-    struct live_device *device;
-
     for (size_t i = 0; i < live->device_count; i++) {
         if (live->devices[i].device == ordinal)
             return &live->devices[i];
     }
     if (live->device_count == LIVE_MOST_DEVICES)
         return NULL;
-    device = &live->devices[live->device_count];
-    *device = (struct live_device){.device = ordinal};
-    device->stretches = calloc(MOST_STRETCHES, sizeof *device->stretches);
-    if (!device->stretches)
-        return NULL;
-    live->device_count++;
-    return device;
+    live->devices[live->device_count] = (struct live_device){.device = ordinal};
+    return &live->devices[live->device_count++];
 }
 
 enum mp_status live_device_work(struct live *live, uint64_t stream, uint64_t begin, uint64_t end)
@@ -67,7 +65,11 @@ enum mp_status live_device_work(struct live *live, uint64_t stream, uint64_t beg
         return MP_OK;
     device = reach_device(live, defined->device);
     if (!device)
-        return live->device_count == LIVE_MOST_DEVICES ? MP_OK : MP_ERR_MEMORY;
+        return MP_OK;
+    if (!device->stretches)
+        device->stretches = calloc(MOST_STRETCHES, sizeof *device->stretches);
+    if (!device->stretches)
+        return MP_ERR_MEMORY;
     last = device->count ? &device->stretches[device->count - 1] : NULL;
     if (last && begin >= last->begin && begin <= last->end) {
         if (end > last->end)
@@ -75,7 +77,7 @@ enum mp_status live_device_work(struct live *live, uint64_t stream, uint64_t beg
         return MP_OK;
     }
     if (device->count == MOST_STRETCHES)
-        count_up(device);
+        count_up(device, MOST_STRETCHES / 2);
     device->stretches[device->count++] = (struct live_stretch){begin, end};
     return MP_OK;
 }
@@ -83,5 +85,5 @@ enum mp_status live_device_work(struct live *live, uint64_t stream, uint64_t beg
 void live_devices_tick(struct live *live)
 {
     for (size_t i = 0; i < live->device_count; i++)
-        count_up(&live->devices[i]);
+        count_up(&live->devices[i], live->devices[i].count);
 }

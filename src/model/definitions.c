@@ -30,14 +30,16 @@ void definitions_init(struct definitions *definitions, const struct mp_trace *tr
 
 void definitions_raise_limit(struct definitions *definitions, const struct mp_trace *trace)
 {
-    struct dense *const all[] = {
-        &definitions->strings, &definitions->threads,   &definitions->devices,
-        &definitions->streams, &definitions->functions, &definitions->shapes,
-        &definitions->nodes,   &definitions->paths,
-    };
+    size_t limit = definitions_limit(trace);
 
-    for (size_t i = 0; i < sizeof all / sizeof *all; i++)
-        all[i]->limit = definitions_limit(trace);
+    definitions->strings.limit = limit;
+    definitions->threads.limit = limit;
+    definitions->devices.limit = limit;
+    definitions->streams.limit = limit;
+    definitions->functions.limit = limit;
+    definitions->shapes.limit = limit;
+    definitions->nodes.limit = limit;
+    definitions->paths.limit = limit;
 }
 
 void definitions_free(struct definitions *definitions)

@@ -5,6 +5,7 @@
 #include "walk.h"
 
 #include "analyze/allocations.h"
+#include "analyze/live.h"
 #include "analyze/memory.h"
 #include "analyze/nvtx_result.h"
 #include "analyze/summary.h"
@@ -109,6 +110,29 @@ static void expect_place_of_memory(struct mp_trace *trace)
     memory_free(&memory);
 }
 
+static void expect_live(struct mp_trace *trace)
+{
+    const struct live_options options = {.iteration = NULL};
+    const struct live_sum *top[4];
+    struct mp_cursor *cursor;
+    struct mp_batch batch;
+    struct live live;
+
+    expect(mp_cursor_open(trace, &cursor, NULL) == MP_OK);
+    expect(live_init(&live, trace, &options) == MP_OK);
+    live_select(cursor);
+    while (mp_cursor_next(cursor, &batch) == MP_OK) {
+        expect(live_take(&live, &batch) == MP_OK);
+        live_tick(&live, trace, cursor, 1, false);
+        live_next(&live);
+    }
+    live_tick(&live, trace, cursor, 1, true);
+    expect(live_top(&live.layers, top, 4) <= 4);
+    expect(live.kernels.all.count <= live.layers.all.count);
+    live_free(&live);
+    mp_cursor_close(cursor);
+}
+
 static uint64_t rows_of(struct mp_trace *trace)
 {
     struct mp_cursor *cursor;
@@ -134,6 +158,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         expect_nvtx(trace, false);
         expect_memory(trace);
         expect_place_of_memory(trace);
+        expect_live(trace);
     }
     mp_trace_close(trace);
     return 0;

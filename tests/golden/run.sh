@@ -292,6 +292,8 @@ for trace in "${traces[@]}"; do
     verdict $? "$name: the summary's sums are those of the independent reader's rows"
     python3 "$source/tests/golden/compare_nvtx.py" "$miniprof" "$name.mpt" >"$work/log" 2>&1
     verdict $? "$name: the NVTX result's sums are those of the independent reader's rows"
+    python3 "$source/tests/golden/compare_top.py" "$miniprof" "$name.mpt" >"$work/log" 2>&1
+    verdict $? "$name: what top shows of all of it is what follows from the rows"
     python3 "$source/tests/golden/compare_memory.py" "$miniprof" "$name.mpt" >"$work/log" 2>&1
     verdict $? "$name: memory is what follows from the rows of the dump"
     python3 "$source/tests/golden/compare_traces.py" "$miniprof" "$name.mpt" >"$work/log" 2>&1

@@ -23,7 +23,7 @@
 #define LEAST_INTERVAL_MS 20u
 #define MOST_INTERVAL_MS  3600000u
 #define HEADER_TRIES      40 /* the file was made, but its header is not there yet */
-#define HEADER_PAUSE_MS   50
+#define HEADER_PAUSE_NS   50000000
 #define LOOK_BATCHES      64 /* between two looks at the keys */
 #define LINES_AROUND      12 /* of a block, besides the names and one line a GPU */
 
@@ -145,7 +145,7 @@ static pid_t pid_of_trace(const struct mp_trace *trace)
 /* EXIT_FINE, or the exit code after a complaint. */
 static int open_trace_of(struct view *view)
 {
-    const struct timespec pause = {.tv_nsec = HEADER_PAUSE_MS * 1000000};
+    const struct timespec pause = {.tv_nsec = HEADER_PAUSE_NS};
     struct mp_error error;
     enum mp_status status = mp_trace_follow(view->path, &view->trace, &error);
 
@@ -272,7 +272,7 @@ static void refresh(struct view *view, const char *state, bool last)
 static enum terminal_event wait_for_next(struct view *view)
 {
     int64_t until = view->before + (int64_t)view->values->interval * 1000000;
-    int64_t left = until - now_ns();
+    int64_t left;
     enum terminal_event event = TERMINAL_DRAW;
 
     while (event == TERMINAL_DRAW) {
