@@ -267,7 +267,9 @@ enum mp_status live_take(struct live *live, const struct mp_batch *batch)
         return MP_OK;
     case MP_TABLE_nvtx:
         take_host_times(live, batch);
-        return live_take_nvtx(live, batch);
+        MP_TRY(live_take_nvtx(live, batch));
+        live_layers_settle(live);
+        return MP_OK;
     default:
         MP_TRY(definitions_take(&live->definitions, batch));
         return quality_take(&live->quality, batch);

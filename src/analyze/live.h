@@ -13,7 +13,7 @@
  *
  *     kernel --correlation--> recent call --thread, time--> history: innermost range since then
  *
- * Memory is bounded whatever the length of the trace: 5 MiB of tables, 1 MiB a device, at most
+ * Memory is bounded whatever the length of the trace: 24 MiB of tables, 1 MiB a device, at most
  * 24 MiB of history, and sums by name, of which LIVE_MOST_NAMES are kept; besides the names
  * themselves.
  */
@@ -113,7 +113,7 @@ struct live {
     struct live_step *steps; /* owned */
     size_t step_count;
     uint64_t records;    /* event rows, since the start */
-    uint64_t unlaunched; /* work whose launch was not found */
+    uint64_t unlaunched; /* work whose launch, or the range around it, was not found */
     uint64_t dropped;
     uint64_t bytes; /* size of the file */
 
@@ -172,6 +172,7 @@ void live_layers_free(struct live *live);
 enum mp_status live_take_nvtx(struct live *live, const struct mp_batch *batch);
 void live_take_calls(struct live *live, const struct mp_batch *batch);
 enum mp_status live_take_work(struct live *live, uint64_t correlation, uint64_t ns);
+void live_layers_settle(struct live *live); /* after NVTX events have come */
 void live_layers_tick(struct live *live, bool last);
 
 enum mp_status live_device_work(struct live *live, uint64_t stream, uint64_t begin, uint64_t end);

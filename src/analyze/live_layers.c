@@ -7,10 +7,12 @@
 
 #include "base/poison.h"
 
-#define CALLS         (1u << 17) /* powers of two: recent calls by the low bits of their ids */
-#define WAITING       (1u << 16) /* work whose layer is not known yet */
+/* A chunk has 65536 rows at most, and a table with few rows may come that much later than the
+ * others. Powers of two. */
+#define CALLS         (1u << 19) /* recent ones, by the low bits of their ids */
+#define WAITING       (1u << 19) /* work whose layer is not known yet */
 #define FIRST_HISTORY 64u
-#define MOST_HISTORY  (1u << 16) /* entries of one thread */
+#define MOST_HISTORY  (1u << 17) /* entries of one thread */
 #define ALL_HISTORY   (1u << 20) /* of all threads */
 #define PATIENCE      1          /* ticks */
 
@@ -256,7 +258,14 @@ static void add_to_layer(struct live *live, uint32_t layer, uint64_t ns)
         live_add(&live->layers.items[layer], ns);
 }
 
-/* True when the work is counted; with `now` it is, whatever is known. */
+/* Work whose layer will not be known. */
+static void give_up(struct live *live, const struct live_waiting *work)
+{
+    live->unlaunched++;
+    add_to_layer(live, LIVE_NONE, work->ns);
+}
+
+/* True when the work is counted; with `now` it is, by what is known. */
 static bool settle(struct live *live, const struct live_waiting *work, bool now)
 {
     const struct live_call *call = &live->calls[work->correlation & (CALLS - 1)];
@@ -265,9 +274,8 @@ static bool settle(struct live *live, const struct live_waiting *work, bool now)
     uint32_t index;
 
     if (call->correlation != work->correlation) {
-        live->unlaunched += now;
         if (now)
-            add_to_layer(live, LIVE_NONE, work->ns);
+            give_up(live, work);
         return now;
     }
     index = mp_map_get(&live->history_of, call->thread);
@@ -290,12 +298,29 @@ enum mp_status live_take_work(struct live *live, uint64_t correlation, uint64_t 
     if (settle(live, &work, false))
         return MP_OK;
     if (live->waiting_count == WAITING) {
-        settle(live, &live->waiting[live->waiting_first], true);
+        const struct live_waiting *oldest = &live->waiting[live->waiting_first];
+
+        if (!settle(live, oldest, false))
+            give_up(live, oldest);
         live->waiting_first = (live->waiting_first + 1) & (WAITING - 1);
         live->waiting_count--;
     }
     live->waiting[(live->waiting_first + live->waiting_count++) & (WAITING - 1)] = work;
     return MP_OK;
+}
+
+void live_layers_settle(struct live *live)
+{
+    size_t count = live->waiting_count;
+
+    for (size_t i = 0; i < count; i++) {
+        struct live_waiting work = live->waiting[live->waiting_first];
+
+        live->waiting_first = (live->waiting_first + 1) & (WAITING - 1);
+        live->waiting_count--;
+        if (!settle(live, &work, false))
+            live->waiting[(live->waiting_first + live->waiting_count++) & (WAITING - 1)] = work;
+    }
 }
 
 void live_layers_tick(struct live *live, bool last)

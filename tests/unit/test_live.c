@@ -126,6 +126,7 @@ static void work_waits_for_its_call_and_for_the_range(void **state)
     assert_int_equal(live.layers.all.count, 0);
     live_next(&live);
     take(0);
+    assert_int_equal(live.layers.all.count, 1); /* as soon as the range is there */
     tick(1000, false);
     assert_int_equal(live.unlaunched, 0);
     assert_int_equal(layer("layer")->last_ns, 30 * US);
