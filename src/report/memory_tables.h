@@ -44,12 +44,6 @@ struct memory_table memory_churn_table(const struct memory *memory);
 /* A row for each statistic. */
 struct memory_table memory_iterations_table(const struct memory *memory);
 
-/* With a header, as text or CSV. */
-void memory_table_print(const struct report_out *out, const struct memory_table *table);
-
-/* A key and the rows as an array. */
-void memory_table_json(struct json_writer *json, const char *key, const struct memory_table *table);
-
 /* The key and name of a device, as the tables have it. */
 void memory_json_device(struct json_writer *json, const struct memory *memory, uint64_t ordinal);
 

@@ -8,6 +8,43 @@
 
 #include "base/poison.h"
 
+/* ---- Tables ---- */
+
+static void each_row(struct report_table *report, const struct memory_table *table,
+                     void (*take)(struct report_table *, const struct report_cell *))
+{
+    struct report_cell cells[MEMORY_MOST_COLUMNS];
+    struct memory_texts texts;
+
+    for (size_t i = 0; i < table->rows; i++) {
+        table->fill(table, i, &texts, cells);
+        take(report, cells);
+    }
+}
+
+static void memory_table_print(const struct report_out *out, const struct memory_table *table)
+{
+    size_t count = out->format == REPORT_TEXT ? table->text_count : table->count;
+    struct report_table report;
+
+    report_begin(&report, out, table->columns, count);
+    each_row(&report, table, report_measure);
+    report_header(&report);
+    each_row(&report, table, report_row);
+}
+
+static void memory_table_json(struct json_writer *json, const char *key,
+                              const struct memory_table *table)
+{
+    struct report_table report;
+
+    json_key(json, key);
+    json_open_array(json);
+    report_begin_json(&report, json, table->columns, table->count);
+    each_row(&report, table, report_row);
+    json_close_array(json);
+}
+
 /* ---- Text and CSV ---- */
 
 static void print_title(const struct report_out *out, const struct mp_trace *trace,
