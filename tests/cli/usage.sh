@@ -61,12 +61,12 @@ wrong "miniprof run: --slow-step takes a time such as 50ms, or a percentile from
 factor, such as p99x2, not 'p99*2'" run '--slow-step=p99*2' true
 wrong "miniprof run: --duration takes a number from 0 to 4000000 (s), not '-1'" \
     run --duration=-1 true
-wrong "miniprof ctl: which process? 'miniprof ctl PID start|stop|dump|status'" ctl
-wrong "miniprof ctl: takes a process id and what to do: 'miniprof ctl PID start|stop|dump|status'" \
-    ctl 1
+wrong "miniprof ctl: which process? 'miniprof ctl PID start|stop|dump|status|where'" ctl
+wrong "miniprof ctl: takes a process id and what to do: 'miniprof ctl PID \
+start|stop|dump|status|where'" ctl 1
 wrong "miniprof ctl: 'x' is no process id" ctl x start
 wrong "miniprof ctl: '0' is no process id" ctl 0 start
-wrong "miniprof ctl: 'go' is none of start, stop, dump and status" ctl 1 go
+wrong "miniprof ctl: 'go' is none of start, stop, dump, status and where" ctl 1 go
 wrong "miniprof run: --level takes a number from 1 to 19, not '20'" run --level=20 true
 
 run dump --table nothing plain.mpt

@@ -273,6 +273,29 @@ view_nvprof_deps() {
     lines_of -i "$1" --print-dependency-analysis-trace -u us
 }
 
+view_memory() {
+    "$miniprof" memory "$1" 2>&1
+    "$miniprof" memory --points 3 "$1" 2>&1
+}
+
+view_memory_csv() {
+    "$miniprof" memory --csv "$1" 2>&1
+    "$miniprof" memory --csv --timeline -u us "$1" 2>&1
+}
+
+view_memory_json() {
+    "$miniprof" memory --json "$1" 2>&1
+}
+
+# By the iterations that the program marks, if it does.
+view_memory_iterations() {
+    local name
+    for name in iteration step; do
+        "$miniprof" memory --iteration $name "$1" >"$work/rows" 2>/dev/null && cat "$work/rows"
+    done
+    return 0
+}
+
 # Of several processes.
 view_set_merge() {
     "$miniprof" summary --merge "$1" 2>&1
@@ -360,7 +383,7 @@ for trace in "${traces[@]}"; do
         iters iters_csv iters_json advise advise_csv advise_json \
         nvprof nvprof_csv nvprof_traces nvprof_deps nvprof_memory \
         nvprof_default_csv nvprof_summaries nvprof_deps_csv metrics metrics_csv \
-        metrics_each \
+        metrics_each memory memory_csv memory_json memory_iterations \
         kernels kernels_by_name kernels_csv kernels_json overlap overlap_csv overlap_json; do
         compare_view "$name" $view "$name.mpt"
     done
@@ -376,6 +399,10 @@ for trace in "${traces[@]}"; do
     verdict $? "$name: the layers are those of the independent reader's rows"
     python3 "$source/tests/golden/compare_advise.py" "$miniprof" "$name.mpt" >"$work/log" 2>&1
     verdict $? "$name: the findings are what follows from the dumped rows"
+    python3 "$source/tests/golden/compare_top.py" "$miniprof" "$name.mpt" >"$work/log" 2>&1
+    verdict $? "$name: what top shows of all of it is what follows from the rows"
+    python3 "$source/tests/golden/compare_memory.py" "$miniprof" "$name.mpt" >"$work/log" 2>&1
+    verdict $? "$name: memory is what follows from the rows of the dump"
     python3 "$source/tests/golden/compare_traces.py" "$miniprof" "$name.mpt" >"$work/log" 2>&1
     verdict $? "$name: the traces are those of the independent reader's rows"
     python3 "$source/tests/golden/compare_kernels.py" "$miniprof" "$name.mpt" >"$work/log" 2>&1

@@ -20,6 +20,7 @@ static const struct {
 } commands[] = {
     {"run", cmd_run, "profile a program, then print the summary"},
     {"ctl", cmd_ctl, "begin or end recording in a process, or ask how it stands"},
+    {"top", cmd_top, "what a process that is being recorded does now"},
     {"summary", cmd_summary, "where the time goes, by name: nvprof's table"},
     {"gpu-trace", cmd_gpu_trace, "every kernel and copy in order of time: nvprof's table"},
     {"api-trace", cmd_api_trace, "every CUDA call and NVTX event in order of time"},
@@ -31,6 +32,7 @@ static const struct {
     {"deps", cmd_deps, "the critical path, who waits for whom, and what-if"},
     {"kernels", cmd_kernels, "each kernel with occupancy, waves, resources, tensor cores"},
     {"overlap", cmd_overlap, "which copies, kernels and streams ran at the same time"},
+    {"memory", cmd_memory, "where memory goes: peaks, what is not freed, churn"},
     {"metrics", cmd_metrics, "what hardware counters say of kernels; --query: what there is"},
     {"info", cmd_info, "what is inside a trace: tables, sizes, ranges, quality"},
     {"check", cmd_check, "verify every checksum of a trace"},
