@@ -19,6 +19,7 @@ int cmd_api_trace(int argc, char **argv);
 int cmd_nvtx(int argc, char **argv);
 int cmd_deps(int argc, char **argv);
 int cmd_metrics(int argc, char **argv);
+int cmd_html(int argc, char **argv);
 int cmd_info(int argc, char **argv);
 int cmd_check(int argc, char **argv);
 int cmd_dump(int argc, char **argv);

@@ -26,6 +26,7 @@ static const struct {
     {"nvtx", cmd_nvtx, "what NVTX ranges launched, by thread, domain and name"},
     {"deps", cmd_deps, "the critical path, who waits for whom, and what-if"},
     {"metrics", cmd_metrics, "what hardware counters say of kernels; --query: what there is"},
+    {"html", cmd_html, "a page to look at: overview, time line, tables"},
     {"info", cmd_info, "what is inside a trace: tables, sizes, ranges, quality"},
     {"check", cmd_check, "verify every checksum of a trace"},
     {"dump", cmd_dump, "the rows of a trace"},

@@ -1,0 +1,176 @@
+// Any JSON document as headings, facts and tables: an array of objects is a table that can be sorted
+// and searched. What a number is, is told by its key (format.js).
+
+const ROWS_SHOWN = 100;
+const DEEPEST = 6;
+
+function isPlain(value) {
+  return value === null || typeof value !== "object";
+}
+
+function isTable(value) {
+  return Array.isArray(value) && value.length > 0 && value.every((row) => row && !isPlain(row) &&
+    !Array.isArray(row));
+}
+
+// {"a": {"b": 1}} has the column "a.b".
+function flatten(row, prefix, into) {
+  for (const [key, value] of Object.entries(row)) {
+    if (isPlain(value) || Array.isArray(value)) into[prefix + key] = value;
+    else flatten(value, `${prefix}${key}.`, into);
+  }
+  return into;
+}
+
+function columnsOf(rows) {
+  const keys = new Set();
+  for (const row of rows) for (const key of Object.keys(row)) keys.add(key);
+  return [...keys].map((key) => ({key, numeric: rows.every((row) => isNumeric(key, row[key])) &&
+    rows.some((row) => !isNothing(row[key]))}));
+}
+
+function isNothing(value) {
+  return value === null || value === undefined;
+}
+
+// Numbers that do not fit are texts of digits, in columns that are numbers by their name.
+function isNumeric(key, value) {
+  return isNothing(value) || typeof value === "number" || (unitOf(key) && /^-?\d+$/.test(value));
+}
+
+function compareValues(a, b, numeric) {
+  if (isNothing(a) || isNothing(b)) return isNothing(a) - isNothing(b);
+  if (numeric) return Number(a) - Number(b) || (String(a).length > 15 ? Number(BigInt(a) - BigInt(b)) : 0);
+  return String(a).localeCompare(String(b));
+}
+
+function textOf(key, value, origin) {
+  if (isNothing(value)) return "";
+  if (typeof value === "boolean") return value ? "yes" : "no";
+  if (Array.isArray(value)) return value.every(isPlain) ? value.join(", ") : `${value.length} rows`;
+  if (isMoment(key) && origin && Number(value)) return formatTime(relativeTo(origin, value));
+  if (typeof value === "number") return formatNumber(key, value);
+  if (isNumeric(key, value)) return formatNumber(key, Number(value));
+  return value;
+}
+
+class DataTable {
+  // options: caption, shown, origin, onrow(row, index): "Show" buttons
+  constructor(rows, options) {
+    this.source = rows;
+    this.rows = rows.map((row) => flatten(row, "", {}));
+    this.options = {caption: "", shown: ROWS_SHOWN, ...options};
+    this.columns = columnsOf(this.rows);
+    this.order = this.rows.map((row, index) => index);
+    this.shown = this.options.shown;
+    this.sorted = {key: null, down: false};
+    this.build();
+    this.fill();
+  }
+
+  build() {
+    this.filter = el("input", {type: "search", placeholder: "Search", "aria-label":
+      `Search in ${this.options.caption || "this table"}`, oninput: debounced(() => this.search(), 120)});
+    this.count = el("span", {class: "note", role: "status"});
+    this.body = el("tbody");
+    this.heads = this.columns.map((column) => this.headOf(column));
+    this.more = el("button", {type: "button", onclick: () => this.showMore()}, "Show more");
+    this.element = el("div", null, this.rows.length > 8 ? el("div", {class: "tools"}, this.filter, this.count) : null,
+      el("div", {class: "table-box", tabindex: "0", role: "group", "aria-label": this.options.caption},
+        el("table", {class: "data"}, el("caption", {hidden: true}, this.options.caption),
+          el("thead", null, el("tr", null, this.options.onrow ? el("th", null, "") : null, this.heads)), this.body)),
+      this.more);
+  }
+
+  headOf(column) {
+    const button = el("button", {type: "button", onclick: () => this.sort(column)}, titleOf(column.key));
+    return el("th", {scope: "col", class: column.numeric ? "number" : null, "data-key": column.key,
+      "aria-sort": "none"}, button);
+  }
+
+  sort(column) {
+    const down = this.sorted.key === column.key ? !this.sorted.down : column.numeric;
+    const value = (index) => this.rows[index][column.key];
+    this.sorted = {key: column.key, down};
+    this.order.sort((a, b) => compareValues(value(a), value(b), column.numeric) * (down ? -1 : 1) || a - b);
+    for (const head of this.heads) {
+      const mine = head.dataset.key === column.key;
+      head.setAttribute("aria-sort", mine ? (down ? "descending" : "ascending") : "none");
+    }
+    this.fill();
+  }
+
+  search() {
+    const wanted = this.filter.value.trim().toLowerCase();
+    const matches = (row) => this.columns.some(({key}) =>
+      textOf(key, row[key], this.options.origin).toLowerCase().includes(wanted));
+    const kept = this.rows.map((row, index) => index).filter((index) => !wanted || matches(this.rows[index]));
+    const {key, down} = this.sorted;
+    this.order = kept;
+    this.shown = this.options.shown;
+    if (!key) return this.fill();
+    this.sorted = {key, down: !down}; // sort() turns it round
+    this.sort(this.columns.find((column) => column.key === key));
+  }
+
+  showMore() {
+    this.shown += Math.max(this.options.shown, 500);
+    this.fill();
+  }
+
+  fill() {
+    this.body.replaceChildren(...this.order.slice(0, this.shown).map((index) => this.rowOf(index)));
+    this.more.hidden = this.order.length <= this.shown;
+    this.count.textContent = `${formatCount(this.order.length)} of ${formatCount(this.rows.length)} rows` +
+      (this.more.hidden ? "" : `, ${formatCount(this.shown)} shown`);
+  }
+
+  rowOf(index) {
+    const row = this.rows[index];
+    const {onrow} = this.options;
+    const show = onrow ? el("td", null, el("button", {type: "button", class: "link",
+      onclick: () => onrow(this.source[index], index)}, "Show")) : null;
+    return el("tr", null, show, this.columns.map(({key, numeric}) => this.cellOf(key, row[key], numeric)));
+  }
+
+  cellOf(key, value, numeric) {
+    const text = textOf(key, value, this.options.origin);
+    if (!isTable(value)) return el("td", {class: numeric ? "number" : "text"}, text);
+    const details = el("details", null, el("summary", null, text));
+    details.addEventListener("toggle", () => details.append(dataTable(value,
+      {caption: titleOf(key), origin: this.options.origin})), {once: true});
+    return el("td", {class: "text"}, details);
+  }
+}
+
+function dataTable(rows, options) {
+  return new DataTable(rows, options).element;
+}
+
+// ---- Documents ----
+
+// options: origin; onrow(row) if rows with begin_ns and end_ns can be shown in the time line.
+function renderDocument(value, options, depth = 0) {
+  if (value && value.note) return [el("p", {class: "note"}, value.note)];
+  if (isTable(value)) return [dataTable(value, {...options, onrow: isStretch(value[0]) ? options.onrow : null})];
+  if (isPlain(value) || Array.isArray(value)) return [el("p", null, textOf("", value))];
+  return renderMembers(value, options, depth);
+}
+
+function isStretch(row) {
+  return !isNothing(row.begin_ns) && (!isNothing(row.end_ns) || !isNothing(row.latency_ns) ||
+    !isNothing(row.duration_ns));
+}
+
+function renderMembers(object, options, depth) {
+  const plain = [];
+  const others = [];
+  for (const [key, value] of Object.entries(object)) {
+    if (isPlain(value) || (Array.isArray(value) && !isTable(value) && value.every(isPlain)))
+      plain.push([titleOf(key), textOf(key, value, options.origin)]);
+    else if (!Array.isArray(value) || value.length) others.push([key, value]);
+  }
+  return [facts(plain), ...others.flatMap(([key, value]) => depth >= DEEPEST ? [] :
+    [el(depth ? "h3" : "h2", null, titleOf(key)),
+      ...renderDocument(value, {...options, caption: titleOf(key)}, depth + 1)])];
+}
