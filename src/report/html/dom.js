@@ -16,7 +16,7 @@ function el(tag, attributes, ...children) {
 }
 
 function append(element, children) {
-  for (const child of children.flat()) {
+  for (const child of children.flat(Infinity)) {
     if (child === null || child === undefined) continue;
     element.append(child instanceof Node ? child : document.createTextNode(String(child)));
   }

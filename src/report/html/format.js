@@ -15,6 +15,12 @@ function formatTime(ns) {
   return formatScaled(ns, TIME_UNITS);
 }
 
+// On an axis: no more digits than needed.
+function formatTick(ns) {
+  const [unit, scale] = TIME_UNITS.find(([, least]) => Math.abs(ns) >= least) || TIME_UNITS[3];
+  return `${Number((ns / scale).toPrecision(7))} ${unit}`;
+}
+
 function formatBytes(bytes) {
   return formatScaled(bytes, SIZE_UNITS);
 }

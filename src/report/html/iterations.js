@@ -79,7 +79,7 @@ function renderIterations(items, show) {
   return [latencyFacts(items), makeChart({title: "Length of each; click on one to see it",
     labelX: "number", data: [items.map((item, index) => index + 1), lengths],
     series: [{label: "length", color: "--accent", points: true}],
-    formatX: (value) => formatCount(value), formatY: formatTime, onclick: (index) => show(items[index])}),
+    formatX: (value) => formatCount(value), formatY: formatTick, onclick: (index) => show(items[index])}),
   dataTable(rows, {caption: "Iterations", onrow: (row, index) => show(items[index])})];
 }
 

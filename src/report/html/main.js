@@ -27,7 +27,7 @@ class Page {
       this.addView("timeline", "Time line", () => this.lineView().element);
     }
     for (const doc of this.list.filter(({id}) => id !== "overview" && id !== "timeline"))
-      this.addView(doc.id, doc.title, () => el("div", null, renderDocument(doc.value, this.options())));
+      this.addView(doc.id, doc.title, () => el("div", null, renderWhole(doc.value, this.options())));
   }
 
   options() {

@@ -52,7 +52,7 @@ function busyChart(timeline, show) {
   return makeChart({title: "Work that ran at a time; click to see it", labelX: "time",
     data: [share(kernels).map((value, bin) => (bin + 0.5) * binLength), share(kernels), share(copies)],
     series: [{label: "kernels", color: "--accent", fill: true}, {label: "copies and sets", color: "--wait"}],
-    formatX: formatTime, formatY: (value) => value.toFixed(2),
+    formatX: formatTick, formatY: (value) => value.toFixed(2),
     onclick: (bin) => show({begin: bin * binLength, end: (bin + 1) * binLength})});
 }
 

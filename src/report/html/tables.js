@@ -135,7 +135,8 @@ class DataTable {
 
   cellOf(key, value, numeric) {
     const text = textOf(key, value, this.options.origin);
-    if (!isTable(value)) return el("td", {class: numeric ? "number" : "text"}, text);
+    const kind = numeric ? "number" : /name$/.test(key) ? "text name" : "text";
+    if (!isTable(value)) return el("td", {class: kind}, text);
     const details = el("details", null, el("summary", null, text));
     details.addEventListener("toggle", () => details.append(dataTable(value,
       {caption: titleOf(key), origin: this.options.origin})), {once: true});
@@ -148,6 +149,18 @@ function dataTable(rows, options) {
 }
 
 // ---- Documents ----
+
+// What every document says of the trace stands at its end.
+const COMMON = new Set(["pid", "command", "ranges", "range", "quality", "flight"]);
+
+function renderWhole(value, options) {
+  const entries = Object.entries(value);
+  const common = Object.fromEntries(entries.filter(([key]) => COMMON.has(key)));
+  const own = Object.fromEntries(entries.filter(([key]) => !COMMON.has(key)));
+  if (value.note || !Object.keys(common).includes("pid")) return renderDocument(value, options);
+  return [...renderDocument(own, options), el("details", null,
+    el("summary", null, "What it rests on"), renderDocument(common, options, 1))];
+}
 
 // options: origin; onrow(row) if rows with begin_ns and end_ns can be shown in the time line.
 function renderDocument(value, options, depth = 0) {

@@ -114,7 +114,7 @@ class Painter {
     context.fillStyle = this.theme.faint;
     context.font = FONT;
     context.textBaseline = "middle";
-    this.eachTick(view, (time, x) => context.fillText(formatTime(time), x + 3, ROW_HEIGHT / 2));
+    this.eachTick(view, (time, x) => context.fillText(formatTick(time), x + 3, ROW_HEIGHT / 2));
   }
 
   // ---- Boxes ----
@@ -153,7 +153,7 @@ class Painter {
     this.boxes++;
     context.fillStyle = this.colors[name];
     context.fillRect(left, y, width > 3 ? width - 0.5 : width, height);
-    if (critical) this.paintCritical(left, width, y, height);
+    if (critical) this.paintCritical(left, width, y + height, 3);
     if (width >= LABEL_LEAST) this.labels.push(Math.max(x, 0), width, name);
     this.filledTo = Math.max(Math.floor(left + 1), Math.floor(end));
   }
@@ -167,13 +167,13 @@ class Painter {
     this.boxes++;
     this.context.fillStyle = this.colors[level.name[index]];
     this.context.fillRect(x, y + height - tall, width, tall);
-    if (this.showCritical && level.critical[index] > 0) this.paintCritical(x, width, y, height);
+    if (this.showCritical && level.critical[index] > 0) this.paintCritical(x, width, y + height, 2);
     this.filledTo = Math.max(Math.floor(x + 1), Math.floor(end));
   }
 
-  paintCritical(x, width, y, height) {
+  paintCritical(x, width, bottom, height) {
     this.context.fillStyle = this.theme.critical;
-    this.context.fillRect(x, y + height - 3, width, 3);
+    this.context.fillRect(x, bottom - height, width, height);
   }
 
   paintLabels(y) {

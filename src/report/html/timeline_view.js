@@ -90,6 +90,7 @@ class TimelineView {
     this.height = y;
     this.gutter.replaceChildren(...labels);
     this.gutter.style.height = this.spacer.style.height = y + "px";
+    this.frame.style.height = `min(58vh, ${Math.max(y + ROW_HEIGHT, 260)}px)`;
   }
 
   laneLabel(lane, index, y) {
