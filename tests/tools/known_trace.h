@@ -56,10 +56,22 @@ static const char *const known_strings[] = {
     "worker, \"main\"",       "dropped_by_cupti",
 };
 
-static inline void known_define(struct mp_writer *writer)
+/* The same with names that would be markup in a page, and would set `bad` in its window. */
+#define KNOWN_HOSTILE_KERNEL "<img src=x onerror=window.bad=1>"
+#define KNOWN_HOSTILE_THREAD "</script><script>window.bad=1</script>"
+#define KNOWN_HOSTILE_DEVICE "\"><svg onload=window.bad=1>&lt;b&gt;"
+static const char *const known_hostile_strings[] = {
+    [KNOWN_STRING_GEMM - 1] = KNOWN_HOSTILE_KERNEL,
+    [KNOWN_STRING_DEVICE - 1] = KNOWN_HOSTILE_DEVICE,
+    [KNOWN_STRING_THREAD - 1] = KNOWN_HOSTILE_THREAD,
+    [KNOWN_STRING_LAST - 1] = NULL,
+};
+
+static inline void known_define(struct mp_writer *writer, bool hostile)
 {
     for (uint64_t id = 1; id <= KNOWN_STRING_LAST; id++) {
-        const char *text = known_strings[id - 1];
+        bool other = hostile && known_hostile_strings[id - 1];
+        const char *text = other ? known_hostile_strings[id - 1] : known_strings[id - 1];
         struct mp_row_string row = {.id = id, .text = {text, (uint32_t)strlen(text)}};
         mp_append_string(writer, &row);
     }
@@ -181,6 +193,7 @@ struct known_options {
     bool undefined;   /* a kernel whose shape is not defined */
     bool metrics;     /* known_metrics.h */
     bool nvtx;        /* known_nvtx.h */
+    bool hostile;     /* names that are markup */
     uint64_t dropped; /* records */
     uint64_t slow;    /* ns of one more vecAdd at 3600000, behind everything; 0: none */
     uint32_t many;    /* this many more vecAdd launches behind range 2 */
@@ -188,7 +201,7 @@ struct known_options {
 
 static inline void known_rows(struct mp_writer *writer, const struct known_options *options)
 {
-    known_define(writer);
+    known_define(writer, options->hostile);
     if (options->no_work) {
         known_call(writer, 1, 1004000, 5000, 102);
         return;

@@ -26,6 +26,11 @@ static const struct {
     {"metrics", {.metrics = true}},
     {"metrics-none", {.header = KNOWN_HEADER "MINIPROF_METRICS=ipc\n", .no_work = true}},
     {"nvtx", {.nvtx = true}},
+    {"hostile",
+     {.hostile = true,
+      .nvtx = true,
+      .header = "miniprof=make_trace 1\npid=4242\nexecutable=/opt/<script>window.bad=1</script>\n"
+                "clock=monotonic\n"}},
     {"no-api", {.empty = true, .header = KNOWN_HEADER "MINIPROF_API=none\n"}},
     {"flight",
      {.header = KNOWN_HEADER "MINIPROF_STEP=re\tquest\nflight_reason=slow step\n"
