@@ -246,7 +246,7 @@ $(BUILD)/man/%.1: docs/man/%.1.scd
 SUBMAKE = $(MAKE) --no-print-directory $(if $(findstring jobserver,$(MAKEFLAGS)),,-j$(JOBS))
 
 deps: ## install what building and testing need (as root on Debian and Ubuntu), or print how
-	@tools/dev/deps check
+	@BUILD=$(BUILD) tools/dev/deps check
 
 demo: ## build, profile the sample on a GPU or the software GPU, print the summary
 	@tools/dev/deps demo

@@ -5,12 +5,12 @@
 
 # The program without uPlot: its objects, with the ones that stand in for the page's parts.
 build_without() {
-    local libraries=(-Wl,--as-needed -lzstd -lstdc++ -lm)
+    local libraries=("-Wl,--as-needed" -lzstd -lstdc++ -lm)
+    ! nm -u "$BUILD/miniprof" | grep -q sqlite3_ || libraries+=(-lsqlite3)
     # shellcheck disable=SC2086
     ${CC:-gcc} -std=gnu17 -D_GNU_SOURCE ${SAN:+-fsanitize=$SAN} -I"$SOURCE/include" \
         -I"$SOURCE/src" -o without "$BUILD"/obj/tools/miniprof/*.o \
-        "$SOURCE/src/report/html_assets_none.c" "$BUILD/obj/libreader.a" "${libraries[@]}" \
-        $(nm -u "$BUILD/miniprof" | grep -q sqlite3_ && echo -lsqlite3)
+        "$SOURCE/src/report/html_assets_none.c" "$BUILD/obj/libreader.a" "${libraries[@]}"
 }
 
 trace plain

@@ -3,6 +3,7 @@
 
 const ROWS_SHOWN = 100;
 const DEEPEST = 6;
+const MOST_PARTS = 8;
 
 function isPlain(value) {
   return value === null || typeof value !== "object";
@@ -165,9 +166,27 @@ function renderWhole(value, options) {
 // options: origin; onrow(row) if rows with begin_ns and end_ns can be shown in the time line.
 function renderDocument(value, options, depth = 0) {
   if (value && value.note) return [el("p", {class: "note"}, value.note)];
+  if (isListOfParts(value)) return value.flatMap((part, index) => renderPart(part, index, options, depth));
   if (isTable(value)) return [dataTable(value, {...options, onrow: isStretch(value[0]) ? options.onrow : null})];
   if (isPlain(value) || Array.isArray(value)) return [el("p", null, textOf("", value))];
   return renderMembers(value, options, depth);
+}
+
+// A few objects that are tables themselves, such as the groups of a summary.
+function isListOfParts(value) {
+  return isTable(value) && value.length <= MOST_PARTS &&
+    value.every((part) => Object.values(part).some(isTable));
+}
+
+function renderPart(part, index, options, depth) {
+  const {name, ...rest} = part;
+  const title = titleOf(String(name ?? index + 1));
+  const tables = Object.values(rest).filter(isTable);
+  const body = tables.length === 1 ? [facts(Object.entries(rest).filter(([, value]) => isPlain(value))
+    .map(([key, value]) => [titleOf(key), textOf(key, value, options.origin)])),
+    ...renderDocument(tables[0], {...options, caption: title}, depth + 1)] :
+    renderMembers(rest, options, depth + 1);
+  return [el("h3", null, title), ...body];
 }
 
 function isStretch(row) {

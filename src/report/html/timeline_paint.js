@@ -6,7 +6,7 @@
 
 const ROW_HEIGHT = 18;
 const BOX_BUDGET = 6000;
-const FINEST = 1.5; // pixels
+const FINEST = 1.5; // pixels: no box is narrower, and what ends inside the one before is not drawn
 const LABEL_LEAST = 30; // pixels
 const FONT = '11px ui-monospace, "DejaVu Sans Mono", Menlo, Consolas, monospace';
 
@@ -145,30 +145,30 @@ class Painter {
 
   paintEvent(event, x, end, y, height) {
     const {timeline, context} = this;
-    if (end <= this.filledTo) return; // in a pixel that is taken
+    if (end <= this.filledTo) return;
     const name = timeline.kinds[timeline.kind[event]][0];
     const left = Math.max(x, -4);
-    const width = Math.max(1, Math.min(end, this.width + 4) - left);
+    const width = Math.max(FINEST, Math.min(end, this.width + 4) - left);
     const critical = this.showCritical && timeline.critical[event] > 0;
     this.boxes++;
     context.fillStyle = this.colors[name];
     context.fillRect(left, y, width > 3 ? width - 0.5 : width, height);
     if (critical) this.paintCritical(left, width, y + height, 3);
     if (width >= LABEL_LEAST) this.labels.push(Math.max(x, 0), width, name);
-    this.filledTo = Math.max(Math.floor(left + 1), Math.floor(end));
+    this.filledTo = left + width;
   }
 
   paintGroup(level, index, x, end, y, height) {
     if (end <= this.filledTo) return;
     const span = (end - x) / this.scale;
     const busy = span > 0 ? Math.max(0.15, 1 - level.idle[index] / span) : 1;
-    const width = Math.max(1, end - x);
+    const width = Math.max(FINEST, end - x);
     const tall = Math.max(3, height * busy);
     this.boxes++;
     this.context.fillStyle = this.colors[level.name[index]];
     this.context.fillRect(x, y + height - tall, width, tall);
     if (this.showCritical && level.critical[index] > 0) this.paintCritical(x, width, y + height, 2);
-    this.filledTo = Math.max(Math.floor(x + 1), Math.floor(end));
+    this.filledTo = x + width;
   }
 
   paintCritical(x, width, bottom, height) {
