@@ -213,7 +213,8 @@ static enum mp_status find_path(struct material *material)
     if (!material->critical)
         return MP_ERR_MEMORY;
     for (size_t i = 0; i < material->windows.count; i++)
-        deps_path(&material->deps, &material->windows.items[i], &material->result, material->critical);
+        deps_path(&material->deps, &material->windows.items[i], &material->result,
+                  material->critical);
     return MP_OK;
 }
 
@@ -229,8 +230,8 @@ static enum mp_status load(struct material *material, struct mp_error *error)
     lines.range = options->range ? ranges_find(&material->deps.ranges, options->range) : NULL;
     MP_TRY(timeline_build(&material->timeline, material->trace, &material->deps, &lines, error));
     MP_TRY(html_kinds_build(&material->kinds, &material->timeline));
-    return html_timeline_pack(&material->blob, &material->timeline, &material->deps, &material->kinds,
-                              material->critical);
+    return html_timeline_pack(&material->blob, &material->timeline, &material->deps,
+                              &material->kinds, material->critical);
 }
 
 static void unload(struct material *material)

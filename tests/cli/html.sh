@@ -20,8 +20,9 @@ miniprof=./without
 run html -o page.html plain.mpt
 code 2
 stdout </dev/null
-stderr <<'END'
-miniprof html: this miniprof was built without the charts of its pages (uPlot); with npm there, run 'make deps' and build again
+stderr <<END
+miniprof html: this miniprof was built without the charts of its pages (uPlot); with npm there, \
+run 'make deps' and build again
 END
 [ ! -e page.html ]
 verdict "no file" $?

@@ -12,10 +12,12 @@ for CHROMIUM in chromium chromium-browser google-chrome ""; do
     CHROMIUM=$(command -v "$CHROMIUM" 2>/dev/null) && break
 done
 [ -n "$CHROMIUM" ] || missing "Chromium (Debian: chromium)"
-for HTML_TEST_MODULES in "$BUILD/html-tests/node_modules" "$SOURCE/build/html-tests/node_modules"; do
+for HTML_TEST_MODULES in "$BUILD" "$SOURCE/build"; do
+    HTML_TEST_MODULES+=/html-tests/node_modules
     [ -d "$HTML_TEST_MODULES/playwright-core" ] && break
 done
-[ -d "$HTML_TEST_MODULES/playwright-core" ] || missing "playwright-core (npm and 'make deps' fetch it)"
+[ -d "$HTML_TEST_MODULES/playwright-core" ] ||
+    missing "playwright-core (npm and 'make deps' fetch it)"
 
 folder=$(mktemp -d) || exit 1
 trap 'rm -rf "$folder"' EXIT
