@@ -130,21 +130,23 @@ static bool stands_before(const void *context, uint32_t a, uint32_t b)
 static enum mp_status order_ranges(struct ranges *ranges, uint32_t thread)
 {
     const struct nvtx_thread *owner = &ranges->spans->threads[thread];
-    const struct nvtx_lane *lanes = ranges->spans->lanes + owner->first_lane;
+    uint32_t end = owner->first_lane + owner->lane_count;
     uint32_t *scratch;
     size_t most = 0;
 
-    for (uint32_t i = 0; i < owner->lane_count; i++)
-        most += lanes[i].count;
+    for (uint32_t i = owner->first_lane; i < end; i++)
+        most += ranges->spans->lanes[i].count;
     ranges->order = malloc((most + 1) * sizeof *ranges->order);
     scratch = malloc((most + 1) * sizeof *scratch);
     if (!ranges->order || !scratch) {
         free(scratch);
         return MP_ERR_MEMORY;
     }
-    for (uint32_t i = 0; i < owner->lane_count; i++) {
-        for (uint32_t span = 0; span < lanes[i].count; span++)
-            ranges->order[ranges->count++] = lanes[i].first + span;
+    for (uint32_t i = owner->first_lane; i < end; i++) {
+        const struct nvtx_lane *lane = &ranges->spans->lanes[i];
+
+        for (uint32_t span = 0; span < lane->count; span++)
+            ranges->order[ranges->count++] = lane->first + span;
     }
     mp_sort(ranges->order, ranges->count, scratch, stands_before, ranges->spans);
     free(scratch);
