@@ -137,7 +137,7 @@ END
 verdict "no file" $?
 
 # Traces that lack something.
-for kind in empty calls doubtful undefined nvtx no-api no-gpu hostile; do
+for kind in empty calls doubtful undefined nvtx no-api no-gpu hostile streams; do
     trace "$kind"
     run html -o "$kind.html" "$kind.mpt"
     [ "$got" -le 1 ]
@@ -147,6 +147,9 @@ for kind in empty calls doubtful undefined nvtx no-api no-gpu hostile; do
 done
 document timeline empty.html >.stdout
 json 'd["events"] == 0'
+# 2000 kernels of 100 us, one begun each us: busy from the first to the last.
+document overview streams.html >.stdout
+json 'd["devices"][0]["kernel_busy_ns"] == 1344567 + 1999 * 1000 + 100000'
 trace dropped
 run html -o dropped.html dropped.mpt
 code 1

@@ -196,8 +196,22 @@ struct known_options {
     bool hostile;     /* names that are markup */
     uint64_t dropped; /* records */
     uint64_t slow;    /* ns of one more vecAdd at 3600000, behind everything; 0: none */
+    uint32_t streams; /* a kernel of 100 us on each of so many more streams, from 5000000 on */
     uint32_t many;    /* this many more vecAdd launches behind range 2 */
 };
+
+static inline void known_streams(struct mp_writer *writer, uint32_t count)
+{
+    for (uint64_t i = 0; i < count; i++) {
+        mp_append_stream(writer,
+                         &(struct mp_row_stream){.id = 2 + i, .stream = 100 + i, .context = 1});
+        mp_append_kernel(writer, &(struct mp_row_kernel){.stream = 2 + i,
+                                                         .shape = 1,
+                                                         .start = 5000000 + 1000 * i,
+                                                         .duration = 100000,
+                                                         .correlation = 10000 + i});
+    }
+}
 
 static inline void known_rows(struct mp_writer *writer, const struct known_options *options)
 {
@@ -217,6 +231,7 @@ static inline void known_rows(struct mp_writer *writer, const struct known_optio
         known_kernel(writer, 1, 3600000, (int64_t)options->slow, 399);
     for (uint32_t i = 0; i < options->many; i++)
         known_kernel(writer, 1, 4000000 + 1000ull * i, 500, 400 + i);
+    known_streams(writer, options->streams);
     if (options->nvtx)
         known_nvtx_rows(writer, KNOWN_STRING_LAST + 1);
     if (options->metrics)

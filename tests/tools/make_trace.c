@@ -22,6 +22,7 @@ static const struct {
     {"undefined", {.undefined = true}},
     {"dropped", {.dropped = 12}},
     {"one-dropped", {.dropped = 1}},
+    {"streams", {.streams = 2000}},
     {"many", {.many = 200000}},
     {"metrics", {.metrics = true}},
     {"metrics-none", {.header = KNOWN_HEADER "MINIPROF_METRICS=ipc\n", .no_work = true}},
