@@ -60,18 +60,22 @@ static const char *const known_strings[] = {
 #define KNOWN_HOSTILE_KERNEL "<img src=x onerror=window.bad=1>"
 #define KNOWN_HOSTILE_THREAD "</script><script>window.bad=1</script>"
 #define KNOWN_HOSTILE_DEVICE "\"><svg onload=window.bad=1>&lt;b&gt;"
-static const char *const known_hostile_strings[] = {
-    [KNOWN_STRING_GEMM - 1] = KNOWN_HOSTILE_KERNEL,
-    [KNOWN_STRING_DEVICE - 1] = KNOWN_HOSTILE_DEVICE,
-    [KNOWN_STRING_THREAD - 1] = KNOWN_HOSTILE_THREAD,
-    [KNOWN_STRING_LAST - 1] = NULL,
-};
+
+static inline const char *known_string(uint64_t id, bool hostile)
+{
+    if (hostile && id == KNOWN_STRING_GEMM)
+        return KNOWN_HOSTILE_KERNEL;
+    if (hostile && id == KNOWN_STRING_DEVICE)
+        return KNOWN_HOSTILE_DEVICE;
+    if (hostile && id == KNOWN_STRING_THREAD)
+        return KNOWN_HOSTILE_THREAD;
+    return known_strings[id - 1];
+}
 
 static inline void known_define(struct mp_writer *writer, bool hostile)
 {
     for (uint64_t id = 1; id <= KNOWN_STRING_LAST; id++) {
-        bool other = hostile && known_hostile_strings[id - 1];
-        const char *text = other ? known_hostile_strings[id - 1] : known_strings[id - 1];
+        const char *text = known_string(id, hostile);
         struct mp_row_string row = {.id = id, .text = {text, (uint32_t)strlen(text)}};
         mp_append_string(writer, &row);
     }
