@@ -15,7 +15,7 @@ trace plain
 wrong "miniprof: which command? 'miniprof help' lists them"
 wrong "miniprof: unknown command 'frobnicate'; 'miniprof help' lists them" frobnicate
 wrong "miniprof: unknown command 'frobnicate'; 'miniprof help' lists them" help frobnicate
-for command in summary iters advise deps info check dump run ctl; do
+for command in summary iters advise layers kernels overlap memory deps html info check dump run ctl; do
     wrong "miniprof $command: unknown option '--frob'; 'miniprof help $command' lists them" \
         $command --frob plain.mpt
     wrong "miniprof $command: unknown option '-z'; 'miniprof help $command' lists them" \
@@ -31,10 +31,10 @@ for command in summary iters advise deps info check dump run ctl; do
     run help $command
     stdout <help.txt
 done
-for command in summary iters advise deps info check dump; do
+for command in summary iters advise layers kernels overlap memory deps html info check dump; do
     wrong "miniprof $command: which trace? 'miniprof $command TRACE.mpt'" $command
 done
-for command in check dump; do
+for command in html check dump; do
     wrong "miniprof $command: takes one trace; 'miniprof help $command' says more" \
         $command plain.mpt plain.mpt
 done

@@ -22,12 +22,18 @@ static const struct {
     {"undefined", {.undefined = true}},
     {"dropped", {.dropped = 12}},
     {"one-dropped", {.dropped = 1}},
+    {"streams", {.streams = 2000}},
     {"many", {.many = 200000}},
     {"metrics", {.metrics = true}},
     {"metrics-none", {.header = KNOWN_HEADER "MINIPROF_METRICS=ipc\n", .no_work = true}},
     {"nvtx", {.nvtx = true}},
     {"layers", {.layers = true}},
     {"layers-no-calls", {.layers = true, .no_calls = true}},
+    {"hostile",
+     {.hostile = true,
+      .nvtx = true,
+      .header = "miniprof=make_trace 1\npid=4242\nexecutable=/opt/<script>window.bad=1</script>\n"
+                "clock=monotonic\n"}},
     {"no-api", {.empty = true, .header = KNOWN_HEADER "MINIPROF_API=none\n"}},
     {"flight",
      {.header = KNOWN_HEADER "MINIPROF_STEP=re\tquest\nflight_reason=slow step\n"

@@ -26,6 +26,7 @@ int cmd_diff(int argc, char **argv);
 int cmd_advise(int argc, char **argv);
 int cmd_memory(int argc, char **argv);
 int cmd_metrics(int argc, char **argv);
+int cmd_html(int argc, char **argv);
 int cmd_info(int argc, char **argv);
 int cmd_check(int argc, char **argv);
 int cmd_dump(int argc, char **argv);

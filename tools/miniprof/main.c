@@ -34,6 +34,7 @@ static const struct {
     {"overlap", cmd_overlap, "which copies, kernels and streams ran at the same time"},
     {"memory", cmd_memory, "where memory goes: peaks, what is not freed, churn"},
     {"metrics", cmd_metrics, "what hardware counters say of kernels; --query: what there is"},
+    {"html", cmd_html, "a page to look at: overview, time line, tables"},
     {"info", cmd_info, "what is inside a trace: tables, sizes, ranges, quality"},
     {"check", cmd_check, "verify every checksum of a trace"},
     {"dump", cmd_dump, "the rows of a trace"},

@@ -1,0 +1,62 @@
+#!/bin/bash
+# The pages of `miniprof html` in headless Chromium: all tests/html/test_*.mjs, over traces of
+# tests/data and generated ones. With SCREENSHOTS=FOLDER it makes the pictures of docs/html.md there
+# instead. Skipped, not passed, where node, Chromium, playwright-core or uPlot is not there.
+set -u
+. "$SOURCE/tests/html/lib.sh" || exit 1
+
+make_pages inference eager:resnet50_eager graph:resnet50_graph two_streams
+for kind in plain hostile empty calls no-gpu no-api doubtful streams; do
+    "$BUILD/tests/tools/make_trace" "$kind" "$folder/$kind.mpt" || exit 1
+    page "$folder/$kind.mpt" "$kind"
+done
+head -c 1500 "$folder/plain.mpt" >"$folder/cut.mpt"
+page "$folder/cut.mpt" cut
+
+# Pages of other documents: one without a time line, one with iterations that a command found.
+python3 - "$folder" <<'END' || exit 1
+import json, re, sys
+
+def script(name, title, value):
+    return (f'<script type="application/json" id="doc-{name}" data-title="{title}">'
+            f'{json.dumps(value)}</script>\n')
+
+folder = sys.argv[1]
+page = open(f"{folder}/plain.html", encoding="utf-8").read()
+origin = json.loads(re.search(r'id="doc-timeline"[^>]*>(.*?)</script>', page, re.S)[1])["origin_ns"]
+data = re.search(r'<script type="application/json".*(?=<script>)', page, re.S)
+others = script("diff", "Differences", {
+    "allowed_percent": 3, "failed": True, "first_ns": "1700000000000000001",
+    "quantities": {"latency_ns": {"mean": 1500, "p99": 2500000}, "busy_ns": {"mean": 2, "p99": 9}},
+    "kernels": [{"name": "<b>gemm</b>", "change": {"percent": 12.5, "difference_ns": 1500}},
+                {"name": "relu", "change": {"percent": -100.0, "difference_ns": -2},
+                 "where": [{"position": 1}, {"position": 2}]}],
+    "none": []})
+open(f"{folder}/other.html", "w", encoding="utf-8").write(
+    page[:data.start()] + others + page[data.end():])
+iterations = script("iters", "Found", {"pid": 1, "iterations": [
+    {"iteration": i, "begin_ns": str(origin + 1000 * i), "latency_ns": 500 + i} for i in range(9)]})
+open(f"{folder}/iters.html", "w", encoding="utf-8").write(
+    page[:data.end()] + iterations + page[data.end():])
+END
+
+if [ -n "${SCREENSHOTS:-}" ]; then
+    node "$SOURCE/tests/html/screenshots.mjs"
+    exit
+fi
+passed=0
+failed=0
+for file in "$SOURCE"/tests/html/test_*.mjs; do
+    echo "== $(basename "$file")"
+    node "$file" | tee "$folder/log"
+    last=$(tail -n 1 "$folder/log")
+    if [[ $last =~ ^([0-9]+)\ passed,\ ([0-9]+)\ failed$ ]]; then
+        passed=$((passed + BASH_REMATCH[1]))
+        failed=$((failed + BASH_REMATCH[2]))
+    else
+        echo "not ok $(basename "$file"): no result"
+        failed=$((failed + 1))
+    fi
+done
+echo "$passed passed, $failed failed"
+[ "$failed" -eq 0 ]
