@@ -15,7 +15,7 @@
 #include <stdint.h>
 
 #include "analyze/allocations.h"
-#include "analyze/deps_iterations.h"
+#include "analyze/statistics.h"
 #include "analyze/memory_events.h"
 #include "base/status.h"
 #include "model/definitions.h"
@@ -100,11 +100,11 @@ struct memory_iterations {
     size_t count;
     size_t unfinished;                  /* ranges that have no end in the trace: left out */
     size_t busy;                        /* iterations with an allocation or a release */
-    struct deps_statistics allocations; /* counts */
-    struct deps_statistics frees;       /* counts */
-    struct deps_statistics bytes;       /* allocated */
-    struct deps_statistics freed_bytes;
-    struct deps_statistics call_ns; /* in calls that allocate or free */
+    struct statistics allocations; /* counts */
+    struct statistics frees;       /* counts */
+    struct statistics bytes;       /* allocated */
+    struct statistics freed_bytes;
+    struct statistics call_ns; /* in calls that allocate or free */
 };
 
 struct memory {

@@ -218,7 +218,7 @@ static void count_iteration(struct pass *pass, uint32_t iteration,
 static enum mp_status add_statistics(struct pass *pass)
 {
     struct memory_iterations *iterations = &pass->memory->iterations;
-    struct deps_statistics *const results[COLUMNS] = {
+    struct statistics *const results[COLUMNS] = {
         [ALLOCATIONS] = &iterations->allocations,
         [FREES] = &iterations->frees,
         [BYTES] = &iterations->bytes,
@@ -238,7 +238,7 @@ static enum mp_status add_statistics(struct pass *pass)
     for (size_t column = 0; column < COLUMNS; column++) {
         for (size_t i = 0; i < count; i++)
             values[i] = pass->columns[i * COLUMNS + column];
-        *results[column] = deps_statistics_of(values, count);
+        *results[column] = statistics_of(values, count);
     }
     free(values);
     return MP_OK;

@@ -391,7 +391,7 @@ static const struct report_column iterations_columns[] = {
 
 enum statistic { MEAN, P50, P99, LEAST, GREATEST, STATISTICS };
 
-static double statistic_of(const struct deps_statistics *statistics, size_t which)
+static double statistic_of(const struct statistics *statistics, size_t which)
 {
     switch ((enum statistic)which) {
     case P50:
