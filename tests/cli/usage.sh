@@ -15,7 +15,8 @@ trace plain
 wrong "miniprof: which command? 'miniprof help' lists them"
 wrong "miniprof: unknown command 'frobnicate'; 'miniprof help' lists them" frobnicate
 wrong "miniprof: unknown command 'frobnicate'; 'miniprof help' lists them" help frobnicate
-for command in summary iters advise layers kernels overlap memory deps html info check dump run ctl; do
+for command in summary iters advise layers kernels overlap memory deps html info check dump run \
+    ctl; do
     wrong "miniprof $command: unknown option '--frob'; 'miniprof help $command' lists them" \
         $command --frob plain.mpt
     wrong "miniprof $command: unknown option '-z'; 'miniprof help $command' lists them" \
