@@ -52,7 +52,7 @@ static void the_median_of_all_differences(void **state)
         size_t n = 1 + any(MOST), m = 1 + any(MOST);
         uint32_t spread = 1 + any(round % 2 ? 5 : 1000000);
         struct shift shift;
-        size_t count;
+        size_t count, lower, upper;
 
         for (size_t i = 0; i < n; i++)
             before[i] = 1000 + any(spread);
@@ -60,8 +60,10 @@ static void the_median_of_all_differences(void **state)
             after[i] = 900 + any(spread);
         count = all_differences(before, n, after, m, differences);
         shift = shift_between(before, n, after, m);
-        assert_true(shift.center == (double)(differences[(count - 1) / 2]) / 2 +
-                                        (double)(differences[count / 2]) / 2);
+        lower = (count - 1) / 2;
+        upper = count / 2;
+        assert_true(shift.center ==
+                    (double)differences[lower] / 2 + (double)differences[upper] / 2);
         if (shift.bounded)
             assert_true((double)shift.low <= shift.center && shift.center <= (double)shift.high);
     }
