@@ -90,29 +90,10 @@ static void put_everything(void)
     scene_load();
 }
 
-/* Runs `step` until no allocation is left to fail; it failed at least `least` times. */
 static void expect_memory_errors(enum mp_status (*step)(struct mp_error *), unsigned least)
 {
-    enum mp_status status = MP_ERR_MEMORY;
-    unsigned failing;
-
     put_everything();
-    for (failing = 1; status != MP_OK; failing++) {
-        struct mp_error error = {.text = ""};
-        bool failed;
-
-        countdown = failing;
-        status = step(&error);
-        failed = countdown == 0;
-        countdown = 0;
-        /* A name that cannot be demangled for want of memory is printed as it is. */
-        if (!failed || status != MP_OK)
-            assert_int_equal(status, failed ? MP_ERR_MEMORY : MP_OK);
-        assert_true(!status == !*error.text);
-        if (failed)
-            status = MP_ERR_MEMORY;
-    }
-    assert_true(failing > least);
+    expect_memory_errors_of(step, least);
     scene_end(UNSOUND);
 }
 

@@ -125,19 +125,14 @@ int cmd_advise(int argc, char **argv)
 {
     struct advise_values values = {.report = REPORT_PRESET};
     struct reporting reporting = {.out = {.file = stdout}};
-    int first;
-    enum options_result result = options_parse(&set, argc, argv, &values, &first);
+    int first, code;
 
-    if (result != OPTIONS_OK)
-        return result == OPTIONS_DONE ? EXIT_FINE : EXIT_USAGE;
-    if (!report_out_open(set.command, &values.report, &reporting.out))
-        return EXIT_USAGE;
+    if (!report_parse(&set, argc, argv, &values, &values.report, &reporting.out, &first, &code))
+        return code;
     if (!iterations_by(set.command, values.by, &reporting.options))
         return EXIT_USAGE;
-    if (first == argc) {
-        complain(set.command, "which trace? 'miniprof advise TRACE.mpt'");
+    if (!report_names_trace(set.command, argc - first))
         return EXIT_USAGE;
-    }
     reporting.options.range = values.report.range;
     reporting.style = report_style(&values.report);
     return each_trace(set.command, argc - first, argv + first, report_file, &reporting);

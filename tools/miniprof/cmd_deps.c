@@ -329,10 +329,8 @@ int cmd_deps(int argc, char **argv)
 
     if (result != OPTIONS_OK)
         return result == OPTIONS_DONE ? EXIT_FINE : EXIT_USAGE;
-    if (first == argc) {
-        complain(set.command, "which trace? 'miniprof deps TRACE.mpt'");
+    if (!report_names_trace(set.command, argc - first))
         return EXIT_USAGE;
-    }
     if (!options_agree(&values))
         return EXIT_USAGE;
     return report_files(&values, argc - first, argv + first);

@@ -145,17 +145,14 @@ int cmd_layers(int argc, char **argv)
 {
     struct layers_values values = {.report = REPORT_PRESET};
     struct reporting reporting = {.out = {.file = stdout}, .values = &values};
-    int first;
-    enum options_result result = options_parse(&set, argc, argv, &values, &first);
+    int first, code;
 
-    if (result != OPTIONS_OK)
-        return result == OPTIONS_DONE ? EXIT_FINE : EXIT_USAGE;
-    if (!report_out_open(set.command, &values.report, &reporting.out) || !options_agree(&values))
+    if (!report_parse(&set, argc, argv, &values, &values.report, &reporting.out, &first, &code))
+        return code;
+    if (!options_agree(&values))
         return EXIT_USAGE;
-    if (first == argc) {
-        complain(set.command, "which trace? 'miniprof layers TRACE.mpt'");
+    if (!report_names_trace(set.command, argc - first))
         return EXIT_USAGE;
-    }
     reporting.options = (struct layers_options){.range = values.report.range,
                                                 .style = report_style(&values.report),
                                                 .domain = values.domain,

@@ -123,17 +123,12 @@ int cmd_memory(int argc, char **argv)
 {
     struct memory_values values = {.report = REPORT_PRESET, .top = 10};
     struct reporting reporting = {.out = {.file = stdout}};
-    int first;
-    enum options_result result = options_parse(&set, argc, argv, &values, &first);
+    int first, code;
 
-    if (result != OPTIONS_OK)
-        return result == OPTIONS_DONE ? EXIT_FINE : EXIT_USAGE;
-    if (!report_out_open(set.command, &values.report, &reporting.out))
+    if (!report_parse(&set, argc, argv, &values, &values.report, &reporting.out, &first, &code))
+        return code;
+    if (!report_names_trace(set.command, argc - first))
         return EXIT_USAGE;
-    if (first == argc) {
-        complain(set.command, "which trace? 'miniprof memory TRACE.mpt'");
-        return EXIT_USAGE;
-    }
     if (!options_agree(&values))
         return EXIT_USAGE;
     reporting.options = (struct memory_options){

@@ -65,17 +65,12 @@ int cmd_overlap(int argc, char **argv)
 {
     struct overlap_values values = {.report = REPORT_PRESET};
     struct reporting reporting = {.out = {.file = stdout}};
-    int first;
-    enum options_result result = options_parse(&set, argc, argv, &values, &first);
+    int first, code;
 
-    if (result != OPTIONS_OK)
-        return result == OPTIONS_DONE ? EXIT_FINE : EXIT_USAGE;
-    if (!report_out_open(set.command, &values.report, &reporting.out))
+    if (!report_parse(&set, argc, argv, &values, &values.report, &reporting.out, &first, &code))
+        return code;
+    if (!report_names_trace(set.command, argc - first))
         return EXIT_USAGE;
-    if (first == argc) {
-        complain(set.command, "which trace? 'miniprof overlap TRACE.mpt'");
-        return EXIT_USAGE;
-    }
     reporting.options.range = values.report.range;
     return each_trace(set.command, argc - first, argv + first, print_file, &reporting);
 }

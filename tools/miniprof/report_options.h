@@ -4,7 +4,10 @@
  *     #define FIELD(name) offsetof(struct x_values, name)
  *     specs[] = {REPORT_CSV_OPTION(FIELD(report)), ..., {.name = "own", ...}};
  *     struct x_values values = {.report = REPORT_PRESET};
- *     if (!report_out_open(command, &values.report, &out)) return EXIT_USAGE;
+ *     if (!report_parse(&set, argc, argv, &values, &values.report, &out, &first, &code))
+ *         return code;
+ *     ...                                                  // checks of its own
+ *     if (!report_names_trace(set.command, argc - first)) return EXIT_USAGE;
  */
 #ifndef MINIPROF_REPORT_OPTIONS_H
 #define MINIPROF_REPORT_OPTIONS_H
@@ -64,6 +67,16 @@ struct report_values {
 /* A report to stdout as the options say; false after a complaint. */
 bool report_out_open(const char *command, const struct report_values *values,
                      struct report_out *out);
+
+/* Parses the command line of a report into `values`, of which `report` is a part, and opens the
+ * report; *first is the first argument that is no option. False when the command is over, with
+ * *code: help was printed, or after a complaint. */
+bool report_parse(const struct option_set *set, int argc, char **argv, void *values,
+                  const struct report_values *report, struct report_out *out, int *first,
+                  int *code);
+
+/* Whether there are arguments besides options; false after a complaint. */
+bool report_names_trace(const char *command, int arguments);
 
 /* How names are written. */
 enum names_style report_style(const struct report_values *values);

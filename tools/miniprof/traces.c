@@ -63,10 +63,8 @@ int traces_command(const struct option_set *set, bool gpu, bool api, int argc, c
 
     if (result != OPTIONS_OK)
         return result == OPTIONS_DONE ? EXIT_FINE : EXIT_USAGE;
-    if (first == argc) {
-        complain(set->command, "which trace? 'miniprof %s TRACE.mpt'", set->command);
+    if (!report_names_trace(set->command, argc - first))
         return EXIT_USAGE;
-    }
     if (!report_out_open(set->command, &values.report, &reporting.out))
         return EXIT_USAGE;
     reporting.options = (struct traces_options){.gpu = gpu,
