@@ -3,6 +3,7 @@
 #include "analyze/contents.h"
 #include "analyze/nvtx_result.h"
 #include "analyze/summary.h"
+#include "report/html_analyses.h"
 #include "report/print_deps.h"
 #include "report/print_info.h"
 #include "report/print_nvtx.h"
@@ -136,10 +137,33 @@ static enum mp_status print_timeline(FILE *out, struct html_material *material,
     return MP_OK;
 }
 
+void html_print_note(FILE *out, const char *text)
+{
+    struct json_writer json;
+
+    json_begin(&json, out, 1);
+    json_open_object(&json);
+    json_key_text(&json, "note", text);
+    json_close_object(&json);
+    json_end(&json);
+}
+
 const struct html_document html_documents[] = {
-    {"overview", "Overview", print_overview}, {"timeline", "Time line", print_timeline},
-    {"summary", "Summary", print_times},      {"nvtx", "NVTX ranges", print_ranges},
-    {"deps", "Critical path", print_path},    {"info", "Trace", print_contents},
+    {"overview", "Overview", print_overview},
+    {"iters", "Iterations", html_print_iters},
+    {"iterations", "Each iteration", html_print_iterations},
+    {"timeline", "Time line", print_timeline},
+    {"advise", "Advice", html_print_advise},
+    {"layers", "Layers", html_print_layers},
+    {"kernels", "Kernels", html_print_kernels},
+    {"overlap", "Overlap", html_print_overlap},
+    {"memory", "Memory", html_print_memory},
+    {"memory_lines", "Memory over time", html_print_memory_lines},
+    {"summary", "Summary", print_times},
+    {"nvtx", "NVTX ranges", print_ranges},
+    {"deps", "Critical path", print_path},
+    {"info", "Trace", print_contents},
+    {"left_out", "Left out", html_print_left_out},
 };
 
 const size_t html_document_count = sizeof html_documents / sizeof *html_documents;

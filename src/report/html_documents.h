@@ -8,10 +8,21 @@
 #include <stdio.h>
 
 #include "analyze/deps.h"
+#include "analyze/iterations.h"
+#include "analyze/memory.h"
 #include "analyze/timeline.h"
 #include "base/status.h"
 #include "model/names.h"
 #include "report/html_timeline.h"
+
+/* That a document holds `shown` of `all` rows. */
+struct html_left_out {
+    const char *key;
+    uint64_t shown;
+    uint64_t all;
+};
+
+#define HTML_LEFT_OUT 8
 
 /* What documents are made of; html_report.c owns it. The event graph is read once, for all of them
  * that need it. */
@@ -25,6 +36,12 @@ struct html_material {
     uint64_t *critical; /* by activity, ns */
     struct timeline timeline;
     struct html_kinds kinds;
+    struct iterations iterations;
+    struct iteration_measures *measures; /* by iteration */
+    struct iterations_summary summary;
+    struct memory memory; /* from its document on */
+    struct html_left_out left_out[HTML_LEFT_OUT];
+    size_t left_out_count;
 };
 
 /* `id` as html_page_json has it. `print` returns MP_OK, or why there is no such document, with or
@@ -35,7 +52,10 @@ struct html_document {
     enum mp_status (*print)(FILE *out, struct html_material *material, struct mp_error *error);
 };
 
-/* In the order in which the page offers them; `overview` and `timeline` have views of their own. */
+/* {"note": text}: instead of a document. */
+void html_print_note(FILE *out, const char *text);
+
+/* In the order in which the page offers them; some have no view of their own (main.js). */
 extern const struct html_document html_documents[];
 extern const size_t html_document_count;
 

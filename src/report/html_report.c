@@ -2,21 +2,11 @@
 
 #include <stdlib.h>
 
+#include "report/html_analyses.h"
 #include "report/html_documents.h"
 #include "report/html_page.h"
 
 #include "base/poison.h"
-
-static void print_note(FILE *out, const char *text)
-{
-    struct json_writer json;
-
-    json_begin(&json, out, 1);
-    json_open_object(&json);
-    json_key_text(&json, "note", text);
-    json_close_object(&json);
-    json_end(&json);
-}
 
 /* Prints a document into memory: a page has all of it or a note. */
 static enum mp_status add_document(struct html_page *page, const struct html_document *document,
@@ -33,7 +23,7 @@ static enum mp_status add_document(struct html_page *page, const struct html_doc
     status = document->print(memory, material, &error);
     if (status) {
         rewind(memory);
-        print_note(memory, error.status ? error.text : mp_status_name(status));
+        html_print_note(memory, error.status ? error.text : mp_status_name(status));
     }
     status = ferror(memory) ? MP_ERR_MEMORY : MP_OK;
     if (fclose(memory) != 0)
@@ -60,12 +50,13 @@ static enum mp_status find_path(struct html_material *material)
 
 static enum mp_status load(struct html_material *material, uint64_t events, struct mp_error *error)
 {
-    const struct deps_options graph = {.style = material->style};
+    const struct deps_options graph = {.style = material->style, .fronts = true};
     struct timeline_options lines = {.style = material->style, .most = events};
 
     MP_TRY(deps_load(material->trace, &graph, &material->deps, error));
     MP_TRY(deps_windows_ranges(&material->deps, material->range, &material->windows, error));
     MP_TRY(find_path(material));
+    MP_TRY(html_iterations_find(material, error));
     lines.range = material->range ? ranges_find(&material->deps.ranges, material->range) : NULL;
     MP_TRY(timeline_build(&material->timeline, material->trace, &material->deps, &lines, error));
     return html_kinds_build(&material->kinds, &material->timeline);
@@ -75,6 +66,8 @@ static void unload(struct html_material *material)
 {
     html_kinds_free(&material->kinds);
     timeline_free(&material->timeline);
+    html_iterations_free(material);
+    memory_free(&material->memory);
     free(material->critical);
     deps_result_free(&material->result);
     deps_windows_free(&material->windows);

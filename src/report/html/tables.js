@@ -59,7 +59,7 @@ function textOf(key, value, origin) {
     if (typeof value === "boolean") return value ? "yes" : "no";
     if (Array.isArray(value))
         return value.every(isPlain)
-            ? value.map((item) => textOf(key, item, origin)).join(", ")
+            ? value.map((item) => textOf(key, item, null)).join(", ") // lengths, not moments
             : `${value.length} rows`;
     if (isMoment(key) && origin && Number(value)) return formatTime(relativeTo(origin, value));
     if (typeof value === "number") return formatNumber(key, value);
