@@ -55,6 +55,20 @@ enum mp_status html_print_left_out(FILE *out, struct html_material *material,
 
 /* ---- Iterations ---- */
 
+/* A page without advice is one too. */
+static void advise(struct html_material *material)
+{
+    const struct advise_input input = {&material->deps, material->trace, &material->iterations,
+                                       material->measures, &material->summary};
+    struct mp_error *error = &material->no_advice;
+    enum mp_status status;
+
+    *error = (struct mp_error){.status = MP_OK};
+    status = advise_build(&input, &material->advice, error);
+    if (status && !error->status)
+        mp_error_set(error, status, "no advice: %s", mp_status_name(status));
+}
+
 enum mp_status html_iterations_find(struct html_material *material, struct mp_error *error)
 {
     const struct iterations_options options = {.range = material->range};
@@ -65,7 +79,9 @@ enum mp_status html_iterations_find(struct html_material *material, struct mp_er
     if (!material->measures)
         return MP_ERR_MEMORY;
     MP_TRY(iterations_measure(&material->deps, found, material->measures));
-    return iterations_sum_up(found, material->measures, &material->summary);
+    MP_TRY(iterations_sum_up(found, material->measures, &material->summary));
+    advise(material);
+    return MP_OK;
 }
 
 void html_iterations_free(struct html_material *material)
@@ -115,14 +131,15 @@ enum mp_status html_print_iterations(FILE *out, struct html_material *material,
 enum mp_status html_print_advise(FILE *out, struct html_material *material, struct mp_error *error)
 {
     const struct report_out report = json_out(out);
-    const struct advise_input input = {&material->deps, material->trace, &material->iterations,
-                                       material->measures, &material->summary};
-    struct advice advice;
-    const struct advise_report advise = {
-        .iterations = iterations_report_of(material, &material->summary), .advice = &advice};
+    const struct advise_report advice = {.iterations =
+                                             iterations_report_of(material, &material->summary),
+                                         .advice = &material->advice};
 
-    MP_TRY(advise_build(&input, &advice, error));
-    print_advise(&report, &advise);
+    if (material->no_advice.status) {
+        *error = material->no_advice;
+        return error->status;
+    }
+    print_advise(&report, &advice);
     return MP_OK;
 }
 

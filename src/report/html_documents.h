@@ -7,6 +7,7 @@
 #include <miniprof/trace.h>
 #include <stdio.h>
 
+#include "analyze/advise.h"
 #include "analyze/deps.h"
 #include "analyze/iterations.h"
 #include "analyze/memory.h"
@@ -39,7 +40,9 @@ struct html_material {
     struct iterations iterations;
     struct iteration_measures *measures; /* by iteration */
     struct iterations_summary summary;
-    struct memory memory; /* from its document on */
+    struct advice advice;
+    struct mp_error no_advice; /* why there is none; MP_OK: there is */
+    struct memory memory;      /* from its document on */
     struct html_left_out left_out[HTML_LEFT_OUT];
     size_t left_out_count;
 };

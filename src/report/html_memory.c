@@ -1,4 +1,6 @@
 /* The two documents of a page about memory: the tables, and the bytes over time line by line. */
+#include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "analyze/memory.h"
@@ -79,14 +81,13 @@ static void json_lines(struct json_writer *json, const struct memory *memory,
     json_open_array(json);
     for (size_t i = 0; i < points->shown; i++) {
         const struct memory_point *point = &points->points[i];
+        char pool[32];
 
         json_open_object(json);
         memory_json_device(json, memory, point->device);
-        json_key(json, "pool");
         if (point->pool)
-            json_number(json, point->pool->address);
-        else
-            json_null(json);
+            snprintf(pool, sizeof pool, "0x%" PRIx64, point->pool->address);
+        json_key_text(json, "pool", point->pool ? pool : NULL);
         json_line(json, points, i, "max_bytes", offsetof(struct memory_point, greatest));
         json_line(json, points, i, "end_bytes", offsetof(struct memory_point, live));
         json_close_object(json);

@@ -19,6 +19,7 @@ class Page {
         this.documents = Object.fromEntries(this.list.map((doc) => [doc.id, doc.value]));
         this.timeline = this.readTimeline();
         this.views = [];
+        this.charts = charts;
         this.addViews();
         this.head();
         this.open(

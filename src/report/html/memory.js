@@ -10,6 +10,9 @@ const MEMORY_MOMENTS = {
     destroyed_ns: "destroyed_at_ns",
 };
 
+// Grid lines at powers of two, which are short in bytes.
+const BYTE_STEPS = Array.from({ length: 50 }, (none, exponent) => 2 ** exponent);
+
 function withMoments(value, start) {
     if (isPlain(value)) return value;
     if (Array.isArray(value)) return value.map((item) => withMoments(item, start));
@@ -33,7 +36,8 @@ function memoryChart(device, lines, times, show) {
             fill: isNothing(line.pool),
         })),
         formatX: formatTick,
-        formatY: formatBytes,
+        formatY: formatByteTick,
+        stepsY: BYTE_STEPS,
         onclick: (index) =>
             show({
                 begin: times[index],
