@@ -39,7 +39,7 @@ enum mp_status html_print_left_out(FILE *out, struct html_material *material,
     struct json_writer json;
 
     (void)error;
-    json_begin(&json, out, 2);
+    json_begin(&json, out, 1);
     json_open_object(&json);
     for (size_t i = 0; i < material->left_out_count; i++) {
         json_key(&json, material->left_out[i].key);

@@ -14,12 +14,12 @@ const REASONS_NOT_TRIED = {
     profiled: "kernels were run again for metrics",
 };
 
-function iterationLink(number, text, { iterations, origin, show }) {
-    const row = iterations[number - 1];
+function iterationLink(number, text, context) {
+    const row = context.iterations[number - 1];
     if (!row) return text;
     return el(
         "button",
-        { type: "button", class: "link", onclick: () => show(stretchOf(row, origin)) },
+        { type: "button", class: "link", onclick: () => showRow(row, context) },
         text,
     );
 }

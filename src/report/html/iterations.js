@@ -197,7 +197,6 @@ function outlierTable({ outliers }, options) {
 function renderFound(documents, options) {
     const { outliers, ...others } = documents.iters;
     const rows = iterationRows(documents.iterations);
-    const show = (index) => options.show(stretchOf(rows[index], options.origin));
     const slow = new Set(outliers.map(({ iteration }) => iteration));
     const lengths = rows.map((row) => Number(row.latency_ns));
     const isSlow = (index) => slow.has(rows[index].iteration);
@@ -214,7 +213,7 @@ function renderFound(documents, options) {
                 ["latency", "--accent"],
                 ["outlier", "--critical"],
             ],
-            show,
+            (index) => showRow(rows[index], options),
         ),
         latencyBars(others),
         outlierTable({ outliers }, options),

@@ -13,6 +13,23 @@ function eventCalled(timeline, name, from) {
     return best;
 }
 
+// The longest event that begins at a moment, such as the range or call that is an iteration.
+function eventFrom(timeline, begin) {
+    let longest = NONE;
+    for (let i = 0; i < timeline.count; i++) {
+        if (timeline.begin[i] !== begin) continue;
+        if (longest === NONE || timeline.duration[i] > timeline.duration[longest]) longest = i;
+    }
+    return longest;
+}
+
+// Shows a row that is a stretch of time, and selects what it is of.
+function showRow(row, { timeline, origin, show }) {
+    const stretch = stretchOf(row, origin);
+    const event = eventFrom(timeline, stretch.begin);
+    show(event === NONE ? stretch : { ...stretch, event });
+}
+
 // A name as a link to its first event from a moment on; text where the time line has none.
 function nameLink(name, from, { timeline, show }) {
     if (!timeline || !timeline.names.some(([, text]) => text === name))

@@ -65,8 +65,8 @@ class Page {
         const { timeline } = this;
         if (!timeline) return {};
         const { origin } = timeline;
-        const show = (item) => this.showStretch(item);
-        return { timeline, origin, show, onrow: (row) => show(stretchOf(row, origin)) };
+        const options = { timeline, origin, show: (item) => this.showStretch(item) };
+        return { ...options, onrow: (row) => showRow(row, options) };
     }
 
     lineView() {
