@@ -51,6 +51,7 @@ enum advise_method {
 /* A line of names or iterations below the evidence: "12.345us  cudaMalloc". */
 struct advise_line {
     const char *name; /* owned by the graph; NULL: the text says it all */
+    size_t iteration; /* that the text speaks of, from 1 on; 0: of none */
     char text[96];
 };
 

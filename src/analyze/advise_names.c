@@ -50,6 +50,7 @@ void advise_line(struct advise_finding *finding, const char *name, const char *f
         return;
     finding->line_count++;
     line->name = name;
+    line->iteration = 0;
     va_start(arguments, format);
     vsnprintf(line->text, sizeof line->text, format, arguments);
     va_end(arguments);

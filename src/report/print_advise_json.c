@@ -14,6 +14,11 @@ static void json_lines(struct json_writer *json, const struct advise_finding *fi
         json_open_object(json);
         json_key_text(json, "text", finding->lines[i].text);
         json_key_text(json, "name", finding->lines[i].name);
+        json_key(json, "iteration");
+        if (finding->lines[i].iteration)
+            json_number(json, finding->lines[i].iteration);
+        else
+            json_null(json);
         json_close_object(json);
     }
     json_close_array(json);

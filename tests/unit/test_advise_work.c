@@ -254,6 +254,8 @@ static void one_of_twenty_is_slow(void **state)
     expect_number(ADVISE_TAIL, "excess_ns", 80000);
     assert_int_equal(advice.judged, MANY - 1);
     assert_string_equal(finding(ADVISE_TAIL)->lines[1].name, "k");
+    for (size_t i = 0; i < 2; i++)
+        assert_int_equal(finding(ADVISE_TAIL)->lines[i].iteration, 7);
     advised();
     load_tail(7, 39); /* 1.95 us of 200 */
     expect_none(ADVISE_TAIL);

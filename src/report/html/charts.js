@@ -5,7 +5,7 @@ const CHART_HEIGHT = 190;
 const charts = new Set(); // all that are on the page, for a new theme or width
 
 // options: title, series [{label, color, points, fill}], data [[x...], [y...], ...], formatX,
-// formatY, onclick(index)
+// formatY, stepsY (distances of grid lines that may be), onclick(index)
 function makeChart(options) {
     const element = el("div", { class: "chart", role: "img", "aria-label": options.title });
     const chart = { element, options, plot: null };
@@ -38,7 +38,7 @@ function drawChart(chart) {
             scales: { x: { time: false } },
             axes: [
                 { ...axis, values: words(options.formatX) },
-                { ...axis, size: 76, values: words(options.formatY) },
+                { ...axis, size: 76, incrs: options.stepsY, values: words(options.formatY) },
             ],
             series: [
                 {

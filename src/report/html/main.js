@@ -1,11 +1,25 @@
 // Puts the views together: tabs, theme, and what leads from one view to another.
 
+// Documents that views of others show.
+const ELSEWHERE = new Set([
+    "overview",
+    "timeline",
+    "iters",
+    "iterations",
+    "memory_lines",
+    "left_out",
+]);
+
+// Views of documents that are more than tables.
+const VIEWS = { advise: adviseView, layers: layersView, memory: memoryView };
+
 class Page {
     constructor() {
         this.list = readDocuments();
         this.documents = Object.fromEntries(this.list.map((doc) => [doc.id, doc.value]));
         this.timeline = this.readTimeline();
         this.views = [];
+        this.charts = charts;
         this.addViews();
         this.head();
         this.open(
@@ -32,20 +46,27 @@ class Page {
         if (timeline) {
             this.addView("overview", "Overview", () => overviewView(documents, timeline, show));
             this.addView("iterations", "Iterations", () =>
-                iterationsView(this.list, timeline, show),
+                iterationsView(documents, timeline, this.options()),
             );
             this.addView("timeline", "Time line", () => this.lineView().element);
         }
-        for (const doc of this.list.filter(({ id }) => id !== "overview" && id !== "timeline"))
-            this.addView(doc.id, doc.title, () =>
-                el("div", null, renderWhole(doc.value, this.options())),
-            );
+        for (const doc of this.list.filter(({ id }) => !ELSEWHERE.has(id)))
+            this.addView(doc.id, doc.title, () => el("div", null, this.render(doc)));
     }
 
+    render({ id, value }) {
+        const options = this.options();
+        if (VIEWS[id] && !value.note) return VIEWS[id](value, this.documents, options);
+        return [leftOutNotes(this.documents, id), renderWhole(value, options)];
+    }
+
+    // What views need to lead to the time line; nothing where there is none.
     options() {
-        if (!this.timeline) return {};
-        const { origin } = this.timeline;
-        return { origin, onrow: (row) => this.showStretch(stretchOf(row, origin)) };
+        const { timeline } = this;
+        if (!timeline) return {};
+        const { origin } = timeline;
+        const options = { timeline, origin, show: (item) => this.showStretch(item) };
+        return { ...options, onrow: (row) => showRow(row, options) };
     }
 
     lineView() {
