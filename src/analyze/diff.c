@@ -340,26 +340,41 @@ static enum diff_change judge_latency(const struct shift *shift)
     return shift->high < 0 ? DIFF_FASTER : DIFF_UNCHANGED;
 }
 
+/* The latencies by length; the side's own stay in order of time. */
+static uint64_t *sorted_of(struct diff_side *side)
+{
+    uint64_t *sorted = malloc((side->iterations + 1) * sizeof *sorted);
+
+    if (!sorted)
+        return NULL;
+    if (side->iterations)
+        memcpy(sorted, side->latencies, side->iterations * sizeof *sorted);
+    side->latency = statistics_of(sorted, side->iterations);
+    return sorted;
+}
+
 static enum mp_status compare_latencies(struct diff *diff)
 {
     struct diff_side *a = &diff->sides[DIFF_A];
     struct diff_side *b = &diff->sides[DIFF_B];
-    uint64_t *before = NULL, *after = NULL;
+    size_t a_count = diff->by_runs ? a->run_count : a->iterations;
+    size_t b_count = diff->by_runs ? b->run_count : b->iterations;
+    uint64_t *all_before = sorted_of(a), *all_after = sorted_of(b);
+    uint64_t *before = diff->by_runs ? medians_of(a) : all_before;
+    uint64_t *after = diff->by_runs ? medians_of(b) : all_after;
+    bool enough = all_before && all_after && before && after;
 
-    a->latency = statistics_of(a->latencies, a->iterations);
-    b->latency = statistics_of(b->latencies, b->iterations);
-    if (diff->by_runs) {
-        before = medians_of(a);
-        after = medians_of(b);
-        if (before && after)
-            diff->latency = shift_between(before, a->run_count, after, b->run_count);
-    } else {
-        diff->latency = shift_between(a->latencies, a->iterations, b->latencies, b->iterations);
+    if (enough) {
+        diff->latency = shift_between(before, a_count, after, b_count);
+        diff->change = judge_latency(&diff->latency);
     }
-    diff->change = judge_latency(&diff->latency);
-    free(before);
-    free(after);
-    return diff->by_runs && (!before || !after) ? MP_ERR_MEMORY : MP_OK;
+    if (diff->by_runs) {
+        free(before);
+        free(after);
+    }
+    free(all_before);
+    free(all_after);
+    return enough ? MP_OK : MP_ERR_MEMORY;
 }
 
 enum { ITEMS_QUANTITIES, ITEMS_KERNELS, ITEMS_LAYERS };

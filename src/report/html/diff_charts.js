@@ -1,0 +1,198 @@
+// The pictures of a comparison (src/report/html_diff.h): latencies of both sides one by one and by
+// rank, and what has the greatest effect.
+
+const SIDES = ["a", "b"];
+const SIDE_COLORS = { a: "--accent", b: "--wait" };
+const EFFECT_ROWS = 15;
+
+// Long numbers are strings in a page.
+function numberOf(value) {
+    return isNothing(value) ? null : Number(value);
+}
+
+function signedTime(ns) {
+    return (ns > 0 ? "+" : "") + formatTime(ns);
+}
+
+function signedPercent(percent) {
+    return (percent > 0 ? "+" : "") + formatPercent(percent);
+}
+
+function share(part, whole) {
+    return whole > 0 ? (part / whole) * 100 : null;
+}
+
+// ---- Iterations ----
+
+// Which run of a side iteration `number` is of, and its number there; both from 1.
+function placeOfIteration(side, number) {
+    let run = 0;
+    let left = number;
+    while (run + 1 < side.runs.length && left > side.runs[run].iterations)
+        left -= side.runs[run++].iterations;
+    return { run: run + 1, iteration: left };
+}
+
+// One row of x for both sides; a side has null where it has no iteration of that number.
+function joinedIterations(latencies) {
+    const of = SIDES.map(
+        (side) =>
+            new Map(
+                latencies[side].iterations.map((number, i) => [
+                    number,
+                    Number(latencies[side].latencies_ns[i]),
+                ]),
+            ),
+    );
+    const numbers = [...new Set(of.flatMap((map) => [...map.keys()]))].sort((a, b) => a - b);
+    return [numbers, ...of.map((map) => numbers.map((number) => map.get(number) ?? null))];
+}
+
+function sideSeries(options) {
+    return SIDES.map((side) => ({
+        label: side.toUpperCase(),
+        color: SIDE_COLORS[side],
+        ...options,
+    }));
+}
+
+function eachChart(latencies) {
+    return makeChart({
+        title: "Latency of each iteration",
+        labelX: "iteration",
+        data: joinedIterations(latencies),
+        series: sideSeries({ points: true }),
+        formatX: formatCount,
+        formatY: formatTick,
+    });
+}
+
+// ---- By rank ----
+
+// Each step to the right leaves a tenth as many iterations above: P0, P90, P99, P99.9, ... The
+// longest one, P100, is as far behind the last as that is above its half.
+function tailScale(percents) {
+    const scale = percents.slice(0, -1).map((percent) => -Math.log10(1 - percent / 100));
+    return [...scale, scale[scale.length - 1] + Math.log10(2)];
+}
+
+function percentName(percent) {
+    return percent === 100 ? "longest" : `P${Number(percent.toFixed(3))}`;
+}
+
+function rankChart(latencies) {
+    const { percents } = latencies;
+    const scale = tailScale(percents);
+    const names = new Map(scale.map((x, i) => [x, percentName(percents[i])]));
+    const marked = [50, 90, 99, 99.9, 99.99, 99.999, 100];
+    return makeChart({
+        title: "Latency by rank: so many percent of the iterations take no longer",
+        labelX: "rank",
+        data: [scale, ...SIDES.map((side) => latencies[side].percentiles_ns.map(Number))],
+        series: sideSeries({}),
+        splitsX: scale.filter((x, i) => marked.includes(percents[i])),
+        formatX: (x) => names.get(x) ?? "",
+        formatY: formatTick,
+    });
+}
+
+const PERCENTS_IN_TABLE = new Set([0, 10, 25, 50, 75, 90, 95, 99, 99.9, 99.99, 100]);
+
+function percentileRows(latencies) {
+    const [a, b] = SIDES.map((side) => latencies[side].percentiles_ns.map(Number));
+    return latencies.percents
+        .map((percent, i) => ({
+            percent,
+            row: {
+                rank: percent === 0 ? "shortest" : percentName(percent),
+                A_ns: a[i],
+                B_ns: b[i],
+                difference_ns: b[i] - a[i],
+                difference_percent: share(b[i] - a[i], a[i]),
+            },
+        }))
+        .filter(({ percent }) => PERCENTS_IN_TABLE.has(percent))
+        .map(({ row }) => row);
+}
+
+// ---- Effects ----
+
+// What a row does to an iteration: the shift that its interval is of, or all of its time.
+function effectOf(row) {
+    const single = row.change === "added" || row.change === "removed";
+    return {
+        name: row.name,
+        change: row.change,
+        value: Number(single ? row.difference_ns : row.shift_ns),
+        low: single ? null : numberOf(row.low_ns),
+        high: single ? null : numberOf(row.high_ns),
+    };
+}
+
+function greatestEffects(rows) {
+    return rows
+        .filter((row) => row.change !== "unchanged" && row.change !== "unknown")
+        .map(effectOf)
+        .sort((x, y) => Math.abs(y.value) - Math.abs(x.value))
+        .slice(0, EFFECT_ROWS);
+}
+
+function effectWords({ value, low, high, change }) {
+    const interval = low === null ? change : `${signedTime(low)} to ${signedTime(high)}`;
+    return [signedTime(value), el("span", { class: "interval" }, ` ${interval}`)];
+}
+
+// Slower goes to the left from the middle, faster to the right.
+function effectBar({ value, low, high }, most) {
+    const place = (ns) => 50 - (ns / most) * 50;
+    const box = (kind, from, to) => {
+        const element = el("div", { class: kind });
+        element.style.left = `${Math.min(from, to).toFixed(2)}%`;
+        element.style.width = `${Math.abs(to - from).toFixed(2)}%`;
+        return element;
+    };
+    return el(
+        "div",
+        { class: "effect" },
+        box(value > 0 ? "effect-bar slower" : "effect-bar faster", 50, place(value)),
+        low === null ? null : box("effect-range", place(low), place(high)),
+    );
+}
+
+function effectBars(title, rows) {
+    const effects = greatestEffects(rows);
+    if (!effects.length) return null;
+    const most = Math.max(
+        ...effects.flatMap(({ value, low, high }) => [value, low ?? 0, high ?? 0].map(Math.abs)),
+        1e-9,
+    );
+    const rowOf = (effect) =>
+        el(
+            "tr",
+            null,
+            el("th", { class: "name", scope: "row", title: effect.name }, shortName(effect.name)),
+            el("td", { class: "number" }, effectWords(effect)),
+            el("td", { "aria-hidden": "true" }, effectBar(effect, most)),
+        );
+    return el(
+        "section",
+        null,
+        el("h2", null, title),
+        el(
+            "table",
+            { class: "bars effects", "aria-label": title },
+            el(
+                "thead",
+                null,
+                el(
+                    "tr",
+                    null,
+                    el("th", { scope: "col", class: "name" }, "Name"),
+                    el("th", { scope: "col", class: "number" }, "B less A, interval"),
+                    el("th", { "aria-hidden": "true", class: "ways" }, "slower ← | → faster"),
+                ),
+            ),
+            el("tbody", null, effects.map(rowOf)),
+        ),
+    );
+}
