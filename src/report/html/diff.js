@@ -83,7 +83,7 @@ function sidesTable(diff) {
                     null,
                     el("th", { scope: "row" }, row[0]),
                     row.slice(1).map((text) => el("td", null, text ?? "not known")),
-                    el("td", null, differs(row) ? "differs" : ""),
+                    el("td", { class: "differs" }, differs(row) ? "differs" : ""),
                 ),
             ),
         ),
@@ -210,8 +210,12 @@ function comparisonView(documents) {
         null,
         verdictOf(diff),
         latencyCards(diff.iterations),
-        comparisonNotes(documents).map((text) => note(text)),
-        el("div", { class: "columns" }, eachChart(latencies), rankChart(latencies)),
+        el(
+            "div",
+            { class: "notes" },
+            comparisonNotes(documents).map((text) => note(text)),
+        ),
+        latencyCharts(latencies, diff.iterations),
         effectBars(
             "Kernels, copies and sets with the greatest effect on an iteration",
             diff.kernels,
@@ -224,7 +228,7 @@ function comparisonView(documents) {
         el("h2", null, "What was compared"),
         sidesTable(diff),
         diff.a.runs.length + diff.b.runs.length > 2
-            ? dataTable(runRows(diff), { caption: "Runs" })
+            ? [el("h2", null, "Runs"), dataTable(runRows(diff), { caption: "Runs" })]
             : null,
     );
 }

@@ -33,17 +33,27 @@ function placeOfIteration(side, number) {
     return { run: run + 1, iteration: left };
 }
 
+// How latencies are shown: as times, or each side's against its own P50, so that tails compare.
+function timeScale() {
+    return { of: () => Number, format: formatTick, title: "Latency" };
+}
+
+function relativeScale({ a, b }) {
+    const usual = { a: Number(a.p50_ns), b: Number(b.p50_ns) };
+    return {
+        of: (side) => (ns) => share(Number(ns), usual[side]),
+        format: (percent) => `${Number(percent.toFixed(2))} %`,
+        title: "Latency in percent of the side's P50",
+    };
+}
+
 // One row of x for both sides; a side has null where it has no iteration of that number.
-function joinedIterations(latencies) {
-    const of = SIDES.map(
-        (side) =>
-            new Map(
-                latencies[side].iterations.map((number, i) => [
-                    number,
-                    Number(latencies[side].latencies_ns[i]),
-                ]),
-            ),
-    );
+function joinedIterations(latencies, scale) {
+    const of = SIDES.map((side) => {
+        const { iterations, latencies_ns } = latencies[side];
+        const shown = latencies_ns.map(scale.of(side));
+        return new Map(iterations.map((number, i) => [number, shown[i]]));
+    });
     const numbers = [...new Set(of.flatMap((map) => [...map.keys()]))].sort((a, b) => a - b);
     return [numbers, ...of.map((map) => numbers.map((number) => map.get(number) ?? null))];
 }
@@ -56,14 +66,14 @@ function sideSeries(options) {
     }));
 }
 
-function eachChart(latencies) {
+function eachChart(latencies, scale) {
     return makeChart({
-        title: "Latency of each iteration",
+        title: `${scale.title}: each iteration`,
         labelX: "iteration",
-        data: joinedIterations(latencies),
+        data: joinedIterations(latencies, scale),
         series: sideSeries({ points: true }),
         formatX: formatCount,
-        formatY: formatTick,
+        formatY: scale.format,
     });
 }
 
@@ -80,20 +90,46 @@ function percentName(percent) {
     return percent === 100 ? "longest" : `P${Number(percent.toFixed(3))}`;
 }
 
-function rankChart(latencies) {
+function rankChart(latencies, scale) {
     const { percents } = latencies;
-    const scale = tailScale(percents);
-    const names = new Map(scale.map((x, i) => [x, percentName(percents[i])]));
+    const ranks = tailScale(percents);
+    const names = new Map(ranks.map((x, i) => [x, percentName(percents[i])]));
     const marked = [50, 90, 99, 99.9, 99.99, 99.999, 100];
     return makeChart({
-        title: "Latency by rank: so many percent of the iterations take no longer",
+        title: `${scale.title}: by rank`,
         labelX: "rank",
-        data: [scale, ...SIDES.map((side) => latencies[side].percentiles_ns.map(Number))],
+        data: [ranks, ...SIDES.map((side) => latencies[side].percentiles_ns.map(scale.of(side)))],
         series: sideSeries({}),
-        splitsX: scale.filter((x, i) => marked.includes(percents[i])),
+        splitsX: ranks.filter((x, i) => marked.includes(percents[i])),
         formatX: (x) => names.get(x) ?? "",
-        formatY: formatTick,
+        formatY: scale.format,
     });
+}
+
+// Both charts, and a choice of their scale.
+function latencyCharts(latencies, iterations) {
+    const pairs = [timeScale(), relativeScale(iterations)].map((scale, index) =>
+        el(
+            "div",
+            { class: "columns", hidden: index > 0 },
+            eachChart(latencies, scale),
+            rankChart(latencies, scale),
+        ),
+    );
+    const select = el(
+        "select",
+        {
+            id: "latency-scale",
+            onchange: () => pairs.forEach((pair, i) => (pair.hidden = i !== select.selectedIndex)),
+        },
+        ["time", "percent of the side's P50"].map((text) => el("option", null, text)),
+    );
+    return el(
+        "div",
+        null,
+        el("div", { class: "tools" }, el("label", { for: "latency-scale" }, "Latency as"), select),
+        pairs,
+    );
 }
 
 const PERCENTS_IN_TABLE = new Set([0, 10, 25, 50, 75, 90, 95, 99, 99.9, 99.99, 100]);

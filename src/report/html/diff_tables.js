@@ -18,7 +18,7 @@ function changesTable(caption, rows, isChange = (row) => row.change) {
         rows.filter((row) => isChange(row) === change),
     ]).filter(([, found]) => found.length);
     const choices = [["all", rows], ...counts];
-    const content = el("div");
+    const content = el("div", { class: "changes" });
     const id = `changes-of-${caption.toLowerCase().replace(/\W+/g, "-")}`;
     const use = (index) => replaceContent(content, dataTable(choices[index][1], { caption }));
     const select = el(
@@ -41,9 +41,10 @@ function changesTable(caption, rows, isChange = (row) => row.change) {
 function changeRow(row, counted, usual) {
     return {
         change: row.change,
+        name: row.name,
         difference_ns: row.difference_ns,
         percent: share(row.difference_ns, row.a_ns),
-        of_iteration_percent: share(row.difference_ns, usual),
+        iteration_percent: share(row.difference_ns, usual),
         [`A_${counted}`]: row[`a_${counted}`],
         [`B_${counted}`]: row[`b_${counted}`],
         time_A_ns: row.a_ns,
@@ -51,7 +52,6 @@ function changeRow(row, counted, usual) {
         shift_ns: row.change === "added" || row.change === "removed" ? null : row.shift_ns,
         interval_low_ns: row.low_ns,
         interval_high_ns: row.high_ns,
-        name: row.name,
     };
 }
 
@@ -73,13 +73,14 @@ function positionsView({ diff, latencies }) {
     const of = (side, { run, iteration, kernels: count }) =>
         `iteration ${iteration} of run ${run} of ${side}, ${formatCount(count)} kernels`;
     const left = latencies.positions_left_out;
+    const replaced = kernels.some((row) => row.change === "replaced");
     return el(
         "div",
         null,
         note(`Kernels in the order of their launches: ${of("A", a)}, and ${of("B", b)}.`),
         left ? note(`${formatCount(left)} kernels that changed are left out.`) : null,
         changesTable(
-            "Positions",
+            "By position",
             kernels.map((row) => ({
                 change: row.change,
                 A_position: row.a,
@@ -90,8 +91,8 @@ function positionsView({ diff, latencies }) {
                     isNothing(row.a_ns) || isNothing(row.b_ns)
                         ? null
                         : Number(row.b_ns) - Number(row.a_ns),
-                A_name: row.a_name,
-                B_name: row.b_name,
+                name: row.a_name ?? row.b_name,
+                ...(replaced ? { became_name: row.change === "replaced" ? row.b_name : "" } : {}),
             })),
         ),
     );
