@@ -1,5 +1,5 @@
 #!/bin/bash
-# The pages of `miniprof html` in headless Chromium: all tests/html/test_*.mjs, over traces of
+# The pages of `miniprof html` and `miniprof diff --html` in headless Chromium: all tests/html/test_*.mjs, over traces of
 # tests/data and generated ones. With SCREENSHOTS=FOLDER it makes the pictures of docs/html.md there
 # instead. Skipped, not passed, where node, Chromium, playwright-core or uPlot is not there.
 set -u
@@ -12,6 +12,23 @@ for kind in plain hostile empty calls no-gpu no-api doubtful streams; do
 done
 head -c 1500 "$folder/plain.mpt" >"$folder/cut.mpt"
 page "$folder/cut.mpt" cut
+
+# Comparisons: of traces, of sets, with layers, of traces that lack something.
+data=$SOURCE/tests/data
+mkdir "$folder/before" "$folder/after"
+for i in 1 2 3 4; do
+    cp "$data/resnet50_graph.mpt" "$folder/before/$i.mpt"
+    cp "$data/resnet50_graph_edges.mpt" "$folder/after/$i.mpt"
+done
+"$BUILD/tests/tools/make_trace" layers "$folder/layers.mpt" || exit 1
+diff_page diff "$data/resnet50_eager.mpt" "$data/resnet50_graph.mpt"
+diff_page diff-slower --fail-above 3% "$data/resnet50_graph.mpt" "$data/resnet50_eager.mpt"
+diff_page diff-replaced "$data/inference.mpt" "$data/two_streams.mpt"
+diff_page diff-sets "$folder/before" "$folder/after"
+diff_page diff-layers "$folder/layers.mpt" "$folder/layers.mpt"
+diff_page diff-hostile "$folder/plain.mpt" "$folder/hostile.mpt"
+diff_page diff-empty "$folder/empty.mpt" "$folder/no-gpu.mpt"
+diff_page diff-cut "$folder/plain.mpt" "$folder/cut.mpt"
 
 # Pages of other documents: one without a time line, one with iterations that a command found.
 python3 - "$folder" <<'END' || exit 1

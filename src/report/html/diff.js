@@ -202,9 +202,22 @@ function comparisonNotes({ diff, latencies }) {
     ].filter(Boolean);
 }
 
+function effectsOf(diff) {
+    const certainty = formatCount(diff.confidence_of_rows * 100);
+    const tables = [
+        effectBars("Kernels, copies and sets with the greatest effect", diff.kernels),
+        effectBars("Layers with the greatest effect", diff.layers || []),
+    ].filter(Boolean);
+    const meaning =
+        "Bars are shifts of the time in an iteration, the lines across them their " +
+        `${certainty} % intervals; what was added or removed counts with all of its time.`;
+    return tables.length
+        ? [tables, note(meaning)]
+        : note("No kernel, copy or set is surely slower or faster, added or removed.");
+}
+
 function comparisonView(documents) {
     const { diff, latencies } = documents;
-    const certainty = `${formatCount(diff.confidence_of_rows * 100)} %`;
     return el(
         "div",
         null,
@@ -216,15 +229,7 @@ function comparisonView(documents) {
             comparisonNotes(documents).map((text) => note(text)),
         ),
         latencyCharts(latencies, diff.iterations),
-        effectBars(
-            "Kernels, copies and sets with the greatest effect on an iteration",
-            diff.kernels,
-        ),
-        effectBars("Layers with the greatest effect on an iteration", diff.layers || []),
-        note(
-            `Bars are shifts of the time in an iteration, lines across them their ${certainty} ` +
-                "intervals; what was added or removed counts with all of its time.",
-        ),
+        effectsOf(diff),
         el("h2", null, "What was compared"),
         sidesTable(diff),
         diff.a.runs.length + diff.b.runs.length > 2
