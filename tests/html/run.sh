@@ -1,7 +1,8 @@
 #!/bin/bash
-# The pages of `miniprof html` and `miniprof diff --html` in headless Chromium: all tests/html/test_*.mjs, over traces of
-# tests/data and generated ones. With SCREENSHOTS=FOLDER it makes the pictures of docs/html.md there
-# instead. Skipped, not passed, where node, Chromium, playwright-core or uPlot is not there.
+# The pages of `miniprof html` and `miniprof diff --html` in headless Chromium: all
+# tests/html/test_*.mjs, over traces of tests/data and generated ones. With SCREENSHOTS=FOLDER it
+# makes the pictures of docs/html.md there instead. Skipped, not passed, where node, Chromium,
+# playwright-core or uPlot is not there.
 set -u
 . "$SOURCE/tests/html/lib.sh" || exit 1
 
