@@ -24,7 +24,7 @@
 #include "report/print_diff.h"
 
 #define HTML_DIFF_ITERATIONS 10000 /* points of a side in the page */
-#define HTML_DIFF_POSITIONS  10000 /* kernels by position, unless all are asked for */
+#define HTML_DIFF_POSITIONS  5000  /* kernels by position, unless all are asked for */
 
 /* Writes the page. MP_ERR_UNSUPPORTED (html_page_check), MP_ERR_MEMORY: what has been written is
  * then no page. Errors of `out` are ferror's. */
