@@ -22,9 +22,9 @@ for i in 1 2 3 4; do
     cp "$data/resnet50_graph_edges.mpt" "$folder/after/$i.mpt"
 done
 "$BUILD/tests/tools/make_trace" layers "$folder/layers.mpt" || exit 1
-diff_page diff "$data/resnet50_eager.mpt" "$data/resnet50_graph.mpt"
-diff_page diff-slower --fail-above 3% "$data/resnet50_graph.mpt" "$data/resnet50_eager.mpt"
-diff_page diff-replaced "$data/inference.mpt" "$data/two_streams.mpt"
+diff_page diff resnet50_eager.mpt resnet50_graph.mpt
+diff_page diff-slower --fail-above 3% resnet50_graph.mpt resnet50_eager.mpt
+diff_page diff-replaced inference.mpt two_streams.mpt
 diff_page diff-sets "$folder/before" "$folder/after"
 diff_page diff-layers "$folder/layers.mpt" "$folder/layers.mpt"
 diff_page diff-hostile "$folder/plain.mpt" "$folder/hostile.mpt"

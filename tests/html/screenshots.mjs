@@ -38,7 +38,7 @@ await shoot(dark, "html-timeline-dark");
 const iterations = await open(browser, "eager", { viewport: VIEWPORT, view: "iterations" });
 await shoot(iterations, "html-iterations");
 
-const comparison = await open(browser, "diff", { viewport: { width: 1200, height: 1040 } });
+const comparison = await open(browser, "diff", { viewport: { width: 1200, height: 1180 } });
 await shoot(comparison, "html-diff");
 
 await browser.close();

@@ -4,6 +4,8 @@ import { assert, open, runTests, test } from "./browser.mjs";
 
 const PAGES = ["", "-slower", "-replaced", "-sets", "-layers", "-hostile", "-empty", "-cut"];
 
+const KERNEL_EFFECTS = 'table.effects[aria-label^="Kernels"] tbody tr';
+
 function said(name) {
     return JSON.parse(readFileSync(`${process.env.PAGES}/${name}.json`, "utf-8"));
 }
@@ -175,7 +177,7 @@ test("the charts hold both sides, in time and by rank", async (browser) => {
 
 test("effects: the greatest first, slower to the left, faster to the right", async (browser) => {
     const page = await open(browser, "diff");
-    const rows = await page.locator("table.effects tbody tr").evaluateAll((all) =>
+    const rows = await page.locator(KERNEL_EFFECTS).evaluateAll((all) =>
         all.map((row) => {
             const place = (selector) => row.querySelector(selector).getBoundingClientRect();
             const box = place(".effect");
@@ -207,9 +209,25 @@ test("effects: the greatest first, slower to the left, faster to the right", asy
     }
 });
 
+test("the parts of the latency add up to its difference", async (browser) => {
+    for (const name of ["diff", "diff-slower", "diff-sets", "diff-hostile"]) {
+        const page = await open(browser, name);
+        const cells = page.locator('table.effects[aria-label^="Where"] tbody td:nth-child(2)');
+        const { quantities } = said(name);
+        let sum = 0;
+        for (const text of await cells.allInnerTexts()) sum += valueOf(text.replace(/ \S+ %$/, ""));
+        const latency = quantities.find(({ quantity }) => quantity === "latency_ns");
+        const largest = Math.max(...quantities.map(({ difference }) => Math.abs(difference)));
+        assert.ok(Math.abs(sum - latency.difference) <= largest * 1e-3 + 0.01, `${name}: ${sum}`);
+    }
+    const page = await open(browser, "diff");
+    const first = page.locator('table.effects[aria-label^="Where"] tbody tr').first();
+    assert.match(await first.innerText(), /waiting for the host\s+-4\.2492 ms -59\.58 %/);
+});
+
 test("what was added or removed has no interval", async (browser) => {
     const page = await open(browser, "diff-replaced");
-    const rows = page.locator("table.effects tbody tr");
+    const rows = page.locator(KERNEL_EFFECTS);
     assert.match(await rows.first().innerText(), /alpha_layer\s+\+1\.2055 ms added/);
     assert.match(await rows.last().innerText(), /\[CUDA memcpy DtoH\]\s+-2\.7648 us removed/);
     assert.equal(await page.locator(".effect-range").count(), 0);

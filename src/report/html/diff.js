@@ -205,8 +205,12 @@ function comparisonNotes({ diff, latencies }) {
 function effectsOf(diff) {
     const certainty = formatCount(diff.confidence_of_rows * 100);
     const tables = [
-        effectBars("Kernels, copies and sets with the greatest effect", diff.kernels),
-        effectBars("Layers with the greatest effect", diff.layers || []),
+        effectBars(
+            "Kernels, copies and sets with the greatest effect",
+            "interval",
+            rowEffects(diff.kernels),
+        ),
+        effectBars("Layers with the greatest effect", "interval", rowEffects(diff.layers || [])),
     ].filter(Boolean);
     const meaning =
         "Bars are shifts of the time in an iteration, the lines across them their " +
@@ -229,6 +233,7 @@ function comparisonView(documents) {
             comparisonNotes(documents).map((text) => note(text)),
         ),
         latencyCharts(latencies, diff.iterations),
+        effectBars("Where the time of an iteration went", "of A's mean", partEffects(diff)),
         effectsOf(diff),
         el("h2", null, "What was compared"),
         sidesTable(diff),

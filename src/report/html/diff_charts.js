@@ -154,28 +154,41 @@ function percentileRows(latencies) {
 // ---- Effects ----
 
 // What a row does to an iteration: the shift that its interval is of, or all of its time.
-function effectOf(row) {
-    const single = row.change === "added" || row.change === "removed";
-    return {
-        name: row.name,
-        change: row.change,
-        value: Number(single ? row.difference_ns : row.shift_ns),
-        low: single ? null : numberOf(row.low_ns),
-        high: single ? null : numberOf(row.high_ns),
+function effectOf({ name, change, difference_ns, shift_ns, low_ns, high_ns }) {
+    const value = Number(difference_ns);
+    if (change === "added" || change === "removed")
+        return { name, value, low: null, high: null, words: change };
+    const [low, high] = [Number(low_ns), Number(high_ns)];
+    const words = `${signedTime(low)} to ${signedTime(high)}`;
+    return { name, value: Number(shift_ns), low, high, words };
+}
+
+function greatest(effects) {
+    return effects.sort((x, y) => Math.abs(y.value) - Math.abs(x.value)).slice(0, EFFECT_ROWS);
+}
+
+function rowEffects(rows) {
+    return greatest(
+        rows.filter(({ change }) => change !== "unchanged" && change !== "unknown").map(effectOf),
+    );
+}
+
+// The parts that add up to the latency (docs/iterations.md): their differences to its difference.
+function partEffects({ quantities, iterations }) {
+    const usual = Number(iterations.a.mean_ns);
+    const isPart = ({ quantity }) => /^(busy|others|idle_.+)_ns$/.test(quantity);
+    const effectOfPart = ({ name, difference }) => {
+        const value = Number(difference);
+        const percent = share(value, usual);
+        const words = percent === null ? "" : signedPercent(percent);
+        return { name, value, low: null, high: null, words };
     };
-}
-
-function greatestEffects(rows) {
-    return rows
-        .filter((row) => row.change !== "unchanged" && row.change !== "unknown")
-        .map(effectOf)
-        .sort((x, y) => Math.abs(y.value) - Math.abs(x.value))
-        .slice(0, EFFECT_ROWS);
-}
-
-function effectWords({ value, low, high, change }) {
-    const interval = low === null ? change : `${signedTime(low)} to ${signedTime(high)}`;
-    return [signedTime(value), el("span", { class: "interval" }, ` ${interval}`)];
+    return greatest(
+        quantities
+            .filter(isPart)
+            .map(effectOfPart)
+            .filter(({ value }) => value),
+    );
 }
 
 // Slower goes to the left from the middle, faster to the right.
@@ -195,8 +208,8 @@ function effectBar({ value, low, high }, most) {
     );
 }
 
-function effectBars(title, rows) {
-    const effects = greatestEffects(rows);
+// `words`: what stands behind the difference.
+function effectBars(title, words, effects) {
     if (!effects.length) return null;
     const most = Math.max(
         ...effects.flatMap(({ value, low, high }) => [value, low ?? 0, high ?? 0].map(Math.abs)),
@@ -207,7 +220,12 @@ function effectBars(title, rows) {
             "tr",
             null,
             el("th", { class: "name", scope: "row", title: effect.name }, shortName(effect.name)),
-            el("td", { class: "number" }, effectWords(effect)),
+            el(
+                "td",
+                { class: "number" },
+                signedTime(effect.value),
+                el("span", { class: "interval" }, ` ${effect.words}`),
+            ),
             el("td", { "aria-hidden": "true" }, effectBar(effect, most)),
         );
     return el(
@@ -224,7 +242,7 @@ function effectBars(title, rows) {
                     "tr",
                     null,
                     el("th", { scope: "col", class: "name" }, "Name"),
-                    el("th", { scope: "col", class: "number" }, "B less A, interval"),
+                    el("th", { scope: "col", class: "number" }, `B less A, ${words}`),
                     el("th", { "aria-hidden": "true", class: "ways" }, "slower ← | → faster"),
                 ),
             ),
