@@ -340,7 +340,7 @@ static enum diff_change judge_latency(const struct shift *shift)
     return shift->high < 0 ? DIFF_FASTER : DIFF_UNCHANGED;
 }
 
-/* The latencies by length; the side's own stay in order of time. */
+/* Its latencies by length, or NULL; the side's own stay in order of time. */
 static uint64_t *sorted_of(struct diff_side *side)
 {
     uint64_t *sorted = malloc((side->iterations + 1) * sizeof *sorted);
@@ -353,28 +353,38 @@ static uint64_t *sorted_of(struct diff_side *side)
     return sorted;
 }
 
+static enum mp_status compare_medians(struct diff *diff)
+{
+    const struct diff_side *a = &diff->sides[DIFF_A];
+    const struct diff_side *b = &diff->sides[DIFF_B];
+    uint64_t *before = medians_of(a);
+    uint64_t *after = medians_of(b);
+    enum mp_status status = before && after ? MP_OK : MP_ERR_MEMORY;
+
+    if (!status)
+        diff->latency = shift_between(before, a->run_count, after, b->run_count);
+    free(before);
+    free(after);
+    return status;
+}
+
 static enum mp_status compare_latencies(struct diff *diff)
 {
     struct diff_side *a = &diff->sides[DIFF_A];
     struct diff_side *b = &diff->sides[DIFF_B];
-    size_t a_count = diff->by_runs ? a->run_count : a->iterations;
-    size_t b_count = diff->by_runs ? b->run_count : b->iterations;
-    uint64_t *all_before = sorted_of(a), *all_after = sorted_of(b);
-    uint64_t *before = diff->by_runs ? medians_of(a) : all_before;
-    uint64_t *after = diff->by_runs ? medians_of(b) : all_after;
-    bool enough = all_before && all_after && before && after;
+    uint64_t *before = sorted_of(a);
+    uint64_t *after = sorted_of(b);
+    enum mp_status status = before && after ? MP_OK : MP_ERR_MEMORY;
 
-    if (enough) {
-        diff->latency = shift_between(before, a_count, after, b_count);
+    if (!status && !diff->by_runs)
+        diff->latency = shift_between(before, a->iterations, after, b->iterations);
+    free(before);
+    free(after);
+    if (!status && diff->by_runs)
+        status = compare_medians(diff);
+    if (!status)
         diff->change = judge_latency(&diff->latency);
-    }
-    if (diff->by_runs) {
-        free(before);
-        free(after);
-    }
-    free(all_before);
-    free(all_after);
-    return enough ? MP_OK : MP_ERR_MEMORY;
+    return status;
 }
 
 enum { ITEMS_QUANTITIES, ITEMS_KERNELS, ITEMS_LAYERS };
