@@ -21,12 +21,12 @@ for i in 1 2 3 4; do
     cp "$data/resnet50_graph.mpt" "$folder/before/$i.mpt"
     cp "$data/resnet50_graph_edges.mpt" "$folder/after/$i.mpt"
 done
-"$BUILD/tests/tools/make_trace" layers "$folder/layers.mpt" || exit 1
+"$BUILD/tests/tools/make_trace" layers "$folder/layered.mpt" || exit 1
 diff_page diff resnet50_eager.mpt resnet50_graph.mpt
 diff_page diff-slower --fail-above 3% resnet50_graph.mpt resnet50_eager.mpt
 diff_page diff-replaced inference.mpt two_streams.mpt
 diff_page diff-sets "$folder/before" "$folder/after"
-diff_page diff-layers "$folder/layers.mpt" "$folder/layers.mpt"
+diff_page diff-layers "$folder/layered.mpt" "$folder/layered.mpt"
 diff_page diff-hostile "$folder/plain.mpt" "$folder/hostile.mpt"
 diff_page diff-empty "$folder/empty.mpt" "$folder/no-gpu.mpt"
 diff_page diff-cut "$folder/plain.mpt" "$folder/cut.mpt"

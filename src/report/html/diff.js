@@ -140,7 +140,7 @@ function verdictOf(diff) {
     );
 }
 
-function latencyCards({ a, b }) {
+function sideCards({ a, b }) {
     return el(
         "ul",
         { class: "cards" },
@@ -226,7 +226,7 @@ function comparisonView(documents) {
         "div",
         null,
         verdictOf(diff),
-        latencyCards(diff.iterations),
+        sideCards(diff.iterations),
         el(
             "div",
             { class: "notes" },
