@@ -1,7 +1,8 @@
 #!/bin/bash
-# The pages of `miniprof html` in headless Chromium: all tests/html/test_*.mjs, over traces of
-# tests/data and generated ones. With SCREENSHOTS=FOLDER it makes the pictures of docs/html.md there
-# instead. Skipped, not passed, where node, Chromium, playwright-core or uPlot is not there.
+# The pages of `miniprof html` and `miniprof diff --html` in headless Chromium: all
+# tests/html/test_*.mjs, over traces of tests/data and generated ones. With SCREENSHOTS=FOLDER it
+# makes the pictures of docs/html.md there instead. Skipped, not passed, where node, Chromium,
+# playwright-core or uPlot is not there.
 set -u
 . "$SOURCE/tests/html/lib.sh" || exit 1
 
@@ -23,6 +24,23 @@ for name in inference eager:resnet50_eager memory; do
         answer "${name%:*}" "${name#*:}" "$command"
     done
 done
+
+# Comparisons: of traces, of sets, with layers, of traces that lack something.
+data=$SOURCE/tests/data
+mkdir "$folder/before" "$folder/after"
+for i in 1 2 3 4; do
+    cp "$data/resnet50_graph.mpt" "$folder/before/$i.mpt"
+    cp "$data/resnet50_graph_edges.mpt" "$folder/after/$i.mpt"
+done
+"$BUILD/tests/tools/make_trace" layers "$folder/layered.mpt" || exit 1
+diff_page diff resnet50_eager.mpt resnet50_graph.mpt
+diff_page diff-slower --fail-above 3% resnet50_graph.mpt resnet50_eager.mpt
+diff_page diff-replaced inference.mpt two_streams.mpt
+diff_page diff-sets "$folder/before" "$folder/after"
+diff_page diff-layers "$folder/layered.mpt" "$folder/layered.mpt"
+diff_page diff-hostile "$folder/plain.mpt" "$folder/hostile.mpt"
+diff_page diff-empty "$folder/empty.mpt" "$folder/no-gpu.mpt"
+diff_page diff-cut "$folder/plain.mpt" "$folder/cut.mpt"
 
 # Pages of other documents: one without a time line; one whose advice names an iteration, and whose
 # documents are not whole; one with markup for every name in the documents of the analyses.

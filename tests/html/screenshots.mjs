@@ -44,4 +44,7 @@ await shoot(advice, "html-advice");
 const memory = await open(browser, "memory", { viewport: VIEWPORT, view: "memory" });
 await shoot(memory, "html-memory");
 
+const comparison = await open(browser, "diff", { viewport: { width: 1200, height: 1180 } });
+await shoot(comparison, "html-diff");
+
 await browser.close();

@@ -42,6 +42,10 @@ class Page {
 
     addViews() {
         const { timeline, documents } = this;
+        if (isComparison(documents)) {
+            for (const view of comparisonViews(documents)) this.addView(...view);
+            return;
+        }
         const show = (item) => this.showStretch(item);
         if (timeline) {
             this.addView("overview", "Overview", () => overviewView(documents, timeline, show));
@@ -146,23 +150,31 @@ class Page {
     // ---- Head and theme ----
 
     head() {
+        if (isComparison(this.documents)) {
+            this.setHead(comparisonName(this.documents), comparisonWarning(this.documents));
+            return;
+        }
         const { summary, info } = this.documents;
         const command = summary?.command || info?.properties?.executable || "a trace";
         const warning = info?.quality?.warning;
         const left =
             (this.documents.timeline?.left_out_late || 0) +
             (this.documents.timeline?.left_out_deep || 0);
-        document.title = `${command} - miniprof`;
-        byId("subtitle").textContent =
-            command +
+        const place =
             (summary?.pid ? `, process ${summary.pid}` : "") +
             (info?.properties?.hostname ? ` on ${info.properties.hostname}` : "");
         const lines = [
             warning,
             left ? `The time line leaves out ${formatCount(left)} events.` : "",
         ];
-        byId("warning").textContent = lines.filter(Boolean).join(" ");
-        byId("warning").hidden = !byId("warning").textContent;
+        this.setHead(command, lines.filter(Boolean).join(" "), place);
+    }
+
+    setHead(name, warning, place = "") {
+        document.title = `${name} - miniprof`;
+        byId("subtitle").textContent = name + place;
+        byId("warning").textContent = warning;
+        byId("warning").hidden = !warning;
     }
 
     watchTheme() {
