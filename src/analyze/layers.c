@@ -294,10 +294,7 @@ enum mp_status layers_build(struct mp_trace *trace, const struct layers_options 
     *result = (struct layers_result){.count = 0};
     definitions_init(&result->definitions, trace);
     quality_init(&result->quality, trace);
-    ranges_init(&ranges, trace);
-    status = ranges_load(&ranges, trace, error);
-    if (!status)
-        status = ranges_choose(&ranges, options->range, &pass.range, error);
+    status = ranges_open(&ranges, trace, options->range, &pass.range, error);
     result->capture_ranges = ranges_count(&ranges);
     wire(&pass);
     if (!status && set_iteration(&pass, &folded))

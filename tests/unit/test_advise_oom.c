@@ -55,27 +55,20 @@ static void prepare(void)
     assert_int_equal(iterations_sum_up(&found, measures, &summary), MP_OK);
 }
 
+static struct advice advice;
+
+static enum mp_status advise(struct mp_error *error)
+{
+    return advise_build(
+        &(struct advise_input){&scene.deps, scene.trace, &found, measures, &summary}, &advice,
+        error);
+}
+
 static void every_allocation_can_fail(void **state)
 {
-    enum mp_status status = MP_ERR_MEMORY;
-    struct advice advice;
-    unsigned failing;
-
     (void)state;
     prepare();
-    for (failing = 1; status != MP_OK; failing++) {
-        const struct advise_input input = {&scene.deps, scene.trace, &found, measures, &summary};
-        struct mp_error error = {.text = ""};
-        bool failed;
-
-        countdown = failing;
-        status = advise_build(&input, &advice, &error);
-        failed = countdown == 0;
-        countdown = 0;
-        assert_int_equal(status, failed ? MP_ERR_MEMORY : MP_OK);
-        assert_true(!failed || *error.text);
-    }
-    assert_true(failing > 30);
+    expect_memory_errors_of(advise, 30);
     assert_true(advice.count > 4);
     iterations_summary_free(&summary);
     free(measures);
