@@ -309,6 +309,30 @@ enum mp_status layers_build(struct mp_trace *trace, const struct layers_options 
     return status;
 }
 
+void layers_put_name(struct mp_buffer *text, const struct layer *layer)
+{
+    mp_buffer_append_text(text, layer->name ? layer->name : "<no range>");
+    if (layer->domain) {
+        mp_buffer_append_byte(text, '@');
+        mp_buffer_append_text(text, layer->domain);
+    }
+}
+
+void layers_put_path(struct mp_buffer *text, const struct layers_result *result, uint32_t index)
+{
+    uint32_t path[LAYER_MOST_DEPTH];
+    size_t depth = 0;
+
+    for (uint32_t at = index; at != LAYER_NONE && depth < LAYER_MOST_DEPTH;
+         at = result->layers[at].parent)
+        path[depth++] = at;
+    while (depth-- > 0) {
+        layers_put_name(text, &result->layers[path[depth]]);
+        if (depth)
+            mp_buffer_append_text(text, " > ");
+    }
+}
+
 double layers_percent(const struct layers_result *result, uint64_t device)
 {
     return result->device ? 100.0 * (double)device / (double)result->device : 0;

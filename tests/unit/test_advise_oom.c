@@ -35,6 +35,9 @@ static void put_everything(void)
         put_launch(7, "c", t + 44, t + 51, t + 54, id + 4);
         put_stream_sync(7, t + 50, t + 58, id + 5);
         put_launch(8, "d", t + 60, t + 66, t + 200, id + 6);
+        put_nvtx_range("slow", t + 60, t + 66);
+        put_nvtx_range("b", t + 37, t + 43);
+        put_nvtx_range("c reformat", t + 44, t + 49);
         put_stream_sync(8, t + 70, t + 210 + (i == 7 ? 40 : 0), id + 7);
         mp_append_unified(scene.writer, &(struct mp_row_unified){.kind = MP_unified_kind_bytes_HtoD,
                                                                  .value = 4096,
@@ -70,6 +73,8 @@ static void every_allocation_can_fail(void **state)
     prepare();
     expect_memory_errors_of(advise, 30);
     assert_true(advice.count > 4);
+    assert_int_equal(advice.path_count, 2);
+    advise_free(&advice);
     iterations_summary_free(&summary);
     free(measures);
     iterations_free(&found);
