@@ -7,6 +7,7 @@
 #   cli/*.sh e2e/*.sh     scripts, lib.sh is what they share; environment: BUILD and SOURCE
 #                         (absolute), SAN; exit status 77: skipped
 #   golden/run.sh         compares what the command prints with the committed texts
+#   golden/computed.sh    and whether it is true, by independent computations
 #   oracle/run.py         random programs on the software GPU against an oracle of what awaits what
 #   html/run.sh           pages of `miniprof html` in headless Chromium: html/test_*.mjs
 #   readers/test_*.py     readers that share no code with src/
@@ -93,7 +94,7 @@ endif
 RESULTS := build/results
 space := $(subst ,, )
 RUN = @BUILD=$(abspath $(BUILD)) SOURCE=$(CURDIR) SAN=$(SAN) JOBS=$(JOBS) tests/run.sh
-GOLDEN_TESTS := $(wildcard tests/golden/run.sh)
+GOLDEN_TESTS := $(wildcard tests/golden/run.sh tests/golden/computed.sh)
 SUITES := unit cli golden readers e2e oracle html
 
 .PHONY: test-programs suites count-start count-end fuzz-programs fuzz-run \

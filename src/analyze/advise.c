@@ -16,7 +16,8 @@
 enum needs {
     NEEDS_CALLS = 1,
     NEEDS_LOOP = 2, /* more than one iteration */
-    NEEDS_MANY = 4
+    NEEDS_MANY = 4,
+    NEEDS_LAYERS = 8
 };
 
 static const struct {
@@ -77,6 +78,12 @@ static const struct {
                             advise_page_faults, 0,
                             "Move data before its use with cudaMemPrefetchAsync, and say where it "
                             "belongs with cudaMemAdvise; or use cudaMalloc and explicit copies."},
+    [ADVISE_REFORMAT_LAYERS] =
+        {"reformat_layers", "Layers only reformat or copy", advise_reformat_layers, NEEDS_LAYERS,
+         "Give the layers around them one format and precision: inputs and outputs of the engine "
+         "in "
+         "the format that its first and last layers want, precisions not mixed from layer to "
+         "layer."},
 };
 
 static const struct {
@@ -88,22 +95,13 @@ static const struct {
     [ADVISE_NO_WORK] = {"no_gpu_work", "no GPU work in the iterations"},
     [ADVISE_NO_LOOP] = {"no_loop", "there is but one iteration"},
     [ADVISE_FEW] = {"few_iterations", "fewer than 10 iterations"},
+    [ADVISE_NO_LAYERS] = {"no_layers", "no NVTX ranges of layers in the iterations"},
     [ADVISE_PROFILED] = {"profiled", "kernels were run again for metrics"},
 };
 
 const char *advise_rule_key(enum advise_rule_id rule)
 {
     return rules[rule].key;
-}
-
-const char *advise_rule_title(enum advise_rule_id rule)
-{
-    return rules[rule].title;
-}
-
-const char *advise_rule_to_do(enum advise_rule_id rule)
-{
-    return rules[rule].to_do;
 }
 
 const char *advise_reason_key(enum advise_reason reason)
@@ -127,12 +125,12 @@ static bool has_work(const struct advise *advise)
     return false;
 }
 
-/* Why this rule cannot be judged; `idle`: the iterations have no work. */
-static enum advise_reason why_not(const struct advise *advise, enum advise_rule_id rule, bool idle)
+/* Why this rule cannot be judged. */
+static enum advise_reason why_not(const struct advise *advise, enum advise_rule_id rule)
 {
     unsigned needs = rules[rule].needs;
 
-    if (idle)
+    if (!advise->has_work)
         return ADVISE_NO_WORK;
     if (advise->deps->quality.profiled)
         return ADVISE_PROFILED;
@@ -140,6 +138,8 @@ static enum advise_reason why_not(const struct advise *advise, enum advise_rule_
         return ADVISE_NO_CALLS;
     if ((needs & NEEDS_LOOP) && advise->iterations->count < 2)
         return ADVISE_NO_LOOP;
+    if ((needs & NEEDS_LAYERS) && !advise->layers.any)
+        return ADVISE_NO_LAYERS;
     return (needs & NEEDS_MANY) && advise->iterations->count < LEAST_FOR_TAIL ? ADVISE_FEW
                                                                               : ADVISE_TRIED;
 }
@@ -156,7 +156,8 @@ static void keep(struct advice *advice, const struct advise_finding *finding)
 
 static enum mp_status judge(struct advise *advise, enum advise_rule_id rule, struct advice *advice)
 {
-    struct advise_finding finding = {.rule = rule};
+    struct advise_finding finding = {
+        .rule = rule, .title = rules[rule].title, .to_do = rules[rule].to_do};
 
     memset(advise->edits, 0, (size_t)advise->deps->count + 1);
     advise->factor = 1;
@@ -171,12 +172,10 @@ static enum mp_status judge(struct advise *advise, enum advise_rule_id rule, str
 
 static enum mp_status judge_all(struct advise *advise, struct advice *advice)
 {
-    bool idle = !has_work(advise);
-
     for (int i = 0; i < ADVISE_RULES; i++) {
         enum advise_rule_id rule = (enum advise_rule_id)i;
 
-        advice->reasons[rule] = why_not(advise, rule, idle);
+        advice->reasons[rule] = why_not(advise, rule);
         if (advice->reasons[rule] == ADVISE_TRIED)
             MP_TRY(judge(advise, rule, advice));
     }
@@ -190,13 +189,18 @@ static enum mp_status prepare(struct advise *advise)
     size_t count = advise->iterations->count;
 
     advise->regular = malloc(count + 1);
-    advise->edits = calloc((size_t)advise->deps->count + 1, sizeof *advise->edits);
-    if (!advise->regular || !advise->edits)
+    if (!advise->regular)
         return MP_ERR_MEMORY;
     memset(advise->regular, 1, count);
     for (size_t i = 0; i < advise->summary->outlier_count; i++)
         advise->regular[advise->summary->outliers[i].iteration] = 0;
     advise->judged = count - advise->summary->outlier_count;
+    advise->has_work = has_work(advise);
+    if (advise->has_work && !advise->deps->quality.profiled)
+        MP_TRY(advise_layers_load(advise));
+    advise->edits = calloc((size_t)advise->deps->count + 1, sizeof *advise->edits);
+    if (!advise->edits)
+        return MP_ERR_MEMORY;
     MP_TRY(advise_note_launches(advise));
     return advise_gain_init(advise);
 }
@@ -204,6 +208,7 @@ static enum mp_status prepare(struct advise *advise)
 static void forget(struct advise *advise)
 {
     advise_gain_free(advise);
+    advise_layers_free(advise);
     free(advise->launched);
     free(advise->regular);
     free(advise->edits);
@@ -213,6 +218,7 @@ enum mp_status advise_build(const struct advise_input *input, struct advice *adv
                             struct mp_error *error)
 {
     struct advise advise = {
+        .advice = advice,
         .deps = input->deps,
         .trace = input->trace,
         .iterations = input->iterations,
@@ -230,7 +236,16 @@ enum mp_status advise_build(const struct advise_input *input, struct advice *adv
         status = judge_all(&advise, advice);
     }
     forget(&advise);
+    if (status)
+        advise_free(advice);
     if (status == MP_ERR_MEMORY)
         mp_error_set(error, status, "cannot analyse it: %s", mp_status_name(status));
     return status;
+}
+
+void advise_free(struct advice *advice)
+{
+    for (size_t i = 0; i < advice->path_count; i++)
+        free(advice->paths[i]);
+    *advice = (struct advice){.count = 0};
 }

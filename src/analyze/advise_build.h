@@ -7,7 +7,9 @@
  *     advise_launch.c   launch_bound, host_bound
  *     advise_copies.c   pageable_copies, synchronous_copies, exposed_copies
  *     advise_wait.c     needless_wait
- *     advise_kernels.c  small_kernels, slow_layer
+ *     advise_kernels.c  small_kernels
+ *     advise_layers.c   the layer of each activity
+ *     advise_slow.c     slow_layer, reformat_layers
  *     advise_alloc.c    allocation
  *     advise_streams.c  unused_streams
  *     advise_tail.c     tail
@@ -19,6 +21,7 @@
 #include "analyze/advise.h"
 #include "analyze/deps_build.h"
 #include "analyze/deps_replay.h"
+#include "analyze/layers.h"
 
 /* What a call launched; of the piece that launched it. */
 enum advise_launched {
@@ -30,7 +33,29 @@ enum advise_launched {
     ADVISE_LAUNCHED_AWAITED = 32 /* a copy that the call waits for */
 };
 
+/* A path of NVTX ranges; times and counts of iterations that count. */
+struct advise_layer {
+    uint64_t time;    /* ns, of its kernels that are in no range inside it, and graphs as a whole */
+    uint64_t moved;   /* ns, of what advise_layer_moves */
+    uint32_t kernels; /* likewise */
+    uint32_t row;     /* in result.layers; LAYER_NONE: it has none */
+    bool is_range;    /* and not that of an iteration */
+    bool moves;       /* it is a reformat or copy layer by its name or type, or inside of one */
+};
+
+/* Zero: the trace has none, or more than MOST_PATHS. */
+struct advise_layers {
+    struct layers_result result;
+    uint32_t *of; /* by device activity, from host_count: index of `nodes`, plus 1; 0: not known;
+                     owned */
+    struct advise_layer *nodes; /* by node of the tree; owned */
+    size_t count, capacity;
+    uint64_t time; /* ns, of all device work of iterations that count */
+    bool any;      /* work of them is in a range that is not an iteration's */
+};
+
 struct advise {
+    struct advice *advice;
     const struct deps *deps;
     struct mp_trace *trace;
     const struct iterations *iterations;
@@ -39,6 +64,7 @@ struct advise {
     struct mp_error *error;
     uint64_t step;
     size_t judged;
+    bool has_work;     /* an iteration has device work */
     uint8_t *regular;  /* by iteration: no outlier; owned */
     uint8_t *launched; /* by piece: enum advise_launched; owned */
     uint8_t *edits;    /* by activity: enum deps_edit, all 0 when a rule begins; owned */
@@ -46,13 +72,15 @@ struct advise {
     uint64_t *before;  /* by iteration: its step as recorded, ns; owned */
     uint64_t *after;   /* in the last replay; owned */
     struct deps_replayer replayer;
+    struct advise_layers layers;
 };
 
 typedef enum mp_status advise_judge(struct advise *advise, struct advise_finding *finding);
 
 advise_judge advise_launch_bound, advise_pageable_copies, advise_synchronous_copies,
     advise_needless_wait, advise_exposed_copies, advise_small_kernels, advise_allocation,
-    advise_host_bound, advise_slow_layer, advise_unused_streams, advise_tail, advise_page_faults;
+    advise_host_bound, advise_slow_layer, advise_unused_streams, advise_tail, advise_page_faults,
+    advise_reformat_layers;
 
 /* ---- advise_gain.c ---- */
 
@@ -91,6 +119,9 @@ uint64_t advise_host_kept(const void *context, uint32_t piece);
 
 /* Adds an edit to all pieces of a call. */
 void advise_edit_call(struct advise *advise, const struct advise_call *call, unsigned edits);
+
+/* What launches the activity outside of a graph takes no time. */
+void advise_edit_launch(struct advise *advise, uint32_t index);
 
 const char *advise_call_name(const struct advise *advise, const struct advise_call *call);
 
@@ -136,6 +167,34 @@ void advise_tally_add(struct advise_tally *tally, uint32_t name, uint64_t ns);
 void advise_tally_lines(const struct advise *advise, const struct advise_tally *tally,
                         struct advise_finding *finding);
 
+/* The same, at most so many. */
+void advise_tally_most(const struct advise *advise, const struct advise_tally *tally, size_t most,
+                       struct advise_finding *finding);
+
+/* ---- advise_layers.c ---- */
+
+/* Finds the layer of each device activity; before there are a replayer and edits, as it needs
+ * memory (layers.h, and 8 bytes a device activity) that it gives back but for 4 bytes a device
+ * activity. MP_ERR_IO, MP_ERR_MEMORY, with a text in advise->error. */
+enum mp_status advise_layers_load(struct advise *advise);
+void advise_layers_free(struct advise *advise);
+
+/* The layer of a device activity; LAYER_NONE. */
+static inline uint32_t advise_layer_of(const struct advise *advise, uint32_t index)
+{
+    return advise->layers.of ? advise->layers.of[index - advise->deps->host_count] - 1 : LAYER_NONE;
+}
+
+/* Whether it is a kernel, or a graph as a whole: what a layer's time is of. */
+bool advise_layer_kernel(const struct advise *advise, uint32_t index);
+
+/* Whether a device activity is work of a reformat or copy layer: a kernel or a copy, but for copies
+ * from and to the host, which bring something. */
+bool advise_layer_moves(const struct advise *advise, uint32_t index);
+
+/* The layer's path, kept in the advice; NULL if that has no room for more. MP_ERR_MEMORY. */
+enum mp_status advise_layer_path(struct advise *advise, uint32_t node, const char **path);
+
 /* ---- Small things, advise_names.c ---- */
 
 /* ns or counts of all iterations that count -> of one. */
@@ -150,6 +209,9 @@ __attribute__((format(printf, 2, 3))) void advise_evidence(struct advise_finding
                                                            const char *format, ...);
 __attribute__((format(printf, 3, 4))) void advise_line(struct advise_finding *finding,
                                                        const char *name, const char *format, ...);
+__attribute__((format(printf, 3, 4))) void advise_path_line(struct advise_finding *finding,
+                                                            const char *path, const char *format,
+                                                            ...);
 
 /* `12.345us`, in one of a few static-free buffers of the caller. */
 struct advise_text {

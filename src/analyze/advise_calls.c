@@ -169,3 +169,14 @@ void advise_mark_launches(const struct advise *advise, bool with_graphs, uint8_t
     for (uint32_t i = 0; i < advise->deps->thread_count; i++)
         mark_lane(advise, &advise->deps->lanes[i], with_graphs, marks, mark);
 }
+
+void advise_edit_launch(struct advise *advise, uint32_t index)
+{
+    const struct deps_activity *activities = advise->deps->activities;
+    const struct deps_activity *work = &activities[index];
+
+    if (work->launch == DEPS_NONE || work->flags & DEPS_NODE)
+        return;
+    for (uint32_t call = work->launch; call <= activities[work->launch].stream_pred; call++)
+        advise->edits[call] |= DEPS_EDIT_NO_TIME;
+}

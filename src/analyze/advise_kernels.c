@@ -1,9 +1,7 @@
-/* Kernels: runs of small ones, and one that dominates. */
+/* Runs of small kernels. */
 #include "analyze/advise_build.h"
 
 #include "base/poison.h"
-
-/* ---- small_kernels ---- */
 
 /* A kernel that takes less is over before the next one can be launched (a launch call takes 4 to
  * 8 us), and about as long as what a kernel costs besides its work. ns. */
@@ -50,12 +48,10 @@ static void fuse(struct advise *advise, uint32_t first, uint32_t end, struct run
 
     for (uint32_t i = first; i < end; i++) {
         const struct deps_activity *work = &activities[i];
-        uint32_t call = work->flags & DEPS_NODE ? DEPS_NONE : work->launch;
 
         if (i > first) {
             advise->edits[i] |= DEPS_EDIT_NO_LAUNCH | DEPS_EDIT_NO_GAP;
-            for (; call != DEPS_NONE && call <= activities[work->launch].stream_pred; call++)
-                advise->edits[call] |= DEPS_EDIT_NO_TIME;
+            advise_edit_launch(advise, i);
         }
         if (!counts)
             continue;
@@ -116,85 +112,5 @@ enum mp_status advise_small_kernels(struct advise *advise, struct advise_finding
     if (!status)
         status = judge_small(advise, finding, &tally);
     advise_tally_free(&tally);
-    return status;
-}
-
-/* ---- slow_layer ---- */
-
-/* With less of the path no kernel stands out. */
-#define LEAST_SHARE (1.0 / 3)
-
-/* The name of kernels with most time on the critical path; 0: there is none. */
-static uint32_t slowest(const struct advise *advise, const struct deps_result *result)
-{
-    const struct deps *deps = advise->deps;
-    uint32_t most = 0;
-
-    for (uint32_t i = deps->host_count; i < deps->count; i++) {
-        uint32_t name = deps->activities[i].name;
-
-        if (deps->activities[i].kind == DEPS_KERNEL && result->rows[name].critical &&
-            (!most || result->rows[name].critical > result->rows[most].critical))
-            most = name;
-    }
-    return most;
-}
-
-static uint64_t edit_name(struct advise *advise, uint32_t name)
-{
-    const struct deps *deps = advise->deps;
-    uint64_t count = 0;
-
-    for (uint32_t i = deps->host_count; i < deps->count; i++) {
-        if (deps->activities[i].name != name || advise->iterations->of[i] == DEPS_NONE)
-            continue;
-        advise->edits[i] = DEPS_EDIT_SCALED;
-        count += advise_counts(advise, i);
-    }
-    return count;
-}
-
-static enum mp_status judge_slow(struct advise *advise, struct advise_finding *finding,
-                                 struct deps_result *result)
-{
-    const struct iterations_summary *summary = advise->summary;
-    const struct deps_window window = {.begin = summary->begin,
-                                       .end = summary->end,
-                                       .host_end = summary->end,
-                                       .thread = DEPS_NONE};
-    uint32_t name;
-    double share;
-    uint64_t count;
-
-    deps_path(advise->deps, &window, result, NULL);
-    name = slowest(advise, result);
-    share = name ? (double)result->rows[name].critical / (double)result->window : 0;
-    if (share < LEAST_SHARE)
-        return MP_OK;
-    advise->factor = 0.5;
-    count = edit_name(advise, name);
-    MP_TRY(advise_replay(advise, &finding->gain));
-    finding->assumes = "the kernel is twice as fast";
-    advise_evidence(finding,
-                    "%.1f %% of the critical path from the first iteration to the end of "
-                    "the last one is this kernel, %.4g times an iteration",
-                    100 * share, advise_mean(advise, count));
-    advise_line(
-        finding, mp_intern_get(&advise->deps->names, name, NULL), "%s an iteration",
-        advise_time((double)result->rows[name].critical / (double)advise->iterations->count).text);
-    advise_number(finding, "share_percent", 100 * share);
-    advise_number(finding, "critical_ns", (double)result->rows[name].critical);
-    advise_number(finding, "calls", advise_mean(advise, count));
-    return MP_OK;
-}
-
-enum mp_status advise_slow_layer(struct advise *advise, struct advise_finding *finding)
-{
-    struct deps_result result;
-    enum mp_status status = deps_result_init(advise->deps, &result);
-
-    if (!status)
-        status = judge_slow(advise, finding, &result);
-    deps_result_free(&result);
     return status;
 }

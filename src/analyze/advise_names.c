@@ -41,17 +41,31 @@ void advise_evidence(struct advise_finding *finding, const char *format, ...)
     va_end(arguments);
 }
 
-void advise_line(struct advise_finding *finding, const char *name, const char *format, ...)
+__attribute__((format(printf, 3, 0))) static void put_line(struct advise_finding *finding,
+                                                           struct advise_line line,
+                                                           const char *format, va_list arguments)
 {
-    struct advise_line *line = &finding->lines[finding->line_count];
-    va_list arguments;
-
     if (finding->line_count == ADVISE_LINES)
         return;
-    finding->line_count++;
-    line->name = name;
+    vsnprintf(line.text, sizeof line.text, format, arguments);
+    finding->lines[finding->line_count++] = line;
+}
+
+void advise_line(struct advise_finding *finding, const char *name, const char *format, ...)
+{
+    va_list arguments;
+
     va_start(arguments, format);
-    vsnprintf(line->text, sizeof line->text, format, arguments);
+    put_line(finding, (struct advise_line){.name = name}, format, arguments);
+    va_end(arguments);
+}
+
+void advise_path_line(struct advise_finding *finding, const char *path, const char *format, ...)
+{
+    va_list arguments;
+
+    va_start(arguments, format);
+    put_line(finding, (struct advise_line){.name = path, .is_path = true}, format, arguments);
     va_end(arguments);
 }
 
@@ -114,9 +128,15 @@ static uint32_t next_most(const struct advise_tally *tally, uint32_t above)
 void advise_tally_lines(const struct advise *advise, const struct advise_tally *tally,
                         struct advise_finding *finding)
 {
+    advise_tally_most(advise, tally, ADVISE_LINES, finding);
+}
+
+void advise_tally_most(const struct advise *advise, const struct advise_tally *tally, size_t most,
+                       struct advise_finding *finding)
+{
     uint32_t name = 0;
 
-    while (finding->line_count < ADVISE_LINES && (name = next_most(tally, name)))
+    while (most-- && (name = next_most(tally, name)))
         advise_line(finding, mp_intern_get(&advise->deps->names, name, NULL), "%s, %.4g times",
                     advise_time(advise_mean(advise, tally->time[name])).text,
                     advise_mean(advise, tally->count[name]));

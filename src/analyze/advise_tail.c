@@ -28,6 +28,12 @@ static void path_of(const struct advise *advise, uint32_t number, struct deps_re
     deps_path(advise->deps, &window, result, NULL);
 }
 
+/* Which iteration the last line speaks of. */
+static void says_of(struct advise_finding *finding, uint32_t iteration)
+{
+    finding->lines[finding->line_count - 1].iteration = (size_t)iteration + 1;
+}
+
 /* The names that have most more on the path of an outlier than in the median iteration. */
 static enum mp_status list_names(const struct advise *advise, uint32_t outlier,
                                  struct deps_result *usual, struct deps_result *slow,
@@ -55,6 +61,7 @@ static enum mp_status list_names(const struct advise *advise, uint32_t outlier,
         advise_line(finding, mp_intern_get(&advise->deps->names, which, NULL),
                     "iteration %u: %s more on its critical path", outlier + 1,
                     advise_time((double)most).text);
+        says_of(finding, outlier);
         slow->rows[which].critical = 0;
     }
     return MP_OK;
@@ -82,10 +89,12 @@ static struct tail add_up(const struct advise *advise, struct advise_finding *fi
         if (!tail.count++)
             tail.longest = outlier->iteration;
         tail.excess += latency - usual;
-        if (tail.count <= ITERATIONS_SHOWN)
-            advise_line(finding, NULL, "iteration %u: %s, %s more of: %s", outlier->iteration + 1,
-                        advise_time((double)latency).text, advise_time((double)outlier->by).text,
-                        outlier->by ? iteration_quantity_name(outlier->grew) : "nothing known");
+        if (tail.count > ITERATIONS_SHOWN)
+            continue;
+        advise_line(finding, NULL, "iteration %u: %s, %s more of: %s", outlier->iteration + 1,
+                    advise_time((double)latency).text, advise_time((double)outlier->by).text,
+                    outlier->by ? iteration_quantity_name(outlier->grew) : "nothing known");
+        says_of(finding, outlier->iteration);
     }
     return tail;
 }

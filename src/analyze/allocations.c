@@ -132,10 +132,7 @@ enum mp_status allocations_build(struct mp_trace *trace, const struct allocation
     *allocations = (struct allocations){.row_count = 0};
     definitions_init(&allocations->definitions, trace);
     quality_init(&allocations->quality, trace);
-    ranges_init(&ranges, trace);
-    status = ranges_load(&ranges, trace, error);
-    if (!status)
-        status = ranges_choose(&ranges, options->range, &what.range, error);
+    status = ranges_open(&ranges, trace, options->range, &what.range, error);
     allocations->capture_ranges = ranges_count(&ranges);
     if (!status)
         status = memory_events_load(&events, trace, &what, &allocations->definitions,

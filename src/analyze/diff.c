@@ -340,26 +340,51 @@ static enum diff_change judge_latency(const struct shift *shift)
     return shift->high < 0 ? DIFF_FASTER : DIFF_UNCHANGED;
 }
 
+/* Its latencies by length, or NULL; the side's own stay in order of time. */
+static uint64_t *sorted_of(struct diff_side *side)
+{
+    uint64_t *sorted = malloc((side->iterations + 1) * sizeof *sorted);
+
+    if (!sorted)
+        return NULL;
+    if (side->iterations)
+        memcpy(sorted, side->latencies, side->iterations * sizeof *sorted);
+    side->latency = statistics_of(sorted, side->iterations);
+    return sorted;
+}
+
+static enum mp_status compare_medians(struct diff *diff)
+{
+    const struct diff_side *a = &diff->sides[DIFF_A];
+    const struct diff_side *b = &diff->sides[DIFF_B];
+    uint64_t *before = medians_of(a);
+    uint64_t *after = medians_of(b);
+    enum mp_status status = before && after ? MP_OK : MP_ERR_MEMORY;
+
+    if (!status)
+        diff->latency = shift_between(before, a->run_count, after, b->run_count);
+    free(before);
+    free(after);
+    return status;
+}
+
 static enum mp_status compare_latencies(struct diff *diff)
 {
     struct diff_side *a = &diff->sides[DIFF_A];
     struct diff_side *b = &diff->sides[DIFF_B];
-    uint64_t *before = NULL, *after = NULL;
+    uint64_t *before = sorted_of(a);
+    uint64_t *after = sorted_of(b);
+    enum mp_status status = before && after ? MP_OK : MP_ERR_MEMORY;
 
-    a->latency = statistics_of(a->latencies, a->iterations);
-    b->latency = statistics_of(b->latencies, b->iterations);
-    if (diff->by_runs) {
-        before = medians_of(a);
-        after = medians_of(b);
-        if (before && after)
-            diff->latency = shift_between(before, a->run_count, after, b->run_count);
-    } else {
-        diff->latency = shift_between(a->latencies, a->iterations, b->latencies, b->iterations);
-    }
-    diff->change = judge_latency(&diff->latency);
+    if (!status && !diff->by_runs)
+        diff->latency = shift_between(before, a->iterations, after, b->iterations);
     free(before);
     free(after);
-    return diff->by_runs && (!before || !after) ? MP_ERR_MEMORY : MP_OK;
+    if (!status && diff->by_runs)
+        status = compare_medians(diff);
+    if (!status)
+        diff->change = judge_latency(&diff->latency);
+    return status;
 }
 
 enum { ITEMS_QUANTITIES, ITEMS_KERNELS, ITEMS_LAYERS };

@@ -67,7 +67,7 @@ enum diff_fact_kind {
 struct diff_side {
     struct diff_run *runs; /* owned */
     size_t run_count, run_capacity;
-    uint64_t *latencies; /* ns, of all iterations, sorted in the end; owned */
+    uint64_t *latencies; /* ns, of all iterations, run by run in order of time; owned */
     size_t iterations, latency_capacity;
     struct statistics latency;
     struct diff_samples quantities; /* items: enum iteration_quantity, + 1 */

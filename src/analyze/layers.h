@@ -51,6 +51,7 @@
 #include "analyze/layer_positions.h"
 #include "analyze/layer_tree.h"
 #include "analyze/statistics.h"
+#include "base/buffer.h"
 #include "base/map.h"
 #include "base/status.h"
 #include "model/definitions.h"
@@ -111,6 +112,7 @@ struct layer_said {
 };
 
 struct layer {
+    uint32_t node;      /* of the tree, as layers_each has it */
     uint32_t parent;    /* an earlier one of `layers`; LAYER_NONE: it is an outermost one */
     uint32_t depth;     /* from 1 */
     const char *domain; /* NULL: the default one */
@@ -175,6 +177,11 @@ enum mp_status layers_build(struct mp_trace *trace, const struct layers_options 
                             struct layers_result *result, struct mp_error *error);
 
 void layers_free(struct layers_result *result);
+
+/* Appends a layer's name, `conv1@library` with the domain unless it is the default one, or
+ * `<no range>`; and its path, `iteration > conv1@library`. */
+void layers_put_name(struct mp_buffer *text, const struct layer *layer);
+void layers_put_path(struct mp_buffer *text, const struct layers_result *result, uint32_t index);
 
 /* Of all device time, 0 if there is none. */
 double layers_percent(const struct layers_result *result, uint64_t device);

@@ -132,6 +132,7 @@ struct live {
     struct live_call *calls;
     struct live_waiting *waiting;
     size_t waiting_first, waiting_count;
+    size_t noted; /* NVTX events since all that waits was looked at */
 };
 
 /* Sets up for a trace. MP_ERR_MEMORY; live_free is due in any case. */
@@ -172,7 +173,8 @@ void live_layers_free(struct live *live);
 enum mp_status live_take_nvtx(struct live *live, const struct mp_batch *batch);
 void live_take_calls(struct live *live, const struct mp_batch *batch);
 enum mp_status live_take_work(struct live *live, uint64_t correlation, uint64_t ns);
-void live_layers_settle(struct live *live); /* after NVTX events have come */
+/* After NVTX events have come; does nothing as long as few have. */
+void live_layers_settle(struct live *live);
 void live_layers_tick(struct live *live, bool last);
 
 enum mp_status live_device_work(struct live *live, uint64_t stream, uint64_t begin, uint64_t end);

@@ -15,6 +15,7 @@
 #define MOST_HISTORY  (1u << 17) /* entries of one thread */
 #define ALL_HISTORY   (1u << 20) /* of all threads */
 #define PATIENCE      1          /* ticks */
+#define WORTH_A_PASS  8          /* waiting work for each new entry of a history */
 
 /* Since when a thread is in a range. */
 struct entry {
@@ -140,6 +141,7 @@ static enum mp_status note_innermost(struct live *live, uint64_t thread, uint64_
     MP_TRY(reach_layer(live, range ? range->domain : 0, range ? range->name : 0, &layer));
     MP_TRY(make_room(live, history));
     *entry_at(history, history->count++) = (struct entry){time, layer};
+    live->noted++;
     return MP_OK;
 }
 
@@ -313,6 +315,9 @@ void live_layers_settle(struct live *live)
 {
     size_t count = live->waiting_count;
 
+    if (live->noted * WORTH_A_PASS < count && live->noted < MOST_HISTORY / 4)
+        return;
+    live->noted = 0;
     for (size_t i = 0; i < count; i++) {
         struct live_waiting work = live->waiting[live->waiting_first];
 

@@ -312,10 +312,7 @@ enum mp_status memory_build(struct mp_trace *trace, const struct memory_options 
     *memory = (struct memory){.iteration = options->iteration};
     definitions_init(&memory->definitions, trace);
     quality_init(&memory->quality, trace);
-    ranges_init(&ranges, trace);
-    status = ranges_load(&ranges, trace, error);
-    if (!status)
-        status = ranges_choose(&ranges, options->range, &what.range, error);
+    status = ranges_open(&ranges, trace, options->range, &what.range, error);
     memory->capture_ranges = ranges_count(&ranges);
     if (!status)
         status = memory_events_load(&memory->events, trace, &what, &memory->definitions,

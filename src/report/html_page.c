@@ -10,13 +10,19 @@
 
 #define GREATEST_DIGITS 15 /* 10^15 < 2^53: whole numbers of so many are exact in a double */
 
+enum mp_status html_page_check(struct mp_error *error)
+{
+    if (html_assets_head_bytes)
+        return MP_OK;
+    return mp_error_set(error, MP_ERR_UNSUPPORTED,
+                        "this miniprof was built without the charts of its pages (uPlot); with "
+                        "npm there, run 'make deps' and build again");
+}
+
 enum mp_status html_page_begin(struct html_page *page, FILE *out, struct mp_error *error)
 {
     page->out = out;
-    if (!html_assets_head_bytes)
-        return mp_error_set(error, MP_ERR_UNSUPPORTED,
-                            "this miniprof was built without the charts of its pages (uPlot); with "
-                            "npm there, run 'make deps' and build again");
+    MP_TRY(html_page_check(error));
     fwrite(html_assets_head, 1, html_assets_head_bytes, out);
     return MP_OK;
 }

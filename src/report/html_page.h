@@ -29,8 +29,12 @@ struct html_page {
     FILE *out; /* not owned */
 };
 
-/* Writes all that stands before the documents. MP_ERR_UNSUPPORTED, with what to do, when miniprof
- * was built without uPlot; nothing is written then. */
+/* Whether pages can be made. MP_ERR_UNSUPPORTED, with what to do, when miniprof was built without
+ * uPlot. */
+enum mp_status html_page_check(struct mp_error *error);
+
+/* Writes all that stands before the documents. Where html_page_check fails it does, too, and
+ * nothing is written. */
 enum mp_status html_page_begin(struct html_page *page, FILE *out, struct mp_error *error);
 
 /* Adds a JSON document. `id` is of letters, digits and _; `title` is plain text of ours. */

@@ -2,8 +2,8 @@
  * JSON documents, and its time line (html_timeline.h).
  *
  * A document is what a command prints with --json, made by the same printer. They stand in a table
- * in html_report.c: a new one is a line there, and the page shows it as tables by itself. One that
- * cannot be had is there as {"note": why}.
+ * in html_documents.c: a new one is a line there, and the page shows it as tables by itself. One
+ * that cannot be had is there as {"note": why}.
  */
 #ifndef MP_REPORT_HTML_REPORT_H
 #define MP_REPORT_HTML_REPORT_H

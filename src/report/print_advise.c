@@ -10,7 +10,7 @@
 #include "base/poison.h"
 
 #define LINE_COLUMNS 110
-#define NAME_COLUMNS 70 /* longer names end in ... */
+#define NAME_COLUMNS 70 /* longer names end, longer paths begin, in ... */
 
 static const struct {
     const char *text;
@@ -65,16 +65,22 @@ static void put_labelled(FILE *out, const char *what, const char *text, const ch
     put_wrapped(out, 4, line);
 }
 
-static void put_name(FILE *out, const char *name)
+static void put_name(FILE *out, const char *name, bool is_path)
 {
     size_t length = strlen(name);
+    size_t kept = NAME_COLUMNS - 3;
 
     if (length <= NAME_COLUMNS) {
         report_put_visible(out, name, length);
         return;
     }
-    report_put_visible(out, name, NAME_COLUMNS - 3);
-    fputs("...", out);
+    if (is_path) {
+        fputs("...", out);
+        report_put_visible(out, name + length - kept, kept);
+    } else {
+        report_put_visible(out, name, kept);
+        fputs("...", out);
+    }
 }
 
 static void put_lines(FILE *out, const struct advise_finding *finding)
@@ -93,7 +99,7 @@ static void put_lines(FILE *out, const struct advise_finding *finding)
         fprintf(out, "     %-*s", line->name ? (int)width : 0, line->text);
         if (line->name) {
             fputs("  ", out);
-            put_name(out, line->name);
+            put_name(out, line->name, line->is_path);
         }
         fputc('\n', out);
     }
@@ -105,14 +111,14 @@ static void put_finding(FILE *out, size_t number, const struct advise_finding *f
     char gain[MP_FORMATTED_BYTES];
     char whole[MP_FORMATTED_BYTES];
 
-    fprintf(out, "%2zu. %s: -%s of %s, %.1f %%\n", number, advise_rule_title(finding->rule),
+    fprintf(out, "%2zu. %s: -%s of %s, %.1f %%\n", number, finding->title,
             mp_format_time(gain, sizeof gain, finding->gain),
             mp_format_time(whole, sizeof whole, step), finding->percent);
     put_wrapped(out, 4, finding->evidence);
     put_lines(out, finding);
     put_labelled(out, "Gain: ", advise_method_text(finding->method),
                  "; assumes: ", finding->assumes);
-    put_labelled(out, "To do: ", advise_rule_to_do(finding->rule), "", "");
+    put_labelled(out, "To do: ", finding->to_do, "", "");
 }
 
 static void put_head(const struct report_out *out, const struct advise_report *report)
@@ -205,14 +211,14 @@ static void each_finding(struct report_table *table, const struct advice *advice
         const struct advise_finding *finding = &advice->findings[i];
         const struct report_cell cells[COLUMNS] = {
             report_text_cell(advise_rule_key(finding->rule)),
-            report_text_cell(advise_rule_title(finding->rule)),
+            report_text_cell(finding->title),
             report_number_cell(finding->gain),
             report_number_cell(advice->step),
             report_real_cell(finding->percent),
             report_text_cell(advise_method_text(finding->method)),
             report_text_cell(finding->assumes),
             report_text_cell(finding->evidence),
-            report_text_cell(advise_rule_to_do(finding->rule)),
+            report_text_cell(finding->to_do),
         };
         take(table, cells);
     }

@@ -14,6 +14,11 @@ static void json_lines(struct json_writer *json, const struct advise_finding *fi
         json_open_object(json);
         json_key_text(json, "text", finding->lines[i].text);
         json_key_text(json, "name", finding->lines[i].name);
+        json_key(json, "iteration");
+        if (finding->lines[i].iteration)
+            json_number(json, finding->lines[i].iteration);
+        else
+            json_null(json);
         json_close_object(json);
     }
     json_close_array(json);
@@ -23,7 +28,7 @@ static void json_finding(struct json_writer *json, const struct advise_finding *
 {
     json_open_object(json);
     json_key_text(json, "rule", advise_rule_key(finding->rule));
-    json_key_text(json, "title", advise_rule_title(finding->rule));
+    json_key_text(json, "title", finding->title);
     json_key_number(json, "gain_ns", finding->gain);
     json_key_real(json, "gain_percent", finding->percent);
     json_key_text(json, "method", advise_method_key(finding->method));
@@ -35,7 +40,7 @@ static void json_finding(struct json_writer *json, const struct advise_finding *
         json_key_real(json, finding->numbers[i].key, finding->numbers[i].value);
     json_close_object(json);
     json_lines(json, finding);
-    json_key_text(json, "to_do", advise_rule_to_do(finding->rule));
+    json_key_text(json, "to_do", finding->to_do);
     json_close_object(json);
 }
 

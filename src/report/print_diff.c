@@ -388,6 +388,16 @@ static void print_layers(const struct report_out *out, const struct diff_report 
                 side_names[a ? DIFF_B : DIFF_A]);
 }
 
+void print_diff_verdict(FILE *out, const struct diff_report *report)
+{
+    for (int side = 0; side < DIFF_SIDES; side++)
+        print_run_notes(out, report->diff, side);
+    print_way(out, report->diff);
+    print_shift(out, report->diff);
+    print_samples(out, report->diff);
+    print_allowed(out, report);
+}
+
 void print_diff(const struct report_out *out, const struct diff_report *report)
 {
     const struct diff *diff = report->diff;

@@ -212,17 +212,21 @@ static void json_pair(struct json_writer *json, const struct diff_positions *pos
     json_close_object(json);
 }
 
-static void json_pairs(struct json_writer *json, const struct diff_positions *positions, bool all)
+static void json_pairs(struct json_writer *json, const struct diff_positions *positions, bool all,
+                       size_t most)
 {
     size_t next = 0;
+    size_t put = 0;
 
     json_key(json, "kernels");
     json_open_array(json);
-    for (size_t i = 0; i < positions->count; i++) {
+    for (size_t i = 0; i < positions->count && (!most || put < most); i++) {
         bool equal = next == positions->change_count || i < positions->changes[next].first;
 
-        if (!equal || all)
+        if (!equal || all) {
             json_pair(json, positions, &positions->pairs[i], equal);
+            put++;
+        }
         if (!equal && i + 1 == positions->changes[next].first + positions->changes[next].count)
             next++;
     }
@@ -270,7 +274,7 @@ static void json_positions(struct json_writer *json, const struct diff_report *r
     json_key_number(json, "added", positions->added);
     json_key_number(json, "removed", positions->removed);
     json_changes(json, positions);
-    json_pairs(json, positions, report->positions);
+    json_pairs(json, positions, report->positions, report->most);
     json_close_object(json);
 }
 

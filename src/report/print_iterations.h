@@ -25,6 +25,10 @@ struct iterations_report {
 
 void print_iterations(const struct report_out *out, const struct iterations_report *report);
 
+/* The first `most` iterations, as --each has them in JSON, row by row: {"columns": ["iteration",
+ * ...], "rows": [[1, ...], ...]}. */
+void print_iterations_columns(FILE *out, const struct iterations_report *report, size_t most);
+
 /* ---- Between the files ---- */
 
 void print_iterations_each(const struct report_out *out, const struct iterations_report *report);

@@ -151,8 +151,7 @@ static void print_notes(const struct report_out *out, const struct mp_trace *tra
     }
 }
 
-/* Why there is nothing to print; NULL: there is something. */
-static const char *why_nothing(const struct mp_trace *trace, const struct memory *memory)
+const char *memory_why_nothing(const struct mp_trace *trace, const struct memory *memory)
 {
     const char *setting = mp_trace_property(trace, "MINIPROF_MEMORY");
 
@@ -166,7 +165,7 @@ static const char *why_nothing(const struct mp_trace *trace, const struct memory
 static bool print_nothing(const struct report_out *out, const struct mp_trace *trace,
                           const struct memory *memory)
 {
-    const char *reason = why_nothing(trace, memory);
+    const char *reason = memory_why_nothing(trace, memory);
 
     if (!reason)
         return false;

@@ -8,6 +8,9 @@
 #include "analyze/memory.h"
 #include "report/table.h"
 
+/* Why there is nothing to report; NULL: there is something. Static text. */
+const char *memory_why_nothing(const struct mp_trace *trace, const struct memory *memory);
+
 /* The report; `range` is the number of the capture range, 0: everything. */
 void print_memory(const struct report_out *out, const struct mp_trace *trace,
                   const struct memory *memory, uint64_t range);

@@ -41,6 +41,24 @@ verdict "a header row" $?
 grep -q '^"host_bound","The GPU waits for the host",[0-9.]*,251.[0-9]*,5' .stdout
 verdict "a row" $?
 
+# One layer of four has most of the time, one reformats (known_slow.h).
+trace slow-layer
+run advise slow-layer.mpt
+code 0
+grep -q "^ 2\. One layer dominates the GPU's time: -35\.000us of 160\.00us, 21\.9 %$" .stdout
+verdict "the layer" $?
+grep -q '^     P50 70\.000us of 6 calls  iteration > conv1$' .stdout
+verdict "its name" $?
+grep -q '^ 3\. Layers only reformat or copy: -7\.0000us of 160\.00us, 4\.4 %$' .stdout
+verdict "what only reformats" $?
+run advise --json slow-layer.mpt
+json 'd["findings"][1]["numbers"]["gpu_percent"] == 78.6516853933'
+json 'd["findings"][1]["numbers"]["median_ns"] == 6000'
+json 'd["findings"][2]["numbers"]["layers"] == 1'
+python3 "$SOURCE/tests/golden/compare_advise.py" "$BUILD/miniprof" slow-layer.mpt >differences
+verdict "what follows from the dumped rows" $?
+cat differences
+
 run advise --by nvtx:iteration inference.mpt
 code 0
 grep -q 'Iterations by NVTX range "iteration", as asked for$' .stdout
@@ -83,13 +101,13 @@ for kind in empty calls no-api no-gpu; do
     quiet
     grep -q 'No findings\.$' .stdout
     verdict "$kind: no findings" $?
-    grep -q 'Not tried: launch_bound, .*, page_faults (no GPU work in the iterations)$' .stdout
+    grep -q 'Not tried: launch_bound, .*, reformat_layers (no GPU work in the iterations)$' .stdout
     verdict "$kind: why" $?
     grep -qi 'nan\|[^a-z]inf[^a-z]' .stdout
     verdict "$kind: numbers" $((! $?))
     run advise --json $kind.mpt
     code 0
-    json 'not d["findings"] and len(d["not_tried"]) == 12'
+    json 'not d["findings"] and len(d["not_tried"]) == 13'
 done
 
 # ---- What is not whole ----

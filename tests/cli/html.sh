@@ -72,11 +72,11 @@ END
 }
 
 # What a page holds is what the commands say. Long numbers are strings there.
-same_as() { # ID COMMAND...
+same_as() { # ID COMMAND...: of $trace, whose page is page.html
     local id=$1
     shift
-    last="document $id"
-    document "$id" page.html >in_page.json && "$miniprof" "$@" --json plain.mpt >said.json
+    last="document $id of $trace"
+    document "$id" page.html >in_page.json && "$miniprof" "$@" --json "$trace" >said.json
     python3 - <<'END'
 import json, sys
 def plain(value):
@@ -89,10 +89,73 @@ sys.exit(plain(json.load(open("in_page.json"))) != plain(json.load(open("said.js
 END
     verdict "equals miniprof $*" $?
 }
+
+# The iterations one by one are columns and rows there.
+same_iterations() {
+    last="document iterations of $trace"
+    document iterations page.html >in_page.json &&
+        "$miniprof" iters --each --json "$trace" >said.json
+    python3 - <<'END'
+import json, sys
+page = json.load(open("in_page.json"))
+said = json.load(open("said.json"))["iterations"]
+rows = [dict(zip(page["columns"], row)) for row in page["rows"]]
+def texts(all_rows):
+    return [{key: str(value) for key, value in row.items()} for row in all_rows]
+sys.exit(not said or texts(rows) != texts(said))
+END
+    verdict "equals miniprof iters --each" $?
+}
+
+# The lines of memory, against the points that the command prints one by one.
+same_lines() {
+    last="document memory_lines of $trace"
+    document memory_lines page.html >in_page.json &&
+        "$miniprof" memory --points 400 --json "$trace" >said.json
+    python3 - <<'END'
+import collections, json, sys
+page = json.load(open("in_page.json"))
+said = collections.defaultdict(lambda: {"time_ns": [], "max_bytes": [], "end_bytes": []})
+for line in open("said.json"):
+    point = json.loads(line)
+    for key, values in said[point["device_name"], point["pool"]].items():
+        values.append(point[key])
+found = {(line["device_name"], line["pool"]): {"time_ns": page["time_ns"],
+                                               "max_bytes": line["max_bytes"],
+                                               "end_bytes": line["end_bytes"]}
+         for line in page["lines"]}
+sys.exit(len(found) < 2 or found != said)
+END
+    verdict "equals miniprof memory --points" $?
+}
+
+same_analyses() {
+    same_as iters iters
+    same_as advise advise
+    same_as layers layers --top 500
+    same_as kernels kernels
+    same_as overlap overlap
+    same_iterations
+}
+trace=plain.mpt
 same_as info info
 same_as summary summary
 same_as nvtx nvtx
 same_as deps deps
+same_analyses
+document left_out page.html >.stdout
+json 'd == {}'
+mv page.html plain.html
+for trace in "$SOURCE"/tests/data/{inference,memory,two_streams,branches}.mpt; do
+    run html -o page.html "$trace"
+    code 0
+    same_analyses
+done
+trace=$SOURCE/tests/data/memory.mpt
+run html -o page.html "$trace"
+same_as memory memory --top 50
+same_lines
+mv plain.html page.html
 
 document timeline page.html >.stdout
 json 'sum(t["count"] for t in d["tracks"]) == d["events"] == 6 + 9' # calls and work
@@ -147,6 +210,12 @@ for kind in empty calls doubtful undefined nvtx no-api no-gpu hostile streams; d
 done
 document timeline empty.html >.stdout
 json 'd["events"] == 0'
+for id in layers kernels overlap memory memory_lines; do
+    document "$id" empty.html >.stdout
+    json 'd.keys() == {"note"} and d["note"].startswith("No ")'
+done
+document kernels no-gpu.html >.stdout
+json 'd["note"] == "No kernels in the trace: MINIPROF_GPU=off."'
 # 2000 kernels of 100 us, one begun each us: busy from the first to the last.
 document overview streams.html >.stdout
 json 'd["devices"][0]["kernel_busy_ns"] == 1344567 + 1999 * 1000 + 100000'
@@ -191,9 +260,14 @@ code 3
 ! ls ./*.part 2>/dev/null
 verdict "nothing left" $?
 
-# 157,844 records in less than 3 MB.
+# 157,844 records in less than 3 MB. Layers have the names of most of their work, and it says so.
 run html -o eager.html "$SOURCE/tests/data/resnet50_eager.mpt"
 code 0
+document layers eager.html >.stdout
+json 'max(len(layer["work"]) for layer in d["layers"]) == 10 and len(d["layers"]) == 127'
+document left_out eager.html >.stdout
+json 'd == {"layer_work": {"shown": 10, "all": 23}}'
+last="page of resnet50_eager.mpt"
 [ "$(stat -c %s eager.html)" -lt 3000000 ]
 verdict "$(stat -c %s eager.html) bytes" $?
 finish

@@ -126,6 +126,7 @@ static void expect_advice(const struct advise_input *input)
         expect(finding->gain && finding->percent >= 1 && finding->number_count);
         expect(!i || finding->gain <= finding[-1].gain);
     }
+    advise_free(&advice);
 }
 
 /* What the time of an iteration is split into adds up to it. */

@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 """Compares `miniprof advise --json` with what follows from the rows that `miniprof dump` prints and
 from the iterations of `miniprof iters`: the step that shares are of, the evidence of each finding
-where it can be counted in rows, and gains that `miniprof deps --what-if` foretells too.
+where it can be counted in rows, and gains that `miniprof deps --what-if` foretells too. Layers are
+those of compare_layers.py, which works from the rows of the independent reader.
 
 usage: compare_advise.py MINIPROF TRACE
 """
@@ -14,14 +15,17 @@ import sys
 
 sys.dont_write_bytecode = True
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
-from compare_iters import DTOH, HTOD, Trace  # pylint: disable=wrong-import-position
+# pylint: disable=wrong-import-position
+import compare_layers
+from compare_iters import DTOH, HTOD, Trace
 
 RULES = ("launch_bound", "pageable_copies", "synchronous_copies", "needless_wait",
          "exposed_copies", "small_kernels", "allocation", "host_bound", "slow_layer",
-         "unused_streams", "tail", "page_faults")
+         "unused_streams", "tail", "page_faults", "reformat_layers")
 SMALL, LEAST_RUN, MOST_GAP = 5000, 3, 50000  # ns, kernels, ns: docs/advise.md
 LAUNCH_GAP = 100000  # ns
 MIGRATIONS, FAULTS = (1, 2, 8), (3, 4)  # kinds of unified
+LEAST_SHARE, LEAST_TIMES, LEAST_LAYERS = 1 / 3, 3, 3  # of slow_layer
 ALLOCATES = re.compile(r"cuda(Malloc|Free|HostAlloc|HostRegister|HostUnregister)|"
                        r"cuMem(Alloc|Free|HostAlloc|HostRegister|HostUnregister|Create|Release)")
 
@@ -69,6 +73,104 @@ class Loop:
                 steps.append(end - last)
             last = end
         return sorted(steps)[(len(steps) + 1) // 2 - 1]
+
+
+# ---- Layers ----
+
+def said_of(name):
+    """What TensorRT's object in the text of a range says: name, type."""
+    try:
+        said = json.loads(name)
+    except ValueError:
+        return name, None
+    if not isinstance(said, dict):
+        return name, None
+    return said.get("Name", name), said.get("LayerType")
+
+
+def mark_of(name):
+    """`reformat`, `copy`, another mark or None."""
+    name, kind = said_of(name)
+    text = (kind or name).lower()
+    for mark, sign in (("reformat", "reformat"), ("shuffle", "shuffle" if kind else "[shuffle]"),
+                       ("noop", "noop" if kind else "[noop]")):
+        if sign in text:
+            return mark
+    return "copy" if ("copy" in text if kind else re.search(r"(^|\W)copy$", text)) else None
+
+
+def moves(path):
+    """Whether the innermost layer with a mark reformats or copies."""
+    marks = [mark_of(name) for _, name in path if mark_of(name)]
+    return bool(marks) and marks[-1] in ("reformat", "copy")
+
+
+class Layers:
+    """Work of iterations that count by the path of ranges that launched it."""
+
+    def __init__(self, path, loop):
+        trace = compare_layers.mpt.Trace(pathlib.Path(path).read_bytes())
+        strings = {row["id"]: row["text"] for row in compare_layers.rows_of(trace, "string")}
+        chains = compare_layers.chains_of_calls(trace, strings)
+        captured = compare_layers.captured_labels(trace, strings)
+        self.rows = compare_layers.expected_of(trace)
+        self.time, self.kernels, self.moved = (collections.Counter() for _ in range(3))
+        self.moving, self.device, self.any = 0, 0, False
+        own = loop.document["name"] if loop.document["by"] == "nvtx" else None
+        for work in loop.trace.work:
+            if not work.call or not loop.counted(loop.of_call(work.call)):
+                continue
+            chain = chains.get(work.correlation, ((), 0))[0]
+            path = compare_layers.labels_of(
+                compare_layers.chain_of({**work.row, "correlation": work.correlation}, chain,
+                                        captured))
+            length, kind = work.end - work.begin, work.kind
+            self.device += length
+            layer = bool(path) and path[-1][1] != own
+            self.any |= layer
+            if layer and kind in ("kernel", "graph"):
+                self.time[path] += length
+                self.kernels[path] += 1
+            if moves(path) and (kind == "kernel" or kind == "copy" and
+                                work.row["kind"] not in (HTOD, DTOH)):
+                self.moved[path] += length
+                self.moving += 1
+
+    def slow(self):
+        """The path of the layer that stands out, and the times of those it is compared with."""
+        if not self.time:
+            return None, []
+        slow, time = max(self.time.items(), key=lambda item: item[1])
+        kind = said_of(slow[-1][1])[1]
+        for of_type in ((True, False) if kind else (False,)):
+            others = sorted(self.time[path] for path in self.time if path != slow and
+                            (not of_type or said_of(path[-1][1])[1] == kind))
+            if len(others) >= LEAST_LAYERS - 1:
+                median = others[(len(others) + 1) // 2 - 1]
+                if time and time >= LEAST_SHARE * self.device and time >= LEAST_TIMES * median:
+                    return slow, others
+                break
+        return None, []
+
+
+def slow_layer(loop):
+    """The layer that stands out; {} if none does."""
+    path, others = loop.layers.slow()
+    if not path:
+        return {}
+    time, judged, row = loop.layers.time[path], loop.judged, loop.layers.rows[path]
+    return {"layer_ns": time / judged, "step_percent": 100 * time / judged / loop.step(),
+            "gpu_percent": 100 * time / loop.layers.device, "others": len(others),
+            "kernels": loop.layers.kernels[path] / judged, "layer_calls": row["calls"],
+            "call_p50_ns": row["p50_ns"], "median_ns": others[(len(others) + 1) // 2 - 1] / judged}
+
+
+def reformat_layers(loop):
+    """What only reformats or copies."""
+    time = sum(loop.layers.moved.values())
+    return {"layers": sum(moved > 0 for moved in loop.layers.moved.values()),
+            "activities": loop.layers.moving / loop.judged, "layers_ns": time / loop.judged,
+            "gpu_percent": 100 * time / loop.layers.device}
 
 
 # ---- The evidence of each rule, from rows ----
@@ -163,7 +265,8 @@ def tail(loop):
 
 
 EVIDENCE = {"small_kernels": small_kernels, "launch_bound": launch_bound, "tail": tail,
-            "exposed_copies": exposed_copies, "host_bound": host_bound}
+            "exposed_copies": exposed_copies, "host_bound": host_bound,
+            "slow_layer": slow_layer, "reformat_layers": reformat_layers}
 
 
 def pageable(loop):
@@ -184,6 +287,7 @@ def check_all(program, path):
     """Yields what is wrong."""
     document, trace = report(program, "advise", "--json", path), Trace(program, path)
     loop = Loop(program, path, trace)
+    loop.layers = Layers(path, loop)
     findings, step = document["findings"], document["step_p50_ns"]
     not_tried = [one["rule"] for one in document["not_tried"]]
     if (document["iterations"], document["judged"]) != (len(loop.items), loop.judged):
@@ -202,6 +306,8 @@ def check_all(program, path):
         yield "pageable copies without any"
     if "allocation" in keys and not allocates(loop):
         yield "allocation without any"
+    if "reformat_layers" not in not_tried and not loop.layers.any:
+        yield "reformat layers were looked for, but there are no layers"
     expected = tail(loop)["gain"]
     if "tail" not in keys and "tail" not in not_tried and expected >= 0.0101 * step:
         yield f"no tail, although it would gain {expected}"
@@ -216,24 +322,48 @@ def check(program, path, loop, one, step):
     if not one["numbers"] or not one["evidence"] or len(one["lines"]) > 5:
         yield f"{one['rule']}: no number"
     expected = EVIDENCE.get(one["rule"], lambda _: {})(loop)
+    if one["rule"] == "slow_layer" and bool(expected) != ("layer_ns" in one["numbers"]):
+        yield f"slow_layer: {one['title']}, but the layer is {expected}"
+        return
     for key, value in expected.items():
         actual = one["gain_ns"] if key == "gain" else one["numbers"][key]
-        if abs(actual - value) > 1 + 1e-6 * value:
+        if abs(actual - value) > (0.001 if "percent" in key else 1) + 1e-6 * value:
             yield f"{one['rule']}: {key} is {actual}, not {value}"
     if one["rule"] == "slow_layer" and loop.document["by"] == "nvtx":
         yield from check_what_if(program, path, loop, one)
 
 
-def check_what_if(program, path, loop, one):
-    """The same change of the iterations, one window each."""
-    name = re.sub(r"([*?\[])", r"[\1]", one["lines"][0]["name"])
-    what_if = report(program, "deps", "--json", "--iters", loop.document["name"], "--what-if",
-                     f"{name}=0.5x", path)["what_if"]
-    after = sum(window["window_ns"] for window in what_if["windows"])
+def what_if(program, path, loop, names, change):
+    """What an iteration gains with this change of the names, one window each."""
+    changes = []
+    for name in names:
+        changes += ["--what-if", re.sub(r"([*?\[])", r"[\1]", name) + "=" + change]
+    document = report(program, "deps", "--json", "--iters", loop.document["name"], *changes, path)
+    after = sum(window["window_ns"] for window in document["what_if"]["windows"])
     before = sum(item["host_end_ns"] - item["begin_ns"] for item in loop.items)
-    gain = (before - after) / len(loop.items)
-    if abs(gain - one["gain_ns"]) > 0.03 * gain:
-        yield f"slow_layer: gains {one['gain_ns']}, what-if says {gain}"
+    return (before - after) / len(loop.items)
+
+
+def check_what_if(program, path, loop, one):
+    """The same changes, where the kernels of a layer are in no other."""
+    names, gains = [line["name"] for line in one["lines"]], {"0.5x": one["gain_ns"]}
+    if "layer_ns" in one["numbers"]:
+        names, gains["0"] = names[1:], one["numbers"]["bound_ns"]
+        layer = loop.layers.slow()[0]
+        kernels = {work["name"]: work["calls"] for work in report(
+            program, "kernels", "--json", "--by-name", path)["kernels"]}
+        if not layer or sum(kernels[name] for name in names) != loop.layers.rows[layer]["kernels"]:
+            return
+        critical = sum(row["critical_ns"] for row in report(
+            program, "deps", "--json", "--iters", loop.document["name"], path)["rows"]
+                       if row["name"] in names)
+        share = 100 * critical / (loop.items[-1]["end_ns"] - loop.items[0]["begin_ns"])
+        if abs(share - one["numbers"]["critical_percent"]) > 0.5:
+            yield f"slow_layer: {one['numbers']['critical_percent']} % of the path, not {share}"
+    for change, expected in gains.items():
+        gain = what_if(program, path, loop, names, change)
+        if abs(gain - expected) > 0.03 * gain:
+            yield f"slow_layer: {change} gains {expected}, what-if says {gain}"
 
 
 def main():

@@ -8,9 +8,11 @@ usage: compare_diff.py MINIPROF A B RANGE
 """
 import bisect
 import collections
+import fractions
 import json
 import math
 import pathlib
+import re
 import subprocess
 import sys
 
@@ -191,6 +193,16 @@ class Comparison:
         change = "unchanged" if low <= 0 <= high else "slower" if low > 0 else "faster"
         self.same("latency change", change, said["change"])
 
+    def page(self, said):
+        """Latencies in order of time, and percentiles."""
+        for key, side in zip("ab", self.sides):
+            self.same(f"{key} latencies of the page", side.latencies, said[key]["latencies_ns"])
+            self.same(f"{key} numbers", list(range(1, len(side.latencies) + 1)),
+                      said[key]["iterations"])
+            self.same(f"{key} percentiles",
+                      [percentile(side.latencies, fractions.Fraction(str(percent)))
+                       for percent in said["percents"]], said[key]["percentiles_ns"])
+
     def rows(self, member, counted, names_of):
         """Kernels or layers."""
         (before, a_calls), (after, b_calls) = (side.by_name(names_of) for side in self.sides)
@@ -243,6 +255,15 @@ class Comparison:
         self.same("equal", len(equal), said["equal"])
 
 
+def page_latencies(arguments):
+    """The second document of `miniprof diff --html`; None: miniprof was built without pages."""
+    output = subprocess.run([*arguments, "--html", "-"], check=False, capture_output=True,
+                            encoding="utf-8")
+    if output.returncode == 2 and "uPlot" in output.stderr:
+        return None
+    return json.loads(re.search(r'id="doc-latencies"[^>]*>(.*?)</script>', output.stdout, re.S)[1])
+
+
 def prefixes(work):
     """Layers that a piece of work counts in."""
     if not work.layer:
@@ -253,11 +274,14 @@ def prefixes(work):
 def main():
     """Runs both."""
     program, a, b, name = sys.argv[1:]
-    output = subprocess.run([program, "diff", "--json", "--positions", "--demangling", "off",
-                             "--by", "nvtx:" + name, a, b], check=True, capture_output=True)
+    arguments = [program, "diff", "--demangling", "off", "--by", "nvtx:" + name, a, b]
+    output = subprocess.run([*arguments, "--json", "--positions"], check=True, capture_output=True)
     comparison = Comparison(json.loads(output.stdout), [Side(path, name) for path in (a, b)])
     assert all(len(side.ranges) <= SAMPLES for side in comparison.sides)
     comparison.latencies()
+    in_page = page_latencies(arguments)
+    if in_page:
+        comparison.page(in_page)
     comparison.rows("kernels", "calls", lambda work: [work.name])
     comparison.positions()
     if comparison.said["layers"] is not None:

@@ -1,32 +1,17 @@
 #!/bin/bash
-# Golden files: what the command prints of each trace in tests/data, against the committed texts
-# NAME.*.txt here, and its rows and sums against those of the independent reader in tests/readers;
-# and of each folder there, whose traces are those of one job, what it prints of them together.
+# Golden files: what the command prints of each trace in tests/data against the committed texts
+# NAME.*.txt here; and of each folder there, whose traces are those of one job, what it prints of
+# them together. computed.sh says whether it is true.
 #
 #   run.sh            compares
 #   run.sh --update   rewrites the texts; look at the difference before you commit it
 #
 # GOLDEN_DATA and GOLDEN_TEXTS name other folders than tests/data and tests/golden.
-set -u
-export LC_ALL=C
+. "$(dirname "$0")/lib.sh"
 
-source=${SOURCE:-$(cd "$(dirname "$0")/../.." && pwd)}
-miniprof=${BUILD:-$source/build}/miniprof
-data=${GOLDEN_DATA:-$source/tests/data}
 texts=${GOLDEN_TEXTS:-$source/tests/golden}
 update=
 [ "${1:-}" = --update ] && update=1
-passed=0
-failed=0
-work=$(mktemp -d "${TMPDIR:-/tmp}/miniprof-golden.XXXXXX")
-trap 'rm -rf "$work"' EXIT
-
-shopt -s nullglob
-traces=("$data"/*.mpt)
-if [ ${#traces[@]} -eq 0 ]; then
-    echo "no traces in $data"
-    exit 77
-fi
 
 # The views. A trace that is not whole makes for exit code 1 and a line on stderr: both are kept.
 view_summary() {
@@ -361,21 +346,8 @@ compare_view() {
     verdict $? "$1: $2 is as committed"
 }
 
-verdict() {
-    if [ "$1" -eq 0 ]; then
-        passed=$((passed + 1))
-        echo "ok $2"
-    else
-        failed=$((failed + 1))
-        echo "FAILED $2"
-        head -n 30 "$work/log" | sed 's/^/    /'
-    fi
-}
-
 for trace in "${traces[@]}"; do
     name=$(basename "$trace" .mpt)
-    # Messages name the file as it is given.
-    cd "$data" || exit 1
     for view in summary summary_csv summary_json summary_gpu summary_api summary_per_gpu nvtx \
         nvtx_csv layers layers_csv layers_json layers_positions \
         info_json dump deps deps_csv deps_json deps_trace \
@@ -387,53 +359,23 @@ for trace in "${traces[@]}"; do
         kernels kernels_by_name kernels_csv kernels_json overlap overlap_csv overlap_json; do
         compare_view "$name" $view "$name.mpt"
     done
-    python3 "$source/tests/golden/compare.py" rows "$miniprof" "$name.mpt" >"$work/log" 2>&1
-    verdict $? "$name: the independent reader has the same rows"
-    python3 "$source/tests/golden/compare.py" sums "$miniprof" "$name.mpt" >"$work/log" 2>&1
-    verdict $? "$name: the summary's sums are those of the independent reader's rows"
-    python3 "$source/tests/golden/compare_nvtx.py" "$miniprof" "$name.mpt" >"$work/log" 2>&1
-    verdict $? "$name: the NVTX result's sums are those of the independent reader's rows"
-    python3 "$source/tests/golden/compare_iters.py" "$miniprof" "$name.mpt" >"$work/log" 2>&1
-    verdict $? "$name: the iterations are what follows from the dumped rows"
-    python3 "$source/tests/golden/compare_layers.py" "$miniprof" "$name.mpt" >"$work/log" 2>&1
-    verdict $? "$name: the layers are those of the independent reader's rows"
-    python3 "$source/tests/golden/compare_advise.py" "$miniprof" "$name.mpt" >"$work/log" 2>&1
-    verdict $? "$name: the findings are what follows from the dumped rows"
-    python3 "$source/tests/golden/compare_top.py" "$miniprof" "$name.mpt" >"$work/log" 2>&1
-    verdict $? "$name: what top shows of all of it is what follows from the rows"
-    python3 "$source/tests/golden/compare_memory.py" "$miniprof" "$name.mpt" >"$work/log" 2>&1
-    verdict $? "$name: memory is what follows from the rows of the dump"
-    python3 "$source/tests/golden/compare_traces.py" "$miniprof" "$name.mpt" >"$work/log" 2>&1
-    verdict $? "$name: the traces are those of the independent reader's rows"
-    python3 "$source/tests/golden/compare_kernels.py" "$miniprof" "$name.mpt" >"$work/log" 2>&1
-    verdict $? "$name: the kernels' sums and occupancy are those of the independent reader's rows"
-    python3 "$source/tests/golden/compare_overlap.py" "$miniprof" "$name.mpt" >"$work/log" 2>&1
-    verdict $? "$name: what overlaps is what the independent reader's rows say"
 done
 
 for folder in "$data"/*/; do
     name=$(basename "$folder")
-    cd "$data" || exit 1
     for view in set_merge set_merge_json set_side_by_side set_side_by_side_csv set_info \
         set_info_json set_gpu_trace set_api_trace_csv; do
         compare_view "$name" $view "$name"
     done
-    python3 "$source/tests/golden/compare.py" sums "$miniprof" "$name" >"$work/log" 2>&1
-    verdict $? "$name: the merged sums are those of the independent reader's rows"
 done
 
-for pair in resnet50_eager:resnet50_graph resnet50_graph:resnet50_graph_edges \
-    inference:two_streams two_streams:two_streams; do
+for pair in $pairs; do
     name=${pair%:*}
     other=${pair#*:}.mpt
-    cd "$data" || exit 1
     [ -e "$name.mpt" ] || continue
     for view in diff diff_csv diff_json; do
         compare_view "$name" $view "$name.mpt"
     done
-    python3 "$source/tests/golden/compare_diff.py" "$miniprof" "$name.mpt" "$other" iteration \
-        >"$work/log" 2>&1
-    verdict $? "$name: differences to $other are those of the independent reader's rows"
 done
 
 # A text whose trace is gone would never be looked at again.
@@ -443,5 +385,4 @@ for text in "$texts"/*.txt; do
 done >"$work/log"
 [ ! -s "$work/log" ]
 verdict $? "each committed text has its trace"
-echo "$passed passed, $failed failed"
-[ "$failed" -eq 0 ]
+finish

@@ -36,6 +36,15 @@ page() { # TRACE NAME; a trace that is not whole is one too
     esac
 }
 
+diff_page() { # NAME ARGUMENT...: of a comparison; and what the command says as JSON
+    local name=$1
+    shift
+    cd "$SOURCE/tests/data" || exit 1 # names as short as they can be
+    "$BUILD/miniprof" diff --html "$folder/$name.html" "$@" >"$folder/log" 2>&1
+    [ $? -le 1 ] && "$BUILD/miniprof" diff --json "$@" >"$folder/$name.json"
+    [ $? -le 1 ] || { cat "$folder/log"; exit 1; }
+}
+
 make_pages() { # NAME[:TRACE]...: of traces in tests/data
     local name
     for name in "$@"; do

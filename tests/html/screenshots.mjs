@@ -38,4 +38,13 @@ await shoot(dark, "html-timeline-dark");
 const iterations = await open(browser, "eager", { viewport: VIEWPORT, view: "iterations" });
 await shoot(iterations, "html-iterations");
 
+const advice = await open(browser, "inference", { viewport: VIEWPORT, view: "advise" });
+await shoot(advice, "html-advice");
+
+const memory = await open(browser, "memory", { viewport: VIEWPORT, view: "memory" });
+await shoot(memory, "html-memory");
+
+const comparison = await open(browser, "diff", { viewport: { width: 1200, height: 1180 } });
+await shoot(comparison, "html-diff");
+
 await browser.close();

@@ -16,13 +16,18 @@ const PAGES = [
     "doubtful",
     "cut",
     "streams",
+    "layers",
+    "memory",
+    "managed",
+    "advice",
+    "marked",
 ];
 
 for (const name of PAGES) {
     test(`${name}: every view opens without a complaint or a request`, async (browser) => {
         const page = await open(browser, name);
         const tabs = await page.getByRole("tab").all();
-        assert.ok(tabs.length >= 6);
+        assert.equal(tabs.length, 12);
         for (const tab of tabs) {
             await tab.click();
             assert.equal(await tab.getAttribute("aria-selected"), "true");
@@ -78,19 +83,6 @@ test("a page without a time line shows its documents", async (browser) => {
     await page.getByText("2 rows").click();
     await page.locator("details table").waitFor();
     assert.equal(await page.locator("details table tbody tr").count(), 2);
-    assert.deepEqual(page.complaints, []);
-});
-
-test("iterations of a document are plotted and lead to the time line", async (browser) => {
-    const page = await open(browser, "iters", { view: "iterations", reducedMotion: "reduce" });
-    assert.match(await page.locator("#iterations-of option").first().innerText(), /Found/);
-    assert.match(
-        await page.locator("#view-iterations dl").innerText(),
-        /Count\s+9\s+Mean\s+504 ns/,
-    );
-    await page.locator("#view-iterations table.data tbody button").nth(3).click();
-    const { from, to } = await page.evaluate(() => miniprof.line.view);
-    assert.ok(from < 3000 && from > 2900 && to > 3503 && to < 3600, `${from} ${to}`);
     assert.deepEqual(page.complaints, []);
 });
 
@@ -165,9 +157,9 @@ test("a search leaves the rows that hold it", async (browser) => {
 
 test("a long table is shown in parts", async (browser) => {
     const page = await open(browser, "eager", { view: "iterations" });
-    const rows = page.locator("#view-iterations table.data tbody tr");
+    const rows = page.getByRole("group", { name: "Iterations" }).locator("tbody tr");
     assert.equal(await rows.count(), 100);
-    await page.getByRole("button", { name: "Show more" }).click();
+    await page.locator("#view-iterations").getByRole("button", { name: "Show more" }).click();
     assert.equal(await rows.count(), 200);
 });
 

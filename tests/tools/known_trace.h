@@ -24,6 +24,7 @@
 #include "known_layers.h"
 #include "known_metrics.h"
 #include "known_nvtx.h"
+#include "known_slow.h"
 #include "trace/writer.h"
 
 #define KNOWN_VECADD_MANGLED "_Z6vecAddPKfS0_Pfi"
@@ -199,6 +200,7 @@ struct known_options {
     bool metrics;     /* known_metrics.h */
     bool layers;      /* known_layers.h, and nothing else */
     bool no_calls;    /* of layers */
+    bool slow_layer;  /* known_slow.h, and nothing else */
     bool nvtx;        /* known_nvtx.h */
     bool hostile;     /* names that are markup */
     uint64_t dropped; /* records */
@@ -229,6 +231,10 @@ static inline void known_rows(struct mp_writer *writer, const struct known_optio
     }
     if (options->layers) {
         known_layer_rows(writer, KNOWN_STRING_LAST + 1, !options->no_calls);
+        return;
+    }
+    if (options->slow_layer) {
+        known_slow_rows(writer, KNOWN_STRING_LAST + 1);
         return;
     }
     known_range_one(writer);

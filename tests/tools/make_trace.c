@@ -28,6 +28,7 @@ static const struct {
     {"metrics-none", {.header = KNOWN_HEADER "MINIPROF_METRICS=ipc\n", .no_work = true}},
     {"nvtx", {.nvtx = true}},
     {"layers", {.layers = true}},
+    {"slow-layer", {.slow_layer = true}},
     {"layers-no-calls", {.layers = true, .no_calls = true}},
     {"hostile",
      {.hostile = true,

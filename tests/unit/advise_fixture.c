@@ -47,6 +47,7 @@ void advise_loop(void)
 
 void advised(void)
 {
+    advise_free(&advice);
     iterations_free(&iterations);
     scene_end(UNSOUND);
 }
@@ -62,10 +63,13 @@ const struct advise_finding *finding(enum advise_rule_id rule)
 
 void expect_gain(enum advise_rule_id rule, uint64_t ns)
 {
+    const struct advise_finding *one = finding(rule);
+
     assert_int_equal(advice.reasons[rule], ADVISE_TRIED);
-    if (!finding(rule))
+    if (one)
+        assert_int_equal(one->gain, ns);
+    else
         fail_msg("no finding of %s", advise_rule_key(rule));
-    assert_int_equal(finding(rule)->gain, ns);
 }
 
 void expect_none(enum advise_rule_id rule)
@@ -80,8 +84,7 @@ void expect_number(enum advise_rule_id rule, const char *key, uint64_t value)
 {
     const struct advise_finding *one = finding(rule);
 
-    assert_non_null(one);
-    for (size_t i = 0; i < one->number_count; i++) {
+    for (size_t i = 0; one && i < one->number_count; i++) {
         if (!strcmp(one->numbers[i].key, key)) {
             assert_int_equal((uint64_t)one->numbers[i].value, value);
             return;

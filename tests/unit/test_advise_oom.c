@@ -35,6 +35,9 @@ static void put_everything(void)
         put_launch(7, "c", t + 44, t + 51, t + 54, id + 4);
         put_stream_sync(7, t + 50, t + 58, id + 5);
         put_launch(8, "d", t + 60, t + 66, t + 200, id + 6);
+        put_nvtx_range("slow", t + 60, t + 66);
+        put_nvtx_range("b", t + 37, t + 43);
+        put_nvtx_range("c reformat", t + 44, t + 49);
         put_stream_sync(8, t + 70, t + 210 + (i == 7 ? 40 : 0), id + 7);
         mp_append_unified(scene.writer, &(struct mp_row_unified){.kind = MP_unified_kind_bytes_HtoD,
                                                                  .value = 4096,
@@ -55,28 +58,23 @@ static void prepare(void)
     assert_int_equal(iterations_sum_up(&found, measures, &summary), MP_OK);
 }
 
+static struct advice advice;
+
+static enum mp_status advise(struct mp_error *error)
+{
+    return advise_build(
+        &(struct advise_input){&scene.deps, scene.trace, &found, measures, &summary}, &advice,
+        error);
+}
+
 static void every_allocation_can_fail(void **state)
 {
-    enum mp_status status = MP_ERR_MEMORY;
-    struct advice advice;
-    unsigned failing;
-
     (void)state;
     prepare();
-    for (failing = 1; status != MP_OK; failing++) {
-        const struct advise_input input = {&scene.deps, scene.trace, &found, measures, &summary};
-        struct mp_error error = {.text = ""};
-        bool failed;
-
-        countdown = failing;
-        status = advise_build(&input, &advice, &error);
-        failed = countdown == 0;
-        countdown = 0;
-        assert_int_equal(status, failed ? MP_ERR_MEMORY : MP_OK);
-        assert_true(!failed || *error.text);
-    }
-    assert_true(failing > 30);
+    expect_memory_errors_of(advise, 30);
     assert_true(advice.count > 4);
+    assert_int_equal(advice.path_count, 2);
+    advise_free(&advice);
     iterations_summary_free(&summary);
     free(measures);
     iterations_free(&found);

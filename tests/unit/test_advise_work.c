@@ -254,6 +254,8 @@ static void one_of_twenty_is_slow(void **state)
     expect_number(ADVISE_TAIL, "excess_ns", 80000);
     assert_int_equal(advice.judged, MANY - 1);
     assert_string_equal(finding(ADVISE_TAIL)->lines[1].name, "k");
+    for (size_t i = 0; i < 2; i++)
+        assert_int_equal(finding(ADVISE_TAIL)->lines[i].iteration, 7);
     advised();
     load_tail(7, 39); /* 1.95 us of 200 */
     expect_none(ADVISE_TAIL);
@@ -297,8 +299,8 @@ static void pages_that_move(void **state)
 
 /* ---- Nothing to find ----
  *
- * A graph that keeps the GPU busy, launched while the one before it runs; copies on streams of
- * their own meanwhile, and the host waits for the result before. */
+ * A graph that keeps the GPU busy, launched in a layer while the one before it runs; copies on
+ * streams of their own meanwhile, and the host waits for the result before. */
 static void put_clean(uint64_t t, uint64_t id, uint64_t more)
 {
     static const char *const names[] = {"a", "b", "c", "d", "e"};
@@ -306,6 +308,7 @@ static void put_clean(uint64_t t, uint64_t id, uint64_t more)
     (void)more;
     put_call(1, "cudaMemcpyAsync", t + 1, t + 5, id);
     put_copy_of(8, MP_copy_kind_HtoD, ASYNCHRONOUS, MIB, t + 120, t + 220, id);
+    put_nvtx_range("model", t + 10, t + 20);
     put_call(1, "cudaGraphLaunch", t + 10, t + 20, id + 1);
     for (uint64_t k = 0; k < 5; k++)
         put_node(7, names[k], 1, k + 1, t + 100 + 200 * k, t + 299 + 200 * k + (k != 4), id + 1);

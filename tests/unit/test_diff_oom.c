@@ -1,5 +1,5 @@
-/* diff_build when memory runs out: every allocation fails once, in turn. What is left behind, a
- * sanitizer finds (make SAN=address check).
+/* diff_build and its page when memory runs out: every allocation fails once, in turn. What is left
+ * behind, a sanitizer finds (make SAN=address check).
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "analyze/diff.h"
+#include "report/html_diff.h"
 #include "unit/deps_fixture.h"
 #include "unit/failing_malloc.h"
 
@@ -50,6 +51,25 @@ static int write_trace(char letter, char *path, size_t size)
     return fd;
 }
 
+/* Sorted latencies and chosen iterations, of each side. */
+static void fail_page_in_turn(const struct diff *diff)
+{
+    enum mp_status status = MP_ERR_MEMORY;
+    unsigned turn;
+
+    for (turn = 1; status != MP_OK; turn++) {
+        FILE *out = fopen("/dev/null", "w");
+
+        assert_non_null(out);
+        countdown = turn;
+        status = html_diff_latencies(out, diff, 0);
+        countdown = 0;
+        fclose(out);
+        assert_true(status == MP_OK || status == MP_ERR_MEMORY);
+    }
+    assert_int_equal(turn, 6);
+}
+
 static void fail_in_turn(const char *a, const char *b, const struct diff_options *options)
 {
     enum mp_status status = MP_ERR_MEMORY;
@@ -65,6 +85,7 @@ static void fail_in_turn(const char *a, const char *b, const struct diff_options
             assert_true(turn > 100);
             assert_int_equal(diff.kernels.count, 7);
             assert_int_equal(diff.layers.count, 8);
+            fail_page_in_turn(&diff);
             diff_free(&diff);
         } else {
             assert_int_equal(status, MP_ERR_MEMORY);

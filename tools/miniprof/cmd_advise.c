@@ -57,6 +57,7 @@ struct work {
 
 static void work_free(struct work *work)
 {
+    advise_free(&work->advice);
     iterations_summary_free(&work->summary);
     free(work->measures);
     iterations_free(&work->iterations);

@@ -8,16 +8,22 @@
 #include "analyze/diff.h"
 #include "command.h"
 #include "iterations_by.h"
+#include "page_file.h"
+#include "report/html_diff.h"
+#include "report/html_page.h"
 #include "report/print_diff.h"
 #include "report_options.h"
 #include "trace_args.h"
 
 #include "base/poison.h"
 
+#define TRACE_SUFFIX ".mpt"
+
 struct diff_values {
     struct report_values report;
     const char *by;
     const char *fail_above;
+    const char *html;
     bool shapes;
     bool positions;
     bool all;
@@ -48,6 +54,12 @@ static const struct option_spec specs[] = {
      .kind = OPTION_TEXT,
      .offset = FIELD(fail_above),
      .help = "exit code 1 if the latency of B is surely greater, and by more than that: 3%"},
+    {.name = "html",
+     .argument = "FILE",
+     .kind = OPTION_TEXT,
+     .offset = FIELD(html),
+     .help = "a page to look at in a browser, one file that loads nothing, and the verdict in "
+             "text; - is the standard output, without the text"},
     REPORT_RANGE_OPTION(FIELD(report), "only iterations that begin in capture range N"),
     REPORT_DEMANGLING_OPTION(FIELD(report)),
     REPORT_CSV_OPTION(FIELD(report)),
@@ -63,8 +75,8 @@ static const struct option_set set = {
                "takes, and which kernels were added, removed, slower or faster. A side is a "
                "trace, a folder of traces, or several of them before and behind --.",
     .notes = "Exit code: 0 fine, 1 slower than --fail-above allows or a trace is not whole (lines "
-             "of the report say which), 2 wrong usage or no such iterations, 3 a trace cannot be "
-             "read.",
+             "of the report say which), 2 wrong usage, no such iterations, or --html in a miniprof "
+             "without npm's uPlot, 3 a trace cannot be read or the page not written.",
     .specs = specs,
     .count = sizeof specs / sizeof *specs,
 };
@@ -135,6 +147,8 @@ struct job {
     struct report_out out;
     struct diff_options options;
     struct diff_report report;
+    const char *html; /* where the page goes; NULL: no page */
+    const struct trace_set *sets;
 };
 
 static int exit_code_of(const struct job *job)
@@ -156,8 +170,28 @@ static const char **paths_of(const struct trace_set *traces)
     return paths;
 }
 
-static int compare(struct job *job, const struct trace_set sets[DIFF_SIDES])
+/* To `page` or, without one, as a report; the exit code. */
+static int print(struct job *job, FILE *page)
 {
+    struct mp_error error;
+
+    if (!page) {
+        print_diff(&job->out, &job->report);
+        return exit_code_of(job);
+    }
+    if (html_diff_write(page, &job->report, &error) != MP_OK) {
+        complain(set.command, "%s", error.text);
+        return error.status == MP_ERR_UNSUPPORTED ? EXIT_USAGE : EXIT_UNREADABLE;
+    }
+    if (page != stdout)
+        print_diff_verdict(job->out.file, &job->report);
+    return exit_code_of(job);
+}
+
+static int compare(void *context, FILE *page)
+{
+    struct job *job = context;
+    const struct trace_set *sets = job->sets;
     const char **a = paths_of(&sets[DIFF_A]);
     const char **b = paths_of(&sets[DIFF_B]);
     enum mp_status status = MP_ERR_MEMORY;
@@ -170,8 +204,7 @@ static int compare(struct job *job, const struct trace_set sets[DIFF_SIDES])
             diff_build(a, sets[DIFF_A].count, b, sets[DIFF_B].count, &job->options, &diff, &error);
     if (!status) {
         job->report.diff = &diff;
-        print_diff(&job->out, &job->report);
-        code = exit_code_of(job);
+        code = print(job, page);
         job->report.diff = NULL;
         diff_free(&diff);
     } else {
@@ -197,7 +230,9 @@ static int open_and_compare(struct job *job, const struct arguments sides[DIFF_S
         trace_set_free(&sets[DIFF_A]);
         return codes[DIFF_B];
     }
-    code = compare(job, sets);
+    job->sets = sets;
+    code = job->html ? page_write(set.command, job->html, compare, job) : compare(job, NULL);
+    job->sets = NULL;
     for (int side = 0; side < DIFF_SIDES; side++) {
         code = codes[side] > code ? codes[side] : code;
         trace_set_free(&sets[side]);
@@ -205,9 +240,30 @@ static int open_and_compare(struct job *job, const struct arguments sides[DIFF_S
     return code;
 }
 
+/* Before traces are read, which may take long. */
+static bool check_page(const struct diff_values *values)
+{
+    struct mp_error error;
+    size_t length = values->html ? strlen(values->html) : 0;
+
+    if (!values->html)
+        return true;
+    if (values->report.format != REPORT_TEXT)
+        complain(set.command, "--html takes the place of --csv and --json");
+    else if (length >= strlen(TRACE_SUFFIX) &&
+             !strcmp(values->html + length - strlen(TRACE_SUFFIX), TRACE_SUFFIX))
+        complain(set.command, "--html wants a name for the page, and '%s' is one of a trace",
+                 values->html);
+    else if (html_page_check(&error) != MP_OK)
+        complain(set.command, "%s", error.text);
+    else
+        return true;
+    return false;
+}
+
 static bool set_up(struct job *job, const struct diff_values *values)
 {
-    if (!report_out_open(set.command, &values->report, &job->out))
+    if (!report_out_open(set.command, &values->report, &job->out) || !check_page(values))
         return false;
     if (!iterations_by(set.command, values->by, &job->options.iterations))
         return false;
@@ -222,6 +278,7 @@ static bool set_up(struct job *job, const struct diff_values *values)
     job->report.fail_above = values->fail_above != NULL;
     job->report.all = values->all;
     job->report.positions = values->positions;
+    job->html = values->html;
     return true;
 }
 

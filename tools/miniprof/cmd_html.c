@@ -1,12 +1,9 @@
-#include <errno.h>
 #include <inttypes.h>
 #include <stdint.h>
 #include <stdio.h>
-#include <string.h>
-#include <unistd.h>
 
-#include "base/buffer.h"
 #include "command.h"
+#include "page_file.h"
 #include "report/html_report.h"
 #include "report_options.h"
 
@@ -51,12 +48,6 @@ static const struct option_set set = {
     .count = sizeof specs / sizeof *specs,
 };
 
-static int cannot_write(const char *path)
-{
-    complain(set.command, "cannot write '%s': %s", path, strerror(errno));
-    return EXIT_UNREADABLE;
-}
-
 static int code_of(const char *path, enum mp_status status, const struct mp_error *error)
 {
     if (status != MP_ERR_UNSUPPORTED)
@@ -65,13 +56,20 @@ static int code_of(const char *path, enum mp_status status, const struct mp_erro
     return EXIT_USAGE;
 }
 
-static int write_page(FILE *out, const char *path, const struct html_values *values)
+struct job {
+    const char *path; /* of the trace */
+    const struct html_values *values;
+};
+
+static int write_page(void *context, FILE *out)
 {
+    const struct job *job = context;
+    const struct html_values *values = job->values;
     const struct html_report_options options = {.range = values->report.range,
                                                 .events =
                                                     values->events ? values->events : USUAL_EVENTS,
                                                 .style = report_style(&values->report)};
-    struct mp_trace *trace = open_trace(set.command, path);
+    struct mp_trace *trace = open_trace(set.command, job->path);
     struct html_report_result result;
     struct mp_error error;
     enum mp_status status;
@@ -81,7 +79,7 @@ static int write_page(FILE *out, const char *path, const struct html_values *val
     status = html_report_write(out, trace, &options, &result, &error);
     mp_trace_close(trace);
     if (status != MP_OK)
-        return code_of(path, status, &error);
+        return code_of(job->path, status, &error);
     if (result.left_out)
         complain(set.command,
                  "the time line holds %" PRIu64 " events and leaves out %" PRIu64
@@ -90,40 +88,10 @@ static int write_page(FILE *out, const char *path, const struct html_values *val
     return result.whole ? EXIT_FINE : EXIT_FINDINGS;
 }
 
-/* Beside the file and then in its place: nobody sees half a page. */
-static int write_file(const char *path, const struct html_values *values)
-{
-    struct mp_buffer part = {.data = NULL};
-    const char *name;
-    FILE *out;
-    int code;
-
-    mp_buffer_append_format(&part, "%s.%d.part", values->output, (int)getpid());
-    if (mp_buffer_append_byte(&part, '\0') != MP_OK) {
-        complain(set.command, "out of memory");
-        return EXIT_UNREADABLE;
-    }
-    name = (const char *)part.data;
-    out = fopen(name, "we");
-    if (!out) {
-        code = cannot_write(values->output);
-    } else {
-        code = write_page(out, path, values);
-        if ((fflush(out) != 0 || ferror(out)) && code < EXIT_USAGE)
-            code = cannot_write(values->output);
-        fclose(out);
-        if (code < EXIT_USAGE && rename(name, values->output) != 0)
-            code = cannot_write(values->output);
-        if (code >= EXIT_USAGE)
-            unlink(name);
-    }
-    mp_buffer_free(&part);
-    return code;
-}
-
 int cmd_html(int argc, char **argv)
 {
     struct html_values values = {.report = REPORT_PRESET};
+    struct job job = {.values = &values};
     int first;
     enum options_result result = options_parse(&set, argc, argv, &values, &first);
     const char *path;
@@ -137,6 +105,6 @@ int cmd_html(int argc, char **argv)
         complain(set.command, "where to? 'miniprof html -o PAGE.html TRACE.mpt'");
         return EXIT_USAGE;
     }
-    return strcmp(values.output, "-") != 0 ? write_file(path, &values)
-                                           : write_page(stdout, path, &values);
+    job.path = path;
+    return page_write(set.command, values.output, write_page, &job);
 }

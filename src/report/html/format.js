@@ -29,9 +29,18 @@ function formatTime(ns) {
 }
 
 // On an axis: no more digits than needed.
+function formatShort(value, units) {
+    const [unit, scale] =
+        units.find(([, least]) => Math.abs(value) >= least) || units[units.length - 1];
+    return `${Number((value / scale).toPrecision(7))} ${unit}`;
+}
+
 function formatTick(ns) {
-    const [unit, scale] = TIME_UNITS.find(([, least]) => Math.abs(ns) >= least) || TIME_UNITS[3];
-    return `${Number((ns / scale).toPrecision(7))} ${unit}`;
+    return formatShort(ns, TIME_UNITS);
+}
+
+function formatByteTick(bytes) {
+    return formatShort(bytes, SIZE_UNITS);
 }
 
 function formatBytes(bytes) {

@@ -1,17 +1,5 @@
-// Iterations: those of a document that has them, or the instances of an NVTX range or graph launch,
-// as a plot of their lengths and a table; either leads to the time line.
-
-// Arrays of stretches anywhere in a document, by where they stand.
-function stretchesIn(value, path, found, depth = 0) {
-    if (isPlain(value) || depth > DEEPEST) return found;
-    if (isTable(value) && isStretch(value[0]) && value.length > 1)
-        found.push({ path, rows: value });
-    else if (!Array.isArray(value)) {
-        for (const [key, member] of Object.entries(value))
-            stretchesIn(member, path ? `${path}.${key}` : key, found, depth + 1);
-    }
-    return found;
-}
+// Iterations: those that `iters` found, or the instances of an NVTX range or graph launch, as a plot
+// of their lengths and a table; either leads to the time line.
 
 function stretchOf(row, origin) {
     const begin = relativeTo(origin, row.begin_ns);
@@ -49,23 +37,32 @@ function instancesOf(timeline, kind, name) {
     return events.sort((a, b) => timeline.begin[a] - timeline.begin[b]);
 }
 
-function iterationSources(documents, timeline) {
-    const sources = documents
-        .filter((doc) => doc.id === "iters")
-        .flatMap((doc) =>
-            stretchesIn(doc.value, "", []).map(({ path, rows }) => ({
-                title: `${doc.title}: ${titleOf(path)}`,
-                load: () => rows.map((row) => ({ ...stretchOf(row, timeline.origin), row })),
-            })),
-        );
+// Columns and rows as objects.
+function iterationRows(found) {
+    return (found?.rows || []).map((row) =>
+        Object.fromEntries(found.columns.map((key, index) => [key, row[index]])),
+    );
+}
+
+function iterationSources(documents, timeline, options) {
+    const { iters } = documents;
+    const sources = [];
+    if (iters && !iters.note)
+        sources.push({
+            title: `Found by ${wayOf(iters)}`,
+            render: () => renderFound(documents, options),
+        });
     const fromEvents = (kind, title, name) => ({
         title: `${title} ${timeline.names[name][1]}`,
-        load: () =>
-            instancesOf(timeline, kind, name).map((event) => ({
-                event,
-                begin: timeline.begin[event],
-                end: endOf(timeline, event),
-            })),
+        render: () =>
+            renderInstances(
+                instancesOf(timeline, kind, name).map((event) => ({
+                    event,
+                    begin: timeline.begin[event],
+                    end: endOf(timeline, event),
+                })),
+                options.show,
+            ),
     });
     for (const { name } of repeatedNames(timeline, "ranges").slice(0, 50))
         sources.push(fromEvents("ranges", "NVTX", name));
@@ -92,41 +89,157 @@ function latencyFacts(items) {
     ]);
 }
 
-function renderIterations(items, show) {
+function lengthChart(data, series, onclick) {
+    return makeChart({
+        title: "Length of each; click on one to see it",
+        labelX: "number",
+        data,
+        series: series.map(([label, color]) => ({ label, color, points: true })),
+        formatX: (value) => formatCount(value),
+        formatY: formatTick,
+        onclick,
+    });
+}
+
+function renderInstances(items, show) {
     const lengths = items.map(({ begin, end }) => end - begin);
     const rows = items.map((item, index) => ({
         number: index + 1,
         begin_ns: item.begin,
         latency_ns: item.end - item.begin,
-        ...(item.row ? flatten(item.row, "", {}) : {}),
-        ...(item.row ? { begin_ns: item.begin, end_ns: item.end } : {}),
     }));
     return [
         latencyFacts(items),
-        makeChart({
-            title: "Length of each; click on one to see it",
-            labelX: "number",
-            data: [items.map((item, index) => index + 1), lengths],
-            series: [{ label: "length", color: "--accent", points: true }],
-            formatX: (value) => formatCount(value),
-            formatY: formatTick,
-            onclick: (index) => show(items[index]),
-        }),
+        lengthChart(
+            [items.map((item, index) => index + 1), lengths],
+            [["length", "--accent"]],
+            (index) => show(items[index]),
+        ),
         dataTable(rows, { caption: "Iterations", onrow: (row, index) => show(items[index]) }),
     ];
 }
 
-// show(item): to the time line.
-function iterationsView(documents, timeline, show) {
-    const sources = iterationSources(documents, timeline);
+// ---- Those that `iters` found ----
+
+function wayOf({ by, name, graph, kernel_period: period }) {
+    return {
+        nvtx: `NVTX range ${name}`,
+        range: "capture range",
+        graph: `launches of CUDA graph ${graph}`,
+        kernels: `a sequence of ${period} kernel launches that repeats`,
+        whole: "nothing: all of it is one iteration",
+    }[by];
+}
+
+function latencyCards(iters) {
+    const { latency_ns: latency } = iters.statistics;
+    const times = [
+        ["p50", "P50"],
+        ["p90", "P90"],
+        ["p95", "P95"],
+        ["p99", "P99"],
+        ["max", "longest"],
+        ["mean", "mean"],
+    ];
+    return el(
+        "ul",
+        { class: "cards" },
+        card(formatCount(iters.count), "iterations"),
+        times.map(([key, title]) => card(formatTime(latency[key]), `latency, ${title}`)),
+        isNothing(iters.throughput_per_s)
+            ? null
+            : card(
+                  formatCount(Number(iters.throughput_per_s.toPrecision(5))),
+                  "iterations a second",
+              ),
+        card(formatTime(iters.outlier_limit_ns), "and longer: outliers"),
+    );
+}
+
+// Parts of the latency, and the idle time by cause.
+const LATENCY_PARTS = [
+    ["kernel_ns", "kernels"],
+    ["htod_ns", "copies to the GPU"],
+    ["dtoh_ns", "copies from the GPU"],
+    ["other_copy_ns", "other copies"],
+    ["set_ns", "memory sets"],
+    ["others_ns", "others' work on the GPU"],
+    ["idle_launch_ns", "idle: work is being launched"],
+    ["idle_queued_ns", "idle: between works in the queue"],
+    ["idle_copy_ns", "idle: a copy call waits"],
+    ["idle_host_ns", "idle: the host is outside of CUDA"],
+    ["idle_sync_ns", "idle: a synchronisation has not returned"],
+    ["idle_unknown_ns", "idle: no calls in the trace"],
+];
+
+function latencyBars({ statistics }) {
+    const rows = LATENCY_PARTS.map(([key, name]) => ({ name, value: statistics[key].mean }))
+        .filter(({ value }) => value)
+        .sort((a, b) => b.value - a.value);
+    if (!rows.length) return null;
+    return bars(
+        "Where the time of an iteration goes, mean",
+        rows.map((row) => ({ ...row, text: formatTime(row.value) })),
+    );
+}
+
+function outlierTable({ outliers }, options) {
+    if (!outliers.length) return null;
+    return [
+        el("h2", null, "Outliers"),
+        dataTable(
+            outliers.map((row) => ({ ...row, grew: row.grew ? titleOf(row.grew) : null })),
+            { ...options, caption: "Outliers" },
+        ),
+    ];
+}
+
+function renderFound(documents, options) {
+    const { outliers, ...others } = documents.iters;
+    const rows = iterationRows(documents.iterations);
+    const slow = new Set(outliers.map(({ iteration }) => iteration));
+    const lengths = rows.map((row) => Number(row.latency_ns));
+    const isSlow = (index) => slow.has(rows[index].iteration);
+    return [
+        others.not_before ? el("p", { class: "note" }, `${others.not_before}.`) : null,
+        latencyCards(others),
+        lengthChart(
+            [
+                rows.map((row) => row.iteration),
+                lengths.map((length, index) => (isSlow(index) ? null : length)),
+                lengths.map((length, index) => (isSlow(index) ? length : null)),
+            ],
+            [
+                ["latency", "--accent"],
+                ["outlier", "--critical"],
+            ],
+            (index) => showRow(rows[index], options),
+        ),
+        latencyBars(others),
+        outlierTable({ outliers }, options),
+        leftOutNotes(documents, "iterations", "outliers"),
+        el("h2", null, "Each iteration"),
+        dataTable(rows, { ...options, caption: "Iterations" }),
+        renderWhole(others, options),
+    ];
+}
+
+// options as main.js has them.
+function iterationsView(documents, timeline, options) {
+    const sources = iterationSources(documents, timeline, options);
+    const nothing =
+        documents.iters?.by === "whole"
+            ? el(
+                  "p",
+                  { class: "note" },
+                  `No iterations were found: ${documents.iters.not_before || "nothing repeats"}.`,
+              )
+            : null;
+    if (nothing) sources.push(sources.shift()); // what repeats is more than what is all
     if (!sources.length)
-        return el(
-            "p",
-            { class: "note" },
-            "Nothing repeats: no NVTX range and no graph launch that the trace has twice.",
-        );
+        return el("p", { class: "note" }, "The trace has no iterations: nothing repeats.");
     const content = el("div");
-    const use = (index) => replaceContent(content, renderIterations(sources[index].load(), show));
+    const use = (index) => replaceContent(content, sources[index].render());
     const select = el(
         "select",
         { id: "iterations-of", onchange: () => use(select.selectedIndex) },
@@ -136,6 +249,7 @@ function iterationsView(documents, timeline, show) {
     return el(
         "div",
         null,
+        nothing,
         el("div", { class: "tools" }, el("label", { for: "iterations-of" }, "Iterations:"), select),
         content,
     );

@@ -1,11 +1,25 @@
 // Puts the views together: tabs, theme, and what leads from one view to another.
 
+// Documents that views of others show.
+const ELSEWHERE = new Set([
+    "overview",
+    "timeline",
+    "iters",
+    "iterations",
+    "memory_lines",
+    "left_out",
+]);
+
+// Views of documents that are more than tables.
+const VIEWS = { advise: adviseView, layers: layersView, memory: memoryView };
+
 class Page {
     constructor() {
         this.list = readDocuments();
         this.documents = Object.fromEntries(this.list.map((doc) => [doc.id, doc.value]));
         this.timeline = this.readTimeline();
         this.views = [];
+        this.charts = charts;
         this.addViews();
         this.head();
         this.open(
@@ -28,24 +42,35 @@ class Page {
 
     addViews() {
         const { timeline, documents } = this;
+        if (isComparison(documents)) {
+            for (const view of comparisonViews(documents)) this.addView(...view);
+            return;
+        }
         const show = (item) => this.showStretch(item);
         if (timeline) {
             this.addView("overview", "Overview", () => overviewView(documents, timeline, show));
             this.addView("iterations", "Iterations", () =>
-                iterationsView(this.list, timeline, show),
+                iterationsView(documents, timeline, this.options()),
             );
             this.addView("timeline", "Time line", () => this.lineView().element);
         }
-        for (const doc of this.list.filter(({ id }) => id !== "overview" && id !== "timeline"))
-            this.addView(doc.id, doc.title, () =>
-                el("div", null, renderWhole(doc.value, this.options())),
-            );
+        for (const doc of this.list.filter(({ id }) => !ELSEWHERE.has(id)))
+            this.addView(doc.id, doc.title, () => el("div", null, this.render(doc)));
     }
 
+    render({ id, value }) {
+        const options = this.options();
+        if (VIEWS[id] && !value.note) return VIEWS[id](value, this.documents, options);
+        return [leftOutNotes(this.documents, id), renderWhole(value, options)];
+    }
+
+    // What views need to lead to the time line; nothing where there is none.
     options() {
-        if (!this.timeline) return {};
-        const { origin } = this.timeline;
-        return { origin, onrow: (row) => this.showStretch(stretchOf(row, origin)) };
+        const { timeline } = this;
+        if (!timeline) return {};
+        const { origin } = timeline;
+        const options = { timeline, origin, show: (item) => this.showStretch(item) };
+        return { ...options, onrow: (row) => showRow(row, options) };
     }
 
     lineView() {
@@ -125,23 +150,31 @@ class Page {
     // ---- Head and theme ----
 
     head() {
+        if (isComparison(this.documents)) {
+            this.setHead(comparisonName(this.documents), comparisonWarning(this.documents));
+            return;
+        }
         const { summary, info } = this.documents;
         const command = summary?.command || info?.properties?.executable || "a trace";
         const warning = info?.quality?.warning;
         const left =
             (this.documents.timeline?.left_out_late || 0) +
             (this.documents.timeline?.left_out_deep || 0);
-        document.title = `${command} - miniprof`;
-        byId("subtitle").textContent =
-            command +
+        const place =
             (summary?.pid ? `, process ${summary.pid}` : "") +
             (info?.properties?.hostname ? ` on ${info.properties.hostname}` : "");
         const lines = [
             warning,
             left ? `The time line leaves out ${formatCount(left)} events.` : "",
         ];
-        byId("warning").textContent = lines.filter(Boolean).join(" ");
-        byId("warning").hidden = !byId("warning").textContent;
+        this.setHead(command, lines.filter(Boolean).join(" "), place);
+    }
+
+    setHead(name, warning, place = "") {
+        document.title = `${name} - miniprof`;
+        byId("subtitle").textContent = name + place;
+        byId("warning").textContent = warning;
+        byId("warning").hidden = !warning;
     }
 
     watchTheme() {

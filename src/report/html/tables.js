@@ -59,7 +59,7 @@ function textOf(key, value, origin) {
     if (typeof value === "boolean") return value ? "yes" : "no";
     if (Array.isArray(value))
         return value.every(isPlain)
-            ? value.map((item) => textOf(key, item, origin)).join(", ")
+            ? value.map((item) => textOf(key, item, null)).join(", ") // lengths, not moments
             : `${value.length} rows`;
     if (isMoment(key) && origin && Number(value)) return formatTime(relativeTo(origin, value));
     if (typeof value === "number") return formatNumber(key, value);
@@ -298,7 +298,8 @@ function isListOfParts(value) {
 
 function renderPart(part, index, options, depth) {
     const { name, ...rest } = part;
-    const title = titleOf(String(name ?? part.title ?? index + 1));
+    const text = String(name ?? part.title ?? part.device_name ?? index + 1);
+    const title = /^[a-z_]+$/.test(text) ? titleOf(text) : text; // a key, or a name
     const [rows, ...others] = Object.values(rest).filter((value) => !isPlain(value));
     // With one table and nothing else that needs a heading, the part's own is enough.
     const body =
