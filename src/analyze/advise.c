@@ -221,9 +221,9 @@ enum mp_status advise_build(const struct advise_input *input, struct advice *adv
         .advice = advice,
         .deps = input->deps,
         .trace = input->trace,
-        .iterations = input->iterations,
-        .measures = input->measures,
-        .summary = input->summary,
+        .iterations = &input->study->iterations,
+        .measures = input->study->measures,
+        .summary = &input->study->summary,
         .error = error,
     };
     enum mp_status status;

@@ -107,9 +107,7 @@ struct advice {
 struct advise_input {
     const struct deps *deps; /* with fronts */
     struct mp_trace *trace;
-    const struct iterations *iterations;
-    const struct iteration_measures *measures;
-    const struct iterations_summary *summary;
+    const struct iterations_study *study;
 };
 
 /* Applies all rules. MP_ERR_IO, MP_ERR_MEMORY, with a text in *error. On success

@@ -58,8 +58,7 @@ enum mp_status html_print_left_out(FILE *out, struct html_material *material,
 /* A page without advice is one too. */
 static void advise(struct html_material *material)
 {
-    const struct advise_input input = {&material->deps, material->trace, &material->iterations,
-                                       material->measures, &material->summary};
+    const struct advise_input input = {&material->deps, material->trace, &material->study};
     struct mp_error *error = &material->no_advice;
     enum mp_status status;
 
@@ -72,46 +71,37 @@ static void advise(struct html_material *material)
 enum mp_status html_iterations_find(struct html_material *material, struct mp_error *error)
 {
     const struct iterations_options options = {.range = material->range};
-    struct iterations *found = &material->iterations;
 
-    MP_TRY(iterations_find(&material->deps, material->trace, &options, found, error));
-    material->measures = calloc(found->count + 1, sizeof *material->measures);
-    if (!material->measures)
-        return MP_ERR_MEMORY;
-    MP_TRY(iterations_measure(&material->deps, found, material->measures));
-    MP_TRY(iterations_sum_up(found, material->measures, &material->summary));
+    MP_TRY(iterations_study(&material->deps, material->trace, &options, &material->study, error));
     advise(material);
     return MP_OK;
 }
 
 void html_iterations_free(struct html_material *material)
 {
-    iterations_summary_free(&material->summary);
-    free(material->measures);
-    material->measures = NULL;
-    iterations_free(&material->iterations);
+    advise_free(&material->advice);
+    iterations_study_free(&material->study);
 }
 
-static struct iterations_report iterations_report_of(const struct html_material *material,
-                                                     const struct iterations_summary *summary)
+static struct iterations_report report_of(const struct html_material *material)
 {
-    return (struct iterations_report){.trace = material->trace,
-                                      .deps = &material->deps,
-                                      .iterations = &material->iterations,
-                                      .measures = material->measures,
-                                      .summary = summary,
-                                      .range = material->range};
+    struct iterations_report report =
+        iterations_report_of(material->trace, &material->deps, &material->study);
+
+    report.range = material->range;
+    return report;
 }
 
 enum mp_status html_print_iters(FILE *out, struct html_material *material, struct mp_error *error)
 {
     const struct report_out report = json_out(out);
-    struct iterations_summary shown = material->summary;
-    struct iterations_report iterations = iterations_report_of(material, &shown);
+    struct iterations_summary shown = material->study.summary;
+    struct iterations_report iterations = report_of(material);
 
     (void)error;
     shown.outlier_count =
-        html_at_most(material, "outliers", HTML_MOST_OUTLIERS, material->summary.outlier_count);
+        html_at_most(material, "outliers", HTML_MOST_OUTLIERS, shown.outlier_count);
+    iterations.summary = &shown;
     print_iterations(&report, &iterations);
     return MP_OK;
 }
@@ -119,21 +109,19 @@ enum mp_status html_print_iters(FILE *out, struct html_material *material, struc
 enum mp_status html_print_iterations(FILE *out, struct html_material *material,
                                      struct mp_error *error)
 {
-    struct iterations_report report = iterations_report_of(material, &material->summary);
+    const struct iterations_report report = report_of(material);
 
     (void)error;
     print_iterations_columns(
         out, &report,
-        html_at_most(material, "iterations", HTML_MOST_ITERATIONS, material->iterations.count));
+        html_at_most(material, "iterations", HTML_MOST_ITERATIONS, report.iterations->count));
     return MP_OK;
 }
 
 enum mp_status html_print_advise(FILE *out, struct html_material *material, struct mp_error *error)
 {
     const struct report_out report = json_out(out);
-    const struct advise_report advice = {.iterations =
-                                             iterations_report_of(material, &material->summary),
-                                         .advice = &material->advice};
+    const struct advise_report advice = {report_of(material), &material->advice};
 
     if (material->no_advice.status) {
         *error = material->no_advice;

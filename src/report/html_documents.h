@@ -37,9 +37,7 @@ struct html_material {
     uint64_t *critical; /* by activity, ns */
     struct timeline timeline;
     struct html_kinds kinds;
-    struct iterations iterations;
-    struct iteration_measures *measures; /* by iteration */
-    struct iterations_summary summary;
+    struct iterations_study study;
     struct advice advice;
     struct mp_error no_advice; /* why there is none; MP_OK: there is */
     struct memory memory;      /* from its document on */

@@ -156,25 +156,11 @@ static void expect_live(struct mp_trace *trace)
     mp_cursor_close(cursor);
 }
 
-static uint64_t rows_of(struct mp_trace *trace)
-{
-    struct mp_cursor *cursor;
-    struct mp_chunk chunk;
-    uint64_t rows = 0;
-
-    if (mp_cursor_open(trace, &cursor, NULL) != MP_OK)
-        return UINT64_MAX;
-    while (mp_cursor_next_chunk(cursor, &chunk, false) == MP_OK)
-        rows += chunk.rows;
-    mp_cursor_close(cursor);
-    return rows;
-}
-
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     struct mp_trace *trace = walk_open(data, size, NULL);
 
-    if (trace && rows_of(trace) <= MOST_ROWS) {
+    if (trace && walk_count(trace) <= MOST_ROWS) {
         expect_summary(trace, NAMES_READABLE);
         expect_summary(trace, NAMES_NVPROF);
         expect_nvtx(trace, true);

@@ -119,27 +119,14 @@ static void expect_timeline(struct mp_trace *trace, struct deps *deps, uint64_t 
 
 /* ---- The fuzzer ---- */
 
-static uint64_t rows_of(struct mp_trace *trace)
-{
-    struct mp_cursor *cursor;
-    struct mp_chunk chunk;
-    uint64_t rows = 0;
-
-    if (mp_cursor_open(trace, &cursor, NULL) != MP_OK)
-        return UINT64_MAX;
-    while (mp_cursor_next_chunk(cursor, &chunk, false) == MP_OK)
-        rows += chunk.rows;
-    mp_cursor_close(cursor);
-    return rows;
-}
-
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     struct mp_trace *trace = walk_open(data, size, NULL);
     struct deps_options options = {.fronts = false};
     struct deps deps;
 
-    if (trace && rows_of(trace) <= MOST_ROWS && deps_load(trace, &options, &deps, NULL) == MP_OK) {
+    if (trace && walk_count(trace) <= MOST_ROWS &&
+        deps_load(trace, &options, &deps, NULL) == MP_OK) {
         expect_timeline(trace, &deps, UINT64_MAX);
         expect_timeline(trace, &deps, FEW_EVENTS);
         deps_free(&deps);

@@ -10,34 +10,25 @@
 #include "unit/advise_fixture.h"
 
 struct advice advice;
-static struct iterations iterations;
+static struct iterations_study study;
 
 /* ---- Running it ---- */
 
 void advise_by(enum iterations_way way, const char *name)
 {
     const struct iterations_options options = {.way = way, .name = name};
-    struct iteration_measures *measures;
-    struct iterations_summary summary;
     struct mp_error error = {.text = ""};
 
     scene_load();
-    assert_int_equal(iterations_find(&scene.deps, scene.trace, &options, &iterations, &error),
-                     MP_OK);
-    measures = calloc(iterations.count + 1, sizeof *measures);
-    assert_int_equal(iterations_measure(&scene.deps, &iterations, measures), MP_OK);
-    assert_int_equal(iterations_sum_up(&iterations, measures, &summary), MP_OK);
-    assert_int_equal(advise_build(&(struct advise_input){&scene.deps, scene.trace, &iterations,
-                                                         measures, &summary},
-                                  &advice, &error),
-                     MP_OK);
+    assert_int_equal(iterations_study(&scene.deps, scene.trace, &options, &study, &error), MP_OK);
+    assert_int_equal(
+        advise_build(&(struct advise_input){&scene.deps, scene.trace, &study}, &advice, &error),
+        MP_OK);
     for (size_t i = 0; i < advice.count; i++) {
         assert_true(i == 0 || advice.findings[i - 1].gain >= advice.findings[i].gain);
         assert_true(advice.findings[i].percent >= 1 && *advice.findings[i].evidence);
         assert_non_null(advice.findings[i].assumes);
     }
-    iterations_summary_free(&summary);
-    free(measures);
 }
 
 void advise_loop(void)
@@ -48,7 +39,7 @@ void advise_loop(void)
 void advised(void)
 {
     advise_free(&advice);
-    iterations_free(&iterations);
+    iterations_study_free(&study);
     scene_end(UNSOUND);
 }
 

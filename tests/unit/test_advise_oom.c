@@ -14,9 +14,7 @@
 #include "unit/deps_fixture.h"
 #include "unit/failing_malloc.h"
 
-static struct iterations found;
-static struct iteration_measures *measures;
-static struct iterations_summary summary;
+static struct iterations_study study;
 
 /* Every rule has something to look at. */
 static void put_everything(void)
@@ -52,19 +50,14 @@ static void prepare(void)
     const struct iterations_options options = {.way = ITERATIONS_NVTX, .name = "it"};
 
     put_everything();
-    assert_int_equal(iterations_find(&scene.deps, scene.trace, &options, &found, NULL), MP_OK);
-    measures = calloc(found.count + 1, sizeof *measures);
-    assert_int_equal(iterations_measure(&scene.deps, &found, measures), MP_OK);
-    assert_int_equal(iterations_sum_up(&found, measures, &summary), MP_OK);
+    assert_int_equal(iterations_study(&scene.deps, scene.trace, &options, &study, NULL), MP_OK);
 }
 
 static struct advice advice;
 
 static enum mp_status advise(struct mp_error *error)
 {
-    return advise_build(
-        &(struct advise_input){&scene.deps, scene.trace, &found, measures, &summary}, &advice,
-        error);
+    return advise_build(&(struct advise_input){&scene.deps, scene.trace, &study}, &advice, error);
 }
 
 static void every_allocation_can_fail(void **state)
@@ -75,9 +68,7 @@ static void every_allocation_can_fail(void **state)
     assert_true(advice.count > 4);
     assert_int_equal(advice.path_count, 2);
     advise_free(&advice);
-    iterations_summary_free(&summary);
-    free(measures);
-    iterations_free(&found);
+    iterations_study_free(&study);
     scene_end(UNSOUND);
 }
 

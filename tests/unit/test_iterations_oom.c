@@ -38,21 +38,11 @@ static enum iterations_way way;
 static enum mp_status run(struct mp_error *error)
 {
     struct iterations_options options = {.way = way};
-    struct iteration_measures *all = NULL;
-    struct iterations_summary sums;
-    enum mp_status status = iterations_find(&scene.deps, scene.trace, &options, &found, error);
+    struct iterations_study study;
+    enum mp_status status = iterations_study(&scene.deps, scene.trace, &options, &study, error);
 
-    if (status)
-        return status;
-    all = calloc(found.count, sizeof *all);
-    status = all ? iterations_measure(&scene.deps, &found, all) : MP_ERR_MEMORY;
-    if (!status)
-        status = iterations_sum_up(&found, all, &sums);
-    if (!status)
-        iterations_summary_free(&sums);
-    free(all);
-    iterations_free(&found);
-    return status ? mp_error_set(error, status, "out of memory") : MP_OK;
+    iterations_study_free(&study);
+    return status;
 }
 
 static void every_allocation_can_fail(void **state)

@@ -54,59 +54,35 @@ struct reporting {
 struct work {
     struct mp_trace *trace;
     struct deps deps;
-    struct iterations iterations;
-    struct iteration_measures *measures;
-    struct iterations_summary summary;
+    struct iterations_study study;
 };
 
 static void work_free(struct work *work)
 {
-    iterations_summary_free(&work->summary);
-    free(work->measures);
-    iterations_free(&work->iterations);
+    iterations_study_free(&work->study);
     deps_free(&work->deps);
     mp_trace_close(work->trace);
-}
-
-static enum mp_status measure(struct work *work)
-{
-    work->measures = calloc(work->iterations.count + 1, sizeof *work->measures);
-    if (!work->measures)
-        return MP_ERR_MEMORY;
-    MP_TRY(iterations_measure(&work->deps, &work->iterations, work->measures));
-    return iterations_sum_up(&work->iterations, work->measures, &work->summary);
 }
 
 static enum mp_status analyse(struct work *work, const struct reporting *reporting,
                               struct mp_error *error)
 {
     struct deps_options options = {.style = reporting->style};
-    enum mp_status status;
 
     MP_TRY(deps_load(work->trace, &options, &work->deps, error));
-    MP_TRY(
-        iterations_find(&work->deps, work->trace, &reporting->options, &work->iterations, error));
-    status = measure(work);
-    if (status)
-        mp_error_set(error, status, "cannot analyse it: %s", mp_status_name(status));
-    return status;
+    return iterations_study(&work->deps, work->trace, &reporting->options, &work->study, error);
 }
 
 static int report_on(struct work *work, const struct reporting *reporting, const char *path)
 {
     struct mp_error error;
-    struct iterations_report report = {
-        .trace = work->trace,
-        .deps = &work->deps,
-        .iterations = &work->iterations,
-        .summary = &work->summary,
-        .range = reporting->options.range,
-        .each = reporting->each,
-    };
+    struct iterations_report report;
 
     if (analyse(work, reporting, &error) != MP_OK)
         return fail_on_trace(set.command, path, &error);
-    report.measures = work->measures;
+    report = iterations_report_of(work->trace, &work->deps, &work->study);
+    report.range = reporting->options.range;
+    report.each = reporting->each;
     print_iterations(&reporting->out, &report);
     return quality_is_whole(&work->deps.quality) ? EXIT_FINE : EXIT_FINDINGS;
 }
