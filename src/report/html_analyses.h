@@ -24,8 +24,8 @@
 size_t html_at_most(struct html_material *material, const char *key, size_t most, size_t all);
 
 /* Finds the iterations, measures them, and what is to say of them; after the graph was read, and
- * before anything else takes memory. The errors of iterations_study. html_iterations_free may follow
- * in any case. */
+ * before anything else takes memory. The errors of iterations_study. html_iterations_free may
+ * follow in any case. */
 enum mp_status html_iterations_find(struct html_material *material, struct mp_error *error);
 void html_iterations_free(struct html_material *material);
 

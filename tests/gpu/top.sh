@@ -31,8 +31,8 @@ took = next(int(line.split("|")[1]) for line in open("made.txt") if line.startsw
 last, rate = lines[-1], int(made["kernel"]) / took
 rates = [line["kernels_per_s"] for line in lines[1:-1]]
 user, system = map(float, open(sys.argv[1]).read().split()[-2:])
-print(f"{len(lines)} refreshes; kernels a second: {min(rates):.0f} to {max(rates):.0f}, the program "
-      f"made {rate:.0f}; busy {last['devices'][0]['busy_percent_all']:.1f} %; "
+print(f"{len(lines)} refreshes; kernels a second: {min(rates):.0f} to {max(rates):.0f}, the "
+      f"program made {rate:.0f}; busy {last['devices'][0]['busy_percent_all']:.1f} %; "
       f"{(user + system) / took * 100:.1f} % of a core to look")
 ok = (last["state"] == "ended" and last["dropped"] == 0 and
       last["kernel_count_all"] == int(made["kernel"]) == sum(
