@@ -11,6 +11,7 @@ const REASONS_NOT_TRIED = {
     no_gpu_work: "no work of a GPU in the trace",
     no_loop: "there is but one iteration",
     few_iterations: "fewer than 10 iterations",
+    no_layers: "no NVTX ranges in the iterations",
     profiled: "kernels were run again for metrics",
 };
 
