@@ -15,8 +15,8 @@
 #include <stdint.h>
 
 #include "analyze/allocations.h"
-#include "analyze/statistics.h"
 #include "analyze/memory_events.h"
+#include "analyze/statistics.h"
 #include "base/status.h"
 #include "model/definitions.h"
 #include "model/quality.h"
@@ -98,8 +98,8 @@ struct memory_churn {
 /* Statistics over all iterations, of those without allocations too. */
 struct memory_iterations {
     size_t count;
-    size_t unfinished;                  /* ranges that have no end in the trace: left out */
-    size_t busy;                        /* iterations with an allocation or a release */
+    size_t unfinished;             /* ranges that have no end in the trace: left out */
+    size_t busy;                   /* iterations with an allocation or a release */
     struct statistics allocations; /* counts */
     struct statistics frees;       /* counts */
     struct statistics bytes;       /* allocated */

@@ -64,13 +64,23 @@ static void take_point(void *context, const struct memory_point *point)
         points->points[step * points->shown + line] = *point;
 }
 
+static uint64_t greatest_of(const struct memory_point *point)
+{
+    return point->greatest;
+}
+
+static uint64_t live_of(const struct memory_point *point)
+{
+    return point->live;
+}
+
 static void json_line(struct json_writer *json, const struct points *points, size_t line,
-                      const char *key, size_t offset)
+                      const char *key, uint64_t (*value_of)(const struct memory_point *point))
 {
     json_key(json, key);
     json_open_array(json);
     for (size_t i = line; i < points->shown * HTML_MEMORY_STEPS; i += points->shown)
-        json_number(json, *(const uint64_t *)((const char *)&points->points[i] + offset));
+        json_number(json, value_of(&points->points[i]));
     json_close_array(json);
 }
 
@@ -88,8 +98,8 @@ static void json_lines(struct json_writer *json, const struct memory *memory,
         if (point->pool)
             snprintf(pool, sizeof pool, "0x%" PRIx64, point->pool->address);
         json_key_text(json, "pool", point->pool ? pool : NULL);
-        json_line(json, points, i, "max_bytes", offsetof(struct memory_point, greatest));
-        json_line(json, points, i, "end_bytes", offsetof(struct memory_point, live));
+        json_line(json, points, i, "max_bytes", greatest_of);
+        json_line(json, points, i, "end_bytes", live_of);
         json_close_object(json);
     }
     json_close_array(json);

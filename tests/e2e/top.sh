@@ -99,7 +99,10 @@ leave=$'\033[?7h\033[?25h\033[?1049l'
 # on_terminal NAME: top on a pseudo-terminal, with stty before and behind it; stdin of the caller.
 # A Ctrl-C reaches the shell too, and not every shell goes on after it.
 on_terminal() {
-    script -qefc "trap : INT; stty -a >$1.before; '$miniprof' top --interval 100 $pid; echo \$? >$1.code
+    script -qefc "trap : INT
+        stty -a >$1.before
+        '$miniprof' top --interval 100 $pid
+        echo \$? >$1.code
         stty -a >$1.after" /dev/null >"$1.screen" 2>&1
 }
 # drawn NAME: at least two refreshes.
