@@ -86,6 +86,12 @@ HAVE_SQLITE := $(shell echo '#include <sqlite3.h>' | $(CC) $(CPPFLAGS) -E -x c -
 	echo 1)
 endif
 
+# uPlot, for the pages of `miniprof html`; `make deps` fetches it by npm. HTML=none builds without.
+ifneq ($(HTML),none)
+HTML_MODULES ?= $(firstword $(wildcard $(BUILD)/html/node_modules build/html/node_modules))
+HAVE_UPLOT := $(if $(wildcard $(HTML_MODULES)/uplot/dist/uPlot.iife.min.js),1)
+endif
+
 # ---- parts --------------------------------------------------------------------------------------
 
 objects = $(patsubst %.c,$(OBJ)/%.o,$(sort $(foreach folder,$(1),$(wildcard $(folder)/*.c))))
@@ -94,6 +100,8 @@ TRACE_OBJECTS  := $(call objects,src/base src/trace)
 CORE_OBJECTS   := $(call objects,src/model src/analyze src/report src/export)
 CORE_OBJECTS   := $(filter-out $(if $(HAVE_SQLITE),%/nvvp_none.o,$(filter-out %/nvvp_none.o,\
 	$(filter $(OBJ)/src/export/nvvp_%,$(CORE_OBJECTS)))),$(CORE_OBJECTS))
+CORE_OBJECTS   := $(if $(HAVE_UPLOT),$(filter-out %/html_assets_none.o,$(CORE_OBJECTS)) \
+	$(OBJ)/html_assets.o,$(CORE_OBJECTS))
 RECORD_OBJECTS := $(call objects,src/record)
 # Its stubs are written for these processors.
 PRELOAD_OBJECTS := $(if $(filter x86_64 aarch64,$(shell uname -m)),$(call objects,src/preload))
@@ -129,6 +137,9 @@ endif
 ifeq ($(HAVE_SQLITE),)
 	@echo "note: no sqlite3.h (Debian: libsqlite3-dev): left out nvprof's files (.nvvp)"
 endif
+ifeq ($(HAVE_UPLOT),)
+	@echo "note: no uPlot (npm and 'make deps' fetch it): left out the pages of miniprof html"
+endif
 
 # ---- rules --------------------------------------------------------------------------------------
 
@@ -140,7 +151,7 @@ TLS_CFLAGS := $(if $(filter x86_64,$(shell uname -m)),$(shell printf 'int unused
 
 # Objects depend on the flags they were made with; expanded here, because variables of a target
 # reach what it depends on.
-FLAGS_LINE := $(subst ','\'',$(COMPILE) $(CUDA_CPPFLAGS) $(TLS_CFLAGS) $(HAVE_SQLITE:1=sqlite))
+FLAGS_LINE := $(subst ','\'',$(COMPILE) $(CUDA_CPPFLAGS) $(TLS_CFLAGS) $(HAVE_SQLITE:1=sqlite) $(HAVE_UPLOT:1=uplot))
 
 $(BUILD)/flags: FORCE
 	@mkdir -p $(@D); printf '%s\n' '$(FLAGS_LINE)' >$@.$$$$; \
@@ -149,6 +160,14 @@ $(BUILD)/flags: FORCE
 $(OBJ)/%.o: %.c $(BUILD)/flags
 	@mkdir -p $(@D)
 	$(call say,CC,$<)
+	$(Q)$(COMPILE) -MMD -MP -c -o $@ $<
+
+$(OBJ)/html_assets.c: tools/dev/embed $(wildcard src/report/html/*) $(HTML_MODULES)
+	@mkdir -p $(@D)
+	$(call say,PAGE,$@)
+	$(Q)tools/dev/embed src/report/html $(HTML_MODULES) $@
+
+$(OBJ)/html_assets.o: $(OBJ)/html_assets.c $(BUILD)/flags
 	$(Q)$(COMPILE) -MMD -MP -c -o $@ $<
 
 $(OBJ)/src/record/%.o $(OBJ)/tests/simgpu/%.o $(OBJ)/samples/%.o: EXTRA_CPPFLAGS += $(CUDA_CPPFLAGS)
@@ -227,7 +246,7 @@ $(BUILD)/man/%.1: docs/man/%.1.scd
 SUBMAKE = $(MAKE) --no-print-directory $(if $(findstring jobserver,$(MAKEFLAGS)),,-j$(JOBS))
 
 deps: ## install what building and testing need (as root on Debian and Ubuntu), or print how
-	@tools/dev/deps check
+	@BUILD=$(BUILD) tools/dev/deps check
 
 demo: ## build, profile the sample on a GPU or the software GPU, print the summary
 	@tools/dev/deps demo
@@ -244,6 +263,7 @@ help: ## this list
 	@echo "  WERROR=1                warnings are errors"
 	@echo "  V=1                     show the commands"
 	@echo "  CC=clang CFLAGS=...     compiler and its optimisation flags"
+	@echo "  HTML=none               build without the pages of miniprof html"
 	@echo "  CUDA_HOME=DIR|none      where CUDA's headers are; none builds the reader only"
 	@echo "  PREFIX=DIR DESTDIR=DIR  where install and uninstall work (PREFIX=/usr/local)"
 	@echo "  NVPROF=1                install: a link nvprof to miniprof, too"

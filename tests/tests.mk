@@ -1,13 +1,15 @@
 # The tests. `make check` runs all suites, the same under sanitizers, the fuzzer and lint;
-# `make check-SUITE` one of unit cli golden readers e2e oracle. A suite is a folder, a test a file
-# in it:
+# `make check-SUITE` one of unit cli golden readers e2e oracle html. A suite is a folder, a test a
+# file in it:
 #   unit/test_*.c         a cmocka program each, linked with the reader; test_record_*.c with the
 #                         collector's objects too; test_*_oom.c with malloc and its kin wrapped, so
 #                         that the test can make them fail
 #   cli/*.sh e2e/*.sh     scripts, lib.sh is what they share; environment: BUILD and SOURCE
 #                         (absolute), SAN; exit status 77: skipped
 #   golden/run.sh         compares what the command prints with the committed texts
+#   golden/computed.sh    and whether it is true, by independent computations
 #   oracle/run.py         random programs on the software GPU against an oracle of what awaits what
+#   html/run.sh           pages of `miniprof html` in headless Chromium: html/test_*.mjs
 #   readers/test_*.py     readers that share no code with src/
 #   tools/*.c             programs that tests use, in BUILD/tests/tools; those of tools/dev are in
 #                         BUILD/dev
@@ -92,8 +94,8 @@ endif
 RESULTS := build/results
 space := $(subst ,, )
 RUN = @BUILD=$(abspath $(BUILD)) SOURCE=$(CURDIR) SAN=$(SAN) JOBS=$(JOBS) tests/run.sh
-GOLDEN_TESTS := $(wildcard tests/golden/run.sh)
-SUITES := unit cli golden readers e2e oracle
+GOLDEN_TESTS := $(wildcard tests/golden/run.sh tests/golden/computed.sh)
+SUITES := unit cli golden readers e2e oracle html
 
 .PHONY: test-programs suites count-start count-end fuzz-programs fuzz-run \
 	lint-format lint-house lint-tidy lint-analyzer $(SUITES:%=check-%)
@@ -117,6 +119,8 @@ check-e2e: programs $(TEST_TOOLS) $(SIMGPU_SELFTEST)
 	$(RUN) e2e $(filter-out %/lib.sh,$(sort $(wildcard tests/e2e/*.sh)))
 check-oracle: programs
 	$(RUN) oracle tests/oracle/run.py
+check-html: programs $(TEST_TOOLS)
+	$(RUN) html tests/html/run.sh
 
 # One after the other, all of them, whatever fails: the last line counts.
 suites: test-programs
@@ -125,7 +129,7 @@ suites: test-programs
 
 # With RESULTS_FILE set, run.sh adds to it and leaves the verdict to `--total`.
 check: ## deps, build, all tests, again under sanitizers, the fuzzer, lint
-	@tools/dev/deps check
+	@BUILD=$(BUILD) tools/dev/deps check
 	@mkdir -p build; rm -f $(RESULTS)
 	@$(SUBMAKE) all test-programs
 	@RESULTS_FILE=$(RESULTS) $(SUBMAKE) suites

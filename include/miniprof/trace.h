@@ -116,7 +116,7 @@ MP_PUBLIC const char *mp_trace_property(const struct mp_trace *trace, const char
 MP_PUBLIC bool mp_trace_property_at(const struct mp_trace *trace, size_t index, const char **key,
                                     const char **value);
 
-/* Size of the file, bytes, when it was opened. */
+/* Size of the file, bytes, when it was opened, or looked at again. */
 MP_PUBLIC uint64_t mp_trace_bytes(const struct mp_trace *trace);
 
 /* What the chunk index at the end of the file says, without reading the chunks. */
@@ -213,6 +213,41 @@ MP_PUBLIC void mp_cursor_rewind(struct mp_cursor *cursor);
 
 /* Damage met so far; complete after MP_END. */
 MP_PUBLIC void mp_cursor_damage(const struct mp_cursor *cursor, struct mp_damage *damage);
+
+/* ---- A trace that is still being written ----
+ *
+ * The collector writes whole chunks and changes nothing that it has written, but that it may cut
+ * the file back to its header and begin anew (docs/trace-format.md, section 4).
+ *
+ *     mp_trace_follow("app.mpt", &trace, &error);
+ *     mp_cursor_open(trace, &cursor, &error);
+ *     do {
+ *         while (mp_cursor_next(cursor, &batch) == MP_OK) ...
+ *         sleep(1);
+ *         mp_cursor_follow(cursor, &growth, &error);
+ *         if (growth == MP_GROWTH_RESTARTED) ... forget everything ...
+ *     } while (growth != MP_GROWTH_ENDED);
+ */
+
+enum mp_growth {
+    MP_GROWTH_NONE,      /* nothing has come, or no whole chunk */
+    MP_GROWTH_MORE,      /* the file is longer */
+    MP_GROWTH_ENDED,     /* it has its index: what the cursor has not delivered yet is the rest */
+    MP_GROWTH_RESTARTED, /* it was cut back: the cursor is at its first chunk again */
+    MP_GROWTH_REMOVED    /* it has no name any more, or another file has it; otherwise as MORE */
+};
+
+/* Opens a trace as mp_trace_open does, for cursors that stop in front of what is not all there at
+ * the end of the file, instead of counting it as damage; MP_END then means: up to now. A file whose
+ * header is not all there is refused, with MP_ERR_FORMAT or MP_ERR_DAMAGED: to be tried again. */
+MP_PUBLIC enum mp_status mp_trace_follow(const char *path, struct mp_trace **trace,
+                                         struct mp_error *error);
+
+/* After MP_END, of a trace from mp_trace_follow: looks at the file again, and lets the cursor go on
+ * where it stopped. Of several cursors of a trace one may be followed with; the others have to be
+ * rewound. MP_ERR_IO, MP_ERR_MEMORY, and MP_ERR_ARGUMENT for a trace from mp_trace_open. */
+MP_PUBLIC enum mp_status mp_cursor_follow(struct mp_cursor *cursor, enum mp_growth *growth,
+                                          struct mp_error *error);
 
 /* One line for a person about the damage into `text` (at most `size` bytes, NUL included); false
  * and an empty text when there is none. A missing index alone counts as damage. */

@@ -97,8 +97,9 @@ struct deps_activity {
 
 /* What only copies have. */
 struct deps_copy {
-    uint64_t bytes : 56; /* or as many as fit */
-    uint64_t kind : 8;   /* enum mp_copy_kind; MP_copy_kind_unknown for what has no name there */
+    uint64_t bytes : 55;   /* or as many as fit */
+    uint64_t pageable : 1; /* the host's side of it is */
+    uint64_t kind : 8;     /* enum mp_copy_kind; MP_copy_kind_unknown for what has no name there */
 };
 
 struct deps_lane {

@@ -223,25 +223,29 @@ static enum mp_status take_kernel(struct deps_builder *builder, const struct mp_
     return add_work(builder, &activity, DEPS_KERNEL, CELL(kernel, stream), CELL(kernel, node));
 }
 
+static bool is_pageable_copy(const struct mp_batch *batch, uint32_t row)
+{
+    return CELL(copy, source) == MP_memory_kind_pageable ||
+           CELL(copy, target) == MP_memory_kind_pageable;
+}
+
 /* Whether the call that asks for such a copy may have to wait for it (D6). */
 static bool is_awaited_copy(const struct mp_batch *batch, uint32_t row)
 {
-    uint64_t source = CELL(copy, source);
-    uint64_t target = CELL(copy, target);
-
-    return !CELL(copy, node) && (!(CELL(copy, flags) & 1) || source == MP_memory_kind_pageable ||
-                                 target == MP_memory_kind_pageable);
+    return !CELL(copy, node) && (!(CELL(copy, flags) & 1) || is_pageable_copy(batch, row));
 }
 
-#define MOST_BYTES ((UINT64_C(1) << 56) - 1)
+#define MOST_BYTES ((UINT64_C(1) << 55) - 1)
 
-static enum mp_status add_copy(struct deps *deps, uint64_t kind, uint64_t bytes, uint32_t *index)
+static enum mp_status add_copy(struct deps *deps, uint64_t kind, uint64_t bytes, bool pageable,
+                               uint32_t *index)
 {
     MP_TRY(mp_reserve((void **)&deps->copies, deps->copy_count, &deps->copy_capacity,
                       sizeof *deps->copies));
     *index = (uint32_t)deps->copy_count;
     deps->copies[deps->copy_count++] = (struct deps_copy){
         .bytes = bytes < MOST_BYTES ? bytes : MOST_BYTES,
+        .pageable = pageable,
         .kind = kind <= MP_copy_kind_PtoP ? (unsigned)kind : MP_copy_kind_unknown,
     };
     return MP_OK;
@@ -258,7 +262,8 @@ static enum mp_status take_copy(struct deps_builder *builder, const struct mp_ba
         return MP_OK;
     MP_TRY(look_up(builder, DEPS_MEMO_COPY, CELL(copy, kind), &memo));
     activity.name = memo.name;
-    MP_TRY(add_copy(builder->deps, CELL(copy, kind), CELL(copy, bytes), &activity.detail));
+    MP_TRY(add_copy(builder->deps, CELL(copy, kind), CELL(copy, bytes),
+                    is_pageable_copy(batch, row), &activity.detail));
     if (is_awaited_copy(batch, row))
         activity.flags |= DEPS_AWAITED;
     return add_work(builder, &activity, DEPS_COPY, CELL(copy, stream), CELL(copy, node));

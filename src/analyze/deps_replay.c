@@ -13,6 +13,7 @@ struct replay {
     const struct deps *deps;
     const struct deps_order *order;
     const struct deps_resolved *changes;
+    const struct deps_edits *edits; /* NULL: none */
     uint64_t *moments; /* by point: work's ends, calls' begins and ends, fronts: in the new run */
 };
 
@@ -32,6 +33,22 @@ static const struct deps_change *name_change(const struct replay *replay,
     return replay->changes->by_name[activity->name];
 }
 
+static bool is_edited(const struct replay *replay, uint32_t index, enum deps_edit edit)
+{
+    return replay->edits && (replay->edits->flags[index] & edit);
+}
+
+/* Time of an activity itself in the new run. */
+static uint64_t new_time(const struct replay *replay, uint32_t index, uint64_t ns)
+{
+    if (is_edited(replay, index, DEPS_EDIT_NO_TIME))
+        return 0;
+    ns = deps_changed(name_change(replay, &replay->deps->activities[index]), ns);
+    if (replay->edits && is_edited(replay, index, DEPS_EDIT_SCALED))
+        ns = (uint64_t)((double)ns * replay->edits->factor + 0.5);
+    return ns;
+}
+
 /* When a reference has ended in the new run. */
 static uint64_t moment_of(const struct replay *replay, uint32_t reference)
 {
@@ -41,11 +58,14 @@ static uint64_t moment_of(const struct replay *replay, uint32_t reference)
                                                     : deps_end_point(deps, reference)];
 }
 
-static void not_before(uint64_t *begin, uint64_t moment, int64_t lag,
+static void not_before(uint64_t *begin, uint64_t moment, int64_t lag, bool no_lag,
                        const struct deps_change *change)
 {
-    uint64_t earliest =
-        lag < 0 ? moment - (uint64_t)-lag : moment + deps_changed(change, (uint64_t)lag);
+    uint64_t earliest;
+
+    if (no_lag && lag > 0)
+        lag = 0;
+    earliest = lag < 0 ? moment - (uint64_t)-lag : moment + deps_changed(change, (uint64_t)lag);
 
     if (earliest > *begin)
         *begin = earliest;
@@ -56,20 +76,22 @@ static uint64_t begin_of_work(const struct replay *replay, uint32_t index)
     const struct deps *deps = replay->deps;
     const struct deps_activity *activity = &deps->activities[index];
     bool node = activity->flags & DEPS_NOT_ROOT;
+    bool no_gap = is_edited(replay, index, DEPS_EDIT_NO_GAP);
     uint64_t begin = 0;
 
     if (deps_has_launch(activity))
         not_before(&begin, replay->moments[activity->launch], deps_launch_lag(deps, activity),
+                   is_edited(replay, index, DEPS_EDIT_NO_LAUNCH),
                    part_change(replay, DEPS_LAUNCH_LATENCY));
     if (activity->stream_pred != DEPS_NONE)
         not_before(&begin, moment_of(replay, activity->stream_pred),
-                   deps_lag(deps, activity, activity->stream_pred),
+                   deps_lag(deps, activity, activity->stream_pred), no_gap,
                    part_change(replay, node ? DEPS_DEPENDENCY_LATENCY : DEPS_STREAM_GAP));
-    if (activity->front != DEPS_NONE) {
+    if (activity->front != DEPS_NONE && !is_edited(replay, index, DEPS_EDIT_NO_CROSS)) {
         uint32_t best = deps_best(deps, activity->front);
 
         not_before(&begin, moment_of(replay, activity->front), deps_lag(deps, activity, best),
-                   part_change(replay, DEPS_DEPENDENCY_LATENCY));
+                   no_gap, part_change(replay, DEPS_DEPENDENCY_LATENCY));
     }
     return begin ? begin : activity->begin;
 }
@@ -78,6 +100,18 @@ static uint64_t begin_of_work(const struct replay *replay, uint32_t index)
 static uint64_t new_host_code(const struct replay *replay, uint64_t ns)
 {
     return ns ? deps_changed(part_change(replay, DEPS_HOST_CODE), ns) : 0;
+}
+
+/* The same of host code that lies before a piece. */
+static uint64_t new_host_before(const struct replay *replay, uint32_t piece, uint64_t ns)
+{
+    uint64_t kept = 0;
+
+    if (!is_edited(replay, piece, DEPS_EDIT_NO_HOST))
+        return new_host_code(replay, ns);
+    if (replay->edits && replay->edits->host_kept)
+        kept = replay->edits->host_kept(replay->edits->context, piece);
+    return kept < ns ? kept : ns;
 }
 
 static uint64_t begin_of_call(const struct replay *replay, uint32_t index)
@@ -89,7 +123,7 @@ static uint64_t begin_of_call(const struct replay *replay, uint32_t index)
     if (before == DEPS_NONE)
         return deps->activities[index].begin;
     gap = deps->activities[index].begin - deps->activities[before].end;
-    return replay->moments[deps->count + before] + new_host_code(replay, gap);
+    return replay->moments[deps->count + before] + new_host_before(replay, index, gap);
 }
 
 static uint64_t end_of_call(const struct replay *replay, uint32_t index)
@@ -98,9 +132,11 @@ static uint64_t end_of_call(const struct replay *replay, uint32_t index)
     const struct deps_activity *call = &deps->activities[index];
     uint32_t awaited = call->flags & DEPS_POLLS ? call->cross : call->front;
     bool waited = call->bound == DEPS_SYNCHRONISATION || call->bound == DEPS_IN_EFFECT;
-    uint64_t own = deps_changed(name_change(replay, call), deps_own_time(deps, call));
+    uint64_t own = new_time(replay, index, deps_own_time(deps, call));
     uint64_t end = replay->moments[index];
 
+    if (is_edited(replay, index, DEPS_EDIT_NO_WAIT))
+        awaited = DEPS_NONE;
     if (awaited != DEPS_NONE) {
         uint32_t best = deps_best(deps, awaited);
         uint64_t late = deps->activities[best].end > call->end
@@ -126,8 +162,7 @@ static uint64_t solve(const struct replay *replay, uint32_t point)
     switch (kind) {
     case DEPS_POINT_WORK:
         return begin_of_work(replay, index) +
-               deps_changed(name_change(replay, &deps->activities[index]),
-                            deps->activities[index].end - deps->activities[index].begin);
+               new_time(replay, index, deps->activities[index].end - deps->activities[index].begin);
     case DEPS_POINT_BEGIN:
         return begin_of_call(replay, index);
     case DEPS_POINT_END:
@@ -165,7 +200,9 @@ static uint64_t new_begin(const struct replay *replay, uint32_t thread, uint64_t
                    ? time
                    : replay->moments[deps->count + next - 1] +
                          new_host_code(replay, time - deps->activities[next - 1].end);
-    gap = new_host_code(replay, deps->activities[next].begin - time);
+    gap = is_edited(replay, next, DEPS_EDIT_NO_HOST)
+              ? 0
+              : new_host_code(replay, deps->activities[next].begin - time);
     return replay->moments[next] > gap ? replay->moments[next] - gap : 0;
 }
 
@@ -173,12 +210,15 @@ static uint64_t new_begin(const struct replay *replay, uint32_t thread, uint64_t
 static uint64_t new_end(const struct replay *replay, uint32_t thread, uint64_t time)
 {
     const struct deps *deps = replay->deps;
-    uint32_t piece = deps_piece_before(deps, &deps->lanes[thread], time);
+    const struct deps_lane *lane = &deps->lanes[thread];
+    uint32_t piece = deps_piece_before(deps, lane, time);
 
     if (piece == DEPS_NONE) /* no call before it: measured from the first one */
         return new_begin(replay, thread, time);
     if (deps->activities[piece].end >= time)
         return inside_call(replay, piece, time);
+    if (piece + 1 < lane->first + lane->count && is_edited(replay, piece + 1, DEPS_EDIT_NO_HOST))
+        return replay->moments[deps->count + piece];
     return replay->moments[deps->count + piece] +
            new_host_code(replay, time - deps->activities[piece].end);
 }
@@ -280,6 +320,58 @@ enum mp_status deps_replay(const struct deps *deps, const struct deps_changes *c
     deps_order_free(&order);
     deps_resolved_free(&resolved);
     return status;
+}
+
+/* ---- Again and again ---- */
+
+enum mp_status deps_replayer_init(struct deps_replayer *replayer, const struct deps *deps)
+{
+    struct deps_order order;
+    enum mp_status status = deps_order_new(deps, &order);
+
+    *replayer = (struct deps_replayer){.deps = deps};
+    if (status)
+        return status;
+    replayer->points = order.points;
+    replayer->point_count = order.count;
+    replayer->moments = malloc((deps_point_count(deps) + (size_t)1) * sizeof *replayer->moments);
+    return replayer->moments ? MP_OK : MP_ERR_MEMORY;
+}
+
+void deps_replayer_free(struct deps_replayer *replayer)
+{
+    free(replayer->points);
+    free(replayer->moments);
+    *replayer = (struct deps_replayer){.points = NULL};
+}
+
+enum mp_status deps_replayer_run(struct deps_replayer *replayer, const struct deps_edits *edits)
+{
+    struct deps_order order = {replayer->points, replayer->point_count};
+    struct deps_resolved resolved;
+    const struct replay replay = {replayer->deps, &order, &resolved, edits, replayer->moments};
+    const struct deps_windows none = {.count = 0};
+
+    MP_TRY(deps_resolve(replayer->deps, NULL, &resolved));
+    replayer->edits = edits;
+    run(&replay, &none, NULL);
+    deps_resolved_free(&resolved);
+    return MP_OK;
+}
+
+uint64_t deps_replayer_end(const struct deps_replayer *replayer, uint32_t activity)
+{
+    return replayer->moments[deps_end_point(replayer->deps, activity)];
+}
+
+uint64_t deps_replayer_host(const struct deps_replayer *replayer, uint32_t thread, uint64_t time,
+                            bool ends)
+{
+    const struct deps_resolved unchanged = {.by_name = NULL};
+    const struct replay replay = {replayer->deps, NULL, &unchanged, replayer->edits,
+                                  replayer->moments};
+
+    return ends ? new_end(&replay, thread, time) : new_begin(&replay, thread, time);
 }
 
 /* ---- What would gain most ---- */

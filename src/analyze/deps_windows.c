@@ -271,15 +271,12 @@ enum mp_status deps_windows_iterations(const struct deps *deps, struct mp_trace 
                                        const char *name, uint64_t range,
                                        struct deps_windows *windows, struct mp_error *error)
 {
-    const struct capture_range *only = range ? ranges_find(&deps->ranges, range) : NULL;
+    const struct capture_range *only;
     struct nvtx_ranges found;
     enum mp_status status;
 
     *windows = (struct deps_windows){.items = NULL};
-    if (range && !only)
-        return mp_error_set(error, MP_ERR_ARGUMENT,
-                            "there is no capture range %" PRIu64 "; the trace has %zu", range,
-                            ranges_count(&deps->ranges));
+    MP_TRY(ranges_choose(&deps->ranges, range, &only, error));
     MP_TRY(nvtx_ranges_load(&found, trace, &deps->definitions, name, error));
     status = found.count ? fill_iterations(deps, &found, only, windows)
                          : none_found(&found, name, error);

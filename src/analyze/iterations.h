@@ -163,4 +163,20 @@ enum mp_status iterations_sum_up(const struct iterations *iterations,
 
 void iterations_summary_free(struct iterations_summary *summary);
 
+/* ---- All of it ---- */
+
+/* Zeroed, it holds nothing. */
+struct iterations_study {
+    struct iterations iterations;
+    struct iteration_measures *measures; /* by iteration; owned */
+    struct iterations_summary summary;
+};
+
+/* Finds, measures and sums up. As iterations_find; iterations_study_free is due in any case. */
+enum mp_status iterations_study(const struct deps *deps, struct mp_trace *trace,
+                                const struct iterations_options *options,
+                                struct iterations_study *study, struct mp_error *error);
+
+void iterations_study_free(struct iterations_study *study);
+
 #endif

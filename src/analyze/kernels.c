@@ -241,10 +241,7 @@ enum mp_status kernels_build(struct mp_trace *trace, const struct kernels_option
     enum mp_status status;
 
     begin(&pass, trace);
-    ranges_init(&ranges, trace);
-    status = ranges_load(&ranges, trace, error);
-    if (!status)
-        status = ranges_choose(&ranges, options->range, &pass.range, error);
+    status = ranges_open(&ranges, trace, options->range, &pass.range, error);
     kernels->capture_ranges = ranges_count(&ranges);
     if (!status)
         status = run_pass(&pass, trace, error);

@@ -223,6 +223,8 @@ static enum mp_status build(struct layers_pass *pass, struct mp_error *error)
     if (!result->by_position)
         return build_layers(pass, error);
     MP_TRY(check_iteration(pass, error));
+    if (pass->options->each)
+        return MP_OK;
     return layer_positions_build(&result->positions, pass->trace, pass->range, &pass->names, error);
 }
 
@@ -292,10 +294,7 @@ enum mp_status layers_build(struct mp_trace *trace, const struct layers_options 
     *result = (struct layers_result){.count = 0};
     definitions_init(&result->definitions, trace);
     quality_init(&result->quality, trace);
-    ranges_init(&ranges, trace);
-    status = ranges_load(&ranges, trace, error);
-    if (!status)
-        status = ranges_choose(&ranges, options->range, &pass.range, error);
+    status = ranges_open(&ranges, trace, options->range, &pass.range, error);
     result->capture_ranges = ranges_count(&ranges);
     wire(&pass);
     if (!status && set_iteration(&pass, &folded))
@@ -308,6 +307,30 @@ enum mp_status layers_build(struct mp_trace *trace, const struct layers_options 
     if (status)
         layers_free(result);
     return status;
+}
+
+void layers_put_name(struct mp_buffer *text, const struct layer *layer)
+{
+    mp_buffer_append_text(text, layer->name ? layer->name : "<no range>");
+    if (layer->domain) {
+        mp_buffer_append_byte(text, '@');
+        mp_buffer_append_text(text, layer->domain);
+    }
+}
+
+void layers_put_path(struct mp_buffer *text, const struct layers_result *result, uint32_t index)
+{
+    uint32_t path[LAYER_MOST_DEPTH];
+    size_t depth = 0;
+
+    for (uint32_t at = index; at != LAYER_NONE && depth < LAYER_MOST_DEPTH;
+         at = result->layers[at].parent)
+        path[depth++] = at;
+    while (depth-- > 0) {
+        layers_put_name(text, &result->layers[path[depth]]);
+        if (depth)
+            mp_buffer_append_text(text, " > ");
+    }
 }
 
 double layers_percent(const struct layers_result *result, uint64_t device)

@@ -51,10 +51,23 @@
 #include "analyze/layer_positions.h"
 #include "analyze/layer_tree.h"
 #include "analyze/statistics.h"
+#include "base/buffer.h"
 #include "base/map.h"
 #include "base/status.h"
 #include "model/definitions.h"
 #include "model/quality.h"
+
+/* A piece of work. */
+struct layer_activity {
+    uint64_t start; /* ns */
+    uint64_t duration;
+    uint64_t correlation;
+    uint32_t node; /* of the tree: its layer */
+};
+
+/* Gets each piece of work that counts, in order of time; anything but MP_OK ends the reading. */
+typedef enum mp_status layers_each(void *context, const struct layer_tree *tree,
+                                   const struct layer_activity *activity);
 
 struct layers_options {
     uint64_t range; /* id of a capture range; 0: everything */
@@ -64,6 +77,8 @@ struct layers_options {
     bool merge_numbers;    /* numbers at the end of names do not make them different */
     bool all;              /* layers without device work too */
     bool by_position;      /* kernels by their position, even if there are ranges */
+    layers_each *each;     /* NULL: not wanted; with it a trace without layers has no positions */
+    void *context;         /* of `each` */
 };
 
 enum layer_kind { LAYER_KERNEL, LAYER_COPY, LAYER_SET, LAYER_GRAPH, LAYER_KINDS };
@@ -97,6 +112,7 @@ struct layer_said {
 };
 
 struct layer {
+    uint32_t node;      /* of the tree, as layers_each has it */
     uint32_t parent;    /* an earlier one of `layers`; LAYER_NONE: it is an outermost one */
     uint32_t depth;     /* from 1 */
     const char *domain; /* NULL: the default one */
@@ -161,6 +177,11 @@ enum mp_status layers_build(struct mp_trace *trace, const struct layers_options 
                             struct layers_result *result, struct mp_error *error);
 
 void layers_free(struct layers_result *result);
+
+/* Appends a layer's name, `conv1@library` with the domain unless it is the default one, or
+ * `<no range>`; and its path, `iteration > conv1@library`. */
+void layers_put_name(struct mp_buffer *text, const struct layer *layer);
+void layers_put_path(struct mp_buffer *text, const struct layers_result *result, uint32_t index);
 
 /* Of all device time, 0 if there is none. */
 double layers_percent(const struct layers_result *result, uint64_t device);

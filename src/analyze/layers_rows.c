@@ -267,6 +267,7 @@ static void fill_layer(struct rows *rows, uint32_t node)
     uint64_t first = rows->first[node];
 
     *layer = (struct layer){
+        .node = node,
         .parent = of->parent ? rows->rows[of->parent] : LAYER_NONE,
         .depth = node ? of->depth : 1,
         .instances = rows->counts[node],

@@ -365,6 +365,17 @@ static bool times_are_good(struct quality *quality, const struct activity *activ
     return false;
 }
 
+static enum mp_status hand_on(struct layers_pass *pass, const struct activity *activity)
+{
+    const struct layer_activity handed = {.start = activity->start,
+                                          .duration = activity->duration,
+                                          .correlation = activity->correlation,
+                                          .node = activity->node};
+
+    return pass->options->each ? pass->options->each(pass->options->context, &pass->tree, &handed)
+                               : MP_OK;
+}
+
 static enum mp_status take_row(struct layers_pass *pass, const struct merge_row *row)
 {
     const struct source *source = &sources[kinds[row->table].source];
@@ -388,6 +399,7 @@ static enum mp_status take_row(struct layers_pass *pass, const struct merge_row 
     if (pass->options->iteration && !pass->tree.nodes[activity.node].inside)
         return MP_OK;
     MP_TRY(pass_lane(pass, &activity));
+    MP_TRY(hand_on(pass, &activity));
     return add_work(pass, &activity);
 }
 

@@ -366,14 +366,6 @@ static void finish(struct metrics_result *result, const struct mp_trace *trace)
         qsort(result->launches, result->launch_count, sizeof *result->launches, compare_launches);
 }
 
-static enum mp_status choose_range(struct pass *pass, struct mp_trace *trace,
-                                   struct capture_ranges *ranges, struct mp_error *error)
-{
-    MP_TRY(ranges_load(ranges, trace, error));
-    pass->result->range_count = ranges_count(ranges);
-    return ranges_choose(ranges, pass->options->range, &pass->range, error);
-}
-
 enum mp_status metrics_build(struct mp_trace *trace, const struct metrics_options *options,
                              struct metrics_result *result, struct mp_error *error)
 {
@@ -384,10 +376,10 @@ enum mp_status metrics_build(struct mp_trace *trace, const struct metrics_option
     *result = (struct metrics_result){.each = options->each, .range = options->range};
     definitions_init(&result->definitions, trace);
     quality_init(&result->quality, trace);
-    ranges_init(&ranges, trace);
     dense_init(&pass.kernels, sizeof(struct kernel_state), definitions_limit(trace));
 
-    status = choose_range(&pass, trace, &ranges, error);
+    status = ranges_open(&ranges, trace, options->range, &pass.range, error);
+    result->range_count = ranges_count(&ranges);
     if (!status)
         status = run_pass(&pass, trace, false, error);
     for (size_t i = 0; i < result->metric_count; i++)

@@ -392,15 +392,12 @@ enum mp_status nvtx_result_build(struct mp_trace *trace, const struct nvtx_optio
     *result = (struct nvtx_result){.range_count = 0};
     definitions_init(&result->definitions, trace);
     quality_init(&result->quality, trace);
-    ranges_init(&ranges, trace);
     pass.names = (struct source_names){.names = &result->names,
                                        .definitions = &result->definitions,
                                        .quality = &result->quality,
                                        .style = options->style};
     source_names_init(&pass.names, trace);
-    status = ranges_load(&ranges, trace, error);
-    if (!status)
-        status = ranges_choose(&ranges, options->range, &pass.range, error);
+    status = ranges_open(&ranges, trace, options->range, &pass.range, error);
     result->capture_ranges = ranges_count(&ranges);
     if (!status)
         status = build(&pass, trace, error);

@@ -307,7 +307,6 @@ static void begin(struct overlap_pass *pass)
     *overlap = (struct overlap){.recorded = !gpu || strcmp(gpu, "off") != 0};
     definitions_init(&overlap->definitions, pass->trace);
     quality_init(&overlap->quality, pass->trace);
-    ranges_init(&pass->ranges, pass->trace);
     dense_init(&pass->lanes, sizeof(struct overlap_lane), limit);
     dense_init(&pass->lane_slots, sizeof(uint32_t), limit);
     dense_init(&pass->shapes, sizeof(uint8_t), limit);
@@ -332,8 +331,7 @@ static enum mp_status run(struct overlap_pass *pass, const struct overlap_option
 {
     enum mp_status status;
 
-    MP_TRY(ranges_load(&pass->ranges, pass->trace, error));
-    MP_TRY(ranges_choose(&pass->ranges, options->range, &pass->range, error));
+    MP_TRY(ranges_open(&pass->ranges, pass->trace, options->range, &pass->range, error));
     pass->overlap->capture_ranges = ranges_count(&pass->ranges);
     pass->window_count = pass->overlap->capture_ranges + 1;
     pass->windows = calloc(pass->window_count, sizeof *pass->windows);

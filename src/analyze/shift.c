@@ -7,9 +7,6 @@
 
 #include "base/poison.h"
 
-#define NORMAL_QUANTILE 1.959963984540054 /* of 0.975 */
-#define GREATEST        (INT64_C(1) << 61)
-
 struct samples {
     const uint64_t *before; /* sorted */
     size_t before_count;
@@ -43,8 +40,8 @@ static uint64_t count_up_to(const struct samples *samples, int64_t limit)
 /* The difference of this rank, from 1. */
 static int64_t difference_at(const struct samples *samples, uint64_t rank)
 {
-    int64_t low = -GREATEST;
-    int64_t high = GREATEST;
+    int64_t low = (int64_t)samples->after[0] - (int64_t)samples->before[samples->before_count - 1];
+    int64_t high = (int64_t)samples->after[samples->after_count - 1] - (int64_t)samples->before[0];
 
     while (low < high) {
         int64_t middle = low + (high - low) / 2;
@@ -66,20 +63,31 @@ static double center_of(const struct samples *samples, uint64_t differences)
 }
 
 /* Rank of the lower end; 0: there are too few values. */
-static uint64_t interval_rank(double before, double after)
+static uint64_t interval_rank(double before, double after, double quantile)
 {
     double spread = sqrt(before * after * (before + after + 1) / 12);
-    double rank = floor(before * after / 2 - NORMAL_QUANTILE * spread);
+    double rank = floor(before * after / 2 - quantile * spread);
 
     return rank >= 1 ? (uint64_t)rank : 0;
+}
+
+bool shift_can_bound(size_t before_count, size_t after_count, double quantile)
+{
+    return interval_rank((double)before_count, (double)after_count, quantile) != 0;
 }
 
 struct shift shift_between(uint64_t *before, size_t before_count, uint64_t *after,
                            size_t after_count)
 {
+    return shift_between_at(before, before_count, after, after_count, SHIFT_95_PERCENT);
+}
+
+struct shift shift_between_at(uint64_t *before, size_t before_count, uint64_t *after,
+                              size_t after_count, double quantile)
+{
     const struct samples samples = {before, before_count, after, after_count};
     uint64_t differences = (uint64_t)before_count * after_count;
-    uint64_t rank = interval_rank((double)before_count, (double)after_count);
+    uint64_t rank = interval_rank((double)before_count, (double)after_count, quantile);
     struct shift shift = {.bounded = rank != 0};
 
     qsort(before, before_count, sizeof *before, compare_values);

@@ -18,14 +18,27 @@
 
 struct shift {
     double center; /* ns; positive: `after` is longer */
-    bool bounded;  /* whether there are enough values for an interval: 4 and 4 are */
-    int64_t low;   /* the interval that holds the true shift with a probability of 95 %, ns */
+    bool bounded;  /* whether there are enough values for an interval: of 95 %, 4 and 4 are */
+    int64_t low;   /* the interval that holds the true shift as surely as was asked for, ns */
     int64_t high;
 };
 
-/* Sorts both arrays. Each must have at least one value, below 2^61 ns. Time: n log n, and 64 passes
- * over both. */
+#define SHIFT_GREATEST ((UINT64_C(1) << 61) - 1) /* ns; 73 years */
+
+/* How surely the interval holds the true shift: the quantile of the normal distribution. */
+#define SHIFT_95_PERCENT   1.959963984540054
+#define SHIFT_99_9_PERCENT 3.290526731491926
+
+/* Whether that many values are enough for an interval. */
+bool shift_can_bound(size_t before_count, size_t after_count, double quantile);
+
+/* The shift with its interval of 95 %. Sorts both arrays. Each must have at least one value, below
+ * 2^61 ns. Time: n log n, and for each bit of the greatest difference four passes over both. */
 struct shift shift_between(uint64_t *before, size_t before_count, uint64_t *after,
                            size_t after_count);
+
+/* The same with an interval that is as sure as the quantile says; of 95 % is the one above. */
+struct shift shift_between_at(uint64_t *before, size_t before_count, uint64_t *after,
+                              size_t after_count, double quantile);
 
 #endif

@@ -228,10 +228,7 @@ enum mp_status unified_build(struct mp_trace *trace, const struct unified_option
     *unified = (struct unified){.device_count = 0};
     definitions_init(&unified->definitions, trace);
     quality_init(&unified->quality, trace);
-    ranges_init(&ranges, trace);
-    status = ranges_load(&ranges, trace, error);
-    if (!status)
-        status = ranges_choose(&ranges, options->range, &pass.range, error);
+    status = ranges_open(&ranges, trace, options->range, &pass.range, error);
     unified->capture_ranges = ranges_count(&ranges);
     if (!status)
         status = run_pass(&pass, trace, error);

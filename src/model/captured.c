@@ -143,23 +143,6 @@ static enum mp_status link_nodes(struct pass *pass)
     return MP_OK;
 }
 
-/* From the headers of the chunks. */
-static enum mp_status has_rows(struct mp_trace *trace, bool *found, struct mp_error *error)
-{
-    struct mp_cursor *cursor;
-    struct mp_chunk chunk;
-    enum mp_status status;
-
-    *found = false;
-    MP_TRY(mp_cursor_open(trace, &cursor, error));
-    while (!*found && (status = mp_cursor_next_chunk(cursor, &chunk, false)) == MP_OK)
-        *found = chunk.table && chunk.table->id == MP_TABLE_captured;
-    mp_cursor_close(cursor);
-    if (*found || status == MP_END)
-        return MP_OK;
-    return mp_error_set(error, status, "cannot read the trace: %s", mp_status_name(status));
-}
-
 static enum mp_status load(struct pass *pass, struct mp_trace *trace, struct mp_error *error)
 {
     const struct reading reading = {
@@ -186,7 +169,7 @@ enum mp_status captured_load(struct captured *captured, struct mp_trace *trace,
     *captured = (struct captured){.count = 0};
     dense_init(&captured->paths, sizeof(struct captured_path), definitions_limit(trace));
     dense_init(&captured->nodes, sizeof(uint32_t), definitions_limit(trace));
-    MP_TRY(has_rows(trace, &found, error));
+    MP_TRY(reading_has_rows(trace, MP_TABLE_captured, &found, error));
     if (!found)
         return MP_OK;
     definitions_init(&pass.definitions, trace);

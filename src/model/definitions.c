@@ -28,6 +28,20 @@ void definitions_init(struct definitions *definitions, const struct mp_trace *tr
     dense_init(&definitions->paths, sizeof(struct definition_path), limit);
 }
 
+void definitions_raise_limit(struct definitions *definitions, const struct mp_trace *trace)
+{
+    size_t limit = definitions_limit(trace);
+
+    definitions->strings.limit = limit;
+    definitions->threads.limit = limit;
+    definitions->devices.limit = limit;
+    definitions->streams.limit = limit;
+    definitions->functions.limit = limit;
+    definitions->shapes.limit = limit;
+    definitions->nodes.limit = limit;
+    definitions->paths.limit = limit;
+}
+
 void definitions_free(struct definitions *definitions)
 {
     mp_arena_free(&definitions->text);

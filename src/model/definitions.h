@@ -82,6 +82,9 @@ size_t definitions_limit(const struct mp_trace *trace);
 /* Sets up for a trace; allocates nothing. */
 void definitions_init(struct definitions *definitions, const struct mp_trace *trace);
 
+/* After the file has grown: greater ids are justified now. */
+void definitions_raise_limit(struct definitions *definitions, const struct mp_trace *trace);
+
 void definitions_free(struct definitions *definitions);
 
 /* Makes the cursor deliver the columns of the definition tables that are kept here; graph nodes, of

@@ -131,3 +131,11 @@ enum mp_status ranges_choose(const struct capture_ranges *ranges, uint64_t id,
                         "there is no capture range %" PRIu64 "; the trace has %zu", id,
                         ranges_count(ranges));
 }
+
+enum mp_status ranges_open(struct capture_ranges *ranges, struct mp_trace *trace, uint64_t id,
+                           const struct capture_range **range, struct mp_error *error)
+{
+    ranges_init(ranges, trace);
+    MP_TRY(ranges_load(ranges, trace, error));
+    return ranges_choose(ranges, id, range, error);
+}

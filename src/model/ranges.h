@@ -50,10 +50,15 @@ size_t ranges_count(const struct capture_ranges *ranges);
 /* The range with this id, or NULL. */
 const struct capture_range *ranges_find(const struct capture_ranges *ranges, uint64_t id);
 
-/* Sets *range to the range with this id, NULL for id 0. MP_ERR_ARGUMENT when there is none, with a
- * message that says how many there are. */
+/* Sets *range to the range with this id, NULL for id 0; it is owned by `ranges`. MP_ERR_ARGUMENT
+ * when there is none, with a message that says how many there are. */
 enum mp_status ranges_choose(const struct capture_ranges *ranges, uint64_t id,
                              const struct capture_range **range, struct mp_error *error);
+
+/* Sets up, reads and chooses: ranges_init, ranges_load and ranges_choose, with their errors. With
+ * or without success ranges_free gives `ranges` back. */
+enum mp_status ranges_open(struct capture_ranges *ranges, struct mp_trace *trace, uint64_t id,
+                           const struct capture_range **range, struct mp_error *error);
 
 /* Whether an API call that began at `start` belongs to the range. */
 static inline bool range_has_call(const struct capture_range *range, uint64_t start)

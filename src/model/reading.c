@@ -32,3 +32,20 @@ enum mp_status reading_run(const struct reading *reading, struct mp_error *error
         return MP_OK;
     return mp_error_set(error, status, "cannot read %s: %s", reading->what, mp_status_name(status));
 }
+
+enum mp_status reading_has_rows(struct mp_trace *trace, unsigned table, bool *found,
+                                struct mp_error *error)
+{
+    struct mp_cursor *cursor;
+    struct mp_chunk chunk;
+    enum mp_status status;
+
+    *found = false;
+    MP_TRY(mp_cursor_open(trace, &cursor, error));
+    while (!*found && (status = mp_cursor_next_chunk(cursor, &chunk, false)) == MP_OK)
+        *found = chunk.table && chunk.table->id == table;
+    mp_cursor_close(cursor);
+    if (*found || status == MP_END)
+        return MP_OK;
+    return mp_error_set(error, status, "cannot read the trace: %s", mp_status_name(status));
+}

@@ -12,6 +12,7 @@
 #define MP_MODEL_READING_H
 
 #include <miniprof/trace.h>
+#include <stdbool.h>
 
 #include "base/status.h"
 #include "model/definitions.h"
@@ -32,6 +33,11 @@ struct reading {
 
 /* Runs it. MP_ERR_IO, MP_ERR_MEMORY, or what `take` answered, with a text in *error. */
 enum mp_status reading_run(const struct reading *reading, struct mp_error *error);
+
+/* Whether the trace has rows of the table with this id, from the headers of its chunks. MP_ERR_IO,
+ * MP_ERR_MEMORY, with a text in *error. */
+enum mp_status reading_has_rows(struct mp_trace *trace, unsigned table, bool *found,
+                                struct mp_error *error);
 
 /* Makes the cursor deliver nothing. */
 void reading_select_nothing(struct mp_cursor *cursor);

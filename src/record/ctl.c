@@ -140,6 +140,19 @@ static const char *status(struct recorder *recorder, char *text, size_t size)
     return MP_CTL_OK;
 }
 
+/* For who follows the file: the whole line is its absolute path. */
+static const char *where(struct recorder *recorder, char *text, size_t size)
+{
+    if (recorder->flight.on) {
+        snprintf(text, size,
+                 "the flight recorder keeps the trace in memory: there is no file to "
+                 "follow");
+        return MP_CTL_NO;
+    }
+    snprintf(text, size, "%s", recorder->output.place);
+    return MP_CTL_OK;
+}
+
 static const char *answer(struct recorder *recorder, const char *request, char *text, size_t size)
 {
     if (!recorder_is_recording(recorder)) {
@@ -152,7 +165,9 @@ static const char *answer(struct recorder *recorder, const char *request, char *
         return dump(recorder, text, size);
     if (strcmp(request, "status") == 0)
         return status(recorder, text, size);
-    snprintf(text, size, "this collector knows start, stop, dump and status");
+    if (strcmp(request, "where") == 0)
+        return where(recorder, text, size);
+    snprintf(text, size, "this collector knows start, stop, dump, status and where");
     return MP_CTL_NO;
 }
 

@@ -279,6 +279,16 @@ static void print_notes(const struct report_out *out, const struct iterations_re
                    found->outside == 1 ? "y belongs" : "ies belong");
 }
 
+struct iterations_report iterations_report_of(const struct mp_trace *trace, const struct deps *deps,
+                                              const struct iterations_study *study)
+{
+    return (struct iterations_report){.trace = trace,
+                                      .deps = deps,
+                                      .iterations = &study->iterations,
+                                      .measures = study->measures,
+                                      .summary = &study->summary};
+}
+
 void print_iterations(const struct report_out *out, const struct iterations_report *report)
 {
     if (out->format == REPORT_JSON) {

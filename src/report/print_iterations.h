@@ -23,7 +23,15 @@ struct iterations_report {
     bool each;      /* the iterations one by one; in JSON besides the statistics */
 };
 
+/* Of all of a study. */
+struct iterations_report iterations_report_of(const struct mp_trace *trace, const struct deps *deps,
+                                              const struct iterations_study *study);
+
 void print_iterations(const struct report_out *out, const struct iterations_report *report);
+
+/* The first `most` iterations, as --each has them in JSON, row by row: {"columns": ["iteration",
+ * ...], "rows": [[1, ...], ...]}. */
+void print_iterations_columns(FILE *out, const struct iterations_report *report, size_t most);
 
 /* ---- Between the files ---- */
 

@@ -104,27 +104,92 @@ static void json_outliers(struct json_writer *json, const struct iterations_repo
     json_close_array(json);
 }
 
-static void json_iteration(struct json_writer *json, const struct iterations_report *report,
-                           size_t index)
+/* ---- One by one ---- */
+
+enum own_key { ITERATION, THREAD, BEGIN, HOST_END, END, PIPELINED, OWN_KEYS };
+
+static const char *each_key(int key)
+{
+    static const char *const own[OWN_KEYS] = {
+        [ITERATION] = "iteration",  [THREAD] = "thread", [BEGIN] = "begin_ns",
+        [HOST_END] = "host_end_ns", [END] = "end_ns",    [PIPELINED] = "pipelined",
+    };
+
+    return key < OWN_KEYS ? own[key]
+                          : iteration_quantity_key((enum iteration_quantity)(key - OWN_KEYS));
+}
+
+#define EACH_KEYS (OWN_KEYS + (int)ITERATION_QUANTITIES)
+
+static void json_each_value(struct json_writer *json, const struct iterations_report *report,
+                            size_t index, int key)
 {
     const struct iteration *iteration = &report->iterations->items[index];
 
+    switch (key) {
+    case ITERATION:
+        json_number(json, index + 1);
+        break;
+    case THREAD:
+        if (iteration->thread == DEPS_NONE)
+            json_null(json);
+        else
+            json_number(json, report->deps->lanes[iteration->thread].id);
+        break;
+    case BEGIN:
+        json_number(json, iteration->begin);
+        break;
+    case HOST_END:
+        json_number(json, iteration->host_end);
+        break;
+    case END:
+        json_number(json, iteration->end);
+        break;
+    case PIPELINED:
+        json_bool(json, iteration->pipelined);
+        break;
+    default:
+        json_number(json, report->measures[index].values[key - OWN_KEYS]);
+    }
+}
+
+static void json_iteration(struct json_writer *json, const struct iterations_report *report,
+                           size_t index)
+{
     json_open_object(json);
-    json_key_number(json, "iteration", index + 1);
-    json_key(json, "thread");
-    if (iteration->thread == DEPS_NONE)
-        json_null(json);
-    else
-        json_number(json, report->deps->lanes[iteration->thread].id);
-    json_key_number(json, "begin_ns", iteration->begin);
-    json_key_number(json, "host_end_ns", iteration->host_end);
-    json_key_number(json, "end_ns", iteration->end);
-    json_key_bool(json, "pipelined", iteration->pipelined);
-    for (int i = 0; i < ITERATION_QUANTITIES; i++)
-        json_key_number(json, iteration_quantity_key((enum iteration_quantity)i),
-                        report->measures[index].values[i]);
+    for (int key = 0; key < EACH_KEYS; key++) {
+        json_key(json, each_key(key));
+        json_each_value(json, report, index, key);
+    }
     json_close_object(json);
 }
+
+void print_iterations_columns(FILE *out, const struct iterations_report *report, size_t most)
+{
+    size_t count = report->iterations->count < most ? report->iterations->count : most;
+    struct json_writer json;
+
+    json_begin(&json, out, JSON_LINES);
+    json_open_object(&json);
+    json_key(&json, "columns");
+    json_open_array(&json);
+    for (int key = 0; key < EACH_KEYS; key++)
+        json_text(&json, each_key(key));
+    json_close_array(&json);
+    json_key(&json, "rows");
+    json_open_array(&json);
+    for (size_t i = 0; i < count; i++) {
+        json_open_array(&json);
+        for (int key = 0; key < EACH_KEYS; key++)
+            json_each_value(&json, report, i, key);
+        json_close_array(&json);
+    }
+    json_close_array(&json);
+    json_close_object(&json);
+    json_end(&json);
+}
+
+/* ---- The document ---- */
 
 void print_iterations_json(FILE *out, const struct iterations_report *report)
 {

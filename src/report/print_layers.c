@@ -57,32 +57,6 @@ void print_layers_note(const struct report_out *out, const struct layers_report 
 
 /* ---- Texts ---- */
 
-/* `<no range>`, `conv1`, `conv1@library`: name and, unless it is the default one, domain. */
-static void put_name(struct mp_buffer *text, const struct layer *layer)
-{
-    mp_buffer_append_text(text, layer->name ? layer->name : "<no range>");
-    if (layer->domain) {
-        mp_buffer_append_byte(text, '@');
-        mp_buffer_append_text(text, layer->domain);
-    }
-}
-
-/* `iteration > conv1@library` */
-static void put_path(struct mp_buffer *text, const struct layers_result *result, uint32_t index)
-{
-    uint32_t path[LAYER_MOST_DEPTH];
-    size_t depth = 0;
-
-    for (uint32_t at = index; at != LAYER_NONE && depth < LAYER_MOST_DEPTH;
-         at = result->layers[at].parent)
-        path[depth++] = at;
-    while (depth-- > 0) {
-        put_name(text, &result->layers[path[depth]]);
-        if (depth)
-            mp_buffer_append_text(text, " > ");
-    }
-}
-
 static void put_mark(struct mp_buffer *text, const struct layer *layer)
 {
     const char *mark = trt_mark_name(layer->mark);
@@ -99,14 +73,14 @@ static void put_layer(struct mp_buffer *text, const struct report_out *out,
 
     mp_buffer_clear(text);
     if (out->format == REPORT_CSV) {
-        put_path(text, report->result, index);
+        layers_put_path(text, report->result, index);
     } else if (report->tree) {
         for (uint32_t i = 1; i < layer->depth; i++)
             mp_buffer_append_text(text, "  ");
-        put_name(text, layer);
+        layers_put_name(text, layer);
         put_mark(text, layer);
     } else {
-        put_path(text, report->result, index);
+        layers_put_path(text, report->result, index);
         put_mark(text, layer);
     }
     mp_buffer_append_byte(text, '\0');

@@ -146,8 +146,10 @@ static void json_position(struct json_writer *json, const struct layer_position 
     json_close_object(json);
 }
 
-static void json_positions(struct json_writer *json, const struct layer_positions *positions)
+static void json_positions(struct json_writer *json, const struct layers_report *report)
 {
+    const struct layer_positions *positions = &report->result->positions;
+
     json_key_number(json, "kernels", positions->kernels);
     json_key_number(json, "device_ns", positions->total);
     json_key_number(json, "start", positions->start);
@@ -157,8 +159,11 @@ static void json_positions(struct json_writer *json, const struct layer_position
     json_key_number(json, "other_ns", positions->others_total);
     json_key(json, "positions");
     json_open_array(json);
-    for (size_t i = 0; i < positions->count; i++)
-        json_position(json, &positions->items[i], i);
+    for (size_t i = 0; i < layers_shown(report, positions->count); i++) {
+        size_t index = report->top ? positions->by_total[i] : i;
+
+        json_position(json, &positions->items[index], index);
+    }
     json_close_array(json);
 }
 
@@ -204,7 +209,7 @@ void print_layers_json(FILE *out, const struct layers_report *report)
     else
         json_null(&json);
     if (result->by_position)
-        json_positions(&json, &result->positions);
+        json_positions(&json, report);
     else
         json_layers(&json, report);
     json_close_object(&json);

@@ -1,8 +1,6 @@
 #include "report/trace_rows.h"
 #include "model/reading.h"
 
-#include <inttypes.h>
-
 #include "trace/schema.h"
 
 #include "base/poison.h"
@@ -108,21 +106,6 @@ static enum mp_status load_definitions(struct trace_rows *rows, struct mp_error 
 
 #undef M
 
-static enum mp_status find_range(struct trace_rows *rows, struct mp_error *error)
-{
-    uint64_t id = rows->options->range;
-
-    MP_TRY(ranges_load(&rows->ranges, rows->trace, error));
-    if (!id)
-        return MP_OK;
-    rows->range = ranges_find(&rows->ranges, id);
-    if (rows->range)
-        return MP_OK;
-    return mp_error_set(error, MP_ERR_ARGUMENT,
-                        "there is no capture range %" PRIu64 "; the trace has %zu", id,
-                        ranges_count(&rows->ranges));
-}
-
 static uint32_t columns_of(const struct trace_rows *rows, const struct trace_source *source)
 {
     bool nodes = captured_has_any(&rows->captured) && source->node != TRACE_NO_COLUMN;
@@ -163,11 +146,10 @@ enum mp_status trace_rows_open(struct trace_rows *rows, struct mp_trace *trace,
     *rows = (struct trace_rows){.trace = trace, .options = options, .quality = quality};
     quality_init(quality, trace);
     definitions_init(&rows->definitions, trace);
-    ranges_init(&rows->ranges, trace);
     dense_init(&rows->shapes, sizeof(struct trace_shape), limit);
     dense_init(&rows->places, sizeof(struct trace_place), limit);
     dense_init(&rows->devices, sizeof(const char *), limit);
-    MP_TRY(find_range(rows, error));
+    MP_TRY(ranges_open(&rows->ranges, trace, options->range, &rows->range, error));
     MP_TRY(load_definitions(rows, error));
     if (options->api)
         MP_TRY(launches_open(trace, &rows->launches, error));

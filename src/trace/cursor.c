@@ -22,7 +22,7 @@
 #include "base/poison.h"
 
 struct mp_cursor {
-    const struct mp_trace *trace;
+    struct mp_trace *trace;
     struct mp_decoder *decoder;
     ZSTD_DCtx *zstd;
     struct mp_buffer packed; /* frame as in the file */
@@ -33,6 +33,10 @@ struct mp_cursor {
     uint64_t unread;        /* begin of the last chunk's frame until it is read whole, then 0 */
     uint64_t looked_back;   /* bytes; bounded, lest headers inside headers cost any time */
     struct mp_damage damage;
+    /* Of a trace that is followed: the last chunk header, to see whether it is still there. */
+    uint64_t last_offset;
+    uint64_t last_checksum;
+    bool has_last;
     bool ended;
 };
 
@@ -74,6 +78,7 @@ void mp_cursor_rewind(struct mp_cursor *cursor)
     cursor->looked_back = 0;
     cursor->damage = (struct mp_damage){.no_index = !cursor->trace->index.present,
                                         .header_lost = cursor->trace->header_lost};
+    cursor->has_last = false;
     cursor->ended = false;
 }
 
@@ -140,6 +145,32 @@ static enum mp_status look_back(struct mp_cursor *cursor, uint64_t from)
     return MP_OK;
 }
 
+/* Whether what stands at the cursor is the beginning of something that is still being written: of
+ * `header` as much as there is, `left` bytes up to the end of the file. The index is one chunk as
+ * far as this goes. */
+static bool is_unfinished(const struct mp_cursor *cursor, const struct mp_chunk_header *header,
+                          uint64_t left)
+{
+    if (!cursor->trace->growing)
+        return false;
+    if (left < sizeof *header)
+        return true;
+    if (mp_chunk_header_intact(header))
+        return header_is_within_limits(header) && header->packed_bytes > left - sizeof *header;
+    return header->skippable_magic == MP_SKIPPABLE_MAGIC &&
+           !memcmp(header->magic, MP_INDEX_MAGIC, sizeof header->magic);
+}
+
+/* Whether damage that goes on to the end of a growing file may yet turn out to be none. */
+static bool may_be_unfinished(struct mp_cursor *cursor)
+{
+    uint64_t end = chunks_end(cursor);
+    uint64_t found;
+    return cursor->trace->growing &&
+           mp_scan_chunk(cursor->trace->fd, cursor->position + 1, end, &found) == MP_OK &&
+           found == end;
+}
+
 /* Reads the next intact chunk header that promises what the file can hold. */
 static enum mp_status next_header(struct mp_cursor *cursor, struct mp_chunk_header *header)
 {
@@ -150,6 +181,8 @@ static enum mp_status next_header(struct mp_cursor *cursor, struct mp_chunk_head
         if (whole && mp_pread_exact(cursor->trace->fd, header, sizeof *header, cursor->position,
                                     NULL) != MP_OK)
             return MP_ERR_IO;
+        if (is_unfinished(cursor, header, left))
+            break;
         bool intact = whole && mp_chunk_header_intact(header);
         if (intact && header_is_within_limits(header) &&
             header->packed_bytes <= left - sizeof *header)
@@ -158,6 +191,8 @@ static enum mp_status next_header(struct mp_cursor *cursor, struct mp_chunk_head
             MP_TRY(look_back(cursor, cursor->unread));
             continue;
         }
+        if (may_be_unfinished(cursor))
+            break;
         bool cut = intact && header->packed_bytes > left - sizeof *header;
         if (!whole || cut)
             cursor->damage.truncated = true;
@@ -216,8 +251,16 @@ static enum mp_status take_header(struct mp_cursor *cursor, struct mp_chunk_head
 {
     if (cursor->ended)
         return MP_END;
-    MP_TRY(next_header(cursor, header));
+    enum mp_status status = next_header(cursor, header);
+    if (status == MP_ERR_IO && cursor->trace->growing) {
+        cursor->ended = true; /* cut back this moment */
+        return MP_END;
+    }
+    MP_TRY(status);
     *offset = cursor->position;
+    cursor->last_offset = cursor->position;
+    cursor->last_checksum = header->checksum;
+    cursor->has_last = true;
     cursor->unread = cursor->position + sizeof *header;
     cursor->position = cursor->unread + header->packed_bytes;
     note_sequence(cursor, header->sequence);
@@ -293,9 +336,53 @@ enum mp_status mp_cursor_next(struct mp_cursor *cursor, struct mp_batch *batch)
         if (!mask_of(cursor, batch->table))
             continue;
         enum mp_status status = read_rows(cursor, &header, offset, batch);
+        if (status == MP_ERR_IO && cursor->trace->growing) {
+            cursor->ended = true; /* cut back this moment */
+            return MP_END;
+        }
         if (status != MP_ERR_DAMAGED)
             return status;
     }
+}
+
+/* ---- Following ---- */
+
+/* Whether the last chunk that was read is where it was. */
+static bool last_is_there(const struct mp_cursor *cursor)
+{
+    struct mp_chunk_header header;
+    if (!cursor->has_last)
+        return cursor->trace->bytes >= cursor->position;
+    return cursor->trace->bytes >= cursor->position &&
+           mp_pread_exact(cursor->trace->fd, &header, sizeof header, cursor->last_offset, NULL) ==
+               MP_OK &&
+           mp_chunk_header_intact(&header) && header.checksum == cursor->last_checksum;
+}
+
+enum mp_status mp_cursor_follow(struct mp_cursor *cursor, enum mp_growth *growth,
+                                struct mp_error *error)
+{
+    uint64_t before = cursor->trace->bytes;
+    bool grew = cursor->trace->growing;
+    bool removed;
+    *growth = MP_GROWTH_NONE;
+    if (!cursor->trace->path)
+        return mp_error_set(error, MP_ERR_ARGUMENT, "the trace was not opened to be followed");
+    MP_TRY(mp_reader_refresh(cursor->trace, &removed, error));
+    if (!last_is_there(cursor)) {
+        mp_cursor_rewind(cursor);
+        *growth = MP_GROWTH_RESTARTED;
+        return MP_OK;
+    }
+    cursor->ended = cursor->ended && !grew;
+    cursor->damage.no_index = !cursor->trace->index.present;
+    if (cursor->trace->index.present)
+        *growth = MP_GROWTH_ENDED;
+    else if (removed)
+        *growth = MP_GROWTH_REMOVED;
+    else if (cursor->trace->bytes != before)
+        *growth = MP_GROWTH_MORE;
+    return MP_OK;
 }
 
 enum mp_status mp_cursor_read_chunk(struct mp_cursor *cursor, uint64_t offset,

@@ -7,6 +7,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/poison.h"
@@ -171,6 +172,36 @@ enum mp_status mp_trace_open(const char *path, struct mp_trace **result, struct 
     return MP_OK;
 }
 
+enum mp_status mp_trace_follow(const char *path, struct mp_trace **result, struct mp_error *error)
+{
+    enum mp_status status = mp_trace_open(path, result, error);
+    struct mp_trace *trace = *result;
+    if (!trace)
+        return status;
+    trace->growing = !trace->index.present;
+    trace->path = strdup(path);
+    if (trace->path)
+        return MP_OK;
+    mp_trace_close(trace);
+    *result = NULL;
+    return mp_error_set(error, MP_ERR_MEMORY, "out of memory");
+}
+
+enum mp_status mp_reader_refresh(struct mp_trace *trace, bool *removed, struct mp_error *error)
+{
+    struct stat ours, named;
+    if (fstat(trace->fd, &ours) != 0)
+        return mp_error_set(error, MP_ERR_IO, "cannot look at '%s': %m", trace->path);
+    *removed = stat(trace->path, &named) != 0 || named.st_ino != ours.st_ino ||
+               named.st_dev != ours.st_dev;
+    trace->bytes = (uint64_t)ours.st_size;
+    if (!trace->growing)
+        return MP_OK;
+    MP_TRY(read_index(trace, error));
+    trace->growing = !trace->index.present;
+    return MP_OK;
+}
+
 void mp_trace_close(struct mp_trace *trace)
 {
     if (!trace)
@@ -179,6 +210,7 @@ void mp_trace_close(struct mp_trace *trace)
         close(trace->fd);
     free(trace->properties);
     free(trace->text);
+    free(trace->path);
     free(trace);
 }
 

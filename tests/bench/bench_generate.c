@@ -1,13 +1,15 @@
 /* Writes a trace of many records, as an inference program of many hours would: for `make bench`.
  *
- *     bench_generate RECORDS FILE [syncs|nvtx]
+ *     bench_generate RECORDS FILE [syncs|nvtx|memory]
  *
  * One in two records is a kernel, the others are the calls that launched them. Iterations of 230
  * launches with 70 shapes on two streams; times are noise around each position's usual ones, about
  * as wide as measured on an H100. With `syncs`, every tenth launch is followed by an event that the
  * other stream waits for, and every iteration ends with cudaStreamSynchronize; RECORDS then counts
  * kernels and calls as far as they launch. With `nvtx`, every iteration is a range, and every ten
- * launches in it are one of 23 more; RECORDS counts kernels and calls.
+ * launches in it are one of 23 more; RECORDS counts kernels and calls. With `memory` there are
+ * allocations and frees in such ranges instead, of which 50000 live at a time; RECORDS counts rows
+ * of memory, each with a call.
  */
 #include "trace/writer.h"
 
@@ -175,6 +177,35 @@ static void end_ranges(struct program *program, unsigned position)
         pop(program);
 }
 
+enum { LIVING = 50000 };
+
+/* Allocations of some sizes, each freed LIVING ones later. */
+static void generate_memory(struct mp_writer *writer, uint64_t records)
+{
+    struct program program = {writer, 1000000000, {0, 0}, 0};
+
+    for (uint64_t i = 0; i < records; i++) {
+        unsigned position = (unsigned)(i % LAUNCHES);
+        bool release = i >= LIVING && i % 2;
+        uint64_t number = release ? i - LIVING + LIVING % 2 : i;
+
+        program.host += 1500 + (uint64_t)(300 + noise() * 150);
+        program.correlation++;
+        begin_ranges(&program, position);
+        call(&program, release ? RECORD : LAUNCH, 2500 + (uint64_t)(400 + noise() * 250));
+        mp_append_memory(writer, &(struct mp_row_memory){
+                                     .operation = release ? MP_memory_operation_release
+                                                          : MP_memory_operation_allocate,
+                                     .kind = MP_memory_kind_device,
+                                     .context = 1,
+                                     .bytes = 4096 << number % 7,
+                                     .address = 0x7f0000000000 + 4096 * (number - number % 2),
+                                     .time = program.host - 100,
+                                     .correlation = program.correlation});
+        end_ranges(&program, position);
+    }
+}
+
 static void generate(struct mp_writer *writer, uint64_t records, bool syncs, bool ranges)
 {
     struct program program = {writer, 1000000000, {1000000000, 1000000000}, 0};
@@ -208,8 +239,9 @@ int main(int argc, char **argv)
 {
     bool syncs = argc == 4 && !strcmp(argv[3], "syncs");
     bool ranges = argc == 4 && !strcmp(argv[3], "nvtx");
-    if (argc != 3 && !syncs && !ranges) {
-        fprintf(stderr, "usage: bench_generate RECORDS FILE [syncs|nvtx]\n");
+    bool memory = argc == 4 && !strcmp(argv[3], "memory");
+    if (argc != 3 && !syncs && !ranges && !memory) {
+        fprintf(stderr, "usage: bench_generate RECORDS FILE [syncs|nvtx|memory]\n");
         return 2;
     }
     struct mp_writer_options options = {.level = 1};
@@ -221,9 +253,12 @@ int main(int argc, char **argv)
         return 1;
     }
     define(writer);
-    if (ranges)
+    if (ranges || memory)
         define_ranges(writer);
-    generate(writer, strtoull(argv[1], NULL, 10), syncs, ranges);
+    if (memory)
+        generate_memory(writer, strtoull(argv[1], NULL, 10));
+    else
+        generate(writer, strtoull(argv[1], NULL, 10), syncs, ranges);
     if (mp_writer_close(writer, &error) != MP_OK) {
         fprintf(stderr, "bench_generate: %s\n", error.text);
         return 1;

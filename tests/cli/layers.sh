@@ -118,6 +118,8 @@ stdout_like <<'END'
 Time(%)     Total  Calls       Avg       P50       P99  Position  Kernel
  87.57%  150.00us      3  50.000us  50.000us  50.000us         1  gemm
 END
+run layers --top 2 --json layers-no-calls.mpt
+json '[row["position"] for row in d["positions"]] == [1, 2] and d["round_kernels"] == 4'
 run layers --json layers-no-calls.mpt
 json 'd["by"] == "position" and d["no_calls"] and d["has_ranges"] and d["rounds"] == 3'
 json '[(p["position"], p["total_ns"], p["p99_ns"]) for p in d["positions"]] ==

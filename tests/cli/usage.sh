@@ -15,7 +15,8 @@ trace plain
 wrong "miniprof: which command? 'miniprof help' lists them"
 wrong "miniprof: unknown command 'frobnicate'; 'miniprof help' lists them" frobnicate
 wrong "miniprof: unknown command 'frobnicate'; 'miniprof help' lists them" help frobnicate
-for command in summary iters deps info check dump run ctl; do
+for command in summary iters advise layers kernels overlap memory deps html info check dump run \
+    ctl; do
     wrong "miniprof $command: unknown option '--frob'; 'miniprof help $command' lists them" \
         $command --frob plain.mpt
     wrong "miniprof $command: unknown option '-z'; 'miniprof help $command' lists them" \
@@ -31,10 +32,10 @@ for command in summary iters deps info check dump run ctl; do
     run help $command
     stdout <help.txt
 done
-for command in summary iters deps info check dump; do
+for command in summary iters advise layers kernels overlap memory deps html info check dump; do
     wrong "miniprof $command: which trace? 'miniprof $command TRACE.mpt'" $command
 done
-for command in check dump; do
+for command in html check dump; do
     wrong "miniprof $command: takes one trace; 'miniprof help $command' says more" \
         $command plain.mpt plain.mpt
 done
@@ -61,12 +62,12 @@ wrong "miniprof run: --slow-step takes a time such as 50ms, or a percentile from
 factor, such as p99x2, not 'p99*2'" run '--slow-step=p99*2' true
 wrong "miniprof run: --duration takes a number from 0 to 4000000 (s), not '-1'" \
     run --duration=-1 true
-wrong "miniprof ctl: which process? 'miniprof ctl PID start|stop|dump|status'" ctl
-wrong "miniprof ctl: takes a process id and what to do: 'miniprof ctl PID start|stop|dump|status'" \
-    ctl 1
+wrong "miniprof ctl: which process? 'miniprof ctl PID start|stop|dump|status|where'" ctl
+wrong "miniprof ctl: takes a process id and what to do: 'miniprof ctl PID \
+start|stop|dump|status|where'" ctl 1
 wrong "miniprof ctl: 'x' is no process id" ctl x start
 wrong "miniprof ctl: '0' is no process id" ctl 0 start
-wrong "miniprof ctl: 'go' is none of start, stop, dump and status" ctl 1 go
+wrong "miniprof ctl: 'go' is none of start, stop, dump, status and where" ctl 1 go
 wrong "miniprof run: --level takes a number from 1 to 19, not '20'" run --level=20 true
 
 run dump --table nothing plain.mpt

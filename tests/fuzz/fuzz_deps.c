@@ -4,6 +4,7 @@
 #include "mutate.h"
 #include "walk.h"
 
+#include "analyze/advise.h"
 #include "analyze/deps.h"
 #include "analyze/deps_iterations.h"
 #include "analyze/deps_replay.h"
@@ -110,16 +111,29 @@ static void expect_iterations(const struct deps *deps, struct mp_trace *trace)
     }
 }
 
-/* What the time of an iteration is split into adds up to it. */
-static void expect_measures(const struct deps *deps, const struct iterations *found)
+/* Findings of any trace are in order, each has a number, and none gains nothing. */
+static void expect_advice(const struct advise_input *input)
 {
-    struct iteration_measures *measures = calloc(found->count, sizeof *measures);
-    struct iterations_summary summary;
+    struct advice advice;
+    struct mp_error error;
 
-    expect(measures && iterations_measure(deps, found, measures) == MP_OK);
-    expect(iterations_sum_up(found, measures, &summary) == MP_OK);
-    for (size_t i = 0; i < found->count; i++) {
-        const uint64_t *values = measures[i].values;
+    expect(advise_build(input, &advice, &error) == MP_OK);
+    expect(advice.count <= ADVISE_RULES);
+    for (size_t i = 0; i < advice.count; i++) {
+        const struct advise_finding *finding = &advice.findings[i];
+
+        expect(advice.reasons[finding->rule] == ADVISE_TRIED);
+        expect(finding->gain && finding->percent >= 1 && finding->number_count);
+        expect(!i || finding->gain <= finding[-1].gain);
+    }
+    advise_free(&advice);
+}
+
+/* What the time of an iteration is split into adds up to it. */
+static void expect_measures(const struct iterations_study *study)
+{
+    for (size_t i = 0; i < study->iterations.count; i++) {
+        const uint64_t *values = study->measures[i].values;
         uint64_t idle = 0;
 
         for (int cause = ITERATION_IDLE_LAUNCH; cause <= ITERATION_IDLE_UNKNOWN; cause++)
@@ -130,24 +144,25 @@ static void expect_measures(const struct deps *deps, const struct iterations *fo
         expect(values[ITERATION_API] <= values[ITERATION_HOST]);
         expect(values[ITERATION_HOST] <= values[ITERATION_LATENCY]);
     }
-    iterations_summary_free(&summary);
-    free(measures);
 }
 
 static void expect_ways(const struct deps *deps, struct mp_trace *trace)
 {
     for (int way = ITERATIONS_AUTO; way < ITERATIONS_WHOLE; way++) {
         struct iterations_options options = {.way = (enum iterations_way)way};
-        struct iterations found;
-        enum mp_status status = iterations_find(deps, trace, &options, &found, NULL);
+        struct iterations_study study;
+        enum mp_status status = iterations_study(deps, trace, &options, &study, NULL);
+        const struct iterations *found = &study.iterations;
 
         if (status == MP_OK) {
-            expect(found.count && found.pipelined < found.count);
-            expect_measures(deps, &found);
-            iterations_free(&found);
+            expect(found->count && found->pipelined < found->count);
+            expect_measures(&study);
+            if (deps->fronts)
+                expect_advice(&(struct advise_input){deps, trace, &study});
         } else {
-            expect(status == MP_ERR_ARGUMENT && way != ITERATIONS_AUTO && !found.items);
+            expect(status == MP_ERR_ARGUMENT && way != ITERATIONS_AUTO && !found->items);
         }
+        iterations_study_free(&study);
     }
 }
 
@@ -174,25 +189,11 @@ static void expect_analysis(struct mp_trace *trace, bool fronts)
 
 /* ---- The fuzzer ---- */
 
-static uint64_t rows_of(struct mp_trace *trace)
-{
-    struct mp_cursor *cursor;
-    struct mp_chunk chunk;
-    uint64_t rows = 0;
-
-    if (mp_cursor_open(trace, &cursor, NULL) != MP_OK)
-        return UINT64_MAX;
-    while (mp_cursor_next_chunk(cursor, &chunk, false) == MP_OK)
-        rows += chunk.rows;
-    mp_cursor_close(cursor);
-    return rows;
-}
-
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     struct mp_trace *trace = walk_open(data, size, NULL);
 
-    if (trace && rows_of(trace) <= MOST_ROWS) {
+    if (trace && walk_count(trace) <= MOST_ROWS) {
         expect_analysis(trace, true);
         expect_analysis(trace, false);
     }

@@ -79,25 +79,11 @@ static void expect_overlap(struct mp_trace *trace)
     overlap_free(&overlap);
 }
 
-static uint64_t rows_of(struct mp_trace *trace)
-{
-    struct mp_cursor *cursor;
-    struct mp_chunk chunk;
-    uint64_t rows = 0;
-
-    if (mp_cursor_open(trace, &cursor, NULL) != MP_OK)
-        return UINT64_MAX;
-    while (mp_cursor_next_chunk(cursor, &chunk, false) == MP_OK)
-        rows += chunk.rows;
-    mp_cursor_close(cursor);
-    return rows;
-}
-
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     struct mp_trace *trace = walk_open(data, size, NULL);
 
-    if (trace && rows_of(trace) <= MOST_ROWS) {
+    if (trace && walk_count(trace) <= MOST_ROWS) {
         expect_kernels(trace, false);
         expect_kernels(trace, true);
         expect_overlap(trace);

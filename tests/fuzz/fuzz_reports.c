@@ -7,6 +7,8 @@
 
 #include "analyze/allocations.h"
 #include "analyze/layers.h"
+#include "analyze/live.h"
+#include "analyze/memory.h"
 #include "analyze/nvtx_result.h"
 #include "analyze/summary.h"
 #include "analyze/unified.h"
@@ -105,25 +107,60 @@ static void expect_memory(struct mp_trace *trace)
     allocations_free(&allocations);
 }
 
-static uint64_t rows_of(struct mp_trace *trace)
+static void add_change(void *context, const struct memory_point *point)
 {
-    struct mp_cursor *cursor;
-    struct mp_chunk chunk;
-    uint64_t rows = 0;
+    *(uint64_t *)context += (uint64_t)point->change;
+}
 
-    if (mp_cursor_open(trace, &cursor, NULL) != MP_OK)
-        return UINT64_MAX;
-    while (mp_cursor_next_chunk(cursor, &chunk, false) == MP_OK)
-        rows += chunk.rows;
+static void expect_place_of_memory(struct mp_trace *trace)
+{
+    struct memory_options options = {.top = 5};
+    struct memory memory;
+    uint64_t live = 0;
+    uint64_t changes = 0;
+
+    expect(memory_build(trace, &options, &memory, NULL) == MP_OK);
+    for (size_t i = 0; i < memory.device_count; i++) {
+        const struct memory_totals *totals = &memory.devices[i].totals;
+
+        expect(totals->unknown <= totals->frees && memory.devices[i].alive_shown <= options.top);
+        live += totals->live;
+    }
+    expect(memory.churn.pairs <= memory.churn.allocations);
+    expect(memory_each_change(&memory, add_change, &changes) == MP_OK);
+    expect(changes == live);
+    expect(memory_each_step(&memory, 3, add_change, &changes) == MP_OK);
+    memory_free(&memory);
+}
+
+static void expect_live(struct mp_trace *trace)
+{
+    const struct live_options options = {.iteration = NULL};
+    const struct live_sum *top[4];
+    struct mp_cursor *cursor;
+    struct mp_batch batch;
+    struct live live;
+
+    expect(mp_cursor_open(trace, &cursor, NULL) == MP_OK);
+    expect(live_init(&live, trace, &options) == MP_OK);
+    live_select(cursor);
+    while (mp_cursor_next(cursor, &batch) == MP_OK) {
+        expect(live_take(&live, &batch) == MP_OK);
+        live_tick(&live, trace, cursor, 1, false);
+        live_next(&live);
+    }
+    live_tick(&live, trace, cursor, 1, true);
+    expect(live_top(&live.layers, top, 4) <= 4);
+    expect(live.kernels.all.count <= live.layers.all.count);
+    live_free(&live);
     mp_cursor_close(cursor);
-    return rows;
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     struct mp_trace *trace = walk_open(data, size, NULL);
 
-    if (trace && rows_of(trace) <= MOST_ROWS) {
+    if (trace && walk_count(trace) <= MOST_ROWS) {
         expect_summary(trace, NAMES_READABLE);
         expect_summary(trace, NAMES_NVPROF);
         expect_nvtx(trace, true);
@@ -131,6 +168,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         expect_layers(trace, false);
         expect_layers(trace, true);
         expect_memory(trace);
+        expect_place_of_memory(trace);
+        expect_live(trace);
     }
     mp_trace_close(trace);
     return 0;

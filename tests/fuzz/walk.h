@@ -57,6 +57,21 @@ static inline uint64_t walk_chunks(struct mp_cursor *cursor)
     return sum;
 }
 
+/* How many rows the chunks say that they have. */
+static inline uint64_t walk_count(struct mp_trace *trace)
+{
+    struct mp_cursor *cursor;
+    struct mp_chunk chunk;
+    uint64_t rows = 0;
+
+    if (mp_cursor_open(trace, &cursor, NULL) != MP_OK)
+        return UINT64_MAX;
+    while (mp_cursor_next_chunk(cursor, &chunk, false) == MP_OK)
+        rows += chunk.rows;
+    mp_cursor_close(cursor);
+    return rows;
+}
+
 static inline uint64_t walk_trace(struct mp_trace *trace)
 {
     struct mp_cursor *cursor;

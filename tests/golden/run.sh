@@ -1,32 +1,17 @@
 #!/bin/bash
-# Golden files: what the command prints of each trace in tests/data, against the committed texts
-# NAME.*.txt here, and its rows and sums against those of the independent reader in tests/readers;
-# and of each folder there, whose traces are those of one job, what it prints of them together.
+# Golden files: what the command prints of each trace in tests/data against the committed texts
+# NAME.*.txt here; and of each folder there, whose traces are those of one job, what it prints of
+# them together. computed.sh says whether it is true.
 #
 #   run.sh            compares
 #   run.sh --update   rewrites the texts; look at the difference before you commit it
 #
 # GOLDEN_DATA and GOLDEN_TEXTS name other folders than tests/data and tests/golden.
-set -u
-export LC_ALL=C
+. "$(dirname "$0")/lib.sh"
 
-source=${SOURCE:-$(cd "$(dirname "$0")/../.." && pwd)}
-miniprof=${BUILD:-$source/build}/miniprof
-data=${GOLDEN_DATA:-$source/tests/data}
 texts=${GOLDEN_TEXTS:-$source/tests/golden}
 update=
 [ "${1:-}" = --update ] && update=1
-passed=0
-failed=0
-work=$(mktemp -d "${TMPDIR:-/tmp}/miniprof-golden.XXXXXX")
-trap 'rm -rf "$work"' EXIT
-
-shopt -s nullglob
-traces=("$data"/*.mpt)
-if [ ${#traces[@]} -eq 0 ]; then
-    echo "no traces in $data"
-    exit 77
-fi
 
 # The views. A trace that is not whole makes for exit code 1 and a line on stderr: both are kept.
 view_summary() {
@@ -212,6 +197,19 @@ view_iters_json() {
     lines_of iters --json --each "$1"
 }
 
+view_advise() {
+    "$miniprof" advise "$1" 2>&1
+}
+
+view_advise_csv() {
+    "$miniprof" advise --csv "$1" 2>&1
+    "$miniprof" advise --csv -u us --by kernels "$1" 2>&1
+}
+
+view_advise_json() {
+    "$miniprof" advise --json "$1" 2>&1
+}
+
 # nvprof's command line: sections, prefixes and its spelling of names.
 view_metrics() {
     "$miniprof" metrics "$1" 2>&1
@@ -260,6 +258,29 @@ view_nvprof_deps() {
     lines_of -i "$1" --print-dependency-analysis-trace -u us
 }
 
+view_memory() {
+    "$miniprof" memory "$1" 2>&1
+    "$miniprof" memory --points 3 "$1" 2>&1
+}
+
+view_memory_csv() {
+    "$miniprof" memory --csv "$1" 2>&1
+    "$miniprof" memory --csv --timeline -u us "$1" 2>&1
+}
+
+view_memory_json() {
+    "$miniprof" memory --json "$1" 2>&1
+}
+
+# By the iterations that the program marks, if it does.
+view_memory_iterations() {
+    local name
+    for name in iteration step; do
+        "$miniprof" memory --iteration $name "$1" >"$work/rows" 2>/dev/null && cat "$work/rows"
+    done
+    return 0
+}
+
 # Of several processes.
 view_set_merge() {
     "$miniprof" summary --merge "$1" 2>&1
@@ -293,6 +314,22 @@ view_set_api_trace_csv() {
     lines_of api-trace --merge --csv "$1"
 }
 
+# Of a trace and $other.
+view_diff() {
+    "$miniprof" diff --positions "$1" "$other" >"$work/rows" 2>&1
+    shortened
+}
+
+view_diff_csv() {
+    "$miniprof" diff --csv --shapes "$1" "$other" >"$work/rows" 2>&1
+    shortened
+}
+
+view_diff_json() {
+    "$miniprof" diff --json "$1" "$other" >"$work/rows" 2>&1
+    shortened
+}
+
 # compare_view NAME VIEW FILE: or writes its text anew.
 compare_view() {
     local stem=${2#set_} text code
@@ -309,58 +346,36 @@ compare_view() {
     verdict $? "$1: $2 is as committed"
 }
 
-verdict() {
-    if [ "$1" -eq 0 ]; then
-        passed=$((passed + 1))
-        echo "ok $2"
-    else
-        failed=$((failed + 1))
-        echo "FAILED $2"
-        head -n 30 "$work/log" | sed 's/^/    /'
-    fi
-}
-
 for trace in "${traces[@]}"; do
     name=$(basename "$trace" .mpt)
-    # Messages name the file as it is given.
-    cd "$data" || exit 1
     for view in summary summary_csv summary_json summary_gpu summary_api summary_per_gpu nvtx \
         nvtx_csv layers layers_csv layers_json layers_positions \
         info_json dump deps deps_csv deps_json deps_trace \
         deps_iterations gpu_trace gpu_trace_csv api_trace api_trace_csv traces_both \
-        iters iters_csv iters_json nvprof nvprof_csv nvprof_traces nvprof_deps nvprof_memory \
+        iters iters_csv iters_json advise advise_csv advise_json \
+        nvprof nvprof_csv nvprof_traces nvprof_deps nvprof_memory \
         nvprof_default_csv nvprof_summaries nvprof_deps_csv metrics metrics_csv \
-        metrics_each \
+        metrics_each memory memory_csv memory_json memory_iterations \
         kernels kernels_by_name kernels_csv kernels_json overlap overlap_csv overlap_json; do
         compare_view "$name" $view "$name.mpt"
     done
-    python3 "$source/tests/golden/compare.py" rows "$miniprof" "$name.mpt" >"$work/log" 2>&1
-    verdict $? "$name: the independent reader has the same rows"
-    python3 "$source/tests/golden/compare.py" sums "$miniprof" "$name.mpt" >"$work/log" 2>&1
-    verdict $? "$name: the summary's sums are those of the independent reader's rows"
-    python3 "$source/tests/golden/compare_nvtx.py" "$miniprof" "$name.mpt" >"$work/log" 2>&1
-    verdict $? "$name: the NVTX result's sums are those of the independent reader's rows"
-    python3 "$source/tests/golden/compare_iters.py" "$miniprof" "$name.mpt" >"$work/log" 2>&1
-    verdict $? "$name: the iterations are what follows from the dumped rows"
-    python3 "$source/tests/golden/compare_layers.py" "$miniprof" "$name.mpt" >"$work/log" 2>&1
-    verdict $? "$name: the layers are those of the independent reader's rows"
-    python3 "$source/tests/golden/compare_traces.py" "$miniprof" "$name.mpt" >"$work/log" 2>&1
-    verdict $? "$name: the traces are those of the independent reader's rows"
-    python3 "$source/tests/golden/compare_kernels.py" "$miniprof" "$name.mpt" >"$work/log" 2>&1
-    verdict $? "$name: the kernels' sums and occupancy are those of the independent reader's rows"
-    python3 "$source/tests/golden/compare_overlap.py" "$miniprof" "$name.mpt" >"$work/log" 2>&1
-    verdict $? "$name: what overlaps is what the independent reader's rows say"
 done
 
 for folder in "$data"/*/; do
     name=$(basename "$folder")
-    cd "$data" || exit 1
     for view in set_merge set_merge_json set_side_by_side set_side_by_side_csv set_info \
         set_info_json set_gpu_trace set_api_trace_csv; do
         compare_view "$name" $view "$name"
     done
-    python3 "$source/tests/golden/compare.py" sums "$miniprof" "$name" >"$work/log" 2>&1
-    verdict $? "$name: the merged sums are those of the independent reader's rows"
+done
+
+for pair in $pairs; do
+    name=${pair%:*}
+    other=${pair#*:}.mpt
+    [ -e "$name.mpt" ] || continue
+    for view in diff diff_csv diff_json; do
+        compare_view "$name" $view "$name.mpt"
+    done
 done
 
 # A text whose trace is gone would never be looked at again.
@@ -370,5 +385,4 @@ for text in "$texts"/*.txt; do
 done >"$work/log"
 [ ! -s "$work/log" ]
 verdict $? "each committed text has its trace"
-echo "$passed passed, $failed failed"
-[ "$failed" -eq 0 ]
+finish

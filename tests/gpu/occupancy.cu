@@ -82,8 +82,8 @@ static void try_launch(kernel_function kernel, int threads, int bytes, int carve
         return;
     }
     kernel<<<++*grid, threads, bytes>>>(values);
-    CHECK(cudaGetLastError());
-    printf("%u %d %d\n", *grid, carveout, fitting);
+    if (cudaGetLastError() == cudaSuccess) /* fails with more than __launch_bounds__ has */
+        printf("%u %d %d\n", *grid, carveout, fitting);
 }
 
 int main()

@@ -113,7 +113,7 @@ static inline void known_layer_iteration(struct mp_writer *writer, uint64_t firs
 }
 
 /* The names get the string ids from `first` on. */
-static inline void known_layer_rows(struct mp_writer *writer, uint64_t first, bool calls)
+static inline void known_layer_define(struct mp_writer *writer, uint64_t first)
 {
     for (uint64_t i = 0; i < KNOWN_LAYER_STRINGS; i++) {
         const char *text = known_layer_strings[i];
@@ -121,6 +121,11 @@ static inline void known_layer_rows(struct mp_writer *writer, uint64_t first, bo
         mp_append_string(writer, &(struct mp_row_string){.id = first + i,
                                                          .text = {text, (uint32_t)strlen(text)}});
     }
+}
+
+static inline void known_layer_rows(struct mp_writer *writer, uint64_t first, bool calls)
+{
+    known_layer_define(writer, first);
     for (uint64_t k = 0; k < 3; k++)
         known_layer_iteration(writer, first, k, calls);
     known_layer_event(writer, MP_nvtx_kind_push, 0, first + KNOWN_LAYER_OPEN, 8000000);

@@ -24,6 +24,7 @@
 #include "known_layers.h"
 #include "known_metrics.h"
 #include "known_nvtx.h"
+#include "known_slow.h"
 #include "trace/writer.h"
 
 #define KNOWN_VECADD_MANGLED "_Z6vecAddPKfS0_Pfi"
@@ -57,10 +58,26 @@ static const char *const known_strings[] = {
     "worker, \"main\"",       "dropped_by_cupti",
 };
 
-static inline void known_define(struct mp_writer *writer)
+/* The same with names that would be markup in a page, and would set `bad` in its window. */
+#define KNOWN_HOSTILE_KERNEL "<img src=x onerror=window.bad=1>"
+#define KNOWN_HOSTILE_THREAD "</script><script>window.bad=1</script>"
+#define KNOWN_HOSTILE_DEVICE "\"><svg onload=window.bad=1>&lt;b&gt;"
+
+static inline const char *known_string(uint64_t id, bool hostile)
+{
+    if (hostile && id == KNOWN_STRING_GEMM)
+        return KNOWN_HOSTILE_KERNEL;
+    if (hostile && id == KNOWN_STRING_DEVICE)
+        return KNOWN_HOSTILE_DEVICE;
+    if (hostile && id == KNOWN_STRING_THREAD)
+        return KNOWN_HOSTILE_THREAD;
+    return known_strings[id - 1];
+}
+
+static inline void known_define(struct mp_writer *writer, bool hostile)
 {
     for (uint64_t id = 1; id <= KNOWN_STRING_LAST; id++) {
-        const char *text = known_strings[id - 1];
+        const char *text = known_string(id, hostile);
         struct mp_row_string row = {.id = id, .text = {text, (uint32_t)strlen(text)}};
         mp_append_string(writer, &row);
     }
@@ -183,21 +200,41 @@ struct known_options {
     bool metrics;     /* known_metrics.h */
     bool layers;      /* known_layers.h, and nothing else */
     bool no_calls;    /* of layers */
+    bool slow_layer;  /* known_slow.h, and nothing else */
     bool nvtx;        /* known_nvtx.h */
+    bool hostile;     /* names that are markup */
     uint64_t dropped; /* records */
     uint64_t slow;    /* ns of one more vecAdd at 3600000, behind everything; 0: none */
+    uint32_t streams; /* a kernel of 100 us on each of so many more streams, from 5000000 on */
     uint32_t many;    /* this many more vecAdd launches behind range 2 */
 };
 
+static inline void known_streams(struct mp_writer *writer, uint32_t count)
+{
+    for (uint64_t i = 0; i < count; i++) {
+        mp_append_stream(writer,
+                         &(struct mp_row_stream){.id = 2 + i, .stream = 100 + i, .context = 1});
+        mp_append_kernel(writer, &(struct mp_row_kernel){.stream = 2 + i,
+                                                         .shape = 1,
+                                                         .start = 5000000 + 1000 * i,
+                                                         .duration = 100000,
+                                                         .correlation = 10000 + i});
+    }
+}
+
 static inline void known_rows(struct mp_writer *writer, const struct known_options *options)
 {
-    known_define(writer);
+    known_define(writer, options->hostile);
     if (options->no_work) {
         known_call(writer, 1, 1004000, 5000, 102);
         return;
     }
     if (options->layers) {
         known_layer_rows(writer, KNOWN_STRING_LAST + 1, !options->no_calls);
+        return;
+    }
+    if (options->slow_layer) {
+        known_slow_rows(writer, KNOWN_STRING_LAST + 1);
         return;
     }
     known_range_one(writer);
@@ -211,6 +248,7 @@ static inline void known_rows(struct mp_writer *writer, const struct known_optio
         known_kernel(writer, 1, 3600000, (int64_t)options->slow, 399);
     for (uint32_t i = 0; i < options->many; i++)
         known_kernel(writer, 1, 4000000 + 1000ull * i, 500, 400 + i);
+    known_streams(writer, options->streams);
     if (options->nvtx)
         known_nvtx_rows(writer, KNOWN_STRING_LAST + 1);
     if (options->metrics)

@@ -147,8 +147,8 @@ void put_launch(uint64_t stream, const char *name, uint64_t call, uint64_t begin
     put_kernel(stream, name, begin, end, correlation);
 }
 
-void put_copy(uint64_t stream, enum mp_copy_kind kind, enum copy_manner manner, uint64_t begin,
-              uint64_t end, uint64_t correlation)
+void put_copy_of(uint64_t stream, enum mp_copy_kind kind, enum copy_manner manner, uint64_t bytes,
+                 uint64_t begin, uint64_t end, uint64_t correlation)
 {
     bool from_host = kind == MP_copy_kind_HtoD;
     uint64_t host = manner == PAGEABLE ? MP_memory_kind_pageable : MP_memory_kind_pinned;
@@ -160,11 +160,17 @@ void put_copy(uint64_t stream, enum mp_copy_kind kind, enum copy_manner manner, 
                                          .source = from_host ? host : MP_memory_kind_device,
                                          .target = target,
                                          .flags = manner != BLOCKING_COPY,
-                                         .bytes = 4096,
+                                         .bytes = bytes,
                                          .start = begin * US,
                                          .duration = (end - begin) * US,
                                          .correlation = correlation,
                                          .count = 1});
+}
+
+void put_copy(uint64_t stream, enum mp_copy_kind kind, enum copy_manner manner, uint64_t begin,
+              uint64_t end, uint64_t correlation)
+{
+    put_copy_of(stream, kind, manner, 4096, begin, end, correlation);
 }
 
 void put_set(uint64_t stream, uint64_t begin, uint64_t end, uint64_t correlation)

@@ -68,6 +68,8 @@ void put_launch(uint64_t stream, const char *name, uint64_t call, uint64_t begin
 enum copy_manner { BLOCKING_COPY, ASYNCHRONOUS, PAGEABLE };
 void put_copy(uint64_t stream, enum mp_copy_kind kind, enum copy_manner manner, uint64_t begin,
               uint64_t end, uint64_t correlation);
+void put_copy_of(uint64_t stream, enum mp_copy_kind kind, enum copy_manner manner, uint64_t bytes,
+                 uint64_t begin, uint64_t end, uint64_t correlation);
 void put_set(uint64_t stream, uint64_t begin, uint64_t end, uint64_t correlation);
 
 /* A graph launch as a whole; and a kernel that is a node of one, by CUPTI's ids. */

@@ -10,6 +10,8 @@
 
 #include "unit/deps_fixture.h"
 
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "analyze/deps_replay.h"
@@ -347,6 +349,91 @@ static void names_are_globs_over_activities_and_parts(void **state)
     scene_end(SOUND);
 }
 
+/* ---- Edits of single activities ---- */
+
+/* The chain with these edits of one activity: when b ends, and where the window's end lies, us. */
+static const char *edited(uint32_t index, unsigned edits)
+{
+    static char answer[64];
+    uint8_t *flags = calloc(scene.deps.count + 1, 1);
+    const struct deps_edits list = {.flags = flags, .factor = 0.5};
+    struct deps_replayer replayer;
+
+    flags[index] = (uint8_t)edits;
+    assert_int_equal(deps_replayer_init(&replayer, &scene.deps), MP_OK);
+    assert_int_equal(deps_replayer_run(&replayer, edits ? &list : NULL), MP_OK);
+    snprintf(answer, sizeof answer, "%g %g", (double)deps_replayer_end(&replayer, find("b")) / 1000,
+             (double)deps_replayer_host(&replayer, 0, 80000, true) / 1000);
+    assert_int_equal(deps_replayer_host(&replayer, 0, 10000, false), 10000);
+    deps_replayer_free(&replayer);
+    free(flags);
+    return answer;
+}
+
+static void edits_change_one_activity(void **state)
+{
+    (void)state;
+    put_chain();
+    assert_string_equal(edited(find("a"), 0), "71 80");
+    assert_string_equal(edited(find("a"), DEPS_EDIT_NO_TIME), "49 58");
+    assert_string_equal(edited(find("a"), DEPS_EDIT_SCALED), "58 67");
+    assert_string_equal(edited(find("a"), DEPS_EDIT_NO_LAUNCH), "66 75");
+    assert_string_equal(edited(find("b"), DEPS_EDIT_NO_GAP), "69 78");
+    assert_string_equal(edited(find_call(2), DEPS_EDIT_NO_HOST), "71 80");
+    assert_string_equal(edited(find_call(3), DEPS_EDIT_NO_WAIT), "71 31");
+    assert_string_equal(edited(find_call(3), DEPS_EDIT_NO_WAIT | DEPS_EDIT_NO_TIME), "71 26");
+    assert_string_equal(edited(find_call(3), DEPS_EDIT_NO_WAIT | DEPS_EDIT_NO_HOST), "71 30");
+    assert_string_equal(edited(find("b"), DEPS_EDIT_NO_CROSS), "71 80");
+    scene_end(SOUND);
+}
+
+static uint64_t keep_half(const void *context, uint32_t piece)
+{
+    (void)piece;
+    return *(const uint64_t *)context;
+}
+
+/* Of 40 us of host code 25 stay, and not more than there was. */
+static void host_code_may_stay_in_part(void **state)
+{
+    uint8_t flags[8] = {0};
+    uint64_t kept = 25000;
+    const struct deps_edits list = {.flags = flags, .host_kept = keep_half, .context = &kept};
+    struct deps_replayer replayer;
+
+    (void)state;
+    scene_begin();
+    put_call(1, "cudaGetDevice", 10, 12, 1);
+    put_call(1, "cudaSetDevice", 52, 53, 2);
+    scene_load();
+    flags[find_call(2)] = DEPS_EDIT_NO_HOST;
+    assert_int_equal(deps_replayer_init(&replayer, &scene.deps), MP_OK);
+    assert_int_equal(deps_replayer_run(&replayer, &list), MP_OK);
+    assert_int_equal(deps_replayer_host(&replayer, 0, 53000, true), 38000);
+    kept = 99000;
+    assert_int_equal(deps_replayer_run(&replayer, &list), MP_OK);
+    assert_int_equal(deps_replayer_host(&replayer, 0, 53000, true), 53000);
+    deps_replayer_free(&replayer);
+    scene_end(SOUND);
+}
+
+/* b waits for a of another stream by an event. */
+static void without_other_streams(void **state)
+{
+    (void)state;
+    scene_begin();
+    put_launch(7, "a", 10, 20, 60, 1);
+    put_record(7, E1, 16, 2);
+    put_wait(8, E1, 18, 3);
+    put_launch(8, "b", 20, 62, 72, 4);
+    put_stream_sync(8, 30, 80, 5);
+    scene_load();
+    assert_string_equal(bound("b"), "event a");
+    assert_string_equal(edited(find("b"), 0), "72 80");
+    assert_string_equal(edited(find("b"), DEPS_EDIT_NO_CROSS), "40 48");
+    scene_end(SOUND);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -362,6 +449,9 @@ int main(void)
         cmocka_unit_test(changes_can_be_written_in_these_ways),
         cmocka_unit_test(other_ways_are_refused_with_a_line),
         cmocka_unit_test(names_are_globs_over_activities_and_parts),
+        cmocka_unit_test(edits_change_one_activity),
+        cmocka_unit_test(host_code_may_stay_in_part),
+        cmocka_unit_test(without_other_streams),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

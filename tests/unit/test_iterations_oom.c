@@ -33,56 +33,24 @@ static void put_everything(void)
     scene_load();
 }
 
-static enum mp_status run(enum iterations_way way, struct mp_error *error)
+static enum iterations_way way;
+
+static enum mp_status run(struct mp_error *error)
 {
     struct iterations_options options = {.way = way};
-    struct iteration_measures *all = NULL;
-    struct iterations_summary sums;
-    enum mp_status status = iterations_find(&scene.deps, scene.trace, &options, &found, error);
+    struct iterations_study study;
+    enum mp_status status = iterations_study(&scene.deps, scene.trace, &options, &study, error);
 
-    if (status)
-        return status;
-    all = calloc(found.count, sizeof *all);
-    status = all ? iterations_measure(&scene.deps, &found, all) : MP_ERR_MEMORY;
-    if (!status)
-        status = iterations_sum_up(&found, all, &sums);
-    if (!status)
-        iterations_summary_free(&sums);
-    free(all);
-    iterations_free(&found);
-    mp_error_set(error, status, "out of memory");
+    iterations_study_free(&study);
     return status;
-}
-
-/* Runs a way until no allocation is left to fail. */
-static void expect_memory_errors(enum iterations_way way)
-{
-    enum mp_status status = MP_ERR_MEMORY;
-    unsigned failing;
-
-    for (failing = 1; status != MP_OK; failing++) {
-        struct mp_error error = {.text = ""};
-        bool failed;
-
-        countdown = failing;
-        status = run(way, &error);
-        failed = countdown == 0;
-        countdown = 0;
-        /* Names of other ranges, for a message, are left out for want of memory. */
-        assert_true(!status || (failed && status == MP_ERR_MEMORY));
-        assert_true(*error.text);
-        if (failed)
-            status = MP_ERR_MEMORY;
-    }
-    assert_true(failing > 15);
 }
 
 static void every_allocation_can_fail(void **state)
 {
     (void)state;
     put_everything();
-    for (int way = ITERATIONS_AUTO; way < ITERATIONS_WHOLE; way++)
-        expect_memory_errors((enum iterations_way)way);
+    for (way = ITERATIONS_AUTO; way < ITERATIONS_WHOLE; way++)
+        expect_memory_errors_of(run, 15);
     scene_end(UNSOUND);
 }
 

@@ -165,6 +165,29 @@ static void ranges_of_a_trace_are_found_by_their_ids(void **state)
     mp_trace_close(trace);
 }
 
+static void a_range_is_chosen_or_missing(void **state)
+{
+    struct known_options options = {.header = NULL};
+    char path[64];
+    struct mp_trace *trace = open_known(&options, path);
+    const struct capture_range *range;
+    struct capture_ranges ranges;
+    struct mp_error error = {.text = ""};
+
+    (void)state;
+    assert_int_equal(ranges_open(&ranges, trace, 2, &range, &error), MP_OK);
+    assert_ptr_equal(range, ranges_find(&ranges, 2));
+    ranges_free(&ranges);
+    assert_int_equal(ranges_open(&ranges, trace, 0, &range, &error), MP_OK);
+    assert_null(range);
+    assert_int_equal(ranges_count(&ranges), 2);
+    ranges_free(&ranges);
+    assert_int_equal(ranges_open(&ranges, trace, 3, &range, &error), MP_ERR_ARGUMENT);
+    assert_string_equal(error.text, "there is no capture range 3; the trace has 2");
+    ranges_free(&ranges);
+    mp_trace_close(trace);
+}
+
 /* ---- Definitions and labels ---- */
 
 static void load_definitions(struct definitions *definitions, struct mp_trace *trace)
@@ -253,6 +276,7 @@ int main(void)
         cmocka_unit_test(copies_are_named_as_nvprof_names_them),
         cmocka_unit_test(work_belongs_to_the_range_that_launched_it),
         cmocka_unit_test(ranges_of_a_trace_are_found_by_their_ids),
+        cmocka_unit_test(a_range_is_chosen_or_missing),
         cmocka_unit_test(references_are_explained_in_words),
         cmocka_unit_test(what_is_missing_is_said_in_one_line),
     };

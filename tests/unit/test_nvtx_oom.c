@@ -15,6 +15,7 @@
 
 #include "analyze/allocations.h"
 #include "analyze/layers.h"
+#include "analyze/memory.h"
 #include "analyze/nvtx_result.h"
 #include "analyze/summary.h"
 #include "analyze/unified.h"
@@ -44,6 +45,9 @@ static void put_memory(uint64_t i)
                                                            .kind = i % 5,
                                                            .device = i % 40,
                                                            .address = 4096 * (i / 3 + 1),
+                                                           .pool_type = i % 3 == 1,
+                                                           .pool = 4096 * (i / 2),
+                                                           .correlation = i,
                                                            .bytes = 8,
                                                            .time = 1000000 - i});
     mp_append_unified(scene.writer, &(struct mp_row_unified){.kind = 1 + i % 8,
@@ -172,6 +176,30 @@ static enum mp_status build_allocations(struct mp_error *error)
     return status;
 }
 
+static void take_nothing(void *context, const struct memory_point *point)
+{
+    (void)context;
+    (void)point;
+}
+
+static enum mp_status build_memory(struct mp_error *error)
+{
+    struct memory_options options = {.iteration = "overlapping", .top = 3};
+    struct memory memory;
+    enum mp_status status = memory_build(scene.trace, &options, &memory, error);
+
+    if (status)
+        assert_null(memory.devices);
+    if (!status)
+        status = memory_each_change(&memory, take_nothing, NULL);
+    if (!status)
+        status = memory_each_step(&memory, 7, take_nothing, NULL);
+    if (status && !*error->text)
+        mp_error_set(error, status, "no time line");
+    memory_free(&memory);
+    return status;
+}
+
 static void the_nvtx_result_says_so(void **state)
 {
     (void)state;
@@ -204,12 +232,18 @@ static void allocations_say_so(void **state)
     expect_memory_errors(build_allocations, 10);
 }
 
+static void memory_says_so(void **state)
+{
+    (void)state;
+    expect_memory_errors(build_memory, 40);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_nvtx_result_says_so), cmocka_unit_test(layers_say_so),
         cmocka_unit_test(the_summary_says_so),     cmocka_unit_test(unified_memory_says_so),
-        cmocka_unit_test(allocations_say_so),
+        cmocka_unit_test(allocations_say_so),      cmocka_unit_test(memory_says_so),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -2,10 +2,10 @@
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "analyze/iterations.h"
 #include "command.h"
+#include "iterations_by.h"
 #include "report/print_iterations.h"
 #include "report_options.h"
 #include "trace_args.h"
@@ -20,13 +20,7 @@ struct iters_values {
 
 #define FIELD(name) offsetof(struct iters_values, name)
 static const struct option_spec specs[] = {
-    {.name = "by",
-     .argument = "WAY",
-     .kind = OPTION_TEXT,
-     .offset = FIELD(by),
-     .help = "what an iteration is: nvtx:NAME, an NVTX range of that name; range, a capture range; "
-             "graph, a launch of a CUDA graph; kernels, a sequence of kernels that repeats; auto "
-             "(default), the first of these that there is"},
+    ITERATIONS_BY_OPTION(FIELD(by)),
     {.name = "each",
      .kind = OPTION_FLAG,
      .offset = FIELD(each),
@@ -49,34 +43,6 @@ static const struct option_set set = {
     .count = sizeof specs / sizeof *specs,
 };
 
-/* The value of --by; false for what is none. */
-static bool parse_way(const char *by, struct iterations_options *options)
-{
-    static const struct {
-        const char *text;
-        enum iterations_way way;
-    } ways[] = {
-        {"auto", ITERATIONS_AUTO},   {"nvtx", ITERATIONS_NVTX},       {"range", ITERATIONS_RANGES},
-        {"graph", ITERATIONS_GRAPH}, {"kernels", ITERATIONS_KERNELS},
-    };
-    static const char named[] = "nvtx:";
-
-    if (!by)
-        return true;
-    if (!strncmp(by, named, sizeof named - 1) && by[sizeof named - 1]) {
-        options->way = ITERATIONS_NVTX;
-        options->name = by + sizeof named - 1;
-        return true;
-    }
-    for (size_t i = 0; i < sizeof ways / sizeof *ways; i++) {
-        if (!strcmp(by, ways[i].text)) {
-            options->way = ways[i].way;
-            return true;
-        }
-    }
-    return false;
-}
-
 struct reporting {
     struct report_out out;
     struct iterations_options options;
@@ -88,59 +54,35 @@ struct reporting {
 struct work {
     struct mp_trace *trace;
     struct deps deps;
-    struct iterations iterations;
-    struct iteration_measures *measures;
-    struct iterations_summary summary;
+    struct iterations_study study;
 };
 
 static void work_free(struct work *work)
 {
-    iterations_summary_free(&work->summary);
-    free(work->measures);
-    iterations_free(&work->iterations);
+    iterations_study_free(&work->study);
     deps_free(&work->deps);
     mp_trace_close(work->trace);
-}
-
-static enum mp_status measure(struct work *work)
-{
-    work->measures = calloc(work->iterations.count + 1, sizeof *work->measures);
-    if (!work->measures)
-        return MP_ERR_MEMORY;
-    MP_TRY(iterations_measure(&work->deps, &work->iterations, work->measures));
-    return iterations_sum_up(&work->iterations, work->measures, &work->summary);
 }
 
 static enum mp_status analyse(struct work *work, const struct reporting *reporting,
                               struct mp_error *error)
 {
     struct deps_options options = {.style = reporting->style};
-    enum mp_status status;
 
     MP_TRY(deps_load(work->trace, &options, &work->deps, error));
-    MP_TRY(
-        iterations_find(&work->deps, work->trace, &reporting->options, &work->iterations, error));
-    status = measure(work);
-    if (status)
-        mp_error_set(error, status, "cannot analyse it: %s", mp_status_name(status));
-    return status;
+    return iterations_study(&work->deps, work->trace, &reporting->options, &work->study, error);
 }
 
 static int report_on(struct work *work, const struct reporting *reporting, const char *path)
 {
     struct mp_error error;
-    struct iterations_report report = {
-        .trace = work->trace,
-        .deps = &work->deps,
-        .iterations = &work->iterations,
-        .summary = &work->summary,
-        .range = reporting->options.range,
-        .each = reporting->each,
-    };
+    struct iterations_report report;
 
     if (analyse(work, reporting, &error) != MP_OK)
         return fail_on_trace(set.command, path, &error);
-    report.measures = work->measures;
+    report = iterations_report_of(work->trace, &work->deps, &work->study);
+    report.range = reporting->options.range;
+    report.each = reporting->each;
     print_iterations(&reporting->out, &report);
     return quality_is_whole(&work->deps.quality) ? EXIT_FINE : EXIT_FINDINGS;
 }
@@ -165,11 +107,8 @@ int cmd_iters(int argc, char **argv)
 
     if (!report_parse(&set, argc, argv, &values, &values.report, &reporting.out, &first, &code))
         return code;
-    if (!parse_way(values.by, &reporting.options)) {
-        complain(set.command, "--by is auto, nvtx, nvtx:NAME, range, graph or kernels, not '%s'",
-                 values.by);
+    if (!iterations_by(set.command, values.by, &reporting.options))
         return EXIT_USAGE;
-    }
     if (!report_names_trace(set.command, argc - first))
         return EXIT_USAGE;
     reporting.options.range = values.report.range;

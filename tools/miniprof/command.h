@@ -22,11 +22,16 @@ int cmd_deps(int argc, char **argv);
 int cmd_kernels(int argc, char **argv);
 int cmd_overlap(int argc, char **argv);
 int cmd_iters(int argc, char **argv);
+int cmd_diff(int argc, char **argv);
+int cmd_advise(int argc, char **argv);
+int cmd_memory(int argc, char **argv);
 int cmd_metrics(int argc, char **argv);
+int cmd_html(int argc, char **argv);
 int cmd_info(int argc, char **argv);
 int cmd_check(int argc, char **argv);
 int cmd_dump(int argc, char **argv);
 int cmd_run(int argc, char **argv);
+int cmd_top(int argc, char **argv);
 int cmd_ctl(int argc, char **argv);
 int cmd_nvprof(int argc, char **argv); /* exits with nvprof's codes */
 

@@ -1,0 +1,74 @@
+// Memory: how much was allocated over time, by device and pool, and the tables of `memory`.
+
+const LINE_COLORS = ["--accent", "--wait", "--critical", "--faint", "--text"];
+
+// Moments stand as ns from the document's start on.
+const MEMORY_MOMENTS = {
+    peak_ns: "peak_time_ns",
+    time_ns: "time_ns",
+    created_ns: "created_at_ns",
+    destroyed_ns: "destroyed_at_ns",
+};
+
+// Grid lines at powers of two, which are short in bytes.
+const BYTE_STEPS = Array.from({ length: 50 }, (none, exponent) => 2 ** exponent);
+
+function withMoments(value, start) {
+    if (isPlain(value)) return value;
+    if (Array.isArray(value)) return value.map((item) => withMoments(item, start));
+    return Object.fromEntries(
+        Object.entries(value).map(([key, member]) =>
+            MEMORY_MOMENTS[key] && !isNothing(member)
+                ? [MEMORY_MOMENTS[key], String(BigInt(start) + BigInt(member))]
+                : [MEMORY_MOMENTS[key] || key, withMoments(member, start)],
+        ),
+    );
+}
+
+function memoryChart(device, lines, times, show) {
+    return makeChart({
+        title: `${device}: bytes allocated; click to see the time`,
+        labelX: "time",
+        data: [times, ...lines.map((line) => line.max_bytes.map(Number))],
+        series: lines.map((line, index) => ({
+            label: isNothing(line.pool) ? "all" : `pool ${line.pool}`,
+            color: LINE_COLORS[index % LINE_COLORS.length],
+            fill: isNothing(line.pool),
+        })),
+        formatX: formatTick,
+        formatY: formatByteTick,
+        stepsY: BYTE_STEPS,
+        onclick: (index) =>
+            show({
+                begin: times[index],
+                end: times[index + 1] ?? 2 * times[index] - times[index - 1],
+            }),
+    });
+}
+
+function memoryCharts({ start_ns: start, time_ns: offsets, lines }, { origin, show }) {
+    const first = relativeTo(origin, start);
+    const times = offsets.map((offset) => first + Number(offset));
+    const devices = [...new Set(lines.map((line) => line.device_name))];
+    return devices.map((device) =>
+        memoryChart(
+            device,
+            lines.filter((line) => line.device_name === device),
+            times,
+            show,
+        ),
+    );
+}
+
+function memoryView(memory, documents, options) {
+    const lines = documents.memory_lines;
+    const { start_ns: start, ...tables } = memory;
+    return [
+        el("h2", null, "Over time"),
+        lines?.lines && options.show
+            ? memoryCharts(lines, options)
+            : el("p", { class: "note" }, lines?.note || "There is no time line."),
+        leftOutNotes(documents, "memory_lines", "memory"),
+        renderWhole(withMoments(tables, start), options),
+    ];
+}

@@ -1,0 +1,139 @@
+#!/bin/bash
+# miniprof advise: its formats, its options, and what it says of traces that lack something.
+. "$SOURCE/tests/tools/cli.sh" || exit 1
+
+trace nvtx
+run advise nvtx.mpt
+code 0
+quiet
+stdout_like <<'EXPECTED'
+==4242== Profiling application: ./infer --batch 1
+==4242== Iterations by NVTX range "step": most time of those that repeat, launch GPU work and are*
+==4242== 2 iterations, latency P50 *, * from end to end (P50); 1 outlier left out of gains
+==4242== *
+*==4242== Not tried: tail (fewer than 10 iterations)
+EXPECTED
+
+run advise --json nvtx.mpt
+code 0
+json 'd["pid"] == 4242 and d["quality"]["whole"] and d["iterations"] == 2 and d["judged"] == 1'
+json 'd["not_tried"] == [{"rule": "tail", "reason": "few_iterations"}]'
+json 'all(f["gain_percent"] >= 1 and f["numbers"] and f["to_do"] for f in d["findings"])'
+
+# A real loop: two findings, the greatest gain first.
+cp "$SOURCE/tests/data/inference.mpt" .
+run advise inference.mpt
+code 0
+grep -q '^ 1\. The GPU waits for the host: -[0-9.]*us of 251.28us, 5\.[0-9] %$' .stdout
+verdict "the greatest gain first" $?
+grep -q '^ 2\. Copies that no kernel overlaps: ' .stdout
+verdict "then the other" $?
+grep -q '^    Gain: by replay, bounded; assumes: ' .stdout && grep -q '^    To do: ' .stdout
+verdict "where the gain comes from, and what to do" $?
+[ "$(awk 'length > 110' .stdout | grep -vc '^==')" -eq 0 ]
+verdict "no line is longer than 110 columns" $?
+
+run advise --csv inference.mpt
+code 0
+grep -q '^"Rule","Finding","Gain","Iteration","Gain(%)","Method","Assumes","Evidence","To do"$' \
+    .stdout
+verdict "a header row" $?
+grep -q '^"host_bound","The GPU waits for the host",[0-9.]*,251.[0-9]*,5' .stdout
+verdict "a row" $?
+
+# One layer of four has most of the time, one reformats (known_slow.h).
+trace slow-layer
+run advise slow-layer.mpt
+code 0
+grep -q "^ 2\. One layer dominates the GPU's time: -35\.000us of 160\.00us, 21\.9 %$" .stdout
+verdict "the layer" $?
+grep -q '^     P50 70\.000us of 6 calls  iteration > conv1$' .stdout
+verdict "its name" $?
+grep -q '^ 3\. Layers only reformat or copy: -7\.0000us of 160\.00us, 4\.4 %$' .stdout
+verdict "what only reformats" $?
+run advise --json slow-layer.mpt
+json 'd["findings"][1]["numbers"]["gpu_percent"] == 78.6516853933'
+json 'd["findings"][1]["numbers"]["median_ns"] == 6000'
+json 'd["findings"][2]["numbers"]["layers"] == 1'
+python3 "$SOURCE/tests/golden/compare_advise.py" "$BUILD/miniprof" slow-layer.mpt >differences
+verdict "what follows from the dumped rows" $?
+cat differences
+
+run advise --by nvtx:iteration inference.mpt
+code 0
+grep -q 'Iterations by NVTX range "iteration", as asked for$' .stdout
+verdict "the way that was asked for" $?
+
+run advise --by nvtx:nope nvtx.mpt
+code 2
+stdout </dev/null
+stderr_like <<'EXPECTED'
+miniprof advise: 'nvtx.mpt': there is no NVTX range of that name; there are: step, load, open; *
+EXPECTED
+
+run advise --by what nvtx.mpt
+code 2
+stderr <<'EXPECTED'
+miniprof advise: --by is auto, nvtx, nvtx:NAME, range, graph or kernels, not 'what'
+EXPECTED
+
+run advise --range 9 nvtx.mpt
+code 2
+stderr <<'EXPECTED'
+miniprof advise: 'nvtx.mpt': there is no capture range 9; the trace has 2
+EXPECTED
+
+run advise
+code 2
+stderr <<'EXPECTED'
+miniprof advise: which trace? 'miniprof advise TRACE.mpt'
+EXPECTED
+
+run advise nothing.mpt
+code 3
+
+# ---- What is not there ----
+
+for kind in empty calls no-api no-gpu; do
+    trace $kind
+    run advise $kind.mpt
+    code 0
+    quiet
+    grep -q 'No findings\.$' .stdout
+    verdict "$kind: no findings" $?
+    grep -q 'Not tried: launch_bound, .*, reformat_layers (no GPU work in the iterations)$' .stdout
+    verdict "$kind: why" $?
+    grep -qi 'nan\|[^a-z]inf[^a-z]' .stdout
+    verdict "$kind: numbers" $((! $?))
+    run advise --json $kind.mpt
+    code 0
+    json 'not d["findings"] and len(d["not_tried"]) == 13'
+done
+
+# ---- What is not whole ----
+
+trace dropped
+run advise dropped.mpt
+code 1
+head -n 1 .stdout | grep -q 'Warning: 12 records were dropped'
+verdict "the first line says so" $?
+
+# Cut anywhere, flipped anywhere: an answer or one line, never a crash.
+bytes=$(wc -c <inference.mpt)
+for ((at = 40; at < bytes; at += bytes / 40)); do
+    head -c "$at" inference.mpt >cut.mpt
+    run advise --json cut.mpt
+    [ "$got" -eq 1 ] || [ "$got" -eq 3 ] || echo "cut at $at: exit code $got"
+    cp inference.mpt flipped.mpt
+    printf '\x5a' | dd of=flipped.mpt bs=1 seek="$at" conv=notrunc status=none
+    for way in auto nvtx:iteration range graph kernels; do
+        run advise --by $way flipped.mpt
+        [ "$got" -le 3 ] || echo "flipped at $at, $way: exit code $got"
+        grep -i 'nan\|[^a-z]inf[^a-z]' .stdout
+    done
+done >crashes
+[ ! -s crashes ] || cat crashes
+[ ! -s crashes ]
+verdict "damaged traces" $?
+
+finish

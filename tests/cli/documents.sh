@@ -1,0 +1,31 @@
+#!/bin/bash
+# Documents whose commands can be pasted: their blocks are run one after the other in one shell, and
+# print what stands below them. Lines of a block: "    $ command", "    > its next line",
+# "    output"; a block without a command is not run.
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+cd "$SOURCE" || exit 1
+passed=0
+failed=0
+
+# document NAME COMMANDS: at least so many of them.
+document() {
+    awk '!/^    /{block=0; next} /^    \$ /{block=1} block{print substr($0, 5)}' "docs/$1" \
+        >"$work/lines"
+    grep -v '^[$>]' "$work/lines" >"$work/expected"
+    sed -n 's/^\$ //p; s/^> \{0,1\}//p' "$work/lines" >"$work/commands"
+    PATH=$BUILD:$PATH bash "$work/commands" >"$work/printed" 2>&1 </dev/null
+    if [ "$(grep -c '^\$' "$work/lines")" -ge "$2" ] &&
+        diff "$work/expected" "$work/printed"; then
+        passed=$((passed + 1))
+        echo "ok docs/$1"
+    else
+        failed=$((failed + 1))
+        echo "FAILED docs/$1 does not say what its commands print"
+    fi
+}
+
+document reading-a-profile.md 8
+document tutorial.md 15
+echo "$passed passed, $failed failed"
+[ $failed -eq 0 ]

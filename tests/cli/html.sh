@@ -1,0 +1,273 @@
+#!/bin/bash
+# miniprof html: what is in the page, how large it is, and what is said of bad input. What a browser
+# makes of it: tests/html.
+. "$SOURCE/tests/tools/cli.sh" || exit 1
+
+# The program without uPlot: its objects, with the ones that stand in for the page's parts.
+build_without() {
+    local libraries=("-Wl,--as-needed" -lzstd -lstdc++ -lm)
+    ! nm -u "$BUILD/miniprof" | grep -q sqlite3_ || libraries+=(-lsqlite3)
+    # shellcheck disable=SC2086
+    ${CC:-gcc} -std=gnu17 -D_GNU_SOURCE ${SAN:+-fsanitize=$SAN} -I"$SOURCE/include" \
+        -I"$SOURCE/src" -o without "$BUILD"/obj/tools/miniprof/*.o \
+        "$SOURCE/src/report/html_assets_none.c" "$BUILD/obj/libreader.a" "${libraries[@]}"
+}
+
+trace plain
+build_without || exit 1
+with=$miniprof
+miniprof=./without
+run html -o page.html plain.mpt
+code 2
+stdout </dev/null
+stderr <<END
+miniprof html: this miniprof was built without the charts of its pages (uPlot); with npm there, \
+run 'make deps' and build again
+END
+[ ! -e page.html ]
+verdict "no file" $?
+miniprof=$with
+
+wrong() { # LINE ARGUMENT...
+    local line=$1
+    shift
+    run "$@"
+    code 2
+    echo "$line" | stderr
+}
+wrong "miniprof html: which trace? 'miniprof html TRACE.mpt'" html -o page.html
+wrong "miniprof html: takes one trace; 'miniprof help html' says more" \
+    html -o page.html plain.mpt plain.mpt
+wrong "miniprof html: where to? 'miniprof html -o PAGE.html TRACE.mpt'" html plain.mpt
+
+run html -o page.html plain.mpt
+if grep -q 'built without' .stderr; then
+    echo "no uPlot: the pages themselves are not tested"
+    finish
+fi
+code 0
+quiet
+stdout </dev/null
+
+# document ID FILE: the JSON document of a page.
+document() {
+    python3 - "$1" "$2" <<'END'
+import html.parser, json, sys
+
+class Scripts(html.parser.HTMLParser):
+    found, inside = {}, None
+    def handle_starttag(self, tag, attributes):
+        if tag == "script":
+            self.inside = dict(attributes).get("id")
+    def handle_data(self, data):
+        if self.inside:
+            self.found[self.inside] = self.found.get(self.inside, "") + data
+    def handle_endtag(self, tag):
+        self.inside = None
+
+scripts = Scripts()
+scripts.feed(open(sys.argv[2], encoding="utf-8").read())
+print(json.dumps(json.loads(scripts.found["doc-" + sys.argv[1]])))
+END
+}
+
+# What a page holds is what the commands say. Long numbers are strings there.
+same_as() { # ID COMMAND...: of $trace, whose page is page.html
+    local id=$1
+    shift
+    last="document $id of $trace"
+    document "$id" page.html >in_page.json && "$miniprof" "$@" --json "$trace" >said.json
+    python3 - <<'END'
+import json, sys
+def plain(value):
+    if isinstance(value, dict):
+        return {key: plain(item) for key, item in value.items()}
+    if isinstance(value, list):
+        return [plain(item) for item in value]
+    return str(value) if isinstance(value, int) and not isinstance(value, bool) else value
+sys.exit(plain(json.load(open("in_page.json"))) != plain(json.load(open("said.json"))))
+END
+    verdict "equals miniprof $*" $?
+}
+
+# The iterations one by one are columns and rows there.
+same_iterations() {
+    last="document iterations of $trace"
+    document iterations page.html >in_page.json &&
+        "$miniprof" iters --each --json "$trace" >said.json
+    python3 - <<'END'
+import json, sys
+page = json.load(open("in_page.json"))
+said = json.load(open("said.json"))["iterations"]
+rows = [dict(zip(page["columns"], row)) for row in page["rows"]]
+def texts(all_rows):
+    return [{key: str(value) for key, value in row.items()} for row in all_rows]
+sys.exit(not said or texts(rows) != texts(said))
+END
+    verdict "equals miniprof iters --each" $?
+}
+
+# The lines of memory, against the points that the command prints one by one.
+same_lines() {
+    last="document memory_lines of $trace"
+    document memory_lines page.html >in_page.json &&
+        "$miniprof" memory --points 400 --json "$trace" >said.json
+    python3 - <<'END'
+import collections, json, sys
+page = json.load(open("in_page.json"))
+said = collections.defaultdict(lambda: {"time_ns": [], "max_bytes": [], "end_bytes": []})
+for line in open("said.json"):
+    point = json.loads(line)
+    for key, values in said[point["device_name"], point["pool"]].items():
+        values.append(point[key])
+found = {(line["device_name"], line["pool"]): {"time_ns": page["time_ns"],
+                                               "max_bytes": line["max_bytes"],
+                                               "end_bytes": line["end_bytes"]}
+         for line in page["lines"]}
+sys.exit(len(found) < 2 or found != said)
+END
+    verdict "equals miniprof memory --points" $?
+}
+
+same_analyses() {
+    same_as iters iters
+    same_as advise advise
+    same_as layers layers --top 500
+    same_as kernels kernels
+    same_as overlap overlap
+    same_iterations
+}
+trace=plain.mpt
+same_as info info
+same_as summary summary
+same_as nvtx nvtx
+same_as deps deps
+same_analyses
+document left_out page.html >.stdout
+json 'd == {}'
+mv page.html plain.html
+for trace in "$SOURCE"/tests/data/{inference,memory,two_streams,branches}.mpt; do
+    run html -o page.html "$trace"
+    code 0
+    same_analyses
+done
+trace=$SOURCE/tests/data/memory.mpt
+run html -o page.html "$trace"
+same_as memory memory --top 50
+same_lines
+mv plain.html page.html
+
+document timeline page.html >.stdout
+json 'sum(t["count"] for t in d["tracks"]) == d["events"] == 6 + 9' # calls and work
+json '["kernel", "vecAdd(float const*, float const*, float*, int)"] in d["names"]'
+document overview page.html >.stdout
+# known_trace.h; nothing of it overlaps.
+json 'd["devices"][0]["kernel_busy_ns"] == 10000 + 30000 + 20000 + 1234567 + 50000'
+json 'd["devices"][0]["copy_busy_ns"] == 1000 + 3000 + 500'
+json 'd["devices"][0]["busy_ns"] == 1344567 + 4500 + 640'
+
+# Nothing is loaded: no address but in comments, and a policy that forbids it.
+last="page of plain.mpt"
+! grep -oE '(src|href|action|url\()=?["'\'' ]*(https?:)?//[^"'\'' )]*' page.html
+verdict "nothing to load" $?
+grep -q "Content-Security-Policy\" content=\"default-src 'none'; script-src 'sha256-" page.html
+verdict "policy" $?
+grep -q 'Permission is hereby granted, free of charge' page.html
+verdict "uPlot's licence" $?
+
+# To stdout, one capture range, other limits.
+run html -o - plain.mpt
+code 0
+cmp -s .stdout page.html
+verdict "the same page" $?
+run html -o two.html --range 2 plain.mpt
+code 0
+document timeline two.html >.stdout
+json '0 < d["events"] < 15'
+run html -o few.html --events 5 plain.mpt
+code 0
+stderr_like <<'END'
+miniprof html: the time line holds * events and leaves out *; --range and --events choose others
+END
+document timeline few.html >.stdout
+json 'd["events"] <= 5 and d["left_out_late"] > 0'
+run html -o none.html --range 9 plain.mpt
+code 2
+stderr <<'END'
+miniprof html: 'plain.mpt': there is no capture range 9; the trace has 2
+END
+[ ! -e none.html ]
+verdict "no file" $?
+
+# Traces that lack something.
+for kind in empty calls doubtful undefined nvtx no-api no-gpu hostile streams; do
+    trace "$kind"
+    run html -o "$kind.html" "$kind.mpt"
+    [ "$got" -le 1 ]
+    verdict "exit code $got" $?
+    document timeline "$kind.html" >.stdout
+    json 'sum(t["count"] for t in d["tracks"]) == d["events"]'
+done
+document timeline empty.html >.stdout
+json 'd["events"] == 0'
+for id in layers kernels overlap memory memory_lines; do
+    document "$id" empty.html >.stdout
+    json 'd.keys() == {"note"} and d["note"].startswith("No ")'
+done
+document kernels no-gpu.html >.stdout
+json 'd["note"] == "No kernels in the trace: MINIPROF_GPU=off."'
+# 2000 kernels of 100 us, one begun each us: busy from the first to the last.
+document overview streams.html >.stdout
+json 'd["devices"][0]["kernel_busy_ns"] == 1344567 + 1999 * 1000 + 100000'
+trace dropped
+run html -o dropped.html dropped.mpt
+code 1
+last="page of hostile.mpt"
+[ "$(grep -c '<script' hostile.html)" = "$(grep -c '<script' nvtx.html)" ] &&
+    ! grep -qE '<img|<svg|<b>|window\.bad=1<' hostile.html
+verdict "names are no markup" $?
+
+# Cut and damaged files.
+head -c 1500 plain.mpt >cut.mpt
+run html -o cut.html cut.mpt
+code 1
+echo "no trace" >text.mpt
+run html -o text.html text.mpt
+code 3
+run html -o missing.html missing.mpt
+code 3
+stderr_like <<'END'
+miniprof html: *missing.mpt*
+END
+[ ! -e missing.html ] && [ ! -e text.html ] && ! ls ./*.part 2>/dev/null
+verdict "nothing left" $?
+
+# Where nothing can be written the old page stays.
+run html -o nowhere/page.html plain.mpt
+code 3
+stderr <<'END'
+miniprof html: cannot write 'nowhere/page.html': No such file or directory
+END
+if [ -e /dev/full ]; then
+    last="html -o - >/dev/full"
+    "$miniprof" html -o - plain.mpt >/dev/full 2>.stderr
+    [ $? -eq 3 ]
+    verdict "exit code" $?
+fi
+mkdir folder.html
+run html -o folder.html plain.mpt
+code 3
+! ls ./*.part 2>/dev/null
+verdict "nothing left" $?
+
+# 157,844 records in less than 3 MB. Layers have the names of most of their work, and it says so.
+run html -o eager.html "$SOURCE/tests/data/resnet50_eager.mpt"
+code 0
+document layers eager.html >.stdout
+json 'max(len(layer["work"]) for layer in d["layers"]) == 10 and len(d["layers"]) == 127'
+document left_out eager.html >.stdout
+json 'd == {"layer_work": {"shown": 10, "all": 23}}'
+last="page of resnet50_eager.mpt"
+[ "$(stat -c %s eager.html)" -lt 3000000 ]
+verdict "$(stat -c %s eager.html) bytes" $?
+finish

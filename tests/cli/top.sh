@@ -1,0 +1,81 @@
+#!/bin/bash
+# miniprof top of files: complete, without their end, damaged; options and bad input.
+. "$SOURCE/tests/tools/cli.sh" || exit 1
+
+cp "$SOURCE/tests/data/inference.mpt" whole.mpt
+run top --top 1 whole.mpt
+code 0
+quiet
+stdout_like <<'END'
+405 * 5350 records, 0 dropped  [[]ended]
+GPU 0    70.9% busy,  70.9% since the start  NVIDIA H100 80GB HBM3
+Kernels 79343/s   HtoD *   DtoH *   other copies 0.0000B/s
+Iterations "iteration"
+   now: 50, avg 228.84us, p50 229.38us, p99 245.76us
+   all: 50, avg 228.84us, p50 229.38us, p99 245.76us
+
+    Now      Time     Calls       Avg     All  Kernel
+ 25.23%  2.7599ms       250  11.040us   25.2%  conv_layer
+
+    Now      Time     Calls       Avg     All  Layer (innermost NVTX range of the launch)
+  4.89%  555.89us        50  11.118us    4.9%  res2b_branch2a
+The * has ended.
+END
+
+run top --json --iteration layer.0 whole.mpt
+code 0
+json 'd["state"] == "ended" and d["kernel_count_all"] == 1000 and d["iterations"] is None'
+
+# Without its index: as far as it goes, for as many refreshes as are asked for.
+size=$(stat -c %s whole.mpt)
+for ((at = 100; at < size; at += 1111)); do
+    head -c "$at" whole.mpt >cut.mpt
+    timeout 20 "$miniprof" top --plain --count 2 --interval 20 cut.mpt >.stdout 2>.stderr </dev/null
+    got=$?
+    last="top of the first $at bytes"
+    [ "$got" -eq 0 ] || [ "$got" -eq 3 ]
+    verdict "exit code $got" $?
+    cp whole.mpt flipped.mpt
+    printf '\xa5' | dd of=flipped.mpt bs=1 seek="$at" conv=notrunc status=none
+    timeout 20 "$miniprof" top --plain --count 2 --interval 20 flipped.mpt \
+        >.stdout 2>.stderr </dev/null
+    got=$?
+    [ "$got" -eq 0 ] || [ "$got" -eq 3 ]
+    verdict "byte $at changed: exit code $got" $?
+done
+
+trace plain
+run top plain.mpt
+code 0
+grep -q '^Iterations: no NVTX range has ended yet' .stdout
+verdict "no ranges" $?
+trace empty
+run top empty.mpt
+code 0
+
+run top
+code 2
+stderr <<'END'
+miniprof top: which process or trace? 'miniprof top PID' or 'miniprof top TRACE.mpt'
+END
+run top whole.mpt plain.mpt
+code 2
+run top --interval 5 whole.mpt
+code 2
+stderr <<'END'
+miniprof top: --interval takes 20 to 3600000 milliseconds
+END
+run top 0
+code 2
+stderr <<'END'
+miniprof top: '0' is no process id
+END
+run top nothing.mpt
+code 3
+stderr <<'END'
+miniprof top: cannot open 'nothing.mpt': No such file or directory
+END
+run top .
+code 3
+
+finish

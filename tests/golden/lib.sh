@@ -1,0 +1,44 @@
+# shellcheck shell=bash disable=SC2034
+# What run.sh and computed.sh share: where the traces are, and the count of verdicts. GOLDEN_DATA
+# names another folder than tests/data.
+set -u
+export LC_ALL=C
+
+source=${SOURCE:-$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)}
+miniprof=${BUILD:-$source/build}/miniprof
+data=${GOLDEN_DATA:-$source/tests/data}
+passed=0
+failed=0
+work=$(mktemp -d "${TMPDIR:-/tmp}/miniprof-golden.XXXXXX")
+trap 'rm -rf "$work"' EXIT
+# Traces that are compared with one another.
+pairs="resnet50_eager:resnet50_graph resnet50_graph:resnet50_graph_edges inference:two_streams
+    two_streams:two_streams"
+
+shopt -s nullglob
+traces=("$data"/*.mpt)
+if [ ${#traces[@]} -eq 0 ]; then
+    echo "no traces in $data"
+    exit 77
+fi
+
+# verdict STATUS WHAT: what is wrong stands in $work/log.
+verdict() {
+    if [ "$1" -eq 0 ]; then
+        passed=$((passed + 1))
+        echo "ok $2"
+    else
+        failed=$((failed + 1))
+        echo "FAILED $2"
+        head -n 30 "$work/log" | sed 's/^/    /'
+    fi
+}
+
+# The last line, and the exit code.
+finish() {
+    echo "$passed passed, $failed failed"
+    [ "$failed" -eq 0 ]
+}
+
+# Messages name a file as it is given.
+cd "$data" || exit 1

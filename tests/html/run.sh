@@ -1,0 +1,121 @@
+#!/bin/bash
+# The pages of `miniprof html` and `miniprof diff --html` in headless Chromium: all
+# tests/html/test_*.mjs, over traces of tests/data and generated ones. With SCREENSHOTS=FOLDER it
+# makes the pictures of docs/html.md there instead. Skipped, not passed, where node, Chromium,
+# playwright-core or uPlot is not there.
+set -u
+. "$SOURCE/tests/html/lib.sh" || exit 1
+
+make_pages inference eager:resnet50_eager graph:resnet50_graph two_streams memory managed
+for kind in plain hostile empty calls no-gpu no-api doubtful streams layers; do
+    "$BUILD/tests/tools/make_trace" "$kind" "$folder/$kind.mpt" || exit 1
+    page "$folder/$kind.mpt" "$kind"
+done
+head -c 1500 "$folder/plain.mpt" >"$folder/cut.mpt"
+page "$folder/cut.mpt" cut
+
+# What the commands say, for the tests to compare.
+answer() { # PAGE TRACE COMMAND [OPTION]...
+    "$BUILD/miniprof" "${@:3}" --json "$SOURCE/tests/data/$2.mpt" >"$folder/$1.$3.json"
+}
+for name in inference eager:resnet50_eager memory; do
+    answer "${name%:*}" "${name#*:}" iters --each
+    for command in advise layers kernels overlap memory; do
+        answer "${name%:*}" "${name#*:}" "$command"
+    done
+done
+
+# Comparisons: of traces, of sets, with layers, of traces that lack something.
+data=$SOURCE/tests/data
+mkdir "$folder/before" "$folder/after"
+for i in 1 2 3 4; do
+    cp "$data/resnet50_graph.mpt" "$folder/before/$i.mpt"
+    cp "$data/resnet50_graph_edges.mpt" "$folder/after/$i.mpt"
+done
+"$BUILD/tests/tools/make_trace" layers "$folder/layered.mpt" || exit 1
+diff_page diff resnet50_eager.mpt resnet50_graph.mpt
+diff_page diff-slower --fail-above 3% resnet50_graph.mpt resnet50_eager.mpt
+diff_page diff-replaced inference.mpt two_streams.mpt
+diff_page diff-sets "$folder/before" "$folder/after"
+diff_page diff-layers "$folder/layered.mpt" "$folder/layered.mpt"
+diff_page diff-hostile "$folder/plain.mpt" "$folder/hostile.mpt"
+diff_page diff-empty "$folder/empty.mpt" "$folder/no-gpu.mpt"
+diff_page diff-cut "$folder/plain.mpt" "$folder/cut.mpt"
+
+# Pages of other documents: one without a time line; one whose advice names an iteration, and whose
+# documents are not whole; one with markup for every name in the documents of the analyses.
+python3 - "$folder" <<'END' || exit 1
+import json, re, sys
+
+def script(name, title, value):
+    return (f'<script type="application/json" id="doc-{name}" data-title="{title}">'
+            f'{json.dumps(value)}</script>\n')
+
+def escaped(text):
+    return text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
+
+def load(page, name):
+    return json.loads(re.search(f'id="doc-{name}"[^>]*>(.*?)</script>', page, re.S)[1])
+
+def replace(page, name, value):
+    return re.sub(f'(id="doc-{name}"[^>]*>).*?(</script>)',
+                  lambda found: found[1] + escaped(json.dumps(value)) + found[2], page, flags=re.S)
+
+def marked(value, key=""):
+    if isinstance(value, dict):
+        return {name: marked(member, name) for name, member in value.items()}
+    if isinstance(value, list):
+        return [marked(item, key) for item in value]
+    names = ("name", "short_name", "device_name", "domain", "range", "function", "evidence", "text",
+             "not_before", "pool", "layer_type", "tactic")
+    return f"<img src=x onerror=window.bad=1>{value}" if key in names and value else value
+
+folder = sys.argv[1]
+page = open(f"{folder}/plain.html", encoding="utf-8").read()
+data = re.search(r'<script type="application/json".*(?=<script>)', page, re.S)
+others = script("diff", "Differences", {
+    "allowed_percent": 3, "failed": True, "first_ns": "1700000000000000001",
+    "quantities": {"latency_ns": {"mean": 1500, "p99": 2500000}, "busy_ns": {"mean": 2, "p99": 9}},
+    "kernels": [{"name": "<b>gemm</b>", "change": {"percent": 12.5, "difference_ns": 1500}},
+                {"name": "relu", "change": {"percent": -100.0, "difference_ns": -2},
+                 "where": [{"position": 1}, {"position": 2}]}],
+    "none": []})
+open(f"{folder}/other.html", "w", encoding="utf-8").write(
+    page[:data.start()] + others + page[data.end():])
+
+page = open(f"{folder}/inference.html", encoding="utf-8").read()
+advice = load(page, "advise")
+advice["findings"][0]["lines"] = [
+    {"text": "iteration 7: 1 us more on its critical path", "name": "relu_layer", "iteration": 7}]
+advice["not_tried"] = [{"rule": "tail", "reason": "few_iterations"}]
+left = {key: {"shown": 2, "all": 12345} for key in
+        ("iterations", "layers", "kernels", "memory_lines")}
+page = replace(replace(page, "advise", advice), "left_out", left)
+open(f"{folder}/advice.html", "w", encoding="utf-8").write(page)
+
+page = open(f"{folder}/memory.html", encoding="utf-8").read()
+for name in ("iters", "advise", "layers", "kernels", "overlap", "memory", "memory_lines"):
+    page = replace(page, name, marked(load(page, name)))
+open(f"{folder}/marked.html", "w", encoding="utf-8").write(page)
+END
+
+if [ -n "${SCREENSHOTS:-}" ]; then
+    node "$SOURCE/tests/html/screenshots.mjs"
+    exit
+fi
+passed=0
+failed=0
+for file in "$SOURCE"/tests/html/test_*.mjs; do
+    echo "== $(basename "$file")"
+    node "$file" | tee "$folder/log"
+    last=$(tail -n 1 "$folder/log")
+    if [[ $last =~ ^([0-9]+)\ passed,\ ([0-9]+)\ failed$ ]]; then
+        passed=$((passed + BASH_REMATCH[1]))
+        failed=$((failed + BASH_REMATCH[2]))
+    else
+        echo "not ok $(basename "$file"): no result"
+        failed=$((failed + 1))
+    fi
+done
+echo "$passed passed, $failed failed"
+[ "$failed" -eq 0 ]

@@ -1,0 +1,16 @@
+/* Files that are there whole or not at all: pages. */
+#ifndef MINIPROF_PAGE_FILE_H
+#define MINIPROF_PAGE_FILE_H
+
+#include <stdio.h>
+
+/* Writes what a page holds; returns an exit code, after a complaint where it is EXIT_USAGE or more.
+ */
+typedef int page_writer(void *context, FILE *out);
+
+/* Has `writer` write a file beside `path`, which is then put in its place: nobody sees half a page,
+ * and where one cannot be written the old one stays. "-" is stdout. Returns the exit code of the
+ * writer, or EXIT_UNREADABLE after a complaint. */
+int page_write(const char *command, const char *path, page_writer *writer, void *context);
+
+#endif
