@@ -33,7 +33,7 @@ rates = [line["kernels_per_s"] for line in lines[1:-1]]
 user, system = map(float, open(sys.argv[1]).read().split()[-2:])
 print(f"{len(lines)} refreshes; kernels a second: {min(rates):.0f} to {max(rates):.0f}, the "
       f"program made {rate:.0f}; busy {last['devices'][0]['busy_percent_all']:.1f} %; "
-      f"{(user + system) / took * 100:.1f} % of a core to look")
+      f"looking took {user / took * 100:.1f} % of a core, and the kernel {system / took * 100:.1f}")
 ok = (last["state"] == "ended" and last["dropped"] == 0 and
       last["kernel_count_all"] == int(made["kernel"]) == sum(
           kernel["count_all"] for kernel in last["kernels"]) and
