@@ -83,6 +83,12 @@ stderr <<'END'
 miniprof diff: no trace before '--'
 END
 
+run diff eager.mpt -- graph.mpt -- edges.mpt
+code 2
+stderr <<'END'
+miniprof diff: '--' stands once, between the traces of A and those of B
+END
+
 run diff --json graph.mpt edges.mpt -- eager.mpt
 code 0
 json '[len(d[side]["runs"]) for side in "ab"] == [2, 1]'
