@@ -106,7 +106,8 @@ complete "nvtx: two threads in and out at once" nvtx_busy
 same "nvtx: two threads in and out at once: begin and end take turns" "" \
     "$(rows nvtx_busy capture | awk -F, '{ if ($2 != (NR % 2 ? "begin" : "end")) print NR }')"
 # While one thread switches recording on or off the other one does not wait: kernels that it
-# launches then may be missing. Afterwards all is as ever; CUPTI may have no room for it, which is counted.
+# launches then may be missing. Afterwards all is as ever; CUPTI may have no room for it, which is
+# counted.
 seen=$(kernels nvtx_busy)
 lost=$("$miniprof" info --json nvtx_busy.mpt |
     python3 -c 'import json, sys; print(json.load(sys.stdin)["quality"]["dropped"])')
