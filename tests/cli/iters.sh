@@ -65,8 +65,14 @@ run iters --by nvtx:nope nvtx.mpt
 code 2
 stdout </dev/null
 stderr_like <<'END'
-miniprof iters: 'nvtx.mpt': there is no NVTX range of that name; there are: step, load, open; the *
+miniprof iters: 'nvtx.mpt': there is no NVTX range of that name; there are for example step, load, *
 END
+
+# Of 49 names a few, whole, and so is what stands behind them.
+run iters --by nvtx:nope "$SOURCE/tests/data/resnet50_eager.mpt"
+code 2
+grep -q 'there are for example iteration, conv1, bn1, relu, maxpool; the trace has .* copies$' .stderr
+verdict "a few names, not cut" $?
 
 run iters --by kernels nvtx.mpt
 code 2
