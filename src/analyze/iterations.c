@@ -128,9 +128,8 @@ static enum mp_status say_none(struct iterations_finder *finder)
     size_t ranges = ranges_count(&deps->ranges);
     char has[96];
 
-    snprintf(has, sizeof has,
-             "; the trace has %zu capture range%s, %" PRIu32 " kernels and copies", ranges,
-             ranges == 1 ? "" : "s", deps->count - deps->host_count);
+    snprintf(has, sizeof has, "; the trace has %zu capture range%s, %" PRIu32 " kernels and copies",
+             ranges, ranges == 1 ? "" : "s", deps->count - deps->host_count);
     if (strlen(finder->none) + strlen(has) >= MP_ERROR_TEXT_BYTES)
         *has = '\0';
     return mp_error_set(finder->error, MP_ERR_ARGUMENT, "%s%s", finder->none, has);

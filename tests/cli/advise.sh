@@ -68,7 +68,7 @@ run advise --by nvtx:nope nvtx.mpt
 code 2
 stdout </dev/null
 stderr_like <<'EXPECTED'
-miniprof advise: 'nvtx.mpt': there is no NVTX range of that name; there are for example step, load, *
+miniprof advise: 'nvtx.mpt': there is no NVTX range of that name; there are for example step, *
 EXPECTED
 
 run advise --by what nvtx.mpt
