@@ -106,6 +106,7 @@ struct report_table {
     size_t count;
     struct json_writer *json; /* REPORT_JSON: where objects go */
     const char *group;        /* of the last row */
+    bool unit_row;            /* in CSV also where no column has a unit; false at first */
     struct {
         uint32_t width;
         uint8_t unit; /* greatest measured: 0 ns, 1 us, 2 ms, 3 s; 0 B, 1 KB, 2 MB, 3 GB */

@@ -51,6 +51,13 @@ json 'all(sum(v for k, v in i.items() if k.startswith("idle_")) == 2 * i["idle_n
           for i in d["iterations"])'
 json 'd["statistics"]["host_ns"]["mean"] == 759500 and d["statistics"]["host_ns"]["max"] == 1499500'
 
+# Tables are apart, and each has a row of units.
+run iters --csv nvtx.mpt
+code 0
+grep -A1 '^"Time"' .stdout | grep -q '^,%,' && grep -A1 '^"Count"' .stdout | grep -qx ',,,,,,,,' &&
+    grep -B1 '^"Count"' .stdout | head -1 | grep -qx ''
+verdict "two tables" $?
+
 run iters --csv --each -u us nvtx.mpt
 code 0
 [ "$(grep -c '^[12],' .stdout)" -eq 2 ] && grep -q '^"No.","Begin","latency",' .stdout
