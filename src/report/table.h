@@ -51,6 +51,7 @@ struct report_out {
     enum report_format format;
     enum report_units units;
     bool imported; /* lines begin with `======== ` instead of the process: nvprof -i */
+    bool nvprof;   /* nvprof's own report, line for line */
 };
 
 enum report_kind {
