@@ -78,7 +78,7 @@ END
 # Of 49 names a few, whole, and so is what stands behind them.
 run iters --by nvtx:nope "$SOURCE/tests/data/resnet50_eager.mpt"
 code 2
-grep -q 'there are for example iteration, conv1, bn1, relu, maxpool; the trace has .* copies$' .stderr
+grep -q 'for example iteration, conv1, bn1, relu, maxpool; the trace has .* copies$' .stderr
 verdict "a few names, not cut" $?
 
 run iters --by kernels nvtx.mpt

@@ -98,8 +98,8 @@ json '[l["name"] for l in d["layers"]][:3] == ["iteration", "conv1", "out 0"]'
 run layers --domain nosuch layers.mpt
 code 2
 stdout </dev/null
-stderr < <(echo "miniprof layers: 'layers.mpt': no NVTX range is of the domain 'nosuch'; there are" \
-    "for example '' (the default one), '<lib>'")
+stderr < <(echo "miniprof layers: 'layers.mpt': no NVTX range is of the domain 'nosuch'; there" \
+    "are for example '' (the default one), '<lib>'")
 
 # Without API calls there are kernels alone: rounds of gemm and three times vecAdd.
 run layers --by-position layers.mpt
