@@ -415,6 +415,8 @@ void print_diff(const struct report_out *out, const struct diff_report *report)
     print_latency(out, diff);
     print_allowed(out->file, report);
     print_quantities(out, diff, true);
+    if (out->format == REPORT_CSV)
+        fputc('\n', out->file);
     print_quantities(out, diff, false);
     print_rows(out, report, "Kernels, copies and sets of an iteration", row_columns,
                &diff->kernels);

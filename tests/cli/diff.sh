@@ -139,7 +139,7 @@ run diff --by nvtx:nothing eager.mpt graph.mpt
 code 2
 stdout </dev/null
 stderr_like <<'END'
-miniprof diff: 'eager.mpt': there is no NVTX range of that name; there are:*
+miniprof diff: 'eager.mpt': there is no NVTX range of that name; there are for example *
 END
 
 run diff --by weeks eager.mpt graph.mpt
