@@ -174,6 +174,13 @@ if command -v script >/dev/null; then
         sleep 0.5
     } | on_terminal term
     restored "SIGTERM" term 0
+    # A pager has the keyboard for itself.
+    script -qefc "stty -a >piped.before
+        '$miniprof' top --count 2 --interval 100 $pid |
+            { read -r line; stty -a </dev/tty >piped.while; cat; }" /dev/null >piped.screen 2>&1 \
+        < <(sleep 1)
+    check "stdout is a pipe: the terminal's settings stay" cmp piped.before piped.while
+    check "stdout is a pipe: blocks come" grep -q 'GPU 0' piped.screen
     # The other way to end: the process does.
     touch end.screen
     { drawn end; touch screen1; sleep 1; } | on_terminal end
