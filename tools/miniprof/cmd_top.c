@@ -176,19 +176,24 @@ static int open_trace_of(struct view *view)
     return EXIT_UNREADABLE;
 }
 
-static int out_of_memory(void)
+static int cannot_read(const struct view *view, enum mp_status status)
 {
-    complain(set.command, "out of memory");
+    if (status == MP_ERR_MEMORY)
+        complain(set.command, "out of memory");
+    else
+        complain(set.command, "'%s': cannot read it: %s", view->path, mp_status_name(status));
     return EXIT_UNREADABLE;
 }
 
 static int begin_anew(struct view *view)
 {
     const struct live_options options = {.iteration = view->values->iteration};
+    enum mp_status status;
 
     live_free(&view->live);
-    if (live_init(&view->live, view->trace, &options) != MP_OK)
-        return out_of_memory();
+    status = live_init(&view->live, view->trace, &options);
+    if (status != MP_OK)
+        return cannot_read(view, status);
     live_select(view->cursor);
     return EXIT_FINE;
 }
@@ -210,20 +215,18 @@ static void make_title(struct view *view)
 static int read_on(struct view *view, bool *leave)
 {
     struct mp_batch batch;
-    enum mp_status status;
+    enum mp_status status = MP_OK;
     unsigned batches = 0;
 
     *leave = false;
-    while (!*leave && (status = mp_cursor_next(view->cursor, &batch)) == MP_OK) {
-        if (live_take(&view->live, &batch) != MP_OK)
-            return out_of_memory();
+    while (status == MP_OK && !*leave) {
+        status = mp_cursor_next(view->cursor, &batch);
+        if (status == MP_OK)
+            status = live_take(&view->live, &batch);
         if (++batches % LOOK_BATCHES == 0)
             *leave = terminal_wait(0, -1) == TERMINAL_LEAVE;
     }
-    if (*leave || status == MP_END)
-        return EXIT_FINE;
-    complain(set.command, "'%s': cannot read it: %s", view->path, mp_status_name(status));
-    return EXIT_UNREADABLE;
+    return status == MP_OK || status == MP_END ? EXIT_FINE : cannot_read(view, status);
 }
 
 /* How many names there is room for in each of the two lists. */
