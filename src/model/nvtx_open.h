@@ -62,6 +62,9 @@ enum mp_status nvtx_open_take(struct nvtx_open *open, const struct nvtx_event *e
  * next call. */
 const struct nvtx_open_range *nvtx_open_innermost(const struct nvtx_open *open, uint64_t thread);
 
+/* Whether a thread has begun a range. */
+bool nvtx_open_knows(const struct nvtx_open *open, uint64_t thread);
+
 /* How many pushes and starts of a thread are open, or stand below one that is. */
 size_t nvtx_open_depth(const struct nvtx_open *open, uint64_t thread);
 
