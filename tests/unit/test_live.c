@@ -383,17 +383,17 @@ static void large_histories_leave_room_for_small_ones(void **state)
 {
     (void)state;
     scene_begin();
-    for (uint64_t i = 0; i < 33000; i++) {
-        for (uint64_t thread = 1; thread <= 16; thread++) {
+    for (uint64_t thread = 1; thread <= 40; thread++) { /* each gets about half of what is left */
+        for (uint64_t i = 0; i < (thread <= 8 ? 66000 : 16400); i++) {
             put_nvtx(PUSH, thread, NULL, "r", 10 + 2 * i, 0);
             put_nvtx(POP, thread, NULL, NULL, 11 + 2 * i, 0);
         }
     }
     for (uint64_t i = 0; i < 20; i++) {
-        put_nvtx(PUSH, 99, NULL, i == 10 ? "late" : "other", 100000 + 10 * i, 0);
-        put_nvtx(POP, 99, NULL, NULL, 100005 + 10 * i, 0);
+        put_nvtx(PUSH, 99, NULL, i == 10 ? "late" : "other", 200000 + 10 * i, 0);
+        put_nvtx(POP, 99, NULL, NULL, 200005 + 10 * i, 0);
     }
-    put_call(99, "cudaLaunchKernel", 100102, 100103, 1);
+    put_call(99, "cudaLaunchKernel", 200102, 200103, 1);
     put_kernel(1, "a", 300000, 300001, 1);
     begin(NULL);
     take(0);
