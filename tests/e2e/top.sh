@@ -106,7 +106,8 @@ reached
 check "its main thread has ended" await grep -q '^State:.*Z' "/proc/$pid/status"
 "$miniprof" top --plain --count 2 --interval 50 "$pid" >headless.top 2>&1 </dev/null
 same "the main thread alone has ended: exit code, two blocks, no end" "0 2 0" \
-    "$? $(grep -c ' records, 0 dropped' headless.top) $(grep -c 'dropped  \[\|The program' headless.top)"
+    "$? $(grep -c ' records, 0 dropped' headless.top) $(grep -c 'dropped  \[\|The program' \
+        headless.top)"
 "$miniprof" top --plain --interval 50 "$pid" >headless.top 2>&1 </dev/null &
 top=$!
 await grep -q ' records, 0 dropped' headless.top
