@@ -184,7 +184,7 @@ static void a_call_is_found_behind_many_of_other_threads(void **state)
 /* A thread's last two calls: at the end of one the next may have begun. Ids come again. */
 static void calls_before_the_last_two_of_a_thread_are_forgotten(void **state)
 {
-    static const uint64_t threads[] = {0, 2, 3, 3};
+    static const uint64_t threads[] = {0, 1, 3, 3};
 
     (void)state;
     scene_begin();
@@ -192,9 +192,10 @@ static void calls_before_the_last_two_of_a_thread_are_forgotten(void **state)
     put_call(2, "cudaMalloc_v3020", 12, 13, 2);
     put_call(3, "cudaMalloc_v3020", 14, 15, 3);
     put_call(1, "cudaMalloc_v3020", 16, 17, 2);
-    put_call(2, "cudaMalloc_v3020", 18, 19, 2);
-    put_call(3, "cudaMalloc_v3020", 20, 21, 4);
-    put_call(1, "cudaMalloc_v3020", 22, 23, 5);
+    put_call(3, "cudaMalloc_v3020", 18, 19, 4);
+    put_call(1, "cudaMalloc_v3020", 20, 21, 5); /* 1 is forgotten */
+    put_call(2, "cudaMalloc_v3020", 22, 23, 6);
+    put_call(2, "cudaMalloc_v3020", 24, 25, 7); /* 2 is, by this thread */
     for (uint64_t i = 0; i < 4; i++)
         put(row(MP_memory_operation_allocate, 0x1000 * (i + 1), 100 - i, 30 + i, i + 1));
     load(NULL, 0, 4);
