@@ -181,6 +181,30 @@ static void a_call_is_found_behind_many_of_other_threads(void **state)
     unload();
 }
 
+/* Sizes in an order of their own, some twice: the first of these comes first. */
+static void the_largest_are_in_order_however_many_are_asked_for(void **state)
+{
+    enum { ALL = 100 };
+
+    (void)state;
+    for (uint64_t top = 0; top <= ALL + 10; top += 10) {
+        scene_begin();
+        for (uint64_t i = 0; i < ALL; i++)
+            put(row(MP_memory_operation_allocate, 0x1000 * (i + 1), 1 + i * 37 % ALL / 2, 10 + i,
+                    0));
+        load(NULL, 0, top);
+        assert_int_equal(memory.devices[0].alive_count, ALL);
+        assert_int_equal(memory.devices[0].alive_shown, top < ALL ? top : ALL);
+        for (size_t i = 0; i < memory.devices[0].alive_shown; i++) {
+            const struct memory_alive *alive = &memory.devices[0].alive[i];
+
+            assert_int_equal(alive->bytes, (ALL - i - 1) / 2 + 1);
+            assert_true(i % 2 == 0 || alive[-1].time < alive->time);
+        }
+        unload();
+    }
+}
+
 /* A thread's last two calls: at the end of one the next may have begun. Ids come again. */
 static void calls_before_the_last_two_of_a_thread_are_forgotten(void **state)
 {
@@ -614,6 +638,7 @@ int main(void)
         cmocka_unit_test(kinds_have_peaks_of_their_own),
         cmocka_unit_test(the_largest_at_the_peak_come_first_with_who_allocated_them),
         cmocka_unit_test(a_call_is_found_behind_many_of_other_threads),
+        cmocka_unit_test(the_largest_are_in_order_however_many_are_asked_for),
         cmocka_unit_test(calls_before_the_last_two_of_a_thread_are_forgotten),
         cmocka_unit_test(a_call_counts_once_however_many_rows_it_has),
         cmocka_unit_test(without_calls_sizes_are_known_all_the_same),
