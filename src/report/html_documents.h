@@ -41,6 +41,7 @@ struct html_material {
     struct advice advice;
     struct mp_error no_advice; /* why there is none; MP_OK: there is */
     struct memory memory;      /* from its document on */
+    struct mp_error no_memory; /* why that has nothing though it was asked for; MP_OK: it has */
     struct html_left_out left_out[HTML_LEFT_OUT];
     size_t left_out_count;
 };

@@ -250,6 +250,11 @@ static void a_document_that_failed_says_why(void **state)
     mp_error_set(&material.no_advice, MP_ERR_MEMORY, "no room");
     assert_int_equal(html_print_advise(stderr, &material, &error), MP_ERR_MEMORY);
     assert_string_equal(error.text, "no room");
+    material.range = 99; /* there is none */
+    assert_int_not_equal(html_print_memory(stderr, &material, &error), MP_OK);
+    error = (struct mp_error){.status = MP_OK};
+    assert_int_not_equal(html_print_memory_lines(stderr, &material, &error), MP_OK);
+    assert_true(*error.text);
     end();
 }
 
