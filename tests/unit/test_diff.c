@@ -401,6 +401,76 @@ static void layers_are_paths_of_ranges(void **state)
     done();
 }
 
+/* `depth` ranges inside each other, all of one long name, in which `us` of work are launched. */
+static const char *write_deep(unsigned depth, const char *name, uint32_t us)
+{
+    size_t file = files.count++;
+
+    scene_begin();
+    for (uint64_t i = 0; i < ITERATIONS; i++) {
+        uint64_t begin = 10000 + 2000 * i;
+
+        put_nvtx(MP_nvtx_kind_push, 1, NULL, "it", begin, 0);
+        for (unsigned level = 0; level < depth; level++)
+            put_nvtx(MP_nvtx_kind_push, 1, "a domain", name, begin + 1, 0);
+        put_launch(1, "a", begin + 2, begin + 10, begin + 10 + us, i + 1);
+        for (unsigned level = 0; level < depth; level++)
+            put_nvtx(MP_nvtx_kind_pop, 1, "a domain", NULL, begin + 8, 0);
+        put_nvtx(MP_nvtx_kind_pop, 1, NULL, NULL, begin + 1000, 0);
+    }
+    files.fds[file] = fixture_file("", 0);
+    scene_write(files.fds[file]);
+    snprintf(files.paths[file], sizeof files.paths[file], "%s", fixture_path(files.fds[file]));
+    return files.paths[file];
+}
+
+static void long_paths_that_end_alike_are_layers_of_their_own(void **state)
+{
+    enum { DEPTH = 20, BYTES = 690 };
+    char name[BYTES + 1];
+    const char *a, *b;
+    size_t cut = 0;
+
+    (void)state;
+    for (size_t i = 0; i < BYTES; i++)
+        name[i] = i % 2 ? (char)0xa9 : (char)0xc3; /* in two bytes each */
+    name[BYTES] = '\0';
+    a = write_deep(DEPTH, name, 100);
+    b = write_deep(DEPTH, name, 150);
+    build(&a, 1, &b, 1, (struct diff_options){.shapes = false});
+    assert_int_equal(diff.layers.count, DEPTH + 1);
+    for (size_t i = 0; i < diff.layers.count; i++) {
+        const char *path = diff.layers.rows[i].name;
+
+        assert_true(diff.layers.rows[i].calls[DIFF_A] == 1);
+        assert_true(diff.layers.rows[i].difference == 50000);
+        if (!strncmp(path, "... #", 5)) {
+            assert_true(strlen(path) > 4000 && strlen(path) < 4096);
+            assert_true((path[26] & 0xff) == 0xc3 || path[26] == ':');
+            cut++;
+        }
+    }
+    assert_int_equal(cut, DEPTH - 5);
+    done();
+}
+
+static void names_that_begin_alike_are_layers_of_their_own(void **state)
+{
+    char name[1200];
+    struct program before = usual;
+
+    (void)state;
+    memset(name, 'x', sizeof name - 2);
+    name[sizeof name - 2] = 'y';
+    name[sizeof name - 1] = '\0';
+    before.layered = true;
+    before.kernels[1].name = name;
+    before.kernels[2].name = name + 1;
+    compare(&before, &before);
+    assert_int_equal(diff.layers.count, 4);
+    done();
+}
+
 static void ranges_of_iterations_alone_are_no_layers(void **state)
 {
     struct program after = usual;
@@ -543,6 +613,8 @@ int main(void)
         cmocka_unit_test(shapes_tell_kernels_apart),
         cmocka_unit_test(graphs_as_a_whole_are_numbered),
         cmocka_unit_test(layers_are_paths_of_ranges),
+        cmocka_unit_test(long_paths_that_end_alike_are_layers_of_their_own),
+        cmocka_unit_test(names_that_begin_alike_are_layers_of_their_own),
         cmocka_unit_test(ranges_of_iterations_alone_are_no_layers),
         cmocka_unit_test(sides_fall_back_to_a_way_that_both_have),
         cmocka_unit_test(a_way_that_is_asked_for_must_be_on_both_sides),
