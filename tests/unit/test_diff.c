@@ -26,9 +26,10 @@ struct program {
     struct kernel kernels[MOST_KERNELS];
     uint32_t noise; /* us more or less, of each kernel */
     uint32_t seed;
-    bool unmarked;   /* without NVTX ranges */
-    bool layered;    /* each kernel in a range of its name */
-    uint64_t graphs; /* each launch is of a graph as a whole with this id */
+    bool unmarked;      /* without NVTX ranges */
+    bool layered;       /* each kernel in a range of its name */
+    const char *header; /* NULL: the usual one */
+    uint64_t graphs;    /* each launch is of a graph as a whole with this id */
 };
 
 static const struct program usual = {.kernels = {{"a", 100}, {"b", 200}, {"c", 50}}, .seed = 1};
@@ -90,7 +91,7 @@ static const char *write_trace(const struct program *program)
 
     assert_in_range(file, 0, 2 * MOST_RUNS - 1);
     random_state = program->seed;
-    scene_begin();
+    scene_begin_with(program->header ? program->header : FIXTURE_HEADER);
     for (uint64_t i = 0; i < ITERATIONS; i++)
         put_iteration(program, 10000 + 2000 * i, &correlation);
     files.fds[file] = fixture_file("", 0);
@@ -523,6 +524,54 @@ static void a_way_that_is_asked_for_must_be_on_both_sides(void **state)
     done();
 }
 
+/* ---- Where they ran ---- */
+
+static void facts_are_compared_to_their_end(void **state)
+{
+    enum { BYTES = 2000 };
+    char header[2][BYTES + 64];
+    struct program sides[2] = {usual, usual};
+
+    (void)state;
+    for (int i = 0; i < 2; i++) {
+        snprintf(header[i], sizeof header[i], "argv=run %0*d --batch %d\nMINIPROF_STEP=%0*d%d\n",
+                 BYTES / 2, 0, i + 1, BYTES / 4, 0, i + 1);
+        sides[i].header = header[i];
+    }
+    compare(&sides[0], &sides[1]);
+    for (int i = 0; i < 2; i++) {
+        const char *command = diff_fact(&diff.sides[i], DIFF_FACT_COMMAND);
+
+        assert_string_equal(strstr(command, " --batch"), i ? " --batch 2" : " --batch 1");
+        assert_int_equal(strlen(diff_fact(&diff.sides[i], DIFF_FACT_SETTINGS)),
+                         strlen("MINIPROF_STEP=") + BYTES / 4 + 1);
+    }
+    assert_string_not_equal(diff_fact(&diff.sides[DIFF_A], DIFF_FACT_SETTINGS),
+                            diff_fact(&diff.sides[DIFF_B], DIFF_FACT_SETTINGS));
+    assert_string_equal(diff_fact(&diff.sides[DIFF_A], DIFF_FACT_HOST), "");
+    done();
+}
+
+/* Of several runs what each says, once. */
+static void facts_of_runs_are_listed_once(void **state)
+{
+    struct program runs[3] = {usual, usual, usual};
+    const char *paths[3];
+
+    (void)state;
+    runs[0].header = "hostname=node1\ndriver_version=12080\nargv=./a\n";
+    runs[1].header = "hostname=node\ndriver_version=12080\nargv=./a 2\n";
+    runs[2].header = "hostname=node1\ndriver_version=13000\nargv=./a\n";
+    for (size_t i = 0; i < 3; i++)
+        paths[i] = write_trace(&runs[i]);
+    build(paths, 3, paths, 1, (struct diff_options){.shapes = false});
+    assert_string_equal(diff_fact(&diff.sides[DIFF_A], DIFF_FACT_HOST), "node1, node");
+    assert_string_equal(diff_fact(&diff.sides[DIFF_A], DIFF_FACT_DRIVER), "12.8, 13.0");
+    assert_string_equal(diff_fact(&diff.sides[DIFF_A], DIFF_FACT_COMMAND), "./a; ./a 2");
+    assert_string_equal(diff_fact(&diff.sides[DIFF_B], DIFF_FACT_HOST), "node1");
+    done();
+}
+
 /* ---- Runs ---- */
 
 /* Runs of which each is slower than the first by so many us, in all iterations. */
@@ -618,6 +667,8 @@ int main(void)
         cmocka_unit_test(ranges_of_iterations_alone_are_no_layers),
         cmocka_unit_test(sides_fall_back_to_a_way_that_both_have),
         cmocka_unit_test(a_way_that_is_asked_for_must_be_on_both_sides),
+        cmocka_unit_test(facts_are_compared_to_their_end),
+        cmocka_unit_test(facts_of_runs_are_listed_once),
         cmocka_unit_test(what_varies_from_run_to_run_is_noise),
         cmocka_unit_test(runs_that_all_are_slower_are_a_finding),
         cmocka_unit_test(too_few_runs_leave_iterations),
