@@ -9,8 +9,9 @@
 
 #include "base/poison.h"
 
-#define FIRST_RANGES 4u /* of a thread: there may be very many threads, most ranges are not deep   \
-                         */
+#define FIRST_RANGES                                                                               \
+    4u /* of a thread: there may be very many threads, most ranges are not deep                    \
+        */
 
 void nvtx_open_free(struct nvtx_open *open)
 {

@@ -22,8 +22,8 @@ struct html_report_options {
 };
 
 struct html_report_result {
-    uint64_t events;   /* in the time line */
-    uint64_t left_out; /* events for which there was no room */
+    uint64_t events;                  /* in the time line */
+    uint64_t left_out;                /* events for which there was no room */
     char warning[QUALITY_TEXT_BYTES]; /* of what is missing in the trace; empty: nothing is */
 };
 
