@@ -286,6 +286,7 @@ static void side_free(struct diff_side *side)
     diff_samples_free(&side->kernels);
     diff_samples_free(&side->layers);
     diff_sequences_free(&side->sequences);
+    diff_facts_free(side);
     *side = (struct diff_side){.run_count = 0};
 }
 
@@ -417,6 +418,8 @@ static enum mp_status compare(struct diff *diff)
     struct diff_side *a = &diff->sides[DIFF_A];
     struct diff_side *b = &diff->sides[DIFF_B];
 
+    MP_TRY(diff_facts_finish(a));
+    MP_TRY(diff_facts_finish(b));
     MP_TRY(compare_latencies(diff));
     MP_TRY(make_items(diff));
     MP_TRY(diff_match_in_order(&diff->items[DIFF_A][ITEMS_QUANTITIES],

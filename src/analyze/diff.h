@@ -62,8 +62,6 @@ enum diff_fact_kind {
 
 #define DIFF_NO_LAYER "[no NVTX range]" /* the layer of work without a range */
 
-#define DIFF_FACT_BYTES 512
-
 struct diff_side {
     struct diff_run *runs; /* owned */
     size_t run_count, run_capacity;
@@ -74,8 +72,9 @@ struct diff_side {
     struct diff_samples kernels;    /* and copies, sets, graphs as a whole */
     struct diff_samples layers;     /* calls: pieces of work */
     struct diff_sequences sequences;
-    char facts[DIFF_FACTS][DIFF_FACT_BYTES]; /* empty: not known */
-    bool has_layers;                         /* NVTX ranges inside its iterations, with work */
+    struct mp_intern said[DIFF_FACTS]; /* what runs say of each fact, once */
+    char *facts[DIFF_FACTS];           /* that in one text; owned; see diff_fact */
+    bool has_layers;                   /* NVTX ranges inside its iterations, with work */
 };
 
 struct diff {
@@ -160,8 +159,19 @@ enum mp_status diff_layers_take(struct diff_side *side, struct mp_trace *trace,
                                 const struct diff_marks *marks, const struct diff_options *options,
                                 bool median, struct mp_error *error);
 
-/* Adds what the trace says of where it ran. */
-void diff_facts_take(struct diff_side *side, const struct diff_reading *reading);
+/* Adds what the trace says of where it ran. MP_ERR_MEMORY. */
+enum mp_status diff_facts_take(struct diff_side *side, const struct diff_reading *reading);
+
+/* Makes the side's facts of it, after all runs. MP_ERR_MEMORY. */
+enum mp_status diff_facts_finish(struct diff_side *side);
+
+void diff_facts_free(struct diff_side *side);
+
+/* Empty: not known. */
+static inline const char *diff_fact(const struct diff_side *side, int kind)
+{
+    return side->facts[kind] ? side->facts[kind] : "";
+}
 
 /* Device activities in order of their iterations: those of iteration i are order[begins[i]] to
  * order[begins[i + 1]]. */

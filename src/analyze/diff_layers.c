@@ -1,10 +1,13 @@
 /* What the layers of a run take in each of its iterations. */
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "analyze/diff.h"
 #include "analyze/layers.h"
+#include "base/hash.h"
+#include "base/reserve.h"
 
 #include "base/poison.h"
 
@@ -58,69 +61,122 @@ struct piece {
     uint32_t node;
 };
 
+/* A path of ranges. */
+struct path_node {
+    uint64_t hash; /* of all its names */
+    uint32_t parent;
+    uint32_t item; /* of the side's layers */
+};
+
 struct pass {
     struct diff_side *side;
     const struct diff_marks *marks;
     size_t at;            /* in the marks */
     struct piece *pieces; /* owned; a piece has a mark, or is left out */
     size_t count;
-    uint32_t *parents; /* by node; owned, as the next one */
-    uint32_t *items;
-    size_t nodes, capacity;
+    struct path_node *layers; /* by node; owned */
+    size_t layer_count, layer_capacity;
 };
 
-#define PATH_BYTES 4096 /* longer paths are cut at the front: their ends tell them apart */
+/* ---- Names of paths ---- */
+
+#define PATH_BYTES 4096
+#define CUT_BYTES  32 /* room for what stands before a path that was cut */
+
+/* Written from its end on: that tells paths apart where they are cut. */
+struct path {
+    char text[PATH_BYTES];
+    size_t at;
+    bool cut;
+};
+
+static void put_before(struct path *path, const char *text)
+{
+    size_t length = strlen(text);
+    size_t room = path->at - CUT_BYTES;
+
+    if (path->cut)
+        return;
+    if (length > room) {
+        path->cut = true;
+        for (text += length - room; (*text & 0xc0) == 0x80;)
+            text++; /* no part of a character */
+        length = strlen(text);
+    }
+    path->at -= length;
+    memcpy(path->text + path->at, text, length);
+}
+
+/* A hash of the whole stands for what was left out, so that no two paths become one. */
+static void put_cut(struct path *path, uint64_t hash)
+{
+    char text[CUT_BYTES];
+    int length = snprintf(text, sizeof text, "... #%016" PRIx64 " ... ", hash);
+
+    path->at -= (size_t)length;
+    memcpy(path->text + path->at, text, (size_t)length);
+}
+
+static const char *domain_of(const struct layer_tree *tree, const struct layer_label *label)
+{
+    return label->domain ? mp_intern_get(tree->names, label->domain, NULL) : "";
+}
 
 /* `outer > inner`; work without a range has a name of its own. */
-static const char *name_path(const struct layer_tree *tree, uint32_t node, char *text)
+static const char *name_path(const struct layer_tree *tree, uint32_t node, uint64_t hash,
+                             struct path *path)
 {
-    size_t at = PATH_BYTES - 1;
-
-    text[at] = '\0';
     if (!node)
         return DIFF_NO_LAYER;
-    for (; node; node = tree->nodes[node].parent) {
+    *path = (struct path){.at = PATH_BYTES - 1};
+    for (; node && !path->cut; node = tree->nodes[node].parent) {
         const struct layer_label *label = &tree->labels[tree->nodes[node].label];
-        const char *domain = label->domain ? mp_intern_get(tree->names, label->domain, NULL) : "";
-        const char *name = mp_intern_get(tree->names, label->name, NULL);
-        char part[1024];
-        int length = snprintf(part, sizeof part, "%.200s%s%.800s%s", domain, *domain ? ": " : "",
-                              name, text[at] ? " > " : "");
+        const char *domain = domain_of(tree, label);
 
-        if (length < 0 || (size_t)length > at)
-            break;
-        at -= (size_t)length;
-        memcpy(text + at, part, (size_t)length);
+        if (path->text[path->at])
+            put_before(path, " > ");
+        put_before(path, mp_intern_get(tree->names, label->name, NULL));
+        if (*domain)
+            put_before(path, ": ");
+        put_before(path, domain);
     }
-    return text + at;
+    if (path->cut)
+        put_cut(path, hash);
+    return path->text + path->at;
+}
+
+static uint64_t hash_path(const struct layer_tree *tree, uint32_t node, uint64_t parent)
+{
+    const struct layer_label *label = &tree->labels[tree->nodes[node].label];
+    const char *domain = domain_of(tree, label);
+    const char *name = mp_intern_get(tree->names, label->name, NULL);
+
+    return mp_hash64(name, strlen(name), mp_hash64(domain, strlen(domain), parent));
 }
 
 /* Nodes are numbered as they appear, parents first. */
 static enum mp_status reach_nodes(struct pass *pass, const struct layer_tree *tree)
 {
-    char text[PATH_BYTES];
+    struct path path;
 
-    while (pass->nodes < tree->node_count) {
-        uint32_t node = (uint32_t)pass->nodes;
+    while (pass->layer_count < tree->node_count) {
+        uint32_t node = (uint32_t)pass->layer_count;
+        struct path_node layer = {.hash = 0};
 
-        if (pass->nodes == pass->capacity) {
-            size_t capacity = 2 * pass->capacity + 64;
-            uint32_t *parents = reallocarray(pass->parents, capacity, sizeof *parents);
-            uint32_t *items = reallocarray(pass->items, capacity, sizeof *items);
-
-            pass->parents = parents ? parents : pass->parents;
-            pass->items = items ? items : pass->items;
-            if (!parents || !items)
-                return MP_ERR_MEMORY;
-            pass->capacity = capacity;
+        MP_TRY(mp_reserve((void **)&pass->layers, pass->layer_count, &pass->layer_capacity,
+                          sizeof layer));
+        if (node) {
+            layer.parent = tree->nodes[node].parent;
+            layer.hash = hash_path(tree, node, pass->layers[layer.parent].hash);
         }
-        pass->parents[node] = node ? tree->nodes[node].parent : 0;
-        MP_TRY(diff_samples_item(&pass->side->layers, name_path(tree, node, text),
-                                 &pass->items[node]));
-        pass->nodes++;
+        MP_TRY(diff_samples_item(&pass->side->layers, name_path(tree, node, layer.hash, &path),
+                                 &layer.item));
+        pass->layers[pass->layer_count++] = layer;
     }
     return MP_OK;
 }
+
+/* ---- Reading ---- */
 
 static enum mp_status take_activity(void *context, const struct layer_tree *tree,
                                     const struct layer_activity *activity)
@@ -157,8 +213,8 @@ static enum mp_status add_up(struct pass *pass, struct diff_cells *cells)
         if (i && pass->pieces[i - 1].iteration != piece->iteration)
             diff_cells_next(cells);
         do {
-            MP_TRY(diff_cells_add(cells, pass->items[node], piece->ns, 1));
-            node = pass->parents[node];
+            MP_TRY(diff_cells_add(cells, pass->layers[node].item, piece->ns, 1));
+            node = pass->layers[node].parent;
         } while (node);
     }
     return MP_OK;
@@ -203,7 +259,6 @@ enum mp_status diff_layers_take(struct diff_side *side, struct mp_trace *trace,
     if (!status)
         status = sum_up(&pass, median);
     free(pass.pieces);
-    free(pass.parents);
-    free(pass.items);
+    free(pass.layers);
     return status;
 }

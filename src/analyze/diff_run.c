@@ -325,7 +325,7 @@ enum mp_status diff_run_take(struct diff_side *side, const struct diff_reading *
                              const char *path, struct mp_error *error)
 {
     MP_TRY(note_run(side, reading, path));
-    diff_facts_take(side, reading);
+    MP_TRY(diff_facts_take(side, reading));
     MP_TRY(take_latencies(side, reading));
     MP_TRY(take_quantities(side, reading));
     return name_kernels(side, reading, error);

@@ -121,6 +121,20 @@ static enum mp_status run_auto(struct iterations_finder *finder)
     return MP_OK;
 }
 
+/* Why there is none, and what the trace has for other ways where that fits. */
+static enum mp_status say_none(struct iterations_finder *finder)
+{
+    const struct deps *deps = finder->deps;
+    size_t ranges = ranges_count(&deps->ranges);
+    char has[96];
+
+    snprintf(has, sizeof has, "; the trace has %zu capture range%s, %" PRIu32 " kernels and copies",
+             ranges, ranges == 1 ? "" : "s", deps->count - deps->host_count);
+    if (strlen(finder->none) + strlen(has) >= MP_ERROR_TEXT_BYTES)
+        *has = '\0';
+    return mp_error_set(finder->error, MP_ERR_ARGUMENT, "%s%s", finder->none, has);
+}
+
 static enum mp_status run(struct iterations_finder *finder)
 {
     const struct iterations_options *options = finder->options;
@@ -131,11 +145,7 @@ static enum mp_status run(struct iterations_finder *finder)
     MP_TRY(run_way(finder, options->way, 1));
     if (finder->result->count)
         return MP_OK;
-    return mp_error_set(finder->error, MP_ERR_ARGUMENT,
-                        "%s; the trace has %zu capture range%s, %" PRIu32 " kernels and copies",
-                        finder->none, ranges_count(&finder->deps->ranges),
-                        ranges_count(&finder->deps->ranges) == 1 ? "" : "s",
-                        finder->deps->count - finder->deps->host_count);
+    return say_none(finder);
 }
 
 static int compare_iterations(const void *left, const void *right)

@@ -258,7 +258,7 @@ static void say_none(struct iterations_finder *finder, const struct nvtx_ranges 
                  "no NVTX range of that name ends inside the trace (%zu begin)", found->unfinished);
     else if (*found->others)
         snprintf(finder->none, sizeof finder->none,
-                 "there is no NVTX range of that name; there are: %s", found->others);
+                 "there is no NVTX range of that name; there are for example %s", found->others);
     else
         snprintf(finder->none, sizeof finder->none,
                  "there is no NVTX range of that name, nor any other");

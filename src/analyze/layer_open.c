@@ -32,6 +32,7 @@ struct layer_thread {
 };
 
 struct layer_domain {
+    uint64_t string;  /* 0: the default one */
     uint32_t started; /* start/end ranges that are open */
     uint32_t sum;     /* exclusive or of them: if it is one, that one */
     uint32_t only;    /* the one that stands in `shared`, plus 1; 0: none does */
@@ -73,11 +74,17 @@ static enum mp_status reach_domain(struct layer_open *open, uint64_t string, uin
                       sizeof *open->domains));
     *index = (uint32_t)open->domain_count;
     open->domains[*index] = (struct layer_domain){
+        .string = string,
         .wanted = !open->domain || !strcmp(open->domain, text ? text : ""),
     };
     MP_TRY(mp_map_put(&open->domain_index, string, *index));
     open->domain_count++;
     return MP_OK;
+}
+
+const char *layer_open_domain(const struct layer_open *open, size_t index)
+{
+    return domain_text(open, open->domains[index].string);
 }
 
 static enum mp_status reach_label(struct layer_open *open, const struct layer_event *event,

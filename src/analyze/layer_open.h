@@ -82,6 +82,10 @@ struct layer_open {
 /* Takes an event; they must come in order of time. MP_ERR_MEMORY, MP_ERR_LIMIT. */
 enum mp_status layer_open_take(struct layer_open *open, const struct layer_event *event);
 
+/* The domains that events had, as they appeared; NULL is the default one. `index` is less than
+ * open->domain_count. */
+const char *layer_open_domain(const struct layer_open *open, size_t index);
+
 /* The instance of the innermost range that is open for a call of a thread; 0: none is. MP_ERR_*
  * likewise. */
 enum mp_status layer_open_find(struct layer_open *open, uint64_t thread, uint32_t *instance);

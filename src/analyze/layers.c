@@ -49,6 +49,72 @@ static enum mp_status load_definitions(struct layers_pass *pass, struct mp_error
     return reading_run(&reading, error);
 }
 
+/* ---- A domain that no range has ---- */
+
+/* Names that are not printable would disturb a message of one line. */
+static bool is_printable(const char *text)
+{
+    for (; *text; text++) {
+        if ((unsigned char)*text < ' ' || *text == 127)
+            return false;
+    }
+    return true;
+}
+
+struct domain_list {
+    const char *names[NAMES_SHOWN]; /* different ones; "" is the default one */
+    size_t count;
+    const char *wanted;
+    bool found;
+};
+
+static void list_domain(struct domain_list *list, const char *domain)
+{
+    const char *name = domain ? domain : "";
+
+    list->found |= !strcmp(name, list->wanted);
+    if (list->count == NAMES_SHOWN || !is_printable(name))
+        return;
+    for (size_t i = 0; i < list->count; i++) {
+        if (!strcmp(list->names[i], name))
+            return;
+    }
+    list->names[list->count++] = name;
+}
+
+static void list_domains(const struct layers_pass *pass, struct domain_list *list)
+{
+    for (size_t i = 0; i < pass->open.domain_count; i++)
+        list_domain(list, layer_open_domain(&pass->open, i));
+    for (size_t i = 0; i < pass->captured.paths.count; i++) {
+        const struct captured_path *path = dense_at(&pass->captured.paths, i);
+
+        if (path && path->defined)
+            list_domain(list, path->domain);
+    }
+}
+
+/* When all ranges have been read, and are still known. */
+static enum mp_status check_domain(const struct layers_pass *pass, struct mp_error *error)
+{
+    struct domain_list list = {.wanted = pass->options->domain};
+    char names[NAMES_SHOWN * (NAME_BYTES_SHOWN + 4) + 48];
+    size_t used = 0;
+
+    if (!list.wanted)
+        return MP_OK;
+    list_domains(pass, &list);
+    if (list.found)
+        return MP_OK;
+    *names = '\0';
+    for (size_t i = 0; i < list.count && used < sizeof names; i++)
+        used += (size_t)snprintf(names + used, sizeof names - used, "%s'%.*s'%s",
+                                 i ? ", " : "; there are for example ", NAME_BYTES_SHOWN,
+                                 list.names[i], *list.names[i] ? "" : " (the default one)");
+    return mp_error_set(error, MP_ERR_ARGUMENT, "no NVTX range is of the domain '%s'%s",
+                        list.wanted, names);
+}
+
 /* ---- Ranges and calls ---- */
 
 enum { TABLE_NVTX, TABLE_CALL, TABLES };
@@ -123,9 +189,11 @@ static enum mp_status read_ranges(struct layers_pass *pass, struct mp_error *err
     merge_close(merge);
     result->unfinished = pass->open.unfinished;
     result->kept = pass->open.kept;
-    layer_open_free(&pass->open); /* what it knows is in the calls now */
-    if (status == MP_END)
+    if (status == MP_END) {
+        MP_TRY(check_domain(pass, error));
+        layer_open_free(&pass->open); /* what it knows is in the calls now */
         status = nvtx_calls_sort(&pass->calls);
+    }
     return status ? mp_error_set(error, status, "cannot read the NVTX ranges: %s",
                                  mp_status_name(status))
                   : MP_OK;
@@ -141,15 +209,7 @@ static bool must_go_by_position(const struct layers_pass *pass)
            (result->no_calls && !captured_has_any(&pass->captured));
 }
 
-/* Names that are not printable would disturb a message of one line. */
-static bool is_printable(const char *text)
-{
-    for (; *text; text++) {
-        if ((unsigned char)*text < ' ' || *text == 127)
-            return false;
-    }
-    return true;
-}
+/* ---- Names that nothing has ---- */
 
 /* Some names that there are. */
 static void list_names(const struct layers_pass *pass, char *text, size_t size)

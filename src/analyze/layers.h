@@ -170,9 +170,9 @@ struct layers_result {
 };
 
 /* Reads the trace in passes over definitions, over ranges and calls, and over the work, both in
- * order of time. MP_ERR_ARGUMENT: no such capture range, or no range of the iterations' name; the
- * message lists some. MP_ERR_IO, MP_ERR_MEMORY, MP_ERR_LIMIT (2^30 instances); the result is then
- * empty. On success layers_free gives it back. */
+ * order of time. MP_ERR_ARGUMENT: no such capture range, or no range of the iterations' name or of
+ * the domain; the message lists some. MP_ERR_IO, MP_ERR_MEMORY, MP_ERR_LIMIT (2^30 instances); the
+ * result is then empty. On success layers_free gives it back. */
 enum mp_status layers_build(struct mp_trace *trace, const struct layers_options *options,
                             struct layers_result *result, struct mp_error *error);
 

@@ -14,8 +14,10 @@
  *     kernel --correlation--> recent call --thread, time--> history: innermost range since then
  *
  * Memory is bounded whatever the length of the trace: 24 MiB of tables, 1 MiB a device, at most
- * 24 MiB of history, and sums by name, of which LIVE_MOST_NAMES are kept; besides the names
- * themselves.
+ * 24 MiB of history (of 65536 threads at most), and sums by name, of which LIVE_MOST_NAMES are
+ * kept. What grows are the names themselves and the ranges that are open (nvtx_open.h): about 250
+ * bytes for each thread that ever began one. Work before what a history holds, or of a thread that
+ * has ranges but no history, has no layer.
  */
 #ifndef MP_ANALYZE_LIVE_H
 #define MP_ANALYZE_LIVE_H
@@ -113,7 +115,8 @@ struct live {
     struct live_step *steps; /* owned */
     size_t step_count;
     uint64_t records;    /* event rows, since the start */
-    uint64_t unlaunched; /* work whose launch, or the range around it, was not found */
+    uint64_t unlaunched; /* work whose launch, or the range around it, was not found; or without
+                            correlation id */
     uint64_t dropped;
     uint64_t bytes; /* size of the file */
 

@@ -9,13 +9,16 @@
 
 /* A chunk has 65536 rows at most, and a table with few rows may come that much later than the
  * others. Powers of two. */
-#define CALLS         (1u << 19) /* recent ones, by the low bits of their ids */
-#define WAITING       (1u << 19) /* work whose layer is not known yet */
-#define FIRST_HISTORY 64u
-#define MOST_HISTORY  (1u << 17) /* entries of one thread */
-#define ALL_HISTORY   (1u << 20) /* of all threads */
-#define PATIENCE      1          /* ticks */
-#define WORTH_A_PASS  8          /* waiting work for each new entry of a history */
+#define CALLS          (1u << 19) /* recent ones, by the low bits of their ids */
+#define WAITING        (1u << 19) /* work whose layer is not known yet */
+#define FIRST_HISTORY  4u
+#define SMALL_HISTORY  64u
+#define MOST_HISTORY   (1u << 17)       /* entries of one thread */
+#define LARGE_HISTORY  (3 * (1u << 18)) /* of all threads, as far as histories grow beyond small */
+#define ALL_HISTORY    (1u << 20)       /* of all threads */
+#define MOST_HISTORIES (1u << 16)       /* threads */
+#define PATIENCE       1                /* ticks */
+#define WORTH_A_PASS   8                /* waiting work for each new entry of a history */
 
 /* Since when a thread is in a range. */
 struct entry {
@@ -29,6 +32,7 @@ struct live_history {
     uint32_t size;       /* a power of two */
     uint32_t first;
     uint32_t count;
+    bool dropped; /* there were earlier ones */
 };
 
 struct live_call {
@@ -68,21 +72,32 @@ static struct entry *entry_at(const struct live_history *history, uint32_t index
     return &history->items[(history->first + index) & (history->size - 1)];
 }
 
-/* NULL when memory is out. */
-static struct live_history *reach_history(struct live *live, uint64_t thread)
+/* *history: NULL when there is no room for another one. */
+static enum mp_status reach_history(struct live *live, uint64_t thread,
+                                    struct live_history **history)
 {
     uint32_t index = mp_map_get(&live->history_of, thread);
 
-    if (index != MP_MAP_ABSENT)
-        return &live->histories[index];
-    if (mp_reserve((void **)&live->histories, live->history_count, &live->history_capacity,
-                   sizeof *live->histories))
-        return NULL;
-    index = (uint32_t)live->history_count;
-    if (mp_map_put(&live->history_of, thread, index))
-        return NULL;
-    live->histories[live->history_count++] = (struct live_history){.items = NULL};
-    return &live->histories[index];
+    *history = NULL;
+    if (index == MP_MAP_ABSENT) {
+        if (live->history_count == MOST_HISTORIES ||
+            live->history_items + FIRST_HISTORY > ALL_HISTORY)
+            return MP_OK;
+        MP_TRY(mp_reserve((void **)&live->histories, live->history_count, &live->history_capacity,
+                          sizeof *live->histories));
+        index = (uint32_t)live->history_count;
+        MP_TRY(mp_map_put(&live->history_of, thread, index));
+        live->histories[live->history_count++] = (struct live_history){.items = NULL};
+    }
+    *history = &live->histories[index];
+    return MP_OK;
+}
+
+/* With `size` entries beside those that there are. */
+static bool may_have(const struct live *live, uint32_t size)
+{
+    return size <= MOST_HISTORY &&
+           live->history_items + size <= (size > SMALL_HISTORY ? LARGE_HISTORY : ALL_HISTORY);
 }
 
 /* Twice the room, as far as there may be more; else the oldest entry goes. */
@@ -93,9 +108,10 @@ static enum mp_status make_room(struct live *live, struct live_history *history)
 
     if (history->count < history->size)
         return MP_OK;
-    if (history->size && (size > MOST_HISTORY || live->history_items + size > ALL_HISTORY)) {
+    if (history->size && !may_have(live, size)) {
         history->first++;
         history->count--;
+        history->dropped = true;
         return MP_OK;
     }
     items = calloc(size, sizeof *items);
@@ -105,7 +121,7 @@ static enum mp_status make_room(struct live *live, struct live_history *history)
         items[i] = *entry_at(history, i);
     free(history->items);
     live->history_items += size - history->size;
-    *history = (struct live_history){items, size, 0, history->count};
+    *history = (struct live_history){items, size, 0, history->count, history->dropped};
     return MP_OK;
 }
 
@@ -133,11 +149,12 @@ static enum mp_status reach_layer(struct live *live, uint64_t domain, uint64_t n
 static enum mp_status note_innermost(struct live *live, uint64_t thread, uint64_t time)
 {
     const struct nvtx_open_range *range = nvtx_open_innermost(&live->open, thread);
-    struct live_history *history = reach_history(live, thread);
+    struct live_history *history;
     uint32_t layer;
 
+    MP_TRY(reach_history(live, thread, &history));
     if (!history)
-        return MP_ERR_MEMORY;
+        return MP_OK;
     MP_TRY(reach_layer(live, range ? range->domain : 0, range ? range->name : 0, &layer));
     MP_TRY(make_room(live, history));
     *entry_at(history, history->count++) = (struct entry){time, layer};
@@ -235,8 +252,7 @@ void live_take_calls(struct live *live, const struct mp_batch *batch)
 
 /* ---- Work and its layer ---- */
 
-/* The last entry at or before `time`; NULL: the thread was in no range then, as far as it is known.
- */
+/* The last entry at or before `time`; NULL: there is none (any more). */
 static const struct entry *entry_before(const struct live_history *history, uint64_t time)
 {
     uint32_t low = 0;
@@ -267,29 +283,52 @@ static void give_up(struct live *live, const struct live_waiting *work)
     add_to_layer(live, LIVE_NONE, work->ns);
 }
 
+/* Of a thread with entries; else NULL. */
+static const struct live_history *find_history(const struct live *live, uint64_t thread)
+{
+    uint32_t index = mp_map_get(&live->history_of, thread);
+
+    return index == MP_MAP_ABSENT || !live->histories[index].count ? NULL : &live->histories[index];
+}
+
+static void add_outside(struct live *live, uint64_t ns)
+{
+    uint32_t layer;
+
+    if (reach_layer(live, 0, 0, &layer) != MP_OK)
+        layer = LIVE_NONE;
+    add_to_layer(live, layer, ns);
+}
+
+/* Counts work whose call is known; `history` of its thread, or NULL. */
+static void place(struct live *live, const struct live_waiting *work, const struct live_call *call,
+                  const struct live_history *history)
+{
+    const struct entry *entry = history ? entry_before(history, call->start) : NULL;
+
+    if (entry)
+        add_to_layer(live, entry->layer, work->ns);
+    else if (history ? history->dropped : nvtx_open_knows(&live->open, call->thread))
+        give_up(live, work);
+    else
+        add_outside(live, work->ns);
+}
+
 /* True when the work is counted; with `now` it is, by what is known. */
 static bool settle(struct live *live, const struct live_waiting *work, bool now)
 {
     const struct live_call *call = &live->calls[work->correlation & (CALLS - 1)];
     const struct live_history *history;
-    const struct entry *entry;
-    uint32_t index;
 
     if (call->correlation != work->correlation) {
         if (now)
             give_up(live, work);
         return now;
     }
-    index = mp_map_get(&live->history_of, call->thread);
-    history = index == MP_MAP_ABSENT ? NULL : &live->histories[index];
-    if (history && !history->count)
-        history = NULL;
+    history = find_history(live, call->thread);
     if (!now && (!history || entry_at(history, history->count - 1)->time <= call->start))
         return false; /* what follows the call may change it */
-    entry = history ? entry_before(history, call->start) : NULL;
-    if (!entry && reach_layer(live, 0, 0, &index) != MP_OK)
-        index = LIVE_NONE;
-    add_to_layer(live, entry ? entry->layer : index, work->ns);
+    place(live, work, call, history);
     return true;
 }
 
@@ -297,6 +336,10 @@ enum mp_status live_take_work(struct live *live, uint64_t correlation, uint64_t 
 {
     const struct live_waiting work = {correlation, ns, 0};
 
+    if (!correlation) {
+        give_up(live, &work); /* 0 is an empty place of `calls` */
+        return MP_OK;
+    }
     if (settle(live, &work, false))
         return MP_OK;
     if (live->waiting_count == WAITING) {

@@ -162,27 +162,59 @@ static bool is_larger(const struct memory_events *events, uint32_t a, uint32_t b
     return bytes != others ? bytes > others : a < b;
 }
 
-/* The largest allocations in order, by insertion: few are asked for, and most are too small. */
+/* The largest allocations, a heap: the smallest of them at [0]. */
 struct largest {
     const struct memory_events *events;
     uint32_t *items; /* owned */
     size_t count, room;
 };
 
+static void sink(struct largest *largest, size_t at, size_t count)
+{
+    uint32_t *items = largest->items;
+
+    for (;;) {
+        size_t least = at;
+
+        for (size_t child = 2 * at + 1; child <= 2 * at + 2 && child < count; child++) {
+            if (is_larger(largest->events, items[least], items[child]))
+                least = child;
+        }
+        if (least == at)
+            return;
+        uint32_t held = items[at];
+        items[at] = items[least];
+        items[least] = held;
+        at = least;
+    }
+}
+
 static void keep_largest(struct largest *largest, uint32_t event)
 {
+    uint32_t *items = largest->items;
     size_t at = largest->count;
 
-    if (at == largest->room) {
-        if (!at || !is_larger(largest->events, event, largest->items[at - 1]))
-            return;
-        at--;
-    } else {
-        largest->count++;
+    if (at < largest->room) {
+        for (largest->count++; at && is_larger(largest->events, items[(at - 1) / 2], event);
+             at = (at - 1) / 2)
+            items[at] = items[(at - 1) / 2];
+        items[at] = event;
+    } else if (at && is_larger(largest->events, event, items[0])) {
+        items[0] = event;
+        sink(largest, 0, largest->count);
     }
-    for (; at && is_larger(largest->events, event, largest->items[at - 1]); at--)
-        largest->items[at] = largest->items[at - 1];
-    largest->items[at] = event;
+}
+
+/* The largest first; it is no heap any more. */
+static void order_largest(struct largest *largest)
+{
+    for (size_t left = largest->count; left > 1; left--) {
+        uint32_t smallest = largest->items[0];
+
+        largest->items[0] = largest->items[left - 1];
+        largest->items[left - 1] = smallest;
+        sink(largest, 0, left - 1);
+    }
 }
 
 static void describe(const struct memory *memory, const struct memory_event *event,
@@ -225,12 +257,15 @@ static enum mp_status list_alive(const struct counting *counting,
                               .room = top < replay->next ? top : replay->next};
 
     largest.items = calloc(largest.room + 1, sizeof *largest.items);
-    device->alive = calloc(largest.room + 1, sizeof *device->alive);
-    if (!largest.items || !device->alive) {
+    if (!largest.items)
+        return MP_ERR_MEMORY;
+    find_largest(counting, replay, device, &largest);
+    order_largest(&largest);
+    device->alive = calloc(largest.count + 1, sizeof *device->alive);
+    if (!device->alive) {
         free(largest.items);
         return MP_ERR_MEMORY;
     }
-    find_largest(counting, replay, device, &largest);
     for (size_t i = 0; i < largest.count; i++)
         describe(memory, &memory->events.items[largest.items[i]], &device->alive[i]);
     device->alive_shown = largest.count;

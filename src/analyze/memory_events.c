@@ -12,7 +12,6 @@
 
 #include "base/poison.h"
 
-#define RECENT_CALLS 4096u /* a power of two; what is not among them is asked of every thread */
 #define MOST_CALL_NS ((UINT64_C(1) << MEMORY_CALL_BITS) - 1)
 #define MOST_SITES   (1u << MEMORY_SITE_BITS)
 #define LAST_SITES   65536u /* of them: of places alone, whoever allocated */
@@ -32,19 +31,15 @@ struct caller {
     struct call calls[2];
 };
 
-struct recent {
-    uint64_t correlation;
-    uint64_t thread;
-};
-
 enum { NVTX, CALL, MEMORY, POOL, TABLES }; /* rows of one time are taken in this order */
 
 struct sweep {
     struct memory_events *events;
     const struct memory_events_options *options;
     struct merge *merge;
-    struct dense callers;  /* of struct caller, by thread */
-    struct recent *recent; /* owned; by the low bits of the correlation id */
+    struct dense callers; /* of struct caller, by thread */
+    struct mp_map
+        callings; /* correlation id of a call in callers -> the thread that made it last */
     struct nvtx_open open;
     bool nothing; /* neither rows of memory nor of pools */
     unsigned tables[TABLES];
@@ -114,6 +109,19 @@ static enum mp_status take_nvtx(struct sweep *sweep, const struct merge_row *fro
     return nvtx_open_take(&sweep->open, &event, from->time, NULL);
 }
 
+/* Makes the call the last one of its thread; the last but one is forgotten. */
+static enum mp_status keep_call(struct sweep *sweep, uint64_t thread, const struct call *call)
+{
+    struct caller *caller = dense_at(&sweep->callers, thread);
+    uint64_t forgotten = caller->calls[1].correlation;
+
+    if (forgotten && mp_map_get(&sweep->callings, forgotten) == thread)
+        mp_map_remove(&sweep->callings, forgotten);
+    caller->calls[1] = caller->calls[0];
+    caller->calls[0] = *call;
+    return mp_map_put(&sweep->callings, call->correlation, (uint32_t)thread);
+}
+
 static enum mp_status take_call(struct sweep *sweep, const struct merge_row *from)
 {
     uint64_t thread = CELL(call, thread);
@@ -124,7 +132,7 @@ static enum mp_status take_call(struct sweep *sweep, const struct merge_row *fro
     struct caller *caller;
     enum mp_status status = dense_reach(&sweep->callers, thread);
 
-    if (status == MP_ERR_LIMIT || !call.correlation)
+    if (status == MP_ERR_LIMIT || !call.correlation || thread >= MP_MAP_ABSENT)
         return MP_OK;
     MP_TRY(status);
     caller = dense_at(&sweep->callers, thread);
@@ -137,40 +145,21 @@ static enum mp_status take_call(struct sweep *sweep, const struct merge_row *fro
         call.range = range->name;
         call.in_range = 1;
     }
-    caller->calls[1] = caller->calls[0];
-    caller->calls[0] = call;
-    sweep->recent[call.correlation & (RECENT_CALLS - 1)] =
-        (struct recent){call.correlation, thread};
-    return MP_OK;
-}
-
-static struct call *call_of_thread(const struct sweep *sweep, uint64_t thread, uint64_t correlation)
-{
-    struct caller *caller = dense_at(&sweep->callers, thread);
-
-    for (int i = 0; caller && i < 2; i++) {
-        if (caller->calls[i].correlation == correlation)
-            return &caller->calls[i];
-    }
-    return NULL;
+    return keep_call(sweep, thread, &call);
 }
 
 /* The call with this correlation id, and who made it; NULL: it is in no thread's last ones. */
 static struct call *find_call(const struct sweep *sweep, uint64_t correlation, uint64_t *thread)
 {
-    const struct recent *recent = &sweep->recent[correlation & (RECENT_CALLS - 1)];
-    struct call *call = NULL;
+    uint32_t number = correlation ? mp_map_get(&sweep->callings, correlation) : MP_MAP_ABSENT;
+    struct caller *caller = number == MP_MAP_ABSENT ? NULL : dense_at(&sweep->callers, number);
 
-    if (!correlation)
-        return NULL;
-    *thread = recent->thread;
-    if (recent->correlation == correlation)
-        call = call_of_thread(sweep, *thread, correlation);
-    for (uint64_t i = 0; !call && i < sweep->callers.count; i++) {
-        *thread = i;
-        call = call_of_thread(sweep, i, correlation);
+    *thread = number;
+    for (int i = 0; caller && i < 2; i++) {
+        if (caller->calls[i].correlation == correlation)
+            return &caller->calls[i];
     }
-    return call;
+    return NULL;
 }
 
 /* ---- Places, sites ---- */
@@ -299,7 +288,8 @@ static enum mp_status find_site(struct sweep *sweep, const struct merge_row *fro
     struct memory_place place = {.kind = CELL(memory, kind), .device = CELL(memory, device)};
     struct memory_site site = {.thread = 0};
     uint64_t thread = 0;
-    struct call *call = sweep->recent ? find_call(sweep, event->correlation, &thread) : NULL;
+    struct call *call =
+        sweep->options->sites ? find_call(sweep, event->correlation, &thread) : NULL;
     uint32_t index;
 
     if (place.kind == MP_memory_kind_pageable || place.kind == MP_memory_kind_pinned)
@@ -328,7 +318,7 @@ static enum mp_status take_memory(struct sweep *sweep, const struct merge_row *f
         .time = from->time,
         .address = CELL(memory, address),
         .bytes = CELL(memory, bytes),
-        .correlation = sweep->recent ? CELL(memory, correlation) : 0,
+        .correlation = sweep->options->sites ? CELL(memory, correlation) : 0,
         .release = operation == MP_memory_operation_release,
     };
 
@@ -432,15 +422,13 @@ enum mp_status memory_events_load(struct memory_events *events, struct mp_trace 
     MP_TRY(load_head(events, trace, definitions, quality, error));
     dense_init(&sweep.callers, sizeof(struct caller), definitions_limit(trace));
     MP_TRY(open_merge(&sweep, trace, error));
-    if (options->sites)
-        sweep.recent = calloc(RECENT_CALLS, sizeof *sweep.recent);
-    status = options->sites && !sweep.recent ? MP_ERR_MEMORY : run_sweep(&sweep);
+    status = run_sweep(&sweep);
     quality->unknown_times += merge_unknown_times(sweep.merge);
     merge_add_damage(sweep.merge, &quality->damage);
     merge_close(sweep.merge);
     nvtx_open_free(&sweep.open);
     dense_free(&sweep.callers);
-    free(sweep.recent);
+    mp_map_free(&sweep.callings);
     return status ? mp_error_set(error, status, "cannot read the allocations: %s",
                                  mp_status_name(status))
                   : MP_OK;

@@ -17,6 +17,7 @@ struct build {
     struct definitions definitions; /* of the pass over NVTX; not used further */
     struct quality quality;         /* the graph's says the same of the file */
     uint32_t *name_memo;            /* by category and the graph's name id: name + 1 */
+    struct mp_map callers;          /* numbers of the threads that have a lane of calls */
 };
 
 /* ---- Names ---- */
@@ -221,15 +222,6 @@ static enum mp_status add_ranges(struct build *build, uint64_t thread_number)
                                &build->range_names);
 }
 
-static bool has_calls(const struct deps *deps, uint64_t thread_number)
-{
-    for (uint32_t i = 0; i < deps->thread_count; i++) {
-        if (deps->lanes[i].id == thread_number)
-            return true;
-    }
-    return false;
-}
-
 /* Threads with calls, threads that have ranges only, streams. */
 static enum mp_status add_lanes(struct build *build)
 {
@@ -238,13 +230,14 @@ static enum mp_status add_lanes(struct build *build)
 
     for (uint32_t i = 0; i < deps->thread_count; i++) {
         lane = thread_lane(deps, deps->lanes[i].id);
+        MP_TRY(mp_map_put(&build->callers, lane.id, i));
         MP_TRY(begin_lane(build, &lane));
         MP_TRY(add_ranges(build, lane.id));
         MP_TRY(add_activities(build, &deps->lanes[i]));
     }
     for (size_t i = 0; i < build->spans.thread_count; i++) {
         lane = thread_lane(deps, build->spans.threads[i].number);
-        if (has_calls(deps, lane.id))
+        if (mp_map_get(&build->callers, lane.id) != MP_MAP_ABSENT)
             continue;
         MP_TRY(begin_lane(build, &lane));
         MP_TRY(add_ranges(build, lane.id));
@@ -330,6 +323,7 @@ enum mp_status timeline_build(struct timeline *timeline, struct mp_trace *trace,
     quality_init(&build.quality, trace);
     status = build_all(&build, trace, error);
     free(build.name_memo);
+    mp_map_free(&build.callers);
     free(build.strip.events);
     free(build.strip.rows);
     nvtx_spans_free(&build.spans);

@@ -3,6 +3,7 @@
  */
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "analyze/timeline.h"
@@ -15,11 +16,21 @@
 #define DETAIL_BYTES 192
 #define SIZE_BYTES   24
 
+/* Work of a stream that begins at one time and is compared; more is not from this world. */
+#define MOST_TIES 4096
+
+/* Of the events that begin when the last row of a lane did, those before `at` have their detail. */
+struct place {
+    uint64_t begin;
+    uint32_t at; /* an activity; 0: no row yet, or none that was found */
+};
+
 struct pass {
     struct timeline *timeline;
     const struct deps *deps;
     struct mp_map lanes;   /* the trace's stream id -> lane of the graph */
     struct mp_map streams; /* context and CUPTI's stream id -> lane of the graph */
+    struct place *places;  /* by lane of the graph; owned */
     struct dense shapes;   /* of uint32_t: a text */
 };
 
@@ -93,37 +104,65 @@ struct row_of_work {
     enum deps_kind kind;
 };
 
-static const struct deps_lane *lane_of(struct pass *pass, uint64_t stream)
+/* Of the activities of a lane the first that does not begin earlier. */
+static uint32_t first_from(const struct deps *deps, const struct deps_lane *lane, uint64_t begin)
 {
-    uint32_t lane = mp_map_get(&pass->lanes, stream);
+    uint32_t low = lane->first;
+    uint32_t high = lane->first + lane->count;
 
-    return lane == MP_MAP_ABSENT ? NULL : &pass->deps->lanes[lane];
+    while (low < high) {
+        uint32_t middle = low + (high - low) / 2;
+
+        if (deps->activities[middle].begin < begin)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+static bool has_detail(const struct timeline *timeline, uint32_t event)
+{
+    return timeline->kinds[timeline->events[event].kind].detail;
+}
+
+/* Where the row is looked for: the first of those that begin with it, less those that are through.
+ */
+static uint32_t start_of(struct pass *pass, uint32_t lane, uint64_t begin)
+{
+    const struct deps_lane *of = &pass->deps->lanes[lane];
+    const struct deps_activity *all = pass->deps->activities;
+    struct place *place = &pass->places[lane];
+    uint32_t end = of->first + of->count;
+
+    if (!place->at || place->begin != begin)
+        *place = (struct place){begin, first_from(pass->deps, of, begin)};
+    for (; place->at < end && all[place->at].begin == begin; place->at++) {
+        uint32_t event = pass->timeline->event_of[place->at];
+
+        if (event != TIMELINE_NONE && !has_detail(pass->timeline, event))
+            break;
+    }
+    return place->at;
 }
 
 /* The first event of the row that has no detail yet; TIMELINE_NONE if there is none. Rows that are
  * equal in all of this are told apart by nobody. */
 static uint32_t find_event(struct pass *pass, const struct row_of_work *row)
 {
-    const struct deps_lane *lane = lane_of(pass, row->stream);
     const struct deps_activity *all = pass->deps->activities;
-    uint32_t low = lane ? lane->first : 0;
-    uint32_t high = lane ? lane->first + lane->count : 0;
-    uint32_t end = high;
+    uint32_t lane = mp_map_get(&pass->lanes, row->stream);
+    uint32_t start, end;
 
-    while (low < high) {
-        uint32_t middle = low + (high - low) / 2;
+    if (lane == MP_MAP_ABSENT)
+        return TIMELINE_NONE;
+    start = start_of(pass, lane, row->begin);
+    end = pass->deps->lanes[lane].first + pass->deps->lanes[lane].count;
+    for (uint32_t i = start; i < end && i - start < MOST_TIES && all[i].begin == row->begin; i++) {
+        uint32_t event = pass->timeline->event_of[i];
 
-        if (all[middle].begin < row->begin)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    for (; low < end && all[low].begin == row->begin; low++) {
-        uint32_t event = pass->timeline->event_of[low];
-
-        if (event != TIMELINE_NONE && all[low].end == row->end && all[low].kind == row->kind &&
-            all[low].correlation == row->correlation &&
-            !pass->timeline->kinds[pass->timeline->events[event].kind].detail)
+        if (event != TIMELINE_NONE && all[i].end == row->end && all[i].kind == row->kind &&
+            all[i].correlation == row->correlation && !has_detail(pass->timeline, event))
             return event;
     }
     return TIMELINE_NONE;
@@ -250,9 +289,13 @@ enum mp_status timeline_add_details(struct timeline *timeline, struct mp_trace *
                                     .take = take_batch};
     enum mp_status status = list_streams(&pass);
 
+    pass.places = calloc((size_t)deps->lane_count + 1, sizeof *pass.places);
+    if (!pass.places)
+        status = MP_ERR_MEMORY;
     dense_init(&pass.shapes, sizeof(uint32_t), definitions_limit(trace));
     if (!status)
         status = reading_run(&reading, error);
+    free(pass.places);
     dense_free(&pass.shapes);
     mp_map_free(&pass.lanes);
     mp_map_free(&pass.streams);

@@ -3,10 +3,15 @@
 #include <stdlib.h>
 
 #include "base/hash.h"
+#include "base/overflow.h"
 #include "base/reserve.h"
 #include "trace/schema.h"
 
 #include "base/poison.h"
+
+#define FIRST_RANGES                                                                               \
+    4u /* of a thread: there may be very many threads, most ranges are not deep                    \
+        */
 
 void nvtx_open_free(struct nvtx_open *open)
 {
@@ -38,12 +43,29 @@ static uint64_t key_of(const struct nvtx_event *event)
     return mp_mix64(event->thread) ^ event->domain;
 }
 
+static enum mp_status reach_room(struct nvtx_open_thread *thread)
+{
+    size_t wanted = thread->capacity ? 2 * thread->capacity : FIRST_RANGES;
+    struct nvtx_open_range *grown;
+    size_t bytes;
+
+    if (thread->count < thread->capacity)
+        return MP_OK;
+    if (!mp_size_mul(wanted, sizeof *grown, &bytes))
+        return MP_ERR_MEMORY;
+    grown = realloc(thread->items, bytes);
+    if (!grown)
+        return MP_ERR_MEMORY;
+    thread->items = grown;
+    thread->capacity = wanted;
+    return MP_OK;
+}
+
 static enum mp_status append(struct nvtx_open_thread *thread, const struct nvtx_open_range *range)
 {
     if (thread->count >= MP_MAP_ABSENT - 1)
         return MP_ERR_LIMIT;
-    MP_TRY(mp_reserve((void **)&thread->items, thread->count, &thread->capacity,
-                      sizeof *thread->items));
+    MP_TRY(reach_room(thread));
     thread->items[thread->count++] = *range;
     return MP_OK;
 }
@@ -167,6 +189,11 @@ const struct nvtx_open_range *nvtx_open_innermost(const struct nvtx_open *open, 
     const struct nvtx_open_thread *found = find_thread(open, thread);
 
     return found && found->count ? &found->items[found->count - 1] : NULL;
+}
+
+bool nvtx_open_knows(const struct nvtx_open *open, uint64_t thread)
+{
+    return find_thread(open, thread) != NULL;
 }
 
 size_t nvtx_open_depth(const struct nvtx_open *open, uint64_t thread)

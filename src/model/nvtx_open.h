@@ -7,9 +7,10 @@
  *     thread 7   | push A | start R | push B(domain x) | push C |
  *                     ^------------- below ---------------'
  *
- * Each row takes constant time. Memory: 40 bytes for each range that is open, and for what ended
- * below one that is. A range that was begun before the recording is not known; its end is passed
- * over.
+ * Each row takes constant time. Memory: a thread that ever began a range keeps 40 bytes for each
+ * range of its deepest nesting, rounded up to a power of two and 4 at least (what ended below an
+ * open one counts), and up to 100 bytes; each open range up to 50 in a map. A range that was begun
+ * before the recording is not known; its end is passed over.
  */
 #ifndef MP_MODEL_NVTX_OPEN_H
 #define MP_MODEL_NVTX_OPEN_H
@@ -61,6 +62,9 @@ enum mp_status nvtx_open_take(struct nvtx_open *open, const struct nvtx_event *e
 /* The innermost range of a thread, by the trace's number of it; NULL: none is open. Valid until the
  * next call. */
 const struct nvtx_open_range *nvtx_open_innermost(const struct nvtx_open *open, uint64_t thread);
+
+/* Whether a thread has begun a range. */
+bool nvtx_open_knows(const struct nvtx_open *open, uint64_t thread);
 
 /* How many pushes and starts of a thread are open, or stand below one that is. */
 size_t nvtx_open_depth(const struct nvtx_open *open, uint64_t thread);

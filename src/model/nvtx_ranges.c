@@ -58,7 +58,8 @@ static void note_other(struct pass *pass, uint64_t name)
     size_t used = strlen(others);
     bool fits = text && used + strlen(text) + 3 < NVTX_OTHERS_BYTES && is_printable(text);
 
-    if (!fits || mp_map_get(&pass->other_names, name) != MP_MAP_ABSENT ||
+    if (pass->other_names.count >= NVTX_OTHERS_MOST || !fits ||
+        mp_map_get(&pass->other_names, name) != MP_MAP_ABSENT ||
         mp_map_put(&pass->other_names, name, 0) != MP_OK)
         return;
     snprintf(others + used, NVTX_OTHERS_BYTES - used, "%s%s", used ? ", " : "", text);

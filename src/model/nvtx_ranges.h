@@ -8,6 +8,7 @@
 #include "model/definitions.h"
 
 #define NVTX_OTHERS_BYTES 160
+#define NVTX_OTHERS_MOST  5
 
 struct nvtx_range {
     uint64_t begin; /* ns of the recorder's clock */
@@ -20,7 +21,7 @@ struct nvtx_ranges {
     size_t count;
     size_t capacity;
     size_t unfinished;              /* begun and not ended in the trace */
-    char others[NVTX_OTHERS_BYTES]; /* some names that there are, when none has the name */
+    char others[NVTX_OTHERS_BYTES]; /* a few whole names that there are, besides this one */
 };
 
 /* Reads the table `nvtx` in a pass of its own. Names match in any domain. Of nested pushes of the

@@ -256,6 +256,13 @@ static enum range_answer begin(struct recorder *recorder, uint8_t reason, uint32
     return RANGE_DONE;
 }
 
+/* Under the lock: another thread has come into an NVTX range since the last one was left. Its begin
+ * found the capture range open, so this one must not end. */
+static bool is_inside_again(const struct ranges *ranges)
+{
+    return ranges->by_nvtx && nvtx_watch_is_inside();
+}
+
 /* Under the lock: whether the open range may end. */
 static enum range_answer may_end(const struct recorder *recorder, uint8_t reason)
 {
@@ -266,6 +273,8 @@ static enum range_answer may_end(const struct recorder *recorder, uint8_t reason
     /* A Stop without a Start. */
     if (reason == MP_capture_reason_profiler_api && !ranges->anew &&
         recorder->config.capture.choice == MP_CAPTURE_AUTO)
+        return RANGE_NOT_NOW;
+    if (reason == MP_capture_reason_nvtx && is_inside_again(ranges))
         return RANGE_NOT_NOW;
     return RANGE_DONE;
 }
@@ -337,7 +346,7 @@ static void end_step(struct recorder *recorder, uint32_t correlation)
     enum mp_step_phase next;
 
     pthread_mutex_lock(&ranges->lock);
-    if (!ranges->in_step) {
+    if (!ranges->in_step || is_inside_again(ranges)) {
         pthread_mutex_unlock(&ranges->lock);
         return;
     }

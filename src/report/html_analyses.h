@@ -11,6 +11,7 @@
 #include "base/status.h"
 #include "report/html_documents.h"
 
+#define HTML_MOST_DEVICES    64 /* of the first view */
 #define HTML_MOST_ITERATIONS 10000
 #define HTML_MOST_OUTLIERS   1000 /* the longest */
 #define HTML_MOST_LAYERS     500  /* those that cost most */

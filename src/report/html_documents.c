@@ -1,8 +1,11 @@
 #include "report/html_documents.h"
 
+#include <stdlib.h>
+
 #include "analyze/contents.h"
 #include "analyze/nvtx_result.h"
 #include "analyze/summary.h"
+#include "base/map.h"
 #include "report/html_analyses.h"
 #include "report/print_deps.h"
 #include "report/print_info.h"
@@ -94,22 +97,49 @@ static enum mp_status json_device(struct json_writer *json, const struct timelin
     return MP_OK;
 }
 
-static bool is_first_of_device(const struct timeline *timeline, size_t lane)
+/* The first lane of each device, in order; *count of them. `lanes` has room for all lanes. */
+static enum mp_status find_devices(const struct timeline *timeline, uint32_t *lanes, size_t *count)
 {
-    for (size_t i = 0; i < lane; i++) {
-        if (!timeline->lanes[i].is_thread &&
-            timeline->lanes[i].device == timeline->lanes[lane].device)
-            return false;
+    struct mp_map seen = {.count = 0};
+    enum mp_status status = MP_OK;
+
+    *count = 0;
+    for (uint32_t i = 0; i < timeline->lane_count && !status; i++) {
+        const struct timeline_lane *lane = &timeline->lanes[i];
+
+        if (lane->is_thread || mp_map_get(&seen, lane->device) != MP_MAP_ABSENT)
+            continue;
+        lanes[(*count)++] = i;
+        status = mp_map_put(&seen, lane->device, i);
     }
-    return !timeline->lanes[lane].is_thread;
+    mp_map_free(&seen);
+    return status;
 }
 
-/* What the page's first view needs and no command says. */
-static enum mp_status print_overview(FILE *out, struct html_material *material,
-                                     struct mp_error *error)
+/* Each looks at all tracks, so there must not be many. */
+static enum mp_status json_devices(struct json_writer *json, struct html_material *material)
+{
+    const struct timeline *timeline = &material->timeline;
+    uint32_t *lanes = calloc(timeline->lane_count + 1, sizeof *lanes);
+    size_t count = 0;
+    enum mp_status status = lanes ? find_devices(timeline, lanes, &count) : MP_ERR_MEMORY;
+
+    json_key(json, "devices");
+    json_open_array(json);
+    count = html_at_most(material, "overview", HTML_MOST_DEVICES, count);
+    for (size_t i = 0; i < count && !status; i++)
+        status = json_device(json, timeline, &timeline->lanes[lanes[i]]);
+    json_close_array(json);
+    free(lanes);
+    return status;
+}
+
+enum mp_status html_print_overview(FILE *out, struct html_material *material,
+                                   struct mp_error *error)
 {
     const struct timeline *timeline = &material->timeline;
     struct json_writer json;
+    enum mp_status status;
 
     (void)error;
     json_begin(&json, out, 2);
@@ -117,16 +147,10 @@ static enum mp_status print_overview(FILE *out, struct html_material *material,
     json_key_text(&json, "version", MP_VERSION);
     json_key_number(&json, "range", material->range);
     json_key_number(&json, "span_ns", timeline->end - timeline->origin);
-    json_key(&json, "devices");
-    json_open_array(&json);
-    for (size_t i = 0; i < timeline->lane_count; i++) {
-        if (is_first_of_device(timeline, i))
-            MP_TRY(json_device(&json, timeline, &timeline->lanes[i]));
-    }
-    json_close_array(&json);
+    status = json_devices(&json, material);
     json_close_object(&json);
     json_end(&json);
-    return MP_OK;
+    return status;
 }
 
 static enum mp_status print_timeline(FILE *out, struct html_material *material,
@@ -149,7 +173,7 @@ void html_print_note(FILE *out, const char *text)
 }
 
 const struct html_document html_documents[] = {
-    {"overview", "Overview", print_overview},
+    {"overview", "Overview", html_print_overview},
     {"iters", "Iterations", html_print_iters},
     {"iterations", "Each iteration", html_print_iterations},
     {"timeline", "Time line", print_timeline},

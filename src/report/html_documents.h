@@ -23,7 +23,7 @@ struct html_left_out {
     uint64_t all;
 };
 
-#define HTML_LEFT_OUT 8
+#define HTML_LEFT_OUT 9
 
 /* What documents are made of; html_report.c owns it. The event graph is read once, for all of them
  * that need it. */
@@ -41,6 +41,7 @@ struct html_material {
     struct advice advice;
     struct mp_error no_advice; /* why there is none; MP_OK: there is */
     struct memory memory;      /* from its document on */
+    struct mp_error no_memory; /* why that has nothing though it was asked for; MP_OK: it has */
     struct html_left_out left_out[HTML_LEFT_OUT];
     size_t left_out_count;
 };
@@ -55,6 +56,10 @@ struct html_document {
 
 /* {"note": text}: instead of a document. */
 void html_print_note(FILE *out, const char *text);
+
+/* What the page's first view needs and no command says: the busy times of each device. */
+enum mp_status html_print_overview(FILE *out, struct html_material *material,
+                                   struct mp_error *error);
 
 /* In the order in which the page offers them; some have no view of their own (main.js). */
 extern const struct html_document html_documents[];

@@ -30,9 +30,17 @@ enum mp_status html_print_memory(FILE *out, struct html_material *material, stru
     const struct report_out report = {.file = out, .format = REPORT_JSON};
     const struct memory_options options = {.range = material->range, .top = HTML_MOST_MEMORY};
     struct memory *memory = &material->memory;
+    enum mp_status status;
     const char *nothing;
 
-    MP_TRY(memory_build(material->trace, &options, memory, error));
+    status = memory_build(material->trace, &options, memory, error);
+    if (status) {
+        if (!error->status)
+            mp_error_set(error, status, "cannot add up the allocations: %s",
+                         mp_status_name(status));
+        material->no_memory = *error;
+        return status;
+    }
     html_at_most(material, "memory", HTML_MOST_MEMORY, longest_list(memory));
     nothing = memory_why_nothing(material->trace, memory);
     if (nothing)
@@ -135,7 +143,10 @@ enum mp_status html_print_memory_lines(FILE *out, struct html_material *material
     struct points points = {.lines = memory->device_count + memory->pool_count};
     enum mp_status status;
 
-    (void)error;
+    if (material->no_memory.status) {
+        *error = material->no_memory;
+        return error->status;
+    }
     if (!memory->events.count) {
         html_print_note(out, "No allocations in the trace.");
         return MP_OK;

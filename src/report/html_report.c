@@ -113,8 +113,8 @@ enum mp_status html_report_write(FILE *out, struct mp_trace *trace,
     *result = (struct html_report_result){
         .events = material.timeline.event_count,
         .left_out = material.timeline.left_out_late + material.timeline.left_out_deep,
-        .whole = quality_is_whole(&material.deps.quality),
     };
+    quality_describe(&material.deps.quality, result->warning, sizeof result->warning);
     unload(&material);
     if (status && !error->status)
         mp_error_set(error, status, "cannot make a page: %s", mp_status_name(status));

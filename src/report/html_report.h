@@ -9,11 +9,11 @@
 #define MP_REPORT_HTML_REPORT_H
 
 #include <miniprof/trace.h>
-#include <stdbool.h>
 #include <stdio.h>
 
 #include "base/status.h"
 #include "model/names.h"
+#include "model/quality.h"
 
 struct html_report_options {
     uint64_t range;  /* id of a capture range; 0: everything */
@@ -22,9 +22,9 @@ struct html_report_options {
 };
 
 struct html_report_result {
-    uint64_t events;   /* in the time line */
-    uint64_t left_out; /* events for which there was no room */
-    bool whole;        /* nothing is missing in the trace */
+    uint64_t events;                  /* in the time line */
+    uint64_t left_out;                /* events for which there was no room */
+    char warning[QUALITY_TEXT_BYTES]; /* of what is missing in the trace; empty: nothing is */
 };
 
 /* Writes the page. MP_ERR_UNSUPPORTED when miniprof was built without uPlot, MP_ERR_ARGUMENT when

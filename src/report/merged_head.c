@@ -2,6 +2,7 @@
 
 #include <inttypes.h>
 
+#include "report/print_quality.h"
 #include "report/print_set.h"
 #include "report/summary_table.h"
 
@@ -41,9 +42,11 @@ void merged_head(const struct report_out *out, const struct merged_report *repor
     for (int group = 0; group < SUMMARY_GROUPS; group++) {
         bool alone = !merged_shows(report, 1 - group); /* or it would be left open why */
 
-        if (merged_shows(report, group) && (report->merge->recorded[group] || alone) &&
-            !report->merge->groups[group].row_count)
-            fprintf(out->file, "%s.\n", summary_group_words[group].empty);
+        if (!merged_shows(report, group) || !(report->merge->recorded[group] || alone) ||
+            report->merge->groups[group].row_count)
+            continue;
+        print_csv_prefix(out, NULL);
+        fprintf(out->file, "%s.\n", summary_group_words[group].empty);
     }
 }
 

@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#include "base/buffer.h"
 #include "base/units.h"
 #include "model/ranges.h"
 #include "report/print_quality.h"
@@ -33,11 +34,10 @@ const char *advise_method_key(enum advise_method method)
 
 /* ---- Text ---- */
 
-/* Our own words, in lines of LINE_COLUMNS that begin `indent` columns in. */
-static void put_wrapped(FILE *out, unsigned indent, const char *text)
+/* Our own words, in lines of LINE_COLUMNS that begin `indent` columns in; the first one goes on at
+ * `column` unless that is 0. */
+static void put_wrapped_from(FILE *out, size_t column, unsigned indent, const char *text)
 {
-    size_t column = 0;
-
     while (*text) {
         size_t word = strcspn(text, " ");
 
@@ -54,6 +54,11 @@ static void put_wrapped(FILE *out, unsigned indent, const char *text)
         text += strspn(text, " ");
     }
     fputc('\n', out);
+}
+
+static void put_wrapped(FILE *out, unsigned indent, const char *text)
+{
+    put_wrapped_from(out, 0, indent, text);
 }
 
 static void put_labelled(FILE *out, const char *what, const char *text, const char *more,
@@ -146,30 +151,41 @@ static void put_head(const struct report_out *out, const struct advise_report *r
     fputc('\n', out->file);
 }
 
-/* "Not tried: a, b (why); c (why)". */
-static void put_not_tried(const struct report_out *out, const struct advise_report *report)
+/* Appends `, TEXT` to a list of what was not tried. */
+static void list_not_tried(struct mp_buffer *text, const struct advice *advice)
 {
-    const struct advice *advice = report->advice;
-    bool any = false;
-
     for (int reason = ADVISE_TRIED + 1; reason < ADVISE_REASONS; reason++) {
         bool first = true;
 
         for (int rule = 0; rule < ADVISE_RULES; rule++) {
             if (advice->reasons[rule] != (enum advise_reason)reason)
                 continue;
-            if (!any)
-                print_prefix(out, report->iterations.trace);
-            fputs(!any ? "Not tried: " : first ? "; " : ", ", out->file);
-            fputs(advise_rule_key((enum advise_rule_id)rule), out->file);
-            any = true;
+            mp_buffer_append_text(text, !text->size ? "" : first ? "; " : ", ");
+            mp_buffer_append_text(text, advise_rule_key((enum advise_rule_id)rule));
             first = false;
         }
         if (!first)
-            fprintf(out->file, " (%s)", advise_reason_text((enum advise_reason)reason));
+            mp_buffer_append_format(text, " (%s)", advise_reason_text((enum advise_reason)reason));
     }
-    if (any)
-        fputc('\n', out->file);
+}
+/* "Not tried: a, b (why); c (why)". Lines without a prefix would be rows in CSV: there it is one.
+ */
+static void put_not_tried(const struct report_out *out, const struct advise_report *report)
+{
+    const char *pid = mp_trace_property(report->iterations.trace, "pid");
+    struct mp_buffer text = {.size = 0};
+
+    list_not_tried(&text, report->advice);
+    if (text.size && !mp_buffer_append_byte(&text, '\0')) {
+        print_prefix(out, report->iterations.trace);
+        fputs("Not tried:", out->file);
+        if (out->format == REPORT_CSV)
+            fprintf(out->file, " %s\n", (const char *)text.data);
+        else
+            put_wrapped_from(out->file, strlen(pid ? pid : "====") + strlen("==== Not tried:"), 4,
+                             (const char *)text.data);
+    }
+    mp_buffer_free(&text);
 }
 
 static void print_text(const struct report_out *out, const struct advise_report *report)

@@ -58,6 +58,7 @@ static enum mp_status print_names(const struct report_out *out, const struct dep
 
     print_deps_line(out, report, "Dependency Analysis:");
     if (!report->deps->count) {
+        print_csv_prefix(out, report->trace);
         fputs("No activities were profiled.\n", out->file);
         return MP_OK;
     }

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "report/print_deps_sections.h"
+#include "report/print_quality.h"
 
 #include "base/poison.h"
 
@@ -291,10 +292,12 @@ enum mp_status print_deps_trace(const struct report_out *out, const struct deps_
         report_begin(&printer, out, columns, COLUMN_COUNT);
     for (uint32_t i = 0; i < table.count; i++)
         take_row(&printer, &table, table.order[i], report_measure);
-    if (table.count)
+    if (table.count) {
         report_header(&printer);
-    else
+    } else {
+        print_csv_prefix(out, report->trace);
         fputs("No activities were profiled.\n", out->file);
+    }
     for (uint32_t i = 0; i < table.count; i++)
         take_row(&printer, &table, table.order[i], report_row);
     table_free(&table);

@@ -57,18 +57,31 @@ static void print_run_notes(FILE *out, const struct diff *diff, int side)
     }
 }
 
+#define MOST_OF_FACT 512 /* bytes; facts are compared as a whole */
+
+static void put_fact(FILE *out, const char *fact)
+{
+    size_t bytes = strlen(fact);
+    size_t shown = bytes < MOST_OF_FACT ? bytes : MOST_OF_FACT;
+
+    while (shown < bytes && shown && (fact[shown] & 0xc0) == 0x80)
+        shown--; /* no part of a character */
+    report_put_visible(out, fact, shown);
+    fputs(shown < bytes ? "..." : "", out);
+}
+
 static void print_facts(FILE *out, const struct diff *diff)
 {
     for (int kind = 0; kind < DIFF_FACTS; kind++) {
-        const char *a = diff->sides[DIFF_A].facts[kind];
-        const char *b = diff->sides[DIFF_B].facts[kind];
+        const char *a = diff_fact(&diff->sides[DIFF_A], kind);
+        const char *b = diff_fact(&diff->sides[DIFF_B], kind);
 
         if (!strcmp(a, b))
             continue;
         fprintf(out, LINE "Note: %s: A ", diff_fact_name((enum diff_fact_kind)kind));
-        report_put_visible_text(out, *a ? a : "not known");
+        put_fact(out, *a ? a : "not known");
         fputs("; B ", out);
-        report_put_visible_text(out, *b ? b : "not known");
+        put_fact(out, *b ? b : "not known");
         fputs(".\n", out);
     }
 }
@@ -415,6 +428,8 @@ void print_diff(const struct report_out *out, const struct diff_report *report)
     print_latency(out, diff);
     print_allowed(out->file, report);
     print_quantities(out, diff, true);
+    if (out->format == REPORT_CSV)
+        fputc('\n', out->file);
     print_quantities(out, diff, false);
     print_rows(out, report, "Kernels, copies and sets of an iteration", row_columns,
                &diff->kernels);

@@ -42,7 +42,7 @@ static void json_facts(struct json_writer *json, const struct diff_side *side)
     };
 
     for (int kind = 0; kind < DIFF_FACTS; kind++)
-        json_key_text(json, keys[kind], *side->facts[kind] ? side->facts[kind] : NULL);
+        json_key_text(json, keys[kind], *diff_fact(side, kind) ? diff_fact(side, kind) : NULL);
 }
 
 static void json_side(struct json_writer *json, const struct diff *diff, int side)
@@ -59,7 +59,8 @@ static void json_differs(struct json_writer *json, const struct diff *diff)
     json_key(json, "differs");
     json_open_array(json);
     for (int kind = 0; kind < DIFF_FACTS; kind++)
-        if (strcmp(diff->sides[DIFF_A].facts[kind], diff->sides[DIFF_B].facts[kind]) != 0)
+        if (strcmp(diff_fact(&diff->sides[DIFF_A], kind), diff_fact(&diff->sides[DIFF_B], kind)) !=
+            0)
             json_text(json, diff_fact_name((enum diff_fact_kind)kind));
     json_close_array(json);
 }

@@ -183,6 +183,7 @@ static void print_statistics(const struct report_out *out, const struct iteratio
 
     report_begin(&table, out, times ? time_columns : count_columns,
                  times ? TIME_COLUMNS : COUNT_COLUMNS);
+    table.unit_row = true; /* as the other tables */
     if (summary_needs_measure(out))
         each_quantity(&table, summary, times, report_measure);
     report_header(&table);
@@ -302,6 +303,8 @@ void print_iterations(const struct report_out *out, const struct iterations_repo
         print_iterations_each(out, report);
     } else {
         print_statistics(out, report->summary, true);
+        if (out->format == REPORT_CSV)
+            fputc('\n', out->file);
         print_statistics(out, report->summary, false);
         print_outliers(out, report);
     }

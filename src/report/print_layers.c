@@ -262,6 +262,7 @@ static enum mp_status print_layer_table(const struct report_out *out,
 {
     print_title(out, report);
     if (!report->result->count) {
+        print_csv_prefix(out, report->trace);
         fputs("No device activities were profiled.\n", out->file);
         return MP_OK;
     }

@@ -120,6 +120,7 @@ void print_layers_positions(const struct report_out *out, const struct layers_re
     if (!positions->kernels) {
         print_prefix(out, report->trace);
         fputs("Kernels by position:\n", out->file);
+        print_csv_prefix(out, report->trace);
         fputs("No kernels were profiled.\n", out->file);
         return;
     }

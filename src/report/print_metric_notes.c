@@ -87,5 +87,7 @@ void print_metric_notes(const struct report_out *out, const struct mp_trace *tra
 void print_no_metrics(const struct report_out *out, const struct mp_trace *trace)
 {
     print_prefix(out, trace);
-    fputs("Metric result:\nNo kernels were profiled.\n", out->file);
+    fputs("Metric result:\n", out->file);
+    print_csv_prefix(out, trace);
+    fputs("No kernels were profiled.\n", out->file);
 }

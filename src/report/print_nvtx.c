@@ -74,7 +74,8 @@ static void measure(struct report_table *table, const struct report_out *out,
                          range->groups[i].row_count, report_measure_units);
 }
 
-static void print_range(const struct report_out *out, const struct nvtx_named_range *range)
+static void print_range(const struct report_out *out, const struct mp_trace *trace,
+                        const struct nvtx_named_range *range)
 {
     struct report_table table;
 
@@ -88,8 +89,10 @@ static void print_range(const struct report_out *out, const struct nvtx_named_ra
 
         summary_each_row(&table, summary_group_words[i].title, group->rows, group->row_count,
                          report_row);
-        if (!group->row_count)
-            fprintf(out->file, "%s in this range.\n", summary_group_words[i].empty);
+        if (group->row_count)
+            continue;
+        print_csv_prefix(out, trace);
+        fprintf(out->file, "%s in this range.\n", summary_group_words[i].empty);
     }
     fputc('\n', out->file);
 }
@@ -108,7 +111,7 @@ void print_nvtx_result(const struct report_out *out, const struct mp_trace *trac
         struct title title = {range->thread, range->domain, range->name};
 
         print_banners(out, trace, result, i ? &before : NULL, &title);
-        print_range(out, range);
+        print_range(out, trace, range);
         before = title;
     }
 }

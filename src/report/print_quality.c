@@ -17,6 +17,16 @@ void print_prefix(const struct report_out *out, const struct mp_trace *trace)
         fputs("======== ", out->file);
 }
 
+void print_csv_prefix(const struct report_out *out, const struct mp_trace *trace)
+{
+    if (out->format != REPORT_CSV || out->nvprof)
+        return;
+    if (trace)
+        print_prefix(out, trace);
+    else
+        fputs("======== ", out->file);
+}
+
 const char *command_of(const struct mp_trace *trace)
 {
     const char *arguments = mp_trace_property(trace, "argv");

@@ -12,6 +12,10 @@
 /* `==PID== ` of the profiled process; `======== ` when the trace does not say, or of an import. */
 void print_prefix(const struct report_out *out, const struct mp_trace *trace);
 
+/* The same before a line that stands where rows would, in CSV: readers leave lines with it out.
+ * Nothing in text, and in nvprof's own reports. `trace` NULL: of several processes. */
+void print_csv_prefix(const struct report_out *out, const struct mp_trace *trace);
+
 /* The program's command line if the trace has it, else its file; NULL when it has neither. */
 const char *command_of(const struct mp_trace *trace);
 

@@ -23,14 +23,17 @@ static void each_row(struct report_table *table, const struct summary_group *gro
 
 /* nvprof's line for a group that is empty though it was recorded, or the only one that is asked
  * for: a head with nothing below it would leave open why. */
-static void print_empty(const struct report_out *out, const struct summary *summary, unsigned which,
-                        int group)
+static void print_empty(const struct report_out *out, const struct mp_trace *trace,
+                        const struct summary *summary, unsigned which, int group)
 {
-    if (summary->recorded[group] || (which && !shows(which, 1 - group)))
-        fprintf(out->file, "%s.\n", summary_group_words[group].empty);
+    if (!summary->recorded[group] && (!which || shows(which, 1 - group)))
+        return;
+    print_csv_prefix(out, trace);
+    fprintf(out->file, "%s.\n", summary_group_words[group].empty);
 }
 
-static void print_table(const struct report_out *out, const struct summary *summary, unsigned which)
+static void print_table(const struct report_out *out, const struct mp_trace *trace,
+                        const struct summary *summary, unsigned which)
 {
     struct report_table table;
     size_t rows = 0;
@@ -41,7 +44,7 @@ static void print_table(const struct report_out *out, const struct summary *summ
             continue;
         rows += summary->groups[group].row_count;
         if (!summary->groups[group].row_count)
-            print_empty(out, summary, which, group);
+            print_empty(out, trace, summary, which, group);
         if (summary_needs_measure(out))
             each_row(&table, &summary->groups[group], summary_group_words[group].title,
                      report_measure_units);
@@ -70,7 +73,7 @@ static void print_devices(const struct report_out *out, const struct mp_trace *t
     const char *title = summary_group_words[SUMMARY_GPU].title;
 
     if (!summary->device_count)
-        print_empty(out, summary, SUMMARY_PART_GPU, SUMMARY_GPU);
+        print_empty(out, trace, summary, SUMMARY_PART_GPU, SUMMARY_GPU);
     for (size_t i = 0; i < summary->device_count; i++) {
         const struct summary_device *device = &summary->devices[i];
         struct report_table table;
@@ -92,7 +95,7 @@ void print_summary_sections(const struct report_out *out, const struct mp_trace 
     print_prefix(out, trace);
     fputs("Profiling result:\n", out->file);
     if (!which || which & SUMMARY_PARTS_BOTH)
-        print_table(out, summary, which);
+        print_table(out, trace, summary, which);
     if (which & SUMMARY_PART_PER_GPU)
         print_devices(out, trace, summary);
 }

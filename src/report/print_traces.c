@@ -72,12 +72,20 @@ static enum mp_status print_rows(struct printing *printing, struct mp_error *err
 
 /* ---- Text and CSV ---- */
 
-void trace_print_empty(FILE *file, const struct traces_options *options, uint32_t kinds)
+static void print_instead(const struct report_out *out, const struct mp_trace *trace,
+                          const char *line)
+{
+    print_csv_prefix(out, trace);
+    fputs(line, out->file);
+}
+
+void trace_print_empty(const struct report_out *out, const struct mp_trace *trace,
+                       const struct traces_options *options, uint32_t kinds)
 {
     if (options->gpu && !(kinds & TRACE_GPU))
-        fputs("No kernels were profiled.\n", file);
+        print_instead(out, trace, "No kernels were profiled.\n");
     if (options->api && !(kinds & TRACE_API))
-        fputs("No API activities were profiled.\n", file);
+        print_instead(out, trace, "No API activities were profiled.\n");
 }
 
 void trace_print_notes(FILE *file, const struct trace_columns *columns)
@@ -120,10 +128,10 @@ static enum mp_status print_table(struct printing *printing, struct mp_error *er
     print_prefix(out, rows->trace);
     fputs("Profiling result:\n", out->file);
     if (rows->present)
-        trace_print_empty(out->file, rows->options, rows->present);
+        trace_print_empty(out, rows->trace, rows->options, rows->present);
     MP_TRY(print_rows(printing, error));
     if (!printing->count)
-        trace_print_empty(out->file, rows->options, 0);
+        trace_print_empty(out, rows->trace, rows->options, 0);
     else if (out->format == REPORT_TEXT)
         trace_print_notes(out->file, &printing->columns);
     print_later_warning(printing, earlier);

@@ -310,16 +310,14 @@ static void print_later_warnings(const struct merging *merging)
 
 static enum mp_status print_table(struct merging *merging, struct mp_error *error)
 {
-    FILE *file = merging->out->file;
-
     MP_TRY(print_head_of_all(merging, error));
     if (merging->present)
-        trace_print_empty(file, merging->options, merging->present);
+        trace_print_empty(merging->out, NULL, merging->options, merging->present);
     MP_TRY(print_rows(merging, error));
     if (!merging->count)
-        trace_print_empty(file, merging->options, 0);
+        trace_print_empty(merging->out, NULL, merging->options, 0);
     else if (merging->out->format == REPORT_TEXT)
-        trace_print_notes(file, &merging->columns);
+        trace_print_notes(merging->out->file, &merging->columns);
     print_later_warnings(merging);
     return MP_OK;
 }

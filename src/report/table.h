@@ -51,6 +51,7 @@ struct report_out {
     enum report_format format;
     enum report_units units;
     bool imported; /* lines begin with `======== ` instead of the process: nvprof -i */
+    bool nvprof;   /* nvprof's own report, line for line */
 };
 
 enum report_kind {
@@ -106,6 +107,7 @@ struct report_table {
     size_t count;
     struct json_writer *json; /* REPORT_JSON: where objects go */
     const char *group;        /* of the last row */
+    bool unit_row;            /* in CSV also where no column has a unit; false at first */
     struct {
         uint32_t width;
         uint8_t unit; /* greatest measured: 0 ns, 1 us, 2 ms, 3 s; 0 B, 1 KB, 2 MB, 3 GB */

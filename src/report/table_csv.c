@@ -20,7 +20,7 @@ static void put_quoted(FILE *out, const char *text, size_t bytes)
 
 static void put_units(const struct report_table *table)
 {
-    bool any = false;
+    bool any = table->unit_row;
 
     for (size_t i = 0; i < table->count; i++)
         any |= *report_unit_name(table, i) != '\0';

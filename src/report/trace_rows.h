@@ -208,8 +208,10 @@ void trace_columns_fill_survey(const struct trace_columns *columns,
 /* Whether units of columns have to be measured. */
 bool trace_needs_units(const struct report_out *out);
 
-/* Says of the groups that were asked for and are not among these kinds that they are empty. */
-void trace_print_empty(FILE *file, const struct traces_options *options, uint32_t kinds);
+/* Says of the groups that were asked for and are not among these kinds that they are empty; `trace`
+ * NULL: in several processes. */
+void trace_print_empty(const struct report_out *out, const struct mp_trace *trace,
+                       const struct traces_options *options, uint32_t kinds);
 
 /* What the columns' short titles mean. */
 void trace_print_notes(FILE *file, const struct trace_columns *columns);

@@ -68,7 +68,7 @@ run advise --by nvtx:nope nvtx.mpt
 code 2
 stdout </dev/null
 stderr_like <<'EXPECTED'
-miniprof advise: 'nvtx.mpt': there is no NVTX range of that name; there are: step, load, open; *
+miniprof advise: 'nvtx.mpt': there is no NVTX range of that name; there are for example step, *
 EXPECTED
 
 run advise --by what nvtx.mpt
@@ -101,8 +101,11 @@ for kind in empty calls no-api no-gpu; do
     quiet
     grep -q 'No findings\.$' .stdout
     verdict "$kind: no findings" $?
-    grep -q 'Not tried: launch_bound, .*, reformat_layers (no GPU work in the iterations)$' .stdout
+    tr -s '\n ' ' ' <.stdout |
+        grep -q 'Not tried: launch_bound, .*, reformat_layers (no GPU work in the iterations) $'
     verdict "$kind: why" $?
+    [ "$(awk 'length > 120' .stdout | wc -l)" -eq 0 ]
+    verdict "$kind: no long lines" $?
     grep -qi 'nan\|[^a-z]inf[^a-z]' .stdout
     verdict "$kind: numbers" $((! $?))
     run advise --json $kind.mpt

@@ -83,6 +83,12 @@ stderr <<'END'
 miniprof diff: no trace before '--'
 END
 
+run diff eager.mpt -- graph.mpt -- edges.mpt
+code 2
+stderr <<'END'
+miniprof diff: '--' stands once, between the traces of A and those of B
+END
+
 run diff --json graph.mpt edges.mpt -- eager.mpt
 code 0
 json '[len(d[side]["runs"]) for side in "ab"] == [2, 1]'
@@ -133,7 +139,7 @@ run diff --by nvtx:nothing eager.mpt graph.mpt
 code 2
 stdout </dev/null
 stderr_like <<'END'
-miniprof diff: 'eager.mpt': there is no NVTX range of that name; there are:*
+miniprof diff: 'eager.mpt': there is no NVTX range of that name; there are for example *
 END
 
 run diff --by weeks eager.mpt graph.mpt

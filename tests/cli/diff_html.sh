@@ -41,7 +41,7 @@ for format in --csv --json; do
 done
 # Who forgets the name would lose a trace.
 cp plain.mpt again.mpt
-wrong "--html wants a name for the page, and 'plain.mpt' is one of a trace" \
+wrong "a page wants another name: 'plain.mpt' is one of a trace" \
     --html plain.mpt eager.mpt graph.mpt
 cmp -s plain.mpt again.mpt
 verdict "the trace stays" $?

@@ -199,6 +199,48 @@ END
 [ ! -e none.html ]
 verdict "no file" $?
 
+# What stands where the page should go: a device and a FIFO are written to, a link leads to the file
+# that is replaced, a trace stays, and what is not whole is said.
+mkfifo fifo
+cat fifo >from_fifo &
+run html -o fifo plain.mpt
+code 0
+wait
+[ -p fifo ] && cmp -s from_fifo page.html
+verdict "the FIFO has the page" $?
+run html -o /dev/full plain.mpt
+code 3
+stderr <<'END'
+miniprof html: cannot write '/dev/full': No space left on device
+END
+[ -c /dev/full ]
+verdict "the device is one" $?
+echo old >real.html
+ln -s real.html link.html
+run html -o link.html plain.mpt
+code 0
+[ -L link.html ] && cmp -s real.html page.html
+verdict "the link leads to the page" $?
+cp plain.mpt kept.mpt
+cp plain.mpt kept
+wrong "miniprof html: a page wants another name: 'kept.mpt' is one of a trace" \
+    html -o kept.mpt plain.mpt
+wrong "miniprof html: a page wants another name: 'kept' is a trace" html -o kept plain.mpt
+cmp -s plain.mpt kept.mpt && cmp -s plain.mpt kept
+verdict "the traces are whole" $?
+trace dropped
+run html -o dropped.html dropped.mpt
+code 1
+stderr <<'END'
+miniprof html: Warning: 12 records were dropped.
+END
+name=$(printf 'no\033[31msuch')
+run html -o page.html "$name"
+code 3
+stderr <<'END'
+miniprof html: cannot open 'no?[31msuch': No such file or directory
+END
+
 # Traces that lack something.
 for kind in empty calls doubtful undefined nvtx no-api no-gpu hostile streams; do
     trace "$kind"
@@ -219,7 +261,6 @@ json 'd["note"] == "No kernels in the trace: MINIPROF_GPU=off."'
 # 2000 kernels of 100 us, one begun each us: busy from the first to the last.
 document overview streams.html >.stdout
 json 'd["devices"][0]["kernel_busy_ns"] == 1344567 + 1999 * 1000 + 100000'
-trace dropped
 run html -o dropped.html dropped.mpt
 code 1
 last="page of hostile.mpt"

@@ -51,6 +51,13 @@ json 'all(sum(v for k, v in i.items() if k.startswith("idle_")) == 2 * i["idle_n
           for i in d["iterations"])'
 json 'd["statistics"]["host_ns"]["mean"] == 759500 and d["statistics"]["host_ns"]["max"] == 1499500'
 
+# Tables are apart, and each has a row of units.
+run iters --csv nvtx.mpt
+code 0
+grep -A1 '^"Time"' .stdout | grep -q '^,%,' && grep -A1 '^"Count"' .stdout | grep -qx ',,,,,,,,' &&
+    grep -B1 '^"Count"' .stdout | head -1 | grep -qx ''
+verdict "two tables" $?
+
 run iters --csv --each -u us nvtx.mpt
 code 0
 [ "$(grep -c '^[12],' .stdout)" -eq 2 ] && grep -q '^"No.","Begin","latency",' .stdout
@@ -65,8 +72,14 @@ run iters --by nvtx:nope nvtx.mpt
 code 2
 stdout </dev/null
 stderr_like <<'END'
-miniprof iters: 'nvtx.mpt': there is no NVTX range of that name; there are: step, load, open; the *
+miniprof iters: 'nvtx.mpt': there is no NVTX range of that name; there are for example step, load, *
 END
+
+# Of 49 names a few, whole, and so is what stands behind them.
+run iters --by nvtx:nope "$SOURCE/tests/data/resnet50_eager.mpt"
+code 2
+grep -q 'for example iteration, conv1, bn1, relu, maxpool; the trace has .* copies$' .stderr
+verdict "a few names, not cut" $?
 
 run iters --by kernels nvtx.mpt
 code 2

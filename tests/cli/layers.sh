@@ -95,6 +95,12 @@ json 'd["layers"][0]["self_ns"] == 6000 and d["domain"] == ""'
 run layers --merge-numbers --json layers.mpt
 json '[l["name"] for l in d["layers"]][:3] == ["iteration", "conv1", "out 0"]'
 
+run layers --domain nosuch layers.mpt
+code 2
+stdout </dev/null
+stderr < <(echo "miniprof layers: 'layers.mpt': no NVTX range is of the domain 'nosuch'; there" \
+    "are for example '' (the default one), '<lib>'")
+
 # Without API calls there are kernels alone: rounds of gemm and three times vecAdd.
 run layers --by-position layers.mpt
 code 0

@@ -147,6 +147,18 @@ No kernels were profiled.
       API calls:  100.00%  5.0000us         1  5.0000us  5.0000us  5.0000us  cudaLaunchKernel
 END
 
+# In CSV that is no row.
+run summary --csv calls.mpt
+code 0
+stdout <<'END'
+==4242== Profiling application: ./infer --batch 1
+==4242== Profiling result:
+==4242== No kernels were profiled.
+"Type","Time(%)","Time","Calls","Avg","Min","Max","Name"
+,%,us,,us,us,us,
+"API calls",100.000000,5.000000,1,5.000000,5.000000,5.000000,"cudaLaunchKernel"
+END
+
 trace empty
 run summary empty.mpt
 code 0

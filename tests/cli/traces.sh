@@ -139,6 +139,13 @@ No kernels were profiled.
    Start  Duration  Name
      0ns  5.0000us  cudaLaunchKernel
 END
+run gpu-trace --csv calls.mpt
+code 0
+stdout <<'END'
+==4242== Profiling application: ./infer --batch 1
+==4242== Profiling result:
+==4242== No kernels were profiled.
+END
 trace empty
 run gpu-trace --with-api empty.mpt
 code 0

@@ -72,6 +72,51 @@ wait "$top"
 same "killed: exit code, last line" "0 The program has ended; its trace was not completed." \
     "$? $(tail -n 1 killed.top)"
 
+# ---- the main thread ends before the others ----------------------------------------------------
+cat >headless.c <<'END'
+#include <dlfcn.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+static void *work(void *unused)
+{
+    while (access("headless1", F_OK))
+        usleep(10000);
+    exit(0);
+    return unused;
+}
+
+int main(void)
+{
+    void *cuda = dlopen("libcuda.so.1", RTLD_NOW);
+    int (*init)(unsigned) = cuda ? (int (*)(unsigned))dlsym(cuda, "cuInit") : NULL;
+    pthread_t thread;
+
+    if (!init || init(0) || pthread_create(&thread, NULL, work, NULL))
+        return 1;
+    pthread_exit(NULL);
+}
+END
+# shellcheck disable=SC2086
+check "a program without a main thread: made" \
+    "${CC:-gcc}" ${SAN:+-fsanitize=$SAN} -w -o headless headless.c -ldl -lpthread
+start headless -- ./headless
+reached
+check "its main thread has ended" await grep -q '^State:.*Z' "/proc/$pid/status"
+"$miniprof" top --plain --count 2 --interval 50 "$pid" >headless.top 2>&1 </dev/null
+same "the main thread alone has ended: exit code, two blocks, no end" "0 2 0" \
+    "$? $(grep -c ' records, 0 dropped' headless.top) $(grep -c 'dropped  \[\|The program' \
+        headless.top)"
+"$miniprof" top --plain --interval 50 "$pid" >headless.top 2>&1 </dev/null &
+top=$!
+await grep -q ' records, 0 dropped' headless.top
+touch headless1
+wait "$top"
+same "the others end: exit code, last line" "0 The program has ended." \
+    "$? $(tail -n 1 headless.top)"
+wait "$pid"
+
 # ---- capture mode auto: the file is cut back at the first range --------------------------------
 start cut -- "$steps" init alpha=9 sync await=cut1 start beta=3 sync stop print=done await=cut2
 "$miniprof" ctl "$pid" where >where.out 2>&1
@@ -130,6 +175,13 @@ if command -v script >/dev/null; then
         sleep 0.5
     } | on_terminal term
     restored "SIGTERM" term 0
+    # A pager has the keyboard for itself.
+    script -qefc "stty -a >piped.before
+        '$miniprof' top --count 2 --interval 100 $pid |
+            { read -r line; stty -a </dev/tty >piped.while; cat; }" /dev/null >piped.screen 2>&1 \
+        < <(sleep 1)
+    check "stdout is a pipe: the terminal's settings stay" cmp piped.before piped.while
+    check "stdout is a pipe: blocks come" grep -q 'GPU 0' piped.screen
     # The other way to end: the process does.
     touch end.screen
     { drawn end; touch screen1; sleep 1; } | on_terminal end

@@ -301,12 +301,17 @@ void put_nvtx_range(const char *name, uint64_t begin, uint64_t end)
 
 /* ---- The scene ---- */
 
-void scene_begin(void)
+void scene_begin_with(const char *header)
 {
     memset(&scene, 0, sizeof scene);
     memset(&known, 0, sizeof known);
     scene.fd = fixture_file(NULL, 0);
-    scene.writer = fixture_writer(scene.fd, FIXTURE_HEADER, 0);
+    scene.writer = fixture_writer(scene.fd, header, 0);
+}
+
+void scene_begin(void)
+{
+    scene_begin_with(FIXTURE_HEADER);
 }
 
 /* The graph is the same with and without fronts, but for the fronts. */

@@ -29,6 +29,7 @@ struct scene {
 extern struct scene scene;
 
 void scene_begin(void);
+void scene_begin_with(const char *header); /* lines KEY=VALUE */
 
 /* Writes the file, reads it back and analyses it. */
 void scene_load(void);

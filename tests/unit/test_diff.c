@@ -26,9 +26,10 @@ struct program {
     struct kernel kernels[MOST_KERNELS];
     uint32_t noise; /* us more or less, of each kernel */
     uint32_t seed;
-    bool unmarked;   /* without NVTX ranges */
-    bool layered;    /* each kernel in a range of its name */
-    uint64_t graphs; /* each launch is of a graph as a whole with this id */
+    bool unmarked;      /* without NVTX ranges */
+    bool layered;       /* each kernel in a range of its name */
+    const char *header; /* NULL: the usual one */
+    uint64_t graphs;    /* each launch is of a graph as a whole with this id */
 };
 
 static const struct program usual = {.kernels = {{"a", 100}, {"b", 200}, {"c", 50}}, .seed = 1};
@@ -90,7 +91,7 @@ static const char *write_trace(const struct program *program)
 
     assert_in_range(file, 0, 2 * MOST_RUNS - 1);
     random_state = program->seed;
-    scene_begin();
+    scene_begin_with(program->header ? program->header : FIXTURE_HEADER);
     for (uint64_t i = 0; i < ITERATIONS; i++)
         put_iteration(program, 10000 + 2000 * i, &correlation);
     files.fds[file] = fixture_file("", 0);
@@ -401,6 +402,76 @@ static void layers_are_paths_of_ranges(void **state)
     done();
 }
 
+/* `depth` ranges inside each other, all of one long name, in which `us` of work are launched. */
+static const char *write_deep(unsigned depth, const char *name, uint32_t us)
+{
+    size_t file = files.count++;
+
+    scene_begin();
+    for (uint64_t i = 0; i < ITERATIONS; i++) {
+        uint64_t begin = 10000 + 2000 * i;
+
+        put_nvtx(MP_nvtx_kind_push, 1, NULL, "it", begin, 0);
+        for (unsigned level = 0; level < depth; level++)
+            put_nvtx(MP_nvtx_kind_push, 1, "a domain", name, begin + 1, 0);
+        put_launch(1, "a", begin + 2, begin + 10, begin + 10 + us, i + 1);
+        for (unsigned level = 0; level < depth; level++)
+            put_nvtx(MP_nvtx_kind_pop, 1, "a domain", NULL, begin + 8, 0);
+        put_nvtx(MP_nvtx_kind_pop, 1, NULL, NULL, begin + 1000, 0);
+    }
+    files.fds[file] = fixture_file("", 0);
+    scene_write(files.fds[file]);
+    snprintf(files.paths[file], sizeof files.paths[file], "%s", fixture_path(files.fds[file]));
+    return files.paths[file];
+}
+
+static void long_paths_that_end_alike_are_layers_of_their_own(void **state)
+{
+    enum { DEPTH = 20, BYTES = 690 };
+    char name[BYTES + 1];
+    const char *a, *b;
+    size_t cut = 0;
+
+    (void)state;
+    for (size_t i = 0; i < BYTES; i++)
+        name[i] = i % 2 ? (char)0xa9 : (char)0xc3; /* in two bytes each */
+    name[BYTES] = '\0';
+    a = write_deep(DEPTH, name, 100);
+    b = write_deep(DEPTH, name, 150);
+    build(&a, 1, &b, 1, (struct diff_options){.shapes = false});
+    assert_int_equal(diff.layers.count, DEPTH + 1);
+    for (size_t i = 0; i < diff.layers.count; i++) {
+        const char *path = diff.layers.rows[i].name;
+
+        assert_true(diff.layers.rows[i].calls[DIFF_A] == 1);
+        assert_true(diff.layers.rows[i].difference == 50000);
+        if (!strncmp(path, "... #", 5)) {
+            assert_true(strlen(path) > 4000 && strlen(path) < 4096);
+            assert_true((path[26] & 0xff) == 0xc3 || path[26] == ':');
+            cut++;
+        }
+    }
+    assert_int_equal(cut, DEPTH - 5);
+    done();
+}
+
+static void names_that_begin_alike_are_layers_of_their_own(void **state)
+{
+    char name[1200];
+    struct program before = usual;
+
+    (void)state;
+    memset(name, 'x', sizeof name - 2);
+    name[sizeof name - 2] = 'y';
+    name[sizeof name - 1] = '\0';
+    before.layered = true;
+    before.kernels[1].name = name;
+    before.kernels[2].name = name + 1;
+    compare(&before, &before);
+    assert_int_equal(diff.layers.count, 4);
+    done();
+}
+
 static void ranges_of_iterations_alone_are_no_layers(void **state)
 {
     struct program after = usual;
@@ -450,6 +521,54 @@ static void a_way_that_is_asked_for_must_be_on_both_sides(void **state)
     assert_non_null(strstr(error.text, b));
     assert_non_null(strstr(error.text, "NVTX range"));
     assert_int_equal(diff.sides[DIFF_A].run_count, 0);
+    done();
+}
+
+/* ---- Where they ran ---- */
+
+static void facts_are_compared_to_their_end(void **state)
+{
+    enum { BYTES = 2000 };
+    char header[2][BYTES + 64];
+    struct program sides[2] = {usual, usual};
+
+    (void)state;
+    for (int i = 0; i < 2; i++) {
+        snprintf(header[i], sizeof header[i], "argv=run %0*d --batch %d\nMINIPROF_STEP=%0*d%d\n",
+                 BYTES / 2, 0, i + 1, BYTES / 4, 0, i + 1);
+        sides[i].header = header[i];
+    }
+    compare(&sides[0], &sides[1]);
+    for (int i = 0; i < 2; i++) {
+        const char *command = diff_fact(&diff.sides[i], DIFF_FACT_COMMAND);
+
+        assert_string_equal(strstr(command, " --batch"), i ? " --batch 2" : " --batch 1");
+        assert_int_equal(strlen(diff_fact(&diff.sides[i], DIFF_FACT_SETTINGS)),
+                         strlen("MINIPROF_STEP=") + BYTES / 4 + 1);
+    }
+    assert_string_not_equal(diff_fact(&diff.sides[DIFF_A], DIFF_FACT_SETTINGS),
+                            diff_fact(&diff.sides[DIFF_B], DIFF_FACT_SETTINGS));
+    assert_string_equal(diff_fact(&diff.sides[DIFF_A], DIFF_FACT_HOST), "");
+    done();
+}
+
+/* Of several runs what each says, once. */
+static void facts_of_runs_are_listed_once(void **state)
+{
+    struct program runs[3] = {usual, usual, usual};
+    const char *paths[3];
+
+    (void)state;
+    runs[0].header = "hostname=node1\ndriver_version=12080\nargv=./a\n";
+    runs[1].header = "hostname=node\ndriver_version=12080\nargv=./a 2\n";
+    runs[2].header = "hostname=node1\ndriver_version=13000\nargv=./a\n";
+    for (size_t i = 0; i < 3; i++)
+        paths[i] = write_trace(&runs[i]);
+    build(paths, 3, paths, 1, (struct diff_options){.shapes = false});
+    assert_string_equal(diff_fact(&diff.sides[DIFF_A], DIFF_FACT_HOST), "node1, node");
+    assert_string_equal(diff_fact(&diff.sides[DIFF_A], DIFF_FACT_DRIVER), "12.8, 13.0");
+    assert_string_equal(diff_fact(&diff.sides[DIFF_A], DIFF_FACT_COMMAND), "./a; ./a 2");
+    assert_string_equal(diff_fact(&diff.sides[DIFF_B], DIFF_FACT_HOST), "node1");
     done();
 }
 
@@ -543,9 +662,13 @@ int main(void)
         cmocka_unit_test(shapes_tell_kernels_apart),
         cmocka_unit_test(graphs_as_a_whole_are_numbered),
         cmocka_unit_test(layers_are_paths_of_ranges),
+        cmocka_unit_test(long_paths_that_end_alike_are_layers_of_their_own),
+        cmocka_unit_test(names_that_begin_alike_are_layers_of_their_own),
         cmocka_unit_test(ranges_of_iterations_alone_are_no_layers),
         cmocka_unit_test(sides_fall_back_to_a_way_that_both_have),
         cmocka_unit_test(a_way_that_is_asked_for_must_be_on_both_sides),
+        cmocka_unit_test(facts_are_compared_to_their_end),
+        cmocka_unit_test(facts_of_runs_are_listed_once),
         cmocka_unit_test(what_varies_from_run_to_run_is_noise),
         cmocka_unit_test(runs_that_all_are_slower_are_a_finding),
         cmocka_unit_test(too_few_runs_leave_iterations),

@@ -188,6 +188,28 @@ static void memory_is_a_line_over_time(void **state)
     end();
 }
 
+static void as_many_devices_as_a_page_holds(void **state)
+{
+    const struct timeline_options options = {.most = 1000};
+    struct mp_error error;
+    const char *text;
+
+    (void)state;
+    scene_begin();
+    for (uint64_t i = 0; i < HTML_MOST_DEVICES + 7; i++)
+        put_launch(ON(i + 1, STREAM), "work", 10 + 10 * i, 1000 + i, 1010 + i, i + 1);
+    load();
+    assert_int_equal(
+        timeline_build(&material.timeline, scene.trace, &material.deps, &options, &error), MP_OK);
+    text = text_of(html_print_overview);
+    assert_int_equal(count_of(text, "\"device\": "), HTML_MOST_DEVICES);
+    assert_int_equal(count_of(text, "\"busy_ns\": 10000"), HTML_MOST_DEVICES);
+    assert_string_equal(text_of(html_print_left_out),
+                        "{\n  \"overview\": {\"shown\": 64, \"all\": 71}\n}\n");
+    timeline_free(&material.timeline);
+    end();
+}
+
 static void notes_stand_where_there_is_nothing(void **state)
 {
     static const struct {
@@ -228,6 +250,11 @@ static void a_document_that_failed_says_why(void **state)
     mp_error_set(&material.no_advice, MP_ERR_MEMORY, "no room");
     assert_int_equal(html_print_advise(stderr, &material, &error), MP_ERR_MEMORY);
     assert_string_equal(error.text, "no room");
+    material.range = 99; /* there is none */
+    assert_int_not_equal(html_print_memory(stderr, &material, &error), MP_OK);
+    error = (struct mp_error){.status = MP_OK};
+    assert_int_not_equal(html_print_memory_lines(stderr, &material, &error), MP_OK);
+    assert_true(*error.text);
     end();
 }
 
@@ -246,6 +273,7 @@ int main(void)
         cmocka_unit_test(as_many_kernels_and_layers_as_a_page_holds),
         cmocka_unit_test(a_layer_has_the_names_with_most_time),
         cmocka_unit_test(memory_is_a_line_over_time),
+        cmocka_unit_test(as_many_devices_as_a_page_holds),
         cmocka_unit_test(notes_stand_where_there_is_nothing),
         cmocka_unit_test(a_document_that_failed_says_why),
     };

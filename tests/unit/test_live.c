@@ -307,6 +307,103 @@ static void tables_of_fixed_size_forget_the_oldest(void **state)
     end();
 }
 
+/* What a history has forgotten may have been a range. */
+static void work_before_what_is_remembered_is_given_up(void **state)
+{
+    (void)state;
+    scene_begin();
+    put_nvtx(PUSH, 1, NULL, "early", 10, 0);
+    put_call(1, "cudaLaunchKernel", 11, 12, 1);
+    put_nvtx(POP, 1, NULL, NULL, 20, 0);
+    for (uint64_t i = 0; i < 70000; i++) {
+        put_nvtx(PUSH, 1, NULL, "r", 30 + 2 * i, 0);
+        put_nvtx(POP, 1, NULL, NULL, 31 + 2 * i, 0);
+    }
+    put_nvtx(PUSH, 2, NULL, "late", 200000, 0);
+    put_call(2, "cudaLaunchKernel", 100, 101, 2); /* before the first range of its thread */
+    flush();
+    put_kernel(1, "a", 300000, 300007, 1);
+    put_kernel(1, "a", 300010, 300015, 2);
+    begin(NULL);
+    take(0);
+    tick(1, true);
+    assert_int_equal(live.unlaunched, 1);
+    assert_int_equal(layer(NULL)->ns, 5 * US);
+    assert_int_equal(layer("early")->ns, 0);
+    assert_int_equal(live.layers.all.ns, 12 * US);
+    end();
+}
+
+static void work_without_a_correlation_id_has_no_launch(void **state)
+{
+    (void)state;
+    scene_begin();
+    put_launch(1, "a", 25, 100, 130, 1);
+    put_kernel(1, "a", 140, 144, 0);
+    begin(NULL);
+    take(0);
+    tick(1, true);
+    assert_int_equal(live.unlaunched, 1);
+    assert_int_equal(layer(NULL)->ns, 30 * US);
+    assert_int_equal(live.layers.all.ns, 34 * US);
+    end();
+}
+
+/* Threads of which nothing can be remembered are given up; they do not take what others have. */
+static void very_many_threads_take_little_memory(void **state)
+{
+    const uint64_t threads = 70000;
+    const uint64_t launching[] = {1, 65000, 70000, 70001};
+
+    (void)state;
+    scene_begin();
+    for (uint64_t i = 1; i <= threads; i++)
+        put_nvtx(PUSH, i, NULL, "r", 10 + i, 0);
+    for (uint64_t i = 0; i < 4; i++)
+        put_call(launching[i], "cudaLaunchKernel", 100000, 100001, 1 + i);
+    for (uint64_t i = 1; i <= threads; i++)
+        put_nvtx(POP, i, NULL, NULL, 200000 + i, 0);
+    for (uint64_t i = 0; i < 4; i++)
+        put_kernel(1, "a", 300000 + 10 * i, 300001 + 10 * i, 1 + i);
+    begin(NULL);
+    take(0);
+    tick(1, true);
+    assert_int_equal(live.history_count, 65536);
+    assert_int_equal(live.history_items, 4 * 65536);
+    assert_int_equal(live.open.thread_count, threads);
+    assert_true(live.open.threads[0].capacity <= 4);
+    assert_int_equal(layer("r")->count, 2);
+    assert_int_equal(live.unlaunched, 1);
+    assert_int_equal(layer(NULL)->count, 1); /* of the one that has no ranges */
+    end();
+}
+
+/* Threads with many ranges cannot take what another one needs. */
+static void large_histories_leave_room_for_small_ones(void **state)
+{
+    (void)state;
+    scene_begin();
+    for (uint64_t thread = 1; thread <= 40; thread++) { /* each gets about half of what is left */
+        for (uint64_t i = 0; i < (thread <= 8 ? 66000 : 16400); i++) {
+            put_nvtx(PUSH, thread, NULL, "r", 10 + 2 * i, 0);
+            put_nvtx(POP, thread, NULL, NULL, 11 + 2 * i, 0);
+        }
+    }
+    for (uint64_t i = 0; i < 20; i++) {
+        put_nvtx(PUSH, 99, NULL, i == 10 ? "late" : "other", 200000 + 10 * i, 0);
+        put_nvtx(POP, 99, NULL, NULL, 200005 + 10 * i, 0);
+    }
+    put_call(99, "cudaLaunchKernel", 200102, 200103, 1);
+    put_kernel(1, "a", 300000, 300001, 1);
+    begin(NULL);
+    take(0);
+    tick(1, true);
+    assert_true(live.history_items <= 1u << 20);
+    assert_int_equal(layer("late")->count, 1);
+    assert_int_equal(live.unlaunched, 0);
+    end();
+}
+
 static void names_cannot_move_the_cursor(void **state)
 {
     char *text = NULL;
@@ -366,6 +463,10 @@ int main(void)
         cmocka_unit_test(iterations_are_the_outermost_ranges_or_those_of_a_name),
         cmocka_unit_test(lists_are_by_the_interval_then_by_all),
         cmocka_unit_test(tables_of_fixed_size_forget_the_oldest),
+        cmocka_unit_test(work_before_what_is_remembered_is_given_up),
+        cmocka_unit_test(work_without_a_correlation_id_has_no_launch),
+        cmocka_unit_test(very_many_threads_take_little_memory),
+        cmocka_unit_test(large_histories_leave_room_for_small_ones),
         cmocka_unit_test(names_cannot_move_the_cursor),
         cmocka_unit_test(an_empty_trace_has_nothing),
     };

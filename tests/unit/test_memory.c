@@ -181,6 +181,53 @@ static void a_call_is_found_behind_many_of_other_threads(void **state)
     unload();
 }
 
+/* Sizes in an order of their own, some twice: the first of these comes first. */
+static void the_largest_are_in_order_however_many_are_asked_for(void **state)
+{
+    enum { ALL = 100 };
+
+    (void)state;
+    for (uint64_t top = 0; top <= ALL + 10; top += 10) {
+        scene_begin();
+        for (uint64_t i = 0; i < ALL; i++)
+            put(row(MP_memory_operation_allocate, 0x1000 * (i + 1), 1 + i * 37 % ALL / 2, 10 + i,
+                    0));
+        load(NULL, 0, top);
+        assert_int_equal(memory.devices[0].alive_count, ALL);
+        assert_int_equal(memory.devices[0].alive_shown, top < ALL ? top : ALL);
+        for (size_t i = 0; i < memory.devices[0].alive_shown; i++) {
+            const struct memory_alive *alive = &memory.devices[0].alive[i];
+
+            assert_int_equal(alive->bytes, (ALL - i - 1) / 2 + 1);
+            assert_true(i % 2 == 0 || alive[-1].time < alive->time);
+        }
+        unload();
+    }
+}
+
+/* A thread's last two calls: at the end of one the next may have begun. Ids come again. */
+static void calls_before_the_last_two_of_a_thread_are_forgotten(void **state)
+{
+    static const uint64_t threads[] = {0, 1, 3, 3};
+
+    (void)state;
+    scene_begin();
+    put_call(1, "cudaMalloc_v3020", 10, 11, 1);
+    put_call(2, "cudaMalloc_v3020", 12, 13, 2);
+    put_call(3, "cudaMalloc_v3020", 14, 15, 3);
+    put_call(1, "cudaMalloc_v3020", 16, 17, 2);
+    put_call(3, "cudaMalloc_v3020", 18, 19, 4);
+    put_call(1, "cudaMalloc_v3020", 20, 21, 5); /* 1 is forgotten */
+    put_call(2, "cudaMalloc_v3020", 22, 23, 6);
+    put_call(2, "cudaMalloc_v3020", 24, 25, 7); /* 2 is, by this thread */
+    for (uint64_t i = 0; i < 4; i++)
+        put(row(MP_memory_operation_allocate, 0x1000 * (i + 1), 100 - i, 30 + i, i + 1));
+    load(NULL, 0, 4);
+    for (size_t i = 0; i < 4; i++)
+        assert_int_equal(memory.devices[0].alive[i].thread, threads[i]);
+    unload();
+}
+
 static void a_call_counts_once_however_many_rows_it_has(void **state)
 {
     (void)state;
@@ -591,6 +638,8 @@ int main(void)
         cmocka_unit_test(kinds_have_peaks_of_their_own),
         cmocka_unit_test(the_largest_at_the_peak_come_first_with_who_allocated_them),
         cmocka_unit_test(a_call_is_found_behind_many_of_other_threads),
+        cmocka_unit_test(the_largest_are_in_order_however_many_are_asked_for),
+        cmocka_unit_test(calls_before_the_last_two_of_a_thread_are_forgotten),
         cmocka_unit_test(a_call_counts_once_however_many_rows_it_has),
         cmocka_unit_test(without_calls_sizes_are_known_all_the_same),
         cmocka_unit_test(an_empty_trace_has_nothing),

@@ -220,6 +220,19 @@ static void names_that_do_not_fit_are_left_out(void **state)
     done();
 }
 
+static void of_many_names_a_few_are_listed(void **state)
+{
+    char name[] = "a";
+
+    (void)state;
+    scene_begin();
+    for (uint64_t i = 0; i < 26; i++, name[0]++)
+        put_nvtx_range(name, 10 + 2 * i, 11 + 2 * i);
+    load("it");
+    assert_string_equal(ranges.others, "a, b, c, d, e");
+    done();
+}
+
 static void without_nvtx_there_is_nothing_to_list(void **state)
 {
     (void)state;
@@ -246,6 +259,7 @@ int main(void)
         cmocka_unit_test(of_an_id_that_is_started_twice_the_last_counts),
         cmocka_unit_test(an_unknown_name_lists_those_that_there_are),
         cmocka_unit_test(names_that_do_not_fit_are_left_out),
+        cmocka_unit_test(of_many_names_a_few_are_listed),
         cmocka_unit_test(without_nvtx_there_is_nothing_to_list),
     };
 

@@ -193,6 +193,20 @@ static void details_tell_sizes_apart(void **state)
     end(UNSOUND);
 }
 
+/* More than are compared with each other: those that have theirs are passed once. */
+static void work_that_begins_at_once_has_details_all_the_same(void **state)
+{
+    (void)state;
+    scene_begin();
+    for (uint64_t i = 0; i < 10000; i++)
+        put_copy(7, MP_copy_kind_HtoD, ASYNCHRONOUS, 10, 10, 1);
+    load(MANY, 0);
+    assert_int_equal(line.event_count, 10000);
+    for (uint32_t i = 0; i < 10000; i++)
+        assert_true(line.kinds[line.events[i].kind].detail);
+    end(UNSOUND);
+}
+
 /* ---- Links ---- */
 
 static void every_piece_of_a_call_leads_to_its_event(void **state)
@@ -369,6 +383,7 @@ int main(void)
         cmocka_unit_test(too_many_events_are_cut_off_in_time),
         cmocka_unit_test(a_trace_without_events_has_none),
         cmocka_unit_test(details_tell_sizes_apart),
+        cmocka_unit_test(work_that_begins_at_once_has_details_all_the_same),
         cmocka_unit_test(every_piece_of_a_call_leads_to_its_event),
         cmocka_unit_test(no_events_of_a_track_overlap),
         cmocka_unit_test(groups_are_what_a_sum_over_their_events_says),

@@ -17,8 +17,6 @@
 
 #include "base/poison.h"
 
-#define TRACE_SUFFIX ".mpt"
-
 struct diff_values {
     struct report_values report;
     const char *by;
@@ -102,16 +100,26 @@ static bool parse_percent(const char *text, double *percent)
     return end > text && !*end && isfinite(*percent) && !strpbrk(text, "xXpPeE");
 }
 
+/* The first `--` from `from` on; argc: there is none. */
+static int find_split(int argc, char **argv, int from)
+{
+    while (from < argc && strcmp(argv[from], "--") != 0)
+        from++;
+    return from;
+}
+
 /* Options may stand on both sides of `--`, of which getopt would forget where it was. */
 static enum options_result parse_sides(int argc, char **argv, struct diff_values *values,
                                        struct arguments sides[DIFF_SIDES])
 {
-    int split = 1;
+    int split = find_split(argc, argv, 1);
     int first;
     enum options_result result;
 
-    while (split < argc && strcmp(argv[split], "--") != 0)
-        split++;
+    if (find_split(argc, argv, split + 1) < argc) {
+        complain(set.command, "'--' stands once, between the traces of A and those of B");
+        return OPTIONS_WRONG;
+    }
     result = options_parse(&set, split, argv, values, &first);
     if (result != OPTIONS_OK)
         return result;
@@ -244,16 +252,11 @@ static int open_and_compare(struct job *job, const struct arguments sides[DIFF_S
 static bool check_page(const struct diff_values *values)
 {
     struct mp_error error;
-    size_t length = values->html ? strlen(values->html) : 0;
 
     if (!values->html)
         return true;
     if (values->report.format != REPORT_TEXT)
         complain(set.command, "--html takes the place of --csv and --json");
-    else if (length >= strlen(TRACE_SUFFIX) &&
-             !strcmp(values->html + length - strlen(TRACE_SUFFIX), TRACE_SUFFIX))
-        complain(set.command, "--html wants a name for the page, and '%s' is one of a trace",
-                 values->html);
     else if (html_page_check(&error) != MP_OK)
         complain(set.command, "%s", error.text);
     else

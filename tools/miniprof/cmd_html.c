@@ -85,7 +85,10 @@ static int write_page(void *context, FILE *out)
                  "the time line holds %" PRIu64 " events and leaves out %" PRIu64
                  "; --range and --events choose others",
                  result.events, result.left_out);
-    return result.whole ? EXIT_FINE : EXIT_FINDINGS;
+    if (!*result.warning)
+        return EXIT_FINE;
+    complain(set.command, "Warning: %s.", result.warning);
+    return EXIT_FINDINGS;
 }
 
 int cmd_html(int argc, char **argv)

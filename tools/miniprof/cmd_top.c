@@ -1,5 +1,6 @@
 #include <ctype.h>
 #include <errno.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdbool.h>
 #include <stdint.h>
@@ -107,16 +108,20 @@ static int64_t now_ns(void)
 
 /* ---- The process ---- */
 
-/* Also of one that nobody has waited for yet. */
-static bool has_ended(const struct view *view)
+static void await_end_of(struct view *view, pid_t pid)
+{
+    view->pid = pid;
+    view->end = pid ? (int)syscall(SYS_pidfd_open, pid, 0) : -1;
+}
+
+/* Without a pidfd: a main thread that has ended before the others cannot be told from the end. */
+static bool is_gone(pid_t pid)
 {
     char path[32], text[512];
     const char *state;
     FILE *file;
 
-    if (!view->pid)
-        return false;
-    snprintf(path, sizeof path, "/proc/%d/stat", (int)view->pid);
+    snprintf(path, sizeof path, "/proc/%d/stat", (int)pid);
     file = fopen(path, "re");
     if (!file)
         return true;
@@ -124,6 +129,16 @@ static bool has_ended(const struct view *view)
     fclose(file);
     state = strrchr(text, ')');
     return !state || state[1] == '\0' || state[2] == 'Z' || state[2] == 'X';
+}
+
+/* Also of one that nobody has waited for yet. */
+static bool has_ended(const struct view *view)
+{
+    struct pollfd end = {.fd = view->end, .events = POLLIN};
+
+    if (view->end >= 0)
+        return poll(&end, 1, 0) == 1;
+    return view->pid && is_gone(view->pid);
 }
 
 /* Of a file: the process that the header names, if that may be on this machine. */
@@ -161,19 +176,24 @@ static int open_trace_of(struct view *view)
     return EXIT_UNREADABLE;
 }
 
-static int out_of_memory(void)
+static int cannot_read(const struct view *view, enum mp_status status)
 {
-    complain(set.command, "out of memory");
+    if (status == MP_ERR_MEMORY)
+        complain(set.command, "out of memory");
+    else
+        complain(set.command, "'%s': cannot read it: %s", view->path, mp_status_name(status));
     return EXIT_UNREADABLE;
 }
 
 static int begin_anew(struct view *view)
 {
     const struct live_options options = {.iteration = view->values->iteration};
+    enum mp_status status;
 
     live_free(&view->live);
-    if (live_init(&view->live, view->trace, &options) != MP_OK)
-        return out_of_memory();
+    status = live_init(&view->live, view->trace, &options);
+    if (status != MP_OK)
+        return cannot_read(view, status);
     live_select(view->cursor);
     return EXIT_FINE;
 }
@@ -195,20 +215,18 @@ static void make_title(struct view *view)
 static int read_on(struct view *view, bool *leave)
 {
     struct mp_batch batch;
-    enum mp_status status;
+    enum mp_status status = MP_OK;
     unsigned batches = 0;
 
     *leave = false;
-    while (!*leave && (status = mp_cursor_next(view->cursor, &batch)) == MP_OK) {
-        if (live_take(&view->live, &batch) != MP_OK)
-            return out_of_memory();
+    while (status == MP_OK && !*leave) {
+        status = mp_cursor_next(view->cursor, &batch);
+        if (status == MP_OK)
+            status = live_take(&view->live, &batch);
         if (++batches % LOOK_BATCHES == 0)
             *leave = terminal_wait(0, -1) == TERMINAL_LEAVE;
     }
-    if (*leave || status == MP_END)
-        return EXIT_FINE;
-    complain(set.command, "'%s': cannot read it: %s", view->path, mp_status_name(status));
-    return EXIT_UNREADABLE;
+    return status == MP_OK || status == MP_END ? EXIT_FINE : cannot_read(view, status);
 }
 
 /* How many names there is room for in each of the two lists. */
@@ -360,9 +378,8 @@ static int watch(struct view *view)
 
     if (code == EXIT_FINE) {
         if (!view->pid)
-            view->pid = pid_of_trace(view->trace);
+            await_end_of(view, pid_of_trace(view->trace));
         make_title(view);
-        view->end = view->pid ? (int)syscall(SYS_pidfd_open, view->pid, 0) : -1;
         view->screen = !view->values->plain && !view->values->json && isatty(STDOUT_FILENO);
         terminal_begin(view->screen);
         code = run(view);
@@ -396,7 +413,7 @@ static int watch_process(struct view *view, const char *text)
     code = ctl_ask(set.command, pid, "where", path);
     if (code != EXIT_FINE)
         return code;
-    view->pid = pid;
+    await_end_of(view, pid);
     view->path = path;
     return watch(view);
 }

@@ -2,19 +2,27 @@
 
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
+
+#include "report/table.h"
 
 #include "base/poison.h"
 
 void complain(const char *command, const char *format, ...)
 {
     va_list arguments;
+    char *text;
 
     fflush(stdout);
     fprintf(stderr, command ? "miniprof %s: " : "miniprof: ", command);
     va_start(arguments, format);
-    vfprintf(stderr, format, arguments);
+    if (vasprintf(&text, format, arguments) < 0)
+        text = NULL;
     va_end(arguments);
+    /* Names of files, and what a profiled process says, are nobody's to vouch for. */
+    report_put_visible_text(stderr, text ? text : "out of memory");
     fputc('\n', stderr);
+    free(text);
 }
 
 struct mp_trace *open_trace(const char *command, const char *path)

@@ -357,7 +357,8 @@ enum mp_status nvprof_report(FILE *file, struct mp_trace *trace, const struct nv
     report->out = (struct report_out){.file = file,
                                       .format = values->csv ? REPORT_CSV : REPORT_TEXT,
                                       .units = units[values->units],
-                                      .imported = imported};
+                                      .imported = imported,
+                                      .nvprof = true};
     report->trace = trace;
     report->values = values;
     report->sections = choose_sections(values);

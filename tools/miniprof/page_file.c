@@ -1,7 +1,9 @@
 #include "page_file.h"
 
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/buffer.h"
@@ -9,17 +11,42 @@
 
 #include "base/poison.h"
 
+#define TRACE_SUFFIX ".mpt"
+#define MAGIC_BYTES  16 /* docs/trace-format.md, 3 */
+
 static int cannot_write(const char *command, const char *path)
 {
     complain(command, "cannot write '%s': %s", path, strerror(errno));
     return EXIT_UNREADABLE;
 }
 
-/* To the file `part`, and from there to `path`. */
-static int write_beside(const char *command, const char *path, const char *part,
-                        page_writer *writer, void *context)
+/* ---- What must not be lost ---- */
+
+static bool has_suffix(const char *path)
 {
-    FILE *out = fopen(part, "we");
+    size_t length = strlen(path);
+
+    return length >= strlen(TRACE_SUFFIX) &&
+           !strcmp(path + length - strlen(TRACE_SUFFIX), TRACE_SUFFIX);
+}
+
+/* Whatever it is called. */
+static bool holds_trace(const char *path)
+{
+    char magic[MAGIC_BYTES] = "";
+    FILE *file = fopen(path, "re");
+    size_t bytes = file ? fread(magic, 1, sizeof magic, file) : 0;
+
+    if (file)
+        fclose(file);
+    return bytes == sizeof magic && !memcmp(magic + 8, "MPTRACE", 8);
+}
+
+/* ---- Writing ---- */
+
+static int write_to(const char *command, const char *path, FILE *out, page_writer *writer,
+                    void *context)
+{
     int code;
 
     if (!out)
@@ -27,21 +54,30 @@ static int write_beside(const char *command, const char *path, const char *part,
     code = writer(context, out);
     if ((fflush(out) != 0 || ferror(out)) && code < EXIT_USAGE)
         code = cannot_write(command, path);
-    fclose(out);
+    if (fclose(out) != 0 && code < EXIT_USAGE)
+        code = cannot_write(command, path);
+    return code;
+}
+
+/* To the file `part`, which nobody has, and from there to `path`. */
+static int write_beside(const char *command, const char *path, const char *part,
+                        page_writer *writer, void *context)
+{
+    FILE *out = fopen(part, "wxe");
+    int code = write_to(command, path, out, writer, context);
+
     if (code < EXIT_USAGE && rename(part, path) != 0)
         code = cannot_write(command, path);
-    if (code >= EXIT_USAGE)
+    if (out && code >= EXIT_USAGE)
         unlink(part);
     return code;
 }
 
-int page_write(const char *command, const char *path, page_writer *writer, void *context)
+static int replace(const char *command, const char *path, page_writer *writer, void *context)
 {
     struct mp_buffer part = {.data = NULL};
     int code;
 
-    if (!strcmp(path, "-"))
-        return writer(context, stdout);
     mp_buffer_append_format(&part, "%s.%d.part", path, (int)getpid());
     if (mp_buffer_append_byte(&part, '\0') != MP_OK) {
         complain(command, "out of memory");
@@ -50,5 +86,31 @@ int page_write(const char *command, const char *path, page_writer *writer, void 
         code = write_beside(command, path, (const char *)part.data, writer, context);
     }
     mp_buffer_free(&part);
+    return code;
+}
+
+int page_write(const char *command, const char *path, page_writer *writer, void *context)
+{
+    struct stat found;
+    char *target;
+    int code;
+
+    if (!strcmp(path, "-"))
+        return writer(context, stdout);
+    if (has_suffix(path)) {
+        complain(command, "a page wants another name: '%s' is one of a trace", path);
+        return EXIT_USAGE;
+    }
+    if (lstat(path, &found) != 0)
+        return replace(command, path, writer, context);
+    if (stat(path, &found) != 0 || !S_ISREG(found.st_mode))
+        return write_to(command, path, fopen(path, "we"), writer, context);
+    if (holds_trace(path)) {
+        complain(command, "a page wants another name: '%s' is a trace", path);
+        return EXIT_USAGE;
+    }
+    target = realpath(path, NULL);
+    code = target ? replace(command, target, writer, context) : cannot_write(command, path);
+    free(target);
     return code;
 }

@@ -122,7 +122,8 @@ enum options_result run_options_parse(int argc, char **argv, struct run_values *
         .notes =
             "Each option but the first two sets the variable of its name for the program: "
             "--cuda-graph is MINIPROF_CUDA_GRAPH. Exit code: the program's; 128 and the signal "
-            "that ended it; 2 wrong usage, 126 the program cannot be run, 127 there is none.",
+            "that ended it; 2 wrong usage, 3 libminiprof.so is not found, 126 the program cannot "
+            "be run, 127 there is none.",
         .specs = table->specs,
         .count = table->count,
         .program_follows = true,

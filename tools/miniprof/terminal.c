@@ -135,9 +135,10 @@ static void take_signals(void)
 void terminal_begin(bool screen)
 {
     take_signals();
-    /* In the background a change would stop the process. */
-    terminal.keys =
-        tcgetpgrp(STDIN_FILENO) == getpgrp() && tcgetattr(STDIN_FILENO, &terminal.before) == 0;
+    /* In the background a change would stop the process; and the keys belong to who reads stdout,
+     * if that is a pager. */
+    terminal.keys = isatty(STDOUT_FILENO) && tcgetpgrp(STDIN_FILENO) == getpgrp() &&
+                    tcgetattr(STDIN_FILENO, &terminal.before) == 0;
     terminal.screen = screen;
     atexit(terminal_end);
     take();

@@ -17,7 +17,8 @@ enum terminal_event {
     TERMINAL_FILE   /* `file` has something to say */
 };
 
-/* Takes signals from now on, and with `screen` the terminal too, which stdout must be. */
+/* Takes signals from now on; the keys, if stdin and stdout are terminals; and with `screen` the
+ * screen too, which stdout must be. */
 void terminal_begin(bool screen);
 
 /* Puts all back. */
@@ -29,7 +30,7 @@ size_t terminal_lines(void);
 /* Draws text of lines from the upper left corner on, each cut to the width. */
 void terminal_draw(const char *text);
 
-/* Waits for `ms`, for keys if stdin is a terminal, and for `file`; -1: none. */
+/* Waits for `ms`, for keys if they were taken, and for `file`; -1: none. */
 enum terminal_event terminal_wait(int ms, int file);
 
 #endif

@@ -54,6 +54,7 @@ function usualMoment({ iters, iterations }, { origin }) {
 
 // Keys of the document `left_out` in words.
 const LEFT_OUT = {
+    overview: ["devices", "the first ones"],
     iterations: ["iterations", "the first ones"],
     outliers: ["outliers", "the longest"],
     layers: ["layers", "those that cost most"],

@@ -122,6 +122,7 @@ function overviewView(documents, timeline, show) {
         "div",
         null,
         cards(documents, timeline),
+        leftOutNotes(documents, "overview"),
         timeline.tracks.some((track) => track.kind === "work")
             ? busyChart(timeline, show)
             : el("p", { class: "note" }, "The trace has no work of a GPU."),
