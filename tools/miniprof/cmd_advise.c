@@ -58,7 +58,6 @@ static void work_free(struct work *work)
     advise_free(&work->advice);
     iterations_study_free(&work->study);
     deps_free(&work->deps);
-    mp_trace_close(work->trace);
 }
 
 static enum mp_status analyse(struct work *work, const struct reporting *reporting,
@@ -85,14 +84,11 @@ static int report_on(struct work *work, const struct reporting *reporting, const
     return quality_is_whole(&work->deps.quality) ? EXIT_FINE : EXIT_FINDINGS;
 }
 
-static int report_file(void *context, const char *path)
+static int report_file(void *context, struct mp_trace *trace, const char *path)
 {
-    struct work work = {.trace = open_trace(set.command, path)};
-    int code;
+    struct work work = {.trace = trace};
+    int code = report_on(&work, context, path);
 
-    if (!work.trace)
-        return EXIT_UNREADABLE;
-    code = report_on(&work, context, path);
     work_free(&work);
     return code;
 }

@@ -106,7 +106,6 @@ static void work_free(struct work *work)
     deps_result_free(&work->result);
     deps_windows_free(&work->windows);
     deps_free(&work->deps);
-    mp_trace_close(work->trace);
 }
 
 static enum mp_status choose_windows(struct work *work, struct mp_error *error)
@@ -266,16 +265,12 @@ struct reporting {
     const struct deps_changes *changes;
 };
 
-static int report_file(void *context, const char *path)
+static int report_file(void *context, struct mp_trace *trace, const char *path)
 {
     const struct reporting *reporting = context;
-    struct work work = {.values = reporting->values, .changes = reporting->changes};
-    int code;
+    struct work work = {.trace = trace, .values = reporting->values, .changes = reporting->changes};
+    int code = report_on(&work, path);
 
-    work.trace = open_trace(set.command, path);
-    if (!work.trace)
-        return EXIT_UNREADABLE;
-    code = report_on(&work, path);
     work_free(&work);
     return code;
 }

@@ -46,24 +46,18 @@ struct reporting {
     struct kernels_options options;
 };
 
-static int print_file(void *context, const char *path)
+static int print_file(void *context, struct mp_trace *trace, const char *path)
 {
     const struct reporting *reporting = context;
-    struct mp_trace *trace = open_trace(set.command, path);
     struct kernels kernels;
     struct mp_error error;
     int code;
 
-    if (!trace)
-        return EXIT_UNREADABLE;
-    if (kernels_build(trace, &reporting->options, &kernels, &error) != MP_OK) {
-        code = fail_on_trace(set.command, path, &error);
-    } else {
-        print_kernels(&reporting->out, trace, &kernels, &reporting->options);
-        code = quality_is_whole(&kernels.quality) ? EXIT_FINE : EXIT_FINDINGS;
-        kernels_free(&kernels);
-    }
-    mp_trace_close(trace);
+    if (kernels_build(trace, &reporting->options, &kernels, &error) != MP_OK)
+        return fail_on_trace(set.command, path, &error);
+    print_kernels(&reporting->out, trace, &kernels, &reporting->options);
+    code = quality_is_whole(&kernels.quality) ? EXIT_FINE : EXIT_FINDINGS;
+    kernels_free(&kernels);
     return code;
 }
 

@@ -105,23 +105,17 @@ static int print_result(const struct reporting *reporting, const struct mp_trace
     return quality_is_whole(&result->quality) ? EXIT_FINE : EXIT_FINDINGS;
 }
 
-static int print_file(void *context, const char *path)
+static int print_file(void *context, struct mp_trace *trace, const char *path)
 {
     const struct reporting *reporting = context;
-    struct mp_trace *trace = open_trace(set.command, path);
     struct layers_result result;
     struct mp_error error;
     int code;
 
-    if (!trace)
-        return EXIT_UNREADABLE;
-    if (layers_build(trace, &reporting->options, &result, &error) != MP_OK) {
-        code = fail_on_trace(set.command, path, &error);
-    } else {
-        code = print_result(reporting, trace, &result, path);
-        layers_free(&result);
-    }
-    mp_trace_close(trace);
+    if (layers_build(trace, &reporting->options, &result, &error) != MP_OK)
+        return fail_on_trace(set.command, path, &error);
+    code = print_result(reporting, trace, &result, path);
+    layers_free(&result);
     return code;
 }
 

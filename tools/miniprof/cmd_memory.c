@@ -85,23 +85,17 @@ static int print_one(const struct reporting *reporting, const struct mp_trace *t
     return quality_is_whole(&memory->quality) ? EXIT_FINE : EXIT_FINDINGS;
 }
 
-static int print_file(void *context, const char *path)
+static int print_file(void *context, struct mp_trace *trace, const char *path)
 {
     const struct reporting *reporting = context;
-    struct mp_trace *trace = open_trace(set.command, path);
     struct memory memory;
     struct mp_error error;
     int code;
 
-    if (!trace)
-        return EXIT_UNREADABLE;
-    if (memory_build(trace, &reporting->options, &memory, &error) != MP_OK) {
-        code = fail_on_trace(set.command, path, &error);
-    } else {
-        code = print_one(reporting, trace, &memory, path);
-        memory_free(&memory);
-    }
-    mp_trace_close(trace);
+    if (memory_build(trace, &reporting->options, &memory, &error) != MP_OK)
+        return fail_on_trace(set.command, path, &error);
+    code = print_one(reporting, trace, &memory, path);
+    memory_free(&memory);
     return code;
 }
 

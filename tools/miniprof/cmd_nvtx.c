@@ -46,24 +46,18 @@ struct reporting {
     struct nvtx_options options;
 };
 
-static int print_file(void *context, const char *path)
+static int print_file(void *context, struct mp_trace *trace, const char *path)
 {
     const struct reporting *reporting = context;
-    struct mp_trace *trace = open_trace(set.command, path);
     struct nvtx_result result;
     struct mp_error error;
     int code;
 
-    if (!trace)
-        return EXIT_UNREADABLE;
-    if (nvtx_result_build(trace, &reporting->options, &result, &error) != MP_OK) {
-        code = fail_on_trace(set.command, path, &error);
-    } else {
-        print_nvtx(&reporting->out, trace, &result, reporting->options.range);
-        code = quality_is_whole(&result.quality) ? EXIT_FINE : EXIT_FINDINGS;
-        nvtx_result_free(&result);
-    }
-    mp_trace_close(trace);
+    if (nvtx_result_build(trace, &reporting->options, &result, &error) != MP_OK)
+        return fail_on_trace(set.command, path, &error);
+    print_nvtx(&reporting->out, trace, &result, reporting->options.range);
+    code = quality_is_whole(&result.quality) ? EXIT_FINE : EXIT_FINDINGS;
+    nvtx_result_free(&result);
     return code;
 }
 

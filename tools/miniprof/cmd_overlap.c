@@ -40,24 +40,18 @@ struct reporting {
     struct overlap_options options;
 };
 
-static int print_file(void *context, const char *path)
+static int print_file(void *context, struct mp_trace *trace, const char *path)
 {
     const struct reporting *reporting = context;
-    struct mp_trace *trace = open_trace(set.command, path);
     struct overlap overlap;
     struct mp_error error;
     int code;
 
-    if (!trace)
-        return EXIT_UNREADABLE;
-    if (overlap_build(trace, &reporting->options, &overlap, &error) != MP_OK) {
-        code = fail_on_trace(set.command, path, &error);
-    } else {
-        print_overlap(&reporting->out, trace, &overlap, reporting->options.range);
-        code = quality_is_whole(&overlap.quality) ? EXIT_FINE : EXIT_FINDINGS;
-        overlap_free(&overlap);
-    }
-    mp_trace_close(trace);
+    if (overlap_build(trace, &reporting->options, &overlap, &error) != MP_OK)
+        return fail_on_trace(set.command, path, &error);
+    print_overlap(&reporting->out, trace, &overlap, reporting->options.range);
+    code = quality_is_whole(&overlap.quality) ? EXIT_FINE : EXIT_FINDINGS;
+    overlap_free(&overlap);
     return code;
 }
 

@@ -37,8 +37,11 @@ static void print_summary_of(const char *path)
 {
     struct report_out out = {.file = stderr};
     struct summary_options options = {.style = NAMES_READABLE};
+    struct mp_trace *trace = open_trace("run", path);
 
-    summarise_file("run", path, &out, &options);
+    if (trace)
+        summarise("run", trace, path, &out, &options);
+    mp_trace_close(trace);
 }
 
 /* With the flight recorder one program may have written several. */

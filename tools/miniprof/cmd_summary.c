@@ -67,24 +67,18 @@ static const struct option_set set = {
     .count = sizeof specs / sizeof *specs,
 };
 
-int summarise_file(const char *command, const char *path, const struct report_out *out,
-                   const struct summary_options *options)
+int summarise(const char *command, struct mp_trace *trace, const char *path,
+              const struct report_out *out, const struct summary_options *options)
 {
-    struct mp_trace *trace = open_trace(command, path);
     struct summary summary;
     struct mp_error error;
     int code;
 
-    if (!trace)
-        return EXIT_UNREADABLE;
-    if (summary_build(trace, options, &summary, &error) != MP_OK) {
-        code = fail_on_trace(command, path, &error);
-    } else {
-        print_summary(out, trace, &summary, options->parts, options->range);
-        code = quality_is_whole(&summary.quality) ? EXIT_FINE : EXIT_FINDINGS;
-        summary_free(&summary);
-    }
-    mp_trace_close(trace);
+    if (summary_build(trace, options, &summary, &error) != MP_OK)
+        return fail_on_trace(command, path, &error);
+    print_summary(out, trace, &summary, options->parts, options->range);
+    code = quality_is_whole(&summary.quality) ? EXIT_FINE : EXIT_FINDINGS;
+    summary_free(&summary);
     return code;
 }
 
@@ -115,11 +109,11 @@ struct reporting {
     struct summary_options options;
 };
 
-static int print_file(void *context, const char *path)
+static int print_file(void *context, struct mp_trace *trace, const char *path)
 {
     const struct reporting *reporting = context;
 
-    return summarise_file(set.command, path, &reporting->out, &reporting->options);
+    return summarise(set.command, trace, path, &reporting->out, &reporting->options);
 }
 
 int cmd_summary(int argc, char **argv)

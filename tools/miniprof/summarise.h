@@ -1,12 +1,13 @@
-/* `summary` of one file, for the commands that print it. */
+/* `summary` of one trace, for the commands that print it. */
 #ifndef MINIPROF_SUMMARISE_H
 #define MINIPROF_SUMMARISE_H
 
 #include "analyze/summary.h"
 #include "report/table.h"
 
-/* Prints the summary of the trace at `path` to `out`, or complains; returns the exit code. */
-int summarise_file(const char *command, const char *path, const struct report_out *out,
-                   const struct summary_options *options);
+/* Prints the summary of the trace, which is called `path`, to `out`, or complains; returns the exit
+ * code. */
+int summarise(const char *command, struct mp_trace *trace, const char *path,
+              const struct report_out *out, const struct summary_options *options);
 
 #endif

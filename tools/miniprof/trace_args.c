@@ -48,6 +48,15 @@ bool open_trace_set(const char *command, int count, char **arguments, struct tra
     return open_paths(command, (const char *const *)arguments, (size_t)count, set, code);
 }
 
+static int report_on(const char *command, const char *path, trace_report *report, void *context)
+{
+    struct mp_trace *trace = open_trace(command, path);
+    int code = trace ? report(context, trace, path) : EXIT_UNREADABLE;
+
+    mp_trace_close(trace);
+    return code;
+}
+
 static int each_of_folder(const char *command, const char *folder, trace_report *report,
                           void *context)
 {
@@ -57,7 +66,7 @@ static int each_of_folder(const char *command, const char *folder, trace_report 
     if (!open_paths(command, &folder, 1, &set, &code))
         return code;
     for (size_t i = 0; i < set.count; i++)
-        code = worse(code, report(context, set.processes[i].path));
+        code = worse(code, report_on(command, set.processes[i].path, report, context));
     trace_set_free(&set);
     return code;
 }
@@ -72,7 +81,7 @@ int each_trace(const char *command, int count, char **arguments, trace_report *r
 
         code =
             worse(code, trace_set_is_folder(path) ? each_of_folder(command, path, report, context)
-                                                  : report(context, path));
+                                                  : report_on(command, path, report, context));
     }
     return code;
 }

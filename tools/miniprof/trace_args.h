@@ -6,12 +6,12 @@
 
 #include "model/trace_set.h"
 
-/* The exit code of one report. */
-typedef int trace_report(void *context, const char *path);
+/* The exit code of one report; `trace` is the caller's. */
+typedef int trace_report(void *context, struct mp_trace *trace, const char *path);
 
-/* Hands `report` each file of the arguments, those of a folder in the order of trace_set.h. Returns
- * the worst exit code; what cannot be read in a folder is complained of and makes for
- * EXIT_FINDINGS. */
+/* Opens each file of the arguments for `report`, those of a folder in the order of trace_set.h.
+ * Returns the worst exit code. A file that cannot be opened is complained of and makes for
+ * EXIT_UNREADABLE; what else cannot be read in a folder likewise, for EXIT_FINDINGS. */
 int each_trace(const char *command, int count, char **arguments, trace_report *report,
                void *context);
 

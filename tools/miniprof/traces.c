@@ -14,22 +14,18 @@ struct reporting {
     struct traces_options options;
 };
 
-static int print_file(void *context, const char *path)
+static int print_file(void *context, struct mp_trace *trace, const char *path)
 {
     const struct reporting *reporting = context;
-    struct mp_trace *trace = open_trace(reporting->command, path);
     struct quality quality;
     struct mp_error error;
     int code;
 
-    if (!trace)
-        return EXIT_UNREADABLE;
     if (print_traces(&reporting->out, trace, &reporting->options, &quality, &error) != MP_OK)
         code = fail_on_trace(reporting->command, path, &error);
     else
         code = quality_is_whole(&quality) ? EXIT_FINE : EXIT_FINDINGS;
     quality_free(&quality);
-    mp_trace_close(trace);
     return code;
 }
 
