@@ -108,13 +108,13 @@ check "its main thread has ended" await grep -q '^State:.*Z' "/proc/$pid/status"
 same "the main thread alone has ended: exit code, two blocks, no end" "0 2 0" \
     "$? $(grep -c ' records, 0 dropped' headless.top) $(grep -c 'dropped  \[\|The program' \
         headless.top)"
-"$miniprof" top --plain --interval 50 "$pid" >headless.top 2>&1 </dev/null &
+"$miniprof" top --plain --interval 50 "$pid" >headless.ends 2>&1 </dev/null &
 top=$!
-await grep -q ' records, 0 dropped' headless.top
+await grep -q ' records, 0 dropped' headless.ends
 touch headless1
 wait "$top"
 same "the others end: exit code, last line" "0 The program has ended." \
-    "$? $(tail -n 1 headless.top)"
+    "$? $(tail -n 1 headless.ends)"
 wait "$pid"
 
 # ---- capture mode auto: the file is cut back at the first range --------------------------------
