@@ -310,6 +310,8 @@ void live_tick(struct live *live, const struct mp_trace *trace, const struct mp_
     } else {
         live->idle_wall += wall;
     }
+    if (live->elapsed_ns < live->span_ns + live->idle_wall)
+        live->elapsed_ns = live->span_ns + live->idle_wall;
     quality_finish(&live->quality, trace, cursor, &live->definitions);
     live->dropped = live->quality.dropped;
     live->bytes = mp_trace_bytes(trace);

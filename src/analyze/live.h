@@ -123,6 +123,7 @@ struct live {
     /* Set by live_tick. */
     uint64_t interval_ns; /* of the trace's clock */
     uint64_t span_ns;     /* from the first row to the last one */
+    uint64_t elapsed_ns;  /* and since then, as far as nothing has come; never less than before */
     bool anything;        /* rows of events have come in this interval */
 
     /* The rest is live*.c's own. */

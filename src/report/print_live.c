@@ -163,6 +163,90 @@ void print_live(FILE *out, const char *title, const char *state, struct live *li
                top);
 }
 
+/* ---- CSV ---- */
+
+enum csv_column {
+    CSV_TIME,
+    CSV_INTERVAL,
+    CSV_STATE,
+    CSV_RECORDS,
+    CSV_DROPPED,
+    CSV_KERNELS,
+    CSV_COPIES, /* of each direction */
+    CSV_STEPS = CSV_COPIES + LIVE_DIRECTIONS,
+    CSV_MEAN,
+    CSV_P50,
+    CSV_P99,
+    CSV_DEVICE,
+    CSV_BUSY,
+    CSV_COLUMNS
+};
+
+/* A file of these grows line by line: each column has its unit from the beginning. */
+static const struct report_column csv_columns[CSV_COLUMNS] = {
+    [CSV_TIME] = {.title = "Time", .kind = REPORT_CELL_TIME},
+    [CSV_INTERVAL] = {.title = "Interval", .kind = REPORT_CELL_TIME},
+    [CSV_STATE] = {.title = "State", .kind = REPORT_CELL_TEXT},
+    [CSV_RECORDS] = {.title = "Records", .kind = REPORT_CELL_COUNT},
+    [CSV_DROPPED] = {.title = "Dropped", .kind = REPORT_CELL_COUNT},
+    [CSV_KERNELS] = {.title = "Kernels", .unit = "1/s", .kind = REPORT_CELL_REAL},
+    [CSV_COPIES + LIVE_TO_DEVICE] = {.title = "HtoD", .kind = REPORT_CELL_THROUGHPUT},
+    [CSV_COPIES + LIVE_TO_HOST] = {.title = "DtoH", .kind = REPORT_CELL_THROUGHPUT},
+    [CSV_COPIES + LIVE_OTHER] = {.title = "Other copies", .kind = REPORT_CELL_THROUGHPUT},
+    [CSV_STEPS] = {.title = "Iterations", .kind = REPORT_CELL_COUNT},
+    [CSV_MEAN] = {.title = "Avg", .kind = REPORT_CELL_TIME},
+    [CSV_P50] = {.title = "P50", .kind = REPORT_CELL_TIME},
+    [CSV_P99] = {.title = "P99", .kind = REPORT_CELL_TIME},
+    [CSV_DEVICE] = {.title = "Device", .kind = REPORT_CELL_COUNT},
+    [CSV_BUSY] = {.title = "Busy", .kind = REPORT_CELL_PERCENT},
+};
+
+void print_live_csv_begin(struct report_table *table, FILE *out)
+{
+    const struct report_out csv = {.file = out, .format = REPORT_CSV, .units = REPORT_UNITS_MS};
+
+    report_begin(table, &csv, csv_columns, CSV_COLUMNS);
+    report_header(table);
+}
+
+static void fill_program(struct report_cell *cells, const char *state, const struct live *live)
+{
+    const struct live_step *step = live_iteration(live);
+
+    for (int i = 0; i < CSV_COLUMNS; i++)
+        cells[i] = report_absent_cell();
+    cells[CSV_TIME] = report_number_cell(live->elapsed_ns);
+    cells[CSV_INTERVAL] = report_number_cell(live->interval_ns);
+    cells[CSV_STATE] = report_text_cell(state);
+    cells[CSV_RECORDS] = report_number_cell(live->records);
+    cells[CSV_DROPPED] = report_number_cell(live->dropped);
+    cells[CSV_KERNELS] = report_real_cell(per_second(live->kernels.all.last_count, live));
+    for (int i = 0; i < LIVE_DIRECTIONS; i++)
+        cells[CSV_COPIES + i] = report_real_cell(per_second(live->copies[i].last_bytes, live));
+    cells[CSV_STEPS] = report_number_cell(step ? step->last_count : 0);
+    if (!step || !step->last_count)
+        return;
+    cells[CSV_MEAN] = report_number_cell(mean_of(step->last_sum, step->last_count));
+    cells[CSV_P50] = report_number_cell(mp_histogram_percentile(&step->last_lengths, 50));
+    cells[CSV_P99] = report_number_cell(mp_histogram_percentile(&step->last_lengths, 99));
+}
+
+void print_live_csv(struct report_table *table, const char *state, const struct live *live)
+{
+    struct report_cell cells[CSV_COLUMNS];
+
+    fill_program(cells, state, live);
+    for (size_t i = 0; i < live->device_count; i++) {
+        const struct live_device *device = &live->devices[i];
+
+        cells[CSV_DEVICE] = report_number_cell(device->device);
+        cells[CSV_BUSY] = report_real_cell(percent_of(device->last_busy, live->interval_ns));
+        report_row(table, cells);
+    }
+    if (!live->device_count)
+        report_row(table, cells);
+}
+
 /* ---- JSON ---- */
 
 static void json_devices(struct json_writer *json, const struct live *live)
@@ -267,6 +351,7 @@ void print_live_json(FILE *out, const struct mp_trace *trace, const char *state,
     json_key_text(&json, "pid", pid);
     json_key_number(&json, "interval_ns", live->interval_ns);
     json_key_number(&json, "span_ns", live->span_ns);
+    json_key_number(&json, "elapsed_ns", live->elapsed_ns);
     json_key_number(&json, "bytes", live->bytes);
     json_key_number(&json, "records", live->records);
     json_key_number(&json, "dropped", live->dropped);

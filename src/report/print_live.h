@@ -1,4 +1,4 @@
-/* What analyze/live.h knows after a tick, as a block of lines or as a line of JSON. */
+/* What analyze/live.h knows after a tick, as a block of lines, rows of CSV or a line of JSON. */
 #ifndef MP_REPORT_PRINT_LIVE_H
 #define MP_REPORT_PRINT_LIVE_H
 
@@ -6,6 +6,7 @@
 #include <stdio.h>
 
 #include "analyze/live.h"
+#include "report/table.h"
 
 #define PRINT_LIVE_MOST 100 /* names in a list */
 
@@ -14,7 +15,14 @@
  */
 void print_live(FILE *out, const char *title, const char *state, struct live *live, size_t top);
 
-/* The same as one line; `state` is a word. */
+/* Sets up the table of all refreshes and prints its head. */
+void print_live_csv_begin(struct report_table *table, FILE *out);
+
+/* A row for each device, in all of which the program's own numbers are the same; before there is
+ * any device a row without one. */
+void print_live_csv(struct report_table *table, const char *state, const struct live *live);
+
+/* All as one line; `state` is a word. */
 void print_live_json(FILE *out, const struct mp_trace *trace, const char *state, struct live *live,
                      size_t top);
 

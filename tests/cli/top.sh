@@ -26,6 +26,33 @@ run top --json --iteration layer.0 whole.mpt
 code 0
 json 'd["state"] == "ended" and d["kernel_count_all"] == 1000 and d["iterations"] is None'
 
+# CSV says of the same file what JSON says.
+run top --json whole.mpt
+cp .stdout whole.json
+run top --csv whole.mpt
+code 0
+quiet
+python3 - <<'END'
+import csv, json
+titles, units, *rows = csv.reader(open(".stdout"))
+d = json.load(open("whole.json"))
+assert d["elapsed_ns"] == d["span_ns"]
+now = d["iterations"]["now"]
+wanted = {"Time": d["elapsed_ns"] / 1e6, "Interval": d["interval_ns"] / 1e6, "State": "ended",
+          "Records": 5350, "Dropped": 0, "Kernels": d["kernels_per_s"],
+          "HtoD": d["copies"]["HtoD"]["bytes_per_s"], "DtoH": d["copies"]["DtoH"]["bytes_per_s"],
+          "Other copies": 0, "Iterations": 50, "Avg": now["avg_ns"] / 1e6,
+          "P50": now["p50_ns"] / 1e6, "P99": now["p99_ns"] / 1e6, "Device": 0,
+          "Busy": d["devices"][0]["busy_percent"]}
+same = [cell == want if isinstance(want, str) else abs(float(cell) - want) < 1e-6 * (1 + want)
+        for cell, want in zip(rows[0], wanted.values())]
+assert titles == list(wanted) and len(units) == len(titles) and len(rows) == 1 and all(same), rows
+END
+verdict "CSV: titles, and the numbers of JSON" $?
+run top --csv --count 3 --interval 20 whole.mpt
+[ "$(wc -l <.stdout)" -eq 3 ]
+verdict "CSV: titles, units, one row of a complete file" $?
+
 # Without its index: as far as it goes, for as many refreshes as are asked for.
 size=$(stat -c %s whole.mpt)
 for ((at = 100; at < size; at += 1111)); do

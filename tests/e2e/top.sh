@@ -117,6 +117,22 @@ same "the others end: exit code, last line" "0 The program has ended." \
     "$? $(tail -n 1 headless.ends)"
 wait "$pid"
 
+# ---- rows for a spreadsheet --------------------------------------------------------------------
+start rows -- "$steps" init alpha=9 sync await=rows1 beta=3 sync
+reached
+"$miniprof" top --csv --interval 50 "$pid" >rows.csv 2>top.err </dev/null &
+top=$!
+await grep -q '"recording"' rows.csv
+touch rows1
+wait "$top"
+same "CSV: exit code, nothing on stderr" "0 " "$? $(cat top.err)"
+wait "$pid"
+same "CSV: one head, rows of a width, the last state, a time that does not run back" \
+    "1 15 ended True" "$(python3 -c 'import csv, sys
+titles, units, *rows = csv.reader(open("rows.csv"))
+times = [float(row[0]) for row in rows]
+print(1 + rows.count(titles), *{len(row) for row in rows}, rows[-1][2], times == sorted(times))')"
+
 # ---- capture mode auto: the file is cut back at the first range --------------------------------
 start cut -- "$steps" init alpha=9 sync await=cut1 start beta=3 sync stop print=done await=cut2
 "$miniprof" ctl "$pid" where >where.out 2>&1

@@ -195,12 +195,37 @@ static void idle_time_is_shown_once(void **state)
     take(MP_TABLE_kernel);
     take(MP_TABLE_call);
     tick(100, false);
+    assert_int_equal(live.elapsed_ns, (130 - 25) * US);
     live_next(&live);
     tick(800, false);
+    assert_int_equal(live.elapsed_ns, (130 - 25 + 800) * US);
     live_next(&live);
     take(0);
     tick(100, false);
     assert_int_equal(live.interval_ns, (1050 - 130 - 800) * US);
+    assert_int_equal(live.elapsed_ns, (1050 - 25) * US);
+    end();
+}
+
+/* Of a time that has been shown as idle. */
+static void what_comes_late_does_not_turn_time_back(void **state)
+{
+    (void)state;
+    scene_begin();
+    put_launch(1, "a", 25, 100, 130, 1);
+    flush();
+    put_launch(1, "a", 140, 150, 160, 2);
+    begin(NULL);
+    take(MP_TABLE_kernel);
+    take(MP_TABLE_call);
+    tick(100, false);
+    live_next(&live);
+    tick(50, false);
+    live_next(&live);
+    take(0);
+    tick(50, false);
+    assert_int_equal(live.span_ns, (160 - 25) * US);
+    assert_int_equal(live.elapsed_ns, (130 - 25 + 50) * US);
     end();
 }
 
@@ -428,8 +453,68 @@ static void names_cannot_move_the_cursor(void **state)
     end();
 }
 
+/* Rows of CSV after one more refresh, with the head above those of the first. */
+static char *csv_of(const char *state, struct report_table *table, bool first)
+{
+    char *text = NULL;
+    size_t size;
+    FILE *out = open_memstream(&text, &size);
+
+    assert_non_null(out);
+    if (first)
+        print_live_csv_begin(table, out);
+    table->out = out;
+    print_live_csv(table, state, &live);
+    fclose(out);
+    return text;
+}
+
+static void csv_has_a_row_for_each_device(void **state)
+{
+    static const char *const wanted[] = {
+        "\"Time\",\"Interval\",\"State\",\"Records\",\"Dropped\",\"Kernels\",\"HtoD\",\"DtoH\","
+        "\"Other copies\",\"Iterations\",\"Avg\",\"P50\",\"P99\",\"Device\",\"Busy\"\n",
+        "ms,ms,,,,1/s,B/s,B/s,B/s,,ms,ms,ms,,%\n",
+        "0.400000,0.400000,\"recording\",7,0,5000.000000,2500000.000000,0.000000,0.000000,1,"
+        "0.400000,",
+        ",27.500000\n0.400000,0.400000,\"recording\",7,0,5000.000000,",
+        ",75.000000\n",
+    };
+    struct report_table table;
+    const char *at;
+    char *text;
+
+    (void)state;
+    scene_begin();
+    put_nvtx(PUSH, 1, NULL, "step", 10, 0);
+    put_launch(1, "a", 25, 100, 200, 1);
+    put_copy_of(1, MP_copy_kind_HtoD, ASYNCHRONOUS, 1000, 300, 310, 3);
+    put_launch(ON(2, 1), "b", 30, 100, 400, 5);
+    put_nvtx(POP, 1, NULL, NULL, 410, 0);
+    begin(NULL);
+    take(0);
+    tick(1, false);
+    text = csv_of("recording", &table, true);
+    at = text;
+    for (size_t i = 0; i < sizeof wanted / sizeof *wanted; i++) {
+        at = strstr(at, wanted[i]);
+        assert_non_null(at);
+        at += strlen(wanted[i]);
+    }
+    assert_string_equal(at, "");
+    free(text);
+    live_next(&live);
+    tick(600, true); /* nothing comes any more: no length of an iteration, no head */
+    text = csv_of("ended", &table, false);
+    assert_ptr_equal(strstr(text, "1.000000,0.600000,\"ended\",7,0,0.000000,"), text);
+    assert_non_null(strstr(text, ",0,,,,"));
+    free(text);
+    end();
+}
+
 static void an_empty_trace_has_nothing(void **state)
 {
+    struct report_table table;
     char *text = NULL;
     size_t size;
     FILE *out;
@@ -447,6 +532,10 @@ static void an_empty_trace_has_nothing(void **state)
     assert_null(strstr(text, "nan"));
     assert_null(strstr(text, "inf"));
     free(text);
+    text = csv_of("ended", &table, true);
+    assert_non_null(strstr(text, "%\n0.000000,0.000000,\"ended\",0,0,0.000000,0.000000,0.000000,"
+                                 "0.000000,0,,,,,\n"));
+    free(text);
     assert_null(live_iteration(&live));
     end();
 }
@@ -459,6 +548,7 @@ int main(void)
         cmocka_unit_test(work_does_not_wait_for_ever),
         cmocka_unit_test(an_interval_has_what_came_in_it),
         cmocka_unit_test(idle_time_is_shown_once),
+        cmocka_unit_test(what_comes_late_does_not_turn_time_back),
         cmocka_unit_test(overlapping_work_keeps_a_device_busy_once),
         cmocka_unit_test(iterations_are_the_outermost_ranges_or_those_of_a_name),
         cmocka_unit_test(lists_are_by_the_interval_then_by_all),
@@ -468,6 +558,7 @@ int main(void)
         cmocka_unit_test(very_many_threads_take_little_memory),
         cmocka_unit_test(large_histories_leave_room_for_small_ones),
         cmocka_unit_test(names_cannot_move_the_cursor),
+        cmocka_unit_test(csv_has_a_row_for_each_device),
         cmocka_unit_test(an_empty_trace_has_nothing),
     };
 

@@ -34,7 +34,7 @@ struct top_values {
     uint64_t top;      /* names in a list; 0: as many as fit, or 5 */
     const char *iteration;
     bool plain;
-    bool json;
+    int format; /* enum report_format */
 };
 
 #define FIELD(name) offsetof(struct top_values, name)
@@ -65,9 +65,15 @@ static const struct option_spec specs[] = {
      .kind = OPTION_FLAG,
      .offset = FIELD(plain),
      .help = "lines below lines, as when stdout is no terminal"},
+    {.name = "csv",
+     .kind = OPTION_VALUE,
+     .value = REPORT_CSV,
+     .offset = FIELD(format),
+     .help = "comma-separated values: a row for each refresh and GPU"},
     {.name = "json",
-     .kind = OPTION_FLAG,
-     .offset = FIELD(json),
+     .kind = OPTION_VALUE,
+     .value = REPORT_JSON,
+     .offset = FIELD(format),
      .help = "a line of JSON for each refresh; times in ns"},
 };
 #undef FIELD
@@ -94,6 +100,7 @@ struct view {
     struct mp_trace *trace;
     struct mp_cursor *cursor;
     struct live live;
+    struct report_table csv;
     int64_t before; /* ns, of the last refresh */
     uint64_t refreshes;
 };
@@ -260,9 +267,12 @@ static void draw(struct view *view, const char *state)
 
 static void show(struct view *view, const char *state)
 {
-    if (view->values->json) {
-        print_live_json(stdout, view->trace, state ? state : "recording", &view->live,
-                        names_shown(view));
+    const char *word = state ? state : "recording";
+
+    if (view->values->format == REPORT_JSON) {
+        print_live_json(stdout, view->trace, word, &view->live, names_shown(view));
+    } else if (view->values->format == REPORT_CSV) {
+        print_live_csv(&view->csv, word, &view->live);
     } else if (view->screen) {
         draw(view, state);
     } else {
@@ -306,7 +316,7 @@ static int finish(struct view *view, const char *words)
 {
     refresh(view, "ended", true);
     terminal_end();
-    if (!view->values->json)
+    if (view->values->format == REPORT_TEXT)
         printf("%s\n", words);
     return EXIT_FINE;
 }
@@ -380,7 +390,10 @@ static int watch(struct view *view)
         if (!view->pid)
             await_end_of(view, pid_of_trace(view->trace));
         make_title(view);
-        view->screen = !view->values->plain && !view->values->json && isatty(STDOUT_FILENO);
+        view->screen =
+            !view->values->plain && view->values->format == REPORT_TEXT && isatty(STDOUT_FILENO);
+        if (view->values->format == REPORT_CSV)
+            print_live_csv_begin(&view->csv, stdout);
         terminal_begin(view->screen);
         code = run(view);
         terminal_end();
@@ -420,7 +433,7 @@ static int watch_process(struct view *view, const char *text)
 
 int cmd_top(int argc, char **argv)
 {
-    struct top_values values = {.interval = 1000};
+    struct top_values values = {.interval = 1000, .format = REPORT_TEXT};
     struct view view = {.values = &values, .end = -1};
     int first;
     enum options_result result = options_parse(&set, argc, argv, &values, &first);
