@@ -301,6 +301,23 @@ code 3
 ! ls ./*.part 2>/dev/null
 verdict "nothing left" $?
 
+# A signal: it ends as it would, the old page stays and nothing beside it. (Of SIGINT and SIGQUIT a
+# job of a script is otherwise left alone.)
+cp "$SOURCE/tests/data/resnet50_eager.mpt" eager.mpt
+echo old >old.html
+for name in HUP INT QUIT TERM; do
+    last="html -o old.html: SIG$name"
+    env --default-signal=INT,QUIT "$miniprof" html -o old.html eager.mpt 2>.stderr &
+    pid=$!
+    until compgen -G 'old.html.*.part' >.part_seen || ! kill -0 $pid 2>/dev/null; do :; done
+    kill -s $name $pid
+    wait $pid 2>/dev/null
+    got=$?
+    code $((128 + $(kill -l $name)))
+    [ -s .part_seen ] && [ "$(cat old.html)" = old ] && ! ls ./*.part 2>/dev/null
+    verdict "the old page, and nothing beside it" $?
+done
+
 # 157,844 records in less than 3 MB. Layers have the names of most of their work, and it says so.
 run html -o eager.html "$SOURCE/tests/data/resnet50_eager.mpt"
 code 0

@@ -1,6 +1,7 @@
 #include "page_file.h"
 
 #include <errno.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -42,6 +43,40 @@ static bool holds_trace(const char *path)
     return bytes == sizeof magic && !memcmp(magic + 8, "MPTRACE", 8);
 }
 
+/* ---- What must not be left ---- */
+
+static const int ending[] = {SIGHUP, SIGINT, SIGQUIT, SIGTERM};
+#define ENDING (sizeof ending / sizeof *ending)
+
+static const char *unfinished; /* the file that a signal removes */
+
+/* The default action is back (SA_RESETHAND), and follows. */
+static void on_end(int number)
+{
+    unlink(unfinished);
+    raise(number);
+}
+
+/* Until `release`; signals that the caller's caller ignores, as nohup does, stay ignored. */
+static void guard(const char *path, struct sigaction *before)
+{
+    struct sigaction action = {.sa_handler = on_end, .sa_flags = (int)SA_RESETHAND};
+
+    unfinished = path;
+    sigemptyset(&action.sa_mask);
+    for (size_t i = 0; i < ENDING; i++) {
+        sigaction(ending[i], NULL, &before[i]);
+        if (before[i].sa_handler == SIG_DFL)
+            sigaction(ending[i], &action, NULL);
+    }
+}
+
+static void release(const struct sigaction *before)
+{
+    for (size_t i = 0; i < ENDING; i++)
+        sigaction(ending[i], &before[i], NULL);
+}
+
 /* ---- Writing ---- */
 
 static int write_to(const char *command, const char *path, FILE *out, page_writer *writer,
@@ -63,13 +98,18 @@ static int write_to(const char *command, const char *path, FILE *out, page_write
 static int write_beside(const char *command, const char *path, const char *part,
                         page_writer *writer, void *context)
 {
-    FILE *out = fopen(part, "wxe");
-    int code = write_to(command, path, out, writer, context);
+    struct sigaction before[ENDING];
+    FILE *out;
+    int code;
 
+    guard(part, before);
+    out = fopen(part, "wxe");
+    code = write_to(command, path, out, writer, context);
     if (code < EXIT_USAGE && rename(part, path) != 0)
         code = cannot_write(command, path);
     if (out && code >= EXIT_USAGE)
         unlink(part);
+    release(before);
     return code;
 }
 

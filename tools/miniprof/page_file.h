@@ -9,9 +9,10 @@
 typedef int page_writer(void *context, FILE *out);
 
 /* Has `writer` write a file beside `path`, which is then put in its place: nobody sees half a page,
- * and where one cannot be written the old one stays. "-" is stdout; a device or FIFO is written to,
- * and where a symbolic link leads the file is replaced. A trace is not: EXIT_USAGE. Returns the
- * exit code of the writer, or EXIT_UNREADABLE, both after a complaint. */
+ * and where one cannot be written, or a signal ends the program, the old one stays. "-" is stdout;
+ * a device or FIFO is written to, and where a symbolic link leads the file is replaced. A trace is
+ * not: EXIT_USAGE. Returns the exit code of the writer, or EXIT_UNREADABLE, both after a complaint.
+ */
 int page_write(const char *command, const char *path, page_writer *writer, void *context);
 
 #endif
