@@ -5,6 +5,7 @@
 
 #include "base/log.h"
 #include "base/preload.h"
+#include "record/range_switch.h"
 #include "record/state.h"
 #include "record/subscriber.h"
 

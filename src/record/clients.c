@@ -9,6 +9,7 @@
 #include "base/log.h"
 #include "base/strings.h"
 #include "record/call_log.h"
+#include "record/range_switch.h"
 #include "record/state.h"
 
 #include "base/poison.h"

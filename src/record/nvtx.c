@@ -81,10 +81,18 @@ static void version_tell(NvtxGetExportTableFunc_t get_table, unsigned version)
         info->SetInjectionNvtxVersion(version + 1);
 }
 
+/* Each slot is written once: another thread that uses NVTX for the first time waits in the others,
+ * but goes through those that have been written. */
 static void install(uint32_t module, NvtxFunctionPointer **table, unsigned size)
 {
-    nvtx_calls_install(module, table, size);
-    nvtx_watch_install(module, table, size);
+    for (uint32_t id = 1; id < size; id++) {
+        NvtxFunctionPointer function = nvtx_watch_find(module, id);
+
+        if (!function)
+            function = nvtx_calls_find(module, id);
+        if (function && table[id])
+            __atomic_store_n(table[id], function, __ATOMIC_RELEASE);
+    }
 }
 
 int mp_nvtx_initialize(unsigned version, void *get_export_table)

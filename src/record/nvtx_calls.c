@@ -458,12 +458,3 @@ NvtxFunctionPointer nvtx_calls_find(uint32_t module, uint32_t id)
             return slots[i].function;
     return NULL;
 }
-
-void nvtx_calls_install(uint32_t module, NvtxFunctionPointer **table, unsigned size)
-{
-    for (size_t i = 0; i < sizeof(slots) / sizeof(slots[0]); i++) {
-        const struct slot *slot = &slots[i];
-        if (slot->module == module && slot->id < size && table[slot->id])
-            __atomic_store_n(table[slot->id], slot->function, __ATOMIC_RELEASE);
-    }
-}

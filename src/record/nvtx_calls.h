@@ -22,11 +22,7 @@ void nvtx_end(struct nvtx_thread *thread, const struct nvtx_domain *domain,
 struct nvtx_text nvtx_payload_message(const struct nvtx_domain *domain, const void *payloads,
                                       size_t count) NVTX_HIDDEN;
 
-/* Overwrites the slots of one module's table that the handler answers; `size` is the number of
- * entries that the table has, the unused entry 0 included. */
-void nvtx_calls_install(uint32_t module, NvtxFunctionPointer **table, unsigned size) NVTX_HIDDEN;
-
-/* The handler's answer to one function; NULL if it has none. */
+/* The handler's answer to one function, by NVTX's numbers; NULL if it has none. */
 NvtxFunctionPointer nvtx_calls_find(uint32_t module, uint32_t id) NVTX_HIDDEN;
 
 #endif

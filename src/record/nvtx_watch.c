@@ -63,14 +63,6 @@ static __attribute__((noinline)) struct watch_thread *self(void)
     return &watch_self;
 }
 
-void nvtx_watch_open(const struct nvtx_watch_calls *calls)
-{
-    watch.calls = *calls;
-    watch.name = calls->name;
-    watch.bytes = (uint32_t)mp_range_name_split(calls->name, &watch.domain);
-    atomic_store(&watch.on, true);
-}
-
 bool nvtx_watch_is_wanted(void)
 {
     return watch.name != NULL;
@@ -171,7 +163,8 @@ static void leave(struct watch_thread *thread)
 /* When it begins, ns; 1 where nobody wants to know. */
 static uint64_t range_begins(void)
 {
-    if (atomic_fetch_add(&watch.open, 1) == 0 && watch.calls.begin)
+    atomic_fetch_add(&watch.open, 1);
+    if (watch.calls.begin)
         watch.calls.begin(watch.calls.recorder);
     return watch.calls.lasted ? mp_clock_now() : 1;
 }
@@ -397,18 +390,22 @@ static const struct watch_slot {
     SLOT(CORE2, DomainRangeEnd, domain_end, domain_end),
 };
 
-void nvtx_watch_install(uint32_t module, NvtxFunctionPointer **table, unsigned size)
+NvtxFunctionPointer nvtx_watch_find(uint32_t module, uint32_t id)
 {
-    size_t i;
-
     if (!watch.name)
-        return;
-    for (i = 0; i < sizeof(slots) / sizeof(slots[0]); i++) {
-        const struct watch_slot *slot = &slots[i];
+        return NULL;
+    for (size_t i = 0; i < sizeof(slots) / sizeof(slots[0]); i++)
+        if (slots[i].module == module && slots[i].id == id)
+            return slots[i].function;
+    return NULL;
+}
 
-        if (slot->module != module || slot->id >= size || !table[slot->id])
-            continue;
-        *slot->inner = nvtx_calls_find(module, slot->id);
-        __atomic_store_n(table[slot->id], slot->function, __ATOMIC_RELEASE);
-    }
+void nvtx_watch_open(const struct nvtx_watch_calls *calls)
+{
+    watch.calls = *calls;
+    watch.name = calls->name;
+    watch.bytes = (uint32_t)mp_range_name_split(calls->name, &watch.domain);
+    for (size_t i = 0; i < sizeof(slots) / sizeof(slots[0]); i++)
+        *slots[i].inner = nvtx_calls_find(slots[i].module, slots[i].id);
+    atomic_store(&watch.on, true);
 }

@@ -5,8 +5,8 @@
  * those of nvtx_calls.c, whether recording is on or off. Without one the tables are as ever, so
  * watching costs nothing where it is not asked for.
  *
- * Ranges of the name may be nested and overlap on several threads: `begin` is called before the
- * first of them reaches the trace, `end` after the last has. A thread that ends inside of its range
+ * Ranges of the name may be nested and overlap on several threads: `begin` is called before each
+ * of them reaches the trace, `end` after the last has. A thread that ends inside of its range
  * leaves it open. Ranges of the payload extension are not looked at.
  */
 #ifndef MP_RECORD_NVTX_WATCH_H
@@ -40,7 +40,8 @@ void nvtx_watch_close(void) NVTX_HIDDEN;
 /* Whether a range of the name is open. Any thread. */
 bool nvtx_watch_is_inside(void) NVTX_HIDDEN;
 
-/* Overwrites the slots again that nvtx_calls_install filled, if a name is watched. */
-void nvtx_watch_install(uint32_t module, NvtxFunctionPointer **table, unsigned size) NVTX_HIDDEN;
+/* The function for a slot of NVTX's tables that is to be watched, by NVTX's numbers; NULL where
+ * that of nvtx_calls.h does. */
+NvtxFunctionPointer nvtx_watch_find(uint32_t module, uint32_t id) NVTX_HIDDEN;
 
 #endif

@@ -1,19 +1,16 @@
 /* See range.h. */
 #include "record/range.h"
 
-#include <errno.h>
 #include <time.h>
 
 #include "base/log.h"
 #include "base/range_name.h"
 #include "record/clock.h"
 #include "record/nvtx_watch.h"
+#include "record/range_switch.h"
 #include "record/state.h"
-#include "record/subscriber.h"
 
 #include "base/poison.h"
-
-#define SWITCH_SECONDS 1 /* that a thread waits for another to switch the kinds, at most */
 
 /* ---- Settings ---- */
 
@@ -51,7 +48,7 @@ void range_configure(struct recorder *recorder)
     pthread_mutex_init(&ranges->lock, NULL);
     pthread_condattr_init(&attributes);
     pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
-    pthread_cond_init(&ranges->switched, &attributes);
+    pthread_cond_init(&ranges->changed, &attributes);
     pthread_condattr_destroy(&attributes);
     if (ranges->by_nvtx || recorder->flight.by_step)
         nvtx_watch_open(&(struct nvtx_watch_calls){
@@ -61,98 +58,6 @@ void range_configure(struct recorder *recorder)
             .lasted = recorder->flight.by_step ? flight_step : NULL,
             .recorder = recorder,
         });
-}
-
-/* ---- Switching the kinds ---- */
-
-static bool is_wanted(const struct ranges *ranges)
-{
-    return !ranges->over && (!ranges->lazy || ranges->open || ranges->warm);
-}
-
-static void switch_kinds(struct recorder *recorder, bool on, bool over)
-{
-    if (on && attach_now(recorder))
-        activity_enable(recorder);
-    else if (!on)
-        activity_disable(recorder);
-    if (over) {
-        activity_retire(recorder);
-        if (recorder->ranges.by_nvtx)
-            nvtx_watch_close();
-    }
-}
-
-static struct timespec patience(void)
-{
-    struct timespec limit;
-
-    clock_gettime(CLOCK_MONOTONIC, &limit);
-    limit.tv_sec += SWITCH_SECONDS;
-    return limit;
-}
-
-/* Under the lock: waits until no other thread switches; false when one does for too long. It may
- * hold what that thread needs. */
-static bool may_switch(struct ranges *ranges, const struct timespec *limit)
-{
-    int error = 0;
-
-    while (ranges->switching && !error)
-        error = pthread_cond_timedwait(&ranges->switched, &ranges->lock, limit);
-    return !ranges->switching;
-}
-
-/* Under the lock, which is left meanwhile. */
-static void begin_switching(struct ranges *ranges)
-{
-    ranges->switching = true;
-    pthread_mutex_unlock(&ranges->lock);
-}
-
-static void end_switching(struct ranges *ranges)
-{
-    pthread_mutex_lock(&ranges->lock);
-    ranges->switching = false;
-    pthread_cond_broadcast(&ranges->switched);
-}
-
-/* Brings the kinds in line with what is wanted now, one thread at a time. */
-static void settle(struct recorder *recorder)
-{
-    struct ranges *ranges = &recorder->ranges;
-    struct timespec limit = patience();
-
-    pthread_mutex_lock(&ranges->lock);
-    while ((ranges->on != is_wanted(ranges) || ranges->over != ranges->retired) &&
-           may_switch(ranges, &limit)) {
-        bool on = is_wanted(ranges);
-        bool over = ranges->over;
-
-        begin_switching(ranges);
-        switch_kinds(recorder, on, over);
-        end_switching(ranges);
-        ranges->on = on;
-        ranges->retired = over;
-    }
-    pthread_mutex_unlock(&ranges->lock);
-}
-
-bool range_switch(struct recorder *recorder, void (*how)(struct recorder *recorder))
-{
-    struct ranges *ranges = &recorder->ranges;
-    struct timespec limit = patience();
-    bool may;
-
-    pthread_mutex_lock(&ranges->lock);
-    may = may_switch(ranges, &limit);
-    if (may) {
-        begin_switching(ranges);
-        how(recorder);
-        end_switching(ranges);
-    }
-    pthread_mutex_unlock(&ranges->lock);
-    return may;
 }
 
 /* ---- Marks ---- */
@@ -217,33 +122,33 @@ static enum range_answer may_begin(const struct ranges *ranges, uint8_t reason, 
     return ranges->open && !anew ? RANGE_IS_OPEN : RANGE_DONE;
 }
 
-/* `correlation`: of the call that begins it; 0 where none does. */
-static enum range_answer begin(struct recorder *recorder, uint8_t reason, uint32_t correlation)
+/* Under the lock: a range is open from now on, if it may begin. */
+static enum range_answer open_range(struct recorder *recorder, uint8_t reason)
 {
     struct ranges *ranges = &recorder->ranges;
-    enum range_answer answer;
-    uint64_t number;
-    bool anew;
+    bool anew = reason == MP_capture_reason_profiler_api && !ranges->anew &&
+                recorder->config.capture.choice == MP_CAPTURE_AUTO;
+    enum range_answer answer = may_begin(ranges, reason, anew);
 
-    pthread_mutex_lock(&ranges->lock);
-    anew = reason == MP_capture_reason_profiler_api && !ranges->anew &&
-           recorder->config.capture.choice == MP_CAPTURE_AUTO;
-    answer = may_begin(ranges, reason, anew);
-    if (answer == RANGE_DONE) {
-        if (anew)
-            ranges->begun = ranges->ended = 0;
-        ranges->anew |= anew;
-        ranges->open = true;
-        ranges->opened_at = mp_monotonic_ms();
-        ranges->begun++;
-    }
-    number = ranges->begun;
-    pthread_mutex_unlock(&ranges->lock);
-    if (answer != RANGE_DONE) {
-        (void)mp_clock_now(); /* the software GPU's clock counts readings: in all modes as many */
+    if (answer != RANGE_DONE)
         return answer;
-    }
-    settle(recorder);
+    if (anew)
+        ranges->begun = ranges->ended = 0;
+    ranges->anew |= anew;
+    ranges->open = true;
+    ranges->opened_at = mp_monotonic_ms();
+    ranges->begun++;
+    return RANGE_DONE;
+}
+
+/* The range of that number, which was opened, is told to the writer. `correlation`: of the call
+ * that begins it; 0 where none does. */
+static void begin_opened(struct recorder *recorder, uint64_t number, uint8_t reason,
+                         uint32_t correlation)
+{
+    struct ranges *ranges = &recorder->ranges;
+
+    range_settle(recorder);
     if (!correlation)
         correlation = correlation_now(recorder);
     pthread_mutex_lock(&ranges->lock);
@@ -252,19 +157,36 @@ static enum range_answer begin(struct recorder *recorder, uint8_t reason, uint32
         post(recorder, WORK_START, reason, mp_clock_now(), correlation);
         ranges->posted = true;
     }
+    pthread_cond_broadcast(&ranges->changed);
     pthread_mutex_unlock(&ranges->lock);
-    return RANGE_DONE;
 }
 
-/* Under the lock: another thread has come into an NVTX range since the last one was left. Its begin
- * found the capture range open, so this one must not end. */
-static bool is_inside_again(const struct ranges *ranges)
+static enum range_answer begin(struct recorder *recorder, uint8_t reason, uint32_t correlation)
 {
-    return ranges->by_nvtx && nvtx_watch_is_inside();
+    struct ranges *ranges = &recorder->ranges;
+    enum range_answer answer;
+    uint64_t number;
+
+    pthread_mutex_lock(&ranges->lock);
+    answer = open_range(recorder, reason);
+    number = ranges->begun;
+    pthread_mutex_unlock(&ranges->lock);
+    if (answer == RANGE_DONE)
+        begin_opened(recorder, number, reason, correlation);
+    else
+        (void)mp_clock_now(); /* the software GPU's clock counts readings: in all modes as many */
+    return answer;
+}
+
+/* Under the lock: no thread is in an NVTX range, nor has been since `met` were counted. Else that
+ * thread's begin found the capture range open, or the step begun, and it will end it. */
+static bool is_left(const struct ranges *ranges, uint64_t met)
+{
+    return !ranges->by_nvtx || (!nvtx_watch_is_inside() && atomic_load(&ranges->met) == met);
 }
 
 /* Under the lock: whether the open range may end. */
-static enum range_answer may_end(const struct recorder *recorder, uint8_t reason)
+static enum range_answer may_end(const struct recorder *recorder, uint8_t reason, uint64_t met)
 {
     const struct ranges *ranges = &recorder->ranges;
 
@@ -274,38 +196,57 @@ static enum range_answer may_end(const struct recorder *recorder, uint8_t reason
     if (reason == MP_capture_reason_profiler_api && !ranges->anew &&
         recorder->config.capture.choice == MP_CAPTURE_AUTO)
         return RANGE_NOT_NOW;
-    if (reason == MP_capture_reason_nvtx && is_inside_again(ranges))
+    if (reason == MP_capture_reason_nvtx && !is_left(ranges, met))
         return RANGE_NOT_NOW;
     return RANGE_DONE;
+}
+
+/* Under the lock: the open range ends. What other threads launch from now on is outside. */
+static void close_range(struct recorder *recorder, uint8_t reason, uint64_t time,
+                        uint32_t correlation)
+{
+    struct ranges *ranges = &recorder->ranges;
+
+    if (ranges->posted)
+        post(recorder, WORK_STOP, reason, time, correlation);
+    ranges->open = false;
+    ranges->posted = false;
+    ranges->ended++;
+    ranges->over |= ranges->most && ranges->ended >= ranges->most;
+}
+
+/* What has been launched in the range that was closed comes out. */
+static void bring_out(struct recorder *recorder)
+{
+    if (!pthread_equal(pthread_self(), recorder->writer))
+        synchronize(recorder);
+    if (attach_is_done(recorder))
+        recorder->cupti.flush_all(0);
 }
 
 static enum range_answer end(struct recorder *recorder, uint8_t reason, uint32_t correlation)
 {
     struct ranges *ranges = &recorder->ranges;
     uint64_t now = mp_clock_now();
+    uint64_t met = atomic_load(&ranges->met);
     enum range_answer answer;
 
-    if (!correlation)
+    /* Before the id is asked for, and after: what others launch meanwhile has later ones. */
+    pthread_mutex_lock(&ranges->lock);
+    answer = may_end(recorder, reason, met);
+    pthread_mutex_unlock(&ranges->lock);
+    if (!correlation && answer == RANGE_DONE)
         correlation = correlation_now(recorder);
     pthread_mutex_lock(&ranges->lock);
-    answer = may_end(recorder, reason);
-    if (answer == RANGE_DONE) {
-        /* First: what other threads launch from now on is outside. */
-        if (ranges->posted)
-            post(recorder, WORK_STOP, reason, now, correlation);
-        ranges->open = false;
-        ranges->posted = false;
-        ranges->ended++;
-        ranges->over |= ranges->most && ranges->ended >= ranges->most;
-    }
+    if (answer == RANGE_DONE)
+        answer = may_end(recorder, reason, met);
+    if (answer == RANGE_DONE)
+        close_range(recorder, reason, now, correlation);
     pthread_mutex_unlock(&ranges->lock);
     if (answer != RANGE_DONE)
         return answer;
-    if (!pthread_equal(pthread_self(), recorder->writer))
-        synchronize(recorder);
-    if (attach_is_done(recorder))
-        recorder->cupti.flush_all(0);
-    settle(recorder);
+    bring_out(recorder);
+    range_settle(recorder);
     return RANGE_DONE;
 }
 
@@ -316,53 +257,92 @@ static bool is_kept(enum mp_step_phase phase)
     return phase == MP_STEP_ACTIVE || phase == MP_STEP_LAST;
 }
 
+/* Under the lock: the next step begins; whether a range does with it. Not again in a cycle whose
+ * range has ended early. */
+static bool open_step(struct recorder *recorder)
+{
+    struct ranges *ranges = &recorder->ranges;
+    enum mp_step_phase phase = mp_schedule_phase(&ranges->schedule, ranges->steps);
+
+    ranges->in_step = true;
+    ranges->warm = phase == MP_STEP_WARMUP;
+    if (!is_kept(phase) ||
+        (ranges->steps &&
+         mp_schedule_phase(&ranges->schedule, ranges->steps - 1) == MP_STEP_ACTIVE))
+        return false;
+    return open_range(recorder, MP_capture_reason_schedule) == RANGE_DONE;
+}
+
 static void begin_step(struct recorder *recorder, uint32_t correlation)
 {
     struct ranges *ranges = &recorder->ranges;
-    enum mp_step_phase phase = MP_STEP_IDLE;
-    bool first = false;
+    bool begins;
+    bool opened;
+    uint64_t number;
 
     pthread_mutex_lock(&ranges->lock);
-    if (ranges->ready && !ranges->in_step) {
-        ranges->in_step = true;
-        phase = mp_schedule_phase(&ranges->schedule, ranges->steps);
-        /* Not again in a cycle whose range has ended early. */
-        first = is_kept(phase) &&
-                (!ranges->steps ||
-                 mp_schedule_phase(&ranges->schedule, ranges->steps - 1) != MP_STEP_ACTIVE);
-        ranges->warm = phase == MP_STEP_WARMUP;
-    }
+    begins = ranges->ready && !ranges->in_step;
+    opened = begins && open_step(recorder);
+    number = ranges->begun;
     pthread_mutex_unlock(&ranges->lock);
-    if (first)
-        begin(recorder, MP_capture_reason_schedule, correlation);
-    else if (phase == MP_STEP_WARMUP)
-        settle(recorder);
+    if (opened)
+        begin_opened(recorder, number, MP_capture_reason_schedule, correlation);
+    else if (begins)
+        range_settle(recorder);
+}
+
+/* Under the lock: whether the step is over for all threads; its phase. */
+static bool may_end_step(const struct ranges *ranges, uint64_t met, enum mp_step_phase *phase)
+{
+    *phase = mp_schedule_phase(&ranges->schedule, ranges->steps);
+    return ranges->in_step && is_left(ranges, met);
+}
+
+/* Under the lock: the step ends, and with the last one of a cycle the range, if it is still open.
+ * False where nothing is to be brought out. */
+static bool close_step(struct recorder *recorder, uint64_t time, uint32_t correlation)
+{
+    struct ranges *ranges = &recorder->ranges;
+    enum mp_step_phase phase = mp_schedule_phase(&ranges->schedule, ranges->steps++);
+    enum mp_step_phase next = mp_schedule_phase(&ranges->schedule, ranges->steps);
+    bool ends = phase == MP_STEP_LAST && ranges->open;
+
+    ranges->in_step = false;
+    /* From one step to the next the kinds stay as they are. */
+    ranges->warm = (phase == MP_STEP_WARMUP || phase == MP_STEP_LAST) &&
+                   (next == MP_STEP_WARMUP || is_kept(next));
+    if (ends)
+        close_range(recorder, MP_capture_reason_schedule, time, correlation);
+    ranges->over |= next == MP_STEP_OVER && !ranges->open;
+    return ends;
 }
 
 static void end_step(struct recorder *recorder, uint32_t correlation)
 {
     struct ranges *ranges = &recorder->ranges;
+    uint64_t met = atomic_load(&ranges->met);
+    uint64_t now = 0;
     enum mp_step_phase phase;
-    enum mp_step_phase next;
+    bool ends = false;
+    bool may;
 
     pthread_mutex_lock(&ranges->lock);
-    if (!ranges->in_step || is_inside_again(ranges)) {
-        pthread_mutex_unlock(&ranges->lock);
-        return;
+    may = may_end_step(ranges, met, &phase);
+    pthread_mutex_unlock(&ranges->lock);
+    if (may && phase == MP_STEP_LAST) {
+        now = mp_clock_now();
+        if (!correlation)
+            correlation = correlation_now(recorder);
     }
-    ranges->in_step = false;
-    phase = mp_schedule_phase(&ranges->schedule, ranges->steps++);
-    next = mp_schedule_phase(&ranges->schedule, ranges->steps);
-    /* From one step to the next the kinds stay as they are. */
-    ranges->warm = (phase == MP_STEP_WARMUP || phase == MP_STEP_LAST) &&
-                   (next == MP_STEP_WARMUP || is_kept(next));
-    pthread_mutex_unlock(&ranges->lock);
-    if (phase == MP_STEP_LAST)
-        end(recorder, MP_capture_reason_schedule, correlation);
     pthread_mutex_lock(&ranges->lock);
-    ranges->over |= next == MP_STEP_OVER && !ranges->open;
+    may = may && may_end_step(ranges, met, &phase);
+    if (may)
+        ends = close_step(recorder, now, correlation);
     pthread_mutex_unlock(&ranges->lock);
-    settle(recorder);
+    if (ends)
+        bring_out(recorder);
+    if (may)
+        range_settle(recorder);
 }
 
 /* ---- What happens ---- */
@@ -387,14 +367,18 @@ void range_profiler_stop(struct recorder *recorder, uint32_t correlation)
         end(recorder, MP_capture_reason_profiler_api, correlation);
 }
 
+/* Also inside of others: what this thread launches next is to be recorded, while the one that came
+ * first may still be switching the kinds on. */
 void range_nvtx_begin(struct recorder *recorder)
 {
     if (!recorder_is_recording(recorder))
         return;
+    atomic_fetch_add(&recorder->ranges.met, 1);
     if (recorder->ranges.scheduled)
         begin_step(recorder, 0);
     else
         begin(recorder, MP_capture_reason_nvtx, 0);
+    range_await_posted(recorder);
 }
 
 void range_nvtx_end(struct recorder *recorder)
@@ -430,7 +414,7 @@ void range_go(struct recorder *recorder)
         ranges->opened_at = mp_monotonic_ms();
     }
     pthread_mutex_unlock(&ranges->lock);
-    settle(recorder);
+    range_settle(recorder);
     /* Begun before CUDA was. */
     if (ranges->by_nvtx && nvtx_watch_is_inside())
         range_nvtx_begin(recorder);

@@ -8,9 +8,10 @@
  *     trigger                SIGUSR2, `miniprof ctl`
  *     duration               MINIPROF_DELAY is over     MINIPROF_DURATION is over
  *
- * Whatever its cause, a begin inside a range and an end outside of one mean nothing. The writer is
- * told by marks and applies them in order (capture.h). Here the marks are posted and CUPTI's kinds
- * are switched: in all modes but `auto` and `all` nothing is enabled outside of ranges, but while a
+ * Whatever its cause, a begin inside a range and an end outside of one mean nothing; but a thread
+ * that comes into an NVTX range while another one still begins waits for that. The writer is told
+ * by marks and applies them in order (capture.h). Here the marks are posted and CUPTI's kinds are
+ * switched: in all modes but `auto` and `all` nothing is enabled outside of ranges, but while a
  * schedule warms up.
  *
  * A range that an application's thread ends is made to come out first: its context is synchronised
@@ -24,6 +25,7 @@
 #define MP_RECORD_RANGE_H
 
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -51,17 +53,19 @@ struct ranges {
     struct mp_schedule schedule;
     uint32_t most; /* ranges to record; 0: any number */
 
-    pthread_mutex_t lock; /* of all below; `work` may be taken inside of it */
-    pthread_cond_t switched;
-    bool ready;        /* MINIPROF_DELAY is over */
-    int64_t ready_at;  /* when it is, ms */
-    bool open;         /* a range is */
-    bool posted;       /* the writer knows of it */
-    bool anew;         /* mode auto: the first cuProfilerStart has come */
-    bool over;         /* as many as were wanted have ended */
-    uint64_t begun;    /* ranges, ever */
-    uint64_t ended;    /* of those that count */
-    int64_t opened_at; /* the open one, ms */
+    _Atomic uint64_t met; /* NVTX ranges of the name that have begun, ever */
+
+    pthread_mutex_t lock;   /* of all below; `work` may be taken inside of it */
+    pthread_cond_t changed; /* `switching` or `posted` has */
+    bool ready;             /* MINIPROF_DELAY is over */
+    int64_t ready_at;       /* when it is, ms */
+    bool open;              /* a range is */
+    bool posted;            /* the writer knows of it */
+    bool anew;              /* mode auto: the first cuProfilerStart has come */
+    bool over;              /* as many as were wanted have ended */
+    uint64_t begun;         /* ranges, ever */
+    uint64_t ended;         /* of those that count */
+    int64_t opened_at;      /* the open one, ms */
     bool in_step;
     bool warm;      /* records are wanted for the schedule's sake */
     uint64_t steps; /* that have ended */
@@ -80,7 +84,7 @@ void range_go(struct recorder *recorder);
 void range_profiler_start(struct recorder *recorder, uint32_t correlation);
 void range_profiler_stop(struct recorder *recorder, uint32_t correlation);
 
-/* The first NVTX range of the name has begun; the last has ended. */
+/* An NVTX range of the name has begun; the last has ended. */
 void range_nvtx_begin(struct recorder *recorder);
 void range_nvtx_end(struct recorder *recorder);
 
@@ -93,10 +97,6 @@ enum range_answer range_trigger(struct recorder *recorder, bool begins);
 /* Does what it is time for, and answers in how many ms there is something to do; `most` at the
  * latest. The writer only. */
 int range_tick(struct recorder *recorder, int most);
-
-/* Has `how` done while no other thread switches kinds; false, undone, when one does for too long.
- */
-bool range_switch(struct recorder *recorder, void (*how)(struct recorder *recorder));
 
 /* Whether a range is open; *number is that of the last one. Any thread. */
 bool range_is_open(struct recorder *recorder, uint64_t *number, bool *over);

@@ -182,7 +182,7 @@ same "a bad value" "1 2" "$(grep -c 'init, graph or range' bad.all) $status"
 same "a child has it too" "alpha 3 beta 2" "$(echo $(for file in family.*.mpt; do
     cp "$file" child.mpt; kernels child; done | sort))"
 attach crowd -- --attach graph --capture range -- "$steps" init \
-    begin-thread=stream=1,capture,alpha=1,end-capture=0 join stream=2 capture alpha=1 \
+    begin-thread=stream=1,capture,alpha=1,end-capture=0 join-thread stream=2 capture alpha=1 \
     end-capture=1 start beta=7 stop sync
 same "captures in two threads" "0 beta 7" "$status $(kernels crowd)"
 "$miniprof" nvprof --profile-from-start off "$steps" "${program[@]}" >prof.out 2>prof.err

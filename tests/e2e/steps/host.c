@@ -349,7 +349,7 @@ const struct step_row host_steps[] = {
     {"range-end", end_range},
     {"thread", in_thread},
     {"begin-thread", begin_thread},
-    {"join", join_thread},
+    {"join-thread", join_thread},
     {"await", await_file},
     {"handle-usr2", handle_usr2},
     {"swap-sockets", swap_sockets},
