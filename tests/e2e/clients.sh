@@ -160,15 +160,25 @@ both "nvtx: after a session" nvtx_after "${kineto[@]}" init sleep=400 call=kinet
     sync call=kineto_stop push=step alpha=3 sync pop call=kineto_report
 same "nvtx: after a session: the range is complete" "alpha 3" "$(kernels nvtx_after)"
 
-# Each session takes the buffers that CUPTI has: they must not run out.
+# Each session takes the buffers that CUPTI has: they must not run out. (Where CUPTI is asked for
+# its buffers between the last record of a session and its end, Kineto has none and does not say
+# that it is through: docs/reliability.md. What is launched next goes to it, and is counted.)
 settings=(MINIPROF_CAPTURE=range MINIPROF_BUFFER_MB=8)
 many=()
 for ((i = 0; i < 30; i++)); do
     many+=(start alpha=1 sync stop sleep=200 call=kineto_start beta=1 sync call=kineto_stop)
 done
-both "30 sessions and ranges" many "${kineto[@]}" init "${many[@]}" call=kineto_report
-same "30 sessions and ranges: it has its kernels" "kineto: 30 kernels" "$(cat many.out)"
-same "30 sessions and ranges: all is recorded" "alpha 30 0" "$(kernels many) $(lost many)"
+# got NAME: how many kernels Kineto has
+got() {
+    sed -n 's/^kineto: \([0-9]*\) kernels$/\1/p' "$1.out"
+}
+profile many "${settings[@]}" -- "$steps" "${kineto[@]}" init "${many[@]}" call=kineto_report
+same "30 sessions and ranges: exit code" 0 "$status"
+complete "30 sessions and ranges" many
+ours=$(count many kernel ',alpha,')
+check "30 sessions and ranges: nearly all is recorded" [ "$ours" -ge 27 ]
+same "30 sessions and ranges: the others are counted, and Kineto has them" "30 60" \
+    "$((ours + $(lost many))) $((ours + $(got many)))"
 same "30 sessions and ranges: buffers enough" 0 "$(rows many quality | grep -c exhausted)"
 
 # Sessions that begin inside of ranges get the buffers in use; there are 8.
@@ -176,9 +186,13 @@ many=()
 for ((i = 0; i < 12; i++)); do
     many+=(start alpha=1 sync call=kineto_start sleep=400 beta=1 sync call=kineto_stop stop)
 done
-both "12 sessions inside of ranges" inside "${kineto[@]}" init "${many[@]}"
-same "12 sessions inside of ranges: what was recorded before them is not lost" 12 \
-    "$(count inside kernel ',alpha,')"
+profile inside "${settings[@]}" -- "$steps" "${kineto[@]}" init "${many[@]}" call=kineto_report
+same "12 sessions inside of ranges: exit code" 0 "$status"
+complete "12 sessions inside of ranges" inside
+ours=$(count inside kernel ',alpha,')
+check "12 sessions inside of ranges: nearly all that was recorded before them is there" \
+    [ "$ours" -ge 10 ]
+same "12 sessions inside of ranges: Kineto has the others" 24 "$((ours + $(got inside)))"
 same "12 sessions inside of ranges: buffers enough" 0 "$(rows inside quality | grep -c exhausted)"
 
 # The kinds of a range without GPU work stay on until it is clear that they are nobody else's.
