@@ -106,7 +106,7 @@ same "SIGKILL: no tactic kernels" 0 "$(count killed kernel tactic)"
 check "SIGKILL: nothing else in the file" zstd -tq killed.mpt
 
 # ---- children --------------------------------------------------------------------------------
-ended "fork" fork 0 init alpha=3 mark=before fork=4 alpha=2 sync mark=after
+leaky ended "fork" fork 0 init alpha=3 mark=before fork=4 alpha=2 sync mark=after
 same "fork: the child's exit code" "child: exit 4" "$(cat fork.out)"
 complete fork fork
 same "fork: the parent's kernels" "alpha 5" "$(kernels fork)"
@@ -116,7 +116,7 @@ ended "fork, child dies of SIGTERM" fork_term 0 init alpha=3 fork-killed=15 alph
 same "fork, child dies of SIGTERM: at once" "child: signal 15" "$(cat fork_term.out)"
 complete "fork, child dies of SIGTERM" fork_term
 same "fork, child dies of SIGTERM: kernels" "alpha 5" "$(kernels fork_term)"
-ended "fork before CUDA" early 0 fork=4 init alpha=2 sync
+leaky ended "fork before CUDA" early 0 fork=4 init alpha=2 sync
 same "fork before CUDA: kernels" "alpha 2" "$(kernels early)"
 
 mkdir exec

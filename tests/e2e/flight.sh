@@ -279,8 +279,8 @@ fi
 
 # ---- fork ------------------------------------------------------------------------------------
 rm -f go?
-start forks MINIPROF_FLIGHT=30s -- "$steps" init alpha=2 sync fork=3 fork-killed=9 beta=4 sync \
-    print=one await=go1
+leaky start forks MINIPROF_FLIGHT=30s -- "$steps" init alpha=2 sync fork=3 fork-killed=9 beta=4 \
+    sync print=one await=go1
 told forks one
 usr2 forks.mpt
 touch go1

@@ -170,7 +170,7 @@ in_a_launch() {
 }
 in_a_launch exit 3 exit=3
 in_a_launch thread-exit 4 thread-exit=4
-in_a_launch fork 0 fork=0 join
+leaky in_a_launch fork 0 fork=0 join
 same "fork, in a launch: the child ends" "child: exit 0" "$(tail -n 1 fork.out)"
 same "fork, in a launch: the parent's" "alpha 384" "$(metric fork flop_count_sp)"
 # timeout(1) ends as its child did, by a signal of its own where that was one.

@@ -117,7 +117,8 @@ busy() { # WHAT SETTING...
 busy "nvtx" MINIPROF_CAPTURE=nvtx:a
 busy "steps" MINIPROF_SCHEDULE=active=1 MINIPROF_STEP=a
 
-profile nvtx_fork MINIPROF_CAPTURE=nvtx:a -- "$steps" init push=a alpha=1 fork=3 beta=2 pop gamma=4
+leaky profile nvtx_fork MINIPROF_CAPTURE=nvtx:a -- "$steps" init push=a alpha=1 fork=3 beta=2 pop \
+    gamma=4
 same "nvtx: a child that is forked in the range" "0 child: exit 3 alpha 1 beta 2 $(of nvtx 1)" \
     "$status $(cat nvtx_fork.out) $(kernels nvtx_fork) $(ranges nvtx_fork)"
 profile nvtx_exit MINIPROF_CAPTURE=nvtx:a -- "$steps" init push=a alpha=3 exit=5
