@@ -50,6 +50,8 @@ $(BUILD)/tests/unit/test_%: $(OBJ)/tests/unit/test_%.o $(UNIT_SHARED) $(READER_L
 	$(call say,LINK,$@)
 	$(Q)$(LINK) $(if $(findstring _oom,$*),$(OOM_WRAPS)) -o $@ $^ -lcmocka $(READER_LIBS)
 
+$(BUILD)/tests/unit/test_threads_cpu: $(OBJ)/tests/gpu/threads_cpu.o
+
 TEST_TOOLS := $(patsubst tests/tools/%.c,$(BUILD)/tests/tools/%,$(sort $(wildcard tests/tools/*.c)))
 TEST_TOOLS += $(patsubst tools/dev/%.c,$(BUILD)/dev/%,$(sort $(wildcard tools/dev/*.c)))
 
@@ -249,6 +251,8 @@ $(GPU_PROGRAMS): $(BUILD)/gpu/%: $(OBJ)/tests/gpu/%.o $(SAMPLES_OBJ)/common.o $(
 	@mkdir -p $(@D)
 	$(call say,LINK,$@)
 	$(Q)$(LINK) -o $@ $(filter %.o,$^) $(CUDA_STUB) -lpthread -ldl
+
+$(BUILD)/gpu/soak: $(OBJ)/tests/gpu/threads_cpu.o
 
 $(BUILD)/gpu/libcost.so: $(OBJ)/tests/gpu/cost_loops.o
 	@mkdir -p $(@D)
