@@ -75,20 +75,20 @@ $(BUILD)/dev/%: $(OBJ)/tools/dev/%.o $(READER_LIB)
 
 # ---- what single calls cost on a GPU -------------------------------------------------------------
 
-# The runtime API by itself (CUDA 12.8 or later, static, so that one file
-# serves a program and a Python process), and CUPTI by itself.
+# The runtime API by itself (CUDA 12.8 or later, static, so that one file serves a program and a
+# Python process).
 CUDART := $(if $(HAVE_CUDA),$(shell grep -qs cudaLibraryLoadData \
 	$(CUDA_ROOT)/include/cuda_runtime_api.h && \
 	echo $(firstword $(wildcard $(CUDA_ROOT)/lib64/libcudart_static.a))))
 ifneq ($(CUDART),)
-COST_PROGRAMS := $(addprefix $(BUILD)/gpu/,cost libcost.so libbare_cupti.so)
+COST_PROGRAMS := $(addprefix $(BUILD)/gpu/,cost libcost.so)
 endif
 
-# Programs that run for a while or are killed: the driver API alone, so the software GPU runs them
-# too.
+# Programs that run for a while or are killed, and CUPTI by itself: the driver API alone, so the
+# software GPU runs them too.
 GPU_PROGRAMS := $(addprefix $(BUILD)/gpu/,soak progress)
 ifdef HAVE_CUDA
-ALL_TARGETS += $(GPU_PROGRAMS)
+ALL_TARGETS += $(GPU_PROGRAMS) $(BUILD)/gpu/libbare_cupti.so
 endif
 
 # ---- suites -------------------------------------------------------------------------------------
@@ -167,7 +167,8 @@ H_FILES := $(sort $(wildcard include/miniprof/*.h src/*/*.h tools/miniprof/*.h t
 CUDA_FILES := $(filter src/record/% tests/simgpu/% tests/oracle/% samples/% tests/gpu/% \
 	tests/unit/test_record_% tests/bench/bench_record_%,$(C_FILES))
 # They need a later CUDA than the rest.
-C_FILES := $(if $(CUDART),$(C_FILES),$(filter-out tests/gpu/cost%,$(C_FILES)))
+C_FILES := $(if $(CUDART),$(C_FILES),$(filter-out tests/gpu/cost.c tests/gpu/cost_loops.c,\
+	$(C_FILES)))
 LINT_FILES := $(if $(HAVE_CUDA),$(C_FILES),$(filter-out $(CUDA_FILES),$(C_FILES)))
 LINT := build/lint
 
