@@ -14,7 +14,8 @@
 #   tools/*.c             programs that tests use, in BUILD/tests/tools; those of tools/dev are in
 #                         BUILD/dev
 #   fuzz/fuzz_*.c         libFuzzer targets; seeds: tests/data, tests/golden, tests/fuzz/corpus
-#   gpu/*.sh              need an NVIDIA GPU: make gpu-check; bench*.sh: make bench-gpu
+#   gpu/*.sh              need an NVIDIA GPU: make gpu-check; bench*.sh: make bench-gpu; growth.sh:
+#                         make bench-growth
 # tests/run.sh counts.
 
 UNIT_SOURCES := $(sort $(wildcard tests/unit/test_*.c))
@@ -221,7 +222,8 @@ gpu-check: export TABLE := 1
 gpu-check: export SOAK_SECONDS ?= 15
 gpu-check: export SIGKILL_KILLS ?= 40
 gpu-check: programs $(DEV_PROGRAMS) ## tests that need an NVIDIA GPU (tests/gpu)
-	$(RUN) gpu $(filter-out tests/gpu/bench% %/lib.sh,$(sort $(wildcard tests/gpu/*.sh)))
+	$(RUN) gpu $(filter-out tests/gpu/bench% %/growth.sh %/lib.sh,$(sort $(wildcard \
+		tests/gpu/*.sh)))
 
 BENCH_SOURCES := $(sort $(wildcard tests/bench/bench_*.c))
 ifndef HAVE_CUDA
@@ -274,3 +276,6 @@ $(BUILD)/gpu/libbare_cupti.so: $(OBJ)/tests/gpu/cost_bare_cupti.o $(RECORD_OBJEC
 
 bench-gpu: programs $(COST_PROGRAMS) $(DEV_PROGRAMS) ## what recording costs on a GPU, with peers
 	@BUILD=$(abspath $(BUILD)) SOURCE=$(CURDIR) tests/gpu/bench.sh
+
+bench-growth: programs ## what CUPTI costs the longer it records, on a GPU (tests/gpu/growth.sh)
+	@BUILD=$(abspath $(BUILD)) SOURCE=$(CURDIR) tests/gpu/growth.sh

@@ -13,6 +13,7 @@ import unittest
 sys.dont_write_bytecode = True
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "gpu"))
 import aims      # pylint: disable=wrong-import-position
+import growth    # pylint: disable=wrong-import-position
 import results   # pylint: disable=wrong-import-position
 import sigkill   # pylint: disable=wrong-import-position
 import soak      # pylint: disable=wrong-import-position
@@ -397,6 +398,25 @@ class TestSoakSeconds(unittest.TestCase):
                        lambda t: IN_USE + (t >= 5) * (200 << 20), lambda t: IN_USE + (t << 19)):
             self.assertEqual(self.check(self.seconds(101, device)), [])
         self.assertEqual(self.check(""), [])
+
+    def test_table_of_growth(self):
+        # 40 bytes a kernel, 1 MiB on the GPU and CPU as above with every second.
+        output = "".join(f"second|{1000 * t}|{40000 * t}|0|{IN_USE + (t << 20)}|{1000 * t}|0|"
+                         f"{100 * t}|{50 * t}|{5 * t * t}\n" for t in range(101))
+        output += "made|kernel|99999\ntook|100000\n"
+        said = self.said(growth.print_lines, output, "miniprof", None)
+        said.insert(0, "growth|0|alone|failed|bare CUPTI: no libcupti|0")
+        said += ["growth|0|short|all|kernels|5", "other|0|other|all|kernels|7"]
+        rows = self.said(growth.print_table, "\n".join(said), None)[2:]
+        self.assertEqual(rows, [
+            "| alone | failed: bare CUPTI: no libcupti | - | - | - | - | - | - |",
+            "| miniprof | 99,999 | 40.0 | +70.0 | 5.0 -> 5.0 | 20.0 -> 90.0 | 10.0 -> 10.0 | "
+            "250,000.0 -> 950,000.0 |",  # the GPU's: at 90 s less at 20 s
+            "| short | 5 | - | - | - | - | - | - |"])
+
+    def test_a_program_that_did_not_end_has_no_growth(self):
+        with self.assertRaises(SystemExit):
+            self.said(growth.print_lines, self.seconds(101), "miniprof", None)
 
 
 if __name__ == "__main__":
