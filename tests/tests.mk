@@ -14,7 +14,8 @@
 #   tools/*.c             programs that tests use, in BUILD/tests/tools; those of tools/dev are in
 #                         BUILD/dev
 #   fuzz/fuzz_*.c         libFuzzer targets; seeds: tests/data, tests/golden, tests/fuzz/corpus
-#   gpu/*.sh              need an NVIDIA GPU: make gpu-check; bench*.sh: make bench-gpu
+#   gpu/*.sh              need an NVIDIA GPU: make gpu-check; bench*.sh: make bench-gpu; growth.sh:
+#                         make bench-growth
 # tests/run.sh counts.
 
 UNIT_SOURCES := $(sort $(wildcard tests/unit/test_*.c))
@@ -50,6 +51,8 @@ $(BUILD)/tests/unit/test_%: $(OBJ)/tests/unit/test_%.o $(UNIT_SHARED) $(READER_L
 	$(call say,LINK,$@)
 	$(Q)$(LINK) $(if $(findstring _oom,$*),$(OOM_WRAPS)) -o $@ $^ -lcmocka $(READER_LIBS)
 
+$(BUILD)/tests/unit/test_threads_cpu: $(OBJ)/tests/gpu/threads_cpu.o
+
 TEST_TOOLS := $(patsubst tests/tools/%.c,$(BUILD)/tests/tools/%,$(sort $(wildcard tests/tools/*.c)))
 TEST_TOOLS += $(patsubst tools/dev/%.c,$(BUILD)/dev/%,$(sort $(wildcard tools/dev/*.c)))
 
@@ -73,20 +76,20 @@ $(BUILD)/dev/%: $(OBJ)/tools/dev/%.o $(READER_LIB)
 
 # ---- what single calls cost on a GPU -------------------------------------------------------------
 
-# The runtime API by itself (CUDA 12.8 or later, static, so that one file
-# serves a program and a Python process), and CUPTI by itself.
+# The runtime API by itself (CUDA 12.8 or later, static, so that one file serves a program and a
+# Python process).
 CUDART := $(if $(HAVE_CUDA),$(shell grep -qs cudaLibraryLoadData \
 	$(CUDA_ROOT)/include/cuda_runtime_api.h && \
 	echo $(firstword $(wildcard $(CUDA_ROOT)/lib64/libcudart_static.a))))
 ifneq ($(CUDART),)
-COST_PROGRAMS := $(addprefix $(BUILD)/gpu/,cost libcost.so libbare_cupti.so)
+COST_PROGRAMS := $(addprefix $(BUILD)/gpu/,cost libcost.so)
 endif
 
-# Programs that run for a while or are killed: the driver API alone, so the software GPU runs them
-# too.
+# Programs that run for a while or are killed, and CUPTI by itself: the driver API alone, so the
+# software GPU runs them too.
 GPU_PROGRAMS := $(addprefix $(BUILD)/gpu/,soak progress)
 ifdef HAVE_CUDA
-ALL_TARGETS += $(GPU_PROGRAMS)
+ALL_TARGETS += $(GPU_PROGRAMS) $(BUILD)/gpu/libbare_cupti.so
 endif
 
 # ---- suites -------------------------------------------------------------------------------------
@@ -165,7 +168,8 @@ H_FILES := $(sort $(wildcard include/miniprof/*.h src/*/*.h tools/miniprof/*.h t
 CUDA_FILES := $(filter src/record/% tests/simgpu/% tests/oracle/% samples/% tests/gpu/% \
 	tests/unit/test_record_% tests/bench/bench_record_%,$(C_FILES))
 # They need a later CUDA than the rest.
-C_FILES := $(if $(CUDART),$(C_FILES),$(filter-out tests/gpu/cost%,$(C_FILES)))
+C_FILES := $(if $(CUDART),$(C_FILES),$(filter-out tests/gpu/cost.c tests/gpu/cost_loops.c,\
+	$(C_FILES)))
 LINT_FILES := $(if $(HAVE_CUDA),$(C_FILES),$(filter-out $(CUDA_FILES),$(C_FILES)))
 LINT := build/lint
 
@@ -218,7 +222,8 @@ gpu-check: export TABLE := 1
 gpu-check: export SOAK_SECONDS ?= 15
 gpu-check: export SIGKILL_KILLS ?= 40
 gpu-check: programs $(DEV_PROGRAMS) ## tests that need an NVIDIA GPU (tests/gpu)
-	$(RUN) gpu $(filter-out tests/gpu/bench% %/lib.sh,$(sort $(wildcard tests/gpu/*.sh)))
+	$(RUN) gpu $(filter-out tests/gpu/bench% %/growth.sh %/lib.sh,$(sort $(wildcard \
+		tests/gpu/*.sh)))
 
 BENCH_SOURCES := $(sort $(wildcard tests/bench/bench_*.c))
 ifndef HAVE_CUDA
@@ -250,6 +255,8 @@ $(GPU_PROGRAMS): $(BUILD)/gpu/%: $(OBJ)/tests/gpu/%.o $(SAMPLES_OBJ)/common.o $(
 	$(call say,LINK,$@)
 	$(Q)$(LINK) -o $@ $(filter %.o,$^) $(CUDA_STUB) -lpthread -ldl
 
+$(BUILD)/gpu/soak: $(OBJ)/tests/gpu/threads_cpu.o
+
 $(BUILD)/gpu/libcost.so: $(OBJ)/tests/gpu/cost_loops.o
 	@mkdir -p $(@D)
 	$(call say,LINK,$@)
@@ -269,3 +276,6 @@ $(BUILD)/gpu/libbare_cupti.so: $(OBJ)/tests/gpu/cost_bare_cupti.o $(RECORD_OBJEC
 
 bench-gpu: programs $(COST_PROGRAMS) $(DEV_PROGRAMS) ## what recording costs on a GPU, with peers
 	@BUILD=$(abspath $(BUILD)) SOURCE=$(CURDIR) tests/gpu/bench.sh
+
+bench-growth: programs ## what CUPTI costs the longer it records, on a GPU (tests/gpu/growth.sh)
+	@BUILD=$(abspath $(BUILD)) SOURCE=$(CURDIR) tests/gpu/growth.sh

@@ -1,6 +1,6 @@
 #!/bin/bash
-# The scripts of tests/gpu that count what was launched and kill what is recorded, for a moment on
-# the software GPU: what they say is right, and they notice what is wrong.
+# The scripts of tests/gpu that count what was launched, look how CUPTI grows and kill what is
+# recorded, for a moment on the software GPU: what they say is right, and they notice what is wrong.
 . "$SOURCE/tests/e2e/lib.sh" || exit 1
 export SIMGPU=1 SIMGPU_REAL_TIME=1 SOAK_RATE=20000 SOAK_SECONDS=1 SIGKILL_KILLS=16 SIGKILL_JOBS=2
 # Nothing is said here of how late a trace may be: other tests run beside this one.
@@ -32,6 +32,37 @@ MINIPROF_GPU=off script soak 1
 same "soak without kernels in the trace: exit code" 1 "$status"
 like "soak without kernels in the trace: says so" 'kernel: [0-9]+ made, 0 in the trace' \
     "$(cat soak.said)"
+
+# growth.sh's table: cells FILE COLUMN, one a line; without head and rule.
+cells() {
+    sed -n 's/^| \(.*\) |$/\1/p' "$1" | tail -n +2 |
+        awk -F ' [|] ' -v column="$2" '{ print $column }'
+}
+
+export GROWTH_SECONDS=1 GROWTH_RATE=20000 GROWTH_JOBS=2
+GROWTH_SIDES="miniprof,CUPTI alone flushed*,without" script growth
+same "growth: exit code" 0 "$status"
+same "growth: a row a side" "without
+CUPTI alone flushed
+CUPTI alone flushed with force
+CUPTI alone flushed and renewed
+miniprof" "$(cells growth.said 1)"
+same "growth: every side has kernels" 5 "$(grep -cE 'all[|]kernels[|][0-9]{4,}$' growth.lines)"
+same "growth: its last line" "5 passed, 0 failed" "$(tail -n 1 growth.said)"
+
+GROWTH_SIDES="CUPTI alone flushed,without" COST_POOL_LIMIT=none script growth 1
+same "growth with a side that fails: exit code" 1 "$status"
+same "growth with a side that fails: its row says why" \
+    "failed: bare CUPTI: COST_POOL_LIMIT: not a number in its range" \
+    "$(cells growth.said 2 | tail -n 1)"
+same "growth with a side that fails: its last line" "1 passed, 1 failed" \
+    "$(tail -n 1 growth.said)"
+
+GROWTH_SIDES="without,nothing" script growth 2
+same "growth of a side that is none: exit code" 2 "$status"
+same "growth of a side that is none: one line" 1 "$(wc -l <growth.said)"
+like "growth of a side that is none: which" "^growth.sh: no side 'nothing'; there are: without," \
+    "$(cat growth.said)"
 
 script sigkill
 same "SIGKILL: exit code" 0 "$status"

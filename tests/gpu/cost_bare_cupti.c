@@ -8,26 +8,67 @@
  *            shared      as kinds, with buffers in shared memory: what the process has of private
  *                        memory is CUPTI's own then
  *            initialised subscribed, nothing enabled
+ *
+ * COST_KINDS=all         which kinds that are (default)
+ *            gpu         all but API records
+ *            kernel      kernels alone
+ *            api         API records alone
+ * COST_FLUSH_MS=n        a thread named bare-flush flushes every n ms; 0 (default): never
+ * COST_FORCED=1          with CUPTI_ACTIVITY_FLAG_FLUSH_FORCED
+ * COST_RENEW_MS=n        the same thread disables and enables kernels every n ms; 0 (default):
+ * never. Before CUDA 13.0 Update 1 that may hang (docs/cupti.md). COST_POOL_LIMIT=n      CUPTI's
+ * buffers on the GPU at most; 0 (default): CUPTI's own limit COST_LIBCUPTI=FILE     this libcupti,
+ * where none is loaded
+ *
+ * What is refused has a line on stderr that begins with "bare CUPTI:".
  */
 #include <dlfcn.h>
+#include <errno.h>
+#include <pthread.h>
+#include <semaphore.h>
 #include <stdatomic.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <time.h>
 
 #include "base/config.h"
+#include "base/strings.h"
 #include "record/api_set.h"
 #include "record/cupti_api.h"
 
 #define BUFFER_BYTES ((size_t)1 << 20)
 #define BUFFERS      64u
+#define MOST_MS      3600000u
+#define NS_A_MS      INT64_C(1000000)
+#define NS_A_SECOND  INT64_C(1000000000)
 
+/* Read before the thread starts. */
+static struct {
+    uint64_t flush_ms, forced, renew_ms, pool_limit;
+    const char *what, *kinds;
+} settings;
+
+static pthread_t flusher;
+static sem_t flusher_stop;
 static struct cupti_api cupti;
 static struct driver_api driver;
 static struct api_set api;
 static uint8_t *free_buffers[BUFFERS];
 static uint32_t free_count;
 static atomic_flag lock = ATOMIC_FLAG_INIT;
+
+static void say(const char *what, const char *why)
+{
+    fprintf(stderr, "bare CUPTI: %s: %s\n", what, why);
+}
+
+static void check(CUptiResult result, const char *what)
+{
+    if (result != CUPTI_SUCCESS)
+        say(what, cupti_result_text(&cupti, result));
+}
 
 static void CUPTIAPI request(uint8_t **buffer, size_t *bytes, size_t *records)
 {
@@ -70,6 +111,16 @@ static void set_attribute(int attribute)
     cupti.set_attribute((CUpti_ActivityAttribute)attribute, &size, &on);
 }
 
+static void limit_pool(void)
+{
+    size_t limit = settings.pool_limit;
+    size_t size = sizeof(limit);
+
+    if (limit)
+        check(cupti.set_attribute(CUPTI_ACTIVITY_ATTR_DEVICE_BUFFER_POOL_LIMIT, &size, &limit),
+              "COST_POOL_LIMIT");
+}
+
 static void prepare(bool shared)
 {
     size_t bytes = BUFFERS * BUFFER_BYTES;
@@ -86,6 +137,11 @@ static void prepare(bool shared)
     cupti.register_callbacks(request, complete);
 }
 
+static bool is_kinds(const char *name)
+{
+    return strcmp(settings.kinds, name) == 0;
+}
+
 static void enable_kinds(void)
 {
     static const CUpti_ActivityKind kinds[] = {
@@ -95,11 +151,16 @@ static void enable_kinds(void)
         CUPTI_ACTIVITY_KIND_MEMSET,  CUPTI_ACTIVITY_KIND_OVERHEAD,
         CUPTI_ACTIVITY_KIND_MEMORY2, CUPTI_ACTIVITY_KIND_MEMORY_POOL,
     };
+    bool all = is_kinds("all");
+    size_t count = all || is_kinds("gpu") ? sizeof(kinds) / sizeof(kinds[0]) : 0;
     size_t i;
 
-    for (i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++)
+    for (i = 0; i < count; i++)
         cupti.enable(kinds[i]);
-    api_set_enable(&api, &cupti, true);
+    if (is_kinds("kernel"))
+        check(cupti.enable(CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL), "kernels");
+    if (all || is_kinds("api"))
+        check(api_set_enable(&api, &cupti, true), "API records");
 }
 
 static void enable_callbacks(CUpti_SubscriberHandle subscriber)
@@ -122,30 +183,141 @@ static void enable_markers(void)
     cupti.enable(CUPTI_ACTIVITY_KIND_MARKER);
 }
 
+/* ---- The thread that flushes ---- */
+
+static int64_t now_ns(void)
+{
+    struct timespec now;
+
+    clock_gettime(CLOCK_REALTIME, &now); /* sem_timedwait's */
+    return now.tv_sec * NS_A_SECOND + now.tv_nsec;
+}
+
+/* False when the process ends. */
+static bool wait_until(int64_t when)
+{
+    struct timespec until = {.tv_sec = when / NS_A_SECOND, .tv_nsec = when % NS_A_SECOND};
+    int status;
+
+    do
+        status = sem_timedwait(&flusher_stop, &until);
+    while (status != 0 && errno == EINTR);
+    return status != 0;
+}
+
+static void renew(void)
+{
+    check(cupti.disable(CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL), "kernels off");
+    check(cupti.enable(CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL), "kernels on");
+}
+
+/* The next time after `due`, which has been; what was late is not made up for. */
+static int64_t next(int64_t due, uint64_t every_ms)
+{
+    int64_t now = now_ns();
+
+    due += (int64_t)every_ms * NS_A_MS;
+    return due > now ? due : now;
+}
+
+static void *flusher_main(void *unused)
+{
+    uint32_t flags = settings.forced ? (uint32_t)CUPTI_ACTIVITY_FLAG_FLUSH_FORCED : 0;
+    int64_t flush = settings.flush_ms ? next(now_ns(), settings.flush_ms) : INT64_MAX;
+    int64_t renewal = settings.renew_ms ? next(now_ns(), settings.renew_ms) : INT64_MAX;
+
+    (void)unused;
+    pthread_setname_np(pthread_self(), "bare-flush");
+    while (wait_until(flush < renewal ? flush : renewal)) {
+        if (now_ns() >= flush) {
+            cupti.flush_all(flags);
+            flush = next(flush, settings.flush_ms);
+        }
+        if (now_ns() >= renewal) {
+            renew();
+            renewal = next(renewal, settings.renew_ms);
+        }
+    }
+    return NULL;
+}
+
+/* CUPTI must not be called beside its own end. */
+static void stop_flusher(void)
+{
+    sem_post(&flusher_stop);
+    pthread_join(flusher, NULL);
+}
+
+static void start_flusher(void)
+{
+    if (!settings.flush_ms && !settings.renew_ms)
+        return;
+    sem_init(&flusher_stop, 0, 0);
+    if (pthread_create(&flusher, NULL, flusher_main, NULL) != 0 || atexit(stop_flusher) != 0)
+        say("bare-flush", "cannot start a thread");
+}
+
+/* ---- Start ---- */
+
+/* 0 if the variable is not set. */
+static uint64_t number(const char *name, uint64_t most)
+{
+    const char *text = getenv(name);
+    uint64_t value = 0;
+
+    if (text && *text && !mp_text_to_u64(text, 0, most, &value))
+        say(name, "not a number in its range");
+    return value;
+}
+
+static const char *text_or(const char *name, const char *otherwise)
+{
+    const char *text = getenv(name);
+
+    return text && *text ? text : otherwise;
+}
+
+static void read_settings(void)
+{
+    settings.what = text_or("COST_CUPTI", "kinds");
+    settings.kinds = text_or("COST_KINDS", "all");
+    settings.flush_ms = number("COST_FLUSH_MS", MOST_MS);
+    settings.renew_ms = number("COST_RENEW_MS", MOST_MS);
+    settings.forced = number("COST_FORCED", 1);
+    settings.pool_limit = number("COST_POOL_LIMIT", 1u << 20);
+    if (!is_kinds("all") && !is_kinds("gpu") && !is_kinds("kernel") && !is_kinds("api"))
+        say("COST_KINDS", "none of all, gpu, kernel, api");
+}
+
 __attribute__((visibility("default"))) int InitializeInjection(void);
 
 int InitializeInjection(void)
 {
-    const char *what = getenv("COST_CUPTI");
     CUpti_SubscriberHandle subscriber;
     struct mp_config config;
     struct mp_error error;
 
     mp_config_init(&config);
+    read_settings();
     driver_api_load(&driver);
-    if (cupti_api_load(&cupti, &driver, "", &error) != MP_OK ||
-        cupti.subscribe(&subscriber, called_back, NULL) != CUPTI_SUCCESS)
+    if (cupti_api_load(&cupti, &driver, text_or("COST_LIBCUPTI", ""), &error) != MP_OK) {
+        say("no libcupti", error.text);
         return 0;
-    if (!what)
-        what = "kinds";
-    if (strcmp(what, "initialised") == 0)
+    }
+    if (cupti.subscribe(&subscriber, called_back, NULL) != CUPTI_SUCCESS) {
+        say("cuptiSubscribe", "refused");
+        return 0;
+    }
+    limit_pool();
+    if (strcmp(settings.what, "initialised") == 0)
         return 1;
-    prepare(strcmp(what, "shared") == 0);
+    prepare(strcmp(settings.what, "shared") == 0);
     api_set_resolve(&api, &cupti, &config);
     enable_kinds();
-    if (strcmp(what, "callbacks") == 0)
+    if (strcmp(settings.what, "callbacks") == 0)
         enable_callbacks(subscriber);
-    if (strcmp(what, "markers") == 0)
+    if (strcmp(settings.what, "markers") == 0)
         enable_markers();
+    start_flusher();
     return 1;
 }

@@ -16,7 +16,9 @@ NOT_MEASURED = ("not measured", "failed")
 SHOWN = {("torch", "model"): (1, 3, "ms an iteration"), ("memory", None): (2.0 ** -20, 1, "MiB"),
          ("start", None): (1e-6, 1, "ms"), ("sigkill", None): (1, 0, ""),
          ("soak", "all"): (1, 2, ""), ("soak", "growth a kernel"): (1, 2, "B"),
-         ("soak", None): (2.0 ** -20, 2, "MiB")}
+         ("soak", None): (2.0 ** -20, 2, "MiB"),
+         **{(group, f"CPU {what}{part}"): (1, 1, unit) for group in ("memory", "soak")
+            for what, unit in (("", "%"), ("a kernel ", "ns")) for part in ("begin", "end")}}
 
 
 def with_spread(values, form="{:,.0f}"):

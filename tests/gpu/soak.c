@@ -1,17 +1,22 @@
 /* Launches kernels and CUDA graphs from several threads on several streams for a while, counts what
- * it launched, and looks at its memory once a second:
+ * it launched, and looks at its memory and its threads once a second:
  *
- *     second|T|ANON|SHARED|DEVICE|KERNELS    T ms since the start; bytes of resident anonymous and
+ *     second|T|ANON|SHARED|DEVICE|KERNELS|APPLICATION|MINIPROF|FLUSH|OTHERS
+ *                                            T ms since the start; bytes of resident anonymous and
  *                                            shared memory of the process, bytes in use on the GPU
- *                                            (by anybody), kernels launched so far
+ *                                            (by anybody), kernels launched so far; CPU time so
+ *                                            far of this program's threads, of miniprof's, of those
+ *                                            that flush CUPTI and of all others, which are CUDA's
+ *                                            and CUPTI's (threads_cpu.h), ms; threads that have
+ *                                            ended are not in it
  *     made|WHAT|COUNT                        between cudaProfilerStart and Stop: kernel (those of
  *                                            graphs too), cuLaunchKernel, cuGraphLaunch, nvtx
  *                                            (ranges, of push and pop)
  *     took|MS                                between the two
  *
  * Each thread has two streams and a graph; a batch is an NVTX range of launches on both streams in
- * turn, and of one graph every other time: --launches and --graph-every. --rate bounds the kernels
- * of all threads together; what was late is caught up with, but not more than 10 ms of it.
+ * turn, and of one graph every other time: --launches, --graph-every, --nodes. --rate bounds the
+ * kernels of all threads together; what was late is caught up with, but not more than 10 ms of it.
  */
 #include "common.h"
 
@@ -23,8 +28,11 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
-enum { GRAPH_NODES = 100, SYNC_EVERY = 4, MOST_THREADS = 64 };
+#include "threads_cpu.h"
+
+enum { SYNC_EVERY = 4, MOST_THREADS = 64 };
 
 #define NS_A_SECOND INT64_C(1000000000)
 #define MOST_LATE   (NS_A_SECOND / 100)
@@ -33,30 +41,32 @@ static const char ptx[] = ".version 6.0\n.target sm_50\n.address_size 64\n"
                           ".visible .entry soak() { ret; }\n";
 
 static struct {
-    int seconds, threads, rate, every_ms, launches, graph_every;
+    int seconds, threads, rate, every_ms, launches, graph_every, nodes;
 } options = {.seconds = 60,
              .threads = 4,
              .rate = 300000,
              .every_ms = 1000,
              .launches = 100,
-             .graph_every = 2};
+             .graph_every = 2,
+             .nodes = 100};
 
 static const struct option_row rows[] = {
     {"seconds", OPTION_INT, &options.seconds, 1, 1800, NULL, "how long to launch (60)"},
     {"threads", OPTION_INT, &options.threads, 1, MOST_THREADS, NULL, "threads that launch (4)"},
     {"rate", OPTION_INT, &options.rate, 0, 100000000, NULL,
      "kernels a second at most, of all threads together (300000); 0: any number"},
-    {"every-ms", OPTION_INT, &options.every_ms, 1, 60000, NULL, "look at the memory (1000)"},
+    {"every-ms", OPTION_INT, &options.every_ms, 1, 60000, NULL, "look at memory and CPU (1000)"},
     {"launches", OPTION_INT, &options.launches, 0, 100000, NULL, "of kernels in a batch (100)"},
     {"graph-every", OPTION_INT, &options.graph_every, 0, 100000, NULL,
      "batches from one launch of a graph to the next (2); 0: none"},
+    {"nodes", OPTION_INT, &options.nodes, 1, 100000, NULL, "kernels of each graph (100)"},
     {NULL, OPTION_INT, NULL, 0, 0, NULL, NULL},
 };
 
 static CUcontext context;
 static CUfunction kernel;
 static atomic_bool stop;
-static pthread_barrier_t prepared, begun;
+static pthread_barrier_t prepared, begun, ended;
 
 /* Written by its thread alone, read by main() while it runs: hence atomic. */
 struct worker {
@@ -67,6 +77,8 @@ struct worker {
 };
 
 static struct worker workers[MOST_THREADS];
+static pid_t
+    ids[MOST_THREADS + 1]; /* of the workers' threads and main's; written before `prepared` */
 
 static int64_t now_ns(void)
 {
@@ -106,7 +118,7 @@ static void prepare(struct worker *worker)
     for (i = 0; i < 2; i++)
         CU_CHECK(cuStreamCreate(&worker->streams[i], CU_STREAM_NON_BLOCKING));
     CU_CHECK(cuStreamBeginCapture(worker->streams[0], CU_STREAM_CAPTURE_MODE_RELAXED));
-    for (i = 0; i < GRAPH_NODES; i++)
+    for (i = 0; i < options.nodes; i++)
         launch(worker->streams[0]);
     CU_CHECK(cuStreamEndCapture(worker->streams[0], &graph));
     CU_CHECK(cuGraphInstantiateWithFlags(&worker->graph, graph, 0));
@@ -129,7 +141,7 @@ static int run_batch(struct worker *worker, uint64_t number)
         CU_CHECK(cuGraphLaunch(worker->graph,
                                worker->streams[number / (uint64_t)options.graph_every % 2]));
         add(&worker->graphs, 1);
-        kernels += GRAPH_NODES;
+        kernels += options.nodes;
     }
     nvtxRangePop();
     add(&worker->ranges, 1);
@@ -145,6 +157,7 @@ static void *work(void *argument)
     uint64_t number;
     int64_t due, now;
 
+    ids[worker - workers] = gettid();
     prepare(worker);
     pthread_barrier_wait(&prepared);
     pthread_barrier_wait(&begun);
@@ -163,6 +176,8 @@ static void *work(void *argument)
     }
     CU_CHECK(cuStreamSynchronize(worker->streams[0]));
     CU_CHECK(cuStreamSynchronize(worker->streams[1]));
+    pthread_barrier_wait(&ended);
+    pthread_barrier_wait(&ended); /* main has looked: its CPU time is known */
     return NULL;
 }
 
@@ -187,7 +202,7 @@ static struct made count_made(void)
 
 static uint64_t kernels_of(const struct made *made)
 {
-    return made->launches + made->graphs * GRAPH_NODES;
+    return made->launches + made->graphs * (uint64_t)options.nodes;
 }
 
 static void resident(uint64_t *anonymous, uint64_t *shared)
@@ -210,14 +225,17 @@ static void resident(uint64_t *anonymous, uint64_t *shared)
 static void look(int64_t begin)
 {
     struct made made = count_made();
+    double cpu[THREADS_GROUPS];
     uint64_t anonymous, shared;
     size_t available, total;
 
     resident(&anonymous, &shared);
+    threads_cpu_look(ids, (size_t)options.threads + 1, cpu);
     CU_CHECK(cuMemGetInfo(&available, &total));
-    printf("second|%.0f|%llu|%llu|%zu|%llu\n", (double)(now_ns() - begin) / 1e6,
+    printf("second|%.0f|%llu|%llu|%zu|%llu|%.0f|%.0f|%.0f|%.0f\n", (double)(now_ns() - begin) / 1e6,
            (unsigned long long)anonymous, (unsigned long long)shared, total - available,
-           (unsigned long long)kernels_of(&made));
+           (unsigned long long)kernels_of(&made), cpu[THREADS_APPLICATION], cpu[THREADS_MINIPROF],
+           cpu[THREADS_FLUSH], cpu[THREADS_OTHERS]);
     fflush(stdout);
 }
 
@@ -247,6 +265,8 @@ static void start(void)
     CU_CHECK(cuCtxSynchronize());
     pthread_barrier_init(&prepared, NULL, (unsigned)options.threads + 1);
     pthread_barrier_init(&begun, NULL, (unsigned)options.threads + 1);
+    pthread_barrier_init(&ended, NULL, (unsigned)options.threads + 1);
+    ids[options.threads] = gettid();
     for (i = 0; i < options.threads; i++)
         if (pthread_create(&workers[i].thread, NULL, work, &workers[i]) != 0)
             fail("soak: cannot create thread %d", i);
@@ -272,9 +292,11 @@ int main(int argc, char **argv)
     }
     sleep_until(end);
     atomic_store(&stop, true);
+    pthread_barrier_wait(&ended);
+    look(begin);
+    pthread_barrier_wait(&ended);
     for (i = 0; i < options.threads; i++)
         pthread_join(workers[i].thread, NULL);
-    look(begin);
     CU_CHECK(cuProfilerStop());
     print_made(now_ns() - begin);
     return 0;

@@ -3,26 +3,30 @@
 
     soak.py check OUTPUT INFO SUMMARY   OUTPUT: what soak.c printed; INFO and SUMMARY:
                                         `miniprof info --json` and `summary --json` of the trace
-    soak.py memory GROUP ROUND SIDE OUTPUT   the greatest and the last sizes, and the growth
+    soak.py memory GROUP ROUND SIDE OUTPUT   the greatest and the last sizes, and the growth; CPU
+                                        time of the process's threads early and late in the run
 
 Prints what was wrong and lines for results.py; exit code 1 if counts differ, records were dropped
-or times are invalid. Growth is not judged here.
+or times are invalid. Growth is not judged here, nor is GPU memory that does not come back, which
+`check` dates.
 """
 import json
 import statistics
 import sys
 
 LATE_NS = 10_000_000  # what two clocks of one machine may differ by
+BEHIND_BYTES = 64 << 20  # GPU memory beyond that of the beginning: buffers that do not come back
 
 
 def read_output(path):
-    """Samples of each second as (ms, anonymous, shared, device, kernels), and what was made."""
+    """Samples of each second as (ms, anonymous, shared, device, kernels) and, of runs that have it,
+    the CPU time of each group of threads (ms), and what was made."""
     samples, made, took = [], {}, None
     with open(path, encoding="utf-8", errors="replace") as file:
         lines = file.read().splitlines()
     for line in lines:
         fields = line.split("|")
-        if fields[0] == "second" and len(fields) == 6:
+        if fields[0] == "second" and len(fields) in (6, 10):
             samples.append(tuple(float(x) for x in fields[1:]))
         elif fields[0] == "made" and len(fields) == 3:
             made[fields[1]] = int(fields[2])
@@ -31,7 +35,45 @@ def read_output(path):
     return samples, made, took
 
 
-TIME, KERNELS = 0, 4  # columns of samples
+TIME, PRIVATE, SHARED, DEVICE, KERNELS = range(5)  # columns of samples
+CPU = {"application": 5, "miniprof": 6, "flush": 7, "others": 8}
+# Whose CPU time is CUPTI's: threads that flush it are inside of it, and it has its own.
+CUPTIS_THREADS = ("flush", "others")
+
+# Parts of a run, by name. The first tenth is left out, in which all is loaded.
+PARTS = {"begin": (0.1, 0.3), "end": (0.8, 1.0)}
+LEAST_PART_MS = 900  # fewer than ninety of the kernel's clock ticks say little
+
+
+def part(samples, name):
+    """The samples of this part of the run; none where that is too short."""
+    begin, end = (samples[-1][TIME] * share for share in PARTS[name])
+    inside = [sample for sample in samples if begin <= sample[TIME] <= end]
+    long = inside and inside[-1][TIME] - inside[0][TIME] >= LEAST_PART_MS
+    return inside if long else []
+
+
+def cpu_ms(samples, name, groups):
+    """CPU time of the groups of threads in a part of the run, its length in ms and its kernels;
+    None where it is not known."""
+    inside = part(samples, name)
+    if not inside or len(inside[0]) <= max(CPU.values()):
+        return None
+    first, last = inside[0], inside[-1]
+    used = sum(last[CPU[group]] - first[CPU[group]] for group in groups)
+    return used, last[TIME] - first[TIME], last[KERNELS] - first[KERNELS]
+
+
+def fell_behind(samples):
+    """The first sample from which on more of the GPU's memory is in use than in the first tenth of
+    the run by BEHIND_BYTES; None if there is none."""
+    tenth = [sample[DEVICE] for sample in samples[:max(len(samples) // 10, 1)]]
+    rising = None
+    for sample in reversed(samples):
+        if sample[DEVICE] <= max(tenth) + BEHIND_BYTES:
+            break
+        rising = sample
+    return rising
 
 
 def growth(samples, column, along=TIME):
@@ -69,8 +111,18 @@ def wrong_times(info, summary):
     return wrong
 
 
+def print_behind(samples):
+    rising = fell_behind(samples)
+    if rising is None:
+        return
+    print(f"CUPTI fell behind at {rising[TIME] / 1e3:.0f} s ({rising[KERNELS]:,.0f} kernels): its "
+          "buffers on the GPU are not returned any more")
+    print(f"soak|0|miniprof|all|fell behind at s|{rising[TIME] / 1e3:.0f}")
+
+
 def check(output, info, summary):
-    _, made, took = read_output(output)
+    samples, made, took = read_output(output)
+    print_behind(samples)
     found = recorded(info, summary)
     if not took or not made:
         print("the program did not come to its end")
@@ -92,19 +144,40 @@ def check(output, info, summary):
     return info["quality"]["whole"] and not differs and not dropped and not invalid
 
 
+def memory_results(samples):
+    """(phase, kind, number) of sizes and their growth."""
+    for column, what in ((PRIVATE, "host, private"), (SHARED, "host, shared"), (DEVICE, "GPU")):
+        sizes = [sample[column] for sample in samples]
+        rise, by_kernel = growth(samples, column), growth(samples, column, KERNELS)
+        yield "most", what, f"{max(sizes):.0f}"
+        yield "last", what, f"{sizes[-1]:.0f}"
+        if rise is not None:
+            yield "growth", what, f"{rise[0]:.0f}"
+        if by_kernel is not None:
+            yield "growth a kernel", what, f"{by_kernel[1]:.4f}"
+
+
+def cpu_results(samples):
+    """(phase, kind, number): each group's share of one core in %, ns of CUPTI's threads a kernel;
+    nothing of runs that are too short for it."""
+    for name in PARTS:
+        for group in CPU:
+            found = cpu_ms(samples, name, [group])
+            if found:
+                yield f"CPU {name}", group, f"{100 * found[0] / found[1]:.1f}"
+    whose = " + ".join(CUPTIS_THREADS)
+    for name in PARTS:
+        found = cpu_ms(samples, name, CUPTIS_THREADS)
+        if found and found[2]:
+            yield f"CPU a kernel {name}", whose, f"{1e6 * found[0] / found[2]:.1f}"
+
+
 def print_memory(group, round_number, side, output):
     samples, _, _ = read_output(output)
     if not samples:
         sys.exit(f"soak.py: no samples in {output}")
-    for column, what in ((1, "host, private"), (2, "host, shared"), (3, "GPU")):
-        sizes = [sample[column] for sample in samples]
-        rise, by_kernel = growth(samples, column), growth(samples, column, KERNELS)
-        print(f"{group}|{round_number}|{side}|most|{what}|{max(sizes):.0f}")
-        print(f"{group}|{round_number}|{side}|last|{what}|{sizes[-1]:.0f}")
-        if rise is not None:
-            print(f"{group}|{round_number}|{side}|growth|{what}|{rise[0]:.0f}")
-        if by_kernel is not None:
-            print(f"{group}|{round_number}|{side}|growth a kernel|{what}|{by_kernel[1]:.4f}")
+    for phase, kind, number in (*memory_results(samples), *cpu_results(samples)):
+        print(f"{group}|{round_number}|{side}|{phase}|{kind}|{number}")
 
 
 def load(path):

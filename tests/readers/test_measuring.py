@@ -13,6 +13,7 @@ import unittest
 sys.dont_write_bytecode = True
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "gpu"))
 import aims      # pylint: disable=wrong-import-position
+import growth    # pylint: disable=wrong-import-position
 import results   # pylint: disable=wrong-import-position
 import sigkill   # pylint: disable=wrong-import-position
 import soak      # pylint: disable=wrong-import-position
@@ -321,6 +322,101 @@ class TestSoakCheck(unittest.TestCase):
         self.assertIsNone(soak.growth(rising[:2], 1))
         by_kernel = [(1000.0 * n, 50.0 * n * n, 0.0, 0.0, 10.0 * n * n) for n in range(12)]
         self.assertAlmostEqual(soak.growth(by_kernel, 1, soak.KERNELS)[1], 5)
+
+
+# An H100 that does little else.
+IN_USE = 700 << 20
+
+
+class TestSoakSeconds(unittest.TestCase):
+    """What is made of the looks that soak.c took, one a second."""
+
+    def seconds(self, count, device=lambda t: IN_USE, cpu=lambda t: (0, 0, 0, 0)):
+        """The lines of looks at t = 0, 1, ... s; 1,000 kernels a second."""
+        rows = [(1000 * t, 5 << 20, 0, device(t), 1000 * t, *cpu(t)) for t in range(count)]
+        return "".join(f"second|{'|'.join(f'{x:.0f}' for x in row)}\n" for row in rows)
+
+    def said(self, function, output, *arguments):
+        """The lines that the function prints of a file of these lines."""
+        out = io.StringIO()
+        with tempfile.NamedTemporaryFile("w", suffix=".txt") as file, \
+                contextlib.redirect_stdout(out):
+            file.write(output)
+            file.flush()
+            function(*(file.name if x is None else x for x in arguments))
+        return out.getvalue().splitlines()
+
+    def memory(self, output):
+        said = self.said(soak.print_memory, output, "soak", 0, "miniprof", None)
+        return {tuple(fields[3:5]): float(fields[5]) for fields in (x.split("|") for x in said)}
+
+    def check(self, output):
+        """What a good run says of its buffers."""
+        made = TestSoakCheck.MADE + "took|3\n"
+        said = self.said(soak.check, output + made, None, TestSoakCheck.INFO,
+                         TestSoakCheck.SUMMARY)
+        return [line for line in said if "behind" in line]
+
+    def test_cpu_of_each_group_early_and_late(self):
+        # A fifth of a core each; CUPTI's own threads 1 % more with every second.
+        def cpu(t):
+            return 200 * t, 100 * t, 50 * t, 5 * t * t
+        found = self.memory(self.seconds(101, cpu=cpu))
+        shares = {key: n for key, n in found.items() if key[0] in ("CPU begin", "CPU end")}
+        self.assertEqual(shares, {
+            ("CPU begin", "application"): 20, ("CPU end", "application"): 20,
+            ("CPU begin", "miniprof"): 10, ("CPU end", "miniprof"): 10,
+            ("CPU begin", "flush"): 5, ("CPU end", "flush"): 5,
+            ("CPU begin", "others"): 20, ("CPU end", "others"): 90})  # of 10 to 30, 80 to 100 s
+        self.assertEqual([found[f"CPU a kernel {part}", "flush + others"]
+                          for part in ("begin", "end")], [250000, 950000])
+
+    def test_no_cpu_of_short_runs_and_old_ones(self):
+        old = self.seconds(101).replace("|0|0|0|0\n", "\n")
+        for output in (self.seconds(4), old):
+            found = self.memory(output)
+            self.assertEqual(found["most", "GPU"], IN_USE)
+            self.assertFalse([key for key in found if "CPU" in key[0]])
+
+    def test_no_cpu_a_kernel_without_kernels(self):
+        still = "".join("|".join([*line.split("|")[:5], "7", "0|0|0|0\n"])
+                        for line in self.seconds(101).splitlines())
+        found = self.memory(still)
+        self.assertIn(("CPU end", "others"), found)
+        self.assertFalse([key for key in found if "CPU a kernel" in key[0]])
+
+    def test_the_second_from_which_on_buffers_do_not_come_back(self):
+        # 4 MiB a second more after 120 s: beyond 64 MiB after 17 of them.
+        def device(t):
+            return IN_USE + max(t - 120, 0) * (4 << 20)
+        self.assertEqual(self.check(self.seconds(201, device)), [
+            "CUPTI fell behind at 137 s (137,000 kernels): its buffers on the GPU are not "
+            "returned any more", "soak|0|miniprof|all|fell behind at s|137"])
+
+    def test_memory_that_came_back_or_was_there_early_is_no_falling_behind(self):
+        for device in (lambda t: IN_USE, lambda t: IN_USE + (100 << 20) * (50 < t < 90),
+                       lambda t: IN_USE + (t >= 5) * (200 << 20), lambda t: IN_USE + (t << 19)):
+            self.assertEqual(self.check(self.seconds(101, device)), [])
+        self.assertEqual(self.check(""), [])
+
+    def test_table_of_growth(self):
+        # 40 bytes a kernel, 1 MiB on the GPU and CPU as above with every second.
+        output = "".join(f"second|{1000 * t}|{40000 * t}|0|{IN_USE + (t << 20)}|{1000 * t}|0|"
+                         f"{100 * t}|{50 * t}|{5 * t * t}\n" for t in range(101))
+        output += "made|kernel|99999\ntook|100000\n"
+        said = self.said(growth.print_lines, output, "miniprof", None)
+        said.insert(0, "growth|0|alone|failed|bare CUPTI: no libcupti|0")
+        said += ["growth|0|short|all|kernels|5", "other|0|other|all|kernels|7"]
+        rows = self.said(growth.print_table, "\n".join(said), None)[2:]
+        self.assertEqual(rows, [
+            "| alone | failed: bare CUPTI: no libcupti | - | - | - | - | - | - |",
+            "| miniprof | 99,999 | 40.0 | +70.0 | 5.0 -> 5.0 | 20.0 -> 90.0 | 10.0 -> 10.0 | "
+            "250,000.0 -> 950,000.0 |",  # the GPU's: at 90 s less at 20 s
+            "| short | 5 | - | - | - | - | - | - |"])
+
+    def test_a_program_that_did_not_end_has_no_growth(self):
+        with self.assertRaises(SystemExit):
+            self.said(growth.print_lines, self.seconds(101), "miniprof", None)
 
 
 if __name__ == "__main__":
