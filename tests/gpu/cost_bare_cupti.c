@@ -13,12 +13,17 @@
  *            gpu         all but API records
  *            kernel      kernels alone
  *            api         API records alone
- * COST_FLUSH_MS=n        a thread named bare-flush flushes every n ms; 0 (default): never
- * COST_FORCED=1          with CUPTI_ACTIVITY_FLAG_FLUSH_FORCED
- * COST_RENEW_MS=n        the same thread disables and enables kernels every n ms; 0 (default):
- * never. Before CUDA 13.0 Update 1 that may hang (docs/cupti.md). COST_POOL_LIMIT=n      CUPTI's
- * buffers on the GPU at most; 0 (default): CUPTI's own limit COST_LIBCUPTI=FILE     this libcupti,
- * where none is loaded
+ *
+ * COST_FLUSH_MS=n: a thread named bare-flush flushes every n ms; 0 (default): never.
+ *
+ * COST_FORCED=1: it does so with CUPTI_ACTIVITY_FLAG_FLUSH_FORCED.
+ *
+ * COST_RENEW_MS=n: the same thread disables and enables kernels every n ms; 0 (default): never.
+ * Before CUDA 13.0 Update 1 that may hang (docs/cupti.md).
+ *
+ * COST_POOL_LIMIT=n: CUPTI's buffers on the GPU at most; 0 (default): CUPTI's own limit.
+ *
+ * COST_LIBCUPTI=FILE: this libcupti, where none is loaded.
  *
  * What is refused has a line on stderr that begins with "bare CUPTI:".
  */

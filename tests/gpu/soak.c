@@ -77,8 +77,8 @@ struct worker {
 };
 
 static struct worker workers[MOST_THREADS];
-static pid_t
-    ids[MOST_THREADS + 1]; /* of the workers' threads and main's; written before `prepared` */
+/* Of the workers' threads and main's; written before `prepared`. */
+static pid_t ids[MOST_THREADS + 1];
 
 static int64_t now_ns(void)
 {
