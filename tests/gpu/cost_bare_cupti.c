@@ -23,6 +23,8 @@
  *
  * COST_POOL_LIMIT=n: CUPTI's buffers on the GPU at most; 0 (default): CUPTI's own limit.
  *
+ * COST_PER_THREAD=0: all threads share CUPTI's buffers; 1 (default): one for each.
+ *
  * COST_LIBCUPTI=FILE: this libcupti, where none is loaded.
  *
  * What is refused has a line on stderr that begins with "bare CUPTI:".
@@ -51,7 +53,7 @@
 
 /* Read before the thread starts. */
 static struct {
-    uint64_t flush_ms, forced, renew_ms, pool_limit;
+    uint64_t flush_ms, forced, renew_ms, pool_limit, per_thread;
     const char *what, *kinds;
 } settings;
 
@@ -108,9 +110,8 @@ static void CUPTIAPI called_back(void *user, CUpti_CallbackDomain domain, CUpti_
     (void)data;
 }
 
-static void set_attribute(int attribute)
+static void set_attribute(int attribute, uint8_t on)
 {
-    uint8_t on = 1;
     size_t size = sizeof(on);
 
     cupti.set_attribute((CUpti_ActivityAttribute)attribute, &size, &on);
@@ -137,8 +138,8 @@ static void prepare(bool shared)
     memset(memory, 0, bytes);
     for (; free_count < BUFFERS; free_count++)
         free_buffers[free_count] = memory + free_count * BUFFER_BYTES;
-    set_attribute(5); /* zeroed buffers: as miniprof, so that CUPTI does not clear them */
-    set_attribute(9); /* a buffer a thread */
+    set_attribute(5, 1); /* zeroed buffers: as miniprof, so that CUPTI does not clear them */
+    set_attribute(9, (uint8_t)settings.per_thread); /* a buffer a thread */
     cupti.register_callbacks(request, complete);
 }
 
@@ -264,11 +265,10 @@ static void start_flusher(void)
 
 /* ---- Start ---- */
 
-/* 0 if the variable is not set. */
-static uint64_t number(const char *name, uint64_t most)
+static uint64_t number(const char *name, uint64_t most, uint64_t otherwise)
 {
     const char *text = getenv(name);
-    uint64_t value = 0;
+    uint64_t value = otherwise;
 
     if (text && *text && !mp_text_to_u64(text, 0, most, &value))
         say(name, "not a number in its range");
@@ -286,10 +286,11 @@ static void read_settings(void)
 {
     settings.what = text_or("COST_CUPTI", "kinds");
     settings.kinds = text_or("COST_KINDS", "all");
-    settings.flush_ms = number("COST_FLUSH_MS", MOST_MS);
-    settings.renew_ms = number("COST_RENEW_MS", MOST_MS);
-    settings.forced = number("COST_FORCED", 1);
-    settings.pool_limit = number("COST_POOL_LIMIT", 1u << 20);
+    settings.flush_ms = number("COST_FLUSH_MS", MOST_MS, 0);
+    settings.renew_ms = number("COST_RENEW_MS", MOST_MS, 0);
+    settings.forced = number("COST_FORCED", 1, 0);
+    settings.per_thread = number("COST_PER_THREAD", 1, 1);
+    settings.pool_limit = number("COST_POOL_LIMIT", 1u << 20, 0);
     if (!is_kinds("all") && !is_kinds("gpu") && !is_kinds("kernel") && !is_kinds("api"))
         say("COST_KINDS", "none of all, gpu, kernel, api");
 }

@@ -36,6 +36,7 @@ CUPTI alone GPU kinds|bare|$flushed COST_KINDS=gpu|
 CUPTI alone kernels|bare|$flushed COST_KINDS=kernel|
 CUPTI alone API records|bare|$flushed COST_KINDS=api|
 CUPTI alone flushed and renewed|bare|$flushed COST_RENEW_MS=5000|
+CUPTI alone shared buffers|bare|$flushed COST_PER_THREAD=0|
 CUPTI alone pool of 16 buffers|bare|$flushed COST_POOL_LIMIT=16|
 CUPTI alone launches alone|bare|$flushed|--graph-every 0
 CUPTI alone graphs alone|bare|$flushed|--launches 0
