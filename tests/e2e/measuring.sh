@@ -33,6 +33,13 @@ same "soak without kernels in the trace: exit code" 1 "$status"
 like "soak without kernels in the trace: says so" 'kernel: [0-9]+ made, 0 in the trace' \
     "$(cat soak.said)"
 
+SOAK_PATIENCE=2 SIMGPU_FLUSH_SLEEP_MS=60000 script soak 1
+same "soak that does not end: exit code" 1 "$status"
+like "soak that does not end: its trace was looked at" 'the program did not come to its end' \
+    "$(cat soak.said)"
+like "soak that does not end: its last lines" \
+    $'FAILED: the program had not ended after 3 s\n0 passed, 1 failed$' "$(cat soak.said)"
+
 # growth.sh's table: cells FILE COLUMN, one a line; without head and rule.
 cells() {
     sed -n 's/^| \(.*\) |$/\1/p' "$1" | tail -n +2 |
