@@ -124,8 +124,8 @@ endif
 -include samples/samples.mk
 -include tests/tests.mk
 
-.PHONY: all programs man demo check bench gpu-check bench-gpu bench-growth fuzz lint install uninstall clean \
-	help deps FORCE
+.PHONY: all programs man demo check bench gpu-check bench-gpu bench-growth fuzz lint install \
+	uninstall clean help deps FORCE
 
 all: programs man ## build everything (the default)
 

@@ -43,6 +43,7 @@
 #include "base/config.h"
 #include "base/strings.h"
 #include "record/api_set.h"
+#include "record/clock.h"
 #include "record/cupti_api.h"
 
 #define BUFFER_BYTES ((size_t)1 << 20)
@@ -193,10 +194,7 @@ static void enable_markers(void)
 
 static int64_t now_ns(void)
 {
-    struct timespec now;
-
-    clock_gettime(CLOCK_REALTIME, &now); /* sem_timedwait's */
-    return now.tv_sec * NS_A_SECOND + now.tv_nsec;
+    return (int64_t)mp_monotonic_ns();
 }
 
 /* False when the process ends. */
@@ -206,7 +204,7 @@ static bool wait_until(int64_t when)
     int status;
 
     do
-        status = sem_timedwait(&flusher_stop, &until);
+        status = sem_clockwait(&flusher_stop, CLOCK_MONOTONIC, &until);
     while (status != 0 && errno == EINTR);
     return status != 0;
 }
