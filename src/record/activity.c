@@ -13,6 +13,7 @@
 /* CUpti_ActivityAttribute and CUpti_ActivityThreadIdType; by number, as older headers lack some. */
 #define ATTRIBUTE_ZEROED_BUFFERS     5
 #define ATTRIBUTE_PER_THREAD_BUFFERS 9
+#define DEVICE_BUFFER_MB             4 /* of the GPU's memory that one is seen to take */
 #define THREAD_ID_SYSTEM             1
 
 static void CUPTIAPI on_buffer_requested(uint8_t **buffer, size_t *bytes, size_t *max_records)
@@ -28,6 +29,17 @@ static void CUPTIAPI on_buffer_requested(uint8_t **buffer, size_t *bytes, size_t
     *bytes = recorder->pool.spare ? SPARE_BYTES : 0;
 }
 
+/* On CUPTI's thread, not the writer's: an empty pool says that the writer cannot follow. */
+static void discard(struct recorder *recorder, uint8_t *buffer, size_t valid_bytes)
+{
+    CUpti_Activity *record = NULL;
+    uint64_t count = 0;
+
+    while (recorder->cupti.next_record(buffer, valid_bytes, &record) == CUPTI_SUCCESS)
+        count++;
+    buffer_discard(&recorder->pool, buffer, count);
+}
+
 static void CUPTIAPI on_buffer_completed(CUcontext context, uint32_t stream, uint8_t *buffer,
                                          size_t bytes, size_t valid_bytes)
 {
@@ -38,22 +50,41 @@ static void CUPTIAPI on_buffer_completed(CUcontext context, uint32_t stream, uin
     (void)bytes;
     /* One that is not ours was given to CUPTI by the client that had it before (clients.h). */
     if (!buffer || recorder_phase(recorder) == PHASE_INERT ||
-        buffer_is_spare(&recorder->pool, buffer, valid_bytes) ||
-        !buffer_returns(&recorder->pool, buffer))
+        buffer_is_spare(&recorder->pool, buffer, valid_bytes))
+        return;
+    if (buffer_is_overflow(&recorder->pool, buffer)) {
+        discard(recorder, buffer, valid_bytes);
+        return;
+    }
+    if (!buffer_returns(&recorder->pool, buffer))
         return;
     work_put(&recorder->work,
              &(struct work){.kind = WORK_BUFFER, .data = buffer, .bytes = valid_bytes});
 }
 
-static void set_flag(struct recorder *recorder, int attribute, const char *name, uint8_t value)
+static void set_attribute(struct recorder *recorder, int attribute, const char *name, void *value,
+                          size_t size)
 {
-    size_t size = sizeof(value);
     CUptiResult result =
-        recorder->cupti.set_attribute((CUpti_ActivityAttribute)attribute, &size, &value);
+        recorder->cupti.set_attribute((CUpti_ActivityAttribute)attribute, &size, value);
 
     if (result != CUPTI_SUCCESS)
         mp_log_debug("CUPTI refuses the attribute %s: %s", name,
                      cupti_result_text(&recorder->cupti, result));
+}
+
+static void set_flag(struct recorder *recorder, int attribute, const char *name, uint8_t value)
+{
+    set_attribute(recorder, attribute, name, &value, sizeof(value));
+}
+
+/* CUPTI's own limit is 250 buffers, a GiB of each context that it does not keep up with. */
+static void limit_device_buffers(struct recorder *recorder)
+{
+    size_t most = recorder->config.gpu_buffer_mb / DEVICE_BUFFER_MB;
+
+    set_attribute(recorder, CUPTI_ACTIVITY_ATTR_DEVICE_BUFFER_POOL_LIMIT,
+                  "DEVICE_BUFFER_POOL_LIMIT", &most, sizeof(most));
 }
 
 /* CUPTI need not zero the buffers that it is given: ours are. Only while we have the callbacks, as
@@ -108,6 +139,7 @@ enum mp_status activity_prepare(struct recorder *recorder, struct mp_error *erro
     if (cupti->set_thread_id_type && cupti->set_thread_id_type(THREAD_ID_SYSTEM) != CUPTI_SUCCESS)
         mp_log_debug("CUPTI does not give system thread ids");
     ask_for_device_graphs(recorder);
+    limit_device_buffers(recorder);
     if (cupti->version >= MP_CUPTI_SINCE_THREAD_BUFFERS) {
         set_flag(recorder, ATTRIBUTE_PER_THREAD_BUFFERS, "PER_THREAD_ACTIVITY_BUFFER", 1);
         recorder->buffers_told = activity_per_thread(recorder) == 1;

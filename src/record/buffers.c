@@ -18,13 +18,42 @@ static void fault_in(uint8_t *memory, size_t bytes)
         __atomic_fetch_add(memory + at, 0, __ATOMIC_RELAXED);
 }
 
+/* Of the memory of all buffers. */
+static size_t pool_bytes(size_t count, bool has_spare)
+{
+    return count * BUFFER_BYTES + OVERFLOWS * OVERFLOW_BYTES + (has_spare ? SPARE_BYTES : 0);
+}
+
+static void fill_overflow_stack(struct buffer_pool *pool)
+{
+    uint32_t i;
+
+    for (i = 0; i < OVERFLOWS; i++)
+        pool->overflow_stack[i] = (uint16_t)(OVERFLOWS - 1 - i);
+    pool->overflow_count = OVERFLOWS;
+}
+
+/* All buffers lie one behind the other in `memory`, and are free. */
+static void lay_out(struct buffer_pool *pool, uint8_t *memory, size_t count, bool has_spare)
+{
+    size_t i;
+
+    pool->memory = memory;
+    pool->overflow = memory + count * BUFFER_BYTES;
+    pool->spare = has_spare ? pool->overflow + OVERFLOWS * OVERFLOW_BYTES : NULL;
+    pool->count = count;
+    for (i = 0; i < count; i++)
+        pool->stack[i] = (uint32_t)(count - 1 - i);
+    pool->free_count = (uint32_t)count;
+    fill_overflow_stack(pool);
+}
+
 enum mp_status buffer_pool_open(struct buffer_pool *pool, size_t megabytes, bool null_allowed)
 {
     size_t count = megabytes * ((1u << 20) / BUFFER_BYTES);
-    size_t bytes = count * BUFFER_BYTES + (null_allowed ? 0 : SPARE_BYTES);
+    size_t bytes = pool_bytes(count, !null_allowed);
     size_t first = count < BUFFERS_FAULTED_FIRST ? count : BUFFERS_FAULTED_FIRST;
     void *memory;
-    size_t i;
 
     pool->stack = calloc(count, sizeof(*pool->stack));
     pool->out = calloc(count, sizeof(*pool->out));
@@ -38,12 +67,7 @@ enum mp_status buffer_pool_open(struct buffer_pool *pool, size_t megabytes, bool
         pool->out = NULL;
         return MP_ERR_MEMORY;
     }
-    pool->memory = memory;
-    pool->spare = null_allowed ? NULL : pool->memory + count * BUFFER_BYTES;
-    pool->count = count;
-    for (i = 0; i < count; i++)
-        pool->stack[i] = (uint32_t)(count - 1 - i);
-    pool->free_count = (uint32_t)count;
+    lay_out(pool, memory, count, !null_allowed);
     pthread_mutex_init(&pool->lock, NULL);
     fault_in(pool->memory, first * BUFFER_BYTES);
     pool->faulted = first;
@@ -69,7 +93,7 @@ void buffer_pool_close(struct buffer_pool *pool)
 {
     if (!pool->memory)
         return;
-    munmap(pool->memory, pool->count * BUFFER_BYTES + (pool->spare ? SPARE_BYTES : 0));
+    munmap(pool->memory, pool_bytes(pool->count, pool->spare != NULL));
     free(pool->stack);
     free(pool->out);
     pthread_mutex_destroy(&pool->lock);
@@ -79,24 +103,41 @@ void buffer_pool_close(struct buffer_pool *pool)
     pool->count = 0;
 }
 
+/* Under the lock. */
+static uint8_t *take_buffer(struct buffer_pool *pool, size_t *bytes)
+{
+    uint32_t number;
+
+    if (!pool->free_count)
+        return NULL;
+    number = pool->stack[--pool->free_count];
+    pool->out[number] = true;
+    *bytes = BUFFER_BYTES;
+    return pool->memory + number * BUFFER_BYTES;
+}
+
+/* Under the lock. */
+static uint8_t *take_overflow(struct buffer_pool *pool, size_t *bytes)
+{
+    atomic_fetch_add_explicit(&pool->exhausted, 1, memory_order_relaxed);
+    if (!pool->overflow_count)
+        return NULL;
+    *bytes = OVERFLOW_BYTES;
+    return pool->overflow + pool->overflow_stack[--pool->overflow_count] * OVERFLOW_BYTES;
+}
+
 uint8_t *buffer_request(struct buffer_pool *pool, size_t *bytes)
 {
-    uint8_t *buffer = NULL;
+    uint8_t *buffer;
 
     atomic_fetch_add_explicit(&pool->requested, 1, memory_order_relaxed);
     pthread_mutex_lock(&pool->lock);
-    if (pool->free_count) {
-        uint32_t number = pool->stack[--pool->free_count];
-
-        pool->out[number] = true;
-        buffer = pool->memory + number * BUFFER_BYTES;
-    }
+    buffer = take_buffer(pool, bytes);
+    if (!buffer)
+        buffer = take_overflow(pool, bytes);
     pthread_mutex_unlock(&pool->lock);
-    if (buffer) {
-        *bytes = BUFFER_BYTES;
+    if (buffer)
         return buffer;
-    }
-    atomic_fetch_add_explicit(&pool->exhausted, 1, memory_order_relaxed);
     *bytes = pool->spare ? SPARE_BYTES : 0;
     return pool->spare;
 }
@@ -109,6 +150,23 @@ bool buffer_pool_is_low(struct buffer_pool *pool)
     low = (size_t)pool->free_count * 2 < pool->count;
     pthread_mutex_unlock(&pool->lock);
     return low;
+}
+
+bool buffer_is_overflow(const struct buffer_pool *pool, const uint8_t *buffer)
+{
+    return buffer >= pool->overflow && buffer < pool->overflow + OVERFLOWS * OVERFLOW_BYTES;
+}
+
+void buffer_discard(struct buffer_pool *pool, uint8_t *buffer, uint64_t records)
+{
+    size_t number = (size_t)(buffer - pool->overflow) / OVERFLOW_BYTES;
+
+    atomic_fetch_add_explicit(&pool->discarded, records, memory_order_relaxed);
+    memset(buffer, 0, OVERFLOW_BYTES); /* as buffer_release */
+    pthread_mutex_lock(&pool->lock);
+    if (pool->overflow_count < OVERFLOWS)
+        pool->overflow_stack[pool->overflow_count++] = (uint16_t)number;
+    pthread_mutex_unlock(&pool->lock);
 }
 
 bool buffer_is_spare(struct buffer_pool *pool, const uint8_t *buffer, size_t valid_bytes)
@@ -156,12 +214,22 @@ bool buffer_pool_is_out(struct buffer_pool *pool)
     return out;
 }
 
+/* Under the lock. What is in them nobody reads. */
+static void recover_overflows(struct buffer_pool *pool)
+{
+    if (pool->overflow_count == OVERFLOWS)
+        return;
+    madvise(pool->overflow, OVERFLOWS * OVERFLOW_BYTES, MADV_DONTNEED); /* zeroes them */
+    fill_overflow_stack(pool);
+}
+
 uint8_t *buffer_pool_recover(struct buffer_pool *pool)
 {
     uint8_t *buffer = NULL;
     size_t i;
 
     pthread_mutex_lock(&pool->lock);
+    recover_overflows(pool);
     for (i = 0; i < pool->count && !buffer; i++)
         if (pool->out[i]) {
             pool->out[i] = false;

@@ -11,9 +11,17 @@
  * launches a second that a host can do it lasts 11 ms; larger ones would only sit half full in
  * every launching thread (CUPTI keeps one for each), smaller ones cost more hand-overs.
  *
- * When the pool is empty records are lost, never waited for. CUPTI then counts them itself if it
- * may be told "no buffer"; older versions crash on that (kineto PR 1534) and get a spare buffer
- * whose contents nobody reads.
+ * When the pool is empty records are lost, never waited for. CUPTI must not be told "no buffer":
+ * from the first record on that it has no room for it never uses its buffers on the GPU again, its
+ * thread takes more and more time, and in the end kernels have no times (docs/measurements.md,
+ * section 4, "CUPTI falls behind"). So it gets small overflow buffers, whose records are counted
+ * and thrown away as soon as they come back:
+ *
+ *     overflow --bufferRequested--> CUPTI --bufferCompleted--> overflow
+ *
+ * Only when those are out as well, 64 MB and 32 MB by default, is the answer "no buffer"; CUPTI
+ * counts such records itself. Before CUDA 12.9 it crashes on that (kineto PR 1534) and gets a spare
+ * buffer whose contents nobody reads; it may crash on that too, when two threads have it at once.
  *
  * Another CUPTI client may take the callbacks over (clients.h). The buffers that CUPTI had then go
  * to that client; once it is through with CUPTI they are taken back.
@@ -30,22 +38,28 @@
 #include "base/status.h"
 
 #define BUFFER_BYTES          ((size_t)1 << 20)
+#define OVERFLOW_BYTES        ((size_t)128 << 10)
+#define OVERFLOWS             256 /* 32 MiB of addresses, memory only when they are used */
 #define SPARE_BYTES           ((size_t)256 << 10)
 #define BUFFERS_FAULTED_FIRST 4  /* while the application waits in cuInit: about 1 ms */
 #define BUFFERS_AHEAD         16 /* faulted in before they are asked for, by the writer */
 
 struct buffer_pool {
     uint8_t *memory; /* `count` buffers; stays mapped until the process ends, CUPTI writes to it */
-    uint8_t *spare;  /* behind them: for a CUPTI that takes no NULL; NULL if it does */
+    uint8_t *overflow; /* behind them: OVERFLOWS of OVERFLOW_BYTES */
+    uint8_t *spare;    /* behind those: for a CUPTI that takes no NULL; NULL if it does */
     size_t count;
     size_t faulted;       /* buffers whose pages are there: always the first ones. The writer's */
     pthread_mutex_t lock; /* of the two below; a few instructions, never across a CUPTI call */
     uint32_t *stack;      /* numbers of the free buffers; the last used is on top, warm in cache */
     uint32_t free_count;
+    uint16_t overflow_stack[OVERFLOWS]; /* numbers of the free overflow buffers, under the lock */
+    uint32_t overflow_count;
     bool *out;                  /* for each buffer whether CUPTI has it; under the lock too */
     _Atomic uint64_t completed; /* buffers that came back, ever */
     _Atomic uint64_t requested; /* buffers handed out, ever */
     _Atomic uint64_t exhausted; /* requests that met an empty pool */
+    _Atomic uint64_t discarded; /* records that went to overflow buffers */
     _Atomic uint64_t spilled;   /* bytes of records that went to the spare buffer */
 };
 
@@ -60,11 +74,19 @@ void buffer_pool_fault_ahead(struct buffer_pool *pool);
 /* Only while CUPTI has none of the buffers. */
 void buffer_pool_close(struct buffer_pool *pool);
 
-/* A zeroed buffer of *bytes; NULL and 0 (or the spare) when there is none. Any thread. */
+/* A zeroed buffer of *bytes, an overflow buffer if there is no other; NULL and 0 (or the spare)
+ * when there is none at all. Any thread. */
 uint8_t *buffer_request(struct buffer_pool *pool, size_t *bytes);
 
 /* Whether most of the buffers are out. Any thread. */
 bool buffer_pool_is_low(struct buffer_pool *pool);
+
+/* Whether it is one of the overflow buffers. Any thread. */
+bool buffer_is_overflow(const struct buffer_pool *pool, const uint8_t *buffer);
+
+/* CUPTI gives an overflow buffer back, in which it had written so many records: they are counted,
+ * and it is zeroed and put back. Any thread. */
+void buffer_discard(struct buffer_pool *pool, uint8_t *buffer, uint64_t records);
 
 /* Whether a completed buffer is the spare one: then it is counted here and done with. Any thread.
  */

@@ -13,7 +13,8 @@
 
 /* Q(name, is it a number of lost records?) */
 #define QUALITY_COUNTERS(Q)                                                                        \
-    Q(dropped_by_cupti, true)      /* CUPTI had no buffer: MINIPROF_BUFFER_MB is too small */      \
+    Q(dropped_overflow, true)      /* no buffer was free: MINIPROF_BUFFER_MB is too small */       \
+    Q(dropped_by_cupti, true)      /* CUPTI had no buffer at all */                                \
     Q(dropped_at_least, true)      /* the same before CUDA 12.9, estimated from the bytes */       \
     Q(dropped_calls, true)         /* callbacks that found their thread's log full */              \
     Q(dropped_nvtx, true)          /* NVTX events that found no room */                            \
@@ -24,7 +25,7 @@
     Q(dropped_taken_over, true)    /* calls whose records another CUPTI client got, at least */    \
     Q(dropped_foreign_times, true) /* device records with times of another clock */                \
     Q(dropped_unwritten, true)     /* rows for which the disk had no room */                       \
-    Q(buffers_exhausted, false)    /* times that CUPTI asked for a buffer and got none */          \
+    Q(buffers_exhausted, false)    /* times that CUPTI asked for a buffer and none was free */     \
     Q(zero_timestamps, false)      /* records whose begin or end CUPTI did not know */             \
     Q(reversed_timestamps, false)  /* records that end before they begin */                        \
     Q(inexact_nvtx_times, false)   /* NVTX times that may be off by more than a microsecond */     \

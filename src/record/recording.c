@@ -261,6 +261,7 @@ static void collect_counters(struct recording *recording)
     const struct decode_counts *counts = &recording->decoder.counts;
     uint64_t *values = recording->quality.values;
 
+    values[QUALITY_dropped_overflow] = atomic_load(&recording->pool->discarded);
     values[QUALITY_dropped_at_least] =
         atomic_load(&recording->pool->spilled) / RECORD_BYTES_AT_MOST;
     values[QUALITY_dropped_calls] = call_logs_lost(recording->logs);

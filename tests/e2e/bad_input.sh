@@ -143,6 +143,9 @@ BUFFER_MB 4097 8.to.4096
 BUFFER_MB 64MB 8.to.4096
 BUFFER_MB -8 8.to.4096
 BUFFER_MB 99999999999999999999 8.to.4096
+GPU_BUFFER_MB 15 16.to.1024
+GPU_BUFFER_MB 1025 16.to.1024
+GPU_BUFFER_MB 128MB 16.to.1024
 LEVEL 0 1.to.19
 LEVEL 20 1.to.19
 LEVEL fast 1.to.19
@@ -305,10 +308,9 @@ kept=$(closing many | sed -E 's/.* ([0-9]+) records.*/\1/')
 check "buffers run out: records were dropped" [ "$dropped" -gt 0 ]
 # 400000 launches and kernels, cuModuleLoadData, cuMemAlloc, cuCtxSynchronize; rows of memory and
 # overhead; the synchronisation's row of sync.
-# What CUPTI before 12.9 writes to the spare buffer is not counted by the record.
-if [ "$("$miniprof" info many.mpt | awk '$1 == "cupti_version" { print $2 }')" -ge 27 ]; then
-    same "buffers run out: none is lost without being counted" 800006 $((dropped + kept))
-fi
+same "buffers run out: none is lost without being counted" 800006 $((dropped + kept))
+same "buffers run out: CUPTI had a buffer for each record" "dropped_overflow $dropped" \
+    "$(rows many quality | awk -F, '$1 ~ /^dropped/ { print $1, $3 }')"
 like "buffers run out: the first line of the summary says it" \
     "^==[0-9]+== Warning: $dropped records were dropped" "$("$miniprof" summary many.mpt 2>&1)"
 same "buffers run out: so does its JSON" "$dropped" "$("$miniprof" summary --json many.mpt |
@@ -319,6 +321,8 @@ starve many26 SIMGPU_CUPTI_VERSION=26
 unharmed "buffers run out, CUPTI of CUDA 12.8" many26 many.bare 0
 like "buffers run out, CUPTI of CUDA 12.8: records were dropped" ', [1-9][0-9]* dropped,' \
     "$(closing many26)"
+like "buffers run out, CUPTI of CUDA 12.8: counted by the record" '^dropped_overflow [1-9][0-9]*$' \
+    "$(rows many26 quality | awk -F, '$1 ~ /^dropped/ { print $1, $3 }')"
 rm many.mpt many26.mpt
 
 bare bare -- "${program[@]}"

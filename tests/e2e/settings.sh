@@ -216,6 +216,15 @@ profile sooner MINIPROF_TIMEOUT=1 -- "$steps" init alpha=3 sync exit=4
 same "MINIPROF_TIMEOUT=1: a program that ends before" "4 alpha 3 " \
     "$status $(kernels sooner) $(said sooner)"
 
+# ---- MINIPROF_GPU_BUFFER_MB ------------------------------------------------------------------
+for setting in "" 16 130 1024; do
+    profile limit ${setting:+MINIPROF_GPU_BUFFER_MB=$setting} -- "$steps" init alpha=1 sync \
+        print-pool-limit
+    same "MINIPROF_GPU_BUFFER_MB=$setting: buffers of 4 MB" \
+        "$((${setting:-64} / 4))" "$(cat limit.out)"
+    complete "MINIPROF_GPU_BUFFER_MB=$setting" limit
+done
+
 # ---- what is no setting ----------------------------------------------------------------------
 profile typo MINIPROF_OUTPTU=x.mpt MINIPROF_=1 MINIPROFX=1 MINIPROF_PARENT=1 -- \
     "$steps" init alpha=3 sync

@@ -3,6 +3,7 @@
 
 #include "common.h"
 
+#include <cupti.h>
 #include <dlfcn.h>
 #include <errno.h>
 #include <nvtx3/nvToolsExt.h>
@@ -134,6 +135,22 @@ static void call(const char *name)
     if (!function)
         fail("steps: no function %s", name);
     function();
+}
+
+/* Of the process's CUPTI, which has to be there. */
+static void print_pool_limit(const char *value)
+{
+    void *cupti = dlopen("libcupti.so", RTLD_NOW | RTLD_NOLOAD);
+    CUptiResult (*get)(CUpti_ActivityAttribute, size_t *, void *) = NULL;
+    size_t limit;
+    size_t size = sizeof(limit);
+
+    (void)value;
+    if (cupti)
+        *(void **)&get = dlsym(cupti, "cuptiActivityGetAttribute");
+    if (!get || get(CUPTI_ACTIVITY_ATTR_DEVICE_BUFFER_POOL_LIMIT, &size, &limit) != CUPTI_SUCCESS)
+        fail("steps: CUPTI does not tell its limit");
+    printf("%zu\n", limit);
 }
 
 static void exit_here(const char *value)
@@ -355,6 +372,7 @@ const struct step_row host_steps[] = {
     {"swap-sockets", swap_sockets},
     {"load", load},
     {"call", call},
+    {"print-pool-limit", print_pool_limit},
     {"print", print},
     {"sleep", sleep_ms},
     {"exit", exit_here},
