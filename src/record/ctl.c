@@ -96,6 +96,12 @@ static const char *trigger(struct recorder *recorder, bool begins, char *text, s
         snprintf(text, size, "range %llu %s", (unsigned long long)number,
                  begins ? "begins" : "has ended");
         return MP_CTL_OK;
+    case RANGE_LATE:
+        snprintf(text, size,
+                 "range %llu has ended, but CUPTI does not answer: its last records come later or "
+                 "are missing",
+                 (unsigned long long)number);
+        return MP_CTL_OK;
     case RANGE_IS_OPEN:
         snprintf(text, size, "range %llu is being recorded already", (unsigned long long)number);
         break;

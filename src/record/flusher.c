@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "record/clock.h"
+#include "record/range_switch.h"
 #include "record/state.h"
 #include "record/thread.h"
 
@@ -38,16 +39,42 @@ static void flush(struct recorder *recorder)
         atomic_fetch_add(&recorder->flusher.dropped, dropped);
 }
 
+/* Until it is woken, unless it was since `seen`; NULL: without a limit. */
+static void rest(struct flusher *flusher, uint32_t seen, const struct timespec *limit)
+{
+    syscall(SYS_futex, &flusher->woken, FUTEX_WAIT_PRIVATE, seen, limit, NULL, 0);
+}
+
 /* What CUPTI answered and the calls that it answered are seen together only after a round of the
- * writer. */
+ * writer. Who ends a range meanwhile does not wait for that. */
 static void await_writer(struct recorder *recorder, uint32_t request)
 {
     const struct timespec pause = {.tv_nsec = 1000000};
     int64_t until = mp_monotonic_ms() + TAKE_MS;
 
     while ((int32_t)(atomic_load(&recorder->flusher.taken) - request) < 0 &&
-           mp_monotonic_ms() < until && recorder_is_recording(recorder))
-        nanosleep(&pause, NULL);
+           mp_monotonic_ms() < until && recorder_is_recording(recorder)) {
+        uint32_t seen = atomic_load(&recorder->flusher.woken);
+
+        range_serve(recorder);
+        rest(&recorder->flusher, seen, &pause);
+    }
+}
+
+/* What the writer has asked for, if it has. */
+static void answer(struct recorder *recorder)
+{
+    struct flusher *flusher = &recorder->flusher;
+    uint32_t asked = atomic_load(&flusher->asked);
+
+    if (asked == atomic_load(&flusher->done))
+        return;
+    flush(recorder);
+    atomic_store(&flusher->done, asked);
+    work_wake(&recorder->work);
+    await_writer(recorder, asked);
+    if (recorder_is_recording(recorder))
+        clients_look(recorder, mp_monotonic_ms());
 }
 
 static void *flusher_main(void *argument)
@@ -56,23 +83,17 @@ static void *flusher_main(void *argument)
     struct flusher *flusher = &recorder->flusher;
 
     pthread_setname_np(pthread_self(), "miniprof-flush");
-    while (!atomic_load(&flusher->stop)) {
-        uint32_t asked = atomic_load(&flusher->asked);
+    for (;;) {
+        uint32_t seen = atomic_load(&flusher->woken);
 
-        if (asked == atomic_load(&flusher->done)) {
-            syscall(SYS_futex, &flusher->asked, FUTEX_WAIT_PRIVATE, asked, NULL, NULL, 0);
-            continue;
-        }
+        if (atomic_load(&flusher->stop))
+            return NULL;
         atomic_store(&flusher->busy, true);
-        flush(recorder);
-        atomic_store(&flusher->done, asked);
-        work_wake(&recorder->work);
-        await_writer(recorder, asked);
-        if (recorder_is_recording(recorder))
-            clients_look(recorder, mp_monotonic_ms());
+        range_serve(recorder);
+        answer(recorder);
         atomic_store(&flusher->busy, false);
+        rest(flusher, seen, NULL);
     }
-    return NULL;
 }
 
 enum mp_status flusher_start(struct recorder *recorder)
@@ -82,16 +103,17 @@ enum mp_status flusher_start(struct recorder *recorder)
     return thread_start(&thread, STACK_BYTES, flusher_main, recorder);
 }
 
-static void wake(struct flusher *flusher)
+void flusher_wake(struct flusher *flusher)
 {
-    syscall(SYS_futex, &flusher->asked, FUTEX_WAKE_PRIVATE, INT_MAX, NULL, NULL, 0);
+    atomic_fetch_add(&flusher->woken, 1);
+    syscall(SYS_futex, &flusher->woken, FUTEX_WAKE_PRIVATE, INT_MAX, NULL, NULL, 0);
 }
 
 uint32_t flusher_ask(struct flusher *flusher)
 {
     uint32_t request = atomic_fetch_add(&flusher->asked, 1) + 1;
 
-    wake(flusher);
+    flusher_wake(flusher);
     return request;
 }
 
@@ -139,6 +161,5 @@ bool flusher_rests(const struct flusher *flusher, int ms)
 void flusher_stop(struct flusher *flusher)
 {
     atomic_store(&flusher->stop, true);
-    atomic_fetch_add(&flusher->asked, 1);
-    wake(flusher);
+    flusher_wake(flusher);
 }

@@ -1,7 +1,8 @@
-/* A thread that asks CUPTI for its complete buffers and looks for other CUPTI clients (clients.h),
- * so that the writer never waits inside of CUPTI: a CUPTI that deadlocks must not keep a signal
- * from ending the program, nor a crash from being written, when another thread may hold CUPTI's
- * locks for ever. It is there from the start, as no thread can be made safely after a crash.
+/* A thread that asks CUPTI for its complete buffers, looks for other CUPTI clients (clients.h) and
+ * does what the end of a capture range asks of CUPTI (range_switch.h), so that neither the writer
+ * nor the program waits inside of CUPTI: a CUPTI that deadlocks must not keep a signal from ending
+ * the program, nor a crash from being written, when another thread may hold CUPTI's locks for ever.
+ * It is there from the start, as no thread can be made safely after a crash.
  */
 #ifndef MP_RECORD_FLUSHER_H
 #define MP_RECORD_FLUSHER_H
@@ -15,7 +16,8 @@
 struct recorder;
 
 struct flusher {
-    _Atomic uint32_t asked;   /* requests ever; a futex */
+    _Atomic uint32_t woken;   /* how often, ever; a futex */
+    _Atomic uint32_t asked;   /* requests ever */
     _Atomic uint32_t done;    /* of them, those that are done */
     _Atomic uint32_t taken;   /* and those of which the writer has taken what came */
     _Atomic uint64_t dropped; /* records that CUPTI dropped, not taken yet */
@@ -25,6 +27,9 @@ struct flusher {
 };
 
 enum mp_status flusher_start(struct recorder *recorder);
+
+/* Has the thread look whether there is something to do. Any thread. */
+void flusher_wake(struct flusher *flusher);
 
 /* Asks for a flush; does not wait. The number of the request. The writer only. */
 uint32_t flusher_ask(struct flusher *flusher);

@@ -215,13 +215,13 @@ static void close_range(struct recorder *recorder, uint8_t reason, uint64_t time
     ranges->over |= ranges->most && ranges->ended >= ranges->most;
 }
 
-/* What has been launched in the range that was closed comes out. */
-static void bring_out(struct recorder *recorder)
+/* What has been launched in the range that was closed, if one was, comes out, and the kinds are
+ * switched. False when CUPTI does not answer. */
+static bool leave(struct recorder *recorder, bool closed)
 {
-    if (!pthread_equal(pthread_self(), recorder->writer))
+    if (closed && !pthread_equal(pthread_self(), recorder->writer))
         synchronize(recorder);
-    if (attach_is_done(recorder))
-        recorder->cupti.flush_all(0);
+    return range_leave(recorder, closed);
 }
 
 static enum range_answer end(struct recorder *recorder, uint8_t reason, uint32_t correlation)
@@ -245,9 +245,7 @@ static enum range_answer end(struct recorder *recorder, uint8_t reason, uint32_t
     pthread_mutex_unlock(&ranges->lock);
     if (answer != RANGE_DONE)
         return answer;
-    bring_out(recorder);
-    range_settle(recorder);
-    return RANGE_DONE;
+    return leave(recorder, true) ? RANGE_DONE : RANGE_LATE;
 }
 
 /* ---- Steps ---- */
@@ -339,10 +337,8 @@ static void end_step(struct recorder *recorder, uint32_t correlation)
     if (may)
         ends = close_step(recorder, now, correlation);
     pthread_mutex_unlock(&ranges->lock);
-    if (ends)
-        bring_out(recorder);
     if (may)
-        range_settle(recorder);
+        leave(recorder, ends);
 }
 
 /* ---- What happens ---- */

@@ -16,7 +16,9 @@
  *
  * A range that an application's thread ends is made to come out first: its context is synchronised
  * and CUPTI flushed. The writer cannot synchronise without delaying others: what still runs then
- * comes later, as its launch was recorded.
+ * comes later, as its launch was recorded. What is asked of CUPTI at the end, the flush and
+ * switching off, the flusher does (range_leave), and is waited for a second at most: a CUPTI that
+ * hangs, or is minutes behind, holds up neither the program nor the writer.
  *
  * Which launches are inside is known by correlation ids. Where no CUDA call ends or begins the
  * range, one is made to get an id: cuDriverGetVersion, which does nothing.
@@ -37,6 +39,7 @@ struct recorder;
 
 enum range_answer {
     RANGE_DONE,
+    RANGE_LATE,      /* ended, but CUPTI does not answer: range_leave */
     RANGE_IS_OPEN,   /* not begun: one is */
     RANGE_IS_CLOSED, /* not ended: none is open */
     RANGE_IS_OVER,   /* as many ranges as were wanted have been recorded */
@@ -56,7 +59,7 @@ struct ranges {
     _Atomic uint64_t met; /* NVTX ranges of the name that have begun, ever */
 
     pthread_mutex_t lock;   /* of all below; `work` may be taken inside of it */
-    pthread_cond_t changed; /* `switching` or `posted` has */
+    pthread_cond_t changed; /* `switching`, `posted` or `left` has */
     bool ready;             /* MINIPROF_DELAY is over */
     int64_t ready_at;       /* when it is, ms */
     bool open;              /* a range is */
@@ -72,6 +75,13 @@ struct ranges {
     bool on;        /* the kinds are */
     bool retired;   /* and were switched off for good */
     bool switching; /* a thread is inside activity_enable or disable */
+
+    /* What the flusher does where ranges end. */
+    uint64_t leaves; /* how often it was asked to, ever */
+    uint64_t left;   /* of these, what is done */
+    bool launched;   /* what is not done is to bring out what was launched */
+    bool late;       /* it was waited for in vain, and has not come back since */
+    bool late_said;  /* the line about it, once */
 };
 
 /* Reads the settings, and says what of them has no effect. Before NVTX or CUDA start. */

@@ -3,6 +3,7 @@
 
 #include <time.h>
 
+#include "base/log.h"
 #include "record/nvtx_watch.h"
 #include "record/state.h"
 
@@ -28,22 +29,39 @@ static void switch_kinds(struct recorder *recorder, bool on, bool over)
     }
 }
 
-static struct timespec patience(void)
+static struct timespec in_seconds(time_t seconds)
 {
     struct timespec limit;
 
     clock_gettime(CLOCK_MONOTONIC, &limit);
-    limit.tv_sec += WAIT_SECONDS;
+    limit.tv_sec += seconds;
     return limit;
+}
+
+/* Under the lock: until when CUPTI is waited for. */
+static struct timespec patience(const struct ranges *ranges)
+{
+    return in_seconds(ranges->late ? 0 : WAIT_SECONDS);
+}
+
+/* Under the lock: waits until something changes; false at the limit. No cancellation point: a
+ * thread that ended in here would keep the lock. */
+static bool await_change(struct ranges *ranges, const struct timespec *limit)
+{
+    int before;
+    int error;
+
+    pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &before);
+    error = pthread_cond_timedwait(&ranges->changed, &ranges->lock, limit);
+    pthread_setcancelstate(before, NULL);
+    return !error;
 }
 
 /* Under the lock: waits until no other thread switches; false when one does for too long. */
 static bool may_switch(struct ranges *ranges, const struct timespec *limit)
 {
-    int error = 0;
-
-    while (ranges->switching && !error)
-        error = pthread_cond_timedwait(&ranges->changed, &ranges->lock, limit);
+    while (ranges->switching && await_change(ranges, limit))
+        continue;
     return !ranges->switching;
 }
 
@@ -69,9 +87,10 @@ static bool is_settled(const struct ranges *ranges)
 void range_settle(struct recorder *recorder)
 {
     struct ranges *ranges = &recorder->ranges;
-    struct timespec limit = patience();
+    struct timespec limit;
 
     pthread_mutex_lock(&ranges->lock);
+    limit = patience(ranges);
     while (may_switch(ranges, &limit) && !is_settled(ranges)) {
         bool on = is_wanted(ranges);
         bool over = ranges->over;
@@ -88,10 +107,11 @@ void range_settle(struct recorder *recorder)
 bool range_switch(struct recorder *recorder, void (*how)(struct recorder *recorder))
 {
     struct ranges *ranges = &recorder->ranges;
-    struct timespec limit = patience();
+    struct timespec limit;
     bool may;
 
     pthread_mutex_lock(&ranges->lock);
+    limit = patience(ranges);
     may = may_switch(ranges, &limit);
     if (may) {
         begin_switching(ranges);
@@ -99,17 +119,88 @@ bool range_switch(struct recorder *recorder, void (*how)(struct recorder *record
         end_switching(ranges);
     }
     pthread_mutex_unlock(&ranges->lock);
+    if (may)
+        range_settle(recorder); /* who has waited for too long has left that to us */
     return may;
 }
 
 void range_await_posted(struct recorder *recorder)
 {
     struct ranges *ranges = &recorder->ranges;
-    struct timespec limit = patience();
-    int error = 0;
+    struct timespec limit = in_seconds(WAIT_SECONDS);
 
     pthread_mutex_lock(&ranges->lock);
-    while (ranges->open && !ranges->posted && !error)
-        error = pthread_cond_timedwait(&ranges->changed, &ranges->lock, &limit);
+    while (ranges->open && !ranges->posted && await_change(ranges, &limit))
+        continue;
+    pthread_mutex_unlock(&ranges->lock);
+}
+
+/* ---- The end of a range ---- */
+
+/* Under the lock: waits until the flusher has done it; false when that takes too long. */
+static bool await_left(struct ranges *ranges, uint64_t number)
+{
+    struct timespec limit = patience(ranges);
+
+    while (ranges->left < number && await_change(ranges, &limit))
+        continue;
+    return ranges->left >= number;
+}
+
+bool range_leave(struct recorder *recorder, bool launched)
+{
+    struct ranges *ranges = &recorder->ranges;
+    bool done = true;
+    bool say = false;
+
+    pthread_mutex_lock(&ranges->lock);
+    /* The last flush is the process's end. */
+    if (recorder_is_recording(recorder) && (launched || !is_settled(ranges))) {
+        uint64_t number = ++ranges->leaves;
+
+        ranges->launched |= launched;
+        flusher_wake(&recorder->flusher);
+        done = await_left(ranges, number) || !recorder_is_recording(recorder);
+        say = !done && !ranges->late_said;
+        ranges->late |= !done;
+        ranges->late_said |= say;
+    }
+    pthread_mutex_unlock(&ranges->lock);
+    if (say)
+        mp_log_warn("CUPTI has not answered for %d s at the end of a capture range: the program "
+                    "goes on, the range's last records come later or are missing",
+                    WAIT_SECONDS);
+    return done;
+}
+
+/* Under the lock: whether there is something to do. */
+static bool take_leaves(struct ranges *ranges, uint64_t *number, bool *launched)
+{
+    *number = ranges->leaves;
+    *launched = ranges->launched;
+    ranges->launched = false;
+    return ranges->left < *number;
+}
+
+void range_serve(struct recorder *recorder)
+{
+    struct ranges *ranges = &recorder->ranges;
+    uint64_t number;
+    bool launched;
+    bool asked;
+
+    pthread_mutex_lock(&ranges->lock);
+    asked = take_leaves(ranges, &number, &launched);
+    pthread_mutex_unlock(&ranges->lock);
+    if (!asked)
+        return;
+    if (launched && recorder_is_recording(recorder) && attach_is_done(recorder))
+        recorder->cupti.flush_all(0);
+    if (recorder_is_recording(recorder))
+        range_settle(recorder);
+    pthread_mutex_lock(&ranges->lock);
+    ranges->left = number;
+    ranges->late = false;
+    pthread_cond_broadcast(&ranges->changed);
     pthread_mutex_unlock(&ranges->lock);
 }

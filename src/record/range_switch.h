@@ -3,6 +3,11 @@
  * thread needs: no wait is longer than a second.
  *
  *     range opened --settle--> kinds on --> mark posted --await_posted--> launches are inside
+ *     range closed --leave--> the flusher: CUPTI flushed --settle--> kinds off --> the program
+ *
+ * Where a range begins its own thread switches, where it ends the flusher does. While CUPTI does
+ * not answer there, nobody waits a second time: ranges begin and end, and whoever switches goes on
+ * until the kinds are as is wanted by then.
  */
 #ifndef MP_RECORD_RANGE_SWITCH_H
 #define MP_RECORD_RANGE_SWITCH_H
@@ -14,6 +19,14 @@ struct recorder;
 /* Brings the kinds in line with what is wanted now. What another thread is switching is waited for,
  * also if it will be as is wanted. Any thread, without the lock. */
 void range_settle(struct recorder *recorder);
+
+/* The end of a range or a step: has the flusher flush CUPTI, where something was `launched`, and
+ * settle. False when that takes over a second, which is said once; it is done when CUPTI answers.
+ * Any thread but the flusher, without the lock. */
+bool range_leave(struct recorder *recorder, bool launched);
+
+/* Does what range_leave has asked for. The flusher only. */
+void range_serve(struct recorder *recorder);
 
 /* Waits until the writer knows of the range that another thread has opened, if one is open. Any
  * thread, without the lock. */

@@ -6,7 +6,8 @@
  *     threads         the application's own, in callbacks of CUPTI and NVTX
  *                     one of CUPTI's, in bufferCompleted
  *                     the writer ("miniprof"), from InitializeInjection to the end
- *                     the flusher ("miniprof-flush"), which is in CUPTI when CUPTI hangs, likewise
+ *                     the flusher ("miniprof-flush"), which is in CUPTI when CUPTI hangs, also at
+ *                     the end of a range, likewise
  *                     one more for the last flush
  *
  *     phase    IDLE -> STARTING -> RECORDING -> FINISHING -> INERT

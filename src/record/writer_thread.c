@@ -142,8 +142,9 @@ static void take_toggles(struct recorder *recorder)
         uint64_t number;
         bool over;
         bool open = range_is_open(recorder, &number, &over);
+        enum range_answer answer = range_trigger(recorder, !open);
 
-        if (range_trigger(recorder, !open) == RANGE_DONE)
+        if (answer == RANGE_DONE || answer == RANGE_LATE)
             mp_log_info("SIGUSR2: recording %s", open ? "ends" : "begins");
     }
 }

@@ -155,4 +155,139 @@ same "CUPTI hangs: one line" \
     "miniprof: the last flush takes over 5 s: the last records are missing" "$(said hung)"
 complete "CUPTI hangs" hung
 
+# ---- a CUPTI that hangs where a capture range ends -------------------------------------------
+late="miniprof: CUPTI has not answered for 1 s at the end of a capture range: the program goes on, \
+the range's last records come later or are missing"
+given_up="miniprof: the last flush takes over 5 s: the last records are missing"
+
+# hangs FUNCTION: settings with which that one hangs; and what is said when the program ends.
+hangs() {
+    case $1 in
+    flush) settings=(SIMGPU_FLUSH_SLEEP_MS=60000) lines=$late$'\n'$given_up ;;
+    disable) settings=(SIMGPU_DISABLE_SLEEP_MS=60000) lines=$late ;;
+    esac
+}
+
+# dies WHAT EXPECTED: $pid ends by itself, with that exit code.
+dies() {
+    await gone "$pid" || kill -KILL "$pid"
+    wait "$pid"
+    same "$1: exit code" "$2" $?
+}
+gone() {
+    ! kill -0 "$1"
+}
+
+# told NAME TEXT: the program has printed it.
+told() {
+    await grep -qx "$2" "$1.out"
+}
+
+# ctl PID REQUEST: exit code and answer.
+ctl() {
+    timeout 10 "$miniprof" ctl "$@" 2>&1
+    echo "code $?"
+}
+state_is() {
+    [[ $(ctl "$1" status) == $2* ]]
+}
+
+# What comes before cuProfilerStop comes, what the program does after it is done.
+stopped=(init start alpha=3 sync sleep=700 stop gamma=1 sync print=done exit=3)
+bare stopped.bare -- "$steps" "${stopped[@]}"
+for mode in auto range; do
+    for what in flush disable; do
+        [ $mode$what != autodisable ] || continue # there they stay on
+        hangs $what
+        profile stopped MINIPROF_CAPTURE=$mode "${settings[@]}" SIMGPU_SLEEP_FROM_STOP=1 -- \
+            timeout -s KILL 20 "$steps" "${stopped[@]}"
+        unharmed "$what hangs in cuProfilerStop, $mode" stopped stopped.bare 3
+        same "$what hangs in cuProfilerStop, $mode: what is said" "$lines" "$(said stopped)"
+        complete "$what hangs in cuProfilerStop, $mode" stopped
+        same "$what hangs in cuProfilerStop, $mode: kernels" "alpha 3" "$(kernels stopped)"
+        rm -f stopped.mpt
+    done
+done
+
+# One wait for all ranges: with one for each the program would take a minute.
+many=$(for ((i = 0; i < 60; i++)); do echo push=a alpha=1 pop; done)
+for setting in MINIPROF_CAPTURE=nvtx:a MINIPROF_SCHEDULE=wait=1,active=1; do
+    for what in flush disable; do
+        hangs $what
+        # shellcheck disable=SC2086
+        profile many "$setting" MINIPROF_STEP=a "${settings[@]}" -- \
+            timeout -s KILL 20 "$steps" init $many sync print=done
+        same "$what hangs, $setting: the program ends" "0 done" "$status $(cat many.out)"
+        same "$what hangs, $setting: what is said" "$lines" \
+            "$(said many | grep -v 'MINIPROF_STEP has no effect')"
+        complete "$what hangs, $setting" many
+        rm -f many.mpt
+    done
+done
+
+# A range that begins while CUPTI still switches off what the one before had: it is on in the end.
+profile again MINIPROF_CAPTURE=range SIMGPU_DISABLE_SLEEP_MS=400 -- "$steps" init start alpha=1 \
+    stop start beta=2 sync sleep=6000 gamma=4 sync stop alpha=8 sync print=done
+same "begun while the last one ends: exit code, output" "0 done" "$status $(cat again.out)"
+same "begun while the last one ends: what is said" "$late" "$(said again)"
+complete "begun while the last one ends" again
+same "begun while the last one ends: kernels" "1 4 2" "$(count again kernel ',alpha,') \
+$(count again kernel ',gamma,') $(rows again capture | grep -c ',begin,')"
+
+# Slow is not hung: when cuProfilerStop returns, the records are there.
+began=$(date +%s%N)
+profile slow MINIPROF_CAPTURE=range SIMGPU_FLUSH_SLEEP_MS=300 SIMGPU_SLEEP_FROM_STOP=1 -- \
+    "$steps" init start alpha=3 stop sleep=600 raise=9
+took=$((($(date +%s%N) - began) / 1000000))
+check "a slow flush is waited for: 900 ms at least" [ $took -ge 900 ]
+same "a slow flush is waited for: kernels, nothing is said" "137 alpha 3 " \
+    "$status $(kernels slow) $(said slow)"
+
+for what in flush disable; do
+    hangs $what
+    rm -f go
+    start ctl MINIPROF_CAPTURE=off "${settings[@]}" -- \
+        "$steps" init alpha=1 sync print=one await=go beta=2 sync print=two sleep=60000
+    told ctl one
+    same "$what hangs, ctl: start" "range 1 begins code 0" "$(echo $(ctl "$pid" start))"
+    touch go
+    told ctl two
+    same "$what hangs, ctl: stop" "range 1 has ended, but CUPTI does not answer: its last records \
+come later or are missing code 0" "$(echo $(ctl "$pid" stop))"
+    check "$what hangs, ctl: status" state_is "$pid" "waiting, 1 range"
+    kill -TERM "$pid"
+    dies "$what hangs, ctl, SIGTERM" 143
+    complete "$what hangs, ctl, SIGTERM" ctl
+    same "$what hangs, ctl: what is said" "$lines" "$(said ctl)"
+    same "$what hangs, ctl: the range" "1,begin 1,end" \
+        "$(echo $(rows ctl capture | cut -d, -f1,2))"
+    [ $what = flush ] || same "$what hangs, ctl: kernels" "beta 2" "$(kernels ctl)"
+
+    rm -f ctl.mpt
+    start usr2 MINIPROF_CAPTURE=off "${settings[@]}" -- \
+        "$steps" init alpha=1 sync print=one await=never
+    told usr2 one
+    for state in "recording range 1" "waiting, 1 range" "recording range 2" "waiting, 2 ranges"; do
+        kill -USR2 "$pid"
+        check "$what hangs, SIGUSR2: $state" await state_is "$pid" "$state"
+    done
+    kill -TERM "$pid"
+    dies "$what hangs, SIGUSR2, SIGTERM" 143
+    complete "$what hangs, SIGUSR2, SIGTERM" usr2
+    same "$what hangs, SIGUSR2: what is said" "$lines" "$(said usr2)"
+
+    rm -f usr2.mpt
+    start timed MINIPROF_DURATION=1 MINIPROF_CAPTURE_END=stop "${settings[@]}" -- \
+        "$steps" init alpha=3 sync sleep=60000
+    check "$what hangs, MINIPROF_DURATION: it is over" await state_is "$pid" "over, 1 range"
+    check "$what hangs, MINIPROF_DURATION: CUPTI is waited for in vain" await grep -qxF "$late" \
+        timed.err
+    kill -TERM "$pid"
+    dies "$what hangs, MINIPROF_DURATION, SIGTERM" 143
+    complete "$what hangs, MINIPROF_DURATION, SIGTERM" timed
+    same "$what hangs, MINIPROF_DURATION: what is said" "$lines" "$(said timed)"
+    [ $what = flush ] || same "$what hangs, MINIPROF_DURATION: kernels" "alpha 3" "$(kernels timed)"
+    rm -f timed.mpt
+done
+
 finish

@@ -287,6 +287,7 @@ CUptiResult CUPTIAPI cuptiActivityEnableAndDump(CUpti_ActivityKind kind)
 
 CUptiResult CUPTIAPI cuptiActivityDisable(CUpti_ActivityKind kind)
 {
+    ct_faultSlow("SIMGPU_DISABLE_SLEEP_MS");
     return set_kind(kind, false);
 }
 

@@ -5,13 +5,16 @@
  */
 #include "cupti_internal.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <time.h>
 
 static struct {
     _Atomic bool has_graph;  /* one has been instantiated */
     _Atomic bool has_work;   /* a context has been made */
     _Atomic bool late_trace; /* GRAPH_TRACE was enabled after that */
+    _Atomic bool stopped;    /* cuProfilerStop has been called */
     _Atomic uint32_t clocks; /* registered so far */
     _Atomic uint32_t astray; /* kernels that will have another clock's times */
 } state;
@@ -58,10 +61,24 @@ void ct_faultResource(uint32_t cbid)
 
 void ct_faultCall(uint32_t cbid)
 {
+    if (cbid == CUPTI_DRIVER_TRACE_CBID_cuProfilerStop)
+        state.stopped = true;
     if (state.late_trace && is_played(130000, UINT32_MAX) &&
         (cbid == CUPTI_DRIVER_TRACE_CBID_cuGraphLaunch ||
          cbid == CUPTI_DRIVER_TRACE_CBID_cuGraphLaunch_ptsz))
         crash("crash: GRAPH_TRACE was enabled after the graph was instantiated");
+}
+
+/* To the end, whatever signals come. */
+void ct_faultSlow(const char *variable)
+{
+    long ms = ct_env(variable, 0);
+    struct timespec left = {.tv_sec = ms / 1000, .tv_nsec = ms % 1000 * 1000000};
+
+    if (ms <= 0 || (ct_env("SIMGPU_SLEEP_FROM_STOP", 0) && !state.stopped))
+        return;
+    while (nanosleep(&left, &left) != 0 && errno == EINTR)
+        continue;
 }
 
 /* As many as the clock was registered again so far. */

@@ -63,6 +63,8 @@ void ct_faultSwitch(CUpti_ActivityKind kind, bool on);
 void ct_faultResource(uint32_t cbid);
 void ct_faultCall(uint32_t cbid);
 void ct_faultClock(void);
+/* A call of CUPTI that takes as many ms as the variable says. Without ct_lock. */
+void ct_faultSlow(const char *variable);
 /* A kernel's record, before it is written. */
 void ct_faultTimes(struct simgpu_activity *kernel);
 /* Whether API records that are enabled by function now never come. */

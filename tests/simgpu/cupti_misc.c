@@ -261,7 +261,9 @@ CUptiResult CUPTIAPI cuptiActivityGetAttribute(CUpti_ActivityAttribute attr, siz
     if (result)
         return result;
     *valueSize = attributes[index].bytes;
+    pthread_mutex_lock(&ct_lock);
     memcpy(value, &attributes[index].value, attributes[index].bytes);
+    pthread_mutex_unlock(&ct_lock);
     return CUPTI_SUCCESS;
 }
 
@@ -273,9 +275,11 @@ CUptiResult CUPTIAPI cuptiActivitySetAttribute(CUpti_ActivityAttribute attr, siz
 
     if (result)
         return result;
+    pthread_mutex_lock(&ct_lock);
     memcpy(&attributes[index].value, value, attributes[index].bytes);
     if (attr == CUPTI_ACTIVITY_ATTR_ZEROED_OUT_ACTIVITY_BUFFER)
         ct_setZeroed(attributes[index].value != 0);
+    pthread_mutex_unlock(&ct_lock);
     return CUPTI_SUCCESS;
 }
 
