@@ -80,6 +80,12 @@ static inline const struct api_watch *api_set_watch(const struct api_set *set, u
 /* Switches CUPTI's records of the chosen calls on or off. Answers CUPTI's first refusal. */
 CUptiResult api_set_enable(const struct api_set *set, const struct cupti_api *cupti, bool on);
 
+/* Whether the call starts kernels. */
+static inline bool api_set_launches(const struct api_set *set, unsigned api, uint32_t cbid)
+{
+    return cbid < API_CBIDS && (set->flags[api][cbid] & API_LAUNCH);
+}
+
 /* Whether a record of this call is wanted: also where CUPTI could only be asked for whole kinds. */
 static inline bool api_set_wants(const struct api_set *set, unsigned api, uint32_t cbid)
 {

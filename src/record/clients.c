@@ -126,7 +126,7 @@ void clients_note(struct recorder *recorder, const struct call_entry *entry)
     struct clients *clients = &recorder->clients;
     uint64_t renewed_at = atomic_load(&recorder->renewed_at);
     bool launch = entry->kind == CALL_ENTRY_CALL &&
-                  (recorder->api.flags[entry->detail][entry->cbid] & API_LAUNCH) &&
+                  api_set_launches(&recorder->api, entry->detail, entry->cbid) &&
                   recorder->config.gpu == MP_SWITCH_ON && entry->result == CUDA_SUCCESS;
     bool sync = entry->kind == CALL_ENTRY_SYNC &&
                 !atomic_load_explicit(&recorder->calls_by_callback, memory_order_relaxed);

@@ -31,19 +31,24 @@ void decoder_close(struct decoder *decoder)
     nested_close(&decoder->nested);
 }
 
-uint64_t decode_correlation(struct decoder *decoder, uint32_t correlation)
+uint64_t decode_nearest(const struct decoder *decoder, uint32_t correlation)
 {
     uint64_t greatest = decoder->correlation;
     int32_t step = (int32_t)(correlation - (uint32_t)greatest);
-    uint64_t extended = greatest + (uint64_t)(int64_t)step;
 
-    if (!correlation)
-        return 0;
-    if (!greatest) /* the first: a range may begin after billions of calls */
-        return decoder->correlation = correlation;
-    if (step < 0)
-        return (uint64_t) - (int64_t)step > greatest ? correlation : extended;
-    decoder->correlation = extended;
+    /* The first: a range may begin after billions of calls. */
+    if (!correlation || !greatest || (step < 0 && (uint64_t) - (int64_t)step > greatest))
+        return correlation;
+    return greatest + (uint64_t)(int64_t)step;
+}
+
+uint64_t decode_correlation(struct decoder *decoder, uint32_t correlation)
+{
+    uint64_t greatest = decoder->correlation;
+    uint64_t extended = decode_nearest(decoder, correlation);
+
+    if (correlation && (!greatest || (int32_t)(correlation - (uint32_t)greatest) >= 0))
+        decoder->correlation = extended;
     return extended;
 }
 
@@ -80,9 +85,13 @@ static bool keep_work(struct decoder *decoder, uint32_t correlation, uint64_t st
     }
     if (is_foreign(decoder, start) || is_foreign(decoder, end)) {
         decoder->counts.foreign_times++;
+        if (decoder->behind) /* it has come, whenever it was */
+            behind_restart(decoder->behind);
         return false;
     }
     check_times(decoder, start, end);
+    if (decoder->behind)
+        behind_work(decoder->behind, end);
     return true;
 }
 
@@ -242,18 +251,22 @@ static void use_call(void *context, const struct record_call *record)
     struct decoder *decoder = context;
     struct dictionary *dictionary = decoder->dictionary;
     unsigned api = record->kind == CUPTI_ACTIVITY_KIND_RUNTIME ? MP_api_runtime : MP_api_driver;
+    uint64_t correlation;
 
     if (record->start >= atomic_load_explicit(&decoder->calls_end, memory_order_relaxed) ||
         !keep_time(decoder, record->start))
         return;
     check_times(decoder, record->start, record->end);
+    correlation = decode_correlation(decoder, record->correlation);
+    if (decoder->behind && !record->result && api_set_launches(decoder->api, api, record->cbid))
+        behind_launch(decoder->behind, record->start, correlation);
     mp_append_call(decoder->writer,
                    &(struct mp_row_call){
                        .thread = dictionary_thread(dictionary, record->thread),
                        .function = dictionary_function(dictionary, api, record->cbid),
                        .start = record->start,
                        .duration = record->end - record->start,
-                       .correlation = decode_correlation(decoder, record->correlation),
+                       .correlation = correlation,
                        .result = record->result,
                    });
 }

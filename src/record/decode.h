@@ -12,6 +12,7 @@
 
 #include <stdint.h>
 
+#include "record/behind.h"
 #include "record/capture.h"
 #include "record/dictionary.h"
 #include "record/nested.h"
@@ -33,6 +34,7 @@ struct decoder {
     struct dictionary *dictionary;
     struct mp_writer *writer;
     struct profiled_store *profiled; /* NULL without metrics */
+    struct behind *behind;           /* NULL where work on the device has no records */
     struct nested nested;
     uint64_t correlation; /* the greatest one met, in 64 bits */
     uint64_t earliest;    /* times that device work can have; set before each buffer */
@@ -52,5 +54,8 @@ void decode_buffer(struct decoder *decoder, uint8_t *data, size_t valid_bytes);
 /* CUPTI's correlation ids have 32 bits and wrap after two hours of launches; the 64-bit id is the
  * one nearest to the greatest met so far. 0, "none", stays 0. */
 uint64_t decode_correlation(struct decoder *decoder, uint32_t correlation);
+
+/* The same of an id that does not count as met. */
+uint64_t decode_nearest(const struct decoder *decoder, uint32_t correlation);
 
 #endif

@@ -206,6 +206,7 @@ static enum mp_status open_file(struct recorder *recorder, struct mp_error *erro
     recording->conditional_graphs = &recorder->conditional_graphs;
     recording->paths_wanted = recorder->paths_wanted;
     recording->metrics = recorder->profiling.wanted;
+    recording->follows = recorder->config.gpu == MP_SWITCH_ON;
     if (recording_open(recording, writer, &recorder->cupti, &recorder->api,
                        recorder->config.capture.choice,
                        recorder->ranges.at_once && !recorder->config.delay) != MP_OK ||

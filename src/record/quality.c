@@ -18,11 +18,12 @@ static const struct counter counters[QUALITY_COUNT] = {
 #undef QUALITY_ROW
 };
 
-/* Counted since the process started, whatever is in the file: graphs that were made before may run
- * after. */
+/* Of the process, whatever is in the file: graphs that were made before may run after, and a lag
+ * that was greatest before may last. */
 static bool is_of_process(unsigned counter)
 {
-    return counter == QUALITY_device_graphs || counter == QUALITY_conditional_graphs;
+    return counter == QUALITY_device_graphs || counter == QUALITY_conditional_graphs ||
+           counter == QUALITY_gpu_behind_ms;
 }
 
 void quality_restart(struct quality *quality)

@@ -10,6 +10,7 @@
 #include "record/flight.h"
 #include "record/nvtx.h"
 #include "record/profiled.h"
+#include "record/state.h"
 
 #include "base/poison.h"
 
@@ -53,6 +54,10 @@ enum mp_status recording_open(struct recording *recording, struct mp_writer *wri
                  writer);
     recording->decoder.profiled = recording->metrics ? recording->profiled : NULL;
     recording->profiled->decoder = &recording->decoder;
+    behind_open(&recording->behind);
+    /* For metrics each launch waits until its kernel is through. */
+    if (recording->follows && !recording->metrics)
+        recording->decoder.behind = &recording->behind;
     if (capture_open(&recording->capture, capture_mode, at_once) == CAPTURE_BEGIN)
         append_range_row(recording, MP_capture_kind_begin, MP_capture_reason_start_of_process,
                          recording->begin_time, 0);
@@ -74,6 +79,8 @@ static void cut_file(struct recording *recording)
 {
     /* Those that are not losses and belong to the part that is cut away. */
     recording->quality.values[QUALITY_profiled_kernels] = recording->profiled->rows_filled;
+    recording->behind.greatest = 0;
+    recording->quality.values[QUALITY_gpu_behind_ms] = 0;
     mp_writer_cut(recording->writer);
     dictionary_restart(&recording->dictionary);
     paths_restart(&recording->paths);
@@ -96,6 +103,8 @@ static void apply_mark(struct recording *recording, const struct work *mark)
         return;
     if (step == CAPTURE_CUT)
         cut_file(recording);
+    if (step != CAPTURE_END)
+        behind_restart(&recording->behind);
     append_range_row(recording, step == CAPTURE_END ? MP_capture_kind_end : MP_capture_kind_begin,
                      mark->reason, mark->time, correlation);
 }
@@ -109,6 +118,25 @@ static void limit_times(struct recording *recording)
     recording->decoder.earliest =
         recording->begin_time > FOREIGN_NS ? recording->begin_time - FOREIGN_NS : 1;
     recording->decoder.latest = recording->begin_time + passed + FOREIGN_NS;
+}
+
+/* Which launches, of those that have come, may have gone into a stream capture. In this order: the
+ * end of the last capture is noted before there is none any more. */
+static void note_captures(struct recording *recording)
+{
+    const struct recorder *recorder = recording->recorder;
+    uint32_t until;
+
+    if (!recorder)
+        return;
+    if (atomic_load(&recorder->stream_captures) > 0) {
+        recording->behind.captured = UINT64_MAX;
+        return;
+    }
+    until = atomic_load(&recorder->captured_until);
+    if (until != recording->captured_until || recording->behind.captured == UINT64_MAX)
+        recording->behind.captured = decode_nearest(&recording->decoder, until);
+    recording->captured_until = until;
 }
 
 static void take_work(struct recording *recording)
@@ -126,6 +154,7 @@ static void take_work(struct recording *recording)
         }
         profiled_collect(recording->profiled); /* records of kernels may be in the buffer */
         limit_times(recording);
+        note_captures(recording);
         decode_buffer(&recording->decoder, item.data, item.bytes);
         buffer_release(recording->pool, item.data);
         if (recording->rest)
@@ -154,14 +183,21 @@ static void append_sync(struct recording *recording, uint32_t tid, const struct 
 static void append_call(struct recording *recording, uint32_t tid, const struct call_entry *entry)
 {
     struct dictionary *dictionary = &recording->dictionary;
+    struct decoder *decoder = &recording->decoder;
+    uint64_t correlation = decode_correlation(decoder, entry->correlation);
 
+    if (decoder->behind && !entry->result &&
+        api_set_launches(decoder->api, entry->detail, entry->cbid)) {
+        note_captures(recording);
+        behind_launch(decoder->behind, entry->start, correlation);
+    }
     mp_append_call(recording->writer,
                    &(struct mp_row_call){
                        .thread = dictionary_thread(dictionary, tid),
                        .function = dictionary_function(dictionary, entry->detail, entry->cbid),
                        .start = entry->start,
                        .duration = entry->end - entry->start,
-                       .correlation = decode_correlation(&recording->decoder, entry->correlation),
+                       .correlation = correlation,
                        .result = entry->result,
                    });
 }
@@ -272,6 +308,7 @@ static void collect_counters(struct recording *recording)
     values[QUALITY_dropped_edges] = edges_lost(recording->edges);
     values[QUALITY_dropped_paths] = recording->paths.lost + count_of(recording->paths_lost) +
                                     atomic_load(&recording->edges->nodes_lost);
+    values[QUALITY_gpu_behind_ms] = recording->behind.greatest / 1000000u;
     values[QUALITY_device_graphs] = count_of(recording->device_graphs);
     values[QUALITY_conditional_graphs] = count_of(recording->conditional_graphs);
     values[QUALITY_device_launches] = counts->device_launches;
@@ -305,10 +342,27 @@ static void say_failure(struct recording *recording)
     mp_log_error("'%s': %s: recording stops, the program runs on", recording->path, failure->text);
 }
 
+/* While another CUPTI client has the records nothing is awaited; that is said elsewhere. */
+static void look_behind(struct recording *recording)
+{
+    struct behind *behind = &recording->behind;
+    uint64_t lag;
+
+    if (recording->recorder && atomic_load(&recording->recorder->clients.taken))
+        behind_restart(behind);
+    lag = behind_look(behind);
+    if (lag)
+        mp_log_warn("the GPU's records are %.1f s behind its launches: CUPTI does not keep up, or "
+                    "nothing on the GPU has ended for so long; record shorter ranges "
+                    "(MINIPROF_DURATION, MINIPROF_CAPTURE=range)",
+                    (double)lag / 1e9);
+}
+
 void recording_flush(struct recording *recording)
 {
     say_failure(recording); /* of a chunk that was full between two flushes */
     nested_flush(&recording->decoder.nested, false);
+    look_behind(recording);
     collect_counters(recording);
     if (recording->flight)
         flight_note_counts(recording->flight, &recording->quality);

@@ -12,6 +12,7 @@
 #ifndef MP_RECORD_RECORDING_H
 #define MP_RECORD_RECORDING_H
 
+#include "record/behind.h"
 #include "record/buffers.h"
 #include "record/call_log.h"
 #include "record/decode.h"
@@ -30,8 +31,9 @@ struct recording {
     struct call_logs *logs;
     struct edge_store *edges;
     struct profiled_store *profiled;
-    struct recorder *recorder;                  /* for clients_note; NULL in tests */
+    struct recorder *recorder;                  /* what others in it know; NULL in tests */
     bool metrics;                               /* kernels may be profiled */
+    bool follows;                               /* work on the device has records */
     const _Atomic uint64_t *paths_lost;         /* nodes of graphs without room, seen by others */
     const _Atomic uint64_t *device_graphs;      /* graphs of whose work CUPTI may not tell: */
     const _Atomic uint64_t *conditional_graphs; /* graphs.h */
@@ -40,6 +42,8 @@ struct recording {
     struct capture capture;
     struct dictionary dictionary;
     struct decoder decoder;
+    struct behind behind;
+    uint32_t captured_until; /* the recorder's, as it was last seen */
     struct quality quality;
     uint64_t nvtx_events; /* delivered, kept or not */
     uint64_t begin_time;  /* when recording began, for a range that begins with the process */

@@ -95,6 +95,7 @@ struct recorder {
     _Atomic bool cuda_ready;             /* cuInit has finished */
     _Atomic bool context_made;           /* the process has had a context */
     _Atomic int32_t stream_captures;     /* streams that are being captured */
+    _Atomic uint32_t captured_until;     /* correlation id of the call that last ended that */
     _Atomic uint64_t device_graphs;      /* executable graphs that the device may launch */
     _Atomic uint64_t conditional_graphs; /* and those with nodes that may run again and again */
     _Atomic bool ever_captured;          /* a stream capture has begun, ever */

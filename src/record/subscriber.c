@@ -147,6 +147,7 @@ static void on_capture(struct recorder *recorder, bool begins, const CUpti_Callb
         profiling_capture_began(recorder);
     } else if (!enters && atomic_load(&recorder->stream_captures) > 0) {
         /* Also when it fails: an invalidated capture has ended too. */
+        atomic_store(&recorder->captured_until, data->correlationId);
         atomic_fetch_sub(&recorder->stream_captures, 1);
         graphs_capture_ended(recorder);
     }

@@ -198,7 +198,7 @@ void ct_onActivity(const struct simgpu_activity *activity)
 
     pthread_mutex_lock(&ct_lock);
     if (ct_profile(&seen) != CT_PROFILED_BEFORE && is_wanted(&seen))
-        enqueue(&seen, activity->end);
+        enqueue(&seen, ct_faultDue(activity));
     pthread_mutex_unlock(&ct_lock);
 }
 

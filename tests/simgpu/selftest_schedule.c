@@ -4,6 +4,8 @@
  */
 #include "selftest.h"
 
+#include "hooks.h"
+
 static const CUpti_ActivityKind kernels[] = {CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL,
                                              CUPTI_ACTIVITY_KIND_INVALID};
 
@@ -387,6 +389,25 @@ static void waiting_moves_the_host_to_the_end_of_the_work(void)
     EXPECT(kernel(0)->end < after);
 }
 
+/* 1 ms of the virtual clock after the kernel's end, or when they are forced, and then whole. */
+static void records_come_late(void)
+{
+    gpu_start(kernels);
+    gpu_spin(NULL, 100);
+    OK(cuCtxSynchronize());
+    simgpu_wait_until_ns(simgpu_clock_ns() + 800000);
+    client_flush(0);
+    EXPECT_EQ(client_count(CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL), 0);
+    simgpu_wait_until_ns(simgpu_clock_ns() + 200000);
+    client_flush(0);
+    EXPECT_EQ(client_count(CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL), 1);
+    gpu_spin(NULL, 100);
+    OK(cuCtxSynchronize());
+    client_flush(CUPTI_ACTIVITY_FLAG_FLUSH_FORCED);
+    EXPECT_EQ(client_count(CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL), 2);
+    EXPECT(kernel(1)->end > kernel(1)->start);
+}
+
 const struct selftest schedule_tests[] = {
     {"a stream is a queue", a_stream_is_a_queue, NULL},
     {"two streams overlap, records come in the order of ends", streams_overlap, NULL},
@@ -403,4 +424,5 @@ const struct selftest schedule_tests[] = {
     {"a capture refuses what CUDA refuses", capture_refuses_what_cuda_refuses, NULL},
     {"waiting moves the host to the end of the work", waiting_moves_the_host_to_the_end_of_the_work,
      NULL},
+    {"records of the device come late when ordered", records_come_late, "SIMGPU_LATE_MS=1"},
     {0}};

@@ -117,6 +117,19 @@ static void sleep_ms(const char *value)
     usleep((useconds_t)number(value) * 1000);
 }
 
+/* So many us go by on the software GPU's clock. */
+static void pass(const char *value)
+{
+    uint64_t (*now)(void);
+    void (*wait)(uint64_t when);
+
+    *(void **)&now = dlsym(RTLD_DEFAULT, "simgpu_clock_ns");
+    *(void **)&wait = dlsym(RTLD_DEFAULT, "simgpu_wait_until_ns");
+    if (!now || !wait)
+        fail("steps: not the software GPU");
+    wait(now() + (uint64_t)number(value) * 1000);
+}
+
 static void *loaded; /* by load */
 
 static void load(const char *path)
@@ -375,6 +388,7 @@ const struct step_row host_steps[] = {
     {"print-pool-limit", print_pool_limit},
     {"print", print},
     {"sleep", sleep_ms},
+    {"pass", pass},
     {"exit", exit_here},
     {"_exit", exit_at_once},
     {"thread-exit", exit_from_thread},

@@ -1,0 +1,94 @@
+#!/bin/bash
+# A CUPTI that falls behind with the GPU's records, on the software GPU's virtual clock, and what is
+# none: pauses, captures, ranges, records that are not wanted.
+. "$SOURCE/tests/e2e/lib.sh" || exit 1
+
+# A launch every 1.0001 s, ten of them. The writer looks once or twice at each, and more often at
+# the last.
+launches=()
+for _ in {1..10}; do
+    launches+=(pass=1000100 alpha=1 sleep=200)
+done
+launches+=(sleep=400)
+late=SIMGPU_LATE_MS=6500
+
+greatest() {
+    column "$1" quality name | paste -d' ' - <(column "$1" quality value) |
+        awk '$1 == "gpu_behind_ms" { value = $2 } END { print value }'
+}
+
+# Records come 6.5 s late: at a launch the newest one is that of the seventh kernel before.
+# lags WHAT NAME ALPHAS
+lags() {
+    unharmed "$1" "$2" bare 0
+    complete "$1" "$2"
+    same "$1: every kernel" "$3" "$(kernels "$2")"
+    same "$1: one line" 1 "$(said "$2" | wc -l)"
+    like "$1: what it says" \
+        "^miniprof: the GPU's records are [67]\.0 s behind its launches: .*MINIPROF_DURATION" \
+        "$(said "$2")"
+    same "$1: the greatest lag is that of a launch to the seventh kernel before" 7000 \
+        "$(greatest "$2")"
+}
+
+# silent WHAT NAME
+silent() {
+    unharmed "$1" "$2" bare 0
+    complete "$1" "$2"
+    same "$1: nothing to say" "" "$(said "$2")"
+    same "$1: no counter" "" "$(greatest "$2")"
+}
+
+# ---- Behind ----------------------------------------------------------------------------------
+program=("$steps" init "${launches[@]}")
+bare bare -- "${program[@]}"
+profile late $late -- "${program[@]}"
+lags "late records" late "alpha 10"
+like "late records: miniprof info tells the counter" $'\ngpu_behind_ms +7000\n' \
+    "$("$miniprof" info late.mpt)"
+check "late records: nothing is missing in the trace" "$miniprof" info late.mpt
+same "late records: no warning in reports" 0 "$("$miniprof" summary late.mpt | grep -c Warning)"
+profile callback $late MINIPROF_CAPTURE=range -- "$steps" init start "${launches[@]}" stop
+lags "late records in a capture range" callback "alpha 10"
+
+# What was behind before the mode auto begins anew is not in the trace. It was said.
+profile anew $late -- "$steps" init "${launches[@]}" sync start alpha=1 sleep=200 stop
+same "late records before the trace begins anew: the counter goes" "" "$(greatest anew)"
+same "late records before the trace begins anew: said" 1 "$(said anew | wc -l)"
+
+# A trace of the flight recorder tells of a lag that was there before it begins.
+start flight $late MINIPROF_FLIGHT=1s -- "$steps" init "${launches[@]}" sleep=400 sync alpha=1 \
+    pass=7000000 sleep=1500 alpha=1 print=ready await=go
+await grep -qx ready flight.out
+kill -USR2 "$pid"
+await [ -e flight.mpt ]
+touch go
+wait "$pid"
+complete "a trace of the flight recorder" flight
+same "a trace of the flight recorder: its first launch is the last" 1 "$(count flight call)"
+same "a trace of the flight recorder: the greatest lag of the process" 7000 "$(greatest flight)"
+same "a trace of the flight recorder: one line of it" 1 "$(said flight | grep -c behind)"
+
+# ---- Not behind ------------------------------------------------------------------------------
+profile now -- "${program[@]}"
+silent "records in time" now
+profile slower SIMGPU_LATE_MS=3500 -- "${program[@]}"
+silent "records that come seconds late" slower
+profile pauses SIMGPU_LATE_MS=3500 -- "$steps" init alpha=1 pass=20000000 alpha=1 sleep=220 \
+    pass=500000000 alpha=1 sleep=220 pass=20000000 alpha=2 pass=1000 alpha=1 sleep=300
+silent "pauses" pauses
+profile idle $late -- "$steps" init alpha=1 sleep=220 pass=60000000 sleep=220 pass=60000000 \
+    sleep=220
+silent "a program that launches nothing more" idle
+profile gpu $late MINIPROF_GPU=off -- "${program[@]}"
+silent "without the GPU's records" gpu
+profile api $late MINIPROF_API=none -- "${program[@]}"
+silent "without calls" api
+profile outside $late MINIPROF_CAPTURE=range -- "$steps" init start alpha=1 sleep=220 stop \
+    "${launches[@]}" start alpha=1 sleep=220 stop
+silent "outside of capture ranges" outside
+# The capture takes 10 s, and what comes of it is launched at its end.
+profile captured -- "$steps" init alpha=1 sleep=220 stream=1 capture "${launches[@]}" \
+    end-capture=0 instantiate=0 alpha=1 launch=0 sleep=220
+silent "launches into a stream capture" captured
+finish
