@@ -18,6 +18,11 @@
  *
  * COST_FORCED=1: it does so with CUPTI_ACTIVITY_FLAG_FLUSH_FORCED.
  *
+ * COST_FORCED_AT_MS=n: it does so once with that flag, after n ms; 0 (default): never.
+ *
+ * COST_NO_BUFFER_AT_MS=n: the first request for a buffer after n ms gets none; 0 (default): all get
+ * one while there is one.
+ *
  * COST_RENEW_MS=n: the same thread disables and enables kernels every n ms; 0 (default): never.
  * Before CUDA 13.0 Update 1 that may hang (docs/cupti.md).
  *
@@ -54,10 +59,12 @@
 
 /* Read before the thread starts. */
 static struct {
-    uint64_t flush_ms, forced, renew_ms, pool_limit, per_thread;
+    uint64_t flush_ms, forced, forced_at_ms, no_buffer_at_ms, renew_ms, pool_limit, per_thread;
     const char *what, *kinds;
 } settings;
 
+static int64_t started_ns;
+static atomic_bool refuses; /* the next request */
 static pthread_t flusher;
 static sem_t flusher_stop;
 static struct cupti_api cupti;
@@ -78,11 +85,28 @@ static void check(CUptiResult result, const char *what)
         say(what, cupti_result_text(&cupti, result));
 }
 
+static int64_t now_ns(void)
+{
+    return (int64_t)mp_monotonic_ns();
+}
+
+/* Whether `ms` after the start are over; never if they are 0. */
+static bool is_over(uint64_t ms)
+{
+    return ms && now_ns() - started_ns >= (int64_t)ms * NS_A_MS;
+}
+
+static bool is_refused(void)
+{
+    return atomic_load_explicit(&refuses, memory_order_relaxed) &&
+           is_over(settings.no_buffer_at_ms) && atomic_exchange(&refuses, false);
+}
+
 static void CUPTIAPI request(uint8_t **buffer, size_t *bytes, size_t *records)
 {
     while (atomic_flag_test_and_set(&lock))
         ;
-    *buffer = free_count ? free_buffers[--free_count] : NULL;
+    *buffer = free_count && !is_refused() ? free_buffers[--free_count] : NULL;
     atomic_flag_clear(&lock);
     *bytes = *buffer ? BUFFER_BYTES : 0;
     *records = 0;
@@ -192,11 +216,6 @@ static void enable_markers(void)
 
 /* ---- The thread that flushes ---- */
 
-static int64_t now_ns(void)
-{
-    return (int64_t)mp_monotonic_ns();
-}
-
 /* False when the process ends. */
 static bool wait_until(int64_t when)
 {
@@ -224,9 +243,18 @@ static int64_t next(int64_t due, uint64_t every_ms)
     return due > now ? due : now;
 }
 
+/* `by_force`: whether it is still to be done so once. */
+static void flush_cupti(bool *by_force)
+{
+    bool now = settings.forced || (*by_force && is_over(settings.forced_at_ms));
+
+    *by_force &= !now;
+    cupti.flush_all(now ? (uint32_t)CUPTI_ACTIVITY_FLAG_FLUSH_FORCED : 0);
+}
+
 static void *flusher_main(void *unused)
 {
-    uint32_t flags = settings.forced ? (uint32_t)CUPTI_ACTIVITY_FLAG_FLUSH_FORCED : 0;
+    bool by_force = true;
     int64_t flush = settings.flush_ms ? next(now_ns(), settings.flush_ms) : INT64_MAX;
     int64_t renewal = settings.renew_ms ? next(now_ns(), settings.renew_ms) : INT64_MAX;
 
@@ -234,7 +262,7 @@ static void *flusher_main(void *unused)
     pthread_setname_np(pthread_self(), "bare-flush");
     while (wait_until(flush < renewal ? flush : renewal)) {
         if (now_ns() >= flush) {
-            cupti.flush_all(flags);
+            flush_cupti(&by_force);
             flush = next(flush, settings.flush_ms);
         }
         if (now_ns() >= renewal) {
@@ -286,6 +314,8 @@ static void read_settings(void)
     settings.kinds = text_or("COST_KINDS", "all");
     settings.flush_ms = number("COST_FLUSH_MS", MOST_MS, 0);
     settings.renew_ms = number("COST_RENEW_MS", MOST_MS, 0);
+    settings.forced_at_ms = number("COST_FORCED_AT_MS", MOST_MS, 0);
+    settings.no_buffer_at_ms = number("COST_NO_BUFFER_AT_MS", MOST_MS, 0);
     settings.forced = number("COST_FORCED", 1, 0);
     settings.per_thread = number("COST_PER_THREAD", 1, 1);
     settings.pool_limit = number("COST_POOL_LIMIT", 1u << 20, 0);
@@ -303,6 +333,8 @@ int InitializeInjection(void)
 
     mp_config_init(&config);
     read_settings();
+    started_ns = now_ns();
+    atomic_store(&refuses, settings.no_buffer_at_ms != 0);
     driver_api_load(&driver);
     if (cupti_api_load(&cupti, &driver, text_or("COST_LIBCUPTI", ""), &error) != MP_OK) {
         say("no libcupti", error.text);
