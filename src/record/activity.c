@@ -29,7 +29,7 @@ static void CUPTIAPI on_buffer_requested(uint8_t **buffer, size_t *bytes, size_t
     *bytes = recorder->pool.spare ? SPARE_BYTES : 0;
 }
 
-/* On CUPTI's thread, not the writer's: an empty pool says that the writer cannot follow. */
+/* On CUPTI's thread: the writer does not follow. */
 static void discard(struct recorder *recorder, uint8_t *buffer, size_t valid_bytes)
 {
     CUpti_Activity *record = NULL;
@@ -50,14 +50,13 @@ static void CUPTIAPI on_buffer_completed(CUcontext context, uint32_t stream, uin
     (void)bytes;
     /* One that is not ours was given to CUPTI by the client that had it before (clients.h). */
     if (!buffer || recorder_phase(recorder) == PHASE_INERT ||
-        buffer_is_spare(&recorder->pool, buffer, valid_bytes))
+        buffer_is_spare(&recorder->pool, buffer, valid_bytes) ||
+        !buffer_returns(&recorder->pool, buffer))
         return;
-    if (buffer_is_overflow(&recorder->pool, buffer)) {
+    if (buffer_is_too_much(&recorder->pool, buffer)) {
         discard(recorder, buffer, valid_bytes);
         return;
     }
-    if (!buffer_returns(&recorder->pool, buffer))
-        return;
     work_put(&recorder->work,
              &(struct work){.kind = WORK_BUFFER, .data = buffer, .bytes = valid_bytes});
 }
@@ -293,10 +292,11 @@ static void enable_records(struct recorder *recorder)
 void activity_recover(struct recorder *recorder)
 {
     uint8_t *buffer;
+    size_t bytes;
 
-    while ((buffer = buffer_pool_recover(&recorder->pool)) != NULL)
+    while ((buffer = buffer_pool_recover(&recorder->pool, &bytes)) != NULL)
         work_put(&recorder->work,
-                 &(struct work){.kind = WORK_BUFFER, .data = buffer, .bytes = BUFFER_BYTES});
+                 &(struct work){.kind = WORK_BUFFER, .data = buffer, .bytes = bytes});
 }
 
 /* The kinds of "always" have stayed on: no client that is known switches them off. */

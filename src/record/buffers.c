@@ -24,15 +24,6 @@ static size_t pool_bytes(size_t count, bool has_spare)
     return count * BUFFER_BYTES + OVERFLOWS * OVERFLOW_BYTES + (has_spare ? SPARE_BYTES : 0);
 }
 
-static void fill_overflow_stack(struct buffer_pool *pool)
-{
-    uint32_t i;
-
-    for (i = 0; i < OVERFLOWS; i++)
-        pool->overflow_stack[i] = (uint16_t)(OVERFLOWS - 1 - i);
-    pool->overflow_count = OVERFLOWS;
-}
-
 /* All buffers lie one behind the other in `memory`, and are free. */
 static void lay_out(struct buffer_pool *pool, uint8_t *memory, size_t count, bool has_spare)
 {
@@ -45,7 +36,39 @@ static void lay_out(struct buffer_pool *pool, uint8_t *memory, size_t count, boo
     for (i = 0; i < count; i++)
         pool->stack[i] = (uint32_t)(count - 1 - i);
     pool->free_count = (uint32_t)count;
-    fill_overflow_stack(pool);
+    for (i = 0; i < OVERFLOWS; i++)
+        pool->overflow_stack[i] = (uint32_t)(count + OVERFLOWS - 1 - i);
+    pool->overflow_count = OVERFLOWS;
+}
+
+size_t buffer_pool_most(const struct buffer_pool *pool)
+{
+    return pool->count + OVERFLOWS;
+}
+
+static size_t bytes_of(const struct buffer_pool *pool, size_t number)
+{
+    return number < pool->count ? BUFFER_BYTES : OVERFLOW_BYTES;
+}
+
+static uint8_t *buffer_of(const struct buffer_pool *pool, size_t number)
+{
+    return number < pool->count ? pool->memory + number * BUFFER_BYTES
+                                : pool->overflow + (number - pool->count) * OVERFLOW_BYTES;
+}
+
+/* The buffer's number; buffer_pool_most() when it is not one of the pool. */
+static size_t number_of(const struct buffer_pool *pool, const uint8_t *buffer)
+{
+    size_t number = buffer_pool_most(pool);
+
+    if (buffer >= pool->memory && buffer < pool->overflow)
+        number = (size_t)(buffer - pool->memory) / BUFFER_BYTES;
+    else if (buffer >= pool->overflow && buffer < pool->overflow + OVERFLOWS * OVERFLOW_BYTES)
+        number = pool->count + (size_t)(buffer - pool->overflow) / OVERFLOW_BYTES;
+    return number < buffer_pool_most(pool) && buffer_of(pool, number) == buffer
+               ? number
+               : buffer_pool_most(pool);
 }
 
 enum mp_status buffer_pool_open(struct buffer_pool *pool, size_t megabytes, bool null_allowed)
@@ -56,7 +79,7 @@ enum mp_status buffer_pool_open(struct buffer_pool *pool, size_t megabytes, bool
     void *memory;
 
     pool->stack = calloc(count, sizeof(*pool->stack));
-    pool->out = calloc(count, sizeof(*pool->out));
+    pool->out = calloc(count + OVERFLOWS, sizeof(*pool->out));
     memory = pool->stack && pool->out
                  ? mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0)
                  : MAP_FAILED;
@@ -104,26 +127,19 @@ void buffer_pool_close(struct buffer_pool *pool)
 }
 
 /* Under the lock. */
-static uint8_t *take_buffer(struct buffer_pool *pool, size_t *bytes)
+static uint8_t *take(struct buffer_pool *pool, size_t *bytes)
 {
     uint32_t number;
 
     if (!pool->free_count)
+        atomic_fetch_add_explicit(&pool->exhausted, 1, memory_order_relaxed);
+    if (!pool->free_count && !pool->overflow_count)
         return NULL;
-    number = pool->stack[--pool->free_count];
+    number = pool->free_count ? pool->stack[--pool->free_count]
+                              : pool->overflow_stack[--pool->overflow_count];
     pool->out[number] = true;
-    *bytes = BUFFER_BYTES;
-    return pool->memory + number * BUFFER_BYTES;
-}
-
-/* Under the lock. */
-static uint8_t *take_overflow(struct buffer_pool *pool, size_t *bytes)
-{
-    atomic_fetch_add_explicit(&pool->exhausted, 1, memory_order_relaxed);
-    if (!pool->overflow_count)
-        return NULL;
-    *bytes = OVERFLOW_BYTES;
-    return pool->overflow + pool->overflow_stack[--pool->overflow_count] * OVERFLOW_BYTES;
+    *bytes = bytes_of(pool, number);
+    return buffer_of(pool, number);
 }
 
 uint8_t *buffer_request(struct buffer_pool *pool, size_t *bytes)
@@ -132,9 +148,7 @@ uint8_t *buffer_request(struct buffer_pool *pool, size_t *bytes)
 
     atomic_fetch_add_explicit(&pool->requested, 1, memory_order_relaxed);
     pthread_mutex_lock(&pool->lock);
-    buffer = take_buffer(pool, bytes);
-    if (!buffer)
-        buffer = take_overflow(pool, bytes);
+    buffer = take(pool, bytes);
     pthread_mutex_unlock(&pool->lock);
     if (buffer)
         return buffer;
@@ -152,23 +166,6 @@ bool buffer_pool_is_low(struct buffer_pool *pool)
     return low;
 }
 
-bool buffer_is_overflow(const struct buffer_pool *pool, const uint8_t *buffer)
-{
-    return buffer >= pool->overflow && buffer < pool->overflow + OVERFLOWS * OVERFLOW_BYTES;
-}
-
-void buffer_discard(struct buffer_pool *pool, uint8_t *buffer, uint64_t records)
-{
-    size_t number = (size_t)(buffer - pool->overflow) / OVERFLOW_BYTES;
-
-    atomic_fetch_add_explicit(&pool->discarded, records, memory_order_relaxed);
-    memset(buffer, 0, OVERFLOW_BYTES); /* as buffer_release */
-    pthread_mutex_lock(&pool->lock);
-    if (pool->overflow_count < OVERFLOWS)
-        pool->overflow_stack[pool->overflow_count++] = (uint16_t)number;
-    pthread_mutex_unlock(&pool->lock);
-}
-
 bool buffer_is_spare(struct buffer_pool *pool, const uint8_t *buffer, size_t valid_bytes)
 {
     if (!pool->spare || buffer != pool->spare)
@@ -177,22 +174,12 @@ bool buffer_is_spare(struct buffer_pool *pool, const uint8_t *buffer, size_t val
     return true;
 }
 
-/* The buffer's number; `count` when it is not one of the pool. */
-static size_t number_of(const struct buffer_pool *pool, const uint8_t *buffer)
-{
-    size_t offset = (size_t)(buffer - pool->memory);
-
-    if (buffer < pool->memory || offset >= pool->count * BUFFER_BYTES || offset % BUFFER_BYTES)
-        return pool->count;
-    return offset / BUFFER_BYTES;
-}
-
 bool buffer_returns(struct buffer_pool *pool, const uint8_t *buffer)
 {
     size_t number = number_of(pool, buffer);
     bool was_out;
 
-    if (number == pool->count)
+    if (number == buffer_pool_most(pool))
         return false;
     atomic_fetch_add_explicit(&pool->completed, 1, memory_order_relaxed);
     pthread_mutex_lock(&pool->lock);
@@ -202,54 +189,78 @@ bool buffer_returns(struct buffer_pool *pool, const uint8_t *buffer)
     return was_out;
 }
 
+bool buffer_is_too_much(struct buffer_pool *pool, const uint8_t *buffer)
+{
+    bool too_much;
+
+    if (number_of(pool, buffer) < pool->count)
+        return false;
+    pthread_mutex_lock(&pool->lock);
+    too_much = pool->overflow_count < OVERFLOWS / 2;
+    pthread_mutex_unlock(&pool->lock);
+    return too_much;
+}
+
+/* Under the lock: the next number that is out; buffer_pool_most() when there is none. */
+static size_t find_out(const struct buffer_pool *pool)
+{
+    size_t number = 0;
+
+    while (number < buffer_pool_most(pool) && !pool->out[number])
+        number++;
+    return number;
+}
+
 bool buffer_pool_is_out(struct buffer_pool *pool)
 {
-    bool out = false;
-    size_t i;
+    bool out;
 
     pthread_mutex_lock(&pool->lock);
-    for (i = 0; i < pool->count && !out; i++)
-        out = pool->out[i];
+    out = find_out(pool) < buffer_pool_most(pool);
     pthread_mutex_unlock(&pool->lock);
     return out;
 }
 
-/* Under the lock. What is in them nobody reads. */
-static void recover_overflows(struct buffer_pool *pool)
+uint8_t *buffer_pool_recover(struct buffer_pool *pool, size_t *bytes)
 {
-    if (pool->overflow_count == OVERFLOWS)
-        return;
-    madvise(pool->overflow, OVERFLOWS * OVERFLOW_BYTES, MADV_DONTNEED); /* zeroes them */
-    fill_overflow_stack(pool);
-}
-
-uint8_t *buffer_pool_recover(struct buffer_pool *pool)
-{
-    uint8_t *buffer = NULL;
-    size_t i;
+    size_t number;
 
     pthread_mutex_lock(&pool->lock);
-    recover_overflows(pool);
-    for (i = 0; i < pool->count && !buffer; i++)
-        if (pool->out[i]) {
-            pool->out[i] = false;
-            buffer = pool->memory + i * BUFFER_BYTES;
-        }
+    number = find_out(pool);
+    if (number < buffer_pool_most(pool))
+        pool->out[number] = false;
     pthread_mutex_unlock(&pool->lock);
-    return buffer;
+    if (number == buffer_pool_most(pool))
+        return NULL;
+    *bytes = bytes_of(pool, number);
+    return buffer_of(pool, number);
+}
+
+/* Under the lock. */
+static void put_back(struct buffer_pool *pool, size_t number)
+{
+    if (number < pool->count && pool->free_count < pool->count)
+        pool->stack[pool->free_count++] = (uint32_t)number;
+    else if (number >= pool->count && pool->overflow_count < OVERFLOWS)
+        pool->overflow_stack[pool->overflow_count++] = (uint32_t)number;
 }
 
 void buffer_release(struct buffer_pool *pool, uint8_t *buffer)
 {
     size_t number = number_of(pool, buffer);
 
-    if (number == pool->count)
+    if (number == buffer_pool_most(pool))
         return;
     /* All of it: CUPTI may have written beyond the valid bytes, and ZEROED_OUT_ACTIVITY_BUFFER
-     * promises zeroes. About 30 us, on this thread. */
-    memset(buffer, 0, BUFFER_BYTES);
+     * promises zeroes. About 30 us for the largest. */
+    memset(buffer, 0, bytes_of(pool, number));
     pthread_mutex_lock(&pool->lock);
-    if (pool->free_count < pool->count)
-        pool->stack[pool->free_count++] = (uint32_t)number;
+    put_back(pool, number);
     pthread_mutex_unlock(&pool->lock);
+}
+
+void buffer_discard(struct buffer_pool *pool, uint8_t *buffer, uint64_t records)
+{
+    atomic_fetch_add_explicit(&pool->discarded, records, memory_order_relaxed);
+    buffer_release(pool, buffer);
 }

@@ -11,17 +11,19 @@
  * launches a second that a host can do it lasts 11 ms; larger ones would only sit half full in
  * every launching thread (CUPTI keeps one for each), smaller ones cost more hand-overs.
  *
- * When the pool is empty records are lost, never waited for. CUPTI must not be told "no buffer":
- * from the first record on that it has no room for it never uses its buffers on the GPU again, its
- * thread takes more and more time, and in the end kernels have no times (docs/measurements.md,
- * section 4, "CUPTI falls behind"). So it gets small overflow buffers, whose records are counted
- * and thrown away as soon as they come back:
+ * When these are out there are small overflow buffers behind them, which go the same way while the
+ * writer follows: many threads that launch need more buffers than memory. Where it does not follow,
+ * records are lost, never waited for: when half of the overflow buffers are out, those that come
+ * back are counted and thrown away at once:
  *
- *     overflow --bufferRequested--> CUPTI --bufferCompleted--> overflow
+ *     overflow stack --bufferRequested--> CUPTI --bufferCompleted--> overflow stack
  *
- * Only when those are out as well, 64 MB and 32 MB by default, is the answer "no buffer"; CUPTI
- * counts such records itself. Before CUDA 12.9 it crashes on that (kineto PR 1534) and gets a spare
- * buffer whose contents nobody reads; it may crash on that too, when two threads have it at once.
+ * For CUPTI must not be told "no buffer": from the first record on that it has no room for it never
+ * uses its buffers on the GPU again, its thread takes more and more time, and in the end kernels
+ * have no times (docs/measurements.md, section 4, "CUPTI falls behind"). Only when the overflow
+ * buffers are out as well that is the answer; CUPTI counts such records itself. Before CUDA 12.9 it
+ * crashes on that (kineto PR 1534) and gets a spare buffer whose contents nobody reads; it may
+ * crash on that too, when two threads have it at once.
  *
  * Another CUPTI client may take the callbacks over (clients.h). The buffers that CUPTI had then go
  * to that client; once it is through with CUPTI they are taken back.
@@ -53,9 +55,9 @@ struct buffer_pool {
     pthread_mutex_t lock; /* of the two below; a few instructions, never across a CUPTI call */
     uint32_t *stack;      /* numbers of the free buffers; the last used is on top, warm in cache */
     uint32_t free_count;
-    uint16_t overflow_stack[OVERFLOWS]; /* numbers of the free overflow buffers, under the lock */
-    uint32_t overflow_count;
-    bool *out;                  /* for each buffer whether CUPTI has it; under the lock too */
+    uint32_t overflow_stack[OVERFLOWS]; /* the same of overflow buffers; their numbers are those */
+    uint32_t overflow_count;            /* from `count` on. Both under the lock too */
+    bool *out;                  /* for each number whether CUPTI has it; under the lock too */
     _Atomic uint64_t completed; /* buffers that came back, ever */
     _Atomic uint64_t requested; /* buffers handed out, ever */
     _Atomic uint64_t exhausted; /* requests that met an empty pool */
@@ -66,6 +68,9 @@ struct buffer_pool {
 /* Maps `megabytes` and faults the first buffers in. `null_allowed`: bufferRequested may answer
  * NULL. MP_ERR_MEMORY. */
 enum mp_status buffer_pool_open(struct buffer_pool *pool, size_t megabytes, bool null_allowed);
+
+/* How many may wait for the writer at a time. */
+size_t buffer_pool_most(const struct buffer_pool *pool);
 
 /* Keeps BUFFERS_AHEAD buffers beyond those in use faulted in. Untouched buffers lie at the bottom
  * of the stack, so a program that needs few never pays for the rest. The writer, in each round. */
@@ -81,11 +86,12 @@ uint8_t *buffer_request(struct buffer_pool *pool, size_t *bytes);
 /* Whether most of the buffers are out. Any thread. */
 bool buffer_pool_is_low(struct buffer_pool *pool);
 
-/* Whether it is one of the overflow buffers. Any thread. */
-bool buffer_is_overflow(const struct buffer_pool *pool, const uint8_t *buffer);
+/* Whether a buffer that has come back is to be thrown away, as the writer does not follow. Any
+ * thread. */
+bool buffer_is_too_much(struct buffer_pool *pool, const uint8_t *buffer);
 
-/* CUPTI gives an overflow buffer back, in which it had written so many records: they are counted,
- * and it is zeroed and put back. Any thread. */
+/* Throws it away, with so many records: they are counted, and it is zeroed and put back. Any
+ * thread. */
 void buffer_discard(struct buffer_pool *pool, uint8_t *buffer, uint64_t records);
 
 /* Whether a completed buffer is the spare one: then it is counted here and done with. Any thread.
@@ -99,9 +105,9 @@ bool buffer_returns(struct buffer_pool *pool, const uint8_t *buffer);
 /* Whether CUPTI has buffers, or somebody else whom it gave them. Any thread. */
 bool buffer_pool_is_out(struct buffer_pool *pool);
 
-/* The next buffer that CUPTI had and that somebody else was given; NULL when there is none. It is
- * to be released. Only while CUPTI has none of the buffers. Any thread. */
-uint8_t *buffer_pool_recover(struct buffer_pool *pool);
+/* The next buffer that CUPTI had and that somebody else was given, and its size; NULL when there is
+ * none. It is to be released. Only while CUPTI has none of the buffers. Any thread. */
+uint8_t *buffer_pool_recover(struct buffer_pool *pool, size_t *bytes);
 
 /* Zeroes a buffer of the pool and puts it back. The writer. */
 void buffer_release(struct buffer_pool *pool, uint8_t *buffer);

@@ -1,4 +1,4 @@
-/* What CUPTI gets when the buffers are out, and what becomes of them. */
+/* What CUPTI gets, large buffers and overflow buffers, and what becomes of them. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -33,9 +33,7 @@ static void take_all(struct buffer_pool *pool, uint8_t **taken)
         taken[i] = buffer_request(pool, &bytes);
         assert_non_null(taken[i]);
         assert_int_equal(bytes, BUFFER_BYTES);
-        assert_false(buffer_is_overflow(pool, taken[i]));
     }
-    assert_int_equal(atomic_load(&pool->exhausted), 0);
 }
 
 /* And all overflow buffers: each another one, all of it writable. */
@@ -48,89 +46,154 @@ static void take_overflows(struct buffer_pool *pool, uint8_t **taken)
         taken[i] = buffer_request(pool, &bytes);
         assert_non_null(taken[i]);
         assert_int_equal(bytes, OVERFLOW_BYTES);
-        assert_true(buffer_is_overflow(pool, taken[i]));
         assert_true(is_zeroed(taken[i], bytes)); /* which a buffer given twice would not be */
         memset(taken[i], 0xa5, bytes);
     }
+}
+
+struct all {
+    uint8_t *taken[MEGABYTES];
+    uint8_t *over[OVERFLOWS];
+};
+
+static void take_everything(struct buffer_pool *pool, struct all *all)
+{
+    take_all(pool, all->taken);
+    assert_int_equal(atomic_load(&pool->exhausted), 0);
+    take_overflows(pool, all->over);
     assert_int_equal(atomic_load(&pool->exhausted), OVERFLOWS);
 }
 
-static void test_overflow(void **state)
+/* While few are out they go to the writer as others do. */
+static void test_kept(void **state)
 {
     struct buffer_pool pool = open_pool(true);
     uint8_t *taken[MEGABYTES];
-    uint8_t *over[OVERFLOWS];
-    size_t bytes = 1;
+    uint8_t *over[OVERFLOWS / 2];
+    size_t bytes;
+    int i;
 
     (void)state;
     take_all(&pool, taken);
-    take_overflows(&pool, over);
-    assert_null(buffer_request(&pool, &bytes));
-    assert_int_equal(bytes, 0);
-    assert_int_equal(atomic_load(&pool.exhausted), OVERFLOWS + 1);
-
-    buffer_discard(&pool, over[3], 7);
-    buffer_discard(&pool, over[200], 5);
-    assert_int_equal(atomic_load(&pool.discarded), 12);
-    assert_ptr_equal(buffer_request(&pool, &bytes), over[200]);
+    for (i = 0; i < OVERFLOWS / 2; i++)
+        over[i] = buffer_request(&pool, &bytes);
+    for (i = 0; i < OVERFLOWS / 2; i++) {
+        assert_true(buffer_returns(&pool, over[i]));
+        assert_false(buffer_is_too_much(&pool, over[i]));
+        assert_false(buffer_returns(&pool, over[i])); /* CUPTI does not have it any more */
+    }
+    over[0][OVERFLOW_BYTES - 1] = 1;
+    buffer_release(&pool, over[0]);
+    assert_ptr_equal(buffer_request(&pool, &bytes), over[0]);
     assert_int_equal(bytes, OVERFLOW_BYTES);
-    assert_true(is_zeroed(over[200], bytes));
+    assert_true(is_zeroed(over[0], bytes));
 
-    /* One of the others, as soon as there is one. */
+    /* One of the large ones, as soon as there is one. */
     assert_true(buffer_returns(&pool, taken[1]));
+    assert_false(buffer_is_too_much(&pool, taken[1]));
     buffer_release(&pool, taken[1]);
     assert_ptr_equal(buffer_request(&pool, &bytes), taken[1]);
     assert_int_equal(bytes, BUFFER_BYTES);
     buffer_pool_close(&pool);
 }
 
+/* One more than half of them out is too much: none is kept then. */
+static void test_discarded(void **state)
+{
+    struct buffer_pool pool = open_pool(true);
+    struct all all;
+    size_t bytes = 1;
+    int i;
+
+    (void)state;
+    take_everything(&pool, &all);
+    assert_null(buffer_request(&pool, &bytes));
+    assert_int_equal(bytes, 0);
+    assert_int_equal(atomic_load(&pool.exhausted), OVERFLOWS + 1);
+    assert_true(buffer_returns(&pool, all.taken[0]));
+    assert_false(buffer_is_too_much(&pool, all.taken[0]));
+
+    for (i = 0; i < OVERFLOWS / 2; i++) {
+        assert_true(buffer_returns(&pool, all.over[i]));
+        assert_true(buffer_is_too_much(&pool, all.over[i]));
+        buffer_discard(&pool, all.over[i], 7);
+    }
+    assert_int_equal(atomic_load(&pool.discarded), 7 * OVERFLOWS / 2);
+    assert_true(buffer_returns(&pool, all.over[200]));
+    assert_false(buffer_is_too_much(&pool, all.over[200]));
+    assert_ptr_equal(buffer_request(&pool, &bytes), all.over[OVERFLOWS / 2 - 1]);
+    assert_true(is_zeroed(all.over[OVERFLOWS / 2 - 1], bytes));
+    buffer_pool_close(&pool);
+}
+
 static void test_spare(void **state)
 {
     struct buffer_pool pool = open_pool(false);
-    uint8_t *taken[MEGABYTES];
-    uint8_t *over[OVERFLOWS];
+    struct all all;
     uint8_t *spare;
     size_t bytes;
 
     (void)state;
-    take_all(&pool, taken);
-    take_overflows(&pool, over);
+    take_everything(&pool, &all);
     spare = buffer_request(&pool, &bytes);
     assert_non_null(spare);
     assert_int_equal(bytes, SPARE_BYTES);
     assert_true(is_zeroed(spare, bytes));
-    assert_false(buffer_is_overflow(&pool, spare));
     assert_true(buffer_is_spare(&pool, spare, 100));
     assert_int_equal(atomic_load(&pool.spilled), 100);
-    assert_false(buffer_is_spare(&pool, over[0], 100));
+    assert_false(buffer_is_spare(&pool, all.over[0], 100));
+    assert_false(buffer_returns(&pool, spare));
     buffer_pool_close(&pool);
 }
 
-/* What another client of CUPTI was given comes back, of both kinds. */
+static void test_foreign(void **state)
+{
+    struct buffer_pool pool = open_pool(true);
+    uint8_t other[8];
+    struct all all;
+
+    (void)state;
+    take_everything(&pool, &all);
+    assert_false(buffer_returns(&pool, other));
+    assert_false(buffer_returns(&pool, all.taken[0] + 1));
+    assert_false(buffer_returns(&pool, all.over[0] + OVERFLOW_BYTES / 2));
+    buffer_release(&pool, other); /* nothing to release */
+    assert_int_equal(pool.free_count, 0);
+    assert_int_equal(pool.overflow_count, 0);
+    buffer_pool_close(&pool);
+}
+
+/* What another client of CUPTI was given comes back, of both kinds; what waits for the writer is
+ * its own. */
 static void test_recover(void **state)
 {
     struct buffer_pool pool = open_pool(true);
-    uint8_t *taken[MEGABYTES];
-    uint8_t *over[OVERFLOWS];
-    int i;
+    size_t bytes, sum = 0;
+    uint8_t *buffer;
+    struct all all;
 
     (void)state;
-    take_all(&pool, taken);
-    take_overflows(&pool, over);
-    for (i = 0; i < MEGABYTES; i++)
-        buffer_release(&pool, buffer_pool_recover(&pool));
-    assert_null(buffer_pool_recover(&pool));
+    take_everything(&pool, &all);
+    assert_true(buffer_returns(&pool, all.over[9]));
+    assert_true(buffer_pool_is_out(&pool));
+    while ((buffer = buffer_pool_recover(&pool, &bytes)) != NULL) {
+        assert_ptr_not_equal(buffer, all.over[9]);
+        sum += bytes;
+        buffer_release(&pool, buffer);
+    }
+    assert_int_equal(sum, MEGABYTES * BUFFER_BYTES + (OVERFLOWS - 1) * OVERFLOW_BYTES);
+    assert_false(buffer_pool_is_out(&pool));
+    buffer_release(&pool, all.over[9]);
     atomic_store(&pool.exhausted, 0);
-    take_all(&pool, taken);
-    take_overflows(&pool, over);
+    take_everything(&pool, &all);
     buffer_pool_close(&pool);
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_overflow),
-        cmocka_unit_test(test_spare),
+        cmocka_unit_test(test_kept),    cmocka_unit_test(test_discarded),
+        cmocka_unit_test(test_spare),   cmocka_unit_test(test_foreign),
         cmocka_unit_test(test_recover),
     };
 
