@@ -32,7 +32,7 @@ CUPTI initialised|bare|COST_CUPTI=initialised|
 CUPTI alone never flushed|bare||
 CUPTI alone flushed|bare|$flushed|
 CUPTI alone flushed with force|bare|$flushed COST_FORCED=1|
-CUPTI alone flushed once with force|bare|$flushed COST_FORCED_AT_MS=3000|
+CUPTI alone once flushed with force|bare|$flushed COST_FORCED_AT_MS=3000|
 CUPTI alone once without a buffer|bare|$flushed COST_NO_BUFFER_AT_MS=3000|
 CUPTI alone GPU kinds|bare|$flushed COST_KINDS=gpu|
 CUPTI alone kernels|bare|$flushed COST_KINDS=kernel|
