@@ -29,13 +29,13 @@ static void CUPTIAPI on_buffer_requested(uint8_t **buffer, size_t *bytes, size_t
     *bytes = recorder->pool.spare ? SPARE_BYTES : 0;
 }
 
-/* On CUPTI's thread: the writer does not follow. */
+/* On the thread that completes it: the writer does not follow. */
 static void discard(struct recorder *recorder, uint8_t *buffer, size_t valid_bytes)
 {
     CUpti_Activity *record = NULL;
     uint64_t count = 0;
 
-    while (recorder->cupti.next_record(buffer, valid_bytes, &record) == CUPTI_SUCCESS)
+    while (cupti_next(&recorder->cupti, buffer, valid_bytes, &record))
         count++;
     buffer_discard(&recorder->pool, buffer, count);
 }

@@ -26,8 +26,12 @@ void behind_launch(struct behind *behind, uint64_t begin, uint64_t correlation)
 void behind_come(struct behind *behind, uint64_t end)
 {
     behind->work_end = end;
-    if (behind->oldest <= end)
-        behind->oldest = behind->newest > end ? end : UINT64_MAX;
+    if (behind->oldest > end)
+        return;
+    if (behind->judged > end)
+        behind->oldest = end;
+    else
+        behind->oldest = behind->newest > end ? behind->newest : UINT64_MAX;
 }
 
 uint64_t behind_look(struct behind *behind)

@@ -10,7 +10,8 @@
  * What began after the end of the newest work that came has no record yet. The lag is the time from
  * the first such launch that is known to the newest one, so that a pause does not count: d waits
  * since it began, not since C ended. Where records come, but late, launches between the newest of
- * them and the newest launch are not held apart, and the lag is counted from the end of that work.
+ * them and the newest launch are not held apart: the lag is counted from the end of that work where
+ * a launch of an earlier look is still later, else from the newest launch.
  *
  * Calls come in other buffers than work, and may be 100 ms ahead: launches count from the second
  * look on after they came. That is also what keeps a process that was stopped, or a writer that got

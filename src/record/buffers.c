@@ -174,6 +174,13 @@ bool buffer_is_spare(struct buffer_pool *pool, const uint8_t *buffer, size_t val
     return true;
 }
 
+/* Under the lock: CUPTI has it no longer, the writer has not had it yet. */
+static void leave_cupti(struct buffer_pool *pool, size_t number)
+{
+    pool->out[number] = false;
+    pool->overflow_waits += number >= pool->count;
+}
+
 bool buffer_returns(struct buffer_pool *pool, const uint8_t *buffer)
 {
     size_t number = number_of(pool, buffer);
@@ -184,7 +191,8 @@ bool buffer_returns(struct buffer_pool *pool, const uint8_t *buffer)
     atomic_fetch_add_explicit(&pool->completed, 1, memory_order_relaxed);
     pthread_mutex_lock(&pool->lock);
     was_out = pool->out[number];
-    pool->out[number] = false;
+    if (was_out)
+        leave_cupti(pool, number);
     pthread_mutex_unlock(&pool->lock);
     return was_out;
 }
@@ -196,7 +204,7 @@ bool buffer_is_too_much(struct buffer_pool *pool, const uint8_t *buffer)
     if (number_of(pool, buffer) < pool->count)
         return false;
     pthread_mutex_lock(&pool->lock);
-    too_much = pool->overflow_count < OVERFLOWS / 2;
+    too_much = pool->overflow_waits > OVERFLOWS / 2;
     pthread_mutex_unlock(&pool->lock);
     return too_much;
 }
@@ -228,7 +236,7 @@ uint8_t *buffer_pool_recover(struct buffer_pool *pool, size_t *bytes)
     pthread_mutex_lock(&pool->lock);
     number = find_out(pool);
     if (number < buffer_pool_most(pool))
-        pool->out[number] = false;
+        leave_cupti(pool, number);
     pthread_mutex_unlock(&pool->lock);
     if (number == buffer_pool_most(pool))
         return NULL;
@@ -243,6 +251,7 @@ static void put_back(struct buffer_pool *pool, size_t number)
         pool->stack[pool->free_count++] = (uint32_t)number;
     else if (number >= pool->count && pool->overflow_count < OVERFLOWS)
         pool->overflow_stack[pool->overflow_count++] = (uint32_t)number;
+    pool->overflow_waits -= number >= pool->count && pool->overflow_waits;
 }
 
 void buffer_release(struct buffer_pool *pool, uint8_t *buffer)

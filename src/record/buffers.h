@@ -13,8 +13,8 @@
  *
  * When these are out there are small overflow buffers behind them, which go the same way while the
  * writer follows: many threads that launch need more buffers than memory. Where it does not follow,
- * records are lost, never waited for: when half of the overflow buffers are out, those that come
- * back are counted and thrown away at once:
+ * records are lost, never waited for: when half of the overflow buffers wait for it, those that
+ * come back are counted and thrown away at once:
  *
  *     overflow stack --bufferRequested--> CUPTI --bufferCompleted--> overflow stack
  *
@@ -56,11 +56,12 @@ struct buffer_pool {
     uint32_t *stack;      /* numbers of the free buffers; the last used is on top, warm in cache */
     uint32_t free_count;
     uint32_t overflow_stack[OVERFLOWS]; /* the same of overflow buffers; their numbers are those */
-    uint32_t overflow_count;            /* from `count` on. Both under the lock too */
+    uint32_t overflow_count;            /* from `count` on */
+    uint32_t overflow_waits;            /* for the writer, of them. All three under the lock too */
     bool *out;                  /* for each number whether CUPTI has it; under the lock too */
     _Atomic uint64_t completed; /* buffers that came back, ever */
     _Atomic uint64_t requested; /* buffers handed out, ever */
-    _Atomic uint64_t exhausted; /* requests that met an empty pool */
+    _Atomic uint64_t exhausted; /* requests for which no large one was free */
     _Atomic uint64_t discarded; /* records that went to overflow buffers */
     _Atomic uint64_t spilled;   /* bytes of records that went to the spare buffer */
 };

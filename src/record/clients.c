@@ -186,15 +186,19 @@ static void lose(struct clients *clients, struct client_calls calls)
     clients->seen = calls;
 }
 
-static void become_taken(struct recorder *recorder)
+/* False when that cannot be now, since another thread switches for too long. */
+static bool become_taken(struct recorder *recorder)
 {
     struct clients *clients = &recorder->clients;
+    struct client_calls calls = noted(clients);
 
+    if (!range_switch(recorder, activity_follow_calls))
+        return false;
     clients->lost_before = atomic_load(&clients->lost);
-    lose(clients, noted(clients));
+    lose(clients, calls);
     atomic_store(&clients->taken, true);
     say_taken(recorder);
-    range_switch(recorder, activity_follow_calls);
+    return true;
 }
 
 /* CUPTI was only slow, and nothing was lost. */
@@ -310,8 +314,8 @@ void clients_look(struct recorder *recorder, int64_t now)
         }
         if (atomic_load(&clients->all) == clients->seen.all || now - clients->since < QUIET_MS)
             return;
-        if (is_taken(recorder, false))
-            become_taken(recorder);
+        if (is_taken(recorder, false) && !become_taken(recorder))
+            return;
     }
     clients->answers = clients_answers(recorder);
     clients->seen = noted(clients);

@@ -257,6 +257,13 @@ enum mp_status cupti_api_load(struct cupti_api *cupti, const struct driver_api *
                         "(it comes with the CUDA toolkit)");
 }
 
+bool cupti_next(const struct cupti_api *cupti, uint8_t *buffer, size_t valid_bytes,
+                CUpti_Activity **record)
+{
+    return valid_bytes && cupti->next_record(buffer, valid_bytes, record) == CUPTI_SUCCESS &&
+           *record && (*record)->kind != CUPTI_ACTIVITY_KIND_INVALID;
+}
+
 const char *cupti_result_text(const struct cupti_api *cupti, CUptiResult result)
 {
     const char *text = NULL;

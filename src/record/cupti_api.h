@@ -102,6 +102,11 @@ void driver_api_load(struct driver_api *driver);
 enum mp_status cupti_api_load(struct cupti_api *cupti, const struct driver_api *driver,
                               const char *requested, struct mp_error *error);
 
+/* Puts the next record of `buffer` into *record, where NULL stands for none yet; false when there
+ * is none. Zeroes end a buffer as well (activity_recover). */
+bool cupti_next(const struct cupti_api *cupti, uint8_t *buffer, size_t valid_bytes,
+                CUpti_Activity **record);
+
 /* CUPTI's words for a result, never NULL. */
 const char *cupti_result_text(const struct cupti_api *cupti, CUptiResult result);
 

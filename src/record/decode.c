@@ -463,9 +463,6 @@ void decode_buffer(struct decoder *decoder, uint8_t *data, size_t valid_bytes)
 {
     CUpti_Activity *record = NULL;
 
-    if (!valid_bytes)
-        return;
-    while (decoder->cupti->next_record(data, valid_bytes, &record) == CUPTI_SUCCESS && record &&
-           record->kind != CUPTI_ACTIVITY_KIND_INVALID) /* activity_recover */
+    while (cupti_next(decoder->cupti, data, valid_bytes, &record))
         decode_record(decoder, record);
 }

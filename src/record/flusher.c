@@ -19,8 +19,7 @@
 #define LOOK_MS     20
 #define TAKE_MS     200 /* that the writer is waited for */
 
-/* Not before CUPTI ever wanted a buffer, not beside the last flush, and not for another client. */
-static bool may_flush(const struct recorder *recorder)
+bool flusher_may_flush(const struct recorder *recorder)
 {
     return atomic_load(&recorder->flush_allowed) && atomic_load(&recorder->pool.requested) &&
            !atomic_load(&recorder->clients.taken);
@@ -30,7 +29,7 @@ static void flush(struct recorder *recorder)
 {
     size_t dropped = 0;
 
-    if (!may_flush(recorder))
+    if (!flusher_may_flush(recorder))
         return;
     recorder->cupti.flush_all(0);
     if (atomic_load(&recorder->flusher.forced))

@@ -1,8 +1,8 @@
 /* A thread that asks CUPTI for its complete buffers, looks for other CUPTI clients (clients.h) and
  * does what the end of a capture range asks of CUPTI (range_switch.h), so that neither the writer
- * nor the program waits inside of CUPTI: a CUPTI that deadlocks must not keep a signal from ending
- * the program, nor a crash from being written, when another thread may hold CUPTI's locks for ever.
- * It is there from the start, as no thread can be made safely after a crash.
+ * nor the program waits inside of CUPTI for that: a CUPTI that deadlocks must not keep a signal
+ * from ending the program, nor a crash from being written, when another thread may hold CUPTI's
+ * locks for ever. It is there from the start, as no thread can be made safely after a crash.
  */
 #ifndef MP_RECORD_FLUSHER_H
 #define MP_RECORD_FLUSHER_H
@@ -27,6 +27,10 @@ struct flusher {
 };
 
 enum mp_status flusher_start(struct recorder *recorder);
+
+/* Whether CUPTI may be flushed now: not before it ever wanted a buffer, not beside the last flush,
+ * and not for another client. */
+bool flusher_may_flush(const struct recorder *recorder);
 
 /* Has the thread look whether there is something to do. Any thread. */
 void flusher_wake(struct flusher *flusher);

@@ -25,7 +25,7 @@
     Q(dropped_taken_over, true)    /* calls whose records another CUPTI client got, at least */    \
     Q(dropped_foreign_times, true) /* device records with times of another clock */                \
     Q(dropped_unwritten, true)     /* rows for which the disk had no room */                       \
-    Q(buffers_exhausted, false)    /* times that CUPTI asked for a buffer and none was free */     \
+    Q(buffers_exhausted, false)    /* requests for a buffer when no large one was free */          \
     Q(zero_timestamps, false)      /* records whose begin or end CUPTI did not know */             \
     Q(reversed_timestamps, false)  /* records that end before they begin */                        \
     Q(inexact_nvtx_times, false)   /* NVTX times that may be off by more than a microsecond */     \

@@ -79,7 +79,7 @@ struct ranges {
     /* What the flusher does where ranges end. */
     uint64_t leaves; /* how often it was asked to, ever */
     uint64_t left;   /* of these, what is done */
-    bool launched;   /* what is not done is to bring out what was launched */
+    bool flushes;    /* what is not done is to bring out what was launched */
     bool late;       /* it was waited for in vain, and has not come back since */
     bool late_said;  /* the line about it, once */
 };

@@ -4,12 +4,14 @@
 #include <time.h>
 
 #include "base/log.h"
+#include "record/clock.h"
 #include "record/nvtx_watch.h"
 #include "record/state.h"
 
 #include "base/poison.h"
 
 #define WAIT_SECONDS 1
+#define LOOK_MS      20
 
 static bool is_wanted(const struct ranges *ranges)
 {
@@ -137,17 +139,36 @@ void range_await_posted(struct recorder *recorder)
 
 /* ---- The end of a range ---- */
 
-/* Under the lock: waits until the flusher has done it; false when that takes too long. */
-static bool await_left(struct ranges *ranges, uint64_t number)
+/* Under the lock: whether the flusher has done it. The writer takes what comes meanwhile: a flush
+ * brings all at once. */
+static bool await_as_writer(struct recorder *recorder, uint64_t number)
 {
+    struct ranges *ranges = &recorder->ranges;
+    int64_t until = mp_monotonic_ms() + (ranges->late ? 0 : WAIT_SECONDS * 1000);
+
+    while (ranges->left < number && mp_monotonic_ms() < until) {
+        pthread_mutex_unlock(&ranges->lock);
+        work_wait(&recorder->work, LOOK_MS);
+        flusher_take(recorder);
+        pthread_mutex_lock(&ranges->lock);
+    }
+    return ranges->left >= number;
+}
+
+/* Under the lock: waits until the flusher has done it; false when that takes too long. */
+static bool await_left(struct recorder *recorder, uint64_t number)
+{
+    struct ranges *ranges = &recorder->ranges;
     struct timespec limit = patience(ranges);
 
+    if (pthread_equal(pthread_self(), recorder->writer))
+        return await_as_writer(recorder, number);
     while (ranges->left < number && await_change(ranges, &limit))
         continue;
     return ranges->left >= number;
 }
 
-bool range_leave(struct recorder *recorder, bool launched)
+bool range_leave(struct recorder *recorder, bool flushes)
 {
     struct ranges *ranges = &recorder->ranges;
     bool done = true;
@@ -155,12 +176,12 @@ bool range_leave(struct recorder *recorder, bool launched)
 
     pthread_mutex_lock(&ranges->lock);
     /* The last flush is the process's end. */
-    if (recorder_is_recording(recorder) && (launched || !is_settled(ranges))) {
+    if (recorder_is_recording(recorder) && (flushes || !is_settled(ranges))) {
         uint64_t number = ++ranges->leaves;
 
-        ranges->launched |= launched;
+        ranges->flushes |= flushes;
         flusher_wake(&recorder->flusher);
-        done = await_left(ranges, number) || !recorder_is_recording(recorder);
+        done = await_left(recorder, number) || !recorder_is_recording(recorder);
         say = !done && !ranges->late_said;
         ranges->late |= !done;
         ranges->late_said |= say;
@@ -174,11 +195,11 @@ bool range_leave(struct recorder *recorder, bool launched)
 }
 
 /* Under the lock: whether there is something to do. */
-static bool take_leaves(struct ranges *ranges, uint64_t *number, bool *launched)
+static bool take_leaves(struct ranges *ranges, uint64_t *number, bool *flushes)
 {
     *number = ranges->leaves;
-    *launched = ranges->launched;
-    ranges->launched = false;
+    *flushes = ranges->flushes;
+    ranges->flushes = false;
     return ranges->left < *number;
 }
 
@@ -186,15 +207,15 @@ void range_serve(struct recorder *recorder)
 {
     struct ranges *ranges = &recorder->ranges;
     uint64_t number;
-    bool launched;
+    bool flushes;
     bool asked;
 
     pthread_mutex_lock(&ranges->lock);
-    asked = take_leaves(ranges, &number, &launched);
+    asked = take_leaves(ranges, &number, &flushes);
     pthread_mutex_unlock(&ranges->lock);
     if (!asked)
         return;
-    if (launched && recorder_is_recording(recorder) && attach_is_done(recorder))
+    if (flushes && recorder_is_recording(recorder) && flusher_may_flush(recorder))
         recorder->cupti.flush_all(0);
     if (recorder_is_recording(recorder))
         range_settle(recorder);
@@ -203,4 +224,5 @@ void range_serve(struct recorder *recorder)
     ranges->late = false;
     pthread_cond_broadcast(&ranges->changed);
     pthread_mutex_unlock(&ranges->lock);
+    work_wake(&recorder->work);
 }

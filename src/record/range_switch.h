@@ -20,10 +20,10 @@ struct recorder;
  * also if it will be as is wanted. Any thread, without the lock. */
 void range_settle(struct recorder *recorder);
 
-/* The end of a range or a step: has the flusher flush CUPTI, where something was `launched`, and
- * settle. False when that takes over a second, which is said once; it is done when CUPTI answers.
- * Any thread but the flusher, without the lock. */
-bool range_leave(struct recorder *recorder, bool launched);
+/* The end of a range or a step: has the flusher flush CUPTI, if `flushes`, and settle. False when
+ * that takes over a second, which is said once; it is done when CUPTI answers. Any thread but the
+ * flusher, without the lock; the writer takes what comes meanwhile. */
+bool range_leave(struct recorder *recorder, bool flushes);
 
 /* Does what range_leave has asked for. The flusher only. */
 void range_serve(struct recorder *recorder);

@@ -120,8 +120,9 @@ static void limit_times(struct recording *recording)
     recording->decoder.latest = recording->begin_time + passed + FOREIGN_NS;
 }
 
-/* Which launches, of those that have come, may have gone into a stream capture. In this order: the
- * end of the last capture is noted before there is none any more. */
+/* Which launches, of those that have come, may have no record: those that may have gone into a
+ * stream capture, and all where graphs are that run or do not by a condition, or by the device. In
+ * this order: the end of the last capture is noted before there is none any more. */
 static void note_captures(struct recording *recording)
 {
     const struct recorder *recorder = recording->recorder;
@@ -129,7 +130,8 @@ static void note_captures(struct recording *recording)
 
     if (!recorder)
         return;
-    if (atomic_load(&recorder->stream_captures) > 0) {
+    if (atomic_load(&recorder->stream_captures) > 0 || atomic_load(&recorder->device_graphs) ||
+        atomic_load(&recorder->conditional_graphs)) {
         recording->behind.captured = UINT64_MAX;
         return;
     }

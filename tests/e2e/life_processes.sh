@@ -54,7 +54,7 @@ if [ -z "${SAN:-}" ]; then
     recorded=0
     refused=0
     silent=0
-    for ((kib = 12000; kib <= 110000; kib += 3500)); do
+    for ((kib = 12000; kib <= 146000; kib += 3500)); do
         ( ulimit -v $kib; "$life" init alpha=4 sync print=ran >limit.out 2>/dev/null )
         expected=$?
         rm -f limit.mpt

@@ -2,16 +2,17 @@
 # Hundreds of thousands of launches a second, CUDA graphs among them, from several threads on
 # several streams, with NVTX: every one of them is in the trace, none has invalid times, and the
 # process does not grow. SOAK_SECONDS=n (60, at most 1800), SOAK_RATE=kernels a second (300000; 0:
-# as many as go), SOAK_THREADS=n (4); SOAK_ALONE=n (0): n seconds without anything and with a CUPTI
-# that is initialised and nothing else first, whose growth is not ours; SOAK_PATIENCE=n (120): a
-# program that has not ended n seconds after its time is ended; TMPDIR has to have room for about 3
-# bytes a launch.
+# as many as go), SOAK_THREADS=n (4), SOAK_NODES=n (100): kernels of a graph, of which there is one
+# for each 200 other launches; SOAK_ALONE=n (0): n seconds without anything and with a CUPTI that is
+# initialised and nothing else first, whose growth is not ours; SOAK_PATIENCE=n (120): a program
+# that has not ended n seconds after its time is ended; TMPDIR has to have room for about 3 bytes a
+# launch.
 . "$(dirname "$0")/lib.sh"
 
 soak=$BUILD/gpu/soak
 bare=$BUILD/gpu/libbare_cupti.so
 seconds=${SOAK_SECONDS:-60}
-load=(--rate "${SOAK_RATE:-300000}" --threads "${SOAK_THREADS:-4}")
+load=(--rate "${SOAK_RATE:-300000}" --threads "${SOAK_THREADS:-4}" --nodes "${SOAK_NODES:-100}")
 arithmetic=$SOURCE/tests/gpu/soak.py
 [ -x "$soak" ] || skip "gpu/soak was not built"
 
