@@ -201,16 +201,15 @@ static uint8_t watch_of(const char *name, size_t length)
 }
 
 /* Of both APIs: cuLaunchKernelEx, cudaLaunchKernelExC and so on. */
-static bool starts_kernels(const char *name)
+static uint8_t launch_flags(const char *name)
 {
-    static const char *const starts[] = {"LaunchKernel", "LaunchCooperativeKernel", "GraphLaunch"};
-    size_t i;
-
     name += mp_text_starts_with(name, "cuda") ? 4 : 2;
-    for (i = 0; i < sizeof(starts) / sizeof(starts[0]); i++)
-        if (mp_text_starts_with(name, starts[i]))
-            return true;
-    return false;
+    if (mp_text_starts_with(name, "GraphLaunch"))
+        return API_LAUNCH | API_GRAPH;
+    return mp_text_starts_with(name, "LaunchKernel") ||
+                   mp_text_starts_with(name, "LaunchCooperativeKernel")
+               ? API_LAUNCH
+               : 0;
 }
 
 static void add(struct api_set *set, unsigned api, uint32_t cbid, const struct mp_config *config)
@@ -226,8 +225,8 @@ static void add(struct api_set *set, unsigned api, uint32_t cbid, const struct m
     }
     if (per_thread)
         set->flags[api][cbid] |= API_PER_THREAD;
-    if (mp_text_starts_with(name, "cu") && starts_kernels(name))
-        set->flags[api][cbid] |= API_LAUNCH;
+    if (mp_text_starts_with(name, "cu"))
+        set->flags[api][cbid] |= launch_flags(name);
     if (api != MP_api_driver)
         return;
     set->watch[cbid] = watch_of(name, length);

@@ -27,7 +27,8 @@ enum api_function_flags {
     API_RECORD = 1,     /* make a row of `call` */
     API_PER_THREAD = 2, /* compiled for per-thread default streams: _ptsz, _ptds */
     API_OURS_TOO = 4,   /* driver: the recorder calls it itself, in callbacks */
-    API_LAUNCH = 8      /* it starts kernels, alone or in a graph */
+    API_LAUNCH = 8,     /* it starts kernels, alone or in a graph */
+    API_GRAPH = 16      /* in a graph */
 };
 
 /* Why the recorder wants to be called back for a driver function. */
@@ -84,6 +85,12 @@ CUptiResult api_set_enable(const struct api_set *set, const struct cupti_api *cu
 static inline bool api_set_launches(const struct api_set *set, unsigned api, uint32_t cbid)
 {
     return cbid < API_CBIDS && (set->flags[api][cbid] & API_LAUNCH);
+}
+
+/* Whether that is a graph. */
+static inline bool api_set_launches_graph(const struct api_set *set, unsigned api, uint32_t cbid)
+{
+    return cbid < API_CBIDS && (set->flags[api][cbid] & API_GRAPH);
 }
 
 /* Whether a record of this call is wanted: also where CUPTI could only be asked for whole kinds. */

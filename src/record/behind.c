@@ -13,9 +13,10 @@ void behind_restart(struct behind *behind)
     behind->oldest = UINT64_MAX;
 }
 
-void behind_launch(struct behind *behind, uint64_t begin, uint64_t correlation)
+void behind_launch(struct behind *behind, bool graph, uint64_t begin, uint64_t correlation)
 {
-    if (begin <= behind->work_end || correlation <= behind->captured)
+    if (begin <= behind->work_end || correlation <= behind->captured ||
+        (graph && behind->silent_graphs))
         return;
     if (begin < behind->oldest)
         behind->oldest = begin;

@@ -18,7 +18,9 @@
  * no time, from looking like a lag: what waited meanwhile has come by the second look.
  *
  * Launches into a stream capture have no record. They cannot be told from others by themselves, so
- * launches made while any stream was being captured do not count.
+ * launches made while any stream was being captured do not count. Nor do launches of graphs once
+ * there are some that the device launches, or that have conditional nodes: CUPTI may have nothing
+ * to tell of those.
  *
  * A kernel that runs for 5 s while others are launched behind it looks the same from here; work
  * that ends meanwhile, on whatever stream, shows that it is not CUPTI. Without any record of work
@@ -36,13 +38,14 @@
 #define BEHIND_AGAIN_NS UINT64_C(60000000000) /* for so long it has to be over to be said again */
 
 struct behind {
-    uint64_t work_end; /* the newest end of work; 0: none has come */
-    uint64_t oldest;   /* since when a launch waits for its record; UINT64_MAX: none does */
-    uint64_t newest;   /* begin of the newest launch */
-    uint64_t judged;   /* the same at the last look */
-    uint64_t captured; /* launches with correlation ids up to this may have been captured */
-    uint64_t over;     /* when it was last over */
-    uint64_t greatest; /* lag of BEHIND_NS or more; 0: there was none */
+    uint64_t work_end;  /* the newest end of work; 0: none has come */
+    uint64_t oldest;    /* since when a launch waits for its record; UINT64_MAX: none does */
+    uint64_t newest;    /* begin of the newest launch */
+    uint64_t judged;    /* the same at the last look */
+    uint64_t captured;  /* launches with correlation ids up to this may have been captured */
+    bool silent_graphs; /* launches of graphs may have no record */
+    uint64_t over;      /* when it was last over */
+    uint64_t greatest;  /* lag of BEHIND_NS or more; 0: there was none */
     bool lasts;
     bool said;
 };
@@ -53,8 +56,9 @@ void behind_open(struct behind *behind);
  * has the records, or work came with times of another clock. */
 void behind_restart(struct behind *behind);
 
-/* A launch that succeeded began; `correlation` in 64 bits. In any order. */
-void behind_launch(struct behind *behind, uint64_t begin, uint64_t correlation);
+/* A launch that succeeded began, `graph`: of a CUDA graph; `correlation` in 64 bits. In any order.
+ */
+void behind_launch(struct behind *behind, bool graph, uint64_t begin, uint64_t correlation);
 
 /* The slow part of the next: newer work than any before. */
 void behind_come(struct behind *behind, uint64_t end);

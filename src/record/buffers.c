@@ -204,7 +204,7 @@ bool buffer_is_too_much(struct buffer_pool *pool, const uint8_t *buffer)
     if (number_of(pool, buffer) < pool->count)
         return false;
     pthread_mutex_lock(&pool->lock);
-    too_much = pool->overflow_waits > OVERFLOWS / 2;
+    too_much = pool->overflow_count < OVERFLOWS_FREE && pool->overflow_waits > OVERFLOWS_WAITING;
     pthread_mutex_unlock(&pool->lock);
     return too_much;
 }

@@ -13,17 +13,19 @@
  *
  * When these are out there are small overflow buffers behind them, which go the same way while the
  * writer follows: many threads that launch need more buffers than memory. Where it does not follow,
- * records are lost, never waited for: when half of the overflow buffers wait for it, those that
- * come back are counted and thrown away at once:
+ * records are lost, never waited for: when less than a quarter of the overflow buffers is free and
+ * more than a sixteenth waits for it, the records of those that come back are counted and thrown
+ * away at once:
  *
  *     overflow stack --bufferRequested--> CUPTI --bufferCompleted--> overflow stack
  *
  * For CUPTI must not be told "no buffer": from the first record on that it has no room for it never
  * uses its buffers on the GPU again, its thread takes more and more time, and in the end kernels
- * have no times (docs/measurements.md, section 4, "CUPTI falls behind"). Only when the overflow
- * buffers are out as well that is the answer; CUPTI counts such records itself. Before CUDA 12.9 it
- * crashes on that (kineto PR 1534) and gets a spare buffer whose contents nobody reads; it may
- * crash on that too, when two threads have it at once.
+ * have no times (docs/measurements.md, section 4, "CUPTI falls behind"). Only when all overflow
+ * buffers are out as well that is the answer, which takes 480 threads more that launch than there
+ * are large buffers; CUPTI counts such records itself. Before CUDA 12.9 it crashes on that (kineto
+ * PR 1534) and gets a spare buffer whose contents nobody reads; it may crash on that too, when two
+ * threads have it at once.
  *
  * Another CUPTI client may take the callbacks over (clients.h). The buffers that CUPTI had then go
  * to that client; once it is through with CUPTI they are taken back.
@@ -40,8 +42,10 @@
 #include "base/status.h"
 
 #define BUFFER_BYTES          ((size_t)1 << 20)
-#define OVERFLOW_BYTES        ((size_t)128 << 10)
-#define OVERFLOWS             256 /* 32 MiB of addresses, memory only when they are used */
+#define OVERFLOW_BYTES        ((size_t)64 << 10)
+#define OVERFLOWS             512 /* 32 MiB of addresses, memory only when they are used */
+#define OVERFLOWS_FREE        (OVERFLOWS / 4)
+#define OVERFLOWS_WAITING     (OVERFLOWS / 16)
 #define SPARE_BYTES           ((size_t)256 << 10)
 #define BUFFERS_FAULTED_FIRST 4  /* while the application waits in cuInit: about 1 ms */
 #define BUFFERS_AHEAD         16 /* faulted in before they are asked for, by the writer */
@@ -62,7 +66,7 @@ struct buffer_pool {
     _Atomic uint64_t completed; /* buffers that came back, ever */
     _Atomic uint64_t requested; /* buffers handed out, ever */
     _Atomic uint64_t exhausted; /* requests for which no large one was free */
-    _Atomic uint64_t discarded; /* records that went to overflow buffers */
+    _Atomic uint64_t discarded; /* records of overflow buffers that were thrown away */
     _Atomic uint64_t spilled;   /* bytes of records that went to the spare buffer */
 };
 

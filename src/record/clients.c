@@ -314,8 +314,10 @@ void clients_look(struct recorder *recorder, int64_t now)
         }
         if (atomic_load(&clients->all) == clients->seen.all || now - clients->since < QUIET_MS)
             return;
-        if (is_taken(recorder, false) && !become_taken(recorder))
+        if (is_taken(recorder, false) && !become_taken(recorder)) {
+            clients->since = now; /* not before QUIET_MS again: the other one sees the probe */
             return;
+        }
     }
     clients->answers = clients_answers(recorder);
     clients->seen = noted(clients);

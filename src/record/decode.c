@@ -245,6 +245,14 @@ static void decode_device_graph(struct decoder *decoder, const struct record_dev
                     });
 }
 
+void decode_launch(struct decoder *decoder, unsigned api, uint32_t cbid, uint64_t start,
+                   uint64_t correlation)
+{
+    if (decoder->behind && api_set_launches(decoder->api, api, cbid))
+        behind_launch(decoder->behind, api_set_launches_graph(decoder->api, api, cbid), start,
+                      correlation);
+}
+
 /* A call that nested.c lets through. */
 static void use_call(void *context, const struct record_call *record)
 {
@@ -258,8 +266,8 @@ static void use_call(void *context, const struct record_call *record)
         return;
     check_times(decoder, record->start, record->end);
     correlation = decode_correlation(decoder, record->correlation);
-    if (decoder->behind && !record->result && api_set_launches(decoder->api, api, record->cbid))
-        behind_launch(decoder->behind, record->start, correlation);
+    if (!record->result)
+        decode_launch(decoder, api, record->cbid, record->start, correlation);
     mp_append_call(decoder->writer,
                    &(struct mp_row_call){
                        .thread = dictionary_thread(dictionary, record->thread),

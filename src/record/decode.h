@@ -58,4 +58,8 @@ uint64_t decode_correlation(struct decoder *decoder, uint32_t correlation);
 /* The same of an id that does not count as met. */
 uint64_t decode_nearest(const struct decoder *decoder, uint32_t correlation);
 
+/* A call succeeded, and if it launched something its work is awaited from `start` on (behind.h). */
+void decode_launch(struct decoder *decoder, unsigned api, uint32_t cbid, uint64_t start,
+                   uint64_t correlation);
+
 #endif

@@ -120,9 +120,8 @@ static void limit_times(struct recording *recording)
     recording->decoder.latest = recording->begin_time + passed + FOREIGN_NS;
 }
 
-/* Which launches, of those that have come, may have no record: those that may have gone into a
- * stream capture, and all where graphs are that run or do not by a condition, or by the device. In
- * this order: the end of the last capture is noted before there is none any more. */
+/* Which launches, of those that have come, may have no record: see behind.h. In this order: the end
+ * of the last capture is noted before there is none any more. */
 static void note_captures(struct recording *recording)
 {
     const struct recorder *recorder = recording->recorder;
@@ -130,8 +129,9 @@ static void note_captures(struct recording *recording)
 
     if (!recorder)
         return;
-    if (atomic_load(&recorder->stream_captures) > 0 || atomic_load(&recorder->device_graphs) ||
-        atomic_load(&recorder->conditional_graphs)) {
+    recording->behind.silent_graphs =
+        atomic_load(&recorder->device_graphs) || atomic_load(&recorder->conditional_graphs);
+    if (atomic_load(&recorder->stream_captures) > 0) {
         recording->behind.captured = UINT64_MAX;
         return;
     }
@@ -188,10 +188,9 @@ static void append_call(struct recording *recording, uint32_t tid, const struct 
     struct decoder *decoder = &recording->decoder;
     uint64_t correlation = decode_correlation(decoder, entry->correlation);
 
-    if (decoder->behind && !entry->result &&
-        api_set_launches(decoder->api, entry->detail, entry->cbid)) {
+    if (!entry->result && api_set_launches(decoder->api, entry->detail, entry->cbid)) {
         note_captures(recording);
-        behind_launch(decoder->behind, entry->start, correlation);
+        decode_launch(decoder, entry->detail, entry->cbid, entry->start, correlation);
     }
     mp_append_call(recording->writer,
                    &(struct mp_row_call){

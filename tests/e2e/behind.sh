@@ -51,6 +51,11 @@ same "late records: no warning in reports" 0 "$("$miniprof" summary late.mpt | g
 profile callback $late MINIPROF_CAPTURE=range -- "$steps" init start "${launches[@]}" stop
 lags "late records in a capture range" callback "alpha 10"
 
+conditional=(SIMGPU_CONDITIONAL_NODES=1)
+profile conditional $late "${conditional[@]}" -- "$steps" init make-graph=0 instantiate=0 \
+    "${launches[@]}"
+lags "late records where a graph has conditional nodes" conditional "alpha 10"
+
 # What was behind before the mode auto begins anew is not in the trace. It was said.
 profile anew $late -- "$steps" init "${launches[@]}" sync start alpha=1 sleep=200 stop
 same "late records before the trace begins anew: the counter goes" "" "$(greatest anew)"
@@ -87,6 +92,10 @@ silent "without calls" api
 profile outside $late MINIPROF_CAPTURE=range -- "$steps" init start alpha=1 sleep=220 stop \
     "${launches[@]}" start alpha=1 sleep=220 stop
 silent "outside of capture ranges" outside
+# An empty graph stands for one of whose nodes none ran.
+profile unmet "${conditional[@]}" -- "$steps" init alpha=1 sleep=220 make-graph=0 instantiate=0 \
+    create-graph=1 instantiate=1 "${launches[@]/alpha=1/launch=1}" alpha=1
+silent "graphs with conditional nodes" unmet
 # The capture takes 10 s, and what comes of it is launched at its end.
 profile captured -- "$steps" init alpha=1 sleep=220 stream=1 capture "${launches[@]}" \
     end-capture=0 instantiate=0 alpha=1 launch=0 sleep=220

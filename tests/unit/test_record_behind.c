@@ -235,7 +235,7 @@ static void a_lag_is_told_from_a_pause(void **state)
 
             switch (cases[i].steps[j].what) {
             case LAUNCH:
-                behind_launch(&behind, ms * MS, 1);
+                behind_launch(&behind, false, ms * MS, 1);
                 break;
             case WORK:
                 behind_work(&behind, ms * MS);
@@ -262,15 +262,35 @@ static void launches_into_a_capture_do_not_count(void **state)
     behind_open(&behind);
     behind_work(&behind, 1 * MS);
     behind.captured = UINT64_MAX; /* while it is open */
-    behind_launch(&behind, 1000 * MS, 100);
+    behind_launch(&behind, false, 1000 * MS, 100);
     behind.captured = 120; /* its end */
-    behind_launch(&behind, 11000 * MS, 110);
+    behind_launch(&behind, false, 11000 * MS, 110);
     behind_look(&behind);
     assert_int_equal(behind_look(&behind), 0);
-    behind_launch(&behind, 12000 * MS, 121);
-    behind_launch(&behind, 18000 * MS, 122);
+    behind_launch(&behind, false, 12000 * MS, 121);
+    behind_launch(&behind, false, 18000 * MS, 122);
     behind_look(&behind);
     assert_int_equal(behind_look(&behind), 6000 * MS);
+}
+
+/* Where CUPTI may have nothing to tell of them. */
+static void launches_of_silent_graphs_do_not_count(void **state)
+{
+    struct behind behind;
+
+    (void)state;
+    behind_open(&behind);
+    behind_work(&behind, 1 * MS);
+    behind.silent_graphs = true;
+    behind_launch(&behind, true, 1000 * MS, 1);
+    behind_launch(&behind, true, 11000 * MS, 2);
+    behind_look(&behind);
+    assert_int_equal(behind_look(&behind), 0);
+    behind_launch(&behind, false, 12000 * MS, 3);
+    behind_launch(&behind, true, 15000 * MS, 4);
+    behind_launch(&behind, false, 17500 * MS, 5);
+    behind_look(&behind);
+    assert_int_equal(behind_look(&behind), 5500 * MS);
 }
 
 /* ---- A program and a CUPTI ---- */
@@ -312,7 +332,7 @@ static struct world *live(struct world parameters)
     behind_open(&world.behind);
     for (uint64_t now = 1000; now < time + 20000; now += 90) {
         for (; calls < LAUNCHES && call_comes(&world, calls) <= now; calls++)
-            behind_launch(&world.behind, world.begins[calls] * MS, calls + 1);
+            behind_launch(&world.behind, false, world.begins[calls] * MS, calls + 1);
         for (; works < LAUNCHES && work_comes(&world, works) <= now; works++)
             behind_work(&world.behind, (world.begins[works] + world.work) * MS);
         world.lines += behind_look(&world.behind) > 0;
@@ -373,6 +393,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_lag_is_told_from_a_pause),
         cmocka_unit_test(launches_into_a_capture_do_not_count),
+        cmocka_unit_test(launches_of_silent_graphs_do_not_count),
         cmocka_unit_test(records_that_come_within_seconds_are_not_behind),
         cmocka_unit_test(records_that_come_late_are_behind_by_as_much),
         cmocka_unit_test(records_that_never_come_are_behind_to_the_end),

@@ -120,7 +120,7 @@ static void test_many_holders(void **state)
     buffer_pool_close(&pool);
 }
 
-/* When half of them wait for the writer one more is too much. */
+/* A sixteenth of them waits for the writer, and there are few others: one more is too much. */
 static void test_discarded(void **state)
 {
     struct buffer_pool pool = open_pool(true);
@@ -136,7 +136,7 @@ static void test_discarded(void **state)
     assert_true(buffer_returns(&pool, all.taken[0]));
     assert_false(buffer_is_too_much(&pool, all.taken[0]));
 
-    for (i = 0; i < OVERFLOWS / 2; i++) {
+    for (i = 0; i < OVERFLOWS / 16; i++) {
         assert_true(buffer_returns(&pool, all.over[i]));
         assert_false(buffer_is_too_much(&pool, all.over[i]));
     }
@@ -147,11 +147,64 @@ static void test_discarded(void **state)
         assert_ptr_equal(buffer_request(&pool, &bytes), all.over[i]);
         assert_true(is_zeroed(all.over[i], bytes));
     }
-    assert_int_equal(atomic_load(&pool.discarded), 7 * OVERFLOWS / 2);
+    assert_int_equal(atomic_load(&pool.discarded), 7 * OVERFLOWS / 16 * 15);
     buffer_release(&pool, all.over[0]); /* the writer is back */
     assert_true(buffer_returns(&pool, all.over[OVERFLOWS - 1]));
     assert_false(buffer_is_too_much(&pool, all.over[OVERFLOWS - 1]));
     buffer_pool_close(&pool);
+}
+
+/* A flush brings one of each thread in a row. While there are others to be had all of it is kept.
+ */
+static void test_flushed(void **state)
+{
+    struct buffer_pool pool = open_pool(true);
+    uint8_t *large[MEGABYTES];
+    uint8_t *held[OVERFLOWS / 4 * 3];
+    size_t bytes;
+    size_t i;
+
+    (void)state;
+    take_all(&pool, large);
+    for (i = 0; i < sizeof(held) / sizeof(held[0]); i++)
+        held[i] = buffer_request(&pool, &bytes);
+    for (i = 0; i < sizeof(held) / sizeof(held[0]); i++) {
+        assert_true(buffer_returns(&pool, held[i]));
+        assert_false(buffer_is_too_much(&pool, held[i]));
+    }
+    buffer_pool_close(&pool);
+}
+
+/* So many threads launch, each with its buffer, and the writer does not follow: CUPTI always gets
+ * another one. */
+static void test_stalled(void **state)
+{
+    static const size_t threads[] = {1, 4, OVERFLOWS / 4, OVERFLOWS / 2, OVERFLOWS / 16 * 15 - 1};
+    static uint8_t *held[OVERFLOWS];
+    size_t bytes;
+    size_t t;
+    size_t i;
+
+    (void)state;
+    for (t = 0; t < sizeof(threads) / sizeof(threads[0]); t++) {
+        struct buffer_pool pool = open_pool(true);
+        uint8_t *large[MEGABYTES];
+
+        take_all(&pool, large);
+        for (i = 0; i < threads[t]; i++)
+            assert_non_null(held[i] = buffer_request(&pool, &bytes));
+        for (i = 0; i < (size_t)10 * OVERFLOWS; i++) {
+            uint8_t **buffer = &held[i % threads[t]];
+
+            assert_true(buffer_returns(&pool, *buffer));
+            if (buffer_is_too_much(&pool, *buffer))
+                buffer_discard(&pool, *buffer, 1);
+            *buffer = buffer_request(&pool, &bytes);
+            assert_non_null(*buffer);
+        }
+        assert_true(atomic_load(&pool.discarded) > 0);
+        buffer_pool_close(&pool);
+    }
 }
 
 static void test_spare(void **state)
@@ -221,7 +274,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_kept),      cmocka_unit_test(test_many_holders),
-        cmocka_unit_test(test_discarded), cmocka_unit_test(test_spare),
+        cmocka_unit_test(test_discarded), cmocka_unit_test(test_flushed),
+        cmocka_unit_test(test_stalled),   cmocka_unit_test(test_spare),
         cmocka_unit_test(test_foreign),   cmocka_unit_test(test_recover),
     };
 
