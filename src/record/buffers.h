@@ -56,18 +56,18 @@ struct buffer_pool {
     uint8_t *spare;    /* behind those: for a CUPTI that takes no NULL; NULL if it does */
     size_t count;
     size_t faulted;       /* buffers whose pages are there: always the first ones. The writer's */
-    pthread_mutex_t lock; /* of the two below; a few instructions, never across a CUPTI call */
+    pthread_mutex_t lock; /* of all up to `out`; a few instructions, never across a CUPTI call */
     uint32_t *stack;      /* numbers of the free buffers; the last used is on top, warm in cache */
     uint32_t free_count;
     uint32_t overflow_stack[OVERFLOWS]; /* the same of overflow buffers; their numbers are those */
     uint32_t overflow_count;            /* from `count` on */
-    uint32_t overflow_waits;            /* for the writer, of them. All three under the lock too */
-    bool *out;                  /* for each number whether CUPTI has it; under the lock too */
-    _Atomic uint64_t completed; /* buffers that came back, ever */
-    _Atomic uint64_t requested; /* buffers handed out, ever */
-    _Atomic uint64_t exhausted; /* requests for which no large one was free */
-    _Atomic uint64_t discarded; /* records of overflow buffers that were thrown away */
-    _Atomic uint64_t spilled;   /* bytes of records that went to the spare buffer */
+    uint32_t overflow_waits;            /* for the writer, of them */
+    bool *out;                          /* for each number whether CUPTI has it */
+    _Atomic uint64_t completed;         /* buffers that came back, ever */
+    _Atomic uint64_t requested;         /* buffers handed out, ever */
+    _Atomic uint64_t exhausted;         /* requests for which no large one was free */
+    _Atomic uint64_t discarded;         /* records of overflow buffers that were thrown away */
+    _Atomic uint64_t spilled;           /* bytes of records that went to the spare buffer */
 };
 
 /* Maps `megabytes` and faults the first buffers in. `null_allowed`: bufferRequested may answer

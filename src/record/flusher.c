@@ -129,16 +129,20 @@ void flusher_take(struct recorder *recorder)
     atomic_store(&recorder->flusher.taken, done);
 }
 
+void flusher_take_next(struct recorder *recorder)
+{
+    work_wait(&recorder->work, LOOK_MS);
+    flusher_take(recorder);
+}
+
 void flusher_gather(struct recorder *recorder, int ms)
 {
     struct flusher *flusher = &recorder->flusher;
     uint32_t request = flusher_ask(flusher);
     int64_t until = mp_monotonic_ms() + ms;
 
-    while (!flusher_is_done(flusher, request) && mp_monotonic_ms() < until) {
-        work_wait(&recorder->work, LOOK_MS);
-        flusher_take(recorder);
-    }
+    while (!flusher_is_done(flusher, request) && mp_monotonic_ms() < until)
+        flusher_take_next(recorder);
     flusher_take(recorder);
 }
 

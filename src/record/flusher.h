@@ -44,6 +44,9 @@ bool flusher_is_done(struct flusher *flusher, uint32_t request);
 /* Takes in what there is: a round of the writer. */
 void flusher_take(struct recorder *recorder);
 
+/* The same when something comes, or nothing has for a moment. The writer only. */
+void flusher_take_next(struct recorder *recorder);
+
 /* Has CUPTI flush and takes what comes, until it is through or `ms` are over. The writer only. */
 void flusher_gather(struct recorder *recorder, int ms);
 

@@ -11,7 +11,6 @@
 #include "base/poison.h"
 
 #define WAIT_SECONDS 1
-#define LOOK_MS      20
 
 static bool is_wanted(const struct ranges *ranges)
 {
@@ -40,10 +39,10 @@ static struct timespec in_seconds(time_t seconds)
     return limit;
 }
 
-/* Under the lock: until when CUPTI is waited for. */
-static struct timespec patience(const struct ranges *ranges)
+/* Under the lock: for how many seconds CUPTI is waited for. */
+static time_t patience(const struct ranges *ranges)
 {
-    return in_seconds(ranges->late ? 0 : WAIT_SECONDS);
+    return ranges->late ? 0 : WAIT_SECONDS;
 }
 
 /* Under the lock: waits until something changes; false at the limit. No cancellation point: a
@@ -92,7 +91,7 @@ void range_settle(struct recorder *recorder)
     struct timespec limit;
 
     pthread_mutex_lock(&ranges->lock);
-    limit = patience(ranges);
+    limit = in_seconds(patience(ranges));
     while (may_switch(ranges, &limit) && !is_settled(ranges)) {
         bool on = is_wanted(ranges);
         bool over = ranges->over;
@@ -113,7 +112,7 @@ bool range_switch(struct recorder *recorder, void (*how)(struct recorder *record
     bool may;
 
     pthread_mutex_lock(&ranges->lock);
-    limit = patience(ranges);
+    limit = in_seconds(patience(ranges));
     may = may_switch(ranges, &limit);
     if (may) {
         begin_switching(ranges);
@@ -144,12 +143,11 @@ void range_await_posted(struct recorder *recorder)
 static bool await_as_writer(struct recorder *recorder, uint64_t number)
 {
     struct ranges *ranges = &recorder->ranges;
-    int64_t until = mp_monotonic_ms() + (ranges->late ? 0 : WAIT_SECONDS * 1000);
+    int64_t until = mp_monotonic_ms() + patience(ranges) * 1000;
 
     while (ranges->left < number && mp_monotonic_ms() < until) {
         pthread_mutex_unlock(&ranges->lock);
-        work_wait(&recorder->work, LOOK_MS);
-        flusher_take(recorder);
+        flusher_take_next(recorder);
         pthread_mutex_lock(&ranges->lock);
     }
     return ranges->left >= number;
@@ -159,7 +157,7 @@ static bool await_as_writer(struct recorder *recorder, uint64_t number)
 static bool await_left(struct recorder *recorder, uint64_t number)
 {
     struct ranges *ranges = &recorder->ranges;
-    struct timespec limit = patience(ranges);
+    struct timespec limit = in_seconds(patience(ranges));
 
     if (pthread_equal(pthread_self(), recorder->writer))
         return await_as_writer(recorder, number);

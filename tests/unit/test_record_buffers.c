@@ -23,32 +23,25 @@ static bool is_zeroed(const uint8_t *buffer, size_t bytes)
     return buffer[0] == 0 && memcmp(buffer, buffer + 1, bytes - 1) == 0;
 }
 
-/* Takes all buffers of the first kind, which are MEGABYTES of 1 MiB. */
-static void take_all(struct buffer_pool *pool, uint8_t **taken)
+/* Takes so many buffers of `size`: each another one, all of it writable. */
+static void take_many(struct buffer_pool *pool, uint8_t **taken, size_t count, size_t size)
 {
     size_t bytes = 0;
-    int i;
+    size_t i;
 
-    for (i = 0; i < MEGABYTES; i++) {
+    for (i = 0; i < count; i++) {
         taken[i] = buffer_request(pool, &bytes);
         assert_non_null(taken[i]);
-        assert_int_equal(bytes, BUFFER_BYTES);
-    }
-}
-
-/* And all overflow buffers: each another one, all of it writable. */
-static void take_overflows(struct buffer_pool *pool, uint8_t **taken)
-{
-    size_t bytes = 0;
-    int i;
-
-    for (i = 0; i < OVERFLOWS; i++) {
-        taken[i] = buffer_request(pool, &bytes);
-        assert_non_null(taken[i]);
-        assert_int_equal(bytes, OVERFLOW_BYTES);
+        assert_int_equal(bytes, size);
         assert_true(is_zeroed(taken[i], bytes)); /* which a buffer given twice would not be */
         memset(taken[i], 0xa5, bytes);
     }
+}
+
+/* Takes all buffers of the first kind, which are MEGABYTES of 1 MiB. */
+static void take_all(struct buffer_pool *pool, uint8_t **taken)
+{
+    take_many(pool, taken, MEGABYTES, BUFFER_BYTES);
 }
 
 struct all {
@@ -60,7 +53,7 @@ static void take_everything(struct buffer_pool *pool, struct all *all)
 {
     take_all(pool, all->taken);
     assert_int_equal(atomic_load(&pool->exhausted), 0);
-    take_overflows(pool, all->over);
+    take_many(pool, all->over, OVERFLOWS, OVERFLOW_BYTES);
     assert_int_equal(atomic_load(&pool->exhausted), OVERFLOWS);
 }
 
@@ -75,8 +68,7 @@ static void test_kept(void **state)
 
     (void)state;
     take_all(&pool, taken);
-    for (i = 0; i < OVERFLOWS / 2; i++)
-        over[i] = buffer_request(&pool, &bytes);
+    take_many(&pool, over, OVERFLOWS / 2, OVERFLOW_BYTES);
     for (i = 0; i < OVERFLOWS / 2; i++) {
         assert_true(buffer_returns(&pool, over[i]));
         assert_false(buffer_is_too_much(&pool, over[i]));
@@ -97,8 +89,8 @@ static void test_kept(void **state)
     buffer_pool_close(&pool);
 }
 
-/* More holders than buffers, as a program with hundreds of threads has: where the writer follows
- * all is kept. */
+/* As many holders as there are buffers, as a program with hundreds of threads has: where the writer
+ * follows all is kept. */
 static void test_many_holders(void **state)
 {
     struct buffer_pool pool = open_pool(true);
@@ -161,13 +153,11 @@ static void test_flushed(void **state)
     struct buffer_pool pool = open_pool(true);
     uint8_t *large[MEGABYTES];
     uint8_t *held[OVERFLOWS / 4 * 3];
-    size_t bytes;
     size_t i;
 
     (void)state;
     take_all(&pool, large);
-    for (i = 0; i < sizeof(held) / sizeof(held[0]); i++)
-        held[i] = buffer_request(&pool, &bytes);
+    take_many(&pool, held, sizeof(held) / sizeof(held[0]), OVERFLOW_BYTES);
     for (i = 0; i < sizeof(held) / sizeof(held[0]); i++) {
         assert_true(buffer_returns(&pool, held[i]));
         assert_false(buffer_is_too_much(&pool, held[i]));
@@ -191,8 +181,7 @@ static void test_stalled(void **state)
         uint8_t *large[MEGABYTES];
 
         take_all(&pool, large);
-        for (i = 0; i < threads[t]; i++)
-            assert_non_null(held[i] = buffer_request(&pool, &bytes));
+        take_many(&pool, held, threads[t], OVERFLOW_BYTES);
         for (i = 0; i < (size_t)10 * OVERFLOWS; i++) {
             uint8_t **buffer = &held[i % threads[t]];
 
