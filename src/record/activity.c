@@ -137,6 +137,7 @@ enum mp_status activity_prepare(struct recorder *recorder, struct mp_error *erro
                             cupti_result_text(cupti, result));
     if (cupti->set_thread_id_type && cupti->set_thread_id_type(THREAD_ID_SYSTEM) != CUPTI_SUCCESS)
         mp_log_debug("CUPTI does not give system thread ids");
+    resync_given(&recorder->recording.resync, mp_clock_now());
     ask_for_device_graphs(recorder);
     limit_device_buffers(recorder);
     if (cupti->version >= MP_CUPTI_SINCE_THREAD_BUFFERS) {
@@ -325,6 +326,16 @@ void activity_renew(struct recorder *recorder)
     register_again(recorder);
     if (atomic_load(&recorder->enabled))
         enable_records(recorder);
+}
+
+void activity_give_clock(struct recorder *recorder)
+{
+    if (!atomic_load(&recorder->enabled))
+        return;
+    if (recorder->cupti.register_clock(mp_clock_now) == CUPTI_SUCCESS)
+        atomic_fetch_add(&recorder->flusher.clocks, 1);
+    else
+        mp_log_debug("CUPTI does not take its clock again");
 }
 
 void activity_enable(struct recorder *recorder)

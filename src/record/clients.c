@@ -259,6 +259,15 @@ static bool is_taken(struct recorder *recorder, bool at_end)
     return !probe(recorder);
 }
 
+bool clients_hold(struct recorder *recorder, uint64_t before)
+{
+    if (atomic_load(&recorder->clients.taken) || clients_left(recorder))
+        return false;
+    return recorder->clients.probe_works && can_probe(recorder)
+               ? probe(recorder)
+               : clients_answers(recorder) != before;
+}
+
 static void try_probe(struct recorder *recorder)
 {
     struct clients *clients = &recorder->clients;

@@ -73,6 +73,10 @@ uint64_t clients_answers(const struct recorder *recorder);
 /* Whether another client that had CUPTI is through with it. Any thread. */
 bool clients_left(struct recorder *recorder);
 
+/* Whether CUPTI turns to us, and to no other client, just now. `before`: clients_answers before the
+ * last flush, which has to do where it cannot be asked. The flusher. */
+bool clients_hold(struct recorder *recorder, uint64_t before);
+
 /* A call that a callback saw. The writer. */
 void clients_note(struct recorder *recorder, const struct call_entry *entry);
 

@@ -78,6 +78,7 @@ static bool is_device_launched(const struct decoder *decoder, const struct recor
 static bool keep_work(struct decoder *decoder, uint32_t correlation, uint64_t start, uint64_t end,
                       uint64_t *extended)
 {
+    decoder->counts.work++;
     *extended = decode_correlation(decoder, correlation);
     if (!capture_keeps_work(decoder->capture, *extended, start)) {
         decoder->counts.outside++;

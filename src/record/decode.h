@@ -19,6 +19,7 @@
 
 struct decode_counts {
     uint64_t records;         /* that CUPTI delivered */
+    uint64_t work;            /* of them, of work on the device */
     uint64_t outside;         /* of them, outside of the capture ranges */
     uint64_t unknown;         /* of a kind that was not asked for */
     uint64_t zero_times;      /* with a begin or end that CUPTI did not know */

@@ -8,6 +8,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "record/activity.h"
 #include "record/clock.h"
 #include "record/range_switch.h"
 #include "record/state.h"
@@ -38,6 +39,19 @@ static void flush(struct recorder *recorder)
         atomic_fetch_add(&recorder->flusher.dropped, dropped);
 }
 
+/* Right after a flush, when CUPTI has little left to read (resync.h). Not beside another client,
+ * whose clock this would take, and not outside of ranges: CUPTI does not bear it well where kinds
+ * are off (clock_then_off in quirks.def). `answers`: clients_answers before the flush. */
+static void give_clock(struct recorder *recorder, uint64_t answers)
+{
+    if (!atomic_exchange(&recorder->flusher.gives_clock, false) ||
+        !atomic_load(&recorder->enabled) || atomic_load(&recorder->flusher.forced) ||
+        !flusher_may_flush(recorder) || !clients_hold(recorder, answers))
+        return;
+    recorder->cupti.flush_all(0);
+    range_switch(recorder, activity_give_clock);
+}
+
 /* Until it is woken, unless it was since `seen`; NULL: without a limit. */
 static void rest(struct flusher *flusher, uint32_t seen, const struct timespec *limit)
 {
@@ -65,10 +79,12 @@ static void answer(struct recorder *recorder)
 {
     struct flusher *flusher = &recorder->flusher;
     uint32_t asked = atomic_load(&flusher->asked);
+    uint64_t answers = clients_answers(recorder);
 
     if (asked == atomic_load(&flusher->done))
         return;
     flush(recorder);
+    give_clock(recorder, answers);
     atomic_store(&flusher->done, asked);
     work_wake(&recorder->work);
     await_writer(recorder, asked);

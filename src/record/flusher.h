@@ -21,6 +21,8 @@ struct flusher {
     _Atomic uint32_t done;    /* of them, those that are done */
     _Atomic uint32_t taken;   /* and those of which the writer has taken what came */
     _Atomic uint64_t dropped; /* records that CUPTI dropped, not taken yet */
+    _Atomic uint64_t clocks;  /* how often it has given CUPTI its clock again */
+    _Atomic bool gives_clock; /* it is to do so */
     _Atomic bool busy;        /* it is in CUPTI, or about to be */
     _Atomic bool forced;      /* what is not complete is wanted too: the process dies */
     _Atomic bool stop;

@@ -35,6 +35,7 @@
     Q(cupti_errors, false)         /* CUPTI said that tracing failed */                            \
     Q(forced_exits, false)         /* the last flush took too long and was given up */             \
     Q(gpu_behind_ms, false)        /* the greatest lag of the GPU's records, if 5 s (behind.h) */  \
+    Q(clock_renewals, false)       /* CUPTI got its clock again, not to get slower (resync.h) */   \
     Q(device_graphs, false)        /* executable graphs that the device may launch by itself */    \
     Q(conditional_graphs, false)   /* executable graphs with conditional nodes */                  \
     Q(device_launches, false)      /* rows of what the device launched by itself */                \

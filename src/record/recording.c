@@ -10,6 +10,7 @@
 #include "record/flight.h"
 #include "record/nvtx.h"
 #include "record/profiled.h"
+#include "record/quirks.h"
 #include "record/state.h"
 
 #include "base/poison.h"
@@ -103,8 +104,10 @@ static void apply_mark(struct recording *recording, const struct work *mark)
         return;
     if (step == CAPTURE_CUT)
         cut_file(recording);
-    if (step != CAPTURE_END)
+    if (step != CAPTURE_END) {
         behind_restart(&recording->behind);
+        resync_restart(&recording->resync, recording->decoder.counts.work);
+    }
     append_range_row(recording, step == CAPTURE_END ? MP_capture_kind_end : MP_capture_kind_begin,
                      mark->reason, mark->time, correlation);
 }
@@ -310,6 +313,8 @@ static void collect_counters(struct recording *recording)
     values[QUALITY_dropped_paths] = recording->paths.lost + count_of(recording->paths_lost) +
                                     atomic_load(&recording->edges->nodes_lost);
     values[QUALITY_gpu_behind_ms] = recording->behind.greatest / 1000000u;
+    if (recording->recorder)
+        values[QUALITY_clock_renewals] = atomic_load(&recording->recorder->flusher.clocks);
     values[QUALITY_device_graphs] = count_of(recording->device_graphs);
     values[QUALITY_conditional_graphs] = count_of(recording->conditional_graphs);
     values[QUALITY_device_launches] = counts->device_launches;
@@ -359,11 +364,26 @@ static void look_behind(struct recording *recording)
                     (double)lag / 1e9);
 }
 
+/* CUPTI gets its clock again where it gets slower without. */
+static void look_clock(struct recording *recording)
+{
+    const struct behind *behind = &recording->behind;
+    struct recorder *recorder = recording->recorder;
+
+    if (recorder && quirk_is_in(QUIRK_ever_slower, recorder->cupti.version) &&
+        recording->decoder.behind && atomic_load(&recorder->enabled) &&
+        !atomic_load(&recorder->clients.taken) &&
+        resync_is_due(&recording->resync, mp_clock_now(), recording->decoder.counts.work,
+                      behind->work_end, behind->oldest == UINT64_MAX))
+        atomic_store(&recorder->flusher.gives_clock, true);
+}
+
 void recording_flush(struct recording *recording)
 {
     say_failure(recording); /* of a chunk that was full between two flushes */
     nested_flush(&recording->decoder.nested, false);
     look_behind(recording);
+    look_clock(recording);
     collect_counters(recording);
     if (recording->flight)
         flight_note_counts(recording->flight, &recording->quality);

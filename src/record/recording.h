@@ -18,6 +18,7 @@
 #include "record/decode.h"
 #include "record/paths.h"
 #include "record/quality.h"
+#include "record/resync.h"
 #include "record/work.h"
 
 struct flight;
@@ -43,6 +44,7 @@ struct recording {
     struct dictionary dictionary;
     struct decoder decoder;
     struct behind behind;
+    struct resync resync;
     uint32_t captured_until; /* the recorder's, as it was last seen */
     struct quality quality;
     uint64_t nvtx_events; /* delivered, kept or not */

@@ -13,6 +13,11 @@
  *            gpu         all but API records
  *            kernel      kernels alone
  *            api         API records alone
+ *            functions   as all, with API records of every function (CUPTI_ACTIVITY_KIND_DRIVER
+ *                        and _RUNTIME) instead of those that miniprof has recorded
+ *
+ * COST_SUBSCRIBED=0: without cuptiSubscribe, of which activities have no need; 1 (default): with
+ * it.
  *
  * COST_FLUSH_MS=n: a thread named bare-flush flushes every n ms; 0 (default): never.
  *
@@ -25,6 +30,9 @@
  *
  * COST_RENEW_MS=n: the same thread disables and enables kernels every n ms; 0 (default): never.
  * Before CUDA 13.0 Update 1 that may hang (docs/cupti.md).
+ *
+ * COST_CLOCK_MS=n: CUPTI gets miniprof's clock, and again every n ms right after a flush; 0
+ * (default): it uses its own.
  *
  * COST_POOL_LIMIT=n: CUPTI's buffers on the GPU at most; 0 (default): CUPTI's own limit.
  *
@@ -59,7 +67,8 @@
 
 /* Read before the thread starts. */
 static struct {
-    uint64_t flush_ms, forced, forced_at_ms, no_buffer_at_ms, renew_ms, pool_limit, per_thread;
+    uint64_t flush_ms, forced, forced_at_ms, no_buffer_at_ms, renew_ms, clock_ms, pool_limit,
+        per_thread, subscribed;
     const char *what, *kinds;
 } settings;
 
@@ -182,7 +191,8 @@ static void enable_kinds(void)
         CUPTI_ACTIVITY_KIND_MEMSET,  CUPTI_ACTIVITY_KIND_OVERHEAD,
         CUPTI_ACTIVITY_KIND_MEMORY2, CUPTI_ACTIVITY_KIND_MEMORY_POOL,
     };
-    bool all = is_kinds("all");
+    bool every = is_kinds("functions");
+    bool all = every || is_kinds("all");
     size_t count = all || is_kinds("gpu") ? sizeof(kinds) / sizeof(kinds[0]) : 0;
     size_t i;
 
@@ -190,7 +200,10 @@ static void enable_kinds(void)
         cupti.enable(kinds[i]);
     if (is_kinds("kernel"))
         check(cupti.enable(CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL), "kernels");
-    if (all || is_kinds("api"))
+    if (every) {
+        check(cupti.enable(CUPTI_ACTIVITY_KIND_DRIVER), "driver functions");
+        check(cupti.enable(CUPTI_ACTIVITY_KIND_RUNTIME), "runtime functions");
+    } else if (all || is_kinds("api"))
         check(api_set_enable(&api, &cupti, true), "API records");
 }
 
@@ -243,33 +256,54 @@ static int64_t next(int64_t due, uint64_t every_ms)
     return due > now ? due : now;
 }
 
-/* `by_force`: whether it is still to be done so once. */
-static void flush_cupti(bool *by_force)
+static void flush_cupti(void)
 {
-    bool now = settings.forced || (*by_force && is_over(settings.forced_at_ms));
+    static bool was_forced;
+    bool once = !was_forced && is_over(settings.forced_at_ms);
 
-    *by_force &= !now;
-    cupti.flush_all(now ? (uint32_t)CUPTI_ACTIVITY_FLAG_FLUSH_FORCED : 0);
+    was_forced |= once;
+    cupti.flush_all(settings.forced || once ? (uint32_t)CUPTI_ACTIVITY_FLAG_FLUSH_FORCED : 0);
+}
+
+static void give_clock(void)
+{
+    check(cupti.register_clock(mp_clock_now), "clock");
+}
+
+static void flush_and_give_clock(void)
+{
+    cupti.flush_all(0);
+    give_clock();
 }
 
 static void *flusher_main(void *unused)
 {
-    bool by_force = true;
-    int64_t flush = settings.flush_ms ? next(now_ns(), settings.flush_ms) : INT64_MAX;
-    int64_t renewal = settings.renew_ms ? next(now_ns(), settings.renew_ms) : INT64_MAX;
+    struct {
+        uint64_t every_ms; /* 0: never */
+        void (*act)(void);
+        int64_t due;
+    } tasks[] = {{settings.flush_ms, flush_cupti, INT64_MAX},
+                 {settings.renew_ms, renew, INT64_MAX},
+                 {settings.clock_ms, flush_and_give_clock, INT64_MAX}};
+    const size_t count = sizeof(tasks) / sizeof(tasks[0]);
+    int64_t first = 0;
+    size_t i;
 
     (void)unused;
     pthread_setname_np(pthread_self(), "bare-flush");
-    while (wait_until(flush < renewal ? flush : renewal)) {
-        if (now_ns() >= flush) {
-            flush_cupti(&by_force);
-            flush = next(flush, settings.flush_ms);
+    for (i = 0; i < count; i++)
+        if (tasks[i].every_ms)
+            tasks[i].due = next(now_ns(), tasks[i].every_ms);
+    do {
+        for (i = 0; i < count; i++) {
+            if (now_ns() >= tasks[i].due) {
+                tasks[i].act();
+                tasks[i].due = next(tasks[i].due, tasks[i].every_ms);
+            }
+            if (i == 0 || tasks[i].due < first)
+                first = tasks[i].due;
         }
-        if (now_ns() >= renewal) {
-            renew();
-            renewal = next(renewal, settings.renew_ms);
-        }
-    }
+    } while (wait_until(first));
     return NULL;
 }
 
@@ -282,7 +316,7 @@ static void stop_flusher(void)
 
 static void start_flusher(void)
 {
-    if (!settings.flush_ms && !settings.renew_ms)
+    if (!settings.flush_ms && !settings.renew_ms && !settings.clock_ms)
         return;
     sem_init(&flusher_stop, 0, 0);
     if (pthread_create(&flusher, NULL, flusher_main, NULL) != 0 || atexit(stop_flusher) != 0)
@@ -314,20 +348,23 @@ static void read_settings(void)
     settings.kinds = text_or("COST_KINDS", "all");
     settings.flush_ms = number("COST_FLUSH_MS", MOST_MS, 0);
     settings.renew_ms = number("COST_RENEW_MS", MOST_MS, 0);
+    settings.clock_ms = number("COST_CLOCK_MS", MOST_MS, 0);
     settings.forced_at_ms = number("COST_FORCED_AT_MS", MOST_MS, 0);
     settings.no_buffer_at_ms = number("COST_NO_BUFFER_AT_MS", MOST_MS, 0);
     settings.forced = number("COST_FORCED", 1, 0);
     settings.per_thread = number("COST_PER_THREAD", 1, 1);
+    settings.subscribed = number("COST_SUBSCRIBED", 1, 1);
     settings.pool_limit = number("COST_POOL_LIMIT", 1u << 20, 0);
-    if (!is_kinds("all") && !is_kinds("gpu") && !is_kinds("kernel") && !is_kinds("api"))
-        say("COST_KINDS", "none of all, gpu, kernel, api");
+    if (!is_kinds("all") && !is_kinds("gpu") && !is_kinds("kernel") && !is_kinds("api") &&
+        !is_kinds("functions"))
+        say("COST_KINDS", "none of all, gpu, kernel, api, functions");
 }
 
 __attribute__((visibility("default"))) int InitializeInjection(void);
 
 int InitializeInjection(void)
 {
-    CUpti_SubscriberHandle subscriber;
+    CUpti_SubscriberHandle subscriber = NULL;
     struct mp_config config;
     struct mp_error error;
 
@@ -340,7 +377,7 @@ int InitializeInjection(void)
         say("no libcupti", error.text);
         return 0;
     }
-    if (cupti.subscribe(&subscriber, called_back, NULL) != CUPTI_SUCCESS) {
+    if (settings.subscribed && cupti.subscribe(&subscriber, called_back, NULL) != CUPTI_SUCCESS) {
         say("cuptiSubscribe", "refused");
         return 0;
     }
@@ -348,6 +385,8 @@ int InitializeInjection(void)
     if (strcmp(settings.what, "initialised") == 0)
         return 1;
     prepare(strcmp(settings.what, "shared") == 0);
+    if (settings.clock_ms)
+        give_clock();
     api_set_resolve(&api, &cupti, &config);
     enable_kinds();
     if (strcmp(settings.what, "callbacks") == 0)

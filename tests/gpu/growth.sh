@@ -38,6 +38,9 @@ CUPTI alone GPU kinds|bare|$flushed COST_KINDS=gpu|
 CUPTI alone kernels|bare|$flushed COST_KINDS=kernel|
 CUPTI alone API records|bare|$flushed COST_KINDS=api|
 CUPTI alone flushed and renewed|bare|$flushed COST_RENEW_MS=5000|
+CUPTI alone clock again|bare|$flushed COST_CLOCK_MS=10000|
+CUPTI alone every function|bare|$flushed COST_KINDS=functions|
+CUPTI alone without a subscriber|bare|$flushed COST_SUBSCRIBED=0|
 CUPTI alone shared buffers|bare|$flushed COST_PER_THREAD=0|
 CUPTI alone pool of 16 buffers|bare|$flushed COST_POOL_LIMIT=16|
 CUPTI alone launches alone|bare|$flushed|--graph-every 0

@@ -112,8 +112,10 @@ static void drain(uint64_t until)
 {
     struct simgpu_activity activity;
 
-    while (ct_takeRecord(until, &activity))
+    while (ct_takeRecord(until, &activity)) {
+        ct_faultUnread(&activity);
         store(&activity);
+    }
 }
 
 /* What has not ended yet is delivered without an end, and never again. */
@@ -126,6 +128,7 @@ static void drain_forced(uint64_t now)
             activity.end = 0;
         if (activity.start > now)
             activity.start = 0;
+        ct_faultUnread(&activity);
         store(&activity);
     }
 }

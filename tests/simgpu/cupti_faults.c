@@ -16,6 +16,7 @@ static struct {
     _Atomic bool late_trace; /* GRAPH_TRACE was enabled after that */
     _Atomic bool stopped;    /* cuProfilerStop has been called */
     _Atomic uint32_t clocks; /* registered so far */
+    _Atomic uint64_t begun;  /* up to when there was work when that was done last, but once */
     _Atomic uint32_t astray; /* kernels that will have another clock's times */
 } state;
 
@@ -84,8 +85,12 @@ void ct_faultSlow(const char *variable)
 /* As many as the clock was registered again so far. */
 void ct_faultClock(void)
 {
+    uint32_t before = state.clocks++;
+
+    if (before)
+        state.begun = simgpu_horizon_ns();
     if (ct_env("SIMGPU_CLOCK_FAULT", 0))
-        state.astray = state.clocks++;
+        state.astray = before;
 }
 
 void ct_faultTimes(struct simgpu_activity *kernel)
@@ -104,6 +109,13 @@ static bool is_of_device(uint32_t kind)
     return kind == CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL || kind == CUPTI_ACTIVITY_KIND_MEMCPY ||
            kind == CUPTI_ACTIVITY_KIND_MEMCPY2 || kind == CUPTI_ACTIVITY_KIND_MEMSET ||
            kind == CUPTI_ACTIVITY_KIND_GRAPH_TRACE;
+}
+
+/* What it had not read when the clock was registered again has no times. */
+void ct_faultUnread(struct simgpu_activity *activity)
+{
+    if (is_of_device(activity->kind) && activity->start < state.begun)
+        activity->start = activity->end = 0;
 }
 
 /* A CUPTI that does not keep up with the device. Calls come on time. */

@@ -67,6 +67,8 @@ void ct_faultClock(void);
 void ct_faultSlow(const char *variable);
 /* A kernel's record, before it is written. */
 void ct_faultTimes(struct simgpu_activity *kernel);
+/* A record before it is given to the client. */
+void ct_faultUnread(struct simgpu_activity *activity);
 /* When the record of an activity is complete. */
 uint64_t ct_faultDue(const struct simgpu_activity *activity);
 /* Whether API records that are enabled by function now never come. */

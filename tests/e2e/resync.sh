@@ -1,0 +1,89 @@
+#!/bin/bash
+# CUPTI gets its clock again where it gets slower without (src/record/resync.h), on the software
+# GPU's virtual clock: when nothing is under way, or when it takes too long; and where not at all.
+. "$SOURCE/tests/e2e/lib.sh" || exit 1
+
+# No more than nine altogether: what is ten minutes off the process's clock is another clock's.
+minutes=60000000 # us
+kineto=(load="$work/torch/libtorch_cpu.so")
+mkdir torch
+cp "$build/tests/e2e/kineto.so" torch/libtorch_cpu.so
+
+# counter TRACE NAME
+counter() {
+    column "$1" quality name | paste -d' ' - <(column "$1" quality value) |
+        awk -v name="$2" '$1 == name { value = $2 } END { print value + 0 }'
+}
+
+# renewed WHAT NAME TIMES ALPHAS: complete, and nothing without times.
+renewed() {
+    unharmed "$1" "$2" bare 0
+    complete "$1" "$2"
+    same "$1: every kernel" "alpha $4" "$(kernels "$2")"
+    same "$1: how often" "$3" "$(counter "$2" clock_renewals)"
+    same "$1: all have times" 0 "$(counter "$2" zero_timestamps)"
+}
+
+# ---- Nothing is under way --------------------------------------------------------------------
+first=(alpha=1 sync sleep=220)
+then=(alpha=1 sync sleep=400 alpha=1 sync sleep=220)
+six=("${first[@]}" pass=$((6 * minutes)) "${then[@]}")
+program=("$steps" init "${six[@]}")
+bare bare -- "${program[@]}"
+profile quiet -- "${program[@]}"
+renewed "after six minutes" quiet 1 3
+like "after six minutes: miniprof info tells" $'\nclock_renewals +1\n' \
+    "$("$miniprof" info quiet.mpt)"
+same "after six minutes: it is no loss" 0 "$("$miniprof" summary quiet.mpt | grep -c Warning)"
+profile four -- "$steps" init "${first[@]}" pass=$((4 * minutes)) "${then[@]}"
+renewed "after four minutes" four 0 3
+profile range MINIPROF_CAPTURE=range -- "$steps" init start "${first[@]}" stop \
+    pass=$((6 * minutes)) sleep=220 start "${then[@]}" stop
+renewed "a range that begins after six minutes" range 1 3
+for version in 26 27 130000; do
+    profile version SIMGPU_CUPTI_VERSION=$version -- "${program[@]}"
+    renewed "CUPTI $version" version 1 3
+    rm version.mpt
+done
+start flight MINIPROF_FLIGHT=5s -- "${program[@]}" sleep=600 print=ready await=go
+await grep -qx ready flight.out
+kill -USR2 "$pid"
+await [ -e flight.mpt ]
+touch go
+wait "$pid"
+same "the flight recorder" 1 "$(counter flight clock_renewals)"
+
+# ---- Something is always under way -----------------------------------------------------------
+# Records come 0.6 s late, so that some are missing while kernels are launched, more than 200,000 a
+# second, for more than a second.
+many=("$steps" init "${first[@]}" pass=$((8 * minutes)) alpha=500000 pass=1000000 sleep=300)
+bare bare_many -- "${many[@]}"
+profile many SIMGPU_LATE_MS=600 -- "${many[@]}"
+unharmed "many kernels" many bare_many 0
+complete "many kernels" many
+same "many kernels: every kernel" "alpha 500001" "$(kernels many)"
+same "many kernels: once" 1 "$(counter many clock_renewals)"
+unread=$(column many kernel start | grep -cx 0)
+check "many kernels: what was under way has no times" [ "$unread" -gt 0 ]
+check "many kernels: but not all" [ "$unread" -lt 300000 ]
+same "many kernels: those are counted" "$unread" "$(counter many zero_timestamps)"
+like "many kernels: a report says so" "$unread rows without a begin time are left out" \
+    "$("$miniprof" summary many.mpt 2>&1)"
+
+# ---- Not at all ------------------------------------------------------------------------------
+for version in 24 130401; do
+    profile version SIMGPU_CUPTI_VERSION=$version -- "${program[@]}"
+    renewed "CUPTI $version" version 0 3
+    rm version.mpt
+done
+profile idle MINIPROF_CAPTURE=range -- "$steps" init start "${first[@]}" stop \
+    pass=$((9 * minutes)) sleep=220 start sleep=400 stop
+renewed "a range without work" idle 0 1
+profile outside MINIPROF_CAPTURE=range -- "$steps" init start "${first[@]}" stop "${six[@]}"
+renewed "outside of ranges" outside 0 1
+profile api MINIPROF_GPU=off -- "${program[@]}"
+same "without the GPU's records" 0 "$(counter api clock_renewals)"
+profile session -- "$steps" "${kineto[@]}" init alpha=1 sync sleep=400 call=kineto_start alpha=1 \
+    sync pass=$((6 * minutes)) sleep=400 alpha=1 sync sleep=400
+same "another client has the records" 0 "$(counter session clock_renewals)"
+finish
