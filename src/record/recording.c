@@ -374,7 +374,7 @@ static void look_clock(struct recording *recording)
         recording->decoder.behind && atomic_load(&recorder->enabled) &&
         !atomic_load(&recorder->clients.taken) &&
         resync_is_due(&recording->resync, mp_clock_now(), recording->decoder.counts.work,
-                      behind->work_end, behind->oldest == UINT64_MAX))
+                      behind->work_end, behind_is_quiet(behind)))
         atomic_store(&recorder->flusher.gives_clock, true);
 }
 

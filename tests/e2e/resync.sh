@@ -83,6 +83,8 @@ profile outside MINIPROF_CAPTURE=range -- "$steps" init start "${first[@]}" stop
 renewed "outside of ranges" outside 0 1
 profile api MINIPROF_GPU=off -- "${program[@]}"
 same "without the GPU's records" 0 "$(counter api clock_renewals)"
+profile calls MINIPROF_API=none -- "${program[@]}"
+same "without calls it is not known when nothing is under way" 0 "$(counter calls clock_renewals)"
 profile session -- "$steps" "${kineto[@]}" init alpha=1 sync sleep=400 call=kineto_start alpha=1 \
     sync pass=$((6 * minutes)) sleep=400 alpha=1 sync sleep=400
 same "another client has the records" 0 "$(counter session clock_renewals)"
