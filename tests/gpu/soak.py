@@ -102,7 +102,7 @@ def recorded(info, summary):
 def unread(info, summary):
     """Rows without times that are counted as such, beside clocks that were given again; 0 if there
     are more than that explains."""
-    counters = info["quality"]["counters"]
+    counters = info["quality"].get("counters", {})
     missing = summary["quality"]["unknown_times"]
     kernels = recorded(info, summary)["kernel"]
     explained = (counters.get("clock_renewals") and missing <= counters.get("zero_timestamps", 0)
@@ -150,7 +150,7 @@ def check(output, info, summary):
     numbers = {"seconds": took / 1e3, "kernels": made["kernel"],
                "kernels/s": made["kernel"] / took * 1e3, "launch calls/s": calls / took * 1e3,
                "counts that differ": len(differs), "dropped": dropped, "invalid times": invalid,
-               "clock given again": info["quality"]["counters"].get("clock_renewals", 0),
+               "clock given again": info["quality"].get("counters", {}).get("clock_renewals", 0),
                "without times for that": unread(info, summary),
                "whole": int(info["quality"]["whole"]), "records": info["records"],
                "bytes a record": info["bytes_per_record"]}

@@ -274,11 +274,13 @@ class TestSigkill(unittest.TestCase):
 
 
 class TestSoakCheck(unittest.TestCase):
-    INFO = {"quality": {"whole": True, "dropped": 0, "unknown_times": 0, "reversed_times": 0},
+    # As `miniprof info` and `summary` have them: rows are looked at by the second alone.
+    INFO = {"quality": {"whole": True, "dropped": 0, "unknown_times": 0, "reversed_times": 0,
+                        "counters": {"writer_cpu_ns": 1}},
             "tables": [{"table": "kernel", "rows": 300}, {"table": "nvtx", "rows": 4}],
             "ranges": [{"begin_ns": 1000, "end_ns": 9000}], "first_ns": 1000, "last_ns": 9000,
             "records": 600, "bytes_per_record": 2}
-    SUMMARY = {"groups": [
+    SUMMARY = {"quality": {"unknown_times": 0, "reversed_times": 0}, "groups": [
         {"name": "gpu_activities", "rows": [{"name": "soak", "calls": 300, "min_ns": 900}]},
         {"name": "api_calls", "rows": [{"name": "cuLaunchKernel", "calls": 200},
                                        {"name": "cuGraphLaunch", "calls": 1}]}]}
@@ -304,8 +306,7 @@ class TestSoakCheck(unittest.TestCase):
 
     def test_quality_and_times(self):
         changes = [{"quality": dict(self.INFO["quality"], **{key: value})}
-                   for key, value in (("whole", False), ("dropped", 1), ("unknown_times", 1),
-                                      ("reversed_times", 1))]
+                   for key, value in (("whole", False), ("dropped", 1))]
         changes += [{"first_ns": 1000 - soak.LATE_NS - 1}, {"last_ns": 9001 + soak.LATE_NS},
                     {"ranges": []}]
         for change in changes:
@@ -313,6 +314,24 @@ class TestSoakCheck(unittest.TestCase):
                 self.assertFalse(self.check(self.MADE + "took|3\n", info={**self.INFO, **change}))
         zero = json.loads(json.dumps(self.SUMMARY).replace("900", "0"))
         self.assertFalse(self.check(self.MADE + "took|3\n", summary=zero))
+        for what in "unknown_times", "reversed_times":
+            wrong = {**self.SUMMARY, "quality": {**self.SUMMARY["quality"], what: 1}}
+            self.assertFalse(self.check(self.MADE + "took|3\n", summary=wrong), what)
+
+    def unread(self, missing, **counters):
+        """Whether 20,000 kernels of which so many have no times are well."""
+        info = json.loads(json.dumps(self.INFO).replace("300", "20000"))
+        info["quality"]["counters"] = counters
+        summary = {**self.SUMMARY, "quality": {"unknown_times": missing, "reversed_times": 0}}
+        return self.check(self.MADE.replace("300", "20000") + "took|3\n", info, summary)
+
+    def test_kernels_under_way_when_the_clock_was_given_again(self):
+        self.assertTrue(self.unread(0))
+        self.assertTrue(self.unread(2, clock_renewals=1, zero_timestamps=2))
+        self.assertFalse(self.unread(3, clock_renewals=1, zero_timestamps=3))  # of 10,000 one
+        self.assertFalse(self.unread(2, clock_renewals=1, zero_timestamps=1))  # not all counted
+        self.assertFalse(self.unread(2, clock_renewals=1))
+        self.assertFalse(self.unread(2, zero_timestamps=2))
 
     def test_growth_is_a_line_through_the_last_two_thirds(self):
         flat = [(1000.0 * n, 500.0 if n > 2 else 100.0 * n) for n in range(12)]
