@@ -330,12 +330,19 @@ void activity_renew(struct recorder *recorder)
 
 void activity_give_clock(struct recorder *recorder)
 {
-    if (!atomic_load(&recorder->enabled))
+    CUptiResult result;
+
+    if (!atomic_load(&recorder->enabled) || !flusher_may_flush(recorder))
         return;
-    if (recorder->cupti.register_clock(mp_clock_now) == CUPTI_SUCCESS)
-        atomic_fetch_add(&recorder->flusher.clocks, 1);
-    else
-        mp_log_debug("CUPTI does not take its clock again");
+    recorder->cupti.flush_all(0);
+    result = recorder->cupti.register_clock(mp_clock_now);
+    if (result == CUPTI_SUCCESS) {
+        resync_done(&recorder->recording.resync);
+        atomic_fetch_add(&recorder->clocks, 1);
+    } else {
+        mp_log_debug("CUPTI does not take its clock again: %s",
+                     cupti_result_text(&recorder->cupti, result));
+    }
 }
 
 void activity_enable(struct recorder *recorder)

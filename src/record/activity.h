@@ -58,7 +58,8 @@ void activity_configure_unified(struct recorder *recorder);
 void activity_enable(struct recorder *recorder);
 void activity_disable(struct recorder *recorder);
 
-/* Has CUPTI take our clock once more, where records are on (resync.h). Through range_switch. */
+/* Has CUPTI take our clock once more, right after a flush, when it has little left to read, where
+ * records are on (resync.h). The flusher, through range_switch. */
 void activity_give_clock(struct recorder *recorder);
 
 /* Switches off what was left on for another client which there is not. Through range_switch. */

@@ -15,7 +15,6 @@ void behind_restart(struct behind *behind)
 
 void behind_launch(struct behind *behind, bool graph, uint64_t begin, uint64_t correlation)
 {
-    behind->launched = true;
     if (begin <= behind->work_end || correlation <= behind->captured ||
         (graph && behind->silent_graphs))
         return;

@@ -44,7 +44,6 @@ struct behind {
     uint64_t judged;    /* the same at the last look */
     uint64_t captured;  /* launches with correlation ids up to this may have been captured */
     bool silent_graphs; /* launches of graphs may have no record */
-    bool launched;      /* launches are recorded: one has come, ever */
     uint64_t over;      /* when it was last over */
     uint64_t greatest;  /* lag of BEHIND_NS or more; 0: there was none */
     bool lasts;
@@ -69,12 +68,6 @@ static inline void behind_work(struct behind *behind, uint64_t end)
 {
     if (end > behind->work_end)
         behind_come(behind, end);
-}
-
-/* Whether launches are recorded and none of those that count waits for its record. */
-static inline bool behind_is_quiet(const struct behind *behind)
-{
-    return behind->launched && behind->oldest == UINT64_MAX;
 }
 
 /* After each round of the writer. The lag if it is to be said now, else 0. */

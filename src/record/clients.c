@@ -263,9 +263,9 @@ bool clients_hold(struct recorder *recorder, uint64_t before)
 {
     if (atomic_load(&recorder->clients.taken) || clients_left(recorder))
         return false;
-    return recorder->clients.probe_works && can_probe(recorder)
-               ? probe(recorder)
-               : clients_answers(recorder) != before;
+    if (recorder->clients.probe_works && can_probe(recorder))
+        return probe(recorder);
+    return clients_answers(recorder) != before;
 }
 
 static void try_probe(struct recorder *recorder)

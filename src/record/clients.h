@@ -73,8 +73,8 @@ uint64_t clients_answers(const struct recorder *recorder);
 /* Whether another client that had CUPTI is through with it. Any thread. */
 bool clients_left(struct recorder *recorder);
 
-/* Whether CUPTI turns to us, and to no other client, just now. `before`: clients_answers before the
- * last flush, which has to do where it cannot be asked. The flusher. */
+/* Whether no other client has CUPTI: it turns to us when it is asked just now, or, where it cannot
+ * be asked, has done so since clients_answers was `before`. The flusher. */
 bool clients_hold(struct recorder *recorder, uint64_t before);
 
 /* A call that a callback saw. The writer. */

@@ -78,7 +78,6 @@ static bool is_device_launched(const struct decoder *decoder, const struct recor
 static bool keep_work(struct decoder *decoder, uint32_t correlation, uint64_t start, uint64_t end,
                       uint64_t *extended)
 {
-    decoder->counts.work++;
     *extended = decode_correlation(decoder, correlation);
     if (!capture_keeps_work(decoder->capture, *extended, start)) {
         decoder->counts.outside++;
@@ -91,6 +90,9 @@ static bool keep_work(struct decoder *decoder, uint32_t correlation, uint64_t st
         return false;
     }
     check_times(decoder, start, end);
+    decoder->counts.work++;
+    if (*extended > decoder->worked)
+        decoder->worked = *extended;
     if (decoder->behind)
         behind_work(decoder->behind, end);
     return true;
@@ -249,9 +251,12 @@ static void decode_device_graph(struct decoder *decoder, const struct record_dev
 void decode_launch(struct decoder *decoder, unsigned api, uint32_t cbid, uint64_t start,
                    uint64_t correlation)
 {
-    if (decoder->behind && api_set_launches(decoder->api, api, cbid))
-        behind_launch(decoder->behind, api_set_launches_graph(decoder->api, api, cbid), start,
-                      correlation);
+    if (!decoder->behind || !api_set_launches(decoder->api, api, cbid))
+        return;
+    if (correlation > decoder->launched)
+        decoder->launched = correlation;
+    behind_launch(decoder->behind, api_set_launches_graph(decoder->api, api, cbid), start,
+                  correlation);
 }
 
 /* A call that nested.c lets through. */

@@ -19,7 +19,7 @@
 
 struct decode_counts {
     uint64_t records;         /* that CUPTI delivered */
-    uint64_t work;            /* of them, of work on the device */
+    uint64_t work;            /* of them, of work on the device that was kept */
     uint64_t outside;         /* of them, outside of the capture ranges */
     uint64_t unknown;         /* of a kind that was not asked for */
     uint64_t zero_times;      /* with a begin or end that CUPTI did not know */
@@ -37,7 +37,9 @@ struct decoder {
     struct profiled_store *profiled; /* NULL without metrics */
     struct behind *behind;           /* NULL where work on the device has no records */
     struct nested nested;
-    uint64_t correlation; /* the greatest one met, in 64 bits */
+    uint64_t correlation; /* the greatest one met, in 64 bits, */
+    uint64_t launched;    /* of a launch that succeeded, */
+    uint64_t worked;      /* and of work on the device that was kept */
     uint64_t earliest;    /* times that device work can have; set before each buffer */
     uint64_t latest;
     /* Calls that begin from then on are logged in callbacks instead. Set by any thread. */

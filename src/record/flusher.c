@@ -39,17 +39,17 @@ static void flush(struct recorder *recorder)
         atomic_fetch_add(&recorder->flusher.dropped, dropped);
 }
 
-/* Right after a flush, when CUPTI has little left to read (resync.h). Not beside another client,
- * whose clock this would take, and not outside of ranges: CUPTI does not bear it well where kinds
- * are off (clock_then_off in quirks.def). `answers`: clients_answers before the flush. */
+/* Not beside another client, whose clock this would take, and not outside of ranges: CUPTI does not
+ * bear it well where kinds are off (clock_then_off in quirks.def). `answers`: clients_answers
+ * before the last flush. */
 static void give_clock(struct recorder *recorder, uint64_t answers)
 {
     if (!atomic_exchange(&recorder->flusher.gives_clock, false) ||
-        !atomic_load(&recorder->enabled) || atomic_load(&recorder->flusher.forced) ||
-        !flusher_may_flush(recorder) || !clients_hold(recorder, answers))
+        !recorder_is_recording(recorder) || atomic_load(&recorder->flusher.forced) ||
+        !atomic_load(&recorder->enabled) || !flusher_may_flush(recorder))
         return;
-    recorder->cupti.flush_all(0);
-    range_switch(recorder, activity_give_clock);
+    if (clients_hold(recorder, answers))
+        range_switch(recorder, activity_give_clock);
 }
 
 /* Until it is woken, unless it was since `seen`; NULL: without a limit. */

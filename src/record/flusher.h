@@ -1,5 +1,6 @@
-/* A thread that asks CUPTI for its complete buffers, looks for other CUPTI clients (clients.h) and
- * does what the end of a capture range asks of CUPTI (range_switch.h), so that neither the writer
+/* A thread that asks CUPTI for its complete buffers, looks for other CUPTI clients (clients.h),
+ * gives CUPTI its clock again (resync.h) and does what the end of a capture range asks of CUPTI
+ * (range_switch.h), so that neither the writer
  * nor the program waits inside of CUPTI for that: a CUPTI that deadlocks must not keep a signal
  * from ending the program, nor a crash from being written, when another thread may hold CUPTI's
  * locks for ever. It is there from the start, as no thread can be made safely after a crash.
@@ -21,8 +22,7 @@ struct flusher {
     _Atomic uint32_t done;    /* of them, those that are done */
     _Atomic uint32_t taken;   /* and those of which the writer has taken what came */
     _Atomic uint64_t dropped; /* records that CUPTI dropped, not taken yet */
-    _Atomic uint64_t clocks;  /* how often it has given CUPTI its clock again */
-    _Atomic bool gives_clock; /* it is to do so */
+    _Atomic bool gives_clock; /* after the next flush it is to give CUPTI its clock again */
     _Atomic bool busy;        /* it is in CUPTI, or about to be */
     _Atomic bool forced;      /* what is not complete is wanted too: the process dies */
     _Atomic bool stop;

@@ -314,7 +314,7 @@ static void collect_counters(struct recording *recording)
                                     atomic_load(&recording->edges->nodes_lost);
     values[QUALITY_gpu_behind_ms] = recording->behind.greatest / 1000000u;
     if (recording->recorder)
-        values[QUALITY_clock_renewals] = atomic_load(&recording->recorder->flusher.clocks);
+        values[QUALITY_clock_renewals] = atomic_load(&recording->recorder->clocks);
     values[QUALITY_device_graphs] = count_of(recording->device_graphs);
     values[QUALITY_conditional_graphs] = count_of(recording->conditional_graphs);
     values[QUALITY_device_launches] = counts->device_launches;
@@ -364,18 +364,29 @@ static void look_behind(struct recording *recording)
                     (double)lag / 1e9);
 }
 
+/* Whether launches are recorded, and the last one has a record. What else it may wait for, copies
+ * and work on other streams, is not known. */
+static bool is_answered(const struct recording *recording)
+{
+    const struct decoder *decoder = &recording->decoder;
+
+    return decoder->launched && decoder->worked >= decoder->launched &&
+           !recording->behind.silent_graphs && recording->behind.captured != UINT64_MAX;
+}
+
 /* CUPTI gets its clock again where it gets slower without. */
 static void look_clock(struct recording *recording)
 {
-    const struct behind *behind = &recording->behind;
+    const struct decoder *decoder = &recording->decoder;
     struct recorder *recorder = recording->recorder;
 
-    if (recorder && quirk_is_in(QUIRK_ever_slower, recorder->cupti.version) &&
-        recording->decoder.behind && atomic_load(&recorder->enabled) &&
-        !atomic_load(&recorder->clients.taken) &&
-        resync_is_due(&recording->resync, mp_clock_now(), recording->decoder.counts.work,
-                      behind->work_end, behind_is_quiet(behind)))
-        atomic_store(&recorder->flusher.gives_clock, true);
+    if (!recorder || !quirk_is_in(QUIRK_ever_slower, recorder->cupti.version) || !decoder->behind ||
+        !atomic_load(&recorder->enabled) || atomic_load(&recorder->clients.taken) ||
+        !resync_is_due(&recording->resync, mp_clock_now(), decoder->counts.work,
+                       recording->behind.work_end, is_answered(recording)))
+        return;
+    atomic_store(&recorder->flusher.gives_clock, true);
+    flusher_ask(&recorder->flusher);
 }
 
 void recording_flush(struct recording *recording)

@@ -8,6 +8,11 @@ void resync_given(struct resync *resync, uint64_t now)
     atomic_store(&resync->since, now);
 }
 
+void resync_done(struct resync *resync)
+{
+    atomic_store(&resync->since, atomic_load(&resync->asked));
+}
+
 void resync_restart(struct resync *resync, uint64_t work)
 {
     resync->begun = work;
@@ -29,21 +34,27 @@ static bool is_heavy(struct resync *resync, uint64_t age, uint64_t work, uint64_
     return known && came / passed * (double)age >= RESYNC_RECORDS;
 }
 
-bool resync_is_due(struct resync *resync, uint64_t now, uint64_t work, uint64_t end, bool quiet)
+static bool is_worth_it(struct resync *resync, uint64_t age, uint64_t work, uint64_t end,
+                        bool quiet)
+{
+    bool heavy = is_heavy(resync, age, work, end);
+
+    if (work == resync->begun || age < RESYNC_LEAST_NS)
+        return false;
+    return heavy || age >= RESYNC_MOST_NS || (quiet && age >= RESYNC_QUIET_NS);
+}
+
+bool resync_is_due(struct resync *resync, uint64_t now, uint64_t work, uint64_t end, bool answered)
 {
     uint64_t since = atomic_load(&resync->since);
-    uint64_t age;
-    bool heavy;
+    bool quiet = answered && work == resync->seen;
 
+    resync->seen = work;
     if (end > now)
         now = end;
-    if (!since || now <= since || work == resync->begun)
+    if (!since || now <= since || !is_worth_it(resync, now - since, work, end, quiet) ||
+        now - atomic_load(&resync->asked) < RESYNC_LEAST_NS)
         return false;
-    age = now - since;
-    heavy = is_heavy(resync, age, work, end);
-    if (age < RESYNC_LEAST_NS ||
-        !(heavy || age >= RESYNC_MOST_NS || (quiet && age >= RESYNC_QUIET_NS)))
-        return false;
-    resync_given(resync, now);
+    atomic_store(&resync->asked, now);
     return true;
 }

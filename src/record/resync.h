@@ -1,19 +1,19 @@
 /* When to have CUPTI begin its list of clock pairs anew.
  *
  * CUPTI takes a pair of the device's and the host's time every four seconds (every three before
- * CUDA 13), whatever is recorded, keeps all of them, and for each time of a record goes through
- * them from the oldest on: ever_slower in quirks.def. Each record of work on the device so costs
- * its thread about 4 ns more for every second that has passed, until it has no time left:
+ * CUDA 13), whatever is recorded. Most likely it keeps all of them, and goes through them for each
+ * time of a record: ever_slower in quirks.def. Each record of work on the device costs its thread 4
+ * to 5 ns more for every second that has passed, until it has no time left:
  *
- *     seconds of CPU time a second = records a second x 4 ns x seconds since the clock was given
+ *     seconds of CPU time a second = records a second x 4 to 5 ns x seconds since it has the clock
  *
- * Where the clock is registered again (cuptiActivityRegisterTimestampCallback), the list begins
- * anew. Work that had begun then and had not been read by CUPTI gets no times: some ten to some
- * hundred kernels, right after a flush and with 100,000 a second; counted as zero_timestamps. So it
- * is done when nothing is under way, now and then, and else only when it is needed.
+ * Where the clock is registered again (cuptiActivityRegisterTimestampCallback), that begins anew.
+ * Work that had begun then and had not been read by CUPTI gets no times, counted as
+ * zero_timestamps: right after a flush 70 kernels of 120,000 a second, 1,200 of 510,000. So it is
+ * done when nothing is under way, now and then, and else only when it is needed.
  *
- * Measured on H100s with CUDA 12.8, 12.9 and 13.0 Update 1: docs/measurements.md, "CUPTI falls
- * behind". Times are ns of the trace's clock. The writer's, but for `since`.
+ * Measured on H100s with CUPTI 12.8, 12.9 and 13.0 Update 1: docs/measurements.md, "CUPTI falls
+ * behind". Times are ns of the trace's clock. The writer's where nothing else is said.
  */
 #ifndef MP_RECORD_RESYNC_H
 #define MP_RECORD_RESYNC_H
@@ -22,30 +22,37 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#define RESYNC_LEAST_NS UINT64_C(60000000000)   /* not sooner, whatever it costs */
+#define RESYNC_LEAST_NS UINT64_C(60000000000)   /* not sooner, whatever it costs, nor tried again */
 #define RESYNC_QUIET_NS UINT64_C(300000000000)  /* when nothing is under way */
 #define RESYNC_MOST_NS  UINT64_C(3600000000000) /* whatever is under way */
 #define RESYNC_PACE_NS  UINT64_C(1000000000)    /* that records are counted for, at least */
 
-/* Records a second x seconds: a quarter of a core. */
+/* Records a second x seconds: a quarter to a third of a core. */
 #define RESYNC_RECORDS 64e6
 
 struct resync {
-    _Atomic uint64_t since; /* when the clock was given; 0: it was not */
+    _Atomic uint64_t since; /* when CUPTI got the clock; 0: it has not */
+    _Atomic uint64_t asked; /* when it was to get it again */
     uint64_t counted;       /* the newest end of work when `work` was looked at, */
-    uint64_t work;          /* records of work on the device, then */
+    uint64_t work;          /* records of work on the device, then, */
+    uint64_t seen;          /* at the last look, */
     uint64_t begun;         /* and when the capture range began */
 };
 
-/* CUPTI was given the clock, at `now`. Any thread. */
+/* CUPTI has got the clock, at `now`. Any thread. */
 void resync_given(struct resync *resync, uint64_t now);
 
-/* A capture range begins: nothing is done before there is work in it. */
+/* It has got it again, as was asked for. Any thread. */
+void resync_done(struct resync *resync);
+
+/* A capture range begins. Nothing is done before work of it has come: the first kernels of a range
+ * are as likely to be under way as any. */
 void resync_restart(struct resync *resync, uint64_t work);
 
-/* After each round: whether the clock is to be given again now, which counts as done. `work`: so
- * many records of work on the device ever; `end`: the newest end of it; `quiet`: nothing is known
- * to be under way. */
-bool resync_is_due(struct resync *resync, uint64_t now, uint64_t work, uint64_t end, bool quiet);
+/* Each time that all there is was taken in: whether CUPTI is to get the clock again now. `work`: so
+ * many records of work on the device ever; `end`: the newest end of it; `answered`: no launch is
+ * known to wait for its record. Where none has come since the last look either, nothing is under
+ * way, as far as that can be told. */
+bool resync_is_due(struct resync *resync, uint64_t now, uint64_t work, uint64_t end, bool answered);
 
 #endif

@@ -108,6 +108,7 @@ struct recorder {
     _Atomic bool unified_ready;     /* CUPTI has agreed to count unified memory */
     _Atomic uint64_t cupti_errors;  /* that CUPTI told in callbacks */
     _Atomic uint64_t forced_exits;
+    _Atomic uint64_t clocks;      /* how often CUPTI has got its clock again */
     _Atomic int signal;           /* SIGINT or SIGTERM has come: to be raised again at the end */
     _Atomic uint32_t toggles;     /* SIGUSR2 that have not been acted upon */
     _Atomic uint64_t signal_time; /* when it came, ns; not to be mixed up with the trace's clock */

@@ -388,27 +388,6 @@ static void records_that_never_come_are_behind_to_the_end(void **state)
                     (world->begins[LAUNCHES - 1] - world->begins[2999] - 10) * MS);
 }
 
-static void it_is_quiet_when_no_launch_waits(void **state)
-{
-    struct behind behind;
-
-    (void)state;
-    behind_open(&behind);
-    behind_work(&behind, 1000 * MS);
-    assert_false(behind_is_quiet(&behind)); /* launches are not recorded, for all that is known */
-    behind_launch(&behind, false, 900 * MS, 1);
-    assert_true(behind_is_quiet(&behind));
-    behind_launch(&behind, false, 2000 * MS, 2);
-    assert_false(behind_is_quiet(&behind));
-    behind_work(&behind, 1500 * MS);
-    assert_false(behind_is_quiet(&behind));
-    behind_work(&behind, 2001 * MS);
-    assert_true(behind_is_quiet(&behind));
-    behind_launch(&behind, false, 3000 * MS, 3);
-    behind_restart(&behind);
-    assert_true(behind_is_quiet(&behind));
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -418,7 +397,6 @@ int main(void)
         cmocka_unit_test(records_that_come_within_seconds_are_not_behind),
         cmocka_unit_test(records_that_come_late_are_behind_by_as_much),
         cmocka_unit_test(records_that_never_come_are_behind_to_the_end),
-        cmocka_unit_test(it_is_quiet_when_no_launch_waits),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

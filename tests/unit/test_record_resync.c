@@ -13,11 +13,11 @@
 
 #define SECOND UINT64_C(1000000000)
 
-/* The clock is given at 1000 s; ends of work are now, where `late` does not say otherwise. */
+/* CUPTI gets the clock at 1000 s; ends of work are now, where `late` does not say otherwise. */
 struct look {
     double seconds; /* since then */
     double million; /* records of work so far */
-    bool quiet;
+    bool answered;
     bool due;
     double late; /* the newest end of work is so many seconds old */
 };
@@ -29,32 +29,40 @@ static const struct {
     struct look looks[MOST_LOOKS];
     size_t count;
 } cases[] = {
-    {"nothing under way: five minutes",
-     {{1, 0.1, true, false, 0}, {299, 0.2, true, false, 0}, {300, 0.3, true, true, 0}},
-     3},
-    {"and again after five more",
+    {"nothing under way for a look: five minutes",
      {{1, 0.1, true, false, 0},
-      {310, 0.3, true, true, 0},
-      {311, 0.4, true, false, 0},
-      {609, 0.5, true, false, 0},
-      {610, 0.6, true, true, 0}},
+      {298, 0.2, true, false, 0},
+      {299, 0.2, true, false, 1},
+      {300, 0.2, true, true, 2},
+      {301, 0.2, true, false, 3}},
      5},
-    {"work is always under way, but little: an hour",
+    {"and again after five more",
+     {{310, 0.3, true, false, 0},
+      {311, 0.3, true, true, 1},
+      {600, 0.5, true, false, 0},
+      {610, 0.5, true, false, 10},
+      {611, 0.5, true, true, 11}},
+     5},
+    {"every launch is answered, but work comes all the time: a graph that is not through",
+     {{299, 0.1, true, false, 0}, {301, 0.2, true, false, 0}, {302, 0.3, true, false, 0}},
+     3},
+    {"no work comes, but a launch waits for it",
+     {{299, 0.1, false, false, 0}, {301, 0.1, false, false, 2}, {302, 0.1, false, false, 3}},
+     3},
+    {"always something under way, but little: an hour",
      {{1, 0.1, false, false, 0},
       {300, 0.2, false, false, 0},
       {3599, 0.3, false, false, 0},
       {3600, 0.4, false, true, 0},
       {3601, 0.5, false, false, 0}},
      5},
-    {"the first moment without work after five minutes",
-     {{1, 0.1, false, false, 0},
-      {500, 0.2, false, false, 0},
-      {501, 0.3, true, true, 0},
-      {502, 0.3, true, false, 0}},
-     4},
-    {"nothing more is launched: by the time that passes, once",
-     {{1, 0.1, true, false, 0}, {299, 0.1, true, false, 298}, {300, 0.1, true, true, 299}},
-     3},
+    {"a program that does nothing more: each five minutes, for when it does",
+     {{1, 0.1, true, false, 0},
+      {299, 0.1, true, false, 298},
+      {300, 0.1, true, true, 299},
+      {599, 0.1, true, false, 598},
+      {600, 0.1, true, true, 599}},
+     5},
     /* 200,000 a second: 64 million after 320 s. */
     {"a quarter of a core, by records a second and seconds",
      {{100, 20, false, false, 0},
@@ -106,8 +114,10 @@ static void the_clock_is_given_again_when_it_has_to_be(void **state)
             const struct look *look = &cases[i].looks[j];
             uint64_t now = (uint64_t)((1000 + look->seconds) * 1e9);
             bool due = resync_is_due(&resync, now, (uint64_t)(look->million * 1e6),
-                                     now - (uint64_t)(look->late * 1e9), look->quiet);
+                                     now - (uint64_t)(look->late * 1e9), look->answered);
 
+            if (due)
+                resync_done(&resync);
             if (due != look->due)
                 fail_msg("look %zu: %s", j + 1, due ? "due" : "not due");
         }
@@ -130,9 +140,10 @@ static void work_may_end_later_than_now(void **state)
 
     (void)state;
     resync_given(&resync, 1000 * SECOND);
-    assert_false(resync_is_due(&resync, 1000 * SECOND, 1, 1299 * SECOND, true));
-    assert_true(resync_is_due(&resync, 1000 * SECOND, 2, 1300 * SECOND, true));
-    assert_false(resync_is_due(&resync, 1000 * SECOND, 3, 1301 * SECOND, true));
+    assert_false(resync_is_due(&resync, 1000 * SECOND, 1, 1300 * SECOND, true));
+    assert_true(resync_is_due(&resync, 1000 * SECOND, 1, 1300 * SECOND, true));
+    resync_done(&resync);
+    assert_false(resync_is_due(&resync, 1000 * SECOND, 1, 1301 * SECOND, true));
 }
 
 /* A range that begins after an hour without records is in need of it, but not before its work. */
@@ -148,8 +159,25 @@ static void a_range_that_begins_has_it_after_its_first_work(void **state)
     assert_true(resync_is_due(&resync, 9000 * SECOND, 501, 9000 * SECOND, false));
 }
 
-/* Another CUPTI client had the clock, and it was given again when that was through. */
-static void whoever_gives_it_the_time_begins_anew(void **state)
+/* The range had ended meanwhile, say. */
+static void what_was_not_done_is_asked_for_again_a_minute_later(void **state)
+{
+    struct resync resync = {0};
+
+    (void)state;
+    resync_given(&resync, 1000 * SECOND);
+    assert_false(resync_is_due(&resync, 4590 * SECOND, 1, 4590 * SECOND, false));
+    assert_true(resync_is_due(&resync, 4600 * SECOND, 2, 4600 * SECOND, false));
+    assert_false(resync_is_due(&resync, 4659 * SECOND, 3, 4659 * SECOND, false));
+    assert_true(resync_is_due(&resync, 4660 * SECOND, 4, 4660 * SECOND, false));
+    resync_done(&resync);
+    assert_false(resync_is_due(&resync, 4720 * SECOND, 5, 4720 * SECOND, false));
+    assert_false(resync_is_due(&resync, 8259 * SECOND, 6, 8259 * SECOND, false));
+    assert_true(resync_is_due(&resync, 8260 * SECOND, 7, 8260 * SECOND, false));
+}
+
+/* Another CUPTI client had the clock, and everything was registered again when it was through. */
+static void whoever_registers_it_the_time_begins_anew(void **state)
 {
     struct resync resync = {0};
 
@@ -157,8 +185,8 @@ static void whoever_gives_it_the_time_begins_anew(void **state)
     resync_given(&resync, 1000 * SECOND);
     assert_false(resync_is_due(&resync, 1290 * SECOND, 1, 1290 * SECOND, true));
     resync_given(&resync, 1295 * SECOND);
-    assert_false(resync_is_due(&resync, 1310 * SECOND, 2, 1310 * SECOND, true));
-    assert_true(resync_is_due(&resync, 1595 * SECOND, 3, 1595 * SECOND, true));
+    assert_false(resync_is_due(&resync, 1310 * SECOND, 1, 1290 * SECOND, true));
+    assert_true(resync_is_due(&resync, 1595 * SECOND, 1, 1290 * SECOND, true));
 }
 
 int main(void)
@@ -168,7 +196,8 @@ int main(void)
         cmocka_unit_test(a_clock_that_was_not_given_is_not_given_again),
         cmocka_unit_test(work_may_end_later_than_now),
         cmocka_unit_test(a_range_that_begins_has_it_after_its_first_work),
-        cmocka_unit_test(whoever_gives_it_the_time_begins_anew),
+        cmocka_unit_test(what_was_not_done_is_asked_for_again_a_minute_later),
+        cmocka_unit_test(whoever_registers_it_the_time_begins_anew),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
