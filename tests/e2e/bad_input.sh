@@ -32,9 +32,10 @@ recorded() {
 bare_with
 mkdir only_cuda
 cp -L "$build/simgpu/libcuda.so.1" only_cuda
-profile no_cupti LD_LIBRARY_PATH="$work/only_cuda" CUDA_HOME= CUDA_PATH= -- "${program[@]}"
+# A toolkit in /usr/local/cuda has one, which is of no use to the software GPU; and as it has been
+# loaded, the leak checker crashes in 1 of 100 runs.
+leaky profile no_cupti LD_LIBRARY_PATH="$work/only_cuda" CUDA_HOME= CUDA_PATH= -- "${program[@]}"
 unharmed "no libcupti" no_cupti bare 0
-# A toolkit in /usr/local/cuda has one, which is of no use to the software GPU.
 nothing "no libcupti" no_cupti 'libcupti|CUPTI'
 profile wrong_cupti MINIPROF_CUPTI=/nonexistent -- "${program[@]}"
 unharmed "MINIPROF_CUPTI=/nonexistent" wrong_cupti bare 0

@@ -123,7 +123,8 @@ start() {
 }
 
 # leaky COMMAND...: without the leak checker of a build with sanitizers. At the end of a forked
-# child it may wait for ever for what another thread held at the fork.
+# child it may wait for ever for what another thread held at the fork, and beside a CUPTI that is
+# not ours it may crash.
 leaky() {
     ASAN_OPTIONS=${ASAN_OPTIONS:+$ASAN_OPTIONS:}detect_leaks=0 "$@"
 }
