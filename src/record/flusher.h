@@ -1,9 +1,9 @@
 /* A thread that asks CUPTI for its complete buffers, looks for other CUPTI clients (clients.h),
  * gives CUPTI its clock again (resync.h) and does what the end of a capture range asks of CUPTI
- * (range_switch.h), so that neither the writer
- * nor the program waits inside of CUPTI for that: a CUPTI that deadlocks must not keep a signal
- * from ending the program, nor a crash from being written, when another thread may hold CUPTI's
- * locks for ever. It is there from the start, as no thread can be made safely after a crash.
+ * (range_switch.h), so that neither the writer nor the program waits inside of CUPTI for that: a
+ * CUPTI that deadlocks must not keep a signal from ending the program, nor a crash from being
+ * written, when another thread may hold CUPTI's locks for ever. It is there from the start, as no
+ * thread can be made safely after a crash.
  */
 #ifndef MP_RECORD_FLUSHER_H
 #define MP_RECORD_FLUSHER_H

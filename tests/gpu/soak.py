@@ -102,7 +102,7 @@ def recorded(info, summary):
 def unread(info, summary):
     """Rows without times that are counted as such, beside clocks that were given again; 0 if there
     are more than that explains."""
-    counters = info["quality"].get("counters", {})
+    counters = info["quality"]["counters"]
     missing = summary["quality"]["unknown_times"]
     kernels = recorded(info, summary)["kernel"]
     explained = (counters.get("clock_renewals") and missing <= counters.get("zero_timestamps", 0)
@@ -110,10 +110,11 @@ def unread(info, summary):
     return missing if explained else 0
 
 
-def wrong_times(info, summary):
-    """Rows whose times cannot be: unknown, reversed, of no duration, outside of the range."""
+def wrong_times(info, summary, known):
+    """Rows whose times cannot be: unknown, but for those that `unread` explains, reversed, of no
+    duration, outside of the range."""
     quality = summary["quality"]
-    wrong = quality["unknown_times"] - unread(info, summary) + quality["reversed_times"]
+    wrong = quality["unknown_times"] - known + quality["reversed_times"]
     wrong += sum(r["min_ns"] <= 0 for g in summary["groups"] if g["name"] == "gpu_activities"
                  for r in g["rows"])
     if len(info["ranges"]) != 1:
@@ -143,15 +144,16 @@ def check(output, info, summary):
     differs = {what: (made[what], found[what]) for what in made if made[what] != found[what]}
     for what, (program, trace) in differs.items():
         print(f"{what}: {program} made, {trace:.0f} in the trace")
-    dropped, invalid = info["quality"]["dropped"], wrong_times(info, summary)
+    missing = unread(info, summary)
+    dropped, invalid = info["quality"]["dropped"], wrong_times(info, summary, missing)
     if not info["quality"]["whole"] or dropped or invalid:
         print(f"quality: {info['quality']}, times: {invalid} wrong")
     calls = made["cuLaunchKernel"] + made["cuGraphLaunch"]
     numbers = {"seconds": took / 1e3, "kernels": made["kernel"],
                "kernels/s": made["kernel"] / took * 1e3, "launch calls/s": calls / took * 1e3,
                "counts that differ": len(differs), "dropped": dropped, "invalid times": invalid,
-               "clock given again": info["quality"].get("counters", {}).get("clock_renewals", 0),
-               "without times for that": unread(info, summary),
+               "clock given again": info["quality"]["counters"].get("clock_renewals", 0),
+               "without times for that": missing,
                "whole": int(info["quality"]["whole"]), "records": info["records"],
                "bytes a record": info["bytes_per_record"]}
     for what, number in numbers.items():

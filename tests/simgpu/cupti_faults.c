@@ -16,7 +16,7 @@ static struct {
     _Atomic bool late_trace; /* GRAPH_TRACE was enabled after that */
     _Atomic bool stopped;    /* cuProfilerStop has been called */
     _Atomic uint32_t clocks; /* registered so far */
-    _Atomic uint64_t begun;  /* up to when there was work when that was done last, but once */
+    _Atomic uint64_t begun;  /* when it was last registered again, in the device's time */
     _Atomic uint32_t astray; /* kernels that will have another clock's times */
 } state;
 
