@@ -22,11 +22,6 @@ nothing() {
     one_line "$1" "$2" "$3"
 }
 
-# counter NAME COUNTER: 0 when it has no row.
-counter() {
-    rows "$1" quality | sed -n "s/^$2,[0-9]*,//p" | tail -n 1 | grep . || echo 0
-}
-
 lost() {
     counter "$1" dropped_taken_over
 }

@@ -189,6 +189,11 @@ tally() {
     column "$@" | sort | uniq -c | awk '{ n = $1; sub(/^ *[0-9]+ /, ""); print $0, n }'
 }
 
+# counter NAME COUNTER: the last value of one in the table `quality`, 0 when it has no row.
+counter() {
+    rows "$1" quality | sed -n "s/^$2,[0-9]*,//p" | tail -n 1 | grep . || echo 0
+}
+
 # kernels NAME: "name count" lines on one line.
 kernels() {
     echo $(tally "$1" kernel shape)

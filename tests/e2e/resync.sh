@@ -9,12 +9,6 @@ kineto=(load="$work/torch/libtorch_cpu.so")
 mkdir torch
 cp "$build/tests/e2e/kineto.so" torch/libtorch_cpu.so
 
-# counter TRACE NAME
-counter() {
-    column "$1" quality name | paste -d' ' - <(column "$1" quality value) |
-        awk -v name="$2" '$1 == name { value = $2 } END { print value + 0 }'
-}
-
 # renewed WHAT NAME TIMES ALPHAS: complete, and nothing without times.
 renewed() {
     unharmed "$1" "$2" bare 0
