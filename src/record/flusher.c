@@ -40,9 +40,8 @@ static void flush(struct recorder *recorder)
 }
 
 /* Not beside another client, whose clock this would take, and not outside of ranges: CUPTI does not
- * bear it well where kinds are off (clock_then_off in quirks.def). `answers`: clients_answers
- * before the last flush. */
-static void give_clock(struct recorder *recorder, uint64_t answers)
+ * bear it well where kinds are off (clock_then_off in quirks.def). */
+void flusher_give_clock(struct recorder *recorder, uint64_t answers)
 {
     if (!atomic_exchange(&recorder->flusher.gives_clock, false) ||
         !recorder_is_recording(recorder) || atomic_load(&recorder->flusher.forced) ||
@@ -84,7 +83,7 @@ static void answer(struct recorder *recorder)
     if (asked == atomic_load(&flusher->done))
         return;
     flush(recorder);
-    give_clock(recorder, answers);
+    flusher_give_clock(recorder, answers);
     atomic_store(&flusher->done, asked);
     work_wake(&recorder->work);
     await_writer(recorder, asked);

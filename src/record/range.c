@@ -96,18 +96,20 @@ static void post(struct recorder *recorder, enum work_kind kind, uint8_t reason,
 }
 
 /* Waits for the current context, unless a stream is being captured: that would break the capture.
- * Our own call must not look like one of the application's. */
-static void synchronize(struct recorder *recorder)
+ * False if it was not waited for. Our own call must not look like one of the application's. */
+static bool synchronize(struct recorder *recorder)
 {
     struct call_log *log = call_log_mine(&recorder->logs);
+    CUresult result;
 
     if (!recorder->driver.synchronize || atomic_load(&recorder->stream_captures) > 0)
-        return;
+        return false;
     if (log)
         log->busy = true;
-    recorder->driver.synchronize();
+    result = recorder->driver.synchronize();
     if (log)
         log->busy = false;
+    return result == CUDA_SUCCESS;
 }
 
 /* ---- Begin and end ---- */
@@ -215,12 +217,16 @@ static void close_range(struct recorder *recorder, uint8_t reason, uint64_t time
     ranges->over |= ranges->most && ranges->ended >= ranges->most;
 }
 
-/* What has been launched in the range that was closed, if one was, comes out, and the kinds are
- * switched. False when CUPTI does not answer. */
-static bool leave(struct recorder *recorder, bool closed)
+/* What has been launched in the range that was closed at `time`, if one was, comes out, and the
+ * kinds are switched. False when CUPTI does not answer. */
+static bool leave(struct recorder *recorder, bool closed, uint64_t time)
 {
-    if (closed && !pthread_equal(pthread_self(), recorder->writer))
-        synchronize(recorder);
+    bool through =
+        closed && !pthread_equal(pthread_self(), recorder->writer) && synchronize(recorder);
+
+    if (through && recording_slows_cupti(&recorder->recording) &&
+        resync_is_due_at_end(&recorder->recording.resync, time))
+        atomic_store(&recorder->flusher.gives_clock, true);
     return range_leave(recorder, closed);
 }
 
@@ -245,7 +251,7 @@ static enum range_answer end(struct recorder *recorder, uint8_t reason, uint32_t
     pthread_mutex_unlock(&ranges->lock);
     if (answer != RANGE_DONE)
         return answer;
-    return leave(recorder, true) ? RANGE_DONE : RANGE_LATE;
+    return leave(recorder, true, now) ? RANGE_DONE : RANGE_LATE;
 }
 
 /* ---- Steps ---- */
@@ -338,7 +344,7 @@ static void end_step(struct recorder *recorder, uint32_t correlation)
         ends = close_step(recorder, now, correlation);
     pthread_mutex_unlock(&ranges->lock);
     if (may)
-        leave(recorder, ends);
+        leave(recorder, ends, now);
 }
 
 /* ---- What happens ---- */

@@ -204,6 +204,7 @@ static bool take_leaves(struct ranges *ranges, uint64_t *number, bool *flushes)
 void range_serve(struct recorder *recorder)
 {
     struct ranges *ranges = &recorder->ranges;
+    uint64_t answers = clients_answers(recorder);
     uint64_t number;
     bool flushes;
     bool asked;
@@ -213,8 +214,10 @@ void range_serve(struct recorder *recorder)
     pthread_mutex_unlock(&ranges->lock);
     if (!asked)
         return;
-    if (flushes && recorder_is_recording(recorder) && flusher_may_flush(recorder))
+    if (flushes && recorder_is_recording(recorder) && flusher_may_flush(recorder)) {
         recorder->cupti.flush_all(0);
+        flusher_give_clock(recorder, answers);
+    }
     if (recorder_is_recording(recorder))
         range_settle(recorder);
     pthread_mutex_lock(&ranges->lock);

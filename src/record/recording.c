@@ -374,14 +374,20 @@ static bool is_answered(const struct recording *recording)
            !recording->behind.silent_graphs && recording->behind.captured != UINT64_MAX;
 }
 
+bool recording_slows_cupti(const struct recording *recording)
+{
+    return recording->decoder.behind && recording->recorder &&
+           quirk_is_in(QUIRK_ever_slower, recording->recorder->cupti.version);
+}
+
 /* CUPTI gets its clock again where it gets slower without. */
 static void look_clock(struct recording *recording)
 {
     const struct decoder *decoder = &recording->decoder;
     struct recorder *recorder = recording->recorder;
 
-    if (!recorder || !quirk_is_in(QUIRK_ever_slower, recorder->cupti.version) || !decoder->behind ||
-        !atomic_load(&recorder->enabled) || atomic_load(&recorder->clients.taken) ||
+    if (!recording_slows_cupti(recording) || !atomic_load(&recorder->enabled) ||
+        atomic_load(&recorder->clients.taken) ||
         !resync_is_due(&recording->resync, mp_clock_now(), decoder->counts.work,
                        recording->behind.work_end, is_answered(recording)))
         return;

@@ -67,6 +67,10 @@ void recording_round(struct recording *recording);
 /* Writes what was taken to the file, with the counters that have changed. */
 void recording_flush(struct recording *recording);
 
+/* Whether CUPTI gets slower while it records for this (resync.h): not where each launch waits for
+ * its kernel. Any thread. */
+bool recording_slows_cupti(const struct recording *recording);
+
 /* Forgets all rows and numbers, and goes on. */
 void recording_begin_anew(struct recording *recording);
 

@@ -44,6 +44,15 @@ static bool is_worth_it(struct resync *resync, uint64_t age, uint64_t work, uint
     return heavy || age >= RESYNC_MOST_NS || (quiet && age >= RESYNC_QUIET_NS);
 }
 
+/* Not again at once where it could not be done. */
+static bool ask(struct resync *resync, uint64_t now)
+{
+    if (now < atomic_load(&resync->asked) + RESYNC_LEAST_NS)
+        return false;
+    atomic_store(&resync->asked, now);
+    return true;
+}
+
 bool resync_is_due(struct resync *resync, uint64_t now, uint64_t work, uint64_t end, bool answered)
 {
     uint64_t since = atomic_load(&resync->since);
@@ -52,9 +61,13 @@ bool resync_is_due(struct resync *resync, uint64_t now, uint64_t work, uint64_t 
     resync->seen = work;
     if (end > now)
         now = end;
-    if (!since || now <= since || !is_worth_it(resync, now - since, work, end, quiet) ||
-        now - atomic_load(&resync->asked) < RESYNC_LEAST_NS)
-        return false;
-    atomic_store(&resync->asked, now);
-    return true;
+    return since && now > since && is_worth_it(resync, now - since, work, end, quiet) &&
+           ask(resync, now);
+}
+
+bool resync_is_due_at_end(struct resync *resync, uint64_t now)
+{
+    uint64_t since = atomic_load(&resync->since);
+
+    return since && now > since && now - since >= RESYNC_QUIET_NS && ask(resync, now);
 }

@@ -10,7 +10,8 @@
  * Where the clock is registered again (cuptiActivityRegisterTimestampCallback), that begins anew.
  * Work that had begun then and had not been read by CUPTI gets no times, counted as
  * zero_timestamps: right after a flush 70 kernels of 120,000 a second, 1,200 of 510,000. So it is
- * done when nothing is under way, now and then, and else only when it is needed.
+ * done when nothing is under way, now and then, where a range ends too, and else only when it is
+ * needed.
  *
  * Measured on H100s with CUPTI 12.8, 12.9 and 13.0 Update 1: docs/measurements.md, "CUPTI falls
  * behind". Times are ns of the trace's clock. The writer's where nothing else is said.
@@ -54,5 +55,9 @@ void resync_restart(struct resync *resync, uint64_t work);
  * known to wait for its record. Where none has come since the last look either, nothing is under
  * way, as far as that can be told. */
 bool resync_is_due(struct resync *resync, uint64_t now, uint64_t work, uint64_t end, bool answered);
+
+/* The same where a capture range ends at `now` whose work has been waited for: none of it is under
+ * way then. Ranges may all be too short for the other. Any thread. */
+bool resync_is_due_at_end(struct resync *resync, uint64_t now);
 
 #endif

@@ -34,6 +34,17 @@ renewed "after four minutes" four 0 3
 profile range MINIPROF_CAPTURE=range -- "$steps" init start "${first[@]}" stop \
     pass=$((6 * minutes)) sleep=220 start "${later[@]}" stop
 renewed "a range that begins after six minutes" range 1 3
+short=(start alpha=2 stop)
+profile short MINIPROF_CAPTURE=range -- "$steps" init "${short[@]}" pass=$((6 * minutes)) \
+    "${short[@]}" alpha=1 "${short[@]}" alpha=1 sync "${short[@]}"
+renewed "ranges that are all short" short 1 8
+it=(push=it alpha=2 pop)
+profile nvtx MINIPROF_CAPTURE=nvtx:it -- "$steps" init "${it[@]}" pass=$((6 * minutes)) "${it[@]}" \
+    alpha=1 "${it[@]}"
+renewed "NVTX ranges that are all short" nvtx 1 6
+profile empty MINIPROF_CAPTURE=range -- "$steps" init "${short[@]}" pass=$((6 * minutes)) start \
+    sleep=400 stop "${short[@]}"
+renewed "a range without work, at its end" empty 1 4
 for version in 26 27 130000; do
     profile version SIMGPU_CUPTI_VERSION=$version -- "${program[@]}"
     renewed "CUPTI $version" version 1 3
@@ -72,14 +83,24 @@ for version in 24 130401; do
     rm version.mpt
 done
 profile idle MINIPROF_CAPTURE=range -- "$steps" init start "${first[@]}" stop \
-    pass=$((9 * minutes)) sleep=220 start sleep=400 stop
-renewed "a range without work" idle 0 1
-profile outside MINIPROF_CAPTURE=range -- "$steps" init start "${first[@]}" stop "${six[@]}"
-renewed "outside of ranges" outside 0 1
-profile waits -- "$steps" init pass=$((6 * minutes)) alpha=1 sleep=600
-renewed "a launch that waits" waits 0 1
-profile calls MINIPROF_API=none -- "${program[@]}"
-renewed "without calls, which tell when nothing is under way" calls 0 3
+    pass=$((9 * minutes)) sleep=220 start sleep=400
+renewed "a range without work, but at its end" idle 0 1
+profile profiled MINIPROF_CAPTURE=range MINIPROF_METRICS=gpu__time_duration.sum -- "$steps" init \
+    "${short[@]}" pass=$((6 * minutes)) "${short[@]}"
+renewed "ranges of kernels that are profiled" profiled 0 4
+start triggered MINIPROF_CAPTURE=off -- "$steps" init alpha=1 sync pass=$((6 * minutes)) \
+    print=ready await=triggered.go
+await grep -qx ready triggered.out
+for word in start stop; do
+    check "miniprof ctl $word" "$miniprof" ctl "$pid" $word
+done
+touch triggered.go
+wait "$pid"
+complete "a range that the program did not end" triggered
+like "a range that the program did not end: it is there" '"capture",1,"end"' \
+    "$("$miniprof" dump --csv triggered.mpt)"
+same "a range that the program did not end, and so did not wait for" 0 \
+    "$(counter triggered clock_renewals)"
 profile metrics MINIPROF_METRICS=gpu__time_duration.sum -- "${program[@]}"
 renewed "kernels that are profiled" metrics 0 3
 profile session -- "$steps" "${kineto[@]}" init alpha=1 sync sleep=400 call=kineto_start alpha=1 \

@@ -159,6 +159,26 @@ static void a_range_that_begins_has_it_after_its_first_work(void **state)
     assert_true(resync_is_due(&resync, 9000 * SECOND, 501, 9000 * SECOND, false));
 }
 
+/* What it has recorded is through: the work of ranges that are all short is never looked at. */
+static void the_end_of_a_range_is_a_moment_for_it(void **state)
+{
+    struct resync resync = {0};
+
+    (void)state;
+    assert_false(resync_is_due_at_end(&resync, 8000 * SECOND));
+    resync_given(&resync, 1000 * SECOND);
+    assert_false(resync_is_due_at_end(&resync, 999 * SECOND));
+    assert_false(resync_is_due_at_end(&resync, 1299 * SECOND));
+    assert_true(resync_is_due_at_end(&resync, 1300 * SECOND));
+    assert_false(resync_is_due_at_end(&resync, 1359 * SECOND)); /* it was not done */
+    assert_true(resync_is_due_at_end(&resync, 1360 * SECOND));
+    assert_false(resync_is_due(&resync, 1361 * SECOND, 0, 1361 * SECOND, true));
+    assert_false(resync_is_due(&resync, 1362 * SECOND, 1, 1361 * SECOND, true));
+    resync_done(&resync);
+    assert_false(resync_is_due_at_end(&resync, 1659 * SECOND));
+    assert_true(resync_is_due_at_end(&resync, 1660 * SECOND));
+}
+
 /* The range had ended meanwhile, say. */
 static void what_was_not_done_is_asked_for_again_a_minute_later(void **state)
 {
@@ -196,6 +216,7 @@ int main(void)
         cmocka_unit_test(a_clock_that_was_not_given_is_not_given_again),
         cmocka_unit_test(work_may_end_later_than_now),
         cmocka_unit_test(a_range_that_begins_has_it_after_its_first_work),
+        cmocka_unit_test(the_end_of_a_range_is_a_moment_for_it),
         cmocka_unit_test(what_was_not_done_is_asked_for_again_a_minute_later),
         cmocka_unit_test(whoever_registers_it_the_time_begins_anew),
     };
