@@ -214,9 +214,10 @@ void range_serve(struct recorder *recorder)
     pthread_mutex_unlock(&ranges->lock);
     if (!asked)
         return;
-    if (flushes && recorder_is_recording(recorder) && flusher_may_flush(recorder)) {
-        recorder->cupti.flush_all(0);
-        flusher_give_clock(recorder, answers);
+    if (flushes && recorder_is_recording(recorder)) {
+        if (flusher_may_flush(recorder))
+            recorder->cupti.flush_all(0);
+        flusher_give_clock(recorder, answers); /* not later, beside other work */
     }
     if (recorder_is_recording(recorder))
         range_settle(recorder);
