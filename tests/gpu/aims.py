@@ -270,6 +270,9 @@ def growth_part(results, what):
     return Part(text, rate <= alone * (1 + NOTHING_PERCENT / 100))
 
 
+SOAK_SECONDS = 30 * 60
+
+
 def soak_row(results):
     def number(kind):
         values = results.list("soak", "miniprof", "all", kind)
@@ -282,7 +285,12 @@ def soak_row(results):
     broken = {kind: number(kind) for kind in ("counts that differ", "dropped", "invalid times")}
     parts.append(Part(", ".join(f"{kind}: {n:,.0f}" for kind, n in broken.items()),
                       not any(broken.values()) and number("whole") == 1))
+    if number("clock given again"):
+        parts.append(Part(f"clock given again {number('clock given again'):.0f} times, "
+                          f"{number('without times for that'):,.0f} kernels without times for it"))
     parts += [growth_part(results, what) for what in ("host, private", "host, shared", "GPU")]
+    if number("seconds") < SOAK_SECONDS:
+        parts.append(missing(f"{SOAK_SECONDS - number('seconds'):.0f} more seconds"))
     return parts
 
 
@@ -326,8 +334,9 @@ ROWS = (
     ("library start, cuInit with it less without: at most 15 ms", ("start", "calls"), start_row),
     ("memory added: at most 64 MiB on the host beyond CUPTI's own, on the GPU CUPTI's pool",
      ("memory",), memory_row),
-    ("soak at 200,000 or more kernels/s, graphs among them: no drop, no invalid times, no growth"
-     f" (a line through the last two thirds: at most {MOST_GROWTH_MIB} MiB, or as CUPTI alone)",
+    ("soak of 30 minutes at 200,000 or more kernels/s, graphs among them: no drop, no invalid"
+     f" times, no growth (a line through the last two thirds: at most {MOST_GROWTH_MIB} MiB, or as"
+     " CUPTI alone)",
      ("soak",), soak_row),
     ("SIGKILL at 200 random moments: every trace opens, at most the last 200 ms are missing",
      ("sigkill",), sigkill_row),

@@ -202,7 +202,7 @@ class TestRows(unittest.TestCase):
 
 
 class TestSoakRow(unittest.TestCase):
-    GOOD = {"kernels": 12e6, "seconds": 60, "kernels/s": 200000, "launch calls/s": 150000,
+    GOOD = {"kernels": 360e6, "seconds": 1800, "kernels/s": 200000, "launch calls/s": 150000,
             "counts that differ": 0, "dropped": 0, "invalid times": 0, "whole": 1}
 
     def measured(self, growth=1, **changed):
@@ -220,6 +220,19 @@ class TestSoakRow(unittest.TestCase):
                         {"whole": 0}, {"kernels/s": 199999}, {"growth": 2.1}):
             with self.subTest(changed):
                 self.assertEqual(judged(aims.soak_row, self.measured(**changed))[1], "not reached")
+
+    def test_a_shorter_one_says_what_is_missing(self):
+        self.assertEqual(judged(aims.soak_row, self.measured(seconds=640.01))[1],
+                         "reached; not measured: 1160 more seconds")
+        self.assertEqual(judged(aims.soak_row, self.measured(seconds=640, dropped=1))[1],
+                         "not reached; not measured: 1160 more seconds")
+
+    def test_kernels_without_times_are_told(self):
+        def text(again):
+            return judged(aims.soak_row, self.measured(
+                clock_given_again=again, without_times_for_that=7821))[0]
+        self.assertIn("; clock given again 5 times, 7,821 kernels without times for it;", text(5))
+        self.assertNotIn("clock", text(0))
 
     def test_growth_is_no_more_than_that_of_cupti_alone(self):
         def lines(ours, alone):
