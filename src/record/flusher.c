@@ -39,16 +39,16 @@ static void flush(struct recorder *recorder)
         atomic_fetch_add(&recorder->flusher.dropped, dropped);
 }
 
-/* Not beside another client, whose clock this would take, and not outside of ranges: CUPTI does not
- * bear it well where kinds are off (clock_then_off in quirks.def). */
-void flusher_give_clock(struct recorder *recorder, uint64_t answers)
+/* Not beside another client, whose clock this would take, and only while the kinds are on: CUPTI
+ * does not bear it well where they are off (clock_then_off in quirks.def). */
+void flusher_give_clock(struct recorder *recorder, uint64_t answers,
+                        void (*how)(struct recorder *recorder))
 {
-    if (!atomic_exchange(&recorder->flusher.gives_clock, false) ||
-        !recorder_is_recording(recorder) || atomic_load(&recorder->flusher.forced) ||
+    if (!recorder_is_recording(recorder) || atomic_load(&recorder->flusher.forced) ||
         !atomic_load(&recorder->enabled) || !flusher_may_flush(recorder))
         return;
     if (clients_hold(recorder, answers))
-        range_switch(recorder, activity_give_clock);
+        range_switch(recorder, how);
 }
 
 /* Until it is woken, unless it was since `seen`; NULL: without a limit. */
@@ -83,7 +83,8 @@ static void answer(struct recorder *recorder)
     if (asked == atomic_load(&flusher->done))
         return;
     flush(recorder);
-    flusher_give_clock(recorder, answers);
+    if (atomic_exchange(&flusher->gives_clock, false))
+        flusher_give_clock(recorder, answers, activity_give_clock);
     atomic_store(&flusher->done, asked);
     work_wake(&recorder->work);
     await_writer(recorder, asked);

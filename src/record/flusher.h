@@ -34,9 +34,10 @@ enum mp_status flusher_start(struct recorder *recorder);
  * and not for another client. */
 bool flusher_may_flush(const struct recorder *recorder);
 
-/* Gives CUPTI its clock again if that was asked for: `gives_clock`. `answers`: clients_answers
- * before the last flush. The flusher only. */
-void flusher_give_clock(struct recorder *recorder, uint64_t answers);
+/* Has `how`, which is or asks for activity_give_clock, done by range_switch, where CUPTI may get
+ * its clock again. `answers`: clients_answers before the last flush. The flusher only. */
+void flusher_give_clock(struct recorder *recorder, uint64_t answers,
+                        void (*how)(struct recorder *recorder));
 
 /* Has the thread look whether there is something to do. Any thread. */
 void flusher_wake(struct flusher *flusher);

@@ -217,17 +217,32 @@ static void close_range(struct recorder *recorder, uint8_t reason, uint64_t time
     ranges->over |= ranges->most && ranges->ended >= ranges->most;
 }
 
-/* What has been launched in the range that was closed at `time`, if one was, comes out, and the
- * kinds are switched. False when CUPTI does not answer. */
-static bool leave(struct recorder *recorder, bool closed, uint64_t time)
+static bool has_one_context(struct context_list *contexts)
+{
+    bool one;
+
+    pthread_mutex_lock(&contexts->lock);
+    one = contexts->count == 1;
+    pthread_mutex_unlock(&contexts->lock);
+    return one;
+}
+
+/* Whether CUPTI is to get its clock again: the range ended at `time`, and its context was waited
+ * for. */
+static bool wants_clock(struct recorder *recorder, uint64_t time)
+{
+    return recording_slows_cupti(&recorder->recording) && has_one_context(&recorder->contexts) &&
+           resync_is_due_at_end(&recorder->recording.resync, time);
+}
+
+/* What has been launched in the range of that number, which was closed at `time`, comes out, and
+ * the kinds are switched; 0: none was closed. False when CUPTI does not answer. */
+static bool leave(struct recorder *recorder, uint64_t closed, uint64_t time)
 {
     bool through =
         closed && !pthread_equal(pthread_self(), recorder->writer) && synchronize(recorder);
 
-    if (through && recording_slows_cupti(&recorder->recording) &&
-        resync_is_due_at_end(&recorder->recording.resync, time))
-        atomic_store(&recorder->flusher.gives_clock, true);
-    return range_leave(recorder, closed);
+    return range_leave(recorder, closed, through && wants_clock(recorder, time));
 }
 
 static enum range_answer end(struct recorder *recorder, uint8_t reason, uint32_t correlation)
@@ -236,6 +251,7 @@ static enum range_answer end(struct recorder *recorder, uint8_t reason, uint32_t
     uint64_t now = mp_clock_now();
     uint64_t met = atomic_load(&ranges->met);
     enum range_answer answer;
+    uint64_t number;
 
     /* Before the id is asked for, and after: what others launch meanwhile has later ones. */
     pthread_mutex_lock(&ranges->lock);
@@ -248,10 +264,11 @@ static enum range_answer end(struct recorder *recorder, uint8_t reason, uint32_t
         answer = may_end(recorder, reason, met);
     if (answer == RANGE_DONE)
         close_range(recorder, reason, now, correlation);
+    number = ranges->begun;
     pthread_mutex_unlock(&ranges->lock);
     if (answer != RANGE_DONE)
         return answer;
-    return leave(recorder, true, now) ? RANGE_DONE : RANGE_LATE;
+    return leave(recorder, number, now) ? RANGE_DONE : RANGE_LATE;
 }
 
 /* ---- Steps ---- */
@@ -302,9 +319,9 @@ static bool may_end_step(const struct ranges *ranges, uint64_t met, enum mp_step
     return ranges->in_step && is_left(ranges, met);
 }
 
-/* Under the lock: the step ends, and with the last one of a cycle the range, if it is still open.
- * False where nothing is to be brought out. */
-static bool close_step(struct recorder *recorder, uint64_t time, uint32_t correlation)
+/* Under the lock: the step ends, and with the last one of a cycle the range, if it is still open:
+ * its number, 0 where nothing is to be brought out. */
+static uint64_t close_step(struct recorder *recorder, uint64_t time, uint32_t correlation)
 {
     struct ranges *ranges = &recorder->ranges;
     enum mp_step_phase phase = mp_schedule_phase(&ranges->schedule, ranges->steps++);
@@ -318,7 +335,7 @@ static bool close_step(struct recorder *recorder, uint64_t time, uint32_t correl
     if (ends)
         close_range(recorder, MP_capture_reason_schedule, time, correlation);
     ranges->over |= next == MP_STEP_OVER && !ranges->open;
-    return ends;
+    return ends ? ranges->begun : 0;
 }
 
 static void end_step(struct recorder *recorder, uint32_t correlation)
@@ -327,7 +344,7 @@ static void end_step(struct recorder *recorder, uint32_t correlation)
     uint64_t met = atomic_load(&ranges->met);
     uint64_t now = 0;
     enum mp_step_phase phase;
-    bool ends = false;
+    uint64_t closed = 0;
     bool may;
 
     pthread_mutex_lock(&ranges->lock);
@@ -341,10 +358,10 @@ static void end_step(struct recorder *recorder, uint32_t correlation)
     pthread_mutex_lock(&ranges->lock);
     may = may && may_end_step(ranges, met, &phase);
     if (may)
-        ends = close_step(recorder, now, correlation);
+        closed = close_step(recorder, now, correlation);
     pthread_mutex_unlock(&ranges->lock);
     if (may)
-        leave(recorder, ends, now);
+        leave(recorder, closed, now);
 }
 
 /* ---- What happens ---- */

@@ -80,6 +80,7 @@ struct ranges {
     uint64_t leaves; /* how often it was asked to, ever */
     uint64_t left;   /* of these, what is done */
     bool flushes;    /* what is not done is to bring out what was launched */
+    uint64_t renews; /* and to give CUPTI its clock, if the range of this number is the last */
     bool late;       /* it was waited for in vain, and has not come back since */
     bool late_said;  /* the line about it, once */
 };

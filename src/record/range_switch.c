@@ -166,7 +166,7 @@ static bool await_left(struct recorder *recorder, uint64_t number)
     return ranges->left >= number;
 }
 
-bool range_leave(struct recorder *recorder, bool flushes)
+bool range_leave(struct recorder *recorder, uint64_t closed, bool renews)
 {
     struct ranges *ranges = &recorder->ranges;
     bool done = true;
@@ -174,10 +174,12 @@ bool range_leave(struct recorder *recorder, bool flushes)
 
     pthread_mutex_lock(&ranges->lock);
     /* The last flush is the process's end. */
-    if (recorder_is_recording(recorder) && (flushes || !is_settled(ranges))) {
+    if (recorder_is_recording(recorder) && (closed || !is_settled(ranges))) {
         uint64_t number = ++ranges->leaves;
 
-        ranges->flushes |= flushes;
+        ranges->flushes |= closed != 0;
+        if (renews)
+            ranges->renews = closed;
         flusher_wake(&recorder->flusher);
         done = await_left(recorder, number) || !recorder_is_recording(recorder);
         say = !done && !ranges->late_said;
@@ -201,6 +203,35 @@ static bool take_leaves(struct ranges *ranges, uint64_t *number, bool *flushes)
     return ranges->left < *number;
 }
 
+/* While this thread switches, which who begins another range waits for. */
+static void give_clock(struct recorder *recorder)
+{
+    struct ranges *ranges = &recorder->ranges;
+    bool between;
+
+    pthread_mutex_lock(&ranges->lock);
+    between = !ranges->over && ranges->begun == ranges->renews;
+    ranges->renews = 0;
+    pthread_mutex_unlock(&ranges->lock);
+    if (between)
+        activity_give_clock(recorder);
+}
+
+/* What was launched comes out. `answers`: clients_answers before. */
+static void bring_out(struct recorder *recorder, uint64_t answers)
+{
+    struct ranges *ranges = &recorder->ranges;
+    bool renews;
+
+    if (flusher_may_flush(recorder))
+        recorder->cupti.flush_all(0);
+    pthread_mutex_lock(&ranges->lock);
+    renews = ranges->renews != 0;
+    pthread_mutex_unlock(&ranges->lock);
+    if (renews)
+        flusher_give_clock(recorder, answers, give_clock);
+}
+
 void range_serve(struct recorder *recorder)
 {
     struct ranges *ranges = &recorder->ranges;
@@ -214,11 +245,8 @@ void range_serve(struct recorder *recorder)
     pthread_mutex_unlock(&ranges->lock);
     if (!asked)
         return;
-    if (flushes && recorder_is_recording(recorder)) {
-        if (flusher_may_flush(recorder))
-            recorder->cupti.flush_all(0);
-        flusher_give_clock(recorder, answers); /* not later, beside other work */
-    }
+    if (flushes && recorder_is_recording(recorder))
+        bring_out(recorder, answers);
     if (recorder_is_recording(recorder))
         range_settle(recorder);
     pthread_mutex_lock(&ranges->lock);

@@ -3,7 +3,8 @@
  * thread needs: no wait is longer than a second.
  *
  *     range opened --settle--> kinds on --> mark posted --await_posted--> launches are inside
- *     range closed --leave--> the flusher: CUPTI flushed --settle--> kinds off --> the program
+ *     range closed --leave--> the flusher: CUPTI flushed, at times it gets its clock again
+ *                             --settle--> kinds off --> the program
  *
  * Where a range begins its own thread switches, where it ends the flusher does. While CUPTI does
  * not answer there, nobody waits a second time: ranges begin and end, and whoever switches goes on
@@ -13,6 +14,7 @@
 #define MP_RECORD_RANGE_SWITCH_H
 
 #include <stdbool.h>
+#include <stdint.h>
 
 struct recorder;
 
@@ -20,10 +22,11 @@ struct recorder;
  * also if it will be as is wanted. Any thread, without the lock. */
 void range_settle(struct recorder *recorder);
 
-/* The end of a range or a step: has the flusher flush CUPTI, if `flushes`, and settle. False when
- * that takes over a second, which is said once; it is done when CUPTI answers. Any thread but the
- * flusher, without the lock; the writer takes what comes meanwhile. */
-bool range_leave(struct recorder *recorder, bool flushes);
+/* The end of a step, or of the range whose number is `closed`, if that is not 0: has the flusher
+ * flush CUPTI for a range, give it its clock again if it `renews` and no other range has begun
+ * since, and settle. False when that takes over a second, which is said once; it is done when CUPTI
+ * answers. Any thread but the flusher, without the lock; the writer takes what comes meanwhile. */
+bool range_leave(struct recorder *recorder, uint64_t closed, bool renews);
 
 /* Does what range_leave has asked for. The flusher only. */
 void range_serve(struct recorder *recorder);

@@ -172,11 +172,15 @@ static void the_end_of_a_range_is_a_moment_for_it(void **state)
     assert_true(resync_is_due_at_end(&resync, 1300 * SECOND));
     assert_false(resync_is_due_at_end(&resync, 1359 * SECOND)); /* it was not done */
     assert_true(resync_is_due_at_end(&resync, 1360 * SECOND));
-    assert_false(resync_is_due(&resync, 1361 * SECOND, 0, 1361 * SECOND, true));
+    /* Nor by the writer: quiet since the second of these looks. */
+    assert_false(resync_is_due(&resync, 1361 * SECOND, 1, 1361 * SECOND, true));
     assert_false(resync_is_due(&resync, 1362 * SECOND, 1, 1361 * SECOND, true));
+    assert_true(resync_is_due(&resync, 1420 * SECOND, 1, 1361 * SECOND, true));
+    assert_false(resync_is_due_at_end(&resync, 1479 * SECOND));
+    assert_true(resync_is_due_at_end(&resync, 1480 * SECOND));
     resync_done(&resync);
-    assert_false(resync_is_due_at_end(&resync, 1659 * SECOND));
-    assert_true(resync_is_due_at_end(&resync, 1660 * SECOND));
+    assert_false(resync_is_due_at_end(&resync, 1779 * SECOND));
+    assert_true(resync_is_due_at_end(&resync, 1780 * SECOND));
 }
 
 /* The range had ended meanwhile, say. */
