@@ -1,8 +1,10 @@
 #!/bin/bash
-# The scripts of tests/gpu that count what was launched, look how CUPTI grows and kill what is
-# recorded, for a moment on the software GPU: what they say is right, and they notice what is wrong.
+# The scripts of tests/gpu that count what was launched, look how CUPTI grows, begin and end ranges
+# and kill what is recorded, for a moment on the software GPU: what they say is right, and they
+# notice what is wrong.
 . "$SOURCE/tests/e2e/lib.sh" || exit 1
-export SIMGPU=1 SIMGPU_REAL_TIME=1 SOAK_RATE=20000 SOAK_SECONDS=1 SIGKILL_KILLS=16 SIGKILL_JOBS=2
+export SIMGPU=1 SIMGPU_REAL_TIME=1 SOAK_RATE=20000 SOAK_SECONDS=1 RANGES_RATE=20000
+export SIGKILL_KILLS=16 SIGKILL_JOBS=2
 # Nothing is said here of how late a trace may be: other tests run beside this one.
 export SIGKILL_LIMIT_MS=5000
 
@@ -70,6 +72,14 @@ same "growth of a side that is none: exit code" 2 "$status"
 same "growth of a side that is none: one line" 1 "$(wc -l <growth.said)"
 like "growth of a side that is none: which" "^growth.sh: no side 'nothing'; there are: without," \
     "$(cat growth.said)"
+
+script ranges
+same "ranges: exit code" 0 "$status"
+same "ranges: all that can be tried at once" "6 passed, 0 failed" "$(tail -n 1 ranges.said)"
+MINIPROF_CAPTURE_END=repeat:7 script ranges 1
+same "a range is missing: exit code" 1 "$status"
+like "a range is missing: says so" 'FAILED: 0 ms apart: 7 7000 0 0 0 0, not 8 8000 0 0 0 0' \
+    "$(cat ranges.said)"
 
 script sigkill
 same "SIGKILL: exit code" 0 "$status"

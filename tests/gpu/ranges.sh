@@ -1,0 +1,122 @@
+#!/bin/bash
+# Capture ranges in quick succession, short ones, some of a program that never stops launching, and
+# some after a pause that is long enough for CUPTI's clock to be registered again: the kernels of
+# the ranges are in the trace, all of them, and none of those in between.
+#
+#     RANGES_PAUSE=0   seconds of that pause; 310 and more are needed, 0: without it
+#     RANGES_RATE=60000   kernels a second of the program that does not stop
+. "$(dirname "$0")/lib.sh"
+
+steps=$BUILD/tests/e2e/steps
+soak=$BUILD/gpu/soak
+pause=${RANGES_PAUSE:-0}
+[ -x "$steps" ] || skip "the test programs were not built"
+cd "$WORK" || exit 1
+
+# counts FILE KERNEL: "RANGES KERNELS OTHERS DROPPED UNTIMED RENEWALS"; others are not named KERNEL.
+counts() {
+    {
+        "$BUILD/miniprof" info --json "$1"
+        "$BUILD/miniprof" summary --json "$1"
+    } | python3 -c '
+import json, sys
+text, decoder = sys.stdin.read(), json.JSONDecoder()
+info, end = decoder.raw_decode(text)
+summary, _ = decoder.raw_decode(text[end:].lstrip())
+kernels = {row["name"]: row["calls"] for group in summary["groups"]
+           if group["name"] == "gpu_activities" for row in group["rows"]}
+ours = sum(calls for name, calls in kernels.items() if name.startswith(sys.argv[1]))
+counters = info["quality"]["counters"]
+print(len(info["ranges"]), ours, sum(kernels.values()) - ours, info["quality"]["dropped"],
+      counters.get("zero_timestamps", 0), counters.get("clock_renewals", 0))' "$2"
+}
+
+# expect WHAT FILE "RANGES KERNELS": those, none other, none lost, and the clock as it was.
+expect() {
+    local got
+    got=$(counts "$2" alpha)
+    [ "$got" = "$3 0 0 0 0" ] || fail "$1: $got, not $3 0 0 0 0"
+    ok "$1: $3"
+}
+
+# repeat TIMES STEP...: into `program`
+repeat() {
+    local times=$1 i
+    shift
+    for ((i = 0; i < times; i++)); do
+        program+=("$@")
+    done
+}
+
+# ---- After a pause, beside the rest ----------------------------------------------------------
+short=(start alpha=20 stop beta=5)
+it=(push=it alpha=20 pop beta=5)
+if [ "$pause" -gt 0 ]; then
+    program=(init)
+    repeat 10 "${short[@]}"
+    program+=(sleep=$((pause * 1000)))
+    repeat 10 "${short[@]}"
+    MINIPROF_CAPTURE=range traced profiler.mpt "$steps" "${program[@]}" 2>profiler.err &
+    paused=($!)
+    program=(init)
+    repeat 10 "${it[@]}"
+    program+=(sleep=$((pause * 1000)))
+    repeat 10 "${it[@]}"
+    MINIPROF_CAPTURE=nvtx:it traced nvtx.mpt "$steps" "${program[@]}" 2>nvtx.err &
+    paused+=($!)
+    started+=("${paused[@]}")
+fi
+
+# ---- In quick succession ---------------------------------------------------------------------
+for gap in 0 1 20 200; do
+    program=(init alpha=10 sync)
+    repeat 8 start alpha=500 sleep=100 alpha=500 sync stop beta=200 "sleep=$gap"
+    MINIPROF_CAPTURE=range traced $gap.mpt "$steps" "${program[@]}" 2>err || fail "$(cat err)"
+    expect "$gap ms apart" $gap.mpt "8 8000"
+done
+program=(init)
+repeat 200 "${short[@]}"
+MINIPROF_CAPTURE=range traced short.mpt "$steps" "${program[@]}" 2>err || fail "$(cat err)"
+expect "short ones" short.mpt "200 4000"
+
+# ---- Of a program that does not stop ---------------------------------------------------------
+CUDA_INJECTION64_PATH=$BUILD/libminiprof.so MINIPROF_OUTPUT=load.mpt MINIPROF_CAPTURE=off "$soak" \
+    --seconds 8 --threads 2 --nodes 20 --rate "${RANGES_RATE:-60000}" >made 2>err &
+pid=$!
+started+=("$pid")
+sleep 2
+asked=0
+for gap in 0.02 0.2 0.05 1 0.02 0.2 0.05 1; do
+    "$BUILD/miniprof" ctl $pid start >answer 2>&1 || fail "start: $(cat answer)"
+    sleep 0.3
+    "$BUILD/miniprof" ctl $pid stop >answer 2>&1 || fail "stop: $(cat answer)"
+    asked=$((asked + 1))
+    sleep $gap
+done
+wait $pid || fail "the program that does not stop: $(cat err)"
+read -r ranges kernels others dropped untimed renewals <<<"$(counts load.mpt soak)"
+calls=$("$BUILD/miniprof" summary --json load.mpt | python3 -c '
+import json, sys
+calls = {row["name"]: row["calls"] for group in json.load(sys.stdin)["groups"]
+         if group["name"] == "api_calls" for row in group["rows"]}
+print(calls.get("cuLaunchKernel", 0) + 20 * calls.get("cuGraphLaunch", 0))')
+# What is under way where `miniprof ctl` ends a range is not waited for; where it begins one, a call
+# may be under way that is not in it, unlike its kernel.
+[ "$ranges $others $dropped $untimed $renewals" = "$asked 0 0 0 0" ] && [ "$calls" -gt 0 ] &&
+    [ $((kernels * 100)) -le $((calls * 105)) ] && [ $((kernels * 100)) -ge $((calls * 95)) ] ||
+    fail "under load: $ranges ranges, $kernels kernels of $calls launched, $others others," \
+        "$dropped dropped, $untimed without times, $renewals times the clock"
+ok "under load: $ranges ranges, $kernels kernels of $calls launched"
+
+[ "$pause" -gt 0 ] || {
+    echo "# no pause for CUPTI's clock: RANGES_PAUSE=310 has one"
+    exit 0
+}
+wait "${paused[0]}" || fail "profiler, around a pause: $(cat profiler.err)"
+wait "${paused[1]}" || fail "nvtx, around a pause: $(cat nvtx.err)"
+started=()
+for file in profiler nvtx; do
+    got=$(counts $file.mpt alpha)
+    [ "$got" = "20 400 0 0 0 1" ] || fail "$file, around a pause: $got, not 20 400 0 0 0 1"
+    ok "$file, around a pause of $pause s: $got"
+done
