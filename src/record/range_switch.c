@@ -194,13 +194,23 @@ bool range_leave(struct recorder *recorder, uint64_t closed, bool renews)
     return done;
 }
 
-/* Under the lock: whether there is something to do. */
-static bool take_leaves(struct ranges *ranges, uint64_t *number, bool *flushes)
+/* What range_leave has asked for. */
+struct leaves {
+    uint64_t number;
+    bool flushes, renews;
+};
+
+/* Whether there is something to do. */
+static bool take_leaves(struct ranges *ranges, struct leaves *leaves)
 {
-    *number = ranges->leaves;
-    *flushes = ranges->flushes;
+    bool asked;
+
+    pthread_mutex_lock(&ranges->lock);
+    asked = ranges->left < ranges->leaves;
+    *leaves = (struct leaves){ranges->leaves, ranges->flushes, ranges->renews != 0};
     ranges->flushes = false;
-    return ranges->left < *number;
+    pthread_mutex_unlock(&ranges->lock);
+    return asked;
 }
 
 /* While this thread switches, which who begins another range waits for. */
@@ -217,17 +227,13 @@ static void give_clock(struct recorder *recorder)
         activity_give_clock(recorder);
 }
 
-/* What was launched comes out. `answers`: clients_answers before. */
-static void bring_out(struct recorder *recorder, uint64_t answers)
+/* What was launched comes out. */
+static void bring_out(struct recorder *recorder, bool renews)
 {
-    struct ranges *ranges = &recorder->ranges;
-    bool renews;
+    uint64_t answers = clients_answers(recorder);
 
     if (flusher_may_flush(recorder))
         recorder->cupti.flush_all(0);
-    pthread_mutex_lock(&ranges->lock);
-    renews = ranges->renews != 0;
-    pthread_mutex_unlock(&ranges->lock);
     if (renews)
         flusher_give_clock(recorder, answers, give_clock);
 }
@@ -235,22 +241,16 @@ static void bring_out(struct recorder *recorder, uint64_t answers)
 void range_serve(struct recorder *recorder)
 {
     struct ranges *ranges = &recorder->ranges;
-    uint64_t answers = clients_answers(recorder);
-    uint64_t number;
-    bool flushes;
-    bool asked;
+    struct leaves leaves;
 
-    pthread_mutex_lock(&ranges->lock);
-    asked = take_leaves(ranges, &number, &flushes);
-    pthread_mutex_unlock(&ranges->lock);
-    if (!asked)
+    if (!take_leaves(ranges, &leaves))
         return;
-    if (flushes && recorder_is_recording(recorder))
-        bring_out(recorder, answers);
+    if (leaves.flushes && recorder_is_recording(recorder))
+        bring_out(recorder, leaves.renews);
     if (recorder_is_recording(recorder))
         range_settle(recorder);
     pthread_mutex_lock(&ranges->lock);
-    ranges->left = number;
+    ranges->left = leaves.number;
     ranges->late = false;
     pthread_cond_broadcast(&ranges->changed);
     pthread_mutex_unlock(&ranges->lock);

@@ -45,26 +45,6 @@ renewed "NVTX ranges that are all short" nvtx 1 6
 profile empty MINIPROF_CAPTURE=range -- "$steps" init "${short[@]}" pass=$((6 * minutes)) start \
     sleep=400 stop "${short[@]}"
 renewed "a range without work, at its end" empty 1 4
-# 20 ms until CUPTI has read what ran, so that some would be without times.
-profile other SIMGPU_FLUSH_SLEEP_MS=30 SIMGPU_LATE_MS=20 MINIPROF_CAPTURE=nvtx:it -- "$steps" init \
-    "${it[@]}" pass=$((6 * minutes)) push=it alpha=2 sync pass=30000 \
-    begin-thread=sleep=15,push=it,alpha=200000,pop pop join-thread sleep=400
-renewed "another thread has begun a range meanwhile" other 0 200004
-profile late SIMGPU_FLUSH_SLEEP_MS=1500 SIMGPU_SLEEP_FROM_STOP=1 SIMGPU_LATE_MS=20 \
-    MINIPROF_CAPTURE=range -- "$steps" init "${short[@]}" pass=$((6 * minutes)) "${short[@]}" \
-    start alpha=200000 stop sleep=2000
-unharmed "a range has begun before CUPTI answered" late bare 0
-same "a range has begun before CUPTI answered: not in that" 0 "$(counter late clock_renewals)"
-same "a range has begun before CUPTI answered: times" 0 "$(counter late zero_timestamps)"
-profile two SIMGPU_DEVICES=2 MINIPROF_CAPTURE=range -- "$steps" init device=1 device=0 \
-    "${short[@]}" pass=$((6 * minutes)) "${short[@]}"
-renewed "a second context, which is not waited for" two 0 4
-profile captures MINIPROF_CAPTURE=range -- "$steps" init "${short[@]}" pass=$((6 * minutes)) start \
-    alpha=2 sync stream=1 capture alpha=1 stop end-capture=0
-renewed "a stream is captured, so that nothing is waited for" captures 0 4
-profile last MINIPROF_CAPTURE=range MINIPROF_CAPTURE_END=stop -- "$steps" init \
-    pass=$((6 * minutes)) "${short[@]}"
-renewed "the last range" last 0 2
 for version in 26 27 130000; do
     profile version SIMGPU_CUPTI_VERSION=$version -- "${program[@]}"
     renewed "CUPTI $version" version 1 3
@@ -105,6 +85,26 @@ done
 profile idle MINIPROF_CAPTURE=range -- "$steps" init start "${first[@]}" stop \
     pass=$((9 * minutes)) sleep=220 start sleep=400
 renewed "a range without work, but at its end" idle 0 1
+# 20 ms until CUPTI has read what ran, so that some would be without times.
+profile other SIMGPU_FLUSH_SLEEP_MS=30 SIMGPU_LATE_MS=20 MINIPROF_CAPTURE=nvtx:it -- "$steps" init \
+    "${it[@]}" pass=$((6 * minutes)) push=it alpha=2 sync pass=30000 \
+    begin-thread=sleep=15,push=it,alpha=200000,pop pop join-thread sleep=400
+renewed "another thread has begun a range meanwhile" other 0 200004
+profile late SIMGPU_FLUSH_SLEEP_MS=1500 SIMGPU_SLEEP_FROM_STOP=1 SIMGPU_LATE_MS=20 \
+    MINIPROF_CAPTURE=range -- "$steps" init "${short[@]}" pass=$((6 * minutes)) "${short[@]}" \
+    start alpha=200000 stop sleep=2000
+unharmed "a range has begun before CUPTI answered" late bare 0
+same "a range has begun before CUPTI answered: not in that" 0 "$(counter late clock_renewals)"
+same "a range has begun before CUPTI answered: times" 0 "$(counter late zero_timestamps)"
+profile two SIMGPU_DEVICES=2 MINIPROF_CAPTURE=range -- "$steps" init device=1 device=0 \
+    "${short[@]}" pass=$((6 * minutes)) "${short[@]}"
+renewed "a second context, which is not waited for" two 0 4
+profile captures MINIPROF_CAPTURE=range -- "$steps" init "${short[@]}" pass=$((6 * minutes)) start \
+    alpha=2 sync stream=1 capture alpha=1 stop end-capture=0
+renewed "a stream is captured, so that nothing is waited for" captures 0 4
+profile last MINIPROF_CAPTURE=range MINIPROF_CAPTURE_END=stop -- "$steps" init \
+    pass=$((6 * minutes)) "${short[@]}"
+renewed "the last range" last 0 2
 profile profiled MINIPROF_CAPTURE=range MINIPROF_METRICS=gpu__time_duration.sum -- "$steps" init \
     "${short[@]}" pass=$((6 * minutes)) "${short[@]}"
 renewed "ranges of kernels that are profiled" profiled 0 4
