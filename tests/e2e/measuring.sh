@@ -75,7 +75,7 @@ like "growth of a side that is none: which" "^growth.sh: no side 'nothing'; ther
 
 script ranges
 same "ranges: exit code" 0 "$status"
-same "ranges: all that can be tried at once" "6 passed, 0 failed" "$(tail -n 1 ranges.said)"
+same "ranges: all that can be tried at once" "7 passed, 0 failed" "$(tail -n 1 ranges.said)"
 MINIPROF_CAPTURE_END=repeat:7 script ranges 1
 same "a range is missing: exit code" 1 "$status"
 like "a range is missing: says so" 'FAILED: 0 ms apart: 7 7000 0 0 0 0, not 8 8000 0 0 0 0' \

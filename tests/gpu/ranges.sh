@@ -1,7 +1,8 @@
 #!/bin/bash
 # Capture ranges in quick succession, short ones, some of a program that never stops launching, and
 # some after a pause that is long enough for CUPTI's clock to be registered again: the kernels of
-# the ranges are in the trace, all of them, and none of those in between.
+# the ranges are in the trace, all of them, and none of those in between. Lines with # tell what
+# the calls that begin and end a range took, and what CUPTI's thread did for one after the pause.
 #
 #     RANGES_PAUSE=0   seconds of that pause; 310 and more are needed, 0: without it
 #     RANGES_RATE=60000   kernels a second of the program that does not stop
@@ -37,6 +38,11 @@ repeat() {
     done
 }
 
+# took NAME OUTPUT
+took() {
+    python3 "$SOURCE/tests/gpu/stamps.py" "$2" | sed "s/^/# $1, /"
+}
+
 # ---- After a pause, beside the rest ----------------------------------------------------------
 short=(start alpha=20 stop beta=5)
 it=(push=it alpha=20 pop beta=5)
@@ -54,6 +60,11 @@ if [ "$pause" -gt 0 ]; then
     repeat 10 "${it[@]}"
     MINIPROF_CAPTURE=nvtx:it traced nvtx.mpt "$steps" "${program[@]}" 2>nvtx.err &
     paused+=($!)
+    program=(init "${short[@]}" sleep=$(((pause + 5) * 1000)) start stamp=-)
+    repeat 200 alpha=1000 sync sleep=2
+    program+=(stop "stamp=200,000 kernels")
+    MINIPROF_CAPTURE=range traced many.mpt "$steps" "${program[@]}" >many.out 2>many.err &
+    paused+=($!)
     started+=("${paused[@]}")
 fi
 
@@ -68,6 +79,14 @@ program=(init)
 repeat 200 "${short[@]}"
 MINIPROF_CAPTURE=range traced short.mpt "$steps" "${program[@]}" 2>err || fail "$(cat err)"
 expect "short ones" short.mpt "200 4000"
+program=(init start alpha=100 stop)
+repeat 16 sleep=20 stamp=- start stamp=cuProfilerStart alpha=100 stamp=- stop stamp=cuProfilerStop
+"$steps" "${program[@]}" >bare.out || fail "without miniprof"
+MINIPROF_CAPTURE=range traced calls.mpt "$steps" "${program[@]}" >calls.out 2>err ||
+    fail "$(cat err)"
+expect "ranges that are timed" calls.mpt "17 1700"
+took "without miniprof" bare.out
+took "with miniprof" calls.out
 
 # ---- Of a program that does not stop ---------------------------------------------------------
 CUDA_INJECTION64_PATH=$BUILD/libminiprof.so MINIPROF_OUTPUT=load.mpt MINIPROF_CAPTURE=off "$soak" \
@@ -101,7 +120,10 @@ ok "under load: $ranges ranges, $kernels kernels of $calls launched"
 }
 wait "${paused[0]}" || fail "profiler, around a pause: $(cat profiler.err)"
 wait "${paused[1]}" || fail "nvtx, around a pause: $(cat nvtx.err)"
+wait "${paused[2]}" || fail "many, after a pause: $(cat many.err)"
 started=()
 for name in profiler nvtx; do
     expect "$name, around a pause of $pause s" $name.mpt "20 400" 1
 done
+expect "many, after a pause of $((pause + 5)) s" many.mpt "2 200020" 1
+took "after a pause of $((pause + 5)) s" many.out

@@ -17,6 +17,7 @@ import growth    # pylint: disable=wrong-import-position
 import results   # pylint: disable=wrong-import-position
 import sigkill   # pylint: disable=wrong-import-position
 import soak      # pylint: disable=wrong-import-position
+import stamps    # pylint: disable=wrong-import-position
 
 GRAPH = "graph of 100 kernels"
 CHEAP = "3,000 cheap calls"
@@ -449,6 +450,19 @@ class TestSoakSeconds(unittest.TestCase):
     def test_a_program_that_did_not_end_has_no_growth(self):
         with self.assertRaises(SystemExit):
             self.said(growth.print_lines, self.seconds(101), "miniprof", None)
+
+
+class Stamps(unittest.TestCase):
+    """What passed since the stamp before, and how that is told."""
+
+    def test_each_name_has_the_time_since_the_stamp_before(self):
+        spans = stamps.passed(["start|5|0", "-|10|1", "start|110|3", "stop|112|3", "other line",
+                               "-|1000|50", "start|1400|70", "start|1500|71"])
+        self.assertEqual(spans, {"start": [[100, 2], [400, 20], [100, 1]], "stop": [[2, 0]]})
+
+    def test_one_value_has_no_spread(self):
+        self.assertEqual(stamps.spread([1234.0]), "1,234 us")
+        self.assertEqual(stamps.spread([9.0, 1.0, 4.0]), "4 us (1 to 9)")
 
 
 if __name__ == "__main__":

@@ -15,6 +15,7 @@
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 #include <wchar.h>
 
@@ -109,6 +110,23 @@ static void end_range(const char *value)
 static void print(const char *value)
 {
     puts(value);
+    fflush(stdout);
+}
+
+static double microseconds(clockid_t clock)
+{
+    struct timespec now;
+
+    clock_gettime(clock, &now);
+    return (double)now.tv_sec * 1e6 + (double)now.tv_nsec / 1e3;
+}
+
+/* NAME|us|us: when it is, and the CPU time of all threads but this one. */
+static void stamp(const char *value)
+{
+    double others = microseconds(CLOCK_PROCESS_CPUTIME_ID) - microseconds(CLOCK_THREAD_CPUTIME_ID);
+
+    printf("%s|%.0f|%.0f\n", value, microseconds(CLOCK_MONOTONIC), others);
     fflush(stdout);
 }
 
@@ -387,6 +405,7 @@ const struct step_row host_steps[] = {
     {"call", call},
     {"print-pool-limit", print_pool_limit},
     {"print", print},
+    {"stamp", stamp},
     {"sleep", sleep_ms},
     {"pass", pass},
     {"exit", exit_here},
