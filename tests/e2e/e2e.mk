@@ -13,10 +13,10 @@ E2E_LIBRARIES := $(patsubst tests/e2e/preload/%.c,$(BUILD)/tests/e2e/%.so,$(sort
 ifdef HAVE_CUDA
 ALL_TARGETS += $(E2E_PROGRAMS) $(E2E_LIBRARIES)
 
-$(OBJ)/tests/e2e/%.o: EXTRA_CPPFLAGS += -Isamples $(CUDA_CPPFLAGS)
+$(OBJ)/tests/e2e/%.o: EXTRA_CPPFLAGS += -Isamples -Itests $(CUDA_CPPFLAGS)
 
 $(BUILD)/tests/e2e/steps $(BUILD)/tests/e2e/steps_setuid: $(OBJ)/tests/e2e/steps/host.o \
-	$(OBJ)/tests/e2e/steps/graphs.o
+	$(OBJ)/tests/e2e/steps/graphs.o $(OBJ)/tests/gpu/threads_cpu.o
 
 $(BUILD)/tests/e2e/%: $(OBJ)/tests/e2e/programs/%.o $(SAMPLES_OBJ)/common.o $(CUDA_STUB)
 	@mkdir -p $(@D)

@@ -38,7 +38,7 @@ repeat() {
     done
 }
 
-# took NAME OUTPUT
+# took WHO FILE: what passed between the stamps that a program has printed
 took() {
     python3 "$SOURCE/tests/gpu/stamps.py" "$2" | sed "s/^/# $1, /"
 }
@@ -46,25 +46,28 @@ took() {
 # ---- After a pause, beside the rest ----------------------------------------------------------
 short=(start alpha=20 stop beta=5)
 it=(push=it alpha=20 pop beta=5)
-paused=()
+declare -A paused # process ids by name
+# with_pause NAME MODE: `program`, in the background
+with_pause() {
+    MINIPROF_CAPTURE=$2 traced "$1.mpt" "$steps" "${program[@]}" >"$1.out" 2>"$1.err" &
+    paused[$1]=$!
+}
+
 if [ "$pause" -gt 0 ]; then
     program=(init)
     repeat 10 "${short[@]}"
     program+=(sleep=$((pause * 1000)))
     repeat 10 "${short[@]}"
-    MINIPROF_CAPTURE=range traced profiler.mpt "$steps" "${program[@]}" 2>profiler.err &
-    paused+=($!)
+    with_pause profiler range
     program=(init)
     repeat 10 "${it[@]}"
     program+=(sleep=$((pause * 1000)))
     repeat 10 "${it[@]}"
-    MINIPROF_CAPTURE=nvtx:it traced nvtx.mpt "$steps" "${program[@]}" 2>nvtx.err &
-    paused+=($!)
+    with_pause nvtx nvtx:it
     program=(init "${short[@]}" sleep=$(((pause + 5) * 1000)) start stamp=-)
     repeat 200 alpha=1000 sync sleep=2
     program+=(stop "stamp=200,000 kernels")
-    MINIPROF_CAPTURE=range traced many.mpt "$steps" "${program[@]}" >many.out 2>many.err &
-    paused+=($!)
+    with_pause many range
     started+=("${paused[@]}")
 fi
 
@@ -118,9 +121,9 @@ ok "under load: $ranges ranges, $kernels kernels of $calls launched"
     echo "# no pause for CUPTI's clock: RANGES_PAUSE=310 has one"
     exit 0
 }
-wait "${paused[0]}" || fail "profiler, around a pause: $(cat profiler.err)"
-wait "${paused[1]}" || fail "nvtx, around a pause: $(cat nvtx.err)"
-wait "${paused[2]}" || fail "many, after a pause: $(cat many.err)"
+for name in profiler nvtx many; do
+    wait "${paused[$name]}" || fail "$name, around a pause: $(cat $name.err)"
+done
 started=()
 for name in profiler nvtx; do
     expect "$name, around a pause of $pause s" $name.mpt "20 400" 1

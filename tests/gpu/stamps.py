@@ -1,35 +1,31 @@
 #!/usr/bin/env python3
 """What passed between the stamps of tests/e2e/steps.
 
-    stamps.py FILE   its output: NAME|us|CPU us of the other threads
+    stamps.py FILE   its output: NAME|us|us|ms, when it was, when that had been told, and the CPU
+                     time of CUDA's and CUPTI's threads until then
 
-Prints for each name but "-" the time since the stamp before, and the CPU time of the other threads
-in it: median, least and most.
+Prints for each name but "-" the time since the stamp before, median (least to most), and the CPU
+time of these threads in all of it.
 """
-import statistics
 import sys
+
+from results import with_spread
 
 sys.dont_write_bytecode = True
 
 
 def passed(lines):
-    """Pairs of time and CPU time, us, by name."""
-    spans, before = {}, None
+    """Pairs of time (us) and CPU time (ms), by name."""
+    spans, told, cpu = {}, None, None
     for line in lines:
         fields = line.split("|")
-        if len(fields) != 3:
+        if len(fields) != 4:
             continue
-        now = [float(x) for x in fields[1:]]
-        if fields[0] != "-" and before:
-            spans.setdefault(fields[0], []).append([a - b for a, b in zip(now, before)])
-        before = now
+        at, done, used = (float(x) for x in fields[1:])
+        if fields[0] != "-" and told is not None:
+            spans.setdefault(fields[0], []).append([at - told, used - cpu])
+        told, cpu = done, used
     return spans
-
-
-def spread(values):
-    """Median (least to most)."""
-    middle, least, most = statistics.median(values), min(values), max(values)
-    return f"{middle:,.0f} us" + (f" ({least:,.0f} to {most:,.0f})" if len(values) > 1 else "")
 
 
 def main():
@@ -38,7 +34,7 @@ def main():
         spans = passed(file.read().splitlines())
     for name, values in spans.items():
         took, cpu = zip(*values)
-        print(f"{name}: {spread(took)}; other threads' CPU {spread(cpu)}")
+        print(f"{name}: {with_spread(took)} us; CPU of CUPTI's threads {sum(cpu):,.0f} ms in all")
 
 
 if __name__ == "__main__":

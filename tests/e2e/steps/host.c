@@ -2,6 +2,7 @@
 #include "steps.h"
 
 #include "common.h"
+#include "gpu/threads_cpu.h"
 
 #include <cupti.h>
 #include <dlfcn.h>
@@ -113,20 +114,25 @@ static void print(const char *value)
     fflush(stdout);
 }
 
-static double microseconds(clockid_t clock)
+static double now_us(void)
 {
     struct timespec now;
 
-    clock_gettime(clock, &now);
+    clock_gettime(CLOCK_MONOTONIC, &now);
     return (double)now.tv_sec * 1e6 + (double)now.tv_nsec / 1e3;
 }
 
-/* NAME|us|us: when it is, and the CPU time of all threads but this one. */
+/* NAME|us|us|ms: when it is, when that is told, and the CPU time of CUDA's and CUPTI's threads
+ * until then; those of begin-thread count among them. */
 static void stamp(const char *value)
 {
-    double others = microseconds(CLOCK_PROCESS_CPUTIME_ID) - microseconds(CLOCK_THREAD_CPUTIME_ID);
+    double us = now_us();
+    double ms[THREADS_GROUPS];
+    pid_t main_thread = getpid();
 
-    printf("%s|%.0f|%.0f\n", value, microseconds(CLOCK_MONOTONIC), others);
+    threads_cpu_look(&main_thread, 1, ms);
+    printf("%s|%.0f|", value, us);
+    printf("%.0f|%.0f\n", now_us(), ms[THREADS_OTHERS]);
     fflush(stdout);
 }
 
