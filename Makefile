@@ -94,13 +94,15 @@ endif
 
 # ---- parts --------------------------------------------------------------------------------------
 
-objects = $(patsubst %.c,$(OBJ)/%.o,$(sort $(foreach folder,$(1),$(wildcard $(folder)/*.c))))
+# The folders below each one named; a family is one folder deep.
+objects = $(patsubst %.c,$(OBJ)/%.o,$(sort $(foreach folder,$(1),$(wildcard $(folder)/*.c \
+	$(folder)/*/*.c))))
 
 TRACE_OBJECTS  := $(call objects,src/base src/trace)
 CORE_OBJECTS   := $(call objects,src/model src/analyze src/report src/export)
-CORE_OBJECTS   := $(filter-out $(if $(HAVE_SQLITE),%/nvvp_none.o,$(filter-out %/nvvp_none.o,\
-	$(filter $(OBJ)/src/export/nvvp_%,$(CORE_OBJECTS)))),$(CORE_OBJECTS))
-CORE_OBJECTS   := $(if $(HAVE_UPLOT),$(filter-out %/html_assets_none.o,$(CORE_OBJECTS)) \
+CORE_OBJECTS   := $(filter-out $(if $(HAVE_SQLITE),%/nvvp/none.o,$(filter-out %/nvvp/none.o,\
+	$(filter $(OBJ)/src/export/nvvp/%,$(CORE_OBJECTS)))),$(CORE_OBJECTS))
+CORE_OBJECTS   := $(if $(HAVE_UPLOT),$(filter-out %/page/assets_none.o,$(CORE_OBJECTS)) \
 	$(OBJ)/html_assets.o,$(CORE_OBJECTS))
 RECORD_OBJECTS := $(call objects,src/record)
 # Its stubs are written for these processors.
@@ -172,6 +174,7 @@ $(OBJ)/html_assets.o: $(OBJ)/html_assets.c $(BUILD)/flags
 
 $(OBJ)/src/record/%.o $(OBJ)/tests/simgpu/%.o $(OBJ)/samples/%.o: EXTRA_CPPFLAGS += $(CUDA_CPPFLAGS)
 $(OBJ)/src/record/%.o: EXTRA_CFLAGS += $(TLS_CFLAGS)
+$(OBJ)/tools/%.o: EXTRA_CPPFLAGS += -Itools/miniprof
 
 # Members are pulled in as needed: libminiprof.so takes the writing half of src/trace only.
 $(TRACE_LIB): $(TRACE_OBJECTS)
@@ -179,7 +182,7 @@ $(READER_LIB): $(TRACE_OBJECTS) $(CORE_OBJECTS)
 $(TRACE_LIB) $(READER_LIB):
 	@mkdir -p $(@D)
 	@rm -f $@
-	$(Q)ar rcs $@ $^
+	$(Q)ar qcs $@ $^
 
 $(BUILD)/miniprof: $(TOOL_OBJECTS) $(READER_LIB)
 	$(call say,LINK,$@)

@@ -89,8 +89,12 @@ record() {
 one() {
     local suite=$1 file=$2 name log start status
     local -a command=("$file")
-    name=$(basename "$file"); name=${name%.*}
-    log=$BUILD/check/$suite/$name.log
+    name=${file##*/tests/"$suite"/}; name=${name##*/tests/}
+    case $suite in
+    unit) name=${name%.*} ;; # with its folder: several have a test_oom
+    *) name=$(basename "${name%.*}") ;;
+    esac
+    log=$BUILD/check/$suite/${name//\//_}.log
     case $file in
     *.sh) command=(bash "$file") ;;
     *.py) command=(python3 "$file") ;;

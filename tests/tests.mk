@@ -1,7 +1,7 @@
 # The tests. `make check` runs all suites, the same under sanitizers, the fuzzer and lint;
 # `make check-SUITE` one of unit cli golden readers e2e oracle html. A suite is a folder, a test a
 # file in it:
-#   unit/test_*.c         a cmocka program each, linked with the reader; test_record_*.c with the
+#   unit/*/test_*.c       a cmocka program each, linked with the reader; those of unit/record with the
 #                         collector's objects too; test_*_oom.c with malloc and its kin wrapped, so
 #                         that the test can make them fail
 #   cli/*.sh e2e/*.sh     scripts, lib.sh is what they share; environment: BUILD and SOURCE
@@ -18,40 +18,41 @@
 #                         make bench-growth
 # tests/run.sh counts.
 
-UNIT_SOURCES := $(sort $(wildcard tests/unit/test_*.c))
+UNIT_SOURCES := $(sort $(wildcard tests/unit/*/test_*.c))
 ifndef HAVE_CUDA
-UNIT_SOURCES := $(filter-out tests/unit/test_record_%,$(UNIT_SOURCES))
+UNIT_SOURCES := $(filter-out tests/unit/record/%,$(UNIT_SOURCES))
 endif
 # They speak the payload extension too, which CUDA 11.8's NVTX headers do not know.
 ifeq ($(wildcard $(CUDA_ROOT)/include/nvtx3/nvToolsExtPayload.h),)
-UNIT_SOURCES := $(filter-out tests/unit/test_record_nvtx%,$(UNIT_SOURCES))
+UNIT_SOURCES := $(filter-out tests/unit/record/test_nvtx%,$(UNIT_SOURCES))
 endif
 ifeq ($(HAVE_SQLITE),)
-UNIT_SOURCES := $(filter-out tests/unit/test_nvvp%,$(UNIT_SOURCES))
+UNIT_SOURCES := $(filter-out tests/unit/export/test_nvvp%,$(UNIT_SOURCES))
 endif
 UNIT_PROGRAMS := $(UNIT_SOURCES:tests/unit/%.c=$(BUILD)/tests/unit/%)
-# Code that several unit tests share: tests/unit/*.c without the prefix.
+# Code that several unit tests share: files without the prefix.
 UNIT_SHARED := $(call objects,tests/unit)
-UNIT_SHARED := $(filter-out $(OBJ)/tests/unit/test_%,$(UNIT_SHARED))
+UNIT_SHARED := $(filter-out $(UNIT_SOURCES:%.c=$(OBJ)/%.o) $(OBJ)/tests/unit/record/%,$(UNIT_SHARED))
+UNIT_SHARED := $(foreach object,$(UNIT_SHARED),$(if $(findstring /test_,$(object)),,$(object)))
 
 # libc functions that the collector's own code must survive the failure of.
 OOM_WRAPS := -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc,--wrap=reallocarray
 
-$(OBJ)/tests/unit/%.o: EXTRA_CPPFLAGS += -Itests
-$(OBJ)/tests/unit/test_record_%.o: EXTRA_CPPFLAGS += $(CUDA_CPPFLAGS)
+$(OBJ)/tests/unit/%.o: EXTRA_CPPFLAGS += -Itests -Itools/miniprof
+$(OBJ)/tests/unit/record/%.o: EXTRA_CPPFLAGS += $(CUDA_CPPFLAGS)
 
-$(BUILD)/tests/unit/test_record_%: $(OBJ)/tests/unit/test_record_%.o $(UNIT_SHARED) \
+$(BUILD)/tests/unit/record/%: $(OBJ)/tests/unit/record/%.o $(UNIT_SHARED) \
 		$(RECORD_OBJECTS) $(READER_LIB)
 	@mkdir -p $(@D)
 	$(call say,LINK,$@)
 	$(Q)$(LINK) $(if $(findstring _oom,$*),$(OOM_WRAPS)) -o $@ $^ -lcmocka $(READER_LIBS)
 
-$(BUILD)/tests/unit/test_%: $(OBJ)/tests/unit/test_%.o $(UNIT_SHARED) $(READER_LIB)
+$(BUILD)/tests/unit/%: $(OBJ)/tests/unit/%.o $(UNIT_SHARED) $(READER_LIB)
 	@mkdir -p $(@D)
 	$(call say,LINK,$@)
 	$(Q)$(LINK) $(if $(findstring _oom,$*),$(OOM_WRAPS)) -o $@ $^ -lcmocka $(READER_LIBS)
 
-$(BUILD)/tests/unit/test_threads_cpu: $(OBJ)/tests/gpu/threads_cpu.o
+$(BUILD)/tests/unit/command/test_threads_cpu: $(OBJ)/tests/gpu/threads_cpu.o
 
 TEST_TOOLS := $(patsubst tests/tools/%.c,$(BUILD)/tests/tools/%,$(sort $(wildcard tests/tools/*.c)))
 TEST_TOOLS += $(patsubst tools/dev/%.c,$(BUILD)/dev/%,$(sort $(wildcard tools/dev/*.c)))
@@ -162,11 +163,12 @@ fuzz: ## feed the reader broken traces for FUZZ_SECONDS (clang's libFuzzer)
 
 # ---- lint ---------------------------------------------------------------------------------------
 
-C_FILES := $(sort $(wildcard src/*/*.c tools/*/*.c tests/*/*.c samples/*.c))
-H_FILES := $(sort $(wildcard include/miniprof/*.h src/*/*.h tools/miniprof/*.h tests/*/*.h \
-	samples/*.h))
+C_FILES := $(sort $(wildcard src/*/*.c src/*/*/*.c tools/*/*.c tools/*/*/*.c tests/*/*.c \
+	tests/*/*/*.c samples/*.c))
+H_FILES := $(sort $(wildcard include/miniprof/*.h src/*/*.h src/*/*/*.h tools/miniprof/*/*.h tests/*/*.h \
+	tests/*/*/*.h samples/*.h))
 CUDA_FILES := $(filter src/record/% tests/simgpu/% tests/oracle/% samples/% tests/gpu/% \
-	tests/unit/test_record_% tests/bench/bench_record_%,$(C_FILES))
+	tests/unit/record/% tests/bench/bench_record_%,$(C_FILES))
 # They need a later CUDA than the rest.
 C_FILES := $(if $(CUDART),$(C_FILES),$(filter-out tests/gpu/cost.c tests/gpu/cost_loops.c,\
 	$(C_FILES)))
@@ -269,7 +271,7 @@ $(BUILD)/gpu/cost: $(OBJ)/tests/gpu/cost.o $(BUILD)/gpu/libcost.so $(CUDA_STUB)
 $(BUILD)/gpu/libbare_cupti.so: $(OBJ)/tests/gpu/cost_bare_cupti.o $(RECORD_OBJECTS) $(TRACE_LIB)
 	@mkdir -p $(@D)
 	@rm -f $(@D)/librecord.a
-	$(Q)ar rcs $(@D)/librecord.a $(RECORD_OBJECTS)
+	$(Q)ar qcs $(@D)/librecord.a $(RECORD_OBJECTS)
 	$(call say,LINK,$@)
 	$(Q)$(LINK) -shared -Wl,--gc-sections -o $@ $< $(@D)/librecord.a $(TRACE_LIB) -l:libzstd.a \
 		-ldl -lpthread

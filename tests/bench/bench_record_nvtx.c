@@ -6,8 +6,8 @@
  * least. The drain runs between the rounds, or beside them on another core ("with the writer"), as
  * in an application.
  */
-#include "record/clock.h"
-#include "record/nvtx.h"
+#include "record/core/clock.h"
+#include "record/nvtx/nvtx.h"
 
 #include <nvtx3/nvToolsExt.h>
 

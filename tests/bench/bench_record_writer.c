@@ -7,8 +7,8 @@
  * a file; the processor time of that is divided by the records. With libcupti at hand its own
  * cuptiActivityGetNextRecord does the stepping, otherwise a stand-in of a few instructions.
  */
-#include "record/decode.h"
-#include "trace/writer.h"
+#include "record/data/decode.h"
+#include "trace/write/writer.h"
 
 #include <dlfcn.h>
 #include <fcntl.h>

@@ -1,5 +1,5 @@
 #!/bin/bash
-# CUPTI gets its clock again where it gets slower without (src/record/resync.h), on the software
+# CUPTI gets its clock again where it gets slower without (src/record/cupti/clock_renewal.h), on the software
 # GPU's virtual clock: when nothing is under way, or when it takes too long; and where not at all.
 . "$SOURCE/tests/e2e/lib.sh" || exit 1
 

@@ -6,7 +6,7 @@
 #include "seal.h"
 #include "walk.h"
 
-#include "trace/decode.h"
+#include "trace/codec/decode.h"
 
 #define PREFIX_BYTES 8
 

@@ -4,11 +4,11 @@
 #include "mutate.h"
 #include "walk.h"
 
-#include "analyze/advise.h"
-#include "analyze/deps.h"
-#include "analyze/deps_iterations.h"
-#include "analyze/deps_replay.h"
-#include "analyze/iterations.h"
+#include "analyze/advise/advise.h"
+#include "analyze/deps/deps.h"
+#include "analyze/deps/iterations.h"
+#include "analyze/deps/replay.h"
+#include "analyze/iterations/iterations.h"
 
 #define MOST_ROWS    20000 /* of a trace; bounds the time of one input */
 #define MOST_WINDOWS 64

@@ -6,8 +6,8 @@
 
 #include <math.h>
 
-#include "analyze/kernels.h"
-#include "analyze/overlap.h"
+#include "analyze/kernels/kernels.h"
+#include "analyze/overlap/overlap.h"
 
 #define MOST_ROWS 20000 /* of a trace; bounds the time of one input */
 

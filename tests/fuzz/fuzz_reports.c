@@ -5,13 +5,13 @@
 #include "mutate.h"
 #include "walk.h"
 
-#include "analyze/allocations.h"
-#include "analyze/layers.h"
-#include "analyze/live.h"
-#include "analyze/memory.h"
-#include "analyze/nvtx_result.h"
-#include "analyze/summary.h"
-#include "analyze/unified.h"
+#include "analyze/memory/allocations.h"
+#include "analyze/layers/layers.h"
+#include "analyze/live/live.h"
+#include "analyze/memory/memory.h"
+#include "analyze/nvtx/result.h"
+#include "analyze/summary/summary.h"
+#include "analyze/summary/unified.h"
 
 #define MOST_ROWS 20000 /* of a trace; bounds the time of one input */
 

@@ -53,11 +53,11 @@
 #include <sys/mman.h>
 #include <time.h>
 
-#include "base/config.h"
-#include "base/strings.h"
-#include "record/api_set.h"
-#include "record/clock.h"
-#include "record/cupti_api.h"
+#include "base/settings/config.h"
+#include "base/text/strings.h"
+#include "record/cupti/api_set.h"
+#include "record/core/clock.h"
+#include "record/cupti/cupti_api.h"
 
 #define BUFFER_BYTES ((size_t)1 << 20)
 #define BUFFERS      64u

@@ -25,7 +25,7 @@
 #include "known_metrics.h"
 #include "known_nvtx.h"
 #include "known_slow.h"
-#include "trace/writer.h"
+#include "trace/write/writer.h"
 
 #define KNOWN_VECADD_MANGLED "_Z6vecAddPKfS0_Pfi"
 #define KNOWN_VECADD         "vecAdd(float const*, float const*, float*, int)"

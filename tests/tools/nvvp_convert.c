@@ -5,7 +5,7 @@
 #include <unistd.h>
 
 #include "base/io.h"
-#include "export/nvvp.h"
+#include "export/nvvp/nvvp.h"
 
 static enum mp_status write_nvvp(const char *from, const char *to, struct mp_error *error)
 {

@@ -10,7 +10,7 @@
 
 #include <cmocka.h>
 
-#include "base/hash.h"
+#include "base/data/hash.h"
 #include "unit/trace_fixture.h"
 
 /* ---- Random numbers and rows ---- */

@@ -9,8 +9,8 @@
 
 #include <miniprof/trace.h>
 
-#include "trace/builder.h"
-#include "trace/writer.h"
+#include "trace/write/builder.h"
+#include "trace/write/writer.h"
 
 /* ---- Random numbers and rows ---- */
 

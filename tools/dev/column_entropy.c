@@ -7,9 +7,9 @@
  * distribution of the tokens of docs/trace-format.md, section 5, plus their extra bits, which are
  * taken as noise). Where bits and entropy agree nothing but noise is left.
  */
-#include "base/varint.h"
-#include "trace/schema.h"
-#include "trace/stream.h"
+#include "base/data/varint.h"
+#include "trace/codec/schema.h"
+#include "trace/codec/stream.h"
 
 #include <fcntl.h>
 #include <inttypes.h>

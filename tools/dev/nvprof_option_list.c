@@ -1,17 +1,17 @@
-/* Prints the table of docs/nvprof.md from nvprof_options.def; `make check` compares it with the
+/* Prints the table of docs/nvprof.md from nvprof/options.def; `make check` compares it with the
  * document. With --plain one line for each option, for tests: name, letter, kind of value, what it
  * takes, least, most, state and the values that are fine in any case, with tabs between them. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
-#include "../miniprof/nvprof_options.h"
+#include "nvprof/options.h"
 
 #include "base/poison.h"
 
 #define FIELD(name) offsetof(struct nvprof_values, name)
 static const struct nvprof_option options[] = {
-#include "../miniprof/nvprof_options.def"
+#include "nvprof/options.def"
 };
 
 #define OPTION_COUNT (sizeof options / sizeof *options)

@@ -1,6 +1,6 @@
 /* Prints the table of docs/environment.md from config.def; `make check` compares it with the
  * document. */
-#include "base/config.h"
+#include "base/settings/config.h"
 
 #include <stdio.h>
 

@@ -7,9 +7,9 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "command.h"
-#include "nvprof.h"
-#include "program.h"
+#include "common/command.h"
+#include "nvprof/nvprof.h"
+#include "run/program.h"
 
 #include "base/poison.h"
 

@@ -1,4 +1,4 @@
-// The documents and columns that stand in the page (src/report/html_page.h, html_timeline.h).
+// The documents and columns that stand in the page (src/report/page/page.h, page/timeline.h).
 
 function readDocuments() {
     return [...document.querySelectorAll('script[type="application/json"]')].map((script) => ({

@@ -1,4 +1,4 @@
-// The pictures of a comparison (src/report/html_diff.h): latencies of both sides one by one and by
+// The pictures of a comparison (src/report/page/diff.h): latencies of both sides one by one and by
 // rank, and what has the greatest effect.
 
 const SIDES = ["a", "b"];

@@ -1,5 +1,5 @@
 // The time line in typed arrays, one number an event and column, and what is asked of it. Times are
-// ns from the trace's first event. The columns are those of src/report/html_timeline.h.
+// ns from the trace's first event. The columns are those of src/report/page/timeline.h.
 
 const REASON = 0x0f;
 const CRITICAL_WHOLE = 0x10;

@@ -1,0 +1,127 @@
+/* What to do next: findings on the iterations of a trace, each with its evidence, what it would
+ * gain, and what to do. docs/advise.md defines every rule, its threshold and its gain.
+ *
+ *     iterations ──┐
+ *     event graph ─┼─> rules, one after the other ──> findings, greatest gain first
+ *     measures ────┘        │        ▲
+ *                           ▼        │
+ *                        replay with what the rule would change (deps/replay.h)
+ *
+ * A finding has a number or is none. Gains are of each change alone: they do not add up. Memory,
+ * besides graph, iterations and the replayer's: 4 bytes an activity and 25 an iteration; with NVTX
+ * ranges 4 a device activity, 8 an activity while the path of a slow layer is followed, and before
+ * the replay what the layers need (layers.h).
+ */
+#ifndef MP_ANALYZE_ADVISE_ADVISE_H
+#define MP_ANALYZE_ADVISE_ADVISE_H
+
+#include <miniprof/trace.h>
+#include <stdbool.h>
+
+#include "analyze/deps/deps.h"
+#include "analyze/iterations/iterations.h"
+#include "base/status.h"
+
+#define ADVISE_LINES      5
+#define ADVISE_NUMBERS    10
+#define ADVISE_PATHS      4 /* of layers that lines name */
+#define ADVISE_TEXT_BYTES 256
+
+/* In the order of docs/advise.md, which is that of findings with equal gains. */
+enum advise_rule_id {
+    ADVISE_LAUNCH_BOUND,
+    ADVISE_PAGEABLE_COPIES,
+    ADVISE_SYNCHRONOUS_COPIES,
+    ADVISE_NEEDLESS_WAIT,
+    ADVISE_EXPOSED_COPIES,
+    ADVISE_SMALL_KERNELS,
+    ADVISE_ALLOCATION,
+    ADVISE_HOST_BOUND,
+    ADVISE_SLOW_LAYER,
+    ADVISE_UNUSED_STREAMS,
+    ADVISE_TAIL,
+    ADVISE_PAGE_FAULTS,
+    ADVISE_REFORMAT_LAYERS,
+    ADVISE_RULES
+};
+
+/* Where a gain comes from. */
+enum advise_method {
+    ADVISE_BY_REPLAY,
+    ADVISE_BY_REPLAY_BOUNDED, /* the replay's, or a bound that is less */
+    ADVISE_BY_TIMES           /* recorded times, added up */
+};
+
+/* A line of names or iterations below the evidence: "12.345us  cudaMalloc". */
+struct advise_line {
+    const char *name; /* owned by the graph or the advice; NULL: the text says it all */
+    bool is_path;     /* of a layer: its end says most */
+    size_t iteration; /* that the text speaks of, from 1 on; 0: of none */
+    char text[96];
+};
+
+/* A number of the evidence, for scripts. */
+struct advise_number {
+    const char *key; /* static; times end in _ns, sizes in _bytes */
+    double value;
+};
+
+struct advise_finding {
+    enum advise_rule_id rule;
+    uint64_t gain; /* ns, of an iteration, mean of those that are no outliers */
+    double percent;
+    const char *title; /* static */
+    const char *to_do; /* static */
+    enum advise_method method;
+    const char *assumes; /* static */
+    char evidence[ADVISE_TEXT_BYTES];
+    struct advise_line lines[ADVISE_LINES];
+    size_t line_count;
+    struct advise_number numbers[ADVISE_NUMBERS];
+    size_t number_count;
+};
+
+/* Why a rule could not be judged. */
+enum advise_reason {
+    ADVISE_TRIED,
+    ADVISE_NO_CALLS,  /* the trace has no API calls */
+    ADVISE_NO_WORK,   /* nor GPU work */
+    ADVISE_NO_LOOP,   /* a single iteration */
+    ADVISE_FEW,       /* too few for outliers */
+    ADVISE_NO_LAYERS, /* no NVTX ranges in the iterations */
+    ADVISE_PROFILED,  /* kernels were run again for metrics: the times are the profiler's */
+    ADVISE_REASONS
+};
+
+struct advice {
+    struct advise_finding findings[ADVISE_RULES]; /* greatest gain first */
+    size_t count;
+    enum advise_reason reasons[ADVISE_RULES];
+    uint64_t step; /* ns, P50: from the end of an iteration to the end of the next one; of a single
+                      iteration its latency. What `percent` is of. */
+    size_t judged; /* iterations that are no outliers */
+    char *paths[ADVISE_PATHS]; /* owned */
+    size_t path_count;
+};
+
+struct advise_input {
+    const struct deps *deps; /* with fronts */
+    struct mp_trace *trace;
+    const struct iterations_study *study;
+};
+
+/* Applies all rules. MP_ERR_IO, MP_ERR_MEMORY, with a text in *error. On success
+ * advise_free gives it back; names in the lines are the graph's, too. */
+enum mp_status advise_build(const struct advise_input *input, struct advice *advice,
+                            struct mp_error *error);
+
+void advise_free(struct advice *advice);
+
+/* Static text. */
+const char *advise_rule_key(enum advise_rule_id rule);
+
+/* A key ("no_calls") and words ("no API calls in the trace"). */
+const char *advise_reason_key(enum advise_reason reason);
+const char *advise_reason_text(enum advise_reason reason);
+
+#endif

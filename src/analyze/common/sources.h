@@ -1,0 +1,51 @@
+/* What the reports by name are made of: which tables hold activities, in which columns, and what
+ * their rows are called.
+ */
+#ifndef MP_ANALYZE_COMMON_SOURCES_H
+#define MP_ANALYZE_COMMON_SOURCES_H
+
+#include <limits.h>
+#include <miniprof/trace.h>
+#include <stdbool.h>
+
+#include "model/kernels/names.h"
+#include "model/trace/definitions.h"
+
+enum summary_group_index { SUMMARY_GPU, SUMMARY_API, SUMMARY_GROUPS };
+
+#define SOURCES_NO_COLUMN UINT_MAX
+
+/* Names an id of a source's id column: `buffer`, or text owned elsewhere; NULL when it has no name,
+ * or is nothing that is listed (then the source has no `unnamed`). */
+typedef const char *source_name(struct definitions *definitions, enum names_style style,
+                                uint64_t id, char buffer[NAMES_BYTES]);
+
+struct source {
+    unsigned table; /* enum mp_table_id */
+    enum summary_group_index group;
+    unsigned id; /* columns */
+    unsigned start;
+    unsigned duration;
+    unsigned correlation; /* SOURCES_NO_COLUMN: belongs to a capture range by time */
+    unsigned stream;      /* SOURCES_NO_COLUMN: no device, or not from a stream */
+    source_name *name;
+    const char *unnamed; /* what rows without a name are called */
+    bool partly;         /* only ids that have a name are listed, and only if they took time */
+};
+
+enum source_index {
+    SOURCE_KERNEL,
+    SOURCE_COPY,
+    SOURCE_SET,
+    SOURCE_GRAPH,
+    SOURCE_UNIFIED,
+    SOURCE_CALL,
+    SOURCE_COUNT
+};
+
+extern const struct source sources[SOURCE_COUNT];
+
+/* Bytes of a name that count: API functions go without their version suffix. */
+size_t source_name_length(const struct source *source, const char *name);
+
+#endif

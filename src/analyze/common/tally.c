@@ -1,0 +1,107 @@
+#include "analyze/common/tally.h"
+
+#include "base/poison.h"
+
+void tallies_init(struct tallies *tallies, size_t limit)
+{
+    *tallies = (struct tallies){.beyond = 0};
+    dense_init(&tallies->items, sizeof(struct tally), limit);
+}
+
+void tallies_free(struct tallies *tallies)
+{
+    dense_free(&tallies->items);
+}
+
+void tally_merge(struct tally *into, const struct tally *from)
+{
+    if (!from->calls)
+        return;
+    if (!into->calls || from->least < into->least)
+        into->least = from->least;
+    if (from->greatest > into->greatest)
+        into->greatest = from->greatest;
+    into->calls += from->calls;
+    into->total += from->total;
+}
+
+static inline void tally_one(struct tally *tally, uint64_t duration)
+{
+    tally->least = duration < tally->least || !tally->calls ? duration : tally->least;
+    tally->greatest = duration > tally->greatest ? duration : tally->greatest;
+    tally->total += duration;
+    tally->calls++;
+}
+
+static void tally_doubtful(struct tallies *tallies, struct tally *tally, uint64_t start,
+                           uint64_t duration)
+{
+    if (!start)
+        tallies->unknown_times++;
+    else if ((int64_t)duration < 0)
+        tallies->reversed_times++;
+    else
+        tally_one(tally, duration); /* begins and ends in the same nanosecond */
+}
+
+static void add_all(struct tallies *tallies, const struct tally_rows *rows)
+{
+    struct tally *items = tallies->items.items;
+    const uint64_t limit = tallies->items.count;
+
+    for (uint32_t i = 0; i < rows->count; i++) {
+        uint64_t id = rows->ids[i] < limit ? rows->ids[i] : 0;
+        uint64_t duration = rows->durations[i];
+
+        if (__builtin_expect(!rows->starts[i] || (int64_t)duration <= 0, 0))
+            tally_doubtful(tallies, &items[id], rows->starts[i], duration);
+        else
+            tally_one(&items[id], duration);
+    }
+}
+
+static void add_range(struct tallies *tallies, const struct tally_rows *rows,
+                      const struct capture_range *range)
+{
+    struct tally *items = tallies->items.items;
+    const uint64_t limit = tallies->items.count;
+
+    for (uint32_t i = 0; i < rows->count; i++) {
+        uint64_t id = rows->ids[i] < limit ? rows->ids[i] : 0;
+        uint64_t start = rows->starts[i];
+        bool inside = rows->correlations ? range_has_work(range, rows->correlations[i], start)
+                                         : range_has_call(range, start);
+        if (inside)
+            tally_doubtful(tallies, &items[id], start, rows->durations[i]);
+    }
+}
+
+/* Grows the items to the greatest id of the rows, as far as ids are allowed. */
+static enum mp_status reach_ids(struct tallies *tallies, const struct tally_rows *rows)
+{
+    uint64_t greatest = 0;
+    enum mp_status status;
+
+    for (uint32_t i = 0; i < rows->count; i++)
+        greatest = rows->ids[i] > greatest ? rows->ids[i] : greatest;
+    status = dense_reach(&tallies->items, greatest);
+    if (status != MP_ERR_LIMIT)
+        return status;
+    MP_TRY(dense_reach(&tallies->items, 0));
+    for (uint32_t i = 0; i < rows->count; i++) {
+        if (dense_reach(&tallies->items, rows->ids[i]) == MP_ERR_LIMIT)
+            tallies->beyond++;
+    }
+    return MP_OK;
+}
+
+enum mp_status tallies_add(struct tallies *tallies, const struct tally_rows *rows,
+                           const struct capture_range *range)
+{
+    MP_TRY(reach_ids(tallies, rows));
+    if (range)
+        add_range(tallies, rows, range);
+    else
+        add_all(tallies, rows);
+    return MP_OK;
+}

@@ -1,0 +1,52 @@
+/* Count, sum, least and greatest of durations, one for each id: the inner loop of every summary.
+ *
+ *     ids        3  1  3  3  2 ...        shape, function or kind of each row
+ *     durations  8  5  9  8  7 ...
+ *     items[3]   calls 3, total 25, least 8, greatest 9
+ */
+#ifndef MP_ANALYZE_COMMON_TALLY_H
+#define MP_ANALYZE_COMMON_TALLY_H
+
+#include <stdint.h>
+
+#include "base/status.h"
+#include "model/trace/dense.h"
+#include "model/trace/ranges.h"
+
+struct tally {
+    uint64_t calls;
+    uint64_t total;    /* ns */
+    uint64_t least;    /* ns; meaningless without calls */
+    uint64_t greatest; /* ns */
+};
+
+struct tally_rows {
+    const uint64_t *ids;
+    const uint64_t *starts;
+    const uint64_t *durations;
+    const uint64_t *correlations; /* NULL for API calls, which belong to a range by time */
+    uint32_t count;
+};
+
+struct tallies {
+    struct dense items; /* of struct tally, by id */
+    uint64_t unknown_times;
+    uint64_t reversed_times;
+    uint64_t
+        beyond; /* rows with ids that the size of the file does not justify: counted under id 0 */
+};
+
+/* Ids stay below `limit`. */
+void tallies_init(struct tallies *tallies, size_t limit);
+
+void tallies_free(struct tallies *tallies);
+
+/* Adds rows; with a `range`, those that belong to it. Rows without a begin, or that end before it,
+ * are counted and left out. MP_OK or MP_ERR_MEMORY. */
+enum mp_status tallies_add(struct tallies *tallies, const struct tally_rows *rows,
+                           const struct capture_range *range);
+
+/* Adds what one tally counted to another. */
+void tally_merge(struct tally *into, const struct tally *from);
+
+#endif

@@ -1,0 +1,165 @@
+/* How a struct deps is made; for deps_*.c only.
+ *
+ *     count.c   first pass over the file: lanes, how long each is, definitions
+ *     read.c    second pass: rows -> activities in their lanes, `sync` rows, names
+ *     lanes.c   sorts each lane; calls inside calls become pieces
+ *     link.c    in API order: D2 to D6, D8, with streams.c and fronts.c
+ *     nodes.c   D7: the nodes of graph launches
+ *     bind.c    shortest latencies; what binds each activity
+ */
+#ifndef MP_ANALYZE_DEPS_BUILD_H
+#define MP_ANALYZE_DEPS_BUILD_H
+
+#include "analyze/deps/deps.h"
+#include "analyze/deps/fronts.h"
+#include "base/data/reserve.h"
+#include "model/trace/dense.h"
+
+/* A row of `sync`. */
+struct deps_sync {
+    uint64_t begin;
+    uint64_t end;
+    uint64_t correlation;
+    uint64_t event;   /* CUDA's handle */
+    uint64_t context; /* CUPTI's id */
+    uint32_t thread;  /* lane */
+    uint32_t stream;  /* lane; DEPS_NONE: none, or not known */
+    uint8_t kind;     /* of enum sync_kind */
+    bool failed;
+    bool has_call; /* a row of `call` has its correlation id */
+};
+
+/* A row of `edge`. */
+struct deps_edge {
+    uint64_t graph;
+    uint64_t from;
+    uint64_t to;
+};
+
+/* Name and flags by the id of a definition row. */
+struct deps_name_memo {
+    uint32_t name; /* 0: not asked for yet */
+    uint8_t flags; /* enum deps_flag */
+};
+
+enum deps_memo_index {
+    DEPS_MEMO_SHAPE,
+    DEPS_MEMO_COPY,
+    DEPS_MEMO_GRAPH,
+    DEPS_MEMO_CALL,
+    DEPS_MEMOS
+};
+
+struct deps_builder {
+    struct deps *deps;
+    enum names_style style;
+    bool suffixes;
+    size_t lane_capacity;
+    uint32_t *room;                 /* by lane: rows that the first pass counted */
+    struct mp_map thread_lanes;     /* the trace's thread id -> lane */
+    struct mp_map stream_rows;      /* the trace's stream id -> lane */
+    struct mp_map streams;          /* context and CUPTI's stream id -> lane */
+    struct mp_map stream_flags;     /* the same key -> enum stream_flag */
+    struct mp_map null_streams;     /* context -> CUPTI's id of its default stream */
+    struct dense memos[DEPS_MEMOS]; /* of struct deps_name_memo */
+    uint32_t set_name;
+    struct deps_sync *syncs;
+    size_t sync_count, sync_capacity;
+    struct deps_edge *edges;
+    size_t edge_count, edge_capacity;
+};
+
+#define DEPS_NO_STREAM UINT32_MAX /* in the column `stream` of `sync` */
+
+/* Key of a stream among all contexts. */
+static inline uint64_t deps_stream_key(uint64_t context, uint64_t stream)
+{
+    return context << 32 | (stream & UINT32_MAX);
+}
+
+/* Puts an activity behind the others of its lane. */
+void deps_put(struct deps_builder *builder, const struct deps_activity *activity);
+
+/* The number of a name in deps->names. MP_ERR_MEMORY. */
+enum mp_status deps_intern(struct deps *deps, const char *name, size_t bytes, uint32_t *id);
+
+/* The steps; each MP_OK, MP_ERR_MEMORY, MP_ERR_LIMIT, and deps_count and deps_read MP_ERR_IO. */
+enum mp_status deps_count(struct deps_builder *builder, struct mp_trace *trace,
+                          struct mp_error *error);
+enum mp_status deps_read(struct deps_builder *builder, struct mp_trace *trace,
+                         struct mp_error *error);
+void deps_close_gaps(struct deps_builder *builder);
+enum mp_status deps_add_unrecorded(struct deps_builder *builder);
+enum mp_status deps_sort_lanes(struct deps_builder *builder);
+enum mp_status deps_link(struct deps_builder *builder);
+void deps_bind(struct deps *deps);
+
+void deps_builder_free(struct deps_builder *builder);
+
+/* ---- What several of the files need to know of an activity ---- */
+
+static inline bool deps_is_call(const struct deps_activity *activity)
+{
+    return activity->kind == DEPS_CALL;
+}
+
+/* Whether `a` ends later than `b`, by the order in which fronts choose (section 2): of equal ends
+ * the lower correlation id counts as later, then the lower index. */
+static inline bool deps_ends_later(const struct deps *deps, uint32_t a, uint32_t b)
+{
+    const struct deps_activity *x = &deps->activities[a];
+    const struct deps_activity *y = &deps->activities[b];
+
+    if (x->end != y->end)
+        return x->end > y->end;
+    return x->correlation != y->correlation ? x->correlation < y->correlation : a < b;
+}
+
+/* Index into deps->shortest. */
+static inline unsigned deps_class(const struct deps_activity *activity)
+{
+    unsigned place = activity->flags & DEPS_NOT_ROOT ? 2u : activity->flags & DEPS_NODE ? 1u : 0u;
+
+    return place * DEPS_KINDS + activity->kind;
+}
+
+/* Whether D2 counts: it was launched by a call of the trace, and is not inside a graph launch. */
+static inline bool deps_has_launch(const struct deps_activity *activity)
+{
+    return activity->launch != DEPS_NONE && !(activity->flags & DEPS_NOT_ROOT);
+}
+
+/* The recorded time from an awaited end to the begin of `activity`; negative where it is clamped.
+ */
+static inline int64_t deps_distance(const struct deps_activity *activity, uint64_t awaited)
+{
+    return (int64_t)(activity->begin - awaited);
+}
+
+/* When dependencies arrive (section 3); UINT64_MAX when there is none. */
+uint64_t deps_launch_arrival(const struct deps *deps, const struct deps_activity *activity);
+uint64_t deps_arrival(const struct deps *deps, const struct deps_activity *activity, uint32_t on);
+
+/* The lags of section 6, ns. Device activities that one waits for are awaited as a whole: what
+ * bound it to the last of them would bind it to any. */
+int64_t deps_launch_lag(const struct deps *deps, const struct deps_activity *activity);
+int64_t deps_lag(const struct deps *deps, const struct deps_activity *activity, uint32_t on);
+
+/* The last piece that began before `time` in a thread; DEPS_NONE. */
+uint32_t deps_piece_before(const struct deps *deps, const struct deps_lane *lane, uint64_t time);
+
+/* The first activity of the lane that begins at `time` or later: its index, or the lane's end. */
+uint32_t deps_first_from(const struct deps *deps, const struct deps_lane *lane, uint64_t time);
+
+/* The first activity of the lane that can belong to the window: its index, or the lane's end. */
+uint32_t deps_window_first(const struct deps *deps, const struct deps_lane *lane,
+                           const struct deps_window *window);
+
+/* The capture range that a device activity was launched in, and its place among them; NULL. */
+const struct capture_range *deps_range_of(const struct deps *deps, const struct deps_activity *work,
+                                          size_t *index);
+
+/* The thread on which the path of the window begins (section 5, 1), DEPS_NONE without calls. */
+uint32_t deps_window_thread(const struct deps *deps, const struct deps_window *window);
+
+#endif

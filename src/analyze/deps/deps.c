@@ -1,0 +1,89 @@
+#include "analyze/deps/deps.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "analyze/deps/build.h"
+
+#include "base/poison.h"
+
+static enum mp_status build(struct deps_builder *builder, struct mp_trace *trace,
+                            struct mp_error *error)
+{
+    MP_TRY(deps_count(builder, trace, error));
+    MP_TRY(deps_read(builder, trace, error));
+    deps_close_gaps(builder);
+    MP_TRY(deps_add_unrecorded(builder));
+    MP_TRY(deps_sort_lanes(builder));
+    MP_TRY(deps_link(builder));
+    deps_bind(builder->deps);
+    return MP_OK;
+}
+
+enum mp_status deps_load(struct mp_trace *trace, const struct deps_options *options,
+                         struct deps *deps, struct mp_error *error)
+{
+    struct deps_builder builder = {
+        .deps = deps, .style = options->style, .suffixes = options->suffixes};
+    enum mp_status status = MP_OK;
+
+    *deps = (struct deps){.count = 0};
+    definitions_init(&deps->definitions, trace);
+    quality_init(&deps->quality, trace);
+    ranges_init(&deps->ranges, trace);
+    if (options->fronts) {
+        deps->fronts = calloc(1, sizeof *deps->fronts);
+        status = deps->fronts ? MP_OK : MP_ERR_MEMORY;
+    }
+    if (!status)
+        status = build(&builder, trace, error);
+    deps_builder_free(&builder);
+    if (!status)
+        return MP_OK;
+    deps_free(deps);
+    if (status == MP_ERR_IO)
+        return status;
+    return mp_error_set(error, status, "cannot analyse the trace: %s", mp_status_name(status));
+}
+
+void deps_free(struct deps *deps)
+{
+    free(deps->activities);
+    free(deps->copies);
+    free(deps->lanes);
+    free(deps->shortest_launches);
+    mp_map_free(&deps->launch_classes);
+    mp_intern_free(&deps->names);
+    if (deps->fronts)
+        free(deps->fronts->items);
+    free(deps->fronts);
+    ranges_free(&deps->ranges);
+    quality_free(&deps->quality);
+    definitions_free(&deps->definitions);
+    *deps = (struct deps){.count = 0};
+}
+
+const char *deps_name(const struct deps *deps, const struct deps_activity *activity)
+{
+    return mp_intern_get(&deps->names, activity->name, NULL);
+}
+
+enum mp_status deps_result_init(const struct deps *deps, struct deps_result *result)
+{
+    *result = (struct deps_result){.row_count = deps->names.count + 1};
+    result->rows = calloc(result->row_count, sizeof *result->rows);
+    return result->rows ? MP_OK : MP_ERR_MEMORY;
+}
+
+void deps_result_clear(struct deps_result *result)
+{
+    memset(result->rows, 0, result->row_count * sizeof *result->rows);
+    memset(result->parts, 0, sizeof result->parts);
+    result->window = 0;
+}
+
+void deps_result_free(struct deps_result *result)
+{
+    free(result->rows);
+    *result = (struct deps_result){.rows = NULL};
+}

@@ -1,0 +1,30 @@
+/* The state of linking, shared by link.c (streams, events, calls) and nodes.c (graphs).
+ */
+#ifndef MP_ANALYZE_DEPS_LINK_H
+#define MP_ANALYZE_DEPS_LINK_H
+
+#include "analyze/deps/build.h"
+
+/* All device activities of one correlation id, in API order. */
+struct deps_launch {
+    const uint32_t *items; /* activities */
+    size_t count;
+    uint32_t call; /* first piece of the launching call, or DEPS_NONE */
+    uint32_t lane; /* the stream it was launched on */
+};
+
+struct deps_nodes;
+
+/* Reads the edges into plans. MP_ERR_MEMORY. deps_nodes_free gives *nodes back. */
+enum mp_status deps_nodes_new(struct deps_builder *builder, struct deps_nodes **nodes);
+void deps_nodes_free(struct deps_nodes *nodes);
+
+/* D7 of a graph launch: marks what is no root, and sets *end to what waits for the whole launch. */
+enum mp_status deps_nodes_link(struct deps_nodes *nodes, struct deps *deps,
+                               const struct deps_launch *launch, uint32_t *end);
+
+/* Whether an activity can have waited for another one (section 2, tolerance); counts what is
+ * clamped or contradicted. */
+bool deps_accept(struct deps *deps, uint32_t activity, uint32_t awaited, uint64_t *refused);
+
+#endif

@@ -1,0 +1,292 @@
+/* Windows: capture ranges and NVTX ranges (section 5). */
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "analyze/deps/build.h"
+#include "model/nvtx/ranges.h"
+
+#include "base/poison.h"
+
+uint32_t deps_first_from(const struct deps *deps, const struct deps_lane *lane, uint64_t time)
+{
+    uint32_t low = lane->first;
+    uint32_t count = lane->count;
+
+    while (count) {
+        uint32_t half = count / 2;
+
+        if (deps->activities[low + half].begin < time) {
+            low += half + 1;
+            count -= half + 1;
+        } else {
+            count = half;
+        }
+    }
+    return low;
+}
+
+uint32_t deps_piece_before(const struct deps *deps, const struct deps_lane *lane, uint64_t time)
+{
+    uint32_t at = deps_first_from(deps, lane, time);
+
+    return at == lane->first ? DEPS_NONE : at - 1;
+}
+
+uint32_t deps_window_first(const struct deps *deps, const struct deps_lane *lane,
+                           const struct deps_window *window)
+{
+    uint64_t skew = lane->is_thread || !window->range ? 0 : DEPS_TOLERANCE_NS;
+
+    return deps_first_from(deps, lane, window->begin > skew ? window->begin - skew : 0);
+}
+
+uint32_t deps_window_thread(const struct deps *deps, const struct deps_window *window)
+{
+    uint32_t found = DEPS_NONE;
+    uint64_t last = 0;
+
+    if (window->thread != DEPS_NONE)
+        return window->thread;
+    for (uint32_t i = 0; i < deps->thread_count; i++) {
+        uint32_t piece = deps_piece_before(deps, &deps->lanes[i], window->host_end);
+        uint64_t end;
+
+        if (piece == DEPS_NONE || deps->activities[piece].begin < window->begin)
+            continue;
+        end = deps->activities[piece].end;
+        if (end > window->host_end)
+            end = window->host_end;
+        if (found == DEPS_NONE || end > last ||
+            (end == last && deps->lanes[i].id < deps->lanes[found].id)) {
+            found = i;
+            last = end;
+        }
+    }
+    return found;
+}
+
+bool deps_in_window(const struct deps_window *window, const struct deps_activity *activity)
+{
+    if (!window->range)
+        return activity->begin >= window->begin &&
+               (activity->begin < window->end || (!window->id && activity->begin == window->end));
+    if (deps_is_call(activity))
+        return range_has_call(window->range, activity->begin);
+    return range_has_work(window->range, activity->correlation, activity->begin);
+}
+
+/* ---- Capture ranges ---- */
+
+struct span {
+    uint64_t begin;
+    uint64_t end;
+};
+
+static void widen(struct span *span, const struct deps_activity *activity)
+{
+    if (activity->begin < span->begin)
+        span->begin = activity->begin;
+    if (activity->end > span->end)
+        span->end = activity->end;
+}
+
+static struct span span_of(const struct deps *deps, uint32_t first, uint32_t end)
+{
+    struct span span = {UINT64_MAX, 0};
+
+    for (uint32_t i = first; i < end; i++)
+        widen(&span, &deps->activities[i]);
+    return span;
+}
+
+static enum mp_status new_windows(struct deps_windows *windows, size_t count)
+{
+    *windows = (struct deps_windows){.count = count};
+    windows->items = calloc(count + 1, sizeof *windows->items);
+    return windows->items ? MP_OK : MP_ERR_MEMORY;
+}
+
+/* The whole trace as one window. */
+static enum mp_status whole_trace(const struct deps *deps, struct deps_windows *windows)
+{
+    struct span host = span_of(deps, 0, deps->host_count);
+    struct span all = span_of(deps, 0, deps->count);
+
+    MP_TRY(new_windows(windows, 1));
+    if (!deps->count)
+        all = (struct span){0, 0};
+    windows->items[0] = (struct deps_window){
+        .begin = all.begin, .end = all.end, .thread = DEPS_NONE, .host_end = all.end};
+    if (deps->host_count)
+        windows->items[0].host_end = host.end;
+    return MP_OK;
+}
+
+/* They stand in the order of their begins. */
+const struct capture_range *deps_range_of(const struct deps *deps, const struct deps_activity *work,
+                                          size_t *index)
+{
+    const struct capture_range *ranges = deps->ranges.items.items;
+    size_t low = 0;
+    size_t count = ranges_count(&deps->ranges);
+
+    while (count) {
+        const struct capture_range *middle = &ranges[low + count / 2];
+        bool begun = work->correlation && middle->begin_correlation
+                         ? middle->begin_correlation <= work->correlation
+                         : middle->begin_time <= work->begin;
+        if (begun) {
+            low += count / 2 + 1;
+            count -= count / 2 + 1;
+        } else {
+            count /= 2;
+        }
+    }
+    if (!low || !range_has_work(&ranges[low - 1], work->correlation, work->begin))
+        return NULL;
+    *index = low - 1;
+    return &ranges[low - 1];
+}
+
+/* Work that was launched inside a range is part of it to its end. */
+static void prolong(const struct deps *deps, struct deps_windows *windows)
+{
+    for (uint32_t i = deps->host_count; i < deps->count; i++) {
+        size_t index;
+
+        if (deps_range_of(deps, &deps->activities[i], &index) &&
+            deps->activities[i].end > windows->items[index].end)
+            windows->items[index].end = deps->activities[i].end;
+    }
+}
+
+static enum mp_status all_ranges(const struct deps *deps, struct deps_windows *windows)
+{
+    const struct capture_range *ranges = deps->ranges.items.items;
+    struct span all = span_of(deps, 0, deps->count);
+
+    MP_TRY(new_windows(windows, ranges_count(&deps->ranges)));
+    for (size_t i = 0; i < windows->count; i++) {
+        struct deps_window *window = &windows->items[i];
+
+        *window = (struct deps_window){.id = ranges[i].id,
+                                       .begin = ranges[i].begin_time,
+                                       .end = ranges[i].end_time,
+                                       .thread = DEPS_NONE,
+                                       .range = &ranges[i]};
+        /* Ends that were lost, as when the process was killed. */
+        if (!window->begin)
+            window->begin = deps->count ? all.begin : 0;
+        if (window->end == UINT64_MAX)
+            window->end = i + 1 < windows->count ? ranges[i + 1].begin_time : all.end;
+        if (window->end < window->begin)
+            window->end = window->begin;
+        window->host_end = window->end;
+    }
+    prolong(deps, windows);
+    return MP_OK;
+}
+
+enum mp_status deps_windows_ranges(const struct deps *deps, uint64_t range,
+                                   struct deps_windows *windows, struct mp_error *error)
+{
+    enum mp_status status =
+        ranges_count(&deps->ranges) ? all_ranges(deps, windows) : whole_trace(deps, windows);
+
+    if (status)
+        return mp_error_set(error, status, "cannot analyse the trace: %s", mp_status_name(status));
+    if (!range)
+        return MP_OK;
+    for (size_t i = 0; i < windows->count; i++) {
+        if (windows->items[i].id == range) {
+            windows->items[0] = windows->items[i];
+            windows->count = 1;
+            return MP_OK;
+        }
+    }
+    deps_windows_free(windows);
+    return mp_error_set(error, MP_ERR_ARGUMENT,
+                        "there is no capture range %" PRIu64 "; the trace has %zu", range,
+                        ranges_count(&deps->ranges));
+}
+
+void deps_windows_free(struct deps_windows *windows)
+{
+    free(windows->items);
+    *windows = (struct deps_windows){.items = NULL};
+}
+
+/* ---- NVTX ranges ---- */
+
+static uint32_t lane_of_thread(const struct deps *deps, uint64_t thread)
+{
+    for (uint32_t i = 0; i < deps->thread_count; i++) {
+        if (deps->lanes[i].id == thread)
+            return i;
+    }
+    return DEPS_NONE;
+}
+
+static enum mp_status none_found(const struct nvtx_ranges *found, const char *name,
+                                 struct mp_error *error)
+{
+    if (found->unfinished)
+        return mp_error_set(error, MP_ERR_ARGUMENT,
+                            "no NVTX range '%s' ends inside the trace (%zu begin)", name,
+                            found->unfinished);
+    if (!*found->others)
+        return mp_error_set(
+            error, MP_ERR_ARGUMENT,
+            "there is no NVTX range '%s', nor any other: does the program use NVTX?", name);
+    return mp_error_set(error, MP_ERR_ARGUMENT, "there is no NVTX range '%s'; there are: %s", name,
+                        found->others);
+}
+
+static enum mp_status fill_iterations(const struct deps *deps, const struct nvtx_ranges *found,
+                                      const struct capture_range *only,
+                                      struct deps_windows *windows)
+{
+    MP_TRY(new_windows(windows, found->count));
+    windows->count = 0;
+    windows->unfinished = found->unfinished;
+    for (size_t i = 0; i < found->count; i++) {
+        const struct nvtx_range *range = &found->items[i];
+
+        if (only && !range_has_call(only, range->begin))
+            continue;
+        windows->items[windows->count] = (struct deps_window){
+            .id = windows->count + 1,
+            .begin = range->begin,
+            .end = range->end,
+            .host_end = range->end,
+            .thread = lane_of_thread(deps, range->thread),
+        };
+        windows->count++;
+    }
+    return MP_OK;
+}
+
+enum mp_status deps_windows_iterations(const struct deps *deps, struct mp_trace *trace,
+                                       const char *name, uint64_t range,
+                                       struct deps_windows *windows, struct mp_error *error)
+{
+    const struct capture_range *only;
+    struct nvtx_ranges found;
+    enum mp_status status;
+
+    *windows = (struct deps_windows){.items = NULL};
+    MP_TRY(ranges_choose(&deps->ranges, range, &only, error));
+    MP_TRY(nvtx_ranges_load(&found, trace, &deps->definitions, name, error));
+    status = found.count ? fill_iterations(deps, &found, only, windows)
+                         : none_found(&found, name, error);
+    nvtx_ranges_free(&found);
+    if (status == MP_ERR_MEMORY)
+        mp_error_set(error, status, "cannot analyse the trace: %s", mp_status_name(status));
+    if (!status && !windows->count) {
+        deps_windows_free(windows);
+        return mp_error_set(error, MP_ERR_ARGUMENT,
+                            "there is no NVTX range '%s' in capture range %" PRIu64, name, range);
+    }
+    return status;
+}

@@ -1,0 +1,63 @@
+/* What differs between two sides, name by name.
+ *
+ * The difference is that of the means: time a call takes, times calls an iteration has; differences
+ * of all names add up. Whether it is one is decided by the shift (shift.h) of the time in an
+ * iteration, which a few odd iterations do not move: a name is slower or faster if the interval of
+ * the shift excludes 0 and the shift is DIFF_NOTABLE of the name's time in A. There are many names:
+ * of 95 % intervals one in twenty would be wrong, so they are of 99.9 % where there are samples
+ * enough for that (10 and 10, say), and of 95 % where there are not.
+ */
+#ifndef MP_ANALYZE_DIFF_MATCH_H
+#define MP_ANALYZE_DIFF_MATCH_H
+
+#include <stdbool.h>
+
+#include "analyze/common/shift.h"
+#include "analyze/diff/samples.h"
+
+#define DIFF_NOTABLE 0.01
+
+enum diff_change {
+    DIFF_UNCHANGED, /* noise, or too little to matter */
+    DIFF_ADDED,     /* no call in A */
+    DIFF_REMOVED,   /* no call in B */
+    DIFF_SLOWER,
+    DIFF_FASTER,
+    DIFF_UNKNOWN, /* too few iterations to tell */
+    DIFF_CHANGES
+};
+
+enum { DIFF_A, DIFF_B, DIFF_SIDES };
+
+struct diff_row {
+    const char *name;         /* not owned */
+    double calls[DIFF_SIDES]; /* an iteration; 0: it is not there */
+    double mean[DIFF_SIDES];  /* ns an iteration */
+    double difference;        /* ns an iteration, B less A */
+    struct shift shift;       /* all 0 of what was added or removed */
+    enum diff_change change;
+};
+
+struct diff_rows {
+    struct diff_row *rows; /* owned */
+    size_t count;
+    size_t changes[DIFF_CHANGES]; /* rows of each kind */
+    bool strict;                  /* intervals are of 99.9 %, else of 95 % */
+};
+
+/* Pairs items of one name, each of which is there once on a side, by a table of names; names are
+ * owned by the items. Rows are sorted by the absolute difference, then by name. MP_ERR_MEMORY; else
+ * diff_rows_free. */
+enum mp_status diff_match(const struct diff_items *a, const struct diff_items *b,
+                          struct diff_rows *rows);
+
+/* Pairs items by their position: both have the same names in the same order. */
+enum mp_status diff_match_in_order(const struct diff_items *a, const struct diff_items *b,
+                                   struct diff_rows *rows);
+
+void diff_rows_free(struct diff_rows *rows);
+
+/* What a shift is called, against a usual time of A. */
+enum diff_change diff_change_of(const struct shift *shift, double usual);
+
+#endif

@@ -1,0 +1,198 @@
+#include "analyze/iterations/build.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/poison.h"
+
+enum mp_status iterations_add(struct iterations_finder *finder, uint64_t begin, uint64_t host_end,
+                              uint32_t thread)
+{
+    struct iterations *result = finder->result;
+
+    if (result->count >= DEPS_NONE)
+        return MP_ERR_LIMIT;
+    MP_TRY(mp_reserve((void **)&result->items, result->count, &finder->capacity,
+                      sizeof *result->items));
+    result->items[result->count++] = (struct iteration){
+        .begin = begin, .host_end = host_end > begin ? host_end : begin, .thread = thread};
+    return MP_OK;
+}
+
+uint64_t iterations_begin(const struct iterations_finder *finder, const struct deps_activity *work,
+                          uint64_t floor)
+{
+    static const uint8_t feeds = ITERATIONS_LAUNCHED_HTOD | ITERATIONS_LAUNCHED_SET;
+    const struct deps *deps = finder->deps;
+    uint64_t begin = iterations_moment(deps, work);
+
+    if (work->launch == DEPS_NONE)
+        return begin;
+    for (uint32_t at = work->launch;
+         at-- > deps->lanes[deps->activities[work->launch].lane].first;) {
+        const struct deps_activity *piece = &deps->activities[at];
+        uint8_t launched = finder->result->launched[at] & (uint8_t)~ITERATIONS_LAUNCHED_AWAITED;
+
+        if (piece->begin < floor || (launched & (uint8_t)~feeds) ||
+            (piece->flags & (DEPS_SYNCHRONISES | DEPS_BLOCKS | DEPS_POLLS)))
+            break;
+        if (launched)
+            begin = piece->begin;
+    }
+    return begin;
+}
+
+/* ---- Capture ranges, the whole trace ---- */
+
+static enum mp_status add_windows(struct iterations_finder *finder)
+{
+    struct deps_windows windows;
+    enum mp_status status;
+
+    MP_TRY(deps_windows_ranges(finder->deps, finder->options->range, &windows, finder->error));
+    status = MP_OK;
+    for (size_t i = 0; i < windows.count && !status; i++) {
+        const struct deps_window *window = &windows.items[i];
+
+        status = iterations_add(finder, window->begin, window->host_end,
+                                deps_window_thread(finder->deps, window));
+    }
+    deps_windows_free(&windows);
+    return status;
+}
+
+static enum mp_status by_ranges(struct iterations_finder *finder, size_t least)
+{
+    size_t count = ranges_count(&finder->deps->ranges);
+
+    if (count && finder->only)
+        count = 1;
+    if (!count || count < least) {
+        snprintf(finder->none, sizeof finder->none,
+                 count ? "one capture range" : "no capture ranges");
+        return MP_OK;
+    }
+    return add_windows(finder);
+}
+
+/* ---- Which way ---- */
+
+static enum mp_status run_way(struct iterations_finder *finder, enum iterations_way way,
+                              size_t least)
+{
+    finder->result->way = way;
+    switch (way) {
+    case ITERATIONS_NVTX:
+        return iterations_by_nvtx(finder, least);
+    case ITERATIONS_RANGES:
+        return by_ranges(finder, least);
+    case ITERATIONS_GRAPH:
+        return iterations_by_graph(finder, least);
+    case ITERATIONS_KERNELS:
+        return iterations_by_kernels(finder);
+    case ITERATIONS_WHOLE:
+        return add_windows(finder);
+    case ITERATIONS_AUTO:
+    case ITERATIONS_WAYS:
+    default:
+        return MP_ERR_ARGUMENT;
+    }
+}
+
+static void note_why_not(struct iterations_finder *finder)
+{
+    char *text = finder->result->not_before;
+    size_t used = strlen(text);
+
+    snprintf(text + used, ITERATIONS_WHY_BYTES - used, "%s%s", used ? "; " : "", finder->none);
+}
+
+static enum mp_status run_auto(struct iterations_finder *finder)
+{
+    finder->result->found = true;
+    for (int way = ITERATIONS_NVTX; way < ITERATIONS_WAYS; way++) {
+        MP_TRY(run_way(finder, (enum iterations_way)way, 2));
+        if (finder->result->count)
+            return MP_OK;
+        note_why_not(finder);
+    }
+    return MP_OK;
+}
+
+/* Why there is none, and what the trace has for other ways where that fits. */
+static enum mp_status say_none(struct iterations_finder *finder)
+{
+    const struct deps *deps = finder->deps;
+    size_t ranges = ranges_count(&deps->ranges);
+    char has[96];
+
+    snprintf(has, sizeof has, "; the trace has %zu capture range%s, %" PRIu32 " kernels and copies",
+             ranges, ranges == 1 ? "" : "s", deps->count - deps->host_count);
+    if (strlen(finder->none) + strlen(has) >= MP_ERROR_TEXT_BYTES)
+        *has = '\0';
+    return mp_error_set(finder->error, MP_ERR_ARGUMENT, "%s%s", finder->none, has);
+}
+
+static enum mp_status run(struct iterations_finder *finder)
+{
+    const struct iterations_options *options = finder->options;
+
+    MP_TRY(iterations_note_launches(finder->deps, finder->result));
+    if (options->way == ITERATIONS_AUTO)
+        return run_auto(finder);
+    MP_TRY(run_way(finder, options->way, 1));
+    if (finder->result->count)
+        return MP_OK;
+    return say_none(finder);
+}
+
+static int compare_iterations(const void *left, const void *right)
+{
+    const struct iteration *a = left;
+    const struct iteration *b = right;
+
+    if (a->begin != b->begin)
+        return a->begin < b->begin ? -1 : 1;
+    if (a->host_end != b->host_end)
+        return a->host_end < b->host_end ? -1 : 1;
+    return (a->thread > b->thread) - (a->thread < b->thread);
+}
+
+enum mp_status iterations_find(const struct deps *deps, struct mp_trace *trace,
+                               const struct iterations_options *options,
+                               struct iterations *iterations, struct mp_error *error)
+{
+    struct mp_error own = {.status = MP_OK};
+    struct iterations_finder finder = {
+        .deps = deps, .trace = trace, .options = options, .result = iterations, .error = &own};
+    enum mp_status status;
+
+    *iterations = (struct iterations){.count = 0};
+    status = ranges_choose(&deps->ranges, options->range, &finder.only, &own);
+    if (!status)
+        status = run(&finder);
+    if (!status) {
+        qsort(iterations->items, iterations->count, sizeof *iterations->items, compare_iterations);
+        status = iterations_assign(&finder);
+    }
+    if (!status)
+        return MP_OK;
+    iterations_free(iterations);
+    if (!own.status)
+        mp_error_set(&own, status, "cannot analyse the trace: %s", mp_status_name(status));
+    if (error)
+        *error = own;
+    return status;
+}
+
+void iterations_free(struct iterations *iterations)
+{
+    free(iterations->items);
+    free(iterations->of);
+    free(iterations->launched);
+    free(iterations->device_slots);
+    free(iterations->name);
+    *iterations = (struct iterations){.count = 0};
+}

@@ -1,0 +1,182 @@
+/* The iterations of a trace: where each begins and ends, what belongs to it, and where its time
+ * went. docs/iterations.md defines every term and number.
+ *
+ *     iterations_find       windows of time, and to which of them each call and activity belongs
+ *     iterations_measure    of each window: latency, work of the GPU, idle time by cause
+ *     iterations_sum_up     statistics over the windows, outliers, throughput
+ *
+ * All of them work on an event graph (deps.h) without fronts. Times are ns of the recorder's clock.
+ * Memory, besides the graph's 64 bytes an activity: 4 bytes an activity of the whole trace and 4 of
+ * the device, 48 bytes an iteration, and 176 bytes an iteration that is measured.
+ */
+#ifndef MP_ANALYZE_ITERATIONS_ITERATIONS_H
+#define MP_ANALYZE_ITERATIONS_ITERATIONS_H
+
+#include <miniprof/trace.h>
+#include <stdbool.h>
+
+#include "analyze/common/statistics.h"
+#include "analyze/deps/deps.h"
+#include "base/status.h"
+
+/* ---- Finding ---- */
+
+/* By what iterations are told apart; in the order in which AUTO tries them. */
+enum iterations_way {
+    ITERATIONS_AUTO,
+    ITERATIONS_NVTX,    /* ranges of one name */
+    ITERATIONS_RANGES,  /* capture ranges */
+    ITERATIONS_GRAPH,   /* launches of one CUDA graph */
+    ITERATIONS_KERNELS, /* a sequence of kernels that repeats */
+    ITERATIONS_WHOLE,   /* all of it is one */
+    ITERATIONS_WAYS
+};
+
+struct iterations_options {
+    enum iterations_way way; /* not ITERATIONS_WHOLE */
+    const char *name;        /* NVTX: of the ranges; NULL: found */
+    uint64_t range;          /* id of a capture range: only iterations that begin in it; 0: all */
+};
+
+struct iteration {
+    uint64_t begin;    /* on the host */
+    uint64_t host_end; /* of the range, of the call, or where the next one begins */
+    uint64_t end;      /* host_end, or the end of the last device work that belongs to it */
+    uint64_t devices;  /* that it uses: bits, iterations.device_slots by lane */
+    uint32_t thread;   /* lane; DEPS_NONE: no thread of the trace, or not known */
+    uint32_t launches; /* calls of it that launched work */
+    bool pipelined;    /* the next one begins before this one ends */
+};
+
+#define ITERATIONS_WHY_BYTES 256
+
+struct iterations {
+    enum iterations_way way;
+    bool found;       /* by ITERATIONS_AUTO */
+    char *name;       /* NVTX: of the ranges; owned */
+    uint64_t graph;   /* GRAPH: the trace's id of it */
+    uint32_t period;  /* KERNELS: launches of an iteration */
+    uint64_t kernels; /* KERNELS: that the iterations cover, of kernels_all */
+    uint64_t kernels_all;
+    char not_before[ITERATIONS_WHY_BYTES]; /* why AUTO did not take an earlier way; may be empty */
+
+    struct iteration *items; /* in order of begin; owned */
+    size_t count;
+    size_t unfinished;     /* NVTX ranges that have no end in the trace */
+    size_t pipelined;      /* iterations that are */
+    uint64_t outside;      /* device activities that belong to no iteration */
+    uint32_t *of;          /* by activity of the graph: its iteration, or DEPS_NONE; owned */
+    uint8_t *launched;     /* by call's piece: what it launched, enum iterations_launched; owned */
+    uint8_t *device_slots; /* by lane: which bit of `devices`; owned */
+};
+
+/* What a call launched; the first piece of a call has it. */
+enum iterations_launched {
+    ITERATIONS_LAUNCHED_KERNEL = 1, /* or a graph as a whole */
+    ITERATIONS_LAUNCHED_HTOD = 2,
+    ITERATIONS_LAUNCHED_COPY = 4, /* another copy */
+    ITERATIONS_LAUNCHED_SET = 8,
+    ITERATIONS_LAUNCHED_AWAITED = 16 /* a copy that the call waits for */
+};
+
+/* Finds them; reads the trace again for NVTX ranges and graphs. AUTO always finds one iteration at
+ * least, any other way that finds none is MP_ERR_ARGUMENT with a message that says what there is,
+ * as is a capture range that there is not. MP_ERR_IO, MP_ERR_MEMORY, MP_ERR_LIMIT. *iterations is
+ * then empty; else iterations_free, before deps_free. */
+enum mp_status iterations_find(const struct deps *deps, struct mp_trace *trace,
+                               const struct iterations_options *options,
+                               struct iterations *iterations, struct mp_error *error);
+
+void iterations_free(struct iterations *iterations);
+
+/* ---- Measuring ---- */
+
+/* What is measured of an iteration. Work of the GPU is that which belongs to the iteration, as far
+ * as it runs between its begin and its end; times of several activities are unions: what two of
+ * them do at once counts once. */
+enum iteration_quantity {
+    ITERATION_LATENCY,      /* end less begin; = BUSY + OTHERS + IDLE */
+    ITERATION_HOST,         /* host_end less begin */
+    ITERATION_API,          /* inside of CUDA calls of its thread, within the host time */
+    ITERATION_BUSY,         /* the GPU works for it */
+    ITERATION_KERNEL,       /* kernels, and graphs that were recorded as a whole */
+    ITERATION_HTOD,         /* copies from the host to a device */
+    ITERATION_DTOH,         /* from a device to the host */
+    ITERATION_COPY_OTHER,   /* all others */
+    ITERATION_SET,          /* memory sets */
+    ITERATION_OVERLAP,      /* a copy and a kernel of it at once */
+    ITERATION_OTHERS,       /* only work that is not its own runs, on the devices that it uses */
+    ITERATION_IDLE,         /* nothing runs there; the sum of the six below */
+    ITERATION_IDLE_LAUNCH,  /* work was being launched: launch-bound */
+    ITERATION_IDLE_QUEUED,  /* from one work to the next, which had been launched before */
+    ITERATION_IDLE_COPY,    /* a copy call waits */
+    ITERATION_IDLE_HOST,    /* the host is outside of CUDA */
+    ITERATION_IDLE_SYNC,    /* a call that synchronises has not returned */
+    ITERATION_IDLE_UNKNOWN, /* the trace has no calls */
+    ITERATION_TIMES,
+    ITERATION_LAUNCHES = ITERATION_TIMES, /* calls that launched work */
+    ITERATION_KERNELS,                    /* records of kernels and of graphs as a whole */
+    ITERATION_COPIES,                     /* records of copies */
+    ITERATION_BYTES,                      /* that they copied */
+    ITERATION_QUANTITIES
+};
+
+/* Words for a report ("GPU busy") and keys for JSON ("busy_ns"). */
+const char *iteration_quantity_name(enum iteration_quantity quantity);
+const char *iteration_quantity_key(enum iteration_quantity quantity);
+
+struct iteration_measures {
+    uint64_t values[ITERATION_QUANTITIES]; /* ns, counts, bytes */
+};
+
+/* Measures every iteration into measures[iterations->count]. O(activities + those that each window
+ * overlaps). MP_ERR_MEMORY. */
+enum mp_status iterations_measure(const struct deps *deps, const struct iterations *iterations,
+                                  struct iteration_measures *measures);
+
+/* ---- Statistics ---- */
+
+/* An iteration whose latency is over P50 + 3 * 1.4826 * MAD, MAD being the median distance from
+ * P50, and at least 5 percent over P50. */
+struct iteration_outlier {
+    uint32_t iteration;
+    enum iteration_quantity grew; /* of the parts of the latency: most over the median iteration */
+    uint64_t by;                  /* ns */
+};
+
+struct iterations_summary {
+    struct statistics statistics[ITERATION_QUANTITIES];
+    uint32_t median;                    /* the iteration at P50 of the latencies */
+    uint64_t limit;                     /* ns: latencies above it are outliers */
+    struct iteration_outlier *outliers; /* longest first; owned */
+    size_t outlier_count;
+    uint64_t begin;    /* of the first iteration */
+    uint64_t end;      /* the last end of one */
+    double throughput; /* iterations a second from begin to end; 0: no time passes */
+    double period;     /* ns, mean from begin to begin; 0 of a single iteration */
+};
+
+/* `count` is iterations->count, not 0. MP_ERR_MEMORY; else iterations_summary_free. */
+enum mp_status iterations_sum_up(const struct iterations *iterations,
+                                 const struct iteration_measures *measures,
+                                 struct iterations_summary *summary);
+
+void iterations_summary_free(struct iterations_summary *summary);
+
+/* ---- All of it ---- */
+
+/* Zeroed, it holds nothing. */
+struct iterations_study {
+    struct iterations iterations;
+    struct iteration_measures *measures; /* by iteration; owned */
+    struct iterations_summary summary;
+};
+
+/* Finds, measures and sums up. As iterations_find; iterations_study_free is due in any case. */
+enum mp_status iterations_study(const struct deps *deps, struct mp_trace *trace,
+                                const struct iterations_options *options,
+                                struct iterations_study *study, struct mp_error *error);
+
+void iterations_study_free(struct iterations_study *study);
+
+#endif

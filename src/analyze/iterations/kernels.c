@@ -1,0 +1,325 @@
+/* A sequence of kernels that repeats as iterations, found without a mark of the program.
+ *
+ * The kernels (and graphs as a whole) that one thread launched, the thread that launched most of
+ * them, stand in order of launch; the period of their launch shapes is found by base/data/period.h.
+ * At first kernels count as alike only if the thread also copied and waited alike since the one
+ * before; layers that are all the same would pass for iterations otherwise:
+ *
+ *     HtoD a b a b a b DtoH wait HtoD a b a b a b DtoH wait ...      6 kernels, not 2
+ *
+ * If that has no period, because of a wait now and then, shapes alone count. An iteration is one
+ * period. Of the places where it can begin the one is taken before which the host
+ * spends most time from launch to launch, in the mean: there the program waits, and begins anew.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "analyze/iterations/build.h"
+#include "base/data/period.h"
+#include "base/data/sort.h"
+
+#include "base/poison.h"
+
+#define REPEATS 3
+
+struct sequence {
+    struct iterations_finder *finder;
+    uint32_t thread; /* lane; DEPS_NONE: of kernels without a call */
+    bool by_time;    /* some have no correlation id */
+    uint32_t *items; /* activities; owned */
+    uint32_t count;
+    struct mp_period period;
+};
+
+static bool is_kernel(const struct iterations_finder *finder, const struct deps_activity *work)
+{
+    return (work->kind == DEPS_KERNEL || work->kind == DEPS_GRAPH) &&
+           iterations_wanted(finder, work);
+}
+
+/* ---- Which kernels ---- */
+
+/* Counts all kernels, and finds the thread with most of them. */
+static enum mp_status choose_thread(struct sequence *sequence)
+{
+    struct iterations_finder *finder = sequence->finder;
+    const struct deps *deps = finder->deps;
+    uint32_t none = deps->thread_count;
+    uint32_t best = none;
+    uint32_t *counts = calloc((size_t)none + 1, sizeof *counts);
+
+    if (!counts)
+        return MP_ERR_MEMORY;
+    for (uint32_t i = deps->host_count; i < deps->count; i++) {
+        const struct deps_activity *work = &deps->activities[i];
+        uint32_t thread = iterations_thread(deps, work);
+
+        if (!is_kernel(finder, work))
+            continue;
+        finder->result->kernels_all++;
+        counts[thread == DEPS_NONE ? none : thread]++;
+    }
+    for (uint32_t i = 0; i < none; i++) {
+        if (counts[i] > counts[best])
+            best = i;
+    }
+    sequence->thread = best == none ? DEPS_NONE : best;
+    sequence->count = counts[best];
+    free(counts);
+    return MP_OK;
+}
+
+static bool is_launched_before(const void *context, uint32_t a, uint32_t b)
+{
+    const struct sequence *sequence = context;
+    const struct deps_activity *x = &sequence->finder->deps->activities[a];
+    const struct deps_activity *y = &sequence->finder->deps->activities[b];
+
+    if (!sequence->by_time && x->correlation != y->correlation)
+        return x->correlation < y->correlation;
+    return x->begin < y->begin;
+}
+
+static enum mp_status list_kernels(struct sequence *sequence)
+{
+    const struct deps *deps = sequence->finder->deps;
+    uint32_t *scratch = calloc((size_t)sequence->count + 1, sizeof *scratch);
+    uint32_t count = 0;
+
+    sequence->items = calloc((size_t)sequence->count + 1, sizeof *sequence->items);
+    if (!scratch || !sequence->items) {
+        free(scratch);
+        return MP_ERR_MEMORY;
+    }
+    for (uint32_t i = deps->host_count; i < deps->count; i++) {
+        const struct deps_activity *work = &deps->activities[i];
+
+        if (!is_kernel(sequence->finder, work) || iterations_thread(deps, work) != sequence->thread)
+            continue;
+        sequence->items[count++] = i;
+        sequence->by_time |= !work->correlation;
+    }
+    mp_sort(sequence->items, count, scratch, is_launched_before, sequence);
+    free(scratch);
+    return MP_OK;
+}
+
+/* What two launches of the same have in common: the shape, else the name. */
+static uint32_t symbol(const struct deps_activity *work)
+{
+    static const uint32_t named = 1u << 31;
+
+    return work->detail == DEPS_NONE ? named | work->name : work->detail;
+}
+
+/* What a thread did between two of its kernels, as bits above those of a shape's number. */
+enum between { COPIED_TO_DEVICE = 1 << 28, COPIED = 1 << 29, WAITED = 1 << 30 };
+
+static uint32_t between(const struct iterations_finder *finder, uint32_t before, uint32_t call)
+{
+    uint32_t marks = 0;
+
+    for (uint32_t at = before + 1; at < call; at++) {
+        uint8_t launched = finder->result->launched[at];
+
+        if (finder->deps->activities[at].flags & (DEPS_SYNCHRONISES | DEPS_POLLS))
+            marks |= WAITED;
+        if (launched & ITERATIONS_LAUNCHED_HTOD)
+            marks |= COPIED_TO_DEVICE;
+        if (launched & ITERATIONS_LAUNCHED_COPY)
+            marks |= COPIED;
+    }
+    return marks;
+}
+
+static void spell(const struct sequence *sequence, bool marked, uint32_t *symbols)
+{
+    const struct deps_activity *activities = sequence->finder->deps->activities;
+    uint32_t before = DEPS_NONE;
+
+    for (uint32_t i = 0; i < sequence->count; i++) {
+        const struct deps_activity *work = &activities[sequence->items[i]];
+
+        symbols[i] = symbol(work);
+        if (marked && before != DEPS_NONE && work->launch != DEPS_NONE)
+            symbols[i] |= between(sequence->finder, before, work->launch);
+        before = work->launch;
+    }
+}
+
+static bool is_alike(const struct sequence *sequence, uint32_t a, uint32_t b)
+{
+    const struct deps_activity *activities = sequence->finder->deps->activities;
+
+    return symbol(&activities[sequence->items[a]]) == symbol(&activities[sequence->items[b]]);
+}
+
+/* Takes in what is around the stretch by its shapes alone: nothing is known of what was before the
+ * first kernel. */
+static void widen(struct sequence *sequence)
+{
+    struct mp_period *period = &sequence->period;
+
+    while (period->first &&
+           is_alike(sequence, period->first - 1, period->first - 1 + period->period)) {
+        period->first--;
+        period->count++;
+    }
+    while (period->first + period->count < sequence->count &&
+           is_alike(sequence, period->first + period->count,
+                    period->first + period->count - period->period))
+        period->count++;
+}
+
+static enum mp_status find_period(struct sequence *sequence, bool marked)
+{
+    uint32_t *symbols = calloc((size_t)sequence->count + 1, sizeof *symbols);
+    enum mp_status status;
+
+    if (!symbols)
+        return MP_ERR_MEMORY;
+    spell(sequence, marked, symbols);
+    status = mp_period_find(symbols, sequence->count, REPEATS, &sequence->period);
+    free(symbols);
+    if (!status && sequence->period.period)
+        widen(sequence);
+    return status;
+}
+
+/* ---- Where the iterations begin ---- */
+
+static const struct deps_activity *kernel_at(const struct sequence *sequence, uint32_t at)
+{
+    return &sequence->finder->deps->activities[sequence->items[at]];
+}
+
+static uint64_t moment_at(const struct sequence *sequence, uint32_t at)
+{
+    return iterations_moment(sequence->finder->deps, kernel_at(sequence, at));
+}
+
+/* Mean time from the launch before to those at `place` of the period, ns. */
+static double mean_gap(const struct sequence *sequence, uint32_t place)
+{
+    const struct mp_period *period = &sequence->period;
+    double sum = 0;
+    uint32_t count = 0;
+
+    for (uint32_t at = period->first + place; at < period->first + period->count;
+         at += period->period) {
+        uint64_t before = at ? moment_at(sequence, at - 1) : 0;
+        uint64_t here = moment_at(sequence, at);
+
+        if (!at)
+            continue;
+        sum += here > before ? (double)(here - before) : 0;
+        count++;
+    }
+    return count ? sum / count : 0;
+}
+
+static uint32_t choose_first(const struct sequence *sequence)
+{
+    uint32_t best = 0;
+    double most = mean_gap(sequence, 0);
+
+    for (uint32_t place = 1; place < sequence->period.period; place++) {
+        double gap = mean_gap(sequence, place);
+
+        if (gap > most) {
+            most = gap;
+            best = place;
+        }
+    }
+    return sequence->period.first + best;
+}
+
+/* When the work of the period that begins at `first` is over, its calls too. */
+static uint64_t period_end(const struct sequence *sequence, uint32_t first)
+{
+    const struct deps *deps = sequence->finder->deps;
+    uint64_t end = 0;
+
+    for (uint32_t at = first; at < first + sequence->period.period; at++) {
+        const struct deps_activity *work = kernel_at(sequence, at);
+        uint64_t call = work->launch == DEPS_NONE ? 0 : iterations_call_end(deps, work->launch);
+
+        if (work->end > end)
+            end = work->end;
+        if (call > end)
+            end = call;
+    }
+    return end;
+}
+
+/* Up to the next kernel of the thread, or until all is over if that comes before. */
+static uint64_t last_end(const struct sequence *sequence, uint32_t first, uint64_t begin)
+{
+    const struct mp_period *period = &sequence->period;
+    uint32_t next = first + period->period;
+    uint64_t end = period_end(sequence, first);
+    uint64_t limit;
+
+    if (next >= sequence->count)
+        return end;
+    limit = iterations_begin(sequence->finder, kernel_at(sequence, next), begin + 1);
+    return next < period->first + period->count || limit < end ? limit : end;
+}
+
+/* MP_OK without iterations if they do not follow each other in time, as where all is one launch. */
+static enum mp_status add_periods(struct sequence *sequence)
+{
+    const struct mp_period *period = &sequence->period;
+    struct iterations *result = sequence->finder->result;
+    uint32_t first = choose_first(sequence);
+    uint64_t before = 0;
+
+    for (; first + period->period <= period->first + period->count; first += period->period) {
+        uint64_t begin = iterations_begin(sequence->finder, kernel_at(sequence, first), before);
+
+        if (result->count && begin <= result->items[result->count - 1].begin) {
+            result->count = 0;
+            return MP_OK;
+        }
+        if (result->count)
+            result->items[result->count - 1].host_end = begin;
+        MP_TRY(iterations_add(sequence->finder, begin, last_end(sequence, first, begin),
+                              sequence->thread));
+        before = moment_at(sequence, first) + 1;
+    }
+    result->period = period->period;
+    result->kernels = (uint64_t)period->period * result->count;
+    return MP_OK;
+}
+
+static enum mp_status find(struct sequence *sequence)
+{
+    struct iterations *result = sequence->finder->result;
+
+    result->kernels_all = 0;
+    MP_TRY(choose_thread(sequence));
+    if (sequence->count < REPEATS)
+        return MP_OK;
+    MP_TRY(list_kernels(sequence));
+    for (int marked = 1; marked >= 0 && !result->count; marked--) {
+        MP_TRY(find_period(sequence, marked));
+        if (sequence->period.period && (uint64_t)sequence->period.count * 2 >= result->kernels_all)
+            MP_TRY(add_periods(sequence));
+    }
+    return MP_OK;
+}
+
+enum mp_status iterations_by_kernels(struct iterations_finder *finder)
+{
+    struct sequence sequence = {.finder = finder};
+    enum mp_status status = find(&sequence);
+
+    free(sequence.items);
+    if (!status && !finder->result->count)
+        snprintf(finder->none, sizeof finder->none,
+                 finder->result->kernels_all
+                     ? "no sequence of kernels repeats %d times over half of the %llu"
+                     : "no kernels",
+                 REPEATS, (unsigned long long)finder->result->kernels_all);
+    return status;
+}

@@ -1,0 +1,95 @@
+/* Which NVTX ranges are open for a call: what the ranges of a trace come to when its events and its
+ * calls are read in order of time.
+ *
+ * A thread has its own open ranges, of all domains, in the order in which they began: what it
+ * pushed and has not popped, and what it started (nvtxRangeStart) and nobody has ended. A pop
+ * takes the newest push of its domain away, an end the range of its id, from wherever in the order
+ * it stands:
+ *
+ *     push A, start s, push B     A > s > B
+ *     end s                       A > B
+ *
+ * A range that another thread started is open for a call too where that is clear: the calling
+ * thread has no push of that domain open, and of all threads just one start/end range of the domain
+ * is open. It stands among the thread's own by its begin. Of such ranges at most LAYER_MOST_SHARED
+ * are known at a time, and more are left out.
+ *
+ * A range that is in one path first and in another later, since a range around it ended, is an
+ * instance of each. Many ranges that overlap and never nest would so make more instances than there
+ * are ranges, by far; after LAYER_MOST_OTHERS of them a range stays in its first path.
+ *
+ * Memory: 40 bytes an open range, and 22 to 43 bytes a map for each thread and
+ * domain, and each range that is in more than one path.
+ */
+#ifndef MP_ANALYZE_LAYERS_OPEN_H
+#define MP_ANALYZE_LAYERS_OPEN_H
+
+#include <miniprof/trace.h>
+
+#include "analyze/layers/tree.h"
+#include "base/data/map.h"
+#include "base/status.h"
+#include "model/trace/definitions.h"
+#include "model/trace/quality.h"
+#include "model/trace/ranges.h"
+
+#define LAYER_MOST_SHARED 64
+#define LAYER_MOST_OTHERS (1u << 22)
+
+/* A row of `nvtx`. */
+struct layer_event {
+    uint64_t kind; /* enum mp_nvtx_kind */
+    uint64_t thread;
+    uint64_t domain; /* string */
+    uint64_t name;   /* string */
+    uint64_t time;   /* ns */
+    uint64_t range;
+};
+
+struct layer_range;
+struct layer_thread;
+struct layer_domain;
+
+/* The members of the first block are set before; the others are zero. */
+struct layer_open {
+    struct layer_tree *tree;               /* not owned, as the others */
+    const struct definitions *definitions; /* of strings */
+    struct quality *quality;               /* names that are missing */
+    const struct capture_range *range;     /* instances that begin in it count; NULL: all */
+    const char *domain;                    /* the only one that is looked at; NULL: all */
+
+    struct layer_range *ranges; /* open ones, and free items */
+    size_t range_count, range_capacity;
+    uint32_t free_range; /* plus 1; 0: none */
+    size_t unfinished;   /* open now */
+    uint64_t kept;       /* times that a range stayed in its first path and should not have */
+    uint64_t sequence;   /* ranges begun */
+    struct layer_thread *threads;
+    size_t thread_count, thread_capacity;
+    struct mp_map thread_index; /* by number */
+    struct layer_domain *domains;
+    size_t domain_count, domain_capacity;
+    struct mp_map domain_index; /* by string id */
+    struct mp_map pushes;       /* thread and domain -> the range pushed last */
+    struct mp_map started;      /* range id -> range */
+    struct mp_map labels;       /* string ids of domain and name -> label */
+    struct mp_map others;       /* first instance of a range and the one around it -> instance */
+    uint32_t shared[LAYER_MOST_SHARED]; /* ranges, by begin: alone in their domain */
+    size_t shared_count;
+    uint64_t generation; /* of `shared` */
+};
+
+/* Takes an event; they must come in order of time. MP_ERR_MEMORY, MP_ERR_LIMIT. */
+enum mp_status layer_open_take(struct layer_open *open, const struct layer_event *event);
+
+/* The domains that events had, as they appeared; NULL is the default one. `index` is less than
+ * open->domain_count. */
+const char *layer_open_domain(const struct layer_open *open, size_t index);
+
+/* The instance of the innermost range that is open for a call of a thread; 0: none is. MP_ERR_*
+ * likewise. */
+enum mp_status layer_open_find(struct layer_open *open, uint64_t thread, uint32_t *instance);
+
+void layer_open_free(struct layer_open *open);
+
+#endif

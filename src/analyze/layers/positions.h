@@ -1,0 +1,51 @@
+/* Kernels by their position in the sequence that a program repeats, for traces that say nothing of
+ * layers.
+ *
+ * The kernels in order of launch (by correlation id, those of one graph launch by begin; without
+ * ids by begin) are cut into rounds of equal launch shapes (base/data/period.h). The kernels at one
+ * position of all whole rounds are a row. What lies before, behind, or in a round that was begun is
+ * `others`.
+ *
+ * Memory: 28 bytes a kernel, and 12 more while the period is looked for.
+ */
+#ifndef MP_ANALYZE_LAYERS_POSITIONS_H
+#define MP_ANALYZE_LAYERS_POSITIONS_H
+
+#include <miniprof/trace.h>
+
+#include "analyze/common/source_names.h"
+#include "analyze/common/statistics.h"
+#include "base/status.h"
+#include "model/trace/ranges.h"
+
+struct layer_position {
+    const char *name; /* of the kernel; owned by the names */
+    const char *short_name;
+    uint64_t calls;
+    uint64_t total;           /* ns */
+    struct statistics device; /* of a call */
+    double percent;           /* of all kernels */
+};
+
+struct layer_positions {
+    struct layer_position *items; /* by position; owned */
+    uint32_t *by_total;           /* their indexes; owned */
+    size_t count;                 /* kernels of a round; 0: no sequence repeats itself */
+    size_t start;                 /* kernels before the first round */
+    size_t rounds;
+    uint64_t kernels; /* all */
+    uint64_t total;   /* ns of all */
+    uint64_t others;  /* kernels in no whole round */
+    uint64_t others_total;
+};
+
+/* Reads the kernels in a pass of its own. `range` NULL: all. Names, definitions and quality are
+ * those of `names`. MP_ERR_IO, MP_ERR_MEMORY, MP_ERR_LIMIT (2^31 kernels); layer_positions_free is
+ * due in any case. */
+enum mp_status layer_positions_build(struct layer_positions *positions, struct mp_trace *trace,
+                                     const struct capture_range *range, struct source_names *names,
+                                     struct mp_error *error);
+
+void layer_positions_free(struct layer_positions *positions);
+
+#endif

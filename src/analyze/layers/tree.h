@@ -1,0 +1,109 @@
+/* The layers of a trace and how often each was entered: paths of NVTX ranges, and their instances.
+ *
+ * A label is a range by what it is called, domain and name. A node is a path: a label inside
+ * another path. An instance is one range as it was open once, inside an instance of the path around
+ * it:
+ *
+ *     iteration [ conv1 [ ]  relu [ ] ]   iteration [ conv1 [ ] ]
+ *
+ *     nodes       0 none   1 iteration (0)   2 conv1 (1)   3 relu (1)
+ *     instances   0 none   1 of node 1 (0)   2 of 2 (1)    3 of 3 (1)   4 of 1 (0)   5 of 2 (4)
+ *
+ * Node 0 and instance 0 stand for no range at all and are what outermost ones are inside of.
+ * Parents come before their children in both, so that sums are handed outwards in one pass from the
+ * end. Memory: 12 bytes and 22 to 43 of a map a node, 16 bytes an instance, 16 bytes a label.
+ */
+#ifndef MP_ANALYZE_LAYERS_TREE_H
+#define MP_ANALYZE_LAYERS_TREE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "analyze/layers/trt_layer.h"
+#include "base/data/map.h"
+#include "base/status.h"
+
+/* Ranges that are open one inside the other; what is deeper counts as in the innermost one kept. */
+#define LAYER_MOST_DEPTH 128
+#define LAYER_NONE       UINT32_MAX
+#define LAYER_MOST       (1u << 30) /* nodes, and instances */
+
+/* TensorRT's object in a range's text; ids in names, 0: it does not say. */
+struct layer_info {
+    uint32_t type;
+    uint32_t precision;
+    uint32_t tactic;
+    uint32_t dimensions;
+    uint32_t input_dimensions;
+};
+
+struct layer_label {
+    uint32_t domain; /* of names; 0: the default one */
+    uint32_t name;   /* of names, as it is shown */
+    uint32_t info;   /* of infos, plus 1; 0: none */
+    uint16_t mark;   /* enum trt_mark, by name or type */
+    bool iteration;  /* the name that was asked for */
+};
+
+struct layer_node {
+    uint32_t parent;
+    uint32_t label;
+    uint32_t depth : 31; /* from 1 */
+    uint32_t inside : 1; /* it, or a path around it, is an iteration */
+};
+
+struct layer_instance {
+    uint64_t device; /* ns */
+    uint32_t parent;
+    uint32_t node : 30;
+    uint32_t worked : 1; /* work that counts was launched in it */
+    uint32_t begun : 1;  /* begun where instances count, not only met by a call */
+};
+
+struct layer_tree {
+    struct mp_intern *names; /* not owned */
+    bool merge_numbers;
+    const char *iteration; /* NULL: none was asked for; not owned */
+    struct layer_label *labels;
+    size_t label_count, label_capacity;
+    struct mp_map label_index; /* domain and text, ids in names -> label */
+    struct layer_info *infos;
+    size_t info_count, info_capacity;
+    struct layer_node *nodes;
+    size_t node_count, node_capacity;
+    struct mp_map node_index; /* parent and label -> node */
+    struct layer_instance *instances;
+    size_t instance_count, instance_capacity;
+};
+
+/* Makes node and instance 0; the members that are not owned, and the options, are set before.
+ * MP_ERR_MEMORY; layer_tree_free is due in any case. */
+enum mp_status layer_tree_init(struct layer_tree *tree);
+
+void layer_tree_free(struct layer_tree *tree);
+
+/* The label of a range; `domain` NULL is the default one. MP_ERR_MEMORY. */
+enum mp_status layer_tree_label(struct layer_tree *tree, const char *domain, const char *name,
+                                uint32_t *label);
+
+/* The path with one range more; `parent` itself if that is too deep. MP_ERR_MEMORY, MP_ERR_LIMIT.
+ */
+enum mp_status layer_tree_child(struct layer_tree *tree, uint32_t parent, uint32_t label,
+                                uint32_t *node);
+
+/* A new instance of the path with one range more, inside the instance `parent`, which is not
+ * LAYER_MOST_DEPTH deep. MP_ERR_MEMORY, MP_ERR_LIMIT. */
+enum mp_status layer_tree_enter(struct layer_tree *tree, uint32_t parent, uint32_t label,
+                                bool begun, uint32_t *instance);
+
+/* A new instance of a node. The same. */
+enum mp_status layer_tree_instance(struct layer_tree *tree, uint32_t parent, uint32_t node,
+                                   bool begun, uint32_t *instance);
+
+/* A name with the numbers it ends in folded: `layer 12` to `layer *`, `op[3, 4]` to `op[*]`,
+ * `step7[a]` to `step*[*]`. The length of what is written to `folded`, of `size` bytes; a name that
+ * does not fit is cut. */
+size_t layer_fold_numbers(const char *name, char *folded, size_t size);
+
+#endif

@@ -1,0 +1,89 @@
+#include <stdlib.h>
+#include <string.h>
+
+#include "analyze/live/live.h"
+
+#include "base/poison.h"
+
+#define MOST_STRETCHES 65536u
+
+/* Work comes table by table and stream by stream, so in the order of time only in part: the
+ * stretches of an interval are kept and counted at its end. When there are too many of them the
+ * older half is counted at once, and what comes later for that time is taken to be covered. */
+
+static int compare(const void *left, const void *right)
+{
+    const struct live_stretch *a = left;
+    const struct live_stretch *b = right;
+
+    return (a->begin > b->begin) - (a->begin < b->begin);
+}
+
+/* Counts the first `count` stretches in order of time, as far as they lie behind what is counted.
+ */
+static void count_up(struct live_device *device, size_t count)
+{
+    if (device->count)
+        qsort(device->stretches, device->count, sizeof *device->stretches, compare);
+    for (size_t i = 0; i < count; i++) {
+        struct live_stretch stretch = device->stretches[i];
+
+        if (stretch.begin < device->until)
+            stretch.begin = device->until;
+        if (stretch.end <= stretch.begin)
+            continue;
+        device->busy += stretch.end - stretch.begin;
+        device->last_busy += stretch.end - stretch.begin;
+        device->until = stretch.end;
+    }
+    device->count -= count;
+    if (device->count)
+        memmove(device->stretches, device->stretches + count,
+                device->count * sizeof *device->stretches);
+}
+
+/* NULL: there are too many. */
+static struct live_device *reach_device(struct live *live, uint64_t ordinal)
+{
+    for (size_t i = 0; i < live->device_count; i++) {
+        if (live->devices[i].device == ordinal)
+            return &live->devices[i];
+    }
+    if (live->device_count == LIVE_MOST_DEVICES)
+        return NULL;
+    live->devices[live->device_count] = (struct live_device){.device = ordinal};
+    return &live->devices[live->device_count++];
+}
+
+enum mp_status live_device_work(struct live *live, uint64_t stream, uint64_t begin, uint64_t end)
+{
+    const struct definition_stream *defined = dense_at(&live->definitions.streams, stream);
+    struct live_device *device;
+    struct live_stretch *last;
+
+    if (!defined || !defined->defined)
+        return MP_OK;
+    device = reach_device(live, defined->device);
+    if (!device)
+        return MP_OK;
+    if (!device->stretches)
+        device->stretches = calloc(MOST_STRETCHES, sizeof *device->stretches);
+    if (!device->stretches)
+        return MP_ERR_MEMORY;
+    last = device->count ? &device->stretches[device->count - 1] : NULL;
+    if (last && begin >= last->begin && begin <= last->end) {
+        if (end > last->end)
+            last->end = end;
+        return MP_OK;
+    }
+    if (device->count == MOST_STRETCHES)
+        count_up(device, MOST_STRETCHES / 2);
+    device->stretches[device->count++] = (struct live_stretch){begin, end};
+    return MP_OK;
+}
+
+void live_devices_tick(struct live *live)
+{
+    for (size_t i = 0; i < live->device_count; i++)
+        count_up(&live->devices[i], live->devices[i].count);
+}

@@ -1,0 +1,187 @@
+/* What a program does now, of a trace that is read while it is written: sums of the last interval
+ * and since the start (docs/top.md defines the numbers).
+ *
+ *     live_init(&live, trace, &options)
+ *     repeat: live_take(&live, &batch) for each batch that has come
+ *             live_tick(&live, trace, cursor, wall, last)     the interval is over
+ *             ... look at it ...
+ *             live_next(&live)                          the next one begins
+ *
+ * Rows of a table come after those of others that happened later, and late themselves. What a
+ * kernel was launched in is found by its correlation id in a table of recent calls, and in the
+ * recent NVTX history of the calling thread; what is not found yet waits for one tick:
+ *
+ *     kernel --correlation--> recent call --thread, time--> history: innermost range since then
+ *
+ * Memory is bounded whatever the length of the trace: 24 MiB of tables, 1 MiB a device, at most
+ * 24 MiB of history (of 65536 threads at most), and sums by name, of which LIVE_MOST_NAMES are
+ * kept. What grows are the names themselves and the ranges that are open (nvtx/open.h): about 250
+ * bytes for each thread that ever began one. Work before what a history holds, or of a thread that
+ * has ranges but no history, has no layer.
+ */
+#ifndef MP_ANALYZE_LIVE_LIVE_H
+#define MP_ANALYZE_LIVE_LIVE_H
+
+#include <miniprof/trace.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/data/histogram.h"
+#include "base/data/map.h"
+#include "base/status.h"
+#include "model/nvtx/open.h"
+#include "model/trace/definitions.h"
+#include "model/trace/quality.h"
+
+#define LIVE_MOST_NAMES   65536u /* of kernels, and of layers; more are in no list */
+#define LIVE_MOST_STEPS   64u    /* names of outermost NVTX ranges; likewise */
+#define LIVE_MOST_DEVICES 64u
+#define LIVE_NONE         UINT32_MAX
+
+struct live_options {
+    const char *iteration; /* name of the NVTX ranges that are iterations; NULL: the most frequent
+                              outermost pushes */
+};
+
+/* Work of one name. */
+struct live_sum {
+    uint64_t domain; /* string id; layers only */
+    uint64_t name;   /* string id; of layers 0: work outside of any range */
+    uint64_t shape;  /* kernels only: one of its launch shapes */
+    uint64_t count;  /* since the start */
+    uint64_t ns;
+    uint64_t last_count; /* in the last interval */
+    uint64_t last_ns;
+};
+
+struct live_sums {
+    struct live_sum *items; /* owned */
+    size_t count, capacity;
+    struct mp_map known;
+    struct live_sum all; /* of all names, also of those that are in no list */
+};
+
+/* NVTX ranges of one name. */
+struct live_step {
+    uint64_t domain;
+    uint64_t name;
+    uint64_t count;
+    uint64_t last_count;
+    uint64_t sum; /* ns, since the start */
+    uint64_t last_sum;
+    uint64_t newest; /* ns that the last one took */
+    struct mp_histogram lengths;
+    struct mp_histogram last_lengths;
+};
+
+enum live_direction { LIVE_TO_DEVICE, LIVE_TO_HOST, LIVE_OTHER, LIVE_DIRECTIONS };
+
+struct live_copies {
+    uint64_t count;
+    uint64_t bytes;
+    uint64_t last_count;
+    uint64_t last_bytes;
+};
+
+/* Stretches of time in which a device worked. */
+struct live_stretch {
+    uint64_t begin;
+    uint64_t end;
+};
+
+struct live_device {
+    uint64_t device; /* ordinal */
+    uint64_t until;  /* up to here all is counted */
+    uint64_t busy;   /* ns, since the start: kernels, copies and sets, overlapping ones once */
+    uint64_t last_busy;
+    struct live_stretch *stretches; /* of this interval, not counted yet; owned */
+    size_t count;
+};
+
+struct live_history;
+struct live_call;
+struct live_waiting;
+
+struct live {
+    struct live_options options;
+    struct definitions definitions;
+    struct quality quality;
+    struct live_sums kernels;
+    struct live_sums layers; /* kernels, copies and sets by the innermost range of the launch */
+    struct live_copies copies[LIVE_DIRECTIONS];
+    struct live_device devices[LIVE_MOST_DEVICES]; /* in order of appearance */
+    size_t device_count;
+    struct live_step *steps; /* owned */
+    size_t step_count;
+    uint64_t records;    /* event rows, since the start */
+    uint64_t unlaunched; /* work whose launch, or the range around it, was not found; or without
+                            correlation id */
+    uint64_t dropped;
+    uint64_t bytes; /* size of the file */
+
+    /* Set by live_tick. */
+    uint64_t interval_ns; /* of the trace's clock */
+    uint64_t span_ns;     /* from the first row to the last one */
+    uint64_t elapsed_ns;  /* and since then, as far as nothing has come; never less than before */
+    bool anything;        /* rows of events have come in this interval */
+
+    /* The rest is live*.c's own. */
+    uint64_t first_time, horizon, shown, idle_wall;
+    uint64_t first_new;
+    struct nvtx_open open;
+    struct mp_map history_of; /* thread -> histories */
+    struct live_history *histories;
+    size_t history_count, history_capacity, history_items;
+    struct live_call *calls;
+    struct live_waiting *waiting;
+    size_t waiting_first, waiting_count;
+    size_t noted; /* NVTX events since all that waits was looked at */
+};
+
+/* Sets up for a trace. MP_ERR_MEMORY; live_free is due in any case. */
+enum mp_status live_init(struct live *live, const struct mp_trace *trace,
+                         const struct live_options *options);
+
+void live_free(struct live *live);
+
+/* Makes the cursor deliver what live_take needs. */
+void live_select(struct mp_cursor *cursor);
+
+/* MP_ERR_MEMORY, MP_ERR_LIMIT. */
+enum mp_status live_take(struct live *live, const struct mp_batch *batch);
+
+/* The interval is over, after `wall` ns of real time; with `last` nothing more will come. */
+void live_tick(struct live *live, const struct mp_trace *trace, const struct mp_cursor *cursor,
+               uint64_t wall, bool last);
+
+/* The next interval begins. */
+void live_next(struct live *live);
+
+/* After the file has grown. */
+void live_grow(struct live *live, const struct mp_trace *trace);
+
+/* The `room` names with the most time in the interval, and then since the start, into `top`; their
+ * number. */
+size_t live_top(const struct live_sums *sums, const struct live_sum **top, size_t room);
+
+/* What iterations are counted by; NULL: there is nothing. */
+const struct live_step *live_iteration(const struct live *live);
+
+/* ---- Between live.c, layers.c and devices.c ---- */
+
+void live_add(struct live_sum *sum, uint64_t ns);
+
+enum mp_status live_layers_init(struct live *live);
+void live_layers_free(struct live *live);
+enum mp_status live_take_nvtx(struct live *live, const struct mp_batch *batch);
+void live_take_calls(struct live *live, const struct mp_batch *batch);
+enum mp_status live_take_work(struct live *live, uint64_t correlation, uint64_t ns);
+/* After NVTX events have come; does nothing as long as few have. */
+void live_layers_settle(struct live *live);
+void live_layers_tick(struct live *live, bool last);
+
+enum mp_status live_device_work(struct live *live, uint64_t stream, uint64_t begin, uint64_t end);
+void live_devices_tick(struct live *live);
+
+#endif

@@ -1,0 +1,97 @@
+/* What happened inside the NVTX ranges, by thread, domain and name: nvprof's NVTX result.
+ *
+ * Every instance of a range counts what was launched inside it: the work of calls that lie wholly
+ * inside, in the thread that began the range, however late the work runs and through CUDA graphs
+ * too. Nested ranges each count it, so a range inside one of its own name counts it again, as its
+ * time does. A range that another thread ends belongs to the thread that began it; one without an
+ * end lasts to the end of the trace (of the capture range, if one was asked for); a pop without a
+ * push is ignored, marks are no ranges.
+ *
+ * Apart from that, what nvprof did not know: the ranges in which nodes of CUDA graphs were
+ * captured, with the work of these nodes, whoever launched the graph and when. The same work is in
+ * the ranges that launched it as well.
+ */
+#ifndef MP_ANALYZE_NVTX_RESULT_H
+#define MP_ANALYZE_NVTX_RESULT_H
+
+#include <miniprof/trace.h>
+#include <stdbool.h>
+
+#include "analyze/summary/summary.h"
+#include "base/data/map.h"
+#include "base/status.h"
+#include "model/trace/definitions.h"
+#include "model/trace/quality.h"
+
+struct nvtx_options {
+    uint64_t range; /* id of a capture range: only what begins in it; 0: everything */
+    enum names_style style;
+    bool all_calls; /* calls that launched nothing too, which nvprof leaves out */
+};
+
+/* Of work or calls inside a range, by total time, then by name; percentages are of the group. */
+struct nvtx_group {
+    const struct summary_row *rows; /* row_count of them */
+    size_t row_count;
+    uint64_t total; /* ns */
+};
+
+/* The instances of one name in one domain of one thread. */
+struct nvtx_named_range {
+    uint64_t thread;    /* the trace's number of the thread that began them */
+    const char *domain; /* NULL: the default domain */
+    const char *name;
+    struct summary_row instances; /* how many and how long; 100 percent */
+    uint64_t unfinished;          /* of the instances: those without an end in the trace */
+    struct nvtx_group groups[SUMMARY_GROUPS];
+};
+
+/* One name in one domain of one thread that captured. */
+struct nvtx_captured_range {
+    uint64_t thread;    /* the trace's number of the thread */
+    const char *domain; /* NULL: the default domain */
+    const char *name;
+    uint64_t nodes; /* that were captured in it, and ran */
+    struct nvtx_group work;
+};
+
+struct nvtx_result {
+    /* By thread in order of appearance in the trace, then by domain (named ones by name, then the
+     * default one), then by name. */
+    struct nvtx_named_range *ranges;
+    size_t range_count;
+    struct nvtx_captured_range *captured; /* in the same order */
+    size_t captured_count;
+    uint64_t unfinished;      /* instances without an end */
+    bool no_calls;            /* the trace has no API calls, so no work belongs to any range */
+    size_t capture_ranges;    /* that the trace has */
+    struct summary_row *rows; /* of all groups */
+    struct summary_row *captured_rows;
+    struct mp_intern names;
+    struct quality quality;
+    struct definitions definitions;
+};
+
+/* How ranges are listed: by thread, the default domain (NULL) before others, by name. */
+struct nvtx_key {
+    uint64_t thread;
+    const char *domain;
+    const char *name;
+};
+
+int nvtx_key_compare(struct nvtx_key left, struct nvtx_key right);
+
+/* Reads the trace in passes over ranges, calls and work. Time goes with the rows, and for each call
+ * with the ranges of its thread that overlap without being nested; memory with the instances of
+ * ranges (56 bytes each) and the calls inside them (24 bytes each, 32 if they are not in order; as
+ * many times as such overlapping ranges are around them). A trace without ranges gives an empty
+ * result and takes no second pass; one with captured nodes takes one more, and memory as captured.h
+ * says. MP_ERR_ARGUMENT when there is no such capture range, MP_ERR_IO,
+ * MP_ERR_MEMORY, MP_ERR_LIMIT (2^31 ranges, 2^32 calls); the result is then empty. On success
+ * nvtx_result_free gives it back. */
+enum mp_status nvtx_result_build(struct mp_trace *trace, const struct nvtx_options *options,
+                                 struct nvtx_result *result, struct mp_error *error);
+
+void nvtx_result_free(struct nvtx_result *result);
+
+#endif

@@ -1,0 +1,41 @@
+/* What is inside a trace file: rows and bytes of each table, time span, capture ranges, quality. */
+#ifndef MP_ANALYZE_SUMMARY_CONTENTS_H
+#define MP_ANALYZE_SUMMARY_CONTENTS_H
+
+#include <miniprof/trace.h>
+
+#include "base/status.h"
+#include "model/trace/definitions.h"
+#include "model/trace/quality.h"
+#include "model/trace/ranges.h"
+
+struct table_contents {
+    uint64_t rows;
+    uint64_t chunks;
+    uint64_t bytes;     /* in the file, chunk headers included */
+    uint64_t raw_bytes; /* of the columns before compression */
+};
+
+struct contents {
+    struct table_contents *tables; /* one for each of mp_tables(), in its order */
+    size_t table_count;
+    struct table_contents total; /* of all tables */
+    uint64_t bytes;              /* of the whole file: header and index too */
+    uint64_t other_bytes; /* that belong to no table: header, index, unknown tables, damage */
+    uint64_t records;     /* rows of event tables but `capture` and `quality`, which are the
+                           * collector's own notes: what bytes per record is counted by */
+    uint64_t first_time;  /* ns; of the event tables; 0 without records */
+    uint64_t last_time;
+    struct capture_ranges ranges;
+    struct quality quality;
+    struct definitions definitions;
+};
+
+/* Reads every chunk and checks its checksum. MP_ERR_IO or MP_ERR_MEMORY leave `contents` empty; on
+ * success contents_free gives it back. */
+enum mp_status contents_build(struct mp_trace *trace, struct contents *contents,
+                              struct mp_error *error);
+
+void contents_free(struct contents *contents);
+
+#endif

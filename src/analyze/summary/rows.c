@@ -1,0 +1,36 @@
+#include "analyze/summary/rows.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/poison.h"
+
+void summary_row_fill(struct summary_row *row, const char *name, const struct tally *tally,
+                      uint64_t group_total)
+{
+    *row = (struct summary_row){
+        .name = name,
+        .calls = tally->calls,
+        .total = tally->total,
+        .least = tally->least,
+        .greatest = tally->greatest,
+        .mean = (double)tally->total / (double)tally->calls,
+        .percent = group_total ? 100.0 * (double)tally->total / (double)group_total : 0,
+    };
+}
+
+static int compare_rows(const void *left, const void *right)
+{
+    const struct summary_row *a = left;
+    const struct summary_row *b = right;
+
+    if (a->total != b->total)
+        return a->total < b->total ? 1 : -1;
+    return strcmp(a->name, b->name);
+}
+
+void summary_rows_sort(struct summary_row *rows, size_t count)
+{
+    if (count)
+        qsort(rows, count, sizeof *rows, compare_rows);
+}

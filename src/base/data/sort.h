@@ -1,0 +1,21 @@
+/* A stable sort of 32-bit indexes that is linear where the order is there already.
+ *
+ * Records come in long ordered stretches (one thread, one stream after the other), so runs are
+ * found and merged (a natural merge sort, as in Tim Peters's listsort); n log r comparisons for r
+ * runs.
+ */
+#ifndef MP_BASE_DATA_SORT_H
+#define MP_BASE_DATA_SORT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* Whether item `a` must stand before item `b`; equal items keep their order. */
+typedef bool mp_sort_before(const void *context, uint32_t a, uint32_t b);
+
+/* Sorts `items`; `scratch` has room for `count` items. */
+void mp_sort(uint32_t *items, size_t count, uint32_t *scratch, mp_sort_before *before,
+             const void *context);
+
+#endif

@@ -1,0 +1,287 @@
+#include "base/metrics/expression.h"
+
+#include <ctype.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/poison.h"
+
+#define DEEPEST          8  /* nested parentheses */
+#define LONGEST_SHOWN    60 /* bytes of a text in a complaint */
+#define LONGEST_NUMBER   24
+#define GREATEST_LITERAL 1e15
+
+/* What a part of an expression is: a number, a sum of inputs, or a quotient of two. */
+enum shape { SHAPE_NUMBER, SHAPE_SUM, SHAPE_QUOTIENT };
+
+struct part {
+    enum shape shape;
+    double number;
+    struct metric_sum above;
+    struct metric_sum below; /* SHAPE_QUOTIENT */
+};
+
+struct parser {
+    const char *text;
+    const char *at;
+    struct metric_expression *expression;
+    struct mp_error *error;
+    unsigned depth;
+};
+
+static enum mp_status fail(const struct parser *parser, const char *what)
+{
+    return mp_error_set(parser->error, MP_ERR_ARGUMENT,
+                        "%s at character %zu of the expression '%.*s'", what,
+                        (size_t)(parser->at - parser->text) + 1, LONGEST_SHOWN, parser->text);
+}
+
+static void skip_spaces(struct parser *parser)
+{
+    while (*parser->at == ' ' || *parser->at == '\t')
+        parser->at++;
+}
+
+/* Whether the next character is `wanted`, which is then passed. */
+static bool take(struct parser *parser, char wanted)
+{
+    skip_spaces(parser);
+    if (*parser->at != wanted)
+        return false;
+    parser->at++;
+    return true;
+}
+
+/* ---- Names and numbers ---- */
+
+static bool is_of_name(char character)
+{
+    return isalnum((unsigned char)character) || character == '_' || character == '.';
+}
+
+/* The index of a name among the inputs, put there when it is new. */
+static enum mp_status find_input(struct parser *parser, size_t bytes, size_t *index)
+{
+    struct metric_expression *expression = parser->expression;
+    size_t i;
+
+    if (bytes >= METRIC_NAME_BYTES)
+        return mp_error_set(parser->error, MP_ERR_LIMIT, "a metric's name has over %d characters",
+                            METRIC_NAME_BYTES - 1);
+    for (i = 0; i < expression->input_count; i++) {
+        if (!strncmp(expression->names[i], parser->at, bytes) && !expression->names[i][bytes])
+            break;
+    }
+    if (i == METRIC_MOST_INPUTS)
+        return mp_error_set(parser->error, MP_ERR_LIMIT, "an expression is made of over %d metrics",
+                            METRIC_MOST_INPUTS);
+    if (i == expression->input_count) {
+        memcpy(expression->names[i], parser->at, bytes);
+        expression->names[i][bytes] = '\0';
+        expression->input_count++;
+    }
+    *index = i;
+    return MP_OK;
+}
+
+static enum mp_status parse_name(struct parser *parser, struct part *part)
+{
+    size_t bytes = 0;
+    size_t index = 0;
+
+    while (is_of_name(parser->at[bytes]))
+        bytes++;
+    MP_TRY(find_input(parser, bytes, &index));
+    parser->at += bytes;
+    *part = (struct part){.shape = SHAPE_SUM};
+    part->above.coefficients[index] = 1;
+    return MP_OK;
+}
+
+/* Digits with at most one point. strtod would read `1e5`, `0x` and `inf` too, and a comma in some
+ * locales. */
+static enum mp_status parse_number(struct parser *parser, struct part *part)
+{
+    double value = 0;
+    double place = 0;
+    size_t bytes = 0;
+
+    for (; isdigit((unsigned char)parser->at[bytes]) || parser->at[bytes] == '.'; bytes++) {
+        if (parser->at[bytes] == '.') {
+            if (place != 0)
+                return fail(parser, "a second point in the number");
+            place = 1;
+            continue;
+        }
+        value = value * 10 + (parser->at[bytes] - '0');
+        place *= 10;
+    }
+    if (bytes > LONGEST_NUMBER || value > GREATEST_LITERAL || is_of_name(parser->at[bytes]))
+        return fail(parser, "not a number");
+    parser->at += bytes;
+    *part = (struct part){.shape = SHAPE_NUMBER, .number = place > 1 ? value / place : value};
+    return MP_OK;
+}
+
+/* ---- Arithmetic on parts ---- */
+
+static void scale(struct part *part, double factor)
+{
+    for (size_t i = 0; i < METRIC_MOST_INPUTS; i++)
+        part->above.coefficients[i] *= factor;
+}
+
+static enum mp_status multiply(const struct parser *parser, struct part *left,
+                               const struct part *right)
+{
+    double factor;
+
+    if (left->shape == SHAPE_NUMBER && right->shape == SHAPE_NUMBER) {
+        left->number *= right->number;
+        return MP_OK;
+    }
+    if (left->shape == SHAPE_NUMBER) {
+        factor = left->number;
+        *left = *right;
+        scale(left, factor);
+        return MP_OK;
+    }
+    if (right->shape != SHAPE_NUMBER)
+        return fail(parser, "one side of a product has to be a number, before what stands");
+    scale(left, right->number);
+    return MP_OK;
+}
+
+static enum mp_status divide(const struct parser *parser, struct part *left,
+                             const struct part *right)
+{
+    if (right->shape == SHAPE_NUMBER) {
+        if (right->number == 0)
+            return fail(parser, "a division by 0 before what stands");
+        if (left->shape == SHAPE_NUMBER)
+            left->number /= right->number;
+        else
+            scale(left, 1 / right->number);
+        return MP_OK;
+    }
+    if (left->shape != SHAPE_SUM || right->shape != SHAPE_SUM)
+        return fail(parser, "only a sum can be divided by a sum, before what stands");
+    left->shape = SHAPE_QUOTIENT;
+    left->below = right->above;
+    return MP_OK;
+}
+
+static enum mp_status add(const struct parser *parser, struct part *left, const struct part *right,
+                          double sign)
+{
+    if (left->shape != SHAPE_SUM || right->shape != SHAPE_SUM)
+        return fail(parser, "only metrics times numbers can be added, before what stands");
+    for (size_t i = 0; i < METRIC_MOST_INPUTS; i++)
+        left->above.coefficients[i] += sign * right->above.coefficients[i];
+    return MP_OK;
+}
+
+/* ---- The grammar ---- */
+
+static enum mp_status parse_sum(struct parser *parser, struct part *part);
+
+static enum mp_status parse_primary(struct parser *parser, struct part *part)
+{
+    skip_spaces(parser);
+    if (take(parser, '(')) {
+        if (++parser->depth > DEEPEST)
+            return fail(parser, "too many parentheses");
+        MP_TRY(parse_sum(parser, part));
+        parser->depth--;
+        return take(parser, ')') ? MP_OK : fail(parser, "a ')' is missing");
+    }
+    if (isdigit((unsigned char)*parser->at))
+        return parse_number(parser, part);
+    if (isalpha((unsigned char)*parser->at))
+        return parse_name(parser, part);
+    return fail(parser, "a metric's name or a number is missing");
+}
+
+static enum mp_status parse_term(struct parser *parser, struct part *part)
+{
+    struct part next = {.shape = SHAPE_NUMBER};
+
+    MP_TRY(parse_primary(parser, part));
+    for (;;) {
+        if (take(parser, '*')) {
+            MP_TRY(parse_primary(parser, &next));
+            MP_TRY(multiply(parser, part, &next));
+        } else if (take(parser, '/')) {
+            MP_TRY(parse_primary(parser, &next));
+            MP_TRY(divide(parser, part, &next));
+        } else {
+            return MP_OK;
+        }
+    }
+}
+
+static enum mp_status parse_sum(struct parser *parser, struct part *part)
+{
+    struct part next = {.shape = SHAPE_NUMBER};
+
+    MP_TRY(parse_term(parser, part));
+    for (;;) {
+        if (take(parser, '+')) {
+            MP_TRY(parse_term(parser, &next));
+            MP_TRY(add(parser, part, &next, 1));
+        } else if (take(parser, '-')) {
+            MP_TRY(parse_term(parser, &next));
+            MP_TRY(add(parser, part, &next, -1));
+        } else {
+            return MP_OK;
+        }
+    }
+}
+
+enum mp_status metric_expression_parse(const char *text, struct metric_expression *expression,
+                                       struct mp_error *error)
+{
+    struct parser parser = {.text = text, .at = text, .expression = expression, .error = error};
+    struct part whole = {.shape = SHAPE_NUMBER};
+
+    expression->input_count = 0;
+    MP_TRY(parse_sum(&parser, &whole));
+    skip_spaces(&parser);
+    if (*parser.at)
+        return fail(&parser, "an operator is missing");
+    if (whole.shape == SHAPE_NUMBER)
+        return fail(&parser, "there is no metric");
+    expression->above = whole.above;
+    expression->below = whole.below;
+    expression->divided = whole.shape == SHAPE_QUOTIENT;
+    return MP_OK;
+}
+
+/* ---- Values ---- */
+
+size_t metric_expression_inputs(const struct metric_expression *expression, const char **names)
+{
+    for (size_t i = 0; names && i < expression->input_count; i++)
+        names[i] = expression->names[i];
+    return expression->input_count;
+}
+
+static double sum_of(const struct metric_expression *expression, const struct metric_sum *sum,
+                     const double *inputs)
+{
+    double value = 0;
+
+    for (size_t i = 0; i < expression->input_count; i++)
+        value += sum->coefficients[i] * inputs[i];
+    return value;
+}
+
+double metric_expression_value(const struct metric_expression *expression, const double *inputs)
+{
+    double value = sum_of(expression, &expression->above, inputs);
+
+    if (expression->divided)
+        value /= sum_of(expression, &expression->below, inputs);
+    return isfinite(value) ? value : (double)NAN;
+}

@@ -1,0 +1,99 @@
+/* Metrics by nvprof's names, and what they are made of today.
+ *
+ * A name is one of three things: a metric of nvprof, an event of nvprof, or a metric of CUPTI
+ * itself (`sm__warps_active.avg.pct_of_peak_sustained_active`), which is its own expression. Which
+ * expression a GPU can measure is the collector's business: it takes the first candidate whose
+ * inputs CUPTI accepts.
+ *
+ *     metric_names_begin(&names, "achieved_occupancy,ipc");
+ *     while (metric_names_next(&names, name))
+ *         if (metric_look_up(name, &entry))
+ *             for (i = 0; entry.candidates[i].expression; i++)
+ *                 metric_expression_parse(entry.candidates[i].expression, &expression, &error);
+ *
+ * Everything here is constant or the caller's; nothing is allocated or printed, so it can run
+ * inside the profiled program. Any thread.
+ */
+#ifndef MP_BASE_METRICS_TABLE_H
+#define MP_BASE_METRICS_TABLE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/metrics/expression.h"
+#include "base/status.h"
+
+#define METRIC_MOST_CANDIDATES 4 /* the last of which is always the end of the list */
+
+/* What a value is; the values of the enumeration metric_unit of trace/codec/enums.def. */
+enum metric_unit {
+    METRIC_UNIT_NONE,
+    METRIC_UNIT_COUNT,
+    METRIC_UNIT_PERCENT, /* 0 to 100 */
+    METRIC_UNIT_RATIO,
+    METRIC_UNIT_BYTES,
+    METRIC_UNIT_BYTES_PER_SECOND,
+    METRIC_UNIT_NANOSECONDS,
+    METRIC_UNIT_PER_SECOND
+};
+
+enum metric_kind { METRIC_KIND_METRIC, METRIC_KIND_EVENT, METRIC_KIND_RAW };
+
+struct metric_candidate {
+    const char *expression; /* NULL ends the list */
+    const char *note;       /* how a substitute differs; NULL: it is exact, whatever its place */
+};
+
+struct metric_entry {
+    const char *name;
+    const char *description; /* short, as the column `Metric Description`; the name if unknown */
+    enum metric_kind kind;
+    enum metric_unit unit;
+    /* In order of preference; the first that a GPU has is taken, and its note tells the state,
+     * exact or substitute. None at all: nvprof had the metric and nothing today corresponds (state
+     * `discontinued`). */
+    struct metric_candidate candidates[METRIC_MOST_CANDIDATES];
+};
+
+/* The metric of nvprof, else its event, of this name; static, NULL when there is none. */
+const struct metric_entry *metric_find(const char *name);
+
+/* The one of that kind alone: `inst_executed` is both a metric and an event. */
+const struct metric_entry *metric_find_of(enum metric_kind kind, const char *name);
+
+/* All entries of one kind (METRIC_KIND_METRIC or METRIC_KIND_EVENT) in the order of their names;
+ * static. */
+const struct metric_entry *metric_entries(enum metric_kind kind, size_t *count);
+
+/* Whether a name has the form of one of CUPTI's metrics: `unit__counter`, with or without
+ * `.rollup`. */
+bool metric_is_raw(const char *name);
+
+/* The unit that the suffixes of one of CUPTI's metric names tell. */
+enum metric_unit metric_raw_unit(const char *name);
+
+/* What a name stands for: nvprof's entry, or for a name of CUPTI's form one whose pointers are to
+ * `name` itself. False, with *entry as it was, for a name that nobody knows. */
+bool metric_look_up(const char *name, struct metric_entry *entry);
+
+/* The known name nearest to a mistaken one; static, NULL when none is near. */
+const char *metric_suggest(const char *name);
+
+/* A walk over a comma-separated list of names. `all` stands for all metrics of nvprof, `events` for
+ * all of its events; a name comes once however often it is listed, empty items not at all, and
+ * names of METRIC_NAME_BYTES or more are cut. */
+struct metric_names {
+    const char *list; /* the caller's; must outlive the walk */
+    const char *cursor;
+    const char *group;     /* the `all` or `events` whose entries come now; NULL: none */
+    enum metric_kind kind; /* of them */
+    size_t position;       /* next of them */
+};
+
+void metric_names_begin(struct metric_names *names, const char *list);
+
+/* The next name into `name`; false at the end. */
+bool metric_names_next(struct metric_names *names, char name[METRIC_NAME_BYTES]);
+
+#endif

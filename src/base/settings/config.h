@@ -1,0 +1,148 @@
+/* The collector's settings, from the table in config.def: as environment variables MINIPROF_NAME in
+ * the injected library, as flags
+ * --flag in `miniprof run`, which passes them on as variables.
+ */
+#ifndef MP_BASE_SETTINGS_CONFIG_H
+#define MP_BASE_SETTINGS_CONFIG_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/log.h"
+#include "base/status.h"
+
+#define MP_CONFIG_TEXT_BYTES 4096 /* of a text setting with its NUL: PATH_MAX of Linux */
+
+/* One enum for each list of choices in config.def. */
+#define SETTING_CHOICE(name, field, flag, choices, preset, help)
+#define SETTING_NUMBER(name, field, flag, least, greatest, unit, preset, help)
+#define SETTING_TEXT(name, field, flag, metavariable, preset, help)
+#define SETTING_PATTERN(name, field, flag, metavariable, preset, help)
+#define SETTING_LIST(name, field, flag, choices, item, preset, help)
+#define SETTING_CHOICE_TEXT(name, field, flag, choices, check, preset, help)
+#define SETTING_FORM(name, field, flag, metavariable, check, takes, preset, help)
+#include "base/settings/config.def"
+
+#define MP_CHOICE_ENUM(value, word) value,
+enum mp_capture { MP_CHOICES_CAPTURE(MP_CHOICE_ENUM) };
+enum mp_capture_end { MP_CHOICES_CAPTURE_END(MP_CHOICE_ENUM) };
+enum mp_config_api { MP_CHOICES_API(MP_CHOICE_ENUM) MP_API_LIST };
+enum mp_attach { MP_CHOICES_ATTACH(MP_CHOICE_ENUM) };
+enum mp_cuda_graph { MP_CHOICES_CUDA_GRAPH(MP_CHOICE_ENUM) };
+enum mp_config_log { MP_CHOICES_LOG(MP_CHOICE_ENUM) };
+enum mp_replay { MP_CHOICES_REPLAY(MP_CHOICE_ENUM) };
+enum mp_query { MP_CHOICES_QUERY(MP_CHOICE_ENUM) };
+enum mp_switch { MP_CHOICES_SWITCH(MP_CHOICE_ENUM) };
+#undef MP_CHOICE_ENUM
+
+struct mp_config_list {
+    uint32_t choice;                 /* a choice, or one past the last: see `list` */
+    char list[MP_CONFIG_TEXT_BYTES]; /* comma-separated, no spaces; empty for a choice */
+};
+
+struct mp_config_choice {
+    uint32_t choice;
+    char text[MP_CONFIG_TEXT_BYTES]; /* what followed the colon; empty for a plain word */
+};
+
+/* The values of all settings, one field each, named as in config.def; choices and switches hold
+ * their enum's value. About 40 KiB, no pointers: it belongs in static or heap memory rather than on
+ * an application's stack. */
+struct mp_config {
+#define SETTING_CHOICE(name, field, flag, choices, preset, help)               uint32_t field;
+#define SETTING_NUMBER(name, field, flag, least, greatest, unit, preset, help) uint32_t field;
+#define SETTING_TEXT(name, field, flag, metavariable, preset, help)                                \
+    char field[MP_CONFIG_TEXT_BYTES];
+#define SETTING_PATTERN(name, field, flag, metavariable, preset, help)                             \
+    char field[MP_CONFIG_TEXT_BYTES];
+#define SETTING_LIST(name, field, flag, choices, item, preset, help) struct mp_config_list field;
+#define SETTING_CHOICE_TEXT(name, field, flag, choices, check, preset, help)                       \
+    struct mp_config_choice field;
+#define SETTING_FORM(name, field, flag, metavariable, check, takes, preset, help)                  \
+    char field[MP_CONFIG_TEXT_BYTES];
+#include "base/settings/config.def"
+};
+
+enum mp_setting_kind {
+    MP_SETTING_CHOICE,
+    MP_SETTING_NUMBER,
+    MP_SETTING_TEXT,
+    MP_SETTING_PATTERN,
+    MP_SETTING_LIST,
+    MP_SETTING_CHOICE_TEXT,
+    MP_SETTING_FORM
+};
+
+/* One row of the table. */
+struct mp_setting {
+    const char *name; /* of the environment variable: "MINIPROF_BUFFER_MB" */
+    const char *flag; /* of `miniprof run`, without the dashes: "buffer-mb" */
+    enum mp_setting_kind kind;
+    const char *metavariable; /* "FILE", "MB"; "" when the choices say it */
+    const char *preset;       /* the default, as a user would write it */
+    const char *help;         /* one line without a full stop at the end */
+    const char *const *words; /* choices, `word_count` of them; NULL without */
+    uint32_t word_count;
+    uint32_t least, greatest;        /* of a number */
+    size_t offset;                   /* of the field in struct mp_config */
+    bool (*check)(const char *text); /* of a form, and of what follows a choice's colon */
+    const char *takes;               /* of a form: what it takes, in words */
+};
+
+extern const struct mp_setting mp_settings[];
+extern const size_t mp_setting_count;
+
+/* Sets everything to its default. */
+void mp_config_init(struct mp_config *config);
+
+/* The setting with this variable name ("MINIPROF_LOG") or this flag ("log"); NULL when there is
+ * none. */
+const struct mp_setting *mp_setting_by_name(const char *name);
+const struct mp_setting *mp_setting_by_flag(const char *flag);
+
+/* Gives a setting the value that `text` writes. MP_ERR_ARGUMENT, with the field as it was and the
+ * text MINIPROF_CAPTURE='some' is not valid: takes auto, range, all, off or nvtx:NAME[@DOMAIN] when
+ * it takes no such value. An empty text is a value like any other (only texts take it). */
+enum mp_status mp_config_set(struct mp_config *config, const struct mp_setting *setting,
+                             const char *text, struct mp_error *error);
+
+/* Says one thing that is wrong in the environment. */
+typedef void mp_config_report(void *context, const struct mp_error *error);
+
+/* Starts from the defaults and applies every variable of the environment that is set and not empty.
+ * A value that is not valid is reported and its default kept; `report` may be NULL. Uses
+ * secure_getenv, so a set-user-id program takes the defaults. Returns how many values were not
+ * valid. */
+unsigned mp_config_from_environment(struct mp_config *config, mp_config_report *report,
+                                    void *context);
+
+/* How a recorded process tells the processes that it starts of itself, for MINIPROF_CHILDREN=off:
+ * its process id. Internal, hence no setting. */
+#define MP_CONFIG_PARENT "MINIPROF_PARENT"
+
+/* Reports each variable of the environment that begins with MINIPROF_ and is no setting, which is a
+ * typing error: its value would be lost without a word. None in a set-user-id program. Returns how
+ * many. */
+unsigned mp_config_report_unknown(mp_config_report *report, void *context);
+
+/* What a setting takes, in words: "off or on", "a number from 8 to 4096 (MB)". Returns
+ * `buffer`, cut to `size`. */
+const char *mp_setting_takes(const struct mp_setting *setting, char *buffer, size_t size);
+
+/* The value a setting has in `config`, as a user would write it: what the trace's header keeps.
+ * Returns `buffer`, cut to `size`; MP_CONFIG_TEXT_BYTES is enough. */
+const char *mp_config_value(const struct mp_config *config, const struct mp_setting *setting,
+                            char *buffer, size_t size);
+
+/* The threshold for mp_log_set_level. */
+enum mp_log_level mp_config_log_level(const struct mp_config *config);
+
+/* Whether config->api is a list that names this function. Versioned names match their plain form: a
+ * list with "cuMemAlloc" takes in "cuMemAlloc_v2" too. */
+bool mp_config_api_lists(const struct mp_config *config, const char *function);
+
+/* Whether recording waits for something after CUDA's start: a range, a step, a time. */
+bool mp_config_waits(const struct mp_config *config);
+
+#endif

@@ -1,0 +1,342 @@
+#include "base/text/json_read.h"
+
+#include <string.h>
+
+#include "base/poison.h"
+
+void json_read_begin(struct json_reader *reader, const char *text, size_t bytes)
+{
+    *reader = (struct json_reader){.at = text, .end = text + bytes};
+}
+
+/* ---- Characters ---- */
+
+static bool fail(struct json_reader *reader)
+{
+    reader->failed = true;
+    return false;
+}
+
+/* The next character; 0 at the end, which no JSON has outside a string. */
+static char peek(const struct json_reader *reader)
+{
+    return reader->failed || reader->at == reader->end ? '\0' : *reader->at;
+}
+
+static bool pass(struct json_reader *reader, char wanted)
+{
+    if (peek(reader) != wanted || !wanted)
+        return false;
+    reader->at++;
+    return true;
+}
+
+static void pass_space(struct json_reader *reader)
+{
+    while (pass(reader, ' ') || pass(reader, '\t') || pass(reader, '\n') || pass(reader, '\r'))
+        ;
+}
+
+static bool pass_digits(struct json_reader *reader)
+{
+    const char *from = reader->at;
+
+    while (peek(reader) >= '0' && peek(reader) <= '9')
+        reader->at++;
+    return reader->at > from || fail(reader);
+}
+
+/* ---- Texts ---- */
+
+/* Where a text goes; `size` 0: nowhere. */
+struct target {
+    char *text;
+    size_t size;
+    size_t used;
+    bool cut;
+};
+
+static void put(struct target *target, const char *bytes, size_t count)
+{
+    target->cut |= target->used + count >= target->size;
+    if (target->cut)
+        return;
+    memcpy(target->text + target->used, bytes, count);
+    target->used += count;
+}
+
+/* Bytes of the UTF-8 character that begins with this one. */
+static size_t character_length(unsigned char first)
+{
+    return first < 0xC0 ? 1 : first < 0xE0 ? 2 : first < 0xF0 ? 3 : 4;
+}
+
+/* Of a text that was cut the last character goes if some of its bytes are missing. */
+static void put_end(struct target *target)
+{
+    size_t at = target->used;
+
+    if (!target->size)
+        return;
+    while (target->cut && at && ((unsigned char)target->text[at - 1] & 0xC0) == 0x80)
+        at--;
+    if (target->cut && at &&
+        character_length((unsigned char)target->text[at - 1]) > target->used - at + 1)
+        target->used = at - 1;
+    target->text[target->used] = '\0';
+}
+
+static void put_code(struct target *target, uint32_t code)
+{
+    char bytes[4];
+
+    if (!code || (code >= 0xD800 && code < 0xE000))
+        code = 0xFFFD;
+    if (code < 0x80) {
+        put(target, (char[]){(char)code}, 1);
+        return;
+    }
+    if (code < 0x800) {
+        bytes[0] = (char)(0xC0 | code >> 6);
+        bytes[1] = (char)(0x80 | (code & 0x3F));
+        put(target, bytes, 2);
+        return;
+    }
+    if (code < 0x10000) {
+        bytes[0] = (char)(0xE0 | code >> 12);
+        bytes[1] = (char)(0x80 | (code >> 6 & 0x3F));
+        bytes[2] = (char)(0x80 | (code & 0x3F));
+        put(target, bytes, 3);
+        return;
+    }
+    bytes[0] = (char)(0xF0 | code >> 18);
+    bytes[1] = (char)(0x80 | (code >> 12 & 0x3F));
+    bytes[2] = (char)(0x80 | (code >> 6 & 0x3F));
+    bytes[3] = (char)(0x80 | (code & 0x3F));
+    put(target, bytes, 4);
+}
+
+static bool read_hex(struct json_reader *reader, uint32_t *code)
+{
+    *code = 0;
+    for (int i = 0; i < 4; i++) {
+        static const char digits[] = "0123456789abcdef";
+        char c = peek(reader);
+        const char *digit = strchr(digits, c >= 'A' && c <= 'F' ? c - 'A' + 'a' : c);
+
+        if (!c || !digit)
+            return fail(reader);
+        *code = *code << 4 | (uint32_t)(digit - digits);
+        reader->at++;
+    }
+    return true;
+}
+
+/* Behind `\u`. A high surrogate and the low one behind it are one character. */
+static bool read_unicode(struct json_reader *reader, struct target *target)
+{
+    uint32_t code, low;
+    const char *behind;
+
+    if (!read_hex(reader, &code))
+        return false;
+    behind = reader->at;
+    if (code >= 0xD800 && code < 0xDC00 && pass(reader, '\\')) {
+        if (pass(reader, 'u') && read_hex(reader, &low) && low >= 0xDC00 && low < 0xE000)
+            code = 0x10000 + ((code - 0xD800) << 10) + (low - 0xDC00);
+        else
+            reader->at = behind; /* another escape: read by itself */
+    }
+    put_code(target, code);
+    return !reader->failed;
+}
+
+static bool read_escape(struct json_reader *reader, struct target *target)
+{
+    static const char names[] = "\"\\/bfnrt";
+    static const char meanings[] = "\"\\/\b\f\n\r\t";
+    char c = peek(reader);
+    const char *name = c ? strchr(names, c) : NULL;
+
+    if (c == 'u') {
+        reader->at++;
+        return read_unicode(reader, target);
+    }
+    if (!name)
+        return fail(reader);
+    reader->at++;
+    put(target, &meanings[name - names], 1);
+    return true;
+}
+
+static bool read_string(struct json_reader *reader, struct target *target)
+{
+    if (!pass(reader, '"'))
+        return fail(reader);
+    while (reader->at < reader->end && *reader->at != '"') {
+        if ((unsigned char)*reader->at < ' ')
+            return fail(reader);
+        if (pass(reader, '\\')) {
+            if (!read_escape(reader, target))
+                return false;
+            continue;
+        }
+        put(target, reader->at++, 1);
+    }
+    return pass(reader, '"') || fail(reader);
+}
+
+static bool pass_number(struct json_reader *reader)
+{
+    (void)pass(reader, '-');
+    if (!pass(reader, '0') && !pass_digits(reader))
+        return false;
+    if (pass(reader, '.') && !pass_digits(reader))
+        return false;
+    if (pass(reader, 'e') || pass(reader, 'E')) {
+        if (!pass(reader, '+'))
+            (void)pass(reader, '-');
+        return pass_digits(reader);
+    }
+    return true;
+}
+
+static bool pass_word(struct json_reader *reader)
+{
+    static const char *const words[] = {"true", "false", "null"};
+
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
+        size_t length = strlen(words[i]);
+
+        if ((size_t)(reader->end - reader->at) >= length && !memcmp(reader->at, words[i], length)) {
+            reader->at += length;
+            return true;
+        }
+    }
+    return fail(reader);
+}
+
+/* ---- Values ---- */
+
+enum json_read_kind json_read_next(struct json_reader *reader)
+{
+    char c;
+
+    pass_space(reader);
+    c = peek(reader);
+    if (c == '-' || (c >= '0' && c <= '9'))
+        return JSON_READ_NUMBER;
+    switch (c) {
+    case '{':
+        return JSON_READ_OBJECT;
+    case '[':
+        return JSON_READ_ARRAY;
+    case '"':
+        return JSON_READ_STRING;
+    case 't':
+    case 'f':
+    case 'n':
+        return JSON_READ_WORD;
+    default:
+        return JSON_READ_NOTHING;
+    }
+}
+
+bool json_read_open(struct json_reader *reader)
+{
+    enum json_read_kind kind = json_read_next(reader);
+
+    if ((kind != JSON_READ_OBJECT && kind != JSON_READ_ARRAY) ||
+        reader->depth == JSON_READ_MOST_DEPTH)
+        return fail(reader);
+    reader->objects &= ~(UINT32_C(1) << reader->depth);
+    reader->objects |= (uint32_t)(kind == JSON_READ_OBJECT) << reader->depth;
+    reader->depth++;
+    reader->at++;
+    reader->fresh = true;
+    return true;
+}
+
+static bool in_object(const struct json_reader *reader)
+{
+    return reader->depth && reader->objects >> (reader->depth - 1) & 1;
+}
+
+/* The comma before an item, or the end of the container, which is left. */
+static bool pass_to_item(struct json_reader *reader, char closing)
+{
+    pass_space(reader);
+    if (pass(reader, closing)) {
+        reader->depth--;
+        reader->fresh = false;
+        return false;
+    }
+    if (!reader->fresh && !pass(reader, ','))
+        return fail(reader);
+    reader->fresh = false;
+    pass_space(reader);
+    return !reader->failed;
+}
+
+bool json_read_member(struct json_reader *reader, char *key, size_t size)
+{
+    struct target target = {.text = key, .size = key ? size : 0};
+
+    if (!in_object(reader))
+        return fail(reader);
+    if (!pass_to_item(reader, '}') || !read_string(reader, &target))
+        return false;
+    put_end(&target);
+    pass_space(reader);
+    return pass(reader, ':') || fail(reader);
+}
+
+bool json_read_element(struct json_reader *reader)
+{
+    if (!reader->depth || in_object(reader))
+        return fail(reader);
+    return pass_to_item(reader, ']');
+}
+
+bool json_read_text(struct json_reader *reader, char *text, size_t size)
+{
+    struct target target = {.text = text, .size = text ? size : 0};
+    enum json_read_kind kind = json_read_next(reader);
+    const char *from = reader->at;
+    bool fine;
+
+    if (kind == JSON_READ_STRING)
+        fine = read_string(reader, &target);
+    else if (kind == JSON_READ_NUMBER)
+        fine = pass_number(reader);
+    else
+        fine = kind == JSON_READ_WORD ? pass_word(reader) : fail(reader);
+    if (fine && kind != JSON_READ_STRING)
+        put(&target, from, (size_t)(reader->at - from));
+    put_end(&target);
+    return fine;
+}
+
+void json_read_skip(struct json_reader *reader)
+{
+    const unsigned outside = reader->depth;
+
+    do {
+        enum json_read_kind kind;
+
+        if (reader->depth > outside &&
+            !(in_object(reader) ? json_read_member(reader, NULL, 0) : json_read_element(reader)))
+            continue; /* left, or failed */
+        kind = json_read_next(reader);
+        if (kind == JSON_READ_OBJECT || kind == JSON_READ_ARRAY)
+            (void)json_read_open(reader);
+        else
+            (void)json_read_text(reader, NULL, 0);
+    } while (!reader->failed && reader->depth > outside);
+}
+
+bool json_read_end(struct json_reader *reader)
+{
+    pass_space(reader);
+    return !reader->failed && !reader->depth && reader->at == reader->end;
+}

@@ -1,0 +1,25 @@
+/* Text without surprises: bounded copies, whole-string numbers, comma-separated lists. */
+#ifndef MP_BASE_TEXT_STRINGS_H
+#define MP_BASE_TEXT_STRINGS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* Copies `text` into `buffer` of `size` bytes (at least 1), always with a NUL; false when it had to
+ * be cut. */
+bool mp_text_copy(char *buffer, size_t size, const char *text);
+
+bool mp_text_equal(const char *a, const char *b);
+bool mp_text_starts_with(const char *text, const char *prefix);
+
+/* The whole of `text` as a decimal number from `least` to `greatest`, without sign, space or
+ * suffix; false, with *value as it was, when it is not one. */
+bool mp_text_to_u64(const char *text, uint64_t least, uint64_t greatest, uint64_t *value);
+
+/* Walks the items of a comma-separated list, spaces around them not counted: each call sets *item
+ * and *bytes (not NUL-terminated) and moves *cursor; false at the end. Start with *cursor at the
+ * text; empty items are handed out too. */
+bool mp_text_next_item(const char **cursor, const char **item, size_t *bytes);
+
+#endif

@@ -1,0 +1,48 @@
+/* Numbers as nvprof prints them: a number of at most 6 characters (7 before `s`) and its unit
+ * without a space.
+ *
+ * The unit is chosen before rounding (999999 ns is `1000.0us`), and as many digits are printed as
+ * fit. From 1000 of the greatest unit on, the number takes its exponent form (`1.2e+03s`). Sizes
+ * change their unit at 1000 but divide by 1024. All functions write a NUL-terminated string, cut
+ * when `size` is too small, and return `buffer`. MP_FORMATTED_BYTES is enough.
+ */
+#ifndef MP_BASE_TEXT_UNITS_H
+#define MP_BASE_TEXT_UNITS_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#define MP_FORMATTED_BYTES 24
+
+/* Nanoseconds: `0ns`, `999ns`, `1.2340us`, `12.345us`, `123.46us`, `1.23457s`. */
+const char *mp_format_time(char *buffer, size_t size, uint64_t ns);
+
+/* A mean, which need not be whole, as whole nanoseconds: half up, and 0 for what is negative. */
+uint64_t mp_whole_ns(double ns);
+
+/* mp_format_time of a mean. */
+const char *mp_format_time_mean(char *buffer, size_t size, double ns);
+
+/* As nvprof's dependency analysis prints nanoseconds, six decimals however wide: `909ns`,
+ * `4.588000us`, `647.659179ms`, `2.629210s`. */
+const char *mp_format_time_decimals(char *buffer, size_t size, uint64_t ns);
+
+/* Bytes: `999B`, `0.9766KB`, `1.5000KB`, `1.0000MB`. */
+const char *mp_format_size(char *buffer, size_t size, uint64_t bytes);
+
+/* Bytes a second: `976.56KB/s`, `97.656GB/s`, `1e+05GB/s`. */
+const char *mp_format_throughput(char *buffer, size_t size, double bytes_per_second);
+
+/* Which unit these two choose: 0 bytes, 1 KB, 2 MB, 3 GB; its name and how many bytes it is. */
+unsigned mp_size_unit(double bytes);
+const char *mp_size_unit_name(unsigned unit);
+double mp_size_unit_bytes(unsigned unit);
+
+/* A number without a unit in at most 8 characters, as nvprof -u prints times: `35.45864`,
+ * `1.772931`, `0.041317`; from 1000 on and below 0.01 in exponent form: `1.83e+03`, `9.93e-03`. */
+const char *mp_format_number(char *buffer, size_t size, double value);
+
+/* A percentage, 0 to 100: `31.50%`, `100.00%`. */
+const char *mp_format_percent(char *buffer, size_t size, double percent);
+
+#endif

@@ -1,0 +1,24 @@
+/* In place of the other nvvp_*.c in a build without SQLite. */
+#include "export/nvvp/nvvp.h"
+
+#include "base/poison.h"
+
+static enum mp_status refuse(const char *path, struct mp_error *error)
+{
+    return mp_error_set(error, MP_ERR_UNSUPPORTED,
+                        "'%.120s': this miniprof was built without SQLite; install "
+                        "libsqlite3-dev and build again",
+                        path);
+}
+
+enum mp_status nvvp_write(struct mp_trace *trace, const char *path, struct mp_error *error)
+{
+    (void)trace;
+    return refuse(path, error);
+}
+
+enum mp_status nvvp_read(const char *path, int fd, struct mp_error *error)
+{
+    (void)fd;
+    return refuse(path, error);
+}

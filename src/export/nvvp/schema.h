@@ -1,0 +1,88 @@
+/* What stands in an .nvvp file: nvprof's tables (tables.def) and ours.
+ *
+ * A row of a table of ours is row number n of its table. Its number is the `_id_` of its row in
+ * nvprof's table and in MINIPROF_table, which has only those columns that nvprof's table cannot
+ * give back; for tables that nvprof knows nothing of these are all columns. Strings are
+ * StringTable, their numbers the trace's.
+ *
+ * Times are nanoseconds since 1970, as in nvprof's files, if the trace's header says how its clock
+ * relates to that: MINIPROF_INFO has `time_offset_ns`, which was added to each. 0 stays 0, which
+ * is "unknown" on both sides.
+ */
+#ifndef MP_EXPORT_NVVP_SCHEMA_H
+#define MP_EXPORT_NVVP_SCHEMA_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "export/nvvp/tables.def"
+#include "trace/codec/schema.h"
+
+#define NVVP_VERSION    12 /* of nvprof's schema */
+#define NVVP_OUR_FORMAT 1  /* of the MINIPROF_ tables; a greater one is refused */
+
+#define NVVP_INDEX_ENTRY(table) NVVP_##table,
+enum nvvp_table_index { NVVP_TABLES(NVVP_INDEX_ENTRY) NVVP_TABLE_COUNT };
+#undef NVVP_INDEX_ENTRY
+
+struct nvvp_blob {
+    uint8_t bytes[16];
+    uint8_t size;
+};
+
+/* struct nvvp_RUNTIME and so on: a row of each. */
+#define NVVP_CELL_INT                    uint64_t
+#define NVVP_CELL_BLOB                   struct nvvp_blob
+#define NVVP_ROW_CELL(table, name, type) NVVP_CELL_##type name;
+#define NVVP_ROW_STRUCT(table)                                                                     \
+    struct nvvp_##table {                                                                          \
+        NVVP_COLUMNS_##table(NVVP_ROW_CELL)                                                        \
+    };
+NVVP_TABLES(NVVP_ROW_STRUCT)
+#undef NVVP_ROW_STRUCT
+#undef NVVP_ROW_CELL
+
+struct nvvp_column {
+    const char *name;
+    uint16_t offset; /* in the row's struct */
+    bool blob;       /* else a uint64_t */
+};
+
+struct nvvp_table {
+    const char *name; /* CUPTI_ACTIVITY_KIND_... */
+    const struct nvvp_column *columns;
+    unsigned column_count;
+};
+
+extern const struct nvvp_table nvvp_tables[NVVP_TABLE_COUNT];
+
+/* CREATE statements of all that is in a file besides nvvp_tables and the tables of ours. */
+extern const char nvvp_other_tables[];
+
+/* A time of the trace as it stands in the file, and back. 0 stays 0; so that no two times become
+ * one, the time that would become 0 takes the place that 0 has left. */
+static inline uint64_t nvvp_time_out(uint64_t time, uint64_t offset)
+{
+    if (!time)
+        return 0;
+    return time + offset ? time + offset : offset;
+}
+
+static inline uint64_t nvvp_time_in(uint64_t time, uint64_t offset)
+{
+    if (!time)
+        return 0;
+    return time - offset ? time - offset : 0 - offset;
+}
+
+/* Where the columns of a table of ours stand. */
+struct nvvp_mapping {
+    uint32_t kept;      /* columns that MINIPROF_table has; 0: there is no such table */
+    const char *select; /* all columns of the table, then FROM...; NULL: MINIPROF_table has all */
+    bool ends;          /* `select` gives ends for durations */
+};
+
+/* The mapping of the table mp_tables()[index]. The table `string` has none. */
+struct nvvp_mapping nvvp_mapping_of(enum mp_table_index index);
+
+#endif

@@ -1,0 +1,42 @@
+/* Inside nvvp_write: what its two files share. write.c makes the file and keeps what only we
+ * know; write_rows.c says what of a row stands in nvprof's tables. */
+#ifndef MP_EXPORT_NVVP_WRITE_H
+#define MP_EXPORT_NVVP_WRITE_H
+
+#include <miniprof/trace.h>
+
+#include "base/data/buffer.h"
+#include "base/data/map.h"
+#include "export/nvvp/db.h"
+#include "export/nvvp/markers.h"
+#include "export/nvvp/schema.h"
+#include "model/trace/dense.h"
+
+struct nvvp_writer {
+    struct nvvp_db db;
+    struct mp_error *error;
+    sqlite3_stmt *theirs[NVVP_TABLE_COUNT]; /* INSERT into nvprof's tables */
+    sqlite3_stmt *ours[MP_TABLE_COUNT];     /* INSERT into MINIPROF_ tables; NULL: there is none */
+    sqlite3_stmt *string;                   /* INSERT into StringTable */
+    sqlite3_stmt *string_if_new;            /* the same, but never in place of another row */
+    sqlite3_stmt *string_exact;             /* INSERT into MINIPROF_STRING */
+    sqlite3_stmt *release;                  /* UPDATE of CUPTI_ACTIVITY_KIND_MEMORY */
+    uint64_t rows[MP_TABLE_COUNT];          /* of each table, so far */
+    uint64_t offset;                        /* added to times */
+    uint64_t pid;
+    struct dense streams; /* of struct mp_row_stream, by id; the others likewise */
+    struct dense shapes;
+    struct dense functions;
+    struct dense threads;
+    struct nvvp_markers markers;
+    struct mp_map live;           /* address -> row of CUPTI_ACTIVITY_KIND_MEMORY */
+    uint32_t memory_rows;         /* of CUPTI_ACTIVITY_KIND_MEMORY */
+    struct mp_buffer string_text; /* a text made valid */
+};
+
+/* Writes what nvprof's tables hold of one row of the batch, the last that `rows` counts, and keeps
+ * what later rows need of a definition. */
+enum mp_status nvvp_write_row(struct nvvp_writer *writer, const struct mp_batch *batch,
+                              uint32_t row);
+
+#endif

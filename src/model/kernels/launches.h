@@ -1,0 +1,41 @@
+/* Which kernel an API call launched, for calls that are read in order of time.
+ *
+ * A kernel begins after its launch, by as long as the device's queues are deep, so its row is
+ * looked for ahead of the calls, in a window over the table `kernel`: the chunks that may hold
+ * kernels of calls still to come. A call whose kernel is not there makes the window grow, to at
+ * most LAUNCHES_AHEAD kernels that begin after the call; what has ended before the call leaves it.
+ * A channel of the device holds 1024 launches, so that is room for some 250 of them that are full.
+ *
+ * Memory: 48 bytes a chunk, and a map and a list of 24 to 50 bytes for each kernel in the window:
+ * 13 MB at most but for what overlaps the call itself, whatever the size of the trace. Kernels of
+ * CUDA graphs are not in it: a graph launch starts many.
+ */
+#ifndef MP_MODEL_KERNELS_LAUNCHES_H
+#define MP_MODEL_KERNELS_LAUNCHES_H
+
+#include <miniprof/trace.h>
+
+#include "base/status.h"
+
+#define LAUNCHES_AHEAD (1u << 18)
+
+struct launches;
+
+/* Reads the chunk headers. *launches is the caller's to close, before the trace. MP_ERR_IO,
+ * MP_ERR_MEMORY. */
+enum mp_status launches_open(struct mp_trace *trace, struct launches **launches,
+                             struct mp_error *error);
+
+/* NULL is allowed. */
+void launches_close(struct launches *launches);
+
+/* The launch shape of the kernel with this correlation id, launched by a call that began at `time`;
+ * 0 when there is none. Times must not go back from call to call. Damaged chunks are passed over.
+ * MP_ERR_IO, MP_ERR_MEMORY. */
+enum mp_status launches_find(struct launches *launches, uint64_t correlation, uint64_t time,
+                             uint64_t *shape);
+
+/* Most kernels that were in the window at a time. */
+size_t launches_most(const struct launches *launches);
+
+#endif

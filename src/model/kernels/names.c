@@ -1,0 +1,84 @@
+#include "model/kernels/names.h"
+
+#include <ctype.h>
+#include <inttypes.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <miniprof/trace.h>
+
+#include "base/poison.h"
+
+/* The demangler's time and recursion grow with the name; real kernels stay far below (CUTLASS
+ * reaches some 4 KiB). */
+#define LONGEST_MANGLED 65536
+
+/* In libstdc++ (Itanium C++ ABI, section 3.4); its header is C++ only. */
+extern char *__cxa_demangle(const char *mangled, char *buffer, size_t *size, int *status);
+
+const char *names_demangle(const char *name, enum names_style style, struct mp_arena *arena)
+{
+    const char *result = name;
+    int status = -1;
+    char *text;
+
+    if (style == NAMES_MANGLED || strncmp(name, "_Z", 2) != 0 ||
+        strnlen(name, LONGEST_MANGLED) == LONGEST_MANGLED)
+        return name;
+    text = __cxa_demangle(name, NULL, NULL, &status);
+    if (text && status == 0) {
+        const char *copy = style == NAMES_NVPROF ? names_nvprof(text, arena)
+                                                 : mp_arena_copy(arena, text, strlen(text));
+        result = copy ? copy : name;
+    }
+    free(text);
+    return result;
+}
+
+/* Whether the name ends in an underscore, `letter`s as given and, with `digits`, at least one
+ * digit; then *length loses that. */
+static bool strip(const char *name, size_t *length, const char *suffix, bool digits)
+{
+    size_t suffix_length = strlen(suffix);
+    size_t end = *length;
+
+    while (digits && end && isdigit((unsigned char)name[end - 1]))
+        end--;
+    if ((digits && end == *length) || end <= suffix_length)
+        return false;
+    if (memcmp(name + end - suffix_length, suffix, suffix_length) != 0)
+        return false;
+    *length = end - suffix_length;
+    return true;
+}
+
+size_t names_api_length(const char *name)
+{
+    size_t length = strlen(name);
+
+    if (strncmp(name, "cu", 2) != 0)
+        return length;
+    while (strip(name, &length, "_v", true) || strip(name, &length, "_ptsz", false) ||
+           strip(name, &length, "_ptds", false))
+        ;
+    return length;
+}
+
+const char *names_copy(uint64_t kind, char *buffer, size_t size)
+{
+    const char *name = mp_enum_name("copy_kind", kind);
+
+    if (name)
+        snprintf(buffer, size, "[CUDA memcpy %s]", name);
+    else
+        snprintf(buffer, size, "[CUDA memcpy %" PRIu64 "]", kind);
+    return buffer;
+}
+
+const char *names_graph(uint64_t graph, char *buffer, size_t size)
+{
+    snprintf(buffer, size, "[CUDA graph %" PRIu64 "]", graph);
+    return buffer;
+}

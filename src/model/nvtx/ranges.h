@@ -1,0 +1,35 @@
+/* The NVTX ranges of one name: from push to pop, or from start to end. */
+#ifndef MP_MODEL_NVTX_RANGES_H
+#define MP_MODEL_NVTX_RANGES_H
+
+#include <miniprof/trace.h>
+
+#include "base/status.h"
+#include "model/trace/definitions.h"
+
+#define NVTX_OTHERS_BYTES 160
+#define NVTX_OTHERS_MOST  5
+
+struct nvtx_range {
+    uint64_t begin; /* ns of the recorder's clock */
+    uint64_t end;
+    uint64_t thread; /* the trace's number of the thread that began it */
+};
+
+struct nvtx_ranges {
+    struct nvtx_range *items; /* in order of begin; owned */
+    size_t count;
+    size_t capacity;
+    size_t unfinished;              /* begun and not ended in the trace */
+    char others[NVTX_OTHERS_BYTES]; /* a few whole names that there are, besides this one */
+};
+
+/* Reads the table `nvtx` in a pass of its own. Names match in any domain. Of nested pushes of the
+ * name in one thread and domain the outermost counts. MP_ERR_IO, MP_ERR_MEMORY. */
+enum mp_status nvtx_ranges_load(struct nvtx_ranges *ranges, struct mp_trace *trace,
+                                const struct definitions *definitions, const char *name,
+                                struct mp_error *error);
+
+void nvtx_ranges_free(struct nvtx_ranges *ranges);
+
+#endif

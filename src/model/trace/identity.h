@@ -1,0 +1,13 @@
+/* Who wrote a trace: what its header, its device table and its chunk headers say. */
+#ifndef MP_MODEL_TRACE_IDENTITY_H
+#define MP_MODEL_TRACE_IDENTITY_H
+
+#include "model/trace/set.h"
+
+/* Opens the trace at `path`, fills in *process but for its label and what depends on other
+ * processes, and closes it. Texts go to `text`; process->devices is the caller's to free, also
+ * after a failure. As mp_trace_open and mp_cursor_next fail. */
+enum mp_status trace_identity_read(const char *path, struct mp_arena *text,
+                                   struct trace_process *process, struct mp_error *error);
+
+#endif

@@ -1,0 +1,45 @@
+/* One pass over a trace, as every analysis makes it: a cursor that delivers nothing but what is
+ * asked for, its batches handed on one by one, and its end told apart from its failures.
+ *
+ *     const struct reading reading = {
+ *         .trace = trace, .what = "the allocations", .context = &pass,
+ *         .select = select_columns, .take = take_batch,
+ *         .quality = &quality, .definitions = &definitions,
+ *     };
+ *     MP_TRY(reading_run(&reading, error));
+ */
+#ifndef MP_MODEL_TRACE_READING_H
+#define MP_MODEL_TRACE_READING_H
+
+#include <miniprof/trace.h>
+#include <stdbool.h>
+
+#include "base/status.h"
+#include "model/trace/definitions.h"
+#include "model/trace/quality.h"
+
+struct reading {
+    struct mp_trace *trace;
+    const char *what; /* that cannot be read, for the message of a failure */
+    void *context;    /* of the two functions */
+    /* Selects what the cursor is to deliver; nothing is selected before. */
+    void (*select)(struct mp_cursor *cursor, void *context);
+    /* Uses a batch; anything but MP_OK ends the pass. */
+    enum mp_status (*take)(void *context, const struct mp_batch *batch);
+    /* Completed at the end with what the cursor met on its way; NULL: not wanted. */
+    struct quality *quality;
+    const struct definitions *definitions; /* with `quality`: the names of its counters */
+};
+
+/* Runs it. MP_ERR_IO, MP_ERR_MEMORY, or what `take` answered, with a text in *error. */
+enum mp_status reading_run(const struct reading *reading, struct mp_error *error);
+
+/* Whether the trace has rows of the table with this id, from the headers of its chunks. MP_ERR_IO,
+ * MP_ERR_MEMORY, with a text in *error. */
+enum mp_status reading_has_rows(struct mp_trace *trace, unsigned table, bool *found,
+                                struct mp_error *error);
+
+/* Makes the cursor deliver nothing. */
+void reading_select_nothing(struct mp_cursor *cursor);
+
+#endif

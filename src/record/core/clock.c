@@ -1,0 +1,64 @@
+/* See clock.h. The source is chosen at the first call and never changes: two threads that race
+ * here choose the same. This pointer is the one piece of state outside of struct recorder, since
+ * NVTX events may come before CUDA, and with it the recorder, exists. */
+#include "record/core/clock.h"
+
+#include <dlfcn.h>
+#include <stdatomic.h>
+#include <time.h>
+
+#include "base/poison.h"
+
+typedef uint64_t (*clock_source)(void);
+
+static uint64_t clock_choose(void);
+
+static _Atomic(clock_source) source = clock_choose;
+
+uint64_t mp_monotonic_ns(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+}
+
+int64_t mp_monotonic_ms(void)
+{
+    return (int64_t)(mp_monotonic_ns() / 1000000);
+}
+
+/* The software GPU's, also where a plug-in has loaded it for itself; NULL beside a real driver. */
+static void *find_virtual(void)
+{
+    void *found = dlsym(RTLD_DEFAULT, "simgpu_clock_ns");
+    void *driver = found ? NULL : dlopen("libcuda.so.1", RTLD_NOLOAD | RTLD_LAZY);
+
+    if (!driver)
+        return found;
+    found = dlsym(driver, "simgpu_clock_ns");
+    dlclose(driver);
+    return found;
+}
+
+static uint64_t clock_choose(void)
+{
+    clock_source chosen = mp_monotonic_ns;
+    /* POSIX's way of turning dlsym's object pointer into a function pointer. */
+    *(void **)&chosen = find_virtual();
+    if (!chosen)
+        chosen = mp_monotonic_ns;
+    atomic_store_explicit(&source, chosen, memory_order_relaxed);
+    return chosen();
+}
+
+uint64_t mp_clock_now(void)
+{
+    return atomic_load_explicit(&source, memory_order_relaxed)();
+}
+
+const char *mp_clock_name(void)
+{
+    (void)mp_clock_now();
+    return atomic_load_explicit(&source, memory_order_relaxed) == mp_monotonic_ns ? "monotonic"
+                                                                                  : "simgpu";
+}

@@ -1,0 +1,324 @@
+/* The entry points: setting up, step by step, and backing out where a step fails.
+ *
+ * A failure says one line, leaves the recorder inert and answers success. It undoes what others
+ * could notice (the subscription, the file); memory that CUPTI may have been told of stays.
+ */
+#include "record/core/inject.h"
+
+#include <dlfcn.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/auxv.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/log.h"
+#include "base/text/strings.h"
+#include "record/core/state.h"
+#include "record/core/writer_thread.h"
+#include "record/cupti/quirks.h"
+#include "record/graphs/graphs.h"
+#include "record/nvtx/nvtx.h"
+#include "record/process/lifecycle.h"
+#include "record/process/signals.h"
+
+#include "base/poison.h"
+
+static struct recorder the_recorder;
+struct recorder *const mp_recorder = &the_recorder;
+
+/* ---- Settings ---- */
+
+static void report_setting(void *context, const struct mp_error *error)
+{
+    (void)context;
+    mp_log_warn("%s", error->text);
+}
+
+/* The recorded process that started this one, which MINIPROF_CHILDREN=off leaves alone; 0 for none.
+ * It need not be our parent: there may be others in between. A process that becomes another program
+ * by exec stays what it was. */
+static pid_t find_parent(const struct mp_config *config)
+{
+    const char *text = secure_getenv(MP_CONFIG_PARENT);
+    uint64_t pid;
+
+    if (config->children == MP_SWITCH_ON || !text || !mp_text_to_u64(text, 1, INT_MAX, &pid) ||
+        (pid_t)pid == getpid())
+        return 0;
+    mp_log_info("process %d, which started this one, is recorded, and MINIPROF_CHILDREN=off: "
+                "nothing is recorded",
+                (int)pid);
+    return (pid_t)pid;
+}
+
+/* A program with more rights than its user has (setuid) must not write files for him. Settings are
+ * not read from its environment either. */
+static bool is_privileged(void)
+{
+    if (!getauxval(AT_SECURE))
+        return false;
+    mp_log_warn("the program has raised privileges (setuid): nothing is recorded");
+    return true;
+}
+
+/* The next file that the program opens gets the number 2, and is not for our messages. */
+static bool has_no_stderr(void)
+{
+    return fcntl(STDERR_FILENO, F_GETFD) < 0;
+}
+
+static void read_settings(void)
+{
+    struct recorder *recorder = mp_recorder;
+
+    /* Twice: what is wrong is said at the level that MINIPROF_LOG asks for. */
+    mp_config_from_environment(&recorder->config, NULL, NULL);
+    mp_log_set_level(has_no_stderr() ? MP_LOG_NONE : mp_config_log_level(&recorder->config));
+    mp_config_from_environment(&recorder->config, report_setting, NULL);
+    mp_config_report_unknown(report_setting, NULL);
+    recorder->unwanted = is_privileged() || find_parent(&recorder->config) != 0;
+    flight_configure(recorder);
+    range_configure(recorder);
+    atomic_store(&recorder->calls_by_callback, recorder->ranges.lazy);
+    lifecycle_watch_fork();
+}
+
+static void settings_once(void)
+{
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+
+    pthread_once(&once, read_settings);
+}
+
+/* ---- Our own library ---- */
+
+/* NVTX's events are recorded, or its ranges are capture ranges. */
+static bool wants_nvtx(const struct recorder *recorder)
+{
+    return recorder->config.nvtx == MP_SWITCH_ON || recorder->ranges.by_nvtx ||
+           recorder->flight.by_step;
+}
+
+/* The same file, whatever the paths are: the loader takes it for one library too. */
+static bool is_same_file(const char *a, const char *b)
+{
+    struct stat one;
+    struct stat other;
+
+    return mp_text_equal(a, b) || (stat(a, &one) == 0 && stat(b, &other) == 0 &&
+                                   one.st_dev == other.st_dev && one.st_ino == other.st_ino);
+}
+
+/* Callbacks, tables and handlers point into this library for as long as the process lives. */
+static void settle_in(void)
+{
+    Dl_info self;
+
+    if (dladdr((const void *)&the_recorder, &self) && self.dli_fname)
+        dlopen(self.dli_fname, RTLD_NOLOAD | RTLD_NODELETE | RTLD_LAZY);
+}
+
+/* For NVTX instances that make their first call later. */
+static void offer_nvtx(const struct recorder *recorder)
+{
+    const char *present = getenv("NVTX_INJECTION64_PATH");
+    Dl_info self;
+
+    if (!wants_nvtx(recorder) || !dladdr((const void *)&the_recorder, &self) || !self.dli_fname)
+        return;
+    if (present && *present && !is_same_file(present, self.dli_fname))
+        mp_log_warn(
+            "NVTX_INJECTION64_PATH='%s' is left as it is: NVTX is not recorded (NVTX serves "
+            "one tool: unset it)",
+            present);
+    else
+        setenv("NVTX_INJECTION64_PATH", self.dli_fname, 0);
+}
+
+/* What processes that this one starts find. */
+static void mark_children(const struct recorder *recorder)
+{
+    char text[16];
+
+    if (recorder->config.children == MP_SWITCH_ON)
+        return;
+    snprintf(text, sizeof(text), "%d", (int)recorder->pid);
+    setenv(MP_CONFIG_PARENT, text, 1);
+}
+
+/* ---- Starting ---- */
+
+static enum mp_status find_cupti(struct recorder *recorder, struct mp_error *error)
+{
+    driver_api_load(&recorder->driver);
+    MP_TRY(cupti_api_load(&recorder->cupti, &recorder->driver, recorder->config.cupti, error));
+    mp_log_info("CUPTI %u from '%s', driver %d", recorder->cupti.version, recorder->cupti.path,
+                recorder->driver.version);
+    quirks_tell(recorder->cupti.version);
+    api_set_resolve(&recorder->api, &recorder->cupti, &recorder->config);
+    graphs_open(recorder);
+    return MP_OK;
+}
+
+static enum mp_status make_room(struct recorder *recorder, struct mp_error *error)
+{
+    bool null_allowed = !quirk_is_in(QUIRK_no_null_buffer, recorder->cupti.version);
+
+    if (buffer_pool_open(&recorder->pool, recorder->config.buffer_mb, null_allowed) != MP_OK)
+        return mp_error_set(error, MP_ERR_MEMORY, "no memory for MINIPROF_BUFFER_MB=%u",
+                            recorder->config.buffer_mb);
+    edges_open(&recorder->edges);
+    graphs_make_room(recorder);
+    profiling_open(recorder);
+    if (work_queue_open(&recorder->work, buffer_pool_most(&recorder->pool)) != MP_OK ||
+        call_logs_open(&recorder->logs) != MP_OK || lifecycle_open(recorder) != MP_OK)
+        return mp_error_set(error, MP_ERR_MEMORY, "no memory or descriptors to start");
+    return MP_OK;
+}
+
+/* With all signals blocked: the header may exceed RLIMIT_FSIZE. */
+static enum mp_status open_file(struct recorder *recorder, struct mp_error *error)
+{
+    struct recording *recording = &recorder->recording;
+    struct mp_writer *writer = NULL;
+    sigset_t before;
+    enum mp_status status;
+
+    signals_block(&before);
+    status = recorder->flight.on ? flight_open(recorder, &writer, error)
+                                 : output_open(recorder, &writer, error);
+    signals_restore(&before);
+    MP_TRY(status);
+    recording->flight = recorder->flight.on ? &recorder->flight : NULL;
+    recording->path = recorder->output.path;
+    recording->pool = &recorder->pool;
+    recording->queue = &recorder->work;
+    recording->logs = &recorder->logs;
+    recording->edges = &recorder->edges;
+    recording->profiled = &recorder->profiled;
+    recording->recorder = recorder;
+    recording->paths_lost = &recorder->origins.lost;
+    recording->device_graphs = &recorder->device_graphs;
+    recording->conditional_graphs = &recorder->conditional_graphs;
+    recording->paths_wanted = recorder->paths_wanted;
+    recording->metrics = recorder->profiling.wanted;
+    recording->follows = recorder->config.gpu == MP_SWITCH_ON;
+    if (recording_open(recording, writer, &recorder->cupti, &recorder->api,
+                       recorder->config.capture.choice,
+                       recorder->ranges.at_once && !recorder->config.delay) != MP_OK ||
+        flusher_start(recorder) != MP_OK || writer_thread_start(recorder) != MP_OK) {
+        flusher_stop(&recorder->flusher);
+        recording_close(recording);
+        mp_writer_abandon(writer);
+        output_remove(&recorder->output);
+        return mp_error_set(error, MP_ERR_MEMORY, "no memory or thread to start");
+    }
+    return MP_OK;
+}
+
+static enum mp_status start(struct recorder *recorder, struct mp_error *error)
+{
+    enum mp_status status;
+
+    MP_TRY(find_cupti(recorder, error));
+    MP_TRY(make_room(recorder, error));
+    attach_configure(recorder);
+    MP_TRY(attach_at_start(recorder, error));
+    status = open_file(recorder, error);
+    if (status != MP_OK && attach_is_done(recorder) && recorder->cupti.unsubscribe)
+        recorder->cupti.unsubscribe(recorder->subscriber);
+    return status;
+}
+
+/* As a request of `miniprof ctl`; NULL: none. */
+static const char *meaning_of_usr2(const struct recorder *recorder)
+{
+    if (recorder->flight.on)
+        return "dump";
+    return recorder->config.capture.choice == MP_CAPTURE_OFF && !recorder->ranges.scheduled
+               ? "start"
+               : NULL;
+}
+
+/* From here on callbacks do their work. */
+static void go(struct recorder *recorder)
+{
+    atomic_store(&recorder->flush_allowed, true);
+    atomic_store(&recorder->phase, PHASE_RECORDING);
+    signals_open(meaning_of_usr2(recorder));
+    if (recorder->flight.on)
+        crash_open();
+    attach_go(recorder);
+    range_go(recorder);
+}
+
+int InitializeInjection(void)
+{
+    struct recorder *recorder = mp_recorder;
+    int expected = PHASE_IDLE;
+    struct mp_error error;
+
+    settings_once();
+    if (!atomic_compare_exchange_strong(&recorder->phase, &expected, PHASE_STARTING))
+        return 1;
+    if (recorder->unwanted) {
+        atomic_store(&recorder->phase, PHASE_INERT);
+        return 1;
+    }
+    recorder->pid = getpid();
+    recorder->output.fd = -1;
+    recorder->output.folder = -1;
+    settle_in();
+    mark_children(recorder);
+    if (start(recorder, &error) == MP_OK) {
+        offer_nvtx(recorder);
+        go(recorder);
+        return 1;
+    }
+    atomic_store(&recorder->phase, PHASE_INERT);
+    mp_nvtx_set_recording(false);
+    mp_log_error("%s: nothing is recorded", error.text);
+    return 1;
+}
+
+/* ---- NVTX ---- */
+
+static bool nvtx_is_wanted(struct recorder *recorder)
+{
+    settings_once();
+    return wants_nvtx(recorder) && !recorder->unwanted && recorder_phase(recorder) != PHASE_INERT;
+}
+
+/* NVTX may come before CUDA: its events wait for the recorder then. Where nothing is enabled
+ * outside of ranges they are on in ranges only. */
+static int take_over(unsigned version, void *get_export_table)
+{
+    struct recorder *recorder = mp_recorder;
+
+    if (!nvtx_is_wanted(recorder) || !mp_nvtx_initialize(version, get_export_table))
+        return 0;
+    if (recorder->config.nvtx == MP_SWITCH_ON &&
+        (atomic_load(&recorder->enabled) ||
+         (!recorder->ranges.lazy && recorder_phase(recorder) < PHASE_RECORDING)))
+        mp_nvtx_set_recording(true);
+    return 1;
+}
+
+int InitializeInjectionNvtx(void *get_export_table)
+{
+    return take_over(1, get_export_table);
+}
+
+int InitializeInjectionNvtx2(void *get_export_table)
+{
+    return take_over(2, get_export_table);
+}
+
+int InitializeInjectionNvtxExtension(void *module_info)
+{
+    return nvtx_is_wanted(mp_recorder) ? mp_nvtx_initialize_extension(module_info) : 0;
+}

@@ -1,0 +1,67 @@
+/* The trace file: its name, its header, its end.
+ *
+ * It is created while the application waits in cuInit, so that a folder that cannot be written to
+ * is said at once; a process that never makes a context (a helper that only asks for the number of
+ * GPUs) has its empty file removed again.
+ */
+#ifndef MP_RECORD_CORE_OUTPUT_H
+#define MP_RECORD_CORE_OUTPUT_H
+
+#include <limits.h>
+#include <stdbool.h>
+#include <sys/stat.h>
+
+#include "base/data/buffer.h"
+#include "base/status.h"
+#include "trace/write/writer.h"
+
+struct recorder;
+
+struct output {
+    char path[PATH_MAX];  /* as the user wrote it, for messages */
+    char place[PATH_MAX]; /* absolute: the program may change its folder */
+    int fd;               /* the writer's; kept to close it in a forked child */
+    dev_t device;
+    ino_t inode; /* of the file that was created: only that one is ever written to or removed */
+
+    /* The flight recorder's: flight/file.h. */
+    int folder; /* -1: none is open */
+    dev_t folder_device;
+    ino_t folder_inode;
+    unsigned number; /* of the last file that has got its name, from 1 */
+};
+
+/* Creates the file that MINIPROF_OUTPUT names and starts the trace in it.
+ *
+ * A program that becomes another one by exec keeps its process id, so its successor finds the name
+ * taken by the trace that it wrote itself: then "a.mpt" is followed by "a.2.mpt", up to 99. Any
+ * other file of that name is left alone, and nothing is recorded. */
+enum mp_status output_open(struct recorder *recorder, struct mp_writer **writer,
+                           struct mp_error *error);
+
+/* Expands MINIPROF_OUTPUT into path and place. */
+enum mp_status output_expand(struct recorder *recorder, struct mp_error *error);
+
+/* The text of a header, with its NUL. MP_ERR_MEMORY or, when it is too long, MP_ERR_LIMIT. */
+enum mp_status output_compose_header(struct mp_buffer *header, const struct recorder *recorder);
+
+/* Whether the file, named from `folder` or AT_FDCWD, is a trace of a process of this id: of this
+ * one, before it became another program or since, or of one long ago. */
+bool output_is_from_this_pid(int folder, const char *path);
+
+/* Removes the file, if it is still the one that was created. */
+void output_remove(const struct output *output);
+
+/* Whether `fd` still is our file. The number may have been closed and given to another one. */
+bool output_is_open(const struct output *output);
+
+/* Opens the file anew where `fd` is no longer it; the new descriptor, -1 if that fails. */
+int output_open_again(struct output *output);
+
+/* A second descriptor, to ask for the size when the first is closed; -1 if there is none. */
+int output_hold(const struct output *output);
+
+/* Size of the file in bytes, 0 if unknown, and whether it was removed. Closes `held`. */
+uint64_t output_bytes(const struct output *output, int held, bool *is_gone);
+
+#endif

@@ -1,0 +1,102 @@
+/* See quality.h. */
+#include "record/core/quality.h"
+
+#include <string.h>
+
+#include "record/data/dictionary.h"
+
+#include "base/poison.h"
+
+struct counter {
+    const char *name;
+    bool is_loss;
+};
+
+static const struct counter counters[QUALITY_COUNT] = {
+#define QUALITY_ROW(name, is_loss) {#name, is_loss},
+    QUALITY_COUNTERS(QUALITY_ROW)
+#undef QUALITY_ROW
+};
+
+/* Of the process, whatever is in the file: graphs that were made before may run after, and a lag
+ * that was greatest before may last. */
+static bool is_of_process(unsigned counter)
+{
+    return counter == QUALITY_device_graphs || counter == QUALITY_conditional_graphs ||
+           counter == QUALITY_gpu_behind_ms;
+}
+
+void quality_restart(struct quality *quality)
+{
+    unsigned i;
+
+    memcpy(quality->base, quality->values, sizeof(quality->base));
+    for (i = 0; i < QUALITY_COUNT; i++)
+        if (is_of_process(i))
+            quality->base[i] = 0;
+    memset(quality->written, 0, sizeof(quality->written));
+}
+
+void quality_repeat(struct quality *quality)
+{
+    memset(quality->written, 0, sizeof(quality->written));
+}
+
+uint64_t quality_dropped(const struct quality *quality)
+{
+    uint64_t dropped = 0;
+    unsigned i;
+
+    for (i = 0; i < QUALITY_COUNT; i++)
+        if (counters[i].is_loss)
+            dropped += quality->values[i] - quality->base[i];
+    return dropped;
+}
+
+uint64_t quality_dropped_of(const uint64_t values[QUALITY_COUNT])
+{
+    uint64_t dropped = 0;
+    unsigned i;
+
+    for (i = 0; i < QUALITY_COUNT; i++)
+        if (counters[i].is_loss)
+            dropped += values[i];
+    return dropped;
+}
+
+static void append_counter(struct dictionary *dictionary, unsigned counter, uint64_t time,
+                           uint64_t value)
+{
+    mp_append_quality(
+        dictionary->writer,
+        &(struct mp_row_quality){.name = dictionary_string(dictionary, counters[counter].name),
+                                 .time = time,
+                                 .value = value});
+}
+
+void quality_append_since(const struct quality *quality, const uint64_t before[QUALITY_COUNT],
+                          struct dictionary *dictionary, uint64_t time)
+{
+    unsigned i;
+
+    for (i = 0; i < QUALITY_COUNT; i++) {
+        uint64_t from = is_of_process(i) ? 0 : before[i];
+
+        if (quality->values[i] > from)
+            append_counter(dictionary, i, time, quality->values[i] - from);
+    }
+}
+
+void quality_append(struct quality *quality, struct dictionary *dictionary, uint64_t time)
+{
+    unsigned i;
+
+    for (i = 0; i < QUALITY_COUNT; i++) {
+        uint64_t value = quality->values[i] - quality->base[i];
+
+        if (value == quality->written[i])
+            continue;
+        quality->written[i] = value;
+        append_counter(dictionary, i, time, value);
+    }
+}

@@ -1,0 +1,80 @@
+/* The recorder's counters on its own trace: what was lost and why, and what looks wrong.
+ *
+ * A counter that has changed goes to the table `quality` at each flush, and the total of losses
+ * into every chunk header. A cut of the file starts them at 0 again.
+ *
+ * `values` belong to the writer thread, which collects them from where they are counted.
+ */
+#ifndef MP_RECORD_CORE_QUALITY_H
+#define MP_RECORD_CORE_QUALITY_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* Q(name, is it a number of lost records?) */
+#define QUALITY_COUNTERS(Q)                                                                        \
+    Q(dropped_overflow, true)      /* no buffer was free: MINIPROF_BUFFER_MB is too small */       \
+    Q(dropped_by_cupti, true)      /* CUPTI had no buffer at all */                                \
+    Q(dropped_at_least, true)      /* the same before CUDA 12.9, estimated from the bytes */       \
+    Q(dropped_calls, true)         /* callbacks that found their thread's log full */              \
+    Q(dropped_nvtx, true)          /* NVTX events that found no room */                            \
+    Q(dropped_marks, true)         /* capture marks that found no room */                          \
+    Q(dropped_edges, true)         /* edges of CUDA graphs that found no room */                   \
+    Q(dropped_paths, true)         /* nodes of CUDA graphs whose NVTX ranges found no room */      \
+    Q(dropped_metrics, true)       /* profiled launches whose values found no room */              \
+    Q(dropped_taken_over, true)    /* calls whose records another CUPTI client got, at least */    \
+    Q(dropped_foreign_times, true) /* device records with times of another clock */                \
+    Q(dropped_unwritten, true)     /* rows for which the disk had no room */                       \
+    Q(buffers_exhausted, false)    /* requests for a buffer when no large one was free */          \
+    Q(zero_timestamps, false)      /* records whose begin or end CUPTI did not know */             \
+    Q(reversed_timestamps, false)  /* records that end before they begin */                        \
+    Q(inexact_nvtx_times, false)   /* NVTX times that may be off by more than a microsecond */     \
+    Q(unknown_records, false)      /* records of a kind that was not asked for */                  \
+    Q(undefined_references, false) /* memory was out: rows without their string or shape */        \
+    Q(nested_driver_calls, false)  /* left out: inside a runtime call */                           \
+    Q(cupti_errors, false)         /* CUPTI said that tracing failed */                            \
+    Q(forced_exits, false)         /* the last flush took too long and was given up */             \
+    Q(gpu_behind_ms, false) /* the greatest lag of the GPU's records, if 5 s (cupti/lag.h) */      \
+    Q(clock_renewals,                                                                              \
+      false) /* CUPTI got its clock again, not to get slower (cupti/clock_renewal.h) */            \
+    Q(device_graphs, false)      /* executable graphs that the device may launch by itself */      \
+    Q(conditional_graphs, false) /* executable graphs with conditional nodes */                    \
+    Q(device_launches, false)    /* rows of what the device launched by itself */                  \
+    Q(profiled_kernels, false)   /* kernel rows with the times of the metrics' profiler */         \
+    Q(writer_cpu_ns, false)      /* CPU time of the writer thread */
+
+struct dictionary;
+
+enum quality_counter {
+#define QUALITY_ENUM(name, is_loss) QUALITY_##name,
+    QUALITY_COUNTERS(QUALITY_ENUM)
+#undef QUALITY_ENUM
+        QUALITY_COUNT
+};
+
+struct quality {
+    uint64_t values[QUALITY_COUNT];  /* since the process started */
+    uint64_t base[QUALITY_COUNT];    /* of them, before the file was cut */
+    uint64_t written[QUALITY_COUNT]; /* the last rows */
+};
+
+/* The file was cut. */
+void quality_restart(struct quality *quality);
+
+/* Lost records since the start or the last cut. */
+uint64_t quality_dropped(const struct quality *quality);
+
+/* The rows that were appended last got lost: each counter is appended anew. */
+void quality_repeat(struct quality *quality);
+
+/* Of a reading of the counters: the lost records in it. */
+uint64_t quality_dropped_of(const uint64_t values[QUALITY_COUNT]);
+
+/* Appends a row for each counter that has grown since a reading of all, by how much. */
+void quality_append_since(const struct quality *quality, const uint64_t before[QUALITY_COUNT],
+                          struct dictionary *dictionary, uint64_t time);
+
+/* Appends a row for each counter that has changed. */
+void quality_append(struct quality *quality, struct dictionary *dictionary, uint64_t time);
+
+#endif

@@ -1,0 +1,435 @@
+/* See recording.h. */
+#include "record/core/recording.h"
+
+#include <string.h>
+
+#include "base/log.h"
+#include "record/core/clock.h"
+#include "record/core/state.h"
+#include "record/core/throttle.h"
+#include "record/cupti/clients.h"
+#include "record/cupti/quirks.h"
+#include "record/flight/flight.h"
+#include "record/metrics/profiled.h"
+#include "record/nvtx/nvtx.h"
+
+#include "base/poison.h"
+
+/* An upper bound of a record's size, so that a count from bytes is a lower bound. */
+#define RECORD_BYTES_AT_MOST 256u
+
+/* CUPTI's own clock, the time of day, is years away; the cycle counter that torch.profiler uses is
+ * as far as the machine has run (clients.h). */
+#define FOREIGN_NS (UINT64_C(600) * 1000000000u)
+
+static void append_range_row(struct recording *recording, uint64_t kind, uint64_t reason,
+                             uint64_t time, uint64_t correlation)
+{
+    if (recording->flight) {
+        flight_note_range(recording->flight, recording->capture.count,
+                          kind == MP_capture_kind_begin, (uint8_t)reason, time, correlation);
+        return;
+    }
+    mp_append_capture(recording->writer, &(struct mp_row_capture){
+                                             .range = recording->capture.count,
+                                             .kind = kind,
+                                             .time = time,
+                                             .correlation = correlation,
+                                             .reason = reason,
+                                         });
+}
+
+enum mp_status recording_open(struct recording *recording, struct mp_writer *writer,
+                              const struct cupti_api *cupti, const struct api_set *api,
+                              uint32_t capture_mode, bool at_once)
+{
+    recording->writer = writer;
+    recording->begin_time = mp_clock_now();
+    recording->begin_ms = mp_monotonic_ms();
+    if (dictionary_open(&recording->dictionary, writer, api) != MP_OK)
+        return MP_ERR_MEMORY;
+    recording->dictionary.edges = recording->edges;
+    recording->edges->greatest = &recording->decoder.correlation;
+    paths_open(&recording->paths, recording->paths_wanted);
+    decoder_open(&recording->decoder, cupti, api, &recording->capture, &recording->dictionary,
+                 writer);
+    recording->decoder.profiled = recording->metrics ? recording->profiled : NULL;
+    recording->profiled->decoder = &recording->decoder;
+    behind_open(&recording->behind);
+    /* For metrics each launch waits until its kernel is through. */
+    if (recording->follows && !recording->metrics)
+        recording->decoder.behind = &recording->behind;
+    if (capture_open(&recording->capture, capture_mode, at_once) == CAPTURE_BEGIN)
+        append_range_row(recording, MP_capture_kind_begin, MP_capture_reason_start_of_process,
+                         recording->begin_time, 0);
+    return MP_OK;
+}
+
+void recording_close(struct recording *recording)
+{
+    decoder_close(&recording->decoder);
+    dictionary_close(&recording->dictionary);
+    edges_close(recording->edges);
+    paths_close(&recording->paths);
+    profiled_close(recording->profiled);
+}
+
+/* ---- Marks and buffers ---- */
+
+static void cut_file(struct recording *recording)
+{
+    /* Those that are not losses and belong to the part that is cut away. */
+    recording->quality.values[QUALITY_profiled_kernels] = recording->profiled->rows_filled;
+    recording->behind.greatest = 0;
+    recording->quality.values[QUALITY_gpu_behind_ms] = 0;
+    mp_writer_cut(recording->writer);
+    dictionary_restart(&recording->dictionary);
+    paths_restart(&recording->paths);
+    quality_restart(&recording->quality);
+    profiled_restart(recording->profiled);
+}
+
+static void apply_mark(struct recording *recording, const struct work *mark)
+{
+    uint64_t correlation = decode_correlation(&recording->decoder, mark->correlation);
+    enum capture_step step;
+
+    /* Unknown: what was met so far was launched before. */
+    if (!correlation && mark->kind == WORK_START)
+        correlation = recording->decoder.correlation;
+    step = mark->kind == WORK_START ? capture_start(&recording->capture, mark->time, correlation,
+                                                    mark->reason == MP_capture_reason_profiler_api)
+                                    : capture_stop(&recording->capture, mark->time, correlation);
+    if (step == CAPTURE_NOTHING)
+        return;
+    if (step == CAPTURE_CUT)
+        cut_file(recording);
+    if (step != CAPTURE_END) {
+        behind_restart(&recording->behind);
+        resync_restart(&recording->resync, recording->decoder.counts.work);
+    }
+    append_range_row(recording, step == CAPTURE_END ? MP_capture_kind_end : MP_capture_kind_begin,
+                     mark->reason, mark->time, correlation);
+}
+
+/* What no time of this trace can be: before the process, or later than now. With room to spare, as
+ * what is meant are other clocks. */
+static void limit_times(struct recording *recording)
+{
+    uint64_t passed = (uint64_t)(mp_monotonic_ms() - recording->begin_ms) * 1000000u;
+
+    recording->decoder.earliest =
+        recording->begin_time > FOREIGN_NS ? recording->begin_time - FOREIGN_NS : 1;
+    recording->decoder.latest = recording->begin_time + passed + FOREIGN_NS;
+}
+
+/* Which launches, of those that have come, may have no record: see cupti/lag.h. In this order: the
+ * end of the last capture is noted before there is none any more. */
+static void note_captures(struct recording *recording)
+{
+    const struct recorder *recorder = recording->recorder;
+    uint32_t until;
+
+    if (!recorder)
+        return;
+    recording->behind.silent_graphs =
+        atomic_load(&recorder->device_graphs) || atomic_load(&recorder->conditional_graphs);
+    if (atomic_load(&recorder->stream_captures) > 0) {
+        recording->behind.captured = UINT64_MAX;
+        return;
+    }
+    until = atomic_load(&recorder->captured_until);
+    if (until != recording->captured_until || recording->behind.captured == UINT64_MAX)
+        recording->behind.captured = decode_nearest(&recording->decoder, until);
+    recording->captured_until = until;
+}
+
+static void take_work(struct recording *recording)
+{
+    struct work item;
+
+    while (work_take(recording->queue, &item)) {
+        if (item.kind == WORK_LAST) {
+            capture_limit(&recording->capture, item.time);
+            continue;
+        }
+        if (item.kind != WORK_BUFFER) {
+            apply_mark(recording, &item);
+            continue;
+        }
+        profiled_collect(recording->profiled); /* records of kernels may be in the buffer */
+        limit_times(recording);
+        note_captures(recording);
+        decode_buffer(&recording->decoder, item.data, item.bytes);
+        buffer_release(recording->pool, item.data);
+        if (recording->rest)
+            recording->rest(recording->rest_context);
+    }
+}
+
+/* ---- Calls that callbacks saw ---- */
+
+static void append_sync(struct recording *recording, uint32_t tid, const struct call_entry *entry)
+{
+    mp_append_sync(recording->writer,
+                   &(struct mp_row_sync){
+                       .thread = dictionary_thread(&recording->dictionary, tid),
+                       .kind = entry->detail,
+                       .context = entry->context,
+                       .stream = entry->stream,
+                       .event = entry->event,
+                       .start = entry->start,
+                       .duration = entry->end - entry->start,
+                       .correlation = decode_correlation(&recording->decoder, entry->correlation),
+                       .result = entry->result,
+                   });
+}
+
+static void append_call(struct recording *recording, uint32_t tid, const struct call_entry *entry)
+{
+    struct dictionary *dictionary = &recording->dictionary;
+    struct decoder *decoder = &recording->decoder;
+    uint64_t correlation = decode_correlation(decoder, entry->correlation);
+
+    if (!entry->result && api_set_launches(decoder->api, entry->detail, entry->cbid)) {
+        note_captures(recording);
+        decode_launch(decoder, entry->detail, entry->cbid, entry->start, correlation);
+    }
+    mp_append_call(recording->writer,
+                   &(struct mp_row_call){
+                       .thread = dictionary_thread(dictionary, tid),
+                       .function = dictionary_function(dictionary, entry->detail, entry->cbid),
+                       .start = entry->start,
+                       .duration = entry->end - entry->start,
+                       .correlation = correlation,
+                       .result = entry->result,
+                   });
+}
+
+static void use_entry(void *context, uint32_t tid, const struct call_entry *entry)
+{
+    struct recording *recording = context;
+
+    if (work_waiting(recording->queue))
+        take_work(recording);
+    if (!capture_keeps_time(&recording->capture, entry->start))
+        return;
+    if (recording->recorder)
+        clients_note(recording->recorder, entry);
+    if (entry->kind == CALL_ENTRY_SYNC)
+        append_sync(recording, tid, entry);
+    else
+        append_call(recording, tid, entry);
+}
+
+/* ---- NVTX ---- */
+
+static void use_event(void *context, const struct mp_nvtx_event *event)
+{
+    struct recording *recording = context;
+    struct dictionary *dictionary = &recording->dictionary;
+
+    if (work_waiting(recording->queue))
+        take_work(recording);
+    paths_take(&recording->paths, event);
+    if (event->kind == MP_NVTX_ORIGIN)
+        return;
+    recording->nvtx_events++;
+    if (!capture_keeps_time(&recording->capture, event->time))
+        return;
+    mp_append_nvtx(recording->writer, &(struct mp_row_nvtx){
+                                          .thread = dictionary_thread(dictionary, event->tid),
+                                          .kind = event->kind,
+                                          .domain = dictionary_string(dictionary, event->domain),
+                                          .name = dictionary_string(dictionary, event->name),
+                                          .time = event->time,
+                                          .range = event->range,
+                                          .category = event->category,
+                                          .color = event->color,
+                                          .payload_type = event->payload_type,
+                                          .payload = event->payload,
+                                      });
+}
+
+static void use_thread_name(void *context, uint32_t tid, const char *name)
+{
+    struct recording *recording = context;
+
+    dictionary_name_thread(&recording->dictionary, tid, name);
+}
+
+/* ---- Kernels that were profiled ---- */
+
+static void take_profiled(struct recording *recording)
+{
+    struct profiled_launch *launch;
+
+    while ((launch = profiled_next(recording->profiled))) {
+        if (work_waiting(recording->queue))
+            take_work(recording);
+        profiled_append(recording->profiled, recording, launch);
+    }
+}
+
+/* ---- Rounds ---- */
+
+static void take_nvtx(struct recording *recording)
+{
+    const struct mp_nvtx_sink sink = {recording, use_event, use_thread_name};
+
+    edges_ripen(recording->edges);
+    mp_nvtx_drain(&sink);
+    paths_settle(&recording->paths, recording->edges, &recording->dictionary);
+}
+
+void recording_round(struct recording *recording)
+{
+    take_work(recording);
+    edges_take(recording->edges);
+    take_profiled(recording);
+    call_logs_drain(recording->logs, use_entry, recording);
+    take_nvtx(recording);
+}
+
+static uint64_t count_of(const _Atomic uint64_t *count)
+{
+    return count ? atomic_load(count) : 0;
+}
+
+static void collect_counters(struct recording *recording)
+{
+    const struct decode_counts *counts = &recording->decoder.counts;
+    uint64_t *values = recording->quality.values;
+
+    values[QUALITY_dropped_overflow] = atomic_load(&recording->pool->discarded);
+    values[QUALITY_dropped_at_least] =
+        atomic_load(&recording->pool->spilled) / RECORD_BYTES_AT_MOST;
+    values[QUALITY_dropped_calls] = call_logs_lost(recording->logs);
+    values[QUALITY_dropped_nvtx] = mp_nvtx_dropped();
+    values[QUALITY_dropped_marks] = atomic_load(&recording->queue->lost);
+    values[QUALITY_dropped_unwritten] = recording->writer->lost_rows;
+    values[QUALITY_dropped_foreign_times] = counts->foreign_times;
+    values[QUALITY_dropped_edges] = edges_lost(recording->edges);
+    values[QUALITY_dropped_paths] = recording->paths.lost + count_of(recording->paths_lost) +
+                                    atomic_load(&recording->edges->nodes_lost);
+    values[QUALITY_gpu_behind_ms] = recording->behind.greatest / 1000000u;
+    if (recording->recorder)
+        values[QUALITY_clock_renewals] = atomic_load(&recording->recorder->clocks);
+    values[QUALITY_device_graphs] = count_of(recording->device_graphs);
+    values[QUALITY_conditional_graphs] = count_of(recording->conditional_graphs);
+    values[QUALITY_device_launches] = counts->device_launches;
+    values[QUALITY_dropped_metrics] = atomic_load(&recording->profiled->lost);
+    values[QUALITY_buffers_exhausted] = atomic_load(&recording->pool->exhausted);
+    values[QUALITY_zero_timestamps] = counts->zero_times;
+    values[QUALITY_reversed_timestamps] = counts->reversed_times;
+    values[QUALITY_inexact_nvtx_times] = mp_nvtx_inexact();
+    values[QUALITY_unknown_records] = counts->unknown;
+    values[QUALITY_undefined_references] = recording->dictionary.failures;
+    values[QUALITY_profiled_kernels] = recording->profiled->rows_filled;
+    values[QUALITY_nested_driver_calls] = recording->decoder.nested.dropped;
+}
+
+static void say_failure(struct recording *recording)
+{
+    const struct mp_writer *writer = recording->writer;
+    const struct mp_error *failure = &writer->failure;
+
+    if (failure->status == MP_OK || recording->failure_said)
+        return;
+    if (writer->waits) {
+        if (!recording->wait_said)
+            mp_log_warn("'%s': %s: records are lost until there is room, the program runs on",
+                        recording->path, failure->text);
+        recording->wait_said = true;
+        return;
+    }
+    recording->failure_said = true;
+    mp_nvtx_set_recording(false);
+    mp_log_error("'%s': %s: recording stops, the program runs on", recording->path, failure->text);
+}
+
+/* While another CUPTI client has the records nothing is awaited; that is said elsewhere. */
+static void look_behind(struct recording *recording)
+{
+    struct behind *behind = &recording->behind;
+    uint64_t lag;
+
+    if (recording->recorder && atomic_load(&recording->recorder->clients.taken))
+        behind_restart(behind);
+    lag = behind_look(behind);
+    if (lag)
+        mp_log_warn("the GPU's records are %.1f s behind its launches: CUPTI does not keep up, or "
+                    "nothing on the GPU has ended for so long; record shorter ranges "
+                    "(MINIPROF_DURATION, MINIPROF_CAPTURE=range)",
+                    (double)lag / 1e9);
+}
+
+/* Whether launches are recorded, and the last one has a record. What else it may wait for, copies
+ * and work on other streams, is not known. */
+static bool is_answered(const struct recording *recording)
+{
+    const struct decoder *decoder = &recording->decoder;
+
+    return decoder->launched && decoder->worked >= decoder->launched &&
+           !recording->behind.silent_graphs && recording->behind.captured != UINT64_MAX;
+}
+
+bool recording_slows_cupti(const struct recording *recording)
+{
+    return recording->decoder.behind && recording->recorder &&
+           quirk_is_in(QUIRK_ever_slower, recording->recorder->cupti.version);
+}
+
+/* CUPTI gets its clock again where it gets slower without. */
+static void look_clock(struct recording *recording)
+{
+    const struct decoder *decoder = &recording->decoder;
+    struct recorder *recorder = recording->recorder;
+
+    if (!recording_slows_cupti(recording) || !atomic_load(&recorder->enabled) ||
+        atomic_load(&recorder->clients.taken) ||
+        !resync_is_due(&recording->resync, mp_clock_now(), decoder->counts.work,
+                       recording->behind.work_end, is_answered(recording)))
+        return;
+    atomic_store(&recorder->flusher.gives_clock, true);
+    flusher_ask(&recorder->flusher);
+}
+
+void recording_flush(struct recording *recording)
+{
+    say_failure(recording); /* of a chunk that was full between two flushes */
+    nested_flush(&recording->decoder.nested, false);
+    look_behind(recording);
+    look_clock(recording);
+    collect_counters(recording);
+    if (recording->flight)
+        flight_note_counts(recording->flight, &recording->quality);
+    else
+        quality_append(&recording->quality, &recording->dictionary, mp_clock_now());
+    mp_writer_set_dropped(recording->writer, quality_dropped(&recording->quality));
+    if (mp_writer_flush(recording->writer) != MP_OK)
+        quality_repeat(&recording->quality);
+    say_failure(recording);
+}
+
+void recording_settle(struct recording *recording)
+{
+    take_nvtx(recording); /* graphs may have come up while the events were taken */
+    nested_flush(&recording->decoder.nested, true);
+}
+
+void recording_begin_anew(struct recording *recording)
+{
+    recording_settle(recording);
+    cut_file(recording);
+}
+
+void recording_end(struct recording *recording, uint64_t time)
+{
+    recording_round(recording);
+    recording_settle(recording);
+    if (recording->capture.open)
+        append_range_row(recording, MP_capture_kind_end, MP_capture_reason_end_of_process, time,
+                         recording->decoder.correlation);
+    recording->quality.values[QUALITY_writer_cpu_ns] = duty_cpu_now();
+}

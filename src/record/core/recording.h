@@ -1,0 +1,87 @@
+/* From what the threads handed over to rows in the file: everything that the writer thread owns.
+ *
+ * One round takes, in this order,
+ *     1. the work queue: buffers are decoded, capture marks applied
+ *     2. the launches that were profiled for metrics
+ *     3. the call logs of all threads
+ *     4. the NVTX events of all threads
+ * Before each entry of 2, 3 and 4 the queue is looked at again: whatever a thread logged after it
+ * posted a mark is used after the mark. Without that, the rows between cudaProfilerStart and the
+ * next round could be written and then cut away with those before it.
+ */
+#ifndef MP_RECORD_CORE_RECORDING_H
+#define MP_RECORD_CORE_RECORDING_H
+
+#include "record/core/quality.h"
+#include "record/core/work.h"
+#include "record/cupti/buffers.h"
+#include "record/cupti/clock_renewal.h"
+#include "record/cupti/lag.h"
+#include "record/data/call_log.h"
+#include "record/data/decode.h"
+#include "record/graphs/paths.h"
+
+struct flight;
+
+struct recording {
+    struct mp_writer *writer;
+    struct flight *flight; /* the flight recorder takes the chunks; NULL: a file does */
+    const char *path;      /* of the file, for messages */
+    struct buffer_pool *pool;
+    struct work_queue *queue;
+    struct call_logs *logs;
+    struct edge_store *edges;
+    struct profiled_store *profiled;
+    struct recorder *recorder;                  /* what others in it know; NULL in tests */
+    bool metrics;                               /* kernels may be profiled */
+    bool follows;                               /* work on the device has records */
+    const _Atomic uint64_t *paths_lost;         /* nodes of graphs without room, seen by others */
+    const _Atomic uint64_t *device_graphs;      /* graphs of whose work CUPTI may not tell: */
+    const _Atomic uint64_t *conditional_graphs; /* graphs.h */
+    bool paths_wanted; /* the ranges in which nodes of graphs were made are */
+    struct paths paths;
+    struct capture capture;
+    struct dictionary dictionary;
+    struct decoder decoder;
+    struct behind behind;
+    struct resync resync;
+    uint32_t captured_until; /* the recorder's, as it was last seen */
+    struct quality quality;
+    uint64_t nvtx_events; /* delivered, kept or not */
+    uint64_t begin_time;  /* when recording began, for a range that begins with the process */
+    int64_t begin_ms;     /* the same on CLOCK_MONOTONIC, which the trace's clock need not be */
+    void (*rest)(const void *context); /* called between buffers; NULL: there is no time for it */
+    const void *rest_context;
+    bool failure_said;
+    bool wait_said; /* that the disk is full */
+};
+
+/* Takes over an open writer; `at_once`: a capture range begins now. MP_ERR_MEMORY. */
+enum mp_status recording_open(struct recording *recording, struct mp_writer *writer,
+                              const struct cupti_api *cupti, const struct api_set *api,
+                              uint32_t capture_mode, bool at_once);
+
+/* Takes all that is waiting. */
+void recording_round(struct recording *recording);
+
+/* Writes what was taken to the file, with the counters that have changed. */
+void recording_flush(struct recording *recording);
+
+/* Whether CUPTI gets slower while it records for this (cupti/clock_renewal.h): not where each
+ * launch waits for its kernel. Any thread. */
+bool recording_slows_cupti(const struct recording *recording);
+
+/* Forgets all rows and numbers, and goes on. */
+void recording_begin_anew(struct recording *recording);
+
+/* Lets go of the driver calls that wait to see whether they are inside of a runtime call, and looks
+ * for the ranges of nodes of graphs that have just run. */
+void recording_settle(struct recording *recording);
+
+/* Ends the open range at `time` and appends what still waits; recording_flush follows. */
+void recording_end(struct recording *recording, uint64_t time);
+
+/* Frees all but the writer. */
+void recording_close(struct recording *recording);
+
+#endif

@@ -1,0 +1,140 @@
+/* The recorder: the one piece of mutable state of libminiprof.so, and who may touch what of it.
+ *
+ * Three places hold state outside of it because they have to work before it or without it: clock.c
+ * (a function pointer), the NVTX handler, which runs before CUDA exists, and base/log.
+ *
+ *     threads         the application's own, in callbacks of CUPTI and NVTX
+ *                     one of CUPTI's, in bufferCompleted
+ *                     the writer ("miniprof"), from InitializeInjection to the end
+ *                     the flusher ("miniprof-flush"), which is in CUPTI when CUPTI hangs, also at
+ *                     the end of a range, likewise
+ *                     one more for the last flush
+ *
+ *     phase    IDLE -> STARTING -> RECORDING -> FINISHING -> INERT
+ *              changed by compare-and-swap, so one thread each starts and finishes; INERT is final,
+ *              and reached directly where something fails and in a forked child. Callbacks do
+ *              nothing unless RECORDING; buffers are taken in until INERT.
+ *
+ * Locks of ours: work, pool, logs, contexts, edges, origins, profiled, ending, ranges. Each covers
+ * a few instructions, none is held across a call into CUPTI or the driver, and none is taken inside
+ * another, but work inside of ranges: marks stand in the order of what they tell. With
+ * MINIPROF_METRICS there is one more, which breaks all of that: profiling.h.
+ */
+#ifndef MP_RECORD_CORE_STATE_H
+#define MP_RECORD_CORE_STATE_H
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <sys/types.h>
+
+#include "record/core/flusher.h"
+#include "record/core/output.h"
+#include "record/core/recording.h"
+#include "record/core/throttle.h"
+#include "record/cupti/activity.h"
+#include "record/cupti/attach.h"
+#include "record/cupti/clients.h"
+#include "record/flight/flight.h"
+#include "record/graphs/origins.h"
+#include "record/metrics/profiled.h"
+#include "record/metrics/profiling.h"
+#include "record/process/crash.h"
+#include "record/process/ctl.h"
+#include "record/ranges/range.h"
+
+enum recorder_phase { PHASE_IDLE, PHASE_STARTING, PHASE_RECORDING, PHASE_FINISHING, PHASE_INERT };
+
+#define MOST_CONTEXTS_HELD 64u
+
+/* Contexts that exist now: they are synchronised before the last flush. */
+struct context_list {
+    pthread_mutex_t lock;
+    CUcontext items[MOST_CONTEXTS_HELD];
+    uint32_t count;
+};
+
+/* How the end is waited for. */
+struct ending {
+    pthread_mutex_t lock;
+    pthread_cond_t changed; /* on CLOCK_MONOTONIC */
+    bool flushed;           /* the flusher is through; under the lock */
+    bool closed;            /* the file is complete; under the lock */
+};
+
+struct recorder {
+    /* Written by InitializeInjection while STARTING, read-only afterwards. */
+    struct mp_config config;
+    struct driver_api driver;
+    struct cupti_api cupti;
+    struct api_set api;
+    CUpti_SubscriberHandle subscriber; /* attach.h says when */
+    struct output output;
+    pid_t pid;
+    bool unwanted;     /* nothing is recorded in this process: MINIPROF_CHILDREN, setuid */
+    bool edges_wanted; /* the edges of graphs are recorded */
+    bool paths_wanted; /* and the NVTX ranges in which their nodes are made */
+
+    /* Shared; each part says how. */
+    _Atomic int phase;
+    struct buffer_pool pool;
+    struct work_queue work;
+    struct call_logs logs;
+    struct edge_store edges;
+    struct origins origins;
+    struct profiling profiling; /* metrics; its turn is a lock apart, see profiling.h */
+    struct profiled_store profiled;
+    struct context_list contexts;
+    struct ending ending;
+    struct ranges ranges;
+    struct attach attach;
+    struct clients clients;
+    struct flight flight; /* the flight recorder */
+    struct flusher flusher;
+    struct crash crash;
+    _Atomic bool cuda_ready;             /* cuInit has finished */
+    _Atomic bool context_made;           /* the process has had a context */
+    _Atomic int32_t stream_captures;     /* streams that are being captured */
+    _Atomic uint32_t captured_until;     /* correlation id of the call that last ended that */
+    _Atomic uint64_t device_graphs;      /* executable graphs that the device may launch */
+    _Atomic uint64_t conditional_graphs; /* and those with nodes that may run again and again */
+    _Atomic bool ever_captured;          /* a stream capture has begun, ever */
+    _Atomic bool enabled;                /* the kinds that cost something are on */
+    _Atomic bool calls_by_callback; /* rows of `call` come from callbacks, not CUPTI's records */
+    _Atomic bool buffers_told;      /* CUPTI tells PER_THREAD_ACTIVITY_BUFFER as it was set */
+    _Atomic bool left_on;           /* kinds are on only as another client may want them, */
+    _Atomic uint64_t answers_then;  /* with clients_answers as when the range began */
+    _Atomic uint64_t renewed_at;    /* when a range last began with everything registered anew */
+    _Atomic bool unified_ready;     /* CUPTI has agreed to count unified memory */
+    _Atomic uint64_t cupti_errors;  /* that CUPTI told in callbacks */
+    _Atomic uint64_t forced_exits;
+    _Atomic uint64_t clocks;      /* how often CUPTI has got its clock again */
+    _Atomic int signal;           /* SIGINT or SIGTERM has come: to be raised again at the end */
+    _Atomic uint32_t toggles;     /* SIGUSR2 that have not been acted upon */
+    _Atomic uint64_t signal_time; /* when it came, ns; not to be mixed up with the trace's clock */
+    _Atomic bool stop;            /* the writer is to finish */
+    _Atomic uint64_t end_time;    /* of the open range, set before `stop` */
+    _Atomic bool flush_allowed;   /* the writer may call cuptiActivityFlushAll */
+
+    /* The writer's alone while it runs. */
+    struct recording recording;
+    struct duty duty;
+    struct ctl ctl;
+    pthread_t writer;
+};
+
+/* The recorder. Entry points that get no pointer (bufferRequested, atexit, signal and fork
+ * handlers) find it here; everything else is handed it. */
+extern struct recorder *const mp_recorder;
+
+static inline int recorder_phase(const struct recorder *recorder)
+{
+    return atomic_load_explicit(&recorder->phase, memory_order_acquire);
+}
+
+static inline bool recorder_is_recording(const struct recorder *recorder)
+{
+    return __builtin_expect(recorder_phase(recorder) == PHASE_RECORDING, 1);
+}
+
+#endif

@@ -1,0 +1,110 @@
+/* See work.h. */
+#include "record/core/work.h"
+
+#include "record/core/clock.h"
+
+#include <errno.h>
+#include <linux/futex.h>
+#include <stdlib.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/poison.h"
+
+enum mp_status work_queue_open(struct work_queue *queue, size_t buffers)
+{
+    uint32_t capacity = WORK_MARKS;
+
+    while (capacity < buffers + WORK_MARKS)
+        capacity *= 2;
+    queue->items = calloc(capacity, sizeof(*queue->items));
+    if (!queue->items)
+        return MP_ERR_MEMORY;
+    queue->capacity = capacity;
+    pthread_mutex_init(&queue->lock, NULL);
+    return MP_OK;
+}
+
+void work_queue_close(struct work_queue *queue)
+{
+    if (!queue->items)
+        return;
+    free(queue->items);
+    queue->items = NULL;
+    pthread_mutex_destroy(&queue->lock);
+}
+
+static void tell(struct work_queue *queue, uint32_t what)
+{
+    int saved_errno = errno;
+    uint32_t before = atomic_fetch_or(&queue->woken, what);
+
+    if (!before || (what == WORK_HURRY && !(before & WORK_HURRY)))
+        syscall(SYS_futex, &queue->woken, FUTEX_WAKE_PRIVATE, 1, NULL, NULL, 0);
+    errno = saved_errno;
+}
+
+bool work_put(struct work_queue *queue, const struct work *item)
+{
+    bool room;
+
+    pthread_mutex_lock(&queue->lock);
+    /* Buffers always fit: marks stop short of their room. */
+    room = queue->head - queue->tail < (item->kind == WORK_BUFFER ? queue->capacity : WORK_MARKS);
+    if (room) {
+        queue->items[queue->head++ & (queue->capacity - 1)] = *item;
+        atomic_fetch_add_explicit(&queue->put, 1, memory_order_release);
+    }
+    pthread_mutex_unlock(&queue->lock);
+    if (!room)
+        atomic_fetch_add_explicit(&queue->lost, 1, memory_order_relaxed);
+    tell(queue, WORK_IS_WAITING);
+    return room;
+}
+
+bool work_take(struct work_queue *queue, struct work *item)
+{
+    bool found;
+
+    pthread_mutex_lock(&queue->lock);
+    found = queue->head != queue->tail;
+    if (found) {
+        *item = queue->items[queue->tail++ & (queue->capacity - 1)];
+        queue->taken++;
+    }
+    pthread_mutex_unlock(&queue->lock);
+    return found;
+}
+
+void work_wake(struct work_queue *queue)
+{
+    tell(queue, WORK_HURRY);
+}
+
+void work_wait(struct work_queue *queue, int timeout_ms)
+{
+    const struct timespec limit = {.tv_sec = timeout_ms / 1000,
+                                   .tv_nsec = (long)(timeout_ms % 1000) * 1000000};
+
+    /* Returns at once if it was set in between. */
+    if (!atomic_load(&queue->woken))
+        syscall(SYS_futex, &queue->woken, FUTEX_WAIT_PRIVATE, 0, &limit, NULL, 0);
+    /* Before the writer looks: a later put wakes again. */
+    atomic_store(&queue->woken, 0);
+}
+
+bool work_rest(struct work_queue *queue, uint64_t ns)
+{
+    const uint64_t end = mp_monotonic_ns() + ns;
+    uint64_t now;
+    uint32_t seen;
+
+    while (!((seen = atomic_load(&queue->woken)) & WORK_HURRY) && (now = mp_monotonic_ns()) < end) {
+        const struct timespec left = {.tv_sec = (time_t)((end - now) / 1000000000u),
+                                      .tv_nsec = (long)((end - now) % 1000000000u)};
+
+        syscall(SYS_futex, &queue->woken, FUTEX_WAIT_PRIVATE, seen, &left, NULL, 0);
+    }
+    return seen & WORK_HURRY;
+}

@@ -1,0 +1,356 @@
+/* See writer_thread.h. */
+#include "record/core/writer_thread.h"
+
+#include <signal.h>
+#include <stdio.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/log.h"
+#include "record/core/clock.h"
+#include "record/core/state.h"
+#include "record/core/thread.h"
+#include "record/flight/file.h"
+#include "record/nvtx/nvtx.h"
+#include "record/process/lifecycle.h"
+#include "record/process/signals.h"
+
+#include "base/poison.h"
+
+/* What is lost when the process is killed is at most what came since the last write: promised are
+ * 200 ms, and a round takes time as well. */
+#define FLUSH_CUPTI_MS 90
+#define WRITE_FILE_MS  90
+#define LINGER_MS      2000 /* after a range of the mode `range`: late records still come */
+#define GATHER_MS      100  /* that CUPTI is waited for; it answers within a few */
+#define CATCH_UP_MS    30   /* for what waits, before CUPTI is asked or the file written */
+#define STACK_BYTES    ((size_t)1 << 20)
+
+struct pace {
+    struct recorder *recorder;
+    int write_ms;     /* from one write of the file to the next */
+    int64_t flushed;  /* when CUPTI was last asked for buffers */
+    int64_t written;  /* when the file was last written */
+    int64_t enabled;  /* when records were last on */
+    int64_t fetched;  /* when CUPTI was last asked outside of ranges */
+    int64_t patience; /* until that is done again, ms */
+    int64_t ends;     /* when MINIPROF_TIMEOUT is over; 0: never, or already */
+};
+
+/* Outside of ranges: whether CUPTI has a buffer to give back, where another client would lose what
+ * is written there (clients.h). Less and less often, as that client may have been given it. */
+static bool fetch_last(struct recorder *recorder, struct pace *pace, int64_t now)
+{
+    if (!buffer_pool_is_out(&recorder->pool)) {
+        pace->patience = FLUSH_CUPTI_MS;
+        return false;
+    }
+    if (now - pace->fetched < pace->patience)
+        return false;
+    pace->fetched = now;
+    pace->patience *= 2;
+    return true;
+}
+
+/* Asks CUPTI for the buffers that are complete. Not before it ever wanted one: it may not be up
+ * (wprof deadlocked on that); not in the mode `range` outside of ranges, where nothing shall
+ * disturb the application. */
+static void ask_cupti(struct recorder *recorder, struct pace *pace, int64_t now)
+{
+    /* Also before each write, so that it has all there is. */
+    if (now - pace->flushed < FLUSH_CUPTI_MS && now - pace->written < pace->write_ms)
+        return;
+    pace->flushed = now;
+    if (atomic_load(&recorder->enabled))
+        pace->enabled = now;
+    if (!atomic_load(&recorder->clients.taken) && now - pace->enabled > LINGER_MS &&
+        !fetch_last(recorder, pace, now))
+        return;
+    if (recorder->flight.on)
+        flusher_ask(&recorder->flusher);
+    else if (!flusher_is_behind(&recorder->flusher))
+        flusher_gather(recorder, GATHER_MS);
+}
+
+/* Records that CUPTI dropped since it was last asked. */
+static void count_drops(struct recorder *recorder)
+{
+    uint64_t *values = recorder->recording.quality.values;
+    size_t dropped = 0;
+
+    values[QUALITY_cupti_errors] = atomic_load(&recorder->cupti_errors);
+    values[QUALITY_forced_exits] = atomic_load(&recorder->forced_exits);
+    values[QUALITY_dropped_taken_over] = atomic_load(&recorder->clients.lost);
+    values[QUALITY_dropped_by_cupti] += atomic_exchange(&recorder->flusher.dropped, 0);
+    if (recorder_is_recording(recorder))
+        return; /* the flusher asks */
+    if (!atomic_load(&recorder->pool.requested) || atomic_load(&recorder->forced_exits))
+        return; /* a CUPTI that hangs is not called again */
+    if (recorder->cupti.dropped_records(NULL, 0, &dropped) == CUPTI_SUCCESS)
+        values[QUALITY_dropped_by_cupti] += dropped;
+}
+
+static void write_file(struct recorder *recorder, struct pace *pace, int64_t now)
+{
+    if (now - pace->written < pace->write_ms)
+        return;
+    pace->written = now;
+    count_drops(recorder);
+    recording_flush(&recorder->recording);
+}
+
+/* A signal as any other: where the application leaves it to its default, ours completes the file
+ * (signals.h); where it does not, it decides. */
+static void check_timeout(struct recorder *recorder, struct pace *pace, int64_t now)
+{
+    if (!pace->ends || now < pace->ends)
+        return;
+    pace->ends = 0;
+    mp_log_warn("the timeout of %u s is over", recorder->config.timeout);
+    kill(getpid(), SIGTERM);
+}
+
+/* Until the next thing is due, ms. */
+static int time_left(const struct pace *pace, int64_t now)
+{
+    int64_t flush = pace->flushed + FLUSH_CUPTI_MS;
+    int64_t write = pace->written + pace->write_ms;
+    int64_t next = flush < write ? flush : write;
+
+    return next > now ? (int)(next - now) : 0;
+}
+
+/* The program may have closed our descriptor with all others. */
+static void keep_file(struct recorder *recorder)
+{
+    struct mp_writer *writer = recorder->recording.writer;
+
+    if (!recorder->flight.on && !writer->failure.status && !output_is_open(&recorder->output))
+        mp_writer_replace_file(writer, output_open_again(&recorder->output));
+}
+
+/* SIGUSR2: each begins a range, or ends the one that is open; or has the flight recorder write. */
+static void take_toggles(struct recorder *recorder)
+{
+    uint32_t count = atomic_exchange(&recorder->toggles, 0);
+
+    if (recorder->flight.on && count) {
+        flight_write_for(recorder, "SIGUSR2");
+        return;
+    }
+    while (count-- && recorder_is_recording(recorder)) {
+        uint64_t number;
+        bool over;
+        bool open = range_is_open(recorder, &number, &over);
+        enum range_answer answer = range_trigger(recorder, !open);
+
+        if (answer == RANGE_DONE || answer == RANGE_LATE)
+            mp_log_info("SIGUSR2: recording %s", open ? "ends" : "begins");
+    }
+}
+
+static enum duty_pressure pressure_now(struct recorder *recorder, const struct pace *pace)
+{
+    int left = time_left(pace, mp_monotonic_ms());
+
+    if (!left || buffer_pool_is_low(&recorder->pool) || mp_nvtx_is_low())
+        return DUTY_PRESSED;
+    return left < CATCH_UP_MS ? DUTY_HASTE : DUTY_CALM;
+}
+
+/* Between buffers. */
+static void rest(const void *context)
+{
+    const struct pace *pace = context;
+    struct recorder *recorder = pace->recorder;
+    uint64_t ns;
+
+    do {
+        ns = duty_rest(&recorder->duty, mp_monotonic_ns(), duty_cpu_now(),
+                       pressure_now(recorder, pace));
+    } while (ns && !work_rest(&recorder->work, ns));
+}
+
+static void run_rounds(struct recorder *recorder)
+{
+    int64_t start = mp_monotonic_ms();
+    struct pace pace = {.recorder = recorder,
+                        .write_ms = recorder->flight.on ? recorder->flight.pace : WRITE_FILE_MS,
+                        .flushed = start,
+                        .written = start,
+                        .enabled = start,
+                        .patience = FLUSH_CUPTI_MS};
+
+    if (recorder->config.timeout)
+        pace.ends = start + (int64_t)recorder->config.timeout * 1000;
+
+    duty_begin(&recorder->duty, mp_monotonic_ns(), duty_cpu_now());
+    recorder->recording.rest = rest;
+    recorder->recording.rest_context = &pace;
+    while (!atomic_load(&recorder->stop)) {
+        buffer_pool_fault_ahead(&recorder->pool);
+        work_wait(&recorder->work, range_tick(recorder, time_left(&pace, mp_monotonic_ms())));
+        keep_file(recorder);
+        if (atomic_load(&recorder->signal) && lifecycle_claim_end(recorder)) {
+            lifecycle_flush(recorder);
+            return;
+        }
+        crash_serve(recorder);
+        take_toggles(recorder);
+        ctl_serve(recorder);
+        ask_cupti(recorder, &pace, mp_monotonic_ms());
+        flusher_take(recorder);
+        write_file(recorder, &pace, mp_monotonic_ms());
+        if (recorder->flight.on)
+            flight_round(recorder);
+        check_timeout(recorder, &pace, mp_monotonic_ms());
+    }
+}
+
+/* "12.3 KB": for people, so 1 KB is 1000 bytes. */
+static const char *size_text(char *text, size_t size, uint64_t bytes)
+{
+    if (bytes < 1000)
+        snprintf(text, size, "%u B", (unsigned)bytes);
+    else if (bytes < UINT64_C(1000000))
+        snprintf(text, size, "%.1f KB", (double)bytes / 1e3);
+    else if (bytes < UINT64_C(1000000000))
+        snprintf(text, size, "%.1f MB", (double)bytes / 1e6);
+    else
+        snprintf(text, size, "%.2f GB", (double)bytes / 1e9);
+    return text;
+}
+
+/* `unwritten`: rows that came after the file could not be written any more. */
+static void say_result(const struct recorder *recorder, const struct mp_writer_totals *totals,
+                       uint64_t unwritten, uint64_t bytes)
+{
+    const struct quality *quality = &recorder->recording.quality;
+    uint64_t cpu = quality->values[QUALITY_writer_cpu_ns];
+    char size[32];
+
+    if (recorder->config.log == MP_CONFIG_LOG_QUIET)
+        return;
+    mp_log_closing("%s: %s, %llu records, %llu dropped, writer %.1f ms (%.1f %%) CPU",
+                   recorder->output.path, size_text(size, sizeof(size), bytes),
+                   (unsigned long long)totals->event_rows,
+                   (unsigned long long)(quality_dropped(quality) + unwritten), (double)cpu / 1e6,
+                   duty_percent(&recorder->duty, mp_monotonic_ns(), cpu));
+}
+
+static void say_nothing(const struct recorder *recorder)
+{
+    if (recorder->attach.failed)
+        return; /* that was said */
+    if (!attach_is_done(recorder))
+        mp_log_warn("no capture range began: nothing was recorded");
+    else if (!atomic_load(&recorder->cuda_ready))
+        mp_log_warn("CUDA did not start (is there a GPU?): nothing was recorded");
+    else
+        mp_log_info("the process used no GPU: nothing was recorded");
+}
+
+/* A process that never had a context and no NVTX either did not want to be recorded. Without CUPTI
+ * contexts are not seen, but nothing else is either. */
+static bool is_empty(const struct recorder *recorder)
+{
+    return !atomic_load(&recorder->context_made) && !recorder->recording.nvtx_events;
+}
+
+/* There is no file; triggers that have come in time get theirs. */
+static void close_flight(struct recorder *recorder)
+{
+    struct recording *recording = &recorder->recording;
+    struct flight *flight = &recorder->flight;
+    struct mp_writer_totals totals;
+
+    recording_end(recording, atomic_load(&recorder->end_time));
+    count_drops(recorder);
+    recording_flush(recording);
+    crash_serve(recorder);
+    take_toggles(recorder);
+    flight_finish(recorder);
+    flusher_stop(&recorder->flusher);
+    mp_writer_totals(recording->writer, &totals);
+    mp_writer_close(recording->writer, NULL);
+    recording->writer = NULL;
+    flight_file_close(&recorder->output);
+    mp_log_info("flight recorder: %u trace%s written, %llu records seen, %llu dropped, writer %.1f "
+                "ms CPU",
+                flight->files, flight->files == 1 ? "" : "s", (unsigned long long)totals.event_rows,
+                (unsigned long long)quality_dropped(&recording->quality),
+                (double)recording->quality.values[QUALITY_writer_cpu_ns] / 1e6);
+    flight_close(flight);
+}
+
+static void close_file(struct recorder *recorder)
+{
+    struct recording *recording = &recorder->recording;
+    struct mp_writer_totals totals;
+    uint64_t unwritten;
+    uint64_t bytes;
+    bool is_gone;
+    int held;
+
+    keep_file(recorder);
+    if (!atomic_load(&recorder->forced_exits) && clients_left(recorder))
+        activity_recover(recorder);
+    recording_end(recording, atomic_load(&recorder->end_time));
+    if (flusher_rests(&recorder->flusher, GATHER_MS))
+        clients_end(recorder);
+    flusher_stop(&recorder->flusher);
+    count_drops(recorder);
+    recording_flush(recording);
+    if (recording->writer->waits)
+        recording_flush(recording); /* what that lost is counted in the file, if it has room now */
+    mp_writer_totals(recording->writer, &totals);
+    unwritten = recording->writer->lost_rows - recording->quality.values[QUALITY_dropped_unwritten];
+    held = output_hold(&recorder->output);
+    mp_writer_close(recording->writer, NULL);
+    bytes = output_bytes(&recorder->output, held, &is_gone);
+    recording->writer = NULL;
+    if (recorder->config.query != MP_QUERY_OFF)
+        return; /* the answer is complete; it speaks for itself */
+    if (is_gone) {
+        mp_log_warn("'%s' was removed while the program ran: the trace is lost",
+                    recorder->output.path);
+    } else if (!is_empty(recorder)) {
+        say_result(recorder, &totals, unwritten, bytes);
+    } else {
+        output_remove(&recorder->output);
+        say_nothing(recorder);
+    }
+}
+
+static void *writer_main(void *argument)
+{
+    struct recorder *recorder = argument;
+    int number;
+
+    pthread_setname_np(pthread_self(), "miniprof");
+    run_rounds(recorder);
+    recorder->recording.rest = NULL; /* the program waits for the end */
+    ctl_close(&recorder->ctl);
+    if (recorder->flight.on)
+        close_flight(recorder);
+    else
+        close_file(recorder);
+    lifecycle_closed(recorder);
+    number = atomic_load(&recorder->signal);
+    if (number)
+        signals_raise(number);
+    return NULL;
+}
+
+enum mp_status writer_thread_start(struct recorder *recorder)
+{
+    enum mp_status status;
+
+    /* Here and not by the writer, which a busy machine may let run late: who sees that the program
+     * runs can reach it. */
+    ctl_open(&recorder->ctl);
+    status = thread_start(&recorder->writer, STACK_BYTES, writer_main, recorder);
+    if (status != MP_OK)
+        ctl_close(&recorder->ctl);
+    return status;
+}

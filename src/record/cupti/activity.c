@@ -1,0 +1,407 @@
+/* See activity.h. */
+#include "record/cupti/activity.h"
+
+#include "base/log.h"
+#include "record/core/clock.h"
+#include "record/core/state.h"
+#include "record/cupti/quirks.h"
+#include "record/cupti/subscriber.h"
+#include "record/nvtx/nvtx.h"
+
+#include "base/poison.h"
+
+/* CUpti_ActivityAttribute and CUpti_ActivityThreadIdType; by number, as older headers lack some. */
+#define ATTRIBUTE_ZEROED_BUFFERS     5
+#define ATTRIBUTE_PER_THREAD_BUFFERS 9
+#define DEVICE_BUFFER_MB             4 /* of the GPU's memory that one is seen to take */
+#define THREAD_ID_SYSTEM             1
+
+static void CUPTIAPI on_buffer_requested(uint8_t **buffer, size_t *bytes, size_t *max_records)
+{
+    struct recorder *recorder = mp_recorder;
+
+    *max_records = 0;
+    if (recorder_phase(recorder) != PHASE_INERT) {
+        *buffer = buffer_request(&recorder->pool, bytes);
+        return;
+    }
+    *buffer = recorder->pool.spare;
+    *bytes = recorder->pool.spare ? SPARE_BYTES : 0;
+}
+
+/* On the thread that completes it: the writer does not follow. */
+static void discard(struct recorder *recorder, uint8_t *buffer, size_t valid_bytes)
+{
+    CUpti_Activity *record = NULL;
+    uint64_t count = 0;
+
+    while (cupti_next(&recorder->cupti, buffer, valid_bytes, &record))
+        count++;
+    buffer_discard(&recorder->pool, buffer, count);
+}
+
+static void CUPTIAPI on_buffer_completed(CUcontext context, uint32_t stream, uint8_t *buffer,
+                                         size_t bytes, size_t valid_bytes)
+{
+    struct recorder *recorder = mp_recorder;
+
+    (void)context;
+    (void)stream;
+    (void)bytes;
+    /* One that is not ours was given to CUPTI by the client that had it before (clients.h). */
+    if (!buffer || recorder_phase(recorder) == PHASE_INERT ||
+        buffer_is_spare(&recorder->pool, buffer, valid_bytes) ||
+        !buffer_returns(&recorder->pool, buffer))
+        return;
+    if (buffer_is_too_much(&recorder->pool, buffer)) {
+        discard(recorder, buffer, valid_bytes);
+        return;
+    }
+    work_put(&recorder->work,
+             &(struct work){.kind = WORK_BUFFER, .data = buffer, .bytes = valid_bytes});
+}
+
+static void set_attribute(struct recorder *recorder, int attribute, const char *name, void *value,
+                          size_t size)
+{
+    CUptiResult result =
+        recorder->cupti.set_attribute((CUpti_ActivityAttribute)attribute, &size, value);
+
+    if (result != CUPTI_SUCCESS)
+        mp_log_debug("CUPTI refuses the attribute %s: %s", name,
+                     cupti_result_text(&recorder->cupti, result));
+}
+
+static void set_flag(struct recorder *recorder, int attribute, const char *name, uint8_t value)
+{
+    set_attribute(recorder, attribute, name, &value, sizeof(value));
+}
+
+/* CUPTI's own limit is 250 buffers, a GiB of each context that it does not keep up with. */
+static void limit_device_buffers(struct recorder *recorder)
+{
+    size_t most = recorder->config.gpu_buffer_mb / DEVICE_BUFFER_MB;
+
+    set_attribute(recorder, CUPTI_ACTIVITY_ATTR_DEVICE_BUFFER_POOL_LIMIT,
+                  "DEVICE_BUFFER_POOL_LIMIT", &most, sizeof(most));
+}
+
+/* CUPTI need not zero the buffers that it is given: ours are. Only while we have the callbacks, as
+ * far as we know, since another client's are not. */
+static void promise_zeroes(struct recorder *recorder, bool promised)
+{
+    set_flag(recorder, ATTRIBUTE_ZEROED_BUFFERS, "ZEROED_OUT_ACTIVITY_BUFFER", promised);
+}
+
+int activity_per_thread(struct recorder *recorder)
+{
+    uint8_t value = 0;
+    size_t size = sizeof(value);
+
+    if (!recorder->cupti.get_attribute ||
+        recorder->cupti.get_attribute((CUpti_ActivityAttribute)ATTRIBUTE_PER_THREAD_BUFFERS, &size,
+                                      &value) != CUPTI_SUCCESS)
+        return -1;
+    return value != 0;
+}
+
+/* CUPTI wants to know before CUDA is initialised, and may reserve 16 MB on the device for it
+ * (DEVICE_BUFFER_SIZE_DEVICE_GRAPHS). At node level it tells nothing. What is missing without it
+ * the reports say, if a program has such graphs (graphs.h). */
+static void ask_for_device_graphs(struct recorder *recorder)
+{
+    struct cupti_api *cupti = &recorder->cupti;
+    CUptiResult result;
+
+    if (recorder->config.device_graphs != MP_SWITCH_ON || recorder->config.gpu != MP_SWITCH_ON ||
+        recorder->config.cuda_graph != MP_CUDA_GRAPH_GRAPH ||
+        recorder->attach.when != MP_ATTACH_INIT)
+        return;
+    if (!cupti->enable_device_graph) {
+        mp_log_debug("CUPTI does not tell of graphs that the device launches");
+        return;
+    }
+    result = cupti->enable_device_graph(1);
+    if (result != CUPTI_SUCCESS)
+        mp_log_info("graphs that the device launches are not recorded: %s",
+                    cupti_result_text(cupti, result));
+}
+
+enum mp_status activity_prepare(struct recorder *recorder, struct mp_error *error)
+{
+    struct cupti_api *cupti = &recorder->cupti;
+    CUptiResult result = cupti->register_clock(mp_clock_now);
+
+    if (result != CUPTI_SUCCESS)
+        return mp_error_set(error, MP_ERR_UNSUPPORTED, "CUPTI takes no clock: %s",
+                            cupti_result_text(cupti, result));
+    if (cupti->set_thread_id_type && cupti->set_thread_id_type(THREAD_ID_SYSTEM) != CUPTI_SUCCESS)
+        mp_log_debug("CUPTI does not give system thread ids");
+    resync_given(&recorder->recording.resync, mp_clock_now());
+    ask_for_device_graphs(recorder);
+    limit_device_buffers(recorder);
+    if (cupti->version >= MP_CUPTI_SINCE_THREAD_BUFFERS) {
+        set_flag(recorder, ATTRIBUTE_PER_THREAD_BUFFERS, "PER_THREAD_ACTIVITY_BUFFER", 1);
+        recorder->buffers_told = activity_per_thread(recorder) == 1;
+    }
+    result = cupti->register_callbacks(on_buffer_requested, on_buffer_completed);
+    if (result != CUPTI_SUCCESS)
+        return mp_error_set(error, MP_ERR_UNSUPPORTED, "CUPTI takes no buffers: %s",
+                            cupti_result_text(cupti, result));
+    return MP_OK;
+}
+
+static void enable_kind(struct recorder *recorder, CUpti_ActivityKind kind, const char *what)
+{
+    CUptiResult result = recorder->cupti.enable(kind);
+
+    if (result != CUPTI_SUCCESS)
+        mp_log_warn("%s are not recorded: %s", what, cupti_result_text(&recorder->cupti, result));
+}
+
+void activity_enable_base(struct recorder *recorder, bool late)
+{
+    static const struct {
+        CUpti_ActivityKind kind;
+        const char *what;
+    } kinds[] = {{CUPTI_ACTIVITY_KIND_DEVICE, "devices"},
+                 {CUPTI_ACTIVITY_KIND_CONTEXT, "contexts"},
+                 {CUPTI_ACTIVITY_KIND_STREAM, "streams"}};
+    size_t i;
+
+    for (i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++)
+        if (!late || !recorder->cupti.enable_and_dump ||
+            recorder->cupti.enable_and_dump(kinds[i].kind) != CUPTI_SUCCESS)
+            enable_kind(recorder, kinds[i].kind, kinds[i].what);
+    if (recorder->config.cuda_graph == MP_CUDA_GRAPH_GRAPH && recorder->config.gpu == MP_SWITCH_ON)
+        enable_kind(recorder, CUPTI_ACTIVITY_KIND_GRAPH_TRACE, "CUDA graphs");
+}
+
+/* ---- API calls ---- */
+
+/* Switches the rows of `call` on or off. The mode `range` begins late, and CUPTI's API records that
+ * are enabled by cbid inside the callback of cuProfilerStart, or by another thread then, never come
+ * (late_api_records in quirks.def): there the rows are made in callbacks at entry and exit. */
+static void enable_calls(struct recorder *recorder, bool on)
+{
+    CUptiResult result;
+
+    if (atomic_load(&recorder->calls_by_callback)) {
+        subscriber_watch_calls(recorder, on);
+        return;
+    }
+    result = api_set_enable(&recorder->api, &recorder->cupti, on);
+    if (result != CUPTI_SUCCESS)
+        mp_log_warn("some API calls are not recorded: %s",
+                    cupti_result_text(&recorder->cupti, result));
+}
+
+/* ---- Unified memory ---- */
+
+/* A refusal is the rule where the device or the system does not page managed memory, and of no
+ * interest to a program that has none. */
+static bool is_refused(struct recorder *recorder, const char *what, CUptiResult result)
+{
+    if (result != CUPTI_SUCCESS)
+        mp_log_info("unified memory is not recorded: %s: %s", what,
+                    cupti_result_text(&recorder->cupti, result));
+    return result != CUPTI_SUCCESS;
+}
+
+/* Scope and device are left over from CUDA 6: one device or all makes no difference. */
+static CUptiResult configure_counters(const struct cupti_api *cupti)
+{
+    CUpti_ActivityUnifiedMemoryCounterConfig counters[MP_unified_kind_bytes_DtoD];
+    uint32_t kind;
+
+    for (kind = MP_unified_kind_bytes_HtoD; kind <= MP_unified_kind_bytes_DtoD; kind++)
+        counters[kind - 1] = (CUpti_ActivityUnifiedMemoryCounterConfig){
+            .scope = CUPTI_ACTIVITY_UNIFIED_MEMORY_COUNTER_SCOPE_PROCESS_ALL_DEVICES,
+            .kind = (CUpti_ActivityUnifiedMemoryCounterKind)kind,
+            .enable = 1,
+        };
+    return cupti->configure_unified_memory(counters, MP_unified_kind_bytes_DtoD);
+}
+
+static void enable_unified(struct recorder *recorder)
+{
+    is_refused(recorder, "cuptiActivityEnable",
+               recorder->cupti.enable(CUPTI_ACTIVITY_KIND_UNIFIED_MEMORY_COUNTER));
+}
+
+void activity_configure_unified(struct recorder *recorder)
+{
+    if (recorder->config.unified_memory != MP_SWITCH_ON || !recorder_is_recording(recorder) ||
+        !recorder->cupti.configure_unified_memory || atomic_load(&recorder->unified_ready) ||
+        is_refused(recorder, "cuptiActivityConfigureUnifiedMemoryCounter",
+                   configure_counters(&recorder->cupti)))
+        return;
+    atomic_store(&recorder->unified_ready, true);
+    if (atomic_load(&recorder->enabled))
+        enable_unified(recorder);
+}
+
+/* ---- Everything else ---- */
+
+static const struct work_kind_row {
+    CUpti_ActivityKind kind;
+    const char *what;
+    size_t setting; /* the switch in struct mp_config that has to be on */
+} work_kinds[] = {
+    {CUPTI_ACTIVITY_KIND_MEMCPY, "copies", offsetof(struct mp_config, gpu)},
+    {CUPTI_ACTIVITY_KIND_MEMCPY2, "peer to peer copies", offsetof(struct mp_config, gpu)},
+    {CUPTI_ACTIVITY_KIND_MEMSET, "memory sets", offsetof(struct mp_config, gpu)},
+    {CUPTI_ACTIVITY_KIND_OVERHEAD, "overheads", offsetof(struct mp_config, gpu)},
+    /* 1.3 us for each pair of malloc and free */
+    {CUPTI_ACTIVITY_KIND_MEMORY2, "allocations", offsetof(struct mp_config, memory)},
+    {CUPTI_ACTIVITY_KIND_MEMORY_POOL, "memory pools", offsetof(struct mp_config, memory)},
+};
+
+#define WORK_KIND_COUNT (sizeof(work_kinds) / sizeof(work_kinds[0]))
+
+static bool is_wanted(const struct recorder *recorder, const struct work_kind_row *row)
+{
+    const uint32_t *setting = (const void *)((const char *)&recorder->config + row->setting);
+
+    return *setting == MP_SWITCH_ON;
+}
+
+/* KERNEL makes CUPTI run one kernel after the other. */
+static CUpti_ActivityKind kernel_kind(const struct recorder *recorder)
+{
+    return recorder->config.concurrent_kernels == MP_SWITCH_ON
+               ? CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL
+               : CUPTI_ACTIVITY_KIND_KERNEL;
+}
+
+static void enable_records(struct recorder *recorder)
+{
+    size_t i;
+
+    promise_zeroes(recorder, true);
+    if (recorder->config.gpu == MP_SWITCH_ON)
+        enable_kind(recorder, kernel_kind(recorder), "kernels");
+    for (i = 0; i < WORK_KIND_COUNT; i++)
+        if (is_wanted(recorder, &work_kinds[i]))
+            enable_kind(recorder, work_kinds[i].kind, work_kinds[i].what);
+    if (atomic_load(&recorder->unified_ready))
+        enable_unified(recorder);
+    enable_calls(recorder, true);
+}
+
+/* How much of a buffer holds records nobody knows: behind them are zeroes. */
+void activity_recover(struct recorder *recorder)
+{
+    uint8_t *buffer;
+    size_t bytes;
+
+    while ((buffer = buffer_pool_recover(&recorder->pool, &bytes)) != NULL)
+        work_put(&recorder->work,
+                 &(struct work){.kind = WORK_BUFFER, .data = buffer, .bytes = bytes});
+}
+
+/* The kinds of "always" have stayed on: no client that is known switches them off. */
+static void register_again(struct recorder *recorder)
+{
+    struct mp_error error;
+
+    activity_recover(recorder);
+    if (activity_prepare(recorder, &error) != MP_OK)
+        mp_log_warn("%s: nothing more is recorded", error.text);
+}
+
+void activity_follow_calls(struct recorder *recorder)
+{
+    promise_zeroes(recorder, false);
+    if (atomic_exchange(&recorder->calls_by_callback, true))
+        return;
+    atomic_store(&recorder->recording.decoder.calls_end, mp_clock_now());
+    if (atomic_load(&recorder->enabled))
+        subscriber_watch_calls(recorder, true);
+}
+
+void activity_renew(struct recorder *recorder)
+{
+    activity_follow_calls(recorder);
+    register_again(recorder);
+    if (atomic_load(&recorder->enabled))
+        enable_records(recorder);
+}
+
+void activity_give_clock(struct recorder *recorder)
+{
+    CUptiResult result;
+
+    if (!atomic_load(&recorder->enabled) || !flusher_may_flush(recorder))
+        return;
+    recorder->cupti.flush_all(0);
+    result = recorder->cupti.register_clock(mp_clock_now);
+    if (result == CUPTI_SUCCESS) {
+        resync_done(&recorder->recording.resync);
+        atomic_fetch_add(&recorder->clocks, 1);
+    } else {
+        mp_log_debug("CUPTI does not take its clock again: %s",
+                     cupti_result_text(&recorder->cupti, result));
+    }
+}
+
+void activity_enable(struct recorder *recorder)
+{
+    bool left;
+
+    if (atomic_exchange(&recorder->enabled, true))
+        return;
+    left = clients_left(recorder);
+    if (left)
+        register_again(recorder);
+    atomic_store(&recorder->answers_then, clients_answers(recorder));
+    atomic_store(&recorder->left_on, false);
+    if (left)
+        atomic_store(&recorder->renewed_at, mp_clock_now());
+    enable_records(recorder);
+    subscriber_watch_syncs(recorder, true);
+    mp_nvtx_set_recording(recorder->config.nvtx == MP_SWITCH_ON);
+}
+
+static void disable_records(struct recorder *recorder)
+{
+    size_t i;
+
+    if (atomic_load(&recorder->unified_ready))
+        recorder->cupti.disable(CUPTI_ACTIVITY_KIND_UNIFIED_MEMORY_COUNTER);
+    if (recorder->config.gpu == MP_SWITCH_ON &&
+        !quirk_is_in(QUIRK_disable_deadlock, recorder->cupti.version))
+        recorder->cupti.disable(kernel_kind(recorder));
+    for (i = 0; i < WORK_KIND_COUNT; i++)
+        if (is_wanted(recorder, &work_kinds[i]))
+            recorder->cupti.disable(work_kinds[i].kind);
+}
+
+void activity_disable(struct recorder *recorder)
+{
+    if (!atomic_exchange(&recorder->enabled, false))
+        return;
+    mp_nvtx_set_recording(false);
+    subscriber_watch_syncs(recorder, false);
+    enable_calls(recorder, false);
+    promise_zeroes(recorder, false);
+    if (clients_answers(recorder) == atomic_load(&recorder->answers_then))
+        atomic_store(&recorder->left_on, true);
+    else
+        disable_records(recorder);
+}
+
+void activity_drop(struct recorder *recorder)
+{
+    if (!atomic_load(&recorder->enabled) && atomic_exchange(&recorder->left_on, false))
+        disable_records(recorder);
+}
+
+void activity_retire(struct recorder *recorder)
+{
+    if (!attach_is_done(recorder))
+        return;
+    if (recorder->config.cuda_graph == MP_CUDA_GRAPH_GRAPH && recorder->config.gpu == MP_SWITCH_ON)
+        recorder->cupti.disable(CUPTI_ACTIVITY_KIND_GRAPH_TRACE);
+    subscriber_watch_ends(recorder);
+}

@@ -1,0 +1,183 @@
+/* See attach.h. */
+#include "record/cupti/attach.h"
+
+#include <dlfcn.h>
+
+#include "base/log.h"
+#include "base/preload.h"
+#include "record/core/state.h"
+#include "record/cupti/subscriber.h"
+#include "record/ranges/switch.h"
+
+#include "base/poison.h"
+
+/* ---- When ---- */
+
+static struct mp_preload *find_preload(void)
+{
+    struct mp_preload *preload = dlsym(RTLD_DEFAULT, MP_PRELOAD_SYMBOL);
+
+    return preload && preload->version == MP_PRELOAD_VERSION ? preload : NULL;
+}
+
+/* GRAPH_TRACE and metrics have to be on before the first graph and context (quirks.def). */
+static bool may_wait(const struct recorder *recorder)
+{
+    const struct mp_config *config = &recorder->config;
+
+    return mp_config_waits(config) && config->query == MP_QUERY_OFF &&
+           config->cuda_graph != MP_CUDA_GRAPH_GRAPH && !recorder->profiling.wanted;
+}
+
+void attach_configure(struct recorder *recorder)
+{
+    struct attach *attach = &recorder->attach;
+    enum mp_attach wanted = recorder->config.attach;
+
+    attach->when = MP_ATTACH_INIT;
+    if (wanted == MP_ATTACH_INIT || !may_wait(recorder))
+        return;
+    attach->preload = find_preload();
+    if (attach->preload || (wanted == MP_ATTACH_RANGE && !recorder->ranges.by_profiler))
+        attach->when = wanted;
+    else
+        mp_log_warn("MINIPROF_ATTACH=%s needs `miniprof run`, or %s in LD_PRELOAD: CUPTI is there "
+                    "from the start",
+                    wanted == MP_ATTACH_GRAPH ? "graph" : "range", MP_PRELOAD_LIBRARY);
+}
+
+bool attach_is_done(const struct recorder *recorder)
+{
+    return atomic_load_explicit(&recorder->attach.done, memory_order_acquire);
+}
+
+/* ---- Setting up ---- */
+
+static enum mp_status set_up(struct recorder *recorder, struct mp_error *error)
+{
+    enum mp_status status;
+
+    MP_TRY(subscriber_open(recorder, error));
+    status = activity_prepare(recorder, error);
+    if (status != MP_OK && recorder->cupti.unsubscribe)
+        recorder->cupti.unsubscribe(recorder->subscriber);
+    if (status == MP_OK)
+        atomic_store(&recorder->attach.done, true);
+    return status;
+}
+
+enum mp_status attach_at_start(struct recorder *recorder, struct mp_error *error)
+{
+    return recorder->attach.when == MP_ATTACH_INIT ? set_up(recorder, error) : MP_OK;
+}
+
+/* What CUPTI would have told of, had it been there. */
+struct missed {
+    bool started; /* CUDA has */
+    CUcontext contexts[MOST_CONTEXTS_HELD];
+    uint32_t count;
+};
+
+static void add_context(struct missed *missed, CUcontext context)
+{
+    if (context && missed->count < MOST_CONTEXTS_HELD)
+        missed->contexts[missed->count++] = context;
+}
+
+static void find_primary(const struct driver_api *driver, CUdevice device, struct missed *missed)
+{
+    CUcontext context;
+    unsigned flags;
+    int active = 0;
+
+    if (driver->primary_state(device, &flags, &active) != CUDA_SUCCESS || !active ||
+        driver->primary_retain(&context, device) != CUDA_SUCCESS)
+        return;
+    add_context(missed, context);
+    driver->primary_release(device);
+}
+
+/* Contexts that are neither a device's primary one nor current here stay unknown until they do
+ * something. While CUDA starts there are none, and the driver refuses. */
+static void find_missed(const struct driver_api *driver, struct missed *missed)
+{
+    CUcontext current = NULL;
+    int count = 0;
+
+    missed->started = driver->get_device_count && driver->get_device_count(&count) == CUDA_SUCCESS;
+    if (!missed->started)
+        return;
+    if (driver->get_current && driver->get_current(&current) == CUDA_SUCCESS)
+        add_context(missed, current);
+    if (driver->primary_state && driver->primary_retain && driver->primary_release)
+        for (int device = 0; device < count; device++)
+            find_primary(driver, device, missed);
+}
+
+static void catch_up(struct recorder *recorder, const struct missed *missed)
+{
+    if (missed->started)
+        subscriber_cuda_is_ready(recorder);
+    for (uint32_t i = 0; i < missed->count; i++)
+        subscriber_hold_context(recorder, missed->contexts[i]);
+}
+
+static void set_up_late(struct recorder *recorder)
+{
+    struct missed missed = {.count = 0};
+    struct mp_error error;
+
+    /* First, so that these calls are not taken for the application's. */
+    find_missed(&recorder->driver, &missed);
+    if (set_up(recorder, &error) != MP_OK) {
+        recorder->attach.failed = true;
+        mp_log_error("%s: nothing is recorded", error.text);
+        return;
+    }
+    subscriber_watch_base(recorder);
+    activity_enable_base(recorder, true);
+    catch_up(recorder, &missed);
+    mp_log_info("CUPTI is there from now on");
+}
+
+bool attach_now(struct recorder *recorder)
+{
+    struct attach *attach = &recorder->attach;
+
+    if (!attach_is_done(recorder) && !attach->failed) {
+        set_up_late(recorder);
+        if (attach->preload)
+            atomic_store(&attach->preload->before, NULL);
+    }
+    return attach_is_done(recorder);
+}
+
+/* ---- Waiting ---- */
+
+static void attach_switch(struct recorder *recorder)
+{
+    attach_now(recorder);
+}
+
+static void before_call(enum mp_preload_call call)
+{
+    struct recorder *recorder = mp_recorder;
+    bool matters = call == MP_PRELOAD_PROFILER ? recorder->ranges.by_profiler
+                                               : recorder->attach.when == MP_ATTACH_GRAPH;
+
+    if (matters && recorder_is_recording(recorder) && !attach_is_done(recorder))
+        range_switch(recorder, attach_switch);
+}
+
+void attach_go(struct recorder *recorder)
+{
+    struct attach *attach = &recorder->attach;
+
+    if (attach->when != MP_ATTACH_INIT) {
+        if (attach->preload)
+            atomic_store(&attach->preload->before, before_call);
+        return;
+    }
+    subscriber_watch_base(recorder);
+    activity_enable_base(recorder, false);
+}

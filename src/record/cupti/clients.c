@@ -1,0 +1,350 @@
+/* See clients.h. */
+#include "record/cupti/clients.h"
+
+#include <dlfcn.h>
+#include <link.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/log.h"
+#include "base/text/strings.h"
+#include "record/core/state.h"
+#include "record/data/call_log.h"
+#include "record/ranges/switch.h"
+
+#include "base/poison.h"
+
+/* Without an answer of CUPTI for so long the probe is made. Buffers are asked for every 90 ms. */
+#define QUIET_MS 1000
+
+/* ---- Names ---- */
+
+/* By the beginning of a library's file name; the surer ones first. */
+static const struct {
+    const char *file;
+    const char *name;
+} known_clients[] = {
+    {"libToolsInjection", "Nsight Systems"},
+    {"libcuda-injection", "Nsight Compute"},
+    {"libsanitizer-collection", "compute-sanitizer"},
+    {"libparcagpucupti", "parcagpu"},
+    {"libscorep_adapter_cuda", "Score-P"},
+    {"libhpcrun", "HPCToolkit"},
+    {"libTAU", "TAU"},
+    {"libproton", "Triton's Proton"},
+    {"libkineto", "torch.profiler"},
+    {"libtorch_cuda", "torch.profiler"},
+    {"libtorch_cpu", "torch.profiler"},
+};
+
+#define KNOWN_COUNT (sizeof(known_clients) / sizeof(known_clients[0]))
+
+struct name_search {
+    const char *own; /* path of this library */
+    char *text;      /* what was found, of `size` bytes: the path is the loader's */
+    size_t size;
+    size_t rank; /* its position in known_clients, 1 more; 0: another copy of this library */
+};
+
+static void found_client(struct name_search *search, size_t rank, const char *name,
+                         const char *path)
+{
+    search->rank = rank;
+    snprintf(search->text, search->size, "%s ('%s')", name, path);
+}
+
+static int find_client(struct dl_phdr_info *info, size_t size, void *context)
+{
+    struct name_search *search = context;
+    const char *slash = info->dlpi_name ? strrchr(info->dlpi_name, '/') : NULL;
+    size_t i;
+
+    (void)size;
+    if (!slash)
+        return 0;
+    if (mp_text_starts_with(slash + 1, "libminiprof") &&
+        !mp_text_equal(info->dlpi_name, search->own)) {
+        found_client(search, 0, "another copy of miniprof", info->dlpi_name);
+        return 1;
+    }
+    for (i = 0; i < KNOWN_COUNT && i + 1 < search->rank; i++)
+        if (mp_text_starts_with(slash + 1, known_clients[i].file))
+            found_client(search, i + 1, known_clients[i].name, info->dlpi_name);
+    return 0;
+}
+
+const char *clients_name(char *text, size_t size)
+{
+    struct name_search search = {.own = "", .text = text, .size = size, .rank = KNOWN_COUNT + 1};
+    Dl_info self;
+
+    *text = '\0';
+    if (dladdr((const void *)known_clients, &self) && self.dli_fname)
+        search.own = self.dli_fname;
+    dl_iterate_phdr(find_client, &search);
+    return text;
+}
+
+/* ---- Noticing ---- */
+
+uint64_t clients_answers(const struct recorder *recorder)
+{
+    return atomic_load(&recorder->pool.requested) + atomic_load(&recorder->pool.completed);
+}
+
+/* True when CUPTI turns to us for the records, or cannot be asked. Where it does not, the other
+ * client keeps a buffer with these records, and with that something to flush at its end: it sets
+ * the attribute only then. For the same reason CUPTI is not flushed while it is taken. */
+static bool probe(struct recorder *recorder)
+{
+    const struct cupti_api *cupti = &recorder->cupti;
+    uint64_t before = clients_answers(recorder);
+
+    if (cupti->enable_and_dump(CUPTI_ACTIVITY_KIND_DEVICE) != CUPTI_SUCCESS ||
+        clients_answers(recorder) != before)
+        return true;
+    cupti->flush_all(0);
+    if (clients_answers(recorder) != before)
+        return true;
+    cupti->enable_and_dump(CUPTI_ACTIVITY_KIND_DEVICE);
+    return false;
+}
+
+static bool can_probe(const struct recorder *recorder)
+{
+    return recorder->cupti.enable_and_dump && atomic_load(&recorder->context_made) &&
+           !atomic_load(&recorder->forced_exits);
+}
+
+bool clients_left(struct recorder *recorder)
+{
+    return recorder->buffers_told && activity_per_thread(recorder) == 0;
+}
+
+void clients_note(struct recorder *recorder, const struct call_entry *entry)
+{
+    struct clients *clients = &recorder->clients;
+    uint64_t renewed_at = atomic_load(&recorder->renewed_at);
+    bool launch = entry->kind == CALL_ENTRY_CALL &&
+                  api_set_launches(&recorder->api, entry->detail, entry->cbid) &&
+                  recorder->config.gpu == MP_SWITCH_ON && entry->result == CUDA_SUCCESS;
+    bool sync = entry->kind == CALL_ENTRY_SYNC &&
+                !atomic_load_explicit(&recorder->calls_by_callback, memory_order_relaxed);
+
+    if (!launch && !sync)
+        return;
+    if (atomic_load(&clients->renewal) != renewed_at && entry->start >= renewed_at) {
+        atomic_store(&clients->all_before, atomic_load(&clients->all));
+        atomic_store(&clients->launches_before, atomic_load(&clients->launches));
+        atomic_store(&clients->renewal, renewed_at);
+    }
+    atomic_fetch_add(&clients->launches, launch);
+    atomic_fetch_add(&clients->all, 1);
+}
+
+/* Those so far. */
+static struct client_calls noted(const struct clients *clients)
+{
+    return (struct client_calls){.all = atomic_load(&clients->all),
+                                 .launches = atomic_load(&clients->launches)};
+}
+
+/* Those before a range began for which everything was registered anew. */
+static struct client_calls noted_before(const struct clients *clients, uint64_t renewed_at)
+{
+    if (atomic_load(&clients->renewal) != renewed_at)
+        return noted(clients);
+    return (struct client_calls){.all = atomic_load(&clients->all_before),
+                                 .launches = atomic_load(&clients->launches_before)};
+}
+
+/* ---- What is done about it ---- */
+
+/* Where CUPTI has no PER_THREAD_ACTIVITY_BUFFER nothing tells when the other one is through. */
+static void say_taken(struct recorder *recorder)
+{
+    struct clients *clients = &recorder->clients;
+    char name[CLIENT_NAME_BYTES];
+
+    if (clients->said)
+        return;
+    clients->said = true;
+    clients_name(name, sizeof(name));
+    mp_log_warn("another CUPTI client%s%s has taken CUPTI over: what the GPU does is not recorded "
+                "%s (run without it)",
+                *name ? ", probably " : "", name,
+                recorder->buffers_told ? "until it is through" : "from here on");
+}
+
+/* What was noted up to `calls` and has not been seen is lost. Once it is known that CUPTI is taken
+ * it is launches that count: calls themselves are logged in callbacks. */
+static void lose(struct clients *clients, struct client_calls calls)
+{
+    atomic_fetch_add(&clients->lost, atomic_load(&clients->taken)
+                                         ? calls.launches - clients->seen.launches
+                                         : calls.all - clients->seen.all);
+    clients->seen = calls;
+}
+
+/* False when that cannot be now, since another thread switches for too long. */
+static bool become_taken(struct recorder *recorder)
+{
+    struct clients *clients = &recorder->clients;
+    struct client_calls calls = noted(clients);
+
+    if (!range_switch(recorder, activity_follow_calls))
+        return false;
+    clients->lost_before = atomic_load(&clients->lost);
+    lose(clients, calls);
+    atomic_store(&clients->taken, true);
+    say_taken(recorder);
+    return true;
+}
+
+/* CUPTI was only slow, and nothing was lost. */
+static void become_ours(struct clients *clients)
+{
+    atomic_store(&clients->taken, false);
+    atomic_store(&clients->lost, clients->lost_before);
+    mp_log_info("CUPTI's buffers come again");
+}
+
+/* A range has begun, for which everything was registered anew (activity_enable). What was waited
+ * for until then, and nothing had come since the last look, is lost. */
+static void notice_renewal(struct recorder *recorder, int64_t now)
+{
+    struct clients *clients = &recorder->clients;
+    uint64_t renewed_at = atomic_load(&recorder->renewed_at);
+    struct client_calls before;
+
+    if (renewed_at == clients->renewed_at)
+        return;
+    clients->renewed_at = renewed_at;
+    before = noted_before(clients, renewed_at);
+    if (atomic_load(&clients->taken)) {
+        lose(clients, before);
+    } else if (before.all > clients->seen.all &&
+               atomic_load(&recorder->answers_then) == clients->answers) {
+        lose(clients, before);
+        say_taken(recorder);
+    }
+    atomic_store(&clients->taken, false);
+    clients->since = now;
+}
+
+static void take_back(struct recorder *recorder)
+{
+    struct clients *clients = &recorder->clients;
+
+    lose(clients, noted(clients));
+    say_taken(recorder);
+    if (!range_switch(recorder, activity_renew))
+        return; /* the next time */
+    atomic_store(&clients->taken, false);
+    mp_log_info("the other CUPTI client is through: recording goes on");
+}
+
+/* Without a probe that is known to work: launches of which nothing came, though all was awaited,
+ * are enough if none went into a capture. */
+static bool is_taken(struct recorder *recorder, bool at_end)
+{
+    struct clients *clients = &recorder->clients;
+
+    if (!can_probe(recorder) || (clients->tried && !clients->probe_works))
+        return false;
+    if (!clients->probe_works && !at_end &&
+        (atomic_load(&clients->launches) == clients->seen.launches ||
+         atomic_load(&recorder->ever_captured)))
+        return false;
+    return !probe(recorder);
+}
+
+bool clients_hold(struct recorder *recorder, uint64_t before)
+{
+    if (atomic_load(&recorder->clients.taken) || clients_left(recorder))
+        return false;
+    if (recorder->clients.probe_works && can_probe(recorder))
+        return probe(recorder);
+    return clients_answers(recorder) != before;
+}
+
+static void try_probe(struct recorder *recorder)
+{
+    struct clients *clients = &recorder->clients;
+
+    if (clients->tried || !can_probe(recorder))
+        return;
+    clients->tried = true;
+    clients->probe_works = probe(recorder);
+    if (clients->probe_works) /* also the second time? */
+        clients->probe_works = probe(recorder);
+    if (!clients->probe_works)
+        mp_log_debug("CUPTI does not answer at once: other clients are not noticed");
+}
+
+/* The kinds of a range in which CUPTI did not turn to us: now it has. */
+static void drop_left_on(struct recorder *recorder)
+{
+    if (atomic_load(&recorder->left_on) &&
+        clients_answers(recorder) != atomic_load(&recorder->answers_then))
+        range_switch(recorder, activity_drop);
+}
+
+/* True when CUPTI has turned to us since the last look, or will again. */
+static bool is_answered(struct recorder *recorder)
+{
+    struct clients *clients = &recorder->clients;
+
+    if (clients_answers(recorder) != clients->answers) {
+        if (atomic_load(&clients->taken))
+            become_ours(clients);
+        else
+            try_probe(recorder);
+        return true;
+    }
+    if (!atomic_load(&recorder->enabled) || !clients_left(recorder))
+        return false;
+    take_back(recorder);
+    return true;
+}
+
+void clients_look(struct recorder *recorder, int64_t now)
+{
+    struct clients *clients = &recorder->clients;
+
+    drop_left_on(recorder);
+    notice_renewal(recorder, now);
+    if (!clients->since)
+        clients->since = now;
+    if (!is_answered(recorder)) {
+        if (atomic_load(&clients->taken)) {
+            lose(clients, noted(clients));
+            return;
+        }
+        if (atomic_load(&clients->all) == clients->seen.all || now - clients->since < QUIET_MS)
+            return;
+        if (is_taken(recorder, false) && !become_taken(recorder)) {
+            clients->since = now; /* not before QUIET_MS again: the other one sees the probe */
+            return;
+        }
+    }
+    clients->answers = clients_answers(recorder);
+    clients->seen = noted(clients);
+    clients->since = now;
+}
+
+void clients_end(struct recorder *recorder)
+{
+    struct clients *clients = &recorder->clients;
+    bool waits;
+
+    notice_renewal(recorder, clients->since);
+    waits = atomic_load(&clients->all) != clients->seen.all;
+    if (atomic_load(&clients->taken)) {
+        lose(clients, noted(clients));
+    } else if (waits && clients_answers(recorder) == clients->answers &&
+               (clients_left(recorder) || is_taken(recorder, true))) {
+        lose(clients, noted(clients));
+        say_taken(recorder);
+    }
+}

@@ -1,0 +1,39 @@
+/* See quirks.h. */
+#include "record/cupti/quirks.h"
+
+#include <stddef.h>
+
+#include "base/log.h"
+
+#include "base/poison.h"
+
+enum quirk_answer { VERSION, ALWAYS, TOLD };
+
+static const struct {
+    uint32_t first;
+    uint32_t fixed;
+    enum quirk_answer answer;
+    const char *what;
+    const char *done;
+} quirks[QUIRK_COUNT] = {
+#define QUIRK(name, first, fixed, answer, what, done, source)                                      \
+    [QUIRK_##name] = {first, fixed, answer, what, done},
+#include "record/cupti/quirks.def"
+#undef QUIRK
+};
+
+bool quirk_is_in(enum quirk quirk, uint32_t version)
+{
+    return version >= quirks[quirk].first &&
+           (!quirks[quirk].fixed || version < quirks[quirk].fixed);
+}
+
+void quirks_tell(uint32_t version)
+{
+    size_t i;
+
+    for (i = 0; i < QUIRK_COUNT; i++)
+        if (quirks[i].answer == TOLD && quirk_is_in((enum quirk)i, version))
+            mp_log_info("CUPTI %u has a known fault: %s (%s)", version, quirks[i].what,
+                        quirks[i].done);
+}

@@ -1,0 +1,114 @@
+/* What the callbacks see, thread by thread, on its way to the writer.
+ *
+ * Each application thread that makes a call we watch owns a log: a ring that only it fills and only
+ * the writer empties, so neither waits for the other. The list of logs has a lock, taken when a
+ * thread makes its first call and when the writer walks the list; no CUPTI call happens under it.
+ *
+ * A log outlives its thread: the thread-specific key's destructor marks it as ended, and the writer
+ * frees it when it is empty.
+ *
+ * When a ring is full entries are lost and counted. The writer is woken when one is half full; at
+ * the 700,000 synchronise calls a second that a thread can make, the other half lasts 3 ms.
+ */
+#ifndef MP_RECORD_DATA_CALL_LOG_H
+#define MP_RECORD_DATA_CALL_LOG_H
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/status.h"
+
+#define CALL_LOG_ENTRIES 4096u /* a power of two; 192 KiB, touched as it fills */
+#define CALL_LOG_THREADS 1024u /* logs that exist at once; further threads are counted as lost */
+#define CALL_LOG_STREAMS 8u    /* streams whose ids a thread remembers */
+
+enum call_entry_kind {
+    CALL_ENTRY_SYNC, /* a row of `sync`: detail is its sync_kind */
+    CALL_ENTRY_CALL  /* a row of `call`: detail is its api */
+};
+
+struct call_entry {
+    uint64_t start;
+    uint64_t end;
+    uint64_t event; /* CUDA's handle, 0 if none */
+    uint32_t correlation;
+    uint32_t context; /* CUPTI's id */
+    uint32_t stream;  /* CUPTI's id, UINT32_MAX if none */
+    uint32_t result;
+    uint16_t cbid;
+    uint8_t kind;
+    uint8_t detail;
+};
+
+/* A stream's id as CUPTI gave it, so that it need not be asked at every call. */
+struct stream_memo {
+    const void *context, *stream;
+    uint32_t id;
+    uint32_t epoch; /* as in call_logs.epoch when it was asked */
+    bool per_thread;
+};
+
+/* Queries of one handle that were answered "not ready", with nothing between them. */
+struct polling {
+    uint64_t start; /* of the first, 0 if there is none */
+    uint64_t handle;
+    uint32_t context; /* CUPTI's id */
+    uint32_t cbid;    /* the function asked */
+};
+
+struct graph_making;
+
+struct call_log {
+    /* The owning thread's. */
+    struct stream_memo memos[CALL_LOG_STREAMS];
+    uint32_t tid;
+    bool in_runtime;         /* the thread is in a runtime call that is recorded by callbacks */
+    uint32_t leaving_stream; /* id of the stream that the present cuStreamDestroy takes away */
+    bool busy;               /* the thread is in a call that the recorder makes */
+    bool has_turn;           /* the thread is in a launch and has the turn (profiling.h) */
+    bool begins_capture;     /* the thread is in a call that begins a stream capture */
+    bool makes_captured;     /* the same, whether or not anything is profiled (graphs.c) */
+    uint32_t inner_launches; /* inside of the launch that has the turn */
+    bool asking;             /* it is in one whose correlation id is wanted: */
+    uint32_t correlation;    /* this */
+    struct polling polling;
+    struct graph_making *making; /* the graph that is being instantiated (graphs.c), or NULL */
+    /* Shared. */
+    _Atomic uint32_t head; /* entries ever put; by the owner */
+    _Atomic uint32_t tail; /* entries ever taken; by the writer */
+    _Atomic uint64_t lost; /* by the owner */
+    _Atomic bool ended;    /* the thread is gone; by its destructor */
+    struct call_log *next; /* under the list's lock */
+    struct call_entry entries[CALL_LOG_ENTRIES];
+};
+
+struct call_logs {
+    pthread_mutex_t lock; /* of `first`, `count` and all `next` */
+    struct call_log *first;
+    uint32_t count;
+    pthread_key_t key; /* the calling thread's log */
+    bool open;
+    _Atomic uint32_t epoch; /* raised when a stream comes or goes: its handle may be used again */
+    _Atomic uint64_t lost;  /* entries of threads without a log, and of logs that were freed */
+};
+
+enum mp_status call_logs_open(struct call_logs *logs);
+
+/* The calling thread's log, made at its first call; NULL when there is none to have. */
+struct call_log *call_log_mine(struct call_logs *logs);
+
+/* Puts an entry; true when the ring has just become half full, so that the writer should be woken.
+ * The owner only. */
+bool call_log_put(struct call_log *log, const struct call_entry *entry);
+
+/* Hands every entry of every log to `use`, in order within a log. The writer only. */
+typedef void call_log_use(void *context, uint32_t tid, const struct call_entry *entry);
+void call_logs_drain(struct call_logs *logs, call_log_use *use, void *context);
+
+/* Entries lost up to now. */
+uint64_t call_logs_lost(struct call_logs *logs);
+
+#endif

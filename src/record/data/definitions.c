@@ -1,0 +1,143 @@
+/* Devices, contexts and streams as CUPTI reported them, once, when they came into being.
+ *
+ * A cut of the file forgets their rows too, so they are kept here and appended again after it. The
+ * store is bounded: beyond it the rows are written but not repeated.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "record/data/dictionary.h"
+
+#include "base/poison.h"
+
+#define MOST_DEVICES      64u
+#define MOST_CONTEXTS     1024u
+#define MOST_STREAMS      16384u
+#define DEVICE_NAME_BYTES 128u
+
+struct device_fact {
+    struct mp_row_device row; /* but for its name, a string whose id changes */
+    char name[DEVICE_NAME_BYTES];
+};
+
+struct facts {
+    struct device_fact devices[MOST_DEVICES];
+    struct mp_row_context_info contexts[MOST_CONTEXTS];
+    struct mp_row_stream_info streams[MOST_STREAMS];
+    uint32_t device_count, context_count, stream_count;
+};
+
+struct facts *facts_new(void)
+{
+    return calloc(1, sizeof(struct facts)); /* 1 MiB of zeroes that the system maps when used */
+}
+
+void facts_free(struct facts *facts)
+{
+    free(facts);
+}
+
+static void append_device(struct dictionary *dictionary, const struct device_fact *device)
+{
+    struct mp_row_device row = device->row;
+
+    row.name = dictionary_string(dictionary, device->name);
+    mp_append_device(dictionary->writer, &row);
+}
+
+void facts_append_all(struct facts *facts, struct dictionary *dictionary)
+{
+    uint32_t i;
+
+    for (i = 0; i < facts->device_count; i++)
+        append_device(dictionary, &facts->devices[i]);
+    for (i = 0; i < facts->context_count; i++)
+        mp_append_context_info(dictionary->writer, &facts->contexts[i]);
+    for (i = 0; i < facts->stream_count; i++)
+        mp_append_stream_info(dictionary->writer, &facts->streams[i]);
+}
+
+static uint64_t big_endian(const uint8_t *bytes)
+{
+    uint64_t value = 0;
+    unsigned i;
+
+    for (i = 0; i < 8; i++)
+        value = value << 8 | bytes[i];
+    return value;
+}
+
+static void note_device(struct device_fact *fact, const struct record_device *device)
+{
+    fact->row = (struct mp_row_device){
+        .id = device->id,
+        .uuid_high = big_endian(device->uuid),
+        .uuid_low = big_endian(device->uuid + 8),
+        .compute_major = device->compute_major,
+        .compute_minor = device->compute_minor,
+        .multiprocessors = device->multiprocessors,
+        .core_clock = device->core_clock,
+        .memory = device->memory,
+        .memory_bandwidth = device->memory_bandwidth,
+        .l2_cache = device->l2_cache,
+        .warp_threads = device->warp_threads,
+        .sm_warps = device->sm_warps,
+        .sm_blocks = device->sm_blocks,
+        .sm_shared_memory = device->sm_shared_memory,
+        .sm_registers = device->sm_registers,
+        .block_shared_memory = device->block_shared_memory,
+        .block_registers = device->block_registers,
+        .block_threads = device->block_threads,
+    };
+    if (device->name) {
+        size_t length = strnlen(device->name, sizeof(fact->name) - 1);
+
+        memcpy(fact->name, device->name, length);
+        fact->name[length] = '\0';
+    }
+}
+
+void dictionary_device(struct dictionary *dictionary, const struct record_device *device)
+{
+    struct facts *facts = dictionary->facts;
+    struct device_fact fact = {0};
+    uint32_t i;
+
+    for (i = 0; i < facts->device_count; i++)
+        if (facts->devices[i].row.id == device->id)
+            return; /* CUPTI repeats devices when another context is made */
+    note_device(&fact, device);
+    if (facts->device_count < MOST_DEVICES)
+        facts->devices[facts->device_count++] = fact;
+    append_device(dictionary, &fact);
+}
+
+void dictionary_context(struct dictionary *dictionary, const struct record_context *context)
+{
+    struct facts *facts = dictionary->facts;
+    struct mp_row_context_info row = {
+        .context = context->context,
+        .device = context->device,
+        .null_stream = context->null_stream,
+    };
+
+    if (facts->context_count < MOST_CONTEXTS)
+        facts->contexts[facts->context_count++] = row;
+    mp_append_context_info(dictionary->writer, &row);
+}
+
+void dictionary_stream_info(struct dictionary *dictionary, const struct record_stream *stream)
+{
+    struct facts *facts = dictionary->facts;
+    struct mp_row_stream_info row = {
+        .stream = stream->stream,
+        .context = stream->context,
+        .priority = (uint64_t)(int64_t)(int32_t)stream->priority,
+        .flag = stream->flag,
+        .correlation = stream->correlation,
+    };
+
+    if (facts->stream_count < MOST_STREAMS)
+        facts->streams[facts->stream_count++] = row;
+    mp_append_stream_info(dictionary->writer, &row);
+}

@@ -1,0 +1,122 @@
+/* Dense numbers for what rows refer to: strings, shapes, graph nodes, streams, threads, functions.
+ *
+ * A number is given at the first use and its definition row is appended to the writer there and
+ * then, ahead of the row that uses it. When the file is cut all numbers are given anew; what CUPTI
+ * tells only once (devices, contexts, streams, names of threads) is kept here and defined again.
+ *
+ * Owned by the writer thread. A function answers 0, "none", when memory is out; the row is then
+ * written without the reference and `failures` counts it.
+ */
+#ifndef MP_RECORD_DATA_DICTIONARY_H
+#define MP_RECORD_DATA_DICTIONARY_H
+
+#include <stdint.h>
+
+#include "base/data/map.h"
+#include "record/cupti/api_set.h"
+#include "record/cupti/layout.h"
+#include "record/graphs/edges.h"
+#include "trace/write/writer.h"
+
+#define NAME_CACHE_SLOTS 1024u /* kernel names by address; a power of two */
+
+/* A kernel name that was seen at an address. CUPTI shares one string among all records of a kernel
+ * but may use its place for another later, so the text is compared at each use. */
+struct name_memo {
+    const char *address;
+    const char *text; /* our copy */
+    uint32_t id;
+};
+
+/* A launch shape as it is looked up: all of it is the key, so it has no padding. */
+struct shape_key {
+    uint32_t name;
+    int32_t grid[3];
+    int32_t block[3];
+    uint32_t cluster[3];
+    uint32_t registers;
+    int32_t static_shared_memory;
+    int32_t dynamic_shared_memory;
+    uint32_t shared_memory_executed;
+    uint32_t local_memory;
+    uint32_t launch_type;
+};
+_Static_assert(sizeof(struct shape_key) == 64, "no padding: compared as bytes");
+
+struct stream_key {
+    uint32_t device, context, stream;
+};
+
+struct node_key {
+    uint64_t node;
+    uint64_t graph;
+};
+
+struct thread_fact {
+    uint32_t tid;
+    uint32_t id; /* 0 until used */
+    char *name;  /* NULL until named */
+};
+
+struct facts; /* rows that have to be defined again after a cut: definitions.c */
+
+struct dictionary {
+    struct mp_writer *writer;
+    const struct api_set *api;
+    struct mp_intern strings, shapes, streams, nodes;
+    struct name_memo names[NAME_CACHE_SLOTS];
+    uint32_t *followers; /* by shape id: the shape that came after it last time */
+    uint32_t follower_capacity;
+    uint32_t last_shape;
+    struct stream_key last_stream_key;
+    uint32_t last_stream;
+    struct mp_map thread_index; /* tid -> position in threads */
+    struct thread_fact *threads;
+    uint32_t thread_count, thread_capacity;
+    uint32_t thread_ids; /* given */
+    uint32_t last_thread;
+    uint32_t functions[API_COUNT][API_CBIDS];
+    uint32_t function_ids;
+    struct facts *facts;
+    struct edge_store *edges; /* of graphs; NULL without */
+    uint64_t failures;
+};
+
+enum mp_status dictionary_open(struct dictionary *dictionary, struct mp_writer *writer,
+                               const struct api_set *api);
+void dictionary_close(struct dictionary *dictionary);
+
+/* The file was cut: forgets all numbers, then appends again what is known for good. */
+void dictionary_restart(struct dictionary *dictionary);
+
+/* Memory that the numbers take, in bytes. */
+size_t dictionary_bytes(const struct dictionary *dictionary);
+
+/* Id of a string; 0 for NULL and "". */
+uint32_t dictionary_string(struct dictionary *dictionary, const char *text);
+
+uint32_t dictionary_shape(struct dictionary *dictionary, const struct record_kernel *kernel);
+uint32_t dictionary_stream(struct dictionary *dictionary, uint32_t device, uint32_t context,
+                           uint32_t stream);
+
+/* 0 outside graphs, when `node` is 0. Ahead of the first node of a graph stand its edges. The
+ * launch's correlation id tells graphs apart that had the same id one after the other. */
+uint32_t dictionary_node(struct dictionary *dictionary, uint32_t graph, uint64_t node,
+                         uint64_t correlation);
+uint32_t dictionary_thread(struct dictionary *dictionary, uint32_t tid);
+uint32_t dictionary_function(struct dictionary *dictionary, unsigned api, uint32_t cbid);
+
+/* A thread was given a name: its definition row is appended again if it was written before. */
+void dictionary_name_thread(struct dictionary *dictionary, uint32_t tid, const char *name);
+
+/* What CUPTI says once: appended now and after every cut. */
+void dictionary_device(struct dictionary *dictionary, const struct record_device *device);
+void dictionary_context(struct dictionary *dictionary, const struct record_context *context);
+void dictionary_stream_info(struct dictionary *dictionary, const struct record_stream *stream);
+
+/* definitions.c: the store behind the three functions above. */
+struct facts *facts_new(void);
+void facts_free(struct facts *facts);
+void facts_append_all(struct facts *facts, struct dictionary *dictionary);
+
+#endif

@@ -1,0 +1,236 @@
+/* See sync_calls.h. */
+#include "record/data/sync_calls.h"
+
+#include <string.h>
+
+#include "base/data/hash.h"
+#include "record/core/clock.h"
+
+#include "base/poison.h"
+
+#define NO_STREAM         UINT32_MAX
+#define HANDLE_LEGACY     ((uintptr_t)1) /* CU_STREAM_LEGACY */
+#define HANDLE_PER_THREAD ((uintptr_t)2) /* CU_STREAM_PER_THREAD */
+
+/* CUPTI passes the arguments as a struct of them in order; the handles stand in 8-byte slots. */
+static uintptr_t argument(const CUpti_CallbackData *data, int number)
+{
+    const char *arguments = data->functionParams;
+    uintptr_t value;
+
+    memcpy(&value, arguments + (size_t)number * sizeof(value), sizeof(value));
+    return value;
+}
+
+/* The handle in an argument; 0 if the call has none, or it is not known yet. */
+static uintptr_t handle(const CUpti_CallbackData *data, const struct api_watch *watch, int number)
+{
+    uintptr_t value;
+
+    if (number < 0 || !data->functionParams)
+        return 0;
+    value = argument(data, number);
+    if (!watch->indirect || !value)
+        return value;
+    memcpy(&value, (const void *)value, sizeof(value));
+    return value;
+}
+
+/* CUPTI's id of a stream, asked at most once for each stream while no handle was given back. */
+static uint32_t stream_id(struct recorder *recorder, struct call_log *log, CUcontext context,
+                          uintptr_t stream, bool per_thread)
+{
+    uint32_t epoch = atomic_load_explicit(&recorder->logs.epoch, memory_order_acquire);
+    struct stream_memo *memo = &log->memos[mp_mix64(stream) % CALL_LOG_STREAMS];
+    uint32_t id = NO_STREAM;
+
+    if (stream == HANDLE_PER_THREAD || stream == HANDLE_LEGACY) {
+        per_thread = stream == HANDLE_PER_THREAD;
+        stream = 0;
+    }
+    if (memo->context == context && (uintptr_t)memo->stream == stream && memo->epoch == epoch &&
+        memo->per_thread == per_thread && context)
+        return memo->id;
+    if (recorder->cupti.get_stream_id(context, (CUstream)stream, per_thread, &id) != CUPTI_SUCCESS)
+        return NO_STREAM;
+    *memo = (struct stream_memo){context, (const void *)stream, id, epoch, per_thread};
+    return id;
+}
+
+/* Callbacks that come while the thread is in a call that the recorder makes itself are not the
+ * application's. */
+static struct call_log *open_log(struct recorder *recorder)
+{
+    struct call_log *log = call_log_mine(&recorder->logs);
+
+    return log && !log->busy ? log : NULL;
+}
+
+static void put(struct recorder *recorder, struct call_log *log, const struct call_entry *entry)
+{
+    if (call_log_put(log, entry))
+        work_wake(&recorder->work);
+}
+
+static struct call_entry entry_of(const CUpti_CallbackData *data, uint64_t end)
+{
+    return (struct call_entry){
+        .start = *data->correlationData,
+        .end = end,
+        .correlation = data->correlationId,
+        .context = data->contextUid,
+        .stream = NO_STREAM,
+        .result = deps_result(data),
+    };
+}
+
+/* ENTER of a watched call: a stream that is about to be destroyed has to be asked for now. */
+static void enter_sync(struct recorder *recorder, struct call_log *log,
+                       const struct api_watch *watch, bool per_thread,
+                       const CUpti_CallbackData *data)
+{
+    if (watch->sync_kind != MP_sync_kind_stream_destroy)
+        return;
+    log->leaving_stream =
+        stream_id(recorder, log, data->context, handle(data, watch, watch->stream), per_thread);
+    atomic_fetch_add(&recorder->logs.epoch, 1);
+}
+
+/* A query that succeeds begins when the polling did that it ends: its row spans the loop. */
+static void note_query(struct call_log *log, CUpti_CallbackId cbid, uint64_t asked,
+                       struct call_entry *entry)
+{
+    const struct polling *last = &log->polling;
+
+    if (last->start && last->cbid == cbid && last->handle == asked &&
+        last->context == entry->context)
+        entry->start = last->start;
+    log->polling = (struct polling){
+        .start = entry->result == CUDA_ERROR_NOT_READY ? entry->start : 0,
+        .handle = asked,
+        .context = entry->context,
+        .cbid = cbid,
+    };
+}
+
+/* Whether the stream is being captured: then the event is recorded or awaited in a graph, some day,
+ * and not now. */
+static bool is_captured(struct recorder *recorder, struct call_log *log, uintptr_t stream,
+                        bool per_thread, uint32_t correlation)
+{
+    CUstreamCaptureStatus status = CU_STREAM_CAPTURE_STATUS_NONE;
+
+    if (atomic_load_explicit(&recorder->stream_captures, memory_order_relaxed) <= 0 ||
+        !recorder->driver.is_capturing)
+        return false;
+    if (!stream && per_thread)
+        stream = HANDLE_PER_THREAD;
+    if (recorder->api.all_driver) /* it would have a row of its own */
+        edges_note_read(&recorder->edges, correlation);
+    log->busy = true;
+    recorder->driver.is_capturing((CUstream)stream, &status);
+    log->busy = false;
+    return status != CU_STREAM_CAPTURE_STATUS_NONE;
+}
+
+static void leave_sync(struct recorder *recorder, struct call_log *log,
+                       const struct api_watch *watch, CUpti_CallbackId cbid, bool per_thread,
+                       const CUpti_CallbackData *data, uint64_t now)
+{
+    struct call_entry entry = entry_of(data, now);
+
+    if (watch->success_only)
+        note_query(log, cbid, handle(data, watch, watch->event < 0 ? watch->stream : watch->event),
+                   &entry);
+    else
+        log->polling.start = 0;
+    if (entry.result != CUDA_SUCCESS && (watch->success_only || watch->indirect))
+        return; /* still running, or there is no handle */
+    if ((watch->sync_kind == MP_sync_kind_event_record ||
+         watch->sync_kind == MP_sync_kind_stream_wait_event) &&
+        is_captured(recorder, log, handle(data, watch, watch->stream), per_thread,
+                    data->correlationId))
+        return;
+    entry.kind = CALL_ENTRY_SYNC;
+    entry.detail = watch->sync_kind;
+    entry.event = handle(data, watch, watch->event);
+    if (watch->sync_kind == MP_sync_kind_stream_destroy)
+        entry.stream = log->leaving_stream;
+    else if (watch->stream >= 0)
+        entry.stream =
+            stream_id(recorder, log, data->context, handle(data, watch, watch->stream), per_thread);
+    put(recorder, log, &entry);
+}
+
+static void leave_call(struct recorder *recorder, struct call_log *log, unsigned api,
+                       CUpti_CallbackId cbid, const CUpti_CallbackData *data, uint64_t now)
+{
+    struct call_entry entry = entry_of(data, now);
+
+    entry.kind = CALL_ENTRY_CALL;
+    entry.detail = (uint8_t)api;
+    entry.cbid = (uint16_t)cbid;
+    put(recorder, log, &entry);
+}
+
+void deps_driver_call(struct recorder *recorder, const struct api_watch *watch,
+                      CUpti_CallbackId cbid, const CUpti_CallbackData *data)
+{
+    struct call_log *log = open_log(recorder);
+    uint8_t flags = cbid < API_CBIDS ? recorder->api.flags[MP_api_driver][cbid] : 0;
+    bool per_thread = flags & API_PER_THREAD;
+    uint64_t now;
+
+    if (!log)
+        return;
+    now = mp_clock_now();
+    if (data->callbackSite == CUPTI_API_ENTER) {
+        *data->correlationData = now;
+        if (watch && recorder->api.syncs)
+            enter_sync(recorder, log, watch, per_thread, data);
+        return;
+    }
+    if (!*data->correlationData)
+        return; /* switched on while the call was running */
+    if (watch && recorder->api.syncs)
+        leave_sync(recorder, log, watch, cbid, per_thread, data, now);
+    /* A driver call inside a runtime call is not a call of the application. */
+    if (atomic_load_explicit(&recorder->calls_by_callback, memory_order_relaxed) &&
+        (flags & API_RECORD) && !log->in_runtime)
+        leave_call(recorder, log, MP_api_driver, cbid, data, now);
+}
+
+void deps_end_polling(struct recorder *recorder)
+{
+    struct call_log *log = open_log(recorder);
+
+    if (log)
+        log->polling.start = 0;
+}
+
+void deps_runtime_call(struct recorder *recorder, CUpti_CallbackId cbid,
+                       const CUpti_CallbackData *data)
+{
+    struct call_log *log = open_log(recorder);
+    uint64_t now;
+
+    if (!log || !atomic_load_explicit(&recorder->calls_by_callback, memory_order_relaxed))
+        return;
+    now = mp_clock_now();
+    if (data->callbackSite == CUPTI_API_ENTER) {
+        *data->correlationData = now;
+        log->in_runtime = true;
+        return;
+    }
+    log->in_runtime = false;
+    if (*data->correlationData)
+        leave_call(recorder, log, MP_api_runtime, cbid, data, now);
+}
+
+/* The argument numbers in api_set.c, against CUPTI's parameter structs. */
+_Static_assert(offsetof(cuStreamWaitEvent_params, hEvent) == 8, "api_watches");
+_Static_assert(offsetof(cuEventRecord_params, hStream) == 8, "api_watches");
+_Static_assert(offsetof(cuEventRecordWithFlags_params, hStream) == 8, "api_watches");
+_Static_assert(offsetof(cuStreamCreateWithPriority_params, phStream) == 0, "api_watches");
+_Static_assert(offsetof(cuEventCreate_params, phEvent) == 0, "api_watches");
+_Static_assert(offsetof(cuGraphLaunch_params, hStream) == 8, "api_watches");

@@ -1,0 +1,177 @@
+/* See trace.h. */
+#include "record/flight/trace.h"
+
+#include "record/core/clock.h"
+#include "record/core/state.h"
+#include "record/flight/file.h"
+
+#include "base/poison.h"
+
+uint64_t flight_time_now(const struct flight *flight)
+{
+    uint64_t now = mp_clock_now();
+
+    return now > flight->ring.newest ? now : flight->ring.newest + 1;
+}
+
+uint64_t flight_time_from(const struct flight *flight)
+{
+    return flight->ring.gone >= flight->begin_time ? flight->ring.gone + 1 : flight->begin_time;
+}
+
+/* The counters as they were then, or earlier: what was lost in between is told, not hidden. Zeroes
+ * if that is the beginning. */
+static const uint64_t *counts_at(const struct flight *flight, uint64_t time)
+{
+    static const uint64_t none[QUALITY_COUNT];
+    uint64_t held = flight->counts_taken < FLIGHT_COUNTS ? flight->counts_taken : FLIGHT_COUNTS;
+    const uint64_t *found = none;
+    uint64_t i;
+
+    if (time <= flight->begin_time)
+        return none;
+    for (i = flight->counts_taken - held; i < flight->counts_taken; i++) {
+        const struct flight_counts *counts = &flight->counts[i % FLIGHT_COUNTS];
+
+        if (counts->time > time && found != none)
+            break;
+        if (counts->time <= time || held == FLIGHT_COUNTS)
+            found = counts->values;
+    }
+    return found;
+}
+
+static void append_mark(struct mp_writer *writer, uint64_t number, uint64_t kind, uint64_t reason,
+                        uint64_t time, uint64_t correlation)
+{
+    mp_append_capture(writer, &(struct mp_row_capture){.range = number,
+                                                       .kind = kind,
+                                                       .time = time,
+                                                       .correlation = correlation,
+                                                       .reason = reason});
+}
+
+/* A range begins where the file does if that is later, and ends where the file does if it is open;
+ * no correlation id belongs to these moments. */
+static void append_range(struct mp_writer *writer, const struct flight_range *range, uint64_t from,
+                         uint64_t until)
+{
+    if (range->end < from)
+        return;
+    if (range->begin < from)
+        append_mark(writer, range->number, MP_capture_kind_begin, MP_capture_reason_flight, from,
+                    0);
+    else
+        append_mark(writer, range->number, MP_capture_kind_begin, range->begin_reason, range->begin,
+                    range->begin_correlation);
+    if (range->end == UINT64_MAX)
+        append_mark(writer, range->number, MP_capture_kind_end, MP_capture_reason_flight, until, 0);
+    else
+        append_mark(writer, range->number, MP_capture_kind_end, range->end_reason, range->end,
+                    range->end_correlation);
+}
+
+/* The notes of a file; answers the records that were lost before it begins. */
+static uint64_t append_notes(struct recorder *recorder, uint64_t from, uint64_t until)
+{
+    struct flight *flight = &recorder->flight;
+    struct recording *recording = &recorder->recording;
+    uint64_t held = flight->range_count < FLIGHT_RANGES ? flight->range_count : FLIGHT_RANGES;
+    const uint64_t *before = counts_at(flight, from);
+    uint64_t i;
+
+    for (i = flight->range_count - held; i < flight->range_count; i++)
+        append_range(recording->writer, &flight->ranges[i % FLIGHT_RANGES], from, until);
+    quality_append_since(&recording->quality, before, &recording->dictionary, until);
+    return quality_dropped_of(before);
+}
+
+/* The step's name is among the settings. */
+static void compose_header(struct mp_buffer *header, const struct flight *flight,
+                           const struct flight_trigger *trigger, uint64_t from, uint64_t until)
+{
+    mp_buffer_append_text(header, flight->header);
+    mp_buffer_append_format(header,
+                            "flight_reason=%s\nflight_trigger_ns=%llu\nflight_from_ns=%llu\n"
+                            "flight_until_ns=%llu\n",
+                            trigger->reason, (unsigned long long)trigger->time,
+                            (unsigned long long)from, (unsigned long long)until);
+    if (trigger->step)
+        mp_buffer_append_format(
+            header, "flight_step_start_ns=%llu\nflight_step_ns=%llu\nflight_step_limit_ns=%llu\n",
+            (unsigned long long)trigger->step->begin,
+            (unsigned long long)(trigger->step->end - trigger->step->begin),
+            (unsigned long long)trigger->step->limit);
+    mp_buffer_append_byte(header, '\0');
+}
+
+/* The whole trace, into the open file. */
+static enum mp_status write_chunks(struct recorder *recorder, const char *header,
+                                   uint64_t lost_before, struct mp_error *error)
+{
+    uint64_t dropped = quality_dropped(&recorder->recording.quality) - lost_before;
+    struct mp_chunk_file file = {.fd = -1};
+    enum mp_status status = mp_chunk_file_begin(&file, recorder->output.fd, header, error);
+
+    if (status == MP_OK)
+        status = mp_chunk_ring_write(&recorder->flight.ring, &file, lost_before, error);
+    if (status == MP_OK)
+        status = mp_chunk_file_end(&file, dropped, error);
+    mp_chunk_file_free(&file);
+    return status;
+}
+
+/* Into a file that has its name afterwards, or is gone. */
+static enum mp_status write_file(struct recorder *recorder, const char *header,
+                                 uint64_t lost_before, struct flight_path *path,
+                                 struct mp_error *error)
+{
+    enum mp_status status;
+
+    MP_TRY(flight_file_begin(&recorder->output, error));
+    status = write_chunks(recorder, header, lost_before, error);
+    if (status == MP_OK)
+        status = flight_file_publish(&recorder->output, path->text, sizeof(path->text), error);
+    if (status != MP_OK)
+        flight_file_discard(&recorder->output);
+    return status;
+}
+
+/* Appends the notes and hands all that waits to the ring. It may have to drop events for that: then
+ * the file begins later, and the notes are made again. */
+static enum mp_status settle_notes(struct recorder *recorder, uint64_t *from, uint64_t until,
+                                   uint64_t *lost_before)
+{
+    struct flight *flight = &recorder->flight;
+    enum mp_status status;
+
+    do {
+        mp_chunk_ring_drop_notes(&flight->ring);
+        *from = flight_time_from(flight);
+        *lost_before = append_notes(recorder, *from, until);
+        status = mp_writer_flush(recorder->recording.writer);
+    } while (status == MP_OK && *from != flight_time_from(flight));
+    return status;
+}
+
+enum mp_status flight_trace_write(struct recorder *recorder, const struct flight_trigger *trigger,
+                                  struct flight_path *path, struct mp_error *error)
+{
+    struct flight *flight = &recorder->flight;
+    struct mp_buffer header = {.limit = 0};
+    uint64_t until = flight_time_now(flight);
+    uint64_t from;
+    uint64_t lost_before;
+    enum mp_status status = settle_notes(recorder, &from, until, &lost_before);
+
+    compose_header(&header, flight, trigger, from, until);
+    if (status != MP_OK)
+        mp_error_set(error, status, "%s", recorder->recording.writer->failure.text);
+    else if (header.status != MP_OK)
+        status = mp_error_set(error, MP_ERR_MEMORY, "no memory for the header");
+    else
+        status = write_file(recorder, (const char *)header.data, lost_before, path, error);
+    mp_buffer_free(&header);
+    mp_chunk_ring_drop_notes(&flight->ring);
+    return status;
+}

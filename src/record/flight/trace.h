@@ -1,0 +1,28 @@
+/* What a file of the flight recorder holds: the chunks in memory, a header that says why it was
+ * written and from when to when it has everything, and notes made for it. The writer only.
+ */
+#ifndef MP_RECORD_FLIGHT_TRACE_H
+#define MP_RECORD_FLIGHT_TRACE_H
+
+#include <limits.h>
+#include <stdint.h>
+
+#include "base/status.h"
+#include "record/flight/flight.h"
+
+struct flight_path {
+    char text[PATH_MAX];
+};
+
+/* The present time, and not before anything that was recorded: on the software GPU each thread has
+ * a clock of its own. */
+uint64_t flight_time_now(const struct flight *flight);
+
+/* From when on everything is in memory. */
+uint64_t flight_time_from(const struct flight *flight);
+
+/* Writes a file of what is in memory and gives it its name, `path`. On failure there is none. */
+enum mp_status flight_trace_write(struct recorder *recorder, const struct flight_trigger *trigger,
+                                  struct flight_path *path, struct mp_error *error);
+
+#endif

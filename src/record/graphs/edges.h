@@ -1,0 +1,141 @@
+/* What is known of CUDA graphs, their edges above all, from the thread that instantiated a graph to
+ * the file.
+ *
+ *     graphs.c      application threads read the edges of a graph and put them here, and say when
+ *                   an executable graph is destroyed
+ *     dictionary.c  the writer appends the edges of a graph ahead of the first node of it that
+ * runs, so that graphs which do not run in a range cost nothing in the file
+ *
+ * Memory is bounded: graphs that were destroyed are forgotten when room is needed, not before, as
+ * records of their last launch may still be on the way. Of a graph that finds no room only the
+ * number of edges is kept; they are counted as lost when it runs.
+ *
+ * CUPTI gives the id of a graph that is gone to another one. The file tells them apart: the number
+ * of a graph there is its id, with 2^32 added each time that the id was used again.
+ */
+#ifndef MP_RECORD_GRAPHS_EDGES_H
+#define MP_RECORD_GRAPHS_EDGES_H
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/data/map.h"
+#include "trace/write/writer.h"
+
+#define EDGES_MOST        ((uint32_t)1 << 20) /* that are held: 16 MiB */
+#define EDGES_MOST_GRAPHS ((uint32_t)1 << 16)
+#define EDGES_READS       1024u /* correlation ids of calls in which we called the driver last */
+
+/* CUPTI's graph node ids. */
+struct edge {
+    uint64_t from;
+    uint64_t to;
+};
+
+/* A node whose making was seen (origins.h), and the ranges in which that was (paths.h). */
+struct graph_node {
+    uint32_t number; /* in its graph: the lower half of its id */
+    uint32_t origin;
+    uint32_t path; /* from GRAPH_SETTLED on; 0 is none */
+    uint32_t tid;
+};
+
+enum graph_state {
+    GRAPH_NEW,    /* events of its nodes may not have been taken yet */
+    GRAPH_RIPE,   /* they will have been after the next round */
+    GRAPH_SETTLED /* the paths of its nodes are known, or it has none */
+};
+
+/* What is known of one executable graph, or the news that it is gone. */
+struct graph_edges {
+    struct graph_edges *next;
+    uint32_t graph;  /* CUPTI's id */
+    uint32_t since;  /* correlation id of the call that made it; later launches are its */
+    uint64_t number; /* in the file; the writer's, as all below but edges and nodes */
+    uint64_t since_all;
+    uint32_t count;      /* items in `edges` */
+    uint32_t lost;       /* edges that are not in it, for want of memory */
+    uint32_t node_count; /* items in `nodes` */
+    uint32_t nodes_lost;
+    bool gone;    /* the executable graph was destroyed */
+    bool part;    /* inside of an executable graph, under an id of its own: no news will tell */
+    bool written; /* the file has them */
+    bool due;     /* it has run, so the file is to have its nodes */
+    enum graph_state state;
+    struct graph_node *nodes; /* owned */
+    struct edge edges[];
+};
+
+struct edge_store {
+    pthread_mutex_t lock;
+    /* Under the lock. */
+    struct graph_edges *first, *last; /* on their way to the writer, oldest first */
+    uint32_t waiting;                 /* edges and nodes in them */
+    uint32_t reads[EDGES_READS];      /* a ring of correlation ids */
+    uint32_t read_count;
+    _Atomic uint32_t put;        /* graphs and news ever put */
+    _Atomic uint64_t lost;       /* edges of which not even the number is kept */
+    _Atomic uint64_t nodes_lost; /* nodes, likewise */
+    _Atomic bool loss_was_said;  /* in the log */
+    /* The writer's. */
+    struct graph_edges **graphs;
+    struct mp_map index;  /* number in the file -> position in graphs */
+    struct mp_map reused; /* CUPTI's id -> how often it has been used again */
+    uint32_t count, capacity;
+    uint32_t held;            /* edges and nodes in them */
+    uint32_t unsettled;       /* nodes to be looked up, or written: graphs, counted once for each */
+    const uint64_t *greatest; /* correlation id up to now, in 64 bits; may be NULL */
+    uint64_t lost_of_run;     /* edges that graphs which ran have lost */
+    uint32_t taken;           /* of `put` */
+    uint64_t last_number;     /* of the graph whose edges were appended last */
+};
+
+void edges_open(struct edge_store *store);
+
+/* ---- Any thread ---- */
+
+/* Room for `count` edges of a graph; with fewer, down to none, the rest is in `lost`. NULL when
+ * there is no memory at all, counted. */
+struct graph_edges *edges_new(struct edge_store *store, uint32_t graph, uint64_t count);
+
+/* Hands edges to the writer, which owns them from here on. */
+void edges_put(struct edge_store *store, struct graph_edges *edges);
+
+/* The executable graph is being destroyed. */
+void edges_put_gone(struct edge_store *store, uint32_t graph);
+
+/* The recorder itself is about to call the driver inside the call with this correlation id. */
+void edges_note_read(struct edge_store *store, uint32_t correlation);
+
+/* Whether it did. */
+bool edges_is_read(struct edge_store *store, uint32_t correlation);
+
+/* ---- The writer ---- */
+
+/* Takes what was put. */
+void edges_take(struct edge_store *store);
+
+/* The number in the file of the graph with this id that a launch ran: CUPTI uses ids again, of
+ * graphs that are gone, while records of them are still on the way. A correlation id of 0 is that
+ * of the last one. */
+uint64_t edges_number(struct edge_store *store, uint32_t graph, uint64_t correlation);
+
+/* Appends the edges of a graph, by its number, that the file does not have yet, and makes its nodes
+ * due. */
+void edges_append(struct edge_store *store, struct mp_writer *writer, uint64_t number);
+
+/* Before all events of NVTX are taken: those of the nodes of graphs that are here are among them.
+ */
+void edges_ripen(struct edge_store *store);
+
+/* The file was cut: it has none. */
+void edges_restart(struct edge_store *store);
+
+/* Edges lost up to now. */
+uint64_t edges_lost(const struct edge_store *store);
+
+void edges_close(struct edge_store *store);
+
+#endif

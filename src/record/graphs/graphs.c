@@ -1,0 +1,472 @@
+/* See graphs.h. */
+#include "record/graphs/graphs.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/data/reserve.h"
+#include "base/log.h"
+#include "record/data/sync_calls.h"
+#include "record/nvtx/nvtx.h"
+
+#include "base/poison.h"
+
+#define EDGE_DATA_BYTES  8u /* CUgraphEdgeData, which CUDA 12.3 brought */
+#define NODE_CONDITIONAL 13 /* CU_GRAPH_NODE_TYPE_CONDITIONAL, the same */
+#define FOR_DEVICE       4u /* CUDA_GRAPH_INSTANTIATE_FLAG_DEVICE_LAUNCH, of CUDA 12.0 */
+
+/* A clone whose original has a number (origins.h). */
+struct cloned_node {
+    CUgraphNode node;
+    uint64_t id;
+    uint32_t origin;
+};
+
+/* What the callbacks said while a graph is being instantiated. */
+struct graph_making {
+    CUgraph original;
+    struct mp_map numbers; /* node of the original -> its clone's number in the executable graph */
+    uint32_t clone;        /* CUPTI's id of the executable graph, 0 if no callback came */
+    bool conditional;      /* it has nodes that run or not, or again and again */
+    struct cloned_node *nodes; /* of child graphs too */
+    size_t node_count, node_capacity;
+    uint32_t nodes_lost;
+};
+
+/* A graph that is being read. */
+struct graph_reading {
+    const struct cupti_api *cupti;
+    struct graph_making *making;
+    uint32_t since; /* correlation id of the call */
+    uint32_t graph; /* CUPTI's id of the executable graph */
+    uint32_t told;  /* nodes of edges whose clone a callback told */
+    uint32_t alike; /* those that are taken to have their original's number */
+};
+
+void graphs_open(struct recorder *recorder)
+{
+    const struct driver_api *driver = &recorder->driver;
+
+    if (recorder->config.cuda_graph == MP_CUDA_GRAPH_GRAPH || recorder->config.gpu != MP_SWITCH_ON)
+        return;
+    recorder->edges_wanted =
+        recorder->cupti.get_graph_node_id && (driver->get_edges_v2 || driver->get_edges);
+    recorder->paths_wanted = recorder->edges_wanted && recorder->config.nvtx == MP_SWITCH_ON;
+    if (!recorder->edges_wanted)
+        mp_log_debug("no edges of CUDA graphs: there is no %s",
+                     recorder->cupti.get_graph_node_id ? "cuGraphGetEdges" : "cuptiGetGraphNodeId");
+}
+
+void graphs_make_room(struct recorder *recorder)
+{
+    if (!recorder->paths_wanted || origins_open(&recorder->origins))
+        return;
+    recorder->paths_wanted = false;
+    mp_log_warn("no memory to note in which NVTX ranges the nodes of CUDA graphs are made");
+}
+
+/* ---- Nodes as they are made ---- */
+
+/* NVTX is recorded in ranges only. */
+static bool is_lazy(const struct recorder *recorder)
+{
+    return recorder->paths_wanted && recorder->ranges.lazy;
+}
+
+static void graph_is_built(struct recorder *recorder, CUgraph graph)
+{
+    if (is_lazy(recorder) && origins_built(&recorder->origins, (uintptr_t)graph))
+        mp_nvtx_building(false);
+}
+
+void graphs_created(struct recorder *recorder, const CUpti_GraphData *data)
+{
+    const struct call_log *log = is_lazy(recorder) ? call_log_mine(&recorder->logs) : NULL;
+
+    if (log && !log->makes_captured && !log->making &&
+        origins_building(&recorder->origins, (uintptr_t)data->graph))
+        mp_nvtx_building(true);
+}
+
+void graphs_forgotten(struct recorder *recorder, const CUpti_GraphData *data)
+{
+    graph_is_built(recorder, data->graph);
+    origins_forget(&recorder->origins, (uintptr_t)data->graph);
+}
+
+void graphs_node_created(struct recorder *recorder, const CUpti_GraphData *data)
+{
+    const struct call_log *log = call_log_mine(&recorder->logs);
+    uint32_t number = 0;
+
+    /* While a graph is instantiated only clones are made. */
+    if (!log || log->making)
+        return;
+    if (mp_nvtx_is_recording())
+        number = origins_create(&recorder->origins, (uintptr_t)data->graph, (uintptr_t)data->node);
+    else
+        origins_skip(&recorder->origins, (uintptr_t)data->node);
+    if (number && !mp_nvtx_note_origin(number))
+        origins_skip(&recorder->origins, (uintptr_t)data->node);
+}
+
+void graphs_capture_begins(struct recorder *recorder)
+{
+    struct call_log *log = is_lazy(recorder) ? call_log_mine(&recorder->logs) : NULL;
+
+    if (log)
+        log->makes_captured = true;
+}
+
+void graphs_capture_began(struct recorder *recorder, bool success)
+{
+    struct call_log *log = is_lazy(recorder) ? call_log_mine(&recorder->logs) : NULL;
+
+    if (log)
+        log->makes_captured = false;
+    if (log && success)
+        mp_nvtx_building(true);
+}
+
+void graphs_capture_ended(struct recorder *recorder)
+{
+    if (is_lazy(recorder))
+        mp_nvtx_building(false);
+}
+
+/* ---- What becomes what ---- */
+
+static void forget(struct call_log *log)
+{
+    if (!log->making)
+        return;
+    mp_map_free(&log->making->numbers);
+    free(log->making->nodes);
+    free(log->making);
+    log->making = NULL;
+}
+
+void graphs_enter(struct recorder *recorder, const CUpti_CallbackData *data)
+{
+    const cuGraphInstantiateWithFlags_params *call = data->functionParams;
+    struct call_log *log = recorder->edges_wanted ? call_log_mine(&recorder->logs) : NULL;
+
+    if (!log || log->busy || !call)
+        return;
+    forget(log);
+    log->making = calloc(1, sizeof(*log->making));
+    if (log->making)
+        log->making->original = call->hGraph;
+}
+
+static void note_origin(struct recorder *recorder, struct graph_making *making, uint64_t id,
+                        const CUpti_GraphData *data)
+{
+    uint32_t origin = origins_find(&recorder->origins, (uintptr_t)data->originalNode);
+
+    if (!origin)
+        return;
+    if (mp_reserve((void **)&making->nodes, making->node_count, &making->node_capacity,
+                   sizeof(*making->nodes)) != MP_OK) {
+        making->nodes_lost++;
+        return;
+    }
+    making->nodes[making->node_count++] = (struct cloned_node){data->node, id, origin};
+}
+
+/* In cuGraphClone, or as a graph becomes a child of another. */
+static void note_clone(struct recorder *recorder, const CUpti_GraphData *data)
+{
+    if (!recorder->paths_wanted)
+        return;
+    graph_is_built(recorder, data->originalGraph);
+    origins_clone(&recorder->origins, (uintptr_t)data->graph, (uintptr_t)data->node,
+                  (uintptr_t)data->originalNode);
+}
+
+void graphs_cloned(struct recorder *recorder, const CUpti_GraphData *data)
+{
+    struct call_log *log = call_log_mine(&recorder->logs);
+    struct graph_making *making = log ? log->making : NULL;
+    uint64_t id;
+
+    if (!making) {
+        note_clone(recorder, data);
+        return;
+    }
+    making->conditional |= (int)data->nodeType == NODE_CONDITIONAL;
+    if (recorder->cupti.get_graph_node_id(data->node, &id) != CUPTI_SUCCESS)
+        return;
+    if (recorder->paths_wanted)
+        note_origin(recorder, making, id, data);
+    if (data->originalGraph != making->original)
+        return; /* of a child graph */
+    making->clone = (uint32_t)(id >> 32);
+    mp_map_put(&making->numbers, (uintptr_t)data->originalNode, (uint32_t)id);
+}
+
+/* The node that stood for a child graph, once its nodes are among the others. */
+void graphs_node_destroyed(struct recorder *recorder, const CUpti_GraphData *data)
+{
+    const struct call_log *log = call_log_mine(&recorder->logs);
+    struct graph_making *making = log ? log->making : NULL;
+    size_t i;
+
+    for (i = 0; making && i < making->node_count; i++)
+        if (making->nodes[i].node == data->node)
+            making->nodes[i].origin = 0;
+}
+
+/* ---- Reading ---- */
+
+static CUresult get_edges(const struct driver_api *driver, CUgraph graph, CUgraphNode *nodes,
+                          size_t room, size_t *count)
+{
+    CUgraphNode *to = nodes ? nodes + room : NULL;
+
+    /* The edges' data are not used, but a graph that has such refuses to leave them out. */
+    *count = room;
+    if (driver->get_edges_v2)
+        return driver->get_edges_v2(graph, nodes, to, nodes ? nodes + 2 * room : NULL, count);
+    return driver->get_edges(graph, nodes, to, count);
+}
+
+_Static_assert(sizeof(CUgraphNode) == EDGE_DATA_BYTES, "get_edges: three arrays in one");
+
+/* The id of a node's clone, 0 if it cannot be told. */
+static uint64_t clone_id(struct graph_reading *reading, CUgraphNode node)
+{
+    uint32_t number = mp_map_get(&reading->making->numbers, (uintptr_t)node);
+    uint64_t id;
+
+    if (number != MP_MAP_ABSENT) {
+        reading->told++;
+    } else {
+        if (reading->cupti->get_graph_node_id(node, &id) != CUPTI_SUCCESS)
+            return 0;
+        number = (uint32_t)id;
+        reading->alike++;
+    }
+    return (uint64_t)reading->graph << 32 | number;
+}
+
+/* Turns handles into ids and answers how many edges have both. */
+static uint32_t name_nodes(struct graph_reading *reading, struct graph_edges *edges,
+                           const CUgraphNode *nodes, size_t room, size_t count)
+{
+    uint32_t named = 0;
+    size_t i;
+
+    for (i = 0; i < count && i < room; i++) {
+        struct edge edge = {clone_id(reading, nodes[i]), clone_id(reading, nodes[room + i])};
+
+        if (edge.from && edge.to)
+            edges->edges[named++] = edge;
+    }
+    return named;
+}
+
+/* Fills in the edges that there is room for; those that cannot be had are counted. */
+static void fill(struct recorder *recorder, struct graph_reading *reading, CUgraph original,
+                 struct graph_edges *edges)
+{
+    size_t room = edges->count;
+    CUgraphNode *nodes = room ? calloc(3 * room, sizeof(CUgraphNode)) : NULL;
+    uint32_t named = 0;
+    size_t count;
+
+    if (nodes && get_edges(&recorder->driver, original, nodes, room, &count) == CUDA_SUCCESS)
+        named = name_nodes(reading, edges, nodes, room, count);
+    edges->lost += edges->count - named;
+    edges->count = named;
+    free(nodes);
+}
+
+/* Nodes of child graphs are cloned into a graph with an id of its own, and get other ids when that
+ * one is merged into the executable graph (seen with CUPTI 13.0). */
+static void ask_again(const struct graph_reading *reading)
+{
+    struct graph_making *making = reading->making;
+    uint64_t id;
+    size_t i;
+
+    for (i = 0; i < making->node_count; i++) {
+        struct cloned_node *node = &making->nodes[i];
+
+        if (node->origin && node->id >> 32 != reading->graph &&
+            reading->cupti->get_graph_node_id(node->node, &id) == CUPTI_SUCCESS)
+            node->id = id;
+    }
+}
+
+static uint32_t count_nodes(const struct graph_making *making, uint32_t graph)
+{
+    uint32_t count = 0;
+    size_t i;
+
+    for (i = 0; i < making->node_count; i++)
+        count += making->nodes[i].origin && making->nodes[i].id >> 32 == graph;
+    return count;
+}
+
+/* Moves the nodes of the clone, or of a part of it, whose originals have numbers. */
+static void add_nodes(struct graph_making *making, struct graph_edges *edges)
+{
+    uint32_t count = count_nodes(making, edges->graph);
+    size_t i;
+
+    edges->nodes = count ? calloc(count, sizeof(*edges->nodes)) : NULL;
+    if (!edges->nodes)
+        edges->nodes_lost += count;
+    for (i = 0; i < making->node_count; i++) {
+        struct cloned_node *node = &making->nodes[i];
+
+        if (!node->origin || node->id >> 32 != edges->graph)
+            continue;
+        if (edges->nodes)
+            edges->nodes[edges->node_count++] =
+                (struct graph_node){.number = (uint32_t)node->id, .origin = node->origin};
+        node->origin = 0;
+    }
+}
+
+/* Nodes inside of others, such as the bodies of conditional ones, may belong to a graph that has an
+ * id of its own. */
+static void add_parts(struct recorder *recorder, struct graph_reading *reading)
+{
+    struct graph_making *making = reading->making;
+    size_t i;
+
+    for (i = 0; i < making->node_count; i++) {
+        struct graph_edges *part;
+
+        if (!making->nodes[i].origin)
+            continue;
+        part = edges_new(&recorder->edges, (uint32_t)(making->nodes[i].id >> 32), 0);
+        if (!part) {
+            atomic_fetch_add(&recorder->edges.nodes_lost, making->node_count - i); /* at most */
+            return;
+        }
+        part->since = reading->since;
+        part->part = true;
+        add_nodes(making, part);
+        edges_put(&recorder->edges, part);
+    }
+}
+
+/* Hands over the edges of the graph that a clone was made of, and what is known of its nodes. */
+static void read_edges(struct recorder *recorder, struct graph_reading *reading, CUgraph original)
+{
+    struct graph_edges *edges;
+    size_t count = 0;
+    CUresult result = get_edges(&recorder->driver, original, NULL, 0, &count);
+    bool has_edges = result == CUDA_SUCCESS;
+
+    if (!has_edges)
+        mp_log_debug("graph %u: no edges (%d)", reading->graph, (int)result);
+    /* A graph without edges has one row of zeros: readers can tell it from one not read. */
+    edges = edges_new(&recorder->edges, reading->graph, !has_edges ? 0 : count ? count : 1);
+    if (!edges) {
+        atomic_fetch_add(&recorder->edges.nodes_lost, reading->making->node_count);
+        return;
+    }
+    edges->since = reading->since;
+    if (has_edges && count)
+        fill(recorder, reading, original, edges);
+    else if (has_edges)
+        edges->edges[0] = (struct edge){0, 0};
+    edges->nodes_lost = reading->making->nodes_lost;
+    ask_again(reading);
+    add_nodes(reading->making, edges);
+    if (has_edges)
+        mp_log_debug("graph %u: %u edges, %u without a place; ids of nodes: %u told by CUPTI, %u "
+                     "alike; %u nodes were seen as they were made",
+                     reading->graph, edges->count, edges->lost, reading->told, reading->alike,
+                     edges->node_count);
+    edges_put(&recorder->edges, edges);
+    add_parts(recorder, reading);
+}
+
+static void read_graph(struct recorder *recorder, struct graph_making *making,
+                       const cuGraphInstantiateWithFlags_params *call, uint32_t correlation)
+{
+    struct graph_reading reading = {
+        .cupti = &recorder->cupti,
+        .making = making,
+        .since = correlation,
+        .graph = making->clone,
+    };
+    uint32_t id;
+
+    if (recorder->cupti.get_graph_exec_id &&
+        recorder->cupti.get_graph_exec_id(*call->phGraphExec, &id) == CUPTI_SUCCESS)
+        reading.graph = id;
+    if (reading.graph)
+        read_edges(recorder, &reading, call->hGraph);
+    else
+        mp_log_debug("no edges of a graph: CUPTI does not tell its id");
+}
+
+/* The flags of the call; 0 of functions that have none. */
+static uint64_t flags_of(const char *name, const CUpti_CallbackData *data)
+{
+    struct {
+        const void *exec, *graph;
+        const uint64_t *flags;
+    } with_params;
+    const cuGraphInstantiateWithFlags_params *with_flags = data->functionParams;
+
+    if (!strncmp(name, "cuGraphInstantiateWithFlags", strlen("cuGraphInstantiateWithFlags")))
+        return with_flags->flags;
+    if (strncmp(name, "cuGraphInstantiateWithParams", strlen("cuGraphInstantiateWithParams")) != 0)
+        return 0;
+    memcpy(&with_params, data->functionParams, sizeof(with_params));
+    return with_params.flags ? *with_params.flags : 0; /* the first member */
+}
+
+/* Graphs whose kernels CUPTI may not record: what the device launches, or repeats, by itself. */
+static void count_device_graphs(struct recorder *recorder, CUpti_CallbackId cbid,
+                                const CUpti_CallbackData *data, const struct graph_making *making)
+{
+    const char *name = cbid < API_CBIDS ? recorder->api.names[MP_api_driver][cbid] : NULL;
+
+    if (name && flags_of(name, data) & FOR_DEVICE)
+        atomic_fetch_add(&recorder->device_graphs, 1);
+    if (making && making->conditional)
+        atomic_fetch_add(&recorder->conditional_graphs, 1);
+}
+
+void graphs_leave(struct recorder *recorder, CUpti_CallbackId cbid, const CUpti_CallbackData *data)
+{
+    const cuGraphInstantiateWithFlags_params *call = data->functionParams;
+    struct call_log *log = call_log_mine(&recorder->logs);
+
+    if (!log || log->busy)
+        return;
+    if (call && deps_result(data) == CUDA_SUCCESS) {
+        count_device_graphs(recorder, cbid, data, log->making);
+        graph_is_built(recorder, call->hGraph);
+    }
+    if (log->making && call && call->phGraphExec && deps_result(data) == CUDA_SUCCESS) {
+        /* Calls made in a callback are called back and recorded like any other (CUPTI 13.0). */
+        edges_note_read(&recorder->edges, data->correlationId);
+        log->busy = true;
+        read_graph(recorder, log->making, call, data->correlationId);
+        log->busy = false;
+    }
+    forget(log);
+}
+
+void graphs_destroyed(struct recorder *recorder, const CUpti_GraphData *data)
+{
+    uint32_t id;
+
+    if (recorder->cupti.get_graph_exec_id &&
+        recorder->cupti.get_graph_exec_id(data->graphExec, &id) == CUPTI_SUCCESS)
+        edges_put_gone(&recorder->edges, id);
+}
+
+/* All functions that instantiate have these two first. */
+_Static_assert(offsetof(cuGraphInstantiateWithFlags_params, hGraph) ==
+                   offsetof(cuGraphInstantiate_v2_params, hGraph),
+               "graphs_enter");

@@ -1,0 +1,50 @@
+/* CUDA graphs as they are instantiated: which node awaits which.
+ *
+ * Records name the nodes of the executable graph, which is a clone; the driver tells the edges of
+ * the graph that it is a clone of. So while cuGraphInstantiate runs, CUPTI's callbacks say which
+ * node becomes which, and on its EXIT, when the driver holds no lock any more, the edges are read.
+ *
+ * Seen with CUPTI 13.0 on an H200: the callbacks for the nodes come before the one that says that
+ * an executable graph is about to be made; a node of the clone has the same number in its graph as
+ * the original (id = graph << 32 | number), which serves where the callbacks do not come. Nodes
+ * inside of child graphs get new numbers when the clone is made flat: they have no edges here.
+ *
+ * The same callbacks tell of the nodes as they are made, whether captured or added by hand; the
+ * NVTX ranges that are open then are theirs (origins.h, paths.h). Where NVTX is recorded in ranges
+ * only, it is recorded while a graph is being built as well: from the begin of a capture to its
+ * end, and from cuGraphCreate until the graph is instantiated, cloned or destroyed.
+ *
+ * Called on application threads, in callbacks.
+ */
+#ifndef MP_RECORD_GRAPHS_GRAPHS_H
+#define MP_RECORD_GRAPHS_GRAPHS_H
+
+#include "record/core/state.h"
+
+/* Decides whether edges, and the ranges of nodes, are wanted and can be had; then memory. In
+ * InitializeInjection. */
+void graphs_open(struct recorder *recorder);
+void graphs_make_room(struct recorder *recorder);
+
+/* ENTER and EXIT of a driver function that instantiates a graph. */
+void graphs_enter(struct recorder *recorder, const CUpti_CallbackData *data);
+void graphs_leave(struct recorder *recorder, CUpti_CallbackId cbid, const CUpti_CallbackData *data);
+
+/* A graph was made; a graph is about to be destroyed; a node was made. */
+void graphs_created(struct recorder *recorder, const CUpti_GraphData *data);
+void graphs_forgotten(struct recorder *recorder, const CUpti_GraphData *data);
+void graphs_node_created(struct recorder *recorder, const CUpti_GraphData *data);
+
+/* ENTER and EXIT of a call that begins a stream capture; a capture that had begun has ended. */
+void graphs_capture_begins(struct recorder *recorder);
+void graphs_capture_began(struct recorder *recorder, bool success);
+void graphs_capture_ended(struct recorder *recorder);
+
+/* A node was cloned; a node is about to be destroyed. */
+void graphs_cloned(struct recorder *recorder, const CUpti_GraphData *data);
+void graphs_node_destroyed(struct recorder *recorder, const CUpti_GraphData *data);
+
+/* An executable graph is about to be destroyed. */
+void graphs_destroyed(struct recorder *recorder, const CUpti_GraphData *data);
+
+#endif

@@ -1,0 +1,254 @@
+/* See open_ranges.h. */
+#include "record/graphs/open_ranges.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "trace/codec/schema.h"
+
+#include "base/poison.h"
+
+#define MOST_EARLY_ENDS 4096u
+
+struct early_end {
+    uint64_t range;
+    uint64_t time;
+};
+
+bool open_ranges_grow(void *items, uint32_t *capacity, size_t bytes)
+{
+    uint32_t more = *capacity ? *capacity * 2 : 16;
+    unsigned char *grown = realloc(*(void **)items, more * bytes);
+
+    if (!grown)
+        return false;
+    memset(grown + *capacity * bytes, 0, (more - *capacity) * bytes);
+    *(void **)items = grown;
+    *capacity = more;
+    return true;
+}
+
+static struct open_thread *add_thread(struct open_ranges *ranges, uint32_t tid)
+{
+    struct open_thread *thread;
+
+    if (ranges->thread_count == OPEN_MOST_THREADS ||
+        (ranges->thread_count == ranges->thread_capacity &&
+         !open_ranges_grow(&ranges->threads, &ranges->thread_capacity, sizeof(*ranges->threads))) ||
+        mp_map_put(&ranges->thread_index, tid, ranges->thread_count) != MP_OK)
+        return NULL;
+    thread = &ranges->threads[ranges->thread_count++];
+    thread->unsure = ranges->missed;
+    return thread;
+}
+
+static struct open_thread *thread_of(struct open_ranges *ranges, uint32_t tid)
+{
+    uint32_t index = mp_map_get(&ranges->thread_index, tid);
+    struct open_thread *thread =
+        index == MP_MAP_ABSENT ? add_thread(ranges, tid) : &ranges->threads[index];
+
+    ranges->missed |= !thread;
+    return thread;
+}
+
+static void close_at(struct open_ranges *ranges, struct open_thread *thread, uint32_t at)
+{
+    struct open_range closed = thread->open[at];
+
+    if (closed.range && !closed.ended)
+        mp_map_remove(&ranges->started, closed.range);
+    thread->ended -= closed.ended != 0;
+    thread->count--;
+    memmove(&thread->open[at], &thread->open[at + 1],
+            (thread->count - at) * sizeof(thread->open[0]));
+    thread->open[thread->count] = (struct open_range){.name = closed.name, .room = closed.room};
+}
+
+static void close_all(struct open_ranges *ranges, struct open_thread *thread)
+{
+    while (thread->count)
+        close_at(ranges, thread, thread->count - 1);
+    thread->beyond = 0;
+    thread->unsure = false;
+}
+
+/* Room for a name in the next place. */
+static bool make_room(struct open_ranges *ranges, struct open_thread *thread, size_t bytes)
+{
+    struct open_range *next;
+    char *name;
+
+    if (thread->count == OPEN_MOST ||
+        (thread->count == thread->capacity &&
+         !open_ranges_grow(&thread->open, &thread->capacity, sizeof(thread->open[0]))))
+        return false;
+    next = &thread->open[thread->count];
+    if (bytes <= next->room)
+        return true;
+    if (ranges->text_bytes + bytes > OPEN_MOST_TEXT)
+        return false;
+    name = realloc(next->name, bytes);
+    if (!name)
+        return false;
+    ranges->text_bytes += bytes - next->room;
+    next->name = name;
+    next->room = (uint32_t)bytes;
+    return true;
+}
+
+static bool open_range(struct open_ranges *ranges, struct open_thread *thread,
+                       const struct mp_nvtx_event *event)
+{
+    size_t bytes = strlen(event->name);
+    struct open_range *next;
+
+    if (!make_room(ranges, thread, bytes))
+        return false;
+    next = &thread->open[thread->count++];
+    next->domain = event->domain;
+    next->bytes = (uint32_t)bytes;
+    next->range = event->range;
+    next->ended = 0;
+    next->entry = 0;
+    if (bytes)
+        memcpy(next->name, event->name, bytes);
+    return true;
+}
+
+static void push(struct open_ranges *ranges, struct open_thread *thread,
+                 const struct mp_nvtx_event *event)
+{
+    if (thread->beyond || !open_range(ranges, thread, event))
+        thread->beyond++;
+}
+
+/* The last push of the domain; none: it was pushed before anything was recorded. */
+static void pop(struct open_ranges *ranges, struct open_thread *thread, const char *domain)
+{
+    uint32_t at = thread->count;
+
+    if (thread->beyond) {
+        thread->beyond--;
+        return;
+    }
+    while (at--)
+        if (!thread->open[at].range && thread->open[at].domain == domain) {
+            close_at(ranges, thread, at);
+            return;
+        }
+}
+
+/* When a range ended whose start comes only now; 0: it had not. */
+static uint64_t take_early(struct open_ranges *ranges, uint64_t range)
+{
+    uint32_t place = mp_map_get(&ranges->early_index, range);
+
+    if (place == MP_MAP_ABSENT)
+        return 0;
+    mp_map_remove(&ranges->early_index, range);
+    ranges->early[place].range = 0;
+    return ranges->early[place].time;
+}
+
+/* Its start was not recorded, or is still to come. */
+static void note_early(struct open_ranges *ranges, const struct mp_nvtx_event *event)
+{
+    struct early_end *early;
+
+    if (!ranges->early)
+        ranges->early = calloc(MOST_EARLY_ENDS, sizeof(*ranges->early));
+    if (!ranges->early)
+        return; /* then it may be open for too long */
+    early = &ranges->early[ranges->early_count % MOST_EARLY_ENDS];
+    if (early->range)
+        mp_map_remove(&ranges->early_index, early->range);
+    early->range = 0;
+    if (mp_map_put(&ranges->early_index, event->range, (uint32_t)(early - ranges->early)) ==
+        MP_OK) {
+        *early = (struct early_end){event->range, event->time};
+        ranges->early_count++;
+    }
+}
+
+static void start(struct open_ranges *ranges, struct open_thread *thread,
+                  const struct mp_nvtx_event *event)
+{
+    uint64_t ended = take_early(ranges, event->range);
+
+    if (!open_range(ranges, thread, event)) {
+        thread->unsure = true;
+        return;
+    }
+    if (ended) {
+        thread->open[thread->count - 1].ended = ended;
+        thread->ended++;
+    } else if (mp_map_put(&ranges->started, event->range, (uint32_t)(thread - ranges->threads)) !=
+               MP_OK) {
+        close_at(ranges, thread, thread->count - 1);
+        thread->unsure = true;
+    }
+}
+
+/* Whichever thread ends it. */
+static void end(struct open_ranges *ranges, const struct mp_nvtx_event *event)
+{
+    uint32_t index = mp_map_get(&ranges->started, event->range);
+    uint32_t at;
+
+    if (index == MP_MAP_ABSENT) {
+        note_early(ranges, event);
+        return;
+    }
+    at = ranges->threads[index].count;
+    while (at-- && ranges->threads[index].open[at].range != event->range)
+        continue;
+    close_at(ranges, &ranges->threads[index], at); /* it is there: `started` says so */
+}
+
+static void close_ended(struct open_ranges *ranges, struct open_thread *thread, uint64_t now)
+{
+    uint32_t at = thread->count;
+
+    while (at--)
+        if (thread->open[at].ended && thread->open[at].ended <= now)
+            close_at(ranges, thread, at);
+}
+
+struct open_thread *open_ranges_take(struct open_ranges *ranges, const struct mp_nvtx_event *event)
+{
+    struct open_thread *thread = thread_of(ranges, event->tid);
+
+    if (!thread)
+        return NULL;
+    if (event->first)
+        close_all(ranges, thread);
+    if (thread->ended)
+        close_ended(ranges, thread, event->time);
+    if (event->kind == MP_nvtx_kind_push)
+        push(ranges, thread, event);
+    else if (event->kind == MP_nvtx_kind_pop)
+        pop(ranges, thread, event->domain);
+    else if (event->kind == MP_nvtx_kind_start)
+        start(ranges, thread, event);
+    else if (event->kind == MP_nvtx_kind_end)
+        end(ranges, event);
+    return thread;
+}
+
+void open_ranges_free(struct open_ranges *ranges)
+{
+    uint32_t i, k;
+
+    for (i = 0; i < ranges->thread_count; i++) {
+        for (k = 0; k < ranges->threads[i].capacity; k++)
+            free(ranges->threads[i].open[k].name);
+        free(ranges->threads[i].open);
+    }
+    free(ranges->threads);
+    mp_map_free(&ranges->thread_index);
+    mp_map_free(&ranges->started);
+    mp_map_free(&ranges->early_index);
+    free(ranges->early);
+    memset(ranges, 0, sizeof(*ranges));
+}

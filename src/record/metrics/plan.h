@@ -1,0 +1,65 @@
+/* From the names that were asked for to what one GPU is to count.
+ *
+ *     MINIPROF_METRICS      choices                          raw
+ *     flop_count_sp    ->   exact: fadd + fmul + 2 * ffma    gpu__time_duration.sum
+ *     l2_load_bytes    ->   substitute: xbar2l1tex bytes     ...fadd_pred_on.sum
+ *     nonsense         ->   unknown                          ...
+ *
+ * Each name becomes the first of its expressions (base/metrics/table.h) whose inputs CUPTI has on
+ * this chip. The inputs of all of them, each once, are what the GPU counts, in as many passes as
+ * CUPTI says. The duration of the kernel is always among them: CUPTI's activity records have no
+ * times for kernels that are profiled (CUDA 13.0, H100).
+ *
+ * Immutable once it is built.
+ */
+#ifndef MP_RECORD_METRICS_PLAN_H
+#define MP_RECORD_METRICS_PLAN_H
+
+#include "base/metrics/table.h"
+#include "record/metrics/profiler_api.h"
+
+#define METRIC_PLAN_MOST 1024u /* metrics in a plan, and raw ones behind them */
+
+struct metric_choice {
+    char name[METRIC_NAME_BYTES];
+    struct metric_entry entry;   /* may point to `name` */
+    const char *description;     /* static, or CUPTI's */
+    const char *expression_text; /* NULL: it cannot be had */
+    unsigned state;              /* MP_metric_state_* */
+    struct metric_expression expression;
+    uint16_t inputs[METRIC_MOST_INPUTS]; /* positions in the plan's `raw` */
+};
+
+struct metric_plan {
+    const struct profiler_api *api;
+    unsigned device; /* ordinal */
+    struct metric_choice *choices;
+    size_t choice_count;
+    const char **raw; /* point into the choices; [0] is the kernel's duration in ns */
+    size_t raw_count;
+    void *host; /* CUPTI's, with all of `raw` */
+    uint8_t *config;
+    size_t config_bytes;
+    size_t passes;
+    char device_name[128]; /* of a query; else empty, as CUPTI's records tell it */
+    const char **base;     /* of a query: CUPTI's names without rollups, from its host object */
+    size_t base_count;
+};
+
+/* Makes a plan for the names in `list` (MINIPROF_METRICS). `context` is one of the device: CUPTI is
+ * asked what the GPU can count now. With `only_listed` the plan says what can be had, name by name,
+ * and is not for counting. Takes tens to hundreds of ms. MP_ERR_UNSUPPORTED with the reason,
+ * MP_ERR_MEMORY; *plan is then NULL. */
+enum mp_status metric_plan_build(struct metric_plan **plan, const struct profiler_api *api,
+                                 const char *list, CUdevice device, CUcontext context,
+                                 bool only_listed, struct mp_error *error);
+
+/* Adds the names of all of CUPTI's metrics for the chip; as far as memory goes. */
+void metric_plan_add_base(struct metric_plan *plan);
+
+void metric_plan_free(struct metric_plan *plan);
+
+/* The value of a choice that has an expression, from those of `raw`. */
+double metric_plan_value(const struct metric_choice *choice, const double *raw);
+
+#endif

@@ -1,0 +1,427 @@
+/* See profiling.h. */
+#include "record/metrics/profiling.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/data/reserve.h"
+#include "base/log.h"
+#include "record/core/clock.h"
+#include "record/core/state.h"
+#include "record/metrics/plan.h"
+#include "record/metrics/profiled.h"
+#include "record/metrics/session.h"
+
+#include "base/poison.h"
+
+/* A launch with several passes leaves a buffer behind that CUPTI gives back at a forced flush only,
+ * since its record never gets a time (CUDA 13.0: 650 launches emptied the pool of 256). A forced
+ * flush costs records of other contexts and of copies that just begin, so it comes when it must. */
+#define LAUNCHES_A_FLUSH 4u /* at least: each waits for all that runs */
+
+#define HANDLE_LEGACY     ((uintptr_t)1) /* CU_STREAM_LEGACY */
+#define HANDLE_PER_THREAD ((uintptr_t)2) /* CU_STREAM_PER_THREAD */
+
+/* ---- Settings ---- */
+
+static void warn_of_unknown(const char *list)
+{
+    struct metric_names names;
+    struct metric_entry entry;
+    char name[METRIC_NAME_BYTES];
+
+    metric_names_begin(&names, list);
+    while (metric_names_next(&names, name)) {
+        const char *near;
+
+        if (metric_look_up(name, &entry))
+            continue;
+        near = metric_suggest(name);
+        mp_log_warn("there is no metric '%s'%s%s%s; `miniprof metrics --query` lists them", name,
+                    near ? ": did you mean '" : "", near ? near : "", near ? "'?" : "");
+    }
+}
+
+void profiling_open(struct recorder *recorder)
+{
+    struct profiling *profiling = &recorder->profiling;
+    const struct mp_config *config = &recorder->config;
+    struct mp_error error;
+
+    memset(profiling, 0, sizeof(*profiling));
+    turn_open(&profiling->turn);
+    profiled_open(&recorder->profiled);
+    if (!*config->metrics || config->query != MP_QUERY_OFF)
+        return;
+    if (kernel_filter_parse(&profiling->filter, config->kernels, &error) != MP_OK)
+        mp_log_error("MINIPROF_KERNELS: %s: no metrics are collected", error.text);
+    else if (device_list_parse(config->devices, &profiling->devices, &error) != MP_OK)
+        mp_log_error("MINIPROF_DEVICES: %s: no metrics are collected", error.text);
+    else
+        profiling->wanted = true;
+    warn_of_unknown(config->metrics);
+}
+
+/* ---- Sessions, under the turn ---- */
+
+/* Says why there are no metrics, once; the program runs on without. */
+static void give_up(struct profiling *profiling, const struct mp_error *error)
+{
+    if (!atomic_exchange(&profiling->off, true))
+        mp_log_error("no metrics: %s", error->text);
+}
+
+static enum mp_status plan_for(struct recorder *recorder, CUdevice device, CUcontext context,
+                               struct metric_plan **plan, struct mp_error *error)
+{
+    struct profiling *profiling = &recorder->profiling;
+    struct metric_plan **place = &profiling->plans[(unsigned)device % PROFILING_DEVICES];
+
+    if (!profiling->api_open)
+        MP_TRY(profiler_api_open(&profiling->api, &recorder->cupti, error));
+    profiling->api_open = true;
+    if (!*place)
+        MP_TRY(metric_plan_build(place, &profiling->api, recorder->config.metrics, device, context,
+                                 false, error));
+    *plan = *place;
+    if (recorder->config.replay == MP_REPLAY_DISABLED && (*plan)->passes > 1)
+        return mp_error_set(error, MP_ERR_ARGUMENT,
+                            "these metrics take %zu passes and replay is disabled: ask for fewer "
+                            "at a time, or leave MINIPROF_REPLAY at kernel",
+                            (*plan)->passes);
+    return MP_OK;
+}
+
+/* A session for the context, which counts nothing when MINIPROF_DEVICES leaves its device out: a
+ * context is asked for its device once. */
+static struct profiling_session *open_session(struct recorder *recorder,
+                                              const CUpti_CallbackData *data)
+{
+    struct profiling *profiling = &recorder->profiling;
+    struct profiling_session *session = NULL;
+    struct metric_plan *plan = NULL;
+    struct mp_error error;
+    enum mp_status status = MP_OK;
+    CUdevice device = 0;
+
+    edges_note_read(&recorder->edges, data->correlationId); /* not a call of the application */
+    if (!recorder->driver.get_device || recorder->driver.get_device(&device) != CUDA_SUCCESS)
+        return NULL;
+    if (device_list_has(&profiling->devices, (uint64_t)device))
+        status = plan_for(recorder, device, data->context, &plan, &error);
+    if (status == MP_OK)
+        status = session_open(&session, plan, data->context, &error);
+    if (status != MP_OK) {
+        give_up(profiling, &error);
+        return NULL;
+    }
+    if (plan)
+        mp_log_info("metrics: %zu counters in %zu passes", plan->raw_count, plan->passes);
+    session->next = profiling->sessions;
+    profiling->sessions = session;
+    return session;
+}
+
+static struct profiling_session *find_session(struct recorder *recorder,
+                                              const CUpti_CallbackData *data)
+{
+    struct profiling_session *session;
+
+    for (session = recorder->profiling.sessions; session; session = session->next)
+        if (session->context == data->context)
+            return session;
+    return open_session(recorder, data);
+}
+
+/* ---- The turn ---- */
+
+/* What a thread left behind that ended inside of its launch. */
+static void clear_away(struct profiling *profiling)
+{
+    struct mp_error error;
+
+    if (profiling->running)
+        session_stop(profiling->running, &error);
+    free(profiling->launch);
+    profiling->running = NULL;
+    profiling->launch = NULL;
+}
+
+static bool take_turn(struct profiling *profiling)
+{
+    struct mp_error error;
+
+    switch (turn_take(&profiling->turn)) {
+    case TURN_TAKEN:
+        return true;
+    case TURN_LEFT:
+        mp_error_set(&error, MP_ERR_UNSUPPORTED, "a thread ended inside of a launch");
+        give_up(profiling, &error);
+        clear_away(profiling);
+        turn_give_back(&profiling->turn);
+        return false;
+    case TURN_LATE:
+    default:
+        mp_error_set(&error, MP_ERR_UNSUPPORTED,
+                     "a launch has taken over %u s: kernels that wait for other kernels cannot be "
+                     "profiled",
+                     profiling->turn.patience);
+        give_up(profiling, &error);
+        return false;
+    }
+}
+
+static void forget(struct profiling *profiling, CUcontext context)
+{
+    struct profiling_session **link;
+
+    for (link = &profiling->sessions; *link; link = &(*link)->next) {
+        struct profiling_session *session = *link;
+
+        if (session->context != context)
+            continue;
+        *link = session->next;
+        session_close(session);
+        return;
+    }
+}
+
+/* Not in a forked child (INERT), whose parent's thread may have had the turn, and not inside of a
+ * launch, where the thread has it: a handler that ends the process, or CUPTI's own doing. */
+void profiling_forget(struct recorder *recorder, CUcontext context)
+{
+    struct profiling *profiling = &recorder->profiling;
+    struct call_log *log;
+    bool busy;
+
+    if (!profiling->wanted || recorder_phase(recorder) == PHASE_INERT)
+        return;
+    log = call_log_mine(&recorder->logs);
+    if (!log || log->has_turn)
+        return;
+    busy = log->busy;
+    log->busy = true; /* what CUPTI calls from here on is not the application's */
+    if (take_turn(profiling)) {
+        forget(profiling, context);
+        turn_give_back(&profiling->turn);
+    }
+    log->busy = busy;
+}
+
+/* ---- Stream captures ---- */
+
+void profiling_capture_begins(struct recorder *recorder)
+{
+    struct profiling *profiling = &recorder->profiling;
+    struct call_log *log = profiling->wanted ? call_log_mine(&recorder->logs) : NULL;
+
+    if (!log || log->has_turn || log->begins_capture)
+        return;
+    log->begins_capture = true;
+    atomic_fetch_add(&profiling->captures_beginning, 1);
+    if (!atomic_load(&profiling->off) && take_turn(profiling))
+        turn_give_back(&profiling->turn);
+}
+
+void profiling_capture_began(struct recorder *recorder)
+{
+    struct profiling *profiling = &recorder->profiling;
+    struct call_log *log = profiling->wanted ? call_log_mine(&recorder->logs) : NULL;
+
+    if (!log || !log->begins_capture)
+        return;
+    log->begins_capture = false;
+    atomic_fetch_sub(&profiling->captures_beginning, 1);
+}
+
+/* ---- One launch ---- */
+
+/* CUPTI's id of the stream that the call names; 0 when it cannot be told. */
+static uint32_t stream_of(struct recorder *recorder, const struct api_watch *watch,
+                          CUpti_CallbackId cbid, const CUpti_CallbackData *data)
+{
+    bool per_thread = recorder->api.flags[MP_api_driver][cbid] & API_PER_THREAD;
+    const char *arguments = data->functionParams;
+    uintptr_t stream = 0;
+    uint32_t id = 0;
+
+    if (arguments && watch->indirect) {
+        uintptr_t config;
+        memcpy(&config, arguments, sizeof(config));
+        if (config)
+            stream = (uintptr_t)((const CUlaunchConfig *)config)->hStream;
+    } else if (arguments) {
+        memcpy(&stream, arguments + (size_t)watch->stream * sizeof(stream), sizeof(stream));
+    }
+    if (stream == HANDLE_PER_THREAD || stream == HANDLE_LEGACY) {
+        per_thread = stream == HANDLE_PER_THREAD;
+        stream = 0;
+    }
+    if (recorder->cupti.get_stream_id(data->context, (CUstream)stream, per_thread, &id) !=
+        CUPTI_SUCCESS)
+        return 0;
+    return id;
+}
+
+/* How often a kernel of this name was launched, this time included; 0 when memory is out. */
+static uint64_t count_launch(struct profiling *profiling, const char *kernel)
+{
+    uint32_t id = mp_intern_add(&profiling->kernels, kernel, strlen(kernel));
+
+    if (!id || mp_reserve((void **)&profiling->launches, id, &profiling->launch_capacity,
+                          sizeof(*profiling->launches)) != MP_OK)
+        return 0;
+    while (profiling->launch_count < id)
+        profiling->launches[profiling->launch_count++] = 0;
+    return ++profiling->launches[id - 1];
+}
+
+/* The session for this launch if it is to be profiled, else NULL. */
+static struct profiling_session *choose(struct recorder *recorder, const CUpti_CallbackData *data,
+                                        uint32_t stream)
+{
+    struct profiling *profiling = &recorder->profiling;
+    const char *kernel = data->symbolName;
+    uint64_t invocation = kernel ? count_launch(profiling, kernel) : 0;
+    struct profiling_session *session = find_session(recorder, data);
+
+    if (!session || !session->plan ||
+        !kernel_filter_matches(&profiling->filter, data->contextUid, stream, kernel, invocation))
+        return NULL;
+    return session;
+}
+
+/* Starts the counters for a launch that is to be profiled. */
+static void begin(struct recorder *recorder, const struct api_watch *watch, CUpti_CallbackId cbid,
+                  const CUpti_CallbackData *data, uint64_t enter)
+{
+    struct profiling *profiling = &recorder->profiling;
+    uint32_t stream = stream_of(recorder, watch, cbid, data);
+    struct profiling_session *session = choose(recorder, data, stream);
+    struct profiled_launch *launch;
+    struct mp_error error;
+
+    if (!session)
+        return;
+    launch = profiled_new(session->plan, data->symbolName ? data->symbolName : "");
+    if (!launch) {
+        atomic_fetch_add(&recorder->profiled.lost, 1);
+        return;
+    }
+    launch->enter = enter;
+    launch->correlation = data->correlationId;
+    launch->context = data->contextUid;
+    launch->stream = stream;
+    if (session_start(session, &error) != MP_OK) {
+        give_up(profiling, &error);
+        free(launch);
+        return;
+    }
+    profiling->launch = launch;
+    profiling->running = session;
+}
+
+static bool is_on(struct recorder *recorder)
+{
+    const struct profiling *profiling = &recorder->profiling;
+
+    return recorder_is_recording(recorder) && atomic_load(&recorder->enabled) &&
+           !atomic_load(&profiling->off) && atomic_load(&recorder->stream_captures) <= 0 &&
+           atomic_load(&profiling->captures_beginning) <= 0;
+}
+
+static void say_graph(struct profiling *profiling)
+{
+    if (!atomic_exchange(&profiling->graph_was_said, true))
+        mp_log_warn("kernels in CUDA graphs are not profiled for metrics: run the program without "
+                    "graphs, or `ncu --graph-profiling node`");
+}
+
+void profiling_enter(struct recorder *recorder, const struct api_watch *watch,
+                     CUpti_CallbackId cbid, const CUpti_CallbackData *data)
+{
+    struct profiling *profiling = &recorder->profiling;
+    struct call_log *log = profiling->wanted ? call_log_mine(&recorder->logs) : NULL;
+    uint64_t enter;
+
+    if (log && log->has_turn)
+        log->inner_launches++;
+    if (!log || log->has_turn || log->busy || !is_on(recorder))
+        return;
+    enter = mp_clock_now();
+    log->busy = true; /* what CUPTI calls from here on is not the application's */
+    log->has_turn = take_turn(profiling);
+    if (log->has_turn && watch->role != API_ROLE_LAUNCH)
+        say_graph(profiling);
+    else if (log->has_turn && is_on(recorder)) /* much may have happened while it waited */
+        begin(recorder, watch, cbid, data, enter);
+    log->busy = log->has_turn && profiling->launch;
+}
+
+/* Gives back what CUPTI gives back at a forced flush only. What else runs in the context is waited
+ * for first: the flush would take its records without their ends. */
+static void flush_sometimes(struct recorder *recorder, const struct profiling_session *session,
+                            uint32_t correlation)
+{
+    struct profiling *profiling = &recorder->profiling;
+
+    if (session->plan->passes < 2 || ++profiling->unflushed < LAUNCHES_A_FLUSH ||
+        !recorder->driver.synchronize || !buffer_pool_is_low(&recorder->pool))
+        return;
+    profiling->unflushed = 0;
+    edges_note_read(&recorder->edges, correlation); /* not a call of the application */
+    recorder->driver.synchronize();
+    recorder->cupti.flush_all(CUPTI_ACTIVITY_FLAG_FLUSH_FORCED);
+}
+
+/* Stops the counters of the launch and hands its values to the writer. */
+static void end(struct recorder *recorder)
+{
+    struct profiling *profiling = &recorder->profiling;
+    const struct profiling_session *session = profiling->running;
+    struct profiled_launch *launch = profiling->launch;
+    uint32_t correlation = launch->correlation;
+    bool gave_up = atomic_load(&profiling->off); /* another's kernel may be in the range */
+    bool found = false;
+    struct mp_error error;
+    enum mp_status status;
+
+    launch->leave = mp_clock_now();
+    status = session_stop(session, &error);
+    profiling->launch = NULL; /* before anything that ends a thread which is cancelled */
+    profiling->running = NULL;
+    if (status == MP_OK)
+        status = session_read(session, launch->values, &found, &error);
+    if (status != MP_OK)
+        give_up(profiling, &error);
+    if (!found || gave_up) {
+        free(launch); /* a launch that failed has no range, which is no error */
+        return;
+    }
+    profiled_put(&recorder->profiled, launch);
+    work_wake(&recorder->work);
+    flush_sometimes(recorder, session, correlation);
+}
+
+void profiling_leave(struct recorder *recorder)
+{
+    struct profiling *profiling = &recorder->profiling;
+    struct call_log *log = profiling->wanted ? call_log_mine(&recorder->logs) : NULL;
+
+    if (!log || !log->has_turn)
+        return;
+    if (log->inner_launches) {
+        log->inner_launches--;
+        return;
+    }
+    /* A forked child may not call CUPTI. */
+    if (profiling->launch && recorder_phase(recorder) != PHASE_INERT)
+        end(recorder);
+    log->has_turn = false;
+    log->busy = false;
+    turn_give_back(&profiling->turn);
+}
+
+/* The argument numbers in api_set.c, against CUPTI's parameter structs. */
+_Static_assert(offsetof(cuLaunchKernel_params, hStream) == 40, "api_watches");
+_Static_assert(offsetof(cuLaunchCooperativeKernel_params, hStream) == 40, "api_watches");

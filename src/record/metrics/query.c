@@ -1,0 +1,48 @@
+/* See query.h. */
+#include "record/metrics/query.h"
+
+#include <string.h>
+
+#include "base/log.h"
+#include "record/core/state.h"
+
+#include "base/poison.h"
+
+#define EVERYTHING "all,events"
+
+static enum mp_status ask_device(struct recorder *recorder, CUdevice device, CUcontext context,
+                                 struct mp_error *error)
+{
+    struct profiling *profiling = &recorder->profiling;
+    struct profiled_launch *definition;
+    struct metric_plan *plan;
+
+    if (!profiling->api_open)
+        MP_TRY(profiler_api_open(&profiling->api, &recorder->cupti, error));
+    profiling->api_open = true;
+    MP_TRY(metric_plan_build(&plan, &profiling->api, EVERYTHING, device, context, true, error));
+    if (recorder->driver.get_name)
+        recorder->driver.get_name(plan->device_name, sizeof(plan->device_name), device);
+    plan->device_name[sizeof(plan->device_name) - 1] = '\0';
+    if (strstr(recorder->config.metrics, "raw"))
+        metric_plan_add_base(plan);
+    definition = profiled_new(plan, "");
+    if (definition)
+        profiled_put(&recorder->profiled, definition);
+    return MP_OK;
+}
+
+void metric_query_ask(struct recorder *recorder, CUcontext context)
+{
+    struct call_log *log = call_log_mine(&recorder->logs);
+    struct mp_error error;
+    CUdevice device = 0;
+
+    if (!log || !recorder->driver.get_device)
+        return;
+    log->busy = true; /* what CUPTI calls is not of interest */
+    if (recorder->driver.get_device(&device) == CUDA_SUCCESS &&
+        ask_device(recorder, device, context, &error) != MP_OK)
+        mp_log_error("device %d: %s", (int)device, error.text);
+    log->busy = false;
+}

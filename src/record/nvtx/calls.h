@@ -1,0 +1,28 @@
+/* NVTX's functions as the handler answers them, for the tables of nvtx.c and payload.c. */
+#ifndef MP_RECORD_NVTX_CALLS_H
+#define MP_RECORD_NVTX_CALLS_H
+
+#include "record/nvtx/buffer.h"
+
+#define NVTX_NO_IMPL
+#include <nvtx3/nvToolsExt.h>
+
+/* The five events, for callers that have described the call already. Each takes the thread from
+ * nvtx_enter() and leaves it. Push and pop return the level, counted from 0, or
+ * NVTX_NO_PUSH_POP_TRACKING where it is not known; start returns the range's id. */
+void nvtx_mark(struct nvtx_thread *thread, struct nvtx_call *call) NVTX_HIDDEN;
+int nvtx_push(struct nvtx_thread *thread, struct nvtx_call *call) NVTX_HIDDEN;
+int nvtx_pop(struct nvtx_thread *thread, const struct nvtx_domain *domain) NVTX_HIDDEN;
+nvtxRangeId_t nvtx_start(struct nvtx_thread *thread, struct nvtx_call *call) NVTX_HIDDEN;
+void nvtx_end(struct nvtx_thread *thread, const struct nvtx_domain *domain,
+              nvtxRangeId_t range) NVTX_HIDDEN;
+
+/* The message that a payload of type NVTX_PAYLOAD_TYPE_EXT, or a payload function, brings with it.
+ */
+struct nvtx_text nvtx_payload_message(const struct nvtx_domain *domain, const void *payloads,
+                                      size_t count) NVTX_HIDDEN;
+
+/* The handler's answer to one function, by NVTX's numbers; NULL if it has none. */
+NvtxFunctionPointer nvtx_calls_find(uint32_t module, uint32_t id) NVTX_HIDDEN;
+
+#endif

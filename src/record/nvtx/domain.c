@@ -1,0 +1,142 @@
+/* See domain.h.
+ *
+ * Handles are pointers to the records themselves, so that a push with a registered string stores
+ * eight bytes and looks nothing up. The price: records are never freed, nvtxDomainDestroy does
+ * nothing and an application that makes new names for ever meets the limit. A handle that outlives
+ * its domain, which NVTX forbids, is harmless here.
+ *
+ * The memory comes from mmap, not malloc: allocators are annotated with NVTX too.
+ */
+#include "record/nvtx/domain.h"
+
+#include <string.h>
+#include <sys/mman.h>
+
+#include "base/poison.h"
+
+enum { BLOCK_BYTES = 256 * 1024 };
+
+static bool permanent_extend(struct nvtx_state *state, size_t bytes)
+{
+    const size_t block = bytes > BLOCK_BYTES ? (bytes + 4095) & ~(size_t)4095 : BLOCK_BYTES;
+    void *memory;
+
+    if (block > NVTX_PERMANENT_BYTES - state->permanent_total)
+        return false;
+    memory = mmap(NULL, block, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (memory == MAP_FAILED)
+        return false;
+    state->permanent = memory;
+    state->permanent_left = block;
+    state->permanent_total += block;
+    return true;
+}
+
+void *nvtx_permanent(size_t bytes)
+{
+    struct nvtx_state *state = nvtx_state();
+    void *memory;
+
+    if (bytes > NVTX_PERMANENT_BYTES)
+        return NULL;
+    bytes = (bytes + 7) & ~(size_t)7;
+    if (bytes > state->permanent_left && !permanent_extend(state, bytes))
+        return NULL;
+    memory = state->permanent;
+    state->permanent += bytes;
+    state->permanent_left -= bytes;
+    return memory;
+}
+
+/* Gives the last record back if its text turned out to be known. */
+static void permanent_return(void *memory)
+{
+    struct nvtx_state *state = nvtx_state();
+    const size_t bytes = (size_t)(state->permanent - (unsigned char *)memory);
+
+    memset(memory, 0, bytes);
+    state->permanent -= bytes;
+    state->permanent_left += bytes;
+}
+
+static struct nvtx_domain *domain_intern(struct nvtx_state *state, const struct nvtx_text *name)
+{
+    struct nvtx_domain *made = nvtx_permanent(sizeof(*made) + name->bytes + 1);
+
+    if (!made)
+        return NULL;
+    nvtx_text_copy(made->name, *name);
+    for (struct nvtx_domain *known = state->domains; known; known = known->next) {
+        if (strcmp(known->name, made->name) == 0) {
+            permanent_return(made);
+            return known;
+        }
+    }
+    /* Slot 0 is the default domain's. */
+    state->domain_count++;
+    made->slot =
+        state->domain_count < NVTX_LEVEL_SLOTS ? state->domain_count : NVTX_LEVEL_SLOTS - 1;
+    made->next = state->domains;
+    state->domains = made;
+    return made;
+}
+
+/* FNV-1a */
+static uint32_t string_bucket(const struct nvtx_string *string)
+{
+    uint64_t hash = 0xcbf29ce484222325u ^ (uint64_t)(uintptr_t)string->domain;
+
+    for (uint32_t i = 0; i < string->bytes; i++)
+        hash = (hash ^ (unsigned char)string->text[i]) * 0x100000001b3u;
+    return (uint32_t)(hash ^ (hash >> 32)) % NVTX_STRING_BUCKETS;
+}
+
+static struct nvtx_string *string_intern(struct nvtx_state *state, const struct nvtx_domain *domain,
+                                         const struct nvtx_text *text)
+{
+    struct nvtx_string *made = nvtx_permanent(sizeof(*made) + text->bytes + 1);
+    struct nvtx_string **bucket;
+
+    if (!made)
+        return NULL;
+    made->domain = domain;
+    made->bytes = text->bytes;
+    nvtx_text_copy(made->text, *text);
+    bucket = &state->strings[string_bucket(made)];
+    for (struct nvtx_string *known = *bucket; known; known = known->next) {
+        if (known->domain == domain && known->bytes == made->bytes &&
+            memcmp(known->text, made->text, made->bytes) == 0) {
+            permanent_return(made);
+            return known;
+        }
+    }
+    made->next = *bucket;
+    *bucket = made;
+    return made;
+}
+
+struct nvtx_domain *nvtx_domain_intern(struct nvtx_text name)
+{
+    struct nvtx_state *state = nvtx_state();
+    struct nvtx_domain *domain;
+
+    if (name.form == NVTX_NO_TEXT || atomic_load_explicit(&state->inert, memory_order_relaxed))
+        return NULL;
+    pthread_mutex_lock(&state->lock);
+    domain = domain_intern(state, &name);
+    pthread_mutex_unlock(&state->lock);
+    return domain;
+}
+
+struct nvtx_string *nvtx_string_intern(const struct nvtx_domain *domain, struct nvtx_text text)
+{
+    struct nvtx_state *state = nvtx_state();
+    struct nvtx_string *string;
+
+    if (text.form == NVTX_NO_TEXT || atomic_load_explicit(&state->inert, memory_order_relaxed))
+        return NULL;
+    pthread_mutex_lock(&state->lock);
+    string = string_intern(state, domain, &text);
+    pthread_mutex_unlock(&state->lock);
+    return string;
+}

@@ -1,0 +1,20 @@
+/* What an application registers with NVTX and refers to by handle ever after: domains and strings.
+ */
+#ifndef MP_RECORD_NVTX_DOMAIN_H
+#define MP_RECORD_NVTX_DOMAIN_H
+
+#include "record/nvtx/text.h"
+
+/* Zeroed memory that is never freed, aligned to 8; NULL when NVTX_PERMANENT_BYTES are used up. The
+ * caller holds nvtx_state.lock. */
+void *nvtx_permanent(size_t bytes) NVTX_HIDDEN;
+
+/* The domain of that name, made if new: one name is one domain, whichever library asks. NULL, which
+ * is the default domain, without a name, memory or in a forked child. */
+struct nvtx_domain *nvtx_domain_intern(struct nvtx_text name) NVTX_HIDDEN;
+
+/* The string registered in that domain, made if new, or NULL. Any length. */
+struct nvtx_string *nvtx_string_intern(const struct nvtx_domain *domain,
+                                       struct nvtx_text text) NVTX_HIDDEN;
+
+#endif

@@ -1,0 +1,166 @@
+/* What the files of the NVTX handler share. Read nvtx.c's head first. */
+#ifndef MP_RECORD_NVTX_STATE_H
+#define MP_RECORD_NVTX_STATE_H
+
+#include <pthread.h>
+#include <stdalign.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "record/nvtx/nvtx.h"
+#include "trace/codec/enums.def"
+
+#define NVTX_HIDDEN __attribute__((visibility("hidden")))
+/* Inline whatever the compiler thinks of its size: what is known of a call then costs nothing. */
+#define NVTX_INLINE static inline __attribute__((always_inline))
+
+enum {
+    /* 16 MiB in all. Chunks are small so that many threads with few events each fit: every thread
+     * that ever called holds one until it ends. */
+    NVTX_CHUNK_BYTES = 16 * 1024,
+    NVTX_CHUNKS = 1024,
+    NVTX_THREADS = NVTX_CHUNKS,
+    NVTX_READY_CHUNKS = 32, /* free chunks whose pages are kept mapped in, ahead of use */
+    NVTX_TEXT_BYTES = 4096, /* of a message, with its zero */
+    NVTX_LEVEL_SLOTS = 64, /* domains with a push/pop level of their own; the last slot is shared */
+    NVTX_KEPT_POPS = 256,  /* open pushes whose pops always find room */
+    NVTX_STRING_BUCKETS = 4096,
+    NVTX_MESSAGE_SCHEMAS = 1024, /* a power of two */
+};
+
+#define NVTX_PERMANENT_BYTES ((size_t)32 * 1024 * 1024)
+
+/* mp_nvtx_event.kind, and what only the buffers know: a thread's name. */
+#define NVTX_KIND(enumeration, value, name) NVTX_KIND_##name = value,
+enum nvtx_kind {
+    MP_ENUM_nvtx_kind(NVTX_KIND) NVTX_KIND_origin = MP_NVTX_ORIGIN,
+    NVTX_KIND_thread_name = 255
+};
+#undef NVTX_KIND
+
+/* A piece of a thread's buffer. The owner thread writes data and raises `committed`; it links
+ * `next` when the chunk is full; then the writer thread frees it. Never unmapped. */
+struct nvtx_chunk {
+    _Atomic(uint32_t) committed;       /* bytes of data that may be read */
+    _Atomic(uint32_t) below;           /* while free: number of the next free chunk + 1 */
+    _Atomic(struct nvtx_chunk *) next; /* in use: what the thread filled after this */
+    alignas(64) unsigned char data[NVTX_CHUNK_BYTES - 64];
+};
+
+_Static_assert(sizeof(struct nvtx_chunk) == NVTX_CHUNK_BYTES, "a chunk is as large as it says");
+
+/* NVTX domains, registered strings and payload schemas with a message; permanent. */
+struct nvtx_domain {
+    struct nvtx_domain *next;
+    uint32_t slot; /* into nvtx_thread.levels */
+    char name[];
+};
+
+struct nvtx_string {
+    struct nvtx_string *next; /* in the bucket */
+    const struct nvtx_domain *domain;
+    uint32_t bytes; /* without the zero */
+    char text[];
+};
+
+struct nvtx_schema {
+    const struct nvtx_domain *domain;
+    uint64_t id;
+    uint64_t offset; /* of the message in the payload */
+    uint64_t fixed;  /* bytes of a string inside of the payload, 0 if it holds a pointer */
+    bool registered; /* the pointer is a registered string's handle */
+};
+
+/* Push/pop depth of one thread in one domain, since recording was last switched on. Once a push is
+ * lost, what is pushed above it is lost with it, so that every pop recorded has its push. */
+struct nvtx_level {
+    uint32_t open;
+    uint32_t lost;
+};
+
+/* What the threads read for a time: the clock, until the counter's rate is known, or the counter.
+ */
+enum nvtx_counter { NVTX_COUNTER_UNUSED, NVTX_COUNTER_MEASURED, NVTX_COUNTER_USED };
+
+enum nvtx_life { NVTX_FREE, NVTX_TAKEN, NVTX_LIVE, NVTX_ENDED };
+
+/* A thread that called NVTX. Reused when it has ended and was drained. */
+struct nvtx_thread {
+    /* shared */
+    alignas(64) _Atomic(uint32_t) life; /* enum nvtx_life */
+    _Atomic(uint32_t) chunks;           /* taken by the owner so far */
+    _Atomic(struct nvtx_chunk *) first; /* the first of those */
+    _Atomic(uint64_t) dropped;          /* kept when the record is reused */
+    uint32_t tid;                       /* written before life becomes LIVE */
+
+    /* the owner's */
+    alignas(64) struct nvtx_chunk *chunk; /* written to now; NULL before the first */
+    uint32_t position;                    /* in chunk->data */
+    uint32_t end;                         /* bytes of chunk->data; 0 before the first */
+    uint32_t epoch;                       /* value of nvtx_state.recording that levels are of */
+    uint32_t open;                        /* sum of levels[].open */
+    atomic_bool busy;                     /* inside a call: a signal handler must keep out */
+    bool restarted;                       /* the next event is the first of its epoch */
+    uint64_t range, range_end;            /* ids still to be given out */
+    struct nvtx_level levels[NVTX_LEVEL_SLOTS];
+
+    /* the writer's */
+    alignas(64) struct nvtx_chunk *read_chunk;
+    uint32_t read_position;
+    uint32_t read_chunks; /* chunks begun, counts up to `chunks` */
+    uint64_t read_time;   /* of the last event */
+};
+
+/* All state of the handler. Ownership: `lock` guards the permanent memory, domains and string
+ * buckets, and insertion of schemas; `switching` what it says. No other lock exists, and none is
+ * taken in a forked child. */
+struct nvtx_state {
+    _Atomic(uint32_t) recording; /* 0 off, else a number that is new with each switching on */
+    _Atomic(uint32_t) epochs;
+    atomic_bool inert;         /* a forked child */
+    atomic_bool in_use;        /* an NVTX instance has been taken over */
+    _Atomic(uint32_t) counter; /* enum nvtx_counter: written by `once`, then by the writer */
+
+    pthread_mutex_t switching; /* of the next two, which `recording` follows */
+    bool wanted;               /* events are recorded */
+    uint32_t building;         /* graphs that are being built: ranges around their nodes count */
+
+    pthread_once_t once;
+    bool usable; /* of once */
+    pthread_key_t ending;
+
+    struct nvtx_thread *threads; /* NVTX_THREADS of them, zero pages until used */
+    _Atomic(uint32_t) thread_count;
+    struct nvtx_thread grave; /* stands for threads that have none: always busy, so it only drops */
+
+    struct nvtx_chunk *chunks; /* NVTX_CHUNKS of them */
+    _Atomic(uint64_t) free;    /* stack: count of changes << 32 | chunk number + 1 */
+    _Atomic(uint32_t) fresh;   /* chunks from here on were never used */
+    _Atomic(int32_t) ready;    /* on the stack */
+
+    _Atomic(uint64_t) ranges; /* range ids handed to threads */
+
+    pthread_mutex_t lock;
+    unsigned char *permanent; /* rest of the current block */
+    size_t permanent_left;
+    size_t permanent_total;
+    struct nvtx_domain *domains;
+    uint32_t domain_count;
+    struct nvtx_string *strings[NVTX_STRING_BUCKETS];
+    _Atomic(struct nvtx_schema *) schemas[NVTX_MESSAGE_SCHEMAS]; /* open hash table */
+    _Atomic(uint64_t) schema_ids;
+};
+
+extern struct nvtx_state nvtx_state_storage NVTX_HIDDEN;
+
+static inline struct nvtx_state *nvtx_state(void)
+{
+    return &nvtx_state_storage;
+}
+
+/* Makes the buffers at its first call. False if that failed, or in a forked child. */
+bool nvtx_state_ready(void) NVTX_HIDDEN;
+
+#endif

@@ -1,0 +1,234 @@
+/* See ctl.h. */
+#include "record/process/ctl.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/ctl_address.h"
+#include "base/log.h"
+#include "record/core/clock.h"
+#include "record/core/state.h"
+#include "record/ranges/range.h"
+
+#include "base/poison.h"
+
+#define DUMP_MS       1000 /* that CUPTI is waited for */
+#define PEER_MS       1000 /* for a client to say what it wants */
+#define REQUEST_BYTES 16
+#define BACKLOG       8
+
+/* ---- The socket ---- */
+
+void ctl_open(struct ctl *ctl)
+{
+    int file = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+
+    ctl->peer = -1;
+    ctl->listener = -1;
+    ctl->open = true;
+    ctl->address_bytes = mp_ctl_address(&ctl->address, getpid());
+    if (file < 0 || bind(file, (struct sockaddr *)&ctl->address, ctl->address_bytes) != 0 ||
+        listen(file, BACKLOG) != 0) {
+        mp_log_info("`miniprof ctl` will not find this process: %s", strerror(errno));
+        if (file >= 0)
+            close(file);
+        return;
+    }
+    ctl->listener = file;
+}
+
+/* Whether the descriptor is still the socket of this name. */
+static bool is_ours(const struct ctl *ctl, int file)
+{
+    struct sockaddr_un address;
+    socklen_t bytes = sizeof(address);
+
+    memset(&address, 0, sizeof(address));
+    return file >= 0 && getsockname(file, (struct sockaddr *)&address, &bytes) == 0 &&
+           bytes == ctl->address_bytes && memcmp(&address, &ctl->address, bytes) == 0;
+}
+
+static void close_ours(const struct ctl *ctl, int *file)
+{
+    if (is_ours(ctl, *file))
+        close(*file);
+    *file = -1;
+}
+
+void ctl_close(struct ctl *ctl)
+{
+    if (!ctl->open)
+        return;
+    ctl->open = false;
+    close_ours(ctl, &ctl->peer);
+    close_ours(ctl, &ctl->listener);
+}
+
+/* ---- Answers ---- */
+
+static void describe_file(struct recorder *recorder, char *text, size_t size)
+{
+    struct mp_writer_totals totals;
+
+    if (recorder->flight.on) {
+        flight_describe(recorder, text, size);
+        return;
+    }
+    mp_writer_totals(recorder->recording.writer, &totals);
+    snprintf(text, size, "%llu records, %llu bytes, %llu dropped, %s",
+             (unsigned long long)totals.event_rows, (unsigned long long)totals.bytes,
+             (unsigned long long)quality_dropped(&recorder->recording.quality),
+             recorder->output.path);
+}
+
+static const char *trigger(struct recorder *recorder, bool begins, char *text, size_t size)
+{
+    enum range_answer answer = range_trigger(recorder, begins);
+    uint64_t number;
+    bool over;
+
+    range_is_open(recorder, &number, &over);
+    switch (answer) {
+    case RANGE_DONE:
+        snprintf(text, size, "range %llu %s", (unsigned long long)number,
+                 begins ? "begins" : "has ended");
+        return MP_CTL_OK;
+    case RANGE_LATE:
+        snprintf(text, size,
+                 "range %llu has ended, but CUPTI does not answer: its last records come later or "
+                 "are missing",
+                 (unsigned long long)number);
+        return MP_CTL_OK;
+    case RANGE_IS_OPEN:
+        snprintf(text, size, "range %llu is being recorded already", (unsigned long long)number);
+        break;
+    case RANGE_IS_OVER:
+        snprintf(text, size, "all ranges that MINIPROF_CAPTURE_END or the schedule wants are over");
+        break;
+    case RANGE_IS_CLOSED:
+    case RANGE_NOT_NOW:
+        snprintf(text, size, "nothing is being recorded");
+        break;
+    }
+    return MP_CTL_NO;
+}
+
+/* What CUPTI has and what the threads have handed over up to now is in the file afterwards. */
+static const char *dump(struct recorder *recorder, char *text, size_t size)
+{
+    const struct flight_trigger trigger = {.reason = "miniprof ctl", .time = mp_clock_now()};
+
+    if (recorder->flight.on)
+        return flight_write(recorder, &trigger, text, size) ? MP_CTL_OK : MP_CTL_NO;
+    flusher_gather(recorder, DUMP_MS);
+    recording_round(&recorder->recording);
+    recording_flush(&recorder->recording);
+    describe_file(recorder, text, size);
+    return MP_CTL_OK;
+}
+
+static const char *status(struct recorder *recorder, char *text, size_t size)
+{
+    char file[MP_CTL_ANSWER_BYTES - 64];
+    uint64_t number;
+    bool over;
+    bool open = range_is_open(recorder, &number, &over);
+
+    describe_file(recorder, file, sizeof(file));
+    if (open)
+        snprintf(text, size, "recording range %llu, %s", (unsigned long long)number, file);
+    else
+        snprintf(text, size, "%s, %llu range%s, %s", over ? "over" : "waiting",
+                 (unsigned long long)number, number == 1 ? "" : "s", file);
+    return MP_CTL_OK;
+}
+
+/* For who follows the file: the whole line is its absolute path. */
+static const char *where(struct recorder *recorder, char *text, size_t size)
+{
+    if (recorder->flight.on) {
+        snprintf(text, size,
+                 "the flight recorder keeps the trace in memory: there is no file to "
+                 "follow");
+        return MP_CTL_NO;
+    }
+    snprintf(text, size, "%s", recorder->output.place);
+    return MP_CTL_OK;
+}
+
+static const char *answer(struct recorder *recorder, const char *request, char *text, size_t size)
+{
+    if (!recorder_is_recording(recorder)) {
+        snprintf(text, size, "it is just starting or ending");
+        return MP_CTL_NO;
+    }
+    if (strcmp(request, "start") == 0 || strcmp(request, "stop") == 0)
+        return trigger(recorder, strcmp(request, "start") == 0, text, size);
+    if (strcmp(request, "dump") == 0)
+        return dump(recorder, text, size);
+    if (strcmp(request, "status") == 0)
+        return status(recorder, text, size);
+    if (strcmp(request, "where") == 0)
+        return where(recorder, text, size);
+    snprintf(text, size, "this collector knows start, stop, dump, status and where");
+    return MP_CTL_NO;
+}
+
+/* ---- Requests ---- */
+
+static bool is_allowed(int file)
+{
+    struct ucred peer;
+    socklen_t bytes = sizeof(peer);
+
+    return getsockopt(file, SOL_SOCKET, SO_PEERCRED, &peer, &bytes) == 0 &&
+           (peer.uid == geteuid() || peer.uid == 0);
+}
+
+static void send_answer(int file, const char *word, const char *text)
+{
+    char packet[MP_CTL_ANSWER_BYTES + 8];
+    int bytes = snprintf(packet, sizeof(packet), "%s%s", word, text);
+    ssize_t ignored = send(file, packet, (size_t)bytes, MSG_NOSIGNAL | MSG_DONTWAIT);
+
+    (void)ignored; /* who does not listen has no answer */
+}
+
+static void take_connection(struct ctl *ctl)
+{
+    if (!is_ours(ctl, ctl->listener)) {
+        ctl->listener = -1;
+        return;
+    }
+    ctl->peer = accept4(ctl->listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+    ctl->peer_until = mp_monotonic_ms() + PEER_MS;
+}
+
+void ctl_serve(struct recorder *recorder)
+{
+    struct ctl *ctl = &recorder->ctl;
+    char request[REQUEST_BYTES];
+    char text[MP_CTL_ANSWER_BYTES] = "the process belongs to another user";
+    const char *word = MP_CTL_NO;
+    ssize_t bytes;
+
+    if (ctl->peer < 0)
+        take_connection(ctl);
+    if (!is_ours(ctl, ctl->peer)) {
+        ctl->peer = -1;
+        return;
+    }
+    bytes = recv(ctl->peer, request, sizeof(request) - 1, MSG_DONTWAIT);
+    if (bytes < 0 && (errno == EAGAIN || errno == EINTR) && mp_monotonic_ms() < ctl->peer_until)
+        return; /* later */
+    if (bytes > 0) {
+        request[bytes] = '\0';
+        if (is_allowed(ctl->peer))
+            word = answer(recorder, request, text, sizeof(text));
+        send_answer(ctl->peer, word, text);
+    }
+    close_ours(ctl, &ctl->peer);
+}

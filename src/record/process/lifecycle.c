@@ -1,0 +1,221 @@
+/* See lifecycle.h. */
+#include "record/process/lifecycle.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/log.h"
+#include "record/core/clock.h"
+#include "record/core/state.h"
+#include "record/core/thread.h"
+#include "record/flight/file.h"
+#include "record/nvtx/nvtx.h"
+#include "record/process/signals.h"
+
+#include "base/poison.h"
+
+#define FLUSH_SECONDS 5 /* for the last flush */
+#define CLOSE_SECONDS 5 /* for the writer to complete the file */
+
+/* ---- Waiting with a limit ---- */
+
+static void announce(struct ending *ending, bool *what)
+{
+    pthread_mutex_lock(&ending->lock);
+    *what = true;
+    pthread_cond_broadcast(&ending->changed);
+    pthread_mutex_unlock(&ending->lock);
+}
+
+/* False when it did not happen within `seconds`. */
+static bool await(struct ending *ending, const bool *what, time_t seconds)
+{
+    struct timespec limit;
+    bool happened;
+    int error = 0;
+
+    clock_gettime(CLOCK_MONOTONIC, &limit);
+    limit.tv_sec += seconds;
+    pthread_mutex_lock(&ending->lock);
+    while (!*what && !error)
+        error = pthread_cond_timedwait(&ending->changed, &ending->lock, &limit);
+    happened = *what;
+    pthread_mutex_unlock(&ending->lock);
+    return happened;
+}
+
+/* ---- The last flush ---- */
+
+static uint32_t copy_contexts(struct context_list *contexts, CUcontext *items)
+{
+    uint32_t count;
+
+    pthread_mutex_lock(&contexts->lock);
+    count = contexts->count;
+    memcpy(items, contexts->items, sizeof(contexts->items)); /* all: `items` is as long */
+    pthread_mutex_unlock(&contexts->lock);
+    return count;
+}
+
+static void synchronize_contexts(struct recorder *recorder)
+{
+    const struct driver_api *driver = &recorder->driver;
+    CUcontext items[MOST_CONTEXTS_HELD];
+    CUcontext popped;
+    uint32_t count = copy_contexts(&recorder->contexts, items);
+    uint32_t i;
+
+    if (!driver->push_context || !driver->pop_context || !driver->synchronize ||
+        atomic_load(&recorder->stream_captures) > 0)
+        return;
+    for (i = 0; i < count; i++)
+        if (driver->push_context(items[i]) == CUDA_SUCCESS) {
+            driver->synchronize();
+            driver->pop_context(&popped);
+        }
+}
+
+static void *flusher_main(void *argument)
+{
+    struct recorder *recorder = argument;
+
+    synchronize_contexts(recorder);
+    recorder->cupti.flush_all(CUPTI_ACTIVITY_FLAG_FLUSH_FORCED);
+    announce(&recorder->ending, &recorder->ending.flushed);
+    return NULL;
+}
+
+static bool start_flusher(struct recorder *recorder)
+{
+    pthread_t thread;
+
+    return thread_start(&thread, 0, flusher_main, recorder) == MP_OK;
+}
+
+void lifecycle_flush(struct recorder *recorder)
+{
+    uint64_t now = mp_clock_now();
+
+    atomic_store(&recorder->flush_allowed, false);
+    atomic_store(&recorder->end_time, now);
+    /* Before the flusher synchronizes: those calls are not the application's. */
+    work_put(&recorder->work, &(struct work){.kind = WORK_LAST, .time = now});
+    mp_nvtx_set_recording(false);
+    /* CUPTI that never asked for a buffer has nothing to give, and may not even be up (wprof). */
+    if (!atomic_load(&recorder->pool.requested))
+        return;
+    if (!start_flusher(recorder))
+        mp_log_warn("no thread for the last flush: the last records are missing");
+    else if (await(&recorder->ending, &recorder->ending.flushed, FLUSH_SECONDS))
+        return;
+    else
+        mp_log_warn("the last flush takes over %d s: the last records are missing", FLUSH_SECONDS);
+    atomic_fetch_add(&recorder->forced_exits, 1);
+}
+
+/* ---- Exit ---- */
+
+bool lifecycle_claim_end(struct recorder *recorder)
+{
+    int expected = PHASE_RECORDING;
+
+    return atomic_compare_exchange_strong(&recorder->phase, &expected, PHASE_FINISHING);
+}
+
+void lifecycle_closed(struct recorder *recorder)
+{
+    atomic_store(&recorder->phase, PHASE_INERT);
+    announce(&recorder->ending, &recorder->ending.closed);
+}
+
+void lifecycle_finish(struct recorder *recorder)
+{
+    bool mine = lifecycle_claim_end(recorder);
+
+    if (mine) {
+        lifecycle_flush(recorder);
+        atomic_store(&recorder->stop, true);
+        work_wake(&recorder->work);
+    } else if (recorder_phase(recorder) != PHASE_FINISHING) {
+        return;
+    }
+    if (!await(&recorder->ending, &recorder->ending.closed,
+               mine ? CLOSE_SECONDS : FLUSH_SECONDS + CLOSE_SECONDS))
+        mp_log_warn("'%s' could not be completed in %d s; what was written is readable",
+                    recorder->output.path, CLOSE_SECONDS);
+}
+
+static void at_exit(void)
+{
+    struct recorder *recorder = mp_recorder;
+    int number;
+
+    if (recorder->pid != getpid())
+        return; /* a child that came about without fork handlers */
+    lifecycle_finish(recorder);
+    number = atomic_load(&recorder->signal);
+    if (number)
+        signals_raise(number);
+}
+
+void lifecycle_at_exit_again(struct recorder *recorder)
+{
+    (void)recorder;
+    if (atexit(at_exit) != 0)
+        mp_log_debug("no room for another exit handler");
+}
+
+/* ---- Fork ---- */
+
+/* The child has only the forking thread, CUDA is unusable in it, and locks may be in any state: so
+ * nothing is called and nothing freed, only the shared descriptors are closed. */
+static void in_child(void)
+{
+    struct recorder *recorder = mp_recorder;
+
+    mp_nvtx_child_after_fork();
+    if (recorder_phase(recorder) == PHASE_IDLE)
+        return;
+    signals_reset();
+    crash_reset();
+    if (recorder_phase(recorder) != PHASE_INERT && output_is_open(&recorder->output))
+        close(recorder->output.fd);
+    if (recorder_phase(recorder) != PHASE_INERT) {
+        flight_file_close(&recorder->output);
+        ctl_close(&recorder->ctl);
+    }
+    atomic_store(&recorder->phase, PHASE_INERT);
+}
+
+static void register_fork_handler(void)
+{
+    pthread_atfork(NULL, NULL, in_child);
+}
+
+void lifecycle_watch_fork(void)
+{
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+
+    pthread_once(&once, register_fork_handler);
+}
+
+enum mp_status lifecycle_open(struct recorder *recorder)
+{
+    struct ending *ending = &recorder->ending;
+    pthread_condattr_t attributes;
+
+    pthread_mutex_init(&recorder->contexts.lock, NULL);
+    pthread_mutex_init(&ending->lock, NULL);
+    if (pthread_condattr_init(&attributes) != 0 ||
+        pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC) != 0 ||
+        pthread_cond_init(&ending->changed, &attributes) != 0)
+        return MP_ERR_MEMORY;
+    pthread_condattr_destroy(&attributes);
+    lifecycle_watch_fork();
+    if (at_quick_exit(at_exit) != 0)
+        mp_log_debug("no room for a handler of quick_exit");
+    return atexit(at_exit) == 0 ? MP_OK : MP_ERR_MEMORY;
+}

@@ -1,0 +1,138 @@
+/* See signals.h. */
+#include "record/process/signals.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/log.h"
+#include "record/core/clock.h"
+#include "record/core/state.h"
+
+#include "base/poison.h"
+
+static const int watched[] = {SIGINT, SIGTERM};
+
+#define WATCHED_COUNT (sizeof(watched) / sizeof(watched[0]))
+
+static void set_default(int number)
+{
+    struct sigaction action = {.sa_handler = SIG_DFL};
+
+    sigemptyset(&action.sa_mask);
+    sigaction(number, &action, NULL);
+}
+
+/* One request often comes twice: timeout(1) signals the process and then its group, a terminal the
+ * group and a shell its job. What follows so soon is not somebody who has lost patience. */
+#define SAME_REQUEST_NS UINT64_C(500000000)
+
+/* Whether somebody asks again. 0: another thread is in the handler with the first request. */
+static bool is_impatient(struct recorder *recorder)
+{
+    uint64_t first = atomic_load(&recorder->signal_time);
+
+    return first && mp_monotonic_ns() - first > SAME_REQUEST_NS;
+}
+
+/* Async-signal-safe: atomics, getpid, clock_gettime, sigaction, raise, and a write in work_wake. */
+static void on_signal(int number)
+{
+    struct recorder *recorder = mp_recorder;
+    int saved_errno = errno;
+    int expected = 0;
+    bool ours = recorder->pid == getpid() && recorder_phase(recorder) != PHASE_INERT;
+
+    if (ours && atomic_compare_exchange_strong(&recorder->signal, &expected, number)) {
+        atomic_store(&recorder->signal_time, mp_monotonic_ns());
+        work_wake(&recorder->work);
+    } else if (!ours || is_impatient(recorder)) {
+        set_default(number);
+        raise(number); /* taken when this handler returns */
+    }
+    errno = saved_errno;
+}
+
+/* SIGUSR2. A forked child has the handler until signals_reset. */
+static void on_toggle(int number)
+{
+    struct recorder *recorder = mp_recorder;
+    int saved_errno = errno;
+
+    (void)number;
+    if (recorder->pid == getpid() && recorder_is_recording(recorder)) {
+        atomic_fetch_add(&recorder->toggles, 1);
+        work_wake(&recorder->work);
+    }
+    errno = saved_errno;
+}
+
+static bool is_handled_by(int number, void (*handler)(int))
+{
+    struct sigaction present;
+
+    return sigaction(number, NULL, &present) == 0 && !(present.sa_flags & SA_SIGINFO) &&
+           present.sa_handler == handler;
+}
+
+void signals_open(const char *usr2)
+{
+    struct sigaction action = {.sa_handler = on_signal, .sa_flags = SA_RESTART};
+    size_t i;
+
+    sigemptyset(&action.sa_mask);
+    for (i = 0; i < WATCHED_COUNT; i++)
+        if (is_handled_by(watched[i], SIG_DFL))
+            sigaction(watched[i], &action, NULL);
+    action.sa_handler = on_toggle;
+    if (usr2 && is_handled_by(SIGUSR2, SIG_DFL))
+        sigaction(SIGUSR2, &action, NULL);
+    else if (usr2)
+        mp_log_warn("SIGUSR2 is the program's own: use `miniprof ctl %d %s`", (int)getpid(), usr2);
+}
+
+void signals_reset(void)
+{
+    size_t i;
+
+    for (i = 0; i < WATCHED_COUNT; i++)
+        if (is_handled_by(watched[i], on_signal))
+            set_default(watched[i]);
+    if (is_handled_by(SIGUSR2, on_toggle))
+        set_default(SIGUSR2);
+}
+
+void signals_raise(int number)
+{
+    sigset_t only;
+
+    set_default(number);
+    sigemptyset(&only);
+    sigaddset(&only, number);
+    pthread_sigmask(SIG_UNBLOCK, &only, NULL);
+    raise(number);
+}
+
+void signals_block(sigset_t *before)
+{
+    sigset_t all;
+
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, before);
+}
+
+void signals_restore(const sigset_t *before)
+{
+    const struct timespec at_once = {0};
+    sigset_t size;
+
+    if (!sigismember(before, SIGXFSZ)) {
+        sigemptyset(&size);
+        sigaddset(&size, SIGXFSZ);
+        while (sigtimedwait(&size, NULL, &at_once) == SIGXFSZ)
+            continue;
+    }
+    pthread_sigmask(SIG_SETMASK, before, NULL);
+}

@@ -1,0 +1,32 @@
+/* SIGINT and SIGTERM, where the application leaves them to their default: the file is completed
+ * first, and the process then dies of the signal as it would have without us.
+ *
+ * The handler only notes the signal and wakes the writer, which finishes and raises it again. The
+ * interrupted thread runs on meanwhile, so that nothing that the last flush needs is blocked; if it
+ * reaches exit() first, the exit handler raises the signal instead. A second signal
+ * kills at once, unless it follows within half a second: then it is the same request sent twice.
+ */
+#ifndef MP_RECORD_PROCESS_SIGNALS_H
+#define MP_RECORD_PROCESS_SIGNALS_H
+
+#include <signal.h>
+#include <stdbool.h>
+
+/* Installs the handler for those of the two signals whose disposition is the default; with
+ * `usr2`, what `miniprof ctl` calls the same, also one for SIGUSR2, which counts them in
+ * recorder->toggles. */
+void signals_open(const char *usr2);
+
+/* Puts the default back where the handler still stands: for a forked child. */
+void signals_reset(void);
+
+/* Ends the process by `number`'s default action. Returns only if the application blocks that. */
+void signals_raise(int number);
+
+/* Blocks all signals in this thread, for threads that are created now and for writes that may
+ * exceed RLIMIT_FSIZE. signals_restore takes back a SIGXFSZ of this thread that came in between: it
+ * would kill the application for a file that is not its own. */
+void signals_block(sigset_t *before);
+void signals_restore(const sigset_t *before);
+
+#endif

@@ -1,0 +1,97 @@
+/* See capture.h. */
+#include "record/ranges/capture.h"
+
+#include <string.h>
+
+#include "base/poison.h"
+
+static enum capture_step begin(struct capture *capture, uint64_t time, uint64_t correlation)
+{
+    if (capture->held == CAPTURE_REMEMBERED) {
+        /* Half at once, so that the move costs little for each range. */
+        capture->held = CAPTURE_REMEMBERED / 2;
+        memmove(capture->ranges, capture->ranges + CAPTURE_REMEMBERED / 2,
+                capture->held * sizeof(capture->ranges[0]));
+    }
+    capture->ranges[capture->held++] = (struct capture_range){
+        .begin_correlation = correlation,
+        .end_correlation = UINT64_MAX,
+        .begin_time = time,
+        .end_time = UINT64_MAX,
+    };
+    capture->open = true;
+    capture->count++;
+    return CAPTURE_BEGIN;
+}
+
+enum capture_step capture_open(struct capture *capture, uint32_t mode, bool at_once)
+{
+    capture->mode = mode;
+    /* From 0: a record with an unknown time counts as inside. */
+    return at_once ? begin(capture, 0, 0) : CAPTURE_NOTHING;
+}
+
+enum capture_step capture_start(struct capture *capture, uint64_t time, uint64_t correlation,
+                                bool by_profiler)
+{
+    if (by_profiler && !capture->started && capture->mode == MP_CAPTURE_AUTO) {
+        capture->started = true;
+        capture->held = 0;
+        capture->count = 0;
+        begin(capture, time, correlation);
+        return CAPTURE_CUT;
+    }
+    return capture->open ? CAPTURE_NOTHING : begin(capture, time, correlation);
+}
+
+enum capture_step capture_stop(struct capture *capture, uint64_t time, uint64_t correlation)
+{
+    struct capture_range *last;
+
+    if (!capture->open)
+        return CAPTURE_NOTHING;
+    last = &capture->ranges[capture->held - 1];
+    last->end_time = time;
+    last->end_correlation = correlation ? correlation : UINT64_MAX;
+    capture->open = false;
+    return CAPTURE_END;
+}
+
+void capture_limit(struct capture *capture, uint64_t time)
+{
+    if (capture->open)
+        capture->ranges[capture->held - 1].end_time = time;
+}
+
+bool capture_held_correlation(const struct capture *capture, uint64_t correlation)
+{
+    uint32_t low = 0;
+    uint32_t high = capture->held;
+
+    /* The last range that begins before it. */
+    while (low < high) {
+        uint32_t middle = low + (high - low) / 2;
+
+        if (capture->ranges[middle].begin_correlation < correlation)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low && capture_range_has_correlation(&capture->ranges[low - 1], correlation);
+}
+
+bool capture_held_time(const struct capture *capture, uint64_t time)
+{
+    uint32_t low = 0;
+    uint32_t high = capture->held;
+
+    while (low < high) {
+        uint32_t middle = low + (high - low) / 2;
+
+        if (capture->ranges[middle].begin_time <= time)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low && capture_range_has_time(&capture->ranges[low - 1], time);
+}

@@ -1,0 +1,95 @@
+/* Which rows belong to a capture range.
+ *
+ * Other threads only post marks (range.h says when). The writer interprets them here, in order, so
+ * there is nothing to lock. A START inside a range and a STOP outside of one mean nothing, as in
+ * nvprof: ranges do not nest. In mode auto the first START of cuProfilerStart forgets all that was
+ * recorded and begins range 1 anew.
+ *
+ * Work on the device belongs to the range in which it was launched, however late it runs: its
+ * correlation id lies between those of the calls that began and ended it, since CUPTI counts all
+ * calls of the process with one counter. Everything else (calls, NVTX, ...) goes by its begin.
+ *
+ * Owned by the writer thread.
+ */
+#ifndef MP_RECORD_RANGES_CAPTURE_H
+#define MP_RECORD_RANGES_CAPTURE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/settings/config.h"
+
+#define CAPTURE_REMEMBERED 1024u /* past ranges that late records can still find their place in */
+
+struct capture_range {
+    uint64_t begin_correlation, end_correlation; /* 64 bits; open: UINT64_MAX */
+    uint64_t begin_time, end_time;
+};
+
+struct capture {
+    uint32_t mode;  /* enum mp_capture of the configuration */
+    bool open;      /* the last range has no end yet */
+    bool started;   /* mode auto: cuProfilerStart was seen */
+    uint64_t count; /* ranges begun, and the number of the last */
+    uint32_t held;  /* of `ranges`, oldest first; the last `held` ranges */
+    struct capture_range ranges[CAPTURE_REMEMBERED];
+};
+
+/* What a mark amounts to. */
+enum capture_step {
+    CAPTURE_NOTHING,
+    CAPTURE_BEGIN, /* range `count` has begun */
+    CAPTURE_CUT,   /* the same, and all rows up to now are to be forgotten */
+    CAPTURE_END    /* range `count` has ended */
+};
+
+/* `at_once`: the first range begins with the recording. CAPTURE_BEGIN or CAPTURE_NOTHING. */
+enum capture_step capture_open(struct capture *capture, uint32_t mode, bool at_once);
+
+/* `by_profiler`: cuProfilerStart, which is the one that mode auto begins anew with. */
+enum capture_step capture_start(struct capture *capture, uint64_t time, uint64_t correlation,
+                                bool by_profiler);
+enum capture_step capture_stop(struct capture *capture, uint64_t time, uint64_t correlation);
+
+/* The open range keeps nothing that goes by its begin and begins after `time`; work on the device
+ * is kept as before. */
+void capture_limit(struct capture *capture, uint64_t time);
+
+/* The slow parts of the two below: a search through the ranges before the last. */
+bool capture_held_correlation(const struct capture *capture, uint64_t correlation);
+bool capture_held_time(const struct capture *capture, uint64_t time);
+
+static inline bool capture_range_has_correlation(const struct capture_range *range,
+                                                 uint64_t correlation)
+{
+    return correlation > range->begin_correlation && correlation < range->end_correlation;
+}
+
+static inline bool capture_range_has_time(const struct capture_range *range, uint64_t time)
+{
+    return time >= range->begin_time && time < range->end_time;
+}
+
+/* Whether what began at `time` is kept. */
+static inline bool capture_keeps_time(const struct capture *capture, uint64_t time)
+{
+    if (!capture->held)
+        return false;
+    return capture_range_has_time(&capture->ranges[capture->held - 1], time) ||
+           capture_held_time(capture, time);
+}
+
+/* Whether device work of this launch is kept; work without a correlation id goes by its begin. */
+static inline bool capture_keeps_work(const struct capture *capture, uint64_t correlation,
+                                      uint64_t time)
+{
+    if (!capture->held)
+        return false;
+    if (!correlation)
+        return capture_keeps_time(capture, time);
+    return capture_range_has_correlation(&capture->ranges[capture->held - 1], correlation) ||
+           capture_held_correlation(capture, correlation);
+}
+
+#endif

@@ -1,0 +1,488 @@
+/* See range.h. */
+#include "record/ranges/range.h"
+
+#include <time.h>
+
+#include "base/log.h"
+#include "base/settings/range_name.h"
+#include "record/core/clock.h"
+#include "record/core/state.h"
+#include "record/nvtx/watch.h"
+#include "record/ranges/switch.h"
+
+#include "base/poison.h"
+
+/* ---- Settings ---- */
+
+static void warn_of_useless(const struct mp_config *config, bool scheduled)
+{
+    if (scheduled && config->capture.choice != MP_CAPTURE_AUTO)
+        mp_log_warn("MINIPROF_CAPTURE has no effect beside MINIPROF_SCHEDULE");
+    if (!scheduled && *config->step && !*config->slow_step)
+        mp_log_warn("MINIPROF_STEP has no effect without MINIPROF_SCHEDULE or MINIPROF_SLOW_STEP");
+}
+
+static uint32_t ranges_wanted(const struct mp_config_choice *end)
+{
+    if (end->choice == MP_CAPTURE_END_STOP)
+        return 1;
+    return end->choice == MP_CAPTURE_END_REPEAT_N ? mp_repeat_number(end->text) : 0;
+}
+
+void range_configure(struct recorder *recorder)
+{
+    const struct mp_config *config = &recorder->config;
+    struct ranges *ranges = &recorder->ranges;
+    uint32_t mode = config->capture.choice;
+    bool whole = mode == MP_CAPTURE_AUTO || mode == MP_CAPTURE_ALL;
+    pthread_condattr_t attributes;
+
+    ranges->scheduled = *config->schedule && mp_schedule_parse(config->schedule, &ranges->schedule);
+    warn_of_useless(config, ranges->scheduled);
+    ranges->by_nvtx = ranges->scheduled ? *config->step != '\0' : mode == MP_CAPTURE_NVTX;
+    ranges->by_profiler = !ranges->by_nvtx && (ranges->scheduled ||
+                                               (mode != MP_CAPTURE_OFF && !recorder->flight.whole));
+    ranges->at_once = whole && !ranges->scheduled;
+    ranges->lazy = mp_config_waits(config);
+    ranges->most = ranges_wanted(&config->capture_end);
+    pthread_mutex_init(&ranges->lock, NULL);
+    pthread_condattr_init(&attributes);
+    pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
+    pthread_cond_init(&ranges->changed, &attributes);
+    pthread_condattr_destroy(&attributes);
+    if (ranges->by_nvtx || recorder->flight.by_step)
+        nvtx_watch_open(&(struct nvtx_watch_calls){
+            .name = ranges->by_nvtx && !ranges->scheduled ? config->capture.text : config->step,
+            .begin = ranges->by_nvtx ? range_nvtx_begin : NULL,
+            .end = ranges->by_nvtx ? range_nvtx_end : NULL,
+            .lasted = recorder->flight.by_step ? flight_step : NULL,
+            .recorder = recorder,
+        });
+}
+
+/* ---- Marks ---- */
+
+/* The id that CUPTI gives to a call made now; 0 if it cannot be had. */
+static uint32_t correlation_now(struct recorder *recorder)
+{
+    struct call_log *log = call_log_mine(&recorder->logs);
+    int version;
+
+    if (!log || log->busy || !recorder->driver.get_version)
+        return 0;
+    log->correlation = 0;
+    log->busy = true;
+    log->asking = true;
+    recorder->driver.get_version(&version);
+    log->asking = false;
+    log->busy = false;
+    return log->correlation;
+}
+
+void range_note_call(struct recorder *recorder, uint32_t correlation)
+{
+    struct call_log *log = call_log_mine(&recorder->logs);
+
+    if (log && log->asking)
+        log->correlation = correlation;
+}
+
+static void post(struct recorder *recorder, enum work_kind kind, uint8_t reason, uint64_t time,
+                 uint32_t correlation)
+{
+    work_put(
+        &recorder->work,
+        &(struct work){.kind = kind, .reason = reason, .correlation = correlation, .time = time});
+}
+
+/* Waits for the current context, unless a stream is being captured: that would break the capture.
+ * False if it was not waited for. Our own call must not look like one of the application's. */
+static bool synchronize(struct recorder *recorder)
+{
+    struct call_log *log = call_log_mine(&recorder->logs);
+    CUresult result;
+
+    if (!recorder->driver.synchronize || atomic_load(&recorder->stream_captures) > 0)
+        return false;
+    if (log)
+        log->busy = true;
+    result = recorder->driver.synchronize();
+    if (log)
+        log->busy = false;
+    return result == CUDA_SUCCESS;
+}
+
+/* ---- Begin and end ---- */
+
+/* Under the lock: whether a range may begin. */
+static enum range_answer may_begin(const struct ranges *ranges, uint8_t reason, bool anew)
+{
+    if (ranges->over)
+        return RANGE_IS_OVER;
+    if (!ranges->ready && reason != MP_capture_reason_trigger)
+        return RANGE_NOT_NOW;
+    return ranges->open && !anew ? RANGE_IS_OPEN : RANGE_DONE;
+}
+
+/* Under the lock: a range is open from now on, if it may begin. */
+static enum range_answer open_range(struct recorder *recorder, uint8_t reason)
+{
+    struct ranges *ranges = &recorder->ranges;
+    bool anew = reason == MP_capture_reason_profiler_api && !ranges->anew &&
+                recorder->config.capture.choice == MP_CAPTURE_AUTO;
+    enum range_answer answer = may_begin(ranges, reason, anew);
+
+    if (answer != RANGE_DONE)
+        return answer;
+    if (anew)
+        ranges->begun = ranges->ended = 0;
+    ranges->anew |= anew;
+    ranges->open = true;
+    ranges->opened_at = mp_monotonic_ms();
+    ranges->begun++;
+    return RANGE_DONE;
+}
+
+/* The range of that number, which was opened, is told to the writer. `correlation`: of the call
+ * that begins it; 0 where none does. */
+static void begin_opened(struct recorder *recorder, uint64_t number, uint8_t reason,
+                         uint32_t correlation)
+{
+    struct ranges *ranges = &recorder->ranges;
+
+    range_settle(recorder);
+    if (!correlation)
+        correlation = correlation_now(recorder);
+    pthread_mutex_lock(&ranges->lock);
+    /* Last, so that the time it took is not in the range. */
+    if (ranges->open && ranges->begun == number) {
+        post(recorder, WORK_START, reason, mp_clock_now(), correlation);
+        ranges->posted = true;
+    }
+    pthread_cond_broadcast(&ranges->changed);
+    pthread_mutex_unlock(&ranges->lock);
+}
+
+static enum range_answer begin(struct recorder *recorder, uint8_t reason, uint32_t correlation)
+{
+    struct ranges *ranges = &recorder->ranges;
+    enum range_answer answer;
+    uint64_t number;
+
+    pthread_mutex_lock(&ranges->lock);
+    answer = open_range(recorder, reason);
+    number = ranges->begun;
+    pthread_mutex_unlock(&ranges->lock);
+    if (answer == RANGE_DONE)
+        begin_opened(recorder, number, reason, correlation);
+    else
+        (void)mp_clock_now(); /* the software GPU's clock counts readings: in all modes as many */
+    return answer;
+}
+
+/* Under the lock: no thread is in an NVTX range, nor has been since `met` were counted. Else that
+ * thread's begin found the capture range open, or the step begun, and it will end it. */
+static bool is_left(const struct ranges *ranges, uint64_t met)
+{
+    return !ranges->by_nvtx || (!nvtx_watch_is_inside() && atomic_load(&ranges->met) == met);
+}
+
+/* Under the lock: whether the open range may end. */
+static enum range_answer may_end(const struct recorder *recorder, uint8_t reason, uint64_t met)
+{
+    const struct ranges *ranges = &recorder->ranges;
+
+    if (!ranges->open)
+        return ranges->over ? RANGE_IS_OVER : RANGE_IS_CLOSED;
+    /* A Stop without a Start. */
+    if (reason == MP_capture_reason_profiler_api && !ranges->anew &&
+        recorder->config.capture.choice == MP_CAPTURE_AUTO)
+        return RANGE_NOT_NOW;
+    if (reason == MP_capture_reason_nvtx && !is_left(ranges, met))
+        return RANGE_NOT_NOW;
+    return RANGE_DONE;
+}
+
+/* Under the lock: the open range ends. What other threads launch from now on is outside. */
+static void close_range(struct recorder *recorder, uint8_t reason, uint64_t time,
+                        uint32_t correlation)
+{
+    struct ranges *ranges = &recorder->ranges;
+
+    if (ranges->posted)
+        post(recorder, WORK_STOP, reason, time, correlation);
+    ranges->open = false;
+    ranges->posted = false;
+    ranges->ended++;
+    ranges->over |= ranges->most && ranges->ended >= ranges->most;
+}
+
+static bool has_one_context(struct context_list *contexts)
+{
+    bool one;
+
+    pthread_mutex_lock(&contexts->lock);
+    one = contexts->count == 1;
+    pthread_mutex_unlock(&contexts->lock);
+    return one;
+}
+
+/* Whether CUPTI is to get its clock again: the range ended at `time`, and its context was waited
+ * for. */
+static bool wants_clock(struct recorder *recorder, uint64_t time)
+{
+    return recording_slows_cupti(&recorder->recording) && has_one_context(&recorder->contexts) &&
+           resync_is_due_at_end(&recorder->recording.resync, time);
+}
+
+/* What has been launched in the range of that number, which was closed at `time`, comes out, and
+ * the kinds are switched; 0: none was closed. False when CUPTI does not answer. */
+static bool leave(struct recorder *recorder, uint64_t closed, uint64_t time)
+{
+    bool through =
+        closed && !pthread_equal(pthread_self(), recorder->writer) && synchronize(recorder);
+
+    return range_leave(recorder, closed, through && wants_clock(recorder, time));
+}
+
+static enum range_answer end(struct recorder *recorder, uint8_t reason, uint32_t correlation)
+{
+    struct ranges *ranges = &recorder->ranges;
+    uint64_t now = mp_clock_now();
+    uint64_t met = atomic_load(&ranges->met);
+    enum range_answer answer;
+    uint64_t number;
+
+    /* Before the id is asked for, and after: what others launch meanwhile has later ones. */
+    pthread_mutex_lock(&ranges->lock);
+    answer = may_end(recorder, reason, met);
+    pthread_mutex_unlock(&ranges->lock);
+    if (!correlation && answer == RANGE_DONE)
+        correlation = correlation_now(recorder);
+    pthread_mutex_lock(&ranges->lock);
+    if (answer == RANGE_DONE)
+        answer = may_end(recorder, reason, met);
+    if (answer == RANGE_DONE)
+        close_range(recorder, reason, now, correlation);
+    number = ranges->begun;
+    pthread_mutex_unlock(&ranges->lock);
+    if (answer != RANGE_DONE)
+        return answer;
+    return leave(recorder, number, now) ? RANGE_DONE : RANGE_LATE;
+}
+
+/* ---- Steps ---- */
+
+static bool is_kept(enum mp_step_phase phase)
+{
+    return phase == MP_STEP_ACTIVE || phase == MP_STEP_LAST;
+}
+
+/* Under the lock: the next step begins; whether a range does with it. Not again in a cycle whose
+ * range has ended early. */
+static bool open_step(struct recorder *recorder)
+{
+    struct ranges *ranges = &recorder->ranges;
+    enum mp_step_phase phase = mp_schedule_phase(&ranges->schedule, ranges->steps);
+
+    ranges->in_step = true;
+    ranges->warm = phase == MP_STEP_WARMUP;
+    if (!is_kept(phase) ||
+        (ranges->steps &&
+         mp_schedule_phase(&ranges->schedule, ranges->steps - 1) == MP_STEP_ACTIVE))
+        return false;
+    return open_range(recorder, MP_capture_reason_schedule) == RANGE_DONE;
+}
+
+static void begin_step(struct recorder *recorder, uint32_t correlation)
+{
+    struct ranges *ranges = &recorder->ranges;
+    bool begins;
+    bool opened;
+    uint64_t number;
+
+    pthread_mutex_lock(&ranges->lock);
+    begins = ranges->ready && !ranges->in_step;
+    opened = begins && open_step(recorder);
+    number = ranges->begun;
+    pthread_mutex_unlock(&ranges->lock);
+    if (opened)
+        begin_opened(recorder, number, MP_capture_reason_schedule, correlation);
+    else if (begins)
+        range_settle(recorder);
+}
+
+/* Under the lock: whether the step is over for all threads; its phase. */
+static bool may_end_step(const struct ranges *ranges, uint64_t met, enum mp_step_phase *phase)
+{
+    *phase = mp_schedule_phase(&ranges->schedule, ranges->steps);
+    return ranges->in_step && is_left(ranges, met);
+}
+
+/* Under the lock: the step ends, and with the last one of a cycle the range, if it is still open:
+ * its number, 0 where nothing is to be brought out. */
+static uint64_t close_step(struct recorder *recorder, uint64_t time, uint32_t correlation)
+{
+    struct ranges *ranges = &recorder->ranges;
+    enum mp_step_phase phase = mp_schedule_phase(&ranges->schedule, ranges->steps++);
+    enum mp_step_phase next = mp_schedule_phase(&ranges->schedule, ranges->steps);
+    bool ends = phase == MP_STEP_LAST && ranges->open;
+
+    ranges->in_step = false;
+    /* From one step to the next the kinds stay as they are. */
+    ranges->warm = (phase == MP_STEP_WARMUP || phase == MP_STEP_LAST) &&
+                   (next == MP_STEP_WARMUP || is_kept(next));
+    if (ends)
+        close_range(recorder, MP_capture_reason_schedule, time, correlation);
+    ranges->over |= next == MP_STEP_OVER && !ranges->open;
+    return ends ? ranges->begun : 0;
+}
+
+static void end_step(struct recorder *recorder, uint32_t correlation)
+{
+    struct ranges *ranges = &recorder->ranges;
+    uint64_t met = atomic_load(&ranges->met);
+    uint64_t now = 0;
+    enum mp_step_phase phase;
+    uint64_t closed = 0;
+    bool may;
+
+    pthread_mutex_lock(&ranges->lock);
+    may = may_end_step(ranges, met, &phase);
+    pthread_mutex_unlock(&ranges->lock);
+    if (may && phase == MP_STEP_LAST) {
+        now = mp_clock_now();
+        if (!correlation)
+            correlation = correlation_now(recorder);
+    }
+    pthread_mutex_lock(&ranges->lock);
+    may = may && may_end_step(ranges, met, &phase);
+    if (may)
+        closed = close_step(recorder, now, correlation);
+    pthread_mutex_unlock(&ranges->lock);
+    if (may)
+        leave(recorder, closed, now);
+}
+
+/* ---- What happens ---- */
+
+void range_profiler_start(struct recorder *recorder, uint32_t correlation)
+{
+    if (!recorder->ranges.by_profiler)
+        return;
+    if (recorder->ranges.scheduled)
+        begin_step(recorder, correlation);
+    else
+        begin(recorder, MP_capture_reason_profiler_api, correlation);
+}
+
+void range_profiler_stop(struct recorder *recorder, uint32_t correlation)
+{
+    if (!recorder->ranges.by_profiler)
+        return;
+    if (recorder->ranges.scheduled)
+        end_step(recorder, correlation);
+    else
+        end(recorder, MP_capture_reason_profiler_api, correlation);
+}
+
+/* Also inside of others: what this thread launches next is to be recorded, while the one that came
+ * first may still be switching the kinds on. */
+void range_nvtx_begin(struct recorder *recorder)
+{
+    if (!recorder_is_recording(recorder))
+        return;
+    atomic_fetch_add(&recorder->ranges.met, 1);
+    if (recorder->ranges.scheduled)
+        begin_step(recorder, 0);
+    else
+        begin(recorder, MP_capture_reason_nvtx, 0);
+    range_await_posted(recorder);
+}
+
+void range_nvtx_end(struct recorder *recorder)
+{
+    if (!recorder_is_recording(recorder))
+        return;
+    if (recorder->ranges.scheduled)
+        end_step(recorder, 0);
+    else
+        end(recorder, MP_capture_reason_nvtx, 0);
+}
+
+enum range_answer range_trigger(struct recorder *recorder, bool begins)
+{
+    return begins ? begin(recorder, MP_capture_reason_trigger, 0)
+                  : end(recorder, MP_capture_reason_trigger, 0);
+}
+
+/* ---- Time ---- */
+
+void range_go(struct recorder *recorder)
+{
+    struct ranges *ranges = &recorder->ranges;
+
+    pthread_mutex_lock(&ranges->lock);
+    ranges->ready_at = mp_monotonic_ms() + (int64_t)recorder->config.delay * 1000;
+    ranges->ready = !recorder->config.delay;
+    if (ranges->at_once && ranges->ready) {
+        /* recording_open has begun it. */
+        ranges->open = true;
+        ranges->posted = true;
+        ranges->begun = 1;
+        ranges->opened_at = mp_monotonic_ms();
+    }
+    pthread_mutex_unlock(&ranges->lock);
+    range_settle(recorder);
+    /* Begun before CUDA was. */
+    if (ranges->by_nvtx && nvtx_watch_is_inside())
+        range_nvtx_begin(recorder);
+}
+
+static int sooner(int most, int64_t ms)
+{
+    return ms >= most ? most : ms > 0 ? (int)ms : 0;
+}
+
+int range_tick(struct recorder *recorder, int most)
+{
+    struct ranges *ranges = &recorder->ranges;
+    int64_t duration = (int64_t)recorder->config.duration * 1000;
+    int64_t now;
+    bool begins = false;
+    bool ends = false;
+
+    if ((!recorder->config.delay && !duration) || !recorder_is_recording(recorder))
+        return most;
+    now = mp_monotonic_ms();
+    pthread_mutex_lock(&ranges->lock);
+    if (!ranges->ready && ranges->ready_at && now >= ranges->ready_at) {
+        ranges->ready = true;
+        begins = ranges->at_once;
+    }
+    if (!ranges->ready && ranges->ready_at)
+        most = sooner(most, ranges->ready_at - now);
+    if (duration && ranges->open) {
+        ends = now - ranges->opened_at >= duration;
+        most = sooner(most, ranges->opened_at + duration - now);
+    }
+    pthread_mutex_unlock(&ranges->lock);
+    if (begins)
+        begin(recorder, MP_capture_reason_duration, 0);
+    if (ends)
+        end(recorder, MP_capture_reason_duration, 0);
+    return most;
+}
+
+bool range_is_open(struct recorder *recorder, uint64_t *number, bool *over)
+{
+    struct ranges *ranges = &recorder->ranges;
+    bool open;
+
+    pthread_mutex_lock(&ranges->lock);
+    open = ranges->open;
+    *number = ranges->begun;
+    *over = ranges->over;
+    pthread_mutex_unlock(&ranges->lock);
+    return open;
+}

@@ -1,0 +1,258 @@
+/* See switch.h. */
+#include "record/ranges/switch.h"
+
+#include <time.h>
+
+#include "base/log.h"
+#include "record/core/clock.h"
+#include "record/core/state.h"
+#include "record/nvtx/watch.h"
+
+#include "base/poison.h"
+
+#define WAIT_SECONDS 1
+
+static bool is_wanted(const struct ranges *ranges)
+{
+    return !ranges->over && (!ranges->lazy || ranges->open || ranges->warm);
+}
+
+static void switch_kinds(struct recorder *recorder, bool on, bool over)
+{
+    if (on && attach_now(recorder))
+        activity_enable(recorder);
+    else if (!on)
+        activity_disable(recorder);
+    if (over) {
+        activity_retire(recorder);
+        if (recorder->ranges.by_nvtx)
+            nvtx_watch_close();
+    }
+}
+
+static struct timespec in_seconds(time_t seconds)
+{
+    struct timespec limit;
+
+    clock_gettime(CLOCK_MONOTONIC, &limit);
+    limit.tv_sec += seconds;
+    return limit;
+}
+
+/* Under the lock: for how many seconds CUPTI is waited for. */
+static time_t patience(const struct ranges *ranges)
+{
+    return ranges->late ? 0 : WAIT_SECONDS;
+}
+
+/* Under the lock: waits until something changes; false at the limit. No cancellation point: a
+ * thread that ended in here would keep the lock. */
+static bool await_change(struct ranges *ranges, const struct timespec *limit)
+{
+    int before;
+    int error;
+
+    pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &before);
+    error = pthread_cond_timedwait(&ranges->changed, &ranges->lock, limit);
+    pthread_setcancelstate(before, NULL);
+    return !error;
+}
+
+/* Under the lock: waits until no other thread switches; false when one does for too long. */
+static bool may_switch(struct ranges *ranges, const struct timespec *limit)
+{
+    while (ranges->switching && await_change(ranges, limit))
+        continue;
+    return !ranges->switching;
+}
+
+/* Under the lock, which is left meanwhile. */
+static void begin_switching(struct ranges *ranges)
+{
+    ranges->switching = true;
+    pthread_mutex_unlock(&ranges->lock);
+}
+
+static void end_switching(struct ranges *ranges)
+{
+    pthread_mutex_lock(&ranges->lock);
+    ranges->switching = false;
+    pthread_cond_broadcast(&ranges->changed);
+}
+
+static bool is_settled(const struct ranges *ranges)
+{
+    return ranges->on == is_wanted(ranges) && ranges->over == ranges->retired;
+}
+
+void range_settle(struct recorder *recorder)
+{
+    struct ranges *ranges = &recorder->ranges;
+    struct timespec limit;
+
+    pthread_mutex_lock(&ranges->lock);
+    limit = in_seconds(patience(ranges));
+    while (may_switch(ranges, &limit) && !is_settled(ranges)) {
+        bool on = is_wanted(ranges);
+        bool over = ranges->over;
+
+        begin_switching(ranges);
+        switch_kinds(recorder, on, over);
+        end_switching(ranges);
+        ranges->on = on;
+        ranges->retired = over;
+    }
+    pthread_mutex_unlock(&ranges->lock);
+}
+
+bool range_switch(struct recorder *recorder, void (*how)(struct recorder *recorder))
+{
+    struct ranges *ranges = &recorder->ranges;
+    struct timespec limit;
+    bool may;
+
+    pthread_mutex_lock(&ranges->lock);
+    limit = in_seconds(patience(ranges));
+    may = may_switch(ranges, &limit);
+    if (may) {
+        begin_switching(ranges);
+        how(recorder);
+        end_switching(ranges);
+    }
+    pthread_mutex_unlock(&ranges->lock);
+    if (may)
+        range_settle(recorder); /* who has waited for too long has left that to us */
+    return may;
+}
+
+void range_await_posted(struct recorder *recorder)
+{
+    struct ranges *ranges = &recorder->ranges;
+    struct timespec limit = in_seconds(WAIT_SECONDS);
+
+    pthread_mutex_lock(&ranges->lock);
+    while (ranges->open && !ranges->posted && await_change(ranges, &limit))
+        continue;
+    pthread_mutex_unlock(&ranges->lock);
+}
+
+/* ---- The end of a range ---- */
+
+/* Under the lock: whether the flusher has done it. The writer takes what comes meanwhile: a flush
+ * brings all at once. */
+static bool await_as_writer(struct recorder *recorder, uint64_t number)
+{
+    struct ranges *ranges = &recorder->ranges;
+    int64_t until = mp_monotonic_ms() + patience(ranges) * 1000;
+
+    while (ranges->left < number && mp_monotonic_ms() < until) {
+        pthread_mutex_unlock(&ranges->lock);
+        flusher_take_next(recorder);
+        pthread_mutex_lock(&ranges->lock);
+    }
+    return ranges->left >= number;
+}
+
+/* Under the lock: waits until the flusher has done it; false when that takes too long. */
+static bool await_left(struct recorder *recorder, uint64_t number)
+{
+    struct ranges *ranges = &recorder->ranges;
+    struct timespec limit = in_seconds(patience(ranges));
+
+    if (pthread_equal(pthread_self(), recorder->writer))
+        return await_as_writer(recorder, number);
+    while (ranges->left < number && await_change(ranges, &limit))
+        continue;
+    return ranges->left >= number;
+}
+
+bool range_leave(struct recorder *recorder, uint64_t closed, bool renews)
+{
+    struct ranges *ranges = &recorder->ranges;
+    bool done = true;
+    bool say = false;
+
+    pthread_mutex_lock(&ranges->lock);
+    /* The last flush is the process's end. */
+    if (recorder_is_recording(recorder) && (closed || !is_settled(ranges))) {
+        uint64_t number = ++ranges->leaves;
+
+        ranges->flushes |= closed != 0;
+        if (renews)
+            ranges->renews = closed;
+        flusher_wake(&recorder->flusher);
+        done = await_left(recorder, number) || !recorder_is_recording(recorder);
+        say = !done && !ranges->late_said;
+        ranges->late |= !done;
+        ranges->late_said |= say;
+    }
+    pthread_mutex_unlock(&ranges->lock);
+    if (say)
+        mp_log_warn("CUPTI has not answered for %d s at the end of a capture range: the program "
+                    "goes on, the range's last records come later or are missing",
+                    WAIT_SECONDS);
+    return done;
+}
+
+/* What range_leave has asked for. */
+struct leaves {
+    uint64_t number;
+    bool flushes, renews;
+};
+
+/* Whether there is something to do. */
+static bool take_leaves(struct ranges *ranges, struct leaves *leaves)
+{
+    bool asked;
+
+    pthread_mutex_lock(&ranges->lock);
+    asked = ranges->left < ranges->leaves;
+    *leaves = (struct leaves){ranges->leaves, ranges->flushes, ranges->renews != 0};
+    ranges->flushes = false;
+    pthread_mutex_unlock(&ranges->lock);
+    return asked;
+}
+
+/* While this thread switches, which who begins another range waits for. */
+static void give_clock(struct recorder *recorder)
+{
+    struct ranges *ranges = &recorder->ranges;
+    bool between;
+
+    pthread_mutex_lock(&ranges->lock);
+    between = !ranges->over && ranges->begun == ranges->renews;
+    ranges->renews = 0;
+    pthread_mutex_unlock(&ranges->lock);
+    if (between)
+        activity_give_clock(recorder);
+}
+
+/* What was launched comes out. */
+static void bring_out(struct recorder *recorder, bool renews)
+{
+    uint64_t answers = clients_answers(recorder);
+
+    if (flusher_may_flush(recorder))
+        recorder->cupti.flush_all(0);
+    if (renews)
+        flusher_give_clock(recorder, answers, give_clock);
+}
+
+void range_serve(struct recorder *recorder)
+{
+    struct ranges *ranges = &recorder->ranges;
+    struct leaves leaves;
+
+    if (!take_leaves(ranges, &leaves))
+        return;
+    if (leaves.flushes && recorder_is_recording(recorder))
+        bring_out(recorder, leaves.renews);
+    if (recorder_is_recording(recorder))
+        range_settle(recorder);
+    pthread_mutex_lock(&ranges->lock);
+    ranges->left = leaves.number;
+    ranges->late = false;
+    pthread_cond_broadcast(&ranges->changed);
+    pthread_mutex_unlock(&ranges->lock);
+    work_wake(&recorder->work);
+}

@@ -1,0 +1,17 @@
+/* What a report says of a trace that the flight recorder wrote: docs/trace-format.md, section 3. */
+#ifndef MP_REPORT_COMMON_FLIGHT_H
+#define MP_REPORT_COMMON_FLIGHT_H
+
+#include <miniprof/trace.h>
+
+#include "report/table/json.h"
+#include "report/table/table.h"
+
+/* `==PID== Note: ...` with what triggered it and the time that it covers; nothing for any other
+ * trace. What the header does not tell is left out. */
+void print_flight_note(const struct report_out *out, const struct mp_trace *trace);
+
+/* The key "flight" with an object of the same; no key for any other trace. */
+void json_flight(struct json_writer *json, const struct mp_trace *trace);
+
+#endif

@@ -1,0 +1,180 @@
+#include "report/common/quality.h"
+
+#include <inttypes.h>
+
+#include "base/text/strings.h"
+#include "report/common/flight.h"
+
+#include "base/poison.h"
+
+void print_prefix(const struct report_out *out, const struct mp_trace *trace)
+{
+    const char *pid = mp_trace_property(trace, "pid");
+
+    if (pid && !out->imported)
+        fprintf(out->file, "==%s== ", pid);
+    else
+        fputs("======== ", out->file);
+}
+
+void print_csv_prefix(const struct report_out *out, const struct mp_trace *trace)
+{
+    if (out->format != REPORT_CSV || out->nvprof)
+        return;
+    if (trace)
+        print_prefix(out, trace);
+    else
+        fputs("======== ", out->file);
+}
+
+const char *command_of(const struct mp_trace *trace)
+{
+    const char *arguments = mp_trace_property(trace, "argv");
+
+    return arguments && *arguments ? arguments : mp_trace_property(trace, "executable");
+}
+
+void print_warning(const struct report_out *out, const struct mp_trace *trace,
+                   const struct quality *quality)
+{
+    char text[QUALITY_TEXT_BYTES];
+
+    if (!*quality_describe(quality, text, sizeof text))
+        return;
+    print_prefix(out, trace);
+    fprintf(out->file, "Warning: %s.\n", text);
+}
+
+void print_profiled_note(const struct report_out *out, const struct mp_trace *trace,
+                         const struct quality *quality)
+{
+    if (!quality->profiled)
+        return;
+    print_prefix(out, trace);
+    fprintf(out->file,
+            "Note: %" PRIu64
+            " kernel%s run again for metrics: the times of %s are the profiler's, and "
+            "launching calls waited for all passes.\n",
+            quality->profiled, quality->profiled == 1 ? " was" : "s were",
+            quality->profiled == 1 ? "it" : "these");
+}
+
+/* What CUPTI does not tell of, as far as the collector can notice that there may be some. */
+static void print_device_notes(const struct report_out *out, const struct mp_trace *trace,
+                               const struct quality *quality)
+{
+    uint64_t graphs = quality->device_launches ? 0 : quality->device_graphs;
+
+    if (graphs) {
+        print_prefix(out, trace);
+        fprintf(out->file,
+                "Note: %" PRIu64 " CUDA graph%s made that the device may launch by itself: such "
+                "launches are not in the trace.\n",
+                graphs, graphs == 1 ? " was" : "s were");
+    }
+    if (quality->conditional_graphs) {
+        print_prefix(out, trace);
+        fprintf(out->file,
+                "Note: %" PRIu64 " CUDA graph%s made with conditional nodes: what their bodies run "
+                "again on the device may be missing.\n",
+                quality->conditional_graphs, quality->conditional_graphs == 1 ? " was" : "s were");
+    }
+}
+
+void print_head(const struct report_out *out, const struct mp_trace *trace,
+                const struct quality *quality, uint64_t range, size_t range_count)
+{
+    const char *command = command_of(trace);
+
+    print_warning(out, trace, quality);
+    print_flight_note(out, trace);
+    print_profiled_note(out, trace, quality);
+    print_device_notes(out, trace, quality);
+    if (command) {
+        print_prefix(out, trace);
+        fputs("Profiling application: ", out->file);
+        report_put_visible_text(out->file, command);
+        fputc('\n', out->file);
+    }
+    if (range) {
+        print_prefix(out, trace);
+        fprintf(out->file, "Capture range %" PRIu64 " of %zu\n", range, range_count);
+    }
+}
+
+static void json_damage(struct json_writer *json, const struct mp_damage *damage)
+{
+    json_open_object(json);
+    json_key_number(json, "bytes_skipped", damage->bytes_skipped);
+    json_key_number(json, "chunks_damaged", damage->chunks_damaged);
+    json_key_number(json, "rows_damaged", damage->rows_damaged);
+    json_key_number(json, "chunks_missing", damage->chunks_missing);
+    json_key_number(json, "chunks_unknown", damage->chunks_unknown);
+    json_key_bool(json, "truncated", damage->truncated);
+    json_key_bool(json, "no_index", damage->no_index);
+    json_close_object(json);
+}
+
+static void json_counters(struct json_writer *json, const struct quality *quality,
+                          const struct definitions *definitions)
+{
+    size_t position = 0;
+    const char *name;
+    uint64_t value;
+
+    json_open_object(json);
+    while (quality_next_counter(quality, definitions, &position, &name, &value)) {
+        if (name)
+            json_key_number(json, name, value);
+    }
+    json_close_object(json);
+}
+
+void json_quality(struct json_writer *json, const struct quality *quality,
+                  const struct definitions *definitions)
+{
+    char text[QUALITY_TEXT_BYTES];
+
+    quality_describe(quality, text, sizeof text);
+    json_open_object(json);
+    json_key_bool(json, "whole", !*text);
+    json_key_text(json, "warning", *text ? text : NULL);
+    json_key_number(json, "dropped", quality->dropped);
+    json_key_number(json, "unknown_times", quality->unknown_times);
+    json_key_number(json, "reversed_times", quality->reversed_times);
+    json_key_number(json, "undefined_names", quality->undefined);
+    json_key(json, "damage");
+    json_damage(json, &quality->damage);
+    json_key(json, "counters");
+    json_counters(json, quality, definitions);
+    json_close_object(json);
+}
+
+static void json_pid(struct json_writer *json, const struct mp_trace *trace)
+{
+    const char *pid = mp_trace_property(trace, "pid");
+    uint64_t number;
+
+    json_key(json, "pid");
+    if (pid && mp_text_to_u64(pid, 0, UINT64_MAX, &number))
+        json_number(json, number);
+    else
+        json_null(json);
+}
+
+void json_head(struct json_writer *json, const struct mp_trace *trace,
+               const struct quality *quality, const struct definitions *definitions, uint64_t range,
+               size_t range_count)
+{
+    json_pid(json, trace);
+    json_key_text(json, "command", command_of(trace));
+    json_key_number(json, "ranges", range_count);
+    json_key(json, "range");
+    if (range)
+        json_number(json, range);
+    else
+        json_null(json);
+    json_flight(json, trace);
+    json_key(json, "quality");
+    json_quality(json, quality, definitions);
+}

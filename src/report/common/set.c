@@ -1,0 +1,84 @@
+#include "report/common/set.h"
+
+#include <inttypes.h>
+
+#include "base/poison.h"
+
+/* `======== Warning: rank 3: `; labels may hold a host's name. */
+static void print_line_begin(const struct report_out *out, const char *what,
+                             const struct trace_process *process)
+{
+    fprintf(out->file, "======== %s", what);
+    report_put_visible_text(out->file, process->label);
+    fputc(':', out->file);
+}
+
+void print_process_warning(const struct report_out *out, const struct trace_process *process,
+                           const char *warning)
+{
+    print_line_begin(out, "Warning: ", process);
+    fprintf(out->file, " %s.\n", warning);
+}
+
+void print_process_quality(const struct report_out *out, const struct trace_process *process,
+                           const struct quality *quality)
+{
+    char text[QUALITY_TEXT_BYTES];
+
+    if (*quality_describe(quality, text, sizeof text))
+        print_process_warning(out, process, text);
+    if (!quality->profiled)
+        return;
+    print_line_begin(out, "Note: ", process);
+    fprintf(out->file,
+            " %" PRIu64 " of the kernels ran again for metrics: their times are the profiler's.\n",
+            quality->profiled);
+}
+
+void print_set_head(const struct report_out *out, const struct trace_set *set)
+{
+    fprintf(out->file, "======== Profiling %zu process%s:\n", set->count,
+            set->count == 1 ? "" : "es");
+    for (size_t i = 0; i < set->count; i++) {
+        const struct trace_process *process = &set->processes[i];
+
+        print_line_begin(out, "", process);
+        if (process->host) {
+            fputs(" host ", out->file);
+            report_put_visible_text(out->file, process->host);
+            fputc(',', out->file);
+        }
+        if (process->pid != TRACE_SET_UNKNOWN)
+            fprintf(out->file, " pid %" PRIu64 ",", process->pid);
+        fputc(' ', out->file);
+        report_put_visible_text(out->file, process->command ? process->command : process->path);
+        fputc('\n', out->file);
+    }
+}
+
+void print_set_clocks(const struct report_out *out, const struct trace_set *set)
+{
+    char text[TRACE_SET_CLOCKS_BYTES];
+
+    fprintf(out->file, "======== Note: %s.\n", trace_set_describe_clocks(set, text, sizeof text));
+}
+
+static void json_known(struct json_writer *json, const char *key, uint64_t number)
+{
+    json_key(json, key);
+    if (number == TRACE_SET_UNKNOWN)
+        json_null(json);
+    else
+        json_number(json, number);
+}
+
+void json_process(struct json_writer *json, const struct trace_process *process)
+{
+    json_key_text(json, "process", process->label);
+    json_key_text(json, "file", process->path);
+    json_key_text(json, "host", process->host);
+    json_known(json, "rank", process->rank);
+    json_known(json, "pid", process->pid);
+    json_known(json, "ppid", process->ppid);
+    json_key_text(json, "command", process->command);
+}

@@ -1,0 +1,29 @@
+/* What reports over several processes say of these. */
+#ifndef MP_REPORT_COMMON_SET_H
+#define MP_REPORT_COMMON_SET_H
+
+#include "model/trace/quality.h"
+#include "model/trace/set.h"
+#include "report/table/json.h"
+#include "report/table/table.h"
+
+/* `======== Warning: rank 3: ...`: the data of a process is not whole. */
+void print_process_warning(const struct report_out *out, const struct trace_process *process,
+                           const char *warning);
+
+/* What quality_describe says of the data of a process, and of kernels that were run again for
+ * metrics, as lines; nothing when all is well. */
+void print_process_quality(const struct report_out *out, const struct trace_process *process,
+                           const struct quality *quality);
+
+/* The number of processes and a line for each: what it is called in the report, host, process id,
+ * program. */
+void print_set_head(const struct report_out *out, const struct trace_set *set);
+
+/* `======== Note: ...` on how far times of several processes can be compared. */
+void print_set_clocks(const struct report_out *out, const struct trace_set *set);
+
+/* Keys of an object: process, file, host, rank, pid, ppid, command. */
+void json_process(struct json_writer *json, const struct trace_process *process);
+
+#endif

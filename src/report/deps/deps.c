@@ -1,0 +1,232 @@
+#include "report/deps/deps.h"
+
+#include <stdarg.h>
+
+#include "model/trace/ranges.h"
+#include "report/common/quality.h"
+#include "report/deps/rows.h"
+#include "report/deps/sections.h"
+
+#include "base/poison.h"
+
+/* Containers that have each item on its own line: the document and its arrays. */
+#define JSON_LINES 2
+
+/* nvprof 11's columns and widths. */
+static const struct report_column columns[] = {
+    {.title = "Critical path(%)", .kind = REPORT_CELL_PERCENT, .width = 16},
+    {.title = "Critical path", .kind = REPORT_CELL_TIME, .width = 13, .decimals = true},
+    {.title = "Waiting time", .kind = REPORT_CELL_TIME, .width = 12, .decimals = true},
+    {.title = "Name", .kind = REPORT_CELL_TEXT, .width = 4},
+};
+
+#define COLUMN_COUNT (sizeof columns / sizeof *columns)
+
+void print_deps_line(const struct report_out *out, const struct deps_report *report,
+                     const char *format, ...)
+{
+    va_list arguments;
+
+    print_prefix(out, report->trace);
+    va_start(arguments, format);
+    vfprintf(out->file, format, arguments);
+    va_end(arguments);
+    fputc('\n', out->file);
+}
+
+/* ---- The table of names ---- */
+
+/* Hands every row to report_row or report_measure. */
+static void each_row(struct report_table *table, const struct deps_table_rows *rows,
+                     uint64_t window,
+                     void (*take)(struct report_table *, const struct report_cell *))
+{
+    for (size_t i = 0; i < rows->count; i++) {
+        const struct deps_table_row *row = &rows->items[i];
+        double percent = deps_percent((double)row->numbers.critical, (double)window);
+        struct report_cell cells[COLUMN_COUNT] = {
+            report_real_cell(percent), report_number_cell(row->numbers.critical),
+            report_number_cell(deps_row_waiting(&row->numbers)), report_text_cell(row->name)};
+        take(table, cells);
+    }
+}
+
+static enum mp_status print_names(const struct report_out *out, const struct deps_report *report)
+{
+    struct report_table table;
+    struct deps_table_rows rows;
+
+    print_deps_line(out, report, "Dependency Analysis:");
+    if (!report->deps->count) {
+        print_csv_prefix(out, report->trace);
+        fputs("No activities were profiled.\n", out->file);
+        return MP_OK;
+    }
+    MP_TRY(deps_rows_build(report->deps, report->result, report->parts, &rows));
+    report_begin(&table, out, columns, COLUMN_COUNT);
+    if (out->format == REPORT_CSV)
+        each_row(&table, &rows, report->result->window, report_measure);
+    report_header(&table);
+    each_row(&table, &rows, report->result->window, report_row);
+    deps_rows_free(&rows);
+    return MP_OK;
+}
+
+/* ---- JSON ---- */
+
+void json_deps_statistics(struct json_writer *json, const struct statistics *statistics)
+{
+    json_key_real(json, "mean_ns", statistics->mean);
+    json_key_number(json, "p50_ns", statistics->p50);
+    json_key_number(json, "p99_ns", statistics->p99);
+}
+
+void json_deps_known(struct json_writer *json, const char *key, bool known, uint64_t number)
+{
+    json_key(json, key);
+    if (known)
+        json_number(json, number);
+    else
+        json_null(json);
+}
+
+void json_deps_window(struct json_writer *json, const struct deps_report *report,
+                      const struct deps_window *window)
+{
+    if (report->iterations)
+        json_key_number(json, "iteration", window->id);
+    json_deps_known(json, "range", window->range, window->range ? window->range->id : 0);
+}
+
+static void json_windows(struct json_writer *json, const struct deps_report *report)
+{
+    json_key(json, "windows");
+    json_open_array(json);
+    for (size_t i = 0; i < report->windows->count; i++) {
+        const struct deps_window *window = &report->windows->items[i];
+
+        json_open_object(json);
+        json_deps_window(json, report, window);
+        json_key_number(json, "begin_ns", window->begin);
+        json_key_number(json, "end_ns", window->end);
+        json_key_number(json, "window_ns", window->end - window->begin);
+        json_close_object(json);
+    }
+    json_close_array(json);
+}
+
+static void json_row(struct json_writer *json, const struct deps_table_row *row)
+{
+    json_open_object(json);
+    json_key_text(json, "name", row->name);
+    json_key_number(json, "critical_ns", row->numbers.critical);
+    json_key_number(json, "waiting_ns", row->numbers.waiting);
+    json_key_number(json, "device_waiting_ns", row->numbers.device_waiting);
+    json_key_number(json, "calls", row->numbers.calls);
+    json_close_object(json);
+}
+
+/* The parts stand in an object of their own, so the rows have <Other>. */
+static enum mp_status json_rows(struct json_writer *json, const struct deps_report *report)
+{
+    struct deps_table_rows rows;
+
+    MP_TRY(deps_rows_build(report->deps, report->result, false, &rows));
+    json_key(json, "rows");
+    json_open_array(json);
+    for (size_t i = 0; i < rows.count; i++)
+        json_row(json, &rows.items[i]);
+    json_close_array(json);
+    deps_rows_free(&rows);
+    json_key(json, "parts");
+    json_open_object(json);
+    for (int part = 0; part < DEPS_PARTS; part++)
+        json_key_number(json, deps_part_key(part), report->result->parts[part]);
+    json_close_object(json);
+    return MP_OK;
+}
+
+static void json_counts(struct json_writer *json, const struct deps_counts *counts)
+{
+    json_key_number(json, "clamped", counts->clamped);
+    json_key_number(json, "contradicted", counts->contradicted);
+    json_key_number(json, "overlapping", counts->overlapping);
+    json_key_number(json, "unknown_events", counts->unknown_events);
+    json_key_number(json, "unlaunched", counts->unlaunched);
+    json_key_number(json, "unknown_graphs", counts->unknown_graphs);
+}
+
+static enum mp_status json_sections(struct json_writer *json, const struct deps_report *report)
+{
+    if (report->critical) {
+        json_key(json, "activities");
+        MP_TRY(json_deps_trace(json, report));
+    }
+    if (report->iterations) {
+        json_key(json, "iterations");
+        MP_TRY(json_deps_iterations(json, report));
+    }
+    if (report->lengths) {
+        json_key(json, "what_if");
+        MP_TRY(json_deps_what_if(json, report));
+    }
+    if (report->gains) {
+        json_key(json, "top");
+        json_deps_top(json, report);
+    }
+    return MP_OK;
+}
+
+static enum mp_status print_json(FILE *out, const struct deps_report *report)
+{
+    const struct deps *deps = report->deps;
+    struct json_writer json;
+
+    json_begin(&json, out, JSON_LINES);
+    json_open_object(&json);
+    json_head(&json, report->trace, &deps->quality, &deps->definitions, report->range,
+              ranges_count(&deps->ranges));
+    json_key_number(&json, "window_ns", report->result->window);
+    json_windows(&json, report);
+    MP_TRY(json_rows(&json, report));
+    json_counts(&json, &deps->counts);
+    MP_TRY(json_sections(&json, report));
+    json_close_object(&json);
+    json_end(&json);
+    return MP_OK;
+}
+
+/* ---- The report ---- */
+
+/* What was asked for: what-if and --top are answers of their own and leave out the table. */
+static enum mp_status print_sections(const struct report_out *out, const struct deps_report *report)
+{
+    if (report->critical)
+        return print_deps_trace(out, report);
+    if (report->iterations && (report->slowest || (!report->lengths && !report->gains)))
+        MP_TRY(print_deps_iterations(out, report));
+    else if (!report->lengths && !report->gains)
+        MP_TRY(print_names(out, report));
+    if (report->slowest)
+        MP_TRY(print_deps_slowest(out, report));
+    if (report->lengths)
+        MP_TRY(print_deps_what_if(out, report));
+    if (report->gains)
+        print_deps_top(out, report);
+    return MP_OK;
+}
+
+enum mp_status print_deps(const struct report_out *out, const struct deps_report *report)
+{
+    const struct deps *deps = report->deps;
+
+    if (out->format == REPORT_JSON)
+        return print_json(out->file, report);
+    if (report->section)
+        return print_sections(out, report);
+    print_head(out, report->trace, &deps->quality, report->range, ranges_count(&deps->ranges));
+    MP_TRY(print_sections(out, report));
+    if (out->format == REPORT_TEXT)
+        print_deps_notes(out, report);
+    return MP_OK;
+}

@@ -1,0 +1,57 @@
+/* The dependency analysis as nvprof prints it, as CSV and as JSON, and what goes with it: the table
+ * of activities, iterations, what-if.
+ *
+ *     deps.c             the table of names, the order of the sections, the JSON document
+ *     rows.c        what the rows of a table are, and in which order
+ *     notes.c       the lines below the table: what the numbers rest on
+ *     trace.c       --trace: each activity, and what bound it
+ *     iterations.c  --iters: mean and percentiles of each row
+ *     slowest.c     --slowest: what the slowest iterations have on their path
+ *     replay.c      --what-if and --top
+ */
+#ifndef MP_REPORT_DEPS_DEPS_H
+#define MP_REPORT_DEPS_DEPS_H
+
+#include <miniprof/trace.h>
+#include <stdio.h>
+
+#include "analyze/deps/deps.h"
+#include "analyze/deps/iterations.h"
+#include "analyze/deps/replay.h"
+#include "base/status.h"
+#include "report/table/table.h"
+
+/* Answers to print; nothing is owned. */
+struct deps_report {
+    const struct mp_trace *trace;
+    const struct deps *deps;
+    const struct deps_windows *windows;
+    const struct deps_result *result; /* of all windows together */
+    uint64_t range;                   /* capture range that was asked for; 0: all of them */
+    bool parts;                       /* <Other> in its parts */
+    bool section;                     /* a part of nvprof's report: no head and no notes */
+
+    /* --trace, by activity, ns; NULL: not asked for. With `section` the columns are nvprof's, and
+     * `slack` is not needed. */
+    const uint64_t *critical;
+    const uint64_t *slack;
+
+    /* --iters; NULL: not asked for. The windows are then the iterations. */
+    const struct deps_iterations *iterations;
+    const char *iterations_name;
+    size_t slowest; /* how many of them; 0: none */
+
+    /* --what-if: new lengths of the windows, ns; NULL: not asked for. */
+    const uint64_t *lengths;
+    const char *const *changes; /* as they were written */
+    size_t change_count;
+
+    /* --top; NULL: not asked for. */
+    const struct deps_gain *gains;
+    size_t gain_count;
+};
+
+/* Prints the report. MP_ERR_MEMORY: it ends where that happened. */
+enum mp_status print_deps(const struct report_out *out, const struct deps_report *report);
+
+#endif

@@ -1,0 +1,201 @@
+/* What-if: lengths before and after, and what would gain most. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "report/common/quality.h"
+#include "report/deps/rows.h"
+#include "report/deps/sections.h"
+
+#include "base/poison.h"
+
+/* ---- What if ---- */
+
+static const struct report_column columns[] = {
+    {.title = "Recorded", .kind = REPORT_CELL_MEAN, .width = 13, .decimals = true},
+    {.title = "New", .kind = REPORT_CELL_MEAN, .width = 13, .decimals = true},
+    {.title = "Difference", .kind = REPORT_CELL_CHANGE, .width = 13},
+    {.title = "Difference(%)", .kind = REPORT_CELL_PERCENT, .width = 13},
+    {.title = "Name", .kind = REPORT_CELL_TEXT, .width = 4},
+};
+
+#define COLUMN_COUNT (sizeof columns / sizeof *columns)
+
+struct outcome {
+    const char *name;
+    double recorded; /* ns */
+    double changed;
+};
+
+static uint64_t total_of(const struct deps_report *report)
+{
+    uint64_t total = 0;
+
+    for (size_t i = 0; i < report->windows->count; i++)
+        total += report->lengths[i];
+    return total;
+}
+
+static enum mp_status new_statistics(const struct deps_report *report,
+                                     struct statistics *statistics)
+{
+    size_t count = report->windows->count;
+    uint64_t *lengths = calloc(count + 1, sizeof *lengths);
+
+    if (!lengths)
+        return MP_ERR_MEMORY;
+    memcpy(lengths, report->lengths, count * sizeof *lengths);
+    *statistics = statistics_of(lengths, count);
+    free(lengths);
+    return MP_OK;
+}
+
+static void take_outcome(struct report_table *table, const struct outcome *outcome,
+                         void (*take)(struct report_table *, const struct report_cell *))
+{
+    double difference = outcome->changed - outcome->recorded;
+    int64_t whole = (int64_t)(difference < 0 ? difference - 0.5 : difference + 0.5);
+    struct report_cell cells[COLUMN_COUNT] = {
+        report_real_cell(outcome->recorded), report_real_cell(outcome->changed),
+        report_number_cell((uint64_t)whole),
+        report_real_cell(deps_percent(difference, outcome->recorded)),
+        report_text_cell(outcome->name)};
+
+    take(table, cells);
+}
+
+static void print_outcomes(const struct report_out *out, const struct outcome *outcomes,
+                           size_t count)
+{
+    struct report_table table;
+
+    report_begin(&table, out, columns, COLUMN_COUNT);
+    for (size_t i = 0; i < count && out->format == REPORT_CSV; i++)
+        take_outcome(&table, &outcomes[i], report_measure);
+    report_header(&table);
+    for (size_t i = 0; i < count; i++)
+        take_outcome(&table, &outcomes[i], report_row);
+}
+
+static void print_title(const struct report_out *out, const struct deps_report *report)
+{
+    print_prefix(out, report->trace);
+    for (size_t i = 0; i < report->change_count; i++)
+        fprintf(out->file, "%s%s", i ? ", " : "What if ", report->changes[i]);
+    fputs(":\n", out->file);
+}
+
+enum mp_status print_deps_what_if(const struct report_out *out, const struct deps_report *report)
+{
+    struct outcome outcomes[4] = {
+        {"Total", (double)report->result->window, (double)total_of(report)}};
+    struct statistics after = {0};
+
+    MP_TRY(new_statistics(report, &after));
+    if (report->iterations) {
+        const struct statistics *before = &report->iterations->window;
+        outcomes[1] = (struct outcome){"Iteration, mean", before->mean, after.mean};
+        outcomes[2] = (struct outcome){"Iteration, P50", (double)before->p50, (double)after.p50};
+        outcomes[3] = (struct outcome){"Iteration, P99", (double)before->p99, (double)after.p99};
+    }
+    print_title(out, report);
+    print_outcomes(out, outcomes, report->iterations ? 4 : 1);
+    return MP_OK;
+}
+
+static void json_new_windows(struct json_writer *json, const struct deps_report *report)
+{
+    json_key(json, "windows");
+    json_open_array(json);
+    for (size_t i = 0; i < report->windows->count; i++) {
+        const struct deps_window *window = &report->windows->items[i];
+
+        json_open_object(json);
+        json_deps_window(json, report, window);
+        json_key_number(json, "window_ns", report->lengths[i]);
+        json_close_object(json);
+    }
+    json_close_array(json);
+}
+
+enum mp_status json_deps_what_if(struct json_writer *json, const struct deps_report *report)
+{
+    struct statistics after;
+    unsigned lines = json->lines;
+
+    MP_TRY(new_statistics(report, &after));
+    json->lines = lines + 1;
+    json_open_object(json);
+    json_key(json, "changes");
+    json_open_array(json);
+    for (size_t i = 0; i < report->change_count; i++)
+        json_text(json, report->changes[i]);
+    json_close_array(json);
+    json_key_number(json, "window_ns", total_of(report));
+    json_new_windows(json, report);
+    if (report->iterations) {
+        json_key(json, "iterations");
+        json_open_object(json);
+        json_key_number(json, "count", report->windows->count);
+        json_deps_statistics(json, &after);
+        json_close_object(json);
+    }
+    json_close_object(json);
+    json->lines = lines;
+    return MP_OK;
+}
+
+/* ---- What would gain most ---- */
+
+static const struct report_column gain_columns[] = {
+    {.title = "Gain(%)", .kind = REPORT_CELL_PERCENT, .width = 7},
+    {.title = "Gain", .key = "gain_ns", .kind = REPORT_CELL_TIME, .width = 13, .decimals = true},
+    {.title = "Critical path",
+     .key = "critical_ns",
+     .kind = REPORT_CELL_TIME,
+     .width = 13,
+     .decimals = true},
+    {.title = "Name", .key = "name", .kind = REPORT_CELL_TEXT, .width = 4},
+};
+
+#define GAIN_COLUMN_COUNT (sizeof gain_columns / sizeof *gain_columns)
+
+/* Hands every row to report_row or report_measure. */
+static void each_gain(struct report_table *table, const struct deps_report *report,
+                      void (*take)(struct report_table *, const struct report_cell *))
+{
+    for (size_t i = 0; i < report->gain_count; i++) {
+        const struct deps_gain *gain = &report->gains[i];
+        double percent = deps_percent((double)gain->gain, (double)report->result->window);
+        struct report_cell cells[GAIN_COLUMN_COUNT] = {
+            report_real_cell(percent), report_number_cell(gain->gain),
+            report_number_cell(gain->critical),
+            report_text_cell(mp_intern_get(&report->deps->names, gain->name, NULL))};
+        take(table, cells);
+    }
+}
+
+void print_deps_top(const struct report_out *out, const struct deps_report *report)
+{
+    struct report_table table;
+
+    print_deps_line(out, report, "What if one activity were twice as fast:");
+    report_begin(&table, out, gain_columns, GAIN_COLUMN_COUNT);
+    if (!report->gain_count) {
+        fputs("No activity would make a difference.\n", out->file);
+        return;
+    }
+    if (out->format == REPORT_CSV)
+        each_gain(&table, report, report_measure);
+    report_header(&table);
+    each_gain(&table, report, report_row);
+}
+
+void json_deps_top(struct json_writer *json, const struct deps_report *report)
+{
+    struct report_table table;
+
+    json_open_array(json);
+    report_begin_json(&table, json, gain_columns, GAIN_COLUMN_COUNT);
+    each_gain(&table, report, report_row);
+    json_close_array(json);
+}

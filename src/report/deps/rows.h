@@ -1,0 +1,40 @@
+/* Rows of a table of names: activities, and what of the path belongs to none. */
+#ifndef MP_REPORT_DEPS_ROWS_H
+#define MP_REPORT_DEPS_ROWS_H
+
+#include "analyze/deps/deps.h"
+
+struct deps_table_row {
+    const char *name; /* owned by the graph, or constant */
+    uint32_t id;      /* in deps->names; 0: not an activity but `part` */
+    int part;         /* enum deps_part; DEPS_PARTS: <Other>, all of them */
+    struct deps_row numbers;
+};
+
+struct deps_table_rows {
+    struct deps_table_row *items; /* owned */
+    size_t count;
+};
+
+/* One row for each activity that has part in the result, and <Other> or its parts; by critical
+ * time, waiting time, name. Of the parts `unknown` is there only if it is not 0. MP_ERR_MEMORY. */
+enum mp_status deps_rows_build(const struct deps *deps, const struct deps_result *result,
+                               bool parts, struct deps_table_rows *rows);
+
+void deps_rows_free(struct deps_table_rows *rows);
+
+/* `<host code>`; `<Other>` for DEPS_PARTS. */
+const char *deps_part_name(int part);
+
+/* `host_code_ns`. */
+const char *deps_part_key(int part);
+
+uint64_t deps_other(const uint64_t parts[DEPS_PARTS]);
+
+/* What the column of waiting times holds. */
+uint64_t deps_row_waiting(const struct deps_row *row);
+
+/* 0 when there is nothing to be a part of. */
+double deps_percent(double part, double whole);
+
+#endif

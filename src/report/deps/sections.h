@@ -1,0 +1,43 @@
+/* Inside the dependency report: its sections, each in a file of its own (deps.h). */
+#ifndef MP_REPORT_DEPS_SECTIONS_H
+#define MP_REPORT_DEPS_SECTIONS_H
+
+#include "report/deps/deps.h"
+
+/* Lines below a table, each only where it applies: what the numbers rest on. */
+void print_deps_notes(const struct report_out *out, const struct deps_report *report);
+
+/* As text or CSV. The JSON functions print the value of their key. MP_OK or MP_ERR_MEMORY. */
+enum mp_status print_deps_trace(const struct report_out *out, const struct deps_report *report);
+enum mp_status json_deps_trace(struct json_writer *json, const struct deps_report *report);
+
+enum mp_status print_deps_iterations(const struct report_out *out,
+                                     const struct deps_report *report);
+enum mp_status json_deps_iterations(struct json_writer *json, const struct deps_report *report);
+
+/* What the report->slowest slowest iterations have on their path more than the median one. */
+enum mp_status print_deps_slowest(const struct report_out *out, const struct deps_report *report);
+enum mp_status json_deps_slowest(struct json_writer *json, const struct deps_report *report);
+
+enum mp_status print_deps_what_if(const struct report_out *out, const struct deps_report *report);
+enum mp_status json_deps_what_if(struct json_writer *json, const struct deps_report *report);
+
+void print_deps_top(const struct report_out *out, const struct deps_report *report);
+void json_deps_top(struct json_writer *json, const struct deps_report *report);
+
+/* `==PID== ` and a line. */
+__attribute__((format(printf, 3, 4))) void print_deps_line(const struct report_out *out,
+                                                           const struct deps_report *report,
+                                                           const char *format, ...);
+
+/* A key whose number is not always there: null. */
+void json_deps_known(struct json_writer *json, const char *key, bool known, uint64_t number);
+
+/* The capture range of a window, and with --iters the iteration, as keys of the open object. */
+void json_deps_window(struct json_writer *json, const struct deps_report *report,
+                      const struct deps_window *window);
+
+/* Mean, P50 and P99 as keys of the open object. */
+void json_deps_statistics(struct json_writer *json, const struct statistics *statistics);
+
+#endif

@@ -1,0 +1,438 @@
+#include "report/diff/diff.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <string.h>
+
+#include "base/text/units.h"
+#include "report/common/summary_table.h"
+
+#include "base/poison.h"
+
+#define LINE "======== "
+
+static const char side_names[DIFF_SIDES] = {'A', 'B'};
+
+/* ---- Sides ---- */
+
+static void print_side(FILE *out, const struct diff *diff, int side)
+{
+    const struct diff_side *own = &diff->sides[side];
+
+    fprintf(out, LINE "%c: ", side_names[side]);
+    if (own->run_count > 1)
+        fprintf(out, "%zu runs: ", own->run_count);
+    for (size_t i = 0; i < own->run_count; i++) {
+        if (i)
+            fputs(", ", out);
+        report_put_visible_text(out, own->runs[i].path);
+    }
+    fputc('\n', out);
+}
+
+static void print_run_notes(FILE *out, const struct diff *diff, int side)
+{
+    const struct diff_side *own = &diff->sides[side];
+
+    for (size_t i = 0; i < own->run_count; i++) {
+        const struct diff_run *run = &own->runs[i];
+        const char *note = run->no_work    ? "no GPU work in the trace"
+                           : run->no_calls ? "no API calls in the trace: work belongs to the "
+                                             "iteration in which it began"
+                                           : NULL;
+
+        if (*run->warning) {
+            fprintf(out, LINE "Warning: %c: ", side_names[side]);
+            report_put_visible_text(out, run->path);
+            fprintf(out, ": %s.\n", run->warning);
+        }
+        if (note) {
+            fprintf(out, LINE "Note: %c: ", side_names[side]);
+            report_put_visible_text(out, run->path);
+            fprintf(out, ": %s.\n", note);
+        }
+        if (run->outside)
+            fprintf(out, LINE "Note: %c: %" PRIu64 " device activit%s to no iteration.\n",
+                    side_names[side], run->outside, run->outside == 1 ? "y belongs" : "ies belong");
+    }
+}
+
+#define MOST_OF_FACT 512 /* bytes; facts are compared as a whole */
+
+static void put_fact(FILE *out, const char *fact)
+{
+    size_t bytes = strlen(fact);
+    size_t shown = bytes < MOST_OF_FACT ? bytes : MOST_OF_FACT;
+
+    while (shown < bytes && shown && (fact[shown] & 0xc0) == 0x80)
+        shown--; /* no part of a character */
+    report_put_visible(out, fact, shown);
+    fputs(shown < bytes ? "..." : "", out);
+}
+
+static void print_facts(FILE *out, const struct diff *diff)
+{
+    for (int kind = 0; kind < DIFF_FACTS; kind++) {
+        const char *a = diff_fact(&diff->sides[DIFF_A], kind);
+        const char *b = diff_fact(&diff->sides[DIFF_B], kind);
+
+        if (!strcmp(a, b))
+            continue;
+        fprintf(out, LINE "Note: %s: A ", diff_fact_name((enum diff_fact_kind)kind));
+        put_fact(out, *a ? a : "not known");
+        fputs("; B ", out);
+        put_fact(out, *b ? b : "not known");
+        fputs(".\n", out);
+    }
+}
+
+static void print_way(FILE *out, const struct diff *diff)
+{
+    static const char *const ways[ITERATIONS_WAYS] = {
+        [ITERATIONS_NVTX] = "Iterations by NVTX range",
+        [ITERATIONS_RANGES] = "Iterations by capture range",
+        [ITERATIONS_GRAPH] = "Iterations by launch of a CUDA graph",
+        [ITERATIONS_KERNELS] = "Iterations by a sequence of kernels that repeats",
+        [ITERATIONS_WHOLE] = "One iteration, the whole trace",
+    };
+
+    if (*diff->why) {
+        fputs(LINE "Note: ", out);
+        report_put_visible_text(out, diff->why);
+        fputs(": the first way that both sides have is taken.\n", out);
+    }
+    fprintf(out, LINE "%s", ways[diff->way]);
+    if (diff->name) {
+        fputs(" \"", out);
+        report_put_visible_text(out, diff->name);
+        fputc('"', out);
+    }
+    fputs(diff->found ? ":\n" : ", as asked for:\n", out);
+}
+
+/* ---- Latency ---- */
+
+static const struct report_column latency_columns[] = {
+    {.title = "Latency", .kind = REPORT_CELL_TEXT, .width = 7, .left = true},
+    {.title = "Runs", .kind = REPORT_CELL_COUNT, .width = 5},
+    {.title = "Iterations", .kind = REPORT_CELL_COUNT, .width = 10},
+    {.title = "Mean", .kind = REPORT_CELL_MEAN, .width = 8},
+    {.title = "P50", .kind = REPORT_CELL_TIME, .width = 8},
+    {.title = "P90", .kind = REPORT_CELL_TIME, .width = 8},
+    {.title = "P99", .kind = REPORT_CELL_TIME, .width = 8},
+};
+
+#define LATENCY_COLUMNS (sizeof latency_columns / sizeof *latency_columns)
+
+static void each_side(struct report_table *table, const struct diff *diff,
+                      void (*take)(struct report_table *, const struct report_cell *))
+{
+    for (int side = 0; side < DIFF_SIDES; side++) {
+        const struct diff_side *own = &diff->sides[side];
+        const char name[] = {side_names[side], '\0'};
+        const struct report_cell cells[LATENCY_COLUMNS] = {
+            report_text_cell(name),
+            report_number_cell(own->run_count),
+            report_number_cell(own->iterations),
+            report_real_cell(own->latency.mean),
+            report_number_cell(own->latency.p50),
+            report_number_cell(own->latency.p90),
+            report_number_cell(own->latency.p99),
+        };
+        take(table, cells);
+    }
+}
+
+/* `+4.5880us`, `-909ns`. */
+static const char *signed_time(double ns, char *buffer, size_t size)
+{
+    buffer[0] = ns < 0 ? '-' : '+';
+    mp_format_time_mean(buffer + 1, size - 1, fabs(ns));
+    return buffer;
+}
+
+static const char *verdict_of(const struct diff *diff)
+{
+    switch (diff->change) {
+    case DIFF_SLOWER:
+        return "B is slower";
+    case DIFF_FASTER:
+        return "B is faster";
+    case DIFF_UNKNOWN:
+        return "there are too few iterations to tell from noise";
+    case DIFF_UNCHANGED:
+    case DIFF_ADDED:
+    case DIFF_REMOVED:
+    case DIFF_CHANGES:
+    default:
+        return "no more than noise";
+    }
+}
+
+static void print_shift(FILE *out, const struct diff *diff)
+{
+    const struct shift *shift = &diff->latency;
+    char center[MP_FORMATTED_BYTES], low[MP_FORMATTED_BYTES], high[MP_FORMATTED_BYTES];
+    double usual = (double)diff->sides[DIFF_A].latency.p50;
+
+    fprintf(out, LINE "Latency of B less that of A: %s",
+            signed_time(shift->center, center, sizeof center));
+    if (usual > 0)
+        fprintf(out, ", %+.2f%% of A's P50", diff_percent(diff));
+    if (shift->bounded) {
+        fprintf(out, "; 95%% interval %s to %s", signed_time((double)shift->low, low, sizeof low),
+                signed_time((double)shift->high, high, sizeof high));
+        if (usual > 0)
+            fprintf(out, ", %+.2f%% to %+.2f%%", 100 * (double)shift->low / usual,
+                    100 * (double)shift->high / usual);
+    }
+    fprintf(out, ": %s.\n", verdict_of(diff));
+}
+
+static void print_samples(FILE *out, const struct diff *diff)
+{
+    size_t a = diff->sides[DIFF_A].run_count;
+    size_t b = diff->sides[DIFF_B].run_count;
+
+    if (diff->by_runs)
+        fputs(LINE "The interval is over the runs' medians.\n", out);
+    else if (diff->latency.bounded && (a > 1 || b > 1))
+        fprintf(out,
+                LINE "Note: the interval is over all iterations, which are not independent within "
+                     "a run; %zu and %zu runs are too few for one over their medians (4 and 4 are "
+                     "enough).\n",
+                a, b);
+    else if (diff->latency.bounded)
+        fputs(LINE "Note: the interval is over the iterations of one run a side, which are not "
+                   "independent; with 4 runs a side it is over their medians.\n",
+              out);
+}
+
+static void print_latency(const struct report_out *out, const struct diff *diff)
+{
+    struct report_table table;
+
+    report_begin(&table, out, latency_columns, LATENCY_COLUMNS);
+    if (summary_needs_measure(out))
+        each_side(&table, diff, report_measure);
+    report_header(&table);
+    each_side(&table, diff, report_row);
+    print_shift(out->file, diff);
+    print_samples(out->file, diff);
+}
+
+static void print_allowed(FILE *out, const struct diff_report *report)
+{
+    const char *verdict = "Passed: B is not surely slower";
+    const char *why = "";
+
+    if (!report->fail_above)
+        return;
+    if (diff_is_above(report->diff, report->allowed)) {
+        verdict = "Failed: B is slower";
+    } else if (!report->diff->latency.bounded) {
+        verdict = "Note: not known whether B is slower";
+        why = ": too few iterations";
+    }
+    fprintf(out, LINE "%s by more than %.15g%%%s.\n", verdict, report->allowed, why);
+}
+
+/* ---- Quantities ---- */
+
+static const struct report_column time_columns[] = {
+    {.title = "Time of an iteration", .kind = REPORT_CELL_TEXT, .width = 25, .left = true},
+    {.title = "Mean A", .kind = REPORT_CELL_MEAN, .width = 8},
+    {.title = "Mean B", .kind = REPORT_CELL_MEAN, .width = 8},
+    {.title = "Difference", .kind = REPORT_CELL_CHANGE, .width = 13},
+    {.title = "Percent", .kind = REPORT_CELL_PERCENT, .width = 9},
+    {.title = "Change", .kind = REPORT_CELL_TEXT, .width = 9},
+};
+
+static const struct report_column count_columns[] = {
+    {.title = "Count of an iteration", .kind = REPORT_CELL_TEXT, .width = 25, .left = true},
+    {.title = "Mean A", .kind = REPORT_CELL_REAL, .width = 8},
+    {.title = "Mean B", .kind = REPORT_CELL_REAL, .width = 8},
+    {.title = "Difference", .kind = REPORT_CELL_REAL, .width = 13},
+    {.title = "Percent", .kind = REPORT_CELL_PERCENT, .width = 9},
+    {.title = "Change", .kind = REPORT_CELL_TEXT, .width = 9},
+};
+
+#define QUANTITY_COLUMNS (sizeof time_columns / sizeof *time_columns)
+
+static struct report_cell percent_cell(double part, double whole)
+{
+    return whole > 0 ? report_real_cell(100 * part / whole) : report_absent_cell();
+}
+
+static struct report_cell change_cell(double ns)
+{
+    return report_number_cell((uint64_t)llround(fmax(-9e18, fmin(9e18, ns))));
+}
+
+static void each_quantity(struct report_table *table, const struct diff *diff, bool times,
+                          void (*take)(struct report_table *, const struct report_cell *))
+{
+    int end = times ? ITERATION_TIMES : ITERATION_QUANTITIES;
+
+    for (int i = times ? 0 : ITERATION_TIMES; i < end; i++) {
+        const struct diff_row *row = &diff->quantities.rows[i];
+        const struct report_cell cells[QUANTITY_COLUMNS] = {
+            report_text_cell(iteration_quantity_name((enum iteration_quantity)i)),
+            report_real_cell(row->mean[DIFF_A]),
+            report_real_cell(row->mean[DIFF_B]),
+            times ? change_cell(row->difference) : report_real_cell(row->difference),
+            percent_cell(row->difference, row->mean[DIFF_A]),
+            report_text_cell(diff_quantity_change_name(row->change)),
+        };
+        if (i == ITERATION_IDLE_UNKNOWN && !(row->mean[DIFF_A] > 0) && !(row->mean[DIFF_B] > 0))
+            continue;
+        take(table, cells);
+    }
+}
+
+static void print_quantities(const struct report_out *out, const struct diff *diff, bool times)
+{
+    struct report_table table;
+
+    report_begin(&table, out, times ? time_columns : count_columns, QUANTITY_COLUMNS);
+    if (summary_needs_measure(out))
+        each_quantity(&table, diff, times, report_measure);
+    report_header(&table);
+    each_quantity(&table, diff, times, report_row);
+}
+
+/* ---- Kernels, layers ---- */
+
+static const struct report_column row_columns[] = {
+    {.title = "Change", .kind = REPORT_CELL_TEXT, .width = 9, .left = true},
+    {.title = "Difference", .kind = REPORT_CELL_CHANGE, .width = 13},
+    {.title = "Percent", .kind = REPORT_CELL_PERCENT, .width = 9},
+    {.title = "Of iter", .kind = REPORT_CELL_PERCENT, .width = 8},
+    {.title = "Calls A", .kind = REPORT_CELL_REAL, .width = 7},
+    {.title = "Calls B", .kind = REPORT_CELL_REAL, .width = 7},
+    {.title = "Time A", .kind = REPORT_CELL_MEAN, .width = 8},
+    {.title = "Time B", .kind = REPORT_CELL_MEAN, .width = 8},
+    {.title = "Name", .kind = REPORT_CELL_TEXT, .left = true},
+};
+
+#define ROW_COLUMNS (sizeof row_columns / sizeof *row_columns)
+
+/* Of a layer the pieces of work are counted. */
+static const struct report_column layer_columns[ROW_COLUMNS] = {
+    {.title = "Change", .kind = REPORT_CELL_TEXT, .width = 9, .left = true},
+    {.title = "Difference", .kind = REPORT_CELL_CHANGE, .width = 13},
+    {.title = "Percent", .kind = REPORT_CELL_PERCENT, .width = 9},
+    {.title = "Of iter", .kind = REPORT_CELL_PERCENT, .width = 8},
+    {.title = "Work A", .kind = REPORT_CELL_REAL, .width = 7},
+    {.title = "Work B", .kind = REPORT_CELL_REAL, .width = 7},
+    {.title = "Time A", .kind = REPORT_CELL_MEAN, .width = 8},
+    {.title = "Time B", .kind = REPORT_CELL_MEAN, .width = 8},
+    {.title = "Layer", .kind = REPORT_CELL_TEXT, .left = true},
+};
+
+static void each_row(struct report_table *table, const struct diff_rows *rows, double usual,
+                     bool all, void (*take)(struct report_table *, const struct report_cell *))
+{
+    for (size_t i = 0; i < rows->count; i++) {
+        const struct diff_row *row = &rows->rows[i];
+        const struct report_cell cells[ROW_COLUMNS] = {
+            report_text_cell(diff_change_name(row->change)),
+            change_cell(row->difference),
+            percent_cell(row->difference, row->mean[DIFF_A]),
+            percent_cell(row->difference, usual),
+            report_real_cell(row->calls[DIFF_A]),
+            report_real_cell(row->calls[DIFF_B]),
+            report_real_cell(row->mean[DIFF_A]),
+            report_real_cell(row->mean[DIFF_B]),
+            report_text_cell(row->name),
+        };
+        if (all || row->change != DIFF_UNCHANGED)
+            take(table, cells);
+    }
+}
+
+static void print_counts(FILE *out, const char *what, const struct diff_rows *rows)
+{
+    const char *separator = ": ";
+
+    fprintf(out, LINE "%s", what);
+    for (int change = 0; change < DIFF_CHANGES; change++) {
+        static const enum diff_change order[DIFF_CHANGES] = {
+            DIFF_ADDED, DIFF_REMOVED, DIFF_SLOWER, DIFF_FASTER, DIFF_UNKNOWN, DIFF_UNCHANGED};
+
+        if (!rows->changes[order[change]])
+            continue;
+        fprintf(out, "%s%zu %s", separator, rows->changes[order[change]],
+                diff_change_name(order[change]));
+        separator = ", ";
+    }
+    fputs(rows->count ? ".\n" : ": none.\n", out);
+}
+
+static void print_rows(const struct report_out *out, const struct diff_report *report,
+                       const char *what, const struct report_column *columns,
+                       const struct diff_rows *rows)
+{
+    double usual = report->diff->sides[DIFF_A].latency.mean;
+    bool all = report->all || out->format == REPORT_CSV;
+    struct report_table table;
+
+    print_counts(out->file, what, rows);
+    if (!all && rows->changes[DIFF_UNCHANGED] == rows->count)
+        return;
+    report_begin(&table, out, columns, ROW_COLUMNS);
+    if (summary_needs_measure(out))
+        each_row(&table, rows, usual, all, report_measure);
+    report_header(&table);
+    each_row(&table, rows, usual, all, report_row);
+}
+
+static void print_layers(const struct report_out *out, const struct diff_report *report)
+{
+    const struct diff *diff = report->diff;
+    bool a = diff->sides[DIFF_A].has_layers;
+    bool b = diff->sides[DIFF_B].has_layers;
+
+    if (a && b)
+        print_rows(out, report, "Layers of an iteration, paths of NVTX ranges", layer_columns,
+                   &diff->layers);
+    else if (a || b)
+        fprintf(out->file, LINE "Note: no layers: %c has no NVTX ranges inside its iterations.\n",
+                side_names[a ? DIFF_B : DIFF_A]);
+}
+
+void print_diff_verdict(FILE *out, const struct diff_report *report)
+{
+    for (int side = 0; side < DIFF_SIDES; side++)
+        print_run_notes(out, report->diff, side);
+    print_way(out, report->diff);
+    print_shift(out, report->diff);
+    print_samples(out, report->diff);
+    print_allowed(out, report);
+}
+
+void print_diff(const struct report_out *out, const struct diff_report *report)
+{
+    const struct diff *diff = report->diff;
+
+    if (out->format == REPORT_JSON) {
+        print_diff_json(out->file, report);
+        return;
+    }
+    for (int side = 0; side < DIFF_SIDES; side++)
+        print_side(out->file, diff, side);
+    for (int side = 0; side < DIFF_SIDES; side++)
+        print_run_notes(out->file, diff, side);
+    print_facts(out->file, diff);
+    print_way(out->file, diff);
+    print_latency(out, diff);
+    print_allowed(out->file, report);
+    print_quantities(out, diff, true);
+    if (out->format == REPORT_CSV)
+        fputc('\n', out->file);
+    print_quantities(out, diff, false);
+    print_rows(out, report, "Kernels, copies and sets of an iteration", row_columns,
+               &diff->kernels);
+    print_diff_positions(out, report);
+    print_layers(out, report);
+}

@@ -1,0 +1,37 @@
+/* A comparison of two sides as text, CSV and JSON.
+ *
+ *     diff.c            the sides, latency, quantities, kernels, layers
+ *     positions.c  kernels by position
+ *     json.c       the JSON document
+ *
+ * A page of it: page/diff.h.
+ */
+#ifndef MP_REPORT_DIFF_DIFF_H
+#define MP_REPORT_DIFF_DIFF_H
+
+#include <stdbool.h>
+
+#include "analyze/diff/diff.h"
+#include "report/table/table.h"
+
+/* Answers to print; nothing is owned. */
+struct diff_report {
+    const struct diff *diff;
+    bool fail_above; /* whether `allowed` was asked for */
+    double allowed;  /* percent */
+    bool all;        /* text: rows that did not change too */
+    bool positions;  /* all kernels by position, not only what changed */
+    size_t most;     /* JSON: of the kernels by position, the first ones; 0: all */
+};
+
+void print_diff(const struct report_out *out, const struct diff_report *report);
+
+/* What is said beside a page: of traces that are not whole, and the verdict. */
+void print_diff_verdict(FILE *out, const struct diff_report *report);
+
+/* ---- Between the files ---- */
+
+void print_diff_positions(const struct report_out *out, const struct diff_report *report);
+void print_diff_json(FILE *out, const struct diff_report *report);
+
+#endif

@@ -1,0 +1,313 @@
+#include "report/iterations/iterations.h"
+
+#include <inttypes.h>
+#include <stdarg.h>
+
+#include "base/text/units.h"
+#include "model/trace/ranges.h"
+#include "report/common/quality.h"
+#include "report/common/summary_table.h"
+
+#include "base/poison.h"
+
+/* ---- Lines ---- */
+
+__attribute__((format(printf, 3, 4))) static void print_line(const struct report_out *out,
+                                                             const struct iterations_report *report,
+                                                             const char *format, ...)
+{
+    va_list arguments;
+
+    print_prefix(out, report->trace);
+    va_start(arguments, format);
+    vfprintf(out->file, format, arguments);
+    va_end(arguments);
+    fputc('\n', out->file);
+}
+
+static void print_what(FILE *out, const struct iterations_report *report)
+{
+    const struct iterations *found = report->iterations;
+
+    switch (found->way) {
+    case ITERATIONS_NVTX:
+        fputs("Iterations by NVTX range \"", out);
+        report_put_visible_text(out, found->name);
+        fputs("\"", out);
+        break;
+    case ITERATIONS_RANGES:
+        fputs("Iterations by capture range", out);
+        break;
+    case ITERATIONS_GRAPH:
+        fprintf(out, "Iterations by launch of CUDA graph %" PRIu64, found->graph);
+        break;
+    case ITERATIONS_KERNELS:
+        fprintf(out,
+                "Iterations by sequence of %" PRIu32 " kernel%s that repeats (%" PRIu64
+                " of %" PRIu64 " kernels)",
+                found->period, found->period == 1 ? "" : "s", found->kernels, found->kernels_all);
+        break;
+    case ITERATIONS_WHOLE:
+        fprintf(out, "One iteration, the whole %s",
+                ranges_count(&report->deps->ranges) ? "capture range" : "trace");
+        break;
+    case ITERATIONS_AUTO:
+    case ITERATIONS_WAYS:
+    default:
+        break;
+    }
+}
+
+void print_iterations_way(FILE *out, const struct iterations_report *report)
+{
+    const struct iterations *found = report->iterations;
+
+    print_what(out, report);
+    if (!found->found)
+        fputs(", as asked for", out);
+    else if (found->way == ITERATIONS_NVTX)
+        fputs(": most time of those that repeat, launch GPU work and are in no other that repeats",
+              out);
+    else
+        fprintf(out, ": %s", found->not_before);
+}
+
+static void print_head_lines(const struct report_out *out, const struct iterations_report *report)
+{
+    const struct iterations *found = report->iterations;
+    const struct iterations_summary *summary = report->summary;
+    char period[MP_FORMATTED_BYTES];
+
+    print_prefix(out, report->trace);
+    print_iterations_way(out->file, report);
+    fputc('\n', out->file);
+    print_prefix(out, report->trace);
+    fprintf(out->file, "%zu iteration%s", found->count, found->count == 1 ? "" : "s");
+    if (found->count > 1)
+        fprintf(out->file, ", %.2f a second, one begins every %s", summary->throughput,
+                mp_format_time_mean(period, sizeof period, summary->period));
+    if (found->count > 1)
+        fprintf(out->file,
+                found->pipelined ? "; of %zu the next one begins before the end"
+                                 : "; none begins before the end of the one before",
+                found->pipelined);
+    fputc('\n', out->file);
+}
+
+/* ---- The tables of statistics ---- */
+
+static const struct report_column time_columns[] = {
+    {.title = "Time", .kind = REPORT_CELL_TEXT, .width = 25, .left = true},
+    {.title = "Share", .kind = REPORT_CELL_PERCENT, .width = 7},
+    {.title = "Mean", .kind = REPORT_CELL_MEAN, .width = 8},
+    {.title = "Std", .kind = REPORT_CELL_MEAN, .width = 8},
+    {.title = "Min", .kind = REPORT_CELL_TIME, .width = 8},
+    {.title = "P50", .kind = REPORT_CELL_TIME, .width = 8},
+    {.title = "P90", .kind = REPORT_CELL_TIME, .width = 8},
+    {.title = "P95", .kind = REPORT_CELL_TIME, .width = 8},
+    {.title = "P99", .kind = REPORT_CELL_TIME, .width = 8},
+    {.title = "Max", .kind = REPORT_CELL_TIME, .width = 8},
+};
+
+static const struct report_column count_columns[] = {
+    {.title = "Count", .kind = REPORT_CELL_TEXT, .width = 25, .left = true},
+    {.title = "Mean", .kind = REPORT_CELL_REAL, .width = 17},
+    {.title = "Std", .kind = REPORT_CELL_REAL, .width = 8},
+    {.title = "Min", .kind = REPORT_CELL_COUNT, .width = 8},
+    {.title = "P50", .kind = REPORT_CELL_COUNT, .width = 8},
+    {.title = "P90", .kind = REPORT_CELL_COUNT, .width = 8},
+    {.title = "P95", .kind = REPORT_CELL_COUNT, .width = 8},
+    {.title = "P99", .kind = REPORT_CELL_COUNT, .width = 8},
+    {.title = "Max", .kind = REPORT_CELL_COUNT, .width = 8},
+};
+
+#define TIME_COLUMNS  (sizeof time_columns / sizeof *time_columns)
+#define COUNT_COLUMNS (sizeof count_columns / sizeof *count_columns)
+
+/* What is part of what: how far names are moved in. */
+static unsigned depth_of(enum iteration_quantity quantity)
+{
+    if (quantity == ITERATION_API || (quantity >= ITERATION_KERNEL && quantity < ITERATION_OTHERS))
+        return 2;
+    return quantity > ITERATION_IDLE && quantity < ITERATION_TIMES ? 2 : 0;
+}
+
+/* A row that is always empty tells nothing where causes are known. */
+static bool is_shown(const struct iterations_summary *summary, enum iteration_quantity quantity)
+{
+    return quantity != ITERATION_IDLE_UNKNOWN || summary->statistics[quantity].greatest;
+}
+
+static void statistics_cells(const struct statistics *statistics, struct report_cell *cells)
+{
+    cells[0] = report_real_cell(statistics->mean);
+    cells[1] = report_real_cell(statistics->deviation);
+    cells[2] = report_number_cell(statistics->least);
+    cells[3] = report_number_cell(statistics->p50);
+    cells[4] = report_number_cell(statistics->p90);
+    cells[5] = report_number_cell(statistics->p95);
+    cells[6] = report_number_cell(statistics->p99);
+    cells[7] = report_number_cell(statistics->greatest);
+}
+
+static void each_quantity(struct report_table *table, const struct iterations_summary *summary,
+                          bool times,
+                          void (*take)(struct report_table *, const struct report_cell *))
+{
+    int first = times ? 0 : ITERATION_TIMES;
+    int end = times ? ITERATION_TIMES : ITERATION_QUANTITIES;
+    double whole = summary->statistics[ITERATION_LATENCY].mean;
+
+    for (int i = first; i < end; i++) {
+        enum iteration_quantity quantity = (enum iteration_quantity)i;
+        const struct statistics *statistics = &summary->statistics[quantity];
+        unsigned depth = table->format == REPORT_TEXT ? depth_of(quantity) : 0;
+        struct report_cell cells[TIME_COLUMNS];
+        char name[32];
+
+        if (!is_shown(summary, quantity))
+            continue;
+        snprintf(name, sizeof name, "%*s%s", (int)depth, "", iteration_quantity_name(quantity));
+        cells[0] = report_text_cell(name);
+        if (times)
+            cells[1] = report_real_cell(whole > 0 ? 100 * statistics->mean / whole : 0);
+        statistics_cells(statistics, &cells[times ? 2 : 1]);
+        take(table, cells);
+    }
+}
+
+static void print_statistics(const struct report_out *out, const struct iterations_summary *summary,
+                             bool times)
+{
+    struct report_table table;
+
+    report_begin(&table, out, times ? time_columns : count_columns,
+                 times ? TIME_COLUMNS : COUNT_COLUMNS);
+    table.unit_row = true; /* as the other tables */
+    if (summary_needs_measure(out))
+        each_quantity(&table, summary, times, report_measure);
+    report_header(&table);
+    each_quantity(&table, summary, times, report_row);
+}
+
+/* ---- Outliers ---- */
+
+static const struct report_column outlier_columns[] = {
+    {.title = "Iteration", .kind = REPORT_CELL_COUNT, .width = 9},
+    {.title = "Begin", .kind = REPORT_CELL_TIME, .width = 8},
+    {.title = "Latency", .kind = REPORT_CELL_TIME, .width = 8},
+    {.title = "More by", .kind = REPORT_CELL_TIME, .width = 8},
+    {.title = "Most of it", .kind = REPORT_CELL_TEXT, .width = 20},
+    {.title = "By", .kind = REPORT_CELL_TIME, .width = 8},
+};
+
+#define OUTLIER_COLUMNS (sizeof outlier_columns / sizeof *outlier_columns)
+#define OUTLIERS_SHOWN  10
+
+static void each_outlier(struct report_table *table, const struct iterations_report *report,
+                         size_t count,
+                         void (*take)(struct report_table *, const struct report_cell *))
+{
+    const struct iterations_summary *summary = report->summary;
+    uint64_t usual = summary->statistics[ITERATION_LATENCY].p50;
+
+    for (size_t i = 0; i < count; i++) {
+        const struct iteration_outlier *outlier = &summary->outliers[i];
+        const struct iteration *iteration = &report->iterations->items[outlier->iteration];
+        uint64_t latency = report->measures[outlier->iteration].values[ITERATION_LATENCY];
+        bool known = outlier->by != 0;
+        struct report_cell cells[OUTLIER_COLUMNS] = {
+            report_number_cell((uint64_t)outlier->iteration + 1),
+            report_number_cell(iteration->begin - summary->begin),
+            report_number_cell(latency),
+            report_number_cell(latency - usual),
+            known ? report_text_cell(iteration_quantity_name(outlier->grew)) : report_absent_cell(),
+            known ? report_number_cell(outlier->by) : report_absent_cell(),
+        };
+        take(table, cells);
+    }
+}
+
+/* In text the longest ones. */
+static void print_outliers(const struct report_out *out, const struct iterations_report *report)
+{
+    const struct iterations_summary *summary = report->summary;
+    bool cut = out->format == REPORT_TEXT && summary->outlier_count > OUTLIERS_SHOWN;
+    size_t count = cut ? OUTLIERS_SHOWN : summary->outlier_count;
+    char limit[MP_FORMATTED_BYTES];
+    struct report_table table;
+
+    if (!summary->outlier_count)
+        return;
+    mp_format_time(limit, sizeof limit, summary->limit);
+    if (cut)
+        print_line(out, report,
+                   "%zu outliers, latencies over %s; the longest %d:", summary->outlier_count,
+                   limit, OUTLIERS_SHOWN);
+    else
+        print_line(out, report, "%zu outlier%s, latencies over %s:", summary->outlier_count,
+                   summary->outlier_count == 1 ? "" : "s", limit);
+    report_begin(&table, out, outlier_columns, OUTLIER_COLUMNS);
+    if (summary_needs_measure(out))
+        each_outlier(&table, report, count, report_measure);
+    report_header(&table);
+    each_outlier(&table, report, count, report_row);
+}
+
+/* ---- Notes ---- */
+
+static void print_notes(const struct report_out *out, const struct iterations_report *report)
+{
+    const struct iterations *found = report->iterations;
+    const struct deps *deps = report->deps;
+
+    if (deps->count == deps->host_count)
+        print_line(out, report, "No GPU work in the trace.");
+    if (deps->no_calls)
+        print_line(out, report,
+                   "No API calls in the trace: work belongs to the iteration in which "
+                   "it began, and why the GPU was idle is not known.");
+    else if (deps->counts.unlaunched)
+        print_line(out, report,
+                   "%" PRIu64 " device activit%s no launching call in the trace: they belong to "
+                   "the iteration in which they began.",
+                   deps->counts.unlaunched, deps->counts.unlaunched == 1 ? "y has" : "ies have");
+    if (found->unfinished)
+        print_line(out, report, "%zu more %s no end in the trace.", found->unfinished,
+                   found->unfinished == 1 ? "has" : "have");
+    if (found->outside)
+        print_line(out, report, "%" PRIu64 " device activit%s to no iteration.", found->outside,
+                   found->outside == 1 ? "y belongs" : "ies belong");
+}
+
+struct iterations_report iterations_report_of(const struct mp_trace *trace, const struct deps *deps,
+                                              const struct iterations_study *study)
+{
+    return (struct iterations_report){.trace = trace,
+                                      .deps = deps,
+                                      .iterations = &study->iterations,
+                                      .measures = study->measures,
+                                      .summary = &study->summary};
+}
+
+void print_iterations(const struct report_out *out, const struct iterations_report *report)
+{
+    if (out->format == REPORT_JSON) {
+        print_iterations_json(out->file, report);
+        return;
+    }
+    print_head(out, report->trace, &report->deps->quality, report->range,
+               ranges_count(&report->deps->ranges));
+    print_head_lines(out, report);
+    if (report->each) {
+        print_iterations_each(out, report);
+    } else {
+        print_statistics(out, report->summary, true);
+        if (out->format == REPORT_CSV)
+            fputc('\n', out->file);
+        print_statistics(out, report->summary, false);
+        print_outliers(out, report);
+    }
+    if (out->format == REPORT_TEXT)
+        print_notes(out, report);
+}

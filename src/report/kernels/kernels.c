@@ -1,0 +1,140 @@
+#include "report/kernels/kernels.h"
+
+#include "report/common/quality.h"
+#include "report/kernels/columns.h"
+
+#include "base/poison.h"
+
+static void each_row(const struct kernels_columns *columns, struct report_table *table,
+                     void (*take)(struct report_table *, const struct report_cell *))
+{
+    struct report_cell cells[REPORT_MOST_COLUMNS];
+    struct kernels_texts texts;
+
+    for (size_t i = 0; i < columns->kernels->row_count; i++) {
+        kernels_columns_fill(columns, &columns->kernels->rows[i], &texts, cells);
+        take(table, cells);
+    }
+}
+
+/* ---- What the table rests on ---- */
+
+static void print_totals(const struct report_out *out, const struct mp_trace *trace,
+                         const struct kernels *kernels)
+{
+    print_prefix(out, trace);
+    fprintf(out->file, "Tensor-core kernels, by their names: %.2f%% of the time of all kernels.\n",
+            kernels->total ? 100.0 * (double)kernels->tensor_total / (double)kernels->total : 0);
+    if (!kernels->percent_total)
+        return;
+    print_prefix(out, trace);
+    fprintf(out->file, "Theoretical occupancy: %.2f%%, mean weighted by time.\n", kernels->percent);
+}
+
+static void print_notes(const struct report_out *out, const struct mp_trace *trace,
+                        const struct kernels *kernels)
+{
+    if (kernels->graph_launches) {
+        print_prefix(out, trace);
+        fprintf(out->file,
+                "Note: %" PRIu64 " launch%s of CUDA graphs %s recorded as a whole: their kernels "
+                "are not known.\n",
+                kernels->graph_launches, kernels->graph_launches == 1 ? "" : "es",
+                kernels->graph_launches == 1 ? "is" : "are");
+    }
+    if (kernels->cluster_calls) {
+        print_prefix(out, trace);
+        fprintf(out->file,
+                "Note: %" PRIu64
+                " launch%s with clusters: waves do not take into account that the blocks "
+                "of a cluster run together.\n",
+                kernels->cluster_calls, kernels->cluster_calls == 1 ? "" : "es");
+    }
+    if (kernels->unknown_major) {
+        print_prefix(out, trace);
+        fprintf(out->file,
+                "Note: compute capability %" PRIu32 ".%" PRIu32 " is not known here: occupancy is "
+                "computed as for the nearest that is.\n",
+                kernels->unknown_major, kernels->unknown_minor);
+    }
+    if (kernels->calls && kernels->percent_total < kernels->total) {
+        print_prefix(out, trace);
+        fputs("Note: the trace lacks limits of a device or a launch shape: occupancy is not known "
+              "where '-' stands for it.\n",
+              out->file);
+    }
+}
+
+static void print_none(const struct report_out *out, const struct mp_trace *trace,
+                       const struct kernels *kernels)
+{
+    print_prefix(out, trace);
+    fprintf(out->file, "%s\n",
+            kernels->recorded ? "No kernels in the trace."
+                              : "No kernels in the trace: MINIPROF_GPU=off.");
+}
+
+static void print_text(const struct report_out *out, const struct mp_trace *trace,
+                       const struct kernels *kernels, const struct kernels_options *options)
+{
+    struct kernels_columns columns;
+    struct report_table table;
+
+    print_head(out, trace, &kernels->quality, options->range, kernels->capture_ranges);
+    if (!kernels->row_count) {
+        print_none(out, trace, kernels);
+        print_notes(out, trace, kernels);
+        return;
+    }
+    print_prefix(out, trace);
+    fprintf(out->file, "Kernels by %s:\n", options->by_name ? "name" : "launch shape");
+    kernels_columns_choose(&columns, out->format, kernels, options->by_name);
+    report_begin(&table, out, columns.columns, columns.count);
+    each_row(&columns, &table, out->format == REPORT_TEXT ? report_measure : report_measure_units);
+    report_header(&table);
+    each_row(&columns, &table, report_row);
+    if (out->format == REPORT_TEXT)
+        print_totals(out, trace, kernels);
+    print_notes(out, trace, kernels);
+}
+
+static void print_json(FILE *out, const struct mp_trace *trace, const struct kernels *kernels,
+                       const struct kernels_options *options)
+{
+    struct kernels_columns columns;
+    struct report_table table;
+    struct json_writer json;
+
+    json_begin(&json, out, 2);
+    json_open_object(&json);
+    json_head(&json, trace, &kernels->quality, &kernels->definitions, options->range,
+              kernels->capture_ranges);
+    json_key_bool(&json, "by_name", options->by_name);
+    json_key_number(&json, "calls", kernels->calls);
+    json_key_number(&json, "total_ns", kernels->total);
+    json_key_number(&json, "tensor_core_ns", kernels->tensor_total);
+    json_key_number(&json, "graph_launches", kernels->graph_launches);
+    json_key_number(&json, "cluster_launches", kernels->cluster_calls);
+    json_key(&json, "occupancy_percent");
+    if (kernels->percent_total)
+        json_real(&json, kernels->percent);
+    else
+        json_null(&json);
+    json_key(&json, "kernels");
+    json_open_array(&json);
+    kernels_columns_choose(&columns, REPORT_JSON, kernels, options->by_name);
+    report_begin_json(&table, &json, columns.columns, columns.count);
+    each_row(&columns, &table, report_row);
+    json_close_array(&json);
+    json_close_object(&json);
+    json_end(&json);
+}
+
+void print_kernels(const struct report_out *out, const struct mp_trace *trace,
+                   const struct kernels *kernels, const struct kernels_options *options)
+{
+    if (out->format == REPORT_JSON)
+        print_json(out->file, trace, kernels, options);
+    else
+        print_text(out, trace, kernels, options);
+}

@@ -1,0 +1,15 @@
+/* Kernels by launch shape or name, with occupancy, as text, CSV and JSON. */
+#ifndef MP_REPORT_KERNELS_KERNELS_H
+#define MP_REPORT_KERNELS_KERNELS_H
+
+#include <miniprof/trace.h>
+
+#include "analyze/kernels/kernels.h"
+#include "report/table/table.h"
+
+/* The whole report of `miniprof kernels`: the head, the table, what it rests on; `options` are
+ * those that `kernels` was built with. */
+void print_kernels(const struct report_out *out, const struct mp_trace *trace,
+                   const struct kernels *kernels, const struct kernels_options *options);
+
+#endif

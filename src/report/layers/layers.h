@@ -1,0 +1,36 @@
+/* Layers as text, CSV and JSON. */
+#ifndef MP_REPORT_LAYERS_LAYERS_H
+#define MP_REPORT_LAYERS_LAYERS_H
+
+#include <miniprof/trace.h>
+
+#include "analyze/layers/layers.h"
+#include "report/table/table.h"
+
+struct layers_report {
+    const struct mp_trace *trace;
+    const struct layers_result *result;
+    const struct layers_options *options;
+    uint64_t top; /* rows of each table, by total; 0: all */
+    bool tree;    /* the layers by nesting; no --top then */
+    bool kernels; /* in text below each layer the names of what it launched */
+};
+
+/* Prints it. MP_ERR_MEMORY: a path could not be put together. */
+enum mp_status print_layers(const struct report_out *out, const struct layers_report *report);
+
+/* ---- Between layers.c and the files of its parts ---- */
+
+void print_layers_positions(const struct report_out *out, const struct layers_report *report);
+void print_layers_groups(const struct report_out *out, const struct layers_report *report);
+void print_layers_json(FILE *out, const struct layers_report *report);
+
+/* Rows that --top leaves of `count`. */
+size_t layers_shown(const struct layers_report *report, size_t count);
+
+/* One line for people that says what is missing. */
+__attribute__((format(printf, 3, 4))) void print_layers_note(const struct report_out *out,
+                                                             const struct layers_report *report,
+                                                             const char *format, ...);
+
+#endif

@@ -1,0 +1,369 @@
+#include "report/live/live.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+#include "base/text/units.h"
+#include "report/table/json.h"
+#include "report/table/table.h"
+
+#include "base/poison.h"
+
+static double per_second(uint64_t number, const struct live *live)
+{
+    return live->interval_ns ? (double)number * 1e9 / (double)live->interval_ns : 0;
+}
+
+static double percent_of(uint64_t part, uint64_t whole)
+{
+    double percent = whole ? 100.0 * (double)part / (double)whole : 0;
+
+    return percent < 100 ? percent : 100;
+}
+
+static uint64_t mean_of(uint64_t sum, uint64_t count)
+{
+    return count ? (sum + count / 2) / count : 0;
+}
+
+static const char *const directions[LIVE_DIRECTIONS] = {
+    [LIVE_TO_DEVICE] = "HtoD", [LIVE_TO_HOST] = "DtoH", [LIVE_OTHER] = "other"};
+
+static const char *device_name(const struct live *live, uint64_t ordinal)
+{
+    const struct definition_device *device = dense_at(&live->definitions.devices, ordinal);
+    const char *name =
+        device && device->defined ? definitions_text(&live->definitions, device->name) : NULL;
+
+    return name ? name : "GPU";
+}
+
+static const char *kernel_name(struct live *live, const struct live_sum *sum)
+{
+    const char *name = definitions_kernel(&live->definitions, sum->shape, NAMES_READABLE);
+
+    return name ? name : "<unknown>";
+}
+
+static const char *layer_name(struct live *live, const struct live_sum *sum)
+{
+    const char *name = definitions_text(&live->definitions, sum->name);
+
+    if (name)
+        return name;
+    return sum->name || sum->domain ? "<unnamed>" : "<no range>";
+}
+
+/* ---- Text ---- */
+
+static void print_head(FILE *out, const char *title, const char *state, const struct live *live)
+{
+    char time[MP_FORMATTED_BYTES], size[MP_FORMATTED_BYTES];
+
+    report_put_visible_text(out, title);
+    fprintf(out, "  %s, %s, %" PRIu64 " records, %" PRIu64 " dropped",
+            mp_format_time(time, sizeof time, live->span_ns),
+            mp_format_size(size, sizeof size, live->bytes), live->records, live->dropped);
+    if (state)
+        fprintf(out, "  [%s]", state);
+    fputc('\n', out);
+}
+
+static void print_devices(FILE *out, const struct live *live)
+{
+    for (size_t i = 0; i < live->device_count; i++) {
+        const struct live_device *device = &live->devices[i];
+
+        fprintf(out, "GPU %-3" PRIu64 " %5.1f%% busy, %5.1f%% since the start  ", device->device,
+                percent_of(device->last_busy, live->interval_ns),
+                percent_of(device->busy, live->span_ns));
+        report_put_visible_text(out, device_name(live, device->device));
+        fputc('\n', out);
+    }
+}
+
+static void print_rates(FILE *out, const struct live *live)
+{
+    char text[MP_FORMATTED_BYTES];
+
+    fprintf(out, "Kernels %.0f/s", per_second(live->kernels.all.last_count, live));
+    for (int i = 0; i < LIVE_DIRECTIONS; i++) {
+        const struct live_copies *copies = &live->copies[i];
+
+        fprintf(out, "   %s %s", i == LIVE_OTHER ? "other copies" : directions[i],
+                mp_format_throughput(text, sizeof text, per_second(copies->last_bytes, live)));
+    }
+    fputc('\n', out);
+}
+
+static void print_lengths(FILE *out, const char *title, uint64_t count, uint64_t sum,
+                          const struct mp_histogram *lengths)
+{
+    char mean[MP_FORMATTED_BYTES], p50[MP_FORMATTED_BYTES], p99[MP_FORMATTED_BYTES];
+
+    fprintf(out, "   %s: %" PRIu64, title, count);
+    if (!count)
+        return;
+    fprintf(out, ", avg %s, p50 %s, p99 %s", mp_format_time(mean, sizeof mean, mean_of(sum, count)),
+            mp_format_time(p50, sizeof p50, mp_histogram_percentile(lengths, 50)),
+            mp_format_time(p99, sizeof p99, mp_histogram_percentile(lengths, 99)));
+}
+
+static void print_iterations(FILE *out, const struct live *live)
+{
+    const struct live_step *step = live_iteration(live);
+    const char *name;
+
+    if (!step) {
+        fputs(live->options.iteration ? "Iterations: none of that name has ended yet\n"
+                                      : "Iterations: no NVTX range has ended yet\n",
+              out);
+        return;
+    }
+    name = definitions_text(&live->definitions, step->name);
+    fputs("Iterations \"", out);
+    report_put_visible_text(out, name ? name : "<unnamed>");
+    fputs("\"\n", out);
+    print_lengths(out, "now", step->last_count, step->last_sum, &step->last_lengths);
+    fputc('\n', out);
+    print_lengths(out, "all", step->count, step->sum, &step->lengths);
+    fputc('\n', out);
+}
+
+static void print_sums(FILE *out, const char *title, struct live *live,
+                       const struct live_sums *sums,
+                       const char *(*name_of)(struct live *, const struct live_sum *), size_t room)
+{
+    const struct live_sum *top[PRINT_LIVE_MOST];
+    size_t count = live_top(sums, top, room < PRINT_LIVE_MOST ? room : PRINT_LIVE_MOST);
+    char time[MP_FORMATTED_BYTES], mean[MP_FORMATTED_BYTES];
+
+    if (!count)
+        return;
+    fprintf(out, "\n    Now      Time     Calls       Avg     All  %s\n", title);
+    for (size_t i = 0; i < count; i++) {
+        fprintf(out, "%6.2f%%  %8s  %8" PRIu64 "  %8s  %5.1f%%  ",
+                percent_of(top[i]->last_ns, sums->all.last_ns),
+                mp_format_time(time, sizeof time, top[i]->last_ns), top[i]->last_count,
+                mp_format_time(mean, sizeof mean, mean_of(top[i]->last_ns, top[i]->last_count)),
+                percent_of(top[i]->ns, sums->all.ns));
+        report_put_visible_text(out, name_of(live, top[i]));
+        fputc('\n', out);
+    }
+}
+
+void print_live(FILE *out, const char *title, const char *state, struct live *live, size_t top)
+{
+    print_head(out, title, state, live);
+    print_devices(out, live);
+    print_rates(out, live);
+    print_iterations(out, live);
+    print_sums(out, "Kernel", live, &live->kernels, kernel_name, top);
+    print_sums(out, "Layer (innermost NVTX range of the launch)", live, &live->layers, layer_name,
+               top);
+}
+
+/* ---- CSV ---- */
+
+enum csv_column {
+    CSV_TIME,
+    CSV_INTERVAL,
+    CSV_STATE,
+    CSV_RECORDS,
+    CSV_DROPPED,
+    CSV_KERNELS,
+    CSV_COPIES, /* of each direction */
+    CSV_STEPS = CSV_COPIES + LIVE_DIRECTIONS,
+    CSV_MEAN,
+    CSV_P50,
+    CSV_P99,
+    CSV_DEVICE,
+    CSV_BUSY,
+    CSV_COLUMNS
+};
+
+/* A file of these grows line by line: each column has its unit from the beginning. */
+static const struct report_column csv_columns[CSV_COLUMNS] = {
+    [CSV_TIME] = {.title = "Time", .kind = REPORT_CELL_TIME},
+    [CSV_INTERVAL] = {.title = "Interval", .kind = REPORT_CELL_TIME},
+    [CSV_STATE] = {.title = "State", .kind = REPORT_CELL_TEXT},
+    [CSV_RECORDS] = {.title = "Records", .kind = REPORT_CELL_COUNT},
+    [CSV_DROPPED] = {.title = "Dropped", .kind = REPORT_CELL_COUNT},
+    [CSV_KERNELS] = {.title = "Kernels", .unit = "1/s", .kind = REPORT_CELL_REAL},
+    [CSV_COPIES + LIVE_TO_DEVICE] = {.title = "HtoD", .kind = REPORT_CELL_THROUGHPUT},
+    [CSV_COPIES + LIVE_TO_HOST] = {.title = "DtoH", .kind = REPORT_CELL_THROUGHPUT},
+    [CSV_COPIES + LIVE_OTHER] = {.title = "Other copies", .kind = REPORT_CELL_THROUGHPUT},
+    [CSV_STEPS] = {.title = "Iterations", .kind = REPORT_CELL_COUNT},
+    [CSV_MEAN] = {.title = "Avg", .kind = REPORT_CELL_TIME},
+    [CSV_P50] = {.title = "P50", .kind = REPORT_CELL_TIME},
+    [CSV_P99] = {.title = "P99", .kind = REPORT_CELL_TIME},
+    [CSV_DEVICE] = {.title = "Device", .kind = REPORT_CELL_COUNT},
+    [CSV_BUSY] = {.title = "Busy", .kind = REPORT_CELL_PERCENT},
+};
+
+void print_live_csv_begin(struct report_table *table, FILE *out)
+{
+    const struct report_out csv = {.file = out, .format = REPORT_CSV, .units = REPORT_UNITS_MS};
+
+    report_begin(table, &csv, csv_columns, CSV_COLUMNS);
+    report_header(table);
+}
+
+static void fill_program(struct report_cell *cells, const char *state, const struct live *live)
+{
+    const struct live_step *step = live_iteration(live);
+
+    for (int i = 0; i < CSV_COLUMNS; i++)
+        cells[i] = report_absent_cell();
+    cells[CSV_TIME] = report_number_cell(live->elapsed_ns);
+    cells[CSV_INTERVAL] = report_number_cell(live->interval_ns);
+    cells[CSV_STATE] = report_text_cell(state);
+    cells[CSV_RECORDS] = report_number_cell(live->records);
+    cells[CSV_DROPPED] = report_number_cell(live->dropped);
+    cells[CSV_KERNELS] = report_real_cell(per_second(live->kernels.all.last_count, live));
+    for (int i = 0; i < LIVE_DIRECTIONS; i++)
+        cells[CSV_COPIES + i] = report_real_cell(per_second(live->copies[i].last_bytes, live));
+    cells[CSV_STEPS] = report_number_cell(step ? step->last_count : 0);
+    if (!step || !step->last_count)
+        return;
+    cells[CSV_MEAN] = report_number_cell(mean_of(step->last_sum, step->last_count));
+    cells[CSV_P50] = report_number_cell(mp_histogram_percentile(&step->last_lengths, 50));
+    cells[CSV_P99] = report_number_cell(mp_histogram_percentile(&step->last_lengths, 99));
+}
+
+void print_live_csv(struct report_table *table, const char *state, const struct live *live)
+{
+    struct report_cell cells[CSV_COLUMNS];
+
+    fill_program(cells, state, live);
+    for (size_t i = 0; i < live->device_count; i++) {
+        const struct live_device *device = &live->devices[i];
+
+        cells[CSV_DEVICE] = report_number_cell(device->device);
+        cells[CSV_BUSY] = report_real_cell(percent_of(device->last_busy, live->interval_ns));
+        report_row(table, cells);
+    }
+    if (!live->device_count)
+        report_row(table, cells);
+}
+
+/* ---- JSON ---- */
+
+static void json_devices(struct json_writer *json, const struct live *live)
+{
+    json_key(json, "devices");
+    json_open_array(json);
+    for (size_t i = 0; i < live->device_count; i++) {
+        const struct live_device *device = &live->devices[i];
+
+        json_open_object(json);
+        json_key_number(json, "device", device->device);
+        json_key_text(json, "name", device_name(live, device->device));
+        json_key_real(json, "busy_percent", percent_of(device->last_busy, live->interval_ns));
+        json_key_real(json, "busy_percent_all", percent_of(device->busy, live->span_ns));
+        json_key_number(json, "busy_ns", device->last_busy);
+        json_key_number(json, "busy_ns_all", device->busy);
+        json_close_object(json);
+    }
+    json_close_array(json);
+}
+
+static void json_copies(struct json_writer *json, const struct live *live)
+{
+    json_key(json, "copies");
+    json_open_object(json);
+    for (int i = 0; i < LIVE_DIRECTIONS; i++) {
+        json_key(json, directions[i]);
+        json_open_object(json);
+        json_key_number(json, "count", live->copies[i].last_count);
+        json_key_number(json, "bytes", live->copies[i].last_bytes);
+        json_key_real(json, "bytes_per_s", per_second(live->copies[i].last_bytes, live));
+        json_key_number(json, "count_all", live->copies[i].count);
+        json_key_number(json, "bytes_all", live->copies[i].bytes);
+        json_close_object(json);
+    }
+    json_close_object(json);
+}
+
+static void json_lengths(struct json_writer *json, const char *key, uint64_t count, uint64_t sum,
+                         const struct mp_histogram *lengths)
+{
+    json_key(json, key);
+    json_open_object(json);
+    json_key_number(json, "count", count);
+    json_key_number(json, "avg_ns", mean_of(sum, count));
+    json_key_number(json, "p50_ns", mp_histogram_percentile(lengths, 50));
+    json_key_number(json, "p99_ns", mp_histogram_percentile(lengths, 99));
+    json_close_object(json);
+}
+
+static void json_iterations(struct json_writer *json, const struct live *live)
+{
+    const struct live_step *step = live_iteration(live);
+
+    json_key(json, "iterations");
+    if (!step) {
+        json_null(json);
+        return;
+    }
+    json_open_object(json);
+    json_key_text(json, "name", definitions_text(&live->definitions, step->name));
+    json_key_text(json, "domain", definitions_text(&live->definitions, step->domain));
+    json_key_number(json, "newest_ns", step->newest);
+    json_lengths(json, "now", step->last_count, step->last_sum, &step->last_lengths);
+    json_lengths(json, "all", step->count, step->sum, &step->lengths);
+    json_close_object(json);
+}
+
+static void json_sums(struct json_writer *json, const char *key, struct live *live,
+                      const struct live_sums *sums,
+                      const char *(*name_of)(struct live *, const struct live_sum *), size_t room)
+{
+    const struct live_sum *top[PRINT_LIVE_MOST];
+    size_t count = live_top(sums, top, room < PRINT_LIVE_MOST ? room : PRINT_LIVE_MOST);
+
+    json_key(json, key);
+    json_open_array(json);
+    for (size_t i = 0; i < count; i++) {
+        json_open_object(json);
+        json_key_text(json, "name", name_of(live, top[i]));
+        json_key_text(json, "domain", definitions_text(&live->definitions, top[i]->domain));
+        json_key_real(json, "percent", percent_of(top[i]->last_ns, sums->all.last_ns));
+        json_key_number(json, "ns", top[i]->last_ns);
+        json_key_number(json, "count", top[i]->last_count);
+        json_key_real(json, "percent_all", percent_of(top[i]->ns, sums->all.ns));
+        json_key_number(json, "ns_all", top[i]->ns);
+        json_key_number(json, "count_all", top[i]->count);
+        json_close_object(json);
+    }
+    json_close_array(json);
+}
+
+void print_live_json(FILE *out, const struct mp_trace *trace, const char *state, struct live *live,
+                     size_t top)
+{
+    const char *pid = mp_trace_property(trace, "pid");
+    struct json_writer json;
+
+    json_begin(&json, out, 0);
+    json_open_object(&json);
+    json_key_text(&json, "state", state);
+    json_key_text(&json, "pid", pid);
+    json_key_number(&json, "interval_ns", live->interval_ns);
+    json_key_number(&json, "span_ns", live->span_ns);
+    json_key_number(&json, "elapsed_ns", live->elapsed_ns);
+    json_key_number(&json, "bytes", live->bytes);
+    json_key_number(&json, "records", live->records);
+    json_key_number(&json, "dropped", live->dropped);
+    json_key_real(&json, "kernels_per_s", per_second(live->kernels.all.last_count, live));
+    json_key_number(&json, "kernel_count", live->kernels.all.last_count);
+    json_key_number(&json, "kernel_count_all", live->kernels.all.count);
+    json_key_number(&json, "unlaunched_all", live->unlaunched);
+    json_devices(&json, live);
+    json_copies(&json, live);
+    json_iterations(&json, live);
+    json_sums(&json, "kernels", live, &live->kernels, kernel_name, top);
+    json_sums(&json, "layers", live, &live->layers, layer_name, top);
+    json_close_object(&json);
+    json_end(&json);
+}

@@ -1,0 +1,30 @@
+/* What analyze/live/live.h knows after a tick, as a block of lines, rows of CSV or a line of JSON.
+ */
+#ifndef MP_REPORT_LIVE_LIVE_H
+#define MP_REPORT_LIVE_LIVE_H
+
+#include <miniprof/trace.h>
+#include <stdio.h>
+
+#include "analyze/live/live.h"
+#include "report/table/table.h"
+
+#define PRINT_LIVE_MOST 100 /* names in a list */
+
+/* Lines for a person. `title` stands in the first one, `state` (NULL: nothing) at its end; of
+ * kernels and layers the first `top`, at most PRINT_LIVE_MOST. Names of the trace are made visible.
+ */
+void print_live(FILE *out, const char *title, const char *state, struct live *live, size_t top);
+
+/* Sets up the table of all refreshes and prints its head. */
+void print_live_csv_begin(struct report_table *table, FILE *out);
+
+/* A row for each device, in all of which the program's own numbers are the same; before there is
+ * any device a row without one. */
+void print_live_csv(struct report_table *table, const char *state, const struct live *live);
+
+/* All as one line; `state` is a word. */
+void print_live_json(FILE *out, const struct mp_trace *trace, const char *state, struct live *live,
+                     size_t top);
+
+#endif

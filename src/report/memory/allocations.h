@@ -1,0 +1,15 @@
+/* Allocations in nvprof's layout, as text and CSV. nvprof itself kept them in its file only
+ * (--track-memory-allocations with -o); the table is ours. */
+#ifndef MP_REPORT_MEMORY_ALLOCATIONS_H
+#define MP_REPORT_MEMORY_ALLOCATIONS_H
+
+#include <miniprof/trace.h>
+
+#include "analyze/memory/allocations.h"
+#include "report/table/table.h"
+
+/* Prints `Memory allocation result:` and the table; nothing when nothing was allocated or freed. */
+void print_allocations(const struct report_out *out, const struct mp_trace *trace,
+                       const struct allocations *allocations);
+
+#endif

@@ -1,0 +1,333 @@
+#include "report/memory/memory.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+#include "report/common/quality.h"
+#include "report/memory/tables.h"
+
+#include "base/poison.h"
+
+/* ---- Tables ---- */
+
+static void each_row(struct report_table *report, const struct memory_table *table,
+                     void (*take)(struct report_table *, const struct report_cell *))
+{
+    struct report_cell cells[MEMORY_MOST_COLUMNS];
+    struct memory_texts texts;
+
+    for (size_t i = 0; i < table->rows; i++) {
+        table->fill(table, i, &texts, cells);
+        take(report, cells);
+    }
+}
+
+static void memory_table_print(const struct report_out *out, const struct memory_table *table)
+{
+    size_t count = out->format == REPORT_TEXT ? table->text_count : table->count;
+    struct report_table report;
+
+    report_begin(&report, out, table->columns, count);
+    each_row(&report, table, report_measure);
+    report_header(&report);
+    each_row(&report, table, report_row);
+}
+
+static void memory_table_json(struct json_writer *json, const char *key,
+                              const struct memory_table *table)
+{
+    struct report_table report;
+
+    json_key(json, key);
+    json_open_array(json);
+    report_begin_json(&report, json, table->columns, table->count);
+    each_row(&report, table, report_row);
+    json_close_array(json);
+}
+
+/* ---- Text and CSV ---- */
+
+static void print_title(const struct report_out *out, const struct mp_trace *trace,
+                        const char *title)
+{
+    print_prefix(out, trace);
+    fprintf(out->file, "%s:\n", title);
+}
+
+static void print_section(const struct report_out *out, const struct mp_trace *trace,
+                          const char *title, const struct memory_table *table)
+{
+    if (!table->rows)
+        return;
+    print_title(out, trace, title);
+    memory_table_print(out, table);
+    fputc('\n', out->file);
+}
+
+static void print_alive(const struct report_out *out, const struct mp_trace *trace,
+                        const struct memory *memory)
+{
+    for (size_t i = 0; i < memory->device_count; i++) {
+        const struct memory_device *device = &memory->devices[i];
+        struct memory_table table = memory_alive_table(memory, i);
+
+        if (!table.rows)
+            continue;
+        print_prefix(out, trace);
+        fputs("Alive at the peak of ", out->file);
+        if (device->device == MEMORY_HOST)
+            fputs("the host", out->file);
+        else
+            report_put_visible_text(out->file, device->name ? device->name : "GPU");
+        if (device->device != MEMORY_HOST)
+            fprintf(out->file, " (%" PRIu64 ")", device->device);
+        fprintf(out->file, ", %zu of %" PRIu64 " allocation%s:\n", device->alive_shown,
+                device->alive_count, device->alive_count == 1 ? "" : "s");
+        memory_table_print(out, &table);
+        fputc('\n', out->file);
+    }
+}
+
+static void print_kept(const struct report_out *out, const struct mp_trace *trace,
+                       const struct memory *memory)
+{
+    struct memory_table table = memory_kept_table(memory);
+
+    if (!memory->kept_count) {
+        print_prefix(out, trace);
+        fputs("Everything that was allocated has been freed.\n\n", out->file);
+        return;
+    }
+    print_prefix(out, trace);
+    fprintf(out->file, "Not freed, %" PRIu64 " allocation%s, %" PRIu64 " bytes:\n",
+            memory->kept_count, memory->kept_count == 1 ? "" : "s", memory->kept_bytes);
+    memory_table_print(out, &table);
+    fputc('\n', out->file);
+}
+
+static void print_churn(const struct report_out *out, const struct mp_trace *trace,
+                        const struct memory *memory)
+{
+    const struct memory_iterations *iterations = &memory->iterations;
+    struct memory_table sources = memory_churn_table(memory);
+    struct memory_table statistics = memory_iterations_table(memory);
+
+    if (memory->iteration) {
+        print_prefix(out, trace);
+        fputs("In each iteration, of the NVTX range \"", out->file);
+        report_put_visible_text(out->file, memory->iteration);
+        fprintf(out->file, "\", %zu of %zu with allocations or frees:\n", iterations->busy,
+                iterations->count);
+        memory_table_print(out, &statistics);
+        fputc('\n', out->file);
+    }
+    if (memory->churn.allocations || memory->churn.frees)
+        print_section(out, trace,
+                      memory->iteration ? "Allocated and freed in all iterations"
+                                        : "Allocated and freed",
+                      &sources);
+}
+
+/* What the numbers do not cover. */
+static void print_notes(const struct report_out *out, const struct mp_trace *trace,
+                        const struct memory *memory)
+{
+    const size_t unfinished = memory->iterations.unfinished;
+
+    if (memory->events.no_calls) {
+        print_prefix(out, trace);
+        fputs("No API calls in the trace: who allocated is not known.\n", out->file);
+    }
+    if (memory->kept_count && !memory->events.reached_end) {
+        print_prefix(out, trace);
+        fputs("The recording ended before the program did: what is not freed then may be freed "
+              "later.\n",
+              out->file);
+    }
+    if (unfinished) {
+        print_prefix(out, trace);
+        fprintf(out->file, "%zu of the iterations ha%s no end and %s left out.\n", unfinished,
+                unfinished == 1 ? "s" : "ve", unfinished == 1 ? "is" : "are");
+    }
+}
+
+const char *memory_why_nothing(const struct mp_trace *trace, const struct memory *memory)
+{
+    const char *setting = mp_trace_property(trace, "MINIPROF_MEMORY");
+
+    if (memory->events.count || memory->pool_count)
+        return NULL;
+    if (setting && !strcmp(setting, "off"))
+        return "Allocations were not recorded: MINIPROF_MEMORY=off.";
+    return "No allocations in the trace: none was made while it was recorded.";
+}
+
+static bool print_nothing(const struct report_out *out, const struct mp_trace *trace,
+                          const struct memory *memory)
+{
+    const char *reason = memory_why_nothing(trace, memory);
+
+    if (!reason)
+        return false;
+    print_prefix(out, trace);
+    fprintf(out->file, "%s\n", reason);
+    return true;
+}
+
+/* ---- JSON ---- */
+
+static void json_kept(struct json_writer *json, const struct memory *memory)
+{
+    struct memory_table table = memory_kept_table(memory);
+
+    json_key(json, "not_freed");
+    json_open_object(json);
+    json_key_number(json, "allocations", memory->kept_count);
+    json_key_number(json, "bytes", memory->kept_bytes);
+    json_key_number(json, "groups", memory->kept_groups);
+    memory_table_json(json, "rows", &table);
+    json_close_object(json);
+}
+
+static void json_alive(struct json_writer *json, const struct memory *memory)
+{
+    json_key(json, "peaks");
+    json_open_array(json);
+    for (size_t i = 0; i < memory->device_count; i++) {
+        const struct memory_device *device = &memory->devices[i];
+        struct memory_table table = memory_alive_table(memory, i);
+
+        json_open_object(json);
+        memory_json_device(json, memory, device->device);
+        json_key_number(json, "allocations", device->alive_count);
+        memory_table_json(json, "alive", &table);
+        json_close_object(json);
+    }
+    json_close_array(json);
+}
+
+static void json_statistics(struct json_writer *json, const struct memory *memory)
+{
+    struct memory_table table = memory_iterations_table(memory);
+
+    json_key(json, "iterations");
+    if (!memory->iteration) {
+        json_null(json);
+        return;
+    }
+    json_open_object(json);
+    json_key_text(json, "name", memory->iteration);
+    json_key_number(json, "count", memory->iterations.count);
+    json_key_number(json, "with_allocations_or_frees", memory->iterations.busy);
+    json_key_number(json, "unfinished", memory->iterations.unfinished);
+    memory_table_json(json, "statistics", &table);
+    json_close_object(json);
+}
+
+static void print_json(FILE *out, const struct mp_trace *trace, const struct memory *memory,
+                       uint64_t range)
+{
+    struct memory_table totals = memory_totals_table(memory);
+    struct memory_table pools = memory_pools_table(memory);
+    struct memory_table churn = memory_churn_table(memory);
+    struct json_writer json;
+
+    json_begin(&json, out, 4);
+    json_open_object(&json);
+    json_head(&json, trace, &memory->quality, &memory->definitions, range, memory->capture_ranges);
+    json_key_number(&json, "start_ns", memory->events.first_time);
+    json_key_bool(&json, "no_calls", memory->events.no_calls);
+    json_key_bool(&json, "until_the_end", memory->events.reached_end);
+    memory_table_json(&json, "memory", &totals);
+    json_alive(&json, memory);
+    memory_table_json(&json, "pools", &pools);
+    json_kept(&json, memory);
+    json_statistics(&json, memory);
+    memory_table_json(&json, "churn", &churn);
+    json_close_object(&json);
+    json_end(&json);
+}
+
+/* ---- The command's report ---- */
+
+void print_memory(const struct report_out *out, const struct mp_trace *trace,
+                  const struct memory *memory, uint64_t range)
+{
+    struct memory_table totals = memory_totals_table(memory);
+    struct memory_table pools = memory_pools_table(memory);
+
+    if (out->format == REPORT_JSON) {
+        print_json(out->file, trace, memory, range);
+        return;
+    }
+    print_head(out, trace, &memory->quality, range, memory->capture_ranges);
+    if (print_nothing(out, trace, memory))
+        return;
+    print_section(out, trace, "Memory result", &totals);
+    print_alive(out, trace, memory);
+    print_section(out, trace, "Memory pools", &pools);
+    if (memory->events.count) {
+        print_kept(out, trace, memory);
+        print_churn(out, trace, memory);
+    }
+    print_notes(out, trace, memory);
+}
+
+/* ---- The time line ---- */
+
+struct timeline {
+    struct report_table table;
+    const struct memory *memory;
+    bool steps;
+    bool measure;
+    bool head; /* is printed */
+};
+
+static void take_point(void *context, const struct memory_point *point)
+{
+    struct timeline *line = context;
+    struct report_cell cells[MEMORY_MOST_COLUMNS];
+    struct memory_texts texts;
+
+    memory_point_cells(line->memory, point, line->steps, &texts, cells);
+    if (line->measure && line->table.format == REPORT_CSV)
+        report_measure_units(&line->table, cells); /* widths are for text, and take longer */
+    else if (line->measure)
+        report_measure(&line->table, cells);
+    if (line->measure)
+        return;
+    if (!line->head)
+        report_header(&line->table);
+    line->head = true;
+    report_row(&line->table, cells);
+}
+
+static enum mp_status each_point(struct timeline *line, uint64_t steps)
+{
+    return steps ? memory_each_step(line->memory, steps, take_point, line)
+                 : memory_each_change(line->memory, take_point, line);
+}
+
+enum mp_status print_memory_timeline(const struct report_out *out, const struct mp_trace *trace,
+                                     const struct memory *memory, uint64_t range, uint64_t steps)
+{
+    struct timeline line = {.memory = memory, .steps = steps != 0};
+    struct json_writer json;
+    size_t count;
+    const struct report_column *columns = memory_point_columns(line.steps, &count);
+
+    if (out->format == REPORT_JSON) {
+        json_begin(&json, out->file, 0);
+        report_begin_json(&line.table, &json, columns, count);
+        return each_point(&line, steps);
+    }
+    print_head(out, trace, &memory->quality, range, memory->capture_ranges);
+    if (print_nothing(out, trace, memory))
+        return MP_OK;
+    print_title(out, trace, "Memory over time");
+    report_begin(&line.table, out, columns, count);
+    line.measure = true;
+    MP_TRY(each_point(&line, steps));
+    line.measure = false;
+    return each_point(&line, steps);
+}

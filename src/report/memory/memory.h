@@ -1,0 +1,23 @@
+/* What analyze/memory/memory.h finds, as text, CSV and JSON. Times are counted from the first row
+ * of the trace, or of the capture range, that memory, calls and NVTX ranges have. */
+#ifndef MP_REPORT_MEMORY_MEMORY_H
+#define MP_REPORT_MEMORY_MEMORY_H
+
+#include <miniprof/trace.h>
+
+#include "analyze/memory/memory.h"
+#include "report/table/table.h"
+
+/* Why there is nothing to report; NULL: there is something. Static text. */
+const char *memory_why_nothing(const struct mp_trace *trace, const struct memory *memory);
+
+/* The report; `range` is the number of the capture range, 0: everything. */
+void print_memory(const struct report_out *out, const struct mp_trace *trace,
+                  const struct memory *memory, uint64_t range);
+
+/* Instead of it how much was allocated when: at each change, or, with `steps`, in so many steps of
+ * equal length. JSON is a line for each row. MP_ERR_MEMORY, MP_ERR_LIMIT. */
+enum mp_status print_memory_timeline(const struct report_out *out, const struct mp_trace *trace,
+                                     const struct memory *memory, uint64_t range, uint64_t steps);
+
+#endif

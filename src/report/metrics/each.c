@@ -1,0 +1,232 @@
+/* A row for each execution. There can be as many columns as nvprof has metrics, more than the table
+ * printer takes, and the cells of a column have one unit: so it has its own lines. */
+#include <ctype.h>
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/text/units.h"
+#include "report/common/quality.h"
+#include "report/metrics/json.h"
+#include "report/metrics/metrics.h"
+#include "report/metrics/text.h"
+
+#include "base/poison.h"
+
+#define NO_COLUMN     UINT32_MAX
+#define LEAST_WIDTH   10
+#define TIME_WIDTH    8
+#define DEVICE_WIDTH  16
+#define NUMBER_WIDTH  8
+#define WIDEST_DEVICE 64
+
+/* Columns are metrics that have values; those of several devices share one by their name. */
+struct columns {
+    const struct metrics_metric **items;
+    size_t count;
+    uint32_t *of_metric; /* by place in result->metrics */
+    double *values;      /* of the execution that is printed */
+    unsigned device_width;
+};
+
+static void free_columns(struct columns *columns)
+{
+    free(columns->items);
+    free(columns->of_metric);
+    free(columns->values);
+}
+
+/* As the title of a column; a name that is none could lead a terminal astray. */
+static const char *name_of(const struct metrics_metric *metric)
+{
+    const char *name = metric->name ? metric->name : "?";
+
+    for (const char *at = name; *at; at++) {
+        if (iscntrl((unsigned char)*at))
+            return "?";
+    }
+    return name;
+}
+
+static uint32_t find_column(const struct columns *columns, const struct metrics_metric *metric)
+{
+    for (size_t i = 0; i < columns->count; i++) {
+        if (!strcmp(name_of(columns->items[i]), name_of(metric)))
+            return (uint32_t)i;
+    }
+    return NO_COLUMN;
+}
+
+/* Marks the metrics that have values, then gives those their columns in the order of the list. */
+static void fill_columns(struct columns *columns, const struct metrics_result *result)
+{
+    for (size_t i = 0; i < result->metric_count; i++)
+        columns->of_metric[i] = NO_COLUMN;
+    for (size_t i = 0; i < result->value_count; i++)
+        columns->of_metric[result->values[i].metric - result->metrics] = 0;
+    for (size_t i = 0; i < result->metric_count; i++) {
+        const struct metrics_metric *metric = &result->metrics[i];
+
+        if (columns->of_metric[i] == NO_COLUMN)
+            continue;
+        columns->of_metric[i] = find_column(columns, metric);
+        if (columns->of_metric[i] != NO_COLUMN)
+            continue;
+        columns->of_metric[i] = (uint32_t)columns->count;
+        columns->items[columns->count++] = metric;
+    }
+}
+
+static enum mp_status make_columns(struct columns *columns, const struct metrics_result *result)
+{
+    char device[METRIC_DEVICE_BYTES];
+
+    *columns = (struct columns){.count = 0, .device_width = DEVICE_WIDTH};
+    columns->items = calloc(result->metric_count + 1, sizeof(const struct metrics_metric *));
+    columns->of_metric = calloc(result->metric_count + 1, sizeof *columns->of_metric);
+    columns->values = calloc(result->metric_count + 1, sizeof *columns->values);
+    if (!columns->items || !columns->of_metric || !columns->values) {
+        free_columns(columns);
+        return MP_ERR_MEMORY;
+    }
+    fill_columns(columns, result);
+    for (size_t i = 0; i < result->metric_count; i++) {
+        size_t width = strlen(metric_device_text(device, result, result->metrics[i].device));
+
+        if (width > WIDEST_DEVICE)
+            width = WIDEST_DEVICE;
+        if (columns->of_metric[i] != NO_COLUMN && width > columns->device_width)
+            columns->device_width = (unsigned)width;
+    }
+    return MP_OK;
+}
+
+/* The values of an execution by column; NaN where it has none. */
+static void gather(const struct columns *columns, const struct metrics_result *result,
+                   const struct metrics_launch *launch)
+{
+    for (size_t i = 0; i < columns->count; i++)
+        columns->values[i] = (double)NAN;
+    for (size_t i = launch->first; i < launch->first + launch->count; i++) {
+        const struct metrics_value *value = &result->values[i];
+
+        columns->values[columns->of_metric[value->metric - result->metrics]] = value->value;
+    }
+}
+
+/* ---- Text ---- */
+
+static int width_of(const struct metrics_metric *metric)
+{
+    size_t width = strlen(name_of(metric));
+
+    return width > LEAST_WIDTH ? (int)width : LEAST_WIDTH;
+}
+
+static void print_text_header(FILE *out, const struct columns *columns)
+{
+    fprintf(out, "%*s  %*s  %*s  %*s", TIME_WIDTH, "Start", (int)columns->device_width, "Device",
+            NUMBER_WIDTH, "Context", NUMBER_WIDTH, "Stream");
+    for (size_t i = 0; i < columns->count; i++)
+        fprintf(out, "  %*s", width_of(columns->items[i]), name_of(columns->items[i]));
+    fputs("  Name\n", out);
+}
+
+static void print_text_launch(const struct report_out *out, const struct columns *columns,
+                              const struct metrics_result *result,
+                              const struct metrics_launch *launch)
+{
+    uint64_t start = launch->time - result->launches[0].time;
+    char device[METRIC_DEVICE_BYTES];
+    char time[MP_FORMATTED_BYTES];
+    char text[METRIC_TEXT_BYTES];
+
+    fprintf(out->file, "%*s  %*.*s  %*" PRIu64 "  %*" PRIu64, TIME_WIDTH,
+            mp_format_time(time, sizeof time, start), (int)columns->device_width, WIDEST_DEVICE,
+            metric_device_text(device, result, launch->device), NUMBER_WIDTH, launch->context,
+            NUMBER_WIDTH, launch->stream);
+    for (size_t i = 0; i < columns->count; i++)
+        fprintf(out->file, "  %*s", width_of(columns->items[i]),
+                metric_text(text, columns->items[i]->unit, columns->values[i], REPORT_TEXT));
+    fputs("  ", out->file);
+    metric_put_line(out, launch->kernel);
+}
+
+/* ---- CSV ---- */
+
+static void print_csv_header(FILE *out, const struct columns *columns)
+{
+    fputs("\"Start\",\"Device\",\"Context\",\"Stream\"", out);
+    for (size_t i = 0; i < columns->count; i++) {
+        fputc(',', out);
+        metric_put_quoted(out, name_of(columns->items[i]));
+    }
+    fputs(",\"Name\",\"Correlation_ID\"\ns,,,,", out);
+    for (size_t i = 0; i < columns->count; i++)
+        fputc(',', out);
+    fputs(",\n", out);
+}
+
+static void print_csv_launch(FILE *out, const struct columns *columns,
+                             const struct metrics_result *result,
+                             const struct metrics_launch *launch)
+{
+    uint64_t start = launch->time - result->launches[0].time;
+    char device[METRIC_DEVICE_BYTES];
+    char text[METRIC_TEXT_BYTES];
+
+    fprintf(out, "%.6f,", (double)start / 1e9);
+    metric_put_quoted(out, metric_device_text(device, result, launch->device));
+    fprintf(out, ",\"%" PRIu64 "\",\"%" PRIu64 "\"", launch->context, launch->stream);
+    for (size_t i = 0; i < columns->count; i++)
+        fprintf(out, ",%s",
+                metric_text(text, columns->items[i]->unit, columns->values[i], REPORT_CSV));
+    fputc(',', out);
+    metric_put_quoted(out, launch->kernel);
+    fprintf(out, ",%" PRIu64 "\n", launch->correlation);
+}
+
+/* ---- The whole ---- */
+
+static void print_table(const struct report_out *out, const struct columns *columns,
+                        const struct metrics_result *result)
+{
+    bool csv = out->format == REPORT_CSV;
+
+    if (csv)
+        print_csv_header(out->file, columns);
+    else
+        print_text_header(out->file, columns);
+    for (size_t i = 0; i < result->launch_count; i++) {
+        gather(columns, result, &result->launches[i]);
+        if (csv)
+            print_csv_launch(out->file, columns, result, &result->launches[i]);
+        else
+            print_text_launch(out, columns, result, &result->launches[i]);
+    }
+}
+
+enum mp_status print_metrics_each(const struct report_out *out, const struct mp_trace *trace,
+                                  const struct metrics_result *result)
+{
+    struct columns columns;
+
+    if (out->format == REPORT_JSON) {
+        print_metrics_json(out->file, trace, result);
+        return MP_OK;
+    }
+    if (!result->asked)
+        return MP_OK;
+    if (!result->launch_count) {
+        print_no_metrics(out, trace);
+    } else {
+        MP_TRY(make_columns(&columns, result));
+        print_prefix(out, trace);
+        fputs("Metric trace:\n", out->file);
+        print_table(out, &columns, result);
+        free_columns(&columns);
+    }
+    print_metric_notes(out, trace, result);
+    return MP_OK;
+}

@@ -1,0 +1,143 @@
+#include "report/metrics/list.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+#include "report/metrics/json.h"
+#include "report/metrics/metrics.h"
+#include "report/metrics/text.h"
+
+#include "base/poison.h"
+
+#define NAME_WIDTH 32 /* nvprof's */
+#define NOTE_BYTES 2048
+
+static const char *const titles[] = {
+    [METRIC_LIST_METRICS] = "Available Metrics:",
+    [METRIC_LIST_EVENTS] = "Available Events:",
+    [METRIC_LIST_RAW] = "Metrics of CUPTI:",
+};
+
+static bool belongs(enum metric_list list, const struct metrics_metric *metric)
+{
+    if (!metric->name)
+        return false;
+    switch (list) {
+    case METRIC_LIST_METRICS:
+        return metric_find_of(METRIC_KIND_METRIC, metric->name) != NULL;
+    case METRIC_LIST_EVENTS:
+        return metric_find_of(METRIC_KIND_EVENT, metric->name) != NULL;
+    case METRIC_LIST_RAW:
+        return metric_is_raw(metric->name);
+    }
+    return false;
+}
+
+/* ---- Text ---- */
+
+static void print_device(const struct report_out *out, const struct metrics_result *result,
+                         uint64_t device)
+{
+    const char *name = metrics_device_name(result, device);
+    char line[METRIC_DEVICE_BYTES];
+
+    snprintf(line, sizeof line, "Device %" PRIu64 " (%s):", device, name ? name : "unknown");
+    metric_put_line(out, line);
+}
+
+static void print_metric(const struct report_out *out, const struct metrics_metric *metric)
+{
+    char line[METRIC_NAME_BYTES + 256];
+    char note[NOTE_BYTES];
+
+    snprintf(line, sizeof line, "%*s:  %s", NAME_WIDTH, metric->name,
+             metric->description ? metric->description : "");
+    metric_put_line(out, line);
+    if (*metric_note(metric, note, sizeof note)) {
+        fprintf(out->file, "%*s   ", NAME_WIDTH, "");
+        metric_put_line(out, note);
+    }
+    fputc('\n', out->file);
+}
+
+static void print_text(const struct report_out *out, const struct metrics_result *result,
+                       enum metric_list list)
+{
+    const struct metrics_metric *last = NULL;
+
+    fprintf(out->file, "%s\n", titles[list]);
+    if (list != METRIC_LIST_RAW)
+        fprintf(out->file, "%*s   Description\n", NAME_WIDTH, "Name");
+    for (size_t i = 0; i < result->metric_count; i++) {
+        const struct metrics_metric *metric = &result->metrics[i];
+
+        if (!belongs(list, metric))
+            continue;
+        if (!last || last->device != metric->device)
+            print_device(out, result, metric->device);
+        if (list == METRIC_LIST_RAW)
+            metric_put_line(out, metric->name);
+        else
+            print_metric(out, metric);
+        last = metric;
+    }
+}
+
+/* ---- CSV and JSON ---- */
+
+static void print_csv(const struct report_out *out, const struct metrics_result *result,
+                      enum metric_list list)
+{
+    char device[METRIC_DEVICE_BYTES];
+
+    fputs("\"Device\",\"Name\",\"Description\",\"State\",\"Unit\",\"Expression\"\n", out->file);
+    for (size_t i = 0; i < result->metric_count; i++) {
+        const struct metrics_metric *metric = &result->metrics[i];
+
+        if (!belongs(list, metric))
+            continue;
+        metric_put_quoted(out->file, metric_device_text(device, result, metric->device));
+        fputc(',', out->file);
+        metric_put_quoted(out->file, metric->name);
+        fputc(',', out->file);
+        metric_put_quoted(out->file, metric->description);
+        fprintf(out->file, ",\"%s\",\"%s\",", metric_state_name(metric->state),
+                metric_unit_name(metric->unit));
+        metric_put_quoted(out->file, metric->expression);
+        fputc('\n', out->file);
+    }
+}
+
+static void print_json(const struct report_out *out, const struct metrics_result *result,
+                       enum metric_list list)
+{
+    struct json_writer json;
+
+    json_begin(&json, out->file, 3);
+    json_open_object(&json);
+    json_key(&json, "metrics");
+    json_open_array(&json);
+    for (size_t i = 0; i < result->metric_count; i++) {
+        if (belongs(list, &result->metrics[i]))
+            json_metric(&json, &result->metrics[i]);
+    }
+    json_close_array(&json);
+    json_close_object(&json);
+    json_end(&json);
+}
+
+void print_metric_list(const struct report_out *out, const struct metrics_result *result,
+                       enum metric_list list)
+{
+    switch (out->format) {
+    case REPORT_TEXT:
+        print_text(out, result, list);
+        break;
+    case REPORT_CSV:
+        print_csv(out, result, list);
+        break;
+    case REPORT_JSON:
+        print_json(out, result, list);
+        break;
+    }
+}

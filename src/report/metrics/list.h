@@ -1,0 +1,19 @@
+/* Which metrics GPUs have, in the layout of nvprof's --query-metrics and --query-events. */
+#ifndef MP_REPORT_METRICS_LIST_H
+#define MP_REPORT_METRICS_LIST_H
+
+#include "analyze/metrics/metrics.h"
+#include "report/table/table.h"
+
+enum metric_list {
+    METRIC_LIST_METRICS, /* nvprof's metrics */
+    METRIC_LIST_EVENTS,  /* nvprof's events */
+    METRIC_LIST_RAW      /* CUPTI's own */
+};
+
+/* Prints one list of a trace that answers a query. Below its description stands of each that is not
+ * what its name says what it is instead. */
+void print_metric_list(const struct report_out *out, const struct metrics_result *result,
+                       enum metric_list list);
+
+#endif

@@ -1,0 +1,133 @@
+#include "report/metrics/text.h"
+
+#include <ctype.h>
+#include <inttypes.h>
+#include <math.h>
+#include <string.h>
+
+#include "base/text/units.h"
+
+#include "base/poison.h"
+
+#define GREATEST_COUNT 1e18 /* from here on in exponent form */
+#define RATE_WIDTH     7    /* characters of a number before B/s */
+
+static void print_count(char buffer[METRIC_TEXT_BYTES], double value)
+{
+    snprintf(buffer, METRIC_TEXT_BYTES, fabs(value) < GREATEST_COUNT ? "%.0f" : "%.6e", value);
+}
+
+/* nvprof fills ten characters, the unit included: below 1000 B/s the number has one more. */
+static void print_throughput(char buffer[METRIC_TEXT_BYTES], double value)
+{
+    int decimals = RATE_WIDTH - 2;
+
+    if (mp_size_unit(value)) {
+        mp_format_throughput(buffer, METRIC_TEXT_BYTES, value);
+        return;
+    }
+    while (decimals && snprintf(NULL, 0, "%.*f", decimals, value) > RATE_WIDTH)
+        decimals--;
+    snprintf(buffer, METRIC_TEXT_BYTES, "%.*fB/s", decimals, value);
+}
+
+static void print_text(char buffer[METRIC_TEXT_BYTES], enum metric_unit unit, double value)
+{
+    switch (unit) {
+    case METRIC_UNIT_COUNT:
+    case METRIC_UNIT_BYTES:
+        print_count(buffer, value);
+        break;
+    case METRIC_UNIT_PERCENT:
+        mp_format_percent(buffer, METRIC_TEXT_BYTES, value);
+        break;
+    case METRIC_UNIT_BYTES_PER_SECOND:
+        print_throughput(buffer, value > 0 ? value : 0);
+        break;
+    case METRIC_UNIT_NANOSECONDS:
+        mp_format_time_mean(buffer, METRIC_TEXT_BYTES, value);
+        break;
+    case METRIC_UNIT_PER_SECOND:
+        snprintf(buffer, METRIC_TEXT_BYTES, "%.4g/s", value);
+        break;
+    case METRIC_UNIT_NONE:
+    case METRIC_UNIT_RATIO:
+        snprintf(buffer, METRIC_TEXT_BYTES, fabs(value) < GREATEST_COUNT ? "%.6f" : "%.6e", value);
+        break;
+    }
+}
+
+static void print_csv(char buffer[METRIC_TEXT_BYTES], enum metric_unit unit, double value)
+{
+    unsigned scale = mp_size_unit(value);
+
+    switch (unit) {
+    case METRIC_UNIT_PERCENT:
+        snprintf(buffer, METRIC_TEXT_BYTES, "%.6f%%", value);
+        break;
+    case METRIC_UNIT_BYTES_PER_SECOND:
+        snprintf(buffer, METRIC_TEXT_BYTES, "%.6f%s/s", value / mp_size_unit_bytes(scale),
+                 mp_size_unit_name(scale));
+        break;
+    case METRIC_UNIT_NANOSECONDS:
+        snprintf(buffer, METRIC_TEXT_BYTES, "%.6fus", value / 1e3);
+        break;
+    case METRIC_UNIT_PER_SECOND:
+        snprintf(buffer, METRIC_TEXT_BYTES, "%.6g/s", value);
+        break;
+    case METRIC_UNIT_NONE:
+    case METRIC_UNIT_COUNT:
+    case METRIC_UNIT_RATIO:
+    case METRIC_UNIT_BYTES:
+        print_text(buffer, unit, value);
+        break;
+    }
+}
+
+const char *metric_text(char buffer[METRIC_TEXT_BYTES], enum metric_unit unit, double value,
+                        enum report_format format)
+{
+    if (!isfinite(value))
+        snprintf(buffer, METRIC_TEXT_BYTES, "%s", format == REPORT_CSV ? "" : "-");
+    else if (format == REPORT_CSV)
+        print_csv(buffer, unit, value);
+    else
+        print_text(buffer, unit, value);
+    return buffer;
+}
+
+const char *metric_device_text(char buffer[METRIC_DEVICE_BYTES],
+                               const struct metrics_result *result, uint64_t device)
+{
+    const char *name = metrics_device_name(result, device);
+
+    snprintf(buffer, METRIC_DEVICE_BYTES, "%s (%" PRIu64 ")", name ? name : "unknown", device);
+    for (char *at = buffer; *at; at++) {
+        if (iscntrl((unsigned char)*at))
+            *at = '?';
+    }
+    return buffer;
+}
+
+void metric_put_quoted(FILE *out, const char *text)
+{
+    fputc('"', out);
+    for (; text && *text; text++) {
+        if (*text == '"')
+            fputc('"', out);
+        fputc(*text, out);
+    }
+    fputc('"', out);
+}
+
+void metric_put_line(const struct report_out *out, const char *text)
+{
+    static const struct report_column column = {
+        .title = "", .kind = REPORT_CELL_TEXT, .left = true};
+    struct report_out plain = {.file = out->file, .format = REPORT_TEXT};
+    struct report_cell cell = report_text_cell(text);
+    struct report_table table;
+
+    report_begin(&table, &plain, &column, 1);
+    report_row(&table, &cell);
+}

@@ -1,0 +1,237 @@
+#include "report/overlap/overlap.h"
+
+#include <inttypes.h>
+
+#include "base/text/units.h"
+#include "report/common/quality.h"
+#include "report/overlap/tables.h"
+
+#include "base/poison.h"
+
+#define MOST_UNUSED 16 /* ids that are printed */
+
+/* ---- Text and CSV ---- */
+
+static void print_window(const struct report_out *out, const struct mp_trace *trace,
+                         const struct overlap *overlap)
+{
+    char time[MP_FORMATTED_BYTES];
+
+    print_prefix(out, trace);
+    fprintf(out->file, "Overlap: window %s, from the first to the last activity of the devices",
+            mp_format_time(time, sizeof time, overlap->window));
+    if (overlap->windows > 1)
+        fprintf(out->file, " in each of %zu capture ranges", overlap->windows);
+    fputs(".\n", out->file);
+}
+
+static void print_unused(const struct report_out *out, const struct mp_trace *trace,
+                         const struct overlap_device *device)
+{
+    size_t shown = device->unused_count < MOST_UNUSED ? device->unused_count : MOST_UNUSED;
+    char text[OVERLAP_DEVICE_BYTES];
+
+    if (!shown)
+        return;
+    print_prefix(out, trace);
+    fprintf(out->file, "Note: %zu stream%s that the program made ran nothing on ",
+            device->unused_count, device->unused_count == 1 ? "" : "s");
+    report_put_visible_text(out->file, overlap_device_text(device, text));
+    for (size_t i = 0; i < shown; i++)
+        fprintf(out->file, "%s%" PRIu64, i ? ", " : ": ", device->unused[i]);
+    fputs(shown < device->unused_count ? ", ...\n" : ".\n", out->file);
+}
+
+static void print_notes(const struct report_out *out, const struct mp_trace *trace,
+                        const struct overlap *overlap)
+{
+    for (size_t i = 0; i < overlap->device_count; i++)
+        print_unused(out, trace, &overlap->devices[i]);
+    if (overlap->graph_launches) {
+        print_prefix(out, trace);
+        fprintf(out->file,
+                "Note: %" PRIu64 " launch%s of CUDA graphs recorded as a whole: each counts as one "
+                "kernel, from the begin of its first node to the end of its last.\n",
+                overlap->graph_launches, overlap->graph_launches == 1 ? "" : "es");
+    }
+    if (overlap->migrations) {
+        print_prefix(out, trace);
+        fputs("Note: what unified memory moves is not counted.\n", out->file);
+    }
+}
+
+static void print_device(const struct report_out *out, const struct mp_trace *trace,
+                         const struct overlap *overlap, const struct overlap_device *device)
+{
+    char text[OVERLAP_DEVICE_BYTES];
+
+    print_prefix(out, trace);
+    fputs("  Device \"", out->file);
+    report_put_visible_text(out->file, overlap_device_text(device, text));
+    fputs("\"\n", out->file);
+    overlap_print_activities(out, overlap, device, 1);
+    fputc('\n', out->file);
+    if (device->times.calls[OVERLAP_KERNEL]) {
+        overlap_print_kernels(out, device, 1);
+        fputc('\n', out->file);
+    }
+    overlap_print_streams(out, overlap, device, 1);
+    fputc('\n', out->file);
+}
+
+static void print_text(const struct report_out *out, const struct mp_trace *trace,
+                       const struct overlap *overlap, uint64_t range)
+{
+    print_head(out, trace, &overlap->quality, range, overlap->capture_ranges);
+    if (!overlap->device_count) {
+        print_prefix(out, trace);
+        fputs(overlap->recorded ? "No kernels and no copies in the trace.\n"
+                                : "No kernels and no copies in the trace: MINIPROF_GPU=off.\n",
+              out->file);
+    } else if (out->format == REPORT_CSV) {
+        print_window(out, trace, overlap);
+        overlap_print_activities(out, overlap, overlap->devices, overlap->device_count);
+        fputc('\n', out->file);
+        overlap_print_kernels(out, overlap->devices, overlap->device_count);
+        fputc('\n', out->file);
+        overlap_print_streams(out, overlap, overlap->devices, overlap->device_count);
+    } else {
+        print_window(out, trace, overlap);
+        for (size_t i = 0; i < overlap->device_count; i++)
+            print_device(out, trace, overlap, &overlap->devices[i]);
+    }
+    print_notes(out, trace, overlap);
+}
+
+/* ---- JSON ---- */
+
+static void json_activity(struct json_writer *json, const struct overlap_times *times,
+                          enum overlap_activity activity)
+{
+    unsigned set = 1u << activity;
+
+    json_open_object(json);
+    json_key_text(json, "activity", overlap_keys[activity]);
+    json_key_number(json, "calls", times->calls[activity]);
+    json_key_number(json, "total_ns", times->total[activity]);
+    json_key_number(json, "busy_ns", overlap_time(times, set, 0, 0));
+    json_key(json, "exposed_ns");
+    if (activity == OVERLAP_KERNEL)
+        json_null(json);
+    else
+        json_number(json, overlap_time(times, set, 0, 1u << OVERLAP_KERNEL));
+    json_key(json, "with_ns");
+    json_open_object(json);
+    for (int i = 0; i < OVERLAP_ACTIVITIES; i++)
+        json_key_number(json, overlap_keys[i],
+                        i == (int)activity ? times->twice[i]
+                                           : overlap_time(times, set | 1u << i, 0, 0));
+    json_close_object(json);
+    json_close_object(json);
+}
+
+static void json_kernels(struct json_writer *json, const struct overlap_times *times)
+{
+    json_key(json, "kernels_at_once");
+    json_open_object(json);
+    json_key_real(json, "mean", overlap_mean_kernels(times));
+    json_key_number(json, "max", times->most_kernels);
+    json_key(json, "time_ns");
+    json_open_array(json);
+    for (int level = 0; level < OVERLAP_LEVELS; level++)
+        json_number(json, times->kernels[level]);
+    json_close_array(json);
+    json_close_object(json);
+}
+
+static void json_stream(struct json_writer *json, const struct overlap_stream *stream)
+{
+    json_open_object(json);
+    json_key(json, "stream");
+    if (stream->defined)
+        json_number(json, stream->stream);
+    else
+        json_null(json);
+    json_key(json, "context");
+    if (stream->defined)
+        json_number(json, stream->context);
+    else
+        json_null(json);
+    json_key_number(json, "calls", stream->calls);
+    json_key_number(json, "busy_ns", stream->busy);
+    json_key_real(json, "share_percent", stream->share);
+    json_key_number(json, "overlapped_ns", stream->overlapped);
+    json_close_object(json);
+}
+
+static void json_copies(struct json_writer *json, const struct overlap_times *times)
+{
+    json_key(json, "copies");
+    json_open_object(json);
+    json_key_number(json, "busy_ns", overlap_time(times, 0, OVERLAP_COPIES, 0));
+    json_key_number(json, "exposed_ns",
+                    overlap_time(times, 0, OVERLAP_COPIES, 1u << OVERLAP_KERNEL));
+    json_close_object(json);
+}
+
+static void json_device(struct json_writer *json, const struct overlap_device *device)
+{
+    json_open_object(json);
+    json_key(json, "device");
+    if (device->device == UINT64_MAX)
+        json_null(json);
+    else
+        json_number(json, device->device);
+    json_key_text(json, "name", device->name);
+    json_key_number(json, "busy_ns", device->busy);
+    json_key_number(json, "idle_ns", device->idle);
+    json_key(json, "activities");
+    json_open_array(json);
+    for (int i = 0; i < OVERLAP_ACTIVITIES; i++)
+        json_activity(json, &device->times, (enum overlap_activity)i);
+    json_close_array(json);
+    json_copies(json, &device->times);
+    json_kernels(json, &device->times);
+    json_key(json, "streams");
+    json_open_array(json);
+    for (size_t i = 0; i < device->stream_count; i++)
+        json_stream(json, &device->streams[i]);
+    json_close_array(json);
+    json_key(json, "unused_streams");
+    json_open_array(json);
+    for (size_t i = 0; i < device->unused_count; i++)
+        json_number(json, device->unused[i]);
+    json_close_array(json);
+    json_close_object(json);
+}
+
+static void print_json(FILE *out, const struct mp_trace *trace, const struct overlap *overlap,
+                       uint64_t range)
+{
+    struct json_writer json;
+
+    json_begin(&json, out, 4);
+    json_open_object(&json);
+    json_head(&json, trace, &overlap->quality, &overlap->definitions, range,
+              overlap->capture_ranges);
+    json_key_number(&json, "window_ns", overlap->window);
+    json_key_number(&json, "windows", overlap->windows);
+    json_key_number(&json, "graph_launches", overlap->graph_launches);
+    json_key_number(&json, "migrations", overlap->migrations);
+    json_key(&json, "devices");
+    json_open_array(&json);
+    for (size_t i = 0; i < overlap->device_count; i++)
+        json_device(&json, &overlap->devices[i]);
+    json_close_array(&json);
+    json_close_object(&json);
+    json_end(&json);
+}
+
+void print_overlap(const struct report_out *out, const struct mp_trace *trace,
+                   const struct overlap *overlap, uint64_t range)
+{
+    if (out->format == REPORT_JSON)
+        print_json(out->file, trace, overlap, range);
+    else
+        print_text(out, trace, overlap, range);
+}

@@ -1,0 +1,15 @@
+/* What ran at the same time, by device and stream, as text, CSV and JSON. */
+#ifndef MP_REPORT_OVERLAP_OVERLAP_H
+#define MP_REPORT_OVERLAP_OVERLAP_H
+
+#include <miniprof/trace.h>
+
+#include "analyze/overlap/overlap.h"
+#include "report/table/table.h"
+
+/* The whole report of `miniprof overlap`: the head, the tables of each device, what they rest on.
+ * With `range` not 0, says that it is one of the capture range. */
+void print_overlap(const struct report_out *out, const struct mp_trace *trace,
+                   const struct overlap *overlap, uint64_t range);
+
+#endif

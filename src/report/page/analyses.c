@@ -1,0 +1,213 @@
+#include "report/page/analyses.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "analyze/advise/advise.h"
+#include "analyze/kernels/kernels.h"
+#include "analyze/layers/layers.h"
+#include "analyze/overlap/overlap.h"
+#include "report/advise/advise.h"
+#include "report/iterations/iterations.h"
+#include "report/kernels/kernels.h"
+#include "report/layers/layers.h"
+#include "report/overlap/overlap.h"
+#include "report/table/json.h"
+
+#include "base/poison.h"
+
+static struct report_out json_out(FILE *out)
+{
+    return (struct report_out){.file = out, .format = REPORT_JSON};
+}
+
+/* ---- What is left out ---- */
+
+size_t html_at_most(struct html_material *material, const char *key, size_t most, size_t all)
+{
+    if (all <= most)
+        return all;
+    if (material->left_out_count < HTML_LEFT_OUT)
+        material->left_out[material->left_out_count++] =
+            (struct html_left_out){.key = key, .shown = most, .all = all};
+    return most;
+}
+
+enum mp_status html_print_left_out(FILE *out, struct html_material *material,
+                                   struct mp_error *error)
+{
+    struct json_writer json;
+
+    (void)error;
+    json_begin(&json, out, 1);
+    json_open_object(&json);
+    for (size_t i = 0; i < material->left_out_count; i++) {
+        json_key(&json, material->left_out[i].key);
+        json_open_object(&json);
+        json_key_number(&json, "shown", material->left_out[i].shown);
+        json_key_number(&json, "all", material->left_out[i].all);
+        json_close_object(&json);
+    }
+    json_close_object(&json);
+    json_end(&json);
+    return MP_OK;
+}
+
+/* ---- Iterations ---- */
+
+/* A page without advice is one too. */
+static void advise(struct html_material *material)
+{
+    const struct advise_input input = {&material->deps, material->trace, &material->study};
+    struct mp_error *error = &material->no_advice;
+    enum mp_status status;
+
+    *error = (struct mp_error){.status = MP_OK};
+    status = advise_build(&input, &material->advice, error);
+    if (status && !error->status)
+        mp_error_set(error, status, "no advice: %s", mp_status_name(status));
+}
+
+enum mp_status html_iterations_find(struct html_material *material, struct mp_error *error)
+{
+    const struct iterations_options options = {.range = material->range};
+
+    MP_TRY(iterations_study(&material->deps, material->trace, &options, &material->study, error));
+    advise(material);
+    return MP_OK;
+}
+
+void html_iterations_free(struct html_material *material)
+{
+    advise_free(&material->advice);
+    iterations_study_free(&material->study);
+}
+
+static struct iterations_report report_of(const struct html_material *material)
+{
+    struct iterations_report report =
+        iterations_report_of(material->trace, &material->deps, &material->study);
+
+    report.range = material->range;
+    return report;
+}
+
+enum mp_status html_print_iters(FILE *out, struct html_material *material, struct mp_error *error)
+{
+    const struct report_out report = json_out(out);
+    struct iterations_summary shown = material->study.summary;
+    struct iterations_report iterations = report_of(material);
+
+    (void)error;
+    shown.outlier_count =
+        html_at_most(material, "outliers", HTML_MOST_OUTLIERS, shown.outlier_count);
+    iterations.summary = &shown;
+    print_iterations(&report, &iterations);
+    return MP_OK;
+}
+
+enum mp_status html_print_iterations(FILE *out, struct html_material *material,
+                                     struct mp_error *error)
+{
+    const struct iterations_report report = report_of(material);
+
+    (void)error;
+    print_iterations_columns(
+        out, &report,
+        html_at_most(material, "iterations", HTML_MOST_ITERATIONS, report.iterations->count));
+    return MP_OK;
+}
+
+enum mp_status html_print_advise(FILE *out, struct html_material *material, struct mp_error *error)
+{
+    const struct report_out report = json_out(out);
+    const struct advise_report advice = {report_of(material), &material->advice};
+
+    if (material->no_advice.status) {
+        *error = material->no_advice;
+        return error->status;
+    }
+    print_advise(&report, &advice);
+    return MP_OK;
+}
+
+/* ---- Layers ---- */
+
+/* The names of the work of outer layers are those of all layers inside. */
+static void shorten_work(struct html_material *material, struct layers_result *result)
+{
+    size_t most = 0;
+
+    for (size_t i = 0; i < result->count; i++) {
+        struct layer *layer = &result->layers[i];
+
+        if (layer->kernel_count > most)
+            most = layer->kernel_count;
+        if (layer->kernel_count > HTML_MOST_WORK)
+            layer->kernel_count = HTML_MOST_WORK;
+    }
+    html_at_most(material, "layer_work", HTML_MOST_WORK, most);
+}
+
+enum mp_status html_print_layers(FILE *out, struct html_material *material, struct mp_error *error)
+{
+    const struct report_out report = json_out(out);
+    const struct layers_options options = {.range = material->range, .style = material->style};
+    struct layers_result result;
+    const struct layers_report layers = {
+        .trace = material->trace, .result = &result, .options = &options, .top = HTML_MOST_LAYERS};
+    enum mp_status status = MP_OK;
+
+    MP_TRY(layers_build(material->trace, &options, &result, error));
+    if (result.by_position && !result.positions.kernels) {
+        html_print_note(out, "No kernels in the trace: neither layers nor positions.");
+    } else if (!result.by_position && !result.count) {
+        html_print_note(out, "No device activities in the trace that layers could have launched.");
+    } else {
+        if (result.by_position)
+            html_at_most(material, "positions", HTML_MOST_LAYERS, result.positions.count);
+        else
+            html_at_most(material, "layers", HTML_MOST_LAYERS, result.count);
+        shorten_work(material, &result);
+        status = print_layers(&report, &layers);
+    }
+    layers_free(&result);
+    return status;
+}
+
+/* ---- Kernels, overlap ---- */
+
+enum mp_status html_print_kernels(FILE *out, struct html_material *material, struct mp_error *error)
+{
+    const struct report_out report = json_out(out);
+    const struct kernels_options options = {.range = material->range, .style = material->style};
+    struct kernels kernels;
+
+    MP_TRY(kernels_build(material->trace, &options, &kernels, error));
+    if (kernels.row_count) {
+        kernels.row_count = html_at_most(material, "kernels", HTML_MOST_KERNELS, kernels.row_count);
+        print_kernels(&report, material->trace, &kernels, &options);
+    } else {
+        html_print_note(out, kernels.recorded ? "No kernels in the trace."
+                                              : "No kernels in the trace: MINIPROF_GPU=off.");
+    }
+    kernels_free(&kernels);
+    return MP_OK;
+}
+
+enum mp_status html_print_overlap(FILE *out, struct html_material *material, struct mp_error *error)
+{
+    const struct report_out report = json_out(out);
+    const struct overlap_options options = {.range = material->range};
+    struct overlap overlap;
+
+    MP_TRY(overlap_build(material->trace, &options, &overlap, error));
+    if (overlap.device_count)
+        print_overlap(&report, material->trace, &overlap, options.range);
+    else
+        html_print_note(out, overlap.recorded
+                                 ? "No work of a GPU in the trace, so nothing that overlaps."
+                                 : "No work of a GPU in the trace: MINIPROF_GPU=off.");
+    overlap_free(&overlap);
+    return MP_OK;
+}

@@ -1,0 +1,242 @@
+#include "report/page/diff.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "report/page/page.h"
+#include "report/table/json.h"
+
+#include "base/poison.h"
+
+#define JSON_LINES 1
+#define WHOLE      100000 /* shares are counted in such parts: thousandths of a percent */
+#define LEAST_STEP 1
+
+static const char *const side_keys[DIFF_SIDES] = {"a", "b"};
+
+/* ---- Percentiles ---- */
+
+/* Tails are rare: from P99 on steps are a tenth as wide, and so on. */
+static uint64_t step_after(uint64_t share)
+{
+    uint64_t step = WHOLE / 100;
+
+    while (step > LEAST_STEP && WHOLE - share <= step)
+        step /= 10;
+    return step;
+}
+
+/* The next one that is shown; steps that no iteration can fall into are left out. */
+static uint64_t share_after(uint64_t share, size_t iterations)
+{
+    uint64_t next = share + step_after(share);
+
+    return (WHOLE - next) * iterations < WHOLE ? WHOLE : next;
+}
+
+static size_t most_iterations(const struct diff *diff)
+{
+    size_t a = diff->sides[DIFF_A].iterations;
+    size_t b = diff->sides[DIFF_B].iterations;
+
+    return a > b ? a : b;
+}
+
+static void json_percents(struct json_writer *json, const struct diff *diff)
+{
+    size_t most = most_iterations(diff);
+
+    json_key(json, "percents");
+    json_open_array(json);
+    for (uint64_t share = 0; share < WHOLE; share = share_after(share, most))
+        json_real(json, (double)share * 100 / WHOLE);
+    json_real(json, 100);
+    json_close_array(json);
+}
+
+/* Nearest rank: the smallest value that so many do not exceed. */
+static uint64_t value_at(const uint64_t *sorted, size_t count, uint64_t share)
+{
+    uint64_t rank = ((uint64_t)count * share + WHOLE - 1) / WHOLE;
+
+    return sorted[rank ? rank - 1 : 0];
+}
+
+static enum mp_status json_percentiles(struct json_writer *json, const struct diff *diff,
+                                       const struct diff_side *side)
+{
+    size_t most = most_iterations(diff);
+    uint64_t *sorted = malloc((side->iterations + 1) * sizeof *sorted);
+
+    if (!sorted)
+        return MP_ERR_MEMORY;
+    if (side->iterations)
+        memcpy(sorted, side->latencies, side->iterations * sizeof *sorted);
+    statistics_of(sorted, side->iterations); /* sorts them */
+    json_key(json, "percentiles_ns");
+    json_open_array(json);
+    for (uint64_t share = 0; side->iterations && share < WHOLE; share = share_after(share, most))
+        json_number(json, value_at(sorted, side->iterations, share));
+    if (side->iterations)
+        json_number(json, sorted[side->iterations - 1]);
+    json_close_array(json);
+    free(sorted);
+    return MP_OK;
+}
+
+/* ---- Iterations ---- */
+
+/* Those that are shown, in order of time. */
+struct shown {
+    size_t *items; /* owned */
+    size_t count;
+};
+
+/* The shortest and the longest of a stretch, the earlier one first. */
+static void show_extremes(struct shown *shown, const uint64_t *latencies, size_t begin, size_t end)
+{
+    size_t least = begin, greatest = begin;
+
+    for (size_t i = begin; i < end; i++) {
+        if (latencies[i] < latencies[least])
+            least = i;
+        if (latencies[i] > latencies[greatest])
+            greatest = i;
+    }
+    shown->items[shown->count++] = least < greatest ? least : greatest;
+    if (least != greatest)
+        shown->items[shown->count++] = least < greatest ? greatest : least;
+}
+
+static enum mp_status choose_shown(const struct diff_side *side, struct shown *shown)
+{
+    size_t stretches = HTML_DIFF_ITERATIONS / 2;
+    size_t count = side->iterations;
+
+    *shown = (struct shown){.items = malloc((HTML_DIFF_ITERATIONS + 1) * sizeof *shown->items)};
+    if (!shown->items)
+        return MP_ERR_MEMORY;
+    if (count <= HTML_DIFF_ITERATIONS) {
+        for (size_t i = 0; i < count; i++)
+            shown->items[shown->count++] = i;
+        return MP_OK;
+    }
+    for (size_t i = 0; i < stretches; i++)
+        show_extremes(shown, side->latencies, (size_t)((uint64_t)count * i / stretches),
+                      (size_t)((uint64_t)count * (i + 1) / stretches));
+    return MP_OK;
+}
+
+static void json_shown(struct json_writer *json, const struct diff_side *side,
+                       const struct shown *shown)
+{
+    json_key_number(json, "count", side->iterations);
+    json_key(json, "iterations");
+    json_open_array(json);
+    for (size_t i = 0; i < shown->count; i++)
+        json_number(json, (uint64_t)shown->items[i] + 1);
+    json_close_array(json);
+    json_key(json, "latencies_ns");
+    json_open_array(json);
+    for (size_t i = 0; i < shown->count; i++)
+        json_number(json, side->latencies[shown->items[i]]);
+    json_close_array(json);
+}
+
+static enum mp_status json_side(struct json_writer *json, const struct diff *diff, int side)
+{
+    const struct diff_side *own = &diff->sides[side];
+    struct shown shown;
+    enum mp_status status;
+
+    MP_TRY(choose_shown(own, &shown));
+    json_key(json, side_keys[side]);
+    json_open_object(json);
+    json_shown(json, own, &shown);
+    status = json_percentiles(json, diff, own);
+    json_close_object(json);
+    free(shown.items);
+    return status;
+}
+
+enum mp_status html_diff_latencies(FILE *out, const struct diff *diff, size_t positions_left_out)
+{
+    struct json_writer json;
+
+    json_begin(&json, out, JSON_LINES);
+    json_open_object(&json);
+    json_percents(&json, diff);
+    for (int side = 0; side < DIFF_SIDES; side++)
+        MP_TRY(json_side(&json, diff, side));
+    json_key_number(&json, "positions_left_out", positions_left_out);
+    json_close_object(&json);
+    json_end(&json);
+    return MP_OK;
+}
+
+/* ---- The page ---- */
+
+/* Kernels by position: all of them where they are few, else what changed, and that only up to a
+ * point; returns how many of these are not there. */
+static size_t limit_positions(struct diff_report *report)
+{
+    const struct diff_positions *positions = &report->diff->positions;
+    size_t changed = positions->count - positions->equal;
+
+    if (report->positions)
+        return 0;
+    report->positions = positions->count <= HTML_DIFF_POSITIONS;
+    report->most = HTML_DIFF_POSITIONS;
+    return changed > HTML_DIFF_POSITIONS ? changed - HTML_DIFF_POSITIONS : 0;
+}
+
+/* Both documents, one behind the other. *first are the bytes of the first one. */
+static enum mp_status print_documents(FILE *out, const struct diff_report *report, size_t *first)
+{
+    struct diff_report own = *report;
+    size_t left_out = limit_positions(&own);
+    long place;
+
+    print_diff_json(out, &own);
+    place = ftell(out);
+    if (place < 0)
+        return MP_ERR_MEMORY;
+    *first = (size_t)place;
+    MP_TRY(html_diff_latencies(out, report->diff, left_out));
+    return ferror(out) ? MP_ERR_MEMORY : MP_OK;
+}
+
+static enum mp_status write_page(FILE *out, const struct diff_report *report, char **text,
+                                 struct mp_error *error)
+{
+    struct html_page page;
+    size_t bytes = 0, first = 0;
+    FILE *memory = open_memstream(text, &bytes);
+    enum mp_status status;
+
+    if (!memory)
+        return MP_ERR_MEMORY;
+    status = print_documents(memory, report, &first);
+    if (fclose(memory) != 0)
+        status = MP_ERR_MEMORY;
+    if (status)
+        return status;
+    MP_TRY(html_page_begin(&page, out, error));
+    html_page_json(&page, "diff", "Comparison", *text, first);
+    html_page_json(&page, "latencies", "Iterations", *text + first, bytes - first);
+    html_page_end(&page);
+    return MP_OK;
+}
+
+enum mp_status html_diff_write(FILE *out, const struct diff_report *report, struct mp_error *error)
+{
+    char *text = NULL;
+    enum mp_status status;
+
+    *error = (struct mp_error){.status = MP_OK};
+    status = write_page(out, report, &text, error);
+    free(text);
+    if (status && !error->status)
+        mp_error_set(error, status, "cannot make a page: %s", mp_status_name(status));
+    return status;
+}

@@ -1,0 +1,68 @@
+/* The documents of a page about a trace: what a command prints with --json, made by the same
+ * printer, and what of the time line is JSON.
+ */
+#ifndef MP_REPORT_PAGE_DOCUMENTS_H
+#define MP_REPORT_PAGE_DOCUMENTS_H
+
+#include <miniprof/trace.h>
+#include <stdio.h>
+
+#include "analyze/advise/advise.h"
+#include "analyze/deps/deps.h"
+#include "analyze/iterations/iterations.h"
+#include "analyze/memory/memory.h"
+#include "analyze/timeline/timeline.h"
+#include "base/status.h"
+#include "model/kernels/names.h"
+#include "report/page/timeline.h"
+
+/* That a document holds `shown` of `all` rows. */
+struct html_left_out {
+    const char *key;
+    uint64_t shown;
+    uint64_t all;
+};
+
+#define HTML_LEFT_OUT 9
+
+/* What documents are made of; report.c owns it. The event graph is read once, for all of them
+ * that need it. */
+struct html_material {
+    struct mp_trace *trace;
+    uint64_t range; /* id of a capture range; 0: everything */
+    enum names_style style;
+    struct deps deps;
+    struct deps_windows windows;
+    struct deps_result result;
+    uint64_t *critical; /* by activity, ns */
+    struct timeline timeline;
+    struct html_kinds kinds;
+    struct iterations_study study;
+    struct advice advice;
+    struct mp_error no_advice; /* why there is none; MP_OK: there is */
+    struct memory memory;      /* from its document on */
+    struct mp_error no_memory; /* why that has nothing though it was asked for; MP_OK: it has */
+    struct html_left_out left_out[HTML_LEFT_OUT];
+    size_t left_out_count;
+};
+
+/* `id` as html_page_json has it. `print` returns MP_OK, or why there is no such document, with or
+ * without words in *error; what it printed is then of no use. */
+struct html_document {
+    const char *id;
+    const char *title;
+    enum mp_status (*print)(FILE *out, struct html_material *material, struct mp_error *error);
+};
+
+/* {"note": text}: instead of a document. */
+void html_print_note(FILE *out, const char *text);
+
+/* What the page's first view needs and no command says: the busy times of each device. */
+enum mp_status html_print_overview(FILE *out, struct html_material *material,
+                                   struct mp_error *error);
+
+/* In the order in which the page offers them; some have no view of their own (main.js). */
+extern const struct html_document html_documents[];
+extern const size_t html_document_count;
+
+#endif

@@ -1,0 +1,168 @@
+#include "report/page/page.h"
+
+#include <stdbool.h>
+#include <string.h>
+
+#include "base/status.h"
+#include "report/page/assets.h"
+
+#include "base/poison.h"
+
+#define GREATEST_DIGITS 15 /* 10^15 < 2^53: whole numbers of so many are exact in a double */
+
+enum mp_status html_page_check(struct mp_error *error)
+{
+    if (html_assets_head_bytes)
+        return MP_OK;
+    return mp_error_set(error, MP_ERR_UNSUPPORTED,
+                        "this miniprof was built without the charts of its pages (uPlot); with "
+                        "npm there, run 'make deps' and build again");
+}
+
+enum mp_status html_page_begin(struct html_page *page, FILE *out, struct mp_error *error)
+{
+    page->out = out;
+    MP_TRY(html_page_check(error));
+    fwrite(html_assets_head, 1, html_assets_head_bytes, out);
+    return MP_OK;
+}
+
+void html_page_end(struct html_page *page)
+{
+    fwrite(html_assets_tail, 1, html_assets_tail_bytes, page->out);
+}
+
+/* ---- JSON ---- */
+
+static bool is_digit(char byte)
+{
+    return byte >= '0' && byte <= '9';
+}
+
+/* Length of the character at `text` that must not stand in a page as it is; 0: it may. */
+static size_t unsafe_length(const char *text, size_t bytes)
+{
+    if (*text == '<' || *text == '>' || *text == '&')
+        return 1;
+    /* U+2028 and U+2029 end a line in scripts. */
+    if (bytes >= 3 && text[0] == '\xe2' && text[1] == '\x80' &&
+        (text[2] == '\xa8' || text[2] == '\xa9'))
+        return 3;
+    return 0;
+}
+
+static size_t put_character(FILE *out, const char *text, size_t bytes)
+{
+    size_t length = unsafe_length(text, bytes);
+
+    if (!length) {
+        fputc(*text, out);
+        return 1;
+    }
+    if (length == 1)
+        fprintf(out, "\\u%04x", (unsigned char)*text);
+    else
+        fprintf(out, "\\u%04x", 0x2000 + (unsigned char)text[2] - 0x80);
+    return length;
+}
+
+/* A string with its quotes; returns its length. */
+static size_t put_string(FILE *out, const char *text, size_t bytes)
+{
+    size_t at = 1;
+
+    fputc('"', out);
+    while (at < bytes && text[at] != '"') {
+        if (text[at] == '\\' && at + 1 < bytes)
+            fputc(text[at++], out);
+        at += put_character(out, text + at, bytes - at);
+    }
+    fputc('"', out);
+    return at < bytes ? at + 1 : at;
+}
+
+/* A whole number, as a string if it is too long; returns its length. */
+static size_t put_digits(FILE *out, const char *text, size_t bytes)
+{
+    size_t length = 0;
+    bool quoted;
+
+    while (length < bytes && is_digit(text[length]))
+        length++;
+    quoted = length > GREATEST_DIGITS &&
+             (length == bytes || !memchr(".eE", text[length], strlen(".eE")));
+    fprintf(out, quoted ? "\"%.*s\"" : "%.*s", (int)length, text);
+    return length;
+}
+
+/* A number with a sign, fraction or exponent, which stays as it is; returns its length. */
+static size_t put_number(FILE *out, const char *text, size_t bytes)
+{
+    size_t length = 0;
+
+    if (is_digit(*text)) {
+        size_t digits = put_digits(out, text, bytes);
+
+        if (digits == bytes || !memchr(".eE", text[digits], strlen(".eE")))
+            return digits;
+        length = digits;
+        text += digits;
+        bytes -= digits;
+    }
+    for (size_t i = 0;
+         i < bytes && (is_digit(text[i]) || memchr("+-.eE", text[i], strlen("+-.eE")));
+         i++, length++)
+        fputc(text[i], out);
+    return length;
+}
+
+void html_put_json(FILE *out, const char *text, size_t bytes)
+{
+    size_t at = 0;
+
+    while (at < bytes) {
+        if (text[at] == '"')
+            at += put_string(out, text + at, bytes - at);
+        else if (is_digit(text[at]) || text[at] == '-')
+            at += put_number(out, text + at, bytes - at);
+        else if (text[at] == ' ' && at && text[at - 1] == ' ')
+            at++; /* of the indentation */
+        else
+            at += put_character(out, text + at, bytes - at);
+    }
+}
+
+void html_page_json(struct html_page *page, const char *id, const char *title, const char *text,
+                    size_t bytes)
+{
+    fprintf(page->out, "<script type=\"application/json\" id=\"doc-%s\" data-title=\"%s\">", id,
+            title);
+    html_put_json(page->out, text, bytes);
+    fputs("</script>\n", page->out);
+}
+
+/* ---- Bytes ---- */
+
+void html_put_base64(FILE *out, const uint8_t *data, size_t size)
+{
+    static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+
+    for (size_t at = 0; at < size; at += 3) {
+        size_t count = size - at < 3 ? size - at : 3;
+        uint32_t bits = 0;
+
+        for (size_t i = 0; i < 3; i++)
+            bits = bits << 8 | (i < count ? data[at + i] : 0u);
+        fputc(digits[bits >> 18], out);
+        fputc(digits[bits >> 12 & 63], out);
+        fputc(count > 1 ? digits[bits >> 6 & 63] : '=', out);
+        fputc(count > 2 ? digits[bits & 63] : '=', out);
+    }
+}
+
+void html_page_blob(struct html_page *page, const char *id, const uint8_t *data, size_t size)
+{
+    fprintf(page->out, "<script type=\"text/plain\" id=\"blob-%s\">", id);
+    html_put_base64(page->out, data, size);
+    fputs("</script>\n", page->out);
+}

@@ -1,0 +1,122 @@
+#include "report/page/report.h"
+
+#include <stdlib.h>
+
+#include "report/page/analyses.h"
+#include "report/page/documents.h"
+#include "report/page/page.h"
+
+#include "base/poison.h"
+
+/* Prints a document into memory: a page has all of it or a note. */
+static enum mp_status add_document(struct html_page *page, const struct html_document *document,
+                                   struct html_material *material)
+{
+    char *text = NULL;
+    size_t bytes = 0;
+    FILE *memory = open_memstream(&text, &bytes);
+    struct mp_error error = {.status = MP_OK};
+    enum mp_status status;
+
+    if (!memory)
+        return MP_ERR_MEMORY;
+    status = document->print(memory, material, &error);
+    if (status) {
+        rewind(memory);
+        html_print_note(memory, error.status ? error.text : mp_status_name(status));
+    }
+    status = ferror(memory) ? MP_ERR_MEMORY : MP_OK;
+    if (fclose(memory) != 0)
+        status = MP_ERR_MEMORY;
+    if (!status)
+        html_page_json(page, document->id, document->title, text, bytes);
+    free(text);
+    return status;
+}
+
+/* ---- What they are made of ---- */
+
+static enum mp_status find_path(struct html_material *material)
+{
+    MP_TRY(deps_result_init(&material->deps, &material->result));
+    material->critical = calloc((size_t)material->deps.count + 1, sizeof *material->critical);
+    if (!material->critical)
+        return MP_ERR_MEMORY;
+    for (size_t i = 0; i < material->windows.count; i++)
+        deps_path(&material->deps, &material->windows.items[i], &material->result,
+                  material->critical);
+    return MP_OK;
+}
+
+static enum mp_status load(struct html_material *material, uint64_t events, struct mp_error *error)
+{
+    const struct deps_options graph = {.style = material->style, .fronts = true};
+    struct timeline_options lines = {.style = material->style, .most = events};
+
+    MP_TRY(deps_load(material->trace, &graph, &material->deps, error));
+    MP_TRY(deps_windows_ranges(&material->deps, material->range, &material->windows, error));
+    MP_TRY(find_path(material));
+    MP_TRY(html_iterations_find(material, error));
+    lines.range = material->range ? ranges_find(&material->deps.ranges, material->range) : NULL;
+    MP_TRY(timeline_build(&material->timeline, material->trace, &material->deps, &lines, error));
+    return html_kinds_build(&material->kinds, &material->timeline);
+}
+
+static void unload(struct html_material *material)
+{
+    html_kinds_free(&material->kinds);
+    timeline_free(&material->timeline);
+    html_iterations_free(material);
+    memory_free(&material->memory);
+    free(material->critical);
+    deps_result_free(&material->result);
+    deps_windows_free(&material->windows);
+    deps_free(&material->deps);
+}
+
+static enum mp_status add_columns(struct html_page *page, const struct html_material *material)
+{
+    struct mp_buffer blob = {.data = NULL};
+    enum mp_status status = html_timeline_pack(&blob, &material->timeline, &material->deps,
+                                               &material->kinds, material->critical);
+
+    if (!status)
+        html_page_blob(page, "timeline", blob.data, blob.size);
+    mp_buffer_free(&blob);
+    return status;
+}
+
+static enum mp_status write_page(FILE *out, struct html_material *material, uint64_t events,
+                                 struct mp_error *error)
+{
+    struct html_page page;
+
+    MP_TRY(html_page_begin(&page, out, error));
+    MP_TRY(load(material, events, error));
+    for (size_t i = 0; i < html_document_count; i++)
+        MP_TRY(add_document(&page, &html_documents[i], material));
+    MP_TRY(add_columns(&page, material));
+    html_page_end(&page);
+    return MP_OK;
+}
+
+enum mp_status html_report_write(FILE *out, struct mp_trace *trace,
+                                 const struct html_report_options *options,
+                                 struct html_report_result *result, struct mp_error *error)
+{
+    struct html_material material = {
+        .trace = trace, .range = options->range, .style = options->style};
+    enum mp_status status;
+
+    *error = (struct mp_error){.status = MP_OK};
+    status = write_page(out, &material, options->events, error);
+    *result = (struct html_report_result){
+        .events = material.timeline.event_count,
+        .left_out = material.timeline.left_out_late + material.timeline.left_out_deep,
+    };
+    quality_describe(&material.deps.quality, result->warning, sizeof result->warning);
+    unload(&material);
+    if (status && !error->status)
+        mp_error_set(error, status, "cannot make a page: %s", mp_status_name(status));
+    return status;
+}

@@ -1,0 +1,223 @@
+#include "report/summary/info.h"
+
+#include <inttypes.h>
+
+#include "base/text/units.h"
+#include "report/common/flight.h"
+#include "report/common/quality.h"
+
+#include "base/poison.h"
+
+#define TIME_BYTES 24
+
+static const struct report_column columns[] = {
+    {.title = "Table", .key = "table", .kind = REPORT_CELL_TEXT, .left = true, .width = 12},
+    {.title = "Rows", .key = "rows", .kind = REPORT_CELL_COUNT, .width = 9},
+    {.title = "Chunks", .key = "chunks", .kind = REPORT_CELL_COUNT, .width = 7},
+    {.title = "Bytes", .key = "bytes", .kind = REPORT_CELL_COUNT, .unit = "B", .width = 9},
+    {.title = "Bytes/Row", .key = "bytes_per_row", .kind = REPORT_CELL_REAL, .unit = "B"},
+    {.title = "Raw bytes", .key = "raw_bytes", .kind = REPORT_CELL_COUNT, .unit = "B", .width = 9},
+};
+
+#define COLUMN_COUNT (sizeof columns / sizeof *columns)
+
+static double ratio(uint64_t a, uint64_t b)
+{
+    return b ? (double)a / (double)b : 0;
+}
+
+static void fill_cells(struct report_cell cells[COLUMN_COUNT], const char *name,
+                       const struct table_contents *table)
+{
+    cells[0] = report_text_cell(name);
+    cells[1] = report_number_cell(table->rows);
+    cells[2] = report_number_cell(table->chunks);
+    cells[3] = report_number_cell(table->bytes);
+    cells[4] = report_real_cell(ratio(table->bytes, table->rows));
+    cells[5] = report_number_cell(table->raw_bytes);
+}
+
+/* A row for each table that is in the file. */
+static void each_table(struct report_table *table, const struct contents *contents,
+                       void (*take)(struct report_table *, const struct report_cell *))
+{
+    struct report_cell cells[COLUMN_COUNT];
+    size_t count;
+    const struct mp_table_info *tables = mp_tables(&count);
+
+    for (size_t i = 0; i < contents->table_count && i < count; i++) {
+        if (!contents->tables[i].chunks)
+            continue;
+        fill_cells(cells, tables[i].name, &contents->tables[i]);
+        take(table, cells);
+    }
+}
+
+static void print_table(const struct report_out *out, const struct contents *contents)
+{
+    struct report_table table;
+    struct report_cell cells[COLUMN_COUNT];
+
+    report_begin(&table, out, columns, COLUMN_COUNT);
+    each_table(&table, contents, report_measure);
+    report_header(&table);
+    each_table(&table, contents, report_row);
+    if (out->format != REPORT_TEXT)
+        return;
+    fill_cells(cells, "all", &contents->total);
+    report_row(&table, cells);
+}
+
+static void print_property(FILE *out, const char *key, const char *value)
+{
+    fprintf(out, "%-28s", key);
+    for (; *value; value++)
+        fputc((unsigned char)*value < 0x20 || *value == 0x7f ? '?' : *value, out);
+    fputc('\n', out);
+}
+
+static void print_span(FILE *out, const struct contents *contents)
+{
+    char text[TIME_BYTES];
+
+    fprintf(out, "%-28s%s\n", "time span",
+            mp_format_time(text, sizeof text, contents->last_time - contents->first_time));
+}
+
+static void print_ranges(FILE *out, const struct contents *contents)
+{
+    char text[TIME_BYTES];
+
+    fprintf(out, "%-28s%zu\n", "capture ranges", ranges_count(&contents->ranges));
+    for (size_t i = 0; i < ranges_count(&contents->ranges); i++) {
+        const struct capture_range *range = dense_at(&contents->ranges.items, i);
+        bool ended = range->end_time != UINT64_MAX && range->end_time >= range->begin_time;
+
+        fprintf(out, "  range %-20" PRIu64 "%s\n", range->id,
+                ended ? mp_format_time(text, sizeof text, range->end_time - range->begin_time)
+                      : "not ended");
+    }
+}
+
+static void print_counters(FILE *out, const struct contents *contents)
+{
+    size_t position = 0;
+    const char *name;
+    uint64_t value;
+
+    while (quality_next_counter(&contents->quality, &contents->definitions, &position, &name,
+                                &value)) {
+        if (name)
+            fprintf(out, "%-28s%" PRIu64 "\n", name, value);
+    }
+}
+
+static void print_text(const struct report_out *out, const struct mp_trace *trace,
+                       const struct contents *contents)
+{
+    const char *key;
+    const char *value;
+
+    print_warning(out, trace, &contents->quality);
+    print_flight_note(out, trace);
+    for (size_t i = 0; mp_trace_property_at(trace, i, &key, &value); i++)
+        print_property(out->file, key, value);
+    print_span(out->file, contents);
+    print_ranges(out->file, contents);
+    print_counters(out->file, contents);
+    fprintf(out->file, "%-28s%" PRIu64 "\n", "dropped", contents->quality.dropped);
+    fputc('\n', out->file);
+    print_table(out, contents);
+    fprintf(out->file, "\n%-28s%" PRIu64 "\n", "records", contents->records);
+    fprintf(out->file, "%-28s%" PRIu64 "\n", "bytes", contents->bytes);
+    fprintf(out->file, "%-28s%.3f\n", "bytes per record",
+            ratio(contents->bytes, contents->records));
+}
+
+static void json_ranges(struct json_writer *json, const struct contents *contents)
+{
+    json_open_array(json);
+    for (size_t i = 0; i < ranges_count(&contents->ranges); i++) {
+        const struct capture_range *range = dense_at(&contents->ranges.items, i);
+
+        json_open_object(json);
+        json_key_number(json, "range", range->id);
+        json_key_number(json, "begin_ns", range->begin_time);
+        json_key(json, "end_ns");
+        if (range->end_time == UINT64_MAX)
+            json_null(json);
+        else
+            json_number(json, range->end_time);
+        json_close_object(json);
+    }
+    json_close_array(json);
+}
+
+static void json_properties(struct json_writer *json, const struct mp_trace *trace)
+{
+    const char *key;
+    const char *value;
+
+    json_open_object(json);
+    for (size_t i = 0; mp_trace_property_at(trace, i, &key, &value); i++)
+        json_key_text(json, key, value);
+    json_close_object(json);
+}
+
+static void json_tables(struct json_writer *json, const struct contents *contents)
+{
+    struct report_table table;
+
+    json_open_array(json);
+    report_begin_json(&table, json, columns, COLUMN_COUNT);
+    each_table(&table, contents, report_row);
+    json_close_array(json);
+}
+
+static void json_sizes(struct json_writer *json, const struct contents *contents)
+{
+    json_key_number(json, "records", contents->records);
+    json_key_number(json, "bytes", contents->bytes);
+    json_key_real(json, "bytes_per_record", ratio(contents->bytes, contents->records));
+    json_key_number(json, "rows", contents->total.rows);
+    json_key_number(json, "chunks", contents->total.chunks);
+    json_key_number(json, "raw_bytes", contents->total.raw_bytes);
+    json_key_number(json, "other_bytes", contents->other_bytes);
+    json_key_number(json, "first_ns", contents->first_time);
+    json_key_number(json, "last_ns", contents->last_time);
+}
+
+static void print_json(FILE *out, const struct mp_trace *trace, const struct contents *contents)
+{
+    struct json_writer json;
+
+    json_begin(&json, out, 2);
+    json_open_object(&json);
+    json_key(&json, "properties");
+    json_properties(&json, trace);
+    json_flight(&json, trace);
+    json_sizes(&json, contents);
+    json_key(&json, "ranges");
+    json_ranges(&json, contents);
+    json_key(&json, "tables");
+    json_tables(&json, contents);
+    json_key(&json, "quality");
+    json_quality(&json, &contents->quality, &contents->definitions);
+    json_close_object(&json);
+    json_end(&json);
+}
+
+void print_info(const struct report_out *out, const struct mp_trace *trace,
+                const struct contents *contents)
+{
+    const struct report_out messages = {.file = stderr};
+
+    if (out->format == REPORT_JSON) {
+        print_json(out->file, trace, contents);
+    } else if (out->format == REPORT_CSV) {
+        print_warning(&messages, trace, &contents->quality);
+        print_table(out, contents);
+    } else {
+        print_text(out, trace, contents);
+    }
+}

@@ -1,0 +1,73 @@
+#include "report/summary/merged.h"
+
+#include <inttypes.h>
+
+#include "report/common/set.h"
+#include "report/common/summary_table.h"
+#include "report/summary/merged_head.h"
+
+#include "base/poison.h"
+
+static void each_row(struct report_table *table, const struct merged_group *group,
+                     const char *title,
+                     void (*take)(struct report_table *, const struct report_cell *))
+{
+    summary_each_row(table, title, group->rows, group->row_count, take);
+}
+
+static void print_table(const struct report_out *out, const struct merged_report *report)
+{
+    const struct summary_merge *merge = report->merge;
+    struct report_table table;
+    size_t rows = 0;
+
+    report_begin(&table, out, summary_columns, SUMMARY_COLUMN_COUNT);
+    for (int group = 0; group < SUMMARY_GROUPS; group++) {
+        if (!merged_shows(report, group))
+            continue;
+        rows += merge->groups[group].row_count;
+        if (summary_needs_measure(out))
+            each_row(&table, &merge->groups[group], summary_group_words[group].title,
+                     report_measure_units);
+    }
+    if (rows)
+        report_header(&table);
+    for (int group = 0; group < SUMMARY_GROUPS; group++) {
+        if (merged_shows(report, group))
+            each_row(&table, &merge->groups[group], summary_group_words[group].title, report_row);
+    }
+}
+
+static void print_json(const struct report_out *out, const struct merged_report *report)
+{
+    struct json_writer json;
+
+    json_begin(&json, out->file, 4);
+    json_open_object(&json);
+    merged_json_head(&json, report);
+    json_key(&json, "groups");
+    json_open_array(&json);
+    for (int i = 0; i < SUMMARY_GROUPS; i++) {
+        const struct merged_group *group = &report->merge->groups[i];
+
+        if (!merged_shows(report, i))
+            continue;
+        json_open_object(&json);
+        json_key_text(&json, "name", summary_group_words[i].key);
+        summary_json_rows(&json, group->total, group->rows, group->row_count);
+        json_close_object(&json);
+    }
+    json_close_array(&json);
+    json_close_object(&json);
+    json_end(&json);
+}
+
+void print_merged(const struct report_out *out, const struct merged_report *report)
+{
+    if (out->format == REPORT_JSON) {
+        print_json(out, report);
+        return;
+    }
+    merged_head(out, report);
+    print_table(out, report);
+}

@@ -1,0 +1,33 @@
+/* The summaries of several processes in one table, or side by side. */
+#ifndef MP_REPORT_SUMMARY_MERGED_H
+#define MP_REPORT_SUMMARY_MERGED_H
+
+#include "analyze/summary/merge.h"
+#include "model/trace/set.h"
+#include "report/table/table.h"
+
+/* What was found of one process, apart from its rows. */
+struct merged_process {
+    char *warning; /* owned by the caller; NULL: the data is whole */
+    uint64_t profiled;
+    uint64_t dropped;
+};
+
+struct merged_report {
+    const struct trace_set *set;
+    const struct summary_merge *merge;
+    const struct merged_process *found; /* by process of the set */
+    const bool *is_read;                /* likewise: whether its rows are in */
+    unsigned parts;                     /* bits of enum summary_parts; 0: both groups */
+    uint64_t range;                     /* capture range; 0: all */
+};
+
+/* One table over all processes, in the layout of a summary. */
+void print_merged(const struct report_out *out, const struct merged_report *report);
+
+/* A row for each name, two columns for each process; `merge` was made with its parts kept. Text and
+ * CSV come as several tables when there are more processes than a table has columns for.
+ * MP_ERR_MEMORY. */
+enum mp_status print_side_by_side(const struct report_out *out, const struct merged_report *report);
+
+#endif

@@ -1,0 +1,72 @@
+#include "report/summary/merged_head.h"
+
+#include <inttypes.h>
+
+#include "report/common/quality.h"
+#include "report/common/set.h"
+#include "report/common/summary_table.h"
+
+#include "base/poison.h"
+
+bool merged_shows(const struct merged_report *report, int group)
+{
+    unsigned parts = report->parts ? report->parts : SUMMARY_PARTS_BOTH;
+
+    return parts & (group == SUMMARY_GPU ? SUMMARY_PART_GPU : SUMMARY_PART_API);
+}
+
+static void print_notes(const struct report_out *out, const struct merged_report *report)
+{
+    const struct trace_set *set = report->set;
+
+    for (size_t i = 0; i < set->count; i++) {
+        if (!report->is_read[i])
+            print_process_warning(out, &set->processes[i], "it could not be read and is left out");
+        else if (report->found[i].warning)
+            print_process_warning(out, &set->processes[i], report->found[i].warning);
+    }
+    for (size_t i = 0; i < set->count; i++) {
+        if (report->found[i].profiled)
+            print_process_quality(out, &set->processes[i],
+                                  &(struct quality){.profiled = report->found[i].profiled});
+    }
+}
+
+void merged_head(const struct report_out *out, const struct merged_report *report)
+{
+    print_notes(out, report);
+    print_set_head(out, report->set);
+    if (report->range)
+        fprintf(out->file, "======== Capture range %" PRIu64 " of each\n", report->range);
+    fputs("======== Profiling result:\n", out->file);
+    for (int group = 0; group < SUMMARY_GROUPS; group++) {
+        bool alone = !merged_shows(report, 1 - group); /* or it would be left open why */
+
+        if (!merged_shows(report, group) || !(report->merge->recorded[group] || alone) ||
+            report->merge->groups[group].row_count)
+            continue;
+        print_csv_prefix(out, NULL);
+        fprintf(out->file, "%s.\n", summary_group_words[group].empty);
+    }
+}
+
+void merged_json_head(struct json_writer *json, const struct merged_report *report)
+{
+    json_key(json, "processes");
+    json_open_array(json);
+    for (size_t i = 0; i < report->set->count; i++) {
+        json_open_object(json);
+        json_process(json, &report->set->processes[i]);
+        json_key_bool(json, "read", report->is_read[i]);
+        json_key_bool(json, "whole", report->is_read[i] && !report->found[i].warning);
+        json_key_text(json, "warning", report->found[i].warning);
+        json_key_number(json, "dropped", report->found[i].dropped);
+        json_close_object(json);
+    }
+    json_close_array(json);
+    json_key(json, "range");
+    if (report->range)
+        json_number(json, report->range);
+    else
+        json_null(json);
+}

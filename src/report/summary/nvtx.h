@@ -1,0 +1,20 @@
+/* What happened inside NVTX ranges: nvprof's NVTX result, as text, CSV and JSON. */
+#ifndef MP_REPORT_SUMMARY_NVTX_H
+#define MP_REPORT_SUMMARY_NVTX_H
+
+#include <miniprof/trace.h>
+
+#include "analyze/nvtx/result.h"
+#include "report/table/table.h"
+
+/* Prints `NVTX result:` and a table for each thread, domain and name, without a head. Nothing when
+ * there are no ranges. Text and CSV only. */
+void print_nvtx_result(const struct report_out *out, const struct mp_trace *trace,
+                       const struct nvtx_result *result);
+
+/* The whole report of `miniprof nvtx`: the head, the result, what it rests on. With `range` not 0,
+ * says that it is one of the capture range. */
+void print_nvtx(const struct report_out *out, const struct mp_trace *trace,
+                const struct nvtx_result *result, uint64_t range);
+
+#endif

@@ -1,0 +1,12 @@
+/* The processes of a set of traces as a table: who, where, on which GPUs, when, how much. */
+#ifndef MP_REPORT_SUMMARY_PROCESSES_H
+#define MP_REPORT_SUMMARY_PROCESSES_H
+
+#include "model/trace/set.h"
+#include "report/table/table.h"
+
+/* Prints warnings of traces that are not whole, as far as chunk headers tell; the table; and how
+ * their clocks lie. MP_ERR_MEMORY. */
+enum mp_status print_processes(const struct report_out *out, const struct trace_set *set);
+
+#endif

@@ -1,0 +1,192 @@
+#include "report/table/json.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <string.h>
+
+#include "report/table/utf8.h"
+
+#include "base/poison.h"
+
+void json_begin(struct json_writer *json, FILE *out, unsigned lines)
+{
+    *json = (struct json_writer){.out = out, .lines = lines};
+}
+
+void json_end(struct json_writer *json)
+{
+    fputc('\n', json->out);
+}
+
+static void break_line(struct json_writer *json, bool wanted)
+{
+    if (wanted)
+        fprintf(json->out, "\n%*s", (int)json->depth * 2, "");
+}
+
+/* What stands between the last item of the container and the next one. */
+static void separate(struct json_writer *json)
+{
+    if (json->after_key) {
+        json->after_key = false;
+        return;
+    }
+    if (!json->depth)
+        return;
+    if (json->filled[json->depth])
+        fputs(json->depth <= json->lines ? "," : ", ", json->out);
+    json->filled[json->depth] = true;
+    break_line(json, json->depth <= json->lines);
+}
+
+static void open_container(struct json_writer *json, char bracket)
+{
+    separate(json);
+    fputc(bracket, json->out);
+    if (json->depth + 1 < JSON_GREATEST_DEPTH)
+        json->depth++;
+    json->filled[json->depth] = false;
+}
+
+static void close_container(struct json_writer *json, char bracket)
+{
+    bool lines = json->depth <= json->lines && json->filled[json->depth];
+
+    json->depth--;
+    break_line(json, lines);
+    fputc(bracket, json->out);
+}
+
+void json_open_object(struct json_writer *json)
+{
+    open_container(json, '{');
+}
+
+void json_close_object(struct json_writer *json)
+{
+    close_container(json, '}');
+}
+
+void json_open_array(struct json_writer *json)
+{
+    open_container(json, '[');
+}
+
+void json_close_array(struct json_writer *json)
+{
+    close_container(json, ']');
+}
+
+/* A character of one byte. */
+static void put_ascii(FILE *out, unsigned char byte)
+{
+    static const char escaped[] = "\b\f\n\r\t\"\\";
+    static const char letters[] = "bfnrt\"\\";
+    const char *at = byte ? strchr(escaped, byte) : NULL;
+
+    if (at)
+        fprintf(out, "\\%c", letters[at - escaped]);
+    else if (byte < 0x20 || byte == 0x7f)
+        fprintf(out, "\\u%04x", byte);
+    else
+        fputc(byte, out);
+}
+
+static void put_string(FILE *out, const char *text, size_t bytes)
+{
+    size_t at = 0;
+
+    fputc('"', out);
+    while (at < bytes) {
+        size_t length = utf8_length(text + at, bytes - at);
+
+        if (length == 0)
+            fputs("\\ufffd", out);
+        else if (length == 1)
+            put_ascii(out, (unsigned char)text[at]);
+        else
+            fwrite(text + at, 1, length, out);
+        at += length ? length : 1;
+    }
+    fputc('"', out);
+}
+
+void json_key(struct json_writer *json, const char *key)
+{
+    separate(json);
+    put_string(json->out, key, strlen(key));
+    fputs(": ", json->out);
+    json->after_key = true;
+}
+
+void json_number(struct json_writer *json, uint64_t number)
+{
+    separate(json);
+    fprintf(json->out, "%" PRIu64, number);
+}
+
+void json_signed(struct json_writer *json, int64_t number)
+{
+    separate(json);
+    fprintf(json->out, "%" PRId64, number);
+}
+
+void json_real(struct json_writer *json, double number)
+{
+    if (!isfinite(number)) {
+        json_null(json);
+        return;
+    }
+    separate(json);
+    fprintf(json->out, "%.12g", number);
+}
+
+void json_bool(struct json_writer *json, bool value)
+{
+    separate(json);
+    fputs(value ? "true" : "false", json->out);
+}
+
+void json_null(struct json_writer *json)
+{
+    separate(json);
+    fputs("null", json->out);
+}
+
+void json_text(struct json_writer *json, const char *text)
+{
+    if (text)
+        json_bytes(json, text, strlen(text));
+    else
+        json_null(json);
+}
+
+void json_bytes(struct json_writer *json, const char *text, size_t bytes)
+{
+    separate(json);
+    put_string(json->out, text, bytes);
+}
+
+void json_key_number(struct json_writer *json, const char *key, uint64_t number)
+{
+    json_key(json, key);
+    json_number(json, number);
+}
+
+void json_key_real(struct json_writer *json, const char *key, double number)
+{
+    json_key(json, key);
+    json_real(json, number);
+}
+
+void json_key_bool(struct json_writer *json, const char *key, bool value)
+{
+    json_key(json, key);
+    json_bool(json, value);
+}
+
+void json_key_text(struct json_writer *json, const char *key, const char *text)
+{
+    json_key(json, key);
+    json_text(json, text);
+}

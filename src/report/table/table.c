@@ -1,0 +1,180 @@
+#include "report/table/table.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+#include "base/text/units.h"
+#include "report/table/formats.h"
+#include "report/table/utf8.h"
+
+#include "base/poison.h"
+
+struct report_cell report_text_cell(const char *text)
+{
+    if (!text)
+        return report_absent_cell();
+    return (struct report_cell){.text = text, .text_bytes = (uint32_t)strlen(text)};
+}
+
+struct report_cell report_number_cell(uint64_t number)
+{
+    return (struct report_cell){.number = number};
+}
+
+struct report_cell report_real_cell(double real)
+{
+    return (struct report_cell){.real = real};
+}
+
+struct report_cell report_absent_cell(void)
+{
+    return (struct report_cell){.absent = true};
+}
+
+static bool is_text(enum report_kind kind)
+{
+    return kind == REPORT_CELL_TEXT || kind == REPORT_CELL_GROUP;
+}
+
+void report_begin(struct report_table *table, const struct report_out *out,
+                  const struct report_column *columns, size_t count)
+{
+    *table = (struct report_table){.out = out->file,
+                                   .format = out->format,
+                                   .units = out->units,
+                                   .columns = columns,
+                                   .count = count};
+    for (size_t i = 0; i < count; i++) {
+        size_t title = strlen(columns[i].title);
+        bool alone = columns[i].left && i + 1 == count;
+        table->fit[i].width = columns[i].width;
+        if (!alone && title > columns[i].width)
+            table->fit[i].width = (uint32_t)title;
+    }
+}
+
+void report_begin_json(struct report_table *table, struct json_writer *json,
+                       const struct report_column *columns, size_t count)
+{
+    struct report_out out = {.file = json->out, .format = REPORT_JSON};
+
+    report_begin(table, &out, columns, count);
+    table->json = json;
+}
+
+/* Characters of a cell. A number in its column's unit, which is not known yet, has 8 at most. */
+static size_t width_of(const struct report_table *table, size_t column,
+                       const struct report_cell *cell)
+{
+    enum report_kind kind = table->columns[column].kind;
+    char buffer[REPORT_NUMBER_BYTES];
+    size_t width;
+
+    if (is_text(kind))
+        width = utf8_count(cell->text, cell->text_bytes) + (kind == REPORT_CELL_GROUP);
+    else
+        width = strlen(report_print_in_unit(table, column, cell, buffer));
+    return width < REPORT_WIDEST_TEXT ? width : REPORT_WIDEST_TEXT;
+}
+
+void report_measure_units(struct report_table *table, const struct report_cell *cells)
+{
+    for (size_t i = 0; i < table->count; i++) {
+        if (!cells[i].absent)
+            report_measure_unit(table, i, &cells[i]);
+    }
+}
+
+void report_measure(struct report_table *table, const struct report_cell *cells)
+{
+    report_measure_units(table, cells);
+    for (size_t i = 0; i < table->count; i++) {
+        const struct report_column *column = &table->columns[i];
+
+        if (cells[i].absent)
+            continue;
+        if ((column->left && i + 1 == table->count) || column->cut)
+            continue;
+        size_t width = width_of(table, i, &cells[i]);
+        if (width > table->fit[i].width)
+            table->fit[i].width = (uint32_t)width;
+    }
+}
+
+/* A duration, whole nanoseconds. */
+static const char *print_time(const struct report_column *column, uint64_t ns,
+                              char buffer[REPORT_NUMBER_BYTES])
+{
+    if (column->decimals)
+        return mp_format_time_decimals(buffer, REPORT_NUMBER_BYTES, ns);
+    return mp_format_time(buffer, REPORT_NUMBER_BYTES, ns);
+}
+
+/* `+4.588000us`, `-909ns`, `0ns`. */
+static const char *print_change(int64_t ns, char buffer[REPORT_NUMBER_BYTES])
+{
+    uint64_t magnitude = ns < 0 ? -(uint64_t)ns : (uint64_t)ns;
+
+    buffer[0] = ns < 0 ? '-' : '+';
+    mp_format_time_decimals(buffer + (ns != 0), REPORT_NUMBER_BYTES - 1, magnitude);
+    return buffer;
+}
+
+const char *report_print_number(const struct report_column *column, const struct report_cell *cell,
+                                char buffer[REPORT_NUMBER_BYTES])
+{
+    switch (column->kind) {
+    case REPORT_CELL_SIGNED:
+        snprintf(buffer, REPORT_NUMBER_BYTES, "%" PRId64, (int64_t)cell->number);
+        break;
+    case REPORT_CELL_HEX:
+        snprintf(buffer, REPORT_NUMBER_BYTES, "0x%" PRIx64, cell->number);
+        break;
+    case REPORT_CELL_BOOL:
+        return cell->number ? "yes" : "no";
+    case REPORT_CELL_TIME:
+        return print_time(column, cell->number, buffer);
+    case REPORT_CELL_MEAN:
+        return print_time(column, mp_whole_ns(cell->real), buffer);
+    case REPORT_CELL_CHANGE:
+        return print_change((int64_t)cell->number, buffer);
+    case REPORT_CELL_PERCENT:
+        return mp_format_percent(buffer, REPORT_NUMBER_BYTES, cell->real);
+    case REPORT_CELL_BYTES:
+        return mp_format_size(buffer, REPORT_NUMBER_BYTES, cell->number);
+    case REPORT_CELL_THROUGHPUT:
+        return mp_format_throughput(buffer, REPORT_NUMBER_BYTES, cell->real);
+    case REPORT_CELL_REAL:
+        snprintf(buffer, REPORT_NUMBER_BYTES, "%.2f", cell->real);
+        break;
+    case REPORT_CELL_COUNT:
+    case REPORT_CELL_TEXT:
+    case REPORT_CELL_GROUP:
+        snprintf(buffer, REPORT_NUMBER_BYTES, "%" PRIu64, cell->number);
+        break;
+    }
+    return buffer;
+}
+
+void report_header(struct report_table *table)
+{
+    if (table->format == REPORT_TEXT)
+        report_text_header(table);
+    else if (table->format == REPORT_CSV)
+        report_csv_header(table);
+}
+
+void report_row(struct report_table *table, const struct report_cell *cells)
+{
+    switch (table->format) {
+    case REPORT_TEXT:
+        report_text_row(table, cells);
+        break;
+    case REPORT_CSV:
+        report_csv_row(table, cells);
+        break;
+    case REPORT_JSON:
+        report_json_row(table, cells);
+        break;
+    }
+}

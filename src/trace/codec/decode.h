@@ -1,0 +1,20 @@
+/* The decompressed bytes of a chunk to columns of numbers. Everything is checked: the bytes may be
+ * anything, even with a right checksum. */
+#ifndef MP_TRACE_CODEC_DECODE_H
+#define MP_TRACE_CODEC_DECODE_H
+
+#include "trace/codec/predict.h"
+
+#include <miniprof/trace.h>
+
+struct mp_decoder;
+
+enum mp_status mp_decoder_create(struct mp_decoder **decoder);
+void mp_decoder_free(struct mp_decoder *decoder);
+
+/* Decodes the selected columns (bit i: table->columns[i]) into `batch`, whose table is set; its
+ * other fields point into the decoder and `bytes`. MP_ERR_DAMAGED, MP_ERR_MEMORY. */
+enum mp_status mp_decode(struct mp_decoder *decoder, const uint8_t *bytes, size_t size,
+                         uint32_t rows, uint32_t column_mask, struct mp_batch *batch);
+
+#endif

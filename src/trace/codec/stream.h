@@ -1,0 +1,45 @@
+/* A stream: the residuals of a column for all rows of a chunk, as bytes.
+ *
+ *     CONSTANT  layout byte, one LEB128
+ *     BYTES     layout byte, a LEB128 for each row: zstd finds what repeats
+ *     BITS      layout byte, a token byte for each row, LEB128 length of what follows, extra bits:
+ * for noise, where zstd's Huffman stage gets the tokens alone and the bits pass unharmed CRUMBS
+ * layout byte, four rows to a byte, the first in the lowest bits; 3 stands for a greater value,
+ * which follows behind all rows as LEB128, less 3. A Huffman code spends a bit at least on a
+ * symbol, and this is for what has less than a bit to tell
+ *
+ * Tokens: a value below 16 is its own token. Above, with n the position of its highest bit, the
+ * token is 16 + 2 (n - 4) + the bit below the highest, and the n - 1 lower bits are the extra bits,
+ * appended least significant first.
+ */
+#ifndef MP_TRACE_CODEC_STREAM_H
+#define MP_TRACE_CODEC_STREAM_H
+
+#include "base/data/buffer.h"
+#include "base/status.h"
+
+#include <miniprof/format.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* Bytes that an encoder writes, and where zstd blocks should end: columns of unlike statistics do
+ * not share a Huffman table that way. A zeroed struct is empty. */
+struct mp_sink {
+    struct mp_buffer buffer;
+    size_t cuts[4 * MP_MAX_COLUMNS + 2];
+    unsigned cut_count;
+};
+
+/* Ends a zstd block here, unless it would be too small to be worth it. */
+void mp_sink_cut(struct mp_sink *sink);
+
+/* Appends `rows` values in the given layout (CONSTANT is chosen when they are all equal). */
+enum mp_status mp_stream_encode(struct mp_sink *sink, enum mp_layout layout, const uint64_t *values,
+                                uint32_t rows);
+
+/* Decodes a stream from *at, not beyond `end`, and moves *at behind it. MP_ERR_DAMAGED if it does
+ * not hold `rows` values. */
+enum mp_status mp_stream_decode(const uint8_t **at, const uint8_t *end, uint64_t *values,
+                                uint32_t rows);
+
+#endif

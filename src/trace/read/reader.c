@@ -1,0 +1,243 @@
+/* Opening a trace: its header, and the index if there is one. */
+#include "trace/read/reader.h"
+#include "base/data/hash.h"
+#include "base/io.h"
+#include "base/status.h"
+#include "trace/read/scan.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/poison.h"
+
+#define DAMAGED_HEADER "the header of '%s' is damaged"
+
+/* A header whose checksum fits is as it was written: now its version may refuse it. */
+static enum mp_status check_version(const struct mp_file_header *header, const char *path,
+                                    struct mp_error *error)
+{
+    if (header->version == 0)
+        return mp_error_set(error, MP_ERR_DAMAGED, DAMAGED_HEADER, path);
+    if (header->version > MP_FORMAT_VERSION)
+        return mp_error_set(error, MP_ERR_VERSION,
+                            "'%s' has format version %u, this miniprof reads up to %u: update it",
+                            path, header->version, MP_FORMAT_VERSION);
+    if (header->features & ~MP_FEATURES_KNOWN)
+        return mp_error_set(error, MP_ERR_VERSION,
+                            "'%s' uses format features that this miniprof does not know: update it",
+                            path);
+    return MP_OK;
+}
+
+/* Reads the text behind the fixed part and proves both by the checksum. */
+static enum mp_status read_text(struct mp_trace *trace, const struct mp_file_header *header,
+                                const char *path, struct mp_error *error)
+{
+    size_t checked = sizeof *header - 8 + header->text_bytes;
+    uint64_t stored;
+    if (header->text_bytes > MP_MAX_HEADER_BYTES ||
+        header->skippable_bytes != checked + sizeof stored ||
+        trace->bytes < 8 + checked + sizeof stored)
+        return mp_error_set(error, MP_ERR_DAMAGED, DAMAGED_HEADER, path);
+    char *bytes = malloc(checked + sizeof stored + 1);
+    if (!bytes)
+        return mp_error_set(error, MP_ERR_MEMORY, "out of memory");
+    enum mp_status status = mp_pread_exact(trace->fd, bytes, checked + sizeof stored, 8, error);
+    if (status == MP_OK) {
+        memcpy(&stored, bytes + checked, sizeof stored);
+        if (mp_checksum64(bytes, checked) != stored)
+            status = mp_error_set(error, MP_ERR_DAMAGED, DAMAGED_HEADER, path);
+    }
+    if (status != MP_OK) {
+        free(bytes);
+        return status;
+    }
+    bytes[checked] = '\0';
+    memmove(bytes, bytes + sizeof *header - 8, header->text_bytes + 1);
+    trace->text = bytes;
+    trace->header_bytes = 8 + header->skippable_bytes;
+    return check_version(header, path, error);
+}
+
+/* Cuts "key=value\n" lines into strings, in place. Lines without '=' are passed over. */
+static enum mp_status split_text(struct mp_trace *trace, struct mp_error *error)
+{
+    size_t lines = 1;
+    for (const char *at = trace->text; *at; at++)
+        lines += *at == '\n';
+    trace->properties = calloc(lines, sizeof *trace->properties);
+    if (!trace->properties)
+        return mp_error_set(error, MP_ERR_MEMORY, "out of memory");
+    char *line = trace->text;
+    while (*line) {
+        char *end = line + strcspn(line, "\n");
+        char *next = *end ? end + 1 : end;
+        *end = '\0';
+        char *equals = strchr(line, '=');
+        if (equals) {
+            *equals = '\0';
+            trace->properties[trace->property_count++] = (struct mp_property){line, equals + 1};
+        }
+        line = next;
+    }
+    return MP_OK;
+}
+
+static enum mp_status read_header(struct mp_trace *trace, const char *path, struct mp_error *error)
+{
+    struct mp_file_header header;
+    if (trace->bytes == 0)
+        return mp_error_set(error, MP_ERR_FORMAT, "'%s' is empty", path);
+    if (trace->bytes < sizeof header)
+        return mp_error_set(error, MP_ERR_FORMAT, "'%s' is not a miniprof trace", path);
+    MP_TRY(mp_pread_exact(trace->fd, &header, sizeof header, 0, error));
+    if (header.skippable_magic != MP_SKIPPABLE_MAGIC ||
+        memcmp(header.magic, MP_HEADER_MAGIC, sizeof header.magic) != 0)
+        return mp_error_set(error, MP_ERR_FORMAT, "'%s' is not a miniprof trace", path);
+    MP_TRY(read_text(trace, &header, path, error));
+    return split_text(trace, error);
+}
+
+/* After a header that cannot be read: chunks may follow it all the same. Otherwise `status`, with
+ * the words that are in the caller's error already. */
+static enum mp_status without_header(struct mp_trace *trace, enum mp_status status)
+{
+    uint64_t end = sizeof(struct mp_file_header) + MP_MAX_HEADER_BYTES + sizeof(uint64_t) +
+                   sizeof(struct mp_chunk_header);
+    uint64_t found;
+    if (status != MP_ERR_FORMAT && status != MP_ERR_DAMAGED)
+        return status;
+    if (end > trace->bytes)
+        end = trace->bytes;
+    if (mp_scan_chunk(trace->fd, 0, end, &found) != MP_OK || found == end)
+        return status;
+    trace->header_lost = true;
+    trace->header_bytes = found;
+    return MP_OK;
+}
+
+/* The index is a convenience: whatever is wrong with it, the chunks are still read one by one. */
+static enum mp_status read_index(struct mp_trace *trace, struct mp_error *error)
+{
+    struct mp_index_header header;
+    uint64_t tail[2];
+    if (trace->bytes < trace->header_bytes + sizeof header + sizeof tail ||
+        mp_pread_exact(trace->fd, tail, sizeof tail, trace->bytes - sizeof tail, NULL) != MP_OK)
+        return MP_OK;
+    uint64_t bytes = tail[1];
+    if (bytes < sizeof header + sizeof tail || bytes > trace->bytes - trace->header_bytes ||
+        mp_pread_exact(trace->fd, &header, sizeof header, trace->bytes - bytes, NULL) != MP_OK ||
+        header.skippable_magic != MP_SKIPPABLE_MAGIC || header.skippable_bytes != bytes - 8 ||
+        memcmp(header.magic, MP_INDEX_MAGIC, sizeof header.magic) != 0)
+        return MP_OK; /* before memory is given to what is no index */
+    uint8_t *frame = malloc(bytes);
+    if (!frame)
+        return mp_error_set(error, MP_ERR_MEMORY, "out of memory");
+    if (mp_pread_exact(trace->fd, frame, bytes, trace->bytes - bytes, NULL) == MP_OK) {
+        size_t entries = bytes - sizeof header - sizeof tail;
+        if (entries == header.entries * sizeof(struct mp_index_entry) &&
+            mp_checksum64(frame + 8, bytes - 8 - sizeof tail) == tail[0]) {
+            trace->index = (struct mp_index){true, header.entries, 0, header.dropped};
+            trace->index_offset = trace->bytes - bytes;
+            for (uint32_t i = 0; i < header.entries; i++) {
+                struct mp_index_entry entry;
+                memcpy(&entry, frame + sizeof header + i * sizeof entry, sizeof entry);
+                trace->index.rows += entry.rows;
+            }
+        }
+    }
+    free(frame);
+    return MP_OK;
+}
+
+enum mp_status mp_trace_open(const char *path, struct mp_trace **result, struct mp_error *error)
+{
+    *result = NULL;
+    struct mp_trace *trace = calloc(1, sizeof *trace);
+    if (!trace)
+        return mp_error_set(error, MP_ERR_MEMORY, "out of memory");
+    trace->fd = -1;
+    enum mp_status status = mp_open_file(path, &trace->fd, &trace->bytes, error);
+    if (status == MP_OK)
+        status = without_header(trace, read_header(trace, path, error));
+    if (status == MP_OK)
+        status = read_index(trace, error);
+    if (status != MP_OK) {
+        mp_trace_close(trace);
+        return status;
+    }
+    *result = trace;
+    return MP_OK;
+}
+
+enum mp_status mp_trace_follow(const char *path, struct mp_trace **result, struct mp_error *error)
+{
+    enum mp_status status = mp_trace_open(path, result, error);
+    struct mp_trace *trace = *result;
+    if (!trace)
+        return status;
+    trace->growing = !trace->index.present;
+    trace->path = strdup(path);
+    if (trace->path)
+        return MP_OK;
+    mp_trace_close(trace);
+    *result = NULL;
+    return mp_error_set(error, MP_ERR_MEMORY, "out of memory");
+}
+
+enum mp_status mp_reader_refresh(struct mp_trace *trace, bool *removed, struct mp_error *error)
+{
+    struct stat ours, named;
+    if (fstat(trace->fd, &ours) != 0)
+        return mp_error_set(error, MP_ERR_IO, "cannot look at '%s': %m", trace->path);
+    *removed = stat(trace->path, &named) != 0 || named.st_ino != ours.st_ino ||
+               named.st_dev != ours.st_dev;
+    trace->bytes = (uint64_t)ours.st_size;
+    if (!trace->growing)
+        return MP_OK;
+    MP_TRY(read_index(trace, error));
+    trace->growing = !trace->index.present;
+    return MP_OK;
+}
+
+void mp_trace_close(struct mp_trace *trace)
+{
+    if (!trace)
+        return;
+    if (trace->fd >= 0)
+        close(trace->fd);
+    free(trace->properties);
+    free(trace->text);
+    free(trace->path);
+    free(trace);
+}
+
+const char *mp_trace_property(const struct mp_trace *trace, const char *key)
+{
+    for (size_t i = 0; i < trace->property_count; i++)
+        if (!strcmp(trace->properties[i].key, key))
+            return trace->properties[i].value;
+    return NULL;
+}
+
+bool mp_trace_property_at(const struct mp_trace *trace, size_t index, const char **key,
+                          const char **value)
+{
+    if (index >= trace->property_count)
+        return false;
+    *key = trace->properties[index].key;
+    *value = trace->properties[index].value;
+    return true;
+}
+
+uint64_t mp_trace_bytes(const struct mp_trace *trace)
+{
+    return trace->bytes;
+}
+
+void mp_trace_index(const struct mp_trace *trace, struct mp_index *index)
+{
+    *index = trace->index;
+}

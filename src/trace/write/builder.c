@@ -1,0 +1,61 @@
+#include "trace/write/builder.h"
+#include "base/data/overflow.h"
+#include "trace/codec/schema_codec.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/poison.h"
+
+#define FIRST_CAPACITY 512
+#define FIRST_LIMIT                                                                                \
+    8192 /* rows of the first chunk, before anything is known of how well they pack */
+#define LONGEST_CELL 20 /* encoded bytes: two streams of 10 for a time on a grid */
+
+void mp_builder_init(struct mp_builder *builder, const struct mp_table_info *table)
+{
+    uint32_t most = MP_MAX_CHUNK_RAW_BYTES / (LONGEST_CELL * table->column_count) - 1024;
+    *builder = (struct mp_builder){
+        .table = table,
+        .codecs = mp_table_codecs(table),
+        .most_rows = most < MP_MAX_CHUNK_ROWS ? most : MP_MAX_CHUNK_ROWS,
+        .limit = FIRST_LIMIT,
+        .text.limit = MP_BUILDER_TEXT_BYTES + MP_MAX_TEXT_BYTES,
+    };
+}
+
+enum mp_status mp_builder_grow(struct mp_builder *builder)
+{
+    uint32_t capacity = builder->capacity ? builder->capacity * 2 : FIRST_CAPACITY;
+    size_t bytes;
+    if (!mp_size_mul(capacity, builder->table->column_count * sizeof(uint64_t), &bytes))
+        return MP_ERR_MEMORY;
+    uint64_t *block = malloc(bytes);
+    if (!block)
+        return MP_ERR_MEMORY;
+    for (unsigned i = 0; i < builder->table->column_count; i++) {
+        uint64_t *column = block + (size_t)i * capacity;
+        if (builder->rows)
+            memcpy(column, builder->columns[i], builder->rows * sizeof *column);
+        builder->columns[i] = column;
+    }
+    free(builder->block);
+    builder->block = block;
+    builder->capacity = capacity;
+    return MP_OK;
+}
+
+void mp_builder_clear(struct mp_builder *builder)
+{
+    builder->rows = 0;
+    mp_buffer_clear(&builder->text);
+}
+
+void mp_builder_free(struct mp_builder *builder)
+{
+    free(builder->block);
+    builder->block = NULL;
+    mp_buffer_free(&builder->text);
+    memset(builder->columns, 0, sizeof builder->columns);
+    builder->rows = builder->capacity = 0;
+}

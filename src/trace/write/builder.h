@@ -1,0 +1,35 @@
+/* The rows of one table that are not written yet, column by column. */
+#ifndef MP_TRACE_WRITE_BUILDER_H
+#define MP_TRACE_WRITE_BUILDER_H
+
+#include "base/data/buffer.h"
+#include "trace/codec/codec.h"
+
+#include <miniprof/trace.h>
+
+#define MP_BUILDER_TEXT_BYTES (1u << 20) /* a builder with that much text is full */
+
+struct mp_builder {
+    const struct mp_table_info *table;
+    const struct mp_codec *codecs;
+    uint64_t *columns[MP_MAX_COLUMNS]; /* `capacity` values each; of a TEXT column the lengths */
+    uint64_t *block;                   /* the allocation that the columns share */
+    struct mp_buffer text;             /* bytes of the TEXT column */
+    uint32_t rows;
+    uint32_t capacity;
+    uint32_t limit;       /* rows at which a chunk is written: about chunk_bytes encoded */
+    uint32_t most_rows;   /* that keep any chunk below the limits of format.h */
+    uint32_t grid_misses; /* chunks in a row whose times lay on no grid */
+};
+
+void mp_builder_init(struct mp_builder *builder, const struct mp_table_info *table);
+
+/* Room for one more row; MP_ERR_MEMORY. */
+enum mp_status mp_builder_grow(struct mp_builder *builder);
+
+/* Forgets the rows. */
+void mp_builder_clear(struct mp_builder *builder);
+
+void mp_builder_free(struct mp_builder *builder);
+
+#endif

@@ -1,0 +1,215 @@
+/* Numbers as nvprof prints them. The expected texts are nvprof 11.8's own output. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "base/text/units.h"
+
+static void time_is_printed_as_nvprof_does(void **state)
+{
+    static const struct {
+        uint64_t ns;
+        const char *text;
+    } cases[] = {
+        {0, "0ns"},
+        {900, "900ns"},
+        {999, "999ns"},
+        {1088, "1.0880us"},
+        {1234, "1.2340us"},
+        {12345, "12.345us"},
+        {123456, "123.46us"},
+        {999994, "999.99us"},
+        {999999, "1000.0us"},
+        {1772900, "1.7729ms"},
+        {35459000, "35.459ms"},
+        {141280000, "141.28ms"},
+        {999999999, "1000.0ms"},
+        {1234567890, "1.23457s"},
+        {3108100000, "3.10810s"},
+        {123456789012, "123.457s"},
+        {1234567890123, "1.2e+03s"},
+        {UINT64_MAX, "1.8e+10s"},
+    };
+    char text[MP_FORMATTED_BYTES];
+    size_t i;
+
+    (void)state;
+    for (i = 0; i < sizeof(cases) / sizeof(*cases); i++)
+        assert_string_equal(mp_format_time(text, sizeof(text), cases[i].ns), cases[i].text);
+}
+
+/* Of the dependency analysis in nvprof's documentation, and of its boundaries. */
+static void dependency_times_have_six_decimals(void **state)
+{
+    static const struct {
+        uint64_t ns;
+        const char *text;
+    } cases[] = {
+        {0, "0ns"},
+        {909, "909ns"},
+        {4588, "4.588000us"},
+        {7968, "7.968000us"},
+        {999999, "999.999000us"},
+        {28124515, "28.124515ms"},
+        {647659179, "647.659179ms"},
+        {999999999, "999.999999ms"},
+        {2629210000, "2.629210s"},
+        {2629209999, "2.629210s"},
+        {UINT64_MAX, "18446744073.709553s"},
+    };
+    char text[MP_FORMATTED_BYTES];
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++)
+        assert_string_equal(mp_format_time_decimals(text, sizeof(text), cases[i].ns),
+                            cases[i].text);
+}
+
+static void the_unit_is_chosen_before_rounding(void **state)
+{
+    char text[MP_FORMATTED_BYTES];
+
+    (void)state;
+    assert_string_equal(mp_format_time(text, sizeof(text), 1000), "1.0000us");
+    assert_string_equal(mp_format_time(text, sizeof(text), 999999), "1000.0us");
+    assert_string_equal(mp_format_time(text, sizeof(text), 1000000), "1.0000ms");
+    assert_string_equal(mp_format_time(text, sizeof(text), 1000000000), "1.00000s");
+}
+
+static void no_time_is_wider_than_eight_characters(void **state)
+{
+    char text[MP_FORMATTED_BYTES];
+    uint64_t ns;
+
+    (void)state;
+    for (ns = 1; ns < UINT64_MAX / 2; ns += ns / 3 + 1)
+        assert_true(strlen(mp_format_time(text, sizeof(text), ns)) <= 8);
+}
+
+static void a_mean_is_rounded_to_whole_nanoseconds(void **state)
+{
+    char text[MP_FORMATTED_BYTES];
+
+    (void)state;
+    assert_string_equal(mp_format_time_mean(text, sizeof(text), 0.4), "0ns");
+    assert_string_equal(mp_format_time_mean(text, sizeof(text), 0.5), "1ns");
+    assert_string_equal(mp_format_time_mean(text, sizeof(text), 1772931.25), "1.7729ms");
+    assert_string_equal(mp_format_time_mean(text, sizeof(text), -3.0), "0ns");
+}
+
+static void sizes_change_unit_at_1000_and_divide_by_1024(void **state)
+{
+    static const struct {
+        uint64_t bytes;
+        const char *text;
+    } cases[] = {
+        {0, "0B"},
+        {112, "112B"},
+        {999, "999B"},
+        {1000, "0.9766KB"},
+        {1023, "0.9990KB"},
+        {1024, "1.0000KB"},
+        {1536, "1.5000KB"},
+        {1023999, "1000.0KB"}, /* below 1000 of them, before rounding */
+        {1024000, "0.9766MB"},
+        {1048575, "1.0000MB"},
+        {1048576, "1.0000MB"},
+        {1048576000, "0.9766GB"},
+        {1073741824, "1.0000GB"},
+        {1000ull << 30, "1e+03GB"},
+        {4096ull << 20, "4.0000GB"},
+    };
+    char text[MP_FORMATTED_BYTES];
+    size_t i;
+
+    (void)state;
+    for (i = 0; i < sizeof(cases) / sizeof(*cases); i++)
+        assert_string_equal(mp_format_size(text, sizeof(text), cases[i].bytes), cases[i].text);
+}
+
+static void throughput_has_six_characters_before_its_unit(void **state)
+{
+    char text[MP_FORMATTED_BYTES];
+
+    (void)state;
+    assert_string_equal(mp_format_throughput(text, sizeof(text), 0), "0.0000B/s");
+    assert_string_equal(mp_format_throughput(text, sizeof(text), -1), "0.0000B/s");
+    assert_string_equal(mp_format_throughput(text, sizeof(text), 999), "999.00B/s");
+    assert_string_equal(mp_format_throughput(text, sizeof(text), 1000), "0.9766KB/s");
+    assert_string_equal(mp_format_throughput(text, sizeof(text), 1e6), "976.56KB/s");
+    assert_string_equal(mp_format_throughput(text, sizeof(text), 77.625 * 1048576), "77.625MB/s");
+    assert_string_equal(mp_format_throughput(text, sizeof(text), 100000.0 * 1048576), "97.656GB/s");
+    assert_string_equal(mp_format_throughput(text, sizeof(text), 1e5 * 1073741824), "1e+05GB/s");
+}
+
+/* Of an output of nvprof -u ms: 8 characters, and exponents from 1000 on and below 0.01. */
+static void numbers_without_a_unit_have_eight_characters(void **state)
+{
+    static const struct {
+        double value;
+        const char *text;
+    } cases[] = {
+        {35.458635, "35.45864"}, {1.77293175, "1.772932"}, {0.001088, "1.09e-03"},
+        {33.177568, "33.17757"}, {35458635, "3.55e+07"},   {916.65069, "916.6507"},
+        {0.041317, "0.041317"},  {0.015576, "0.015576"},   {0.00993, "9.93e-03"},
+        {0.000229, "2.29e-04"},  {1830.2, "1.83e+03"},     {999.99999, "1000.000"},
+        {1000, "1.00e+03"},      {0.01, "0.010000"},       {0, "0.000000"},
+    };
+    char text[MP_FORMATTED_BYTES];
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++)
+        assert_string_equal(mp_format_number(text, sizeof(text), cases[i].value), cases[i].text);
+}
+
+static void units_of_sizes_have_names_and_bytes(void **state)
+{
+    (void)state;
+    assert_int_equal(mp_size_unit(999), 0);
+    assert_int_equal(mp_size_unit(1000), 1);
+    assert_int_equal(mp_size_unit(1024000), 2);
+    assert_int_equal(mp_size_unit(1e18), 3);
+    assert_string_equal(mp_size_unit_name(2), "MB");
+    assert_true(mp_size_unit_bytes(2) == 1048576);
+}
+
+static void a_percentage_has_two_digits_behind_the_point(void **state)
+{
+    char text[MP_FORMATTED_BYTES];
+
+    (void)state;
+    assert_string_equal(mp_format_percent(text, sizeof(text), 31.502737), "31.50%");
+    assert_string_equal(mp_format_percent(text, sizeof(text), 0), "0.00%");
+    assert_string_equal(mp_format_percent(text, sizeof(text), 100), "100.00%");
+}
+
+static void a_small_buffer_cuts_and_terminates(void **state)
+{
+    char text[4];
+
+    (void)state;
+    assert_string_equal(mp_format_time(text, sizeof(text), 123456), "123");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(time_is_printed_as_nvprof_does),
+        cmocka_unit_test(dependency_times_have_six_decimals),
+        cmocka_unit_test(the_unit_is_chosen_before_rounding),
+        cmocka_unit_test(no_time_is_wider_than_eight_characters),
+        cmocka_unit_test(a_mean_is_rounded_to_whole_nanoseconds),
+        cmocka_unit_test(sizes_change_unit_at_1000_and_divide_by_1024),
+        cmocka_unit_test(throughput_has_six_characters_before_its_unit),
+        cmocka_unit_test(numbers_without_a_unit_have_eight_characters),
+        cmocka_unit_test(units_of_sizes_have_names_and_bytes),
+        cmocka_unit_test(a_percentage_has_two_digits_behind_the_point),
+        cmocka_unit_test(a_small_buffer_cuts_and_terminates),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

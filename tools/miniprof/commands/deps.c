@@ -1,0 +1,332 @@
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "analyze/deps/deps.h"
+#include "analyze/deps/iterations.h"
+#include "analyze/deps/replay.h"
+#include "common/command.h"
+#include "common/report_options.h"
+#include "common/trace_args.h"
+#include "report/deps/deps.h"
+
+#include "base/poison.h"
+
+struct deps_values {
+    struct report_values report;
+    uint64_t slowest; /* 0: not asked for; the same for the next */
+    uint64_t top;
+    const char *iterations;
+    struct option_texts what_if;
+    bool parts;
+    bool trace;
+};
+
+#define FIELD(name) offsetof(struct deps_values, name)
+static const struct option_spec specs[] = {
+    {.name = "parts",
+     .kind = OPTION_FLAG,
+     .offset = FIELD(parts),
+     .help = "<Other> in its parts: host code, launch latency, stream gap, "
+             "dependency latency, "
+             "return from wait"},
+    {.name = "trace",
+     .kind = OPTION_FLAG,
+     .offset = FIELD(trace),
+     .help = "each activity instead: times, slack, and what it had to wait for"},
+    {.name = "iters",
+     .argument = "NAME",
+     .kind = OPTION_TEXT,
+     .offset = FIELD(iterations),
+     .help = "one path for each NVTX range of this name: mean, P50, P99 of "
+             "each row"},
+    {.name = "slowest",
+     .argument = "K",
+     .kind = OPTION_NUMBER,
+     .offset = FIELD(slowest),
+     .help = "with --iters: what the K slowest have on their path more than "
+             "the median one"},
+    {.name = "what-if",
+     .argument = "CHANGE",
+     .kind = OPTION_TEXTS,
+     .offset = FIELD(what_if),
+     .help = "how long it would take: 'NAME=0.5x', 'NAME=-10us', 'launch=0'; "
+             "any number of "
+             "changes, * and ? in names"},
+    {.name = "top",
+     .argument = "K",
+     .kind = OPTION_NUMBER,
+     .offset = FIELD(top),
+     .help = "the K activities that would gain most if they were twice as fast"},
+    REPORT_RANGE_OPTION(FIELD(report), "only capture range N; without it, all ranges together"),
+    REPORT_CSV_OPTION(FIELD(report)),
+    REPORT_JSON_OPTION(FIELD(report)),
+    REPORT_DEMANGLING_OPTION(FIELD(report)),
+};
+#undef FIELD
+
+static const struct option_set set = {
+    .command = "deps",
+    .synopsis = "[options] TRACE|FOLDER...",
+    .purpose = "Prints the critical path and the waiting times, by name, in "
+               "nvprof's layout: what "
+               "makes the run as long as it is, who waits for whom, and what a "
+               "change would bring.",
+    .notes = "Exit code: 0 fine, 1 a trace is not whole (its first line says "
+             "why), 2 wrong usage, 3 a "
+             "trace cannot be read.",
+    .specs = specs,
+    .count = sizeof specs / sizeof *specs,
+};
+
+/* Everything that is worked out of one trace; zeroed, it holds nothing. */
+struct work {
+    const struct deps_values *values;
+    const struct deps_changes *changes;
+    struct mp_trace *trace;
+    struct deps deps;
+    struct deps_windows windows;
+    struct deps_result result; /* without --iters */
+    struct deps_iterations iterations;
+    uint64_t *critical;
+    uint64_t *slack;
+    uint64_t *lengths;
+    struct deps_gain *gains;
+    struct deps_report report;
+};
+
+static void work_free(struct work *work)
+{
+    free(work->gains);
+    free(work->lengths);
+    free(work->slack);
+    free(work->critical);
+    deps_iterations_free(&work->iterations);
+    deps_result_free(&work->result);
+    deps_windows_free(&work->windows);
+    deps_free(&work->deps);
+}
+
+static enum mp_status choose_windows(struct work *work, struct mp_error *error)
+{
+    const struct deps_values *values = work->values;
+
+    if (values->iterations)
+        return deps_windows_iterations(&work->deps, work->trace, values->iterations,
+                                       values->report.range, &work->windows, error);
+    return deps_windows_ranges(&work->deps, values->report.range, &work->windows, error);
+}
+
+/* The sums over all windows, and with --iters the statistics. */
+static enum mp_status find_paths(struct work *work)
+{
+    struct deps_report *report = &work->report;
+
+    if (work->values->iterations) {
+        MP_TRY(deps_iterations_build(&work->deps, &work->windows, &work->iterations));
+        report->iterations = &work->iterations;
+        report->iterations_name = work->values->iterations;
+        report->slowest = work->values->slowest;
+        report->result = &work->iterations.total;
+        return MP_OK;
+    }
+    MP_TRY(deps_result_init(&work->deps, &work->result));
+    for (size_t i = 0; i < work->windows.count; i++)
+        deps_path(&work->deps, &work->windows.items[i], &work->result, work->critical);
+    report->result = &work->result;
+    return MP_OK;
+}
+
+static enum mp_status find_slack(struct work *work)
+{
+    work->slack = calloc((size_t)work->deps.count + 1, sizeof *work->slack);
+    if (!work->slack)
+        return MP_ERR_MEMORY;
+    MP_TRY(deps_slack(&work->deps, &work->windows, work->slack));
+    work->report.critical = work->critical;
+    work->report.slack = work->slack;
+    return MP_OK;
+}
+
+static enum mp_status replay(struct work *work)
+{
+    const struct option_texts *texts = &work->values->what_if;
+
+    work->lengths = calloc(work->windows.count + 1, sizeof *work->lengths);
+    if (!work->lengths)
+        return MP_ERR_MEMORY;
+    MP_TRY(deps_replay(&work->deps, work->changes, &work->windows, work->lengths));
+    work->report.lengths = work->lengths;
+    work->report.changes = texts->items;
+    work->report.change_count = texts->count;
+    return MP_OK;
+}
+
+static enum mp_status find_gains(struct work *work)
+{
+    size_t names = work->deps.names.count;
+    size_t most = work->values->top < names ? (size_t)work->values->top : names;
+
+    work->gains = calloc(most + 1, sizeof *work->gains);
+    if (!work->gains)
+        return MP_ERR_MEMORY;
+    MP_TRY(deps_top_gains(&work->deps, &work->windows, work->report.result, work->gains, most,
+                          &work->report.gain_count));
+    work->report.gains = work->gains;
+    return MP_OK;
+}
+
+/* Everything that was asked for, up to the report. MP_ERR_MEMORY. */
+static enum mp_status analyse(struct work *work)
+{
+    const struct deps_values *values = work->values;
+
+    if (values->trace) {
+        work->critical = calloc((size_t)work->deps.count + 1, sizeof *work->critical);
+        if (!work->critical)
+            return MP_ERR_MEMORY;
+    }
+    MP_TRY(find_paths(work));
+    if (values->trace)
+        MP_TRY(find_slack(work));
+    if (values->what_if.count)
+        MP_TRY(replay(work));
+    if (values->top)
+        MP_TRY(find_gains(work));
+    return MP_OK;
+}
+
+static enum mp_status load(struct work *work, struct mp_error *error)
+{
+    const struct deps_values *values = work->values;
+    struct deps_options options = {
+        .style = report_style(&values->report),
+        .fronts = values->trace || values->what_if.count || values->top,
+    };
+
+    MP_TRY(deps_load(work->trace, &options, &work->deps, error));
+    MP_TRY(choose_windows(work, error));
+    work->report = (struct deps_report){.trace = work->trace,
+                                        .deps = &work->deps,
+                                        .windows = &work->windows,
+                                        .range = values->report.range,
+                                        .parts = values->parts};
+    return MP_OK;
+}
+
+#define NAMES_SHOWN      3
+#define NAME_BYTES_SHOWN 48
+
+/* A change that matches nothing is a mistake; false if there is one. */
+static bool all_changes_match(const struct work *work, const char *path)
+{
+    const struct deps_change *wrong = deps_changes_unmatched(work->changes, &work->deps);
+    char names[NAMES_SHOWN * (NAME_BYTES_SHOWN + 8)] = "";
+    size_t used = 0;
+
+    if (!wrong)
+        return true;
+    for (uint32_t id = 1; id <= NAMES_SHOWN && id <= work->deps.names.count; id++)
+        used += (size_t)snprintf(names + used, sizeof names - used, "%s'%.*s'", id > 1 ? ", " : "",
+                                 NAME_BYTES_SHOWN, mp_intern_get(&work->deps.names, id, NULL));
+    if (used)
+        complain(set.command, "'%s': nothing is called '%s'; there are for example %s", path,
+                 wrong->pattern, names);
+    else
+        complain(set.command, "'%s': nothing is called '%s'", path, wrong->pattern);
+    return false;
+}
+
+/* Exit code of one trace. */
+static int report_on(struct work *work, const char *path)
+{
+    struct report_out out = {.file = stdout,
+                             .format = (enum report_format)work->values->report.format};
+    struct mp_error error;
+    enum mp_status status = load(work, &error);
+
+    if (status != MP_OK)
+        return fail_on_trace(set.command, path, &error);
+    if (!all_changes_match(work, path))
+        return EXIT_USAGE;
+    status = analyse(work);
+    if (status == MP_OK)
+        status = print_deps(&out, &work->report);
+    if (status != MP_OK) {
+        mp_error_set(&error, status, "cannot analyse it: %s", mp_status_name(status));
+        return fail_on_trace(set.command, path, &error);
+    }
+    return quality_is_whole(&work->deps.quality) ? EXIT_FINE : EXIT_FINDINGS;
+}
+
+struct reporting {
+    const struct deps_values *values;
+    const struct deps_changes *changes;
+};
+
+static int report_file(void *context, struct mp_trace *trace, const char *path)
+{
+    const struct reporting *reporting = context;
+    struct work work = {.trace = trace, .values = reporting->values, .changes = reporting->changes};
+    int code = report_on(&work, path);
+
+    work_free(&work);
+    return code;
+}
+
+/* Complains of options that do not go together; true if there is nothing to
+ * complain of. */
+static bool options_agree(const struct deps_values *values)
+{
+    if (values->slowest && !values->iterations) {
+        complain(set.command, "--slowest needs --iters=NAME");
+        return false;
+    }
+    if (values->trace && (values->iterations || values->what_if.count || values->top)) {
+        complain(set.command, "--trace goes with none of --iters, --what-if and --top");
+        return false;
+    }
+    return true;
+}
+
+static bool parse_changes(const struct option_texts *texts, struct deps_changes *changes)
+{
+    struct mp_error error;
+
+    for (size_t i = 0; i < texts->count; i++) {
+        if (deps_changes_add(changes, texts->items[i], &error) != MP_OK) {
+            complain(set.command, "%s", error.text);
+            return false;
+        }
+    }
+    return true;
+}
+
+static int report_files(const struct deps_values *values, int count, char **paths)
+{
+    struct deps_changes changes = {0};
+    struct reporting reporting = {values, &changes};
+    bool sound = parse_changes(&values->what_if, &changes);
+    int code = EXIT_USAGE;
+
+    if (sound)
+        code = each_trace(set.command, count, paths, report_file, &reporting);
+    deps_changes_free(&changes);
+    return code;
+}
+
+int cmd_deps(int argc, char **argv)
+{
+    struct deps_values values = {.report = REPORT_PRESET};
+    int first;
+    enum options_result result = options_parse(&set, argc, argv, &values, &first);
+
+    if (result != OPTIONS_OK)
+        return result == OPTIONS_DONE ? EXIT_FINE : EXIT_USAGE;
+    if (!report_names_trace(set.command, argc - first))
+        return EXIT_USAGE;
+    if (!options_agree(&values))
+        return EXIT_USAGE;
+    return report_files(&values, argc - first, argv + first);
+}

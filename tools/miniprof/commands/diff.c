@@ -1,0 +1,300 @@
+#include <math.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "analyze/diff/diff.h"
+#include "common/command.h"
+#include "common/iterations_by.h"
+#include "common/page_file.h"
+#include "common/report_options.h"
+#include "common/trace_args.h"
+#include "report/diff/diff.h"
+#include "report/page/diff.h"
+#include "report/page/page.h"
+
+#include "base/poison.h"
+
+struct diff_values {
+    struct report_values report;
+    const char *by;
+    const char *fail_above;
+    const char *html;
+    bool shapes;
+    bool positions;
+    bool all;
+};
+
+#define FIELD(name) offsetof(struct diff_values, name)
+static const struct option_spec specs[] = {
+    {.name = "by",
+     .argument = "WAY",
+     .kind = OPTION_TEXT,
+     .offset = FIELD(by),
+     .help = "what an iteration is, on both sides: nvtx:NAME, range, graph, kernels or auto "
+             "(default), as of miniprof iters"},
+    {.name = "shapes",
+     .kind = OPTION_FLAG,
+     .offset = FIELD(shapes),
+     .help = "kernels by name and launch shape"},
+    {.name = "positions",
+     .kind = OPTION_FLAG,
+     .offset = FIELD(positions),
+     .help = "all kernels of the median iterations side by side, not only those that differ"},
+    {.name = "all",
+     .kind = OPTION_FLAG,
+     .offset = FIELD(all),
+     .help = "also rows that did not change; in CSV and JSON they are there always"},
+    {.name = "fail-above",
+     .argument = "PERCENT",
+     .kind = OPTION_TEXT,
+     .offset = FIELD(fail_above),
+     .help = "exit code 1 if the latency of B is surely greater, and by more than that: 3%"},
+    {.name = "html",
+     .argument = "FILE",
+     .kind = OPTION_TEXT,
+     .offset = FIELD(html),
+     .help = "a page to look at in a browser, one file that loads nothing, and the verdict in "
+             "text; - is the standard output, without the text"},
+    REPORT_RANGE_OPTION(FIELD(report), "only iterations that begin in capture range N"),
+    REPORT_DEMANGLING_OPTION(FIELD(report)),
+    REPORT_CSV_OPTION(FIELD(report)),
+    REPORT_JSON_OPTION(FIELD(report)),
+    REPORT_UNITS_OPTION(FIELD(report)),
+};
+#undef FIELD
+
+static const struct option_set set = {
+    .command = "diff",
+    .synopsis = "[options] A B | A... -- B...",
+    .purpose = "Compares two traces, or two sets of traces of repeated runs: how long an iteration "
+               "takes, and which kernels were added, removed, slower or faster. A side is a "
+               "trace, a folder of traces, or several of them before and behind --.",
+    .notes = "Exit code: 0 fine, 1 slower than --fail-above allows or a trace is not whole (lines "
+             "of the report say which), 2 wrong usage, no such iterations, or --html in a miniprof "
+             "without npm's uPlot, 3 a trace cannot be read or the page not written.",
+    .specs = specs,
+    .count = sizeof specs / sizeof *specs,
+};
+
+/* ---- The command line ---- */
+
+/* What stands on one side of `--`. */
+struct arguments {
+    char **items;
+    int count;
+};
+
+/* `3%` or `3`; false for what is no percentage from 0 on. */
+static bool parse_percent(const char *text, double *percent)
+{
+    char *end;
+
+    if (!text || !((*text >= '0' && *text <= '9') || *text == '.'))
+        return false;
+    *percent = strtod(text, &end);
+    if (*end == '%')
+        end++;
+    return end > text && !*end && isfinite(*percent) && !strpbrk(text, "xXpPeE");
+}
+
+/* The first `--` from `from` on; argc: there is none. */
+static int find_split(int argc, char **argv, int from)
+{
+    while (from < argc && strcmp(argv[from], "--") != 0)
+        from++;
+    return from;
+}
+
+/* Options may stand on both sides of `--`, of which getopt would forget where it was. */
+static enum options_result parse_sides(int argc, char **argv, struct diff_values *values,
+                                       struct arguments sides[DIFF_SIDES])
+{
+    int split = find_split(argc, argv, 1);
+    int first;
+    enum options_result result;
+
+    if (find_split(argc, argv, split + 1) < argc) {
+        complain(set.command, "'--' stands once, between the traces of A and those of B");
+        return OPTIONS_WRONG;
+    }
+    result = options_parse(&set, split, argv, values, &first);
+    if (result != OPTIONS_OK)
+        return result;
+    sides[DIFF_A] = (struct arguments){argv + first, split - first};
+    sides[DIFF_B] = (struct arguments){NULL, 0};
+    if (split < argc) {
+        result = options_parse(&set, argc - split, argv + split, values, &first);
+        sides[DIFF_B] = (struct arguments){argv + split + first, argc - split - first};
+    } else if (sides[DIFF_A].count == 2) {
+        sides[DIFF_B] = (struct arguments){argv + first + 1, 1};
+        sides[DIFF_A].count = 1;
+    }
+    return result;
+}
+
+static bool check_sides(const struct arguments sides[DIFF_SIDES], bool split)
+{
+    if (sides[DIFF_A].count && sides[DIFF_B].count)
+        return true;
+    if (split)
+        complain(set.command, "no trace %s '--'", sides[DIFF_A].count ? "behind" : "before");
+    else if (sides[DIFF_A].count > 2)
+        complain(set.command, "%d traces: which are A and which B? 'miniprof diff A... -- B...'",
+                 sides[DIFF_A].count);
+    else
+        complain(set.command, "which traces? 'miniprof diff A.mpt B.mpt'");
+    return false;
+}
+
+/* ---- The comparison ---- */
+
+struct job {
+    struct report_out out;
+    struct diff_options options;
+    struct diff_report report;
+    const char *html; /* where the page goes; NULL: no page */
+    const struct trace_set *sets;
+};
+
+static int exit_code_of(const struct job *job)
+{
+    const struct diff *diff = job->report.diff;
+
+    if (!diff_is_whole(diff))
+        return EXIT_FINDINGS;
+    return job->report.fail_above && diff_is_above(diff, job->report.allowed) ? EXIT_FINDINGS
+                                                                              : EXIT_FINE;
+}
+
+static const char **paths_of(const struct trace_set *traces)
+{
+    const char **paths = calloc(traces->count + 1, sizeof *paths);
+
+    for (size_t i = 0; paths && i < traces->count; i++)
+        paths[i] = traces->processes[i].path;
+    return paths;
+}
+
+/* To `page` or, without one, as a report; the exit code. */
+static int print(struct job *job, FILE *page)
+{
+    struct mp_error error;
+
+    if (!page) {
+        print_diff(&job->out, &job->report);
+        return exit_code_of(job);
+    }
+    if (html_diff_write(page, &job->report, &error) != MP_OK) {
+        complain(set.command, "%s", error.text);
+        return error.status == MP_ERR_UNSUPPORTED ? EXIT_USAGE : EXIT_UNREADABLE;
+    }
+    if (page != stdout)
+        print_diff_verdict(job->out.file, &job->report);
+    return exit_code_of(job);
+}
+
+static int compare(void *context, FILE *page)
+{
+    struct job *job = context;
+    const struct trace_set *sets = job->sets;
+    const char **a = paths_of(&sets[DIFF_A]);
+    const char **b = paths_of(&sets[DIFF_B]);
+    enum mp_status status = MP_ERR_MEMORY;
+    struct mp_error error = {.text = "out of memory"};
+    struct diff diff;
+    int code;
+
+    if (a && b)
+        status =
+            diff_build(a, sets[DIFF_A].count, b, sets[DIFF_B].count, &job->options, &diff, &error);
+    if (!status) {
+        job->report.diff = &diff;
+        code = print(job, page);
+        job->report.diff = NULL;
+        diff_free(&diff);
+    } else {
+        complain(set.command, "%s", error.text);
+        code = status == MP_ERR_ARGUMENT ? EXIT_USAGE : EXIT_UNREADABLE;
+    }
+    free(a);
+    free(b);
+    return code;
+}
+
+static int open_and_compare(struct job *job, const struct arguments sides[DIFF_SIDES])
+{
+    struct trace_set sets[DIFF_SIDES];
+    int codes[DIFF_SIDES];
+    int code = EXIT_FINE;
+
+    if (!open_trace_set(set.command, sides[DIFF_A].count, sides[DIFF_A].items, &sets[DIFF_A],
+                        &codes[DIFF_A]))
+        return codes[DIFF_A];
+    if (!open_trace_set(set.command, sides[DIFF_B].count, sides[DIFF_B].items, &sets[DIFF_B],
+                        &codes[DIFF_B])) {
+        trace_set_free(&sets[DIFF_A]);
+        return codes[DIFF_B];
+    }
+    job->sets = sets;
+    code = job->html ? page_write(set.command, job->html, compare, job) : compare(job, NULL);
+    job->sets = NULL;
+    for (int side = 0; side < DIFF_SIDES; side++) {
+        code = codes[side] > code ? codes[side] : code;
+        trace_set_free(&sets[side]);
+    }
+    return code;
+}
+
+/* Before traces are read, which may take long. */
+static bool check_page(const struct diff_values *values)
+{
+    struct mp_error error;
+
+    if (!values->html)
+        return true;
+    if (values->report.format != REPORT_TEXT)
+        complain(set.command, "--html takes the place of --csv and --json");
+    else if (html_page_check(&error) != MP_OK)
+        complain(set.command, "%s", error.text);
+    else
+        return true;
+    return false;
+}
+
+static bool set_up(struct job *job, const struct diff_values *values)
+{
+    if (!report_out_open(set.command, &values->report, &job->out) || !check_page(values))
+        return false;
+    if (!iterations_by(set.command, values->by, &job->options.iterations))
+        return false;
+    if (values->fail_above && !parse_percent(values->fail_above, &job->report.allowed)) {
+        complain(set.command, "--fail-above is a percentage such as 3%%, not '%s'",
+                 values->fail_above);
+        return false;
+    }
+    job->options.iterations.range = values->report.range;
+    job->options.style = report_style(&values->report);
+    job->options.shapes = values->shapes;
+    job->report.fail_above = values->fail_above != NULL;
+    job->report.all = values->all;
+    job->report.positions = values->positions;
+    job->html = values->html;
+    return true;
+}
+
+int cmd_diff(int argc, char **argv)
+{
+    struct diff_values values = {.report = REPORT_PRESET};
+    struct job job = {.out = {.file = stdout}};
+    struct arguments sides[DIFF_SIDES];
+    enum options_result result = parse_sides(argc, argv, &values, sides);
+
+    if (result != OPTIONS_OK)
+        return result == OPTIONS_DONE ? EXIT_FINE : EXIT_USAGE;
+    if (!set_up(&job, &values) || !check_sides(sides, sides[DIFF_B].items != NULL))
+        return EXIT_USAGE;
+    return open_and_compare(&job, sides);
+}

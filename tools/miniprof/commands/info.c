@@ -1,0 +1,119 @@
+#include <stdio.h>
+
+#include "analyze/summary/contents.h"
+#include "common/command.h"
+#include "common/options.h"
+#include "common/trace_args.h"
+#include "report/summary/info.h"
+#include "report/summary/processes.h"
+#include "report/table/table.h"
+
+#include "base/poison.h"
+
+struct info_values {
+    int format; /* enum report_format */
+};
+
+static const struct option_spec specs[] = {
+    {.name = "csv",
+     .kind = OPTION_VALUE,
+     .value = REPORT_CSV,
+     .offset = offsetof(struct info_values, format),
+     .help = "the tables as comma-separated values"},
+    {.name = "json",
+     .kind = OPTION_VALUE,
+     .value = REPORT_JSON,
+     .offset = offsetof(struct info_values, format),
+     .help = "everything as a JSON document"},
+};
+
+static const struct option_set set = {
+    .command = "info",
+    .synopsis = "[options] TRACE|FOLDER...",
+    .purpose = "Prints what is inside a trace: its header, rows and bytes of each table, capture "
+               "ranges, and how far it can be trusted. Of several: a table of the processes, with "
+               "their times on one clock as far as that can be had.",
+    .notes =
+        "Records are the rows of all event tables but capture and quality, which are the "
+        "collector's own notes. Bytes per record is the size of the whole file over them. Exit "
+        "code: 0 fine, 1 the trace is not whole, 2 wrong usage, 3 it cannot be read.",
+    .specs = specs,
+    .count = sizeof specs / sizeof *specs,
+};
+
+static int report_on(const char *path, struct mp_trace *trace, enum report_format format)
+{
+    const struct report_out out = {.file = stdout, .format = format};
+    struct contents contents;
+    struct mp_error error;
+    int code;
+
+    if (contents_build(trace, &contents, &error) != MP_OK)
+        return fail_on_trace(set.command, path, &error);
+    print_info(&out, trace, &contents);
+    code = quality_is_whole(&contents.quality) ? EXIT_FINE : EXIT_FINDINGS;
+    contents_free(&contents);
+    return code;
+}
+
+static int print_one(const char *path, enum report_format format)
+{
+    struct mp_trace *trace = open_trace(set.command, path);
+    int code;
+
+    if (!trace)
+        return EXIT_UNREADABLE;
+    code = report_on(path, trace, format);
+    mp_trace_close(trace);
+    return code;
+}
+
+static int print_set(const struct trace_set *traces, enum report_format format)
+{
+    const struct report_out out = {.file = stdout, .format = format};
+    int code = EXIT_FINE;
+
+    if (print_processes(&out, traces) != MP_OK) {
+        complain(set.command, "out of memory");
+        return EXIT_UNREADABLE;
+    }
+    for (size_t i = 0; i < traces->count; i++) {
+        if (!trace_process_is_whole(&traces->processes[i]))
+            code = EXIT_FINDINGS;
+    }
+    return code;
+}
+
+/* A folder with one trace is that trace. */
+static int print_several(int count, char **arguments, enum report_format format)
+{
+    struct trace_set traces;
+    int found;
+    int code;
+
+    if (!open_trace_set(set.command, count, arguments, &traces, &code))
+        return code;
+    found = traces.count == 1 ? print_one(traces.processes[0].path, format)
+                              : print_set(&traces, format);
+    trace_set_free(&traces);
+    return found > code ? found : code;
+}
+
+int cmd_info(int argc, char **argv)
+{
+    struct info_values values = {.format = REPORT_TEXT};
+    enum report_format format;
+    int first;
+    enum options_result result = options_parse(&set, argc, argv, &values, &first);
+
+    if (result != OPTIONS_OK)
+        return result == OPTIONS_DONE ? EXIT_FINE : EXIT_USAGE;
+    if (first == argc) {
+        complain(set.command, "which trace? 'miniprof info TRACE.mpt'");
+        return EXIT_USAGE;
+    }
+    format = (enum report_format)values.format;
+    if (argc - first == 1 && !trace_set_is_folder(argv[first]))
+        return print_one(argv[first], format);
+    return print_several(argc - first, argv + first, format);
+}

@@ -1,0 +1,158 @@
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include "analyze/layers/layers.h"
+#include "common/command.h"
+#include "common/report_options.h"
+#include "common/trace_args.h"
+#include "report/layers/layers.h"
+
+#include "base/poison.h"
+
+struct layers_values {
+    struct report_values report;
+    uint64_t top; /* 0: not asked for */
+    const char *domain;
+    const char *iteration;
+    bool tree;
+    bool kernels;
+    bool all;
+    bool merge_numbers;
+    bool by_position;
+};
+
+#define FIELD(name) offsetof(struct layers_values, name)
+static const struct option_spec specs[] = {
+    {.name = "tree",
+     .kind = OPTION_FLAG,
+     .offset = FIELD(tree),
+     .help = "layers below those they are nested in, instead of by total time"},
+    {.name = "kernels",
+     .kind = OPTION_FLAG,
+     .offset = FIELD(kernels),
+     .help = "below each layer the kernels and copies launched in it"},
+    {.name = "iteration",
+     .argument = "NAME",
+     .kind = OPTION_TEXT,
+     .offset = FIELD(iteration),
+     .help = "only what was launched inside NVTX ranges of this name; percentages are of that"},
+    {.name = "domain",
+     .argument = "NAME",
+     .kind = OPTION_TEXT,
+     .offset = FIELD(domain),
+     .help = "only NVTX ranges of this domain; an empty name is the default one"},
+    {.name = "merge-numbers",
+     .kind = OPTION_FLAG,
+     .offset = FIELD(merge_numbers),
+     .help = "names that differ in the numbers or [...] at their end are one layer"},
+    {.name = "all",
+     .kind = OPTION_FLAG,
+     .offset = FIELD(all),
+     .help = "layers that launched nothing too"},
+    {.name = "by-position",
+     .kind = OPTION_FLAG,
+     .offset = FIELD(by_position),
+     .help = "kernels by their position in the sequence that repeats, as without NVTX ranges"},
+    {.name = "top",
+     .argument = "N",
+     .kind = OPTION_NUMBER,
+     .offset = FIELD(top),
+     .help = "the N layers that cost most"},
+    REPORT_RANGE_OPTION(FIELD(report), "only what was launched in capture range N"),
+    REPORT_CSV_OPTION(FIELD(report)),
+    REPORT_JSON_OPTION(FIELD(report)),
+    REPORT_DEMANGLING_OPTION(FIELD(report)),
+    REPORT_UNITS_OPTION(FIELD(report)),
+};
+#undef FIELD
+
+static const struct option_set set = {
+    .command = "layers",
+    .synopsis = "[options] TRACE|FOLDER...",
+    .purpose = "Prints which layer costs what: device time by the NVTX ranges that launched it, "
+               "nested and through CUDA graphs; what TensorRT says of its layers; without NVTX "
+               "ranges, kernels by their position in the sequence that repeats.",
+    .notes = "Exit code: 0 fine, 1 a trace is not whole (its first line says why), 2 wrong usage, "
+             "3 a trace cannot be read.",
+    .specs = specs,
+    .count = sizeof specs / sizeof *specs,
+};
+
+struct reporting {
+    struct report_out out;
+    struct layers_options options;
+    const struct layers_values *values;
+};
+
+static int print_result(const struct reporting *reporting, const struct mp_trace *trace,
+                        const struct layers_result *result, const char *path)
+{
+    const struct layers_report report = {
+        .trace = trace,
+        .result = result,
+        .options = &reporting->options,
+        .top = reporting->values->top,
+        .tree = reporting->values->tree,
+        .kernels = reporting->values->kernels,
+    };
+    struct mp_error error;
+
+    if (print_layers(&reporting->out, &report) != MP_OK) {
+        mp_error_set(&error, MP_ERR_MEMORY, "out of memory");
+        return fail_on_trace(set.command, path, &error);
+    }
+    return quality_is_whole(&result->quality) ? EXIT_FINE : EXIT_FINDINGS;
+}
+
+static int print_file(void *context, struct mp_trace *trace, const char *path)
+{
+    const struct reporting *reporting = context;
+    struct layers_result result;
+    struct mp_error error;
+    int code;
+
+    if (layers_build(trace, &reporting->options, &result, &error) != MP_OK)
+        return fail_on_trace(set.command, path, &error);
+    code = print_result(reporting, trace, &result, path);
+    layers_free(&result);
+    return code;
+}
+
+/* Complains of options that do not go together; true if there is nothing to complain of. */
+static bool options_agree(const struct layers_values *values)
+{
+    if (values->by_position &&
+        (values->tree || values->iteration || values->domain || values->merge_numbers)) {
+        complain(set.command, "--by-position goes with none of --tree, --iteration, --domain and "
+                              "--merge-numbers");
+        return false;
+    }
+    if (values->tree && values->top) {
+        complain(set.command, "--top does not go with --tree");
+        return false;
+    }
+    return true;
+}
+
+int cmd_layers(int argc, char **argv)
+{
+    struct layers_values values = {.report = REPORT_PRESET};
+    struct reporting reporting = {.out = {.file = stdout}, .values = &values};
+    int first, code;
+
+    if (!report_parse(&set, argc, argv, &values, &values.report, &reporting.out, &first, &code))
+        return code;
+    if (!options_agree(&values))
+        return EXIT_USAGE;
+    if (!report_names_trace(set.command, argc - first))
+        return EXIT_USAGE;
+    reporting.options = (struct layers_options){.range = values.report.range,
+                                                .style = report_style(&values.report),
+                                                .domain = values.domain,
+                                                .iteration = values.iteration,
+                                                .merge_numbers = values.merge_numbers,
+                                                .all = values.all,
+                                                .by_position = values.by_position};
+    return each_trace(set.command, argc - first, argv + first, print_file, &reporting);
+}

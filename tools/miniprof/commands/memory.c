@@ -1,0 +1,133 @@
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include "analyze/memory/memory.h"
+#include "common/command.h"
+#include "common/report_options.h"
+#include "common/trace_args.h"
+#include "report/memory/memory.h"
+
+#include "base/poison.h"
+
+#define MOST_POINTS 1000000u
+
+struct memory_values {
+    struct report_values report;
+    const char *iteration;
+    uint64_t top;
+    uint64_t points; /* 0: not asked for */
+    bool timeline;
+};
+
+#define FIELD(name) offsetof(struct memory_values, name)
+static const struct option_spec specs[] = {
+    {.name = "iteration",
+     .argument = "NAME",
+     .kind = OPTION_TEXT,
+     .offset = FIELD(iteration),
+     .help = "what is allocated and freed inside each NVTX range of this name"},
+    {.name = "top",
+     .argument = "N",
+     .kind = OPTION_NUMBER,
+     .offset = FIELD(top),
+     .help = "at most N rows in each list (default 10)"},
+    {.name = "timeline",
+     .kind = OPTION_FLAG,
+     .offset = FIELD(timeline),
+     .help = "instead how much is allocated after each allocation and each free"},
+    {.name = "points",
+     .argument = "N",
+     .kind = OPTION_NUMBER,
+     .offset = FIELD(points),
+     .help = "the same in N steps of equal length: least, most, and at the end"},
+    REPORT_CSV_OPTION(FIELD(report)),
+    REPORT_JSON_OPTION(FIELD(report)),
+    REPORT_RANGE_OPTION(FIELD(report), "only what happens in capture range N"),
+    REPORT_UNITS_OPTION(FIELD(report)),
+};
+#undef FIELD
+
+static const struct option_set set = {
+    .command = "memory",
+    .synopsis = "[options] TRACE|FOLDER...",
+    .purpose = "Prints where memory goes: how much was allocated at a time on each device and in "
+               "each pool, what was alive at the peak, what was not freed, and what was allocated "
+               "only to be freed again, with the functions and NVTX ranges that did it.",
+    .notes = "Exit code: 0 fine, 1 a trace is not whole (its first line says why), 2 wrong usage, "
+             "3 a trace cannot be read.",
+    .specs = specs,
+    .count = sizeof specs / sizeof *specs,
+};
+
+struct reporting {
+    struct report_out out;
+    struct memory_options options;
+    bool timeline;
+    uint64_t points;
+};
+
+static int print_one(const struct reporting *reporting, const struct mp_trace *trace,
+                     const struct memory *memory, const char *path)
+{
+    enum mp_status status = MP_OK;
+    struct mp_error error;
+
+    if (reporting->timeline)
+        status = print_memory_timeline(&reporting->out, trace, memory, reporting->options.range,
+                                       reporting->points);
+    else
+        print_memory(&reporting->out, trace, memory, reporting->options.range);
+    if (status != MP_OK) {
+        mp_error_set(&error, status, "cannot add up the allocations: %s", mp_status_name(status));
+        return fail_on_trace(set.command, path, &error);
+    }
+    return quality_is_whole(&memory->quality) ? EXIT_FINE : EXIT_FINDINGS;
+}
+
+static int print_file(void *context, struct mp_trace *trace, const char *path)
+{
+    const struct reporting *reporting = context;
+    struct memory memory;
+    struct mp_error error;
+    int code;
+
+    if (memory_build(trace, &reporting->options, &memory, &error) != MP_OK)
+        return fail_on_trace(set.command, path, &error);
+    code = print_one(reporting, trace, &memory, path);
+    memory_free(&memory);
+    return code;
+}
+
+/* Complains of options that do not go together; true if there is nothing to complain of. */
+static bool options_agree(const struct memory_values *values)
+{
+    if (values->points > MOST_POINTS) {
+        complain(set.command, "--points takes at most %u", MOST_POINTS);
+        return false;
+    }
+    if (values->iteration && (values->timeline || values->points)) {
+        complain(set.command, "--iteration goes with neither --timeline nor --points");
+        return false;
+    }
+    return true;
+}
+
+int cmd_memory(int argc, char **argv)
+{
+    struct memory_values values = {.report = REPORT_PRESET, .top = 10};
+    struct reporting reporting = {.out = {.file = stdout}};
+    int first, code;
+
+    if (!report_parse(&set, argc, argv, &values, &values.report, &reporting.out, &first, &code))
+        return code;
+    if (!report_names_trace(set.command, argc - first))
+        return EXIT_USAGE;
+    if (!options_agree(&values))
+        return EXIT_USAGE;
+    reporting.options = (struct memory_options){
+        .range = values.report.range, .iteration = values.iteration, .top = (size_t)values.top};
+    reporting.timeline = values.timeline || values.points;
+    reporting.points = values.points;
+    return each_trace(set.command, argc - first, argv + first, print_file, &reporting);
+}

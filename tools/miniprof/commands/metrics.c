@@ -1,0 +1,207 @@
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include "analyze/metrics/metrics.h"
+#include "common/command.h"
+#include "common/report_options.h"
+#include "report/common/quality.h"
+#include "report/metrics/metrics.h"
+#include "run/query.h"
+
+#include "base/poison.h"
+
+struct metrics_values {
+    struct report_values report;
+    const char *kernels;
+    const char *devices;
+    const char *library;
+    bool each;
+    bool query;
+    bool events;
+    bool raw;
+};
+
+#define FIELD(name) offsetof(struct metrics_values, name)
+static const struct option_spec specs[] = {
+    {.name = "each",
+     .kind = OPTION_FLAG,
+     .offset = FIELD(each),
+     .help = "each execution by itself, in order of time, with a column for each metric"},
+    {.name = "kernels",
+     .argument = "FILTER",
+     .kind = OPTION_TEXT,
+     .offset = FIELD(kernels),
+     .help = "only these kernels: a regular expression for the name, or "
+             "context:stream:name:invocation, each of which may be empty"},
+    REPORT_RANGE_OPTION(FIELD(report),
+                        "only what capture range N launched; without it, all ranges together"),
+    REPORT_CSV_OPTION(FIELD(report)),
+    REPORT_JSON_OPTION(FIELD(report)),
+    REPORT_DEMANGLING_OPTION(FIELD(report)),
+    {.name = "query",
+     .kind = OPTION_FLAG,
+     .offset = FIELD(query),
+     .help = "no trace: list the metrics that the GPUs of this machine have"},
+    {.name = "events",
+     .kind = OPTION_FLAG,
+     .offset = FIELD(events),
+     .help = "with --query: nvprof's events instead"},
+    {.name = "raw",
+     .kind = OPTION_FLAG,
+     .offset = FIELD(raw),
+     .help = "with --query: CUPTI's own metrics instead, without the suffixes that make values "
+             "of them"},
+    {.name = "devices",
+     .argument = "all|ID,...",
+     .kind = OPTION_TEXT,
+     .offset = FIELD(devices),
+     .help = "with --query: only these devices"},
+    {.name = "library",
+     .argument = "FILE",
+     .kind = OPTION_TEXT,
+     .offset = FIELD(library),
+     .help = "with --query: the libminiprof.so to use; default: beside this command or in ../lib"},
+};
+#undef FIELD
+
+static const struct option_set set = {
+    .command = "metrics",
+    .synopsis = "[options] TRACE... | --query [--events|--raw] [--devices LIST]",
+    .purpose = "Prints what was measured of kernels with MINIPROF_METRICS: least, greatest and "
+               "mean by device, kernel and metric, in nvprof's layout.",
+    .notes = "Exit code: 0 fine, 1 a trace is not whole (its first line says why), 2 wrong usage, "
+             "3 a trace cannot be read, or there is no GPU to ask.",
+    .specs = specs,
+    .count = sizeof specs / sizeof *specs,
+};
+
+/* ---- Traces ---- */
+
+static enum mp_status print_result(const struct report_out *out, const struct mp_trace *trace,
+                                   const struct metrics_result *result)
+{
+    if (out->format != REPORT_JSON)
+        print_head(out, trace, &result->quality, result->range, result->range_count);
+    if (out->format != REPORT_JSON && !result->asked) {
+        print_prefix(out, trace);
+        fputs("No metrics were asked for.\n", out->file);
+    }
+    if (result->each)
+        return print_metrics_each(out, trace, result);
+    print_metrics(out, trace, result);
+    return MP_OK;
+}
+
+static int report_on(struct mp_trace *trace, const char *path, const struct report_out *out,
+                     const struct metrics_options *options)
+{
+    struct metrics_result result;
+    struct mp_error error;
+    enum mp_status status;
+    bool whole;
+
+    if (metrics_build(trace, options, &result, &error) != MP_OK)
+        return fail_on_trace(set.command, path, &error);
+    status = print_result(out, trace, &result);
+    whole = quality_is_whole(&result.quality);
+    metrics_free(&result);
+    if (status != MP_OK) {
+        mp_error_set(&error, status, "cannot print the metrics: %s", mp_status_name(status));
+        return fail_on_trace(set.command, path, &error);
+    }
+    return whole ? EXIT_FINE : EXIT_FINDINGS;
+}
+
+static int report_files(const struct report_out *out, const struct metrics_options *options,
+                        int count, char **paths)
+{
+    int worst = EXIT_FINE;
+
+    for (int i = 0; i < count; i++) {
+        struct mp_trace *trace = open_trace(set.command, paths[i]);
+        int code = trace ? report_on(trace, paths[i], out, options) : EXIT_UNREADABLE;
+
+        mp_trace_close(trace);
+        worst = code > worst ? code : worst;
+    }
+    return worst;
+}
+
+static int report(const struct metrics_values *values, int count, char **paths)
+{
+    struct report_out out = {.file = stdout, .format = (enum report_format)values->report.format};
+    struct kernel_filter filter;
+    struct metrics_options options = {
+        .range = values->report.range,
+        .filter = values->kernels ? &filter : NULL,
+        .style = report_style(&values->report),
+        .each = values->each,
+    };
+    struct mp_error error;
+    int code;
+
+    if (kernel_filter_parse(&filter, values->kernels, &error) != MP_OK) {
+        complain(set.command, "%s", error.text);
+        return EXIT_USAGE;
+    }
+    code = report_files(&out, &options, count, paths);
+    kernel_filter_free(&filter);
+    return code;
+}
+
+/* ---- Queries ---- */
+
+static int query(const struct metrics_values *values)
+{
+    struct report_out out = {.file = stdout, .format = (enum report_format)values->report.format};
+    struct query query = {
+        .list = values->raw ? METRIC_LIST_RAW
+                            : (values->events ? METRIC_LIST_EVENTS : METRIC_LIST_METRICS),
+        .devices = values->devices,
+        .library = values->library,
+    };
+    struct mp_error error;
+    enum mp_status status = query_print(&out, &query, &error);
+
+    if (status == MP_OK)
+        return EXIT_FINE;
+    complain(set.command, "%s", error.text);
+    return status == MP_ERR_ARGUMENT ? EXIT_USAGE : EXIT_UNREADABLE;
+}
+
+/* ---- The command ---- */
+
+/* Complains of options that do not go together; true if there is nothing to complain of. */
+static bool options_agree(const struct metrics_values *values, int traces)
+{
+    const char *wrong = NULL;
+
+    if (values->query && traces)
+        wrong = "--query takes no trace";
+    else if (values->query && (values->each || values->kernels || values->report.range))
+        wrong = "--query goes with none of --each, --kernels and --range";
+    else if (!values->query &&
+             (values->raw || values->events || values->devices || values->library))
+        wrong = "--events, --raw, --devices and --library need --query";
+    else if (values->raw && values->events)
+        wrong = "--events and --raw are two lists; ask for one";
+    else if (!values->query && !traces)
+        wrong = "which trace? 'miniprof metrics TRACE.mpt', or --query for what the GPUs have";
+    if (wrong)
+        complain(set.command, "%s", wrong);
+    return !wrong;
+}
+
+int cmd_metrics(int argc, char **argv)
+{
+    struct metrics_values values = {.report = REPORT_PRESET};
+    int first;
+    enum options_result result = options_parse(&set, argc, argv, &values, &first);
+
+    if (result != OPTIONS_OK)
+        return result == OPTIONS_DONE ? EXIT_FINE : EXIT_USAGE;
+    if (!options_agree(&values, argc - first))
+        return EXIT_USAGE;
+    return values.query ? query(&values) : report(&values, argc - first, argv + first);
+}

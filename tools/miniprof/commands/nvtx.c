@@ -1,0 +1,78 @@
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include "analyze/nvtx/result.h"
+#include "common/command.h"
+#include "common/report_options.h"
+#include "common/trace_args.h"
+#include "report/summary/nvtx.h"
+
+#include "base/poison.h"
+
+struct nvtx_values {
+    struct report_values report;
+    bool all_calls;
+};
+
+#define FIELD(name) offsetof(struct nvtx_values, name)
+static const struct option_spec specs[] = {
+    REPORT_CSV_OPTION(FIELD(report)),
+    REPORT_JSON_OPTION(FIELD(report)),
+    REPORT_RANGE_OPTION(FIELD(report), "only NVTX ranges and calls that begin in capture range N"),
+    {.name = "all-calls",
+     .kind = OPTION_FLAG,
+     .offset = FIELD(all_calls),
+     .help = "list every API call inside a range, not only those that launched work"},
+    REPORT_DEMANGLING_OPTION(FIELD(report)),
+    REPORT_UNITS_OPTION(FIELD(report)),
+};
+#undef FIELD
+
+static const struct option_set set = {
+    .command = "nvtx",
+    .synopsis = "[options] TRACE|FOLDER...",
+    .purpose = "Prints what was launched inside the NVTX ranges, by thread, domain and name, in "
+               "nvprof's layout: how often and how long, then the work of the GPUs however late "
+               "it ran, then the API calls that launched it.",
+    .notes = "Exit code: 0 fine, 1 a trace is not whole (its first line says why), 2 wrong usage, "
+             "3 a trace cannot be read.",
+    .specs = specs,
+    .count = sizeof specs / sizeof *specs,
+};
+
+struct reporting {
+    struct report_out out;
+    struct nvtx_options options;
+};
+
+static int print_file(void *context, struct mp_trace *trace, const char *path)
+{
+    const struct reporting *reporting = context;
+    struct nvtx_result result;
+    struct mp_error error;
+    int code;
+
+    if (nvtx_result_build(trace, &reporting->options, &result, &error) != MP_OK)
+        return fail_on_trace(set.command, path, &error);
+    print_nvtx(&reporting->out, trace, &result, reporting->options.range);
+    code = quality_is_whole(&result.quality) ? EXIT_FINE : EXIT_FINDINGS;
+    nvtx_result_free(&result);
+    return code;
+}
+
+int cmd_nvtx(int argc, char **argv)
+{
+    struct nvtx_values values = {.report = REPORT_PRESET};
+    struct reporting reporting = {.out = {.file = stdout}};
+    int first, code;
+
+    if (!report_parse(&set, argc, argv, &values, &values.report, &reporting.out, &first, &code))
+        return code;
+    if (!report_names_trace(set.command, argc - first))
+        return EXIT_USAGE;
+    reporting.options = (struct nvtx_options){.range = values.report.range,
+                                              .style = report_style(&values.report),
+                                              .all_calls = values.all_calls};
+    return each_trace(set.command, argc - first, argv + first, print_file, &reporting);
+}

@@ -1,0 +1,138 @@
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include "analyze/summary/summary.h"
+#include "common/command.h"
+#include "common/merge_summaries.h"
+#include "common/report_options.h"
+#include "common/summarise.h"
+#include "common/trace_args.h"
+#include "report/summary/summary.h"
+
+#include "base/poison.h"
+
+struct summary_values {
+    struct report_values report;
+    bool gpu;
+    bool api;
+    bool per_gpu;
+    bool merge;
+    bool side_by_side;
+};
+
+#define FIELD(name) offsetof(struct summary_values, name)
+static const struct option_spec specs[] = {
+    REPORT_CSV_OPTION(FIELD(report)),
+    REPORT_JSON_OPTION(FIELD(report)),
+    REPORT_RANGE_OPTION(
+        FIELD(report),
+        "only what capture range N launched and called; without it, all ranges together"),
+    REPORT_DEMANGLING_OPTION(FIELD(report)),
+    {.name = "gpu",
+     .kind = OPTION_FLAG,
+     .offset = FIELD(gpu),
+     .help = "only what ran on the GPUs: nvprof --print-gpu-summary"},
+    {.name = "api",
+     .kind = OPTION_FLAG,
+     .offset = FIELD(api),
+     .help = "only what the host called: nvprof --print-api-summary"},
+    {.name = "per-gpu",
+     .kind = OPTION_FLAG,
+     .offset = FIELD(per_gpu),
+     .help = "what ran on each GPU by itself: nvprof --print-summary-per-gpu"},
+    {.name = "merge",
+     .kind = OPTION_FLAG,
+     .offset = FIELD(merge),
+     .help = "one table over all processes"},
+    {.name = "side-by-side",
+     .kind = OPTION_FLAG,
+     .offset = FIELD(side_by_side),
+     .help = "a row for each name, two columns for each process, and the process that is farthest "
+             "from the mean"},
+    REPORT_UNITS_OPTION(FIELD(report)),
+};
+#undef FIELD
+
+static const struct option_set set = {
+    .command = "summary",
+    .synopsis = "[options] TRACE|FOLDER...",
+    .purpose =
+        "Prints where the time goes, by name, in nvprof's layout: kernels and copies, then API "
+        "calls, each group by total time.",
+    .notes =
+        "Exit code: 0 fine, 1 a trace is not whole (its first line says why), 2 wrong usage, 3 a "
+        "trace cannot be read.",
+    .specs = specs,
+    .count = sizeof specs / sizeof *specs,
+};
+
+int summarise(const char *command, struct mp_trace *trace, const char *path,
+              const struct report_out *out, const struct summary_options *options)
+{
+    struct summary summary;
+    struct mp_error error;
+    int code;
+
+    if (summary_build(trace, options, &summary, &error) != MP_OK)
+        return fail_on_trace(command, path, &error);
+    print_summary(out, trace, &summary, options->parts, options->range);
+    code = quality_is_whole(&summary.quality) ? EXIT_FINE : EXIT_FINDINGS;
+    summary_free(&summary);
+    return code;
+}
+
+/* Bits of enum summary_parts; 0: as ever. */
+static unsigned parts_of(const struct summary_values *values)
+{
+    return (values->gpu ? (unsigned)SUMMARY_PART_GPU : 0) |
+           (values->api ? (unsigned)SUMMARY_PART_API : 0) |
+           (values->per_gpu ? (unsigned)SUMMARY_PART_PER_GPU : 0);
+}
+
+/* Complains of options that do not go together; true if there is nothing to complain of. */
+static bool options_agree(const struct summary_values *values)
+{
+    if (values->merge && values->side_by_side) {
+        complain(set.command, "--merge does not go with --side-by-side");
+        return false;
+    }
+    if (values->per_gpu && (values->merge || values->side_by_side)) {
+        complain(set.command, "--per-gpu goes with neither --merge nor --side-by-side");
+        return false;
+    }
+    return true;
+}
+
+struct reporting {
+    struct report_out out;
+    struct summary_options options;
+};
+
+static int print_file(void *context, struct mp_trace *trace, const char *path)
+{
+    const struct reporting *reporting = context;
+
+    return summarise(set.command, trace, path, &reporting->out, &reporting->options);
+}
+
+int cmd_summary(int argc, char **argv)
+{
+    struct summary_values values = {.report = REPORT_PRESET};
+    struct reporting reporting = {.out = {.file = stdout}};
+    int first, code;
+
+    if (!report_parse(&set, argc, argv, &values, &values.report, &reporting.out, &first, &code))
+        return code;
+    if (!options_agree(&values))
+        return EXIT_USAGE;
+    if (!report_names_trace(set.command, argc - first))
+        return EXIT_USAGE;
+    reporting.options = (struct summary_options){.range = values.report.range,
+                                                 .style = report_style(&values.report),
+                                                 .parts = parts_of(&values)};
+    if (values.merge || values.side_by_side)
+        return merge_summaries(set.command, argc - first, argv + first, &reporting.out,
+                               &reporting.options, values.side_by_side);
+    return each_trace(set.command, argc - first, argv + first, print_file, &reporting);
+}

@@ -1,0 +1,54 @@
+#include "common/command.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "report/table/table.h"
+
+#include "base/poison.h"
+
+void complain(const char *command, const char *format, ...)
+{
+    va_list arguments;
+    char *text;
+
+    fflush(stdout);
+    fprintf(stderr, command ? "miniprof %s: " : "miniprof: ", command);
+    va_start(arguments, format);
+    if (vasprintf(&text, format, arguments) < 0)
+        text = NULL;
+    va_end(arguments);
+    /* Names of files, and what a profiled process says, are nobody's to vouch for. */
+    report_put_visible_text(stderr, text ? text : "out of memory");
+    fputc('\n', stderr);
+    free(text);
+}
+
+struct mp_trace *open_trace(const char *command, const char *path)
+{
+    struct mp_trace *trace;
+    struct mp_error error;
+
+    if (mp_trace_open(path, &trace, &error) == MP_OK)
+        return trace;
+    complain(command, "%s", error.text);
+    return NULL;
+}
+
+int fail_on_trace(const char *command, const char *path, const struct mp_error *error)
+{
+    complain(command, "'%s': %s", path, error->text);
+    return error->status == MP_ERR_ARGUMENT ? EXIT_USAGE : EXIT_UNREADABLE;
+}
+
+const char *only_trace(const char *command, int count, char **arguments)
+{
+    if (count == 1)
+        return arguments[0];
+    complain(command,
+             count ? "takes one trace; 'miniprof help %s' says more"
+                   : "which trace? 'miniprof %s TRACE.mpt'",
+             command);
+    return NULL;
+}

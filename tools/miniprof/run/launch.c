@@ -1,0 +1,126 @@
+#include "run/launch.h"
+
+#include <errno.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/preload.h"
+#include "base/settings/config.h"
+#include "base/text/strings.h"
+#include "run/program.h"
+
+#include "base/poison.h"
+
+#define ATTACH_NAME "MINIPROF_ATTACH"
+
+/* ---- The libraries ---- */
+
+/* A path with a separator of LD_PRELOAD's cannot stand there. */
+static void find_preload(struct launch *launch)
+{
+    const char *slash = strrchr(launch->library, '/');
+    int length = snprintf(launch->preload, sizeof launch->preload, "%.*s/" MP_PRELOAD_LIBRARY,
+                          (int)(slash - launch->library), launch->library);
+
+    if (length >= (int)sizeof launch->preload || access(launch->preload, R_OK) != 0 ||
+        strpbrk(launch->preload, ": \t\n"))
+        launch->preload[0] = '\0';
+}
+
+static bool found(struct launch *launch)
+{
+    find_preload(launch);
+    return true;
+}
+
+/* Beside this command, as in the build folder, or where `make install` puts it. */
+bool launch_find_library(struct launch *launch, const char *given)
+{
+    static const char *const places[] = {"libminiprof.so", "../lib/libminiprof.so",
+                                         "../lib64/libminiprof.so"};
+    char self[PATH_MAX];
+    char candidate[PATH_MAX + 32];
+    ssize_t length;
+
+    if (given)
+        return realpath(given, launch->library) && found(launch);
+    length = readlink("/proc/self/exe", self, sizeof self - 1);
+    if (length <= 0)
+        return false;
+    self[length] = '\0';
+    *(strrchr(self, '/') + 1) = '\0';
+    for (size_t i = 0; i < sizeof places / sizeof *places; i++) {
+        snprintf(candidate, sizeof candidate, "%s%s", self, places[i]);
+        if (realpath(candidate, launch->library))
+            return found(launch);
+    }
+    return false;
+}
+
+/* ---- The program's environment ---- */
+
+/* AddressSanitizer's runtime ends a program in which it is not the first library. */
+static bool bears_preload(const char *program)
+{
+    char path[PATH_MAX];
+
+    return !program_find(program, path) || !program_needs(path, "libasan.so");
+}
+
+/* Whether the collector has anything of the preloaded library. */
+static bool wants_preload(const struct launch *launch)
+{
+    static struct mp_config config; /* 40 KiB */
+
+    mp_config_from_environment(&config, NULL, NULL);
+    if (config.attach == MP_ATTACH_INIT && getenv(ATTACH_NAME))
+        return false;
+    return *launch->preload && mp_config_waits(&config) && bears_preload(launch->program);
+}
+
+/* Last in the list: other libraries may insist on being first. */
+static bool set_preload(const char *library)
+{
+    const char *present = getenv("LD_PRELOAD");
+    size_t size = (present ? strlen(present) : 0) + strlen(library) + 2;
+    char *list = malloc(size);
+    bool done;
+
+    if (!list)
+        return false;
+    snprintf(list, size, "%s%s%s", present ? present : "", present && *present ? ":" : "", library);
+    done = setenv("LD_PRELOAD", list, 1) == 0 && setenv(ATTACH_NAME, "graph", 0) == 0;
+    free(list);
+    return done;
+}
+
+/* In the child: the environment that the CUDA driver and NVTX look at. */
+static int set_environment(void *context)
+{
+    const struct launch *launch = context;
+
+    if (setenv("CUDA_INJECTION64_PATH", launch->library, 1) != 0 ||
+        setenv("NVTX_INJECTION64_PATH", launch->library, 1) != 0 ||
+        !launch->export_settings(launch->context))
+        return ENOMEM;
+    if (wants_preload(launch) && !set_preload(launch->preload))
+        return ENOMEM;
+    return 0;
+}
+
+int launch_run(struct launch *launch, char **argv, struct child *child)
+{
+    launch->program = argv[0];
+    return child_run(argv, set_environment, launch, child);
+}
+
+struct timespec launch_file_time(void)
+{
+    struct timespec now = {0, 0};
+
+    clock_gettime(CLOCK_REALTIME_COARSE, &now);
+    return now;
+}

@@ -1,0 +1,23 @@
+/* The options of `run`: its own, and a flag for each setting of src/base/settings/config.def. */
+#ifndef MP_TOOL_RUN_RUN_OPTIONS_H
+#define MP_TOOL_RUN_RUN_OPTIONS_H
+
+#include <stdbool.h>
+
+#include "base/settings/config.h"
+#include "common/options.h"
+
+struct run_values {
+    const char *library;                /* NULL: found beside the command */
+    bool no_summary;                    /* record only */
+    const char *settings[OPTIONS_MOST]; /* by position in mp_settings; NULL: not given */
+};
+
+/* Parses argv; as options_parse. Values of settings are checked as the collector would. */
+enum options_result run_options_parse(int argc, char **argv, struct run_values *values, int *first);
+
+/* Sets the environment variables of the settings that were given: for the child process. False when
+ * memory is out. */
+bool run_options_export(const struct run_values *values);
+
+#endif
