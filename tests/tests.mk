@@ -1,7 +1,7 @@
 # The tests. `make check` runs all suites, the same under sanitizers, the fuzzer and lint;
 # `make check-SUITE` one of unit cli golden readers e2e oracle html. A suite is a folder, a test a
 # file in it:
-#   unit/*/test_*.c       a cmocka program each, linked with the reader; those of unit/record with the
+#   unit/*/test_*.c       a cmocka program each, linked with the reader; unit/record with the
 #                         collector's objects too; test_*_oom.c with malloc and its kin wrapped, so
 #                         that the test can make them fail
 #   cli/*.sh e2e/*.sh     scripts, lib.sh is what they share; environment: BUILD and SOURCE
@@ -32,7 +32,6 @@ endif
 UNIT_PROGRAMS := $(UNIT_SOURCES:tests/unit/%.c=$(BUILD)/tests/unit/%)
 # Code that several unit tests share: files without the prefix.
 UNIT_SHARED := $(call objects,tests/unit)
-UNIT_SHARED := $(filter-out $(UNIT_SOURCES:%.c=$(OBJ)/%.o) $(OBJ)/tests/unit/record/%,$(UNIT_SHARED))
 UNIT_SHARED := $(foreach object,$(UNIT_SHARED),$(if $(findstring /test_,$(object)),,$(object)))
 
 # libc functions that the collector's own code must survive the failure of.
@@ -165,8 +164,8 @@ fuzz: ## feed the reader broken traces for FUZZ_SECONDS (clang's libFuzzer)
 
 C_FILES := $(sort $(wildcard src/*/*.c src/*/*/*.c tools/*/*.c tools/*/*/*.c tests/*/*.c \
 	tests/*/*/*.c samples/*.c))
-H_FILES := $(sort $(wildcard include/miniprof/*.h src/*/*.h src/*/*/*.h tools/miniprof/*/*.h tests/*/*.h \
-	tests/*/*/*.h samples/*.h))
+H_FILES := $(sort $(wildcard include/miniprof/*.h src/*/*.h src/*/*/*.h tools/miniprof/*/*.h \
+	tests/*/*.h tests/*/*/*.h samples/*.h))
 CUDA_FILES := $(filter src/record/% tests/simgpu/% tests/oracle/% samples/% tests/gpu/% \
 	tests/unit/record/% tests/bench/bench_record_%,$(C_FILES))
 # They need a later CUDA than the rest.

@@ -26,7 +26,7 @@ build_without() {
     ! nm -u "$BUILD/miniprof" | grep -q sqlite3_ || libraries+=(-lsqlite3)
     # shellcheck disable=SC2086
     ${CC:-gcc} -std=gnu17 -D_GNU_SOURCE ${SAN:+-fsanitize=$SAN} -I"$SOURCE/include" \
-        -I"$SOURCE/src" -o without "$BUILD"/obj/tools/miniprof/*.o "$BUILD"/obj/tools/miniprof/*/*.o \
+        -I"$SOURCE/src" -o without "$BUILD"/obj/tools/miniprof/{*,*/*}.o \
         "$SOURCE/src/report/page/assets_none.c" "$BUILD/obj/libreader.a" "${libraries[@]}"
 }
 build_without || exit 1

@@ -162,7 +162,7 @@ static double token_bits(const uint64_t tokens[TOKENS])
     return bits;
 }
 
-static void print_table(const struct mp_table_info *info, const struct table *table)
+static void column_entropy_print_table(const struct mp_table_info *info, const struct table *table)
 {
     double rows = (double)table->rows;
     for (int i = 0; i < info->column_count; i++) {
@@ -185,6 +185,6 @@ int main(int argc, char **argv)
            "|---|---|---|---|---|---|\n");
     for (size_t i = 0; i < count; i++)
         if (info[i].kind == MP_TABLE_EVENT && tables[i].rows)
-            print_table(&info[i], &tables[i]);
+            column_entropy_print_table(&info[i], &tables[i]);
     return 0;
 }

@@ -145,7 +145,7 @@ static enum advise_reason why_not(const struct advise *advise, enum advise_rule_
 }
 
 /* Puts a finding behind those that gain as much or more. */
-static void keep(struct advice *advice, const struct advise_finding *finding)
+static void advise_keep(struct advice *advice, const struct advise_finding *finding)
 {
     size_t at = advice->count++;
 
@@ -154,7 +154,8 @@ static void keep(struct advice *advice, const struct advise_finding *finding)
     advice->findings[at] = *finding;
 }
 
-static enum mp_status judge(struct advise *advise, enum advise_rule_id rule, struct advice *advice)
+static enum mp_status advise_judge_rule(struct advise *advise, enum advise_rule_id rule,
+                                        struct advice *advice)
 {
     struct advise_finding finding = {
         .rule = rule, .title = rules[rule].title, .to_do = rules[rule].to_do};
@@ -166,7 +167,7 @@ static enum mp_status judge(struct advise *advise, enum advise_rule_id rule, str
         return MP_OK;
     finding.percent = 100 * (double)finding.gain / (double)advise->step;
     if (finding.percent >= LEAST_PERCENT)
-        keep(advice, &finding);
+        advise_keep(advice, &finding);
     return MP_OK;
 }
 
@@ -177,7 +178,7 @@ static enum mp_status judge_all(struct advise *advise, struct advice *advice)
 
         advice->reasons[rule] = why_not(advise, rule);
         if (advice->reasons[rule] == ADVISE_TRIED)
-            MP_TRY(judge(advise, rule, advice));
+            MP_TRY(advise_judge_rule(advise, rule, advice));
     }
     return MP_OK;
 }

@@ -41,8 +41,8 @@ static void take_out(struct advise *advise, const struct deps_lane *lane,
     }
 }
 
-static enum mp_status judge(struct advise *advise, struct advise_finding *finding,
-                            struct advise_tally *tally)
+static enum mp_status alloc_judge(struct advise *advise, struct advise_finding *finding,
+                                  struct advise_tally *tally)
 {
     uint64_t count = 0;
     uint64_t sum = 0;
@@ -67,7 +67,7 @@ enum mp_status advise_allocation(struct advise *advise, struct advise_finding *f
     enum mp_status status = advise_tally_init(&tally, advise->deps);
 
     if (!status)
-        status = judge(advise, finding, &tally);
+        status = alloc_judge(advise, finding, &tally);
     advise_tally_free(&tally);
     return status;
 }

@@ -20,7 +20,7 @@ struct sums {
     uint64_t time;
 };
 
-static void add(struct sums *sums, uint64_t bytes, uint64_t time)
+static void copies_add(struct sums *sums, uint64_t bytes, uint64_t time)
 {
     sums->count++;
     sums->bytes += bytes;
@@ -69,12 +69,12 @@ static void add_up_copies(const struct advise *advise, struct pageable *sums)
         if (direction == DIRECTIONS)
             continue;
         if (!is_pageable(deps, work) && bytes >= LEAST_BYTES)
-            add(&sums->pinned[direction], bytes, time);
+            copies_add(&sums->pinned[direction], bytes, time);
         if (!is_pageable(deps, work) || !advise_counts(advise, i))
             continue;
-        add(&sums->all, bytes, time);
+        copies_add(&sums->all, bytes, time);
         if (bytes >= LEAST_BYTES)
-            add(&sums->large[direction], bytes, time);
+            copies_add(&sums->large[direction], bytes, time);
     }
 }
 
@@ -181,7 +181,7 @@ static void edit_lane(struct advise *advise, const struct deps_lane *lane,
             advise_edit_call(advise, &call, DEPS_EDIT_NO_WAIT);
         if (!advise_counts(advise, call.first))
             continue;
-        add(sums, 0, time);
+        copies_add(sums, 0, time);
         advise_tally_add(tally, activities[call.first].name, time);
     }
 }

@@ -24,7 +24,7 @@ struct pass {
     uint64_t cpu_faults;
 };
 
-static void select_columns(struct mp_cursor *cursor, void *context)
+static void faults_select_columns(struct mp_cursor *cursor, void *context)
 {
     (void)context;
     mp_cursor_select(cursor, mp_table_by_id(MP_TABLE_unified),
@@ -63,7 +63,7 @@ static enum mp_status add_span(struct pass *pass, uint64_t begin, uint64_t end, 
 
 #define CELL(column) (batch->columns[MP_COLUMN_unified_##column][row])
 
-static enum mp_status take_row(struct pass *pass, const struct mp_batch *batch, uint32_t row)
+static enum mp_status faults_take_row(struct pass *pass, const struct mp_batch *batch, uint32_t row)
 {
     uint64_t kind = CELL(kind);
     uint64_t begin = CELL(start);
@@ -87,10 +87,10 @@ static enum mp_status take_row(struct pass *pass, const struct mp_batch *batch, 
 
 #undef CELL
 
-static enum mp_status take_batch(void *context, const struct mp_batch *batch)
+static enum mp_status faults_take_batch(void *context, const struct mp_batch *batch)
 {
     for (uint32_t row = 0; batch->table->id == MP_TABLE_unified && row < batch->rows; row++)
-        MP_TRY(take_row(context, batch, row));
+        MP_TRY(faults_take_row(context, batch, row));
     return MP_OK;
 }
 
@@ -150,8 +150,8 @@ enum mp_status advise_page_faults(struct advise *advise, struct advise_finding *
         .trace = advise->trace,
         .what = "what happened to unified memory",
         .context = &pass,
-        .select = select_columns,
-        .take = take_batch,
+        .select = faults_select_columns,
+        .take = faults_take_batch,
     };
     enum mp_status status = reading_run(&reading, advise->error);
     uint64_t time = status ? 0 : covered(&pass);

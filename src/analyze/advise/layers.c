@@ -102,8 +102,8 @@ static enum mp_status sort_activities(struct join *join)
     return MP_OK;
 }
 
-static enum mp_status take_work(void *context, const struct layer_tree *tree,
-                                const struct layer_activity *work)
+static enum mp_status layers_take_work(void *context, const struct layer_tree *tree,
+                                       const struct layer_activity *work)
 {
     struct join *join = context;
     struct advise *advise = join->advise;
@@ -153,7 +153,7 @@ bool advise_layer_moves(const struct advise *advise, uint32_t index)
     return kind != MP_copy_kind_HtoD && kind != MP_copy_kind_DtoH;
 }
 
-static void add_up(struct advise *advise)
+static void layers_add_up(struct advise *advise)
 {
     const struct deps *deps = advise->deps;
     struct advise_layers *layers = &advise->layers;
@@ -190,7 +190,7 @@ static enum mp_status join_layers(struct join *join, struct mp_error *error)
 {
     struct advise *advise = join->advise;
     const struct layers_options options = {
-        .style = NAMES_MANGLED, .each = take_work, .context = join};
+        .style = NAMES_MANGLED, .each = layers_take_work, .context = join};
     size_t count = (size_t)advise->deps->count - advise->deps->host_count;
 
     advise->layers.of = calloc(count + 1, sizeof *advise->layers.of);
@@ -219,7 +219,7 @@ enum mp_status advise_layers_load(struct advise *advise)
     if (status && advise->error)
         *advise->error = error;
     if (!status)
-        add_up(advise);
+        layers_add_up(advise);
     return status;
 }
 

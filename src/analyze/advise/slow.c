@@ -61,7 +61,7 @@ static size_t list_others(const struct advise_layers *layers, uint32_t slow, con
     return count;
 }
 
-static enum mp_status compare(const struct advise_layers *layers, struct slow *slow)
+static enum mp_status slow_compare(const struct advise_layers *layers, struct slow *slow)
 {
     const char *type = type_of(layers, slow->node);
     uint64_t *times = malloc(layers->count * sizeof *times);
@@ -91,7 +91,7 @@ static enum mp_status find_slow(const struct advise_layers *layers, struct slow 
     if (!slow->node || !nodes[slow->node].time ||
         (double)nodes[slow->node].time < LEAST_SHARE * (double)layers->time)
         return MP_OK;
-    MP_TRY(compare(layers, slow));
+    MP_TRY(slow_compare(layers, slow));
     if (slow->others >= LEAST_LAYERS - 1 &&
         (double)nodes[slow->node].time >= LEAST_TIMES_MEDIAN * (double)slow->median)
         slow->layer = &layers->result.layers[nodes[slow->node].row];

@@ -183,8 +183,8 @@ static enum mp_status edit_waits(struct advise *advise, struct serial *serial)
 
 /* ---- The rule ---- */
 
-static enum mp_status judge(struct advise *advise, struct advise_finding *finding,
-                            struct advise_tally *tally)
+static enum mp_status streams_judge(struct advise *advise, struct advise_finding *finding,
+                                    struct advise_tally *tally)
 {
     struct serial serial = {.tally = tally};
 
@@ -219,7 +219,7 @@ enum mp_status advise_unused_streams(struct advise *advise, struct advise_findin
     enum mp_status status = advise_tally_init(&tally, advise->deps);
 
     if (!status)
-        status = judge(advise, finding, &tally);
+        status = streams_judge(advise, finding, &tally);
     advise_tally_free(&tally);
     return status;
 }

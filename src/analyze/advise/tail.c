@@ -73,7 +73,7 @@ struct tail {
     uint32_t longest;
 };
 
-static struct tail add_up(const struct advise *advise, struct advise_finding *finding)
+static struct tail tail_add_up(const struct advise *advise, struct advise_finding *finding)
 {
     const struct iterations_summary *summary = advise->summary;
     uint64_t usual = summary->statistics[ITERATION_LATENCY].p50;
@@ -102,7 +102,7 @@ static struct tail add_up(const struct advise *advise, struct advise_finding *fi
 enum mp_status advise_tail(struct advise *advise, struct advise_finding *finding)
 {
     const struct statistics *latency = &advise->summary->statistics[ITERATION_LATENCY];
-    struct tail tail = add_up(advise, finding);
+    struct tail tail = tail_add_up(advise, finding);
     struct deps_result usual = {.rows = NULL};
     struct deps_result slow = {.rows = NULL};
     enum mp_status status;

@@ -100,8 +100,8 @@ static void take_out(struct advise *advise, const struct advise_call *wait,
     advise_tally_add(waits->tally, advise->deps->activities[wait->first].name, time);
 }
 
-static enum mp_status judge(struct advise *advise, struct advise_finding *finding,
-                            struct advise_tally *tally)
+static enum mp_status wait_judge(struct advise *advise, struct advise_finding *finding,
+                                 struct advise_tally *tally)
 {
     struct waits waits = {.tally = tally};
 
@@ -128,7 +128,7 @@ enum mp_status advise_needless_wait(struct advise *advise, struct advise_finding
     enum mp_status status = advise_tally_init(&tally, advise->deps);
 
     if (!status)
-        status = judge(advise, finding, &tally);
+        status = wait_judge(advise, finding, &tally);
     advise_tally_free(&tally);
     return status;
 }

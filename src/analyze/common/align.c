@@ -22,7 +22,7 @@ struct alignment {
     int64_t middle;
 };
 
-static void put(struct alignment *alignment, uint32_t left, uint32_t right)
+static void align_put(struct alignment *alignment, uint32_t left, uint32_t right)
 {
     alignment->pairs[alignment->count++] = (struct align_pair){left, right};
 }
@@ -30,9 +30,9 @@ static void put(struct alignment *alignment, uint32_t left, uint32_t right)
 static void put_unpaired(struct alignment *alignment, const struct stretch *stretch)
 {
     for (uint32_t i = stretch->left; i < stretch->left_end; i++)
-        put(alignment, i, ALIGN_NONE);
+        align_put(alignment, i, ALIGN_NONE);
     for (uint32_t i = stretch->right; i < stretch->right_end; i++)
-        put(alignment, ALIGN_NONE, i);
+        align_put(alignment, ALIGN_NONE, i);
 }
 
 /* ---- Where two walks meet ---- */
@@ -139,7 +139,7 @@ static uint32_t trim(struct alignment *alignment, struct stretch *stretch)
 
     while (stretch->left < stretch->left_end && stretch->right < stretch->right_end &&
            alignment->left[stretch->left] == alignment->right[stretch->right])
-        put(alignment, stretch->left++, stretch->right++);
+        align_put(alignment, stretch->left++, stretch->right++);
     while (stretch->left < stretch->left_end && stretch->right < stretch->right_end &&
            alignment->left[stretch->left_end - 1] == alignment->right[stretch->right_end - 1]) {
         stretch->left_end--;
@@ -167,7 +167,7 @@ static void align(struct alignment *alignment, struct stretch stretch)
         align(alignment, end);
     }
     for (uint32_t i = 0; i < same; i++)
-        put(alignment, stretch.left_end + i, stretch.right_end + i);
+        align_put(alignment, stretch.left_end + i, stretch.right_end + i);
 }
 
 enum mp_status align_sequences(const uint32_t *left, size_t left_count, const uint32_t *right,

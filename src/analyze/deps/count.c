@@ -132,9 +132,9 @@ static enum mp_status count_context_info(struct deps_builder *builder, const str
 
 #undef CELL
 
-static enum mp_status each_row(struct deps_builder *builder, const struct mp_batch *batch,
-                               enum mp_status (*count)(struct deps_builder *,
-                                                       const struct mp_batch *, uint32_t row))
+static enum mp_status deps_count_each_row(
+    struct deps_builder *builder, const struct mp_batch *batch,
+    enum mp_status (*count)(struct deps_builder *, const struct mp_batch *, uint32_t row))
 {
     for (uint32_t row = 0; row < batch->rows; row++)
         MP_TRY(count(builder, batch, row));
@@ -158,11 +158,11 @@ static enum mp_status count_batch(void *context, const struct mp_batch *batch)
     case MP_TABLE_call:
         return count_calls(builder, batch->columns[MP_COLUMN_call_thread], batch->rows);
     case MP_TABLE_sync:
-        return each_row(builder, batch, count_sync);
+        return deps_count_each_row(builder, batch, count_sync);
     case MP_TABLE_stream_info:
-        return each_row(builder, batch, count_stream_info);
+        return deps_count_each_row(builder, batch, count_stream_info);
     case MP_TABLE_context_info:
-        return each_row(builder, batch, count_context_info);
+        return deps_count_each_row(builder, batch, count_context_info);
     default:
         MP_TRY(definitions_take(&deps->definitions, batch));
         MP_TRY(ranges_take(&deps->ranges, batch));
@@ -186,7 +186,7 @@ static const struct {
 };
 #undef M
 
-static void select_columns(struct mp_cursor *cursor, void *context)
+static void deps_count_select_columns(struct mp_cursor *cursor, void *context)
 {
     (void)context;
     definitions_select(cursor, true);
@@ -312,7 +312,7 @@ enum mp_status deps_count(struct deps_builder *builder, struct mp_trace *trace,
         .trace = trace,
         .what = "the activities",
         .context = builder,
-        .select = select_columns,
+        .select = deps_count_select_columns,
         .take = count_batch,
         .quality = &builder->deps->quality,
         .definitions = &builder->deps->definitions,

@@ -7,8 +7,8 @@
 
 #include "base/poison.h"
 
-static enum mp_status build(struct deps_builder *builder, struct mp_trace *trace,
-                            struct mp_error *error)
+static enum mp_status deps_build(struct deps_builder *builder, struct mp_trace *trace,
+                                 struct mp_error *error)
 {
     MP_TRY(deps_count(builder, trace, error));
     MP_TRY(deps_read(builder, trace, error));
@@ -36,7 +36,7 @@ enum mp_status deps_load(struct mp_trace *trace, const struct deps_options *opti
         status = deps->fronts ? MP_OK : MP_ERR_MEMORY;
     }
     if (!status)
-        status = build(&builder, trace, error);
+        status = deps_build(&builder, trace, error);
     deps_builder_free(&builder);
     if (!status)
         return MP_OK;

@@ -19,7 +19,7 @@ struct collection {
     uint32_t names; /* and one more */
 };
 
-static enum mp_status keep(struct collection *collection, uint32_t column, uint64_t ns)
+static enum mp_status iterations_keep(struct collection *collection, uint32_t column, uint64_t ns)
 {
     if (!ns)
         return MP_OK;
@@ -34,15 +34,15 @@ static enum mp_status keep_window(struct collection *collection, const struct de
     for (uint32_t name = 1; name < result->row_count; name++) {
         const struct deps_row *row = &result->rows[name];
 
-        MP_TRY(keep(collection, 2 * name, row->critical));
-        MP_TRY(keep(collection, 2 * name + 1, row->waiting + row->device_waiting));
+        MP_TRY(iterations_keep(collection, 2 * name, row->critical));
+        MP_TRY(iterations_keep(collection, 2 * name + 1, row->waiting + row->device_waiting));
     }
     for (uint32_t part = 0; part < DEPS_PARTS; part++)
-        MP_TRY(keep(collection, 2 * collection->names + part, result->parts[part]));
+        MP_TRY(iterations_keep(collection, 2 * collection->names + part, result->parts[part]));
     return MP_OK;
 }
 
-static void add_up(struct deps_result *total, const struct deps_result *one)
+static void iterations_add_up(struct deps_result *total, const struct deps_result *one)
 {
     for (uint32_t name = 1; name < one->row_count; name++) {
         total->rows[name].critical += one->rows[name].critical;
@@ -134,7 +134,7 @@ static enum mp_status collect(const struct deps *deps, const struct deps_windows
     for (size_t i = 0; i < windows->count && !status; i++) {
         deps_result_clear(&one);
         deps_path(deps, &windows->items[i], &one, NULL);
-        add_up(&iterations->total, &one);
+        iterations_add_up(&iterations->total, &one);
         status = keep_window(collection, &one);
     }
     deps_result_free(&one);

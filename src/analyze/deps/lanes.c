@@ -86,7 +86,7 @@ static enum mp_status put_unrecorded(struct deps_builder *builder, const struct 
 }
 
 /* Moves the lanes apart, so that each thread has room for the calls that are to be added. */
-static enum mp_status make_room(struct deps_builder *builder, uint32_t more)
+static enum mp_status lanes_make_room(struct deps_builder *builder, uint32_t more)
 {
     struct deps *deps = builder->deps;
     uint32_t shift = more;
@@ -122,7 +122,7 @@ enum mp_status deps_add_unrecorded(struct deps_builder *builder)
         return MP_OK;
     for (uint32_t i = 0; i < deps->lane_count; i++)
         builder->room[i] = deps->lanes[i].count;
-    MP_TRY(make_room(builder, more));
+    MP_TRY(lanes_make_room(builder, more));
     for (size_t i = 0; i < builder->sync_count; i++) {
         if (is_unrecorded(&builder->syncs[i]))
             MP_TRY(put_unrecorded(builder, &builder->syncs[i]));

@@ -167,7 +167,8 @@ static enum mp_status link_root(struct link *link, const struct deps_launch *lau
 }
 
 /* The stream's own front after a launch that ends with `end`. */
-static enum mp_status advance(struct link *link, const struct deps_launch *launch, uint32_t end)
+static enum mp_status link_advance(struct link *link, const struct deps_launch *launch,
+                                   uint32_t end)
 {
     struct deps *deps = link->deps;
     struct deps_stream *stream = &link->streams.items[launch->lane];
@@ -240,7 +241,7 @@ static enum mp_status link_graph_launch(struct link *link, const struct deps_lau
     stream->graph_last = deps_best(deps, end);
     stream->graph_front = end;
     stream->graph_correlation = deps->activities[launch->items[0]].correlation;
-    return advance(link, launch, end);
+    return link_advance(link, launch, end);
 }
 
 static enum mp_status link_launch(struct link *link, const struct deps_launch *launch)
@@ -257,7 +258,7 @@ static enum mp_status link_launch(struct link *link, const struct deps_launch *l
         deps->activities[index].front = DEPS_NONE; /* a node's number, in a damaged trace */
         MP_TRY(deps_default_front(&link->streams, one.lane, &default_front));
         MP_TRY(link_root(link, &one, index, launch_before(link, index), default_front, 0));
-        MP_TRY(advance(link, &one, index));
+        MP_TRY(link_advance(link, &one, index));
     }
     return await_copies(link, launch);
 }

@@ -61,7 +61,7 @@ static uint32_t predecessor(const struct deps *deps, uint32_t point, uint32_t nu
     return found == DEPS_NONE ? DEPS_NONE : deps_point(deps, found);
 }
 
-static enum mp_status push(struct search *search, uint32_t point)
+static enum mp_status order_push(struct search *search, uint32_t point)
 {
     MP_TRY(mp_reserve((void **)&search->stack, search->depth, &search->capacity,
                       sizeof *search->stack));
@@ -75,7 +75,7 @@ static enum mp_status settle(struct search *search, uint32_t point)
 {
     if (search->seen[point])
         return MP_OK;
-    MP_TRY(push(search, point));
+    MP_TRY(order_push(search, point));
     while (search->depth) {
         struct visit *top = &search->stack[search->depth - 1];
         bool more;
@@ -85,7 +85,7 @@ static enum mp_status settle(struct search *search, uint32_t point)
             search->order->points[search->order->count++] = top->point;
             search->depth--;
         } else if (before != DEPS_NONE && !search->seen[before]) {
-            MP_TRY(push(search, before));
+            MP_TRY(order_push(search, before));
         }
     }
     return MP_OK;

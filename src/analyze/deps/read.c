@@ -298,8 +298,8 @@ static enum mp_status take_graph(struct deps_builder *builder, const struct mp_b
     return add_work(builder, &activity, DEPS_GRAPH, CELL(graph, stream), 0);
 }
 
-static enum mp_status take_call(struct deps_builder *builder, const struct mp_batch *batch,
-                                uint32_t row)
+static enum mp_status deps_read_take_call(struct deps_builder *builder,
+                                          const struct mp_batch *batch, uint32_t row)
 {
     struct deps_activity activity =
         blank(CELL(call, start), CELL(call, duration), CELL(call, correlation));
@@ -372,7 +372,7 @@ static const struct {
      take_copy},
     {MP_TABLE_set, TIMES(set) | M(set, stream) | M(set, node), take_set},
     {MP_TABLE_graph, TIMES(graph) | M(graph, stream) | M(graph, graph), take_graph},
-    {MP_TABLE_call, TIMES(call) | M(call, thread) | M(call, function), take_call},
+    {MP_TABLE_call, TIMES(call) | M(call, thread) | M(call, function), deps_read_take_call},
     {MP_TABLE_sync,
      TIMES(sync) | M(sync, thread) | M(sync, kind) | M(sync, context) | M(sync, stream) |
          M(sync, event) | M(sync, result),
@@ -384,14 +384,14 @@ static const struct {
 
 #define READER_COUNT (sizeof readers / sizeof *readers)
 
-static void select_columns(struct mp_cursor *cursor, void *context)
+static void deps_read_select_columns(struct mp_cursor *cursor, void *context)
 {
     (void)context;
     for (size_t i = 0; i < READER_COUNT; i++)
         mp_cursor_select(cursor, mp_table_by_id(readers[i].table), readers[i].columns);
 }
 
-static enum mp_status take_batch(void *context, const struct mp_batch *batch)
+static enum mp_status deps_read_take_batch(void *context, const struct mp_batch *batch)
 {
     struct deps_builder *builder = context;
 
@@ -411,8 +411,8 @@ enum mp_status deps_read(struct deps_builder *builder, struct mp_trace *trace,
         .trace = trace,
         .what = "the activities",
         .context = builder,
-        .select = select_columns,
-        .take = take_batch,
+        .select = deps_read_select_columns,
+        .take = deps_read_take_batch,
     };
 
     for (int i = 0; i < DEPS_MEMOS; i++)

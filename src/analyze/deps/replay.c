@@ -289,7 +289,8 @@ static uint64_t new_length(const struct replay *replay, const struct deps_window
     return end > begin ? end - begin : 0;
 }
 
-static void run(const struct replay *replay, const struct deps_windows *windows, uint64_t *lengths)
+static void replay_run(const struct replay *replay, const struct deps_windows *windows,
+                       uint64_t *lengths)
 {
     memset(replay->moments, 0, deps_point_count(replay->deps) * sizeof *replay->moments);
     for (uint32_t i = 0; i < replay->order->count; i++) {
@@ -315,7 +316,7 @@ enum mp_status deps_replay(const struct deps *deps, const struct deps_changes *c
         status = replay.moments ? MP_OK : MP_ERR_MEMORY;
     }
     if (!status)
-        run(&replay, windows, lengths);
+        replay_run(&replay, windows, lengths);
     free(replay.moments);
     deps_order_free(&order);
     deps_resolved_free(&resolved);
@@ -354,7 +355,7 @@ enum mp_status deps_replayer_run(struct deps_replayer *replayer, const struct de
 
     MP_TRY(deps_resolve(replayer->deps, NULL, &resolved));
     replayer->edits = edits;
-    run(&replay, &none, NULL);
+    replay_run(&replay, &none, NULL);
     deps_resolved_free(&resolved);
     return MP_OK;
 }
@@ -420,7 +421,7 @@ static void try_names(struct replay *replay, const struct deps_windows *windows,
     const struct deps_change **by_name = replay->changes->by_name;
     uint64_t before;
 
-    run(replay, windows, lengths);
+    replay_run(replay, windows, lengths);
     before = sum(lengths, windows->count);
     for (size_t i = 0; i < count; i++) {
         uint64_t after;
@@ -428,7 +429,7 @@ static void try_names(struct replay *replay, const struct deps_windows *windows,
         if (*found == most && candidates[i].gain < gains[most - 1].gain)
             break;
         by_name[candidates[i].name] = &half;
-        run(replay, windows, lengths);
+        replay_run(replay, windows, lengths);
         by_name[candidates[i].name] = NULL;
         after = sum(lengths, windows->count);
         candidates[i].gain = after < before ? before - after : 0;

@@ -106,7 +106,7 @@ static void note_difference(struct building *building, const char *path,
 }
 
 /* The first run's way is that of all. */
-static enum mp_status choose(struct building *building, const struct iterations *found)
+static enum mp_status diff_choose(struct building *building, const struct iterations *found)
 {
     struct diff *diff = building->diff;
 
@@ -175,12 +175,12 @@ static enum mp_status find_auto(struct building *building, struct diff_reading *
 
     if (first && building->least > ITERATIONS_NVTX) {
         MP_TRY(find_from(building, reading, found));
-        return choose(building, found);
+        return diff_choose(building, found);
     }
     if (building->least <= ITERATIONS_NVTX) {
         MP_TRY(find_way(building, reading, ITERATIONS_AUTO, NULL, found, building->error));
         if (first)
-            return choose(building, found);
+            return diff_choose(building, found);
         if (is_same_way(building, found))
             return MP_OK;
         note_difference(building, path, found);
@@ -198,13 +198,13 @@ static enum mp_status find_asked(struct building *building, struct diff_reading 
     if (building->way.way != ITERATIONS_AUTO)
         return MP_OK;
     building->diff->found = false;
-    return choose(building, found);
+    return diff_choose(building, found);
 }
 
 /* ---- A run ---- */
 
-static enum mp_status take(struct building *building, int side, const char *path,
-                           struct diff_reading *reading, struct iterations *found)
+static enum mp_status diff_take(struct building *building, int side, const char *path,
+                                struct diff_reading *reading, struct iterations *found)
 {
     struct iteration_measures *measures = calloc(found->count + 1, sizeof *measures);
     struct iterations_summary summary = {.outliers = NULL};
@@ -235,7 +235,7 @@ static enum mp_status find_and_take(struct building *building, int side, const c
     else
         status = find_asked(building, reading, &found);
     if (!status && !building->again)
-        status = take(building, side, path, reading, &found);
+        status = diff_take(building, side, path, reading, &found);
     if (!status && !building->again)
         status = diff_marks_make(reading, marks);
     iterations_free(&found);
@@ -413,7 +413,7 @@ static bool has_layers(const struct diff *diff, const struct diff_items *layers)
     return found >= least;
 }
 
-static enum mp_status compare(struct diff *diff)
+static enum mp_status diff_compare(struct diff *diff)
 {
     struct diff_side *a = &diff->sides[DIFF_A];
     struct diff_side *b = &diff->sides[DIFF_B];
@@ -437,14 +437,14 @@ static enum mp_status compare(struct diff *diff)
 
 /* ---- The whole ---- */
 
-static enum mp_status build(struct building *building)
+static enum mp_status diff_diff_build(struct building *building)
 {
     enum mp_status status;
 
     do {
         MP_TRY(read_all(building));
     } while (building->again);
-    status = compare(building->diff);
+    status = diff_compare(building->diff);
     if (status)
         mp_error_set(building->error, status, "cannot compare them: %s", mp_status_name(status));
     return status;
@@ -468,7 +468,7 @@ enum mp_status diff_build(const char *const *a, size_t a_count, const char *cons
     *diff = (struct diff){.found = true,
                           .by_runs = a_count >= DIFF_LEAST_RUNS && b_count >= DIFF_LEAST_RUNS &&
                                      shift_can_bound(a_count, b_count, SHIFT_95_PERCENT)};
-    status = build(&building);
+    status = diff_diff_build(&building);
     if (!status)
         return MP_OK;
     diff_free(diff);

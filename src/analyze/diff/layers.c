@@ -203,7 +203,7 @@ static int compare_pieces(const void *left, const void *right)
 }
 
 /* Work counts in its layer and in all around it. */
-static enum mp_status add_up(struct pass *pass, struct diff_cells *cells)
+static enum mp_status diff_layers_add_up(struct pass *pass, struct diff_cells *cells)
 {
     qsort(pass->pieces, pass->count, sizeof *pass->pieces, compare_pieces);
     for (size_t i = 0; i < pass->count; i++) {
@@ -223,7 +223,7 @@ static enum mp_status add_up(struct pass *pass, struct diff_cells *cells)
 static enum mp_status sum_up(struct pass *pass, bool median)
 {
     struct diff_cells cells = {.count = 0};
-    enum mp_status status = add_up(pass, &cells);
+    enum mp_status status = diff_layers_add_up(pass, &cells);
 
     if (!status)
         status = diff_samples_run(&pass->side->layers, cells.cells, cells.count,

@@ -40,8 +40,8 @@ static bool is_there(const struct diff_item *item)
     return item && item->calls > 0;
 }
 
-static void judge(const struct matching *matching, const struct diff_item *a,
-                  const struct diff_item *b, struct diff_row *row)
+static void match_judge(const struct matching *matching, const struct diff_item *a,
+                        const struct diff_item *b, struct diff_row *row)
 {
     if (!a || !b || !is_there(a) || !is_there(b)) {
         row->change = is_there(a) ? DIFF_REMOVED : DIFF_ADDED;
@@ -56,8 +56,8 @@ static void judge(const struct matching *matching, const struct diff_item *a,
 }
 
 /* Either may be NULL. */
-static void add(const struct matching *matching, const struct diff_item *a,
-                const struct diff_item *b)
+static void match_add(const struct matching *matching, const struct diff_item *a,
+                      const struct diff_item *b)
 {
     struct diff_row *row = &matching->rows->rows[matching->rows->count];
 
@@ -74,11 +74,11 @@ static void add(const struct matching *matching, const struct diff_item *a,
         row->mean[DIFF_B] = b->mean;
     }
     row->difference = row->mean[DIFF_B] - row->mean[DIFF_A];
-    judge(matching, a, b, row);
+    match_judge(matching, a, b, row);
     matching->rows->changes[row->change]++;
 }
 
-static int compare_rows(const void *left, const void *right)
+static int match_compare_rows(const void *left, const void *right)
 {
     const struct diff_row *a = left;
     const struct diff_row *b = right;
@@ -118,12 +118,13 @@ static void match(const struct matching *matching, const uint32_t *partners, boo
 
         if (partner)
             taken[partners[i] - 1] = true;
-        add(matching, partner, &b->items[i]);
+        match_add(matching, partner, &b->items[i]);
     }
     for (size_t i = 0; i < a->count; i++)
         if (!taken[i])
-            add(matching, &a->items[i], NULL);
-    qsort(matching->rows->rows, matching->rows->count, sizeof *matching->rows->rows, compare_rows);
+            match_add(matching, &a->items[i], NULL);
+    qsort(matching->rows->rows, matching->rows->count, sizeof *matching->rows->rows,
+          match_compare_rows);
 }
 
 static enum mp_status match_names(const struct matching *matching)
@@ -185,7 +186,7 @@ enum mp_status diff_match_in_order(const struct diff_items *a, const struct diff
     enum mp_status status = matching_init(&matching, a, b, rows);
 
     for (size_t i = 0; i < a->count && i < b->count && !status; i++)
-        add(&matching, &a->items[i], &b->items[i]);
+        match_add(&matching, &a->items[i], &b->items[i]);
     return matching_end(&matching, status);
 }
 

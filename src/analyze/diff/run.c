@@ -126,8 +126,8 @@ static enum mp_status item_of(struct naming *naming, const struct deps_activity 
     return MP_OK;
 }
 
-static enum mp_status add_up(struct naming *naming, const struct diff_order *order,
-                             struct diff_cells *cells)
+static enum mp_status diff_run_add_up(struct naming *naming, const struct diff_order *order,
+                                      struct diff_cells *cells)
 {
     const struct deps *deps = naming->reading->deps;
 
@@ -230,7 +230,7 @@ static enum mp_status take_kernels(struct diff_side *side, const struct diff_rea
     enum mp_status status = diff_order_make(reading, &order);
 
     if (!status)
-        status = add_up(naming, &order, &cells);
+        status = diff_run_add_up(naming, &order, &cells);
     if (!status)
         status = take_sequence(side, naming, &order);
     diff_order_free(&order);

@@ -71,8 +71,9 @@ static int compare_values(const void *left, const void *right)
 
 /* Keeps `kept` of an item's times in so many iterations; `count` of them, sorted, are given, the
  * others are 0. */
-static enum mp_status keep(struct diff_samples *samples, uint32_t item, const uint64_t *values,
-                           size_t count, size_t iterations, size_t kept)
+static enum mp_status samples_keep(struct diff_samples *samples, uint32_t item,
+                                   const uint64_t *values, size_t count, size_t iterations,
+                                   size_t kept)
 {
     size_t zeros = iterations - count;
 
@@ -112,7 +113,7 @@ enum mp_status diff_samples_run(struct diff_samples *samples, const struct diff_
         if (!own)
             continue;
         qsort(stretches.values + begin, own, sizeof *stretches.values, compare_values);
-        status = keep(samples, item, stretches.values + begin, own, iterations, kept);
+        status = samples_keep(samples, item, stretches.values + begin, own, iterations, kept);
     }
     stretches_free(&stretches);
     for (size_t i = 0; i < count; i++) {
@@ -126,7 +127,8 @@ enum mp_status diff_samples_run(struct diff_samples *samples, const struct diff_
 
 /* ---- As a plain array ---- */
 
-static void fill(const struct diff_samples *samples, const size_t *begins, struct diff_items *items)
+static void samples_fill(const struct diff_samples *samples, const size_t *begins,
+                         struct diff_items *items)
 {
     double iterations = samples->iterations ? (double)samples->iterations : 1;
 
@@ -156,7 +158,7 @@ enum mp_status diff_items_make(const struct diff_samples *samples, struct diff_i
         return status;
     }
     items->values = stretches.values;
-    fill(samples, stretches.begins, items);
+    samples_fill(samples, stretches.begins, items);
     free(stretches.begins);
     return MP_OK;
 }

@@ -102,7 +102,7 @@ static const struct {
 
 #define SOURCE_COUNT (sizeof sources / sizeof *sources)
 
-static void select_columns(struct mp_cursor *cursor, void *context)
+static void graph_select_columns(struct mp_cursor *cursor, void *context)
 {
     (void)context;
     for (size_t i = 0; i < SOURCE_COUNT; i++)
@@ -132,7 +132,7 @@ static enum mp_status take_rows(struct pass *pass, const struct mp_batch *batch,
     return MP_OK;
 }
 
-static enum mp_status take_batch(void *context, const struct mp_batch *batch)
+static enum mp_status graph_take_batch(void *context, const struct mp_batch *batch)
 {
     for (size_t i = 0; i < SOURCE_COUNT; i++) {
         if (sources[i].table == batch->table->id)
@@ -170,7 +170,7 @@ static void count_launches(struct pass *pass)
 /* ---- The launches of one graph ---- */
 
 /* The graph with most time of those launched often enough; NULL. */
-static const struct graph *choose(const struct pass *pass, size_t least)
+static const struct graph *graph_choose(const struct pass *pass, size_t least)
 {
     const struct graph *best = NULL;
 
@@ -214,7 +214,7 @@ static struct launch *find_launch(struct pass *pass, uint64_t correlation)
                : NULL;
 }
 
-static void take_work(struct pass *pass)
+static void graph_take_work(struct pass *pass)
 {
     const struct deps *deps = pass->finder->deps;
 
@@ -285,14 +285,14 @@ static enum mp_status find(struct pass *pass, size_t least)
         .trace = finder->trace,
         .what = "the graph launches",
         .context = pass,
-        .select = select_columns,
-        .take = take_batch,
+        .select = graph_select_columns,
+        .take = graph_take_batch,
     };
     const struct graph *graph;
 
     MP_TRY(reading_run(&reading, finder->error));
     count_launches(pass);
-    graph = choose(pass, least);
+    graph = graph_choose(pass, least);
     if (!graph) {
         snprintf(finder->none, sizeof finder->none,
                  pass->graph_count ? "no CUDA graph launched twice" : "no CUDA graph launches");
@@ -300,7 +300,7 @@ static enum mp_status find(struct pass *pass, size_t least)
     }
     finder->result->graph = graph->id;
     MP_TRY(list_launches(pass, graph));
-    take_work(pass);
+    graph_take_work(pass);
     return add_launches(pass);
 }
 

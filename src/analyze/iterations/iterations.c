@@ -135,7 +135,7 @@ static enum mp_status say_none(struct iterations_finder *finder)
     return mp_error_set(finder->error, MP_ERR_ARGUMENT, "%s%s", finder->none, has);
 }
 
-static enum mp_status run(struct iterations_finder *finder)
+static enum mp_status iterations_run(struct iterations_finder *finder)
 {
     const struct iterations_options *options = finder->options;
 
@@ -172,7 +172,7 @@ enum mp_status iterations_find(const struct deps *deps, struct mp_trace *trace,
     *iterations = (struct iterations){.count = 0};
     status = ranges_choose(&deps->ranges, options->range, &finder.only, &own);
     if (!status)
-        status = run(&finder);
+        status = iterations_run(&finder);
     if (!status) {
         qsort(iterations->items, iterations->count, sizeof *iterations->items, compare_iterations);
         status = iterations_assign(&finder);

@@ -140,7 +140,7 @@ static void visit(const struct sweep *sweep, struct window *window, uint32_t ind
 }
 
 /* Iterations come in order of begin. */
-static enum mp_status advance(struct sweep *sweep, uint64_t begin)
+static enum mp_status measure_advance(struct sweep *sweep, uint64_t begin)
 {
     const struct deps_activity *activities = sweep->deps->activities;
     size_t kept = 0;
@@ -254,7 +254,7 @@ enum mp_status iterations_measure(const struct deps *deps, const struct iteratio
 
     for (uint32_t i = 0; i < iterations->count && !status; i++) {
         measures[i] = (struct iteration_measures){.values = {0}};
-        status = advance(&sweep, iterations->items[i].begin);
+        status = measure_advance(&sweep, iterations->items[i].begin);
         if (!status)
             measure(&sweep, i, &measures[i]);
     }

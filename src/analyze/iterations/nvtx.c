@@ -113,7 +113,7 @@ struct choice {
     uint8_t *inside;              /* by node: it or one around it repeats */
 };
 
-static uint32_t name_of(const struct choice *choice, uint32_t node)
+static uint32_t nvtx_name_of(const struct choice *choice, uint32_t node)
 {
     return choice->spans.kinds[choice->spans.nodes[node].kind].name;
 }
@@ -134,7 +134,7 @@ static enum mp_status list_candidates(struct choice *choice)
     for (uint32_t node = 0; node < spans->node_count; node++) {
         uint32_t parent = spans->nodes[node].parent;
 
-        choice->inside[node] = choice->candidates[name_of(choice, node)].finished >= 2 ||
+        choice->inside[node] = choice->candidates[nvtx_name_of(choice, node)].finished >= 2 ||
                                (parent != NVTX_NONE && choice->inside[parent]);
     }
     return MP_OK;
@@ -144,7 +144,7 @@ static enum mp_status list_candidates(struct choice *choice)
 static void count_span(struct choice *choice, const struct nvtx_span *span, uint32_t list)
 {
     uint32_t parent = choice->spans.nodes[span->node].parent;
-    struct candidate *candidate = &choice->candidates[name_of(choice, span->node)];
+    struct candidate *candidate = &choice->candidates[nvtx_name_of(choice, span->node)];
 
     if (candidate->finished < 2 || (parent != NVTX_NONE && choice->inside[parent]))
         return;

@@ -29,7 +29,7 @@ struct pass {
 
 /* ---- The pass over the file ---- */
 
-static void select_columns(struct mp_cursor *cursor, void *context)
+static void kernels_select_columns(struct mp_cursor *cursor, void *context)
 {
     (void)context;
     definitions_select(cursor, false);
@@ -103,7 +103,7 @@ static enum mp_status take_graphs(struct pass *pass, const struct mp_batch *batc
     return tallies_add(&pass->graphs, &rows, pass->range);
 }
 
-static enum mp_status take_batch(void *context, const struct mp_batch *batch)
+static enum mp_status kernels_take_batch(void *context, const struct mp_batch *batch)
 {
     struct pass *pass = context;
 
@@ -118,14 +118,15 @@ static enum mp_status take_batch(void *context, const struct mp_batch *batch)
     return quality_take(&pass->kernels->quality, batch);
 }
 
-static enum mp_status run_pass(struct pass *pass, struct mp_trace *trace, struct mp_error *error)
+static enum mp_status kernels_run_pass(struct pass *pass, struct mp_trace *trace,
+                                       struct mp_error *error)
 {
     const struct reading reading = {
         .trace = trace,
         .what = "the kernels",
         .context = pass,
-        .select = select_columns,
-        .take = take_batch,
+        .select = kernels_select_columns,
+        .take = kernels_take_batch,
         .quality = &pass->kernels->quality,
         .definitions = &pass->kernels->definitions,
     };
@@ -193,7 +194,7 @@ static uint64_t count_devices(const struct kernels *kernels)
     return count;
 }
 
-static enum mp_status finish(struct pass *pass, struct mp_error *error)
+static enum mp_status kernels_finish(struct pass *pass, struct mp_error *error)
 {
     struct kernels *kernels = pass->kernels;
     struct quality *quality = &kernels->quality;
@@ -211,7 +212,7 @@ static enum mp_status finish(struct pass *pass, struct mp_error *error)
 
 /* ---- The whole ---- */
 
-static void begin(struct pass *pass, const struct mp_trace *trace)
+static void kernels_begin(struct pass *pass, const struct mp_trace *trace)
 {
     struct kernels *kernels = pass->kernels;
     const char *gpu = mp_trace_property(trace, "MINIPROF_GPU");
@@ -225,7 +226,7 @@ static void begin(struct pass *pass, const struct mp_trace *trace)
     tallies_init(&pass->graphs, pass->limit);
 }
 
-static void end(struct pass *pass)
+static void kernels_end(struct pass *pass)
 {
     tallies_free(&pass->tallies);
     tallies_free(&pass->graphs);
@@ -240,14 +241,14 @@ enum mp_status kernels_build(struct mp_trace *trace, const struct kernels_option
     struct capture_ranges ranges;
     enum mp_status status;
 
-    begin(&pass, trace);
+    kernels_begin(&pass, trace);
     status = ranges_open(&ranges, trace, options->range, &pass.range, error);
     kernels->capture_ranges = ranges_count(&ranges);
     if (!status)
-        status = run_pass(&pass, trace, error);
+        status = kernels_run_pass(&pass, trace, error);
     if (!status)
-        status = finish(&pass, error);
-    end(&pass);
+        status = kernels_finish(&pass, error);
+    kernels_end(&pass);
     ranges_free(&ranges);
     if (status)
         kernels_free(kernels);

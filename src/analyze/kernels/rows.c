@@ -163,7 +163,7 @@ static void add_totals(struct kernels *kernels, const struct kernels_sums *sums,
     *percent += sums->percent;
 }
 
-static int compare_rows(const void *left, const void *right)
+static int kernels_compare_rows(const void *left, const void *right)
 {
     const struct kernels_row *a = left;
     const struct kernels_row *b = right;
@@ -190,7 +190,7 @@ void kernels_making_end(struct kernels_making *making)
         complete_row(kernels, &making->sums[i]);
     kernels->percent = kernels->percent_total ? percent / (double)kernels->percent_total : 0;
     if (kernels->row_count)
-        qsort(kernels->rows, kernels->row_count, sizeof *kernels->rows, compare_rows);
+        qsort(kernels->rows, kernels->row_count, sizeof *kernels->rows, kernels_compare_rows);
     free(making->sums);
     mp_map_free(&making->by_name);
 }

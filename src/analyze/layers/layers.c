@@ -135,7 +135,7 @@ static enum mp_status take_event(struct layers_pass *pass, const struct merge_ro
     return layer_open_take(&pass->open, &event);
 }
 
-static enum mp_status take_call(struct layers_pass *pass, const struct merge_row *row)
+static enum mp_status layers_take_call(struct layers_pass *pass, const struct merge_row *row)
 {
     struct nvtx_call call = {.correlation = CELL(call, correlation),
                              .duration = CELL(call, duration)};
@@ -180,7 +180,7 @@ static enum mp_status read_ranges(struct layers_pass *pass, struct mp_error *err
     result->has_ranges = captured_has_any(&pass->captured) || merge_promised(merge, TABLE_NVTX);
     result->no_calls = !merge_promised(merge, TABLE_CALL);
     while ((status = merge_next(merge, &row)) == MP_OK) {
-        status = row.table == TABLE_NVTX ? take_event(pass, &row) : take_call(pass, &row);
+        status = row.table == TABLE_NVTX ? take_event(pass, &row) : layers_take_call(pass, &row);
         if (status)
             break;
     }
@@ -269,7 +269,7 @@ static enum mp_status build_layers(struct layers_pass *pass, struct mp_error *er
                : MP_OK;
 }
 
-static enum mp_status build(struct layers_pass *pass, struct mp_error *error)
+static enum mp_status layers_layers_build(struct layers_pass *pass, struct mp_error *error)
 {
     struct layers_result *result = pass->result;
 
@@ -360,7 +360,7 @@ enum mp_status layers_build(struct mp_trace *trace, const struct layers_options 
     if (!status && set_iteration(&pass, &folded))
         status = mp_error_set(error, MP_ERR_MEMORY, "out of memory");
     if (!status)
-        status = build(&pass, error);
+        status = layers_layers_build(&pass, error);
     pass_free(&pass);
     free(folded);
     ranges_free(&ranges);

@@ -33,7 +33,8 @@ struct pass {
 
 #define CELL(column) (batch->columns[MP_COLUMN_kernel_##column][row])
 
-static enum mp_status take_row(struct pass *pass, const struct mp_batch *batch, uint32_t row)
+static enum mp_status positions_take_row(struct pass *pass, const struct mp_batch *batch,
+                                         uint32_t row)
 {
     uint64_t start = CELL(start);
     uint64_t shape = CELL(shape);
@@ -62,7 +63,7 @@ static enum mp_status take_row(struct pass *pass, const struct mp_batch *batch, 
 
 #undef CELL
 
-static void select_columns(struct mp_cursor *cursor, void *context)
+static void positions_select_columns(struct mp_cursor *cursor, void *context)
 {
     (void)context;
     mp_cursor_select(cursor, mp_table_by_id(MP_TABLE_kernel),
@@ -70,16 +71,16 @@ static void select_columns(struct mp_cursor *cursor, void *context)
                          MP_COLUMN_MASK(kernel, duration) | MP_COLUMN_MASK(kernel, correlation));
 }
 
-static enum mp_status take_batch(void *context, const struct mp_batch *batch)
+static enum mp_status positions_take_batch(void *context, const struct mp_batch *batch)
 {
     for (uint32_t row = 0; row < batch->rows; row++)
-        MP_TRY(take_row(context, batch, row));
+        MP_TRY(positions_take_row(context, batch, row));
     return MP_OK;
 }
 
 /* ---- The order of launch ---- */
 
-static bool is_before(const void *context, uint32_t a, uint32_t b)
+static bool positions_is_before(const void *context, uint32_t a, uint32_t b)
 {
     const struct launch *launches = context;
 
@@ -101,7 +102,7 @@ static enum mp_status put_in_order(struct pass *pass)
     }
     for (size_t i = 0; i < pass->count; i++)
         pass->order[i] = (uint32_t)i;
-    mp_sort(pass->order, pass->count, scratch, is_before, pass->launches);
+    mp_sort(pass->order, pass->count, scratch, positions_is_before, pass->launches);
     for (size_t i = 0; i < pass->count; i++)
         scratch[i] = pass->shapes[pass->order[i]];
     free(pass->shapes);
@@ -157,8 +158,8 @@ static enum mp_status fill_position(const struct pass *pass, struct layer_positi
     return MP_OK;
 }
 
-static enum mp_status fill(const struct pass *pass, struct layer_positions *positions,
-                           const struct mp_period *period)
+static enum mp_status positions_fill(const struct pass *pass, struct layer_positions *positions,
+                                     const struct mp_period *period)
 {
     size_t rounds = period->period ? period->count / period->period : 0;
     uint64_t *samples = reallocarray(NULL, rounds + 1, sizeof *samples);
@@ -202,7 +203,7 @@ static enum mp_status rank(struct layer_positions *positions)
     return room ? MP_OK : MP_ERR_MEMORY;
 }
 
-static enum mp_status build(struct pass *pass, struct layer_positions *positions)
+static enum mp_status positions_build(struct pass *pass, struct layer_positions *positions)
 {
     struct mp_period period;
 
@@ -213,7 +214,7 @@ static enum mp_status build(struct pass *pass, struct layer_positions *positions
     for (size_t i = 0; i < pass->count; i++)
         positions->total += pass->durations[i];
     MP_TRY(mp_period_find(pass->shapes, pass->count, LEAST_ROUNDS, &period));
-    MP_TRY(fill(pass, positions, &period));
+    MP_TRY(positions_fill(pass, positions, &period));
     return rank(positions);
 }
 
@@ -225,14 +226,14 @@ enum mp_status layer_positions_build(struct layer_positions *positions, struct m
     const struct reading reading = {.trace = trace,
                                     .what = "the kernels",
                                     .context = &pass,
-                                    .select = select_columns,
-                                    .take = take_batch};
+                                    .select = positions_select_columns,
+                                    .take = positions_take_batch};
     enum mp_status status;
 
     *positions = (struct layer_positions){.count = 0};
     status = reading_run(&reading, error);
     if (!status) {
-        status = build(&pass, positions);
+        status = positions_build(&pass, positions);
         if (status)
             mp_error_set(error, status, "cannot order the kernels: %s", mp_status_name(status));
     }

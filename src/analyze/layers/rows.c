@@ -145,7 +145,7 @@ static void mark_wanted(const struct rows *rows, bool *wanted)
     }
 }
 
-static enum mp_status choose(struct rows *rows)
+static enum mp_status layers_choose(struct rows *rows)
 {
     size_t nodes = rows->pass->tree.node_count;
     struct ranked *ranked = reallocarray(NULL, nodes, sizeof *ranked);
@@ -322,7 +322,7 @@ static enum mp_status make(struct rows *rows)
     MP_TRY(find_shorts(rows));
     MP_TRY(fill_said(rows));
     count_iterations(rows);
-    MP_TRY(choose(rows));
+    MP_TRY(layers_choose(rows));
     list_children(rows);
     number_rows(rows);
     result->layers = calloc(rows->chosen_count + 1, sizeof *result->layers);

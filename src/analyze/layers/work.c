@@ -376,7 +376,7 @@ static enum mp_status hand_on(struct layers_pass *pass, const struct activity *a
                                : MP_OK;
 }
 
-static enum mp_status take_row(struct layers_pass *pass, const struct merge_row *row)
+static enum mp_status work_take_row(struct layers_pass *pass, const struct merge_row *row)
 {
     const struct source *source = &sources[kinds[row->table].source];
     unsigned node = kinds[row->table].node;
@@ -434,7 +434,7 @@ enum mp_status layers_read_work(struct layers_pass *pass, struct mp_error *error
     MP_TRY(open_merge(pass, &merge, error));
     status = reach_nodes(pass);
     while (!status && (status = merge_next(merge, &row)) == MP_OK)
-        status = take_row(pass, &row);
+        status = work_take_row(pass, &row);
     quality->unknown_times += merge_unknown_times(merge);
     merge_add_damage(merge, &quality->damage);
     merge_close(merge);

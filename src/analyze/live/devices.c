@@ -11,7 +11,7 @@
  * stretches of an interval are kept and counted at its end. When there are too many of them the
  * older half is counted at once, and what comes later for that time is taken to be covered. */
 
-static int compare(const void *left, const void *right)
+static int devices_compare(const void *left, const void *right)
 {
     const struct live_stretch *a = left;
     const struct live_stretch *b = right;
@@ -24,7 +24,7 @@ static int compare(const void *left, const void *right)
 static void count_up(struct live_device *device, size_t count)
 {
     if (device->count)
-        qsort(device->stretches, device->count, sizeof *device->stretches, compare);
+        qsort(device->stretches, device->count, sizeof *device->stretches, devices_compare);
     for (size_t i = 0; i < count; i++) {
         struct live_stretch stretch = device->stretches[i];
 

@@ -101,7 +101,7 @@ static bool may_have(const struct live *live, uint32_t size)
 }
 
 /* Twice the room, as far as there may be more; else the oldest entry goes. */
-static enum mp_status make_room(struct live *live, struct live_history *history)
+static enum mp_status layers_make_room(struct live *live, struct live_history *history)
 {
     uint32_t size = history->size ? 2 * history->size : FIRST_HISTORY;
     struct entry *items;
@@ -156,7 +156,7 @@ static enum mp_status note_innermost(struct live *live, uint64_t thread, uint64_
     if (!history)
         return MP_OK;
     MP_TRY(reach_layer(live, range ? range->domain : 0, range ? range->name : 0, &layer));
-    MP_TRY(make_room(live, history));
+    MP_TRY(layers_make_room(live, history));
     *entry_at(history, history->count++) = (struct entry){time, layer};
     live->noted++;
     return MP_OK;

@@ -164,8 +164,8 @@ static bool take_times(struct live *live, uint64_t begin, uint64_t duration)
 }
 
 /* Work on a device. */
-static enum mp_status take_work(struct live *live, uint64_t stream, uint64_t begin, uint64_t ns,
-                                uint64_t correlation)
+static enum mp_status live_live_take_work(struct live *live, uint64_t stream, uint64_t begin,
+                                          uint64_t ns, uint64_t correlation)
 {
     MP_TRY(live_device_work(live, stream, begin, begin + ns));
     return live_take_work(live, correlation, ns);
@@ -180,8 +180,8 @@ static enum mp_status take_kernel(struct live *live, const struct mp_batch *batc
     if (!take_times(live, CELL(kernel, start), ns))
         return MP_OK;
     MP_TRY(add_kernel(live, CELL(kernel, shape), ns));
-    return take_work(live, CELL(kernel, stream), CELL(kernel, start), ns,
-                     CELL(kernel, correlation));
+    return live_live_take_work(live, CELL(kernel, stream), CELL(kernel, start), ns,
+                               CELL(kernel, correlation));
 }
 
 static enum live_direction direction_of(uint64_t kind)
@@ -208,31 +208,31 @@ static enum mp_status take_copy(struct live *live, const struct mp_batch *batch,
     copies->last_count++;
     copies->bytes += CELL(copy, bytes);
     copies->last_bytes += CELL(copy, bytes);
-    return take_work(live, CELL(copy, stream), CELL(copy, start), CELL(copy, duration),
-                     CELL(copy, correlation));
+    return live_live_take_work(live, CELL(copy, stream), CELL(copy, start), CELL(copy, duration),
+                               CELL(copy, correlation));
 }
 
 static enum mp_status take_set(struct live *live, const struct mp_batch *batch, uint32_t row)
 {
     if (!take_times(live, CELL(set, start), CELL(set, duration)))
         return MP_OK;
-    return take_work(live, CELL(set, stream), CELL(set, start), CELL(set, duration),
-                     CELL(set, correlation));
+    return live_live_take_work(live, CELL(set, stream), CELL(set, start), CELL(set, duration),
+                               CELL(set, correlation));
 }
 
 static enum mp_status take_graph(struct live *live, const struct mp_batch *batch, uint32_t row)
 {
     if (!take_times(live, CELL(graph, start), CELL(graph, duration)))
         return MP_OK;
-    return take_work(live, CELL(graph, stream), CELL(graph, start), CELL(graph, duration),
-                     CELL(graph, correlation));
+    return live_live_take_work(live, CELL(graph, stream), CELL(graph, start), CELL(graph, duration),
+                               CELL(graph, correlation));
 }
 
 #undef CELL
 
-static enum mp_status each_row(struct live *live, const struct mp_batch *batch,
-                               enum mp_status (*take)(struct live *, const struct mp_batch *,
-                                                      uint32_t))
+static enum mp_status live_each_row(struct live *live, const struct mp_batch *batch,
+                                    enum mp_status (*take)(struct live *, const struct mp_batch *,
+                                                           uint32_t))
 {
     for (uint32_t row = 0; row < batch->rows; row++)
         MP_TRY(take(live, batch, row));
@@ -254,13 +254,13 @@ enum mp_status live_take(struct live *live, const struct mp_batch *batch)
     }
     switch (batch->table->id) {
     case MP_TABLE_kernel:
-        return each_row(live, batch, take_kernel);
+        return live_each_row(live, batch, take_kernel);
     case MP_TABLE_copy:
-        return each_row(live, batch, take_copy);
+        return live_each_row(live, batch, take_copy);
     case MP_TABLE_set:
-        return each_row(live, batch, take_set);
+        return live_each_row(live, batch, take_set);
     case MP_TABLE_graph:
-        return each_row(live, batch, take_graph);
+        return live_each_row(live, batch, take_graph);
     case MP_TABLE_call:
         take_host_times(live, batch);
         live_take_calls(live, batch);

@@ -75,7 +75,7 @@ void allocations_count(struct allocations_counting *counting, const struct memor
     row->peak_time = change->event->time;
 }
 
-static int compare_rows(const void *left, const void *right)
+static int allocations_compare_rows(const void *left, const void *right)
 {
     const struct allocations_row *a = left;
     const struct allocations_row *b = right;
@@ -92,7 +92,7 @@ struct allocations_row *allocations_counting_end(struct allocations_counting *co
 
     *count = counting->row_count;
     if (rows)
-        qsort(rows, *count, sizeof *rows, compare_rows);
+        qsort(rows, *count, sizeof *rows, allocations_compare_rows);
     free(counting->row_of);
     *counting = (struct allocations_counting){.rows = NULL};
     return rows;
@@ -100,8 +100,8 @@ struct allocations_row *allocations_counting_end(struct allocations_counting *co
 
 /* ---- The whole ---- */
 
-static enum mp_status add_up(struct allocations *allocations, const struct memory_events *events,
-                             struct mp_error *error)
+static enum mp_status allocations_add_up(struct allocations *allocations,
+                                         const struct memory_events *events, struct mp_error *error)
 {
     struct allocations_counting counting;
     struct memory_replay replay;
@@ -138,7 +138,7 @@ enum mp_status allocations_build(struct mp_trace *trace, const struct allocation
         status = memory_events_load(&events, trace, &what, &allocations->definitions,
                                     &allocations->quality, error);
     if (!status)
-        status = add_up(allocations, &events, error);
+        status = allocations_add_up(allocations, &events, error);
     ranges_free(&ranges);
     memory_events_free(&events);
     if (status)

@@ -309,7 +309,7 @@ static enum mp_status replay_all(struct pass *pass)
     return status == MP_END ? MP_OK : status;
 }
 
-static enum mp_status run(struct pass *pass, size_t top, struct mp_error *error)
+static enum mp_status churn_run(struct pass *pass, size_t top, struct mp_error *error)
 {
     enum mp_status status = group_sites(pass);
 
@@ -336,7 +336,7 @@ enum mp_status memory_add_churn(struct memory *memory, struct mp_trace *trace,
     if (options->iteration)
         status = load_iterations(&pass, trace, error);
     if (!status)
-        status = run(&pass, options->top, error);
+        status = churn_run(&pass, options->top, error);
     nvtx_ranges_free(&pass.ranges);
     mp_map_free(&pass.tops);
     free(pass.source_of);

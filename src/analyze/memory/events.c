@@ -122,7 +122,7 @@ static enum mp_status keep_call(struct sweep *sweep, uint64_t thread, const stru
     return mp_map_put(&sweep->callings, call->correlation, (uint32_t)thread);
 }
 
-static enum mp_status take_call(struct sweep *sweep, const struct merge_row *from)
+static enum mp_status events_take_call(struct sweep *sweep, const struct merge_row *from)
 {
     uint64_t thread = CELL(call, thread);
     struct call call = {.correlation = CELL(call, correlation),
@@ -379,13 +379,13 @@ static enum mp_status open_merge(struct sweep *sweep, struct mp_trace *trace,
 #undef M
 #undef TABLE
 
-static enum mp_status take_row(struct sweep *sweep, const struct merge_row *row)
+static enum mp_status events_take_row(struct sweep *sweep, const struct merge_row *row)
 {
     switch (sweep->tables[row->table]) {
     case NVTX:
         return take_nvtx(sweep, row);
     case CALL:
-        return take_call(sweep, row);
+        return events_take_call(sweep, row);
     case MEMORY:
         return take_memory(sweep, row);
     default:
@@ -405,7 +405,7 @@ static enum mp_status run_sweep(struct sweep *sweep)
     while ((status = merge_next(sweep->merge, &row)) == MP_OK) {
         if (!events->first_time && (!range || range_has_call(range, row.time)))
             events->first_time = row.time;
-        MP_TRY(take_row(sweep, &row));
+        MP_TRY(events_take_row(sweep, &row));
     }
     return status == MP_END ? MP_OK : status;
 }

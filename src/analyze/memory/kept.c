@@ -15,8 +15,8 @@ struct key {
     uint64_t in_range;
 };
 
-static enum mp_status take(struct memory *memory, const struct memory_event *event,
-                           struct mp_intern *keys, size_t *capacity)
+static enum mp_status kept_take(struct memory *memory, const struct memory_event *event,
+                                struct mp_intern *keys, size_t *capacity)
 {
     const struct memory_site *site = &memory->events.sites[event->site];
     const struct key key = {event->bytes, site->function, site->domain, site->range,
@@ -41,7 +41,7 @@ static enum mp_status take(struct memory *memory, const struct memory_event *eve
 
 /* Most bytes first, then the larger ones, then as they appeared, which the sizes alone do not say:
  * so the rows are told apart by their names. */
-static int compare(const void *left, const void *right)
+static int kept_compare(const void *left, const void *right)
 {
     const struct memory_kept *a = left;
     const struct memory_kept *b = right;
@@ -66,11 +66,11 @@ enum mp_status memory_add_kept(struct memory *memory, const struct memory_replay
 
         if (memory_replay_is_alive(replay, i) &&
             memory_can_be_freed(memory_place_of(events, event)->kind))
-            status = take(memory, event, &keys, &capacity);
+            status = kept_take(memory, event, &keys, &capacity);
     }
     mp_intern_free(&keys);
     if (memory->kept)
-        qsort(memory->kept, memory->kept_groups, sizeof *memory->kept, compare);
+        qsort(memory->kept, memory->kept_groups, sizeof *memory->kept, kept_compare);
     memory->kept_shown = top < memory->kept_groups ? top : memory->kept_groups;
     return status;
 }

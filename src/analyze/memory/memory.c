@@ -46,7 +46,7 @@ static enum mp_status reach_device(struct memory *memory, uint64_t ordinal, size
     return MP_OK;
 }
 
-static int compare_devices(const void *left, const void *right)
+static int memory_compare_devices(const void *left, const void *right)
 {
     const struct memory_device *a = left;
     const struct memory_device *b = right;
@@ -62,7 +62,8 @@ static enum mp_status add_devices(struct memory *memory)
     for (size_t i = 0; i < memory->kind_count; i++)
         MP_TRY(reach_device(memory, memory->kinds[i].device, &capacity));
     if (memory->devices)
-        qsort(memory->devices, memory->device_count, sizeof *memory->devices, compare_devices);
+        qsort(memory->devices, memory->device_count, sizeof *memory->devices,
+              memory_compare_devices);
     memory->pools = calloc(memory->events.pool_count + 1, sizeof *memory->pools);
     if (!memory->pools)
         return MP_ERR_MEMORY;

@@ -40,7 +40,7 @@ static struct level *device_of(const struct walk *walk, uint64_t ordinal)
     return &walk->devices[i];
 }
 
-static void add(struct level *level, uint64_t bytes, bool more)
+static void timeline_add(struct level *level, uint64_t bytes, bool more)
 {
     level->live = more ? level->live + bytes : level->live - bytes;
     if (level->live > level->greatest)
@@ -56,7 +56,7 @@ static void apply(const struct walk *walk, const struct memory_event *allocation
     const struct memory_place *place = memory_place_of(&walk->memory->events, allocation);
     struct level *device = device_of(walk, place->device);
 
-    add(device, allocation->bytes, more);
+    timeline_add(device, allocation->bytes, more);
     *point = (struct memory_point){
         .device = place->device,
         .kind = place->kind,
@@ -65,7 +65,7 @@ static void apply(const struct walk *walk, const struct memory_event *allocation
     };
     if (place->pool == MEMORY_NO_POOL)
         return;
-    add(&walk->pools[place->pool], allocation->bytes, more);
+    timeline_add(&walk->pools[place->pool], allocation->bytes, more);
     point->pool = walk->memory->pools[place->pool].pool;
     point->pool_live = walk->pools[place->pool].live;
 }

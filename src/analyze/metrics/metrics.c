@@ -117,7 +117,8 @@ static void name_kernel(struct pass *pass, uint64_t id, struct kernel_state *ker
     kernel->order = pass->orders++;
 }
 
-static bool is_wanted(const struct pass *pass, const struct value_row *row, uint64_t invocation)
+static bool metrics_is_wanted(const struct pass *pass, const struct value_row *row,
+                              uint64_t invocation)
 {
     const struct kernel_filter *filter = pass->options->filter;
     const struct definition_stream *stream = find_stream(pass, row->stream);
@@ -147,7 +148,7 @@ static enum mp_status find_kernel(struct pass *pass, const struct value_row *row
         return MP_OK;
     kernel->time = row->time;
     kernel->correlation = row->correlation;
-    kernel->wanted = is_wanted(pass, row, ++kernel->invocations);
+    kernel->wanted = metrics_is_wanted(pass, row, ++kernel->invocations);
     kernel->launch = 0;
     return MP_OK;
 }
@@ -308,8 +309,8 @@ static void select_rest(struct mp_cursor *cursor, void *context)
     mp_cursor_select(cursor, mp_table_by_id(MP_TABLE_metric_value), UINT32_MAX);
 }
 
-static enum mp_status run_pass(struct pass *pass, struct mp_trace *trace, bool values,
-                               struct mp_error *error)
+static enum mp_status metrics_run_pass(struct pass *pass, struct mp_trace *trace, bool values,
+                                       struct mp_error *error)
 {
     const struct reading reading = {
         .trace = trace,
@@ -326,32 +327,32 @@ static enum mp_status run_pass(struct pass *pass, struct mp_trace *trace, bool v
 
 /* ---- The whole ---- */
 
-static int compare(uint64_t a, uint64_t b)
+static int metrics_compare(uint64_t a, uint64_t b)
 {
     return a < b ? -1 : a > b;
 }
 
-static int compare_rows(const void *left, const void *right)
+static int metrics_compare_rows(const void *left, const void *right)
 {
     const struct metrics_row *a = left;
     const struct metrics_row *b = right;
-    int order = compare(a->metric->device, b->metric->device);
+    int order = metrics_compare(a->metric->device, b->metric->device);
 
     if (!order)
-        order = compare(a->order, b->order);
-    return order ? order : compare(a->metric->id, b->metric->id);
+        order = metrics_compare(a->order, b->order);
+    return order ? order : metrics_compare(a->metric->id, b->metric->id);
 }
 
 static int compare_launches(const void *left, const void *right)
 {
     const struct metrics_launch *a = left;
     const struct metrics_launch *b = right;
-    int order = compare(a->time, b->time);
+    int order = metrics_compare(a->time, b->time);
 
-    return order ? order : compare(a->first, b->first);
+    return order ? order : metrics_compare(a->first, b->first);
 }
 
-static void finish(struct metrics_result *result, const struct mp_trace *trace)
+static void metrics_finish(struct metrics_result *result, const struct mp_trace *trace)
 {
     const char *asked = mp_trace_property(trace, "MINIPROF_METRICS");
 
@@ -361,7 +362,7 @@ static void finish(struct metrics_result *result, const struct mp_trace *trace)
         row->mean = row->values ? row->total / (double)row->values : 0;
     }
     if (result->row_count)
-        qsort(result->rows, result->row_count, sizeof *result->rows, compare_rows);
+        qsort(result->rows, result->row_count, sizeof *result->rows, metrics_compare_rows);
     if (result->launch_count)
         qsort(result->launches, result->launch_count, sizeof *result->launches, compare_launches);
 }
@@ -381,13 +382,13 @@ enum mp_status metrics_build(struct mp_trace *trace, const struct metrics_option
     status = ranges_open(&ranges, trace, options->range, &pass.range, error);
     result->range_count = ranges_count(&ranges);
     if (!status)
-        status = run_pass(&pass, trace, false, error);
+        status = metrics_run_pass(&pass, trace, false, error);
     for (size_t i = 0; i < result->metric_count; i++)
         complete_metric(&result->metrics[i]);
     if (!status)
-        status = run_pass(&pass, trace, true, error);
+        status = metrics_run_pass(&pass, trace, true, error);
     if (!status)
-        finish(result, trace);
+        metrics_finish(result, trace);
 
     ranges_free(&ranges);
     dense_free(&pass.kernels);

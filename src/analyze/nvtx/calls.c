@@ -27,7 +27,7 @@ enum mp_status nvtx_calls_add(struct nvtx_calls *calls, const struct nvtx_call *
     return MP_OK;
 }
 
-static bool is_before(const void *context, uint32_t a, uint32_t b)
+static bool nvtx_calls_is_before(const void *context, uint32_t a, uint32_t b)
 {
     const struct nvtx_call *items = context;
 
@@ -46,7 +46,7 @@ enum mp_status nvtx_calls_sort(struct nvtx_calls *calls)
         }
         for (size_t i = 0; i < calls->count; i++)
             calls->order[i] = (uint32_t)i;
-        mp_sort(calls->order, calls->count, scratch, is_before, calls->items);
+        mp_sort(calls->order, calls->count, scratch, nvtx_calls_is_before, calls->items);
         free(scratch);
     }
     for (size_t i = 1; i < calls->count; i++) {

@@ -75,15 +75,16 @@ static enum mp_status place_of(struct pass *pass, const struct captured_node *no
     return MP_OK;
 }
 
-static bool is_wanted(struct pass *pass, uint64_t correlation, uint64_t start, uint64_t duration)
+static bool captured_is_wanted(struct pass *pass, uint64_t correlation, uint64_t start,
+                               uint64_t duration)
 {
     /* What has no good times is counted where the ranges that launched are. */
     return start && start <= INT64_MAX && duration <= INT64_MAX - start &&
            (!pass->range || range_has_work(pass->range, correlation, start));
 }
 
-static enum mp_status take_work(struct pass *pass, enum source_index index, unsigned node_column,
-                                const struct mp_batch *batch)
+static enum mp_status captured_take_work(struct pass *pass, enum source_index index,
+                                         unsigned node_column, const struct mp_batch *batch)
 {
     const struct source *source = &sources[index];
 
@@ -94,8 +95,8 @@ static enum mp_status take_work(struct pass *pass, enum source_index index, unsi
             captured_find(&pass->captured, batch->columns[node_column][row]);
         uint32_t name, place;
 
-        if (!node || !is_wanted(pass, batch->columns[source->correlation][row],
-                                batch->columns[source->start][row], duration))
+        if (!node || !captured_is_wanted(pass, batch->columns[source->correlation][row],
+                                         batch->columns[source->start][row], duration))
             continue;
         MP_TRY(place_of(pass, node, &place));
         MP_TRY(source_names_find(&pass->names, index, batch->columns[source->id][row], &name));
@@ -105,15 +106,15 @@ static enum mp_status take_work(struct pass *pass, enum source_index index, unsi
     return MP_OK;
 }
 
-static enum mp_status take_batch(void *context, const struct mp_batch *batch)
+static enum mp_status captured_take_batch(void *context, const struct mp_batch *batch)
 {
     for (size_t i = 0; i < NODE_SOURCES; i++)
         if (sources[node_sources[i].source].table == batch->table->id)
-            return take_work(context, node_sources[i].source, node_sources[i].node, batch);
+            return captured_take_work(context, node_sources[i].source, node_sources[i].node, batch);
     return MP_OK;
 }
 
-static void select_columns(struct mp_cursor *cursor, void *context)
+static void captured_select_columns(struct mp_cursor *cursor, void *context)
 {
     (void)context;
     for (size_t i = 0; i < NODE_SOURCES; i++) {
@@ -131,8 +132,8 @@ static enum mp_status read_work(struct pass *pass, struct mp_trace *trace, struc
         .trace = trace,
         .what = "the work of CUDA graphs",
         .context = pass,
-        .select = select_columns,
-        .take = take_batch,
+        .select = captured_select_columns,
+        .take = captured_take_batch,
     };
 
     return reading_run(&reading, error);
@@ -140,8 +141,8 @@ static enum mp_status read_work(struct pass *pass, struct mp_trace *trace, struc
 
 /* ---- From paths to ranges ---- */
 
-static enum mp_status kind_of(struct pass *pass, uint64_t thread, const struct captured_path *path,
-                              uint32_t *id)
+static enum mp_status captured_kind_of(struct pass *pass, uint64_t thread,
+                                       const struct captured_path *path, uint32_t *id)
 {
     struct mp_intern *names = &pass->result->names;
     struct kind kind = {
@@ -167,7 +168,7 @@ static enum mp_status list_kinds(struct pass *pass, const struct place *place, u
          path = captured_path(&pass->captured, path->parent)) {
         uint32_t id, i = 0;
 
-        MP_TRY(kind_of(pass, place->thread, path, &id));
+        MP_TRY(captured_kind_of(pass, place->thread, path, &id));
         while (i < *count && list[i] != id)
             i++;
         if (i == *count)
@@ -264,7 +265,8 @@ static enum mp_status fill_ranges(struct pass *pass, uint32_t *list)
 
 /* ---- The whole ---- */
 
-static enum mp_status build(struct pass *pass, struct mp_trace *trace, struct mp_error *error)
+static enum mp_status captured_build(struct pass *pass, struct mp_trace *trace,
+                                     struct mp_error *error)
 {
     uint32_t *list;
     enum mp_status status;
@@ -306,7 +308,7 @@ enum mp_status nvtx_captured_build(struct nvtx_result *result, struct mp_trace *
                                        .quality = &result->quality,
                                        .style = options->style};
     source_names_init(&pass.names, trace);
-    status = build(&pass, trace, error);
+    status = captured_build(&pass, trace, error);
     captured_free(&pass.captured);
     mp_intern_free(&pass.places);
     mp_intern_free(&pass.kinds);

@@ -18,18 +18,18 @@ struct sweep {
     size_t top_capacity;
 };
 
-static uint32_t thread_of(const struct sweep *sweep, uint32_t instance)
+static uint32_t lanes_thread_of(const struct sweep *sweep, uint32_t instance)
 {
     return sweep->spans->kinds[sweep->instances[instance].kind].thread;
 }
 
-static bool is_before(const void *context, uint32_t a, uint32_t b)
+static bool lanes_is_before(const void *context, uint32_t a, uint32_t b)
 {
     const struct sweep *sweep = context;
     const struct nvtx_instance *one = &sweep->instances[a];
     const struct nvtx_instance *other = &sweep->instances[b];
-    uint32_t thread = thread_of(sweep, a);
-    uint32_t other_thread = thread_of(sweep, b);
+    uint32_t thread = lanes_thread_of(sweep, a);
+    uint32_t other_thread = lanes_thread_of(sweep, b);
 
     if (thread != other_thread)
         return thread < other_thread;
@@ -69,7 +69,7 @@ static enum mp_status add_lane(struct sweep *sweep, struct nvtx_thread *thread)
 static enum mp_status choose_lane(struct sweep *sweep, uint32_t index)
 {
     struct nvtx_instance *instance = &sweep->instances[index];
-    struct nvtx_thread *thread = &sweep->spans->threads[thread_of(sweep, index)];
+    struct nvtx_thread *thread = &sweep->spans->threads[lanes_thread_of(sweep, index)];
     uint32_t lane = thread->first_lane;
 
     while (lane < thread->first_lane + thread->lane_count && !fits(sweep, lane, instance))
@@ -160,7 +160,7 @@ enum mp_status nvtx_lanes_build(struct nvtx_spans *spans, struct nvtx_instance *
     if (sweep.order && sweep.below) {
         for (size_t i = 0; i < count; i++)
             sweep.order[i] = (uint32_t)i;
-        mp_sort(sweep.order, count, sweep.below, is_before, &sweep);
+        mp_sort(sweep.order, count, sweep.below, lanes_is_before, &sweep);
         status = MP_OK;
         for (size_t i = 0; i < count && !status; i++)
             status = choose_lane(&sweep, sweep.order[i]);

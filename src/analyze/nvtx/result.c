@@ -40,8 +40,8 @@ static bool times_are_good(struct quality *quality, uint64_t start, uint64_t dur
 
 #define FUNCTION_LIMIT (1u << 30)
 
-static enum mp_status take_call(struct pass *pass, struct nvtx_thread *thread,
-                                struct nvtx_call *call, uint64_t start)
+static enum mp_status result_take_call(struct pass *pass, struct nvtx_thread *thread,
+                                       struct nvtx_call *call, uint64_t start)
 {
     for (uint32_t i = 0; i < thread->lane_count; i++) {
         call->node = nvtx_spans_find(&pass->spans, &pass->spans.lanes[thread->first_lane + i],
@@ -74,7 +74,7 @@ static enum mp_status take_calls(struct pass *pass, const struct mp_batch *batch
         if (thread == MP_MAP_ABSENT)
             continue;
         call.function = function < FUNCTION_LIMIT ? (uint32_t)function : 0;
-        MP_TRY(take_call(pass, &pass->spans.threads[thread], &call, CELL(start)));
+        MP_TRY(result_take_call(pass, &pass->spans.threads[thread], &call, CELL(start)));
     }
     pass->result->no_calls = false;
     return MP_OK;
@@ -101,8 +101,8 @@ static enum mp_status add_work(struct pass *pass, size_t first, uint32_t name, u
     return MP_OK;
 }
 
-static enum mp_status take_work(struct pass *pass, enum source_index index,
-                                const struct mp_batch *batch)
+static enum mp_status result_take_work(struct pass *pass, enum source_index index,
+                                       const struct mp_batch *batch)
 {
     const struct source *source = &sources[index];
     const uint64_t *correlations = batch->columns[source->correlation];
@@ -146,13 +146,13 @@ static void select_group(struct mp_cursor *cursor, enum summary_group_index grou
     }
 }
 
-static enum mp_status take_batch(struct pass *pass, const struct mp_batch *batch)
+static enum mp_status result_take_batch(struct pass *pass, const struct mp_batch *batch)
 {
     for (size_t i = 0; i < SOURCE_COUNT; i++) {
         if (sources[i].table != batch->table->id)
             continue;
         return i == SOURCE_CALL ? take_calls(pass, batch)
-                                : take_work(pass, (enum source_index)i, batch);
+                                : result_take_work(pass, (enum source_index)i, batch);
     }
     return MP_OK;
 }
@@ -184,7 +184,7 @@ static enum mp_status read_group(struct pass *pass, struct mp_trace *trace,
     MP_TRY(mp_cursor_open(trace, &cursor, error));
     select_group(cursor, group);
     while ((status = mp_cursor_next(cursor, &batch)) == MP_OK) {
-        status = take_batch(pass, &batch);
+        status = result_take_batch(pass, &batch);
         if (status != MP_OK)
             break;
     }
@@ -340,7 +340,7 @@ static enum mp_status read_calls_and_work(struct pass *pass, struct mp_trace *tr
     return read_group(pass, trace, SUMMARY_GPU, error);
 }
 
-static enum mp_status add_up(struct pass *pass, struct mp_error *error)
+static enum mp_status result_add_up(struct pass *pass, struct mp_error *error)
 {
     enum mp_status status = add_calls(pass);
 
@@ -355,7 +355,8 @@ static enum mp_status add_up(struct pass *pass, struct mp_error *error)
                   : MP_OK;
 }
 
-static enum mp_status build(struct pass *pass, struct mp_trace *trace, struct mp_error *error)
+static enum mp_status result_build(struct pass *pass, struct mp_trace *trace,
+                                   struct mp_error *error)
 {
     struct nvtx_result *result = pass->result;
     struct nvtx_reading reading = {.range = pass->range,
@@ -370,10 +371,10 @@ static enum mp_status build(struct pass *pass, struct mp_trace *trace, struct mp
         nvtx_sums_init(&pass->kinds, pass->spans.kind_count))
         return mp_error_set(error, MP_ERR_MEMORY, "out of memory");
     MP_TRY(read_calls_and_work(pass, trace, error));
-    return add_up(pass, error);
+    return result_add_up(pass, error);
 }
 
-static void end(struct pass *pass)
+static void result_end(struct pass *pass)
 {
     nvtx_spans_free(&pass->spans);
     nvtx_calls_free(&pass->calls);
@@ -400,10 +401,10 @@ enum mp_status nvtx_result_build(struct mp_trace *trace, const struct nvtx_optio
     status = ranges_open(&ranges, trace, options->range, &pass.range, error);
     result->capture_ranges = ranges_count(&ranges);
     if (!status)
-        status = build(&pass, trace, error);
+        status = result_build(&pass, trace, error);
     if (!status)
         status = nvtx_captured_build(result, trace, options, pass.range, error);
-    end(&pass);
+    result_end(&pass);
     ranges_free(&ranges);
     if (status)
         nvtx_result_free(result);

@@ -191,7 +191,7 @@ static enum mp_status take_end(struct pass *pass, const struct mp_batch *batch, 
     return mp_map_put(&pass->early_ends, CELL(range), (uint32_t)pass->end_count++);
 }
 
-static enum mp_status take_row(struct pass *pass, const struct mp_batch *batch, uint32_t row)
+static enum mp_status spans_take_row(struct pass *pass, const struct mp_batch *batch, uint32_t row)
 {
     switch (CELL(kind)) {
     case MP_nvtx_kind_push:
@@ -211,7 +211,7 @@ static enum mp_status take_row(struct pass *pass, const struct mp_batch *batch, 
 
 /* ---- The passes over the file ---- */
 
-static void select_columns(struct mp_cursor *cursor, void *context)
+static void spans_select_columns(struct mp_cursor *cursor, void *context)
 {
     (void)context;
     definitions_select(cursor, false);
@@ -222,27 +222,28 @@ static void select_columns(struct mp_cursor *cursor, void *context)
                          MP_COLUMN_MASK(nvtx, time) | MP_COLUMN_MASK(nvtx, range));
 }
 
-static enum mp_status take_batch(void *context, const struct mp_batch *batch)
+static enum mp_status spans_take_batch(void *context, const struct mp_batch *batch)
 {
     struct pass *pass = context;
 
     if (batch->table->id == MP_TABLE_nvtx) {
         for (uint32_t row = 0; row < batch->rows; row++)
-            MP_TRY(take_row(pass, batch, row));
+            MP_TRY(spans_take_row(pass, batch, row));
         return MP_OK;
     }
     MP_TRY(definitions_take(pass->reading->definitions, batch));
     return quality_take(pass->reading->quality, batch);
 }
 
-static enum mp_status run_pass(struct pass *pass, struct mp_trace *trace, struct mp_error *error)
+static enum mp_status spans_run_pass(struct pass *pass, struct mp_trace *trace,
+                                     struct mp_error *error)
 {
     const struct reading reading = {
         .trace = trace,
         .what = "the NVTX ranges",
         .context = pass,
-        .select = select_columns,
-        .take = take_batch,
+        .select = spans_select_columns,
+        .take = spans_take_batch,
         .quality = pass->reading->quality,
         .definitions = pass->reading->definitions,
     };
@@ -316,13 +317,13 @@ static void finish_instances(struct pass *pass, uint64_t last)
     pass->count = kept;
 }
 
-static enum mp_status build(struct pass *pass, struct mp_trace *trace, struct mp_error *error)
+static enum mp_status spans_build(struct pass *pass, struct mp_trace *trace, struct mp_error *error)
 {
     const struct capture_range *range = pass->reading->range;
     uint64_t last = 0;
     enum mp_status status;
 
-    MP_TRY(run_pass(pass, trace, error));
+    MP_TRY(spans_run_pass(pass, trace, error));
     if (has_unfinished(pass))
         MP_TRY(find_last_time(trace, &last, error));
     if (range && range->end_time < last)
@@ -341,7 +342,7 @@ enum mp_status nvtx_spans_load(struct nvtx_spans *spans, struct mp_trace *trace,
     enum mp_status status;
 
     *spans = (struct nvtx_spans){.span_count = 0};
-    status = build(&pass, trace, error);
+    status = spans_build(&pass, trace, error);
     free(pass.instances);
     free(pass.ends);
     free(pass.label_names);

@@ -256,7 +256,7 @@ static enum mp_status add_devices(struct overlap_pass *pass)
     return MP_OK;
 }
 
-static int compare_devices(const void *left, const void *right)
+static int finish_compare_devices(const void *left, const void *right)
 {
     const struct overlap_device *a = left;
     const struct overlap_device *b = right;
@@ -273,6 +273,7 @@ enum mp_status overlap_finish(struct overlap_pass *pass)
         overlap_sweep_end(&pass->sweeps[i], pass->lanes.items);
     sort_known(pass);
     MP_TRY(add_devices(pass));
-    qsort(overlap->devices, overlap->device_count, sizeof *overlap->devices, compare_devices);
+    qsort(overlap->devices, overlap->device_count, sizeof *overlap->devices,
+          finish_compare_devices);
     return MP_OK;
 }

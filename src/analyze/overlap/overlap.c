@@ -145,8 +145,8 @@ static enum mp_status kind_of_kernel(struct overlap_pass *pass, uint64_t shape,
     return MP_OK;
 }
 
-static enum mp_status kind_of(struct overlap_pass *pass, const struct activity_table *table,
-                              uint64_t what, enum overlap_activity *activity)
+static enum mp_status overlap_kind_of(struct overlap_pass *pass, const struct activity_table *table,
+                                      uint64_t what, enum overlap_activity *activity)
 {
     switch (table->table) {
     case MP_TABLE_kernel:
@@ -248,7 +248,7 @@ static void widen(struct overlap_window *window, uint64_t begin, uint64_t end)
     window->any = true;
 }
 
-static enum mp_status take_row(struct overlap_pass *pass, const struct merge_row *row)
+static enum mp_status overlap_take_row(struct overlap_pass *pass, const struct merge_row *row)
 {
     const struct activity_table *table = &tables[row->table];
     uint64_t duration = row->columns[table->duration][row->row];
@@ -264,7 +264,7 @@ static enum mp_status take_row(struct overlap_pass *pass, const struct merge_row
         pass->overlap->quality.reversed_times++;
         return MP_OK;
     }
-    MP_TRY(kind_of(pass, table, row->columns[table->what][row->row], &activity));
+    MP_TRY(overlap_kind_of(pass, table, row->columns[table->what][row->row], &activity));
     MP_TRY(find_slot(pass, &stream, &slot));
     widen(window_of(pass, correlation, row->time), row->time, end);
     return overlap_sweep_add(&pass->sweeps[slot], pass->lanes.items, activity, (uint32_t)stream,
@@ -284,7 +284,7 @@ static enum mp_status take_rows(struct overlap_pass *pass, struct mp_error *erro
                                              1u << tables[i].correlation | 1u << tables[i].what};
     MP_TRY(merge_open(pass->trace, wanted, TABLE_COUNT, &merge, error));
     while ((status = merge_next(merge, &row)) == MP_OK) {
-        status = take_row(pass, &row);
+        status = overlap_take_row(pass, &row);
         if (status != MP_OK)
             break;
     }
@@ -298,7 +298,7 @@ static enum mp_status take_rows(struct overlap_pass *pass, struct mp_error *erro
 
 /* ---- The whole ---- */
 
-static void begin(struct overlap_pass *pass)
+static void overlap_begin(struct overlap_pass *pass)
 {
     struct overlap *overlap = pass->overlap;
     const char *gpu = mp_trace_property(pass->trace, "MINIPROF_GPU");
@@ -312,7 +312,7 @@ static void begin(struct overlap_pass *pass)
     dense_init(&pass->shapes, sizeof(uint8_t), limit);
 }
 
-static void end(struct overlap_pass *pass)
+static void overlap_end(struct overlap_pass *pass)
 {
     for (size_t i = 0; i < pass->sweep_count; i++)
         free(pass->sweeps[i].heap);
@@ -326,8 +326,8 @@ static void end(struct overlap_pass *pass)
     ranges_free(&pass->ranges);
 }
 
-static enum mp_status run(struct overlap_pass *pass, const struct overlap_options *options,
-                          struct mp_error *error)
+static enum mp_status overlap_run(struct overlap_pass *pass, const struct overlap_options *options,
+                                  struct mp_error *error)
 {
     enum mp_status status;
 
@@ -349,9 +349,9 @@ enum mp_status overlap_build(struct mp_trace *trace, const struct overlap_option
     struct overlap_pass pass = {.overlap = overlap, .trace = trace};
     enum mp_status status;
 
-    begin(&pass);
-    status = run(&pass, options, error);
-    end(&pass);
+    overlap_begin(&pass);
+    status = overlap_run(&pass, options, error);
+    overlap_end(&pass);
     if (status)
         overlap_free(overlap);
     return status;

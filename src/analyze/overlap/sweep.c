@@ -14,7 +14,7 @@ struct overlap_running {
 
 /* ---- Which ends next ---- */
 
-static enum mp_status push(struct overlap_sweep *sweep, struct overlap_running item)
+static enum mp_status sweep_push(struct overlap_sweep *sweep, struct overlap_running item)
 {
     size_t at;
 
@@ -30,7 +30,7 @@ static enum mp_status push(struct overlap_sweep *sweep, struct overlap_running i
     return MP_OK;
 }
 
-static struct overlap_running pop(struct overlap_sweep *sweep)
+static struct overlap_running sweep_pop(struct overlap_sweep *sweep)
 {
     struct overlap_running first = sweep->heap[0];
     struct overlap_running last = sweep->heap[--sweep->count];
@@ -66,7 +66,7 @@ static void pass_kernels(struct overlap_sweep *sweep, uint64_t ns)
         sweep->times.most_kernels = kernels;
 }
 
-static void advance(struct overlap_sweep *sweep, struct overlap_lane *lanes, uint64_t to)
+static void sweep_advance(struct overlap_sweep *sweep, struct overlap_lane *lanes, uint64_t to)
 {
     uint64_t ns = to - sweep->clock;
     unsigned set = 0;
@@ -114,12 +114,12 @@ static void go_to(struct overlap_sweep *sweep, struct overlap_lane *lanes, uint6
     while (sweep->count && sweep->heap[0].end <= time) {
         struct overlap_running ended;
 
-        advance(sweep, lanes, sweep->heap[0].end);
-        ended = pop(sweep);
+        sweep_advance(sweep, lanes, sweep->heap[0].end);
+        ended = sweep_pop(sweep);
         sweep->running[ended.activity]--;
         end_lane(sweep, lanes, ended.lane);
     }
-    advance(sweep, lanes, time);
+    sweep_advance(sweep, lanes, time);
 }
 
 enum mp_status overlap_sweep_add(struct overlap_sweep *sweep, struct overlap_lane *lanes,
@@ -131,7 +131,7 @@ enum mp_status overlap_sweep_add(struct overlap_sweep *sweep, struct overlap_lan
     begin = begin < sweep->clock ? sweep->clock : begin;
     end = end < begin ? begin : end;
     go_to(sweep, lanes, begin);
-    MP_TRY(push(sweep, (struct overlap_running){end, lane, activity}));
+    MP_TRY(sweep_push(sweep, (struct overlap_running){end, lane, activity}));
     sweep->running[activity]++;
     sweep->times.calls[activity]++;
     *total = end - begin < UINT64_MAX - *total ? *total + (end - begin) : UINT64_MAX;

@@ -19,7 +19,7 @@ void summary_row_fill(struct summary_row *row, const char *name, const struct ta
     };
 }
 
-static int compare_rows(const void *left, const void *right)
+static int summary_compare_rows(const void *left, const void *right)
 {
     const struct summary_row *a = left;
     const struct summary_row *b = right;
@@ -32,5 +32,5 @@ static int compare_rows(const void *left, const void *right)
 void summary_rows_sort(struct summary_row *rows, size_t count)
 {
     if (count)
-        qsort(rows, count, sizeof *rows, compare_rows);
+        qsort(rows, count, sizeof *rows, summary_compare_rows);
 }

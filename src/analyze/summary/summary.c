@@ -27,7 +27,7 @@ struct pass {
     size_t id_capacity;
 };
 
-static bool is_wanted(const struct pass *pass, const struct source *source)
+static bool summary_is_wanted(const struct pass *pass, const struct source *source)
 {
     unsigned parts = pass->options->parts ? pass->options->parts : SUMMARY_PARTS_BOTH;
 
@@ -55,14 +55,14 @@ static void select_source(struct mp_cursor *cursor, const struct pass *pass,
     mp_cursor_select(cursor, mp_table_by_id(source->table), mask);
 }
 
-static void select_columns(struct mp_cursor *cursor, void *context)
+static void summary_select_columns(struct mp_cursor *cursor, void *context)
 {
     const struct pass *pass = context;
 
     definitions_select(cursor, false);
     quality_select(cursor);
     for (size_t i = 0; i < SOURCE_COUNT; i++) {
-        if (is_wanted(pass, &sources[i]))
+        if (summary_is_wanted(pass, &sources[i]))
             select_source(cursor, pass, &sources[i]);
     }
 }
@@ -120,7 +120,7 @@ static enum mp_status take_rows(struct pass *pass, size_t index, const struct mp
     return tallies_add(&pass->tallies[index], &rows, pass->range);
 }
 
-static enum mp_status take_batch(void *context, const struct mp_batch *batch)
+static enum mp_status summary_take_batch(void *context, const struct mp_batch *batch)
 {
     struct pass *pass = context;
 
@@ -132,14 +132,15 @@ static enum mp_status take_batch(void *context, const struct mp_batch *batch)
     return quality_take(&pass->summary->quality, batch);
 }
 
-static enum mp_status run_pass(struct pass *pass, struct mp_trace *trace, struct mp_error *error)
+static enum mp_status summary_run_pass(struct pass *pass, struct mp_trace *trace,
+                                       struct mp_error *error)
 {
     const struct reading reading = {
         .trace = trace,
         .what = "the records",
         .context = pass,
-        .select = select_columns,
-        .take = take_batch,
+        .select = summary_select_columns,
+        .take = summary_take_batch,
         .quality = &pass->summary->quality,
         .definitions = &pass->summary->definitions,
     };
@@ -242,7 +243,7 @@ static enum mp_status build_group(struct pass *pass, enum summary_group_index in
     return status;
 }
 
-static int compare_devices(const void *left, const void *right)
+static int summary_compare_devices(const void *left, const void *right)
 {
     const struct summary_device *a = left;
     const struct summary_device *b = right;
@@ -274,7 +275,8 @@ static enum mp_status build_devices(struct pass *pass)
             summary->device_count--;
         }
     }
-    qsort(summary->devices, summary->device_count, sizeof *summary->devices, compare_devices);
+    qsort(summary->devices, summary->device_count, sizeof *summary->devices,
+          summary_compare_devices);
     return MP_OK;
 }
 
@@ -309,7 +311,7 @@ static bool is_setting(const struct mp_trace *trace, const char *name, const cha
     return text && !strcmp(text, value);
 }
 
-static void begin(struct pass *pass, const struct mp_trace *trace)
+static void summary_begin(struct pass *pass, const struct mp_trace *trace)
 {
     struct summary *summary = pass->summary;
 
@@ -324,7 +326,7 @@ static void begin(struct pass *pass, const struct mp_trace *trace)
         tallies_init(&pass->tallies[i], definitions_limit(trace));
 }
 
-static void end(struct pass *pass)
+static void summary_end(struct pass *pass)
 {
     for (size_t i = 0; i < SOURCE_COUNT; i++) {
         tallies_free(&pass->tallies[i]);
@@ -340,14 +342,14 @@ enum mp_status summary_build(struct mp_trace *trace, const struct summary_option
     struct capture_ranges ranges;
     enum mp_status status;
 
-    begin(&pass, trace);
+    summary_begin(&pass, trace);
     status = ranges_open(&ranges, trace, options->range, &pass.range, error);
     summary->range_count = ranges_count(&ranges);
     if (!status)
-        status = run_pass(&pass, trace, error);
+        status = summary_run_pass(&pass, trace, error);
     if (!status)
         status = build_groups(&pass, error);
-    end(&pass);
+    summary_end(&pass);
     ranges_free(&ranges);
     if (status)
         summary_free(summary);

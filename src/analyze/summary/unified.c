@@ -110,7 +110,7 @@ static enum unified_row_index row_of(uint64_t kind)
     }
 }
 
-static void add(struct unified_row *row, uint64_t value, uint64_t duration)
+static void unified_add(struct unified_row *row, uint64_t value, uint64_t duration)
 {
     if (!row->count || value < row->least)
         row->least = value;
@@ -131,7 +131,8 @@ static bool times_are_good(struct quality *quality, uint64_t start, uint64_t dur
     return start && (int64_t)duration >= 0;
 }
 
-static enum mp_status take_row(struct pass *pass, const struct mp_batch *batch, uint32_t row)
+static enum mp_status unified_take_row(struct pass *pass, const struct mp_batch *batch,
+                                       uint32_t row)
 {
     struct unified *unified = pass->unified;
     uint64_t kind = CELL(kind);
@@ -147,26 +148,26 @@ static enum mp_status take_row(struct pass *pass, const struct mp_batch *batch, 
         return MP_OK;
     MP_TRY(reach_device(
         unified, unified_device(&unified->definitions, kind, CELL(source), CELL(target)), &device));
-    add(&device->rows[row_of(kind)], CELL(value), CELL(duration));
+    unified_add(&device->rows[row_of(kind)], CELL(value), CELL(duration));
     return MP_OK;
 }
 
 #undef CELL
 
-static enum mp_status take_batch(void *context, const struct mp_batch *batch)
+static enum mp_status unified_take_batch(void *context, const struct mp_batch *batch)
 {
     struct pass *pass = context;
 
     if (batch->table->id == MP_TABLE_unified) {
         for (uint32_t row = 0; row < batch->rows; row++)
-            MP_TRY(take_row(pass, batch, row));
+            MP_TRY(unified_take_row(pass, batch, row));
         return MP_OK;
     }
     MP_TRY(definitions_take(&pass->unified->definitions, batch));
     return quality_take(&pass->unified->quality, batch);
 }
 
-static void select_columns(struct mp_cursor *cursor, void *context)
+static void unified_select_columns(struct mp_cursor *cursor, void *context)
 {
     (void)context;
     mp_cursor_select(cursor, mp_table_by_id(MP_TABLE_string),
@@ -180,14 +181,15 @@ static void select_columns(struct mp_cursor *cursor, void *context)
                          MP_COLUMN_MASK(unified, start) | MP_COLUMN_MASK(unified, duration));
 }
 
-static enum mp_status run_pass(struct pass *pass, struct mp_trace *trace, struct mp_error *error)
+static enum mp_status unified_run_pass(struct pass *pass, struct mp_trace *trace,
+                                       struct mp_error *error)
 {
     const struct reading reading = {
         .trace = trace,
         .what = "the unified memory",
         .context = pass,
-        .select = select_columns,
-        .take = take_batch,
+        .select = unified_select_columns,
+        .take = unified_take_batch,
         .quality = &pass->unified->quality,
         .definitions = &pass->unified->definitions,
     };
@@ -197,7 +199,7 @@ static enum mp_status run_pass(struct pass *pass, struct mp_trace *trace, struct
 
 /* ---- The whole ---- */
 
-static int compare_devices(const void *left, const void *right)
+static int unified_compare_devices(const void *left, const void *right)
 {
     const struct unified_device *a = left;
     const struct unified_device *b = right;
@@ -205,7 +207,7 @@ static int compare_devices(const void *left, const void *right)
     return (a->device > b->device) - (a->device < b->device);
 }
 
-static void finish(struct unified *unified)
+static void unified_finish(struct unified *unified)
 {
     for (size_t i = 0; i < unified->device_count; i++) {
         for (int kind = 0; kind < UNIFIED_ROWS; kind++) {
@@ -215,7 +217,8 @@ static void finish(struct unified *unified)
         }
     }
     if (unified->device_count)
-        qsort(unified->devices, unified->device_count, sizeof *unified->devices, compare_devices);
+        qsort(unified->devices, unified->device_count, sizeof *unified->devices,
+              unified_compare_devices);
 }
 
 enum mp_status unified_build(struct mp_trace *trace, const struct unified_options *options,
@@ -231,12 +234,12 @@ enum mp_status unified_build(struct mp_trace *trace, const struct unified_option
     status = ranges_open(&ranges, trace, options->range, &pass.range, error);
     unified->capture_ranges = ranges_count(&ranges);
     if (!status)
-        status = run_pass(&pass, trace, error);
+        status = unified_run_pass(&pass, trace, error);
     ranges_free(&ranges);
     if (status)
         unified_free(unified);
     else
-        finish(unified);
+        unified_finish(unified);
     return status;
 }
 

@@ -55,7 +55,7 @@ static void sink(struct merging *merging, size_t at)
 }
 
 /* Moves the earliest row on. */
-static void advance(struct merging *merging)
+static void busy_advance(struct merging *merging)
 {
     merging->rows[0].at++;
     if (!settle(merging, &merging->rows[0]))
@@ -91,7 +91,7 @@ enum mp_status timeline_busy(const struct timeline *timeline, uint64_t device, u
     if (!merging.rows)
         return MP_ERR_MEMORY;
     collect(&merging, device);
-    for (; merging.count; advance(&merging)) {
+    for (; merging.count; busy_advance(&merging)) {
         uint64_t begin = merging.rows[0].at->begin;
         uint64_t end = begin + merging.rows[0].at->duration;
 

@@ -252,14 +252,14 @@ static const struct {
 
 #define TAKERS (sizeof takers / sizeof *takers)
 
-static void select_columns(struct mp_cursor *cursor, void *context)
+static void details_select_columns(struct mp_cursor *cursor, void *context)
 {
     (void)context;
     for (size_t i = 0; i < TAKERS; i++)
         mp_cursor_select(cursor, mp_table_by_id(takers[i].table), takers[i].columns);
 }
 
-static enum mp_status take_batch(void *context, const struct mp_batch *batch)
+static enum mp_status details_take_batch(void *context, const struct mp_batch *batch)
 {
     for (size_t i = 0; i < TAKERS; i++) {
         for (uint32_t row = 0; takers[i].table == batch->table->id && row < batch->rows; row++)
@@ -285,8 +285,8 @@ enum mp_status timeline_add_details(struct timeline *timeline, struct mp_trace *
     const struct reading reading = {.trace = trace,
                                     .what = "shapes and sizes",
                                     .context = &pass,
-                                    .select = select_columns,
-                                    .take = take_batch};
+                                    .select = details_select_columns,
+                                    .take = details_take_batch};
     enum mp_status status = list_streams(&pass);
 
     pass.places = calloc((size_t)deps->lane_count + 1, sizeof *pass.places);

@@ -41,7 +41,7 @@ static uint32_t assign_rows(struct timeline *timeline, struct timeline_strip *st
     return used;
 }
 
-static enum mp_status make_room(struct timeline *timeline, size_t more)
+static enum mp_status timeline_make_room(struct timeline *timeline, size_t more)
 {
     size_t wanted = timeline->event_count + more;
     struct timeline_event *grown;
@@ -92,7 +92,7 @@ enum mp_status timeline_add_strip(struct timeline *timeline, struct timeline_str
         strip->rows = grown;
         strip->row_capacity = strip->count;
     }
-    MP_TRY(make_room(timeline, strip->count));
+    MP_TRY(timeline_make_room(timeline, strip->count));
     used = assign_rows(timeline, strip);
     for (uint32_t row = 0; row < used; row++)
         MP_TRY(add_track(timeline, strip, row));
@@ -108,7 +108,7 @@ struct ranges {
     size_t count;
 };
 
-static const struct nvtx_kind *kind_of(const struct nvtx_spans *spans, uint32_t span)
+static const struct nvtx_kind *timeline_kind_of(const struct nvtx_spans *spans, uint32_t span)
 {
     return &spans->kinds[spans->nodes[spans->spans[span].node].kind];
 }
@@ -117,8 +117,8 @@ static const struct nvtx_kind *kind_of(const struct nvtx_spans *spans, uint32_t 
 static bool stands_before(const void *context, uint32_t a, uint32_t b)
 {
     const struct nvtx_spans *spans = context;
-    uint32_t domain = kind_of(spans, a)->domain;
-    uint32_t other = kind_of(spans, b)->domain;
+    uint32_t domain = timeline_kind_of(spans, a)->domain;
+    uint32_t other = timeline_kind_of(spans, b)->domain;
 
     if (domain != other)
         return domain < other;
@@ -172,7 +172,7 @@ static enum mp_status add_domain(struct timeline *timeline, struct timeline_stri
                                  const struct ranges *ranges, const struct mp_intern *names,
                                  size_t *next)
 {
-    uint32_t domain = kind_of(ranges->spans, ranges->order[*next])->domain;
+    uint32_t domain = timeline_kind_of(ranges->spans, ranges->order[*next])->domain;
     const char *text = mp_intern_get(names, domain, NULL);
 
     strip->kind = TIMELINE_RANGES;
@@ -181,7 +181,7 @@ static enum mp_status add_domain(struct timeline *timeline, struct timeline_stri
         return MP_ERR_MEMORY;
     for (; *next < ranges->count; ++*next) {
         const struct nvtx_span *span = &ranges->spans->spans[ranges->order[*next]];
-        const struct nvtx_kind *kind = kind_of(ranges->spans, ranges->order[*next]);
+        const struct nvtx_kind *kind = timeline_kind_of(ranges->spans, ranges->order[*next]);
 
         if (kind->domain != domain)
             break;

@@ -77,7 +77,8 @@ static bool is_enough(const struct agreement *agreement, const struct mp_period 
            found->count >= agreement->count - found->count;
 }
 
-static void choose(const struct agreement *agreement, unsigned repeats, struct mp_period *result)
+static void period_choose(const struct agreement *agreement, unsigned repeats,
+                          struct mp_period *result)
 {
     size_t most = agreement->count / repeats;
 
@@ -130,7 +131,7 @@ enum mp_status mp_period_find(const uint32_t *items, size_t count, unsigned repe
     self = reallocarray(NULL, count - agreement.middle, sizeof *self);
     if (agreement.forwards && agreement.backwards && self) {
         agree(items, &agreement, self);
-        choose(&agreement, repeats, period);
+        period_choose(&agreement, repeats, period);
         status = MP_OK;
     }
     free(agreement.forwards);

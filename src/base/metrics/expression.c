@@ -44,7 +44,7 @@ static void skip_spaces(struct parser *parser)
 }
 
 /* Whether the next character is `wanted`, which is then passed. */
-static bool take(struct parser *parser, char wanted)
+static bool expression_take(struct parser *parser, char wanted)
 {
     skip_spaces(parser);
     if (*parser->at != wanted)
@@ -172,8 +172,8 @@ static enum mp_status divide(const struct parser *parser, struct part *left,
     return MP_OK;
 }
 
-static enum mp_status add(const struct parser *parser, struct part *left, const struct part *right,
-                          double sign)
+static enum mp_status expression_add(const struct parser *parser, struct part *left,
+                                     const struct part *right, double sign)
 {
     if (left->shape != SHAPE_SUM || right->shape != SHAPE_SUM)
         return fail(parser, "only metrics times numbers can be added, before what stands");
@@ -189,12 +189,12 @@ static enum mp_status parse_sum(struct parser *parser, struct part *part);
 static enum mp_status parse_primary(struct parser *parser, struct part *part)
 {
     skip_spaces(parser);
-    if (take(parser, '(')) {
+    if (expression_take(parser, '(')) {
         if (++parser->depth > DEEPEST)
             return fail(parser, "too many parentheses");
         MP_TRY(parse_sum(parser, part));
         parser->depth--;
-        return take(parser, ')') ? MP_OK : fail(parser, "a ')' is missing");
+        return expression_take(parser, ')') ? MP_OK : fail(parser, "a ')' is missing");
     }
     if (isdigit((unsigned char)*parser->at))
         return parse_number(parser, part);
@@ -209,10 +209,10 @@ static enum mp_status parse_term(struct parser *parser, struct part *part)
 
     MP_TRY(parse_primary(parser, part));
     for (;;) {
-        if (take(parser, '*')) {
+        if (expression_take(parser, '*')) {
             MP_TRY(parse_primary(parser, &next));
             MP_TRY(multiply(parser, part, &next));
-        } else if (take(parser, '/')) {
+        } else if (expression_take(parser, '/')) {
             MP_TRY(parse_primary(parser, &next));
             MP_TRY(divide(parser, part, &next));
         } else {
@@ -227,12 +227,12 @@ static enum mp_status parse_sum(struct parser *parser, struct part *part)
 
     MP_TRY(parse_term(parser, part));
     for (;;) {
-        if (take(parser, '+')) {
+        if (expression_take(parser, '+')) {
             MP_TRY(parse_term(parser, &next));
-            MP_TRY(add(parser, part, &next, 1));
-        } else if (take(parser, '-')) {
+            MP_TRY(expression_add(parser, part, &next, 1));
+        } else if (expression_take(parser, '-')) {
             MP_TRY(parse_term(parser, &next));
-            MP_TRY(add(parser, part, &next, -1));
+            MP_TRY(expression_add(parser, part, &next, -1));
         } else {
             return MP_OK;
         }

@@ -56,7 +56,7 @@ struct target {
     bool cut;
 };
 
-static void put(struct target *target, const char *bytes, size_t count)
+static void json_read_put(struct target *target, const char *bytes, size_t count)
 {
     target->cut |= target->used + count >= target->size;
     if (target->cut)
@@ -93,27 +93,27 @@ static void put_code(struct target *target, uint32_t code)
     if (!code || (code >= 0xD800 && code < 0xE000))
         code = 0xFFFD;
     if (code < 0x80) {
-        put(target, (char[]){(char)code}, 1);
+        json_read_put(target, (char[]){(char)code}, 1);
         return;
     }
     if (code < 0x800) {
         bytes[0] = (char)(0xC0 | code >> 6);
         bytes[1] = (char)(0x80 | (code & 0x3F));
-        put(target, bytes, 2);
+        json_read_put(target, bytes, 2);
         return;
     }
     if (code < 0x10000) {
         bytes[0] = (char)(0xE0 | code >> 12);
         bytes[1] = (char)(0x80 | (code >> 6 & 0x3F));
         bytes[2] = (char)(0x80 | (code & 0x3F));
-        put(target, bytes, 3);
+        json_read_put(target, bytes, 3);
         return;
     }
     bytes[0] = (char)(0xF0 | code >> 18);
     bytes[1] = (char)(0x80 | (code >> 12 & 0x3F));
     bytes[2] = (char)(0x80 | (code >> 6 & 0x3F));
     bytes[3] = (char)(0x80 | (code & 0x3F));
-    put(target, bytes, 4);
+    json_read_put(target, bytes, 4);
 }
 
 static bool read_hex(struct json_reader *reader, uint32_t *code)
@@ -165,7 +165,7 @@ static bool read_escape(struct json_reader *reader, struct target *target)
     if (!name)
         return fail(reader);
     reader->at++;
-    put(target, &meanings[name - names], 1);
+    json_read_put(target, &meanings[name - names], 1);
     return true;
 }
 
@@ -181,7 +181,7 @@ static bool read_string(struct json_reader *reader, struct target *target)
                 return false;
             continue;
         }
-        put(target, reader->at++, 1);
+        json_read_put(target, reader->at++, 1);
     }
     return pass(reader, '"') || fail(reader);
 }
@@ -312,7 +312,7 @@ bool json_read_text(struct json_reader *reader, char *text, size_t size)
     else
         fine = kind == JSON_READ_WORD ? pass_word(reader) : fail(reader);
     if (fine && kind != JSON_READ_STRING)
-        put(&target, from, (size_t)(reader->at - from));
+        json_read_put(&target, from, (size_t)(reader->at - from));
     put_end(&target);
     return fine;
 }

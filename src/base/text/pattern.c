@@ -33,7 +33,7 @@ struct output {
     bool full;
 };
 
-static void put(struct output *out, const char *text)
+static void pattern_put(struct output *out, const char *text)
 {
     size_t length = strlen(text);
 
@@ -92,7 +92,7 @@ static void put_number(struct output *out, long number)
     char text[24];
 
     snprintf(text, sizeof(text), "%ld", number);
-    put(out, text);
+    pattern_put(out, text);
 }
 
 static void put_host(struct output *out)
@@ -102,7 +102,7 @@ static void put_host(struct output *out)
     if (gethostname(host, sizeof(host)) != 0)
         mp_text_copy(host, sizeof(host), "localhost");
     host[sizeof(host) - 1] = '\0'; /* POSIX does not promise one when the name is cut */
-    put(out, host);
+    pattern_put(out, host);
 }
 
 /* Whatever a launcher put there: a rank that is not a number would be a path of its own. */
@@ -134,7 +134,7 @@ static enum mp_status put_piece(struct output *out, const struct piece *piece,
         put_host(out);
         break;
     case 'r':
-        put(out, find_rank());
+        pattern_put(out, find_rank());
         break;
     case 'q':
         value = secure_getenv(piece->name);
@@ -142,10 +142,10 @@ static enum mp_status put_piece(struct output *out, const struct piece *piece,
             return mp_error_set(error, MP_ERR_ARGUMENT,
                                 "cannot find environment variable \"%s\" of %%q{%s}", piece->name,
                                 piece->name);
-        put(out, value);
+        pattern_put(out, value);
         break;
     default:
-        put(out, text);
+        pattern_put(out, text);
         break;
     }
     return MP_OK;

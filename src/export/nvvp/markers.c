@@ -31,7 +31,7 @@ static struct nvvp_marker_stack *stack_of(struct nvvp_markers *markers, uint64_t
     return &markers->stacks[lane - 1];
 }
 
-static enum mp_status push(struct nvvp_marker_stack *stack, uint32_t number)
+static enum mp_status markers_push(struct nvvp_marker_stack *stack, uint32_t number)
 {
     if (!stack)
         return MP_ERR_MEMORY;
@@ -62,7 +62,7 @@ enum mp_status nvvp_markers_number(struct nvvp_markers *markers, uint64_t kind, 
     }
     *number = ++markers->last;
     if (kind == MP_nvtx_kind_push)
-        return push(stack, *number);
+        return markers_push(stack, *number);
     if (kind == MP_nvtx_kind_start)
         return mp_map_put(&markers->started, range, *number);
     return MP_OK;

@@ -12,7 +12,7 @@ struct merge {
     void *context;
 };
 
-static enum mp_status advance(struct merge *merge, struct nvvp_source *source)
+static enum mp_status merge_advance(struct merge *merge, struct nvvp_source *source)
 {
     enum mp_status status = nvvp_next_row(merge->reader, source->statement, &source->rows);
 
@@ -35,17 +35,17 @@ static struct nvvp_source *earliest(struct merge *merge)
     return first;
 }
 
-static enum mp_status run(struct merge *merge,
-                          enum mp_status (*take)(void *context, struct nvvp_source *))
+static enum mp_status merge_run(struct merge *merge,
+                                enum mp_status (*take)(void *context, struct nvvp_source *))
 {
     struct nvvp_source *source;
 
     for (size_t i = 0; i < merge->count; i++)
-        MP_TRY(advance(merge, merge->live[i]));
+        MP_TRY(merge_advance(merge, merge->live[i]));
     while ((source = earliest(merge))) {
         MP_TRY(take(merge->context, source));
         MP_TRY(nvvp_check_writer(merge->reader));
-        MP_TRY(advance(merge, source));
+        MP_TRY(merge_advance(merge, source));
     }
     return MP_OK;
 }
@@ -60,7 +60,7 @@ enum mp_status nvvp_merge(struct nvvp_reader *reader, void *sources, size_t coun
 
     for (size_t i = 0; i < count && i < MOST_SOURCES; i++)
         merge.live[merge.count++] = (struct nvvp_source *)(void *)((char *)sources + i * bytes);
-    status = run(&merge, take);
+    status = merge_run(&merge, take);
     for (size_t i = 0; i < count; i++) {
         struct nvvp_source *source = (struct nvvp_source *)(void *)((char *)sources + i * bytes);
 

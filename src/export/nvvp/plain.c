@@ -302,7 +302,7 @@ static enum mp_status read_row(void *context, struct nvvp_source *generic)
     return MP_OK;
 }
 
-static enum mp_status take_row(void *context, struct nvvp_source *generic)
+static enum mp_status plain_take_row(void *context, struct nvvp_source *generic)
 {
     const struct nvvp_plain_source *source = (const struct nvvp_plain_source *)generic;
 
@@ -409,7 +409,7 @@ static enum mp_status merge(struct nvvp_plain *plain, const struct nvvp_plain_ki
     if (with_markers && status == MP_OK)
         status = add_source(plain, data ? &marker_with_data : &marker, sources, &count);
     if (status == MP_OK)
-        return nvvp_merge(plain->reader, sources, count, sizeof *sources, read_row, take_row,
+        return nvvp_merge(plain->reader, sources, count, sizeof *sources, read_row, plain_take_row,
                           plain);
     for (size_t i = 0; i < count; i++)
         sqlite3_finalize(sources[i].source.statement);

@@ -20,7 +20,7 @@ uint32_t nvvp_define_string(struct nvvp_plain *plain, const char *text, size_t b
     return ++plain->string_count;
 }
 
-static uint64_t name_of(struct nvvp_plain *plain, uint64_t id)
+static uint64_t plain_rows_name_of(struct nvvp_plain *plain, uint64_t id)
 {
     uint32_t string = id ? mp_map_get(&plain->strings, id) : 0;
 
@@ -55,7 +55,7 @@ static enum mp_status stream_of(struct nvvp_plain *plain, uint64_t device, uint6
     return MP_OK;
 }
 
-static enum mp_status thread_of(struct nvvp_plain *plain, uint64_t tid, uint64_t *number)
+static enum mp_status plain_rows_thread_of(struct nvvp_plain *plain, uint64_t tid, uint64_t *number)
 {
     uint32_t name;
     bool is_new;
@@ -119,7 +119,7 @@ enum mp_status nvvp_take_device(struct nvvp_plain *plain, const struct nvvp_plai
     const struct nvvp_DEVICE *from = &source->row.device;
     const struct mp_row_device device = {
         .id = from->id,
-        .name = name_of(plain, from->name),
+        .name = plain_rows_name_of(plain, from->name),
         .uuid_high = big_endian(from->uuid.bytes),
         .uuid_low = big_endian(from->uuid.bytes + 8),
         .compute_major = from->computeCapabilityMajor,
@@ -172,7 +172,7 @@ enum mp_status nvvp_take_name(struct nvvp_plain *plain, const struct nvvp_plain_
     if (from->objectKind != THREAD_OBJECT)
         return MP_OK;
     if (mp_map_put(&plain->thread_names, object_tid(from->objectKind, &from->objectId),
-                   (uint32_t)name_of(plain, from->name)) != MP_OK)
+                   (uint32_t)plain_rows_name_of(plain, from->name)) != MP_OK)
         return nvvp_no_memory(plain->reader);
     return MP_OK;
 }
@@ -183,7 +183,7 @@ static enum mp_status shape_of(struct nvvp_plain *plain, const struct nvvp_CONCU
                                uint64_t *number)
 {
     struct mp_row_shape shape = {
-        .kernel = name_of(plain, from->name),
+        .kernel = plain_rows_name_of(plain, from->name),
         .grid_x = from->gridX,
         .grid_y = from->gridY,
         .grid_z = from->gridZ,
@@ -339,8 +339,8 @@ enum mp_status nvvp_take_release(struct nvvp_plain *plain, const struct nvvp_pla
 
 /* ---- What the host did ---- */
 
-static enum mp_status take_call(struct nvvp_plain *plain, const struct nvvp_RUNTIME *from,
-                                bool driver)
+static enum mp_status plain_rows_take_call(struct nvvp_plain *plain,
+                                           const struct nvvp_RUNTIME *from, bool driver)
 {
     struct mp_row_call call = {
         .start = from->start,
@@ -349,7 +349,7 @@ static enum mp_status take_call(struct nvvp_plain *plain, const struct nvvp_RUNT
         .result = (uint32_t)from->returnValue,
     };
 
-    MP_TRY(thread_of(plain, from->threadId, &call.thread));
+    MP_TRY(plain_rows_thread_of(plain, from->threadId, &call.thread));
     MP_TRY(function_of(plain, driver, from->cbid, &call.function));
     mp_append_call(plain->reader->writer, &call);
     return MP_OK;
@@ -357,12 +357,12 @@ static enum mp_status take_call(struct nvvp_plain *plain, const struct nvvp_RUNT
 
 enum mp_status nvvp_take_runtime(struct nvvp_plain *plain, const struct nvvp_plain_source *source)
 {
-    return take_call(plain, &source->row.call, false);
+    return plain_rows_take_call(plain, &source->row.call, false);
 }
 
 enum mp_status nvvp_take_driver(struct nvvp_plain *plain, const struct nvvp_plain_source *source)
 {
-    return take_call(plain, &source->row.call, true);
+    return plain_rows_take_call(plain, &source->row.call, true);
 }
 
 /* Thread of the call with the correlation id of a wait or event record; 0 when there is none. */
@@ -370,7 +370,7 @@ static enum mp_status caller_of(struct nvvp_plain *plain, const struct nvvp_plai
                                 uint64_t *thread)
 {
     *thread = 0;
-    return source->extra[0] ? thread_of(plain, source->extra[0], thread) : MP_OK;
+    return source->extra[0] ? plain_rows_thread_of(plain, source->extra[0], thread) : MP_OK;
 }
 
 enum mp_status nvvp_take_wait(struct nvvp_plain *plain, const struct nvvp_plain_source *source)
@@ -423,7 +423,7 @@ enum mp_status nvvp_take_overhead(struct nvvp_plain *plain, const struct nvvp_pl
     };
 
     if (tid)
-        MP_TRY(thread_of(plain, tid, &overhead.thread));
+        MP_TRY(plain_rows_thread_of(plain, tid, &overhead.thread));
     mp_append_overhead(plain->reader->writer, &overhead);
     return MP_OK;
 }
@@ -468,7 +468,7 @@ static enum mp_status domain_of(struct nvvp_plain *plain, const struct nvvp_MARK
         *domain = begun;
         return MP_OK;
     }
-    *domain = name_of(plain, from->domain);
+    *domain = plain_rows_name_of(plain, from->domain);
     if (from->flags & 2 && mp_map_put(&plain->domains, from->id, (uint32_t)*domain) != MP_OK)
         return nvvp_no_memory(plain->reader);
     return MP_OK;
@@ -490,10 +490,10 @@ enum mp_status nvvp_take_marker(struct nvvp_plain *plain, const struct nvvp_plai
     } else if (begins || ends) {
         nvtx.kind = begins ? MP_nvtx_kind_push : MP_nvtx_kind_pop;
     }
-    MP_TRY(thread_of(plain, tid, &nvtx.thread));
+    MP_TRY(plain_rows_thread_of(plain, tid, &nvtx.thread));
     MP_TRY(domain_of(plain, from, &nvtx.domain));
     if (!ends) {
-        nvtx.name = name_of(plain, from->name);
+        nvtx.name = plain_rows_name_of(plain, from->name);
         take_marker_data(source->extra, &nvtx);
     }
     mp_append_nvtx(plain->reader->writer, &nvtx);

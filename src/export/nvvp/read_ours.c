@@ -180,7 +180,7 @@ static enum mp_status read_row(void *context, struct nvvp_source *generic)
     return MP_OK;
 }
 
-static enum mp_status take_row(void *context, struct nvvp_source *generic)
+static enum mp_status read_ours_take_row(void *context, struct nvvp_source *generic)
 {
     const struct our_source *source = (const struct our_source *)generic;
     const struct ours *ours = context;
@@ -210,7 +210,7 @@ static enum mp_status read_tables(struct ours *ours, bool definitions)
             status = open_source(ours, &table[i], i, &ours->sources[count++]);
     if (status == MP_OK)
         return nvvp_merge(ours->reader, ours->sources, count, sizeof *ours->sources, read_row,
-                          take_row, ours);
+                          read_ours_take_row, ours);
     for (size_t i = 0; i < count; i++)
         sqlite3_finalize(ours->sources[i].source.statement);
     return status;

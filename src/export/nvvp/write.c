@@ -395,8 +395,8 @@ static enum mp_status put_trace(struct nvvp_writer *writer, struct mp_trace *tra
     return status == MP_END ? MP_OK : status;
 }
 
-static enum mp_status fill(struct nvvp_writer *writer, struct mp_trace *trace, const char *path,
-                           const char *file)
+static enum mp_status nvvp_write_fill(struct nvvp_writer *writer, struct mp_trace *trace,
+                                      const char *path, const char *file)
 {
     char damage[512];
 
@@ -451,7 +451,7 @@ enum mp_status nvvp_write(struct mp_trace *trace, const char *path, struct mp_er
     }
     writer->error = &own;
     init(writer, trace);
-    status = fill(writer, trace, path, file);
+    status = nvvp_write_fill(writer, trace, path, file);
     release(writer);
     free(writer);
     if (status == MP_OK)

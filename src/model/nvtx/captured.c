@@ -96,7 +96,7 @@ static enum mp_status take_captured(struct pass *pass, const struct mp_batch *ba
 
 /* ---- The pass ---- */
 
-static void select_columns(struct mp_cursor *cursor, void *context)
+static void nvtx_captured_select_columns(struct mp_cursor *cursor, void *context)
 {
     (void)context;
     mp_cursor_select(cursor, mp_table_by_id(MP_TABLE_string),
@@ -112,7 +112,7 @@ static void select_columns(struct mp_cursor *cursor, void *context)
                          MP_COLUMN_MASK(captured, path) | MP_COLUMN_MASK(captured, thread));
 }
 
-static enum mp_status take_batch(void *context, const struct mp_batch *batch)
+static enum mp_status nvtx_captured_take_batch(void *context, const struct mp_batch *batch)
 {
     struct pass *pass = context;
     bool paths = batch->table->id == MP_TABLE_path;
@@ -149,8 +149,8 @@ static enum mp_status load(struct pass *pass, struct mp_trace *trace, struct mp_
         .trace = trace,
         .what = "the captured ranges",
         .context = pass,
-        .select = select_columns,
-        .take = take_batch,
+        .select = nvtx_captured_select_columns,
+        .take = nvtx_captured_take_batch,
     };
     enum mp_status status;
 

@@ -42,7 +42,7 @@ static struct nvtx_stack *reach_stack(struct nvtx_names *names, const struct nvt
     return &names->stacks[index];
 }
 
-static enum mp_status push(struct nvtx_names *names, const struct nvtx_event *event)
+static enum mp_status nvtx_names_push(struct nvtx_names *names, const struct nvtx_event *event)
 {
     struct nvtx_stack *stack = reach_stack(names, event);
 
@@ -54,7 +54,8 @@ static enum mp_status push(struct nvtx_names *names, const struct nvtx_event *ev
     return MP_OK;
 }
 
-static enum mp_status pop(struct nvtx_names *names, const struct nvtx_event *event, uint64_t *name)
+static enum mp_status nvtx_names_pop(struct nvtx_names *names, const struct nvtx_event *event,
+                                     uint64_t *name)
 {
     struct nvtx_stack *stack = reach_stack(names, event);
 
@@ -65,7 +66,7 @@ static enum mp_status pop(struct nvtx_names *names, const struct nvtx_event *eve
     return MP_OK;
 }
 
-static void end(struct nvtx_names *names, const struct nvtx_event *event, uint64_t *name)
+static void nvtx_names_end(struct nvtx_names *names, const struct nvtx_event *event, uint64_t *name)
 {
     uint32_t found = mp_map_get(&names->by_range, event->range);
 
@@ -81,13 +82,13 @@ enum mp_status nvtx_names_take(struct nvtx_names *names, const struct nvtx_event
     *name = event->name < MP_MAP_ABSENT ? event->name : 0;
     switch (event->kind) {
     case MP_nvtx_kind_push:
-        return push(names, event);
+        return nvtx_names_push(names, event);
     case MP_nvtx_kind_pop:
-        return pop(names, event, name);
+        return nvtx_names_pop(names, event, name);
     case MP_nvtx_kind_start:
         return mp_map_put(&names->by_range, event->range, (uint32_t)*name);
     case MP_nvtx_kind_end:
-        end(names, event, name);
+        nvtx_names_end(names, event, name);
         return MP_OK;
     default:
         return MP_OK;

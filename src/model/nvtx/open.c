@@ -70,7 +70,8 @@ static enum mp_status append(struct nvtx_open_thread *thread, const struct nvtx_
     return MP_OK;
 }
 
-static enum mp_status push(struct nvtx_open *open, const struct nvtx_event *event, uint64_t time)
+static enum mp_status nvtx_open_push(struct nvtx_open *open, const struct nvtx_event *event,
+                                     uint64_t time)
 {
     struct nvtx_open_range range = {.begin = time, .domain = event->domain, .name = event->name};
     uint64_t key = key_of(event);
@@ -114,7 +115,8 @@ static enum mp_status start(struct nvtx_open *open, const struct nvtx_event *eve
 }
 
 /* Marks a range and takes off what is over from the top. */
-static void finish(struct nvtx_open_thread *thread, uint32_t item, struct nvtx_open_range *ended)
+static void nvtx_open_finish(struct nvtx_open_thread *thread, uint32_t item,
+                             struct nvtx_open_range *ended)
 {
     thread->items[item].over = true;
     *ended = thread->items[item];
@@ -122,8 +124,8 @@ static void finish(struct nvtx_open_thread *thread, uint32_t item, struct nvtx_o
         thread->count--;
 }
 
-static enum mp_status pop(struct nvtx_open *open, const struct nvtx_event *event,
-                          struct nvtx_open_range *ended)
+static enum mp_status nvtx_open_pop(struct nvtx_open *open, const struct nvtx_event *event,
+                                    struct nvtx_open_range *ended)
 {
     uint64_t key = key_of(event);
     uint32_t top = mp_map_get(&open->tops, key);
@@ -131,15 +133,15 @@ static enum mp_status pop(struct nvtx_open *open, const struct nvtx_event *event
 
     if (top == MP_MAP_ABSENT || index == MP_MAP_ABSENT || top > open->threads[index].count)
         return MP_OK; /* pushed before the recording began */
-    finish(&open->threads[index], top - 1, ended);
+    nvtx_open_finish(&open->threads[index], top - 1, ended);
     if (ended->below)
         return mp_map_put(&open->tops, key, ended->below);
     mp_map_remove(&open->tops, key);
     return MP_OK;
 }
 
-static void end(struct nvtx_open *open, const struct nvtx_event *event,
-                struct nvtx_open_range *ended)
+static void nvtx_open_end(struct nvtx_open *open, const struct nvtx_event *event,
+                          struct nvtx_open_range *ended)
 {
     uint32_t found = mp_map_get(&open->by_range, event->range);
     struct nvtx_open_place place;
@@ -151,7 +153,7 @@ static void end(struct nvtx_open *open, const struct nvtx_event *event,
     open->started[found].item = open->free_place;
     open->free_place = found + 1;
     if (place.item < open->threads[place.thread].count)
-        finish(&open->threads[place.thread], place.item, ended);
+        nvtx_open_finish(&open->threads[place.thread], place.item, ended);
 }
 
 enum mp_status nvtx_open_take(struct nvtx_open *open, const struct nvtx_event *event, uint64_t time,
@@ -164,13 +166,13 @@ enum mp_status nvtx_open_take(struct nvtx_open *open, const struct nvtx_event *e
     *ended = (struct nvtx_open_range){.over = false};
     switch (event->kind) {
     case MP_nvtx_kind_push:
-        return push(open, event, time);
+        return nvtx_open_push(open, event, time);
     case MP_nvtx_kind_pop:
-        return pop(open, event, ended);
+        return nvtx_open_pop(open, event, ended);
     case MP_nvtx_kind_start:
         return start(open, event, time);
     case MP_nvtx_kind_end:
-        end(open, event, ended);
+        nvtx_open_end(open, event, ended);
         return MP_OK;
     default:
         return MP_OK;

@@ -144,7 +144,7 @@ static enum mp_status take_end(struct pass *pass, const struct mp_batch *batch, 
     return add_range(pass->ranges, &pass->open[index]);
 }
 
-static enum mp_status take_row(struct pass *pass, const struct mp_batch *batch, uint32_t row)
+static enum mp_status ranges_take_row(struct pass *pass, const struct mp_batch *batch, uint32_t row)
 {
     switch (CELL(kind)) {
     case MP_nvtx_kind_push:
@@ -171,27 +171,28 @@ static void select_nvtx(struct mp_cursor *cursor, void *context)
                          MP_COLUMN_MASK(nvtx, time) | MP_COLUMN_MASK(nvtx, range));
 }
 
-static enum mp_status take_batch(void *context, const struct mp_batch *batch)
+static enum mp_status ranges_take_batch(void *context, const struct mp_batch *batch)
 {
     for (uint32_t row = 0; row < batch->rows; row++)
-        MP_TRY(take_row(context, batch, row));
+        MP_TRY(ranges_take_row(context, batch, row));
     return MP_OK;
 }
 
-static enum mp_status run_pass(struct pass *pass, struct mp_trace *trace, struct mp_error *error)
+static enum mp_status ranges_run_pass(struct pass *pass, struct mp_trace *trace,
+                                      struct mp_error *error)
 {
     const struct reading reading = {
         .trace = trace,
         .what = "the NVTX ranges",
         .context = pass,
         .select = select_nvtx,
-        .take = take_batch,
+        .take = ranges_take_batch,
     };
 
     return reading_run(&reading, error);
 }
 
-static int compare(const void *left, const void *right)
+static int ranges_compare(const void *left, const void *right)
 {
     const struct nvtx_range *a = left;
     const struct nvtx_range *b = right;
@@ -209,12 +210,12 @@ enum mp_status nvtx_ranges_load(struct nvtx_ranges *ranges, struct mp_trace *tra
     enum mp_status status;
 
     *ranges = (struct nvtx_ranges){.items = NULL};
-    status = run_pass(&pass, trace, error);
+    status = ranges_run_pass(&pass, trace, error);
     for (size_t i = 0; i < pass.stack_count; i++)
         ranges->unfinished += pass.stacks[i].named_depth != 0;
     ranges->unfinished += pass.by_id.count;
     if (ranges->count)
-        qsort(ranges->items, ranges->count, sizeof *ranges->items, compare);
+        qsort(ranges->items, ranges->count, sizeof *ranges->items, ranges_compare);
     free(pass.stacks);
     free(pass.open);
     mp_map_free(&pass.by_thread);

@@ -115,7 +115,7 @@ static bool all_named(const struct trace_process *process)
     return true;
 }
 
-static int compare_devices(const void *left, const void *right)
+static int identity_compare_devices(const void *left, const void *right)
 {
     const struct trace_set_device *a = left;
     const struct trace_set_device *b = right;
@@ -133,7 +133,8 @@ static enum mp_status find_names(struct mp_cursor *cursor, struct trace_process 
     const struct mp_table_info *tables = mp_tables(&count);
 
     if (process->device_count)
-        qsort(process->devices, process->device_count, sizeof *process->devices, compare_devices);
+        qsort(process->devices, process->device_count, sizeof *process->devices,
+              identity_compare_devices);
     mp_cursor_rewind(cursor);
     for (size_t i = 0; i < count; i++)
         mp_cursor_select(cursor, &tables[i], tables[i].id == MP_TABLE_string ? ~0u : 0);

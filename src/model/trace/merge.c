@@ -155,7 +155,7 @@ void merge_close(struct merge *merge)
 
 /* ---- Decoded chunks ---- */
 
-static bool is_before(const void *context, uint32_t a, uint32_t b)
+static bool merge_is_before(const void *context, uint32_t a, uint32_t b)
 {
     const uint64_t *times = context;
 
@@ -177,7 +177,7 @@ static enum mp_status sort_rows(struct merge *merge, struct open_chunk *chunk)
             chunk->order[chunk->count++] = i;
     }
     merge->unknown_times += chunk->rows - chunk->count;
-    mp_sort(chunk->order, chunk->count, scratch, is_before, chunk->times);
+    mp_sort(chunk->order, chunk->count, scratch, merge_is_before, chunk->times);
     free(scratch);
     return MP_OK;
 }

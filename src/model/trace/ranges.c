@@ -90,7 +90,7 @@ static void select_ranges(struct mp_cursor *cursor, void *context)
     ranges_select(cursor);
 }
 
-static enum mp_status take_batch(void *context, const struct mp_batch *batch)
+static enum mp_status trace_ranges_take_batch(void *context, const struct mp_batch *batch)
 {
     return ranges_take(context, batch);
 }
@@ -103,7 +103,7 @@ enum mp_status ranges_load(struct capture_ranges *ranges, struct mp_trace *trace
         .what = "the capture ranges",
         .context = ranges,
         .select = select_ranges,
-        .take = take_batch,
+        .take = trace_ranges_take_batch,
     };
 
     return reading_run(&reading, error);

@@ -164,7 +164,7 @@ static enum mp_status find_cupti(struct recorder *recorder, struct mp_error *err
     return MP_OK;
 }
 
-static enum mp_status make_room(struct recorder *recorder, struct mp_error *error)
+static enum mp_status inject_make_room(struct recorder *recorder, struct mp_error *error)
 {
     bool null_allowed = !quirk_is_in(QUIRK_no_null_buffer, recorder->cupti.version);
 
@@ -225,7 +225,7 @@ static enum mp_status start(struct recorder *recorder, struct mp_error *error)
     enum mp_status status;
 
     MP_TRY(find_cupti(recorder, error));
-    MP_TRY(make_room(recorder, error));
+    MP_TRY(inject_make_room(recorder, error));
     attach_configure(recorder);
     MP_TRY(attach_at_start(recorder, error));
     status = open_file(recorder, error);

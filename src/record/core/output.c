@@ -37,7 +37,7 @@ static void add_text(struct mp_buffer *header, const char *key, const char *valu
     mp_buffer_append_byte(header, '\n');
 }
 
-static void add(struct mp_buffer *header, const char *key, const char *value)
+static void output_add(struct mp_buffer *header, const char *key, const char *value)
 {
     add_text(header, key, value, strlen(value));
 }
@@ -52,7 +52,7 @@ static void add_process(struct mp_buffer *header)
         add_text(header, "executable", text, (size_t)length);
     if (gethostname(text, sizeof(text)) == 0) {
         text[sizeof(text) - 1] = '\0';
-        add(header, "hostname", text);
+        output_add(header, "hostname", text);
     }
 }
 
@@ -70,7 +70,7 @@ static void add_clocks(struct mp_buffer *header)
 
 static void add_cuda(struct mp_buffer *header, const struct recorder *recorder)
 {
-    add(header, "cupti_path", recorder->cupti.path);
+    output_add(header, "cupti_path", recorder->cupti.path);
     mp_buffer_append_format(header, "cupti_version=%u\ndriver_version=%d\n",
                             recorder->cupti.version, recorder->driver.version);
 }
@@ -82,7 +82,8 @@ static void add_settings(struct mp_buffer *header, const struct recorder *record
     size_t i;
 
     for (i = 0; value && i < mp_setting_count; i++)
-        add(header, mp_settings[i].name,
+        output_add(
+            header, mp_settings[i].name,
             mp_config_value(&recorder->config, &mp_settings[i], value, MP_CONFIG_TEXT_BYTES));
     free(value);
 }
@@ -104,7 +105,7 @@ static void add_rank(struct mp_buffer *header)
     char rank[64];
 
     if (mp_pattern_expand("%r", rank, sizeof(rank), NULL) == MP_OK)
-        add(header, "rank", rank);
+        output_add(header, "rank", rank);
 }
 
 enum mp_status output_compose_header(struct mp_buffer *header, const struct recorder *recorder)

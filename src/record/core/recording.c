@@ -55,10 +55,10 @@ enum mp_status recording_open(struct recording *recording, struct mp_writer *wri
                  writer);
     recording->decoder.profiled = recording->metrics ? recording->profiled : NULL;
     recording->profiled->decoder = &recording->decoder;
-    behind_open(&recording->behind);
+    lag_open(&recording->lag);
     /* For metrics each launch waits until its kernel is through. */
     if (recording->follows && !recording->metrics)
-        recording->decoder.behind = &recording->behind;
+        recording->decoder.lag = &recording->lag;
     if (capture_open(&recording->capture, capture_mode, at_once) == CAPTURE_BEGIN)
         append_range_row(recording, MP_capture_kind_begin, MP_capture_reason_start_of_process,
                          recording->begin_time, 0);
@@ -80,7 +80,7 @@ static void cut_file(struct recording *recording)
 {
     /* Those that are not losses and belong to the part that is cut away. */
     recording->quality.values[QUALITY_profiled_kernels] = recording->profiled->rows_filled;
-    recording->behind.greatest = 0;
+    recording->lag.greatest = 0;
     recording->quality.values[QUALITY_gpu_behind_ms] = 0;
     mp_writer_cut(recording->writer);
     dictionary_restart(&recording->dictionary);
@@ -105,8 +105,8 @@ static void apply_mark(struct recording *recording, const struct work *mark)
     if (step == CAPTURE_CUT)
         cut_file(recording);
     if (step != CAPTURE_END) {
-        behind_restart(&recording->behind);
-        resync_restart(&recording->resync, recording->decoder.counts.work);
+        lag_restart(&recording->lag);
+        clock_renewal_restart(&recording->clock_renewal, recording->decoder.counts.work);
     }
     append_range_row(recording, step == CAPTURE_END ? MP_capture_kind_end : MP_capture_kind_begin,
                      mark->reason, mark->time, correlation);
@@ -132,19 +132,19 @@ static void note_captures(struct recording *recording)
 
     if (!recorder)
         return;
-    recording->behind.silent_graphs =
+    recording->lag.silent_graphs =
         atomic_load(&recorder->device_graphs) || atomic_load(&recorder->conditional_graphs);
     if (atomic_load(&recorder->stream_captures) > 0) {
-        recording->behind.captured = UINT64_MAX;
+        recording->lag.captured = UINT64_MAX;
         return;
     }
     until = atomic_load(&recorder->captured_until);
-    if (until != recording->captured_until || recording->behind.captured == UINT64_MAX)
-        recording->behind.captured = decode_nearest(&recording->decoder, until);
+    if (until != recording->captured_until || recording->lag.captured == UINT64_MAX)
+        recording->lag.captured = decode_nearest(&recording->decoder, until);
     recording->captured_until = until;
 }
 
-static void take_work(struct recording *recording)
+static void recording_take_work(struct recording *recording)
 {
     struct work item;
 
@@ -211,7 +211,7 @@ static void use_entry(void *context, uint32_t tid, const struct call_entry *entr
     struct recording *recording = context;
 
     if (work_waiting(recording->queue))
-        take_work(recording);
+        recording_take_work(recording);
     if (!capture_keeps_time(&recording->capture, entry->start))
         return;
     if (recording->recorder)
@@ -230,7 +230,7 @@ static void use_event(void *context, const struct mp_nvtx_event *event)
     struct dictionary *dictionary = &recording->dictionary;
 
     if (work_waiting(recording->queue))
-        take_work(recording);
+        recording_take_work(recording);
     paths_take(&recording->paths, event);
     if (event->kind == MP_NVTX_ORIGIN)
         return;
@@ -266,7 +266,7 @@ static void take_profiled(struct recording *recording)
 
     while ((launch = profiled_next(recording->profiled))) {
         if (work_waiting(recording->queue))
-            take_work(recording);
+            recording_take_work(recording);
         profiled_append(recording->profiled, recording, launch);
     }
 }
@@ -284,7 +284,7 @@ static void take_nvtx(struct recording *recording)
 
 void recording_round(struct recording *recording)
 {
-    take_work(recording);
+    recording_take_work(recording);
     edges_take(recording->edges);
     take_profiled(recording);
     call_logs_drain(recording->logs, use_entry, recording);
@@ -312,7 +312,7 @@ static void collect_counters(struct recording *recording)
     values[QUALITY_dropped_edges] = edges_lost(recording->edges);
     values[QUALITY_dropped_paths] = recording->paths.lost + count_of(recording->paths_lost) +
                                     atomic_load(&recording->edges->nodes_lost);
-    values[QUALITY_gpu_behind_ms] = recording->behind.greatest / 1000000u;
+    values[QUALITY_gpu_behind_ms] = recording->lag.greatest / 1000000u;
     if (recording->recorder)
         values[QUALITY_clock_renewals] = atomic_load(&recording->recorder->clocks);
     values[QUALITY_device_graphs] = count_of(recording->device_graphs);
@@ -349,19 +349,19 @@ static void say_failure(struct recording *recording)
 }
 
 /* While another CUPTI client has the records nothing is awaited; that is said elsewhere. */
-static void look_behind(struct recording *recording)
+static void look_at_lag(struct recording *recording)
 {
-    struct behind *behind = &recording->behind;
-    uint64_t lag;
+    struct lag *lag = &recording->lag;
+    uint64_t late;
 
     if (recording->recorder && atomic_load(&recording->recorder->clients.taken))
-        behind_restart(behind);
-    lag = behind_look(behind);
-    if (lag)
+        lag_restart(lag);
+    late = lag_look(lag);
+    if (late)
         mp_log_warn("the GPU's records are %.1f s behind its launches: CUPTI does not keep up, or "
                     "nothing on the GPU has ended for so long; record shorter ranges "
                     "(MINIPROF_DURATION, MINIPROF_CAPTURE=range)",
-                    (double)lag / 1e9);
+                    (double)late / 1e9);
 }
 
 /* Whether launches are recorded, and the last one has a record. What else it may wait for, copies
@@ -371,12 +371,12 @@ static bool is_answered(const struct recording *recording)
     const struct decoder *decoder = &recording->decoder;
 
     return decoder->launched && decoder->worked >= decoder->launched &&
-           !recording->behind.silent_graphs && recording->behind.captured != UINT64_MAX;
+           !recording->lag.silent_graphs && recording->lag.captured != UINT64_MAX;
 }
 
 bool recording_slows_cupti(const struct recording *recording)
 {
-    return recording->decoder.behind && recording->recorder &&
+    return recording->decoder.lag && recording->recorder &&
            quirk_is_in(QUIRK_ever_slower, recording->recorder->cupti.version);
 }
 
@@ -388,8 +388,8 @@ static void look_clock(struct recording *recording)
 
     if (!recording_slows_cupti(recording) || !atomic_load(&recorder->enabled) ||
         atomic_load(&recorder->clients.taken) ||
-        !resync_is_due(&recording->resync, mp_clock_now(), decoder->counts.work,
-                       recording->behind.work_end, is_answered(recording)))
+        !clock_renewal_is_due(&recording->clock_renewal, mp_clock_now(), decoder->counts.work,
+                              recording->lag.work_end, is_answered(recording)))
         return;
     atomic_store(&recorder->flusher.gives_clock, true);
     flusher_ask(&recorder->flusher);
@@ -399,7 +399,7 @@ void recording_flush(struct recording *recording)
 {
     say_failure(recording); /* of a chunk that was full between two flushes */
     nested_flush(&recording->decoder.nested, false);
-    look_behind(recording);
+    look_at_lag(recording);
     look_clock(recording);
     collect_counters(recording);
     if (recording->flight)
@@ -431,5 +431,5 @@ void recording_end(struct recording *recording, uint64_t time)
     if (recording->capture.open)
         append_range_row(recording, MP_capture_kind_end, MP_capture_reason_end_of_process, time,
                          recording->decoder.correlation);
-    recording->quality.values[QUALITY_writer_cpu_ns] = duty_cpu_now();
+    recording->quality.values[QUALITY_writer_cpu_ns] = throttle_cpu_now();
 }

@@ -43,8 +43,8 @@ struct recording {
     struct capture capture;
     struct dictionary dictionary;
     struct decoder decoder;
-    struct behind behind;
-    struct resync resync;
+    struct lag lag;
+    struct clock_renewal clock_renewal;
     uint32_t captured_until; /* the recorder's, as it was last seen */
     struct quality quality;
     uint64_t nvtx_events; /* delivered, kept or not */

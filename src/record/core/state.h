@@ -118,7 +118,7 @@ struct recorder {
 
     /* The writer's alone while it runs. */
     struct recording recording;
-    struct duty duty;
+    struct throttle throttle;
     struct ctl ctl;
     pthread_t writer;
 };

@@ -5,7 +5,7 @@
 
 #include "base/poison.h"
 
-uint64_t duty_cpu_now(void)
+uint64_t throttle_cpu_now(void)
 {
     struct timespec used;
 
@@ -13,30 +13,33 @@ uint64_t duty_cpu_now(void)
     return (uint64_t)used.tv_sec * 1000000000u + (uint64_t)used.tv_nsec;
 }
 
-void duty_begin(struct duty *duty, uint64_t wall, uint64_t cpu)
+void throttle_begin(struct throttle *throttle, uint64_t wall, uint64_t cpu)
 {
-    *duty = (struct duty){.begin = wall, .wall = wall, .cpu = cpu, .debt = -DUTY_CREDIT_NS};
+    *throttle =
+        (struct throttle){.begin = wall, .wall = wall, .cpu = cpu, .debt = -THROTTLE_CREDIT_NS};
 }
 
-uint64_t duty_rest(struct duty *duty, uint64_t wall, uint64_t cpu, enum duty_pressure pressure)
+uint64_t throttle_rest(struct throttle *throttle, uint64_t wall, uint64_t cpu,
+                       enum throttle_pressure pressure)
 {
-    const int64_t share = (int64_t)(wall - duty->wall) / 2;
+    const int64_t share = (int64_t)(wall - throttle->wall) / 2;
 
-    duty->debt += (int64_t)(cpu - duty->cpu) - share;
-    duty->wall = wall;
-    duty->cpu = cpu;
-    if (duty->debt < -DUTY_CREDIT_NS)
-        duty->debt = -DUTY_CREDIT_NS;
-    if (duty->debt > 0 && pressure == DUTY_PRESSED)
-        duty->free_until = wall + DUTY_FREE_NS;
-    if (duty->debt > 0 && wall < duty->free_until)
-        duty->debt = 0; /* and nothing is paid back later */
-    if (duty->debt <= 0 || pressure != DUTY_CALM)
+    throttle->debt += (int64_t)(cpu - throttle->cpu) - share;
+    throttle->wall = wall;
+    throttle->cpu = cpu;
+    if (throttle->debt < -THROTTLE_CREDIT_NS)
+        throttle->debt = -THROTTLE_CREDIT_NS;
+    if (throttle->debt > 0 && pressure == THROTTLE_PRESSED)
+        throttle->free_until = wall + THROTTLE_FREE_NS;
+    if (throttle->debt > 0 && wall < throttle->free_until)
+        throttle->debt = 0; /* and nothing is paid back later */
+    if (throttle->debt <= 0 || pressure != THROTTLE_CALM)
         return 0;
-    return (uint64_t)(duty->debt * 2 < DUTY_REST_MOST_NS ? duty->debt * 2 : DUTY_REST_MOST_NS);
+    return (uint64_t)(throttle->debt * 2 < THROTTLE_REST_MOST_NS ? throttle->debt * 2
+                                                                 : THROTTLE_REST_MOST_NS);
 }
 
-double duty_percent(const struct duty *duty, uint64_t wall, uint64_t cpu)
+double throttle_percent(const struct throttle *throttle, uint64_t wall, uint64_t cpu)
 {
-    return wall > duty->begin ? 100.0 * (double)cpu / (double)(wall - duty->begin) : 0;
+    return wall > throttle->begin ? 100.0 * (double)cpu / (double)(wall - throttle->begin) : 0;
 }

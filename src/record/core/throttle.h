@@ -17,11 +17,11 @@
 
 #include <stdint.h>
 
-#define DUTY_CREDIT_NS    INT64_C(5000000)      /* some buffers now and then come without a rest */
-#define DUTY_REST_MOST_NS INT64_C(1000000)      /* then it looks again whether there is room */
-#define DUTY_FREE_NS      UINT64_C(10000000000) /* without rests, once it was pressed */
+#define THROTTLE_CREDIT_NS    INT64_C(5000000) /* some buffers now and then come without a rest */
+#define THROTTLE_REST_MOST_NS INT64_C(1000000) /* then it looks again whether there is room */
+#define THROTTLE_FREE_NS      UINT64_C(10000000000) /* without rests, once it was pressed */
 
-struct duty {
+struct throttle {
     uint64_t begin;      /* of the writer, ns of CLOCK_MONOTONIC */
     uint64_t wall;       /* at the last look, the same */
     uint64_t cpu;        /* CPU time of the writer by then, ns */
@@ -30,21 +30,22 @@ struct duty {
 };
 
 /* CPU time of the calling thread, ns. */
-uint64_t duty_cpu_now(void);
+uint64_t throttle_cpu_now(void);
 
 /* The writer begins. */
-void duty_begin(struct duty *duty, uint64_t wall, uint64_t cpu);
+void throttle_begin(struct throttle *throttle, uint64_t wall, uint64_t cpu);
 
-enum duty_pressure {
-    DUTY_CALM,
-    DUTY_HASTE,  /* the next write is near: no rest now */
-    DUTY_PRESSED /* there is little room left, or the write is late */
+enum throttle_pressure {
+    THROTTLE_CALM,
+    THROTTLE_HASTE,  /* the next write is near: no rest now */
+    THROTTLE_PRESSED /* there is little room left, or the write is late */
 };
 
 /* After each buffer and each rest: how long to rest now, ns. */
-uint64_t duty_rest(struct duty *duty, uint64_t wall, uint64_t cpu, enum duty_pressure pressure);
+uint64_t throttle_rest(struct throttle *throttle, uint64_t wall, uint64_t cpu,
+                       enum throttle_pressure pressure);
 
 /* What part of a core was used since the begin, percent. */
-double duty_percent(const struct duty *duty, uint64_t wall, uint64_t cpu);
+double throttle_percent(const struct throttle *throttle, uint64_t wall, uint64_t cpu);
 
 #endif

@@ -149,13 +149,13 @@ static void take_toggles(struct recorder *recorder)
     }
 }
 
-static enum duty_pressure pressure_now(struct recorder *recorder, const struct pace *pace)
+static enum throttle_pressure pressure_now(struct recorder *recorder, const struct pace *pace)
 {
     int left = time_left(pace, mp_monotonic_ms());
 
     if (!left || buffer_pool_is_low(&recorder->pool) || mp_nvtx_is_low())
-        return DUTY_PRESSED;
-    return left < CATCH_UP_MS ? DUTY_HASTE : DUTY_CALM;
+        return THROTTLE_PRESSED;
+    return left < CATCH_UP_MS ? THROTTLE_HASTE : THROTTLE_CALM;
 }
 
 /* Between buffers. */
@@ -166,8 +166,8 @@ static void rest(const void *context)
     uint64_t ns;
 
     do {
-        ns = duty_rest(&recorder->duty, mp_monotonic_ns(), duty_cpu_now(),
-                       pressure_now(recorder, pace));
+        ns = throttle_rest(&recorder->throttle, mp_monotonic_ns(), throttle_cpu_now(),
+                           pressure_now(recorder, pace));
     } while (ns && !work_rest(&recorder->work, ns));
 }
 
@@ -184,7 +184,7 @@ static void run_rounds(struct recorder *recorder)
     if (recorder->config.timeout)
         pace.ends = start + (int64_t)recorder->config.timeout * 1000;
 
-    duty_begin(&recorder->duty, mp_monotonic_ns(), duty_cpu_now());
+    throttle_begin(&recorder->throttle, mp_monotonic_ns(), throttle_cpu_now());
     recorder->recording.rest = rest;
     recorder->recording.rest_context = &pace;
     while (!atomic_load(&recorder->stop)) {
@@ -235,7 +235,7 @@ static void say_result(const struct recorder *recorder, const struct mp_writer_t
                    recorder->output.path, size_text(size, sizeof(size), bytes),
                    (unsigned long long)totals->event_rows,
                    (unsigned long long)(quality_dropped(quality) + unwritten), (double)cpu / 1e6,
-                   duty_percent(&recorder->duty, mp_monotonic_ns(), cpu));
+                   throttle_percent(&recorder->throttle, mp_monotonic_ns(), cpu));
 }
 
 static void say_nothing(const struct recorder *recorder)

@@ -137,7 +137,7 @@ enum mp_status activity_prepare(struct recorder *recorder, struct mp_error *erro
                             cupti_result_text(cupti, result));
     if (cupti->set_thread_id_type && cupti->set_thread_id_type(THREAD_ID_SYSTEM) != CUPTI_SUCCESS)
         mp_log_debug("CUPTI does not give system thread ids");
-    resync_given(&recorder->recording.resync, mp_clock_now());
+    clock_renewal_given(&recorder->recording.clock_renewal, mp_clock_now());
     ask_for_device_graphs(recorder);
     limit_device_buffers(recorder);
     if (cupti->version >= MP_CUPTI_SINCE_THREAD_BUFFERS) {
@@ -259,7 +259,7 @@ static const struct work_kind_row {
 
 #define WORK_KIND_COUNT (sizeof(work_kinds) / sizeof(work_kinds[0]))
 
-static bool is_wanted(const struct recorder *recorder, const struct work_kind_row *row)
+static bool activity_is_wanted(const struct recorder *recorder, const struct work_kind_row *row)
 {
     const uint32_t *setting = (const void *)((const char *)&recorder->config + row->setting);
 
@@ -282,7 +282,7 @@ static void enable_records(struct recorder *recorder)
     if (recorder->config.gpu == MP_SWITCH_ON)
         enable_kind(recorder, kernel_kind(recorder), "kernels");
     for (i = 0; i < WORK_KIND_COUNT; i++)
-        if (is_wanted(recorder, &work_kinds[i]))
+        if (activity_is_wanted(recorder, &work_kinds[i]))
             enable_kind(recorder, work_kinds[i].kind, work_kinds[i].what);
     if (atomic_load(&recorder->unified_ready))
         enable_unified(recorder);
@@ -337,7 +337,7 @@ void activity_give_clock(struct recorder *recorder)
     recorder->cupti.flush_all(0);
     result = recorder->cupti.register_clock(mp_clock_now);
     if (result == CUPTI_SUCCESS) {
-        resync_done(&recorder->recording.resync);
+        clock_renewal_done(&recorder->recording.clock_renewal);
         atomic_fetch_add(&recorder->clocks, 1);
     } else {
         mp_log_debug("CUPTI does not take its clock again: %s",
@@ -373,7 +373,7 @@ static void disable_records(struct recorder *recorder)
         !quirk_is_in(QUIRK_disable_deadlock, recorder->cupti.version))
         recorder->cupti.disable(kernel_kind(recorder));
     for (i = 0; i < WORK_KIND_COUNT; i++)
-        if (is_wanted(recorder, &work_kinds[i]))
+        if (activity_is_wanted(recorder, &work_kinds[i]))
             recorder->cupti.disable(work_kinds[i].kind);
 }
 

@@ -212,7 +212,8 @@ static uint8_t launch_flags(const char *name)
                : 0;
 }
 
-static void add(struct api_set *set, unsigned api, uint32_t cbid, const struct mp_config *config)
+static void api_set_add(struct api_set *set, unsigned api, uint32_t cbid,
+                        const struct mp_config *config)
 {
     const char *name = set->names[api][cbid];
     bool per_thread;
@@ -265,7 +266,7 @@ void api_set_resolve(struct api_set *set, const struct cupti_api *cupti,
             if (cupti->get_callback_name(domains[api], cbid, &set->names[api][cbid]) ==
                     CUPTI_SUCCESS &&
                 set->names[api][cbid])
-                add(set, api, cbid, config);
+                api_set_add(set, api, cbid, config);
             else
                 set->names[api][cbid] = NULL;
     if (config->api.choice == MP_API_LIST && !set->selected[MP_api_runtime] &&

@@ -127,7 +127,7 @@ void buffer_pool_close(struct buffer_pool *pool)
 }
 
 /* Under the lock. */
-static uint8_t *take(struct buffer_pool *pool, size_t *bytes)
+static uint8_t *buffers_take(struct buffer_pool *pool, size_t *bytes)
 {
     uint32_t number;
 
@@ -148,7 +148,7 @@ uint8_t *buffer_request(struct buffer_pool *pool, size_t *bytes)
 
     atomic_fetch_add_explicit(&pool->requested, 1, memory_order_relaxed);
     pthread_mutex_lock(&pool->lock);
-    buffer = take(pool, bytes);
+    buffer = buffers_take(pool, bytes);
     pthread_mutex_unlock(&pool->lock);
     if (buffer)
         return buffer;

@@ -3,71 +3,72 @@
 
 #include "base/poison.h"
 
-void resync_given(struct resync *resync, uint64_t now)
+void clock_renewal_given(struct clock_renewal *clock_renewal, uint64_t now)
 {
-    atomic_store(&resync->since, now);
+    atomic_store(&clock_renewal->since, now);
 }
 
-void resync_done(struct resync *resync)
+void clock_renewal_done(struct clock_renewal *clock_renewal)
 {
-    atomic_store(&resync->since, atomic_load(&resync->asked));
+    atomic_store(&clock_renewal->since, atomic_load(&clock_renewal->asked));
 }
 
-void resync_restart(struct resync *resync, uint64_t work)
+void clock_renewal_restart(struct clock_renewal *clock_renewal, uint64_t work)
 {
-    resync->begun = work;
-    resync->work = work;
-    resync->counted = 0;
+    clock_renewal->begun = work;
+    clock_renewal->work = work;
+    clock_renewal->counted = 0;
 }
 
 /* Records that came since the last count, for each second of the device's time, times `age`. */
-static bool is_heavy(struct resync *resync, uint64_t age, uint64_t work, uint64_t end)
+static bool is_heavy(struct clock_renewal *clock_renewal, uint64_t age, uint64_t work, uint64_t end)
 {
-    double passed = end > resync->counted ? (double)(end - resync->counted) : 0;
-    double came = (double)(work - resync->work);
-    bool known = resync->counted != 0;
+    double passed = end > clock_renewal->counted ? (double)(end - clock_renewal->counted) : 0;
+    double came = (double)(work - clock_renewal->work);
+    bool known = clock_renewal->counted != 0;
 
-    if (known && passed < (double)RESYNC_PACE_NS)
+    if (known && passed < (double)CLOCK_RENEWAL_PACE_NS)
         return false;
-    resync->counted = end;
-    resync->work = work;
-    return known && came / passed * (double)age >= RESYNC_RECORDS;
+    clock_renewal->counted = end;
+    clock_renewal->work = work;
+    return known && came / passed * (double)age >= CLOCK_RENEWAL_RECORDS;
 }
 
-static bool is_worth_it(struct resync *resync, uint64_t age, uint64_t work, uint64_t end,
-                        bool quiet)
+static bool is_worth_it(struct clock_renewal *clock_renewal, uint64_t age, uint64_t work,
+                        uint64_t end, bool quiet)
 {
-    bool heavy = is_heavy(resync, age, work, end);
+    bool heavy = is_heavy(clock_renewal, age, work, end);
 
-    if (work == resync->begun || age < RESYNC_LEAST_NS)
+    if (work == clock_renewal->begun || age < CLOCK_RENEWAL_LEAST_NS)
         return false;
-    return heavy || age >= RESYNC_MOST_NS || (quiet && age >= RESYNC_QUIET_NS);
+    return heavy || age >= CLOCK_RENEWAL_MOST_NS || (quiet && age >= CLOCK_RENEWAL_QUIET_NS);
 }
 
 /* Not again at once where it could not be done. */
-static bool ask(struct resync *resync, uint64_t now)
+static bool ask(struct clock_renewal *clock_renewal, uint64_t now)
 {
-    if (now < atomic_load(&resync->asked) + RESYNC_LEAST_NS)
+    if (now < atomic_load(&clock_renewal->asked) + CLOCK_RENEWAL_LEAST_NS)
         return false;
-    atomic_store(&resync->asked, now);
+    atomic_store(&clock_renewal->asked, now);
     return true;
 }
 
-bool resync_is_due(struct resync *resync, uint64_t now, uint64_t work, uint64_t end, bool answered)
+bool clock_renewal_is_due(struct clock_renewal *clock_renewal, uint64_t now, uint64_t work,
+                          uint64_t end, bool answered)
 {
-    uint64_t since = atomic_load(&resync->since);
-    bool quiet = answered && work == resync->seen;
+    uint64_t since = atomic_load(&clock_renewal->since);
+    bool quiet = answered && work == clock_renewal->seen;
 
-    resync->seen = work;
+    clock_renewal->seen = work;
     if (end > now)
         now = end;
-    return since && now > since && is_worth_it(resync, now - since, work, end, quiet) &&
-           ask(resync, now);
+    return since && now > since && is_worth_it(clock_renewal, now - since, work, end, quiet) &&
+           ask(clock_renewal, now);
 }
 
-bool resync_is_due_at_end(struct resync *resync, uint64_t now)
+bool clock_renewal_is_due_at_end(struct clock_renewal *clock_renewal, uint64_t now)
 {
-    uint64_t since = atomic_load(&resync->since);
+    uint64_t since = atomic_load(&clock_renewal->since);
 
-    return since && now > since && now - since >= RESYNC_QUIET_NS && ask(resync, now);
+    return since && now > since && now - since >= CLOCK_RENEWAL_QUIET_NS && ask(clock_renewal, now);
 }

@@ -23,15 +23,16 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#define RESYNC_LEAST_NS UINT64_C(60000000000)   /* not sooner, whatever it costs, nor tried again */
-#define RESYNC_QUIET_NS UINT64_C(300000000000)  /* when nothing is under way */
-#define RESYNC_MOST_NS  UINT64_C(3600000000000) /* whatever is under way */
-#define RESYNC_PACE_NS  UINT64_C(1000000000)    /* that records are counted for, at least */
+#define CLOCK_RENEWAL_LEAST_NS                                                                     \
+    UINT64_C(60000000000) /* not sooner, whatever it costs, nor tried again */
+#define CLOCK_RENEWAL_QUIET_NS UINT64_C(300000000000)  /* when nothing is under way */
+#define CLOCK_RENEWAL_MOST_NS  UINT64_C(3600000000000) /* whatever is under way */
+#define CLOCK_RENEWAL_PACE_NS  UINT64_C(1000000000)    /* that records are counted for, at least */
 
 /* Records a second x seconds: a quarter to a third of a core. */
-#define RESYNC_RECORDS 64e6
+#define CLOCK_RENEWAL_RECORDS 64e6
 
-struct resync {
+struct clock_renewal {
     _Atomic uint64_t since; /* when CUPTI got the clock; 0: it has not */
     _Atomic uint64_t asked; /* when it was to get it again */
     uint64_t counted;       /* the newest end of work when `work` was looked at, */
@@ -41,23 +42,24 @@ struct resync {
 };
 
 /* CUPTI has got the clock, at `now`. Any thread. */
-void resync_given(struct resync *resync, uint64_t now);
+void clock_renewal_given(struct clock_renewal *clock_renewal, uint64_t now);
 
 /* It has got it again, as was asked for. Any thread. */
-void resync_done(struct resync *resync);
+void clock_renewal_done(struct clock_renewal *clock_renewal);
 
 /* A capture range begins. Nothing is done before work of it has come: the first kernels of a range
  * are as likely to be under way as any. */
-void resync_restart(struct resync *resync, uint64_t work);
+void clock_renewal_restart(struct clock_renewal *clock_renewal, uint64_t work);
 
 /* Each time that all there is was taken in: whether CUPTI is to get the clock again now. `work`: so
  * many records of work on the device ever; `end`: the newest end of it; `answered`: no launch is
  * known to wait for its record. Where none has come since the last look either, nothing is under
  * way, as far as that can be told. */
-bool resync_is_due(struct resync *resync, uint64_t now, uint64_t work, uint64_t end, bool answered);
+bool clock_renewal_is_due(struct clock_renewal *clock_renewal, uint64_t now, uint64_t work,
+                          uint64_t end, bool answered);
 
 /* The same where a capture range ends at `now` whose work has been waited for: none of it is under
  * way then. Ranges may all be too short for the other. Any thread. */
-bool resync_is_due_at_end(struct resync *resync, uint64_t now);
+bool clock_renewal_is_due_at_end(struct clock_renewal *clock_renewal, uint64_t now);
 
 #endif

@@ -3,52 +3,50 @@
 
 #include "base/poison.h"
 
-void behind_open(struct behind *behind)
+void lag_open(struct lag *lag)
 {
-    *behind = (struct behind){.oldest = UINT64_MAX};
+    *lag = (struct lag){.oldest = UINT64_MAX};
 }
 
-void behind_restart(struct behind *behind)
+void lag_restart(struct lag *lag)
 {
-    behind->oldest = UINT64_MAX;
+    lag->oldest = UINT64_MAX;
 }
 
-void behind_launch(struct behind *behind, bool graph, uint64_t begin, uint64_t correlation)
+void lag_launch(struct lag *lag, bool graph, uint64_t begin, uint64_t correlation)
 {
-    if (begin <= behind->work_end || correlation <= behind->captured ||
-        (graph && behind->silent_graphs))
+    if (begin <= lag->work_end || correlation <= lag->captured || (graph && lag->silent_graphs))
         return;
-    if (begin < behind->oldest)
-        behind->oldest = begin;
-    if (begin > behind->newest)
-        behind->newest = begin;
+    if (begin < lag->oldest)
+        lag->oldest = begin;
+    if (begin > lag->newest)
+        lag->newest = begin;
 }
 
-void behind_come(struct behind *behind, uint64_t end)
+void lag_come(struct lag *lag, uint64_t end)
 {
-    behind->work_end = end;
-    if (behind->oldest > end)
+    lag->work_end = end;
+    if (lag->oldest > end)
         return;
-    if (behind->judged > end)
-        behind->oldest = end;
+    if (lag->judged > end)
+        lag->oldest = end;
     else
-        behind->oldest = behind->newest > end ? behind->newest : UINT64_MAX;
+        lag->oldest = lag->newest > end ? lag->newest : UINT64_MAX;
 }
 
-uint64_t behind_look(struct behind *behind)
+uint64_t lag_look(struct lag *lag)
 {
-    bool waits = behind->work_end && behind->judged > behind->oldest;
-    uint64_t lag = waits ? behind->judged - behind->oldest : 0;
-    bool is_behind = lag >= BEHIND_NS;
-    bool says = is_behind && !behind->lasts &&
-                (!behind->said || behind->judged - behind->over >= BEHIND_AGAIN_NS);
+    bool waits = lag->work_end && lag->judged > lag->oldest;
+    uint64_t late = waits ? lag->judged - lag->oldest : 0;
+    bool is_behind = late >= LAG_NS;
+    bool says = is_behind && !lag->lasts && (!lag->said || lag->judged - lag->over >= LAG_AGAIN_NS);
 
-    if (is_behind && lag > behind->greatest)
-        behind->greatest = lag;
-    if (behind->lasts && !is_behind)
-        behind->over = behind->newest;
-    behind->lasts = is_behind;
-    behind->said |= says;
-    behind->judged = behind->newest;
-    return says ? lag : 0;
+    if (is_behind && late > lag->greatest)
+        lag->greatest = late;
+    if (lag->lasts && !is_behind)
+        lag->over = lag->newest;
+    lag->lasts = is_behind;
+    lag->said |= says;
+    lag->judged = lag->newest;
+    return says ? late : 0;
 }

@@ -34,10 +34,10 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#define BEHIND_NS       UINT64_C(5000000000)  /* shorter ones a long kernel makes too */
-#define BEHIND_AGAIN_NS UINT64_C(60000000000) /* for so long it has to be over to be said again */
+#define LAG_NS       UINT64_C(5000000000)  /* shorter ones a long kernel makes too */
+#define LAG_AGAIN_NS UINT64_C(60000000000) /* for so long it has to be over to be said again */
 
-struct behind {
+struct lag {
     uint64_t work_end;  /* the newest end of work; 0: none has come */
     uint64_t oldest;    /* since when a launch waits for its record; UINT64_MAX: none does */
     uint64_t newest;    /* begin of the newest launch */
@@ -45,32 +45,32 @@ struct behind {
     uint64_t captured;  /* launches with correlation ids up to this may have been captured */
     bool silent_graphs; /* launches of graphs may have no record */
     uint64_t over;      /* when it was last over */
-    uint64_t greatest;  /* lag of BEHIND_NS or more; 0: there was none */
+    uint64_t greatest;  /* lag of LAG_NS or more; 0: there was none */
     bool lasts;
     bool said;
 };
 
-void behind_open(struct behind *behind);
+void lag_open(struct lag *behind);
 
 /* What was launched up to now is awaited no longer: a capture range begins, another CUPTI client
  * has the records, or work came with times of another clock. */
-void behind_restart(struct behind *behind);
+void lag_restart(struct lag *behind);
 
 /* A launch that succeeded began, `graph`: of a CUDA graph; `correlation` in 64 bits. In any order.
  */
-void behind_launch(struct behind *behind, bool graph, uint64_t begin, uint64_t correlation);
+void lag_launch(struct lag *behind, bool graph, uint64_t begin, uint64_t correlation);
 
 /* The slow part of the next: newer work than any before. */
-void behind_come(struct behind *behind, uint64_t end);
+void lag_come(struct lag *behind, uint64_t end);
 
 /* Work on the device ended. In any order; 0 is unknown. */
-static inline void behind_work(struct behind *behind, uint64_t end)
+static inline void lag_work(struct lag *behind, uint64_t end)
 {
     if (end > behind->work_end)
-        behind_come(behind, end);
+        lag_come(behind, end);
 }
 
 /* After each round of the writer. The lag if it is to be said now, else 0. */
-uint64_t behind_look(struct behind *behind);
+uint64_t lag_look(struct lag *behind);
 
 #endif

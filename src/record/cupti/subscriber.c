@@ -125,7 +125,8 @@ static void on_work(struct recorder *recorder, const struct api_watch *watch, CU
 
     if (launch && !enters)
         profiling_leave(recorder);
-    deps_driver_call(recorder, watch && watch->role == API_ROLE_SYNC ? watch : NULL, cbid, data);
+    sync_calls_driver_call(recorder, watch && watch->role == API_ROLE_SYNC ? watch : NULL, cbid,
+                           data);
     if (launch && enters)
         profiling_enter(recorder, watch, cbid, data);
 }
@@ -133,7 +134,7 @@ static void on_work(struct recorder *recorder, const struct api_watch *watch, CU
 static void on_capture(struct recorder *recorder, bool begins, const CUpti_CallbackData *data)
 {
     bool enters = data->callbackSite == CUPTI_API_ENTER;
-    bool success = !enters && deps_result(data) == CUDA_SUCCESS;
+    bool success = !enters && sync_calls_result(data) == CUDA_SUCCESS;
 
     if (begins && enters) {
         graphs_capture_begins(recorder);
@@ -177,7 +178,7 @@ static void on_driver_call(struct recorder *recorder, CUpti_CallbackId cbid,
     bool enters = data->callbackSite == CUPTI_API_ENTER;
 
     if (watch && watch->role != API_ROLE_SYNC)
-        deps_end_polling(recorder);
+        sync_calls_end_polling(recorder);
     switch (watch ? watch->role : API_ROLE_SYNC) {
     case API_ROLE_RANGE_BEGIN:
     case API_ROLE_RANGE_END:
@@ -190,12 +191,12 @@ static void on_driver_call(struct recorder *recorder, CUpti_CallbackId cbid,
     case API_ROLE_NONE:
         if (enters)
             range_note_call(recorder, data->correlationId);
-        deps_driver_call(recorder, NULL, cbid, data);
+        sync_calls_driver_call(recorder, NULL, cbid, data);
         break;
     case API_ROLE_INSTANTIATE:
         if (enters)
             graphs_enter(recorder, data);
-        deps_driver_call(recorder, NULL, cbid, data);
+        sync_calls_driver_call(recorder, NULL, cbid, data);
         if (!enters)
             graphs_leave(recorder, cbid, data);
         break;
@@ -239,7 +240,7 @@ static void CUPTIAPI on_callback(void *userdata, CUpti_CallbackDomain domain, CU
         on_driver_call(recorder, cbid, data);
         break;
     case CUPTI_CB_DOMAIN_RUNTIME_API:
-        deps_runtime_call(recorder, cbid, data);
+        sync_calls_runtime_call(recorder, cbid, data);
         break;
     case CUPTI_CB_DOMAIN_RESOURCE:
         on_resource(recorder, cbid, data);

@@ -85,16 +85,16 @@ static bool keep_work(struct decoder *decoder, uint32_t correlation, uint64_t st
     }
     if (is_foreign(decoder, start) || is_foreign(decoder, end)) {
         decoder->counts.foreign_times++;
-        if (decoder->behind) /* it has come, whenever it was */
-            behind_restart(decoder->behind);
+        if (decoder->lag) /* it has come, whenever it was */
+            lag_restart(decoder->lag);
         return false;
     }
     check_times(decoder, start, end);
     decoder->counts.work++;
     if (*extended > decoder->worked)
         decoder->worked = *extended;
-    if (decoder->behind)
-        behind_work(decoder->behind, end);
+    if (decoder->lag)
+        lag_work(decoder->lag, end);
     return true;
 }
 
@@ -251,12 +251,11 @@ static void decode_device_graph(struct decoder *decoder, const struct record_dev
 void decode_launch(struct decoder *decoder, unsigned api, uint32_t cbid, uint64_t start,
                    uint64_t correlation)
 {
-    if (!decoder->behind || !api_set_launches(decoder->api, api, cbid))
+    if (!decoder->lag || !api_set_launches(decoder->api, api, cbid))
         return;
     if (correlation > decoder->launched)
         decoder->launched = correlation;
-    behind_launch(decoder->behind, api_set_launches_graph(decoder->api, api, cbid), start,
-                  correlation);
+    lag_launch(decoder->lag, api_set_launches_graph(decoder->api, api, cbid), start, correlation);
 }
 
 /* A call that nested.c lets through. */

@@ -35,7 +35,7 @@ struct decoder {
     struct dictionary *dictionary;
     struct mp_writer *writer;
     struct profiled_store *profiled; /* NULL without metrics */
-    struct behind *behind;           /* NULL where work on the device has no records */
+    struct lag *lag;                 /* NULL where work on the device has no records */
     struct nested nested;
     uint64_t correlation; /* the greatest one met, in 64 bits, */
     uint64_t launched;    /* of a launch that succeeded, */

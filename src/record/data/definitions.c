@@ -20,21 +20,21 @@ struct device_fact {
     char name[DEVICE_NAME_BYTES];
 };
 
-struct facts {
+struct kept_definitions {
     struct device_fact devices[MOST_DEVICES];
     struct mp_row_context_info contexts[MOST_CONTEXTS];
     struct mp_row_stream_info streams[MOST_STREAMS];
     uint32_t device_count, context_count, stream_count;
 };
 
-struct facts *facts_new(void)
+struct kept_definitions *kept_definitions_new(void)
 {
-    return calloc(1, sizeof(struct facts)); /* 1 MiB of zeroes that the system maps when used */
+    return calloc(1, sizeof(struct kept_definitions));
 }
 
-void facts_free(struct facts *facts)
+void kept_definitions_free(struct kept_definitions *definitions)
 {
-    free(facts);
+    free(definitions);
 }
 
 static void append_device(struct dictionary *dictionary, const struct device_fact *device)
@@ -45,16 +45,17 @@ static void append_device(struct dictionary *dictionary, const struct device_fac
     mp_append_device(dictionary->writer, &row);
 }
 
-void facts_append_all(struct facts *facts, struct dictionary *dictionary)
+void kept_definitions_append_all(struct kept_definitions *definitions,
+                                 struct dictionary *dictionary)
 {
     uint32_t i;
 
-    for (i = 0; i < facts->device_count; i++)
-        append_device(dictionary, &facts->devices[i]);
-    for (i = 0; i < facts->context_count; i++)
-        mp_append_context_info(dictionary->writer, &facts->contexts[i]);
-    for (i = 0; i < facts->stream_count; i++)
-        mp_append_stream_info(dictionary->writer, &facts->streams[i]);
+    for (i = 0; i < definitions->device_count; i++)
+        append_device(dictionary, &definitions->devices[i]);
+    for (i = 0; i < definitions->context_count; i++)
+        mp_append_context_info(dictionary->writer, &definitions->contexts[i]);
+    for (i = 0; i < definitions->stream_count; i++)
+        mp_append_stream_info(dictionary->writer, &definitions->streams[i]);
 }
 
 static uint64_t big_endian(const uint8_t *bytes)
@@ -99,36 +100,36 @@ static void note_device(struct device_fact *fact, const struct record_device *de
 
 void dictionary_device(struct dictionary *dictionary, const struct record_device *device)
 {
-    struct facts *facts = dictionary->facts;
+    struct kept_definitions *definitions = dictionary->definitions;
     struct device_fact fact = {0};
     uint32_t i;
 
-    for (i = 0; i < facts->device_count; i++)
-        if (facts->devices[i].row.id == device->id)
+    for (i = 0; i < definitions->device_count; i++)
+        if (definitions->devices[i].row.id == device->id)
             return; /* CUPTI repeats devices when another context is made */
     note_device(&fact, device);
-    if (facts->device_count < MOST_DEVICES)
-        facts->devices[facts->device_count++] = fact;
+    if (definitions->device_count < MOST_DEVICES)
+        definitions->devices[definitions->device_count++] = fact;
     append_device(dictionary, &fact);
 }
 
 void dictionary_context(struct dictionary *dictionary, const struct record_context *context)
 {
-    struct facts *facts = dictionary->facts;
+    struct kept_definitions *definitions = dictionary->definitions;
     struct mp_row_context_info row = {
         .context = context->context,
         .device = context->device,
         .null_stream = context->null_stream,
     };
 
-    if (facts->context_count < MOST_CONTEXTS)
-        facts->contexts[facts->context_count++] = row;
+    if (definitions->context_count < MOST_CONTEXTS)
+        definitions->contexts[definitions->context_count++] = row;
     mp_append_context_info(dictionary->writer, &row);
 }
 
 void dictionary_stream_info(struct dictionary *dictionary, const struct record_stream *stream)
 {
-    struct facts *facts = dictionary->facts;
+    struct kept_definitions *definitions = dictionary->definitions;
     struct mp_row_stream_info row = {
         .stream = stream->stream,
         .context = stream->context,
@@ -137,7 +138,7 @@ void dictionary_stream_info(struct dictionary *dictionary, const struct record_s
         .correlation = stream->correlation,
     };
 
-    if (facts->stream_count < MOST_STREAMS)
-        facts->streams[facts->stream_count++] = row;
+    if (definitions->stream_count < MOST_STREAMS)
+        definitions->streams[definitions->stream_count++] = row;
     mp_append_stream_info(dictionary->writer, &row);
 }

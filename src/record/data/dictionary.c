@@ -17,8 +17,8 @@ enum mp_status dictionary_open(struct dictionary *dictionary, struct mp_writer *
     memset(dictionary, 0, sizeof(*dictionary));
     dictionary->writer = writer;
     dictionary->api = api;
-    dictionary->facts = facts_new();
-    return dictionary->facts ? MP_OK : MP_ERR_MEMORY;
+    dictionary->definitions = kept_definitions_new();
+    return dictionary->definitions ? MP_OK : MP_ERR_MEMORY;
 }
 
 void dictionary_close(struct dictionary *dictionary)
@@ -34,7 +34,7 @@ void dictionary_close(struct dictionary *dictionary)
     mp_intern_free(&dictionary->shapes);
     mp_intern_free(&dictionary->streams);
     mp_intern_free(&dictionary->nodes);
-    facts_free(dictionary->facts);
+    kept_definitions_free(dictionary->definitions);
     memset(dictionary, 0, sizeof(*dictionary));
 }
 
@@ -54,7 +54,7 @@ void dictionary_restart(struct dictionary *dictionary)
     dictionary->thread_ids = 0;
     for (i = 0; i < dictionary->thread_count; i++)
         dictionary->threads[i].id = 0;
-    facts_append_all(dictionary->facts, dictionary);
+    kept_definitions_append_all(dictionary->definitions, dictionary);
     if (dictionary->edges)
         edges_restart(dictionary->edges);
 }

@@ -58,7 +58,7 @@ struct thread_fact {
     char *name;  /* NULL until named */
 };
 
-struct facts; /* rows that have to be defined again after a cut: definitions.c */
+struct kept_definitions; /* rows that have to be defined again after a cut: definitions.c */
 
 struct dictionary {
     struct mp_writer *writer;
@@ -77,7 +77,7 @@ struct dictionary {
     uint32_t last_thread;
     uint32_t functions[API_COUNT][API_CBIDS];
     uint32_t function_ids;
-    struct facts *facts;
+    struct kept_definitions *definitions;
     struct edge_store *edges; /* of graphs; NULL without */
     uint64_t failures;
 };
@@ -115,8 +115,9 @@ void dictionary_context(struct dictionary *dictionary, const struct record_conte
 void dictionary_stream_info(struct dictionary *dictionary, const struct record_stream *stream);
 
 /* definitions.c: the store behind the three functions above. */
-struct facts *facts_new(void);
-void facts_free(struct facts *facts);
-void facts_append_all(struct facts *facts, struct dictionary *dictionary);
+struct kept_definitions *kept_definitions_new(void);
+void kept_definitions_free(struct kept_definitions *definitions);
+void kept_definitions_append_all(struct kept_definitions *definitions,
+                                 struct dictionary *dictionary);
 
 #endif

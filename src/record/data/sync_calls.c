@@ -66,7 +66,8 @@ static struct call_log *open_log(struct recorder *recorder)
     return log && !log->busy ? log : NULL;
 }
 
-static void put(struct recorder *recorder, struct call_log *log, const struct call_entry *entry)
+static void sync_calls_put(struct recorder *recorder, struct call_log *log,
+                           const struct call_entry *entry)
 {
     if (call_log_put(log, entry))
         work_wake(&recorder->work);
@@ -80,7 +81,7 @@ static struct call_entry entry_of(const CUpti_CallbackData *data, uint64_t end)
         .correlation = data->correlationId,
         .context = data->contextUid,
         .stream = NO_STREAM,
-        .result = deps_result(data),
+        .result = sync_calls_result(data),
     };
 }
 
@@ -159,7 +160,7 @@ static void leave_sync(struct recorder *recorder, struct call_log *log,
     else if (watch->stream >= 0)
         entry.stream =
             stream_id(recorder, log, data->context, handle(data, watch, watch->stream), per_thread);
-    put(recorder, log, &entry);
+    sync_calls_put(recorder, log, &entry);
 }
 
 static void leave_call(struct recorder *recorder, struct call_log *log, unsigned api,
@@ -170,11 +171,11 @@ static void leave_call(struct recorder *recorder, struct call_log *log, unsigned
     entry.kind = CALL_ENTRY_CALL;
     entry.detail = (uint8_t)api;
     entry.cbid = (uint16_t)cbid;
-    put(recorder, log, &entry);
+    sync_calls_put(recorder, log, &entry);
 }
 
-void deps_driver_call(struct recorder *recorder, const struct api_watch *watch,
-                      CUpti_CallbackId cbid, const CUpti_CallbackData *data)
+void sync_calls_driver_call(struct recorder *recorder, const struct api_watch *watch,
+                            CUpti_CallbackId cbid, const CUpti_CallbackData *data)
 {
     struct call_log *log = open_log(recorder);
     uint8_t flags = cbid < API_CBIDS ? recorder->api.flags[MP_api_driver][cbid] : 0;
@@ -200,7 +201,7 @@ void deps_driver_call(struct recorder *recorder, const struct api_watch *watch,
         leave_call(recorder, log, MP_api_driver, cbid, data, now);
 }
 
-void deps_end_polling(struct recorder *recorder)
+void sync_calls_end_polling(struct recorder *recorder)
 {
     struct call_log *log = open_log(recorder);
 
@@ -208,8 +209,8 @@ void deps_end_polling(struct recorder *recorder)
         log->polling.start = 0;
 }
 
-void deps_runtime_call(struct recorder *recorder, CUpti_CallbackId cbid,
-                       const CUpti_CallbackData *data)
+void sync_calls_runtime_call(struct recorder *recorder, CUpti_CallbackId cbid,
+                             const CUpti_CallbackData *data)
 {
     struct call_log *log = open_log(recorder);
     uint64_t now;

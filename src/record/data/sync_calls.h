@@ -10,18 +10,18 @@
 
 /* A driver call: a row of `sync` if `watch` is not NULL, and a row of `call` where those come from
  * callbacks. */
-void deps_driver_call(struct recorder *recorder, const struct api_watch *watch,
-                      CUpti_CallbackId cbid, const CUpti_CallbackData *data);
+void sync_calls_driver_call(struct recorder *recorder, const struct api_watch *watch,
+                            CUpti_CallbackId cbid, const CUpti_CallbackData *data);
 
 /* Queries from now on are not of the polling loop that the thread is in. */
-void deps_end_polling(struct recorder *recorder);
+void sync_calls_end_polling(struct recorder *recorder);
 
 /* A runtime call: a row of `call`. */
-void deps_runtime_call(struct recorder *recorder, CUpti_CallbackId cbid,
-                       const CUpti_CallbackData *data);
+void sync_calls_runtime_call(struct recorder *recorder, CUpti_CallbackId cbid,
+                             const CUpti_CallbackData *data);
 
 /* What the call returned; on EXIT only. */
-static inline uint32_t deps_result(const CUpti_CallbackData *data)
+static inline uint32_t sync_calls_result(const CUpti_CallbackData *data)
 {
     return data->functionReturnValue ? *(const uint32_t *)data->functionReturnValue : 0;
 }

@@ -267,8 +267,8 @@ static uint32_t name_nodes(struct graph_reading *reading, struct graph_edges *ed
 }
 
 /* Fills in the edges that there is room for; those that cannot be had are counted. */
-static void fill(struct recorder *recorder, struct graph_reading *reading, CUgraph original,
-                 struct graph_edges *edges)
+static void graphs_fill(struct recorder *recorder, struct graph_reading *reading, CUgraph original,
+                        struct graph_edges *edges)
 {
     size_t room = edges->count;
     CUgraphNode *nodes = room ? calloc(3 * room, sizeof(CUgraphNode)) : NULL;
@@ -372,7 +372,7 @@ static void read_edges(struct recorder *recorder, struct graph_reading *reading,
     }
     edges->since = reading->since;
     if (has_edges && count)
-        fill(recorder, reading, original, edges);
+        graphs_fill(recorder, reading, original, edges);
     else if (has_edges)
         edges->edges[0] = (struct edge){0, 0};
     edges->nodes_lost = reading->making->nodes_lost;
@@ -443,11 +443,11 @@ void graphs_leave(struct recorder *recorder, CUpti_CallbackId cbid, const CUpti_
 
     if (!log || log->busy)
         return;
-    if (call && deps_result(data) == CUDA_SUCCESS) {
+    if (call && sync_calls_result(data) == CUDA_SUCCESS) {
         count_device_graphs(recorder, cbid, data, log->making);
         graph_is_built(recorder, call->hGraph);
     }
-    if (log->making && call && call->phGraphExec && deps_result(data) == CUDA_SUCCESS) {
+    if (log->making && call && call->phGraphExec && sync_calls_result(data) == CUDA_SUCCESS) {
         /* Calls made in a callback are called back and recorded like any other (CUPTI 13.0). */
         edges_note_read(&recorder->edges, data->correlationId);
         log->busy = true;

@@ -42,7 +42,7 @@ static struct open_thread *add_thread(struct open_ranges *ranges, uint32_t tid)
     return thread;
 }
 
-static struct open_thread *thread_of(struct open_ranges *ranges, uint32_t tid)
+static struct open_thread *open_ranges_thread_of(struct open_ranges *ranges, uint32_t tid)
 {
     uint32_t index = mp_map_get(&ranges->thread_index, tid);
     struct open_thread *thread =
@@ -74,7 +74,8 @@ static void close_all(struct open_ranges *ranges, struct open_thread *thread)
 }
 
 /* Room for a name in the next place. */
-static bool make_room(struct open_ranges *ranges, struct open_thread *thread, size_t bytes)
+static bool open_ranges_make_room(struct open_ranges *ranges, struct open_thread *thread,
+                                  size_t bytes)
 {
     struct open_range *next;
     char *name;
@@ -103,7 +104,7 @@ static bool open_range(struct open_ranges *ranges, struct open_thread *thread,
     size_t bytes = strlen(event->name);
     struct open_range *next;
 
-    if (!make_room(ranges, thread, bytes))
+    if (!open_ranges_make_room(ranges, thread, bytes))
         return false;
     next = &thread->open[thread->count++];
     next->domain = event->domain;
@@ -116,15 +117,16 @@ static bool open_range(struct open_ranges *ranges, struct open_thread *thread,
     return true;
 }
 
-static void push(struct open_ranges *ranges, struct open_thread *thread,
-                 const struct mp_nvtx_event *event)
+static void open_ranges_push(struct open_ranges *ranges, struct open_thread *thread,
+                             const struct mp_nvtx_event *event)
 {
     if (thread->beyond || !open_range(ranges, thread, event))
         thread->beyond++;
 }
 
 /* The last push of the domain; none: it was pushed before anything was recorded. */
-static void pop(struct open_ranges *ranges, struct open_thread *thread, const char *domain)
+static void open_ranges_pop(struct open_ranges *ranges, struct open_thread *thread,
+                            const char *domain)
 {
     uint32_t at = thread->count;
 
@@ -191,7 +193,7 @@ static void start(struct open_ranges *ranges, struct open_thread *thread,
 }
 
 /* Whichever thread ends it. */
-static void end(struct open_ranges *ranges, const struct mp_nvtx_event *event)
+static void open_ranges_end(struct open_ranges *ranges, const struct mp_nvtx_event *event)
 {
     uint32_t index = mp_map_get(&ranges->started, event->range);
     uint32_t at;
@@ -217,7 +219,7 @@ static void close_ended(struct open_ranges *ranges, struct open_thread *thread, 
 
 struct open_thread *open_ranges_take(struct open_ranges *ranges, const struct mp_nvtx_event *event)
 {
-    struct open_thread *thread = thread_of(ranges, event->tid);
+    struct open_thread *thread = open_ranges_thread_of(ranges, event->tid);
 
     if (!thread)
         return NULL;
@@ -226,13 +228,13 @@ struct open_thread *open_ranges_take(struct open_ranges *ranges, const struct mp
     if (thread->ended)
         close_ended(ranges, thread, event->time);
     if (event->kind == MP_nvtx_kind_push)
-        push(ranges, thread, event);
+        open_ranges_push(ranges, thread, event);
     else if (event->kind == MP_nvtx_kind_pop)
-        pop(ranges, thread, event->domain);
+        open_ranges_pop(ranges, thread, event->domain);
     else if (event->kind == MP_nvtx_kind_start)
         start(ranges, thread, event);
     else if (event->kind == MP_nvtx_kind_end)
-        end(ranges, event);
+        open_ranges_end(ranges, event);
     return thread;
 }
 

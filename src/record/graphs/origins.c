@@ -112,7 +112,7 @@ static void evict(struct origins *origins)
     atomic_fetch_add(&origins->lost, 1);
 }
 
-static uint32_t take(struct origins *origins)
+static uint32_t origins_take(struct origins *origins)
 {
     uint32_t link = origins->free;
 
@@ -129,14 +129,14 @@ static uint32_t take(struct origins *origins)
 }
 
 /* Under the lock: the handle stands for this node now. */
-static void put(struct origins *origins, uintptr_t graph, uintptr_t node, uint32_t number)
+static void origins_put(struct origins *origins, uintptr_t graph, uintptr_t node, uint32_t number)
 {
     struct origin_item *item = find(origins, node);
     uint32_t link;
 
     if (item)
         drop(origins, item);
-    link = take(origins);
+    link = origins_take(origins);
     *item_at(origins, link) = (struct origin_item){
         .node = node,
         .graph = graph,
@@ -160,7 +160,7 @@ uint32_t origins_create(struct origins *origins, uintptr_t graph, uintptr_t node
     pthread_mutex_lock(&origins->lock);
     if (origins->last < UINT32_MAX) {
         number = ++origins->last;
-        put(origins, graph, node, number);
+        origins_put(origins, graph, node, number);
     }
     pthread_mutex_unlock(&origins->lock);
     return number;
@@ -177,7 +177,7 @@ void origins_clone(struct origins *origins, uintptr_t graph, uintptr_t node, uin
     from = find(origins, original);
     old = find(origins, node);
     if (from)
-        put(origins, graph, node, from->number); /* which may make it go */
+        origins_put(origins, graph, node, from->number); /* which may make it go */
     else if (old)
         drop(origins, old);
     pthread_mutex_unlock(&origins->lock);

@@ -181,7 +181,7 @@ static bool try_candidate(struct metric_plan *plan, struct chip *chip, struct me
     return false;
 }
 
-static void choose(struct metric_plan *plan, struct chip *chip, struct metric_choice *choice)
+static void plan_choose(struct metric_plan *plan, struct chip *chip, struct metric_choice *choice)
 {
     size_t i;
 
@@ -218,7 +218,7 @@ static void choose_all(struct metric_plan *plan, struct chip *chip, const char *
     metric_names_begin(&names, list);
     while (plan->choice_count < METRIC_PLAN_MOST &&
            metric_names_next(&names, plan->choices[plan->choice_count].name)) {
-        choose(plan, chip, &plan->choices[plan->choice_count++]);
+        plan_choose(plan, chip, &plan->choices[plan->choice_count++]);
     }
 }
 
@@ -330,8 +330,8 @@ static enum mp_status configure(struct metric_plan *plan, const struct chip *chi
     return MP_OK;
 }
 
-static enum mp_status fill(struct metric_plan *plan, struct chip *chip, const char *list,
-                           bool only_listed, struct mp_error *error)
+static enum mp_status plan_fill(struct metric_plan *plan, struct chip *chip, const char *list,
+                                bool only_listed, struct mp_error *error)
 {
     size_t count = count_names(list);
 
@@ -364,7 +364,7 @@ enum mp_status metric_plan_build(struct metric_plan **plan, const struct profile
     made->device = (unsigned)device;
     status = open_chip(&chip, api, device, context, error);
     if (status == MP_OK)
-        status = fill(made, &chip, list, only_listed, error);
+        status = plan_fill(made, &chip, list, only_listed, error);
 
     if (status == MP_OK)
         *plan = made;

@@ -277,8 +277,8 @@ static uint64_t count_launch(struct profiling *profiling, const char *kernel)
 }
 
 /* The session for this launch if it is to be profiled, else NULL. */
-static struct profiling_session *choose(struct recorder *recorder, const CUpti_CallbackData *data,
-                                        uint32_t stream)
+static struct profiling_session *profiling_choose(struct recorder *recorder,
+                                                  const CUpti_CallbackData *data, uint32_t stream)
 {
     struct profiling *profiling = &recorder->profiling;
     const char *kernel = data->symbolName;
@@ -292,12 +292,12 @@ static struct profiling_session *choose(struct recorder *recorder, const CUpti_C
 }
 
 /* Starts the counters for a launch that is to be profiled. */
-static void begin(struct recorder *recorder, const struct api_watch *watch, CUpti_CallbackId cbid,
-                  const CUpti_CallbackData *data, uint64_t enter)
+static void profiling_begin(struct recorder *recorder, const struct api_watch *watch,
+                            CUpti_CallbackId cbid, const CUpti_CallbackData *data, uint64_t enter)
 {
     struct profiling *profiling = &recorder->profiling;
     uint32_t stream = stream_of(recorder, watch, cbid, data);
-    struct profiling_session *session = choose(recorder, data, stream);
+    struct profiling_session *session = profiling_choose(recorder, data, stream);
     struct profiled_launch *launch;
     struct mp_error error;
 
@@ -354,7 +354,7 @@ void profiling_enter(struct recorder *recorder, const struct api_watch *watch,
     if (log->has_turn && watch->role != API_ROLE_LAUNCH)
         say_graph(profiling);
     else if (log->has_turn && is_on(recorder)) /* much may have happened while it waited */
-        begin(recorder, watch, cbid, data, enter);
+        profiling_begin(recorder, watch, cbid, data, enter);
     log->busy = log->has_turn && profiling->launch;
 }
 
@@ -375,7 +375,7 @@ static void flush_sometimes(struct recorder *recorder, const struct profiling_se
 }
 
 /* Stops the counters of the launch and hands its values to the writer. */
-static void end(struct recorder *recorder)
+static void profiling_end(struct recorder *recorder)
 {
     struct profiling *profiling = &recorder->profiling;
     const struct profiling_session *session = profiling->running;
@@ -416,7 +416,7 @@ void profiling_leave(struct recorder *recorder)
     }
     /* A forked child may not call CUPTI. */
     if (profiling->launch && recorder_phase(recorder) != PHASE_INERT)
-        end(recorder);
+        profiling_end(recorder);
     log->has_turn = false;
     log->busy = false;
     turn_give_back(&profiling->turn);

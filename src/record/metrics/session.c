@@ -6,7 +6,7 @@
 
 #include "base/poison.h"
 
-static enum mp_status make_room(struct profiling_session *session, struct mp_error *error)
+static enum mp_status session_make_room(struct profiling_session *session, struct mp_error *error)
 {
     const struct profiler_api *api = session->plan->api;
     struct profiler_counters_size size = {
@@ -54,7 +54,7 @@ static enum mp_status configure(const struct profiling_session *session, struct 
     return profiler_check(api, api->set_config(&config), "the counters cannot be set up", error);
 }
 
-static enum mp_status fill(struct profiling_session *session, struct mp_error *error)
+static enum mp_status session_fill(struct profiling_session *session, struct mp_error *error)
 {
     const struct profiler_api *api = session->plan->api;
     struct profiler_enable enable = {
@@ -64,7 +64,7 @@ static enum mp_status fill(struct profiling_session *session, struct mp_error *e
 
     MP_TRY(profiler_check(api, api->enable(&enable), "the counters cannot be had", error));
     session->object = enable.object;
-    MP_TRY(make_room(session, error));
+    MP_TRY(session_make_room(session, error));
     return configure(session, error);
 }
 
@@ -80,7 +80,7 @@ enum mp_status session_open(struct profiling_session **made, struct metric_plan 
     session->context = context;
     session->plan = plan;
     if (plan)
-        status = fill(session, error);
+        status = session_fill(session, error);
     if (status == MP_OK)
         *made = session;
     else

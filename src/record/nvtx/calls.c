@@ -38,7 +38,7 @@ void nvtx_mark(struct nvtx_thread *thread, struct nvtx_call *call)
     nvtx_leave(thread);
 }
 
-NVTX_INLINE int push(struct nvtx_thread *thread, struct nvtx_call *call)
+NVTX_INLINE int inline_push(struct nvtx_thread *thread, struct nvtx_call *call)
 {
     struct nvtx_level *level = level_of(thread, call->domain);
     const uint32_t depth = level->open + level->lost;
@@ -62,10 +62,10 @@ NVTX_INLINE int push(struct nvtx_thread *thread, struct nvtx_call *call)
 
 int nvtx_push(struct nvtx_thread *thread, struct nvtx_call *call)
 {
-    return push(thread, call);
+    return inline_push(thread, call);
 }
 
-NVTX_INLINE int pop(struct nvtx_thread *thread, const struct nvtx_domain *domain)
+NVTX_INLINE int inline_pop(struct nvtx_thread *thread, const struct nvtx_domain *domain)
 {
     const struct nvtx_call call = {.time = nvtx_stamp(), .domain = domain, .kind = NVTX_KIND_pop};
     struct nvtx_level *level = level_of(thread, domain);
@@ -87,7 +87,7 @@ NVTX_INLINE int pop(struct nvtx_thread *thread, const struct nvtx_domain *domain
 
 int nvtx_pop(struct nvtx_thread *thread, const struct nvtx_domain *domain)
 {
-    return pop(thread, domain);
+    return inline_pop(thread, domain);
 }
 
 nvtxRangeId_t nvtx_start(struct nvtx_thread *thread, struct nvtx_call *call)
@@ -373,7 +373,7 @@ static int NVTX_API push_a(const char *message)
     if (!thread)
         return NVTX_NO_PUSH_POP_TRACKING;
     call = (struct nvtx_call){.text = nvtx_text_narrow(message, NVTX_TEXT_BYTES - 1)};
-    return push(thread, &call);
+    return inline_push(thread, &call);
 }
 
 static int NVTX_API push_w(const wchar_t *message)
@@ -391,7 +391,7 @@ static int NVTX_API range_pop(void)
 {
     struct nvtx_thread *thread = nvtx_enter();
 
-    return thread ? pop(thread, NULL) : NVTX_NO_PUSH_POP_TRACKING;
+    return thread ? inline_pop(thread, NULL) : NVTX_NO_PUSH_POP_TRACKING;
 }
 
 static void NVTX_API name_os_thread_a(uint32_t tid, const char *name)

@@ -98,14 +98,14 @@ static double slope_of(const struct nvtx_pair *from, const struct nvtx_pair *to)
     return (double)(to->ns - from->ns) / (double)(to->ticks - from->ticks);
 }
 
-static bool is_before(const struct nvtx_pair *one, const struct nvtx_pair *other)
+static bool time_is_before(const struct nvtx_pair *one, const struct nvtx_pair *other)
 {
     return one->ticks < other->ticks && one->ns <= other->ns;
 }
 
 static enum nvtx_time_state measure(struct nvtx_time *time, const struct nvtx_pair *pair)
 {
-    if (!time->base.ns || !is_before(&time->base, pair)) {
+    if (!time->base.ns || !time_is_before(&time->base, pair)) {
         time->base = *pair;
         return NVTX_TIME_MEASURES;
     }
@@ -136,7 +136,7 @@ enum nvtx_time_state nvtx_time_add(struct nvtx_time *time, const struct nvtx_pai
         return NVTX_TIME_BROKEN;
     if (time->rate == 0)
         return measure(time, pair);
-    if (!is_before(&time->now, pair))
+    if (!time_is_before(&time->now, pair))
         return give_up(time, pair);
     elapsed = (double)(pair->ns - time->now.ns);
     off = (double)(pair->ticks - time->now.ticks) * time->rate - elapsed;

@@ -289,7 +289,7 @@ static int NVTX_API push_w(const wchar_t *message)
     return inner.push_w(message);
 }
 
-static int NVTX_API pop(void)
+static int NVTX_API watch_pop(void)
 {
     int level = inner.pop();
 
@@ -322,7 +322,7 @@ static nvtxRangeId_t NVTX_API start_w(const wchar_t *message)
     return since ? keep_id(id, since) : id;
 }
 
-static void NVTX_API end(nvtxRangeId_t range)
+static void NVTX_API watch_end(nvtxRangeId_t range)
 {
     inner.end(range);
     note_end(range);
@@ -379,11 +379,11 @@ static const struct watch_slot {
     SLOT(CORE, RangePushEx, push_ex, push_ex),
     SLOT(CORE, RangePushA, push_a, push_a),
     SLOT(CORE, RangePushW, push_w, push_w),
-    SLOT(CORE, RangePop, pop, pop),
+    SLOT(CORE, RangePop, pop, watch_pop),
     SLOT(CORE, RangeStartEx, start_ex, start_ex),
     SLOT(CORE, RangeStartA, start_a, start_a),
     SLOT(CORE, RangeStartW, start_w, start_w),
-    SLOT(CORE, RangeEnd, end, end),
+    SLOT(CORE, RangeEnd, end, watch_end),
     SLOT(CORE2, DomainRangePushEx, domain_push_ex, domain_push_ex),
     SLOT(CORE2, DomainRangePop, domain_pop, domain_pop),
     SLOT(CORE2, DomainRangeStartEx, domain_start_ex, domain_start_ex),

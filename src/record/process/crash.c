@@ -121,7 +121,7 @@ void crash_reset(void)
 
 /* ---- The writer ---- */
 
-static const char *name_of(int number)
+static const char *crash_name_of(int number)
 {
     size_t i;
 
@@ -145,6 +145,6 @@ void crash_serve(struct recorder *recorder)
         return;
     set_state(crash, CRASH_WRITING);
     atomic_store(&recorder->flusher.forced, true);
-    flight_write_for(recorder, name_of(atomic_load(&crash->number)));
+    flight_write_for(recorder, crash_name_of(atomic_load(&crash->number)));
     set_state(crash, CRASH_DONE);
 }

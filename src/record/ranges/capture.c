@@ -5,7 +5,7 @@
 
 #include "base/poison.h"
 
-static enum capture_step begin(struct capture *capture, uint64_t time, uint64_t correlation)
+static enum capture_step capture_begin(struct capture *capture, uint64_t time, uint64_t correlation)
 {
     if (capture->held == CAPTURE_REMEMBERED) {
         /* Half at once, so that the move costs little for each range. */
@@ -28,7 +28,7 @@ enum capture_step capture_open(struct capture *capture, uint32_t mode, bool at_o
 {
     capture->mode = mode;
     /* From 0: a record with an unknown time counts as inside. */
-    return at_once ? begin(capture, 0, 0) : CAPTURE_NOTHING;
+    return at_once ? capture_begin(capture, 0, 0) : CAPTURE_NOTHING;
 }
 
 enum capture_step capture_start(struct capture *capture, uint64_t time, uint64_t correlation,
@@ -38,10 +38,10 @@ enum capture_step capture_start(struct capture *capture, uint64_t time, uint64_t
         capture->started = true;
         capture->held = 0;
         capture->count = 0;
-        begin(capture, time, correlation);
+        capture_begin(capture, time, correlation);
         return CAPTURE_CUT;
     }
-    return capture->open ? CAPTURE_NOTHING : begin(capture, time, correlation);
+    return capture->open ? CAPTURE_NOTHING : capture_begin(capture, time, correlation);
 }
 
 enum capture_step capture_stop(struct capture *capture, uint64_t time, uint64_t correlation)

@@ -163,7 +163,8 @@ static void begin_opened(struct recorder *recorder, uint64_t number, uint8_t rea
     pthread_mutex_unlock(&ranges->lock);
 }
 
-static enum range_answer begin(struct recorder *recorder, uint8_t reason, uint32_t correlation)
+static enum range_answer range_begin(struct recorder *recorder, uint8_t reason,
+                                     uint32_t correlation)
 {
     struct ranges *ranges = &recorder->ranges;
     enum range_answer answer;
@@ -232,7 +233,7 @@ static bool has_one_context(struct context_list *contexts)
 static bool wants_clock(struct recorder *recorder, uint64_t time)
 {
     return recording_slows_cupti(&recorder->recording) && has_one_context(&recorder->contexts) &&
-           resync_is_due_at_end(&recorder->recording.resync, time);
+           clock_renewal_is_due_at_end(&recorder->recording.clock_renewal, time);
 }
 
 /* What has been launched in the range of that number, which was closed at `time`, comes out, and
@@ -245,7 +246,8 @@ static bool leave(struct recorder *recorder, uint64_t closed, uint64_t time)
     return range_leave(recorder, closed, through && wants_clock(recorder, time));
 }
 
-static enum range_answer end(struct recorder *recorder, uint8_t reason, uint32_t correlation)
+static enum range_answer ranges_range_end(struct recorder *recorder, uint8_t reason,
+                                          uint32_t correlation)
 {
     struct ranges *ranges = &recorder->ranges;
     uint64_t now = mp_clock_now();
@@ -373,7 +375,7 @@ void range_profiler_start(struct recorder *recorder, uint32_t correlation)
     if (recorder->ranges.scheduled)
         begin_step(recorder, correlation);
     else
-        begin(recorder, MP_capture_reason_profiler_api, correlation);
+        range_begin(recorder, MP_capture_reason_profiler_api, correlation);
 }
 
 void range_profiler_stop(struct recorder *recorder, uint32_t correlation)
@@ -383,7 +385,7 @@ void range_profiler_stop(struct recorder *recorder, uint32_t correlation)
     if (recorder->ranges.scheduled)
         end_step(recorder, correlation);
     else
-        end(recorder, MP_capture_reason_profiler_api, correlation);
+        ranges_range_end(recorder, MP_capture_reason_profiler_api, correlation);
 }
 
 /* Also inside of others: what this thread launches next is to be recorded, while the one that came
@@ -396,7 +398,7 @@ void range_nvtx_begin(struct recorder *recorder)
     if (recorder->ranges.scheduled)
         begin_step(recorder, 0);
     else
-        begin(recorder, MP_capture_reason_nvtx, 0);
+        range_begin(recorder, MP_capture_reason_nvtx, 0);
     range_await_posted(recorder);
 }
 
@@ -407,13 +409,13 @@ void range_nvtx_end(struct recorder *recorder)
     if (recorder->ranges.scheduled)
         end_step(recorder, 0);
     else
-        end(recorder, MP_capture_reason_nvtx, 0);
+        ranges_range_end(recorder, MP_capture_reason_nvtx, 0);
 }
 
 enum range_answer range_trigger(struct recorder *recorder, bool begins)
 {
-    return begins ? begin(recorder, MP_capture_reason_trigger, 0)
-                  : end(recorder, MP_capture_reason_trigger, 0);
+    return begins ? range_begin(recorder, MP_capture_reason_trigger, 0)
+                  : ranges_range_end(recorder, MP_capture_reason_trigger, 0);
 }
 
 /* ---- Time ---- */
@@ -468,9 +470,9 @@ int range_tick(struct recorder *recorder, int most)
     }
     pthread_mutex_unlock(&ranges->lock);
     if (begins)
-        begin(recorder, MP_capture_reason_duration, 0);
+        range_begin(recorder, MP_capture_reason_duration, 0);
     if (ends)
-        end(recorder, MP_capture_reason_duration, 0);
+        ranges_range_end(recorder, MP_capture_reason_duration, 0);
     return most;
 }
 

@@ -12,7 +12,7 @@
 
 #define WAIT_SECONDS 1
 
-static bool is_wanted(const struct ranges *ranges)
+static bool switch_is_wanted(const struct ranges *ranges)
 {
     return !ranges->over && (!ranges->lazy || ranges->open || ranges->warm);
 }
@@ -82,7 +82,7 @@ static void end_switching(struct ranges *ranges)
 
 static bool is_settled(const struct ranges *ranges)
 {
-    return ranges->on == is_wanted(ranges) && ranges->over == ranges->retired;
+    return ranges->on == switch_is_wanted(ranges) && ranges->over == ranges->retired;
 }
 
 void range_settle(struct recorder *recorder)
@@ -93,7 +93,7 @@ void range_settle(struct recorder *recorder)
     pthread_mutex_lock(&ranges->lock);
     limit = in_seconds(patience(ranges));
     while (may_switch(ranges, &limit) && !is_settled(ranges)) {
-        bool on = is_wanted(ranges);
+        bool on = switch_is_wanted(ranges);
         bool over = ranges->over;
 
         begin_switching(ranges);

@@ -188,7 +188,7 @@ static void put_not_tried(const struct report_out *out, const struct advise_repo
     mp_buffer_free(&text);
 }
 
-static void print_text(const struct report_out *out, const struct advise_report *report)
+static void advise_print_text(const struct report_out *out, const struct advise_report *report)
 {
     const struct advice *advice = report->advice;
 
@@ -259,5 +259,5 @@ void print_advise(const struct report_out *out, const struct advise_report *repo
     else if (out->format == REPORT_CSV)
         print_csv(out, report);
     else
-        print_text(out, report);
+        advise_print_text(out, report);
 }

@@ -19,8 +19,8 @@ const struct summary_group_words summary_group_words[SUMMARY_GROUPS] = {
     [SUMMARY_API] = {"API calls", "api_calls", "No API activities were profiled"},
 };
 
-static void fill_cells(struct report_cell cells[SUMMARY_COLUMN_COUNT], const char *title,
-                       const struct summary_row *row)
+static void summary_table_fill_cells(struct report_cell cells[SUMMARY_COLUMN_COUNT],
+                                     const char *title, const struct summary_row *row)
 {
     cells[0] = report_text_cell(title);
     cells[1] = report_real_cell(row->percent);
@@ -38,7 +38,7 @@ void summary_each_row(struct report_table *table, const char *title, const struc
     struct report_cell cells[SUMMARY_COLUMN_COUNT];
 
     for (size_t i = 0; i < count; i++) {
-        fill_cells(cells, title, &rows[i]);
+        summary_table_fill_cells(cells, title, &rows[i]);
         take(table, cells);
     }
 }

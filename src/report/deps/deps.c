@@ -37,9 +37,9 @@ void print_deps_line(const struct report_out *out, const struct deps_report *rep
 /* ---- The table of names ---- */
 
 /* Hands every row to report_row or report_measure. */
-static void each_row(struct report_table *table, const struct deps_table_rows *rows,
-                     uint64_t window,
-                     void (*take)(struct report_table *, const struct report_cell *))
+static void deps_each_row(struct report_table *table, const struct deps_table_rows *rows,
+                          uint64_t window,
+                          void (*take)(struct report_table *, const struct report_cell *))
 {
     for (size_t i = 0; i < rows->count; i++) {
         const struct deps_table_row *row = &rows->items[i];
@@ -65,9 +65,9 @@ static enum mp_status print_names(const struct report_out *out, const struct dep
     MP_TRY(deps_rows_build(report->deps, report->result, report->parts, &rows));
     report_begin(&table, out, columns, COLUMN_COUNT);
     if (out->format == REPORT_CSV)
-        each_row(&table, &rows, report->result->window, report_measure);
+        deps_each_row(&table, &rows, report->result->window, report_measure);
     report_header(&table);
-    each_row(&table, &rows, report->result->window, report_row);
+    deps_each_row(&table, &rows, report->result->window, report_row);
     deps_rows_free(&rows);
     return MP_OK;
 }
@@ -177,7 +177,7 @@ static enum mp_status json_sections(struct json_writer *json, const struct deps_
     return MP_OK;
 }
 
-static enum mp_status print_json(FILE *out, const struct deps_report *report)
+static enum mp_status deps_print_json(FILE *out, const struct deps_report *report)
 {
     const struct deps *deps = report->deps;
     struct json_writer json;
@@ -221,7 +221,7 @@ enum mp_status print_deps(const struct report_out *out, const struct deps_report
     const struct deps *deps = report->deps;
 
     if (out->format == REPORT_JSON)
-        return print_json(out->file, report);
+        return deps_print_json(out->file, report);
     if (report->section)
         return print_sections(out, report);
     print_head(out, report->trace, &deps->quality, report->range, ranges_count(&deps->ranges));

@@ -53,9 +53,10 @@ static const struct statistics *statistics_of_row(const struct deps_iterations *
 }
 
 /* Hands every row to report_row or report_measure. */
-static void each_row(struct report_table *table, const struct deps_iterations *iterations,
-                     const struct deps_table_rows *rows, const struct statistics *other,
-                     void (*take)(struct report_table *, const struct report_cell *))
+static void iterations_each_row(struct report_table *table,
+                                const struct deps_iterations *iterations,
+                                const struct deps_table_rows *rows, const struct statistics *other,
+                                void (*take)(struct report_table *, const struct report_cell *))
 {
     for (size_t i = 0; i < rows->count; i++) {
         const struct deps_table_row *row = &rows->items[i];
@@ -72,8 +73,8 @@ static void each_row(struct report_table *table, const struct deps_iterations *i
     }
 }
 
-static enum mp_status print_table(struct report_table *table, const struct deps_report *report,
-                                  bool parts)
+static enum mp_status iterations_print_table(struct report_table *table,
+                                             const struct deps_report *report, bool parts)
 {
     struct statistics other = {0};
     struct deps_table_rows rows;
@@ -82,9 +83,9 @@ static enum mp_status print_table(struct report_table *table, const struct deps_
         MP_TRY(other_statistics(report, &other));
     MP_TRY(deps_rows_build(report->deps, &report->iterations->total, parts, &rows));
     if (table->format == REPORT_CSV)
-        each_row(table, report->iterations, &rows, &other, report_measure);
+        iterations_each_row(table, report->iterations, &rows, &other, report_measure);
     report_header(table);
-    each_row(table, report->iterations, &rows, &other, report_row);
+    iterations_each_row(table, report->iterations, &rows, &other, report_row);
     deps_rows_free(&rows);
     return MP_OK;
 }
@@ -114,7 +115,7 @@ enum mp_status print_deps_iterations(const struct report_out *out, const struct 
         print_deps_line(out, report, "%zu more %s no end in the trace", windows->unfinished,
                         windows->unfinished == 1 ? "has" : "have");
     report_begin(&table, out, columns, COLUMN_COUNT);
-    return print_table(&table, report, report->parts);
+    return iterations_print_table(&table, report, report->parts);
 }
 
 /* ---- JSON ---- */
@@ -139,7 +140,7 @@ static enum mp_status json_rows(struct json_writer *json, const struct deps_repo
     json_key(json, "rows");
     json_open_array(json);
     report_begin_json(&table, json, columns, COLUMN_COUNT);
-    MP_TRY(print_table(&table, report, false));
+    MP_TRY(iterations_print_table(&table, report, false));
     json_close_array(json);
     return MP_OK;
 }

@@ -51,7 +51,7 @@ static int compare_numbers(uint64_t a, uint64_t b)
     return a < b ? 1 : a > b ? -1 : 0;
 }
 
-static int compare_rows(const void *left, const void *right)
+static int deps_compare_rows(const void *left, const void *right)
 {
     const struct deps_table_row *a = left;
     const struct deps_table_row *b = right;
@@ -98,7 +98,7 @@ enum mp_status deps_rows_build(const struct deps *deps, const struct deps_result
                                         .numbers = result->rows[id]};
     }
     add_parts(rows, result->parts, parts);
-    qsort(rows->items, rows->count, sizeof *rows->items, compare_rows);
+    qsort(rows->items, rows->count, sizeof *rows->items, deps_compare_rows);
     return MP_OK;
 }
 

@@ -132,9 +132,9 @@ static uint64_t length_of(const struct deps_window *window)
     return window->end - window->begin;
 }
 
-static void take_row(struct report_table *table, const struct comparison *comparison,
-                     const struct difference *row,
-                     void (*take)(struct report_table *, const struct report_cell *))
+static void slowest_take_row(struct report_table *table, const struct comparison *comparison,
+                             const struct difference *row,
+                             void (*take)(struct report_table *, const struct report_cell *))
 {
     struct report_cell cells[COLUMN_COUNT] = {
         report_number_cell(comparison->slow->id), report_number_cell(row->slow - row->median),
@@ -155,10 +155,10 @@ static void print_rest(struct report_table *table, const struct comparison *comp
         rest.median += comparison->rows[i].median;
     }
     if (from < comparison->count)
-        take_row(table, comparison, &rest, report_row);
+        slowest_take_row(table, comparison, &rest, report_row);
 }
 
-static void print_text(const struct comparison *comparison, void *context)
+static void slowest_print_text(const struct comparison *comparison, void *context)
 {
     char slow[MP_FORMATTED_BYTES];
     char median[MP_FORMATTED_BYTES];
@@ -175,7 +175,7 @@ static void print_text(const struct comparison *comparison, void *context)
     report_header(&table);
     while (shown < ROWS_IN_TEXT && shown < comparison->count &&
            difference_of(&comparison->rows[shown]) > 0)
-        take_row(&table, comparison, &comparison->rows[shown++], report_row);
+        slowest_take_row(&table, comparison, &comparison->rows[shown++], report_row);
     print_rest(&table, comparison, shown);
 }
 
@@ -191,7 +191,7 @@ static void take_csv(const struct comparison *comparison, void *context)
     struct csv *csv = context;
 
     for (size_t i = 0; i < comparison->count; i++)
-        take_row(&csv->table, comparison, &comparison->rows[i], csv->take);
+        slowest_take_row(&csv->table, comparison, &comparison->rows[i], csv->take);
 }
 
 static enum mp_status print_csv(const struct report_out *out, const struct deps_report *report)
@@ -212,7 +212,7 @@ enum mp_status print_deps_slowest(const struct report_out *out, const struct dep
     print_deps_line(out, report, "The slowest iterations against the median one:");
     if (out->format == REPORT_CSV)
         return print_csv(out, report);
-    return each_slowest(report, &to, print_text);
+    return each_slowest(report, &to, slowest_print_text);
 }
 
 /* ---- JSON ---- */
@@ -231,7 +231,7 @@ static void json_comparison(const struct comparison *comparison, void *context)
     json_open_array(json);
     report_begin_json(&table, json, columns + 1, COLUMN_COUNT - 1);
     for (size_t i = 0; i < comparison->count; i++)
-        take_row(&table, comparison, &comparison->rows[i], report_row);
+        slowest_take_row(&table, comparison, &comparison->rows[i], report_row);
     json_close_array(json);
     json_close_object(json);
 }

@@ -251,8 +251,9 @@ static void print_where(const struct trace_table *table, const struct deps_lane 
     snprintf(text, TEXT_BYTES, "%s%sstream %" PRIu64, device, context, lane->id);
 }
 
-static void take_row(struct report_table *out, const struct trace_table *table, uint32_t index,
-                     void (*take)(struct report_table *, const struct report_cell *))
+static void trace_take_row(struct report_table *out, const struct trace_table *table,
+                           uint32_t index,
+                           void (*take)(struct report_table *, const struct report_cell *))
 {
     struct trace_row row = row_of(table, index);
     uint64_t from = row.window->begin;
@@ -291,7 +292,7 @@ enum mp_status print_deps_trace(const struct report_out *out, const struct deps_
     else
         report_begin(&printer, out, columns, COLUMN_COUNT);
     for (uint32_t i = 0; i < table.count; i++)
-        take_row(&printer, &table, table.order[i], report_measure);
+        trace_take_row(&printer, &table, table.order[i], report_measure);
     if (table.count) {
         report_header(&printer);
     } else {
@@ -299,7 +300,7 @@ enum mp_status print_deps_trace(const struct report_out *out, const struct deps_
         fputs("No activities were profiled.\n", out->file);
     }
     for (uint32_t i = 0; i < table.count; i++)
-        take_row(&printer, &table, table.order[i], report_row);
+        trace_take_row(&printer, &table, table.order[i], report_row);
     table_free(&table);
     return MP_OK;
 }

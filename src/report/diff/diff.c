@@ -330,8 +330,8 @@ static const struct report_column layer_columns[ROW_COLUMNS] = {
     {.title = "Layer", .kind = REPORT_CELL_TEXT, .left = true},
 };
 
-static void each_row(struct report_table *table, const struct diff_rows *rows, double usual,
-                     bool all, void (*take)(struct report_table *, const struct report_cell *))
+static void diff_each_row(struct report_table *table, const struct diff_rows *rows, double usual,
+                          bool all, void (*take)(struct report_table *, const struct report_cell *))
 {
     for (size_t i = 0; i < rows->count; i++) {
         const struct diff_row *row = &rows->rows[i];
@@ -382,9 +382,9 @@ static void print_rows(const struct report_out *out, const struct diff_report *r
         return;
     report_begin(&table, out, columns, ROW_COLUMNS);
     if (summary_needs_measure(out))
-        each_row(&table, rows, usual, all, report_measure);
+        diff_each_row(&table, rows, usual, all, report_measure);
     report_header(&table);
-    each_row(&table, rows, usual, all, report_row);
+    diff_each_row(&table, rows, usual, all, report_row);
 }
 
 static void print_layers(const struct report_out *out, const struct diff_report *report)

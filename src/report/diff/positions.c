@@ -50,12 +50,13 @@ static struct report_cell time_cell(const struct diff_positions *positions, int 
                                : report_number_cell(positions->sides[side].places[place].ns);
 }
 
-static const char *name_of(const struct diff_positions *positions, int side, uint32_t place)
+static const char *positions_name_of(const struct diff_positions *positions, int side,
+                                     uint32_t place)
 {
     return place == ALIGN_NONE ? NULL : diff_positions_name(positions, side, place);
 }
 
-static const char *kind_of(const struct diff_pair *pair, bool equal)
+static const char *positions_kind_of(const struct diff_pair *pair, bool equal)
 {
     if (pair->place[DIFF_B] == ALIGN_NONE)
         return "removed";
@@ -67,14 +68,14 @@ static const char *kind_of(const struct diff_pair *pair, bool equal)
 static void take_text(struct report_table *table, const struct diff_positions *positions,
                       const char *kind, uint32_t a, uint32_t b, take_row *take)
 {
-    const char *name = name_of(positions, DIFF_A, a);
+    const char *name = positions_name_of(positions, DIFF_A, a);
     const struct report_cell cells[TEXT_COLUMNS] = {
         report_text_cell(kind),
         number_cell(a),
         number_cell(b),
         time_cell(positions, DIFF_A, a),
         time_cell(positions, DIFF_B, b),
-        report_text_cell(name ? name : name_of(positions, DIFF_B, b)),
+        report_text_cell(name ? name : positions_name_of(positions, DIFF_B, b)),
     };
 
     take(table, cells);
@@ -91,8 +92,8 @@ static void take_csv(struct report_table *table, const struct diff_positions *po
         number_cell(b),
         time_cell(positions, DIFF_A, a),
         time_cell(positions, DIFF_B, b),
-        report_text_cell(name_of(positions, DIFF_A, a)),
-        report_text_cell(name_of(positions, DIFF_B, b)),
+        report_text_cell(positions_name_of(positions, DIFF_A, a)),
+        report_text_cell(positions_name_of(positions, DIFF_B, b)),
     };
 
     take(table, cells);
@@ -102,7 +103,7 @@ static void take_pair(struct report_table *table, const struct printing *printin
                       const struct diff_pair *pair, bool equal, take_row *take)
 {
     const struct diff_positions *positions = printing->positions;
-    const char *kind = kind_of(pair, equal);
+    const char *kind = positions_kind_of(pair, equal);
     uint32_t a = pair->place[DIFF_A];
     uint32_t b = pair->place[DIFF_B];
 

@@ -44,8 +44,10 @@ static void csv_columns(struct report_column *columns)
         (struct report_column){.title = "Pipelined", .kind = REPORT_CELL_BOOL};
 }
 
-static void each_row(struct report_table *table, const struct iterations_report *report,
-                     void (*take)(struct report_table *, const struct report_cell *))
+static void iterations_iterations_each_row(struct report_table *table,
+                                           const struct iterations_report *report,
+                                           void (*take)(struct report_table *,
+                                                        const struct report_cell *))
 {
     bool text = table->format == REPORT_TEXT;
 
@@ -73,7 +75,7 @@ void print_iterations_each(const struct report_out *out, const struct iterations
     csv_columns(columns);
     report_begin(&table, out, text ? text_columns : columns, text ? TEXT_COLUMNS : CSV_COLUMNS);
     if (summary_needs_measure(out))
-        each_row(&table, report, report_measure);
+        iterations_iterations_each_row(&table, report, report_measure);
     report_header(&table);
-    each_row(&table, report, report_row);
+    iterations_iterations_each_row(&table, report, report_row);
 }

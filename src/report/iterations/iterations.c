@@ -256,7 +256,8 @@ static void print_outliers(const struct report_out *out, const struct iterations
 
 /* ---- Notes ---- */
 
-static void print_notes(const struct report_out *out, const struct iterations_report *report)
+static void iterations_print_notes(const struct report_out *out,
+                                   const struct iterations_report *report)
 {
     const struct iterations *found = report->iterations;
     const struct deps *deps = report->deps;
@@ -309,5 +310,5 @@ void print_iterations(const struct report_out *out, const struct iterations_repo
         print_outliers(out, report);
     }
     if (out->format == REPORT_TEXT)
-        print_notes(out, report);
+        iterations_print_notes(out, report);
 }

@@ -5,8 +5,8 @@
 
 #include "base/poison.h"
 
-static void each_row(const struct kernels_columns *columns, struct report_table *table,
-                     void (*take)(struct report_table *, const struct report_cell *))
+static void kernels_each_row(const struct kernels_columns *columns, struct report_table *table,
+                             void (*take)(struct report_table *, const struct report_cell *))
 {
     struct report_cell cells[REPORT_MOST_COLUMNS];
     struct kernels_texts texts;
@@ -31,8 +31,8 @@ static void print_totals(const struct report_out *out, const struct mp_trace *tr
     fprintf(out->file, "Theoretical occupancy: %.2f%%, mean weighted by time.\n", kernels->percent);
 }
 
-static void print_notes(const struct report_out *out, const struct mp_trace *trace,
-                        const struct kernels *kernels)
+static void kernels_print_notes(const struct report_out *out, const struct mp_trace *trace,
+                                const struct kernels *kernels)
 {
     if (kernels->graph_launches) {
         print_prefix(out, trace);
@@ -74,8 +74,8 @@ static void print_none(const struct report_out *out, const struct mp_trace *trac
                               : "No kernels in the trace: MINIPROF_GPU=off.");
 }
 
-static void print_text(const struct report_out *out, const struct mp_trace *trace,
-                       const struct kernels *kernels, const struct kernels_options *options)
+static void kernels_print_text(const struct report_out *out, const struct mp_trace *trace,
+                               const struct kernels *kernels, const struct kernels_options *options)
 {
     struct kernels_columns columns;
     struct report_table table;
@@ -83,23 +83,24 @@ static void print_text(const struct report_out *out, const struct mp_trace *trac
     print_head(out, trace, &kernels->quality, options->range, kernels->capture_ranges);
     if (!kernels->row_count) {
         print_none(out, trace, kernels);
-        print_notes(out, trace, kernels);
+        kernels_print_notes(out, trace, kernels);
         return;
     }
     print_prefix(out, trace);
     fprintf(out->file, "Kernels by %s:\n", options->by_name ? "name" : "launch shape");
     kernels_columns_choose(&columns, out->format, kernels, options->by_name);
     report_begin(&table, out, columns.columns, columns.count);
-    each_row(&columns, &table, out->format == REPORT_TEXT ? report_measure : report_measure_units);
+    kernels_each_row(&columns, &table,
+                     out->format == REPORT_TEXT ? report_measure : report_measure_units);
     report_header(&table);
-    each_row(&columns, &table, report_row);
+    kernels_each_row(&columns, &table, report_row);
     if (out->format == REPORT_TEXT)
         print_totals(out, trace, kernels);
-    print_notes(out, trace, kernels);
+    kernels_print_notes(out, trace, kernels);
 }
 
-static void print_json(FILE *out, const struct mp_trace *trace, const struct kernels *kernels,
-                       const struct kernels_options *options)
+static void kernels_print_json(FILE *out, const struct mp_trace *trace,
+                               const struct kernels *kernels, const struct kernels_options *options)
 {
     struct kernels_columns columns;
     struct report_table table;
@@ -124,7 +125,7 @@ static void print_json(FILE *out, const struct mp_trace *trace, const struct ker
     json_open_array(&json);
     kernels_columns_choose(&columns, REPORT_JSON, kernels, options->by_name);
     report_begin_json(&table, &json, columns.columns, columns.count);
-    each_row(&columns, &table, report_row);
+    kernels_each_row(&columns, &table, report_row);
     json_close_array(&json);
     json_close_object(&json);
     json_end(&json);
@@ -134,7 +135,7 @@ void print_kernels(const struct report_out *out, const struct mp_trace *trace,
                    const struct kernels *kernels, const struct kernels_options *options)
 {
     if (out->format == REPORT_JSON)
-        print_json(out->file, trace, kernels, options);
+        kernels_print_json(out->file, trace, kernels, options);
     else
-        print_text(out, trace, kernels, options);
+        kernels_print_text(out, trace, kernels, options);
 }

@@ -115,8 +115,8 @@ static struct report_cell of_calls(const struct layer *layer, struct report_cell
     return layer->calls ? cell : report_absent_cell();
 }
 
-static void fill_cells(const struct layers_result *result, const struct layer *layer,
-                       const struct texts *texts, struct report_cell *cells)
+static void layers_fill_cells(const struct layers_result *result, const struct layer *layer,
+                              const struct texts *texts, struct report_cell *cells)
 {
     static const struct layer_said nothing = {.type = NULL};
     const struct layer_said *said = layer->said ? layer->said : &nothing;
@@ -158,8 +158,9 @@ static void print_kernels(const struct report_out *out, const struct layer *laye
 }
 
 /* Hands the rows to report_measure, or prints them. MP_ERR_MEMORY. */
-static enum mp_status each_row(struct report_table *table, const struct report_out *out,
-                               const struct layers_report *report, struct texts *texts, bool print)
+static enum mp_status layers_each_row(struct report_table *table, const struct report_out *out,
+                                      const struct layers_report *report, struct texts *texts,
+                                      bool print)
 {
     const struct layers_result *result = report->result;
     size_t shown = report->tree ? result->count : layers_shown(report, result->count);
@@ -173,7 +174,7 @@ static enum mp_status each_row(struct report_table *table, const struct report_o
         put_kernels(&texts->kernels, layer);
         if (texts->layer.status || texts->kernels.status)
             return MP_ERR_MEMORY;
-        fill_cells(result, layer, texts, cells);
+        layers_fill_cells(result, layer, texts, cells);
         if (!print) {
             report_measure(table, cells);
             continue;
@@ -185,17 +186,18 @@ static enum mp_status each_row(struct report_table *table, const struct report_o
     return MP_OK;
 }
 
-static enum mp_status print_table(const struct report_out *out, const struct layers_report *report)
+static enum mp_status layers_print_table(const struct report_out *out,
+                                         const struct layers_report *report)
 {
     struct report_table table;
     struct texts texts = {.layer = {.data = NULL}};
     enum mp_status status;
 
     report_begin(&table, out, columns, out->format == REPORT_CSV ? CSV_COLUMNS : TEXT_COLUMNS);
-    status = each_row(&table, out, report, &texts, false);
+    status = layers_each_row(&table, out, report, &texts, false);
     if (!status) {
         report_header(&table);
-        status = each_row(&table, out, report, &texts, true);
+        status = layers_each_row(&table, out, report, &texts, true);
     }
     mp_buffer_free(&texts.layer);
     mp_buffer_free(&texts.kernels);
@@ -218,7 +220,7 @@ static void print_title(const struct report_out *out, const struct layers_report
     fputs(".\n", out->file);
 }
 
-static void print_notes(const struct report_out *out, const struct layers_report *report)
+static void layers_print_notes(const struct report_out *out, const struct layers_report *report)
 {
     const struct layers_result *result = report->result;
     size_t shown = layers_shown(report, result->count);
@@ -266,7 +268,7 @@ static enum mp_status print_layer_table(const struct report_out *out,
         fputs("No device activities were profiled.\n", out->file);
         return MP_OK;
     }
-    MP_TRY(print_table(out, report));
+    MP_TRY(layers_print_table(out, report));
     print_layers_groups(out, report);
     return MP_OK;
 }
@@ -287,6 +289,6 @@ enum mp_status print_layers(const struct report_out *out, const struct layers_re
     } else {
         MP_TRY(print_layer_table(out, report));
     }
-    print_notes(out, report);
+    layers_print_notes(out, report);
     return MP_OK;
 }

@@ -26,8 +26,8 @@ struct texts {
     char device[DEVICE_BYTES];
 };
 
-static void fill_cells(struct report_cell cells[COLUMN_COUNT], struct texts *texts,
-                       const struct allocations_row *row)
+static void allocations_fill_cells(struct report_cell cells[COLUMN_COUNT], struct texts *texts,
+                                   const struct allocations_row *row)
 {
     const char *memory = mp_enum_name("memory_kind", row->kind);
 
@@ -44,14 +44,14 @@ static void fill_cells(struct report_cell cells[COLUMN_COUNT], struct texts *tex
         row->device == UINT64_MAX ? report_absent_cell() : report_text_cell(texts->device);
 }
 
-static void each_row(struct report_table *table, const struct allocations *allocations,
-                     void (*take)(struct report_table *, const struct report_cell *))
+static void allocations_each_row(struct report_table *table, const struct allocations *allocations,
+                                 void (*take)(struct report_table *, const struct report_cell *))
 {
     struct report_cell cells[COLUMN_COUNT];
     struct texts texts;
 
     for (size_t i = 0; i < allocations->row_count; i++) {
-        fill_cells(cells, &texts, &allocations->rows[i]);
+        allocations_fill_cells(cells, &texts, &allocations->rows[i]);
         take(table, cells);
     }
 }
@@ -66,7 +66,7 @@ void print_allocations(const struct report_out *out, const struct mp_trace *trac
     print_prefix(out, trace);
     fputs("Memory allocation result:\n", out->file);
     report_begin(&table, out, columns, COLUMN_COUNT);
-    each_row(&table, allocations, report_measure);
+    allocations_each_row(&table, allocations, report_measure);
     report_header(&table);
-    each_row(&table, allocations, report_row);
+    allocations_each_row(&table, allocations, report_row);
 }

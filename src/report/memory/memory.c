@@ -10,8 +10,8 @@
 
 /* ---- Tables ---- */
 
-static void each_row(struct report_table *report, const struct memory_table *table,
-                     void (*take)(struct report_table *, const struct report_cell *))
+static void memory_each_row(struct report_table *report, const struct memory_table *table,
+                            void (*take)(struct report_table *, const struct report_cell *))
 {
     struct report_cell cells[MEMORY_MOST_COLUMNS];
     struct memory_texts texts;
@@ -28,9 +28,9 @@ static void memory_table_print(const struct report_out *out, const struct memory
     struct report_table report;
 
     report_begin(&report, out, table->columns, count);
-    each_row(&report, table, report_measure);
+    memory_each_row(&report, table, report_measure);
     report_header(&report);
-    each_row(&report, table, report_row);
+    memory_each_row(&report, table, report_row);
 }
 
 static void memory_table_json(struct json_writer *json, const char *key,
@@ -41,7 +41,7 @@ static void memory_table_json(struct json_writer *json, const char *key,
     json_key(json, key);
     json_open_array(json);
     report_begin_json(&report, json, table->columns, table->count);
-    each_row(&report, table, report_row);
+    memory_each_row(&report, table, report_row);
     json_close_array(json);
 }
 
@@ -129,8 +129,8 @@ static void print_churn(const struct report_out *out, const struct mp_trace *tra
 }
 
 /* What the numbers do not cover. */
-static void print_notes(const struct report_out *out, const struct mp_trace *trace,
-                        const struct memory *memory)
+static void memory_print_notes(const struct report_out *out, const struct mp_trace *trace,
+                               const struct memory *memory)
 {
     const size_t unfinished = memory->iterations.unfinished;
 
@@ -224,8 +224,8 @@ static void json_statistics(struct json_writer *json, const struct memory *memor
     json_close_object(json);
 }
 
-static void print_json(FILE *out, const struct mp_trace *trace, const struct memory *memory,
-                       uint64_t range)
+static void memory_print_json(FILE *out, const struct mp_trace *trace, const struct memory *memory,
+                              uint64_t range)
 {
     struct memory_table totals = memory_totals_table(memory);
     struct memory_table pools = memory_pools_table(memory);
@@ -257,7 +257,7 @@ void print_memory(const struct report_out *out, const struct mp_trace *trace,
     struct memory_table pools = memory_pools_table(memory);
 
     if (out->format == REPORT_JSON) {
-        print_json(out->file, trace, memory, range);
+        memory_print_json(out->file, trace, memory, range);
         return;
     }
     print_head(out, trace, &memory->quality, range, memory->capture_ranges);
@@ -270,7 +270,7 @@ void print_memory(const struct report_out *out, const struct mp_trace *trace,
         print_kept(out, trace, memory);
         print_churn(out, trace, memory);
     }
-    print_notes(out, trace, memory);
+    memory_print_notes(out, trace, memory);
 }
 
 /* ---- The time line ---- */

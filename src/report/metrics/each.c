@@ -38,7 +38,7 @@ static void free_columns(struct columns *columns)
 }
 
 /* As the title of a column; a name that is none could lead a terminal astray. */
-static const char *name_of(const struct metrics_metric *metric)
+static const char *metrics_name_of(const struct metrics_metric *metric)
 {
     const char *name = metric->name ? metric->name : "?";
 
@@ -52,7 +52,7 @@ static const char *name_of(const struct metrics_metric *metric)
 static uint32_t find_column(const struct columns *columns, const struct metrics_metric *metric)
 {
     for (size_t i = 0; i < columns->count; i++) {
-        if (!strcmp(name_of(columns->items[i]), name_of(metric)))
+        if (!strcmp(metrics_name_of(columns->items[i]), metrics_name_of(metric)))
             return (uint32_t)i;
     }
     return NO_COLUMN;
@@ -119,7 +119,7 @@ static void gather(const struct columns *columns, const struct metrics_result *r
 
 static int width_of(const struct metrics_metric *metric)
 {
-    size_t width = strlen(name_of(metric));
+    size_t width = strlen(metrics_name_of(metric));
 
     return width > LEAST_WIDTH ? (int)width : LEAST_WIDTH;
 }
@@ -129,7 +129,7 @@ static void print_text_header(FILE *out, const struct columns *columns)
     fprintf(out, "%*s  %*s  %*s  %*s", TIME_WIDTH, "Start", (int)columns->device_width, "Device",
             NUMBER_WIDTH, "Context", NUMBER_WIDTH, "Stream");
     for (size_t i = 0; i < columns->count; i++)
-        fprintf(out, "  %*s", width_of(columns->items[i]), name_of(columns->items[i]));
+        fprintf(out, "  %*s", width_of(columns->items[i]), metrics_name_of(columns->items[i]));
     fputs("  Name\n", out);
 }
 
@@ -160,7 +160,7 @@ static void print_csv_header(FILE *out, const struct columns *columns)
     fputs("\"Start\",\"Device\",\"Context\",\"Stream\"", out);
     for (size_t i = 0; i < columns->count; i++) {
         fputc(',', out);
-        metric_put_quoted(out, name_of(columns->items[i]));
+        metric_put_quoted(out, metrics_name_of(columns->items[i]));
     }
     fputs(",\"Name\",\"Correlation_ID\"\ns,,,,", out);
     for (size_t i = 0; i < columns->count; i++)
@@ -189,8 +189,8 @@ static void print_csv_launch(FILE *out, const struct columns *columns,
 
 /* ---- The whole ---- */
 
-static void print_table(const struct report_out *out, const struct columns *columns,
-                        const struct metrics_result *result)
+static void metrics_print_table(const struct report_out *out, const struct columns *columns,
+                                const struct metrics_result *result)
 {
     bool csv = out->format == REPORT_CSV;
 
@@ -224,7 +224,7 @@ enum mp_status print_metrics_each(const struct report_out *out, const struct mp_
         MP_TRY(make_columns(&columns, result));
         print_prefix(out, trace);
         fputs("Metric trace:\n", out->file);
-        print_table(out, &columns, result);
+        metrics_print_table(out, &columns, result);
         free_columns(&columns);
     }
     print_metric_notes(out, trace, result);

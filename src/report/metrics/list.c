@@ -60,8 +60,8 @@ static void print_metric(const struct report_out *out, const struct metrics_metr
     fputc('\n', out->file);
 }
 
-static void print_text(const struct report_out *out, const struct metrics_result *result,
-                       enum metric_list list)
+static void metrics_list_print_text(const struct report_out *out,
+                                    const struct metrics_result *result, enum metric_list list)
 {
     const struct metrics_metric *last = NULL;
 
@@ -108,8 +108,8 @@ static void print_csv(const struct report_out *out, const struct metrics_result 
     }
 }
 
-static void print_json(const struct report_out *out, const struct metrics_result *result,
-                       enum metric_list list)
+static void metrics_list_print_json(const struct report_out *out,
+                                    const struct metrics_result *result, enum metric_list list)
 {
     struct json_writer json;
 
@@ -131,13 +131,13 @@ void print_metric_list(const struct report_out *out, const struct metrics_result
 {
     switch (out->format) {
     case REPORT_TEXT:
-        print_text(out, result, list);
+        metrics_list_print_text(out, result, list);
         break;
     case REPORT_CSV:
         print_csv(out, result, list);
         break;
     case REPORT_JSON:
-        print_json(out, result, list);
+        metrics_list_print_json(out, result, list);
         break;
     }
 }

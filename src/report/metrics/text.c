@@ -31,7 +31,7 @@ static void print_throughput(char buffer[METRIC_TEXT_BYTES], double value)
     snprintf(buffer, METRIC_TEXT_BYTES, "%.*fB/s", decimals, value);
 }
 
-static void print_text(char buffer[METRIC_TEXT_BYTES], enum metric_unit unit, double value)
+static void metrics_print_text(char buffer[METRIC_TEXT_BYTES], enum metric_unit unit, double value)
 {
     switch (unit) {
     case METRIC_UNIT_COUNT:
@@ -79,7 +79,7 @@ static void print_csv(char buffer[METRIC_TEXT_BYTES], enum metric_unit unit, dou
     case METRIC_UNIT_COUNT:
     case METRIC_UNIT_RATIO:
     case METRIC_UNIT_BYTES:
-        print_text(buffer, unit, value);
+        metrics_print_text(buffer, unit, value);
         break;
     }
 }
@@ -92,7 +92,7 @@ const char *metric_text(char buffer[METRIC_TEXT_BYTES], enum metric_unit unit, d
     else if (format == REPORT_CSV)
         print_csv(buffer, unit, value);
     else
-        print_text(buffer, unit, value);
+        metrics_print_text(buffer, unit, value);
     return buffer;
 }
 

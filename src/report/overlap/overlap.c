@@ -42,8 +42,8 @@ static void print_unused(const struct report_out *out, const struct mp_trace *tr
     fputs(shown < device->unused_count ? ", ...\n" : ".\n", out->file);
 }
 
-static void print_notes(const struct report_out *out, const struct mp_trace *trace,
-                        const struct overlap *overlap)
+static void overlap_print_notes(const struct report_out *out, const struct mp_trace *trace,
+                                const struct overlap *overlap)
 {
     for (size_t i = 0; i < overlap->device_count; i++)
         print_unused(out, trace, &overlap->devices[i]);
@@ -79,8 +79,8 @@ static void print_device(const struct report_out *out, const struct mp_trace *tr
     fputc('\n', out->file);
 }
 
-static void print_text(const struct report_out *out, const struct mp_trace *trace,
-                       const struct overlap *overlap, uint64_t range)
+static void overlap_print_text(const struct report_out *out, const struct mp_trace *trace,
+                               const struct overlap *overlap, uint64_t range)
 {
     print_head(out, trace, &overlap->quality, range, overlap->capture_ranges);
     if (!overlap->device_count) {
@@ -100,7 +100,7 @@ static void print_text(const struct report_out *out, const struct mp_trace *trac
         for (size_t i = 0; i < overlap->device_count; i++)
             print_device(out, trace, overlap, &overlap->devices[i]);
     }
-    print_notes(out, trace, overlap);
+    overlap_print_notes(out, trace, overlap);
 }
 
 /* ---- JSON ---- */
@@ -205,8 +205,8 @@ static void json_device(struct json_writer *json, const struct overlap_device *d
     json_close_object(json);
 }
 
-static void print_json(FILE *out, const struct mp_trace *trace, const struct overlap *overlap,
-                       uint64_t range)
+static void overlap_print_json(FILE *out, const struct mp_trace *trace,
+                               const struct overlap *overlap, uint64_t range)
 {
     struct json_writer json;
 
@@ -231,7 +231,7 @@ void print_overlap(const struct report_out *out, const struct mp_trace *trace,
                    const struct overlap *overlap, uint64_t range)
 {
     if (out->format == REPORT_JSON)
-        print_json(out->file, trace, overlap, range);
+        overlap_print_json(out->file, trace, overlap, range);
     else
-        print_text(out, trace, overlap, range);
+        overlap_print_text(out, trace, overlap, range);
 }

@@ -69,19 +69,19 @@ static void begin_row(struct device_table *table, const struct overlap_device *d
             report_text_cell(overlap_device_text(device, table->device));
 }
 
-static void put(struct device_table *table, struct report_cell cell)
+static void overlap_tables_put(struct device_table *table, struct report_cell cell)
 {
     table->cells[table->filled++] = cell;
 }
 
 static void put_number(struct device_table *table, bool there, uint64_t number)
 {
-    put(table, there ? report_number_cell(number) : report_absent_cell());
+    overlap_tables_put(table, there ? report_number_cell(number) : report_absent_cell());
 }
 
 static void put_real(struct device_table *table, bool there, double number)
 {
-    put(table, there ? report_real_cell(number) : report_absent_cell());
+    overlap_tables_put(table, there ? report_real_cell(number) : report_absent_cell());
 }
 
 static void end_row(struct device_table *table)
@@ -90,8 +90,9 @@ static void end_row(struct device_table *table)
 }
 
 /* Hands all rows to `rows` twice: to be measured, and to be printed. */
-static void print_table(struct device_table *table, const struct report_out *out,
-                        void (*rows)(struct device_table *, const void *), const void *context)
+static void overlap_tables_print_table(struct device_table *table, const struct report_out *out,
+                                       void (*rows)(struct device_table *, const void *),
+                                       const void *context)
 {
     report_begin(&table->table, out, table->columns, table->count);
     table->take = out->format == REPORT_TEXT ? report_measure : report_measure_units;
@@ -139,10 +140,10 @@ static void put_set(struct device_table *table, const struct activities *activit
     bool has_exposed = !(set & 1u << OVERLAP_KERNEL);
 
     begin_row(table, device);
-    put(table, report_text_cell(title));
-    put(table, report_number_cell(calls_of(times, set)));
-    put(table, report_number_cell(busy));
-    put(table, report_real_cell(overlap_percent(busy, activities->overlap->window)));
+    overlap_tables_put(table, report_text_cell(title));
+    overlap_tables_put(table, report_number_cell(calls_of(times, set)));
+    overlap_tables_put(table, report_number_cell(busy));
+    overlap_tables_put(table, report_real_cell(overlap_percent(busy, activities->overlap->window)));
     put_number(table, has_exposed, exposed);
     put_real(table, has_exposed, overlap_percent(exposed, busy));
     for (int i = 0; i < OVERLAP_ACTIVITIES; i++) {
@@ -160,12 +161,13 @@ static void put_idle(struct device_table *table, const struct activities *activi
                      const struct overlap_device *device)
 {
     begin_row(table, device);
-    put(table, report_text_cell("Idle"));
-    put(table, report_absent_cell());
-    put(table, report_number_cell(device->idle));
-    put(table, report_real_cell(overlap_percent(device->idle, activities->overlap->window)));
+    overlap_tables_put(table, report_text_cell("Idle"));
+    overlap_tables_put(table, report_absent_cell());
+    overlap_tables_put(table, report_number_cell(device->idle));
+    overlap_tables_put(
+        table, report_real_cell(overlap_percent(device->idle, activities->overlap->window)));
     while (table->filled < table->count)
-        put(table, report_absent_cell());
+        overlap_tables_put(table, report_absent_cell());
     end_row(table);
 }
 
@@ -211,7 +213,7 @@ void overlap_print_activities(const struct report_out *out, const struct overlap
         if (activities.all || activities.ran >> i & 1)
             add_column(&table, COLUMN(titles[i], TIME, 8));
     }
-    print_table(&table, out, each_activity, &activities);
+    overlap_tables_print_table(&table, out, each_activity, &activities);
 }
 
 /* ---- Kernels at once ---- */
@@ -232,10 +234,10 @@ static void each_device(struct device_table *table, const void *context)
         if (!times->calls[OVERLAP_KERNEL])
             continue;
         begin_row(table, &devices->devices[i]);
-        put(table, report_real_cell(overlap_mean_kernels(times)));
-        put(table, report_number_cell(times->most_kernels));
+        overlap_tables_put(table, report_real_cell(overlap_mean_kernels(times)));
+        overlap_tables_put(table, report_number_cell(times->most_kernels));
         for (int level = 0; level < OVERLAP_LEVELS; level++)
-            put(table, report_number_cell(times->kernels[level]));
+            overlap_tables_put(table, report_number_cell(times->kernels[level]));
         end_row(table);
     }
 }
@@ -255,7 +257,7 @@ void overlap_print_kernels(const struct report_out *out, const struct overlap_de
     for (size_t i = 0; i < count; i++) {
         if (!devices[i].times.calls[OVERLAP_KERNEL])
             continue;
-        print_table(&table, out, each_device, &all);
+        overlap_tables_print_table(&table, out, each_device, &all);
         break;
     }
 }
@@ -275,12 +277,14 @@ static void each_stream(struct device_table *table, const void *context)
             begin_row(table, device);
             put_number(table, stream->defined, stream->stream);
             put_number(table, stream->defined, stream->context);
-            put(table, report_number_cell(stream->calls));
-            put(table, report_number_cell(stream->busy));
-            put(table, report_real_cell(overlap_percent(stream->busy, devices->overlap->window)));
-            put(table, report_real_cell(stream->share));
-            put(table, report_number_cell(stream->overlapped));
-            put(table, report_real_cell(overlap_percent(stream->overlapped, stream->busy)));
+            overlap_tables_put(table, report_number_cell(stream->calls));
+            overlap_tables_put(table, report_number_cell(stream->busy));
+            overlap_tables_put(
+                table, report_real_cell(overlap_percent(stream->busy, devices->overlap->window)));
+            overlap_tables_put(table, report_real_cell(stream->share));
+            overlap_tables_put(table, report_number_cell(stream->overlapped));
+            overlap_tables_put(table,
+                               report_real_cell(overlap_percent(stream->overlapped, stream->busy)));
             end_row(table);
         }
     }
@@ -301,5 +305,5 @@ void overlap_print_streams(const struct report_out *out, const struct overlap *o
     add_column(&table, COLUMN("Share(%)", PERCENT, 7));
     add_column(&table, COLUMN("Overlapped", TIME, 8));
     add_column(&table, COLUMN("Overlapped(%)", PERCENT, 7));
-    print_table(&table, out, each_stream, &all);
+    overlap_tables_print_table(&table, out, each_stream, &all);
 }

@@ -26,8 +26,8 @@ static double ratio(uint64_t a, uint64_t b)
     return b ? (double)a / (double)b : 0;
 }
 
-static void fill_cells(struct report_cell cells[COLUMN_COUNT], const char *name,
-                       const struct table_contents *table)
+static void summary_info_fill_cells(struct report_cell cells[COLUMN_COUNT], const char *name,
+                                    const struct table_contents *table)
 {
     cells[0] = report_text_cell(name);
     cells[1] = report_number_cell(table->rows);
@@ -48,12 +48,12 @@ static void each_table(struct report_table *table, const struct contents *conten
     for (size_t i = 0; i < contents->table_count && i < count; i++) {
         if (!contents->tables[i].chunks)
             continue;
-        fill_cells(cells, tables[i].name, &contents->tables[i]);
+        summary_info_fill_cells(cells, tables[i].name, &contents->tables[i]);
         take(table, cells);
     }
 }
 
-static void print_table(const struct report_out *out, const struct contents *contents)
+static void summary_info_print_table(const struct report_out *out, const struct contents *contents)
 {
     struct report_table table;
     struct report_cell cells[COLUMN_COUNT];
@@ -64,7 +64,7 @@ static void print_table(const struct report_out *out, const struct contents *con
     each_table(&table, contents, report_row);
     if (out->format != REPORT_TEXT)
         return;
-    fill_cells(cells, "all", &contents->total);
+    summary_info_fill_cells(cells, "all", &contents->total);
     report_row(&table, cells);
 }
 
@@ -112,8 +112,8 @@ static void print_counters(FILE *out, const struct contents *contents)
     }
 }
 
-static void print_text(const struct report_out *out, const struct mp_trace *trace,
-                       const struct contents *contents)
+static void summary_info_print_text(const struct report_out *out, const struct mp_trace *trace,
+                                    const struct contents *contents)
 {
     const char *key;
     const char *value;
@@ -127,7 +127,7 @@ static void print_text(const struct report_out *out, const struct mp_trace *trac
     print_counters(out->file, contents);
     fprintf(out->file, "%-28s%" PRIu64 "\n", "dropped", contents->quality.dropped);
     fputc('\n', out->file);
-    print_table(out, contents);
+    summary_info_print_table(out, contents);
     fprintf(out->file, "\n%-28s%" PRIu64 "\n", "records", contents->records);
     fprintf(out->file, "%-28s%" PRIu64 "\n", "bytes", contents->bytes);
     fprintf(out->file, "%-28s%.3f\n", "bytes per record",
@@ -187,7 +187,8 @@ static void json_sizes(struct json_writer *json, const struct contents *contents
     json_key_number(json, "last_ns", contents->last_time);
 }
 
-static void print_json(FILE *out, const struct mp_trace *trace, const struct contents *contents)
+static void summary_info_print_json(FILE *out, const struct mp_trace *trace,
+                                    const struct contents *contents)
 {
     struct json_writer json;
 
@@ -213,11 +214,11 @@ void print_info(const struct report_out *out, const struct mp_trace *trace,
     const struct report_out messages = {.file = stderr};
 
     if (out->format == REPORT_JSON) {
-        print_json(out->file, trace, contents);
+        summary_info_print_json(out->file, trace, contents);
     } else if (out->format == REPORT_CSV) {
         print_warning(&messages, trace, &contents->quality);
-        print_table(out, contents);
+        summary_info_print_table(out, contents);
     } else {
-        print_text(out, trace, contents);
+        summary_info_print_text(out, trace, contents);
     }
 }

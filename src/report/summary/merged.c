@@ -8,14 +8,15 @@
 
 #include "base/poison.h"
 
-static void each_row(struct report_table *table, const struct merged_group *group,
-                     const char *title,
-                     void (*take)(struct report_table *, const struct report_cell *))
+static void summary_merged_each_row(struct report_table *table, const struct merged_group *group,
+                                    const char *title,
+                                    void (*take)(struct report_table *, const struct report_cell *))
 {
     summary_each_row(table, title, group->rows, group->row_count, take);
 }
 
-static void print_table(const struct report_out *out, const struct merged_report *report)
+static void summary_merged_print_table(const struct report_out *out,
+                                       const struct merged_report *report)
 {
     const struct summary_merge *merge = report->merge;
     struct report_table table;
@@ -27,18 +28,20 @@ static void print_table(const struct report_out *out, const struct merged_report
             continue;
         rows += merge->groups[group].row_count;
         if (summary_needs_measure(out))
-            each_row(&table, &merge->groups[group], summary_group_words[group].title,
-                     report_measure_units);
+            summary_merged_each_row(&table, &merge->groups[group], summary_group_words[group].title,
+                                    report_measure_units);
     }
     if (rows)
         report_header(&table);
     for (int group = 0; group < SUMMARY_GROUPS; group++) {
         if (merged_shows(report, group))
-            each_row(&table, &merge->groups[group], summary_group_words[group].title, report_row);
+            summary_merged_each_row(&table, &merge->groups[group], summary_group_words[group].title,
+                                    report_row);
     }
 }
 
-static void print_json(const struct report_out *out, const struct merged_report *report)
+static void summary_merged_print_json(const struct report_out *out,
+                                      const struct merged_report *report)
 {
     struct json_writer json;
 
@@ -65,9 +68,9 @@ static void print_json(const struct report_out *out, const struct merged_report 
 void print_merged(const struct report_out *out, const struct merged_report *report)
 {
     if (out->format == REPORT_JSON) {
-        print_json(out, report);
+        summary_merged_print_json(out, report);
         return;
     }
     merged_head(out, report);
-    print_table(out, report);
+    summary_merged_print_table(out, report);
 }

@@ -15,7 +15,8 @@ bool merged_shows(const struct merged_report *report, int group)
     return parts & (group == SUMMARY_GPU ? SUMMARY_PART_GPU : SUMMARY_PART_API);
 }
 
-static void print_notes(const struct report_out *out, const struct merged_report *report)
+static void merged_head_print_notes(const struct report_out *out,
+                                    const struct merged_report *report)
 {
     const struct trace_set *set = report->set;
 
@@ -34,7 +35,7 @@ static void print_notes(const struct report_out *out, const struct merged_report
 
 void merged_head(const struct report_out *out, const struct merged_report *report)
 {
-    print_notes(out, report);
+    merged_head_print_notes(out, report);
     print_set_head(out, report->set);
     if (report->range)
         fprintf(out->file, "======== Capture range %" PRIu64 " of each\n", report->range);

@@ -10,7 +10,8 @@
 
 /* ---- Text and CSV ---- */
 
-static const struct definition_thread *thread_of(const struct nvtx_result *result, uint64_t number)
+static const struct definition_thread *nvtx_thread_of(const struct nvtx_result *result,
+                                                      uint64_t number)
 {
     const struct definition_thread *thread = dense_at(&result->definitions.threads, number);
 
@@ -20,7 +21,7 @@ static const struct definition_thread *thread_of(const struct nvtx_result *resul
 static void print_thread(const struct report_out *out, const struct mp_trace *trace,
                          const struct nvtx_result *result, uint64_t number)
 {
-    const struct definition_thread *thread = thread_of(result, number);
+    const struct definition_thread *thread = nvtx_thread_of(result, number);
     const char *name = thread ? definitions_text(&result->definitions, thread->name) : NULL;
 
     print_prefix(out, trace);
@@ -159,7 +160,7 @@ static void print_captured(const struct report_out *out, const struct mp_trace *
 static void json_title(struct json_writer *json, const struct nvtx_result *result,
                        const struct title *title)
 {
-    const struct definition_thread *thread = thread_of(result, title->thread);
+    const struct definition_thread *thread = nvtx_thread_of(result, title->thread);
 
     json_key_number(json, "thread", title->thread);
     json_key(json, "tid");
@@ -207,8 +208,8 @@ static void json_captured(struct json_writer *json, const struct nvtx_result *re
     json_close_object(json);
 }
 
-static void print_json(FILE *out, const struct mp_trace *trace, const struct nvtx_result *result,
-                       uint64_t range)
+static void nvtx_print_json(FILE *out, const struct mp_trace *trace,
+                            const struct nvtx_result *result, uint64_t range)
 {
     struct json_writer json;
 
@@ -237,7 +238,7 @@ void print_nvtx(const struct report_out *out, const struct mp_trace *trace,
                 const struct nvtx_result *result, uint64_t range)
 {
     if (out->format == REPORT_JSON) {
-        print_json(out->file, trace, result, range);
+        nvtx_print_json(out->file, trace, result, range);
         return;
     }
     print_head(out, trace, &result->quality, range, result->capture_ranges);

@@ -156,8 +156,9 @@ static struct report_cell time_cell(const struct trace_set *set,
     return report_number_cell(time + process->offset - set->first_time);
 }
 
-static enum mp_status fill_cells(struct listing *listing, const struct trace_process *process,
-                                 struct report_cell cells[COLUMN_COUNT])
+static enum mp_status processes_fill_cells(struct listing *listing,
+                                           const struct trace_process *process,
+                                           struct report_cell cells[COLUMN_COUNT])
 {
     MP_TRY(list_devices(process, listing->part, &listing->line));
     cells[0] = report_text_cell(process->path);
@@ -173,13 +174,14 @@ static enum mp_status fill_cells(struct listing *listing, const struct trace_pro
     return MP_OK;
 }
 
-static enum mp_status each_row(struct listing *listing,
-                               void (*take)(struct report_table *, const struct report_cell *))
+static enum mp_status processes_each_row(struct listing *listing,
+                                         void (*take)(struct report_table *,
+                                                      const struct report_cell *))
 {
     struct report_cell cells[COLUMN_COUNT];
 
     for (size_t i = 0; i < listing->set->count; i++) {
-        MP_TRY(fill_cells(listing, &listing->set->processes[i], cells));
+        MP_TRY(processes_fill_cells(listing, &listing->set->processes[i], cells));
         take(&listing->table, cells);
     }
     return MP_OK;
@@ -201,7 +203,7 @@ static const char *describe(const struct trace_process *process, char text[WARNI
     return text;
 }
 
-static enum mp_status print_table(const struct report_out *out, struct listing *listing)
+static enum mp_status processes_print_table(const struct report_out *out, struct listing *listing)
 {
     const struct trace_set *set = listing->set;
     char text[WARNING_BYTES];
@@ -213,9 +215,9 @@ static enum mp_status print_table(const struct report_out *out, struct listing *
     if (set->count > 1)
         print_set_clocks(out, set);
     report_begin(&listing->table, out, columns, COLUMN_COUNT);
-    MP_TRY(each_row(listing, report_measure));
+    MP_TRY(processes_each_row(listing, report_measure));
     report_header(&listing->table);
-    return each_row(listing, report_row);
+    return processes_each_row(listing, report_row);
 }
 
 /* ---- JSON ---- */
@@ -275,7 +277,7 @@ static void json_one(struct json_writer *json, const struct trace_process *proce
     json_close_object(json);
 }
 
-static void print_json(const struct report_out *out, const struct trace_set *set)
+static void processes_print_json(const struct report_out *out, const struct trace_set *set)
 {
     char text[TRACE_SET_CLOCKS_BYTES];
     struct json_writer json;
@@ -301,12 +303,12 @@ enum mp_status print_processes(const struct report_out *out, const struct trace_
     enum mp_status status;
 
     if (out->format == REPORT_JSON) {
-        print_json(out, set);
+        processes_print_json(out, set);
         return MP_OK;
     }
     status = choose_part(set, &listing.part);
     if (status == MP_OK)
-        status = print_table(out, &listing);
+        status = processes_print_table(out, &listing);
     mp_buffer_free(&listing.line);
     return status;
 }

@@ -57,8 +57,8 @@ static void choose_columns(struct block *block)
     block->column_count = at;
 }
 
-static void fill_cells(const struct block *block, const struct merged_group *group,
-                       const struct summary_row *row, struct report_cell *cells)
+static void side_by_side_fill_cells(const struct block *block, const struct merged_group *group,
+                                    const struct summary_row *row, struct report_cell *cells)
 {
     const struct merged_report *report = block->report;
     size_t count;
@@ -109,8 +109,8 @@ static void measure_units(const struct block *block, struct report_table *table)
     report_measure_units(table, cells);
 }
 
-static void each_row(const struct block *block, struct report_table *table,
-                     void (*take)(struct report_table *, const struct report_cell *))
+static void side_by_side_each_row(const struct block *block, struct report_table *table,
+                                  void (*take)(struct report_table *, const struct report_cell *))
 {
     struct report_cell cells[REPORT_MOST_COLUMNS];
 
@@ -121,7 +121,7 @@ static void each_row(const struct block *block, struct report_table *table,
             continue;
         cells[0] = report_text_cell(summary_group_words[i].title);
         for (size_t row = 0; row < group->row_count; row++) {
-            fill_cells(block, group, &group->rows[row], cells);
+            side_by_side_fill_cells(block, group, &group->rows[row], cells);
             take(table, cells);
         }
     }
@@ -136,9 +136,9 @@ static void print_block(const struct report_out *out, struct block *block)
     if (summary_needs_measure(out))
         measure_units(block, &table);
     if (out->format == REPORT_TEXT)
-        each_row(block, &table, report_measure);
+        side_by_side_each_row(block, &table, report_measure);
     report_header(&table);
-    each_row(block, &table, report_row);
+    side_by_side_each_row(block, &table, report_row);
 }
 
 static bool has_rows(const struct merged_report *report)
@@ -211,7 +211,8 @@ static void json_row(struct json_writer *json, const struct merged_report *repor
     json_close_object(json);
 }
 
-static void print_json(const struct report_out *out, const struct merged_report *report)
+static void side_by_side_print_json(const struct report_out *out,
+                                    const struct merged_report *report)
 {
     struct json_writer json;
 
@@ -244,6 +245,6 @@ enum mp_status print_side_by_side(const struct report_out *out, const struct mer
 {
     if (out->format != REPORT_JSON)
         return print_tables(out, report);
-    print_json(out, report);
+    side_by_side_print_json(out, report);
     return MP_OK;
 }

@@ -14,9 +14,10 @@ static bool shows(unsigned which, int group)
     return parts & (group == SUMMARY_GPU ? SUMMARY_PART_GPU : SUMMARY_PART_API);
 }
 
-static void each_row(struct report_table *table, const struct summary_group *group,
-                     const char *title,
-                     void (*take)(struct report_table *, const struct report_cell *))
+static void summary_summary_each_row(struct report_table *table, const struct summary_group *group,
+                                     const char *title,
+                                     void (*take)(struct report_table *,
+                                                  const struct report_cell *))
 {
     summary_each_row(table, title, group->rows, group->row_count, take);
 }
@@ -32,8 +33,8 @@ static void print_empty(const struct report_out *out, const struct mp_trace *tra
     fprintf(out->file, "%s.\n", summary_group_words[group].empty);
 }
 
-static void print_table(const struct report_out *out, const struct mp_trace *trace,
-                        const struct summary *summary, unsigned which)
+static void summary_print_table(const struct report_out *out, const struct mp_trace *trace,
+                                const struct summary *summary, unsigned which)
 {
     struct report_table table;
     size_t rows = 0;
@@ -46,14 +47,15 @@ static void print_table(const struct report_out *out, const struct mp_trace *tra
         if (!summary->groups[group].row_count)
             print_empty(out, trace, summary, which, group);
         if (summary_needs_measure(out))
-            each_row(&table, &summary->groups[group], summary_group_words[group].title,
-                     report_measure_units);
+            summary_summary_each_row(&table, &summary->groups[group],
+                                     summary_group_words[group].title, report_measure_units);
     }
     if (rows)
         report_header(&table);
     for (int group = 0; group < SUMMARY_GROUPS; group++) {
         if (shows(which, group))
-            each_row(&table, &summary->groups[group], summary_group_words[group].title, report_row);
+            summary_summary_each_row(&table, &summary->groups[group],
+                                     summary_group_words[group].title, report_row);
     }
 }
 
@@ -83,9 +85,9 @@ static void print_devices(const struct report_out *out, const struct mp_trace *t
         print_device_name(out->file, device);
         report_begin(&table, out, summary_columns, SUMMARY_COLUMN_COUNT);
         if (summary_needs_measure(out))
-            each_row(&table, &device->group, title, report_measure_units);
+            summary_summary_each_row(&table, &device->group, title, report_measure_units);
         report_header(&table);
-        each_row(&table, &device->group, title, report_row);
+        summary_summary_each_row(&table, &device->group, title, report_row);
     }
 }
 
@@ -95,7 +97,7 @@ void print_summary_sections(const struct report_out *out, const struct mp_trace 
     print_prefix(out, trace);
     fputs("Profiling result:\n", out->file);
     if (!which || which & SUMMARY_PARTS_BOTH)
-        print_table(out, trace, summary, which);
+        summary_print_table(out, trace, summary, which);
     if (which & SUMMARY_PART_PER_GPU)
         print_devices(out, trace, summary);
 }
@@ -123,8 +125,8 @@ static void json_device(struct json_writer *json, const struct summary_device *d
     json_close_object(json);
 }
 
-static void print_json(FILE *out, const struct mp_trace *trace, const struct summary *summary,
-                       unsigned which, uint64_t range)
+static void summary_print_json(FILE *out, const struct mp_trace *trace,
+                               const struct summary *summary, unsigned which, uint64_t range)
 {
     struct json_writer json;
 
@@ -153,7 +155,7 @@ void print_summary(const struct report_out *out, const struct mp_trace *trace,
                    const struct summary *summary, unsigned which, uint64_t range)
 {
     if (out->format == REPORT_JSON) {
-        print_json(out->file, trace, summary, which, range);
+        summary_print_json(out->file, trace, summary, which, range);
         return;
     }
     print_head(out, trace, &summary->quality, range, summary->range_count);

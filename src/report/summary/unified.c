@@ -87,8 +87,8 @@ struct texts {
     char time[2 * MP_FORMATTED_BYTES];
 };
 
-static void fill_cells(struct report_cell cells[COLUMN_COUNT], struct texts *texts, bool as_text,
-                       int index, const struct unified_row *row)
+static void unified_fill_cells(struct report_cell cells[COLUMN_COUNT], struct texts *texts,
+                               bool as_text, int index, const struct unified_row *row)
 {
     for (int i = 0; i < COLUMN_COUNT; i++)
         cells[i] = report_absent_cell();
@@ -108,8 +108,9 @@ static void fill_cells(struct report_cell cells[COLUMN_COUNT], struct texts *tex
                           : report_number_cell(row->time);
 }
 
-static void each_row(struct report_table *table, const struct unified_device *device, bool as_text,
-                     void (*take)(struct report_table *, const struct report_cell *))
+static void unified_each_row(struct report_table *table, const struct unified_device *device,
+                             bool as_text,
+                             void (*take)(struct report_table *, const struct report_cell *))
 {
     struct report_cell cells[COLUMN_COUNT];
     struct texts texts;
@@ -117,7 +118,7 @@ static void each_row(struct report_table *table, const struct unified_device *de
     for (int i = 0; i < UNIFIED_ROWS; i++) {
         if (!device->rows[i].count)
             continue;
-        fill_cells(cells, &texts, as_text, i, &device->rows[i]);
+        unified_fill_cells(cells, &texts, as_text, i, &device->rows[i]);
         take(table, cells);
     }
 }
@@ -134,9 +135,9 @@ static void print_device(const struct report_out *out, const struct unified_devi
                 device->device);
     report_begin(&table, out, as_text ? text_columns : unit_columns, COLUMN_COUNT);
     if (!as_text)
-        each_row(&table, device, as_text, report_measure_units);
+        unified_each_row(&table, device, as_text, report_measure_units);
     report_header(&table);
-    each_row(&table, device, as_text, report_row);
+    unified_each_row(&table, device, as_text, report_row);
 }
 
 void print_unified(const struct report_out *out, const struct mp_trace *trace,

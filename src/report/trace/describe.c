@@ -14,7 +14,7 @@
 
 /* ---- Places ---- */
 
-static const char *keep(struct trace_rows *rows, const char *text)
+static const char *trace_describe_keep(struct trace_rows *rows, const char *text)
 {
     return mp_arena_copy(&rows->text, text, strlen(text));
 }
@@ -111,7 +111,7 @@ static enum mp_status triple_text(struct trace_rows *rows, const uint64_t number
 
     snprintf(text, sizeof text, "(%" PRIu64 " %" PRIu64 " %" PRIu64 ")", numbers[0], numbers[1],
              numbers[2]);
-    *result = keep(rows, text);
+    *result = trace_describe_keep(rows, text);
     return *result ? MP_OK : MP_ERR_MEMORY;
 }
 
@@ -278,7 +278,7 @@ static enum mp_status describe_unified(struct trace_rows *rows, const struct mer
 
 /* ---- The host ---- */
 
-static uint64_t thread_of(const struct trace_rows *rows, uint64_t id)
+static uint64_t trace_describe_thread_of(const struct trace_rows *rows, uint64_t id)
 {
     const struct definition_thread *thread = dense_at(&rows->definitions.threads, id);
 
@@ -298,7 +298,7 @@ static enum mp_status describe_call(struct trace_rows *rows, const struct merge_
     uint64_t shape = 0;
 
     row->correlation = CELL(call, correlation);
-    row->thread = thread_of(rows, CELL(call, thread));
+    row->thread = trace_describe_thread_of(rows, CELL(call, thread));
     if (!name) {
         rows->quality->undefined++;
         name = "[unnamed call]";
@@ -332,7 +332,7 @@ static enum mp_status describe_nvtx(struct trace_rows *rows, const struct merge_
 
     MP_TRY(nvtx_names_take(&rows->nvtx, &event, &name));
     row->kind_name = mark ? "marker" : begins ? "range_start" : "range_end";
-    row->thread = thread_of(rows, event.thread);
+    row->thread = trace_describe_thread_of(rows, event.thread);
     row->domain = domain ? domain : "<unnamed>";
     row->own_name = definitions_text(&rows->definitions, name);
     if (!row->own_name)

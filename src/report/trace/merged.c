@@ -92,7 +92,7 @@ static void close_all(struct merging *merging)
 
 /* ---- The heap ---- */
 
-static bool is_before(const struct merging *merging, uint32_t a, uint32_t b)
+static bool trace_merged_is_before(const struct merging *merging, uint32_t a, uint32_t b)
 {
     uint64_t time_a = merging->sources[a].row.start;
     uint64_t time_b = merging->sources[b].row.start;
@@ -112,7 +112,7 @@ static void sift_up(struct merging *merging, size_t at)
 {
     uint32_t *heap = merging->heap;
 
-    for (; at && is_before(merging, heap[at], heap[(at - 1) / 2]); at = (at - 1) / 2)
+    for (; at && trace_merged_is_before(merging, heap[at], heap[(at - 1) / 2]); at = (at - 1) / 2)
         swap(&heap[at], &heap[(at - 1) / 2]);
 }
 
@@ -126,7 +126,7 @@ static void sift_down(struct merging *merging)
 
         for (size_t child = 2 * at + 1; child < 2 * at + 3 && child < merging->heap_count;
              child++) {
-            if (is_before(merging, heap[child], heap[least]))
+            if (trace_merged_is_before(merging, heap[child], heap[least]))
                 least = child;
         }
         if (least == at)
@@ -164,7 +164,7 @@ static enum mp_status fill_heap(struct merging *merging)
 }
 
 /* The row on top was printed. */
-static enum mp_status advance(struct merging *merging)
+static enum mp_status trace_merged_advance(struct merging *merging)
 {
     enum mp_status status = next_row(&merging->sources[merging->heap[0]]);
 
@@ -266,7 +266,7 @@ static enum mp_status print_rows(struct merging *merging, struct mp_error *error
 
     while (status == MP_OK && merging->heap_count && !ferror(merging->out->file)) {
         print_row(merging, &merging->sources[merging->heap[0]].row);
-        status = advance(merging);
+        status = trace_merged_advance(merging);
     }
     if (status == MP_OK)
         return MP_OK;
@@ -308,7 +308,7 @@ static void print_later_warnings(const struct merging *merging)
     }
 }
 
-static enum mp_status print_table(struct merging *merging, struct mp_error *error)
+static enum mp_status trace_merged_print_table(struct merging *merging, struct mp_error *error)
 {
     MP_TRY(print_head_of_all(merging, error));
     if (merging->present)
@@ -379,7 +379,7 @@ enum mp_status print_traces_merged(const struct report_out *out, const struct tr
         status = begin_table(&merging, error);
     if (status == MP_OK)
         status = out->format == REPORT_JSON ? print_document(&merging, error)
-                                            : print_table(&merging, error);
+                                            : trace_merged_print_table(&merging, error);
     *whole = status == MP_OK && are_whole(&merging);
     close_all(&merging);
     return status;

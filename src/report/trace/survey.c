@@ -15,8 +15,8 @@ static uint64_t greater(uint64_t a, uint64_t b)
     return a > b ? a : b;
 }
 
-static void take_row(struct trace_survey *survey, const struct trace_source *source,
-                     const uint64_t *const *columns, uint32_t row)
+static void trace_survey_take_row(struct trace_survey *survey, const struct trace_source *source,
+                                  const uint64_t *const *columns, uint32_t row)
 {
     bool interval = source->duration != TRACE_NO_COLUMN;
     uint64_t start = columns[source->start][row];
@@ -45,7 +45,7 @@ struct surveying {
     bool units;
 };
 
-static enum mp_status take_batch(void *context, const struct mp_batch *batch)
+static enum mp_status trace_survey_take_batch(void *context, const struct mp_batch *batch)
 {
     const struct surveying *pass = context;
     const struct trace_rows *rows = pass->rows;
@@ -59,13 +59,13 @@ static enum mp_status take_batch(void *context, const struct mp_batch *batch)
             survey->peers |= batch->columns[MP_COLUMN_copy_kind][row] == MP_copy_kind_PtoP;
         if (pass->units && batch->columns[trace_sources[kind].start][row] &&
             trace_row_wanted(rows, (enum trace_kind)kind, batch->columns, row))
-            take_row(survey, &trace_sources[kind], batch->columns, row);
+            trace_survey_take_row(survey, &trace_sources[kind], batch->columns, row);
     }
     return MP_OK;
 }
 
 /* Of the tables that are printed those that have rows; without `units` only how copies went. */
-static void select_columns(struct mp_cursor *cursor, void *context)
+static void trace_survey_select_columns(struct mp_cursor *cursor, void *context)
 {
     const struct surveying *pass = context;
     const struct trace_rows *rows = pass->rows;
@@ -97,8 +97,8 @@ enum mp_status trace_survey(struct trace_rows *rows, bool units, struct trace_su
         .trace = rows->trace,
         .what = "the records",
         .context = &pass,
-        .select = select_columns,
-        .take = take_batch,
+        .select = trace_survey_select_columns,
+        .take = trace_survey_take_batch,
     };
 
     *survey = (struct trace_survey){.any = false};

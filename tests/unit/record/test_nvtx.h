@@ -1,7 +1,7 @@
 /* What the tests of the NVTX handler share. They call NVTX through its own headers, which are given
  * the handler as a statically linked tool, as any application calls it. */
-#ifndef MP_TEST_RECORD_NVTX_H
-#define MP_TEST_RECORD_NVTX_H
+#ifndef MP_RECORD_TEST_NVTX_H
+#define MP_RECORD_TEST_NVTX_H
 
 #include "record/nvtx/nvtx.h"
 

@@ -1,7 +1,7 @@
 /* What the tests of paths.c share: events go in as the writer meets them, what the file says comes
  * out. */
-#ifndef TESTS_UNIT_TEST_RECORD_PATHS_H
-#define TESTS_UNIT_TEST_RECORD_PATHS_H
+#ifndef MP_RECORD_TEST_PATHS_H
+#define MP_RECORD_TEST_PATHS_H
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -4,8 +4,8 @@
  * A range has the value 10 in its first metric, the kernel's ns, and 100 + its number in all
  * others.
  */
-#ifndef TESTS_UNIT_TEST_RECORD_PROFILED_H
-#define TESTS_UNIT_TEST_RECORD_PROFILED_H
+#ifndef MP_RECORD_TEST_PROFILED_H
+#define MP_RECORD_TEST_PROFILED_H
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -71,7 +71,7 @@ static enum mp_status analyse(struct work *work, const struct reporting *reporti
     return advise_build(&input, &work->advice, error);
 }
 
-static int report_on(struct work *work, const struct reporting *reporting, const char *path)
+static int advise_report_on(struct work *work, const struct reporting *reporting, const char *path)
 {
     struct mp_error error;
     struct advise_report report = {.advice = &work->advice};
@@ -87,7 +87,7 @@ static int report_on(struct work *work, const struct reporting *reporting, const
 static int report_file(void *context, struct mp_trace *trace, const char *path)
 {
     struct work work = {.trace = trace};
-    int code = report_on(&work, context, path);
+    int code = advise_report_on(&work, context, path);
 
     work_free(&work);
     return code;

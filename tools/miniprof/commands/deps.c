@@ -239,7 +239,7 @@ static bool all_changes_match(const struct work *work, const char *path)
 }
 
 /* Exit code of one trace. */
-static int report_on(struct work *work, const char *path)
+static int deps_report_on(struct work *work, const char *path)
 {
     struct report_out out = {.file = stdout,
                              .format = (enum report_format)work->values->report.format};
@@ -269,7 +269,7 @@ static int report_file(void *context, struct mp_trace *trace, const char *path)
 {
     const struct reporting *reporting = context;
     struct work work = {.trace = trace, .values = reporting->values, .changes = reporting->changes};
-    int code = report_on(&work, path);
+    int code = deps_report_on(&work, path);
 
     work_free(&work);
     return code;
@@ -277,7 +277,7 @@ static int report_file(void *context, struct mp_trace *trace, const char *path)
 
 /* Complains of options that do not go together; true if there is nothing to
  * complain of. */
-static bool options_agree(const struct deps_values *values)
+static bool deps_options_agree(const struct deps_values *values)
 {
     if (values->slowest && !values->iterations) {
         complain(set.command, "--slowest needs --iters=NAME");
@@ -326,7 +326,7 @@ int cmd_deps(int argc, char **argv)
         return result == OPTIONS_DONE ? EXIT_FINE : EXIT_USAGE;
     if (!report_names_trace(set.command, argc - first))
         return EXIT_USAGE;
-    if (!options_agree(&values))
+    if (!deps_options_agree(&values))
         return EXIT_USAGE;
     return report_files(&values, argc - first, argv + first);
 }

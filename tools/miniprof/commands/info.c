@@ -41,7 +41,7 @@ static const struct option_set set = {
     .count = sizeof specs / sizeof *specs,
 };
 
-static int report_on(const char *path, struct mp_trace *trace, enum report_format format)
+static int info_report_on(const char *path, struct mp_trace *trace, enum report_format format)
 {
     const struct report_out out = {.file = stdout, .format = format};
     struct contents contents;
@@ -63,7 +63,7 @@ static int print_one(const char *path, enum report_format format)
 
     if (!trace)
         return EXIT_UNREADABLE;
-    code = report_on(path, trace, format);
+    code = info_report_on(path, trace, format);
     mp_trace_close(trace);
     return code;
 }

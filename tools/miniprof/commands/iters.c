@@ -72,7 +72,7 @@ static enum mp_status analyse(struct work *work, const struct reporting *reporti
     return iterations_study(&work->deps, work->trace, &reporting->options, &work->study, error);
 }
 
-static int report_on(struct work *work, const struct reporting *reporting, const char *path)
+static int iters_report_on(struct work *work, const struct reporting *reporting, const char *path)
 {
     struct mp_error error;
     struct iterations_report report;
@@ -89,7 +89,7 @@ static int report_on(struct work *work, const struct reporting *reporting, const
 static int report_file(void *context, struct mp_trace *trace, const char *path)
 {
     struct work work = {.trace = trace};
-    int code = report_on(&work, context, path);
+    int code = iters_report_on(&work, context, path);
 
     work_free(&work);
     return code;

@@ -46,7 +46,7 @@ struct reporting {
     struct kernels_options options;
 };
 
-static int print_file(void *context, struct mp_trace *trace, const char *path)
+static int kernels_print_file(void *context, struct mp_trace *trace, const char *path)
 {
     const struct reporting *reporting = context;
     struct kernels kernels;
@@ -74,5 +74,5 @@ int cmd_kernels(int argc, char **argv)
     reporting.options = (struct kernels_options){.range = values.report.range,
                                                  .style = report_style(&values.report),
                                                  .by_name = values.by_name};
-    return each_trace(set.command, argc - first, argv + first, print_file, &reporting);
+    return each_trace(set.command, argc - first, argv + first, kernels_print_file, &reporting);
 }

@@ -105,7 +105,7 @@ static int print_result(const struct reporting *reporting, const struct mp_trace
     return quality_is_whole(&result->quality) ? EXIT_FINE : EXIT_FINDINGS;
 }
 
-static int print_file(void *context, struct mp_trace *trace, const char *path)
+static int layers_print_file(void *context, struct mp_trace *trace, const char *path)
 {
     const struct reporting *reporting = context;
     struct layers_result result;
@@ -120,7 +120,7 @@ static int print_file(void *context, struct mp_trace *trace, const char *path)
 }
 
 /* Complains of options that do not go together; true if there is nothing to complain of. */
-static bool options_agree(const struct layers_values *values)
+static bool layers_options_agree(const struct layers_values *values)
 {
     if (values->by_position &&
         (values->tree || values->iteration || values->domain || values->merge_numbers)) {
@@ -143,7 +143,7 @@ int cmd_layers(int argc, char **argv)
 
     if (!report_parse(&set, argc, argv, &values, &values.report, &reporting.out, &first, &code))
         return code;
-    if (!options_agree(&values))
+    if (!layers_options_agree(&values))
         return EXIT_USAGE;
     if (!report_names_trace(set.command, argc - first))
         return EXIT_USAGE;
@@ -154,5 +154,5 @@ int cmd_layers(int argc, char **argv)
                                                 .merge_numbers = values.merge_numbers,
                                                 .all = values.all,
                                                 .by_position = values.by_position};
-    return each_trace(set.command, argc - first, argv + first, print_file, &reporting);
+    return each_trace(set.command, argc - first, argv + first, layers_print_file, &reporting);
 }

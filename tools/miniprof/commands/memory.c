@@ -85,7 +85,7 @@ static int print_one(const struct reporting *reporting, const struct mp_trace *t
     return quality_is_whole(&memory->quality) ? EXIT_FINE : EXIT_FINDINGS;
 }
 
-static int print_file(void *context, struct mp_trace *trace, const char *path)
+static int memory_print_file(void *context, struct mp_trace *trace, const char *path)
 {
     const struct reporting *reporting = context;
     struct memory memory;
@@ -100,7 +100,7 @@ static int print_file(void *context, struct mp_trace *trace, const char *path)
 }
 
 /* Complains of options that do not go together; true if there is nothing to complain of. */
-static bool options_agree(const struct memory_values *values)
+static bool memory_options_agree(const struct memory_values *values)
 {
     if (values->points > MOST_POINTS) {
         complain(set.command, "--points takes at most %u", MOST_POINTS);
@@ -123,11 +123,11 @@ int cmd_memory(int argc, char **argv)
         return code;
     if (!report_names_trace(set.command, argc - first))
         return EXIT_USAGE;
-    if (!options_agree(&values))
+    if (!memory_options_agree(&values))
         return EXIT_USAGE;
     reporting.options = (struct memory_options){
         .range = values.report.range, .iteration = values.iteration, .top = (size_t)values.top};
     reporting.timeline = values.timeline || values.points;
     reporting.points = values.points;
-    return each_trace(set.command, argc - first, argv + first, print_file, &reporting);
+    return each_trace(set.command, argc - first, argv + first, memory_print_file, &reporting);
 }

@@ -93,8 +93,8 @@ static enum mp_status print_result(const struct report_out *out, const struct mp
     return MP_OK;
 }
 
-static int report_on(struct mp_trace *trace, const char *path, const struct report_out *out,
-                     const struct metrics_options *options)
+static int metrics_report_on(struct mp_trace *trace, const char *path, const struct report_out *out,
+                             const struct metrics_options *options)
 {
     struct metrics_result result;
     struct mp_error error;
@@ -120,7 +120,7 @@ static int report_files(const struct report_out *out, const struct metrics_optio
 
     for (int i = 0; i < count; i++) {
         struct mp_trace *trace = open_trace(set.command, paths[i]);
-        int code = trace ? report_on(trace, paths[i], out, options) : EXIT_UNREADABLE;
+        int code = trace ? metrics_report_on(trace, paths[i], out, options) : EXIT_UNREADABLE;
 
         mp_trace_close(trace);
         worst = code > worst ? code : worst;
@@ -173,7 +173,7 @@ static int query(const struct metrics_values *values)
 /* ---- The command ---- */
 
 /* Complains of options that do not go together; true if there is nothing to complain of. */
-static bool options_agree(const struct metrics_values *values, int traces)
+static bool metrics_options_agree(const struct metrics_values *values, int traces)
 {
     const char *wrong = NULL;
 
@@ -201,7 +201,7 @@ int cmd_metrics(int argc, char **argv)
 
     if (result != OPTIONS_OK)
         return result == OPTIONS_DONE ? EXIT_FINE : EXIT_USAGE;
-    if (!options_agree(&values, argc - first))
+    if (!metrics_options_agree(&values, argc - first))
         return EXIT_USAGE;
     return values.query ? query(&values) : report(&values, argc - first, argv + first);
 }

@@ -46,7 +46,7 @@ struct reporting {
     struct nvtx_options options;
 };
 
-static int print_file(void *context, struct mp_trace *trace, const char *path)
+static int nvtx_print_file(void *context, struct mp_trace *trace, const char *path)
 {
     const struct reporting *reporting = context;
     struct nvtx_result result;
@@ -74,5 +74,5 @@ int cmd_nvtx(int argc, char **argv)
     reporting.options = (struct nvtx_options){.range = values.report.range,
                                               .style = report_style(&values.report),
                                               .all_calls = values.all_calls};
-    return each_trace(set.command, argc - first, argv + first, print_file, &reporting);
+    return each_trace(set.command, argc - first, argv + first, nvtx_print_file, &reporting);
 }

@@ -40,7 +40,7 @@ struct reporting {
     struct overlap_options options;
 };
 
-static int print_file(void *context, struct mp_trace *trace, const char *path)
+static int overlap_print_file(void *context, struct mp_trace *trace, const char *path)
 {
     const struct reporting *reporting = context;
     struct overlap overlap;
@@ -66,5 +66,5 @@ int cmd_overlap(int argc, char **argv)
     if (!report_names_trace(set.command, argc - first))
         return EXIT_USAGE;
     reporting.options.range = values.report.range;
-    return each_trace(set.command, argc - first, argv + first, print_file, &reporting);
+    return each_trace(set.command, argc - first, argv + first, overlap_print_file, &reporting);
 }

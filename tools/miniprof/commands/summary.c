@@ -91,7 +91,7 @@ static unsigned parts_of(const struct summary_values *values)
 }
 
 /* Complains of options that do not go together; true if there is nothing to complain of. */
-static bool options_agree(const struct summary_values *values)
+static bool summary_options_agree(const struct summary_values *values)
 {
     if (values->merge && values->side_by_side) {
         complain(set.command, "--merge does not go with --side-by-side");
@@ -109,7 +109,7 @@ struct reporting {
     struct summary_options options;
 };
 
-static int print_file(void *context, struct mp_trace *trace, const char *path)
+static int summary_print_file(void *context, struct mp_trace *trace, const char *path)
 {
     const struct reporting *reporting = context;
 
@@ -124,7 +124,7 @@ int cmd_summary(int argc, char **argv)
 
     if (!report_parse(&set, argc, argv, &values, &values.report, &reporting.out, &first, &code))
         return code;
-    if (!options_agree(&values))
+    if (!summary_options_agree(&values))
         return EXIT_USAGE;
     if (!report_names_trace(set.command, argc - first))
         return EXIT_USAGE;
@@ -134,5 +134,5 @@ int cmd_summary(int argc, char **argv)
     if (values.merge || values.side_by_side)
         return merge_summaries(set.command, argc - first, argv + first, &reporting.out,
                                &reporting.options, values.side_by_side);
-    return each_trace(set.command, argc - first, argv + first, print_file, &reporting);
+    return each_trace(set.command, argc - first, argv + first, summary_print_file, &reporting);
 }

@@ -312,7 +312,7 @@ static enum terminal_event wait_for_next(struct view *view)
     return event;
 }
 
-static int finish(struct view *view, const char *words)
+static int top_finish(struct view *view, const char *words)
 {
     refresh(view, "ended", true);
     terminal_end();
@@ -326,9 +326,9 @@ static int take_growth(struct view *view, enum mp_growth growth, bool ended, boo
 {
     *over = true;
     if (growth == MP_GROWTH_ENDED)
-        return finish(view, view->pid ? "The program has ended." : "The trace is complete.");
+        return top_finish(view, view->pid ? "The program has ended." : "The trace is complete.");
     if (ended)
-        return finish(view, "The program has ended; its trace was not completed.");
+        return top_finish(view, "The program has ended; its trace was not completed.");
     if (growth == MP_GROWTH_REMOVED) {
         refresh(view, "removed", true);
         terminal_end();
@@ -368,7 +368,7 @@ static int look(struct view *view, bool *over)
     return EXIT_FINE;
 }
 
-static int run(struct view *view)
+static int top_run(struct view *view)
 {
     bool over = false;
     int code = begin_anew(view);
@@ -395,7 +395,7 @@ static int watch(struct view *view)
         if (view->values->format == REPORT_CSV)
             print_live_csv_begin(&view->csv, stdout);
         terminal_begin(view->screen);
-        code = run(view);
+        code = top_run(view);
         terminal_end();
     }
     if (view->end >= 0)

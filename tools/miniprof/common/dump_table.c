@@ -5,7 +5,7 @@
 #include "base/poison.h"
 
 /* Times and sizes stay whole numbers: a dump loses nothing. */
-static enum report_kind kind_of(const struct mp_column_info *column, bool raw)
+static enum report_kind dump_table_kind_of(const struct mp_column_info *column, bool raw)
 {
     switch (column->type) {
     case MP_TYPE_INT:
@@ -60,7 +60,7 @@ void dump_begin(struct dump_table *dump, const struct mp_table_info *table,
             .title = "table", .key = "table", .kind = REPORT_CELL_TEXT, .left = true};
     for (unsigned i = 0; i < table->column_count; i++) {
         const struct mp_column_info *column = &table->columns[i];
-        enum report_kind kind = kind_of(column, !definitions);
+        enum report_kind kind = dump_table_kind_of(column, !definitions);
 
         dump->columns[count++] = (struct report_column){.title = column->name,
                                                         .key = column->name,
@@ -114,8 +114,8 @@ static struct report_cell value_cell(struct dump_table *dump, const struct mp_ba
     return report_number_cell(value);
 }
 
-static void each_row(struct dump_table *dump, const struct mp_batch *batch,
-                     void (*take)(struct report_table *, const struct report_cell *))
+static void dump_table_each_row(struct dump_table *dump, const struct mp_batch *batch,
+                                void (*take)(struct report_table *, const struct report_cell *))
 {
     for (uint32_t row = 0; row < batch->rows; row++) {
         size_t count = 0;
@@ -138,7 +138,7 @@ void dump_header(struct dump_table *dump)
 void dump_batch(struct dump_table *dump, const struct mp_batch *batch)
 {
     if (!dump->begun && dump->printer.format == REPORT_TEXT)
-        each_row(dump, batch, report_measure);
+        dump_table_each_row(dump, batch, report_measure);
     dump_header(dump);
-    each_row(dump, batch, report_row);
+    dump_table_each_row(dump, batch, report_row);
 }

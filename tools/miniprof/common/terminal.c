@@ -44,7 +44,7 @@ static void put_back(void)
         tcsetattr(STDIN_FILENO, TCSANOW, &terminal.before);
 }
 
-static void take(void)
+static void terminal_take(void)
 {
     struct termios raw = terminal.before;
 
@@ -83,7 +83,7 @@ static void on_stop(int number)
     (void)number;
     put_back();
     raise(SIGSTOP);
-    take();
+    terminal_take();
     terminal.draw = 1;
     errno = before;
 }
@@ -141,7 +141,7 @@ void terminal_begin(bool screen)
                     tcgetattr(STDIN_FILENO, &terminal.before) == 0;
     terminal.screen = screen;
     atexit(terminal_end);
-    take();
+    terminal_take();
 }
 
 /* ---- Drawing ---- */

@@ -48,7 +48,8 @@ bool open_trace_set(const char *command, int count, char **arguments, struct tra
     return open_paths(command, (const char *const *)arguments, (size_t)count, set, code);
 }
 
-static int report_on(const char *command, const char *path, trace_report *report, void *context)
+static int trace_args_report_on(const char *command, const char *path, trace_report *report,
+                                void *context)
 {
     struct mp_trace *trace = open_trace(command, path);
     int code = trace ? report(context, trace, path) : EXIT_UNREADABLE;
@@ -66,7 +67,7 @@ static int each_of_folder(const char *command, const char *folder, trace_report 
     if (!open_paths(command, &folder, 1, &set, &code))
         return code;
     for (size_t i = 0; i < set.count; i++)
-        code = worse(code, report_on(command, set.processes[i].path, report, context));
+        code = worse(code, trace_args_report_on(command, set.processes[i].path, report, context));
     trace_set_free(&set);
     return code;
 }
@@ -79,9 +80,9 @@ int each_trace(const char *command, int count, char **arguments, trace_report *r
     for (int i = 0; i < count; i++) {
         const char *path = arguments[i];
 
-        code =
-            worse(code, trace_set_is_folder(path) ? each_of_folder(command, path, report, context)
-                                                  : report_on(command, path, report, context));
+        code = worse(code, trace_set_is_folder(path)
+                               ? each_of_folder(command, path, report, context)
+                               : trace_args_report_on(command, path, report, context));
     }
     return code;
 }

@@ -14,7 +14,7 @@ struct reporting {
     struct traces_options options;
 };
 
-static int print_file(void *context, struct mp_trace *trace, const char *path)
+static int traces_print_file(void *context, struct mp_trace *trace, const char *path)
 {
     const struct reporting *reporting = context;
     struct quality quality;
@@ -71,5 +71,5 @@ int traces_command(const struct option_set *set, bool gpu, bool api, int argc, c
                                                 .range = values.report.range};
     if (values.merge)
         return print_merged(&reporting, argc - first, argv + first);
-    return each_trace(set->command, argc - first, argv + first, print_file, &reporting);
+    return each_trace(set->command, argc - first, argv + first, traces_print_file, &reporting);
 }

@@ -80,7 +80,7 @@ static bool matches(const char *name, const char *marked)
     return digits && mp_text_equal(name + before + digits, marked + before + 1);
 }
 
-static enum mp_status add(struct written_traces *traces, const char *path)
+static enum mp_status written_traces_add(struct written_traces *traces, const char *path)
 {
     void *others = traces->others;
 
@@ -104,7 +104,7 @@ static enum mp_status add_other(struct written_traces *traces, const char *folde
     if (length < 0 || (size_t)length >= sizeof path || mp_text_equal(path, traces->own) ||
         !is_new(path, since))
         return MP_OK;
-    return add(traces, path);
+    return written_traces_add(traces, path);
 }
 
 /* Of programs that the process became later, by exec. */
@@ -115,7 +115,7 @@ static enum mp_status find_successors(struct written_traces *traces, const struc
     for (unsigned number = 2; number <= MP_PATTERN_LAST_NUMBER; number++) {
         if (!mp_pattern_number(traces->own, number, path, sizeof path) || !is_new(path, since))
             break;
-        MP_TRY(add(traces, path));
+        MP_TRY(written_traces_add(traces, path));
     }
     return MP_OK;
 }

@@ -81,7 +81,7 @@ static bool have_variables(const struct nvprof_values *values)
 }
 
 /* What options do here that is not what one may expect. */
-static void print_notes(const struct nvprof_values *values)
+static void cmd_nvprof_print_notes(const struct nvprof_values *values)
 {
     for (size_t i = 0; i < nvprof_option_count; i++) {
         const struct nvprof_option *option = &nvprof_options[i];
@@ -131,7 +131,7 @@ static int act(const struct nvprof_values *values, char **argv)
     if (!have_variables(values))
         return NVPROF_EXIT_INTERNAL;
     if (!values->quiet)
-        print_notes(values);
+        cmd_nvprof_print_notes(values);
     if (values->query_metrics || values->query_events)
         return query(values);
     if (values->imports.count)

@@ -119,7 +119,7 @@ static int open_target(const char *path, bool overwrite, struct mp_error *error)
 }
 
 /* A file that is its own source has the bytes already; to truncate it would lose them. */
-static bool fill(int from, int to)
+static bool files_fill(int from, int to)
 {
     if (is_same_file(from, to))
         return true;
@@ -138,7 +138,7 @@ static enum mp_status copy_file(const char *source, const char *path, bool overw
     if (from < 0)
         mp_error_set(error, MP_ERR_IO, "cannot open '%s': %m", source);
     if (to >= 0) {
-        done = fill(from, to);
+        done = files_fill(from, to);
         if (!done)
             mp_error_set(error, MP_ERR_IO, "cannot write '%s': %m", path);
         if (!done && is_file(to))

@@ -249,8 +249,8 @@ static enum mp_status set_value(const struct nvprof_option *option, const char *
     return MP_OK;
 }
 
-static enum mp_status take(const struct nvprof_option *option, const char *value,
-                           struct nvprof_values *values, struct mp_error *error)
+static enum mp_status options_take(const struct nvprof_option *option, const char *value,
+                                   struct nvprof_values *values, struct mp_error *error)
 {
     const char *note;
 
@@ -303,7 +303,7 @@ static enum mp_status take_with_value(const struct nvprof_option *option, const 
     if (!attached && words->at == words->argc)
         return mp_error_set(error, MP_ERR_ARGUMENT, "--%s needs a value: %s", option->name,
                             option->takes);
-    return take(option, attached ? attached : words->argv[words->at++], values, error);
+    return options_take(option, attached ? attached : words->argv[words->at++], values, error);
 }
 
 static enum mp_status take_name(const char *word, struct words *words, struct nvprof_values *values,
@@ -319,7 +319,7 @@ static enum mp_status take_name(const char *word, struct words *words, struct nv
         return take_with_value(option, attached, words, values, error);
     if (attached)
         return mp_error_set(error, MP_ERR_ARGUMENT, "--%s takes no value", option->name);
-    return take(option, "", values, error);
+    return options_take(option, "", values, error);
 }
 
 static enum mp_status take_letters(const char *word, struct words *words,
@@ -332,7 +332,7 @@ static enum mp_status take_letters(const char *word, struct words *words,
             return unknown(word, error);
         if (option->takes)
             return take_with_value(option, letter[1] ? letter + 1 : NULL, words, values, error);
-        MP_TRY(take(option, "", values, error));
+        MP_TRY(options_take(option, "", values, error));
     }
     return MP_OK;
 }

@@ -78,7 +78,7 @@ struct text {
     size_t used;
 };
 
-static bool put(struct text *text, const char *piece, bool doubled)
+static bool nvprof_pattern_put(struct text *text, const char *piece, bool doubled)
 {
     for (; *piece; piece++) {
         if (text->size - text->used < 3)
@@ -103,7 +103,7 @@ static enum mp_status put_piece(struct text *text, const char *piece, const char
         mp_text_copy(value, sizeof value, pid);
     else
         MP_TRY(mp_pattern_expand(piece, value, sizeof value, error));
-    if (!put(text, value, naming && !kept))
+    if (!nvprof_pattern_put(text, value, naming && !kept))
         return mp_error_set(error, MP_ERR_LIMIT, "the name is too long");
     return MP_OK;
 }

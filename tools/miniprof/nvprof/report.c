@@ -169,7 +169,7 @@ static enum mp_status build_metrics(struct report *report, struct mp_error *erro
     return MP_OK;
 }
 
-static enum mp_status build(struct report *report, struct mp_error *error)
+static enum mp_status report_build(struct report *report, struct mp_error *error)
 {
     const struct sections *sections = &report->sections;
 
@@ -365,7 +365,7 @@ enum mp_status nvprof_report(FILE *file, struct mp_trace *trace, const struct nv
     report->style = values->demangling == 0 ? NAMES_NVPROF : NAMES_MANGLED;
     status = fill_names(report, error);
     if (status == MP_OK)
-        status = build(report, error);
+        status = report_build(report, error);
     if (status == MP_OK) {
         print_top(report);
         status = print_sections(report, error);

@@ -220,7 +220,7 @@ static double seconds_now(void)
 }
 
 /* Sets *child, and session->timed_out. */
-static int run(struct session *session, const sigset_t *mask, struct child *child)
+static int session_run(struct session *session, const sigset_t *mask, struct child *child)
 {
     double begin = seconds_now();
     int result;
@@ -417,7 +417,7 @@ static int profile(struct session *session, const sigset_t *mask, struct child *
     struct timespec since = launch_file_time();
     struct mp_error error;
 
-    if (run(session, mask, child) != 0) {
+    if (session_run(session, mask, child) != 0) {
         nvprof_error(stderr, "cannot make a process: %s", strerror(errno));
         return NVPROF_EXIT_INTERNAL;
     }

@@ -18,93 +18,94 @@
 
 /* ---- The rule ---- */
 
-static struct duty begun(void)
+static struct throttle begun(void)
 {
-    struct duty duty;
+    struct throttle throttle;
 
-    duty_begin(&duty, 5 * S, 1 * MS);
-    return duty;
+    throttle_begin(&throttle, 5 * S, 1 * MS);
+    return throttle;
 }
 
 static void a_round_within_the_credit_needs_no_rest(void **state)
 {
-    struct duty duty = begun();
+    struct throttle throttle = begun();
 
     (void)state;
-    assert_int_equal(duty_rest(&duty, 5 * S + 9 * MS, 10 * MS, DUTY_CALM), 0);
+    assert_int_equal(throttle_rest(&throttle, 5 * S + 9 * MS, 10 * MS, THROTTLE_CALM), 0);
 }
 
 /* 11 ms of work in 11 ms: 5.5 beyond the half, 0.5 beyond the credit, which 1 ms of rest pays. */
 static void what_is_beyond_is_rested(void **state)
 {
-    struct duty duty = begun();
+    struct throttle throttle = begun();
 
     (void)state;
-    assert_int_equal(duty_rest(&duty, 5 * S + 11 * MS, 12 * MS, DUTY_CALM), 1 * MS);
-    assert_int_equal(duty_rest(&duty, 5 * S + 12 * MS, 12 * MS, DUTY_CALM), 0);
-    assert_int_equal(duty_rest(&duty, 5 * S + 12 * MS + MS / 2, 12 * MS + MS / 2, DUTY_CALM),
-                     MS / 2);
+    assert_int_equal(throttle_rest(&throttle, 5 * S + 11 * MS, 12 * MS, THROTTLE_CALM), 1 * MS);
+    assert_int_equal(throttle_rest(&throttle, 5 * S + 12 * MS, 12 * MS, THROTTLE_CALM), 0);
+    assert_int_equal(
+        throttle_rest(&throttle, 5 * S + 12 * MS + MS / 2, 12 * MS + MS / 2, THROTTLE_CALM),
+        MS / 2);
 }
 
 static void a_long_debt_is_rested_piece_by_piece(void **state)
 {
-    struct duty duty = begun();
+    struct throttle throttle = begun();
     uint64_t wall = 5 * S + 50 * MS;
 
     (void)state;
     /* 50 ms of work: 25 beyond the half, 20 beyond the credit, 40 to rest. */
     for (int i = 0; i < 40; i++, wall += 1 * MS)
-        assert_int_equal(duty_rest(&duty, wall, 51 * MS, DUTY_CALM), 1 * MS);
-    assert_int_equal(duty_rest(&duty, wall, 51 * MS, DUTY_CALM), 0);
+        assert_int_equal(throttle_rest(&throttle, wall, 51 * MS, THROTTLE_CALM), 1 * MS);
+    assert_int_equal(throttle_rest(&throttle, wall, 51 * MS, THROTTLE_CALM), 0);
 }
 
 static void idle_time_is_not_saved_up(void **state)
 {
-    struct duty duty = begun();
+    struct throttle throttle = begun();
 
     (void)state;
-    assert_int_equal(duty_rest(&duty, 3600 * S, 1 * MS, DUTY_CALM), 0);
-    assert_int_equal(duty_rest(&duty, 3600 * S + 11 * MS, 12 * MS, DUTY_CALM), 1 * MS);
+    assert_int_equal(throttle_rest(&throttle, 3600 * S, 1 * MS, THROTTLE_CALM), 0);
+    assert_int_equal(throttle_rest(&throttle, 3600 * S + 11 * MS, 12 * MS, THROTTLE_CALM), 1 * MS);
 }
 
 static void who_is_pressed_does_not_rest_for_ten_seconds(void **state)
 {
-    struct duty duty = begun();
+    struct throttle throttle = begun();
 
     (void)state;
-    assert_int_equal(duty_rest(&duty, 15 * S, 10 * S, DUTY_PRESSED), 0);
-    assert_int_equal(duty_rest(&duty, 20 * S, 15 * S, DUTY_CALM), 0);
-    assert_int_equal(duty_rest(&duty, 25 * S - 1, 20 * S - 1, DUTY_CALM), 0);
+    assert_int_equal(throttle_rest(&throttle, 15 * S, 10 * S, THROTTLE_PRESSED), 0);
+    assert_int_equal(throttle_rest(&throttle, 20 * S, 15 * S, THROTTLE_CALM), 0);
+    assert_int_equal(throttle_rest(&throttle, 25 * S - 1, 20 * S - 1, THROTTLE_CALM), 0);
     /* Nor pays it back then. */
-    assert_int_equal(duty_rest(&duty, 25 * S + MS - 1, 20 * S + MS - 1, DUTY_CALM), MS);
+    assert_int_equal(throttle_rest(&throttle, 25 * S + MS - 1, 20 * S + MS - 1, THROTTLE_CALM), MS);
 }
 
 static void who_is_in_haste_rests_later(void **state)
 {
-    struct duty duty = begun();
+    struct throttle throttle = begun();
 
     (void)state;
-    assert_int_equal(duty_rest(&duty, 5 * S + 11 * MS, 12 * MS, DUTY_HASTE), 0);
-    assert_int_equal(duty_rest(&duty, 5 * S + 11 * MS, 12 * MS, DUTY_CALM), MS);
+    assert_int_equal(throttle_rest(&throttle, 5 * S + 11 * MS, 12 * MS, THROTTLE_HASTE), 0);
+    assert_int_equal(throttle_rest(&throttle, 5 * S + 11 * MS, 12 * MS, THROTTLE_CALM), MS);
 }
 
 /* Nothing was kept from it. */
 static void pressure_without_a_debt_means_nothing(void **state)
 {
-    struct duty duty = begun();
+    struct throttle throttle = begun();
 
     (void)state;
-    assert_int_equal(duty_rest(&duty, 5 * S + 9 * MS, 10 * MS, DUTY_PRESSED), 0);
-    assert_int_equal(duty_rest(&duty, 5 * S + 11 * MS, 12 * MS, DUTY_CALM), MS);
+    assert_int_equal(throttle_rest(&throttle, 5 * S + 9 * MS, 10 * MS, THROTTLE_PRESSED), 0);
+    assert_int_equal(throttle_rest(&throttle, 5 * S + 11 * MS, 12 * MS, THROTTLE_CALM), MS);
 }
 
 static void the_share_is_of_the_time_since_the_begin(void **state)
 {
-    struct duty duty = begun();
+    struct throttle throttle = begun();
 
     (void)state;
-    assert_true(duty_percent(&duty, 9 * S, 1 * S) == 25.0);
-    assert_true(duty_percent(&duty, 5 * S, 1 * S) == 0);
+    assert_true(throttle_percent(&throttle, 9 * S, 1 * S) == 25.0);
+    assert_true(throttle_percent(&throttle, 5 * S, 1 * S) == 0);
 }
 
 /* ---- A writer that lives by it ---- */
@@ -120,7 +121,7 @@ struct world {
     uint64_t every, cost;
     unsigned room; /* buffers in the pool */
     /* How it goes. */
-    struct duty duty;
+    struct throttle throttle;
     uint64_t now, due, next;
     uint64_t cpu, rested;
     unsigned waiting, most_waiting, lost;
@@ -144,11 +145,11 @@ static void pass(struct world *world, uint64_t ns, bool works)
     }
 }
 
-static enum duty_pressure pressure_of(const struct world *world)
+static enum throttle_pressure pressure_of(const struct world *world)
 {
     if ((world->room - world->waiting) * 2 < world->room || world->now >= world->due)
-        return DUTY_PRESSED;
-    return world->now + CATCH_UP > world->due ? DUTY_HASTE : DUTY_CALM;
+        return THROTTLE_PRESSED;
+    return world->now + CATCH_UP > world->due ? THROTTLE_HASTE : THROTTLE_CALM;
 }
 
 static void take_one(struct world *world)
@@ -157,7 +158,7 @@ static void take_one(struct world *world)
 
     pass(world, world->cost, true);
     world->waiting--;
-    while ((rest = duty_rest(&world->duty, world->now, world->cpu, pressure_of(world)))) {
+    while ((rest = throttle_rest(&world->throttle, world->now, world->cpu, pressure_of(world)))) {
         world->rested += rest;
         pass(world, rest, false);
     }
@@ -170,7 +171,7 @@ static struct world *live(unsigned at_once, uint64_t every, uint64_t cost, unsig
 
     world = (struct world){
         .at_once = at_once, .every = every * 1000, .cost = cost * 1000, .room = room};
-    duty_begin(&world.duty, 0, 0);
+    throttle_begin(&world.throttle, 0, 0);
     while (world.now < SECONDS * S) {
         if (!world.waiting)
             pass(&world, world.next - world.now, false);

@@ -226,71 +226,71 @@ static void a_lag_is_told_from_a_pause(void **state)
 {
     (void)state;
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-        struct behind behind;
+        struct lag lag;
 
         print_message("%s\n", cases[i].name);
-        behind_open(&behind);
+        lag_open(&lag);
         for (size_t j = 0; j < cases[i].count; j++) {
             const uint64_t ms = cases[i].steps[j].ms;
 
             switch (cases[i].steps[j].what) {
             case LAUNCH:
-                behind_launch(&behind, false, ms * MS, 1);
+                lag_launch(&lag, false, ms * MS, 1);
                 break;
             case WORK:
-                behind_work(&behind, ms * MS);
+                lag_work(&lag, ms * MS);
                 break;
             case LOOK:
-                assert_int_equal(behind_look(&behind), ms * MS);
+                assert_int_equal(lag_look(&lag), ms * MS);
                 break;
             case RESTART:
             default:
-                behind_restart(&behind);
+                lag_restart(&lag);
                 break;
             }
         }
-        assert_int_equal(behind.greatest, cases[i].greatest * MS);
+        assert_int_equal(lag.greatest, cases[i].greatest * MS);
     }
 }
 
 /* Those of a capture of 10 s. */
 static void launches_into_a_capture_do_not_count(void **state)
 {
-    struct behind behind;
+    struct lag lag;
 
     (void)state;
-    behind_open(&behind);
-    behind_work(&behind, 1 * MS);
-    behind.captured = UINT64_MAX; /* while it is open */
-    behind_launch(&behind, false, 1000 * MS, 100);
-    behind.captured = 120; /* its end */
-    behind_launch(&behind, false, 11000 * MS, 110);
-    behind_look(&behind);
-    assert_int_equal(behind_look(&behind), 0);
-    behind_launch(&behind, false, 12000 * MS, 121);
-    behind_launch(&behind, false, 18000 * MS, 122);
-    behind_look(&behind);
-    assert_int_equal(behind_look(&behind), 6000 * MS);
+    lag_open(&lag);
+    lag_work(&lag, 1 * MS);
+    lag.captured = UINT64_MAX; /* while it is open */
+    lag_launch(&lag, false, 1000 * MS, 100);
+    lag.captured = 120; /* its end */
+    lag_launch(&lag, false, 11000 * MS, 110);
+    lag_look(&lag);
+    assert_int_equal(lag_look(&lag), 0);
+    lag_launch(&lag, false, 12000 * MS, 121);
+    lag_launch(&lag, false, 18000 * MS, 122);
+    lag_look(&lag);
+    assert_int_equal(lag_look(&lag), 6000 * MS);
 }
 
 /* Where CUPTI may have nothing to tell of them. */
 static void launches_of_silent_graphs_do_not_count(void **state)
 {
-    struct behind behind;
+    struct lag lag;
 
     (void)state;
-    behind_open(&behind);
-    behind_work(&behind, 1 * MS);
-    behind.silent_graphs = true;
-    behind_launch(&behind, true, 1000 * MS, 1);
-    behind_launch(&behind, true, 11000 * MS, 2);
-    behind_look(&behind);
-    assert_int_equal(behind_look(&behind), 0);
-    behind_launch(&behind, false, 12000 * MS, 3);
-    behind_launch(&behind, true, 15000 * MS, 4);
-    behind_launch(&behind, false, 17500 * MS, 5);
-    behind_look(&behind);
-    assert_int_equal(behind_look(&behind), 5500 * MS);
+    lag_open(&lag);
+    lag_work(&lag, 1 * MS);
+    lag.silent_graphs = true;
+    lag_launch(&lag, true, 1000 * MS, 1);
+    lag_launch(&lag, true, 11000 * MS, 2);
+    lag_look(&lag);
+    assert_int_equal(lag_look(&lag), 0);
+    lag_launch(&lag, false, 12000 * MS, 3);
+    lag_launch(&lag, true, 15000 * MS, 4);
+    lag_launch(&lag, false, 17500 * MS, 5);
+    lag_look(&lag);
+    assert_int_equal(lag_look(&lag), 5500 * MS);
 }
 
 /* ---- A program and a CUPTI ---- */
@@ -304,7 +304,7 @@ struct world {
     unsigned step, burst, pause, work, late, last, turn;
     uint64_t begins[LAUNCHES];
     unsigned lines;
-    struct behind behind;
+    struct lag lag;
 };
 
 static uint64_t call_comes(const struct world *world, size_t i)
@@ -329,13 +329,13 @@ static struct world *live(struct world parameters)
         world.begins[i] = time;
         time += world.step + (world.burst && i % world.burst == 0 ? world.pause : 0);
     }
-    behind_open(&world.behind);
+    lag_open(&world.lag);
     for (uint64_t now = 1000; now < time + 20000; now += 90) {
         for (; calls < LAUNCHES && call_comes(&world, calls) <= now; calls++)
-            behind_launch(&world.behind, false, world.begins[calls] * MS, calls + 1);
+            lag_launch(&world.lag, false, world.begins[calls] * MS, calls + 1);
         for (; works < LAUNCHES && work_comes(&world, works) <= now; works++)
-            behind_work(&world.behind, (world.begins[works] + world.work) * MS);
-        world.lines += behind_look(&world.behind) > 0;
+            lag_work(&world.lag, (world.begins[works] + world.work) * MS);
+        world.lines += lag_look(&world.lag) > 0;
     }
     return &world;
 }
@@ -359,7 +359,7 @@ static void records_that_come_within_seconds_are_not_behind(void **state)
                                                                 .turn = LAUNCHES});
 
                 assert_int_equal(world->lines, 0);
-                assert_int_equal(world->behind.greatest, 0);
+                assert_int_equal(world->lag.greatest, 0);
             }
 }
 
@@ -372,7 +372,7 @@ static void records_that_come_late_are_behind_by_as_much(void **state)
 
     (void)state;
     assert_int_equal(world->lines, 1);
-    assert_in_range(world->behind.greatest, 8000 * MS - 300 * MS, 8000 * MS + 100 * MS);
+    assert_in_range(world->lag.greatest, 8000 * MS - 300 * MS, 8000 * MS + 100 * MS);
 }
 
 static void records_that_never_come_are_behind_to_the_end(void **state)
@@ -383,7 +383,7 @@ static void records_that_never_come_are_behind_to_the_end(void **state)
     (void)state;
     assert_int_equal(world->lines, 1);
     /* Less what came in one look with the last work, which is not held apart. */
-    assert_in_range(world->behind.greatest,
+    assert_in_range(world->lag.greatest,
                     (world->begins[LAUNCHES - 1] - world->begins[2999] - 400) * MS,
                     (world->begins[LAUNCHES - 1] - world->begins[2999] - 10) * MS);
 }

@@ -1,4 +1,4 @@
-/* record/resync: when CUPTI is given its clock again, and when not. */
+/* record/clock_renewal: when CUPTI is given its clock again, and when not. */
 #include "record/cupti/clock_renewal.h"
 
 #include <setjmp.h>
@@ -106,18 +106,18 @@ static void the_clock_is_given_again_when_it_has_to_be(void **state)
 {
     (void)state;
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-        struct resync resync = {0};
+        struct clock_renewal clock_renewal = {0};
 
         print_message("%s\n", cases[i].name);
-        resync_given(&resync, 1000 * SECOND);
+        clock_renewal_given(&clock_renewal, 1000 * SECOND);
         for (size_t j = 0; j < cases[i].count; j++) {
             const struct look *look = &cases[i].looks[j];
             uint64_t now = (uint64_t)((1000 + look->seconds) * 1e9);
-            bool due = resync_is_due(&resync, now, (uint64_t)(look->million * 1e6),
-                                     now - (uint64_t)(look->late * 1e9), look->answered);
+            bool due = clock_renewal_is_due(&clock_renewal, now, (uint64_t)(look->million * 1e6),
+                                            now - (uint64_t)(look->late * 1e9), look->answered);
 
             if (due)
-                resync_done(&resync);
+                clock_renewal_done(&clock_renewal);
             if (due != look->due)
                 fail_msg("look %zu: %s", j + 1, due ? "due" : "not due");
         }
@@ -126,91 +126,91 @@ static void the_clock_is_given_again_when_it_has_to_be(void **state)
 
 static void a_clock_that_was_not_given_is_not_given_again(void **state)
 {
-    struct resync resync = {0};
+    struct clock_renewal clock_renewal = {0};
 
     (void)state;
-    assert_false(resync_is_due(&resync, 8000 * SECOND, 1000000, 8000 * SECOND, true));
+    assert_false(clock_renewal_is_due(&clock_renewal, 8000 * SECOND, 1000000, 8000 * SECOND, true));
 }
 
 /* The trace's clock may be another one than the writer's, as on the software GPU: the newest work
  * counts where it is later than now. */
 static void work_may_end_later_than_now(void **state)
 {
-    struct resync resync = {0};
+    struct clock_renewal clock_renewal = {0};
 
     (void)state;
-    resync_given(&resync, 1000 * SECOND);
-    assert_false(resync_is_due(&resync, 1000 * SECOND, 1, 1300 * SECOND, true));
-    assert_true(resync_is_due(&resync, 1000 * SECOND, 1, 1300 * SECOND, true));
-    resync_done(&resync);
-    assert_false(resync_is_due(&resync, 1000 * SECOND, 1, 1301 * SECOND, true));
+    clock_renewal_given(&clock_renewal, 1000 * SECOND);
+    assert_false(clock_renewal_is_due(&clock_renewal, 1000 * SECOND, 1, 1300 * SECOND, true));
+    assert_true(clock_renewal_is_due(&clock_renewal, 1000 * SECOND, 1, 1300 * SECOND, true));
+    clock_renewal_done(&clock_renewal);
+    assert_false(clock_renewal_is_due(&clock_renewal, 1000 * SECOND, 1, 1301 * SECOND, true));
 }
 
 /* A range that begins after an hour without records is in need of it, but not before its work. */
 static void a_range_that_begins_has_it_after_its_first_work(void **state)
 {
-    struct resync resync = {0};
+    struct clock_renewal clock_renewal = {0};
 
     (void)state;
-    resync_given(&resync, 1000 * SECOND);
-    assert_false(resync_is_due(&resync, 1002 * SECOND, 500, 1002 * SECOND, true));
-    resync_restart(&resync, 500);
-    assert_false(resync_is_due(&resync, 9000 * SECOND, 500, 1002 * SECOND, true));
-    assert_true(resync_is_due(&resync, 9000 * SECOND, 501, 9000 * SECOND, false));
+    clock_renewal_given(&clock_renewal, 1000 * SECOND);
+    assert_false(clock_renewal_is_due(&clock_renewal, 1002 * SECOND, 500, 1002 * SECOND, true));
+    clock_renewal_restart(&clock_renewal, 500);
+    assert_false(clock_renewal_is_due(&clock_renewal, 9000 * SECOND, 500, 1002 * SECOND, true));
+    assert_true(clock_renewal_is_due(&clock_renewal, 9000 * SECOND, 501, 9000 * SECOND, false));
 }
 
 /* What it has recorded is through: the work of ranges that are all short is never looked at. */
 static void the_end_of_a_range_is_a_moment_for_it(void **state)
 {
-    struct resync resync = {0};
+    struct clock_renewal clock_renewal = {0};
 
     (void)state;
-    assert_false(resync_is_due_at_end(&resync, 8000 * SECOND));
-    resync_given(&resync, 1000 * SECOND);
-    assert_false(resync_is_due_at_end(&resync, 999 * SECOND));
-    assert_false(resync_is_due_at_end(&resync, 1299 * SECOND));
-    assert_true(resync_is_due_at_end(&resync, 1300 * SECOND));
-    assert_false(resync_is_due_at_end(&resync, 1359 * SECOND)); /* it was not done */
-    assert_true(resync_is_due_at_end(&resync, 1360 * SECOND));
+    assert_false(clock_renewal_is_due_at_end(&clock_renewal, 8000 * SECOND));
+    clock_renewal_given(&clock_renewal, 1000 * SECOND);
+    assert_false(clock_renewal_is_due_at_end(&clock_renewal, 999 * SECOND));
+    assert_false(clock_renewal_is_due_at_end(&clock_renewal, 1299 * SECOND));
+    assert_true(clock_renewal_is_due_at_end(&clock_renewal, 1300 * SECOND));
+    assert_false(clock_renewal_is_due_at_end(&clock_renewal, 1359 * SECOND)); /* it was not done */
+    assert_true(clock_renewal_is_due_at_end(&clock_renewal, 1360 * SECOND));
     /* Nor by the writer: quiet since the second of these looks. */
-    assert_false(resync_is_due(&resync, 1361 * SECOND, 1, 1361 * SECOND, true));
-    assert_false(resync_is_due(&resync, 1362 * SECOND, 1, 1361 * SECOND, true));
-    assert_true(resync_is_due(&resync, 1420 * SECOND, 1, 1361 * SECOND, true));
-    assert_false(resync_is_due_at_end(&resync, 1479 * SECOND));
-    assert_true(resync_is_due_at_end(&resync, 1480 * SECOND));
-    resync_done(&resync);
-    assert_false(resync_is_due_at_end(&resync, 1779 * SECOND));
-    assert_true(resync_is_due_at_end(&resync, 1780 * SECOND));
+    assert_false(clock_renewal_is_due(&clock_renewal, 1361 * SECOND, 1, 1361 * SECOND, true));
+    assert_false(clock_renewal_is_due(&clock_renewal, 1362 * SECOND, 1, 1361 * SECOND, true));
+    assert_true(clock_renewal_is_due(&clock_renewal, 1420 * SECOND, 1, 1361 * SECOND, true));
+    assert_false(clock_renewal_is_due_at_end(&clock_renewal, 1479 * SECOND));
+    assert_true(clock_renewal_is_due_at_end(&clock_renewal, 1480 * SECOND));
+    clock_renewal_done(&clock_renewal);
+    assert_false(clock_renewal_is_due_at_end(&clock_renewal, 1779 * SECOND));
+    assert_true(clock_renewal_is_due_at_end(&clock_renewal, 1780 * SECOND));
 }
 
 /* The range had ended meanwhile, say. */
 static void what_was_not_done_is_asked_for_again_a_minute_later(void **state)
 {
-    struct resync resync = {0};
+    struct clock_renewal clock_renewal = {0};
 
     (void)state;
-    resync_given(&resync, 1000 * SECOND);
-    assert_false(resync_is_due(&resync, 4590 * SECOND, 1, 4590 * SECOND, false));
-    assert_true(resync_is_due(&resync, 4600 * SECOND, 2, 4600 * SECOND, false));
-    assert_false(resync_is_due(&resync, 4659 * SECOND, 3, 4659 * SECOND, false));
-    assert_true(resync_is_due(&resync, 4660 * SECOND, 4, 4660 * SECOND, false));
-    resync_done(&resync);
-    assert_false(resync_is_due(&resync, 4720 * SECOND, 5, 4720 * SECOND, false));
-    assert_false(resync_is_due(&resync, 8259 * SECOND, 6, 8259 * SECOND, false));
-    assert_true(resync_is_due(&resync, 8260 * SECOND, 7, 8260 * SECOND, false));
+    clock_renewal_given(&clock_renewal, 1000 * SECOND);
+    assert_false(clock_renewal_is_due(&clock_renewal, 4590 * SECOND, 1, 4590 * SECOND, false));
+    assert_true(clock_renewal_is_due(&clock_renewal, 4600 * SECOND, 2, 4600 * SECOND, false));
+    assert_false(clock_renewal_is_due(&clock_renewal, 4659 * SECOND, 3, 4659 * SECOND, false));
+    assert_true(clock_renewal_is_due(&clock_renewal, 4660 * SECOND, 4, 4660 * SECOND, false));
+    clock_renewal_done(&clock_renewal);
+    assert_false(clock_renewal_is_due(&clock_renewal, 4720 * SECOND, 5, 4720 * SECOND, false));
+    assert_false(clock_renewal_is_due(&clock_renewal, 8259 * SECOND, 6, 8259 * SECOND, false));
+    assert_true(clock_renewal_is_due(&clock_renewal, 8260 * SECOND, 7, 8260 * SECOND, false));
 }
 
 /* Another CUPTI client had the clock, and everything was registered again when it was through. */
 static void whoever_registers_it_the_time_begins_anew(void **state)
 {
-    struct resync resync = {0};
+    struct clock_renewal clock_renewal = {0};
 
     (void)state;
-    resync_given(&resync, 1000 * SECOND);
-    assert_false(resync_is_due(&resync, 1290 * SECOND, 1, 1290 * SECOND, true));
-    resync_given(&resync, 1295 * SECOND);
-    assert_false(resync_is_due(&resync, 1310 * SECOND, 1, 1290 * SECOND, true));
-    assert_true(resync_is_due(&resync, 1595 * SECOND, 1, 1290 * SECOND, true));
+    clock_renewal_given(&clock_renewal, 1000 * SECOND);
+    assert_false(clock_renewal_is_due(&clock_renewal, 1290 * SECOND, 1, 1290 * SECOND, true));
+    clock_renewal_given(&clock_renewal, 1295 * SECOND);
+    assert_false(clock_renewal_is_due(&clock_renewal, 1310 * SECOND, 1, 1290 * SECOND, true));
+    assert_true(clock_renewal_is_due(&clock_renewal, 1595 * SECOND, 1, 1290 * SECOND, true));
 }
 
 int main(void)
