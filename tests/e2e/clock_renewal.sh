@@ -1,6 +1,6 @@
 #!/bin/bash
 # CUPTI gets its clock again where it gets slower without (record/cupti/clock_renewal.h), on the
-# software GPU's virtual clock: when nothing is under way, when it takes too long, and where not at all.
+# software GPU's virtual clock: when nothing is under way, when it takes too long; and where not.
 . "$SOURCE/tests/e2e/lib.sh" || exit 1
 
 # No more than nine altogether: what is ten minutes off the process's clock is another clock's.
