@@ -181,7 +181,7 @@ lint-format:
 	@tests/run.sh --step lint clang-format clang-format --dry-run -Werror $(C_FILES) $(H_FILES)
 
 lint-house:
-	@for check in check_layers check_style top_length; do \
+	@for check in check_layers check_style check_docs top_length; do \
 		tests/run.sh --step lint $$check tools/dev/$$check || failed=1; done; \
 	tests/run.sh --step lint selftest tools/dev/selftest || failed=1; \
 	if [ -e build/libminiprof.so ]; then \

@@ -19,8 +19,8 @@
 #define MP_ANALYZE_ADVISE_BUILD_H
 
 #include "analyze/advise/advise.h"
-#include "analyze/deps/build.h"
-#include "analyze/deps/replay.h"
+#include "analyze/deps/deps.h"
+#include "analyze/replay/replay.h"
 #include "analyze/layers/layers.h"
 
 /* What a call launched; of the piece that launched it. */

@@ -2,6 +2,7 @@
 #include <stdlib.h>
 
 #include "analyze/advise/build.h"
+#include "base/data/reserve.h"
 #include "base/text/units.h"
 #include "model/trace/reading.h"
 #include "trace/codec/schema.h"

@@ -1,4 +1,4 @@
-/* How a struct deps is made; for deps_*.c only.
+/* How a struct deps is made; inside the family.
  *
  *     count.c   first pass over the file: lanes, how long each is, definitions
  *     read.c    second pass: rows -> activities in their lanes, `sync` rows, names
@@ -95,71 +95,5 @@ enum mp_status deps_link(struct deps_builder *builder);
 void deps_bind(struct deps *deps);
 
 void deps_builder_free(struct deps_builder *builder);
-
-/* ---- What several of the files need to know of an activity ---- */
-
-static inline bool deps_is_call(const struct deps_activity *activity)
-{
-    return activity->kind == DEPS_CALL;
-}
-
-/* Whether `a` ends later than `b`, by the order in which fronts choose (section 2): of equal ends
- * the lower correlation id counts as later, then the lower index. */
-static inline bool deps_ends_later(const struct deps *deps, uint32_t a, uint32_t b)
-{
-    const struct deps_activity *x = &deps->activities[a];
-    const struct deps_activity *y = &deps->activities[b];
-
-    if (x->end != y->end)
-        return x->end > y->end;
-    return x->correlation != y->correlation ? x->correlation < y->correlation : a < b;
-}
-
-/* Index into deps->shortest. */
-static inline unsigned deps_class(const struct deps_activity *activity)
-{
-    unsigned place = activity->flags & DEPS_NOT_ROOT ? 2u : activity->flags & DEPS_NODE ? 1u : 0u;
-
-    return place * DEPS_KINDS + activity->kind;
-}
-
-/* Whether D2 counts: it was launched by a call of the trace, and is not inside a graph launch. */
-static inline bool deps_has_launch(const struct deps_activity *activity)
-{
-    return activity->launch != DEPS_NONE && !(activity->flags & DEPS_NOT_ROOT);
-}
-
-/* The recorded time from an awaited end to the begin of `activity`; negative where it is clamped.
- */
-static inline int64_t deps_distance(const struct deps_activity *activity, uint64_t awaited)
-{
-    return (int64_t)(activity->begin - awaited);
-}
-
-/* When dependencies arrive (section 3); UINT64_MAX when there is none. */
-uint64_t deps_launch_arrival(const struct deps *deps, const struct deps_activity *activity);
-uint64_t deps_arrival(const struct deps *deps, const struct deps_activity *activity, uint32_t on);
-
-/* The lags of section 6, ns. Device activities that one waits for are awaited as a whole: what
- * bound it to the last of them would bind it to any. */
-int64_t deps_launch_lag(const struct deps *deps, const struct deps_activity *activity);
-int64_t deps_lag(const struct deps *deps, const struct deps_activity *activity, uint32_t on);
-
-/* The last piece that began before `time` in a thread; DEPS_NONE. */
-uint32_t deps_piece_before(const struct deps *deps, const struct deps_lane *lane, uint64_t time);
-
-/* The first activity of the lane that begins at `time` or later: its index, or the lane's end. */
-uint32_t deps_first_from(const struct deps *deps, const struct deps_lane *lane, uint64_t time);
-
-/* The first activity of the lane that can belong to the window: its index, or the lane's end. */
-uint32_t deps_window_first(const struct deps *deps, const struct deps_lane *lane,
-                           const struct deps_window *window);
-
-/* The capture range that a device activity was launched in, and its place among them; NULL. */
-const struct capture_range *deps_range_of(const struct deps *deps, const struct deps_activity *work,
-                                          size_t *index);
-
-/* The thread on which the path of the window begins (section 5, 1), DEPS_NONE without calls. */
-uint32_t deps_window_thread(const struct deps *deps, const struct deps_window *window);
 
 #endif

@@ -242,4 +242,8 @@ uint32_t deps_bound_to(const struct deps *deps, uint32_t index);
 enum mp_status deps_slack(const struct deps *deps, const struct deps_windows *windows,
                           uint64_t *slack);
 
+/* The rest of what this family shows to others. */
+#include "analyze/deps/iterations.h"
+#include "analyze/deps/lookup.h"
+
 #endif

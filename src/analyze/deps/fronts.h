@@ -34,6 +34,7 @@ struct deps_fronts {
     size_t capacity;
 };
 
+/* Whether a reference stands for a front, not for an activity. */
 static inline bool deps_is_front(uint32_t reference)
 {
     return reference != UINT32_MAX && (reference & DEPS_FRONT_BIT);

@@ -6,7 +6,7 @@
 
 #include "analyze/diff/diff.h"
 #include "analyze/diff/shapes.h"
-#include "analyze/iterations/build.h"
+#include "analyze/iterations/iterations.h"
 #include "base/data/reserve.h"
 #include "base/data/sort.h"
 
@@ -151,8 +151,8 @@ static bool launched_before(const void *context, uint32_t left, uint32_t right)
     const struct deps *deps = context;
     const struct deps_activity *a = &deps->activities[left];
     const struct deps_activity *b = &deps->activities[right];
-    uint64_t x = iterations_moment(deps, a);
-    uint64_t y = iterations_moment(deps, b);
+    uint64_t x = deps_launched_at(deps, a);
+    uint64_t y = deps_launched_at(deps, b);
 
     if (x != y)
         return x < y;

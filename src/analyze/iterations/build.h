@@ -11,7 +11,7 @@
 #ifndef MP_ANALYZE_ITERATIONS_BUILD_H
 #define MP_ANALYZE_ITERATIONS_BUILD_H
 
-#include "analyze/deps/build.h"
+#include "analyze/deps/deps.h"
 #include "analyze/iterations/iterations.h"
 
 struct iterations_finder {
@@ -48,12 +48,6 @@ enum mp_status iterations_assign(struct iterations_finder *finder);
 static inline uint32_t iterations_thread(const struct deps *deps, const struct deps_activity *work)
 {
     return work->launch == DEPS_NONE ? DEPS_NONE : deps->activities[work->launch].lane;
-}
-
-/* When it was launched; where that is not known, when it began. */
-static inline uint64_t iterations_moment(const struct deps *deps, const struct deps_activity *work)
-{
-    return work->launch == DEPS_NONE ? work->begin : deps->activities[work->launch].begin;
 }
 
 /* The end of a call. */

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "analyze/iterations/build.h"
+#include "base/data/reserve.h"
 #include "model/trace/reading.h"
 #include "trace/codec/schema.h"
 
@@ -228,7 +229,7 @@ static void graph_take_work(struct pass *pass)
         launch = find_launch(pass, work->correlation);
         if (!launch)
             continue;
-        begin = iterations_moment(deps, work);
+        begin = deps_launched_at(deps, work);
         if (launch->work == DEPS_NONE || begin < launch->begin) {
             launch->begin = begin;
             launch->thread = iterations_thread(deps, work);

@@ -1,5 +1,6 @@
 #include "analyze/iterations/build.h"
 
+#include "base/data/reserve.h"
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -26,7 +27,7 @@ uint64_t iterations_begin(const struct iterations_finder *finder, const struct d
 {
     static const uint8_t feeds = ITERATIONS_LAUNCHED_HTOD | ITERATIONS_LAUNCHED_SET;
     const struct deps *deps = finder->deps;
-    uint64_t begin = iterations_moment(deps, work);
+    uint64_t begin = deps_launched_at(deps, work);
 
     if (work->launch == DEPS_NONE)
         return begin;

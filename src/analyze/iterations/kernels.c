@@ -195,7 +195,7 @@ static const struct deps_activity *kernel_at(const struct sequence *sequence, ui
 
 static uint64_t moment_at(const struct sequence *sequence, uint32_t at)
 {
-    return iterations_moment(sequence->finder->deps, kernel_at(sequence, at));
+    return deps_launched_at(sequence->finder->deps, kernel_at(sequence, at));
 }
 
 /* Mean time from the launch before to those at `place` of the period, ns. */

@@ -2,6 +2,7 @@
 #include <stdlib.h>
 
 #include "analyze/iterations/build.h"
+#include "base/data/reserve.h"
 #include "base/data/sort.h"
 #include "trace/codec/schema.h"
 

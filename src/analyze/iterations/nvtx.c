@@ -12,7 +12,7 @@
 #include <string.h>
 
 #include "analyze/iterations/build.h"
-#include "analyze/nvtx/spans.h"
+#include "analyze/nvtx/nvtx.h"
 #include "model/nvtx/ranges.h"
 
 #include "base/poison.h"

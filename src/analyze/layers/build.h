@@ -7,7 +7,7 @@
 #include "analyze/common/source_names.h"
 #include "analyze/layers/layers.h"
 #include "analyze/layers/open.h"
-#include "analyze/nvtx/calls.h"
+#include "analyze/nvtx/nvtx.h"
 #include "model/nvtx/captured.h"
 #include "model/trace/ranges.h"
 

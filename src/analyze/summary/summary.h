@@ -65,4 +65,9 @@ enum mp_status summary_build(struct mp_trace *trace, const struct summary_option
 
 void summary_free(struct summary *summary);
 
+/* The rest of what this family shows to others. */
+#include "analyze/summary/contents.h"
+#include "analyze/summary/merge.h"
+#include "analyze/summary/unified.h"
+
 #endif

@@ -21,7 +21,7 @@
 #include <stdint.h>
 
 #include "analyze/deps/deps.h"
-#include "analyze/nvtx/spans.h"
+#include "analyze/nvtx/nvtx.h"
 #include "base/data/map.h"
 #include "base/status.h"
 

@@ -16,8 +16,7 @@
 #include <stdio.h>
 
 #include "analyze/deps/deps.h"
-#include "analyze/deps/iterations.h"
-#include "analyze/deps/replay.h"
+#include "analyze/replay/replay.h"
 #include "base/status.h"
 #include "report/table/table.h"
 

@@ -5,7 +5,7 @@
 
 #include <miniprof/trace.h>
 
-#include "analyze/memory/allocations.h"
+#include "analyze/memory/memory.h"
 #include "report/table/table.h"
 
 /* Prints `Memory allocation result:` and the table; nothing when nothing was allocated or freed. */

@@ -20,4 +20,8 @@ void print_memory(const struct report_out *out, const struct mp_trace *trace,
 enum mp_status print_memory_timeline(const struct report_out *out, const struct mp_trace *trace,
                                      const struct memory *memory, uint64_t range, uint64_t steps);
 
+/* The rest of what this family shows to others. */
+#include "report/memory/allocations.h"
+#include "report/memory/tables.h"
+
 #endif

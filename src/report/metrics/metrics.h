@@ -29,4 +29,7 @@ void print_metric_notes(const struct report_out *out, const struct mp_trace *tra
 /* What is to be said of a metric that is not exact; an empty text when it is. Returns `text`. */
 const char *metric_note(const struct metrics_metric *metric, char *text, size_t size);
 
+/* The rest of what this family shows to others. */
+#include "report/metrics/list.h"
+
 #endif

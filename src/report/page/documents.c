@@ -2,14 +2,11 @@
 
 #include <stdlib.h>
 
-#include "analyze/nvtx/result.h"
-#include "analyze/summary/contents.h"
+#include "analyze/nvtx/nvtx.h"
 #include "analyze/summary/summary.h"
 #include "base/data/map.h"
 #include "report/deps/deps.h"
 #include "report/page/analyses.h"
-#include "report/summary/info.h"
-#include "report/summary/nvtx.h"
 #include "report/summary/summary.h"
 
 #include "base/poison.h"

@@ -5,7 +5,6 @@
 
 #include "analyze/memory/memory.h"
 #include "report/memory/memory.h"
-#include "report/memory/tables.h"
 #include "report/page/analyses.h"
 #include "report/table/json.h"
 

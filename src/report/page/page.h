@@ -50,4 +50,8 @@ void html_page_end(struct html_page *page);
 void html_put_json(FILE *out, const char *text, size_t bytes);
 void html_put_base64(FILE *out, const uint8_t *data, size_t size);
 
+/* The rest of what this family shows to others. */
+#include "report/page/diff.h"
+#include "report/page/report.h"
+
 #endif

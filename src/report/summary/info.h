@@ -4,7 +4,7 @@
 
 #include <miniprof/trace.h>
 
-#include "analyze/summary/contents.h"
+#include "analyze/summary/summary.h"
 #include "report/table/table.h"
 
 /* Prints it; the warning that goes with CSV goes to stderr. */

@@ -2,7 +2,7 @@
 #ifndef MP_REPORT_SUMMARY_MERGED_H
 #define MP_REPORT_SUMMARY_MERGED_H
 
-#include "analyze/summary/merge.h"
+#include "analyze/summary/summary.h"
 #include "model/trace/set.h"
 #include "report/table/table.h"
 

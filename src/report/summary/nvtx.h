@@ -4,7 +4,7 @@
 
 #include <miniprof/trace.h>
 
-#include "analyze/nvtx/result.h"
+#include "analyze/nvtx/nvtx.h"
 #include "report/table/table.h"
 
 /* Prints `NVTX result:` and a table for each thread, domain and name, without a head. Nothing when

@@ -18,4 +18,11 @@ void print_summary(const struct report_out *out, const struct mp_trace *trace,
 void print_summary_sections(const struct report_out *out, const struct mp_trace *trace,
                             const struct summary *summary, unsigned which);
 
+/* The rest of what this family shows to others. */
+#include "report/summary/info.h"
+#include "report/summary/merged.h"
+#include "report/summary/nvtx.h"
+#include "report/summary/processes.h"
+#include "report/summary/unified.h"
+
 #endif

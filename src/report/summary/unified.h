@@ -4,7 +4,7 @@
 
 #include <miniprof/trace.h>
 
-#include "analyze/summary/unified.h"
+#include "analyze/summary/summary.h"
 #include "report/table/table.h"
 
 /* Prints `Unified Memory profiling result:`, a table for each device, and the page faults of the

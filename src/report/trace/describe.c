@@ -3,7 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "analyze/summary/unified.h"
+#include "analyze/summary/summary.h"
 #include "base/text/units.h"
 #include "report/trace/rows.h"
 #include "trace/codec/schema.h"

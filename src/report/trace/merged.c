@@ -12,7 +12,7 @@
 #include "report/common/quality.h"
 #include "report/common/set.h"
 #include "report/trace/rows.h"
-#include "report/trace/traces.h"
+#include "report/trace/trace.h"
 
 #include "base/poison.h"
 

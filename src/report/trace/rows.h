@@ -22,7 +22,7 @@
 #include "model/trace/definitions.h"
 #include "model/trace/merge.h"
 #include "model/trace/ranges.h"
-#include "report/trace/traces.h"
+#include "report/trace/trace.h"
 
 /* In the order in which rows of the same time are printed. */
 enum trace_kind {

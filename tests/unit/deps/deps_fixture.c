@@ -9,7 +9,7 @@
 
 #include <cmocka.h>
 
-#include "analyze/deps/replay.h"
+#include "analyze/replay/replay.h"
 #include "unit/deps/deps_fixture.h"
 
 #define US 1000u

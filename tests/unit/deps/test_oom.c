@@ -13,7 +13,7 @@
 #include <stdlib.h>
 
 #include "analyze/deps/iterations.h"
-#include "analyze/deps/replay.h"
+#include "analyze/replay/replay.h"
 #include "unit/failing_malloc.h"
 
 #define MOST_NAMES 64

@@ -15,7 +15,7 @@
 #include <string.h>
 
 #include "analyze/deps/iterations.h"
-#include "analyze/deps/replay.h"
+#include "analyze/replay/replay.h"
 
 static uint64_t seed;
 

@@ -15,7 +15,7 @@
 
 #include "analyze/nvtx/result.h"
 #include "model/nvtx/captured.h"
-#include "report/trace/traces.h"
+#include "report/trace/trace.h"
 
 static struct nvtx_result result;
 static struct captured captured;

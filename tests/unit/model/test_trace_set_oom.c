@@ -17,7 +17,7 @@
 #include "model/trace/set.h"
 #include "report/summary/merged.h"
 #include "report/summary/processes.h"
-#include "report/trace/traces.h"
+#include "report/trace/trace.h"
 #include "tools/known_trace.h"
 #include "unit/failing_malloc.h"
 

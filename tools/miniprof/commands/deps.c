@@ -4,8 +4,7 @@
 #include <stdlib.h>
 
 #include "analyze/deps/deps.h"
-#include "analyze/deps/iterations.h"
-#include "analyze/deps/replay.h"
+#include "analyze/replay/replay.h"
 #include "common/command.h"
 #include "common/report_options.h"
 #include "common/trace_args.h"

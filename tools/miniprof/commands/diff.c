@@ -12,7 +12,6 @@
 #include "common/report_options.h"
 #include "common/trace_args.h"
 #include "report/diff/diff.h"
-#include "report/page/diff.h"
 #include "report/page/page.h"
 
 #include "base/poison.h"

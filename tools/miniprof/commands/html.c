@@ -5,7 +5,7 @@
 #include "common/command.h"
 #include "common/page_file.h"
 #include "common/report_options.h"
-#include "report/page/report.h"
+#include "report/page/page.h"
 
 #include "base/poison.h"
 

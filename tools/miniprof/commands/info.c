@@ -1,11 +1,10 @@
 #include <stdio.h>
 
-#include "analyze/summary/contents.h"
+#include "analyze/summary/summary.h"
 #include "common/command.h"
 #include "common/options.h"
 #include "common/trace_args.h"
-#include "report/summary/info.h"
-#include "report/summary/processes.h"
+#include "report/summary/summary.h"
 #include "report/table/table.h"
 
 #include "base/poison.h"

@@ -2,11 +2,11 @@
 #include <stdint.h>
 #include <stdio.h>
 
-#include "analyze/nvtx/result.h"
+#include "analyze/nvtx/nvtx.h"
 #include "common/command.h"
 #include "common/report_options.h"
 #include "common/trace_args.h"
-#include "report/summary/nvtx.h"
+#include "report/summary/summary.h"
 
 #include "base/poison.h"
 

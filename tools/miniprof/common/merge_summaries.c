@@ -3,10 +3,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "analyze/summary/merge.h"
+#include "analyze/summary/summary.h"
 #include "common/command.h"
 #include "common/trace_args.h"
-#include "report/summary/merged.h"
+#include "report/summary/summary.h"
 
 #include "base/poison.h"
 

@@ -4,7 +4,7 @@
 
 #include "common/command.h"
 #include "common/trace_args.h"
-#include "report/trace/traces.h"
+#include "report/trace/trace.h"
 
 #include "base/poison.h"
 

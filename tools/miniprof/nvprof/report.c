@@ -5,21 +5,18 @@
 #include <string.h>
 
 #include "analyze/deps/deps.h"
-#include "analyze/memory/allocations.h"
+#include "analyze/memory/memory.h"
 #include "analyze/metrics/metrics.h"
-#include "analyze/nvtx/result.h"
+#include "analyze/nvtx/nvtx.h"
 #include "analyze/summary/summary.h"
-#include "analyze/summary/unified.h"
 #include "nvprof/nvprof.h"
 #include "nvprof/pattern.h"
 #include "report/common/quality.h"
 #include "report/deps/deps.h"
-#include "report/memory/allocations.h"
+#include "report/memory/memory.h"
 #include "report/metrics/metrics.h"
-#include "report/summary/nvtx.h"
 #include "report/summary/summary.h"
-#include "report/summary/unified.h"
-#include "report/trace/traces.h"
+#include "report/trace/trace.h"
 
 #include "base/poison.h"
 

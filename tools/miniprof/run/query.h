@@ -6,7 +6,7 @@
 #include <stdbool.h>
 
 #include "base/status.h"
-#include "report/metrics/list.h"
+#include "report/metrics/metrics.h"
 #include "report/table/table.h"
 
 struct query {

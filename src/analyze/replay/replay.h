@@ -1,8 +1,8 @@
 /* What-if: the recorded run as equations, solved forward with other durations.
  * docs/dependency-analysis.md, section 6, is the definition.
  */
-#ifndef MP_ANALYZE_DEPS_REPLAY_H
-#define MP_ANALYZE_DEPS_REPLAY_H
+#ifndef MP_ANALYZE_REPLAY_REPLAY_H
+#define MP_ANALYZE_REPLAY_REPLAY_H
 
 #include "analyze/deps/deps.h"
 

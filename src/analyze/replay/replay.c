@@ -1,11 +1,11 @@
 /* The recorded run as equations, solved forward: section 6. */
-#include "analyze/deps/replay.h"
+#include "analyze/replay/replay.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#include "analyze/deps/changes.h"
 #include "analyze/deps/order.h"
+#include "analyze/replay/changes.h"
 
 #include "base/poison.h"
 

@@ -4,8 +4,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "analyze/deps/build.h"
-#include "analyze/deps/changes.h"
+#include "analyze/deps/deps.h"
+#include "analyze/replay/changes.h"
+#include "base/data/reserve.h"
 #include "base/text/strings.h"
 
 #include "base/poison.h"

@@ -7,8 +7,8 @@
  * Starts count from the first printed record. Of the columns those that hold nothing in the whole
  * trace are left out, in CSV as in text.
  */
-#ifndef MP_REPORT_TRACE_TRACES_H
-#define MP_REPORT_TRACE_TRACES_H
+#ifndef MP_REPORT_TRACE_TRACE_H
+#define MP_REPORT_TRACE_TRACE_H
 
 #include <miniprof/trace.h>
 #include <stdbool.h>

@@ -1,4 +1,4 @@
-#include "report/trace/traces.h"
+#include "report/trace/trace.h"
 
 #include <string.h>
 

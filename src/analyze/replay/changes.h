@@ -1,8 +1,8 @@
 /* Changes, looked up by what they change; for replay.c. */
-#ifndef MP_ANALYZE_DEPS_CHANGES_H
-#define MP_ANALYZE_DEPS_CHANGES_H
+#ifndef MP_ANALYZE_REPLAY_CHANGES_H
+#define MP_ANALYZE_REPLAY_CHANGES_H
 
-#include "analyze/deps/replay.h"
+#include "analyze/replay/replay.h"
 
 struct deps_resolved {
     const struct deps_change **by_name; /* NULL: as recorded; owned */
