@@ -1,4 +1,7 @@
-/* See ctl_address.h. */
+/* Composes the name of the abstract socket through which `miniprof ctl` talks to a process. The
+ * name holds the pid namespace as well: two containers on one network may have the same process
+ * id.
+ */
 #include "base/ctl_address.h"
 
 #include <stddef.h>

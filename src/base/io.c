@@ -1,3 +1,6 @@
+/* System calls on files that finish what they begin. Interrupted and short calls are taken up
+ * again here, so that callers see success or one error with the reason of the operating system.
+ */
 #include "base/io.h"
 
 #include <errno.h>

@@ -1,3 +1,6 @@
+/* The lines that the injected library writes to stderr. Each line is one write(2) from the stack:
+ * lines of several threads do not mix, and nothing is lost when the process dies.
+ */
 #include "base/log.h"
 
 #include <errno.h>

@@ -1,3 +1,6 @@
+/* Fills in a struct mp_error and names the status codes. It stands alone, because both the
+ * recorder and the reader report errors by it.
+ */
 #include "base/status.h"
 
 #include <errno.h>

@@ -1,3 +1,4 @@
+/* A bump allocator. Blocks are never moved, so pointers stay valid; everything is freed at once. */
 #include "base/data/arena.h"
 
 #include <stdalign.h>

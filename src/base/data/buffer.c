@@ -1,3 +1,6 @@
+/* A growable run of bytes whose first error sticks. Writers append many small pieces and check the
+ * status once at the end.
+ */
 #include "base/data/buffer.h"
 
 #include <stdarg.h>

@@ -1,4 +1,6 @@
-/* See histogram.h. */
+/* Counts numbers in buckets that grow with the number. All counts are atomics without order, so
+ * that any thread and a signal handler can add at the same time.
+ */
 #include "base/data/histogram.h"
 
 #include "base/poison.h"

@@ -1,3 +1,6 @@
+/* A hash table from numbers to numbers, with open addressing. A removed entry leaves no tombstone:
+ * later entries of its run move up, so that tables with much traffic do not get slow.
+ */
 #include "base/data/map.h"
 
 #include <stdlib.h>

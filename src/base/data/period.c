@@ -1,3 +1,6 @@
+/* Finds what repeats in a sequence, in linear time. A stretch over half of the sequence holds the
+ * middle item, so the Z function is run from the middle to both sides.
+ */
 #include "base/data/period.h"
 
 #include <stdbool.h>

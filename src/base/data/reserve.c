@@ -1,3 +1,6 @@
+/* Makes room for one more item in an array. The size grows by half, through checked
+ * multiplication, because counts come from files.
+ */
 #include "base/data/reserve.h"
 
 #include <stdlib.h>

@@ -1,3 +1,6 @@
+/* A stable merge sort of indexes that finds ordered runs first. Records come in long ordered
+ * stretches, for which it is nearly linear.
+ */
 #include "base/data/sort.h"
 
 #include <string.h>

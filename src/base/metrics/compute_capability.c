@@ -1,3 +1,6 @@
+/* The table of compute capabilities, compiled from compute_capability.def. An unknown one is
+ * answered with NULL, so that callers say so and do not guess.
+ */
 #include "base/metrics/compute_capability.h"
 
 #include <stddef.h>

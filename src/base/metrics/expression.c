@@ -1,3 +1,6 @@
+/* Parses and computes the formula of a metric. The parser keeps a metric as one quotient of two
+ * sums, because only this form can be summed over kernels before it is divided.
+ */
 #include "base/metrics/expression.h"
 
 #include <ctype.h>

@@ -1,3 +1,6 @@
+/* nvprof's metrics and events as a table (metrics.def), with search by name, by pattern and by
+ * nearest spelling. A name that is none of nvprof's counts as one of CUPTI's own.
+ */
 #include "base/metrics/table.h"
 
 #include <stdlib.h>

@@ -1,3 +1,6 @@
+/* Reads, checks and prints the recorder's settings. Every setting is a row of config.def, so the
+ * environment, the flags of `miniprof run` and the documents cannot differ.
+ */
 #include "base/settings/config.h"
 
 #include <ctype.h>

@@ -1,3 +1,6 @@
+/* Reads nvprof's --devices. Ordinals become bits of a word, since CUDA shows at most 64 devices to
+ * a process here.
+ */
 #include "base/settings/device_list.h"
 
 #include "base/text/strings.h"

@@ -1,3 +1,6 @@
+/* Decides which kernels are profiled, by nvprof's --kernels. Colons divide the text only where
+ * they cannot belong to a C++ name or to a bracket of a regular expression.
+ */
 #include "base/settings/kernel_filter.h"
 
 #include <ctype.h>

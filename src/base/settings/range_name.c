@@ -1,4 +1,6 @@
-/* See range_name.h. */
+/* Splits NAME@DOMAIN, and reads the N of repeat:N. The last @ divides, because names of NVTX
+ * ranges may contain one.
+ */
 #include "base/settings/range_name.h"
 
 #include <string.h>

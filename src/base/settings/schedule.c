@@ -1,4 +1,6 @@
-/* See schedule.h. */
+/* Reads MINIPROF_SCHEDULE and says which phase a step is in. The phases and their order are those
+ * of torch.profiler.schedule, so that its users need not learn new ones.
+ */
 #include "base/settings/schedule.h"
 
 #include <stddef.h>

@@ -1,4 +1,6 @@
-/* See duration.h. */
+/* Reads times as settings give them, such as "30s" and "1.5ms". Numbers are read as integers with
+ * nine decimals, because strtod depends on the program's locale.
+ */
 #include "base/text/duration.h"
 
 #include <ctype.h>

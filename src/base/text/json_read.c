@@ -1,3 +1,6 @@
+/* A strict JSON reader for text that other programs wrote. It walks the text once, keeps no tree
+ * and allocates nothing; the caller asks for each value or skips it.
+ */
 #include "base/text/json_read.h"
 
 #include <string.h>

@@ -1,3 +1,7 @@
+/* File names with nvprof's placeholders %p, %h, %q{NAME} and %r. A rank must be a number when it
+ * is put in: launchers hand it over in the environment, and any other text would be a path of its
+ * own.
+ */
 #include "base/text/pattern.h"
 
 #include <ctype.h>

@@ -1,3 +1,6 @@
+/* Bounded copies, whole-string numbers and comma-separated lists. They replace libc's strcpy, atoi
+ * and strtok, which poison.h bans.
+ */
 #include "base/text/strings.h"
 
 #include <string.h>

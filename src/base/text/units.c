@@ -1,3 +1,6 @@
+/* Numbers and their units as nvprof prints them. The unit is chosen before the number is rounded,
+ * which is nvprof's order: 999999 ns print as 1000.0us, not as 1.0000ms.
+ */
 #include "base/text/units.h"
 
 #include <stdio.h>

@@ -1,3 +1,6 @@
+/* Names of CUDA's functions by CUPTI's callback id. The table (cbid_names.def) is generated from
+ * CUPTI's headers by tools/dev/make_cbid_names.
+ */
 #include "export/common/cbid_names.h"
 
 #include <string.h>

@@ -1,3 +1,6 @@
+/* The few calls of SQLite that nvprof's files need. SQLite's message is turned into this project's
+ * struct mp_error here, with the name of the file, so that no other file knows SQLite's codes.
+ */
 #include "export/nvvp/db.h"
 
 #include <errno.h>

@@ -1,3 +1,6 @@
+/* Numbers for NVTX ranges while an .nvvp file is written. A pop does not name its push, so the
+ * open ranges of each thread are kept as a stack of numbers.
+ */
 #include "export/nvvp/markers.h"
 
 #include <stdlib.h>

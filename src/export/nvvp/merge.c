@@ -1,3 +1,6 @@
+/* Merges the rows of several tables of an .nvvp file by time. Of all tables the row with the
+ * earliest time goes next; a table without times is read as it comes.
+ */
 #include "export/nvvp/merge.h"
 
 #include "base/poison.h"

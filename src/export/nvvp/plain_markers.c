@@ -1,3 +1,7 @@
+/* Finds out which marker pairs of nvprof's files were pushed and popped, since their rows do not
+ * say. A range was pushed if it ends in the thread that began it, and inside of the range in which
+ * it began.
+ */
 #include "export/nvvp/plain_markers.h"
 
 #include <stdlib.h>

@@ -1,3 +1,6 @@
+/* Rows of nvprof's tables to rows of a trace, one function a table. nvprof's values are mapped to
+ * CUPTI's enums here, and a value that no trace can hold is an error that names the table.
+ */
 #include "export/nvvp/plain.h"
 
 #include <stdio.h>

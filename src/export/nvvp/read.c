@@ -1,3 +1,6 @@
+/* Reads an .nvvp file into a trace. It decides by the MINIPROF_ tables which of the two ways is
+ * right: read_ours.c restores our own file row for row, plain.c takes what it can of any other.
+ */
 #include "export/nvvp/read.h"
 
 #include <fcntl.h>

@@ -1,3 +1,6 @@
+/* The mapping between tables of a trace and nvprof's tables, as data (tables.def). Reader and
+ * writer of .nvvp files share it, so that both agree on every column.
+ */
 #include "export/nvvp/schema.h"
 
 #include "base/poison.h"

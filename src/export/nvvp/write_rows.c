@@ -1,3 +1,6 @@
+/* Rows of a trace to rows of nvprof's tables, one function a table. Each fills the columns in the
+ * order of tables.def; texts become ids of nvprof's string table.
+ */
 #include "export/nvvp/write.h"
 
 #include <string.h>

@@ -1,3 +1,6 @@
+/* Says what a kernel is by its name, by the rules of kernel_rules.def. The first rule that fits
+ * wins, so the order in the table matters.
+ */
 #include "model/kernels/kernel_rules.h"
 
 #include <ctype.h>

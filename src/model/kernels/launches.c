@@ -1,3 +1,6 @@
+/* Finds the kernel that a call launched, for calls in order of time. A kernel begins after its
+ * launch, so a window of chunks ahead of the calls is kept by correlation id.
+ */
 #include "model/kernels/launches.h"
 
 #include <stdlib.h>

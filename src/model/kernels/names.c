@@ -1,3 +1,6 @@
+/* Names as nvprof prints them: demangled or not, without suffixes of CUDA's functions. libstdc++'s
+ * demangler is called with a bound on the length, since its time can grow fast with the name.
+ */
 #include "model/kernels/names.h"
 
 #include <ctype.h>

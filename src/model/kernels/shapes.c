@@ -1,3 +1,6 @@
+/* Keeps launch shapes and device limits, and multiplies sizes with saturation. Products of grid
+ * and block sizes can exceed 64 bits in a damaged file.
+ */
 #include "model/kernels/shapes.h"
 
 #include "model/trace/definitions.h"

@@ -1,3 +1,6 @@
+/* Loads the NVTX paths around the places where nodes of graphs were captured. The tables may come
+ * before or after the rows of `node`, so they are joined when the pass is over.
+ */
 #include "model/nvtx/captured.h"
 
 #include <stdlib.h>

@@ -1,3 +1,6 @@
+/* Names of NVTX ranges that end: a pop does not name its push. It keeps one stack a thread and
+ * domain, and a map for ranges that were started by id.
+ */
 #include "model/nvtx/names.h"
 
 #include <stdlib.h>

@@ -1,3 +1,6 @@
+/* Which NVTX range a thread is in. Pushes and starts stand in one list a thread; what ends in the
+ * middle is marked, and leaves the list when it gets to the top.
+ */
 #include "model/nvtx/open.h"
 
 #include <stdlib.h>

@@ -1,3 +1,6 @@
+/* Finds the NVTX ranges of one name. It counts open pushes instead of keeping their names, because
+ * only the wanted name matters. It notes other names for the message that says what there is.
+ */
 #include "model/nvtx/ranges.h"
 #include "model/trace/reading.h"
 

@@ -1,3 +1,6 @@
+/* Collects the definition tables while a cursor passes over the trace, and looks ids up. An id
+ * beyond what a file of this size can hold is ignored, so that a forged id cannot allocate memory.
+ */
 #include "model/trace/definitions.h"
 
 #include <string.h>

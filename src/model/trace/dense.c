@@ -1,3 +1,6 @@
+/* Arrays that grow as ids appear. Ids come from a file, so every array has a limit that the size
+ * of the file justifies.
+ */
 #include "model/trace/dense.h"
 
 #include <stdlib.h>

@@ -1,3 +1,6 @@
+/* Reads who wrote a trace: the header, the devices and the chunk headers. It reads chunk headers
+ * only, so that a folder of many traces is listed in little time.
+ */
 #include "model/trace/identity.h"
 
 #include <stdlib.h>

@@ -1,3 +1,6 @@
+/* Delivers the rows of several tables in order of time. A heap holds the decoded chunks by their
+ * next row; a chunk is decoded when time reaches its first row, and dropped after its last one.
+ */
 #include "model/trace/merge.h"
 
 #include <stdlib.h>

@@ -1,3 +1,6 @@
+/* Collects what was lost and what looks wrong, and says it in one line. The causes are added up
+ * separately, because each one needs another remedy.
+ */
 #include "model/trace/quality.h"
 
 #include <inttypes.h>

@@ -1,3 +1,6 @@
+/* Collects the capture ranges and says which rows belong to one. Work on the device belongs to the
+ * range in which it was launched, so correlation ids decide where both are known.
+ */
 #include "model/trace/ranges.h"
 #include "model/trace/reading.h"
 

@@ -1,3 +1,6 @@
+/* Runs one pass over a trace. It separates the end of the trace from a failure, and tells the
+ * analysis about damaged chunks, so that no analysis does this on its own.
+ */
 #include "model/trace/reading.h"
 
 #include "base/poison.h"

@@ -1,3 +1,6 @@
+/* Opens the traces of several processes and puts their clocks on one axis. Files of one boot share
+ * CLOCK_MONOTONIC; files of several hosts can be compared by the time of day only.
+ */
 #include "model/trace/set.h"
 
 #include <dirent.h>

@@ -1,3 +1,7 @@
+/* Turns the decompressed bytes of a chunk into columns of numbers. A forged file can have a right
+ * checksum, so every length, id and count is checked before it is used. Only the selected columns
+ * are decoded, with those that their codecs refer to.
+ */
 #include "trace/codec/decode.h"
 #include "base/data/varint.h"
 #include "base/status.h"

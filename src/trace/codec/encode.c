@@ -1,3 +1,7 @@
+/* Turns a builder's rows into the bytes of a chunk, before compression. A column that is 0 in all
+ * rows is left out, because readers take a missing column as 0. Residuals of one column stand
+ * together, so that zstd sees one kind of statistics at a time.
+ */
 #include "trace/codec/encode.h"
 #include "base/data/varint.h"
 #include "trace/codec/predict.h"

@@ -1,3 +1,6 @@
+/* Replaces values by what the prediction missed, and back. Both directions stand side by side
+ * here, because they must update the shared state of codec.h in the same order.
+ */
 #include "trace/codec/predict.h"
 #include "base/data/varint.h"
 

@@ -1,3 +1,6 @@
+/* Writes the residuals of a column in the layout that is smallest for them. Noise goes into tokens
+ * and raw bits: zstd's entropy stage then sees the tokens alone, and the bits cost what they must.
+ */
 #include "trace/codec/stream.h"
 #include "base/data/varint.h"
 

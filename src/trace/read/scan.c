@@ -1,3 +1,6 @@
+/* Finds the next chunk in damaged bytes: it looks for the magic number and believes a header only
+ * if its checksum is right. It reads in windows, so a large gap costs no memory.
+ */
 #include "trace/read/scan.h"
 #include "base/data/hash.h"
 #include "base/io.h"

@@ -1,3 +1,6 @@
+/* Keeps the rows of one table as arrays of columns until they fill a chunk. All columns grow
+ * together, so that a failed allocation leaves none of them longer than the others.
+ */
 #include "trace/write/builder.h"
 #include "base/data/overflow.h"
 #include "trace/codec/schema_codec.h"

@@ -1,4 +1,6 @@
-/* See chunk_file.h. */
+/* Writes the header, the chunks and the index of a trace file. A chunk that could not be written
+ * whole is cut off again, so that the file always ends with a complete one.
+ */
 #include "trace/write/chunk_file.h"
 
 #include <errno.h>

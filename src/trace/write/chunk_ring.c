@@ -1,4 +1,6 @@
-/* See chunk_ring.h. */
+/* Keeps the chunks of the last seconds in memory, for the flight recorder. Events are dropped from
+ * the oldest end by time and by bytes; definitions stay, since rows that are kept refer to them.
+ */
 #include "trace/write/chunk_ring.h"
 
 #include <stdlib.h>

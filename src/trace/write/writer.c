@@ -1,3 +1,7 @@
+/* The writer of a trace: one builder a table, one encoder, one output. When a chunk of rows is
+ * due, the definitions that the rows refer to are written first. After an error it accepts rows
+ * and drops them, so that the recorder need not check each one.
+ */
 #include "trace/write/writer.h"
 #include "trace/codec/encode.h"
 #include "trace/write/chunk_file.h"
