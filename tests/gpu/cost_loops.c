@@ -1,4 +1,4 @@
-/* See cost_loops.h. */
+/* Loops of single calls, in short batches that are timed from outside (cost_loops.h). */
 #include "cost_loops.h"
 
 #include <cuda_profiler_api.h>

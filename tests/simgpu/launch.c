@@ -1,5 +1,6 @@
 /*
- * launch.c: kernel launches.
+ * launch.c: kernel launches. The shape is checked against the device's limits, as the driver does,
+ * and parameters are copied when the call is made.
  */
 #include "simgpu.h"
 

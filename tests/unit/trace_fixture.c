@@ -1,3 +1,6 @@
+/* Random rows of any table, a small trace with known contents, and a reading of a whole trace that
+ * can be compared. Random rows come from a fixed seed, so a failure can be repeated.
+ */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,3 +1,6 @@
+/* Scenes for the tests of advise: loops whose gains are known, because nothing else runs beside
+ * them.
+ */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,4 +1,4 @@
-/* Short names of kernels. */
+/* Short names of kernels, as lists of layers and advice show them. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,4 +1,4 @@
-/* status.h, strings.h, log.h, pattern.h */
+/* status.h, strings.h, log.h and pattern.h: what each promises about bounded text. */
 #include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,3 +1,6 @@
+/* Builds scenes of calls, kernels and waits for the tests of the event graph, and says in one word
+ * what bound each activity.
+ */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

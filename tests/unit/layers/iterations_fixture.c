@@ -1,3 +1,4 @@
+/* Scenes for the tests of iterations: built by deps_fixture.h, then found and measured. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

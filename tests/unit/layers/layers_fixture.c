@@ -1,3 +1,6 @@
+/* Scenes for the tests of layers. The result is put into short texts, which a test compares with
+ * what was worked out by hand.
+ */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,3 +1,6 @@
+/* `miniprof advise`: builds the event graph and the iterations, judges the rules, prints the
+ * findings.
+ */
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>

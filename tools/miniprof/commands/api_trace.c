@@ -1,3 +1,4 @@
+/* `miniprof api-trace`: each CUDA call in order of time; common/traces.c does the work. */
 #include "common/command.h"
 #include "common/traces.h"
 #include "report/table/table.h"

@@ -1,3 +1,6 @@
+/* `miniprof check`: reads all of a trace and says what is damaged. It decodes every column,
+ * because a checksum alone does not find what a faulty writer wrote.
+ */
 #include <inttypes.h>
 #include <stdio.h>
 

@@ -1,3 +1,6 @@
+/* `miniprof ctl`: asks a process that is being recorded to begin or end a range, or to dump the
+ * flight recorder.
+ */
 #include <stdbool.h>
 #include <stdio.h>
 

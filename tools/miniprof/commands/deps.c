@@ -1,3 +1,6 @@
+/* `miniprof deps`: the critical path and waiting times, of the whole trace, of a range or of
+ * iterations, with what-if and the table of activities.
+ */
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>

@@ -1,3 +1,6 @@
+/* `miniprof diff`: two traces, or two folders of repeated runs, compared name by name. It loads
+ * one side after the other, so memory is that of the larger side.
+ */
 #include <math.h>
 #include <stdbool.h>
 #include <stdint.h>

@@ -1,3 +1,6 @@
+/* `miniprof dump`: rows of tables as they are, with definitions resolved on demand. It is for
+ * people who check the recorder, and for scripts.
+ */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

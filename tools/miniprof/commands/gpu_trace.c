@@ -1,3 +1,6 @@
+/* `miniprof gpu-trace`: each activity of the device in order of time; common/traces.c does the
+ * work.
+ */
 #include "common/command.h"
 #include "common/traces.h"
 #include "report/table/table.h"

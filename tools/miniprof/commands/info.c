@@ -1,3 +1,4 @@
+/* `miniprof info`: who wrote a trace, what is in it, and how far it can be trusted. */
 #include <stdio.h>
 
 #include "analyze/summary/summary.h"

@@ -1,3 +1,4 @@
+/* `miniprof iters`: where iterations begin and end, and what each one costs. */
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>

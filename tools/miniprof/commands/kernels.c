@@ -1,3 +1,4 @@
+/* `miniprof kernels`: each launch shape with its times and its theoretical occupancy. */
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>

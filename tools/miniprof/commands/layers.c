@@ -1,3 +1,6 @@
+/* `miniprof layers`: device time by the NVTX range that launched it, or by the position in a
+ * sequence that repeats.
+ */
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>

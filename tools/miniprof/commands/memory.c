@@ -1,3 +1,6 @@
+/* `miniprof memory`: what was allocated at a time, by whom, what was not freed, and what
+ * allocating cost.
+ */
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>

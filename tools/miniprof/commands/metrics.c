@@ -1,3 +1,4 @@
+/* `miniprof metrics`: values of counters by kernel, or which metrics the GPUs have. */
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>

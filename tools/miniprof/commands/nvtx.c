@@ -1,3 +1,4 @@
+/* `miniprof nvtx`: what happened inside of each NVTX range, as nvprof's NVTX result. */
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>

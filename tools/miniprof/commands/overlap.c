@@ -1,3 +1,4 @@
+/* `miniprof overlap`: what ran at the same time on each device. */
 #include <stdint.h>
 #include <stdio.h>
 

@@ -1,3 +1,6 @@
+/* `miniprof run`: starts a program, records it, and names the traces that it wrote. The exit code
+ * is the program's own.
+ */
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,3 +1,4 @@
+/* `miniprof summary`: where the time goes by name, of one process or of several. */
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>

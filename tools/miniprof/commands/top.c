@@ -1,3 +1,6 @@
+/* `miniprof top`: reads a trace while it is written and shows the last interval. It polls the
+ * file, since the recorder must not wait for a reader.
+ */
 #include <ctype.h>
 #include <errno.h>
 #include <poll.h>

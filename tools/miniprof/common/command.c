@@ -1,3 +1,6 @@
+/* What all subcommands share: how they complain, how they open a trace, and how an error becomes
+ * an exit code. Texts of a trace are made harmless here before a terminal sees them.
+ */
 #include "common/command.h"
 
 #include <stdarg.h>

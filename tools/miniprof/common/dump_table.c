@@ -1,3 +1,6 @@
+/* Cells of `miniprof dump`: a row of any table becomes text by the column's unit. It works from
+ * the schema alone, so a new table needs no line here.
+ */
 #include "common/dump_table.h"
 
 #include <inttypes.h>

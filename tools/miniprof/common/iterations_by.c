@@ -1,3 +1,6 @@
+/* The option --by, which several commands have. It is read in one place, so that its words and its
+ * complaint are the same everywhere.
+ */
 #include "common/iterations_by.h"
 
 #include <string.h>

@@ -1,3 +1,6 @@
+/* `summary --merge` and `--side-by-side`. Summaries are built one after the other and added as
+ * integers, so memory is that of one trace and the sums are exact.
+ */
 #include "common/merge_summaries.h"
 
 #include <stdlib.h>

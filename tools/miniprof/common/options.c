@@ -1,3 +1,6 @@
+/* Parses the command line of a subcommand from its table of options. --help and every complaint
+ * come from the same table, so that the three always agree.
+ */
 #include "common/options.h"
 
 #include <getopt.h>

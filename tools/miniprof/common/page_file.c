@@ -1,3 +1,6 @@
+/* Writes a page that is there whole or not at all. It goes to a file beside the target and is
+ * renamed at the end; a signal on the way removes it.
+ */
 #include "common/page_file.h"
 
 #include <errno.h>

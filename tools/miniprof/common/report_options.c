@@ -1,3 +1,6 @@
+/* The options that every report has: format, names, range. They are one table, included by the
+ * commands' own tables.
+ */
 #include "common/report_options.h"
 
 #include <stdio.h>

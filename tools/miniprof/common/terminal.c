@@ -1,3 +1,6 @@
+/* A screen that is drawn again and again, and keys. The terminal's settings are put back by
+ * whatever ends the process, so they are restored from an exit handler and from signal handlers.
+ */
 #include "common/terminal.h"
 
 #include <errno.h>

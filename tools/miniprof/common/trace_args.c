@@ -1,3 +1,6 @@
+/* The traces that a command line names: files, folders, several of either. Each trace is reported
+ * on its own, and the worst result is the exit code.
+ */
 #include "common/trace_args.h"
 
 #include <sys/resource.h>

@@ -1,3 +1,6 @@
+/* `gpu-trace` and `api-trace`, which differ in their tables only. Several processes are merged by
+ * time.
+ */
 #include "common/traces.h"
 
 #include <stdio.h>

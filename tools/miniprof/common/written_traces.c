@@ -1,3 +1,6 @@
+/* Finds the trace files that a program wrote. The program may have become another one by exec, or
+ * may have had children, so the file names are matched with the pattern of MINIPROF_OUTPUT.
+ */
 #include "common/written_traces.h"
 
 #include <ctype.h>

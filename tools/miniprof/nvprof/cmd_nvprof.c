@@ -1,3 +1,6 @@
+/* nvprof's command line. It decides what is asked for (help, import, metrics list, a session) and
+ * hands it on; only nvprof's own words and order are decided here.
+ */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,3 +1,6 @@
+/* Turns nvprof's options into the recorder's settings, as environment variables of the program. An
+ * option that nvprof applies to reports only is not passed on.
+ */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

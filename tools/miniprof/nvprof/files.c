@@ -1,3 +1,6 @@
+/* The files of an nvprof session. Traces go into a folder of their own first; each becomes an
+ * .nvvp file under the name that -o asks for.
+ */
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>

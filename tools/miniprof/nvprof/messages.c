@@ -1,3 +1,6 @@
+/* nvprof's messages. "==PID==" stands before each line, and --log-file sends them to a file, as
+ * scripts that parse nvprof's output expect.
+ */
 #include <errno.h>
 #include <stdarg.h>
 #include <string.h>

@@ -1,3 +1,6 @@
+/* Reads nvprof's command line by the table options.def. getopt_long is not used: it accepts
+ * abbreviations and cannot say which word was wrong, and nvprof does the opposite of both.
+ */
 #include "nvprof/options.h"
 
 #include <inttypes.h>

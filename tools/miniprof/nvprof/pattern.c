@@ -1,3 +1,6 @@
+/* Expands nvprof's placeholders for a process that is not this one. The recorder expands its own
+ * names; here the values come from the trace's header.
+ */
 #include "nvprof/pattern.h"
 
 #include <limits.h>

@@ -1,3 +1,6 @@
+/* Runs a program as if it ran without us. Signals are passed on to the program, and its exit code
+ * or signal becomes ours.
+ */
 #include "run/child.h"
 
 #include <errno.h>

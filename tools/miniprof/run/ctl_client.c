@@ -1,3 +1,6 @@
+/* Asks the recorder inside of a process. Before a word is sent, the kernel is asked who listens:
+ * an abstract socket has no permissions, so another user could have taken the name.
+ */
 #include "run/ctl_client.h"
 
 #include <errno.h>

@@ -1,3 +1,6 @@
+/* Starts a program with the recorder in it. `run` and nvprof's command line share this, so that
+ * both find the library and set the environment in the same way.
+ */
 #include "run/launch.h"
 
 #include <errno.h>

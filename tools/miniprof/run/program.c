@@ -1,3 +1,6 @@
+/* The file of a program that is about to be run: where PATH finds it, and which libraries it names
+ * in its dynamic section. Whether it links libcuda decides how it can be noticed that CUDA begins.
+ */
 #include "run/program.h"
 
 #include <elf.h>

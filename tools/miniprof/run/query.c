@@ -1,3 +1,6 @@
+/* Asks which metrics the GPUs have. The question runs in a child process, because the driver must
+ * not be loaded into the command itself.
+ */
 #include "run/query.h"
 
 #include <dlfcn.h>

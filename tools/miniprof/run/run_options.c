@@ -1,3 +1,6 @@
+/* The options of `run`. A flag for each setting of the recorder is added from config.def, so a new
+ * setting needs no line here.
+ */
 #include "run/run_options.h"
 
 #include <stdio.h>
