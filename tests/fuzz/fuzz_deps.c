@@ -7,8 +7,8 @@
 #include "analyze/advise/advise.h"
 #include "analyze/deps/deps.h"
 #include "analyze/deps/iterations.h"
-#include "analyze/replay/replay.h"
 #include "analyze/iterations/iterations.h"
+#include "analyze/replay/replay.h"
 
 #define MOST_ROWS    20000 /* of a trace; bounds the time of one input */
 #define MOST_WINDOWS 64

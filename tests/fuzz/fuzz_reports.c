@@ -5,9 +5,9 @@
 #include "mutate.h"
 #include "walk.h"
 
-#include "analyze/memory/allocations.h"
 #include "analyze/layers/layers.h"
 #include "analyze/live/live.h"
+#include "analyze/memory/allocations.h"
 #include "analyze/memory/memory.h"
 #include "analyze/nvtx/result.h"
 #include "analyze/summary/summary.h"

@@ -1,3 +1,6 @@
+/* Runs the rules of `advise` and sorts their findings by gain. A rule without the data it needs is
+ * listed with its reason, so that silence never looks like a good result.
+ */
 #include "analyze/advise/advise.h"
 
 #include <stdlib.h>

@@ -1,4 +1,6 @@
-/* Runs of small kernels. */
+/* small_kernels: stretches of kernels that are shorter than a launch. The device idles between
+ * such kernels, and fusing them gains the gaps.
+ */
 #include "analyze/advise/build.h"
 
 #include "base/poison.h"

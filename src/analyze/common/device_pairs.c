@@ -1,3 +1,6 @@
+/* Turns ids into numbers of pairs of device and id. Tallies can then stay arrays with one index,
+ * also where one shape runs on several devices.
+ */
 #include "analyze/common/device_pairs.h"
 
 #include <stdlib.h>

@@ -1,3 +1,6 @@
+/* Names of activities, each resolved once and kept by id. Short names for narrow columns are made
+ * here as well: scopes, template arguments and parameters are taken off.
+ */
 #include "analyze/common/source_names.h"
 
 #include <stdio.h>

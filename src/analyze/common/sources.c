@@ -1,3 +1,6 @@
+/* The tables that hold activities, as data: which columns are begin, end, stream and id, and how a
+ * row gets its name.
+ */
 #include "analyze/common/sources.h"
 
 #include <string.h>

@@ -1,3 +1,6 @@
+/* Mean, spread and nearest-rank percentiles. The deviation takes a second pass over the values,
+ * because a difference of two sums of squares loses the digits that matter.
+ */
 #include "analyze/common/statistics.h"
 
 #include <math.h>

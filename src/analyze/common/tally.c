@@ -1,3 +1,6 @@
+/* Count, sum, least and greatest of durations by id. This is the inner loop of every summary, so
+ * ids index an array and no name is touched.
+ */
 #include "analyze/common/tally.h"
 
 #include "base/poison.h"

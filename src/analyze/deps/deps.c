@@ -1,3 +1,6 @@
+/* The steps that make the event graph, in their order, and the result for one window. README.md in
+ * this folder says what each step does.
+ */
 #include "analyze/deps/deps.h"
 
 #include <stdlib.h>

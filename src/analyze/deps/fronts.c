@@ -1,3 +1,6 @@
+/* Joins references to what must be waited for. Without fronts the activity that ends last stands
+ * for all, which is enough for the critical path; slack and replay need every one.
+ */
 #include "analyze/deps/fronts.h"
 
 #include "analyze/deps/build.h"

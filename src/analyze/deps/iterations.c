@@ -1,3 +1,6 @@
+/* The critical path of many windows of one kind: mean and percentiles of each row, and what the
+ * slowest windows have on their path that the median one does not.
+ */
 #include "analyze/deps/iterations.h"
 
 #include <stdlib.h>

@@ -1,3 +1,6 @@
+/* An order of all points in which each comes after everything it depends on. It walks depth first
+ * with a stack of its own, since chains are as long as a trace.
+ */
 #include "analyze/deps/order.h"
 
 #include <stdlib.h>

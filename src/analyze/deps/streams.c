@@ -1,3 +1,6 @@
+/* Fronts of streams and contexts while calls are linked in API order. The rules of the legacy
+ * default stream are here: it waits for all blocking streams, and they wait for it.
+ */
 #include "analyze/deps/streams.h"
 
 #include <stdlib.h>

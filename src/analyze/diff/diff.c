@@ -1,3 +1,6 @@
+/* Compares two sides. All runs must be cut into iterations in the same way, so the first run's way
+ * is that of all, and a run that has none of it is an error that names the way.
+ */
 #include "analyze/diff/diff.h"
 
 #include <inttypes.h>

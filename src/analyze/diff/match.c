@@ -1,3 +1,6 @@
+/* Matches the names of two sides and judges each difference. A difference counts when the
+ * confidence interval of the shift does not hold 0, and when it is large enough to matter.
+ */
 #include "analyze/diff/match.h"
 
 #include <math.h>

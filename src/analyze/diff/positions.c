@@ -1,3 +1,6 @@
+/* Aligns the kernels of one iteration of each side in the order of launch. It shows what was
+ * inserted, removed or replaced, which a comparison by name cannot.
+ */
 #include "analyze/diff/positions.h"
 
 #include <stdlib.h>

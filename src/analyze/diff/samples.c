@@ -1,3 +1,6 @@
+/* What one side knows of each name: its time in each iteration. Values of one name stand back to
+ * back, made by a counting sort, because there are many names and few of them are large.
+ */
 #include "analyze/diff/samples.h"
 
 #include <stdlib.h>

@@ -1,3 +1,4 @@
+/* Launch shapes in words, so that one kernel with two shapes becomes two names. */
 #include "analyze/diff/shapes.h"
 
 #include <inttypes.h>

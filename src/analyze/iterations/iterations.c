@@ -1,3 +1,7 @@
+/* Chooses how iterations are found: by NVTX ranges, launches of one graph, kernels that repeat,
+ * capture ranges, or the whole trace. Without an order from the user the first way that finds
+ * enough wins.
+ */
 #include "analyze/iterations/build.h"
 
 #include "base/data/reserve.h"

@@ -1,3 +1,4 @@
+/* Finds, assigns and measures iterations in one call, for the families that build on them. */
 #include <stdlib.h>
 
 #include "analyze/iterations/iterations.h"

@@ -1,3 +1,6 @@
+/* Tallies kernels by device and launch shape in one pass, then turns tallies into rows. Millions
+ * of kernels share few shapes, so occupancy is computed once a shape.
+ */
 #include "analyze/kernels/kernels.h"
 
 #include <stdlib.h>

@@ -1,3 +1,6 @@
+/* NVIDIA's occupancy calculation: which resource of an SM runs out first. Registers go out to
+ * whole warps and shared memory in units, so every step rounds up as the hardware does.
+ */
 #include "analyze/kernels/occupancy.h"
 
 #include "base/metrics/compute_capability.h"

@@ -1,3 +1,6 @@
+/* The rows of the result while they are made. Launches that differ in what a row does not show
+ * become one row; a value in which they differ is marked as not one value.
+ */
 #include "analyze/kernels/rows.h"
 
 #include <stdlib.h>

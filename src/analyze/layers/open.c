@@ -1,3 +1,6 @@
+/* Which NVTX ranges are open for a call. Ranges of push and pop belong to their thread. A range of
+ * start and end that another thread began counts as well, where only one of its domain is open.
+ */
 #include "analyze/layers/open.h"
 
 #include <stdlib.h>

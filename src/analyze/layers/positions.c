@@ -1,3 +1,7 @@
+/* Layers for traces without NVTX: the position of a kernel in the sequence that a program repeats.
+ * Kernels are put into the order of their launch, because several streams mix the order of
+ * execution.
+ */
 #include "analyze/layers/positions.h"
 
 #include <stdlib.h>

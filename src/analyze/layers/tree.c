@@ -1,3 +1,6 @@
+/* The tree of layers. Equal labels under one parent are one node, and numbers in labels can be
+ * folded, so that `block.0` and `block.1` become one row where that is asked for.
+ */
 #include "analyze/layers/tree.h"
 
 #include <ctype.h>

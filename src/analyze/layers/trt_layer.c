@@ -1,3 +1,6 @@
+/* Reads what TensorRT says of a layer in the text of its NVTX range: type, precision, tensors. The
+ * text's form differs by version, so a part that is not understood is left empty.
+ */
 #include "analyze/layers/trt_layer.h"
 
 #include <stdio.h>

@@ -1,3 +1,6 @@
+/* How busy each device was in the last interval. Rows come table by table, so the stretches of an
+ * interval are kept and put in order when it ends.
+ */
 #include <stdlib.h>
 #include <string.h>
 

@@ -1,3 +1,6 @@
+/* Layers of a trace that is still being written. Work arrives after the range in which it was
+ * launched, so each thread keeps a short history of its ranges.
+ */
 #include <stdlib.h>
 #include <string.h>
 

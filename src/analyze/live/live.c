@@ -1,3 +1,6 @@
+/* Sums of the last interval and since the start, for `top`. It sees each batch once, as it is
+ * written, and keeps sums only.
+ */
 #include "analyze/live/live.h"
 
 #include <stdlib.h>
@@ -164,8 +167,8 @@ static bool take_times(struct live *live, uint64_t begin, uint64_t duration)
 }
 
 /* Work on a device. */
-static enum mp_status live_live_take_work(struct live *live, uint64_t stream, uint64_t begin,
-                                          uint64_t ns, uint64_t correlation)
+static enum mp_status live_note_work(struct live *live, uint64_t stream, uint64_t begin,
+                                     uint64_t ns, uint64_t correlation)
 {
     MP_TRY(live_device_work(live, stream, begin, begin + ns));
     return live_take_work(live, correlation, ns);
@@ -180,8 +183,8 @@ static enum mp_status take_kernel(struct live *live, const struct mp_batch *batc
     if (!take_times(live, CELL(kernel, start), ns))
         return MP_OK;
     MP_TRY(add_kernel(live, CELL(kernel, shape), ns));
-    return live_live_take_work(live, CELL(kernel, stream), CELL(kernel, start), ns,
-                               CELL(kernel, correlation));
+    return live_note_work(live, CELL(kernel, stream), CELL(kernel, start), ns,
+                          CELL(kernel, correlation));
 }
 
 static enum live_direction direction_of(uint64_t kind)
@@ -208,24 +211,24 @@ static enum mp_status take_copy(struct live *live, const struct mp_batch *batch,
     copies->last_count++;
     copies->bytes += CELL(copy, bytes);
     copies->last_bytes += CELL(copy, bytes);
-    return live_live_take_work(live, CELL(copy, stream), CELL(copy, start), CELL(copy, duration),
-                               CELL(copy, correlation));
+    return live_note_work(live, CELL(copy, stream), CELL(copy, start), CELL(copy, duration),
+                          CELL(copy, correlation));
 }
 
 static enum mp_status take_set(struct live *live, const struct mp_batch *batch, uint32_t row)
 {
     if (!take_times(live, CELL(set, start), CELL(set, duration)))
         return MP_OK;
-    return live_live_take_work(live, CELL(set, stream), CELL(set, start), CELL(set, duration),
-                               CELL(set, correlation));
+    return live_note_work(live, CELL(set, stream), CELL(set, start), CELL(set, duration),
+                          CELL(set, correlation));
 }
 
 static enum mp_status take_graph(struct live *live, const struct mp_batch *batch, uint32_t row)
 {
     if (!take_times(live, CELL(graph, start), CELL(graph, duration)))
         return MP_OK;
-    return live_live_take_work(live, CELL(graph, stream), CELL(graph, start), CELL(graph, duration),
-                               CELL(graph, correlation));
+    return live_note_work(live, CELL(graph, stream), CELL(graph, start), CELL(graph, duration),
+                          CELL(graph, correlation));
 }
 
 #undef CELL

@@ -1,3 +1,6 @@
+/* Adds up what was allocated and freed, by kind of memory and device: the counts that nvprof's
+ * report has.
+ */
 #include "analyze/memory/allocations.h"
 
 #include <stdlib.h>

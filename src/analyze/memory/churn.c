@@ -1,3 +1,6 @@
+/* Memory that is allocated and freed again in each iteration, by the place in the program. It
+ * replays the events once, and counts pairs whose both ends lie in one iteration.
+ */
 #include <stdlib.h>
 #include <string.h>
 

@@ -1,3 +1,6 @@
+/* Reads allocations and releases in order of time, each with the call and the NVTX range it was
+ * made in. The last calls of a thread are kept, because a record arrives after its call has ended.
+ */
 #include "analyze/memory/events.h"
 
 #include <stdlib.h>

@@ -1,3 +1,4 @@
+/* What was never freed, grouped by place and size. */
 #include <stdlib.h>
 
 #include "analyze/memory/memory.h"

@@ -1,3 +1,6 @@
+/* Where memory goes: peaks by device and pool, the largest allocations alive at a peak, and what
+ * was not freed. The events are replayed, because a sum of sizes does not tell a peak.
+ */
 #include "analyze/memory/memory.h"
 
 #include <stdlib.h>

@@ -1,3 +1,6 @@
+/* Replays allocations and releases: a release belongs to the last allocation at its address that
+ * is still alive.
+ */
 #include "analyze/memory/replay.h"
 
 #include <stdlib.h>

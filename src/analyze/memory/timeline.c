@@ -1,3 +1,4 @@
+/* Memory over time: every change, or the greatest value of each of a number of steps. */
 #include <stdlib.h>
 
 #include "analyze/memory/memory.h"

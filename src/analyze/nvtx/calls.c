@@ -1,3 +1,6 @@
+/* The calls inside of NVTX ranges, sorted by correlation id, so that work on the device finds its
+ * range by a search. Sums for each range are kept here too.
+ */
 #include "analyze/nvtx/calls.h"
 
 #include <stdlib.h>

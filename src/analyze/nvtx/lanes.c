@@ -1,3 +1,6 @@
+/* Puts NVTX ranges into lanes in which they only nest. Ranges of start and end may overlap in
+ * part; those go into a further lane of their thread.
+ */
 #include <stdlib.h>
 
 #include "analyze/nvtx/spans.h"

@@ -1,3 +1,6 @@
+/* Loads the NVTX ranges of a trace: pushes are matched with pops, starts with ends. What is still
+ * open at the end of the trace ends with it, and is marked as unfinished.
+ */
 #include "analyze/nvtx/spans.h"
 #include "model/trace/reading.h"
 

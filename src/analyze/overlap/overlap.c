@@ -1,3 +1,6 @@
+/* Reads the activities of the device in order of time and sorts them into slots, one for each
+ * device, stream and kind. sweep.c then says what ran at the same time.
+ */
 #include "analyze/overlap/overlap.h"
 
 #include <stdlib.h>

@@ -1,3 +1,6 @@
+/* A sweep over one device. Time advances to each begin and end; the stretch in between counts for
+ * whatever runs at that moment. A heap holds the ends of what runs.
+ */
 #include "analyze/overlap/sweep.h"
 
 #include <stdlib.h>

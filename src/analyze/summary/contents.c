@@ -1,3 +1,6 @@
+/* Counts what is in a trace file from the headers of its chunks. Only the small tables (ranges,
+ * quality) are decoded, so it is quick for large files.
+ */
 #include "analyze/summary/contents.h"
 #include "model/trace/reading.h"
 

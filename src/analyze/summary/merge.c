@@ -1,3 +1,6 @@
+/* Adds the summaries of several processes. All sums are integers, so the result does not depend on
+ * the order, and the process farthest from the mean is found without rounding.
+ */
 #include "analyze/summary/merge.h"
 
 #include <stdlib.h>

@@ -1,3 +1,4 @@
+/* Fills a row of a summary from a tally, and sorts rows as nvprof does: most time first. */
 #include "analyze/summary/rows.h"
 
 #include <stdlib.h>

@@ -1,3 +1,7 @@
+/* nvprof's summary. One pass tallies durations by the id that a table gives (shape, function,
+ * kind); ids that turn out to have one name are merged afterwards, which is far cheaper than names
+ * in the pass.
+ */
 #include "analyze/summary/summary.h"
 
 #include <stdlib.h>

@@ -1,3 +1,6 @@
+/* Unified memory by kind and device. CUPTI's counters hold different things by kind in the same
+ * fields, so the kinds are told apart here once.
+ */
 #include "analyze/summary/unified.h"
 
 #include <inttypes.h>

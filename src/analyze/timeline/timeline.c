@@ -1,3 +1,6 @@
+/* Puts the events of a trace into rows that can be drawn. When there are more events than a page
+ * can hold, the earliest ones stay, and the result says where it stops.
+ */
 #include "analyze/timeline/timeline.h"
 
 #include <stdlib.h>

@@ -1,3 +1,6 @@
+/* Prints findings: title, evidence, what to do. Lines are wrapped here, because the texts are
+ * sentences and not cells.
+ */
 #include "report/advise/advise.h"
 
 #include <string.h>

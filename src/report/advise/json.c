@@ -1,3 +1,4 @@
+/* The JSON document of findings, with the rules that could not be judged and why. */
 #include "model/trace/ranges.h"
 #include "report/advise/advise.h"
 #include "report/common/quality.h"

@@ -1,3 +1,6 @@
+/* One line about a trace of the flight recorder: what triggered it, and from when to when it has
+ * everything.
+ */
 #include "report/common/flight.h"
 
 #include "base/text/strings.h"

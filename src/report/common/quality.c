@@ -1,3 +1,6 @@
+/* The lines that every report begins with: nvprof's prefix, what was lost, and what the times rest
+ * on. A report on a damaged trace says so before any number.
+ */
 #include "report/common/quality.h"
 
 #include <inttypes.h>

@@ -1,3 +1,6 @@
+/* What a report over several processes says of them: the processes, their labels, and how their
+ * clocks were joined.
+ */
 #include "report/common/set.h"
 
 #include <inttypes.h>

@@ -1,3 +1,6 @@
+/* nvprof's columns of a summary, for every table that has them: share, time, calls, mean, least,
+ * greatest, name.
+ */
 #include "report/common/summary_table.h"
 
 #include "base/poison.h"

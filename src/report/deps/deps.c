@@ -1,3 +1,6 @@
+/* nvprof's dependency analysis: the table of names, the order of the sections, and the JSON
+ * document around all of them.
+ */
 #include "report/deps/deps.h"
 
 #include <stdarg.h>

@@ -1,3 +1,4 @@
+/* The dependency analysis over many iterations: mean and percentiles of each row. */
 #include <stdlib.h>
 
 #include "base/text/units.h"

@@ -1,3 +1,6 @@
+/* The lines below the table: dependencies that are not known, and why. They tell how far the path
+ * can be trusted.
+ */
 #include <inttypes.h>
 
 #include "report/deps/sections.h"

@@ -1,3 +1,6 @@
+/* The rows of the table of names, in their order. Parts of the path that belong to no activity
+ * (host code, launch latency) are rows too.
+ */
 #include "report/deps/rows.h"
 
 #include <stdlib.h>

@@ -1,3 +1,6 @@
+/* Prints a comparison: sides, latency with its verdict, quantities, and the names that changed
+ * most.
+ */
 #include "report/diff/diff.h"
 
 #include <inttypes.h>

@@ -1,3 +1,6 @@
+/* The JSON document of a comparison. It holds the same facts as the text, also those that the text
+ * leaves out as too small.
+ */
 #include "report/diff/diff.h"
 
 #include <string.h>

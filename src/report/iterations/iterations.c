@@ -1,3 +1,6 @@
+/* Prints how iterations were found, the statistics of each quantity, and the outliers. Quantities
+ * that are parts of others are indented below them.
+ */
 #include "report/iterations/iterations.h"
 
 #include <inttypes.h>

@@ -1,3 +1,6 @@
+/* The JSON document about iterations, and the columns of the iterations one by one that the page
+ * uses.
+ */
 #include "model/trace/ranges.h"
 #include "report/common/quality.h"
 #include "report/iterations/iterations.h"

@@ -1,3 +1,6 @@
+/* Which columns the kernel table has, and what each shows of a row. A column of text is left out
+ * when no row has anything for it; CSV always has all of them.
+ */
 #include "report/kernels/columns.h"
 
 #include "base/poison.h"

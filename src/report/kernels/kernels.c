@@ -1,3 +1,4 @@
+/* Prints kernels by launch shape or by name, and the notes on what occupancy rests on. */
 #include "report/kernels/kernels.h"
 
 #include "report/common/quality.h"

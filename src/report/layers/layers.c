@@ -1,3 +1,6 @@
+/* Prints layers as a table or a tree. Text shows the columns that fit beside a path; CSV has all
+ * of them.
+ */
 #include "report/layers/layers.h"
 
 #include <inttypes.h>

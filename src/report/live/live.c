@@ -1,3 +1,6 @@
+/* One block of `top`: text, a row of CSV or a line of JSON from the same struct. CSV units are
+ * fixed, because a file of these grows line by line.
+ */
 #include "report/live/live.h"
 
 #include <inttypes.h>

@@ -1,3 +1,6 @@
+/* Allocations in nvprof's layout. nvprof kept these records in its file only, so the table is
+ * modelled on its other results.
+ */
 #include "report/memory/allocations.h"
 
 #include <inttypes.h>

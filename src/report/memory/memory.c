@@ -1,3 +1,6 @@
+/* Prints what analyze/memory finds. Times count from the first row of the trace or of the capture
+ * range.
+ */
 #include "report/memory/memory.h"
 
 #include <inttypes.h>

@@ -1,3 +1,6 @@
+/* The tables of the memory report: columns, and the cells of a row. Sections of text and JSON
+ * share them.
+ */
 #include "report/memory/tables.h"
 
 #include <inttypes.h>

@@ -1,3 +1,6 @@
+/* The JSON document about metrics. Rows come sorted by device, kernel and metric, so nested
+ * objects are made as the keys change.
+ */
 #include "report/metrics/json.h"
 
 #include <math.h>

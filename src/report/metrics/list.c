@@ -1,3 +1,4 @@
+/* Which metrics the GPUs have, in the layout of nvprof's --query-metrics and --query-events. */
 #include "report/metrics/list.h"
 
 #include <inttypes.h>

@@ -1,3 +1,6 @@
+/* nvprof's "Event result" and "Metric result". Column widths are measured by device first, because
+ * nvprof fits them to the longest name.
+ */
 #include "report/metrics/metrics.h"
 
 #include <inttypes.h>

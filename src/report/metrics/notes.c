@@ -1,3 +1,6 @@
+/* Notes below a metric: what was measured in its place, and why a value is missing. A note that
+ * several devices share is printed once.
+ */
 #include <string.h>
 
 #include "report/common/quality.h"

@@ -1,3 +1,6 @@
+/* Values of metrics in the unit of the metric. nvprof gives ten characters to a throughput with
+ * its unit, and this file keeps to that.
+ */
 #include "report/metrics/text.h"
 
 #include <ctype.h>

@@ -1,3 +1,6 @@
+/* Prints what ran at the same time: one section a device, with text, CSV and JSON from the same
+ * result.
+ */
 #include "report/overlap/overlap.h"
 
 #include <inttypes.h>

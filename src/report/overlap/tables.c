@@ -1,3 +1,6 @@
+/* The three tables of the overlap report as columns and rows. Each table is walked twice: first to
+ * measure, then to print.
+ */
 #include "report/overlap/tables.h"
 
 #include <inttypes.h>

@@ -1,3 +1,6 @@
+/* The documents of a page for which an analysis has to run: iterations, layers, kernels, overlap,
+ * advice. Each has a greatest length, so that the size of a page goes with its time line alone.
+ */
 #include "report/page/analyses.h"
 
 #include <stdlib.h>

@@ -1,3 +1,6 @@
+/* The page of a comparison. Percentiles are shown in steps that get finer towards the tail,
+ * because the slowest iterations are rare and matter most.
+ */
 #include "report/page/diff.h"
 
 #include <stdlib.h>

@@ -1,3 +1,6 @@
+/* The documents of a page about one trace. Each is what a command prints with --json, made by the
+ * same printer, so the page and the command cannot differ.
+ */
 #include "report/page/documents.h"
 
 #include <stdlib.h>

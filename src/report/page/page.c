@@ -1,3 +1,6 @@
+/* Writes the one HTML file. What a trace says becomes escaped JSON or base64 and nothing else, so
+ * that no name in a trace can become markup or script.
+ */
 #include "report/page/page.h"
 
 #include <stdbool.h>

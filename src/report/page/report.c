@@ -1,3 +1,6 @@
+/* Puts a page together. Each document is printed into memory first, so that the page holds all of
+ * it, or a note that says why it is missing.
+ */
 #include "report/page/report.h"
 
 #include <stdlib.h>

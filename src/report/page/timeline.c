@@ -1,3 +1,6 @@
+/* Packs the time line into a document and a blob of columns. Values that follow from others (an
+ * event bound by its own launch, say) are implied and take no byte.
+ */
 #include "report/page/timeline.h"
 
 #include <stdlib.h>

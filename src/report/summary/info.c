@@ -1,3 +1,5 @@
+/* Prints what is inside of a trace: properties, tables with their sizes, capture ranges, counters.
+ */
 #include "report/summary/info.h"
 
 #include <inttypes.h>

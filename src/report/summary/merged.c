@@ -1,3 +1,6 @@
+/* The summaries of several processes as one table. merged_head.c has what stands above it,
+ * side_by_side.c the other layout.
+ */
 #include "report/summary/merged.h"
 
 #include <inttypes.h>

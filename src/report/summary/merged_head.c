@@ -1,3 +1,6 @@
+/* What stands above the summaries of several processes: who they are, and what is wrong with which
+ * of them.
+ */
 #include "report/summary/merged_head.h"
 
 #include <inttypes.h>

@@ -1,3 +1,6 @@
+/* nvprof's NVTX result. nvprof prints a banner when thread or domain change, and a range's groups
+ * below its title.
+ */
 #include "report/summary/nvtx.h"
 
 #include <inttypes.h>

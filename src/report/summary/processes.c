@@ -1,3 +1,6 @@
+/* The processes of a set of traces as a table. As much of each GPU's UUID is shown as tells the
+ * GPUs apart.
+ */
 #include "report/summary/processes.h"
 
 #include <inttypes.h>

@@ -1,3 +1,4 @@
+/* nvprof's summary. Also its lines for a group without rows, which scripts look for. */
 #include "report/summary/summary.h"
 
 #include <inttypes.h>

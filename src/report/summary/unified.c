@@ -1,3 +1,6 @@
+/* nvprof's unified memory result. Two of its totals are wider than any other number of nvprof's,
+ * so they are formatted here.
+ */
 #include "report/summary/unified.h"
 
 #include <inttypes.h>

@@ -1,3 +1,6 @@
+/* Writes JSON to a stream. A small state machine knows where a comma or a line break is due, so
+ * that callers only name keys and values.
+ */
 #include "report/table/json.h"
 
 #include <inttypes.h>

@@ -1,4 +1,4 @@
-/* Rows as JSON objects. */
+/* Rows of a table as JSON objects: the column key, and the number in its base unit. */
 #include "report/table/formats.h"
 
 #include "base/poison.h"

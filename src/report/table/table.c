@@ -1,3 +1,6 @@
+/* The one table printer. A cell holds a number and its column's kind; the unit is chosen when all
+ * rows of the column are measured, as nvprof does.
+ */
 #include "report/table/table.h"
 
 #include <inttypes.h>

@@ -1,3 +1,6 @@
+/* Counts characters of text that comes from the profiled program. Bytes that are no UTF-8 are
+ * shown as one replacement each, so that columns stay in line.
+ */
 #include "report/table/utf8.h"
 
 #include <stdbool.h>

@@ -1,3 +1,6 @@
+/* The rows of a GPU trace or an API trace in order of time. Definitions are loaded in a first
+ * pass; records are merged and printed as they are read, so memory does not grow with the trace.
+ */
 #include "report/trace/rows.h"
 #include "model/trace/reading.h"
 

@@ -1,3 +1,6 @@
+/* nvprof's GPU trace and API trace. Units are chosen for a whole column, as nvprof does, so the
+ * rows are measured in a pass of their own before they are printed.
+ */
 #include "report/trace/trace.h"
 
 #include <string.h>

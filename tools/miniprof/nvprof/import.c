@@ -1,4 +1,5 @@
-/* nvprof -i: reads .nvvp files, ours and nvprof's own, and reports on them as on a fresh session. */
+/* nvprof -i: reads .nvvp files, ours and nvprof's own, and reports on them as on a fresh session.
+ */
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>

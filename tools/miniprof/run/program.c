@@ -1,5 +1,5 @@
 /* The file of a program that is about to be run: where PATH finds it, and which libraries it names
- * in its dynamic section. Whether it links libcuda decides how it can be noticed that CUDA begins.
+ * in its dynamic section. A preloaded library cannot stand before libasan.so, for example.
  */
 #include "run/program.h"
 
