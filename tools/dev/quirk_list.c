@@ -1,8 +1,13 @@
-/* Prints the table of docs/cupti.md from quirks.def; `make check` compares it with the document. */
+/* Prints the list of faults in docs/cupti.md from quirks.def: a heading and four points for each.
+ * tests/cli/docs_are_current.sh compares it with the document. It is a list and no table, as the
+ * rows of a table cannot be wrapped. */
 #include <stdint.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "base/poison.h"
+
+#define COLUMNS 100
 
 static const struct {
     uint32_t version; /* CUPTI_API_VERSION */
@@ -23,10 +28,11 @@ static void print_release(uint32_t version)
         printf(" Update %u", version % 100);
 }
 
-static void print_quirk(const char *name, uint32_t first, uint32_t fixed, const char *what,
-                        const char *done, const char *source)
+static void print_versions(uint32_t first, uint32_t fixed)
 {
-    printf("| `%s` | %s | ", name, what);
+    printf("- Versions: ");
+    if (!first && !fixed)
+        printf("all");
     if (first) {
         printf("from ");
         print_release(first);
@@ -36,7 +42,35 @@ static void print_quirk(const char *name, uint32_t first, uint32_t fixed, const 
         printf("before ");
         print_release(fixed);
     }
-    printf("%s | %s | %s |\n", !first && !fixed ? "all" : "", done, source);
+    printf("\n");
+}
+
+/* A point of a list, its words wrapped at COLUMNS. */
+static void print_point(const char *title, const char *text, const char *end)
+{
+    size_t column = (size_t)printf("- %s:", title);
+
+    while (*text) {
+        size_t word = strcspn(text, " ");
+        size_t more = text[word] ? 0 : strlen(end);
+
+        if (column + 1 + word + more > COLUMNS)
+            column = (size_t)printf("\n ") - 1;
+        column += (size_t)printf(" %.*s", (int)word, text);
+        text += word;
+        text += strspn(text, " ");
+    }
+    printf("%s\n", end);
+}
+
+static void print_quirk(const char *name, uint32_t first, uint32_t fixed, const char *what,
+                        const char *done, const char *source)
+{
+    printf("\n### `%s`\n\n", name);
+    print_versions(first, fixed);
+    print_point("Fault", what, ".");
+    print_point("What miniprof does", done, ".");
+    print_point("Source", source, "");
 }
 
 int main(void)
