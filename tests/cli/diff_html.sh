@@ -66,7 +66,7 @@ code 0
 quiet
 stdout_like <<'END'
 ======== Iterations by NVTX range "iteration":
-======== Latency of B less that of A: -6.0836ms, -85.61% of A's P50; 95% interval *: B is faster.
+======== Latency of B minus that of A: -6.0836ms, -85.61% of A's P50; 95% interval *: B is faster.
 ======== Note: the interval is over the iterations of one run a side*
 END
 last="page of eager.mpt and graph.mpt"

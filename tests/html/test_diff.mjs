@@ -79,7 +79,7 @@ test("the head, the verdict and the cards say what --json says", async (browser)
     assert.match(await page.title(), /resnet50_eager\.mpt against .*resnet50_graph\.mpt/);
     const verdict = await page.locator(".verdict").innerText();
     const [, shift, percent, interval] = verdict.match(
-        /^B is faster: latency of B less that of A (\S+ \S+), (\S+) % of A's P50; 95 % (.*)\.$/,
+        /^B is faster: latency of B minus that of A (\S+ \S+), (\S+) % of A's P50; 95 % (.*)\.$/,
     );
     const [, low, high, lowPercent] = interval.match(
         /^interval (\S+ \S+) to (\S+ \S+), (\S+) % to \S+ %$/,

@@ -215,9 +215,12 @@ __attribute__((format(printf, 3, 4))) void advise_path_line(struct advise_findin
 
 /* `12.345us`, in one of a few static-free buffers of the caller. */
 struct advise_text {
-    char text[24];
+    char text[32];
 };
 struct advise_text advise_time(double ns);
 struct advise_text advise_percent(double part, double whole);
+
+/* `once`, `40.1 per iteration`. */
+struct advise_text advise_often(double count);
 
 #endif

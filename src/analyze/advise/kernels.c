@@ -92,12 +92,13 @@ static enum mp_status judge_small(struct advise *advise, struct advise_finding *
     MP_TRY(advise_replay(advise, &finding->gain));
     finding->assumes = "at best: each run becomes one kernel, which takes as long as its kernels "
                        "together; their gaps and launches are gone";
-    advise_evidence(finding,
-                    "%.4g runs an iteration of %.4g kernels under 5 us, one behind the other in a "
-                    "stream, take %s, and %s lie between them",
-                    advise_mean(advise, runs.count), advise_mean(advise, runs.kernels),
-                    advise_time(advise_mean(advise, runs.time)).text,
-                    advise_time(advise_mean(advise, runs.gaps)).text);
+    advise_evidence(
+        finding,
+        "%.4g runs an iteration of %.4g kernels under 5 us, back to back in one stream, "
+        "take %s, and %s lie between them",
+        advise_mean(advise, runs.count), advise_mean(advise, runs.kernels),
+        advise_time(advise_mean(advise, runs.time)).text,
+        advise_time(advise_mean(advise, runs.gaps)).text);
     advise_number(finding, "runs", advise_mean(advise, runs.count));
     advise_number(finding, "kernels", advise_mean(advise, runs.kernels));
     advise_number(finding, "kernels_ns", advise_mean(advise, runs.time));

@@ -2,6 +2,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "analyze/advise/build.h"
 #include "base/text/units.h"
@@ -125,6 +126,19 @@ static uint32_t next_most(const struct advise_tally *tally, uint32_t above)
     return most;
 }
 
+struct advise_text advise_often(double count)
+{
+    struct advise_text often;
+    char number[16];
+
+    snprintf(number, sizeof number, "%.4g", count);
+    if (strcmp(number, "1") == 0)
+        snprintf(often.text, sizeof often.text, "once");
+    else
+        snprintf(often.text, sizeof often.text, "%s per iteration", number);
+    return often;
+}
+
 void advise_tally_lines(const struct advise *advise, const struct advise_tally *tally,
                         struct advise_finding *finding)
 {
@@ -137,7 +151,7 @@ void advise_tally_most(const struct advise *advise, const struct advise_tally *t
     uint32_t name = 0;
 
     while (most-- && (name = next_most(tally, name)))
-        advise_line(finding, mp_intern_get(&advise->deps->names, name, NULL), "%s, %.4g times",
+        advise_line(finding, mp_intern_get(&advise->deps->names, name, NULL), "%s, %s",
                     advise_time(advise_mean(advise, tally->time[name])).text,
-                    advise_mean(advise, tally->count[name]));
+                    advise_often(advise_mean(advise, tally->count[name])).text);
 }

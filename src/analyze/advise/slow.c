@@ -273,8 +273,8 @@ static enum mp_status judge_kernel(struct advise *advise, struct advise_finding 
     finding->assumes = "the kernel is twice as fast";
     advise_evidence(finding,
                     "%.1f %% of the critical path from the first iteration to the end of "
-                    "the last one is this kernel, %.4g times an iteration",
-                    100 * share, advise_mean(advise, count));
+                    "the last one is this kernel, %s",
+                    100 * share, advise_often(advise_mean(advise, count)).text);
     advise_line(
         finding, mp_intern_get(&advise->deps->names, name, NULL), "%s an iteration",
         advise_time((double)result->rows[name].critical / (double)advise->iterations->count).text);

@@ -178,7 +178,7 @@ static void print_shift(FILE *out, const struct diff *diff)
     char center[MP_FORMATTED_BYTES], low[MP_FORMATTED_BYTES], high[MP_FORMATTED_BYTES];
     double usual = (double)diff->sides[DIFF_A].latency.p50;
 
-    fprintf(out, LINE "Latency of B less that of A: %s",
+    fprintf(out, LINE "Latency of B minus that of A: %s",
             signed_time(shift->center, center, sizeof center));
     if (usual > 0)
         fprintf(out, ", %+.2f%% of A's P50", diff_percent(diff));

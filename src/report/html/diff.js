@@ -134,7 +134,7 @@ function verdictOf(diff) {
             "p",
             null,
             el("strong", null, VERDICTS[iterations.change]),
-            `: latency of B less that of A ${latencyWords(iterations)}.`,
+            `: latency of B minus that of A ${latencyWords(iterations)}.`,
         ),
         allowed ? el("p", null, allowed) : null,
     );

@@ -92,7 +92,7 @@ static void print_head_lines(const struct report_out *out, const struct iteratio
     if (found->count > 1)
         fprintf(out->file,
                 found->pipelined ? "; of %zu the next one begins before the end"
-                                 : "; none begins before the end of the one before",
+                                 : "; none begins before the previous one ends",
                 found->pipelined);
     fputc('\n', out->file);
 }
