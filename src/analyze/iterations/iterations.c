@@ -12,6 +12,17 @@
 
 #include "base/poison.h"
 
+const char *iterations_way_key(enum iterations_way way)
+{
+    static const char *const keys[ITERATIONS_WAYS] = {
+        [ITERATIONS_AUTO] = "auto",       [ITERATIONS_NVTX] = "nvtx",
+        [ITERATIONS_RANGES] = "range",    [ITERATIONS_GRAPH] = "graph",
+        [ITERATIONS_KERNELS] = "kernels", [ITERATIONS_WHOLE] = "whole",
+    };
+
+    return keys[way];
+}
+
 enum mp_status iterations_add(struct iterations_finder *finder, uint64_t begin, uint64_t host_end,
                               uint32_t thread)
 {

@@ -32,6 +32,9 @@ enum iterations_way {
     ITERATIONS_WAYS
 };
 
+/* Its word in JSON and on the command line. */
+const char *iterations_way_key(enum iterations_way way);
+
 struct iterations_options {
     enum iterations_way way; /* not ITERATIONS_WHOLE */
     const char *name;        /* NVTX: of the ranges; NULL: found */

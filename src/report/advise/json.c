@@ -9,55 +9,40 @@
 
 static void json_lines(struct json_writer *json, const struct advise_finding *finding)
 {
-    json_key(json, "lines");
-    json_open_array(json);
-    for (size_t i = 0; i < finding->line_count; i++) {
-        json_open_object(json);
-        json_key_text(json, "text", finding->lines[i].text);
-        json_key_text(json, "name", finding->lines[i].name);
-        json_key(json, "iteration");
-        if (finding->lines[i].iteration)
-            json_number(json, finding->lines[i].iteration);
-        else
-            json_null(json);
-        json_close_object(json);
-    }
+    json_key_array(json, "lines");
+    for (size_t i = 0; i < finding->line_count; i++)
+        JSON_OBJECT(json, FACT("text", finding->lines[i].text),
+                    FACT("name", finding->lines[i].name),
+                    FACT_IF("iteration", finding->lines[i].iteration, finding->lines[i].iteration));
     json_close_array(json);
 }
 
 static void json_finding(struct json_writer *json, const struct advise_finding *finding)
 {
     json_open_object(json);
-    json_key_text(json, "rule", advise_rule_key(finding->rule));
-    json_key_text(json, "title", finding->title);
-    json_key_number(json, "gain_ns", finding->gain);
-    json_key_real(json, "gain_percent", finding->percent);
-    json_key_text(json, "method", advise_method_key(finding->method));
-    json_key_text(json, "assumes", finding->assumes);
-    json_key_text(json, "evidence", finding->evidence);
-    json_key(json, "numbers");
-    json_open_object(json);
+    JSON_FACTS(json, FACT("rule", advise_rule_key(finding->rule)), FACT("title", finding->title),
+               FACT("gain_ns", finding->gain), FACT("gain_percent", finding->percent),
+               FACT("method", advise_method_key(finding->method)),
+               FACT("assumes", finding->assumes), FACT("evidence", finding->evidence));
+    json_key_object(json, "numbers");
     for (size_t i = 0; i < finding->number_count; i++)
-        json_key_real(json, finding->numbers[i].key, finding->numbers[i].value);
+        JSON_FACTS(json, FACT(finding->numbers[i].key, finding->numbers[i].value));
     json_close_object(json);
     json_lines(json, finding);
-    json_key_text(json, "to_do", finding->to_do);
+    JSON_FACTS(json, FACT("to_do", finding->to_do));
     json_close_object(json);
 }
 
 static void json_not_tried(struct json_writer *json, const struct advice *advice)
 {
-    json_key(json, "not_tried");
-    json_open_array(json);
+    json_key_array(json, "not_tried");
     for (int i = 0; i < ADVISE_RULES; i++) {
         enum advise_rule_id rule = (enum advise_rule_id)i;
 
         if (advice->reasons[rule] == ADVISE_TRIED)
             continue;
-        json_open_object(json);
-        json_key_text(json, "rule", advise_rule_key(rule));
-        json_key_text(json, "reason", advise_reason_key(advice->reasons[rule]));
-        json_close_object(json);
+        JSON_OBJECT(json, FACT("rule", advise_rule_key(rule)),
+                    FACT("reason", advise_reason_key(advice->reasons[rule])));
     }
     json_close_array(json);
 }
@@ -69,21 +54,17 @@ void print_advise_json(FILE *out, const struct advise_report *report)
     const struct advice *advice = report->advice;
     struct json_writer json;
 
-    json_begin(&json, out, JSON_LINES);
-    json_open_object(&json);
+    json_open_document(&json, out, JSON_LINES);
     json_head(&json, iterations->trace, &deps->quality, &deps->definitions, iterations->range,
               ranges_count(&deps->ranges));
-    json_key_number(&json, "iterations", iterations->iterations->count);
-    json_key_number(&json, "judged", advice->judged);
-    json_key_number(&json, "latency_p50_ns",
-                    iterations->summary->statistics[ITERATION_LATENCY].p50);
-    json_key_number(&json, "step_p50_ns", advice->step);
-    json_key(&json, "findings");
-    json_open_array(&json);
+    JSON_FACTS(&json, FACT("iterations", iterations->iterations->count),
+               FACT("judged", advice->judged),
+               FACT("latency_p50_ns", iterations->summary->statistics[ITERATION_LATENCY].p50),
+               FACT("step_p50_ns", advice->step));
+    json_key_array(&json, "findings");
     for (size_t i = 0; i < advice->count; i++)
         json_finding(&json, &advice->findings[i]);
     json_close_array(&json);
     json_not_tried(&json, advice);
-    json_close_object(&json);
-    json_end(&json);
+    json_close_document(&json);
 }

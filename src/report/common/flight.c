@@ -81,12 +81,11 @@ void json_flight(struct json_writer *json, const struct mp_trace *trace)
 
     if (!reason)
         return;
-    json_key(json, "flight");
-    json_open_object(json);
-    json_key_text(json, "reason", reason);
+    json_key_object(json, "flight");
+    JSON_FACTS(json, FACT("reason", reason));
     for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) {
         if (number_of(trace, numbers[i].property, &number))
-            json_key_number(json, numbers[i].key, number);
+            JSON_FACTS(json, FACT(numbers[i].key, number));
     }
     json_close_object(json);
 }

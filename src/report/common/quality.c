@@ -107,15 +107,12 @@ void print_head(const struct report_out *out, const struct mp_trace *trace,
 
 static void json_damage(struct json_writer *json, const struct mp_damage *damage)
 {
-    json_open_object(json);
-    json_key_number(json, "bytes_skipped", damage->bytes_skipped);
-    json_key_number(json, "chunks_damaged", damage->chunks_damaged);
-    json_key_number(json, "rows_damaged", damage->rows_damaged);
-    json_key_number(json, "chunks_missing", damage->chunks_missing);
-    json_key_number(json, "chunks_unknown", damage->chunks_unknown);
-    json_key_bool(json, "truncated", damage->truncated);
-    json_key_bool(json, "no_index", damage->no_index);
-    json_close_object(json);
+    JSON_KEY_OBJECT(json, "damage", FACT("bytes_skipped", damage->bytes_skipped),
+                    FACT("chunks_damaged", damage->chunks_damaged),
+                    FACT("rows_damaged", damage->rows_damaged),
+                    FACT("chunks_missing", damage->chunks_missing),
+                    FACT("chunks_unknown", damage->chunks_unknown),
+                    FACT("truncated", damage->truncated), FACT("no_index", damage->no_index));
 }
 
 static void json_counters(struct json_writer *json, const struct quality *quality,
@@ -125,10 +122,10 @@ static void json_counters(struct json_writer *json, const struct quality *qualit
     const char *name;
     uint64_t value;
 
-    json_open_object(json);
+    json_key_object(json, "counters");
     while (quality_next_counter(quality, definitions, &position, &name, &value)) {
         if (name)
-            json_key_number(json, name, value);
+            JSON_FACTS(json, FACT(name, value));
     }
     json_close_object(json);
 }
@@ -140,43 +137,25 @@ void json_quality(struct json_writer *json, const struct quality *quality,
 
     quality_describe(quality, text, sizeof text);
     json_open_object(json);
-    json_key_bool(json, "whole", !*text);
-    json_key_text(json, "warning", *text ? text : NULL);
-    json_key_number(json, "dropped", quality->dropped);
-    json_key_number(json, "unknown_times", quality->unknown_times);
-    json_key_number(json, "reversed_times", quality->reversed_times);
-    json_key_number(json, "undefined_names", quality->undefined);
-    json_key(json, "damage");
+    JSON_FACTS(json, FLAG("whole", !*text), FACT_IF("warning", *text, text),
+               FACT("dropped", quality->dropped), FACT("unknown_times", quality->unknown_times),
+               FACT("reversed_times", quality->reversed_times),
+               FACT("undefined_names", quality->undefined));
     json_damage(json, &quality->damage);
-    json_key(json, "counters");
     json_counters(json, quality, definitions);
     json_close_object(json);
-}
-
-static void json_pid(struct json_writer *json, const struct mp_trace *trace)
-{
-    const char *pid = mp_trace_property(trace, "pid");
-    uint64_t number;
-
-    json_key(json, "pid");
-    if (pid && mp_text_to_u64(pid, 0, UINT64_MAX, &number))
-        json_number(json, number);
-    else
-        json_null(json);
 }
 
 void json_head(struct json_writer *json, const struct mp_trace *trace,
                const struct quality *quality, const struct definitions *definitions, uint64_t range,
                size_t range_count)
 {
-    json_pid(json, trace);
-    json_key_text(json, "command", command_of(trace));
-    json_key_number(json, "ranges", range_count);
-    json_key(json, "range");
-    if (range)
-        json_number(json, range);
-    else
-        json_null(json);
+    const char *pid = mp_trace_property(trace, "pid");
+    uint64_t number;
+
+    JSON_FACTS(json, FACT_IF("pid", pid && mp_text_to_u64(pid, 0, UINT64_MAX, &number), number),
+               FACT("command", command_of(trace)), FACT("ranges", range_count),
+               FACT_IF("range", range, range));
     json_flight(json, trace);
     json_key(json, "quality");
     json_quality(json, quality, definitions);

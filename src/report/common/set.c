@@ -66,22 +66,15 @@ void print_set_clocks(const struct report_out *out, const struct trace_set *set)
     fprintf(out->file, "======== Note: %s.\n", trace_set_describe_clocks(set, text, sizeof text));
 }
 
-static void json_known(struct json_writer *json, const char *key, uint64_t number)
+static struct json_fact known(const char *key, uint64_t number)
 {
-    json_key(json, key);
-    if (number == TRACE_SET_UNKNOWN)
-        json_null(json);
-    else
-        json_number(json, number);
+    return FACT_IF(key, number != TRACE_SET_UNKNOWN, number);
 }
 
 void json_process(struct json_writer *json, const struct trace_process *process)
 {
-    json_key_text(json, "process", process->label);
-    json_key_text(json, "file", process->path);
-    json_key_text(json, "host", process->host);
-    json_known(json, "rank", process->rank);
-    json_known(json, "pid", process->pid);
-    json_known(json, "ppid", process->ppid);
-    json_key_text(json, "command", process->command);
+    JSON_FACTS(json, FACT("process", process->label), FACT("file", process->path),
+               FACT("host", process->host), known("rank", process->rank),
+               known("pid", process->pid), known("ppid", process->ppid),
+               FACT("command", process->command));
 }

@@ -51,9 +51,8 @@ void summary_json_rows(struct json_writer *json, uint64_t total, const struct su
 {
     struct report_table table;
 
-    json_key_number(json, "total_ns", total);
-    json_key(json, "rows");
-    json_open_array(json);
+    JSON_FACTS(json, FACT("total_ns", total));
+    json_key_array(json, "rows");
     report_begin_json(&table, json, summary_columns, SUMMARY_COLUMN_COUNT);
     summary_each_row(&table, NULL, rows, count, report_row);
     json_close_array(json);

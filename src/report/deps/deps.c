@@ -77,42 +77,24 @@ static enum mp_status print_names(const struct report_out *out, const struct dep
 
 /* ---- JSON ---- */
 
-void json_deps_statistics(struct json_writer *json, const struct statistics *statistics)
-{
-    json_key_real(json, "mean_ns", statistics->mean);
-    json_key_number(json, "p50_ns", statistics->p50);
-    json_key_number(json, "p99_ns", statistics->p99);
-}
-
-void json_deps_known(struct json_writer *json, const char *key, bool known, uint64_t number)
-{
-    json_key(json, key);
-    if (known)
-        json_number(json, number);
-    else
-        json_null(json);
-}
-
 void json_deps_window(struct json_writer *json, const struct deps_report *report,
                       const struct deps_window *window)
 {
     if (report->iterations)
-        json_key_number(json, "iteration", window->id);
-    json_deps_known(json, "range", window->range, window->range ? window->range->id : 0);
+        JSON_FACTS(json, FACT("iteration", window->id));
+    JSON_FACTS(json, FACT_IF("range", window->range, window->range->id));
 }
 
 static void json_windows(struct json_writer *json, const struct deps_report *report)
 {
-    json_key(json, "windows");
-    json_open_array(json);
+    json_key_array(json, "windows");
     for (size_t i = 0; i < report->windows->count; i++) {
         const struct deps_window *window = &report->windows->items[i];
 
         json_open_object(json);
         json_deps_window(json, report, window);
-        json_key_number(json, "begin_ns", window->begin);
-        json_key_number(json, "end_ns", window->end);
-        json_key_number(json, "window_ns", window->end - window->begin);
+        JSON_FACTS(json, FACT("begin_ns", window->begin), FACT("end_ns", window->end),
+                   FACT("window_ns", window->end - window->begin));
         json_close_object(json);
     }
     json_close_array(json);
@@ -120,13 +102,10 @@ static void json_windows(struct json_writer *json, const struct deps_report *rep
 
 static void json_row(struct json_writer *json, const struct deps_table_row *row)
 {
-    json_open_object(json);
-    json_key_text(json, "name", row->name);
-    json_key_number(json, "critical_ns", row->numbers.critical);
-    json_key_number(json, "waiting_ns", row->numbers.waiting);
-    json_key_number(json, "device_waiting_ns", row->numbers.device_waiting);
-    json_key_number(json, "calls", row->numbers.calls);
-    json_close_object(json);
+    JSON_OBJECT(json, FACT("name", row->name), FACT("critical_ns", row->numbers.critical),
+                FACT("waiting_ns", row->numbers.waiting),
+                FACT("device_waiting_ns", row->numbers.device_waiting),
+                FACT("calls", row->numbers.calls));
 }
 
 /* The parts stand in an object of their own, so the rows have <Other>. */
@@ -135,28 +114,24 @@ static enum mp_status json_rows(struct json_writer *json, const struct deps_repo
     struct deps_table_rows rows;
 
     MP_TRY(deps_rows_build(report->deps, report->result, false, &rows));
-    json_key(json, "rows");
-    json_open_array(json);
+    json_key_array(json, "rows");
     for (size_t i = 0; i < rows.count; i++)
         json_row(json, &rows.items[i]);
     json_close_array(json);
     deps_rows_free(&rows);
-    json_key(json, "parts");
-    json_open_object(json);
+    json_key_object(json, "parts");
     for (int part = 0; part < DEPS_PARTS; part++)
-        json_key_number(json, deps_part_key(part), report->result->parts[part]);
+        JSON_FACTS(json, FACT(deps_part_key(part), report->result->parts[part]));
     json_close_object(json);
     return MP_OK;
 }
 
 static void json_counts(struct json_writer *json, const struct deps_counts *counts)
 {
-    json_key_number(json, "clamped", counts->clamped);
-    json_key_number(json, "contradicted", counts->contradicted);
-    json_key_number(json, "overlapping", counts->overlapping);
-    json_key_number(json, "unknown_events", counts->unknown_events);
-    json_key_number(json, "unlaunched", counts->unlaunched);
-    json_key_number(json, "unknown_graphs", counts->unknown_graphs);
+    JSON_FACTS(
+        json, FACT("clamped", counts->clamped), FACT("contradicted", counts->contradicted),
+        FACT("overlapping", counts->overlapping), FACT("unknown_events", counts->unknown_events),
+        FACT("unlaunched", counts->unlaunched), FACT("unknown_graphs", counts->unknown_graphs));
 }
 
 static enum mp_status json_sections(struct json_writer *json, const struct deps_report *report)
@@ -185,17 +160,15 @@ static enum mp_status deps_print_json(FILE *out, const struct deps_report *repor
     const struct deps *deps = report->deps;
     struct json_writer json;
 
-    json_begin(&json, out, JSON_LINES);
-    json_open_object(&json);
+    json_open_document(&json, out, JSON_LINES);
     json_head(&json, report->trace, &deps->quality, &deps->definitions, report->range,
               ranges_count(&deps->ranges));
-    json_key_number(&json, "window_ns", report->result->window);
+    JSON_FACTS(&json, FACT("window_ns", report->result->window));
     json_windows(&json, report);
     MP_TRY(json_rows(&json, report));
     json_counts(&json, &deps->counts);
     MP_TRY(json_sections(&json, report));
-    json_close_object(&json);
-    json_end(&json);
+    json_close_document(&json);
     return MP_OK;
 }
 

@@ -2,6 +2,7 @@
 #include <stdlib.h>
 
 #include "base/text/units.h"
+#include "report/common/statistics.h"
 #include "report/deps/rows.h"
 #include "report/deps/sections.h"
 
@@ -123,14 +124,10 @@ enum mp_status print_deps_iterations(const struct report_out *out, const struct 
 
 static void json_parts(struct json_writer *json, const struct deps_iterations *iterations)
 {
-    json_key(json, "parts");
-    json_open_array(json);
-    for (int part = 0; part < DEPS_PARTS; part++) {
-        json_open_object(json);
-        json_key_text(json, "name", deps_part_name(part));
-        json_deps_statistics(json, &iterations->parts[part]);
-        json_close_object(json);
-    }
+    json_key_array(json, "parts");
+    for (int part = 0; part < DEPS_PARTS; part++)
+        JSON_OBJECT(json, FACT("name", deps_part_name(part)),
+                    STATISTICS_MIDDLE(&iterations->parts[part], true));
     json_close_array(json);
 }
 
@@ -138,8 +135,7 @@ static enum mp_status json_rows(struct json_writer *json, const struct deps_repo
 {
     struct report_table table;
 
-    json_key(json, "rows");
-    json_open_array(json);
+    json_key_array(json, "rows");
     report_begin_json(&table, json, columns, COLUMN_COUNT);
     MP_TRY(iterations_print_table(&table, report, false));
     json_close_array(json);
@@ -153,12 +149,10 @@ enum mp_status json_deps_iterations(struct json_writer *json, const struct deps_
 
     json->lines = lines + 1; /* its rows are one level deeper than those of the document */
     json_open_object(json);
-    json_key_text(json, "name", report->iterations_name);
-    json_key_number(json, "count", report->windows->count);
-    json_key_number(json, "unfinished", report->windows->unfinished);
-    json_deps_statistics(json, &iterations->window);
-    json_key_number(json, "min_ns", iterations->window.least);
-    json_key_number(json, "max_ns", iterations->window.greatest);
+    JSON_FACTS(json, FACT("name", report->iterations_name), FACT("count", report->windows->count),
+               FACT("unfinished", report->windows->unfinished),
+               STATISTICS_MIDDLE(&iterations->window, true),
+               STATISTICS_ENDS(&iterations->window, true));
     MP_TRY(json_rows(json, report));
     json_parts(json, iterations);
     if (report->slowest) {

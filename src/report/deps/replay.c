@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "report/common/quality.h"
+#include "report/common/statistics.h"
 #include "report/deps/rows.h"
 #include "report/deps/sections.h"
 
@@ -104,14 +105,13 @@ enum mp_status print_deps_what_if(const struct report_out *out, const struct dep
 
 static void json_new_windows(struct json_writer *json, const struct deps_report *report)
 {
-    json_key(json, "windows");
-    json_open_array(json);
+    json_key_array(json, "windows");
     for (size_t i = 0; i < report->windows->count; i++) {
         const struct deps_window *window = &report->windows->items[i];
 
         json_open_object(json);
         json_deps_window(json, report, window);
-        json_key_number(json, "window_ns", report->lengths[i]);
+        JSON_FACTS(json, FACT("window_ns", report->lengths[i]));
         json_close_object(json);
     }
     json_close_array(json);
@@ -125,20 +125,15 @@ enum mp_status json_deps_what_if(struct json_writer *json, const struct deps_rep
     MP_TRY(new_statistics(report, &after));
     json->lines = lines + 1;
     json_open_object(json);
-    json_key(json, "changes");
-    json_open_array(json);
+    json_key_array(json, "changes");
     for (size_t i = 0; i < report->change_count; i++)
         json_text(json, report->changes[i]);
     json_close_array(json);
-    json_key_number(json, "window_ns", total_of(report));
+    JSON_FACTS(json, FACT("window_ns", total_of(report)));
     json_new_windows(json, report);
-    if (report->iterations) {
-        json_key(json, "iterations");
-        json_open_object(json);
-        json_key_number(json, "count", report->windows->count);
-        json_deps_statistics(json, &after);
-        json_close_object(json);
-    }
+    if (report->iterations)
+        JSON_KEY_OBJECT(json, "iterations", FACT("count", report->windows->count),
+                        STATISTICS_MIDDLE(&after, true));
     json_close_object(json);
     json->lines = lines;
     return MP_OK;

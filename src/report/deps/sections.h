@@ -30,14 +30,8 @@ __attribute__((format(printf, 3, 4))) void print_deps_line(const struct report_o
                                                            const struct deps_report *report,
                                                            const char *format, ...);
 
-/* A key whose number is not always there: null. */
-void json_deps_known(struct json_writer *json, const char *key, bool known, uint64_t number);
-
 /* The capture range of a window, and with --iters the iteration, as keys of the open object. */
 void json_deps_window(struct json_writer *json, const struct deps_report *report,
                       const struct deps_window *window);
-
-/* Mean, P50 and P99 as keys of the open object. */
-void json_deps_statistics(struct json_writer *json, const struct statistics *statistics);
 
 #endif

@@ -223,12 +223,11 @@ static void json_comparison(const struct comparison *comparison, void *context)
     struct report_table table;
 
     json_open_object(json);
-    json_key_number(json, "iteration", comparison->slow->id);
-    json_key_number(json, "window_ns", length_of(comparison->slow));
-    json_key_number(json, "median_iteration", comparison->median->id);
-    json_key_number(json, "median_window_ns", length_of(comparison->median));
-    json_key(json, "rows");
-    json_open_array(json);
+    JSON_FACTS(json, FACT("iteration", comparison->slow->id),
+               FACT("window_ns", length_of(comparison->slow)),
+               FACT("median_iteration", comparison->median->id),
+               FACT("median_window_ns", length_of(comparison->median)));
+    json_key_array(json, "rows");
     report_begin_json(&table, json, columns + 1, COLUMN_COUNT - 1);
     for (size_t i = 0; i < comparison->count; i++)
         slowest_take_row(&table, comparison, &comparison->rows[i], report_row);

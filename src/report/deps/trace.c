@@ -307,45 +307,27 @@ enum mp_status print_deps_trace(const struct report_out *out, const struct deps_
 
 /* ---- JSON ---- */
 
-static void json_place(struct json_writer *json, const struct trace_row *row)
-{
-    const struct deps_lane *lane = row->lane;
-
-    json_deps_known(json, "thread", lane->is_thread, lane->tid);
-    json_deps_known(json, "device", !lane->is_thread, lane->device);
-    json_deps_known(json, "context", !lane->is_thread, lane->context);
-    json_deps_known(json, "stream", !lane->is_thread, lane->id);
-    json_deps_known(json, "correlation", row->activity->correlation != 0,
-                    row->activity->correlation);
-}
-
-/* "D3" of "D3 stream order". */
-static void json_reason(struct json_writer *json, enum deps_reason reason)
-{
-    json_key(json, "bound_by");
-    if (reason_names[reason])
-        json_bytes(json, reason_names[reason], 2);
-    else
-        json_null(json);
-}
-
 static void json_activity(struct json_writer *json, const struct trace_table *table, uint32_t index)
 {
     struct trace_row row = row_of(table, index);
+    const struct deps_lane *lane = row.lane;
+    const char *reason = reason_names[row.bound];
+    const char rule[] = {'D', reason ? reason[1] : '\0', '\0'}; /* "D3" of "D3 stream order" */
 
     json_open_object(json);
-    json_key_number(json, "number", row.entry->number);
+    JSON_FACTS(json, FACT("number", row.entry->number));
     json_deps_window(json, table->report, row.window);
-    json_key_text(json, "kind", kind_names[row.activity->kind]);
-    json_key_text(json, "name", deps_name(table->report->deps, row.activity));
-    json_place(json, &row);
-    json_key_number(json, "start_ns", row.activity->begin);
-    json_key_number(json, "duration_ns", row.entry->own);
-    json_key_number(json, "critical_ns", row.entry->critical);
-    json_key_number(json, "waiting_ns", row.entry->waiting);
-    json_key_number(json, "slack_ns", row.slack);
-    json_reason(json, row.bound);
-    json_deps_known(json, "bound_to", row.bound_to != 0, row.bound_to);
+    JSON_FACTS(json, FACT("kind", kind_names[row.activity->kind]),
+               FACT("name", deps_name(table->report->deps, row.activity)),
+               FACT_IF("thread", lane->is_thread, lane->tid),
+               FACT_IF("device", !lane->is_thread, lane->device),
+               FACT_IF("context", !lane->is_thread, lane->context),
+               FACT_IF("stream", !lane->is_thread, lane->id),
+               FACT_IF("correlation", row.activity->correlation, row.activity->correlation),
+               FACT("start_ns", row.activity->begin), FACT("duration_ns", row.entry->own),
+               FACT("critical_ns", row.entry->critical), FACT("waiting_ns", row.entry->waiting),
+               FACT("slack_ns", row.slack), FACT_IF("bound_by", reason, rule),
+               FACT_IF("bound_to", row.bound_to, row.bound_to));
     json_close_object(json);
 }
 

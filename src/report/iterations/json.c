@@ -1,50 +1,24 @@
 /* The JSON document about iterations, and the columns of the iterations one by one that the page
  * uses.
  */
+#include <string.h>
+
 #include "model/trace/ranges.h"
 #include "report/common/quality.h"
+#include "report/common/statistics.h"
 #include "report/iterations/iterations.h"
 
 #include "base/poison.h"
 
 #define JSON_LINES 2 /* the document and its arrays have each item on its own line */
 
-static const char *way_key(enum iterations_way way)
-{
-    static const char *const keys[ITERATIONS_WAYS] = {
-        [ITERATIONS_NVTX] = "nvtx",   [ITERATIONS_RANGES] = "range",
-        [ITERATIONS_GRAPH] = "graph", [ITERATIONS_KERNELS] = "kernels",
-        [ITERATIONS_WHOLE] = "whole", [ITERATIONS_AUTO] = "auto",
-    };
-
-    return keys[way];
-}
-
 static void json_way(struct json_writer *json, const struct iterations *found)
 {
-    json_key_text(json, "by", way_key(found->way));
-    json_key_bool(json, "asked_for", !found->found);
-    json_key_text(json, "name", found->name);
-    json_key(json, "graph");
-    if (found->way == ITERATIONS_GRAPH)
-        json_number(json, found->graph);
-    else
-        json_null(json);
-    json_key(json, "kernel_period");
-    if (found->way == ITERATIONS_KERNELS)
-        json_number(json, found->period);
-    else
-        json_null(json);
-    json_key_text(json, "not_before", *found->not_before ? found->not_before : NULL);
-}
-
-static void json_known(struct json_writer *json, const char *key, double value)
-{
-    json_key(json, key);
-    if (value > 0)
-        json_real(json, value);
-    else
-        json_null(json);
+    JSON_FACTS(json, FACT("by", iterations_way_key(found->way)), FLAG("asked_for", !found->found),
+               FACT("name", found->name),
+               FACT_IF("graph", found->way == ITERATIONS_GRAPH, found->graph),
+               FACT_IF("kernel_period", found->way == ITERATIONS_KERNELS, found->period),
+               FACT_IF("not_before", *found->not_before, found->not_before));
 }
 
 static void json_counts(struct json_writer *json, const struct iterations_report *report)
@@ -52,37 +26,21 @@ static void json_counts(struct json_writer *json, const struct iterations_report
     const struct iterations *found = report->iterations;
     const struct iterations_summary *summary = report->summary;
 
-    json_key_number(json, "count", found->count);
-    json_key_number(json, "unfinished", found->unfinished);
-    json_key_number(json, "pipelined", found->pipelined);
-    json_key_number(json, "outside", found->outside);
-    json_key_number(json, "begin_ns", summary->begin);
-    json_key_number(json, "end_ns", summary->end);
-    json_known(json, "throughput_per_s", summary->throughput);
-    json_known(json, "period_mean_ns", summary->period);
-    json_key_number(json, "median", (uint64_t)summary->median + 1);
-    json_key_number(json, "outlier_limit_ns", summary->limit);
+    JSON_FACTS(json, FACT("count", found->count), FACT("unfinished", found->unfinished),
+               FACT("pipelined", found->pipelined), FACT("outside", found->outside),
+               FACT("begin_ns", summary->begin), FACT("end_ns", summary->end),
+               FACT_IF("throughput_per_s", summary->throughput > 0, summary->throughput),
+               FACT_IF("period_mean_ns", summary->period > 0, summary->period),
+               FACT("median", (uint64_t)summary->median + 1),
+               FACT("outlier_limit_ns", summary->limit));
 }
 
 static void json_statistics(struct json_writer *json, const struct iterations_summary *summary)
 {
-    json_key(json, "statistics");
-    json_open_object(json);
-    for (int i = 0; i < ITERATION_QUANTITIES; i++) {
-        const struct statistics *statistics = &summary->statistics[i];
-
-        json_key(json, iteration_quantity_key((enum iteration_quantity)i));
-        json_open_object(json);
-        json_key_real(json, "mean", statistics->mean);
-        json_key_real(json, "std", statistics->deviation);
-        json_key_number(json, "min", statistics->least);
-        json_key_number(json, "p50", statistics->p50);
-        json_key_number(json, "p90", statistics->p90);
-        json_key_number(json, "p95", statistics->p95);
-        json_key_number(json, "p99", statistics->p99);
-        json_key_number(json, "max", statistics->greatest);
-        json_close_object(json);
-    }
+    json_key_object(json, "statistics");
+    for (int i = 0; i < ITERATION_QUANTITIES; i++)
+        JSON_KEY_OBJECT(json, iteration_quantity_key((enum iteration_quantity)i),
+                        STATISTICS_FACTS(&summary->statistics[i], ""));
     json_close_object(json);
 }
 
@@ -90,106 +48,85 @@ static void json_outliers(struct json_writer *json, const struct iterations_repo
 {
     const struct iterations_summary *summary = report->summary;
 
-    json_key(json, "outliers");
-    json_open_array(json);
+    json_key_array(json, "outliers");
     for (size_t i = 0; i < summary->outlier_count; i++) {
         const struct iteration_outlier *outlier = &summary->outliers[i];
+        uint32_t at = outlier->iteration;
 
-        json_open_object(json);
-        json_key_number(json, "iteration", (uint64_t)outlier->iteration + 1);
-        json_key_number(json, "begin_ns", report->iterations->items[outlier->iteration].begin);
-        json_key_number(json, "latency_ns",
-                        report->measures[outlier->iteration].values[ITERATION_LATENCY]);
-        json_key_text(json, "grew", outlier->by ? iteration_quantity_key(outlier->grew) : NULL);
-        json_key_number(json, "by_ns", outlier->by);
-        json_close_object(json);
+        JSON_OBJECT(json, FACT("iteration", (uint64_t)at + 1),
+                    FACT("begin_ns", report->iterations->items[at].begin),
+                    FACT("latency_ns", report->measures[at].values[ITERATION_LATENCY]),
+                    FACT_IF("grew", outlier->by, iteration_quantity_key(outlier->grew)),
+                    FACT("by_ns", outlier->by));
     }
     json_close_array(json);
 }
 
 /* ---- One by one ---- */
 
-enum own_key { ITERATION, THREAD, BEGIN, HOST_END, END, PIPELINED, OWN_KEYS };
+#define OWN_FACTS  6
+#define EACH_FACTS (OWN_FACTS + ITERATION_QUANTITIES)
 
-static const char *each_key(int key)
+/* What is said of an iteration; of one that does not exist, only the keys mean something. */
+static void fill_facts(struct json_fact facts[EACH_FACTS], const struct iterations_report *report,
+                       size_t index)
 {
-    static const char *const own[OWN_KEYS] = {
-        [ITERATION] = "iteration",  [THREAD] = "thread", [BEGIN] = "begin_ns",
-        [HOST_END] = "host_end_ns", [END] = "end_ns",    [PIPELINED] = "pipelined",
+    static const struct iteration no_iteration = {.thread = DEPS_NONE};
+    static const struct iteration_measures no_measures;
+    bool there = index < report->iterations->count;
+    const struct iteration *iteration = there ? &report->iterations->items[index] : &no_iteration;
+    const uint64_t *values = there ? report->measures[index].values : no_measures.values;
+    const struct json_fact own[OWN_FACTS] = {
+        FACT("iteration", index + 1),
+        FACT_IF("thread", iteration->thread != DEPS_NONE,
+                report->deps->lanes[iteration->thread].id),
+        FACT("begin_ns", iteration->begin),
+        FACT("host_end_ns", iteration->host_end),
+        FACT("end_ns", iteration->end),
+        FACT("pipelined", iteration->pipelined),
     };
 
-    return key < OWN_KEYS ? own[key]
-                          : iteration_quantity_key((enum iteration_quantity)(key - OWN_KEYS));
+    memcpy(facts, own, sizeof own);
+    for (int i = 0; i < ITERATION_QUANTITIES; i++)
+        facts[OWN_FACTS + i] = FACT(iteration_quantity_key((enum iteration_quantity)i), values[i]);
 }
 
-#define EACH_KEYS (OWN_KEYS + (int)ITERATION_QUANTITIES)
-
-static void json_each_value(struct json_writer *json, const struct iterations_report *report,
-                            size_t index, int key)
+static void json_each(struct json_writer *json, const struct iterations_report *report)
 {
-    const struct iteration *iteration = &report->iterations->items[index];
+    struct json_fact facts[EACH_FACTS];
 
-    switch (key) {
-    case ITERATION:
-        json_number(json, index + 1);
-        break;
-    case THREAD:
-        if (iteration->thread == DEPS_NONE)
-            json_null(json);
-        else
-            json_number(json, report->deps->lanes[iteration->thread].id);
-        break;
-    case BEGIN:
-        json_number(json, iteration->begin);
-        break;
-    case HOST_END:
-        json_number(json, iteration->host_end);
-        break;
-    case END:
-        json_number(json, iteration->end);
-        break;
-    case PIPELINED:
-        json_bool(json, iteration->pipelined);
-        break;
-    default:
-        json_number(json, report->measures[index].values[key - OWN_KEYS]);
+    json_key_array(json, "iterations");
+    for (size_t i = 0; i < report->iterations->count; i++) {
+        fill_facts(facts, report, i);
+        json_open_object(json);
+        json_facts(json, facts, EACH_FACTS);
+        json_close_object(json);
     }
-}
-
-static void json_iteration(struct json_writer *json, const struct iterations_report *report,
-                           size_t index)
-{
-    json_open_object(json);
-    for (int key = 0; key < EACH_KEYS; key++) {
-        json_key(json, each_key(key));
-        json_each_value(json, report, index, key);
-    }
-    json_close_object(json);
+    json_close_array(json);
 }
 
 void print_iterations_columns(FILE *out, const struct iterations_report *report, size_t most)
 {
     size_t count = report->iterations->count < most ? report->iterations->count : most;
+    struct json_fact facts[EACH_FACTS];
     struct json_writer json;
 
-    json_begin(&json, out, JSON_LINES);
-    json_open_object(&json);
-    json_key(&json, "columns");
-    json_open_array(&json);
-    for (int key = 0; key < EACH_KEYS; key++)
-        json_text(&json, each_key(key));
+    fill_facts(facts, report, 0);
+    json_open_document(&json, out, JSON_LINES);
+    json_key_array(&json, "columns");
+    for (int i = 0; i < EACH_FACTS; i++)
+        json_text(&json, facts[i].key);
     json_close_array(&json);
-    json_key(&json, "rows");
-    json_open_array(&json);
+    json_key_array(&json, "rows");
     for (size_t i = 0; i < count; i++) {
+        fill_facts(facts, report, i);
         json_open_array(&json);
-        for (int key = 0; key < EACH_KEYS; key++)
-            json_each_value(&json, report, i, key);
+        for (int at = 0; at < EACH_FACTS; at++)
+            json_value(&json, &facts[at]);
         json_close_array(&json);
     }
     json_close_array(&json);
-    json_close_object(&json);
-    json_end(&json);
+    json_close_document(&json);
 }
 
 /* ---- The document ---- */
@@ -199,23 +136,16 @@ void print_iterations_json(FILE *out, const struct iterations_report *report)
     const struct deps *deps = report->deps;
     struct json_writer json;
 
-    json_begin(&json, out, JSON_LINES);
-    json_open_object(&json);
+    json_open_document(&json, out, JSON_LINES);
     json_head(&json, report->trace, &deps->quality, &deps->definitions, report->range,
               ranges_count(&deps->ranges));
     json_way(&json, report->iterations);
     json_counts(&json, report);
-    json_key_bool(&json, "no_calls", deps->no_calls);
-    json_key_number(&json, "unlaunched", deps->counts.unlaunched);
+    JSON_FACTS(&json, FACT("no_calls", deps->no_calls),
+               FACT("unlaunched", deps->counts.unlaunched));
     json_statistics(&json, report->summary);
     json_outliers(&json, report);
-    if (report->each) {
-        json_key(&json, "iterations");
-        json_open_array(&json);
-        for (size_t i = 0; i < report->iterations->count; i++)
-            json_iteration(&json, report, i);
-        json_close_array(&json);
-    }
-    json_close_object(&json);
-    json_end(&json);
+    if (report->each)
+        json_each(&json, report);
+    json_close_document(&json);
 }

@@ -107,29 +107,20 @@ static void kernels_print_json(FILE *out, const struct mp_trace *trace,
     struct report_table table;
     struct json_writer json;
 
-    json_begin(&json, out, 2);
-    json_open_object(&json);
+    json_open_document(&json, out, 2);
     json_head(&json, trace, &kernels->quality, &kernels->definitions, options->range,
               kernels->capture_ranges);
-    json_key_bool(&json, "by_name", options->by_name);
-    json_key_number(&json, "calls", kernels->calls);
-    json_key_number(&json, "total_ns", kernels->total);
-    json_key_number(&json, "tensor_core_ns", kernels->tensor_total);
-    json_key_number(&json, "graph_launches", kernels->graph_launches);
-    json_key_number(&json, "cluster_launches", kernels->cluster_calls);
-    json_key(&json, "occupancy_percent");
-    if (kernels->percent_total)
-        json_real(&json, kernels->percent);
-    else
-        json_null(&json);
-    json_key(&json, "kernels");
-    json_open_array(&json);
+    JSON_FACTS(&json, FACT("by_name", options->by_name), FACT("calls", kernels->calls),
+               FACT("total_ns", kernels->total), FACT("tensor_core_ns", kernels->tensor_total),
+               FACT("graph_launches", kernels->graph_launches),
+               FACT("cluster_launches", kernels->cluster_calls),
+               FACT_IF("occupancy_percent", kernels->percent_total, kernels->percent));
+    json_key_array(&json, "kernels");
     kernels_columns_choose(&columns, REPORT_JSON, kernels, options->by_name);
     report_begin_json(&table, &json, columns.columns, columns.count);
     kernels_each_row(&columns, &table, report_row);
     json_close_array(&json);
-    json_close_object(&json);
-    json_end(&json);
+    json_close_document(&json);
 }
 
 void print_kernels(const struct report_out *out, const struct mp_trace *trace,

@@ -1,5 +1,6 @@
 /* Layers as a JSON document; its keys stand in miniprof-layers(1). */
 #include "report/common/quality.h"
+#include "report/common/statistics.h"
 #include "report/layers/layers.h"
 
 #include "base/poison.h"
@@ -7,56 +8,23 @@
 /* Containers that have each item on its own line: the document and its arrays. */
 #define JSON_LINES 2
 
-static void json_mean(struct json_writer *json, const char *key, uint64_t total, uint64_t count)
+static struct json_fact mean_of(const char *key, uint64_t total, uint64_t count)
 {
-    json_key(json, key);
-    if (count)
-        json_real(json, (double)total / (double)count);
-    else
-        json_null(json);
+    return FACT_IF(key, count, (double)total / (double)count);
 }
 
-/* Of no calls there are none. */
-static void json_statistics(struct json_writer *json, const struct statistics *device,
-                            uint64_t calls)
-{
-    const struct {
-        const char *key;
-        uint64_t ns;
-    } whole[] = {{"p50_ns", device->p50},
-                 {"p99_ns", device->p99},
-                 {"min_ns", device->least},
-                 {"max_ns", device->greatest}};
-
-    json_key(json, "mean_ns");
-    if (calls)
-        json_real(json, device->mean);
-    else
-        json_null(json);
-    for (size_t i = 0; i < sizeof whole / sizeof *whole; i++) {
-        json_key(json, whole[i].key);
-        if (calls)
-            json_number(json, whole[i].ns);
-        else
-            json_null(json);
-    }
-}
+#define CALL_FACTS(of)                                                                             \
+    STATISTICS_MIDDLE(&(of)->device, (of)->calls), STATISTICS_ENDS(&(of)->device, (of)->calls)
 
 static void json_kernels(struct json_writer *json, const struct layer *layer)
 {
-    json_key(json, "work");
-    json_open_array(json);
+    json_key_array(json, "work");
     for (size_t i = 0; i < layer->kernel_count; i++) {
         const struct layer_kernel *kernel = &layer->kernels[i];
 
-        json_open_object(json);
-        json_key_text(json, "name", kernel->name);
-        json_key_text(json, "short_name", kernel->short_name);
-        json_key_number(json, "calls", kernel->calls);
-        json_key_number(json, "total_ns", kernel->total);
-        json_key_number(json, "self_calls", kernel->self_calls);
-        json_key_number(json, "self_ns", kernel->self);
-        json_close_object(json);
+        JSON_OBJECT(json, FACT("name", kernel->name), FACT("short_name", kernel->short_name),
+                    FACT("calls", kernel->calls), FACT("total_ns", kernel->total),
+                    FACT("self_calls", kernel->self_calls), FACT("self_ns", kernel->self));
     }
     json_close_array(json);
 }
@@ -65,25 +33,20 @@ static void json_work(struct json_writer *json, const struct layers_result *resu
                       const struct layer *layer)
 {
     const struct layer_work *total = layer->total;
+    const struct layer_work *self = layer->self;
 
-    json_key_number(json, "total_ns", total->device);
-    json_key_number(json, "self_ns", layer->self->device);
-    json_key_real(json, "percent", layers_percent(result, total->device));
-    json_key_real(json, "self_percent", layers_percent(result, layer->self->device));
-    json_key_number(json, "calls", layer->calls);
-    json_key_number(json, "instances", layer->instances);
-    json_statistics(json, &layer->device, layer->calls);
-    json_key_number(json, "kernels", total->counts[LAYER_KERNEL]);
-    json_key_number(json, "copies", total->counts[LAYER_COPY]);
-    json_key_number(json, "sets", total->counts[LAYER_SET]);
-    json_key_number(json, "graphs", total->counts[LAYER_GRAPH]);
-    json_mean(json, "kernels_per_call", total->counts[LAYER_KERNEL], layer->calls);
-    json_key_number(json, "launches", total->launches);
-    json_key_number(json, "launch_ns", total->launch_time);
-    json_mean(json, "launch_mean_ns", total->launch_time, layer->calls);
-    json_key_number(json, "gaps", layer->self->gaps);
-    json_key_number(json, "gap_ns", layer->self->gap_time);
-    json_mean(json, "gap_mean_ns", layer->self->gap_time, layer->self->gaps);
+    JSON_FACTS(json, FACT("total_ns", total->device), FACT("self_ns", self->device),
+               FACT("percent", layers_percent(result, total->device)),
+               FACT("self_percent", layers_percent(result, self->device)),
+               FACT("calls", layer->calls), FACT("instances", layer->instances), CALL_FACTS(layer));
+    JSON_FACTS(json, FACT("kernels", total->counts[LAYER_KERNEL]),
+               FACT("copies", total->counts[LAYER_COPY]), FACT("sets", total->counts[LAYER_SET]),
+               FACT("graphs", total->counts[LAYER_GRAPH]),
+               mean_of("kernels_per_call", total->counts[LAYER_KERNEL], layer->calls));
+    JSON_FACTS(json, FACT("launches", total->launches), FACT("launch_ns", total->launch_time),
+               mean_of("launch_mean_ns", total->launch_time, layer->calls),
+               FACT("gaps", self->gaps), FACT("gap_ns", self->gap_time),
+               mean_of("gap_mean_ns", self->gap_time, self->gaps));
 }
 
 static void json_layer(struct json_writer *json, const struct layers_result *result, uint32_t index)
@@ -93,22 +56,13 @@ static void json_layer(struct json_writer *json, const struct layers_result *res
     const struct layer_said *said = layer->said ? layer->said : &nothing;
 
     json_open_object(json);
-    json_key_number(json, "id", index);
-    json_key(json, "parent");
-    if (layer->parent == LAYER_NONE)
-        json_null(json);
-    else
-        json_number(json, layer->parent);
-    json_key_number(json, "depth", layer->depth);
-    json_key_text(json, "domain", layer->domain);
-    json_key_text(json, "name", layer->name);
+    JSON_FACTS(
+        json, FACT("id", index), FACT_IF("parent", layer->parent != LAYER_NONE, layer->parent),
+        FACT("depth", layer->depth), FACT("domain", layer->domain), FACT("name", layer->name));
     json_work(json, result, layer);
-    json_key_text(json, "mark", trt_mark_name(layer->mark));
-    json_key_text(json, "layer_type", said->type);
-    json_key_text(json, "precision", said->precision);
-    json_key_text(json, "dimensions", said->dimensions);
-    json_key_text(json, "input_dimensions", said->input_dimensions);
-    json_key_text(json, "tactic", said->tactic);
+    JSON_FACTS(json, FACT("mark", trt_mark_name(layer->mark)), FACT("layer_type", said->type),
+               FACT("precision", said->precision), FACT("dimensions", said->dimensions),
+               FACT("input_dimensions", said->input_dimensions), FACT("tactic", said->tactic));
     json_kernels(json, layer);
     json_close_object(json);
 }
@@ -116,18 +70,13 @@ static void json_layer(struct json_writer *json, const struct layers_result *res
 static void json_groups(struct json_writer *json, const char *key,
                         const struct layer_groups *groups)
 {
-    json_key(json, key);
-    json_open_array(json);
+    json_key_array(json, key);
     for (size_t i = 0; i < groups->count; i++) {
         const struct layer_group *group = &groups->items[i];
 
-        json_open_object(json);
-        json_key_text(json, "name", group->name);
-        json_key_number(json, "layers", group->layers);
-        json_key_number(json, "calls", group->calls);
-        json_key_number(json, "total_ns", group->total);
-        json_key_real(json, "percent", group->percent);
-        json_close_object(json);
+        JSON_OBJECT(json, FACT("name", group->name), FACT("layers", group->layers),
+                    FACT("calls", group->calls), FACT("total_ns", group->total),
+                    FACT("percent", group->percent));
     }
     json_close_array(json);
 }
@@ -135,30 +84,21 @@ static void json_groups(struct json_writer *json, const char *key,
 static void json_position(struct json_writer *json, const struct layer_position *position,
                           size_t index)
 {
-    json_open_object(json);
-    json_key_number(json, "position", index + 1);
-    json_key_text(json, "name", position->name);
-    json_key_text(json, "short_name", position->short_name);
-    json_key_number(json, "calls", position->calls);
-    json_key_number(json, "total_ns", position->total);
-    json_key_real(json, "percent", position->percent);
-    json_statistics(json, &position->device, position->calls);
-    json_close_object(json);
+    JSON_OBJECT(json, FACT("position", index + 1), FACT("name", position->name),
+                FACT("short_name", position->short_name), FACT("calls", position->calls),
+                FACT("total_ns", position->total), FACT("percent", position->percent),
+                CALL_FACTS(position));
 }
 
 static void json_positions(struct json_writer *json, const struct layers_report *report)
 {
     const struct layer_positions *positions = &report->result->positions;
 
-    json_key_number(json, "kernels", positions->kernels);
-    json_key_number(json, "device_ns", positions->total);
-    json_key_number(json, "start", positions->start);
-    json_key_number(json, "rounds", positions->rounds);
-    json_key_number(json, "round_kernels", positions->count);
-    json_key_number(json, "other_kernels", positions->others);
-    json_key_number(json, "other_ns", positions->others_total);
-    json_key(json, "positions");
-    json_open_array(json);
+    JSON_FACTS(json, FACT("kernels", positions->kernels), FACT("device_ns", positions->total),
+               FACT("start", positions->start), FACT("rounds", positions->rounds),
+               FACT("round_kernels", positions->count), FACT("other_kernels", positions->others),
+               FACT("other_ns", positions->others_total));
+    json_key_array(json, "positions");
     for (size_t i = 0; i < layers_shown(report, positions->count); i++) {
         size_t index = report->top ? positions->by_total[i] : i;
 
@@ -172,12 +112,9 @@ static void json_layers(struct json_writer *json, const struct layers_report *re
     const struct layers_result *result = report->result;
     size_t shown = report->tree ? result->count : layers_shown(report, result->count);
 
-    json_key_number(json, "device_ns", result->device);
-    json_key_number(json, "activities", result->activities);
-    json_key_number(json, "unlaunched", result->unlaunched);
-    json_key_number(json, "layer_count", result->count);
-    json_key(json, "layers");
-    json_open_array(json);
+    JSON_FACTS(json, FACT("device_ns", result->device), FACT("activities", result->activities),
+               FACT("unlaunched", result->unlaunched), FACT("layer_count", result->count));
+    json_key_array(json, "layers");
     for (size_t i = 0; i < shown; i++)
         json_layer(json, result, report->tree ? (uint32_t)i : result->by_total[i]);
     json_close_array(json);
@@ -192,26 +129,17 @@ void print_layers_json(FILE *out, const struct layers_report *report)
     const struct layers_options *options = report->options;
     struct json_writer json;
 
-    json_begin(&json, out, JSON_LINES);
-    json_open_object(&json);
+    json_open_document(&json, out, JSON_LINES);
     json_head(&json, report->trace, &result->quality, &result->definitions, options->range,
               result->capture_ranges);
-    json_key_text(&json, "by", result->by_position ? "position" : "nvtx");
-    json_key_bool(&json, "has_ranges", result->has_ranges);
-    json_key_bool(&json, "no_calls", result->no_calls);
-    json_key_number(&json, "unfinished", result->unfinished);
-    json_key_number(&json, "kept", result->kept);
-    json_key_text(&json, "domain", options->domain);
-    json_key_text(&json, "iteration", options->iteration);
-    json_key(&json, "iterations");
-    if (options->iteration)
-        json_number(&json, result->iterations);
-    else
-        json_null(&json);
+    JSON_FACTS(&json, FACT("by", result->by_position ? "position" : "nvtx"),
+               FACT("has_ranges", result->has_ranges), FACT("no_calls", result->no_calls),
+               FACT("unfinished", result->unfinished), FACT("kept", result->kept),
+               FACT("domain", options->domain), FACT("iteration", options->iteration),
+               FACT_IF("iterations", options->iteration, result->iterations));
     if (result->by_position)
         json_positions(&json, report);
     else
         json_layers(&json, report);
-    json_close_object(&json);
-    json_end(&json);
+    json_close_document(&json);
 }

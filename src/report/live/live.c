@@ -254,36 +254,29 @@ void print_live_csv(struct report_table *table, const char *state, const struct 
 
 static void json_devices(struct json_writer *json, const struct live *live)
 {
-    json_key(json, "devices");
-    json_open_array(json);
+    json_key_array(json, "devices");
     for (size_t i = 0; i < live->device_count; i++) {
         const struct live_device *device = &live->devices[i];
 
-        json_open_object(json);
-        json_key_number(json, "device", device->device);
-        json_key_text(json, "name", device_name(live, device->device));
-        json_key_real(json, "busy_percent", percent_of(device->last_busy, live->interval_ns));
-        json_key_real(json, "busy_percent_all", percent_of(device->busy, live->span_ns));
-        json_key_number(json, "busy_ns", device->last_busy);
-        json_key_number(json, "busy_ns_all", device->busy);
-        json_close_object(json);
+        JSON_OBJECT(json, FACT("device", device->device),
+                    FACT("name", device_name(live, device->device)),
+                    FACT("busy_percent", percent_of(device->last_busy, live->interval_ns)),
+                    FACT("busy_percent_all", percent_of(device->busy, live->span_ns)),
+                    FACT("busy_ns", device->last_busy), FACT("busy_ns_all", device->busy));
     }
     json_close_array(json);
 }
 
 static void json_copies(struct json_writer *json, const struct live *live)
 {
-    json_key(json, "copies");
-    json_open_object(json);
+    json_key_object(json, "copies");
     for (int i = 0; i < LIVE_DIRECTIONS; i++) {
-        json_key(json, directions[i]);
-        json_open_object(json);
-        json_key_number(json, "count", live->copies[i].last_count);
-        json_key_number(json, "bytes", live->copies[i].last_bytes);
-        json_key_real(json, "bytes_per_s", per_second(live->copies[i].last_bytes, live));
-        json_key_number(json, "count_all", live->copies[i].count);
-        json_key_number(json, "bytes_all", live->copies[i].bytes);
-        json_close_object(json);
+        const struct live_copies *copies = &live->copies[i];
+
+        JSON_KEY_OBJECT(json, directions[i], FACT("count", copies->last_count),
+                        FACT("bytes", copies->last_bytes),
+                        FACT("bytes_per_s", per_second(copies->last_bytes, live)),
+                        FACT("count_all", copies->count), FACT("bytes_all", copies->bytes));
     }
     json_close_object(json);
 }
@@ -291,28 +284,23 @@ static void json_copies(struct json_writer *json, const struct live *live)
 static void json_lengths(struct json_writer *json, const char *key, uint64_t count, uint64_t sum,
                          const struct mp_histogram *lengths)
 {
-    json_key(json, key);
-    json_open_object(json);
-    json_key_number(json, "count", count);
-    json_key_number(json, "avg_ns", mean_of(sum, count));
-    json_key_number(json, "p50_ns", mp_histogram_percentile(lengths, 50));
-    json_key_number(json, "p99_ns", mp_histogram_percentile(lengths, 99));
-    json_close_object(json);
+    JSON_KEY_OBJECT(json, key, FACT("count", count), FACT("avg_ns", mean_of(sum, count)),
+                    FACT("p50_ns", mp_histogram_percentile(lengths, 50)),
+                    FACT("p99_ns", mp_histogram_percentile(lengths, 99)));
 }
 
 static void json_iterations(struct json_writer *json, const struct live *live)
 {
     const struct live_step *step = live_iteration(live);
 
-    json_key(json, "iterations");
     if (!step) {
-        json_null(json);
+        JSON_FACTS(json, json_fact_null("iterations"));
         return;
     }
-    json_open_object(json);
-    json_key_text(json, "name", definitions_text(&live->definitions, step->name));
-    json_key_text(json, "domain", definitions_text(&live->definitions, step->domain));
-    json_key_number(json, "newest_ns", step->newest);
+    json_key_object(json, "iterations");
+    JSON_FACTS(json, FACT("name", definitions_text(&live->definitions, step->name)),
+               FACT("domain", definitions_text(&live->definitions, step->domain)),
+               FACT("newest_ns", step->newest));
     json_lengths(json, "now", step->last_count, step->last_sum, &step->last_lengths);
     json_lengths(json, "all", step->count, step->sum, &step->lengths);
     json_close_object(json);
@@ -325,20 +313,14 @@ static void json_sums(struct json_writer *json, const char *key, struct live *li
     const struct live_sum *top[PRINT_LIVE_MOST];
     size_t count = live_top(sums, top, room < PRINT_LIVE_MOST ? room : PRINT_LIVE_MOST);
 
-    json_key(json, key);
-    json_open_array(json);
-    for (size_t i = 0; i < count; i++) {
-        json_open_object(json);
-        json_key_text(json, "name", name_of(live, top[i]));
-        json_key_text(json, "domain", definitions_text(&live->definitions, top[i]->domain));
-        json_key_real(json, "percent", percent_of(top[i]->last_ns, sums->all.last_ns));
-        json_key_number(json, "ns", top[i]->last_ns);
-        json_key_number(json, "count", top[i]->last_count);
-        json_key_real(json, "percent_all", percent_of(top[i]->ns, sums->all.ns));
-        json_key_number(json, "ns_all", top[i]->ns);
-        json_key_number(json, "count_all", top[i]->count);
-        json_close_object(json);
-    }
+    json_key_array(json, key);
+    for (size_t i = 0; i < count; i++)
+        JSON_OBJECT(json, FACT("name", name_of(live, top[i])),
+                    FACT("domain", definitions_text(&live->definitions, top[i]->domain)),
+                    FACT("percent", percent_of(top[i]->last_ns, sums->all.last_ns)),
+                    FACT("ns", top[i]->last_ns), FACT("count", top[i]->last_count),
+                    FACT("percent_all", percent_of(top[i]->ns, sums->all.ns)),
+                    FACT("ns_all", top[i]->ns), FACT("count_all", top[i]->count));
     json_close_array(json);
 }
 
@@ -348,25 +330,19 @@ void print_live_json(FILE *out, const struct mp_trace *trace, const char *state,
     const char *pid = mp_trace_property(trace, "pid");
     struct json_writer json;
 
-    json_begin(&json, out, 0);
-    json_open_object(&json);
-    json_key_text(&json, "state", state);
-    json_key_text(&json, "pid", pid);
-    json_key_number(&json, "interval_ns", live->interval_ns);
-    json_key_number(&json, "span_ns", live->span_ns);
-    json_key_number(&json, "elapsed_ns", live->elapsed_ns);
-    json_key_number(&json, "bytes", live->bytes);
-    json_key_number(&json, "records", live->records);
-    json_key_number(&json, "dropped", live->dropped);
-    json_key_real(&json, "kernels_per_s", per_second(live->kernels.all.last_count, live));
-    json_key_number(&json, "kernel_count", live->kernels.all.last_count);
-    json_key_number(&json, "kernel_count_all", live->kernels.all.count);
-    json_key_number(&json, "unlaunched_all", live->unlaunched);
+    json_open_document(&json, out, 0);
+    JSON_FACTS(&json, FACT("state", state), FACT("pid", pid),
+               FACT("interval_ns", live->interval_ns), FACT("span_ns", live->span_ns),
+               FACT("elapsed_ns", live->elapsed_ns), FACT("bytes", live->bytes),
+               FACT("records", live->records), FACT("dropped", live->dropped),
+               FACT("kernels_per_s", per_second(live->kernels.all.last_count, live)),
+               FACT("kernel_count", live->kernels.all.last_count),
+               FACT("kernel_count_all", live->kernels.all.count),
+               FACT("unlaunched_all", live->unlaunched));
     json_devices(&json, live);
     json_copies(&json, live);
     json_iterations(&json, live);
     json_sums(&json, "kernels", live, &live->kernels, kernel_name, top);
     json_sums(&json, "layers", live, &live->layers, layer_name, top);
-    json_close_object(&json);
-    json_end(&json);
+    json_close_document(&json);
 }

@@ -41,8 +41,7 @@ static void memory_table_json(struct json_writer *json, const char *key,
 {
     struct report_table report;
 
-    json_key(json, key);
-    json_open_array(json);
+    json_key_array(json, key);
     report_begin_json(&report, json, table->columns, table->count);
     memory_each_row(&report, table, report_row);
     json_close_array(json);
@@ -183,26 +182,23 @@ static void json_kept(struct json_writer *json, const struct memory *memory)
 {
     struct memory_table table = memory_kept_table(memory);
 
-    json_key(json, "not_freed");
-    json_open_object(json);
-    json_key_number(json, "allocations", memory->kept_count);
-    json_key_number(json, "bytes", memory->kept_bytes);
-    json_key_number(json, "groups", memory->kept_groups);
+    json_key_object(json, "not_freed");
+    JSON_FACTS(json, FACT("allocations", memory->kept_count), FACT("bytes", memory->kept_bytes),
+               FACT("groups", memory->kept_groups));
     memory_table_json(json, "rows", &table);
     json_close_object(json);
 }
 
 static void json_alive(struct json_writer *json, const struct memory *memory)
 {
-    json_key(json, "peaks");
-    json_open_array(json);
+    json_key_array(json, "peaks");
     for (size_t i = 0; i < memory->device_count; i++) {
         const struct memory_device *device = &memory->devices[i];
         struct memory_table table = memory_alive_table(memory, i);
 
         json_open_object(json);
         memory_json_device(json, memory, device->device);
-        json_key_number(json, "allocations", device->alive_count);
+        JSON_FACTS(json, FACT("allocations", device->alive_count));
         memory_table_json(json, "alive", &table);
         json_close_object(json);
     }
@@ -213,16 +209,14 @@ static void json_statistics(struct json_writer *json, const struct memory *memor
 {
     struct memory_table table = memory_iterations_table(memory);
 
-    json_key(json, "iterations");
     if (!memory->iteration) {
-        json_null(json);
+        JSON_FACTS(json, json_fact_null("iterations"));
         return;
     }
-    json_open_object(json);
-    json_key_text(json, "name", memory->iteration);
-    json_key_number(json, "count", memory->iterations.count);
-    json_key_number(json, "with_allocations_or_frees", memory->iterations.busy);
-    json_key_number(json, "unfinished", memory->iterations.unfinished);
+    json_key_object(json, "iterations");
+    JSON_FACTS(json, FACT("name", memory->iteration), FACT("count", memory->iterations.count),
+               FACT("with_allocations_or_frees", memory->iterations.busy),
+               FACT("unfinished", memory->iterations.unfinished));
     memory_table_json(json, "statistics", &table);
     json_close_object(json);
 }
@@ -235,20 +229,18 @@ static void memory_print_json(FILE *out, const struct mp_trace *trace, const str
     struct memory_table churn = memory_churn_table(memory);
     struct json_writer json;
 
-    json_begin(&json, out, 4);
-    json_open_object(&json);
+    json_open_document(&json, out, 4);
     json_head(&json, trace, &memory->quality, &memory->definitions, range, memory->capture_ranges);
-    json_key_number(&json, "start_ns", memory->events.first_time);
-    json_key_bool(&json, "no_calls", memory->events.no_calls);
-    json_key_bool(&json, "until_the_end", memory->events.reached_end);
+    JSON_FACTS(&json, FACT("start_ns", memory->events.first_time),
+               FACT("no_calls", memory->events.no_calls),
+               FACT("until_the_end", memory->events.reached_end));
     memory_table_json(&json, "memory", &totals);
     json_alive(&json, memory);
     memory_table_json(&json, "pools", &pools);
     json_kept(&json, memory);
     json_statistics(&json, memory);
     memory_table_json(&json, "churn", &churn);
-    json_close_object(&json);
-    json_end(&json);
+    json_close_document(&json);
 }
 
 /* ---- The command's report ---- */

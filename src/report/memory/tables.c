@@ -392,24 +392,14 @@ static const struct report_column iterations_columns[] = {
     TIME_COLUMN("Time in Calls", "call_ns"),
 };
 
-enum statistic { MEAN, P50, P99, LEAST, GREATEST, STATISTICS };
+#define STATISTICS 5
 
-static double statistic_of(const struct statistics *statistics, size_t which)
+static double statistic_of(const struct statistics *of, size_t which)
 {
-    switch ((enum statistic)which) {
-    case P50:
-        return (double)statistics->p50;
-    case P99:
-        return (double)statistics->p99;
-    case LEAST:
-        return (double)statistics->least;
-    case GREATEST:
-        return (double)statistics->greatest;
-    case MEAN:
-    case STATISTICS:
-        break;
-    }
-    return statistics->mean;
+    const double values[STATISTICS] = {of->mean, (double)of->p50, (double)of->p99,
+                                       (double)of->least, (double)of->greatest};
+
+    return values[which];
 }
 
 static void fill_statistic(const struct memory_table *table, size_t row, struct memory_texts *texts,

@@ -114,17 +114,14 @@ static void metrics_list_print_json(const struct report_out *out,
 {
     struct json_writer json;
 
-    json_begin(&json, out->file, 3);
-    json_open_object(&json);
-    json_key(&json, "metrics");
-    json_open_array(&json);
+    json_open_document(&json, out->file, 3);
+    json_key_array(&json, "metrics");
     for (size_t i = 0; i < result->metric_count; i++) {
         if (belongs(list, &result->metrics[i]))
             json_metric(&json, &result->metrics[i]);
     }
     json_close_array(&json);
-    json_close_object(&json);
-    json_end(&json);
+    json_close_document(&json);
 }
 
 void print_metric_list(const struct report_out *out, const struct metrics_result *result,

@@ -114,97 +114,57 @@ static void json_activity(struct json_writer *json, const struct overlap_times *
     unsigned set = 1u << activity;
 
     json_open_object(json);
-    json_key_text(json, "activity", overlap_keys[activity]);
-    json_key_number(json, "calls", times->calls[activity]);
-    json_key_number(json, "total_ns", times->total[activity]);
-    json_key_number(json, "busy_ns", overlap_time(times, set, 0, 0));
-    json_key(json, "exposed_ns");
-    if (activity == OVERLAP_KERNEL)
-        json_null(json);
-    else
-        json_number(json, overlap_time(times, set, 0, 1u << OVERLAP_KERNEL));
-    json_key(json, "with_ns");
-    json_open_object(json);
+    JSON_FACTS(json, FACT("activity", overlap_keys[activity]),
+               FACT("calls", times->calls[activity]), FACT("total_ns", times->total[activity]),
+               FACT("busy_ns", overlap_time(times, set, 0, 0)),
+               FACT_IF("exposed_ns", activity != OVERLAP_KERNEL,
+                       overlap_time(times, set, 0, 1u << OVERLAP_KERNEL)));
+    json_key_object(json, "with_ns");
     for (int i = 0; i < OVERLAP_ACTIVITIES; i++)
-        json_key_number(json, overlap_keys[i],
-                        i == (int)activity ? times->twice[i]
-                                           : overlap_time(times, set | 1u << i, 0, 0));
+        JSON_FACTS(json, FACT(overlap_keys[i], i == (int)activity
+                                                   ? times->twice[i]
+                                                   : overlap_time(times, set | 1u << i, 0, 0)));
     json_close_object(json);
     json_close_object(json);
 }
 
 static void json_kernels(struct json_writer *json, const struct overlap_times *times)
 {
-    json_key(json, "kernels_at_once");
-    json_open_object(json);
-    json_key_real(json, "mean", overlap_mean_kernels(times));
-    json_key_number(json, "max", times->most_kernels);
-    json_key(json, "time_ns");
-    json_open_array(json);
-    for (int level = 0; level < OVERLAP_LEVELS; level++)
-        json_number(json, times->kernels[level]);
-    json_close_array(json);
+    json_key_object(json, "kernels_at_once");
+    JSON_FACTS(json, FACT("mean", overlap_mean_kernels(times)), FACT("max", times->most_kernels));
+    json_key_numbers(json, "time_ns", times->kernels, OVERLAP_LEVELS);
     json_close_object(json);
 }
 
 static void json_stream(struct json_writer *json, const struct overlap_stream *stream)
 {
-    json_open_object(json);
-    json_key(json, "stream");
-    if (stream->defined)
-        json_number(json, stream->stream);
-    else
-        json_null(json);
-    json_key(json, "context");
-    if (stream->defined)
-        json_number(json, stream->context);
-    else
-        json_null(json);
-    json_key_number(json, "calls", stream->calls);
-    json_key_number(json, "busy_ns", stream->busy);
-    json_key_real(json, "share_percent", stream->share);
-    json_key_number(json, "overlapped_ns", stream->overlapped);
-    json_close_object(json);
-}
-
-static void json_copies(struct json_writer *json, const struct overlap_times *times)
-{
-    json_key(json, "copies");
-    json_open_object(json);
-    json_key_number(json, "busy_ns", overlap_time(times, 0, OVERLAP_COPIES, 0));
-    json_key_number(json, "exposed_ns",
-                    overlap_time(times, 0, OVERLAP_COPIES, 1u << OVERLAP_KERNEL));
-    json_close_object(json);
+    JSON_OBJECT(json, FACT_IF("stream", stream->defined, stream->stream),
+                FACT_IF("context", stream->defined, stream->context), FACT("calls", stream->calls),
+                FACT("busy_ns", stream->busy), FACT("share_percent", stream->share),
+                FACT("overlapped_ns", stream->overlapped));
 }
 
 static void json_device(struct json_writer *json, const struct overlap_device *device)
 {
+    const struct overlap_times *times = &device->times;
+
     json_open_object(json);
-    json_key(json, "device");
-    if (device->device == UINT64_MAX)
-        json_null(json);
-    else
-        json_number(json, device->device);
-    json_key_text(json, "name", device->name);
-    json_key_number(json, "busy_ns", device->busy);
-    json_key_number(json, "idle_ns", device->idle);
-    json_key(json, "activities");
-    json_open_array(json);
+    JSON_FACTS(json, FACT_IF("device", device->device != UINT64_MAX, device->device),
+               FACT("name", device->name), FACT("busy_ns", device->busy),
+               FACT("idle_ns", device->idle));
+    json_key_array(json, "activities");
     for (int i = 0; i < OVERLAP_ACTIVITIES; i++)
-        json_activity(json, &device->times, (enum overlap_activity)i);
+        json_activity(json, times, (enum overlap_activity)i);
     json_close_array(json);
-    json_copies(json, &device->times);
-    json_kernels(json, &device->times);
-    json_key(json, "streams");
-    json_open_array(json);
+    JSON_KEY_OBJECT(
+        json, "copies", FACT("busy_ns", overlap_time(times, 0, OVERLAP_COPIES, 0)),
+        FACT("exposed_ns", overlap_time(times, 0, OVERLAP_COPIES, 1u << OVERLAP_KERNEL)));
+    json_kernels(json, times);
+    json_key_array(json, "streams");
     for (size_t i = 0; i < device->stream_count; i++)
         json_stream(json, &device->streams[i]);
     json_close_array(json);
-    json_key(json, "unused_streams");
-    json_open_array(json);
-    for (size_t i = 0; i < device->unused_count; i++)
-        json_number(json, device->unused[i]);
-    json_close_array(json);
+    json_key_numbers(json, "unused_streams", device->unused, device->unused_count);
     json_close_object(json);
 }
 
@@ -213,21 +173,17 @@ static void overlap_print_json(FILE *out, const struct mp_trace *trace,
 {
     struct json_writer json;
 
-    json_begin(&json, out, 4);
-    json_open_object(&json);
+    json_open_document(&json, out, 4);
     json_head(&json, trace, &overlap->quality, &overlap->definitions, range,
               overlap->capture_ranges);
-    json_key_number(&json, "window_ns", overlap->window);
-    json_key_number(&json, "windows", overlap->windows);
-    json_key_number(&json, "graph_launches", overlap->graph_launches);
-    json_key_number(&json, "migrations", overlap->migrations);
-    json_key(&json, "devices");
-    json_open_array(&json);
+    JSON_FACTS(&json, FACT("window_ns", overlap->window), FACT("windows", overlap->windows),
+               FACT("graph_launches", overlap->graph_launches),
+               FACT("migrations", overlap->migrations));
+    json_key_array(&json, "devices");
     for (size_t i = 0; i < overlap->device_count; i++)
         json_device(&json, &overlap->devices[i]);
     json_close_array(&json);
-    json_close_object(&json);
-    json_end(&json);
+    json_close_document(&json);
 }
 
 void print_overlap(const struct report_out *out, const struct mp_trace *trace,

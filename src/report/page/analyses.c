@@ -42,17 +42,12 @@ enum mp_status html_print_left_out(FILE *out, struct html_material *material,
     struct json_writer json;
 
     (void)error;
-    json_begin(&json, out, 1);
-    json_open_object(&json);
-    for (size_t i = 0; i < material->left_out_count; i++) {
-        json_key(&json, material->left_out[i].key);
-        json_open_object(&json);
-        json_key_number(&json, "shown", material->left_out[i].shown);
-        json_key_number(&json, "all", material->left_out[i].all);
-        json_close_object(&json);
-    }
-    json_close_object(&json);
-    json_end(&json);
+    json_open_document(&json, out, 1);
+    for (size_t i = 0; i < material->left_out_count; i++)
+        JSON_KEY_OBJECT(&json, material->left_out[i].key,
+                        FACT("shown", material->left_out[i].shown),
+                        FACT("all", material->left_out[i].all));
+    json_close_document(&json);
     return MP_OK;
 }
 

@@ -49,8 +49,7 @@ static void json_percents(struct json_writer *json, const struct diff *diff)
 {
     size_t most = most_iterations(diff);
 
-    json_key(json, "percents");
-    json_open_array(json);
+    json_key_array(json, "percents");
     for (uint64_t share = 0; share < WHOLE; share = share_after(share, most))
         json_real(json, (double)share * 100 / WHOLE);
     json_real(json, 100);
@@ -76,8 +75,7 @@ static enum mp_status json_percentiles(struct json_writer *json, const struct di
     if (side->iterations)
         memcpy(sorted, side->latencies, side->iterations * sizeof *sorted);
     statistics_of(sorted, side->iterations); /* sorts them */
-    json_key(json, "percentiles_ns");
-    json_open_array(json);
+    json_key_array(json, "percentiles_ns");
     for (uint64_t share = 0; side->iterations && share < WHOLE; share = share_after(share, most))
         json_number(json, value_at(sorted, side->iterations, share));
     if (side->iterations)
@@ -133,14 +131,12 @@ static enum mp_status choose_shown(const struct diff_side *side, struct shown *s
 static void json_shown(struct json_writer *json, const struct diff_side *side,
                        const struct shown *shown)
 {
-    json_key_number(json, "count", side->iterations);
-    json_key(json, "iterations");
-    json_open_array(json);
+    JSON_FACTS(json, FACT("count", side->iterations));
+    json_key_array(json, "iterations");
     for (size_t i = 0; i < shown->count; i++)
         json_number(json, (uint64_t)shown->items[i] + 1);
     json_close_array(json);
-    json_key(json, "latencies_ns");
-    json_open_array(json);
+    json_key_array(json, "latencies_ns");
     for (size_t i = 0; i < shown->count; i++)
         json_number(json, side->latencies[shown->items[i]]);
     json_close_array(json);
@@ -153,8 +149,7 @@ static enum mp_status json_side(struct json_writer *json, const struct diff *dif
     enum mp_status status;
 
     MP_TRY(choose_shown(own, &shown));
-    json_key(json, side_keys[side]);
-    json_open_object(json);
+    json_key_object(json, side_keys[side]);
     json_shown(json, own, &shown);
     status = json_percentiles(json, diff, own);
     json_close_object(json);
@@ -166,14 +161,12 @@ enum mp_status html_diff_latencies(FILE *out, const struct diff *diff, size_t po
 {
     struct json_writer json;
 
-    json_begin(&json, out, JSON_LINES);
-    json_open_object(&json);
+    json_open_document(&json, out, JSON_LINES);
     json_percents(&json, diff);
     for (int side = 0; side < DIFF_SIDES; side++)
         MP_TRY(json_side(&json, diff, side));
-    json_key_number(&json, "positions_left_out", positions_left_out);
-    json_close_object(&json);
-    json_end(&json);
+    JSON_FACTS(&json, FACT("positions_left_out", positions_left_out));
+    json_close_document(&json);
     return MP_OK;
 }
 

@@ -87,11 +87,10 @@ static enum mp_status json_device(struct json_writer *json, const struct timelin
     uint64_t busy = 0;
 
     json_open_object(json);
-    json_key_number(json, "device", lane->device);
-    json_key_text(json, "name", lane->name);
+    JSON_FACTS(json, FACT("device", lane->device), FACT("name", lane->name));
     for (size_t i = 0; i < sizeof sums / sizeof *sums; i++) {
         MP_TRY(timeline_busy(timeline, lane->device, sums[i].categories, &busy));
-        json_key_number(json, sums[i].key, busy);
+        JSON_FACTS(json, FACT(sums[i].key, busy));
     }
     json_close_object(json);
     return MP_OK;
@@ -124,8 +123,7 @@ static enum mp_status json_devices(struct json_writer *json, struct html_materia
     size_t count = 0;
     enum mp_status status = lanes ? find_devices(timeline, lanes, &count) : MP_ERR_MEMORY;
 
-    json_key(json, "devices");
-    json_open_array(json);
+    json_key_array(json, "devices");
     count = html_at_most(material, "overview", HTML_MOST_DEVICES, count);
     for (size_t i = 0; i < count && !status; i++)
         status = json_device(json, timeline, &timeline->lanes[lanes[i]]);
@@ -142,14 +140,11 @@ enum mp_status html_print_overview(FILE *out, struct html_material *material,
     enum mp_status status;
 
     (void)error;
-    json_begin(&json, out, 2);
-    json_open_object(&json);
-    json_key_text(&json, "version", MP_VERSION);
-    json_key_number(&json, "range", material->range);
-    json_key_number(&json, "span_ns", timeline->end - timeline->origin);
+    json_open_document(&json, out, 2);
+    JSON_FACTS(&json, FACT("version", MP_VERSION), FACT("range", material->range),
+               FACT("span_ns", timeline->end - timeline->origin));
     status = json_devices(&json, material);
-    json_close_object(&json);
-    json_end(&json);
+    json_close_document(&json);
     return status;
 }
 
@@ -165,11 +160,9 @@ void html_print_note(FILE *out, const char *text)
 {
     struct json_writer json;
 
-    json_begin(&json, out, 1);
-    json_open_object(&json);
-    json_key_text(&json, "note", text);
-    json_close_object(&json);
-    json_end(&json);
+    json_open_document(&json, out, 1);
+    JSON_FACTS(&json, FACT("note", text));
+    json_close_document(&json);
 }
 
 const struct html_document html_documents[] = {

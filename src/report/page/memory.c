@@ -84,8 +84,7 @@ static uint64_t live_of(const struct memory_point *point)
 static void json_line(struct json_writer *json, const struct points *points, size_t line,
                       const char *key, uint64_t (*value_of)(const struct memory_point *point))
 {
-    json_key(json, key);
-    json_open_array(json);
+    json_key_array(json, key);
     for (size_t i = line; i < points->shown * HTML_MEMORY_STEPS; i += points->shown)
         json_number(json, value_of(&points->points[i]));
     json_close_array(json);
@@ -94,8 +93,7 @@ static void json_line(struct json_writer *json, const struct points *points, siz
 static void json_lines(struct json_writer *json, const struct memory *memory,
                        const struct points *points)
 {
-    json_key(json, "lines");
-    json_open_array(json);
+    json_key_array(json, "lines");
     for (size_t i = 0; i < points->shown; i++) {
         const struct memory_point *point = &points->points[i];
         char pool[32];
@@ -104,7 +102,7 @@ static void json_lines(struct json_writer *json, const struct memory *memory,
         memory_json_device(json, memory, point->device);
         if (point->pool)
             snprintf(pool, sizeof pool, "0x%" PRIx64, point->pool->address);
-        json_key_text(json, "pool", point->pool ? pool : NULL);
+        JSON_FACTS(json, FACT_IF("pool", point->pool, pool));
         json_line(json, points, i, "max_bytes", greatest_of);
         json_line(json, points, i, "end_bytes", live_of);
         json_close_object(json);
@@ -115,8 +113,7 @@ static void json_lines(struct json_writer *json, const struct memory *memory,
 static void json_times(struct json_writer *json, const struct memory *memory,
                        const struct points *points)
 {
-    json_key(json, "time_ns");
-    json_open_array(json);
+    json_key_array(json, "time_ns");
     for (size_t i = 0; i < HTML_MEMORY_STEPS; i++)
         json_number(json, points->points[i * points->shown].time - memory->events.first_time);
     json_close_array(json);
@@ -126,13 +123,11 @@ static void print_lines(FILE *out, const struct memory *memory, const struct poi
 {
     struct json_writer json;
 
-    json_begin(&json, out, 1);
-    json_open_object(&json);
-    json_key_number(&json, "start_ns", memory->events.first_time);
+    json_open_document(&json, out, 1);
+    JSON_FACTS(&json, FACT("start_ns", memory->events.first_time));
     json_times(&json, memory, points);
     json_lines(&json, memory, points);
-    json_close_object(&json);
-    json_end(&json);
+    json_close_document(&json);
 }
 
 enum mp_status html_print_memory_lines(FILE *out, struct html_material *material,

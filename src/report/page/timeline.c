@@ -71,19 +71,16 @@ static const char *const track_keys[] = {
 
 static void json_lanes(struct json_writer *json, const struct timeline *timeline)
 {
-    json_key(json, "lanes");
-    json_open_array(json);
+    json_key_array(json, "lanes");
     for (size_t i = 0; i < timeline->lane_count; i++) {
         const struct timeline_lane *lane = &timeline->lanes[i];
 
         json_open_object(json);
-        json_key_text(json, "kind", lane->is_thread ? "thread" : "stream");
-        json_key_number(json, "id", lane->is_thread ? lane->tid : lane->id);
-        if (!lane->is_thread) {
-            json_key_number(json, "context", lane->context);
-            json_key_number(json, "device", lane->device);
-        }
-        json_key_text(json, "name", lane->name);
+        JSON_FACTS(json, FACT("kind", lane->is_thread ? "thread" : "stream"),
+                   FACT("id", lane->is_thread ? lane->tid : lane->id));
+        if (!lane->is_thread)
+            JSON_FACTS(json, FACT("context", lane->context), FACT("device", lane->device));
+        JSON_FACTS(json, FACT("name", lane->name));
         json_close_object(json);
     }
     json_close_array(json);
@@ -91,26 +88,21 @@ static void json_lanes(struct json_writer *json, const struct timeline *timeline
 
 static void json_tracks(struct json_writer *json, const struct timeline *timeline)
 {
-    json_key(json, "tracks");
-    json_open_array(json);
+    json_key_array(json, "tracks");
     for (size_t i = 0; i < timeline->track_count; i++) {
         const struct timeline_track *track = &timeline->tracks[i];
 
-        json_open_object(json);
-        json_key_number(json, "lane", track->lane);
-        json_key_text(json, "kind", track_keys[track->kind]);
-        json_key_number(json, "depth", track->depth);
-        json_key_text(json, "domain", mp_intern_get(&timeline->texts, track->domain, NULL));
-        json_key_number(json, "count", track->count);
-        json_close_object(json);
+        JSON_OBJECT(json, FACT("lane", track->lane), FACT("kind", track_keys[track->kind]),
+                    FACT("depth", track->depth),
+                    FACT("domain", mp_intern_get(&timeline->texts, track->domain, NULL)),
+                    FACT("count", track->count));
     }
     json_close_array(json);
 }
 
 static void json_names(struct json_writer *json, const struct timeline *timeline)
 {
-    json_key(json, "names");
-    json_open_array(json);
+    json_key_array(json, "names");
     for (size_t i = 0; i < timeline->name_count; i++) {
         json_open_array(json);
         json_text(json, category_keys[timeline->names[i].category]);
@@ -123,8 +115,7 @@ static void json_names(struct json_writer *json, const struct timeline *timeline
 static void json_kinds(struct json_writer *json, const struct timeline *timeline,
                        const struct html_kinds *kinds)
 {
-    json_key(json, "kinds");
-    json_open_array(json);
+    json_key_array(json, "kinds");
     for (size_t i = 0; i < kinds->used; i++) {
         const struct timeline_kind *kind = &timeline->kinds[kinds->order[i]];
 
@@ -141,20 +132,16 @@ void html_timeline_json(FILE *out, const struct timeline *timeline, const struct
 {
     struct json_writer json;
 
-    json_begin(&json, out, 2);
-    json_open_object(&json);
-    json_key_number(&json, "origin_ns", timeline->origin);
-    json_key_number(&json, "end_ns", timeline->end);
-    json_key_number(&json, "fan", TIMELINE_FAN);
-    json_key_number(&json, "events", timeline->event_count);
-    json_key_number(&json, "left_out_late", timeline->left_out_late);
-    json_key_number(&json, "left_out_deep", timeline->left_out_deep);
+    json_open_document(&json, out, 2);
+    JSON_FACTS(&json, FACT("origin_ns", timeline->origin), FACT("end_ns", timeline->end),
+               FACT("fan", TIMELINE_FAN), FACT("events", timeline->event_count),
+               FACT("left_out_late", timeline->left_out_late),
+               FACT("left_out_deep", timeline->left_out_deep));
     json_lanes(&json, timeline);
     json_tracks(&json, timeline);
     json_names(&json, timeline);
     json_kinds(&json, timeline, kinds);
-    json_close_object(&json);
-    json_end(&json);
+    json_close_document(&json);
 }
 
 /* ---- The columns ---- */

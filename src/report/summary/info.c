@@ -138,19 +138,12 @@ static void summary_info_print_text(const struct report_out *out, const struct m
 
 static void json_ranges(struct json_writer *json, const struct contents *contents)
 {
-    json_open_array(json);
+    json_key_array(json, "ranges");
     for (size_t i = 0; i < ranges_count(&contents->ranges); i++) {
         const struct capture_range *range = dense_at(&contents->ranges.items, i);
 
-        json_open_object(json);
-        json_key_number(json, "range", range->id);
-        json_key_number(json, "begin_ns", range->begin_time);
-        json_key(json, "end_ns");
-        if (range->end_time == UINT64_MAX)
-            json_null(json);
-        else
-            json_number(json, range->end_time);
-        json_close_object(json);
+        JSON_OBJECT(json, FACT("range", range->id), FACT("begin_ns", range->begin_time),
+                    FACT_IF("end_ns", range->end_time != UINT64_MAX, range->end_time));
     }
     json_close_array(json);
 }
@@ -160,9 +153,9 @@ static void json_properties(struct json_writer *json, const struct mp_trace *tra
     const char *key;
     const char *value;
 
-    json_open_object(json);
+    json_key_object(json, "properties");
     for (size_t i = 0; mp_trace_property_at(trace, i, &key, &value); i++)
-        json_key_text(json, key, value);
+        JSON_FACTS(json, FACT(key, value));
     json_close_object(json);
 }
 
@@ -170,7 +163,7 @@ static void json_tables(struct json_writer *json, const struct contents *content
 {
     struct report_table table;
 
-    json_open_array(json);
+    json_key_array(json, "tables");
     report_begin_json(&table, json, columns, COLUMN_COUNT);
     each_table(&table, contents, report_row);
     json_close_array(json);
@@ -178,15 +171,12 @@ static void json_tables(struct json_writer *json, const struct contents *content
 
 static void json_sizes(struct json_writer *json, const struct contents *contents)
 {
-    json_key_number(json, "records", contents->records);
-    json_key_number(json, "bytes", contents->bytes);
-    json_key_real(json, "bytes_per_record", ratio(contents->bytes, contents->records));
-    json_key_number(json, "rows", contents->total.rows);
-    json_key_number(json, "chunks", contents->total.chunks);
-    json_key_number(json, "raw_bytes", contents->total.raw_bytes);
-    json_key_number(json, "other_bytes", contents->other_bytes);
-    json_key_number(json, "first_ns", contents->first_time);
-    json_key_number(json, "last_ns", contents->last_time);
+    JSON_FACTS(json, FACT("records", contents->records), FACT("bytes", contents->bytes),
+               FACT("bytes_per_record", ratio(contents->bytes, contents->records)),
+               FACT("rows", contents->total.rows), FACT("chunks", contents->total.chunks),
+               FACT("raw_bytes", contents->total.raw_bytes),
+               FACT("other_bytes", contents->other_bytes), FACT("first_ns", contents->first_time),
+               FACT("last_ns", contents->last_time));
 }
 
 static void summary_info_print_json(FILE *out, const struct mp_trace *trace,
@@ -194,20 +184,15 @@ static void summary_info_print_json(FILE *out, const struct mp_trace *trace,
 {
     struct json_writer json;
 
-    json_begin(&json, out, 2);
-    json_open_object(&json);
-    json_key(&json, "properties");
+    json_open_document(&json, out, 2);
     json_properties(&json, trace);
     json_flight(&json, trace);
     json_sizes(&json, contents);
-    json_key(&json, "ranges");
     json_ranges(&json, contents);
-    json_key(&json, "tables");
     json_tables(&json, contents);
     json_key(&json, "quality");
     json_quality(&json, &contents->quality, &contents->definitions);
-    json_close_object(&json);
-    json_end(&json);
+    json_close_document(&json);
 }
 
 void print_info(const struct report_out *out, const struct mp_trace *trace,

@@ -48,24 +48,21 @@ static void summary_merged_print_json(const struct report_out *out,
 {
     struct json_writer json;
 
-    json_begin(&json, out->file, 4);
-    json_open_object(&json);
+    json_open_document(&json, out->file, 4);
     merged_json_head(&json, report);
-    json_key(&json, "groups");
-    json_open_array(&json);
+    json_key_array(&json, "groups");
     for (int i = 0; i < SUMMARY_GROUPS; i++) {
         const struct merged_group *group = &report->merge->groups[i];
 
         if (!merged_shows(report, i))
             continue;
         json_open_object(&json);
-        json_key_text(&json, "name", summary_group_words[i].key);
+        JSON_FACTS(&json, FACT("name", summary_group_words[i].key));
         summary_json_rows(&json, group->total, group->rows, group->row_count);
         json_close_object(&json);
     }
     json_close_array(&json);
-    json_close_object(&json);
-    json_end(&json);
+    json_close_document(&json);
 }
 
 void print_merged(const struct report_out *out, const struct merged_report *report)

@@ -56,21 +56,16 @@ void merged_head(const struct report_out *out, const struct merged_report *repor
 
 void merged_json_head(struct json_writer *json, const struct merged_report *report)
 {
-    json_key(json, "processes");
-    json_open_array(json);
+    json_key_array(json, "processes");
     for (size_t i = 0; i < report->set->count; i++) {
         json_open_object(json);
         json_process(json, &report->set->processes[i]);
-        json_key_bool(json, "read", report->is_read[i]);
-        json_key_bool(json, "whole", report->is_read[i] && !report->found[i].warning);
-        json_key_text(json, "warning", report->found[i].warning);
-        json_key_number(json, "dropped", report->found[i].dropped);
+        JSON_FACTS(json, FACT("read", report->is_read[i]),
+                   FLAG("whole", report->is_read[i] && !report->found[i].warning),
+                   FACT("warning", report->found[i].warning),
+                   FACT("dropped", report->found[i].dropped));
         json_close_object(json);
     }
     json_close_array(json);
-    json_key(json, "range");
-    if (report->range)
-        json_number(json, report->range);
-    else
-        json_null(json);
+    JSON_FACTS(json, FACT_IF("range", report->range, report->range));
 }

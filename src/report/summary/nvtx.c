@@ -165,22 +165,14 @@ static void json_title(struct json_writer *json, const struct nvtx_result *resul
 {
     const struct definition_thread *thread = nvtx_thread_of(result, title->thread);
 
-    json_key_number(json, "thread", title->thread);
-    json_key(json, "tid");
-    if (thread)
-        json_number(json, thread->tid);
-    else
-        json_null(json);
-    json_key_text(json, "thread_name",
-                  thread ? definitions_text(&result->definitions, thread->name) : NULL);
-    json_key_text(json, "domain", title->domain);
-    json_key_text(json, "name", title->name);
+    JSON_FACTS(json, FACT("thread", title->thread), FACT_IF("tid", thread, thread->tid),
+               FACT_IF("thread_name", thread, definitions_text(&result->definitions, thread->name)),
+               FACT("domain", title->domain), FACT("name", title->name));
 }
 
 static void json_group(struct json_writer *json, const char *key, const struct nvtx_group *group)
 {
-    json_key(json, key);
-    json_open_object(json);
+    json_key_object(json, key);
     summary_json_rows(json, group->total, group->rows, group->row_count);
     json_close_object(json);
 }
@@ -190,12 +182,10 @@ static void json_range(struct json_writer *json, const struct nvtx_result *resul
 {
     json_open_object(json);
     json_title(json, result, &(struct title){range->thread, range->domain, range->name});
-    json_key_number(json, "instances", range->instances.calls);
-    json_key_number(json, "unfinished", range->unfinished);
-    json_key_number(json, "total_ns", range->instances.total);
-    json_key_real(json, "avg_ns", range->instances.mean);
-    json_key_number(json, "min_ns", range->instances.least);
-    json_key_number(json, "max_ns", range->instances.greatest);
+    JSON_FACTS(json, FACT("instances", range->instances.calls),
+               FACT("unfinished", range->unfinished), FACT("total_ns", range->instances.total),
+               FACT("avg_ns", range->instances.mean), FACT("min_ns", range->instances.least),
+               FACT("max_ns", range->instances.greatest));
     for (int i = 0; i < SUMMARY_GROUPS; i++)
         json_group(json, summary_group_words[i].key, &range->groups[i]);
     json_close_object(json);
@@ -206,7 +196,7 @@ static void json_captured(struct json_writer *json, const struct nvtx_result *re
 {
     json_open_object(json);
     json_title(json, result, &(struct title){range->thread, range->domain, range->name});
-    json_key_number(json, "nodes", range->nodes);
+    JSON_FACTS(json, FACT("nodes", range->nodes));
     json_group(json, summary_group_words[SUMMARY_GPU].key, &range->work);
     json_close_object(json);
 }
@@ -216,23 +206,18 @@ static void nvtx_print_json(FILE *out, const struct mp_trace *trace,
 {
     struct json_writer json;
 
-    json_begin(&json, out, 5);
-    json_open_object(&json);
+    json_open_document(&json, out, 5);
     json_head(&json, trace, &result->quality, &result->definitions, range, result->capture_ranges);
-    json_key_number(&json, "unfinished", result->unfinished);
-    json_key_bool(&json, "no_calls", result->no_calls);
-    json_key(&json, "nvtx_ranges");
-    json_open_array(&json);
+    JSON_FACTS(&json, FACT("unfinished", result->unfinished), FACT("no_calls", result->no_calls));
+    json_key_array(&json, "nvtx_ranges");
     for (size_t i = 0; i < result->range_count; i++)
         json_range(&json, result, &result->ranges[i]);
     json_close_array(&json);
-    json_key(&json, "captured_ranges");
-    json_open_array(&json);
+    json_key_array(&json, "captured_ranges");
     for (size_t i = 0; i < result->captured_count; i++)
         json_captured(&json, result, &result->captured[i]);
     json_close_array(&json);
-    json_close_object(&json);
-    json_end(&json);
+    json_close_document(&json);
 }
 
 /* ---- The command's report ---- */

@@ -229,29 +229,14 @@ static void json_devices(struct json_writer *json, const struct trace_process *p
 {
     char uuid[UUID_BYTES];
 
-    json_key(json, "devices");
-    json_open_array(json);
+    json_key_array(json, "devices");
     for (size_t i = 0; i < process->device_count; i++) {
         const struct trace_set_device *device = &process->devices[i];
 
-        json_open_object(json);
-        json_key_number(json, "device", device->ordinal);
-        json_key_text(json, "name", device->name);
-        json_key_text(json, "uuid",
-                      has_uuid(device) ? format_uuid(device, UUID_WHOLE, uuid) : NULL);
-        json_close_object(json);
+        JSON_OBJECT(json, FACT("device", device->ordinal), FACT("name", device->name),
+                    FACT_IF("uuid", has_uuid(device), format_uuid(device, UUID_WHOLE, uuid)));
     }
     json_close_array(json);
-}
-
-static void json_time(struct json_writer *json, const char *key,
-                      const struct trace_process *process, uint64_t time)
-{
-    json_key(json, key);
-    if (process->first_time)
-        json_number(json, time + process->offset);
-    else
-        json_null(json);
 }
 
 static void json_one(struct json_writer *json, const struct trace_process *process)
@@ -261,22 +246,20 @@ static void json_one(struct json_writer *json, const struct trace_process *proce
         [TRACE_ALIGNED_REALTIME] = "realtime",
         [TRACE_ALIGNED_CLOCK] = "clock",
     };
+    bool has_times = process->first_time != 0;
     char text[WARNING_BYTES];
 
     describe(process, text);
     json_open_object(json);
     json_process(json, process);
     json_devices(json, process);
-    json_key_text(json, "clock", process->clock);
-    json_key_number(json, "clock_number", process->clock_number);
-    json_key_text(json, "aligned_by", alignments[process->alignment]);
-    json_time(json, "first_ns", process, process->first_time);
-    json_time(json, "last_ns", process, process->last_time);
-    json_key_number(json, "records", process->records);
-    json_key_number(json, "dropped", process->dropped);
-    json_key_number(json, "bytes", process->bytes);
-    json_key_bool(json, "whole", !*text);
-    json_key_text(json, "warning", *text ? text : NULL);
+    JSON_FACTS(json, FACT("clock", process->clock), FACT("clock_number", process->clock_number),
+               FACT("aligned_by", alignments[process->alignment]),
+               FACT_IF("first_ns", has_times, process->first_time + process->offset),
+               FACT_IF("last_ns", has_times, process->last_time + process->offset),
+               FACT("records", process->records), FACT("dropped", process->dropped),
+               FACT("bytes", process->bytes), FLAG("whole", !*text),
+               FACT_IF("warning", *text, text));
     json_close_object(json);
 }
 
@@ -285,19 +268,15 @@ static void processes_print_json(const struct report_out *out, const struct trac
     char text[TRACE_SET_CLOCKS_BYTES];
     struct json_writer json;
 
-    json_begin(&json, out->file, 2);
-    json_open_object(&json);
-    json_key_text(&json, "clocks", trace_set_describe_clocks(set, text, sizeof text));
-    json_key_number(&json, "clock_count", set->clock_count);
-    json_key_number(&json, "realtime_spread_ns", set->spread);
-    json_key_number(&json, "first_ns", set->first_time);
-    json_key(&json, "processes");
-    json_open_array(&json);
+    json_open_document(&json, out->file, 2);
+    JSON_FACTS(&json, FACT("clocks", trace_set_describe_clocks(set, text, sizeof text)),
+               FACT("clock_count", set->clock_count), FACT("realtime_spread_ns", set->spread),
+               FACT("first_ns", set->first_time));
+    json_key_array(&json, "processes");
     for (size_t i = 0; i < set->count; i++)
         json_one(&json, &set->processes[i]);
     json_close_array(&json);
-    json_close_object(&json);
-    json_end(&json);
+    json_close_document(&json);
 }
 
 enum mp_status print_processes(const struct report_out *out, const struct trace_set *set)

@@ -175,15 +175,10 @@ static enum mp_status print_tables(const struct report_out *out, const struct me
 static void json_parts(struct json_writer *json, const struct merged_report *report,
                        const struct summary_part *parts, size_t count)
 {
-    json_key(json, "processes");
-    json_open_array(json);
-    for (size_t i = 0; i < count; i++) {
-        json_open_object(json);
-        json_key_text(json, "process", report->set->processes[parts[i].process].label);
-        json_key_number(json, "calls", parts[i].calls);
-        json_key_number(json, "total_ns", parts[i].total);
-        json_close_object(json);
-    }
+    json_key_array(json, "processes");
+    for (size_t i = 0; i < count; i++)
+        JSON_OBJECT(json, FACT("process", report->set->processes[parts[i].process].label),
+                    FACT("calls", parts[i].calls), FACT("total_ns", parts[i].total));
     json_close_array(json);
 }
 
@@ -197,16 +192,10 @@ static void json_row(struct json_writer *json, const struct merged_report *repor
     bool off = outlier.process != UINT32_MAX;
 
     json_open_object(json);
-    json_key_text(json, "name", row->name);
-    json_key_number(json, "calls", row->calls);
-    json_key_number(json, "total_ns", row->total);
-    json_key_real(json, "mean_ns", outlier.mean);
-    json_key(json, "deviation_percent");
-    if (off)
-        json_real(json, outlier.percent);
-    else
-        json_null(json);
-    json_key_text(json, "of", off ? report->set->processes[outlier.process].label : NULL);
+    JSON_FACTS(json, FACT("name", row->name), FACT("calls", row->calls),
+               FACT("total_ns", row->total), FACT("mean_ns", outlier.mean),
+               FACT_IF("deviation_percent", off, outlier.percent),
+               FACT_IF("of", off, report->set->processes[outlier.process].label));
     json_parts(json, report, parts, count);
     json_close_object(json);
 }
@@ -216,29 +205,24 @@ static void side_by_side_print_json(const struct report_out *out,
 {
     struct json_writer json;
 
-    json_begin(&json, out->file, 4);
-    json_open_object(&json);
+    json_open_document(&json, out->file, 4);
     merged_json_head(&json, report);
-    json_key(&json, "groups");
-    json_open_array(&json);
+    json_key_array(&json, "groups");
     for (int i = 0; i < SUMMARY_GROUPS; i++) {
         const struct merged_group *group = &report->merge->groups[i];
 
         if (!merged_shows(report, i))
             continue;
         json_open_object(&json);
-        json_key_text(&json, "name", summary_group_words[i].key);
-        json_key_number(&json, "total_ns", group->total);
-        json_key(&json, "rows");
-        json_open_array(&json);
+        JSON_FACTS(&json, FACT("name", summary_group_words[i].key), FACT("total_ns", group->total));
+        json_key_array(&json, "rows");
         for (size_t row = 0; row < group->row_count; row++)
             json_row(&json, report, group, &group->rows[row]);
         json_close_array(&json);
         json_close_object(&json);
     }
     json_close_array(&json);
-    json_close_object(&json);
-    json_end(&json);
+    json_close_document(&json);
 }
 
 enum mp_status print_side_by_side(const struct report_out *out, const struct merged_report *report)

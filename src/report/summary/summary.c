@@ -108,7 +108,7 @@ static void json_group(struct json_writer *json, const struct summary *summary, 
     const struct summary_group *rows = &summary->groups[group];
 
     json_open_object(json);
-    json_key_text(json, "name", summary_group_words[group].key);
+    JSON_FACTS(json, FACT("name", summary_group_words[group].key));
     summary_json_rows(json, rows->total, rows->rows, rows->row_count);
     json_close_object(json);
 }
@@ -116,12 +116,8 @@ static void json_group(struct json_writer *json, const struct summary *summary, 
 static void json_device(struct json_writer *json, const struct summary_device *device)
 {
     json_open_object(json);
-    json_key(json, "device");
-    if (device->device == UINT64_MAX)
-        json_null(json);
-    else
-        json_number(json, device->device);
-    json_key_text(json, "name", device->name);
+    JSON_FACTS(json, FACT_IF("device", device->device != UINT64_MAX, device->device),
+               FACT("name", device->name));
     summary_json_rows(json, device->group.total, device->group.rows, device->group.row_count);
     json_close_object(json);
 }
@@ -131,25 +127,21 @@ static void summary_print_json(FILE *out, const struct mp_trace *trace,
 {
     struct json_writer json;
 
-    json_begin(&json, out, 4);
-    json_open_object(&json);
+    json_open_document(&json, out, 4);
     json_head(&json, trace, &summary->quality, &summary->definitions, range, summary->range_count);
-    json_key(&json, "groups");
-    json_open_array(&json);
+    json_key_array(&json, "groups");
     for (int group = 0; group < SUMMARY_GROUPS; group++) {
         if (shows(which, group))
             json_group(&json, summary, group);
     }
     json_close_array(&json);
     if (which & SUMMARY_PART_PER_GPU) {
-        json_key(&json, "devices");
-        json_open_array(&json);
+        json_key_array(&json, "devices");
         for (size_t i = 0; i < summary->device_count; i++)
             json_device(&json, &summary->devices[i]);
         json_close_array(&json);
     }
-    json_close_object(&json);
-    json_end(&json);
+    json_close_document(&json);
 }
 
 void print_summary(const struct report_out *out, const struct mp_trace *trace,

@@ -170,26 +170,99 @@ void json_bytes(struct json_writer *json, const char *text, size_t bytes)
     put_string(json->out, text, bytes);
 }
 
-void json_key_number(struct json_writer *json, const char *key, uint64_t number)
+void json_open_document(struct json_writer *json, FILE *out, unsigned lines)
 {
-    json_key(json, key);
-    json_number(json, number);
+    json_begin(json, out, lines);
+    json_open_object(json);
 }
 
-void json_key_real(struct json_writer *json, const char *key, double number)
+void json_close_document(struct json_writer *json)
 {
-    json_key(json, key);
-    json_real(json, number);
+    json_close_object(json);
+    json_end(json);
 }
 
-void json_key_bool(struct json_writer *json, const char *key, bool value)
+void json_key_object(struct json_writer *json, const char *key)
 {
     json_key(json, key);
-    json_bool(json, value);
+    json_open_object(json);
 }
 
-void json_key_text(struct json_writer *json, const char *key, const char *text)
+void json_key_array(struct json_writer *json, const char *key)
 {
     json_key(json, key);
-    json_text(json, text);
+    json_open_array(json);
+}
+
+void json_key_numbers(struct json_writer *json, const char *key, const uint64_t *numbers,
+                      size_t count)
+{
+    json_key_array(json, key);
+    for (size_t i = 0; i < count; i++)
+        json_number(json, numbers[i]);
+    json_close_array(json);
+}
+
+/* ---- Facts ---- */
+
+struct json_fact json_fact_null(const char *key)
+{
+    return (struct json_fact){.key = key, .kind = JSON_NULL};
+}
+
+struct json_fact json_fact_number(const char *key, uint64_t number)
+{
+    return (struct json_fact){.key = key, .kind = JSON_NUMBER, .number = number};
+}
+
+struct json_fact json_fact_signed(const char *key, int64_t change)
+{
+    return (struct json_fact){.key = key, .kind = JSON_SIGNED, .change = change};
+}
+
+struct json_fact json_fact_real(const char *key, double real)
+{
+    return (struct json_fact){.key = key, .kind = JSON_REAL, .real = real};
+}
+
+struct json_fact json_fact_bool(const char *key, bool flag)
+{
+    return (struct json_fact){.key = key, .kind = JSON_BOOL, .flag = flag};
+}
+
+struct json_fact json_fact_text(const char *key, const char *text)
+{
+    return (struct json_fact){.key = key, .kind = JSON_TEXT, .text = text};
+}
+
+void json_value(struct json_writer *json, const struct json_fact *fact)
+{
+    switch (fact->kind) {
+    case JSON_NULL:
+        json_null(json);
+        break;
+    case JSON_NUMBER:
+        json_number(json, fact->number);
+        break;
+    case JSON_SIGNED:
+        json_signed(json, fact->change);
+        break;
+    case JSON_REAL:
+        json_real(json, fact->real);
+        break;
+    case JSON_BOOL:
+        json_bool(json, fact->flag);
+        break;
+    case JSON_TEXT:
+        json_text(json, fact->text);
+        break;
+    }
+}
+
+void json_facts(struct json_writer *json, const struct json_fact *facts, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        json_key(json, facts[i].key);
+        json_value(json, &facts[i]);
+    }
 }

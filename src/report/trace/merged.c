@@ -330,18 +330,12 @@ static enum mp_status print_document(struct merging *merging, struct mp_error *e
     char text[TRACE_SET_CLOCKS_BYTES];
 
     json_open_object(json);
-    json_key_text(json, "clocks", trace_set_describe_clocks(merging->set, text, sizeof text));
-    json_key(json, "range");
-    if (merging->options->range)
-        json_number(json, merging->options->range);
-    else
-        json_null(json);
-    json_key(json, "rows");
-    json_open_array(json);
+    JSON_FACTS(json, FACT("clocks", trace_set_describe_clocks(merging->set, text, sizeof text)),
+               FACT_IF("range", merging->options->range, merging->options->range));
+    json_key_array(json, "rows");
     MP_TRY(print_rows(merging, error));
     json_close_array(json);
-    json_key(json, "processes");
-    json_open_array(json);
+    json_key_array(json, "processes");
     for (size_t i = 0; i < merging->set->count; i++) {
         const struct source *source = &merging->sources[i];
 
@@ -352,8 +346,7 @@ static enum mp_status print_document(struct merging *merging, struct mp_error *e
         json_close_object(json);
     }
     json_close_array(json);
-    json_close_object(json);
-    json_end(json);
+    json_close_document(json);
     return MP_OK;
 }
 

@@ -151,14 +151,12 @@ static enum mp_status print_document(struct printing *printing, struct mp_error 
     json_open_object(json);
     json_head(json, rows->trace, rows->quality, &rows->definitions, rows->options->range,
               ranges_count(&rows->ranges));
-    json_key(json, "rows");
-    json_open_array(json);
+    json_key_array(json, "rows");
     MP_TRY(print_rows(printing, error));
     json_close_array(json);
     json_key(json, "quality_of_rows");
     json_quality(json, rows->quality, &rows->definitions);
-    json_close_object(json);
-    json_end(json);
+    json_close_document(json);
     return MP_OK;
 }
 

@@ -210,28 +210,51 @@ static void json_documents_are_nested_and_escaped(void **state)
     FILE *out = begin_output();
 
     (void)state;
-    json_begin(&json, out, 1);
-    json_open_object(&json);
-    json_key_text(&json, "a\tb", "\x01\x7f/\\\xff\xe2\x82\xac");
-    json_key(&json, "list");
-    json_open_array(&json);
+    json_open_document(&json, out, 1);
+    JSON_FACTS(&json, FACT("a\tb", "\x01\x7f/\\\xff\xe2\x82\xac"));
+    json_key_array(&json, "list");
     json_number(&json, UINT64_MAX);
     json_signed(&json, INT64_MIN);
     json_real(&json, NAN);
     json_bool(&json, true);
     json_close_array(&json);
-    json_key(&json, "empty");
-    json_open_object(&json);
+    json_key_object(&json, "empty");
     json_close_object(&json);
-    json_key_text(&json, "none", NULL);
-    json_close_object(&json);
-    json_end(&json);
+    JSON_FACTS(&json, FACT("none", (const char *)NULL));
+    json_close_document(&json);
     assert_output(out, "{\n"
                        "  \"a\\tb\": \"\\u0001\\u007f/\\\\\\ufffd\xe2\x82\xac\",\n"
                        "  \"list\": [18446744073709551615, -9223372036854775808, null, true],\n"
                        "  \"empty\": {},\n"
                        "  \"none\": null\n"
                        "}\n");
+}
+
+static void facts_are_written_by_the_types_of_their_values(void **state)
+{
+    const uint64_t numbers[] = {1, UINT64_MAX};
+    const char *text = "text";
+    bool flag = false;
+    char line[] = "";
+    struct json_writer json;
+    FILE *out = begin_output();
+
+    (void)state;
+    json_open_document(&json, out, 0);
+    JSON_FACTS(&json, FACT("u8", (uint8_t)255), FACT("u64", UINT64_MAX),
+               FACT("size", sizeof json.lines), FACT("i64", INT64_MIN), FACT("real", 0.5),
+               FACT("none", (double)NAN), FACT("bool", flag), FLAG("flag", text != NULL),
+               FACT("text", text), FACT("line", line), FACT_IF("known", *text, text),
+               FACT_IF("unknown", *line, line));
+    JSON_KEY_OBJECT(&json, "object", FACT("i", numbers[0]));
+    json_key_numbers(&json, "numbers", numbers, 2);
+    json_key_numbers(&json, "no_numbers", NULL, 0);
+    json_close_document(&json);
+    assert_output(out, "{\"u8\": 255, \"u64\": 18446744073709551615, \"size\": 4, "
+                       "\"i64\": -9223372036854775808, \"real\": 0.5, \"none\": null, "
+                       "\"bool\": false, \"flag\": true, \"text\": \"text\", \"line\": \"\", "
+                       "\"known\": \"text\", \"unknown\": null, \"object\": {\"i\": 1}, "
+                       "\"numbers\": [1, 18446744073709551615], \"no_numbers\": []}\n");
 }
 
 static void utf8_characters_are_told_from_bytes(void **state)
@@ -270,6 +293,7 @@ int main(void)
         cmocka_unit_test(columns_widen_to_what_was_measured),
         cmocka_unit_test(text_moves_no_cursor),
         cmocka_unit_test(json_documents_are_nested_and_escaped),
+        cmocka_unit_test(facts_are_written_by_the_types_of_their_values),
         cmocka_unit_test(utf8_characters_are_told_from_bytes),
     };
 

@@ -12,13 +12,6 @@
 /* The value of --by; false for what is none. */
 static bool parse_way(const char *by, struct iterations_options *options)
 {
-    static const struct {
-        const char *text;
-        enum iterations_way way;
-    } ways[] = {
-        {"auto", ITERATIONS_AUTO},   {"nvtx", ITERATIONS_NVTX},       {"range", ITERATIONS_RANGES},
-        {"graph", ITERATIONS_GRAPH}, {"kernels", ITERATIONS_KERNELS},
-    };
     static const char named[] = "nvtx:";
 
     if (!by)
@@ -28,9 +21,9 @@ static bool parse_way(const char *by, struct iterations_options *options)
         options->name = by + sizeof named - 1;
         return true;
     }
-    for (size_t i = 0; i < sizeof ways / sizeof *ways; i++) {
-        if (!strcmp(by, ways[i].text)) {
-            options->way = ways[i].way;
+    for (int way = 0; way < ITERATIONS_WHOLE; way++) {
+        if (!strcmp(by, iterations_way_key((enum iterations_way)way))) {
+            options->way = (enum iterations_way)way;
             return true;
         }
     }
