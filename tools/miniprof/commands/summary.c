@@ -7,7 +7,6 @@
 #include "common/merge_summaries.h"
 #include "common/report_options.h"
 #include "common/summarise.h"
-#include "common/trace_args.h"
 #include "report/summary/summary.h"
 
 #include "base/poison.h"
@@ -67,19 +66,16 @@ static const struct option_set set = {
     .count = sizeof specs / sizeof *specs,
 };
 
-int summarise(const char *command, struct mp_trace *trace, const char *path,
-              const struct report_out *out, const struct summary_options *options)
+enum mp_status summarise(void *context, struct mp_trace *trace, bool *whole, struct mp_error *error)
 {
+    const struct summarising *to = context;
     struct summary summary;
-    struct mp_error error;
-    int code;
 
-    if (summary_build(trace, options, &summary, &error) != MP_OK)
-        return fail_on_trace(command, path, &error);
-    print_summary(out, trace, &summary, options->parts, options->range);
-    code = quality_is_whole(&summary.quality) ? EXIT_FINE : EXIT_FINDINGS;
+    MP_TRY(summary_build(trace, &to->options, &summary, error));
+    print_summary(&to->out, trace, &summary, to->options.parts, to->options.range);
+    *whole = quality_is_whole(&summary.quality);
     summary_free(&summary);
-    return code;
+    return MP_OK;
 }
 
 /* Bits of enum summary_parts; 0: as ever. */
@@ -104,29 +100,15 @@ static bool summary_options_agree(const struct summary_values *values)
     return true;
 }
 
-struct reporting {
-    struct report_out out;
-    struct summary_options options;
-};
-
-static int summary_print_file(void *context, struct mp_trace *trace, const char *path)
-{
-    const struct reporting *reporting = context;
-
-    return summarise(set.command, trace, path, &reporting->out, &reporting->options);
-}
-
 int cmd_summary(int argc, char **argv)
 {
     struct summary_values values = {.report = REPORT_PRESET};
-    struct reporting reporting = {.out = {.file = stdout}};
+    struct summarising reporting = {.out = {.file = stdout}};
     int first, code;
 
     if (!report_parse(&set, argc, argv, &values, &values.report, &reporting.out, &first, &code))
         return code;
     if (!summary_options_agree(&values))
-        return EXIT_USAGE;
-    if (!report_names_trace(set.command, argc - first))
         return EXIT_USAGE;
     reporting.options = (struct summary_options){.range = values.report.range,
                                                  .style = report_style(&values.report),
@@ -134,5 +116,5 @@ int cmd_summary(int argc, char **argv)
     if (values.merge || values.side_by_side)
         return merge_summaries(set.command, argc - first, argv + first, &reporting.out,
                                &reporting.options, values.side_by_side);
-    return each_trace(set.command, argc - first, argv + first, summary_print_file, &reporting);
+    return each_trace(set.command, argc - first, argv + first, summarise, &reporting);
 }
