@@ -266,19 +266,14 @@ static enum mp_status report(void *context, struct mp_trace *trace, bool *whole,
     return status;
 }
 
-/* Complains of options that do not go together; true if there is nothing to
- * complain of. */
 static bool deps_options_agree(const struct deps_values *values)
 {
-    if (values->slowest && !values->iterations) {
-        complain(set.command, "--slowest needs --iters=NAME");
-        return false;
-    }
-    if (values->trace && (values->iterations || values->what_if.count || values->top)) {
-        complain(set.command, "--trace goes with none of --iters, --what-if and --top");
-        return false;
-    }
-    return true;
+    return options_agree(set.command, values->slowest && !values->iterations,
+                         "--slowest needs --iters=NAME") &&
+           options_agree(set.command,
+                         values->trace &&
+                             (values->iterations || values->what_if.count || values->top),
+                         "--trace goes with none of --iters, --what-if and --top");
 }
 
 static bool parse_changes(const struct option_texts *texts, struct deps_changes *changes)

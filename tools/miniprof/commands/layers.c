@@ -116,20 +116,14 @@ static enum mp_status report(void *context, struct mp_trace *trace, bool *whole,
     return status;
 }
 
-/* Complains of options that do not go together; true if there is nothing to complain of. */
 static bool layers_options_agree(const struct layers_values *values)
 {
-    if (values->by_position &&
-        (values->tree || values->iteration || values->domain || values->merge_numbers)) {
-        complain(set.command, "--by-position goes with none of --tree, --iteration, --domain and "
-                              "--merge-numbers");
-        return false;
-    }
-    if (values->tree && values->top) {
-        complain(set.command, "--top does not go with --tree");
-        return false;
-    }
-    return true;
+    return options_agree(set.command,
+                         values->by_position && (values->tree || values->iteration ||
+                                                 values->domain || values->merge_numbers),
+                         "--by-position goes with none of --tree, --iteration, --domain and "
+                         "--merge-numbers") &&
+           options_agree(set.command, values->tree && values->top, "--top does not go with --tree");
 }
 
 int cmd_layers(int argc, char **argv)

@@ -10,7 +10,7 @@
 
 #include "base/poison.h"
 
-#define MOST_POINTS 1000000u
+#define MOST_POINTS 1000000 /* also in a complaint */
 
 struct memory_values {
     struct report_values report;
@@ -97,18 +97,12 @@ static enum mp_status report(void *context, struct mp_trace *trace, bool *whole,
     return status;
 }
 
-/* Complains of options that do not go together; true if there is nothing to complain of. */
 static bool memory_options_agree(const struct memory_values *values)
 {
-    if (values->points > MOST_POINTS) {
-        complain(set.command, "--points takes at most %u", MOST_POINTS);
-        return false;
-    }
-    if (values->iteration && (values->timeline || values->points)) {
-        complain(set.command, "--iteration goes with neither --timeline nor --points");
-        return false;
-    }
-    return true;
+    return options_agree(set.command, values->points > MOST_POINTS,
+                         "--points takes at most 1000000") &&
+           options_agree(set.command, values->iteration && (values->timeline || values->points),
+                         "--iteration goes with neither --timeline nor --points");
 }
 
 int cmd_memory(int argc, char **argv)

@@ -86,18 +86,12 @@ static unsigned parts_of(const struct summary_values *values)
            (values->per_gpu ? (unsigned)SUMMARY_PART_PER_GPU : 0);
 }
 
-/* Complains of options that do not go together; true if there is nothing to complain of. */
 static bool summary_options_agree(const struct summary_values *values)
 {
-    if (values->merge && values->side_by_side) {
-        complain(set.command, "--merge does not go with --side-by-side");
-        return false;
-    }
-    if (values->per_gpu && (values->merge || values->side_by_side)) {
-        complain(set.command, "--per-gpu goes with neither --merge nor --side-by-side");
-        return false;
-    }
-    return true;
+    return options_agree(set.command, values->merge && values->side_by_side,
+                         "--merge does not go with --side-by-side") &&
+           options_agree(set.command, values->per_gpu && (values->merge || values->side_by_side),
+                         "--per-gpu goes with neither --merge nor --side-by-side");
 }
 
 int cmd_summary(int argc, char **argv)
