@@ -52,12 +52,15 @@ static bool is_printable(const char *text)
 
 static void note_other(struct pass *pass, uint64_t name)
 {
-    const char *text = definitions_text(pass->definitions, name);
     char *others = pass->ranges->others;
-    size_t used = strlen(others);
-    bool fits = text && used + strlen(text) + 3 < NVTX_OTHERS_BYTES && is_printable(text);
+    const char *text;
+    size_t used;
 
-    if (pass->other_names.count >= NVTX_OTHERS_MOST || !fits ||
+    if (pass->other_names.count >= NVTX_OTHERS_MOST)
+        return;
+    text = definitions_text(pass->definitions, name);
+    used = strlen(others);
+    if (!text || used + strlen(text) + 3 >= NVTX_OTHERS_BYTES || !is_printable(text) ||
         mp_map_get(&pass->other_names, name) != MP_MAP_ABSENT ||
         mp_map_put(&pass->other_names, name, 0) != MP_OK)
         return;
