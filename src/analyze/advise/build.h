@@ -20,8 +20,8 @@
 
 #include "analyze/advise/advise.h"
 #include "analyze/deps/deps.h"
-#include "analyze/replay/replay.h"
 #include "analyze/layers/layers.h"
+#include "analyze/replay/replay.h"
 
 /* What a call launched; of the piece that launched it. */
 enum advise_launched {

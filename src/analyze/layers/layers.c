@@ -123,14 +123,7 @@ enum { TABLE_NVTX, TABLE_CALL, TABLES };
 
 static enum mp_status take_event(struct layers_pass *pass, const struct merge_row *row)
 {
-    const struct layer_event event = {
-        .kind = CELL(nvtx, kind),
-        .thread = CELL(nvtx, thread),
-        .domain = CELL(nvtx, domain),
-        .name = CELL(nvtx, name),
-        .time = row->time,
-        .range = CELL(nvtx, range),
-    };
+    const struct nvtx_event event = nvtx_event_at(row->columns, row->row, row->time);
 
     return layer_open_take(&pass->open, &event);
 }
@@ -157,10 +150,7 @@ static enum mp_status open_merge(struct layers_pass *pass, struct merge **merge,
 {
     /* Of an event and a call at one time the event is first. */
     const struct merge_table tables[TABLES] = {
-        [TABLE_NVTX] = {mp_table_by_id(MP_TABLE_nvtx), MP_COLUMN_nvtx_time,
-                        MP_COLUMN_MASK(nvtx, thread) | MP_COLUMN_MASK(nvtx, kind) |
-                            MP_COLUMN_MASK(nvtx, domain) | MP_COLUMN_MASK(nvtx, name) |
-                            MP_COLUMN_MASK(nvtx, range)},
+        [TABLE_NVTX] = {mp_table_by_id(MP_TABLE_nvtx), MP_COLUMN_nvtx_time, NVTX_EVENT_COLUMNS},
         [TABLE_CALL] = {mp_table_by_id(MP_TABLE_call), MP_COLUMN_call_start,
                         MP_COLUMN_MASK(call, thread) | MP_COLUMN_MASK(call, duration) |
                             MP_COLUMN_MASK(call, correlation)},

@@ -1,12 +1,11 @@
-/* Which NVTX ranges are open for a call. Ranges of push and pop belong to their thread. A range of
- * start and end that another thread began counts as well, where only one of its domain is open.
+/* The open ranges of each thread as a list, and the instance of layers/tree.h that its innermost
+ * one is. An instance is found anew only when something changed that a call of the thread can see.
  */
 #include "analyze/layers/open.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/data/hash.h"
 #include "base/data/reserve.h"
 #include "trace/codec/schema.h"
 
@@ -17,7 +16,6 @@ struct layer_range {
     uint64_t sequence; /* in order of begin */
     uint32_t previous; /* of ranges; LAYER_NONE */
     uint32_t next;     /* also of free items */
-    uint32_t below;    /* the push before it in its thread and domain; LAYER_NONE */
     uint32_t thread;
     uint32_t domain;
     uint32_t label;
@@ -26,6 +24,7 @@ struct layer_range {
 };
 
 struct layer_thread {
+    uint64_t number;
     uint32_t first; /* of ranges; LAYER_NONE */
     uint32_t last;
     uint32_t count;
@@ -52,7 +51,8 @@ static enum mp_status reach_thread(struct layer_open *open, uint64_t number, uin
     MP_TRY(mp_reserve((void **)&open->threads, open->thread_count, &open->thread_capacity,
                       sizeof *open->threads));
     *index = (uint32_t)open->thread_count;
-    open->threads[*index] = (struct layer_thread){.first = LAYER_NONE, .last = LAYER_NONE};
+    open->threads[*index] =
+        (struct layer_thread){.number = number, .first = LAYER_NONE, .last = LAYER_NONE};
     MP_TRY(mp_map_put(&open->thread_index, number, *index));
     open->thread_count++;
     return MP_OK;
@@ -90,7 +90,7 @@ const char *layer_open_domain(const struct layer_open *open, size_t index)
     return domain_text(open, open->domains[index].string);
 }
 
-static enum mp_status reach_label(struct layer_open *open, const struct layer_event *event,
+static enum mp_status reach_label(struct layer_open *open, const struct nvtx_event *event,
                                   uint32_t *label)
 {
     /* Ids that no file can justify are as good as undefined. */
@@ -108,11 +108,6 @@ static enum mp_status reach_label(struct layer_open *open, const struct layer_ev
         text = name ? "[unnamed range]" : "<unnamed>";
     MP_TRY(layer_tree_label(open->tree, domain_text(open, domain), text, label));
     return mp_map_put(&open->labels, key, *label);
-}
-
-static uint64_t stack_key(uint32_t thread, uint32_t domain)
-{
-    return (uint64_t)thread << 32 | domain;
 }
 
 /* ---- The lists of open ranges ---- */
@@ -226,9 +221,11 @@ static void count_started(struct layer_open *open, uint32_t range, bool opened)
 static bool is_shared_with(const struct layer_open *open, uint32_t range, uint32_t thread)
 {
     const struct layer_range *shared = &open->ranges[range];
+    uint64_t pushed;
 
     return shared->thread != thread &&
-           mp_map_get(&open->pushes, stack_key(thread, shared->domain)) == MP_MAP_ABSENT;
+           !nvtx_match_top(&open->match, open->threads[thread].number,
+                           open->domains[shared->domain].string, &pushed);
 }
 
 /* ---- Which instance ---- */
@@ -323,98 +320,41 @@ static enum mp_status enter_new(struct layer_open *open, uint32_t index, bool wa
     return MP_OK;
 }
 
-static enum mp_status begin_range(struct layer_open *open, const struct layer_event *event,
-                                  uint32_t domain, uint32_t *index)
+static enum mp_status begin_range(struct layer_open *open, const struct nvtx_event *event,
+                                  uint32_t domain)
 {
-    struct layer_range range = {
-        .sequence = ++open->sequence, .below = LAYER_NONE, .domain = domain, .home = LAYER_NONE};
+    struct layer_range range = {.sequence = ++open->sequence, .domain = domain, .home = LAYER_NONE};
+    bool started = event->kind == MP_nvtx_kind_start;
+    bool resolved;
+    uint32_t index;
 
     MP_TRY(reach_thread(open, event->thread, &range.thread));
+    resolved = !started && is_resolved(open, &open->threads[range.thread]);
     MP_TRY(reach_label(open, event, &range.label));
-    MP_TRY(take_item(open, index));
-    open->ranges[*index] = range;
-    append(open, *index);
-    return MP_OK;
-}
-
-static enum mp_status take_push(struct layer_open *open, const struct layer_event *event,
-                                uint32_t domain)
-{
-    uint32_t index, thread, below;
-    bool resolved;
-
-    MP_TRY(reach_thread(open, event->thread, &thread));
-    resolved = is_resolved(open, &open->threads[thread]);
-    MP_TRY(begin_range(open, event, domain, &index));
-    below = mp_map_get(&open->pushes, stack_key(thread, domain));
-    open->ranges[index].below = below == MP_MAP_ABSENT ? LAYER_NONE : below;
-    MP_TRY(mp_map_put(&open->pushes, stack_key(thread, domain), index));
+    MP_TRY(take_item(open, &index));
+    open->ranges[index] = range;
+    append(open, index);
+    MP_TRY(nvtx_match_begin(&open->match, event, index));
+    if (started)
+        count_started(open, index, true);
     return enter_new(open, index, resolved, event->time);
 }
 
-static enum mp_status take_pop(struct layer_open *open, const struct layer_event *event,
-                               uint32_t domain)
+enum mp_status layer_open_take(struct layer_open *open, const struct nvtx_event *event)
 {
-    uint32_t thread, index, below;
-    uint64_t key;
+    uint32_t domain = 0;
+    uint64_t item;
 
-    MP_TRY(reach_thread(open, event->thread, &thread));
-    key = stack_key(thread, domain);
-    index = mp_map_get(&open->pushes, key);
-    if (index == MP_MAP_ABSENT) /* pushed before the recording began, or never */
+    if (event->kind != MP_nvtx_kind_end)
+        MP_TRY(reach_domain(open, event->domain, &domain));
+    if (nvtx_begins(event))
+        return open->domains[domain].wanted ? begin_range(open, event, domain) : MP_OK;
+    if (!nvtx_match_end(&open->match, event, &item))
         return MP_OK;
-    below = open->ranges[index].below;
-    if (below == LAYER_NONE)
-        mp_map_remove(&open->pushes, key);
-    else
-        MP_TRY(mp_map_put(&open->pushes, key, below));
-    remove_range(open, index);
+    if (event->kind == MP_nvtx_kind_end)
+        count_started(open, (uint32_t)item, false);
+    remove_range(open, (uint32_t)item);
     return MP_OK;
-}
-
-static enum mp_status take_start(struct layer_open *open, const struct layer_event *event,
-                                 uint32_t domain)
-{
-    uint32_t index;
-
-    MP_TRY(begin_range(open, event, domain, &index));
-    MP_TRY(mp_map_put(&open->started, event->range, index));
-    count_started(open, index, true);
-    return enter_new(open, index, false, event->time);
-}
-
-static void take_end(struct layer_open *open, const struct layer_event *event)
-{
-    uint32_t index = mp_map_get(&open->started, event->range);
-
-    if (index == MP_MAP_ABSENT)
-        return;
-    mp_map_remove(&open->started, event->range);
-    count_started(open, index, false);
-    remove_range(open, index);
-}
-
-enum mp_status layer_open_take(struct layer_open *open, const struct layer_event *event)
-{
-    uint32_t domain;
-
-    if (event->kind == MP_nvtx_kind_end) {
-        take_end(open, event);
-        return MP_OK;
-    }
-    MP_TRY(reach_domain(open, event->domain, &domain));
-    if (!open->domains[domain].wanted)
-        return MP_OK;
-    switch (event->kind) {
-    case MP_nvtx_kind_push:
-        return take_push(open, event, domain);
-    case MP_nvtx_kind_pop:
-        return take_pop(open, event, domain);
-    case MP_nvtx_kind_start:
-        return take_start(open, event, domain);
-    default:
-        return MP_OK;
-    }
 }
 
 void layer_open_free(struct layer_open *open)
@@ -424,8 +364,7 @@ void layer_open_free(struct layer_open *open)
     free(open->domains);
     mp_map_free(&open->thread_index);
     mp_map_free(&open->domain_index);
-    mp_map_free(&open->pushes);
-    mp_map_free(&open->started);
+    nvtx_match_free(&open->match);
     mp_map_free(&open->labels);
     mp_map_free(&open->others);
     *open = (struct layer_open){.tree = NULL};

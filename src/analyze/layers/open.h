@@ -18,8 +18,8 @@
  * instance of each. Many ranges that overlap and never nest would so make more instances than there
  * are ranges, by far; after LAYER_MOST_OTHERS of them a range stays in its first path.
  *
- * Memory: 40 bytes an open range, and 22 to 43 bytes a map for each thread and
- * domain, and each range that is in more than one path.
+ * Memory: 40 bytes an open range and what nvtx/match.h takes for it, and 22 to 43 bytes in a map
+ * for each thread, each domain, and each range that is in more than one path.
  */
 #ifndef MP_ANALYZE_LAYERS_OPEN_H
 #define MP_ANALYZE_LAYERS_OPEN_H
@@ -29,22 +29,13 @@
 #include "analyze/layers/tree.h"
 #include "base/data/map.h"
 #include "base/status.h"
+#include "model/nvtx/match.h"
 #include "model/trace/definitions.h"
 #include "model/trace/quality.h"
 #include "model/trace/ranges.h"
 
 #define LAYER_MOST_SHARED 64
 #define LAYER_MOST_OTHERS (1u << 22)
-
-/* A row of `nvtx`. */
-struct layer_event {
-    uint64_t kind; /* enum mp_nvtx_kind */
-    uint64_t thread;
-    uint64_t domain; /* string */
-    uint64_t name;   /* string */
-    uint64_t time;   /* ns */
-    uint64_t range;
-};
 
 struct layer_range;
 struct layer_thread;
@@ -70,8 +61,7 @@ struct layer_open {
     struct layer_domain *domains;
     size_t domain_count, domain_capacity;
     struct mp_map domain_index; /* by string id */
-    struct mp_map pushes;       /* thread and domain -> the range pushed last */
-    struct mp_map started;      /* range id -> range */
+    struct nvtx_match match;    /* items: ranges */
     struct mp_map labels;       /* string ids of domain and name -> label */
     struct mp_map others;       /* first instance of a range and the one around it -> instance */
     uint32_t shared[LAYER_MOST_SHARED]; /* ranges, by begin: alone in their domain */
@@ -80,7 +70,7 @@ struct layer_open {
 };
 
 /* Takes an event; they must come in order of time. MP_ERR_MEMORY, MP_ERR_LIMIT. */
-enum mp_status layer_open_take(struct layer_open *open, const struct layer_event *event);
+enum mp_status layer_open_take(struct layer_open *open, const struct nvtx_event *event);
 
 /* The domains that events had, as they appeared; NULL is the default one. `index` is less than
  * open->domain_count. */

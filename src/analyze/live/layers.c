@@ -221,19 +221,13 @@ static void take_ended(struct live *live, const struct nvtx_open_range *ended, u
 enum mp_status live_take_nvtx(struct live *live, const struct mp_batch *batch)
 {
     for (uint32_t row = 0; row < batch->rows; row++) {
-        const struct nvtx_event event = {
-            .kind = CELL(nvtx, kind),
-            .thread = CELL(nvtx, thread),
-            .domain = CELL(nvtx, domain),
-            .name = CELL(nvtx, name),
-            .range = CELL(nvtx, range),
-        };
-        struct nvtx_open_range ended;
         uint64_t time = CELL(nvtx, time);
+        const struct nvtx_event event = nvtx_event_at(batch->columns, row, time);
+        struct nvtx_open_range ended;
 
         if (event.kind == MP_nvtx_kind_mark || !time)
             continue;
-        MP_TRY(nvtx_open_take(&live->open, &event, time, &ended));
+        MP_TRY(nvtx_open_take(&live->open, &event, &ended));
         take_ended(live, &ended, event.thread, time);
         MP_TRY(note_innermost(live, event.thread, time));
     }

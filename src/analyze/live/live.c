@@ -63,9 +63,7 @@ void live_select(struct mp_cursor *cursor)
                      M(set, stream) | M(set, start) | M(set, duration) | M(set, correlation));
     mp_cursor_select(cursor, mp_table_by_id(MP_TABLE_call),
                      M(call, thread) | M(call, start) | M(call, correlation));
-    mp_cursor_select(cursor, mp_table_by_id(MP_TABLE_nvtx),
-                     M(nvtx, thread) | M(nvtx, kind) | M(nvtx, domain) | M(nvtx, name) |
-                         M(nvtx, time) | M(nvtx, range));
+    mp_cursor_select(cursor, mp_table_by_id(MP_TABLE_nvtx), NVTX_EVENT_COLUMNS | M(nvtx, time));
     /* A graph launch as a whole (MINIPROF_CUDA_GRAPH=graph) keeps its device busy. */
     mp_cursor_select(cursor, mp_table_by_id(MP_TABLE_graph),
                      M(graph, stream) | M(graph, start) | M(graph, duration) |

@@ -101,15 +101,9 @@ static enum mp_status load_head(struct memory_events *events, struct mp_trace *t
 
 static enum mp_status take_nvtx(struct sweep *sweep, const struct merge_row *from)
 {
-    const struct nvtx_event event = {
-        .kind = CELL(nvtx, kind),
-        .thread = CELL(nvtx, thread),
-        .domain = CELL(nvtx, domain),
-        .name = CELL(nvtx, name),
-        .range = CELL(nvtx, range),
-    };
+    const struct nvtx_event event = nvtx_event_at(from->columns, from->row, from->time);
 
-    return nvtx_open_take(&sweep->open, &event, from->time, NULL);
+    return nvtx_open_take(&sweep->open, &event, NULL);
 }
 
 /* Makes the call the last one of its thread; the last but one is forgotten. */
@@ -356,9 +350,7 @@ static enum mp_status open_merge(struct sweep *sweep, struct mp_trace *trace,
                           M(memory, pool_used) | M(memory, pool_size);
     const bool sites = sweep->options->sites;
     const struct merge_table tables[TABLES] = {
-        [NVTX] = TABLE(nvtx, time,
-                       M(nvtx, kind) | M(nvtx, thread) | M(nvtx, domain) | M(nvtx, name) |
-                           M(nvtx, range)),
+        [NVTX] = TABLE(nvtx, time, NVTX_EVENT_COLUMNS),
         [CALL] =
             TABLE(call, start,
                   M(call, thread) | M(call, function) | M(call, duration) | M(call, correlation)),

@@ -84,7 +84,7 @@ static enum mp_status choose_lane(struct sweep *sweep, uint32_t index)
     sweep->below[index] = sweep->tops[lane];
     sweep->tops[lane] = index;
     sweep->spans->lanes[lane].count++;
-    instance->link = lane;
+    instance->lane = lane;
     return MP_OK;
 }
 
@@ -112,7 +112,7 @@ static enum mp_status reach_node(struct nvtx_spans *spans, struct mp_map *known,
 static enum mp_status add_span(struct nvtx_spans *spans, struct mp_map *known,
                                const struct nvtx_instance *instance)
 {
-    struct nvtx_lane *lane = &spans->lanes[instance->link];
+    struct nvtx_lane *lane = &spans->lanes[instance->lane];
     uint32_t index = lane->first + lane->count;
     uint32_t parent = lane->count ? index - 1 : NVTX_NONE;
     struct nvtx_span span = {.begin = instance->begin, .end = instance->end};
@@ -120,7 +120,7 @@ static enum mp_status add_span(struct nvtx_spans *spans, struct mp_map *known,
     while (parent != NVTX_NONE && spans->spans[parent].end <= span.begin)
         parent = spans->spans[parent].parent;
     span.parent = parent;
-    MP_TRY(reach_node(spans, known, instance->link,
+    MP_TRY(reach_node(spans, known, instance->lane,
                       parent == NVTX_NONE ? NVTX_NONE : spans->spans[parent].node, instance->kind,
                       &span.node));
     spans->spans[index] = span;

@@ -1,13 +1,13 @@
-/* Loads the NVTX ranges of a trace: pushes are matched with pops, starts with ends. What is still
- * open at the end of the trace ends with it, and is marked as unfinished.
+/* Reads the NVTX ranges of a trace as instances, which lanes.c puts in order. Kinds are by what
+ * names say and not by their ids: two ids may say the same.
  */
 #include "analyze/nvtx/spans.h"
+#include "model/nvtx/match.h"
 #include "model/trace/reading.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/data/hash.h"
 #include "base/data/reserve.h"
 #include "trace/codec/schema.h"
 
@@ -18,8 +18,7 @@ struct pass {
     const struct nvtx_reading *reading;
     struct nvtx_instance *instances;
     size_t count, capacity;
-    struct mp_map stacks;     /* thread and domain -> the instance pushed last */
-    struct mp_map started;    /* range id -> instance, of nvtxRangeStart */
+    struct nvtx_match match;  /* items: instances */
     struct mp_map early_ends; /* range id -> end that was read before its start */
     uint64_t *ends;
     size_t end_count, end_capacity;
@@ -96,15 +95,14 @@ static enum mp_status reach_thread(struct nvtx_spans *spans, uint64_t number, ui
     return mp_map_put(&spans->thread_index, number, *thread);
 }
 
-static enum mp_status reach_kind(struct pass *pass, uint64_t thread_number, uint64_t domain,
-                                 uint64_t name, uint32_t *kind)
+static enum mp_status reach_kind(struct pass *pass, const struct nvtx_event *event, uint32_t *kind)
 {
     struct nvtx_spans *spans = pass->spans;
     uint32_t thread, label;
     uint64_t key;
 
-    MP_TRY(reach_thread(spans, thread_number, &thread));
-    MP_TRY(reach_label(pass, domain, name, &label));
+    MP_TRY(reach_thread(spans, event->thread, &thread));
+    MP_TRY(reach_label(pass, event->domain, event->name, &label));
     key = (uint64_t)thread << 32 | label;
     *kind = mp_map_get(&pass->kinds, key);
     if (*kind != MP_MAP_ABSENT)
@@ -122,95 +120,50 @@ static enum mp_status reach_kind(struct pass *pass, uint64_t thread_number, uint
 
 /* ---- Rows ---- */
 
-#define CELL(column) (batch->columns[MP_COLUMN_nvtx_##column][row])
-
-static enum mp_status begin_instance(struct pass *pass, const struct mp_batch *batch, uint32_t row,
-                                     uint32_t link)
+static enum mp_status begin_instance(struct pass *pass, const struct nvtx_event *event)
 {
-    struct nvtx_instance instance = {.begin = CELL(time), .end = NVTX_OPEN, .link = link};
+    struct nvtx_instance instance = {.begin = event->time, .end = NVTX_OPEN};
+    uint32_t early = MP_MAP_ABSENT;
 
     if (pass->count >= NVTX_MOST)
         return MP_ERR_LIMIT;
-    MP_TRY(reach_kind(pass, CELL(thread), CELL(domain), CELL(name), &instance.kind));
+    MP_TRY(reach_kind(pass, event, &instance.kind));
     MP_TRY(mp_reserve((void **)&pass->instances, pass->count, &pass->capacity, sizeof instance));
+    if (event->kind == MP_nvtx_kind_start)
+        early = mp_map_get(&pass->early_ends, event->range);
+    if (early == MP_MAP_ABSENT) {
+        MP_TRY(nvtx_match_begin(&pass->match, event, pass->count));
+    } else {
+        instance.end = pass->ends[early];
+        mp_map_remove(&pass->early_ends, event->range);
+    }
     pass->instances[pass->count++] = instance;
     return MP_OK;
 }
 
-static uint64_t stack_key(const struct mp_batch *batch, uint32_t row)
-{
-    return mp_mix64(CELL(thread)) ^ CELL(domain);
-}
-
-static enum mp_status take_push(struct pass *pass, const struct mp_batch *batch, uint32_t row)
-{
-    uint64_t key = stack_key(batch, row);
-
-    MP_TRY(begin_instance(pass, batch, row, mp_map_get(&pass->stacks, key)));
-    return mp_map_put(&pass->stacks, key, (uint32_t)(pass->count - 1));
-}
-
-static enum mp_status take_pop(struct pass *pass, const struct mp_batch *batch, uint32_t row)
-{
-    uint64_t key = stack_key(batch, row);
-    uint32_t top = mp_map_get(&pass->stacks, key);
-
-    if (top >= pass->count) /* absent: pushed before the recording began, or never */
-        return MP_OK;
-    pass->instances[top].end = CELL(time);
-    if (pass->instances[top].link != MP_MAP_ABSENT)
-        return mp_map_put(&pass->stacks, key, pass->instances[top].link);
-    mp_map_remove(&pass->stacks, key);
-    return MP_OK;
-}
-
-static enum mp_status take_start(struct pass *pass, const struct mp_batch *batch, uint32_t row)
-{
-    uint32_t early = mp_map_get(&pass->early_ends, CELL(range));
-
-    MP_TRY(begin_instance(pass, batch, row, NVTX_NONE));
-    if (early >= pass->end_count) /* absent */
-        return mp_map_put(&pass->started, CELL(range), (uint32_t)(pass->count - 1));
-    pass->instances[pass->count - 1].end = pass->ends[early];
-    mp_map_remove(&pass->early_ends, CELL(range));
-    return MP_OK;
-}
-
 /* The thread that ends a range may come first in the file. */
-static enum mp_status take_end(struct pass *pass, const struct mp_batch *batch, uint32_t row)
+static enum mp_status keep_early_end(struct pass *pass, const struct nvtx_event *event)
 {
-    uint32_t index = mp_map_get(&pass->started, CELL(range));
-
-    if (index < pass->count) { /* not absent */
-        pass->instances[index].end = CELL(time);
-        mp_map_remove(&pass->started, CELL(range));
-        return MP_OK;
-    }
     if (pass->end_count >= NVTX_NONE)
         return MP_ERR_LIMIT;
     MP_TRY(
         mp_reserve((void **)&pass->ends, pass->end_count, &pass->end_capacity, sizeof *pass->ends));
-    pass->ends[pass->end_count] = CELL(time);
-    return mp_map_put(&pass->early_ends, CELL(range), (uint32_t)pass->end_count++);
+    pass->ends[pass->end_count] = event->time;
+    return mp_map_put(&pass->early_ends, event->range, (uint32_t)pass->end_count++);
 }
 
-static enum mp_status spans_take_row(struct pass *pass, const struct mp_batch *batch, uint32_t row)
+static enum mp_status spans_take_row(struct pass *pass, const struct nvtx_event *event)
 {
-    switch (CELL(kind)) {
-    case MP_nvtx_kind_push:
-        return take_push(pass, batch, row);
-    case MP_nvtx_kind_pop:
-        return take_pop(pass, batch, row);
-    case MP_nvtx_kind_start:
-        return take_start(pass, batch, row);
-    case MP_nvtx_kind_end:
-        return take_end(pass, batch, row);
-    default:
-        return MP_OK;
-    }
-}
+    uint64_t item;
 
-#undef CELL
+    if (nvtx_begins(event))
+        return begin_instance(pass, event);
+    if (nvtx_match_end(&pass->match, event, &item))
+        pass->instances[item].end = event->time;
+    else if (event->kind == MP_nvtx_kind_end)
+        return keep_early_end(pass, event);
+    return MP_OK;
+}
 
 /* ---- The passes over the file ---- */
 
@@ -220,9 +173,7 @@ static void spans_select_columns(struct mp_cursor *cursor, void *context)
     definitions_select(cursor, false);
     quality_select(cursor);
     mp_cursor_select(cursor, mp_table_by_id(MP_TABLE_nvtx),
-                     MP_COLUMN_MASK(nvtx, thread) | MP_COLUMN_MASK(nvtx, kind) |
-                         MP_COLUMN_MASK(nvtx, domain) | MP_COLUMN_MASK(nvtx, name) |
-                         MP_COLUMN_MASK(nvtx, time) | MP_COLUMN_MASK(nvtx, range));
+                     NVTX_EVENT_COLUMNS | MP_COLUMN_MASK(nvtx, time));
 }
 
 static enum mp_status spans_take_batch(void *context, const struct mp_batch *batch)
@@ -230,8 +181,13 @@ static enum mp_status spans_take_batch(void *context, const struct mp_batch *bat
     struct pass *pass = context;
 
     if (batch->table->id == MP_TABLE_nvtx) {
-        for (uint32_t row = 0; row < batch->rows; row++)
-            MP_TRY(spans_take_row(pass, batch, row));
+        const uint64_t *times = batch->columns[MP_COLUMN_nvtx_time];
+
+        for (uint32_t row = 0; row < batch->rows; row++) {
+            const struct nvtx_event event = nvtx_event_at(batch->columns, row, times[row]);
+
+            MP_TRY(spans_take_row(pass, &event));
+        }
         return MP_OK;
     }
     MP_TRY(definitions_take(pass->reading->definitions, batch));
@@ -273,11 +229,6 @@ static enum mp_status find_last_time(struct mp_trace *trace, uint64_t *last, str
 }
 
 /* ---- From what was read to spans ---- */
-
-static bool has_unfinished(const struct pass *pass)
-{
-    return pass->stacks.count || pass->started.count;
-}
 
 /* Whether the instance counts; an end that it lacks is `last`. */
 static bool finish_instance(struct pass *pass, struct nvtx_instance *instance, uint64_t last)
@@ -327,7 +278,7 @@ static enum mp_status spans_build(struct pass *pass, struct mp_trace *trace, str
     enum mp_status status;
 
     MP_TRY(spans_run_pass(pass, trace, error));
-    if (has_unfinished(pass))
+    if (nvtx_match_is_open(&pass->match))
         MP_TRY(find_last_time(trace, &last, error));
     if (range && range->end_time < last)
         last = range->end_time;
@@ -349,8 +300,7 @@ enum mp_status nvtx_spans_load(struct nvtx_spans *spans, struct mp_trace *trace,
     free(pass.instances);
     free(pass.ends);
     free(pass.label_names);
-    mp_map_free(&pass.stacks);
-    mp_map_free(&pass.started);
+    nvtx_match_free(&pass.match);
     mp_map_free(&pass.early_ends);
     mp_map_free(&pass.labels);
     mp_map_free(&pass.label_texts);

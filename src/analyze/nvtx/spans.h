@@ -103,7 +103,7 @@ struct nvtx_instance {
     uint64_t begin;
     uint64_t end;
     uint32_t kind;
-    uint32_t link; /* while reading the push below it; later its lane */
+    uint32_t lane; /* found by lanes.c */
 };
 
 #define NVTX_OPEN UINT64_MAX /* `end` while it has none */

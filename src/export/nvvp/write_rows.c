@@ -425,24 +425,23 @@ static enum mp_status put_marker_data(struct nvvp_writer *writer, const struct m
 static enum mp_status put_nvtx(struct nvvp_writer *writer, const struct mp_batch *batch,
                                uint32_t row)
 {
-    uint64_t kind = CELL(nvtx, kind);
-    bool ends = kind == MP_nvtx_kind_pop || kind == MP_nvtx_kind_end;
+    const struct nvtx_event event = nvtx_event_at(batch->columns, row, CELL(nvtx, time));
+    bool ends = event.kind == MP_nvtx_kind_pop || event.kind == MP_nvtx_kind_end;
     struct nvvp_MARKER marker = {
-        .flags = kind == MP_nvtx_kind_mark ? 1
-                 : ends                    ? 4
-                                           : 2,
+        .flags = event.kind == MP_nvtx_kind_mark ? 1
+                 : ends                          ? 4
+                                                 : 2,
         .timestamp = TIME(nvtx, time),
         .objectKind = THREAD_OBJECT,
-        .objectId = thread_object(writer, CELL(nvtx, thread)),
-        .name = ends ? 0 : CELL(nvtx, name), /* by which readers tell begins from ends */
-        .domain = CELL(nvtx, domain),
+        .objectId = thread_object(writer, event.thread),
+        .name = ends ? 0 : event.name, /* by which readers tell begins from ends */
+        .domain = event.domain,
     };
-    uint32_t id;
+    uint64_t id;
 
-    if (nvvp_markers_number(&writer->markers, kind, CELL(nvtx, thread), CELL(nvtx, domain),
-                            CELL(nvtx, range), &id) != MP_OK)
+    if (nvvp_markers_number(&writer->markers, &event, &id) != MP_OK)
         return no_memory(writer);
-    marker.id = id;
+    marker.id = (uint32_t)id;
     MP_TRY(insert_MARKER(writer, writer->rows[MP_INDEX_nvtx], &marker));
     return ends ? MP_OK : put_marker_data(writer, batch, row, id);
 }

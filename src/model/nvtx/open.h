@@ -1,16 +1,15 @@
 /* Which NVTX range a thread is in: the one that began last of those that it has open.
  *
  * For rows of `nvtx` that are read in order of time, by thread at least. Pushes and starts of a
- * thread stand in one list, whatever their domain; what ends in the middle of it is marked and goes
- * when it comes to the top. Pushes are linked to the one below in their domain:
+ * thread stand in one list, whatever their domain; what ends in the middle of the list is marked,
+ * and goes when it comes to the top:
  *
  *     thread 7   | push A | start R | push B(domain x) | push C |
- *                     ^------------- below ---------------'
  *
- * Each row takes constant time. Memory: a thread that ever began a range keeps 40 bytes for each
+ * Each row takes constant time. Memory: a thread that ever began a range keeps 32 bytes for each
  * range of its deepest nesting, rounded up to a power of two and 4 at least (what ended below an
- * open one counts), and up to 100 bytes; each open range up to 50 in a map. A range that was begun
- * before the recording is not known; its end is passed over.
+ * open one counts), and up to 100 bytes; for each open range see nvtx/match.h. A range that was
+ * begun before the recording is not known; its end is passed over.
  */
 #ifndef MP_MODEL_NVTX_OPEN_H
 #define MP_MODEL_NVTX_OPEN_H
@@ -21,14 +20,13 @@
 
 #include "base/data/map.h"
 #include "base/status.h"
-#include "model/nvtx/names.h"
+#include "model/nvtx/match.h"
 
 /* A range that is open. */
 struct nvtx_open_range {
     uint64_t begin;  /* ns */
     uint64_t domain; /* string id; 0: the default one */
     uint64_t name;   /* string id; 0: none */
-    uint32_t below;  /* pushes: the one below in this domain, + 1; 0: none */
     bool started;    /* nvtxRangeStart */
     bool over;
 };
@@ -44,19 +42,12 @@ struct nvtx_open {
     struct nvtx_open_thread *threads;
     size_t thread_count, thread_capacity;
     struct mp_map by_thread; /* number -> threads */
-    struct mp_map tops;      /* thread and domain -> the last push of it, + 1; 0: none is open */
-    struct mp_map by_range;  /* id of an nvtxRangeStart -> started */
-    struct nvtx_open_place {
-        uint32_t thread; /* of threads */
-        uint32_t item;   /* of its items; of a free one the next free one, + 1 */
-    } * started;         /* owned */
-    uint32_t free_place; /* of started, + 1; 0: none */
-    size_t started_count, started_capacity;
+    struct nvtx_match match; /* items: index of the thread, shifted by 32, and of its range */
 };
 
-/* Takes a row that happened at `time`. What it ended, if anything, is in *ended, whose `over` says
- * whether there is one; NULL: not asked for. MP_OK, MP_ERR_MEMORY, MP_ERR_LIMIT. */
-enum mp_status nvtx_open_take(struct nvtx_open *open, const struct nvtx_event *event, uint64_t time,
+/* Takes a row. What it ended, if anything, is in *ended, whose `over` says whether there is one;
+ * NULL: not asked for. MP_OK, MP_ERR_MEMORY, MP_ERR_LIMIT. */
+enum mp_status nvtx_open_take(struct nvtx_open *open, const struct nvtx_event *event,
                               struct nvtx_open_range *ended);
 
 /* The innermost range of a thread, by the trace's number of it; NULL: none is open. Valid until the

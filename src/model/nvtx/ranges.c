@@ -1,37 +1,33 @@
-/* Finds the NVTX ranges of one name. It counts open pushes instead of keeping their names, because
- * only the wanted name matters. It notes other names for the message that says what there is.
+/* The NVTX ranges of one name. Of nested pushes the outermost of the name counts: a push inside it
+ * is marked INSIDE, also if it is of another name, and so tells the next one.
  */
 #include "model/nvtx/ranges.h"
+#include "model/nvtx/match.h"
 #include "model/trace/reading.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/data/hash.h"
 #include "base/data/map.h"
 #include "base/data/reserve.h"
 #include "trace/codec/schema.h"
 
 #include "base/poison.h"
 
-/* The open pushes of a thread in a domain. Only their number matters, and where the name began. */
-struct stack {
-    uint64_t depth;
-    uint64_t named_depth; /* of the outermost one of the name; 0: none is open */
-    uint64_t begin;
-};
+/* Items of nvtx/match.h besides indices of `begun`. */
+#define OUTSIDE UINT64_MAX
+#define INSIDE  (UINT64_MAX - 1)
 
 struct pass {
     struct nvtx_ranges *ranges;
     const struct definitions *definitions;
     const char *name;
-    struct stack *stacks;
-    size_t stack_count, stack_capacity;
-    struct mp_map by_thread; /* thread and domain -> stack */
-    struct nvtx_range *open; /* nvtxRangeStart's */
-    size_t open_count, open_capacity;
-    struct mp_map by_id;       /* range id -> open */
+    struct nvtx_match match;
+    struct nvtx_range *begun; /* of the name; the `end` of a free one is the next free one, + 1 */
+    size_t count, capacity;
+    uint64_t free;             /* of begun, + 1; 0: none */
+    size_t pushed;             /* of the name, outermost, and not popped */
     struct mp_map other_names; /* string ids that stand in `others` */
 };
 
@@ -56,12 +52,15 @@ static bool is_printable(const char *text)
 
 static void note_other(struct pass *pass, uint64_t name)
 {
-    const char *text = definitions_text(pass->definitions, name);
     char *others = pass->ranges->others;
-    size_t used = strlen(others);
-    bool fits = text && used + strlen(text) + 3 < NVTX_OTHERS_BYTES && is_printable(text);
+    const char *text;
+    size_t used;
 
-    if (pass->other_names.count >= NVTX_OTHERS_MOST || !fits ||
+    if (pass->other_names.count >= NVTX_OTHERS_MOST)
+        return;
+    text = definitions_text(pass->definitions, name);
+    used = strlen(others);
+    if (!text || used + strlen(text) + 3 >= NVTX_OTHERS_BYTES || !is_printable(text) ||
         mp_map_get(&pass->other_names, name) != MP_MAP_ABSENT ||
         mp_map_put(&pass->other_names, name, 0) != MP_OK)
         return;
@@ -78,106 +77,69 @@ static bool has_name(struct pass *pass, uint64_t name)
     return false;
 }
 
-/* NULL when memory is out. */
-static struct stack *reach_stack(struct pass *pass, uint64_t thread, uint64_t domain)
+static enum mp_status begin_named(struct pass *pass, const struct nvtx_event *event)
 {
-    uint64_t key = mp_mix64(thread) ^ domain;
-    uint32_t index = mp_map_get(&pass->by_thread, key);
+    uint64_t item = pass->free ? pass->free - 1 : pass->count;
 
-    if (index == MP_MAP_ABSENT) {
-        if (mp_reserve((void **)&pass->stacks, pass->stack_count, &pass->stack_capacity,
-                       sizeof *pass->stacks))
-            return NULL;
-        index = (uint32_t)pass->stack_count++;
-        pass->stacks[index] = (struct stack){0};
-        if (mp_map_put(&pass->by_thread, key, index))
-            return NULL;
-    }
-    return &pass->stacks[index];
+    MP_TRY(mp_reserve((void **)&pass->begun, pass->count, &pass->capacity, sizeof *pass->begun));
+    if (pass->free)
+        pass->free = pass->begun[item].end;
+    else
+        pass->count++;
+    pass->begun[item] = (struct nvtx_range){event->time, 0, event->thread};
+    return nvtx_match_begin(&pass->match, event, item);
 }
 
-#define CELL(column) (batch->columns[MP_COLUMN_nvtx_##column][row])
-
-static enum mp_status take_push(struct pass *pass, const struct mp_batch *batch, uint32_t row)
+static enum mp_status take_begin(struct pass *pass, const struct nvtx_event *event)
 {
-    struct stack *stack = reach_stack(pass, CELL(thread), CELL(domain));
+    bool named = has_name(pass, event->name);
+    uint64_t around = OUTSIDE;
 
-    if (!stack)
-        return MP_ERR_MEMORY;
-    stack->depth++;
-    if (has_name(pass, CELL(name)) && !stack->named_depth) {
-        stack->named_depth = stack->depth;
-        stack->begin = CELL(time);
-    }
-    return MP_OK;
+    if (event->kind == MP_nvtx_kind_start)
+        return named ? begin_named(pass, event) : MP_OK;
+    nvtx_match_top(&pass->match, event->thread, event->domain, &around);
+    if (around != OUTSIDE)
+        return nvtx_match_begin(&pass->match, event, INSIDE);
+    if (!named)
+        return nvtx_match_begin(&pass->match, event, OUTSIDE);
+    pass->pushed++;
+    return begin_named(pass, event);
 }
 
-static enum mp_status take_pop(struct pass *pass, const struct mp_batch *batch, uint32_t row)
+static enum mp_status ranges_take_row(struct pass *pass, const struct nvtx_event *event)
 {
-    struct stack *stack = reach_stack(pass, CELL(thread), CELL(domain));
+    uint64_t item = OUTSIDE;
+    struct nvtx_range range;
 
-    if (!stack)
-        return MP_ERR_MEMORY;
-    if (!stack->depth)
-        return MP_OK; /* pushed before the recording began */
-    if (stack->depth-- != stack->named_depth)
+    if (nvtx_begins(event))
+        return take_begin(pass, event);
+    nvtx_match_end(&pass->match, event, &item);
+    if (item == OUTSIDE || item == INSIDE)
         return MP_OK;
-    stack->named_depth = 0;
-    return add_range(pass->ranges, &(struct nvtx_range){stack->begin, CELL(time), CELL(thread)});
+    range = pass->begun[item];
+    range.end = event->time;
+    pass->begun[item].end = pass->free;
+    pass->free = item + 1;
+    pass->pushed -= event->kind == MP_nvtx_kind_pop;
+    return add_range(pass->ranges, &range);
 }
-
-static enum mp_status take_start(struct pass *pass, const struct mp_batch *batch, uint32_t row)
-{
-    if (!has_name(pass, CELL(name)))
-        return MP_OK;
-    MP_TRY(mp_reserve((void **)&pass->open, pass->open_count, &pass->open_capacity,
-                      sizeof *pass->open));
-    pass->open[pass->open_count] = (struct nvtx_range){CELL(time), 0, CELL(thread)};
-    return mp_map_put(&pass->by_id, CELL(range), (uint32_t)pass->open_count++);
-}
-
-static enum mp_status take_end(struct pass *pass, const struct mp_batch *batch, uint32_t row)
-{
-    uint32_t index = mp_map_get(&pass->by_id, CELL(range));
-
-    if (index == MP_MAP_ABSENT)
-        return MP_OK;
-    mp_map_remove(&pass->by_id, CELL(range));
-    pass->open[index].end = CELL(time);
-    return add_range(pass->ranges, &pass->open[index]);
-}
-
-static enum mp_status ranges_take_row(struct pass *pass, const struct mp_batch *batch, uint32_t row)
-{
-    switch (CELL(kind)) {
-    case MP_nvtx_kind_push:
-        return take_push(pass, batch, row);
-    case MP_nvtx_kind_pop:
-        return take_pop(pass, batch, row);
-    case MP_nvtx_kind_start:
-        return take_start(pass, batch, row);
-    case MP_nvtx_kind_end:
-        return take_end(pass, batch, row);
-    default:
-        return MP_OK;
-    }
-}
-
-#undef CELL
 
 static void select_nvtx(struct mp_cursor *cursor, void *context)
 {
     (void)context;
     mp_cursor_select(cursor, mp_table_by_id(MP_TABLE_nvtx),
-                     MP_COLUMN_MASK(nvtx, thread) | MP_COLUMN_MASK(nvtx, kind) |
-                         MP_COLUMN_MASK(nvtx, domain) | MP_COLUMN_MASK(nvtx, name) |
-                         MP_COLUMN_MASK(nvtx, time) | MP_COLUMN_MASK(nvtx, range));
+                     NVTX_EVENT_COLUMNS | MP_COLUMN_MASK(nvtx, time));
 }
 
 static enum mp_status ranges_take_batch(void *context, const struct mp_batch *batch)
 {
-    for (uint32_t row = 0; row < batch->rows; row++)
-        MP_TRY(ranges_take_row(context, batch, row));
+    const uint64_t *times = batch->columns[MP_COLUMN_nvtx_time];
+
+    for (uint32_t row = 0; row < batch->rows; row++) {
+        const struct nvtx_event event = nvtx_event_at(batch->columns, row, times[row]);
+
+        MP_TRY(ranges_take_row(context, &event));
+    }
     return MP_OK;
 }
 
@@ -214,15 +176,11 @@ enum mp_status nvtx_ranges_load(struct nvtx_ranges *ranges, struct mp_trace *tra
 
     *ranges = (struct nvtx_ranges){.items = NULL};
     status = ranges_run_pass(&pass, trace, error);
-    for (size_t i = 0; i < pass.stack_count; i++)
-        ranges->unfinished += pass.stacks[i].named_depth != 0;
-    ranges->unfinished += pass.by_id.count;
+    ranges->unfinished = pass.pushed + pass.match.started.count;
     if (ranges->count)
         qsort(ranges->items, ranges->count, sizeof *ranges->items, ranges_compare);
-    free(pass.stacks);
-    free(pass.open);
-    mp_map_free(&pass.by_thread);
-    mp_map_free(&pass.by_id);
+    free(pass.begun);
+    nvtx_match_free(&pass.match);
     mp_map_free(&pass.other_names);
     if (status)
         nvtx_ranges_free(ranges);

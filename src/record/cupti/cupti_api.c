@@ -264,6 +264,21 @@ bool cupti_next(const struct cupti_api *cupti, uint8_t *buffer, size_t valid_byt
            *record && (*record)->kind != CUPTI_ACTIVITY_KIND_INVALID;
 }
 
+uint32_t cupti_stream_id(const struct cupti_api *cupti, CUcontext context, uintptr_t handle,
+                         bool per_thread)
+{
+    CUstream stream = (CUstream)handle;
+    uint32_t id;
+
+    if (stream == CU_STREAM_PER_THREAD || stream == CU_STREAM_LEGACY) {
+        per_thread = stream == CU_STREAM_PER_THREAD;
+        stream = NULL;
+    }
+    if (cupti->get_stream_id(context, stream, per_thread, &id) != CUPTI_SUCCESS)
+        return CUPTI_NO_STREAM;
+    return id;
+}
+
 const char *cupti_result_text(const struct cupti_api *cupti, CUptiResult result)
 {
     const char *text = NULL;

@@ -107,6 +107,13 @@ enum mp_status cupti_api_load(struct cupti_api *cupti, const struct driver_api *
 bool cupti_next(const struct cupti_api *cupti, uint8_t *buffer, size_t valid_bytes,
                 CUpti_Activity **record);
 
+#define CUPTI_NO_STREAM UINT32_MAX
+
+/* CUPTI's id of a stream by its handle, also the handles of the legacy and the per-thread default
+ * stream, for which `per_thread` is passed over; CUPTI_NO_STREAM when CUPTI does not know it. */
+uint32_t cupti_stream_id(const struct cupti_api *cupti, CUcontext context, uintptr_t handle,
+                         bool per_thread);
+
 /* CUPTI's words for a result, never NULL. */
 const char *cupti_result_text(const struct cupti_api *cupti, CUptiResult result);
 

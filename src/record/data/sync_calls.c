@@ -8,10 +8,6 @@
 
 #include "base/poison.h"
 
-#define NO_STREAM         UINT32_MAX
-#define HANDLE_LEGACY     ((uintptr_t)1) /* CU_STREAM_LEGACY */
-#define HANDLE_PER_THREAD ((uintptr_t)2) /* CU_STREAM_PER_THREAD */
-
 /* CUPTI passes the arguments as a struct of them in order; the handles stand in 8-byte slots. */
 static uintptr_t argument(const CUpti_CallbackData *data, int number)
 {
@@ -42,18 +38,14 @@ static uint32_t stream_id(struct recorder *recorder, struct call_log *log, CUcon
 {
     uint32_t epoch = atomic_load_explicit(&recorder->logs.epoch, memory_order_acquire);
     struct stream_memo *memo = &log->memos[mp_mix64(stream) % CALL_LOG_STREAMS];
-    uint32_t id = NO_STREAM;
+    uint32_t id;
 
-    if (stream == HANDLE_PER_THREAD || stream == HANDLE_LEGACY) {
-        per_thread = stream == HANDLE_PER_THREAD;
-        stream = 0;
-    }
     if (memo->context == context && (uintptr_t)memo->stream == stream && memo->epoch == epoch &&
         memo->per_thread == per_thread && context)
         return memo->id;
-    if (recorder->cupti.get_stream_id(context, (CUstream)stream, per_thread, &id) != CUPTI_SUCCESS)
-        return NO_STREAM;
-    *memo = (struct stream_memo){context, (const void *)stream, id, epoch, per_thread};
+    id = cupti_stream_id(&recorder->cupti, context, stream, per_thread);
+    if (id != CUPTI_NO_STREAM)
+        *memo = (struct stream_memo){context, (const void *)stream, id, epoch, per_thread};
     return id;
 }
 
@@ -80,7 +72,7 @@ static struct call_entry entry_of(const CUpti_CallbackData *data, uint64_t end)
         .end = end,
         .correlation = data->correlationId,
         .context = data->contextUid,
-        .stream = NO_STREAM,
+        .stream = CUPTI_NO_STREAM,
         .result = sync_calls_result(data),
     };
 }
@@ -125,7 +117,7 @@ static bool is_captured(struct recorder *recorder, struct call_log *log, uintptr
         !recorder->driver.is_capturing)
         return false;
     if (!stream && per_thread)
-        stream = HANDLE_PER_THREAD;
+        stream = (uintptr_t)CU_STREAM_PER_THREAD;
     if (recorder->api.all_driver) /* it would have a row of its own */
         edges_note_read(&recorder->edges, correlation);
     log->busy = true;

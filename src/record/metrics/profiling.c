@@ -19,9 +19,6 @@
  * flush costs records of other contexts and of copies that just begin, so it comes when it must. */
 #define LAUNCHES_A_FLUSH 4u /* at least: each waits for all that runs */
 
-#define HANDLE_LEGACY     ((uintptr_t)1) /* CU_STREAM_LEGACY */
-#define HANDLE_PER_THREAD ((uintptr_t)2) /* CU_STREAM_PER_THREAD */
-
 /* ---- Settings ---- */
 
 static void warn_of_unknown(const char *list)
@@ -243,7 +240,7 @@ static uint32_t stream_of(struct recorder *recorder, const struct api_watch *wat
     bool per_thread = recorder->api.flags[MP_api_driver][cbid] & API_PER_THREAD;
     const char *arguments = data->functionParams;
     uintptr_t stream = 0;
-    uint32_t id = 0;
+    uint32_t id;
 
     if (arguments && watch->indirect) {
         uintptr_t config;
@@ -253,14 +250,8 @@ static uint32_t stream_of(struct recorder *recorder, const struct api_watch *wat
     } else if (arguments) {
         memcpy(&stream, arguments + (size_t)watch->stream * sizeof(stream), sizeof(stream));
     }
-    if (stream == HANDLE_PER_THREAD || stream == HANDLE_LEGACY) {
-        per_thread = stream == HANDLE_PER_THREAD;
-        stream = 0;
-    }
-    if (recorder->cupti.get_stream_id(data->context, (CUstream)stream, per_thread, &id) !=
-        CUPTI_SUCCESS)
-        return 0;
-    return id;
+    id = cupti_stream_id(&recorder->cupti, data->context, stream, per_thread);
+    return id == CUPTI_NO_STREAM ? 0 : id;
 }
 
 /* How often a kernel of this name was launched, this time included; 0 when memory is out. */

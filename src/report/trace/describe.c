@@ -322,15 +322,16 @@ static enum mp_status describe_call(struct trace_rows *rows, const struct merge_
 static enum mp_status describe_nvtx(struct trace_rows *rows, const struct merge_row *from,
                                     struct trace_row *row)
 {
-    struct nvtx_event event = {CELL(nvtx, kind), CELL(nvtx, thread), CELL(nvtx, domain),
-                               CELL(nvtx, name), CELL(nvtx, range)};
+    const struct nvtx_event event = nvtx_event_at(from->columns, from->row, from->time);
     bool mark = event.kind == MP_nvtx_kind_mark;
-    bool begins = event.kind == MP_nvtx_kind_push || event.kind == MP_nvtx_kind_start;
+    bool begins = nvtx_begins(&event);
     const char *domain = definitions_text(&rows->definitions, event.domain);
     const char *title = mark ? "[Marker]" : begins ? "[Range start]" : "[Range end]";
-    uint64_t name;
+    uint64_t name = event.name;
 
-    MP_TRY(nvtx_names_take(&rows->nvtx, &event, &name));
+    /* Rows that end a range do not say its name. */
+    if (!nvtx_match_end(&rows->nvtx, &event, &name))
+        MP_TRY(nvtx_match_begin(&rows->nvtx, &event, name));
     row->kind_name = mark ? "marker" : begins ? "range_start" : "range_end";
     row->thread = trace_describe_thread_of(rows, event.thread);
     row->domain = domain ? domain : "<unnamed>";

@@ -15,8 +15,7 @@
 
 const struct trace_source trace_sources[TRACE_KINDS] = {
     [TRACE_NVTX] = {MP_TABLE_nvtx, C(nvtx, time), NONE, NONE, NONE, NONE,
-                    M(nvtx, thread) | M(nvtx, kind) | M(nvtx, domain) | M(nvtx, name) |
-                        M(nvtx, time) | M(nvtx, range)},
+                    NVTX_EVENT_COLUMNS | M(nvtx, time)},
     [TRACE_CALL] = {MP_TABLE_call, C(call, start), C(call, duration), NONE, NONE, NONE,
                     M(call, thread) | M(call, function) | M(call, start) | M(call, duration) |
                         M(call, correlation)},
@@ -165,7 +164,7 @@ void trace_rows_free(struct trace_rows *rows)
 {
     merge_close(rows->merge);
     launches_close(rows->launches);
-    nvtx_names_free(&rows->nvtx);
+    nvtx_match_free(&rows->nvtx);
     ranges_free(&rows->ranges);
     captured_free(&rows->captured);
     mp_buffer_free(&rows->path);

@@ -18,7 +18,7 @@
 #include "base/data/buffer.h"
 #include "model/kernels/launches.h"
 #include "model/nvtx/captured.h"
-#include "model/nvtx/names.h"
+#include "model/nvtx/match.h"
 #include "model/trace/definitions.h"
 #include "model/trace/merge.h"
 #include "model/trace/ranges.h"
@@ -124,11 +124,11 @@ struct trace_rows {
     struct mp_buffer number;
     struct capture_ranges ranges;
     const struct capture_range *range; /* NULL: everything */
-    struct nvtx_names nvtx;
-    struct launches *launches; /* NULL: no API trace */
-    struct captured captured;  /* empty unless asked for */
-    struct mp_buffer path;     /* in words: */
-    uint32_t path_id;          /* this one; 0: none yet */
+    struct nvtx_match nvtx;            /* items: names */
+    struct launches *launches;         /* NULL: no API trace */
+    struct captured captured;          /* empty unless asked for */
+    struct mp_buffer path;             /* in words: */
+    uint32_t path_id;                  /* this one; 0: none yet */
     struct merge *merge;
     enum trace_kind kinds[TRACE_KINDS]; /* of the tables of `merge` */
     uint32_t present;                   /* bit i: there are rows of kind i */

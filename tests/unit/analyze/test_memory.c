@@ -589,10 +589,10 @@ static struct nvtx_open open_ranges;
 static uint64_t take_nvtx(unsigned kind, uint64_t thread, uint64_t domain, uint64_t name,
                           uint64_t range)
 {
-    const struct nvtx_event event = {kind, thread, domain, name, range};
+    const struct nvtx_event event = {kind, thread, domain, name, range, 1};
     const struct nvtx_open_range *innermost;
 
-    assert_int_equal(nvtx_open_take(&open_ranges, &event, 1, NULL), MP_OK);
+    assert_int_equal(nvtx_open_take(&open_ranges, &event, NULL), MP_OK);
     innermost = nvtx_open_innermost(&open_ranges, thread);
     return innermost ? innermost->name : 0;
 }
@@ -627,7 +627,7 @@ static void places_of_started_ranges_are_used_again(void **state)
         take_nvtx(END, 1, 0, 0, i - 1);
         assert_int_equal(nvtx_open_innermost(&open_ranges, 1)->name, i);
     }
-    assert_true(open_ranges.started_count <= 2);
+    assert_true(open_ranges.match.count <= 2);
     nvtx_open_free(&open_ranges);
 }
 

@@ -12,7 +12,7 @@
 #include <unistd.h>
 
 #include "model/kernels/launches.h"
-#include "model/nvtx/names.h"
+#include "model/nvtx/match.h"
 #include "model/trace/merge.h"
 #include "unit/trace_fixture.h"
 
@@ -353,38 +353,40 @@ static void kernels_of_graphs_belong_to_no_launch(void **state)
     close(scene.fd);
 }
 
-/* ---- Names of NVTX ranges ---- */
+/* ---- Which row ends which NVTX range ---- */
 
-static uint64_t take(struct nvtx_names *names, uint64_t kind, uint64_t thread, uint64_t domain,
+/* The item of a range that begins is its name. What a row ends; 0: nothing. */
+static uint64_t take(struct nvtx_match *match, uint64_t kind, uint64_t thread, uint64_t domain,
                      uint64_t name, uint64_t range)
 {
-    struct nvtx_event event = {kind, thread, domain, name, range};
-    uint64_t result;
+    const struct nvtx_event event = {kind, thread, domain, name, range, 1};
+    uint64_t item = 0;
 
-    assert_int_equal(nvtx_names_take(names, &event, &result), MP_OK);
-    return result;
+    assert_int_equal(nvtx_match_begin(match, &event, name), MP_OK);
+    return nvtx_match_end(match, &event, &item) ? item : 0;
 }
 
-static void a_range_ends_with_the_name_that_it_began_with(void **state)
+static void a_range_ends_with_the_item_that_it_began_with(void **state)
 {
-    struct nvtx_names names = {0};
+    struct nvtx_match match = {0};
 
     (void)state;
-    assert_int_equal(take(&names, MP_nvtx_kind_pop, 1, 0, 0, 0), 0); /* began before */
-    assert_int_equal(take(&names, MP_nvtx_kind_push, 1, 0, 11, 0), 11);
-    assert_int_equal(take(&names, MP_nvtx_kind_push, 1, 0, 12, 0), 12);
-    assert_int_equal(take(&names, MP_nvtx_kind_push, 1, 5, 13, 0), 13);
-    assert_int_equal(take(&names, MP_nvtx_kind_push, 2, 0, 14, 0), 14);
-    assert_int_equal(take(&names, MP_nvtx_kind_start, 2, 0, 15, 77), 15);
-    assert_int_equal(take(&names, MP_nvtx_kind_mark, 1, 0, 16, 0), 16);
-    assert_int_equal(take(&names, MP_nvtx_kind_pop, 1, 0, 0, 0), 12);
-    assert_int_equal(take(&names, MP_nvtx_kind_pop, 1, 5, 0, 0), 13);
-    assert_int_equal(take(&names, MP_nvtx_kind_end, 1, 0, 0, 77), 15); /* in another thread */
-    assert_int_equal(take(&names, MP_nvtx_kind_end, 1, 0, 0, 77), 0);
-    assert_int_equal(take(&names, MP_nvtx_kind_pop, 1, 0, 0, 0), 11);
-    assert_int_equal(take(&names, MP_nvtx_kind_pop, 1, 0, 0, 0), 0);
-    assert_int_equal(take(&names, MP_nvtx_kind_pop, 2, 0, 0, 0), 14);
-    nvtx_names_free(&names);
+    assert_int_equal(take(&match, MP_nvtx_kind_pop, 1, 0, 0, 0), 0); /* began before */
+    assert_int_equal(take(&match, MP_nvtx_kind_push, 1, 0, 11, 0), 0);
+    assert_int_equal(take(&match, MP_nvtx_kind_push, 1, 0, 12, 0), 0);
+    assert_int_equal(take(&match, MP_nvtx_kind_push, 1, 5, 13, 0), 0);
+    assert_int_equal(take(&match, MP_nvtx_kind_push, 2, 0, 14, 0), 0);
+    assert_int_equal(take(&match, MP_nvtx_kind_start, 2, 0, 15, 77), 0);
+    assert_int_equal(take(&match, MP_nvtx_kind_mark, 1, 0, 16, 0), 0);
+    assert_int_equal(take(&match, MP_nvtx_kind_pop, 1, 0, 0, 0), 12);
+    assert_int_equal(take(&match, MP_nvtx_kind_pop, 1, 5, 0, 0), 13);
+    assert_int_equal(take(&match, MP_nvtx_kind_end, 1, 0, 0, 77), 15); /* in another thread */
+    assert_int_equal(take(&match, MP_nvtx_kind_end, 1, 0, 0, 77), 0);
+    assert_int_equal(take(&match, MP_nvtx_kind_pop, 1, 0, 0, 0), 11);
+    assert_int_equal(take(&match, MP_nvtx_kind_pop, 1, 0, 0, 0), 0);
+    assert_int_equal(take(&match, MP_nvtx_kind_pop, 2, 0, 0, 0), 14);
+    assert_false(nvtx_match_is_open(&match));
+    nvtx_match_free(&match);
 }
 
 int main(void)
@@ -399,7 +401,7 @@ int main(void)
         cmocka_unit_test(calls_find_the_kernels_that_they_launched),
         cmocka_unit_test(a_call_without_a_kernel_does_not_read_the_whole_trace),
         cmocka_unit_test(kernels_of_graphs_belong_to_no_launch),
-        cmocka_unit_test(a_range_ends_with_the_name_that_it_began_with),
+        cmocka_unit_test(a_range_ends_with_the_item_that_it_began_with),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -74,26 +74,26 @@ static enum mp_status analyse(struct work *work, const struct reporting *reporti
     return advise_build(&input, &work->advice, error);
 }
 
-static int advise_report_on(struct work *work, const struct reporting *reporting, const char *path)
+static void print_work(const struct work *work, const struct reporting *reporting)
 {
-    struct mp_error error;
     struct advise_report report = {.advice = &work->advice};
 
-    if (analyse(work, reporting, &error) != MP_OK)
-        return fail_on_trace(set.command, path, &error);
     report.iterations = iterations_report_of(work->trace, &work->deps, &work->study);
     report.iterations.range = reporting->options.range;
     print_advise(&reporting->out, &report);
-    return quality_is_whole(&work->deps.quality) ? EXIT_FINE : EXIT_FINDINGS;
 }
 
-static int report_file(void *context, struct mp_trace *trace, const char *path)
+static enum mp_status report(void *context, struct mp_trace *trace, bool *whole,
+                             struct mp_error *error)
 {
     struct work work = {.trace = trace};
-    int code = advise_report_on(&work, context, path);
+    enum mp_status status = analyse(&work, context, error);
 
+    if (status == MP_OK)
+        print_work(&work, context);
+    *whole = quality_is_whole(&work.deps.quality);
     work_free(&work);
-    return code;
+    return status;
 }
 
 int cmd_advise(int argc, char **argv)
@@ -106,9 +106,7 @@ int cmd_advise(int argc, char **argv)
         return code;
     if (!iterations_by(set.command, values.by, &reporting.options))
         return EXIT_USAGE;
-    if (!report_names_trace(set.command, argc - first))
-        return EXIT_USAGE;
     reporting.options.range = values.report.range;
     reporting.style = report_style(&values.report);
-    return each_trace(set.command, argc - first, argv + first, report_file, &reporting);
+    return each_trace(set.command, argc - first, argv + first, report, &reporting);
 }

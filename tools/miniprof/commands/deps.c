@@ -220,76 +220,62 @@ static enum mp_status load(struct work *work, struct mp_error *error)
 #define NAMES_SHOWN      3
 #define NAME_BYTES_SHOWN 48
 
-/* A change that matches nothing is a mistake; false if there is one. */
-static bool all_changes_match(const struct work *work, const char *path)
+/* A change that matches nothing is a mistake: MP_ERR_ARGUMENT. */
+static enum mp_status match_changes(const struct work *work, struct mp_error *error)
 {
     const struct deps_change *wrong = deps_changes_unmatched(work->changes, &work->deps);
-    char names[NAMES_SHOWN * (NAME_BYTES_SHOWN + 8)] = "";
+    char names[NAMES_SHOWN * (NAME_BYTES_SHOWN + 8) + 32] = "";
     size_t used = 0;
 
     if (!wrong)
-        return true;
+        return MP_OK;
     for (uint32_t id = 1; id <= NAMES_SHOWN && id <= work->deps.names.count; id++)
-        used += (size_t)snprintf(names + used, sizeof names - used, "%s'%.*s'", id > 1 ? ", " : "",
-                                 NAME_BYTES_SHOWN, mp_intern_get(&work->deps.names, id, NULL));
-    if (used)
-        complain(set.command, "'%s': nothing is called '%s'; there are for example %s", path,
-                 wrong->pattern, names);
-    else
-        complain(set.command, "'%s': nothing is called '%s'", path, wrong->pattern);
-    return false;
+        used += (size_t)snprintf(names + used, sizeof names - used, "%s'%.*s'",
+                                 id > 1 ? ", " : "; there are for example ", NAME_BYTES_SHOWN,
+                                 mp_intern_get(&work->deps.names, id, NULL));
+    return mp_error_set(error, MP_ERR_ARGUMENT, "nothing is called '%s'%s", wrong->pattern, names);
 }
 
-/* Exit code of one trace. */
-static int deps_report_on(struct work *work, const char *path)
+static enum mp_status run(struct work *work, const struct report_out *out, struct mp_error *error)
 {
-    struct report_out out = {.file = stdout,
-                             .format = (enum report_format)work->values->report.format};
-    struct mp_error error;
-    enum mp_status status = load(work, &error);
+    enum mp_status status;
 
-    if (status != MP_OK)
-        return fail_on_trace(set.command, path, &error);
-    if (!all_changes_match(work, path))
-        return EXIT_USAGE;
+    MP_TRY(load(work, error));
+    MP_TRY(match_changes(work, error));
     status = analyse(work);
     if (status == MP_OK)
-        status = print_deps(&out, &work->report);
-    if (status != MP_OK) {
-        mp_error_set(&error, status, "cannot analyse it: %s", mp_status_name(status));
-        return fail_on_trace(set.command, path, &error);
-    }
-    return quality_is_whole(&work->deps.quality) ? EXIT_FINE : EXIT_FINDINGS;
+        status = print_deps(out, &work->report);
+    return status ? mp_error_set(error, status, "cannot analyse it: %s", mp_status_name(status))
+                  : MP_OK;
 }
 
 struct reporting {
+    struct report_out out;
     const struct deps_values *values;
-    const struct deps_changes *changes;
+    struct deps_changes changes;
 };
 
-static int report_file(void *context, struct mp_trace *trace, const char *path)
+static enum mp_status report(void *context, struct mp_trace *trace, bool *whole,
+                             struct mp_error *error)
 {
     const struct reporting *reporting = context;
-    struct work work = {.trace = trace, .values = reporting->values, .changes = reporting->changes};
-    int code = deps_report_on(&work, path);
+    struct work work = {
+        .trace = trace, .values = reporting->values, .changes = &reporting->changes};
+    enum mp_status status = run(&work, &reporting->out, error);
 
+    *whole = quality_is_whole(&work.deps.quality);
     work_free(&work);
-    return code;
+    return status;
 }
 
-/* Complains of options that do not go together; true if there is nothing to
- * complain of. */
 static bool deps_options_agree(const struct deps_values *values)
 {
-    if (values->slowest && !values->iterations) {
-        complain(set.command, "--slowest needs --iters=NAME");
-        return false;
-    }
-    if (values->trace && (values->iterations || values->what_if.count || values->top)) {
-        complain(set.command, "--trace goes with none of --iters, --what-if and --top");
-        return false;
-    }
-    return true;
+    return options_agree(set.command, values->slowest && !values->iterations,
+                         "--slowest needs --iters=NAME") &&
+           options_agree(set.command,
+                         values->trace &&
+                             (values->iterations || values->what_if.count || values->top),
+                         "--trace goes with none of --iters, --what-if and --top");
 }
 
 static bool parse_changes(const struct option_texts *texts, struct deps_changes *changes)
@@ -305,30 +291,19 @@ static bool parse_changes(const struct option_texts *texts, struct deps_changes 
     return true;
 }
 
-static int report_files(const struct deps_values *values, int count, char **paths)
-{
-    struct deps_changes changes = {0};
-    struct reporting reporting = {values, &changes};
-    bool sound = parse_changes(&values->what_if, &changes);
-    int code = EXIT_USAGE;
-
-    if (sound)
-        code = each_trace(set.command, count, paths, report_file, &reporting);
-    deps_changes_free(&changes);
-    return code;
-}
-
 int cmd_deps(int argc, char **argv)
 {
     struct deps_values values = {.report = REPORT_PRESET};
-    int first;
-    enum options_result result = options_parse(&set, argc, argv, &values, &first);
+    struct reporting reporting = {.values = &values};
+    int first, code;
 
-    if (result != OPTIONS_OK)
-        return result == OPTIONS_DONE ? EXIT_FINE : EXIT_USAGE;
-    if (!report_names_trace(set.command, argc - first))
-        return EXIT_USAGE;
+    if (!report_parse(&set, argc, argv, &values, &values.report, &reporting.out, &first, &code))
+        return code;
     if (!deps_options_agree(&values))
         return EXIT_USAGE;
-    return report_files(&values, argc - first, argv + first);
+    code = EXIT_USAGE;
+    if (parse_changes(&values.what_if, &reporting.changes))
+        code = each_trace(set.command, argc - first, argv + first, report, &reporting);
+    deps_changes_free(&reporting.changes);
+    return code;
 }

@@ -3,7 +3,7 @@
 
 #include "analyze/summary/summary.h"
 #include "common/command.h"
-#include "common/options.h"
+#include "common/report_options.h"
 #include "common/trace_args.h"
 #include "report/summary/summary.h"
 #include "report/table/table.h"
@@ -41,39 +41,24 @@ static const struct option_set set = {
     .count = sizeof specs / sizeof *specs,
 };
 
-static int info_report_on(const char *path, struct mp_trace *trace, enum report_format format)
+static enum mp_status report(void *context, struct mp_trace *trace, bool *whole,
+                             struct mp_error *error)
 {
-    const struct report_out out = {.file = stdout, .format = format};
+    const struct report_out *out = context;
     struct contents contents;
-    struct mp_error error;
-    int code;
 
-    if (contents_build(trace, &contents, &error) != MP_OK)
-        return fail_on_trace(set.command, path, &error);
-    print_info(&out, trace, &contents);
-    code = quality_is_whole(&contents.quality) ? EXIT_FINE : EXIT_FINDINGS;
+    MP_TRY(contents_build(trace, &contents, error));
+    print_info(out, trace, &contents);
+    *whole = quality_is_whole(&contents.quality);
     contents_free(&contents);
-    return code;
+    return MP_OK;
 }
 
-static int print_one(const char *path, enum report_format format)
+static int print_set(const struct trace_set *traces, const struct report_out *out)
 {
-    struct mp_trace *trace = open_trace(set.command, path);
-    int code;
-
-    if (!trace)
-        return EXIT_UNREADABLE;
-    code = info_report_on(path, trace, format);
-    mp_trace_close(trace);
-    return code;
-}
-
-static int print_set(const struct trace_set *traces, enum report_format format)
-{
-    const struct report_out out = {.file = stdout, .format = format};
     int code = EXIT_FINE;
 
-    if (print_processes(&out, traces) != MP_OK) {
+    if (print_processes(out, traces) != MP_OK) {
         complain(set.command, "out of memory");
         return EXIT_UNREADABLE;
     }
@@ -85,7 +70,7 @@ static int print_set(const struct trace_set *traces, enum report_format format)
 }
 
 /* A folder with one trace is that trace. */
-static int print_several(int count, char **arguments, enum report_format format)
+static int print_several(int count, char **arguments, struct report_out *out)
 {
     struct trace_set traces;
     int found;
@@ -93,8 +78,8 @@ static int print_several(int count, char **arguments, enum report_format format)
 
     if (!open_trace_set(set.command, count, arguments, &traces, &code))
         return code;
-    found = traces.count == 1 ? print_one(traces.processes[0].path, format)
-                              : print_set(&traces, format);
+    found = traces.count == 1 ? report_trace(set.command, traces.processes[0].path, report, out)
+                              : print_set(&traces, out);
     trace_set_free(&traces);
     return found > code ? found : code;
 }
@@ -102,18 +87,16 @@ static int print_several(int count, char **arguments, enum report_format format)
 int cmd_info(int argc, char **argv)
 {
     struct info_values values = {.format = REPORT_TEXT};
-    enum report_format format;
+    struct report_out out = {.file = stdout};
     int first;
     enum options_result result = options_parse(&set, argc, argv, &values, &first);
 
     if (result != OPTIONS_OK)
         return result == OPTIONS_DONE ? EXIT_FINE : EXIT_USAGE;
-    if (first == argc) {
-        complain(set.command, "which trace? 'miniprof info TRACE.mpt'");
+    if (!report_names_trace(set.command, argc - first))
         return EXIT_USAGE;
-    }
-    format = (enum report_format)values.format;
+    out.format = (enum report_format)values.format;
     if (argc - first == 1 && !trace_set_is_folder(argv[first]))
-        return print_one(argv[first], format);
-    return print_several(argc - first, argv + first, format);
+        return report_trace(set.command, argv[first], report, &out);
+    return print_several(argc - first, argv + first, &out);
 }

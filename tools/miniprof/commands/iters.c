@@ -73,27 +73,26 @@ static enum mp_status analyse(struct work *work, const struct reporting *reporti
     return iterations_study(&work->deps, work->trace, &reporting->options, &work->study, error);
 }
 
-static int iters_report_on(struct work *work, const struct reporting *reporting, const char *path)
+static void print_work(const struct work *work, const struct reporting *reporting)
 {
-    struct mp_error error;
-    struct iterations_report report;
+    struct iterations_report report = iterations_report_of(work->trace, &work->deps, &work->study);
 
-    if (analyse(work, reporting, &error) != MP_OK)
-        return fail_on_trace(set.command, path, &error);
-    report = iterations_report_of(work->trace, &work->deps, &work->study);
     report.range = reporting->options.range;
     report.each = reporting->each;
     print_iterations(&reporting->out, &report);
-    return quality_is_whole(&work->deps.quality) ? EXIT_FINE : EXIT_FINDINGS;
 }
 
-static int report_file(void *context, struct mp_trace *trace, const char *path)
+static enum mp_status report(void *context, struct mp_trace *trace, bool *whole,
+                             struct mp_error *error)
 {
     struct work work = {.trace = trace};
-    int code = iters_report_on(&work, context, path);
+    enum mp_status status = analyse(&work, context, error);
 
+    if (status == MP_OK)
+        print_work(&work, context);
+    *whole = quality_is_whole(&work.deps.quality);
     work_free(&work);
-    return code;
+    return status;
 }
 
 int cmd_iters(int argc, char **argv)
@@ -106,10 +105,8 @@ int cmd_iters(int argc, char **argv)
         return code;
     if (!iterations_by(set.command, values.by, &reporting.options))
         return EXIT_USAGE;
-    if (!report_names_trace(set.command, argc - first))
-        return EXIT_USAGE;
     reporting.options.range = values.report.range;
     reporting.style = report_style(&values.report);
     reporting.each = values.each;
-    return each_trace(set.command, argc - first, argv + first, report_file, &reporting);
+    return each_trace(set.command, argc - first, argv + first, report, &reporting);
 }

@@ -47,19 +47,17 @@ struct reporting {
     struct kernels_options options;
 };
 
-static int kernels_print_file(void *context, struct mp_trace *trace, const char *path)
+static enum mp_status report(void *context, struct mp_trace *trace, bool *whole,
+                             struct mp_error *error)
 {
     const struct reporting *reporting = context;
     struct kernels kernels;
-    struct mp_error error;
-    int code;
 
-    if (kernels_build(trace, &reporting->options, &kernels, &error) != MP_OK)
-        return fail_on_trace(set.command, path, &error);
+    MP_TRY(kernels_build(trace, &reporting->options, &kernels, error));
     print_kernels(&reporting->out, trace, &kernels, &reporting->options);
-    code = quality_is_whole(&kernels.quality) ? EXIT_FINE : EXIT_FINDINGS;
+    *whole = quality_is_whole(&kernels.quality);
     kernels_free(&kernels);
-    return code;
+    return MP_OK;
 }
 
 int cmd_kernels(int argc, char **argv)
@@ -70,10 +68,8 @@ int cmd_kernels(int argc, char **argv)
 
     if (!report_parse(&set, argc, argv, &values, &values.report, &reporting.out, &first, &code))
         return code;
-    if (!report_names_trace(set.command, argc - first))
-        return EXIT_USAGE;
     reporting.options = (struct kernels_options){.range = values.report.range,
                                                  .style = report_style(&values.report),
                                                  .by_name = values.by_name};
-    return each_trace(set.command, argc - first, argv + first, kernels_print_file, &reporting);
+    return each_trace(set.command, argc - first, argv + first, report, &reporting);
 }

@@ -88,10 +88,10 @@ struct reporting {
     const struct layers_values *values;
 };
 
-static int print_result(const struct reporting *reporting, const struct mp_trace *trace,
-                        const struct layers_result *result, const char *path)
+static enum mp_status print_result(const struct reporting *reporting, const struct mp_trace *trace,
+                                   const struct layers_result *result, struct mp_error *error)
 {
-    const struct layers_report report = {
+    const struct layers_report layers = {
         .trace = trace,
         .result = result,
         .options = &reporting->options,
@@ -99,43 +99,34 @@ static int print_result(const struct reporting *reporting, const struct mp_trace
         .tree = reporting->values->tree,
         .kernels = reporting->values->kernels,
     };
-    struct mp_error error;
 
-    if (print_layers(&reporting->out, &report) != MP_OK) {
-        mp_error_set(&error, MP_ERR_MEMORY, "out of memory");
-        return fail_on_trace(set.command, path, &error);
-    }
-    return quality_is_whole(&result->quality) ? EXIT_FINE : EXIT_FINDINGS;
+    if (print_layers(&reporting->out, &layers) != MP_OK)
+        return mp_error_set(error, MP_ERR_MEMORY, "out of memory");
+    return MP_OK;
 }
 
-static int layers_print_file(void *context, struct mp_trace *trace, const char *path)
+static enum mp_status report(void *context, struct mp_trace *trace, bool *whole,
+                             struct mp_error *error)
 {
     const struct reporting *reporting = context;
     struct layers_result result;
-    struct mp_error error;
-    int code;
+    enum mp_status status;
 
-    if (layers_build(trace, &reporting->options, &result, &error) != MP_OK)
-        return fail_on_trace(set.command, path, &error);
-    code = print_result(reporting, trace, &result, path);
+    MP_TRY(layers_build(trace, &reporting->options, &result, error));
+    status = print_result(reporting, trace, &result, error);
+    *whole = quality_is_whole(&result.quality);
     layers_free(&result);
-    return code;
+    return status;
 }
 
-/* Complains of options that do not go together; true if there is nothing to complain of. */
 static bool layers_options_agree(const struct layers_values *values)
 {
-    if (values->by_position &&
-        (values->tree || values->iteration || values->domain || values->merge_numbers)) {
-        complain(set.command, "--by-position goes with none of --tree, --iteration, --domain and "
-                              "--merge-numbers");
-        return false;
-    }
-    if (values->tree && values->top) {
-        complain(set.command, "--top does not go with --tree");
-        return false;
-    }
-    return true;
+    return options_agree(set.command,
+                         values->by_position && (values->tree || values->iteration ||
+                                                 values->domain || values->merge_numbers),
+                         "--by-position goes with none of --tree, --iteration, --domain and "
+                         "--merge-numbers") &&
+           options_agree(set.command, values->tree && values->top, "--top does not go with --tree");
 }
 
 int cmd_layers(int argc, char **argv)
@@ -148,8 +139,6 @@ int cmd_layers(int argc, char **argv)
         return code;
     if (!layers_options_agree(&values))
         return EXIT_USAGE;
-    if (!report_names_trace(set.command, argc - first))
-        return EXIT_USAGE;
     reporting.options = (struct layers_options){.range = values.report.range,
                                                 .style = report_style(&values.report),
                                                 .domain = values.domain,
@@ -157,5 +146,5 @@ int cmd_layers(int argc, char **argv)
                                                 .merge_numbers = values.merge_numbers,
                                                 .all = values.all,
                                                 .by_position = values.by_position};
-    return each_trace(set.command, argc - first, argv + first, layers_print_file, &reporting);
+    return each_trace(set.command, argc - first, argv + first, report, &reporting);
 }

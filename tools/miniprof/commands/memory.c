@@ -13,7 +13,7 @@
 
 #include "base/poison.h"
 
-#define MOST_POINTS 1000000u
+#define MOST_POINTS 1000000 /* also in a complaint */
 
 struct memory_values {
     struct report_values report;
@@ -70,50 +70,42 @@ struct reporting {
     uint64_t points;
 };
 
-static int print_one(const struct reporting *reporting, const struct mp_trace *trace,
-                     const struct memory *memory, const char *path)
+static enum mp_status print_one(const struct reporting *reporting, const struct mp_trace *trace,
+                                const struct memory *memory, struct mp_error *error)
 {
-    enum mp_status status = MP_OK;
-    struct mp_error error;
+    uint64_t range = reporting->options.range;
+    enum mp_status status;
 
-    if (reporting->timeline)
-        status = print_memory_timeline(&reporting->out, trace, memory, reporting->options.range,
-                                       reporting->points);
-    else
-        print_memory(&reporting->out, trace, memory, reporting->options.range);
-    if (status != MP_OK) {
-        mp_error_set(&error, status, "cannot add up the allocations: %s", mp_status_name(status));
-        return fail_on_trace(set.command, path, &error);
+    if (!reporting->timeline) {
+        print_memory(&reporting->out, trace, memory, range);
+        return MP_OK;
     }
-    return quality_is_whole(&memory->quality) ? EXIT_FINE : EXIT_FINDINGS;
+    status = print_memory_timeline(&reporting->out, trace, memory, range, reporting->points);
+    return status ? mp_error_set(error, status, "cannot add up the allocations: %s",
+                                 mp_status_name(status))
+                  : MP_OK;
 }
 
-static int memory_print_file(void *context, struct mp_trace *trace, const char *path)
+static enum mp_status report(void *context, struct mp_trace *trace, bool *whole,
+                             struct mp_error *error)
 {
     const struct reporting *reporting = context;
     struct memory memory;
-    struct mp_error error;
-    int code;
+    enum mp_status status;
 
-    if (memory_build(trace, &reporting->options, &memory, &error) != MP_OK)
-        return fail_on_trace(set.command, path, &error);
-    code = print_one(reporting, trace, &memory, path);
+    MP_TRY(memory_build(trace, &reporting->options, &memory, error));
+    status = print_one(reporting, trace, &memory, error);
+    *whole = quality_is_whole(&memory.quality);
     memory_free(&memory);
-    return code;
+    return status;
 }
 
-/* Complains of options that do not go together; true if there is nothing to complain of. */
 static bool memory_options_agree(const struct memory_values *values)
 {
-    if (values->points > MOST_POINTS) {
-        complain(set.command, "--points takes at most %u", MOST_POINTS);
-        return false;
-    }
-    if (values->iteration && (values->timeline || values->points)) {
-        complain(set.command, "--iteration goes with neither --timeline nor --points");
-        return false;
-    }
-    return true;
+    return options_agree(set.command, values->points > MOST_POINTS,
+                         "--points takes at most 1000000") &&
+           options_agree(set.command, values->iteration && (values->timeline || values->points),
+                         "--iteration goes with neither --timeline nor --points");
 }
 
 int cmd_memory(int argc, char **argv)
@@ -124,13 +116,11 @@ int cmd_memory(int argc, char **argv)
 
     if (!report_parse(&set, argc, argv, &values, &values.report, &reporting.out, &first, &code))
         return code;
-    if (!report_names_trace(set.command, argc - first))
-        return EXIT_USAGE;
     if (!memory_options_agree(&values))
         return EXIT_USAGE;
     reporting.options = (struct memory_options){
         .range = values.report.range, .iteration = values.iteration, .top = (size_t)values.top};
     reporting.timeline = values.timeline || values.points;
     reporting.points = values.points;
-    return each_trace(set.command, argc - first, argv + first, memory_print_file, &reporting);
+    return each_trace(set.command, argc - first, argv + first, report, &reporting);
 }

@@ -6,6 +6,7 @@
 #include "analyze/metrics/metrics.h"
 #include "common/command.h"
 #include "common/report_options.h"
+#include "common/trace_args.h"
 #include "report/common/quality.h"
 #include "report/metrics/metrics.h"
 #include "run/query.h"
@@ -94,36 +95,34 @@ static enum mp_status print_result(const struct report_out *out, const struct mp
     return MP_OK;
 }
 
-static int metrics_report_on(struct mp_trace *trace, const char *path, const struct report_out *out,
-                             const struct metrics_options *options)
-{
-    struct metrics_result result;
-    struct mp_error error;
-    enum mp_status status;
-    bool whole;
+struct reporting {
+    struct report_out out;
+    struct metrics_options options;
+};
 
-    if (metrics_build(trace, options, &result, &error) != MP_OK)
-        return fail_on_trace(set.command, path, &error);
-    status = print_result(out, trace, &result);
-    whole = quality_is_whole(&result.quality);
+static enum mp_status print_trace(void *context, struct mp_trace *trace, bool *whole,
+                                  struct mp_error *error)
+{
+    const struct reporting *reporting = context;
+    struct metrics_result result;
+    enum mp_status status;
+
+    MP_TRY(metrics_build(trace, &reporting->options, &result, error));
+    status = print_result(&reporting->out, trace, &result);
+    *whole = quality_is_whole(&result.quality);
     metrics_free(&result);
-    if (status != MP_OK) {
-        mp_error_set(&error, status, "cannot print the metrics: %s", mp_status_name(status));
-        return fail_on_trace(set.command, path, &error);
-    }
-    return whole ? EXIT_FINE : EXIT_FINDINGS;
+    return status
+               ? mp_error_set(error, status, "cannot print the metrics: %s", mp_status_name(status))
+               : MP_OK;
 }
 
-static int report_files(const struct report_out *out, const struct metrics_options *options,
-                        int count, char **paths)
+static int report_files(struct reporting *reporting, int count, char **paths)
 {
     int worst = EXIT_FINE;
 
     for (int i = 0; i < count; i++) {
-        struct mp_trace *trace = open_trace(set.command, paths[i]);
-        int code = trace ? metrics_report_on(trace, paths[i], out, options) : EXIT_UNREADABLE;
+        int code = report_trace(set.command, paths[i], print_trace, reporting);
 
-        mp_trace_close(trace);
         worst = code > worst ? code : worst;
     }
     return worst;
@@ -131,13 +130,13 @@ static int report_files(const struct report_out *out, const struct metrics_optio
 
 static int report(const struct metrics_values *values, int count, char **paths)
 {
-    struct report_out out = {.file = stdout, .format = (enum report_format)values->report.format};
     struct kernel_filter filter;
-    struct metrics_options options = {
-        .range = values->report.range,
-        .filter = values->kernels ? &filter : NULL,
-        .style = report_style(&values->report),
-        .each = values->each,
+    struct reporting reporting = {
+        .out = {.file = stdout, .format = (enum report_format)values->report.format},
+        .options = {.range = values->report.range,
+                    .filter = values->kernels ? &filter : NULL,
+                    .style = report_style(&values->report),
+                    .each = values->each},
     };
     struct mp_error error;
     int code;
@@ -146,7 +145,7 @@ static int report(const struct metrics_values *values, int count, char **paths)
         complain(set.command, "%s", error.text);
         return EXIT_USAGE;
     }
-    code = report_files(&out, &options, count, paths);
+    code = report_files(&reporting, count, paths);
     kernel_filter_free(&filter);
     return code;
 }

@@ -47,19 +47,17 @@ struct reporting {
     struct nvtx_options options;
 };
 
-static int nvtx_print_file(void *context, struct mp_trace *trace, const char *path)
+static enum mp_status report(void *context, struct mp_trace *trace, bool *whole,
+                             struct mp_error *error)
 {
     const struct reporting *reporting = context;
     struct nvtx_result result;
-    struct mp_error error;
-    int code;
 
-    if (nvtx_result_build(trace, &reporting->options, &result, &error) != MP_OK)
-        return fail_on_trace(set.command, path, &error);
+    MP_TRY(nvtx_result_build(trace, &reporting->options, &result, error));
     print_nvtx(&reporting->out, trace, &result, reporting->options.range);
-    code = quality_is_whole(&result.quality) ? EXIT_FINE : EXIT_FINDINGS;
+    *whole = quality_is_whole(&result.quality);
     nvtx_result_free(&result);
-    return code;
+    return MP_OK;
 }
 
 int cmd_nvtx(int argc, char **argv)
@@ -70,10 +68,8 @@ int cmd_nvtx(int argc, char **argv)
 
     if (!report_parse(&set, argc, argv, &values, &values.report, &reporting.out, &first, &code))
         return code;
-    if (!report_names_trace(set.command, argc - first))
-        return EXIT_USAGE;
     reporting.options = (struct nvtx_options){.range = values.report.range,
                                               .style = report_style(&values.report),
                                               .all_calls = values.all_calls};
-    return each_trace(set.command, argc - first, argv + first, nvtx_print_file, &reporting);
+    return each_trace(set.command, argc - first, argv + first, report, &reporting);
 }

@@ -41,19 +41,17 @@ struct reporting {
     struct overlap_options options;
 };
 
-static int overlap_print_file(void *context, struct mp_trace *trace, const char *path)
+static enum mp_status report(void *context, struct mp_trace *trace, bool *whole,
+                             struct mp_error *error)
 {
     const struct reporting *reporting = context;
     struct overlap overlap;
-    struct mp_error error;
-    int code;
 
-    if (overlap_build(trace, &reporting->options, &overlap, &error) != MP_OK)
-        return fail_on_trace(set.command, path, &error);
+    MP_TRY(overlap_build(trace, &reporting->options, &overlap, error));
     print_overlap(&reporting->out, trace, &overlap, reporting->options.range);
-    code = quality_is_whole(&overlap.quality) ? EXIT_FINE : EXIT_FINDINGS;
+    *whole = quality_is_whole(&overlap.quality);
     overlap_free(&overlap);
-    return code;
+    return MP_OK;
 }
 
 int cmd_overlap(int argc, char **argv)
@@ -64,8 +62,6 @@ int cmd_overlap(int argc, char **argv)
 
     if (!report_parse(&set, argc, argv, &values, &values.report, &reporting.out, &first, &code))
         return code;
-    if (!report_names_trace(set.command, argc - first))
-        return EXIT_USAGE;
     reporting.options.range = values.report.range;
-    return each_trace(set.command, argc - first, argv + first, overlap_print_file, &reporting);
+    return each_trace(set.command, argc - first, argv + first, report, &reporting);
 }

@@ -38,13 +38,9 @@ static const char *setting_in_force(const struct run_values *values, const char 
 
 static void print_summary_of(const char *path)
 {
-    struct report_out out = {.file = stderr};
-    struct summary_options options = {.style = NAMES_READABLE};
-    struct mp_trace *trace = open_trace("run", path);
+    struct summarising to = {.out.file = stderr, .options.style = NAMES_READABLE};
 
-    if (trace)
-        summarise("run", trace, path, &out, &options);
-    mp_trace_close(trace);
+    report_trace("run", path, summarise, &to);
 }
 
 /* With the flight recorder one program may have written several. */

@@ -8,7 +8,6 @@
 #include "common/merge_summaries.h"
 #include "common/report_options.h"
 #include "common/summarise.h"
-#include "common/trace_args.h"
 #include "report/summary/summary.h"
 
 #include "base/poison.h"
@@ -68,19 +67,16 @@ static const struct option_set set = {
     .count = sizeof specs / sizeof *specs,
 };
 
-int summarise(const char *command, struct mp_trace *trace, const char *path,
-              const struct report_out *out, const struct summary_options *options)
+enum mp_status summarise(void *context, struct mp_trace *trace, bool *whole, struct mp_error *error)
 {
+    const struct summarising *to = context;
     struct summary summary;
-    struct mp_error error;
-    int code;
 
-    if (summary_build(trace, options, &summary, &error) != MP_OK)
-        return fail_on_trace(command, path, &error);
-    print_summary(out, trace, &summary, options->parts, options->range);
-    code = quality_is_whole(&summary.quality) ? EXIT_FINE : EXIT_FINDINGS;
+    MP_TRY(summary_build(trace, &to->options, &summary, error));
+    print_summary(&to->out, trace, &summary, to->options.parts, to->options.range);
+    *whole = quality_is_whole(&summary.quality);
     summary_free(&summary);
-    return code;
+    return MP_OK;
 }
 
 /* Bits of enum summary_parts; 0: as ever. */
@@ -91,43 +87,23 @@ static unsigned parts_of(const struct summary_values *values)
            (values->per_gpu ? (unsigned)SUMMARY_PART_PER_GPU : 0);
 }
 
-/* Complains of options that do not go together; true if there is nothing to complain of. */
 static bool summary_options_agree(const struct summary_values *values)
 {
-    if (values->merge && values->side_by_side) {
-        complain(set.command, "--merge does not go with --side-by-side");
-        return false;
-    }
-    if (values->per_gpu && (values->merge || values->side_by_side)) {
-        complain(set.command, "--per-gpu goes with neither --merge nor --side-by-side");
-        return false;
-    }
-    return true;
-}
-
-struct reporting {
-    struct report_out out;
-    struct summary_options options;
-};
-
-static int summary_print_file(void *context, struct mp_trace *trace, const char *path)
-{
-    const struct reporting *reporting = context;
-
-    return summarise(set.command, trace, path, &reporting->out, &reporting->options);
+    return options_agree(set.command, values->merge && values->side_by_side,
+                         "--merge does not go with --side-by-side") &&
+           options_agree(set.command, values->per_gpu && (values->merge || values->side_by_side),
+                         "--per-gpu goes with neither --merge nor --side-by-side");
 }
 
 int cmd_summary(int argc, char **argv)
 {
     struct summary_values values = {.report = REPORT_PRESET};
-    struct reporting reporting = {.out = {.file = stdout}};
+    struct summarising reporting = {.out = {.file = stdout}};
     int first, code;
 
     if (!report_parse(&set, argc, argv, &values, &values.report, &reporting.out, &first, &code))
         return code;
     if (!summary_options_agree(&values))
-        return EXIT_USAGE;
-    if (!report_names_trace(set.command, argc - first))
         return EXIT_USAGE;
     reporting.options = (struct summary_options){.range = values.report.range,
                                                  .style = report_style(&values.report),
@@ -135,5 +111,5 @@ int cmd_summary(int argc, char **argv)
     if (values.merge || values.side_by_side)
         return merge_summaries(set.command, argc - first, argv + first, &reporting.out,
                                &reporting.options, values.side_by_side);
-    return each_trace(set.command, argc - first, argv + first, summary_print_file, &reporting);
+    return each_trace(set.command, argc - first, argv + first, summarise, &reporting);
 }

@@ -208,3 +208,10 @@ enum options_result options_parse(const struct option_set *set, int argc, char *
     *first = optind;
     return OPTIONS_OK;
 }
+
+bool options_agree(const char *command, bool clash, const char *complaint)
+{
+    if (clash)
+        complain(command, "%s", complaint);
+    return !clash;
+}

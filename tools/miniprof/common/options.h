@@ -56,6 +56,9 @@ enum options_result { OPTIONS_OK, OPTIONS_DONE, OPTIONS_WRONG };
 enum options_result options_parse(const struct option_set *set, int argc, char **argv, void *values,
                                   int *first);
 
+/* Complains of options that do not go together if they `clash`; true if they do not. */
+bool options_agree(const char *command, bool clash, const char *complaint);
+
 /* One option as --help prints it: broken into lines, on stdout. */
 void options_print(char letter, const char *name, const char *argument, const char *help);
 

@@ -26,7 +26,8 @@ bool report_parse(const struct option_set *set, int argc, char **argv, void *val
     enum options_result result = options_parse(set, argc, argv, values, first);
 
     *code = result == OPTIONS_DONE ? EXIT_FINE : EXIT_USAGE;
-    return result == OPTIONS_OK && report_out_open(set->command, report, out);
+    return result == OPTIONS_OK && report_out_open(set->command, report, out) &&
+           report_names_trace(set->command, argc - *first);
 }
 
 bool report_names_trace(const char *command, int arguments)

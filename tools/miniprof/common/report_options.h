@@ -7,7 +7,6 @@
  *     if (!report_parse(&set, argc, argv, &values, &values.report, &out, &first, &code))
  *         return code;
  *     ...                                                  // checks of its own
- *     if (!report_names_trace(set.command, argc - first)) return EXIT_USAGE;
  */
 #ifndef MP_TOOL_COMMON_REPORT_OPTIONS_H
 #define MP_TOOL_COMMON_REPORT_OPTIONS_H
@@ -69,8 +68,8 @@ bool report_out_open(const char *command, const struct report_values *values,
                      struct report_out *out);
 
 /* Parses the command line of a report into `values`, of which `report` is a part, and opens the
- * report; *first is the first argument that is no option. False when the command is over, with
- * *code: help was printed, or after a complaint. */
+ * report; *first is the first argument that is no option, a trace. False when the command is over,
+ * with *code: help was printed, or after a complaint. */
 bool report_parse(const struct option_set *set, int argc, char **argv, void *values,
                   const struct report_values *report, struct report_out *out, int *first,
                   int *code);

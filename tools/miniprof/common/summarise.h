@@ -3,11 +3,15 @@
 #define MP_TOOL_COMMON_SUMMARISE_H
 
 #include "analyze/summary/summary.h"
+#include "common/trace_args.h"
 #include "report/table/table.h"
 
-/* Prints the summary of the trace, which is called `path`, to `out`, or complains; returns the exit
- * code. */
-int summarise(const char *command, struct mp_trace *trace, const char *path,
-              const struct report_out *out, const struct summary_options *options);
+struct summarising {
+    struct report_out out;
+    struct summary_options options;
+};
+
+/* Prints the summary of a trace; `context` is a struct summarising. */
+trace_report summarise;
 
 #endif

@@ -51,12 +51,19 @@ bool open_trace_set(const char *command, int count, char **arguments, struct tra
     return open_paths(command, (const char *const *)arguments, (size_t)count, set, code);
 }
 
-static int trace_args_report_on(const char *command, const char *path, trace_report *report,
-                                void *context)
+int report_trace(const char *command, const char *path, trace_report *report, void *context)
 {
     struct mp_trace *trace = open_trace(command, path);
-    int code = trace ? report(context, trace, path) : EXIT_UNREADABLE;
+    struct mp_error error;
+    bool whole = false;
+    int code;
 
+    if (!trace)
+        return EXIT_UNREADABLE;
+    if (report(context, trace, &whole, &error) != MP_OK)
+        code = fail_on_trace(command, path, &error);
+    else
+        code = whole ? EXIT_FINE : EXIT_FINDINGS;
     mp_trace_close(trace);
     return code;
 }
@@ -70,7 +77,7 @@ static int each_of_folder(const char *command, const char *folder, trace_report 
     if (!open_paths(command, &folder, 1, &set, &code))
         return code;
     for (size_t i = 0; i < set.count; i++)
-        code = worse(code, trace_args_report_on(command, set.processes[i].path, report, context));
+        code = worse(code, report_trace(command, set.processes[i].path, report, context));
     trace_set_free(&set);
     return code;
 }
@@ -83,9 +90,9 @@ int each_trace(const char *command, int count, char **arguments, trace_report *r
     for (int i = 0; i < count; i++) {
         const char *path = arguments[i];
 
-        code = worse(code, trace_set_is_folder(path)
-                               ? each_of_folder(command, path, report, context)
-                               : trace_args_report_on(command, path, report, context));
+        code =
+            worse(code, trace_set_is_folder(path) ? each_of_folder(command, path, report, context)
+                                                  : report_trace(command, path, report, context));
     }
     return code;
 }

@@ -6,12 +6,18 @@
 
 #include "model/trace/set.h"
 
-/* The exit code of one report; `trace` is the caller's. */
-typedef int trace_report(void *context, struct mp_trace *trace, const char *path);
+/* Analyses a trace, which is the caller's, and prints what it found. On success *whole says whether
+ * the trace is whole (quality_is_whole); else *error says why not, MP_ERR_ARGUMENT if it is the
+ * command line's fault. */
+typedef enum mp_status trace_report(void *context, struct mp_trace *trace, bool *whole,
+                                    struct mp_error *error);
 
-/* Opens each file of the arguments for `report`, those of a folder in the order of trace/set.h.
- * Returns the worst exit code. A file that cannot be opened is complained of and makes for
- * EXIT_UNREADABLE; what else cannot be read in a folder likewise, for EXIT_FINDINGS. */
+/* Opens a file for `report`, complains if either fails, and returns the exit code. */
+int report_trace(const char *command, const char *path, trace_report *report, void *context);
+
+/* The same for each file of the arguments, those of a folder in the order of trace/set.h. Returns
+ * the worst exit code. What cannot be read in a folder besides is complained of, for EXIT_FINDINGS.
+ */
 int each_trace(const char *command, int count, char **arguments, trace_report *report,
                void *context);
 

@@ -1,0 +1,75 @@
+/* Which row of `nvtx` ends what another one began: the one place that pairs pushes with pops and
+ * starts with ends.
+ *
+ * A pop ends the last push of its thread and domain that is open, an end the start of its range id,
+ * whatever threads they are of. The caller gives each range that begins a number of its own, its
+ * item, and gets it back with the row that ends the range:
+ *
+ *     if (nvtx_match_end(&match, &event, &item))
+ *         ...                                   // `event` ends the range of `item`
+ *     else if (nvtx_begins(&event))
+ *         nvtx_match_begin(&match, &event, item);
+ *
+ * For rows in the order of their time, by thread at least. Memory: 16 bytes for each range that is
+ * open, whose room is used again, and up to 43 bytes in a map for each start, and each thread and
+ * domain with an open push. A zeroed struct is empty.
+ */
+#ifndef MP_MODEL_NVTX_MATCH_H
+#define MP_MODEL_NVTX_MATCH_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/data/map.h"
+#include "base/status.h"
+
+/* A row of `nvtx`. */
+struct nvtx_event {
+    uint64_t kind; /* enum mp_nvtx_kind */
+    uint64_t thread;
+    uint64_t domain; /* string id; 0: the default one */
+    uint64_t name;   /* string id; 0: none */
+    uint64_t range;  /* of starts and ends */
+    uint64_t time;   /* ns */
+};
+
+struct nvtx_match_place;
+
+struct nvtx_match {
+    struct nvtx_match_place *places; /* of open ranges, and free ones; owned */
+    size_t count, capacity;
+    uint32_t free_place;   /* + 1; 0: none */
+    struct mp_map tops;    /* thread and domain -> place of the last push, while one is open */
+    struct mp_map started; /* range id -> place */
+};
+
+/* The columns that nvtx_event_at reads. */
+#define NVTX_EVENT_COLUMNS                                                                         \
+    (MP_COLUMN_MASK(nvtx, thread) | MP_COLUMN_MASK(nvtx, kind) | MP_COLUMN_MASK(nvtx, domain) |    \
+     MP_COLUMN_MASK(nvtx, name) | MP_COLUMN_MASK(nvtx, range))
+
+/* A row of a batch or of a merge, which knows the time. */
+struct nvtx_event nvtx_event_at(const uint64_t *const *columns, uint32_t row, uint64_t time);
+
+/* Whether the row is a push or a start. */
+bool nvtx_begins(const struct nvtx_event *event);
+
+/* Takes a push or a start; other rows are passed over. MP_ERR_MEMORY, MP_ERR_LIMIT. */
+enum mp_status nvtx_match_begin(struct nvtx_match *match, const struct nvtx_event *event,
+                                uint64_t item);
+
+/* Takes a pop or an end: true, and the item of the range in *item. False, and *item as it was, for
+ * other rows, and where the range began before the recording. */
+bool nvtx_match_end(struct nvtx_match *match, const struct nvtx_event *event, uint64_t *item);
+
+/* The item of the last open push of a thread in a domain; false when there is none. */
+bool nvtx_match_top(const struct nvtx_match *match, uint64_t thread, uint64_t domain,
+                    uint64_t *item);
+
+/* Whether a range is open. */
+bool nvtx_match_is_open(const struct nvtx_match *match);
+
+void nvtx_match_free(struct nvtx_match *match);
+
+#endif
