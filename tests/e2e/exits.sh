@@ -62,6 +62,15 @@ for row in INT:2:130 TERM:15:143; do
     same "raise($number): kernels" "alpha 5" "$(kernels "raise$number")"
 done
 
+# CUPTI holds more than the buffers do: the writer empties them while the last flush fills them.
+for end in exit=0 raise=2 raise=15; do
+    profile late SIMGPU_LATE_MS=100000000 MINIPROF_API=none MINIPROF_BUFFER_MB=8 -- \
+        "$steps" init alpha=400000 "$end"
+    like "a last flush of 400,000 kernels, $end: none is dropped" \
+        ' 40000[0-9] records, 0 dropped' "$(closing late)"
+    rm -f late.mpt
+done
+
 # Signals while work is in flight and a thread waits for it, again and again; each comes twice.
 for i in 1 2 3 4 5 6; do
     start "storm$i" -- "$inference" --exit-mode sleep --threads 2

@@ -192,7 +192,8 @@ static void run_rounds(struct recorder *recorder)
         work_wait(&recorder->work, range_tick(recorder, time_left(&pace, mp_monotonic_ms())));
         keep_file(recorder);
         if (atomic_load(&recorder->signal) && lifecycle_claim_end(recorder)) {
-            lifecycle_flush(recorder);
+            recorder->recording.rest = NULL; /* the program waits */
+            lifecycle_flush(recorder, flusher_take_next);
             return;
         }
         crash_serve(recorder);
