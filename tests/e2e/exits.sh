@@ -128,6 +128,31 @@ same "fork, child dies of SIGTERM: kernels" "alpha 5" "$(kernels fork_term)"
 leaky ended "fork before CUDA" early 0 fork=4 init alpha=2 sync
 same "fork before CUDA: kernels" "alpha 2" "$(kernels early)"
 
+# NVTX before the fork, CUDA after it, as with Python's workers. The child's events are its own; the
+# range that was pushed before the fork ends in both processes.
+worker=(mark=before push=open begin-thread=mark=aside join-thread
+    fork-run=init,push=step,alpha=2,sync,pop,mark=child,thread=mark=helper,pop,beta=1,sync
+    mark=after pop)
+mkdir worker
+leaky bare worker.bare -- "$steps" "${worker[@]}"
+leaky profile worker NVTX_INJECTION64_PATH="$lib" MINIPROF_OUTPUT="$work/worker/%p.mpt" -- \
+    "$steps" "${worker[@]}"
+unharmed "NVTX, fork, CUDA" worker worker.bare 0
+cp worker/*.mpt one.mpt
+complete "NVTX, fork, CUDA" one
+same "NVTX, fork, CUDA: the child's kernels and NVTX calls, none of the parent's" \
+    "alpha 2 beta 1 push:step pop: mark:child pop: mark:helper" \
+    "$(kernels one) $(echo $(rows one nvtx | awk -F, '{ print $2 ":" $4 }'))"
+same "NVTX, fork, CUDA: threads of the child" 2 "$(tally one nvtx thread | wc -l)"
+same "NVTX, fork, CUDA: process and main thread have one id" \
+    "thread $("$miniprof" info --json one.mpt | sed -n 's/^    "pid": "\([0-9]*\)",/\1/p')" \
+    "$(rows one nvtx | head -n 1 | cut -d, -f1)"
+leaky profile worker NVTX_INJECTION64_PATH="$lib" MINIPROF_CAPTURE=nvtx:step \
+    MINIPROF_OUTPUT="$work/worker/step.mpt" -- "$steps" "${worker[@]}"
+cp worker/step.mpt one.mpt
+same "NVTX, fork, CUDA, MINIPROF_CAPTURE=nvtx:step: kernels of the range" "alpha 2" \
+    "$(kernels one)"
+
 mkdir exec
 bare exec.bare -- "$steps" init alpha=3 fork-exec=init,beta=2,exit=6 alpha=2 sync
 profile exec MINIPROF_OUTPUT="$work/exec/%p.mpt" -- "$steps" init alpha=3 \

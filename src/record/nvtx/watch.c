@@ -73,6 +73,16 @@ void nvtx_watch_close(void)
     atomic_store(&watch.on, false);
 }
 
+void nvtx_watch_child_after_fork(void)
+{
+    static const pthread_mutex_t open = PTHREAD_MUTEX_INITIALIZER;
+
+    watch.lock = open;
+    memset(watch.ids, 0, sizeof(watch.ids));
+    atomic_store(&watch.started, 0);
+    atomic_store(&watch.open, self()->count);
+}
+
 bool nvtx_watch_is_inside(void)
 {
     return atomic_load(&watch.open) > 0;

@@ -37,6 +37,10 @@ bool nvtx_watch_is_wanted(void) NVTX_HIDDEN;
 /* Looks at names no more. Any thread. */
 void nvtx_watch_close(void) NVTX_HIDDEN;
 
+/* In a forked child that may record: of the ranges that were open at the fork only those that its
+ * one thread has pushed are open. */
+void nvtx_watch_child_after_fork(void) NVTX_HIDDEN;
+
 /* Whether a range of the name is open. Any thread. */
 bool nvtx_watch_is_inside(void) NVTX_HIDDEN;
 

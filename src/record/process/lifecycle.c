@@ -184,14 +184,17 @@ void lifecycle_at_exit_again(struct recorder *recorder)
 /* ---- Fork ---- */
 
 /* The child has only the forking thread, CUDA is unusable in it, and locks may be in any state: so
- * nothing is called and nothing freed, only the shared descriptors are closed. */
+ * nothing is called and nothing freed, only the shared descriptors are closed. Where CUDA has not
+ * begun there is nothing but NVTX's events, and the child may begin CUDA itself. */
 static void in_child(void)
 {
     struct recorder *recorder = mp_recorder;
 
-    mp_nvtx_child_after_fork();
-    if (recorder_phase(recorder) == PHASE_IDLE)
+    if (recorder_phase(recorder) == PHASE_IDLE) {
+        mp_nvtx_child_begins_anew();
         return;
+    }
+    mp_nvtx_child_after_fork();
     signals_reset();
     crash_reset();
     if (recorder_phase(recorder) != PHASE_INERT && output_is_open(&recorder->output))

@@ -370,6 +370,21 @@ static void fork_killed(const char *value)
     await_child(child);
 }
 
+/* A child that does steps, comma-separated, and then exits. */
+static void fork_run(const char *value)
+{
+    char *copy = strdup(value);
+    pid_t child = fork();
+
+    if (child == 0) {
+        for (char *at = copy; at;)
+            run_step(strsep(&at, ","));
+        exit(0);
+    }
+    await_child(child);
+    free(copy);
+}
+
 /* A child that becomes this program anew; value: its steps, comma-separated. */
 static void fork_exec(const char *value)
 {
@@ -424,5 +439,6 @@ const struct step_row host_steps[] = {
     {"fork", fork_child},
     {"fork-killed", fork_killed},
     {"fork-exec", fork_exec},
+    {"fork-run", fork_run},
 };
 const size_t host_step_count = sizeof(host_steps) / sizeof(host_steps[0]);
