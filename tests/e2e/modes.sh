@@ -96,6 +96,14 @@ profile nvtx_threads MINIPROF_CAPTURE=nvtx:a -- "$steps" init alpha=1 push=a \
     range-start=1:a thread=beta=128,range-end=1,beta=1 alpha=64 sync
 same "nvtx: ranges of several threads" "alpha 16 beta 142 gamma 64 $(of nvtx 3)" \
     "$(kernels nvtx_threads) $(ranges nvtx_threads)"
+# A thread that ends in its ranges, of which it pushed two: they end with it.
+for setting in MINIPROF_CAPTURE=nvtx:a "MINIPROF_SCHEDULE=active=1 MINIPROF_STEP=a"; do
+    # shellcheck disable=SC2086
+    profile nvtx_thread_end $setting -- "$steps" init \
+        thread=push=a,push=b,alpha=1,push=a,alpha=1 gamma=201 push=a beta=4 pop gamma=8 sync
+    same "$setting: a thread ends inside of its ranges" "alpha 2 beta 4 4" \
+        "$(kernels nvtx_thread_end) $(count nvtx_thread_end capture)"
+done
 # Two threads in and out at once, which switch recording on and off for each other: all that they
 # launch is recorded. Each end has CUPTI give back all buffers, and with few it would drop records.
 many=$(for ((i = 0; i < 60; i++)); do echo push=a,beta=1,pop; done | paste -sd,)

@@ -6,8 +6,8 @@
  * watching costs nothing where it is not asked for.
  *
  * Ranges of the name may be nested and overlap on several threads: `begin` is called before each
- * of them reaches the trace, `end` after the last has. A thread that ends inside of its range
- * leaves it open. Ranges of the payload extension are not looked at.
+ * of them reaches the trace, `end` after the last has. Ranges that a thread has pushed and
+ * not popped end with it. Ranges of the payload extension are not looked at.
  */
 #ifndef MP_RECORD_NVTX_WATCH_H
 #define MP_RECORD_NVTX_WATCH_H
