@@ -71,6 +71,26 @@ for end in exit=0 raise=2 raise=15; do
     rm -f late.mpt
 done
 
+# No thread is left but the collector's own, which block all signals otherwise.
+for row in INT:130 TERM:143 HUP:129; do
+    IFS=: read -r signal expected <<<"$row"
+    start alone -- "$steps" init alpha=5 sync print=ready end-thread
+    await grep -q ready alone.out
+    sleep 0.2
+    kill -"$signal" "$pid"
+    sleep 1
+    kill -KILL "$pid" 2>/dev/null
+    wait "$pid"
+    same "SIG$signal when main has ended its thread: the process dies of it" "$expected" $?
+    [ $signal = HUP ] || complete "SIG$signal when main has ended its thread" alone
+    same "SIG$signal when main has ended its thread: kernels" "alpha 5" "$(kernels alone)"
+    rm -f alone.mpt
+done
+# A thread that waits for the signal with sigwait keeps it, however long it has been pending.
+ended "SIGTERM, blocked in all threads" blocked 3 init alpha=5 block-term begin-thread=sleep=900 \
+    send=15 sleep=600 wait-term join-thread exit=3
+complete "SIGTERM, blocked in all threads" blocked
+
 # Signals while work is in flight and a thread waits for it, again and again; each comes twice.
 for i in 1 2 3 4 5 6; do
     start "storm$i" -- "$inference" --exit-mode sleep --threads 2

@@ -191,6 +191,7 @@ static void run_rounds(struct recorder *recorder)
         buffer_pool_fault_ahead(&recorder->pool);
         work_wait(&recorder->work, range_tick(recorder, time_left(&pace, mp_monotonic_ms())));
         keep_file(recorder);
+        signals_take_last(atomic_load(&recorder->flusher.tid));
         if (atomic_load(&recorder->signal) && lifecycle_claim_end(recorder)) {
             recorder->recording.rest = NULL; /* the program waits */
             lifecycle_flush(recorder, flusher_take_next);

@@ -217,6 +217,13 @@ static void exit_from_thread(const char *value)
         pause();
 }
 
+/* Of the calling thread: the process goes on while it has others. */
+static void end_thread(const char *value)
+{
+    (void)value;
+    pthread_exit(NULL);
+}
+
 static pthread_t other;
 static char *other_steps;
 static CUcontext context; /* of the thread that made the other */
@@ -311,6 +318,35 @@ static void raise_signal(const char *value)
     /* What ends the process comes a moment later where somebody finishes a file first. */
     sleep(20);
     fail("steps: signal %s did not end the process", value);
+}
+
+/* Of the calling thread, and of those that it makes. */
+static void block_term(const char *value)
+{
+    sigset_t term;
+
+    (void)value;
+    sigemptyset(&term);
+    sigaddset(&term, SIGTERM);
+    pthread_sigmask(SIG_BLOCK, &term, NULL);
+}
+
+/* A signal that is blocked. */
+static void send_signal(const char *value)
+{
+    kill(getpid(), (int)number(value));
+}
+
+static void wait_term(const char *value)
+{
+    sigset_t term;
+    int got;
+
+    (void)value;
+    sigemptyset(&term);
+    sigaddset(&term, SIGTERM);
+    if (sigwait(&term, &got) != 0 || got != SIGTERM)
+        fail("steps: somebody took the SIGTERM that was for us");
 }
 
 static void on_term(int signal_number)
@@ -432,8 +468,12 @@ const struct step_row host_steps[] = {
     {"exit", exit_here},
     {"_exit", exit_at_once},
     {"thread-exit", exit_from_thread},
+    {"end-thread", end_thread},
     {"abort", abort_here},
     {"raise", raise_signal},
+    {"block-term", block_term},
+    {"send", send_signal},
+    {"wait-term", wait_term},
     {"handle-term", handle_term},
     {"ignore-int", ignore_int},
     {"fork", fork_child},
