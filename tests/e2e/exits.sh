@@ -187,10 +187,13 @@ same "fork and exec: both are complete" "ok ok" "$(echo $(for file in exec/*.mpt
     "$miniprof" check "$file" | grep -o ' ok,' | tr -d ' ,'; done))"
 profile same_file -- "$steps" init alpha=3 fork-exec=init,beta=2,exit=6 alpha=2 sync
 unharmed "fork and exec, one file name" same_file exec.bare 0
-like "fork and exec, one file name: the child says that the file exists" 'File exists' \
-    "$(said same_file)"
-same "fork and exec, one file name: the parent's trace is intact" "alpha 5 ok" \
-    "$(kernels same_file) $("$miniprof" check same_file.mpt | grep -o ' ok,' | tr -d ' ,')"
+like "fork and exec, one file name: the child says where its trace is" \
+    'same_file.mpt. exists.*same_file\.1\.mpt' "$(said same_file)"
+same "fork and exec, one file name: a trace each" "alpha 5 ok beta 2 ok" "$(echo $(
+    for name in same_file same_file.1; do
+        kernels $name
+        "$miniprof" check $name.mpt | grep -o ' ok,' | tr -d ' ,'
+    done))"
 profile shell MINIPROF_OUTPUT="$work/exec/shell.mpt" -- \
     bash -c 'exec "$0" "$@"' "$steps" init alpha=3 sync exit=9
 same "exec from a shell: exit code" 9 "$status"

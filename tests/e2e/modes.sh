@@ -420,7 +420,7 @@ same "ctl: a process without miniprof" \
 kill $other
 ctl 2147483647 start
 same "ctl: no process" "3 miniprof ctl: there is no process 2147483647" "$code $answer"
-# crowd PID [COMMAND...]: while 30 connections that ask for nothing, made with that command's rights,
+# crowd PID [COMMAND...]: while 30 connections that ask for nothing, made by way of that command,
 # are held: whether `ctl PID status` is answered within 2 s, and how.
 crowd() {
     local began crowded=$1
