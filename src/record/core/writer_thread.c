@@ -97,6 +97,8 @@ static void write_file(struct recorder *recorder, struct pace *pace, int64_t now
     pace->written = now;
     count_drops(recorder);
     recording_flush(&recorder->recording);
+    if (recorder->recording.failure_said)
+        range_give_up(recorder);
 }
 
 /* A signal as any other: where the application leaves it to its default, ours completes the file
