@@ -5,7 +5,9 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <stdbool.h>
+#include <string.h>
 #include <sys/stat.h>
 #include <sys/types.h>
 #include <unistd.h>
@@ -124,6 +126,54 @@ enum mp_status mp_create_exclusive_at(int folder, const char *path, int *fd, str
     }
     fchmod(opened, 0600); /* a umask may have taken our own rights; not all file systems know any */
     *fd = opened;
+    return MP_OK;
+}
+
+static bool is_folder(const char *path)
+{
+    struct stat about;
+
+    return stat(path, &about) == 0 && S_ISDIR(about.st_mode);
+}
+
+/* Others may make the same one now. */
+static enum mp_status make_folder(const char *path, struct mp_error *error)
+{
+    int cause;
+
+    if (mkdir(path, 0700) == 0) {
+        chmod(path, 0700); /* a umask may have taken our own rights */
+        return MP_OK;
+    }
+    cause = errno;
+    if (is_folder(path))
+        return MP_OK;
+    errno = cause == EEXIST ? ENOTDIR : cause;
+    return mp_error_set(error, MP_ERR_IO, "cannot create the folder '%.150s': %m", path);
+}
+
+enum mp_status mp_make_folders(const char *path, struct mp_error *error)
+{
+    char folder[PATH_MAX];
+    const char *last = strrchr(path, '/');
+    size_t length = last ? (size_t)(last - path) : 0;
+    size_t at;
+
+    if (!length)
+        return MP_OK;
+    if (length >= sizeof(folder))
+        return mp_error_set(error, MP_ERR_LIMIT, "the name '%.150s' is too long", path);
+    memcpy(folder, path, length);
+    folder[length] = '\0';
+    if (is_folder(folder))
+        return MP_OK;
+    for (at = 1; at <= length; at++) {
+        if (folder[at] && folder[at] != '/')
+            continue;
+        folder[at] = '\0';
+        MP_TRY(make_folder(folder, error));
+        folder[at] = '/';
+    }
     return MP_OK;
 }
 

@@ -32,6 +32,10 @@ enum mp_status mp_create_exclusive(const char *path, int *fd, struct mp_error *e
 enum mp_status mp_create_exclusive_at(int folder, const char *path, int *fd,
                                       struct mp_error *error);
 
+/* Creates the folders that lead to the file `path`, as far as they are not there, for nobody but
+ * the user. MP_ERR_IO, also where a file is in the way. */
+enum mp_status mp_make_folders(const char *path, struct mp_error *error);
+
 /* Gives `fd` a number above those of stdin, stdout and stderr: where the process has closed these,
  * what it writes to them must not get into a file of ours. -1 if that fails, with `fd` closed. */
 int mp_move_descriptor(int fd);

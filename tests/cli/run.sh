@@ -89,6 +89,22 @@ wait $pid
 got=$?
 code 9
 
+# A trace file that exists, whatever would be recorded.
+echo precious >kept.mpt
+in_run -o kept.mpt touch ran
+code 3
+stderr <<'END'
+miniprof run: 'kept.mpt' exists already; -f (--force) replaces it
+END
+[ ! -e ran ] && [ "$(cat kept.mpt)" = precious ]
+verdict "nothing ran, nothing was removed" $?
+in_run --no-summary -f -o kept.mpt test ! -e kept.mpt
+code 0
+MINIPROF_OUTPUT='%h.mpt' in_run --no-summary touch "$(uname -n).mpt"
+code 0
+MINIPROF_OUTPUT='%h.mpt' in_run --no-summary true
+code 3
+
 run run --library=./nowhere.so true
 code 3
 stderr <<'END'

@@ -191,9 +191,38 @@ recorded "empty values" empty
 profile unset 'MINIPROF_OUTPUT=%q{NO_SUCH_VARIABLE}.mpt' -- "${program[@]}"
 unharmed "%q of an unset variable" unset bare 0
 nothing "%q of an unset variable" unset 'MINIPROF_OUTPUT.*NO_SUCH_VARIABLE'
-profile folder MINIPROF_OUTPUT=/no/such/folder/a.mpt -- "${program[@]}"
-unharmed "no such folder" folder bare 0
-nothing "no such folder" folder '/no/such/folder/a.mpt.*No such file'
+# recorded_in WHAT NAME FILE: the trace is there, complete; what it said is another matter.
+recorded_in() {
+    cp "$3" "$2.mpt"
+    recorded "$1" "$2"
+    rm "$2.mpt"
+}
+profile folder MINIPROF_OUTPUT="$work/new/and/deep/a.mpt" -- "${program[@]}"
+unharmed "folders that are not there" folder bare 0
+same "folders that are not there: nothing to say" "" "$(said folder)"
+recorded_in "folders that are not there" folder new/and/deep/a.mpt
+same "folders that are not there: they are their owner's" "700 700" \
+    "$(stat -c %a new new/and/deep | paste -sd' ')"
+( umask 777; profile mask_folder MINIPROF_OUTPUT=masked/a.mpt -- "${program[@]}" )
+recorded_in "folders that are not there, umask 777" mask_folder masked/a.mpt
+# CUPTI makes launches dearer as soon as it is initialised: not for nothing.
+profile useful SIMGPU_TELL_CUPTI=1 -- "${program[@]}"
+same "CUPTI is initialised where something is recorded" 1 "$(grep -c '^simgpu.*CUPTI' useful.err)"
+bare bare SIMGPU_TELL_CUPTI=1 -- "${program[@]}"
+for row in no_folder:/proc/none/a.mpt:'cannot create .*/proc/none.*No such file' \
+    no_file:/proc/self/a.mpt:'a.mpt.*(denied|No such file|not permitted)' \
+    file_in_the_way:"$work/bare.out/a.mpt":'cannot create .*a directory'; do
+    IFS=: read -r name file expected <<<"$row"
+    profile "$name" SIMGPU_TELL_CUPTI=1 MINIPROF_OUTPUT="$file" -- "${program[@]}"
+    unharmed "no place for the trace: $name, and CUPTI is left alone" "$name" bare 0
+    nothing "no place for the trace: $name" "$name" "$expected.*nothing is recorded"
+done
+if [ -z "${SAN:-}" ]; then
+    profile no_room SIMGPU_TELL_CUPTI=1 LD_PRELOAD="$build/tests/e2e/full_disk.so" \
+        FULL_DISK_COUNT=100000 -- "${program[@]}"
+    unharmed "no room for the header, and CUPTI is left alone" no_room bare 0
+    nothing "no room for the header" no_room 'no_room.mpt.*No space.*nothing is recorded'
+fi
 if mkdir locked && chmod 500 locked && ! touch locked/probe 2>/dev/null; then
     profile locked MINIPROF_OUTPUT="$work/locked/a.mpt" -- "${program[@]}"
 else # root may write everywhere but here
@@ -202,10 +231,15 @@ fi
 unharmed "an unwritable folder" locked bare 0
 nothing "an unwritable folder" locked 'a.mpt.*(denied|No such file|not permitted)'
 echo precious >exists.mpt
-profile exists -- "${program[@]}"
-unharmed "the file exists" exists bare 0
-one_line "the file exists" exists 'exists.mpt.*File exists.*MINIPROF_OUTPUT'
-same "the file exists: untouched" precious "$(cat exists.mpt)"
+for number in 1 2; do
+    profile exists -- "${program[@]}"
+    unharmed "the file exists" exists bare 0
+    one_line "the file exists" exists "exists.mpt. exists.*exists.$number.mpt"
+    same "the file exists: untouched" precious "$(cat exists.mpt)"
+    cp exists.$number.mpt taken.mpt
+    complete "the file exists: the trace has the next free name, $number" taken
+    same "the file exists: kernels, $number" "alpha 4 beta 2" "$(kernels taken)"
+done
 echo precious >target
 ln -s target link.mpt
 profile link -- "${program[@]}"

@@ -62,6 +62,35 @@ for row in INT:2:130 TERM:15:143; do
     same "raise($number): kernels" "alpha 5" "$(kernels "raise$number")"
 done
 
+# CUPTI holds more than the buffers do: the writer empties them while the last flush fills them.
+for end in exit=0 raise=2 raise=15; do
+    profile late SIMGPU_LATE_MS=100000000 MINIPROF_API=none MINIPROF_BUFFER_MB=8 -- \
+        "$steps" init alpha=400000 "$end"
+    like "a last flush of 400,000 kernels, $end: none is dropped" \
+        ' 40000[0-9] records, 0 dropped' "$(closing late)"
+    rm -f late.mpt
+done
+
+# No thread is left but the collector's own, which block all signals otherwise.
+for row in INT:130 TERM:143 HUP:129; do
+    IFS=: read -r signal expected <<<"$row"
+    start alone -- "$steps" init alpha=5 sync print=ready end-thread
+    await grep -q ready alone.out
+    sleep 0.2
+    kill -"$signal" "$pid"
+    sleep 1
+    kill -KILL "$pid" 2>/dev/null
+    wait "$pid"
+    same "SIG$signal when main has ended its thread: the process dies of it" "$expected" $?
+    [ $signal = HUP ] || complete "SIG$signal when main has ended its thread" alone
+    same "SIG$signal when main has ended its thread: kernels" "alpha 5" "$(kernels alone)"
+    rm -f alone.mpt
+done
+# A thread that waits for the signal with sigwait keeps it, however long it has been pending.
+ended "SIGTERM, blocked in all threads" blocked 3 init alpha=5 block-term begin-thread=sleep=900 \
+    send=15 sleep=600 wait-term join-thread exit=3
+complete "SIGTERM, blocked in all threads" blocked
+
 # Signals while work is in flight and a thread waits for it, again and again; each comes twice.
 for i in 1 2 3 4 5 6; do
     start "storm$i" -- "$inference" --exit-mode sleep --threads 2
@@ -119,6 +148,31 @@ same "fork, child dies of SIGTERM: kernels" "alpha 5" "$(kernels fork_term)"
 leaky ended "fork before CUDA" early 0 fork=4 init alpha=2 sync
 same "fork before CUDA: kernels" "alpha 2" "$(kernels early)"
 
+# NVTX before the fork, CUDA after it, as with Python's workers. The child's events are its own; the
+# range that was pushed before the fork ends in both processes.
+worker=(mark=before push=open begin-thread=mark=aside join-thread
+    fork-run=init,push=step,alpha=2,sync,pop,mark=child,thread=mark=helper,pop,beta=1,sync
+    mark=after pop)
+mkdir worker
+leaky bare worker.bare -- "$steps" "${worker[@]}"
+leaky profile worker NVTX_INJECTION64_PATH="$lib" MINIPROF_OUTPUT="$work/worker/%p.mpt" -- \
+    "$steps" "${worker[@]}"
+unharmed "NVTX, fork, CUDA" worker worker.bare 0
+cp worker/*.mpt one.mpt
+complete "NVTX, fork, CUDA" one
+same "NVTX, fork, CUDA: the child's kernels and NVTX calls, none of the parent's" \
+    "alpha 2 beta 1 push:step pop: mark:child pop: mark:helper" \
+    "$(kernels one) $(echo $(rows one nvtx | awk -F, '{ print $2 ":" $4 }'))"
+same "NVTX, fork, CUDA: threads of the child" 2 "$(tally one nvtx thread | wc -l)"
+same "NVTX, fork, CUDA: process and main thread have one id" \
+    "thread $("$miniprof" info --json one.mpt | sed -n 's/^    "pid": "\([0-9]*\)",/\1/p')" \
+    "$(rows one nvtx | head -n 1 | cut -d, -f1)"
+leaky profile worker NVTX_INJECTION64_PATH="$lib" MINIPROF_CAPTURE=nvtx:step \
+    MINIPROF_OUTPUT="$work/worker/step.mpt" -- "$steps" "${worker[@]}"
+cp worker/step.mpt one.mpt
+same "NVTX, fork, CUDA, MINIPROF_CAPTURE=nvtx:step: kernels of the range" "alpha 2" \
+    "$(kernels one)"
+
 mkdir exec
 bare exec.bare -- "$steps" init alpha=3 fork-exec=init,beta=2,exit=6 alpha=2 sync
 profile exec MINIPROF_OUTPUT="$work/exec/%p.mpt" -- "$steps" init alpha=3 \
@@ -133,10 +187,13 @@ same "fork and exec: both are complete" "ok ok" "$(echo $(for file in exec/*.mpt
     "$miniprof" check "$file" | grep -o ' ok,' | tr -d ' ,'; done))"
 profile same_file -- "$steps" init alpha=3 fork-exec=init,beta=2,exit=6 alpha=2 sync
 unharmed "fork and exec, one file name" same_file exec.bare 0
-like "fork and exec, one file name: the child says that the file exists" 'File exists' \
-    "$(said same_file)"
-same "fork and exec, one file name: the parent's trace is intact" "alpha 5 ok" \
-    "$(kernels same_file) $("$miniprof" check same_file.mpt | grep -o ' ok,' | tr -d ' ,')"
+like "fork and exec, one file name: the child says where its trace is" \
+    'same_file.mpt. exists.*same_file\.1\.mpt' "$(said same_file)"
+same "fork and exec, one file name: a trace each" "alpha 5 ok beta 2 ok" "$(echo $(
+    for name in same_file same_file.1; do
+        kernels $name
+        "$miniprof" check $name.mpt | grep -o ' ok,' | tr -d ' ,'
+    done))"
 profile shell MINIPROF_OUTPUT="$work/exec/shell.mpt" -- \
     bash -c 'exec "$0" "$@"' "$steps" init alpha=3 sync exit=9
 same "exec from a shell: exit code" 9 "$status"

@@ -401,11 +401,15 @@ mkdir none foreign
 echo mine >foreign/a.mpt
 program=(init alpha=1 sync print=ran)
 bare refused.bare -- "$steps" "${program[@]}"
-profile refused MINIPROF_FLIGHT=30s MINIPROF_OUTPUT="$work/nowhere/a.mpt" -- \
+profile refused MINIPROF_FLIGHT=30s MINIPROF_OUTPUT=/proc/none/a.mpt -- \
     "$steps" "${program[@]}"
-unharmed "no such folder" refused refused.bare 0
-like "no such folder: said at the start" 'nowhere/a.mpt.part.*No such file.*nothing is recorded' \
+unharmed "no folder can be made" refused refused.bare 0
+like "no folder can be made: said at the start" '/proc/none.*No such file.*nothing is recorded' \
     "$(said refused)"
+profile made MINIPROF_FLIGHT=30s MINIPROF_OUTPUT="$work/made/a.mpt" -- \
+    "$steps" "${program[@]}"
+same "a folder that is not there is made at the start" "0 700" \
+    "$(said made | wc -l) $(stat -c %a made)"
 profile foreign MINIPROF_FLIGHT=30s MINIPROF_OUTPUT="$work/foreign/a.mpt" -- \
     "$steps" "${program[@]}"
 same "another's file is left alone, which is said at the start" "mine 1" \

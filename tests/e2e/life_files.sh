@@ -141,6 +141,9 @@ if [ -z "${SAN:-}" ]; then
     same "the disk fails: one line" 1 "$(said broken | wc -l)"
     like "the disk fails: what it says" 'cannot write: Input/output error: recording stops' \
         "$(said broken)"
+    filled over init alpha=2 sync sleep=900 alpha=5000 sync
+    check "the disk fails: later launches are not CUPTI's any more ($(dropped over) dropped)" \
+        [ "$(dropped over)" -lt 1000 ]
 fi
 if mountpoint -q mounted; then # a real one
     mount -o remount,rw,size=64k mounted

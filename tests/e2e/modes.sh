@@ -96,6 +96,14 @@ profile nvtx_threads MINIPROF_CAPTURE=nvtx:a -- "$steps" init alpha=1 push=a \
     range-start=1:a thread=beta=128,range-end=1,beta=1 alpha=64 sync
 same "nvtx: ranges of several threads" "alpha 16 beta 142 gamma 64 $(of nvtx 3)" \
     "$(kernels nvtx_threads) $(ranges nvtx_threads)"
+# A thread that ends in its ranges, of which it pushed two: they end with it.
+for setting in MINIPROF_CAPTURE=nvtx:a "MINIPROF_SCHEDULE=active=1 MINIPROF_STEP=a"; do
+    # shellcheck disable=SC2086
+    profile nvtx_thread_end $setting -- "$steps" init \
+        thread=push=a,push=b,alpha=1,push=a,alpha=1 gamma=201 push=a beta=4 pop gamma=8 sync
+    same "$setting: a thread ends inside of its ranges" "alpha 2 beta 4 4" \
+        "$(kernels nvtx_thread_end) $(count nvtx_thread_end capture)"
+done
 # Two threads in and out at once, which switch recording on and off for each other: all that they
 # launch is recorded. Each end has CUPTI give back all buffers, and with few it would drop records.
 many=$(for ((i = 0; i < 60; i++)); do echo push=a,beta=1,pop; done | paste -sd,)
@@ -412,6 +420,36 @@ same "ctl: a process without miniprof" \
 kill $other
 ctl 2147483647 start
 same "ctl: no process" "3 miniprof ctl: there is no process 2147483647" "$code $answer"
+# crowd PID [COMMAND...]: while 30 connections that ask for nothing, made by way of that command,
+# are held: whether `ctl PID status` is answered within 2 s, and how.
+crowd() {
+    local began crowded=$1
+    shift
+    rm -f crowd.out
+    # shellcheck disable=SC2094
+    PATH=/usr/bin:/bin "$@" python3 -c '
+import os, socket, sys, time
+name = "\0miniprof/%d/%s" % (os.stat("/proc/self/ns/pid").st_ino, sys.argv[1])
+held = []
+for i in range(30):
+    s = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+    s.setblocking(False)
+    try:
+        s.connect(name)
+    except BlockingIOError:
+        pass
+    held.append(s)
+print("held", flush=True)
+time.sleep(60)' "$crowded" >crowd.out 2>&1 &
+    await grep -q held crowd.out
+    began=$(date +%s%N)
+    ctl "$crowded" status
+    crowd="$([ $((($(date +%s%N) - began) / 1000000)) -lt 2000 ] && echo in time || echo late)"
+    crowd="$crowd $code ${answer%%,*}"
+    kill $!
+    wait $! 2>/dev/null
+}
+
 rm -f go?
 start user MINIPROF_CAPTURE=off -- "$steps" init print=one await=go1 alpha=1 sync
 told user one
@@ -424,11 +462,20 @@ if [ "$(id -u)" = 0 ] && command -v setpriv >/dev/null &&
 import os, socket, sys
 name = "\0miniprof/%d/%s" % (os.stat("/proc/self/ns/pid").st_ino, sys.argv[1])
 s = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-s.connect(name); s.send(b"start"); print(s.recv(200).decode())' "$pid" 2>&1)
+s.connect(name)
+try:
+    s.send(b"start")
+except BrokenPipeError: # refused already
+    pass
+print(s.recv(200).decode())' "$pid" 2>&1)
     same "ctl: another user who asks by himself" "no the process belongs to another user" "$refused"
+    crowd "$pid" setpriv --reuid=65534 --regid=65534 --clear-groups
+    same "ctl: 30 connections of another user keep nobody out" "in time 0 waiting" "$crowd"
 else
     echo "# not root: another user is left out"
 fi
+crowd "$pid"
+same "ctl: 30 idle connections of the same user keep nobody out" "in time 0 waiting" "$crowd"
 python3 - "$pid" <<'END'
 import os, socket, sys
 name = "\0miniprof/%d/%s" % (os.stat("/proc/self/ns/pid").st_ino, sys.argv[1])

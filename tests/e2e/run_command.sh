@@ -148,4 +148,34 @@ same "flags: the environment's values hold unless a flag is given" "5 6" \
     "$(property inherited MINIPROF_LEVEL) $(property overridden MINIPROF_LEVEL)"
 run short -o short.out.mpt -- "${program[@]}"
 check "flags: -o" [ -e short/short.out.mpt ]
+
+# ---- a file that exists ----------------------------------------------------------------------
+mkdir again
+echo precious >again/again.out.mpt
+run again -o again.out.mpt -- "${program[@]}"
+same "run: a file that exists: nothing ran" "3 " "$status $(cat again.out)"
+same "run: a file that exists: one line" \
+    "miniprof run: 'again.out.mpt' exists already; -f (--force) replaces it" "$(cat again.err)"
+same "run: a file that exists: untouched" precious "$(cat again/again.out.mpt)"
+run again -f -o again.out.mpt -- /no/such/program
+same "run -f, no such program: untouched" "127 precious" "$status $(cat again/again.out.mpt)"
+run again -f -o again.out.mpt -- "${program[@]}"
+same "run -f: replaced" "0 alpha 4 beta 2" "$status $(kernels again)"
+like "run -f: its summary" ' alpha' "$(cat again.err)"
+export MINIPROF_OUTPUT=again.out.mpt
+run again -- "${program[@]}"
+same "run: a file that exists, of MINIPROF_OUTPUT" "3 " "$status $(cat again.out)"
+run again --force -- "${program[@]}"
+same "run --force: replaced" "0 alpha 4 beta 2" "$status $(kernels again)"
+unset MINIPROF_OUTPUT
+mkdir again/folder.mpt
+run again -f -o folder.mpt -- "${program[@]}"
+same "run -f: a folder is no file: nothing ran" "3 " "$status $(cat again.out)"
+same "run -f: a folder is no file: one line" 1 "$(wc -l <again.err)"
+run deep -o a/b/c.mpt -- "${program[@]}"
+same "run: folders that are not there" "0 1" "$status $(grep -c ' alpha$' deep.err)"
+( cd again && "$miniprof" run -f -o again.out.mpt -- "$steps" init alpha=3 \
+    fork-exec=init,beta=2,exit=6 alpha=2 sync >../again.out 2>../again.err )
+like "run: a child with the same file name: its trace is named" \
+    'another program wrote .*again\.out\.1\.mpt' "$(cat again.err)"
 finish

@@ -100,7 +100,7 @@ int main(void)
 END
 # shellcheck disable=SC2086
 check "a program without a main thread: made" \
-    "${CC:-gcc}" ${SAN:+-fsanitize=$SAN} -w -o headless headless.c -ldl -lpthread
+    ${CC:-gcc} ${SAN:+-fsanitize=$SAN} -w -o headless headless.c -ldl -lpthread
 start headless -- ./headless
 reached
 check "its main thread has ended" await grep -q '^State:.*Z' "/proc/$pid/status"

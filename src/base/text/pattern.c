@@ -166,6 +166,15 @@ enum mp_status mp_pattern_check(const char *pattern, struct mp_error *error)
     return MP_OK;
 }
 
+bool mp_pattern_has_pid(const char *pattern)
+{
+    struct piece piece = {.kind = 0};
+
+    while (*pattern && piece.kind != 'p' && parse_piece(&pattern, &piece, NULL) == MP_OK)
+        continue;
+    return piece.kind == 'p';
+}
+
 static enum mp_status expand(const char *pattern, struct output *out, struct mp_error *error)
 {
     const char *cursor = pattern;

@@ -19,6 +19,9 @@
 /* Whether `pattern` is well formed, whatever the environment holds: MP_OK or MP_ERR_ARGUMENT. */
 enum mp_status mp_pattern_check(const char *pattern, struct mp_error *error);
 
+/* Whether `pattern`, which is well formed, has a %p. */
+bool mp_pattern_has_pid(const char *pattern);
+
 /* Writes `pattern` with its placeholders filled in to `buffer`, NUL-terminated. MP_ERR_ARGUMENT for
  * a malformed pattern or a variable that is not set, MP_ERR_LIMIT when `size` is too small;
  * `buffer` then holds an empty string. Reads the environment with secure_getenv. */

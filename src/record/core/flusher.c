@@ -98,6 +98,7 @@ static void *flusher_main(void *argument)
     struct flusher *flusher = &recorder->flusher;
 
     pthread_setname_np(pthread_self(), "miniprof-flush");
+    atomic_store(&flusher->tid, gettid());
     for (;;) {
         uint32_t seen = atomic_load(&flusher->woken);
 

@@ -11,6 +11,7 @@
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 #include "base/status.h"
 
@@ -26,6 +27,7 @@ struct flusher {
     _Atomic bool busy;        /* it is in CUPTI, or about to be */
     _Atomic bool forced;      /* what is not complete is wanted too: the process dies */
     _Atomic bool stop;
+    _Atomic pid_t tid; /* 0 until it runs */
 };
 
 enum mp_status flusher_start(struct recorder *recorder);

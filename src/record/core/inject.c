@@ -181,18 +181,30 @@ static enum mp_status inject_make_room(struct recorder *recorder, struct mp_erro
 }
 
 /* With all signals blocked: the header may exceed RLIMIT_FSIZE. */
-static enum mp_status open_file(struct recorder *recorder, struct mp_error *error)
+static enum mp_status open_file(struct recorder *recorder, struct mp_writer **writer,
+                                struct mp_error *error)
 {
-    struct recording *recording = &recorder->recording;
-    struct mp_writer *writer = NULL;
     sigset_t before;
     enum mp_status status;
 
     signals_block(&before);
-    status = recorder->flight.on ? flight_open(recorder, &writer, error)
-                                 : output_open(recorder, &writer, error);
+    status = recorder->flight.on ? flight_open(recorder, writer, error)
+                                 : output_open(recorder, writer, error);
     signals_restore(&before);
-    MP_TRY(status);
+    return status;
+}
+
+static void remove_file(struct recorder *recorder, struct mp_writer *writer)
+{
+    mp_writer_abandon(writer);
+    output_remove(&recorder->output);
+}
+
+static enum mp_status begin_recording(struct recorder *recorder, struct mp_writer *writer,
+                                      struct mp_error *error)
+{
+    struct recording *recording = &recorder->recording;
+
     recording->flight = recorder->flight.on ? &recorder->flight : NULL;
     recording->path = recorder->output.path;
     recording->pool = &recorder->pool;
@@ -213,22 +225,29 @@ static enum mp_status open_file(struct recorder *recorder, struct mp_error *erro
         flusher_start(recorder) != MP_OK || writer_thread_start(recorder) != MP_OK) {
         flusher_stop(&recorder->flusher);
         recording_close(recording);
-        mp_writer_abandon(writer);
-        output_remove(&recorder->output);
+        remove_file(recorder, writer);
         return mp_error_set(error, MP_ERR_MEMORY, "no memory or thread to start");
     }
     return MP_OK;
 }
 
+/* The file comes before CUPTI: once CUPTI is there launches are dearer, also where it turns out
+ * that nothing can be recorded. */
 static enum mp_status start(struct recorder *recorder, struct mp_error *error)
 {
+    struct mp_writer *writer = NULL;
     enum mp_status status;
 
     MP_TRY(find_cupti(recorder, error));
     MP_TRY(inject_make_room(recorder, error));
+    MP_TRY(open_file(recorder, &writer, error));
     attach_configure(recorder);
-    MP_TRY(attach_at_start(recorder, error));
-    status = open_file(recorder, error);
+    status = attach_at_start(recorder, error);
+    if (status != MP_OK) {
+        remove_file(recorder, writer);
+        return status;
+    }
+    status = begin_recording(recorder, writer, error);
     if (status != MP_OK && attach_is_done(recorder) && recorder->cupti.unsubscribe)
         recorder->cupti.unsubscribe(recorder->subscriber);
     return status;

@@ -2,6 +2,7 @@
  * environment but MINIPROF_ settings goes in, and argv only on request: both hold secrets. */
 #include "record/core/output.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,6 +12,7 @@
 
 #include "base/data/buffer.h"
 #include "base/io.h"
+#include "base/log.h"
 #include "base/text/pattern.h"
 #include "base/text/strings.h"
 #include "record/core/clock.h"
@@ -144,20 +146,47 @@ bool output_is_from_this_pid(int folder, const char *path)
     return strncmp(text, "miniprof=", strlen("miniprof=")) == 0 && strstr(text, wanted);
 }
 
-/* Creates `output->path` or, as often as the name is taken by this process, the next one. */
+static bool is_regular(const char *path)
+{
+    struct stat about;
+
+    return lstat(path, &about) == 0 && S_ISREG(about.st_mode);
+}
+
+/* Creates the first file with a number that does not exist. `own`: what has the name, and the lower
+ * numbers, is from this process. */
+static enum mp_status create_next(struct output *output, bool *own, struct mp_error *error)
+{
+    char first[PATH_MAX];
+    enum mp_status status = MP_ERR_IO;
+    unsigned number;
+
+    mp_text_copy(first, sizeof(first), output->path);
+    for (number = *own ? 2 : 1; number <= MP_PATTERN_LAST_NUMBER; number++) {
+        if (!mp_pattern_number(first, number, output->path, sizeof(output->path)))
+            return mp_error_set(error, MP_ERR_LIMIT, "the name '%.150s' is too long", first);
+        status = mp_create_exclusive(output->path, &output->fd, error);
+        if (status == MP_OK || errno != EEXIST)
+            return status;
+        *own = *own && output_is_from_this_pid(AT_FDCWD, output->path);
+    }
+    return status;
+}
+
+/* Creates `output->path` or, where a file has that name, the next one. */
 static enum mp_status create_numbered(struct output *output, struct mp_error *error)
 {
     char first[PATH_MAX];
     enum mp_status status = mp_create_exclusive(output->path, &output->fd, error);
-    unsigned number;
+    bool own;
 
+    if (status == MP_OK || errno != EEXIST || !is_regular(output->path))
+        return status;
     mp_text_copy(first, sizeof(first), output->path);
-    for (number = 2; status != MP_OK && number <= MP_PATTERN_LAST_NUMBER; number++) {
-        if (!output_is_from_this_pid(AT_FDCWD, output->path) ||
-            !mp_pattern_number(first, number, output->path, sizeof(output->path)))
-            return status;
-        status = mp_create_exclusive(output->path, &output->fd, error);
-    }
+    own = output_is_from_this_pid(AT_FDCWD, first);
+    status = create_next(output, &own, error);
+    if (status == MP_OK && !own)
+        mp_log_warn("'%s' exists: the trace is written to '%s'", first, output->path);
     return status;
 }
 
@@ -192,7 +221,7 @@ static enum mp_status create(struct recorder *recorder, struct mp_error *error)
     struct stat about;
 
     MP_TRY(output_expand(recorder, error));
-    if (create_numbered(output, &cause) != MP_OK)
+    if (mp_make_folders(output->path, &cause) != MP_OK || create_numbered(output, &cause) != MP_OK)
         return mp_error_set(error, cause.status, "%s (MINIPROF_OUTPUT names the file)", cause.text);
     find_place(output);
     if (fstat(output->fd, &about) == 0) {

@@ -31,11 +31,12 @@ struct output {
     unsigned number; /* of the last file that has got its name, from 1 */
 };
 
-/* Creates the file that MINIPROF_OUTPUT names and starts the trace in it.
+/* Creates the file that MINIPROF_OUTPUT names, and its folder, and starts the trace in it.
  *
- * A program that becomes another one by exec keeps its process id, so its successor finds the name
- * taken by the trace that it wrote itself: then "a.mpt" is followed by "a.2.mpt", up to 99. Any
- * other file of that name is left alone, and nothing is recorded. */
+ * No file is overwritten. A program that becomes another one by exec keeps its process id, so its
+ * successor finds the name taken by the trace that it wrote itself: then "a.mpt" is followed by
+ * "a.2.mpt", up to 99. Where any other file has the name the first free one of "a.1.mpt", "a.2.mpt"
+ * and so on is taken, which is said. What is no regular file has nothing beside it: an error. */
 enum mp_status output_open(struct recorder *recorder, struct mp_writer **writer,
                            struct mp_error *error);
 

@@ -97,6 +97,8 @@ static void write_file(struct recorder *recorder, struct pace *pace, int64_t now
     pace->written = now;
     count_drops(recorder);
     recording_flush(&recorder->recording);
+    if (recorder->recording.failure_said)
+        range_give_up(recorder);
 }
 
 /* A signal as any other: where the application leaves it to its default, ours completes the file
@@ -191,8 +193,10 @@ static void run_rounds(struct recorder *recorder)
         buffer_pool_fault_ahead(&recorder->pool);
         work_wait(&recorder->work, range_tick(recorder, time_left(&pace, mp_monotonic_ms())));
         keep_file(recorder);
+        signals_take_last(atomic_load(&recorder->flusher.tid));
         if (atomic_load(&recorder->signal) && lifecycle_claim_end(recorder)) {
-            lifecycle_flush(recorder);
+            recorder->recording.rest = NULL; /* the program waits */
+            lifecycle_flush(recorder, flusher_take_next);
             return;
         }
         crash_serve(recorder);

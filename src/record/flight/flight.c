@@ -6,6 +6,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "base/io.h"
 #include "base/log.h"
 #include "base/settings/range_name.h"
 #include "base/text/strings.h"
@@ -114,7 +115,8 @@ enum mp_status flight_open(struct recorder *recorder, struct mp_writer **writer,
     }
     flight->header = (char *)header.data;
     MP_TRY(output_expand(recorder, error));
-    if (flight_file_prepare(&recorder->output, &cause) != MP_OK)
+    if (mp_make_folders(recorder->output.path, &cause) != MP_OK ||
+        flight_file_prepare(&recorder->output, &cause) != MP_OK)
         return mp_error_set(error, cause.status, "%s (MINIPROF_OUTPUT names the file)", cause.text);
     return mp_writer_open(-1, "", &options, writer, error);
 }

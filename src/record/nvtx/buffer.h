@@ -52,6 +52,10 @@ bool nvtx_chunks_create(struct nvtx_state *state) NVTX_HIDDEN;
 struct nvtx_chunk *nvtx_chunk_take(struct nvtx_state *state) NVTX_HIDDEN;
 void nvtx_chunk_free(struct nvtx_state *state, struct nvtx_chunk *chunk) NVTX_HIDDEN;
 
+/* All chunks are free and no thread has a record, as if nothing had been recorded. False if that
+ * cannot be. In a forked child only. */
+bool nvtx_chunks_forget(struct nvtx_state *state) NVTX_HIDDEN;
+
 /* Maps fresh chunks in until NVTX_READY_CHUNKS are free. Writer thread. */
 void nvtx_chunks_prepare(struct nvtx_state *state) NVTX_HIDDEN;
 
@@ -65,6 +69,10 @@ struct nvtx_thread *nvtx_thread_attach(void) NVTX_HIDDEN;
 
 /* Destructor of nvtx_state.ending. */
 void nvtx_thread_end(void *thread) NVTX_HIDDEN;
+
+/* In a forked child: the calling thread, its only one, gets a new record at its next call. False if
+ * it is inside of a call now, as a signal handler that forks may be. */
+bool nvtx_thread_forget(void) NVTX_HIDDEN;
 
 /* nvtx_enter where something is to be done first. */
 struct nvtx_thread *nvtx_enter_first(uint32_t epoch) NVTX_HIDDEN;

@@ -91,19 +91,35 @@ bool mp_nvtx_is_low(void)
     return begun - atomic_load_explicit(&state->ready, memory_order_relaxed) > NVTX_CHUNKS / 4;
 }
 
+/* Of the mapping: the chunks, and behind them the records of threads. */
+static const size_t chunk_bytes = (size_t)NVTX_CHUNKS * NVTX_CHUNK_BYTES;
+static const size_t mapped_bytes =
+    (size_t)NVTX_CHUNKS * NVTX_CHUNK_BYTES + NVTX_THREADS * sizeof(struct nvtx_thread);
+
 bool nvtx_chunks_create(struct nvtx_state *state)
 {
-    const size_t chunks = (size_t)NVTX_CHUNKS * NVTX_CHUNK_BYTES;
-    const size_t bytes = chunks + NVTX_THREADS * sizeof(struct nvtx_thread);
-    unsigned char *memory = mmap(NULL, bytes, PROT_READ | PROT_WRITE,
+    unsigned char *memory = mmap(NULL, mapped_bytes, PROT_READ | PROT_WRITE,
                                  MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 
     if (memory == MAP_FAILED)
         return false;
     /* A huge page would be zeroed, 2 MiB at once, inside of some unlucky push. */
-    (void)madvise(memory, bytes, MADV_NOHUGEPAGE);
+    (void)madvise(memory, mapped_bytes, MADV_NOHUGEPAGE);
     state->chunks = (struct nvtx_chunk *)(void *)memory;
-    state->threads = (struct nvtx_thread *)(void *)(memory + chunks);
+    state->threads = (struct nvtx_thread *)(void *)(memory + chunk_bytes);
     nvtx_chunks_prepare(state);
+    return true;
+}
+
+/* Zero pages again. */
+bool nvtx_chunks_forget(struct nvtx_state *state)
+{
+    if (state->chunks && madvise(state->chunks, mapped_bytes, MADV_DONTNEED) != 0)
+        return false;
+    atomic_store(&state->free, 0);
+    atomic_store(&state->fresh, 0);
+    atomic_store(&state->ready, 0);
+    atomic_store(&state->thread_count, 0);
+    atomic_store(&state->grave.dropped, 0);
     return true;
 }

@@ -5,6 +5,9 @@
  * nothing and an application that makes new names for ever meets the limit. A handle that outlives
  * its domain, which NVTX forbids, is harmless here.
  *
+ * A process may be forked at any moment, also while another of its threads is in here. So lists are
+ * changed by one store, when the record is complete; a child does not use the rest of the block.
+ *
  * The memory comes from mmap, not malloc: allocators are annotated with NVTX too.
  */
 #include "record/nvtx/domain.h"
@@ -77,7 +80,7 @@ static struct nvtx_domain *domain_intern(struct nvtx_state *state, const struct 
     made->slot =
         state->domain_count < NVTX_LEVEL_SLOTS ? state->domain_count : NVTX_LEVEL_SLOTS - 1;
     made->next = state->domains;
-    state->domains = made;
+    __atomic_store_n(&state->domains, made, __ATOMIC_RELEASE);
     return made;
 }
 
@@ -111,7 +114,7 @@ static struct nvtx_string *string_intern(struct nvtx_state *state, const struct 
         }
     }
     made->next = *bucket;
-    *bucket = made;
+    __atomic_store_n(bucket, made, __ATOMIC_RELEASE);
     return made;
 }
 

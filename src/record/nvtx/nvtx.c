@@ -31,7 +31,8 @@
  *    pop's room is set aside at its push, and under a lost push all nested ones are lost
  * (nvtx_push);
  *  - no state is freed, so that a thread that is late never meets a stale pointer;
- *  - a forked child records nothing and takes no lock, which a thread of its parent may have held.
+ *  - a forked child takes no lock that a thread of its parent may have held, and has none of its
+ *    parent's events: where the parent was being recorded it records nothing, else it begins anew.
  */
 #include "record/nvtx/nvtx.h"
 
@@ -174,6 +175,35 @@ void mp_nvtx_stop_building(void)
     state->building = NVTX_NEVER_BUILDING;
     settle(state);
     pthread_mutex_unlock(&state->switching);
+}
+
+/* The locks may be held by threads that are not there. What they guard is whole at any moment: see
+ * domain.c for the permanent memory. */
+static void child_unlock(struct nvtx_state *state)
+{
+    static const pthread_mutex_t open = PTHREAD_MUTEX_INITIALIZER;
+
+    if (pthread_mutex_trylock(&state->lock) != 0)
+        state->permanent_left = 0;
+    state->lock = open;
+    state->switching = open;
+}
+
+void mp_nvtx_child_begins_anew(void)
+{
+    struct nvtx_state *state = nvtx_state();
+
+    if (is_inert(state))
+        return;
+    if (!nvtx_thread_forget() || !nvtx_chunks_forget(state)) {
+        mp_nvtx_child_after_fork();
+        return;
+    }
+    child_unlock(state);
+    nvtx_watch_child_after_fork();
+    if (state->building != NVTX_NEVER_BUILDING)
+        state->building = 0;
+    settle(state);
 }
 
 void mp_nvtx_child_after_fork(void)

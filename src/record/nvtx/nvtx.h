@@ -96,4 +96,9 @@ bool mp_nvtx_note_origin(uint32_t number);
 /* For pthread_atfork's child handler: from then on nothing is recorded, drained or locked. */
 void mp_nvtx_child_after_fork(void);
 
+/* The same for a child in which a recording may still begin, as none has begun in its parent: it
+ * records its own calls from now on and forgets the events of its parent. Domains, registered
+ * strings, and whether recording is on, stay. Not after the first mp_nvtx_drain. */
+void mp_nvtx_child_begins_anew(void);
+
 #endif

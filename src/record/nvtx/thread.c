@@ -86,6 +86,20 @@ void nvtx_thread_end(void *thread)
     atomic_store_explicit(&self->life, NVTX_ENDED, memory_order_release);
 }
 
+/* A thread that is ending keeps the grave. */
+bool nvtx_thread_forget(void)
+{
+    struct nvtx_thread **slot = nvtx_self_slot();
+
+    if (!*slot || *slot == &nvtx_state()->grave)
+        return true;
+    if (atomic_load_explicit(&(*slot)->busy, memory_order_relaxed) ||
+        pthread_setspecific(nvtx_state()->ending, NULL) != 0)
+        return false;
+    *slot = NULL;
+    return true;
+}
+
 void nvtx_drop(struct nvtx_thread *thread)
 {
     /* Not a plain store: the grave has many visitors, and a signal handler may come between. */

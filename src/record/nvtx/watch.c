@@ -31,6 +31,9 @@ static struct watch {
     uint32_t bytes; /* of the name */
     const char *domain;
 
+    bool has_ending; /* the next is there: its destructor sees the ends of threads */
+    pthread_key_t ending;
+
     atomic_bool on;
     _Atomic(uint32_t) open; /* ranges of the name */
     _Atomic(uint32_t) started;
@@ -71,6 +74,16 @@ bool nvtx_watch_is_wanted(void)
 void nvtx_watch_close(void)
 {
     atomic_store(&watch.on, false);
+}
+
+void nvtx_watch_child_after_fork(void)
+{
+    static const pthread_mutex_t open = PTHREAD_MUTEX_INITIALIZER;
+
+    watch.lock = open;
+    memset(watch.ids, 0, sizeof(watch.ids));
+    atomic_store(&watch.started, 0);
+    atomic_store(&watch.open, self()->count);
 }
 
 bool nvtx_watch_is_inside(void)
@@ -177,6 +190,21 @@ static void range_ends(uint64_t since)
         watch.calls.end(watch.calls.recorder);
 }
 
+/* What the thread has not popped ends with it: there is nobody left to do so. A range that ends
+ * here makes its last CUDA calls from the destructor. */
+static void thread_ends(void *argument)
+{
+    struct watch_thread *thread = argument;
+
+    if (atomic_load_explicit(&nvtx_state()->inert, memory_order_relaxed))
+        return;
+    thread->busy = true;
+    thread->depth = 0;
+    while (thread->count)
+        range_ends(thread->since[--thread->count]);
+    thread->busy = false;
+}
+
 static void note_push(bool matches)
 {
     struct watch_thread *thread = enter();
@@ -184,6 +212,8 @@ static void note_push(bool matches)
     if (!thread)
         return;
     if (matches && thread->count < NESTED_MOST) {
+        if (!thread->count && watch.has_ending)
+            pthread_setspecific(watch.ending, thread);
         thread->at[thread->count] = thread->depth;
         thread->since[thread->count++] = range_begins();
     }
@@ -407,5 +437,6 @@ void nvtx_watch_open(const struct nvtx_watch_calls *calls)
     watch.bytes = (uint32_t)mp_range_name_split(calls->name, &watch.domain);
     for (size_t i = 0; i < sizeof(slots) / sizeof(slots[0]); i++)
         *slots[i].inner = nvtx_calls_find(slots[i].module, slots[i].id);
+    watch.has_ending = pthread_key_create(&watch.ending, thread_ends) == 0;
     atomic_store(&watch.on, true);
 }

@@ -6,8 +6,8 @@
  * watching costs nothing where it is not asked for.
  *
  * Ranges of the name may be nested and overlap on several threads: `begin` is called before each
- * of them reaches the trace, `end` after the last has. A thread that ends inside of its range
- * leaves it open. Ranges of the payload extension are not looked at.
+ * of them reaches the trace, `end` after the last has. Ranges that a thread has pushed and
+ * not popped end with it. Ranges of the payload extension are not looked at.
  */
 #ifndef MP_RECORD_NVTX_WATCH_H
 #define MP_RECORD_NVTX_WATCH_H
@@ -36,6 +36,10 @@ bool nvtx_watch_is_wanted(void) NVTX_HIDDEN;
 
 /* Looks at names no more. Any thread. */
 void nvtx_watch_close(void) NVTX_HIDDEN;
+
+/* In a forked child that may record: of the ranges that were open at the fork only those that its
+ * one thread has pushed are open. */
+void nvtx_watch_child_after_fork(void) NVTX_HIDDEN;
 
 /* Whether a range of the name is open. Any thread. */
 bool nvtx_watch_is_inside(void) NVTX_HIDDEN;

@@ -18,7 +18,7 @@
 #define DUMP_MS       1000 /* that CUPTI is waited for */
 #define PEER_MS       1000 /* for a client to say what it wants */
 #define REQUEST_BYTES 16
-#define BACKLOG       8
+#define BACKLOG       64 /* connections that wait, and that are accepted in one round */
 
 /* ---- The socket ---- */
 
@@ -26,7 +26,8 @@ void ctl_open(struct ctl *ctl)
 {
     int file = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 
-    ctl->peer = -1;
+    for (size_t i = 0; i < CTL_PEERS; i++)
+        ctl->peers[i].file = -1;
     ctl->listener = -1;
     ctl->open = true;
     ctl->address_bytes = mp_ctl_address(&ctl->address, getpid());
@@ -63,7 +64,8 @@ void ctl_close(struct ctl *ctl)
     if (!ctl->open)
         return;
     ctl->open = false;
-    close_ours(ctl, &ctl->peer);
+    for (size_t i = 0; i < CTL_PEERS; i++)
+        close_ours(ctl, &ctl->peers[i].file);
     close_ours(ctl, &ctl->listener);
 }
 
@@ -197,38 +199,79 @@ static void send_answer(int file, const char *word, const char *text)
     (void)ignored; /* who does not listen has no answer */
 }
 
-static void take_connection(struct ctl *ctl)
+/* A connection with a request that nobody has read would be reset, and the answer lost. */
+static void refuse(int file)
 {
+    char request[REQUEST_BYTES];
+    ssize_t ignored = recv(file, request, sizeof(request), MSG_DONTWAIT);
+
+    (void)ignored;
+    send_answer(file, MP_CTL_NO, "the process belongs to another user");
+    close(file);
+}
+
+/* A free place, or that of the connection that has waited longest. */
+static struct ctl_peer *find_place(struct ctl *ctl)
+{
+    struct ctl_peer *place = &ctl->peers[0];
+
+    for (size_t i = 0; i < CTL_PEERS && place->file >= 0; i++)
+        if (ctl->peers[i].file < 0 || ctl->peers[i].until < place->until)
+            place = &ctl->peers[i];
+    return place;
+}
+
+static void serve(struct recorder *recorder, struct ctl_peer *peer)
+{
+    struct ctl *ctl = &recorder->ctl;
+    char request[REQUEST_BYTES];
+    char text[MP_CTL_ANSWER_BYTES];
+    const char *word;
+    ssize_t bytes;
+
+    if (!is_ours(ctl, peer->file)) {
+        peer->file = -1;
+        return;
+    }
+    bytes = recv(peer->file, request, sizeof(request) - 1, MSG_DONTWAIT);
+    if (bytes < 0 && (errno == EAGAIN || errno == EINTR) && mp_monotonic_ms() < peer->until)
+        return; /* later */
+    if (bytes > 0) {
+        request[bytes] = '\0';
+        word = answer(recorder, request, text, sizeof(text));
+        send_answer(peer->file, word, text);
+    }
+    close_ours(ctl, &peer->file);
+}
+
+static void take_connections(struct recorder *recorder)
+{
+    struct ctl *ctl = &recorder->ctl;
+
     if (!is_ours(ctl, ctl->listener)) {
         ctl->listener = -1;
         return;
     }
-    ctl->peer = accept4(ctl->listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
-    ctl->peer_until = mp_monotonic_ms() + PEER_MS;
+    for (int i = 0; i < BACKLOG; i++) {
+        int file = accept4(ctl->listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+        struct ctl_peer *place;
+
+        if (file < 0)
+            return;
+        if (!is_allowed(file)) {
+            refuse(file);
+            continue;
+        }
+        place = find_place(ctl);
+        serve(recorder, place); /* its request may have come by now */
+        close_ours(ctl, &place->file);
+        *place = (struct ctl_peer){.file = file, .until = mp_monotonic_ms() + PEER_MS};
+    }
 }
 
 void ctl_serve(struct recorder *recorder)
 {
-    struct ctl *ctl = &recorder->ctl;
-    char request[REQUEST_BYTES];
-    char text[MP_CTL_ANSWER_BYTES] = "the process belongs to another user";
-    const char *word = MP_CTL_NO;
-    ssize_t bytes;
-
-    if (ctl->peer < 0)
-        take_connection(ctl);
-    if (!is_ours(ctl, ctl->peer)) {
-        ctl->peer = -1;
-        return;
-    }
-    bytes = recv(ctl->peer, request, sizeof(request) - 1, MSG_DONTWAIT);
-    if (bytes < 0 && (errno == EAGAIN || errno == EINTR) && mp_monotonic_ms() < ctl->peer_until)
-        return; /* later */
-    if (bytes > 0) {
-        request[bytes] = '\0';
-        if (is_allowed(ctl->peer))
-            word = answer(recorder, request, text, sizeof(text));
-        send_answer(ctl->peer, word, text);
-    }
-    close_ours(ctl, &ctl->peer);
+    take_connections(recorder);
+    for (size_t i = 0; i < CTL_PEERS; i++)
+        serve(recorder, &recorder->ctl.peers[i]);
 }

@@ -1,7 +1,8 @@
 /* The process's end of `miniprof ctl`: a socket that the writer thread looks at in each round.
  *
- * One request is served at a time, and no client is waited for: a connection without a request is
- * closed after a second. Requests of other users than the process's own and root are refused.
+ * Anybody on the machine can connect. So who it is is looked at first, and connections of other
+ * users than the process's own and root are closed at once. No client is waited for: a connection
+ * without a request is closed after a second, or before that when CTL_PEERS later ones have come.
  *
  * An application may close descriptors that it did not open, as daemons do, and open others with
  * the same numbers. So each descriptor is asked for its name before it is used.
@@ -18,11 +19,15 @@
 
 struct recorder;
 
+#define CTL_PEERS 4
+
 struct ctl {
     bool open;
-    int listener;       /* -1: none */
-    int peer;           /* a connection whose request has not come yet; -1: none */
-    int64_t peer_until; /* when it is closed, ms */
+    int listener; /* -1: none */
+    struct ctl_peer {
+        int file;      /* a connection whose request has not come yet; -1: none */
+        int64_t until; /* when it is closed, ms */
+    } peers[CTL_PEERS];
     struct sockaddr_un address;
     socklen_t address_bytes;
 };

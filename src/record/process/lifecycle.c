@@ -85,6 +85,7 @@ static void *flusher_main(void *argument)
     synchronize_contexts(recorder);
     recorder->cupti.flush_all(CUPTI_ACTIVITY_FLAG_FLUSH_FORCED);
     announce(&recorder->ending, &recorder->ending.flushed);
+    work_wake(&recorder->work); /* the writer, if it is the one that waits */
     return NULL;
 }
 
@@ -95,7 +96,18 @@ static bool start_flusher(struct recorder *recorder)
     return thread_start(&thread, 0, flusher_main, recorder) == MP_OK;
 }
 
-void lifecycle_flush(struct recorder *recorder)
+/* The same while `take` takes what comes; it waits a moment where nothing does. */
+static bool await_taking(struct recorder *recorder, void (*take)(struct recorder *recorder))
+{
+    int64_t limit = mp_monotonic_ms() + FLUSH_SECONDS * 1000;
+    struct ending *ending = &recorder->ending;
+
+    while (mp_monotonic_ms() < limit && !await(ending, &ending->flushed, 0))
+        take(recorder);
+    return await(ending, &ending->flushed, 0);
+}
+
+void lifecycle_flush(struct recorder *recorder, void (*take)(struct recorder *recorder))
 {
     uint64_t now = mp_clock_now();
 
@@ -109,7 +121,8 @@ void lifecycle_flush(struct recorder *recorder)
         return;
     if (!start_flusher(recorder))
         mp_log_warn("no thread for the last flush: the last records are missing");
-    else if (await(&recorder->ending, &recorder->ending.flushed, FLUSH_SECONDS))
+    else if (take ? await_taking(recorder, take)
+                  : await(&recorder->ending, &recorder->ending.flushed, FLUSH_SECONDS))
         return;
     else
         mp_log_warn("the last flush takes over %d s: the last records are missing", FLUSH_SECONDS);
@@ -136,7 +149,7 @@ void lifecycle_finish(struct recorder *recorder)
     bool mine = lifecycle_claim_end(recorder);
 
     if (mine) {
-        lifecycle_flush(recorder);
+        lifecycle_flush(recorder, NULL);
         atomic_store(&recorder->stop, true);
         work_wake(&recorder->work);
     } else if (recorder_phase(recorder) != PHASE_FINISHING) {
@@ -171,14 +184,17 @@ void lifecycle_at_exit_again(struct recorder *recorder)
 /* ---- Fork ---- */
 
 /* The child has only the forking thread, CUDA is unusable in it, and locks may be in any state: so
- * nothing is called and nothing freed, only the shared descriptors are closed. */
+ * nothing is called and nothing freed, only the shared descriptors are closed. Where CUDA has not
+ * begun there is nothing but NVTX's events, and the child may begin CUDA itself. */
 static void in_child(void)
 {
     struct recorder *recorder = mp_recorder;
 
-    mp_nvtx_child_after_fork();
-    if (recorder_phase(recorder) == PHASE_IDLE)
+    if (recorder_phase(recorder) == PHASE_IDLE) {
+        mp_nvtx_child_begins_anew();
         return;
+    }
+    mp_nvtx_child_after_fork();
     signals_reset();
     crash_reset();
     if (recorder_phase(recorder) != PHASE_INERT && output_is_open(&recorder->output))

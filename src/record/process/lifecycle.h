@@ -37,8 +37,10 @@ void lifecycle_finish(struct recorder *recorder);
 /* Whether the caller is the one that finishes the recording, from now on. */
 bool lifecycle_claim_end(struct recorder *recorder);
 
-/* The last flush, on a thread of its own with a time limit. The claimer calls it. */
-void lifecycle_flush(struct recorder *recorder);
+/* The last flush, on a thread of its own with a time limit. The claimer calls it. The buffers hold
+ * less than CUPTI may give back, so the writer has to empty them meanwhile: if it is the caller, it
+ * passes `take`, which takes what has come or waits a moment; any other caller passes NULL. */
+void lifecycle_flush(struct recorder *recorder, void (*take)(struct recorder *recorder));
 
 /* The writer is done. */
 void lifecycle_closed(struct recorder *recorder);

@@ -11,6 +11,7 @@
 
 #include <signal.h>
 #include <stdbool.h>
+#include <sys/types.h>
 
 /* Installs the handler for those of the two signals whose disposition is the default; with
  * `usr2`, what `miniprof ctl` calls the same, also one for SIGUSR2, which counts them in
@@ -19,6 +20,11 @@ void signals_open(const char *usr2);
 
 /* Puts the default back where the handler still stands: for a forked child. */
 void signals_reset(void);
+
+/* The collector's threads block all signals, so that none of the program's reaches them. Where one
+ * that asks the process to end is pending and no thread is left but the caller and `other`, as
+ * after pthread_exit in main, the calling thread takes such signals from now on. */
+void signals_take_last(pid_t other);
 
 /* Ends the process by `number`'s default action. Returns only if the application blocks that. */
 void signals_raise(int number);

@@ -418,6 +418,21 @@ enum range_answer range_trigger(struct recorder *recorder, bool begins)
                   : ranges_range_end(recorder, MP_capture_reason_trigger, 0);
 }
 
+void range_give_up(struct recorder *recorder)
+{
+    struct ranges *ranges = &recorder->ranges;
+    bool news;
+
+    pthread_mutex_lock(&ranges->lock);
+    news = !ranges->over || ranges->open;
+    ranges->over = true;
+    ranges->open = false;
+    ranges->posted = false;
+    pthread_mutex_unlock(&ranges->lock);
+    if (news)
+        range_leave(recorder, 0, false);
+}
+
 /* ---- Time ---- */
 
 void range_go(struct recorder *recorder)

@@ -102,6 +102,10 @@ void range_nvtx_end(struct recorder *recorder);
 /* A call of the function that correlation ids are asked with. */
 void range_note_call(struct recorder *recorder, uint32_t correlation);
 
+/* Nothing can be recorded any more: no range is open or begins, and everything is switched off for
+ * good, so that it costs the program nothing. The writer. */
+void range_give_up(struct recorder *recorder);
+
 /* The user asks. The writer only. */
 enum range_answer range_trigger(struct recorder *recorder, bool begins);
 

@@ -217,6 +217,13 @@ static void exit_from_thread(const char *value)
         pause();
 }
 
+/* Of the calling thread: the process goes on while it has others. */
+static void end_thread(const char *value)
+{
+    (void)value;
+    pthread_exit(NULL);
+}
+
 static pthread_t other;
 static char *other_steps;
 static CUcontext context; /* of the thread that made the other */
@@ -313,6 +320,35 @@ static void raise_signal(const char *value)
     fail("steps: signal %s did not end the process", value);
 }
 
+/* Of the calling thread, and of those that it makes. */
+static void block_term(const char *value)
+{
+    sigset_t term;
+
+    (void)value;
+    sigemptyset(&term);
+    sigaddset(&term, SIGTERM);
+    pthread_sigmask(SIG_BLOCK, &term, NULL);
+}
+
+/* A signal that is blocked. */
+static void send_signal(const char *value)
+{
+    kill(getpid(), (int)number(value));
+}
+
+static void wait_term(const char *value)
+{
+    sigset_t term;
+    int got;
+
+    (void)value;
+    sigemptyset(&term);
+    sigaddset(&term, SIGTERM);
+    if (sigwait(&term, &got) != 0 || got != SIGTERM)
+        fail("steps: somebody took the SIGTERM that was for us");
+}
+
 static void on_term(int signal_number)
 {
     static const char text[] = "own handler\n";
@@ -370,6 +406,21 @@ static void fork_killed(const char *value)
     await_child(child);
 }
 
+/* A child that does steps, comma-separated, and then exits. */
+static void fork_run(const char *value)
+{
+    char *copy = strdup(value);
+    pid_t child = fork();
+
+    if (child == 0) {
+        for (char *at = copy; at;)
+            run_step(strsep(&at, ","));
+        exit(0);
+    }
+    await_child(child);
+    free(copy);
+}
+
 /* A child that becomes this program anew; value: its steps, comma-separated. */
 static void fork_exec(const char *value)
 {
@@ -417,12 +468,17 @@ const struct step_row host_steps[] = {
     {"exit", exit_here},
     {"_exit", exit_at_once},
     {"thread-exit", exit_from_thread},
+    {"end-thread", end_thread},
     {"abort", abort_here},
     {"raise", raise_signal},
+    {"block-term", block_term},
+    {"send", send_signal},
+    {"wait-term", wait_term},
     {"handle-term", handle_term},
     {"ignore-int", ignore_int},
     {"fork", fork_child},
     {"fork-killed", fork_killed},
     {"fork-exec", fork_exec},
+    {"fork-run", fork_run},
 };
 const size_t host_step_count = sizeof(host_steps) / sizeof(host_steps[0]);

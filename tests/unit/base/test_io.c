@@ -78,6 +78,29 @@ static void an_existing_file_or_link_is_never_opened(void **state)
     assert_int_equal(other, -1);
 }
 
+static void folders_are_made_as_far_as_they_are_missing(void **state)
+{
+    mode_t mask = umask(0777);
+    struct mp_error error;
+    struct stat about;
+    int fd = create();
+
+    (void)state;
+    close(fd);
+    assert_int_equal(mp_make_folders("name", &error), MP_OK);
+    assert_int_equal(mp_make_folders("/name", &error), MP_OK);
+    assert_int_equal(mp_make_folders("one//two/three/name", &error), MP_OK);
+    umask(mask);
+    assert_int_equal(stat("one/two/three", &about), 0);
+    assert_int_equal(about.st_mode, S_IFDIR | 0700);
+    assert_int_equal(access("one/two/three/name", F_OK), -1);
+    assert_int_equal(mp_make_folders("one/two/name", &error), MP_OK);
+    assert_int_equal(mp_make_folders("file/name", &error), MP_ERR_IO);
+    assert_string_equal(error.text, "cannot create the folder 'file': Not a directory");
+    assert_int_equal(mp_make_folders("/proc/none/name", &error), MP_ERR_IO);
+    assert_int_equal(rmdir("one/two/three") | rmdir("one/two") | rmdir("one"), 0);
+}
+
 static void what_was_written_is_read_back(void **state)
 {
     struct mp_error error;
@@ -210,6 +233,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_new_file_is_private_and_closed_on_exec),
         cmocka_unit_test(an_existing_file_or_link_is_never_opened),
+        cmocka_unit_test(folders_are_made_as_far_as_they_are_missing),
         cmocka_unit_test(what_was_written_is_read_back),
         cmocka_unit_test(a_write_past_the_limit_fails_with_the_systems_reason),
         cmocka_unit_test(interrupted_and_short_writes_are_taken_up_again),

@@ -253,6 +253,9 @@ static void malformed_patterns_say_what_is_wrong(void **state)
     assert_string_equal(expand(""), "error: the file name is empty");
     assert_int_equal(mp_pattern_check("%q{MP_UNSET}", NULL), MP_OK);
     assert_int_equal(mp_pattern_check("%x", NULL), MP_ERR_ARGUMENT);
+    assert_true(mp_pattern_has_pid("a.%p.mpt") && mp_pattern_has_pid("%q{A}%%%p"));
+    assert_false(mp_pattern_has_pid("") || mp_pattern_has_pid("%%p") ||
+                 mp_pattern_has_pid("%q{p}.%h.%r"));
 }
 
 static void an_expansion_that_does_not_fit_leaves_nothing(void **state)

@@ -353,6 +353,53 @@ static void a_forked_child_is_inert(void **state)
     expect(0, MARK, "parent's");
 }
 
+static void *mark_in_thread(void *text)
+{
+    nvtxMarkA(text);
+    return NULL;
+}
+
+/* The same for a child that may record. */
+static int fresh_child_checks(nvtxDomainHandle_t domain)
+{
+    static char text[] = "thread of the child";
+    nvtxEventAttributes_t attributes = attributes_of("child");
+    pthread_t thread;
+
+    mp_nvtx_child_begins_anew();
+    if (drain() != 0 || mp_nvtx_dropped() != 0)
+        return 1;
+    nvtxDomainMarkEx(domain, &attributes);
+    if (pthread_create(&thread, NULL, mark_in_thread, text) != 0)
+        return 2;
+    pthread_join(thread, NULL);
+    if (drain() != 2 || seen[0].event.tid != (uint32_t)getpid())
+        return 3;
+    if (strcmp(seen[0].event.domain, "miniprof.fork") != 0 || strcmp(seen[0].text, "child") != 0)
+        return 4;
+    if (strcmp(seen[1].text, text) != 0 || seen[1].event.tid == seen[0].event.tid)
+        return 5;
+    return nvtxDomainRegisterStringA(domain, "new") ? 0 : 6;
+}
+
+static void a_forked_child_that_begins_anew_has_its_own_events_alone(void **state)
+{
+    nvtxDomainHandle_t domain = nvtxDomainCreateA("miniprof.fork");
+    int status;
+    pid_t child;
+
+    (void)state;
+    nvtxMarkA("parent's");
+    child = fork();
+    assert_true(child >= 0);
+    if (child == 0)
+        _exit(fresh_child_checks(domain));
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_int_equal(status, 0);
+    assert_int_equal(drain(), 1);
+    expect(0, MARK, "parent's");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -365,6 +412,7 @@ int main(void)
         TEST(a_recorded_push_always_gets_its_pop),
         TEST(signal_handlers_do_no_harm),
         TEST(a_forked_child_is_inert),
+        TEST(a_forked_child_that_begins_anew_has_its_own_events_alone),
     };
     return cmocka_run_group_tests_name("nvtx_threads", tests, NULL, NULL);
 }

@@ -1,16 +1,21 @@
 /* `miniprof run`: starts a program, records it, and names the traces that it wrote. The exit code
  * is the program's own.
  */
+#include <limits.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <time.h>
+#include <unistd.h>
 
+#include "base/text/pattern.h"
 #include "common/command.h"
 #include "common/summarise.h"
 #include "common/written_traces.h"
 #include "run/launch.h"
+#include "run/program.h"
 #include "run/run_options.h"
 
 #include "base/poison.h"
@@ -92,6 +97,31 @@ static void print_result(const struct run_values *values, pid_t pid, const struc
     written_traces_free(&traces);
 }
 
+/* ---- A trace file that exists ---- */
+
+/* Before the program has run for hours. A name with the process id is new, or else the collector
+ * finds another one. */
+static int check_output(const struct run_values *values, const char *program)
+{
+    const char *pattern = setting_in_force(values, "output");
+    char path[PATH_MAX];
+    char found[PATH_MAX];
+    struct stat info;
+
+    if (mp_pattern_has_pid(pattern) ||
+        mp_pattern_expand(pattern, path, sizeof path, NULL) != MP_OK || lstat(path, &info) != 0)
+        return EXIT_FINE;
+    if (!values->force)
+        complain("run", "'%s' exists already; -f (--force) replaces it", path);
+    else if (!S_ISREG(info.st_mode))
+        complain("run", "'%s' is no regular file: it is not replaced", path);
+    else if (program_find(program, found) && unlink(path) != 0)
+        complain("run", "cannot replace '%s': %m", path);
+    else
+        return EXIT_FINE;
+    return EXIT_UNREADABLE;
+}
+
 /* ---- The command ---- */
 
 static int run_program(struct launch *launch, const struct run_values *values, char **argv)
@@ -116,6 +146,7 @@ int cmd_run(int argc, char **argv)
 {
     struct run_values values = {.library = NULL};
     struct launch launch = {.export_settings = export_settings, .context = &values};
+    int code;
     int first;
     enum options_result result = run_options_parse(argc, argv, &values, &first);
 
@@ -130,5 +161,6 @@ int cmd_run(int argc, char **argv)
                  values.library ? values.library : "libminiprof.so");
         return EXIT_UNREADABLE;
     }
-    return run_program(&launch, &values, argv + first);
+    code = check_output(&values, argv[first]);
+    return code == EXIT_FINE ? run_program(&launch, &values, argv + first) : code;
 }

@@ -110,15 +110,15 @@ static enum mp_status add_other(struct written_traces *traces, const char *folde
     return written_traces_add(traces, path);
 }
 
-/* Of programs that the process became later, by exec. */
-static enum mp_status find_successors(struct written_traces *traces, const struct timespec *since)
+/* Of programs that found the name taken: others, or those that the process became by exec. Files of
+ * earlier runs may be among them. */
+static enum mp_status find_numbered(struct written_traces *traces, const struct timespec *since)
 {
     char path[PATH_MAX];
 
-    for (unsigned number = 2; number <= MP_PATTERN_LAST_NUMBER; number++) {
-        if (!mp_pattern_number(traces->own, number, path, sizeof path) || !is_new(path, since))
-            break;
-        MP_TRY(written_traces_add(traces, path));
+    for (unsigned number = 1; number <= MP_PATTERN_LAST_NUMBER; number++) {
+        if (mp_pattern_number(traces->own, number, path, sizeof path) && is_new(path, since))
+            MP_TRY(written_traces_add(traces, path));
     }
     return MP_OK;
 }
@@ -169,8 +169,7 @@ enum mp_status written_traces_find(struct written_traces *traces, const char *pa
     if (!insert_pid(marked, pid, traces->own, sizeof traces->own))
         return mp_error_set(error, MP_ERR_LIMIT, "the output file's name is too long");
     traces->own_exists = is_new(traces->own, since);
-    if ((traces->own_exists && find_successors(traces, since) != MP_OK) ||
-        find_others(traces, marked, since) != MP_OK)
+    if (find_numbered(traces, since) != MP_OK || find_others(traces, marked, since) != MP_OK)
         return mp_error_set(error, MP_ERR_MEMORY, "out of memory");
     return MP_OK;
 }

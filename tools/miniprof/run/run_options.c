@@ -24,6 +24,11 @@ static const struct option_spec own_specs[] = {
      .kind = OPTION_FLAG,
      .offset = offsetof(struct run_values, no_summary),
      .help = "record only"},
+    {.name = "force",
+     .letter = 'f',
+     .kind = OPTION_FLAG,
+     .offset = offsetof(struct run_values, force),
+     .help = "replace the trace file if it exists (default: nothing is run)"},
 };
 
 /* The table that option parsing wants, with the texts that --help prints. */
@@ -123,9 +128,10 @@ enum options_result run_options_parse(int argc, char **argv, struct run_values *
         .purpose = "Runs a program with the collector injected, and prints the summary of its "
                    "trace on stderr when it has ended.",
         .notes =
-            "Each option but the first two sets the variable of its name for the program: "
+            "Each option but the first three sets the variable of its name for the program: "
             "--cuda-graph is MINIPROF_CUDA_GRAPH. Exit code: the program's; 128 and the signal "
-            "that ended it; 2 wrong usage, 3 libminiprof.so is not found, 126 the program cannot "
+            "that ended it; 2 wrong usage, 3 the trace file exists or libminiprof.so "
+            "is not found, 126 the program cannot "
             "be run, 127 there is none.",
         .specs = table->specs,
         .count = table->count,

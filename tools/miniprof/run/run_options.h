@@ -10,6 +10,7 @@
 struct run_values {
     const char *library;                /* NULL: found beside the command */
     bool no_summary;                    /* record only */
+    bool force;                         /* replace a trace file that exists */
     const char *settings[OPTIONS_MOST]; /* by position in mp_settings; NULL: not given */
 };
 
