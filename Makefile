@@ -155,9 +155,23 @@ TLS_CFLAGS := $(if $(filter x86_64,$(shell uname -m)),$(shell printf 'int unused
 # reach what it depends on.
 FLAGS_LINE := $(subst ','\'',$(COMPILE) $(CUDA_CPPFLAGS) $(TLS_CFLAGS) $(HAVE_SQLITE:1=sqlite) $(HAVE_UPLOT:1=uplot))
 
+# What everything is built with is looked for where the flags are new, so before the first object.
+NEEDED_HEADERS := xxhash.h zstd.h
+BUT_DEPS = 'make deps' installs what building needs, or says how
+
+define look_for_needs
+command -v $(firstword $(CC)) >/dev/null || { \
+	echo "error: no compiler '$(CC)': $(BUT_DEPS)" >&2; exit 1; }; \
+for header in $(NEEDED_HEADERS); do \
+	echo "#include <$$header>" | $(CC) $(CPPFLAGS) -E -x c - >/dev/null 2>&1 || { \
+		echo "error: no $$header: $(BUT_DEPS)" >&2; exit 1; }; \
+done
+endef
+
 $(BUILD)/flags: FORCE
 	@mkdir -p $(@D); printf '%s\n' '$(FLAGS_LINE)' >$@.$$$$; \
-	cmp -s $@.$$$$ $@ && rm $@.$$$$ || mv $@.$$$$ $@
+	if cmp -s $@.$$$$ $@; then rm $@.$$$$; exit 0; fi; \
+	trap 'rm -f $@.$$$$' EXIT; $(look_for_needs); mv $@.$$$$ $@
 
 $(OBJ)/%.o: %.c $(BUILD)/flags
 	@mkdir -p $(@D)
@@ -231,7 +245,7 @@ MAN_PAGES := $(if $(SCDOC),$(patsubst docs/man/%.scd,$(BUILD)/man/%.1,$(MAN_SOUR
 
 man: $(MAN_PAGES)
 ifeq ($(SCDOC),)
-	@$(if $(MAN_SOURCES),echo "note: no scdoc, left out the manual pages")
+	@echo "note: no scdoc ('make deps' installs it): left out the manual pages"
 endif
 
 $(BUILD)/man/%.1: docs/man/%.scd

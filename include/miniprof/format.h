@@ -29,6 +29,12 @@
 #define MP_MAX_COLUMNS            32         /* columns of one table */
 #define MP_MAX_TEXT_BYTES         65535      /* of one text; longer ones are cut */
 
+/* What a chunk may expand to, in bytes: its weight is MP_ROW_WEIGHT for each row, and its columns
+ * decompressed. Section 4 of docs/trace-format.md. */
+#define MP_ROW_WEIGHT          64
+#define MP_MAX_WEIGHT_PER_BYTE 1024        /* of the chunk in the file, header included */
+#define MP_MAX_EXCESS          (32u << 20) /* weight of a file's chunks beyond that, in all */
+
 /* Features that a reader has to know to read a file right; unknown bits are refused. */
 #define MP_FEATURES_KNOWN 0u
 

@@ -66,6 +66,27 @@ code 0
 quiet
 stdout_like <"$expected/deps_trace.txt"
 
+# In CSV a time tells its ns also where the column is in seconds: this trace is 5 s long.
+eager=$SOURCE/tests/data/resnet50_eager.mpt
+run deps --trace --json "$eager"
+cp .stdout json.out
+run deps --trace --csv "$eager"
+code 0
+python3 - json.out .stdout <<'END'
+import csv, decimal, json, sys
+document = json.load(open(sys.argv[1]))
+begins = {w["range"]: w["begin_ns"] for w in document["windows"]}
+lines = list(csv.reader(line for line in open(sys.argv[2]) if not line.startswith("==")))
+ns = {"ns": 1, "us": 10**3, "ms": 10**6, "s": 10**9}
+units, rows = lines[1], lines[2:]
+assert units[1] == "s" and len(rows) == len(document["activities"])
+for row, activity in zip(rows, document["activities"]):
+    told = [decimal.Decimal(row[i]) * ns[units[i]] for i in range(1, 6)]
+    assert told == [max(activity["start_ns"] - begins[activity["range"]], 0)] + [
+        activity[key] for key in ("duration_ns", "critical_ns", "waiting_ns", "slack_ns")], row
+END
+verdict "the times of both are the same" $?
+
 # Slack by the equations of section 6: everything has to end by 3500000, and what is behind the set
 # is bound by stream order, so all of that can be as late as the graph, which ends at 3450000.
 run deps --range 2 --trace --json plain.mpt

@@ -9,6 +9,12 @@
 #ifdef __clang_analyzer__ /* need not follow calls into xxHash's own code */
 uint64_t XXH3_64bits_withSeed(const void *data, size_t bytes, uint64_t seed);
 uint64_t XXH64(const void *data, size_t bytes, uint64_t seed);
+typedef struct {
+    uint64_t state[11];
+} XXH64_state_t;
+int XXH64_reset(XXH64_state_t *state, uint64_t seed);
+int XXH64_update(XXH64_state_t *state, const void *data, size_t bytes);
+uint64_t XXH64_digest(const XXH64_state_t *state);
 #else
 #define XXH_INLINE_ALL
 #include <xxhash.h>
@@ -24,6 +30,24 @@ static inline uint64_t mp_hash64(const void *data, size_t bytes, uint64_t seed)
 static inline uint64_t mp_checksum64(const void *data, size_t bytes)
 {
     return XXH64(data, bytes, 0);
+}
+
+/* The same of bytes that come in pieces: begin, add each, end. */
+typedef XXH64_state_t mp_checksum_state;
+
+static inline void mp_checksum_begin(mp_checksum_state *state)
+{
+    XXH64_reset(state, 0);
+}
+
+static inline void mp_checksum_add(mp_checksum_state *state, const void *data, size_t bytes)
+{
+    XXH64_update(state, data, bytes);
+}
+
+static inline uint64_t mp_checksum_end(const mp_checksum_state *state)
+{
+    return XXH64_digest(state);
 }
 
 /* Spreads the bits of a number over all 64 (a bijection; finalizer of splitmix64, Steele et al.

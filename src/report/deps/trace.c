@@ -190,11 +190,11 @@ static struct trace_row row_of(const struct trace_table *table, uint32_t index)
 
 static const struct report_column columns[] = {
     {.title = "#", .kind = REPORT_CELL_COUNT},
-    {.title = "Start", .kind = REPORT_CELL_TIME, .decimals = true},
-    {.title = "Duration", .kind = REPORT_CELL_TIME, .decimals = true},
-    {.title = "Critical path", .kind = REPORT_CELL_TIME, .decimals = true},
-    {.title = "Waiting time", .kind = REPORT_CELL_TIME, .decimals = true},
-    {.title = "Slack", .kind = REPORT_CELL_TIME, .decimals = true},
+    {.title = "Start", .kind = REPORT_CELL_TIME, .decimals = true, .exact = true},
+    {.title = "Duration", .kind = REPORT_CELL_TIME, .decimals = true, .exact = true},
+    {.title = "Critical path", .kind = REPORT_CELL_TIME, .decimals = true, .exact = true},
+    {.title = "Waiting time", .kind = REPORT_CELL_TIME, .decimals = true, .exact = true},
+    {.title = "Slack", .kind = REPORT_CELL_TIME, .decimals = true, .exact = true},
     {.title = "Bound by", .kind = REPORT_CELL_TEXT},
     {.title = "To", .kind = REPORT_CELL_TEXT},
     {.title = "Where", .kind = REPORT_CELL_TEXT},

@@ -7,6 +7,8 @@
 
 #include "base/poison.h"
 
+#define NS_PER_SECOND UINT64_C(1000000000)
+
 static void put_quoted(FILE *out, const char *text, size_t bytes)
 {
     fputc('"', out);
@@ -41,6 +43,20 @@ void report_csv_header(struct report_table *table)
     put_units(table);
 }
 
+/* Six decimals, as nvprof. In seconds they end at 1 us: nine where the column has to tell ns. */
+static void put_time(const struct report_table *table, size_t column,
+                     const struct report_cell *cell)
+{
+    const struct report_column *info = &table->columns[column];
+    bool nine = info->exact && info->kind == REPORT_CELL_TIME && report_in_seconds(table, column);
+
+    if (nine)
+        fprintf(table->out, "%" PRIu64 ".%09" PRIu64, cell->number / NS_PER_SECOND,
+                cell->number % NS_PER_SECOND);
+    else
+        fprintf(table->out, "%.6f", report_in_unit(table, column, cell));
+}
+
 static void put_cell(const struct report_table *table, size_t column,
                      const struct report_cell *cell)
 {
@@ -55,6 +71,8 @@ static void put_cell(const struct report_table *table, size_t column,
     case REPORT_CELL_TIME:
     case REPORT_CELL_CHANGE:
     case REPORT_CELL_MEAN:
+        put_time(table, column, cell);
+        break;
     case REPORT_CELL_THROUGHPUT:
         fprintf(table->out, "%.6f", report_in_unit(table, column, cell));
         break;

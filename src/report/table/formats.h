@@ -20,6 +20,7 @@ bool report_is_time(enum report_kind kind);
 bool report_has_unit_row(const struct report_table *table);
 void report_measure_unit(struct report_table *table, size_t column, const struct report_cell *cell);
 const char *report_unit_name(const struct report_table *table, size_t column); /* "": none */
+bool report_in_seconds(const struct report_table *table, size_t column); /* of a column of times */
 
 /* The number of a cell that is a time, a size or a throughput, in the unit of its column. */
 double report_in_unit(const struct report_table *table, size_t column,

@@ -79,6 +79,7 @@ struct report_column {
     bool left;     /* left-justified */
     bool cut;      /* TEXT: in text no wider than `width`, as nvprof's devices */
     bool decimals; /* TIME, MEAN: six decimals in text, as nvprof's dependency analysis */
+    bool exact;    /* TIME: in CSV enough decimals for a ns also in seconds; else six */
     bool scaled;   /* BYTES, THROUGHPUT: in CSV one unit for the column, by the greatest measured
                       value, as times; else bytes and bytes a second */
 };

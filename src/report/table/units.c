@@ -13,6 +13,8 @@ static const struct {
     double ns;
 } time_units[] = {{"ns", 1}, {"us", 1e3}, {"ms", 1e6}, {"s", 1e9}};
 
+#define UNIT_SECONDS 3
+
 static const char *const throughput_names[] = {"B/s", "KB/s", "MB/s", "GB/s"};
 
 static const char *const option_names[] = {
@@ -97,6 +99,11 @@ static unsigned time_unit(const struct report_table *table, size_t column)
     if (table->units >= REPORT_UNITS_NS)
         return (unsigned)(table->units - REPORT_UNITS_NS);
     return table->fit[column].unit;
+}
+
+bool report_in_seconds(const struct report_table *table, size_t column)
+{
+    return time_unit(table, column) == UNIT_SECONDS;
 }
 
 const char *report_unit_name(const struct report_table *table, size_t column)

@@ -10,6 +10,7 @@
 #include "base/status.h"
 #include "trace/codec/decode.h"
 #include "trace/codec/schema.h"
+#include "trace/codec/weight.h"
 #include "trace/read/reader.h"
 #include "trace/read/scan.h"
 
@@ -31,6 +32,7 @@ struct mp_cursor {
     uint64_t position;      /* of the next chunk header */
     uint64_t next_sequence; /* that it should have */
     uint64_t unread;        /* begin of the last chunk's frame until it is read whole, then 0 */
+    uint64_t excess;        /* weight of the chunks so far that their bytes do not justify */
     uint64_t looked_back;   /* bytes; bounded, lest headers inside headers cost any time */
     struct mp_damage damage;
     /* Of a trace that is followed: the last chunk header, to see whether it is still there. */
@@ -75,6 +77,7 @@ void mp_cursor_rewind(struct mp_cursor *cursor)
     cursor->position = cursor->trace->header_bytes;
     cursor->next_sequence = 0;
     cursor->unread = 0;
+    cursor->excess = 0;
     cursor->looked_back = 0;
     cursor->damage = (struct mp_damage){.no_index = !cursor->trace->index.present,
                                         .header_lost = cursor->trace->header_lost};
@@ -245,9 +248,20 @@ static enum mp_status unpack(struct mp_cursor *cursor, const struct mp_chunk_hea
     return MP_OK;
 }
 
-/* The header of the next chunk; the cursor moves behind it. */
-static enum mp_status take_header(struct mp_cursor *cursor, struct mp_chunk_header *header,
-                                  uint64_t *offset)
+/* Whether the file may expand to this chunk too. Older writers made chunks of more rows than their
+ * bytes justify, so some excess is let pass. */
+static bool take_weight(struct mp_cursor *cursor, const struct mp_chunk_header *header)
+{
+    uint64_t excess = mp_chunk_excess(header);
+    if (excess > MP_MAX_EXCESS - cursor->excess)
+        return false;
+    cursor->excess += excess;
+    return true;
+}
+
+/* The next chunk header, whatever it says of its chunk; the cursor moves behind the chunk. */
+static enum mp_status take_any_header(struct mp_cursor *cursor, struct mp_chunk_header *header,
+                                      uint64_t *offset)
 {
     if (cursor->ended)
         return MP_END;
@@ -265,6 +279,18 @@ static enum mp_status take_header(struct mp_cursor *cursor, struct mp_chunk_head
     cursor->position = cursor->unread + header->packed_bytes;
     note_sequence(cursor, header->sequence);
     return MP_OK;
+}
+
+/* The header of the next chunk that may be read. */
+static enum mp_status take_header(struct mp_cursor *cursor, struct mp_chunk_header *header,
+                                  uint64_t *offset)
+{
+    for (;;) {
+        MP_TRY(take_any_header(cursor, header, offset));
+        if (take_weight(cursor, header))
+            return MP_OK;
+        damaged_chunk(cursor, *offset, header->rows);
+    }
 }
 
 static void describe_chunk(const struct mp_chunk_header *header, uint64_t offset,

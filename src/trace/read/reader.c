@@ -1,4 +1,7 @@
-/* Opening a trace: its header, and the index if there is one. */
+/* Opening a trace: its header, and the index if there is one.
+ *
+ * Whoever made the file says how long its index is, so the index is read in blocks: what it costs
+ * does not depend on its length. */
 #include "trace/read/reader.h"
 #include "base/data/hash.h"
 #include "base/io.h"
@@ -118,38 +121,75 @@ static enum mp_status without_header(struct mp_trace *trace, enum mp_status stat
     return MP_OK;
 }
 
+/* ---- The index ---- */
+
+#define INDEX_BLOCK_ENTRIES 512 /* read at once: 20 KiB */
+
+/* What is kept of the entries that were read. */
+struct index_walk {
+    mp_checksum_state checksum;
+    uint64_t chunks_end; /* of the last entry's chunk */
+    uint64_t rows;
+};
+
+/* False if the chunks of these entries overlap or go backwards, which no writer makes. A sparse
+ * file has as many zeros as it likes: as entries they end the walk in its first block. */
+static bool take_entries(struct index_walk *walk, const struct mp_index_entry *entries,
+                         size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        uint64_t bytes = sizeof(struct mp_chunk_header) + (uint64_t)entries[i].packed_bytes;
+        if (entries[i].offset < walk->chunks_end || entries[i].offset > UINT64_MAX - bytes)
+            return false;
+        walk->chunks_end = entries[i].offset + bytes;
+        walk->rows += entries[i].rows;
+    }
+    mp_checksum_add(&walk->checksum, entries, count * sizeof *entries);
+    return true;
+}
+
+/* Reads `count` entries at `offset`, a block at a time. False if they are no index's. */
+static bool walk_entries(const struct mp_trace *trace, uint64_t offset, uint32_t count,
+                         struct index_walk *walk)
+{
+    struct mp_index_entry block[INDEX_BLOCK_ENTRIES];
+    while (count) {
+        uint32_t some = count < INDEX_BLOCK_ENTRIES ? count : INDEX_BLOCK_ENTRIES;
+        if (mp_pread_exact(trace->fd, block, some * sizeof *block, offset, NULL) != MP_OK ||
+            !take_entries(walk, block, some))
+            return false;
+        offset += some * sizeof *block;
+        count -= some;
+    }
+    return true;
+}
+
 /* The index is a convenience: whatever is wrong with it, the chunks are still read one by one. */
-static enum mp_status read_index(struct mp_trace *trace, struct mp_error *error)
+static void read_index(struct mp_trace *trace)
 {
     struct mp_index_header header;
-    uint64_t tail[2];
+    uint64_t tail[2]; /* checksum, bytes of the frame */
     if (trace->bytes < trace->header_bytes + sizeof header + sizeof tail ||
         mp_pread_exact(trace->fd, tail, sizeof tail, trace->bytes - sizeof tail, NULL) != MP_OK)
-        return MP_OK;
+        return;
     uint64_t bytes = tail[1];
-    if (bytes < sizeof header + sizeof tail || bytes > trace->bytes - trace->header_bytes ||
-        mp_pread_exact(trace->fd, &header, sizeof header, trace->bytes - bytes, NULL) != MP_OK ||
+    if (bytes < sizeof header + sizeof tail || bytes > trace->bytes - trace->header_bytes)
+        return;
+    uint64_t at = trace->bytes - bytes;
+    if (mp_pread_exact(trace->fd, &header, sizeof header, at, NULL) != MP_OK ||
         header.skippable_magic != MP_SKIPPABLE_MAGIC || header.skippable_bytes != bytes - 8 ||
-        memcmp(header.magic, MP_INDEX_MAGIC, sizeof header.magic) != 0)
-        return MP_OK; /* before memory is given to what is no index */
-    uint8_t *frame = malloc(bytes);
-    if (!frame)
-        return mp_error_set(error, MP_ERR_MEMORY, "out of memory");
-    if (mp_pread_exact(trace->fd, frame, bytes, trace->bytes - bytes, NULL) == MP_OK) {
-        size_t entries = bytes - sizeof header - sizeof tail;
-        if (entries == header.entries * sizeof(struct mp_index_entry) &&
-            mp_checksum64(frame + 8, bytes - 8 - sizeof tail) == tail[0]) {
-            trace->index = (struct mp_index){true, header.entries, 0, header.dropped};
-            trace->index_offset = trace->bytes - bytes;
-            for (uint32_t i = 0; i < header.entries; i++) {
-                struct mp_index_entry entry;
-                memcpy(&entry, frame + sizeof header + i * sizeof entry, sizeof entry);
-                trace->index.rows += entry.rows;
-            }
-        }
-    }
-    free(frame);
-    return MP_OK;
+        memcmp(header.magic, MP_INDEX_MAGIC, sizeof header.magic) != 0 ||
+        bytes - sizeof header - sizeof tail !=
+            (uint64_t)header.entries * sizeof(struct mp_index_entry))
+        return;
+    struct index_walk walk = {.rows = 0};
+    mp_checksum_begin(&walk.checksum);
+    mp_checksum_add(&walk.checksum, header.magic, sizeof header - 8);
+    if (!walk_entries(trace, at + sizeof header, header.entries, &walk) ||
+        mp_checksum_end(&walk.checksum) != tail[0])
+        return;
+    trace->index = (struct mp_index){true, header.entries, walk.rows, header.dropped};
+    trace->index_offset = at;
 }
 
 enum mp_status mp_trace_open(const char *path, struct mp_trace **result, struct mp_error *error)
@@ -162,12 +202,11 @@ enum mp_status mp_trace_open(const char *path, struct mp_trace **result, struct 
     enum mp_status status = mp_open_file(path, &trace->fd, &trace->bytes, error);
     if (status == MP_OK)
         status = without_header(trace, read_header(trace, path, error));
-    if (status == MP_OK)
-        status = read_index(trace, error);
     if (status != MP_OK) {
         mp_trace_close(trace);
         return status;
     }
+    read_index(trace);
     *result = trace;
     return MP_OK;
 }
@@ -197,7 +236,7 @@ enum mp_status mp_reader_refresh(struct mp_trace *trace, bool *removed, struct m
     trace->bytes = (uint64_t)ours.st_size;
     if (!trace->growing)
         return MP_OK;
-    MP_TRY(read_index(trace, error));
+    read_index(trace);
     trace->growing = !trace->index.present;
     return MP_OK;
 }

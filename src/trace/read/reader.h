@@ -24,7 +24,7 @@ struct mp_trace {
 };
 
 /* Looks at the size of a followed trace again, and for its index. *removed: the path leads to
- * another file, or to none. MP_ERR_IO, MP_ERR_MEMORY. */
+ * another file, or to none. MP_ERR_IO. */
 enum mp_status mp_reader_refresh(struct mp_trace *trace, bool *removed, struct mp_error *error);
 
 #endif

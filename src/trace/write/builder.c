@@ -54,6 +54,34 @@ void mp_builder_clear(struct mp_builder *builder)
     mp_buffer_clear(&builder->text);
 }
 
+size_t mp_builder_text_bytes(const struct mp_builder *builder, uint32_t rows)
+{
+    size_t bytes = 0;
+    if (!builder->text.size || rows >= builder->rows)
+        return builder->text.size;
+    for (unsigned i = 0; i < builder->table->column_count; i++)
+        for (uint32_t row = 0; row < rows && builder->codecs[i].kind == MP_CODEC_TEXT; row++)
+            bytes += builder->columns[i][row];
+    return bytes;
+}
+
+void mp_builder_drop(struct mp_builder *builder, uint32_t rows)
+{
+    struct mp_buffer *text = &builder->text;
+    size_t text_bytes = mp_builder_text_bytes(builder, rows);
+    if (rows >= builder->rows) {
+        mp_builder_clear(builder);
+        return;
+    }
+    builder->rows -= rows;
+    for (unsigned i = 0; i < builder->table->column_count; i++)
+        memmove(builder->columns[i], builder->columns[i] + rows,
+                builder->rows * sizeof *builder->columns[i]);
+    text->size -= text_bytes;
+    if (text->size)
+        memmove(text->data, text->data + text_bytes, text->size);
+}
+
 void mp_builder_free(struct mp_builder *builder)
 {
     free(builder->block);

@@ -30,6 +30,12 @@ enum mp_status mp_builder_grow(struct mp_builder *builder);
 /* Forgets the rows. */
 void mp_builder_clear(struct mp_builder *builder);
 
+/* Forgets the first `rows` rows. */
+void mp_builder_drop(struct mp_builder *builder, uint32_t rows);
+
+/* Bytes of text of the first `rows` rows. */
+size_t mp_builder_text_bytes(const struct mp_builder *builder, uint32_t rows);
+
 void mp_builder_free(struct mp_builder *builder);
 
 #endif

@@ -4,6 +4,7 @@
  */
 #include "trace/write/writer.h"
 #include "trace/codec/encode.h"
+#include "trace/codec/weight.h"
 #include "trace/write/chunk_file.h"
 
 #include <stdlib.h>
@@ -163,14 +164,24 @@ static enum mp_status pack(struct mp_writer *writer, const struct mp_sink *sink)
     return MP_OK;
 }
 
-/* Aims the builder's next chunk at chunk_bytes, going by how this one packed. */
-static void aim(struct mp_builder *builder, uint32_t packed_bytes, uint32_t chunk_bytes)
+/* Rows that a chunk may hold which packs as this one did, with a sixteenth to spare. */
+static uint64_t justified_rows(const struct mp_chunk_header *header)
 {
-    uint64_t rows = (uint64_t)builder->rows * chunk_bytes / (packed_bytes ? packed_bytes : 1);
+    return header->rows * mp_chunk_justified_weight(header) / mp_chunk_weight(header) / 16 * 15;
+}
+
+/* Aims the builder's next chunk at chunk_bytes, going by how this one packed. */
+static void aim(struct mp_builder *builder, const struct mp_chunk_header *header,
+                uint32_t chunk_bytes)
+{
+    uint32_t packed_bytes = header->packed_bytes ? header->packed_bytes : 1;
+    uint64_t rows = (uint64_t)header->rows * chunk_bytes / packed_bytes;
     if (rows > (uint64_t)builder->limit * 2 && rows > FEWEST_LIMIT)
         rows = (uint64_t)builder->limit * 2; /* a small chunk says little about a large one */
     if (rows > builder->most_rows)
         rows = builder->most_rows;
+    if (rows > justified_rows(header))
+        rows = justified_rows(header);
     builder->limit = rows < FEWEST_LIMIT ? FEWEST_LIMIT : (uint32_t)rows;
 }
 
@@ -196,15 +207,17 @@ static enum mp_status hand_over(struct mp_writer *writer, const struct mp_builde
     return MP_OK;
 }
 
-static enum mp_status write_chunk(struct mp_writer *writer, struct mp_builder *builder)
+/* Makes the chunk of all rows of the builder in output->packed. */
+static enum mp_status make_chunk(struct mp_writer *writer, struct mp_builder *builder,
+                                 struct mp_chunk_header *header)
 {
     struct mp_writer_output *output = writer->output;
     struct mp_encoded encoded;
     if (builder->text.status || mp_encode(output->encoder, builder, &encoded))
         return break_for_memory(writer);
-    struct mp_chunk_header header = {
+    *header = (struct mp_chunk_header){
         .skippable_magic = MP_SKIPPABLE_MAGIC,
-        .skippable_bytes = sizeof header - 8,
+        .skippable_bytes = sizeof *header - 8,
         .magic = MP_CHUNK_MAGIC,
         .table = builder->table->id,
         .rows = builder->rows,
@@ -214,17 +227,57 @@ static enum mp_status write_chunk(struct mp_writer *writer, struct mp_builder *b
         .dropped = output->dropped,
     };
     mp_buffer_clear(&output->packed);
-    if (!mp_buffer_extend(&output->packed, sizeof header))
+    if (!mp_buffer_extend(&output->packed, sizeof *header))
         return break_for_memory(writer);
     MP_TRY(pack(writer, encoded.sink));
-    header.packed_bytes = (uint32_t)(output->packed.size - sizeof header);
-    memcpy(output->packed.data, &header, sizeof header);
-    MP_TRY(hand_over(writer, builder));
-    if (builder->table->kind == MP_TABLE_EVENT)
-        output->event_rows += builder->rows;
-    if (builder->rows >= builder->limit / 2)
-        aim(builder, header.packed_bytes, output->chunk_bytes);
-    mp_builder_clear(builder);
+    header->packed_bytes = (uint32_t)(output->packed.size - sizeof *header);
+    memcpy(output->packed.data, header, sizeof *header);
+    return MP_OK;
+}
+
+/* The same of its first `rows` rows, or of fewer: as many as the chunk's bytes justify. */
+static enum mp_status make_part(struct mp_writer *writer, struct mp_builder *builder, uint32_t rows,
+                                struct mp_chunk_header *header)
+{
+    const uint32_t all_rows = builder->rows;
+    const size_t all_text = builder->text.size;
+    enum mp_status status;
+    for (;;) {
+        const size_t text = mp_builder_text_bytes(builder, rows);
+        builder->rows = rows;
+        builder->text.size = text;
+        status = make_chunk(writer, builder, header);
+        builder->rows = all_rows;
+        builder->text.size = all_text;
+        if (status != MP_OK || rows == 1 || !mp_chunk_excess(header))
+            return status;
+        uint64_t fewer = justified_rows(header);
+        if (fewer > rows - (rows + 7) / 8)
+            fewer = rows - (rows + 7) / 8;
+        rows = fewer ? (uint32_t)fewer : 1;
+    }
+}
+
+/* Writes all rows of the builder: one chunk, or several where one would expand to more than its
+ * bytes justify. */
+static enum mp_status write_chunks(struct mp_writer *writer, struct mp_builder *builder)
+{
+    struct mp_writer_output *output = writer->output;
+    uint32_t rows = builder->rows;
+    while (builder->rows) {
+        struct mp_chunk_header header;
+        if (rows > builder->rows)
+            rows = builder->rows;
+        MP_TRY(make_part(writer, builder, rows, &header));
+        MP_TRY(hand_over(writer, builder));
+        if (builder->table->kind == MP_TABLE_EVENT)
+            output->event_rows += header.rows;
+        bool split = header.rows < builder->rows;
+        if (split || header.rows >= builder->limit / 2)
+            aim(builder, &header, output->chunk_bytes);
+        rows = header.rows;
+        mp_builder_drop(builder, header.rows);
+    }
     return MP_OK;
 }
 
@@ -233,7 +286,7 @@ static enum mp_status write_kind(struct mp_writer *writer, enum mp_table_kind ki
     for (unsigned i = 0; i < MP_TABLE_COUNT && !writer->failure.status; i++) {
         struct mp_builder *builder = &writer->builders[i];
         if (builder->rows && builder->table->kind == kind)
-            write_chunk(writer, builder);
+            write_chunks(writer, builder);
     }
     return writer->failure.status;
 }
@@ -270,7 +323,7 @@ bool mp_writer_make_room(struct mp_writer *writer, struct mp_builder *builder)
     bool full = builder->rows >= builder->limit || builder->text.size >= MP_BUILDER_TEXT_BYTES;
     if (!writer->failure.status && full && write_kind(writer, MP_TABLE_DEFINITION) == MP_OK &&
         builder->rows)
-        write_chunk(writer, builder);
+        write_chunks(writer, builder);
     if (!writer->failure.status && builder->rows >= builder->capacity &&
         mp_builder_grow(builder) != MP_OK)
         break_for_memory(writer);

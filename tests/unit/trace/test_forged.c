@@ -357,6 +357,43 @@ static void the_most_rows_of_a_constant_take_few_bytes(void **state)
     close_chunk();
 }
 
+/* What 32 MiB of excess let pass (docs/trace-format.md, section 4) of chunks that weigh so much; an
+ * intact chunk behind them is read all the same. */
+static void expect_excess_refused(unsigned table, uint32_t rows, const uint8_t *raw,
+                                  size_t raw_bytes)
+{
+    enum { CHUNKS = 40 };
+    struct fixture_reading reading;
+    uint64_t weight = 64 * (uint64_t)rows + raw_bytes;
+    begin_file();
+    for (unsigned i = 0; i < CHUNKS; i++)
+        add_chunk(table, rows, raw, raw_bytes);
+    uint64_t justified = 1024 * (uint64_t)(file_bytes - 40) / CHUNKS;
+    uint64_t passed = (32u << 20) / (weight - justified);
+    assert_in_range(passed, 1, CHUNKS / 2);
+    add_intact_chunk();
+    read_file(&reading);
+    assert_int_equal(reading.status, MP_END);
+    assert_int_equal(reading.rows, passed * rows + 1);
+    assert_int_equal(reading.damage.chunks_damaged, CHUNKS - passed);
+    assert_int_equal(reading.damage.rows_damaged, (CHUNKS - passed) * rows);
+    assert_int_equal(reading.damage.bytes_skipped, 0);
+}
+
+static void chunks_that_expand_to_more_than_their_bytes_justify_are_refused(void **state)
+{
+    (void)state;
+    enum { TEXT_BYTES = 4 << 20 };
+    const uint8_t one_number[] = {1, PLAIN(1, 2), MP_LAYOUT_CONSTANT, 9};
+    uint8_t *one_text = calloc(1, TEXT_BYTES); /* of NULs, and all but its first bytes */
+    const uint8_t directory[] = {
+        1, ENTRY(2, MP_CODEC_TEXT, 0, 0, 0, 0, 0, 0x80), 0x80, 0x80, 1, MP_LAYOUT_CONSTANT, 1};
+    memcpy(one_text, directory, sizeof directory);
+    expect_excess_refused(MP_TABLE_thread, MP_MAX_CHUNK_ROWS, one_number, sizeof one_number);
+    expect_excess_refused(MP_TABLE_string, 1, one_text, 1 + 8 + 3 + (1 << 21));
+    free(one_text);
+}
+
 /* By this process so far, from any file. */
 static uint64_t bytes_read(void)
 {
@@ -447,6 +484,7 @@ int main(void)
         cmocka_unit_test(directories_that_do_not_fit_are_refused),
         cmocka_unit_test(claims_beyond_the_limits_are_refused),
         cmocka_unit_test(the_most_rows_of_a_constant_take_few_bytes),
+        cmocka_unit_test(chunks_that_expand_to_more_than_their_bytes_justify_are_refused),
         cmocka_unit_test(an_index_of_more_entries_than_bytes_is_none),
         cmocka_unit_test(headers_inside_headers_do_not_take_forever),
     };

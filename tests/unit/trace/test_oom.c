@@ -250,6 +250,75 @@ static void an_index_that_is_none_costs_nothing(void **state)
     close(fd);
 }
 
+/* An index frame of that many entries, whose length fits, at the end of the file. Whether its
+ * checksum fits is said by who fills the entries in. */
+static void put_index(int fd, uint32_t entries, const struct mp_index_entry *entry)
+{
+    const size_t entry_bytes = entries * sizeof *entry;
+    const off_t begin = lseek(fd, 0, SEEK_END);
+    const off_t end = begin + 32 + (off_t)entry_bytes + 16;
+    uint64_t tail[2] = {0, 32 + entry_bytes + 16};
+    struct mp_index_header header = {.skippable_magic = MP_SKIPPABLE_MAGIC,
+                                     .skippable_bytes = (uint32_t)(tail[1] - 8),
+                                     .magic = MP_INDEX_MAGIC,
+                                     .entries = entries};
+    assert_int_equal(pwrite(fd, &header, 32, begin), 32);
+    if (entry) {
+        uint8_t *sealed = malloc(24 + entry_bytes);
+        memcpy(sealed, header.magic, 24);
+        memcpy(sealed + 24, entry, entry_bytes);
+        tail[0] = XXH64(sealed, 24 + entry_bytes, 0);
+        assert_int_equal(pwrite(fd, entry, entry_bytes, begin + 32), entry_bytes);
+        free(sealed);
+    }
+    assert_int_equal(pwrite(fd, tail, 16, end - 16), 16);
+}
+
+static bool has_index(int fd)
+{
+    struct mp_trace *trace;
+    struct mp_index index;
+    assert_int_equal(mp_trace_open(fixture_path(fd), &trace, NULL), MP_OK);
+    mp_trace_index(trace, &index);
+    mp_trace_close(trace);
+    return index.present;
+}
+
+/* All lengths of the index fit; its entries are a hole in the file, which takes no room on disk. */
+static void an_index_of_a_sparse_file_costs_nothing(void **state)
+{
+    (void)state;
+    uint8_t header[64];
+    size_t size = seal_file_header(header, "", 0, MP_FORMAT_VERSION, 0);
+    int fd = fixture_file(header, size);
+    put_index(fd, 32 << 20, NULL); /* 1.3 GB of entries */
+    allocated_bytes = 0;
+    assert_false(has_index(fd));
+    assert_true(allocated_bytes < 64u << 10);
+    close(fd);
+}
+
+/* A million chunks that are not there: a right index of 40 MB. */
+static void a_long_index_costs_as_little_as_a_short_one(void **state)
+{
+    (void)state;
+    enum { ENTRIES = 1 << 20, CHUNK_BYTES = 100 };
+    struct mp_index_entry *entries = calloc(ENTRIES, sizeof *entries);
+    uint8_t header[64];
+    size_t size = seal_file_header(header, "", 0, MP_FORMAT_VERSION, 0);
+    int fd = fixture_file(header, size);
+    for (uint32_t i = 0; i < ENTRIES; i++)
+        entries[i] = (struct mp_index_entry){.offset = size + (uint64_t)i * CHUNK_BYTES,
+                                             .packed_bytes = CHUNK_BYTES - SEAL_HEADER_BYTES,
+                                             .rows = 1};
+    put_index(fd, ENTRIES, entries);
+    allocated_bytes = 0;
+    assert_true(has_index(fd));
+    assert_true(allocated_bytes < 64u << 10);
+    free(entries);
+    close(fd);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -258,6 +327,8 @@ int main(void)
         cmocka_unit_test(damage_costs_no_more_than_the_intact_file),
         cmocka_unit_test(the_greatest_claim_costs_what_the_format_allows),
         cmocka_unit_test(an_index_that_is_none_costs_nothing),
+        cmocka_unit_test(an_index_of_a_sparse_file_costs_nothing),
+        cmocka_unit_test(a_long_index_costs_as_little_as_a_short_one),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -30,6 +30,8 @@ static unsigned expect_limits(int fd)
         assert_true(chunk.raw_bytes <= MP_MAX_CHUNK_RAW_BYTES);
         assert_true(chunk.packed_bytes <= MP_MAX_CHUNK_PACKED_BYTES);
         assert_int_equal(chunk.file_bytes, chunk.packed_bytes + 72);
+        assert_true(64 * (uint64_t)chunk.rows + chunk.raw_bytes <=
+                    1024 * (uint64_t)chunk.file_bytes);
     }
     mp_cursor_close(cursor);
     mp_trace_close(trace);
@@ -85,6 +87,47 @@ static void chunks_keep_their_limits_whatever_is_written(void **state)
                 expect_written(&rows, aims[a]);
             fixture_rows_free(&rows);
         }
+}
+
+static void expect_rows(int fd, uint64_t rows)
+{
+    struct mp_trace *trace;
+    struct mp_cursor *cursor;
+    struct mp_batch batch;
+    struct mp_damage damage;
+    assert_int_equal(mp_trace_open(fixture_path(fd), &trace, NULL), MP_OK);
+    assert_int_equal(mp_cursor_open(trace, &cursor, NULL), MP_OK);
+    while (mp_cursor_next(cursor, &batch) == MP_OK)
+        rows -= batch.rows;
+    assert_int_equal(rows, 0);
+    mp_cursor_damage(cursor, &damage);
+    assert_false(mp_damage_describe(&damage, NULL, 0));
+    mp_cursor_close(cursor);
+    mp_trace_close(trace);
+}
+
+/* Rows that are all alike take next to no bytes: then a chunk holds fewer of them, so that no
+ * reader takes it for a forged one. The texts are the longest there are. */
+static void rows_that_are_all_alike_are_split_into_chunks(void **state)
+{
+    (void)state;
+    enum { KERNELS = 300000, TEXTS = 100 };
+    static char text[MP_MAX_TEXT_BYTES];
+    struct mp_writer_totals totals;
+    int fd = fixture_file(NULL, 0);
+    struct mp_writer *writer = fixture_writer(fd, "", 0);
+    memset(text, 'a', sizeof text);
+    for (uint64_t i = 0; i < TEXTS; i++)
+        mp_append_string(writer, &(struct mp_row_string){i, {text, sizeof text}});
+    for (uint64_t i = 0; i < KERNELS; i++)
+        mp_append_kernel(writer, &(struct mp_row_kernel){.start = 1000 + 150 * i, .duration = 50});
+    mp_writer_flush(writer);
+    mp_writer_totals(writer, &totals);
+    assert_int_equal(totals.event_rows, KERNELS);
+    assert_int_equal(mp_writer_close(writer, NULL), MP_OK);
+    assert_in_range(expect_limits(fd), 100, 400);
+    expect_rows(fd, KERNELS + TEXTS);
+    close(fd);
 }
 
 static void chunks_are_about_as_large_as_asked(void **state)
@@ -370,6 +413,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(chunks_keep_their_limits_whatever_is_written),
+        cmocka_unit_test(rows_that_are_all_alike_are_split_into_chunks),
         cmocka_unit_test(chunks_are_about_as_large_as_asked),
         cmocka_unit_test(definitions_stand_before_what_refers_to_them),
         cmocka_unit_test(the_index_counts_what_the_file_holds),
