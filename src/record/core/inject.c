@@ -18,17 +18,17 @@
 #include "base/log.h"
 #include "base/text/strings.h"
 #include "record/core/state.h"
+#include "record/core/thread.h"
 #include "record/core/writer_thread.h"
 #include "record/cupti/quirks.h"
 #include "record/graphs/graphs.h"
 #include "record/nvtx/nvtx.h"
+#include "record/process/fork.h"
+#include "record/process/jobs.h"
 #include "record/process/lifecycle.h"
 #include "record/process/signals.h"
 
 #include "base/poison.h"
-
-static struct recorder the_recorder;
-struct recorder *const mp_recorder = &the_recorder;
 
 /* ---- Settings ---- */
 
@@ -80,11 +80,12 @@ static void read_settings(void)
     mp_log_set_level(has_no_stderr() ? MP_LOG_NONE : mp_config_log_level(&recorder->config));
     mp_config_from_environment(&recorder->config, report_setting, NULL);
     mp_config_report_unknown(report_setting, NULL);
+    jobs_register(recorder);
     recorder->unwanted = is_privileged() || find_parent(&recorder->config) != 0;
     flight_configure(recorder);
     range_configure(recorder);
     atomic_store(&recorder->calls_by_callback, recorder->ranges.lazy);
-    lifecycle_watch_fork();
+    fork_watch();
 }
 
 static void settings_once(void)
@@ -118,7 +119,7 @@ static void settle_in(void)
 {
     Dl_info self;
 
-    if (dladdr((const void *)&the_recorder, &self) && self.dli_fname)
+    if (dladdr((const void *)mp_recorder, &self) && self.dli_fname)
         dlopen(self.dli_fname, RTLD_NOLOAD | RTLD_NODELETE | RTLD_LAZY);
 }
 
@@ -128,7 +129,7 @@ static void offer_nvtx(const struct recorder *recorder)
     const char *present = getenv("NVTX_INJECTION64_PATH");
     Dl_info self;
 
-    if (!wants_nvtx(recorder) || !dladdr((const void *)&the_recorder, &self) || !self.dli_fname)
+    if (!wants_nvtx(recorder) || !dladdr((const void *)mp_recorder, &self) || !self.dli_fname)
         return;
     if (present && *present && !is_same_file(present, self.dli_fname))
         mp_log_warn(
@@ -188,10 +189,10 @@ static enum mp_status open_file(struct recorder *recorder, struct mp_error *erro
     sigset_t before;
     enum mp_status status;
 
-    signals_block(&before);
+    thread_block_signals(&before);
     status = recorder->flight.on ? flight_open(recorder, &writer, error)
                                  : output_open(recorder, &writer, error);
-    signals_restore(&before);
+    thread_restore_signals(&before);
     MP_TRY(status);
     recording->flight = recorder->flight.on ? &recorder->flight : NULL;
     recording->path = recorder->output.path;

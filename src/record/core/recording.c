@@ -9,7 +9,6 @@
 #include "record/core/throttle.h"
 #include "record/cupti/clients.h"
 #include "record/cupti/quirks.h"
-#include "record/flight/flight.h"
 #include "record/metrics/profiled.h"
 #include "record/nvtx/nvtx.h"
 
@@ -17,6 +16,8 @@
 
 /* An upper bound of a record's size, so that a count from bytes is a lower bound. */
 #define RECORD_BYTES_AT_MOST 256u
+
+#define TAKE_MS 20 /* that something to come is waited for */
 
 /* CUPTI's own clock, the time of day, is years away; the cycle counter that torch.profiler uses is
  * as far as the machine has run (clients.h). */
@@ -26,8 +27,9 @@ static void append_range_row(struct recording *recording, uint64_t kind, uint64_
                              uint64_t time, uint64_t correlation)
 {
     if (recording->flight) {
-        flight_note_range(recording->flight, recording->capture.count,
-                          kind == MP_capture_kind_begin, (uint8_t)reason, time, correlation);
+        recording->recorder->jobs.note_range(recording->flight, recording->capture.count,
+                                             kind == MP_capture_kind_begin, (uint8_t)reason, time,
+                                             correlation);
         return;
     }
     mp_append_capture(recording->writer, &(struct mp_row_capture){
@@ -291,6 +293,31 @@ void recording_round(struct recording *recording)
     take_nvtx(recording);
 }
 
+void recording_take(struct recorder *recorder)
+{
+    uint32_t done = atomic_load(&recorder->flusher.done);
+
+    recording_round(&recorder->recording);
+    atomic_store(&recorder->flusher.taken, done);
+}
+
+void recording_take_next(struct recorder *recorder)
+{
+    work_wait(&recorder->work, TAKE_MS);
+    recording_take(recorder);
+}
+
+void recording_gather(struct recorder *recorder, int ms)
+{
+    struct flusher *flusher = &recorder->flusher;
+    uint32_t request = flusher_ask(flusher);
+    int64_t until = mp_monotonic_ms() + ms;
+
+    while (!flusher_is_done(flusher, request) && mp_monotonic_ms() < until)
+        recording_take_next(recorder);
+    recording_take(recorder);
+}
+
 static uint64_t count_of(const _Atomic uint64_t *count)
 {
     return count ? atomic_load(count) : 0;
@@ -403,7 +430,7 @@ void recording_flush(struct recording *recording)
     look_clock(recording);
     collect_counters(recording);
     if (recording->flight)
-        flight_note_counts(recording->flight, &recording->quality);
+        recording->recorder->jobs.note_counts(recording->flight, &recording->quality);
     else
         quality_append(&recording->quality, &recording->dictionary, mp_clock_now());
     mp_writer_set_dropped(recording->writer, quality_dropped(&recording->quality));

@@ -64,6 +64,15 @@ enum mp_status recording_open(struct recording *recording, struct mp_writer *wri
 /* Takes all that is waiting. */
 void recording_round(struct recording *recording);
 
+/* Takes in what there is: a round of the writer. */
+void recording_take(struct recorder *recorder);
+
+/* The same when something comes, or nothing has for a moment. The writer only. */
+void recording_take_next(struct recorder *recorder);
+
+/* Has CUPTI flush and takes what comes, until it is through or `ms` are over. The writer only. */
+void recording_gather(struct recorder *recorder, int ms);
+
 /* Writes what was taken to the file, with the counters that have changed. */
 void recording_flush(struct recording *recording);
 

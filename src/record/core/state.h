@@ -29,12 +29,14 @@
 #include <sys/types.h>
 
 #include "record/core/flusher.h"
+#include "record/core/jobs.h"
 #include "record/core/output.h"
 #include "record/core/recording.h"
 #include "record/core/throttle.h"
 #include "record/cupti/activity.h"
 #include "record/cupti/attach.h"
 #include "record/cupti/clients.h"
+#include "record/cupti/contexts.h"
 #include "record/flight/flight.h"
 #include "record/graphs/origins.h"
 #include "record/metrics/profiled.h"
@@ -44,15 +46,6 @@
 #include "record/ranges/range.h"
 
 enum recorder_phase { PHASE_IDLE, PHASE_STARTING, PHASE_RECORDING, PHASE_FINISHING, PHASE_INERT };
-
-#define MOST_CONTEXTS_HELD 64u
-
-/* Contexts that exist now: they are synchronised before the last flush. */
-struct context_list {
-    pthread_mutex_t lock;
-    CUcontext items[MOST_CONTEXTS_HELD];
-    uint32_t count;
-};
 
 /* How the end is waited for. */
 struct ending {
@@ -74,6 +67,8 @@ struct recorder {
     bool unwanted;     /* nothing is recorded in this process: MINIPROF_CHILDREN, setuid */
     bool edges_wanted; /* the edges of graphs are recorded */
     bool paths_wanted; /* and the NVTX ranges in which their nodes are made */
+
+    struct jobs jobs;
 
     /* Shared; each part says how. */
     _Atomic int phase;
@@ -135,6 +130,26 @@ static inline int recorder_phase(const struct recorder *recorder)
 static inline bool recorder_is_recording(const struct recorder *recorder)
 {
     return __builtin_expect(recorder_phase(recorder) == PHASE_RECORDING, 1);
+}
+
+/* Whether CUPTI may be called. Any thread. */
+static inline bool attach_is_done(const struct recorder *recorder)
+{
+    return atomic_load_explicit(&recorder->attach.done, memory_order_acquire);
+}
+
+/* Whether CUPTI may be flushed now: not before it ever wanted a buffer, not beside the last flush,
+ * and not for another client. Any thread. */
+static inline bool flusher_may_flush(const struct recorder *recorder)
+{
+    return atomic_load(&recorder->flush_allowed) && atomic_load(&recorder->pool.requested) &&
+           !atomic_load(&recorder->clients.taken);
+}
+
+/* How often CUPTI has asked for a buffer or given one back. Any thread. */
+static inline uint64_t clients_answers(const struct recorder *recorder)
+{
+    return atomic_load(&recorder->pool.requested) + atomic_load(&recorder->pool.completed);
 }
 
 #endif

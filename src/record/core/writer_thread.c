@@ -69,7 +69,7 @@ static void ask_cupti(struct recorder *recorder, struct pace *pace, int64_t now)
     if (recorder->flight.on)
         flusher_ask(&recorder->flusher);
     else if (!flusher_is_behind(&recorder->flusher))
-        flusher_gather(recorder, GATHER_MS);
+        recording_gather(recorder, GATHER_MS);
 }
 
 /* Records that CUPTI dropped since it was last asked. */
@@ -199,7 +199,7 @@ static void run_rounds(struct recorder *recorder)
         take_toggles(recorder);
         ctl_serve(recorder);
         ask_cupti(recorder, &pace, mp_monotonic_ms());
-        flusher_take(recorder);
+        recording_take(recorder);
         write_file(recorder, &pace, mp_monotonic_ms());
         if (recorder->flight.on)
             flight_round(recorder);
@@ -293,7 +293,7 @@ static void close_file(struct recorder *recorder)
     int held;
 
     keep_file(recorder);
-    if (!atomic_load(&recorder->forced_exits) && clients_left(recorder))
+    if (!atomic_load(&recorder->forced_exits) && activity_other_has_left(recorder))
         activity_recover(recorder);
     recording_end(recording, atomic_load(&recorder->end_time));
     if (flusher_rests(&recorder->flusher, GATHER_MS))

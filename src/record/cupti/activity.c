@@ -93,7 +93,8 @@ static void promise_zeroes(struct recorder *recorder, bool promised)
     set_flag(recorder, ATTRIBUTE_ZEROED_BUFFERS, "ZEROED_OUT_ACTIVITY_BUFFER", promised);
 }
 
-int activity_per_thread(struct recorder *recorder)
+/* PER_THREAD_ACTIVITY_BUFFER as it is now; -1 where CUPTI does not tell. */
+static int per_thread_buffers(struct recorder *recorder)
 {
     uint8_t value = 0;
     size_t size = sizeof(value);
@@ -103,6 +104,11 @@ int activity_per_thread(struct recorder *recorder)
                                       &value) != CUPTI_SUCCESS)
         return -1;
     return value != 0;
+}
+
+bool activity_other_has_left(struct recorder *recorder)
+{
+    return recorder->buffers_told && per_thread_buffers(recorder) == 0;
 }
 
 /* CUPTI wants to know before CUDA is initialised, and may reserve 16 MB on the device for it
@@ -142,7 +148,7 @@ enum mp_status activity_prepare(struct recorder *recorder, struct mp_error *erro
     limit_device_buffers(recorder);
     if (cupti->version >= MP_CUPTI_SINCE_THREAD_BUFFERS) {
         set_flag(recorder, ATTRIBUTE_PER_THREAD_BUFFERS, "PER_THREAD_ACTIVITY_BUFFER", 1);
-        recorder->buffers_told = activity_per_thread(recorder) == 1;
+        recorder->buffers_told = per_thread_buffers(recorder) == 1;
     }
     result = cupti->register_callbacks(on_buffer_requested, on_buffer_completed);
     if (result != CUPTI_SUCCESS)
@@ -351,7 +357,7 @@ void activity_enable(struct recorder *recorder)
 
     if (atomic_exchange(&recorder->enabled, true))
         return;
-    left = clients_left(recorder);
+    left = activity_other_has_left(recorder);
     if (left)
         register_again(recorder);
     atomic_store(&recorder->answers_then, clients_answers(recorder));

@@ -1,96 +1,17 @@
 /* See clients.h. */
 #include "record/cupti/clients.h"
 
-#include <dlfcn.h>
-#include <link.h>
-#include <stdio.h>
-#include <string.h>
-
 #include "base/log.h"
-#include "base/text/strings.h"
 #include "record/core/state.h"
+#include "record/cupti/client_name.h"
 #include "record/data/call_log.h"
-#include "record/ranges/switch.h"
 
 #include "base/poison.h"
 
 /* Without an answer of CUPTI for so long the probe is made. Buffers are asked for every 90 ms. */
 #define QUIET_MS 1000
 
-/* ---- Names ---- */
-
-/* By the beginning of a library's file name; the surer ones first. */
-static const struct {
-    const char *file;
-    const char *name;
-} known_clients[] = {
-    {"libToolsInjection", "Nsight Systems"},
-    {"libcuda-injection", "Nsight Compute"},
-    {"libsanitizer-collection", "compute-sanitizer"},
-    {"libparcagpucupti", "parcagpu"},
-    {"libscorep_adapter_cuda", "Score-P"},
-    {"libhpcrun", "HPCToolkit"},
-    {"libTAU", "TAU"},
-    {"libproton", "Triton's Proton"},
-    {"libkineto", "torch.profiler"},
-    {"libtorch_cuda", "torch.profiler"},
-    {"libtorch_cpu", "torch.profiler"},
-};
-
-#define KNOWN_COUNT (sizeof(known_clients) / sizeof(known_clients[0]))
-
-struct name_search {
-    const char *own; /* path of this library */
-    char *text;      /* what was found, of `size` bytes: the path is the loader's */
-    size_t size;
-    size_t rank; /* its position in known_clients, 1 more; 0: another copy of this library */
-};
-
-static void found_client(struct name_search *search, size_t rank, const char *name,
-                         const char *path)
-{
-    search->rank = rank;
-    snprintf(search->text, search->size, "%s ('%s')", name, path);
-}
-
-static int find_client(struct dl_phdr_info *info, size_t size, void *context)
-{
-    struct name_search *search = context;
-    const char *slash = info->dlpi_name ? strrchr(info->dlpi_name, '/') : NULL;
-    size_t i;
-
-    (void)size;
-    if (!slash)
-        return 0;
-    if (mp_text_starts_with(slash + 1, "libminiprof") &&
-        !mp_text_equal(info->dlpi_name, search->own)) {
-        found_client(search, 0, "another copy of miniprof", info->dlpi_name);
-        return 1;
-    }
-    for (i = 0; i < KNOWN_COUNT && i + 1 < search->rank; i++)
-        if (mp_text_starts_with(slash + 1, known_clients[i].file))
-            found_client(search, i + 1, known_clients[i].name, info->dlpi_name);
-    return 0;
-}
-
-const char *clients_name(char *text, size_t size)
-{
-    struct name_search search = {.own = "", .text = text, .size = size, .rank = KNOWN_COUNT + 1};
-    Dl_info self;
-
-    *text = '\0';
-    if (dladdr((const void *)known_clients, &self) && self.dli_fname)
-        search.own = self.dli_fname;
-    dl_iterate_phdr(find_client, &search);
-    return text;
-}
-
 /* ---- Noticing ---- */
-
-uint64_t clients_answers(const struct recorder *recorder)
-{
-    return atomic_load(&recorder->pool.requested) + atomic_load(&recorder->pool.completed);
-}
 
 /* True when CUPTI turns to us for the records, or cannot be asked. Where it does not, the other
  * client keeps a buffer with these records, and with that something to flush at its end: it sets
@@ -114,11 +35,6 @@ static bool can_probe(const struct recorder *recorder)
 {
     return recorder->cupti.enable_and_dump && atomic_load(&recorder->context_made) &&
            !atomic_load(&recorder->forced_exits);
-}
-
-bool clients_left(struct recorder *recorder)
-{
-    return recorder->buffers_told && activity_per_thread(recorder) == 0;
 }
 
 void clients_note(struct recorder *recorder, const struct call_entry *entry)
@@ -169,7 +85,7 @@ static void say_taken(struct recorder *recorder)
     if (clients->said)
         return;
     clients->said = true;
-    clients_name(name, sizeof(name));
+    client_name(name, sizeof(name));
     mp_log_warn("another CUPTI client%s%s has taken CUPTI over: what the GPU does is not recorded "
                 "%s (run without it)",
                 *name ? ", probably " : "", name,
@@ -192,7 +108,7 @@ static bool become_taken(struct recorder *recorder)
     struct clients *clients = &recorder->clients;
     struct client_calls calls = noted(clients);
 
-    if (!range_switch(recorder, activity_follow_calls))
+    if (!recorder->jobs.switch_alone(recorder, activity_follow_calls))
         return false;
     clients->lost_before = atomic_load(&clients->lost);
     lose(clients, calls);
@@ -238,7 +154,7 @@ static void take_back(struct recorder *recorder)
 
     lose(clients, noted(clients));
     say_taken(recorder);
-    if (!range_switch(recorder, activity_renew))
+    if (!recorder->jobs.switch_alone(recorder, activity_renew))
         return; /* the next time */
     atomic_store(&clients->taken, false);
     mp_log_info("the other CUPTI client is through: recording goes on");
@@ -261,7 +177,7 @@ static bool is_taken(struct recorder *recorder, bool at_end)
 
 bool clients_hold(struct recorder *recorder, uint64_t before)
 {
-    if (atomic_load(&recorder->clients.taken) || clients_left(recorder))
+    if (atomic_load(&recorder->clients.taken) || activity_other_has_left(recorder))
         return false;
     if (recorder->clients.probe_works && can_probe(recorder))
         return probe(recorder);
@@ -287,7 +203,7 @@ static void drop_left_on(struct recorder *recorder)
 {
     if (atomic_load(&recorder->left_on) &&
         clients_answers(recorder) != atomic_load(&recorder->answers_then))
-        range_switch(recorder, activity_drop);
+        recorder->jobs.switch_alone(recorder, activity_drop);
 }
 
 /* True when CUPTI has turned to us since the last look, or will again. */
@@ -302,7 +218,7 @@ static bool is_answered(struct recorder *recorder)
             try_probe(recorder);
         return true;
     }
-    if (!atomic_load(&recorder->enabled) || !clients_left(recorder))
+    if (!atomic_load(&recorder->enabled) || !activity_other_has_left(recorder))
         return false;
     take_back(recorder);
     return true;
@@ -343,7 +259,7 @@ void clients_end(struct recorder *recorder)
     if (atomic_load(&clients->taken)) {
         lose(clients, noted(clients));
     } else if (waits && clients_answers(recorder) == clients->answers &&
-               (clients_left(recorder) || is_taken(recorder, true))) {
+               (activity_other_has_left(recorder) || is_taken(recorder, true))) {
         lose(clients, noted(clients));
         say_taken(recorder);
     }

@@ -11,7 +11,6 @@
 #include "record/core/clock.h"
 #include "record/core/state.h"
 #include "record/core/thread.h"
-#include "record/flight/file.h"
 #include "record/nvtx/nvtx.h"
 #include "record/process/signals.h"
 
@@ -168,40 +167,6 @@ void lifecycle_at_exit_again(struct recorder *recorder)
         mp_log_debug("no room for another exit handler");
 }
 
-/* ---- Fork ---- */
-
-/* The child has only the forking thread, CUDA is unusable in it, and locks may be in any state: so
- * nothing is called and nothing freed, only the shared descriptors are closed. */
-static void in_child(void)
-{
-    struct recorder *recorder = mp_recorder;
-
-    mp_nvtx_child_after_fork();
-    if (recorder_phase(recorder) == PHASE_IDLE)
-        return;
-    signals_reset();
-    crash_reset();
-    if (recorder_phase(recorder) != PHASE_INERT && output_is_open(&recorder->output))
-        close(recorder->output.fd);
-    if (recorder_phase(recorder) != PHASE_INERT) {
-        flight_file_close(&recorder->output);
-        ctl_close(&recorder->ctl);
-    }
-    atomic_store(&recorder->phase, PHASE_INERT);
-}
-
-static void register_fork_handler(void)
-{
-    pthread_atfork(NULL, NULL, in_child);
-}
-
-void lifecycle_watch_fork(void)
-{
-    static pthread_once_t once = PTHREAD_ONCE_INIT;
-
-    pthread_once(&once, register_fork_handler);
-}
-
 enum mp_status lifecycle_open(struct recorder *recorder)
 {
     struct ending *ending = &recorder->ending;
@@ -214,7 +179,6 @@ enum mp_status lifecycle_open(struct recorder *recorder)
         pthread_cond_init(&ending->changed, &attributes) != 0)
         return MP_ERR_MEMORY;
     pthread_condattr_destroy(&attributes);
-    lifecycle_watch_fork();
     if (at_quick_exit(at_exit) != 0)
         mp_log_debug("no room for a handler of quick_exit");
     return atexit(at_exit) == 0 ? MP_OK : MP_ERR_MEMORY;

@@ -114,25 +114,3 @@ void signals_raise(int number)
     pthread_sigmask(SIG_UNBLOCK, &only, NULL);
     raise(number);
 }
-
-void signals_block(sigset_t *before)
-{
-    sigset_t all;
-
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, before);
-}
-
-void signals_restore(const sigset_t *before)
-{
-    const struct timespec at_once = {0};
-    sigset_t size;
-
-    if (!sigismember(before, SIGXFSZ)) {
-        sigemptyset(&size);
-        sigaddset(&size, SIGXFSZ);
-        while (sigtimedwait(&size, NULL, &at_once) == SIGXFSZ)
-            continue;
-    }
-    pthread_sigmask(SIG_SETMASK, before, NULL);
-}

@@ -23,10 +23,4 @@ void signals_reset(void);
 /* Ends the process by `number`'s default action. Returns only if the application blocks that. */
 void signals_raise(int number);
 
-/* Blocks all signals in this thread, for threads that are created now and for writes that may
- * exceed RLIMIT_FSIZE. signals_restore takes back a SIGXFSZ of this thread that came in between: it
- * would kill the application for a file that is not its own. */
-void signals_block(sigset_t *before);
-void signals_restore(const sigset_t *before);
-
 #endif

@@ -24,6 +24,7 @@
 #include "record/graphs/edges.h"
 #include "record/metrics/plan.h"
 #include "record/metrics/session.h"
+#include "record/process/jobs.h"
 
 /* Driver functions by the numbers that the played CUPTI has for them. */
 enum { LAUNCH = 1, GRAPH_LAUNCH, BEGIN_CAPTURE, END_CAPTURE, CBIDS };
@@ -285,6 +286,7 @@ static void recorder_set_up(const char *kernels, const char *devices)
     recorder.cupti.flush_all = play_flush;
     recorder.driver.get_device = play_get_device;
     recorder.driver.synchronize = play_synchronize;
+    jobs_register(&recorder);
     recorder.output.fd = -1;
     watch_function(LAUNCH, "cuLaunchKernel");
     watch_function(GRAPH_LAUNCH, "cuGraphLaunch");
