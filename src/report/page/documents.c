@@ -161,17 +161,6 @@ static enum mp_status print_timeline(FILE *out, struct html_material *material,
     return MP_OK;
 }
 
-void html_print_note(FILE *out, const char *text)
-{
-    struct json_writer json;
-
-    json_begin(&json, out, 1);
-    json_open_object(&json);
-    json_key_text(&json, "note", text);
-    json_close_object(&json);
-    json_end(&json);
-}
-
 const struct html_document html_documents[] = {
     {"overview", "Overview", html_print_overview},
     {"iters", "Iterations", html_print_iters},
