@@ -81,10 +81,10 @@ static void read_settings(void)
     mp_config_from_environment(&recorder->config, report_setting, NULL);
     mp_config_report_unknown(report_setting, NULL);
     jobs_register(recorder);
-    recorder->unwanted = is_privileged() || find_parent(&recorder->config) != 0;
+    recorder->wanted.nothing = is_privileged() || find_parent(&recorder->config) != 0;
     flight_configure(recorder);
     range_configure(recorder);
-    atomic_store(&recorder->calls_by_callback, recorder->ranges.lazy);
+    atomic_store(&recorder->cupti_state.calls_by_callback, recorder->ranges.lazy);
     fork_watch();
 }
 
@@ -203,9 +203,9 @@ static enum mp_status open_file(struct recorder *recorder, struct mp_error *erro
     recording->profiled = &recorder->profiled;
     recording->recorder = recorder;
     recording->paths_lost = &recorder->origins.lost;
-    recording->device_graphs = &recorder->device_graphs;
-    recording->conditional_graphs = &recorder->conditional_graphs;
-    recording->paths_wanted = recorder->paths_wanted;
+    recording->device_graphs = &recorder->cuda.device_graphs;
+    recording->conditional_graphs = &recorder->cuda.conditional_graphs;
+    recording->paths_wanted = recorder->wanted.paths;
     recording->metrics = recorder->profiling.wanted;
     recording->follows = recorder->config.gpu == MP_SWITCH_ON;
     if (recording_open(recording, writer, &recorder->cupti, &recorder->api,
@@ -231,7 +231,7 @@ static enum mp_status start(struct recorder *recorder, struct mp_error *error)
     MP_TRY(attach_at_start(recorder, error));
     status = open_file(recorder, error);
     if (status != MP_OK && attach_is_done(recorder) && recorder->cupti.unsubscribe)
-        recorder->cupti.unsubscribe(recorder->subscriber);
+        recorder->cupti.unsubscribe(recorder->cupti_state.subscriber);
     return status;
 }
 
@@ -248,7 +248,7 @@ static const char *meaning_of_usr2(const struct recorder *recorder)
 /* From here on callbacks do their work. */
 static void go(struct recorder *recorder)
 {
-    atomic_store(&recorder->flush_allowed, true);
+    atomic_store(&recorder->cupti_state.flush_allowed, true);
     atomic_store(&recorder->phase, PHASE_RECORDING);
     signals_open(meaning_of_usr2(recorder));
     if (recorder->flight.on)
@@ -266,7 +266,7 @@ int InitializeInjection(void)
     settings_once();
     if (!atomic_compare_exchange_strong(&recorder->phase, &expected, PHASE_STARTING))
         return 1;
-    if (recorder->unwanted) {
+    if (recorder->wanted.nothing) {
         atomic_store(&recorder->phase, PHASE_INERT);
         return 1;
     }
@@ -291,7 +291,8 @@ int InitializeInjection(void)
 static bool nvtx_is_wanted(struct recorder *recorder)
 {
     settings_once();
-    return wants_nvtx(recorder) && !recorder->unwanted && recorder_phase(recorder) != PHASE_INERT;
+    return wants_nvtx(recorder) && !recorder->wanted.nothing &&
+           recorder_phase(recorder) != PHASE_INERT;
 }
 
 /* NVTX may come before CUDA: its events wait for the recorder then. Where nothing is enabled
@@ -303,7 +304,7 @@ static int take_over(unsigned version, void *get_export_table)
     if (!nvtx_is_wanted(recorder) || !mp_nvtx_initialize(version, get_export_table))
         return 0;
     if (recorder->config.nvtx == MP_SWITCH_ON &&
-        (atomic_load(&recorder->enabled) ||
+        (atomic_load(&recorder->cupti_state.enabled) ||
          (!recorder->ranges.lazy && recorder_phase(recorder) < PHASE_RECORDING)))
         mp_nvtx_set_recording(true);
     return 1;

@@ -134,13 +134,13 @@ static void note_captures(struct recording *recording)
 
     if (!recorder)
         return;
-    recording->lag.silent_graphs =
-        atomic_load(&recorder->device_graphs) || atomic_load(&recorder->conditional_graphs);
-    if (atomic_load(&recorder->stream_captures) > 0) {
+    recording->lag.silent_graphs = atomic_load(&recorder->cuda.device_graphs) ||
+                                   atomic_load(&recorder->cuda.conditional_graphs);
+    if (atomic_load(&recorder->cuda.stream_captures) > 0) {
         recording->lag.captured = UINT64_MAX;
         return;
     }
-    until = atomic_load(&recorder->captured_until);
+    until = atomic_load(&recorder->cuda.captured_until);
     if (until != recording->captured_until || recording->lag.captured == UINT64_MAX)
         recording->lag.captured = decode_nearest(&recording->decoder, until);
     recording->captured_until = until;
@@ -341,7 +341,7 @@ static void collect_counters(struct recording *recording)
                                     atomic_load(&recording->edges->nodes_lost);
     values[QUALITY_gpu_behind_ms] = recording->lag.greatest / 1000000u;
     if (recording->recorder)
-        values[QUALITY_clock_renewals] = atomic_load(&recording->recorder->clocks);
+        values[QUALITY_clock_renewals] = atomic_load(&recording->recorder->cupti_state.clocks);
     values[QUALITY_device_graphs] = count_of(recording->device_graphs);
     values[QUALITY_conditional_graphs] = count_of(recording->conditional_graphs);
     values[QUALITY_device_launches] = counts->device_launches;
@@ -413,7 +413,7 @@ static void look_clock(struct recording *recording)
     const struct decoder *decoder = &recording->decoder;
     struct recorder *recorder = recording->recorder;
 
-    if (!recording_slows_cupti(recording) || !atomic_load(&recorder->enabled) ||
+    if (!recording_slows_cupti(recording) || !atomic_load(&recorder->cupti_state.enabled) ||
         atomic_load(&recorder->clients.taken) ||
         !clock_renewal_is_due(&recording->clock_renewal, mp_clock_now(), decoder->counts.work,
                               recording->lag.work_end, is_answered(recording)))

@@ -55,7 +55,7 @@ static enum mp_status set_up(struct recorder *recorder, struct mp_error *error)
     MP_TRY(subscriber_open(recorder, error));
     status = activity_prepare(recorder, error);
     if (status != MP_OK && recorder->cupti.unsubscribe)
-        recorder->cupti.unsubscribe(recorder->subscriber);
+        recorder->cupti.unsubscribe(recorder->cupti_state.subscriber);
     if (status == MP_OK)
         atomic_store(&recorder->attach.done, true);
     return status;

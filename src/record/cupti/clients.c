@@ -33,19 +33,20 @@ static bool probe(struct recorder *recorder)
 
 static bool can_probe(const struct recorder *recorder)
 {
-    return recorder->cupti.enable_and_dump && atomic_load(&recorder->context_made) &&
-           !atomic_load(&recorder->forced_exits);
+    return recorder->cupti.enable_and_dump && atomic_load(&recorder->cuda.context_made) &&
+           !atomic_load(&recorder->ending.forced_exits);
 }
 
 void clients_note(struct recorder *recorder, const struct call_entry *entry)
 {
     struct clients *clients = &recorder->clients;
-    uint64_t renewed_at = atomic_load(&recorder->renewed_at);
+    uint64_t renewed_at = atomic_load(&recorder->cupti_state.renewed_at);
     bool launch = entry->kind == CALL_ENTRY_CALL &&
                   api_set_launches(&recorder->api, entry->detail, entry->cbid) &&
                   recorder->config.gpu == MP_SWITCH_ON && entry->result == CUDA_SUCCESS;
-    bool sync = entry->kind == CALL_ENTRY_SYNC &&
-                !atomic_load_explicit(&recorder->calls_by_callback, memory_order_relaxed);
+    bool sync =
+        entry->kind == CALL_ENTRY_SYNC &&
+        !atomic_load_explicit(&recorder->cupti_state.calls_by_callback, memory_order_relaxed);
 
     if (!launch && !sync)
         return;
@@ -89,7 +90,7 @@ static void say_taken(struct recorder *recorder)
     mp_log_warn("another CUPTI client%s%s has taken CUPTI over: what the GPU does is not recorded "
                 "%s (run without it)",
                 *name ? ", probably " : "", name,
-                recorder->buffers_told ? "until it is through" : "from here on");
+                recorder->cupti_state.buffers_told ? "until it is through" : "from here on");
 }
 
 /* What was noted up to `calls` and has not been seen is lost. Once it is known that CUPTI is taken
@@ -130,7 +131,7 @@ static void become_ours(struct clients *clients)
 static void notice_renewal(struct recorder *recorder, int64_t now)
 {
     struct clients *clients = &recorder->clients;
-    uint64_t renewed_at = atomic_load(&recorder->renewed_at);
+    uint64_t renewed_at = atomic_load(&recorder->cupti_state.renewed_at);
     struct client_calls before;
 
     if (renewed_at == clients->renewed_at)
@@ -140,7 +141,7 @@ static void notice_renewal(struct recorder *recorder, int64_t now)
     if (atomic_load(&clients->taken)) {
         lose(clients, before);
     } else if (before.all > clients->seen.all &&
-               atomic_load(&recorder->answers_then) == clients->answers) {
+               atomic_load(&recorder->cupti_state.answers_then) == clients->answers) {
         lose(clients, before);
         say_taken(recorder);
     }
@@ -170,7 +171,7 @@ static bool is_taken(struct recorder *recorder, bool at_end)
         return false;
     if (!clients->probe_works && !at_end &&
         (atomic_load(&clients->launches) == clients->seen.launches ||
-         atomic_load(&recorder->ever_captured)))
+         atomic_load(&recorder->cuda.ever_captured)))
         return false;
     return !probe(recorder);
 }
@@ -201,8 +202,8 @@ static void try_probe(struct recorder *recorder)
 /* The kinds of a range in which CUPTI did not turn to us: now it has. */
 static void drop_left_on(struct recorder *recorder)
 {
-    if (atomic_load(&recorder->left_on) &&
-        clients_answers(recorder) != atomic_load(&recorder->answers_then))
+    if (atomic_load(&recorder->cupti_state.left_on) &&
+        clients_answers(recorder) != atomic_load(&recorder->cupti_state.answers_then))
         recorder->jobs.switch_alone(recorder, activity_drop);
 }
 
@@ -218,7 +219,7 @@ static bool is_answered(struct recorder *recorder)
             try_probe(recorder);
         return true;
     }
-    if (!atomic_load(&recorder->enabled) || !activity_other_has_left(recorder))
+    if (!atomic_load(&recorder->cupti_state.enabled) || !activity_other_has_left(recorder))
         return false;
     take_back(recorder);
     return true;

@@ -32,15 +32,15 @@ void contexts_forget(struct context_list *contexts, CUcontext context)
 
 void contexts_cuda_is_ready(struct recorder *recorder)
 {
-    atomic_store(&recorder->cuda_ready, true);
+    atomic_store(&recorder->cuda.ready, true);
     recorder->jobs.at_exit_again(recorder);
     activity_configure_unified(recorder);
 }
 
 void contexts_hold(struct recorder *recorder, CUcontext context)
 {
-    hold_context(&recorder->contexts, context);
-    if (atomic_exchange(&recorder->context_made, true))
+    hold_context(&recorder->cuda.contexts, context);
+    if (atomic_exchange(&recorder->cuda.context_made, true))
         return;
     recorder->jobs.at_exit_again(recorder);
     activity_configure_unified(recorder);

@@ -26,7 +26,7 @@ void flush_give_clock(struct recorder *recorder, uint64_t answers,
                       void (*how)(struct recorder *recorder))
 {
     if (!recorder_is_recording(recorder) || atomic_load(&recorder->flusher.forced) ||
-        !atomic_load(&recorder->enabled) || !flusher_may_flush(recorder))
+        !atomic_load(&recorder->cupti_state.enabled) || !flusher_may_flush(recorder))
         return;
     if (clients_hold(recorder, answers))
         recorder->jobs.switch_alone(recorder, how);

@@ -37,15 +37,16 @@ enum mp_status subscriber_open(struct recorder *recorder, struct mp_error *error
         .old_name = holder,
         .old_name_size = sizeof(holder),
     };
-    CUptiResult result =
-        cupti->subscribe_v2
-            ? cupti->subscribe_v2(&recorder->subscriber, recorder->jobs.on_callback, recorder,
-                                  &params)
-            : cupti->subscribe(&recorder->subscriber, recorder->jobs.on_callback, recorder);
+    CUptiResult result = cupti->subscribe_v2
+                             ? cupti->subscribe_v2(&recorder->cupti_state.subscriber,
+                                                   recorder->jobs.on_callback, recorder, &params)
+                             : cupti->subscribe(&recorder->cupti_state.subscriber,
+                                                recorder->jobs.on_callback, recorder);
 
     holder[sizeof(holder) - 1] = '\0';
     if (result == CUPTI_ERROR_NOT_SUPPORTED && cupti->subscribe_v2)
-        result = cupti->subscribe(&recorder->subscriber, recorder->jobs.on_callback, recorder);
+        result = cupti->subscribe(&recorder->cupti_state.subscriber, recorder->jobs.on_callback,
+                                  recorder);
     if (result == CUPTI_SUCCESS)
         return MP_OK;
     if (result == CUPTI_ERROR_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED)
@@ -57,7 +58,8 @@ enum mp_status subscriber_open(struct recorder *recorder, struct mp_error *error
 static void watch(struct recorder *recorder, CUpti_CallbackDomain domain, CUpti_CallbackId cbid,
                   bool on)
 {
-    CUptiResult result = recorder->cupti.enable_callback(on, recorder->subscriber, domain, cbid);
+    CUptiResult result =
+        recorder->cupti.enable_callback(on, recorder->cupti_state.subscriber, domain, cbid);
 
     if (result != CUPTI_SUCCESS)
         mp_log_debug("no callback for domain %d, id %u: %s", (int)domain, (unsigned)cbid,
@@ -87,7 +89,7 @@ static void watch_driver(struct recorder *recorder, bool syncs, bool on)
 /* What tells of the nodes of graphs as they are made. */
 static void watch_making(struct recorder *recorder, bool on)
 {
-    if (!recorder->paths_wanted)
+    if (!recorder->wanted.paths)
         return;
     watch(recorder, CUPTI_CB_DOMAIN_RESOURCE, CUPTI_CBID_RESOURCE_GRAPHNODE_CREATED, on);
     watch(recorder, CUPTI_CB_DOMAIN_RESOURCE, CUPTI_CBID_RESOURCE_GRAPHNODE_DESTROY_STARTING, on);
@@ -102,7 +104,7 @@ void subscriber_watch_base(struct recorder *recorder)
     watch(recorder, CUPTI_CB_DOMAIN_RESOURCE, CUPTI_CBID_RESOURCE_CU_INIT_FINISHED, true);
     watch(recorder, CUPTI_CB_DOMAIN_RESOURCE, CUPTI_CBID_RESOURCE_CONTEXT_CREATED, true);
     watch(recorder, CUPTI_CB_DOMAIN_RESOURCE, CUPTI_CBID_RESOURCE_CONTEXT_DESTROY_STARTING, true);
-    if (recorder->edges_wanted) {
+    if (recorder->wanted.edges) {
         watch(recorder, CUPTI_CB_DOMAIN_RESOURCE, CUPTI_CBID_RESOURCE_GRAPHNODE_CLONED, true);
         watch(recorder, CUPTI_CB_DOMAIN_RESOURCE, CUPTI_CBID_RESOURCE_GRAPHEXEC_DESTROY_STARTING,
               true);
@@ -122,10 +124,10 @@ void subscriber_watch_ends(struct recorder *recorder)
         if (row && (row->role == API_ROLE_LAUNCH || row->role == API_ROLE_INSTANTIATE))
             watch(recorder, CUPTI_CB_DOMAIN_DRIVER_API, cbid, false);
     }
-    if (recorder->edges_wanted)
+    if (recorder->wanted.edges)
         watch(recorder, CUPTI_CB_DOMAIN_RESOURCE, CUPTI_CBID_RESOURCE_GRAPHNODE_CLONED, false);
     watch_making(recorder, false);
-    if (recorder->paths_wanted)
+    if (recorder->wanted.paths)
         mp_nvtx_stop_building();
 }
 

@@ -68,10 +68,10 @@ struct call_log {
     bool in_runtime;         /* the thread is in a runtime call that is recorded by callbacks */
     uint32_t leaving_stream; /* id of the stream that the present cuStreamDestroy takes away */
     bool busy;               /* the thread is in a call that the recorder makes */
-    bool has_turn;           /* the thread is in a launch and has the turn (profiling.h) */
+    bool has_profiler_lock;  /* the thread is in a launch (profiling.h) */
     bool begins_capture;     /* the thread is in a call that begins a stream capture */
     bool makes_captured;     /* the same, whether or not anything is profiled (graphs.c) */
-    uint32_t inner_launches; /* inside of the launch that has the turn */
+    uint32_t inner_launches; /* inside of the launch that holds it */
     bool asking;             /* it is in one whose correlation id is wanted: */
     uint32_t correlation;    /* this */
     struct polling polling;

@@ -55,7 +55,7 @@ static void on_resource(struct recorder *recorder, CUpti_CallbackId cbid,
         contexts_hold(recorder, data->context);
         break;
     case CUPTI_CBID_RESOURCE_CONTEXT_DESTROY_STARTING:
-        contexts_forget(&recorder->contexts, data->context);
+        contexts_forget(&recorder->cuda.contexts, data->context);
         profiling_forget(recorder, data->context);
         atomic_fetch_add(&recorder->logs.epoch, 1);
         /* The last chance for the records of what ran in it. */
@@ -93,15 +93,15 @@ static void on_capture(struct recorder *recorder, bool begins, const CUpti_Callb
         profiling_capture_begins(recorder);
     } else if (begins) {
         if (success) {
-            atomic_store(&recorder->ever_captured, true);
-            atomic_fetch_add(&recorder->stream_captures, 1);
+            atomic_store(&recorder->cuda.ever_captured, true);
+            atomic_fetch_add(&recorder->cuda.stream_captures, 1);
         }
         graphs_capture_began(recorder, success);
         profiling_capture_began(recorder);
-    } else if (!enters && atomic_load(&recorder->stream_captures) > 0) {
+    } else if (!enters && atomic_load(&recorder->cuda.stream_captures) > 0) {
         /* Also when it fails: an invalidated capture has ended too. */
-        atomic_store(&recorder->captured_until, data->correlationId);
-        atomic_fetch_sub(&recorder->stream_captures, 1);
+        atomic_store(&recorder->cuda.captured_until, data->correlationId);
+        atomic_fetch_sub(&recorder->cuda.stream_captures, 1);
         graphs_capture_ended(recorder);
     }
 }
@@ -160,7 +160,7 @@ static void on_driver_call(struct recorder *recorder, CUpti_CallbackId cbid,
     }
 }
 
-/* The recording has ended, or not begun: only a turn that was taken is given back. */
+/* The recording has ended, or not begun: only a profiler lock that was taken is released. */
 static void on_late_call(struct recorder *recorder, CUpti_CallbackId cbid,
                          const CUpti_CallbackData *data)
 {
@@ -198,7 +198,7 @@ void CUPTIAPI callbacks_take(void *userdata, CUpti_CallbackDomain domain, CUpti_
         on_resource(recorder, cbid, data);
         break;
     case SUBSCRIBER_STATE:
-        if (!atomic_fetch_add(&recorder->cupti_errors, 1))
+        if (!atomic_fetch_add(&recorder->cupti_state.errors, 1))
             mp_log_warn("CUPTI reports a fatal error: the trace may be incomplete from here on");
         break;
     default:

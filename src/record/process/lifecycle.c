@@ -64,11 +64,11 @@ static void synchronize_contexts(struct recorder *recorder)
     const struct driver_api *driver = &recorder->driver;
     CUcontext items[MOST_CONTEXTS_HELD];
     CUcontext popped;
-    uint32_t count = copy_contexts(&recorder->contexts, items);
+    uint32_t count = copy_contexts(&recorder->cuda.contexts, items);
     uint32_t i;
 
     if (!driver->push_context || !driver->pop_context || !driver->synchronize ||
-        atomic_load(&recorder->stream_captures) > 0)
+        atomic_load(&recorder->cuda.stream_captures) > 0)
         return;
     for (i = 0; i < count; i++)
         if (driver->push_context(items[i]) == CUDA_SUCCESS) {
@@ -98,8 +98,8 @@ void lifecycle_flush(struct recorder *recorder)
 {
     uint64_t now = mp_clock_now();
 
-    atomic_store(&recorder->flush_allowed, false);
-    atomic_store(&recorder->end_time, now);
+    atomic_store(&recorder->cupti_state.flush_allowed, false);
+    atomic_store(&recorder->ending.end_time, now);
     /* Before the flusher synchronizes: those calls are not the application's. */
     work_put(&recorder->work, &(struct work){.kind = WORK_LAST, .time = now});
     mp_nvtx_set_recording(false);
@@ -112,7 +112,7 @@ void lifecycle_flush(struct recorder *recorder)
         return;
     else
         mp_log_warn("the last flush takes over %d s: the last records are missing", FLUSH_SECONDS);
-    atomic_fetch_add(&recorder->forced_exits, 1);
+    atomic_fetch_add(&recorder->ending.forced_exits, 1);
 }
 
 /* ---- Exit ---- */
@@ -136,7 +136,7 @@ void lifecycle_finish(struct recorder *recorder)
 
     if (mine) {
         lifecycle_flush(recorder);
-        atomic_store(&recorder->stop, true);
+        atomic_store(&recorder->ending.stop, true);
         work_wake(&recorder->work);
     } else if (recorder_phase(recorder) != PHASE_FINISHING) {
         return;
@@ -155,7 +155,7 @@ static void at_exit(void)
     if (recorder->pid != getpid())
         return; /* a child that came about without fork handlers */
     lifecycle_finish(recorder);
-    number = atomic_load(&recorder->signal);
+    number = atomic_load(&recorder->ending.signal);
     if (number)
         signals_raise(number);
 }
@@ -172,7 +172,7 @@ enum mp_status lifecycle_open(struct recorder *recorder)
     struct ending *ending = &recorder->ending;
     pthread_condattr_t attributes;
 
-    pthread_mutex_init(&recorder->contexts.lock, NULL);
+    pthread_mutex_init(&recorder->cuda.contexts.lock, NULL);
     pthread_mutex_init(&ending->lock, NULL);
     if (pthread_condattr_init(&attributes) != 0 ||
         pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC) != 0 ||

@@ -32,7 +32,7 @@ static void set_default(int number)
 /* Whether somebody asks again. 0: another thread is in the handler with the first request. */
 static bool is_impatient(struct recorder *recorder)
 {
-    uint64_t first = atomic_load(&recorder->signal_time);
+    uint64_t first = atomic_load(&recorder->ending.signal_time);
 
     return first && mp_monotonic_ns() - first > SAME_REQUEST_NS;
 }
@@ -45,8 +45,8 @@ static void on_signal(int number)
     int expected = 0;
     bool ours = recorder->pid == getpid() && recorder_phase(recorder) != PHASE_INERT;
 
-    if (ours && atomic_compare_exchange_strong(&recorder->signal, &expected, number)) {
-        atomic_store(&recorder->signal_time, mp_monotonic_ns());
+    if (ours && atomic_compare_exchange_strong(&recorder->ending.signal, &expected, number)) {
+        atomic_store(&recorder->ending.signal_time, mp_monotonic_ns());
         work_wake(&recorder->work);
     } else if (!ours || is_impatient(recorder)) {
         set_default(number);
@@ -63,7 +63,7 @@ static void on_toggle(int number)
 
     (void)number;
     if (recorder->pid == getpid() && recorder_is_recording(recorder)) {
-        atomic_fetch_add(&recorder->toggles, 1);
+        atomic_fetch_add(&recorder->ranges.toggles, 1);
         work_wake(&recorder->work);
     }
     errno = saved_errno;

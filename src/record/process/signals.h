@@ -14,7 +14,7 @@
 
 /* Installs the handler for those of the two signals whose disposition is the default; with
  * `usr2`, what `miniprof ctl` calls the same, also one for SIGUSR2, which counts them in
- * recorder->toggles. */
+ * recorder->ranges.toggles. */
 void signals_open(const char *usr2);
 
 /* Puts the default back where the handler still stands: for a forked child. */

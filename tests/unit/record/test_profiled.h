@@ -295,11 +295,11 @@ static void recorder_set_up(const char *kernels, const char *devices)
     assert_int_equal(buffer_pool_open(&recorder.pool, 16, true), MP_OK);
     assert_int_equal(work_queue_open(&recorder.work, buffer_pool_most(&recorder.pool)), MP_OK);
     assert_int_equal(call_logs_open(&recorder.logs), MP_OK);
-    pthread_mutex_init(&recorder.contexts.lock, NULL);
+    pthread_mutex_init(&recorder.cuda.contexts.lock, NULL);
     edges_open(&recorder.edges);
     set_metrics(kernels, devices);
     assert_int_equal(subscriber_open(&recorder, &error), MP_OK);
-    atomic_store(&recorder.enabled, true);
+    atomic_store(&recorder.cupti_state.enabled, true);
     atomic_store(&recorder.phase, PHASE_RECORDING);
 }
 
