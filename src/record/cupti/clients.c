@@ -2,9 +2,9 @@
 #include "record/cupti/clients.h"
 
 #include "base/log.h"
+#include "record/core/call_log.h"
 #include "record/core/state.h"
 #include "record/cupti/client_name.h"
-#include "record/data/call_log.h"
 
 #include "base/poison.h"
 

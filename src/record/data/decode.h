@@ -13,9 +13,9 @@
 #include <stdint.h>
 
 #include "record/cupti/lag.h"
+#include "record/data/capture.h"
 #include "record/data/dictionary.h"
 #include "record/data/nested.h"
-#include "record/ranges/capture.h"
 
 struct decode_counts {
     uint64_t records;         /* that CUPTI delivered */

@@ -1,5 +1,5 @@
 /* See recording.h. */
-#include "record/core/recording.h"
+#include "record/data/recording.h"
 
 #include <string.h>
 
@@ -9,7 +9,7 @@
 #include "record/core/throttle.h"
 #include "record/cupti/clients.h"
 #include "record/cupti/quirks.h"
-#include "record/metrics/profiled.h"
+#include "record/data/profiled_rows.h"
 #include "record/nvtx/nvtx.h"
 
 #include "base/poison.h"

@@ -9,17 +9,17 @@
  * posted a mark is used after the mark. Without that, the rows between cudaProfilerStart and the
  * next round could be written and then cut away with those before it.
  */
-#ifndef MP_RECORD_CORE_RECORDING_H
-#define MP_RECORD_CORE_RECORDING_H
+#ifndef MP_RECORD_DATA_RECORDING_H
+#define MP_RECORD_DATA_RECORDING_H
 
-#include "record/core/quality.h"
+#include "record/core/call_log.h"
 #include "record/core/work.h"
 #include "record/cupti/buffers.h"
 #include "record/cupti/clock_renewal.h"
 #include "record/cupti/lag.h"
-#include "record/data/call_log.h"
 #include "record/data/decode.h"
-#include "record/graphs/paths.h"
+#include "record/data/paths.h"
+#include "record/data/quality.h"
 
 struct flight;
 

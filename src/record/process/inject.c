@@ -3,7 +3,7 @@
  * A failure says one line, leaves the recorder inert and answers success. It undoes what others
  * could notice (the subscription, the file); memory that CUPTI may have been told of stays.
  */
-#include "record/core/inject.h"
+#include "record/process/inject.h"
 
 #include <dlfcn.h>
 #include <fcntl.h>
@@ -19,7 +19,6 @@
 #include "base/text/strings.h"
 #include "record/core/state.h"
 #include "record/core/thread.h"
-#include "record/core/writer_thread.h"
 #include "record/cupti/quirks.h"
 #include "record/graphs/graphs.h"
 #include "record/nvtx/nvtx.h"
@@ -27,6 +26,7 @@
 #include "record/process/jobs.h"
 #include "record/process/lifecycle.h"
 #include "record/process/signals.h"
+#include "record/process/writer_thread.h"
 
 #include "base/poison.h"
 

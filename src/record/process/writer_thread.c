@@ -1,5 +1,5 @@
 /* See writer_thread.h. */
-#include "record/core/writer_thread.h"
+#include "record/process/writer_thread.h"
 
 #include <signal.h>
 #include <stdio.h>

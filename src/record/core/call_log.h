@@ -10,8 +10,8 @@
  * When a ring is full entries are lost and counted. The writer is woken when one is half full; at
  * the 700,000 synchronise calls a second that a thread can make, the other half lasts 3 ms.
  */
-#ifndef MP_RECORD_DATA_CALL_LOG_H
-#define MP_RECORD_DATA_CALL_LOG_H
+#ifndef MP_RECORD_CORE_CALL_LOG_H
+#define MP_RECORD_CORE_CALL_LOG_H
 
 #include <pthread.h>
 #include <stdatomic.h>
