@@ -1,5 +1,4 @@
 #include <stdlib.h>
-#include <string.h>
 
 #include "analyze/memory/memory.h"
 #include "base/data/map.h"

@@ -1,7 +1,6 @@
 #include "analyze/memory/memory.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 #include "base/data/reserve.h"
 #include "trace/codec/schema.h"

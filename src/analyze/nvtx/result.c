@@ -3,7 +3,6 @@
 #include "analyze/nvtx/result.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 #include "analyze/common/source_names.h"
 #include "analyze/nvtx/calls.h"

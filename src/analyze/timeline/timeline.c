@@ -1,7 +1,6 @@
 #include "analyze/timeline/timeline.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 #include "base/data/reserve.h"
 

@@ -1,6 +1,5 @@
 #include "export/nvvp/read.h"
 
-#include <fcntl.h>
 #include <string.h>
 #include <unistd.h>
 

@@ -1,6 +1,6 @@
-/* Calls from a folder into one above it (README.md has their order), as function pointers: else the
- * two would need each other. process/jobs.c fills them in before any thread of ours and any
- * callback runs; they are read-only afterwards, by any thread.
+/* Calls from a folder into a higher one (README.md has their order), as function pointers, so that
+ * the lower folder does not need the higher one. process/jobs.c fills them in before any thread of
+ * ours and any callback runs. Any thread reads them; nobody writes them afterwards.
  */
 #ifndef MP_RECORD_CORE_JOBS_H
 #define MP_RECORD_CORE_JOBS_H

@@ -18,7 +18,7 @@
  * Locks of ours: work, pool, logs, contexts, edges, origins, profiled, ending, ranges. Each covers
  * a few instructions, none is held across a call into CUPTI or the driver, and none is taken inside
  * another, but work inside of ranges: marks stand in the order of what they tell. With
- * MINIPROF_METRICS there is one more, which breaks all of that: profiling.h.
+ * MINIPROF_METRICS there is one more, the profiler lock, which breaks all of that: profiling.h.
  */
 #ifndef MP_RECORD_CORE_STATE_H
 #define MP_RECORD_CORE_STATE_H
@@ -47,17 +47,17 @@
 
 enum recorder_phase { PHASE_IDLE, PHASE_STARTING, PHASE_RECORDING, PHASE_FINISHING, PHASE_INERT };
 
-/* What is recorded of this process, beside the settings. Written while STARTING, read-only
- * afterwards, by any thread. */
+/* What is recorded of this process, besides the settings. The thread that starts writes this, any
+ * thread reads it afterwards. */
 struct wanted {
     bool nothing; /* MINIPROF_CHILDREN, setuid */
     bool edges;   /* the edges of graphs */
     bool paths;   /* and the NVTX ranges in which their nodes are made */
 };
 
-/* What the process has done with CUDA: written by its own threads in CUPTI's callbacks, and by who
- * attaches CUPTI late; read by the writer and the thread of the last flush too. No lock but that of
- * the contexts. */
+/* What the process has done with CUDA. Its own threads write this, in CUPTI's callbacks, and so
+ * does the thread that attaches CUPTI late. The writer and the thread of the last flush read it
+ * too. The contexts have a lock, the rest is atomic. */
 struct cuda_state {
     _Atomic bool ready;         /* cuInit has finished */
     _Atomic bool context_made;  /* the process has had a context */
@@ -69,9 +69,8 @@ struct cuda_state {
     _Atomic uint64_t conditional_graphs; /* and those with nodes that may run again and again */
 };
 
-/* What is on in CUPTI. Written by the one thread that switches (ranges/switch.h: `switching`),
- * which may be any, and while STARTING; read by any thread. No lock: it would be held across CUPTI.
- */
+/* What is on in CUPTI. Any thread reads this. One thread at a time writes it: the one that starts,
+ * or the one that switches (ranges/switch.h). A lock would be held across calls into CUPTI. */
 struct cupti_state {
     CUpti_SubscriberHandle subscriber; /* attach.h says when */
     _Atomic bool enabled;              /* the kinds that cost something are on */
@@ -83,14 +82,14 @@ struct cupti_state {
     _Atomic uint64_t renewed_at;       /* when a range last began with everything registered anew */
     _Atomic uint64_t clocks;           /* how often CUPTI has got its clock again */
     _Atomic uint64_t errors;           /* that CUPTI told in callbacks; any thread counts them */
-    /* cuptiActivityFlushAll may be called: by who starts and, no more, by who ends the recording.
-     */
+    /* cuptiActivityFlushAll may be called. The thread that starts the recording sets this, the one
+     * that ends it clears it. */
     _Atomic bool flush_allowed;
 };
 
-/* That the recording ends, and how that is waited for. The signal handler writes `signal` and
- * `signal_time`; who ends the recording (lifecycle_claim_end) all else but `closed`, which is the
- * writer's. */
+/* That the recording ends, and how threads wait for that. The signal handler writes `signal` and
+ * `signal_time`, the writer `closed`, the thread of the last flush `flushed`, and the thread that
+ * ends the recording (lifecycle_claim_end) the rest. Any thread reads them. */
 struct ending {
     pthread_mutex_t lock;          /* of `flushed` and `closed` */
     pthread_cond_t changed;        /* one of them has; on CLOCK_MONOTONIC */
@@ -104,7 +103,7 @@ struct ending {
 };
 
 struct recorder {
-    /* Written by InitializeInjection while STARTING, read-only afterwards, by any thread. */
+    /* InitializeInjection writes these while STARTING; any thread reads them afterwards. */
     struct mp_config config;
     struct driver_api driver;
     struct cupti_api cupti;

@@ -1,4 +1,7 @@
-/* See activity.h. */
+/* The order of calls by which CUPTI's kinds go on and off. It is a file of its own because the
+ * order matters: attributes before kinds, the clock before both, and some kinds never off
+ * (quirks.def).
+ */
 #include "record/cupti/activity.h"
 
 #include "base/log.h"

@@ -1,4 +1,6 @@
-/* See attach.h. */
+/* Setting CUPTI up, with CUDA or late. Late, this file asks the driver for what CUPTI's callbacks
+ * would have told: that CUDA has started, and which contexts there are.
+ */
 #include "record/cupti/attach.h"
 
 #include <dlfcn.h>

@@ -1,4 +1,6 @@
-/* See clients.h. */
+/* The state machine of clients.h: calls that should have records are compared with what CUPTI asks
+ * of us, since no function of CUPTI tells who has its buffers.
+ */
 #include "record/cupti/clients.h"
 
 #include "base/log.h"

@@ -1,4 +1,6 @@
-/* See recording.h. */
+/* The writer's rounds: what comes is taken in the one order in which it means something, and the
+ * counters of the trace are gathered from all parts.
+ */
 #include "record/data/recording.h"
 
 #include <string.h>

@@ -1,4 +1,6 @@
-/* See profiled.h. */
+/* The store of profiled launches, between the thread that launched and the writer. The times are
+ * kept in a ring, since the activity record of a launch may never come.
+ */
 #include "record/metrics/profiled.h"
 
 #include <stdlib.h>

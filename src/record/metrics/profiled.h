@@ -1,10 +1,11 @@
 /* Kernels that were profiled for metrics, from the thread that launched them to the file.
  *
- *     profiling.c   an application thread puts each launch with the values of its metrics here
- *     data/profiled_rows.c   the writer appends the rows of `metric` and `metric_value`
- *     decode.c      the kernel's activity record comes without times while a kernel is profiled
- *                   (CUDA 13.0, H100): its row takes the duration that the profiler measured, and
- *                   ends when the launching call returned, which is when all passes were over
+ *     profiling.c       an application thread puts each launch with its values here
+ *     profiled_rows.c   the writer appends the rows of `metric` and `metric_value`
+ *     decode.c          the kernel's activity record comes without times while a kernel is
+ *                       profiled (CUDA 13.0, H100): its row takes the duration that the profiler
+ *                       measured, and ends when the launching call returned, which is when all
+ *                       passes were over
  *
  * The number of such rows is the counter `profiled_kernels`, and reports say what it means. What is
  * kept is bounded, and what finds no room is counted: values in `dropped_metrics`, and a kernel

@@ -1,4 +1,6 @@
-/* See profiling.h. */
+/* The one lock across a driver call, and what is done under it: sessions of contexts, the choice of
+ * launches, starting and stopping the counters.
+ */
 #include "record/metrics/profiling.h"
 
 #include <stdlib.h>

@@ -9,12 +9,10 @@
  * Older toolkits (CUDA 11.8) have no header of the extension: then none of it is answered.
  */
 #include "record/nvtx/calls.h"
-#include "record/nvtx/domain.h"
 #include "record/nvtx/time.h"
 
 #if __has_include(<nvtx3/nvToolsExtPayload.h>)
 #include <nvtx3/nvToolsExtPayload.h>
-#include <string.h>
 
 #include "base/poison.h"
 

@@ -1,4 +1,6 @@
-/* See switch.h. */
+/* Who may switch, who waits for it and for how long. All waits have a limit, since CUPTI may hang
+ * in the thread that switches.
+ */
 #include "record/ranges/switch.h"
 
 #include <time.h>

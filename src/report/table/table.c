@@ -1,9 +1,7 @@
 #include "report/table/table.h"
 
-#include <inttypes.h>
 #include <string.h>
 
-#include "base/text/units.h"
 #include "report/table/formats.h"
 #include "report/table/utf8.h"
 
