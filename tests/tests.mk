@@ -186,6 +186,8 @@ lint-house:
 	tests/run.sh --step lint selftest tools/dev/selftest || failed=1; \
 	if [ -e build/libminiprof.so ]; then \
 		tests/run.sh --step lint check_exports tools/dev/check_exports build/libminiprof.so || \
+			failed=1; \
+		tests/run.sh --step lint check_circles tools/dev/check_circles build/obj . || \
 			failed=1; fi; \
 	[ -z "$$failed" ]
 

@@ -6,7 +6,7 @@
  *
  * How programs get at the driver's functions, and what meets them here:
  *   - linked to libcuda.so.1: the names that this library exports (PRELOAD_LINKED)
- *   - dlsym, as Python's ctypes do: the dlsym in stubs.c
+ *   - dlsym, as Python's ctypes do: the dlsym in dlsym.c
  *   - cuGetProcAddress, as CUDA's runtime does, which finds that function by dlsym and then asks it
  *     for itself (read off libcudart 11.8 to 13.0 with a driver that logs): the two below
  * A program that finds them in another way is not noticed; `--attach init` serves it.
@@ -33,101 +33,16 @@
 #define CUDA_ERROR_NOT_FOUND 500
 #define SINCE_V2             12000 /* cuGetProcAddress has a fifth parameter since CUDA 12.0 */
 
-SHOWN struct mp_preload miniprof_preload = {.version = MP_PRELOAD_VERSION};
-
-void *(*preload_real_dlsym)(void *handle, const char *name);
-
-/* ---- The functions ---- */
-
-static const struct {
-    const char *name;
-    enum mp_preload_call call;
-} watched[] = {
-#define WATCHED(name, call) {#name, call},
-    PRELOAD_LINKED(WATCHED)
-#undef WATCHED
-};
-
-_Static_assert(sizeof(watched) / sizeof(watched[0]) == PRELOAD_LINKED_COUNT, "slots of stubs.c");
-
-/* Filled once each, from the front; the linked ones' stand first and are found when called. */
-static struct {
-    void *_Atomic real;
-    _Atomic(enum mp_preload_call) call;
-} slots[PRELOAD_SLOTS];
-static atomic_uint slots_taken = PRELOAD_LINKED_COUNT;
-
-static int find_watched(const char *name)
-{
-    for (size_t i = 0; i < PRELOAD_LINKED_COUNT; i++)
-        if (strcmp(watched[i].name, name) == 0)
-            return (int)i;
-    return -1;
-}
-
-static int not_there(void)
-{
-    return CUDA_ERROR_NOT_FOUND;
-}
-
-static void *nothing_found(void *handle, const char *name)
-{
-    (void)handle;
-    (void)name;
-    return NULL;
-}
-
-/* glibc's dlsym has the version of the architecture's first glibc, or of 2.34, where it moved. */
-static void find_dlsym(void)
-{
-    static const char *const versions[] = {"GLIBC_2.34", "GLIBC_2.2.5", "GLIBC_2.17"};
-    void *found = NULL;
-
-    for (size_t i = 0; i < sizeof(versions) / sizeof(versions[0]) && !found; i++)
-        found = dlvsym(RTLD_NEXT, "dlsym", versions[i]);
-    *(void **)&preload_real_dlsym = found ? found : (void *)nothing_found;
-}
-
-/* What a linked program would have got without this library. */
-static void *find_next(const char *name)
-{
-    if (!preload_real_dlsym)
-        find_dlsym();
-    return preload_real_dlsym(RTLD_NEXT, name);
-}
-
-void *preload_enter(unsigned long slot)
-{
-    bool linked = slot < PRELOAD_LINKED_COUNT;
-    enum mp_preload_call call = linked ? watched[slot].call : atomic_load(&slots[slot].call);
-    void (*before)(enum mp_preload_call call) = atomic_load(&miniprof_preload.before);
-    void *real = atomic_load(&slots[slot].real);
-
-    if (!real && linked) {
-        real = find_next(watched[slot].name);
-        atomic_store(&slots[slot].real, real);
-    }
-    if (before)
-        before(call);
-    return real ? real : (void *)not_there;
-}
-
 /* A stub that goes on to `real`; `real` itself if there are no more, or it is a stub. */
 static void *stub_for(void *real, enum mp_preload_call call)
 {
-    unsigned count = atomic_load(&slots_taken);
-    unsigned slot;
+    int slot;
 
-    for (slot = 0; slot < PRELOAD_SLOTS; slot++)
-        if (real == preload_stub(slot) || (slot < count && atomic_load(&slots[slot].real) == real))
-            return real == preload_stub(slot) ? real : preload_stub(slot);
-    do {
-        if (count >= PRELOAD_SLOTS)
+    for (unsigned i = 0; i < PRELOAD_SLOTS; i++)
+        if (real == preload_stub(i))
             return real;
-    } while (!atomic_compare_exchange_weak(&slots_taken, &count, count + 1));
-    atomic_store(&slots[count].call, call);
-    atomic_store(&slots[count].real, real);
-    return preload_stub(count);
+    slot = preload_take_slot(real, call);
+    return slot < 0 ? real : preload_stub((unsigned)slot);
 }
 
 /* ---- Asking the driver by name ---- */
@@ -164,8 +79,8 @@ static void *instead(const char *name, void *real, bool v2)
 
     if (is_get_proc(name))
         return instead_of_get_proc(real, v2);
-    row = find_watched(name);
-    return row < 0 ? real : stub_for(real, watched[row].call);
+    row = preload_find_watched(name);
+    return row < 0 ? real : stub_for(real, preload_call_of(row));
 }
 
 static void *find_get_proc(void *_Atomic *known, const char *name)
@@ -174,7 +89,7 @@ static void *find_get_proc(void *_Atomic *known, const char *name)
 
     if (real)
         return real;
-    real = find_next(name);
+    real = preload_find_next(name);
     atomic_store(known, real);
     return real;
 }
@@ -213,10 +128,10 @@ void *preload_lookup(void *handle, const char *name)
     void *real;
 
     if (!preload_real_dlsym)
-        find_dlsym();
+        preload_find_dlsym();
     if (!name || name[0] != 'c' || name[1] != 'u' || handle == RTLD_NEXT)
         return NULL;
-    if (!is_get_proc(name) && find_watched(name) < 0)
+    if (!is_get_proc(name) && preload_find_watched(name) < 0)
         return NULL;
     real = preload_real_dlsym(handle, name);
     return real ? instead(name, real, strcmp(name, "cuGetProcAddress_v2") == 0) : NULL;

@@ -1,8 +1,8 @@
-/* The machine code of libminiprof_preload.so.
+/* The stubs of libminiprof_preload.so, in machine code.
  *
  * A stub must leave the arguments, the stack and the return address as they are, for it does not
  * know the function that it goes on to: so it ends in a jump. Arguments in vector registers are not
- * kept: the driver's functions have none, nor has dlsym.
+ * kept: the driver's functions have none.
  */
 #include "preload/preload.h"
 
@@ -46,26 +46,6 @@
     "jmp *%rax\n"                                                                                  \
     ".cfi_endproc\n"
 
-#define DLSYM                                                                                      \
-    "dlsym:\n"                                                                                     \
-    ".cfi_startproc\n"                                                                             \
-    "endbr64\n"                                                                                    \
-    "pushq %rdi\n"                                                                                 \
-    "pushq %rsi\n"                                                                                 \
-    "subq $8, %rsp\n"                                                                              \
-    ".cfi_def_cfa_offset 32\n"                                                                     \
-    "call preload_lookup\n"                                                                        \
-    "addq $8, %rsp\n"                                                                              \
-    "popq %rsi\n"                                                                                  \
-    "popq %rdi\n"                                                                                  \
-    ".cfi_def_cfa_offset 8\n"                                                                      \
-    "testq %rax, %rax\n"                                                                           \
-    "jz 1f\n"                                                                                      \
-    "ret\n"                                                                                        \
-    "1: movq preload_real_dlsym(%rip), %rax\n"                                                     \
-    "jmp *%rax\n"                                                                                  \
-    ".cfi_endproc\n"
-
 #elif defined(__aarch64__)
 
 /* x16 and x17 are free between a call and what is called; x8 is where a struct would be returned.
@@ -105,30 +85,6 @@
     "br x16\n"                                                                                     \
     ".cfi_endproc\n"
 
-#define DLSYM                                                                                      \
-    "dlsym:\n"                                                                                     \
-    ".cfi_startproc\n"                                                                             \
-    "hint #34\n"                                                                                   \
-    "stp x29, x30, [sp, #-32]!\n"                                                                  \
-    ".cfi_def_cfa_offset 32\n"                                                                     \
-    ".cfi_offset 29, -32\n"                                                                        \
-    ".cfi_offset 30, -24\n"                                                                        \
-    "stp x0, x1, [sp, #16]\n"                                                                      \
-    "bl preload_lookup\n"                                                                          \
-    "mov x16, x0\n"                                                                                \
-    "ldp x0, x1, [sp, #16]\n"                                                                      \
-    "ldp x29, x30, [sp], #32\n"                                                                    \
-    ".cfi_def_cfa_offset 0\n"                                                                      \
-    ".cfi_restore 29\n"                                                                            \
-    ".cfi_restore 30\n"                                                                            \
-    "cbz x16, 1f\n"                                                                                \
-    "mov x0, x16\n"                                                                                \
-    "ret\n"                                                                                        \
-    "1: adrp x17, preload_real_dlsym\n"                                                            \
-    "ldr x16, [x17, #:lo12:preload_real_dlsym]\n"                                                  \
-    "br x16\n"                                                                                     \
-    ".cfi_endproc\n"
-
 #else
 #error "no stubs for this processor: the Makefile builds none"
 #endif
@@ -150,10 +106,7 @@ __asm__(".text\n"
         ".rept " PRELOAD_SLOTS_TEXT " - " TEXT(PRELOAD_LINKED_COUNT) "\n"
         STUB
         ".endr\n"
-        CALL
-        ".globl dlsym\n"
-        ".type dlsym, %function\n"
-        DLSYM);
+        CALL);
 /* clang-format on */
 
 extern unsigned char preload_stubs[] __attribute__((visibility("hidden")));

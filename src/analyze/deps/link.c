@@ -31,21 +31,6 @@ struct link {
 
 /* ---- Device work ---- */
 
-bool deps_accept(struct deps *deps, uint32_t activity, uint32_t awaited, uint64_t *refused)
-{
-    const struct deps_activity *by = &deps->activities[activity];
-    const struct deps_activity *on = &deps->activities[awaited];
-    int64_t distance = deps_distance(by, on->end);
-
-    if (distance < -DEPS_TOLERANCE_NS || on->begin > by->begin || activity == awaited) {
-        (*refused)++;
-        return false;
-    }
-    if (distance < 0)
-        deps->counts.clamped++;
-    return true;
-}
-
 /* Adds D4 or D5 to a root. */
 static enum mp_status add_cross(struct deps *deps, uint32_t index, uint32_t reference,
                                 enum deps_reason reason)

@@ -74,14 +74,6 @@ void live_select(struct mp_cursor *cursor)
 
 /* ---- Sums ---- */
 
-void live_add(struct live_sum *sum, uint64_t ns)
-{
-    sum->count++;
-    sum->ns += ns;
-    sum->last_count++;
-    sum->last_ns += ns;
-}
-
 /* Adds a kernel to the sum of its name. */
 static enum mp_status add_kernel(struct live *live, uint64_t shape, uint64_t ns)
 {

@@ -2,7 +2,6 @@
  * replays the events once, and counts pairs whose both ends lie in one iteration.
  */
 #include <stdlib.h>
-#include <string.h>
 
 #include "analyze/memory/memory.h"
 #include "base/data/map.h"
@@ -30,22 +29,6 @@ struct pass {
 };
 
 /* ---- Sources ---- */
-
-static int compare_texts(const char *a, const char *b)
-{
-    if (!a || !b)
-        return !b - !a;
-    return strcmp(a, b);
-}
-
-int memory_compare_sources(const struct memory_source *a, const struct memory_source *b)
-{
-    int order = compare_texts(a->function, b->function);
-
-    if (!order)
-        order = compare_texts(a->range, b->range);
-    return order ? order : compare_texts(a->domain, b->domain);
-}
 
 /* Sites differ in thread and place too. */
 static enum mp_status group_sites(struct pass *pass)

@@ -4,31 +4,11 @@
 #include "analyze/memory/memory.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 #include "base/data/reserve.h"
 #include "trace/codec/schema.h"
 
 #include "base/poison.h"
-
-bool memory_can_be_freed(uint64_t kind)
-{
-    return kind != MP_memory_kind_device_static && kind != MP_memory_kind_managed_static;
-}
-
-struct memory_source memory_source_of(const struct memory *memory, const struct memory_site *site)
-{
-    const struct definitions *definitions = &memory->definitions;
-    struct memory_source source = {.function = definitions_function(definitions, site->function)};
-
-    if (!site->in_range)
-        return source;
-    source.domain = definitions_text(definitions, site->domain);
-    source.range = definitions_text(definitions, site->range);
-    if (!source.range)
-        source.range = "<unnamed>";
-    return source;
-}
 
 /* ---- Devices and pools ---- */
 

@@ -3,7 +3,6 @@
 #include "analyze/nvtx/result.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 #include "analyze/common/source_names.h"
 #include "analyze/nvtx/calls.h"
@@ -282,18 +281,6 @@ static void fill_range(struct pass *pass, uint32_t index, size_t *used)
         fill_group(pass, index, group, used, &range->groups[group]);
     result->unfinished += kind->unfinished;
     result->range_count++;
-}
-
-int nvtx_key_compare(struct nvtx_key left, struct nvtx_key right)
-{
-    int domains;
-
-    if (left.thread != right.thread)
-        return left.thread < right.thread ? -1 : 1;
-    if (!left.domain != !right.domain)
-        return left.domain ? -1 : 1;
-    domains = left.domain ? strcmp(left.domain, right.domain) : 0;
-    return domains ? domains : strcmp(left.name, right.name);
 }
 
 static int compare_ranges(const void *left, const void *right)

@@ -3,7 +3,6 @@
  */
 #include "export/nvvp/read.h"
 
-#include <fcntl.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -11,73 +10,6 @@
 #include "export/nvvp/nvvp.h"
 
 #include "base/poison.h"
-
-void nvvp_add_property(struct mp_buffer *header, const char *key, const char *value, size_t bytes)
-{
-    mp_buffer_append_format(header, "%s=", key);
-    for (size_t i = 0; i < bytes; i++) {
-        bool breaks = value[i] == '\n' || value[i] == '\0';
-
-        mp_buffer_append_byte(header, breaks ? ' ' : (uint8_t)value[i]);
-    }
-    mp_buffer_append_byte(header, '\n');
-}
-
-enum mp_status nvvp_start_trace(struct nvvp_reader *reader, struct mp_buffer *header)
-{
-    const struct mp_writer_options options = {.level = 1};
-    int fd;
-
-    mp_buffer_append_byte(header, '\0');
-    if (header->status == MP_ERR_LIMIT)
-        return mp_error_set(reader->error, MP_ERR_DAMAGED,
-                            "'%.150s' is damaged: its properties are too long", reader->db.path);
-    if (header->status != MP_OK)
-        return nvvp_no_memory(reader);
-    fd = fcntl(reader->fd, F_DUPFD_CLOEXEC, 3);
-    if (fd < 0 || ftruncate(fd, 0) != 0 || lseek(fd, 0, SEEK_SET) != 0) {
-        enum mp_status status = mp_error_set(
-            reader->error, MP_ERR_IO, "cannot write what '%.150s' holds: %m", reader->db.path);
-
-        if (fd >= 0)
-            close(fd);
-        return status;
-    }
-    return mp_writer_open(fd, (const char *)header->data, &options, &reader->writer, reader->error);
-}
-
-enum mp_status nvvp_next_row(const struct nvvp_reader *reader, sqlite3_stmt *statement,
-                             uint64_t *rows)
-{
-    if (++*rows > reader->most_rows)
-        return mp_error_set(reader->error, MP_ERR_DAMAGED,
-                            "'%.150s' is damaged: a table has more rows than the file has room for",
-                            reader->db.path);
-    return nvvp_db_step(&reader->db, statement, reader->error);
-}
-
-enum mp_status nvvp_bad_value(const struct nvvp_reader *reader, const char *table, uint64_t row,
-                              const char *column, const char *what)
-{
-    return mp_error_set(reader->error, MP_ERR_DAMAGED,
-                        "'%.80s' is damaged: %.50s, row %llu: '%s' %s", reader->db.path, table,
-                        (unsigned long long)row, column, what);
-}
-
-enum mp_status nvvp_check_writer(const struct nvvp_reader *reader)
-{
-    const struct mp_error *failure = &reader->writer->failure;
-
-    if (failure->status == MP_OK)
-        return MP_OK;
-    return mp_error_set(reader->error, failure->status, "cannot write what '%.100s' holds: %.100s",
-                        reader->db.path, failure->text);
-}
-
-enum mp_status nvvp_no_memory(const struct nvvp_reader *reader)
-{
-    return mp_error_set(reader->error, MP_ERR_MEMORY, "no memory for '%.150s'", reader->db.path);
-}
 
 static uint32_t big_endian(const uint8_t *bytes)
 {

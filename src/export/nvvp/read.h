@@ -1,5 +1,5 @@
 /* Inside nvvp_read: what its files share. read.c opens and closes, read_ours.c reads what
- * nvvp_write wrote, nvvp_plain*.c what nvprof did. */
+ * nvvp_write wrote, plain*.c what nvprof did, and reader.c has what these need. */
 #ifndef MP_EXPORT_NVVP_READ_H
 #define MP_EXPORT_NVVP_READ_H
 

@@ -1,4 +1,6 @@
-/* See flusher.h. */
+/* The flusher as a thread: how it is asked, woken, awaited and stopped. What it does when it is
+ * asked are jobs (jobs.h), since they need most of the recorder.
+ */
 #include "record/core/flusher.h"
 
 #include <limits.h>
@@ -11,45 +13,11 @@
 #include "record/core/clock.h"
 #include "record/core/state.h"
 #include "record/core/thread.h"
-#include "record/cupti/activity.h"
-#include "record/ranges/switch.h"
 
 #include "base/poison.h"
 
 #define STACK_BYTES ((size_t)1 << 20)
-#define LOOK_MS     20
 #define TAKE_MS     200 /* that the writer is waited for */
-
-bool flusher_may_flush(const struct recorder *recorder)
-{
-    return atomic_load(&recorder->flush_allowed) && atomic_load(&recorder->pool.requested) &&
-           !atomic_load(&recorder->clients.taken);
-}
-
-static void flush(struct recorder *recorder)
-{
-    size_t dropped = 0;
-
-    if (!flusher_may_flush(recorder))
-        return;
-    recorder->cupti.flush_all(0);
-    if (atomic_load(&recorder->flusher.forced))
-        recorder->cupti.flush_all(CUPTI_ACTIVITY_FLAG_FLUSH_FORCED);
-    if (recorder->cupti.dropped_records(NULL, 0, &dropped) == CUPTI_SUCCESS)
-        atomic_fetch_add(&recorder->flusher.dropped, dropped);
-}
-
-/* Not beside another client, whose clock this would take, and only while the kinds are on: CUPTI
- * does not bear it well where they are off (clock_then_off in quirks.def). */
-void flusher_give_clock(struct recorder *recorder, uint64_t answers,
-                        void (*how)(struct recorder *recorder))
-{
-    if (!recorder_is_recording(recorder) || atomic_load(&recorder->flusher.forced) ||
-        !atomic_load(&recorder->enabled) || !flusher_may_flush(recorder))
-        return;
-    if (clients_hold(recorder, answers))
-        range_switch(recorder, how);
-}
 
 /* Until it is woken, unless it was since `seen`; NULL: without a limit. */
 static void rest(struct flusher *flusher, uint32_t seen, const struct timespec *limit)
@@ -68,7 +36,7 @@ static void await_writer(struct recorder *recorder, uint32_t request)
            mp_monotonic_ms() < until && recorder_is_recording(recorder)) {
         uint32_t seen = atomic_load(&recorder->flusher.woken);
 
-        range_serve(recorder);
+        recorder->jobs.serve_ranges(recorder);
         rest(&recorder->flusher, seen, &pause);
     }
 }
@@ -78,18 +46,15 @@ static void answer(struct recorder *recorder)
 {
     struct flusher *flusher = &recorder->flusher;
     uint32_t asked = atomic_load(&flusher->asked);
-    uint64_t answers = clients_answers(recorder);
 
     if (asked == atomic_load(&flusher->done))
         return;
-    flush(recorder);
-    if (atomic_exchange(&flusher->gives_clock, false))
-        flusher_give_clock(recorder, answers, activity_give_clock);
+    recorder->jobs.flush_buffers(recorder);
     atomic_store(&flusher->done, asked);
     work_wake(&recorder->work);
     await_writer(recorder, asked);
     if (recorder_is_recording(recorder))
-        clients_look(recorder, mp_monotonic_ms());
+        recorder->jobs.look_for_clients(recorder, mp_monotonic_ms());
 }
 
 static void *flusher_main(void *argument)
@@ -105,7 +70,7 @@ static void *flusher_main(void *argument)
         if (atomic_load(&flusher->stop))
             return NULL;
         atomic_store(&flusher->busy, true);
-        range_serve(recorder);
+        recorder->jobs.serve_ranges(recorder);
         answer(recorder);
         atomic_store(&flusher->busy, false);
         rest(flusher, seen, NULL);
@@ -136,31 +101,6 @@ uint32_t flusher_ask(struct flusher *flusher)
 bool flusher_is_done(struct flusher *flusher, uint32_t request)
 {
     return (int32_t)(atomic_load(&flusher->done) - request) >= 0;
-}
-
-void flusher_take(struct recorder *recorder)
-{
-    uint32_t done = atomic_load(&recorder->flusher.done);
-
-    recording_round(&recorder->recording);
-    atomic_store(&recorder->flusher.taken, done);
-}
-
-void flusher_take_next(struct recorder *recorder)
-{
-    work_wait(&recorder->work, LOOK_MS);
-    flusher_take(recorder);
-}
-
-void flusher_gather(struct recorder *recorder, int ms)
-{
-    struct flusher *flusher = &recorder->flusher;
-    uint32_t request = flusher_ask(flusher);
-    int64_t until = mp_monotonic_ms() + ms;
-
-    while (!flusher_is_done(flusher, request) && mp_monotonic_ms() < until)
-        flusher_take_next(recorder);
-    flusher_take(recorder);
 }
 
 bool flusher_is_behind(const struct flusher *flusher)

@@ -18,7 +18,7 @@
  * Locks of ours: work, pool, logs, contexts, edges, origins, profiled, ending, ranges. Each covers
  * a few instructions, none is held across a call into CUPTI or the driver, and none is taken inside
  * another, but work inside of ranges: marks stand in the order of what they tell. With
- * MINIPROF_METRICS there is one more, which breaks all of that: profiling.h.
+ * MINIPROF_METRICS there is one more, the profiler lock, which breaks all of that: profiling.h.
  */
 #ifndef MP_RECORD_CORE_STATE_H
 #define MP_RECORD_CORE_STATE_H
@@ -29,12 +29,14 @@
 #include <sys/types.h>
 
 #include "record/core/flusher.h"
+#include "record/core/jobs.h"
 #include "record/core/output.h"
-#include "record/core/recording.h"
 #include "record/core/throttle.h"
 #include "record/cupti/activity.h"
 #include "record/cupti/attach.h"
 #include "record/cupti/clients.h"
+#include "record/cupti/contexts.h"
+#include "record/data/recording.h"
 #include "record/flight/flight.h"
 #include "record/graphs/origins.h"
 #include "record/metrics/profiled.h"
@@ -45,82 +47,96 @@
 
 enum recorder_phase { PHASE_IDLE, PHASE_STARTING, PHASE_RECORDING, PHASE_FINISHING, PHASE_INERT };
 
-#define MOST_CONTEXTS_HELD 64u
-
-/* Contexts that exist now: they are synchronised before the last flush. */
-struct context_list {
-    pthread_mutex_t lock;
-    CUcontext items[MOST_CONTEXTS_HELD];
-    uint32_t count;
+/* What is recorded of this process, besides the settings. The thread that starts writes this, any
+ * thread reads it afterwards. */
+struct wanted {
+    bool nothing; /* MINIPROF_CHILDREN, setuid */
+    bool edges;   /* the edges of graphs */
+    bool paths;   /* and the NVTX ranges in which their nodes are made */
 };
 
-/* How the end is waited for. */
-struct ending {
-    pthread_mutex_t lock;
-    pthread_cond_t changed; /* on CLOCK_MONOTONIC */
-    bool flushed;           /* the flusher is through; under the lock */
-    bool closed;            /* the file is complete; under the lock */
-};
-
-struct recorder {
-    /* Written by InitializeInjection while STARTING, read-only afterwards. */
-    struct mp_config config;
-    struct driver_api driver;
-    struct cupti_api cupti;
-    struct api_set api;
-    CUpti_SubscriberHandle subscriber; /* attach.h says when */
-    struct output output;
-    pid_t pid;
-    bool unwanted;     /* nothing is recorded in this process: MINIPROF_CHILDREN, setuid */
-    bool edges_wanted; /* the edges of graphs are recorded */
-    bool paths_wanted; /* and the NVTX ranges in which their nodes are made */
-
-    /* Shared; each part says how. */
-    _Atomic int phase;
-    struct buffer_pool pool;
-    struct work_queue work;
-    struct call_logs logs;
-    struct edge_store edges;
-    struct origins origins;
-    struct profiling profiling; /* metrics; its turn is a lock apart, see profiling.h */
-    struct profiled_store profiled;
+/* What the process has done with CUDA. Its own threads write this, in CUPTI's callbacks, and so
+ * does the thread that attaches CUPTI late. The writer and the thread of the last flush read it
+ * too. The contexts have a lock, the rest is atomic. */
+struct cuda_state {
+    _Atomic bool ready;         /* cuInit has finished */
+    _Atomic bool context_made;  /* the process has had a context */
+    _Atomic bool ever_captured; /* a stream capture has begun, ever */
     struct context_list contexts;
-    struct ending ending;
-    struct ranges ranges;
-    struct attach attach;
-    struct clients clients;
-    struct flight flight; /* the flight recorder */
-    struct flusher flusher;
-    struct crash crash;
-    _Atomic bool cuda_ready;             /* cuInit has finished */
-    _Atomic bool context_made;           /* the process has had a context */
     _Atomic int32_t stream_captures;     /* streams that are being captured */
     _Atomic uint32_t captured_until;     /* correlation id of the call that last ended that */
     _Atomic uint64_t device_graphs;      /* executable graphs that the device may launch */
     _Atomic uint64_t conditional_graphs; /* and those with nodes that may run again and again */
-    _Atomic bool ever_captured;          /* a stream capture has begun, ever */
-    _Atomic bool enabled;                /* the kinds that cost something are on */
-    _Atomic bool calls_by_callback; /* rows of `call` come from callbacks, not CUPTI's records */
-    _Atomic bool buffers_told;      /* CUPTI tells PER_THREAD_ACTIVITY_BUFFER as it was set */
-    _Atomic bool left_on;           /* kinds are on only as another client may want them, */
-    _Atomic uint64_t answers_then;  /* with clients_answers as when the range began */
-    _Atomic uint64_t renewed_at;    /* when a range last began with everything registered anew */
-    _Atomic bool unified_ready;     /* CUPTI has agreed to count unified memory */
-    _Atomic uint64_t cupti_errors;  /* that CUPTI told in callbacks */
-    _Atomic uint64_t forced_exits;
-    _Atomic uint64_t clocks;      /* how often CUPTI has got its clock again */
-    _Atomic int signal;           /* SIGINT or SIGTERM has come: to be raised again at the end */
-    _Atomic uint32_t toggles;     /* SIGUSR2 that have not been acted upon */
-    _Atomic uint64_t signal_time; /* when it came, ns; not to be mixed up with the trace's clock */
-    _Atomic bool stop;            /* the writer is to finish */
-    _Atomic uint64_t end_time;    /* of the open range, set before `stop` */
-    _Atomic bool flush_allowed;   /* the writer may call cuptiActivityFlushAll */
+};
+
+/* What is on in CUPTI. Any thread reads this. One thread at a time writes it: the one that starts,
+ * or the one that switches (ranges/switch.h). A lock would be held across calls into CUPTI. */
+struct cupti_state {
+    CUpti_SubscriberHandle subscriber; /* attach.h says when */
+    _Atomic bool enabled;              /* the kinds that cost something are on */
+    _Atomic bool calls_by_callback;    /* rows of `call` come from callbacks, not CUPTI's records */
+    _Atomic bool buffers_told;         /* CUPTI tells PER_THREAD_ACTIVITY_BUFFER as it was set */
+    _Atomic bool unified_ready;        /* CUPTI has agreed to count unified memory */
+    _Atomic bool left_on;              /* kinds are on only as another client may want them, */
+    _Atomic uint64_t answers_then;     /* with clients_answers as when the range began */
+    _Atomic uint64_t renewed_at;       /* when a range last began with everything registered anew */
+    _Atomic uint64_t clocks;           /* how often CUPTI has got its clock again */
+    _Atomic uint64_t errors;           /* that CUPTI told in callbacks; any thread counts them */
+    /* cuptiActivityFlushAll may be called. The thread that starts the recording sets this, the one
+     * that ends it clears it. */
+    _Atomic bool flush_allowed;
+};
+
+/* That the recording ends, and how threads wait for that. The signal handler writes `signal` and
+ * `signal_time`, the writer `closed`, the thread of the last flush `flushed`, and the thread that
+ * ends the recording (lifecycle_claim_end) the rest. Any thread reads them. */
+struct ending {
+    pthread_mutex_t lock;          /* of `flushed` and `closed` */
+    pthread_cond_t changed;        /* one of them has; on CLOCK_MONOTONIC */
+    bool flushed;                  /* the last flush is through */
+    bool closed;                   /* the file is complete */
+    _Atomic int signal;            /* SIGINT or SIGTERM has come: to be raised again at the end */
+    _Atomic uint64_t signal_time;  /* when it came, ns; not to be mixed up with the trace's clock */
+    _Atomic bool stop;             /* the writer is to finish */
+    _Atomic uint64_t end_time;     /* of the open range, set before `stop` */
+    _Atomic uint64_t forced_exits; /* the last flush did not come back */
+};
+
+struct recorder {
+    /* InitializeInjection writes these while STARTING; any thread reads them afterwards. */
+    struct mp_config config;
+    struct driver_api driver;
+    struct cupti_api cupti;
+    struct api_set api;
+    struct output output; /* the writer opens its file again */
+    pid_t pid;
+    struct wanted wanted;
+    struct jobs jobs;
+
+    /* Shared by the application's threads, the flusher and the writer; each part says how. */
+    _Atomic int phase;
+    struct buffer_pool pool;        /* lock: pool */
+    struct work_queue work;         /* lock: work */
+    struct call_logs logs;          /* lock: logs */
+    struct edge_store edges;        /* lock: edges */
+    struct origins origins;         /* lock: origins */
+    struct profiling profiling;     /* metrics, with the profiler lock (profiling.h) */
+    struct profiled_store profiled; /* lock: profiled */
+    struct cuda_state cuda;
+    struct cupti_state cupti_state;
+    struct attach attach;   /* under `switching` of the ranges */
+    struct ranges ranges;   /* lock: ranges */
+    struct clients clients; /* the flusher's, read by others */
+    struct flusher flusher; /* futexes */
+    struct flight flight;   /* the flight recorder: the writer's, but for slow steps */
+    struct crash crash;     /* the crash handler's and the writer's: a futex */
+    struct ending ending;   /* lock: ending */
 
     /* The writer's alone while it runs. */
     struct recording recording;
     struct throttle throttle;
     struct ctl ctl;
-    pthread_t writer;
+    pthread_t writer; /* read by any thread */
 };
 
 /* The recorder. Entry points that get no pointer (bufferRequested, atexit, signal and fork
@@ -135,6 +151,26 @@ static inline int recorder_phase(const struct recorder *recorder)
 static inline bool recorder_is_recording(const struct recorder *recorder)
 {
     return __builtin_expect(recorder_phase(recorder) == PHASE_RECORDING, 1);
+}
+
+/* Whether CUPTI may be called. Any thread. */
+static inline bool attach_is_done(const struct recorder *recorder)
+{
+    return atomic_load_explicit(&recorder->attach.done, memory_order_acquire);
+}
+
+/* Whether CUPTI may be flushed now: not before it ever wanted a buffer, not beside the last flush,
+ * and not for another client. Any thread. */
+static inline bool flusher_may_flush(const struct recorder *recorder)
+{
+    return atomic_load(&recorder->cupti_state.flush_allowed) &&
+           atomic_load(&recorder->pool.requested) && !atomic_load(&recorder->clients.taken);
+}
+
+/* How often CUPTI has asked for a buffer or given one back. Any thread. */
+static inline uint64_t clients_answers(const struct recorder *recorder)
+{
+    return atomic_load(&recorder->pool.requested) + atomic_load(&recorder->pool.completed);
 }
 
 #endif

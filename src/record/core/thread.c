@@ -1,11 +1,33 @@
-/* See thread.h. */
+/* Threads of ours, and the signals that they must not take: a handler of the application that ran
+ * on one of them would find a thread that the application does not know.
+ */
 #include "record/core/thread.h"
 
-#include <signal.h>
-
-#include "record/process/signals.h"
+#include <time.h>
 
 #include "base/poison.h"
+
+void thread_block_signals(sigset_t *before)
+{
+    sigset_t all;
+
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, before);
+}
+
+void thread_restore_signals(const sigset_t *before)
+{
+    const struct timespec at_once = {0};
+    sigset_t size;
+
+    if (!sigismember(before, SIGXFSZ)) {
+        sigemptyset(&size);
+        sigaddset(&size, SIGXFSZ);
+        while (sigtimedwait(&size, NULL, &at_once) == SIGXFSZ)
+            continue;
+    }
+    pthread_sigmask(SIG_SETMASK, before, NULL);
+}
 
 enum mp_status thread_start(pthread_t *thread, size_t stack_bytes, void *(*main)(void *argument),
                             void *argument)
@@ -19,9 +41,9 @@ enum mp_status thread_start(pthread_t *thread, size_t stack_bytes, void *(*main)
     if (stack_bytes)
         pthread_attr_setstacksize(&attributes, stack_bytes);
     pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
-    signals_block(&before);
+    thread_block_signals(&before);
     error = pthread_create(thread, &attributes, main, argument);
-    signals_restore(&before);
+    thread_restore_signals(&before);
     pthread_attr_destroy(&attributes);
     return error ? MP_ERR_LIMIT : MP_OK;
 }

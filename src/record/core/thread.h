@@ -3,6 +3,7 @@
 #define MP_RECORD_CORE_THREAD_H
 
 #include <pthread.h>
+#include <signal.h>
 #include <stddef.h>
 
 #include "base/status.h"
@@ -12,5 +13,11 @@
  * is none to have. Any thread. */
 enum mp_status thread_start(pthread_t *thread, size_t stack_bytes, void *(*main)(void *argument),
                             void *argument);
+
+/* Blocks all signals in this thread, for threads that are created now and for writes that may
+ * exceed RLIMIT_FSIZE. thread_restore_signals takes back a SIGXFSZ of this thread that came in
+ * between: it would kill the application for a file that is not its own. */
+void thread_block_signals(sigset_t *before);
+void thread_restore_signals(const sigset_t *before);
 
 #endif

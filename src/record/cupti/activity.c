@@ -1,4 +1,7 @@
-/* See activity.h. */
+/* The order of calls by which CUPTI's kinds go on and off. It is a file of its own because the
+ * order matters: attributes before kinds, the clock before both, and some kinds never off
+ * (quirks.def).
+ */
 #include "record/cupti/activity.h"
 
 #include "base/log.h"
@@ -93,7 +96,8 @@ static void promise_zeroes(struct recorder *recorder, bool promised)
     set_flag(recorder, ATTRIBUTE_ZEROED_BUFFERS, "ZEROED_OUT_ACTIVITY_BUFFER", promised);
 }
 
-int activity_per_thread(struct recorder *recorder)
+/* PER_THREAD_ACTIVITY_BUFFER as it is now; -1 where CUPTI does not tell. */
+static int per_thread_buffers(struct recorder *recorder)
 {
     uint8_t value = 0;
     size_t size = sizeof(value);
@@ -103,6 +107,11 @@ int activity_per_thread(struct recorder *recorder)
                                       &value) != CUPTI_SUCCESS)
         return -1;
     return value != 0;
+}
+
+bool activity_other_has_left(struct recorder *recorder)
+{
+    return recorder->cupti_state.buffers_told && per_thread_buffers(recorder) == 0;
 }
 
 /* CUPTI wants to know before CUDA is initialised, and may reserve 16 MB on the device for it
@@ -142,7 +151,7 @@ enum mp_status activity_prepare(struct recorder *recorder, struct mp_error *erro
     limit_device_buffers(recorder);
     if (cupti->version >= MP_CUPTI_SINCE_THREAD_BUFFERS) {
         set_flag(recorder, ATTRIBUTE_PER_THREAD_BUFFERS, "PER_THREAD_ACTIVITY_BUFFER", 1);
-        recorder->buffers_told = activity_per_thread(recorder) == 1;
+        recorder->cupti_state.buffers_told = per_thread_buffers(recorder) == 1;
     }
     result = cupti->register_callbacks(on_buffer_requested, on_buffer_completed);
     if (result != CUPTI_SUCCESS)
@@ -186,7 +195,7 @@ static void enable_calls(struct recorder *recorder, bool on)
 {
     CUptiResult result;
 
-    if (atomic_load(&recorder->calls_by_callback)) {
+    if (atomic_load(&recorder->cupti_state.calls_by_callback)) {
         subscriber_watch_calls(recorder, on);
         return;
     }
@@ -232,12 +241,13 @@ static void enable_unified(struct recorder *recorder)
 void activity_configure_unified(struct recorder *recorder)
 {
     if (recorder->config.unified_memory != MP_SWITCH_ON || !recorder_is_recording(recorder) ||
-        !recorder->cupti.configure_unified_memory || atomic_load(&recorder->unified_ready) ||
+        !recorder->cupti.configure_unified_memory ||
+        atomic_load(&recorder->cupti_state.unified_ready) ||
         is_refused(recorder, "cuptiActivityConfigureUnifiedMemoryCounter",
                    configure_counters(&recorder->cupti)))
         return;
-    atomic_store(&recorder->unified_ready, true);
-    if (atomic_load(&recorder->enabled))
+    atomic_store(&recorder->cupti_state.unified_ready, true);
+    if (atomic_load(&recorder->cupti_state.enabled))
         enable_unified(recorder);
 }
 
@@ -284,7 +294,7 @@ static void enable_records(struct recorder *recorder)
     for (i = 0; i < WORK_KIND_COUNT; i++)
         if (activity_is_wanted(recorder, &work_kinds[i]))
             enable_kind(recorder, work_kinds[i].kind, work_kinds[i].what);
-    if (atomic_load(&recorder->unified_ready))
+    if (atomic_load(&recorder->cupti_state.unified_ready))
         enable_unified(recorder);
     enable_calls(recorder, true);
 }
@@ -313,10 +323,10 @@ static void register_again(struct recorder *recorder)
 void activity_follow_calls(struct recorder *recorder)
 {
     promise_zeroes(recorder, false);
-    if (atomic_exchange(&recorder->calls_by_callback, true))
+    if (atomic_exchange(&recorder->cupti_state.calls_by_callback, true))
         return;
     atomic_store(&recorder->recording.decoder.calls_end, mp_clock_now());
-    if (atomic_load(&recorder->enabled))
+    if (atomic_load(&recorder->cupti_state.enabled))
         subscriber_watch_calls(recorder, true);
 }
 
@@ -324,7 +334,7 @@ void activity_renew(struct recorder *recorder)
 {
     activity_follow_calls(recorder);
     register_again(recorder);
-    if (atomic_load(&recorder->enabled))
+    if (atomic_load(&recorder->cupti_state.enabled))
         enable_records(recorder);
 }
 
@@ -332,13 +342,13 @@ void activity_give_clock(struct recorder *recorder)
 {
     CUptiResult result;
 
-    if (!atomic_load(&recorder->enabled) || !flusher_may_flush(recorder))
+    if (!atomic_load(&recorder->cupti_state.enabled) || !flusher_may_flush(recorder))
         return;
     recorder->cupti.flush_all(0);
     result = recorder->cupti.register_clock(mp_clock_now);
     if (result == CUPTI_SUCCESS) {
         clock_renewal_done(&recorder->recording.clock_renewal);
-        atomic_fetch_add(&recorder->clocks, 1);
+        atomic_fetch_add(&recorder->cupti_state.clocks, 1);
     } else {
         mp_log_debug("CUPTI does not take its clock again: %s",
                      cupti_result_text(&recorder->cupti, result));
@@ -349,15 +359,15 @@ void activity_enable(struct recorder *recorder)
 {
     bool left;
 
-    if (atomic_exchange(&recorder->enabled, true))
+    if (atomic_exchange(&recorder->cupti_state.enabled, true))
         return;
-    left = clients_left(recorder);
+    left = activity_other_has_left(recorder);
     if (left)
         register_again(recorder);
-    atomic_store(&recorder->answers_then, clients_answers(recorder));
-    atomic_store(&recorder->left_on, false);
+    atomic_store(&recorder->cupti_state.answers_then, clients_answers(recorder));
+    atomic_store(&recorder->cupti_state.left_on, false);
     if (left)
-        atomic_store(&recorder->renewed_at, mp_clock_now());
+        atomic_store(&recorder->cupti_state.renewed_at, mp_clock_now());
     enable_records(recorder);
     subscriber_watch_syncs(recorder, true);
     mp_nvtx_set_recording(recorder->config.nvtx == MP_SWITCH_ON);
@@ -367,7 +377,7 @@ static void disable_records(struct recorder *recorder)
 {
     size_t i;
 
-    if (atomic_load(&recorder->unified_ready))
+    if (atomic_load(&recorder->cupti_state.unified_ready))
         recorder->cupti.disable(CUPTI_ACTIVITY_KIND_UNIFIED_MEMORY_COUNTER);
     if (recorder->config.gpu == MP_SWITCH_ON &&
         !quirk_is_in(QUIRK_disable_deadlock, recorder->cupti.version))
@@ -379,21 +389,22 @@ static void disable_records(struct recorder *recorder)
 
 void activity_disable(struct recorder *recorder)
 {
-    if (!atomic_exchange(&recorder->enabled, false))
+    if (!atomic_exchange(&recorder->cupti_state.enabled, false))
         return;
     mp_nvtx_set_recording(false);
     subscriber_watch_syncs(recorder, false);
     enable_calls(recorder, false);
     promise_zeroes(recorder, false);
-    if (clients_answers(recorder) == atomic_load(&recorder->answers_then))
-        atomic_store(&recorder->left_on, true);
+    if (clients_answers(recorder) == atomic_load(&recorder->cupti_state.answers_then))
+        atomic_store(&recorder->cupti_state.left_on, true);
     else
         disable_records(recorder);
 }
 
 void activity_drop(struct recorder *recorder)
 {
-    if (!atomic_load(&recorder->enabled) && atomic_exchange(&recorder->left_on, false))
+    if (!atomic_load(&recorder->cupti_state.enabled) &&
+        atomic_exchange(&recorder->cupti_state.left_on, false))
         disable_records(recorder);
 }
 

@@ -28,8 +28,9 @@ struct recorder;
  * what is wrong in *error; MP_OK also when only something optional failed. */
 enum mp_status activity_prepare(struct recorder *recorder, struct mp_error *error);
 
-/* PER_THREAD_ACTIVITY_BUFFER as it is now; -1 where CUPTI does not tell. Any thread. */
-int activity_per_thread(struct recorder *recorder);
+/* Whether another client that had CUPTI is through with it: it sets PER_THREAD_ACTIVITY_BUFFER to 0
+ * at its end (clients.h). Any thread. */
+bool activity_other_has_left(struct recorder *recorder);
 
 /* Another CUPTI client has the records, or had them: from now on calls are logged in callbacks,
  * where they are not anyway. For good, since API records that are enabled late may never come

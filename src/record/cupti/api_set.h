@@ -78,6 +78,12 @@ static inline const struct api_watch *api_set_watch(const struct api_set *set, u
     return cbid < API_CBIDS && set->watch[cbid] ? &api_watches[set->watch[cbid] - 1] : NULL;
 }
 
+/* Whether the watched function starts kernels, one by one or as a graph. */
+static inline bool api_watch_launches(const struct api_watch *watch)
+{
+    return watch->role == API_ROLE_LAUNCH || watch->sync_kind == MP_sync_kind_graph_launch;
+}
+
 /* Switches CUPTI's records of the chosen calls on or off. Answers CUPTI's first refusal. */
 CUptiResult api_set_enable(const struct api_set *set, const struct cupti_api *cupti, bool on);
 

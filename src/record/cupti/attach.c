@@ -1,4 +1,6 @@
-/* See attach.h. */
+/* Setting CUPTI up, with CUDA or late. Late, this file asks the driver for what CUPTI's callbacks
+ * would have told: that CUDA has started, and which contexts there are.
+ */
 #include "record/cupti/attach.h"
 
 #include <dlfcn.h>
@@ -6,8 +8,8 @@
 #include "base/log.h"
 #include "base/preload.h"
 #include "record/core/state.h"
+#include "record/cupti/contexts.h"
 #include "record/cupti/subscriber.h"
-#include "record/ranges/switch.h"
 
 #include "base/poison.h"
 
@@ -46,11 +48,6 @@ void attach_configure(struct recorder *recorder)
                     wanted == MP_ATTACH_GRAPH ? "graph" : "range", MP_PRELOAD_LIBRARY);
 }
 
-bool attach_is_done(const struct recorder *recorder)
-{
-    return atomic_load_explicit(&recorder->attach.done, memory_order_acquire);
-}
-
 /* ---- Setting up ---- */
 
 static enum mp_status set_up(struct recorder *recorder, struct mp_error *error)
@@ -60,7 +57,7 @@ static enum mp_status set_up(struct recorder *recorder, struct mp_error *error)
     MP_TRY(subscriber_open(recorder, error));
     status = activity_prepare(recorder, error);
     if (status != MP_OK && recorder->cupti.unsubscribe)
-        recorder->cupti.unsubscribe(recorder->subscriber);
+        recorder->cupti.unsubscribe(recorder->cupti_state.subscriber);
     if (status == MP_OK)
         atomic_store(&recorder->attach.done, true);
     return status;
@@ -117,9 +114,9 @@ static void find_missed(const struct driver_api *driver, struct missed *missed)
 static void catch_up(struct recorder *recorder, const struct missed *missed)
 {
     if (missed->started)
-        subscriber_cuda_is_ready(recorder);
+        contexts_cuda_is_ready(recorder);
     for (uint32_t i = 0; i < missed->count; i++)
-        subscriber_hold_context(recorder, missed->contexts[i]);
+        contexts_hold(recorder, missed->contexts[i]);
 }
 
 static void set_up_late(struct recorder *recorder)
@@ -166,7 +163,7 @@ static void before_call(enum mp_preload_call call)
                                                : recorder->attach.when == MP_ATTACH_GRAPH;
 
     if (matters && recorder_is_recording(recorder) && !attach_is_done(recorder))
-        range_switch(recorder, attach_switch);
+        recorder->jobs.switch_alone(recorder, attach_switch);
 }
 
 void attach_go(struct recorder *recorder)

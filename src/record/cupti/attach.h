@@ -49,7 +49,4 @@ void attach_go(struct recorder *recorder);
  * any thread. False when it cannot be: said once. */
 bool attach_now(struct recorder *recorder);
 
-/* Whether CUPTI may be called. Any thread. */
-bool attach_is_done(const struct recorder *recorder);
-
 #endif

@@ -1,96 +1,19 @@
-/* See clients.h. */
+/* The state machine of clients.h: calls that should have records are compared with what CUPTI asks
+ * of us, since no function of CUPTI tells who has its buffers.
+ */
 #include "record/cupti/clients.h"
 
-#include <dlfcn.h>
-#include <link.h>
-#include <stdio.h>
-#include <string.h>
-
 #include "base/log.h"
-#include "base/text/strings.h"
+#include "record/core/call_log.h"
 #include "record/core/state.h"
-#include "record/data/call_log.h"
-#include "record/ranges/switch.h"
+#include "record/cupti/client_name.h"
 
 #include "base/poison.h"
 
 /* Without an answer of CUPTI for so long the probe is made. Buffers are asked for every 90 ms. */
 #define QUIET_MS 1000
 
-/* ---- Names ---- */
-
-/* By the beginning of a library's file name; the surer ones first. */
-static const struct {
-    const char *file;
-    const char *name;
-} known_clients[] = {
-    {"libToolsInjection", "Nsight Systems"},
-    {"libcuda-injection", "Nsight Compute"},
-    {"libsanitizer-collection", "compute-sanitizer"},
-    {"libparcagpucupti", "parcagpu"},
-    {"libscorep_adapter_cuda", "Score-P"},
-    {"libhpcrun", "HPCToolkit"},
-    {"libTAU", "TAU"},
-    {"libproton", "Triton's Proton"},
-    {"libkineto", "torch.profiler"},
-    {"libtorch_cuda", "torch.profiler"},
-    {"libtorch_cpu", "torch.profiler"},
-};
-
-#define KNOWN_COUNT (sizeof(known_clients) / sizeof(known_clients[0]))
-
-struct name_search {
-    const char *own; /* path of this library */
-    char *text;      /* what was found, of `size` bytes: the path is the loader's */
-    size_t size;
-    size_t rank; /* its position in known_clients, 1 more; 0: another copy of this library */
-};
-
-static void found_client(struct name_search *search, size_t rank, const char *name,
-                         const char *path)
-{
-    search->rank = rank;
-    snprintf(search->text, search->size, "%s ('%s')", name, path);
-}
-
-static int find_client(struct dl_phdr_info *info, size_t size, void *context)
-{
-    struct name_search *search = context;
-    const char *slash = info->dlpi_name ? strrchr(info->dlpi_name, '/') : NULL;
-    size_t i;
-
-    (void)size;
-    if (!slash)
-        return 0;
-    if (mp_text_starts_with(slash + 1, "libminiprof") &&
-        !mp_text_equal(info->dlpi_name, search->own)) {
-        found_client(search, 0, "another copy of miniprof", info->dlpi_name);
-        return 1;
-    }
-    for (i = 0; i < KNOWN_COUNT && i + 1 < search->rank; i++)
-        if (mp_text_starts_with(slash + 1, known_clients[i].file))
-            found_client(search, i + 1, known_clients[i].name, info->dlpi_name);
-    return 0;
-}
-
-const char *clients_name(char *text, size_t size)
-{
-    struct name_search search = {.own = "", .text = text, .size = size, .rank = KNOWN_COUNT + 1};
-    Dl_info self;
-
-    *text = '\0';
-    if (dladdr((const void *)known_clients, &self) && self.dli_fname)
-        search.own = self.dli_fname;
-    dl_iterate_phdr(find_client, &search);
-    return text;
-}
-
 /* ---- Noticing ---- */
-
-uint64_t clients_answers(const struct recorder *recorder)
-{
-    return atomic_load(&recorder->pool.requested) + atomic_load(&recorder->pool.completed);
-}
 
 /* True when CUPTI turns to us for the records, or cannot be asked. Where it does not, the other
  * client keeps a buffer with these records, and with that something to flush at its end: it sets
@@ -112,24 +35,20 @@ static bool probe(struct recorder *recorder)
 
 static bool can_probe(const struct recorder *recorder)
 {
-    return recorder->cupti.enable_and_dump && atomic_load(&recorder->context_made) &&
-           !atomic_load(&recorder->forced_exits);
-}
-
-bool clients_left(struct recorder *recorder)
-{
-    return recorder->buffers_told && activity_per_thread(recorder) == 0;
+    return recorder->cupti.enable_and_dump && atomic_load(&recorder->cuda.context_made) &&
+           !atomic_load(&recorder->ending.forced_exits);
 }
 
 void clients_note(struct recorder *recorder, const struct call_entry *entry)
 {
     struct clients *clients = &recorder->clients;
-    uint64_t renewed_at = atomic_load(&recorder->renewed_at);
+    uint64_t renewed_at = atomic_load(&recorder->cupti_state.renewed_at);
     bool launch = entry->kind == CALL_ENTRY_CALL &&
                   api_set_launches(&recorder->api, entry->detail, entry->cbid) &&
                   recorder->config.gpu == MP_SWITCH_ON && entry->result == CUDA_SUCCESS;
-    bool sync = entry->kind == CALL_ENTRY_SYNC &&
-                !atomic_load_explicit(&recorder->calls_by_callback, memory_order_relaxed);
+    bool sync =
+        entry->kind == CALL_ENTRY_SYNC &&
+        !atomic_load_explicit(&recorder->cupti_state.calls_by_callback, memory_order_relaxed);
 
     if (!launch && !sync)
         return;
@@ -169,11 +88,11 @@ static void say_taken(struct recorder *recorder)
     if (clients->said)
         return;
     clients->said = true;
-    clients_name(name, sizeof(name));
+    client_name(name, sizeof(name));
     mp_log_warn("another CUPTI client%s%s has taken CUPTI over: what the GPU does is not recorded "
                 "%s (run without it)",
                 *name ? ", probably " : "", name,
-                recorder->buffers_told ? "until it is through" : "from here on");
+                recorder->cupti_state.buffers_told ? "until it is through" : "from here on");
 }
 
 /* What was noted up to `calls` and has not been seen is lost. Once it is known that CUPTI is taken
@@ -192,7 +111,7 @@ static bool become_taken(struct recorder *recorder)
     struct clients *clients = &recorder->clients;
     struct client_calls calls = noted(clients);
 
-    if (!range_switch(recorder, activity_follow_calls))
+    if (!recorder->jobs.switch_alone(recorder, activity_follow_calls))
         return false;
     clients->lost_before = atomic_load(&clients->lost);
     lose(clients, calls);
@@ -214,7 +133,7 @@ static void become_ours(struct clients *clients)
 static void notice_renewal(struct recorder *recorder, int64_t now)
 {
     struct clients *clients = &recorder->clients;
-    uint64_t renewed_at = atomic_load(&recorder->renewed_at);
+    uint64_t renewed_at = atomic_load(&recorder->cupti_state.renewed_at);
     struct client_calls before;
 
     if (renewed_at == clients->renewed_at)
@@ -224,7 +143,7 @@ static void notice_renewal(struct recorder *recorder, int64_t now)
     if (atomic_load(&clients->taken)) {
         lose(clients, before);
     } else if (before.all > clients->seen.all &&
-               atomic_load(&recorder->answers_then) == clients->answers) {
+               atomic_load(&recorder->cupti_state.answers_then) == clients->answers) {
         lose(clients, before);
         say_taken(recorder);
     }
@@ -238,7 +157,7 @@ static void take_back(struct recorder *recorder)
 
     lose(clients, noted(clients));
     say_taken(recorder);
-    if (!range_switch(recorder, activity_renew))
+    if (!recorder->jobs.switch_alone(recorder, activity_renew))
         return; /* the next time */
     atomic_store(&clients->taken, false);
     mp_log_info("the other CUPTI client is through: recording goes on");
@@ -254,14 +173,14 @@ static bool is_taken(struct recorder *recorder, bool at_end)
         return false;
     if (!clients->probe_works && !at_end &&
         (atomic_load(&clients->launches) == clients->seen.launches ||
-         atomic_load(&recorder->ever_captured)))
+         atomic_load(&recorder->cuda.ever_captured)))
         return false;
     return !probe(recorder);
 }
 
 bool clients_hold(struct recorder *recorder, uint64_t before)
 {
-    if (atomic_load(&recorder->clients.taken) || clients_left(recorder))
+    if (atomic_load(&recorder->clients.taken) || activity_other_has_left(recorder))
         return false;
     if (recorder->clients.probe_works && can_probe(recorder))
         return probe(recorder);
@@ -285,9 +204,9 @@ static void try_probe(struct recorder *recorder)
 /* The kinds of a range in which CUPTI did not turn to us: now it has. */
 static void drop_left_on(struct recorder *recorder)
 {
-    if (atomic_load(&recorder->left_on) &&
-        clients_answers(recorder) != atomic_load(&recorder->answers_then))
-        range_switch(recorder, activity_drop);
+    if (atomic_load(&recorder->cupti_state.left_on) &&
+        clients_answers(recorder) != atomic_load(&recorder->cupti_state.answers_then))
+        recorder->jobs.switch_alone(recorder, activity_drop);
 }
 
 /* True when CUPTI has turned to us since the last look, or will again. */
@@ -302,7 +221,7 @@ static bool is_answered(struct recorder *recorder)
             try_probe(recorder);
         return true;
     }
-    if (!atomic_load(&recorder->enabled) || !clients_left(recorder))
+    if (!atomic_load(&recorder->cupti_state.enabled) || !activity_other_has_left(recorder))
         return false;
     take_back(recorder);
     return true;
@@ -343,7 +262,7 @@ void clients_end(struct recorder *recorder)
     if (atomic_load(&clients->taken)) {
         lose(clients, noted(clients));
     } else if (waits && clients_answers(recorder) == clients->answers &&
-               (clients_left(recorder) || is_taken(recorder, true))) {
+               (activity_other_has_left(recorder) || is_taken(recorder, true))) {
         lose(clients, noted(clients));
         say_taken(recorder);
     }

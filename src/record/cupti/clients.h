@@ -26,17 +26,14 @@
  * nothing buffers are not left with CUPTI outside of ranges (writer_thread.c).
  *
  * All of this is done by the flusher, which asks CUPTI for its buffers; but for clients_note, which
- * only counts, clients_left, and clients_end.
+ * only counts, and clients_end.
  */
 #ifndef MP_RECORD_CUPTI_CLIENTS_H
 #define MP_RECORD_CUPTI_CLIENTS_H
 
 #include <stdatomic.h>
 #include <stdbool.h>
-#include <stddef.h>
 #include <stdint.h>
-
-#define CLIENT_NAME_BYTES 256
 
 struct recorder;
 struct call_entry;
@@ -67,12 +64,6 @@ struct clients {
     uint64_t renewed_at;      /* recorder's, when last looked */
 };
 
-/* How often CUPTI has asked for a buffer or given one back. Any thread. */
-uint64_t clients_answers(const struct recorder *recorder);
-
-/* Whether another client that had CUPTI is through with it. Any thread. */
-bool clients_left(struct recorder *recorder);
-
 /* Whether no other client has CUPTI: it turns to us when it is asked just now, or, where it cannot
  * be asked, has done so since clients_answers was `before`. The flusher. */
 bool clients_hold(struct recorder *recorder, uint64_t before);
@@ -85,10 +76,5 @@ void clients_look(struct recorder *recorder, int64_t now);
 
 /* After the last flush, when the flusher rests. The writer, without the flight recorder. */
 void clients_end(struct recorder *recorder);
-
-/* Who the other client may be, by the libraries that are loaded: "torch.profiler ('/path/to.so')",
- * empty if there is none that is known. Reads the loader's list: only when something is wrong. Any
- * thread. */
-const char *clients_name(char *text, size_t size);
 
 #endif

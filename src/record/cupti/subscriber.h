@@ -1,4 +1,4 @@
-/* CUPTI's callbacks: the calls whose parameters or moments matter.
+/* Which callbacks of CUPTI are on: of the calls whose parameters or moments matter.
  *
  * Always on: cuProfilerStart and Stop, stream captures, contexts coming and going, the end of
  * cuInit; with MINIPROF_METRICS launches too. While something is recorded: the dozen driver calls
@@ -6,26 +6,24 @@
  * They see calls made through the runtime too, and cost 150 ns where they happen and nothing
  * elsewhere; CUPTI's own kind SYNCHRONIZATION would cost 165 ns at every call of the process.
  *
- * All of this runs on the application's threads, inside their CUDA calls.
+ * The callbacks run on the application's threads, inside their CUDA calls (process/callbacks.h).
  */
 #ifndef MP_RECORD_CUPTI_SUBSCRIBER_H
 #define MP_RECORD_CUPTI_SUBSCRIBER_H
 
-#include <cuda.h>
 #include <stdbool.h>
 
 #include "base/status.h"
 
+/* CUPTI_CB_DOMAIN_STATE and CUPTI_CBID_STATE_FATAL_ERROR: not in all headers. */
+#define SUBSCRIBER_STATE       6
+#define SUBSCRIBER_FATAL_ERROR 1
+
 struct recorder;
 
-/* Becomes CUPTI's subscriber. MP_ERR_UNSUPPORTED when another client is, with its name if CUPTI
- * says it. */
+/* Becomes CUPTI's subscriber, whose callbacks go to jobs.on_callback. MP_ERR_UNSUPPORTED when
+ * another client is, with its name if CUPTI says it. */
 enum mp_status subscriber_open(struct recorder *recorder, struct mp_error *error);
-
-/* What CUPTI would have told in callbacks if it had been there: CUDA is initialised, and these
- * contexts exist. Any thread. */
-void subscriber_cuda_is_ready(struct recorder *recorder);
-void subscriber_hold_context(struct recorder *recorder, CUcontext context);
 
 /* The callbacks that are always on. */
 void subscriber_watch_base(struct recorder *recorder);

@@ -31,27 +31,6 @@ void decoder_close(struct decoder *decoder)
     nested_close(&decoder->nested);
 }
 
-uint64_t decode_nearest(const struct decoder *decoder, uint32_t correlation)
-{
-    uint64_t greatest = decoder->correlation;
-    int32_t step = (int32_t)(correlation - (uint32_t)greatest);
-
-    /* The first: a range may begin after billions of calls. */
-    if (!correlation || !greatest || (step < 0 && (uint64_t) - (int64_t)step > greatest))
-        return correlation;
-    return greatest + (uint64_t)(int64_t)step;
-}
-
-uint64_t decode_correlation(struct decoder *decoder, uint32_t correlation)
-{
-    uint64_t greatest = decoder->correlation;
-    uint64_t extended = decode_nearest(decoder, correlation);
-
-    if (correlation && (!greatest || (int32_t)(correlation - (uint32_t)greatest) >= 0))
-        decoder->correlation = extended;
-    return extended;
-}
-
 static void check_times(struct decoder *decoder, uint64_t start, uint64_t end)
 {
     if (__builtin_expect(!start || !end, 0))

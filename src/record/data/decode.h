@@ -13,9 +13,9 @@
 #include <stdint.h>
 
 #include "record/cupti/lag.h"
+#include "record/data/capture.h"
 #include "record/data/dictionary.h"
 #include "record/data/nested.h"
-#include "record/ranges/capture.h"
 
 struct decode_counts {
     uint64_t records;         /* that CUPTI delivered */
@@ -55,11 +55,29 @@ void decoder_close(struct decoder *decoder);
 void decode_buffer(struct decoder *decoder, uint8_t *data, size_t valid_bytes);
 
 /* CUPTI's correlation ids have 32 bits and wrap after two hours of launches; the 64-bit id is the
- * one nearest to the greatest met so far. 0, "none", stays 0. */
-uint64_t decode_correlation(struct decoder *decoder, uint32_t correlation);
+ * one nearest to the greatest met so far. 0, "none", stays 0. Of an id that does not count as met.
+ */
+static inline uint64_t decode_nearest(const struct decoder *decoder, uint32_t correlation)
+{
+    uint64_t greatest = decoder->correlation;
+    int32_t step = (int32_t)(correlation - (uint32_t)greatest);
 
-/* The same of an id that does not count as met. */
-uint64_t decode_nearest(const struct decoder *decoder, uint32_t correlation);
+    /* The first: a range may begin after billions of calls. */
+    if (!correlation || !greatest || (step < 0 && (uint64_t) - (int64_t)step > greatest))
+        return correlation;
+    return greatest + (uint64_t)(int64_t)step;
+}
+
+/* The same of an id that counts as met. */
+static inline uint64_t decode_correlation(struct decoder *decoder, uint32_t correlation)
+{
+    uint64_t greatest = decoder->correlation;
+    uint64_t extended = decode_nearest(decoder, correlation);
+
+    if (correlation && (!greatest || (int32_t)(correlation - (uint32_t)greatest) >= 0))
+        decoder->correlation = extended;
+    return extended;
+}
 
 /* A call succeeded, and if it launched something its work is awaited from `start` on (cupti/lag.h).
  */

@@ -65,34 +65,6 @@ size_t dictionary_bytes(const struct dictionary *dictionary)
            mp_intern_bytes(&dictionary->streams) + mp_intern_bytes(&dictionary->nodes);
 }
 
-/* The id of `bytes` in `pool`, and whether it is new. */
-static uint32_t intern(struct dictionary *dictionary, struct mp_intern *pool, const void *data,
-                       size_t bytes, bool *is_new)
-{
-    uint32_t before = pool->count;
-    uint32_t id = mp_intern_add(pool, data, bytes);
-
-    *is_new = id > before;
-    dictionary->failures += !id;
-    return id;
-}
-
-uint32_t dictionary_string(struct dictionary *dictionary, const char *text)
-{
-    size_t length = text ? strlen(text) : 0;
-    bool is_new;
-    uint32_t id;
-
-    if (!length)
-        return 0;
-    id = intern(dictionary, &dictionary->strings, text, length, &is_new);
-    if (is_new)
-        mp_append_string(
-            dictionary->writer,
-            &(struct mp_row_string){.id = id, .text = {.bytes = text, .length = (uint32_t)length}});
-    return id;
-}
-
 static uint32_t kernel_name(struct dictionary *dictionary, const char *name)
 {
     struct name_memo *memo = &dictionary->names[mp_mix64((uintptr_t)name) & (NAME_CACHE_SLOTS - 1)];
@@ -164,7 +136,7 @@ static uint32_t find_shape(struct dictionary *dictionary, const struct shape_key
 
     if (known && !memcmp(known, key, sizeof(*key)))
         return *guess;
-    id = intern(dictionary, &dictionary->shapes, key, sizeof(*key), &is_new);
+    id = dictionary_intern(dictionary, &dictionary->shapes, key, sizeof(*key), &is_new);
     if (is_new) {
         define_shape(dictionary, id, key);
         grow_followers(dictionary, id);
@@ -202,7 +174,7 @@ uint32_t dictionary_stream(struct dictionary *dictionary, uint32_t device, uint3
 
     if (dictionary->last_stream && !memcmp(&dictionary->last_stream_key, &key, sizeof(key)))
         return dictionary->last_stream;
-    id = intern(dictionary, &dictionary->streams, &key, sizeof(key), &is_new);
+    id = dictionary_intern(dictionary, &dictionary->streams, &key, sizeof(key), &is_new);
     if (is_new)
         mp_append_stream(dictionary->writer,
                          &(struct mp_row_stream){
@@ -223,7 +195,7 @@ uint32_t dictionary_node(struct dictionary *dictionary, uint32_t graph, uint64_t
         return 0;
     if (dictionary->edges)
         key.graph = edges_number(dictionary->edges, graph, correlation);
-    id = intern(dictionary, &dictionary->nodes, &key, sizeof(key), &is_new);
+    id = dictionary_intern(dictionary, &dictionary->nodes, &key, sizeof(key), &is_new);
     if (!is_new)
         return id;
     if (dictionary->edges)

@@ -92,6 +92,18 @@ void dictionary_restart(struct dictionary *dictionary);
 /* Memory that the numbers take, in bytes. */
 size_t dictionary_bytes(const struct dictionary *dictionary);
 
+/* The id of `data` in `pool`, and whether it is new. */
+static inline uint32_t dictionary_intern(struct dictionary *dictionary, struct mp_intern *pool,
+                                         const void *data, size_t bytes, bool *is_new)
+{
+    uint32_t before = pool->count;
+    uint32_t id = mp_intern_add(pool, data, bytes);
+
+    *is_new = id > before;
+    dictionary->failures += !id;
+    return id;
+}
+
 /* Id of a string; 0 for NULL and "". */
 uint32_t dictionary_string(struct dictionary *dictionary, const char *text);
 

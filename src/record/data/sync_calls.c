@@ -113,7 +113,7 @@ static bool is_captured(struct recorder *recorder, struct call_log *log, uintptr
 {
     CUstreamCaptureStatus status = CU_STREAM_CAPTURE_STATUS_NONE;
 
-    if (atomic_load_explicit(&recorder->stream_captures, memory_order_relaxed) <= 0 ||
+    if (atomic_load_explicit(&recorder->cuda.stream_captures, memory_order_relaxed) <= 0 ||
         !recorder->driver.is_capturing)
         return false;
     if (!stream && per_thread)
@@ -188,7 +188,7 @@ void sync_calls_driver_call(struct recorder *recorder, const struct api_watch *w
     if (watch && recorder->api.syncs)
         leave_sync(recorder, log, watch, cbid, per_thread, data, now);
     /* A driver call inside a runtime call is not a call of the application. */
-    if (atomic_load_explicit(&recorder->calls_by_callback, memory_order_relaxed) &&
+    if (atomic_load_explicit(&recorder->cupti_state.calls_by_callback, memory_order_relaxed) &&
         (flags & API_RECORD) && !log->in_runtime)
         leave_call(recorder, log, MP_api_driver, cbid, data, now);
 }
@@ -207,7 +207,8 @@ void sync_calls_runtime_call(struct recorder *recorder, CUpti_CallbackId cbid,
     struct call_log *log = open_log(recorder);
     uint64_t now;
 
-    if (!log || !atomic_load_explicit(&recorder->calls_by_callback, memory_order_relaxed))
+    if (!log ||
+        !atomic_load_explicit(&recorder->cupti_state.calls_by_callback, memory_order_relaxed))
         return;
     now = mp_clock_now();
     if (data->callbackSite == CUPTI_API_ENTER) {

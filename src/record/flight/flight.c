@@ -218,7 +218,7 @@ bool flight_write(struct recorder *recorder, const struct flight_trigger *trigge
 
     if (flight->files >= flight->most_files)
         return refuse(flight, text, size);
-    flusher_gather(recorder, GATHER_MS);
+    recording_gather(recorder, GATHER_MS);
     recording_settle(&recorder->recording);
     recording_flush(&recorder->recording);
     drop_old(flight);

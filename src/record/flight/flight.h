@@ -29,7 +29,7 @@
 
 #include "base/data/histogram.h"
 #include "base/text/duration.h"
-#include "record/core/quality.h"
+#include "record/data/quality.h"
 #include "trace/write/chunk_ring.h"
 #include "trace/write/writer.h"
 

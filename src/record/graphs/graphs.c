@@ -49,19 +49,19 @@ void graphs_open(struct recorder *recorder)
 
     if (recorder->config.cuda_graph == MP_CUDA_GRAPH_GRAPH || recorder->config.gpu != MP_SWITCH_ON)
         return;
-    recorder->edges_wanted =
+    recorder->wanted.edges =
         recorder->cupti.get_graph_node_id && (driver->get_edges_v2 || driver->get_edges);
-    recorder->paths_wanted = recorder->edges_wanted && recorder->config.nvtx == MP_SWITCH_ON;
-    if (!recorder->edges_wanted)
+    recorder->wanted.paths = recorder->wanted.edges && recorder->config.nvtx == MP_SWITCH_ON;
+    if (!recorder->wanted.edges)
         mp_log_debug("no edges of CUDA graphs: there is no %s",
                      recorder->cupti.get_graph_node_id ? "cuGraphGetEdges" : "cuptiGetGraphNodeId");
 }
 
 void graphs_make_room(struct recorder *recorder)
 {
-    if (!recorder->paths_wanted || origins_open(&recorder->origins))
+    if (!recorder->wanted.paths || origins_open(&recorder->origins))
         return;
-    recorder->paths_wanted = false;
+    recorder->wanted.paths = false;
     mp_log_warn("no memory to note in which NVTX ranges the nodes of CUDA graphs are made");
 }
 
@@ -70,7 +70,7 @@ void graphs_make_room(struct recorder *recorder)
 /* NVTX is recorded in ranges only. */
 static bool is_lazy(const struct recorder *recorder)
 {
-    return recorder->paths_wanted && recorder->ranges.lazy;
+    return recorder->wanted.paths && recorder->ranges.lazy;
 }
 
 static void graph_is_built(struct recorder *recorder, CUgraph graph)
@@ -149,7 +149,7 @@ static void forget(struct call_log *log)
 void graphs_enter(struct recorder *recorder, const CUpti_CallbackData *data)
 {
     const cuGraphInstantiateWithFlags_params *call = data->functionParams;
-    struct call_log *log = recorder->edges_wanted ? call_log_mine(&recorder->logs) : NULL;
+    struct call_log *log = recorder->wanted.edges ? call_log_mine(&recorder->logs) : NULL;
 
     if (!log || log->busy || !call)
         return;
@@ -177,7 +177,7 @@ static void note_origin(struct recorder *recorder, struct graph_making *making, 
 /* In cuGraphClone, or as a graph becomes a child of another. */
 static void note_clone(struct recorder *recorder, const CUpti_GraphData *data)
 {
-    if (!recorder->paths_wanted)
+    if (!recorder->wanted.paths)
         return;
     graph_is_built(recorder, data->originalGraph);
     origins_clone(&recorder->origins, (uintptr_t)data->graph, (uintptr_t)data->node,
@@ -197,7 +197,7 @@ void graphs_cloned(struct recorder *recorder, const CUpti_GraphData *data)
     making->conditional |= (int)data->nodeType == NODE_CONDITIONAL;
     if (recorder->cupti.get_graph_node_id(data->node, &id) != CUPTI_SUCCESS)
         return;
-    if (recorder->paths_wanted)
+    if (recorder->wanted.paths)
         note_origin(recorder, making, id, data);
     if (data->originalGraph != making->original)
         return; /* of a child graph */
@@ -431,9 +431,9 @@ static void count_device_graphs(struct recorder *recorder, CUpti_CallbackId cbid
     const char *name = cbid < API_CBIDS ? recorder->api.names[MP_api_driver][cbid] : NULL;
 
     if (name && flags_of(name, data) & FOR_DEVICE)
-        atomic_fetch_add(&recorder->device_graphs, 1);
+        atomic_fetch_add(&recorder->cuda.device_graphs, 1);
     if (making && making->conditional)
-        atomic_fetch_add(&recorder->conditional_graphs, 1);
+        atomic_fetch_add(&recorder->cuda.conditional_graphs, 1);
 }
 
 void graphs_leave(struct recorder *recorder, CUpti_CallbackId cbid, const CUpti_CallbackData *data)

@@ -1,10 +1,11 @@
 /* Kernels that were profiled for metrics, from the thread that launched them to the file.
  *
- *     profiling.c   an application thread puts each launch with the values of its metrics here
- *     recording.c   the writer appends the rows of `metric` and `metric_value`
- *     decode.c      the kernel's activity record comes without times while a kernel is profiled
- *                   (CUDA 13.0, H100): its row takes the duration that the profiler measured, and
- *                   ends when the launching call returned, which is when all passes were over
+ *     profiling.c       an application thread puts each launch with its values here
+ *     profiled_rows.c   the writer appends the rows of `metric` and `metric_value`
+ *     decode.c          the kernel's activity record comes without times while a kernel is
+ *                       profiled (CUDA 13.0, H100): its row takes the duration that the profiler
+ *                       measured, and ends when the launching call returned, which is when all
+ *                       passes were over
  *
  * The number of such rows is the counter `profiled_kernels`, and reports say what it means. What is
  * kept is bounded, and what finds no room is counted: values in `dropped_metrics`, and a kernel
@@ -25,7 +26,6 @@
 #define PROFILED_MOST_TIMES   65536u /* launches whose activity records may still come: seconds */
 
 struct decoder;
-struct recording;
 
 /* One profiled launch. */
 struct profiled_launch {
@@ -78,14 +78,6 @@ void profiled_collect(struct profiled_store *store);
 
 /* The oldest launch that was taken; NULL at the end. It goes to profiled_append. */
 struct profiled_launch *profiled_next(struct profiled_store *store);
-
-/* Appends the rows of a launch if it is kept, and frees it. */
-void profiled_append(struct profiled_store *store, struct recording *recording,
-                     struct profiled_launch *launch);
-
-/* The metrics of a plan as rows, once for each file; answers the id of the first, 0 for none. */
-uint32_t profiled_define(struct profiled_store *store, struct recording *recording,
-                         const struct metric_plan *plan);
 
 enum profiled_answer {
     PROFILED_NOT,   /* the launch was not profiled, or long ago */

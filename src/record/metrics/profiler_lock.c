@@ -1,4 +1,4 @@
-/* See profiler_lock.h. */
+/* A robust mutex: it tells that its owner ended, which only the kernel knows. */
 #include "record/metrics/profiler_lock.h"
 
 #include <errno.h>
@@ -6,34 +6,34 @@
 
 #include "base/poison.h"
 
-void turn_open(struct turn *turn)
+void profiler_lock_open(struct profiler_lock *lock)
 {
     pthread_mutexattr_t attributes;
 
-    turn->patience = TURN_PATIENCE_S;
+    lock->patience = PROFILER_LOCK_PATIENCE_S;
     pthread_mutexattr_init(&attributes);
     pthread_mutexattr_setrobust(&attributes, PTHREAD_MUTEX_ROBUST);
-    pthread_mutex_init(&turn->lock, &attributes);
+    pthread_mutex_init(&lock->mutex, &attributes);
     pthread_mutexattr_destroy(&attributes);
 }
 
-enum turn_answer turn_take(struct turn *turn)
+enum profiler_lock_answer profiler_lock_take(struct profiler_lock *lock)
 {
-    int error = pthread_mutex_trylock(&turn->lock);
+    int error = pthread_mutex_trylock(&lock->mutex);
     struct timespec limit;
 
     if (error == EBUSY) {
         clock_gettime(CLOCK_REALTIME, &limit); /* the only clock that old glibc takes here */
-        limit.tv_sec += (time_t)turn->patience;
-        error = pthread_mutex_timedlock(&turn->lock, &limit);
+        limit.tv_sec += (time_t)lock->patience;
+        error = pthread_mutex_timedlock(&lock->mutex, &limit);
     }
     if (error != EOWNERDEAD)
-        return error ? TURN_LATE : TURN_TAKEN;
-    pthread_mutex_consistent(&turn->lock);
-    return TURN_LEFT;
+        return error ? PROFILER_LOCK_LATE : PROFILER_LOCK_TAKEN;
+    pthread_mutex_consistent(&lock->mutex);
+    return PROFILER_LOCK_ABANDONED;
 }
 
-void turn_give_back(struct turn *turn)
+void profiler_lock_release(struct profiler_lock *lock)
 {
-    pthread_mutex_unlock(&turn->lock);
+    pthread_mutex_unlock(&lock->mutex);
 }

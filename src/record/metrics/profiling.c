@@ -1,4 +1,6 @@
-/* See profiling.h. */
+/* The one lock across a driver call, and what is done under it: sessions of contexts, the choice of
+ * launches, starting and stopping the counters.
+ */
 #include "record/metrics/profiling.h"
 
 #include <stdlib.h>
@@ -46,7 +48,7 @@ void profiling_open(struct recorder *recorder)
     struct mp_error error;
 
     memset(profiling, 0, sizeof(*profiling));
-    turn_open(&profiling->turn);
+    profiler_lock_open(&profiling->lock);
     profiled_open(&recorder->profiled);
     if (!*config->metrics || config->query != MP_QUERY_OFF)
         return;
@@ -59,7 +61,7 @@ void profiling_open(struct recorder *recorder)
     warn_of_unknown(config->metrics);
 }
 
-/* ---- Sessions, under the turn ---- */
+/* ---- Sessions, under the profiler lock ---- */
 
 /* Says why there are no metrics, once; the program runs on without. */
 static void give_up(struct profiling *profiling, const struct mp_error *error)
@@ -130,7 +132,7 @@ static struct profiling_session *find_session(struct recorder *recorder,
     return open_session(recorder, data);
 }
 
-/* ---- The turn ---- */
+/* ---- The profiler lock ---- */
 
 /* What a thread left behind that ended inside of its launch. */
 static void clear_away(struct profiling *profiling)
@@ -144,25 +146,25 @@ static void clear_away(struct profiling *profiling)
     profiling->launch = NULL;
 }
 
-static bool take_turn(struct profiling *profiling)
+static bool take_lock(struct profiling *profiling)
 {
     struct mp_error error;
 
-    switch (turn_take(&profiling->turn)) {
-    case TURN_TAKEN:
+    switch (profiler_lock_take(&profiling->lock)) {
+    case PROFILER_LOCK_TAKEN:
         return true;
-    case TURN_LEFT:
+    case PROFILER_LOCK_ABANDONED:
         mp_error_set(&error, MP_ERR_UNSUPPORTED, "a thread ended inside of a launch");
         give_up(profiling, &error);
         clear_away(profiling);
-        turn_give_back(&profiling->turn);
+        profiler_lock_release(&profiling->lock);
         return false;
-    case TURN_LATE:
+    case PROFILER_LOCK_LATE:
     default:
         mp_error_set(&error, MP_ERR_UNSUPPORTED,
                      "a launch has taken over %u s: kernels that wait for other kernels cannot be "
                      "profiled",
-                     profiling->turn.patience);
+                     profiling->lock.patience);
         give_up(profiling, &error);
         return false;
     }
@@ -183,7 +185,7 @@ static void forget(struct profiling *profiling, CUcontext context)
     }
 }
 
-/* Not in a forked child (INERT), whose parent's thread may have had the turn, and not inside of a
+/* Not in a forked child (INERT), whose parent's thread may have held the lock, and not inside of a
  * launch, where the thread has it: a handler that ends the process, or CUPTI's own doing. */
 void profiling_forget(struct recorder *recorder, CUcontext context)
 {
@@ -194,13 +196,13 @@ void profiling_forget(struct recorder *recorder, CUcontext context)
     if (!profiling->wanted || recorder_phase(recorder) == PHASE_INERT)
         return;
     log = call_log_mine(&recorder->logs);
-    if (!log || log->has_turn)
+    if (!log || log->has_profiler_lock)
         return;
     busy = log->busy;
     log->busy = true; /* what CUPTI calls from here on is not the application's */
-    if (take_turn(profiling)) {
+    if (take_lock(profiling)) {
         forget(profiling, context);
-        turn_give_back(&profiling->turn);
+        profiler_lock_release(&profiling->lock);
     }
     log->busy = busy;
 }
@@ -212,12 +214,12 @@ void profiling_capture_begins(struct recorder *recorder)
     struct profiling *profiling = &recorder->profiling;
     struct call_log *log = profiling->wanted ? call_log_mine(&recorder->logs) : NULL;
 
-    if (!log || log->has_turn || log->begins_capture)
+    if (!log || log->has_profiler_lock || log->begins_capture)
         return;
     log->begins_capture = true;
     atomic_fetch_add(&profiling->captures_beginning, 1);
-    if (!atomic_load(&profiling->off) && take_turn(profiling))
-        turn_give_back(&profiling->turn);
+    if (!atomic_load(&profiling->off) && take_lock(profiling))
+        profiler_lock_release(&profiling->lock);
 }
 
 void profiling_capture_began(struct recorder *recorder)
@@ -316,8 +318,8 @@ static bool is_on(struct recorder *recorder)
 {
     const struct profiling *profiling = &recorder->profiling;
 
-    return recorder_is_recording(recorder) && atomic_load(&recorder->enabled) &&
-           !atomic_load(&profiling->off) && atomic_load(&recorder->stream_captures) <= 0 &&
+    return recorder_is_recording(recorder) && atomic_load(&recorder->cupti_state.enabled) &&
+           !atomic_load(&profiling->off) && atomic_load(&recorder->cuda.stream_captures) <= 0 &&
            atomic_load(&profiling->captures_beginning) <= 0;
 }
 
@@ -335,18 +337,18 @@ void profiling_enter(struct recorder *recorder, const struct api_watch *watch,
     struct call_log *log = profiling->wanted ? call_log_mine(&recorder->logs) : NULL;
     uint64_t enter;
 
-    if (log && log->has_turn)
+    if (log && log->has_profiler_lock)
         log->inner_launches++;
-    if (!log || log->has_turn || log->busy || !is_on(recorder))
+    if (!log || log->has_profiler_lock || log->busy || !is_on(recorder))
         return;
     enter = mp_clock_now();
     log->busy = true; /* what CUPTI calls from here on is not the application's */
-    log->has_turn = take_turn(profiling);
-    if (log->has_turn && watch->role != API_ROLE_LAUNCH)
+    log->has_profiler_lock = take_lock(profiling);
+    if (log->has_profiler_lock && watch->role != API_ROLE_LAUNCH)
         say_graph(profiling);
-    else if (log->has_turn && is_on(recorder)) /* much may have happened while it waited */
+    else if (log->has_profiler_lock && is_on(recorder)) /* much may have happened while it waited */
         profiling_begin(recorder, watch, cbid, data, enter);
-    log->busy = log->has_turn && profiling->launch;
+    log->busy = log->has_profiler_lock && profiling->launch;
 }
 
 /* Gives back what CUPTI gives back at a forced flush only. What else runs in the context is waited
@@ -399,7 +401,7 @@ void profiling_leave(struct recorder *recorder)
     struct profiling *profiling = &recorder->profiling;
     struct call_log *log = profiling->wanted ? call_log_mine(&recorder->logs) : NULL;
 
-    if (!log || !log->has_turn)
+    if (!log || !log->has_profiler_lock)
         return;
     if (log->inner_launches) {
         log->inner_launches--;
@@ -408,9 +410,9 @@ void profiling_leave(struct recorder *recorder)
     /* A forked child may not call CUPTI. */
     if (profiling->launch && recorder_phase(recorder) != PHASE_INERT)
         profiling_end(recorder);
-    log->has_turn = false;
+    log->has_profiler_lock = false;
     log->busy = false;
-    turn_give_back(&profiling->turn);
+    profiler_lock_release(&profiling->lock);
 }
 
 /* The argument numbers in api_set.c, against CUPTI's parameter structs. */

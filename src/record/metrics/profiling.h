@@ -1,17 +1,17 @@
 /* Metrics: each kernel is run again, as often as the counters need, before its launch returns.
  *
- *     ENTER of cuLaunchKernel    the turn is taken; CUPTI's range profiler starts
+ *     ENTER of cuLaunchKernel    the profiler lock is taken; CUPTI's range profiler starts
  *     the driver call            CUPTI saves memory, runs the kernel once for each pass, restores
- *     EXIT                       it stops; the values go to the writer; the turn is given back
+ *     EXIT                       it stops; the values go to the writer; the lock is released
  *
  * One launch is one range, so there is no question which kernel a value belongs to, and starting
  * and stopping cost next to nothing (below 10 us on an H100; a launch 0.1 ms with one pass, 40 ms
  * with several, whose time is CUPTI's own waiting).
  *
- * The turn (profiler_lock.h) is a lock that is held across a driver call, against the rule of
+ * The profiler lock (profiler_lock.h) is held across a driver call, against the rule of
  * state.h: kernels that are profiled run one after the other, whichever threads launch them, or
  * their counters would mix. CUPTI counts whatever the context launches, so every launch takes the
- * turn, profiled or not, those of graphs too: a kernel that slipped in would be the range. It
+ * lock, profiled or not, those of graphs too: a kernel that slipped in would be the range. It
  * exists only when MINIPROF_METRICS is set.
  *
  * EXIT is handled in every phase. Where it does not come (the thread is cancelled) or comes very
@@ -50,8 +50,8 @@ struct profiling {
     struct device_list devices;
 
     _Atomic bool off; /* it does not work here, which was said */
-    struct turn turn;
-    /* Under the turn. */
+    struct profiler_lock lock;
+    /* Under the profiler lock. */
     struct profiler_api api;
     bool api_open;
     struct profiling_session *sessions;
@@ -76,7 +76,7 @@ void profiling_enter(struct recorder *recorder, const struct api_watch *watch,
                      CUpti_CallbackId cbid, const CUpti_CallbackData *data);
 void profiling_leave(struct recorder *recorder);
 
-/* A stream capture, before it begins, and when it is counted in recorder.stream_captures. */
+/* A stream capture, before it begins, and when it is counted in recorder.cuda.stream_captures. */
 void profiling_capture_begins(struct recorder *recorder);
 void profiling_capture_began(struct recorder *recorder);
 

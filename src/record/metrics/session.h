@@ -1,6 +1,6 @@
 /* The counters of one context: a range profiler object of CUPTI's, for one range at a time.
  *
- * Not thread-safe: profiling.c has one turn for all.
+ * Not thread-safe: profiling.c has one lock for all.
  */
 #ifndef MP_RECORD_METRICS_SESSION_H
 #define MP_RECORD_METRICS_SESSION_H

@@ -22,6 +22,9 @@ void nvtx_end(struct nvtx_thread *thread, const struct nvtx_domain *domain,
 struct nvtx_text nvtx_payload_message(const struct nvtx_domain *domain, const void *payloads,
                                       size_t count) NVTX_HIDDEN;
 
+/* Remembers a schema that brings a message. */
+void nvtx_schema_insert(const struct nvtx_schema *schema) NVTX_HIDDEN;
+
 /* The handler's answer to one function, by NVTX's numbers; NULL if it has none. */
 NvtxFunctionPointer nvtx_calls_find(uint32_t module, uint32_t id) NVTX_HIDDEN;
 

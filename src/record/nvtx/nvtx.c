@@ -23,8 +23,9 @@
  *     calls.c    NVTX's functions        text.c     narrow, wide, registered messages
  *     thread.c   the threads' side       domain.c   domains and registered strings
  *     drain.c    the writer's side       payload.c  the payload extension
- *     chunks.c   the pool                watch.c    ranges that capture ranges follow
- *     time.c     what a thread reads for a time, and the time of it
+ *     chunks.c   the pool                schemas.c  messages in payloads
+ *     time.c     what a thread reads     watch.c    ranges that capture ranges follow
+ *                for a time, its time    state.c    the one state
  *
  * Invariants:
  *  - a pop in the buffers has its push there, unless that came before recording was switched on: a
@@ -43,13 +44,6 @@
 #include "base/poison.h"
 
 #define NVTX_NEVER_BUILDING UINT32_MAX
-
-struct nvtx_state nvtx_state_storage = {
-    .once = PTHREAD_ONCE_INIT,
-    .lock = PTHREAD_MUTEX_INITIALIZER,
-    .switching = PTHREAD_MUTEX_INITIALIZER,
-    .grave.busy = true,
-};
 
 static void state_create(void)
 {

@@ -125,7 +125,7 @@ static const char *dump(struct recorder *recorder, char *text, size_t size)
 
     if (recorder->flight.on)
         return flight_write(recorder, &trigger, text, size) ? MP_CTL_OK : MP_CTL_NO;
-    flusher_gather(recorder, DUMP_MS);
+    recording_gather(recorder, DUMP_MS);
     recording_round(&recorder->recording);
     recording_flush(&recorder->recording);
     describe_file(recorder, text, size);

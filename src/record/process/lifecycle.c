@@ -11,7 +11,6 @@
 #include "record/core/clock.h"
 #include "record/core/state.h"
 #include "record/core/thread.h"
-#include "record/flight/file.h"
 #include "record/nvtx/nvtx.h"
 #include "record/process/signals.h"
 
@@ -65,11 +64,11 @@ static void synchronize_contexts(struct recorder *recorder)
     const struct driver_api *driver = &recorder->driver;
     CUcontext items[MOST_CONTEXTS_HELD];
     CUcontext popped;
-    uint32_t count = copy_contexts(&recorder->contexts, items);
+    uint32_t count = copy_contexts(&recorder->cuda.contexts, items);
     uint32_t i;
 
     if (!driver->push_context || !driver->pop_context || !driver->synchronize ||
-        atomic_load(&recorder->stream_captures) > 0)
+        atomic_load(&recorder->cuda.stream_captures) > 0)
         return;
     for (i = 0; i < count; i++)
         if (driver->push_context(items[i]) == CUDA_SUCCESS) {
@@ -111,8 +110,8 @@ void lifecycle_flush(struct recorder *recorder, void (*take)(struct recorder *re
 {
     uint64_t now = mp_clock_now();
 
-    atomic_store(&recorder->flush_allowed, false);
-    atomic_store(&recorder->end_time, now);
+    atomic_store(&recorder->cupti_state.flush_allowed, false);
+    atomic_store(&recorder->ending.end_time, now);
     /* Before the flusher synchronizes: those calls are not the application's. */
     work_put(&recorder->work, &(struct work){.kind = WORK_LAST, .time = now});
     mp_nvtx_set_recording(false);
@@ -126,7 +125,7 @@ void lifecycle_flush(struct recorder *recorder, void (*take)(struct recorder *re
         return;
     else
         mp_log_warn("the last flush takes over %d s: the last records are missing", FLUSH_SECONDS);
-    atomic_fetch_add(&recorder->forced_exits, 1);
+    atomic_fetch_add(&recorder->ending.forced_exits, 1);
 }
 
 /* ---- Exit ---- */
@@ -150,7 +149,7 @@ void lifecycle_finish(struct recorder *recorder)
 
     if (mine) {
         lifecycle_flush(recorder, NULL);
-        atomic_store(&recorder->stop, true);
+        atomic_store(&recorder->ending.stop, true);
         work_wake(&recorder->work);
     } else if (recorder_phase(recorder) != PHASE_FINISHING) {
         return;
@@ -169,7 +168,7 @@ static void at_exit(void)
     if (recorder->pid != getpid())
         return; /* a child that came about without fork handlers */
     lifecycle_finish(recorder);
-    number = atomic_load(&recorder->signal);
+    number = atomic_load(&recorder->ending.signal);
     if (number)
         signals_raise(number);
 }
@@ -181,56 +180,18 @@ void lifecycle_at_exit_again(struct recorder *recorder)
         mp_log_debug("no room for another exit handler");
 }
 
-/* ---- Fork ---- */
-
-/* The child has only the forking thread, CUDA is unusable in it, and locks may be in any state: so
- * nothing is called and nothing freed, only the shared descriptors are closed. Where CUDA has not
- * begun there is nothing but NVTX's events, and the child may begin CUDA itself. */
-static void in_child(void)
-{
-    struct recorder *recorder = mp_recorder;
-
-    if (recorder_phase(recorder) == PHASE_IDLE) {
-        mp_nvtx_child_begins_anew();
-        return;
-    }
-    mp_nvtx_child_after_fork();
-    signals_reset();
-    crash_reset();
-    if (recorder_phase(recorder) != PHASE_INERT && output_is_open(&recorder->output))
-        close(recorder->output.fd);
-    if (recorder_phase(recorder) != PHASE_INERT) {
-        flight_file_close(&recorder->output);
-        ctl_close(&recorder->ctl);
-    }
-    atomic_store(&recorder->phase, PHASE_INERT);
-}
-
-static void register_fork_handler(void)
-{
-    pthread_atfork(NULL, NULL, in_child);
-}
-
-void lifecycle_watch_fork(void)
-{
-    static pthread_once_t once = PTHREAD_ONCE_INIT;
-
-    pthread_once(&once, register_fork_handler);
-}
-
 enum mp_status lifecycle_open(struct recorder *recorder)
 {
     struct ending *ending = &recorder->ending;
     pthread_condattr_t attributes;
 
-    pthread_mutex_init(&recorder->contexts.lock, NULL);
+    pthread_mutex_init(&recorder->cuda.contexts.lock, NULL);
     pthread_mutex_init(&ending->lock, NULL);
     if (pthread_condattr_init(&attributes) != 0 ||
         pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC) != 0 ||
         pthread_cond_init(&ending->changed, &attributes) != 0)
         return MP_ERR_MEMORY;
     pthread_condattr_destroy(&attributes);
-    lifecycle_watch_fork();
     if (at_quick_exit(at_exit) != 0)
         mp_log_debug("no room for a handler of quick_exit");
     return atexit(at_exit) == 0 ? MP_OK : MP_ERR_MEMORY;

@@ -1,5 +1,5 @@
 /* How a recording ends: by exit(3) or quick_exit(3) from whatever thread, by a signal, or in a
- * forked child.
+ * forked child (fork.h).
  *
  *     finish:  FINISHING -> last flush (flusher thread, 5 s) -> writer closes the file (5 s) ->
  * INERT
@@ -22,14 +22,11 @@
 
 struct recorder;
 
-/* Registers the handlers for exit and fork. */
+/* Registers the handler for exit. */
 enum mp_status lifecycle_open(struct recorder *recorder);
 
 /* Registers the exit handler once more. */
 void lifecycle_at_exit_again(struct recorder *recorder);
-
-/* Registers the fork handler alone, once: NVTX may come before CUDA. */
-void lifecycle_watch_fork(void);
 
 /* Completes the file and waits for it, with a limit; any thread, also in a callback. */
 void lifecycle_finish(struct recorder *recorder);

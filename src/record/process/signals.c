@@ -36,7 +36,7 @@ static void set_default(int number)
 /* Whether somebody asks again. 0: another thread is in the handler with the first request. */
 static bool is_impatient(struct recorder *recorder)
 {
-    uint64_t first = atomic_load(&recorder->signal_time);
+    uint64_t first = atomic_load(&recorder->ending.signal_time);
 
     return first && mp_monotonic_ns() - first > SAME_REQUEST_NS;
 }
@@ -49,8 +49,8 @@ static void on_signal(int number)
     int expected = 0;
     bool ours = recorder->pid == getpid() && recorder_phase(recorder) != PHASE_INERT;
 
-    if (ours && atomic_compare_exchange_strong(&recorder->signal, &expected, number)) {
-        atomic_store(&recorder->signal_time, mp_monotonic_ns());
+    if (ours && atomic_compare_exchange_strong(&recorder->ending.signal, &expected, number)) {
+        atomic_store(&recorder->ending.signal_time, mp_monotonic_ns());
         work_wake(&recorder->work);
     } else if (!ours || is_impatient(recorder)) {
         set_default(number);
@@ -67,7 +67,7 @@ static void on_toggle(int number)
 
     (void)number;
     if (recorder->pid == getpid() && recorder_is_recording(recorder)) {
-        atomic_fetch_add(&recorder->toggles, 1);
+        atomic_fetch_add(&recorder->ranges.toggles, 1);
         work_wake(&recorder->work);
     }
     errno = saved_errno;
@@ -188,26 +188,4 @@ void signals_raise(int number)
     sigaddset(&only, number);
     pthread_sigmask(SIG_UNBLOCK, &only, NULL);
     raise(number);
-}
-
-void signals_block(sigset_t *before)
-{
-    sigset_t all;
-
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, before);
-}
-
-void signals_restore(const sigset_t *before)
-{
-    const struct timespec at_once = {0};
-    sigset_t size;
-
-    if (!sigismember(before, SIGXFSZ)) {
-        sigemptyset(&size);
-        sigaddset(&size, SIGXFSZ);
-        while (sigtimedwait(&size, NULL, &at_once) == SIGXFSZ)
-            continue;
-    }
-    pthread_sigmask(SIG_SETMASK, before, NULL);
 }

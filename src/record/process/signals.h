@@ -15,7 +15,7 @@
 
 /* Installs the handler for those of the two signals whose disposition is the default; with
  * `usr2`, what `miniprof ctl` calls the same, also one for SIGUSR2, which counts them in
- * recorder->toggles. */
+ * recorder->ranges.toggles. */
 void signals_open(const char *usr2);
 
 /* Puts the default back where the handler still stands: for a forked child. */
@@ -28,11 +28,5 @@ void signals_take_last(pid_t other);
 
 /* Ends the process by `number`'s default action. Returns only if the application blocks that. */
 void signals_raise(int number);
-
-/* Blocks all signals in this thread, for threads that are created now and for writes that may
- * exceed RLIMIT_FSIZE. signals_restore takes back a SIGXFSZ of this thread that came in between: it
- * would kill the application for a file that is not its own. */
-void signals_block(sigset_t *before);
-void signals_restore(const sigset_t *before);
 
 #endif

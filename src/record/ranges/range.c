@@ -102,7 +102,7 @@ static bool synchronize(struct recorder *recorder)
     struct call_log *log = call_log_mine(&recorder->logs);
     CUresult result;
 
-    if (!recorder->driver.synchronize || atomic_load(&recorder->stream_captures) > 0)
+    if (!recorder->driver.synchronize || atomic_load(&recorder->cuda.stream_captures) > 0)
         return false;
     if (log)
         log->busy = true;
@@ -232,7 +232,8 @@ static bool has_one_context(struct context_list *contexts)
  * for. */
 static bool wants_clock(struct recorder *recorder, uint64_t time)
 {
-    return recording_slows_cupti(&recorder->recording) && has_one_context(&recorder->contexts) &&
+    return recording_slows_cupti(&recorder->recording) &&
+           has_one_context(&recorder->cuda.contexts) &&
            clock_renewal_is_due_at_end(&recorder->recording.clock_renewal, time);
 }
 

@@ -56,7 +56,8 @@ struct ranges {
     struct mp_schedule schedule;
     uint32_t most; /* ranges to record; 0: any number */
 
-    _Atomic uint64_t met; /* NVTX ranges of the name that have begun, ever */
+    _Atomic uint64_t met;     /* NVTX ranges of the name that have begun, ever */
+    _Atomic uint32_t toggles; /* SIGUSR2 that the writer has not acted upon */
 
     pthread_mutex_t lock;   /* of all below; `work` may be taken inside of it */
     pthread_cond_t changed; /* `switching`, `posted` or `left` has */

@@ -1,4 +1,6 @@
-/* See switch.h. */
+/* Who may switch, who waits for it and for how long. All waits have a limit, since CUPTI may hang
+ * in the thread that switches.
+ */
 #include "record/ranges/switch.h"
 
 #include <time.h>
@@ -6,6 +8,7 @@
 #include "base/log.h"
 #include "record/core/clock.h"
 #include "record/core/state.h"
+#include "record/cupti/flush.h"
 #include "record/nvtx/watch.h"
 
 #include "base/poison.h"
@@ -147,7 +150,7 @@ static bool await_as_writer(struct recorder *recorder, uint64_t number)
 
     while (ranges->left < number && mp_monotonic_ms() < until) {
         pthread_mutex_unlock(&ranges->lock);
-        flusher_take_next(recorder);
+        recording_take_next(recorder);
         pthread_mutex_lock(&ranges->lock);
     }
     return ranges->left >= number;
@@ -235,7 +238,7 @@ static void bring_out(struct recorder *recorder, bool renews)
     if (flusher_may_flush(recorder))
         recorder->cupti.flush_all(0);
     if (renews)
-        flusher_give_clock(recorder, answers, give_clock);
+        flush_give_clock(recorder, answers, give_clock);
 }
 
 void range_serve(struct recorder *recorder)

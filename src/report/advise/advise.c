@@ -16,25 +16,6 @@
 #define LINE_COLUMNS 110
 #define NAME_COLUMNS 70 /* longer names end, longer paths begin, in ... */
 
-static const struct {
-    const char *text;
-    const char *key;
-} methods[] = {
-    [ADVISE_BY_REPLAY] = {"by replay", "replay"},
-    [ADVISE_BY_REPLAY_BOUNDED] = {"by replay, bounded", "replay_bounded"},
-    [ADVISE_BY_TIMES] = {"by recorded times", "times"},
-};
-
-const char *advise_method_text(enum advise_method method)
-{
-    return methods[method].text;
-}
-
-const char *advise_method_key(enum advise_method method)
-{
-    return methods[method].key;
-}
-
 /* ---- Text ---- */
 
 /* Our own words, in lines of LINE_COLUMNS that begin `indent` columns in; the first one goes on at

@@ -3,8 +3,6 @@
  */
 #include "report/deps/deps.h"
 
-#include <stdarg.h>
-
 #include "model/trace/ranges.h"
 #include "report/common/quality.h"
 #include "report/deps/rows.h"
@@ -24,18 +22,6 @@ static const struct report_column columns[] = {
 };
 
 #define COLUMN_COUNT (sizeof columns / sizeof *columns)
-
-void print_deps_line(const struct report_out *out, const struct deps_report *report,
-                     const char *format, ...)
-{
-    va_list arguments;
-
-    print_prefix(out, report->trace);
-    va_start(arguments, format);
-    vfprintf(out->file, format, arguments);
-    va_end(arguments);
-    fputc('\n', out->file);
-}
 
 /* ---- The table of names ---- */
 
@@ -76,14 +62,6 @@ static enum mp_status print_names(const struct report_out *out, const struct dep
 }
 
 /* ---- JSON ---- */
-
-void json_deps_window(struct json_writer *json, const struct deps_report *report,
-                      const struct deps_window *window)
-{
-    if (report->iterations)
-        JSON_FACTS(json, FACT("iteration", window->id));
-    JSON_FACTS(json, FACT_IF("range", window->range, window->range->id));
-}
 
 static void json_windows(struct json_writer *json, const struct deps_report *report)
 {

@@ -1,7 +1,8 @@
 /* The dependency analysis as nvprof prints it, as CSV and as JSON, and what goes with it: the table
  * of activities, iterations, what-if.
  *
- *     deps.c             the table of names, the order of the sections, the JSON document
+ *     deps.c        the table of names, the order of the sections, the JSON document
+ *     pieces.c      lines and keys that several sections print
  *     rows.c        what the rows of a table are, and in which order
  *     notes.c       the lines below the table: what the numbers rest on
  *     trace.c       --trace: each activity, and what bound it

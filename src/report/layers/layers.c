@@ -4,7 +4,6 @@
 #include "report/layers/layers.h"
 
 #include <inttypes.h>
-#include <stdarg.h>
 #include <stdlib.h>
 
 #include "base/data/buffer.h"
@@ -38,25 +37,6 @@ static const struct report_column columns[] = {
 
 #define CSV_COLUMNS  (sizeof columns / sizeof *columns)
 #define TEXT_COLUMNS 11
-
-/* ---- What the files of the parts share ---- */
-
-size_t layers_shown(const struct layers_report *report, size_t count)
-{
-    return report->top && report->top < count ? (size_t)report->top : count;
-}
-
-void print_layers_note(const struct report_out *out, const struct layers_report *report,
-                       const char *format, ...)
-{
-    va_list arguments;
-
-    print_prefix(out, report->trace);
-    va_start(arguments, format);
-    vfprintf(out->file, format, arguments);
-    va_end(arguments);
-    fputc('\n', out->file);
-}
 
 /* ---- Texts ---- */
 

@@ -24,33 +24,6 @@ static struct report_out json_out(FILE *out)
     return (struct report_out){.file = out, .format = REPORT_JSON};
 }
 
-/* ---- What is left out ---- */
-
-size_t html_at_most(struct html_material *material, const char *key, size_t most, size_t all)
-{
-    if (all <= most)
-        return all;
-    if (material->left_out_count < HTML_LEFT_OUT)
-        material->left_out[material->left_out_count++] =
-            (struct html_left_out){.key = key, .shown = most, .all = all};
-    return most;
-}
-
-enum mp_status html_print_left_out(FILE *out, struct html_material *material,
-                                   struct mp_error *error)
-{
-    struct json_writer json;
-
-    (void)error;
-    json_open_document(&json, out, 1);
-    for (size_t i = 0; i < material->left_out_count; i++)
-        JSON_KEY_OBJECT(&json, material->left_out[i].key,
-                        FACT("shown", material->left_out[i].shown),
-                        FACT("all", material->left_out[i].all));
-    json_close_document(&json);
-    return MP_OK;
-}
-
 /* ---- Iterations ---- */
 
 /* A page without advice is one too. */

@@ -156,15 +156,6 @@ static enum mp_status print_timeline(FILE *out, struct html_material *material,
     return MP_OK;
 }
 
-void html_print_note(FILE *out, const char *text)
-{
-    struct json_writer json;
-
-    json_open_document(&json, out, 1);
-    JSON_FACTS(&json, FACT("note", text));
-    json_close_document(&json);
-}
-
 const struct html_document html_documents[] = {
     {"overview", "Overview", html_print_overview},
     {"iters", "Iterations", html_print_iters},

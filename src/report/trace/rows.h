@@ -1,6 +1,7 @@
 /* Inside the trace printer: the rows of a GPU trace and an API trace, in order of time and in
  * words.
  *
+ *     sources.c   where the columns of each table are
  *     rows.c      opens a trace and delivers its rows
  *     describe.c  what a record is called and where it ran
  *     columns.c   which columns a table has, and what they show of a row

@@ -15,7 +15,7 @@
 #include <cmocka.h>
 
 #include "record/data/dictionary.h"
-#include "record/graphs/paths.h"
+#include "record/data/paths.h"
 #include "trace/codec/schema.h"
 #include "unit/trace_fixture.h"
 

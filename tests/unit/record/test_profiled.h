@@ -24,6 +24,7 @@
 #include "record/graphs/edges.h"
 #include "record/metrics/plan.h"
 #include "record/metrics/session.h"
+#include "record/process/jobs.h"
 
 /* Driver functions by the numbers that the played CUPTI has for them. */
 enum { LAUNCH = 1, GRAPH_LAUNCH, BEGIN_CAPTURE, END_CAPTURE, CBIDS };
@@ -285,6 +286,7 @@ static void recorder_set_up(const char *kernels, const char *devices)
     recorder.cupti.flush_all = play_flush;
     recorder.driver.get_device = play_get_device;
     recorder.driver.synchronize = play_synchronize;
+    jobs_register(&recorder);
     recorder.output.fd = -1;
     watch_function(LAUNCH, "cuLaunchKernel");
     watch_function(GRAPH_LAUNCH, "cuGraphLaunch");
@@ -293,11 +295,11 @@ static void recorder_set_up(const char *kernels, const char *devices)
     assert_int_equal(buffer_pool_open(&recorder.pool, 16, true), MP_OK);
     assert_int_equal(work_queue_open(&recorder.work, buffer_pool_most(&recorder.pool)), MP_OK);
     assert_int_equal(call_logs_open(&recorder.logs), MP_OK);
-    pthread_mutex_init(&recorder.contexts.lock, NULL);
+    pthread_mutex_init(&recorder.cuda.contexts.lock, NULL);
     edges_open(&recorder.edges);
     set_metrics(kernels, devices);
     assert_int_equal(subscriber_open(&recorder, &error), MP_OK);
-    atomic_store(&recorder.enabled, true);
+    atomic_store(&recorder.cupti_state.enabled, true);
     atomic_store(&recorder.phase, PHASE_RECORDING);
 }
 

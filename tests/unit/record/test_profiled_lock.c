@@ -1,5 +1,5 @@
-/* profiling.h: the turn, which every launch has from ENTER to EXIT, and what happens when EXIT does
- * not come, comes late, or comes when something else has happened. */
+/* profiling.h: the profiler lock, which every launch has from ENTER to EXIT, and what happens when
+ * EXIT does not come, comes late, or comes when something else has happened. */
 #include "unit/record/test_profiled.h"
 
 #include <unistd.h>
@@ -95,7 +95,7 @@ static void a_launch_that_failed_has_no_values_and_that_is_no_error(void **state
     recorder_tear_down();
 }
 
-static void an_exit_after_the_end_of_the_recording_gives_the_turn_back(void **state)
+static void an_exit_after_the_end_of_the_recording_releases_the_profiler_lock(void **state)
 {
     struct call call;
 
@@ -148,7 +148,7 @@ static void nobody_waits_for_ever(void **state)
 
     (void)state;
     recorder_set_up("", "");
-    recorder.profiling.turn.patience = 1;
+    recorder.profiling.lock.patience = 1;
     enter(&call, LAUNCH, "alpha");
     run_aside(launch_alpha, NULL);
     assert_non_null(strstr(played.said, "no metrics: a launch has taken over 1 s"));
@@ -321,7 +321,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_launch_is_profiled_from_enter_to_exit),
         cmocka_unit_test(a_launch_that_failed_has_no_values_and_that_is_no_error),
-        cmocka_unit_test(an_exit_after_the_end_of_the_recording_gives_the_turn_back),
+        cmocka_unit_test(an_exit_after_the_end_of_the_recording_releases_the_profiler_lock),
         cmocka_unit_test(a_forked_child_calls_nothing_of_cupti),
         cmocka_unit_test(a_thread_that_ends_inside_of_a_launch_stops_no_other),
         cmocka_unit_test(nobody_waits_for_ever),
@@ -336,5 +336,5 @@ int main(void)
         cmocka_unit_test(counters_that_do_not_stop_end_the_metrics),
     };
 
-    return cmocka_run_group_tests_name("the turn of profiled launches", tests, NULL, NULL);
+    return cmocka_run_group_tests_name("the profiler lock", tests, NULL, NULL);
 }

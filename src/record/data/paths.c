@@ -1,5 +1,5 @@
 /* See paths.h. */
-#include "record/graphs/paths.h"
+#include "record/data/paths.h"
 
 #include <stdlib.h>
 #include <string.h>

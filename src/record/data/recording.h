@@ -9,17 +9,17 @@
  * posted a mark is used after the mark. Without that, the rows between cudaProfilerStart and the
  * next round could be written and then cut away with those before it.
  */
-#ifndef MP_RECORD_CORE_RECORDING_H
-#define MP_RECORD_CORE_RECORDING_H
+#ifndef MP_RECORD_DATA_RECORDING_H
+#define MP_RECORD_DATA_RECORDING_H
 
-#include "record/core/quality.h"
+#include "record/core/call_log.h"
 #include "record/core/work.h"
 #include "record/cupti/buffers.h"
 #include "record/cupti/clock_renewal.h"
 #include "record/cupti/lag.h"
-#include "record/data/call_log.h"
 #include "record/data/decode.h"
-#include "record/graphs/paths.h"
+#include "record/data/paths.h"
+#include "record/data/quality.h"
 
 struct flight;
 
@@ -63,6 +63,15 @@ enum mp_status recording_open(struct recording *recording, struct mp_writer *wri
 
 /* Takes all that is waiting. */
 void recording_round(struct recording *recording);
+
+/* Takes in what there is: a round of the writer. */
+void recording_take(struct recorder *recorder);
+
+/* The same when something comes, or nothing has for a moment. The writer only. */
+void recording_take_next(struct recorder *recorder);
+
+/* Has CUPTI flush and takes what comes, until it is through or `ms` are over. The writer only. */
+void recording_gather(struct recorder *recorder, int ms);
 
 /* Writes what was taken to the file, with the counters that have changed. */
 void recording_flush(struct recording *recording);

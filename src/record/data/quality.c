@@ -1,5 +1,5 @@
 /* See quality.h. */
-#include "record/core/quality.h"
+#include "record/data/quality.h"
 
 #include <string.h>
 

@@ -1,5 +1,5 @@
 /* See writer_thread.h. */
-#include "record/core/writer_thread.h"
+#include "record/process/writer_thread.h"
 
 #include <signal.h>
 #include <stdio.h>
@@ -61,7 +61,7 @@ static void ask_cupti(struct recorder *recorder, struct pace *pace, int64_t now)
     if (now - pace->flushed < FLUSH_CUPTI_MS && now - pace->written < pace->write_ms)
         return;
     pace->flushed = now;
-    if (atomic_load(&recorder->enabled))
+    if (atomic_load(&recorder->cupti_state.enabled))
         pace->enabled = now;
     if (!atomic_load(&recorder->clients.taken) && now - pace->enabled > LINGER_MS &&
         !fetch_last(recorder, pace, now))
@@ -69,7 +69,7 @@ static void ask_cupti(struct recorder *recorder, struct pace *pace, int64_t now)
     if (recorder->flight.on)
         flusher_ask(&recorder->flusher);
     else if (!flusher_is_behind(&recorder->flusher))
-        flusher_gather(recorder, GATHER_MS);
+        recording_gather(recorder, GATHER_MS);
 }
 
 /* Records that CUPTI dropped since it was last asked. */
@@ -78,13 +78,13 @@ static void count_drops(struct recorder *recorder)
     uint64_t *values = recorder->recording.quality.values;
     size_t dropped = 0;
 
-    values[QUALITY_cupti_errors] = atomic_load(&recorder->cupti_errors);
-    values[QUALITY_forced_exits] = atomic_load(&recorder->forced_exits);
+    values[QUALITY_cupti_errors] = atomic_load(&recorder->cupti_state.errors);
+    values[QUALITY_forced_exits] = atomic_load(&recorder->ending.forced_exits);
     values[QUALITY_dropped_taken_over] = atomic_load(&recorder->clients.lost);
     values[QUALITY_dropped_by_cupti] += atomic_exchange(&recorder->flusher.dropped, 0);
     if (recorder_is_recording(recorder))
         return; /* the flusher asks */
-    if (!atomic_load(&recorder->pool.requested) || atomic_load(&recorder->forced_exits))
+    if (!atomic_load(&recorder->pool.requested) || atomic_load(&recorder->ending.forced_exits))
         return; /* a CUPTI that hangs is not called again */
     if (recorder->cupti.dropped_records(NULL, 0, &dropped) == CUPTI_SUCCESS)
         values[QUALITY_dropped_by_cupti] += dropped;
@@ -134,7 +134,7 @@ static void keep_file(struct recorder *recorder)
 /* SIGUSR2: each begins a range, or ends the one that is open; or has the flight recorder write. */
 static void take_toggles(struct recorder *recorder)
 {
-    uint32_t count = atomic_exchange(&recorder->toggles, 0);
+    uint32_t count = atomic_exchange(&recorder->ranges.toggles, 0);
 
     if (recorder->flight.on && count) {
         flight_write_for(recorder, "SIGUSR2");
@@ -189,21 +189,21 @@ static void run_rounds(struct recorder *recorder)
     throttle_begin(&recorder->throttle, mp_monotonic_ns(), throttle_cpu_now());
     recorder->recording.rest = rest;
     recorder->recording.rest_context = &pace;
-    while (!atomic_load(&recorder->stop)) {
+    while (!atomic_load(&recorder->ending.stop)) {
         buffer_pool_fault_ahead(&recorder->pool);
         work_wait(&recorder->work, range_tick(recorder, time_left(&pace, mp_monotonic_ms())));
         keep_file(recorder);
         signals_take_last(atomic_load(&recorder->flusher.tid));
-        if (atomic_load(&recorder->signal) && lifecycle_claim_end(recorder)) {
+        if (atomic_load(&recorder->ending.signal) && lifecycle_claim_end(recorder)) {
             recorder->recording.rest = NULL; /* the program waits */
-            lifecycle_flush(recorder, flusher_take_next);
+            lifecycle_flush(recorder, recording_take_next);
             return;
         }
         crash_serve(recorder);
         take_toggles(recorder);
         ctl_serve(recorder);
         ask_cupti(recorder, &pace, mp_monotonic_ms());
-        flusher_take(recorder);
+        recording_take(recorder);
         write_file(recorder, &pace, mp_monotonic_ms());
         if (recorder->flight.on)
             flight_round(recorder);
@@ -248,7 +248,7 @@ static void say_nothing(const struct recorder *recorder)
         return; /* that was said */
     if (!attach_is_done(recorder))
         mp_log_warn("no capture range began: nothing was recorded");
-    else if (!atomic_load(&recorder->cuda_ready))
+    else if (!atomic_load(&recorder->cuda.ready))
         mp_log_warn("CUDA did not start (is there a GPU?): nothing was recorded");
     else
         mp_log_info("the process used no GPU: nothing was recorded");
@@ -258,7 +258,7 @@ static void say_nothing(const struct recorder *recorder)
  * contexts are not seen, but nothing else is either. */
 static bool is_empty(const struct recorder *recorder)
 {
-    return !atomic_load(&recorder->context_made) && !recorder->recording.nvtx_events;
+    return !atomic_load(&recorder->cuda.context_made) && !recorder->recording.nvtx_events;
 }
 
 /* There is no file; triggers that have come in time get theirs. */
@@ -268,7 +268,7 @@ static void close_flight(struct recorder *recorder)
     struct flight *flight = &recorder->flight;
     struct mp_writer_totals totals;
 
-    recording_end(recording, atomic_load(&recorder->end_time));
+    recording_end(recording, atomic_load(&recorder->ending.end_time));
     count_drops(recorder);
     recording_flush(recording);
     crash_serve(recorder);
@@ -297,9 +297,9 @@ static void close_file(struct recorder *recorder)
     int held;
 
     keep_file(recorder);
-    if (!atomic_load(&recorder->forced_exits) && clients_left(recorder))
+    if (!atomic_load(&recorder->ending.forced_exits) && activity_other_has_left(recorder))
         activity_recover(recorder);
-    recording_end(recording, atomic_load(&recorder->end_time));
+    recording_end(recording, atomic_load(&recorder->ending.end_time));
     if (flusher_rests(&recorder->flusher, GATHER_MS))
         clients_end(recorder);
     flusher_stop(&recorder->flusher);
@@ -340,7 +340,7 @@ static void *writer_main(void *argument)
     else
         close_file(recorder);
     lifecycle_closed(recorder);
-    number = atomic_load(&recorder->signal);
+    number = atomic_load(&recorder->ending.signal);
     if (number)
         signals_raise(number);
     return NULL;

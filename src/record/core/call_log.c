@@ -1,5 +1,5 @@
 /* See call_log.h. */
-#include "record/data/call_log.h"
+#include "record/core/call_log.h"
 
 #include <stdlib.h>
 #include <sys/syscall.h>

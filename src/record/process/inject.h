@@ -4,8 +4,8 @@
  * when recording is not possible: the application must not notice. NVTX is answered 0 where it is
  * not recorded, which makes its calls as cheap as they are without a tool.
  */
-#ifndef MP_RECORD_CORE_INJECT_H
-#define MP_RECORD_CORE_INJECT_H
+#ifndef MP_RECORD_PROCESS_INJECT_H
+#define MP_RECORD_PROCESS_INJECT_H
 
 #define MP_EXPORT __attribute__((visibility("default")))
 

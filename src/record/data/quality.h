@@ -5,8 +5,8 @@
  *
  * `values` belong to the writer thread, which collects them from where they are counted.
  */
-#ifndef MP_RECORD_CORE_QUALITY_H
-#define MP_RECORD_CORE_QUALITY_H
+#ifndef MP_RECORD_DATA_QUALITY_H
+#define MP_RECORD_DATA_QUALITY_H
 
 #include <stdbool.h>
 #include <stdint.h>

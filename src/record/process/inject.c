@@ -3,7 +3,7 @@
  * A failure says one line, leaves the recorder inert and answers success. It undoes what others
  * could notice (the subscription, the file); memory that CUPTI may have been told of stays.
  */
-#include "record/core/inject.h"
+#include "record/process/inject.h"
 
 #include <dlfcn.h>
 #include <fcntl.h>
@@ -18,17 +18,17 @@
 #include "base/log.h"
 #include "base/text/strings.h"
 #include "record/core/state.h"
-#include "record/core/writer_thread.h"
+#include "record/core/thread.h"
 #include "record/cupti/quirks.h"
 #include "record/graphs/graphs.h"
 #include "record/nvtx/nvtx.h"
+#include "record/process/fork.h"
+#include "record/process/jobs.h"
 #include "record/process/lifecycle.h"
 #include "record/process/signals.h"
+#include "record/process/writer_thread.h"
 
 #include "base/poison.h"
-
-static struct recorder the_recorder;
-struct recorder *const mp_recorder = &the_recorder;
 
 /* ---- Settings ---- */
 
@@ -80,11 +80,12 @@ static void read_settings(void)
     mp_log_set_level(has_no_stderr() ? MP_LOG_NONE : mp_config_log_level(&recorder->config));
     mp_config_from_environment(&recorder->config, report_setting, NULL);
     mp_config_report_unknown(report_setting, NULL);
-    recorder->unwanted = is_privileged() || find_parent(&recorder->config) != 0;
+    jobs_register(recorder);
+    recorder->wanted.nothing = is_privileged() || find_parent(&recorder->config) != 0;
     flight_configure(recorder);
     range_configure(recorder);
-    atomic_store(&recorder->calls_by_callback, recorder->ranges.lazy);
-    lifecycle_watch_fork();
+    atomic_store(&recorder->cupti_state.calls_by_callback, recorder->ranges.lazy);
+    fork_watch();
 }
 
 static void settings_once(void)
@@ -118,7 +119,7 @@ static void settle_in(void)
 {
     Dl_info self;
 
-    if (dladdr((const void *)&the_recorder, &self) && self.dli_fname)
+    if (dladdr((const void *)mp_recorder, &self) && self.dli_fname)
         dlopen(self.dli_fname, RTLD_NOLOAD | RTLD_NODELETE | RTLD_LAZY);
 }
 
@@ -128,7 +129,7 @@ static void offer_nvtx(const struct recorder *recorder)
     const char *present = getenv("NVTX_INJECTION64_PATH");
     Dl_info self;
 
-    if (!wants_nvtx(recorder) || !dladdr((const void *)&the_recorder, &self) || !self.dli_fname)
+    if (!wants_nvtx(recorder) || !dladdr((const void *)mp_recorder, &self) || !self.dli_fname)
         return;
     if (present && *present && !is_same_file(present, self.dli_fname))
         mp_log_warn(
@@ -187,10 +188,10 @@ static enum mp_status open_file(struct recorder *recorder, struct mp_writer **wr
     sigset_t before;
     enum mp_status status;
 
-    signals_block(&before);
+    thread_block_signals(&before);
     status = recorder->flight.on ? flight_open(recorder, writer, error)
                                  : output_open(recorder, writer, error);
-    signals_restore(&before);
+    thread_restore_signals(&before);
     return status;
 }
 
@@ -214,9 +215,9 @@ static enum mp_status begin_recording(struct recorder *recorder, struct mp_write
     recording->profiled = &recorder->profiled;
     recording->recorder = recorder;
     recording->paths_lost = &recorder->origins.lost;
-    recording->device_graphs = &recorder->device_graphs;
-    recording->conditional_graphs = &recorder->conditional_graphs;
-    recording->paths_wanted = recorder->paths_wanted;
+    recording->device_graphs = &recorder->cuda.device_graphs;
+    recording->conditional_graphs = &recorder->cuda.conditional_graphs;
+    recording->paths_wanted = recorder->wanted.paths;
     recording->metrics = recorder->profiling.wanted;
     recording->follows = recorder->config.gpu == MP_SWITCH_ON;
     if (recording_open(recording, writer, &recorder->cupti, &recorder->api,
@@ -249,7 +250,7 @@ static enum mp_status start(struct recorder *recorder, struct mp_error *error)
     }
     status = begin_recording(recorder, writer, error);
     if (status != MP_OK && attach_is_done(recorder) && recorder->cupti.unsubscribe)
-        recorder->cupti.unsubscribe(recorder->subscriber);
+        recorder->cupti.unsubscribe(recorder->cupti_state.subscriber);
     return status;
 }
 
@@ -266,7 +267,7 @@ static const char *meaning_of_usr2(const struct recorder *recorder)
 /* From here on callbacks do their work. */
 static void go(struct recorder *recorder)
 {
-    atomic_store(&recorder->flush_allowed, true);
+    atomic_store(&recorder->cupti_state.flush_allowed, true);
     atomic_store(&recorder->phase, PHASE_RECORDING);
     signals_open(meaning_of_usr2(recorder));
     if (recorder->flight.on)
@@ -284,7 +285,7 @@ int InitializeInjection(void)
     settings_once();
     if (!atomic_compare_exchange_strong(&recorder->phase, &expected, PHASE_STARTING))
         return 1;
-    if (recorder->unwanted) {
+    if (recorder->wanted.nothing) {
         atomic_store(&recorder->phase, PHASE_INERT);
         return 1;
     }
@@ -309,7 +310,8 @@ int InitializeInjection(void)
 static bool nvtx_is_wanted(struct recorder *recorder)
 {
     settings_once();
-    return wants_nvtx(recorder) && !recorder->unwanted && recorder_phase(recorder) != PHASE_INERT;
+    return wants_nvtx(recorder) && !recorder->wanted.nothing &&
+           recorder_phase(recorder) != PHASE_INERT;
 }
 
 /* NVTX may come before CUDA: its events wait for the recorder then. Where nothing is enabled
@@ -321,7 +323,7 @@ static int take_over(unsigned version, void *get_export_table)
     if (!nvtx_is_wanted(recorder) || !mp_nvtx_initialize(version, get_export_table))
         return 0;
     if (recorder->config.nvtx == MP_SWITCH_ON &&
-        (atomic_load(&recorder->enabled) ||
+        (atomic_load(&recorder->cupti_state.enabled) ||
          (!recorder->ranges.lazy && recorder_phase(recorder) < PHASE_RECORDING)))
         mp_nvtx_set_recording(true);
     return 1;

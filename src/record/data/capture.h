@@ -11,8 +11,8 @@
  *
  * Owned by the writer thread.
  */
-#ifndef MP_RECORD_RANGES_CAPTURE_H
-#define MP_RECORD_RANGES_CAPTURE_H
+#ifndef MP_RECORD_DATA_CAPTURE_H
+#define MP_RECORD_DATA_CAPTURE_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -10,8 +10,8 @@
  * When a ring is full entries are lost and counted. The writer is woken when one is half full; at
  * the 700,000 synchronise calls a second that a thread can make, the other half lasts 3 ms.
  */
-#ifndef MP_RECORD_DATA_CALL_LOG_H
-#define MP_RECORD_DATA_CALL_LOG_H
+#ifndef MP_RECORD_CORE_CALL_LOG_H
+#define MP_RECORD_CORE_CALL_LOG_H
 
 #include <pthread.h>
 #include <stdatomic.h>
@@ -68,10 +68,10 @@ struct call_log {
     bool in_runtime;         /* the thread is in a runtime call that is recorded by callbacks */
     uint32_t leaving_stream; /* id of the stream that the present cuStreamDestroy takes away */
     bool busy;               /* the thread is in a call that the recorder makes */
-    bool has_turn;           /* the thread is in a launch and has the turn (profiling.h) */
+    bool has_profiler_lock;  /* the thread is in a launch (profiling.h) */
     bool begins_capture;     /* the thread is in a call that begins a stream capture */
     bool makes_captured;     /* the same, whether or not anything is profiled (graphs.c) */
-    uint32_t inner_launches; /* inside of the launch that has the turn */
+    uint32_t inner_launches; /* inside of the launch that holds it */
     bool asking;             /* it is in one whose correlation id is wanted: */
     uint32_t correlation;    /* this */
     struct polling polling;

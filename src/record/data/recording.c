@@ -1,5 +1,7 @@
-/* See recording.h. */
-#include "record/core/recording.h"
+/* The writer's rounds: what comes is taken in the one order in which it means something, and the
+ * counters of the trace are gathered from all parts.
+ */
+#include "record/data/recording.h"
 
 #include <string.h>
 
@@ -9,14 +11,15 @@
 #include "record/core/throttle.h"
 #include "record/cupti/clients.h"
 #include "record/cupti/quirks.h"
-#include "record/flight/flight.h"
-#include "record/metrics/profiled.h"
+#include "record/data/profiled_rows.h"
 #include "record/nvtx/nvtx.h"
 
 #include "base/poison.h"
 
 /* An upper bound of a record's size, so that a count from bytes is a lower bound. */
 #define RECORD_BYTES_AT_MOST 256u
+
+#define TAKE_MS 20 /* that something to come is waited for */
 
 /* CUPTI's own clock, the time of day, is years away; the cycle counter that torch.profiler uses is
  * as far as the machine has run (clients.h). */
@@ -26,8 +29,9 @@ static void append_range_row(struct recording *recording, uint64_t kind, uint64_
                              uint64_t time, uint64_t correlation)
 {
     if (recording->flight) {
-        flight_note_range(recording->flight, recording->capture.count,
-                          kind == MP_capture_kind_begin, (uint8_t)reason, time, correlation);
+        recording->recorder->jobs.note_range(recording->flight, recording->capture.count,
+                                             kind == MP_capture_kind_begin, (uint8_t)reason, time,
+                                             correlation);
         return;
     }
     mp_append_capture(recording->writer, &(struct mp_row_capture){
@@ -132,13 +136,13 @@ static void note_captures(struct recording *recording)
 
     if (!recorder)
         return;
-    recording->lag.silent_graphs =
-        atomic_load(&recorder->device_graphs) || atomic_load(&recorder->conditional_graphs);
-    if (atomic_load(&recorder->stream_captures) > 0) {
+    recording->lag.silent_graphs = atomic_load(&recorder->cuda.device_graphs) ||
+                                   atomic_load(&recorder->cuda.conditional_graphs);
+    if (atomic_load(&recorder->cuda.stream_captures) > 0) {
         recording->lag.captured = UINT64_MAX;
         return;
     }
-    until = atomic_load(&recorder->captured_until);
+    until = atomic_load(&recorder->cuda.captured_until);
     if (until != recording->captured_until || recording->lag.captured == UINT64_MAX)
         recording->lag.captured = decode_nearest(&recording->decoder, until);
     recording->captured_until = until;
@@ -291,6 +295,31 @@ void recording_round(struct recording *recording)
     take_nvtx(recording);
 }
 
+void recording_take(struct recorder *recorder)
+{
+    uint32_t done = atomic_load(&recorder->flusher.done);
+
+    recording_round(&recorder->recording);
+    atomic_store(&recorder->flusher.taken, done);
+}
+
+void recording_take_next(struct recorder *recorder)
+{
+    work_wait(&recorder->work, TAKE_MS);
+    recording_take(recorder);
+}
+
+void recording_gather(struct recorder *recorder, int ms)
+{
+    struct flusher *flusher = &recorder->flusher;
+    uint32_t request = flusher_ask(flusher);
+    int64_t until = mp_monotonic_ms() + ms;
+
+    while (!flusher_is_done(flusher, request) && mp_monotonic_ms() < until)
+        recording_take_next(recorder);
+    recording_take(recorder);
+}
+
 static uint64_t count_of(const _Atomic uint64_t *count)
 {
     return count ? atomic_load(count) : 0;
@@ -314,7 +343,7 @@ static void collect_counters(struct recording *recording)
                                     atomic_load(&recording->edges->nodes_lost);
     values[QUALITY_gpu_behind_ms] = recording->lag.greatest / 1000000u;
     if (recording->recorder)
-        values[QUALITY_clock_renewals] = atomic_load(&recording->recorder->clocks);
+        values[QUALITY_clock_renewals] = atomic_load(&recording->recorder->cupti_state.clocks);
     values[QUALITY_device_graphs] = count_of(recording->device_graphs);
     values[QUALITY_conditional_graphs] = count_of(recording->conditional_graphs);
     values[QUALITY_device_launches] = counts->device_launches;
@@ -386,7 +415,7 @@ static void look_clock(struct recording *recording)
     const struct decoder *decoder = &recording->decoder;
     struct recorder *recorder = recording->recorder;
 
-    if (!recording_slows_cupti(recording) || !atomic_load(&recorder->enabled) ||
+    if (!recording_slows_cupti(recording) || !atomic_load(&recorder->cupti_state.enabled) ||
         atomic_load(&recorder->clients.taken) ||
         !clock_renewal_is_due(&recording->clock_renewal, mp_clock_now(), decoder->counts.work,
                               recording->lag.work_end, is_answered(recording)))
@@ -403,7 +432,7 @@ void recording_flush(struct recording *recording)
     look_clock(recording);
     collect_counters(recording);
     if (recording->flight)
-        flight_note_counts(recording->flight, &recording->quality);
+        recording->recorder->jobs.note_counts(recording->flight, &recording->quality);
     else
         quality_append(&recording->quality, &recording->dictionary, mp_clock_now());
     mp_writer_set_dropped(recording->writer, quality_dropped(&recording->quality));

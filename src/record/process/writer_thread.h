@@ -7,8 +7,8 @@
  * it rests where it would use more than half a core, there is room for what waits and no round is
  * due (throttle.h).
  */
-#ifndef MP_RECORD_CORE_WRITER_THREAD_H
-#define MP_RECORD_CORE_WRITER_THREAD_H
+#ifndef MP_RECORD_PROCESS_WRITER_THREAD_H
+#define MP_RECORD_PROCESS_WRITER_THREAD_H
 
 #include "base/status.h"
 

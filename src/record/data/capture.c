@@ -1,5 +1,5 @@
 /* See capture.h. */
-#include "record/ranges/capture.h"
+#include "record/data/capture.h"
 
 #include <string.h>
 

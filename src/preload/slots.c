@@ -1,0 +1,115 @@
+/* The slots of libminiprof_preload.so: which function of the driver stands behind each stub, and
+ * what is done before a call of it. Lowest of the three parts, since a stub needs nothing else.
+ */
+#include <dlfcn.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <string.h>
+
+#include "base/preload.h"
+#include "preload/preload.h"
+
+#include "base/poison.h"
+
+#define SHOWN __attribute__((visibility("default")))
+
+#define CUDA_ERROR_NOT_FOUND 500 /* from cuda.h, which is not needed to build this */
+
+SHOWN struct mp_preload miniprof_preload = {.version = MP_PRELOAD_VERSION};
+
+void *(*preload_real_dlsym)(void *handle, const char *name);
+
+static const struct {
+    const char *name;
+    enum mp_preload_call call;
+} watched[] = {
+#define WATCHED(name, call) {#name, call},
+    PRELOAD_LINKED(WATCHED)
+#undef WATCHED
+};
+
+_Static_assert(sizeof(watched) / sizeof(watched[0]) == PRELOAD_LINKED_COUNT, "slots of stubs.c");
+
+/* Filled once each, from the front; the linked ones' stand first and are found when called. */
+static struct {
+    void *_Atomic real;
+    _Atomic(enum mp_preload_call) call;
+} slots[PRELOAD_SLOTS];
+static atomic_uint slots_taken = PRELOAD_LINKED_COUNT;
+
+int preload_find_watched(const char *name)
+{
+    for (size_t i = 0; i < PRELOAD_LINKED_COUNT; i++)
+        if (strcmp(watched[i].name, name) == 0)
+            return (int)i;
+    return -1;
+}
+
+static int not_there(void)
+{
+    return CUDA_ERROR_NOT_FOUND;
+}
+
+static void *nothing_found(void *handle, const char *name)
+{
+    (void)handle;
+    (void)name;
+    return NULL;
+}
+
+/* glibc's dlsym has the version of the architecture's first glibc, or of 2.34, where it moved. */
+void preload_find_dlsym(void)
+{
+    static const char *const versions[] = {"GLIBC_2.34", "GLIBC_2.2.5", "GLIBC_2.17"};
+    void *found = NULL;
+
+    for (size_t i = 0; i < sizeof(versions) / sizeof(versions[0]) && !found; i++)
+        found = dlvsym(RTLD_NEXT, "dlsym", versions[i]);
+    *(void **)&preload_real_dlsym = found ? found : (void *)nothing_found;
+}
+
+/* What a linked program would have got without this library. */
+void *preload_find_next(const char *name)
+{
+    if (!preload_real_dlsym)
+        preload_find_dlsym();
+    return preload_real_dlsym(RTLD_NEXT, name);
+}
+
+void *preload_enter(unsigned long slot)
+{
+    bool linked = slot < PRELOAD_LINKED_COUNT;
+    enum mp_preload_call call = linked ? watched[slot].call : atomic_load(&slots[slot].call);
+    void (*before)(enum mp_preload_call call) = atomic_load(&miniprof_preload.before);
+    void *real = atomic_load(&slots[slot].real);
+
+    if (!real && linked) {
+        real = preload_find_next(watched[slot].name);
+        atomic_store(&slots[slot].real, real);
+    }
+    if (before)
+        before(call);
+    return real ? real : (void *)not_there;
+}
+
+enum mp_preload_call preload_call_of(int row)
+{
+    return watched[row].call;
+}
+
+int preload_take_slot(void *real, enum mp_preload_call call)
+{
+    unsigned count = atomic_load(&slots_taken);
+
+    for (unsigned slot = 0; slot < count; slot++)
+        if (atomic_load(&slots[slot].real) == real)
+            return (int)slot;
+    do {
+        if (count >= PRELOAD_SLOTS)
+            return -1;
+    } while (!atomic_compare_exchange_weak(&slots_taken, &count, count + 1));
+    atomic_store(&slots[count].call, call);
+    atomic_store(&slots[count].real, real);
+    return (int)count;
+}

@@ -1,0 +1,30 @@
+/* That CUDA has started, and the contexts that exist now: they are synchronised before the last
+ * flush. Each function any thread.
+ */
+#ifndef MP_RECORD_CUPTI_CONTEXTS_H
+#define MP_RECORD_CUPTI_CONTEXTS_H
+
+#include <cuda.h>
+#include <pthread.h>
+#include <stdint.h>
+
+#define MOST_CONTEXTS_HELD 64u
+
+struct recorder;
+
+struct context_list {
+    pthread_mutex_t lock; /* of all below */
+    CUcontext items[MOST_CONTEXTS_HELD];
+    uint32_t count;
+};
+
+/* CUDA is initialised, as CUPTI has told or would have. */
+void contexts_cuda_is_ready(struct recorder *recorder);
+
+/* A context exists. */
+void contexts_hold(struct recorder *recorder, CUcontext context);
+
+/* It is about to be destroyed. */
+void contexts_forget(struct context_list *contexts, CUcontext context);
+
+#endif

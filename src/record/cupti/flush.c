@@ -1,0 +1,42 @@
+/* What the flusher asks of CUPTI for the writer: the buffers that are complete, and at times that
+ * it takes its clock again. Apart from the thread, which may hang in here.
+ */
+#include "record/cupti/flush.h"
+
+#include "record/core/state.h"
+
+#include "base/poison.h"
+
+static void flush(struct recorder *recorder)
+{
+    size_t dropped = 0;
+
+    if (!flusher_may_flush(recorder))
+        return;
+    recorder->cupti.flush_all(0);
+    if (atomic_load(&recorder->flusher.forced))
+        recorder->cupti.flush_all(CUPTI_ACTIVITY_FLAG_FLUSH_FORCED);
+    if (recorder->cupti.dropped_records(NULL, 0, &dropped) == CUPTI_SUCCESS)
+        atomic_fetch_add(&recorder->flusher.dropped, dropped);
+}
+
+/* Not beside another client, whose clock this would take, and only while the kinds are on: CUPTI
+ * does not bear it well where they are off (clock_then_off in quirks.def). */
+void flush_give_clock(struct recorder *recorder, uint64_t answers,
+                      void (*how)(struct recorder *recorder))
+{
+    if (!recorder_is_recording(recorder) || atomic_load(&recorder->flusher.forced) ||
+        !atomic_load(&recorder->cupti_state.enabled) || !flusher_may_flush(recorder))
+        return;
+    if (clients_hold(recorder, answers))
+        recorder->jobs.switch_alone(recorder, how);
+}
+
+void flush_buffers(struct recorder *recorder)
+{
+    uint64_t answers = clients_answers(recorder);
+
+    flush(recorder);
+    if (atomic_exchange(&recorder->flusher.gives_clock, false))
+        flush_give_clock(recorder, answers, activity_give_clock);
+}

@@ -1,0 +1,207 @@
+/* CUPTI's callbacks: on the application's threads, inside their CUDA calls. Each goes to the part
+ * that it is of interest to, so this file stands above them all; cupti/subscriber.c switches the
+ * callbacks and knows nothing of what they do.
+ */
+#include "record/process/callbacks.h"
+
+#include "base/log.h"
+#include "record/core/state.h"
+#include "record/cupti/contexts.h"
+#include "record/cupti/subscriber.h"
+#include "record/data/sync_calls.h"
+#include "record/graphs/graphs.h"
+#include "record/metrics/query.h"
+#include "record/process/lifecycle.h"
+
+#include "base/poison.h"
+
+/* Of graphs and their nodes. */
+static void on_graph(struct recorder *recorder, CUpti_CallbackId cbid, const CUpti_GraphData *data)
+{
+    if (!recorder_is_recording(recorder))
+        return;
+    switch ((int)cbid) {
+    case CUPTI_CBID_RESOURCE_GRAPH_CREATED:
+        graphs_created(recorder, data);
+        break;
+    case CUPTI_CBID_RESOURCE_GRAPH_DESTROY_STARTING:
+        graphs_forgotten(recorder, data);
+        break;
+    case CUPTI_CBID_RESOURCE_GRAPHNODE_CREATED:
+        graphs_node_created(recorder, data);
+        break;
+    case CUPTI_CBID_RESOURCE_GRAPHNODE_CLONED:
+        graphs_cloned(recorder, data);
+        break;
+    case CUPTI_CBID_RESOURCE_GRAPHNODE_DESTROY_STARTING:
+        graphs_node_destroyed(recorder, data);
+        break;
+    case CUPTI_CBID_RESOURCE_GRAPHEXEC_DESTROY_STARTING:
+        graphs_destroyed(recorder, data);
+        break;
+    default:
+        break;
+    }
+}
+
+static void on_resource(struct recorder *recorder, CUpti_CallbackId cbid,
+                        const CUpti_ResourceData *data)
+{
+    switch ((int)cbid) {
+    case CUPTI_CBID_RESOURCE_CU_INIT_FINISHED:
+        contexts_cuda_is_ready(recorder);
+        break;
+    case CUPTI_CBID_RESOURCE_CONTEXT_CREATED:
+        contexts_hold(recorder, data->context);
+        break;
+    case CUPTI_CBID_RESOURCE_CONTEXT_DESTROY_STARTING:
+        contexts_forget(&recorder->cuda.contexts, data->context);
+        profiling_forget(recorder, data->context);
+        atomic_fetch_add(&recorder->logs.epoch, 1);
+        /* The last chance for the records of what ran in it. */
+        if (recorder_is_recording(recorder))
+            recorder->cupti.flush_all(0);
+        break;
+    default:
+        on_graph(recorder, cbid, data->resourceDescriptor);
+        break;
+    }
+}
+
+/* A call that launches or depends on something, or has only a row of `call`. */
+static void on_work(struct recorder *recorder, const struct api_watch *watch, CUpti_CallbackId cbid,
+                    const CUpti_CallbackData *data)
+{
+    bool launch = watch && api_watch_launches(watch);
+    bool enters = data->callbackSite == CUPTI_API_ENTER;
+
+    if (launch && !enters)
+        profiling_leave(recorder);
+    sync_calls_driver_call(recorder, watch && watch->role == API_ROLE_SYNC ? watch : NULL, cbid,
+                           data);
+    if (launch && enters)
+        profiling_enter(recorder, watch, cbid, data);
+}
+
+static void on_capture(struct recorder *recorder, bool begins, const CUpti_CallbackData *data)
+{
+    bool enters = data->callbackSite == CUPTI_API_ENTER;
+    bool success = !enters && sync_calls_result(data) == CUDA_SUCCESS;
+
+    if (begins && enters) {
+        graphs_capture_begins(recorder);
+        profiling_capture_begins(recorder);
+    } else if (begins) {
+        if (success) {
+            atomic_store(&recorder->cuda.ever_captured, true);
+            atomic_fetch_add(&recorder->cuda.stream_captures, 1);
+        }
+        graphs_capture_began(recorder, success);
+        profiling_capture_began(recorder);
+    } else if (!enters && atomic_load(&recorder->cuda.stream_captures) > 0) {
+        /* Also when it fails: an invalidated capture has ended too. */
+        atomic_store(&recorder->cuda.captured_until, data->correlationId);
+        atomic_fetch_sub(&recorder->cuda.stream_captures, 1);
+        graphs_capture_ended(recorder);
+    }
+}
+
+/* cuProfilerStart and Stop. */
+static void on_range(struct recorder *recorder, bool begins, const CUpti_CallbackData *data)
+{
+    bool enters = data->callbackSite == CUPTI_API_ENTER;
+
+    if (begins == enters)
+        return;
+    if (begins && recorder->config.query != MP_QUERY_OFF)
+        metric_query_ask(recorder, data->context);
+    else if (begins)
+        range_profiler_start(recorder, data->correlationId);
+    else if (recorder->config.query != MP_QUERY_OFF)
+        lifecycle_finish(recorder);
+    else
+        range_profiler_stop(recorder, data->correlationId);
+}
+
+static void on_driver_call(struct recorder *recorder, CUpti_CallbackId cbid,
+                           const CUpti_CallbackData *data)
+{
+    const struct api_watch *watch = api_set_watch(&recorder->api, cbid);
+    bool enters = data->callbackSite == CUPTI_API_ENTER;
+
+    if (watch && watch->role != API_ROLE_SYNC)
+        sync_calls_end_polling(recorder);
+    switch (watch ? watch->role : API_ROLE_SYNC) {
+    case API_ROLE_RANGE_BEGIN:
+    case API_ROLE_RANGE_END:
+        on_range(recorder, watch->role == API_ROLE_RANGE_BEGIN, data);
+        break;
+    case API_ROLE_CAPTURE_BEGIN:
+    case API_ROLE_CAPTURE_END:
+        on_capture(recorder, watch->role == API_ROLE_CAPTURE_BEGIN, data);
+        break;
+    case API_ROLE_NONE:
+        if (enters)
+            range_note_call(recorder, data->correlationId);
+        sync_calls_driver_call(recorder, NULL, cbid, data);
+        break;
+    case API_ROLE_INSTANTIATE:
+        if (enters)
+            graphs_enter(recorder, data);
+        sync_calls_driver_call(recorder, NULL, cbid, data);
+        if (!enters)
+            graphs_leave(recorder, cbid, data);
+        break;
+    case API_ROLE_LAUNCH:
+    case API_ROLE_SYNC:
+    default:
+        on_work(recorder, watch, cbid, data);
+        break;
+    }
+}
+
+/* The recording has ended, or not begun: only a profiler lock that was taken is released. */
+static void on_late_call(struct recorder *recorder, CUpti_CallbackId cbid,
+                         const CUpti_CallbackData *data)
+{
+    const struct api_watch *watch = api_set_watch(&recorder->api, cbid);
+
+    if (!watch || !api_watch_launches(watch))
+        return;
+    if (data->callbackSite == CUPTI_API_ENTER)
+        profiling_enter(recorder, watch, cbid, data);
+    else
+        profiling_leave(recorder);
+}
+
+void CUPTIAPI callbacks_take(void *userdata, CUpti_CallbackDomain domain, CUpti_CallbackId cbid,
+                             const void *data)
+{
+    struct recorder *recorder = userdata;
+
+    /* Asked once: an EXIT must not fall between two answers. INERT may be a forked child, in which
+     * locks are in any state. */
+    if (!recorder_is_recording(recorder)) {
+        if (domain == CUPTI_CB_DOMAIN_DRIVER_API)
+            on_late_call(recorder, cbid, data);
+        if (domain != CUPTI_CB_DOMAIN_RESOURCE || recorder_phase(recorder) == PHASE_INERT)
+            return;
+    }
+    switch ((int)domain) {
+    case CUPTI_CB_DOMAIN_DRIVER_API:
+        on_driver_call(recorder, cbid, data);
+        break;
+    case CUPTI_CB_DOMAIN_RUNTIME_API:
+        sync_calls_runtime_call(recorder, cbid, data);
+        break;
+    case CUPTI_CB_DOMAIN_RESOURCE:
+        on_resource(recorder, cbid, data);
+        break;
+    case SUBSCRIBER_STATE:
+        if (!atomic_fetch_add(&recorder->cupti_state.errors, 1))
+            mp_log_warn("CUPTI reports a fatal error: the trace may be incomplete from here on");
+        break;
+    default:
+        break;
+    }
+}

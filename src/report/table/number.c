@@ -1,0 +1,62 @@
+/* A number of a table as a person reads it, by the kind of its column. All formats need it. */
+#include <inttypes.h>
+
+#include "base/text/units.h"
+#include "report/table/formats.h"
+
+#include "base/poison.h"
+
+/* A duration, whole nanoseconds. */
+static const char *print_time(const struct report_column *column, uint64_t ns,
+                              char buffer[REPORT_NUMBER_BYTES])
+{
+    if (column->decimals)
+        return mp_format_time_decimals(buffer, REPORT_NUMBER_BYTES, ns);
+    return mp_format_time(buffer, REPORT_NUMBER_BYTES, ns);
+}
+
+/* `+4.588000us`, `-909ns`, `0ns`. */
+static const char *print_change(int64_t ns, char buffer[REPORT_NUMBER_BYTES])
+{
+    uint64_t magnitude = ns < 0 ? -(uint64_t)ns : (uint64_t)ns;
+
+    buffer[0] = ns < 0 ? '-' : '+';
+    mp_format_time_decimals(buffer + (ns != 0), REPORT_NUMBER_BYTES - 1, magnitude);
+    return buffer;
+}
+
+const char *report_print_number(const struct report_column *column, const struct report_cell *cell,
+                                char buffer[REPORT_NUMBER_BYTES])
+{
+    switch (column->kind) {
+    case REPORT_CELL_SIGNED:
+        snprintf(buffer, REPORT_NUMBER_BYTES, "%" PRId64, (int64_t)cell->number);
+        break;
+    case REPORT_CELL_HEX:
+        snprintf(buffer, REPORT_NUMBER_BYTES, "0x%" PRIx64, cell->number);
+        break;
+    case REPORT_CELL_BOOL:
+        return cell->number ? "yes" : "no";
+    case REPORT_CELL_TIME:
+        return print_time(column, cell->number, buffer);
+    case REPORT_CELL_MEAN:
+        return print_time(column, mp_whole_ns(cell->real), buffer);
+    case REPORT_CELL_CHANGE:
+        return print_change((int64_t)cell->number, buffer);
+    case REPORT_CELL_PERCENT:
+        return mp_format_percent(buffer, REPORT_NUMBER_BYTES, cell->real);
+    case REPORT_CELL_BYTES:
+        return mp_format_size(buffer, REPORT_NUMBER_BYTES, cell->number);
+    case REPORT_CELL_THROUGHPUT:
+        return mp_format_throughput(buffer, REPORT_NUMBER_BYTES, cell->real);
+    case REPORT_CELL_REAL:
+        snprintf(buffer, REPORT_NUMBER_BYTES, "%.2f", cell->real);
+        break;
+    case REPORT_CELL_COUNT:
+    case REPORT_CELL_TEXT:
+    case REPORT_CELL_GROUP:
+        snprintf(buffer, REPORT_NUMBER_BYTES, "%" PRIu64, cell->number);
+        break;
+    }
+    return buffer;
+}
