@@ -55,9 +55,9 @@
 
 #include "base/settings/config.h"
 #include "base/text/strings.h"
+#include "record/api/api_set.h"
+#include "record/api/cupti_api.h"
 #include "record/core/clock.h"
-#include "record/cupti/api_set.h"
-#include "record/cupti/cupti_api.h"
 
 #define BUFFER_BYTES ((size_t)1 << 20)
 #define BUFFERS      64u

@@ -1,4 +1,6 @@
-/* See call_log.h. */
+/* Logs that carry entries from each thread's callbacks to the writer. One thread fills a log and
+ * the writer empties it, so neither waits.
+ */
 #include "record/core/call_log.h"
 
 #include <stdlib.h>

@@ -1,4 +1,6 @@
-/* See throttle.h. */
+/* Keeps the writer to half of a core. It rests between buffers while half of them are free, and
+ * never when records would be lost by it.
+ */
 #include "record/core/throttle.h"
 
 #include <time.h>

@@ -1,4 +1,6 @@
-/* See work.h. */
+/* The queue from the application's threads to the writer. Buffers and range marks share it,
+ * because their order says which records belong to a range.
+ */
 #include "record/core/work.h"
 
 #include "record/core/clock.h"

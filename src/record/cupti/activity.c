@@ -5,9 +5,9 @@
 #include "record/cupti/activity.h"
 
 #include "base/log.h"
+#include "record/api/quirks.h"
 #include "record/core/clock.h"
 #include "record/core/state.h"
-#include "record/cupti/quirks.h"
 #include "record/cupti/subscriber.h"
 #include "record/nvtx/nvtx.h"
 

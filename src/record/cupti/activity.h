@@ -19,8 +19,8 @@
 #include <stdbool.h>
 
 #include "base/settings/config.h"
-#include "record/cupti/api_set.h"
-#include "record/cupti/cupti_api.h"
+#include "record/api/api_set.h"
+#include "record/api/cupti_api.h"
 
 struct recorder;
 

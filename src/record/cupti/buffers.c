@@ -1,4 +1,6 @@
-/* See buffers.h. */
+/* The pool that CUPTI's records are written to. It is mapped and touched ahead, because CUPTI asks
+ * for buffers inside of the application's launches.
+ */
 #include "record/cupti/buffers.h"
 
 #include <stdlib.h>

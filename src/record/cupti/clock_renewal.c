@@ -1,4 +1,6 @@
-/* See clock_renewal.h. */
+/* Decides when CUPTI gets its clock again. CUPTI gets slower for every second since then; renewing
+ * it loses the times of what runs at that moment.
+ */
 #include "record/cupti/clock_renewal.h"
 
 #include "base/poison.h"

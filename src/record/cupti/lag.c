@@ -1,4 +1,6 @@
-/* See lag.h. */
+/* How far records are behind launches. Launches without a record age until one arrives; graphs
+ * that may have no work do not count.
+ */
 #include "record/cupti/lag.h"
 
 #include "base/poison.h"

@@ -1,4 +1,6 @@
-/* See capture.h. */
+/* Decides which rows belong to a capture range. Only the writer runs this, in the order of marks,
+ * so there is nothing to lock.
+ */
 #include "record/data/capture.h"
 
 #include <string.h>

@@ -1,4 +1,6 @@
-/* See nested.h. */
+/* Drops driver calls that a runtime call made inside of itself. CUPTI completes the inner record
+ * first, so such calls wait until it is known what encloses them.
+ */
 #include "record/data/nested.h"
 
 #include <stdlib.h>

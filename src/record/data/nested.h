@@ -14,7 +14,7 @@
 #include <stdint.h>
 
 #include "base/data/map.h"
-#include "record/cupti/layout.h"
+#include "record/api/layout.h"
 
 #define NESTED_WAITING 16u /* driver calls of one thread; a runtime call makes fewer */
 

@@ -1,4 +1,6 @@
-/* See paths.h. */
+/* The NVTX ranges in which nodes of graphs were made. A path is written once, before the first row
+ * of a node that it belongs to.
+ */
 #include "record/data/paths.h"
 
 #include <stdlib.h>

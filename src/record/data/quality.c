@@ -1,4 +1,6 @@
-/* See quality.h. */
+/* The counters of what was lost or looks wrong. Each cause has a counter of its own, because each
+ * needs another remedy; changed counters go to the file at each flush.
+ */
 #include "record/data/quality.h"
 
 #include <string.h>

@@ -6,11 +6,11 @@
 #include <string.h>
 
 #include "base/log.h"
+#include "record/api/quirks.h"
 #include "record/core/clock.h"
 #include "record/core/state.h"
 #include "record/core/throttle.h"
 #include "record/cupti/clients.h"
-#include "record/cupti/quirks.h"
 #include "record/data/profiled_rows.h"
 #include "record/nvtx/nvtx.h"
 

@@ -1,4 +1,6 @@
-/* See sync_calls.h. */
+/* Turns calls that make or await dependencies into log entries. Stream handles become CUPTI's ids
+ * here, while the handles are valid.
+ */
 #include "record/data/sync_calls.h"
 
 #include <string.h>

@@ -1,4 +1,6 @@
-/* See file.h. */
+/* The files of the flight recorder. A file gets its name when it is complete, so that whoever
+ * watches the folder sees complete files only.
+ */
 #include "record/flight/file.h"
 
 #include <errno.h>

@@ -1,4 +1,6 @@
-/* See flight.h. */
+/* The flight recorder: what triggers a dump, and when it is written. Triggers come from signals,
+ * `miniprof ctl`, slow steps and crashes; the writer serves all of them.
+ */
 #include "record/flight/flight.h"
 
 #include <stdio.h>

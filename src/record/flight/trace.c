@@ -1,4 +1,6 @@
-/* See trace.h. */
+/* What a file of the flight recorder holds: the chunks in memory, a header that says why it was
+ * written, and notes made for it.
+ */
 #include "record/flight/trace.h"
 
 #include "record/core/clock.h"

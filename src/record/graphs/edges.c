@@ -1,4 +1,6 @@
-/* See edges.h. */
+/* Carries the edges of CUDA graphs from the thread that instantiated a graph to the writer. They
+ * are written when the graph's first node runs.
+ */
 #include "record/graphs/edges.h"
 
 #include <stdlib.h>

@@ -1,4 +1,6 @@
-/* See graphs.h. */
+/* Reads the edges of a graph while it is instantiated. CUPTI tells which node is the clone of
+ * which, and the driver tells the edges of the original.
+ */
 #include "record/graphs/graphs.h"
 
 #include <stdlib.h>

@@ -1,4 +1,6 @@
-/* See open_ranges.h. */
+/* Which NVTX ranges are open, thread by thread, as the writer meets their events. It may meet an
+ * end before its start, when two threads share a range.
+ */
 #include "record/graphs/open_ranges.h"
 
 #include <stdlib.h>

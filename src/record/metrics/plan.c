@@ -1,4 +1,6 @@
-/* See plan.h. */
+/* From names of metrics to what one GPU counts. Names are tried on the CUPTI that is loaded, since
+ * only it knows what the chip has.
+ */
 #include "record/metrics/plan.h"
 
 #include <stdlib.h>

@@ -1,4 +1,4 @@
-/* See profiler_api.h. */
+/* Finds CUPTI's host and range profiling functions at run time, in toolkits that have them. */
 #include "record/metrics/profiler_api.h"
 
 #include <dlfcn.h>

@@ -16,7 +16,7 @@
 #include <stdint.h>
 
 #include "base/status.h"
-#include "record/cupti/cupti_api.h"
+#include "record/api/cupti_api.h"
 
 #define PROFILER_SIZE(type, last) (offsetof(type, last) + sizeof(((type *)0)->last))
 

@@ -1,4 +1,6 @@
-/* See query.h. */
+/* MINIPROF_QUERY=metrics: asks each device which metrics it has, and writes the answers as rows of
+ * a trace.
+ */
 #include "record/metrics/query.h"
 
 #include <string.h>

@@ -1,4 +1,4 @@
-/* See session.h. */
+/* A range profiler object of CUPTI's for one context: set up, one range at a time, decoded. */
 #include "record/metrics/session.h"
 
 #include <stdlib.h>

@@ -1,4 +1,6 @@
-/* See time.h. */
+/* Turns counts of the time stamp counter into times of the clock. Between two pairs of both the
+ * clock is taken as a straight line; nothing is extrapolated.
+ */
 #include "record/nvtx/time.h"
 
 #include <fcntl.h>

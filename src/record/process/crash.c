@@ -1,4 +1,6 @@
-/* See crash.h. */
+/* Writes the flight recorder's trace when the program crashes. The thread that crashes asks the
+ * writer and waits; the signal then happens again.
+ */
 #include "record/process/crash.h"
 
 #include <errno.h>

@@ -1,4 +1,4 @@
-/* See ctl.h. */
+/* Serves `miniprof ctl` on the writer's thread. Nothing here waits for a client. */
 #include "record/process/ctl.h"
 
 #include <errno.h>

@@ -17,9 +17,9 @@
 
 #include "base/log.h"
 #include "base/text/strings.h"
+#include "record/api/quirks.h"
 #include "record/core/state.h"
 #include "record/core/thread.h"
-#include "record/cupti/quirks.h"
 #include "record/graphs/graphs.h"
 #include "record/nvtx/nvtx.h"
 #include "record/process/fork.h"

@@ -1,4 +1,6 @@
-/* See lifecycle.h. */
+/* How a recording ends: the last flush on a thread of its own, then the file's end, both with a
+ * bound on the time.
+ */
 #include "record/process/lifecycle.h"
 
 #include <errno.h>

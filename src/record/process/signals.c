@@ -1,4 +1,6 @@
-/* See signals.h. */
+/* SIGINT and SIGTERM where the application leaves them to their default. The handler only notes
+ * the signal; the writer completes the file and raises it again.
+ */
 #include "record/process/signals.h"
 
 #include <dirent.h>

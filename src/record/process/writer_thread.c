@@ -1,4 +1,6 @@
-/* See writer_thread.h. */
+/* The writer thread's loop: wait, run a round, serve signals and `miniprof ctl`, flush in time. It
+ * never waits inside of CUPTI.
+ */
 #include "record/process/writer_thread.h"
 
 #include <signal.h>

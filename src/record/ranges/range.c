@@ -1,4 +1,6 @@
-/* See range.h. */
+/* Where capture ranges begin and end: profiler calls, NVTX ranges, time, triggers. It posts marks;
+ * the writer interprets them.
+ */
 #include "record/ranges/range.h"
 
 #include <time.h>

@@ -10,14 +10,14 @@
  *
  * Filled once in InitializeInjection, read-only afterwards.
  */
-#ifndef MP_RECORD_CUPTI_API_SET_H
-#define MP_RECORD_CUPTI_API_SET_H
+#ifndef MP_RECORD_API_API_SET_H
+#define MP_RECORD_API_API_SET_H
 
 #include <stdbool.h>
 #include <stdint.h>
 
 #include "base/settings/config.h"
-#include "record/cupti/cupti_api.h"
+#include "record/api/cupti_api.h"
 #include "trace/codec/schema.h"
 
 #define API_CBIDS 2048 /* 807 driver functions in CUDA 13.0; what is beyond has no name here */

@@ -6,8 +6,8 @@
  *
  * Filled once in InitializeInjection, read-only afterwards.
  */
-#ifndef MP_RECORD_CUPTI_CUPTI_API_H
-#define MP_RECORD_CUPTI_CUPTI_API_H
+#ifndef MP_RECORD_API_CUPTI_API_H
+#define MP_RECORD_API_CUPTI_API_H
 
 #include <cupti.h>
 #include <limits.h>

@@ -1,11 +1,13 @@
-/* See api_set.h. */
-#include "record/cupti/api_set.h"
+/* Chooses by name which CUDA calls are recorded. CUPTI names its callback ids at run time, so
+ * functions that are newer than this build are found too.
+ */
+#include "record/api/api_set.h"
 
 #include <string.h>
 
 #include "base/log.h"
 #include "base/text/strings.h"
-#include "record/cupti/layout.h"
+#include "record/api/layout.h"
 
 #include "base/poison.h"
 

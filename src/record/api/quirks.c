@@ -1,5 +1,5 @@
-/* See quirks.h. */
-#include "record/cupti/quirks.h"
+/* Which known faults the loaded CUPTI has, from the table quirks.def. */
+#include "record/api/quirks.h"
 
 #include <stddef.h>
 
@@ -18,7 +18,7 @@ static const struct {
 } quirks[QUIRK_COUNT] = {
 #define QUIRK(name, first, fixed, answer, what, done, source)                                      \
     [QUIRK_##name] = {first, fixed, answer, what, done},
-#include "record/cupti/quirks.def"
+#include "record/api/quirks.def"
 #undef QUIRK
 };
 

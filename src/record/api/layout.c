@@ -3,7 +3,7 @@
  * Only structs whose name is the same from CUDA 11.8 to 13.x are compared: CUPTI keeps every old
  * struct under its old name (in cupti_activity_deprecated.h since 12.4), so one list serves all.
  */
-#include "record/cupti/layout.h"
+#include "record/api/layout.h"
 
 #include <cupti.h>
 #include <stddef.h>

@@ -8,8 +8,8 @@
  *
  * layout.c checks the offsets against whatever headers this is built with.
  */
-#ifndef MP_RECORD_CUPTI_LAYOUT_H
-#define MP_RECORD_CUPTI_LAYOUT_H
+#ifndef MP_RECORD_API_LAYOUT_H
+#define MP_RECORD_API_LAYOUT_H
 
 #include <stdint.h>
 

@@ -1,13 +1,13 @@
 /* Which of CUPTI's known faults the loaded version has (quirks.def). */
-#ifndef MP_RECORD_CUPTI_QUIRKS_H
-#define MP_RECORD_CUPTI_QUIRKS_H
+#ifndef MP_RECORD_API_QUIRKS_H
+#define MP_RECORD_API_QUIRKS_H
 
 #include <stdbool.h>
 #include <stdint.h>
 
 enum quirk {
 #define QUIRK(name, first, fixed, answer, what, done, source) QUIRK_##name,
-#include "record/cupti/quirks.def"
+#include "record/api/quirks.def"
 #undef QUIRK
     QUIRK_COUNT
 };

@@ -11,7 +11,7 @@
  * A candidate that opens but is too old or lacks a function is closed again and remembered for the
  * message, in case nothing better turns up.
  */
-#include "record/cupti/cupti_api.h"
+#include "record/api/cupti_api.h"
 
 #include <dlfcn.h>
 #include <link.h>
@@ -21,7 +21,7 @@
 
 #include "base/log.h"
 #include "base/text/strings.h"
-#include "record/cupti/layout.h"
+#include "record/api/layout.h"
 
 #include "base/poison.h"
 
