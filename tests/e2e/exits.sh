@@ -1,4 +1,5 @@
 #!/bin/bash
+# Takes 80 s.
 # However a program ends: its exit code is its own, and the trace holds what it can.
 . "$SOURCE/tests/e2e/lib.sh" || exit 1
 

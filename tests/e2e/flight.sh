@@ -1,4 +1,5 @@
 #!/bin/bash
+# Takes 24 s.
 # The flight recorder: what is in its traces and what is not any more, each trigger, crashes,
 # limits, full disks.
 . "$SOURCE/tests/e2e/lib.sh" || exit 1

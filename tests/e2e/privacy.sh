@@ -20,7 +20,7 @@ profile secret SECRET=hunter2xyz CUDA_HOME=/hunter2xyz MINIPROF_NOT_A_SETTING=hu
     "${program[@]}"
 unharmed "secrets" secret bare 0
 same "nothing of the environment is in the trace" 0 "$(everything secret | grep -ac hunter2xyz)"
-same "the search would find it" 1 "$(everything secret | grep -ac alpha)"
+check "the search would find it" [ "$(everything secret | grep -ac alpha)" -ge 1 ]
 same "the file is its owner's" 600 "$(stat -c %a secret.mpt)"
 ( umask 0; profile open -- "${program[@]}" )
 same "the file is its owner's, whatever the umask" 600 "$(stat -c %a open.mpt)"

@@ -1,4 +1,5 @@
 #!/bin/bash
+# Takes 15 s.
 # miniprof top: a program that goes on, ends, is killed, begins a capture range; the terminal; whom
 # it cannot look at. What is shown of all of it is known by construction, what is shown of an
 # interval is not compared.
@@ -73,35 +74,7 @@ same "killed: exit code, last line" "0 The program has ended; its trace was not 
     "$? $(tail -n 1 killed.top)"
 
 # ---- the main thread ends before the others ----------------------------------------------------
-cat >headless.c <<'END'
-#include <dlfcn.h>
-#include <pthread.h>
-#include <stdlib.h>
-#include <unistd.h>
-
-static void *work(void *unused)
-{
-    while (access("headless1", F_OK))
-        usleep(10000);
-    exit(0);
-    return unused;
-}
-
-int main(void)
-{
-    void *cuda = dlopen("libcuda.so.1", RTLD_NOW);
-    int (*init)(unsigned) = cuda ? (int (*)(unsigned))dlsym(cuda, "cuInit") : NULL;
-    pthread_t thread;
-
-    if (!init || init(0) || pthread_create(&thread, NULL, work, NULL))
-        return 1;
-    pthread_exit(NULL);
-}
-END
-# shellcheck disable=SC2086
-check "a program without a main thread: made" \
-    "${CC:-gcc}" ${SAN:+-fsanitize=$SAN} -w -o headless headless.c -ldl -lpthread
-start headless -- ./headless
+start headless -- "$build/tests/e2e/headless"
 reached
 check "its main thread has ended" await grep -q '^State:.*Z' "/proc/$pid/status"
 "$miniprof" top --plain --count 2 --interval 50 "$pid" >headless.top 2>&1 </dev/null
