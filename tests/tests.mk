@@ -132,7 +132,7 @@ POOL := unit cli golden readers e2e oracle
 ifneq ($(SAN),)
 POOL := unit cli golden e2e oracle
 TESTS_golden := $(filter-out %/computed.sh,$(TESTS_golden))
-TESTS_cli := $(filter-out $(addprefix tests/cli/,docs_are_current.sh documents.sh install.sh),\
+TESTS_cli := $(filter-out $(patsubst %,tests/cli/%.sh,docs_are_current documents install),\
 	$(TESTS_cli))
 endif
 # Under thread: what has threads, that is the collector. The reader has one thread only.
@@ -140,8 +140,8 @@ ifneq ($(findstring thread,$(SAN)),)
 POOL := unit e2e
 endif
 
-.PHONY: test-programs list-tests check-all fuzz-programs fuzz-seeds lint-format lint-house lint-tidy \
-	lint-analyzer $(SUITES:%=check-%)
+.PHONY: test-programs list-tests check-all fuzz-programs fuzz-seeds lint-format lint-house \
+	lint-tidy lint-analyzer $(SUITES:%=check-%)
 
 # The software GPU tests itself: tests/e2e/simgpu_selftest.sh.
 SIMGPU_SELFTEST := $(if $(HAVE_CUDA),$(BUILD)/simgpu/selftest $(BUILD)/simgpu/libselftest_inject.so)
