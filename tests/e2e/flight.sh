@@ -180,7 +180,10 @@ hundred=()
 for ((i = 0; i < 100; i++)); do
     hundred+=("${quick[@]}")
 done
-for limit in p99x3 p50x10 p90; do
+limits=(p99x3 p50x10 p90)
+# There the collector's own calls take so long that no step is ten times another.
+[[ ${SAN:-} == *thread* ]] && limits=(p90)
+for limit in "${limits[@]}"; do
     rm -f percent.mpt
     profile percent MINIPROF_FLIGHT=30s MINIPROF_SLOW_STEP=$limit MINIPROF_STEP=it -- \
         "$steps" init alpha=1 sync "${hundred[@]}" "${slow[@]}"

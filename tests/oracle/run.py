@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-# Takes 60 s: 12,000 programs on two cores.
+# Takes 30 s.
 """Random programs on the software GPU: does `miniprof deps` say of them what the oracle says?
 
     run.py                      ORACLE_PROGRAMS programs, or 10000, and ORACLE_WHAT_IF for the
