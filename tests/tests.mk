@@ -137,10 +137,12 @@ TESTS_cli := $(filter-out $(patsubst %,tests/cli/%.sh,docs_are_current documents
 endif
 # Under thread: what has threads, that is the collector; the reader has one thread only. Left out of
 # e2e: versions.sh, whose subject is the layout of CUPTI's records; life_ends.sh and measuring.sh,
-# which measure times that the sanitizer multiplies. tests/tsan.supp has what is not ours.
+# which measure times that the sanitizer multiplies; bad_input.sh, whose limit of a file's size ends
+# a program with the sanitizer. tests/tsan.supp has what is not ours.
 ifneq ($(findstring thread,$(SAN)),)
 POOL := unit e2e
-TESTS_e2e := $(filter-out $(patsubst %,tests/e2e/%.sh,versions life_ends measuring),$(TESTS_e2e))
+TESTS_e2e := $(filter-out $(patsubst %,tests/e2e/%.sh,versions life_ends measuring \
+	bad_input),$(TESTS_e2e))
 endif
 
 .PHONY: test-programs list-tests check-all fuzz-programs fuzz-seeds lint-format lint-house \
