@@ -126,8 +126,8 @@ endif
 -include samples/samples.mk
 -include tests/tests.mk
 
-.PHONY: all programs man demo check bench gpu-check bench-gpu bench-growth fuzz lint install \
-	uninstall clean help deps FORCE
+.PHONY: all programs man demo check check-all bench gpu-check bench-gpu bench-growth fuzz lint \
+	install uninstall clean help deps FORCE
 
 all: programs man ## build everything (the default)
 
@@ -276,7 +276,7 @@ help: ## this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sort | sed -E 's/^([a-z-]+):.*## (.*)/  \1|\2/' | \
 		while IFS='|' read -r name text; do printf '%-14s %s\n' "$$name" "$$text"; done
 	@echo
-	@echo "  SAN=address,undefined   build with sanitizers, in build/san-.../"
+	@echo "  SAN=address,undefined   build with sanitizers, in build/san-.../ (or SAN=thread)"
 	@echo "  WERROR=1                warnings are errors"
 	@echo "  V=1                     show the commands"
 	@echo "  CC=clang CFLAGS=...     compiler and its optimisation flags"
@@ -284,7 +284,9 @@ help: ## this list
 	@echo "  CUDA_HOME=DIR|none      where CUDA's headers are; none builds the reader only"
 	@echo "  PREFIX=DIR DESTDIR=DIR  where install and uninstall work (PREFIX=/usr/local)"
 	@echo "  NVPROF=1                install: a link nvprof to miniprof, too"
-	@echo "  FUZZ_SECONDS=60         how long fuzz, and check with it, feeds the reader"
+	@echo "  FUZZ_SECONDS=60         how long fuzz and check-all feed the reader"
+	@echo "  JOBS=2                  processes that build and test at a time (all cores)"
+	@echo "  TABLE=1                 check, check-SUITE: a table of what each test takes"
 
 clean: ## remove build/
 	rm -rf $(if $(filter build/% build,$(BUILD)),build,$(BUILD))

@@ -2,25 +2,33 @@
 # Runs tests and counts them.
 #
 #   run.sh SUITE FILE...          runs each file, JOBS at a time; prints a line for each
+#   run.sh --pool                 the same of many suites together; stdin has a line for each test:
+#                                 SUITE FILE BUILD SAN
 #   run.sh --step SUITE NAME COMMAND...   runs one command as one test
 #   run.sh --total FILE           prints the count of a results file
+#   run.sh --table FILE           prints a line for each of its tests
 #
 # The last line is "N passed, N failed". With RESULTS_FILE set the counts are added to it and a
 # suite fails only at --total, so that all suites run. A program counts as what it says itself:
 # cmocka's and unittest's totals, or a last line of the same form; else as one. Exit status 77 means
 # skipped. Logs stay in BUILD/check/SUITE/. With TABLE=1 a table of the files comes before the last
-# line.
+# line. A line shows how long a test took, and the CPU time of its processes.
+#
+# The longest tests begin first. A test that takes more than a few seconds says so in its first 12
+# lines: "Takes 40 s".
 set -u
 
 BUILD=${BUILD:-build}
 JOBS=${JOBS:-2}
+SOURCE=${SOURCE:-$(cd "$(dirname "$0")/.." && pwd)}
 LIMIT=${TEST_SECONDS:-300} # a test that hangs is a failed test
 # The same answer to impossible sizes as malloc's own.
 export ASAN_OPTIONS=${ASAN_OPTIONS:-allocator_may_return_null=1:detect_leaks=1}
 export UBSAN_OPTIONS=${UBSAN_OPTIONS:-print_stacktrace=1}
-export BUILD JOBS
+export TSAN_OPTIONS=${TSAN_OPTIONS:-suppressions=$SOURCE/tests/tsan.supp:second_deadlock_stack=1}
+export BUILD JOBS SOURCE
 
-# total FILE: sums "SUITE NAME PASSED FAILED SKIPPED SECONDS" lines (tab-separated).
+# total FILE: sums "SUITE NAME PASSED FAILED SKIPPED SECONDS CPU" lines (tab-separated).
 total() {
     awk -F '\t' '
         { passed += $3; failed += $4; skipped += $5; if ($4) list = list "  " $1 ": " $2 "\n" }
@@ -35,9 +43,9 @@ total() {
 # table FILE: the same lines, as a table.
 table() {
     awk -F '\t' '
-        BEGIN { form = "%-20s %7s %7s %7s %8s %8s\n"
-                printf form, "name", "checks", "passed", "failed", "skipped", "seconds" }
-        { printf form, $2, $3 + $4, $3, $4, $5 ? "yes" : "", $6 }' "$1"
+        BEGIN { form = "%-30s %7s %7s %7s %8s %8s %8s\n"
+                printf form, "name", "checks", "passed", "failed", "skipped", "seconds", "CPU" }
+        { printf form, $2, $3 + $4, $3, $4, $5 ? "yes" : "", $6, $7 }' "$1"
 }
 
 # counts LOG STATUS: prints "PASSED FAILED SKIPPED".
@@ -67,12 +75,13 @@ counts() {
         }' "$1"
 }
 
-# record SUITE NAME LOG STATUS SECONDS: one line on the terminal, one in the results.
+# record SUITE NAME LOG STATUS SECONDS CPU: one line on the terminal, one in the results.
 record() {
-    local suite=$1 name=$2 log=$3 status=$4 seconds=$5 passed failed skipped
+    local suite=$1 name=$2 log=$3 status=$4 seconds=$5 cpu=$6 passed failed skipped
     read -r passed failed skipped < <(counts "$log" "$status")
-    printf '%s\t%s\t%d\t%d\t%d\t%s\n' "$suite${SAN:+ ($SAN)}" "$name" "$passed" "$failed" \
-        "$skipped" "$seconds" >>"$RESULTS"
+    printf '%s\t%s\t%d\t%d\t%d\t%s\t%s\n' "$suite${SAN:+ ($SAN)}" "$name" "$passed" \
+        "$failed" "$skipped" "$seconds" "$cpu" >>"$RESULTS"
+    name=$name${SAN:+ [$SAN]}
     if [ "$failed" -gt 0 ]; then
         { printf 'FAILED   %s/%s (%s s, status %d)\n' "$suite" "$name" "$seconds" "$status"
           grep -aE -A 12 '^(FAILED|not ok)' "$log" | head -n 60 | sed 's/^/    /'
@@ -81,13 +90,14 @@ record() {
     elif [ "$skipped" -gt 0 ]; then
         printf 'skipped  %s/%s: %s\n' "$suite" "$name" "$(tail -n 1 "$log")"
     else
-        printf 'ok       %s/%s (%d, %s s)\n' "$suite" "$name" "$passed" "$seconds"
+        printf 'ok       %s/%s (%d, %s s, CPU %s s)\n' "$suite" "$name" "$passed" "$seconds" \
+            "$cpu"
     fi
 }
 
 # one SUITE FILE
 one() {
-    local suite=$1 file=$2 name log start status
+    local suite=$1 file=$2 name log status
     local -a command=("$file")
     name=${file##*/tests/"$suite"/}; name=${name##*/tests/}
     case $suite in
@@ -102,29 +112,60 @@ one() {
     if [ "$suite" = fuzz ]; then
         fuzz_command "$name" "$file"
     fi
-    start=$EPOCHREALTIME
-    timeout -k 10 "$LIMIT" "${command[@]}" </dev/null >"$log" 2>&1
+    timed "$log" timeout -k 10 "$LIMIT" "${command[@]}"
     status=$?
     [ $status -eq 124 ] && echo "no end after $LIMIT s" >>"$log"
-    record "$suite" "$name" "$log" $status "$(seconds_since "$start")"
+    record "$suite" "$name" "$log" $status $(seconds_of "$log")
 }
 
-seconds_since() {
-    awk -v from="$1" -v to="$EPOCHREALTIME" 'BEGIN { printf "%.2f", to - from }'
+# timed LOG COMMAND...: its output in LOG, its times in LOG.time.
+timed() {
+    local log=$1 TIMEFORMAT='%R %U %S' status
+    shift
+    { time "$@" </dev/null >"$log" 2>&1; status=$?; } 2>"$log.time"
+    return $status
 }
 
-# Sets `command` to a libFuzzer run: new inputs go to build/, what breaks it too.
+# seconds_of LOG: what `timed` found, "SECONDS CPU".
+seconds_of() {
+    awk '{ printf "%.2f %.2f", $1, $2 + $3 }' "$1.time"
+    rm -f "$1.time"
+}
+
+# weighed: stdin's tests, the longest first.
+weighed() {
+    local suite file build san source weight
+    while read -r suite file build san; do
+        source=$file
+        [ "$suite" = unit ] && source=$SOURCE/tests/unit/${file#*/tests/unit/}.c
+        weight=$(sed -nE '1,12s/.*Takes ([0-9]+) s.*/\1/p' "$source" 2>/dev/null | head -n 1)
+        [ "$suite" = fuzz ] && weight=${FUZZ_SHARE:-60}
+        echo "${weight:-1} $suite $file $build $san"
+    done | sort -s -k 1,1nr | cut -d ' ' -f 2-
+}
+
+# lane COUNT: runs stdin's tests, so many at a time.
+lane() {
+    xargs -r -d '\n' -n 1 -P "$1" "$0" --one
+}
+
+# End-to-end tests sleep three quarters of their time, so they hardly take a core from the others:
+# they have a lane of their own, with two tests for each core.
+pool() {
+    local tests
+    tests=$(weighed)
+    grep '^e2e ' <<<"$tests" | lane $((2 * JOBS)) &
+    grep -v '^e2e ' <<<"$tests" | lane "$JOBS"
+    wait
+}
+
+# Sets `command` to a libFuzzer run: new inputs go to BUILD, what breaks it too.
 fuzz_command() {
-    local corpus=$BUILD/corpus/$1 seeds=$BUILD/seeds directory file
-    mkdir -p "$corpus" "$seeds"
-    for directory in ${FUZZ_SEEDS:-}; do
-        find "$directory" -name '*.mpt' -size -128k | while read -r file; do
-            cp -u "$file" "$seeds/$(echo "$file" | tr / _)"
-        done
-    done
+    local corpus=$BUILD/corpus/$1
+    mkdir -p "$corpus"
     command=("$2" -max_total_time="${FUZZ_SHARE:-60}" -timeout=10 -rss_limit_mb=1024
              -max_len=131072 -print_final_stats=1 -artifact_prefix="$BUILD/crash-$1-"
-             "$corpus" "$seeds")
+             "$corpus" "$BUILD/seeds")
     LIMIT=$((${FUZZ_SHARE:-60} + 120))
 }
 
@@ -133,10 +174,22 @@ if [ "${1:-}" = --total ]; then
     exit
 fi
 
+if [ "${1:-}" = --table ]; then
+    table "$2"
+    exit
+fi
+
 if [ "${1:-}" = --one ]; then
-    one "$2" "$3"
+    read -r suite file BUILD SAN <<<"$2"
+    export SAN
+    [ -z "$SAN" ] || LIMIT=${TEST_SECONDS:-600}
+    mkdir -p "$BUILD/check/$suite"
+    one "$suite" "$file"
     exit 0
 fi
+
+# The python3 of a version manager is a script that takes longer than most of what it is asked for.
+python=$(python3 -c 'import sys; print(sys.executable)' 2>/dev/null) && PATH=${python%/*}:$PATH
 
 own_results=
 if [ -n "${RESULTS_FILE:-}" ]; then
@@ -152,11 +205,17 @@ if [ "$1" = --step ]; then
     shift 3
     log=$BUILD/check/$suite/${name//[ \/]/_}.log
     mkdir -p "$(dirname "$log")"
-    start=$EPOCHREALTIME
-    "$@" >"$log" 2>&1
+    timed "$log" "$@"
     status=$?
-    record "$suite" "$name" "$log" $status "$(seconds_since "$start")"
+    record "$suite" "$name" "$log" $status $(seconds_of "$log")
     exit $((status != 0))
+fi
+
+if [ "$1" = --pool ]; then
+    export FUZZ_SHARE=${FUZZ_SHARE:-60}
+    pool
+    [ -z "$own_results" ] || total "$own_results"
+    exit
 fi
 
 suite=$1
@@ -165,12 +224,10 @@ if [ $# -eq 0 ]; then
     exit 0
 fi
 mkdir -p "$BUILD/check/$suite"
-if [ "$suite" = fuzz ]; then
-    export FUZZ_SHARE=$(((${FUZZ_SECONDS:-60} + $# - 1) / $#))
-    JOBS=1
-fi
 echo "== $suite${SAN:+ ($SAN)}"
-printf '%s\0' "$@" | xargs -0 -n 1 -P "$JOBS" "$0" --one "$suite"
+for file; do
+    echo "$suite $file $BUILD ${SAN:-}"
+done | weighed | lane "$JOBS"
 if [ -n "$own_results" ]; then
     [ -z "${TABLE:-}" ] || table "$own_results"
     total "$own_results"

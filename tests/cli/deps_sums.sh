@@ -1,4 +1,5 @@
 #!/bin/bash
+# Takes 15 s.
 # miniprof deps on real traces: what must hold whatever is in them. Every nanosecond of a window is
 # in one row; the table of activities has the same sums; unchanged durations change nothing.
 . "$SOURCE/tests/tools/cli.sh" || exit 1

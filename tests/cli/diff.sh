@@ -1,4 +1,5 @@
 #!/bin/bash
+# Takes 10 s.
 # miniprof diff: sides, thresholds, exit codes, bad input.
 . "$SOURCE/tests/tools/cli.sh" || exit 1
 data=$SOURCE/tests/data

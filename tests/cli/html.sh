@@ -1,4 +1,5 @@
 #!/bin/bash
+# Takes 8 s.
 # miniprof html: what is in the page, how large it is, and what is said of bad input. What a browser
 # makes of it: tests/html.
 . "$SOURCE/tests/tools/cli.sh" || exit 1

@@ -1,4 +1,5 @@
 #!/bin/bash
+# Takes 80 s.
 # Other CUPTI clients in the process: torch.profiler before, during and after a recording, Nsight's
 # libraries, a second copy of ours, another tool for NVTX. kineto.so makes Kineto's calls.
 . "$SOURCE/tests/e2e/lib.sh" || exit 1

@@ -1,4 +1,5 @@
 #!/bin/bash
+# Takes 45 s.
 # CUPTI gets its clock again where it gets slower without (record/cupti/clock_renewal.h), on the
 # software GPU's virtual clock: when nothing is under way, when it takes too long; and where not.
 . "$SOURCE/tests/e2e/lib.sh" || exit 1

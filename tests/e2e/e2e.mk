@@ -23,10 +23,11 @@ $(BUILD)/tests/e2e/%: $(OBJ)/tests/e2e/programs/%.o $(SAMPLES_OBJ)/common.o $(CU
 	$(call say,LINK,$@)
 	$(Q)$(LINK) -o $@ $(filter %.o,$^) $(CUDA_STUB) -lpthread -ldl
 
-$(BUILD)/tests/e2e/host: $(OBJ)/tests/e2e/programs/host.o
+$(BUILD)/tests/e2e/host $(BUILD)/tests/e2e/headless: $(BUILD)/tests/e2e/%: \
+		$(OBJ)/tests/e2e/programs/%.o
 	@mkdir -p $(@D)
 	$(call say,LINK,$@)
-	$(Q)$(LINK) -o $@ $< -ldl
+	$(Q)$(LINK) -o $@ $< -ldl -lpthread
 
 $(BUILD)/tests/e2e/steps_setuid: $(OBJ)/tests/e2e/programs/steps.o $(SAMPLES_OBJ)/common.o \
 		$(CUDA_STUB)

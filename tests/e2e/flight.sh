@@ -1,4 +1,5 @@
 #!/bin/bash
+# Takes 24 s.
 # The flight recorder: what is in its traces and what is not any more, each trigger, crashes,
 # limits, full disks.
 . "$SOURCE/tests/e2e/lib.sh" || exit 1
@@ -179,7 +180,10 @@ hundred=()
 for ((i = 0; i < 100; i++)); do
     hundred+=("${quick[@]}")
 done
-for limit in p99x3 p50x10 p90; do
+limits=(p99x3 p50x10 p90)
+# Thread sanitizer slows the collector's own calls down: no step is ten times another there.
+[[ ${SAN:-} == *thread* ]] && limits=(p90)
+for limit in "${limits[@]}"; do
     rm -f percent.mpt
     profile percent MINIPROF_FLIGHT=30s MINIPROF_SLOW_STEP=$limit MINIPROF_STEP=it -- \
         "$steps" init alpha=1 sync "${hundred[@]}" "${slow[@]}"
@@ -389,9 +393,16 @@ touch go
 wait "$pid"
 same "200 signals and five requests at once: exit code" 0 $?
 wait
-same "200 signals and five requests at once: as many files as there may be" \
-    "storm.2.mpt storm.3.mpt storm.4.mpt storm.5.mpt storm.mpt" "$(traces storm)"
-for name in storm storm.2 storm.3 storm.4 storm.5; do
+files=(storm storm.2 storm.3 storm.4 storm.5)
+if [[ ${SAN:-} == *thread* ]]; then # a round takes so long there that it serves many signals
+    read -ra files <<<"$(traces storm | sed 's/\.mpt//g')"
+    check "200 signals and five requests at once: one to five files" \
+        [ ${#files[@]} -ge 1 -a ${#files[@]} -le 5 ]
+else
+    same "200 signals and five requests at once: as many files as there may be" \
+        "storm.2.mpt storm.3.mpt storm.4.mpt storm.5.mpt storm.mpt" "$(traces storm)"
+fi
+for name in "${files[@]}"; do
     sound "200 signals and five requests at once: $name" $name
     same "200 signals and five requests at once: $name: kernels" "beta 3" "$(kernels $name)"
 done

@@ -1,4 +1,5 @@
 #!/bin/bash
+# Takes 38 s.
 # A CUPTI that falls behind with the GPU's records, on the software GPU's virtual clock, and what is
 # none: pauses, captures, ranges, records that are not wanted.
 . "$SOURCE/tests/e2e/lib.sh" || exit 1

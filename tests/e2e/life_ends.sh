@@ -1,4 +1,5 @@
 #!/bin/bash
+# Takes 30 s.
 # Ends that leave no time, and exec: what was written is readable, and it is nearly all.
 . "$SOURCE/tests/e2e/lib.sh" || exit 1
 life=$build/tests/e2e/life

@@ -1,4 +1,5 @@
 #!/bin/bash
+# Takes 35 s.
 # What happens to files and descriptors while a program runs.
 . "$SOURCE/tests/e2e/lib.sh" || exit 1
 life=$build/tests/e2e/life

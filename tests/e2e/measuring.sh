@@ -1,4 +1,5 @@
 #!/bin/bash
+# Takes 40 s.
 # The scripts of tests/gpu that count what was launched, look how CUPTI grows, begin and end ranges
 # and kill what is recorded, for a moment on the software GPU: what they say is right, and they
 # notice what is wrong.

@@ -1,4 +1,5 @@
 #!/bin/bash
+# Takes 26 s.
 # Capture ranges other than those of cudaProfilerStart and Stop: by NVTX ranges, by triggers, by
 # time and by a schedule; how many of them; and `miniprof ctl`.
 . "$SOURCE/tests/e2e/lib.sh" || exit 1

@@ -20,7 +20,7 @@ profile secret SECRET=hunter2xyz CUDA_HOME=/hunter2xyz MINIPROF_NOT_A_SETTING=hu
     "${program[@]}"
 unharmed "secrets" secret bare 0
 same "nothing of the environment is in the trace" 0 "$(everything secret | grep -ac hunter2xyz)"
-same "the search would find it" 1 "$(everything secret | grep -ac alpha)"
+check "the search would find it" [ "$(everything secret | grep -ac alpha)" -ge 1 ]
 same "the file is its owner's" 600 "$(stat -c %a secret.mpt)"
 ( umask 0; profile open -- "${program[@]}" )
 same "the file is its owner's, whatever the umask" 600 "$(stat -c %a open.mpt)"
@@ -36,9 +36,8 @@ same "the pid is the main thread's id" "$("$miniprof" info --json secret.mpt |
     sed -n 's/^    "pid": "\([0-9]*\)",/\1/p')" "$(column secret thread tid)"
 
 # ---- the process -----------------------------------------------------------------------------
-profile process -- "$steps" init print=here sleep=300 alpha=1 sync exit=0 &
+start process -- "$steps" init print=here await=seen alpha=1 sync exit=0
 await grep -q here process.out
-pid=$(pgrep -f "$steps init print=here sleep=300 alpha=1" | head -n 1)
 same "two threads more, and they say whose they are" "miniprof miniprof-flush" \
     "$(echo $(cat /proc/"$pid"/task/*/comm 2>/dev/null | grep miniprof | sort))"
 same "no descriptor of ours reaches a child" 0 "$(for fd in /proc/"$pid"/fd/*; do
@@ -47,5 +46,6 @@ same "no descriptor of ours reaches a child" 0 "$(for fd in /proc/"$pid"/fd/*; d
         flags=$(sed -n 's/^flags:\t*//p' "/proc/$pid/fdinfo/${fd##*/}")
         [ $((flags & 02000000)) -ne 0 ] || echo "$link" ;;
     esac; done | wc -l)"
-wait
+touch seen
+wait "$pid"
 finish

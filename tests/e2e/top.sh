@@ -1,4 +1,5 @@
 #!/bin/bash
+# Takes 15 s.
 # miniprof top: a program that goes on, ends, is killed, begins a capture range; the terminal; whom
 # it cannot look at. What is shown of all of it is known by construction, what is shown of an
 # interval is not compared.
@@ -73,35 +74,7 @@ same "killed: exit code, last line" "0 The program has ended; its trace was not 
     "$? $(tail -n 1 killed.top)"
 
 # ---- the main thread ends before the others ----------------------------------------------------
-cat >headless.c <<'END'
-#include <dlfcn.h>
-#include <pthread.h>
-#include <stdlib.h>
-#include <unistd.h>
-
-static void *work(void *unused)
-{
-    while (access("headless1", F_OK))
-        usleep(10000);
-    exit(0);
-    return unused;
-}
-
-int main(void)
-{
-    void *cuda = dlopen("libcuda.so.1", RTLD_NOW);
-    int (*init)(unsigned) = cuda ? (int (*)(unsigned))dlsym(cuda, "cuInit") : NULL;
-    pthread_t thread;
-
-    if (!init || init(0) || pthread_create(&thread, NULL, work, NULL))
-        return 1;
-    pthread_exit(NULL);
-}
-END
-# shellcheck disable=SC2086
-check "a program without a main thread: made" \
-    ${CC:-gcc} ${SAN:+-fsanitize=$SAN} -w -o headless headless.c -ldl -lpthread
-start headless -- ./headless
+start headless -- "$build/tests/e2e/headless"
 reached
 check "its main thread has ended" await grep -q '^State:.*Z' "/proc/$pid/status"
 "$miniprof" top --plain --count 2 --interval 50 "$pid" >headless.top 2>&1 </dev/null
@@ -174,6 +147,10 @@ has_two() {
 drawn() {
     await has_two "$1"
 }
+# over NAME: the terminal stays open until its shell has said its last.
+over() {
+    await test -s "$1.after"
+}
 restored() { # WHAT NAME CODE
     same "$1: exit code" "$3" "$(cat "$2.code")"
     check "$1: the terminal's settings are back" cmp "$2.before" "$2.after"
@@ -181,26 +158,26 @@ restored() { # WHAT NAME CODE
 }
 if command -v script >/dev/null; then
     touch q.screen int.screen term.screen
-    { drawn q; printf 'xq'; sleep 0.5; } | on_terminal q
+    { drawn q; printf 'xq'; over q; } | on_terminal q
     restored "q" q 0
-    { drawn int; printf '\003'; sleep 0.5; } | on_terminal int
+    { drawn int; printf '\003'; over int; } | on_terminal int
     restored "Ctrl-C" int 0
     {
         drawn term
         kill -TERM "$(pgrep -f "^$miniprof top --interval 100 $pid")"
-        sleep 0.5
+        over term
     } | on_terminal term
     restored "SIGTERM" term 0
     # A pager has the keyboard for itself.
     script -qefc "stty -a >piped.before
         '$miniprof' top --count 2 --interval 100 $pid |
-            { read -r line; stty -a </dev/tty >piped.while; cat; }" /dev/null >piped.screen 2>&1 \
-        < <(sleep 1)
+            { read -r line; stty -a </dev/tty >piped.while; cat; }
+        echo over >piped.after" /dev/null >piped.screen 2>&1 < <(over piped)
     check "stdout is a pipe: the terminal's settings stay" cmp piped.before piped.while
     check "stdout is a pipe: blocks come" grep -q 'GPU 0' piped.screen
     # The other way to end: the process does.
     touch end.screen
-    { drawn end; touch screen1; sleep 1; } | on_terminal end
+    { drawn end; touch screen1; over end; } | on_terminal end
     restored "the program ends" end 0
     check "the program ends: said below" grep -q 'The program has ended' end.screen
 else

@@ -1,4 +1,5 @@
 #!/bin/bash
+# Takes 90 s.
 # Is it true what the command prints of the traces in tests/data? Rows, sums and findings against
 # those of programs in Python that read the file themselves (tests/readers) or start from the rows
 # of `miniprof dump`, and share no code with the command.

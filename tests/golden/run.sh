@@ -1,4 +1,5 @@
 #!/bin/bash
+# Takes 50 s.
 # Golden files: what the command prints of each trace in tests/data against the committed texts
 # NAME.*.txt here; and of each folder there, whose traces are those of one job, what it prints of
 # them together. computed.sh says whether it is true.

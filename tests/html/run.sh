@@ -1,4 +1,5 @@
 #!/bin/bash
+# Takes 60 s.
 # The pages of `miniprof html` and `miniprof diff --html` in headless Chromium: all
 # tests/html/test_*.mjs, over traces of tests/data and generated ones. With SCREENSHOTS=FOLDER it
 # makes the pictures of docs/html.md there instead. Skipped, not passed, where node, Chromium,

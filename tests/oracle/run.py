@@ -1,7 +1,9 @@
 #!/usr/bin/env python3
+# Takes 30 s.
 """Random programs on the software GPU: does `miniprof deps` say of them what the oracle says?
 
-    run.py                      10000 programs, and 2000 for the what-if
+    run.py                      ORACLE_PROGRAMS programs, or 10000, and ORACLE_WHAT_IF for the
+                                what-if, or 2000
     run.py --programs 100 --seed 7 --what-if 0
     run.py --one 1234 -v        the program of one seed, and what the oracle knows of it
 
@@ -116,8 +118,10 @@ def main():
     """The program."""
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     sanitized = bool(os.environ.get("SAN"))
-    parser.add_argument("--programs", type=int, default=1000 if sanitized else 10000)
-    parser.add_argument("--what-if", type=int, default=200 if sanitized else 2000)
+    parser.add_argument("--programs", type=int, default=1000 if sanitized else
+                        int(os.environ.get("ORACLE_PROGRAMS", 10000)))
+    parser.add_argument("--what-if", type=int, default=200 if sanitized else
+                        int(os.environ.get("ORACLE_WHAT_IF", 2000)))
     parser.add_argument("--seed", type=int, default=1, help="of the first program")
     parser.add_argument("--one", type=int, nargs="+", help="only the programs of these seeds")
     parser.add_argument("--jobs", type=int, default=int(os.environ.get("JOBS", 2)))

@@ -10,8 +10,9 @@
 #include <string.h>
 
 static struct {
-    CUpti_BuffersCallbackRequestFunc request;
-    CUpti_BuffersCallbackCompleteFunc complete;
+    /* Another client may register its own while the collector asks for what there is. */
+    _Atomic(CUpti_BuffersCallbackRequestFunc) request;
+    _Atomic(CUpti_BuffersCallbackCompleteFunc) complete;
     _Atomic bool zeroed; /* the client's buffers come zeroed */
     bool filling;
     pthread_t filler;
