@@ -41,7 +41,7 @@ int main(void)
         if (*setting->preset)
             printf("; default `%s`", setting->preset);
         printf(".\n");
-        print_wrapped(setting->help);
+        print_wrapped("", setting->help);
     }
     return 0;
 }

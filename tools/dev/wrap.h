@@ -9,15 +9,25 @@
 
 #define WRAP_COLUMNS 100
 
-/* Prints `text` as a sentence, on lines of its own that are indented by two spaces: the first
- * letter is made a capital, and a full stop ends it. */
-static inline void print_wrapped(const char *text)
+/* Bytes of the first word; blanks inside backticks do not end it. */
+static inline size_t wrapped_word(const char *text)
 {
-    size_t column = 0;
+    size_t bytes = 0;
+
+    for (int code = 0; text[bytes] && (code || text[bytes] != ' '); bytes++)
+        code ^= text[bytes] == '`';
+    return bytes;
+}
+
+/* Prints `text` as a sentence, on lines of its own that are indented by two spaces: the first
+ * letter is made a capital, and a full stop ends it. `lead` stands before it, and may be empty. */
+static inline void print_wrapped(const char *lead, const char *text)
+{
+    size_t column = *lead ? (size_t)printf("  %s", lead) : 0;
     int first = 1;
 
     while (*text) {
-        size_t word = strcspn(text, " ");
+        size_t word = wrapped_word(text);
         size_t stop = !text[word];
 
         if (!column || column + 1 + word + stop > WRAP_COLUMNS)
