@@ -11,7 +11,7 @@ compare() { # DOCUMENT PROGRAM FIRST-LINE-PATTERN: the document ends with what t
 }
 
 compare docs/trace-format.md table_list '^### 1 '
-compare docs/environment.md setting_list '^| `MINIPROF_OUTPUT'
-compare docs/nvprof.md nvprof_option_list '^| `--aggregate-mode'
+compare docs/environment.md setting_list '^- `MINIPROF_OUTPUT'
+compare docs/nvprof.md nvprof_option_list '^- `--aggregate-mode'
 compare docs/cupti.md quirk_list '^### `no_null_buffer'
 exit $failed

@@ -143,7 +143,7 @@ expected_code() { # VALUE
     fi
 }
 
-options=-1 # the document is counted from the second on
+options=0
 while IFS=$'\t' read -r name letter kind takes least most state plain; do
     options=$((options + 1))
     case $name in
@@ -181,7 +181,8 @@ while IFS=$'\t' read -r name letter kind takes least most state plain; do
         verdict "it names what does it" $?
     fi
 done < <("$BUILD/dev/nvprof_option_list" --plain)
-[ "$options" -eq "$(sed '1,/--aggregate-mode/d' "$SOURCE/docs/nvprof.md" | grep -c '')" ]
+documented=$(sed -n '/^- `--aggregate-mode/,$p' "$SOURCE/docs/nvprof.md" | grep -c '^- `--')
+[ "$options" -eq "$documented" ]
 verdict "as many options as the document has" $?
 nvprof --replay-mode application
 stderr <<'END'

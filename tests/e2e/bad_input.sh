@@ -170,7 +170,7 @@ QUERY events off.or.metrics
 VALUES
 # Texts take anything: CUPTI is above, the others stand with what they are about.
 same "bad values: of every setting but texts" "$("$build/dev/setting_list" |
-    sed -n 's/^| `MINIPROF_\([A-Z_]*\)`.*/\1/p' |
+    sed -n 's/^- `MINIPROF_\([A-Z_]*\)`.*/\1/p' |
     grep -vxE 'CUPTI|METRICS|KERNELS|DEVICES' | sort | paste -sd' ')" \
     "$(sed -n "/^done <<'VALUES'/,/^VALUES/s/^\([A-Z_]*\) .*/\1/p" \
         "$SOURCE/tests/e2e/bad_input.sh" |

@@ -1,11 +1,14 @@
-/* Prints the table of docs/nvprof.md from nvprof/options.def; `make check` compares it with the
- * document. With --plain one line for each option, for tests: name, letter, kind of value, what it
- * takes, least, most, state and the values that are fine in any case, with tabs between them. */
+/* Prints the list of docs/nvprof.md from nvprof/options.def: a point for each option.
+ * tests/cli/docs_are_current.sh compares it with the document. It is a list and no table, as the
+ * rows of a table cannot be wrapped. With --plain one line for each option, for tests: name,
+ * letter, kind of value, what it takes, least, most, state and the values that are fine in any
+ * case, with tabs between them. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "nvprof/options.h"
+#include "wrap.h"
 
 #include "base/poison.h"
 
@@ -30,23 +33,21 @@ static const char *const states[] = {
     [NVPROF_REFUSED] = "refused",
 };
 
-/* A bar would end the cell of a table. */
-static void print_escaped(const char *text)
+static void print_point(const struct nvprof_option *option)
 {
-    for (; *text; text++)
-        printf("%s%c", *text == '|' ? "\\" : "", *text);
-}
+    char lead[16];
 
-static void print_row(const struct nvprof_option *option)
-{
-    printf("| `--%s`", option->name);
+    size_t column = (size_t)printf("- `--%s", option->name);
+    if (option->takes)
+        column += (size_t)printf(" %s", option->takes);
+    printf("`");
     if (option->letter)
-        printf(", `-%c`", option->letter);
-    printf(" | ");
-    print_escaped(option->takes ? option->takes : "");
-    printf(" | %s | %s | ", option->preset ? option->preset : "", states[option->state]);
-    print_escaped(option->doc);
-    printf(" |\n");
+        printf(column + sizeof "`, `-x`" > WRAP_COLUMNS ? ",\n  `-%c`" : ", `-%c`", option->letter);
+    if (option->preset)
+        printf(", default `%s`", option->preset);
+    printf("\n");
+    snprintf(lead, sizeof lead, "*%s*.", states[option->state]);
+    print_wrapped(lead, option->doc);
 }
 
 static void print_plain(const struct nvprof_option *option)
@@ -65,7 +66,7 @@ int main(int argc, char **argv)
         if (plain)
             print_plain(&options[i]);
         else
-            print_row(&options[i]);
+            print_point(&options[i]);
     }
     return 0;
 }

@@ -1,8 +1,11 @@
-/* Prints the table of docs/environment.md from config.def; `make check` compares it with the
- * document. */
+/* Prints the list of docs/environment.md from config.def: a point for each setting.
+ * tests/cli/docs_are_current.sh compares it with the document. It is a list and no table, as the
+ * rows of a table cannot be wrapped. */
 #include "base/settings/config.h"
 
 #include <stdio.h>
+
+#include "wrap.h"
 
 #include "base/poison.h"
 
@@ -15,15 +18,16 @@ static void print_takes(const struct mp_setting *setting)
         for (uint32_t i = 0; i < setting->word_count; i++)
             printf("%s`%s`", i ? ", " : "", setting->words[i]);
         if (setting->kind == MP_SETTING_LIST)
-            printf(" or a list of %s", setting->metavariable);
+            printf(" or %s", setting->metavariable);
         break;
     case MP_SETTING_NUMBER:
-        printf("%u to %u %s", setting->least, setting->greatest, setting->metavariable);
+        printf("%u to %u%s%s", setting->least, setting->greatest, *setting->metavariable ? " " : "",
+               setting->metavariable);
         break;
     case MP_SETTING_TEXT:
     case MP_SETTING_PATTERN:
     case MP_SETTING_FORM:
-        printf("%s", setting->metavariable);
+        printf("`%s`", setting->metavariable);
         break;
     }
 }
@@ -32,10 +36,12 @@ int main(void)
 {
     for (size_t i = 0; i < mp_setting_count; i++) {
         const struct mp_setting *setting = &mp_settings[i];
-        printf("| `%s` | ", setting->name);
+        printf("- `%s`: ", setting->name);
         print_takes(setting);
-        printf(" | %s%s%s | %s |\n", *setting->preset ? "`" : "", setting->preset,
-               *setting->preset ? "`" : "", setting->help);
+        if (*setting->preset)
+            printf("; default `%s`", setting->preset);
+        printf(".\n");
+        print_wrapped("", setting->help);
     }
     return 0;
 }

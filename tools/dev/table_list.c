@@ -1,5 +1,5 @@
-/* Prints the table list of docs/trace-format.md from tables.def; `make` compares it with the
- * document. */
+/* Prints the tables of docs/trace-format.md from tables.def. tests/cli/docs_are_current.sh compares
+ * them with the document. */
 #include <miniprof/trace.h>
 #include <stdio.h>
 
@@ -29,7 +29,7 @@ int main(void)
     size_t count;
     const struct mp_table_info *tables = mp_tables(&count);
     for (size_t i = 0; i < count; i++) {
-        printf("\n### %u `%s`\n\n%s. %s, since version %u.\n\n", tables[i].id, tables[i].name,
+        printf("\n### %u `%s`\n\n%s.\n%s, since version %u.\n\n", tables[i].id, tables[i].name,
                tables[i].doc, kind_names[tables[i].kind], tables[i].since);
         printf("| id | column | type | unit | meaning |\n|---|---|---|---|---|\n");
         for (int c = 0; c < tables[i].column_count; c++)
