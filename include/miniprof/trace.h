@@ -119,6 +119,10 @@ MP_PUBLIC bool mp_trace_property_at(const struct mp_trace *trace, size_t index, 
 /* Size of the file, bytes, when it was opened, or looked at again. */
 MP_PUBLIC uint64_t mp_trace_bytes(const struct mp_trace *trace);
 
+/* The same without the holes of a sparse file, which take no room on disk. What the file says can
+ * justify memory by these bytes only. */
+MP_PUBLIC uint64_t mp_trace_data_bytes(const struct mp_trace *trace);
+
 /* What the chunk index at the end of the file says, without reading the chunks. */
 struct mp_index {
     bool present; /* false: the program did not end in order, or the file was cut */

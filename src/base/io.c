@@ -177,6 +177,28 @@ enum mp_status mp_make_folders(const char *path, struct mp_error *error)
     return MP_OK;
 }
 
+uint64_t mp_data_bytes(int fd, uint64_t bytes)
+{
+    uint64_t holes = 0;
+    uint64_t at = 0; /* behind the last data */
+
+    while (at < bytes) {
+        off_t data = lseek(fd, (off_t)at, SEEK_DATA);
+        off_t hole;
+
+        if (data < 0 && errno != ENXIO)
+            break;
+        if (data < 0 || (uint64_t)data >= bytes)
+            return at - holes;
+        holes += (uint64_t)data - at;
+        hole = lseek(fd, data, SEEK_HOLE);
+        if (hole <= data)
+            break;
+        at = (uint64_t)hole;
+    }
+    return bytes - holes;
+}
+
 enum mp_status mp_open_file(const char *path, int *fd, uint64_t *bytes, struct mp_error *error)
 {
     enum mp_status status = MP_OK;

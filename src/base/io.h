@@ -40,6 +40,11 @@ enum mp_status mp_make_folders(const char *path, struct mp_error *error);
  * what it writes to them must not get into a file of ours. -1 if that fails, with `fd` closed. */
 int mp_move_descriptor(int fd);
 
+/* How many of the first `bytes` bytes of a file are no holes: what a hole holds takes no room on
+ * disk, though it counts for the file's size. All of them where the file system knows of no holes.
+ * Moves the file's position. */
+uint64_t mp_data_bytes(int fd, uint64_t bytes);
+
 /* Opens a regular file for reading, close-on-exec, with its size in *bytes; says so when it is a
  * folder or no regular file. *fd is the caller's to close. */
 enum mp_status mp_open_file(const char *path, int *fd, uint64_t *bytes, struct mp_error *error);

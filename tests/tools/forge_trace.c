@@ -1,13 +1,26 @@
-/* Writes a trace that no writer makes, whose checksums fit: forge_trace FILE CHUNKS. Each chunk
- * holds the most rows that the format allows in about 120 bytes, because all its columns are one
- * number: kernels of 50 ns, one every 150 ns, in turn with their launching calls. */
+/* Writes a trace that no writer makes, whose checksums fit: forge_trace FILE CHUNKS [HOLE]. Each
+ * chunk holds the most rows that the format allows in about 120 bytes, because all its columns are
+ * one number: kernels of 50 ns, one every 150 ns, in turn with their launching calls.
+ *
+ * With HOLE, so many bytes follow that are a hole in the file and take no room on disk. The number
+ * is also the id of a string, a shape, a stream and a device, and a kernel refers to the shape. */
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 #include "fuzz/seal.h"
 
-enum { KERNEL = 32, CALL = 35, GAP = 100, SPAN = 50 };
+enum {
+    STRING = 1,
+    DEVICE = 3,
+    STREAM = 4,
+    SHAPE = 6,
+    KERNEL = 32,
+    CALL = 35,
+    GAP = 100,
+    SPAN = 50
+};
 
 static size_t put_varint(uint8_t *at, uint64_t value)
 {
@@ -73,25 +86,65 @@ static size_t put_columns(uint8_t *raw, bool kernel, uint64_t anchor)
     return size + sizeof data;
 }
 
-int main(int argc, char **argv)
+static void put_chunk(FILE *file, struct seal_claims claims, const uint8_t *raw, size_t size)
 {
     uint8_t bytes[1024];
+
+    fwrite(bytes, 1, seal_chunk(bytes, sizeof bytes, claims, raw, size), file);
+}
+
+static void put_work(FILE *file, uint32_t sequence)
+{
+    bool kernel = sequence % 2;
+    uint64_t anchor = 1000000 + (uint64_t)(sequence / 2) * (GAP + SPAN) * MP_MAX_CHUNK_ROWS;
+    struct seal_claims claims = {sequence, kernel ? KERNEL : CALL, MP_MAX_CHUNK_ROWS};
     uint8_t raw[256];
-    uint32_t count = argc == 3 ? (uint32_t)strtoul(argv[2], NULL, 10) : 0;
-    FILE *file = argc == 3 ? fopen(argv[1], "we") : NULL;
+    size_t size = put_columns(raw, kernel, anchor + (kernel ? GAP : 0));
+
+    put_chunk(file, claims, raw, size);
+}
+
+/* A row whose only column is an id. */
+static void put_id(FILE *file, struct seal_claims claims, uint8_t column, uint64_t id)
+{
+    uint8_t raw[32];
+    size_t size = 0;
+
+    raw[size++] = 1;
+    size += put_number(raw + size, column, 0);
+    raw[size++] = MP_LAYOUT_CONSTANT;
+    size += put_varint(raw + size, id);
+    raw[8] = (uint8_t)(size - 9); /* bytes of the column's data */
+    put_chunk(file, claims, raw, size);
+}
+
+static int put_hole(FILE *file, uint32_t sequence, uint64_t bytes)
+{
+    static const uint16_t definitions[] = {STRING, DEVICE, STREAM, SHAPE};
+
+    for (size_t i = 0; i < sizeof definitions / sizeof *definitions; i++)
+        put_id(file, (struct seal_claims){sequence++, definitions[i], 1}, 1, bytes);
+    put_id(file, (struct seal_claims){sequence, KERNEL, 1}, 2, bytes);
+    return fflush(file) == 0 ? ftruncate(fileno(file), ftell(file) + (off_t)bytes) : -1;
+}
+
+int main(int argc, char **argv)
+{
+    bool right = argc == 3 || argc == 4;
+    uint32_t count = right ? (uint32_t)strtoul(argv[2], NULL, 10) : 0;
+    uint64_t hole = argc == 4 ? strtoull(argv[3], NULL, 10) : 0;
+    FILE *file = right ? fopen(argv[1], "we") : NULL;
+    uint8_t header[64];
+    int failed = 0;
 
     if (!file) {
-        fprintf(stderr, "usage: forge_trace FILE CHUNKS\n");
+        fprintf(stderr, "usage: forge_trace FILE CHUNKS [HOLE]\n");
         return 2;
     }
-    fwrite(bytes, 1, seal_file_header(bytes, "pid=1\n", 6, MP_FORMAT_VERSION, 0), file);
-    for (uint32_t i = 0; i < count; i++) {
-        bool kernel = i % 2;
-        uint64_t anchor = 1000000 + (uint64_t)(i / 2) * (GAP + SPAN) * MP_MAX_CHUNK_ROWS;
-        struct seal_claims claims = {i, kernel ? KERNEL : CALL, MP_MAX_CHUNK_ROWS};
-        size_t size = put_columns(raw, kernel, anchor + (kernel ? GAP : 0));
-
-        fwrite(bytes, 1, seal_chunk(bytes, sizeof bytes, claims, raw, size), file);
-    }
-    return fclose(file) != 0;
+    fwrite(header, 1, seal_file_header(header, "pid=1\n", 6, MP_FORMAT_VERSION, 0), file);
+    for (uint32_t i = 0; i < count; i++)
+        put_work(file, i);
+    if (hole)
+        failed = put_hole(file, count, hole);
+    return fclose(file) != 0 || failed;
 }

@@ -1,5 +1,6 @@
 /* Collects the definition tables while a cursor passes over the trace, and looks ids up. An id
- * beyond what a file of this size can hold is ignored, so that a forged id cannot allocate memory.
+ * beyond what a file with so many bytes can hold is ignored, so that a forged id cannot allocate
+ * memory. Holes of a sparse file do not count: nobody had to write them.
  */
 #include "model/trace/definitions.h"
 
@@ -11,7 +12,7 @@
 
 size_t definitions_limit(const struct mp_trace *trace)
 {
-    uint64_t limit = mp_trace_bytes(trace) + MP_MAX_CHUNK_ROWS;
+    uint64_t limit = mp_trace_data_bytes(trace) + MP_MAX_CHUNK_ROWS;
 
     return limit < SIZE_MAX / 64 ? (size_t)limit : SIZE_MAX / 64;
 }

@@ -72,11 +72,11 @@ struct definitions {
     struct dense shapes;
     struct dense nodes;
     struct dense paths;
-    uint64_t refused; /* definitions whose ids the size of the file does not justify */
+    uint64_t refused; /* definitions whose ids the bytes of the file do not justify */
 };
 
-/* Greatest id plus 1 that a file of this size can justify: in an intact file ids are dense, and
- * every definition is used by a row that takes a byte or so. */
+/* Greatest id plus 1 that the bytes of the file can justify, holes aside: in an intact file ids are
+ * dense, and every definition is used by a row that takes a byte or so. */
 size_t definitions_limit(const struct mp_trace *trace);
 
 /* Sets up for a trace; allocates nothing. */

@@ -2,6 +2,7 @@
  * range in which it was launched, so correlation ids decide where both are known.
  */
 #include "model/trace/ranges.h"
+#include "model/trace/definitions.h"
 #include "model/trace/reading.h"
 
 #include <inttypes.h>
@@ -12,11 +13,11 @@
 
 void ranges_init(struct capture_ranges *ranges, const struct mp_trace *trace)
 {
-    uint64_t limit = mp_trace_bytes(trace) + MP_MAX_CHUNK_ROWS;
+    size_t limit = definitions_limit(trace);
 
     *ranges = (struct capture_ranges){.by_id = {.slots = NULL}};
     dense_init(&ranges->items, sizeof(struct capture_range),
-               limit < UINT32_MAX ? (size_t)limit : UINT32_MAX);
+               limit < UINT32_MAX ? limit : UINT32_MAX);
 }
 
 void ranges_free(struct capture_ranges *ranges)

@@ -206,6 +206,7 @@ enum mp_status mp_trace_open(const char *path, struct mp_trace **result, struct 
         mp_trace_close(trace);
         return status;
     }
+    trace->data_bytes = mp_data_bytes(trace->fd, trace->bytes);
     read_index(trace);
     *result = trace;
     return MP_OK;
@@ -234,6 +235,7 @@ enum mp_status mp_reader_refresh(struct mp_trace *trace, bool *removed, struct m
     *removed = stat(trace->path, &named) != 0 || named.st_ino != ours.st_ino ||
                named.st_dev != ours.st_dev;
     trace->bytes = (uint64_t)ours.st_size;
+    trace->data_bytes = mp_data_bytes(trace->fd, trace->bytes);
     if (!trace->growing)
         return MP_OK;
     read_index(trace);
@@ -274,6 +276,11 @@ bool mp_trace_property_at(const struct mp_trace *trace, size_t index, const char
 uint64_t mp_trace_bytes(const struct mp_trace *trace)
 {
     return trace->bytes;
+}
+
+uint64_t mp_trace_data_bytes(const struct mp_trace *trace)
+{
+    return trace->data_bytes;
 }
 
 void mp_trace_index(const struct mp_trace *trace, struct mp_index *index)

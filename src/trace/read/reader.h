@@ -13,6 +13,7 @@ struct mp_trace {
     int fd;
     char *path;            /* of a trace that is followed; else NULL */
     uint64_t bytes;        /* of the file when it was opened, or looked at again */
+    uint64_t data_bytes;   /* the same without holes */
     uint64_t header_bytes; /* where the first chunk begins */
     char *text;            /* of the header, cut into strings */
     struct mp_property *properties;

@@ -120,6 +120,29 @@ static void what_was_written_is_read_back(void **state)
     close(fd);
 }
 
+/* Two pieces of data in a file of a gibibyte. On a file system that knows of no holes all of it
+ * counts; a block is at most a mebibyte. */
+static void holes_are_no_data(void **state)
+{
+    enum { GIBI = 1 << 30, MEBI = 1 << 20 };
+    int fd = create();
+    uint64_t data;
+
+    (void)state;
+    assert_int_equal(mp_data_bytes(fd, 0), 0);
+    assert_int_equal(pwrite(fd, "begin", 5, 0), 5);
+    assert_int_equal(mp_data_bytes(fd, 5), 5);
+    assert_int_equal(pwrite(fd, "middle", 6, GIBI / 2), 6);
+    assert_int_equal(ftruncate(fd, GIBI), 0);
+    data = mp_data_bytes(fd, GIBI);
+    if (data != GIBI)
+        assert_in_range(data, 11, 2 * MEBI);
+    assert_int_equal(mp_data_bytes(fd, 3), 3);
+    assert_in_range(mp_data_bytes(fd, GIBI / 2 + 6), 11, data);
+    close(fd);
+    assert_int_equal(mp_data_bytes(-1, 100), 100);
+}
+
 /* A full disk, as far as write(2) goes. */
 static void a_write_past_the_limit_fails_with_the_systems_reason(void **state)
 {
@@ -235,6 +258,7 @@ int main(void)
         cmocka_unit_test(an_existing_file_or_link_is_never_opened),
         cmocka_unit_test(folders_are_made_as_far_as_they_are_missing),
         cmocka_unit_test(what_was_written_is_read_back),
+        cmocka_unit_test(holes_are_no_data),
         cmocka_unit_test(a_write_past_the_limit_fails_with_the_systems_reason),
         cmocka_unit_test(interrupted_and_short_writes_are_taken_up_again),
         cmocka_unit_test(only_regular_files_are_opened),
