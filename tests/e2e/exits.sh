@@ -65,7 +65,8 @@ done
 
 # CUPTI holds more than the buffers do: the writer empties them while the last flush fills them.
 for end in exit=0 raise=2 raise=15; do
-    profile late SIMGPU_LATE_MS=100000000 MINIPROF_API=none MINIPROF_BUFFER_MB=8 -- \
+    profile late SIMGPU_LATE_MS=100000000 SIMGPU_BUFFER_SLEEP_MS=2 MINIPROF_API=none \
+        MINIPROF_BUFFER_MB=8 -- \
         "$steps" init alpha=400000 "$end"
     like "a last flush of 400,000 kernels, $end: none is dropped" \
         ' 40000[0-9] records, 0 dropped' "$(closing late)"

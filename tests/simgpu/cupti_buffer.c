@@ -75,6 +75,7 @@ static void store(const struct simgpu_activity *activity)
 
     if (!has_room(bytes)) {
         complete_buffer();
+        ct_faultSlow("SIMGPU_BUFFER_SLEEP_MS");
         if (!request_buffer() || !has_room(bytes)) {
             state.dropped++;
             return;
