@@ -126,7 +126,7 @@ endif
 -include samples/samples.mk
 -include tests/tests.mk
 
-.PHONY: all programs man demo check check-all bench gpu-check bench-gpu bench-growth fuzz lint \
+.PHONY: all programs man demo check check-all bench gpu-check bench-compare bench-gpu bench-growth fuzz lint \
 	install uninstall clean help deps FORCE
 
 all: programs man ## build everything (the default)

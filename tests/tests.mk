@@ -328,6 +328,9 @@ bench: programs $(BENCH_PROGRAMS) $(TEST_TOOLS) ## how fast writer and reader ar
 	@for script in $(sort $(wildcard tests/bench/*.sh)); do \
 		BUILD=$(abspath $(BUILD)) SOURCE=$(CURDIR) $$script || exit 1; done
 
+bench-compare: programs $(BENCH_PROGRAMS) ## OTHER=FOLDER: this build and another one, in turn
+	@BUILD=$(abspath $(BUILD)) tests/bench/compare $(OTHER)
+
 $(OBJ)/tests/gpu/%.o: EXTRA_CPPFLAGS += -Isamples $(CUDA_CPPFLAGS)
 
 $(GPU_PROGRAMS): $(BUILD)/gpu/%: $(OBJ)/tests/gpu/%.o $(SAMPLES_OBJ)/common.o $(CUDA_STUB)
