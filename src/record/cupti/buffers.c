@@ -26,7 +26,7 @@ static size_t pool_bytes(size_t count, bool has_spare)
     return count * BUFFER_BYTES + OVERFLOWS * OVERFLOW_BYTES + (has_spare ? SPARE_BYTES : 0);
 }
 
-/* All buffers lie one behind the other in `memory`, and are free. */
+/* All buffers lie back to back in `memory`, and are free. */
 static void lay_out(struct buffer_pool *pool, uint8_t *memory, size_t count, bool has_spare)
 {
     size_t i;
@@ -176,7 +176,7 @@ bool buffer_is_spare(struct buffer_pool *pool, const uint8_t *buffer, size_t val
     return true;
 }
 
-/* Under the lock: CUPTI has it no longer, the writer has not had it yet. */
+/* Under the lock: CUPTI has given the buffer back, and the writer has not got it yet. */
 static void leave_cupti(struct buffer_pool *pool, size_t number)
 {
     pool->out[number] = false;

@@ -12,7 +12,7 @@
 
 #include "base/poison.h"
 
-/* By the beginning of a library's file name; the surer ones first. */
+/* Matched with the beginning of a library's file name; the most certain ones first. */
 static const struct {
     const char *file;
     const char *name;

@@ -20,8 +20,8 @@ static void flush(struct recorder *recorder)
         atomic_fetch_add(&recorder->flusher.dropped, dropped);
 }
 
-/* Not beside another client, whose clock this would take, and only while the kinds are on: CUPTI
- * does not bear it well where they are off (clock_then_off in quirks.def). */
+/* Not while another client has CUPTI: this would take away its clock. And only while the kinds are
+ * on: clock_then_off in quirks.def. */
 void flush_give_clock(struct recorder *recorder, uint64_t answers,
                       void (*how)(struct recorder *recorder))
 {
