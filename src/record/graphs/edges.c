@@ -61,7 +61,7 @@ static void discard(struct graph_edges *edges)
     free(edges);
 }
 
-/* There is no room for any of it. */
+/* Drops the graph, and counts all its edges and nodes as lost. */
 static void lose(struct edge_store *store, struct graph_edges *edges)
 {
     atomic_fetch_add(&store->lost, edges->count + edges->lost);
@@ -161,7 +161,7 @@ static bool grow(struct edge_store *store)
     return true;
 }
 
-/* Without its edges and nodes, which are counted. */
+/* Drops the graph's edges and nodes and counts them; the graph itself stays. */
 static struct graph_edges *shrink(struct graph_edges *edges)
 {
     struct graph_edges *smaller;
@@ -177,7 +177,8 @@ static struct graph_edges *shrink(struct graph_edges *edges)
     return edges;
 }
 
-/* Keeps the edges; without room, of destroyed graphs or at all, only how many there are. */
+/* Keeps the graph. If room is short, destroyed graphs go first; if that is not enough, only the
+ * number of edges is kept. */
 static void hold(struct edge_store *store, struct graph_edges *edges)
 {
     if (store->held + size_of(edges) > EDGES_MOST || store->count == EDGES_MOST_GRAPHS)
@@ -217,8 +218,8 @@ static uint64_t number_of(uint32_t graph, uint32_t times)
     return USED_AGAIN * times + graph;
 }
 
-/* The number of a graph that has come up. If its id is that of another one, this was destroyed,
- * whether or not that was seen; without memory it is forgotten. */
+/* The number of a new graph. If another graph has its id, that one was destroyed, even if its end
+ * was not seen. Without memory the old graph is forgotten. */
 static uint64_t next_number(struct edge_store *store, uint32_t graph)
 {
     uint32_t times = times_reused(store, graph);
@@ -234,7 +235,7 @@ static uint64_t next_number(struct edge_store *store, uint32_t graph)
     return number_of(graph, times);
 }
 
-/* A correlation id in 64 bits: the one that is nearest to the greatest. */
+/* Extends a correlation id to 64 bits: the value nearest to the greatest one met. */
 static uint64_t extend(const struct edge_store *store, uint32_t correlation)
 {
     uint64_t greatest = store->greatest ? *store->greatest : 0;

@@ -64,8 +64,8 @@ void profiled_put(struct profiled_store *store, struct profiled_launch *launch)
 
 /* ---- The writer ---- */
 
-/* The duration is the profiler's; the end is where the launching call returned, after all passes.
- * False when the one does not fit into the other: then nothing is known. */
+/* The duration is the profiler's. The end is the return of the launching call, after all passes.
+ * False when the duration does not fit into the call: then the times are unknown. */
 static bool work_out(const struct profiled_launch *launch, struct profiled_time *time)
 {
     double duration = launch->values[0];

@@ -1,4 +1,4 @@
-/* A robust mutex: it tells that its owner ended, which only the kernel knows. */
+/* A robust mutex: the kernel marks it when its owner ends, and the next owner is told. */
 #include "record/metrics/profiler_lock.h"
 
 #include <errno.h>
