@@ -71,7 +71,7 @@ static void have_it_written(struct recorder *recorder, int number)
     }
 }
 
-/* Whether the instruction that is at fault will raise the signal again when the handler returns. */
+/* Whether the faulting instruction will raise the signal again when the handler returns. */
 static bool happens_again(const siginfo_t *info)
 {
     return info->si_code > 0 && info->si_signo != SIGABRT &&
@@ -98,7 +98,7 @@ void crash_open(void)
     struct sigaction present;
     size_t i;
 
-    /* One signal at a time: that which came first is the one that the process dies of. */
+    /* One signal at a time: the process dies of the one that came first. */
     sigemptyset(&action.sa_mask);
     for (i = 0; i < WATCHED_COUNT; i++)
         sigaddset(&action.sa_mask, watched[i].number);
