@@ -42,7 +42,7 @@ static struct call_log *add_log(struct call_logs *logs)
     if (room && pthread_setspecific(logs->key, log) == 0)
         return log;
     if (room)
-        thread_ended(log); /* the writer frees it */
+        thread_ended(log); /* the writer frees the log */
     else
         free(log);
     return NULL;

@@ -17,7 +17,7 @@
 #include "base/poison.h"
 
 #define STACK_BYTES ((size_t)1 << 20)
-#define TAKE_MS     200 /* that the writer is waited for */
+#define TAKE_MS     200 /* longest wait for the writer */
 
 /* Waits until woken; returns at once if that happened since `seen`. NULL: without a limit. */
 static void rest(struct flusher *flusher, uint32_t seen, const struct timespec *limit)

@@ -16,7 +16,7 @@
 /* CUpti_ActivityAttribute and CUpti_ActivityThreadIdType; by number, as older headers lack some. */
 #define ATTRIBUTE_ZEROED_BUFFERS     5
 #define ATTRIBUTE_PER_THREAD_BUFFERS 9
-#define DEVICE_BUFFER_MB             4 /* of the GPU's memory that one is seen to take */
+#define DEVICE_BUFFER_MB             4 /* GPU memory that one buffer takes, as seen */
 #define THREAD_ID_SYSTEM             1
 
 static void CUPTIAPI on_buffer_requested(uint8_t **buffer, size_t *bytes, size_t *max_records)
@@ -127,7 +127,7 @@ static void ask_for_device_graphs(struct recorder *recorder)
         recorder->attach.when != MP_ATTACH_INIT)
         return;
     if (!cupti->enable_device_graph) {
-        mp_log_debug("CUPTI does not tell of graphs that the device launches");
+        mp_log_debug("CUPTI does not report graphs that the device launches");
         return;
     }
     result = cupti->enable_device_graph(1);
@@ -142,7 +142,7 @@ enum mp_status activity_prepare(struct recorder *recorder, struct mp_error *erro
     CUptiResult result = cupti->register_clock(mp_clock_now);
 
     if (result != CUPTI_SUCCESS)
-        return mp_error_set(error, MP_ERR_UNSUPPORTED, "CUPTI takes no clock: %s",
+        return mp_error_set(error, MP_ERR_UNSUPPORTED, "CUPTI refuses the clock callback: %s",
                             cupti_result_text(cupti, result));
     if (cupti->set_thread_id_type && cupti->set_thread_id_type(THREAD_ID_SYSTEM) != CUPTI_SUCCESS)
         mp_log_debug("CUPTI does not give system thread ids");
@@ -155,7 +155,7 @@ enum mp_status activity_prepare(struct recorder *recorder, struct mp_error *erro
     }
     result = cupti->register_callbacks(on_buffer_requested, on_buffer_completed);
     if (result != CUPTI_SUCCESS)
-        return mp_error_set(error, MP_ERR_UNSUPPORTED, "CUPTI takes no buffers: %s",
+        return mp_error_set(error, MP_ERR_UNSUPPORTED, "CUPTI refuses the buffer callbacks: %s",
                             cupti_result_text(cupti, result));
     return MP_OK;
 }
@@ -351,7 +351,7 @@ void activity_give_clock(struct recorder *recorder)
         clock_renewal_done(&recorder->recording.clock_renewal);
         atomic_fetch_add(&recorder->cupti_state.clocks, 1);
     } else {
-        mp_log_debug("CUPTI does not take its clock again: %s",
+        mp_log_debug("CUPTI refuses to register the clock again: %s",
                      cupti_result_text(&recorder->cupti, result));
     }
 }

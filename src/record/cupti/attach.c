@@ -70,7 +70,7 @@ enum mp_status attach_at_start(struct recorder *recorder, struct mp_error *error
 
 /* What CUPTI's callbacks would have told, had CUPTI been attached. */
 struct missed {
-    bool started; /* CUDA has */
+    bool started; /* CUDA has started */
     CUcontext contexts[MOST_CONTEXTS_HELD];
     uint32_t count;
 };

@@ -36,7 +36,7 @@ struct name_search {
     const char *own; /* path of this library */
     char *text;      /* what was found, of `size` bytes: the path is the loader's */
     size_t size;
-    size_t rank; /* its position in known_clients, 1 more; 0: another copy of this library */
+    size_t rank; /* position in known_clients + 1; 0: another copy of this library */
 };
 
 static void found_client(struct name_search *search, size_t rank, const char *name,

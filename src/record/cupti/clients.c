@@ -93,7 +93,7 @@ static void say_taken(struct recorder *recorder)
     mp_log_warn("another CUPTI client%s%s has taken CUPTI over: what the GPU does is not recorded "
                 "%s (run without it)",
                 *name ? ", probably " : "", name,
-                recorder->cupti_state.buffers_told ? "until it is through" : "from here on");
+                recorder->cupti_state.buffers_told ? "until it has finished" : "from here on");
 }
 
 /* Counts as lost the calls noted up to `calls` and not answered yet. Once CUPTI is known to be
@@ -126,7 +126,7 @@ static void become_ours(struct clients *clients)
 {
     atomic_store(&clients->taken, false);
     atomic_store(&clients->lost, clients->lost_before);
-    mp_log_info("CUPTI's buffers come again");
+    mp_log_info("CUPTI delivers its buffers again");
 }
 
 /* A range has begun, for which activity_enable registered everything again. If nothing has come
@@ -159,9 +159,9 @@ static void take_back(struct recorder *recorder)
     lose(clients, noted(clients));
     say_taken(recorder);
     if (!recorder->jobs.switch_alone(recorder, activity_renew))
-        return; /* the next time */
+        return; /* tried again at the next look */
     atomic_store(&clients->taken, false);
-    mp_log_info("the other CUPTI client is through: recording goes on");
+    mp_log_info("the other CUPTI client has finished: recording continues");
 }
 
 /* Decides without a working probe. Enough evidence: launches without any record, although all was
@@ -196,10 +196,10 @@ static void try_probe(struct recorder *recorder)
         return;
     clients->tried = true;
     clients->probe_works = probe(recorder);
-    if (clients->probe_works) /* also the second time? */
+    if (clients->probe_works) /* it must work a second time too */
         clients->probe_works = probe(recorder);
     if (!clients->probe_works)
-        mp_log_debug("CUPTI does not answer at once: other clients are not noticed");
+        mp_log_debug("CUPTI does not answer at once: other CUPTI clients cannot be noticed");
 }
 
 /* Switches off the kinds of a range in which CUPTI did not call us, once it does call us. */
@@ -244,7 +244,7 @@ void clients_look(struct recorder *recorder, int64_t now)
         if (atomic_load(&clients->all) == clients->seen.all || now - clients->since < QUIET_MS)
             return;
         if (is_taken(recorder, false) && !become_taken(recorder)) {
-            clients->since = now; /* not before QUIET_MS again: the other one sees the probe */
+            clients->since = now; /* no probe before another QUIET_MS: the other client sees it */
             return;
         }
     }

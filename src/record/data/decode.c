@@ -66,7 +66,7 @@ static bool keep_work(struct decoder *decoder, uint32_t correlation, uint64_t st
     }
     if (is_foreign(decoder, start) || is_foreign(decoder, end)) {
         decoder->counts.foreign_times++;
-        if (decoder->lag) /* it has come, whenever it was */
+        if (decoder->lag) /* the record has come, whatever its time */
             lag_restart(decoder->lag);
         return false;
     }

@@ -16,7 +16,7 @@
 #define DEVICE_NAME_BYTES 128u
 
 struct device_fact {
-    struct mp_row_device row; /* but for its name, a string whose id changes */
+    struct mp_row_device row; /* without its name, a string whose id changes */
     char name[DEVICE_NAME_BYTES];
 };
 

@@ -10,7 +10,7 @@
 
 #include "base/poison.h"
 
-#define MOST_THREADS 65536u /* that are told apart; guards against tids that never repeat */
+#define MOST_THREADS 65536u /* threads told apart; a bound for tids that never repeat */
 
 enum mp_status dictionary_open(struct dictionary *dictionary, struct mp_writer *writer,
                                const struct api_set *api)

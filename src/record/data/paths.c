@@ -27,7 +27,7 @@ _Static_assert(sizeof(struct entry_key) == 24, "no padding: compared as bytes");
 struct path_entry {
     struct path_key key;
     uint32_t sibling; /* another entry of the same start and end range */
-    uint64_t ended;   /* when its start and end range had; 0: it had not */
+    uint64_t ended;   /* when its start/end range ended; 0: it has not */
     uint64_t range;
 };
 
@@ -204,7 +204,8 @@ void paths_take(struct paths *paths, const struct mp_nvtx_event *event)
     if (event->kind == MP_nvtx_kind_end)
         note_end(paths, event);
     else if (event->kind == MP_NVTX_ORIGIN && thread)
-        take_origin(paths, thread, event); /* else it is looked for in vain, and counted */
+        take_origin(paths, thread,
+                    event); /* otherwise look_up does not find it, and it is counted */
 }
 
 /* ---- Looking up ---- */

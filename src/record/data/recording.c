@@ -428,7 +428,7 @@ static void look_clock(struct recording *recording)
 
 void recording_flush(struct recording *recording)
 {
-    say_failure(recording); /* of a chunk that was full between two flushes */
+    say_failure(recording); /* failure of a chunk that was full between two flushes */
     nested_flush(&recording->decoder.nested, false);
     look_at_lag(recording);
     look_clock(recording);
@@ -445,7 +445,7 @@ void recording_flush(struct recording *recording)
 
 void recording_settle(struct recording *recording)
 {
-    take_nvtx(recording); /* graphs may have come up while the events were taken */
+    take_nvtx(recording); /* graphs may have come while the events were taken */
     nested_flush(&recording->decoder.nested, true);
 }
 

@@ -122,7 +122,7 @@ static bool is_captured(struct recorder *recorder, struct call_log *log, uintptr
         return false;
     if (!stream && per_thread)
         stream = (uintptr_t)CU_STREAM_PER_THREAD;
-    if (recorder->api.all_driver) /* it would have a row of its own */
+    if (recorder->api.all_driver) /* our call would have a row of its own */
         edges_note_read(&recorder->edges, correlation);
     log->busy = true;
     recorder->driver.is_capturing((CUstream)stream, &status);

@@ -100,7 +100,7 @@ enum mp_status flight_file_begin(struct output *output, struct mp_error *error)
         output->fd = -1;
         if (errno != EMFILE && errno != ENFILE)
             return error->status;
-        flight_file_close(output); /* for its number */
+        flight_file_close(output); /* so that its number is free */
         mp_text_copy(place.first, sizeof(place.first), output->place);
         place.folder = AT_FDCWD;
         snprintf(place.part, sizeof(place.part), "%.*s" PART,

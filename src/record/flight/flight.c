@@ -22,8 +22,8 @@
 
 #define LEAST_PACE_MS    180
 #define GREATEST_PACE_MS 10000
-#define PACES            32   /* looks at the rows in a window */
-#define GATHER_MS        1000 /* that CUPTI is waited for */
+#define PACES            32   /* how often the rows of a window are checked */
+#define GATHER_MS        1000 /* longest wait for CUPTI */
 #define STEP_WAIT_MS     1000 /* after a slow step: work that it left on the device still comes */
 #define TEXT_BYTES       256
 

@@ -10,7 +10,7 @@
 
 #include "base/poison.h"
 
-#define USED_AGAIN ((uint64_t)1 << 32) /* in a graph's number */
+#define USED_AGAIN ((uint64_t)1 << 32) /* added to a graph's number */
 
 void edges_open(struct edge_store *store)
 {
@@ -96,7 +96,7 @@ void edges_put_gone(struct edge_store *store, uint32_t graph)
     struct graph_edges *news = calloc(1, sizeof(*news));
 
     if (!news)
-        return; /* then it is kept for longer */
+        return; /* without memory the graph is kept for longer */
     news->graph = graph;
     news->gone = true;
     edges_put(store, news);
@@ -134,7 +134,8 @@ static void drop(struct edge_store *store, uint32_t position)
     discard(edges);
     store->graphs[position] = store->graphs[--store->count];
     if (position < store->count)
-        mp_map_put(&store->index, store->graphs[position]->number, position); /* a key it has */
+        mp_map_put(&store->index, store->graphs[position]->number,
+                   position); /* cannot fail: the map has the key */
 }
 
 static void drop_gone(struct edge_store *store)

@@ -13,9 +13,9 @@
 
 #include "base/poison.h"
 
-#define EDGE_DATA_BYTES  8u /* CUgraphEdgeData, which CUDA 12.3 brought */
-#define NODE_CONDITIONAL 13 /* CU_GRAPH_NODE_TYPE_CONDITIONAL, the same */
-#define FOR_DEVICE       4u /* CUDA_GRAPH_INSTANTIATE_FLAG_DEVICE_LAUNCH, of CUDA 12.0 */
+#define EDGE_DATA_BYTES  8u /* CUgraphEdgeData, since CUDA 12.3 */
+#define NODE_CONDITIONAL 13 /* CU_GRAPH_NODE_TYPE_CONDITIONAL, since CUDA 12.3 */
+#define FOR_DEVICE       4u /* CUDA_GRAPH_INSTANTIATE_FLAG_DEVICE_LAUNCH, since CUDA 12.0 */
 
 /* A clone whose original has a number (origins.h). */
 struct cloned_node {
@@ -29,7 +29,7 @@ struct graph_making {
     CUgraph original;
     struct mp_map numbers; /* node of the original -> its clone's number in the executable graph */
     uint32_t clone;        /* CUPTI's id of the executable graph, 0 if no callback came */
-    bool conditional;      /* it has nodes that run or not, or again and again */
+    bool conditional;      /* it has conditional nodes */
     struct cloned_node *nodes; /* of child graphs too */
     size_t node_count, node_capacity;
     uint32_t nodes_lost;
@@ -41,8 +41,8 @@ struct graph_reading {
     struct graph_making *making;
     uint32_t since; /* correlation id of the call */
     uint32_t graph; /* CUPTI's id of the executable graph */
-    uint32_t told;  /* nodes of edges whose clone a callback told */
-    uint32_t alike; /* those that are taken to have their original's number */
+    uint32_t told;  /* edge ends whose clone a callback told */
+    uint32_t alike; /* edge ends assumed to have their original's number */
 };
 
 void graphs_open(struct recorder *recorder)
@@ -382,8 +382,8 @@ static void read_edges(struct recorder *recorder, struct graph_reading *reading,
     ask_again(reading);
     add_nodes(reading->making, edges);
     if (has_edges)
-        mp_log_debug("graph %u: %u edges, %u without a place; ids of nodes: %u told by CUPTI, %u "
-                     "alike; %u nodes were seen as they were made",
+        mp_log_debug("graph %u: %u edges, %u lost; ids of nodes: %u told by CUPTI, %u "
+                     "assumed; %u nodes were seen as they were made",
                      reading->graph, edges->count, edges->lost, reading->told, reading->alike,
                      edges->node_count);
     edges_put(&recorder->edges, edges);

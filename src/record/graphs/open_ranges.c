@@ -164,7 +164,7 @@ static void note_early(struct open_ranges *ranges, const struct mp_nvtx_event *e
     if (!ranges->early)
         ranges->early = calloc(MOST_EARLY_ENDS, sizeof(*ranges->early));
     if (!ranges->early)
-        return; /* then it may be open for too long */
+        return; /* then the range may look open for too long */
     early = &ranges->early[ranges->early_count % MOST_EARLY_ENDS];
     if (early->range)
         mp_map_remove(&ranges->early_index, early->range);
@@ -208,7 +208,7 @@ static void open_ranges_end(struct open_ranges *ranges, const struct mp_nvtx_eve
     at = ranges->threads[index].count;
     while (at-- && ranges->threads[index].open[at].range != event->range)
         continue;
-    close_at(ranges, &ranges->threads[index], at); /* it is there: `started` says so */
+    close_at(ranges, &ranges->threads[index], at); /* not NULL: `started` has the range */
 }
 
 static void close_ended(struct open_ranges *ranges, struct open_thread *thread, uint64_t now)

@@ -22,7 +22,7 @@ struct chip {
     const struct profiler_api *api;
     const char *name;
     uint8_t *availability; /* what the GPU can count now */
-    void *trial;           /* a host object that has only names which it took */
+    void *trial;           /* a host object with only names that it accepted */
 };
 
 static CUptiResult open_host(const struct chip *chip, void **host)
@@ -281,7 +281,7 @@ static enum mp_status drop_loners(struct metric_plan *plan, const struct chip *c
         if (add_names(plan->api, host, &plan->raw[done++], 1) == CUPTI_SUCCESS)
             continue;
         close_host(plan->api, &host);
-        if (done == 1) /* without the duration nothing makes sense */
+        if (done == 1) /* the duration is always needed */
             return mp_error_set(error, MP_ERR_UNSUPPORTED, "%s", what);
         mp_log_warn("%s cannot be counted together with the other metrics: ask for it alone",
                     plan->raw[done - 1]);

@@ -13,7 +13,7 @@
 /* What the writer keeps of a launch until its activity record comes. */
 struct profiled_time {
     uint64_t correlation; /* in 64 bits */
-    uint64_t start;       /* 0, as the end: unknown */
+    uint64_t start;       /* 0, like the end, if unknown */
     uint64_t end;
     bool answered;
 };

@@ -23,7 +23,7 @@ enum profiler_lock_answer profiler_lock_take(struct profiler_lock *lock)
     struct timespec limit;
 
     if (error == EBUSY) {
-        clock_gettime(CLOCK_REALTIME, &limit); /* the only clock that old glibc takes here */
+        clock_gettime(CLOCK_REALTIME, &limit); /* the only clock that old glibc supports here */
         limit.tv_sec += (time_t)lock->patience;
         error = pthread_mutex_timedlock(&lock->mutex, &limit);
     }

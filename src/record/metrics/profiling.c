@@ -20,7 +20,7 @@
  * since its record never gets a time (CUDA 13.0: 650 launches emptied the pool of 256). A forced
  * flush costs records of other contexts and of copies that have just begun, so it comes only when
  * needed. */
-#define LAUNCHES_A_FLUSH 4u /* at least: each waits for all that runs */
+#define LAUNCHES_A_FLUSH 4u /* at least: each flush waits for all that runs */
 
 /* ---- Settings ---- */
 
@@ -376,21 +376,21 @@ static void profiling_end(struct recorder *recorder)
     const struct profiling_session *session = profiling->running;
     struct profiled_launch *launch = profiling->launch;
     uint32_t correlation = launch->correlation;
-    bool gave_up = atomic_load(&profiling->off); /* another's kernel may be in the range */
+    bool gave_up = atomic_load(&profiling->off); /* another thread's kernel may be in the range */
     bool found = false;
     struct mp_error error;
     enum mp_status status;
 
     launch->leave = mp_clock_now();
     status = session_stop(session, &error);
-    profiling->launch = NULL; /* before anything that ends a thread which is cancelled */
+    profiling->launch = NULL; /* before any cancellation point */
     profiling->running = NULL;
     if (status == MP_OK)
         status = session_read(session, launch->values, &found, &error);
     if (status != MP_OK)
         give_up(profiling, &error);
     if (!found || gave_up) {
-        free(launch); /* a launch that failed has no range, which is no error */
+        free(launch); /* a failed launch has no range; that is no error */
         return;
     }
     profiled_put(&recorder->profiled, launch);

@@ -50,7 +50,7 @@ static void state_create(void)
 {
     struct nvtx_state *state = nvtx_state();
 
-    (void)mp_clock_now(); /* its first call may take long; not inside of a range */
+    (void)mp_clock_now(); /* made here because its first call may take long */
     /* An NVTX range that is itself a capture range must lie in it for certain; a few ns of error
      * must not decide that. */
     if (!nvtx_watch_is_wanted() && nvtx_counter_is_usable())
@@ -126,7 +126,7 @@ static void settle(struct nvtx_state *state)
 
     if (on && atomic_load_explicit(&state->recording, memory_order_relaxed))
         return;
-    while (on && !epoch) /* 0 means off, also after 2^32 times */
+    while (on && !epoch) /* 0 means off, so it is skipped after 2^32 times */
         epoch = 1 + atomic_fetch_add_explicit(&state->epochs, 1, memory_order_relaxed);
     atomic_store_explicit(&state->recording, epoch, memory_order_relaxed);
 }

@@ -20,7 +20,7 @@ enum { NESTED_MOST = 32, STARTED_MOST = 256 };
 struct watch_thread {
     bool busy;      /* a signal handler that calls NVTX must keep out */
     uint32_t depth; /* pushes in the domain */
-    uint32_t count; /* of them, of the name, whose depths follow */
+    uint32_t count; /* pushes of the name, whose depths follow */
     uint32_t at[NESTED_MOST];
     uint64_t since[NESTED_MOST]; /* when they were pushed, if anybody wants to know */
 };
@@ -268,7 +268,7 @@ static nvtxRangeId_t keep_id(nvtxRangeId_t id, uint64_t since)
     if (i < STARTED_MOST)
         atomic_fetch_add(&watch.started, 1);
     else
-        range_ends(since); /* of which the end could not be told */
+        range_ends(since); /* its end could not be recognised */
     return id;
 }
 

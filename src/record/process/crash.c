@@ -17,8 +17,8 @@
 
 #include "base/poison.h"
 
-#define WAIT_MS  3000 /* for the file */
-#define FIRST_MS 1000 /* a second thread gives the first one so long to die */
+#define WAIT_MS  3000 /* longest wait for the file */
+#define FIRST_MS 1000 /* how long a second thread waits for the first to die */
 #define LOOK_MS  20
 
 static const struct watched {
@@ -88,7 +88,7 @@ static void on_crash(int number, siginfo_t *info, void *context)
     sigemptyset(&action.sa_mask);
     sigaction(number, &action, NULL);
     if (!happens_again(info))
-        raise(number); /* taken when this handler returns */
+        raise(number); /* delivered when this handler returns */
     errno = saved_errno;
 }
 

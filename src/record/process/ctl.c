@@ -15,8 +15,8 @@
 
 #include "base/poison.h"
 
-#define DUMP_MS       1000 /* that CUPTI is waited for */
-#define PEER_MS       1000 /* for a client to say what it wants */
+#define DUMP_MS       1000 /* longest wait for CUPTI */
+#define PEER_MS       1000 /* longest wait for a request */
 #define REQUEST_BYTES 16
 #define BACKLOG       64 /* connections that wait, and that are accepted in one round */
 
@@ -197,7 +197,7 @@ static void send_answer(int file, const char *word, const char *text)
     int bytes = snprintf(packet, sizeof(packet), "%s%s", word, text);
     ssize_t ignored = send(file, packet, (size_t)bytes, MSG_NOSIGNAL | MSG_DONTWAIT);
 
-    (void)ignored; /* who does not listen has no answer */
+    (void)ignored; /* a client that does not read gets no answer */
 }
 
 /* Reads the request before it closes: closing with unread bytes would reset the connection, and the

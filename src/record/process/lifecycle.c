@@ -169,7 +169,7 @@ static void at_exit(void)
     int number;
 
     if (recorder->pid != getpid())
-        return; /* a child that came about without fork handlers */
+        return; /* a child that was made without fork handlers */
     lifecycle_finish(recorder);
     number = atomic_load(&recorder->ending.signal);
     if (number)

@@ -58,7 +58,7 @@ static void on_signal(int number)
         work_wake(&recorder->work);
     } else if (!ours || is_impatient(recorder)) {
         set_default(number);
-        raise(number); /* taken when this handler returns */
+        raise(number); /* delivered when this handler returns */
     }
     errno = saved_errno;
 }

@@ -24,18 +24,18 @@
 #define FLUSH_CUPTI_MS 90
 #define WRITE_FILE_MS  90
 #define LINGER_MS      2000 /* after a range of the mode `range`: late records still come */
-#define GATHER_MS      100  /* that CUPTI is waited for; it answers within a few */
+#define GATHER_MS      100  /* longest wait for CUPTI, which answers within a few ms */
 #define CATCH_UP_MS    30   /* for what waits, before CUPTI is asked or the file written */
 #define STACK_BYTES    ((size_t)1 << 20)
 
 struct pace {
     struct recorder *recorder;
     int write_ms;     /* from one write of the file to the next */
-    int64_t flushed;  /* when CUPTI was last asked for buffers */
+    int64_t flushed;  /* when CUPTI was last flushed */
     int64_t written;  /* when the file was last written */
     int64_t enabled;  /* when records were last on */
-    int64_t fetched;  /* when CUPTI was last asked outside of ranges */
-    int64_t patience; /* until that is done again, ms */
+    int64_t fetched;  /* when CUPTI was last flushed outside of ranges */
+    int64_t patience; /* until the next such flush, ms */
     int64_t ends;     /* when MINIPROF_TIMEOUT is over; 0: never, or already */
 };
 
@@ -85,7 +85,7 @@ static void count_drops(struct recorder *recorder)
     values[QUALITY_dropped_taken_over] = atomic_load(&recorder->clients.lost);
     values[QUALITY_dropped_by_cupti] += atomic_exchange(&recorder->flusher.dropped, 0);
     if (recorder_is_recording(recorder))
-        return; /* the flusher asks */
+        return; /* the flusher asks CUPTI */
     if (!atomic_load(&recorder->pool.requested) || atomic_load(&recorder->ending.forced_exits))
         return; /* a CUPTI that hangs is not called again */
     if (recorder->cupti.dropped_records(NULL, 0, &dropped) == CUPTI_SUCCESS)

@@ -179,7 +179,8 @@ static enum range_answer range_begin(struct recorder *recorder, uint8_t reason,
     if (answer == RANGE_DONE)
         begin_opened(recorder, number, reason, correlation);
     else
-        (void)mp_clock_now(); /* the software GPU's clock counts readings: in all modes as many */
+        (void)mp_clock_now(); /* the software GPU's clock counts its readings: all modes make the
+                                 same number */
     return answer;
 }
 

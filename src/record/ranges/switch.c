@@ -124,7 +124,7 @@ bool range_switch(struct recorder *recorder, void (*how)(struct recorder *record
     }
     pthread_mutex_unlock(&ranges->lock);
     if (may)
-        range_settle(recorder); /* who has waited for too long has left that to us */
+        range_settle(recorder); /* a thread that waited for too long has left this to us */
     return may;
 }
 
