@@ -103,7 +103,7 @@ enum mp_status call_logs_open(struct call_logs *logs);
 /* The calling thread's log, made at its first call; NULL when there is none to have. */
 struct call_log *call_log_mine(struct call_logs *logs);
 
-/* Puts an entry; true when the ring has just become half full, so that the writer should be woken.
+/* Puts an entry. True when the ring has just become half full, so that the writer should be woken.
  * The owner only. */
 bool call_log_put(struct call_log *log, const struct call_entry *entry);
 

@@ -131,7 +131,7 @@ enum mp_status output_compose_header(struct mp_buffer *header, const struct reco
 bool output_is_from_this_pid(int folder, const char *path)
 {
     struct mp_file_header header;
-    char text[512]; /* the process comes first */
+    char text[512]; /* enough: the process id comes first in a header */
     char wanted[32];
     int fd = openat(folder, path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
     ssize_t length = -1;

@@ -1,5 +1,5 @@
-/* Keeps the writer to half of a core. It rests between buffers while half of them are free, and
- * never when records would be lost by it.
+/* Keeps the writer to half of a core. It rests between buffers while half of the buffers are free,
+ * and never when a rest would lose records.
  */
 #include "record/core/throttle.h"
 

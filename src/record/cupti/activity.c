@@ -1,6 +1,5 @@
-/* The order of calls by which CUPTI's kinds go on and off. It is a file of its own because the
- * order matters: attributes before kinds, the clock before both, and some kinds never off
- * (quirks.def).
+/* The order of calls by which CUPTI's kinds go on and off. The order matters, so it has a file of
+ * its own: attributes before kinds, the clock before both, and some kinds never off (quirks.def).
  */
 #include "record/cupti/activity.h"
 

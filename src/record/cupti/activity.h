@@ -48,10 +48,9 @@ void activity_renew(struct recorder *recorder);
  * and streams that exist already. */
 void activity_enable_base(struct recorder *recorder, bool late);
 
-/* Asks for the counters of unified memory, which CUPTI allows once the driver is initialised: at
- * the end of cuInit and, if that was refused, at the first context. A refusal is a line at level
- * info.
- */
+/* Asks for the counters of unified memory, which CUPTI allows once the driver is initialised.
+ * Called at the end of cuInit and, if CUPTI refused then, at the first context. A refusal is a line
+ * at level info. */
 void activity_configure_unified(struct recorder *recorder);
 
 /* Switches the other kinds, the API records and the callbacks that see dependencies on or off. A

@@ -80,14 +80,14 @@ enum mp_status buffer_pool_open(struct buffer_pool *pool, size_t megabytes, bool
 /* How many buffers may wait for the writer at a time. */
 size_t buffer_pool_most(const struct buffer_pool *pool);
 
-/* Keeps BUFFERS_AHEAD buffers beyond those in use faulted in. Untouched buffers lie at the bottom
- * of the stack, so a program that needs few never pays for the rest. The writer, in each round. */
+/* Faults in BUFFERS_AHEAD buffers beyond those in use. Untouched buffers lie at the bottom of the
+ * stack, so a program that needs few never pays for the rest. The writer, in each round. */
 void buffer_pool_fault_ahead(struct buffer_pool *pool);
 
 /* Only while CUPTI has none of the buffers. */
 void buffer_pool_close(struct buffer_pool *pool);
 
-/* A zeroed buffer of *bytes, an overflow buffer if there is no other; NULL and 0 (or the spare)
+/* A zeroed buffer of *bytes: an overflow buffer if no large one is free. NULL and 0 (or the spare)
  * when there is none at all. Any thread. */
 uint8_t *buffer_request(struct buffer_pool *pool, size_t *bytes);
 

@@ -1,5 +1,5 @@
-/* Who the other CUPTI client may be. CUPTI 13 tells the holder's name if the holder gave one;
- * before there are only the libraries that the process has loaded.
+/* Who the other CUPTI client may be. CUPTI 13 tells the client's name, if the client gave one.
+ * Before CUPTI 13 only the libraries that the process has loaded give a hint.
  */
 #include "record/cupti/client_name.h"
 

@@ -1,5 +1,5 @@
-/* The state machine of clients.h: calls that should have records are compared with what CUPTI asks
- * of us, since no function of CUPTI tells who has its buffers.
+/* The state machine of clients.h. No function of CUPTI tells who has its buffers. So the calls that
+ * should have records are compared with how often CUPTI calls us.
  */
 #include "record/cupti/clients.h"
 

@@ -1,5 +1,5 @@
-/* Decides when CUPTI gets its clock again. CUPTI gets slower for every second since then; renewing
- * it loses the times of what runs at that moment.
+/* Decides when the clock is registered again. CUPTI gets slower with every second since the last
+ * registration; registering it loses the times of work that runs at that moment.
  */
 #include "record/cupti/clock_renewal.h"
 

@@ -1,5 +1,6 @@
-/* What the flusher asks of CUPTI for the writer: the buffers that are complete, and at times that
- * it takes its clock again. Apart from the thread, which may hang in here.
+/* What the flusher does in CUPTI for the writer: it flushes complete buffers, and at times
+ * registers the clock again. This is apart from core/flusher.c, which knows the thread and nothing
+ * of CUPTI.
  */
 #include "record/cupti/flush.h"
 

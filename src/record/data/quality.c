@@ -1,5 +1,5 @@
 /* The counters of what was lost or looks wrong. Each cause has a counter of its own, because each
- * needs another remedy; changed counters go to the file at each flush.
+ * needs another remedy. Counters that have changed go to the file at each flush.
  */
 #include "record/data/quality.h"
 

@@ -52,8 +52,8 @@ static uint32_t stream_id(struct recorder *recorder, struct call_log *log, CUcon
     return id;
 }
 
-/* Callbacks that come while the thread is in a call that the recorder makes itself are not the
- * application's. */
+/* Callbacks that come while the recorder itself makes a call on this thread do not belong to the
+ * application. */
 static struct call_log *open_log(struct recorder *recorder)
 {
     struct call_log *log = call_log_mine(&recorder->logs);

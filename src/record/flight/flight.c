@@ -1,4 +1,4 @@
-/* The flight recorder: what triggers a dump, and when it is written. Triggers come from signals,
+/* The flight recorder: what triggers a file, and when it is written. Triggers come from signals,
  * `miniprof ctl`, slow steps and crashes; the writer serves all of them.
  */
 #include "record/flight/flight.h"

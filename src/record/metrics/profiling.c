@@ -348,7 +348,7 @@ void profiling_enter(struct recorder *recorder, const struct api_watch *watch,
     log->has_profiler_lock = take_lock(profiling);
     if (log->has_profiler_lock && watch->role != API_ROLE_LAUNCH)
         say_graph(profiling);
-    else if (log->has_profiler_lock && is_on(recorder)) /* much may have happened while it waited */
+    else if (log->has_profiler_lock && is_on(recorder)) /* it may have ended meanwhile */
         profiling_begin(recorder, watch, cbid, data, enter);
     log->busy = log->has_profiler_lock && profiling->launch;
 }

@@ -71,14 +71,14 @@ struct nvtx_thread *nvtx_thread_attach(void) NVTX_HIDDEN;
 void nvtx_thread_end(void *thread) NVTX_HIDDEN;
 
 /* In a forked child: the calling thread, its only one, gets a new record at its next call. False if
- * it is inside of a call now, as a signal handler that forks may be. */
+ * the thread is inside a call now, such as one that a signal handler which forks has interrupted.
+ */
 bool nvtx_thread_forget(void) NVTX_HIDDEN;
 
 /* nvtx_enter where something is to be done first. */
 struct nvtx_thread *nvtx_enter_first(uint32_t epoch) NVTX_HIDDEN;
 
-/* The same as nvtx_enter whether recording is on or off, for thread names; NULL in a forked child.
- */
+/* Like nvtx_enter, but also while recording is off, for thread names; NULL in a forked child. */
 struct nvtx_thread *nvtx_enter_always(void) NVTX_HIDDEN;
 
 /* Counts one call as lost. */

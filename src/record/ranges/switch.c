@@ -1,5 +1,5 @@
-/* Who may switch, who waits for it and for how long. All waits have a limit, since CUPTI may hang
- * in the thread that switches.
+/* Who may switch CUPTI's kinds, who waits for that and how long. All waits have a limit, since
+ * CUPTI may hang in the thread that switches.
  */
 #include "record/ranges/switch.h"
 
