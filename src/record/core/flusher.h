@@ -5,8 +5,8 @@
  * (ranges/switch.h).
  *
  * So neither the writer nor the program waits inside CUPTI. If CUPTI deadlocks, or a thread keeps
- * CUPTI's locks for ever, a signal still ends the program, and the crash handler still writes its
- * file.
+ * CUPTI's locks for ever, a signal still ends the program, and the writer still writes the file of
+ * a crash.
  *
  * The thread exists from the start, because no thread can be created safely after a crash.
  */
