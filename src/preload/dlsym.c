@@ -1,6 +1,6 @@
-/* The dlsym that programs meet, in machine code: where the real one is to answer it ends in a jump,
- * so that the real one sees the caller's return address. Arguments in vector registers are not
- * kept: dlsym has none.
+/* The dlsym that programs call instead of glibc's, in machine code. Where the real one must answer,
+ * it ends in a jump, so that the real one sees the caller's return address. It does not save vector
+ * registers: dlsym has no arguments there.
  */
 #include "preload/preload.h"
 

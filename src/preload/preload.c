@@ -1,18 +1,18 @@
-/* libminiprof_preload.so: stands in front of the few functions of the CUDA driver with which
- * something to be recorded begins, and says so to the collector before they do their work.
+/* libminiprof_preload.so: intercepts the few functions of the CUDA driver that begin something to
+ * be recorded, and tells the recorder before they do their work.
  *
- * It needs no CUDA and does nothing in programs without. `miniprof run` adds it to LD_PRELOAD; what
- * it costs a program is one comparison in each dlsym.
+ * It needs no CUDA and does nothing in programs without CUDA. `miniprof run` adds it to LD_PRELOAD.
+ * It costs a program one comparison in each dlsym.
  *
- * How programs get at the driver's functions, and what meets them here:
- *   - linked to libcuda.so.1: the names that this library exports (PRELOAD_LINKED)
- *   - dlsym, as Python's ctypes do: the dlsym in dlsym.c
- *   - cuGetProcAddress, as CUDA's runtime does, which finds that function by dlsym and then asks it
- *     for itself (read off libcudart 11.8 to 13.0 with a driver that logs): the two below
- * A program that finds them in another way is not noticed; `--attach init` serves it.
+ * A program reaches the driver's functions in one of these ways, and meets this library there:
+ *   - it is linked to libcuda.so.1: this library exports the names (PRELOAD_LINKED)
+ *   - it calls dlsym, as Python's ctypes do: the dlsym in dlsym.c
+ *   - it calls cuGetProcAddress. CUDA's runtime finds that function by dlsym and then asks it for
+ *     itself (seen with libcudart 11.8 to 13.0 and a driver that logs): the two below
+ * Other ways are not noticed; for them there is `--attach init`.
  *
- * A stub goes on to the very function that was asked for: the same name has several, by version and
- * by the kind of default stream, and each has a slot of its own.
+ * A stub jumps to the very function that was asked for. One name has several functions, by version
+ * and by the kind of default stream, and each has a slot of its own.
  */
 #include "preload/preload.h"
 
@@ -33,7 +33,7 @@
 #define CUDA_ERROR_NOT_FOUND 500
 #define SINCE_V2             12000 /* cuGetProcAddress has a fifth parameter since CUDA 12.0 */
 
-/* A stub that goes on to `real`; `real` itself if there are no more, or it is a stub. */
+/* A stub that jumps to `real`; `real` itself if no slot is free, or if it is a stub. */
 static void *stub_for(void *real, enum mp_preload_call call)
 {
     int slot;
@@ -54,7 +54,7 @@ typedef int get_proc_v2(const char *symbol, void **function, int version, unsign
 SHOWN get_proc_v1 cuGetProcAddress;
 SHOWN get_proc_v2 cuGetProcAddress_v2;
 
-/* The driver's own; those of a linked program are found at its first call. */
+/* The driver's own functions; those of a linked program are found at its first call. */
 static void *_Atomic real_v1;
 static void *_Atomic real_v2;
 
@@ -72,7 +72,7 @@ static bool is_get_proc(const char *name)
     return strcmp(name, "cuGetProcAddress") == 0 || strcmp(name, "cuGetProcAddress_v2") == 0;
 }
 
-/* What to answer to somebody who asked for `name` and would have got `real`. */
+/* The answer to a lookup of `name` that would have found `real`. */
 static void *instead(const char *name, void *real, bool v2)
 {
     int row;

@@ -1,5 +1,5 @@
-/* The parts of libminiprof_preload.so: what the program calls, in machine code (stubs.c, dlsym.c),
- * the slots behind the stubs (slots.c), and what is answered to who asks for a function by its name
+/* The parts of libminiprof_preload.so: the stubs that the program calls, in machine code (stubs.c,
+ * dlsym.c), the slots behind the stubs (slots.c), and the answers to lookups of a function by name
  * (preload.c).
  */
 #ifndef MP_PRELOAD_PRELOAD_H
@@ -7,8 +7,8 @@
 
 #include "base/preload.h"
 
-/* Functions of the driver that are stood in front of where a program is linked to them, in the
- * order of their slots. X(NAME, CALL) */
+/* Functions of the driver that this library also exports, for programs that are linked to the
+ * driver, in the order of their slots. X(NAME, CALL) */
 #define PRELOAD_LINKED(X)                                                                          \
     X(cuProfilerStart, MP_PRELOAD_PROFILER)                                                        \
     X(cuStreamBeginCapture, MP_PRELOAD_GRAPH)                                                      \
@@ -20,7 +20,7 @@
     X(cuGraphCreate, MP_PRELOAD_GRAPH)
 
 #define PRELOAD_LINKED_COUNT 8
-#define PRELOAD_SLOTS        32 /* the others are given to functions that are asked for by name */
+#define PRELOAD_SLOTS        32 /* the others are for functions looked up by name */
 #define PRELOAD_SLOTS_TEXT   "32"
 
 /* ---- stubs.c ---- */
@@ -30,29 +30,30 @@ void *preload_stub(unsigned slot);
 
 /* ---- slots.c ---- */
 
-/* Before a call of the function in `slot`; the address to go on to, never NULL. */
+/* Runs before a call of the function in `slot`. Answers the address to jump to, never NULL. */
 void *preload_enter(unsigned long slot);
 
 /* The real dlsym, from the first preload_lookup on. */
 extern void *(*preload_real_dlsym)(void *handle, const char *name);
 
-/* Finds it. */
+/* Finds the real dlsym. */
 void preload_find_dlsym(void);
 
-/* The function of that name that a program would have got without this library. */
+/* The function of that name that a program would get without this library. */
 void *preload_find_next(const char *name);
 
-/* The row of a function that is stood in front of, and what its call means; -1: none of them. */
+/* preload_find_watched: the row of a watched function; -1 if it is not watched. preload_call_of:
+ * what a call of that function means. */
 int preload_find_watched(const char *name);
 enum mp_preload_call preload_call_of(int row);
 
-/* The slot whose stub goes on to `real`, taken if there is none; -1: all are taken. */
+/* The slot whose stub jumps to `real`; a new one if there is none, -1 if all are taken. */
 int preload_take_slot(void *real, enum mp_preload_call call);
 
 /* ---- preload.c ---- */
 
-/* The answer to dlsym(handle, name); NULL: the real one is to answer, with the caller's return
- * address, by which it tells who asks (RTLD_NEXT). */
+/* The answer to dlsym(handle, name). NULL: the real dlsym must answer, and see the caller's return
+ * address, by which RTLD_NEXT knows who asks. */
 void *preload_lookup(void *handle, const char *name);
 
 #endif

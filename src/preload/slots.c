@@ -1,5 +1,5 @@
 /* The slots of libminiprof_preload.so: which function of the driver stands behind each stub, and
- * what is done before a call of it. Lowest of the three parts, since a stub needs nothing else.
+ * what happens before a call of it. The lowest of the three parts: a stub needs nothing else.
  */
 #include <dlfcn.h>
 #include <stdatomic.h>
@@ -31,7 +31,8 @@ static const struct {
 
 _Static_assert(sizeof(watched) / sizeof(watched[0]) == PRELOAD_LINKED_COUNT, "slots of stubs.c");
 
-/* Filled once each, from the front; the linked ones' stand first and are found when called. */
+/* Each slot is filled once, from the front. The slots of linked functions come first; their
+ * functions are found at the first call. */
 static struct {
     void *_Atomic real;
     _Atomic(enum mp_preload_call) call;
@@ -58,7 +59,8 @@ static void *nothing_found(void *handle, const char *name)
     return NULL;
 }
 
-/* glibc's dlsym has the version of the architecture's first glibc, or of 2.34, where it moved. */
+/* The symbol version of glibc's dlsym is that of the architecture's first glibc, or 2.34, where
+ * dlsym moved to libc. */
 void preload_find_dlsym(void)
 {
     static const char *const versions[] = {"GLIBC_2.34", "GLIBC_2.2.5", "GLIBC_2.17"};
@@ -69,7 +71,7 @@ void preload_find_dlsym(void)
     *(void **)&preload_real_dlsym = found ? found : (void *)nothing_found;
 }
 
-/* What a linked program would have got without this library. */
+/* The function that a linked program would get without this library. */
 void *preload_find_next(const char *name)
 {
     if (!preload_real_dlsym)

@@ -1,8 +1,8 @@
 /* The stubs of libminiprof_preload.so, in machine code.
  *
- * A stub must leave the arguments, the stack and the return address as they are, for it does not
- * know the function that it goes on to: so it ends in a jump. Arguments in vector registers are not
- * kept: the driver's functions have none.
+ * A stub does not know the parameters of the function behind it. So it must keep the arguments, the
+ * stack and the return address, and ends in a jump. It does not save vector registers: the driver's
+ * functions have no arguments there.
  */
 #include "preload/preload.h"
 
@@ -13,7 +13,7 @@
 
 #if defined(__x86_64__)
 
-/* The slot's number goes onto the stack, below the return address. */
+/* Pushes the slot's number onto the stack, below the return address. */
 #define STUB_BYTES 16
 #define STUB                                                                                       \
     ".balign 16\n"                                                                                 \
@@ -48,8 +48,8 @@
 
 #elif defined(__aarch64__)
 
-/* x16 and x17 are free between a call and what is called; x8 is where a struct would be returned.
- */
+/* A stub may use x16 and x17: they are free between a call and the called function. x8 is kept: it
+ * holds the address of a returned struct. */
 #define STUB_BYTES 16
 #define STUB                                                                                       \
     ".balign 16\n"                                                                                 \
@@ -89,7 +89,7 @@
 #error "no stubs for this processor: the Makefile builds none"
 #endif
 
-/* A linked function's name and its stub are one. */
+/* The name of a linked function is a second name of its stub. */
 #define LINKED(name, call)                                                                         \
     ".globl " #name "\n"                                                                           \
     ".type " #name ", %function\n"                                                                 \

@@ -4,7 +4,7 @@
 # libraries, a second copy of ours, another tool for NVTX. kineto.so makes Kineto's calls.
 . "$SOURCE/tests/e2e/lib.sh" || exit 1
 
-# Under the names by which the collector knows them.
+# Under the names by which the recorder knows them.
 mkdir torch nsys
 cp "$build/tests/e2e/kineto.so" torch/libtorch_cpu.so
 cp "$build/tests/e2e/kineto.so" nsys/libToolsInjection64.so

@@ -495,7 +495,7 @@ with open("odd", "w") as out:
     print(silent.recv(10), file=out)
 END
 same "ctl: odd requests, clients that say nothing" \
-    "no this collector knows start, stop, dump, status and where
+    "no this recorder knows start, stop, dump, status and where
 no nothing is being recorded
 ok waiting
 b''" "$(cat odd)"

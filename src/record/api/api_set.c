@@ -12,7 +12,7 @@
 #include "base/poison.h"
 
 /* The lean set: calls that launch, copy, set, synchronise, allocate, create or destroy. A name that
- * ends in * stands for all that begin so; version and _ptsz suffixes do not matter. */
+ * ends in * stands for all names that begin so; version and _ptsz suffixes are ignored. */
 static const char *const lean[] = {
     /* runtime */
     "cudaLaunch*",
@@ -91,7 +91,7 @@ static const char *const lean[] = {
     "cuDevicePrimaryCtxReset",
 };
 
-/* What the recorder calls in callbacks. */
+/* Functions that the recorder calls in callbacks. */
 static const struct own_call {
     const char *name;
     bool with_metrics; /* only then */
@@ -202,7 +202,7 @@ static uint8_t watch_of(const char *name, size_t length)
     return 0;
 }
 
-/* Of both APIs: cuLaunchKernelEx, cudaLaunchKernelExC and so on. */
+/* Names of both APIs: cuLaunchKernelEx, cudaLaunchKernelExC and so on. */
 static uint8_t launch_flags(const char *name)
 {
     name += mp_text_starts_with(name, "cuda") ? 4 : 2;
@@ -233,7 +233,7 @@ static void api_set_add(struct api_set *set, unsigned api, uint32_t cbid,
     if (api != MP_api_driver)
         return;
     set->watch[cbid] = watch_of(name, length);
-    /* A callback at every launch costs too much to have it for nothing. */
+    /* A callback at every launch costs too much if nobody needs it. */
     if (api_set_watch(set, cbid) && api_set_watch(set, cbid)->role == API_ROLE_LAUNCH &&
         !*config->metrics)
         set->watch[cbid] = 0;
@@ -243,7 +243,7 @@ static void api_set_add(struct api_set *set, unsigned api, uint32_t cbid,
             set->flags[api][cbid] |= API_OURS_TOO;
 }
 
-/* Which of the words of MINIPROF_API ask for all that an API has. */
+/* The words of MINIPROF_API that ask for a whole API. */
 static bool is_whole(const struct mp_config *config)
 {
     return config->api.choice == MP_API_ALL || config->api.choice == MP_API_RUNTIME ||
@@ -301,7 +301,8 @@ CUptiResult api_set_enable(const struct api_set *set, const struct cupti_api *cu
     unsigned api;
     uint32_t cbid;
 
-    /* Before CUPTI 12.5 there are only the whole kinds; decode.c then drops what was not asked. */
+    /* Before CUPTI 12.5 only whole kinds can be switched; decode.c then drops what was not asked
+     * for. */
     if (set->whole_kinds)
         return enable_kinds(set, cupti, on);
     for (api = MP_api_runtime; api <= MP_api_driver; api++)

@@ -1,12 +1,13 @@
-/* Which CUDA calls are recorded, and which are watched for the dependencies they make.
+/* Which CUDA calls are recorded, and which are watched for the dependencies that they make.
  *
- * CUPTI numbers the functions (cbid) and can name them, so the choice is made by name when the
- * process starts: functions that are newer than the headers of this build are found too, and no
+ * CUPTI numbers the functions (cbid) and can name them, so the recorder chooses by name when the
+ * process starts. This also finds functions that are newer than the headers of this build, and no
  * cbid is compiled in.
  *
- * Why not all: switching on RUNTIME or DRIVER as a whole costs every call of the process 160 ns,
- * and PyTorch makes 3,000 calls an iteration, nearly all of them cudaGetDevice and the like. Calls
- * that are not switched on cost nothing (measured on an H100, docs/measurements.md).
+ * Not all calls are recorded, because switching on RUNTIME or DRIVER as a whole costs every call of
+ * the process 160 ns. PyTorch makes 3,000 calls an iteration, nearly all of them cudaGetDevice and
+ * the like. Calls that are not switched on cost nothing (measured on an H100,
+ * docs/measurements.md).
  *
  * Filled once in InitializeInjection, read-only afterwards.
  */
@@ -20,7 +21,7 @@
 #include "record/api/cupti_api.h"
 #include "trace/codec/schema.h"
 
-#define API_CBIDS 2048 /* 807 driver functions in CUDA 13.0; what is beyond has no name here */
+#define API_CBIDS 2048 /* CUDA 13.0 has 807 driver functions; later ones have no name here */
 #define API_COUNT 3    /* indexed by enum mp_api of the trace: runtime 1, driver 2 */
 
 enum api_function_flags {
@@ -72,7 +73,7 @@ extern const struct api_watch api_watches[];
 void api_set_resolve(struct api_set *set, const struct cupti_api *cupti,
                      const struct mp_config *config);
 
-/* What the watched driver function with this cbid is about; NULL if it is not watched. */
+/* The row of the watched driver function with this cbid; NULL if it is not watched. */
 static inline const struct api_watch *api_set_watch(const struct api_set *set, uint32_t cbid)
 {
     return cbid < API_CBIDS && set->watch[cbid] ? &api_watches[set->watch[cbid] - 1] : NULL;
@@ -99,7 +100,8 @@ static inline bool api_set_launches_graph(const struct api_set *set, unsigned ap
     return cbid < API_CBIDS && (set->flags[api][cbid] & API_GRAPH);
 }
 
-/* Whether a record of this call is wanted: also where CUPTI could only be asked for whole kinds. */
+/* Whether a record of this call is wanted; needed where CUPTI could only be asked for whole kinds.
+ */
 static inline bool api_set_wants(const struct api_set *set, unsigned api, uint32_t cbid)
 {
     return cbid >= API_CBIDS || (set->flags[api][cbid] & API_RECORD);

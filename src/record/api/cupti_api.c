@@ -72,11 +72,11 @@ void driver_api_load(struct driver_api *driver)
     *(void **)&driver->get_edges_v2 = symbol_of(library, "cuGraphGetEdges_v2");
     if (driver->get_version && driver->get_version(&driver->version) != CUDA_SUCCESS)
         driver->version = 0;
-    /* The reference is kept: a program that loaded the driver by dlopen may close it again, and the
-     * last flush still calls it. */
+    /* The reference is kept: a program that loaded the driver by dlopen may close it, and the last
+     * flush still calls it. */
 }
 
-/* The name of a required function that the library lacks, or NULL. */
+/* The name of a required function that the library lacks; NULL if it has all. */
 static const char *resolve(struct cupti_api *cupti, void *library)
 {
 #define CUPTI_RESOLVE(field, symbol, parameters)                                                   \

@@ -1,8 +1,8 @@
 /* CUPTI and the few driver functions that the recorder calls, found at run time.
  *
- * Neither library is linked: the application brings its own, and one libminiprof.so serves
- * CUDA 11.8 to 13.x. A process must not have two copies of CUPTI, so one that is already loaded
- * wins.
+ * The recorder links neither library: the application brings its own, and one libminiprof.so serves
+ * CUDA 11.8 to 13.x. A process must not have two copies of CUPTI, so one that is already loaded is
+ * used.
  *
  * Filled once in InitializeInjection, read-only afterwards.
  */
@@ -30,8 +30,9 @@ struct cupti_subscriber_params {
     size_t old_name_size;
 };
 
-/* F(field, symbol, parameters); without an optional one something is left out, without a required
- * one the library cannot be used. Handles of types that not all headers have are void pointers. */
+/* F(field, symbol, parameters). Without an optional function a feature is missing; without a
+ * required one the library cannot be used. Handles of types that some headers lack are void
+ * pointers. */
 #define CUPTI_REQUIRED(F)                                                                          \
     F(get_version, cuptiGetVersion, (uint32_t *))                                                  \
     F(get_result_string, cuptiGetResultString, (CUptiResult, const char **))                       \
@@ -98,19 +99,19 @@ struct driver_api {
 void driver_api_load(struct driver_api *driver);
 
 /* Finds and opens CUPTI. `requested` is MINIPROF_CUPTI or empty. On failure *error says in one line
- * what was found wrong and what to do; nothing stays open that was not open before. */
+ * what is wrong and what to do, and everything that was opened is closed again. */
 enum mp_status cupti_api_load(struct cupti_api *cupti, const struct driver_api *driver,
                               const char *requested, struct mp_error *error);
 
-/* Puts the next record of `buffer` into *record, where NULL stands for none yet; false when there
- * is none. Zeroes end a buffer as well (activity_recover). */
+/* Puts the next record of `buffer` into *record, where NULL means that there was none yet. False
+ * when there is no further record. Zeroes also end a buffer (activity_recover). */
 bool cupti_next(const struct cupti_api *cupti, uint8_t *buffer, size_t valid_bytes,
                 CUpti_Activity **record);
 
 #define CUPTI_NO_STREAM UINT32_MAX
 
-/* CUPTI's id of a stream by its handle, also the handles of the legacy and the per-thread default
- * stream, for which `per_thread` is passed over; CUPTI_NO_STREAM when CUPTI does not know it. */
+/* CUPTI's id of a stream by its handle; CUPTI_NO_STREAM when CUPTI does not know it. Also takes the
+ * handles of the legacy and the per-thread default stream, and ignores `per_thread` for them. */
 uint32_t cupti_stream_id(const struct cupti_api *cupti, CUcontext context, uintptr_t handle,
                          bool per_thread);
 

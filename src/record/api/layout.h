@@ -1,12 +1,13 @@
 /* CUPTI's activity records as the recorder reads them.
  *
- * CUPTI emits the newest layout that the *loaded* library knows, which is not the one of the
- * headers at hand, and every layout since CUDA 11.8 extends the one before. So the views here hold
- * the prefix that all supported versions have, plus fields that came later: those are read only
- * behind a check of the loaded version (MP_CUPTI_SINCE_*), since on an older library they are the
- * next record. Nothing here is ever used for stepping: cuptiActivityGetNextRecord knows the sizes.
+ * CUPTI emits the newest layout that the *loaded* library knows, which may be newer than the
+ * headers of this build. Every layout since CUDA 11.8 extends the one before. So the views here
+ * hold the prefix that all supported versions have, plus fields that came later. The recorder reads
+ * a later field only after a check of the loaded version (MP_CUPTI_SINCE_*): in an older library
+ * its place belongs to the next record. The views' sizes are never used to find the next record;
+ * cuptiActivityGetNextRecord knows the sizes.
  *
- * layout.c checks the offsets against whatever headers this is built with.
+ * layout.c checks the offsets against the headers of this build.
  */
 #ifndef MP_RECORD_API_LAYOUT_H
 #define MP_RECORD_API_LAYOUT_H

@@ -15,7 +15,7 @@ enum quirk {
 /* `version`: CUPTI_API_VERSION of the loaded library. Any thread. */
 bool quirk_is_in(enum quirk quirk, uint32_t version);
 
-/* A line at level info for each fault of this version about which nothing can be done. */
+/* Logs, at level info, each fault of this version that the recorder cannot work around. */
 void quirks_tell(uint32_t version);
 
 #endif

@@ -42,7 +42,7 @@ static struct call_log *add_log(struct call_logs *logs)
     if (room && pthread_setspecific(logs->key, log) == 0)
         return log;
     if (room)
-        thread_ended(log); /* the writer frees it */
+        thread_ended(log); /* the writer frees the log */
     else
         free(log);
     return NULL;
@@ -81,7 +81,7 @@ static void drain(struct call_log *log, call_log_use *use, void *context)
     for (; at != head; at++) {
         struct call_entry entry = log->entries[at % CALL_LOG_ENTRIES];
 
-        /* Given back one by one: `use` may take long, and the owner need not lose entries. */
+        /* Freed one by one: `use` may take long, and the owner loses no entries meanwhile. */
         atomic_store_explicit(&log->tail, at + 1, memory_order_release);
         use(context, log->tid, &entry);
     }
@@ -116,8 +116,8 @@ void call_logs_drain(struct call_logs *logs, call_log_use *use, void *context)
 
     if (!logs->open)
         return;
-    /* New logs are put in front, and only the writer, here, takes any out: what is behind `first`
-     * can be walked without the lock. */
+    /* Threads add new logs in front of `first`, and only the writer, here, removes any. So what
+     * follows `first` can be walked without the lock. */
     pthread_mutex_lock(&logs->lock);
     log = logs->first;
     pthread_mutex_unlock(&logs->lock);

@@ -1,14 +1,16 @@
-/* What the callbacks see, thread by thread, on its way to the writer.
+/* What the callbacks record, thread by thread, on its way to the writer.
  *
- * Each application thread that makes a call we watch owns a log: a ring that only it fills and only
- * the writer empties, so neither waits for the other. The list of logs has a lock, taken when a
- * thread makes its first call and when the writer walks the list; no CUPTI call happens under it.
+ * Each application thread that makes a watched call owns a log: a ring. Only the owner puts entries
+ * in and only the writer takes them out, so neither waits for the other. The list of logs has a
+ * lock. A thread takes it at its first call, the writer when it walks the list; nobody calls CUPTI
+ * while holding it.
  *
- * A log outlives its thread: the thread-specific key's destructor marks it as ended, and the writer
- * frees it when it is empty.
+ * A log outlives its thread: the destructor of the thread-specific key marks the log as ended, and
+ * the writer frees it once it is empty.
  *
- * When a ring is full entries are lost and counted. The writer is woken when one is half full; at
- * the 700,000 synchronise calls a second that a thread can make, the other half lasts 3 ms.
+ * When a ring is full, further entries are lost and counted. The thread wakes the writer when its
+ * ring is half full. One thread can make 700,000 synchronise calls a second, which fill the other
+ * half in 3 ms.
  */
 #ifndef MP_RECORD_CORE_CALL_LOG_H
 #define MP_RECORD_CORE_CALL_LOG_H
@@ -43,7 +45,7 @@ struct call_entry {
     uint8_t detail;
 };
 
-/* A stream's id as CUPTI gave it, so that it need not be asked at every call. */
+/* A stream's id as CUPTI gave it, so that the thread need not ask CUPTI at every call. */
 struct stream_memo {
     const void *context, *stream;
     uint32_t id;
@@ -51,7 +53,8 @@ struct stream_memo {
     bool per_thread;
 };
 
-/* Queries of one handle that were answered "not ready", with nothing between them. */
+/* A polling loop: queries of one handle that all returned "not ready", with no other watched call
+ * between them. */
 struct polling {
     uint64_t start; /* of the first, 0 if there is none */
     uint64_t handle;
@@ -66,14 +69,14 @@ struct call_log {
     struct stream_memo memos[CALL_LOG_STREAMS];
     uint32_t tid;
     bool in_runtime;         /* the thread is in a runtime call that is recorded by callbacks */
-    uint32_t leaving_stream; /* id of the stream that the present cuStreamDestroy takes away */
+    uint32_t leaving_stream; /* id of the stream that the present cuStreamDestroy destroys */
     bool busy;               /* the thread is in a call that the recorder makes */
     bool has_profiler_lock;  /* the thread is in a launch (profiling.h) */
-    bool begins_capture;     /* the thread is in a call that begins a stream capture */
-    bool makes_captured;     /* the same, whether or not anything is profiled (graphs.c) */
-    uint32_t inner_launches; /* inside of the launch that holds it */
-    bool asking;             /* it is in one whose correlation id is wanted: */
-    uint32_t correlation;    /* this */
+    bool begins_capture;     /* it is in a call that begins a stream capture; with metrics only */
+    bool makes_captured;     /* the same, with or without metrics (graphs.c) */
+    uint32_t inner_launches; /* launches nested in the launch that holds the profiler lock */
+    bool asking;             /* it is in a call made only for its correlation id */
+    uint32_t correlation;    /* that id */
     struct polling polling;
     struct graph_making *making; /* the graph that is being instantiated (graphs.c), or NULL */
     /* Shared. */
@@ -100,7 +103,7 @@ enum mp_status call_logs_open(struct call_logs *logs);
 /* The calling thread's log, made at its first call; NULL when there is none to have. */
 struct call_log *call_log_mine(struct call_logs *logs);
 
-/* Puts an entry; true when the ring has just become half full, so that the writer should be woken.
+/* Puts an entry. True when the ring has just become half full, so that the writer should be woken.
  * The owner only. */
 bool call_log_put(struct call_log *log, const struct call_entry *entry);
 

@@ -1,6 +1,7 @@
-/* See clock.h. The source is chosen at the first call and never changes: two threads that race
- * here choose the same. This pointer is the one piece of state outside of struct recorder, since
- * NVTX events may come before CUDA, and with it the recorder, exists. */
+/* The clock is chosen at the first call and never changes; two threads that race here choose the
+ * same one. The choice is a pointer outside of struct recorder, because NVTX events may come before
+ * CUDA is loaded, and so before the recorder exists.
+ */
 #include "record/core/clock.h"
 
 #include <dlfcn.h>
@@ -27,7 +28,8 @@ int64_t mp_monotonic_ms(void)
     return (int64_t)(mp_monotonic_ns() / 1000000);
 }
 
-/* The software GPU's, also where a plug-in has loaded it for itself; NULL beside a real driver. */
+/* The software GPU's clock, also where a plug-in has loaded the software GPU for itself; NULL with
+ * a real driver. */
 static void *find_virtual(void)
 {
     void *found = dlsym(RTLD_DEFAULT, "simgpu_clock_ns");

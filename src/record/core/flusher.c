@@ -1,5 +1,5 @@
-/* The flusher as a thread: how it is asked, woken, awaited and stopped. What it does when it is
- * asked are jobs (jobs.h), since they need most of the recorder.
+/* The flusher as a thread: how it is asked, woken, awaited and stopped. Its jobs need most of the
+ * recorder, so they are function pointers (jobs.h).
  */
 #include "record/core/flusher.h"
 
@@ -17,16 +17,17 @@
 #include "base/poison.h"
 
 #define STACK_BYTES ((size_t)1 << 20)
-#define TAKE_MS     200 /* that the writer is waited for */
+#define TAKE_MS     200 /* longest wait for the writer */
 
-/* Until it is woken, unless it was since `seen`; NULL: without a limit. */
+/* Waits until woken; returns at once if that happened since `seen`. NULL: without a limit. */
 static void rest(struct flusher *flusher, uint32_t seen, const struct timespec *limit)
 {
     syscall(SYS_futex, &flusher->woken, FUTEX_WAIT_PRIVATE, seen, limit, NULL, 0);
 }
 
-/* What CUPTI answered and the calls that it answered are seen together only after a round of the
- * writer. Who ends a range meanwhile does not wait for that. */
+/* The look for other clients compares calls with CUPTI's answers to them. The two belong together
+ * only after a round of the writer, so the flusher waits for one here, unless a range ends
+ * meanwhile. */
 static void await_writer(struct recorder *recorder, uint32_t request)
 {
     const struct timespec pause = {.tv_nsec = 1000000};
@@ -41,7 +42,7 @@ static void await_writer(struct recorder *recorder, uint32_t request)
     }
 }
 
-/* What the writer has asked for, if it has. */
+/* Flushes, if the writer has asked for a flush. */
 static void answer(struct recorder *recorder)
 {
     struct flusher *flusher = &recorder->flusher;

@@ -1,9 +1,14 @@
-/* A thread that asks CUPTI for its complete buffers, gives CUPTI its clock again (cupti/flush.h),
- * looks for other CUPTI clients (cupti/clients.h) and does what the end of a capture range asks
- * of CUPTI (ranges/switch.h), so that neither the writer nor the program waits inside of CUPTI for
- * that: a CUPTI that deadlocks must not keep a signal from ending the program, nor a crash from
- * being written, when another thread may hold CUPTI's locks for ever. It is there from the start,
- * as no thread can be made safely after a crash.
+/* The flusher: the thread that makes the calls into CUPTI that may hang.
+ *
+ * It flushes CUPTI's complete buffers, registers our clock again (cupti/flush.h), looks for other
+ * CUPTI clients (cupti/clients.h) and does what the end of a capture range asks of CUPTI
+ * (ranges/switch.h).
+ *
+ * So neither the writer nor the program waits inside CUPTI. If CUPTI deadlocks, or a thread keeps
+ * CUPTI's locks for ever, a signal still ends the program, and the writer still writes the file of
+ * a crash.
+ *
+ * The thread exists from the start, because no thread can be created safely after a crash.
  */
 #ifndef MP_RECORD_CORE_FLUSHER_H
 #define MP_RECORD_CORE_FLUSHER_H
@@ -18,36 +23,36 @@
 struct recorder;
 
 struct flusher {
-    _Atomic uint32_t woken;   /* how often, ever; a futex */
+    _Atomic uint32_t woken;   /* wake-ups, ever; a futex */
     _Atomic uint32_t asked;   /* requests ever */
-    _Atomic uint32_t done;    /* of them, those that are done */
-    _Atomic uint32_t taken;   /* and those of which the writer has taken what came */
+    _Atomic uint32_t done;    /* requests that are done */
+    _Atomic uint32_t taken;   /* requests whose records the writer has taken */
     _Atomic uint64_t dropped; /* records that CUPTI dropped, not taken yet */
-    _Atomic bool gives_clock; /* after the next flush it is to give CUPTI its clock again */
+    _Atomic bool gives_clock; /* register our clock again after the next flush */
     _Atomic bool busy;        /* it is in CUPTI, or about to be */
-    _Atomic bool forced;      /* what is not complete is wanted too: the process dies */
+    _Atomic bool forced;      /* flush incomplete buffers too: the process dies */
     _Atomic bool stop;
     _Atomic pid_t tid; /* 0 until it runs */
 };
 
 enum mp_status flusher_start(struct recorder *recorder);
 
-/* Has the thread look whether there is something to do. Any thread. */
+/* Wakes the thread to look for work. Any thread. */
 void flusher_wake(struct flusher *flusher);
 
-/* Asks for a flush; does not wait. The number of the request. The writer only. */
+/* Asks for a flush and returns the number of the request, without waiting. The writer only. */
 uint32_t flusher_ask(struct flusher *flusher);
 
-/* Whether the request is done. The writer is woken when one is. */
+/* Whether the request is done. The flusher wakes the writer after each request. */
 bool flusher_is_done(struct flusher *flusher, uint32_t request);
 
-/* Whether a request is not done. */
+/* Whether any request is not done yet. */
 bool flusher_is_behind(const struct flusher *flusher);
 
-/* Whether the thread is out of CUPTI, waiting `ms` for it at most. After recording has ended. */
+/* Waits up to `ms` until the thread has left CUPTI; whether it has. After recording has ended. */
 bool flusher_rests(const struct flusher *flusher, int ms);
 
-/* The thread ends when it is out of CUPTI. */
+/* Tells the thread to end as soon as it has left CUPTI. */
 void flusher_stop(struct flusher *flusher);
 
 #endif

@@ -1,6 +1,6 @@
-/* Calls from a folder into a higher one (README.md has their order), as function pointers, so that
- * the lower folder does not need the higher one. process/jobs.c fills them in before any thread of
- * ours and any callback runs. Any thread reads them; nobody writes them afterwards.
+/* Calls from a folder into a higher one, as function pointers: so the lower folder does not depend
+ * on the higher one (README.md has their order). process/jobs.c fills them in before any thread of
+ * ours and any callback runs. Afterwards any thread reads them; nobody writes them.
  */
 #ifndef MP_RECORD_CORE_JOBS_H
 #define MP_RECORD_CORE_JOBS_H
@@ -16,20 +16,20 @@ struct recorder;
 struct jobs {
     /* CUPTI's callbacks (process/callbacks.h), which cupti/subscriber.c registers. */
     CUpti_CallbackFunc on_callback;
-    /* lifecycle_at_exit_again: CUDA or its first context is there. Any thread. */
+    /* lifecycle_at_exit_again: CUDA has started, or its first context was made. Any thread. */
     void (*at_exit_again)(struct recorder *recorder);
-    /* range_switch: has `how` done while no other thread switches kinds; false, undone, when one
-     * does for too long. Any thread. */
+    /* range_switch: calls `how` while no other thread switches kinds. False, without the call, if
+     * another thread switches for too long. Any thread. */
     bool (*switch_alone)(struct recorder *recorder, void (*how)(struct recorder *recorder));
 
-    /* What the flusher does: what the end of a capture range asks of CUPTI (range_serve), what the
-     * writer asks (flush_buffers), and, when the writer has taken what came, a look at other
-     * CUPTI clients (clients_look; `now` in ms). */
+    /* The flusher's three jobs. range_serve does the calls into CUPTI at the end of a capture
+     * range. flush_buffers does what the writer has asked for. clients_look looks for other CUPTI
+     * clients once the writer has taken what came (`now` in ms). */
     void (*serve_ranges)(struct recorder *recorder);
     void (*flush_buffers)(struct recorder *recorder);
     void (*look_for_clients)(struct recorder *recorder, int64_t now);
 
-    /* The flight recorder's notes, instead of rows in a file: flight_note_range and
+    /* With the flight recorder, these take the place of rows in a file: flight_note_range and
      * flight_note_counts. The writer. */
     void (*note_range)(struct flight *flight, uint64_t number, bool begins, uint8_t reason,
                        uint64_t time, uint64_t correlation);

@@ -1,5 +1,7 @@
-/* See output.h. The header is "key=value\n" lines, docs/trace-format.md section 3. Nothing of the
- * environment but MINIPROF_ settings goes in, and argv only on request: both hold secrets. */
+/* The trace file's name and header: composes the header, finds a free name, and checks that a
+ * descriptor is still ours. The header is "key=value\n" lines, docs/trace-format.md section 3. Of
+ * the environment only MINIPROF_ settings go in, and argv only on request: both hold secrets.
+ */
 #include "record/core/output.h"
 
 #include <errno.h>
@@ -58,7 +60,8 @@ static void add_process(struct mp_buffer *header)
     }
 }
 
-/* The two clocks side by side, so that reports can say when a trace was taken. */
+/* The trace's clock and the time of day, read together, so that reports can say when a trace was
+ * taken. */
 static void add_clocks(struct mp_buffer *header)
 {
     struct timespec wall;
@@ -128,7 +131,7 @@ enum mp_status output_compose_header(struct mp_buffer *header, const struct reco
 bool output_is_from_this_pid(int folder, const char *path)
 {
     struct mp_file_header header;
-    char text[512]; /* the process comes first */
+    char text[512]; /* enough: the process id comes first in a header */
     char wanted[32];
     int fd = openat(folder, path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
     ssize_t length = -1;
@@ -153,8 +156,8 @@ static bool is_regular(const char *path)
     return lstat(path, &about) == 0 && S_ISREG(about.st_mode);
 }
 
-/* Creates the first file with a number that does not exist. `own`: what has the name, and the lower
- * numbers, is from this process. */
+/* Creates the first file whose number is free. `own`: this process wrote the file that has the
+ * name, and those with lower numbers. */
 static enum mp_status create_next(struct output *output, bool *own, struct mp_error *error)
 {
     char first[PATH_MAX];

@@ -1,5 +1,5 @@
-/* The recorder itself. Entry points that get no pointer reach it by mp_recorder, in all folders; so
- * it stands in a file that needs no other.
+/* The recorder itself. Entry points in all folders that get no pointer reach it through
+ * mp_recorder, so it stands in a file without dependencies.
  */
 #include "record/core/state.h"
 

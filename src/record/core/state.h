@@ -1,24 +1,27 @@
-/* The recorder: the one piece of mutable state of libminiprof.so, and who may touch what of it.
+/* The recorder: all mutable state of libminiprof.so in one struct, and who may touch which part.
  *
- * Three places hold state outside of it because they have to work before it or without it: clock.c
- * (a function pointer), the NVTX handler, which runs before CUDA exists, and base/log.
+ * Three modules keep state of their own, because they work before the recorder exists or without
+ * it: clock.c (a function pointer), the NVTX handler, which runs before CUDA is loaded, and
+ * base/log.
  *
  *     threads         the application's own, in callbacks of CUPTI and NVTX
  *                     one of CUPTI's, in bufferCompleted
  *                     the writer ("miniprof"), from InitializeInjection to the end
- *                     the flusher ("miniprof-flush"), which is in CUPTI when CUPTI hangs, also at
- *                     the end of a range, likewise
+ *                     the flusher ("miniprof-flush"): it makes the calls into CUPTI that may hang,
+ *                     also those at the end of a capture range
  *                     one more for the last flush
  *
  *     phase    IDLE -> STARTING -> RECORDING -> FINISHING -> INERT
- *              changed by compare-and-swap, so one thread each starts and finishes; INERT is final,
- *              and reached directly where something fails and in a forked child. Callbacks do
- *              nothing unless RECORDING; buffers are taken in until INERT.
+ *              Changed by compare-and-swap, so exactly one thread starts and one finishes. INERT is
+ *              final. A failure, and the fork handler in a child, set it directly. Callbacks do
+ *              nothing unless RECORDING; completed buffers are accepted until INERT.
  *
- * Locks of ours: work, pool, logs, contexts, edges, origins, profiled, ending, ranges. Each covers
- * a few instructions, none is held across a call into CUPTI or the driver, and none is taken inside
- * another, but work inside of ranges: marks stand in the order of what they tell. With
- * MINIPROF_METRICS there is one more, the profiler lock, which breaks all of that: profiling.h.
+ * Our locks: work, pool, logs, contexts, edges, origins, profiled, ending, ranges. Each covers a
+ * few instructions. None is held across a call into CUPTI or the driver. None is taken inside
+ * another, with one exception: `work` is taken inside `ranges`, so that marks are queued in the
+ * order of the events that they report.
+ *
+ * MINIPROF_METRICS adds the profiler lock. It follows none of these rules: profiling.h.
  */
 #ifndef MP_RECORD_CORE_STATE_H
 #define MP_RECORD_CORE_STATE_H
@@ -47,59 +50,60 @@
 
 enum recorder_phase { PHASE_IDLE, PHASE_STARTING, PHASE_RECORDING, PHASE_FINISHING, PHASE_INERT };
 
-/* What is recorded of this process, besides the settings. The thread that starts writes this, any
- * thread reads it afterwards. */
+/* What this process records, besides the settings. The thread that starts the recording writes
+ * this; afterwards any thread reads it. */
 struct wanted {
     bool nothing; /* MINIPROF_CHILDREN, setuid */
     bool edges;   /* the edges of graphs */
     bool paths;   /* and the NVTX ranges in which their nodes are made */
 };
 
-/* What the process has done with CUDA. Its own threads write this, in CUPTI's callbacks, and so
- * does the thread that attaches CUPTI late. The writer and the thread of the last flush read it
- * too. The contexts have a lock, the rest is atomic. */
+/* What the process has done with CUDA. The application's threads write this in CUPTI's callbacks;
+ * so does the thread that attaches CUPTI late. The writer and the thread of the last flush read it
+ * too. The list of contexts has a lock; the rest is atomic. */
 struct cuda_state {
     _Atomic bool ready;         /* cuInit has finished */
     _Atomic bool context_made;  /* the process has had a context */
     _Atomic bool ever_captured; /* a stream capture has begun, ever */
     struct context_list contexts;
     _Atomic int32_t stream_captures;     /* streams that are being captured */
-    _Atomic uint32_t captured_until;     /* correlation id of the call that last ended that */
+    _Atomic uint32_t captured_until;     /* correlation id of the call that last ended a capture */
     _Atomic uint64_t device_graphs;      /* executable graphs that the device may launch */
-    _Atomic uint64_t conditional_graphs; /* and those with nodes that may run again and again */
+    _Atomic uint64_t conditional_graphs; /* and those with conditional nodes */
 };
 
-/* What is on in CUPTI. Any thread reads this. One thread at a time writes it: the one that starts,
- * or the one that switches (ranges/switch.h). A lock would be held across calls into CUPTI. */
+/* What is switched on in CUPTI. Any thread reads this. One thread at a time writes it: the one that
+ * starts the recording, or the one that switches kinds (ranges/switch.h). No lock guards it, since
+ * that lock would be held across calls into CUPTI. */
 struct cupti_state {
     CUpti_SubscriberHandle subscriber; /* attach.h says when */
     _Atomic bool enabled;              /* the kinds that cost something are on */
     _Atomic bool calls_by_callback;    /* rows of `call` come from callbacks, not CUPTI's records */
-    _Atomic bool buffers_told;         /* CUPTI tells PER_THREAD_ACTIVITY_BUFFER as it was set */
+    _Atomic bool buffers_told;         /* PER_THREAD_ACTIVITY_BUFFER reads back as it was set */
     _Atomic bool unified_ready;        /* CUPTI has agreed to count unified memory */
-    _Atomic bool left_on;              /* kinds are on only as another client may want them, */
-    _Atomic uint64_t answers_then;     /* with clients_answers as when the range began */
-    _Atomic uint64_t renewed_at;       /* when a range last began with everything registered anew */
-    _Atomic uint64_t clocks;           /* how often CUPTI has got its clock again */
-    _Atomic uint64_t errors;           /* that CUPTI told in callbacks; any thread counts them */
-    /* cuptiActivityFlushAll may be called. The thread that starts the recording sets this, the one
-     * that ends it clears it. */
+    _Atomic bool left_on;              /* kinds stay on only because another client may need them */
+    _Atomic uint64_t answers_then;     /* for `left_on`: clients_answers when the range began */
+    _Atomic uint64_t renewed_at;       /* when a range last began by registering everything again */
+    _Atomic uint64_t clocks;           /* how often our clock was registered again */
+    _Atomic uint64_t errors;           /* errors that CUPTI reported in callbacks; any thread */
+    /* cuptiActivityFlushAll may be called. The thread that starts the recording sets this; the one
+     * that ends the recording clears it. */
     _Atomic bool flush_allowed;
 };
 
-/* That the recording ends, and how threads wait for that. The signal handler writes `signal` and
- * `signal_time`, the writer `closed`, the thread of the last flush `flushed`, and the thread that
- * ends the recording (lifecycle_claim_end) the rest. Any thread reads them. */
+/* The end of the recording, and how threads wait for it. The signal handler writes `signal` and
+ * `signal_time`, the writer `closed`, the thread of the last flush `flushed`. The thread that ends
+ * the recording (lifecycle_claim_end) writes the rest. Any thread reads all of it. */
 struct ending {
     pthread_mutex_t lock;          /* of `flushed` and `closed` */
-    pthread_cond_t changed;        /* one of them has; on CLOCK_MONOTONIC */
-    bool flushed;                  /* the last flush is through */
+    pthread_cond_t changed;        /* `flushed` or `closed` was set; on CLOCK_MONOTONIC */
+    bool flushed;                  /* the last flush has returned */
     bool closed;                   /* the file is complete */
-    _Atomic int signal;            /* SIGINT or SIGTERM has come: to be raised again at the end */
-    _Atomic uint64_t signal_time;  /* when it came, ns; not to be mixed up with the trace's clock */
+    _Atomic int signal;            /* SIGINT or SIGTERM, if one has come; raised again at the end */
+    _Atomic uint64_t signal_time;  /* when it came, ns of CLOCK_MONOTONIC, not the trace's clock */
     _Atomic bool stop;             /* the writer is to finish */
     _Atomic uint64_t end_time;     /* of the open range, set before `stop` */
-    _Atomic uint64_t forced_exits; /* the last flush did not come back */
+    _Atomic uint64_t forced_exits; /* how often the last flush did not return in time */
 };
 
 struct recorder {
@@ -128,8 +132,8 @@ struct recorder {
     struct ranges ranges;   /* lock: ranges */
     struct clients clients; /* the flusher's, read by others */
     struct flusher flusher; /* futexes */
-    struct flight flight;   /* the flight recorder: the writer's, but for slow steps */
-    struct crash crash;     /* the crash handler's and the writer's: a futex */
+    struct flight flight;   /* the flight recorder: the writer's, except slow steps */
+    struct crash crash;     /* shared by the crash handler and the writer: a futex */
     struct ending ending;   /* lock: ending */
 
     /* The writer's alone while it runs. */
@@ -140,7 +144,7 @@ struct recorder {
 };
 
 /* The recorder. Entry points that get no pointer (bufferRequested, atexit, signal and fork
- * handlers) find it here; everything else is handed it. */
+ * handlers) find it here. All other code is handed a pointer. */
 extern struct recorder *const mp_recorder;
 
 static inline int recorder_phase(const struct recorder *recorder)
@@ -159,8 +163,8 @@ static inline bool attach_is_done(const struct recorder *recorder)
     return atomic_load_explicit(&recorder->attach.done, memory_order_acquire);
 }
 
-/* Whether CUPTI may be flushed now: not before it ever wanted a buffer, not beside the last flush,
- * and not for another client. Any thread. */
+/* Whether CUPTI may be flushed now: only after it has asked for a buffer, not during the last
+ * flush, and not while another client has CUPTI. Any thread. */
 static inline bool flusher_may_flush(const struct recorder *recorder)
 {
     return atomic_load(&recorder->cupti_state.flush_allowed) &&

@@ -1,5 +1,5 @@
-/* Threads of ours, and the signals that they must not take: a handler of the application that ran
- * on one of them would find a thread that the application does not know.
+/* Creates the recorder's threads with all signals blocked. A handler of the application must not
+ * run on one of them: the application does not know these threads.
  */
 #include "record/core/thread.h"
 

@@ -1,5 +1,5 @@
-/* Keeps the writer to half of a core. It rests between buffers while half of them are free, and
- * never when records would be lost by it.
+/* Keeps the writer to half of a core. It rests between buffers while half of the buffers are free,
+ * and never when a rest would lose records.
  */
 #include "record/core/throttle.h"
 
@@ -34,7 +34,7 @@ uint64_t throttle_rest(struct throttle *throttle, uint64_t wall, uint64_t cpu,
     if (throttle->debt > 0 && pressure == THROTTLE_PRESSED)
         throttle->free_until = wall + THROTTLE_FREE_NS;
     if (throttle->debt > 0 && wall < throttle->free_until)
-        throttle->debt = 0; /* and nothing is paid back later */
+        throttle->debt = 0; /* the debt is forgiven, not paid later */
     if (throttle->debt <= 0 || pressure != THROTTLE_CALM)
         return 0;
     return (uint64_t)(throttle->debt * 2 < THROTTLE_REST_MOST_NS ? throttle->debt * 2

@@ -1,32 +1,36 @@
-/* How much of a core the writer takes: half of one while there is room and time for what waits.
+/* How much CPU time the writer takes: at most half a core, as long as the waiting data has room and
+ * is not overdue.
  *
- * What it has to do is bounded by what the program does: at 12 million records a second, a host
- * that launches as fast as it can keeps it busy for 5 to 10 % of a core. Where it needs more (a
- * burst, a high MINIPROF_LEVEL, many threads), it rests between buffers and lets them fill instead
- * of competing with the program for cores and caches. It takes what it needs when half of the
- * buffers are full, since records are worth more than cores, and when the next write is near, since
- * what is lost with a killed program must not grow. Where the buffers did fill, or a write was
- * late, it was no burst: for ten seconds it does not rest.
+ * The program determines how much work the writer has. At 12 million records a second (a host that
+ * launches as fast as it can) the writer needs 5 to 10 % of a core. In a burst, at a high
+ * MINIPROF_LEVEL or with many threads it needs more. Then it rests between buffers and lets them
+ * fill, so that it does not compete with the program for cores and caches.
  *
- * It is no thread of low priority, which was tried. A nice value cannot be taken back without
- * privilege when the buffers run full, and a log of calls lasts 3 ms once the writer is woken,
- * which is less than a thread waits that does not preempt others (docs/measurements.md, section 3).
+ * It does not rest when half of the buffers are full: records are worth more than cores. Nor does
+ * it rest when the next write is near: a killed program must not lose more than one write interval.
+ *
+ * If the buffers fill, or a write is late, the load is no burst: the writer then does not rest for
+ * ten seconds.
+ *
+ * The writer does not run at a low priority. A nice value cannot be raised again without privilege
+ * when the buffers run full. And a call log lasts 3 ms once the writer is woken, less than a thread
+ * waits that may not preempt others (docs/measurements.md, section 3).
  */
 #ifndef MP_RECORD_CORE_THROTTLE_H
 #define MP_RECORD_CORE_THROTTLE_H
 
 #include <stdint.h>
 
-#define THROTTLE_CREDIT_NS    INT64_C(5000000) /* some buffers now and then come without a rest */
-#define THROTTLE_REST_MOST_NS INT64_C(1000000) /* then it looks again whether there is room */
-#define THROTTLE_FREE_NS      UINT64_C(10000000000) /* without rests, once it was pressed */
+#define THROTTLE_CREDIT_NS    INT64_C(5000000) /* so that a few buffers now and then need no rest */
+#define THROTTLE_REST_MOST_NS INT64_C(1000000) /* longest rest; then it checks for room again */
+#define THROTTLE_FREE_NS      UINT64_C(10000000000) /* no rests after PRESSED */
 
 struct throttle {
-    uint64_t begin;      /* of the writer, ns of CLOCK_MONOTONIC */
-    uint64_t wall;       /* at the last look, the same */
-    uint64_t cpu;        /* CPU time of the writer by then, ns */
+    uint64_t begin;      /* when the writer began, ns of CLOCK_MONOTONIC */
+    uint64_t wall;       /* time of the last look, ns of CLOCK_MONOTONIC */
+    uint64_t cpu;        /* CPU time of the writer at that look, ns */
     int64_t debt;        /* CPU time beyond its share, ns; credit if negative */
-    uint64_t free_until; /* no rests before; like `wall` */
+    uint64_t free_until; /* no rests before this time; clock as `wall` */
 };
 
 /* CPU time of the calling thread, ns. */
@@ -45,7 +49,7 @@ enum throttle_pressure {
 uint64_t throttle_rest(struct throttle *throttle, uint64_t wall, uint64_t cpu,
                        enum throttle_pressure pressure);
 
-/* What part of a core was used since the begin, percent. */
+/* CPU time since the begin, in percent of one core. */
 double throttle_percent(const struct throttle *throttle, uint64_t wall, uint64_t cpu);
 
 #endif

@@ -52,7 +52,7 @@ bool work_put(struct work_queue *queue, const struct work *item)
     bool room;
 
     pthread_mutex_lock(&queue->lock);
-    /* Buffers always fit: marks stop short of their room. */
+    /* Marks may not use the room that is kept for buffers, so a buffer always fits. */
     room = queue->head - queue->tail < (item->kind == WORK_BUFFER ? queue->capacity : WORK_MARKS);
     if (room) {
         queue->items[queue->head++ & (queue->capacity - 1)] = *item;
@@ -89,10 +89,10 @@ void work_wait(struct work_queue *queue, int timeout_ms)
     const struct timespec limit = {.tv_sec = timeout_ms / 1000,
                                    .tv_nsec = (long)(timeout_ms % 1000) * 1000000};
 
-    /* Returns at once if it was set in between. */
+    /* Returns at once if `woken` was set meanwhile. */
     if (!atomic_load(&queue->woken))
         syscall(SYS_futex, &queue->woken, FUTEX_WAIT_PRIVATE, 0, &limit, NULL, 0);
-    /* Before the writer looks: a later put wakes again. */
+    /* Cleared before the writer looks, so that a later put wakes it again. */
     atomic_store(&queue->woken, 0);
 }
 

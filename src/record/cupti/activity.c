@@ -1,6 +1,5 @@
-/* The order of calls by which CUPTI's kinds go on and off. It is a file of its own because the
- * order matters: attributes before kinds, the clock before both, and some kinds never off
- * (quirks.def).
+/* The order of calls by which CUPTI's kinds go on and off. The order matters, so it has a file of
+ * its own: attributes before kinds, the clock before both, and some kinds never off (quirks.def).
  */
 #include "record/cupti/activity.h"
 
@@ -16,7 +15,7 @@
 /* CUpti_ActivityAttribute and CUpti_ActivityThreadIdType; by number, as older headers lack some. */
 #define ATTRIBUTE_ZEROED_BUFFERS     5
 #define ATTRIBUTE_PER_THREAD_BUFFERS 9
-#define DEVICE_BUFFER_MB             4 /* of the GPU's memory that one is seen to take */
+#define DEVICE_BUFFER_MB             4 /* GPU memory that one buffer takes, as seen */
 #define THREAD_ID_SYSTEM             1
 
 static void CUPTIAPI on_buffer_requested(uint8_t **buffer, size_t *bytes, size_t *max_records)
@@ -32,7 +31,7 @@ static void CUPTIAPI on_buffer_requested(uint8_t **buffer, size_t *bytes, size_t
     *bytes = recorder->pool.spare ? SPARE_BYTES : 0;
 }
 
-/* On the thread that completes it: the writer does not follow. */
+/* Runs on the thread that completes the buffer, when the writer does not keep up. */
 static void discard(struct recorder *recorder, uint8_t *buffer, size_t valid_bytes)
 {
     CUpti_Activity *record = NULL;
@@ -51,7 +50,7 @@ static void CUPTIAPI on_buffer_completed(CUcontext context, uint32_t stream, uin
     (void)context;
     (void)stream;
     (void)bytes;
-    /* One that is not ours was given to CUPTI by the client that had it before (clients.h). */
+    /* A buffer that is not ours: a client that had CUPTI before gave it to CUPTI (clients.h). */
     if (!buffer || recorder_phase(recorder) == PHASE_INERT ||
         buffer_is_spare(&recorder->pool, buffer, valid_bytes) ||
         !buffer_returns(&recorder->pool, buffer))
@@ -80,7 +79,7 @@ static void set_flag(struct recorder *recorder, int attribute, const char *name,
     set_attribute(recorder, attribute, name, &value, sizeof(value));
 }
 
-/* CUPTI's own limit is 250 buffers, a GiB of each context that it does not keep up with. */
+/* CUPTI's own limit is 250 buffers: a GiB for each context whose records it falls behind with. */
 static void limit_device_buffers(struct recorder *recorder)
 {
     size_t most = recorder->config.gpu_buffer_mb / DEVICE_BUFFER_MB;
@@ -89,14 +88,14 @@ static void limit_device_buffers(struct recorder *recorder)
                   "DEVICE_BUFFER_POOL_LIMIT", &most, sizeof(most));
 }
 
-/* CUPTI need not zero the buffers that it is given: ours are. Only while we have the callbacks, as
- * far as we know, since another client's are not. */
+/* CUPTI need not zero our buffers: they are zeroed already. Only while we have the callbacks, as
+ * far as we know: another client's buffers are not zeroed. */
 static void promise_zeroes(struct recorder *recorder, bool promised)
 {
     set_flag(recorder, ATTRIBUTE_ZEROED_BUFFERS, "ZEROED_OUT_ACTIVITY_BUFFER", promised);
 }
 
-/* PER_THREAD_ACTIVITY_BUFFER as it is now; -1 where CUPTI does not tell. */
+/* The present value of PER_THREAD_ACTIVITY_BUFFER; -1 where CUPTI does not tell. */
 static int per_thread_buffers(struct recorder *recorder)
 {
     uint8_t value = 0;
@@ -114,9 +113,9 @@ bool activity_other_has_left(struct recorder *recorder)
     return recorder->cupti_state.buffers_told && per_thread_buffers(recorder) == 0;
 }
 
-/* CUPTI wants to know before CUDA is initialised, and may reserve 16 MB on the device for it
- * (DEVICE_BUFFER_SIZE_DEVICE_GRAPHS). At node level it tells nothing. What is missing without it
- * the reports say, if a program has such graphs (graphs.h). */
+/* CUPTI must be told before CUDA is initialised, and may reserve 16 MB on the device for this
+ * (DEVICE_BUFFER_SIZE_DEVICE_GRAPHS). At node level it delivers no records. If a program has such
+ * graphs, the reports say what is missing (graphs.h). */
 static void ask_for_device_graphs(struct recorder *recorder)
 {
     struct cupti_api *cupti = &recorder->cupti;
@@ -127,7 +126,7 @@ static void ask_for_device_graphs(struct recorder *recorder)
         recorder->attach.when != MP_ATTACH_INIT)
         return;
     if (!cupti->enable_device_graph) {
-        mp_log_debug("CUPTI does not tell of graphs that the device launches");
+        mp_log_debug("CUPTI does not report graphs that the device launches");
         return;
     }
     result = cupti->enable_device_graph(1);
@@ -142,7 +141,7 @@ enum mp_status activity_prepare(struct recorder *recorder, struct mp_error *erro
     CUptiResult result = cupti->register_clock(mp_clock_now);
 
     if (result != CUPTI_SUCCESS)
-        return mp_error_set(error, MP_ERR_UNSUPPORTED, "CUPTI takes no clock: %s",
+        return mp_error_set(error, MP_ERR_UNSUPPORTED, "CUPTI refuses the clock callback: %s",
                             cupti_result_text(cupti, result));
     if (cupti->set_thread_id_type && cupti->set_thread_id_type(THREAD_ID_SYSTEM) != CUPTI_SUCCESS)
         mp_log_debug("CUPTI does not give system thread ids");
@@ -155,7 +154,7 @@ enum mp_status activity_prepare(struct recorder *recorder, struct mp_error *erro
     }
     result = cupti->register_callbacks(on_buffer_requested, on_buffer_completed);
     if (result != CUPTI_SUCCESS)
-        return mp_error_set(error, MP_ERR_UNSUPPORTED, "CUPTI takes no buffers: %s",
+        return mp_error_set(error, MP_ERR_UNSUPPORTED, "CUPTI refuses the buffer callbacks: %s",
                             cupti_result_text(cupti, result));
     return MP_OK;
 }
@@ -188,9 +187,10 @@ void activity_enable_base(struct recorder *recorder, bool late)
 
 /* ---- API calls ---- */
 
-/* Switches the rows of `call` on or off. The mode `range` begins late, and CUPTI's API records that
- * are enabled by cbid inside the callback of cuProfilerStart, or by another thread then, never come
- * (late_api_records in quirks.def): there the rows are made in callbacks at entry and exit. */
+/* Switches the rows of `call` on or off. In the mode `range` the recording begins late. If API
+ * records are enabled by cbid inside the callback of cuProfilerStart, or by another thread at that
+ * time, they never come (late_api_records in quirks.def). So in that mode callbacks at entry and
+ * exit make the rows. */
 static void enable_calls(struct recorder *recorder, bool on)
 {
     CUptiResult result;
@@ -207,8 +207,8 @@ static void enable_calls(struct recorder *recorder, bool on)
 
 /* ---- Unified memory ---- */
 
-/* A refusal is the rule where the device or the system does not page managed memory, and of no
- * interest to a program that has none. */
+/* CUPTI refuses where the device or the system does not page managed memory. A program without
+ * managed memory does not care, so this is a line at level info. */
 static bool is_refused(struct recorder *recorder, const char *what, CUptiResult result)
 {
     if (result != CUPTI_SUCCESS)
@@ -217,7 +217,7 @@ static bool is_refused(struct recorder *recorder, const char *what, CUptiResult 
     return result != CUPTI_SUCCESS;
 }
 
-/* Scope and device are left over from CUDA 6: one device or all makes no difference. */
+/* Scope and device are left over from CUDA 6: one device or all devices makes no difference. */
 static CUptiResult configure_counters(const struct cupti_api *cupti)
 {
     CUpti_ActivityUnifiedMemoryCounterConfig counters[MP_unified_kind_bytes_DtoD];
@@ -262,7 +262,7 @@ static const struct work_kind_row {
     {CUPTI_ACTIVITY_KIND_MEMCPY2, "peer to peer copies", offsetof(struct mp_config, gpu)},
     {CUPTI_ACTIVITY_KIND_MEMSET, "memory sets", offsetof(struct mp_config, gpu)},
     {CUPTI_ACTIVITY_KIND_OVERHEAD, "overheads", offsetof(struct mp_config, gpu)},
-    /* 1.3 us for each pair of malloc and free */
+    /* Costs 1.3 us for each pair of malloc and free. */
     {CUPTI_ACTIVITY_KIND_MEMORY2, "allocations", offsetof(struct mp_config, memory)},
     {CUPTI_ACTIVITY_KIND_MEMORY_POOL, "memory pools", offsetof(struct mp_config, memory)},
 };
@@ -299,7 +299,7 @@ static void enable_records(struct recorder *recorder)
     enable_calls(recorder, true);
 }
 
-/* How much of a buffer holds records nobody knows: behind them are zeroes. */
+/* Nobody tells how much of such a buffer holds records. Zeroes follow the last one. */
 void activity_recover(struct recorder *recorder)
 {
     uint8_t *buffer;
@@ -310,7 +310,7 @@ void activity_recover(struct recorder *recorder)
                  &(struct work){.kind = WORK_BUFFER, .data = buffer, .bytes = bytes});
 }
 
-/* The kinds of "always" have stayed on: no client that is known switches them off. */
+/* The kinds of "always" have stayed on: no known client switches them off. */
 static void register_again(struct recorder *recorder)
 {
     struct mp_error error;
@@ -350,7 +350,7 @@ void activity_give_clock(struct recorder *recorder)
         clock_renewal_done(&recorder->recording.clock_renewal);
         atomic_fetch_add(&recorder->cupti_state.clocks, 1);
     } else {
-        mp_log_debug("CUPTI does not take its clock again: %s",
+        mp_log_debug("CUPTI refuses to register the clock again: %s",
                      cupti_result_text(&recorder->cupti, result));
     }
 }

@@ -1,17 +1,17 @@
 /* Which of CUPTI's records are on, and when.
  *
- * Always, from when CUPTI is set up (attach.h): DEVICE, CONTEXT and STREAM, a record for each of
- * them that comes into being; and GRAPH_TRACE if it is asked for, since switching it on when a
- * graph is instantiated already crashes the next launch (late_graph_trace in quirks.def).
+ * Always, from when CUPTI is set up (attach.h): DEVICE, CONTEXT and STREAM, with a record for each
+ * one that is created. Also GRAPH_TRACE, if it is asked for: switching it on when a graph is
+ * already instantiated crashes the next launch (late_graph_trace in quirks.def).
  *
- * Before all of them: graphs that the device launches by itself, where CUPTI tells of them
- * (cuptiActivityEnableDeviceGraph). At graph level each launch is a record; of nodes there are
- * records with CUPTI's hardware trace only, which is not used.
+ * Before all of them: graphs that the device launches by itself, where CUPTI reports them
+ * (cuptiActivityEnableDeviceGraph). At graph level each launch is a record. Records of their nodes
+ * need CUPTI's hardware trace, which is not used.
  *
  * While something is recorded: kernels, copies, sets, overhead, allocations; unified memory if it
- * is asked for, from when the driver is ready for it. Not SYNCHRONIZATION, CUDA_EVENT, RUNTIME or
- * DRIVER: each taxes every CUDA call of the process with 165 ns (api_set.h). All but
- * CONCURRENT_KERNEL are free where nothing of their kind happens.
+ * is asked for, once the driver is ready for it. Not SYNCHRONIZATION, CUDA_EVENT, RUNTIME or
+ * DRIVER: each adds 165 ns to every CUDA call of the process (api_set.h). All but CONCURRENT_KERNEL
+ * cost nothing where nothing of their kind happens.
  */
 #ifndef MP_RECORD_CUPTI_ACTIVITY_H
 #define MP_RECORD_CUPTI_ACTIVITY_H
@@ -24,49 +24,49 @@
 
 struct recorder;
 
-/* Attributes, clock, thread ids and buffer callbacks: all that must precede the first kind. Answers
- * what is wrong in *error; MP_OK also when only something optional failed. */
+/* Sets attributes, clock, thread ids and buffer callbacks: all that must precede the first kind. On
+ * failure *error says why. MP_OK also if only something optional failed. */
 enum mp_status activity_prepare(struct recorder *recorder, struct mp_error *error);
 
-/* Whether another client that had CUPTI is through with it: it sets PER_THREAD_ACTIVITY_BUFFER to 0
- * at its end (clients.h). Any thread. */
+/* Whether another client that had CUPTI has finished: at its end it sets PER_THREAD_ACTIVITY_BUFFER
+ * to 0 (clients.h). Any thread. */
 bool activity_other_has_left(struct recorder *recorder);
 
-/* Another CUPTI client has the records, or had them: from now on calls are logged in callbacks,
- * where they are not anyway. For good, since API records that are enabled late may never come
+/* Another CUPTI client has the records, or had them: from now on callbacks log the calls, unless
+ * they do already. That is final, since API records that are enabled late may never come
  * (quirks.def). Through range_switch. */
 void activity_follow_calls(struct recorder *recorder);
 
-/* Takes back the buffers that we had handed out and that the other client's last flush was given;
- * what is in them is decoded. Only once it is through. Any thread. */
+/* Takes back the buffers of ours that CUPTI gave to the other client in its last flush, and has
+ * them decoded. Only once that client has finished. Any thread. */
 void activity_recover(struct recorder *recorder);
 
 /* Registers and enables everything again, after another client. Through range_switch. */
 void activity_renew(struct recorder *recorder);
 
-/* The kinds of "always". `late`: with records of the devices, contexts and streams that there are
- * already. */
+/* Switches on the kinds of "always". `late`: CUPTI also delivers records of the devices, contexts
+ * and streams that exist already. */
 void activity_enable_base(struct recorder *recorder, bool late);
 
-/* Asks for the counters of unified memory, which CUPTI allows once the driver is initialised: at
- * the end of cuInit and, if that was refused, at the first context. A refusal is a line at level
- * info.
- */
+/* Asks for the counters of unified memory, which CUPTI allows once the driver is initialised.
+ * Called at the end of cuInit and, if CUPTI refused then, at the first context. A refusal is a line
+ * at level info. */
 void activity_configure_unified(struct recorder *recorder);
 
-/* The others, the API records and the callbacks that see dependencies. Does nothing the second
- * time. Any thread, also inside a callback. */
+/* Switches the other kinds, the API records and the callbacks that see dependencies on or off. A
+ * second call changes nothing. Any thread, also inside a callback. */
 void activity_enable(struct recorder *recorder);
 void activity_disable(struct recorder *recorder);
 
-/* Has CUPTI take our clock once more, right after a flush, when it has little left to read, where
- * records are on (clock_renewal.h). The flusher, through range_switch. */
+/* Registers our clock again, while records are on (clock_renewal.h). Right after a flush, when
+ * CUPTI has little left to read. The flusher, through range_switch. */
 void activity_give_clock(struct recorder *recorder);
 
-/* Switches off what was left on for another client which there is not. Through range_switch. */
+/* Switches off the kinds that were left on for another client, since there is none. Through
+ * range_switch. */
 void activity_drop(struct recorder *recorder);
 
-/* For good: what is on outside of ranges is switched off too. After activity_disable. */
+/* Switches off, for good, also what is on outside of ranges. After activity_disable. */
 void activity_retire(struct recorder *recorder);
 
 #endif

@@ -1,5 +1,5 @@
-/* Setting CUPTI up, with CUDA or late. Late, this file asks the driver for what CUPTI's callbacks
- * would have told: that CUDA has started, and which contexts there are.
+/* Setting CUPTI up, with CUDA or late. If late, this file asks the driver what CUPTI's callbacks
+ * would have told: that CUDA has started, and which contexts exist.
  */
 #include "record/cupti/attach.h"
 
@@ -68,9 +68,9 @@ enum mp_status attach_at_start(struct recorder *recorder, struct mp_error *error
     return recorder->attach.when == MP_ATTACH_INIT ? set_up(recorder, error) : MP_OK;
 }
 
-/* What CUPTI would have told of, had it been there. */
+/* What CUPTI's callbacks would have told, had CUPTI been attached. */
 struct missed {
-    bool started; /* CUDA has */
+    bool started; /* CUDA has started */
     CUcontext contexts[MOST_CONTEXTS_HELD];
     uint32_t count;
 };
@@ -94,8 +94,8 @@ static void find_primary(const struct driver_api *driver, CUdevice device, struc
     driver->primary_release(device);
 }
 
-/* Contexts that are neither a device's primary one nor current here stay unknown until they do
- * something. While CUDA starts there are none, and the driver refuses. */
+/* Finds each device's primary context and the current one. Other contexts stay unknown until CUPTI
+ * reports a call in them. While CUDA starts no context exists, and the driver refuses. */
 static void find_missed(const struct driver_api *driver, struct missed *missed)
 {
     CUcontext current = NULL;
@@ -124,7 +124,7 @@ static void set_up_late(struct recorder *recorder)
     struct missed missed = {.count = 0};
     struct mp_error error;
 
-    /* First, so that these calls are not taken for the application's. */
+    /* First, so that our own calls are not taken for the application's. */
     find_missed(&recorder->driver, &missed);
     if (set_up(recorder, &error) != MP_OK) {
         recorder->attach.failed = true;

@@ -9,8 +9,8 @@
 
 #include "base/poison.h"
 
-/* A write to each page, which works on every kernel (MADV_POPULATE_WRITE needs 5.14). Adding zero
- * atomically keeps what CUPTI may have written there by now. */
+/* Faults pages in by a write to each, which works on every kernel (MADV_POPULATE_WRITE needs 5.14).
+ * The write adds zero atomically, so it keeps what CUPTI may have written there by now. */
 static void fault_in(uint8_t *memory, size_t bytes)
 {
     const size_t page = 4096;
@@ -26,7 +26,7 @@ static size_t pool_bytes(size_t count, bool has_spare)
     return count * BUFFER_BYTES + OVERFLOWS * OVERFLOW_BYTES + (has_spare ? SPARE_BYTES : 0);
 }
 
-/* All buffers lie one behind the other in `memory`, and are free. */
+/* All buffers lie back to back in `memory`, and are free. */
 static void lay_out(struct buffer_pool *pool, uint8_t *memory, size_t count, bool has_spare)
 {
     size_t i;
@@ -176,7 +176,7 @@ bool buffer_is_spare(struct buffer_pool *pool, const uint8_t *buffer, size_t val
     return true;
 }
 
-/* Under the lock: CUPTI has it no longer, the writer has not had it yet. */
+/* Under the lock: CUPTI has given the buffer back, and the writer has not got it yet. */
 static void leave_cupti(struct buffer_pool *pool, size_t number)
 {
     pool->out[number] = false;
@@ -262,8 +262,8 @@ void buffer_release(struct buffer_pool *pool, uint8_t *buffer)
 
     if (number == buffer_pool_most(pool))
         return;
-    /* All of it: CUPTI may have written beyond the valid bytes, and ZEROED_OUT_ACTIVITY_BUFFER
-     * promises zeroes. About 30 us for the largest. */
+    /* Zeroes all of it: CUPTI may have written beyond the valid bytes, and
+     * ZEROED_OUT_ACTIVITY_BUFFER promises zeroes. About 30 us for the largest. */
     memset(buffer, 0, bytes_of(pool, number));
     pthread_mutex_lock(&pool->lock);
     put_back(pool, number);

@@ -1,5 +1,5 @@
-/* Who the other CUPTI client may be. CUPTI 13 tells the holder's name if the holder gave one;
- * before there are only the libraries that the process has loaded.
+/* Who the other CUPTI client may be. CUPTI 13 tells the client's name, if the client gave one.
+ * Before CUPTI 13 only the libraries that the process has loaded give a hint.
  */
 #include "record/cupti/client_name.h"
 
@@ -12,7 +12,7 @@
 
 #include "base/poison.h"
 
-/* By the beginning of a library's file name; the surer ones first. */
+/* Matched with the beginning of a library's file name; the most certain ones first. */
 static const struct {
     const char *file;
     const char *name;
@@ -36,7 +36,7 @@ struct name_search {
     const char *own; /* path of this library */
     char *text;      /* what was found, of `size` bytes: the path is the loader's */
     size_t size;
-    size_t rank; /* its position in known_clients, 1 more; 0: another copy of this library */
+    size_t rank; /* position in known_clients + 1; 0: another copy of this library */
 };
 
 static void found_client(struct name_search *search, size_t rank, const char *name,

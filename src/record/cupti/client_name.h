@@ -6,9 +6,8 @@
 
 #define CLIENT_NAME_BYTES 256
 
-/* Who the other client may be, by the libraries that are loaded: "torch.profiler ('/path/to.so')",
- * empty if there is none that is known. Reads the loader's list: only when something is wrong. Any
- * thread. */
+/* Who the other client may be, guessed from the loaded libraries: "torch.profiler ('/path/to.so')",
+ * empty if none is known. Walks the loader's list, so only for error messages. Any thread. */
 const char *client_name(char *text, size_t size);
 
 #endif

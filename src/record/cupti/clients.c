@@ -1,5 +1,5 @@
-/* The state machine of clients.h: calls that should have records are compared with what CUPTI asks
- * of us, since no function of CUPTI tells who has its buffers.
+/* The state machine of clients.h. No function of CUPTI tells who has its buffers. So the calls that
+ * should have records are compared with how often CUPTI calls us.
  */
 #include "record/cupti/clients.h"
 
@@ -10,14 +10,15 @@
 
 #include "base/poison.h"
 
-/* Without an answer of CUPTI for so long the probe is made. Buffers are asked for every 90 ms. */
+/* If CUPTI has not called us for so long, the probe is made. Buffers are flushed every 90 ms. */
 #define QUIET_MS 1000
 
 /* ---- Noticing ---- */
 
-/* True when CUPTI turns to us for the records, or cannot be asked. Where it does not, the other
- * client keeps a buffer with these records, and with that something to flush at its end: it sets
- * the attribute only then. For the same reason CUPTI is not flushed while it is taken. */
+/* The probe. True when CUPTI asks us for a buffer for the records, or cannot be asked for them.
+ * Otherwise the other client gets a buffer with these records, so it has something to flush at its
+ * end. Only then does it set the attribute. For the same reason CUPTI is not flushed while it is
+ * taken. */
 static bool probe(struct recorder *recorder)
 {
     const struct cupti_api *cupti = &recorder->cupti;
@@ -61,14 +62,14 @@ void clients_note(struct recorder *recorder, const struct call_entry *entry)
     atomic_fetch_add(&clients->all, 1);
 }
 
-/* Those so far. */
+/* The calls noted so far. */
 static struct client_calls noted(const struct clients *clients)
 {
     return (struct client_calls){.all = atomic_load(&clients->all),
                                  .launches = atomic_load(&clients->launches)};
 }
 
-/* Those before a range began for which everything was registered anew. */
+/* The calls noted before a range began for which everything was registered again. */
 static struct client_calls noted_before(const struct clients *clients, uint64_t renewed_at)
 {
     if (atomic_load(&clients->renewal) != renewed_at)
@@ -79,7 +80,7 @@ static struct client_calls noted_before(const struct clients *clients, uint64_t 
 
 /* ---- What is done about it ---- */
 
-/* Where CUPTI has no PER_THREAD_ACTIVITY_BUFFER nothing tells when the other one is through. */
+/* If CUPTI has no PER_THREAD_ACTIVITY_BUFFER, nothing shows when the other client has finished. */
 static void say_taken(struct recorder *recorder)
 {
     struct clients *clients = &recorder->clients;
@@ -92,11 +93,11 @@ static void say_taken(struct recorder *recorder)
     mp_log_warn("another CUPTI client%s%s has taken CUPTI over: what the GPU does is not recorded "
                 "%s (run without it)",
                 *name ? ", probably " : "", name,
-                recorder->cupti_state.buffers_told ? "until it is through" : "from here on");
+                recorder->cupti_state.buffers_told ? "until it has finished" : "from here on");
 }
 
-/* What was noted up to `calls` and has not been seen is lost. Once it is known that CUPTI is taken
- * it is launches that count: calls themselves are logged in callbacks. */
+/* Counts as lost the calls noted up to `calls` and not answered yet. Once CUPTI is known to be
+ * taken, launches count instead: callbacks log the calls themselves. */
 static void lose(struct clients *clients, struct client_calls calls)
 {
     atomic_fetch_add(&clients->lost, atomic_load(&clients->taken)
@@ -105,7 +106,7 @@ static void lose(struct clients *clients, struct client_calls calls)
     clients->seen = calls;
 }
 
-/* False when that cannot be now, since another thread switches for too long. */
+/* Answers false when that is not possible now, since another thread switches for too long. */
 static bool become_taken(struct recorder *recorder)
 {
     struct clients *clients = &recorder->clients;
@@ -125,11 +126,11 @@ static void become_ours(struct clients *clients)
 {
     atomic_store(&clients->taken, false);
     atomic_store(&clients->lost, clients->lost_before);
-    mp_log_info("CUPTI's buffers come again");
+    mp_log_info("CUPTI delivers its buffers again");
 }
 
-/* A range has begun, for which everything was registered anew (activity_enable). What was waited
- * for until then, and nothing had come since the last look, is lost. */
+/* A range has begun, for which activity_enable registered everything again. If nothing has come
+ * since the last look, the calls that waited for records until then are lost. */
 static void notice_renewal(struct recorder *recorder, int64_t now)
 {
     struct clients *clients = &recorder->clients;
@@ -158,13 +159,13 @@ static void take_back(struct recorder *recorder)
     lose(clients, noted(clients));
     say_taken(recorder);
     if (!recorder->jobs.switch_alone(recorder, activity_renew))
-        return; /* the next time */
+        return; /* tried again at the next look */
     atomic_store(&clients->taken, false);
-    mp_log_info("the other CUPTI client is through: recording goes on");
+    mp_log_info("the other CUPTI client has finished: recording continues");
 }
 
-/* Without a probe that is known to work: launches of which nothing came, though all was awaited,
- * are enough if none went into a capture. */
+/* Decides without a working probe. Enough evidence: launches without any record, although all was
+ * flushed, and none of them made during a capture. */
 static bool is_taken(struct recorder *recorder, bool at_end)
 {
     struct clients *clients = &recorder->clients;
@@ -195,13 +196,13 @@ static void try_probe(struct recorder *recorder)
         return;
     clients->tried = true;
     clients->probe_works = probe(recorder);
-    if (clients->probe_works) /* also the second time? */
+    if (clients->probe_works) /* it must work a second time too */
         clients->probe_works = probe(recorder);
     if (!clients->probe_works)
-        mp_log_debug("CUPTI does not answer at once: other clients are not noticed");
+        mp_log_debug("CUPTI does not answer at once: other CUPTI clients cannot be noticed");
 }
 
-/* The kinds of a range in which CUPTI did not turn to us: now it has. */
+/* Switches off the kinds of a range in which CUPTI did not call us, once it does call us. */
 static void drop_left_on(struct recorder *recorder)
 {
     if (atomic_load(&recorder->cupti_state.left_on) &&
@@ -209,7 +210,7 @@ static void drop_left_on(struct recorder *recorder)
         recorder->jobs.switch_alone(recorder, activity_drop);
 }
 
-/* True when CUPTI has turned to us since the last look, or will again. */
+/* True when CUPTI has called us since the last look, or will again. */
 static bool is_answered(struct recorder *recorder)
 {
     struct clients *clients = &recorder->clients;
@@ -243,7 +244,7 @@ void clients_look(struct recorder *recorder, int64_t now)
         if (atomic_load(&clients->all) == clients->seen.all || now - clients->since < QUIET_MS)
             return;
         if (is_taken(recorder, false) && !become_taken(recorder)) {
-            clients->since = now; /* not before QUIET_MS again: the other one sees the probe */
+            clients->since = now; /* no probe before another QUIET_MS: the other client sees it */
             return;
         }
     }

@@ -1,32 +1,37 @@
 /* Other CUPTI clients in the process: noticing that one has taken CUPTI over, saying so, counting
- * what is lost, and taking CUPTI back when it is through.
+ * what is lost, and taking CUPTI back when that client has finished.
  *
- * CUPTI has one subscriber, and who comes second is refused (subscriber.h). But the functions that
- * hand out and take in buffers, and the one that tells the time, are the process's: whoever
- * registers last has them. torch.profiler registers both each time it starts (pytorch/kineto,
- * CuptiActivityApi::enableCuptiActivities and configureCuptiTimestampSource), enables its kinds,
- * and at its end disables them, flushes and sets PER_THREAD_ACTIVITY_BUFFER to 0
- * (CuptiActivityApi::activityBuffers). It is left alone meanwhile: it is the program's own. With
- * that attribute at 0, which we set to 1, it is known to be through, and everything is registered
- * again: at once in the modes that always record, when the next range begins in the others.
+ * CUPTI has one subscriber; a second one is refused (subscriber.h). But the buffer callbacks and
+ * the clock callback belong to the process: whoever registers last has them. torch.profiler
+ * registers both each time it starts (pytorch/kineto, CuptiActivityApi::enableCuptiActivities and
+ * configureCuptiTimestampSource) and enables its kinds. At its end it disables them, flushes and
+ * sets PER_THREAD_ACTIVITY_BUFFER to 0 (CuptiActivityApi::activityBuffers).
  *
- *     ours --no record comes of calls that callbacks saw, nor of a probe--> taken
+ * The recorder does not disturb the other client: the program itself asked for it. We set
+ * PER_THREAD_ACTIVITY_BUFFER to 1, so when it reads 0, the other client has finished. Then the
+ * recorder registers everything again: at once in the modes that always record, in the others when
+ * the next range begins.
+ *
+ *     ours --callbacks saw calls, but neither their records nor the probe's come--> taken
  *     taken --attribute 0, a range begins--> ours     taken --a buffer comes after all--> ours
  *
- * The probe asks CUPTI for the records of all devices, which come at once; whether they do is tried
- * out once, when buffers are known to be ours. While taken, NVTX goes on and CUPTI is not flushed;
- * calls are logged in callbacks from then on, instead of by CUPTI's records.
+ * The probe asks CUPTI for the records of all devices. Where that works, they come at once. The
+ * recorder tests once whether it works, while the buffers are known to be ours.
  *
- * Kinds are the process's too. Those of a range in which CUPTI turned to us not once are left on at
- * its end, as they may be the other client's by now; the next buffer that is asked of us shows that
- * they are not, and they are switched off.
+ * While CUPTI is taken, NVTX recording continues and the recorder does not flush CUPTI. From the
+ * takeover on, callbacks log the calls, instead of CUPTI's records.
  *
- * What CUPTI still had of our buffers goes to the other client, which throws it away with what
- * CUPTI wrote there for that client. We decode them when it is through; but so that it loses
- * nothing buffers are not left with CUPTI outside of ranges (writer_thread.c).
+ * Kinds belong to the process too. If CUPTI never called us during a range, its kinds stay on at
+ * the range's end: the other client may need them by now. When CUPTI next asks us for a buffer, no
+ * other client has it, and the recorder switches the kinds off.
  *
- * All of this is done by the flusher, which asks CUPTI for its buffers; but for clients_note, which
- * only counts, and clients_end.
+ * CUPTI hands the buffers of ours that it still holds to the other client. That client discards
+ * them, with its own records that CUPTI wrote there. We decode these buffers once it has finished.
+ * To spare the other client that loss, CUPTI keeps none of our buffers outside of ranges
+ * (writer_thread.c).
+ *
+ * All of this runs on the flusher, which asks CUPTI for its buffers. Exceptions: clients_note,
+ * which only counts, and clients_end.
  */
 #ifndef MP_RECORD_CUPTI_CLIENTS_H
 #define MP_RECORD_CUPTI_CLIENTS_H
@@ -38,43 +43,44 @@
 struct recorder;
 struct call_entry;
 
-/* Calls that callbacks saw and whose record should come, ever. */
+/* Calls that callbacks saw and whose records should come. Counted since the start. */
 struct client_calls {
     uint64_t all;
-    uint64_t launches; /* of them */
+    uint64_t launches; /* calls that launch */
 };
 
 struct clients {
     /* The writer's, read by others. */
     _Atomic uint64_t all, launches;               /* struct client_calls */
-    _Atomic uint64_t all_before, launches_before; /* those before the renewal at: */
-    _Atomic uint64_t renewal;                     /* recorder's renewed_at */
+    _Atomic uint64_t all_before, launches_before; /* the same before the renewal: */
+    _Atomic uint64_t renewal;                     /* the recorder's renewed_at then */
 
     /* Read by others. */
     _Atomic bool taken;
     _Atomic uint64_t lost; /* calls whose records, or those of what they launched, went elsewhere */
 
-    struct client_calls seen; /* those that have been answered, or given up */
-    bool said;                /* the line about it */
-    bool tried;               /* the probe was tried out, */
-    bool probe_works;         /* and answered */
+    struct client_calls seen; /* calls whose records came, or were given up */
+    bool said;                /* the log line about a takeover */
+    bool tried;               /* the probe was tested */
+    bool probe_works;         /* and CUPTI answered it */
     uint64_t answers;         /* clients_answers, when last looked */
-    int64_t since;            /* when it last answered, ms; 0: not known yet */
+    int64_t since;            /* when CUPTI last called us, ms; 0: not known yet */
     uint64_t lost_before;     /* `lost` before the present takeover */
-    uint64_t renewed_at;      /* recorder's, when last looked */
+    uint64_t renewed_at;      /* the recorder's, when last looked */
 };
 
-/* Whether no other client has CUPTI: it turns to us when it is asked just now, or, where it cannot
- * be asked, has done so since clients_answers was `before`. The flusher. */
+/* Whether no other client has CUPTI. Runs the probe; without a working probe, asks whether CUPTI
+ * has called us since clients_answers was `before`. The flusher. */
 bool clients_hold(struct recorder *recorder, uint64_t before);
 
 /* A call that a callback saw. The writer. */
 void clients_note(struct recorder *recorder, const struct call_entry *entry);
 
-/* Each time that CUPTI was asked for its buffers; `now` in ms. */
+/* Looks for other clients. After each flush; `now` in ms. */
 void clients_look(struct recorder *recorder, int64_t now);
 
-/* After the last flush, when the flusher rests. The writer, without the flight recorder. */
+/* The last look, after the last flush, when the flusher has left CUPTI. The writer, without the
+ * flight recorder. */
 void clients_end(struct recorder *recorder);
 
 #endif

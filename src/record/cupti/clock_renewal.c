@@ -1,5 +1,5 @@
-/* Decides when CUPTI gets its clock again. CUPTI gets slower for every second since then; renewing
- * it loses the times of what runs at that moment.
+/* Decides when the clock is registered again. CUPTI gets slower with every second since the last
+ * registration; registering it loses the times of work that runs at that moment.
  */
 #include "record/cupti/clock_renewal.h"
 
@@ -22,7 +22,8 @@ void clock_renewal_restart(struct clock_renewal *clock_renewal, uint64_t work)
     clock_renewal->counted = 0;
 }
 
-/* Records that came since the last count, for each second of the device's time, times `age`. */
+/* Whether the records per second since the last count (in the device's time), times `age`, reach
+ * CLOCK_RENEWAL_RECORDS. */
 static bool is_heavy(struct clock_renewal *clock_renewal, uint64_t age, uint64_t work, uint64_t end)
 {
     double passed = end > clock_renewal->counted ? (double)(end - clock_renewal->counted) : 0;
@@ -46,7 +47,7 @@ static bool is_worth_it(struct clock_renewal *clock_renewal, uint64_t age, uint6
     return heavy || age >= CLOCK_RENEWAL_MOST_NS || (quiet && age >= CLOCK_RENEWAL_QUIET_NS);
 }
 
-/* Not again at once where it could not be done. */
+/* Not tried again at once where the renewal was not possible. */
 static bool ask(struct clock_renewal *clock_renewal, uint64_t now)
 {
     if (now < atomic_load(&clock_renewal->asked) + CLOCK_RENEWAL_LEAST_NS)

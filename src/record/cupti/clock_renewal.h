@@ -1,20 +1,23 @@
-/* When to have CUPTI begin its list of clock pairs anew.
+/* When to register the clock again, so that CUPTI begins its list of clock pairs anew.
  *
- * CUPTI takes a pair of the device's and the host's time every four seconds (every three before
- * CUDA 13), whatever is recorded. Most likely it keeps all of them, and goes through them for each
- * time of a record: ever_slower in quirks.def. Each record of work on the device costs its thread 4
- * to 5 ns more for every second that has passed, until it has no time left:
+ * CUPTI reads the device's and the host's clock together every four seconds (every three before
+ * CUDA 13), whatever is recorded. Most likely it keeps all these pairs and searches them for each
+ * time of a record: ever_slower in quirks.def. Each record of device work costs CUPTI's thread 4 to
+ * 5 ns more for every second that has passed, until the thread uses a whole core:
  *
- *     seconds of CPU time a second = records a second x 4 to 5 ns x seconds since it has the clock
+ *     CPU seconds per second = records per second x 4 to 5 ns x seconds since the registration
  *
- * Where the clock is registered again (cuptiActivityRegisterTimestampCallback), that begins anew.
- * Work that had begun then and had not been read by CUPTI gets no times, counted as
- * zero_timestamps: right after a flush 70 kernels of 120,000 a second, 1,200 of 510,000. So it is
- * done when nothing is under way, now and then, where a range ends too, and else only when it is
- * needed.
+ * Registering the clock again (cuptiActivityRegisterTimestampCallback) makes CUPTI begin the list
+ * anew. Its price: work that has begun by then, and that CUPTI has not read yet, gets no times.
+ * Such records count as zero_timestamps: right after a flush 70 of 120,000 kernels a second, 1,200
+ * of 510,000.
+ *
+ * So the recorder prefers a moment when no work is under way: now and then during the recording,
+ * and also where a range ends. With work under way it renews only when CUPTI has become too slow,
+ * or after an hour.
  *
  * Measured on H100s with CUPTI 12.8, 12.9 and 13.0 Update 1: docs/measurements.md, "CUPTI falls
- * behind". Times are ns of the trace's clock. The writer's where nothing else is said.
+ * behind". Times are ns of the trace's clock. The writer's, unless a comment says otherwise.
  */
 #ifndef MP_RECORD_CUPTI_CLOCK_RENEWAL_H
 #define MP_RECORD_CUPTI_CLOCK_RENEWAL_H
@@ -23,43 +26,43 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#define CLOCK_RENEWAL_LEAST_NS                                                                     \
-    UINT64_C(60000000000) /* not sooner, whatever it costs, nor tried again */
-#define CLOCK_RENEWAL_QUIET_NS UINT64_C(300000000000)  /* when nothing is under way */
-#define CLOCK_RENEWAL_MOST_NS  UINT64_C(3600000000000) /* whatever is under way */
-#define CLOCK_RENEWAL_PACE_NS  UINT64_C(1000000000)    /* that records are counted for, at least */
+#define CLOCK_RENEWAL_LEAST_NS UINT64_C(60000000000)   /* never sooner, and no second try sooner */
+#define CLOCK_RENEWAL_QUIET_NS UINT64_C(300000000000)  /* if no work is under way */
+#define CLOCK_RENEWAL_MOST_NS  UINT64_C(3600000000000) /* with work under way or not */
+#define CLOCK_RENEWAL_PACE_NS  UINT64_C(1000000000)    /* shortest count of records */
 
-/* Records a second x seconds: a quarter to a third of a core. */
+/* Records per second x seconds at which CUPTI's thread uses a quarter to a third of a core. */
 #define CLOCK_RENEWAL_RECORDS 64e6
 
 struct clock_renewal {
-    _Atomic uint64_t since; /* when CUPTI got the clock; 0: it has not */
-    _Atomic uint64_t asked; /* when it was to get it again */
-    uint64_t counted;       /* the newest end of work when `work` was looked at, */
-    uint64_t work;          /* records of work on the device, then, */
-    uint64_t seen;          /* at the last look, */
-    uint64_t begun;         /* and when the capture range began */
+    _Atomic uint64_t since; /* when the clock was registered; 0: it was not */
+    _Atomic uint64_t asked; /* when a renewal was last asked for */
+    uint64_t counted;       /* the newest end of work when `work` was read */
+    uint64_t work;          /* records of device work at the last count */
+    uint64_t seen;          /* the same at the last look */
+    uint64_t begun;         /* the same when the capture range began */
 };
 
-/* CUPTI has got the clock, at `now`. Any thread. */
+/* The clock was registered, at `now`. Any thread. */
 void clock_renewal_given(struct clock_renewal *clock_renewal, uint64_t now);
 
-/* It has got it again, as was asked for. Any thread. */
+/* The clock was registered again, as asked for. Any thread. */
 void clock_renewal_done(struct clock_renewal *clock_renewal);
 
-/* A capture range begins. Nothing is done before work of it has come: the first kernels of a range
- * are as likely to be under way as any. */
+/* A capture range begins. No renewal happens before records of its work have come: the first
+ * kernels of a range are as likely to be under way as any. */
 void clock_renewal_restart(struct clock_renewal *clock_renewal, uint64_t work);
 
-/* Each time that all there is was taken in: whether CUPTI is to get the clock again now. `work`: so
- * many records of work on the device ever; `end`: the newest end of it; `answered`: no launch is
- * known to wait for its record. Where none has come since the last look either, nothing is under
- * way, as far as that can be told. */
+/* Whether the clock is to be registered again now. Called each time that the writer has taken all
+ * there is. `work`: records of device work, ever; `end`: the newest end of such work; `answered`:
+ * no launch is known to wait for its record. If no record has come since the last look, no work is
+ * under way, as far as the recorder can tell. */
 bool clock_renewal_is_due(struct clock_renewal *clock_renewal, uint64_t now, uint64_t work,
                           uint64_t end, bool answered);
 
-/* The same where a capture range ends at `now` whose work has been waited for: none of it is under
- * way then. Ranges may all be too short for the other. Any thread. */
+/* The same at `now`, where a capture range ends whose work has been waited for, so that none of it
+ * is under way. Needed because every range may be too short for clock_renewal_is_due. Any thread.
+ */
 bool clock_renewal_is_due_at_end(struct clock_renewal *clock_renewal, uint64_t now);
 
 #endif

@@ -1,5 +1,5 @@
-/* The contexts that exist, as CUPTI's callbacks tell them or as attach.c finds them, and what has
- * to be done when CUDA and when the first of them is there.
+/* The contexts that exist: CUPTI's callbacks report them, or attach.c finds them. This file also
+ * does what is due when CUDA starts, and when the first context is made.
  */
 #include "record/cupti/contexts.h"
 

@@ -1,5 +1,5 @@
-/* That CUDA has started, and the contexts that exist now: they are synchronised before the last
- * flush. Each function any thread.
+/* Whether CUDA has started, and the contexts that exist now: they are synchronised before the last
+ * flush. Each function may run on any thread.
  */
 #ifndef MP_RECORD_CUPTI_CONTEXTS_H
 #define MP_RECORD_CUPTI_CONTEXTS_H
@@ -18,7 +18,7 @@ struct context_list {
     uint32_t count;
 };
 
-/* CUDA is initialised, as CUPTI has told or would have. */
+/* CUDA is initialised: CUPTI has reported it, or attach.c has found it out. */
 void contexts_cuda_is_ready(struct recorder *recorder);
 
 /* A context exists. */

@@ -1,5 +1,6 @@
-/* What the flusher asks of CUPTI for the writer: the buffers that are complete, and at times that
- * it takes its clock again. Apart from the thread, which may hang in here.
+/* What the flusher does in CUPTI for the writer: it flushes complete buffers, and at times
+ * registers the clock again. This is apart from core/flusher.c, which knows the thread and nothing
+ * of CUPTI.
  */
 #include "record/cupti/flush.h"
 
@@ -20,8 +21,8 @@ static void flush(struct recorder *recorder)
         atomic_fetch_add(&recorder->flusher.dropped, dropped);
 }
 
-/* Not beside another client, whose clock this would take, and only while the kinds are on: CUPTI
- * does not bear it well where they are off (clock_then_off in quirks.def). */
+/* Not while another client has CUPTI: this would take away its clock. And only while the kinds are
+ * on: clock_then_off in quirks.def. */
 void flush_give_clock(struct recorder *recorder, uint64_t answers,
                       void (*how)(struct recorder *recorder))
 {

@@ -6,12 +6,13 @@
 
 struct recorder;
 
-/* What flusher_ask asks for: a flush, if CUPTI may be flushed, and its clock, if
- * flusher.gives_clock. The flusher only. */
+/* Does what flusher_ask has asked for: flushes CUPTI, if it may be flushed, and registers the clock
+ * again, if flusher.gives_clock. The flusher only. */
 void flush_buffers(struct recorder *recorder);
 
-/* Has `how`, which is or asks for activity_give_clock, done by range_switch, where CUPTI may get
- * its clock again. `answers`: clients_answers before the last flush. The flusher only. */
+/* Calls `how` through range_switch, if the clock may be registered again now. `how` is
+ * activity_give_clock or calls it. `answers`: clients_answers before the last flush. The flusher
+ * only. */
 void flush_give_clock(struct recorder *recorder, uint64_t answers,
                       void (*how)(struct recorder *recorder));
 

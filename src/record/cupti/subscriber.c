@@ -72,8 +72,8 @@ static bool is_switched(const struct recorder *recorder, const struct api_watch 
     return row->role == API_ROLE_SYNC && !(recorder->profiling.wanted && api_watch_launches(row));
 }
 
-/* Switches the callbacks of all watched driver functions that are (or are not) on for rows of
- * `sync` only. */
+/* Switches the callbacks of the watched driver functions: those that only make rows of `sync`, or
+ * all the others. */
 static void watch_driver(struct recorder *recorder, bool syncs, bool on)
 {
     uint32_t cbid;
@@ -86,7 +86,7 @@ static void watch_driver(struct recorder *recorder, bool syncs, bool on)
     }
 }
 
-/* What tells of the nodes of graphs as they are made. */
+/* The callbacks that report nodes of graphs as they are made. */
 static void watch_making(struct recorder *recorder, bool on)
 {
     if (!recorder->wanted.paths)

@@ -1,10 +1,11 @@
-/* Which callbacks of CUPTI are on: of the calls whose parameters or moments matter.
+/* Which of CUPTI's callbacks are on: those of calls whose parameters or times the recorder needs.
  *
- * Always on: cuProfilerStart and Stop, stream captures, contexts coming and going, the end of
- * cuInit; with MINIPROF_METRICS launches too. While something is recorded: the dozen driver calls
- * that make or await dependencies (api_set.c lists them), each of which becomes a row of `sync`.
- * They see calls made through the runtime too, and cost 150 ns where they happen and nothing
- * elsewhere; CUPTI's own kind SYNCHRONIZATION would cost 165 ns at every call of the process.
+ * Always on: cuProfilerStart and Stop, stream captures, creation and destruction of contexts, the
+ * end of cuInit; with MINIPROF_METRICS launches too. While something is recorded: the dozen driver
+ * calls that make or await dependencies (api_set.c lists them), each of which becomes a row of
+ * `sync`. These callbacks also see calls made through the runtime. They cost 150 ns at these calls
+ * and nothing elsewhere; CUPTI's own kind SYNCHRONIZATION would cost 165 ns at every call of the
+ * process.
  *
  * The callbacks run on the application's threads, inside their CUDA calls (process/callbacks.h).
  */
@@ -21,17 +22,18 @@
 
 struct recorder;
 
-/* Becomes CUPTI's subscriber, whose callbacks go to jobs.on_callback. MP_ERR_UNSUPPORTED when
- * another client is, with its name if CUPTI says it. */
+/* Becomes CUPTI's subscriber, whose callbacks go to jobs.on_callback. MP_ERR_UNSUPPORTED if another
+ * client is the subscriber; the error has its name if CUPTI tells it. */
 enum mp_status subscriber_open(struct recorder *recorder, struct mp_error *error);
 
 /* The callbacks that are always on. */
 void subscriber_watch_base(struct recorder *recorder);
 
-/* Nothing more is recorded: launches and graphs are left alone. */
+/* Nothing more is recorded: switches off the callbacks of launches and graphs. */
 void subscriber_watch_ends(struct recorder *recorder);
 
-/* Those behind rows of `sync`, and, where CUPTI's API records do not serve, of `call`. */
+/* The callbacks behind rows of `sync`, and behind rows of `call` where CUPTI's API records cannot
+ * be used. */
 void subscriber_watch_syncs(struct recorder *recorder, bool on);
 void subscriber_watch_calls(struct recorder *recorder, bool on);
 

@@ -10,7 +10,7 @@
 static enum capture_step capture_begin(struct capture *capture, uint64_t time, uint64_t correlation)
 {
     if (capture->held == CAPTURE_REMEMBERED) {
-        /* Half at once, so that the move costs little for each range. */
+        /* Drops half of the ranges at once, so that the move costs little for each range. */
         capture->held = CAPTURE_REMEMBERED / 2;
         memmove(capture->ranges, capture->ranges + CAPTURE_REMEMBERED / 2,
                 capture->held * sizeof(capture->ranges[0]));
@@ -70,7 +70,7 @@ bool capture_held_correlation(const struct capture *capture, uint64_t correlatio
     uint32_t low = 0;
     uint32_t high = capture->held;
 
-    /* The last range that begins before it. */
+    /* Finds the last range that begins before it. */
     while (low < high) {
         uint32_t middle = low + (high - low) / 2;
 

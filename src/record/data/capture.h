@@ -1,13 +1,14 @@
 /* Which rows belong to a capture range.
  *
  * Other threads only post marks (range.h says when). The writer interprets them here, in order, so
- * there is nothing to lock. A START inside a range and a STOP outside of one mean nothing, as in
- * nvprof: ranges do not nest. In mode auto the first START of cuProfilerStart forgets all that was
+ * there is nothing to lock. A START inside a range and a STOP outside of one have no effect, as in
+ * nvprof: ranges do not nest. In mode auto the first START of cuProfilerStart discards all that was
  * recorded and begins range 1 anew.
  *
- * Work on the device belongs to the range in which it was launched, however late it runs: its
- * correlation id lies between those of the calls that began and ended it, since CUPTI counts all
- * calls of the process with one counter. Everything else (calls, NVTX, ...) goes by its begin.
+ * Work on the device belongs to the range in which it was launched, however late it runs. CUPTI
+ * counts all calls of the process with one counter, so the work's correlation id lies between those
+ * of the calls that began and ended the range. Everything else (calls, NVTX, ...) belongs to the
+ * range in which it begins.
  *
  * Owned by the writer thread.
  */
@@ -20,7 +21,7 @@
 
 #include "base/settings/config.h"
 
-#define CAPTURE_REMEMBERED 1024u /* past ranges that late records can still find their place in */
+#define CAPTURE_REMEMBERED 1024u /* past ranges that late records may still belong to */
 
 struct capture_range {
     uint64_t begin_correlation, end_correlation; /* 64 bits; open: UINT64_MAX */
@@ -36,24 +37,25 @@ struct capture {
     struct capture_range ranges[CAPTURE_REMEMBERED];
 };
 
-/* What a mark amounts to. */
+/* What a mark causes. */
 enum capture_step {
     CAPTURE_NOTHING,
     CAPTURE_BEGIN, /* range `count` has begun */
-    CAPTURE_CUT,   /* the same, and all rows up to now are to be forgotten */
+    CAPTURE_CUT,   /* the same, and all rows up to now are to be discarded */
     CAPTURE_END    /* range `count` has ended */
 };
 
-/* `at_once`: the first range begins with the recording. CAPTURE_BEGIN or CAPTURE_NOTHING. */
+/* `at_once`: the first range begins with the recording. Answers CAPTURE_BEGIN or CAPTURE_NOTHING.
+ */
 enum capture_step capture_open(struct capture *capture, uint32_t mode, bool at_once);
 
-/* `by_profiler`: cuProfilerStart, which is the one that mode auto begins anew with. */
+/* `by_profiler`: the mark is a cuProfilerStart, with which mode auto begins anew. */
 enum capture_step capture_start(struct capture *capture, uint64_t time, uint64_t correlation,
                                 bool by_profiler);
 enum capture_step capture_stop(struct capture *capture, uint64_t time, uint64_t correlation);
 
-/* The open range keeps nothing that goes by its begin and begins after `time`; work on the device
- * is kept as before. */
+/* From now on the open range keeps nothing that begins after `time`, except work on the device,
+ * which is kept as before. */
 void capture_limit(struct capture *capture, uint64_t time);
 
 /* The slow parts of the two below: a search through the ranges before the last. */

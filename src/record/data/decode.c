@@ -1,4 +1,6 @@
-/* See decode.h. One function for each kind of record; decode_record picks it. */
+/* One function for each kind of CUPTI's records; decode_record picks it. A record is read in place,
+ * through the views of layout.h.
+ */
 #include "record/data/decode.h"
 
 #include <string.h>
@@ -39,9 +41,9 @@ static void check_times(struct decoder *decoder, uint64_t start, uint64_t end)
         decoder->counts.reversed_times++;
 }
 
-/* CUPTI gives the first kernels after a clock was registered again times of its own clock
- * (clock_again in quirks.def), and what ran before in those of the other client's. They are nowhere
- * on the trace's axis, and cannot be put there. */
+/* Whether the time is of another clock. After a clock was registered again, CUPTI gives the first
+ * kernels times of its own clock (clock_again in quirks.def). Work that ran before has times of the
+ * other client's clock. Such times do not lie on the trace's axis and cannot be converted. */
 static bool is_foreign(struct decoder *decoder, uint64_t time)
 {
     return __builtin_expect(time && (time < decoder->earliest || time > decoder->latest), 0);
@@ -64,7 +66,7 @@ static bool keep_work(struct decoder *decoder, uint32_t correlation, uint64_t st
     }
     if (is_foreign(decoder, start) || is_foreign(decoder, end)) {
         decoder->counts.foreign_times++;
-        if (decoder->lag) /* it has come, whenever it was */
+        if (decoder->lag) /* the record has come, whatever its time */
             lag_restart(decoder->lag);
         return false;
     }
@@ -237,7 +239,7 @@ void decode_launch(struct decoder *decoder, unsigned api, uint32_t cbid, uint64_
     lag_launch(decoder->lag, api_set_launches_graph(decoder->api, api, cbid), start, correlation);
 }
 
-/* A call that nested.c lets through. */
+/* Appends a call that nested.c lets through. */
 static void use_call(void *context, const struct record_call *record)
 {
     struct decoder *decoder = context;
@@ -271,7 +273,8 @@ static void decode_runtime_call(struct decoder *decoder, const struct record_cal
         decoder->counts.outside++;
 }
 
-/* A call that the recorder made in a callback has the correlation id of the call around it. */
+/* Whether the recorder made the call in a callback: such a call has the correlation id of the call
+ * around it. */
 static bool is_ours(const struct decoder *decoder, const struct record_call *record)
 {
     return record->cbid < API_CBIDS &&
@@ -330,16 +333,16 @@ static void decode_pool(struct decoder *decoder, const struct record_pool *recor
                    });
 }
 
-/* What happened at a moment: CUPTI's end means nothing then. */
+/* Counters of something that happens at a moment: CUPTI's end has no meaning then. */
 static bool is_moment(uint32_t counter)
 {
     return counter == MP_unified_kind_cpu_page_fault || counter == MP_unified_kind_thrashing ||
            counter == MP_unified_kind_remote_map;
 }
 
-/* The CPU has the number that CUPTI's header has for it, or 0 as a device has (CUDA 13.0, H200),
- * and what a counter has no use for is not set: only what the counter's meaning makes a device is.
- */
+/* Whether the counter's source is a device; has_target likewise. Only the counter's meaning tells.
+ * The id does not: the CPU has the number of CUPTI's header, or 0 like a device (CUDA 13.0, H200),
+ * and unused ids are not set. */
 static bool has_source(uint32_t counter)
 {
     return counter != MP_unified_kind_bytes_HtoD && counter != MP_unified_kind_cpu_page_fault;

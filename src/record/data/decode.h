@@ -1,11 +1,10 @@
 /* CUPTI's records to rows: the recorder's hot path.
  *
  * Runs on the writer thread. A kernel row costs one comparison of its name, one of its launch shape
- * and six stores; the rest of the 83 ns that 12 million records a second leave belongs to the
- * column codecs and zstd.
+ * and six stores. At 12 million records a second there are 83 ns for each; the column codecs and
+ * zstd take the rest.
  *
- * Times are taken as they are and never repaired: unknown (0) and reversed ones are counted, and
- * readers say so.
+ * Times are never changed. Unknown times (0) and reversed ones are counted, and readers say so.
  */
 #ifndef MP_RECORD_DATA_DECODE_H
 #define MP_RECORD_DATA_DECODE_H
@@ -19,11 +18,11 @@
 
 struct decode_counts {
     uint64_t records;         /* that CUPTI delivered */
-    uint64_t work;            /* of them, of work on the device that was kept */
-    uint64_t outside;         /* of them, outside of the capture ranges */
-    uint64_t unknown;         /* of a kind that was not asked for */
-    uint64_t zero_times;      /* with a begin or end that CUPTI did not know */
-    uint64_t reversed_times;  /* that end before they begin */
+    uint64_t work;            /* records of device work that was kept */
+    uint64_t outside;         /* records outside of the capture ranges */
+    uint64_t unknown;         /* records of a kind that was not asked for */
+    uint64_t zero_times;      /* records whose begin or end CUPTI did not know */
+    uint64_t reversed_times;  /* records that end before they begin */
     uint64_t foreign_times;   /* device work with times of another clock: left out */
     uint64_t device_launches; /* kernels, and graphs, that the device launched itself */
 };
@@ -37,12 +36,12 @@ struct decoder {
     struct profiled_store *profiled; /* NULL without metrics */
     struct lag *lag;                 /* NULL where work on the device has no records */
     struct nested nested;
-    uint64_t correlation; /* the greatest one met, in 64 bits, */
-    uint64_t launched;    /* of a launch that succeeded, */
-    uint64_t worked;      /* and of work on the device that was kept */
-    uint64_t earliest;    /* times that device work can have; set before each buffer */
+    uint64_t correlation; /* the greatest id met, in 64 bits */
+    uint64_t launched;    /* the greatest id of a launch that succeeded */
+    uint64_t worked;      /* the greatest id of device work that was kept */
+    uint64_t earliest;    /* limits of device times; set before each buffer */
     uint64_t latest;
-    /* Calls that begin from then on are logged in callbacks instead. Set by any thread. */
+    /* Callbacks log the calls that begin after this time. Set by any thread. */
     _Atomic uint64_t calls_end;
     struct decode_counts counts;
 };
@@ -54,21 +53,21 @@ void decoder_close(struct decoder *decoder);
 /* Appends the rows of a completed buffer. */
 void decode_buffer(struct decoder *decoder, uint8_t *data, size_t valid_bytes);
 
-/* CUPTI's correlation ids have 32 bits and wrap after two hours of launches; the 64-bit id is the
- * one nearest to the greatest met so far. 0, "none", stays 0. Of an id that does not count as met.
- */
+/* CUPTI's correlation ids have 32 bits and wrap after two hours of launches. This extends an id to
+ * the 64-bit value nearest to the greatest one met so far. 0, "none", stays 0. The id does not
+ * count as met. */
 static inline uint64_t decode_nearest(const struct decoder *decoder, uint32_t correlation)
 {
     uint64_t greatest = decoder->correlation;
     int32_t step = (int32_t)(correlation - (uint32_t)greatest);
 
-    /* The first: a range may begin after billions of calls. */
+    /* The first id, or one from before it: a range may begin after billions of calls. */
     if (!correlation || !greatest || (step < 0 && (uint64_t) - (int64_t)step > greatest))
         return correlation;
     return greatest + (uint64_t)(int64_t)step;
 }
 
-/* The same of an id that counts as met. */
+/* Like decode_nearest, but the id counts as met. */
 static inline uint64_t decode_correlation(struct decoder *decoder, uint32_t correlation)
 {
     uint64_t greatest = decoder->correlation;
@@ -79,8 +78,7 @@ static inline uint64_t decode_correlation(struct decoder *decoder, uint32_t corr
     return extended;
 }
 
-/* A call succeeded, and if it launched something its work is awaited from `start` on (cupti/lag.h).
- */
+/* A call succeeded. If it launched something, its work is awaited from `start` on (cupti/lag.h). */
 void decode_launch(struct decoder *decoder, unsigned api, uint32_t cbid, uint64_t start,
                    uint64_t correlation);
 

@@ -1,7 +1,7 @@
-/* Devices, contexts and streams as CUPTI reported them, once, when they came into being.
+/* Devices, contexts and streams, each of which CUPTI reports once, when it is created.
  *
- * A cut of the file forgets their rows too, so they are kept here and appended again after it. The
- * store is bounded: beyond it the rows are written but not repeated.
+ * A cut of the file discards their rows too. So they are kept here and appended again after the
+ * cut. The store is bounded: rows beyond the bound are written, but not repeated after a cut.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -16,7 +16,7 @@
 #define DEVICE_NAME_BYTES 128u
 
 struct device_fact {
-    struct mp_row_device row; /* but for its name, a string whose id changes */
+    struct mp_row_device row; /* without its name, a string whose id changes */
     char name[DEVICE_NAME_BYTES];
 };
 

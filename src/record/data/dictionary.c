@@ -1,5 +1,6 @@
-/* See dictionary.h. The two functions that every kernel record passes through, dictionary_shape and
- * dictionary_stream, first try what came up last time. */
+/* Gives dense numbers to what rows refer to. Every kernel record passes through two functions,
+ * dictionary_shape and dictionary_stream. They first try what came up last time.
+ */
 #include "record/data/dictionary.h"
 
 #include <stdlib.h>
@@ -9,7 +10,7 @@
 
 #include "base/poison.h"
 
-#define MOST_THREADS 65536u /* that are told apart; guards against tids that never repeat */
+#define MOST_THREADS 65536u /* threads told apart; a bound for tids that never repeat */
 
 enum mp_status dictionary_open(struct dictionary *dictionary, struct mp_writer *writer,
                                const struct api_set *api)
@@ -103,7 +104,7 @@ static void define_shape(struct dictionary *dictionary, uint32_t id, const struc
                     });
 }
 
-/* Room to note what follows shape `id`; without memory the notes stay as they are. */
+/* Makes room to note what follows shape `id`; without memory nothing changes. */
 static void grow_followers(struct dictionary *dictionary, uint32_t id)
 {
     uint32_t capacity = dictionary->follower_capacity ? dictionary->follower_capacity : 256;
@@ -122,8 +123,8 @@ static void grow_followers(struct dictionary *dictionary, uint32_t id)
     dictionary->follower_capacity = capacity;
 }
 
-/* Kernels come in sequences that repeat: tries what followed the last shape the time before, which
- * saves hashing the key. */
+/* Kernels come in sequences that repeat. So this first tries the shape that followed the last one
+ * the time before, which saves hashing the key. */
 static uint32_t find_shape(struct dictionary *dictionary, const struct shape_key *key)
 {
     uint32_t last = dictionary->last_shape;
@@ -205,7 +206,7 @@ uint32_t dictionary_node(struct dictionary *dictionary, uint32_t graph, uint64_t
     return id;
 }
 
-/* The thread with this tid, known or new; NULL when it cannot be held. */
+/* The thread with this tid, made if new; NULL without memory. */
 static struct thread_fact *find_thread(struct dictionary *dictionary, uint32_t tid)
 {
     uint32_t index = mp_map_get(&dictionary->thread_index, tid);

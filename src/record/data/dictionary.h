@@ -1,11 +1,11 @@
 /* Dense numbers for what rows refer to: strings, shapes, graph nodes, streams, threads, functions.
  *
- * A number is given at the first use and its definition row is appended to the writer there and
- * then, ahead of the row that uses it. When the file is cut all numbers are given anew; what CUPTI
- * tells only once (devices, contexts, streams, names of threads) is kept here and defined again.
+ * The writer gives a number at the first use and appends its definition row at once, before the row
+ * that uses it. A cut of the file starts all numbers anew. What CUPTI reports only once (devices,
+ * contexts, streams) and the names of threads are kept here and defined again.
  *
- * Owned by the writer thread. A function answers 0, "none", when memory is out; the row is then
- * written without the reference and `failures` counts it.
+ * Owned by the writer thread. A function answers 0, "none", when memory is out. The row is then
+ * written without the reference, and `failures` counts that.
  */
 #ifndef MP_RECORD_DATA_DICTIONARY_H
 #define MP_RECORD_DATA_DICTIONARY_H
@@ -20,8 +20,8 @@
 
 #define NAME_CACHE_SLOTS 1024u /* kernel names by address; a power of two */
 
-/* A kernel name that was seen at an address. CUPTI shares one string among all records of a kernel
- * but may use its place for another later, so the text is compared at each use. */
+/* A kernel name that was seen at an address. CUPTI shares one string among all records of a kernel,
+ * but may reuse its memory for another name later. So the text is compared at each use. */
 struct name_memo {
     const char *address;
     const char *text; /* our copy */
@@ -111,8 +111,9 @@ uint32_t dictionary_shape(struct dictionary *dictionary, const struct record_ker
 uint32_t dictionary_stream(struct dictionary *dictionary, uint32_t device, uint32_t context,
                            uint32_t stream);
 
-/* 0 outside graphs, when `node` is 0. Ahead of the first node of a graph stand its edges. The
- * launch's correlation id tells graphs apart that had the same id one after the other. */
+/* 0 outside graphs, when `node` is 0. The edges of a graph are written before its first node. If
+ * two graphs had the same id one after the other, the launch's correlation id tells which one it
+ * is. */
 uint32_t dictionary_node(struct dictionary *dictionary, uint32_t graph, uint64_t node,
                          uint64_t correlation);
 uint32_t dictionary_thread(struct dictionary *dictionary, uint32_t tid);
@@ -121,7 +122,7 @@ uint32_t dictionary_function(struct dictionary *dictionary, unsigned api, uint32
 /* A thread was given a name: its definition row is appended again if it was written before. */
 void dictionary_name_thread(struct dictionary *dictionary, uint32_t tid, const char *name);
 
-/* What CUPTI says once: appended now and after every cut. */
+/* What CUPTI reports once: appended now and after every cut. */
 void dictionary_device(struct dictionary *dictionary, const struct record_device *device);
 void dictionary_context(struct dictionary *dictionary, const struct record_context *context);
 void dictionary_stream_info(struct dictionary *dictionary, const struct record_stream *stream);

@@ -1,4 +1,4 @@
-/* Drops driver calls that a runtime call made inside of itself. CUPTI completes the inner record
+/* Drops driver calls that a runtime call made inside itself. CUPTI completes the inner record
  * first, so such calls wait until it is known what encloses them.
  */
 #include "record/data/nested.h"
@@ -55,7 +55,7 @@ static struct nested_thread *add_thread(struct nested *nested, uint32_t tid)
     return thread;
 }
 
-/* Lets go of the oldest `count` calls. */
+/* Hands on the oldest `count` calls. */
 static void release(struct nested *nested, struct nested_thread *thread, uint32_t count)
 {
     uint32_t i;
@@ -89,8 +89,8 @@ void nested_runtime_call(struct nested *nested, const struct record_call *call)
     if (thread && thread->count) {
         uint32_t before = 0;
 
-        /* Calls of a thread are in order: those that began before this one stay, the rest are in
-         * it. */
+        /* The calls of a thread are in order: those that began before this one are written, the
+         * rest are inside it. */
         while (before < thread->count && thread->calls[before].start < call->start)
             before++;
         while (thread->count > before && thread->calls[thread->count - 1].end <= call->end) {

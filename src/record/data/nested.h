@@ -1,9 +1,9 @@
-/* Driver calls that a runtime call makes inside itself are not written: their time is the runtime
- * call's, and two rows for one launch would count it twice.
+/* Drops driver calls that a runtime call makes inside itself: their time is part of the runtime
+ * call, and two rows for one launch would count it twice.
  *
- * CUPTI completes the inner record first, so driver calls wait here, a few for each thread, until
- * something shows that nothing encloses them: a later runtime call that began after them, too many
- * waiting, or two flushes of the file.
+ * CUPTI completes the inner record first. So driver calls wait here, a few for each thread, until
+ * nothing can enclose them any more. This is so when a later runtime call began after them, when
+ * too many wait, or after two flushes of the file.
  *
  * Owned by the writer thread.
  */
@@ -21,7 +21,7 @@
 struct nested_thread {
     struct record_call calls[NESTED_WAITING]; /* oldest first */
     uint32_t count;
-    uint32_t seen; /* of them, before the last flush */
+    uint32_t seen; /* calls that waited at the last flush already */
 };
 
 typedef void nested_use(void *context, const struct record_call *call);
@@ -41,7 +41,7 @@ void nested_close(struct nested *nested);
 void nested_driver_call(struct nested *nested, const struct record_call *call);
 void nested_runtime_call(struct nested *nested, const struct record_call *call);
 
-/* Lets go of the calls that have waited since the last time; of all of them if `all`. */
+/* Hands on the calls that have waited since the last flush; all of them if `all`. */
 void nested_flush(struct nested *nested, bool all);
 
 #endif

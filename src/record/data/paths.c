@@ -27,7 +27,7 @@ _Static_assert(sizeof(struct entry_key) == 24, "no padding: compared as bytes");
 struct path_entry {
     struct path_key key;
     uint32_t sibling; /* another entry of the same start and end range */
-    uint64_t ended;   /* when its start and end range had; 0: it had not */
+    uint64_t ended;   /* when its start/end range ended; 0: it has not */
     uint64_t range;
 };
 
@@ -74,7 +74,7 @@ static uint32_t keep_text(struct paths *paths, const char *text, size_t bytes)
     return id ? id : PATHS_LOST;
 }
 
-/* Ends of its range will find the entry. */
+/* Links the entry to its range, so that the range's end finds the entry. */
 static bool note_range(struct paths *paths, struct path_entry *entry, uint32_t id)
 {
     uint32_t sibling = mp_map_get(&paths->ending, entry->range);
@@ -125,8 +125,8 @@ static uint32_t entry_of(struct paths *paths, const struct open_range *range, ui
     return make_entry(paths, &key);
 }
 
-/* The entry of the innermost open range, 0 without one. Those that are known are around the others.
- */
+/* The entry of the innermost open range; 0 if none is open. Makes the entries that do not exist
+ * yet; they are inside those that do. */
 static uint32_t innermost(struct paths *paths, struct open_thread *thread)
 {
     uint32_t parent = 0;
@@ -137,7 +137,7 @@ static uint32_t innermost(struct paths *paths, struct open_thread *thread)
     for (i = 0; i < thread->count && parent != PATHS_LOST; i++) {
         struct open_range *range = &thread->open[i];
 
-        /* One around it may have ended since: then it has another parent. */
+        /* If a range around it has ended since, it has another parent. */
         if (!range->entry || paths->entries[range->entry - 1].key.parent != parent) {
             uint32_t entry = entry_of(paths, range, parent);
 
@@ -157,7 +157,7 @@ static struct path_origin *origin_slot(struct paths *paths, uint32_t number)
     return &paths->origins[number & (paths->origin_capacity - 1)];
 }
 
-/* Twice as large a ring; what it holds moves. */
+/* Doubles the ring; its items move. */
 static bool grow_origins(struct paths *paths)
 {
     uint32_t capacity = paths->origin_capacity ? paths->origin_capacity * 2 : 256;
@@ -204,7 +204,8 @@ void paths_take(struct paths *paths, const struct mp_nvtx_event *event)
     if (event->kind == MP_nvtx_kind_end)
         note_end(paths, event);
     else if (event->kind == MP_NVTX_ORIGIN && thread)
-        take_origin(paths, thread, event); /* else it is looked for in vain, and counted */
+        take_origin(paths, thread,
+                    event); /* otherwise look_up does not find it, and it is counted */
 }
 
 /* ---- Looking up ---- */
@@ -218,7 +219,7 @@ static uint32_t make_path(struct paths *paths, const struct path_key *key)
     return id ? id : PATHS_LOST;
 }
 
-/* The entry's path, without the ranges that had ended at that time. */
+/* The entry's path, without the ranges that had ended at `time`. */
 static uint32_t path_of(struct paths *paths, uint32_t entry, uint64_t time)
 {
     uint32_t chain[OPEN_MOST];
@@ -237,7 +238,8 @@ static uint32_t path_of(struct paths *paths, uint32_t entry, uint64_t time)
     return path;
 }
 
-/* Each node has been met that has a number, unless that was too long ago or without memory. */
+/* Looks up the ranges of a node. Its number is missing if it was met too long ago, or if memory was
+ * out. */
 static void look_up(struct paths *paths, struct graph_node *node)
 {
     const struct path_origin *origin =
@@ -258,7 +260,8 @@ static const char *text_of(const struct paths *paths, uint32_t id)
     return id ? mp_intern_get(&paths->texts, id, NULL) : NULL;
 }
 
-/* The number of a path in the file, defined there after those around it; 0 without memory. */
+/* The number of a path in the file. If the file does not have it, defines it, after the paths
+ * around it. 0 without memory. */
 static uint32_t file_id(struct paths *paths, struct dictionary *dictionary, uint32_t path)
 {
     uint32_t chain[OPEN_MOST];

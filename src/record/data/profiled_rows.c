@@ -16,7 +16,7 @@ struct plan_ids {
     uint32_t first;
 };
 
-/* A query: the device's name, which no record tells it. */
+/* For a query: the device's name, since no record tells it. */
 static void append_device(struct recording *recording, const struct metric_plan *plan)
 {
     if (*plan->device_name)
@@ -27,7 +27,7 @@ static void append_device(struct recording *recording, const struct metric_plan 
                          });
 }
 
-/* A query: one of CUPTI's own metrics. */
+/* For a query: one of CUPTI's own metrics. */
 static void append_base(struct recording *recording, const struct metric_plan *plan,
                         const char *name, uint32_t id)
 {

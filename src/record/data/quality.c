@@ -1,5 +1,5 @@
 /* The counters of what was lost or looks wrong. Each cause has a counter of its own, because each
- * needs another remedy; changed counters go to the file at each flush.
+ * needs another remedy. Counters that have changed go to the file at each flush.
  */
 #include "record/data/quality.h"
 
@@ -20,8 +20,8 @@ static const struct counter counters[QUALITY_COUNT] = {
 #undef QUALITY_ROW
 };
 
-/* Of the process, whatever is in the file: graphs that were made before may run after, and a lag
- * that was greatest before may last. */
+/* Counters that a cut does not reset: graphs made before it may run after it, and a lag that was
+ * greatest before it may last. */
 static bool is_of_process(unsigned counter)
 {
     return counter == QUALITY_device_graphs || counter == QUALITY_conditional_graphs ||

@@ -1,9 +1,9 @@
-/* The recorder's counters on its own trace: what was lost and why, and what looks wrong.
+/* The recorder's counters about its own trace: what was lost and why, and what looks wrong.
  *
- * A counter that has changed goes to the table `quality` at each flush, and the total of losses
- * into every chunk header. A cut of the file starts them at 0 again.
+ * At each flush a counter that has changed goes to the table `quality`. The total of losses goes
+ * into every chunk header. A cut of the file starts the counters at 0 again.
  *
- * `values` belong to the writer thread, which collects them from where they are counted.
+ * `values` belong to the writer thread, which gathers them from the modules that count.
  */
 #ifndef MP_RECORD_DATA_QUALITY_H
 #define MP_RECORD_DATA_QUALITY_H
@@ -54,7 +54,7 @@ enum quality_counter {
 
 struct quality {
     uint64_t values[QUALITY_COUNT];  /* since the process started */
-    uint64_t base[QUALITY_COUNT];    /* of them, before the file was cut */
+    uint64_t base[QUALITY_COUNT];    /* those before the file was cut */
     uint64_t written[QUALITY_COUNT]; /* the last rows */
 };
 
@@ -64,13 +64,13 @@ void quality_restart(struct quality *quality);
 /* Lost records since the start or the last cut. */
 uint64_t quality_dropped(const struct quality *quality);
 
-/* The rows that were appended last got lost: each counter is appended anew. */
+/* The rows that were appended last are lost: appends each counter anew. */
 void quality_repeat(struct quality *quality);
 
-/* Of a reading of the counters: the lost records in it. */
+/* The lost records in a reading of the counters. */
 uint64_t quality_dropped_of(const uint64_t values[QUALITY_COUNT]);
 
-/* Appends a row for each counter that has grown since a reading of all, by how much. */
+/* Appends a row for each counter that has grown since the reading `before`, with the difference. */
 void quality_append_since(const struct quality *quality, const uint64_t before[QUALITY_COUNT],
                           struct dictionary *dictionary, uint64_t time);
 

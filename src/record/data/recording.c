@@ -1,5 +1,5 @@
-/* The writer's rounds: what comes is taken in the one order in which it means something, and the
- * counters of the trace are gathered from all parts.
+/* The writer's rounds: takes what comes in the one order in which it has a meaning, and gathers the
+ * counters of the trace from all modules.
  */
 #include "record/data/recording.h"
 
@@ -16,13 +16,15 @@
 
 #include "base/poison.h"
 
-/* An upper bound of a record's size, so that a count from bytes is a lower bound. */
+/* An upper bound of a record's size: so a count of records that is derived from bytes is a lower
+ * bound. */
 #define RECORD_BYTES_AT_MOST 256u
 
-#define TAKE_MS 20 /* that something to come is waited for */
+#define TAKE_MS 20 /* longest wait for something to come */
 
-/* CUPTI's own clock, the time of day, is years away; the cycle counter that torch.profiler uses is
- * as far as the machine has run (clients.h). */
+/* How far a time may be outside of the recording before it counts as another clock's. CUPTI's own
+ * clock, the time of day, is years away. The cycle counter that torch.profiler uses (clients.h) is
+ * off by the machine's uptime. */
 #define FOREIGN_NS (UINT64_C(600) * 1000000000u)
 
 static void append_range_row(struct recording *recording, uint64_t kind, uint64_t reason,
@@ -60,7 +62,7 @@ enum mp_status recording_open(struct recording *recording, struct mp_writer *wri
     recording->decoder.profiled = recording->metrics ? recording->profiled : NULL;
     recording->profiled->decoder = &recording->decoder;
     lag_open(&recording->lag);
-    /* For metrics each launch waits until its kernel is through. */
+    /* With metrics each launch waits until its kernel has ended. */
     if (recording->follows && !recording->metrics)
         recording->decoder.lag = &recording->lag;
     if (capture_open(&recording->capture, capture_mode, at_once) == CAPTURE_BEGIN)
@@ -82,7 +84,7 @@ void recording_close(struct recording *recording)
 
 static void cut_file(struct recording *recording)
 {
-    /* Those that are not losses and belong to the part that is cut away. */
+    /* Resets the counters that are no losses and belong to the part that is cut away. */
     recording->quality.values[QUALITY_profiled_kernels] = recording->profiled->rows_filled;
     recording->lag.greatest = 0;
     recording->quality.values[QUALITY_gpu_behind_ms] = 0;
@@ -98,7 +100,7 @@ static void apply_mark(struct recording *recording, const struct work *mark)
     uint64_t correlation = decode_correlation(&recording->decoder, mark->correlation);
     enum capture_step step;
 
-    /* Unknown: what was met so far was launched before. */
+    /* If the id is unknown: everything met so far was launched before. */
     if (!correlation && mark->kind == WORK_START)
         correlation = recording->decoder.correlation;
     step = mark->kind == WORK_START ? capture_start(&recording->capture, mark->time, correlation,
@@ -116,8 +118,8 @@ static void apply_mark(struct recording *recording, const struct work *mark)
                      mark->reason, mark->time, correlation);
 }
 
-/* What no time of this trace can be: before the process, or later than now. With room to spare, as
- * what is meant are other clocks. */
+/* Sets the limits of times in this trace: from the process's start to now. With room to spare,
+ * since they are there to detect other clocks. */
 static void limit_times(struct recording *recording)
 {
     uint64_t passed = (uint64_t)(mp_monotonic_ms() - recording->begin_ms) * 1000000u;
@@ -127,8 +129,8 @@ static void limit_times(struct recording *recording)
     recording->decoder.latest = recording->begin_time + passed + FOREIGN_NS;
 }
 
-/* Which launches, of those that have come, may have no record: see cupti/lag.h. In this order: the
- * end of the last capture is noted before there is none any more. */
+/* Notes which of the launches met so far may have no record (cupti/lag.h). The order of the reads
+ * matters: `captured_until` is set before `stream_captures` falls to 0. */
 static void note_captures(struct recording *recording)
 {
     const struct recorder *recorder = recording->recorder;
@@ -377,7 +379,7 @@ static void say_failure(struct recording *recording)
     mp_log_error("'%s': %s: recording stops, the program runs on", recording->path, failure->text);
 }
 
-/* While another CUPTI client has the records nothing is awaited; that is said elsewhere. */
+/* While another CUPTI client has the records, no launch is awaited; clients.c says so. */
 static void look_at_lag(struct recording *recording)
 {
     struct lag *lag = &recording->lag;
@@ -393,8 +395,8 @@ static void look_at_lag(struct recording *recording)
                     (double)late / 1e9);
 }
 
-/* Whether launches are recorded, and the last one has a record. What else it may wait for, copies
- * and work on other streams, is not known. */
+/* Whether launches are recorded, and the last one has a record. Copies and work on other streams
+ * may still be under way; that is not known. */
 static bool is_answered(const struct recording *recording)
 {
     const struct decoder *decoder = &recording->decoder;
@@ -409,7 +411,7 @@ bool recording_slows_cupti(const struct recording *recording)
            quirk_is_in(QUIRK_ever_slower, recording->recorder->cupti.version);
 }
 
-/* CUPTI gets its clock again where it gets slower without. */
+/* Has the clock registered again, where CUPTI would get slower without. */
 static void look_clock(struct recording *recording)
 {
     const struct decoder *decoder = &recording->decoder;
@@ -426,7 +428,7 @@ static void look_clock(struct recording *recording)
 
 void recording_flush(struct recording *recording)
 {
-    say_failure(recording); /* of a chunk that was full between two flushes */
+    say_failure(recording); /* failure of a chunk that was full between two flushes */
     nested_flush(&recording->decoder.nested, false);
     look_at_lag(recording);
     look_clock(recording);
@@ -443,7 +445,7 @@ void recording_flush(struct recording *recording)
 
 void recording_settle(struct recording *recording)
 {
-    take_nvtx(recording); /* graphs may have come up while the events were taken */
+    take_nvtx(recording); /* graphs may have come while the events were taken */
     nested_flush(&recording->decoder.nested, true);
 }
 

@@ -1,13 +1,14 @@
-/* From what the threads handed over to rows in the file: everything that the writer thread owns.
+/* From what the threads hand over to rows in the file: everything that the writer thread owns.
  *
  * One round takes, in this order,
  *     1. the work queue: buffers are decoded, capture marks applied
  *     2. the launches that were profiled for metrics
  *     3. the call logs of all threads
  *     4. the NVTX events of all threads
- * Before each entry of 2, 3 and 4 the queue is looked at again: whatever a thread logged after it
- * posted a mark is used after the mark. Without that, the rows between cudaProfilerStart and the
- * next round could be written and then cut away with those before it.
+ *
+ * Before each entry of 2, 3 and 4 the writer looks at the queue again. So it uses whatever a thread
+ * logged after it posted a mark only after that mark. Otherwise rows between cudaProfilerStart and
+ * the next round could be written before the mark and be discarded with the rows before it.
  */
 #ifndef MP_RECORD_DATA_RECORDING_H
 #define MP_RECORD_DATA_RECORDING_H
@@ -32,13 +33,13 @@ struct recording {
     struct call_logs *logs;
     struct edge_store *edges;
     struct profiled_store *profiled;
-    struct recorder *recorder;                  /* what others in it know; NULL in tests */
+    struct recorder *recorder;                  /* for state of other modules; NULL in tests */
     bool metrics;                               /* kernels may be profiled */
     bool follows;                               /* work on the device has records */
     const _Atomic uint64_t *paths_lost;         /* nodes of graphs without room, seen by others */
-    const _Atomic uint64_t *device_graphs;      /* graphs of whose work CUPTI may not tell: */
+    const _Atomic uint64_t *device_graphs;      /* graphs whose work may have no records: */
     const _Atomic uint64_t *conditional_graphs; /* graphs.h */
-    bool paths_wanted; /* the ranges in which nodes of graphs were made are */
+    bool paths_wanted; /* record the NVTX ranges in which nodes of graphs are made */
     struct paths paths;
     struct capture capture;
     struct dictionary dictionary;
@@ -67,24 +68,25 @@ void recording_round(struct recording *recording);
 /* Takes in what there is: a round of the writer. */
 void recording_take(struct recorder *recorder);
 
-/* The same when something comes, or nothing has for a moment. The writer only. */
+/* Waits a moment until something comes, and takes it. The writer only. */
 void recording_take_next(struct recorder *recorder);
 
-/* Has CUPTI flush and takes what comes, until it is through or `ms` are over. The writer only. */
+/* Has CUPTI flushed and takes what comes, until the flush is done or `ms` are over. The writer
+ * only. */
 void recording_gather(struct recorder *recorder, int ms);
 
 /* Writes what was taken to the file, with the counters that have changed. */
 void recording_flush(struct recording *recording);
 
-/* Whether CUPTI gets slower while it records for this (cupti/clock_renewal.h): not where each
- * launch waits for its kernel. Any thread. */
+/* Whether this recording makes CUPTI slower over time (cupti/clock_renewal.h). Not with metrics,
+ * where each launch waits for its kernel. Any thread. */
 bool recording_slows_cupti(const struct recording *recording);
 
-/* Forgets all rows and numbers, and goes on. */
+/* Discards all rows and numbers, and continues. */
 void recording_begin_anew(struct recording *recording);
 
-/* Lets go of the driver calls that wait to see whether they are inside of a runtime call, and looks
- * for the ranges of nodes of graphs that have just run. */
+/* Writes the driver calls that waited to see whether a runtime call encloses them, and looks up the
+ * ranges of nodes of graphs that have just run. */
 void recording_settle(struct recording *recording);
 
 /* Ends the open range at `time` and appends what still waits; recording_flush follows. */

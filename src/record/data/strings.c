@@ -1,5 +1,5 @@
-/* Strings of the trace: the one kind of definition that all others refer to. So it needs none of
- * them.
+/* Strings of the trace: the one kind of definition that all others refer to, and that refers to
+ * none of them.
  */
 #include <string.h>
 

@@ -10,7 +10,7 @@
 
 #include "base/poison.h"
 
-/* CUPTI passes the arguments as a struct of them in order; the handles stand in 8-byte slots. */
+/* CUPTI passes the arguments as a struct, in order; handles stand in 8-byte slots. */
 static uintptr_t argument(const CUpti_CallbackData *data, int number)
 {
     const char *arguments = data->functionParams;
@@ -20,7 +20,7 @@ static uintptr_t argument(const CUpti_CallbackData *data, int number)
     return value;
 }
 
-/* The handle in an argument; 0 if the call has none, or it is not known yet. */
+/* The handle in an argument; 0 if the call has none, or if it is not known yet. */
 static uintptr_t handle(const CUpti_CallbackData *data, const struct api_watch *watch, int number)
 {
     uintptr_t value;
@@ -34,7 +34,8 @@ static uintptr_t handle(const CUpti_CallbackData *data, const struct api_watch *
     return value;
 }
 
-/* CUPTI's id of a stream, asked at most once for each stream while no handle was given back. */
+/* CUPTI's id of a stream. A thread asks CUPTI at most once for each stream, until some stream comes
+ * or goes and a handle may be used again. */
 static uint32_t stream_id(struct recorder *recorder, struct call_log *log, CUcontext context,
                           uintptr_t stream, bool per_thread)
 {
@@ -51,8 +52,8 @@ static uint32_t stream_id(struct recorder *recorder, struct call_log *log, CUcon
     return id;
 }
 
-/* Callbacks that come while the thread is in a call that the recorder makes itself are not the
- * application's. */
+/* Callbacks that come while the recorder itself makes a call on this thread do not belong to the
+ * application. */
 static struct call_log *open_log(struct recorder *recorder)
 {
     struct call_log *log = call_log_mine(&recorder->logs);
@@ -79,7 +80,7 @@ static struct call_entry entry_of(const CUpti_CallbackData *data, uint64_t end)
     };
 }
 
-/* ENTER of a watched call: a stream that is about to be destroyed has to be asked for now. */
+/* ENTER of a watched call. If the call destroys a stream, the stream's id must be asked for now. */
 static void enter_sync(struct recorder *recorder, struct call_log *log,
                        const struct api_watch *watch, bool per_thread,
                        const CUpti_CallbackData *data)
@@ -91,7 +92,8 @@ static void enter_sync(struct recorder *recorder, struct call_log *log,
     atomic_fetch_add(&recorder->logs.epoch, 1);
 }
 
-/* A query that succeeds begins when the polling did that it ends: its row spans the loop. */
+/* A query that succeeds ends a polling loop. Its row begins with the loop, so it spans all of it.
+ */
 static void note_query(struct call_log *log, CUpti_CallbackId cbid, uint64_t asked,
                        struct call_entry *entry)
 {
@@ -108,7 +110,7 @@ static void note_query(struct call_log *log, CUpti_CallbackId cbid, uint64_t ask
     };
 }
 
-/* Whether the stream is being captured: then the event is recorded or awaited in a graph, some day,
+/* Whether the stream is being captured. Then the event is recorded or awaited later, in a graph,
  * and not now. */
 static bool is_captured(struct recorder *recorder, struct call_log *log, uintptr_t stream,
                         bool per_thread, uint32_t correlation)
@@ -120,7 +122,7 @@ static bool is_captured(struct recorder *recorder, struct call_log *log, uintptr
         return false;
     if (!stream && per_thread)
         stream = (uintptr_t)CU_STREAM_PER_THREAD;
-    if (recorder->api.all_driver) /* it would have a row of its own */
+    if (recorder->api.all_driver) /* our call would have a row of its own */
         edges_note_read(&recorder->edges, correlation);
     log->busy = true;
     recorder->driver.is_capturing((CUstream)stream, &status);
@@ -189,7 +191,7 @@ void sync_calls_driver_call(struct recorder *recorder, const struct api_watch *w
         return; /* switched on while the call was running */
     if (watch && recorder->api.syncs)
         leave_sync(recorder, log, watch, cbid, per_thread, data, now);
-    /* A driver call inside a runtime call is not a call of the application. */
+    /* A driver call inside a runtime call is no call of the application's. */
     if (atomic_load_explicit(&recorder->cupti_state.calls_by_callback, memory_order_relaxed) &&
         (flags & API_RECORD) && !log->in_runtime)
         leave_call(recorder, log, MP_api_driver, cbid, data, now);

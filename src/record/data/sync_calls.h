@@ -1,7 +1,7 @@
-/* Driver and runtime calls to log entries, inside CUPTI's callbacks.
+/* Turns driver and runtime calls into log entries, inside CUPTI's callbacks.
  *
- * ENTER keeps the time in the slot that CUPTI passes along with the call, EXIT puts an entry into
- * the thread's log. Stream handles become CUPTI's stream ids here, while they are valid.
+ * ENTER stores the time in the slot that CUPTI keeps with the call. EXIT puts an entry into the
+ * thread's log. Stream handles become CUPTI's stream ids here, while they are valid.
  */
 #ifndef MP_RECORD_DATA_SYNC_CALLS_H
 #define MP_RECORD_DATA_SYNC_CALLS_H
@@ -13,7 +13,7 @@
 void sync_calls_driver_call(struct recorder *recorder, const struct api_watch *watch,
                             CUpti_CallbackId cbid, const CUpti_CallbackData *data);
 
-/* Queries from now on are not of the polling loop that the thread is in. */
+/* Ends the polling loop that the thread is in: later queries begin another one. */
 void sync_calls_end_polling(struct recorder *recorder);
 
 /* A runtime call: a row of `call`. */

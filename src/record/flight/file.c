@@ -18,7 +18,7 @@
 
 #define PART ".part"
 
-/* Where a name counts from. */
+/* The folder, and the names of the files in it. */
 struct place {
     int folder;           /* a descriptor or AT_FDCWD */
     char first[PATH_MAX]; /* the name of the first file, from there */
@@ -64,8 +64,8 @@ void flight_file_close(struct output *output)
     output->folder = -1;
 }
 
-/* By the folder that is held, or by the absolute path if the program has closed it or it was
- * removed. */
+/* Through the folder that is held open; through the absolute path if the program has closed the
+ * folder, or somebody has removed it. */
 static void find_place(struct output *output, struct place *place)
 {
     bool held;
@@ -79,7 +79,7 @@ static void find_place(struct output *output, struct place *place)
              (int)(sizeof(place->part) - sizeof(PART)), place->first);
 }
 
-/* One that a process of this id has left when it was killed is in the way no longer. */
+/* Creates the .part file. Replaces one that a killed process with our id has left. */
 static enum mp_status create(const struct place *place, int *fd, struct mp_error *error)
 {
     if (mp_create_exclusive_at(place->folder, place->part, fd, error) == MP_OK)
@@ -100,7 +100,7 @@ enum mp_status flight_file_begin(struct output *output, struct mp_error *error)
         output->fd = -1;
         if (errno != EMFILE && errno != ENFILE)
             return error->status;
-        flight_file_close(output); /* for its number */
+        flight_file_close(output); /* so that its number is free */
         mp_text_copy(place.first, sizeof(place.first), output->place);
         place.folder = AT_FDCWD;
         snprintf(place.part, sizeof(place.part), "%.*s" PART,
@@ -114,7 +114,8 @@ enum mp_status flight_file_begin(struct output *output, struct mp_error *error)
     return MP_OK;
 }
 
-/* Not every file system can tell a rename to leave an existing file alone. */
+/* Some file systems do not support RENAME_NOREPLACE: then a hard link is made instead, which also
+ * fails if the name exists. */
 static int rename_new(int folder, const char *from, const char *to)
 {
     if (renameat2(folder, from, folder, to, RENAME_NOREPLACE) == 0)

@@ -1,11 +1,12 @@
 /* The flight recorder's files: where they go and what they are called.
  *
- * A file is written as NAME.part and gets its name when it is complete, so that whoever waits for
- * traces in the folder finds complete ones only. The first is called what MINIPROF_OUTPUT says,
- * the next ones have the numbers from 2 on, as those of programs that came by exec (output.h).
+ * A file is written as NAME.part and renamed when it is complete, so a program that watches the
+ * folder finds complete traces only. The first file has the name that MINIPROF_OUTPUT says. The
+ * next ones are numbered from 2 on, like those of programs started by exec (output.h).
  *
- * Descriptors are not to be relied upon for days: a program closes all of them, or uses them up. So
- * the folder is held open, looked at before each use, and given up for a descriptor if need be.
+ * A descriptor may not survive for days: a program may close all descriptors, or use all of them.
+ * So the folder is held open and checked before each use. If no descriptor is free for the file,
+ * the folder's is closed.
  *
  * Owned by the writer thread.
  */
@@ -19,17 +20,18 @@
 
 struct output;
 
-/* output->path and place are set: looks whether a file can be made there. */
+/* Checks whether a file can be made in the folder of output->path and place, which are set. */
 enum mp_status flight_file_prepare(struct output *output, struct mp_error *error);
 
-/* Makes the file and opens it in output->fd. */
+/* Creates the file and opens it as output->fd. */
 enum mp_status flight_file_begin(struct output *output, struct mp_error *error);
 
-/* Closes it, gives it its name and copies that, as the user would write it, to `path`. */
+/* Closes the file and gives it its final name. `path` gets that name, as the user would write it.
+ */
 enum mp_status flight_file_publish(struct output *output, char *path, size_t size,
                                    struct mp_error *error);
 
-/* Closes and removes it. */
+/* Closes and removes the file. */
 void flight_file_discard(struct output *output);
 
 /* Closes the folder. */

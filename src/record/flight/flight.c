@@ -1,4 +1,4 @@
-/* The flight recorder: what triggers a dump, and when it is written. Triggers come from signals,
+/* The flight recorder: what triggers a file, and when it is written. Triggers come from signals,
  * `miniprof ctl`, slow steps and crashes; the writer serves all of them.
  */
 #include "record/flight/flight.h"
@@ -22,8 +22,8 @@
 
 #define LEAST_PACE_MS    180
 #define GREATEST_PACE_MS 10000
-#define PACES            32   /* looks at the rows in a window */
-#define GATHER_MS        1000 /* that CUPTI is waited for */
+#define PACES            32   /* how often the rows of a window are checked */
+#define GATHER_MS        1000 /* longest wait for CUPTI */
 #define STEP_WAIT_MS     1000 /* after a slow step: work that it left on the device still comes */
 #define TEXT_BYTES       256
 
@@ -72,7 +72,7 @@ void flight_configure(struct recorder *recorder)
     flight->on = *config->flight && mp_duration_parse(config->flight, &flight->window);
     if (!flight->on)
         return;
-    /* The first cudaProfilerStart would throw away what there is. */
+    /* Otherwise the first cudaProfilerStart would discard what is in memory. */
     flight->whole = config->capture.choice == MP_CAPTURE_AUTO;
     if (flight->whole)
         config->capture.choice = MP_CAPTURE_ALL;
@@ -164,7 +164,7 @@ static bool step_waits(const struct flight *flight)
     return atomic_load_explicit(&flight->slot, memory_order_acquire) == FLIGHT_SLOT_READY;
 }
 
-/* What the window reaches back from: a slow step whose file is still to be written. */
+/* The window ends now, or at the end of a slow step whose file is not written yet. */
 static void drop_old(struct flight *flight)
 {
     uint64_t now = flight->virtual ? flight->ring.newest : mp_clock_now();
@@ -200,7 +200,7 @@ static void say_written(const struct recorder *recorder, const struct flight_tri
             mp_format_time(took, sizeof(took), trigger->step->end - trigger->step->begin));
 }
 
-/* The same trouble is said once, until a file could be written again. */
+/* Says the same error once, until a file can be written again. */
 static bool give_up(struct flight *flight, const struct mp_error *error, char *text, size_t size)
 {
     if (!mp_text_equal(flight->trouble, error->text))
@@ -256,7 +256,7 @@ static void write_step(struct recorder *recorder)
     atomic_store_explicit(&flight->slot, FLIGHT_SLOT_FREE, memory_order_release);
 }
 
-/* Too many names: begins anew before they take all the memory. */
+/* If there are too many names, begins anew before they take all the memory. */
 static void bound_definitions(struct recorder *recorder)
 {
     struct flight *flight = &recorder->flight;
@@ -310,7 +310,7 @@ void flight_step(struct recorder *recorder, uint64_t begin, uint64_t end)
     if (!limit || took <= limit)
         return;
     atomic_fetch_add_explicit(&flight->slow_steps, 1, memory_order_relaxed);
-    /* While one waits to be written others are in its file too. */
+    /* If a slow step waits for its file already, this one is in that file too. */
     if (!atomic_compare_exchange_strong(&flight->slot, &expected, FLIGHT_SLOT_TAKEN))
         return;
     flight->step = (struct flight_step){.begin = begin, .end = end, .limit = limit};

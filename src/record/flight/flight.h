@@ -1,5 +1,5 @@
 /* The flight recorder: with MINIPROF_FLIGHT the trace stays in memory, as chunks of the last so
- * many seconds (trace/write/chunk_ring.h), and is written when something asks for it.
+ * many seconds (trace/write/chunk_ring.h). A trigger has it written to a file.
  *
  *     trigger                     where it comes from             when it is written
  *     `miniprof ctl PID dump`     the writer, ctl.c               at once
@@ -8,17 +8,17 @@
  *                                                                 that it left on the device is in
  *     SIGSEGV and the like        a signal handler, crash.h       at once; the thread waits
  *
- * A file is a complete trace of its own (trace.h): all definitions, the events in memory,
- * and notes made for it: the capture ranges as far as it reaches, the counters from where it
- * begins. What triggered it and from when to when it has everything stands in its header
- * (flight_...). Memory is not emptied by it.
+ * A file is a complete trace of its own (trace.h): all definitions, the events in memory, and notes
+ * made for this file. The notes are the capture ranges within the file's time, and the counters
+ * since the file's begin. The header (flight_...) says what triggered the file, and between which
+ * times the file has everything. Writing a file does not empty the memory.
  *
- * Definitions are kept, so programs that make up names for ever would fill the memory with them.
- * When they take half of it everything is forgotten, and recording begins anew.
+ * Definitions are never dropped, so a program that keeps making up names would fill the memory with
+ * them. When they take half of it, everything is forgotten and recording begins anew.
  *
- * CUPTI is called on a thread apart (flusher.h): the writer must get on when CUPTI hangs.
+ * A thread of its own calls CUPTI (flusher.h), so the writer can continue when CUPTI hangs.
  *
- * The writer's, but for what stands under "Threads of the application".
+ * The writer's, except what stands under "Threads of the application".
  */
 #ifndef MP_RECORD_FLIGHT_FLIGHT_H
 #define MP_RECORD_FLIGHT_FLIGHT_H
@@ -38,7 +38,7 @@ struct recording;
 
 #define FLIGHT_RANGES 8192u /* capture ranges whose begin and end are remembered */
 #define FLIGHT_COUNTS 128u  /* readings of the counters */
-#define FLIGHT_STEPS  100u  /* that have to be there before a percentile means anything */
+#define FLIGHT_STEPS  100u  /* needed before a percentile means anything */
 
 /* A capture range; `end` is UINT64_MAX while it is open. */
 struct flight_range {
@@ -56,14 +56,14 @@ struct flight_counts {
 /* A step that was too long. */
 struct flight_step {
     uint64_t begin, end; /* ns of the trace's clock */
-    uint64_t limit;      /* that it was over */
+    uint64_t limit;      /* the limit that it exceeded */
 };
 
 /* Why a file is written. */
 struct flight_trigger {
     const char *reason;
     uint64_t time;                  /* ns of the trace's clock */
-    const struct flight_step *step; /* NULL: it was none */
+    const struct flight_step *step; /* NULL: the trigger was no step */
 };
 
 enum flight_slot { FLIGHT_SLOT_FREE, FLIGHT_SLOT_TAKEN, FLIGHT_SLOT_READY };
@@ -71,14 +71,14 @@ enum flight_slot { FLIGHT_SLOT_FREE, FLIGHT_SLOT_TAKEN, FLIGHT_SLOT_READY };
 struct flight {
     /* Written before recording begins, read-only afterwards. */
     bool on;
-    bool whole;      /* cudaProfilerStart and Stop mean nothing */
-    bool by_step;    /* MINIPROF_SLOW_STEP holds */
-    bool virtual;    /* the clock is not the system's: the writer does not know the time */
+    bool whole;      /* cudaProfilerStart and Stop have no effect */
+    bool by_step;    /* MINIPROF_SLOW_STEP is in effect */
+    bool virtual;    /* the software GPU's clock: the writer cannot read the time */
     uint64_t window; /* ns */
     uint32_t most_files;
     int pace; /* ms from one look at the rows to the next */
     struct mp_slow_step slow;
-    char *header; /* of the files, without what is each one's own */
+    char *header; /* the part of the header that all files share */
 
     /* Threads of the application. */
     struct mp_histogram steps;
@@ -91,25 +91,24 @@ struct flight {
     uint64_t begin_time; /* of the recording, ns */
     int64_t step_seen;   /* when the writer saw the slow step, ms; 0: there is none */
     struct flight_range ranges[FLIGHT_RANGES];
-    uint64_t range_count; /* ever; the last FLIGHT_RANGES are there */
+    uint64_t range_count; /* ranges, ever; the last FLIGHT_RANGES are kept */
     struct flight_counts counts[FLIGHT_COUNTS];
     uint64_t counts_taken;
     uint32_t files;
     uint64_t refused;                  /* triggers that came when all files were written */
     uint64_t anew;                     /* times that recording began anew */
-    char trouble[MP_ERROR_TEXT_BYTES]; /* with the last file; "": none */
+    char trouble[MP_ERROR_TEXT_BYTES]; /* why the last file was not written; "": it was */
 };
 
-/* Reads the settings, says what of them does not go together, and changes those that it has to.
- * Before any other module reads them. */
+/* Reads the settings, warns of those that do not go together, and changes those that the flight
+ * recorder excludes. Before any other module reads them. */
 void flight_configure(struct recorder *recorder);
 
-/* What output_open is without it: looks whether files can be written, and opens a writer that has
- * none. */
+/* In place of output_open: checks that files can be written, and opens a writer without a file. */
 enum mp_status flight_open(struct recorder *recorder, struct mp_writer **writer,
                            struct mp_error *error);
 
-/* A step has ended, on whatever thread. No lock, no allocation; a wake-up if it was slow. */
+/* A step has ended. Wakes the writer if the step was slow. No lock, no allocation. Any thread. */
 void flight_step(struct recorder *recorder, uint64_t begin, uint64_t end);
 
 /* ---- The writer ---- */
@@ -119,14 +118,14 @@ void flight_note_range(struct flight *flight, uint64_t number, bool begins, uint
                        uint64_t time, uint64_t correlation);
 void flight_note_counts(struct flight *flight, const struct quality *quality);
 
-/* Drops what is too old, and writes the file for a slow step when it is time. */
+/* Drops chunks that are too old, and writes the file of a slow step when it is due. */
 void flight_round(struct recorder *recorder);
 
-/* The same at the end of the process, when there is no more time to wait. */
+/* At the end of the process: writes the file of a slow step, if one still waits. */
 void flight_finish(struct recorder *recorder);
 
-/* Writes a file of all that was taken up to now. `text` gets its name and size, or what went wrong,
- * which is said on stderr too. */
+/* Writes a file of all records taken up to now. `text` gets the file's name and size, or the error,
+ * which is also said on stderr. */
 bool flight_write(struct recorder *recorder, const struct flight_trigger *trigger, char *text,
                   size_t size);
 

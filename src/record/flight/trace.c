@@ -21,8 +21,8 @@ uint64_t flight_time_from(const struct flight *flight)
     return flight->ring.gone >= flight->begin_time ? flight->ring.gone + 1 : flight->begin_time;
 }
 
-/* The counters as they were then, or earlier: what was lost in between is told, not hidden. Zeroes
- * if that is the beginning. */
+/* The counters at `time`, or at the last reading before it: so losses in between count, rather than
+ * disappear. Zeroes if `time` is the beginning. */
 static const uint64_t *counts_at(const struct flight *flight, uint64_t time)
 {
     static const uint64_t none[QUALITY_COUNT];
@@ -53,8 +53,8 @@ static void append_mark(struct mp_writer *writer, uint64_t number, uint64_t kind
                                                        .reason = reason});
 }
 
-/* A range begins where the file does if that is later, and ends where the file does if it is open;
- * no correlation id belongs to these moments. */
+/* If the range begins before the file, it begins with the file here; if it is open, it ends with
+ * the file. These two moments have no correlation id. */
 static void append_range(struct mp_writer *writer, const struct flight_range *range, uint64_t from,
                          uint64_t until)
 {
@@ -73,7 +73,7 @@ static void append_range(struct mp_writer *writer, const struct flight_range *ra
                     range->end_correlation);
 }
 
-/* The notes of a file; answers the records that were lost before it begins. */
+/* Appends the notes of a file. Answers how many records were lost before the file begins. */
 static uint64_t append_notes(struct recorder *recorder, uint64_t from, uint64_t until)
 {
     struct flight *flight = &recorder->flight;
@@ -88,7 +88,7 @@ static uint64_t append_notes(struct recorder *recorder, uint64_t from, uint64_t 
     return quality_dropped_of(before);
 }
 
-/* The step's name is among the settings. */
+/* The settings in the header have the step's name. */
 static void compose_header(struct mp_buffer *header, const struct flight *flight,
                            const struct flight_trigger *trigger, uint64_t from, uint64_t until)
 {
@@ -107,7 +107,7 @@ static void compose_header(struct mp_buffer *header, const struct flight *flight
     mp_buffer_append_byte(header, '\0');
 }
 
-/* The whole trace, into the open file. */
+/* Writes the whole trace to the open file. */
 static enum mp_status write_chunks(struct recorder *recorder, const char *header,
                                    uint64_t lost_before, struct mp_error *error)
 {
@@ -123,7 +123,7 @@ static enum mp_status write_chunks(struct recorder *recorder, const char *header
     return status;
 }
 
-/* Into a file that has its name afterwards, or is gone. */
+/* Writes a file and gives it its name; on failure removes it. */
 static enum mp_status write_file(struct recorder *recorder, const char *header,
                                  uint64_t lost_before, struct flight_path *path,
                                  struct mp_error *error)
@@ -139,8 +139,8 @@ static enum mp_status write_file(struct recorder *recorder, const char *header,
     return status;
 }
 
-/* Appends the notes and hands all that waits to the ring. It may have to drop events for that: then
- * the file begins later, and the notes are made again. */
+/* Appends the notes and hands all pending rows to the ring. The ring may drop events to make room.
+ * Then the file begins later, so the notes are made again. */
 static enum mp_status settle_notes(struct recorder *recorder, uint64_t *from, uint64_t until,
                                    uint64_t *lost_before)
 {

@@ -1,5 +1,5 @@
-/* What a file of the flight recorder holds: the chunks in memory, a header that says why it was
- * written and from when to when it has everything, and notes made for it. The writer only.
+/* The contents of a flight recorder's file: the chunks in memory, a header that says why the file
+ * was written and between which times it has everything, and notes made for it. The writer only.
  */
 #ifndef MP_RECORD_FLIGHT_TRACE_H
 #define MP_RECORD_FLIGHT_TRACE_H
@@ -14,14 +14,15 @@ struct flight_path {
     char text[PATH_MAX];
 };
 
-/* The present time, and not before anything that was recorded: on the software GPU each thread has
+/* The present time, but not before anything that was recorded: on the software GPU each thread has
  * a clock of its own. */
 uint64_t flight_time_now(const struct flight *flight);
 
-/* From when on everything is in memory. */
+/* The time from which on everything is in memory. */
 uint64_t flight_time_from(const struct flight *flight);
 
-/* Writes a file of what is in memory and gives it its name, `path`. On failure there is none. */
+/* Writes the memory's contents to a file and gives it its name, `path`. On failure there is no
+ * file. */
 enum mp_status flight_trace_write(struct recorder *recorder, const struct flight_trigger *trigger,
                                   struct flight_path *path, struct mp_error *error);
 

@@ -10,7 +10,7 @@
 
 #include "base/poison.h"
 
-#define USED_AGAIN ((uint64_t)1 << 32) /* in a graph's number */
+#define USED_AGAIN ((uint64_t)1 << 32) /* added to a graph's number */
 
 void edges_open(struct edge_store *store)
 {
@@ -61,7 +61,7 @@ static void discard(struct graph_edges *edges)
     free(edges);
 }
 
-/* There is no room for any of it. */
+/* Drops the graph, and counts all its edges and nodes as lost. */
 static void lose(struct edge_store *store, struct graph_edges *edges)
 {
     atomic_fetch_add(&store->lost, edges->count + edges->lost);
@@ -96,7 +96,7 @@ void edges_put_gone(struct edge_store *store, uint32_t graph)
     struct graph_edges *news = calloc(1, sizeof(*news));
 
     if (!news)
-        return; /* then it is kept for longer */
+        return; /* without memory the graph is kept for longer */
     news->graph = graph;
     news->gone = true;
     edges_put(store, news);
@@ -134,7 +134,8 @@ static void drop(struct edge_store *store, uint32_t position)
     discard(edges);
     store->graphs[position] = store->graphs[--store->count];
     if (position < store->count)
-        mp_map_put(&store->index, store->graphs[position]->number, position); /* a key it has */
+        mp_map_put(&store->index, store->graphs[position]->number,
+                   position); /* cannot fail: the map has the key */
 }
 
 static void drop_gone(struct edge_store *store)
@@ -161,7 +162,7 @@ static bool grow(struct edge_store *store)
     return true;
 }
 
-/* Without its edges and nodes, which are counted. */
+/* Drops the graph's edges and nodes and counts them; the graph itself stays. */
 static struct graph_edges *shrink(struct graph_edges *edges)
 {
     struct graph_edges *smaller;
@@ -177,7 +178,8 @@ static struct graph_edges *shrink(struct graph_edges *edges)
     return edges;
 }
 
-/* Keeps the edges; without room, of destroyed graphs or at all, only how many there are. */
+/* Keeps the graph. If room is short, destroyed graphs go first; if that is not enough, only the
+ * number of edges is kept. */
 static void hold(struct edge_store *store, struct graph_edges *edges)
 {
     if (store->held + size_of(edges) > EDGES_MOST || store->count == EDGES_MOST_GRAPHS)
@@ -217,8 +219,8 @@ static uint64_t number_of(uint32_t graph, uint32_t times)
     return USED_AGAIN * times + graph;
 }
 
-/* The number of a graph that has come up. If its id is that of another one, this was destroyed,
- * whether or not that was seen; without memory it is forgotten. */
+/* The number of a new graph. If another graph has its id, that one was destroyed, even if its end
+ * was not seen. Without memory the old graph is forgotten. */
 static uint64_t next_number(struct edge_store *store, uint32_t graph)
 {
     uint32_t times = times_reused(store, graph);
@@ -234,7 +236,7 @@ static uint64_t next_number(struct edge_store *store, uint32_t graph)
     return number_of(graph, times);
 }
 
-/* A correlation id in 64 bits: the one that is nearest to the greatest. */
+/* Extends a correlation id to 64 bits: the value nearest to the greatest one met. */
 static uint64_t extend(const struct edge_store *store, uint32_t correlation)
 {
     uint64_t greatest = store->greatest ? *store->greatest : 0;

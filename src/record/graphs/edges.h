@@ -1,17 +1,17 @@
-/* What is known of CUDA graphs, their edges above all, from the thread that instantiated a graph to
- * the file.
+/* What is known of CUDA graphs, above all their edges, on the way from the thread that instantiated
+ * a graph to the file.
  *
- *     graphs.c      application threads read the edges of a graph and put them here, and say when
+ *     graphs.c      application threads read the edges of a graph, put them here, and report when
  *                   an executable graph is destroyed
- *     dictionary.c  the writer appends the edges of a graph ahead of the first node of it that
- * runs, so that graphs which do not run in a range cost nothing in the file
+ *     dictionary.c  the writer appends the edges of a graph before the first row of a node of it
+ *                   that runs, so graphs that run in no range cost nothing in the file
  *
- * Memory is bounded: graphs that were destroyed are forgotten when room is needed, not before, as
- * records of their last launch may still be on the way. Of a graph that finds no room only the
- * number of edges is kept; they are counted as lost when it runs.
+ * Memory is bounded. Graphs that were destroyed are forgotten only when room is needed, since
+ * records of their last launch may still be on the way. If a graph finds no room, only the number
+ * of its edges is kept; when it runs, they are counted as lost.
  *
- * CUPTI gives the id of a graph that is gone to another one. The file tells them apart: the number
- * of a graph there is its id, with 2^32 added each time that the id was used again.
+ * CUPTI reuses the id of a destroyed graph. The file tells the two graphs apart: a graph's number
+ * there is its id, plus 2^32 for each time that the id was reused.
  */
 #ifndef MP_RECORD_GRAPHS_EDGES_H
 #define MP_RECORD_GRAPHS_EDGES_H
@@ -26,7 +26,7 @@
 
 #define EDGES_MOST        ((uint32_t)1 << 20) /* that are held: 16 MiB */
 #define EDGES_MOST_GRAPHS ((uint32_t)1 << 16)
-#define EDGES_READS       1024u /* correlation ids of calls in which we called the driver last */
+#define EDGES_READS       1024u /* the last calls in which we called the driver: their ids */
 
 /* CUPTI's graph node ids. */
 struct edge {
@@ -34,7 +34,7 @@ struct edge {
     uint64_t to;
 };
 
-/* A node whose making was seen (origins.h), and the ranges in which that was (paths.h). */
+/* A node whose creation was seen (origins.h), and the NVTX ranges around that (paths.h). */
 struct graph_node {
     uint32_t number; /* in its graph: the lower half of its id */
     uint32_t origin;
@@ -43,24 +43,24 @@ struct graph_node {
 };
 
 enum graph_state {
-    GRAPH_NEW,    /* events of its nodes may not have been taken yet */
-    GRAPH_RIPE,   /* they will have been after the next round */
+    GRAPH_NEW,    /* the writer may not have taken the events of its nodes yet */
+    GRAPH_RIPE,   /* after its next round it has taken them */
     GRAPH_SETTLED /* the paths of its nodes are known, or it has none */
 };
 
-/* What is known of one executable graph, or the news that it is gone. */
+/* What is known of one executable graph; or, in the queue, the news that it was destroyed. */
 struct graph_edges {
     struct graph_edges *next;
     uint32_t graph;  /* CUPTI's id */
-    uint32_t since;  /* correlation id of the call that made it; later launches are its */
+    uint32_t since;  /* correlation id of the call that made it; its launches are later */
     uint64_t number; /* in the file; the writer's, as all below but edges and nodes */
     uint64_t since_all;
     uint32_t count;      /* items in `edges` */
-    uint32_t lost;       /* edges that are not in it, for want of memory */
+    uint32_t lost;       /* edges that found no memory */
     uint32_t node_count; /* items in `nodes` */
     uint32_t nodes_lost;
     bool gone;    /* the executable graph was destroyed */
-    bool part;    /* inside of an executable graph, under an id of its own: no news will tell */
+    bool part;    /* part of an executable graph, with its own id: its end is not reported */
     bool written; /* the file has them */
     bool due;     /* it has run, so the file is to have its nodes */
     enum graph_state state;
@@ -76,8 +76,8 @@ struct edge_store {
     uint32_t reads[EDGES_READS];      /* a ring of correlation ids */
     uint32_t read_count;
     _Atomic uint32_t put;        /* graphs and news ever put */
-    _Atomic uint64_t lost;       /* edges of which not even the number is kept */
-    _Atomic uint64_t nodes_lost; /* nodes, likewise */
+    _Atomic uint64_t lost;       /* edges of graphs that are not kept at all */
+    _Atomic uint64_t nodes_lost; /* nodes of graphs that are not kept at all */
     _Atomic bool loss_was_said;  /* in the log */
     /* The writer's. */
     struct graph_edges **graphs;
@@ -96,8 +96,8 @@ void edges_open(struct edge_store *store);
 
 /* ---- Any thread ---- */
 
-/* Room for `count` edges of a graph; with fewer, down to none, the rest is in `lost`. NULL when
- * there is no memory at all, counted. */
+/* A graph with room for `count` edges. With less memory it has fewer, down to none, and `lost`
+ * counts the rest. NULL when there is no memory at all, which is counted. */
 struct graph_edges *edges_new(struct edge_store *store, uint32_t graph, uint64_t count);
 
 /* Hands edges to the writer, which owns them from here on. */
@@ -109,7 +109,7 @@ void edges_put_gone(struct edge_store *store, uint32_t graph);
 /* The recorder itself is about to call the driver inside the call with this correlation id. */
 void edges_note_read(struct edge_store *store, uint32_t correlation);
 
-/* Whether it did. */
+/* Whether edges_note_read noted that id. */
 bool edges_is_read(struct edge_store *store, uint32_t correlation);
 
 /* ---- The writer ---- */
@@ -117,20 +117,19 @@ bool edges_is_read(struct edge_store *store, uint32_t correlation);
 /* Takes what was put. */
 void edges_take(struct edge_store *store);
 
-/* The number in the file of the graph with this id that a launch ran: CUPTI uses ids again, of
- * graphs that are gone, while records of them are still on the way. A correlation id of 0 is that
- * of the last one. */
+/* The number in the file of the graph `graph` that a launch ran. CUPTI reuses ids of destroyed
+ * graphs while records of these are still on the way, so the launch's correlation id decides. A
+ * correlation id of 0 stands for the newest graph with this id. */
 uint64_t edges_number(struct edge_store *store, uint32_t graph, uint64_t correlation);
 
-/* Appends the edges of a graph, by its number, that the file does not have yet, and makes its nodes
- * due. */
+/* Appends the edges of the graph `number`, unless the file has them, and makes its nodes due. */
 void edges_append(struct edge_store *store, struct mp_writer *writer, uint64_t number);
 
-/* Before all events of NVTX are taken: those of the nodes of graphs that are here are among them.
- */
+/* Called before the writer takes all NVTX events: the events of the nodes of all graphs that are
+ * here are among them. */
 void edges_ripen(struct edge_store *store);
 
-/* The file was cut: it has none. */
+/* The file was cut, so it has no edges. */
 void edges_restart(struct edge_store *store);
 
 /* Edges lost up to now. */

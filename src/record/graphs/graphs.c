@@ -13,9 +13,9 @@
 
 #include "base/poison.h"
 
-#define EDGE_DATA_BYTES  8u /* CUgraphEdgeData, which CUDA 12.3 brought */
-#define NODE_CONDITIONAL 13 /* CU_GRAPH_NODE_TYPE_CONDITIONAL, the same */
-#define FOR_DEVICE       4u /* CUDA_GRAPH_INSTANTIATE_FLAG_DEVICE_LAUNCH, of CUDA 12.0 */
+#define EDGE_DATA_BYTES  8u /* CUgraphEdgeData, since CUDA 12.3 */
+#define NODE_CONDITIONAL 13 /* CU_GRAPH_NODE_TYPE_CONDITIONAL, since CUDA 12.3 */
+#define FOR_DEVICE       4u /* CUDA_GRAPH_INSTANTIATE_FLAG_DEVICE_LAUNCH, since CUDA 12.0 */
 
 /* A clone whose original has a number (origins.h). */
 struct cloned_node {
@@ -24,12 +24,12 @@ struct cloned_node {
     uint32_t origin;
 };
 
-/* What the callbacks said while a graph is being instantiated. */
+/* What the callbacks tell while a graph is being instantiated. */
 struct graph_making {
     CUgraph original;
     struct mp_map numbers; /* node of the original -> its clone's number in the executable graph */
     uint32_t clone;        /* CUPTI's id of the executable graph, 0 if no callback came */
-    bool conditional;      /* it has nodes that run or not, or again and again */
+    bool conditional;      /* it has conditional nodes */
     struct cloned_node *nodes; /* of child graphs too */
     size_t node_count, node_capacity;
     uint32_t nodes_lost;
@@ -41,8 +41,8 @@ struct graph_reading {
     struct graph_making *making;
     uint32_t since; /* correlation id of the call */
     uint32_t graph; /* CUPTI's id of the executable graph */
-    uint32_t told;  /* nodes of edges whose clone a callback told */
-    uint32_t alike; /* those that are taken to have their original's number */
+    uint32_t told;  /* edge ends whose clone a callback told */
+    uint32_t alike; /* edge ends assumed to have their original's number */
 };
 
 void graphs_open(struct recorder *recorder)
@@ -69,7 +69,7 @@ void graphs_make_room(struct recorder *recorder)
 
 /* ---- Nodes as they are made ---- */
 
-/* NVTX is recorded in ranges only. */
+/* Whether NVTX is recorded only in capture ranges. */
 static bool is_lazy(const struct recorder *recorder)
 {
     return recorder->wanted.paths && recorder->ranges.lazy;
@@ -176,7 +176,7 @@ static void note_origin(struct recorder *recorder, struct graph_making *making, 
     making->nodes[making->node_count++] = (struct cloned_node){data->node, id, origin};
 }
 
-/* In cuGraphClone, or as a graph becomes a child of another. */
+/* A clone made in cuGraphClone, or when a graph becomes a child of another. */
 static void note_clone(struct recorder *recorder, const CUpti_GraphData *data)
 {
     if (!recorder->wanted.paths)
@@ -207,7 +207,7 @@ void graphs_cloned(struct recorder *recorder, const CUpti_GraphData *data)
     mp_map_put(&making->numbers, (uintptr_t)data->originalNode, (uint32_t)id);
 }
 
-/* The node that stood for a child graph, once its nodes are among the others. */
+/* Drops the node that stood for a child graph, once that graph's nodes are among the others. */
 void graphs_node_destroyed(struct recorder *recorder, const CUpti_GraphData *data)
 {
     const struct call_log *log = call_log_mine(&recorder->logs);
@@ -226,7 +226,7 @@ static CUresult get_edges(const struct driver_api *driver, CUgraph graph, CUgrap
 {
     CUgraphNode *to = nodes ? nodes + room : NULL;
 
-    /* The edges' data are not used, but a graph that has such refuses to leave them out. */
+    /* Nothing uses the edge data. But a call without room for them fails if the graph has some. */
     *count = room;
     if (driver->get_edges_v2)
         return driver->get_edges_v2(graph, nodes, to, nodes ? nodes + 2 * room : NULL, count);
@@ -235,7 +235,7 @@ static CUresult get_edges(const struct driver_api *driver, CUgraph graph, CUgrap
 
 _Static_assert(sizeof(CUgraphNode) == EDGE_DATA_BYTES, "get_edges: three arrays in one");
 
-/* The id of a node's clone, 0 if it cannot be told. */
+/* The id of a node's clone; 0 if it is unknown. */
 static uint64_t clone_id(struct graph_reading *reading, CUgraphNode node)
 {
     uint32_t number = mp_map_get(&reading->making->numbers, (uintptr_t)node);
@@ -268,7 +268,7 @@ static uint32_t name_nodes(struct graph_reading *reading, struct graph_edges *ed
     return named;
 }
 
-/* Fills in the edges that there is room for; those that cannot be had are counted. */
+/* Fills in the edges that there is room for, and counts the others as lost. */
 static void graphs_fill(struct recorder *recorder, struct graph_reading *reading, CUgraph original,
                         struct graph_edges *edges)
 {
@@ -284,8 +284,8 @@ static void graphs_fill(struct recorder *recorder, struct graph_reading *reading
     free(nodes);
 }
 
-/* Nodes of child graphs are cloned into a graph with an id of its own, and get other ids when that
- * one is merged into the executable graph (seen with CUPTI 13.0). */
+/* Asks again for the ids of child graphs' nodes. They are cloned into a graph with an id of its own
+ * and get other ids when that graph is merged into the executable graph (seen with CUPTI 13.0). */
 static void ask_again(const struct graph_reading *reading)
 {
     struct graph_making *making = reading->making;
@@ -311,7 +311,7 @@ static uint32_t count_nodes(const struct graph_making *making, uint32_t graph)
     return count;
 }
 
-/* Moves the nodes of the clone, or of a part of it, whose originals have numbers. */
+/* Moves those nodes of the clone, or of a part of it, whose originals have numbers. */
 static void add_nodes(struct graph_making *making, struct graph_edges *edges)
 {
     uint32_t count = count_nodes(making, edges->graph);
@@ -332,8 +332,8 @@ static void add_nodes(struct graph_making *making, struct graph_edges *edges)
     }
 }
 
-/* Nodes inside of others, such as the bodies of conditional ones, may belong to a graph that has an
- * id of its own. */
+/* Adds the parts of the graph: nodes inside other nodes, such as the bodies of conditional ones,
+ * may belong to a graph with an id of its own. */
 static void add_parts(struct recorder *recorder, struct graph_reading *reading)
 {
     struct graph_making *making = reading->making;
@@ -366,7 +366,8 @@ static void read_edges(struct recorder *recorder, struct graph_reading *reading,
 
     if (!has_edges)
         mp_log_debug("graph %u: no edges (%d)", reading->graph, (int)result);
-    /* A graph without edges has one row of zeros: readers can tell it from one not read. */
+    /* A graph without edges gets one row of zeros, so that readers can tell it from a graph that
+     * was not read. */
     edges = edges_new(&recorder->edges, reading->graph, !has_edges ? 0 : count ? count : 1);
     if (!edges) {
         atomic_fetch_add(&recorder->edges.nodes_lost, reading->making->node_count);
@@ -381,8 +382,8 @@ static void read_edges(struct recorder *recorder, struct graph_reading *reading,
     ask_again(reading);
     add_nodes(reading->making, edges);
     if (has_edges)
-        mp_log_debug("graph %u: %u edges, %u without a place; ids of nodes: %u told by CUPTI, %u "
-                     "alike; %u nodes were seen as they were made",
+        mp_log_debug("graph %u: %u edges, %u lost; ids of nodes: %u told by CUPTI, %u "
+                     "assumed; %u nodes were seen as they were made",
                      reading->graph, edges->count, edges->lost, reading->told, reading->alike,
                      edges->node_count);
     edges_put(&recorder->edges, edges);
@@ -409,7 +410,7 @@ static void read_graph(struct recorder *recorder, struct graph_making *making,
         mp_log_debug("no edges of a graph: CUPTI does not tell its id");
 }
 
-/* The flags of the call; 0 of functions that have none. */
+/* The flags of the call; 0 for functions without flags. */
 static uint64_t flags_of(const char *name, const CUpti_CallbackData *data)
 {
     struct {
@@ -450,7 +451,7 @@ void graphs_leave(struct recorder *recorder, CUpti_CallbackId cbid, const CUpti_
         graph_is_built(recorder, call->hGraph);
     }
     if (log->making && call && call->phGraphExec && sync_calls_result(data) == CUDA_SUCCESS) {
-        /* Calls made in a callback are called back and recorded like any other (CUPTI 13.0). */
+        /* CUPTI reports and records calls made in a callback like any other (CUPTI 13.0). */
         edges_note_read(&recorder->edges, data->correlationId);
         log->busy = true;
         read_graph(recorder, log->making, call, data->correlationId);
@@ -468,7 +469,7 @@ void graphs_destroyed(struct recorder *recorder, const CUpti_GraphData *data)
         edges_put_gone(&recorder->edges, id);
 }
 
-/* All functions that instantiate have these two first. */
+/* The first two parameters of all functions that instantiate. */
 _Static_assert(offsetof(cuGraphInstantiateWithFlags_params, hGraph) ==
                    offsetof(cuGraphInstantiate_v2_params, hGraph),
                "graphs_enter");

@@ -1,18 +1,19 @@
-/* CUDA graphs as they are instantiated: which node awaits which.
+/* CUDA graphs as they are instantiated: which node depends on which.
  *
- * Records name the nodes of the executable graph, which is a clone; the driver tells the edges of
- * the graph that it is a clone of. So while cuGraphInstantiate runs, CUPTI's callbacks say which
- * node becomes which, and on its EXIT, when the driver holds no lock any more, the edges are read.
+ * Records name the nodes of the executable graph, which is a clone. The driver tells the edges only
+ * of the graph that was cloned. So while cuGraphInstantiate runs, CUPTI's callbacks tell which node
+ * becomes which. On its EXIT, when the driver holds no lock any more, the edges are read.
  *
  * Seen with CUPTI 13.0 on an H200: the callbacks for the nodes come before the one that says that
- * an executable graph is about to be made; a node of the clone has the same number in its graph as
- * the original (id = graph << 32 | number), which serves where the callbacks do not come. Nodes
- * inside of child graphs get new numbers when the clone is made flat: they have no edges here.
+ * an executable graph is about to be made. A clone's node has the same number in its graph as the
+ * original (id = graph << 32 | number); the recorder relies on this where the callbacks do not
+ * come. Nodes inside child graphs get new numbers when the clone is flattened, so they have no
+ * edges here.
  *
- * The same callbacks tell of the nodes as they are made, whether captured or added by hand; the
- * NVTX ranges that are open then are theirs (origins.h, paths.h). Where NVTX is recorded in ranges
- * only, it is recorded while a graph is being built as well: from the begin of a capture to its
- * end, and from cuGraphCreate until the graph is instantiated, cloned or destroyed.
+ * The same callbacks report nodes as they are made, whether captured or added by hand. The NVTX
+ * ranges that are open then belong to the node (origins.h, paths.h). Where NVTX is recorded only in
+ * capture ranges, it is also recorded while a graph is being built: from the begin of a capture to
+ * its end, and from cuGraphCreate until the graph is instantiated, cloned or destroyed.
  *
  * Called on application threads, in callbacks.
  */
@@ -21,8 +22,8 @@
 
 #include "record/core/state.h"
 
-/* Decides whether edges, and the ranges of nodes, are wanted and can be had; then memory. In
- * InitializeInjection. */
+/* graphs_open decides whether edges, and the ranges of nodes, are wanted and possible;
+ * graphs_make_room gets the memory. In InitializeInjection. */
 void graphs_open(struct recorder *recorder);
 void graphs_make_room(struct recorder *recorder);
 

@@ -75,7 +75,7 @@ static void close_all(struct open_ranges *ranges, struct open_thread *thread)
     thread->unsure = false;
 }
 
-/* Room for a name in the next place. */
+/* Makes room for a name in the next place. */
 static bool open_ranges_make_room(struct open_ranges *ranges, struct open_thread *thread,
                                   size_t bytes)
 {
@@ -126,7 +126,8 @@ static void open_ranges_push(struct open_ranges *ranges, struct open_thread *thr
         thread->beyond++;
 }
 
-/* The last push of the domain; none: it was pushed before anything was recorded. */
+/* Closes the last push of the domain. If there is none, it was pushed before anything was recorded.
+ */
 static void open_ranges_pop(struct open_ranges *ranges, struct open_thread *thread,
                             const char *domain)
 {
@@ -143,7 +144,7 @@ static void open_ranges_pop(struct open_ranges *ranges, struct open_thread *thre
         }
 }
 
-/* When a range ended whose start comes only now; 0: it had not. */
+/* When a range ended whose start comes only now; 0 if its end was not met. */
 static uint64_t take_early(struct open_ranges *ranges, uint64_t range)
 {
     uint32_t place = mp_map_get(&ranges->early_index, range);
@@ -155,7 +156,7 @@ static uint64_t take_early(struct open_ranges *ranges, uint64_t range)
     return ranges->early[place].time;
 }
 
-/* Its start was not recorded, or is still to come. */
+/* Remembers an end: its start was not recorded, or is still to come. */
 static void note_early(struct open_ranges *ranges, const struct mp_nvtx_event *event)
 {
     struct early_end *early;
@@ -163,7 +164,7 @@ static void note_early(struct open_ranges *ranges, const struct mp_nvtx_event *e
     if (!ranges->early)
         ranges->early = calloc(MOST_EARLY_ENDS, sizeof(*ranges->early));
     if (!ranges->early)
-        return; /* then it may be open for too long */
+        return; /* then the range may look open for too long */
     early = &ranges->early[ranges->early_count % MOST_EARLY_ENDS];
     if (early->range)
         mp_map_remove(&ranges->early_index, early->range);
@@ -194,7 +195,7 @@ static void start(struct open_ranges *ranges, struct open_thread *thread,
     }
 }
 
-/* Whichever thread ends it. */
+/* Closes a start/end range, whichever thread ends it. */
 static void open_ranges_end(struct open_ranges *ranges, const struct mp_nvtx_event *event)
 {
     uint32_t index = mp_map_get(&ranges->started, event->range);
@@ -207,7 +208,7 @@ static void open_ranges_end(struct open_ranges *ranges, const struct mp_nvtx_eve
     at = ranges->threads[index].count;
     while (at-- && ranges->threads[index].open[at].range != event->range)
         continue;
-    close_at(ranges, &ranges->threads[index], at); /* it is there: `started` says so */
+    close_at(ranges, &ranges->threads[index], at); /* not NULL: `started` has the range */
 }
 
 static void close_ended(struct open_ranges *ranges, struct open_thread *thread, uint64_t now)

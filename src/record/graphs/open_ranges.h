@@ -1,13 +1,15 @@
 /* Which NVTX ranges are open, thread by thread, as the writer meets their events.
  *
- * Ranges of push and pop are their thread's; one of start and end is that of the thread that
- * started it, whichever ends it. Where another thread's events are met first the end comes before
- * the start: it is remembered, and by its time the range closes. A thread's first event after
- * nothing was recorded for a while closes all of its ranges: what happened to them is not known.
+ * A push/pop range belongs to its thread. A start/end range belongs to the thread that started it,
+ * whichever thread ends it. The writer may meet the end before the start, if it reads the ending
+ * thread first. Then it remembers the end, and the range closes at the end's time.
  *
- * Memory is bounded. Pushes that find no room are counted in `beyond` until they are popped; after
- * a start that finds none the thread is `unsure`. Names are copied; the memory of a range that was
- * closed serves the next one.
+ * If a thread's first event follows a gap in the recording, all ranges of that thread close: what
+ * happened to them is unknown.
+ *
+ * Memory is bounded. `beyond` counts pushes that found no room, until they are popped. After a
+ * start that found no room the thread is `unsure`. Names are copied; the memory of a closed range
+ * serves the next one.
  *
  * Owned by the writer thread.
  */
@@ -21,8 +23,8 @@
 #include "base/data/map.h"
 #include "record/nvtx/nvtx.h"
 
-#define OPEN_MOST         1024u  /* ranges, of a thread */
-#define OPEN_MOST_THREADS 16384u /* that were ever met */
+#define OPEN_MOST         1024u  /* ranges of one thread */
+#define OPEN_MOST_THREADS 16384u /* threads, ever */
 #define OPEN_MOST_TEXT    ((size_t)8 << 20)
 
 struct open_range {
@@ -30,7 +32,7 @@ struct open_range {
     char *name;         /* without a zero */
     uint32_t bytes, room;
     uint64_t range; /* start and end: its id, else 0 */
-    uint64_t ended; /* when it had, if that was met before; else 0 */
+    uint64_t ended; /* when it ended, if the end was met before the start; else 0 */
     uint32_t entry; /* for paths.c: 0 when the range is opened */
 };
 
@@ -38,7 +40,7 @@ struct open_thread {
     struct open_range *open; /* outermost first */
     uint32_t count, capacity;
     uint32_t beyond; /* pushes that found no room, all of them inside of the others */
-    uint32_t ended;  /* of the open ones, those whose end was met before */
+    uint32_t ended;  /* open ranges whose end was met before the start */
     bool unsure;     /* a start found no room: it may be open, up to the next gap */
 };
 
@@ -49,19 +51,19 @@ struct open_ranges {
     struct mp_map thread_index; /* tid -> thread */
     uint32_t thread_count, thread_capacity;
     struct mp_map started;     /* id of an open start and end range -> thread */
-    struct mp_map early_index; /* id of one whose start comes later -> place in the ring */
-    struct early_end *early;   /* the last ends without a start */
-    uint32_t early_count;      /* that there ever were */
+    struct mp_map early_index; /* id of a range whose start comes later -> place in `early` */
+    struct early_end *early;   /* ring of the last ends without a start */
+    uint32_t early_count;      /* such ends, ever */
     size_t text_bytes;
-    bool missed; /* events of a thread that found no room: a new one may have had some */
+    bool missed; /* events of a thread without room were dropped: a new thread may be that one */
 };
 
-/* Twice as many items, the new ones zeroed; false when memory is out. */
+/* Doubles the array, with the new items zeroed; false when memory is out. */
 bool open_ranges_grow(void *items, uint32_t *capacity, size_t bytes);
 
 void open_ranges_free(struct open_ranges *ranges);
 
-/* The thread of an event, brought up to date; NULL without room. */
+/* Applies an event and answers its thread; NULL without room. */
 struct open_thread *open_ranges_take(struct open_ranges *ranges, const struct mp_nvtx_event *event);
 
 #endif

@@ -1,4 +1,6 @@
-/* See origins.h. Items are found through two tables of chains. */
+/* The table of nodes and their numbers. Two hash tables of chains lead to an item: by the node's
+ * handle, and by its graph's, so that a destroyed graph frees its nodes.
+ */
 #include "record/graphs/origins.h"
 
 #include <string.h>
@@ -82,7 +84,7 @@ static void leave_graph_chain(struct origins *origins, const struct origin_item 
         item_at(origins, item->next_graph)->previous_graph = item->previous_graph;
 }
 
-/* `link` of an item that is in no chain any more. */
+/* Frees an item. `link`: its position + 1; it must be in no chain any more. */
 static void give_back(struct origins *origins, uint32_t link)
 {
     item_at(origins, link)->next_node = origins->free;
@@ -102,9 +104,7 @@ static void drop(struct origins *origins, struct origin_item *item)
     give_back(origins, link_of(origins, item));
 }
 
-/* The next one in turn makes room, whatever it is: of those that are there, it came among the
- * first.
- */
+/* Drops the next item in turn, which is among the oldest ones. */
 static void evict(struct origins *origins)
 {
     origins->hand = origins->hand % ORIGINS_MOST + 1;
@@ -128,7 +128,7 @@ static uint32_t origins_take(struct origins *origins)
     return link;
 }
 
-/* Under the lock: the handle stands for this node now. */
+/* Under the lock: from now on the handle stands for this node. */
 static void origins_put(struct origins *origins, uintptr_t graph, uintptr_t node, uint32_t number)
 {
     struct origin_item *item = find(origins, node);

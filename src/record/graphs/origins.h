@@ -5,13 +5,14 @@
  *     cuGraphClone  clone: n                 the writer then knows the ranges around it (paths.h)
  *     instantiate   node id, n ----------->  with the edges of the executable graph (edges.h)
  *
- * Numbers are never used again, while handles of graphs and nodes, and CUPTI's ids, are.
+ * Numbers are never reused; handles of graphs and nodes, and CUPTI's ids, are.
  *
- * Nodes are made in launches into a capture, where nothing may be allocated: the memory is mapped
- * at the start and touched as it is used. Graphs that are destroyed make room; where that is not
- * enough, since graphs inside of others may go without a word, early nodes do, which are counted.
+ * Launches into a capture make nodes, and nothing may be allocated there. So the memory is mapped
+ * at the start and touched as it is used. Graphs that are destroyed make room. That may not be
+ * enough, since CUPTI may not report the end of graphs inside others. Then early nodes make room,
+ * and are counted.
  *
- * Any thread, but for origins_open.
+ * Any thread, except origins_open.
  */
 #ifndef MP_RECORD_GRAPHS_ORIGINS_H
 #define MP_RECORD_GRAPHS_ORIGINS_H
@@ -21,7 +22,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#define ORIGINS_MOST          ((uint32_t)1 << 18) /* nodes that are not of executable graphs */
+#define ORIGINS_MOST          ((uint32_t)1 << 18) /* nodes, without those of executable graphs */
 #define ORIGINS_MOST_BUILDING 64u                 /* graphs that are being built by hand */
 
 struct origin_item;
@@ -35,17 +36,17 @@ struct origins {
     uint32_t fresh;            /* items from here on were never used */
     uint32_t free;             /* item + 1 */
     uint32_t held;             /* items in use */
-    uint32_t hand;             /* item + 1 that made room last */
+    uint32_t hand;             /* item + 1 that was last dropped to make room */
     uint32_t last;             /* number given */
     uintptr_t building[ORIGINS_MOST_BUILDING];
     uint32_t building_count;
-    _Atomic uint64_t lost; /* nodes that had to make room */
+    _Atomic uint64_t lost; /* nodes that were dropped to make room */
 };
 
 /* Maps the memory. False without it: then nothing is ever kept. */
 bool origins_open(struct origins *origins);
 
-/* A node was made: its number; 0 if there is none any more. */
+/* A node was made. Answers its number; 0 if there is none left. */
 uint32_t origins_create(struct origins *origins, uintptr_t graph, uintptr_t node);
 
 /* A node was cloned into another graph that is not executable. */
@@ -54,14 +55,14 @@ void origins_clone(struct origins *origins, uintptr_t graph, uintptr_t node, uin
 /* The number of a node; 0 if it has none. */
 uint32_t origins_find(struct origins *origins, uintptr_t node);
 
-/* A node was made that gets no number: what its handle stood for is gone. */
+/* A node was made that gets no number: forgets the node that had its handle before. */
 void origins_skip(struct origins *origins, uintptr_t node);
 
 /* A graph is being destroyed. */
 void origins_forget(struct origins *origins, uintptr_t graph);
 
-/* A graph was made that may be built by hand, or is complete. True when that is new, and when it
- * was being built. */
+/* origins_building: a graph was made that may be built by hand; true if it is new. origins_built:
+ * the graph is complete; true if it was being built. */
 bool origins_building(struct origins *origins, uintptr_t graph);
 bool origins_built(struct origins *origins, uintptr_t graph);
 

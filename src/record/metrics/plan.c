@@ -22,7 +22,7 @@ struct chip {
     const struct profiler_api *api;
     const char *name;
     uint8_t *availability; /* what the GPU can count now */
-    void *trial;           /* a host object that has only names which it took */
+    void *trial;           /* a host object with only names that it accepted */
 };
 
 static CUptiResult open_host(const struct chip *chip, void **host)
@@ -105,7 +105,7 @@ static void close_chip(struct chip *chip)
     free(chip->availability);
 }
 
-/* What CUPTI says of a metric; false when this chip has none of that name. */
+/* What CUPTI knows about a metric; false when this chip has no metric of that name. */
 static bool look_up(const struct profiler_api *api, void *host, const char *name,
                     struct profiler_properties *about)
 {
@@ -117,8 +117,8 @@ static bool look_up(const struct profiler_api *api, void *host, const char *name
     return host && api->properties(about) == CUPTI_SUCCESS;
 }
 
-/* Whether the chip can count it, by itself if not with those that were tried before. A host object
- * that was given a name it does not like takes no other any more. */
+/* Whether the chip can count the metric: together with those tried before, or alone. A host object
+ * that was given a name that it rejects accepts no other name afterwards. */
 static bool is_countable(struct chip *chip, const char *name)
 {
     struct profiler_properties about;
@@ -148,8 +148,8 @@ static int find_raw(const struct metric_plan *plan, const char *name)
     return -1;
 }
 
-/* Takes the inputs of the choice's expression into the plan; false when one cannot be counted or
- * there are too many, and the plan then has those ahead of it. */
+/* Adds the inputs of the choice's expression to the plan. False when one of them cannot be counted
+ * or there are too many; the inputs before that one stay in the plan. */
 static bool take_inputs(struct metric_plan *plan, struct chip *chip, struct metric_choice *choice)
 {
     const char *names[METRIC_MOST_INPUTS];
@@ -224,7 +224,7 @@ static void choose_all(struct metric_plan *plan, struct chip *chip, const char *
     }
 }
 
-/* The words for CUPTI's own metrics are CUPTI's: its host object, which owns them, stays. */
+/* CUPTI's host object owns the descriptions of CUPTI's own metrics, so it stays. */
 static void describe_all(struct metric_plan *plan)
 {
     struct profiler_properties about;
@@ -244,7 +244,7 @@ static void describe_all(struct metric_plan *plan)
 
 /* ---- What the GPU is told ---- */
 
-/* Takes a raw metric out, and with it the choices that are made of it. */
+/* Removes a raw metric, and the choices that use it. */
 static void drop_raw(struct metric_plan *plan, size_t at)
 {
     size_t i, input;
@@ -266,8 +266,8 @@ static void drop_raw(struct metric_plan *plan, size_t at)
     memmove(&plan->raw[at], &plan->raw[at + 1], (plan->raw_count - at) * sizeof(*plan->raw));
 }
 
-/* Takes out what CUPTI does not count together with those ahead of it (the bytes on PCIe, for one:
- * CUDA 13.0), and says so. */
+/* Removes metrics that CUPTI cannot count together with those before them (the bytes on PCIe, for
+ * one: CUDA 13.0), and says so. */
 static enum mp_status drop_loners(struct metric_plan *plan, const struct chip *chip,
                                   struct mp_error *error)
 {
@@ -281,7 +281,7 @@ static enum mp_status drop_loners(struct metric_plan *plan, const struct chip *c
         if (add_names(plan->api, host, &plan->raw[done++], 1) == CUPTI_SUCCESS)
             continue;
         close_host(plan->api, &host);
-        if (done == 1) /* without the duration nothing makes sense */
+        if (done == 1) /* the duration is always needed */
             return mp_error_set(error, MP_ERR_UNSUPPORTED, "%s", what);
         mp_log_warn("%s cannot be counted together with the other metrics: ask for it alone",
                     plan->raw[done - 1]);
@@ -292,8 +292,8 @@ static enum mp_status drop_loners(struct metric_plan *plan, const struct chip *c
     return MP_OK;
 }
 
-/* Gives all raw metrics to a new host object, in one call: each call gets passes of its own, and
- * with several of them values of some metrics come out as 0 (CUDA 13.0, H100). */
+/* Gives all raw metrics to a new host object in one call. Each call gets passes of its own, and if
+ * several calls have passes, values of some metrics come out as 0 (CUDA 13.0, H100). */
 static enum mp_status add_raw(struct metric_plan *plan, const struct chip *chip,
                               struct mp_error *error)
 {

@@ -1,4 +1,4 @@
-/* From the names that were asked for to what one GPU is to count.
+/* From the names of metrics that the user asks for to what one GPU counts.
  *
  *     MINIPROF_METRICS      choices                          raw
  *     flop_count_sp    ->   exact: fadd + fmul + 2 * ffma    gpu__time_duration.sum
@@ -6,11 +6,11 @@
  *     nonsense         ->   unknown                          ...
  *
  * Each name becomes the first of its expressions (base/metrics/table.h) whose inputs CUPTI has on
- * this chip. The inputs of all of them, each once, are what the GPU counts, in as many passes as
- * CUPTI says. The duration of the kernel is always among them: CUPTI's activity records have no
- * times for kernels that are profiled (CUDA 13.0, H100).
+ * this chip. The GPU counts the inputs of all expressions, each input once, in as many passes as
+ * CUPTI says. The duration of the kernel is always among them, because CUPTI's activity records
+ * have no times for profiled kernels (CUDA 13.0, H100).
  *
- * Immutable once it is built.
+ * Immutable once built.
  */
 #ifndef MP_RECORD_METRICS_PLAN_H
 #define MP_RECORD_METRICS_PLAN_H
@@ -24,7 +24,7 @@ struct metric_choice {
     char name[METRIC_NAME_BYTES];
     struct metric_entry entry;   /* may point to `name` */
     const char *description;     /* static, or CUPTI's */
-    const char *expression_text; /* NULL: it cannot be had */
+    const char *expression_text; /* NULL: not available */
     unsigned state;              /* MP_metric_state_* */
     struct metric_expression expression;
     uint16_t inputs[METRIC_MOST_INPUTS]; /* positions in the plan's `raw` */
@@ -41,20 +41,20 @@ struct metric_plan {
     uint8_t *config;
     size_t config_bytes;
     size_t passes;
-    char device_name[128]; /* of a query; else empty, as CUPTI's records tell it */
-    const char **base;     /* of a query: CUPTI's names without rollups, from its host object */
+    char device_name[128]; /* for a query only: otherwise CUPTI's records tell it */
+    const char **base;     /* for a query: CUPTI's names without rollups, owned by `host` */
     size_t base_count;
 };
 
-/* Makes a plan for the names in `list` (MINIPROF_METRICS). `context` is one of the device: CUPTI is
- * asked what the GPU can count now. With `only_listed` the plan says what can be had, name by name,
- * and is not for counting. Takes tens to hundreds of ms. MP_ERR_UNSUPPORTED with the reason,
- * MP_ERR_MEMORY; *plan is then NULL. */
+/* Makes a plan for the names in `list` (MINIPROF_METRICS). `context` belongs to the device: CUPTI
+ * is asked what the GPU can count now. With `only_listed` the plan tells for each name whether it
+ * is available, and is not for counting. Takes tens to hundreds of ms. MP_ERR_UNSUPPORTED with the
+ * reason, MP_ERR_MEMORY; *plan is then NULL. */
 enum mp_status metric_plan_build(struct metric_plan **plan, const struct profiler_api *api,
                                  const char *list, CUdevice device, CUcontext context,
                                  bool only_listed, struct mp_error *error);
 
-/* Adds the names of all of CUPTI's metrics for the chip; as far as memory goes. */
+/* Adds the names of all of CUPTI's metrics for the chip, as far as memory allows. */
 void metric_plan_add_base(struct metric_plan *plan);
 
 void metric_plan_free(struct metric_plan *plan);

@@ -13,7 +13,7 @@
 /* What the writer keeps of a launch until its activity record comes. */
 struct profiled_time {
     uint64_t correlation; /* in 64 bits */
-    uint64_t start;       /* 0, as the end: unknown */
+    uint64_t start;       /* 0, like the end, if unknown */
     uint64_t end;
     bool answered;
 };
@@ -64,8 +64,8 @@ void profiled_put(struct profiled_store *store, struct profiled_launch *launch)
 
 /* ---- The writer ---- */
 
-/* The duration is the profiler's; the end is where the launching call returned, after all passes.
- * False when the one does not fit into the other: then nothing is known. */
+/* The duration is the profiler's. The end is the return of the launching call, after all passes.
+ * False when the duration does not fit into the call: then the times are unknown. */
 static bool work_out(const struct profiled_launch *launch, struct profiled_time *time)
 {
     double duration = launch->values[0];

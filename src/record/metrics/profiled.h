@@ -2,14 +2,13 @@
  *
  *     profiling.c       an application thread puts each launch with its values here
  *     profiled_rows.c   the writer appends the rows of `metric` and `metric_value`
- *     decode.c          the kernel's activity record comes without times while a kernel is
- *                       profiled (CUDA 13.0, H100): its row takes the duration that the profiler
- *                       measured, and ends when the launching call returned, which is when all
- *                       passes were over
+ *     decode.c          the activity record of a profiled kernel has no times (CUDA 13.0, H100).
+ * Its row takes the duration from the range profiler. Its end is the return of the launching call,
+ * when all passes were over
  *
- * The number of such rows is the counter `profiled_kernels`, and reports say what it means. What is
- * kept is bounded, and what finds no room is counted: values in `dropped_metrics`, and a kernel
- * that comes so late that its times are forgotten is one without times.
+ * The counter `profiled_kernels` counts such rows, and reports say what it means. Memory is
+ * bounded. `dropped_metrics` counts values that found no room. If a kernel's record comes so late
+ * that its times are forgotten, the kernel has no times.
  */
 #ifndef MP_RECORD_METRICS_PROFILED_H
 #define MP_RECORD_METRICS_PROFILED_H
@@ -23,7 +22,7 @@
 #include "record/metrics/plan.h"
 
 #define PROFILED_MOST_WAITING 65536u /* launches that the writer has not taken */
-#define PROFILED_MOST_TIMES   65536u /* launches whose activity records may still come: seconds */
+#define PROFILED_MOST_TIMES   65536u /* launches whose records may still come: a few seconds */
 
 struct decoder;
 
@@ -31,7 +30,7 @@ struct decoder;
 struct profiled_launch {
     struct profiled_launch *next;
     const struct metric_plan *plan;
-    uint64_t enter; /* ns: of the launching call; 0: of a query, which only defines metrics */
+    uint64_t enter; /* begin of the launching call, ns; 0: a query, which only defines metrics */
     uint64_t leave;
     uint32_t correlation;
     uint32_t context; /* CUPTI's id */
@@ -49,15 +48,15 @@ struct profiled_store {
     /* Any thread. */
     _Atomic uint64_t lost; /* launches without values: no memory, no room */
     /* The writer's. */
-    struct profiled_launch *pending, *pending_last; /* indexed, their rows not written */
-    struct decoder *decoder;                        /* which knows correlation ids in 64 bits */
+    struct profiled_launch *pending, *pending_last; /* indexed, but without rows yet */
+    struct decoder *decoder;                        /* extends correlation ids to 64 bits */
     struct mp_map index;                            /* correlation -> position in times */
     struct profiled_time *times; /* a ring of PROFILED_MOST_TIMES, NULL before the first */
     uint64_t time_count;         /* ever kept */
-    struct plan_ids *plans;      /* those that the file has, and their ids */
+    struct plan_ids *plans;      /* plans that the file has, and their ids */
     size_t plan_count, plan_capacity;
     uint32_t metric_ids;  /* given in this file */
-    uint64_t rows_filled; /* kernel rows with times of the profiler: counted in decode.c */
+    uint64_t rows_filled; /* kernel rows with the profiler's times; decode.c counts them */
 };
 
 void profiled_open(struct profiled_store *store);
@@ -68,7 +67,8 @@ void profiled_open(struct profiled_store *store);
  * is out. */
 struct profiled_launch *profiled_new(const struct metric_plan *plan, const char *kernel);
 
-/* Hands it to the writer, which owns it from here on; frees it and counts it when too many wait. */
+/* Hands the launch to the writer, which owns it from here on. If too many wait, frees the launch
+ * and counts it. */
 void profiled_put(struct profiled_store *store, struct profiled_launch *launch);
 
 /* ---- The writer ---- */
@@ -80,9 +80,9 @@ void profiled_collect(struct profiled_store *store);
 struct profiled_launch *profiled_next(struct profiled_store *store);
 
 enum profiled_answer {
-    PROFILED_NOT,   /* the launch was not profiled, or long ago */
+    PROFILED_NOT,   /* the launch was not profiled, or too long ago */
     PROFILED_FIRST, /* *start and *end are set: both 0 when the profiler knows no duration */
-    PROFILED_AGAIN  /* its record has come before: this one is of the profiler's own work */
+    PROFILED_AGAIN  /* a second record of the launch: it is of the profiler's own work */
 };
 
 /* Begin and end of the kernel with this correlation id. */

@@ -74,7 +74,7 @@ enum mp_status profiler_api_open(struct profiler_api *api, const struct cupti_ap
 {
     struct profiler_initialize start = {.size =
                                             PROFILER_SIZE(struct profiler_initialize, reserved)};
-    /* It is loaded for as long as the process lives: the reference is not given back. */
+    /* The reference is kept: CUPTI stays loaded for as long as the process lives. */
     void *library = dlopen(cupti->path, RTLD_NOLOAD | RTLD_LAZY);
     CUptiResult result;
 

@@ -1,11 +1,11 @@
 /* CUPTI's host and range profiling API: counters of the GPU, by name.
  *
  * Declared here because CUPTI's own header for the host half is C++ (it includes <string>) and
- * because toolkits before CUDA 12.6 have neither; the collector is built with any and looks the
- * functions up at run time. Each struct begins with its size as CUPTI counts it: up to the end of
- * its last field. Facts from cupti_profiler_host.h, cupti_range_profiler.h, cupti_profiler_target.h
- * and cupti_target.h of CUDA 13.0; the software GPU is built with those headers and refuses other
- * sizes.
+ * because toolkits before CUDA 12.6 have neither; the recorder builds with any toolkit and looks
+ * the functions up at run time. Each struct begins with its size as CUPTI counts it: up to the end
+ * of its last field. Facts from cupti_profiler_host.h, cupti_range_profiler.h,
+ * cupti_profiler_target.h and cupti_target.h of CUDA 13.0; the software GPU is built with those
+ * headers and refuses other sizes.
  */
 #ifndef MP_RECORD_METRICS_PROFILER_API_H
 #define MP_RECORD_METRICS_PROFILER_API_H
@@ -243,13 +243,13 @@ struct profiler_api {
     const struct cupti_api *cupti;
 };
 
-/* Looks the functions up in the CUPTI that was found, and starts its profiling half, which takes
- * 60 ms on an H100. Call it when cuInit has finished. MP_ERR_UNSUPPORTED with what is wrong. */
+/* Looks the functions up in the loaded CUPTI and starts its profiling half, which takes 60 ms on an
+ * H100. Call it when cuInit has finished. MP_ERR_UNSUPPORTED with the reason. */
 enum mp_status profiler_api_open(struct profiler_api *api, const struct cupti_api *cupti,
                                  struct mp_error *error);
 
-/* MP_OK, or MP_ERR_UNSUPPORTED with one line that says why counters cannot be read and the way out.
- * `what` is what failed. */
+/* MP_OK, or MP_ERR_UNSUPPORTED with one line that says why counters cannot be read and what to do.
+ * `what` is the call that failed. */
 enum mp_status profiler_check(const struct profiler_api *api, CUptiResult result, const char *what,
                               struct mp_error *error);
 

@@ -1,4 +1,4 @@
-/* A robust mutex: it tells that its owner ended, which only the kernel knows. */
+/* A robust mutex: the kernel marks it when its owner ends, and the next owner is told. */
 #include "record/metrics/profiler_lock.h"
 
 #include <errno.h>
@@ -23,7 +23,7 @@ enum profiler_lock_answer profiler_lock_take(struct profiler_lock *lock)
     struct timespec limit;
 
     if (error == EBUSY) {
-        clock_gettime(CLOCK_REALTIME, &limit); /* the only clock that old glibc takes here */
+        clock_gettime(CLOCK_REALTIME, &limit); /* the only clock that old glibc supports here */
         limit.tv_sec += (time_t)lock->patience;
         error = pthread_mutex_timedlock(&lock->mutex, &limit);
     }

@@ -16,10 +16,11 @@
 
 #include "base/poison.h"
 
-/* A launch with several passes leaves a buffer behind that CUPTI gives back at a forced flush only,
+/* A launch with several passes leaves a buffer in CUPTI, which returns it only at a forced flush,
  * since its record never gets a time (CUDA 13.0: 650 launches emptied the pool of 256). A forced
- * flush costs records of other contexts and of copies that just begin, so it comes when it must. */
-#define LAUNCHES_A_FLUSH 4u /* at least: each waits for all that runs */
+ * flush costs records of other contexts and of copies that have just begun, so it comes only when
+ * needed. */
+#define LAUNCHES_A_FLUSH 4u /* at least: each flush waits for all that runs */
 
 /* ---- Settings ---- */
 
@@ -63,7 +64,7 @@ void profiling_open(struct recorder *recorder)
 
 /* ---- Sessions, under the profiler lock ---- */
 
-/* Says why there are no metrics, once; the program runs on without. */
+/* Says once why there are no metrics; the program runs on without them. */
 static void give_up(struct profiling *profiling, const struct mp_error *error)
 {
     if (!atomic_exchange(&profiling->off, true))
@@ -91,8 +92,8 @@ static enum mp_status plan_for(struct recorder *recorder, CUdevice device, CUcon
     return MP_OK;
 }
 
-/* A session for the context, which counts nothing when MINIPROF_DEVICES leaves its device out: a
- * context is asked for its device once. */
+/* A session for the context, so that each context is asked for its device once. It counts nothing
+ * when MINIPROF_DEVICES excludes the device. */
 static struct profiling_session *open_session(struct recorder *recorder,
                                               const CUpti_CallbackData *data)
 {
@@ -134,7 +135,7 @@ static struct profiling_session *find_session(struct recorder *recorder,
 
 /* ---- The profiler lock ---- */
 
-/* What a thread left behind that ended inside of its launch. */
+/* Cleans up after a thread that ended inside its launch. */
 static void clear_away(struct profiling *profiling)
 {
     struct mp_error error;
@@ -185,8 +186,9 @@ static void forget(struct profiling *profiling, CUcontext context)
     }
 }
 
-/* Not in a forked child (INERT), whose parent's thread may have held the lock, and not inside of a
- * launch, where the thread has it: a handler that ends the process, or CUPTI's own doing. */
+/* Does nothing in a forked child (INERT): a thread of its parent may hold the lock. Nor inside a
+ * launch, where the thread holds the lock itself: a handler that ends the process, or CUPTI,
+ * destroys the context there. */
 void profiling_forget(struct recorder *recorder, CUcontext context)
 {
     struct profiling *profiling = &recorder->profiling;
@@ -235,7 +237,7 @@ void profiling_capture_began(struct recorder *recorder)
 
 /* ---- One launch ---- */
 
-/* CUPTI's id of the stream that the call names; 0 when it cannot be told. */
+/* CUPTI's id of the stream that the call names; 0 if unknown. */
 static uint32_t stream_of(struct recorder *recorder, const struct api_watch *watch,
                           CUpti_CallbackId cbid, const CUpti_CallbackData *data)
 {
@@ -346,13 +348,13 @@ void profiling_enter(struct recorder *recorder, const struct api_watch *watch,
     log->has_profiler_lock = take_lock(profiling);
     if (log->has_profiler_lock && watch->role != API_ROLE_LAUNCH)
         say_graph(profiling);
-    else if (log->has_profiler_lock && is_on(recorder)) /* much may have happened while it waited */
+    else if (log->has_profiler_lock && is_on(recorder)) /* it may have ended meanwhile */
         profiling_begin(recorder, watch, cbid, data, enter);
     log->busy = log->has_profiler_lock && profiling->launch;
 }
 
-/* Gives back what CUPTI gives back at a forced flush only. What else runs in the context is waited
- * for first: the flush would take its records without their ends. */
+/* Gets back the buffers that CUPTI returns only at a forced flush. Synchronises first: the flush
+ * would take the records of running work without their ends. */
 static void flush_sometimes(struct recorder *recorder, const struct profiling_session *session,
                             uint32_t correlation)
 {
@@ -374,21 +376,21 @@ static void profiling_end(struct recorder *recorder)
     const struct profiling_session *session = profiling->running;
     struct profiled_launch *launch = profiling->launch;
     uint32_t correlation = launch->correlation;
-    bool gave_up = atomic_load(&profiling->off); /* another's kernel may be in the range */
+    bool gave_up = atomic_load(&profiling->off); /* another thread's kernel may be in the range */
     bool found = false;
     struct mp_error error;
     enum mp_status status;
 
     launch->leave = mp_clock_now();
     status = session_stop(session, &error);
-    profiling->launch = NULL; /* before anything that ends a thread which is cancelled */
+    profiling->launch = NULL; /* before any cancellation point */
     profiling->running = NULL;
     if (status == MP_OK)
         status = session_read(session, launch->values, &found, &error);
     if (status != MP_OK)
         give_up(profiling, &error);
     if (!found || gave_up) {
-        free(launch); /* a launch that failed has no range, which is no error */
+        free(launch); /* a failed launch has no range; that is no error */
         return;
     }
     profiled_put(&recorder->profiled, launch);

@@ -42,7 +42,7 @@ void metric_query_ask(struct recorder *recorder, CUcontext context)
 
     if (!log || !recorder->driver.get_device)
         return;
-    log->busy = true; /* what CUPTI calls is not of interest */
+    log->busy = true; /* calls made by CUPTI are not recorded */
     if (recorder->driver.get_device(&device) == CUDA_SUCCESS &&
         ask_device(recorder, device, context, &error) != MP_OK)
         mp_log_error("device %d: %s", (int)device, error.text);

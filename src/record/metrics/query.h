@@ -1,10 +1,12 @@
 /* MINIPROF_QUERY=metrics: which metrics the GPUs of this machine have, as a trace.
  *
- * The program is one of ours (tools/miniprof/run/query.c): it makes each device's primary context
- * current and calls cuProfilerStart, which asks that device, and in the end cuProfilerStop, which
- * completes the file. It then has rows of `device` and `metric` and nothing else. CUPTI 13.0 does
- * not answer before there is a context. With `raw` in MINIPROF_METRICS the names of CUPTI's own
- * metrics, without rollups, follow nvprof's.
+ * The program is one of ours (tools/miniprof/run/query.c). For each device it makes the primary
+ * context current and calls cuProfilerStart, at which the recorder asks that device. CUPTI 13.0
+ * does not answer before there is a context. At the end the program calls cuProfilerStop, which
+ * completes the file.
+ *
+ * The trace has rows of `device` and `metric` and nothing else. With `raw` in MINIPROF_METRICS the
+ * names of CUPTI's own metrics, without rollups, follow nvprof's.
  */
 #ifndef MP_RECORD_METRICS_QUERY_H
 #define MP_RECORD_METRICS_QUERY_H

@@ -13,7 +13,7 @@ struct profiling_session {
     struct metric_plan *plan; /* NULL: nothing is counted in this context */
     void *object;             /* CUPTI's */
     uint8_t *counters;        /* where CUPTI puts the values of one range ... */
-    uint8_t *blank;           /* ... and what it looks like before */
+    uint8_t *blank;           /* ... and the empty image that it starts from */
     size_t bytes;
 };
 

@@ -19,8 +19,8 @@ struct nvtx_call {
     struct nvtx_text text;
 };
 
-/* The records in the chunks: this, then nvtx_detail if has_detail, then the message; all in units
- * of eight bytes. A push and pop of torch.cuda.nvtx with its usual short name takes 64 bytes. */
+/* A record in a chunk: this, then nvtx_detail if has_detail, then the message, all in units of
+ * eight bytes. A push and pop of torch.cuda.nvtx with its usual short name take 64 bytes. */
 struct nvtx_record {
     uint64_t time; /* a stamp */
     const char *domain;
@@ -47,13 +47,13 @@ enum { NVTX_POP_BYTES = sizeof(struct nvtx_record) };
 /* Zero pages for all chunks and threads, some of them mapped in. */
 bool nvtx_chunks_create(struct nvtx_state *state) NVTX_HIDDEN;
 
-/* A free chunk, or NULL if all are in use. Any thread, lock-free; a system call never, a page fault
- * only while the writer has not kept up with mapping chunks in. */
+/* A free chunk, or NULL if all are in use. Any thread, lock-free. Never a system call; a page fault
+ * only if the writer has not mapped enough chunks in ahead. */
 struct nvtx_chunk *nvtx_chunk_take(struct nvtx_state *state) NVTX_HIDDEN;
 void nvtx_chunk_free(struct nvtx_state *state, struct nvtx_chunk *chunk) NVTX_HIDDEN;
 
-/* All chunks are free and no thread has a record, as if nothing had been recorded. False if that
- * cannot be. In a forked child only. */
+/* Frees all chunks and thread records, as if nothing had been recorded. False if that fails. In a
+ * forked child only. */
 bool nvtx_chunks_forget(struct nvtx_state *state) NVTX_HIDDEN;
 
 /* Maps fresh chunks in until NVTX_READY_CHUNKS are free. Writer thread. */
@@ -61,7 +61,7 @@ void nvtx_chunks_prepare(struct nvtx_state *state) NVTX_HIDDEN;
 
 /* thread.c */
 
-/* Where the calling thread's record stands; NULL stands there before its first call. */
+/* The variable that points to the calling thread's record; NULL before its first call. */
 struct nvtx_thread **nvtx_self_slot(void) NVTX_HIDDEN;
 
 /* Finds or makes the record of the calling thread; NULL if there are too many threads. */
@@ -71,14 +71,14 @@ struct nvtx_thread *nvtx_thread_attach(void) NVTX_HIDDEN;
 void nvtx_thread_end(void *thread) NVTX_HIDDEN;
 
 /* In a forked child: the calling thread, its only one, gets a new record at its next call. False if
- * it is inside of a call now, as a signal handler that forks may be. */
+ * the thread is inside a call now, such as one that a signal handler which forks has interrupted.
+ */
 bool nvtx_thread_forget(void) NVTX_HIDDEN;
 
 /* nvtx_enter where something is to be done first. */
 struct nvtx_thread *nvtx_enter_first(uint32_t epoch) NVTX_HIDDEN;
 
-/* The same as nvtx_enter whether recording is on or off, for thread names; NULL in a forked child.
- */
+/* Like nvtx_enter, but also while recording is off, for thread names; NULL in a forked child. */
 struct nvtx_thread *nvtx_enter_always(void) NVTX_HIDDEN;
 
 /* Counts one call as lost. */
@@ -89,8 +89,9 @@ bool nvtx_thread_next_chunk(struct nvtx_thread *thread) NVTX_HIDDEN;
 
 /* ---- What each call does: inline ---- */
 
-/* The caller's thread record, now busy, or NULL: recording is off, or the call was counted as
- * dropped since the thread has no record or is inside of a call already (a signal handler). */
+/* The caller's thread record, now busy, or NULL. NULL if recording is off. Also NULL, with the call
+ * counted as dropped, if the thread has no record or is inside a call already (a signal handler).
+ */
 static inline struct nvtx_thread *nvtx_enter(void)
 {
     const uint32_t epoch = atomic_load_explicit(&nvtx_state()->recording, memory_order_relaxed);
@@ -114,7 +115,7 @@ static inline void nvtx_leave(struct nvtx_thread *thread)
     atomic_store_explicit(&thread->busy, false, memory_order_relaxed);
 }
 
-/* Room for `bytes`, beside the pops still to come; NULL and counted if there is none. */
+/* Room for `bytes`, in addition to the pops still to come; NULL and counted if there is none. */
 static inline struct nvtx_record *nvtx_reserve(struct nvtx_thread *thread, uint32_t bytes)
 {
     const uint32_t pops = thread->open < NVTX_KEPT_POPS ? thread->open : NVTX_KEPT_POPS;
@@ -154,9 +155,9 @@ static inline void nvtx_message_write(void *to, struct nvtx_text text)
         nvtx_text_copy(to, text);
 }
 
-/* Between enter and leave. False and counted if there was no room; a pop whose push was written
- * always has room, down to a depth of NVTX_KEPT_POPS. `thread->open` must count the push or pop
- * already. */
+/* Writes one record, between enter and leave. False and counted if there was no room. A pop whose
+ * push was written always has room, down to a depth of NVTX_KEPT_POPS. The caller must count the
+ * push or pop in `thread->open` before. */
 NVTX_INLINE bool nvtx_write(struct nvtx_thread *thread, const struct nvtx_call *call)
 {
     const bool has_detail = (call->range | call->payload_type | call->color) != 0;

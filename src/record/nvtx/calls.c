@@ -1,11 +1,11 @@
-/* See calls.h.
+/* NVTX's functions, as the handler implements them.
  *
- * Time: a mark, pop or end reads the clock first and a push or start last, so that the handler's
- * own work falls outside of the range that is being measured.
+ * Time: a mark, pop or end reads the clock first and a push or start reads it last, so that the
+ * handler's own work falls outside of the measured range.
  *
- * A range id is unique in the process; each thread takes them by the block, for one shared counter
- * that 16 threads raise would cost more than the rest of the call. Id 0 is what NVTX returns
- * without a tool: the range began while recording was off, so its end is not recorded either.
+ * A range id is unique in the process. Each thread takes ids by the block: one shared counter that
+ * 16 threads raise would cost more than the rest of the call. Id 0 is what NVTX returns without a
+ * tool. A range with id 0 began while recording was off, so its end is not recorded either.
  */
 #include "record/nvtx/calls.h"
 
@@ -171,9 +171,10 @@ static void call_set_payload(struct nvtx_call *call, const nvtxEventAttributes_t
     }
 }
 
-/* The attributes' own `size` and `version` are not looked at: the struct has had one layout since
- * NVTX 1, and applications that forget to set them exist. Filled in place: returned by value it
- * would be copied in pieces larger than the ones written, which the processor cannot forward. */
+/* Ignores the attributes' own `size` and `version`: the struct has had one layout since NVTX 1, and
+ * some applications forget to set them. Fills the call in place. If it were returned by value, the
+ * compiler would copy it in pieces larger than the ones written, which the processor cannot
+ * forward. */
 static void call_describe(struct nvtx_call *call, nvtxDomainHandle_t domain,
                           const nvtxEventAttributes_t *attributes)
 {
@@ -243,7 +244,7 @@ static void NVTX_API domain_end(nvtxDomainHandle_t domain, nvtxRangeId_t range)
         nvtx_end(thread, domain_of(domain), range);
 }
 
-/* Domains and strings are kept whether recording is on or off: it may be switched on later. */
+/* Domains and strings are kept also while recording is off, since it may be switched on later. */
 static nvtxDomainHandle_t NVTX_API domain_create_a(const char *name)
 {
     return (nvtxDomainHandle_t)(void *)nvtx_domain_intern(
@@ -285,8 +286,8 @@ static void thread_name(uint32_t tid, struct nvtx_text name)
     nvtx_leave(thread);
 }
 
-/* Resources name things; of interest is a thread. Applications get a handle that is not NULL, which
- * would mean failure, and nothing ever looks behind it. */
+/* Resources name things; only a thread matters here. The application gets a handle that is not
+ * NULL, since NULL means failure. Nothing reads what the handle points to. */
 static nvtxResourceHandle_t NVTX_API domain_resource_create(nvtxDomainHandle_t domain,
                                                             nvtxResourceAttributes_t *attributes)
 {
@@ -412,7 +413,7 @@ struct slot {
     NvtxFunctionPointer function;
 };
 
-/* The conditional has the compiler compare the function's type with the one that NVTX calls. */
+/* The conditional makes the compiler compare the function's type with the one that NVTX calls. */
 #define SLOT(module, id, type, function)                                                           \
     {                                                                                              \
         NVTX_CB_MODULE_##module, NVTX_CBID_##module##_##id,                                        \
@@ -421,9 +422,9 @@ struct slot {
 #define CORE(name, function)  SLOT(CORE, name, name, function)
 #define CORE2(name, function) SLOT(CORE2, name, name, function)
 
-/* What is absent here becomes NULL when NVTX has finished its initialisation, which is the cheapest
- * no-op there is: names of categories, which the trace has no place for, and of CUDA objects
- * (modules CUDA, CUDART, OPENCL), synchronisation objects (SYNC), nvtxInitialize and the
+/* Functions absent here become NULL when NVTX has finished its initialisation, the cheapest no-op
+ * there is. These are: names of categories, which the trace has no place for; names of CUDA objects
+ * (modules CUDA, CUDART, OPENCL); synchronisation objects (SYNC); nvtxInitialize and the
  * destructors. */
 static const struct slot slots[] = {
     CORE(MarkEx, mark_ex),

@@ -7,9 +7,9 @@
 #define NVTX_NO_IMPL
 #include <nvtx3/nvToolsExt.h>
 
-/* The five events, for callers that have described the call already. Each takes the thread from
+/* The five events, for callers that have already filled in the call. Each takes the thread from
  * nvtx_enter() and leaves it. Push and pop return the level, counted from 0, or
- * NVTX_NO_PUSH_POP_TRACKING where it is not known; start returns the range's id. */
+ * NVTX_NO_PUSH_POP_TRACKING where the level is unknown. Start returns the range's id. */
 void nvtx_mark(struct nvtx_thread *thread, struct nvtx_call *call) NVTX_HIDDEN;
 int nvtx_push(struct nvtx_thread *thread, struct nvtx_call *call) NVTX_HIDDEN;
 int nvtx_pop(struct nvtx_thread *thread, const struct nvtx_domain *domain) NVTX_HIDDEN;
@@ -17,15 +17,14 @@ nvtxRangeId_t nvtx_start(struct nvtx_thread *thread, struct nvtx_call *call) NVT
 void nvtx_end(struct nvtx_thread *thread, const struct nvtx_domain *domain,
               nvtxRangeId_t range) NVTX_HIDDEN;
 
-/* The message that a payload of type NVTX_PAYLOAD_TYPE_EXT, or a payload function, brings with it.
- */
+/* The message in a payload: of type NVTX_PAYLOAD_TYPE_EXT, or passed to a payload function. */
 struct nvtx_text nvtx_payload_message(const struct nvtx_domain *domain, const void *payloads,
                                       size_t count) NVTX_HIDDEN;
 
 /* Remembers a schema that brings a message. */
 void nvtx_schema_insert(const struct nvtx_schema *schema) NVTX_HIDDEN;
 
-/* The handler's answer to one function, by NVTX's numbers; NULL if it has none. */
+/* The handler's function for one entry of NVTX's tables, by NVTX's numbers; NULL if it has none. */
 NvtxFunctionPointer nvtx_calls_find(uint32_t module, uint32_t id) NVTX_HIDDEN;
 
 #endif

@@ -1,7 +1,7 @@
-/* The pool of chunks. Free ones form a stack (Treiber's), linked by number; a count of changes in
- * the upper half of the head keeps a slow thread from putting back an old head. Last in, first out:
- * the chunk reused is the one most likely still in a cache. Chunks never used before have no link;
- * they follow `fresh`.
+/* The pool of chunks. Free chunks form a stack (Treiber's), linked by number. The upper half of the
+ * head counts changes, so that a slow thread cannot put back an old head. Last in, first out: the
+ * chunk reused is the one most likely still in a cache. Chunks never used before have no link; they
+ * follow `fresh`.
  */
 #include "record/nvtx/buffer.h"
 
@@ -91,7 +91,7 @@ bool mp_nvtx_is_low(void)
     return begun - atomic_load_explicit(&state->ready, memory_order_relaxed) > NVTX_CHUNKS / 4;
 }
 
-/* Of the mapping: the chunks, and behind them the records of threads. */
+/* Bytes of the mapping: the chunks, then the records of threads. */
 static const size_t chunk_bytes = (size_t)NVTX_CHUNKS * NVTX_CHUNK_BYTES;
 static const size_t mapped_bytes =
     (size_t)NVTX_CHUNKS * NVTX_CHUNK_BYTES + NVTX_THREADS * sizeof(struct nvtx_thread);
@@ -103,7 +103,7 @@ bool nvtx_chunks_create(struct nvtx_state *state)
 
     if (memory == MAP_FAILED)
         return false;
-    /* A huge page would be zeroed, 2 MiB at once, inside of some unlucky push. */
+    /* No huge pages: the kernel would zero 2 MiB at once, inside some unlucky push. */
     (void)madvise(memory, mapped_bytes, MADV_NOHUGEPAGE);
     state->chunks = (struct nvtx_chunk *)(void *)memory;
     state->threads = (struct nvtx_thread *)(void *)(memory + chunk_bytes);

@@ -1,12 +1,13 @@
-/* See domain.h.
+/* Domains and registered strings, and the permanent memory that they live in.
  *
- * Handles are pointers to the records themselves, so that a push with a registered string stores
- * eight bytes and looks nothing up. The price: records are never freed, nvtxDomainDestroy does
- * nothing and an application that makes new names for ever meets the limit. A handle that outlives
- * its domain, which NVTX forbids, is harmless here.
+ * Handles are pointers to the records themselves, so a push with a registered string stores eight
+ * bytes and looks nothing up. The price: records are never freed and nvtxDomainDestroy does
+ * nothing, so an application that makes new names for ever meets the limit. NVTX forbids using a
+ * handle after its domain was destroyed; here such a handle is harmless.
  *
- * A process may be forked at any moment, also while another of its threads is in here. So lists are
- * changed by one store, when the record is complete; a child does not use the rest of the block.
+ * A process may fork at any moment, also while another of its threads is in here. So a list is
+ * changed by one store, when the record is complete, and a child does not use the rest of the
+ * block.
  *
  * The memory comes from mmap, not malloc: allocators are annotated with NVTX too.
  */
@@ -51,7 +52,7 @@ void *nvtx_permanent(size_t bytes)
     return memory;
 }
 
-/* Gives the last record back if its text turned out to be known. */
+/* Frees the last record if its text turned out to be registered already. */
 static void permanent_return(void *memory)
 {
     struct nvtx_state *state = nvtx_state();

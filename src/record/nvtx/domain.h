@@ -1,5 +1,4 @@
-/* What an application registers with NVTX and refers to by handle ever after: domains and strings.
- */
+/* What an application registers with NVTX and then refers to by handle: domains and strings. */
 #ifndef MP_RECORD_NVTX_DOMAIN_H
 #define MP_RECORD_NVTX_DOMAIN_H
 
@@ -9,8 +8,8 @@
  * caller holds nvtx_state.lock. */
 void *nvtx_permanent(size_t bytes) NVTX_HIDDEN;
 
-/* The domain of that name, made if new: one name is one domain, whichever library asks. NULL, which
- * is the default domain, without a name, memory or in a forked child. */
+/* The domain of that name, made if new. One name is one domain, whichever library asks. NULL, the
+ * default domain, if there is no name or no memory, or in a forked child. */
 struct nvtx_domain *nvtx_domain_intern(struct nvtx_text name) NVTX_HIDDEN;
 
 /* The string registered in that domain, made if new, or NULL. Any length. */

@@ -1,9 +1,9 @@
 /* The writer's side of the buffers.
  *
- * A drain takes a snapshot of how many chunks each thread has begun and reads no further than what
- * is committed in the last of those: a thread that writes faster than the sink takes cannot keep
- * the writer for ever. Nor does it read what is later than the pair of clocks that it began with
- * (time.h): that is the next drain's.
+ * A drain notes how many chunks each thread has begun and reads no further than what is committed
+ * in the last of them. So a thread that writes faster than the sink takes cannot keep the writer
+ * for ever. Nor does a drain read stamps later than the pair of clocks that it began with (time.h):
+ * the next drain reads those.
  */
 #include "record/nvtx/buffer.h"
 
@@ -13,7 +13,7 @@
 
 #include "base/poison.h"
 
-/* Handed on from drain to drain; the writer's. */
+/* State that is passed from drain to drain; the writer's. */
 static struct nvtx_time times;
 
 static const char *message_read(const struct nvtx_record *record, const unsigned char *at)
@@ -33,7 +33,7 @@ static const char *message_read(const struct nvtx_record *record, const unsigned
     return "";
 }
 
-/* Never before the thread's last one. */
+/* A time is never before the thread's last one. */
 static uint64_t time_of(struct nvtx_thread *thread, const struct nvtx_record *record)
 {
     const uint64_t time = nvtx_time_of(&times, record->time);
@@ -76,7 +76,8 @@ static void record_deliver(const struct mp_nvtx_sink *sink, struct nvtx_thread *
     sink->event(sink->context, &event);
 }
 
-/* All that is committed in the chunk that is read now; false if some of it is the next drain's. */
+/* Delivers all that is committed in the present chunk; false if the next drain has to read a part
+ * of it. */
 static bool chunk_drain(const struct mp_nvtx_sink *sink, struct nvtx_thread *thread)
 {
     const struct nvtx_chunk *chunk = thread->read_chunk;
@@ -93,8 +94,8 @@ static bool chunk_drain(const struct mp_nvtx_sink *sink, struct nvtx_thread *thr
     return true;
 }
 
-/* On to the thread's next chunk, which exists. Whatever the one before it holds is committed, since
- * its owner went on: the caller has drained it after having seen that. */
+/* Goes on to the thread's next chunk, which exists. All of the old chunk is committed, since its
+ * owner went on to the next. The caller has drained the old chunk after it saw that. */
 static void chunk_advance(struct nvtx_state *state, struct nvtx_thread *thread)
 {
     struct nvtx_chunk *done = thread->read_chunk;
@@ -107,7 +108,7 @@ static void chunk_advance(struct nvtx_state *state, struct nvtx_thread *thread)
         nvtx_chunk_free(state, done);
 }
 
-/* An ended thread's record, all drained, becomes free for another thread. */
+/* Frees the record of an ended thread, once it is drained, for another thread. */
 static void thread_recycle(struct nvtx_state *state, struct nvtx_thread *thread)
 {
     if (thread->read_chunk)
@@ -141,8 +142,8 @@ static void thread_drain(struct nvtx_state *state, const struct mp_nvtx_sink *si
         thread_recycle(state, thread);
 }
 
-/* The next pair, and what the threads read from now on. A counter that is given up is not looked at
- * again. */
+/* Takes the next pair, and decides what the threads read from now on. Once the counter is given up,
+ * nobody looks at it again. */
 static void times_advance(struct nvtx_state *state)
 {
     const uint32_t counter = atomic_load_explicit(&state->counter, memory_order_acquire);

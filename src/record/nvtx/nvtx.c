@@ -15,10 +15,10 @@
  *
  *     writer: chunks read to their end --> stack of free chunks --> threads that filled theirs
  *
- * A thread writes a record beyond `committed` and then raises it (release); the writer reads it
- * (acquire) and knows that everything below is complete. So a push takes no lock, allocates nothing
- * and enters no kernel; when the pool is empty it is dropped and counted. The writer keeps some
- * free chunks mapped in.
+ * A thread writes a record beyond `committed` and then raises `committed` (release). The writer
+ * reads `committed` (acquire) and knows that everything below is complete. So a push takes no lock,
+ * allocates nothing and makes no system call. If the pool is empty, the push is dropped and
+ * counted. The writer keeps some free chunks mapped in.
  *
  *     calls.c    NVTX's functions        text.c     narrow, wide, registered messages
  *     thread.c   the threads' side       domain.c   domains and registered strings
@@ -28,12 +28,13 @@
  *                for a time, its time    state.c    the one state
  *
  * Invariants:
- *  - a pop in the buffers has its push there, unless that came before recording was switched on: a
- *    pop's room is set aside at its push, and under a lost push all nested ones are lost
- * (nvtx_push);
- *  - no state is freed, so that a thread that is late never meets a stale pointer;
+ *  - a pop in the buffers has its push there, unless the push came before recording was switched
+ *    on: a push also reserves the room of its pop, and pushes nested in a lost push are lost too
+ *    (nvtx_push);
+ *  - no state is freed, so a late thread never meets a stale pointer;
  *  - a forked child takes no lock that a thread of its parent may have held, and has none of its
- *    parent's events: where the parent was being recorded it records nothing, else it begins anew.
+ *    parent's events: if the parent was being recorded, the child records nothing; if not, the
+ *    child begins anew.
  */
 #include "record/nvtx/nvtx.h"
 
@@ -49,8 +50,9 @@ static void state_create(void)
 {
     struct nvtx_state *state = nvtx_state();
 
-    (void)mp_clock_now(); /* its first call may take long; not inside of a range */
-    /* Whether a range lies in the capture range that it is itself must not hang on some ns. */
+    (void)mp_clock_now(); /* made here because its first call may take long */
+    /* An NVTX range that is itself a capture range must lie in it for certain; a few ns of error
+     * must not decide that. */
     if (!nvtx_watch_is_wanted() && nvtx_counter_is_usable())
         atomic_store(&state->counter, NVTX_COUNTER_MEASURED);
     state->usable =
@@ -67,7 +69,7 @@ bool nvtx_state_ready(void)
     return state->usable;
 }
 
-/* NVTX asks tools to tell their version, and ignores it so far. */
+/* NVTX asks tools to report their version, and ignores it so far. */
 static void version_tell(NvtxGetExportTableFunc_t get_table, unsigned version)
 {
     const NvtxExportTableVersionInfo *info = get_table(NVTX_ETID_VERSIONINFO);
@@ -76,8 +78,8 @@ static void version_tell(NvtxGetExportTableFunc_t get_table, unsigned version)
         info->SetInjectionNvtxVersion(version + 1);
 }
 
-/* Each slot is written once: another thread that uses NVTX for the first time waits in the others,
- * but goes through those that have been written. */
+/* Writes each slot once. A thread that uses NVTX for the first time meanwhile waits in the slots
+ * that are not written yet, but goes through those that are. */
 static void install(uint32_t module, NvtxFunctionPointer **table, unsigned size)
 {
     for (uint32_t id = 1; id < size; id++) {
@@ -115,8 +117,8 @@ int mp_nvtx_initialize(unsigned version, void *get_export_table)
 
 /* ---- On and off ---- */
 
-/* Under `switching`: brings `recording` in line with what is wanted. The number stays while it is
- * on, as levels are counted since it changed. */
+/* Under `switching`: sets `recording` as wanted. While recording stays on, the number stays,
+ * because levels are counted since it last changed. */
 static void settle(struct nvtx_state *state)
 {
     bool on = state->wanted || (state->building && state->building != NVTX_NEVER_BUILDING);
@@ -124,7 +126,7 @@ static void settle(struct nvtx_state *state)
 
     if (on && atomic_load_explicit(&state->recording, memory_order_relaxed))
         return;
-    while (on && !epoch) /* 0 means off, also after 2^32 times */
+    while (on && !epoch) /* 0 means off, so it is skipped after 2^32 times */
         epoch = 1 + atomic_fetch_add_explicit(&state->epochs, 1, memory_order_relaxed);
     atomic_store_explicit(&state->recording, epoch, memory_order_relaxed);
 }
@@ -171,8 +173,8 @@ void mp_nvtx_stop_building(void)
     pthread_mutex_unlock(&state->switching);
 }
 
-/* The locks may be held by threads that are not there. What they guard is whole at any moment: see
- * domain.c for the permanent memory. */
+/* Threads that do not exist in the child may hold the locks. What the locks guard is consistent at
+ * any moment: domain.c says so of the permanent memory. */
 static void child_unlock(struct nvtx_state *state)
 {
     static const pthread_mutex_t open = PTHREAD_MUTEX_INITIALIZER;

@@ -1,12 +1,13 @@
-/* The NVTX payload extension, of which the trace has no use for anything but the message.
+/* The NVTX payload extension. The trace uses only the message of a payload.
  *
- * Schemas and enums get ids, so that applications and libraries (NCCL among them) that register
- * some work as if alone. An event whose message is an entry of its payload (flag EVENT_MESSAGE) is
- * recorded under it; all other payload data is left alone. Only schemas with such an entry at a
- * known offset are remembered (schemas.c).
+ * Schemas and enums get ids, so that applications and libraries that register some (NCCL among
+ * them) work as without a tool. If the message of an event is an entry of its payload (flag
+ * EVENT_MESSAGE), the event is recorded under that message. All other payload data is ignored. Only
+ * schemas with such an entry at a known offset are remembered (schemas.c).
  *
- * The deferred events and time domains of the extension are not answered: NVTX makes them no-ops.
- * Older toolkits (CUDA 11.8) have no header of the extension: then none of it is answered.
+ * The extension's deferred events and time domains are not implemented, so NVTX makes them no-ops.
+ * Older toolkits (CUDA 11.8) have no header of the extension; a build with them implements none of
+ * it.
  */
 #include "record/nvtx/calls.h"
 #include "record/nvtx/time.h"
@@ -16,8 +17,9 @@
 
 #include "base/poison.h"
 
-/* True if the entry is a message that can be read: its offset is given, or it comes first; it is a
- * registered string, a string inside of the payload of fixed size, or a pointer to one. */
+/* True if the entry is a message that can be read. Its offset must be given, or it must come first.
+ * It must be a registered string, a string of fixed size inside the payload, or a pointer to one.
+ */
 static bool entry_is_message(const nvtxPayloadSchemaEntry_t *entry, size_t index,
                              struct nvtx_schema *schema)
 {
@@ -163,8 +165,8 @@ static void slot_set(const nvtxExtModuleSegment_t *segment, size_t id, NvtxFunct
         __atomic_store_n(&segment->functionSlots[id], (intptr_t)function, __ATOMIC_RELEASE);
 }
 
-/* Older layouts than 0x0103 are not known to be the same; 0x0104 is the newest. Another would make
- * the functions read something else than the application wrote. */
+/* Versions 0x0103 to 0x0104, the newest, are known to have this layout. With another layout the
+ * functions would read something else than the application wrote. */
 int mp_nvtx_initialize_extension(void *module_info)
 {
     const nvtxExtModuleInfo_t *info = module_info;

@@ -1,6 +1,6 @@
 /* Payload schemas that bring a message, and the messages of their payloads. They are remembered in
- * an open hash table that is written under the lock and read without, since each event may look
- * there.
+ * an open hash table, which each event may search. So it is written under the lock and read
+ * without.
  */
 #include "record/nvtx/calls.h"
 #include "record/nvtx/domain.h"
@@ -33,7 +33,7 @@ static const struct nvtx_schema *schema_find(const struct nvtx_domain *domain, u
     return NULL;
 }
 
-/* The last schema's place stays empty, which ends every search. */
+/* The last free place stays empty, which ends every search. */
 void nvtx_schema_insert(const struct nvtx_schema *schema)
 {
     struct nvtx_state *state = nvtx_state();

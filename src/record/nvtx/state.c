@@ -1,4 +1,5 @@
-/* The NVTX handler's one state, in a file that needs nothing: all others of this folder use it. */
+/* The NVTX handler's one state, in a file without dependencies: all others of this folder use it.
+ */
 #include "record/nvtx/state.h"
 
 #include "base/poison.h"

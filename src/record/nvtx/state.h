@@ -13,7 +13,8 @@
 #include "trace/codec/enums.def"
 
 #define NVTX_HIDDEN __attribute__((visibility("hidden")))
-/* Inline whatever the compiler thinks of its size: what is known of a call then costs nothing. */
+/* Inlined whatever the compiler thinks of its size: constants that the caller knows about a call
+ * then cost nothing. */
 #define NVTX_INLINE static inline __attribute__((always_inline))
 
 enum {
@@ -25,14 +26,14 @@ enum {
     NVTX_READY_CHUNKS = 32, /* free chunks whose pages are kept mapped in, ahead of use */
     NVTX_TEXT_BYTES = 4096, /* of a message, with its zero */
     NVTX_LEVEL_SLOTS = 64, /* domains with a push/pop level of their own; the last slot is shared */
-    NVTX_KEPT_POPS = 256,  /* open pushes whose pops always find room */
+    NVTX_KEPT_POPS = 256,  /* pops of so many open pushes always find room */
     NVTX_STRING_BUCKETS = 4096,
     NVTX_MESSAGE_SCHEMAS = 1024, /* a power of two */
 };
 
 #define NVTX_PERMANENT_BYTES ((size_t)32 * 1024 * 1024)
 
-/* mp_nvtx_event.kind, and what only the buffers know: a thread's name. */
+/* mp_nvtx_event.kind, and one more kind for the buffers only: a thread's name. */
 #define NVTX_KIND(enumeration, value, name) NVTX_KIND_##name = value,
 enum nvtx_kind {
     MP_ENUM_nvtx_kind(NVTX_KIND) NVTX_KIND_origin = MP_NVTX_ORIGIN,
@@ -40,8 +41,8 @@ enum nvtx_kind {
 };
 #undef NVTX_KIND
 
-/* A piece of a thread's buffer. The owner thread writes data and raises `committed`; it links
- * `next` when the chunk is full; then the writer thread frees it. Never unmapped. */
+/* A piece of a thread's buffer. The owner thread writes data and raises `committed`. When the chunk
+ * is full the owner sets `next`; then the writer thread frees the chunk. Never unmapped. */
 struct nvtx_chunk {
     _Atomic(uint32_t) committed;       /* bytes of data that may be read */
     _Atomic(uint32_t) below;           /* while free: number of the next free chunk + 1 */
@@ -73,20 +74,20 @@ struct nvtx_schema {
     bool registered; /* the pointer is a registered string's handle */
 };
 
-/* Push/pop depth of one thread in one domain, since recording was last switched on. Once a push is
- * lost, what is pushed above it is lost with it, so that every pop recorded has its push. */
+/* Push/pop depth of one thread in one domain, since recording was last switched on. If a push is
+ * lost, the pushes nested in it are lost too, so that every pop recorded has its push. */
 struct nvtx_level {
     uint32_t open;
     uint32_t lost;
 };
 
-/* What the threads read for a time: the clock, until the counter's rate is known, or the counter.
+/* What a thread reads to get a time: the clock until the counter's rate is known, then the counter.
  */
 enum nvtx_counter { NVTX_COUNTER_UNUSED, NVTX_COUNTER_MEASURED, NVTX_COUNTER_USED };
 
 enum nvtx_life { NVTX_FREE, NVTX_TAKEN, NVTX_LIVE, NVTX_ENDED };
 
-/* A thread that called NVTX. Reused when it has ended and was drained. */
+/* A thread that called NVTX. Reused once the thread has ended and was drained. */
 struct nvtx_thread {
     /* shared */
     alignas(64) _Atomic(uint32_t) life; /* enum nvtx_life */
@@ -99,11 +100,11 @@ struct nvtx_thread {
     alignas(64) struct nvtx_chunk *chunk; /* written to now; NULL before the first */
     uint32_t position;                    /* in chunk->data */
     uint32_t end;                         /* bytes of chunk->data; 0 before the first */
-    uint32_t epoch;                       /* value of nvtx_state.recording that levels are of */
+    uint32_t epoch;                       /* value of nvtx_state.recording when levels began */
     uint32_t open;                        /* sum of levels[].open */
     atomic_bool busy;                     /* inside a call: a signal handler must keep out */
     bool restarted;                       /* the next event is the first of its epoch */
-    uint64_t range, range_end;            /* ids still to be given out */
+    uint64_t range, range_end;            /* this thread's block of unused ids */
     struct nvtx_level levels[NVTX_LEVEL_SLOTS];
 
     /* the writer's */
@@ -113,9 +114,9 @@ struct nvtx_thread {
     uint64_t read_time;   /* of the last event */
 };
 
-/* All state of the handler. Ownership: `lock` guards the permanent memory, domains and string
- * buckets, and insertion of schemas; `switching` what it says. No other lock exists, and none is
- * taken in a forked child. */
+/* All state of the handler. `lock` guards the permanent memory, domains and string buckets, and the
+ * insertion of schemas. `switching` guards the two fields after it. No other lock exists, and a
+ * forked child takes none. */
 struct nvtx_state {
     _Atomic(uint32_t) recording; /* 0 off, else a number that is new with each switching on */
     _Atomic(uint32_t) epochs;
@@ -133,7 +134,7 @@ struct nvtx_state {
 
     struct nvtx_thread *threads; /* NVTX_THREADS of them, zero pages until used */
     _Atomic(uint32_t) thread_count;
-    struct nvtx_thread grave; /* stands for threads that have none: always busy, so it only drops */
+    struct nvtx_thread grave; /* for threads without a record: always busy, so calls are dropped */
 
     struct nvtx_chunk *chunks; /* NVTX_CHUNKS of them */
     _Atomic(uint64_t) free;    /* stack: count of changes << 32 | chunk number + 1 */

@@ -1,5 +1,7 @@
-/* See text.h. wchar_t holds one code point on Linux; what is none becomes U+FFFD, as Unicode
- * asks (The Unicode Standard, section 3.9, U+FFFD substitution). */
+/* Measures, clips and copies the messages of NVTX calls. On Linux wchar_t holds one code point.
+ * What is no code point becomes U+FFFD, as Unicode asks (The Unicode Standard, section 3.9, U+FFFD
+ * substitution).
+ */
 #include "record/nvtx/text.h"
 
 #include "base/poison.h"
@@ -32,7 +34,8 @@ static char *code_put(char *to, uint32_t code)
 
 uint32_t nvtx_text_clip(const char *string, uint32_t limit)
 {
-    /* A character has at most three bytes after its first; more of them are no UTF-8. */
+    /* A character has at most three bytes after its first. If more follow, the text is not UTF-8.
+     */
     for (int i = 0; i < 3 && ((unsigned char)string[limit] & 0xc0) == 0x80; i++)
         limit--;
     return limit;

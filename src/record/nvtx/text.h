@@ -19,8 +19,8 @@ struct nvtx_text {
     } at;
 };
 
-/* Borrow the string. NULL makes a text without form; what is longer than limit bytes is clipped at
- * a character's begin. */
+/* These borrow the string. NULL gives a text without form. A string longer than `limit` bytes is
+ * clipped at the begin of a character. */
 static inline struct nvtx_text nvtx_text_narrow(const char *string, uint32_t limit);
 struct nvtx_text nvtx_text_wide(const wchar_t *string, uint32_t limit) NVTX_HIDDEN;
 struct nvtx_text nvtx_text_registered(const struct nvtx_string *string) NVTX_HIDDEN;

@@ -2,17 +2,17 @@
  *
  * The thread's record is found through one __thread pointer. Its access model is the build's choice
  * (TLS_CFLAGS in the Makefile); the code needs none in particular. Measured on push + pop in a
- * shared library (tests/bench/bench_record_nvtx.c): initial-exec and TLS descriptors 32 ns, the
- * compiler's default, a call of __tls_get_addr, 34 ns. initial-exec takes room in the static TLS
- * block, of which a library that is opened late gets what others have left; with nothing left
- * dlopen fails. The dynamic models allocate at a thread's first access instead.
+ * shared library (tests/bench/bench_record_nvtx.c): 32 ns with initial-exec and with TLS
+ * descriptors, 34 ns with the compiler's default, a call of __tls_get_addr. initial-exec takes room
+ * in the static TLS block. A library that is opened late gets only the rest of that block, and
+ * dlopen fails if nothing is left. The dynamic models allocate at a thread's first access instead.
  *
- * What each call does is inline, in buffer.h; here is what comes before it, now and then.
+ * buffer.h has, inline, what every call does. This file has what happens now and then before it.
  *
- * A thread's end is seen by a thread-specific key's destructor. It frees nothing but marks the
- * record ENDED; the writer drains it and makes it FREE for the next thread. What runs after that
- * destructor in the same thread meets the grave: a record that is always busy, so that calls are
- * dropped and counted.
+ * The destructor of a thread-specific key notices a thread's end. It frees nothing: it marks the
+ * record ENDED. The writer drains the record and makes it FREE for the next thread. NVTX calls that
+ * the same thread makes after that destructor meet the grave: a record that is always busy, so the
+ * calls are dropped and counted.
  */
 #include "record/nvtx/buffer.h"
 
@@ -23,15 +23,16 @@
 
 static __thread struct nvtx_thread *nvtx_self;
 
-/* The only place that computes the variable's address. TLS descriptors count on a call that keeps
- * all registers, and glibc before 2.40 loses vector registers at a thread's first use (its bug
- * 31372); the caller of an ordinary function expects nothing else. */
+/* The only place that computes the variable's address, and an ordinary function. TLS descriptors
+ * assume a call that keeps all registers, but glibc before 2.40 loses vector registers at a
+ * thread's first use (its bug 31372). The caller of an ordinary function does not expect them to be
+ * kept. */
 __attribute__((noinline)) struct nvtx_thread **nvtx_self_slot(void)
 {
     return &nvtx_self;
 }
 
-/* A record that an ended thread left, or a new one. */
+/* Claims a record that an ended thread left, or a new one. */
 static struct nvtx_thread *thread_claim(struct nvtx_state *state)
 {
     uint32_t count = atomic_load_explicit(&state->thread_count, memory_order_acquire);
@@ -48,7 +49,7 @@ static struct nvtx_thread *thread_claim(struct nvtx_state *state)
             return NULL;
     } while (!atomic_compare_exchange_weak_explicit(&state->thread_count, &count, count + 1,
                                                     memory_order_acq_rel, memory_order_acquire));
-    /* Others may claim it as FREE in this very moment: then they have it, and we try again. */
+    /* Another thread may claim it as FREE at this moment: then we try again. */
     uint32_t life = NVTX_FREE;
     if (atomic_compare_exchange_strong_explicit(&state->threads[count].life, &life, NVTX_TAKEN,
                                                 memory_order_acquire, memory_order_relaxed))
@@ -102,11 +103,11 @@ bool nvtx_thread_forget(void)
 
 void nvtx_drop(struct nvtx_thread *thread)
 {
-    /* Not a plain store: the grave has many visitors, and a signal handler may come between. */
+    /* Not a plain store: many threads share the grave, and a signal handler may interrupt. */
     atomic_fetch_add_explicit(&thread->dropped, 1, memory_order_relaxed);
 }
 
-/* Recording was switched on since this thread's last call: levels count from 0 again. */
+/* Recording was switched on since this thread's last call, so levels count from 0 again. */
 static void thread_restart(struct nvtx_thread *thread, uint32_t epoch)
 {
     memset(thread->levels, 0, sizeof(thread->levels));

@@ -1,5 +1,5 @@
-/* Turns counts of the time stamp counter into times of the clock. Between two pairs of both the
- * clock is taken as a straight line; nothing is extrapolated.
+/* Converts counts of the time stamp counter to times of the clock. A time lies on a straight line
+ * between two pairs of both; nothing is extrapolated.
  */
 #include "record/nvtx/time.h"
 
@@ -14,10 +14,11 @@
 
 #include "base/poison.h"
 
-/* The clock's rate may change by so much between two drains. NTP steers by 500 ppm each way; more
- * is the counter's doing, or a daemon's that is in a hurry: the clock is read then. */
+/* The largest change of the clock's rate between two drains that is accepted. NTP steers by 500 ppm
+ * each way. A larger change comes from the counter, or from a daemon that corrects fast: then the
+ * clock is read instead. */
 #define RATE_CHANGE 1e-3
-/* Beside it: what a pair may be off that was interrupted in all tries. */
+/* In addition: how far a pair may be off if it was interrupted in all tries. */
 #define SLACK_NS 10000u
 
 /* ---- The counter ---- */
@@ -52,7 +53,7 @@ bool nvtx_counter_is_usable(void)
            !(__rdtsc() >> 62); /* room for the bit of stamps, for some decades */
 }
 
-/* Between all that is before and all that is after it. */
+/* Reads the counter after all earlier instructions and before all later ones. */
 static uint64_t read_counter(void)
 {
     uint64_t ticks;

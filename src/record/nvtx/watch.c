@@ -1,8 +1,9 @@
-/* See watch.h.
+/* Follows the ranges of the watched name.
  *
- * Pushes and pops are counted for each thread in the watched domain alone; the depths at which the
- * name was pushed are remembered, so that a pop is known to be its pop. Ranges of start and end are
- * known by their ids, which the recorder makes up while it records nothing: NVTX's 0 would not do.
+ * For each thread it counts pushes and pops in the watched domain only, and remembers the depths at
+ * which the name was pushed: so it knows which pop ends which range. Ranges of start and end are
+ * known by their ids. While nothing is recorded the recorder makes these ids up, since NVTX's 0
+ * tells no range from another.
  */
 #include "record/nvtx/watch.h"
 
@@ -19,7 +20,7 @@ enum { NESTED_MOST = 32, STARTED_MOST = 256 };
 struct watch_thread {
     bool busy;      /* a signal handler that calls NVTX must keep out */
     uint32_t depth; /* pushes in the domain */
-    uint32_t count; /* of them, of the name, whose depths follow */
+    uint32_t count; /* pushes of the name, whose depths follow */
     uint32_t at[NESTED_MOST];
     uint64_t since[NESTED_MOST]; /* when they were pushed, if anybody wants to know */
 };
@@ -150,8 +151,8 @@ static bool is_event(const nvtxEventAttributes_t *attributes)
 
 /* ---- Ranges ---- */
 
-/* The thread's counts, now busy; NULL when nothing is watched any more, or from a signal handler
- * inside of this, or in a forked child. */
+/* The thread's counts, now busy. NULL when nothing is watched any more, in a signal handler that
+ * interrupted this code, and in a forked child. */
 static struct watch_thread *enter(void)
 {
     struct watch_thread *thread;
@@ -173,7 +174,7 @@ static void leave(struct watch_thread *thread)
     thread->busy = false;
 }
 
-/* When it begins, ns; 1 where nobody wants to know. */
+/* When the range begins, ns; 1 where nobody needs the time. */
 static uint64_t range_begins(void)
 {
     atomic_fetch_add(&watch.open, 1);
@@ -190,8 +191,8 @@ static void range_ends(uint64_t since)
         watch.calls.end(watch.calls.recorder);
 }
 
-/* What the thread has not popped ends with it: there is nobody left to do so. A range that ends
- * here makes its last CUDA calls from the destructor. */
+/* The ranges that the thread has not popped end with it: nobody else can pop them. A range that
+ * ends here makes its last CUDA calls from the destructor. */
 static void thread_ends(void *argument)
 {
     struct watch_thread *thread = argument;
@@ -235,8 +236,8 @@ static void note_pop(void)
     leave(thread);
 }
 
-/* Before the start: when it begins if it is a range of the name, which has to be told its id then;
- * else 0. */
+/* Before the start. If it is a range of the name, answers when it begins; keep_id must then be told
+ * its id. Else 0. */
 static uint64_t note_start(bool matches)
 {
     struct watch_thread *thread = matches ? enter() : NULL;
@@ -249,7 +250,7 @@ static uint64_t note_start(bool matches)
     return since;
 }
 
-/* Remembers the id, made up if there is none; answers what the application gets. */
+/* Remembers the id, or makes one up if there is none. Answers the id that the application gets. */
 static nvtxRangeId_t keep_id(nvtxRangeId_t id, uint64_t since)
 {
     uint32_t i;
@@ -267,7 +268,7 @@ static nvtxRangeId_t keep_id(nvtxRangeId_t id, uint64_t since)
     if (i < STARTED_MOST)
         atomic_fetch_add(&watch.started, 1);
     else
-        range_ends(since); /* of which the end could not be told */
+        range_ends(since); /* its end could not be recognised */
     return id;
 }
 
@@ -392,7 +393,7 @@ static void NVTX_API domain_end(nvtxDomainHandle_t domain, nvtxRangeId_t range)
 
 /* ---- The tables ---- */
 
-/* The conditionals have the compiler compare the functions' types with those that NVTX calls. */
+/* The conditionals make the compiler compare the functions' types with those that NVTX calls. */
 #define SLOT(module_, id_, field, function_)                                                       \
     {                                                                                              \
         .module = NVTX_CB_MODULE_##module_, .id = NVTX_CBID_##module_##_##id_,                     \

@@ -1,5 +1,5 @@
-/* CUPTI's callbacks: on the application's threads, inside their CUDA calls. Each goes to the part
- * that it is of interest to, so this file stands above them all; cupti/subscriber.c switches the
+/* CUPTI's callbacks: they run on the application's threads, inside their CUDA calls. Each is passed
+ * to the modules that need it, so this file stands above them all. cupti/subscriber.c switches the
  * callbacks and knows nothing of what they do.
  */
 #include "record/process/callbacks.h"
@@ -15,7 +15,7 @@
 
 #include "base/poison.h"
 
-/* Of graphs and their nodes. */
+/* Callbacks of graphs and their nodes. */
 static void on_graph(struct recorder *recorder, CUpti_CallbackId cbid, const CUpti_GraphData *data)
 {
     if (!recorder_is_recording(recorder))
@@ -58,7 +58,7 @@ static void on_resource(struct recorder *recorder, CUpti_CallbackId cbid,
         contexts_forget(&recorder->cuda.contexts, data->context);
         profiling_forget(recorder, data->context);
         atomic_fetch_add(&recorder->logs.epoch, 1);
-        /* The last chance for the records of what ran in it. */
+        /* The last chance to get the records of what ran in the context. */
         if (recorder_is_recording(recorder))
             recorder->cupti.flush_all(0);
         break;
@@ -68,7 +68,7 @@ static void on_resource(struct recorder *recorder, CUpti_CallbackId cbid,
     }
 }
 
-/* A call that launches or depends on something, or has only a row of `call`. */
+/* A call that launches or makes a dependency, or that only gets a row of `call`. */
 static void on_work(struct recorder *recorder, const struct api_watch *watch, CUpti_CallbackId cbid,
                     const CUpti_CallbackData *data)
 {
@@ -160,7 +160,8 @@ static void on_driver_call(struct recorder *recorder, CUpti_CallbackId cbid,
     }
 }
 
-/* The recording has ended, or not begun: only a profiler lock that was taken is released. */
+/* The recording has ended, or has not begun: the only thing to do is to release a profiler lock
+ * that was taken. */
 static void on_late_call(struct recorder *recorder, CUpti_CallbackId cbid,
                          const CUpti_CallbackData *data)
 {
@@ -179,8 +180,9 @@ void CUPTIAPI callbacks_take(void *userdata, CUpti_CallbackDomain domain, CUpti_
 {
     struct recorder *recorder = userdata;
 
-    /* Asked once: an EXIT must not fall between two answers. INERT may be a forked child, in which
-     * locks are in any state. */
+    /* One check decides about a driver call. With two checks the phase could change in between, and
+     * neither would handle the EXIT. INERT may mean a forked child, in which locks are in any
+     * state. */
     if (!recorder_is_recording(recorder)) {
         if (domain == CUPTI_CB_DOMAIN_DRIVER_API)
             on_late_call(recorder, cbid, data);

@@ -17,8 +17,8 @@
 
 #include "base/poison.h"
 
-#define WAIT_MS  3000 /* for the file */
-#define FIRST_MS 1000 /* a second thread gives the first one so long to die */
+#define WAIT_MS  3000 /* longest wait for the file */
+#define FIRST_MS 1000 /* how long a second thread waits for the first to die */
 #define LOOK_MS  20
 
 static const struct watched {
@@ -71,7 +71,7 @@ static void have_it_written(struct recorder *recorder, int number)
     }
 }
 
-/* Whether the instruction that is at fault will raise the signal again when the handler returns. */
+/* Whether the faulting instruction will raise the signal again when the handler returns. */
 static bool happens_again(const siginfo_t *info)
 {
     return info->si_code > 0 && info->si_signo != SIGABRT &&
@@ -88,7 +88,7 @@ static void on_crash(int number, siginfo_t *info, void *context)
     sigemptyset(&action.sa_mask);
     sigaction(number, &action, NULL);
     if (!happens_again(info))
-        raise(number); /* taken when this handler returns */
+        raise(number); /* delivered when this handler returns */
     errno = saved_errno;
 }
 
@@ -98,7 +98,7 @@ void crash_open(void)
     struct sigaction present;
     size_t i;
 
-    /* One signal at a time: that which came first is the one that the process dies of. */
+    /* One signal at a time: the process dies of the one that came first. */
     sigemptyset(&action.sa_mask);
     for (i = 0; i < WATCHED_COUNT; i++)
         sigaddset(&action.sa_mask, watched[i].number);

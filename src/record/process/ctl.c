@@ -15,8 +15,8 @@
 
 #include "base/poison.h"
 
-#define DUMP_MS       1000 /* that CUPTI is waited for */
-#define PEER_MS       1000 /* for a client to say what it wants */
+#define DUMP_MS       1000 /* longest wait for CUPTI */
+#define PEER_MS       1000 /* longest wait for a request */
 #define REQUEST_BYTES 16
 #define BACKLOG       64 /* connections that wait, and that are accepted in one round */
 
@@ -118,7 +118,8 @@ static const char *trigger(struct recorder *recorder, bool begins, char *text, s
     return MP_CTL_NO;
 }
 
-/* What CUPTI has and what the threads have handed over up to now is in the file afterwards. */
+/* Flushes CUPTI and the file: what the threads have handed over up to now is in the file
+ * afterwards. */
 static const char *dump(struct recorder *recorder, char *text, size_t size)
 {
     const struct flight_trigger trigger = {.reason = "miniprof ctl", .time = mp_clock_now()};
@@ -148,7 +149,7 @@ static const char *status(struct recorder *recorder, char *text, size_t size)
     return MP_CTL_OK;
 }
 
-/* For who follows the file: the whole line is its absolute path. */
+/* The answer for a program that follows the file: the whole line is the file's absolute path. */
 static const char *where(struct recorder *recorder, char *text, size_t size)
 {
     if (recorder->flight.on) {
@@ -175,7 +176,7 @@ static const char *answer(struct recorder *recorder, const char *request, char *
         return status(recorder, text, size);
     if (strcmp(request, "where") == 0)
         return where(recorder, text, size);
-    snprintf(text, size, "this collector knows start, stop, dump, status and where");
+    snprintf(text, size, "this recorder knows start, stop, dump, status and where");
     return MP_CTL_NO;
 }
 
@@ -196,10 +197,11 @@ static void send_answer(int file, const char *word, const char *text)
     int bytes = snprintf(packet, sizeof(packet), "%s%s", word, text);
     ssize_t ignored = send(file, packet, (size_t)bytes, MSG_NOSIGNAL | MSG_DONTWAIT);
 
-    (void)ignored; /* who does not listen has no answer */
+    (void)ignored; /* a client that does not read gets no answer */
 }
 
-/* A connection with a request that nobody has read would be reset, and the answer lost. */
+/* Reads the request before it closes: closing with unread bytes would reset the connection, and the
+ * answer would be lost. */
 static void refuse(int file)
 {
     char request[REQUEST_BYTES];
@@ -210,7 +212,7 @@ static void refuse(int file)
     close(file);
 }
 
-/* A free place, or that of the connection that has waited longest. */
+/* A free place; if there is none, the place of the connection that has waited longest. */
 static struct ctl_peer *find_place(struct ctl *ctl)
 {
     struct ctl_peer *place = &ctl->peers[0];

@@ -1,11 +1,12 @@
 /* The process's end of `miniprof ctl`: a socket that the writer thread looks at in each round.
  *
- * Anybody on the machine can connect. So who it is is looked at first, and connections of other
- * users than the process's own and root are closed at once. No client is waited for: a connection
- * without a request is closed after a second, or before that when CTL_PEERS later ones have come.
+ * Anybody on the machine can connect. So the writer looks first who connects, and accepts only the
+ * process's own user and root; it closes other connections at once. It waits for no client: it
+ * closes a connection without a request after a second, or as soon as CTL_PEERS later ones have
+ * come.
  *
  * An application may close descriptors that it did not open, as daemons do, and open others with
- * the same numbers. So each descriptor is asked for its name before it is used.
+ * the same numbers. So the writer checks the name of each descriptor before it uses it.
  *
  * Owned by the writer thread.
  */

@@ -1,5 +1,5 @@
-/* What a forked child does: it records nothing, and holds nothing of its parent's. It knows all
- * parts that have something to let go of, so it stands above them.
+/* What a forked child does: it records nothing, and keeps nothing of its parent's. This file knows
+ * all modules that must let something go, so it stands above them.
  */
 #include "record/process/fork.h"
 
@@ -15,9 +15,9 @@
 
 #include "base/poison.h"
 
-/* The child has only the forking thread, CUDA is unusable in it, and locks may be in any state: so
- * nothing is called and nothing freed, only the shared descriptors are closed. Where CUDA has not
- * begun there is nothing but NVTX's events, and the child may begin CUDA itself. */
+/* The child has only the forking thread, cannot use CUDA, and its locks may be in any state. So it
+ * calls nothing and frees nothing; it only closes the shared descriptors. If CUDA has not begun,
+ * there are only NVTX events, and the child may begin CUDA itself. */
 static void in_child(void)
 {
     struct recorder *recorder = mp_recorder;

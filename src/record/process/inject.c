@@ -1,7 +1,7 @@
 /* The entry points: setting up, step by step, and backing out where a step fails.
  *
- * A failure says one line, leaves the recorder inert and answers success. It undoes what others
- * could notice (the subscription, the file); memory that CUPTI may have been told of stays.
+ * A failure writes one log line, leaves the recorder inert and answers success. It undoes what
+ * others could notice (the subscription, the file). Memory that CUPTI may know of stays.
  */
 #include "record/process/inject.h"
 
@@ -38,9 +38,9 @@ static void report_setting(void *context, const struct mp_error *error)
     mp_log_warn("%s", error->text);
 }
 
-/* The recorded process that started this one, which MINIPROF_CHILDREN=off leaves alone; 0 for none.
- * It need not be our parent: there may be others in between. A process that becomes another program
- * by exec stays what it was. */
+/* The recorded process that started this one; MINIPROF_CHILDREN=off then leaves this one
+ * unrecorded. 0 for none. It may be a grandparent: other processes may lie in between. A process
+ * that execs another program stays recorded. */
 static pid_t find_parent(const struct mp_config *config)
 {
     const char *text = secure_getenv(MP_CONFIG_PARENT);
@@ -55,8 +55,8 @@ static pid_t find_parent(const struct mp_config *config)
     return (pid_t)pid;
 }
 
-/* A program with more rights than its user has (setuid) must not write files for him. Settings are
- * not read from its environment either. */
+/* A program with more rights than its user has (setuid) must not write files for that user.
+ * Settings are not read from its environment either. */
 static bool is_privileged(void)
 {
     if (!getauxval(AT_SECURE))
@@ -65,7 +65,8 @@ static bool is_privileged(void)
     return true;
 }
 
-/* The next file that the program opens gets the number 2, and is not for our messages. */
+/* If stderr is closed, the next file that the program opens gets the number 2; our messages must
+ * not go there. */
 static bool has_no_stderr(void)
 {
     return fcntl(STDERR_FILENO, F_GETFD) < 0;
@@ -75,7 +76,7 @@ static void read_settings(void)
 {
     struct recorder *recorder = mp_recorder;
 
-    /* Twice: what is wrong is said at the level that MINIPROF_LOG asks for. */
+    /* Read twice, so that errors are reported at the level that MINIPROF_LOG asks for. */
     mp_config_from_environment(&recorder->config, NULL, NULL);
     mp_log_set_level(has_no_stderr() ? MP_LOG_NONE : mp_config_log_level(&recorder->config));
     mp_config_from_environment(&recorder->config, report_setting, NULL);
@@ -97,14 +98,14 @@ static void settings_once(void)
 
 /* ---- Our own library ---- */
 
-/* NVTX's events are recorded, or its ranges are capture ranges. */
+/* Whether NVTX's events are recorded, or its ranges are capture ranges or steps. */
 static bool wants_nvtx(const struct recorder *recorder)
 {
     return recorder->config.nvtx == MP_SWITCH_ON || recorder->ranges.by_nvtx ||
            recorder->flight.by_step;
 }
 
-/* The same file, whatever the paths are: the loader takes it for one library too. */
+/* Compares files, not paths, since the loader does so too. */
 static bool is_same_file(const char *a, const char *b)
 {
     struct stat one;
@@ -114,7 +115,8 @@ static bool is_same_file(const char *a, const char *b)
                                    one.st_dev == other.st_dev && one.st_ino == other.st_ino);
 }
 
-/* Callbacks, tables and handlers point into this library for as long as the process lives. */
+/* Keeps this library loaded: callbacks, tables and handlers point into it for as long as the
+ * process lives. */
 static void settle_in(void)
 {
     Dl_info self;
@@ -123,7 +125,7 @@ static void settle_in(void)
         dlopen(self.dli_fname, RTLD_NOLOAD | RTLD_NODELETE | RTLD_LAZY);
 }
 
-/* For NVTX instances that make their first call later. */
+/* Sets the variable that NVTX reads, for instances whose first call comes later. */
 static void offer_nvtx(const struct recorder *recorder)
 {
     const char *present = getenv("NVTX_INJECTION64_PATH");
@@ -140,7 +142,7 @@ static void offer_nvtx(const struct recorder *recorder)
         setenv("NVTX_INJECTION64_PATH", self.dli_fname, 0);
 }
 
-/* What processes that this one starts find. */
+/* Sets the variable that find_parent reads in processes that this one starts. */
 static void mark_children(const struct recorder *recorder)
 {
     char text[16];
@@ -181,7 +183,7 @@ static enum mp_status inject_make_room(struct recorder *recorder, struct mp_erro
     return MP_OK;
 }
 
-/* With all signals blocked: the header may exceed RLIMIT_FSIZE. */
+/* All signals are blocked, since the header may exceed RLIMIT_FSIZE. */
 static enum mp_status open_file(struct recorder *recorder, struct mp_writer **writer,
                                 struct mp_error *error)
 {
@@ -232,7 +234,7 @@ static enum mp_status begin_recording(struct recorder *recorder, struct mp_write
     return MP_OK;
 }
 
-/* The file comes before CUPTI: once CUPTI is there launches are dearer, also where it turns out
+/* The file comes before CUPTI: once CUPTI is attached, launches are slower, even if it turns out
  * that nothing can be recorded. */
 static enum mp_status start(struct recorder *recorder, struct mp_error *error)
 {
@@ -254,7 +256,7 @@ static enum mp_status start(struct recorder *recorder, struct mp_error *error)
     return status;
 }
 
-/* As a request of `miniprof ctl`; NULL: none. */
+/* What SIGUSR2 means, as a request of `miniprof ctl`; NULL: nothing. */
 static const char *meaning_of_usr2(const struct recorder *recorder)
 {
     if (recorder->flight.on)
@@ -314,8 +316,8 @@ static bool nvtx_is_wanted(struct recorder *recorder)
            recorder_phase(recorder) != PHASE_INERT;
 }
 
-/* NVTX may come before CUDA: its events wait for the recorder then. Where nothing is enabled
- * outside of ranges they are on in ranges only. */
+/* If NVTX comes before CUDA, its events wait for the recorder. If nothing is enabled outside of
+ * capture ranges, NVTX is recorded only in them. */
 static int take_over(unsigned version, void *get_export_table)
 {
     struct recorder *recorder = mp_recorder;

@@ -1,5 +1,5 @@
-/* Which function stands behind each job of core/jobs.h: the one place that knows the calls that go
- * from a folder into one above it.
+/* Which function stands behind each job of core/jobs.h. No other file knows the calls that go from
+ * a folder into a higher one.
  */
 #include "record/process/jobs.h"
 

@@ -1,5 +1,5 @@
-/* How a recording ends: the last flush on a thread of its own, then the file's end, both with a
- * bound on the time.
+/* How a recording ends: the last flush on a thread of its own, then the end of the file, each with
+ * a time limit.
  */
 #include "record/process/lifecycle.h"
 
@@ -31,7 +31,7 @@ static void announce(struct ending *ending, bool *what)
     pthread_mutex_unlock(&ending->lock);
 }
 
-/* False when it did not happen within `seconds`. */
+/* Waits until it happens; false if that takes more than `seconds`. */
 static bool await(struct ending *ending, const bool *what, time_t seconds)
 {
     struct timespec limit;
@@ -79,7 +79,7 @@ static void synchronize_contexts(struct recorder *recorder)
         }
 }
 
-static void *flusher_main(void *argument)
+static void *last_flush_main(void *argument)
 {
     struct recorder *recorder = argument;
 
@@ -90,14 +90,14 @@ static void *flusher_main(void *argument)
     return NULL;
 }
 
-static bool start_flusher(struct recorder *recorder)
+static bool start_last_flush(struct recorder *recorder)
 {
     pthread_t thread;
 
-    return thread_start(&thread, 0, flusher_main, recorder) == MP_OK;
+    return thread_start(&thread, 0, last_flush_main, recorder) == MP_OK;
 }
 
-/* The same while `take` takes what comes; it waits a moment where nothing does. */
+/* Waits for the last flush while `take` takes what comes, or waits a moment if nothing does. */
 static bool await_taking(struct recorder *recorder, void (*take)(struct recorder *recorder))
 {
     int64_t limit = mp_monotonic_ms() + FLUSH_SECONDS * 1000;
@@ -114,13 +114,14 @@ void lifecycle_flush(struct recorder *recorder, void (*take)(struct recorder *re
 
     atomic_store(&recorder->cupti_state.flush_allowed, false);
     atomic_store(&recorder->ending.end_time, now);
-    /* Before the flusher synchronizes: those calls are not the application's. */
+    /* Before the last flush synchronises: these calls are not the application's. */
     work_put(&recorder->work, &(struct work){.kind = WORK_LAST, .time = now});
     mp_nvtx_set_recording(false);
-    /* CUPTI that never asked for a buffer has nothing to give, and may not even be up (wprof). */
+    /* A CUPTI that never asked for a buffer has nothing to give. It may not even be initialised,
+     * and a flush then deadlocks (seen in wprof). */
     if (!atomic_load(&recorder->pool.requested))
         return;
-    if (!start_flusher(recorder))
+    if (!start_last_flush(recorder))
         mp_log_warn("no thread for the last flush: the last records are missing");
     else if (take ? await_taking(recorder, take)
                   : await(&recorder->ending, &recorder->ending.flushed, FLUSH_SECONDS))
@@ -168,7 +169,7 @@ static void at_exit(void)
     int number;
 
     if (recorder->pid != getpid())
-        return; /* a child that came about without fork handlers */
+        return; /* a child that was made without fork handlers */
     lifecycle_finish(recorder);
     number = atomic_load(&recorder->ending.signal);
     if (number)

@@ -1,16 +1,16 @@
-/* How a recording ends: by exit(3) or quick_exit(3) from whatever thread, by a signal, or in a
- * forked child (fork.h).
+/* How a recording ends: by exit(3) or quick_exit(3) on any thread, by a signal, or in a forked
+ * child (fork.h).
  *
- *     finish:  FINISHING -> last flush (flusher thread, 5 s) -> writer closes the file (5 s) ->
- * INERT
+ *     finish:  FINISHING -> last flush (a thread of its own, 5 s) -> writer closes the file (5 s)
+ *              -> INERT
  *
- * CUPTI's forced flush hangs in some versions and a kernel may never end, so a thread of its own
- * does it and is left behind when it takes too long. What the flush brings is missing then, and the
- * file says so; what was written before is complete.
+ * CUPTI's forced flush hangs in some versions, and a kernel may never end. So a thread of its own
+ * does the flush, and is left behind when it takes too long. The records of that flush are then
+ * missing, and the file says so. What was written before is complete.
  *
- * The exit handler is registered three times: in InitializeInjection, when cuInit has finished and
- * with the first context. Handlers run in the reverse order, and ours has to run before the
- * driver's own, which the driver registers somewhere in between. Only the first one that runs does
+ * The exit handler is registered three times: in InitializeInjection, when cuInit has finished, and
+ * with the first context. Exit handlers run in reverse order. The driver registers its own handler
+ * somewhere between these moments, and ours must run first. Only the first of ours that runs does
  * anything.
  */
 #ifndef MP_RECORD_PROCESS_LIFECYCLE_H
@@ -28,18 +28,19 @@ enum mp_status lifecycle_open(struct recorder *recorder);
 /* Registers the exit handler once more. */
 void lifecycle_at_exit_again(struct recorder *recorder);
 
-/* Completes the file and waits for it, with a limit; any thread, also in a callback. */
+/* Completes the file and waits for that, with a limit. Any thread, also in a callback. */
 void lifecycle_finish(struct recorder *recorder);
 
-/* Whether the caller is the one that finishes the recording, from now on. */
+/* Claims the end of the recording: whether the caller is the one that finishes it from now on. */
 bool lifecycle_claim_end(struct recorder *recorder);
 
-/* The last flush, on a thread of its own with a time limit. The claimer calls it. The buffers hold
- * less than CUPTI may give back, so the writer has to empty them meanwhile: if it is the caller, it
- * passes `take`, which takes what has come or waits a moment; any other caller passes NULL. */
+/* The last flush, on a thread of its own with a time limit. The thread that claimed the end calls
+ * this. CUPTI may return more than the buffers hold, so the writer must empty them meanwhile. If
+ * the writer is the caller, it passes `take`, which takes what has come or waits a moment. Any
+ * other caller passes NULL. */
 void lifecycle_flush(struct recorder *recorder, void (*take)(struct recorder *recorder));
 
-/* The writer is done. */
+/* The writer has closed the file. */
 void lifecycle_closed(struct recorder *recorder);
 
 #endif

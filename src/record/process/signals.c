@@ -31,11 +31,13 @@ static void set_default(int number)
     sigaction(number, &action, NULL);
 }
 
-/* One request often comes twice: timeout(1) signals the process and then its group, a terminal the
- * group and a shell its job. What follows so soon is not somebody who has lost patience. */
+/* One request often comes twice: timeout(1) signals the process and then its group, a terminal
+ * signals the group and a shell its job. So a second signal within this time is not a user who has
+ * lost patience. */
 #define SAME_REQUEST_NS UINT64_C(500000000)
 
-/* Whether somebody asks again. 0: another thread is in the handler with the first request. */
+/* Whether this is a second request. If the first one's time is 0, another thread is still in the
+ * handler with it. */
 static bool is_impatient(struct recorder *recorder)
 {
     uint64_t first = atomic_load(&recorder->ending.signal_time);
@@ -56,7 +58,7 @@ static void on_signal(int number)
         work_wake(&recorder->work);
     } else if (!ours || is_impatient(recorder)) {
         set_default(number);
-        raise(number); /* taken when this handler returns */
+        raise(number); /* delivered when this handler returns */
     }
     errno = saved_errno;
 }
@@ -112,7 +114,7 @@ void signals_reset(void)
 
 /* ---- Where no other thread is left ---- */
 
-/* Those with which somebody asks a process to end. */
+/* The signals with which somebody asks a process to end. */
 static const int asking[] = {SIGHUP, SIGINT, SIGQUIT, SIGTERM};
 
 static bool is_asked(void)
@@ -127,7 +129,8 @@ static bool is_asked(void)
     return asked;
 }
 
-/* Whether the thread takes signals no more: main's stays as a zombie after pthread_exit. */
+/* Whether the thread no longer takes signals: after pthread_exit, main's thread stays as a zombie.
+ */
 static bool has_ended(int folder, const char *tid)
 {
     char path[32];

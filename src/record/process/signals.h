@@ -1,10 +1,12 @@
-/* SIGINT and SIGTERM, where the application leaves them to their default: the file is completed
- * first, and the process then dies of the signal as it would have without us.
+/* SIGINT and SIGTERM, if the application leaves them at their default. The file is completed first;
+ * then the process dies of the signal as it would have without us.
  *
- * The handler only notes the signal and wakes the writer, which finishes and raises it again. The
- * interrupted thread runs on meanwhile, so that nothing that the last flush needs is blocked; if it
- * reaches exit() first, the exit handler raises the signal instead. A second signal
- * kills at once, unless it follows within half a second: then it is the same request sent twice.
+ * The handler only notes the signal and wakes the writer, which finishes the recording and raises
+ * the signal again. The interrupted thread runs on meanwhile, so it blocks nothing that the last
+ * flush needs. If that thread reaches exit() first, the exit handler raises the signal instead.
+ *
+ * A second signal kills at once, unless it follows within half a second: then it is the same
+ * request sent twice.
  */
 #ifndef MP_RECORD_PROCESS_SIGNALS_H
 #define MP_RECORD_PROCESS_SIGNALS_H
@@ -13,17 +15,17 @@
 #include <stdbool.h>
 #include <sys/types.h>
 
-/* Installs the handler for those of the two signals whose disposition is the default; with
- * `usr2`, what `miniprof ctl` calls the same, also one for SIGUSR2, which counts them in
- * recorder->ranges.toggles. */
+/* Installs the handler for SIGINT and SIGTERM, for each whose disposition is the default. With
+ * `usr2` (the same request as a word of `miniprof ctl`) also installs one for SIGUSR2, which counts
+ * the signals in recorder->ranges.toggles. */
 void signals_open(const char *usr2);
 
-/* Puts the default back where the handler still stands: for a forked child. */
+/* Restores the default where our handler still stands: for a forked child. */
 void signals_reset(void);
 
-/* The collector's threads block all signals, so that none of the program's reaches them. Where one
- * that asks the process to end is pending and no thread is left but the caller and `other`, as
- * after pthread_exit in main, the calling thread takes such signals from now on. */
+/* The recorder's threads block all signals, so they take none of the program's. After pthread_exit
+ * in main there may be no other thread left but the caller and `other`. If then a signal is pending
+ * that asks the process to end, the calling thread takes such signals from now on. */
 void signals_take_last(pid_t other);
 
 /* Ends the process by `number`'s default action. Returns only if the application blocks that. */

@@ -1,5 +1,5 @@
 /* The writer thread's loop: wait, run a round, serve signals and `miniprof ctl`, flush in time. It
- * never waits inside of CUPTI.
+ * never waits inside CUPTI.
  */
 #include "record/process/writer_thread.h"
 
@@ -19,28 +19,29 @@
 
 #include "base/poison.h"
 
-/* What is lost when the process is killed is at most what came since the last write: promised are
- * 200 ms, and a round takes time as well. */
+/* A killed process loses at most the records since the last write. The documentation promises 200
+ * ms, and a round takes time as well. */
 #define FLUSH_CUPTI_MS 90
 #define WRITE_FILE_MS  90
 #define LINGER_MS      2000 /* after a range of the mode `range`: late records still come */
-#define GATHER_MS      100  /* that CUPTI is waited for; it answers within a few */
+#define GATHER_MS      100  /* longest wait for CUPTI, which answers within a few ms */
 #define CATCH_UP_MS    30   /* for what waits, before CUPTI is asked or the file written */
 #define STACK_BYTES    ((size_t)1 << 20)
 
 struct pace {
     struct recorder *recorder;
     int write_ms;     /* from one write of the file to the next */
-    int64_t flushed;  /* when CUPTI was last asked for buffers */
+    int64_t flushed;  /* when CUPTI was last flushed */
     int64_t written;  /* when the file was last written */
     int64_t enabled;  /* when records were last on */
-    int64_t fetched;  /* when CUPTI was last asked outside of ranges */
-    int64_t patience; /* until that is done again, ms */
+    int64_t fetched;  /* when CUPTI was last flushed outside of ranges */
+    int64_t patience; /* until the next such flush, ms */
     int64_t ends;     /* when MINIPROF_TIMEOUT is over; 0: never, or already */
 };
 
-/* Outside of ranges: whether CUPTI has a buffer to give back, where another client would lose what
- * is written there (clients.h). Less and less often, as that client may have been given it. */
+/* Outside of ranges: whether to flush because CUPTI may still hold a buffer of ours, whose contents
+ * another client would lose (clients.h). The intervals double, since another client may have been
+ * given the buffer. */
 static bool fetch_last(struct recorder *recorder, struct pace *pace, int64_t now)
 {
     if (!buffer_pool_is_out(&recorder->pool)) {
@@ -54,12 +55,11 @@ static bool fetch_last(struct recorder *recorder, struct pace *pace, int64_t now
     return true;
 }
 
-/* Asks CUPTI for the buffers that are complete. Not before it ever wanted one: it may not be up
- * (wprof deadlocked on that); not in the mode `range` outside of ranges, where nothing shall
- * disturb the application. */
+/* Asks for a flush of CUPTI's complete buffers. Not in the mode `range` outside of ranges, where
+ * nothing shall disturb the application. */
 static void ask_cupti(struct recorder *recorder, struct pace *pace, int64_t now)
 {
-    /* Also before each write, so that it has all there is. */
+    /* Also before each write, so that the write includes all there is. */
     if (now - pace->flushed < FLUSH_CUPTI_MS && now - pace->written < pace->write_ms)
         return;
     pace->flushed = now;
@@ -74,7 +74,7 @@ static void ask_cupti(struct recorder *recorder, struct pace *pace, int64_t now)
         recording_gather(recorder, GATHER_MS);
 }
 
-/* Records that CUPTI dropped since it was last asked. */
+/* Counts the records that CUPTI dropped since the last call, and other losses. */
 static void count_drops(struct recorder *recorder)
 {
     uint64_t *values = recorder->recording.quality.values;
@@ -85,7 +85,7 @@ static void count_drops(struct recorder *recorder)
     values[QUALITY_dropped_taken_over] = atomic_load(&recorder->clients.lost);
     values[QUALITY_dropped_by_cupti] += atomic_exchange(&recorder->flusher.dropped, 0);
     if (recorder_is_recording(recorder))
-        return; /* the flusher asks */
+        return; /* the flusher asks CUPTI */
     if (!atomic_load(&recorder->pool.requested) || atomic_load(&recorder->ending.forced_exits))
         return; /* a CUPTI that hangs is not called again */
     if (recorder->cupti.dropped_records(NULL, 0, &dropped) == CUPTI_SUCCESS)
@@ -103,8 +103,8 @@ static void write_file(struct recorder *recorder, struct pace *pace, int64_t now
         range_give_up(recorder);
 }
 
-/* A signal as any other: where the application leaves it to its default, ours completes the file
- * (signals.h); where it does not, it decides. */
+/* When MINIPROF_TIMEOUT is over, sends SIGTERM. If the application leaves it at its default, our
+ * handler completes the file (signals.h); if not, the application decides. */
 static void check_timeout(struct recorder *recorder, struct pace *pace, int64_t now)
 {
     if (!pace->ends || now < pace->ends)
@@ -114,7 +114,7 @@ static void check_timeout(struct recorder *recorder, struct pace *pace, int64_t 
     kill(getpid(), SIGTERM);
 }
 
-/* Until the next thing is due, ms. */
+/* Time until the next flush or write, ms. */
 static int time_left(const struct pace *pace, int64_t now)
 {
     int64_t flush = pace->flushed + FLUSH_CUPTI_MS;
@@ -124,7 +124,7 @@ static int time_left(const struct pace *pace, int64_t now)
     return next > now ? (int)(next - now) : 0;
 }
 
-/* The program may have closed our descriptor with all others. */
+/* Opens the file again, if the program has closed our descriptor with all others. */
 static void keep_file(struct recorder *recorder)
 {
     struct mp_writer *writer = recorder->recording.writer;
@@ -133,7 +133,8 @@ static void keep_file(struct recorder *recorder)
         mp_writer_replace_file(writer, output_open_again(&recorder->output));
 }
 
-/* SIGUSR2: each begins a range, or ends the one that is open; or has the flight recorder write. */
+/* Serves SIGUSR2: each begins a range, or ends the open one. With the flight recorder each writes a
+ * file. */
 static void take_toggles(struct recorder *recorder)
 {
     uint32_t count = atomic_exchange(&recorder->ranges.toggles, 0);
@@ -162,7 +163,7 @@ static enum throttle_pressure pressure_now(struct recorder *recorder, const stru
     return left < CATCH_UP_MS ? THROTTLE_HASTE : THROTTLE_CALM;
 }
 
-/* Between buffers. */
+/* Called between buffers: rests if there is time. */
 static void rest(const void *context)
 {
     const struct pace *pace = context;
@@ -227,7 +228,7 @@ static const char *size_text(char *text, size_t size, uint64_t bytes)
     return text;
 }
 
-/* `unwritten`: rows that came after the file could not be written any more. */
+/* `unwritten`: rows that came after the file could no longer be written. */
 static void say_result(const struct recorder *recorder, const struct mp_writer_totals *totals,
                        uint64_t unwritten, uint64_t bytes)
 {
@@ -256,14 +257,15 @@ static void say_nothing(const struct recorder *recorder)
         mp_log_info("the process used no GPU: nothing was recorded");
 }
 
-/* A process that never had a context and no NVTX either did not want to be recorded. Without CUPTI
- * contexts are not seen, but nothing else is either. */
+/* Whether there is nothing to keep: no context was made and no NVTX event came. Without CUPTI no
+ * context is seen, but nothing is recorded then either. */
 static bool is_empty(const struct recorder *recorder)
 {
     return !atomic_load(&recorder->cuda.context_made) && !recorder->recording.nvtx_events;
 }
 
-/* There is no file; triggers that have come in time get theirs. */
+/* The end with the flight recorder, which has no open file. Triggers that came in time still get
+ * their files. */
 static void close_flight(struct recorder *recorder)
 {
     struct recording *recording = &recorder->recording;
@@ -352,8 +354,8 @@ enum mp_status writer_thread_start(struct recorder *recorder)
 {
     enum mp_status status;
 
-    /* Here and not by the writer, which a busy machine may let run late: who sees that the program
-     * runs can reach it. */
+    /* Opened here, not by the writer, which may start late on a busy machine: as soon as the
+     * program runs, `miniprof ctl` must find it. */
     ctl_open(&recorder->ctl);
     status = thread_start(&recorder->writer, STACK_BYTES, writer_main, recorder);
     if (status != MP_OK)

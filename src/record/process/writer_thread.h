@@ -1,11 +1,12 @@
-/* The writer thread: it owns the file and everything in recording.h, all signals are blocked in it.
+/* The writer thread: it owns the file and everything in recording.h. All signals are blocked in it.
  *
- * Its rounds run when something is handed over, and every 100 ms at the latest. CUPTI is asked for
- * complete buffers every 100 ms, as it gives them up only when they are full otherwise
- * (cuptiActivityFlushPeriod does not change that), and the file is written every 200 ms: that is
- * what a killed process loses at most. MINIPROF_TIMEOUT is looked at in each round. Between buffers
- * it rests where it would use more than half a core, there is room for what waits and no round is
- * due (throttle.h).
+ * Its rounds run when another thread hands something over, and every 100 ms at the latest. It has
+ * CUPTI flushed every 100 ms, since CUPTI otherwise returns buffers only when they are full
+ * (cuptiActivityFlushPeriod does not change that). It writes the file every 200 ms, so a killed
+ * process loses 200 ms at most. In each round it looks whether MINIPROF_TIMEOUT is over.
+ *
+ * Between buffers the writer rests, if it would use more than half a core, there is room for what
+ * waits, and no round is due (throttle.h).
  */
 #ifndef MP_RECORD_PROCESS_WRITER_THREAD_H
 #define MP_RECORD_PROCESS_WRITER_THREAD_H

@@ -64,7 +64,7 @@ void range_configure(struct recorder *recorder)
 
 /* ---- Marks ---- */
 
-/* The id that CUPTI gives to a call made now; 0 if it cannot be had. */
+/* The correlation id of a call made now; 0 if there is none. */
 static uint32_t correlation_now(struct recorder *recorder)
 {
     struct call_log *log = call_log_mine(&recorder->logs);
@@ -97,8 +97,8 @@ static void post(struct recorder *recorder, enum work_kind kind, uint8_t reason,
         &(struct work){.kind = kind, .reason = reason, .correlation = correlation, .time = time});
 }
 
-/* Waits for the current context, unless a stream is being captured: that would break the capture.
- * False if it was not waited for. Our own call must not look like one of the application's. */
+/* Synchronises the current context, unless a stream is being captured: that would break the
+ * capture. False if it did not. The callbacks must not take this call for the application's. */
 static bool synchronize(struct recorder *recorder)
 {
     struct call_log *log = call_log_mine(&recorder->logs);
@@ -126,7 +126,7 @@ static enum range_answer may_begin(const struct ranges *ranges, uint8_t reason, 
     return ranges->open && !anew ? RANGE_IS_OPEN : RANGE_DONE;
 }
 
-/* Under the lock: a range is open from now on, if it may begin. */
+/* Under the lock: opens a range, if one may begin. */
 static enum range_answer open_range(struct recorder *recorder, uint8_t reason)
 {
     struct ranges *ranges = &recorder->ranges;
@@ -145,8 +145,8 @@ static enum range_answer open_range(struct recorder *recorder, uint8_t reason)
     return RANGE_DONE;
 }
 
-/* The range of that number, which was opened, is told to the writer. `correlation`: of the call
- * that begins it; 0 where none does. */
+/* Posts the mark of the range `number`, which was opened. `correlation`: of the call that begins
+ * it; 0 if there is none. */
 static void begin_opened(struct recorder *recorder, uint64_t number, uint8_t reason,
                          uint32_t correlation)
 {
@@ -156,7 +156,7 @@ static void begin_opened(struct recorder *recorder, uint64_t number, uint8_t rea
     if (!correlation)
         correlation = correlation_now(recorder);
     pthread_mutex_lock(&ranges->lock);
-    /* Last, so that the time it took is not in the range. */
+    /* The time is read last, so that the work above is not in the range. */
     if (ranges->open && ranges->begun == number) {
         post(recorder, WORK_START, reason, mp_clock_now(), correlation);
         ranges->posted = true;
@@ -179,12 +179,13 @@ static enum range_answer range_begin(struct recorder *recorder, uint8_t reason,
     if (answer == RANGE_DONE)
         begin_opened(recorder, number, reason, correlation);
     else
-        (void)mp_clock_now(); /* the software GPU's clock counts readings: in all modes as many */
+        (void)mp_clock_now(); /* the software GPU's clock counts its readings: all modes make the
+                                 same number */
     return answer;
 }
 
-/* Under the lock: no thread is in an NVTX range, nor has been since `met` were counted. Else that
- * thread's begin found the capture range open, or the step begun, and it will end it. */
+/* Under the lock: whether no thread is in an NVTX range, and none has entered one since `met` was
+ * read. Otherwise that thread found the capture range open, or the step begun, and will end it. */
 static bool is_left(const struct ranges *ranges, uint64_t met)
 {
     return !ranges->by_nvtx || (!nvtx_watch_is_inside() && atomic_load(&ranges->met) == met);
@@ -206,7 +207,7 @@ static enum range_answer may_end(const struct recorder *recorder, uint8_t reason
     return RANGE_DONE;
 }
 
-/* Under the lock: the open range ends. What other threads launch from now on is outside. */
+/* Under the lock: closes the open range. What other threads launch from now on is outside. */
 static void close_range(struct recorder *recorder, uint8_t reason, uint64_t time,
                         uint32_t correlation)
 {
@@ -230,8 +231,8 @@ static bool has_one_context(struct context_list *contexts)
     return one;
 }
 
-/* Whether CUPTI is to get its clock again: the range ended at `time`, and its context was waited
- * for. */
+/* Whether the clock is to be registered again. The range ended at `time`, and its context was
+ * synchronised. */
 static bool wants_clock(struct recorder *recorder, uint64_t time)
 {
     return recording_slows_cupti(&recorder->recording) &&
@@ -239,8 +240,8 @@ static bool wants_clock(struct recorder *recorder, uint64_t time)
            clock_renewal_is_due_at_end(&recorder->recording.clock_renewal, time);
 }
 
-/* What has been launched in the range of that number, which was closed at `time`, comes out, and
- * the kinds are switched; 0: none was closed. False when CUPTI does not answer. */
+/* Has the range `closed`, which ended at `time`, flushed and the kinds switched. 0: no range was
+ * closed. False when CUPTI does not answer. */
 static bool leave(struct recorder *recorder, uint64_t closed, uint64_t time)
 {
     bool through =
@@ -249,8 +250,7 @@ static bool leave(struct recorder *recorder, uint64_t closed, uint64_t time)
     return range_leave(recorder, closed, through && wants_clock(recorder, time));
 }
 
-static enum range_answer ranges_range_end(struct recorder *recorder, uint8_t reason,
-                                          uint32_t correlation)
+static enum range_answer range_end(struct recorder *recorder, uint8_t reason, uint32_t correlation)
 {
     struct ranges *ranges = &recorder->ranges;
     uint64_t now = mp_clock_now();
@@ -258,7 +258,8 @@ static enum range_answer ranges_range_end(struct recorder *recorder, uint8_t rea
     enum range_answer answer;
     uint64_t number;
 
-    /* Before the id is asked for, and after: what others launch meanwhile has later ones. */
+    /* Counted before the id is asked for, and compared afterwards: what others launch meanwhile has
+     * later ids. */
     pthread_mutex_lock(&ranges->lock);
     answer = may_end(recorder, reason, met);
     pthread_mutex_unlock(&ranges->lock);
@@ -283,8 +284,8 @@ static bool is_kept(enum mp_step_phase phase)
     return phase == MP_STEP_ACTIVE || phase == MP_STEP_LAST;
 }
 
-/* Under the lock: the next step begins; whether a range does with it. Not again in a cycle whose
- * range has ended early. */
+/* Under the lock: the next step begins. Whether a range begins with it: not a second time in a
+ * cycle whose range has ended early. */
 static bool open_step(struct recorder *recorder)
 {
     struct ranges *ranges = &recorder->ranges;
@@ -317,15 +318,15 @@ static void begin_step(struct recorder *recorder, uint32_t correlation)
         range_settle(recorder);
 }
 
-/* Under the lock: whether the step is over for all threads; its phase. */
+/* Under the lock: whether the step is over for all threads, and its phase. */
 static bool may_end_step(const struct ranges *ranges, uint64_t met, enum mp_step_phase *phase)
 {
     *phase = mp_schedule_phase(&ranges->schedule, ranges->steps);
     return ranges->in_step && is_left(ranges, met);
 }
 
-/* Under the lock: the step ends, and with the last one of a cycle the range, if it is still open:
- * its number, 0 where nothing is to be brought out. */
+/* Under the lock: ends the step. The last step of a cycle also ends the range, if it is still open.
+ * Answers that range's number, 0 if no range ended. */
 static uint64_t close_step(struct recorder *recorder, uint64_t time, uint32_t correlation)
 {
     struct ranges *ranges = &recorder->ranges;
@@ -334,7 +335,7 @@ static uint64_t close_step(struct recorder *recorder, uint64_t time, uint32_t co
     bool ends = phase == MP_STEP_LAST && ranges->open;
 
     ranges->in_step = false;
-    /* From one step to the next the kinds stay as they are. */
+    /* The kinds stay on between two steps that need them. */
     ranges->warm = (phase == MP_STEP_WARMUP || phase == MP_STEP_LAST) &&
                    (next == MP_STEP_WARMUP || is_kept(next));
     if (ends)
@@ -388,11 +389,11 @@ void range_profiler_stop(struct recorder *recorder, uint32_t correlation)
     if (recorder->ranges.scheduled)
         end_step(recorder, correlation);
     else
-        ranges_range_end(recorder, MP_capture_reason_profiler_api, correlation);
+        range_end(recorder, MP_capture_reason_profiler_api, correlation);
 }
 
-/* Also inside of others: what this thread launches next is to be recorded, while the one that came
- * first may still be switching the kinds on. */
+/* Waits also if the range is nested: what this thread launches next is to be recorded, while the
+ * thread that came first may still be switching the kinds on. */
 void range_nvtx_begin(struct recorder *recorder)
 {
     if (!recorder_is_recording(recorder))
@@ -412,13 +413,13 @@ void range_nvtx_end(struct recorder *recorder)
     if (recorder->ranges.scheduled)
         end_step(recorder, 0);
     else
-        ranges_range_end(recorder, MP_capture_reason_nvtx, 0);
+        range_end(recorder, MP_capture_reason_nvtx, 0);
 }
 
 enum range_answer range_trigger(struct recorder *recorder, bool begins)
 {
     return begins ? range_begin(recorder, MP_capture_reason_trigger, 0)
-                  : ranges_range_end(recorder, MP_capture_reason_trigger, 0);
+                  : range_end(recorder, MP_capture_reason_trigger, 0);
 }
 
 void range_give_up(struct recorder *recorder)
@@ -446,7 +447,7 @@ void range_go(struct recorder *recorder)
     ranges->ready_at = mp_monotonic_ms() + (int64_t)recorder->config.delay * 1000;
     ranges->ready = !recorder->config.delay;
     if (ranges->at_once && ranges->ready) {
-        /* recording_open has begun it. */
+        /* recording_open has begun this range. */
         ranges->open = true;
         ranges->posted = true;
         ranges->begun = 1;
@@ -454,7 +455,7 @@ void range_go(struct recorder *recorder)
     }
     pthread_mutex_unlock(&ranges->lock);
     range_settle(recorder);
-    /* Begun before CUDA was. */
+    /* An NVTX range that began before CUDA did. */
     if (ranges->by_nvtx && nvtx_watch_is_inside())
         range_nvtx_begin(recorder);
 }
@@ -490,7 +491,7 @@ int range_tick(struct recorder *recorder, int most)
     if (begins)
         range_begin(recorder, MP_capture_reason_duration, 0);
     if (ends)
-        ranges_range_end(recorder, MP_capture_reason_duration, 0);
+        range_end(recorder, MP_capture_reason_duration, 0);
     return most;
 }
 

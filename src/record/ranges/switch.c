@@ -1,5 +1,5 @@
-/* Who may switch, who waits for it and for how long. All waits have a limit, since CUPTI may hang
- * in the thread that switches.
+/* Who may switch CUPTI's kinds, who waits for that and how long. All waits have a limit, since
+ * CUPTI may hang in the thread that switches.
  */
 #include "record/ranges/switch.h"
 
@@ -42,14 +42,14 @@ static struct timespec in_seconds(time_t seconds)
     return limit;
 }
 
-/* Under the lock: for how many seconds CUPTI is waited for. */
+/* Under the lock: for how many seconds a thread waits for CUPTI. */
 static time_t patience(const struct ranges *ranges)
 {
     return ranges->late ? 0 : WAIT_SECONDS;
 }
 
-/* Under the lock: waits until something changes; false at the limit. No cancellation point: a
- * thread that ended in here would keep the lock. */
+/* Under the lock: waits until something changes; false at the limit. Not a cancellation point: a
+ * thread that is cancelled in here would keep the lock. */
 static bool await_change(struct ranges *ranges, const struct timespec *limit)
 {
     int before;
@@ -69,7 +69,7 @@ static bool may_switch(struct ranges *ranges, const struct timespec *limit)
     return !ranges->switching;
 }
 
-/* Under the lock, which is left meanwhile. */
+/* Called under the lock; leaves it until end_switching. */
 static void begin_switching(struct ranges *ranges)
 {
     ranges->switching = true;
@@ -124,7 +124,7 @@ bool range_switch(struct recorder *recorder, void (*how)(struct recorder *record
     }
     pthread_mutex_unlock(&ranges->lock);
     if (may)
-        range_settle(recorder); /* who has waited for too long has left that to us */
+        range_settle(recorder); /* a thread that waited for too long has left this to us */
     return may;
 }
 
@@ -141,8 +141,8 @@ void range_await_posted(struct recorder *recorder)
 
 /* ---- The end of a range ---- */
 
-/* Under the lock: whether the flusher has done it. The writer takes what comes meanwhile: a flush
- * brings all at once. */
+/* Under the lock: whether the flusher has done request `number`. A flush brings all records at
+ * once, so the writer takes them meanwhile. */
 static bool await_as_writer(struct recorder *recorder, uint64_t number)
 {
     struct ranges *ranges = &recorder->ranges;
@@ -156,7 +156,8 @@ static bool await_as_writer(struct recorder *recorder, uint64_t number)
     return ranges->left >= number;
 }
 
-/* Under the lock: waits until the flusher has done it; false when that takes too long. */
+/* Under the lock: waits until the flusher has done request `number`; false when that takes too
+ * long. */
 static bool await_left(struct recorder *recorder, uint64_t number)
 {
     struct ranges *ranges = &recorder->ranges;
@@ -176,7 +177,7 @@ bool range_leave(struct recorder *recorder, uint64_t closed, bool renews)
     bool say = false;
 
     pthread_mutex_lock(&ranges->lock);
-    /* The last flush is the process's end. */
+    /* At the end of the process there is the last flush. */
     if (recorder_is_recording(recorder) && (closed || !is_settled(ranges))) {
         uint64_t number = ++ranges->leaves;
 
@@ -203,7 +204,7 @@ struct leaves {
     bool flushes, renews;
 };
 
-/* Whether there is something to do. */
+/* Whether there is a request. */
 static bool take_leaves(struct ranges *ranges, struct leaves *leaves)
 {
     bool asked;
@@ -216,7 +217,7 @@ static bool take_leaves(struct ranges *ranges, struct leaves *leaves)
     return asked;
 }
 
-/* While this thread switches, which who begins another range waits for. */
+/* While this thread switches: a thread that begins another range waits for it. */
 static void give_clock(struct recorder *recorder)
 {
     struct ranges *ranges = &recorder->ranges;
@@ -230,7 +231,7 @@ static void give_clock(struct recorder *recorder)
         activity_give_clock(recorder);
 }
 
-/* What was launched comes out. */
+/* Has CUPTI deliver what was launched. */
 static void bring_out(struct recorder *recorder, bool renews)
 {
     uint64_t answers = clients_answers(recorder);

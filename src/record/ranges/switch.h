@@ -1,14 +1,14 @@
-/* CUPTI's kinds as capture ranges want them: one thread switches at a time, without the lock of the
- * ranges, and others wait for it where what they do next is to be recorded. They may hold what that
- * thread needs: no wait is longer than a second.
+/* Switches CUPTI's kinds as capture ranges need them. One thread switches at a time, without
+ * holding the lock of the ranges. Other threads wait for it if their next calls are to be recorded.
+ * They may hold something that the switching thread needs, so no wait is longer than a second.
  *
  *     range opened --settle--> kinds on --> mark posted --await_posted--> launches are inside
- *     range closed --leave--> the flusher: CUPTI flushed, at times it gets its clock again
+ *     range closed --leave--> the flusher: CUPTI flushed, at times its clock registered again
  *                             --settle--> kinds off --> the program
  *
- * Where a range begins its own thread switches, where it ends the flusher does. While CUPTI does
- * not answer there, nobody waits a second time: ranges begin and end, and whoever switches goes on
- * until the kinds are as is wanted by then.
+ * At the begin of a range the thread that begins it switches; at the end the flusher does. If CUPTI
+ * does not answer the flusher, nobody waits a second time: ranges begin and end meanwhile. The
+ * thread that switches continues until the kinds are as wanted at that moment.
  */
 #ifndef MP_RECORD_RANGES_SWITCH_H
 #define MP_RECORD_RANGES_SWITCH_H
@@ -18,25 +18,26 @@
 
 struct recorder;
 
-/* Brings the kinds in line with what is wanted now. What another thread is switching is waited for,
- * also if it will be as is wanted. Any thread, without the lock. */
+/* Switches the kinds as they are wanted now. If another thread is switching, waits for it, even if
+ * that leads to the wanted state. Any thread, without the lock. */
 void range_settle(struct recorder *recorder);
 
-/* The end of a step, or of the range whose number is `closed`, if that is not 0: has the flusher
- * flush CUPTI for a range, give it its clock again if it `renews` and no other range has begun
- * since, and settle. False when that takes over a second, which is said once; it is done when CUPTI
- * answers. Any thread but the flusher, without the lock; the writer takes what comes meanwhile. */
+/* The end of a step, or of the range with the number `closed`, unless that is 0. Has the flusher
+ * settle. For a range the flusher flushes CUPTI first; if `renews` and no other range has begun
+ * since, it also registers the clock again. False if this takes more than a second, which is said
+ * once; the flusher finishes when CUPTI answers. Any thread but the flusher, without the lock; the
+ * writer takes records while it waits. */
 bool range_leave(struct recorder *recorder, uint64_t closed, bool renews);
 
 /* Does what range_leave has asked for. The flusher only. */
 void range_serve(struct recorder *recorder);
 
-/* Waits until the writer knows of the range that another thread has opened, if one is open. Any
- * thread, without the lock. */
+/* If another thread has opened a range, waits until its mark is posted. Any thread, without the
+ * lock. */
 void range_await_posted(struct recorder *recorder);
 
-/* Has `how` done while no other thread switches kinds; false, undone, when one does for too long.
- * Any thread, without the lock. */
+/* Calls `how` while no other thread switches kinds. False, without the call, if another thread
+ * switches for too long. Any thread, without the lock. */
 bool range_switch(struct recorder *recorder, void (*how)(struct recorder *recorder));
 
 #endif
