@@ -22,8 +22,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Bytes that an encoder writes, and where zstd blocks should end: columns of unlike statistics do
- * not share a Huffman table that way. A zeroed struct is empty. */
+/* Bytes that an encoder writes, and where zstd blocks should end. Columns with different statistics
+ * then do not share a Huffman table. A zeroed struct is empty. */
 struct mp_sink {
     struct mp_buffer buffer;
     size_t cuts[4 * MP_MAX_COLUMNS + 2];
