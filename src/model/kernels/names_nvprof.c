@@ -3,11 +3,10 @@
  *     GNU     void f<8, (Mode)1, Grid<float const> >(float const*, float*)
  *     nvprof  void f<int=8, Mode=1, Grid<float const >>(float const *, float*)
  *
- * One pass with a stack of the open brackets: values get their types only where a template argument
- * begins and only if they are the whole of it. What has brackets that do not pair, or too many of
- * them, stays as it is. (nvprof's own demangler confuses some parameters with others, `bool=1
- * const *` for a type; that is not imitated.) Examples: apache/mxnet#14684,
- * PaddlePaddle/benchmark#329.
+ * One pass with a stack of the open brackets. A value gets its type only if it is a whole template
+ * argument. A name whose brackets do not pair, or that nests too deep, stays as it is. (nvprof's
+ * own demangler confuses some parameters with others, `bool=1 const *` for a type; this is not
+ * imitated.) Examples: apache/mxnet#14684, PaddlePaddle/benchmark#329.
  */
 #include <ctype.h>
 #include <stdbool.h>
@@ -122,8 +121,8 @@ static const char *closing(const char *text)
     return NULL;
 }
 
-/* `(Enum)3`. The type is left to the pass, which can meet template arguments in it: its closing
- * bracket turns into the `=`. */
+/* `(Enum)3`. The main pass rewrites the type, which may contain template arguments; the cast's
+ * closing bracket becomes the `=`. */
 static bool is_cast(const char *text)
 {
     const char *end = *text == '(' ? closing(text) : NULL;
@@ -187,7 +186,7 @@ static void copy_word(struct rewrite *r)
         mp_buffer_append_byte(&r->out, ' ');
 }
 
-/* A `<` that opens template arguments stands behind a name; others compare. */
+/* A `<` after a name opens template arguments; any other one compares. */
 static bool opens_template(const struct rewrite *r)
 {
     char before = last_written(r);
