@@ -48,7 +48,7 @@ static inline uint32_t deps_front_index(uint32_t reference)
 /* The activity of a reference that ends last; DEPS_NONE of none. */
 uint32_t deps_best(const struct deps *deps, uint32_t reference);
 
-/* *into becomes what waits for both. MP_ERR_MEMORY, MP_ERR_LIMIT. */
+/* Makes *into a reference that stands for both references. MP_ERR_MEMORY, MP_ERR_LIMIT. */
 enum mp_status deps_join(struct deps *deps, uint32_t *into, uint32_t other);
 
 #endif
