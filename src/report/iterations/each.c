@@ -1,4 +1,4 @@
-/* The iterations one by one: in text what a latency consists of, in CSV everything. */
+/* Prints the iterations one by one: in text the parts of a latency, in CSV everything. */
 #include "report/common/summary_table.h"
 #include "report/iterations/iterations.h"
 

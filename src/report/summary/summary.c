@@ -1,4 +1,4 @@
-/* nvprof's summary. Also its lines for a group without rows, which scripts look for. */
+/* Prints nvprof's summary, and nvprof's lines for a group without rows, which scripts look for. */
 #include "report/summary/summary.h"
 
 #include <inttypes.h>
@@ -23,8 +23,8 @@ static void summary_summary_each_row(struct report_table *table, const struct su
     summary_each_row(table, title, group->rows, group->row_count, take);
 }
 
-/* nvprof's line for a group that is empty though it was recorded, or the only one that is asked
- * for: a head with nothing below it would leave open why. */
+/* nvprof's line for an empty group. It is printed if the group was recorded, or if it is the only
+ * one that is asked for: otherwise a head with nothing below it would give no reason. */
 static void print_empty(const struct report_out *out, const struct mp_trace *trace,
                         const struct summary *summary, unsigned which, int group)
 {

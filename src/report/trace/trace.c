@@ -105,7 +105,7 @@ void trace_print_notes(FILE *file, const struct trace_columns *columns)
                 columns->has_shapes ? "" : "\n");
 }
 
-/* Damage and doubtful rows that were met on the way and are not in the head. */
+/* Warns of damage and doubtful rows that were found while printing and are not in the head. */
 static void print_later_warning(const struct printing *printing, const char *earlier)
 {
     const struct trace_rows *rows = printing->rows;
