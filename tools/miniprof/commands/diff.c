@@ -110,7 +110,7 @@ static int find_split(int argc, char **argv, int from)
     return from;
 }
 
-/* Options may stand on both sides of `--`, of which getopt would forget where it was. */
+/* Options may stand on both sides of `--`, and getopt does not say where the `--` was. */
 static enum options_result parse_sides(int argc, char **argv, struct diff_values *values,
                                        struct arguments sides[DIFF_SIDES])
 {
@@ -180,7 +180,7 @@ static const char **paths_of(const struct trace_set *traces)
     return paths;
 }
 
-/* To `page` or, without one, as a report; the exit code. */
+/* Prints to `page` or, without one, as a report; returns the exit code. */
 static int print(struct job *job, FILE *page)
 {
     struct mp_error error;
@@ -251,7 +251,7 @@ static int open_and_compare(struct job *job, const struct arguments sides[DIFF_S
     return code;
 }
 
-/* Before traces are read, which may take long. */
+/* Called before traces are read, because reading may take long. */
 static bool check_page(const struct diff_values *values)
 {
     struct mp_error error;
