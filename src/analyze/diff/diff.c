@@ -440,7 +440,7 @@ static enum mp_status diff_compare(struct diff *diff)
 
 /* ---- The whole ---- */
 
-static enum mp_status diff_diff_build(struct building *building)
+static enum mp_status read_and_compare(struct building *building)
 {
     enum mp_status status;
 
@@ -471,7 +471,7 @@ enum mp_status diff_build(const char *const *a, size_t a_count, const char *cons
     *diff = (struct diff){.found = true,
                           .by_runs = a_count >= DIFF_LEAST_RUNS && b_count >= DIFF_LEAST_RUNS &&
                                      shift_can_bound(a_count, b_count, SHIFT_95_PERCENT)};
-    status = diff_diff_build(&building);
+    status = read_and_compare(&building);
     if (!status)
         return MP_OK;
     diff_free(diff);

@@ -260,7 +260,7 @@ static enum mp_status build_layers(struct layers_pass *pass, struct mp_error *er
                : MP_OK;
 }
 
-static enum mp_status layers_layers_build(struct layers_pass *pass, struct mp_error *error)
+static enum mp_status run_passes(struct layers_pass *pass, struct mp_error *error)
 {
     struct layers_result *result = pass->result;
 
@@ -351,7 +351,7 @@ enum mp_status layers_build(struct mp_trace *trace, const struct layers_options 
     if (!status && set_iteration(&pass, &folded))
         status = mp_error_set(error, MP_ERR_MEMORY, "out of memory");
     if (!status)
-        status = layers_layers_build(&pass, error);
+        status = run_passes(&pass, error);
     pass_free(&pass);
     free(folded);
     ranges_free(&ranges);

@@ -343,8 +343,8 @@ enum mp_status nvvp_take_release(struct nvvp_plain *plain, const struct nvvp_pla
 
 /* ---- What the host did ---- */
 
-static enum mp_status plain_rows_take_call(struct nvvp_plain *plain,
-                                           const struct nvvp_RUNTIME *from, bool driver)
+static enum mp_status take_plain_call(struct nvvp_plain *plain, const struct nvvp_RUNTIME *from,
+                                      bool driver)
 {
     struct mp_row_call call = {
         .start = from->start,
@@ -361,12 +361,12 @@ static enum mp_status plain_rows_take_call(struct nvvp_plain *plain,
 
 enum mp_status nvvp_take_runtime(struct nvvp_plain *plain, const struct nvvp_plain_source *source)
 {
-    return plain_rows_take_call(plain, &source->row.call, false);
+    return take_plain_call(plain, &source->row.call, false);
 }
 
 enum mp_status nvvp_take_driver(struct nvvp_plain *plain, const struct nvvp_plain_source *source)
 {
-    return plain_rows_take_call(plain, &source->row.call, true);
+    return take_plain_call(plain, &source->row.call, true);
 }
 
 /* Thread of the call that has the correlation id of a wait or event record; 0 if there is none. */

@@ -133,7 +133,7 @@ static bool is_cast(const char *text)
 
 #define CAST 'c' /* in `open`: the bracket of a cast, not printed */
 
-static bool names_nvprof_push(struct rewrite *r, char bracket)
+static bool push_bracket(struct rewrite *r, char bracket)
 {
     if (r->depth == DEEPEST) {
         r->wrong = true;
@@ -150,7 +150,7 @@ static bool rewrite_argument(struct rewrite *r)
     if (!is_cast(r->at))
         return false;
     r->at++;
-    return names_nvprof_push(r, CAST);
+    return push_bracket(r, CAST);
 }
 
 /* ---- Everything else ---- */
@@ -199,7 +199,7 @@ static bool opens_template(const struct rewrite *r)
 }
 
 /* Closes the innermost bracket if it is an `opening`. */
-static void names_nvprof_pop(struct rewrite *r, char opening)
+static void pop_bracket(struct rewrite *r, char opening)
 {
     if (r->depth && r->open[r->depth - 1] == opening)
         r->depth--;
@@ -229,7 +229,7 @@ static void copy_closing(struct rewrite *r)
         copy(r, number_length(r->at));
         return;
     }
-    names_nvprof_pop(r, *r->at == ')' ? '(' : *r->at == ']' ? '[' : '{');
+    pop_bracket(r, *r->at == ')' ? '(' : *r->at == ']' ? '[' : '{');
     copy(r, 1);
 }
 
@@ -238,10 +238,10 @@ static void copy_symbol(struct rewrite *r)
     char c = *r->at;
 
     if (c == '<' && opens_template(r)) {
-        r->at_argument = names_nvprof_push(r, '<');
+        r->at_argument = push_bracket(r, '<');
         copy(r, 1);
     } else if (c == '(' || c == '[' || c == '{') {
-        names_nvprof_push(r, c);
+        push_bracket(r, c);
         copy(r, 1);
     } else if (c == '>') {
         copy_closing_angle(r);

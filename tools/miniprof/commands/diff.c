@@ -198,7 +198,7 @@ static int print(struct job *job, FILE *page)
     return exit_code_of(job);
 }
 
-static int commands_diff_compare(void *context, FILE *page)
+static int compare_and_print(void *context, FILE *page)
 {
     struct job *job = context;
     const struct trace_set *sets = job->sets;
@@ -241,8 +241,8 @@ static int open_and_compare(struct job *job, const struct arguments sides[DIFF_S
         return codes[DIFF_B];
     }
     job->sets = sets;
-    code = job->html ? page_write(set.command, job->html, commands_diff_compare, job)
-                     : commands_diff_compare(job, NULL);
+    code = job->html ? page_write(set.command, job->html, compare_and_print, job)
+                     : compare_and_print(job, NULL);
     job->sets = NULL;
     for (int side = 0; side < DIFF_SIDES; side++) {
         code = codes[side] > code ? codes[side] : code;

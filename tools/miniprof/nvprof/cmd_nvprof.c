@@ -84,7 +84,7 @@ static bool have_variables(const struct nvprof_values *values)
 }
 
 /* Prints the notes of options that work differently here than one may expect. */
-static void cmd_nvprof_print_notes(const struct nvprof_values *values)
+static void print_option_notes(const struct nvprof_values *values)
 {
     for (size_t i = 0; i < nvprof_option_count; i++) {
         const struct nvprof_option *option = &nvprof_options[i];
@@ -134,7 +134,7 @@ static int act(const struct nvprof_values *values, char **argv)
     if (!have_variables(values))
         return NVPROF_EXIT_INTERNAL;
     if (!values->quiet)
-        cmd_nvprof_print_notes(values);
+        print_option_notes(values);
     if (values->query_metrics || values->query_events)
         return query(values);
     if (values->imports.count)
