@@ -7,12 +7,13 @@
  *            one unit for each time column, chosen by the greatest value that was measured
  *     JSON   an object for each row, keys from the columns, times in whole ns, sizes in bytes
  *
- * Of nvprof's -u we know what times and percentages look like. Our own choice is that sizes and
- * throughput in text then have the unit of their greatest measured value, and 8 characters too.
+ * For nvprof's -u the form of times and percentages is known. For sizes and throughput in text the
+ * form is our choice: 8 characters, in the unit of the column's greatest measured value.
  *
  *     report_begin(&table, &out, columns, count);
- *     for each row: report_measure(&table, cells);     (optional: fits widths and units to the
- * data) report_header(&table); for each row: report_row(&table, cells);
+ *     for each row: report_measure(&table, cells);     (optional: fits widths and units)
+ *     report_header(&table);
+ *     for each row: report_row(&table, cells);
  *
  * Nothing is allocated; output errors are the stream's (ferror).
  */
