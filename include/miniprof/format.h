@@ -1,8 +1,8 @@
 /* The bytes of a trace file (.mpt): constants and fixed-size structures, no functions.
  *
- * docs/trace-format.md is the specification; this header is what the C code shares of it. All
- * integers are little endian. A file is one valid zstd stream: what is not a zstd frame stands in
- * skippable frames (RFC 8878, section 3.1.2), so `zstd -t FILE` passes.
+ * docs/trace-format.md is the specification; this header is the part that the C code shares. All
+ * integers are little endian. A file is one valid zstd stream: everything that is not a zstd frame
+ * stands in a skippable frame (RFC 8878, section 3.1.2). So `zstd -t FILE` passes.
  *
  *     [skippable: header] ([skippable: chunk header] [zstd frame: columns])* [skippable: index]
  */
@@ -21,7 +21,7 @@
 #define MP_CHUNK_MAGIC  "MPCHUNK"
 #define MP_INDEX_MAGIC  "MPINDEX"
 
-/* Limits that bound what a reader allocates for a file, however it was damaged. */
+/* These limits bound what a reader allocates for a file, however the file was damaged. */
 #define MP_MAX_HEADER_BYTES       (1u << 20) /* text of the header */
 #define MP_MAX_CHUNK_ROWS         (1u << 16) /* rows of one chunk */
 #define MP_MAX_CHUNK_RAW_BYTES    (8u << 20) /* columns of one chunk, decompressed */
@@ -29,13 +29,15 @@
 #define MP_MAX_COLUMNS            32         /* columns of one table */
 #define MP_MAX_TEXT_BYTES         65535      /* of one text; longer ones are cut */
 
-/* What a chunk may expand to, in bytes: its weight is MP_ROW_WEIGHT for each row, and its columns
- * decompressed. Section 4 of docs/trace-format.md. */
+/* What a chunk may expand to, in bytes. Its weight is MP_ROW_WEIGHT for each row, plus its
+ * decompressed columns (docs/trace-format.md, section 4). */
 #define MP_ROW_WEIGHT          64
-#define MP_MAX_WEIGHT_PER_BYTE 1024        /* of the chunk in the file, header included */
-#define MP_MAX_EXCESS          (32u << 20) /* weight of a file's chunks beyond that, in all */
+#define MP_MAX_WEIGHT_PER_BYTE 1024 /* of the chunk in the file, header included */
+#define MP_MAX_EXCESS                                                                              \
+    (32u << 20) /* weight beyond that which all chunks of a file may have together */
 
-/* Features that a reader has to know to read a file right; unknown bits are refused. */
+/* Features that a reader must know to read a file correctly. A file with unknown bits is refused.
+ */
 #define MP_FEATURES_KNOWN 0u
 
 struct mp_file_header {
@@ -81,7 +83,8 @@ struct mp_index_entry {
 };
 static_assert(sizeof(struct mp_index_entry) == 40, "fixed on disk");
 
-/* The index frame ends the file; `index_bytes` last, so that a reader finds it from the end. */
+/* The index frame ends the file. `index_bytes` comes last, so that a reader finds the frame from
+ * the end of the file. */
 struct mp_index_header {
     uint32_t skippable_magic;
     uint32_t skippable_bytes; /* of all that follows this field */

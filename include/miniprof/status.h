@@ -1,9 +1,9 @@
-/* What a function of miniprof's libraries answers, and the cause in words.
+/* What a function of miniprof's libraries returns, and the cause of a failure in words.
  *
- * Functions that can fail return an `enum mp_status`; MP_OK is 0, so `if (status)` reads as "if it
- * failed". Those that take a `struct mp_error *` also say why, in one line without a newline that
- * names the object and the cause; the pointer may be NULL where nobody wants the words. No function
- * prints or ends the process.
+ * Functions that can fail return an `enum mp_status`. MP_OK is 0, so `if (status)` reads as "if it
+ * failed". Functions that take a `struct mp_error *` also say why: one line without a newline that
+ * names the object and the cause. The pointer may be NULL if the caller does not want the text. No
+ * function prints or ends the process.
  */
 #ifndef MINIPROF_STATUS_H
 #define MINIPROF_STATUS_H

@@ -13,9 +13,9 @@
  *     mp_cursor_close(cursor);
  *     mp_trace_close(trace);
  *
- * Memory is bounded by the largest chunk (format.h holds the limits), not by the file. Nothing here
- * prints or exits. A trace and its cursors belong to one thread at a time; several traces, or
- * several cursors of one trace in one thread, do not disturb each other.
+ * Memory is bounded by the largest chunk (format.h holds the limits), not by the size of the file.
+ * Nothing here prints or exits. One thread at a time may use a trace and its cursors. Several
+ * traces, or several cursors of one trace in one thread, are independent of each other.
  */
 #ifndef MINIPROF_TRACE_H
 #define MINIPROF_TRACE_H
@@ -97,26 +97,26 @@ MP_PUBLIC const char *mp_enum_name(const char *enumeration, uint64_t value);
 
 struct mp_trace;
 
-/* Opens a trace and reads its header. A damaged header does not hide the chunks behind it: the
- * trace then has no properties, and the cursor's damage says so. On failure *trace is NULL and
- * *error (which may be NULL) says in one line what is wrong: MP_ERR_IO (cannot open or read),
+/* Opens a trace and reads its header. Chunks after a damaged header can still be read: the trace
+ * then has no properties, and the cursor's damage says so. On failure *trace is NULL and *error
+ * (which may be NULL) says in one line what is wrong: MP_ERR_IO (cannot open or read),
  * MP_ERR_FORMAT (not a miniprof trace), MP_ERR_VERSION (written by a newer miniprof),
  * MP_ERR_DAMAGED (a damaged header and no chunk), MP_ERR_MEMORY. */
 MP_PUBLIC enum mp_status mp_trace_open(const char *path, struct mp_trace **trace,
                                        struct mp_error *error);
 
-/* Closes the trace; its cursors must be closed before. NULL is allowed. */
+/* Closes the trace. Close its cursors first. NULL is allowed. */
 MP_PUBLIC void mp_trace_close(struct mp_trace *trace);
 
 /* Value of a key of the header ("pid", "command", "clock", ...; docs/trace-format.md lists them),
  * or NULL. Belongs to the trace. */
 MP_PUBLIC const char *mp_trace_property(const struct mp_trace *trace, const char *key);
 
-/* The header's keys in file order: false when `index` is past the last one. */
+/* The header's keys in file order. Returns false when `index` is past the last key. */
 MP_PUBLIC bool mp_trace_property_at(const struct mp_trace *trace, size_t index, const char **key,
                                     const char **value);
 
-/* Size of the file, bytes, when it was opened, or looked at again. */
+/* Size of the file in bytes when it was opened, or when mp_cursor_follow last looked at it. */
 MP_PUBLIC uint64_t mp_trace_bytes(const struct mp_trace *trace);
 
 /* The same without the holes of a sparse file, which take no room on disk. What the file says can
@@ -125,7 +125,7 @@ MP_PUBLIC uint64_t mp_trace_data_bytes(const struct mp_trace *trace);
 
 /* What the chunk index at the end of the file says, without reading the chunks. */
 struct mp_index {
-    bool present; /* false: the program did not end in order, or the file was cut */
+    bool present; /* false: the program did not end normally, or the file was cut */
     uint32_t chunks;
     uint64_t rows;
     uint64_t dropped;
@@ -136,15 +136,16 @@ MP_PUBLIC void mp_trace_index(const struct mp_trace *trace, struct mp_index *ind
 
 /* ---- Rows ---- */
 
-/* The rows of one chunk, column by column. Belongs to the cursor, valid until its next call. */
+/* The rows of one chunk, column by column. The batch belongs to the cursor and is valid until the
+ * cursor's next call. */
 struct mp_batch {
     const struct mp_table_info *table;
     uint32_t rows;
-    /* `rows` values of each selected column, in the order of table->columns; NULL for columns that
-     * were not selected, and for TEXT columns. Columns that the file lacks read as 0. */
+    /* `rows` values of each selected column, in the order of table->columns. NULL for TEXT columns
+     * and for columns that were not selected. A column that the file lacks reads as 0. */
     const uint64_t *columns[MP_MAX_COLUMNS];
-    /* The TEXT column, if the table has one: row i is text[text_end[i-1]] to text[text_end[i]], the
-     * first from text[0]; not NUL-terminated. */
+    /* The TEXT column, if the table has one. Row i is text[text_end[i-1]] to text[text_end[i]]; the
+     * first row begins at text[0]. Not NUL-terminated. */
     const char *text;
     const uint32_t *text_end;
     uint64_t first_time;
@@ -168,11 +169,11 @@ struct mp_chunk {
 
 /* What could not be read. All zero for an intact file that ended in order. */
 struct mp_damage {
-    uint64_t bytes_skipped;  /* that belong to no intact chunk */
-    uint64_t chunks_damaged; /* with an intact header but a bad checksum, or columns that cannot be
-                                decoded */
-    uint64_t rows_damaged;   /* that those headers promised */
-    uint64_t chunks_missing; /* by gaps in the sequence numbers */
+    uint64_t bytes_skipped;  /* bytes that belong to no intact chunk */
+    uint64_t chunks_damaged; /* their header is intact, but the checksum is wrong or a column cannot
+                                be decoded */
+    uint64_t rows_damaged;   /* rows that those headers promised */
+    uint64_t chunks_missing; /* known from gaps in the sequence numbers */
     uint64_t chunks_unknown; /* of tables that this reader does not know: skipped, not damage */
     uint64_t first_offset;   /* where the first damage is */
     bool truncated;          /* the file ends inside a chunk */
@@ -189,26 +190,27 @@ MP_PUBLIC enum mp_status mp_cursor_open(struct mp_trace *trace, struct mp_cursor
 /* Frees the cursor. NULL is allowed. */
 MP_PUBLIC void mp_cursor_close(struct mp_cursor *cursor);
 
-/* Delivers of `table` only the columns whose bits are set (bit i: table->columns[i]); 0 skips the
- * table's chunks without reading them. */
+/* Selects the columns of `table` that the cursor delivers (bit i: table->columns[i]). With mask 0
+ * the cursor skips the table's chunks without reading them. */
 MP_PUBLIC void mp_cursor_select(struct mp_cursor *cursor, const struct mp_table_info *table,
                                 uint32_t column_mask);
 
-/* The next chunk's rows, in file order. Damaged parts are passed over and counted.
- * MP_OK, MP_END, or MP_ERR_IO / MP_ERR_MEMORY, after which only closing is possible. */
+/* The next chunk's rows, in file order. Damaged parts are skipped and counted. MP_OK, MP_END, or
+ * MP_ERR_IO / MP_ERR_MEMORY, after which the cursor can only be closed. */
 MP_PUBLIC enum mp_status mp_cursor_next(struct mp_cursor *cursor, struct mp_batch *batch);
 
-/* The next chunk's header, without decoding it; the same results. With `verify` the checksum of its
- * columns is checked too, and a chunk that fails is passed over and counted. */
+/* The next chunk's header, without decoding the chunk. Same results as mp_cursor_next. With
+ * `verify` the checksum of the columns is checked too, and a chunk that fails is skipped and
+ * counted. */
 MP_PUBLIC enum mp_status mp_cursor_next_chunk(struct mp_cursor *cursor, struct mp_chunk *chunk,
                                               bool verify);
 
 /* The rows of the chunk whose header stands at `offset`, as mp_cursor_next_chunk of any cursor of
- * this trace gave it: chunks stand alone and can be read in any order. The cursor stays where it
- * is; columns are as selected, and MP_ERR_ARGUMENT says that none of the table is, or that the
- * table is not known. MP_ERR_DAMAGED: the chunk cannot be decoded, which is counted as
- * mp_cursor_next counts it, or there is no chunk at `offset`; other chunks can be read after that.
- * MP_ERR_IO, MP_ERR_MEMORY. */
+ * this trace gave it. Each chunk can be decoded alone, so any order is possible. The cursor's
+ * position does not change, and its selection of columns applies. MP_ERR_ARGUMENT: no column of the
+ * table is selected, or the table is not known. MP_ERR_DAMAGED: there is no chunk at `offset`, or
+ * the chunk cannot be decoded (then it is counted as mp_cursor_next counts it); other chunks can
+ * still be read. MP_ERR_IO, MP_ERR_MEMORY. */
 MP_PUBLIC enum mp_status mp_cursor_read_chunk(struct mp_cursor *cursor, uint64_t offset,
                                               struct mp_batch *batch);
 
@@ -220,8 +222,8 @@ MP_PUBLIC void mp_cursor_damage(const struct mp_cursor *cursor, struct mp_damage
 
 /* ---- A trace that is still being written ----
  *
- * The collector writes whole chunks and changes nothing that it has written, but that it may cut
- * the file back to its header and begin anew (docs/trace-format.md, section 4).
+ * The recorder writes whole chunks and does not change what it has written, with one exception: it
+ * may cut the file back to its header and start again (docs/trace-format.md, section 4).
  *
  *     mp_trace_follow("app.mpt", &trace, &error);
  *     mp_cursor_open(trace, &cursor, &error);
@@ -234,27 +236,28 @@ MP_PUBLIC void mp_cursor_damage(const struct mp_cursor *cursor, struct mp_damage
  */
 
 enum mp_growth {
-    MP_GROWTH_NONE,      /* nothing has come, or no whole chunk */
+    MP_GROWTH_NONE,      /* nothing new, or not yet a whole chunk */
     MP_GROWTH_MORE,      /* the file is longer */
-    MP_GROWTH_ENDED,     /* it has its index: what the cursor has not delivered yet is the rest */
-    MP_GROWTH_RESTARTED, /* it was cut back: the cursor is at its first chunk again */
-    MP_GROWTH_REMOVED    /* it has no name any more, or another file has it; otherwise as MORE */
+    MP_GROWTH_ENDED,     /* the index is written: no more chunks will come */
+    MP_GROWTH_RESTARTED, /* the file was cut back: the cursor is at its first chunk again */
+    MP_GROWTH_REMOVED    /* the file was deleted or replaced by another one; otherwise as MORE */
 };
 
-/* Opens a trace as mp_trace_open does, for cursors that stop in front of what is not all there at
- * the end of the file, instead of counting it as damage; MP_END then means: up to now. A file whose
- * header is not all there is refused, with MP_ERR_FORMAT or MP_ERR_DAMAGED: to be tried again. */
+/* Opens a trace as mp_trace_open does, for a file that is still being written. Its cursors stop
+ * before an incomplete chunk at the end of the file and do not count it as damage; MP_END then
+ * means: nothing more so far. If the header itself is incomplete, the call fails with MP_ERR_FORMAT
+ * or MP_ERR_DAMAGED, and the caller may try again. */
 MP_PUBLIC enum mp_status mp_trace_follow(const char *path, struct mp_trace **trace,
                                          struct mp_error *error);
 
-/* After MP_END, of a trace from mp_trace_follow: looks at the file again, and lets the cursor go on
- * where it stopped. Of several cursors of a trace one may be followed with; the others have to be
+/* For a trace from mp_trace_follow, after MP_END: looks at the file again and lets the cursor go on
+ * where it stopped. If a trace has several cursors, only one may follow; the others have to be
  * rewound. MP_ERR_IO, MP_ERR_MEMORY, and MP_ERR_ARGUMENT for a trace from mp_trace_open. */
 MP_PUBLIC enum mp_status mp_cursor_follow(struct mp_cursor *cursor, enum mp_growth *growth,
                                           struct mp_error *error);
 
-/* One line for a person about the damage into `text` (at most `size` bytes, NUL included); false
- * and an empty text when there is none. A missing index alone counts as damage. */
+/* Writes one line about the damage, for a person, into `text` (at most `size` bytes, NUL included).
+ * Returns false and an empty text if there is no damage. A missing index alone counts as damage. */
 MP_PUBLIC bool mp_damage_describe(const struct mp_damage *damage, char *text, size_t size);
 
 #ifdef __cplusplus

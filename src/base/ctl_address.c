@@ -21,7 +21,7 @@ socklen_t mp_ctl_address(struct sockaddr_un *address, pid_t pid)
         number = (unsigned long)namespace.st_ino;
     memset(address, 0, sizeof(*address));
     address->sun_family = AF_UNIX;
-    /* Behind the first byte, which is 0: that makes it abstract. */
+    /* The name starts after a first byte of 0, which makes the address abstract. */
     length = snprintf(address->sun_path + 1, sizeof(address->sun_path) - 1, "miniprof/%lu/%d",
                       number, (int)pid);
     return (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + (size_t)length);

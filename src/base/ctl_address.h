@@ -1,8 +1,9 @@
-/* Where `miniprof ctl` finds the collector in a process: an abstract Unix socket (unix(7)).
+/* Where `miniprof ctl` finds the recorder in a process: an abstract Unix socket (unix(7)).
  *
- * Nothing stays behind in a folder when the process is killed. Its name holds the process id and
- * the number of the pid namespace, since containers that share a network have the same ids. There
- * are no permissions on it: either side asks the kernel whom it talks to (SO_PEERCRED).
+ * An abstract socket leaves no file behind when the process is killed. Its name holds the process
+ * id and the number of the pid namespace, because containers that share a network can have the same
+ * process ids. The socket has no permissions: each side asks the kernel who the other one is
+ * (SO_PEERCRED).
  *
  * A request is one packet with one word; the answer is one packet, "ok TEXT" or "no TEXT".
  */

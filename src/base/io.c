@@ -124,7 +124,8 @@ enum mp_status mp_create_exclusive_at(int folder, const char *path, int *fd, str
         unlinkat(folder, path, 0);
         return MP_ERR_IO;
     }
-    fchmod(opened, 0600); /* a umask may have taken our own rights; not all file systems know any */
+    fchmod(opened, 0600); /* the umask may have taken the owner's rights away; not all file systems
+                             have rights */
     *fd = opened;
     return MP_OK;
 }

@@ -1,7 +1,7 @@
-/* System calls on files, finished: interrupted and short ones are taken up again.
+/* System calls on files that finish what they begin: interrupted and short calls are continued.
  *
- * Failures carry the reason of the operating system in error->text ("cannot write: No space left on
- * device"); where a function does not know the path, callers that do put it in. Any thread.
+ * error->text gives the operating system's reason ("cannot write: No space left on device"). If a
+ * function does not know the path, its caller adds the path. Any thread.
  */
 #ifndef MP_BASE_IO_H
 #define MP_BASE_IO_H
@@ -19,25 +19,25 @@ enum mp_status mp_write_all(int fd, const void *data, size_t bytes, struct mp_er
  * byte, MP_ERR_DAMAGED when it ended between the first and the last. */
 enum mp_status mp_read_exact(int fd, void *data, size_t bytes, struct mp_error *error);
 
-/* The same at `offset`, without moving the file's position: threads may share the descriptor. */
+/* The same at `offset`. The file's position does not move, so threads may share the descriptor. */
 enum mp_status mp_pread_exact(int fd, void *data, size_t bytes, uint64_t offset,
                               struct mp_error *error);
 
-/* Creates a file that did not exist, mode 0600 whatever the umask, close-on-exec, and never through
- * a symbolic link; *fd is for reading and writing, above 2, and the caller's to close. Traces may
- * name what the application computes, so nobody else may read them. */
+/* Creates a file that did not exist: mode 0600 whatever the umask, close-on-exec, never through a
+ * symbolic link. *fd can read and write, is above 2, and is the caller's to close. Nobody else may
+ * read a trace, because it may tell what the application computes. */
 enum mp_status mp_create_exclusive(const char *path, int *fd, struct mp_error *error);
 
 /* The same for a name that is relative to `folder`, a descriptor or AT_FDCWD. */
 enum mp_status mp_create_exclusive_at(int folder, const char *path, int *fd,
                                       struct mp_error *error);
 
-/* Creates the folders that lead to the file `path`, as far as they are not there, for nobody but
- * the user. MP_ERR_IO, also where a file is in the way. */
+/* Creates the missing folders that lead to the file `path`, with access for the user only.
+ * MP_ERR_IO, also if a file is in the way. */
 enum mp_status mp_make_folders(const char *path, struct mp_error *error);
 
-/* Gives `fd` a number above those of stdin, stdout and stderr: where the process has closed these,
- * what it writes to them must not get into a file of ours. -1 if that fails, with `fd` closed. */
+/* Gives `fd` a number above those of stdin, stdout and stderr. If the process has closed these, its
+ * output to them must not get into a file of ours. On failure returns -1, with `fd` closed. */
 int mp_move_descriptor(int fd);
 
 /* How many of the first `bytes` bytes of a file are no holes: what a hole holds takes no room on
@@ -45,8 +45,8 @@ int mp_move_descriptor(int fd);
  * Moves the file's position. */
 uint64_t mp_data_bytes(int fd, uint64_t bytes);
 
-/* Opens a regular file for reading, close-on-exec, with its size in *bytes; says so when it is a
- * folder or no regular file. *fd is the caller's to close. */
+/* Opens a regular file for reading, close-on-exec, with its size in *bytes. The error says so if
+ * the path is a folder or another kind of file. *fd is the caller's to close. */
 enum mp_status mp_open_file(const char *path, int *fd, uint64_t *bytes, struct mp_error *error);
 
 #endif

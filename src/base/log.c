@@ -36,7 +36,8 @@ void mp_log_set_ops(const struct mp_log_ops *ops)
     atomic_store(&sink, ops);
 }
 
-/* A name from the application must not be able to move the cursor of a terminal or fake a line. */
+/* Control characters in a name from the application could move the terminal's cursor or fake a
+ * line. */
 static void hide_control_characters(char *text, size_t bytes)
 {
     size_t i;
@@ -47,7 +48,7 @@ static void hide_control_characters(char *text, size_t bytes)
     }
 }
 
-/* One attempt: a logger that waits for a full pipe would stall the application. */
+/* One attempt only: waiting for a full pipe would stall the application. */
 static void write_stderr(const char *line, size_t bytes)
 {
     ssize_t written;

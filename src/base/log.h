@@ -1,13 +1,13 @@
-/* The lines that the injected library says: "miniprof: ..." on stderr.
+/* The lines that the injected library prints: "miniprof: ..." on stderr.
  *
- * Each line is formatted on the stack and goes out as one write(2), so lines of several threads and
- * of the application never mix, nothing is buffered when the process dies, and the application's
- * stdio is not touched. Any thread; safe after fork; errno is left as it was. The reader and the
- * command do not use it: they hand their causes back in a struct mp_error.
+ * Each line is formatted on the stack and written with one write(2). So lines of several threads
+ * and of the application never mix, and nothing is left in a buffer when the process dies. The
+ * application's stdio is not used. Any thread; safe after fork; errno is preserved. The reader and
+ * the command do not use this log: they return their causes in a struct mp_error.
  *
- * Levels go by how often an event happens: error, once, recording has stopped or will; warn, once
- * for each cause, data is missing; info, a few lines a process; debug, for each buffer or chunk,
- * never for each record.
+ * A level says how often its messages come. error: once, recording has stopped or will stop. warn:
+ * once for each cause, data is missing. info: a few lines a process. debug: for each buffer or
+ * chunk, never for each record.
  */
 #ifndef MP_BASE_LOG_H
 #define MP_BASE_LOG_H
@@ -39,8 +39,8 @@ struct mp_log_ops {
     void *context;
 };
 
-/* Sends lines to `ops`, which must outlive its use; NULL sends them to stderr again. For tests,
- * before threads start. */
+/* Sends lines to `ops`, which must outlive its use; NULL sends them to stderr again. For tests, to
+ * be called before threads start. */
 void mp_log_set_ops(const struct mp_log_ops *ops);
 
 /* Says one line; `format` without prefix and newline. Control characters in the text become '?'. */

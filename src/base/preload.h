@@ -1,9 +1,9 @@
-/* What libminiprof_preload.so shows to the collector, under the name MP_PRELOAD_SYMBOL: a struct
- * mp_preload that is there from the program's start to its end.
+/* What libminiprof_preload.so offers to the recorder under the name MP_PRELOAD_SYMBOL: a struct
+ * mp_preload that exists from the program's start to its end.
  *
- * CUPTI's mere presence makes launches dearer, so it is left out of a process until something is to
- * be recorded. What begins that are calls of the driver, which without CUPTI nobody reports: the
- * preloaded library stands in front of a few of them (src/preload/preload.c).
+ * Launches are slower as soon as CUPTI is present, so CUPTI stays out of a process until something
+ * is to be recorded. Recording begins with certain calls of the driver, and without CUPTI nobody
+ * reports them. Therefore the preloaded library intercepts these few calls (src/preload/preload.c).
  */
 #ifndef MP_BASE_PRELOAD_H
 #define MP_BASE_PRELOAD_H

@@ -16,8 +16,8 @@ enum mp_status mp_error_set(struct mp_error *error, enum mp_status status, const
 /* A short name for a status ("memory", "damaged"), static, never NULL. */
 const char *mp_status_name(enum mp_status status);
 
-/* Returns from the calling function with the status of `expression` unless it is MP_OK. Only where
- * nothing has to be released. */
+/* Returns from the calling function with the status of `expression` unless it is MP_OK. Use it only
+ * where nothing has to be released. */
 #define MP_TRY(expression)                                                                         \
     do {                                                                                           \
         enum mp_status mp_try_status = (expression);                                               \

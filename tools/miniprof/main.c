@@ -1,5 +1,5 @@
 /* miniprof: reads the traces that libminiprof.so writes. The table of its commands is below; each
- * is a file of its own, cmd_NAME.c. What is no command is nvprof's command line. */
+ * has a file of its own in commands/. Any other command line is taken as nvprof's. */
 #include <fcntl.h>
 #include <limits.h>
 #include <stdbool.h>
@@ -87,8 +87,8 @@ static int help(int argc, char **argv)
     return run_command(argv[1], 2, arguments);
 }
 
-/* Whether these are words of nvprof's command line: one of its options, or a program to run. A path
- * cannot be a mistaken command. */
+/* Whether the name is the first word of an nvprof command line: one of nvprof's options, or a
+ * program to run. A path cannot be a mistyped command. */
 static bool is_nvprof(const char *name)
 {
     char path[PATH_MAX];
@@ -117,7 +117,7 @@ static int dispatch(int argc, char **argv)
     return run_command(name, argc - 1, argv + 1);
 }
 
-/* A link of that name makes scripts run as they are. */
+/* If the command is called by a link named nvprof, nvprof's scripts run unchanged. */
 static bool called_nvprof(int argc, char **argv)
 {
     const char *name = argc ? argv[0] : "";
@@ -126,8 +126,8 @@ static bool called_nvprof(int argc, char **argv)
     return !strcmp(slash ? slash + 1 : name, "nvprof");
 }
 
-/* A file that we write must not become our own stdout or stderr when those are closed. They stay
- * closed for programs that we run, and stdout stays one that cannot be written. */
+/* If stdin, stdout or stderr is closed, a file that we open must not take its number. So the number
+ * is occupied: stdout then cannot be written, and programs that we run still find it closed. */
 static void occupy_standard_files(void)
 {
     for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++) {
@@ -143,7 +143,7 @@ int main(int argc, char **argv)
     occupy_standard_files();
     code = called_nvprof(argc, argv) ? cmd_nvprof(argc, argv) : dispatch(argc, argv);
 
-    /* An answer that did not reach its reader is no answer. */
+    /* If the output did not reach its reader, the command has failed. */
     if ((fflush(stdout) != 0 || ferror(stdout)) && code < EXIT_USAGE) {
         fprintf(stderr, "miniprof: cannot write the output: %m\n");
         code = EXIT_UNREADABLE;

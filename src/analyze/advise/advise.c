@@ -10,10 +10,10 @@
 
 #include "base/poison.h"
 
-/* What gains less is not worth a change; noise from one iteration to the next is as large. */
+/* A smaller gain is not worth a change, because iterations differ by as much from noise. */
 #define LEAST_PERCENT 1.0
 
-/* Outliers are told by the spread, which fewer do not show. */
+/* Outliers are recognised by the spread, which fewer iterations do not show. */
 #define LEAST_FOR_TAIL 10
 
 enum needs {
@@ -147,7 +147,7 @@ static enum advise_reason why_not(const struct advise *advise, enum advise_rule_
                                                                               : ADVISE_TRIED;
 }
 
-/* Puts a finding behind those that gain as much or more. */
+/* Inserts a finding after those that gain as much or more. */
 static void advise_keep(struct advice *advice, const struct advise_finding *finding)
 {
     size_t at = advice->count++;

@@ -1,5 +1,5 @@
-/* What to do next: findings on the iterations of a trace, each with its evidence, what it would
- * gain, and what to do. docs/advise.md defines every rule, its threshold and its gain.
+/* What to do next: findings on the iterations of a trace. Each finding has its evidence, what a
+ * change would gain, and what to do. docs/advise.md defines every rule, its threshold and its gain.
  *
  *     iterations ──┐
  *     event graph ─┼─> rules, one after the other ──> findings, greatest gain first
@@ -7,10 +7,10 @@
  *                           ▼        │
  *                        replay with what the rule would change (deps/replay.h)
  *
- * A finding has a number or is none. Gains are of each change alone: they do not add up. Memory,
- * besides graph, iterations and the replayer's: 4 bytes an activity and 25 an iteration; with NVTX
- * ranges 4 a device activity, 8 an activity while the path of a slow layer is followed, and before
- * the replay what the layers need (layers.h).
+ * Without a number there is no finding. Each gain assumes its own change alone, so gains do not add
+ * up. Memory, besides that of graph, iterations and replayer: 4 bytes an activity and 25 an
+ * iteration. With NVTX ranges: 4 bytes a device activity, and 8 an activity while the path of a
+ * slow layer is followed. Before the replay also what the layers need (layers.h).
  */
 #ifndef MP_ANALYZE_ADVISE_ADVISE_H
 #define MP_ANALYZE_ADVISE_ADVISE_H
@@ -48,15 +48,15 @@ enum advise_rule_id {
 /* Where a gain comes from. */
 enum advise_method {
     ADVISE_BY_REPLAY,
-    ADVISE_BY_REPLAY_BOUNDED, /* the replay's, or a bound that is less */
+    ADVISE_BY_REPLAY_BOUNDED, /* the replay's gain, or a smaller upper bound */
     ADVISE_BY_TIMES           /* recorded times, added up */
 };
 
 /* A line of names or iterations below the evidence: "12.345us  cudaMalloc". */
 struct advise_line {
-    const char *name; /* owned by the graph or the advice; NULL: the text says it all */
-    bool is_path;     /* of a layer: its end says most */
-    size_t iteration; /* that the text speaks of, from 1 on; 0: of none */
+    const char *name; /* owned by the graph or the advice; NULL: the text alone says everything */
+    bool is_path;     /* name of a layer, whose end is its most important part */
+    size_t iteration; /* the iteration that the text is about, from 1; 0: none */
     char text[96];
 };
 
@@ -68,7 +68,7 @@ struct advise_number {
 
 struct advise_finding {
     enum advise_rule_id rule;
-    uint64_t gain; /* ns, of an iteration, mean of those that are no outliers */
+    uint64_t gain; /* ns an iteration: mean of the iterations that are no outliers */
     double percent;
     const char *title; /* static */
     const char *to_do; /* static */
@@ -89,7 +89,7 @@ enum advise_reason {
     ADVISE_NO_LOOP,   /* a single iteration */
     ADVISE_FEW,       /* too few for outliers */
     ADVISE_NO_LAYERS, /* no NVTX ranges in the iterations */
-    ADVISE_PROFILED,  /* kernels were run again for metrics: the times are the profiler's */
+    ADVISE_PROFILED,  /* kernels were run again for metrics: their times are the range profiler's */
     ADVISE_REASONS
 };
 
@@ -97,8 +97,8 @@ struct advice {
     struct advise_finding findings[ADVISE_RULES]; /* greatest gain first */
     size_t count;
     enum advise_reason reasons[ADVISE_RULES];
-    uint64_t step; /* ns, P50: from the end of an iteration to the end of the next one; of a single
-                      iteration its latency. What `percent` is of. */
+    uint64_t step; /* ns, P50: from the end of an iteration to the end of the next one; for a single
+                      iteration its latency. `percent` refers to this. */
     size_t judged; /* iterations that are no outliers */
     char *paths[ADVISE_PATHS]; /* owned */
     size_t path_count;
@@ -110,8 +110,8 @@ struct advise_input {
     const struct iterations_study *study;
 };
 
-/* Applies all rules. MP_ERR_IO, MP_ERR_MEMORY, with a text in *error. On success
- * advise_free gives it back; names in the lines are the graph's, too. */
+/* Applies all rules. MP_ERR_IO, MP_ERR_MEMORY, with a text in *error. On success advise_free gives
+ * the advice back. Some names in the lines are owned by the graph. */
 enum mp_status advise_build(const struct advise_input *input, struct advice *advice,
                             struct mp_error *error);
 

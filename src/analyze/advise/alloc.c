@@ -5,7 +5,8 @@
 
 #include "base/poison.h"
 
-/* Beginnings of names; the Async ones too, which wait for nothing but take their time. */
+/* Beginnings of names. The Async functions are included: they wait for nothing but take time on the
+ * host. */
 static const char *const beginnings[] = {
     "cudaMalloc",  "cudaFree",     "cudaHostAlloc",  "cudaHostRegister",  "cudaHostUnregister",
     "cuMemAlloc",  "cuMemFree",    "cuMemHostAlloc", "cuMemHostRegister", "cuMemHostUnregister",

@@ -1,4 +1,4 @@
-/* Calls one after the other, and stretches of launches among them. */
+/* The calls of a thread in order, and stretches of launches among them. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -51,7 +51,8 @@ static uint64_t part_inside(uint64_t begin, uint64_t end, uint64_t from, uint64_
     return end > begin ? end - begin : 0;
 }
 
-/* The host code before a piece, as far as it lies in iteration `of`, if that is on its thread. */
+/* The host code before a piece, as far as it lies in iteration `of` and that iteration is on the
+ * piece's thread. */
 static uint64_t host_inside(const struct advise *advise, uint32_t piece, uint32_t of)
 {
     const struct deps *deps = advise->deps;
@@ -93,7 +94,8 @@ bool advise_next_call(const struct advise *advise, const struct deps_lane *lane,
     return true;
 }
 
-/* A gap may reach from one iteration over the time between two into the next one. */
+/* The code before a piece may begin in one iteration, pass the time between two iterations, and end
+ * in the next one. */
 uint64_t advise_host_before(const struct advise *advise, uint32_t piece)
 {
     const struct deps *deps = advise->deps;
@@ -136,7 +138,7 @@ struct stretch {
     uint32_t last; /* piece of the last launch; DEPS_NONE: no stretch */
 };
 
-/* Whether the call cannot be in a stretch that began before it. */
+/* Whether the call ends a stretch that began before it. */
 static bool cuts(const struct stretch *stretch, const struct advise_call *call, bool with_graphs)
 {
     return call->waits || call->iteration == DEPS_NONE || call->iteration != stretch->iteration ||

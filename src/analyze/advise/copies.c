@@ -9,7 +9,7 @@
 
 #include "base/poison.h"
 
-/* Copies of fewer bytes take their time to begin with, not at the bus's rate. */
+/* For copies of fewer bytes the fixed cost counts more than the bus's rate. */
 #define LEAST_BYTES 65536
 
 enum direction { TO_DEVICE, TO_HOST, DIRECTIONS };
@@ -78,7 +78,8 @@ static void add_up_copies(const struct advise *advise, struct pageable *sums)
     }
 }
 
-/* The time of large pageable copies at the rate of pinned ones, over the time that they take. */
+/* How long the large pageable copies would take at the rate of pinned ones, divided by the time
+ * that they take. */
 static double faster(const struct pageable *sums)
 {
     double before = 0;
@@ -165,7 +166,7 @@ static bool is_waiting_copy(const char *name)
            !strstr(name, "Async");
 }
 
-/* Calls that copy to the host still wait: somebody wants what they bring. */
+/* Calls that copy to the host still wait, because the program needs the data. */
 static void edit_lane(struct advise *advise, const struct deps_lane *lane,
                       struct advise_tally *tally, struct sums *sums)
 {

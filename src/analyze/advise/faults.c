@@ -33,7 +33,8 @@ static void faults_select_columns(struct mp_cursor *cursor, void *context)
                          MP_COLUMN_MASK(unified, start) | MP_COLUMN_MASK(unified, duration));
 }
 
-/* The first iteration that counts and is open then; NULL. Iterations are in order of begin. */
+/* The first iteration that counts and is open at that time; NULL: none. Iterations are in order of
+ * begin. */
 static const struct iteration *open_at(const struct advise *advise, uint64_t time)
 {
     const struct iteration *items = advise->iterations->items;

@@ -3,8 +3,8 @@
  *     iterations   |--- 1 ---|   |--- 2 ---|            |--- 1 -|  |- 2 -|
  *     steps        |<--- 1 -->|<---- 2 --->|     ->     |<- 1 ->|<-- 2 ->|
  *
- * Steps go from end to end, so they are right where iterations overlap too: what a pipeline gains
- * is throughput, while its latencies may even grow.
+ * Steps go from end to end, so they are also correct where iterations overlap: a pipeline gains
+ * throughput, while its latencies may even grow.
  */
 #include <stdlib.h>
 #include <string.h>

@@ -5,14 +5,14 @@
 
 #include "base/poison.h"
 
-/* A kernel that takes less is over before the next one can be launched (a launch call takes 4 to
- * 8 us), and about as long as what a kernel costs besides its work. ns. */
+/* ns. A shorter kernel ends before the next one can be launched (a launch call takes 4 to 8 us),
+ * and its fixed cost is about as long as its work. */
 #define SMALL_NS 5000u
 
 /* Two may be chance; a stretch of three is worth a look. */
 #define LEAST_RUN 3
 
-/* What lies between kernels of a run; more is work of the host. ns. */
+/* ns. A longer time between kernels of a run is work of the host. */
 #define MOST_GAP_NS 50000u
 
 struct runs {
@@ -31,7 +31,7 @@ static bool is_small(const struct advise *advise, uint32_t index)
            advise->iterations->of[index] != DEPS_NONE;
 }
 
-/* Whether it goes on with the run of the activity before it in its stream. */
+/* Whether the activity continues the run of the activity before it in its stream. */
 static bool goes_on(const struct advise *advise, uint32_t index)
 {
     const struct deps_activity *work = &advise->deps->activities[index];

@@ -1,4 +1,4 @@
-/* Time in which the GPU has nothing to do since the host has not launched it yet.
+/* Time in which the GPU is idle because the host has not launched the next work yet.
  *
  *     thread   |launch|..|launch|..|launch|  |wait|.......host code.......|launch|
  *     GPU             |k|       |k|      |kk|
@@ -13,14 +13,15 @@
 
 /* ---- launch_bound ---- */
 
-/* Less idle time than this of an iteration, and launches are not what it lacks. */
+/* With a smaller share of idle time in an iteration, launches are not the problem. */
 #define LEAST_IDLE 0.05
 
-/* The same kernels in the same order in at least so many iterations, or no graph can stand for
- * them. */
+/* At least this share of the iterations must have the same kernels in the same order, or no graph
+ * can replace them. */
 #define LEAST_ALIKE 0.5
 
-/* What a graph launch takes a node before its work begins (ResNet-50, 227 nodes, H100: 80 us). */
+/* Time that a graph launch takes for each node before its work begins, ns (ResNet-50, 227 nodes,
+ * H100: 80 us). */
 #define GRAPH_NODE_NS 350
 
 /* A mark besides the edits, in advise->edits; deps_replay does not know it. */
@@ -33,7 +34,7 @@ struct launches {
     uint64_t host_time; /* between the calls */
 };
 
-/* Takes the launches out and adds up what they cost. */
+/* Removes the launches and adds up the time that they took. */
 static void take_launches_out(struct advise *advise, const struct deps_lane *lane,
                               struct advise_tally *tally, struct launches *sum)
 {
@@ -153,7 +154,7 @@ enum mp_status advise_launch_bound(struct advise *advise, struct advise_finding 
 
 /* ---- host_bound ---- */
 
-/* Takes host code out that is not between the launches of a stretch; what there is of it. */
+/* Removes host code that is not between the launches of a stretch; returns its time. */
 static void take_host_out(struct advise *advise, const struct deps_lane *lane,
                           struct advise_tally *tally, uint64_t *sum)
 {

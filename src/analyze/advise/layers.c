@@ -17,18 +17,18 @@
 
 #include "base/poison.h"
 
-/* Paths of ranges; a trace with more has names that are new each time, of which none stands out,
- * and each costs about 600 bytes (layers.h). */
+/* Paths of ranges. If a trace has more, its names are different each time and none stands out; each
+ * path takes about 600 bytes (layers.h). */
 #define MOST_PATHS 100000
 
-/* Activities that begin at one time and are compared; more is not from this world. */
+/* Activities with the same begin that are compared; no real trace has more. */
 #define MOST_TIES 4096
 
 struct join {
     struct advise *advise;
     uint32_t *order; /* device activities by begin */
     size_t count;
-    size_t at; /* those before begin earlier than the work that comes */
+    size_t at; /* activities before this one begin earlier than the next piece of work */
 };
 
 /* ---- Nodes ---- */
@@ -58,7 +58,7 @@ static struct advise_layer new_node(const struct advise *advise, const struct la
     return layer;
 }
 
-/* Nodes are numbered as they appear, those around them first. */
+/* Nodes are numbered as they appear, parents first. */
 static enum mp_status reach_nodes(struct advise *advise, const struct layer_tree *tree)
 {
     struct advise_layers *layers = &advise->layers;
@@ -185,7 +185,7 @@ static void layers_add_up(struct advise *advise)
 
 /* ---- The whole ---- */
 
-/* MP_ERR_LIMIT: there are too many to be layers. */
+/* MP_ERR_LIMIT: there are too many paths to be layers. */
 static enum mp_status join_layers(struct join *join, struct mp_error *error)
 {
     struct advise *advise = join->advise;

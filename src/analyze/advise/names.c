@@ -1,4 +1,4 @@
-/* What stands in a finding: means, texts, and the names with most time. */
+/* The contents of a finding: means, texts, and the names with most time. */
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -109,7 +109,7 @@ void advise_tally_add(struct advise_tally *tally, uint32_t name, uint64_t ns)
     tally->count[name]++;
 }
 
-/* The name with most time of those behind `above` in the order of lines; 0: none. */
+/* The name with most time among those after `above` in the order of lines; 0: none. */
 static uint32_t next_most(const struct advise_tally *tally, uint32_t above)
 {
     uint32_t most = 0;

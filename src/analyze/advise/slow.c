@@ -1,26 +1,26 @@
-/* What has most of the time: one layer or, where there are no layers, one kernel; and layers that
- * compute nothing. */
+/* What takes most of the time: one layer or, in a trace without layers, one kernel. Also layers
+ * that compute nothing. */
 #include <stdlib.h>
 
 #include "analyze/advise/build.h"
 
 #include "base/poison.h"
 
-/* With less of the GPU's time, or of the path, nothing stands out. */
+/* With a smaller share of the GPU's time, or of the path, nothing stands out. */
 #define LEAST_SHARE (1.0 / 3)
 
-/* A layer that stands out takes that many times the median of the others. A third alone is what
- * each of three even layers has; and at twice the speed the layer is still above the median, so
- * that the gain is not of a layer such as there is no other. */
+/* A layer stands out if it takes this many times the median of the others. A share of a third is
+ * not enough, because each of three equal layers has it. With this factor the layer is above the
+ * median even at twice its speed, so the gain does not assume a layer faster than all others. */
 #define LEAST_TIMES_MEDIAN 3.0
 
-/* Of fewer there is no median that says anything. */
+/* With fewer layers the median is meaningless. */
 #define LEAST_LAYERS 3
 
-/* As fast as that it is assumed to become. */
+/* The assumed time after a change, as a factor. */
 #define FASTER 0.5
 
-/* Kernels of the layer, and layers, that are named. */
+/* How many kernels of the layer, and how many layers, are named. */
 #define KERNELS_NAMED 2
 #define LAYERS_NAMED  3
 
@@ -48,7 +48,8 @@ static const char *type_of(const struct advise_layers *layers, size_t node)
     return said ? said->type : NULL;
 }
 
-/* The times of the other layers, of that type if it is not NULL; how many. Types are interned. */
+/* Lists the times of the other layers; if `type` is not NULL, only of layers of that type. Returns
+ * their number. Types are interned. */
 static size_t list_others(const struct advise_layers *layers, uint32_t slow, const char *type,
                           uint64_t *times)
 {
@@ -77,7 +78,7 @@ static enum mp_status slow_compare(const struct advise_layers *layers, struct sl
     return MP_OK;
 }
 
-/* The layer whose kernels take most time; slow->layer is NULL if it does not stand out. */
+/* Finds the layer whose kernels take most time; slow->layer is NULL if it does not stand out. */
 static enum mp_status find_slow(const struct advise_layers *layers, struct slow *slow)
 {
     const struct advise_layer *nodes = layers->nodes;
@@ -113,7 +114,7 @@ static struct deps_window whole(const struct advise *advise)
                                 .thread = DEPS_NONE};
 }
 
-/* Percent of the critical path that the layer's kernels have. */
+/* The layer's kernels' share of the critical path, in percent. */
 static enum mp_status share_of_path(const struct advise *advise, uint32_t node, double *percent)
 {
     const struct deps *deps = advise->deps;
@@ -145,7 +146,7 @@ static enum mp_status replay_layer(struct advise *advise, uint32_t node, unsigne
     return advise_replay(advise, gain);
 }
 
-/* Those of the layer's kernels that have most time. */
+/* The layer's kernels that have most time. */
 static enum mp_status name_kernels(const struct advise *advise, uint32_t node,
                                    struct advise_finding *finding)
 {
@@ -302,7 +303,8 @@ enum mp_status advise_slow_layer(struct advise *advise, struct advise_finding *f
 
 /* ---- reformat_layers ---- */
 
-/* Their work is gone; how many activities it is in the iterations that count. */
+/* Removes the time of the layers' work; returns how many activities that is in the iterations that
+ * count. */
 static uint64_t edit_moves(struct advise *advise)
 {
     const struct deps *deps = advise->deps;
@@ -318,7 +320,7 @@ static uint64_t edit_moves(struct advise *advise)
     return count;
 }
 
-/* The reformat layer with most time of those that are not before `above`; LAYER_NONE: none. */
+/* Of the reformat layers after `above`, the one with most time; LAYER_NONE: none. */
 static uint32_t next_moving(const struct advise_layers *layers, uint32_t above)
 {
     uint64_t limit = above == LAYER_NONE ? UINT64_MAX : layers->nodes[above].moved;

@@ -1,8 +1,8 @@
-/* Work that could run at once and does not, for one of three reasons:
+/* Work that could run at the same time but does not, for one of three reasons:
  *
  *     the legacy default stream     kernels wait for kernels of other streams of its context (D5)
  *     the host                      it waits for one stream before it launches on another one
- *     a graph                       nodes that need nothing of each other run one after the other
+ *     a graph                       independent nodes run one after the other
  */
 #include <stdlib.h>
 
@@ -27,7 +27,7 @@ static bool begins_before(const void *context, uint32_t a, uint32_t b)
     return deps->activities[a].begin < deps->activities[b].begin;
 }
 
-/* The last end of kernels so far, and the last one of those on other streams than that. */
+/* The last end of kernels so far, and the last end on any other stream. */
 struct ends {
     uint64_t last;
     uint64_t other;
@@ -48,7 +48,7 @@ static bool overlaps(struct ends *ends, const struct deps_activity *work)
     return overlap;
 }
 
-/* Whether kernels of different streams ran at once. */
+/* Whether kernels of different streams ran at the same time. */
 static enum mp_status find_overlap(const struct advise *advise, bool *overlap)
 {
     const struct deps *deps = advise->deps;
@@ -91,8 +91,8 @@ static void note(struct advise *advise, uint32_t index, struct serial *serial, u
     advise_tally_add(serial->tally, work->name, work->end - work->begin);
 }
 
-/* A node that runs behind another one of its stream, although all that it needs ended long before:
- * before that one even began. */
+/* A node that runs after another one of its stream although it does not depend on that one. All
+ * that it depends on had ended even before that other node began. */
 static bool is_held_up(const struct advise *advise, uint32_t index)
 {
     const struct deps_activity *work = &advise->deps->activities[index];

@@ -1,4 +1,4 @@
-/* Iterations that take much longer than the others, and what they have more of. */
+/* Iterations that take much longer than the others, and what takes the additional time. */
 #include "analyze/advise/build.h"
 
 #include "base/poison.h"
@@ -6,7 +6,7 @@
 /* Lines of iterations; the rest are names. */
 #define ITERATIONS_SHOWN 2
 
-/* The first iterations, as far as they are outliers, are warm-up: no tail. */
+/* If the first iterations are outliers, they are warm-up and no tail. */
 static size_t count_warm_up(const struct advise *advise)
 {
     size_t count = 0;
@@ -28,13 +28,14 @@ static void path_of(const struct advise *advise, uint32_t number, struct deps_re
     deps_path(advise->deps, &window, result, NULL);
 }
 
-/* Which iteration the last line speaks of. */
+/* Says which iteration the last line is about. */
 static void says_of(struct advise_finding *finding, uint32_t iteration)
 {
     finding->lines[finding->line_count - 1].iteration = (size_t)iteration + 1;
 }
 
-/* The names that have most more on the path of an outlier than in the median iteration. */
+/* The names that have the most additional time on the path of an outlier, compared with the median
+ * iteration. */
 static enum mp_status list_names(const struct advise *advise, uint32_t outlier,
                                  struct deps_result *usual, struct deps_result *slow,
                                  struct advise_finding *finding)

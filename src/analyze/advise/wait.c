@@ -1,5 +1,5 @@
-/* A call that waits although the host goes on to launch work, and nothing was copied that it could
- * have waited for:
+/* Finds a call that waits without need: the host goes on to launch work, and no copy was made for
+ * which it could have waited:
  *
  *     thread   |launch a|  |synchronise|  |launch b|  |copy to host|  |synchronise|
  *                           needless                                   needed
@@ -14,12 +14,12 @@
 struct since {
     bool launched;           /* work */
     bool copied_back;        /* a result, which the host may want */
-    bool copied_in;          /* from memory that the host may write anew */
-    struct advise_call call; /* it waits, and nothing says yet whether it must */
+    bool copied_in;          /* from memory to which the host may write again */
+    struct advise_call call; /* the call waits, and it is not known yet whether it must */
     bool open;
 };
 
-/* Calls that use a time between events: what was awaited was that. */
+/* Calls that read the time between events: such a call was what the program waited for. */
 static bool reads_events(const char *name)
 {
     return strstr(name, "EventElapsedTime") != NULL;

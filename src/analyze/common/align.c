@@ -1,5 +1,6 @@
-/* See align.h. Both sequences are walked from both ends at once; where the two walks meet, the
- * sequences are cut in two, and each half is aligned by itself. */
+/* Pairs equal items of two sequences (Myers, in linear space). Both sequences are walked from both
+ * ends at once; where the two walks meet, the sequences are cut in two, and each half is aligned by
+ * itself. */
 #include "analyze/common/align.h"
 
 #include <stdbool.h>
@@ -17,7 +18,8 @@ struct alignment {
     const uint32_t *left, *right;
     struct align_pair *pairs;
     size_t count;
-    /* How far each diagonal has come, by left - right + middle; from the begin, from the end. */
+    /* how far each diagonal has come, by left - right + middle; one from the begin, one from the
+     * end */
     int64_t *forward, *backward;
     int64_t middle;
 };
@@ -48,7 +50,7 @@ struct walk {
     int64_t width, height; /* of the stretch: items left, items right */
 };
 
-/* Whether the items behind x and y are equal; from the end if `back`. */
+/* Whether the items after x and y are equal; seen from the end if `back`. */
 static bool is_equal(const struct walk *walk, int64_t x, int64_t y, bool back)
 {
     const struct alignment *alignment = walk->alignment;
@@ -61,7 +63,7 @@ static bool is_equal(const struct walk *walk, int64_t x, int64_t y, bool back)
                 : alignment->left[stretch->left + x] == alignment->right[stretch->right + y];
 }
 
-/* How far a diagonal comes with so many differences; counted from where the walk began. */
+/* How far a diagonal comes with this many differences, counted from where the walk began. */
 static int64_t go_on(const struct walk *walk, int64_t *reached, int64_t diagonal,
                      int64_t differences, bool back)
 {
@@ -113,7 +115,7 @@ static bool step(const struct walk *walk, int64_t differences, struct meeting *m
     return false;
 }
 
-/* False when there are too many differences. */
+/* Returns false when there are too many differences. */
 static bool meet(const struct alignment *alignment, const struct stretch *stretch,
                  struct meeting *meeting)
 {
@@ -132,7 +134,7 @@ static bool meet(const struct alignment *alignment, const struct stretch *stretc
 
 /* ---- The whole ---- */
 
-/* What is equal at the begin is paired; returns how much is equal at the end. */
+/* Pairs equal items at the begin; returns how many items at the end are equal. */
 static uint32_t trim(struct alignment *alignment, struct stretch *stretch)
 {
     uint32_t same = 0;
@@ -149,7 +151,8 @@ static uint32_t trim(struct alignment *alignment, struct stretch *stretch)
     return same;
 }
 
-/* Halves of halves: as deep as the differences have bits, twice over at most. */
+/* Each call cuts a stretch in two, so the depth is at most twice the bits of the number of
+ * differences. */
 static void align(struct alignment *alignment, struct stretch stretch)
 {
     uint32_t same = trim(alignment, &stretch);

@@ -1,5 +1,5 @@
-/* Which items of two sequences stand for each other, as in a diff of two files: as many pairs of
- * equal items as there can be, in the order of both.
+/* Which items of two sequences correspond to each other, as in a diff of two files: as many pairs
+ * of equal items as possible, in the order of both sequences.
  *
  *     left    a b c   d e          pairs  a-a  b-b  c-  -x  d-d  e-e
  *     right   a b   x d e
@@ -24,8 +24,8 @@ struct align_pair {
     uint32_t right; /* position, or ALIGN_NONE: removed */
 };
 
-/* All items of both sequences, each once, in order; *pairs is the caller's to free. Where two
- * stretches have more than ALIGN_PATIENCE differences nothing in them is paired. Time: (items) x
+/* All items of both sequences, each once, in order; *pairs is the caller's to free. If two
+ * stretches have more than ALIGN_PATIENCE differences, nothing in them is paired. Time: (items) x
  * (differences). MP_ERR_MEMORY, MP_ERR_LIMIT: more than ALIGN_MOST items. */
 enum mp_status align_sequences(const uint32_t *left, size_t left_count, const uint32_t *right,
                                size_t right_count, struct align_pair **pairs, size_t *count);

@@ -25,7 +25,7 @@ uint32_t summary_slot(struct summary_slots *slots, uint64_t device)
     return slots->count++;
 }
 
-static enum mp_status device_pairs_add(struct summary_pairs *pairs, uint32_t slot, uint64_t id)
+static enum mp_status add_device_pair(struct summary_pairs *pairs, uint32_t slot, uint64_t id)
 {
     MP_TRY(
         mp_reserve((void **)&pairs->items, pairs->count, &pairs->capacity, sizeof *pairs->items));
@@ -40,7 +40,7 @@ enum mp_status summary_pair(struct summary_pairs *pairs, uint32_t slot, uint64_t
     uint32_t known;
 
     if (!pairs->count)
-        MP_TRY(device_pairs_add(pairs, 0, 0));
+        MP_TRY(add_device_pair(pairs, 0, 0));
     if (id >= limit || id >> SLOT_SHIFT || pairs->count >= UINT32_MAX - 1) {
         pairs->beyond++;
         id = 0;
@@ -50,7 +50,7 @@ enum mp_status summary_pair(struct summary_pairs *pairs, uint32_t slot, uint64_t
     if (known == MP_MAP_ABSENT) {
         known = (uint32_t)pairs->count;
         MP_TRY(mp_map_put(&pairs->by_key, key, known));
-        MP_TRY(device_pairs_add(pairs, slot, id));
+        MP_TRY(add_device_pair(pairs, slot, id));
     }
     *pair = known;
     return MP_OK;

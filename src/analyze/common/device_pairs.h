@@ -1,5 +1,5 @@
-/* Sums for each device: the ids of a source's rows become numbers of pairs of device and id, so
- * that the tallies go on counting by one number.
+/* Sums for each device. Each pair of a device and an id of a source's row gets a number, so that a
+ * tally can still count by a single number.
  *
  *     device    0   0   1   0          pair 1 = device 0, id 7
  *     id        7   3   7   7          pair 2 = device 0, id 3
@@ -13,14 +13,14 @@
 #include "base/data/map.h"
 #include "base/status.h"
 
-#define SUMMARY_MOST_DEVICES 1024 /* more cannot be real: they count as unknown */
+#define SUMMARY_MOST_DEVICES 1024 /* a trace that names more is forged: they count as unknown */
 
 struct summary_pair {
     uint64_t id;
     uint32_t slot; /* of summary_devices */
 };
 
-/* The devices in order of appearance; the first slot is that of unknown ones. */
+/* The devices in order of appearance; the first slot is for unknown devices. */
 struct summary_slots {
     uint64_t devices[SUMMARY_MOST_DEVICES]; /* ordinals; UINT64_MAX: unknown */
     uint32_t count;
@@ -34,7 +34,7 @@ struct summary_pairs {
     uint64_t beyond; /* rows with ids over the limit: counted under id 0 */
 };
 
-/* The slot of a device, made if it is new. */
+/* The slot of a device; a new device gets a new slot. */
 uint32_t summary_slot(struct summary_slots *slots, uint64_t device);
 
 /* Sets *pair to the number of the pair; `id` must stay below `limit`. MP_OK or MP_ERR_MEMORY. */

@@ -1,5 +1,6 @@
-/* See shift.h. The differences are never formed: the k-th one is the smallest number that k of them
- * do not exceed, and how many that are is one pass over two sorted arrays. */
+/* The shift of Hodges and Lehmann, and its interval. The differences are never stored. The k-th
+ * smallest one is found by its value: one pass over the two sorted arrays counts the differences up
+ * to a limit. */
 #include "analyze/common/shift.h"
 
 #include <math.h>
@@ -62,7 +63,7 @@ static double center_of(const struct samples *samples, uint64_t differences)
     return (double)lower + (double)(upper - lower) / 2;
 }
 
-/* Rank of the lower end; 0: there are too few values. */
+/* Rank of the interval's lower end; 0: there are too few values. */
 static uint64_t interval_rank(double before, double after, double quantile)
 {
     double spread = sqrt(before * after * (before + after + 1) / 12);

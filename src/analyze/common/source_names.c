@@ -49,8 +49,8 @@ enum mp_status source_names_find(struct source_names *names, enum source_index s
     return status == MP_ERR_LIMIT ? MP_OK : status;
 }
 
-/* The last part of a readable name and its length: without what is returned, scopes, template
- * arguments and parameters. Brackets in template arguments are in pairs. */
+/* The last part of a readable name, and its length: without return type, scopes, template arguments
+ * and parameters. Brackets in template arguments come in pairs. */
 static const char *last_part(const char *readable, size_t *length)
 {
     static const char anonymous[] = "(anonymous namespace)";
@@ -75,7 +75,7 @@ static const char *last_part(const char *readable, size_t *length)
     return part;
 }
 
-/* Names of templates whose arguments say what they do. */
+/* Whether this is a template whose name alone says nothing, only its arguments do. */
 static bool says_nothing(const char *name)
 {
     static const char *const names[] = {"Kernel", "Kernel2", "kernel", "device_kernel"};

@@ -1,5 +1,5 @@
-/* Names of activities as ids of an interning table, each asked for once: what the rows of a source
- * are called, by the values of its id column.
+/* Names of activities as ids of an interning table. Each id of a source's id column is looked up
+ * once and remembered.
  */
 #ifndef MP_ANALYZE_COMMON_SOURCE_NAMES_H
 #define MP_ANALYZE_COMMON_SOURCE_NAMES_H
@@ -23,18 +23,18 @@ struct source_names {
 /* Sets up `memos` for a trace, once the other members are set; allocates nothing. */
 void source_names_init(struct source_names *names, const struct mp_trace *trace);
 
-/* The name of an id; one beyond what the file can justify is asked for each time. API functions go
- * without their version suffix. MP_OK or MP_ERR_MEMORY. */
+/* The name of an id. An id beyond what the file can justify is looked up each time. API functions
+ * are named without their version suffix. MP_OK or MP_ERR_MEMORY. */
 enum mp_status source_names_find(struct source_names *names, enum source_index source, uint64_t id,
                                  uint32_t *name);
 
-/* The short name of each kernel found so far, without parameters, template arguments and scopes:
- * sets items of `shorts`, which has room for names->count + 1 as it is now, by the id of the name.
- * The others stay as they are. MP_OK or MP_ERR_MEMORY. */
+/* The short name of each kernel found so far, without parameters, template arguments and scopes.
+ * Sets the items of `shorts` by the id of the full name; `shorts` has room for the present
+ * names->count + 1. Items of other names stay as they are. MP_OK or MP_ERR_MEMORY. */
 enum mp_status source_names_short(struct source_names *names, uint32_t *shorts);
 
 /* The short name of a kernel, cut to `size` bytes. `mangled` and `readable` are two spellings of
- * one name. A name that says nothing by itself (CUTLASS's Kernel2) keeps the name of its first
+ * one name. If a name alone says nothing (CUTLASS's Kernel2), it keeps the name of its first
  * template argument: `Kernel2<cutlass_80_tensorop_s1688gemm_64x64_16x6_nn_align4>`. */
 void source_short_name(const char *mangled, const char *readable, char *text, size_t size);
 

@@ -37,7 +37,7 @@ static const char *name_graph(struct definitions *definitions, enum names_style 
     return names_graph(graph, buffer, NAMES_BYTES);
 }
 
-/* What unified memory does on the device; the rest is counted in a report of its own. */
+/* What unified memory does on the device; a report of its own counts the rest. */
 static const char *name_unified(struct definitions *definitions, enum names_style style,
                                 uint64_t kind, char buffer[NAMES_BYTES])
 {

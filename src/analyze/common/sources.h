@@ -1,5 +1,5 @@
-/* What the reports by name are made of: which tables hold activities, in which columns, and what
- * their rows are called.
+/* The sources of the reports by name: which tables hold activities, in which columns, and how their
+ * rows are named.
  */
 #ifndef MP_ANALYZE_COMMON_SOURCES_H
 #define MP_ANALYZE_COMMON_SOURCES_H
@@ -15,8 +15,8 @@ enum summary_group_index { SUMMARY_GPU, SUMMARY_API, SUMMARY_GROUPS };
 
 #define SOURCES_NO_COLUMN UINT_MAX
 
-/* Names an id of a source's id column: `buffer`, or text owned elsewhere; NULL when it has no name,
- * or is nothing that is listed (then the source has no `unnamed`). */
+/* Names an id of a source's id column: `buffer`, or text owned elsewhere. NULL if the id has no
+ * name, or if such rows are not listed (then the source has no `unnamed`). */
 typedef const char *source_name(struct definitions *definitions, enum names_style style,
                                 uint64_t id, char buffer[NAMES_BYTES]);
 

@@ -23,8 +23,8 @@ uint64_t statistics_percentile(const uint64_t *sorted, size_t count, unsigned pe
     return sorted[rank ? rank - 1 : 0];
 }
 
-/* In a second pass over the values: the difference of two sums of squares would lose what
- * matters. */
+/* In a second pass over the values, because a difference of two sums of squares would lose the
+ * digits that matter. */
 static double deviation(const uint64_t *values, size_t count, double mean)
 {
     double squares = 0;

@@ -1,7 +1,7 @@
-/* What many numbers of one kind amount to: mean, spread and percentiles.
+/* Statistics of many numbers: mean, spread and percentiles.
  *
  * Percentiles are nearest-rank: the smallest value that at least p percent of the values do not
- * exceed, so each is a value that there was.
+ * exceed. So each percentile is one of the values.
  */
 #ifndef MP_ANALYZE_COMMON_STATISTICS_H
 #define MP_ANALYZE_COMMON_STATISTICS_H
@@ -9,7 +9,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* In the unit of the values; all 0 of no values. */
+/* In the unit of the values; all 0 if there are no values. */
 struct statistics {
     double mean;
     double deviation; /* standard, of a sample (divided by count - 1); 0 of a single value */

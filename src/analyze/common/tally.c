@@ -79,7 +79,7 @@ static void add_range(struct tallies *tallies, const struct tally_rows *rows,
     }
 }
 
-/* Grows the items to the greatest id of the rows, as far as ids are allowed. */
+/* Grows the items up to the greatest id of the rows, as far as the limit allows. */
 static enum mp_status reach_ids(struct tallies *tallies, const struct tally_rows *rows)
 {
     uint64_t greatest = 0;

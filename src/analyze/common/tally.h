@@ -41,8 +41,8 @@ void tallies_init(struct tallies *tallies, size_t limit);
 
 void tallies_free(struct tallies *tallies);
 
-/* Adds rows; with a `range`, those that belong to it. Rows without a begin, or that end before it,
- * are counted and left out. MP_OK or MP_ERR_MEMORY. */
+/* Adds rows; with a `range`, those that belong to it. Rows without a begin, and rows that end
+ * before their begin, are left out and counted separately. MP_OK or MP_ERR_MEMORY. */
 enum mp_status tallies_add(struct tallies *tallies, const struct tally_rows *rows,
                            const struct capture_range *range);
 

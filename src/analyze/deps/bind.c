@@ -1,4 +1,5 @@
-/* Shortest latencies, arrivals, and what binds each activity: sections 3 and 4. */
+/* Shortest latencies, arrivals, and what binds each activity: docs/dependency-analysis.md, sections
+ * 3 and 4. */
 #include "analyze/deps/build.h"
 
 #include "base/poison.h"
@@ -21,8 +22,9 @@ static bool call_waits(const struct deps_activity *call)
     return call->bound == DEPS_SYNCHRONISATION || call->bound == DEPS_IN_EFFECT;
 }
 
-/* Whether the work was on its way before the last of what it awaited had ended: its launching call
- * had returned. A call that waits returns later whatever it launches; its begin must do. */
+/* Whether the work was already launched when the last of what it awaited ended: its launching call
+ * had returned. A call that waits returns later in any case, so for such a call its begin is taken.
+ */
 static bool was_queued(const struct deps *deps, const struct deps_activity *activity,
                        uint64_t awaited)
 {
@@ -38,8 +40,8 @@ static void note(uint64_t *shortest, int64_t distance)
         *shortest = (uint64_t)distance;
 }
 
-/* Every begin says something about one of the two latencies: the launch's if the device had run
- * dry, the stream's if work was queued. */
+/* Every begin tells about one of the two latencies: the launch's if the device was idle, the
+ * stream's if work was queued. */
 static void note_shortest(struct deps *deps, const struct deps_activity *activity)
 {
     uint32_t on = last_awaited(deps, activity);
@@ -53,13 +55,13 @@ static void note_shortest(struct deps *deps, const struct deps_activity *activit
              deps_distance(activity, deps->activities[activity->launch].begin));
 }
 
-/* Nothing is known of what was never seen. */
+/* A latency that was never seen is not known. */
 static uint64_t known(uint64_t shortest)
 {
     return shortest == UINT64_MAX ? 0 : shortest;
 }
 
-/* The awaited moment plus the shortest latency, but not after the begin. */
+/* The awaited moment plus the shortest latency, but not later than the begin. */
 static uint64_t arrival(const struct deps_activity *activity, uint64_t awaited, uint64_t shortest)
 {
     int64_t distance = deps_distance(activity, awaited);
@@ -164,7 +166,7 @@ uint32_t deps_bound_to(const struct deps *deps, uint32_t index)
     }
 }
 
-/* What blocked a device activity, less what would have held it up anyway. */
+/* What blocked a device activity, minus what would have delayed it anyway. */
 static uint64_t waiting_of_work(const struct deps *deps, const struct deps_activity *activity)
 {
     uint64_t blocked_until;

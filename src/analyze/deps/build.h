@@ -77,13 +77,14 @@ static inline uint64_t deps_stream_key(uint64_t context, uint64_t stream)
     return context << 32 | (stream & UINT32_MAX);
 }
 
-/* Puts an activity behind the others of its lane. */
+/* Appends an activity to its lane. */
 void deps_put(struct deps_builder *builder, const struct deps_activity *activity);
 
 /* The number of a name in deps->names. MP_ERR_MEMORY. */
 enum mp_status deps_intern(struct deps *deps, const char *name, size_t bytes, uint32_t *id);
 
-/* The steps; each MP_OK, MP_ERR_MEMORY, MP_ERR_LIMIT, and deps_count and deps_read MP_ERR_IO. */
+/* The steps; each returns MP_OK, MP_ERR_MEMORY or MP_ERR_LIMIT, deps_count and deps_read also
+ * MP_ERR_IO. */
 enum mp_status deps_count(struct deps_builder *builder, struct mp_trace *trace,
                           struct mp_error *error);
 enum mp_status deps_read(struct deps_builder *builder, struct mp_trace *trace,

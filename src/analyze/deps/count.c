@@ -1,5 +1,5 @@
 /* The first pass over the file: which lanes there are and how many rows each has, so that the
- * second can put every activity where it belongs. Reads one column of each table, and the
+ * second pass can put every activity in its place. Reads one column of each table, and the
  * definitions.
  */
 #include <stdlib.h>
@@ -100,7 +100,7 @@ static enum mp_status count_calls(struct deps_builder *builder, const uint64_t *
     return MP_OK;
 }
 
-/* Threads and streams that nothing else names have lanes too, without activities. */
+/* A thread or stream that only `sync` names has a lane too, without activities. */
 static enum mp_status count_sync(struct deps_builder *builder, const struct mp_batch *batch,
                                  uint32_t row)
 {
@@ -235,8 +235,8 @@ static enum mp_status renumber(struct deps_builder *builder)
     return status;
 }
 
-/* Memory for the activities. Large pages, where the kernel has them for the asking, save a quarter
- * of the whole analysis: most of the memory is touched once. */
+/* Memory for the activities. Most of this memory is touched only once, so large pages, if the
+ * kernel offers them on request, save a quarter of the whole analysis's time. */
 static void *new_array(size_t bytes)
 {
     static const size_t large_page = (size_t)2 << 20;

@@ -1,16 +1,16 @@
 /* The event graph of a trace: activities, what each had to wait for, and what bound it.
  *
- * docs/dependency-analysis.md defines every term and number; D1 to D8 and section numbers here are
- * those of that page. Activities stand lane by lane: each thread, then each stream, is one stretch
+ * docs/dependency-analysis.md defines every term and number; D1 to D8 and section numbers here
+ * refer to that page. Activities stand lane by lane: each thread, then each stream, is one stretch
  * of the array, in order of time.
  *
  *     activities   | thread 0: c c c c | thread 1: c c | stream 0: k k k k k | stream 1: k k |
  *     lanes        first, count of each stretch
  *
- * So D1 and the position in a stream need no memory. Everything else an activity had to wait for is
- * in `stream_pred` (D3) and `cross` (D4, D5, D7; for calls D6, D8), each the one activity that
- * counts. Slack and replay need all of them, with fronts of several activities: asked for with
- * deps_options.fronts, they stand in `fronts`.
+ * So D1 and the position in a stream need no memory. The other dependencies of an activity are in
+ * `stream_pred` (D3) and `cross` (D4, D5, D7; for calls D6, D8): of each kind the one activity that
+ * counts. Slack and replay need all of them, so they need fronts of several activities. If
+ * deps_options.fronts asks for them, `fronts` holds them.
  *
  *     deps_load            reads, sorts, links         once a trace
  *     deps_window_*        what to look at             capture ranges, NVTX ranges
@@ -72,9 +72,9 @@ enum deps_flag {
     DEPS_NODE = 4,          /* a node of a graph launch */
     DEPS_NOT_ROOT = 8,      /* a node that depends on others of its launch */
     DEPS_POLLS = 16,        /* a query inside a polling loop */
-    DEPS_AWAITED = 32,      /* a copy that its own call waits for, if it ends inside */
+    DEPS_AWAITED = 32,      /* a copy that its own call waits for, if it ends inside the call */
     DEPS_BLOCKS = 64,       /* a call that synchronises by contract or in effect (D8) */
-    DEPS_SYNCHRONISES = 128 /* a call that is there to wait (D6) */
+    DEPS_SYNCHRONISES = 128 /* a call whose purpose is to wait (D6) */
 };
 
 struct deps_activity {
@@ -86,7 +86,7 @@ struct deps_activity {
     uint32_t launch;      /* device: the launching call's first piece; call: see DEPS_CONTINUED */
     uint32_t stream_pred; /* device: D3, or D7 in its own lane; call: its last piece */
     uint32_t cross; /* device: D4, D5, or D7 in another lane; call: D6, D8: what ends last of all */
-    uint32_t front; /* all of them, if asked for (fronts.h) */
+    uint32_t front; /* a reference to all of them, if asked for (fronts.h) */
     uint32_t launch_class; /* device: in shortest_launches (D2) */
     uint32_t detail;       /* kernel: its row of `shape`; copy: in deps->copies; else DEPS_NONE */
     uint8_t kind;          /* enum deps_kind */
@@ -98,8 +98,8 @@ struct deps_activity {
 /* What only copies have. */
 struct deps_copy {
     uint64_t bytes : 55;   /* or as many as fit */
-    uint64_t pageable : 1; /* the host's side of it is */
-    uint64_t kind : 8;     /* enum mp_copy_kind; MP_copy_kind_unknown for what has no name there */
+    uint64_t pageable : 1; /* the memory on the host is */
+    uint64_t kind : 8; /* enum mp_copy_kind; MP_copy_kind_unknown for a kind without a name there */
 };
 
 struct deps_lane {
@@ -117,7 +117,7 @@ struct deps_window {
     uint64_t id;    /* capture range's, or the iteration's number from 1; 0: the whole trace */
     uint64_t begin; /* ns */
     uint64_t end;
-    uint64_t host_end;                 /* before device work prolonged it */
+    uint64_t host_end;                 /* host_end before device work prolonged the window */
     uint32_t thread;                   /* lane of the NVTX range; DEPS_NONE: see section 5 */
     const struct capture_range *range; /* NULL: by time alone */
 };
@@ -190,17 +190,17 @@ const char *deps_name(const struct deps *deps, const struct deps_activity *activ
 enum mp_status deps_windows_ranges(const struct deps *deps, uint64_t range,
                                    struct deps_windows *windows, struct mp_error *error);
 
-/* The NVTX ranges called `name` (push and pop, start and end), each a window; of nested ones of a
- * thread the outermost. `range` 0: in all capture ranges. MP_ERR_ARGUMENT when there is none: the
- * message lists names that there are. Reads the trace again. */
+/* The NVTX ranges called `name` (push and pop, start and end), each as a window; of nested ones in
+ * a thread only the outermost. `range` 0: in all capture ranges. MP_ERR_ARGUMENT if there is none:
+ * the message lists the names that exist. Reads the trace again. */
 enum mp_status deps_windows_iterations(const struct deps *deps, struct mp_trace *trace,
                                        const char *name, uint64_t range,
                                        struct deps_windows *windows, struct mp_error *error);
 
 void deps_windows_free(struct deps_windows *windows);
 
-/* Whether an activity belongs to the window: calls by their begin; device work by the capture range
- * it was launched in, or by its begin. */
+/* Whether an activity belongs to the window. Calls belong by their begin; device work by the
+ * capture range in which it was launched, or by its begin. */
 bool deps_in_window(const struct deps_window *window, const struct deps_activity *activity);
 
 /* ---- The critical path ---- */
@@ -225,8 +225,8 @@ enum mp_status deps_result_init(const struct deps *deps, struct deps_result *res
 void deps_result_clear(struct deps_result *result);
 void deps_result_free(struct deps_result *result);
 
-/* Adds a window's path, waiting times and calls to the result. `critical`, if not NULL, holds
- * deps->count sums in ns, by activity, and gets what each activity has on the path. */
+/* Adds a window's path, waiting times and calls to the result. If `critical` is not NULL, it holds
+ * deps->count sums in ns, and each activity's time on the path is added to its sum. */
 void deps_path(const struct deps *deps, const struct deps_window *window,
                struct deps_result *result, uint64_t *critical);
 

@@ -1,5 +1,5 @@
 /* Joins references to what must be waited for. Without fronts the activity that ends last stands
- * for all, which is enough for the critical path; slack and replay need every one.
+ * for all, which is enough for the critical path. Slack and replay need every activity.
  */
 #include "analyze/deps/fronts.h"
 

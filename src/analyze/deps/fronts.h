@@ -1,13 +1,13 @@
 /* Fronts: what later work has to wait for (docs/dependency-analysis.md, section 2).
  *
- * A reference is an activity or a front of several. For the critical path only the activity that
- * ends last matters, and joining two references keeps that one. Slack and replay need the others
- * too: then a join makes a front, with the references it was made of.
+ * A reference is an activity, or a front of several activities. For the critical path only the
+ * activity that ends last matters, and joining two references keeps that one. Slack and replay need
+ * the others too: then a join makes a front of the two references.
  *
  *     activity 17 ──┐
  *                   ├── front 0 ──┐
- *     activity 23 ──┘             ├── front 1      best(front 1): of 17, 23, 31 the one that ends
- * last activity 31 ────────────────┘
+ *     activity 23 ──┘             ├── front 1      best(front 1): the last end of 17, 23, 31
+ *     activity 31 ────────────────┘
  */
 #ifndef MP_ANALYZE_DEPS_FRONTS_H
 #define MP_ANALYZE_DEPS_FRONTS_H
@@ -48,7 +48,7 @@ static inline uint32_t deps_front_index(uint32_t reference)
 /* The activity of a reference that ends last; DEPS_NONE of none. */
 uint32_t deps_best(const struct deps *deps, uint32_t reference);
 
-/* *into becomes what waits for both. MP_ERR_MEMORY, MP_ERR_LIMIT. */
+/* Makes *into a reference that stands for both references. MP_ERR_MEMORY, MP_ERR_LIMIT. */
 enum mp_status deps_join(struct deps *deps, uint32_t *into, uint32_t other);
 
 #endif

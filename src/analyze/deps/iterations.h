@@ -1,5 +1,5 @@
-/* Many windows of one kind (iterations): mean and percentiles of each row, and what the slowest
- * have on their path that the median one has not.
+/* The critical paths of many windows of one kind (iterations): mean and percentiles of each row,
+ * and what the slowest windows have on their path that the median one does not have.
  */
 #ifndef MP_ANALYZE_DEPS_ITERATIONS_H
 #define MP_ANALYZE_DEPS_ITERATIONS_H

@@ -1,4 +1,5 @@
-/* Each lane in order of time; calls that only `sync` knows; calls inside calls become pieces.
+/* Sorts each lane by time, adds calls that only `sync` knows, and cuts calls around other calls
+ * into pieces.
  *
  *     outer call   |---------------------------|          piece 1, inner, piece 2, inner, piece 3
  *     inner calls       |-----|      |----|
@@ -101,7 +102,7 @@ static enum mp_status lanes_make_room(struct deps_builder *builder, uint32_t mor
     for (uint32_t i = deps->lane_count; i-- > 0;) {
         struct deps_lane *lane = &deps->lanes[i];
 
-        /* What the lanes before this one get lies in front of it. */
+        /* The lanes before this one have got this much more room. */
         shift -= builder->room[i] > lane->count ? builder->room[i] - lane->count : 0;
         memmove(&deps->activities[lane->first + shift], &deps->activities[lane->first],
                 lane->count * sizeof *deps->activities);
@@ -279,7 +280,7 @@ static enum mp_status open_call(struct nesting *nesting, const struct deps_activ
     return MP_OK;
 }
 
-/* Runs over all threads; with nesting->out the pieces are written, and the lanes changed. */
+/* Walks over all threads. If nesting->out is set, the pieces are written and the lanes changed. */
 static enum mp_status cut_calls(struct deps *deps, const struct deps_activity *calls,
                                 struct nesting *nesting)
 {

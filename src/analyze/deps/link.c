@@ -25,7 +25,8 @@ struct link {
     size_t event_count, event_capacity;
     uint32_t *thread_contexts; /* by lane: the context a thread last used */
     struct deps_nodes *nodes;
-    uint64_t last_class_key; /* of launch classes: mostly the same as before */
+    uint64_t
+        last_class_key; /* of launch classes: a launch mostly has the class of the one before */
     uint32_t last_class;
 };
 
@@ -48,7 +49,8 @@ static enum mp_status add_cross(struct deps *deps, uint32_t index, uint32_t refe
     return deps->fronts ? deps_join(deps, &activity->front, reference) : MP_OK;
 }
 
-/* D3: the launch that stands before `index` in its lane. Of a graph launch the node that ends last.
+/* D3: the launch that stands before `index` in its lane; of a graph launch, the node that ends
+ * last.
  */
 static void add_stream_order(struct link *link, uint32_t index, uint32_t before)
 {
@@ -58,8 +60,8 @@ static void add_stream_order(struct link *link, uint32_t index, uint32_t before)
         deps->activities[index].stream_pred = before;
 }
 
-/* The launch before this one in its stream: mostly what stands before it in the lane. The last
- * graph launch, of which other lanes may have all nodes, is behind that if it was called later. */
+/* The launch before this one in its stream: usually the one before it in the lane. All nodes of the
+ * last graph launch may be in other lanes; if that launch was called later, it counts instead. */
 static uint32_t launch_before(const struct link *link, uint32_t index)
 {
     const struct deps *deps = link->deps;
@@ -387,7 +389,7 @@ static enum mp_status link_sync(struct link *link, const struct deps_sync *sync,
     }
 }
 
-/* D8, and synchronising calls of which `sync` has no row. */
+/* D8, and synchronising calls that have no row in `sync`. */
 static enum mp_status link_in_effect(struct link *link, uint32_t call)
 {
     const struct deps_activity *activity = &link->deps->activities[call];
@@ -399,7 +401,7 @@ static enum mp_status link_in_effect(struct link *link, uint32_t call)
 
 /* ---- API order ---- */
 
-/* Activities, and behind them the rows of `sync`, by number. */
+/* Activities, then the rows of `sync`, by number. */
 static bool comes_before(const void *context, uint32_t a, uint32_t b)
 {
     const struct link *link = context;
@@ -459,7 +461,7 @@ static enum mp_status link_group(struct link *link, const struct group *group)
     return MP_OK;
 }
 
-/* Device work of which nobody knows when it was launched has its place in the stream only. */
+/* If the launch of device work is not known, only its place in the stream is. */
 static void link_uncorrelated(struct link *link, uint32_t index)
 {
     struct deps *deps = link->deps;

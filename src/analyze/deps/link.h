@@ -19,12 +19,13 @@ struct deps_nodes;
 enum mp_status deps_nodes_new(struct deps_builder *builder, struct deps_nodes **nodes);
 void deps_nodes_free(struct deps_nodes *nodes);
 
-/* D7 of a graph launch: marks what is no root, and sets *end to what waits for the whole launch. */
+/* D7 of a graph launch: marks the nodes that are no roots, and sets *end to the reference for
+ * waiting for the whole launch. */
 enum mp_status deps_nodes_link(struct deps_nodes *nodes, struct deps *deps,
                                const struct deps_launch *launch, uint32_t *end);
 
-/* Whether an activity can have waited for another one (section 2, tolerance); counts what is
- * clamped or contradicted. */
+/* Whether an activity can have waited for another one (section 2, tolerance); counts clamped and
+ * contradicted edges. */
 bool deps_accept(struct deps *deps, uint32_t activity, uint32_t awaited, uint64_t *refused);
 
 #endif

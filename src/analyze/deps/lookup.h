@@ -1,6 +1,6 @@
-/* What one asks of an activity once the event graph is made: its launch, when its dependencies
- * arrive, which activity of a lane comes next. Section numbers are those of
- * docs/dependency-analysis.md. All only read; threads may share a struct deps.
+/* Questions about an activity of a finished event graph: its launch, when its dependencies arrive,
+ * which activity of a lane comes next. Section numbers are those of docs/dependency-analysis.md.
+ * All functions only read; threads may share a struct deps.
  */
 #ifndef MP_ANALYZE_DEPS_LOOKUP_H
 #define MP_ANALYZE_DEPS_LOOKUP_H
@@ -8,7 +8,7 @@
 #include "analyze/deps/deps.h"
 #include "analyze/deps/fronts.h"
 
-/* When it was launched; where that is not known, when it began. */
+/* When it was launched; if that is not known, when it began. */
 static inline uint64_t deps_launched_at(const struct deps *deps, const struct deps_activity *work)
 {
     return work->launch == DEPS_NONE ? work->begin : deps->activities[work->launch].begin;
@@ -19,8 +19,8 @@ static inline bool deps_is_call(const struct deps_activity *activity)
     return activity->kind == DEPS_CALL;
 }
 
-/* Whether `a` ends later than `b`, by the order in which fronts choose (section 2): of equal ends
- * the lower correlation id counts as later, then the lower index. */
+/* Whether `a` ends later than `b`, in the order by which fronts choose (section 2). If the ends are
+ * equal, the lower correlation id counts as later, then the lower index. */
 static inline bool deps_ends_later(const struct deps *deps, uint32_t a, uint32_t b)
 {
     const struct deps_activity *x = &deps->activities[a];
@@ -39,7 +39,7 @@ static inline unsigned deps_class(const struct deps_activity *activity)
     return place * DEPS_KINDS + activity->kind;
 }
 
-/* Whether D2 counts: it was launched by a call of the trace, and is not inside a graph launch. */
+/* Whether D2 applies: a call of the trace launched it, and it is not inside a graph launch. */
 static inline bool deps_has_launch(const struct deps_activity *activity)
 {
     return activity->launch != DEPS_NONE && !(activity->flags & DEPS_NOT_ROOT);
@@ -56,8 +56,8 @@ static inline int64_t deps_distance(const struct deps_activity *activity, uint64
 uint64_t deps_launch_arrival(const struct deps *deps, const struct deps_activity *activity);
 uint64_t deps_arrival(const struct deps *deps, const struct deps_activity *activity, uint32_t on);
 
-/* The lags of section 6, ns. Device activities that one waits for are awaited as a whole: what
- * bound it to the last of them would bind it to any. */
+/* The lags of section 6, ns. All device activities that an activity waits for have the same lag:
+ * what bound it to the last of them would bind it to any. */
 int64_t deps_launch_lag(const struct deps *deps, const struct deps_activity *activity);
 int64_t deps_lag(const struct deps *deps, const struct deps_activity *activity, uint32_t on);
 

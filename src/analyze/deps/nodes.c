@@ -1,8 +1,8 @@
 /* D7: what the nodes of a graph launch wait for.
  *
- * The edges of a graph, read once, become a plan: its nodes in an order in which every node comes
- * after those it depends on. A launch walks its plan; each node stands for its activity, or, if it
- * leaves none (empty, event and host nodes), for what it depends on.
+ * The edges of a graph are read once and become a plan: its nodes, ordered so that each comes after
+ * those it depends on. Each launch walks its plan. A node stands for its activity. If it has none
+ * (empty, event and host nodes), it stands for what it depends on.
  *
  *     plan     a   b   (empty)   c            edges a->empty, b->empty, empty->c
  *     stands   17  18  18        19           b ended last: c waits for 18
@@ -147,8 +147,8 @@ static void list_successors(const struct deps_nodes *nodes, const struct edge *e
     first[0] = 0;
 }
 
-/* All nodes of all graphs, each behind those it depends on. Nodes in a circle (a damaged trace)
- * are left out, and so are roots. */
+/* Sorts all nodes of all graphs, each after those it depends on. Left out are roots, and nodes in a
+ * circle (a damaged trace). */
 static size_t sort_nodes(struct deps_nodes *nodes, const uint32_t *first,
                          const uint32_t *successors, uint32_t *sorted)
 {
@@ -167,7 +167,7 @@ static size_t sort_nodes(struct deps_nodes *nodes, const uint32_t *first,
     return count;
 }
 
-/* Deals the sorted nodes out to their plans. */
+/* Distributes the sorted nodes to their plans. */
 static void fill_plans(struct deps_nodes *nodes, const uint32_t *sorted, size_t count)
 {
     uint32_t first = 0;
@@ -286,8 +286,8 @@ static void link_by_lane(struct deps *deps, uint32_t index)
     activity->flags |= DEPS_NOT_ROOT;
 }
 
-/* Tells the node that this activity is its own in this launch. False: no plan has it, since it has
- * no edges, or since they run in a circle. */
+/* Tells the node which activity is its own in this launch. False: no plan has the node, because it
+ * has no edges or its edges run in a circle. */
 static bool enter_node(struct deps_nodes *nodes, const struct deps *deps, uint32_t index)
 {
     const struct definition_node *defined =
@@ -305,7 +305,7 @@ static bool enter_node(struct deps_nodes *nodes, const struct deps *deps, uint32
     return true;
 }
 
-/* The plan of the graph that an activity is a node of; NULL without edges. */
+/* The plan of the graph to whose nodes an activity belongs; NULL if the graph has no edges. */
 static struct plan *plan_of(const struct deps_nodes *nodes, const struct deps *deps, uint32_t index)
 {
     const struct definition_node *defined =
@@ -328,7 +328,7 @@ enum mp_status deps_nodes_link(struct deps_nodes *nodes, struct deps *deps,
 
         if (!enter_node(nodes, deps, index))
             MP_TRY(deps_join(deps, end, index));
-        /* Up to here it held the number of the node's definition. */
+        /* So far `front` held the number of the node's definition. */
         deps->activities[index].front = DEPS_NONE;
         if (!plan) {
             without_edges = true;
@@ -341,7 +341,7 @@ enum mp_status deps_nodes_link(struct deps_nodes *nodes, struct deps *deps,
     }
     for (; plans; plans = plans->next)
         MP_TRY(walk_plan(nodes, deps, plans, end));
-    /* Only edges that run in a circle leave nothing that ends a launch. */
+    /* If no node ends the launch, its edges run in a circle. */
     if (*end == DEPS_NONE)
         *end = launch->items[launch->count - 1];
     deps->counts.unknown_graphs += without_edges && launch->count > 1;

@@ -7,7 +7,7 @@
 
 #include "base/poison.h"
 
-/* A point whose predecessors are being looked at. */
+/* A point whose predecessors are being visited. */
 struct visit {
     uint32_t point;
     uint32_t next; /* predecessor to look at */
@@ -30,8 +30,8 @@ uint64_t deps_own_time(const struct deps *deps, const struct deps_activity *call
     return call->end > from ? call->end - from : 0;
 }
 
-/* Predecessor number `number` of a point, as a point; DEPS_NONE: there are no more, and *more is
- * false; DEPS_NONE with *more: it lacks this one. */
+/* Predecessor number `number` of a point, as a point. DEPS_NONE with *more: it does not have this
+ * one; DEPS_NONE without *more: there are no further ones. */
 static uint32_t predecessor(const struct deps *deps, uint32_t point, uint32_t number, bool *more)
 {
     uint32_t index;
@@ -73,7 +73,7 @@ static enum mp_status order_push(struct search *search, uint32_t point)
     return MP_OK;
 }
 
-/* Puts a point behind everything that it depends on. */
+/* Puts a point after everything that it depends on. */
 static enum mp_status settle(struct search *search, uint32_t point)
 {
     if (search->seen[point])

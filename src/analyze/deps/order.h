@@ -1,7 +1,8 @@
-/* The points of the event graph in an order in which each comes after all that it depends on.
+/* The points of the event graph, ordered so that each comes after all points that it depends on.
  *
- * A device activity is one point: its end follows from its begin. A call is two, since work that it
- * launches, which depends on its begin, may be what its end waits for. A front is one.
+ * A device activity is one point: its end follows from its begin. A call is two points, because its
+ * end may wait for work that the call itself launched, and that work depends on the call's begin. A
+ * front is one point.
  *
  *     0 .. count-1                       activities; a call's number stands for its begin
  *     count .. count+host_count-1        ends of calls
@@ -17,8 +18,8 @@ struct deps_order {
     uint32_t count;
 };
 
-/* Needs deps_options.fronts. Dependencies that run in a circle, which a sound trace does not have,
- * are taken in some order. MP_ERR_MEMORY. */
+/* Needs deps_options.fronts. A sound trace has no circular dependencies; if a trace has, they are
+ * taken in some order. MP_ERR_MEMORY. */
 enum mp_status deps_order_new(const struct deps *deps, struct deps_order *order);
 void deps_order_free(struct deps_order *order);
 
@@ -63,7 +64,7 @@ static inline uint32_t deps_previous_piece(const struct deps *deps, uint32_t pie
     return piece == deps->lanes[deps->activities[piece].lane].first ? DEPS_NONE : piece - 1;
 }
 
-/* A call's own time: what is left of it after the wait. ns. */
+/* A call's own time: its remaining time after the wait, ns. */
 uint64_t deps_own_time(const struct deps *deps, const struct deps_activity *call);
 
 #endif

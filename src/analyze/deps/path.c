@@ -1,10 +1,10 @@
-/* The critical path of a window, followed backwards: section 5.
+/* The critical path of a window, followed backwards: docs/dependency-analysis.md, section 5.
  *
  *     thread    |--call--|..host code..|launch|        |------wait------|
  *     stream                              ..|==kernel==|..|==kernel==|..|
  *                                        <2>          <1>            <0> return from wait
  *
- * The walk holds one moment, which only goes back. Every step hands the time between the new moment
+ * The walk holds one moment, which only goes back. Every step adds the time between the new moment
  * and the old one to a row or a part, so their sum is the window.
  */
 #include "analyze/deps/build.h"
@@ -19,7 +19,7 @@ struct walk {
     uint64_t moment;     /* ns: everything behind it is handed out */
     uint32_t at;         /* device activity; DEPS_NONE: the walk is on a thread */
     uint32_t lane;       /* that thread, */
-    uint32_t below;      /* and a piece of it that begins at the moment or later; DEPS_NONE */
+    uint32_t below;      /* and a piece of it that begins at that moment or later; DEPS_NONE */
     uint64_t idle_steps; /* that did not move the moment */
 };
 
@@ -28,7 +28,7 @@ static uint64_t later(uint64_t a, uint64_t b)
     return a > b ? a : b;
 }
 
-/* Goes back to `until`, not beyond the window's begin; the time that this is. */
+/* Goes back to `until`, but not before the window's begin; returns the time in between. */
 static uint64_t go_back(struct walk *walk, uint64_t until)
 {
     uint64_t stop = later(until, walk->window->begin);
@@ -79,7 +79,8 @@ static uint32_t find_piece(const struct walk *walk)
     return DEPS_NONE;
 }
 
-/* One step back on a thread: host code, then the piece before it, or what that waited for. */
+/* One step back on a thread: over host code, then to the piece before it, or to what that piece
+ * waited for. */
 static void step_on_thread(struct walk *walk)
 {
     const struct deps *deps = walk->deps;
@@ -172,7 +173,7 @@ static void follow(struct walk *walk)
             step_on_thread(walk);
         else
             break;
-        /* Only the times of a damaged trace lead round in a circle. */
+        /* Only in a damaged trace do the times lead round in a circle. */
         if (walk->idle_steps > walk->deps->count + UINT64_C(4))
             break;
     }

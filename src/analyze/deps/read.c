@@ -74,7 +74,7 @@ static bool is_one_of(const char *const *list, size_t count, const char *name, s
 
 #define IS_ONE_OF(list, name, length) is_one_of(list, sizeof(list) / sizeof *(list), name, length)
 
-/* nvprof's dependency analysis keeps CUPTI's version suffixes but that of CUDA 3.2. */
+/* nvprof's dependency analysis keeps CUPTI's version suffixes, except that of CUDA 3.2. */
 static size_t length_with_suffixes(const char *name)
 {
     static const char dropped[] = "_v3020";
@@ -133,8 +133,8 @@ static enum mp_status name_graph(struct deps_builder *builder, uint64_t graph,
     return deps_intern(builder->deps, name, strlen(name), &memo->name);
 }
 
-/* What is known of the thing with this id, asked for once. An id beyond what the file can justify
- * is named each time. */
+/* What is known of the definition with this id, looked up once. An id beyond what the file can
+ * justify is looked up each time. */
 static enum mp_status look_up(struct deps_builder *builder, enum deps_memo_index index, uint64_t id,
                               struct deps_name_memo *memo)
 {
@@ -163,8 +163,8 @@ static enum mp_status look_up(struct deps_builder *builder, enum deps_memo_index
 
 /* ---- Rows ---- */
 
-/* Whether the times of a row can be used; what cannot is counted. Distances are signed, so no time
- * lies beyond 2^63 ns, which is in the year 2262. */
+/* Whether the times of a row can be used. Times that cannot are counted. Distances are signed, so
+ * no time may exceed 2^63 ns (the year 2262). */
 static bool times_are_good(struct quality *quality, uint64_t start, uint64_t duration)
 {
     if (__builtin_expect(start && start <= INT64_MAX && duration <= INT64_MAX - start, 1))
@@ -229,7 +229,7 @@ static bool is_pageable_copy(const struct mp_batch *batch, uint32_t row)
            CELL(copy, target) == MP_memory_kind_pageable;
 }
 
-/* Whether the call that asks for such a copy may have to wait for it (D6). */
+/* Whether the call that makes such a copy may have to wait for the copy (D6). */
 static bool is_awaited_copy(const struct mp_batch *batch, uint32_t row)
 {
     return !CELL(copy, node) && (!(CELL(copy, flags) & 1) || is_pageable_copy(batch, row));

@@ -1,4 +1,5 @@
-/* Slack: how late everything could end, from the window's end backwards (section 6). */
+/* Slack: how late everything could end, computed backwards from the window's end
+ * (docs/dependency-analysis.md, section 6). */
 #include <stdlib.h>
 #include <string.h>
 
@@ -43,7 +44,8 @@ static void limit_lane(struct backward *backward, const struct deps_lane *lane, 
     }
 }
 
-/* The host code behind the last call of the thread on which the window ends must fit in. */
+/* There must be time for the host code after the last call of the thread on which the window ends.
+ */
 static void limit_by_host(struct backward *backward, uint32_t number)
 {
     const struct deps *deps = backward->deps;
@@ -59,7 +61,8 @@ static void limit_by_host(struct backward *backward, uint32_t number)
               deps->activities[last].end + (window->end - window->host_end));
 }
 
-/* A front that two windows refer to belongs to the earlier one: what is in it is not younger. */
+/* A front to which two windows refer belongs to the earlier one, because its activities are not
+ * later. */
 static void limit_front(struct backward *backward, uint32_t front, uint64_t latest, uint32_t number)
 {
     const struct deps *deps = backward->deps;
@@ -74,8 +77,8 @@ static void limit_front(struct backward *backward, uint32_t front, uint64_t late
     limit(backward, point, latest);
 }
 
-/* What is awaited must have ended `lag` before `latest`. Awaited ends that lie after that (clamped)
- * have a negative lag. */
+/* What is awaited must have ended `lag` before `latest`. If it ended after that (clamped), the lag
+ * is negative. */
 static void pass_on(struct backward *backward, uint32_t reference, uint64_t latest, int64_t lag,
                     uint32_t number)
 {

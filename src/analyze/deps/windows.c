@@ -1,4 +1,4 @@
-/* Windows: capture ranges and NVTX ranges (section 5). */
+/* Windows: capture ranges and NVTX ranges (docs/dependency-analysis.md, section 5). */
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -123,7 +123,7 @@ static enum mp_status whole_trace(const struct deps *deps, struct deps_windows *
     return MP_OK;
 }
 
-/* They stand in the order of their begins. */
+/* The capture ranges stand in the order of their begins. */
 const struct capture_range *deps_range_of(const struct deps *deps, const struct deps_activity *work,
                                           size_t *index)
 {
@@ -149,7 +149,7 @@ const struct capture_range *deps_range_of(const struct deps *deps, const struct 
     return &ranges[low - 1];
 }
 
-/* Work that was launched inside a range is part of it to its end. */
+/* Work that was launched inside a range is part of the range up to the work's end. */
 static void prolong(const struct deps *deps, struct deps_windows *windows)
 {
     for (uint32_t i = deps->host_count; i < deps->count; i++) {
@@ -175,7 +175,7 @@ static enum mp_status all_ranges(const struct deps *deps, struct deps_windows *w
                                        .end = ranges[i].end_time,
                                        .thread = DEPS_NONE,
                                        .range = &ranges[i]};
-        /* Ends that were lost, as when the process was killed. */
+        /* The range's end was lost, as when the process was killed. */
         if (!window->begin)
             window->begin = deps->count ? all.begin : 0;
         if (window->end == UINT64_MAX)

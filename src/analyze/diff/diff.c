@@ -1,5 +1,5 @@
-/* Compares two sides. All runs must be cut into iterations in the same way, so the first run's way
- * is that of all, and a run that has none of it is an error that names the way.
+/* Compares two sides. All runs must be cut into iterations in the same way: the way of the first
+ * run. If another run has no iterations of that way, the error names the way.
  */
 #include "analyze/diff/diff.h"
 
@@ -20,7 +20,7 @@ struct building {
     /* The way that all runs must have; AUTO until the first run has chosen. */
     struct iterations_options way;
     enum iterations_way least; /* the first one that is not ruled out */
-    bool again;                /* a run does not have it: all are read again for the next one */
+    bool again; /* a run does not have this way: all are read again for the next way */
 };
 
 const char *diff_change_name(enum diff_change change)
@@ -133,7 +133,7 @@ static enum mp_status find_way(const struct building *building, struct diff_read
     return iterations_find(reading->deps, reading->trace, &options, found, error);
 }
 
-/* The first way from `least` on; the whole trace is there always. */
+/* The first way, from `least` on; the whole trace is always possible. */
 static enum mp_status find_from(struct building *building, struct diff_reading *reading,
                                 struct iterations *found)
 {
@@ -152,7 +152,7 @@ static enum mp_status find_from(struct building *building, struct diff_reading *
     return find_way(building, reading, ITERATIONS_WHOLE, NULL, found, building->error);
 }
 
-/* The way of the first run, in another one. */
+/* The way of the first run, applied to another run. */
 static enum mp_status find_chosen(struct building *building, struct diff_reading *reading,
                                   struct iterations *found)
 {
@@ -245,7 +245,7 @@ static enum mp_status find_and_take(struct building *building, int side, const c
     return status;
 }
 
-/* The event graph goes before the layers are read: there is no room for both. */
+/* The event graph is freed before the layers are read, because there is no room for both. */
 static enum mp_status read_graph(struct building *building, int side, const char *path,
                                  struct mp_trace *trace, struct diff_marks *marks)
 {
@@ -334,7 +334,7 @@ static uint64_t *medians_of(const struct diff_side *side)
     return medians;
 }
 
-/* How sure the shift of the latency is decides, not how much it is. */
+/* The certainty of the shift decides, not its size. */
 static enum diff_change judge_latency(const struct shift *shift)
 {
     if (!shift->bounded)
@@ -344,7 +344,7 @@ static enum diff_change judge_latency(const struct shift *shift)
     return shift->high < 0 ? DIFF_FASTER : DIFF_UNCHANGED;
 }
 
-/* Its latencies by length, or NULL; the side's own stay in order of time. */
+/* The run's latencies by length, or NULL; the side's own stay in order of time. */
 static uint64_t *sorted_of(struct diff_side *side)
 {
     uint64_t *sorted = malloc((side->iterations + 1) * sizeof *sorted);
@@ -440,7 +440,7 @@ static enum mp_status diff_compare(struct diff *diff)
 
 /* ---- The whole ---- */
 
-static enum mp_status diff_diff_build(struct building *building)
+static enum mp_status read_and_compare(struct building *building)
 {
     enum mp_status status;
 
@@ -471,7 +471,7 @@ enum mp_status diff_build(const char *const *a, size_t a_count, const char *cons
     *diff = (struct diff){.found = true,
                           .by_runs = a_count >= DIFF_LEAST_RUNS && b_count >= DIFF_LEAST_RUNS &&
                                      shift_can_bound(a_count, b_count, SHIFT_95_PERCENT)};
-    status = diff_diff_build(&building);
+    status = read_and_compare(&building);
     if (!status)
         return MP_OK;
     diff_free(diff);

@@ -1,15 +1,15 @@
 /* Two traces, or two sets of traces of repeated runs, compared: A before, B after.
  *
- *     diff.c            which runs there are, by which way both sides have iterations
+ *     diff.c       which runs there are, and which way of iterations both sides have
  *     run.c        what a side keeps of one trace
  *     facts.c      where the sides ran: GPU, versions, host, settings, program
  *     samples.h    times by name; match.h: names of both sides
  *     positions.h  kernels of an iteration by their position
  *     layers.c     layers
  *
- * docs/diff.md defines every term and number. Traces are read one after the other; of each is kept
- * what samples.h says, 8 bytes an iteration and 16 bytes for each kernel of its median
- * iteration, beside which the next one's event graph stands (deps.h, iterations.h).
+ * docs/diff.md defines every term and number. Traces are read one after the other. Of each trace
+ * these are kept: the data of samples.h, 8 bytes an iteration, and 16 bytes for each kernel of its
+ * median iteration. Only one event graph is in memory at a time (deps.h, iterations.h).
  */
 #ifndef MP_ANALYZE_DIFF_DIFF_H
 #define MP_ANALYZE_DIFF_DIFF_H
@@ -28,7 +28,8 @@
 #include "model/trace/quality.h"
 
 #define DIFF_LEAST_RUNS                                                                            \
-    3 /* a side, for runs to be the samples, if an interval can be had of them */
+    3 /* runs a side, from which on runs are the samples if an interval can be computed from them  \
+       */
 
 struct diff_options {
     struct iterations_options iterations; /* as miniprof iters has them */
@@ -48,7 +49,7 @@ struct diff_run {
     char warning[QUALITY_TEXT_BYTES]; /* what is missing; empty: nothing */
 };
 
-/* What a side is that the other may not be: text is of all its runs. */
+/* In what the sides may differ. The text covers all runs of a side. */
 enum diff_fact_kind {
     DIFF_FACT_DEVICES,
     DIFF_FACT_HOST,
@@ -56,7 +57,7 @@ enum diff_fact_kind {
     DIFF_FACT_CUPTI,
     DIFF_FACT_MINIPROF,
     DIFF_FACT_COMMAND,
-    DIFF_FACT_SETTINGS, /* MINIPROF_* but for where the trace goes */
+    DIFF_FACT_SETTINGS, /* MINIPROF_* settings, except where the trace is written */
     DIFF_FACTS
 };
 
@@ -72,22 +73,22 @@ struct diff_side {
     struct diff_samples kernels;    /* and copies, sets, graphs as a whole */
     struct diff_samples layers;     /* calls: pieces of work */
     struct diff_sequences sequences;
-    struct mp_intern said[DIFF_FACTS]; /* what runs say of each fact, once */
+    struct mp_intern said[DIFF_FACTS]; /* the different values of each fact that runs have */
     char *facts[DIFF_FACTS];           /* that in one text; owned; see diff_fact */
     bool has_layers;                   /* NVTX ranges inside its iterations, with work */
 };
 
 struct diff {
-    /* By what iterations are told apart on both sides. */
+    /* How iterations are recognised on both sides. */
     enum iterations_way way;
     bool found;    /* not asked for */
     char *name;    /* NVTX: of the ranges; owned */
-    char why[512]; /* why that way, where the runs have different ones; may be empty */
+    char why[512]; /* why this way was taken if the runs have different ones; may be empty */
 
     struct diff_side sides[DIFF_SIDES];
     bool by_runs; /* samples are medians of runs, else iterations */
     struct shift latency;
-    enum diff_change change;     /* of the latency, however little it is */
+    enum diff_change change;     /* of the latency, however small it is */
     struct diff_rows quantities; /* by enum iteration_quantity */
     struct diff_rows kernels;
     struct diff_rows layers; /* none unless both sides have them */
@@ -104,13 +105,13 @@ enum mp_status diff_build(const char *const *a, size_t a_count, const char *cons
 
 void diff_free(struct diff *diff);
 
-/* Latency more than A's P50, in percent of it: the shift. 0 if A takes no time. */
+/* By how much the latency exceeds A's P50, in percent of it: the shift. 0 if A takes no time. */
 double diff_percent(const struct diff *diff);
 
-/* Whether the latency is greater by more than so many percent, and surely greater. */
+/* Whether the latency is greater by more than this percentage, and its interval excludes 0. */
 bool diff_is_above(const struct diff *diff, double percent);
 
-/* Whether no trace misses anything. */
+/* Whether all traces are complete. */
 bool diff_is_whole(const struct diff *diff);
 
 /* Words: "GPU", "CUPTI". */
@@ -135,8 +136,8 @@ struct diff_reading {
 enum mp_status diff_run_take(struct diff_side *side, const struct diff_reading *reading,
                              const char *path, struct mp_error *error);
 
-/* Which iteration a piece of work belongs to, known by when it began and which call launched it:
- * what is needed of an event graph to tell layers' work apart. */
+/* Which iteration a piece of work belongs to, found by its begin and its launching call. This is
+ * the part of an event graph that is needed to assign work to layers. */
 struct diff_mark {
     uint64_t begin;
     uint32_t correlation; /* its low bits */
@@ -153,16 +154,17 @@ struct diff_marks {
 enum mp_status diff_marks_make(const struct diff_reading *reading, struct diff_marks *marks);
 
 /* Adds the times of a run's layers: device time of all work in paths of NVTX ranges (layers.h), by
- * the iteration that it belongs to. Reads the trace again. MP_ERR_IO, MP_ERR_MEMORY, MP_ERR_LIMIT.
+ * the iteration that the work belongs to. Reads the trace again. MP_ERR_IO, MP_ERR_MEMORY,
+ * MP_ERR_LIMIT.
  */
 enum mp_status diff_layers_take(struct diff_side *side, struct mp_trace *trace,
                                 const struct diff_marks *marks, const struct diff_options *options,
                                 bool median, struct mp_error *error);
 
-/* Adds what the trace says of where it ran. MP_ERR_MEMORY. */
+/* Adds what the trace says about where it ran. MP_ERR_MEMORY. */
 enum mp_status diff_facts_take(struct diff_side *side, const struct diff_reading *reading);
 
-/* Makes the side's facts of it, after all runs. MP_ERR_MEMORY. */
+/* Makes the side's facts from what was added, after all runs. MP_ERR_MEMORY. */
 enum mp_status diff_facts_finish(struct diff_side *side);
 
 void diff_facts_free(struct diff_side *side);
@@ -193,7 +195,7 @@ struct diff_cells {
     size_t first; /* cell of this iteration */
 };
 
-/* Adds to what an item has in the iteration that is being added up. MP_ERR_MEMORY. */
+/* Adds to an item's cell of the present iteration. MP_ERR_MEMORY. */
 enum mp_status diff_cells_add(struct diff_cells *cells, uint32_t item, uint64_t ns, uint32_t calls);
 
 /* Ends the iteration. */

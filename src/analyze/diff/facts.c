@@ -1,4 +1,4 @@
-/* Where a side ran, in words; of several runs what each says, once. */
+/* Where a side ran, in words; each value that its runs have is listed once. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -51,7 +51,7 @@ static enum mp_status take_devices(struct mp_intern *said, const struct deps *de
     return MP_OK;
 }
 
-/* CUDA's way to write a version in a number, or as it is. */
+/* A version number as CUDA encodes it, in words; another value as it is. */
 static enum mp_status take_version(struct mp_intern *said, const char *value)
 {
     uint64_t number;

@@ -1,4 +1,4 @@
-/* What the layers of a run take in each of its iterations. */
+/* The time of the layers of a run in each of its iterations. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -83,7 +83,7 @@ struct pass {
 #define PATH_BYTES 4096
 #define CUT_BYTES  32 /* room for what stands before a path that was cut */
 
-/* Written from its end on: that tells paths apart where they are cut. */
+/* A path is written from its end, because the end tells paths apart if they are cut. */
 struct path {
     char text[PATH_BYTES];
     size_t at;
@@ -107,7 +107,7 @@ static void put_before(struct path *path, const char *text)
     memcpy(path->text + path->at, text, length);
 }
 
-/* A hash of the whole stands for what was left out, so that no two paths become one. */
+/* A hash of the whole path replaces the part that was cut, so that two paths do not become one. */
 static void put_cut(struct path *path, uint64_t hash)
 {
     char text[CUT_BYTES];

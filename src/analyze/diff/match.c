@@ -95,7 +95,7 @@ static int match_compare_rows(const void *left, const void *right)
 
 /* ---- Names ---- */
 
-/* Items of B that have partners get them; partners[i] is the item of A + 1, or 0. */
+/* Pairs items of B with items of A: partners[i] is the item of A + 1, or 0. */
 static enum mp_status find_partners(const struct diff_items *a, const struct diff_items *b,
                                     uint32_t *partners)
 {

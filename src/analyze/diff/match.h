@@ -1,11 +1,12 @@
 /* What differs between two sides, name by name.
  *
- * The difference is that of the means: time a call takes, times calls an iteration has; differences
- * of all names add up. Whether it is one is decided by the shift (shift.h) of the time in an
- * iteration, which a few odd iterations do not move: a name is slower or faster if the interval of
- * the shift excludes 0 and the shift is DIFF_NOTABLE of the name's time in A. There are many names:
- * of 95 % intervals one in twenty would be wrong, so they are of 99.9 % where there are samples
- * enough for that (10 and 10, say), and of 95 % where there are not.
+ * The difference is the difference of the means: time of a call multiplied by calls an iteration.
+ * So the differences of all names add up. Whether a name is slower or faster is decided by the
+ * shift (shift.h) of its time in an iteration, which a few unusual iterations do not move. Two
+ * conditions must hold: the interval of the shift excludes 0, and the shift is at least
+ * DIFF_NOTABLE of the name's time in A. Because there are many names, one in twenty 95 % intervals
+ * would be wrong. So intervals are of 99.9 % if there are enough samples (10 and 10, say), and of
+ * 95 % otherwise.
  */
 #ifndef MP_ANALYZE_DIFF_MATCH_H
 #define MP_ANALYZE_DIFF_MATCH_H
@@ -31,10 +32,10 @@ enum { DIFF_A, DIFF_B, DIFF_SIDES };
 
 struct diff_row {
     const char *name;         /* not owned */
-    double calls[DIFF_SIDES]; /* an iteration; 0: it is not there */
+    double calls[DIFF_SIDES]; /* an iteration; 0: the name is not there */
     double mean[DIFF_SIDES];  /* ns an iteration */
-    double difference;        /* ns an iteration, B less A */
-    struct shift shift;       /* all 0 of what was added or removed */
+    double difference;        /* ns an iteration, B minus A */
+    struct shift shift;       /* all 0 if the name was added or removed */
     enum diff_change change;
 };
 
@@ -45,9 +46,8 @@ struct diff_rows {
     bool strict;                  /* intervals are of 99.9 %, else of 95 % */
 };
 
-/* Pairs items of one name, each of which is there once on a side, by a table of names; names are
- * owned by the items. Rows are sorted by the absolute difference, then by name. MP_ERR_MEMORY; else
- * diff_rows_free. */
+/* Pairs items by name; each name is there at most once on a side. Names are owned by the items.
+ * Rows are sorted by the absolute difference, then by name. MP_ERR_MEMORY; else diff_rows_free. */
 enum mp_status diff_match(const struct diff_items *a, const struct diff_items *b,
                           struct diff_rows *rows);
 
@@ -57,7 +57,7 @@ enum mp_status diff_match_in_order(const struct diff_items *a, const struct diff
 
 void diff_rows_free(struct diff_rows *rows);
 
-/* What a shift is called, against a usual time of A. */
+/* The kind of change that a shift is, compared with a usual time of A. */
 enum diff_change diff_change_of(const struct shift *shift, double usual);
 
 #endif

@@ -102,7 +102,7 @@ static uint64_t time_of(const struct diff_sequence *sequence, uint32_t begin, ui
     return sum;
 }
 
-/* Ends a change that reaches up to these positions: its kernels become pairs. */
+/* Ends a change that reaches up to these positions; the kernels in it become pairs. */
 static enum mp_status end_change(struct diff_positions *positions, struct diff_stretch *change,
                                  uint32_t left, uint32_t right, size_t *capacity)
 {

@@ -1,9 +1,10 @@
-/* The kernels of one iteration of each side, in the order in which they were launched, and which
- * stand for each other.
+/* The kernels of one iteration of each side in the order of their launches, and which of them
+ * correspond to each other.
  *
- * The iteration is the one at P50 of the latencies, of the run whose P50 is the median one.
- * Sequences are aligned by name (align.h); what is between two pairs of equal kernels is a change:
- * kernels of A that were removed, of B that were added, or replaced, the first by the first.
+ * The iteration is the one at P50 of the latencies, from the run whose P50 is the median one. The
+ * sequences are aligned by name (align.h). What lies between two pairs of equal kernels is a
+ * change: kernels of A were removed, kernels of B were added, or kernels of A were replaced by
+ * kernels of B, the first by the first.
  */
 #ifndef MP_ANALYZE_DIFF_POSITIONS_H
 #define MP_ANALYZE_DIFF_POSITIONS_H
@@ -18,7 +19,7 @@
 /* A kernel, or a graph that was recorded as a whole, in its iteration. */
 struct diff_place {
     uint64_t ns;
-    uint32_t item; /* name: of the side's kernels; in the result of both sides */
+    uint32_t item; /* name: id in the side's kernels, in the result in those of both sides */
 };
 
 /* The median iteration of a run. */
@@ -42,7 +43,8 @@ void diff_sequences_free(struct diff_sequences *sequences);
 struct diff_stretch {
     size_t first;      /* pair */
     size_t count;      /* pairs */
-    uint32_t begin[2]; /* position on each side, from 0: of its first kernel, or of what follows */
+    uint32_t begin[2]; /* position of its first kernel on each side, from 0; if it has none there,
+                          of what follows */
     uint32_t length[2];
     uint64_t ns[2];
 };
@@ -63,7 +65,7 @@ struct diff_positions {
     size_t added, removed, replaced; /* kernels; pairs of them */
 };
 
-/* Takes the median sequence out of each; `a` and `b` give names to their places. MP_ERR_MEMORY,
+/* Takes the median sequence of each side; `a` and `b` give names to their places. MP_ERR_MEMORY,
  * MP_ERR_LIMIT; else diff_positions_free. */
 enum mp_status diff_positions_make(struct diff_sequences *a_sequences, const struct diff_samples *a,
                                    struct diff_sequences *b_sequences, const struct diff_samples *b,

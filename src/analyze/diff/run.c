@@ -100,7 +100,7 @@ struct naming {
     uint32_t graph_count;
 };
 
-/* Ids of graphs say nothing in another process: they are numbered as they appear. */
+/* Ids of graphs mean nothing in another process, so graphs are numbered as they appear. */
 static enum mp_status name_item(struct naming *naming, const struct deps_activity *work,
                                 uint32_t *item)
 {
@@ -273,7 +273,7 @@ static enum mp_status take_latencies(struct diff_side *side, const struct diff_r
     return MP_OK;
 }
 
-/* One quantity after the other: all of them at once would be too much. */
+/* Takes one quantity after the other, because all at once would need too much memory. */
 static enum mp_status take_quantities(struct diff_side *side, const struct diff_reading *reading)
 {
     size_t count = reading->iterations->count;

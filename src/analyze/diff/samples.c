@@ -1,5 +1,6 @@
-/* What one side knows of each name: its time in each iteration. Values of one name stand back to
- * back, made by a counting sort, because there are many names and few of them are large.
+/* What one side knows of each name: its time in each iteration. The values of one name stand back
+ * to back. A counting sort puts them there, because there are many names and few of them have many
+ * values.
  */
 #include "analyze/diff/samples.h"
 
@@ -34,8 +35,8 @@ enum mp_status diff_samples_item(struct diff_samples *samples, const char *name,
 
 /* ---- Cells by item ---- */
 
-/* Values of cells, those of an item one behind the other: of item i from begins[i - 1] to
- * begins[i]. */
+/* Values of cells; those of an item stand back to back: of item i from begins[i - 1] to begins[i].
+ */
 struct stretches {
     size_t *begins;   /* owned */
     uint64_t *values; /* owned */
@@ -72,7 +73,7 @@ static int compare_values(const void *left, const void *right)
     return (a > b) - (a < b);
 }
 
-/* Keeps `kept` of an item's times in so many iterations; `count` of them, sorted, are given, the
+/* Keeps `kept` of an item's times in this many iterations. `count` times are given, sorted; the
  * others are 0. */
 static enum mp_status samples_keep(struct diff_samples *samples, uint32_t item,
                                    const uint64_t *values, size_t count, size_t iterations,

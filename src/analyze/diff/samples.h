@@ -1,15 +1,15 @@
-/* What one side of a comparison knows of each name: how often it is called in an iteration, and how
- * long it takes there, as samples. Names are those of anything: kernels, layers, quantities.
+/* What one side of a comparison knows of each name: how often it is called in an iteration, and its
+ * times there as samples. Names are those of kernels, layers or quantities.
  *
  *     diff_samples_item   the number of a name                        once a name
  *     diff_samples_run    the times of a run, by item and iteration   once a run
  *     diff_items_make     all of it as a plain array
  *
- * Of a run with more than DIFF_MOST_SAMPLES iterations as many of each item's times are kept, by
- * rank: ordered by length, and evenly taken from among these. Intervals then are as wide as those
- * of so many iterations. Where runs are the samples, a run's is the median of its iterations.
- * Memory: 16 bytes for each of the times that are kept and not 0, and 24 and its text a name; while
- * a run is taken 8 bytes for each of its times.
+ * If a run has more than DIFF_MOST_SAMPLES iterations, only that many times of each item are kept:
+ * the times are ordered by length, and taken evenly from that order. The intervals are then as wide
+ * as those of DIFF_MOST_SAMPLES iterations. If runs are the samples, a run's sample is the median
+ * of its iterations. Memory: 16 bytes for each kept time that is not 0, and 24 bytes and the text
+ * for each name. While a run is added: 8 bytes for each of its times.
  */
 #ifndef MP_ANALYZE_DIFF_SAMPLES_H
 #define MP_ANALYZE_DIFF_SAMPLES_H
@@ -25,7 +25,7 @@
 
 /* An item in one iteration, or in one sample. */
 struct diff_cell {
-    uint64_t value; /* ns; quantities: of their own unit */
+    uint64_t value; /* ns; for quantities in their own unit */
     uint32_t item;  /* from 1 */
     uint32_t calls;
 };
@@ -43,7 +43,7 @@ struct diff_samples {
     struct diff_cell *cells; /* that are kept and not 0; owned */
     size_t cell_count, cell_capacity;
     uint64_t iterations; /* of all runs */
-    size_t samples;      /* of each item, with those that are 0 */
+    size_t samples;      /* of each item, including those that are 0 */
 };
 
 void diff_samples_free(struct diff_samples *samples);
@@ -51,8 +51,8 @@ void diff_samples_free(struct diff_samples *samples);
 /* The number of a name. MP_ERR_MEMORY. */
 enum mp_status diff_samples_item(struct diff_samples *samples, const char *name, uint32_t *item);
 
-/* Adds a run of `iterations`, not 0; in those that have no cell an item takes 0. `median`: one
- * sample, else one an iteration. MP_ERR_MEMORY. */
+/* Adds a run of `iterations`, not 0. In an iteration without a cell an item takes 0. With `median`
+ * the run is one sample, otherwise each iteration is one. MP_ERR_MEMORY. */
 enum mp_status diff_samples_run(struct diff_samples *samples, const struct diff_cell *cells,
                                 size_t count, size_t iterations, bool median);
 

@@ -1,4 +1,4 @@
-/* Launch shapes in words, for kernels that are told apart by them:
+/* Launch shapes in words, for comparing kernels by name and shape:
  *
  *     gemm<<<(28,4,1),(128,1,1),49152>>>      grid, block, dynamic shared memory in bytes
  *
@@ -24,8 +24,8 @@ enum mp_status diff_shapes_load(struct diff_shapes *shapes, struct mp_trace *tra
 
 void diff_shapes_free(struct diff_shapes *shapes);
 
-/* The item of a kernel of this name with the shape of this id; by its name alone where the trace
- * does not have the shape. MP_ERR_MEMORY. */
+/* The item of a kernel of this name with the shape of this id. If the trace does not have the
+ * shape, the item is that of the name alone. MP_ERR_MEMORY. */
 enum mp_status diff_shapes_item(struct diff_shapes *shapes, struct diff_samples *samples,
                                 uint64_t id, const char *name, uint32_t *item);
 

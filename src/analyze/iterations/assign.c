@@ -129,7 +129,7 @@ static size_t count_until(const struct open *open, uint64_t time, bool ends)
 }
 
 /* The iteration that is open at that time, if it is the only one: the numbers of those that have
- * begun less the numbers of those that have ended. */
+ * begun, added up, minus the numbers of those that have ended. */
 static uint32_t only_open(const struct open *open, uint64_t time)
 {
     size_t begun = count_until(open, time, false);
@@ -149,8 +149,8 @@ struct cursor {
     uint32_t depth; /* of the stack */
 };
 
-/* The iteration of the thread that began last and is still open at that time, which must not run
- * backwards; DEPS_NONE. */
+/* The iteration of the thread that began last and is still open at that time; DEPS_NONE. Times must
+ * not run backwards. */
 static uint32_t own_open(struct open *open, struct cursor *cursor, uint64_t time)
 {
     const struct iteration *items = open->iterations->items;
@@ -183,8 +183,8 @@ static void assign_calls(struct open *open, uint32_t lane, uint32_t *of)
 
 /* ---- Work ---- */
 
-/* Work of which the call is not known: by the capture range if these are the iterations, else by
- * its begin. */
+/* Work whose call is not known: by the capture range if iterations are capture ranges, else by its
+ * begin. */
 static uint32_t unlaunched(const struct open *open, const struct iterations_finder *finder,
                            const struct deps_activity *work)
 {

@@ -29,17 +29,17 @@ struct iterations_finder {
 enum mp_status iterations_add(struct iterations_finder *finder, uint64_t begin, uint64_t host_end,
                               uint32_t thread);
 
-/* The ways. MP_OK without iterations: there are none, finder->none says why. Those that the program
- * does not mark need `least` of them. */
+/* The ways. MP_OK without iterations: the way found none, and finder->none says why. Fewer than
+ * `least` iterations count as none. */
 enum mp_status iterations_by_nvtx(struct iterations_finder *finder, size_t least);
 enum mp_status iterations_by_graph(struct iterations_finder *finder, size_t least);
 enum mp_status iterations_by_kernels(struct iterations_finder *finder);
 
-/* Notes of every call what it launched. MP_ERR_MEMORY. */
+/* Notes for every call what it launched. MP_ERR_MEMORY. */
 enum mp_status iterations_note_launches(const struct deps *deps, struct iterations *result);
 
-/* Says of every call and activity to which of result->items, which are in order, it belongs, and
- * what follows from that for these. MP_ERR_MEMORY. */
+/* Assigns every call and activity to one of result->items, which are in order, and fills in what
+ * follows from that for the items. MP_ERR_MEMORY. */
 enum mp_status iterations_assign(struct iterations_finder *finder);
 
 /* ---- What several of the files need to know ---- */
@@ -56,8 +56,8 @@ static inline uint64_t iterations_call_end(const struct deps *deps, uint32_t cal
     return deps->activities[deps->activities[call].stream_pred].end;
 }
 
-/* Where an iteration begins that has this work first: with the call, or with the copies to the
- * device and sets that are launched right before it, but not before `floor`. */
+/* Where an iteration begins whose first work is this one: at the launching call, or at the copies
+ * to the device and sets that are launched right before it. Not before `floor`. */
 uint64_t iterations_begin(const struct iterations_finder *finder, const struct deps_activity *work,
                           uint64_t floor);
 
@@ -97,7 +97,7 @@ enum mp_status iterations_idle_init(struct iterations_idle *idle, const struct d
                                     const struct iterations *iterations);
 void iterations_idle_free(struct iterations_idle *idle);
 
-/* Nothing runs from `begin` to `end`. */
+/* A time from `begin` to `end` in which nothing runs. */
 struct iterations_gap {
     uint64_t begin;
     uint64_t end;
@@ -105,7 +105,7 @@ struct iterations_gap {
     const struct deps_activity *next;   /* that begins there; NULL: the iteration ends */
 };
 
-/* Adds an idle gap to its causes in `values`. */
+/* Adds the time of an idle gap to its causes in `values`. */
 void iterations_idle_split(const struct iterations_idle *idle, const struct iteration *iteration,
                            const struct iterations_gap *gap, uint64_t *values);
 

@@ -1,5 +1,5 @@
-/* What each way of finding iterations (nvtx.c, graph.c, kernels.c) does with one that it has found:
- * where it begins, and that it is one.
+/* What graph.c, kernels.c and the other ways do with an iteration that they have found: where it
+ * begins, and adding it to the result.
  */
 #include "analyze/iterations/build.h"
 #include "base/data/reserve.h"

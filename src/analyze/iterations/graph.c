@@ -1,4 +1,4 @@
-/* Launches of a CUDA graph as iterations: of the one that takes most time on the device. */
+/* Launches of one CUDA graph as iterations: of the graph that takes most time on the device. */
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -15,7 +15,7 @@ struct graph {
     size_t launches;
 };
 
-/* That a graph was launched by the call of this id. */
+/* Notes that the call with this id launched a graph. */
 struct seen {
     uint64_t correlation;
     uint32_t graph; /* of graphs */
@@ -54,7 +54,7 @@ static enum mp_status reach_graph(struct pass *pass, uint64_t id, uint32_t *inde
     return mp_map_put(&pass->by_id, id, *index);
 }
 
-/* Rows of one launch mostly follow each other. */
+/* Notes an activity of a launch. Rows of one launch mostly follow each other. */
 static enum mp_status see(struct pass *pass, uint64_t id, uint64_t start, uint64_t duration,
                           uint64_t correlation)
 {
@@ -170,7 +170,7 @@ static void count_launches(struct pass *pass)
 
 /* ---- The launches of one graph ---- */
 
-/* The graph with most time of those launched often enough; NULL. */
+/* Of the graphs with enough launches, the one with most time; NULL: none. */
 static const struct graph *graph_choose(const struct pass *pass, size_t least)
 {
     const struct graph *best = NULL;
@@ -250,7 +250,8 @@ static int compare_launches(const void *left, const void *right)
     return (a->begin > b->begin) - (a->begin < b->begin);
 }
 
-/* Each from its begin to that of the next of its thread; the last until its work is over. */
+/* Each iteration lasts from its begin to the begin of the next one in its thread; the last one
+ * until its work ends. */
 static enum mp_status add_launches(struct pass *pass)
 {
     struct iterations_finder *finder = pass->finder;

@@ -1,4 +1,5 @@
-/* Why nothing runs on the GPU: what the thread did that launched the work which ends the gap.
+/* Why nothing runs on the GPU. The cause is what a thread did during the gap: the thread that
+ * launched the work at the gap's end.
  *
  *     thread   |launch|  |-- synchronise --|   host code   |launch k, l|
  *     GPU           |kernel|.............................................|k||l|
@@ -16,7 +17,7 @@ static bool begins_with(const char *text, const char *with)
     return !strncmp(text, with, strlen(with));
 }
 
-/* Copies wait for their work unless they say that they do not. */
+/* A copy waits for its work unless its name says that it does not. */
 static bool is_waiting_copy(const char *name)
 {
     return (begins_with(name, "cudaMemcpy") || begins_with(name, "cuMemcpy")) &&
@@ -81,8 +82,8 @@ static void split_by_calls(const struct iterations_idle *idle, uint32_t thread, 
         values[outside] += end - begin;
 }
 
-/* Whether the work was queued when the GPU became idle: its call had returned, or is the one that
- * launched what ran last, as it is inside of a graph launch. */
+/* Whether the work was queued when the GPU became idle. It was if its call had returned, or if the
+ * same call launched the work that ran last, as in a graph launch. */
 static bool was_queued(const struct deps *deps, const struct iterations_gap *gap)
 {
     uint32_t call = gap->next->launch;
@@ -91,7 +92,7 @@ static bool was_queued(const struct deps *deps, const struct iterations_gap *gap
            (gap->before && gap->before->launch == call);
 }
 
-/* Why work that was called for does not run yet. */
+/* Why work that was already called for does not run yet. */
 static enum iteration_quantity cause_of_start(const struct iterations_idle *idle,
                                               const struct iterations_gap *gap)
 {

@@ -100,7 +100,7 @@ static enum mp_status run_auto(struct iterations_finder *finder)
     return MP_OK;
 }
 
-/* Why there is none, and what the trace has for other ways where that fits. */
+/* Says why there is no iteration and, if it fits, what the trace has for other ways. */
 static enum mp_status say_none(struct iterations_finder *finder)
 {
     const struct deps *deps = finder->deps;

@@ -21,7 +21,7 @@
 
 /* ---- Finding ---- */
 
-/* By what iterations are told apart; in the order in which AUTO tries them. */
+/* How iterations are recognised; in the order in which AUTO tries the ways. */
 enum iterations_way {
     ITERATIONS_AUTO,
     ITERATIONS_NVTX,    /* ranges of one name */
@@ -45,9 +45,9 @@ struct iteration {
     uint64_t begin;    /* on the host */
     uint64_t host_end; /* of the range, of the call, or where the next one begins */
     uint64_t end;      /* host_end, or the end of the last device work that belongs to it */
-    uint64_t devices;  /* that it uses: bits, iterations.device_slots by lane */
+    uint64_t devices;  /* devices that it uses: bits, iterations.device_slots by lane */
     uint32_t thread;   /* lane; DEPS_NONE: no thread of the trace, or not known */
-    uint32_t launches; /* calls of it that launched work */
+    uint32_t launches; /* calls of the iteration that launched work */
     bool pipelined;    /* the next one begins before this one ends */
 };
 
@@ -59,7 +59,7 @@ struct iterations {
     char *name;       /* NVTX: of the ranges; owned */
     uint64_t graph;   /* GRAPH: the trace's id of it */
     uint32_t period;  /* KERNELS: launches of an iteration */
-    uint64_t kernels; /* KERNELS: that the iterations cover, of kernels_all */
+    uint64_t kernels; /* KERNELS: kernels in iterations, of kernels_all */
     uint64_t kernels_all;
     char not_before[ITERATIONS_WHY_BYTES]; /* why AUTO did not take an earlier way; may be empty */
 
@@ -82,10 +82,11 @@ enum iterations_launched {
     ITERATIONS_LAUNCHED_AWAITED = 16 /* a copy that the call waits for */
 };
 
-/* Finds them; reads the trace again for NVTX ranges and graphs. AUTO always finds one iteration at
- * least, any other way that finds none is MP_ERR_ARGUMENT with a message that says what there is,
- * as is a capture range that there is not. MP_ERR_IO, MP_ERR_MEMORY, MP_ERR_LIMIT. *iterations is
- * then empty; else iterations_free, before deps_free. */
+/* Finds the iterations; reads the trace again for NVTX ranges and graphs. AUTO always finds at
+ * least one iteration. If another way finds none, or the capture range does not exist, the result
+ * is MP_ERR_ARGUMENT with a message that says what there is. MP_ERR_IO, MP_ERR_MEMORY,
+ * MP_ERR_LIMIT. After a failure *iterations is empty; else call iterations_free, before deps_free.
+ */
 enum mp_status iterations_find(const struct deps *deps, struct mp_trace *trace,
                                const struct iterations_options *options,
                                struct iterations *iterations, struct mp_error *error);
@@ -94,24 +95,24 @@ void iterations_free(struct iterations *iterations);
 
 /* ---- Measuring ---- */
 
-/* What is measured of an iteration. Work of the GPU is that which belongs to the iteration, as far
- * as it runs between its begin and its end; times of several activities are unions: what two of
- * them do at once counts once. */
+/* What is measured of an iteration. Work of the GPU counts if it belongs to the iteration, as far
+ * as it runs between the iteration's begin and end. Times of several activities are unions: time in
+ * which two of them run counts once. */
 enum iteration_quantity {
-    ITERATION_LATENCY,      /* end less begin; = BUSY + OTHERS + IDLE */
+    ITERATION_LATENCY,      /* end minus begin; = BUSY + OTHERS + IDLE */
     ITERATION_HOST,         /* host_end less begin */
-    ITERATION_API,          /* inside of CUDA calls of its thread, within the host time */
-    ITERATION_BUSY,         /* the GPU works for it */
+    ITERATION_API,          /* inside CUDA calls of its thread, within the host time */
+    ITERATION_BUSY,         /* the GPU runs work of the iteration */
     ITERATION_KERNEL,       /* kernels, and graphs that were recorded as a whole */
     ITERATION_HTOD,         /* copies from the host to a device */
     ITERATION_DTOH,         /* from a device to the host */
     ITERATION_COPY_OTHER,   /* all others */
     ITERATION_SET,          /* memory sets */
-    ITERATION_OVERLAP,      /* a copy and a kernel of it at once */
-    ITERATION_OTHERS,       /* only work that is not its own runs, on the devices that it uses */
-    ITERATION_IDLE,         /* nothing runs there; the sum of the six below */
+    ITERATION_OVERLAP,      /* a copy and a kernel of the iteration run at the same time */
+    ITERATION_OTHERS,       /* on the devices that it uses, only work of other iterations runs */
+    ITERATION_IDLE,         /* nothing runs on these devices; the sum of the six below */
     ITERATION_IDLE_LAUNCH,  /* work was being launched: launch-bound */
-    ITERATION_IDLE_QUEUED,  /* from one work to the next, which had been launched before */
+    ITERATION_IDLE_QUEUED,  /* from one piece of work to the next, which had been launched before */
     ITERATION_IDLE_COPY,    /* a copy call waits */
     ITERATION_IDLE_HOST,    /* the host is outside of CUDA */
     ITERATION_IDLE_SYNC,    /* a call that synchronises has not returned */
@@ -139,12 +140,13 @@ enum mp_status iterations_measure(const struct deps *deps, const struct iteratio
 
 /* ---- Statistics ---- */
 
-/* An iteration whose latency is over P50 + 3 * 1.4826 * MAD, MAD being the median distance from
- * P50, and at least 5 percent over P50. */
+/* An iteration whose latency is over P50 + 3 * 1.4826 * MAD and at least 5 percent over P50. MAD is
+ * the median distance from P50. */
 struct iteration_outlier {
     uint32_t iteration;
-    enum iteration_quantity grew; /* of the parts of the latency: most over the median iteration */
-    uint64_t by;                  /* ns */
+    enum iteration_quantity
+        grew;    /* the part of the latency that exceeds the median iteration's most */
+    uint64_t by; /* ns */
 };
 
 struct iterations_summary {
@@ -175,7 +177,8 @@ struct iterations_study {
     struct iterations_summary summary;
 };
 
-/* Finds, measures and sums up. As iterations_find; iterations_study_free is due in any case. */
+/* Finds, measures and sums up; fails as iterations_find does. iterations_study_free is due in any
+ * case. */
 enum mp_status iterations_study(const struct deps *deps, struct mp_trace *trace,
                                 const struct iterations_options *options,
                                 struct iterations_study *study, struct mp_error *error);

@@ -1,15 +1,16 @@
-/* A sequence of kernels that repeats as iterations, found without a mark of the program.
+/* A repeating sequence of kernels as iterations, for programs that mark none.
  *
- * The kernels (and graphs as a whole) that one thread launched, the thread that launched most of
- * them, stand in order of launch; the period of their launch shapes is found by base/data/period.h.
- * At first kernels count as alike only if the thread also copied and waited alike since the one
- * before; layers that are all the same would pass for iterations otherwise:
+ * The sequence holds the kernels (and whole graphs) of one thread, the one that launched most
+ * kernels, in order of launch. base/data/period.h finds the period of their launch shapes. At first
+ * two kernels count as equal only if the thread also copied and waited in the same way since the
+ * kernel before. Otherwise identical layers would look like iterations:
  *
  *     HtoD a b a b a b DtoH wait HtoD a b a b a b DtoH wait ...      6 kernels, not 2
  *
- * If that has no period, because of a wait now and then, shapes alone count. An iteration is one
- * period. Of the places where it can begin the one is taken before which the host
- * spends most time from launch to launch, in the mean: there the program waits, and begins anew.
+ * If there is no such period, because the thread waits irregularly, only the shapes count. An
+ * iteration is one period. It may begin at any place of the period. The place is taken before which
+ * the host spends most time between two launches, on average: there the program waits and begins
+ * again.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -104,7 +105,7 @@ static enum mp_status list_kernels(struct sequence *sequence)
     return MP_OK;
 }
 
-/* What two launches of the same have in common: the shape, else the name. */
+/* What two launches of the same kernel have in common: the shape, else the name. */
 static uint32_t symbol(const struct deps_activity *work)
 {
     static const uint32_t named = 1u << 31;
@@ -112,7 +113,7 @@ static uint32_t symbol(const struct deps_activity *work)
     return work->detail == DEPS_NONE ? named | work->name : work->detail;
 }
 
-/* What a thread did between two of its kernels, as bits above those of a shape's number. */
+/* What a thread did between two of its kernels, as bits above those of the shape's number. */
 enum between { COPIED_TO_DEVICE = 1 << 28, COPIED = 1 << 29, WAITED = 1 << 30 };
 
 static uint32_t between(const struct iterations_finder *finder, uint32_t before, uint32_t call)
@@ -154,8 +155,8 @@ static bool is_alike(const struct sequence *sequence, uint32_t a, uint32_t b)
     return symbol(&activities[sequence->items[a]]) == symbol(&activities[sequence->items[b]]);
 }
 
-/* Takes in what is around the stretch by its shapes alone: nothing is known of what was before the
- * first kernel. */
+/* Extends the stretch to the items around it by their shapes alone, because nothing is known of
+ * what came before the first kernel. */
 static void widen(struct sequence *sequence)
 {
     struct mp_period *period = &sequence->period;
@@ -198,7 +199,7 @@ static uint64_t moment_at(const struct sequence *sequence, uint32_t at)
     return deps_launched_at(sequence->finder->deps, kernel_at(sequence, at));
 }
 
-/* Mean time from the launch before to those at `place` of the period, ns. */
+/* Mean time from the launch before to the launch at `place` of the period, ns. */
 static double mean_gap(const struct sequence *sequence, uint32_t place)
 {
     const struct mp_period *period = &sequence->period;
@@ -234,7 +235,7 @@ static uint32_t choose_first(const struct sequence *sequence)
     return sequence->period.first + best;
 }
 
-/* When the work of the period that begins at `first` is over, its calls too. */
+/* When the work of the period that begins at `first` has ended, and its calls too. */
 static uint64_t period_end(const struct sequence *sequence, uint32_t first)
 {
     const struct deps *deps = sequence->finder->deps;
@@ -252,7 +253,7 @@ static uint64_t period_end(const struct sequence *sequence, uint32_t first)
     return end;
 }
 
-/* Up to the next kernel of the thread, or until all is over if that comes before. */
+/* Up to the next kernel of the thread, or until all has ended if that is earlier. */
 static uint64_t last_end(const struct sequence *sequence, uint32_t first, uint64_t begin)
 {
     const struct mp_period *period = &sequence->period;
@@ -266,7 +267,8 @@ static uint64_t last_end(const struct sequence *sequence, uint32_t first, uint64
     return next < period->first + period->count || limit < end ? limit : end;
 }
 
-/* MP_OK without iterations if they do not follow each other in time, as where all is one launch. */
+/* MP_OK without iterations if the periods do not follow each other in time, as when one launch made
+ * all of them. */
 static enum mp_status add_periods(struct sequence *sequence)
 {
     const struct mp_period *period = &sequence->period;

@@ -1,4 +1,4 @@
-/* Of every iteration its times and counts: a sweep over device work in order of begin. */
+/* The times and counts of every iteration: a sweep over device work in order of begin. */
 #include <stdlib.h>
 
 #include "analyze/iterations/build.h"
@@ -10,7 +10,7 @@
 
 /* ---- Unions ---- */
 
-/* Time that intervals cover which come in order of begin. */
+/* The time that a set of intervals covers; they come in order of begin. */
 struct cover {
     uint64_t to; /* covered up to here */
     uint64_t total;
@@ -162,7 +162,7 @@ static enum mp_status measure_advance(struct sweep *sweep, uint64_t begin)
     return MP_OK;
 }
 
-/* Time of the thread inside of calls within the host time. */
+/* Time that the thread spends inside calls within the host time. */
 static uint64_t api_time(const struct deps *deps, const struct iteration *iteration)
 {
     const struct deps_lane *lane;

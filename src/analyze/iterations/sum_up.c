@@ -45,7 +45,7 @@ const char *iteration_quantity_key(enum iteration_quantity quantity)
 
 /* ---- Outliers ---- */
 
-/* What a latency consists of, as far as it can name a cause. */
+/* The parts of a latency that can name a cause. */
 static const enum iteration_quantity parts[] = {
     ITERATION_KERNEL,    ITERATION_HTOD,      ITERATION_DTOH,        ITERATION_COPY_OTHER,
     ITERATION_SET,       ITERATION_OTHERS,    ITERATION_IDLE_LAUNCH, ITERATION_IDLE_QUEUED,
@@ -69,8 +69,8 @@ static struct iteration_outlier outlier_of(const struct iteration_measures *meas
     return outlier;
 }
 
-/* 1.4826 makes the MAD of normally distributed values their standard deviation (Rousseeuw and
- * Croux, Alternatives to the median absolute deviation, 1993). */
+/* The factor 1.4826 turns the MAD of normally distributed values into their standard deviation
+ * (Rousseeuw and Croux, Alternatives to the median absolute deviation, 1993). */
 static uint64_t latency_limit(uint64_t p50, uint64_t deviation)
 {
     double far = (double)p50 + 3 * 1.4826 * (double)deviation;

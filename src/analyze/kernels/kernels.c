@@ -54,8 +54,8 @@ static uint64_t device_of(const struct pass *pass, uint64_t id)
     return stream && stream->defined ? stream->device : UINT64_MAX;
 }
 
-/* Pairs in place of the shapes of a batch. A row's stream and shape are mostly those of another
- * one just before it, so that the search is short. */
+/* Replaces the shapes of a batch by pairs. A row mostly has the stream and shape of a row just
+ * before it, so the search is short. */
 static enum mp_status pair_ids(struct pass *pass, const struct mp_batch *batch)
 {
     const uint64_t *streams = batch->columns[MP_COLUMN_kernel_stream];

@@ -1,8 +1,8 @@
-/* Kernels by launch shape or by name: how often and how long they ran, with what resources, and
- * what these make of the device: theoretical occupancy, waves, tensor cores.
+/* Kernels by launch shape or by name: how often and how long they ran and which resources they
+ * took. From the resources follow theoretical occupancy, waves, and use of tensor cores.
  *
- * Kernels of CUDA graphs are counted as others are. Where graphs were recorded as wholes, their
- * kernels are not in the trace: they are counted in graph_launches alone.
+ * Kernels of CUDA graphs count like any others. If graphs were recorded as wholes, their kernels
+ * are not in the trace; such launches are counted in graph_launches only.
  */
 #ifndef MP_ANALYZE_KERNELS_KERNELS_H
 #define MP_ANALYZE_KERNELS_KERNELS_H
@@ -48,10 +48,10 @@ struct kernels_row {
     struct launch_shape shape; /* of the launch shape with most time; all 0: not defined */
     uint64_t shape_id;         /* of that one */
     uint64_t shapes;           /* launch shapes of the row */
-    unsigned differing;        /* of enum kernels_field: what is not the same in all of them */
-    bool has_occupancy;        /* known for one of the shapes, at least */
-    /* Of several shapes: percent and waves are means weighted by time, the rest is that of the
-     * shape with most time among those of which it is known. */
+    unsigned differing;        /* of enum kernels_field: what differs between them */
+    bool has_occupancy;        /* known for at least one of the shapes */
+    /* For several shapes, percent and waves are means weighted by time. The other members are those
+     * of the shape with most time among the shapes whose occupancy is known. */
     struct occupancy occupancy;
     double least_percent, greatest_percent; /* of occupancy, of one shape */
     bool tensor_cores;                      /* by name: model/kernels/kernel_rules.def */
@@ -70,7 +70,7 @@ struct kernels {
     uint64_t device_count;   /* that kernels ran on */
     uint32_t unknown_major;  /* compute capability that is not in our table; 0: none */
     uint32_t unknown_minor;
-    bool recorded; /* the recorder was asked for work of the GPUs */
+    bool recorded; /* the recorder was to record work of the GPUs */
     size_t capture_ranges;
     struct mp_intern names;
     struct quality quality;
@@ -78,8 +78,8 @@ struct kernels {
     struct shapes shapes;
 };
 
-/* Reads the trace once, after a short pass over the capture ranges; memory goes with the launch
- * shapes (some 400 bytes each), not with the rows. MP_ERR_ARGUMENT when there is no such capture
+/* Reads the trace once, after a short pass over the capture ranges. Memory depends on the launch
+ * shapes (some 400 bytes each), not on the rows. MP_ERR_ARGUMENT when there is no such capture
  * range, MP_ERR_IO, MP_ERR_MEMORY; the result is then empty. On success kernels_free gives it back.
  */
 enum mp_status kernels_build(struct mp_trace *trace, const struct kernels_options *options,

@@ -31,7 +31,7 @@ static uint64_t round_up(uint64_t number, uint64_t unit)
     return divide_up(number, unit) * unit;
 }
 
-/* What a block takes of the SM's shared memory, bytes; 0 where it takes nothing. */
+/* Shared memory that a block takes of the SM, in bytes; 0 if it takes none. */
 static uint64_t block_shared(const struct launch_shape *shape,
                              const struct compute_capability *capability)
 {
@@ -53,8 +53,8 @@ static struct multiprocessor multiprocessor_of(const struct launch_shape *shape,
         .shared_memory = or_else(device->sm_shared_memory, capability->shared_memory),
     };
 
-    /* L1 and shared memory are one, and the driver divides it anew for a launch. What no block fits
-     * into cannot be what the launch ran with. */
+    /* L1 and shared memory are one memory, which the driver may divide anew for each launch. If not
+     * even one block fits into the recorded size, the launch cannot have run with it. */
     if (shape->configured_shared && shape->configured_shared < sm.shared_memory &&
         block_shared(shape, capability) <= shape->configured_shared)
         sm.shared_memory = shape->configured_shared;

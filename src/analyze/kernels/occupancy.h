@@ -1,5 +1,5 @@
-/* How many blocks of a launch an SM holds at a time, and what keeps it from holding more: NVIDIA's
- * occupancy calculation. docs/kernels.md has the rules, with their sources.
+/* How many blocks of a launch an SM holds at the same time, and which limit keeps it from holding
+ * more: NVIDIA's occupancy calculation. docs/kernels.md has the rules, with their sources.
  *
  *     blocks = min over warps, registers, shared memory, blocks
  *     occupancy = blocks * warps of a block / warps that fit on an SM
@@ -13,7 +13,7 @@
 
 #include "model/kernels/shapes.h"
 
-/* In the order in which they are named where several limit alike. */
+/* If several limits give the same number, they are named in this order. */
 enum occupancy_limit {
     OCCUPANCY_WARPS,
     OCCUPANCY_REGISTERS,
@@ -25,17 +25,17 @@ enum occupancy_limit {
 #define OCCUPANCY_NO_LIMIT UINT32_MAX /* none of it is used */
 
 struct occupancy {
-    uint32_t by[OCCUPANCY_LIMITS]; /* blocks on an SM, were there this limit alone */
+    uint32_t by[OCCUPANCY_LIMITS]; /* blocks on an SM if this were the only limit */
     uint32_t blocks;               /* on an SM; never 0 */
     uint32_t warps;                /* on an SM, of these blocks */
     double percent;                /* of the warps that fit on an SM */
     double waves;                  /* of the grid */
     enum occupancy_limit limit;    /* the first one that allows no more than `blocks` */
-    bool fills_wave;               /* the grid has the blocks of a wave, at least */
+    bool fills_wave;               /* the grid has enough blocks for at least one wave */
 };
 
-/* False, with *occupancy all zero, where the trace does not tell: no number of SMs, a shape without
- * threads or blocks, or one that the numbers do not allow to run, as it did. */
+/* Returns false, with *occupancy all zero, if the trace lacks data: the number of SMs, or a shape's
+ * threads or blocks. Also if by the numbers the kernel could not run, although it did. */
 bool occupancy_of(const struct launch_shape *shape, const struct device_limits *device,
                   struct occupancy *occupancy);
 

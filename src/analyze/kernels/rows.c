@@ -35,7 +35,7 @@ static enum mp_status new_row(struct kernels_making *making, uint32_t *index)
 static enum mp_status find_row(struct kernels_making *making, uint32_t name, uint64_t device,
                                uint32_t *index)
 {
-    /* Ordinals are small; one that is not is a damaged one and meets others. */
+    /* Ordinals are small. A large one comes from damage and may share a key with another. */
     uint64_t key = (uint64_t)name << 32 | (uint32_t)device;
 
     if (!making->options->by_name)
@@ -149,7 +149,7 @@ static void complete_row(struct kernels *kernels, const struct kernels_sums *sum
     row->greatest = tally->greatest;
     row->mean = (double)tally->total / (double)tally->calls;
     row->percent = kernels->total ? 100.0 * (double)tally->total / (double)kernels->total : 0;
-    /* Of one shape they are exact as they are. */
+    /* With a single shape the sums are exact already. */
     if (row->shapes > 1 && sums->known) {
         row->occupancy.percent = sums->percent / (double)sums->known;
         row->occupancy.waves = sums->waves / (double)sums->known;

@@ -14,13 +14,13 @@ struct kernels_launches {
     const struct tally *tally;          /* has calls */
 };
 
-/* A row's sums, beside it. */
+/* The sums of a row, kept beside the row. */
 struct kernels_sums {
     struct tally tally;
     double percent, waves; /* times ns */
     uint64_t known;        /* ns of the shapes whose occupancy is known */
     uint64_t most,
-        most_known; /* ns of the shape with most time, of those whose occupancy is known */
+        most_known; /* ns of the shape with most time among those whose occupancy is known */
     uint32_t row;
 };
 

@@ -1,5 +1,5 @@
-/* Between layers.c, which says what is read when, work.c, which reads the work, and
- * rows.c, which makes the rows.
+/* Shared by layers.c, which decides what is read when, work.c, which reads the work, and rows.c,
+ * which makes the rows.
  */
 #ifndef MP_ANALYZE_LAYERS_BUILD_H
 #define MP_ANALYZE_LAYERS_BUILD_H
@@ -14,13 +14,14 @@
 /* Work of a captured layer in one launch of its graph, until all is read. */
 struct layer_piece {
     uint64_t device;   /* ns */
-    uint32_t launch;   /* position of the launching call; behind them: of `lost_launches` */
+    uint32_t launch;   /* position of the launching call; numbers after the last call: of
+                          `lost_launches` */
     uint32_t node;     /* of the tree */
     uint32_t instance; /* that launched */
     uint32_t zero;
 };
 
-/* Where the last activity of a stream belongs. */
+/* The instance or piece to which the last activity of a stream belongs. */
 struct layer_lane {
     uint64_t end;      /* ns; 0: there was none */
     uint32_t instance; /* that launched */

@@ -7,7 +7,7 @@
 
 #include "base/poison.h"
 
-/* What a layer is of the kind that is grouped by; NULL: nothing. */
+/* The text by which layers are grouped: type, precision or mark; NULL: the layer has none. */
 typedef const char *kind_of(const struct layer *layer);
 
 static const char *type_of(const struct layer *layer)
@@ -31,7 +31,7 @@ struct grouping {
     const struct layers_result *result;
     struct layer_groups *groups;
     struct mp_map known; /* name -> group */
-    uint32_t *owners;    /* by layer: group of the innermost one around it that has one, plus 1 */
+    uint32_t *owners;    /* by layer: group of the innermost layer around it that has one, plus 1 */
     size_t capacity;
 };
 

@@ -51,7 +51,7 @@ static enum mp_status load_definitions(struct layers_pass *pass, struct mp_error
 
 /* ---- A domain that no range has ---- */
 
-/* Names that are not printable would disturb a message of one line. */
+/* A name with control characters would disturb a one-line message. */
 static bool is_printable(const char *text)
 {
     for (; *text; text++) {
@@ -94,7 +94,7 @@ static void list_domains(const struct layers_pass *pass, struct domain_list *lis
     }
 }
 
-/* When all ranges have been read, and are still known. */
+/* Called when all ranges have been read and the labels still exist. */
 static enum mp_status check_domain(const struct layers_pass *pass, struct mp_error *error)
 {
     struct domain_list list = {.wanted = pass->options->domain};
@@ -148,7 +148,7 @@ static enum mp_status layers_take_call(struct layers_pass *pass, const struct me
 static enum mp_status open_merge(struct layers_pass *pass, struct merge **merge,
                                  struct mp_error *error)
 {
-    /* Of an event and a call at one time the event is first. */
+    /* If an event and a call have the same time, the event comes first. */
     const struct merge_table tables[TABLES] = {
         [TABLE_NVTX] = {mp_table_by_id(MP_TABLE_nvtx), MP_COLUMN_nvtx_time, NVTX_EVENT_COLUMNS},
         [TABLE_CALL] = {mp_table_by_id(MP_TABLE_call), MP_COLUMN_call_start,
@@ -219,7 +219,8 @@ static void list_names(const struct layers_pass *pass, char *text, size_t size)
     }
 }
 
-/* A name that no range has. Captured paths, which become labels when work is read, count. */
+/* Checks for an iteration name that no range has. Captured paths count too; they become labels when
+ * work is read. */
 static enum mp_status check_iteration(const struct layers_pass *pass, struct mp_error *error)
 {
     const char *name = pass->options->iteration;
@@ -259,7 +260,7 @@ static enum mp_status build_layers(struct layers_pass *pass, struct mp_error *er
                : MP_OK;
 }
 
-static enum mp_status layers_layers_build(struct layers_pass *pass, struct mp_error *error)
+static enum mp_status run_passes(struct layers_pass *pass, struct mp_error *error)
 {
     struct layers_result *result = pass->result;
 
@@ -350,7 +351,7 @@ enum mp_status layers_build(struct mp_trace *trace, const struct layers_options 
     if (!status && set_iteration(&pass, &folded))
         status = mp_error_set(error, MP_ERR_MEMORY, "out of memory");
     if (!status)
-        status = layers_layers_build(&pass, error);
+        status = run_passes(&pass, error);
     pass_free(&pass);
     free(folded);
     ranges_free(&ranges);

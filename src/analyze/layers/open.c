@@ -1,5 +1,5 @@
-/* The open ranges of each thread as a list, and the instance of layers/tree.h that its innermost
- * one is. An instance is found anew only when something changed that a call of the thread can see.
+/* The open ranges of each thread as a list, and the instance (layers/tree.h) of its innermost
+ * range. The instance is found again only when something changed that a call of the thread can see.
  */
 #include "analyze/layers/open.h"
 
@@ -19,7 +19,7 @@ struct layer_range {
     uint32_t thread;
     uint32_t domain;
     uint32_t label;
-    uint32_t home;     /* its first instance; LAYER_NONE: it is too deep to have one */
+    uint32_t home;     /* its first instance; LAYER_NONE: too deep to have one */
     uint32_t instance; /* the one it has now, if its thread is resolved and it is not too deep */
 };
 
@@ -36,7 +36,7 @@ struct layer_thread {
 struct layer_domain {
     uint64_t string;  /* 0: the default one */
     uint32_t started; /* start/end ranges that are open */
-    uint32_t sum;     /* exclusive or of them: if it is one, that one */
+    uint32_t sum;     /* exclusive or of the domain's open ranges: if there is one, its index */
     uint32_t only;    /* the one that stands in `shared`, plus 1; 0: none does */
     bool wanted;
 };
@@ -93,7 +93,7 @@ const char *layer_open_domain(const struct layer_open *open, size_t index)
 static enum mp_status reach_label(struct layer_open *open, const struct nvtx_event *event,
                                   uint32_t *label)
 {
-    /* Ids that no file can justify are as good as undefined. */
+    /* An id that no file can justify counts as undefined. */
     uint64_t domain = event->domain < UINT32_MAX ? event->domain : UINT32_MAX;
     uint64_t name = event->name < UINT32_MAX ? event->name : UINT32_MAX;
     uint64_t key = domain << 32 | name;
@@ -143,7 +143,8 @@ static void append(struct layer_open *open, uint32_t index)
     open->unfinished++;
 }
 
-/* The innermost one goes: what is left is resolved if all was, and nothing is shared. */
+/* Removes the innermost range. The rest stays resolved if all was resolved and nothing is shared.
+ */
 static void leave_innermost(struct layer_open *open, struct layer_thread *thread)
 {
     if (open->shared_count || thread->generation != open->generation)
@@ -257,7 +258,8 @@ static enum mp_status enter(struct layer_open *open, uint32_t index, uint32_t ar
     return mp_map_put(&open->others, key, *instance);
 }
 
-/* The outermost ranges first, the thread's own and those that are shared with it. */
+/* Finds the instances from the outermost range inwards, over the thread's own ranges and those
+ * shared with it. */
 static enum mp_status resolve(struct layer_open *open, uint32_t index, bool begun)
 {
     struct layer_thread *thread = &open->threads[index];
@@ -303,7 +305,7 @@ enum mp_status layer_open_find(struct layer_open *open, uint64_t number, uint32_
 
 /* ---- Events ---- */
 
-/* A new range is an instance right away, so that those in which nothing happens count too. */
+/* A new range becomes an instance at once, so that ranges in which nothing happens count too. */
 static enum mp_status enter_new(struct layer_open *open, uint32_t index, bool was_resolved,
                                 uint64_t time)
 {

@@ -1,22 +1,22 @@
-/* Which NVTX ranges are open for a call: what the ranges of a trace come to when its events and its
- * calls are read in order of time.
+/* Which NVTX ranges are open for a call, when the events and calls of a trace are read in order of
+ * time.
  *
  * A thread has its own open ranges, of all domains, in the order in which they began: what it
  * pushed and has not popped, and what it started (nvtxRangeStart) and nobody has ended. A pop
- * takes the newest push of its domain away, an end the range of its id, from wherever in the order
- * it stands:
+ * removes the newest push of its domain, an end removes the range with its id, wherever in the
+ * order these stand:
  *
  *     push A, start s, push B     A > s > B
  *     end s                       A > B
  *
- * A range that another thread started is open for a call too where that is clear: the calling
- * thread has no push of that domain open, and of all threads just one start/end range of the domain
- * is open. It stands among the thread's own by its begin. Of such ranges at most LAYER_MOST_SHARED
- * are known at a time, and more are left out.
+ * A range that another thread started is open for a call too, under two conditions: the calling
+ * thread has no open push of that domain, and of all threads exactly one start/end range of the
+ * domain is open. The range is placed among the thread's own ranges by its begin. At most
+ * LAYER_MOST_SHARED such ranges are known at the same time; further ones are left out.
  *
- * A range that is in one path first and in another later, since a range around it ended, is an
- * instance of each. Many ranges that overlap and never nest would so make more instances than there
- * are ranges, by far; after LAYER_MOST_OTHERS of them a range stays in its first path.
+ * If a range around another one ends first, the inner range changes its path. It then has an
+ * instance in each path. Many ranges that overlap without nesting could make far more instances
+ * than there are ranges. After LAYER_MOST_OTHERS such instances a range stays in its first path.
  *
  * Memory: 40 bytes an open range and what nvtx/match.h takes for it, and 22 to 43 bytes in a map
  * for each thread, each domain, and each range that is in more than one path.
@@ -41,7 +41,7 @@ struct layer_range;
 struct layer_thread;
 struct layer_domain;
 
-/* The members of the first block are set before; the others are zero. */
+/* The caller sets the members of the first block; the others are zero. */
 struct layer_open {
     struct layer_tree *tree;               /* not owned, as the others */
     const struct definitions *definitions; /* of strings */
@@ -53,8 +53,8 @@ struct layer_open {
     size_t range_count, range_capacity;
     uint32_t free_range; /* plus 1; 0: none */
     size_t unfinished;   /* open now */
-    uint64_t kept;       /* times that a range stayed in its first path and should not have */
-    uint64_t sequence;   /* ranges begun */
+    uint64_t kept; /* times that a range stayed in its first path because of LAYER_MOST_OTHERS */
+    uint64_t sequence; /* ranges begun */
     struct layer_thread *threads;
     size_t thread_count, thread_capacity;
     struct mp_map thread_index; /* by number */
@@ -72,12 +72,12 @@ struct layer_open {
 /* Takes an event; they must come in order of time. MP_ERR_MEMORY, MP_ERR_LIMIT. */
 enum mp_status layer_open_take(struct layer_open *open, const struct nvtx_event *event);
 
-/* The domains that events had, as they appeared; NULL is the default one. `index` is less than
+/* The domains of the events, in order of appearance; NULL is the default one. `index` is less than
  * open->domain_count. */
 const char *layer_open_domain(const struct layer_open *open, size_t index);
 
-/* The instance of the innermost range that is open for a call of a thread; 0: none is. MP_ERR_*
- * likewise. */
+/* The instance of the innermost range that is open for a call of a thread; 0: none. MP_ERR_MEMORY,
+ * MP_ERR_LIMIT. */
 enum mp_status layer_open_find(struct layer_open *open, uint64_t thread, uint32_t *instance);
 
 void layer_open_free(struct layer_open *open);

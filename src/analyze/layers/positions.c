@@ -93,7 +93,7 @@ static bool positions_is_before(const void *context, uint32_t a, uint32_t b)
     return launches[a].start < launches[b].start;
 }
 
-/* Puts shapes and durations in that order; the launches are not needed any more. */
+/* Puts shapes and durations in that order; afterwards the launches are not needed. */
 static enum mp_status put_in_order(struct pass *pass)
 {
     uint32_t *scratch = reallocarray(NULL, pass->count + 1, sizeof *scratch);

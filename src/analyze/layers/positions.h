@@ -1,12 +1,11 @@
-/* Kernels by their position in the sequence that a program repeats, for traces that say nothing of
- * layers.
+/* Kernels by their position in the sequence that a program repeats, for traces without layers.
  *
- * The kernels in order of launch (by correlation id, those of one graph launch by begin; without
- * ids by begin) are cut into rounds of equal launch shapes (base/data/period.h). The kernels at one
- * position of all whole rounds are a row. What lies before, behind, or in a round that was begun is
- * `others`.
+ * The kernels are put in order of launch: by correlation id, those of one graph launch by begin;
+ * without ids all by begin. They are cut into rounds with equal launch shapes (base/data/period.h).
+ * The kernels at one position in all whole rounds make a row. Kernels before or after the rounds,
+ * and in an incomplete round, are `others`.
  *
- * Memory: 28 bytes a kernel, and 12 more while the period is looked for.
+ * Memory: 28 bytes a kernel, and 12 more while the period is searched.
  */
 #ifndef MP_ANALYZE_LAYERS_POSITIONS_H
 #define MP_ANALYZE_LAYERS_POSITIONS_H

@@ -33,7 +33,8 @@ static void add_work(struct layer_work *into, const struct layer_work *from)
     into->launch_time += from->launch_time;
 }
 
-/* Hands sums to the nodes around. What is in no range is not around what is in one. */
+/* Adds the sums of nodes to their parents. Node 0, which stands for no range, is no parent of
+ * ranges. */
 static enum mp_status hand_outwards(struct rows *rows)
 {
     const struct layers_pass *pass = rows->pass;
@@ -58,7 +59,7 @@ static enum mp_status hand_outwards(struct rows *rows)
     return MP_OK;
 }
 
-/* The device times of instances to those around them, and then to the samples of their nodes. */
+/* Adds the device times of instances to those around them, then to the samples of their nodes. */
 static enum mp_status collect_samples(struct rows *rows)
 {
     struct layer_tree *tree = &rows->pass->tree;
@@ -130,7 +131,7 @@ static int compare_ranked(const void *left, const void *right)
     return (a->node > b->node) - (a->node < b->node);
 }
 
-/* Nodes with work, or that are asked for without; and all around these. */
+/* Marks nodes with work, or all nodes if asked for, and every node around a marked one. */
 static void mark_wanted(const struct rows *rows, bool *wanted)
 {
     const struct layers_pass *pass = rows->pass;
@@ -169,8 +170,8 @@ static enum mp_status layers_choose(struct rows *rows)
     return room ? MP_OK : MP_ERR_MEMORY;
 }
 
-/* Lists of the chosen nodes inside each, by total; node 0 gets one for the outermost ones. It may
- * have a row itself, and then stands among them. */
+/* Lists the chosen children of each node, by total; node 0 lists the outermost ones. Node 0 may
+ * have a row itself and then stands among them. */
 static void list_children(struct rows *rows)
 {
     const struct layer_node *nodes = rows->pass->tree.nodes;

@@ -14,7 +14,7 @@
 
 /* ---- Labels ---- */
 
-/* Where the bracket that closes at the end of the name opens; `length` when there is none. */
+/* Where the bracket opens that closes at the end of the name; `length` if there is none. */
 static size_t open_bracket(const char *name, size_t length)
 {
     size_t depth = 0;

@@ -1,17 +1,16 @@
 /* The layers of a trace and how often each was entered: paths of NVTX ranges, and their instances.
  *
- * A label is a range by what it is called, domain and name. A node is a path: a label inside
- * another path. An instance is one range as it was open once, inside an instance of the path around
- * it:
+ * A label is a range's domain and name. A node is a path: a label inside another path. An instance
+ * is one opening of a range, inside an instance of the path around it:
  *
  *     iteration [ conv1 [ ]  relu [ ] ]   iteration [ conv1 [ ] ]
  *
  *     nodes       0 none   1 iteration (0)   2 conv1 (1)   3 relu (1)
  *     instances   0 none   1 of node 1 (0)   2 of 2 (1)    3 of 3 (1)   4 of 1 (0)   5 of 2 (4)
  *
- * Node 0 and instance 0 stand for no range at all and are what outermost ones are inside of.
- * Parents come before their children in both, so that sums are handed outwards in one pass from the
- * end. Memory: 12 bytes and 22 to 43 of a map a node, 16 bytes an instance, 16 bytes a label.
+ * Node 0 and instance 0 stand for no range; outermost ranges are inside them. In both lists parents
+ * come before their children, so one pass from the end adds sums to the parents. Memory: 12 bytes
+ * and 22 to 43 of a map a node, 16 bytes an instance, 16 bytes a label.
  */
 #ifndef MP_ANALYZE_LAYERS_TREE_H
 #define MP_ANALYZE_LAYERS_TREE_H
@@ -24,7 +23,7 @@
 #include "base/data/map.h"
 #include "base/status.h"
 
-/* Ranges that are open one inside the other; what is deeper counts as in the innermost one kept. */
+/* Greatest nesting of open ranges. A deeper range counts as the innermost one that was kept. */
 #define LAYER_MOST_DEPTH 128
 #define LAYER_NONE       UINT32_MAX
 #define LAYER_MOST       (1u << 30) /* nodes, and instances */
@@ -77,7 +76,7 @@ struct layer_tree {
     size_t instance_count, instance_capacity;
 };
 
-/* Makes node and instance 0; the members that are not owned, and the options, are set before.
+/* Makes node 0 and instance 0. The caller has set the members that are not owned, and the options.
  * MP_ERR_MEMORY; layer_tree_free is due in any case. */
 enum mp_status layer_tree_init(struct layer_tree *tree);
 
@@ -87,23 +86,24 @@ void layer_tree_free(struct layer_tree *tree);
 enum mp_status layer_tree_label(struct layer_tree *tree, const char *domain, const char *name,
                                 uint32_t *label);
 
-/* The path with one range more; `parent` itself if that is too deep. MP_ERR_MEMORY, MP_ERR_LIMIT.
+/* The path that has one more range; `parent` itself if that is too deep. MP_ERR_MEMORY,
+ * MP_ERR_LIMIT.
  */
 enum mp_status layer_tree_child(struct layer_tree *tree, uint32_t parent, uint32_t label,
                                 uint32_t *node);
 
-/* A new instance of the path with one range more, inside the instance `parent`, which is not
- * LAYER_MOST_DEPTH deep. MP_ERR_MEMORY, MP_ERR_LIMIT. */
+/* A new instance of the path with one more range, inside the instance `parent`, which must be less
+ * than LAYER_MOST_DEPTH deep. MP_ERR_MEMORY, MP_ERR_LIMIT. */
 enum mp_status layer_tree_enter(struct layer_tree *tree, uint32_t parent, uint32_t label,
                                 bool begun, uint32_t *instance);
 
-/* A new instance of a node. The same. */
+/* A new instance of a node. MP_ERR_MEMORY, MP_ERR_LIMIT. */
 enum mp_status layer_tree_instance(struct layer_tree *tree, uint32_t parent, uint32_t node,
                                    bool begun, uint32_t *instance);
 
-/* A name with the numbers it ends in folded: `layer 12` to `layer *`, `op[3, 4]` to `op[*]`,
- * `step7[a]` to `step*[*]`. The length of what is written to `folded`, of `size` bytes; a name that
- * does not fit is cut. */
+/* A name with the numbers at its end replaced: `layer 12` by `layer *`, `op[3, 4]` by `op[*]`,
+ * `step7[a]` by `step*[*]`. Returns the length of what is written to `folded`, of `size` bytes; a
+ * name that does not fit is cut. */
 size_t layer_fold_numbers(const char *name, char *folded, size_t size);
 
 #endif

@@ -1,8 +1,8 @@
-/* What TensorRT says of a layer in the text of its NVTX range.
+/* What TensorRT says about a layer in the text of its NVTX range.
  *
- * By default the text is the layer's name. Of an engine built with ProfilingVerbosity::kDETAILED it
- * can be a JSON object with the members of IEngineInspector::getLayerInformation (TensorRT's
- * documentation, "Engine Inspector"):
+ * By default the text is the layer's name. If an engine was built with
+ * ProfilingVerbosity::kDETAILED, the text can be a JSON object with the members of
+ * IEngineInspector::getLayerInformation (TensorRT's documentation, "Engine Inspector"):
  *
  *     {"Name": "conv1 + relu1", "LayerType": "CaskConvolution",
  *      "Inputs": [{"Name": "x", "Dimensions": [1,3,224,224],
@@ -10,14 +10,14 @@
  *      "Outputs": [{...}], "ParameterType": "Convolution", ...,
  *      "TacticName": "sm80_xmma_fprop_...", "TacticValue": "0x11bde0e1d9f2f35d", "Metadata": "..."}
  *
- * What is no such object, cut or malformed, is a name and nothing more.
+ * A text that is no such object, or a cut or malformed one, is taken as a name only.
  */
 #ifndef MP_ANALYZE_LAYERS_TRT_LAYER_H
 #define MP_ANALYZE_LAYERS_TRT_LAYER_H
 
 #include <stdbool.h>
 
-/* Texts are "" where the object does not say. Longer ones are cut. */
+/* A text is "" if the object does not give it. Longer ones are cut. */
 struct trt_layer {
     char name[1024];
     char type[64];             /* LayerType, else ParameterType */
@@ -41,10 +41,10 @@ enum trt_mark {
     TRT_MARKS
 };
 
-/* Which it is. From the type, if there is one: `Reformat`, `Shuffle`, `NoOp` (any case, also with
- * more around them), any with `copy` in it. Else from the name: `Reformatting CopyNode` and other
- * names with `reformat` in them; `[Shuffle]`, `[NoOp]` as TensorRT calls layers without a name; a
- * last word `copy`. `type` may be NULL or "". */
+/* Finds the mark; case does not matter. If there is a type, the type decides: it contains
+ * `Reformat`, `Shuffle`, `NoOp` or `copy`. Otherwise the name decides: it contains `reformat` (as
+ * in `Reformatting CopyNode`), `[Shuffle]` or `[NoOp]` (TensorRT's names for unnamed layers), or
+ * its last word is `copy`. `type` may be NULL or "". */
 enum trt_mark trt_layer_mark(const char *name, const char *type);
 
 /* "reformat", "shuffle", "noop", "copy"; NULL for TRT_COMPUTES. */

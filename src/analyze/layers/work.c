@@ -1,5 +1,5 @@
-/* The pass over the work, in order of time: each piece finds its launching call, with it the
- * instance, and in a graph the captured path. */
+/* The pass over the work, in order of time. Each piece of work finds its launching call, by the
+ * call its instance, and in a graph the captured path. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -41,7 +41,7 @@ struct activity {
 
 /* ---- Nodes ---- */
 
-/* Makes room for what nodes up to the newest one have. */
+/* Makes room for the sums of nodes up to the newest one. */
 static enum mp_status reach_nodes(struct layers_pass *pass)
 {
     size_t nodes = pass->tree.node_count;
@@ -82,7 +82,7 @@ static enum mp_status list_labels(struct layers_pass *pass, uint32_t id, uint32_
     return MP_OK;
 }
 
-/* The node of a captured path under the one that launched. */
+/* The node of a captured path under the node that launched. */
 static enum mp_status make_place(struct layers_pass *pass, uint32_t launch, uint32_t path,
                                  uint32_t *node)
 {
@@ -113,7 +113,7 @@ static enum mp_status place_of(struct layers_pass *pass, uint32_t launch, uint32
 
 /* ---- Where an activity belongs ---- */
 
-/* Launches of which the calls are not in the trace are told apart by their correlation ids. */
+/* Launches whose calls are not in the trace are told apart by their correlation ids. */
 static enum mp_status number_launch(struct layers_pass *pass, struct activity *activity)
 {
     uint32_t number;
@@ -162,8 +162,8 @@ static void leave_node(struct layers_pass *pass, uint32_t node, uint64_t gap)
     pass->works[node].gap_time += gap;
 }
 
-/* The layers that the stream leaves between two activities: those around the one and not around
- * the other. Parents have smaller numbers than what is inside them. */
+/* Adds gaps to the layers that the stream leaves between two activities: those around the first one
+ * but not around the second. Parents have smaller numbers than their children. */
 static void add_gaps(struct layers_pass *pass, const struct layer_lane *lane,
                      const struct activity *activity)
 {
@@ -214,7 +214,7 @@ static enum mp_status pass_lane(struct layers_pass *pass, const struct activity 
 
 /* ---- Sums ---- */
 
-/* The first call with the id launched; those inside it belong to it. */
+/* The first call with the id counts as the launch; calls inside it belong to it. */
 static void add_launch(struct layers_pass *pass, const struct activity *activity)
 {
     uint32_t node = pass->tree.instances[activity->instance].node;
@@ -285,13 +285,14 @@ static bool piece_before(const void *context, uint32_t a, uint32_t b)
     return pieces[a].node < pieces[b].node;
 }
 
-/* The instance of a node in the launch that is being looked at. */
+/* The instance of a node in the present launch. */
 struct met {
     uint32_t launch; /* plus 1 */
     uint32_t instance;
 };
 
-/* The instance of a captured node in a launch, and of those around it up to what launched. */
+/* The instance of a captured node in a launch. Also makes the instances around it, up to the node
+ * that launched. */
 static enum mp_status reach_instance(struct layers_pass *pass, struct met *met,
                                      const struct layer_piece *piece, uint32_t *instance)
 {
@@ -356,7 +357,7 @@ static enum mp_status add_captured_instances(struct layers_pass *pass)
 
 /* ---- The pass ---- */
 
-/* Whether the times can be used; what cannot is counted. */
+/* Whether the times can be used. Times that cannot are counted. */
 static bool times_are_good(struct quality *quality, const struct activity *activity)
 {
     if (activity->start <= INT64_MAX && activity->duration <= INT64_MAX - activity->start)

@@ -10,9 +10,9 @@
 
 #define MOST_STRETCHES 65536u
 
-/* Work comes table by table and stream by stream, so in the order of time only in part: the
- * stretches of an interval are kept and counted at its end. When there are too many of them the
- * older half is counted at once, and what comes later for that time is taken to be covered. */
+/* Work comes table by table and stream by stream, so it is in order of time only in part. Therefore
+ * the stretches of an interval are kept and counted at its end. If there are too many, the older
+ * half is counted at once. Later stretches in that time are then taken as covered. */
 
 static int devices_compare(const void *left, const void *right)
 {
@@ -22,7 +22,8 @@ static int devices_compare(const void *left, const void *right)
     return (a->begin > b->begin) - (a->begin < b->begin);
 }
 
-/* Counts the first `count` stretches in order of time, as far as they lie behind what is counted.
+/* Counts the first `count` stretches in order of time, as far as they lie after the time that is
+ * already counted.
  */
 static void count_up(struct live_device *device, size_t count)
 {

@@ -10,14 +10,14 @@
 
 #include "base/poison.h"
 
-/* A chunk has 65536 rows at most, and a table with few rows may come that much later than the
- * others. Powers of two. */
+/* Powers of two. A chunk has at most 65536 rows, and a table with few rows may come that much later
+ * than the others. */
 #define CALLS          (1u << 19) /* recent ones, by the low bits of their ids */
 #define WAITING        (1u << 19) /* work whose layer is not known yet */
 #define FIRST_HISTORY  4u
 #define SMALL_HISTORY  64u
 #define MOST_HISTORY   (1u << 17)       /* entries of one thread */
-#define LARGE_HISTORY  (3 * (1u << 18)) /* of all threads, as far as histories grow beyond small */
+#define LARGE_HISTORY  (3 * (1u << 18)) /* of all threads, for histories beyond the small size */
 #define ALL_HISTORY    (1u << 20)       /* of all threads */
 #define MOST_HISTORIES (1u << 16)       /* threads */
 #define PATIENCE       1                /* ticks */
@@ -75,7 +75,7 @@ static struct entry *entry_at(const struct live_history *history, uint32_t index
     return &history->items[(history->first + index) & (history->size - 1)];
 }
 
-/* *history: NULL when there is no room for another one. */
+/* Sets *history to NULL if there is no room for another one. */
 static enum mp_status reach_history(struct live *live, uint64_t thread,
                                     struct live_history **history)
 {
@@ -96,14 +96,14 @@ static enum mp_status reach_history(struct live *live, uint64_t thread,
     return MP_OK;
 }
 
-/* With `size` entries beside those that there are. */
+/* Whether `size` more entries are allowed. */
 static bool may_have(const struct live *live, uint32_t size)
 {
     return size <= MOST_HISTORY &&
            live->history_items + size <= (size > SMALL_HISTORY ? LARGE_HISTORY : ALL_HISTORY);
 }
 
-/* Twice the room, as far as there may be more; else the oldest entry goes. */
+/* Doubles the room while more is allowed; otherwise drops the oldest entry. */
 static enum mp_status layers_make_room(struct live *live, struct live_history *history)
 {
     uint32_t size = history->size ? 2 * history->size : FIRST_HISTORY;
@@ -133,7 +133,7 @@ static uint64_t key_of(uint64_t domain, uint64_t name)
     return domain << 32 ^ name;
 }
 
-/* Makes an item of `layers` without work, if there is room. LIVE_NONE: there is none. */
+/* Makes an item of `layers` without work if there is room, else returns LIVE_NONE. */
 static enum mp_status reach_layer(struct live *live, uint64_t domain, uint64_t name,
                                   uint32_t *layer)
 {
@@ -249,7 +249,7 @@ void live_take_calls(struct live *live, const struct mp_batch *batch)
 
 /* ---- Work and its layer ---- */
 
-/* The last entry at or before `time`; NULL: there is none (any more). */
+/* The last entry at or before `time`; NULL: there is none, or it was dropped. */
 static const struct entry *entry_before(const struct live_history *history, uint64_t time)
 {
     uint32_t low = 0;
@@ -297,7 +297,7 @@ static void add_outside(struct live *live, uint64_t ns)
     add_to_layer(live, layer, ns);
 }
 
-/* Counts work whose call is known; `history` of its thread, or NULL. */
+/* Counts work whose call is known; `history` is that of the call's thread, or NULL. */
 static void place(struct live *live, const struct live_waiting *work, const struct live_call *call,
                   const struct live_history *history)
 {
@@ -311,7 +311,8 @@ static void place(struct live *live, const struct live_waiting *work, const stru
         add_outside(live, work->ns);
 }
 
-/* True when the work is counted; with `now` it is, by what is known. */
+/* Returns true if the work was counted. With `now` it is counted in any case, with what is known.
+ */
 static bool settle(struct live *live, const struct live_waiting *work, bool now)
 {
     const struct live_call *call = &live->calls[work->correlation & (CALLS - 1)];

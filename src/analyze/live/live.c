@@ -140,7 +140,7 @@ const struct live_step *live_iteration(const struct live *live)
 
 /* ---- Rows ---- */
 
-/* Times of a row that is of use; false for one without. */
+/* Takes the times of a row; false if they cannot be used. */
 static bool take_times(struct live *live, uint64_t begin, uint64_t duration)
 {
     uint64_t end = begin + duration;
@@ -232,7 +232,7 @@ static enum mp_status live_each_row(struct live *live, const struct mp_batch *ba
     return MP_OK;
 }
 
-/* Calls and NVTX events say how far the program has got, by their chunk's times. */
+/* By the times of their chunks, calls and NVTX events say how far the program has got. */
 static void take_host_times(struct live *live, const struct mp_batch *batch)
 {
     if (batch->first_time && batch->last_time >= batch->first_time)
@@ -271,9 +271,9 @@ enum mp_status live_take(struct live *live, const struct mp_batch *batch)
 
 /* ---- Intervals ---- */
 
-/* How long the interval was: up to the last row that has come, from the last row of the interval
- * before. Intervals in which nothing came have been shown already, by the real clock; what came
- * makes it as long as it is itself at least. */
+/* How long the interval was: from the last row of the interval before to the last row that has
+ * come. Intervals in which nothing came were already shown, by the real clock. The interval is at
+ * least as long as the time of its own rows. */
 static uint64_t length_of_interval(const struct live *live, uint64_t wall)
 {
     uint64_t from = live->shown ? live->shown : live->first_time;

@@ -1,5 +1,5 @@
-/* What a program does now, of a trace that is read while it is written: sums of the last interval
- * and since the start (docs/top.md defines the numbers).
+/* What a program does now: sums of the last interval and since the start, from a trace that is read
+ * while it is written (docs/top.md defines the numbers).
  *
  *     live_init(&live, trace, &options)
  *     repeat: live_take(&live, &batch) for each batch that has come
@@ -7,17 +7,18 @@
  *             ... look at it ...
  *             live_next(&live)                          the next one begins
  *
- * Rows of a table come after those of others that happened later, and late themselves. What a
- * kernel was launched in is found by its correlation id in a table of recent calls, and in the
- * recent NVTX history of the calling thread; what is not found yet waits for one tick:
+ * Rows come late, and rows of one table come after later rows of other tables. The call that
+ * launched a kernel is found by the correlation id in a table of recent calls. The range is found
+ * in the recent NVTX history of the calling thread. A kernel whose call or range is not found yet
+ * waits for one tick:
  *
  *     kernel --correlation--> recent call --thread, time--> history: innermost range since then
  *
- * Memory is bounded whatever the length of the trace: 24 MiB of tables, 1 MiB a device, at most
- * 24 MiB of history (of 65536 threads at most), and sums by name, of which LIVE_MOST_NAMES are
- * kept. What grows are the names themselves and the ranges that are open (nvtx/open.h): about 250
- * bytes for each thread that ever began one. Work before what a history holds, or of a thread that
- * has ranges but no history, has no layer.
+ * Memory is bounded whatever the length of the trace: 24 MiB of tables, 1 MiB a device, at most 24
+ * MiB of history (of at most 65536 threads), and sums by name, of which LIVE_MOST_NAMES are kept.
+ * Only the names themselves and the open ranges (nvtx/open.h) grow: about 250 bytes for each thread
+ * that ever began a range. Work has no layer if it lies before the history, or if its thread has
+ * ranges but no history.
  */
 #ifndef MP_ANALYZE_LIVE_LIVE_H
 #define MP_ANALYZE_LIVE_LIVE_H
@@ -59,7 +60,7 @@ struct live_sums {
     struct live_sum *items; /* owned */
     size_t count, capacity;
     struct mp_map known;
-    struct live_sum all; /* of all names, also of those that are in no list */
+    struct live_sum all; /* of all names, also of those that are not listed */
 };
 
 /* NVTX ranges of one name. */
@@ -92,8 +93,8 @@ struct live_stretch {
 
 struct live_device {
     uint64_t device; /* ordinal */
-    uint64_t until;  /* up to here all is counted */
-    uint64_t busy;   /* ns, since the start: kernels, copies and sets, overlapping ones once */
+    uint64_t until;  /* everything before this time is counted */
+    uint64_t busy; /* ns since the start: kernels, copies and sets; overlapping time counts once */
     uint64_t last_busy;
     struct live_stretch *stretches; /* of this interval, not counted yet; owned */
     size_t count;
@@ -115,15 +116,15 @@ struct live {
     struct live_step *steps; /* owned */
     size_t step_count;
     uint64_t records;    /* event rows, since the start */
-    uint64_t unlaunched; /* work whose launch, or the range around it, was not found; or without
-                            correlation id */
+    uint64_t unlaunched; /* work without correlation id, or whose launch or range was not found */
     uint64_t dropped;
     uint64_t bytes; /* size of the file */
 
     /* Set by live_tick. */
     uint64_t interval_ns; /* of the trace's clock */
     uint64_t span_ns;     /* from the first row to the last one */
-    uint64_t elapsed_ns;  /* and since then, as far as nothing has come; never less than before */
+    uint64_t elapsed_ns;  /* since the trace's start, including time in which nothing came; never
+                             decreases */
     bool anything;        /* rows of events have come in this interval */
 
     /* The rest is live*.c's own. */
@@ -136,7 +137,7 @@ struct live {
     struct live_call *calls;
     struct live_waiting *waiting;
     size_t waiting_first, waiting_count;
-    size_t noted; /* NVTX events since all that waits was looked at */
+    size_t noted; /* NVTX events since the waiting kernels were last looked at */
 };
 
 /* Sets up for a trace. MP_ERR_MEMORY; live_free is due in any case. */
@@ -151,7 +152,7 @@ void live_select(struct mp_cursor *cursor);
 /* MP_ERR_MEMORY, MP_ERR_LIMIT. */
 enum mp_status live_take(struct live *live, const struct mp_batch *batch);
 
-/* The interval is over, after `wall` ns of real time; with `last` nothing more will come. */
+/* The interval is over, after `wall` ns of real time. With `last`, nothing more will come. */
 void live_tick(struct live *live, const struct mp_trace *trace, const struct mp_cursor *cursor,
                uint64_t wall, bool last);
 
@@ -161,11 +162,11 @@ void live_next(struct live *live);
 /* After the file has grown. */
 void live_grow(struct live *live, const struct mp_trace *trace);
 
-/* The `room` names with the most time in the interval, and then since the start, into `top`; their
- * number. */
+/* The `room` names with the most time in the interval, then since the start, into `top`. Returns
+ * their number. */
 size_t live_top(const struct live_sums *sums, const struct live_sum **top, size_t room);
 
-/* What iterations are counted by; NULL: there is nothing. */
+/* The NVTX range by which iterations are counted; NULL: there is none. */
 const struct live_step *live_iteration(const struct live *live);
 
 /* ---- Between live.c, layers.c and devices.c ---- */
@@ -177,7 +178,7 @@ void live_layers_free(struct live *live);
 enum mp_status live_take_nvtx(struct live *live, const struct mp_batch *batch);
 void live_take_calls(struct live *live, const struct mp_batch *batch);
 enum mp_status live_take_work(struct live *live, uint64_t correlation, uint64_t ns);
-/* After NVTX events have come; does nothing as long as few have. */
+/* Called after NVTX events have come; does nothing while they are few. */
 void live_layers_settle(struct live *live);
 void live_layers_tick(struct live *live, bool last);
 

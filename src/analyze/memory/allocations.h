@@ -1,5 +1,5 @@
 /* Memory that the program allocated and freed, by kind of memory and device: the rows of table
- * `memory` added up. memory.h says more of them. */
+ * `memory` added up. For more detail see memory.h. */
 #ifndef MP_ANALYZE_MEMORY_ALLOCATIONS_H
 #define MP_ANALYZE_MEMORY_ALLOCATIONS_H
 
@@ -21,10 +21,12 @@ struct allocations_row {
     uint64_t allocations;
     uint64_t frees;
     uint64_t bytes; /* allocated, added up */
-    uint64_t peak; /* greatest number of bytes allocated at a time, of those seen to be allocated */
+    uint64_t peak; /* greatest number of bytes allocated at the same time, counting only allocations
+                      in the trace */
     uint64_t peak_time; /* ns, when it was first reached; 0: nothing was allocated */
     uint64_t kept;      /* bytes allocated and not freed */
-    uint64_t unknown;   /* frees of what was not seen to be allocated; not counted in `peak` */
+    uint64_t
+        unknown; /* frees of memory whose allocation is not in the trace; not counted in `peak` */
 };
 
 struct allocations {
@@ -43,7 +45,7 @@ enum mp_status allocations_build(struct mp_trace *trace, const struct allocation
 
 void allocations_free(struct allocations *allocations);
 
-/* ---- For who replays the events for other ends too ---- */
+/* ---- For code that replays the events for other purposes too ---- */
 
 struct allocations_counting {
     const struct memory_events *events;
@@ -52,7 +54,7 @@ struct allocations_counting {
     uint32_t *row_of; /* by place; owned */
 };
 
-/* Makes a row for each kind and device there is. MP_ERR_MEMORY; to be ended in any case. */
+/* Makes a row for each kind and device that occurs. MP_ERR_MEMORY; to be ended in any case. */
 enum mp_status allocations_counting_begin(struct allocations_counting *counting,
                                           const struct memory_events *events,
                                           const struct definitions *definitions);
@@ -60,7 +62,7 @@ enum mp_status allocations_counting_begin(struct allocations_counting *counting,
 /* Counts a change in. */
 void allocations_count(struct allocations_counting *counting, const struct memory_change *change);
 
-/* The rows in their order, *count of them, for the caller to free. Nothing is left. */
+/* The rows in their order, *count of them, which the caller frees. The struct is then empty. */
 struct allocations_row *allocations_counting_end(struct allocations_counting *counting,
                                                  size_t *count);
 

@@ -1,5 +1,5 @@
 /* Memory that is allocated and freed again in each iteration, by the place in the program. It
- * replays the events once, and counts pairs whose both ends lie in one iteration.
+ * replays the events once, and counts pairs of which both ends lie in one iteration.
  */
 #include <stdlib.h>
 
@@ -10,7 +10,7 @@
 
 #include "base/poison.h"
 
-/* What an iteration did; of the statistics' columns. */
+/* What is counted for an iteration; each becomes a column of the statistics. */
 enum column { ALLOCATIONS, FREES, BYTES, FREED_BYTES, CALL_NS, COLUMNS };
 
 struct pass {
@@ -59,7 +59,7 @@ static enum mp_status group_sites(struct pass *pass)
     return status;
 }
 
-/* Those with something to say stay. The most time in calls first, then the most bytes. */
+/* Rows with something to say stay. Most time in calls first, then most bytes. */
 static int compare_churn(const void *left, const void *right)
 {
     const struct memory_churn *a = left;
@@ -92,7 +92,7 @@ static void order_sources(struct memory *memory, size_t top)
 
 /* ---- Iterations ---- */
 
-/* Of the ranges those that begin in the capture range. */
+/* Keeps the ranges that begin in the capture range. */
 static void keep_in_range(struct nvtx_ranges *ranges, const struct capture_range *range)
 {
     size_t kept = 0;
@@ -135,7 +135,7 @@ static enum mp_status load_iterations(struct pass *pass, struct mp_trace *trace,
     return MP_OK;
 }
 
-/* The range on top, + 1, when those that ended before `time` are off. */
+/* Removes from the top the ranges that ended before `time`. Returns the range on top, + 1. */
 static uint32_t take_off(const struct pass *pass, const uint32_t *around, uint32_t top,
                          uint64_t time)
 {
@@ -168,8 +168,9 @@ static enum mp_status note_threads(struct pass *pass)
     return MP_OK;
 }
 
-/* The iteration that an event belongs to: of its thread's that are open the one that began last; of
- * all, when its thread has none in the trace or is not known. MEMORY_NONE: none. */
+/* The iteration that an event belongs to. Of the open iterations of its thread it is the one that
+ * began last. If the thread is not known or has no iterations in the trace, those of all threads
+ * count. MEMORY_NONE: none. */
 static enum mp_status find_iteration(struct pass *pass, const struct memory_event *event,
                                      uint32_t *iteration)
 {

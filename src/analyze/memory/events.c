@@ -1,5 +1,5 @@
-/* Reads allocations and releases in order of time, each with the call and the NVTX range it was
- * made in. The last calls of a thread are kept, because a record arrives after its call has ended.
+/* Reads allocations and releases in order of time, each with its call and its NVTX range. Of each
+ * thread the last calls are kept, because a record arrives after its call has ended.
  */
 #include "analyze/memory/events.h"
 
@@ -29,12 +29,12 @@ struct call {
     uint32_t in_range;
 };
 
-/* The last calls of a thread: at the moment of its end the next one may have begun. */
+/* The last calls of a thread: when a call ends, the next one may already have begun. */
 struct caller {
     struct call calls[2];
 };
 
-enum { NVTX, CALL, MEMORY, POOL, TABLES }; /* rows of one time are taken in this order */
+enum { NVTX, CALL, MEMORY, POOL, TABLES }; /* rows with the same time are taken in this order */
 
 struct sweep {
     struct memory_events *events;
@@ -106,7 +106,7 @@ static enum mp_status take_nvtx(struct sweep *sweep, const struct merge_row *fro
     return nvtx_open_take(&sweep->open, &event, NULL);
 }
 
-/* Makes the call the last one of its thread; the last but one is forgotten. */
+/* Makes the call the last one of its thread; the one before the last is forgotten. */
 static enum mp_status keep_call(struct sweep *sweep, uint64_t thread, const struct call *call)
 {
     struct caller *caller = dense_at(&sweep->callers, thread);
@@ -145,7 +145,8 @@ static enum mp_status events_take_call(struct sweep *sweep, const struct merge_r
     return keep_call(sweep, thread, &call);
 }
 
-/* The call with this correlation id, and who made it; NULL: it is in no thread's last ones. */
+/* The call with this correlation id, and its thread; NULL: it is not among any thread's last calls.
+ */
 static struct call *find_call(const struct sweep *sweep, uint64_t correlation, uint64_t *thread)
 {
     uint32_t number = correlation ? mp_map_get(&sweep->callings, correlation) : MP_MAP_ABSENT;
@@ -200,7 +201,7 @@ static enum mp_status reach_site(struct memory_events *events, const struct memo
 
 /* ---- Pools ---- */
 
-/* The pool at an address; a new one where none was, or where the last one was destroyed. */
+/* The pool at an address; a new one if there was none, or if the last one was destroyed. */
 static enum mp_status reach_pool(struct memory_events *events, uint64_t address, bool created,
                                  uint32_t *index)
 {

@@ -1,14 +1,14 @@
-/* What a program allocated and freed, in order of time, each with the place in the program that it
- * comes from: the rows of table `memory`, with the calls that they were made in and the NVTX ranges
- * around these.
+/* What a program allocated and freed, in order of time, each with its place in the program: the
+ * rows of table `memory`, with the calls in which they were made and the NVTX ranges around these
+ * calls.
  *
- * CUPTI does not say which thread allocated. The call does, by its correlation id: rows of
- * `memory`, `call` and `nvtx` are swept over in order of time, and a thread is asked for the call
- * it is in and for the range that was the innermost one when the call began. Without that call in
- * the trace neither is known.
+ * CUPTI does not say which thread allocated, but the call with the same correlation id does. So
+ * rows of `memory`, `call` and `nvtx` are swept over in order of time. For each row the thread's
+ * call is looked up, and the range that was the innermost one when the call began. If the call is
+ * not in the trace, neither is known.
  *
- * Memory: 40 bytes a row (the array grows by half), and 80 bytes for each place in the program: of
- * these there are as many as there are different functions in different ranges.
+ * Memory: 40 bytes a row (the array grows by half), and 80 bytes for each place in the program:
+ * there is one for each function in each range.
  */
 #ifndef MP_ANALYZE_MEMORY_EVENTS_H
 #define MP_ANALYZE_MEMORY_EVENTS_H
@@ -36,7 +36,7 @@ struct memory_event {
     uint64_t address;
     uint64_t bytes;                      /* as the row has it: that of a release may be 0 */
     uint64_t correlation;                /* 0: unknown */
-    uint64_t call_ns : MEMORY_CALL_BITS; /* of the call; 0 if an earlier event has it already */
+    uint64_t call_ns : MEMORY_CALL_BITS; /* ns of the call; 0 if an earlier event already has it */
     uint64_t site : MEMORY_SITE_BITS;    /* of sites */
     uint64_t release : 1;
 };
@@ -59,7 +59,7 @@ struct memory_site {
     uint32_t in_range; /* 1: an NVTX range was open */
 };
 
-/* What the records say of a memory pool. Sizes are those of CUPTI, bytes; it has none for pools
+/* What the records say about a memory pool. Sizes are CUPTI's, in bytes; there are none for pools
  * that were imported from another process. */
 struct memory_pool {
     uint64_t address;
@@ -68,7 +68,7 @@ struct memory_pool {
     uint64_t created;   /* ns; 0: before the recording */
     uint64_t destroyed; /* ns; 0: not seen */
     uint64_t trims;
-    uint64_t threshold;     /* bytes it keeps; of the last record that says it */
+    uint64_t threshold;     /* release threshold, from the last record that states it */
     uint64_t reserved;      /* last size */
     uint64_t most_reserved; /* greatest one */
     uint64_t used;          /* last number of bytes in use */
@@ -89,19 +89,21 @@ struct memory_events {
     struct memory_pool *pools;
     size_t pool_count, pool_capacity;
     struct mp_map pool_index; /* address -> the last pool there */
-    uint64_t first_time; /* ns of the first row that was read, of the range if there is one; 0: of
-                            none: with `sites`, of nvtx, call, memory and pool */
-    bool no_calls;       /* the trace has no API calls */
-    bool reached_end;    /* the recording went on until the process ended, as far as it says so */
+    uint64_t
+        first_time;   /* ns of the first row that was read (and lies in the range, if there is one);
+                         0: no row. With `sites` the tables are nvtx, call, memory and pool */
+    bool no_calls;    /* the trace has no API calls */
+    bool reached_end; /* as far as the trace says, the recording went on until the process ended */
 };
 
 struct memory_events_options {
-    const struct capture_range *range; /* what happened in it; NULL: everything */
-    bool sites; /* also pools; else only rows of `memory` are read, and each has an unknown site */
+    const struct capture_range *range; /* only what happened in it; NULL: everything */
+    bool sites; /* also reads pools and sites; otherwise only rows of `memory`, each with an unknown
+                   site */
 };
 
-/* Reads the rows; definitions and quality are filled in by a pass of its own. Each has been set up
- * for the trace. MP_ERR_IO, MP_ERR_MEMORY, MP_ERR_LIMIT (over MEMORY_MOST rows);
+/* Reads the rows. Definitions and quality, which the caller has set up for the trace, are filled in
+ * by a pass of their own. MP_ERR_IO, MP_ERR_MEMORY, MP_ERR_LIMIT (over MEMORY_MOST rows);
  * memory_events_free is due in any case. */
 enum mp_status memory_events_load(struct memory_events *events, struct mp_trace *trace,
                                   const struct memory_events_options *options,

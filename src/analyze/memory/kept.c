@@ -40,8 +40,7 @@ static enum mp_status kept_take(struct memory *memory, const struct memory_event
     return MP_OK;
 }
 
-/* Most bytes first, then the larger ones, then as they appeared, which the sizes alone do not say:
- * so the rows are told apart by their names. */
+/* Most bytes first, then the larger ones, then by name, so that the order is always the same. */
 static int kept_compare(const void *left, const void *right)
 {
     const struct memory_kept *a = left;

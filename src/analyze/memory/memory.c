@@ -56,7 +56,7 @@ static enum mp_status add_devices(struct memory *memory)
     return MP_OK;
 }
 
-/* The device of each place; those without a row of their own are in the last one. */
+/* The device of each place; places without a device row share the last one. */
 static uint32_t *devices_of_places(const struct memory *memory)
 {
     uint32_t *devices = calloc(memory->events.place_count + 1, sizeof *devices);
@@ -98,8 +98,8 @@ static struct memory_totals *pool_of(const struct memory *memory, const struct m
     return pool == MEMORY_NO_POOL ? NULL : &memory->pools[pool].totals;
 }
 
-/* What a release gives back lay where it was allocated, whatever the release says. True if it
- * brought a new peak. */
+/* What a release gives back lay where it was allocated, whatever the release itself says. Returns
+ * true if there is a new peak. */
 static bool count_change(struct memory_totals *totals, const struct memory_change *change)
 {
     const struct memory_event *event = change->event;
@@ -146,7 +146,7 @@ static bool is_larger(const struct memory_events *events, uint32_t a, uint32_t b
     return bytes != others ? bytes > others : a < b;
 }
 
-/* The largest allocations, a heap: the smallest of them at [0]. */
+/* The largest allocations as a heap: the smallest of them at [0]. */
 struct largest {
     const struct memory_events *events;
     uint32_t *items; /* owned */
@@ -189,7 +189,7 @@ static void keep_largest(struct largest *largest, uint32_t event)
     }
 }
 
-/* The largest first; it is no heap any more. */
+/* Sorts the largest first; afterwards it is no heap. */
 static void order_largest(struct largest *largest)
 {
     for (size_t left = largest->count; left > 1; left--) {

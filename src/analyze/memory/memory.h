@@ -1,9 +1,9 @@
-/* Where memory goes: how much was allocated at a time on each device and in each pool and what that
- * was, what was not freed, and what allocating and freeing again costs (docs/memory.md defines
- * every number).
+/* Where memory goes: the greatest amount that was allocated at the same time on each device and in
+ * each pool, and what it consisted of; what was not freed; and what repeated allocating and freeing
+ * costs (docs/memory.md defines every number).
  *
- * Memory of the device is all but pinned and pageable memory, which is the host's. What the program
- * cannot free, variables of its modules (`device_static`, `managed_static`), counts in peaks, but
+ * Pinned and pageable memory is the host's; all other memory is the device's. Variables of modules
+ * (`device_static`, `managed_static`) cannot be freed by the program. They count in peaks, but
  * neither as not freed nor as churn.
  */
 #ifndef MP_ANALYZE_MEMORY_MEMORY_H
@@ -23,7 +23,7 @@
 
 struct memory_options {
     uint64_t range;        /* id of a capture range: what happens in it; 0: everything */
-    const char *iteration; /* churn inside the NVTX ranges of this name; NULL: of everything */
+    const char *iteration; /* only churn inside the NVTX ranges of this name; NULL: all churn */
     size_t top;            /* rows of each list */
 };
 
@@ -37,8 +37,8 @@ struct memory_source {
 /* What was allocated in a device or pool. */
 struct memory_totals {
     uint64_t allocations;
-    uint64_t frees;     /* of what lay there, as far as known */
-    uint64_t unknown;   /* among them: of what was allocated before the recording */
+    uint64_t frees;     /* of allocations that lay there, as far as known */
+    uint64_t unknown;   /* of these, frees of memory allocated before the recording */
     uint64_t bytes;     /* allocated, added up */
     uint64_t live;      /* bytes allocated and not freed, at the end */
     uint64_t peak;      /* greatest number of these */
@@ -85,17 +85,17 @@ struct memory_kept {
 struct memory_churn {
     struct memory_source source; /* of the allocations; of the sum of all: nothing */
     uint64_t allocations;
-    uint64_t frees;       /* made there, whoever allocated */
+    uint64_t frees;       /* frees of memory allocated there, whoever freed it */
     uint64_t bytes;       /* allocated, added up */
-    uint64_t freed_bytes; /* given back, of what is known */
-    uint64_t pairs;       /* allocations of this place that were freed; with `iteration`: in the
-                             iteration they were made in */
-    double lifetime;      /* of these pairs, added up */
+    uint64_t freed_bytes; /* given back, as far as known */
+    uint64_t pairs;  /* allocations of this place that were freed; with `iteration`, freed in the
+                        iteration in which they were made */
+    double lifetime; /* of these pairs, added up */
     uint64_t allocate_ns; /* in calls that allocated */
     uint64_t free_ns;     /* in calls that freed */
 };
 
-/* Statistics over all iterations, of those without allocations too. */
+/* Statistics over all iterations, including those without allocations. */
 struct memory_iterations {
     size_t count;
     size_t unfinished;             /* ranges that have no end in the trace: left out */
@@ -161,12 +161,12 @@ struct memory_point {
 
 typedef void memory_take_point(void *context, const struct memory_point *point);
 
-/* Hands over a point for each change, in order of time. MP_ERR_MEMORY, MP_ERR_LIMIT. */
+/* Passes a point for each change to the callback, in order of time. MP_ERR_MEMORY, MP_ERR_LIMIT. */
 enum mp_status memory_each_change(const struct memory *memory, memory_take_point *take,
                                   void *context);
 
-/* Cuts the time from the first to the last change into `steps` equal ones and hands over a point
- * for each step and device, and for each step and pool. The same errors. */
+/* Cuts the time from the first to the last change into `steps` equal steps, and passes a point for
+ * each step and device, and for each step and pool. MP_ERR_MEMORY, MP_ERR_LIMIT. */
 enum mp_status memory_each_step(const struct memory *memory, uint64_t steps,
                                 memory_take_point *take, void *context);
 
@@ -175,7 +175,7 @@ enum mp_status memory_each_step(const struct memory *memory, uint64_t steps,
 /* In the order of their names; as strcmp. */
 int memory_compare_sources(const struct memory_source *a, const struct memory_source *b);
 
-/* Churn, and of the iterations with `options->iteration`. */
+/* Churn; with `options->iteration`, that of the iterations. */
 enum mp_status memory_add_churn(struct memory *memory, struct mp_trace *trace,
                                 const struct memory_options *options,
                                 const struct capture_range *range, struct mp_error *error);

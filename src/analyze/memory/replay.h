@@ -1,5 +1,5 @@
-/* Allocations and releases one after the other: which release gives back which allocation, and
- * what is alive at any moment.
+/* Replays allocations and releases in order: which release gives back which allocation, and what is
+ * alive at any moment.
  *
  *     struct memory_replay replay;
  *     struct memory_change change;
@@ -7,8 +7,9 @@
  *     while ((status = memory_replay_next(&replay, &change)) == MP_OK) ...
  *     memory_replay_end(&replay);
  *
- * An allocation lives until its address is released, or allocated again: then its release is not in
- * the trace. Memory: 16 to 43 bytes for each allocation that is alive, and a bit for each row.
+ * An allocation lives until its address is released or allocated again. In the second case its
+ * release is not in the trace. Memory: 16 to 43 bytes for each allocation that is alive, and a bit
+ * for each row.
  */
 #ifndef MP_ANALYZE_MEMORY_REPLAY_H
 #define MP_ANALYZE_MEMORY_REPLAY_H
@@ -20,10 +21,11 @@
 /* One event, and the allocation that ends with it. */
 struct memory_change {
     const struct memory_event *event;
-    uint32_t index;                   /* of the event */
-    const struct memory_event *ended; /* of a release what it gives back; of an allocation what was
-                                         at its address; NULL: nothing that is known */
-    uint32_t ended_index;             /* MEMORY_NONE */
+    uint32_t index; /* of the event */
+    const struct memory_event
+        *ended; /* for a release, the allocation that it gives back; for an allocation, the one that
+                   was at its address; NULL: none that is known */
+    uint32_t ended_index; /* MEMORY_NONE */
 };
 
 struct memory_replay {

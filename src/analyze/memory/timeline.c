@@ -50,7 +50,7 @@ static void timeline_add(struct level *level, uint64_t bytes, bool more)
         level->least = level->live;
 }
 
-/* Counts the bytes of an allocation in, or out, and says where that was. */
+/* Adds or subtracts the bytes of an allocation, and says where it was. */
 static void apply(const struct walk *walk, const struct memory_event *allocation, bool more,
                   struct memory_point *point)
 {
@@ -115,7 +115,7 @@ struct steps {
     uint64_t next; /* to be handed over */
 };
 
-/* Begin of a step; of the one behind the last the end. No product is over 64 bits. */
+/* Begin of a step; for the step after the last one, the end. No product exceeds 64 bits. */
 static uint64_t step_begin(const struct steps *steps, uint64_t step)
 {
     return steps->first + steps->span / steps->count * step +

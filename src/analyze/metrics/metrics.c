@@ -1,5 +1,5 @@
-/* Two passes: the metrics first, so that values can point to them wherever in the file they were
- * defined, then the values. */
+/* Reads metrics in two passes: first the metrics' definitions, so that values can point to them
+ * wherever they stand in the file, then the values. */
 #include "analyze/metrics/metrics.h"
 
 #include <math.h>
@@ -22,7 +22,7 @@
 struct kernel_state {
     const char *name; /* in the wanted style */
     uint32_t order;
-    uint64_t time; /* of its last execution; this and the id tell executions from each other */
+    uint64_t time; /* of its last execution; the time and the id tell executions apart */
     uint64_t correlation;
     uint64_t invocations;
     bool wanted;   /* that one */
@@ -128,7 +128,7 @@ static bool metrics_is_wanted(const struct pass *pass, const struct value_row *r
                           definitions_text(&pass->result->definitions, row->kernel), invocation);
 }
 
-/* The state of the row's kernel, with the execution that the row belongs to counted. */
+/* The state of the row's kernel; counts the execution to which the row belongs. */
 static enum mp_status find_kernel(struct pass *pass, const struct value_row *row,
                                   struct kernel_state **found)
 {
@@ -153,7 +153,8 @@ static enum mp_status find_kernel(struct pass *pass, const struct value_row *row
     return MP_OK;
 }
 
-/* Begins an execution; also one whose values stand apart, which our recorder does not write. */
+/* Begins an execution. An execution whose values stand apart counts again; our recorder writes none
+ * such. */
 static enum mp_status add_launch(struct pass *pass, const struct value_row *row,
                                  const struct metrics_metric *metric, struct kernel_state *kernel)
 {
@@ -285,7 +286,7 @@ static enum mp_status take_definition(void *context, const struct mp_batch *batc
     return definitions_take(&pass->result->definitions, batch);
 }
 
-/* Definitions come by again: what of them is damaged counts, too. */
+/* Definitions come a second time here, so damage in them counts too. */
 static enum mp_status take_rest(void *context, const struct mp_batch *batch)
 {
     struct pass *pass = context;

@@ -1,5 +1,5 @@
-/* What kernels' metrics were: least, greatest and mean by device, kernel and metric, as nvprof's
- * "Metric result", and each execution by itself if wanted. */
+/* The values of kernels' metrics: least, greatest and mean by device, kernel and metric, as in
+ * nvprof's "Metric result". On request also each execution. */
 #ifndef MP_ANALYZE_METRICS_METRICS_H
 #define MP_ANALYZE_METRICS_METRICS_H
 
@@ -16,7 +16,7 @@
 
 struct metrics_options {
     uint64_t range;                     /* id of the capture range; 0: everything */
-    const struct kernel_filter *filter; /* NULL: every kernel; must outlive the build only */
+    const struct kernel_filter *filter; /* NULL: every kernel; needed during the build only */
     enum names_style style;             /* of kernel names */
     bool each;                          /* executions too */
 };
@@ -40,23 +40,23 @@ struct metrics_row {
     const struct metrics_metric *metric;
     const char *kernel; /* in the wanted style */
     uint64_t invocations;
-    uint64_t values; /* of them those that have one; the next four are 0 without any */
+    uint64_t values; /* executions that have a value; if there are none, the next four are 0 */
     double least;
     double greatest;
     double mean;
     double total;
-    uint32_t order; /* of the kernel, by its first execution */
+    uint32_t order; /* position of the kernel, by its first execution */
 };
 
 /* A value of one execution. */
 struct metrics_value {
     const struct metrics_metric *metric;
-    double value; /* may be NaN: it has none */
+    double value; /* may be NaN: no value */
 };
 
 /* One execution of a kernel; its values are those from `first` on. */
 struct metrics_launch {
-    uint64_t time;        /* ns: entry of the launching call */
+    uint64_t time;        /* ns: begin of the launching call */
     uint64_t correlation; /* CUPTI's id of it */
     uint64_t device;
     uint64_t context; /* CUPTI's ids */
@@ -76,7 +76,7 @@ struct metrics_result {
     size_t launch_count;
     struct metrics_value *values;
     size_t value_count;
-    bool asked; /* the recorder was asked for metrics */
+    bool asked; /* the recorder was to measure metrics */
     bool each;  /* as in the options */
     uint64_t range;
     size_t range_count;
@@ -85,8 +85,8 @@ struct metrics_result {
     struct mp_arena names; /* of kernels */
 };
 
-/* Reads a trace; memory goes with the number of kernel names times metrics, with `each` with the
- * number of values. Executions of a range and of a filter's invocations are those that were
+/* Reads a trace. Memory grows with the number of kernel names times metrics; with `each`, with the
+ * number of values. The executions of a range, and a filter's invocations, are those that were
  * profiled. MP_ERR_ARGUMENT when there is no such range, MP_ERR_IO, MP_ERR_MEMORY; the result is
  * then empty. On success metrics_free gives it back. */
 enum mp_status metrics_build(struct mp_trace *trace, const struct metrics_options *options,

@@ -1,5 +1,5 @@
-/* The calls inside NVTX ranges, found by their correlation id, and what is summed up for each node
- * of ranges. Between result.c, which says what is read when, and calls.c.
+/* The calls inside NVTX ranges, found by their correlation id, and the sums for each node of
+ * ranges. Used by result.c, which decides what is read when; implemented in calls.c.
  */
 #ifndef MP_ANALYZE_NVTX_CALLS_H
 #define MP_ANALYZE_NVTX_CALLS_H
@@ -12,7 +12,7 @@
 #include "base/data/map.h"
 #include "base/status.h"
 
-/* A call inside a span; one for each lane that has a span around it. */
+/* A call inside a span; there is one for each lane that has a span around the call. */
 struct nvtx_call {
     uint64_t correlation;
     uint64_t duration; /* ns */
@@ -30,11 +30,11 @@ struct nvtx_calls {
     bool unordered;
 };
 
-/* Appends a call; durations and functions are the caller's to check. MP_OK, MP_ERR_MEMORY,
- * MP_ERR_LIMIT. */
+/* Appends a call; the caller checks its duration and function. MP_OK, MP_ERR_MEMORY, MP_ERR_LIMIT.
+ */
 enum mp_status nvtx_calls_add(struct nvtx_calls *calls, const struct nvtx_call *call);
 
-/* After the last one: makes them ready to be found. */
+/* After the last call: sorts them, so that they can be found. */
 enum mp_status nvtx_calls_sort(struct nvtx_calls *calls);
 
 /* Position of the first call with this correlation id, or `count`; fast when ids come in order. */
@@ -73,10 +73,11 @@ static inline uint32_t nvtx_sum_name(uint32_t name, enum summary_group_index gro
 /* Makes room for the lists of `owners` nodes or kinds. MP_OK or MP_ERR_MEMORY. */
 enum mp_status nvtx_sums_init(struct nvtx_sums *sums, size_t owners);
 
-/* Makes room for the lists of owners below `owners`, which may be more than before. The same. */
+/* Makes room for the lists of owners below `owners`, which may be more than before. MP_OK or
+ * MP_ERR_MEMORY. */
 enum mp_status nvtx_sums_reach(struct nvtx_sums *sums, size_t owners);
 
-/* Adds to what a name has in an owner. MP_OK, MP_ERR_MEMORY, MP_ERR_LIMIT. */
+/* Adds to the sum of a name in an owner. MP_OK, MP_ERR_MEMORY, MP_ERR_LIMIT. */
 enum mp_status nvtx_sums_add(struct nvtx_sums *sums, uint32_t owner, uint32_t name,
                              const struct tally *tally);
 

@@ -1,5 +1,5 @@
-/* One pass over kernels, copies and sets. They are summed up for each thread and path, which
- * captured.h tells by node, and then handed to every range on the path. */
+/* One pass over kernels, copies and sets. They are added up for each thread and captured path, and
+ * then for every range on the path. */
 #include "analyze/nvtx/captured.h"
 
 #include <stdlib.h>
@@ -58,7 +58,7 @@ static const struct {
 
 /* ---- Work ---- */
 
-/* There are as many places as captured nodes, at most: so much room was made. */
+/* Room was made for one place for each captured node, so there is always a free one. */
 static enum mp_status place_of(struct pass *pass, const struct captured_node *node, uint32_t *id)
 {
     size_t position = (size_t)(node - pass->captured.items);
@@ -78,7 +78,7 @@ static enum mp_status place_of(struct pass *pass, const struct captured_node *no
 static bool captured_is_wanted(struct pass *pass, uint64_t correlation, uint64_t start,
                                uint64_t duration)
 {
-    /* What has no good times is counted where the ranges that launched are. */
+    /* Work with bad times is already counted where the launching ranges are. */
     return start && start <= INT64_MAX && duration <= INT64_MAX - start &&
            (!pass->range || range_has_work(pass->range, correlation, start));
 }
@@ -157,7 +157,7 @@ static enum mp_status captured_kind_of(struct pass *pass, uint64_t thread,
     return *id ? MP_OK : MP_ERR_MEMORY;
 }
 
-/* The kinds on the way outwards from a path, each once. */
+/* The kinds on the way from a path to its outermost range, each once. */
 static enum mp_status list_kinds(struct pass *pass, const struct place *place, uint32_t *list,
                                  uint32_t *count)
 {
@@ -177,7 +177,7 @@ static enum mp_status list_kinds(struct pass *pass, const struct place *place, u
     return MP_OK;
 }
 
-/* Two rounds: how many kinds there are must be known before they have sums. */
+/* Two rounds, because the number of kinds must be known before sums are added. */
 static enum mp_status hand_outwards(struct pass *pass, uint32_t *list, uint64_t *kind_nodes)
 {
     for (uint32_t place = 1; place <= pass->places.count; place++) {

@@ -1,5 +1,5 @@
-/* Puts NVTX ranges into lanes in which they only nest. Ranges of start and end may overlap in
- * part; those go into a further lane of their thread.
+/* Puts NVTX ranges into lanes in which they only nest. Start/end ranges may overlap in part; those
+ * go into a further lane of their thread.
  */
 #include <stdlib.h>
 
@@ -68,7 +68,7 @@ static enum mp_status add_lane(struct sweep *sweep, struct nvtx_thread *thread)
     return MP_OK;
 }
 
-/* The first lane of its thread that fits. Time goes with the ranges that overlap in part. */
+/* The first lane of the thread that fits. Time grows with the ranges that overlap in part. */
 static enum mp_status choose_lane(struct sweep *sweep, uint32_t index)
 {
     struct nvtx_instance *instance = &sweep->instances[index];
@@ -90,7 +90,7 @@ static enum mp_status choose_lane(struct sweep *sweep, uint32_t index)
 
 /* ---- Spans and nodes ---- */
 
-/* Nodes of different lanes are apart, so that overlapping ranges of one name each count. */
+/* Nodes of different lanes are separate, so that overlapping ranges of one name each count. */
 static enum mp_status reach_node(struct nvtx_spans *spans, struct mp_map *known, uint32_t lane,
                                  uint32_t parent, uint32_t kind, uint32_t *node)
 {

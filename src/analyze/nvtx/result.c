@@ -27,7 +27,7 @@ struct pass {
 
 /* ---- Rows ---- */
 
-/* Whether the times can be used; what cannot is counted. */
+/* Whether the times can be used. Times that cannot are counted. */
 static bool times_are_good(struct quality *quality, uint64_t start, uint64_t duration)
 {
     if (__builtin_expect(start && start <= INT64_MAX && duration <= INT64_MAX - start, 1))
@@ -156,8 +156,8 @@ static enum mp_status result_take_batch(struct pass *pass, const struct mp_batch
     return MP_OK;
 }
 
-/* Adds up what several passes could not read: each reads other tables, but all of them meet the
- * same damage between chunks. */
+/* Adds up what several passes could not read. Each pass reads other tables, but all meet the same
+ * damage between chunks, which counts once. */
 static void join_damage(struct mp_damage *damage, const struct mp_damage *before)
 {
     damage->chunks_damaged += before->chunks_damaged;
@@ -212,7 +212,7 @@ static enum mp_status add_calls(struct pass *pass)
     return MP_OK;
 }
 
-/* Hands the sums of every node to the node around it, which stands before it, and to its kind. */
+/* Adds the sums of every node to its kind and to the node around it, which has a smaller number. */
 static enum mp_status hand_outwards(struct pass *pass)
 {
     for (size_t i = pass->spans.node_count; i-- > 0;) {
@@ -240,7 +240,7 @@ static uint64_t group_total(const struct pass *pass, uint32_t kind, uint32_t gro
     return total;
 }
 
-/* Writes the rows of a group behind the `*used` ones that there are. */
+/* Appends the rows of a group to the `*used` rows that exist. */
 static void fill_group(struct pass *pass, uint32_t kind, uint32_t index, size_t *used,
                        struct nvtx_group *group)
 {

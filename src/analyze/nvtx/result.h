@@ -1,15 +1,15 @@
 /* What happened inside the NVTX ranges, by thread, domain and name: nvprof's NVTX result.
  *
- * Every instance of a range counts what was launched inside it: the work of calls that lie wholly
- * inside, in the thread that began the range, however late the work runs and through CUDA graphs
- * too. Nested ranges each count it, so a range inside one of its own name counts it again, as its
- * time does. A range that another thread ends belongs to the thread that began it; one without an
- * end lasts to the end of the trace (of the capture range, if one was asked for); a pop without a
- * push is ignored, marks are no ranges.
+ * Every instance of a range counts what was launched inside it: the work of calls that lie
+ * completely inside, in the thread that began the range, however late the work runs. Launches of
+ * CUDA graphs count too. Nested ranges each count the work. So a range inside another one of its
+ * own name counts the work again, and its time too. A range that another thread ends belongs to the
+ * thread that began it. A range without an end lasts to the end of the trace (or of the chosen
+ * capture range). A pop without a push is ignored; marks are no ranges.
  *
- * Apart from that, what nvprof did not know: the ranges in which nodes of CUDA graphs were
- * captured, with the work of these nodes, whoever launched the graph and when. The same work is in
- * the ranges that launched it as well.
+ * One part has no counterpart in nvprof: the ranges in which nodes of CUDA graphs were captured,
+ * with the work of these nodes, whoever launched the graph and when. The same work also counts in
+ * the ranges that launched it.
  */
 #ifndef MP_ANALYZE_NVTX_RESULT_H
 #define MP_ANALYZE_NVTX_RESULT_H
@@ -26,10 +26,10 @@
 struct nvtx_options {
     uint64_t range; /* id of a capture range: only what begins in it; 0: everything */
     enum names_style style;
-    bool all_calls; /* calls that launched nothing too, which nvprof leaves out */
+    bool all_calls; /* also calls that launched nothing, which nvprof leaves out */
 };
 
-/* Of work or calls inside a range, by total time, then by name; percentages are of the group. */
+/* Work or calls inside a range, by total time, then by name; percentages are of the group. */
 struct nvtx_group {
     const struct summary_row *rows; /* row_count of them */
     size_t row_count;
@@ -51,7 +51,7 @@ struct nvtx_captured_range {
     uint64_t thread;    /* the trace's number of the thread */
     const char *domain; /* NULL: the default domain */
     const char *name;
-    uint64_t nodes; /* that were captured in it, and ran */
+    uint64_t nodes; /* nodes that were captured in it, and ran */
     struct nvtx_group work;
 };
 
@@ -81,14 +81,14 @@ struct nvtx_key {
 
 int nvtx_key_compare(struct nvtx_key left, struct nvtx_key right);
 
-/* Reads the trace in passes over ranges, calls and work. Time goes with the rows, and for each call
- * with the ranges of its thread that overlap without being nested; memory with the instances of
- * ranges (56 bytes each) and the calls inside them (24 bytes each, 32 if they are not in order; as
- * many times as such overlapping ranges are around them). A trace without ranges gives an empty
- * result and takes no second pass; one with captured nodes takes one more, and memory as captured.h
- * says. MP_ERR_ARGUMENT when there is no such capture range, MP_ERR_IO,
- * MP_ERR_MEMORY, MP_ERR_LIMIT (2^31 ranges, 2^32 calls); the result is then empty. On success
- * nvtx_result_free gives it back. */
+/* Reads the trace in passes over ranges, calls and work. Time grows with the rows, and for each
+ * call with the ranges of its thread that overlap without nesting. Memory: 56 bytes an instance of
+ * a range, and 24 bytes a call inside one (32 if the calls are not in order), once for each
+ * overlapping range around the call. A trace without ranges gives an empty result and needs no
+ * second pass. A trace with captured nodes needs one pass more, and the memory that captured.h
+ * states. MP_ERR_ARGUMENT when there is no such capture range, MP_ERR_IO, MP_ERR_MEMORY,
+ * MP_ERR_LIMIT (2^31 ranges, 2^32 calls); the result is then empty. On success nvtx_result_free
+ * gives it back. */
 enum mp_status nvtx_result_build(struct mp_trace *trace, const struct nvtx_options *options,
                                  struct nvtx_result *result, struct mp_error *error);
 

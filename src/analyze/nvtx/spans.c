@@ -1,5 +1,5 @@
-/* Reads the NVTX ranges of a trace as instances, which lanes.c puts in order. Kinds are by what
- * names say and not by their ids: two ids may say the same.
+/* Reads the NVTX ranges of a trace as instances, which lanes.c puts in order. Kinds go by the text
+ * of names, not by string ids, because two ids may have the same text.
  */
 #include "analyze/nvtx/spans.h"
 #include "model/nvtx/match.h"
@@ -31,7 +31,7 @@ struct pass {
 
 /* ---- Kinds ---- */
 
-/* The id in `names` of what a string id of the trace says. */
+/* The id in `names` of the text that a string id of the trace stands for. */
 static enum mp_status intern_text(struct pass *pass, uint64_t string, const char *none,
                                   const char *lost, uint64_t *id)
 {
@@ -70,7 +70,7 @@ static enum mp_status reach_label(struct pass *pass, uint64_t domain, uint64_t n
 {
     uint64_t key;
 
-    /* Ids that no file can justify are as good as undefined. */
+    /* An id that no file can justify counts as undefined. */
     if (domain > UINT32_MAX)
         domain = UINT32_MAX;
     if (name > UINT32_MAX)
@@ -141,7 +141,7 @@ static enum mp_status begin_instance(struct pass *pass, const struct nvtx_event 
     return MP_OK;
 }
 
-/* The thread that ends a range may come first in the file. */
+/* In the file, the thread that ends a range may come before the one that starts it. */
 static enum mp_status keep_early_end(struct pass *pass, const struct nvtx_event *event)
 {
     if (pass->end_count >= NVTX_NONE)
@@ -230,7 +230,7 @@ static enum mp_status find_last_time(struct mp_trace *trace, uint64_t *last, str
 
 /* ---- From what was read to spans ---- */
 
-/* Whether the instance counts; an end that it lacks is `last`. */
+/* Whether the instance counts. If it has no end, `last` becomes its end. */
 static bool finish_instance(struct pass *pass, struct nvtx_instance *instance, uint64_t last)
 {
     const struct capture_range *range = pass->reading->range;

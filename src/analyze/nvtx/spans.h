@@ -1,18 +1,18 @@
-/* The NVTX ranges of a trace, ordered so that those around a call are found at once.
+/* The NVTX ranges of a trace, ordered so that the ranges around a call are found quickly.
  *
  * A span is one range, from its push to its pop or from its start to its end. The spans of a thread
- * are put into lanes in which they are nested or apart, never overlapping in part; pushes and pops
- * need one lane, ranges that start and end as they like need more:
+ * are put into lanes. Within a lane, spans are nested or apart, never overlapping in part. Pushes
+ * and pops need one lane; start/end ranges may need more:
  *
  *     lane 0   |--- step ------------------|  |--- step ---|
  *                |- embed -| |- layer -|
  *     lane 1            |- request 1 ---------------|
  *
- * Of two spans that touch, a call that takes no time at all counts in the later one.
+ * If two spans touch and a call takes no time, the call counts in the later span.
  *
  * A node stands for the spans of one kind (thread, domain, name) inside those of another node: the
- * calling context tree of the ranges of a lane. There are as many as there are different nestings,
- * however often they happen.
+ * calling context tree of the ranges of a lane. There are as many nodes as different nestings,
+ * however often each nesting occurs.
  */
 #ifndef MP_ANALYZE_NVTX_SPANS_H
 #define MP_ANALYZE_NVTX_SPANS_H
@@ -91,7 +91,7 @@ enum mp_status nvtx_spans_load(struct nvtx_spans *spans, struct mp_trace *trace,
 
 void nvtx_spans_free(struct nvtx_spans *spans);
 
-/* The innermost span of a lane that holds all of the time from `begin` to `end`: its node, or
+/* The innermost span of a lane that contains all of the time from `begin` to `end`: its node, or
  * NVTX_NONE. Fast when calls come in order of time. */
 uint32_t nvtx_spans_find(struct nvtx_spans *spans, struct nvtx_lane *lane, uint64_t begin,
                          uint64_t end);

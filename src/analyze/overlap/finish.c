@@ -140,7 +140,8 @@ static enum mp_status add_streams(struct overlap_pass *pass, const uint32_t *pla
     return MP_OK;
 }
 
-/* Two streams of a context may have had the same id one after the other: either counts as used. */
+/* In one context two streams may have had the same id, one after the other: either one counts as
+ * used. */
 static int compare_known(const void *left, const void *right)
 {
     const struct overlap_known_stream *a = left;

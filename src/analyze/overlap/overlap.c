@@ -167,8 +167,8 @@ static enum mp_status overlap_kind_of(struct overlap_pass *pass, const struct ac
     }
 }
 
-/* The device of a stream, and room for both. Ids that the size of the file does not justify become
- * that of no stream. */
+/* Finds the device of a stream and makes room for both. An id that the size of the file does not
+ * justify counts as no stream. */
 static enum mp_status find_slot(struct overlap_pass *pass, uint64_t *stream, uint32_t *slot)
 {
     const struct definition_stream *defined =
@@ -196,7 +196,7 @@ static enum mp_status find_slot(struct overlap_pass *pass, uint64_t *stream, uin
     return MP_OK;
 }
 
-/* The last capture range that begins up to `time`, plus 1; 0: none does. They stand in order. */
+/* The last capture range that begins up to `time`, plus 1; 0: none. The ranges stand in order. */
 static size_t range_at(const struct capture_ranges *ranges, uint64_t time)
 {
     size_t low = 0;
@@ -216,11 +216,11 @@ static size_t range_at(const struct capture_ranges *ranges, uint64_t time)
     return low;
 }
 
-/* Work may run after the next ranges have begun, and by the device's clock a little early. */
+/* Work may run after the next ranges have begun, or slightly early by the device's clock. */
 #define RANGES_BEHIND 3
 
-/* The window of an activity: that of the capture range in which it was launched, as far as that is
- * known, else that of the activity before. Place 0 is that of no range. */
+/* The window of an activity: that of the capture range in which it was launched. If the range is
+ * not known, the window of the activity before. Place 0 is for no range. */
 static struct overlap_window *window_of(struct overlap_pass *pass, uint64_t correlation,
                                         uint64_t start)
 {

@@ -21,8 +21,8 @@ struct overlap_stream {
     uint64_t context;    /* CUPTI's id */
     bool defined;        /* the two */
     uint64_t calls;      /* activities */
-    uint64_t busy;       /* ns in which something of it runs */
-    uint64_t overlapped; /* ns of these in which something of another stream of the device runs */
+    uint64_t busy;       /* ns in which any activity of the stream runs */
+    uint64_t overlapped; /* of these, ns in which another stream of the device runs something */
     double share;        /* percent of the busy times of all streams of the device, added up */
 };
 
@@ -41,30 +41,32 @@ struct overlap_device {
 struct overlap {
     struct overlap_device *devices; /* by ordinal; those on which anything ran */
     size_t device_count;
-    /* ns from the first begin of an activity of any device to the last end, of each capture range;
-     * where they overlap, once. */
+    /* ns from the first begin of an activity to the last end, on any device, for each capture
+     * range. Time in several ranges counts once. */
     uint64_t window;
     size_t windows;          /* capture ranges with activities, or 1 */
     uint64_t graph_launches; /* recorded as wholes, counted as kernels */
-    uint64_t migrations;     /* rows of unified memory, which are on no stream: not counted */
-    bool recorded;           /* the recorder was asked for work of the GPUs */
+    uint64_t
+        migrations; /* rows of unified memory: they are on no stream, so they are not counted */
+    bool recorded;  /* work of the GPUs was to be recorded */
     size_t capture_ranges;
     struct quality quality;
     struct definitions definitions;
 };
 
-/* ns in which all activities of the set `all` run, and, unless it is empty, one of `any` at least,
- * and none of `none`; sets are bits of enum overlap_activity. */
+/* ns in which all activities of the set `all` run, none of the set `none`, and at least one of
+ * `any` (unless `any` is empty). Sets are bits of enum overlap_activity. */
 uint64_t overlap_time(const struct overlap_times *times, unsigned all, unsigned any, unsigned none);
 
 /* Copies that are neither kernels nor communication. */
 #define OVERLAP_COPIES (1u << OVERLAP_HTOD | 1u << OVERLAP_DTOH | 1u << OVERLAP_COPY)
 
-/* Kernels at once, mean over the time in which one runs at least; 0 without kernels. */
+/* Mean number of kernels at the same time, over the time in which at least one runs; 0 without
+ * kernels. */
 double overlap_mean_kernels(const struct overlap_times *times);
 
-/* Reads the definitions, then the activities in order of time; memory goes with the chunks that
- * overlap in time (model/trace/merge.h) and with streams, not with the rows. MP_ERR_ARGUMENT when
+/* Reads the definitions, then the activities in order of time. Memory depends on the chunks that
+ * overlap in time (model/trace/merge.h) and on the streams, not on the rows. MP_ERR_ARGUMENT when
  * there is no such capture range, MP_ERR_IO, MP_ERR_MEMORY; the result is then empty. On success
  * overlap_free gives it back. */
 enum mp_status overlap_build(struct mp_trace *trace, const struct overlap_options *options,

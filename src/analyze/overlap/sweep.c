@@ -111,7 +111,7 @@ static void end_lane(struct overlap_sweep *sweep, struct overlap_lane *lanes, ui
     sweep->lane ^= index;
 }
 
-/* Ends what ends up to `time`, and goes there. */
+/* Ends everything that ends up to `time`, and moves to that time. */
 static void go_to(struct overlap_sweep *sweep, struct overlap_lane *lanes, uint64_t time)
 {
     while (sweep->count && sweep->heap[0].end <= time) {

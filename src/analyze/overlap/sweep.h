@@ -4,8 +4,8 @@
  *     HtoD          |====3====|
  *     which    |k   |k+H   |H|     |k    |      each piece of time goes to the set that runs in it
  *
- * An activity runs from its begin up to, not including, its end. Nothing is kept of it behind its
- * end: memory is 24 bytes for each of those that run at the same time, and 48 bytes a stream.
+ * An activity runs from its begin up to, not including, its end. After its end nothing is kept of
+ * it: memory is 24 bytes for each activity that runs at the same time, and 48 bytes a stream.
  */
 #ifndef MP_ANALYZE_OVERLAP_SWEEP_H
 #define MP_ANALYZE_OVERLAP_SWEEP_H
@@ -41,8 +41,8 @@ struct overlap_times {
 
 struct overlap_lane {
     uint64_t calls;
-    uint64_t busy;  /* ns in which something of the stream runs */
-    uint64_t alone; /* ns of these in which nothing of another stream of the device runs */
+    uint64_t busy;  /* ns in which any activity of the stream runs */
+    uint64_t alone; /* of these, ns in which no other stream of the device runs anything */
     uint64_t begun; /* the sweep's own, as the next */
     uint32_t running;
 };
@@ -57,16 +57,18 @@ struct overlap_sweep {
     size_t count, capacity;
     uint32_t running[OVERLAP_ACTIVITIES];
     uint32_t lanes; /* in which something runs */
-    uint32_t lane;  /* exclusive or of these: the one, if it is one */
+    uint32_t lane;  /* exclusive or of the running streams' lanes: with one stream, its lane */
 };
 
-/* Adds an activity; `lane` is its place in `lanes`. Begins are in order: what began before the last
- * one that was added (a forged file) counts from there. MP_OK or MP_ERR_MEMORY. */
+/* Adds an activity; `lane` is its place in `lanes`. Activities come in order of begin. If one
+ * begins earlier than the last one added (a forged file), it counts from that one's begin. MP_OK or
+ * MP_ERR_MEMORY. */
 enum mp_status overlap_sweep_add(struct overlap_sweep *sweep, struct overlap_lane *lanes,
                                  enum overlap_activity activity, uint32_t lane, uint64_t begin,
                                  uint64_t end);
 
-/* Lets everything end that still runs, and gives the heap back; times and lanes are complete. */
+/* Ends all activities that still run, and gives the heap back. Times and lanes are then complete.
+ */
 void overlap_sweep_end(struct overlap_sweep *sweep, struct overlap_lane *lanes);
 
 #endif

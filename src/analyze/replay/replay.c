@@ -1,4 +1,5 @@
-/* The recorded run as equations, solved forward: section 6. */
+/* The recorded run as equations, solved from begin to end: docs/dependency-analysis.md, section 6.
+ */
 #include "analyze/replay/replay.h"
 
 #include <stdlib.h>
@@ -96,13 +97,13 @@ static uint64_t begin_of_work(const struct replay *replay, uint32_t index)
     return begin ? begin : activity->begin;
 }
 
-/* Host code of that length in the new run. */
+/* Time in the new run for host code of this length. */
 static uint64_t new_host_code(const struct replay *replay, uint64_t ns)
 {
     return ns ? deps_changed(part_change(replay, DEPS_HOST_CODE), ns) : 0;
 }
 
-/* The same of host code that lies before a piece. */
+/* The same for the host code before a piece. */
 static uint64_t new_host_before(const struct replay *replay, uint32_t piece, uint64_t ns)
 {
     uint64_t kept = 0;
@@ -175,7 +176,8 @@ static uint64_t solve(const struct replay *replay, uint32_t point)
     }
 }
 
-/* A moment inside a call, or on its edges: as far from its begin, as far as it goes. */
+/* A moment inside a call or on its edges: as far from the call's begin as recorded, but not after
+ * its end. */
 static uint64_t inside_call(const struct replay *replay, uint32_t piece, uint64_t time)
 {
     uint64_t moment = replay->moments[piece] + (time - replay->deps->activities[piece].begin);
@@ -184,8 +186,8 @@ static uint64_t inside_call(const struct replay *replay, uint32_t piece, uint64_
     return time == replay->deps->activities[piece].end || moment > end ? end : moment;
 }
 
-/* Where a window that begins at `time` on a thread begins in the new run: as much host code before
- * the next call as there is, changed. */
+/* Where a window that begins at `time` on a thread begins in the new run: before the next call lies
+ * as much host code as recorded, with its changes applied. */
 static uint64_t new_begin(const struct replay *replay, uint32_t thread, uint64_t time)
 {
     const struct deps *deps = replay->deps;
@@ -206,7 +208,8 @@ static uint64_t new_begin(const struct replay *replay, uint32_t thread, uint64_t
     return replay->moments[next] > gap ? replay->moments[next] - gap : 0;
 }
 
-/* Where one that ends there ends: as much host code behind the last call as there is, changed. */
+/* Where a window that ends at `time` ends in the new run: after the last call follows as much host
+ * code as recorded, with its changes applied. */
 static uint64_t new_end(const struct replay *replay, uint32_t thread, uint64_t time)
 {
     const struct deps *deps = replay->deps;
@@ -223,7 +226,7 @@ static uint64_t new_end(const struct replay *replay, uint32_t thread, uint64_t t
            new_host_code(replay, time - deps->activities[piece].end);
 }
 
-/* The last end of the window's calls on the other threads, as far as the window reaches. */
+/* The last end of the window's calls on other threads, as far as the calls lie in the window. */
 static uint64_t last_return(const struct replay *replay, const struct deps_window *window)
 {
     const struct deps *deps = replay->deps;
@@ -242,8 +245,7 @@ static uint64_t last_return(const struct replay *replay, const struct deps_windo
     return last;
 }
 
-/* The last end of the work that belongs to the window, in the new run and as recorded; 0 without
- * any work. */
+/* The last end of the window's work, in the new run and as recorded; 0 if it has no work. */
 static uint64_t last_end(const struct replay *replay, const struct deps_window *window,
                          uint64_t *recorded)
 {
@@ -277,12 +279,13 @@ static uint64_t new_length(const struct replay *replay, const struct deps_window
         begin = new_begin(replay, thread, window->begin);
         end = new_end(replay, thread, window->host_end);
     }
-    /* Iterations end where their NVTX range does, whatever still runs. */
+    /* An iteration ends where its NVTX range ends, even if work still runs. */
     if (!is_iteration) {
         uint64_t recorded;
         uint64_t work = last_end(replay, window, &recorded);
 
-        if (thread == DEPS_NONE) /* without any call: as far behind the last work as it was */
+        if (thread ==
+            DEPS_NONE) /* without any call: the same distance from the last work as recorded */
             end = work + (recorded < window->end ? window->end - recorded : 0);
         end = later(later(work, end), last_return(replay, window));
     }
@@ -411,8 +414,8 @@ static void insert(struct deps_gain *gains, size_t most, size_t *found,
     gains[at] = *gain;
 }
 
-/* Halves one name after the other. No gain exceeds what list_candidates says, so those with less
- * than that need not be tried. */
+/* Halves one name after the other. No name gains more than list_candidates estimates, so names with
+ * a smaller estimate need not be tried. */
 static void try_names(struct replay *replay, const struct deps_windows *windows, uint64_t *lengths,
                       struct deps_gain *candidates, size_t count, struct deps_gain *gains,
                       size_t most, size_t *found)
@@ -437,8 +440,8 @@ static void try_names(struct replay *replay, const struct deps_windows *windows,
     }
 }
 
-/* The names on the path, *count of them, with the most that each could gain, greatest first: half
- * of what it has on the path. What a call that waits has there is also the return from the wait. */
+/* The names on the path, *count of them, greatest possible gain first: half of the name's time on
+ * the path. For a call that waits, this time includes the return from the wait. */
 static struct deps_gain *list_candidates(const struct deps_result *result, size_t *count)
 {
     struct deps_gain *candidates = calloc(result->row_count + (size_t)1, sizeof *candidates);

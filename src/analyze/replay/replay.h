@@ -1,5 +1,5 @@
-/* What-if: the recorded run as equations, solved forward with other durations.
- * docs/dependency-analysis.md, section 6, is the definition.
+/* What-if: the recorded run as equations, solved again with other durations.
+ * docs/dependency-analysis.md, section 6, has the definition.
  */
 #ifndef MP_ANALYZE_REPLAY_REPLAY_H
 #define MP_ANALYZE_REPLAY_REPLAY_H
@@ -25,8 +25,8 @@ struct deps_changes {
     size_t capacity;
 };
 
-/* Takes `NAME=0.5x`, `NAME=-10us`, `NAME=+10us`, `NAME=20us` or `NAME=0` in; the last = divides.
- * MP_ERR_ARGUMENT with a line that says what is wrong. */
+/* Adds a change written as `NAME=0.5x`, `NAME=-10us`, `NAME=+10us`, `NAME=20us` or `NAME=0`; the
+ * last = divides. MP_ERR_ARGUMENT with a line that says what is wrong. */
 enum mp_status deps_changes_add(struct deps_changes *changes, const char *text,
                                 struct mp_error *error);
 
@@ -43,27 +43,27 @@ enum mp_status deps_replay(const struct deps *deps, const struct deps_changes *c
 
 /* ---- Changes of single activities ---- */
 
-/* What becomes of an activity besides what is changed by its name. */
+/* What changes at a single activity, in addition to the changes by name. */
 enum deps_edit {
-    DEPS_EDIT_NO_TIME = 1,    /* work, or a call's own time: 0 */
-    DEPS_EDIT_SCALED = 2,     /* the same: times deps_edits.factor */
+    DEPS_EDIT_NO_TIME = 1,    /* work, or a call's own time, takes no time */
+    DEPS_EDIT_SCALED = 2,     /* work, or a call's own time, is multiplied by deps_edits.factor */
     DEPS_EDIT_NO_WAIT = 4,    /* a call: waits for nothing (D6, D8) */
-    DEPS_EDIT_NO_HOST = 8,    /* a call: the host code before it is gone, but for host_kept */
+    DEPS_EDIT_NO_HOST = 8,    /* a call: the host code before it is removed, except host_kept */
     DEPS_EDIT_NO_LAUNCH = 16, /* work: the lag of D2 is 0, */
     DEPS_EDIT_NO_GAP = 32,    /* those of D3, D4, D5, D7 are 0, */
-    DEPS_EDIT_NO_CROSS = 64   /* D4, D5 and D7 of other lanes are none */
+    DEPS_EDIT_NO_CROSS = 64   /* D4, D5 and D7 of other lanes do not apply */
 };
 
 struct deps_edits {
     const uint8_t *flags; /* by activity: enum deps_edit; of calls by piece */
     double factor;
-    /* How much of the host code before a piece with NO_HOST stays, ns; NULL: nothing. */
+    /* How much of the host code before a piece with NO_HOST remains, ns; NULL: nothing. */
     uint64_t (*host_kept)(const void *context, uint32_t piece);
     const void *context;
 };
 
-/* A graph that is replayed again and again. Memory: 4 and 8 bytes for each activity, each piece of
- * a call and each front. */
+/* A graph that is replayed many times. Memory: 4 and 8 bytes for each activity, each piece of a
+ * call and each front. */
 struct deps_replayer {
     const struct deps *deps;
     uint32_t *points; /* in the order in which they are solved; owned */
@@ -76,13 +76,13 @@ struct deps_replayer {
 enum mp_status deps_replayer_init(struct deps_replayer *replayer, const struct deps *deps);
 void deps_replayer_free(struct deps_replayer *replayer);
 
-/* Solves the equations; `edits` NULL: as recorded. The answers below are of this run as long as
- * `edits` stay. MP_ERR_MEMORY. */
+/* Solves the equations; `edits` NULL: as recorded. The functions below answer for this run as long
+ * as `edits` stay unchanged. MP_ERR_MEMORY. */
 enum mp_status deps_replayer_run(struct deps_replayer *replayer, const struct deps_edits *edits);
 
-/* When a device activity ends; and where a moment of a thread lies, `ends`: as the end of a window
- * (as much host code behind the call before it as there is), else as the begin of one (as much
- * before the next call). */
+/* When a device activity ends in the new run, and where a moment of a thread lies in it. With
+ * `ends` the moment is the end of a window: as much host code follows the call before it as was
+ * recorded. Otherwise it is the begin of a window: as much host code precedes the next call. */
 uint64_t deps_replayer_end(const struct deps_replayer *replayer, uint32_t activity);
 uint64_t deps_replayer_host(const struct deps_replayer *replayer, uint32_t thread, uint64_t time,
                             bool ends);
@@ -90,11 +90,12 @@ uint64_t deps_replayer_host(const struct deps_replayer *replayer, uint32_t threa
 struct deps_gain {
     uint32_t name;     /* in deps->names */
     uint64_t critical; /* ns, of all windows together */
-    uint64_t gain;     /* ns: windows before less windows after, if it were twice as fast */
+    uint64_t gain;     /* ns: length of the windows before minus after, if it were twice as fast */
 };
 
 /* The `most` activities (by name) that gain most if they are twice as fast, greatest first, into
- * `gains`; *found says how many there are. `result` is that of the windows. MP_ERR_MEMORY. */
+ * `gains`. *found says how many there are. `result` is the critical path of the windows.
+ * MP_ERR_MEMORY. */
 enum mp_status deps_top_gains(const struct deps *deps, const struct deps_windows *windows,
                               const struct deps_result *result, struct deps_gain *gains,
                               size_t most, size_t *found);

@@ -22,8 +22,8 @@ struct contents {
     struct table_contents total; /* of all tables */
     uint64_t bytes;              /* of the whole file: header and index too */
     uint64_t other_bytes; /* that belong to no table: header, index, unknown tables, damage */
-    uint64_t records;     /* rows of event tables but `capture` and `quality`, which are the
-                           * collector's own notes: what bytes per record is counted by */
+    uint64_t records;     /* rows of event tables except `capture` and `quality`, which are the
+                             recorder's own notes; bytes per record refers to these rows */
     uint64_t first_time;  /* ns; of the event tables; 0 without records */
     uint64_t last_time;
     struct capture_ranges ranges;

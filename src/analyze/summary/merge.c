@@ -135,8 +135,8 @@ const struct summary_part *summary_merge_parts(const struct merged_group *group,
 
 /* ---- Outliers ---- */
 
-/* Is one total farther from the mean than another? Sums are compared times the number of
- * processes, so that nothing is rounded. */
+/* Whether one total is farther from the mean than another. Sums are compared after multiplication
+ * by the number of processes, so nothing is rounded. */
 static bool is_farther(uint64_t total, uint64_t best, __uint128_t sum, size_t processes)
 {
     __uint128_t a = (__uint128_t)total * processes;

@@ -1,11 +1,11 @@
-/* The summaries of several processes in one: by name over all of them, and of each name what it
- * came to in each.
+/* The summaries of several processes in one: for each name the sums over all processes, and its
+ * part in each process.
  *
  *     process 0   gemm  calls 3  total 30      ---\   gemm   calls 5  total 90  least  9 ...
  *     process 1   gemm  calls 2  total 60      ---/          parts: (0, 3, 30) (1, 2, 60)
  *
- * Counts, sums, least and greatest are integers, so the result is what one summary of all rows
- * would be. Memory goes with the names, and with the parts if they are kept.
+ * Counts, sums, least and greatest are integers, so the result is exactly that of one summary over
+ * all rows. Memory depends on the names, and on the parts if they are kept.
  */
 #ifndef MP_ANALYZE_SUMMARY_MERGE_H
 #define MP_ANALYZE_SUMMARY_MERGE_H
@@ -16,7 +16,7 @@
 
 #include "analyze/summary/summary.h"
 
-/* What one name came to in one process that has it. */
+/* The sums of one name in one process that has it. */
 struct summary_part {
     uint32_t name; /* number in the group's names */
     uint32_t process;
@@ -36,7 +36,7 @@ struct merged_group {
 
 struct summary_merge {
     struct merged_group groups[SUMMARY_GROUPS];
-    bool recorded[SUMMARY_GROUPS]; /* whether any of the recorders was asked for this group */
+    bool recorded[SUMMARY_GROUPS]; /* whether any of the recorders was to record this group */
     bool keep_parts;
     size_t processes; /* that were added */
 };
@@ -44,12 +44,12 @@ struct summary_merge {
 /* Sets up; allocates nothing. */
 void summary_merge_init(struct summary_merge *merge, bool keep_parts);
 
-/* Adds the summary of the process with this number, which is given in rising order. MP_ERR_MEMORY.
+/* Adds the summary of the process with this number. Numbers come in ascending order. MP_ERR_MEMORY.
  */
 enum mp_status summary_merge_add(struct summary_merge *merge, const struct summary *summary,
                                  uint32_t process);
 
-/* After the last one: makes the rows. MP_ERR_MEMORY. */
+/* Makes the rows, after the last summary was added. MP_ERR_MEMORY. */
 enum mp_status summary_merge_finish(struct summary_merge *merge);
 
 void summary_merge_free(struct summary_merge *merge);
@@ -58,16 +58,16 @@ void summary_merge_free(struct summary_merge *merge);
 const struct summary_part *summary_merge_parts(const struct merged_group *group,
                                                const struct summary_row *row, size_t *count);
 
-/* The process whose total is farthest from the mean over all processes; one that lacks the name has
- * a total of 0. */
+/* The process whose total is farthest from the mean over all processes. A process without the name
+ * has a total of 0. */
 struct summary_outlier {
-    uint32_t process; /* UINT32_MAX: none is off, all have the same */
+    uint32_t process; /* UINT32_MAX: none, all totals are the same */
     double mean;      /* ns: over the processes, not over the calls */
-    double percent;   /* its distance, of the mean; negative: less */
+    double percent;   /* its distance in percent of the mean; negative: below the mean */
 };
 
-/* `is_read[i]`: process i is one of those that were added. Of two that are equally far off the one
- * with more time, and then the first, is taken. */
+/* `is_read[i]`: process i was added. If two processes are equally far from the mean, the one with
+ * more time is taken, then the first one. */
 struct summary_outlier summary_merge_outlier(const struct summary_merge *merge,
                                              const struct summary_part *parts, size_t count,
                                              const bool *is_read);

@@ -1,4 +1,4 @@
-/* Rows of a group: what one name comes to, and their order. */
+/* Rows of a group: the sums of one name, and the order of the rows. */
 #ifndef MP_ANALYZE_SUMMARY_ROWS_H
 #define MP_ANALYZE_SUMMARY_ROWS_H
 

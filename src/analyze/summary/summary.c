@@ -39,7 +39,7 @@ static bool summary_is_wanted(const struct pass *pass, const struct source *sour
                                         : parts & (SUMMARY_PART_GPU | SUMMARY_PART_PER_GPU);
 }
 
-/* Work belongs to a capture range by its launch, calls by their begin. */
+/* Work belongs to a capture range by its launch; calls belong by their begin. */
 static bool is_correlated(const struct pass *pass, const struct source *source)
 {
     return pass->range && source->group == SUMMARY_GPU && source->correlation != SOURCES_NO_COLUMN;
@@ -229,7 +229,7 @@ static enum mp_status fill_group(struct summary_group *group, const struct dense
     return MP_OK;
 }
 
-/* The rows of one group; of GPU activities those of a device's slot. */
+/* The rows of one group; for GPU activities, those of a device's slot. */
 static enum mp_status build_group(struct pass *pass, enum summary_group_index index, uint32_t slot,
                                   struct summary_group *group)
 {

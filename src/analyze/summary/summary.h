@@ -1,9 +1,9 @@
 /* Where the time goes, by name: nvprof's summary of a trace.
  *
- * Two groups: what ran on the GPUs (kernels by name, copies by direction, sets, whole graphs, what
- * unified memory moved), of all of them together or of each by itself, and what the host called
- * (runtime and driver in one list, without version suffixes). Rows come by total time, then by
- * name; percentages are of their group.
+ * There are two groups. The first is what ran on the GPUs: kernels by name, copies by direction,
+ * sets, whole graphs, what unified memory moved; for all GPUs together or for each one. The second
+ * is what the host called: runtime and driver in one list, without version suffixes. Rows are
+ * sorted by total time, then by name; percentages are of their group.
  */
 #ifndef MP_ANALYZE_SUMMARY_SUMMARY_H
 #define MP_ANALYZE_SUMMARY_SUMMARY_H
@@ -22,7 +22,7 @@
 enum summary_parts {
     SUMMARY_PART_GPU = 1,
     SUMMARY_PART_API = 2,
-    SUMMARY_PART_PER_GPU = 4, /* GPU activities of each device by itself */
+    SUMMARY_PART_PER_GPU = 4, /* GPU activities of each device separately */
     SUMMARY_PARTS_BOTH = SUMMARY_PART_GPU | SUMMARY_PART_API
 };
 
@@ -50,22 +50,22 @@ struct summary {
     struct summary_group groups[SUMMARY_GROUPS];
     struct summary_device *devices; /* by ordinal; with SUMMARY_PART_PER_GPU only */
     size_t device_count;
-    bool recorded[SUMMARY_GROUPS]; /* whether the recorder was asked for this group */
+    bool recorded[SUMMARY_GROUPS]; /* whether the recorder was to record this group */
     struct quality quality;
     struct definitions definitions;
     size_t range_count;
 };
 
-/* Summarises a trace in one pass (a short second one over the capture ranges comes before it);
- * memory goes with the number of names, not of rows. Damaged parts are left out, see
- * summary->quality. MP_ERR_ARGUMENT when there is no such range, MP_ERR_IO, MP_ERR_MEMORY; the
- * summary is then empty. On success summary_free gives it back. */
+/* Summarises a trace in one pass, after a short pass over the capture ranges. Memory depends on the
+ * number of names, not of rows. Damaged parts are left out, see summary->quality. MP_ERR_ARGUMENT
+ * when there is no such range, MP_ERR_IO, MP_ERR_MEMORY; the summary is then empty. On success
+ * summary_free gives it back. */
 enum mp_status summary_build(struct mp_trace *trace, const struct summary_options *options,
                              struct summary *summary, struct mp_error *error);
 
 void summary_free(struct summary *summary);
 
-/* The rest of what this family shows to others. */
+/* The other public parts of this family. */
 #include "analyze/summary/contents.h"
 #include "analyze/summary/merge.h"
 #include "analyze/summary/unified.h"

@@ -36,7 +36,7 @@ static uint64_t first_device(const struct definitions *definitions, uint64_t one
     return is_device(definitions, other) ? other : NO_DEVICE;
 }
 
-/* Of devices that fight for memory, given as bits, the lowest. */
+/* `devices` has a bit for each device that fights for the memory; returns the lowest. */
 static uint64_t lowest_device(const struct definitions *definitions, uint64_t bits)
 {
     for (uint64_t id = 0; id < 32; id++) {
@@ -46,7 +46,7 @@ static uint64_t lowest_device(const struct definitions *definitions, uint64_t bi
     return NO_DEVICE;
 }
 
-/* What the ids mean is told by the fields of CUpti_ActivityUnifiedMemoryCounter3. */
+/* The fields of CUpti_ActivityUnifiedMemoryCounter3 say what the ids mean. */
 uint64_t unified_device(const struct definitions *definitions, uint64_t kind, uint64_t source,
                         uint64_t target)
 {
@@ -90,7 +90,7 @@ static enum mp_status reach_device(struct unified *unified, uint64_t id,
 
 /* ---- Rows ---- */
 
-/* The row that a kind is counted in; UNIFIED_ROWS: in none. */
+/* The row in which a kind is counted; UNIFIED_ROWS: in none. */
 static enum unified_row_index row_of(uint64_t kind)
 {
     switch (kind) {
@@ -126,7 +126,7 @@ static void unified_add(struct unified_row *row, uint64_t value, uint64_t durati
 
 #define CELL(column) (batch->columns[MP_COLUMN_unified_##column][row])
 
-/* Whether the times can be used; what cannot is counted. */
+/* Whether the times can be used. Times that cannot are counted. */
 static bool times_are_good(struct quality *quality, uint64_t start, uint64_t duration)
 {
     quality->unknown_times += !start;

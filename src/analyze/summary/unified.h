@@ -1,9 +1,10 @@
-/* Unified memory: what moved between host and devices, and the page faults; nvprof's unified
- * memory profiling result.
+/* Unified memory: what moved between host and devices, and the page faults; nvprof's unified memory
+ * profiling result.
  *
- * Rows of the table `unified` by kind and device: of transfers to a device the target, of others
- * the source; of remote mappings the target; of thrashing, where the source is a set of bits, the
- * lowest; the page faults of the CPU belong to none. What is no defined device is the host.
+ * Rows of the table `unified` are counted by kind and device. A transfer to a device belongs to its
+ * target, any other transfer to its source, a remote mapping to its target. Thrashing belongs to
+ * the lowest device of its source, which is a set of bits. Page faults of the CPU belong to no
+ * device. An id that is no defined device is the host.
  */
 #ifndef MP_ANALYZE_SUMMARY_UNIFIED_H
 #define MP_ANALYZE_SUMMARY_UNIFIED_H
@@ -16,7 +17,7 @@
 #include "model/trace/quality.h"
 
 struct unified_options {
-    uint64_t range; /* id of a capture range: what begins in it; 0: everything */
+    uint64_t range; /* id of a capture range: rows that begin in it; 0: everything */
 };
 
 enum unified_row_index {
@@ -32,7 +33,7 @@ enum unified_row_index {
 
 struct unified_row {
     uint64_t count;    /* records: transfers, groups of faults, ... */
-    uint64_t total;    /* bytes; of GPU_FAULTS the number of faults; nothing of THROTTLES */
+    uint64_t total;    /* bytes; GPU_FAULTS: number of faults; THROTTLES: nothing */
     uint64_t least;    /* of one record; meaningless without records */
     uint64_t greatest; /* of one record */
     double mean;       /* of one record */
@@ -59,8 +60,9 @@ struct unified {
 uint64_t unified_device(const struct definitions *definitions, uint64_t kind, uint64_t source,
                         uint64_t target);
 
-/* Reads the trace once; memory goes with the devices. MP_ERR_ARGUMENT when there is no such capture
- * range, MP_ERR_IO, MP_ERR_MEMORY; the result is then empty. On success unified_free gives it back.
+/* Reads the trace once; memory depends on the number of devices. MP_ERR_ARGUMENT when there is no
+ * such capture range, MP_ERR_IO, MP_ERR_MEMORY; the result is then empty. On success unified_free
+ * gives it back.
  */
 enum mp_status unified_build(struct mp_trace *trace, const struct unified_options *options,
                              struct unified *unified, struct mp_error *error);

@@ -20,7 +20,7 @@ struct merging {
     size_t count;
 };
 
-/* Steps over what is not asked for; false when nothing is left. */
+/* Skips events that are not asked for; false when none is left. */
 static bool settle(const struct merging *merging, struct row *row)
 {
     const struct timeline *timeline = merging->timeline;

@@ -1,5 +1,5 @@
-/* Shapes of kernels and sizes of copies and sets, in words: a pass over their rows, each found
- * again among the activities of its stream by its times and its correlation id.
+/* Shapes of kernels and sizes of copies and sets, in words. A pass over their rows finds each row
+ * again among the activities of its stream, by its times and its correlation id.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -16,10 +16,11 @@
 #define DETAIL_BYTES 192
 #define SIZE_BYTES   24
 
-/* Work of a stream that begins at one time and is compared; more is not from this world. */
+/* Activities of one stream with the same begin that are compared; no real trace has more. */
 #define MOST_TIES 4096
 
-/* Of the events that begin when the last row of a lane did, those before `at` have their detail. */
+/* A position among the events that begin when the last row of a lane did: events before `at` have
+ * their detail. */
 struct place {
     uint64_t begin;
     uint32_t at; /* an activity; 0: no row yet, or none that was found */
@@ -104,7 +105,7 @@ struct row_of_work {
     enum deps_kind kind;
 };
 
-/* Of the activities of a lane the first that does not begin earlier. */
+/* The first activity of a lane that does not begin earlier. */
 static uint32_t first_from(const struct deps *deps, const struct deps_lane *lane, uint64_t begin)
 {
     uint32_t low = lane->first;
@@ -126,7 +127,7 @@ static bool has_detail(const struct timeline *timeline, uint32_t event)
     return timeline->kinds[timeline->events[event].kind].detail;
 }
 
-/* Where the row is looked for: the first of those that begin with it, less those that are through.
+/* Where to look for the row: at the first activity that begins when it does and has no detail yet.
  */
 static uint32_t start_of(struct pass *pass, uint32_t lane, uint64_t begin)
 {
@@ -147,7 +148,7 @@ static uint32_t start_of(struct pass *pass, uint32_t lane, uint64_t begin)
 }
 
 /* The first event of the row that has no detail yet; TIMELINE_NONE if there is none. Rows that are
- * equal in all of this are told apart by nobody. */
+ * equal in all these values cannot be told apart. */
 static uint32_t find_event(struct pass *pass, const struct row_of_work *row)
 {
     const struct deps_activity *all = pass->deps->activities;

@@ -1,4 +1,5 @@
-/* Names and kinds of the time line's events. Each is kept once: an event has four bytes for it. */
+/* Names and kinds of the timeline's events. Each is stored once, so that an event needs only four
+ * bytes for it. */
 #include <string.h>
 
 #include "analyze/timeline/timeline.h"

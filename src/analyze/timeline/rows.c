@@ -1,5 +1,6 @@
-/* From the events of a lane to rows in which none overlap: each goes into the first row that is
- * free at its begin. Nested ones so get one row each, the outer above the inner.
+/* Puts the events of a lane into rows in which none overlap. Each event goes into the first row
+ * that is free at its begin. So each level of nesting gets a row, the outer ranges above the inner
+ * ones.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -113,7 +114,7 @@ static const struct nvtx_kind *timeline_kind_of(const struct nvtx_spans *spans, 
     return &spans->kinds[spans->nodes[spans->spans[span].node].kind];
 }
 
-/* By domain, then by begin, the longer first. */
+/* By domain, then by begin; of equal begins the longer first. */
 static bool stands_before(const void *context, uint32_t a, uint32_t b)
 {
     const struct nvtx_spans *spans = context;
@@ -167,7 +168,7 @@ static enum mp_status add_range(struct timeline *timeline, struct timeline_strip
     return MP_OK;
 }
 
-/* The ranges from `first` that have its domain; *next is behind the last one. */
+/* Adds the ranges from `first` that have its domain; *next is the first range after them. */
 static enum mp_status add_domain(struct timeline *timeline, struct timeline_strip *strip,
                                  const struct ranges *ranges, const struct mp_intern *names,
                                  size_t *next)

@@ -131,7 +131,7 @@ static enum mp_status add_activity(struct build *build, uint32_t index)
 
     if (!belongs(build, activity))
         return MP_OK;
-    if (activity->kind == DEPS_CALL) /* of one that was cut: where its last piece ends */
+    if (activity->kind == DEPS_CALL) /* if the call is cut into pieces: where its last piece ends */
         end = deps->activities[activity->stream_pred].end;
     event.duration = end > event.begin ? end - event.begin : 0;
     MP_TRY(name_activity(build, activity, &event.kind));

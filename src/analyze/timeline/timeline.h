@@ -1,4 +1,4 @@
-/* What a person looks at: the events of a trace in rows that can be drawn.
+/* The events of a trace in rows that can be drawn.
  *
  *     lane   a host thread or a stream
  *     track  a row of a lane; its events follow each other and never overlap:
@@ -7,11 +7,12 @@
  *              work     kernels, copies, sets, whole graphs
  *     event  one of them; events stand track by track, in order of time
  *
- * Where more than TIMELINE_MOST_ROWS events of a lane overlap, the rest is left out and counted;
- * so are events behind the moment up to which timeline_options.most of them fit.
+ * If more than TIMELINE_MOST_ROWS events of a lane overlap, the rest is left out and counted. If
+ * there are more than timeline_options.most events, the latest are left out and counted.
  *
- * Made of the event graph (deps.h), whose activities an event points to: launches, causes and
- * waiting times are asked of that. Memory: 24 bytes an event and 4 an activity, beside the graph's.
+ * A timeline is made from the event graph (deps.h). An event points to an activity of the graph;
+ * launches, causes and waiting times are read from the graph. Memory: 24 bytes an event and 4 an
+ * activity, beside the graph's.
  */
 #ifndef MP_ANALYZE_TIMELINE_TIMELINE_H
 #define MP_ANALYZE_TIMELINE_TIMELINE_H
@@ -40,7 +41,7 @@ struct timeline_name {
     uint8_t category;
 };
 
-/* What events have in common: a name, and for work its shape or size in words. */
+/* What many events share: a name, and for work its shape or size in words. */
 struct timeline_kind {
     uint32_t name;   /* of names */
     uint32_t detail; /* in texts; 0: none */
@@ -50,7 +51,7 @@ struct timeline_event {
     uint64_t begin; /* ns of the recorder's clock */
     uint64_t duration;
     uint32_t kind;     /* of kinds */
-    uint32_t activity; /* of the graph, of a call the first piece; TIMELINE_NONE: an NVTX range */
+    uint32_t activity; /* of the graph, for a call the first piece; TIMELINE_NONE: an NVTX range */
 };
 
 struct timeline_track {
@@ -58,7 +59,7 @@ struct timeline_track {
     uint32_t first; /* event */
     uint32_t count;
     uint32_t depth;  /* row among those of the same kind and domain in the lane */
-    uint32_t domain; /* of ranges: in texts, 0 is the default one */
+    uint32_t domain; /* of ranges: id in texts, 0 is the default one */
     uint8_t kind;    /* enum timeline_track_kind */
 };
 
@@ -85,22 +86,22 @@ struct timeline {
     struct mp_intern texts;
     struct mp_map name_index; /* category and text -> name */
     struct mp_map kind_index; /* name and detail -> kind */
-    uint32_t *event_of;       /* by activity; TIMELINE_NONE */
+    uint32_t *event_of;       /* by activity: its event or TIMELINE_NONE */
     uint64_t origin;          /* ns: the first begin; 0 without events */
     uint64_t end;             /* ns: the last end */
     uint64_t until;           /* ns: events that begin here or later are left out */
-    uint64_t left_out_late;   /* at most: pieces of calls count as such */
+    uint64_t left_out_late;   /* an upper bound, because each piece of a call counts */
     uint64_t left_out_deep;
 };
 
 struct timeline_options {
     const struct capture_range *range; /* only what belongs to it; NULL: everything */
-    enum names_style style;            /* of NVTX nothing; of kernels that of `deps` */
+    enum names_style style;            /* as the graph's deps_options.style */
     uint64_t most;                     /* events */
 };
 
-/* Builds it, with passes over the rows of NVTX, kernels, copies and sets. MP_ERR_IO, MP_ERR_MEMORY,
- * MP_ERR_LIMIT; the result is then empty. timeline_free gives it back. */
+/* Builds the timeline, with passes over the rows of NVTX, kernels, copies and sets. MP_ERR_IO,
+ * MP_ERR_MEMORY, MP_ERR_LIMIT; the result is then empty. timeline_free gives it back. */
 enum mp_status timeline_build(struct timeline *timeline, struct mp_trace *trace, struct deps *deps,
                               const struct timeline_options *options, struct mp_error *error);
 
@@ -118,31 +119,32 @@ struct timeline_group {
     uint64_t begin;
     uint64_t end;
     uint64_t busy; /* ns inside events */
-    uint32_t name; /* on which most of that time goes; of equal ones the first in the group */
+    uint32_t
+        name; /* on which most of that time goes; if several are equal, the first in the group */
 };
 
 /* Groups of the level above the events (level 1: TIMELINE_FAN events, level 2: TIMELINE_FAN groups
  * of these, ...); the top one has one group. */
 uint32_t timeline_groups_at(uint32_t events, unsigned level);
 
-/* Number of levels with more than one group, and the one with one; 0 for up to one event. */
+/* Number of levels above the events, up to the one with a single group; 0 for up to one event. */
 unsigned timeline_levels_of(uint32_t events);
 
-/* Fills the groups of a level of a track. `sums` has a number for each name, all zero, and is so
- * again afterwards. */
+/* Fills the groups of a level of a track. `sums` has a number for each name; all are zero before
+ * and after the call. */
 void timeline_level_fill(const struct timeline *timeline, const struct timeline_track *track,
                          unsigned level, uint64_t *sums, struct timeline_group *groups);
 
 /* ---- How busy (busy.c) ---- */
 
-/* Time in which work of `category` bits (1 << enum deps_kind) ran on any stream of a device, ns.
- * MP_ERR_MEMORY. */
+/* Time in which work of the `category` bits (1 << enum deps_kind) ran on any stream of a device,
+ * ns. MP_ERR_MEMORY. */
 enum mp_status timeline_busy(const struct timeline *timeline, uint64_t device, unsigned categories,
                              uint64_t *busy);
 
 /* ---- Between timeline.c and timeline_*.c ---- */
 
-/* A run of events of one lane that are to get rows, in order of begin, the longer first. */
+/* Events of one lane that need rows, in order of begin; of equal begins, the longer first. */
 struct timeline_strip {
     uint32_t lane;
     uint32_t domain;
@@ -153,7 +155,7 @@ struct timeline_strip {
     size_t row_capacity;
 };
 
-/* The kind with this name and detail, now if it is new. MP_ERR_MEMORY. */
+/* The kind with this name and detail; it is made if it is new. MP_ERR_MEMORY. */
 enum mp_status timeline_reach_kind(struct timeline *timeline, uint32_t name, uint32_t detail,
                                    uint32_t *kind);
 enum mp_status timeline_reach_name(struct timeline *timeline, unsigned category, const char *text,
@@ -167,7 +169,7 @@ enum mp_status timeline_add_ranges(struct timeline *timeline, struct timeline_st
                                    const struct nvtx_spans *spans, uint32_t thread,
                                    const struct mp_intern *names);
 
-/* Adds shapes and sizes to the kinds of work. */
+/* Adds launch shapes and sizes in words to the kinds of work. */
 enum mp_status timeline_add_details(struct timeline *timeline, struct mp_trace *trace,
                                     const struct deps *deps, struct mp_error *error);
 

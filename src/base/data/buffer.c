@@ -89,8 +89,8 @@ enum mp_status mp_buffer_append_text(struct mp_buffer *buffer, const char *text)
     return mp_buffer_append(buffer, text, strlen(text));
 }
 
-/* Formats twice: once to learn the length, once into the buffer, whose room includes vsnprintf's
- * NUL. The limit therefore has to leave a byte for it. */
+/* Formats twice: first to learn the length, then into the buffer. The room includes vsnprintf's
+ * NUL, so the limit has to leave a byte for it. */
 enum mp_status mp_buffer_append_format(struct mp_buffer *buffer, const char *format, ...)
 {
     va_list arguments;

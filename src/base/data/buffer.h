@@ -1,6 +1,6 @@
-/* A growable run of bytes with a sticky status: append as often as needed, ask once.
+/* A growable run of bytes with a sticky status: append as often as needed, check the status once.
  *
- * After a failed append the status is set, the contents are those before it and further appends do
+ * After a failed append the status is set, the contents stay as they were, and further appends do
  * nothing. A zeroed struct is an empty buffer without a limit. One thread at a time.
  */
 #ifndef MP_BASE_DATA_BUFFER_H

@@ -32,7 +32,7 @@ static inline uint64_t mp_checksum64(const void *data, size_t bytes)
     return XXH64(data, bytes, 0);
 }
 
-/* The same of bytes that come in pieces: begin, add each, end. */
+/* The same checksum for bytes that come in pieces: begin, add each piece, end. */
 typedef XXH64_state_t mp_checksum_state;
 
 static inline void mp_checksum_begin(mp_checksum_state *state)

@@ -1,9 +1,9 @@
-/* How often which number came, in buckets that grow with the number, for percentiles at a cost that
- * does not grow with how many there were.
+/* Counts numbers in buckets whose width grows with the number. A percentile then takes the same
+ * time, however many numbers were counted.
  *
- * A power of two is cut into 16 buckets of equal width, and numbers below 16 have one each. A
- * percentile is answered by the greatest number of its bucket: never less than the true one, and
- * more by 1/16 of it at most.
+ * Each power of two is cut into 16 buckets of equal width; each number below 16 has its own bucket.
+ * A percentile is answered with the greatest number of its bucket: never less than the true one,
+ * and at most 1/16 more.
  *
  * Any thread, also several at once and in a signal handler: counters are atomic, nothing is
  * allocated. A zeroed struct is empty.
@@ -24,7 +24,7 @@ struct mp_histogram {
 /* Counts a number in. */
 void mp_histogram_add(struct mp_histogram *histogram, uint64_t number);
 
-/* How many numbers there were. */
+/* How many numbers were counted. */
 uint64_t mp_histogram_count(const struct mp_histogram *histogram);
 
 /* The number that `percent` (1 to 100) of all numbers do not exceed; 0 when there was none. */

@@ -16,7 +16,7 @@
 struct mp_intern_entry {
     const char *data;
     uint32_t bytes;
-    uint32_t hash; /* of the bytes; spares a comparison, and a hash when the table grows */
+    uint32_t hash; /* of the bytes: saves comparisons, and hashing again when the table grows */
 };
 
 static uint32_t hash_of(const void *data, size_t bytes)

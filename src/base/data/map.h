@@ -1,8 +1,8 @@
 /* Two hash tables: numbers to numbers, and bytes to dense ids (interning).
  *
  * Both use open addressing with linear probing at a load of at most 3/4, and start without memory:
- * a zeroed struct is an empty table. One thread at a time. Insertion answers when memory is out and
- * leaves the table as it was.
+ * a zeroed struct is an empty table. One thread at a time. If memory is out, an insertion says so
+ * and leaves the table unchanged.
  */
 #ifndef MP_BASE_DATA_MAP_H
 #define MP_BASE_DATA_MAP_H
@@ -14,7 +14,7 @@
 #include "base/data/arena.h"
 #include "base/status.h"
 
-/* What mp_map_get answers for a key that is not there; cannot be stored. */
+/* What mp_map_get answers for a key that is not there. It cannot be stored as a value. */
 #define MP_MAP_ABSENT UINT32_MAX
 
 struct mp_map_slot;
@@ -54,9 +54,9 @@ struct mp_intern {
     uint32_t slot_capacity;
 };
 
-/* The id of these bytes, given now if they are new; the pool keeps a copy. 0 when memory is out or
- * `bytes` is over 4 GiB. `data` may be NULL if `bytes` is 0. A new string is one whose id is the
- * pool's count after the call and was not before. */
+/* The id of these bytes, a new one if they are new; the pool keeps a copy. Returns 0 if memory is
+ * out or `bytes` is over 4 GiB. `data` may be NULL if `bytes` is 0. To see whether the string is
+ * new, compare the pool's count before and after the call. */
 uint32_t mp_intern_add(struct mp_intern *pool, const void *data, size_t bytes);
 
 /* The id of these bytes, or 0 when they were never added. */
@@ -71,7 +71,8 @@ void mp_intern_reset(struct mp_intern *pool);
 
 void mp_intern_free(struct mp_intern *pool);
 
-/* Memory that the strings take, in bytes; what earlier ones have left behind is not counted. */
+/* Bytes of memory that the present strings take. Memory left over from earlier strings does not
+ * count. */
 size_t mp_intern_bytes(const struct mp_intern *pool);
 
 #endif

@@ -1,4 +1,4 @@
-/* Sizes that come from a file or from the application are multiplied and added here only. */
+/* Checked multiplication and addition for sizes that come from a file or from the application. */
 #ifndef MP_BASE_DATA_OVERFLOW_H
 #define MP_BASE_DATA_OVERFLOW_H
 

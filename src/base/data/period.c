@@ -20,10 +20,10 @@ static uint32_t item(const struct view *view, size_t at)
     return view->items[view->backwards ? view->count - 1 - at : at];
 }
 
-/* For each position how many items from there on are those that the pattern begins with: the Z
- * function, by which it was found for the pattern itself (`self`; NULL: this is the pattern). The
- * last match to get to the right end `to` began at `from`, so what lies in it is known from the
- * pattern. */
+/* The Z function: for each position, how many items from there on equal the first items of the
+ * pattern. `self` is the Z function of the pattern itself (NULL: the sequence is the pattern). The
+ * match that reaches farthest right ends at `to` and began at `from`, so the items in it are known
+ * from the pattern. */
 static void match(const struct view *pattern, const uint32_t *self, const struct view *text,
                   uint32_t *lengths)
 {
@@ -57,11 +57,11 @@ struct agreement {
     size_t count;
     size_t middle;
     uint32_t *forwards;  /* by the other place */
-    uint32_t *backwards; /* by count less the other place */
+    uint32_t *backwards; /* by count minus the other place */
 };
 
-/* The stretch in which items agree with those `period` behind them: the middle's and the other
- * place's to the right, or to the left. */
+/* The stretch in which each item equals the one `period` after it. It joins how far the middle and
+ * the other place agree to the right, and to the left. */
 static struct mp_period stretch(const struct agreement *agreement, size_t period, bool right)
 {
     size_t low = right ? agreement->middle : agreement->middle - period;

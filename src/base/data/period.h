@@ -2,10 +2,11 @@
  *
  *     w w x a b c a b c a b c a b y     a stretch of 11 items with period 3, from item 3 on
  *
- * A stretch that covers over half of the sequence holds its middle item, so it is enough to look
- * at stretches through the middle (as Main and Lorentz do, An O(n log n) algorithm for finding all
- * repetitions in a string, 1984). How far the sequence agrees with itself, shifted, from there on
- * to either side is told by the Z function of its two halves, for all shifts in linear time.
+ * A stretch that covers over half of the sequence holds its middle item. So it is enough to look at
+ * stretches through the middle (as Main and Lorentz do, An O(n log n) algorithm for finding all
+ * repetitions in a string, 1984). From the middle to either side, we need to know how far the
+ * sequence agrees with itself when it is shifted. The Z function of the two halves tells this for
+ * all shifts in linear time.
  */
 #ifndef MP_BASE_DATA_PERIOD_H
 #define MP_BASE_DATA_PERIOD_H
@@ -21,9 +22,9 @@ struct mp_period {
     uint32_t count;  /* items in it */
 };
 
-/* The smallest period with a stretch of at least `repeats` periods that has at least half of the
- * items, and of its stretches the one through the middle. O(count) time, 12 bytes an item of
- * memory at most. MP_ERR_MEMORY, MP_ERR_LIMIT (2^31 items). */
+/* Finds the smallest period with a stretch that has at least `repeats` periods and at least half of
+ * the items. Of the stretches of that period, the one through the middle is given. O(count) time,
+ * at most 12 bytes of memory an item. MP_ERR_MEMORY, MP_ERR_LIMIT (2^31 items). */
 enum mp_status mp_period_find(const uint32_t *items, size_t count, unsigned repeats,
                               struct mp_period *period);
 

@@ -9,7 +9,8 @@
 
 #define SHORTEST_RUN 24 /* shorter ones are lengthened by insertion */
 #define MOST_RUNS                                                                                  \
-    96 /* open at a time; each is over twice as long as the next, so 64 are never reached */
+    96 /* runs that are open at a time; each is over twice as long as the next, so 64 are never    \
+          reached */
 
 struct run {
     size_t first;
@@ -25,7 +26,7 @@ struct sort {
     size_t open;
 };
 
-/* Inserts items[sorted] and those behind it, up to `count`, into the sorted part before them. */
+/* Inserts each of items[sorted] to items[count - 1] into the sorted part before it. */
 static void insert_all(const struct sort *sort, uint32_t *items, size_t sorted, size_t count)
 {
     for (size_t i = sorted; i < count; i++) {
@@ -54,7 +55,8 @@ static size_t find_run(const struct sort *sort, size_t first, size_t left)
     return wanted;
 }
 
-/* How many of items[0..count) must stand before `item`, or may, as they were before it. */
+/* Returns how many of items[0..count) stand before `item`. Equal items count too, because they came
+ * first. */
 static size_t count_not_after(const struct sort *sort, const uint32_t *items, size_t count,
                               uint32_t item)
 {
@@ -76,7 +78,7 @@ static size_t count_not_after(const struct sort *sort, const uint32_t *items, si
 static void merge(const struct sort *sort, struct run left, size_t right_count)
 {
     uint32_t *right = sort->items + left.first + left.count;
-    /* What is in its place already need not be moved. */
+    /* Items that are already in their place need not be moved. */
     size_t skip = count_not_after(sort, sort->items + left.first, left.count, *right);
     uint32_t *out = sort->items + left.first + skip;
     const uint32_t *from = sort->scratch;

@@ -1,8 +1,8 @@
-/* A stable sort of 32-bit indexes that is linear where the order is there already.
+/* A stable sort of 32-bit indexes, in linear time if they are in order already.
  *
- * Records come in long ordered stretches (one thread, one stream after the other), so runs are
- * found and merged (a natural merge sort, as in Tim Peters's listsort); n log r comparisons for r
- * runs.
+ * Records come in long ordered stretches (one thread or stream after another). So the sort finds
+ * such runs and merges them (a natural merge sort, as in Tim Peters's listsort): n log r
+ * comparisons for r runs.
  */
 #ifndef MP_BASE_DATA_SORT_H
 #define MP_BASE_DATA_SORT_H

@@ -1,6 +1,6 @@
-/* LEB128: seven bits a byte, least significant first, the top bit set on all bytes but the last;
- * and zigzag, which folds signed numbers onto unsigned ones so that small magnitudes stay short (0
- * -1 1 -2 -> 0 1 2 3).
+/* LEB128: seven bits a byte, least significant first; the top bit is set on all bytes but the last.
+ * And zigzag, which maps signed numbers to unsigned ones so that small magnitudes stay short (0 -1
+ * 1 -2 -> 0 1 2 3).
  */
 #ifndef MP_BASE_DATA_VARINT_H
 #define MP_BASE_DATA_VARINT_H
@@ -32,9 +32,9 @@ static inline size_t mp_varint_put(uint8_t *out, uint64_t value)
     return size;
 }
 
-/* Reads one value at *cursor and moves *cursor behind it. False, with *cursor and *value as they
- * were, when the bytes end before `end` or the number needs more than 64 bits. Padded forms (0x80
- * 0x00) are taken. */
+/* Reads one value at *cursor and moves *cursor behind it. If the bytes end before `end` or the
+ * number needs more than 64 bits, returns false and leaves *cursor and *value unchanged. Padded
+ * forms (0x80 0x00) are accepted. */
 __attribute__((warn_unused_result)) static inline bool mp_varint_get(const uint8_t **cursor,
                                                                      const uint8_t *end,
                                                                      uint64_t *value)

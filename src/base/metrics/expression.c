@@ -46,7 +46,7 @@ static void skip_spaces(struct parser *parser)
         parser->at++;
 }
 
-/* Whether the next character is `wanted`, which is then passed. */
+/* Whether the next character is `wanted`; if so, passes it. */
 static bool expression_take(struct parser *parser, char wanted)
 {
     skip_spaces(parser);
@@ -63,7 +63,7 @@ static bool is_of_name(char character)
     return isalnum((unsigned char)character) || character == '_' || character == '.';
 }
 
-/* The index of a name among the inputs, put there when it is new. */
+/* The index of a name among the inputs; adds the name if it is new. */
 static enum mp_status find_input(struct parser *parser, size_t bytes, size_t *index)
 {
     struct metric_expression *expression = parser->expression;

@@ -4,8 +4,8 @@
  *     term       = primary { "*" primary | "/" primary }
  *     primary    = number | name | "(" expression ")"
  *
- * with two limits that keep it one quotient of two sums: products have at most one side that is not
- * a number, and a quotient of two sums is neither added to anything nor divided again.
+ * Two limits keep an expression one quotient of two sums. In a product, at most one side is not a
+ * number. A quotient of two sums is neither added to anything nor divided again.
  *
  *     l1tex__t_sectors.sum
  *     2 * (lts__t_sectors_op_atom.sum + lts__t_sectors_op_red.sum)
@@ -38,17 +38,17 @@ struct metric_expression {
     bool divided;
 };
 
-/* Reads `text`. MP_ERR_ARGUMENT with one line saying where it is wrong, MP_ERR_LIMIT when it has
- * too many or too long names; *expression is then not to be used. */
+/* Reads `text`. MP_ERR_ARGUMENT, with one line that says where the mistake is; MP_ERR_LIMIT for too
+ * many names or a too long one. After an error *expression must not be used. */
 enum mp_status metric_expression_parse(const char *text, struct metric_expression *expression,
                                        struct mp_error *error);
 
-/* How many inputs it has, and with `names` not NULL the name of each into names[0..], owned by
- * `expression`; `names` must have room for METRIC_MOST_INPUTS. */
+/* Returns how many inputs the expression has. If `names` is not NULL, it must have room for
+ * METRIC_MOST_INPUTS and receives the names, which `expression` owns. */
 size_t metric_expression_inputs(const struct metric_expression *expression, const char **names);
 
-/* The value, given those of the inputs in the same order. NaN when it has none: a division by zero,
- * or an input that is not finite; a report prints it as "-" and leaves it out of min, max and avg.
+/* The value, given the values of the inputs in the same order. NaN after a division by zero or when
+ * an input is not finite; a report prints NaN as "-" and leaves it out of min, max and avg.
  */
 double metric_expression_value(const struct metric_expression *expression, const double *inputs);
 

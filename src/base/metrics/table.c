@@ -10,7 +10,7 @@
 
 #include "base/poison.h"
 
-/* The initialisers count on these: an entry names each candidate as a struct of its own. */
+/* The initialisers rely on this: an entry names each candidate as a struct of its own. */
 #define EXACT(expression)                                                                          \
     {                                                                                              \
         expression, NULL                                                                           \
@@ -89,7 +89,8 @@ bool metric_is_raw(const char *name)
 {
     const char *mark = strstr(name, "__");
 
-    /* As an expression it has to be one name: TPC.TriageCompute.sm__cycles_active.avg is one. */
+    /* The name is also parsed as an expression, which has to be one name:
+     * TPC.TriageCompute.sm__cycles_active.avg is one. */
     return mark && mark > name && mark[2] && strlen(name) < METRIC_NAME_BYTES &&
            strspn(name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.") ==
                strlen(name) &&
@@ -191,7 +192,7 @@ static const char *nearest_of(const struct metric_entry *entries, size_t count, 
 const char *metric_suggest(const char *name)
 {
     size_t bytes = strlen(name);
-    size_t least = bytes / 3 + 2; /* one mistake in three characters is still a mistake */
+    size_t least = bytes / 3 + 2; /* so that even a three-character name may have one mistake */
     const char *metric;
     const char *event;
 

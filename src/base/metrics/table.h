@@ -1,9 +1,9 @@
 /* Metrics by nvprof's names, and what they are made of today.
  *
  * A name is one of three things: a metric of nvprof, an event of nvprof, or a metric of CUPTI
- * itself (`sm__warps_active.avg.pct_of_peak_sustained_active`), which is its own expression. Which
- * expression a GPU can measure is the collector's business: it takes the first candidate whose
- * inputs CUPTI accepts.
+ * itself (`sm__warps_active.avg.pct_of_peak_sustained_active`), which is its own expression. The
+ * recorder finds out which expression a GPU can measure: it takes the first candidate whose inputs
+ * CUPTI accepts.
  *
  *     metric_names_begin(&names, "achieved_occupancy,ipc");
  *     while (metric_names_next(&names, name))
@@ -11,8 +11,8 @@
  *             for (i = 0; entry.candidates[i].expression; i++)
  *                 metric_expression_parse(entry.candidates[i].expression, &expression, &error);
  *
- * Everything here is constant or the caller's; nothing is allocated or printed, so it can run
- * inside the profiled program. Any thread.
+ * Everything here is constant or the caller's. Nothing is allocated or printed, so this code can
+ * run inside the profiled program. Any thread.
  */
 #ifndef MP_BASE_METRICS_TABLE_H
 #define MP_BASE_METRICS_TABLE_H
@@ -50,9 +50,9 @@ struct metric_entry {
     const char *description; /* short, as the column `Metric Description`; the name if unknown */
     enum metric_kind kind;
     enum metric_unit unit;
-    /* In order of preference; the first that a GPU has is taken, and its note tells the state,
-     * exact or substitute. None at all: nvprof had the metric and nothing today corresponds (state
-     * `discontinued`). */
+    /* In order of preference: the first candidate that a GPU has is taken, and its note tells the
+     * state (exact or substitute). No candidate at all: nvprof had the metric, and nothing
+     * corresponds to it today (state `discontinued`). */
     struct metric_candidate candidates[METRIC_MOST_CANDIDATES];
 };
 
@@ -70,19 +70,19 @@ const struct metric_entry *metric_entries(enum metric_kind kind, size_t *count);
  * `.rollup`. */
 bool metric_is_raw(const char *name);
 
-/* The unit that the suffixes of one of CUPTI's metric names tell. */
+/* The unit that the suffixes of one of CUPTI's metric names imply. */
 enum metric_unit metric_raw_unit(const char *name);
 
-/* What a name stands for: nvprof's entry, or for a name of CUPTI's form one whose pointers are to
- * `name` itself. False, with *entry as it was, for a name that nobody knows. */
+/* What a name stands for: nvprof's entry, or, for a name of CUPTI's form, an entry whose pointers
+ * are to `name` itself. For an unknown name returns false and leaves *entry unchanged. */
 bool metric_look_up(const char *name, struct metric_entry *entry);
 
 /* The known name nearest to a mistaken one; static, NULL when none is near. */
 const char *metric_suggest(const char *name);
 
 /* A walk over a comma-separated list of names. `all` stands for all metrics of nvprof, `events` for
- * all of its events; a name comes once however often it is listed, empty items not at all, and
- * names of METRIC_NAME_BYTES or more are cut. */
+ * all of its events. Each name is delivered once, however often it is listed. Empty items are
+ * skipped, and names of METRIC_NAME_BYTES or more are cut. */
 struct metric_names {
     const char *list; /* the caller's; must outlive the walk */
     const char *cursor;

@@ -87,7 +87,7 @@ static uint32_t find_word(const struct mp_setting *setting, const char *text)
     return i;
 }
 
-/* CUDA's functions all start with "cu"; everything else in a list is a typing error. */
+/* All CUDA functions start with "cu"; any other item of a list is a typing error. */
 static bool is_function_name(const char *name, size_t bytes)
 {
     size_t i;
@@ -276,7 +276,7 @@ unsigned mp_config_from_environment(struct mp_config *config, mp_config_report *
     return invalid;
 }
 
-/* Whether `variable`, "NAME=value", looks like a setting and is none; `name` gets its name. */
+/* Whether `variable`, "NAME=value", looks like a setting but is none. `name` receives its name. */
 static bool is_unknown(const char *variable, char *name, size_t size)
 {
     size_t length = strcspn(variable, "=");

@@ -1,6 +1,6 @@
-/* The collector's settings, from the table in config.def: as environment variables MINIPROF_NAME in
- * the injected library, as flags
- * --flag in `miniprof run`, which passes them on as variables.
+/* The recorder's settings, from the table in config.def. The injected library reads them as
+ * environment variables MINIPROF_NAME. `miniprof run` takes them as flags --flag and passes them on
+ * as variables.
  */
 #ifndef MP_BASE_SETTINGS_CONFIG_H
 #define MP_BASE_SETTINGS_CONFIG_H
@@ -46,9 +46,9 @@ struct mp_config_choice {
     char text[MP_CONFIG_TEXT_BYTES]; /* what followed the colon; empty for a plain word */
 };
 
-/* The values of all settings, one field each, named as in config.def; choices and switches hold
- * their enum's value. About 40 KiB, no pointers: it belongs in static or heap memory rather than on
- * an application's stack. */
+/* The values of all settings, one field each, named as in config.def. Choices and switches hold
+ * their enum's value. About 40 KiB without pointers: put it in static or heap memory, not on an
+ * application's stack. */
 struct mp_config {
 #define SETTING_CHOICE(name, field, flag, choices, preset, help)               uint32_t field;
 #define SETTING_NUMBER(name, field, flag, least, greatest, unit, preset, help) uint32_t field;
@@ -86,7 +86,7 @@ struct mp_setting {
     uint32_t word_count;
     uint32_t least, greatest;        /* of a number */
     size_t offset;                   /* of the field in struct mp_config */
-    bool (*check)(const char *text); /* of a form, and of what follows a choice's colon */
+    bool (*check)(const char *text); /* of a form, and of the text after a choice's colon */
     const char *takes;               /* of a form: what it takes, in words */
 };
 
@@ -101,36 +101,38 @@ void mp_config_init(struct mp_config *config);
 const struct mp_setting *mp_setting_by_name(const char *name);
 const struct mp_setting *mp_setting_by_flag(const char *flag);
 
-/* Gives a setting the value that `text` writes. MP_ERR_ARGUMENT, with the field as it was and the
- * text MINIPROF_CAPTURE='some' is not valid: takes auto, range, all, off or nvtx:NAME[@DOMAIN] when
- * it takes no such value. An empty text is a value like any other (only texts take it). */
+/* Gives a setting the value that `text` writes. If the setting does not take this value, the
+ * function returns MP_ERR_ARGUMENT, the field stays as it was, and the message reads
+ *
+ *     MINIPROF_CAPTURE='some' is not valid: takes auto, range, all, off or nvtx:NAME[@DOMAIN]
+ *
+ * An empty text is a value like any other (only text settings take it). */
 enum mp_status mp_config_set(struct mp_config *config, const struct mp_setting *setting,
                              const char *text, struct mp_error *error);
 
-/* Says one thing that is wrong in the environment. */
+/* Reports one mistake in the environment. */
 typedef void mp_config_report(void *context, const struct mp_error *error);
 
 /* Starts from the defaults and applies every variable of the environment that is set and not empty.
- * A value that is not valid is reported and its default kept; `report` may be NULL. Uses
- * secure_getenv, so a set-user-id program takes the defaults. Returns how many values were not
- * valid. */
+ * An invalid value is reported and the default kept; `report` may be NULL. Uses secure_getenv, so a
+ * set-user-id program takes the defaults. Returns the number of invalid values. */
 unsigned mp_config_from_environment(struct mp_config *config, mp_config_report *report,
                                     void *context);
 
-/* How a recorded process tells the processes that it starts of itself, for MINIPROF_CHILDREN=off:
- * its process id. Internal, hence no setting. */
+/* By this variable a recorded process tells its own process id to the processes that it starts, for
+ * MINIPROF_CHILDREN=off. It is internal, so it is no setting. */
 #define MP_CONFIG_PARENT "MINIPROF_PARENT"
 
-/* Reports each variable of the environment that begins with MINIPROF_ and is no setting, which is a
- * typing error: its value would be lost without a word. None in a set-user-id program. Returns how
- * many. */
+/* Reports each variable of the environment that begins with MINIPROF_ but is no setting: such a
+ * typing error would otherwise be ignored silently. Reports none in a set-user-id program. Returns
+ * how many it reported. */
 unsigned mp_config_report_unknown(mp_config_report *report, void *context);
 
-/* What a setting takes, in words: "off or on", "a number from 8 to 4096 (MB)". Returns
- * `buffer`, cut to `size`. */
+/* What a setting takes, in words: "off or on", "a number from 8 to 4096 (MB)". Returns `buffer`,
+ * cut to `size`. */
 const char *mp_setting_takes(const struct mp_setting *setting, char *buffer, size_t size);
 
-/* The value a setting has in `config`, as a user would write it: what the trace's header keeps.
+/* The value of a setting in `config`, as a user would write it. The trace's header keeps this text.
  * Returns `buffer`, cut to `size`; MP_CONFIG_TEXT_BYTES is enough. */
 const char *mp_config_value(const struct mp_config *config, const struct mp_setting *setting,
                             char *buffer, size_t size);
@@ -138,11 +140,11 @@ const char *mp_config_value(const struct mp_config *config, const struct mp_sett
 /* The threshold for mp_log_set_level. */
 enum mp_log_level mp_config_log_level(const struct mp_config *config);
 
-/* Whether config->api is a list that names this function. Versioned names match their plain form: a
- * list with "cuMemAlloc" takes in "cuMemAlloc_v2" too. */
+/* Whether config->api is a list that names this function. A name in the list matches all versions
+ * of the function: "cuMemAlloc" matches "cuMemAlloc_v2" too. */
 bool mp_config_api_lists(const struct mp_config *config, const char *function);
 
-/* Whether recording waits for something after CUDA's start: a range, a step, a time. */
+/* Whether recording starts later than CUDA does: it waits for a range, a step or a time. */
 bool mp_config_waits(const struct mp_config *config);
 
 #endif

@@ -1,5 +1,4 @@
-/* Reads nvprof's --devices. Ordinals become bits of a word, since CUDA shows at most 64 devices to
- * a process here.
+/* Reads nvprof's --devices. Each ordinal becomes a bit of a 64-bit word, so ordinals stay below 64.
  */
 #include "base/settings/device_list.h"
 

@@ -157,8 +157,7 @@ void kernel_filter_free(struct kernel_filter *filter)
 
 /* ---- Matching ---- */
 
-/* Whether the expression finds the whole of the number: of several ways, POSIX takes the longest.
- */
+/* Whether the expression matches the whole number. Of several matches POSIX takes the longest. */
 static bool number_fits(const struct kernel_filter *filter, enum kernel_filter_part part,
                         uint64_t number)
 {

@@ -3,14 +3,16 @@
  *     NAME                                   a regular expression for the kernel's name
  *     CONTEXT:STREAM:NAME:INVOCATION         each part may be empty: anything
  *
- * All parts are POSIX extended regular expressions. That of the name is searched for in the name
- * (`Add` finds vecAdd, `^Add$` does not); the others are of numbers and have to fit the whole of it
- * (`1` is not 12; `1|3`, `[0-9]`). INVOCATION counts the launches of a kernel of this name, from 1.
- * C++'s `::` in a name is fine, `ns::add` and `::ns::add:2`: with three colons or more the first
- * two and the last one divide, unless letters stand before the second.
+ * All parts are POSIX extended regular expressions. NAME may match any part of the name (`Add`
+ * finds vecAdd, `^Add$` does not). The others are for numbers and must match the whole number (`1`
+ * is not 12; `1|3`, `[0-9]`). INVOCATION counts the launches of a kernel of this name, from 1.
  *
- * The name that is searched is the mangled one, the function's plain name, and that with its scopes
- * (kernel_name.h): `^add$`, `^ns::add$` and `3addIfE` all find _ZN2ns3addIfEEvPf.
+ * C++'s `::` may stand in a name: `ns::add`, `::ns::add:2`. If the text has three colons or more,
+ * the first two and the last one divide it, unless letters stand before the second.
+ *
+ * The expression is searched for in the mangled name, in the function's plain name, and in the
+ * plain name with its scopes (kernel_name.h): `^add$`, `^ns::add$` and `3addIfE` all find
+ * _ZN2ns3addIfEEvPf.
  */
 #ifndef MP_BASE_SETTINGS_KERNEL_FILTER_H
 #define MP_BASE_SETTINGS_KERNEL_FILTER_H
@@ -44,9 +46,9 @@ enum mp_status kernel_filter_parse(struct kernel_filter *filter, const char *tex
 /* A zeroed filter, or one that was given back, is empty. */
 void kernel_filter_free(struct kernel_filter *filter);
 
-/* Whether the filter wants this launch. `context` and `stream` are CUPTI's ids, `kernel` the
- * mangled name (NULL: unknown, which only an empty NAME matches), `invocation` counts from 1. Any
- * thread; glibc's regexec takes memory and a lock for a moment. */
+/* Whether the filter selects this launch. `context` and `stream` are CUPTI's ids. `kernel` is the
+ * mangled name; NULL means unknown, and only an empty NAME matches it. `invocation` counts from 1.
+ * Any thread; glibc's regexec takes memory and a lock for a short time. */
 bool kernel_filter_matches(const struct kernel_filter *filter, uint64_t context, uint64_t stream,
                            const char *kernel, uint64_t invocation);
 

@@ -6,11 +6,12 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Whether the text names a range: with a name before the last @, if there is one. */
+/* Whether the text names a range: if it has an @, there must be a name before the last one. */
 bool mp_range_name_check(const char *text);
 
-/* The bytes of the name, and where the domain's begins. Without an @, or with nothing after it, the
- * default domain is meant, and the domain is "". So a name with an @ in it gets one at its end. */
+/* The length of the name in bytes, and where the domain begins. Without an @, or with nothing after
+ * it, the domain is "", which means the default domain. So a name that contains an @ is written
+ * with another @ at its end. */
 size_t mp_range_name_split(const char *text, const char **domain);
 
 /* A number of ranges, from 1; 0 when it is none. */

@@ -26,14 +26,14 @@ enum mp_step_phase {
     MP_STEP_OVER    /* all cycles are over */
 };
 
-/* Reads "skip=1,wait=1,warmup=1,active=3,repeat=1", in any order; what is missing is 0, but active
- * must be there. False, with *schedule undefined, when it is something else. */
+/* Reads "skip=1,wait=1,warmup=1,active=3,repeat=1", in any order. `active` is required; each other
+ * part is 0 if it is missing. For any other text returns false, with *schedule undefined. */
 bool mp_schedule_parse(const char *text, struct mp_schedule *schedule);
 
 /* Whether mp_schedule_parse takes it. */
 bool mp_schedule_check(const char *text);
 
-/* What becomes of a step, counted from 0. */
+/* The phase of a step, counted from 0. */
 enum mp_step_phase mp_schedule_phase(const struct mp_schedule *schedule, uint64_t step);
 
 #endif

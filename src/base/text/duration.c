@@ -35,7 +35,8 @@ static const struct unit {
     {"h", 3600 * SECOND_NS},
 };
 
-/* The number that `text` begins with; answers what follows, NULL when there is none. */
+/* Reads the number that `text` begins with. Returns what follows it, or NULL if there is no number.
+ */
 static const char *parse_number(const char *text, struct fixed *number)
 {
     uint64_t one = FRACTION_ONE;
@@ -74,7 +75,8 @@ bool mp_duration_parse(const char *text, uint64_t *ns)
             continue;
         if (number.whole > LONGEST_NS / each)
             return false;
-        /* The fraction in two parts, so that it fits: each / FRACTION_ONE is whole or 0. */
+        /* The fraction is computed in two parts, so that no product overflows: each / FRACTION_ONE
+         * is whole or 0. */
         *ns = number.whole * each + (each >= FRACTION_ONE ? number.fraction * (each / FRACTION_ONE)
                                                           : number.fraction * each / FRACTION_ONE);
         return true;

@@ -5,23 +5,23 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* The whole of `text` as nanoseconds: digits, with a point and up to nine more if need be, and then
- * one of ns, us, ms, s, min and h. What is below a nanosecond is cut off. False, with *ns as it
- * was, when it is something else or longer than 2^62 ns. */
+/* Reads the whole of `text` as nanoseconds: digits, optionally a point and up to nine digits more,
+ * then one of ns, us, ms, s, min and h. A fraction of a nanosecond is cut off. If the text is
+ * anything else or longer than 2^62 ns, returns false and leaves *ns unchanged. */
 bool mp_duration_parse(const char *text, uint64_t *ns);
 
-/* MINIPROF_FLIGHT: whether it is a time from 1 s to 1 h. */
+/* MINIPROF_FLIGHT: whether the text is a time from 1 s to 1 h. */
 bool mp_flight_check(const char *text);
 
-/* MINIPROF_SLOW_STEP: a time, or a percentile of the steps so far times a factor. */
+/* MINIPROF_SLOW_STEP: a time, or a percentile of the steps so far multiplied by a factor. */
 struct mp_slow_step {
-    uint64_t limit_ns; /* of a time; 0: the two below hold */
+    uint64_t limit_ns; /* of a time; 0: the percentile and factor below apply */
     unsigned percent;  /* 1 to 99 */
     double factor;
 };
 
-/* Reads "50ms" or "p99x2" or "p99": a time above 0, or p01 to p99 and a factor above 0, at most
- * 1000, that is 1 if there is none. False, with *slow undefined, when it is something else. */
+/* Reads "50ms", "p99x2" or "p99": a time above 0, or p01 to p99 and a factor above 0 and at most
+ * 1000. Without a factor, 1 is taken. For any other text returns false, with *slow undefined. */
 bool mp_slow_step_parse(const char *text, struct mp_slow_step *slow);
 bool mp_slow_step_check(const char *text);
 

@@ -74,7 +74,7 @@ static size_t character_length(unsigned char first)
     return first < 0xC0 ? 1 : first < 0xE0 ? 2 : first < 0xF0 ? 3 : 4;
 }
 
-/* Of a text that was cut the last character goes if some of its bytes are missing. */
+/* If a text was cut inside its last character, removes the rest of that character. */
 static void put_end(struct target *target)
 {
     size_t at = target->used;
@@ -135,7 +135,7 @@ static bool read_hex(struct json_reader *reader, uint32_t *code)
     return true;
 }
 
-/* Behind `\u`. A high surrogate and the low one behind it are one character. */
+/* Reads what follows `\u`. A high surrogate and the low one that follows it are one character. */
 static bool read_unicode(struct json_reader *reader, struct target *target)
 {
     uint32_t code, low;
@@ -265,7 +265,7 @@ static bool in_object(const struct json_reader *reader)
     return reader->depth && reader->objects >> (reader->depth - 1) & 1;
 }
 
-/* The comma before an item, or the end of the container, which is left. */
+/* Passes the comma before an item, or leaves the container at its end. */
 static bool pass_to_item(struct json_reader *reader, char closing)
 {
     pass_space(reader);

@@ -1,6 +1,7 @@
-/* Only as much of the Itanium C++ ABI's mangling as leads past the scopes and template arguments of
- * a function's name: arguments are skipped by balancing what ends with E, and by jumping over
- * names, whose length stands before them. */
+/* Finds the plain name inside a mangled C++ name. It knows only that part of the Itanium C++ ABI's
+ * mangling that leads past the scopes and template arguments. To skip arguments it balances
+ * everything that ends with E, and it jumps over names, because each name's length stands before
+ * it. */
 #include "base/text/kernel_name.h"
 
 #include <ctype.h>
@@ -12,7 +13,8 @@
 
 #define LONGEST_PART 100000u /* bytes of one name */
 
-/* All steps return where they end, NULL when the form is not known. They are given NULL too. */
+/* Each step returns where its part ends, or NULL if the form is not known. A step that is given
+ * NULL returns NULL. */
 
 /* `6vecAdd`: *bytes of the name, which the result stands behind. */
 static const char *pass_source_name(const char *at, size_t *bytes)
@@ -27,7 +29,7 @@ static const char *pass_source_name(const char *at, size_t *bytes)
     return at + length;
 }
 
-/* Behind the next `mark`, over letters and digits alone. */
+/* Passes letters and digits up to the next `mark` and returns what follows the mark. */
 static const char *pass_to(const char *at, char mark)
 {
     while (isalnum((unsigned char)*at) && *at != mark)
@@ -65,7 +67,7 @@ static const char *pass_literal(const char *at)
     return at ? pass_to(at, 'E') : NULL;
 }
 
-/* Two letters, of which some open what ends with E. */
+/* Two letters that begin with D. Some of them open a part that ends with E. */
 static const char *pass_of_d(const char *at, unsigned *depth)
 {
     if (!at[1])

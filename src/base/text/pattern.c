@@ -1,6 +1,5 @@
-/* File names with nvprof's placeholders %p, %h, %q{NAME} and %r. A rank must be a number when it
- * is put in: launchers hand it over in the environment, and any other text would be a path of its
- * own.
+/* File names with nvprof's placeholders %p, %h, %q{NAME} and %r. Launchers hand the rank over in
+ * the environment. A rank must be a number: any other text could change the path.
  */
 #include "base/text/pattern.h"
 
@@ -17,8 +16,9 @@
 
 #define GREATEST_NAME 256u /* of an environment variable */
 
-/* The more specific launcher first: Open MPI, MPICH and Intel MPI, MVAPICH2, PMIx, then Slurm,
- * whose variable is also set around mpirun inside an allocation, and torchrun's. */
+/* The more specific launcher comes first: Open MPI, MPICH and Intel MPI, MVAPICH2, PMIx, then Slurm
+ * and torchrun. Slurm comes late because its variable is also set around mpirun inside an
+ * allocation. */
 static const char *const rank_variables[] = {
     "OMPI_COMM_WORLD_RANK", "PMI_RANK", "MV2_COMM_WORLD_RANK", "PMIX_RANK", "SLURM_PROCID", "RANK",
 };
@@ -109,7 +109,7 @@ static void put_host(struct output *out)
     pattern_put(out, host);
 }
 
-/* Whatever a launcher put there: a rank that is not a number would be a path of its own. */
+/* The rank as the launcher set it, if it is a number: any other text could change the path. */
 static const char *find_rank(void)
 {
     size_t i;

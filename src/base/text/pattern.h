@@ -28,8 +28,8 @@ bool mp_pattern_has_pid(const char *pattern);
 enum mp_status mp_pattern_expand(const char *pattern, char *buffer, size_t size,
                                  struct mp_error *error);
 
-/* A program that becomes another one by exec keeps its process id: the files of its successors have
- * the numbers from 2 to this. */
+/* A program that replaces itself by exec keeps its process id. The trace files of its successors
+ * get the numbers from 2 to this one. */
 #define MP_PATTERN_LAST_NUMBER 99u
 
 /* Writes `path` with a number to `buffer`: "a.mpt" becomes "a.2.mpt", any other "a" becomes "a.2".

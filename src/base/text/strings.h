@@ -6,20 +6,20 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Copies `text` into `buffer` of `size` bytes (at least 1), always with a NUL; false when it had to
- * be cut. */
+/* Copies `text` into `buffer` of `size` bytes (at least 1), always with a NUL. Returns false if the
+ * text had to be cut. */
 bool mp_text_copy(char *buffer, size_t size, const char *text);
 
 bool mp_text_equal(const char *a, const char *b);
 bool mp_text_starts_with(const char *text, const char *prefix);
 
-/* The whole of `text` as a decimal number from `least` to `greatest`, without sign, space or
- * suffix; false, with *value as it was, when it is not one. */
+/* Reads the whole of `text` as a decimal number from `least` to `greatest`, without sign, space or
+ * suffix. If the text is anything else, returns false and leaves *value unchanged. */
 bool mp_text_to_u64(const char *text, uint64_t least, uint64_t greatest, uint64_t *value);
 
-/* Walks the items of a comma-separated list, spaces around them not counted: each call sets *item
- * and *bytes (not NUL-terminated) and moves *cursor; false at the end. Start with *cursor at the
- * text; empty items are handed out too. */
+/* Walks the items of a comma-separated list. Each call sets *item and *bytes (not NUL-terminated,
+ * without the spaces around the item) and moves *cursor; false at the end. Start with *cursor at
+ * the text. Empty items are delivered too. */
 bool mp_text_next_item(const char **cursor, const char **item, size_t *bytes);
 
 #endif

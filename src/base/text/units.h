@@ -1,10 +1,10 @@
-/* Numbers as nvprof prints them: a number of at most 6 characters (7 before `s`) and its unit
- * without a space.
+/* Numbers as nvprof prints them: at most 6 characters (7 before `s`), then the unit without a
+ * space.
  *
  * The unit is chosen before rounding (999999 ns is `1000.0us`), and as many digits are printed as
- * fit. From 1000 of the greatest unit on, the number takes its exponent form (`1.2e+03s`). Sizes
- * change their unit at 1000 but divide by 1024. All functions write a NUL-terminated string, cut
- * when `size` is too small, and return `buffer`. MP_FORMATTED_BYTES is enough.
+ * fit. From 1000 of the greatest unit on, the number is printed with an exponent (`1.2e+03s`).
+ * Sizes change their unit at 1000 but divide by 1024. All functions write a NUL-terminated string,
+ * cut when `size` is too small, and return `buffer`. MP_FORMATTED_BYTES is enough.
  */
 #ifndef MP_BASE_TEXT_UNITS_H
 #define MP_BASE_TEXT_UNITS_H
@@ -17,7 +17,7 @@
 /* Nanoseconds: `0ns`, `999ns`, `1.2340us`, `12.345us`, `123.46us`, `1.23457s`. */
 const char *mp_format_time(char *buffer, size_t size, uint64_t ns);
 
-/* A mean, which need not be whole, as whole nanoseconds: half up, and 0 for what is negative. */
+/* Rounds a mean to whole nanoseconds: half up, and 0 for a negative mean. */
 uint64_t mp_whole_ns(double ns);
 
 /* mp_format_time of a mean. */
@@ -33,7 +33,8 @@ const char *mp_format_size(char *buffer, size_t size, uint64_t bytes);
 /* Bytes a second: `976.56KB/s`, `97.656GB/s`, `1e+05GB/s`. */
 const char *mp_format_throughput(char *buffer, size_t size, double bytes_per_second);
 
-/* Which unit these two choose: 0 bytes, 1 KB, 2 MB, 3 GB; its name and how many bytes it is. */
+/* The unit that mp_format_size and mp_format_throughput choose: 0 bytes, 1 KB, 2 MB, 3 GB. Then its
+ * name, and its size in bytes. */
 unsigned mp_size_unit(double bytes);
 const char *mp_size_unit_name(unsigned unit);
 double mp_size_unit_bytes(unsigned unit);

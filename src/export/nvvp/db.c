@@ -14,7 +14,7 @@
 
 #define MESSAGE_BYTES 81
 
-/* What SQLite says, without what a damaged file may have put into it. */
+/* SQLite's message, without text that a damaged file may have put into it. */
 static const char *message(const struct nvvp_db *db, char *buffer)
 {
     const char *text = sqlite3_errmsg(db->handle);
@@ -64,7 +64,7 @@ enum mp_status nvvp_db_failed(const struct nvvp_db *db, struct mp_error *error)
     }
 }
 
-/* SQLite has meanings of its own for names such as `:memory:`, but none for those with a slash. */
+/* SQLite gives a meaning of its own to names such as `:memory:`, but not to names with a slash. */
 static enum mp_status open_handle(struct nvvp_db *db, const char *file, int flags,
                                   struct mp_error *error)
 {

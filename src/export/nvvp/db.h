@@ -13,18 +13,19 @@ struct nvvp_db {
     const char *path; /* by which errors name the file; the caller's */
 };
 
-/* Opens the empty file `file` for writing without a journal: after a failure it is of no use. */
+/* Opens the empty file `file` for writing without a journal, so after a failure the file is
+ * useless. */
 enum mp_status nvvp_db_create(struct nvvp_db *db, const char *path, const char *file,
                               struct mp_error *error);
 
-/* Opens a file for reading that nobody vouches for: its views and triggers are not run, no value
- * may be larger than 16 MiB. */
+/* Opens an untrusted file for reading: its views and triggers are not run, and no value may be
+ * larger than 16 MiB. */
 enum mp_status nvvp_db_open(struct nvvp_db *db, const char *path, struct mp_error *error);
 
 /* All statements must be finalized before. A db that was never opened is allowed. */
 void nvvp_db_close(struct nvvp_db *db);
 
-/* The status and words for what SQLite answered last. */
+/* The status and text for SQLite's last result. */
 enum mp_status nvvp_db_failed(const struct nvvp_db *db, struct mp_error *error);
 
 /* Runs statements that give no rows. */
@@ -38,7 +39,7 @@ enum mp_status nvvp_db_prepare(const struct nvvp_db *db, const char *sql, sqlite
 enum mp_status nvvp_db_step(const struct nvvp_db *db, sqlite3_stmt *statement,
                             struct mp_error *error);
 
-/* Runs a statement whose values are bound, for its effect, and makes it ready for the next. */
+/* Runs a statement whose values are bound, then resets it for the next values. */
 enum mp_status nvvp_db_put(const struct nvvp_db *db, sqlite3_stmt *statement,
                            struct mp_error *error);
 

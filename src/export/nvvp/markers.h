@@ -13,7 +13,7 @@ struct nvvp_markers {
     uint32_t last;           /* number given */
 };
 
-/* The number of a row of `nvtx`; a pop or end whose begin is not there gets one of its own.
+/* The number of a row of `nvtx`. A pop or end whose begin is missing gets a number of its own.
  * MP_ERR_MEMORY. */
 enum mp_status nvvp_markers_number(struct nvvp_markers *markers, const struct nvtx_event *event,
                                    uint64_t *number);

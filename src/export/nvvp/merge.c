@@ -1,5 +1,5 @@
-/* Merges the rows of several tables of an .nvvp file by time. Of all tables the row with the
- * earliest time goes next; a table without times is read as it comes.
+/* Merges the rows of several tables of an .nvvp file by time. The row with the earliest time goes
+ * next; a table without times is read in the file's order.
  */
 #include "export/nvvp/merge.h"
 

@@ -1,4 +1,5 @@
-/* In place of the other nvvp_*.c in a build without SQLite. */
+/* A build without SQLite has this file in place of the others here: it answers MP_ERR_UNSUPPORTED.
+ */
 #include "export/nvvp/nvvp.h"
 
 #include "base/poison.h"

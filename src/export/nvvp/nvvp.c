@@ -1,4 +1,4 @@
-/* What needs no SQLite; without it, this is all there is, and none.c. */
+/* The functions that need no SQLite. A build without SQLite has only this file and none.c. */
 #include "export/nvvp/nvvp.h"
 
 #include <string.h>

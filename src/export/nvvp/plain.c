@@ -1,5 +1,5 @@
-/* Files that nvprof wrote, and others with its tables: what of them a trace can hold. Columns that
- * older versions of the schema lack read as 0. */
+/* Reads files that nvprof wrote, and others with nvprof's tables: as much of them as a trace can
+ * hold. Columns that older versions of the schema lack read as 0. */
 #include "export/nvvp/plain.h"
 
 #include <stdio.h>
@@ -24,9 +24,9 @@
 struct nvvp_plain_kind {
     const char *name;  /* of the table, if it is not `like` */
     const char *time;  /* column that rows are merged by; NULL: extra[1], or no time */
-    const char *needs; /* a further column without which the table is of no use, or NULL */
+    const char *needs; /* a further column that the table must have to be usable, or NULL */
     const char *extra; /* expressions after the columns, or NULL */
-    const char *join;  /* what they are of; %s of it is the calls, if `calls` */
+    const char *join;  /* the tables that rows are joined with; %s in it is the calls, if `calls` */
     const char *order; /* conditions and order, if not the file's */
     nvvp_take *take;
     uint8_t like; /* enum nvvp_table_index: whose columns it has */
@@ -62,7 +62,7 @@ static const struct nvvp_plain_kind events[] = {
     {.like = NVVP_CUDA_EVENT,
      .needs = "eventId",
      .extra = "t.thread, t.start, t.end",
-     /* CROSS: SQLite must not turn the two around, which takes time as their product. */
+     /* CROSS: SQLite must not swap the two tables, or the time is the product of their sizes. */
      .join = "CROSS JOIN " CALLERS " t ON t.c = n.correlationId",
      .order = "ORDER BY t.start, n.rowid",
      .calls = true,
@@ -114,7 +114,7 @@ static const char *table_name(const struct nvvp_plain_kind *kind)
     return kind->name ? kind->name : nvvp_tables[kind->like].name;
 }
 
-/* All calls, as something to select from; NULL when the file has none. */
+/* A SELECT over all calls; NULL if the file has none. */
 static const char *calls_of(const struct nvvp_db *db)
 {
     bool runtime = nvvp_db_has_table(db, RUNTIME);
@@ -178,7 +178,7 @@ static enum mp_status compile(const struct nvvp_reader *reader, const struct nvv
     return status;
 }
 
-/* Makes a source of a table. *count grows by 1, or not at all when there is no such table. */
+/* Makes a source of a table, and adds 1 to *count if the table exists. */
 static enum mp_status add_source(const struct nvvp_plain *plain, const struct nvvp_plain_kind *kind,
                                  struct nvvp_plain_source *sources, size_t *count)
 {
@@ -207,8 +207,8 @@ static bool ends_in_id(const char *name)
     return length > 2 && strcmp(name + length - 2, "Id") == 0;
 }
 
-/* A number that is below 0: an id of 32 bits that was stored as signed, or one of those that may
- * be. */
+/* Whether a number below 0 is allowed: a 32-bit id stored as signed, or a column that may be
+ * negative. */
 static bool may_be_negative(const char *column, uint64_t *value)
 {
     static const char *const signed_columns[] = {"address", "value",       "flags",   "priority",
@@ -237,7 +237,7 @@ static enum mp_status read_number(const struct nvvp_plain *plain,
     return MP_OK;
 }
 
-/* What is no BLOB, or too large for what it should be, counts as none. */
+/* A value that is no BLOB, or a too large one, counts as none. */
 static struct nvvp_blob read_blob(sqlite3_stmt *statement, int at)
 {
     struct nvvp_blob blob = {.size = 0};
@@ -251,7 +251,7 @@ static struct nvvp_blob read_blob(sqlite3_stmt *statement, int at)
     return blob;
 }
 
-/* Values of joined tables: NULL where there is no such row; a payload is a BLOB of 8 bytes. */
+/* Values of joined tables. A missing row gives NULL; a payload is a BLOB of 8 bytes. */
 static enum mp_status read_extra(const struct nvvp_plain *plain, struct nvvp_plain_source *source)
 {
     sqlite3_stmt *statement = source->source.statement;

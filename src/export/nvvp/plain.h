@@ -1,5 +1,5 @@
 /* Inside nvvp_read, for files without MINIPROF_ tables: plain.c says where rows come from,
- * plain_rows.c what becomes of them. */
+ * plain_rows.c turns them into rows of a trace. */
 #ifndef MP_EXPORT_NVVP_PLAIN_H
 #define MP_EXPORT_NVVP_PLAIN_H
 
@@ -9,9 +9,10 @@
 
 struct nvvp_plain {
     struct nvvp_reader *reader;
-    struct mp_map strings;    /* _id_ in StringTable -> string of the trace */
-    uint32_t string_count;    /* of the trace */
-    struct mp_intern streams; /* what is known of each by its id in the trace; the same for these */
+    struct mp_map strings; /* _id_ in StringTable -> string of the trace */
+    uint32_t string_count; /* of the trace */
+    struct mp_intern
+        streams; /* what is known of each stream by its id in the trace; the next ones likewise */
     struct mp_intern shapes;
     struct mp_intern functions;
     struct mp_intern threads;
@@ -42,7 +43,7 @@ struct nvvp_plain_source {
         struct nvvp_UNIFIED_MEMORY_COUNTER unified;
         struct nvvp_MEMORY memory;
     } row;
-    uint64_t extra[6]; /* what other tables say of it */
+    uint64_t extra[6]; /* what other tables say about the row */
 };
 
 typedef enum mp_status nvvp_take(struct nvvp_plain *plain, const struct nvvp_plain_source *source);
@@ -58,11 +59,11 @@ nvvp_take nvvp_look_at_marker;
 /* Defines a string of the trace; 0 when memory is out. */
 uint32_t nvvp_define_string(struct nvvp_plain *plain, const char *text, size_t bytes);
 
-/* Begins the trace, whose header says that times are since 1970 and from `earliest` on. *unknown is
- * the number of tables with rows that nothing here reads. */
+/* Begins the trace. Its header says that times are since 1970 and from `earliest` on. *unknown
+ * receives the number of tables whose rows are not read. */
 enum mp_status nvvp_plain_start(struct nvvp_plain *plain, uint64_t earliest, uint64_t *unknown);
 
-/* The first number that a statement gives; 0 when it gives none, or cannot be run. */
+/* The first number that a statement gives; 0 if it gives none or cannot be run. */
 uint64_t nvvp_first_number(const struct nvvp_reader *reader, const char *sql);
 
 #endif

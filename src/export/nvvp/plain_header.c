@@ -1,4 +1,4 @@
-/* What a file without MINIPROF_ tables says of itself: the header of the trace. */
+/* Makes the header of the trace from what a file without MINIPROF_ tables says about itself. */
 #include "export/nvvp/plain.h"
 
 #include <string.h>
@@ -40,7 +40,7 @@ static bool has_rows(const struct nvvp_reader *reader, const char *table)
     return nvvp_first_number(reader, sql) != 0;
 }
 
-/* Names the tables with rows that nothing here reads, separated by spaces. */
+/* Names the tables whose rows are not read, separated by spaces. */
 static enum mp_status unknown_tables(const struct nvvp_reader *reader, struct mp_buffer *names,
                                      uint64_t *count)
 {

@@ -17,7 +17,7 @@ struct nvvp_open_markers {
     size_t capacity;
 };
 
-/* The number of a thread, made now if it is new; 0 when memory is out. */
+/* The number of a thread; a new thread gets a new one. 0 when memory is out. */
 static uint32_t thread_number(struct nvvp_marker_kinds *kinds, uint64_t thread)
 {
     uint32_t known = kinds->threads.count;
@@ -45,7 +45,7 @@ enum mp_status nvvp_marker_began(struct nvvp_marker_kinds *kinds, uint64_t id, u
     return MP_OK;
 }
 
-/* Takes a range out of the open ones of its thread; true when it was the innermost. */
+/* Removes a range from the open ones of its thread; true if it was the innermost. */
 static bool take_out(struct nvvp_open_markers *open, uint64_t id)
 {
     size_t at = open->count;

@@ -33,8 +33,8 @@ static uint64_t plain_rows_name_of(struct nvvp_plain *plain, uint64_t id)
     return 0;
 }
 
-/* The number of a thing in the trace by the bytes that tell it from others; *is_new when nothing
- * has been said of it yet. MP_ERR_MEMORY. */
+/* The number in the trace of a thing with these identifying bytes; *is_new if nothing has been
+ * written about it yet. MP_ERR_MEMORY. */
 static enum mp_status number_of(const struct nvvp_plain *plain, struct mp_intern *pool,
                                 const void *key, size_t bytes, uint64_t *number, bool *is_new)
 {
@@ -97,7 +97,8 @@ static enum mp_status function_of(struct nvvp_plain *plain, bool driver, uint64_
     return MP_OK;
 }
 
-/* The thread id in the CUpti_ActivityObjectKindId of a thread; 0 when it is of something else. */
+/* The thread id in the CUpti_ActivityObjectKindId of a thread; 0 if the object is something else.
+ */
 static uint64_t object_tid(uint64_t kind, const struct nvvp_blob *id)
 {
     uint32_t tid;
@@ -342,8 +343,8 @@ enum mp_status nvvp_take_release(struct nvvp_plain *plain, const struct nvvp_pla
 
 /* ---- What the host did ---- */
 
-static enum mp_status plain_rows_take_call(struct nvvp_plain *plain,
-                                           const struct nvvp_RUNTIME *from, bool driver)
+static enum mp_status take_plain_call(struct nvvp_plain *plain, const struct nvvp_RUNTIME *from,
+                                      bool driver)
 {
     struct mp_row_call call = {
         .start = from->start,
@@ -360,15 +361,15 @@ static enum mp_status plain_rows_take_call(struct nvvp_plain *plain,
 
 enum mp_status nvvp_take_runtime(struct nvvp_plain *plain, const struct nvvp_plain_source *source)
 {
-    return plain_rows_take_call(plain, &source->row.call, false);
+    return take_plain_call(plain, &source->row.call, false);
 }
 
 enum mp_status nvvp_take_driver(struct nvvp_plain *plain, const struct nvvp_plain_source *source)
 {
-    return plain_rows_take_call(plain, &source->row.call, true);
+    return take_plain_call(plain, &source->row.call, true);
 }
 
-/* Thread of the call with the correlation id of a wait or event record; 0 when there is none. */
+/* Thread of the call that has the correlation id of a wait or event record; 0 if there is none. */
 static enum mp_status caller_of(struct nvvp_plain *plain, const struct nvvp_plain_source *source,
                                 uint64_t *thread)
 {
@@ -447,7 +448,7 @@ enum mp_status nvvp_look_at_marker(struct nvvp_plain *plain, const struct nvvp_p
 }
 
 /* The attributes of a begin or mark: flags, kind and bits of the payload, color, category. A
- * payload of 0 cannot be told from none. */
+ * payload of 0 cannot be told apart from a missing one. */
 static void take_marker_data(const uint64_t *data, struct mp_row_nvtx *nvtx)
 {
     static const uint8_t types[] = {
@@ -461,7 +462,7 @@ static void take_marker_data(const uint64_t *data, struct mp_row_nvtx *nvtx)
     }
 }
 
-/* The domain of a row; ends may be without, so theirs is that of the begin. */
+/* The domain of a row. An end may lack it; then the domain is that of the begin. */
 static enum mp_status domain_of(struct nvvp_plain *plain, const struct nvvp_MARKER *from,
                                 uint64_t *domain)
 {

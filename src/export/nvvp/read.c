@@ -16,8 +16,8 @@ static uint32_t big_endian(const uint8_t *bytes)
     return (uint32_t)bytes[0] << 24 | (uint32_t)bytes[1] << 16 | (uint32_t)bytes[2] << 8 | bytes[3];
 }
 
-/* How many bytes the file should have by its header (sqlite.org/fileformat.html, 1.3); 0 when it
- * does not say. SQLite itself reads a file that was cut as far as it goes. */
+/* The length in bytes that the file's header states (sqlite.org/fileformat.html, 1.3); 0 if it
+ * states none. SQLite itself reads a cut file as far as it goes. */
 static uint64_t promised_bytes(int fd)
 {
     uint8_t header[100];
@@ -30,7 +30,7 @@ static uint64_t promised_bytes(int fd)
     return big_endian(header + 28) * (page_bytes == 1 ? 65536 : page_bytes);
 }
 
-/* What is no SQLite file, or not a whole one, is told in words of ours. */
+/* Reports a file that is no SQLite file, or an incomplete one, in our own words. */
 static enum mp_status look_at(struct nvvp_reader *reader, const char *path)
 {
     uint64_t bytes, promised;

@@ -1,5 +1,5 @@
 /* Inside nvvp_read: what its files share. read.c opens and closes, read_ours.c reads what
- * nvvp_write wrote, plain*.c what nvprof did, and reader.c has what these need. */
+ * nvvp_write wrote, plain*.c reads what nvprof wrote, and reader.c has what all of these need. */
 #ifndef MP_EXPORT_NVVP_READ_H
 #define MP_EXPORT_NVVP_READ_H
 
@@ -25,8 +25,8 @@ void nvvp_add_property(struct mp_buffer *header, const char *key, const char *va
 /* Begins the trace with these "key=value\n" lines, to which a NUL is added. */
 enum mp_status nvvp_start_trace(struct nvvp_reader *reader, struct mp_buffer *header);
 
-/* The next row of a statement, which is number *rows then; a damaged file cannot make it endless.
- * MP_OK, MP_END or a failure. */
+/* The next row of a statement; *rows is then its number. A damaged file cannot make the rows
+ * endless. MP_OK, MP_END or a failure. */
 enum mp_status nvvp_next_row(const struct nvvp_reader *reader, sqlite3_stmt *statement,
                              uint64_t *rows);
 
@@ -34,7 +34,7 @@ enum mp_status nvvp_next_row(const struct nvvp_reader *reader, sqlite3_stmt *sta
 enum mp_status nvvp_bad_value(const struct nvvp_reader *reader, const char *table, uint64_t row,
                               const char *column, const char *what);
 
-/* Why rows did not get into the trace, if they did not. */
+/* The status and reason if rows could not be written into the trace; otherwise MP_OK. */
 enum mp_status nvvp_check_writer(const struct nvvp_reader *reader);
 
 enum mp_status nvvp_no_memory(const struct nvvp_reader *reader);

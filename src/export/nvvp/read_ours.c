@@ -1,4 +1,4 @@
-/* Files with MINIPROF_ tables: row for row the trace that they were made of. */
+/* Reads files with MINIPROF_ tables: restores, row by row, the trace that they were made from. */
 #include <stdio.h>
 #include <string.h>
 
@@ -62,7 +62,7 @@ static enum mp_status read_infos(struct ours *ours)
     return read_info(ours, "dropped", &ours->dropped);
 }
 
-/* Key and value of a header line; other rows cannot come from a header. */
+/* Adds key and value of a header line; skips rows that cannot come from a header. */
 static void add_line(struct mp_buffer *header, sqlite3_stmt *statement)
 {
     const char *key = (const char *)sqlite3_column_text(statement, 0);
@@ -197,7 +197,7 @@ static enum mp_status read_ours_take_row(void *context, struct nvvp_source *gene
     return MP_OK;
 }
 
-/* Definitions table by table, then all else by time. */
+/* Definitions table by table, then all other rows by time. */
 static enum mp_status read_tables(struct ours *ours, bool definitions)
 {
     size_t tables;

@@ -1,5 +1,5 @@
-/* What both kinds of file are read with: the trace that is being written, rows with a limit, and
- * what is said of a damaged file.
+/* What both ways of reading a file need: the trace that is being written, rows with a limit, and
+ * messages about a damaged file.
  */
 #include <fcntl.h>
 #include <unistd.h>

@@ -17,8 +17,8 @@ NVVP_TABLES(COLUMN_ARRAY)
      sizeof columns_##table / sizeof *columns_##table},
 const struct nvvp_table nvvp_tables[NVVP_TABLE_COUNT] = {NVVP_TABLES(TABLE_OF)};
 
-/* nvprof creates every table that it knows, used or not, and programs ask for some of these
- * without looking whether they are there. */
+/* nvprof creates every table that it knows, used or not. Some programs query these tables without
+ * checking that they exist. */
 #define UNUSED(name, columns)                                                                      \
     "CREATE TABLE CUPTI_ACTIVITY_KIND_" name "(_id_ INTEGER PRIMARY KEY AUTOINCREMENT, " columns   \
     ");\n"

@@ -1,13 +1,13 @@
-/* What stands in an .nvvp file: nvprof's tables (tables.def) and ours.
+/* The contents of an .nvvp file: nvprof's tables (tables.def) and ours.
  *
- * A row of a table of ours is row number n of its table. Its number is the `_id_` of its row in
- * nvprof's table and in MINIPROF_table, which has only those columns that nvprof's table cannot
- * give back; for tables that nvprof knows nothing of these are all columns. Strings are
- * StringTable, their numbers the trace's.
+ * A row of one of our tables is row number n of its table. This number is the `_id_` of its row in
+ * nvprof's table and in MINIPROF_table. MINIPROF_table has only the columns that cannot be restored
+ * from nvprof's table; if nvprof has no such table, these are all columns. Strings are in
+ * StringTable under their numbers in the trace.
  *
  * Times are nanoseconds since 1970, as in nvprof's files, if the trace's header says how its clock
- * relates to that: MINIPROF_INFO has `time_offset_ns`, which was added to each. 0 stays 0, which
- * is "unknown" on both sides.
+ * relates to 1970. MINIPROF_INFO then has `time_offset_ns`, which was added to each time. 0 stays
+ * 0, which means "unknown" on both sides.
  */
 #ifndef MP_EXPORT_NVVP_SCHEMA_H
 #define MP_EXPORT_NVVP_SCHEMA_H
@@ -59,8 +59,8 @@ extern const struct nvvp_table nvvp_tables[NVVP_TABLE_COUNT];
 /* CREATE statements of all that is in a file besides nvvp_tables and the tables of ours. */
 extern const char nvvp_other_tables[];
 
-/* A time of the trace as it stands in the file, and back. 0 stays 0; so that no two times become
- * one, the time that would become 0 takes the place that 0 has left. */
+/* A time of the trace as it stands in the file, and back. 0 stays 0. The one time that the offset
+ * would turn into 0 is written as the offset itself, so that no two times become one. */
 static inline uint64_t nvvp_time_out(uint64_t time, uint64_t offset)
 {
     if (!time)

@@ -1,5 +1,5 @@
-/* Writes an .nvvp file: one pass over the trace, one transaction, under a name of its own until it
- * is whole. */
+/* Writes an .nvvp file: one pass over the trace, one transaction. The file has a temporary name
+ * until it is complete. */
 #include "export/nvvp/write.h"
 
 #include <errno.h>
@@ -128,8 +128,8 @@ static enum mp_status prepare(struct nvvp_writer *writer)
 
 /* ---- Strings ---- */
 
-/* Length of the UTF-8 character at `text`, of which `bytes` are there; 0 when it is none. SQLite
- * ends texts at a NUL, so that is none here. */
+/* Length of the UTF-8 character at `text`, of which `bytes` bytes are there; 0 if it is none. A NUL
+ * counts as none, because SQLite ends texts there. */
 static size_t character_length(const uint8_t *text, size_t bytes)
 {
     static const uint32_t least[] = {1, 0x80, 0x800, 0x10000};
@@ -148,8 +148,8 @@ static size_t character_length(const uint8_t *text, size_t bytes)
     return length;
 }
 
-/* Copies a text into `valid`, with U+FFFD for each byte that belongs to no character; true when
- * there was none. */
+/* Copies a text into `valid`, with U+FFFD for each byte that belongs to no character; true if there
+ * was no such byte. */
 static bool make_valid(const char *text, size_t bytes, struct mp_buffer *valid)
 {
     bool was_valid = true;
@@ -178,7 +178,7 @@ static enum mp_status put_text(struct nvvp_writer *writer, sqlite3_stmt *stateme
     return nvvp_db_put(&writer->db, statement, writer->error);
 }
 
-/* StringTable is meant for other programs: it has valid text only, and each id once. */
+/* StringTable is for other programs: it has only valid text, and each id once. */
 static enum mp_status put_string(struct nvvp_writer *writer, const struct mp_batch *batch,
                                  uint32_t row)
 {
@@ -272,7 +272,7 @@ static enum mp_status put_properties(struct nvvp_writer *writer, const struct mp
     return status;
 }
 
-/* Records that were lost when the trace was recorded; without an index the chunks know. */
+/* Records that were lost during recording. Without an index the number comes from the chunks. */
 static enum mp_status count_dropped(struct mp_trace *trace, uint64_t *dropped,
                                     struct mp_error *error)
 {
@@ -409,7 +409,7 @@ static enum mp_status nvvp_write_fill(struct nvvp_writer *writer, struct mp_trac
     return nvvp_db_run(&writer->db, "COMMIT", writer->error);
 }
 
-/* Gives the finished file its name, never in place of another. */
+/* Gives the finished file its name, but never replaces another file. */
 static enum mp_status give_name(const char *file, const char *path, struct mp_error *error)
 {
     if (renameat2(AT_FDCWD, file, AT_FDCWD, path, RENAME_NOREPLACE) == 0)

@@ -1,5 +1,5 @@
-/* Inside nvvp_write: what its two files share. write.c makes the file and keeps what only we
- * know; write_rows.c says what of a row stands in nvprof's tables. */
+/* Inside nvvp_write: what its two files share. write.c makes the file and writes our own tables;
+ * write_rows.c writes a row into nvprof's tables. */
 #ifndef MP_EXPORT_NVVP_WRITE_H
 #define MP_EXPORT_NVVP_WRITE_H
 
@@ -34,8 +34,8 @@ struct nvvp_writer {
     struct mp_buffer string_text; /* a text made valid */
 };
 
-/* Writes what nvprof's tables hold of one row of the batch, the last that `rows` counts, and keeps
- * what later rows need of a definition. */
+/* Writes what nvprof's tables hold of the batch's row number `rows` (the last one counted), and
+ * keeps what later rows need of a definition. */
 enum mp_status nvvp_write_row(struct nvvp_writer *writer, const struct mp_batch *batch,
                               uint32_t row);
 

@@ -41,8 +41,8 @@ static enum mp_status no_memory(struct nvvp_writer *writer)
 }
 
 /* Keeps a definition by its id, unless the size of the trace does not justify such an id. */
-static enum mp_status write_rows_keep(struct nvvp_writer *writer, struct dense *array, uint64_t id,
-                                      const void *item)
+static enum mp_status keep_definition_row(struct nvvp_writer *writer, struct dense *array,
+                                          uint64_t id, const void *item)
 {
     enum mp_status status = dense_reach(array, id);
 
@@ -85,7 +85,7 @@ static enum mp_status put_thread(struct nvvp_writer *writer, const struct mp_bat
     const struct mp_row_thread thread = {CELL(thread, id), CELL(thread, tid), CELL(thread, name)};
     struct nvvp_NAME name = {.objectKind = THREAD_OBJECT, .name = thread.name};
 
-    MP_TRY(write_rows_keep(writer, &writer->threads, thread.id, &thread));
+    MP_TRY(keep_definition_row(writer, &writer->threads, thread.id, &thread));
     if (!thread.name)
         return MP_OK;
     name.objectId = thread_object(writer, thread.id);
@@ -137,7 +137,7 @@ static enum mp_status put_stream(struct nvvp_writer *writer, const struct mp_bat
     const struct mp_row_stream stream = {CELL(stream, id), CELL(stream, stream),
                                          CELL(stream, context), CELL(stream, device)};
 
-    return write_rows_keep(writer, &writer->streams, stream.id, &stream);
+    return keep_definition_row(writer, &writer->streams, stream.id, &stream);
 }
 
 static enum mp_status put_function(struct nvvp_writer *writer, const struct mp_batch *batch,
@@ -146,7 +146,7 @@ static enum mp_status put_function(struct nvvp_writer *writer, const struct mp_b
     const struct mp_row_function function = {CELL(function, id), CELL(function, api),
                                              CELL(function, cbid), CELL(function, name)};
 
-    return write_rows_keep(writer, &writer->functions, function.id, &function);
+    return keep_definition_row(writer, &writer->functions, function.id, &function);
 }
 
 static enum mp_status put_shape(struct nvvp_writer *writer, const struct mp_batch *batch,
@@ -159,7 +159,7 @@ static enum mp_status put_shape(struct nvvp_writer *writer, const struct mp_batc
     MP_COLUMNS_shape(TAKE)
 #undef TAKE
         /* clang-format on */
-        return write_rows_keep(writer, &writer->shapes, shape.id, &shape);
+        return keep_definition_row(writer, &writer->shapes, shape.id, &shape);
 }
 
 static enum mp_status put_stream_info(struct nvvp_writer *writer, const struct mp_batch *batch,

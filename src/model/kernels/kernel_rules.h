@@ -1,10 +1,11 @@
-/* What a kernel is by its name: the rules of kernel_rules.def. */
+/* What kind of kernel a name stands for, by the rules of kernel_rules.def. */
 #ifndef MP_MODEL_KERNELS_KERNEL_RULES_H
 #define MP_MODEL_KERNELS_KERNEL_RULES_H
 
 #include <stdbool.h>
 
-/* `name` in readable form (NAMES_READABLE); NULL is neither. Time is linear in its length. */
+/* `name` is in readable form (NAMES_READABLE). For NULL both answer false. Time is linear in the
+ * length of the name. */
 bool kernel_uses_tensor_cores(const char *name);
 bool kernel_communicates(const char *name);
 

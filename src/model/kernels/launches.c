@@ -11,8 +11,8 @@
 
 #include "base/poison.h"
 
-/* Clocks of host and device are mapped to each other with an error; a chunk stays that much longer
- * than its last kernel. */
+/* The clocks of host and device are mapped to each other with an error, so a chunk stays this much
+ * longer than its last kernel. */
 #define CLOCK_SLACK_NS 10000000u
 
 /* A chunk of kernels; in the window it has their correlation ids. */
@@ -20,7 +20,7 @@ struct kernels {
     uint64_t offset;
     uint64_t first_time;
     uint64_t last_time;
-    uint64_t *correlations; /* owned; what stands in the map because of it */
+    uint64_t *correlations; /* owned; ids that this chunk has put into the map */
     uint32_t count;
 };
 
@@ -161,7 +161,7 @@ static void move_on(struct launches *launches, uint64_t time)
     }
 }
 
-/* A chunk that ended before the call is of no use to this one and all that come. */
+/* A chunk that ended before the call is useless for this call and all later ones. */
 static bool may_read(struct launches *launches, uint64_t time)
 {
     while (launches->next < launches->count && launches->oldest == launches->next &&

@@ -1,14 +1,15 @@
 /* Which kernel an API call launched, for calls that are read in order of time.
  *
- * A kernel begins after its launch, by as long as the device's queues are deep, so its row is
- * looked for ahead of the calls, in a window over the table `kernel`: the chunks that may hold
- * kernels of calls still to come. A call whose kernel is not there makes the window grow, to at
- * most LAUNCHES_AHEAD kernels that begin after the call; what has ended before the call leaves it.
- * A channel of the device holds 1024 launches, so that is room for some 250 of them that are full.
+ * A kernel begins after its launch; how long after depends on the depth of the device's queues. So
+ * its row is searched ahead of the calls, in a window over the table `kernel`: the chunks that may
+ * hold kernels of later calls. If a call's kernel is not in the window, the window grows, to at
+ * most LAUNCHES_AHEAD kernels that begin after the call. Kernels that ended before the call leave
+ * it. A channel of the device holds 1024 launches, so the window has room for some 250 full
+ * channels.
  *
- * Memory: 48 bytes a chunk, and a map and a list of 24 to 50 bytes for each kernel in the window:
- * 13 MB at most but for what overlaps the call itself, whatever the size of the trace. Kernels of
- * CUDA graphs are not in it: a graph launch starts many.
+ * Memory: 48 bytes a chunk, and 24 to 50 bytes for each kernel in the window (a map and a list).
+ * This is at most 13 MB, apart from kernels that overlap the call itself, whatever the size of the
+ * trace. Kernels of CUDA graphs are not in the window, because one graph launch starts many.
  */
 #ifndef MP_MODEL_KERNELS_LAUNCHES_H
 #define MP_MODEL_KERNELS_LAUNCHES_H
@@ -35,7 +36,7 @@ void launches_close(struct launches *launches);
 enum mp_status launches_find(struct launches *launches, uint64_t correlation, uint64_t time,
                              uint64_t *shape);
 
-/* Most kernels that were in the window at a time. */
+/* Greatest number of kernels that were in the window at the same time. */
 size_t launches_most(const struct launches *launches);
 
 #endif

@@ -40,8 +40,8 @@ const char *names_demangle(const char *name, enum names_style style, struct mp_a
     return result;
 }
 
-/* Whether the name ends in an underscore, `letter`s as given and, with `digits`, at least one
- * digit; then *length loses that. */
+/* Whether the name ends in an underscore, the given letters and, with `digits`, at least one digit.
+ * If so, takes this suffix off *length. */
 static bool strip(const char *name, size_t *length, const char *suffix, bool digits)
 {
     size_t suffix_length = strlen(suffix);

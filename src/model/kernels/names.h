@@ -9,15 +9,15 @@
 
 #define NAMES_BYTES 64 /* enough for names_copy, names_graph and the like */
 
-/* How C++ names are printed. The values 0 and 1 stand for what was `bool demangle`. */
+/* How C++ names are printed. The values 0 and 1 correspond to the former `bool demangle`. */
 enum names_style {
     NAMES_MANGLED,  /* as the trace has them */
     NAMES_READABLE, /* as c++filt prints them */
     NAMES_NVPROF    /* as nvprof and cu++filt print them; see names_nvprof */
 };
 
-/* Names that nvprof's --context-name, --stream-name and --process-name give: in each `%i` stands
- * for the id. NULL: the id alone, as nvprof without these options. Nothing is owned. */
+/* Patterns that nvprof's --context-name, --stream-name and --process-name give: `%i` in them stands
+ * for the id. NULL: the id alone, as nvprof prints it without these options. Nothing is owned. */
 struct names_patterns {
     const char *context;
     const char *stream;
@@ -28,10 +28,10 @@ struct names_patterns {
  * cannot be demangled, or memory is out. */
 const char *names_demangle(const char *name, enum names_style style, struct mp_arena *arena);
 
-/* What GNU's demangler printed, in nvprof's spelling: `float const *` and `float const &` for
- * `float const*` and `float const&` (but `float*`), and template arguments that are values with
- * their types: `int=8`, `bool=1`, `Enum=3` for `8`, `true`, `(Enum)3`. Allocated in `arena`; NULL
- * when memory is out. */
+/* Rewrites what GNU's demangler printed in nvprof's spelling. `float const*` and `float const&`
+ * become `float const *` and `float const &` (but `float*` stays). Template arguments that are
+ * values get their types: `8`, `true`, `(Enum)3` become `int=8`, `bool=1`, `Enum=3`. Allocated in
+ * `arena`; NULL when memory is out. */
 const char *names_nvprof(const char *demangled, struct mp_arena *arena);
 
 /* Length of an API function's name without what CUPTI appends: the version it changed in (_v2,

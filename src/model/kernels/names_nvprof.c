@@ -3,11 +3,10 @@
  *     GNU     void f<8, (Mode)1, Grid<float const> >(float const*, float*)
  *     nvprof  void f<int=8, Mode=1, Grid<float const >>(float const *, float*)
  *
- * One pass with a stack of the open brackets: values get their types only where a template argument
- * begins and only if they are the whole of it. What has brackets that do not pair, or too many of
- * them, stays as it is. (nvprof's own demangler confuses some parameters with others, `bool=1
- * const *` for a type; that is not imitated.) Examples: apache/mxnet#14684,
- * PaddlePaddle/benchmark#329.
+ * One pass with a stack of the open brackets. A value gets its type only if it is a whole template
+ * argument. A name whose brackets do not pair, or that nests too deep, stays as it is. (nvprof's
+ * own demangler confuses some parameters with others, `bool=1 const *` for a type; this is not
+ * imitated.) Examples: apache/mxnet#14684, PaddlePaddle/benchmark#329.
  */
 #include <ctype.h>
 #include <stdbool.h>
@@ -122,8 +121,8 @@ static const char *closing(const char *text)
     return NULL;
 }
 
-/* `(Enum)3`. The type is left to the pass, which can meet template arguments in it: its closing
- * bracket turns into the `=`. */
+/* `(Enum)3`. The main pass rewrites the type, which may contain template arguments; the cast's
+ * closing bracket becomes the `=`. */
 static bool is_cast(const char *text)
 {
     const char *end = *text == '(' ? closing(text) : NULL;
@@ -134,7 +133,7 @@ static bool is_cast(const char *text)
 
 #define CAST 'c' /* in `open`: the bracket of a cast, not printed */
 
-static bool names_nvprof_push(struct rewrite *r, char bracket)
+static bool push_bracket(struct rewrite *r, char bracket)
 {
     if (r->depth == DEEPEST) {
         r->wrong = true;
@@ -151,7 +150,7 @@ static bool rewrite_argument(struct rewrite *r)
     if (!is_cast(r->at))
         return false;
     r->at++;
-    return names_nvprof_push(r, CAST);
+    return push_bracket(r, CAST);
 }
 
 /* ---- Everything else ---- */
@@ -187,7 +186,7 @@ static void copy_word(struct rewrite *r)
         mp_buffer_append_byte(&r->out, ' ');
 }
 
-/* A `<` that opens template arguments stands behind a name; others compare. */
+/* A `<` after a name opens template arguments; any other one compares. */
 static bool opens_template(const struct rewrite *r)
 {
     char before = last_written(r);
@@ -200,7 +199,7 @@ static bool opens_template(const struct rewrite *r)
 }
 
 /* Closes the innermost bracket if it is an `opening`. */
-static void names_nvprof_pop(struct rewrite *r, char opening)
+static void pop_bracket(struct rewrite *r, char opening)
 {
     if (r->depth && r->open[r->depth - 1] == opening)
         r->depth--;
@@ -230,7 +229,7 @@ static void copy_closing(struct rewrite *r)
         copy(r, number_length(r->at));
         return;
     }
-    names_nvprof_pop(r, *r->at == ')' ? '(' : *r->at == ']' ? '[' : '{');
+    pop_bracket(r, *r->at == ')' ? '(' : *r->at == ']' ? '[' : '{');
     copy(r, 1);
 }
 
@@ -239,10 +238,10 @@ static void copy_symbol(struct rewrite *r)
     char c = *r->at;
 
     if (c == '<' && opens_template(r)) {
-        r->at_argument = names_nvprof_push(r, '<');
+        r->at_argument = push_bracket(r, '<');
         copy(r, 1);
     } else if (c == '(' || c == '[' || c == '{') {
-        names_nvprof_push(r, c);
+        push_bracket(r, c);
         copy(r, 1);
     } else if (c == '>') {
         copy_closing_angle(r);

@@ -19,7 +19,7 @@
 #include "base/status.h"
 #include "model/trace/dense.h"
 
-/* Numbers that no launch can have are cut to UINT32_MAX. */
+/* A number that no launch can have is replaced by UINT32_MAX. */
 struct launch_shape {
     uint64_t kernel;        /* string, mangled */
     uint32_t grid[3];       /* blocks */
@@ -28,8 +28,8 @@ struct launch_shape {
     uint32_t registers;     /* per thread */
     uint32_t static_shared; /* bytes per block, as the next */
     uint32_t dynamic_shared;
-    /* Bytes of shared memory that the driver set up on each SM for the launch, what the system
-     * takes for each block included; 0: CUPTI does not say. */
+    /* Bytes of shared memory that the driver set up on each SM for the launch, including the
+     * system's share of each block; 0: CUPTI does not say. */
     uint32_t configured_shared;
     uint32_t local_memory; /* bytes per thread */
     bool defined;
@@ -60,7 +60,7 @@ void shapes_free(struct shapes *shapes);
 /* Makes the cursor deliver what is kept here, and what definitions_take needs of these tables. */
 void shapes_select(struct mp_cursor *cursor);
 
-/* Keeps the rows of a batch of the two tables; others are passed over. Ids that the size of the
+/* Keeps the rows of a batch of the two tables; other tables are skipped. Ids that the size of the
  * file does not justify are left out. MP_OK or MP_ERR_MEMORY. */
 enum mp_status shapes_take(struct shapes *shapes, const struct mp_batch *batch);
 

@@ -14,7 +14,7 @@
 
 #include "base/poison.h"
 
-/* A node by what it is called in all tables. */
+/* A node by the values that identify it in all tables. */
 struct key {
     uint64_t graph;
     uint64_t graph_node;
@@ -46,7 +46,7 @@ static enum mp_status keep_text(struct pass *pass, uint64_t string, const char *
 
 #define CELL(table, column) (batch->columns[MP_COLUMN_##table##_##column][row])
 
-/* A parent comes before its path; one that was lost leaves the path an outermost one. */
+/* A parent comes before its path. If the parent was lost, the path becomes an outermost one. */
 static enum mp_status take_path(struct pass *pass, const struct mp_batch *batch, uint32_t row)
 {
     struct captured *captured = pass->captured;
@@ -89,7 +89,7 @@ static enum mp_status take_captured(struct pass *pass, const struct mp_batch *ba
     id = mp_intern_add(&pass->keys, &key, sizeof key);
     if (!id)
         return MP_ERR_MEMORY;
-    /* Should a node come twice, the last row holds. */
+    /* If a node comes twice, the last row counts. */
     captured->items[id - 1] = (struct captured_node){(uint32_t)path, CELL(captured, thread)};
     captured->count = pass->keys.count;
     return MP_OK;
@@ -127,7 +127,7 @@ static enum mp_status nvtx_captured_take_batch(void *context, const struct mp_ba
     return MP_OK;
 }
 
-/* From the ids of rows of `node` to what was captured: nodes may come before or after. */
+/* Joins the ids of rows of `node` with what was captured; either may come first in the file. */
 static enum mp_status link_nodes(struct pass *pass)
 {
     const struct dense *defined = &pass->definitions.nodes;

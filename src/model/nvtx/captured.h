@@ -1,7 +1,8 @@
 /* The NVTX ranges in which the nodes of CUDA graphs were captured, or added by hand.
  *
- * A kernel, copy or set of a graph launch names its node; the node's original was made, once, by a
- * thread that had some ranges open: its path, from the outermost to the innermost one.
+ * A kernel, copy or set of a graph launch names its node. The original of the node was made once,
+ * by a thread that had some ranges open. These ranges are the node's path, from the outermost to
+ * the innermost one.
  *
  *     struct captured captured;
  *     captured_load(&captured, trace, &error);
@@ -10,12 +11,14 @@
  *     for (uint32_t at = node ? node->path : 0; at; at = captured_path(&captured, at)->parent)
  *         use(captured_path(&captured, at)->name);  // innermost first
  *
- * A node has one path or none: no range was open, or which were is not known (the collector was not
- * there, the trace is of before, the ranges began before they were recorded, a child graph). What
- * the collector lost is counted in the trace: `dropped_paths`.
+ * A node has one path or none. It has none if no range was open, or if the open ranges are not
+ * known: recording had not begun yet, the ranges began before the recording, the trace is older
+ * than this table, or the node is in a child graph. The trace counts the paths that the recorder
+ * lost: `dropped_paths`.
  *
- * Read in a pass of its own over definitions, and not at all where there are none. Memory: 32 bytes
- * a path and its texts, 40 bytes a node that has one, 8 bytes for each node that ran.
+ * The paths are read in a pass of their own over definitions, and not at all if there are none.
+ * Memory: 32 bytes a path and its texts, 40 bytes a node that has one, 8 bytes for each node that
+ * ran.
  */
 #ifndef MP_MODEL_NVTX_CAPTURED_H
 #define MP_MODEL_NVTX_CAPTURED_H
@@ -28,7 +31,7 @@
 #include "base/status.h"
 #include "model/trace/dense.h"
 
-#define CAPTURED_MOST_DEPTH 1024u /* of a path that is followed outwards; the collector's limit */
+#define CAPTURED_MOST_DEPTH 1024u /* of a path that is followed outwards; the recorder's limit */
 
 struct captured_path {
     uint32_t parent;    /* the range around it, an earlier path; 0: none is */

@@ -1,7 +1,7 @@
-/* Pairs the rows of `nvtx` that begin a range with those that end it. Places of one array hold the
- * open ranges. The open pushes of a thread and domain are a list of places, and the first place is
- * always that of the last push: the map that finds the place changes for outermost pushes and pops
- * only. The place that became free last is used next, so that the few in use stay in the cache.
+/* Pairs the rows of `nvtx` that begin a range with those that end it. One array of places holds the
+ * open ranges. The open pushes of a thread and domain form a list, whose first place always holds
+ * the last push. So the map that finds this place changes only at outermost pushes and pops. The
+ * place that became free last is used next, so that the few in use stay in the cache.
  */
 #include "model/nvtx/match.h"
 
@@ -77,7 +77,7 @@ static enum mp_status match_push(struct nvtx_match *match, const struct nvtx_eve
     return MP_OK;
 }
 
-/* An id that is started again before it has ended is the new range's. */
+/* If an id is started again before it has ended, it belongs to the new range. */
 static enum mp_status match_start(struct nvtx_match *match, const struct nvtx_event *event,
                                   uint64_t item)
 {

@@ -1,18 +1,18 @@
-/* Which row of `nvtx` ends what another one began: the one place that pairs pushes with pops and
- * starts with ends.
+/* Which row of `nvtx` ends which range: the one place that pairs pushes with pops and starts with
+ * ends.
  *
- * A pop ends the last push of its thread and domain that is open, an end the start of its range id,
- * whatever threads they are of. The caller gives each range that begins a number of its own, its
- * item, and gets it back with the row that ends the range:
+ * A pop ends the last open push of its thread and domain. An end ends the start with its range id,
+ * in whatever threads the two are. The caller gives each range that begins a number of its own, its
+ * item, and gets the item back with the row that ends the range:
  *
  *     if (nvtx_match_end(&match, &event, &item))
  *         ...                                   // `event` ends the range of `item`
  *     else if (nvtx_begins(&event))
  *         nvtx_match_begin(&match, &event, item);
  *
- * For rows in the order of their time, by thread at least. Memory: 16 bytes for each range that is
- * open, whose room is used again, and up to 43 bytes in a map for each start, and each thread and
- * domain with an open push. A zeroed struct is empty.
+ * Rows must come in order of time, at least within each thread. Memory: 16 bytes for each open
+ * range (the room is used again), and up to 43 bytes in a map for each start, and for each thread
+ * and domain with an open push. A zeroed struct is empty.
  */
 #ifndef MP_MODEL_NVTX_MATCH_H
 #define MP_MODEL_NVTX_MATCH_H
@@ -59,8 +59,8 @@ bool nvtx_begins(const struct nvtx_event *event);
 enum mp_status nvtx_match_begin(struct nvtx_match *match, const struct nvtx_event *event,
                                 uint64_t item);
 
-/* Takes a pop or an end: true, and the item of the range in *item. False, and *item as it was, for
- * other rows, and where the range began before the recording. */
+/* Takes a pop or an end: returns true, with the item of the range in *item. For other rows, and for
+ * a range that began before the recording, returns false and leaves *item unchanged. */
 bool nvtx_match_end(struct nvtx_match *match, const struct nvtx_event *event, uint64_t *item);
 
 /* The item of the last open push of a thread in a domain; false when there is none. */

@@ -1,5 +1,5 @@
-/* The open ranges of each thread, in the order in which they began. What nvtx/match.h matches are
- * positions in these lists. A list only loses ranges at its end, so that positions hold.
+/* The open ranges of each thread, in the order in which they began. The items that nvtx/match.h
+ * pairs are positions in these lists. A list loses ranges only at its end, so positions stay valid.
  */
 #include "model/nvtx/open.h"
 
@@ -11,7 +11,7 @@
 
 #include "base/poison.h"
 
-/* Of a thread: there may be very many threads, most ranges are not deep. */
+/* For each thread: there may be very many threads, and most nestings are not deep. */
 #define FIRST_RANGES 4u
 
 void nvtx_open_free(struct nvtx_open *open)
@@ -75,7 +75,7 @@ static enum mp_status begin(struct nvtx_open *open, const struct nvtx_event *eve
     return MP_OK;
 }
 
-/* Marks a range and takes off what is over from the top. */
+/* Marks a range as ended, and removes ended ranges from the top. */
 static void finish(struct nvtx_open *open, uint64_t item, struct nvtx_open_range *ended)
 {
     struct nvtx_open_thread *thread = &open->threads[item >> 32];

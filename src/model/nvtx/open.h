@@ -1,15 +1,15 @@
-/* Which NVTX range a thread is in: the one that began last of those that it has open.
+/* Which NVTX range a thread is in: of its open ranges, the one that began last.
  *
- * For rows of `nvtx` that are read in order of time, by thread at least. Pushes and starts of a
- * thread stand in one list, whatever their domain; what ends in the middle of the list is marked,
- * and goes when it comes to the top:
+ * Rows of `nvtx` must come in order of time, at least within each thread. Pushes and starts of a
+ * thread stand in one list, whatever their domain. A range that ends in the middle of the list is
+ * marked, and is removed when it comes to the top:
  *
  *     thread 7   | push A | start R | push B(domain x) | push C |
  *
  * Each row takes constant time. Memory: a thread that ever began a range keeps 32 bytes for each
- * range of its deepest nesting, rounded up to a power of two and 4 at least (what ended below an
- * open one counts), and up to 100 bytes; for each open range see nvtx/match.h. A range that was
- * begun before the recording is not known; its end is passed over.
+ * range of its deepest nesting, rounded up to a power of two and at least 4 (ranges that ended
+ * below an open one count), and up to 100 bytes more. For each open range see nvtx/match.h. A range
+ * that began before the recording is not known; its end is skipped.
  */
 #ifndef MP_MODEL_NVTX_OPEN_H
 #define MP_MODEL_NVTX_OPEN_H
@@ -45,8 +45,8 @@ struct nvtx_open {
     struct nvtx_match match; /* items: index of the thread, shifted by 32, and of its range */
 };
 
-/* Takes a row. What it ended, if anything, is in *ended, whose `over` says whether there is one;
- * NULL: not asked for. MP_OK, MP_ERR_MEMORY, MP_ERR_LIMIT. */
+/* Takes a row. *ended receives the range that the row ended; its `over` says whether there is one.
+ * `ended` may be NULL. MP_OK, MP_ERR_MEMORY, MP_ERR_LIMIT. */
 enum mp_status nvtx_open_take(struct nvtx_open *open, const struct nvtx_event *event,
                               struct nvtx_open_range *ended);
 
@@ -57,7 +57,7 @@ const struct nvtx_open_range *nvtx_open_innermost(const struct nvtx_open *open, 
 /* Whether a thread has begun a range. */
 bool nvtx_open_knows(const struct nvtx_open *open, uint64_t thread);
 
-/* How many pushes and starts of a thread are open, or stand below one that is. */
+/* How many pushes and starts of a thread are open, or have ended but stand below an open one. */
 size_t nvtx_open_depth(const struct nvtx_open *open, uint64_t thread);
 
 void nvtx_open_free(struct nvtx_open *open);

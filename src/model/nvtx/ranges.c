@@ -1,5 +1,5 @@
-/* The NVTX ranges of one name. Of nested pushes the outermost of the name counts: a push inside it
- * is marked INSIDE, also if it is of another name, and so tells the next one.
+/* The NVTX ranges of one name. Of nested pushes of the name the outermost counts. Every push inside
+ * it is marked INSIDE, whatever its name, so a further push sees the mark of the one around it.
  */
 #include "model/nvtx/ranges.h"
 #include "model/nvtx/match.h"

@@ -21,11 +21,11 @@ struct nvtx_ranges {
     size_t count;
     size_t capacity;
     size_t unfinished;              /* begun and not ended in the trace */
-    char others[NVTX_OTHERS_BYTES]; /* a few whole names that there are, besides this one */
+    char others[NVTX_OTHERS_BYTES]; /* a few other names that the trace has, each complete */
 };
 
-/* Reads the table `nvtx` in a pass of its own. Names match in any domain. Of nested pushes of the
- * name in one thread and domain the outermost counts. MP_ERR_IO, MP_ERR_MEMORY. */
+/* Reads the table `nvtx` in a pass of its own. Names match in any domain. If pushes of the name are
+ * nested in one thread and domain, the outermost counts. MP_ERR_IO, MP_ERR_MEMORY. */
 enum mp_status nvtx_ranges_load(struct nvtx_ranges *ranges, struct mp_trace *trace,
                                 const struct definitions *definitions, const char *name,
                                 struct mp_error *error);

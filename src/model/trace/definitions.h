@@ -1,8 +1,8 @@
 /* The definition tables of a trace in memory: what the ids in its rows stand for.
  *
- * Filled while a cursor passes over the file; definitions stand before the rows that use them, so
- * at any moment every id seen so far can be looked up. Ids of definitions that were lost to damage
- * are not there.
+ * They are filled while a cursor passes over the file. Definitions stand before the rows that use
+ * them, so every id seen so far can be looked up. Ids of definitions that were lost to damage are
+ * missing.
  */
 #ifndef MP_MODEL_TRACE_DEFINITIONS_H
 #define MP_MODEL_TRACE_DEFINITIONS_H
@@ -75,8 +75,8 @@ struct definitions {
     uint64_t refused; /* definitions whose ids the bytes of the file do not justify */
 };
 
-/* Greatest id plus 1 that the bytes of the file can justify, holes aside: in an intact file ids are
- * dense, and every definition is used by a row that takes a byte or so. */
+/* Greatest id plus 1 that the bytes of the file can justify, holes aside. In an intact file ids are
+ * dense, and each definition is used by at least one row, which takes about a byte. */
 size_t definitions_limit(const struct mp_trace *trace);
 
 /* Sets up for a trace; allocates nothing. */
@@ -87,8 +87,8 @@ void definitions_raise_limit(struct definitions *definitions, const struct mp_tr
 
 void definitions_free(struct definitions *definitions);
 
-/* Makes the cursor deliver the columns of the definition tables that are kept here; graph nodes, of
- * which there can be many, and the paths in which they were captured, only if asked for. */
+/* Makes the cursor deliver the columns of the definition tables that are kept here. Graph nodes,
+ * which can be many, and the paths in which they were captured come only if asked for. */
 void definitions_select(struct mp_cursor *cursor, bool nodes);
 
 /* Keeps the rows of a batch of any selected definition table; other tables are passed over. MP_OK
@@ -106,8 +106,9 @@ const char *definitions_kernel(struct definitions *definitions, uint64_t shape,
 /* Name of an API function with its version suffix; NULL when it is not defined. */
 const char *definitions_function(const struct definitions *definitions, uint64_t function);
 
-/* What a reference to a row of the definition table called `table` means, in words for a person;
- * written to `buffer` unless it stands somewhere already. NULL when it is none, or not defined. */
+/* What a reference to a row of the definition table called `table` means, in words for a person.
+ * The text is written to `buffer` unless it exists elsewhere already. NULL when the reference is 0
+ * or not defined. */
 const char *definitions_label(struct definitions *definitions, const char *table, uint64_t id,
                               char *buffer, size_t size);
 

@@ -1,8 +1,7 @@
 /* Arrays indexed by the dense ids of definition tables, grown as ids appear.
  *
- * Ids come from a file, so what they can make us allocate is bounded: `limit` is what a file of
- * that size can justify (definitions.h), and an id beyond it is refused, not an error of the file
- * as a whole.
+ * Ids come from a file, so the memory that they can take is bounded. `limit` is what a file of that
+ * size can justify (definitions.h). An id beyond it is refused; the file as a whole is still read.
  */
 #ifndef MP_MODEL_TRACE_DENSE_H
 #define MP_MODEL_TRACE_DENSE_H

@@ -12,7 +12,7 @@
 
 #include "base/poison.h"
 
-#define MOST_DEVICES 1024 /* more than a host has: a damaged file must not make us keep more */
+#define MOST_DEVICES 1024 /* more than a host has: limits what a damaged file can make us keep */
 
 /* ---- The header ---- */
 
@@ -66,7 +66,7 @@ static struct trace_set_device *find_device(struct trace_process *process, uint6
     return NULL;
 }
 
-/* A definition may come again: the last one holds. */
+/* A definition may come again; the last one counts. */
 static enum mp_status take_devices(struct trace_process *process, const struct mp_batch *batch)
 {
     for (uint32_t row = 0; row < batch->rows; row++) {
@@ -126,7 +126,8 @@ static int identity_compare_devices(const void *left, const void *right)
     return (a->ordinal > b->ordinal) - (a->ordinal < b->ordinal);
 }
 
-/* Names stand before the devices: a second pass, which ends as soon as all are found. */
+/* Names stand before the devices in the file, so this is a second pass. It ends as soon as all
+ * names are found. */
 static enum mp_status find_names(struct mp_cursor *cursor, struct trace_process *process,
                                  struct mp_arena *text)
 {

@@ -4,9 +4,9 @@
 
 #include "model/trace/set.h"
 
-/* Opens the trace at `path`, fills in *process but for its label and what depends on other
- * processes, and closes it. Texts go to `text`; process->devices is the caller's to free, also
- * after a failure. As mp_trace_open and mp_cursor_next fail. */
+/* Opens the trace at `path`, fills in *process and closes the trace. The label and what depends on
+ * other processes are not filled in. Texts go to `text`. process->devices is the caller's to free,
+ * also after a failure. Fails as mp_trace_open and mp_cursor_next do. */
 enum mp_status trace_identity_read(const char *path, struct mp_arena *text,
                                    struct trace_process *process, struct mp_error *error);
 

@@ -18,7 +18,7 @@ struct entry {
     uint32_t table;
 };
 
-/* A decoded chunk: its columns one behind the other, then the order of its rows. */
+/* A decoded chunk: its columns, back to back, then the order of its rows. */
 struct open_chunk {
     uint64_t *values; /* owned */
     uint32_t *order;  /* owned; rows by time, those without one left out */
@@ -185,7 +185,7 @@ static enum mp_status sort_rows(struct merge *merge, struct open_chunk *chunk)
     return MP_OK;
 }
 
-/* The batch belongs to the cursor: takes a copy of its columns. */
+/* The batch belongs to the cursor, so its columns are copied. */
 static enum mp_status copy_columns(struct open_chunk *chunk, const struct mp_batch *batch,
                                    unsigned time)
 {
@@ -209,7 +209,7 @@ static enum mp_status copy_columns(struct open_chunk *chunk, const struct mp_bat
     return MP_OK;
 }
 
-/* A chunk of the directory in memory, at its first row. */
+/* Decodes a chunk of the directory, which then stands at its first row. */
 static enum mp_status decode(struct merge *merge, const struct entry *entry,
                              struct open_chunk **result)
 {
@@ -281,7 +281,7 @@ static void sift_down(struct heap_item *heap, size_t count)
     }
 }
 
-/* Behind the row that was delivered; its chunk goes when it was the last. */
+/* Steps over the row that was delivered; drops the chunk after its last row. */
 static void leave_row(struct merge *merge)
 {
     struct heap_item *top = merge->heap;
@@ -322,7 +322,7 @@ static enum mp_status open_chunk(struct merge *merge, const struct entry *entry)
     return MP_OK;
 }
 
-/* Chunks that begin before the next row, or with it: they may hold one that stands before it. */
+/* Whether a chunk begins before the next row or at the same time: it may hold an earlier row. */
 static bool is_due(const struct merge *merge)
 {
     return merge->next_entry < merge->entry_count &&

@@ -1,20 +1,21 @@
 /* The rows of several event tables of one trace in order of time.
  *
- * Chunks stand alone, and their headers say the least and the greatest time in them. A pass over
- * the headers makes a directory of the wanted chunks by their least time (40 bytes each); then a
- * sweep over time decodes a chunk when it gets to its least time, and drops it when its last row is
- * delivered:
+ * Each chunk can be decoded alone, and its header holds the least and the greatest time in it. A
+ * first pass over the headers lists the wanted chunks by their least time (40 bytes each). Then a
+ * sweep over time decodes a chunk when it reaches the chunk's least time, and drops the chunk after
+ * its last row:
  *
  *     kernel  [-----1-----][------3------]   [--5--
  *     call      [----2----]   [-----4-----][--6---
  *                      ^ time: 1 and 2 are in memory
  *
- * Memory is that of the chunks that overlap in time: rows * (8 bytes a column + 4), which for the
- * chunks that the collector writes is some MB, whatever the size of the file.
+ * Memory holds the chunks that overlap in time: rows * (8 bytes a column + 4). For the chunks that
+ * the recorder writes this is some MB, whatever the size of the file.
  *
- * The order is by time, then by the table's place in the list that was given, then as in the file.
- * Rows whose time is 0 (unknown) are passed over and counted; so are damaged chunks. A chunk whose
- * header has a wrong least time (nothing writes such a file) comes late, and nothing else happens.
+ * The order is by time, then by the table's place in the list that was given, then by position in
+ * the file. Rows whose time is 0 (unknown) are skipped and counted; so are damaged chunks. If a
+ * header's least time is wrong (no writer makes such a file), its chunk comes late, and nothing
+ * else happens.
  */
 #ifndef MP_MODEL_TRACE_MERGE_H
 #define MP_MODEL_TRACE_MERGE_H
@@ -59,11 +60,11 @@ uint64_t merge_promised(const struct merge *merge, unsigned table);
 /* Rows passed over so far because their time is unknown. */
 uint64_t merge_unknown_times(const struct merge *merge);
 
-/* Adds the chunks that could not be decoded so far to *damage; damage of the file's structure,
- * which any cursor meets, is not counted again. */
+/* Adds to *damage the chunks that could not be decoded so far. Damage of the file's structure is
+ * not added, because every cursor already counts it. */
 void merge_add_damage(const struct merge *merge, struct mp_damage *damage);
 
-/* Most rows that were in memory at a time. */
+/* Greatest number of rows that were in memory at the same time. */
 uint64_t merge_most_rows(const struct merge *merge);
 
 #endif

@@ -60,7 +60,7 @@ bool quality_next_counter(const struct quality *quality, const struct definition
     return true;
 }
 
-/* What the counters mean: docs/trace-format.md. Lost records have one for each cause. */
+/* docs/trace-format.md explains the counters. Lost records have one counter for each cause. */
 static void read_counters(struct quality *quality, const struct definitions *definitions)
 {
     const struct {

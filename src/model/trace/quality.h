@@ -1,7 +1,7 @@
-/* How far a trace can be trusted: what its writer lost, what the file lost since, what its rows
+/* How complete a trace is: what its writer lost, what the file has lost since, and what its rows
  * lack.
  *
- * Every report says it in its first line when it rests on data that is not whole.
+ * If a report rests on incomplete data, its first line says so.
  */
 #ifndef MP_MODEL_TRACE_QUALITY_H
 #define MP_MODEL_TRACE_QUALITY_H
@@ -14,16 +14,17 @@
 #include "model/trace/dense.h"
 
 struct quality {
-    uint64_t dropped;        /* records that the collector counted as lost */
+    uint64_t dropped;        /* records that the recorder counted as lost */
     uint64_t taken_over;     /* among them: calls whose records another CUPTI client got */
     uint64_t unknown_times;  /* rows that a report left out: begin unknown (0) */
     uint64_t reversed_times; /* rows that a report left out: end before begin */
     uint64_t undefined;      /* rows whose name the trace does not hold */
     uint64_t cupti_errors;   /* times that CUPTI said tracing failed */
     uint64_t forced_exits;   /* the process ended before everything was written */
-    uint64_t profiled;       /* kernels with times of the metrics' profiler: no loss, but other */
-    uint64_t device_graphs;  /* made that the device may launch by itself */
-    uint64_t conditional_graphs; /* made, with nodes whose bodies may run again and again */
+    uint64_t profiled; /* kernels measured for metrics; their times are the range profiler's: no
+                          loss, but different times */
+    uint64_t device_graphs;      /* graphs that the device may launch by itself */
+    uint64_t conditional_graphs; /* graphs with nodes whose bodies may run repeatedly */
     uint64_t device_launches;    /* rows of what the device launched by itself */
     struct mp_damage damage;
     struct dense counters; /* of struct quality_counter, by string id of the name */

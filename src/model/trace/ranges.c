@@ -57,8 +57,8 @@ static enum mp_status reach_range(struct capture_ranges *ranges, uint64_t id,
     return MP_OK;
 }
 
-/* The end of the process is behind all that was launched: the id in its row is only the last that
- * the collector met, which may be that of the last kernel. */
+/* The end of the process lies after all launches. The id in its row is only the last one that the
+ * recorder saw, which may be the last kernel's own. */
 static uint64_t end_correlation(uint64_t correlation, uint64_t reason)
 {
     return reason == MP_capture_reason_end_of_process ? UINT64_MAX : correlation;

@@ -1,9 +1,9 @@
-/* The capture ranges of a trace, and which rows belong to one.
+/* The capture ranges of a trace, and which rows belong to each.
  *
- * A range begins and ends at two moments, known as times and as CUPTI's correlation ids. API calls
- * belong to a range by the time at which they begin. Work on the device runs later than it was
- * asked for, so it belongs to the range in which it was launched: by correlation id where both are
- * known, else by time.
+ * A range begins and ends at two moments, known as times and as CUPTI's correlation ids. An API
+ * call belongs to the range in which it begins. Work on the device runs later than its launch, so
+ * it belongs to the range in which it was launched: by correlation id where both are known, else by
+ * time.
  */
 #ifndef MP_MODEL_TRACE_RANGES_H
 #define MP_MODEL_TRACE_RANGES_H

@@ -1,5 +1,5 @@
-/* One pass over a trace, as every analysis makes it: a cursor that delivers nothing but what is
- * asked for, its batches handed on one by one, and its end told apart from its failures.
+/* One pass over a trace, as every analysis makes it. A cursor delivers only the selected columns,
+ * its batches are handed on one by one, and the end of the file is told apart from failures.
  *
  *     const struct reading reading = {
  *         .trace = trace, .what = "the allocations", .context = &pass,
@@ -20,13 +20,13 @@
 
 struct reading {
     struct mp_trace *trace;
-    const char *what; /* that cannot be read, for the message of a failure */
+    const char *what; /* what the pass reads, for the message of a failure: "cannot read WHAT" */
     void *context;    /* of the two functions */
     /* Selects what the cursor is to deliver; nothing is selected before. */
     void (*select)(struct mp_cursor *cursor, void *context);
     /* Uses a batch; anything but MP_OK ends the pass. */
     enum mp_status (*take)(void *context, const struct mp_batch *batch);
-    /* Completed at the end with what the cursor met on its way; NULL: not wanted. */
+    /* receives what the cursor met, at the end of the pass; NULL: not wanted */
     struct quality *quality;
     const struct definitions *definitions; /* with `quality`: the names of its counters */
 };
@@ -34,8 +34,8 @@ struct reading {
 /* Runs it. MP_ERR_IO, MP_ERR_MEMORY, or what `take` answered, with a text in *error. */
 enum mp_status reading_run(const struct reading *reading, struct mp_error *error);
 
-/* Whether the trace has rows of the table with this id, from the headers of its chunks. MP_ERR_IO,
- * MP_ERR_MEMORY, with a text in *error. */
+/* Whether the trace has rows of the table with this id. Reads only the headers of the chunks.
+ * MP_ERR_IO, MP_ERR_MEMORY, with a text in *error. */
 enum mp_status reading_has_rows(struct mp_trace *trace, unsigned table, bool *found,
                                 struct mp_error *error);
 

@@ -102,7 +102,7 @@ static bool is_trace_name(const char *name)
     return *name != '.' && length > 4 && !strcmp(name + length - 4, ".mpt");
 }
 
-/* Both are read in the order of their names, so that of a file that is there twice, by a link, the
+/* Folder entries are read in the order of their names. So if a file is there twice, by a link, the
  * same one is taken each time. */
 static int take_names(const struct dirent *entry)
 {
@@ -171,7 +171,7 @@ static uint64_t distance(uint64_t a, uint64_t b)
     return (int64_t)(a - b) < 0 ? b - a : a - b;
 }
 
-/* CLOCK_MONOTONIC of one boot of one host. */
+/* Whether both have CLOCK_MONOTONIC of one boot of one host. */
 static bool share_clock(const struct trace_process *a, const struct trace_process *b)
 {
     return a->alignment != TRACE_ALIGNED_NOT && a->host && b->host && a->clock && b->clock &&
@@ -326,7 +326,7 @@ static enum mp_status try_labels(struct trace_set *set, enum label label, const 
     return MP_OK;
 }
 
-/* The shortest that tell the processes from one another; a rank without others says nothing. */
+/* Chooses the shortest labels that tell the processes apart; a single rank alone says nothing. */
 static enum mp_status choose_labels(struct trace_set *set)
 {
     const char **scratch = calloc(set->count + 1, sizeof *scratch);

@@ -98,7 +98,7 @@ void trace_set_free(struct trace_set *set);
 /* Whether `path` is a folder. */
 bool trace_set_is_folder(const char *path);
 
-/* Whether all the process's file holds can be read, and no record was lost. */
+/* Whether the process's file can be read completely and no record was lost. */
 bool trace_process_is_whole(const struct trace_process *process);
 
 #define TRACE_SET_CLOCKS_BYTES 256

@@ -14,12 +14,12 @@
 #include "base/poison.h"
 
 #define LINE_COLUMNS 110
-#define NAME_COLUMNS 70 /* longer names end, longer paths begin, in ... */
+#define NAME_COLUMNS 70 /* longer names end in "...", longer paths begin with it */
 
 /* ---- Text ---- */
 
-/* Our own words, in lines of LINE_COLUMNS that begin `indent` columns in; the first one goes on at
- * `column` unless that is 0. */
+/* Prints our own words in lines of LINE_COLUMNS, each indented by `indent` columns. If `column` is
+ * not 0, the first line continues at that column. */
 static void put_wrapped_from(FILE *out, size_t column, unsigned indent, const char *text)
 {
     while (*text) {
@@ -135,7 +135,7 @@ static void put_head(const struct report_out *out, const struct advise_report *r
     fputc('\n', out->file);
 }
 
-/* Appends `, TEXT` to a list of what was not tried. */
+/* Appends `, TEXT` to the list of rules that were not tried. */
 static void list_not_tried(struct mp_buffer *text, const struct advice *advice)
 {
     for (int reason = ADVISE_TRIED + 1; reason < ADVISE_REASONS; reason++) {
@@ -152,7 +152,8 @@ static void list_not_tried(struct mp_buffer *text, const struct advice *advice)
             mp_buffer_append_format(text, " (%s)", advise_reason_text((enum advise_reason)reason));
     }
 }
-/* "Not tried: a, b (why); c (why)". Lines without a prefix would be rows in CSV: there it is one.
+/* "Not tried: a, b (why); c (why)". In CSV the line has a prefix, because a line without one would
+ * be a row.
  */
 static void put_not_tried(const struct report_out *out, const struct advise_report *report)
 {

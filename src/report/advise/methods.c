@@ -1,4 +1,4 @@
-/* How a gain was found out, in words and as a key of JSON. */
+/* How a gain was computed, in words and as a key of JSON. */
 #include "report/advise/advise.h"
 
 #include "base/poison.h"

@@ -1,5 +1,5 @@
-/* One line about a trace of the flight recorder: what triggered it, and from when to when it has
- * everything.
+/* One line about a trace of the flight recorder: its trigger, and from when to when the trace is
+ * complete.
  */
 #include "report/common/flight.h"
 

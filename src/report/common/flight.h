@@ -7,11 +7,11 @@
 #include "report/table/json.h"
 #include "report/table/table.h"
 
-/* `==PID== Note: ...` with what triggered it and the time that it covers; nothing for any other
- * trace. What the header does not tell is left out. */
+/* `==PID== Note: ...` with the trigger and the time that the trace covers; nothing for any other
+ * trace. What the header does not state is left out. */
 void print_flight_note(const struct report_out *out, const struct mp_trace *trace);
 
-/* The key "flight" with an object of the same; no key for any other trace. */
+/* The key "flight" with the same as an object; no key for any other trace. */
 void json_flight(struct json_writer *json, const struct mp_trace *trace);
 
 #endif

@@ -1,4 +1,4 @@
-/* What stands before a line for people: nvprof's `==PID== `, and the command that was profiled. */
+/* The beginning of a line for people: nvprof's `==PID== `, and the command that was profiled. */
 #include "report/common/quality.h"
 
 #include "base/poison.h"

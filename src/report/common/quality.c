@@ -35,7 +35,7 @@ void print_profiled_note(const struct report_out *out, const struct mp_trace *tr
             quality->profiled == 1 ? "it" : "these");
 }
 
-/* What CUPTI does not tell of, as far as the collector can notice that there may be some. */
+/* Notes on work of the device that CUPTI does not report, as far as the recorder can notice it. */
 static void print_device_notes(const struct report_out *out, const struct mp_trace *trace,
                                const struct quality *quality)
 {

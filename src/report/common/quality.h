@@ -1,4 +1,4 @@
-/* What every report says of the data it rests on, and nvprof's line prefixes. */
+/* What every report says about the quality of its data, and nvprof's line prefixes. */
 #ifndef MP_REPORT_COMMON_QUALITY_H
 #define MP_REPORT_COMMON_QUALITY_H
 
@@ -9,17 +9,18 @@
 #include "report/table/json.h"
 #include "report/table/table.h"
 
-/* `==PID== ` of the profiled process; `======== ` when the trace does not say, or of an import. */
+/* `==PID== ` of the profiled process; `======== ` if the trace does not state it, or for an import.
+ */
 void print_prefix(const struct report_out *out, const struct mp_trace *trace);
 
-/* The same before a line that stands where rows would, in CSV: readers leave lines with it out.
- * Nothing in text, and in nvprof's own reports. `trace` NULL: of several processes. */
+/* The same prefix for a line that stands between CSV rows, so that CSV readers can skip the line.
+ * Prints nothing in text, and in nvprof's own reports. `trace` NULL: of several processes. */
 void print_csv_prefix(const struct report_out *out, const struct mp_trace *trace);
 
 /* The program's command line if the trace has it, else its file; NULL when it has neither. */
 const char *command_of(const struct mp_trace *trace);
 
-/* `==PID== Warning: ...` when the data is not whole, else nothing. */
+/* `==PID== Warning: ...` if the data is incomplete, else nothing. */
 void print_warning(const struct report_out *out, const struct mp_trace *trace,
                    const struct quality *quality);
 
@@ -27,18 +28,18 @@ void print_warning(const struct report_out *out, const struct mp_trace *trace,
 void print_profiled_note(const struct report_out *out, const struct mp_trace *trace,
                          const struct quality *quality);
 
-/* What stands above every report: warning and notes, the program, and with `range` not 0 that it is
- * one of `range_count` capture ranges. */
+/* The head of every report: warning and notes, the program. If `range` is not 0, also that the
+ * report covers one of `range_count` capture ranges. */
 void print_head(const struct report_out *out, const struct mp_trace *trace,
                 const struct quality *quality, uint64_t range, size_t range_count);
 
-/* The same as the first keys of a document: pid, command, ranges, range, quality; `flight` before
- * the last one, of a trace of the flight recorder. */
+/* The same as the first keys of a document: pid, command, ranges, range, quality. For a trace of
+ * the flight recorder `flight` comes before `quality`. */
 void json_head(struct json_writer *json, const struct mp_trace *trace,
                const struct quality *quality, const struct definitions *definitions, uint64_t range,
                size_t range_count);
 
-/* The value of the key "quality": `whole`, what is missing, and the collector's own counters. */
+/* The value of the key "quality": `whole`, what is missing, and the recorder's own counters. */
 void json_quality(struct json_writer *json, const struct quality *quality,
                   const struct definitions *definitions);
 

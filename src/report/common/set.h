@@ -1,4 +1,4 @@
-/* What reports over several processes say of these. */
+/* What reports over several processes say about the processes. */
 #ifndef MP_REPORT_COMMON_SET_H
 #define MP_REPORT_COMMON_SET_H
 
@@ -7,12 +7,12 @@
 #include "report/table/json.h"
 #include "report/table/table.h"
 
-/* `======== Warning: rank 3: ...`: the data of a process is not whole. */
+/* `======== Warning: rank 3: ...`: the data of a process is incomplete. */
 void print_process_warning(const struct report_out *out, const struct trace_process *process,
                            const char *warning);
 
-/* What quality_describe says of the data of a process, and of kernels that were run again for
- * metrics, as lines; nothing when all is well. */
+/* Prints, as lines, what quality_describe says about a process's data, and whether kernels were run
+ * again for metrics. Prints nothing if all is well. */
 void print_process_quality(const struct report_out *out, const struct trace_process *process,
                            const struct quality *quality);
 
@@ -20,7 +20,7 @@ void print_process_quality(const struct report_out *out, const struct trace_proc
  * program. */
 void print_set_head(const struct report_out *out, const struct trace_set *set);
 
-/* `======== Note: ...` on how far times of several processes can be compared. */
+/* `======== Note: ...`: how accurately times of several processes can be compared. */
 void print_set_clocks(const struct report_out *out, const struct trace_set *set);
 
 /* Keys of an object: process, file, host, rank, pid, ppid, command. */

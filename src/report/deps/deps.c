@@ -25,7 +25,7 @@ static const struct report_column columns[] = {
 
 /* ---- The table of names ---- */
 
-/* Hands every row to report_row or report_measure. */
+/* Passes every row to report_row or report_measure. */
 static void deps_each_row(struct report_table *table, const struct deps_table_rows *rows,
                           uint64_t window,
                           void (*take)(struct report_table *, const struct report_cell *))
@@ -86,7 +86,7 @@ static void json_row(struct json_writer *json, const struct deps_table_row *row)
                 FACT("calls", row->numbers.calls));
 }
 
-/* The parts stand in an object of their own, so the rows have <Other>. */
+/* The parts are an object of their own, so the rows have <Other> as a whole. */
 static enum mp_status json_rows(struct json_writer *json, const struct deps_report *report)
 {
     struct deps_table_rows rows;
@@ -152,7 +152,7 @@ static enum mp_status deps_print_json(FILE *out, const struct deps_report *repor
 
 /* ---- The report ---- */
 
-/* What was asked for: what-if and --top are answers of their own and leave out the table. */
+/* Prints what was asked for. What-if and --top replace the table. */
 static enum mp_status print_sections(const struct report_out *out, const struct deps_report *report)
 {
     if (report->critical)

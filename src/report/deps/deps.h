@@ -29,9 +29,9 @@ struct deps_report {
     const struct deps_result *result; /* of all windows together */
     uint64_t range;                   /* capture range that was asked for; 0: all of them */
     bool parts;                       /* <Other> in its parts */
-    bool section;                     /* a part of nvprof's report: no head and no notes */
+    bool section;                     /* a part of nvprof's report: without head and notes */
 
-    /* --trace, by activity, ns; NULL: not asked for. With `section` the columns are nvprof's, and
+    /* --trace: ns by activity; NULL: not asked for. With `section` the columns are nvprof's, and
      * `slack` is not needed. */
     const uint64_t *critical;
     const uint64_t *slack;
@@ -51,7 +51,7 @@ struct deps_report {
     size_t gain_count;
 };
 
-/* Prints the report. MP_ERR_MEMORY: it ends where that happened. */
+/* Prints the report. MP_ERR_MEMORY: the report ends where memory ran out. */
 enum mp_status print_deps(const struct report_out *out, const struct deps_report *report);
 
 #endif

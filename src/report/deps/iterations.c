@@ -23,7 +23,7 @@ static const struct report_column columns[] = {
 
 #define COLUMN_COUNT (sizeof columns / sizeof *columns)
 
-/* Percentiles of the sum of the parts, which those of the parts do not give. */
+/* Percentiles of the sum of the parts, which do not follow from the percentiles of the parts. */
 static enum mp_status other_statistics(const struct deps_report *report, struct statistics *other)
 {
     size_t count = report->windows->count;
@@ -54,7 +54,7 @@ static const struct statistics *statistics_of_row(const struct deps_iterations *
     return row->part < DEPS_PARTS ? &iterations->parts[row->part] : other;
 }
 
-/* Hands every row to report_row or report_measure. */
+/* Passes every row to report_row or report_measure. */
 static void iterations_each_row(struct report_table *table,
                                 const struct deps_iterations *iterations,
                                 const struct deps_table_rows *rows, const struct statistics *other,

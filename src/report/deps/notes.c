@@ -1,4 +1,4 @@
-/* The lines below the table: dependencies that are not known, and why. They tell how far the path
+/* The lines below the table: which dependencies are not known, and why. They say how far the path
  * can be trusted.
  */
 #include <inttypes.h>

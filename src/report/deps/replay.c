@@ -1,4 +1,4 @@
-/* What-if: lengths before and after, and what would gain most. */
+/* What-if: lengths before and after, and which activities would gain most. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -154,7 +154,7 @@ static const struct report_column gain_columns[] = {
 
 #define GAIN_COLUMN_COUNT (sizeof gain_columns / sizeof *gain_columns)
 
-/* Hands every row to report_row or report_measure. */
+/* Passes every row to report_row or report_measure. */
 static void each_gain(struct report_table *table, const struct deps_report *report,
                       void (*take)(struct report_table *, const struct report_cell *))
 {

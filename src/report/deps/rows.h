@@ -1,4 +1,4 @@
-/* Rows of a table of names: activities, and what of the path belongs to none. */
+/* Rows of a table of names: activities, and parts of the path that belong to no activity. */
 #ifndef MP_REPORT_DEPS_ROWS_H
 #define MP_REPORT_DEPS_ROWS_H
 
@@ -16,8 +16,8 @@ struct deps_table_rows {
     size_t count;
 };
 
-/* One row for each activity that has part in the result, and <Other> or its parts; by critical
- * time, waiting time, name. Of the parts `unknown` is there only if it is not 0. MP_ERR_MEMORY. */
+/* One row for each activity in the result, and for <Other> or its parts; by critical time, waiting
+ * time, name. The part `unknown` has a row only if it is not 0. MP_ERR_MEMORY. */
 enum mp_status deps_rows_build(const struct deps *deps, const struct deps_result *result,
                                bool parts, struct deps_table_rows *rows);
 
@@ -34,7 +34,7 @@ uint64_t deps_other(const uint64_t parts[DEPS_PARTS]);
 /* What the column of waiting times holds. */
 uint64_t deps_row_waiting(const struct deps_row *row);
 
-/* 0 when there is nothing to be a part of. */
+/* `part` of `whole` in percent; 0 if `whole` is 0. */
 double deps_percent(double part, double whole);
 
 #endif

@@ -4,7 +4,7 @@
 
 #include "report/deps/deps.h"
 
-/* Lines below a table, each only where it applies: what the numbers rest on. */
+/* Lines below a table that say what the numbers rest on, each only where it applies. */
 void print_deps_notes(const struct report_out *out, const struct deps_report *report);
 
 /* As text or CSV. The JSON functions print the value of their key. MP_OK or MP_ERR_MEMORY. */

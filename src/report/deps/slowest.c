@@ -1,5 +1,5 @@
 /* A slow iteration beside the median one: both paths, row by row, the greatest difference first.
- * The differences of all rows sum to that of the lengths. */
+ * The differences of all rows add up to that of the lengths. */
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,6 +1,6 @@
 /* --trace: one row for each activity, in order of time, window by window. A call with calls inside
- * it has several pieces in the graph (DEPS_CONTINUED) and one row here: sums of its pieces, slack
- * and what bound it of the last one. */
+ * it has several pieces in the graph (DEPS_CONTINUED) but one row here. The row has the sums of its
+ * pieces, and the slack and the reason of the last piece. */
 #include <inttypes.h>
 #include <stdlib.h>
 
@@ -11,7 +11,7 @@
 
 #define TEXT_BYTES 96
 
-/* By activity; of a call only that of its first piece has meaning, but for `window`. */
+/* By activity. Of a call only the entry of its first piece is valid, except for `window`. */
 struct trace_entry {
     uint64_t own; /* ns, as the next two */
     uint64_t critical;
@@ -55,8 +55,8 @@ static const char *const reason_names[DEPS_REASONS] = {
 
 /* ---- Which activities, in which order ---- */
 
-/* `near` is where the activity ahead of this one in its lane was: nearly always the right one or
- * the one before. */
+/* `near` is the window of the activity before this one in its lane: nearly always it is the right
+ * one or next to it. */
 static uint32_t find_window(const struct deps_windows *windows,
                             const struct deps_activity *activity, uint32_t near)
 {
@@ -110,7 +110,7 @@ static void fill_entries(struct trace_table *table)
     }
 }
 
-/* Activities stand lane by lane, so their index is the last resort. */
+/* Activities stand lane by lane; if all else is equal, their index decides. */
 static int compare_places(const void *left, const void *right, void *context)
 {
     const struct trace_table *table = context;
@@ -216,8 +216,8 @@ static const struct report_column nvprof_columns[] = {
 
 #define NVPROF_COLUMN_COUNT (sizeof nvprof_columns / sizeof *nvprof_columns)
 
-/* Starts count from the first activity. nvprof counted them from 1970, which left two digits that
- * were the same in all rows. */
+/* Starts count from the first activity. nvprof counted them from 1970, so that only two digits
+ * differed between rows. */
 static void take_nvprof_row(struct report_table *out, const struct trace_table *table,
                             const struct report_cell cells[COLUMN_COUNT], uint32_t index,
                             void (*take)(struct report_table *, const struct report_cell *))
@@ -233,7 +233,7 @@ static void take_nvprof_row(struct report_table *out, const struct trace_table *
     take(out, chosen);
 }
 
-/* The stream, with as much around it as tells it from others. */
+/* Prints the stream, with as much of its context and device as tells it from others. */
 static void print_where(const struct trace_table *table, const struct deps_lane *lane,
                         char text[TEXT_BYTES])
 {

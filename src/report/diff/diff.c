@@ -320,7 +320,7 @@ static const struct report_column row_columns[] = {
 
 #define ROW_COLUMNS (sizeof row_columns / sizeof *row_columns)
 
-/* Of a layer the pieces of work are counted. */
+/* For layers, the count is that of pieces of work. */
 static const struct report_column layer_columns[ROW_COLUMNS] = {
     {.title = "Change", .kind = REPORT_CELL_TEXT, .width = 9, .left = true},
     {.title = "Difference", .kind = REPORT_CELL_CHANGE, .width = 13},

@@ -1,10 +1,10 @@
 /* A comparison of two sides as text, CSV and JSON.
  *
- *     diff.c            the sides, latency, quantities, kernels, layers
+ *     diff.c       the sides, latency, quantities, kernels, layers
  *     positions.c  kernels by position
  *     json.c       the JSON document
  *
- * A page of it: page/diff.h.
+ * For its page see page/diff.h.
  */
 #ifndef MP_REPORT_DIFF_DIFF_H
 #define MP_REPORT_DIFF_DIFF_H
@@ -19,14 +19,14 @@ struct diff_report {
     const struct diff *diff;
     bool fail_above; /* whether `allowed` was asked for */
     double allowed;  /* percent */
-    bool all;        /* text: rows that did not change too */
+    bool all;        /* text: also rows that did not change */
     bool positions;  /* all kernels by position, not only what changed */
     size_t most;     /* JSON: of the kernels by position, the first ones; 0: all */
 };
 
 void print_diff(const struct report_out *out, const struct diff_report *report);
 
-/* What is said beside a page: of traces that are not whole, and the verdict. */
+/* What is printed beside a page: warnings about incomplete traces, and the verdict. */
 void print_diff_verdict(FILE *out, const struct diff_report *report);
 
 /* ---- Between the files ---- */

@@ -108,7 +108,7 @@ static void json_quantities(struct json_writer *json, const struct diff *diff)
 
 /* ---- Rows ---- */
 
-/* `counted` are the keys of what is counted on each side. */
+/* `counted` are the keys of each side's count. */
 static void json_rows(struct json_writer *json, const char *key, const char *const counted[],
                       const struct diff_rows *rows)
 {

@@ -29,7 +29,7 @@ static const struct report_column csv_columns[] = {
 
 typedef void take_row(struct report_table *, const struct report_cell *);
 
-#define PAIRS_SHOWN 40 /* in text; where they end, a change is cut */
+#define PAIRS_SHOWN 40 /* in text; after as many pairs a change is cut */
 
 struct printing {
     const struct diff_positions *positions;

@@ -1,4 +1,4 @@
-/* The iterations one by one: in text what a latency consists of, in CSV everything. */
+/* Prints the iterations one by one: in text the parts of a latency, in CSV everything. */
 #include "report/common/summary_table.h"
 #include "report/iterations/iterations.h"
 
@@ -44,10 +44,8 @@ static void csv_columns(struct report_column *columns)
         (struct report_column){.title = "Pipelined", .kind = REPORT_CELL_BOOL};
 }
 
-static void iterations_iterations_each_row(struct report_table *table,
-                                           const struct iterations_report *report,
-                                           void (*take)(struct report_table *,
-                                                        const struct report_cell *))
+static void each_iteration_row(struct report_table *table, const struct iterations_report *report,
+                               void (*take)(struct report_table *, const struct report_cell *))
 {
     bool text = table->format == REPORT_TEXT;
 
@@ -75,7 +73,7 @@ void print_iterations_each(const struct report_out *out, const struct iterations
     csv_columns(columns);
     report_begin(&table, out, text ? text_columns : columns, text ? TEXT_COLUMNS : CSV_COLUMNS);
     if (summary_needs_measure(out))
-        iterations_iterations_each_row(&table, report, report_measure);
+        each_iteration_row(&table, report, report_measure);
     report_header(&table);
-    iterations_iterations_each_row(&table, report, report_row);
+    each_iteration_row(&table, report, report_row);
 }

@@ -127,7 +127,7 @@ static const struct report_column count_columns[] = {
 #define TIME_COLUMNS  (sizeof time_columns / sizeof *time_columns)
 #define COUNT_COLUMNS (sizeof count_columns / sizeof *count_columns)
 
-/* What is part of what: how far names are moved in. */
+/* How far the name of a quantity is indented: by one step for each quantity that it is part of. */
 static unsigned depth_of(enum iteration_quantity quantity)
 {
     if (quantity == ITERATION_API || (quantity >= ITERATION_KERNEL && quantity < ITERATION_OTHERS))
@@ -135,7 +135,7 @@ static unsigned depth_of(enum iteration_quantity quantity)
     return quantity > ITERATION_IDLE && quantity < ITERATION_TIMES ? 2 : 0;
 }
 
-/* A row that is always empty tells nothing where causes are known. */
+/* If causes are known, the row for unknown causes is always empty and is left out. */
 static bool is_shown(const struct iterations_summary *summary, enum iteration_quantity quantity)
 {
     return quantity != ITERATION_IDLE_UNKNOWN || summary->statistics[quantity].greatest;

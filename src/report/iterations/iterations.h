@@ -1,8 +1,8 @@
 /* The iterations of a trace as text, CSV and JSON.
  *
- *     iterations.c       by which way they were found, the table of statistics, outliers
- *     each.c  --each: a row for each of them
- *     json.c  the JSON document
+ *     iterations.c  by which way they were found, the table of statistics, outliers
+ *     each.c        --each: a row for each of them
+ *     json.c        the JSON document
  */
 #ifndef MP_REPORT_ITERATIONS_ITERATIONS_H
 #define MP_REPORT_ITERATIONS_ITERATIONS_H
@@ -38,7 +38,7 @@ void print_iterations_columns(FILE *out, const struct iterations_report *report,
 void print_iterations_each(const struct report_out *out, const struct iterations_report *report);
 void print_iterations_json(FILE *out, const struct iterations_report *report);
 
-/* How the iterations were found, in a line without its end. */
+/* How the iterations were found, in a line without a newline. */
 void print_iterations_way(FILE *out, const struct iterations_report *report);
 
 #endif

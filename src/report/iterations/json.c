@@ -67,7 +67,7 @@ static void json_outliers(struct json_writer *json, const struct iterations_repo
 #define OWN_FACTS  6
 #define EACH_FACTS (OWN_FACTS + ITERATION_QUANTITIES)
 
-/* What is said of an iteration; of one that does not exist, only the keys mean something. */
+/* Fills in the facts of an iteration. If there is no iteration, only the keys are meaningful. */
 static void fill_facts(struct json_fact facts[EACH_FACTS], const struct iterations_report *report,
                        size_t index)
 {

@@ -1,5 +1,5 @@
-/* Which columns the kernel table has, and what each shows of a row. A column of text is left out
- * when no row has anything for it; CSV always has all of them.
+/* Which columns the kernel table has, and what each shows of a row. Text leaves out a column if no
+ * row has a value for it; CSV always has all columns.
  */
 #include "report/kernels/columns.h"
 
@@ -48,7 +48,7 @@ enum kernels_cell {
     CELL_NAME
 };
 
-/* What a column of text needs to be there: rows that have something for it. */
+/* What must occur in some row for a column of text to be there. */
 enum needs {
     ALWAYS = 0,
     SEVERAL_DEVICES = 1,
@@ -175,7 +175,7 @@ static struct report_cell real_if(bool there, double number)
     return there ? report_real_cell(number) : report_absent_cell();
 }
 
-/* Whether a field of the launch shape is known and the same for all of the row. */
+/* Whether a field of the launch shape is known and the same for all launches of the row. */
 static bool has(const struct kernels_row *row, enum kernels_field field)
 {
     return row->shape.defined && !(row->differing & field);

@@ -7,8 +7,8 @@
 #include "analyze/kernels/kernels.h"
 #include "report/table/table.h"
 
-/* The whole report of `miniprof kernels`: the head, the table, what it rests on; `options` are
- * those that `kernels` was built with. */
+/* The whole report of `miniprof kernels`: the head, the table, the notes. `options` are those with
+ * which `kernels` was built. */
 void print_kernels(const struct report_out *out, const struct mp_trace *trace,
                    const struct kernels *kernels, const struct kernels_options *options);
 

@@ -12,7 +12,7 @@
 
 #include "base/poison.h"
 
-/* Text has the columns up to the layer; CSV has all. */
+/* Text ends with the column of the layer; CSV has all columns. */
 static const struct report_column columns[] = {
     {.title = "Time(%)", .kind = REPORT_CELL_PERCENT, .width = 7},
     {.title = "Total", .kind = REPORT_CELL_TIME, .width = 8},
@@ -48,7 +48,7 @@ static void put_mark(struct mp_buffer *text, const struct layer *layer)
         mp_buffer_append_format(text, " [%s]", mark);
 }
 
-/* The cell of the layer: in a tree its own name below that of the one around. */
+/* The cell of the layer; in a tree only its own name, below that of its parent. */
 static void put_layer(struct mp_buffer *text, const struct report_out *out,
                       const struct layers_report *report, uint32_t index)
 {
@@ -69,7 +69,7 @@ static void put_layer(struct mp_buffer *text, const struct report_out *out,
     mp_buffer_append_byte(text, '\0');
 }
 
-/* Distinct names, the most costly first: `gemm; relu`. */
+/* Distinct names, those with most time first: `gemm; relu`. */
 static void put_kernels(struct mp_buffer *text, const struct layer *layer)
 {
     mp_buffer_clear(text);
@@ -140,7 +140,7 @@ static void print_kernels(const struct report_out *out, const struct layer *laye
     }
 }
 
-/* Hands the rows to report_measure, or prints them. MP_ERR_MEMORY. */
+/* Passes the rows to report_measure, or prints them. MP_ERR_MEMORY. */
 static enum mp_status layers_each_row(struct report_table *table, const struct report_out *out,
                                       const struct layers_report *report, struct texts *texts,
                                       bool print)

@@ -1,4 +1,4 @@
-/* Tables beside that of the layers: by type, precision and mark; kernels by position. */
+/* The tables besides that of the layers: by type, precision and mark, and kernels by position. */
 #include <inttypes.h>
 
 #include "report/common/quality.h"

@@ -1,5 +1,5 @@
-/* One block of `top`: text, a row of CSV or a line of JSON from the same struct. CSV units are
- * fixed, because a file of these grows line by line.
+/* One block of `top`: text, a row of CSV or a line of JSON from the same struct. The units of CSV
+ * are fixed, because rows are added one by one and the first ones are already printed.
  */
 #include "report/live/live.h"
 
@@ -185,7 +185,7 @@ enum csv_column {
     CSV_COLUMNS
 };
 
-/* A file of these grows line by line: each column has its unit from the beginning. */
+/* Rows are added one by one, so each column has its unit from the beginning. */
 static const struct report_column csv_columns[CSV_COLUMNS] = {
     [CSV_TIME] = {.title = "Time", .kind = REPORT_CELL_TIME},
     [CSV_INTERVAL] = {.title = "Interval", .kind = REPORT_CELL_TIME},

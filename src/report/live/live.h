@@ -11,16 +11,17 @@
 
 #define PRINT_LIVE_MOST 100 /* names in a list */
 
-/* Lines for a person. `title` stands in the first one, `state` (NULL: nothing) at its end; of
- * kernels and layers the first `top`, at most PRINT_LIVE_MOST. Names of the trace are made visible.
+/* Lines for a person. `title` stands in the first line, `state` (NULL: nothing) at its end. Of
+ * kernels and layers the first `top` are listed, at most PRINT_LIVE_MOST. Control characters in
+ * names are replaced.
  */
 void print_live(FILE *out, const char *title, const char *state, struct live *live, size_t top);
 
 /* Sets up the table of all refreshes and prints its head. */
 void print_live_csv_begin(struct report_table *table, FILE *out);
 
-/* A row for each device, in all of which the program's own numbers are the same; before there is
- * any device a row without one. */
+/* A row for each device, each with the program's own numbers. As long as there is no device, a row
+ * without one. */
 void print_live_csv(struct report_table *table, const char *state, const struct live *live);
 
 /* All as one line; `state` is a word. */

@@ -1,4 +1,4 @@
-/* Allocations in nvprof's layout. nvprof kept these records in its file only, so the table is
+/* Allocations in nvprof's layout. nvprof kept these records only in its file, so the table is
  * modelled on its other results.
  */
 #include "report/memory/allocations.h"

@@ -1,5 +1,5 @@
-/* What analyze/memory/memory.h finds, as text, CSV and JSON. Times are counted from the first row
- * of the trace, or of the capture range, that memory, calls and NVTX ranges have. */
+/* What analyze/memory/memory.h finds, as text, CSV and JSON. Times count from the first row of
+ * memory, calls or NVTX ranges in the trace, or in the capture range. */
 #ifndef MP_REPORT_MEMORY_MEMORY_H
 #define MP_REPORT_MEMORY_MEMORY_H
 
@@ -15,12 +15,12 @@ const char *memory_why_nothing(const struct mp_trace *trace, const struct memory
 void print_memory(const struct report_out *out, const struct mp_trace *trace,
                   const struct memory *memory, uint64_t range);
 
-/* Instead of it how much was allocated when: at each change, or, with `steps`, in so many steps of
- * equal length. JSON is a line for each row. MP_ERR_MEMORY, MP_ERR_LIMIT. */
+/* In place of the report, how much was allocated when: at each change or, with `steps`, in this
+ * many steps of equal length. JSON is a line for each row. MP_ERR_MEMORY, MP_ERR_LIMIT. */
 enum mp_status print_memory_timeline(const struct report_out *out, const struct mp_trace *trace,
                                      const struct memory *memory, uint64_t range, uint64_t steps);
 
-/* The rest of what this family shows to others. */
+/* The other public parts of this family. */
 #include "report/memory/allocations.h"
 #include "report/memory/tables.h"
 

@@ -43,7 +43,7 @@ void memory_json_device(struct json_writer *json, const struct memory *memory, u
     json_bytes(json, cell.text, cell.text_bytes);
 }
 
-/* As nvprof writes functions: without their version. */
+/* Functions are written as in nvprof: without their version. */
 static struct report_cell function_cell(const char *name)
 {
     struct report_cell cell = report_text_cell(name);
@@ -145,7 +145,7 @@ static void fill_kind(const struct memory_table *table, const struct allocations
     cells[8] = device_cell(table->memory, row->device, texts);
 }
 
-/* A device's row stands ahead of those of its kinds; both are in the same order. */
+/* A device's row stands before the rows of its kinds; both lists have the same order. */
 static void fill_totals(const struct memory_table *table, size_t row, struct memory_texts *texts,
                         struct report_cell cells[MEMORY_MOST_COLUMNS])
 {

@@ -22,14 +22,14 @@ struct memory_table {
     const struct memory *memory;
     const struct report_column *columns;
     size_t count;      /* of columns */
-    size_t text_count; /* of them in text: less the last ones, where they say nothing */
+    size_t text_count; /* columns that text shows: without the last ones if they are empty */
     size_t rows;
     size_t which; /* of devices, for memory_alive_table */
     void (*fill)(const struct memory_table *table, size_t row, struct memory_texts *texts,
                  struct report_cell cells[MEMORY_MOST_COLUMNS]);
 };
 
-/* By device all of it, then by kind. */
+/* First all memory of each device, then by kind. */
 struct memory_table memory_totals_table(const struct memory *memory);
 
 /* The largest allocations at the peak of a device. */

@@ -1,5 +1,6 @@
-/* A row for each execution. There can be as many columns as nvprof has metrics, more than the table
- * printer takes, and the cells of a column have one unit: so it has its own lines. */
+/* A row for each execution. It does not use the table printer: there can be as many columns as
+ * nvprof has metrics, which is more than the printer takes, and each column has a unit of its own.
+ */
 #include <ctype.h>
 #include <inttypes.h>
 #include <math.h>
@@ -21,7 +22,7 @@
 #define NUMBER_WIDTH  8
 #define WIDEST_DEVICE 64
 
-/* Columns are metrics that have values; those of several devices share one by their name. */
+/* A column is a metric that has values; equal names of several devices share a column. */
 struct columns {
     const struct metrics_metric **items;
     size_t count;
@@ -37,7 +38,8 @@ static void free_columns(struct columns *columns)
     free(columns->values);
 }
 
-/* As the title of a column; a name that is none could lead a terminal astray. */
+/* The metric's name as the title of a column. A damaged name could contain a terminal's control
+ * characters, so it is replaced. */
 static const char *metrics_name_of(const struct metrics_metric *metric)
 {
     const char *name = metric->name ? metric->name : "?";
@@ -58,7 +60,7 @@ static uint32_t find_column(const struct columns *columns, const struct metrics_
     return NO_COLUMN;
 }
 
-/* Marks the metrics that have values, then gives those their columns in the order of the list. */
+/* Marks the metrics that have values, then numbers their columns in the order of the list. */
 static void fill_columns(struct columns *columns, const struct metrics_result *result)
 {
     for (size_t i = 0; i < result->metric_count; i++)

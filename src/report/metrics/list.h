@@ -11,8 +11,8 @@ enum metric_list {
     METRIC_LIST_RAW      /* CUPTI's own */
 };
 
-/* Prints one list of a trace that answers a query. Below its description stands of each that is not
- * what its name says what it is instead. */
+/* Prints one list from a trace that answers a query. If a metric is not exactly what its name says,
+ * the line below its description says what it is instead. */
 void print_metric_list(const struct report_out *out, const struct metrics_result *result,
                        enum metric_list list);
 

@@ -55,7 +55,7 @@ static bool same_text(const char *a, const char *b)
     return a == b || (a && b && !strcmp(a, b));
 }
 
-/* Whether an earlier device's metric said the same. */
+/* Whether the same metric of an earlier device has the same note. */
 static bool was_said(const struct metrics_result *result, size_t at)
 {
     const struct metrics_metric *metric = &result->metrics[at];

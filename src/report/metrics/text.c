@@ -20,7 +20,7 @@ static void print_count(char buffer[METRIC_TEXT_BYTES], double value)
     snprintf(buffer, METRIC_TEXT_BYTES, fabs(value) < GREATEST_COUNT ? "%.0f" : "%.6e", value);
 }
 
-/* nvprof fills ten characters, the unit included: below 1000 B/s the number has one more. */
+/* nvprof fills ten characters including the unit: below 1000 B/s the number has one digit more. */
 static void print_throughput(char buffer[METRIC_TEXT_BYTES], double value)
 {
     int decimals = RATE_WIDTH - 2;

@@ -24,7 +24,7 @@ const char *metric_device_text(char buffer[METRIC_DEVICE_BYTES],
 /* A field of CSV: in quotes, those inside doubled. NULL is empty. */
 void metric_put_quoted(FILE *out, const char *text);
 
-/* A line of text, without what would move a terminal's cursor. */
+/* A line of text, without control characters that move a terminal's cursor. */
 void metric_put_line(const struct report_out *out, const char *text);
 
 #endif

@@ -7,8 +7,8 @@
 #include "analyze/overlap/overlap.h"
 #include "report/table/table.h"
 
-/* The whole report of `miniprof overlap`: the head, the tables of each device, what they rest on.
- * With `range` not 0, says that it is one of the capture range. */
+/* The whole report of `miniprof overlap`: the head, the tables of each device, the notes. If
+ * `range` is not 0, the report says that it covers this capture range. */
 void print_overlap(const struct report_out *out, const struct mp_trace *trace,
                    const struct overlap *overlap, uint64_t range);
 

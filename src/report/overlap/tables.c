@@ -92,7 +92,7 @@ static void end_row(struct device_table *table)
     table->take(&table->table, table->cells);
 }
 
-/* Hands all rows to `rows` twice: to be measured, and to be printed. */
+/* Passes all rows to `rows` twice: first to be measured, then to be printed. */
 static void overlap_tables_print_table(struct device_table *table, const struct report_out *out,
                                        void (*rows)(struct device_table *, const void *),
                                        const void *context)
@@ -133,7 +133,7 @@ static uint64_t calls_of(const struct overlap_times *times, unsigned set)
     return calls;
 }
 
-/* Of a set of activities, any of which run. */
+/* The row of a set of activities of which at least one runs. */
 static void put_set(struct device_table *table, const struct activities *activities,
                     const struct overlap_device *device, const char *title, unsigned set)
 {

@@ -1,4 +1,4 @@
-/* Inside overlap.c: its three tables, of activities, of kernels at once, of streams. */
+/* Inside overlap.c: its three tables: activities, kernels at the same time, streams. */
 #ifndef MP_REPORT_OVERLAP_TABLES_H
 #define MP_REPORT_OVERLAP_TABLES_H
 
@@ -15,8 +15,8 @@ extern const char *const overlap_keys[OVERLAP_ACTIVITIES];
 const char *overlap_device_text(const struct overlap_device *device,
                                 char text[OVERLAP_DEVICE_BYTES]);
 
-/* Each prints its table of these devices, with a column for the device in CSV. The table of kernels
- * at once is printed if any ran. */
+/* Each prints its table of these devices, in CSV with a column for the device. The table of kernels
+ * is printed if any ran. */
 void overlap_print_activities(const struct report_out *out, const struct overlap *overlap,
                               const struct overlap_device *devices, size_t count);
 void overlap_print_kernels(const struct report_out *out, const struct overlap_device *devices,
@@ -24,7 +24,7 @@ void overlap_print_kernels(const struct report_out *out, const struct overlap_de
 void overlap_print_streams(const struct report_out *out, const struct overlap *overlap,
                            const struct overlap_device *devices, size_t count);
 
-/* `part` of `whole` in percent; 0 of nothing. */
+/* `part` of `whole` in percent; 0 if `whole` is 0. */
 double overlap_percent(uint64_t part, uint64_t whole);
 
 #endif

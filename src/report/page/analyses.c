@@ -1,5 +1,5 @@
 /* The documents of a page for which an analysis has to run: iterations, layers, kernels, overlap,
- * advice. Each has a greatest length, so that the size of a page goes with its time line alone.
+ * advice. The length of each is limited, so the size of a page depends on its timeline only.
  */
 #include "report/page/analyses.h"
 
@@ -104,7 +104,7 @@ enum mp_status html_print_advise(FILE *out, struct html_material *material, stru
 
 /* ---- Layers ---- */
 
-/* The names of the work of outer layers are those of all layers inside. */
+/* An outer layer lists the names of the work of all layers inside it. */
 static void shorten_work(struct html_material *material, struct layers_result *result)
 {
     size_t most = 0;

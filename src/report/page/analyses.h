@@ -1,6 +1,6 @@
-/* The documents of a page that analyses of their own fill (documents.h). Each is as long as
- * HTML_MOST_... allows at most, whatever the trace: what is left out stands in the document
- * `left_out`, and the page says it.
+/* The documents of a page for which an analysis must run (documents.h). HTML_MOST_... bounds the
+ * length of each, whatever the trace. The document `left_out` lists what is left out, and the page
+ * says so.
  */
 #ifndef MP_REPORT_PAGE_ANALYSES_H
 #define MP_REPORT_PAGE_ANALYSES_H
@@ -21,16 +21,16 @@
 #define HTML_MEMORY_STEPS    400  /* points of a line */
 #define HTML_MOST_LINES      16   /* of memory: all devices first, then pools */
 
-/* Of `all` rows those that a document may hold; notes what is left out. */
+/* How many of `all` rows a document may hold; notes how many are left out. */
 size_t html_at_most(struct html_material *material, const char *key, size_t most, size_t all);
 
-/* Finds the iterations, measures them, and what is to say of them; after the graph was read, and
- * before anything else takes memory. The errors of iterations_study. html_iterations_free may
+/* Finds and measures the iterations, and makes the advice. Call it after the graph was read and
+ * before anything else takes memory. Fails as iterations_study does. html_iterations_free may
  * follow in any case. */
 enum mp_status html_iterations_find(struct html_material *material, struct mp_error *error);
 void html_iterations_free(struct html_material *material);
 
-/* What the commands of these names print. Where there is nothing of that in the trace, a note. */
+/* What the commands of these names print; a note if the trace has nothing of it. */
 enum mp_status html_print_iters(FILE *out, struct html_material *material, struct mp_error *error);
 enum mp_status html_print_advise(FILE *out, struct html_material *material, struct mp_error *error);
 enum mp_status html_print_layers(FILE *out, struct html_material *material, struct mp_error *error);
@@ -44,9 +44,9 @@ enum mp_status html_print_memory(FILE *out, struct html_material *material, stru
 enum mp_status html_print_iterations(FILE *out, struct html_material *material,
                                      struct mp_error *error);
 
-/* {"start_ns", "time_ns": [...], "lines": [{"device_name", "pool", "max_bytes": [...],
- * "end_bytes": [...]}]}: `memory --points`, line by line; times are from start_ns on. Behind
- * html_print_memory, whose analysis it shows too. */
+/* {"start_ns", "time_ns": [...], "lines": [{"device_name", "pool", "max_bytes": [...], "end_bytes":
+ * [...]}]}: what `memory --points` prints, line by line. Times count from start_ns. Call it after
+ * html_print_memory, because it shows the same analysis. */
 enum mp_status html_print_memory_lines(FILE *out, struct html_material *material,
                                        struct mp_error *error);
 

@@ -1,4 +1,4 @@
-/* In place of what tools/dev/embed makes, in a build without uPlot. */
+/* A build without uPlot has this file in place of the one that tools/dev/embed makes. */
 #include "report/page/assets.h"
 
 #include "base/poison.h"

@@ -12,14 +12,15 @@
 #include "base/poison.h"
 
 #define JSON_LINES 1
-#define WHOLE      100000 /* shares are counted in such parts: thousandths of a percent */
+#define WHOLE      100000 /* shares are counted in thousandths of a percent */
 #define LEAST_STEP 1
 
 static const char *const side_keys[DIFF_SIDES] = {"a", "b"};
 
 /* ---- Percentiles ---- */
 
-/* Tails are rare: from P99 on steps are a tenth as wide, and so on. */
+/* Tails are rare, so from P99 on steps are a tenth as wide, from P99.9 on a hundredth, and so on.
+ */
 static uint64_t step_after(uint64_t share)
 {
     uint64_t step = WHOLE / 100;
@@ -29,7 +30,7 @@ static uint64_t step_after(uint64_t share)
     return step;
 }
 
-/* The next one that is shown; steps that no iteration can fall into are left out. */
+/* The next share that is shown; steps into which no iteration can fall are left out. */
 static uint64_t share_after(uint64_t share, size_t iterations)
 {
     uint64_t next = share + step_after(share);
@@ -56,7 +57,7 @@ static void json_percents(struct json_writer *json, const struct diff *diff)
     json_close_array(json);
 }
 
-/* Nearest rank: the smallest value that so many do not exceed. */
+/* Nearest rank: the smallest value that this share of the values does not exceed. */
 static uint64_t value_at(const uint64_t *sorted, size_t count, uint64_t share)
 {
     uint64_t rank = ((uint64_t)count * share + WHOLE - 1) / WHOLE;
@@ -93,7 +94,7 @@ struct shown {
     size_t count;
 };
 
-/* The shortest and the longest of a stretch, the earlier one first. */
+/* Shows the shortest and the longest of a stretch, the earlier one first. */
 static void show_extremes(struct shown *shown, const uint64_t *latencies, size_t begin, size_t end)
 {
     size_t least = begin, greatest = begin;
@@ -172,8 +173,8 @@ enum mp_status html_diff_latencies(FILE *out, const struct diff *diff, size_t po
 
 /* ---- The page ---- */
 
-/* Kernels by position: all of them where they are few, else what changed, and that only up to a
- * point; returns how many of these are not there. */
+/* Limits the kernels by position: all if they are few, else only what changed, up to a limit.
+ * Returns how many of the changes are left out. */
 static size_t limit_positions(struct diff_report *report)
 {
     const struct diff_positions *positions = &report->diff->positions;
@@ -186,7 +187,7 @@ static size_t limit_positions(struct diff_report *report)
     return changed > HTML_DIFF_POSITIONS ? changed - HTML_DIFF_POSITIONS : 0;
 }
 
-/* Both documents, one behind the other. *first are the bytes of the first one. */
+/* Prints both documents, back to back. *first is the length of the first one in bytes. */
 static enum mp_status print_documents(FILE *out, const struct diff_report *report, size_t *first)
 {
     struct diff_report own = *report;

@@ -1,4 +1,4 @@
-/* The page of `miniprof diff --html`: a comparison (analyze/diff/diff.h) to look at.
+/* The page of `miniprof diff --html`: a comparison (analyze/diff/diff.h).
  *
  *     document "diff"       what `miniprof diff --json` says
  *     document "latencies"  what its charts need besides: each iteration's latency, and percentiles
@@ -11,9 +11,10 @@
  *         "positions_left_out": 0
  *     }
  *
- * `iterations` are numbers from 1 on, through all runs of the side. Of more than
- * HTML_DIFF_ITERATIONS the shortest and the longest of each of half as many stretches are there, so
- * that no outlier is lost. `percentiles_ns` are nearest rank, by `percents`, and of all iterations.
+ * `iterations` are numbers from 1 on, through all runs of the side. If a side has more than
+ * HTML_DIFF_ITERATIONS iterations, they are cut into half as many stretches. Of each stretch the
+ * shortest and the longest iteration are kept, so that no outlier is lost. `percentiles_ns` are
+ * nearest rank, by `percents`, over all iterations.
  */
 #ifndef MP_REPORT_PAGE_DIFF_H
 #define MP_REPORT_PAGE_DIFF_H
@@ -26,11 +27,11 @@
 #define HTML_DIFF_ITERATIONS 10000 /* points of a side in the page */
 #define HTML_DIFF_POSITIONS  5000  /* kernels by position, unless all are asked for */
 
-/* Writes the page. MP_ERR_UNSUPPORTED (html_page_check), MP_ERR_MEMORY: what has been written is
- * then no page. Errors of `out` are ferror's. */
+/* Writes the page. MP_ERR_UNSUPPORTED (html_page_check), MP_ERR_MEMORY: after a failure the output
+ * is no complete page. Output errors are in ferror(out). */
 enum mp_status html_diff_write(FILE *out, const struct diff_report *report, struct mp_error *error);
 
-/* The second document by itself. MP_ERR_MEMORY. */
+/* Only the second document. MP_ERR_MEMORY. */
 enum mp_status html_diff_latencies(FILE *out, const struct diff *diff, size_t positions_left_out);
 
 #endif

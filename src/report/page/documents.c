@@ -115,7 +115,7 @@ static enum mp_status find_devices(const struct timeline *timeline, uint32_t *la
     return status;
 }
 
-/* Each looks at all tracks, so there must not be many. */
+/* Each device walks over all tracks, so the number of devices is limited. */
 static enum mp_status json_devices(struct json_writer *json, struct html_material *material)
 {
     const struct timeline *timeline = &material->timeline;

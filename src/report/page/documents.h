@@ -1,5 +1,5 @@
 /* The documents of a page about a trace: what a command prints with --json, made by the same
- * printer, and what of the time line is JSON.
+ * printer, and the JSON part of the timeline.
  */
 #ifndef MP_REPORT_PAGE_DOCUMENTS_H
 #define MP_REPORT_PAGE_DOCUMENTS_H
@@ -25,8 +25,7 @@ struct html_left_out {
 
 #define HTML_LEFT_OUT 9
 
-/* What documents are made of; report.c owns it. The event graph is read once, for all of them
- * that need it. */
+/* What documents are made from; report.c owns it. The event graph is read once for all of them. */
 struct html_material {
     struct mp_trace *trace;
     uint64_t range; /* id of a capture range; 0: everything */
@@ -39,15 +38,15 @@ struct html_material {
     struct html_kinds kinds;
     struct iterations_study study;
     struct advice advice;
-    struct mp_error no_advice; /* why there is none; MP_OK: there is */
-    struct memory memory;      /* from its document on */
-    struct mp_error no_memory; /* why that has nothing though it was asked for; MP_OK: it has */
+    struct mp_error no_advice; /* why there is no advice; MP_OK: there is */
+    struct memory memory;      /* valid from the memory document on */
+    struct mp_error no_memory; /* why `memory` is empty although asked for; MP_OK: it is not */
     struct html_left_out left_out[HTML_LEFT_OUT];
     size_t left_out_count;
 };
 
-/* `id` as html_page_json has it. `print` returns MP_OK, or why there is no such document, with or
- * without words in *error; what it printed is then of no use. */
+/* `id` as in html_page_json. `print` returns MP_OK. If there is no such document it returns why,
+ * with or without a text in *error; what it has printed is then useless. */
 struct html_document {
     const char *id;
     const char *title;
@@ -57,7 +56,7 @@ struct html_document {
 /* {"note": text}: instead of a document. */
 void html_print_note(FILE *out, const char *text);
 
-/* What the page's first view needs and no command says: the busy times of each device. */
+/* What the page's first view needs and no command prints: the busy times of each device. */
 enum mp_status html_print_overview(FILE *out, struct html_material *material,
                                    struct mp_error *error);
 

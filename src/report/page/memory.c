@@ -51,8 +51,8 @@ enum mp_status html_print_memory(FILE *out, struct html_material *material, stru
 
 /* ---- Over time ---- */
 
-/* Points come step by step, in each step the devices and then the pools: row by row of a matrix
- * that is printed column by column. */
+/* Points come step by step, in each step first devices, then pools. So they fill the rows of a
+ * matrix that is printed column by column. */
 struct points {
     size_t lines;                /* of a step */
     size_t shown;                /* of these */

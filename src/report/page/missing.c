@@ -1,4 +1,5 @@
-/* What a page does not hold: notes in place of documents, and rows that are left out of one. */
+/* What a page does not hold: notes in place of documents, and how many rows a document leaves out.
+ */
 #include "report/page/analyses.h"
 #include "report/table/json.h"
 

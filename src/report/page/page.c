@@ -1,4 +1,4 @@
-/* Writes the one HTML file. What a trace says becomes escaped JSON or base64 and nothing else, so
+/* Writes the one HTML file. Data of a trace becomes escaped JSON or base64 and nothing else, so
  * that no name in a trace can become markup or script.
  */
 #include "report/page/page.h"
@@ -11,7 +11,8 @@
 
 #include "base/poison.h"
 
-#define GREATEST_DIGITS 15 /* 10^15 < 2^53: whole numbers of so many are exact in a double */
+#define GREATEST_DIGITS                                                                            \
+    15 /* 10^15 < 2^53: whole numbers with this many digits are exact in a double */
 
 enum mp_status html_page_check(struct mp_error *error)
 {
@@ -42,7 +43,7 @@ static bool is_digit(char byte)
     return byte >= '0' && byte <= '9';
 }
 
-/* Length of the character at `text` that must not stand in a page as it is; 0: it may. */
+/* Length of the character at `text` if it must be escaped in a page; else 0. */
 static size_t unsafe_length(const char *text, size_t bytes)
 {
     if (*text == '<' || *text == '>' || *text == '&')

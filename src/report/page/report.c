@@ -1,5 +1,5 @@
-/* Puts a page together. Each document is printed into memory first, so that the page holds all of
- * it, or a note that says why it is missing.
+/* Puts a page together. Each document is printed into memory first, so that the page holds the
+ * whole document, or a note that says why it is missing.
  */
 #include "report/page/report.h"
 
@@ -11,7 +11,7 @@
 
 #include "base/poison.h"
 
-/* Prints a document into memory: a page has all of it or a note. */
+/* Prints a document into memory: the page gets the whole document or a note. */
 static enum mp_status add_document(struct html_page *page, const struct html_document *document,
                                    struct html_material *material)
 {

@@ -1,5 +1,5 @@
-/* Packs the time line into a document and a blob of columns. Values that follow from others (an
- * event bound by its own launch, say) are implied and take no byte.
+/* Packs the timeline into a document and a blob of columns. Values that follow from others (an
+ * event bound by its own launch, say) take no byte.
  */
 #include "report/page/timeline.h"
 
@@ -146,7 +146,7 @@ void html_timeline_json(FILE *out, const struct timeline *timeline, const struct
 
 /* ---- The columns ---- */
 
-/* What is told of an event beside its times and name. */
+/* What the columns say about an event, besides its times and name. */
 struct facts {
     uint64_t critical;
     uint64_t waiting;
@@ -169,7 +169,7 @@ static bool waits(const struct deps_activity *piece)
     return piece->bound == DEPS_SYNCHRONISATION || piece->bound == DEPS_IN_EFFECT;
 }
 
-/* Of a call the piece that says what bound it: the last one if it waited, else the first. */
+/* The piece of a call that says what bound the call: the last one if it waited, else the first. */
 static uint32_t telling_piece(const struct deps *deps, uint32_t first)
 {
     const struct deps_activity *call = &deps->activities[first];
@@ -198,7 +198,7 @@ static struct facts facts_of(const struct packing *packing, uint32_t event)
     return facts;
 }
 
-/* What a reader takes for the cause when nothing else is written. */
+/* The cause that a reader assumes if nothing else is written. */
 static uint32_t implied_bound(const struct facts *facts, const struct timeline_track *track,
                               uint32_t event)
 {
@@ -314,7 +314,7 @@ static enum mp_status pack_levels(const struct packing *packing, const struct ti
     return groups && sums ? packing->blob->status : MP_ERR_MEMORY;
 }
 
-/* A call that was cut in pieces has what all of them have. */
+/* Adds the critical times of all pieces of a call that was cut. */
 static void sum_critical(const struct packing *packing, const uint64_t *critical)
 {
     for (uint32_t i = 0; i < packing->deps->count; i++) {

@@ -1,18 +1,18 @@
-/* The time line as a page holds it: a JSON document that says what there is, and a blob of columns.
+/* The timeline as a page holds it: a JSON document that says what there is, and a blob of columns.
  *
- * The blob is one run of LEB128 numbers (base/data/varint.h), track by track in the document's
- * order; a track of n events:
+ * The blob is a sequence of LEB128 numbers (base/data/varint.h), track by track in the document's
+ * order. A track of n events:
  *
- *     n  begin       less the event before, the first less the origin; ns
+ *     n  begin       minus the event before, for the first minus the origin; ns
  *     n  duration    ns
  *     n  kind        index in `kinds`, of which the most frequent come first
  *
  *     tracks of calls and work:
  *     n  flags       one byte each: HTML_REASON bits: enum deps_reason; HTML_CRITICAL_...: on the
  *                    critical path as a whole, or with a number of its own; HTML_BOUND, HTML_WAITS
- *     n  launch      tracks of work: 0 none, else 1 + zigzag of the launching event's index less
- *                    the one that was named before in the track
- *     .. bound       of events with HTML_BOUND: zigzag of the index of what bound it less its own.
+ *     n  launch      tracks of work: 0 none, else 1 + zigzag of the launching event's index minus
+ *                    the launching event that was named before in the track
+ *     .. bound       of events with HTML_BOUND: zigzag of the index of what bound it minus its own.
  *                    Without: the launch if that is the reason, else the event before in the track
  *     .. critical    of events with HTML_CRITICAL_PART: ns on the critical path
  *     .. waiting     of events with HTML_WAITS: ns
@@ -21,7 +21,7 @@
  *     m  idle        ns from its begin to its end that are in none of its events
  *     m  name        index in `names`
  *
- * Where a group begins and ends follows from its events.
+ * The begin and end of a group follow from its events.
  */
 #ifndef MP_REPORT_PAGE_TIMELINE_H
 #define MP_REPORT_PAGE_TIMELINE_H
@@ -37,7 +37,7 @@
 #define HTML_BOUND          0x40
 #define HTML_WAITS          0x80
 
-/* Orders kinds by how often they occur: what the document and the blob number them by. */
+/* Orders kinds by how often they occur. The document and the blob number kinds in this order. */
 struct html_kinds {
     uint32_t *order;   /* kind by number; owned */
     uint32_t *numbers; /* number by kind; owned */
@@ -52,8 +52,8 @@ void html_kinds_free(struct html_kinds *kinds);
  * kinds. */
 void html_timeline_json(FILE *out, const struct timeline *timeline, const struct html_kinds *kinds);
 
-/* Appends the columns to the blob. `critical` has what each activity of `deps` has on the critical
- * path, ns (deps_path). MP_ERR_MEMORY. */
+/* Appends the columns to the blob. `critical` has each activity's time on the critical path, ns
+ * (deps_path). MP_ERR_MEMORY. */
 enum mp_status html_timeline_pack(struct mp_buffer *blob, const struct timeline *timeline,
                                   const struct deps *deps, const struct html_kinds *kinds,
                                   const uint64_t *critical);

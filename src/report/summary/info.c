@@ -1,5 +1,4 @@
-/* Prints what is inside of a trace: properties, tables with their sizes, capture ranges, counters.
- */
+/* Prints what is inside a trace: properties, tables with their sizes, capture ranges, counters. */
 #include "report/summary/info.h"
 
 #include <inttypes.h>

@@ -7,7 +7,7 @@
 #include "analyze/summary/summary.h"
 #include "report/table/table.h"
 
-/* Prints it; the warning that goes with CSV goes to stderr. */
+/* Prints it. With CSV the warning goes to stderr. */
 void print_info(const struct report_out *out, const struct mp_trace *trace,
                 const struct contents *contents);
 

@@ -6,7 +6,7 @@
 #include "model/trace/set.h"
 #include "report/table/table.h"
 
-/* What was found of one process, apart from its rows. */
+/* What is known of one process, apart from its rows. */
 struct merged_process {
     char *warning; /* owned by the caller; NULL: the data is whole */
     uint64_t profiled;
@@ -25,9 +25,9 @@ struct merged_report {
 /* One table over all processes, in the layout of a summary. */
 void print_merged(const struct report_out *out, const struct merged_report *report);
 
-/* A row for each name, two columns for each process; `merge` was made with its parts kept. Text and
- * CSV come as several tables when there are more processes than a table has columns for.
- * MP_ERR_MEMORY. */
+/* A row for each name, two columns for each process; `merge` must have kept its parts. If there are
+ * more processes than a table has columns for, text and CSV come as several tables. MP_ERR_MEMORY.
+ */
 enum mp_status print_side_by_side(const struct report_out *out, const struct merged_report *report);
 
 #endif

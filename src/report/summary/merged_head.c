@@ -1,5 +1,4 @@
-/* What stands above the summaries of several processes: who they are, and what is wrong with which
- * of them.
+/* The head of a summary of several processes: who they are, and which of them have incomplete data.
  */
 #include "report/summary/merged_head.h"
 

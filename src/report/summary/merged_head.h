@@ -8,8 +8,8 @@
 /* Whether a group was asked for. */
 bool merged_shows(const struct merged_report *report, int group);
 
-/* Warnings, notes, the processes, the capture range, and `Profiling result:` with a line for each
- * group that was recorded and is empty. */
+/* Warnings, notes, the processes, the capture range, and `Profiling result:`. Then a line for each
+ * group that was recorded but is empty. */
 void merged_head(const struct report_out *out, const struct merged_report *report);
 
 /* The same as keys of a document: processes, range. */

@@ -1,5 +1,5 @@
-/* nvprof's NVTX result. nvprof prints a banner when thread or domain change, and a range's groups
- * below its title.
+/* nvprof's NVTX result. nvprof prints a banner when the thread or the domain changes, and a range's
+ * groups below its title.
  */
 #include "report/summary/nvtx.h"
 
@@ -33,14 +33,14 @@ static void print_thread(const struct report_out *out, const struct mp_trace *tr
     fprintf(out->file, "\" (id = %" PRIu64 ")\n", thread ? thread->tid : number);
 }
 
-/* A range by what it is called, of either kind. */
+/* The title of a range of either kind: pushed, or captured. */
 struct title {
     uint64_t thread;
     const char *domain;
     const char *name;
 };
 
-/* What stands above a range: the thread and the domain where they are not those of `before`. */
+/* Prints the thread and the domain above a range if they differ from those of `before`. */
 static void print_banners(const struct report_out *out, const struct mp_trace *trace,
                           const struct nvtx_result *result, const struct title *before,
                           const struct title *range)
@@ -63,7 +63,7 @@ static void print_banners(const struct report_out *out, const struct mp_trace *t
     fputs("\"\n", out->file);
 }
 
-/* nvprof's CSV has the colon here, and here only. */
+/* In CSV nvprof puts the colon here, and only here. */
 static const char *range_title(const struct report_out *out)
 {
     return out->format == REPORT_CSV ? "Range:" : "Range";

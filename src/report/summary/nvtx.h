@@ -7,13 +7,13 @@
 #include "analyze/nvtx/nvtx.h"
 #include "report/table/table.h"
 
-/* Prints `NVTX result:` and a table for each thread, domain and name, without a head. Nothing when
- * there are no ranges. Text and CSV only. */
+/* Prints `NVTX result:` and a table for each thread, domain and name, without a head. Prints
+ * nothing if there are no ranges. Text and CSV only. */
 void print_nvtx_result(const struct report_out *out, const struct mp_trace *trace,
                        const struct nvtx_result *result);
 
-/* The whole report of `miniprof nvtx`: the head, the result, what it rests on. With `range` not 0,
- * says that it is one of the capture range. */
+/* The whole report of `miniprof nvtx`: the head, the result, the notes. If `range` is not 0, the
+ * report says that it covers this capture range. */
 void print_nvtx(const struct report_out *out, const struct mp_trace *trace,
                 const struct nvtx_result *result, uint64_t range);
 

@@ -1,5 +1,5 @@
-/* The processes of a set of traces as a table. As much of each GPU's UUID is shown as tells the
- * GPUs apart.
+/* The processes of a set of traces as a table. Of each GPU's UUID it shows as much as is needed to
+ * tell the GPUs apart.
  */
 #include "report/summary/processes.h"
 
@@ -14,7 +14,7 @@
 #define WARNING_BYTES 320
 #define UUID_BYTES    48
 
-/* How much of an UUID is shown: nvidia-smi's first group where that is enough. */
+/* The part of a UUID that is shown: nvidia-smi's first group if that is enough. */
 enum uuid_part { UUID_HEAD, UUID_TAIL, UUID_WHOLE };
 
 static const struct report_column columns[] = {
@@ -57,7 +57,7 @@ static bool has_uuid(const struct trace_set_device *device)
     return device->uuid_high || device->uuid_low;
 }
 
-/* A GPU by what is shown of it, and by all of it. */
+/* A GPU: the part of its UUID that is shown, and the whole UUID. */
 struct shown {
     uint64_t part;
     uint64_t high, low;
@@ -75,7 +75,7 @@ static int compare_shown(const void *left, const void *right)
     return (a->low > b->low) - (a->low < b->low);
 }
 
-/* Whether that part of the UUIDs tells all GPUs of the set apart. */
+/* Whether this part of the UUIDs tells all GPUs of the set apart. */
 static bool is_enough(const struct trace_set *set, enum uuid_part part, struct shown *shown)
 {
     size_t count = 0;

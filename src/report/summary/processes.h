@@ -5,8 +5,8 @@
 #include "model/trace/set.h"
 #include "report/table/table.h"
 
-/* Prints warnings of traces that are not whole, as far as chunk headers tell; the table; and how
- * their clocks lie. MP_ERR_MEMORY. */
+/* Prints warnings about incomplete traces, as far as their chunk headers tell, then the table, then
+ * how the clocks relate. MP_ERR_MEMORY. */
 enum mp_status print_processes(const struct report_out *out, const struct trace_set *set);
 
 #endif

@@ -84,7 +84,8 @@ static void side_by_side_fill_cells(const struct block *block, const struct merg
     cells[block->column_count - 1] = report_text_cell(row->name);
 }
 
-/* All columns of times have one unit, that of the greatest: rows are read across. */
+/* All columns of times get one unit, that of the greatest time, so that rows can be compared
+ * across. */
 static void level_cells(const struct block *block, struct report_cell *cells, uint64_t greatest)
 {
     cells[1] = report_real_cell((double)greatest);

@@ -1,4 +1,4 @@
-/* nvprof's summary. Also its lines for a group without rows, which scripts look for. */
+/* Prints nvprof's summary, and nvprof's lines for a group without rows, which scripts look for. */
 #include "report/summary/summary.h"
 
 #include <inttypes.h>
@@ -15,16 +15,15 @@ static bool shows(unsigned which, int group)
     return parts & (group == SUMMARY_GPU ? SUMMARY_PART_GPU : SUMMARY_PART_API);
 }
 
-static void summary_summary_each_row(struct report_table *table, const struct summary_group *group,
-                                     const char *title,
-                                     void (*take)(struct report_table *,
-                                                  const struct report_cell *))
+static void each_summary_row(struct report_table *table, const struct summary_group *group,
+                             const char *title,
+                             void (*take)(struct report_table *, const struct report_cell *))
 {
     summary_each_row(table, title, group->rows, group->row_count, take);
 }
 
-/* nvprof's line for a group that is empty though it was recorded, or the only one that is asked
- * for: a head with nothing below it would leave open why. */
+/* nvprof's line for an empty group. It is printed if the group was recorded, or if it is the only
+ * one that is asked for: otherwise a head with nothing below it would give no reason. */
 static void print_empty(const struct report_out *out, const struct mp_trace *trace,
                         const struct summary *summary, unsigned which, int group)
 {
@@ -48,15 +47,15 @@ static void summary_print_table(const struct report_out *out, const struct mp_tr
         if (!summary->groups[group].row_count)
             print_empty(out, trace, summary, which, group);
         if (summary_needs_measure(out))
-            summary_summary_each_row(&table, &summary->groups[group],
-                                     summary_group_words[group].title, report_measure_units);
+            each_summary_row(&table, &summary->groups[group], summary_group_words[group].title,
+                             report_measure_units);
     }
     if (rows)
         report_header(&table);
     for (int group = 0; group < SUMMARY_GROUPS; group++) {
         if (shows(which, group))
-            summary_summary_each_row(&table, &summary->groups[group],
-                                     summary_group_words[group].title, report_row);
+            each_summary_row(&table, &summary->groups[group], summary_group_words[group].title,
+                             report_row);
     }
 }
 
@@ -86,9 +85,9 @@ static void print_devices(const struct report_out *out, const struct mp_trace *t
         print_device_name(out->file, device);
         report_begin(&table, out, summary_columns, SUMMARY_COLUMN_COUNT);
         if (summary_needs_measure(out))
-            summary_summary_each_row(&table, &device->group, title, report_measure_units);
+            each_summary_row(&table, &device->group, title, report_measure_units);
         report_header(&table);
-        summary_summary_each_row(&table, &device->group, title, report_row);
+        each_summary_row(&table, &device->group, title, report_row);
     }
 }
 

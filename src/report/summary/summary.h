@@ -8,9 +8,9 @@
 #include "analyze/summary/summary.h"
 #include "report/table/table.h"
 
-/* Prints the summary of `trace`, those parts that `which` (bits of enum summary_parts, 0: both
- * groups) selects and that it was built with; with `range` not 0, says that it is one of the
- * capture range. */
+/* Prints the summary of `trace`: the parts that `which` (bits of enum summary_parts, 0: both
+ * groups) selects and with which it was built. If `range` is not 0, the summary says that it covers
+ * this capture range. */
 void print_summary(const struct report_out *out, const struct mp_trace *trace,
                    const struct summary *summary, unsigned which, uint64_t range);
 
@@ -18,7 +18,7 @@ void print_summary(const struct report_out *out, const struct mp_trace *trace,
 void print_summary_sections(const struct report_out *out, const struct mp_trace *trace,
                             const struct summary *summary, unsigned which);
 
-/* The rest of what this family shows to others. */
+/* The other public parts of this family. */
 #include "report/summary/info.h"
 #include "report/summary/merged.h"
 #include "report/summary/nvtx.h"

@@ -26,7 +26,8 @@ static const struct {
 
 enum { COUNT, MEAN, LEAST, GREATEST, TOTAL, TIME, NAME, COLUMN_COUNT };
 
-/* nvprof's columns. In text its two totals are wider than numbers elsewhere; they come as text. */
+/* nvprof's columns. Its two totals are wider in text than other numbers, so they are text columns.
+ */
 static const struct report_column text_columns[COLUMN_COUNT] = {
     [COUNT] = {.title = "Count", .kind = REPORT_CELL_COUNT, .width = 8},
     [MEAN] = {.title = "Avg Size", .kind = REPORT_CELL_BYTES, .width = 8},

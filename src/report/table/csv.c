@@ -43,7 +43,8 @@ void report_csv_header(struct report_table *table)
     put_units(table);
 }
 
-/* Six decimals, as nvprof. In seconds they end at 1 us: nine where the column has to tell ns. */
+/* Six decimals, as in nvprof. In seconds six decimals end at 1 us, so a column that must show ns
+ * has nine. */
 static void put_time(const struct report_table *table, size_t column,
                      const struct report_cell *cell)
 {

@@ -1,4 +1,4 @@
-/* Inside the table printer: what table.c shares with the files that know one format each. */
+/* Inside the table printer: what table.c shares with the files that each know one format. */
 #ifndef MP_REPORT_TABLE_FORMATS_H
 #define MP_REPORT_TABLE_FORMATS_H
 
@@ -10,7 +10,7 @@
 const char *report_print_number(const struct report_column *column, const struct report_cell *cell,
                                 char buffer[REPORT_NUMBER_BYTES]);
 
-/* The same without its unit where the table has a row of units. */
+/* The same, without its unit if the table has a row of units. */
 const char *report_print_in_unit(const struct report_table *table, size_t column,
                                  const struct report_cell *cell, char buffer[REPORT_NUMBER_BYTES]);
 

@@ -27,7 +27,7 @@ static void break_line(struct json_writer *json, bool wanted)
         fprintf(json->out, "\n%*s", (int)json->depth * 2, "");
 }
 
-/* What stands between the last item of the container and the next one. */
+/* Writes what separates the last item of the container from the next one. */
 static void separate(struct json_writer *json)
 {
     if (json->after_key) {

@@ -1,9 +1,9 @@
-/* Writing JSON to a stream: a small state machine that puts commas, newlines and escapes where they
+/* Writing JSON to a stream: a small state machine puts commas, newlines and escapes where they
  * belong. Nothing is allocated; output errors are the stream's (ferror).
  *
- * Containers less than `lines` deep have each item on its own line, deeper ones are one line:
- * documents stay readable and rows greppable. Text that is not UTF-8 has U+FFFD for each byte that
- * is not.
+ * Containers less than `lines` deep have each item on its own line; deeper ones are one line. So
+ * documents stay readable, and rows can be searched with grep. In text, each byte that is not UTF-8
+ * becomes U+FFFD.
  */
 #ifndef MP_REPORT_TABLE_JSON_H
 #define MP_REPORT_TABLE_JSON_H
@@ -28,7 +28,7 @@ void json_begin(struct json_writer *json, FILE *out, unsigned lines);
 /* Ends the document with a newline. */
 void json_end(struct json_writer *json);
 
-/* The same of a document that is an object: its members are written in between. */
+/* The same for a document that is an object: the caller writes the members in between. */
 void json_open_document(struct json_writer *json, FILE *out, unsigned lines);
 void json_close_document(struct json_writer *json);
 

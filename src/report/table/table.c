@@ -1,5 +1,5 @@
-/* The one table printer. A cell holds a number and its column's kind; the unit is chosen when all
- * rows of the column are measured, as nvprof does.
+/* The one table printer. A cell holds a value, and its column the kind of value. The unit of a
+ * column is chosen when all its rows are measured, as in nvprof.
  */
 #include "report/table/table.h"
 
@@ -63,7 +63,7 @@ void report_begin_json(struct report_table *table, struct json_writer *json,
     table->json = json;
 }
 
-/* Characters of a cell. A number in its column's unit, which is not known yet, has 8 at most. */
+/* Characters of a cell. A number in its column's unit has at most 8; the unit is not known yet. */
 static size_t width_of(const struct report_table *table, size_t column,
                        const struct report_cell *cell)
 {

@@ -7,12 +7,13 @@
  *            one unit for each time column, chosen by the greatest value that was measured
  *     JSON   an object for each row, keys from the columns, times in whole ns, sizes in bytes
  *
- * Of nvprof's -u we know what times and percentages look like. Our own choice is that sizes and
- * throughput in text then have the unit of their greatest measured value, and 8 characters too.
+ * For nvprof's -u the form of times and percentages is known. For sizes and throughput in text the
+ * form is our choice: 8 characters, in the unit of the column's greatest measured value.
  *
  *     report_begin(&table, &out, columns, count);
- *     for each row: report_measure(&table, cells);     (optional: fits widths and units to the
- * data) report_header(&table); for each row: report_row(&table, cells);
+ *     for each row: report_measure(&table, cells);     (optional: fits widths and units)
+ *     report_header(&table);
+ *     for each row: report_row(&table, cells);
  *
  * Nothing is allocated; output errors are the stream's (ferror).
  */
@@ -31,8 +32,8 @@
 
 enum report_format { REPORT_TEXT, REPORT_CSV, REPORT_JSON };
 
-/* The unit of times, as nvprof's --normalized-time-unit: of each cell by itself (in CSV of each
- * column), of each column, or this one everywhere. JSON keeps ns. */
+/* The unit of times, as nvprof's --normalized-time-unit: chosen for each cell (in CSV for each
+ * column), for each column, or this one everywhere. JSON keeps ns. */
 enum report_units {
     REPORT_UNITS_AUTO,
     REPORT_UNITS_COLUMN,
@@ -56,17 +57,18 @@ struct report_out {
 
 enum report_kind {
     REPORT_CELL_TEXT,
-    REPORT_CELL_GROUP,     /* text; printed with a colon, and only in the first row that has it */
-    REPORT_CELL_COUNT,     /* number */
-    REPORT_CELL_SIGNED,    /* number, two's complement */
-    REPORT_CELL_HEX,       /* number */
-    REPORT_CELL_BOOL,      /* number */
-    REPORT_CELL_TIME,      /* number: a duration in ns */
-    REPORT_CELL_MEAN,      /* real: a duration in ns */
-    REPORT_CELL_CHANGE,    /* number, two's complement: ns more or less, with six decimals */
-    REPORT_CELL_PERCENT,   /* real */
-    REPORT_CELL_BYTES,     /* number: bytes */
-    REPORT_CELL_REAL,      /* real */
+    REPORT_CELL_GROUP,   /* text; printed with a colon, and only in the first row that has it */
+    REPORT_CELL_COUNT,   /* number */
+    REPORT_CELL_SIGNED,  /* number, two's complement */
+    REPORT_CELL_HEX,     /* number */
+    REPORT_CELL_BOOL,    /* number */
+    REPORT_CELL_TIME,    /* number: a duration in ns */
+    REPORT_CELL_MEAN,    /* real: a duration in ns */
+    REPORT_CELL_CHANGE,  /* number, two's complement: ns more or less than before, with six decimals
+                          */
+    REPORT_CELL_PERCENT, /* real */
+    REPORT_CELL_BYTES,   /* number: bytes */
+    REPORT_CELL_REAL,    /* real */
     REPORT_CELL_THROUGHPUT /* real: bytes a second */
 };
 
@@ -81,7 +83,7 @@ struct report_column {
     bool decimals; /* TIME, MEAN: six decimals in text, as nvprof's dependency analysis */
     bool exact;    /* TIME: in CSV enough decimals for a ns also in seconds; else six */
     bool scaled;   /* BYTES, THROUGHPUT: in CSV one unit for the column, by the greatest measured
-                      value, as times; else bytes and bytes a second */
+                      value, as for times; otherwise bytes and bytes a second */
 };
 
 struct report_cell {
@@ -124,10 +126,10 @@ void report_begin(struct report_table *table, const struct report_out *out,
 void report_begin_json(struct report_table *table, struct json_writer *json,
                        const struct report_column *columns, size_t count);
 
-/* Widens columns to these cells, and takes them into account for the units of columns. */
+/* Widens columns to fit these cells, and uses the cells to choose the units of columns. */
 void report_measure(struct report_table *table, const struct report_cell *cells);
 
-/* The latter alone: nvprof's own tables keep their widths. */
+/* Only chooses the units: nvprof's own tables keep their widths. */
 void report_measure_units(struct report_table *table, const struct report_cell *cells);
 
 /* Prints what stands above the rows; nothing in JSON. */
@@ -135,8 +137,8 @@ void report_header(struct report_table *table);
 
 void report_row(struct report_table *table, const struct report_cell *cells);
 
-/* Text that comes from a program, without what would move a terminal's cursor or change its
- * colours; in tables for people it is so already. */
+/* Prints a program's text without control characters that move a terminal's cursor or change its
+ * colours. Tables for people do this themselves. */
 void report_put_visible(FILE *out, const char *text, size_t bytes);
 void report_put_visible_text(FILE *out, const char *text);
 

@@ -70,7 +70,7 @@ static void put_cell(const struct report_table *table, size_t column, const char
         put_spaces(table->out, space);
 }
 
-/* The row of units ends with the last of them. */
+/* The row of units ends at the last column that has one. */
 static void put_units(const struct report_table *table)
 {
     size_t count = table->count;
@@ -94,7 +94,7 @@ void report_text_header(struct report_table *table)
         put_units(table);
 }
 
-/* The group's name stands in its first row only. */
+/* The group's name is printed only in the group's first row. */
 static void put_group(struct report_table *table, size_t column, const char *group)
 {
     char text[REPORT_WIDEST_TEXT];

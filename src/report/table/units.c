@@ -7,7 +7,7 @@
 
 #include "base/poison.h"
 
-/* Names of one line of nvprof's units, and how many ns each is. */
+/* The names of nvprof's units, and how many ns each is. */
 static const struct {
     const char *name;
     double ns;
@@ -43,7 +43,7 @@ static bool is_size(enum report_kind kind)
     return kind == REPORT_CELL_BYTES || kind == REPORT_CELL_THROUGHPUT;
 }
 
-/* Whether the units leave the cells of a text table for a row of their own. */
+/* Whether the units of a text table are in a row of their own and not in the cells. */
 static bool has_text_units(const struct report_table *table)
 {
     return table->format == REPORT_TEXT && table->units != REPORT_UNITS_AUTO;
@@ -93,7 +93,7 @@ void report_measure_unit(struct report_table *table, size_t column, const struct
         table->fit[column].unit = unit;
 }
 
-/* Index in time_units: what was asked for, or what was measured. */
+/* Index in time_units: the unit that was asked for, or the measured one. */
 static unsigned time_unit(const struct report_table *table, size_t column)
 {
     if (table->units >= REPORT_UNITS_NS)

@@ -1,4 +1,4 @@
-/* Text comes from the profiled program as bytes; what is printed must be characters. */
+/* The profiled program's text comes as bytes; only whole characters may be printed. */
 #ifndef MP_REPORT_TABLE_UTF8_H
 #define MP_REPORT_TABLE_UTF8_H
 

@@ -1,6 +1,6 @@
 /* Which columns a trace has in each format, and what they show of a row. Titles, order and widths
- * of text and CSV are nvprof's; JSON has numbers where those have texts, and times of the
- * recorder's clock. */
+ * of text and CSV are nvprof's. JSON has numbers where those have texts, and its times are those of
+ * the recorder's clock. */
 #include <string.h>
 
 #include "report/trace/rows.h"

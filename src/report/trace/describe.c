@@ -1,4 +1,4 @@
-/* What a record is called and where it ran. */
+/* Finds the name of a record, where it ran, and the texts of its other columns. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
@@ -41,8 +41,8 @@ static enum mp_status device_text(struct trace_rows *rows, uint64_t device, cons
     return *text ? MP_OK : MP_ERR_MEMORY;
 }
 
-/* The pattern with the id where it says %i, %% being a percent sign; the id alone without one. NULL
- * when memory is out. */
+/* The pattern with the id in place of %i, and %% as a percent sign; without a pattern the id alone.
+ * NULL when memory is out. */
 static const char *id_text(struct trace_rows *rows, const char *pattern, uint64_t id)
 {
     struct mp_buffer *text = &rows->number;
@@ -285,7 +285,7 @@ static uint64_t trace_describe_thread_of(const struct trace_rows *rows, uint64_t
     return thread && thread->defined ? thread->tid : 0;
 }
 
-/* Whether a call of this name can have started a kernel that has its correlation id. */
+/* Whether a call of this name can have started a kernel that has the call's correlation id. */
 static bool is_launch(const char *name)
 {
     return strstr(name, "Launch") && !strstr(name, "Graph") && !strstr(name, "HostFunc");
@@ -347,7 +347,8 @@ static enum mp_status describe_nvtx(struct trace_rows *rows, const struct merge_
 
 /* ---- Graphs ---- */
 
-/* The names on a path, outermost first; of a deeper one than is ever recorded those inside. */
+/* The names on a path, outermost first. If a path is deeper than any recorded one, only its inner
+ * names. */
 static enum mp_status spell_path(struct trace_rows *rows, uint32_t id)
 {
     const char *names[CAPTURED_MOST_DEPTH];

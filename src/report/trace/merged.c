@@ -1,5 +1,5 @@
-/* The traces of several processes in one stream. Each has its rows in order of time, one ahead; a
- * heap has the process with the next row on top:
+/* Merges the traces of several processes. The rows of each process are in order of time, and the
+ * next row of each is read ahead. A heap has the process with the earliest next row on top:
  *
  *     rank 0  ... [ 30 ] 50 70          heap  30  0   <- printed, then 50 takes its place
  *     rank 1  ... [ 40 ] 45                   40  1
@@ -23,7 +23,7 @@ struct source {
     struct trace_rows rows;
     struct quality quality;
     struct trace_row row; /* its start is aligned */
-    char *earlier;        /* what the head said of its quality; owned; NULL: nothing */
+    char *earlier;        /* what the head said about its quality; owned; NULL: nothing */
     bool opened;          /* `rows` and `quality` are to be freed */
 };
 

@@ -5,8 +5,8 @@
  *     rows.c      opens a trace and delivers its rows
  *     describe.c  what a record is called and where it ran
  *     columns.c   which columns a table has, and what they show of a row
- *     survey.c    what has to be known before the first row: units of columns
- *     traces.c    the table of one trace; merged.c that of several
+ *     survey.c    what must be known before the first row: units of columns
+ *     trace.c     the table of one trace; merged.c that of several
  */
 #ifndef MP_REPORT_TRACE_ROWS_H
 #define MP_REPORT_TRACE_ROWS_H
@@ -40,7 +40,7 @@ enum trace_kind {
 #define TRACE_API ((1u << TRACE_NVTX) | (1u << TRACE_CALL))
 #define TRACE_GPU ((1u << TRACE_KINDS) - 1 - TRACE_API)
 
-/* With the kinds that are present: the rows are those of several processes. */
+/* A bit beside the kinds that are present: the rows are those of several processes. */
 #define TRACE_PROCESSES (1u << (TRACE_KINDS + 1))
 
 /* Rows of graphs may say in which NVTX ranges their node was captured. */
@@ -56,7 +56,7 @@ struct trace_source {
     uint8_t correlation; /* TRACE_NO_COLUMN: belongs to a capture range by time */
     uint8_t bytes;       /* TRACE_NO_COLUMN: none */
     uint8_t node;        /* of a CUDA graph; TRACE_NO_COLUMN: none */
-    uint32_t columns;    /* all that rows are made of */
+    uint32_t columns;    /* all columns that rows are made of */
 };
 extern const struct trace_source trace_sources[TRACE_KINDS];
 
@@ -135,8 +135,8 @@ struct trace_rows {
     uint32_t present;                   /* bit i: there are rows of kind i */
 };
 
-/* Reads all but the records. On failure as after success to be freed. MP_ERR_ARGUMENT when there is
- * no such capture range, MP_ERR_IO, MP_ERR_MEMORY. */
+/* Reads everything except the records. trace_rows_free is due in any case. MP_ERR_ARGUMENT when
+ * there is no such capture range, MP_ERR_IO, MP_ERR_MEMORY. */
 enum mp_status trace_rows_open(struct trace_rows *rows, struct mp_trace *trace,
                                const struct traces_options *options, struct quality *quality,
                                struct mp_error *error);
@@ -146,18 +146,18 @@ void trace_rows_free(struct trace_rows *rows);
 /* The next row. MP_OK, MP_END, MP_ERR_IO or MP_ERR_MEMORY. */
 enum mp_status trace_rows_next(struct trace_rows *rows, struct trace_row *row);
 
-/* After the last row: what was left out goes into the quality. */
+/* After the last row: adds what was left out to the quality. */
 void trace_rows_finish(struct trace_rows *rows);
 
-/* Whether a row of these columns is printed at all, but for times that make no sense. */
+/* Whether a row with these columns is printed at all, unless its times are invalid. */
 bool trace_row_wanted(const struct trace_rows *rows, enum trace_kind kind,
                       const uint64_t *const *columns, uint32_t row);
 
-/* Fills in a row from its columns, but for its times. MP_OK or MP_ERR_MEMORY, MP_ERR_IO. */
+/* Fills in a row from its columns, except for its times. MP_OK or MP_ERR_MEMORY, MP_ERR_IO. */
 enum mp_status trace_describe(struct trace_rows *rows, const struct merge_row *from,
                               struct trace_row *row);
 
-/* What CSV and nvprof's -u have to know of all rows: the greatest of each kind of number. */
+/* What CSV and nvprof's -u must know of all rows: the greatest value of each kind of number. */
 struct trace_survey {
     uint64_t first_start;
     uint64_t last_start;
@@ -170,8 +170,8 @@ struct trace_survey {
     bool peers; /* copies between devices */
 };
 
-/* With `units`, a pass over the columns of times and sizes; without, only copies are looked at.
- * MP_ERR_IO, MP_ERR_MEMORY. */
+/* With `units`, a pass over the columns of times and sizes; without, only over copies. MP_ERR_IO,
+ * MP_ERR_MEMORY. */
 enum mp_status trace_survey(struct trace_rows *rows, bool units, struct trace_survey *survey,
                             struct mp_error *error);
 
@@ -209,7 +209,7 @@ void trace_columns_fill_survey(const struct trace_columns *columns,
 /* Whether units of columns have to be measured. */
 bool trace_needs_units(const struct report_out *out);
 
-/* Says of the groups that were asked for and are not among these kinds that they are empty; `trace`
+/* For each group that was asked for but is not among these kinds, says that it is empty. `trace`
  * NULL: in several processes. */
 void trace_print_empty(const struct report_out *out, const struct mp_trace *trace,
                        const struct traces_options *options, uint32_t kinds);

@@ -1,4 +1,4 @@
-/* What has to be known of all rows before the first is printed. */
+/* What must be known of all rows before the first one is printed. */
 #include "model/trace/reading.h"
 #include "report/trace/rows.h"
 #include "trace/codec/schema.h"
@@ -64,7 +64,8 @@ static enum mp_status trace_survey_take_batch(void *context, const struct mp_bat
     return MP_OK;
 }
 
-/* Of the tables that are printed those that have rows; without `units` only how copies went. */
+/* Selects the columns of the printed tables that have rows; without `units` only the direction of
+ * copies. */
 static void trace_survey_select_columns(struct mp_cursor *cursor, void *context)
 {
     const struct surveying *pass = context;

@@ -105,7 +105,7 @@ void trace_print_notes(FILE *file, const struct trace_columns *columns)
                 columns->has_shapes ? "" : "\n");
 }
 
-/* Damage and doubtful rows that were met on the way and are not in the head. */
+/* Warns of damage and doubtful rows that were found while printing and are not in the head. */
 static void print_later_warning(const struct printing *printing, const char *earlier)
 {
     const struct trace_rows *rows = printing->rows;
@@ -115,7 +115,7 @@ static void print_later_warning(const struct printing *printing, const char *ear
         print_warning(printing->out, rows->trace, rows->quality);
 }
 
-static enum mp_status trace_traces_print_table(struct printing *printing, struct mp_error *error)
+static enum mp_status print_trace_rows(struct printing *printing, struct mp_error *error)
 {
     const struct report_out *out = printing->out;
     const struct trace_rows *rows = printing->rows;
@@ -174,7 +174,7 @@ enum mp_status print_traces(const struct report_out *out, struct mp_trace *trace
         status = begin_table(&printing, error);
     if (status == MP_OK)
         status = out->format == REPORT_JSON ? print_document(&printing, error)
-                                            : trace_traces_print_table(&printing, error);
+                                            : print_trace_rows(&printing, error);
     trace_rows_free(&rows);
     return status;
 }

@@ -1,12 +1,13 @@
 /* How the columns of tables.def are turned into numbers that compress well.
  *
- * A value is predicted from the rows before it, and what the prediction misses (the residual) is
- * stored: noise as a token and raw bits, structure as bytes in which zstd finds repetitions.
+ * A value is predicted from the rows before it. Only the difference to the prediction (the
+ * residual) is stored: noise as a token and raw bits, structure as bytes in which zstd finds
+ * repetitions.
  *
  *     lane      rows of one stream or thread follow each other; each has its own "last value"
  *     context   rows with the same keys behave alike: the same kernel takes the same time
  *
- * State is fixed in size, addressed by hash and reset in every chunk: collisions and damage cost
+ * State is fixed in size, addressed by hash and reset in every chunk. So collisions and damage cost
  * bytes, never correctness. Encoder and decoder run the same update, in wrapping 64-bit arithmetic.
  */
 #ifndef MP_TRACE_CODEC_CODEC_H
@@ -79,8 +80,8 @@ static inline uint64_t mp_shift_signed(uint64_t value, unsigned bits)
     return (uint64_t)((int64_t)value >> bits);
 }
 
-/* The context's prediction. A running mean is kept in sixteenths. What never followed the lane's
- * last value before is most likely new, and new ids count up. */
+/* The context's prediction. A running mean is kept in sixteenths. If nothing has followed the
+ * lane's last value so far, the next value is most likely new, and new ids count up. */
 static inline uint64_t mp_context_value(const struct mp_predictor *p, unsigned predict,
                                         unsigned lane, unsigned context)
 {
@@ -93,8 +94,8 @@ static inline uint64_t mp_context_value(const struct mp_predictor *p, unsigned p
     return 0;
 }
 
-/* Tells the context what came. The mean moves a quarter of the way: measured on H100 kernel
- * durations, 4.0 bits a value against 4.5 with the last value. */
+/* Tells the context which value came. The mean moves by a quarter of the difference: measured on
+ * H100 kernel durations, this takes 4.0 bits a value, the last value as prediction 4.5 bits. */
 static inline void mp_context_learn(struct mp_predictor *p, unsigned predict, unsigned context,
                                     uint64_t value)
 {
@@ -109,10 +110,10 @@ static inline void mp_context_learn(struct mp_predictor *p, unsigned predict, un
     }
 }
 
-/* Times of a device advance in steps (32 ns on an H100), which CUPTI then maps to the host's clock
- * by a straight line. A grid undoes that: time = anchor + floor((tick * step + fraction) / 2^32) +
- * offset + correction. The correction is mostly 0; the offset follows where it stays on one side.
- * step = 2^32 is plain nanoseconds. */
+/* A device's times advance in steps (32 ns on an H100), and CUPTI maps them to the host's clock by
+ * a straight line. A grid undoes this mapping: time = anchor + floor((tick * step + fraction) /
+ * 2^32) + offset + correction. The correction is mostly 0. If corrections stay on one side, the
+ * offset follows them. step = 2^32 means plain nanoseconds. */
 struct mp_grid {
     uint64_t anchor;
     uint64_t step;     /* ns in 32.32 fixed point */
@@ -137,7 +138,7 @@ struct mp_drift {
 };
 
 #define MP_DRIFT_LEAN                                                                              \
-    8 /* so many more corrections to one side than zeros move the offset by 1 ns */
+    8 /* the offset moves by 1 ns when corrections to one side exceed the zeros by this many */
 
 static inline void mp_drift_learn(struct mp_drift *drift, uint64_t correction)
 {

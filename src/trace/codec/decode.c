@@ -31,7 +31,7 @@ struct mp_decoder {
     uint32_t capacity;                 /* rows that the arrays below have room for */
     uint64_t *columns[MP_MAX_COLUMNS]; /* each its own allocation, made when first needed */
     uint64_t *corrections[2];
-    uint64_t *zeros; /* what columns read as that the file lacks */
+    uint64_t *zeros; /* values of the columns that the file lacks */
     uint32_t *text_end;
 };
 
@@ -140,9 +140,9 @@ static struct entry *entry_of(struct mp_decoder *decoder, uint8_t id, unsigned b
     return NULL;
 }
 
-/* Marks what the selected columns need: the columns that their codecs refer to, and of an interval
- * both ends. From the last to the first, since a codec refers to columns before it, a START to the
- * SPAN that follows it. */
+/* Marks the columns that the selected ones need: those that their codecs refer to, and both ends of
+ * an interval. The walk goes from the last to the first, since a codec refers to earlier columns,
+ * and a START to the SPAN that follows it. */
 static enum mp_status mark_needed(struct mp_decoder *decoder, const struct mp_table_info *table,
                                   uint32_t column_mask)
 {

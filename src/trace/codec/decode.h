@@ -1,5 +1,5 @@
-/* The decompressed bytes of a chunk to columns of numbers. Everything is checked: the bytes may be
- * anything, even with a right checksum. */
+/* From the decompressed bytes of a chunk to columns of numbers. Everything is checked: even with a
+ * correct checksum the bytes may be anything. */
 #ifndef MP_TRACE_CODEC_DECODE_H
 #define MP_TRACE_CODEC_DECODE_H
 
@@ -12,8 +12,9 @@ struct mp_decoder;
 enum mp_status mp_decoder_create(struct mp_decoder **decoder);
 void mp_decoder_free(struct mp_decoder *decoder);
 
-/* Decodes the selected columns (bit i: table->columns[i]) into `batch`, whose table is set; its
- * other fields point into the decoder and `bytes`. MP_ERR_DAMAGED, MP_ERR_MEMORY. */
+/* Decodes the selected columns (bit i: table->columns[i]) into `batch`. The caller has set the
+ * batch's table; its other fields then point into the decoder and `bytes`. MP_ERR_DAMAGED,
+ * MP_ERR_MEMORY. */
 enum mp_status mp_decode(struct mp_decoder *decoder, const uint8_t *bytes, size_t size,
                          uint32_t rows, uint32_t column_mask, struct mp_batch *batch);
 

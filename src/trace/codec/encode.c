@@ -10,7 +10,7 @@
 
 #include "base/poison.h"
 
-/* A table without a grid is looked at again after so many chunks: its device may have changed. */
+/* A table without a grid is checked again after this many chunks: its device may have changed. */
 #define GRID_PATIENCE 16
 
 /* Columns of numbers that an interval needs at once: residuals and corrections of begin and span.
@@ -105,7 +105,7 @@ static void put_entry(struct mp_encoder *encoder, const struct mp_builder *build
     mp_buffer_append_varint(directory, data_bytes);
 }
 
-/* A column that is 0 in all rows is left out: that is what readers make of a missing one. */
+/* A column that is 0 in all rows is left out: readers take a missing column as 0. */
 static void encode_number(struct mp_encoder *encoder, const struct mp_builder *builder,
                           unsigned column)
 {
@@ -143,8 +143,9 @@ static void encode_text(struct mp_encoder *encoder, const struct mp_builder *bui
               data->buffer.size - before);
 }
 
-/* The grid of the chunk's times. A table that has shown none twice is the host's; it is looked at
- * again now and then, since chunks of a few far times show none either. */
+/* The grid of the chunk's times. If a table has shown no grid twice, its times are taken to be the
+ * host's. The table is checked again from time to time, because a chunk with few times far apart
+ * shows no grid either. */
 static struct mp_grid grid_of(struct mp_encoder *encoder, struct mp_builder *builder,
                               const uint64_t *start, const uint64_t *span)
 {
@@ -237,7 +238,7 @@ static void encode_columns(struct mp_encoder *encoder, struct mp_builder *builde
     }
 }
 
-/* Puts the data behind the directory and moves its cuts along. */
+/* Appends the columns' data to the directory and moves the data's block cuts accordingly. */
 static void join(struct mp_encoder *encoder)
 {
     struct mp_sink *chunk = &encoder->chunk;

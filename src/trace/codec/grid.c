@@ -1,15 +1,16 @@
-/* Finding the grid that a device's times lie on.
+/* Finds the grid that a device's times lie on.
  *
  * An H100 stamps its work in steps of 32 ns of its own clock. CUPTI maps that clock to the host's
- * by straight lines, so the steps arrive as 32.0006 ns or so, rounded down: the raw remainder looks
- * like noise of a bit or two for every time, although nothing is random in it. Measured on one
- * H100: over 35 ms, 18.25 ppm of slope and never more than 1 ns off.
+ * by straight lines, so the steps arrive as 32.0006 ns or so, rounded down. The raw remainder then
+ * looks like one or two bits of noise in every time, although nothing in it is random. Measured on
+ * one H100 over 35 ms: 18.25 ppm of slope, and never more than 1 ns off the line.
  *
- * A step is tried on a sample: times are followed from one to the next, and what is left over of
- * each step is the drift. On a grid it is a fraction of the step; elsewhere it is spread evenly, a
- * quarter of the step on average. Only times near each other are judged so: over a longer gap the
- * unknown slope itself moves by more than a step. It is estimated from the near ones, then all
- * times are followed with it, and the line through their ticks gives slope and offset.
+ * A step is tried on a sample. Times are followed from one to the next, and the remainder after
+ * whole steps is the drift. On a grid the drift is a small fraction of the step; elsewhere it is
+ * spread evenly, a quarter of the step on average. Only times near each other are judged in this
+ * way, because over a longer gap the unknown slope itself shifts times by more than a step. The
+ * near times give a first slope, then all times are followed with it, and the line through their
+ * ticks gives slope and offset.
  */
 #include "trace/codec/predict.h"
 
@@ -24,7 +25,7 @@
 /* ns; the greatest that fits wins. 1000 and 1024: older devices. */
 static const unsigned step_candidates[] = {1024, 1000, 512, 32};
 
-/* libminiprof.so needs nothing but libc, so no libm. Both are exact below 2^53, where all ticks
+/* libminiprof.so needs only libc, hence no libm. Both functions are exact below 2^53, and all ticks
  * are. */
 static double round_down(double x)
 {
@@ -53,8 +54,8 @@ static void line_add(struct line *line, double x, double y)
 
 struct trial {
     struct line line;
-    double near, drift;       /* near times, and the sum of what was left over of them, ns */
-    double products, squares; /* of ticks and left-overs of the near times */
+    double near, drift;       /* number of near times, and the sum of their remainders, ns */
+    double products, squares; /* of ticks and remainders of the near times */
     double tick, correction, step;
 };
 

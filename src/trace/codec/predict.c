@@ -61,7 +61,7 @@ void mp_number_values(struct mp_predictor *state, unsigned predict, const struct
 
 /* ---- Intervals ---- */
 
-/* The tick nearest to a time, and what the grid is off there. */
+/* The tick nearest to a time, and the difference between the grid and the time there. */
 static inline uint64_t tick_of(const struct mp_grid *grid, uint64_t time, struct mp_drift *drift,
                                uint64_t *correction)
 {
@@ -71,7 +71,8 @@ static inline uint64_t tick_of(const struct mp_grid *grid, uint64_t time, struct
     }
     double offset = (double)(int64_t)(time - grid->anchor - drift->offset);
     double tick = offset * ((double)MP_GRID_UNIT / (double)grid->step);
-    /* Any tick is right as long as the correction is taken from it; this one makes it small. */
+    /* Any tick is correct as long as the correction is computed from it; this tick keeps the
+     * correction small. */
     uint64_t nearest = (uint64_t)(int64_t)(tick + (tick < 0 ? -0.5 : 0.5));
     uint64_t off = time - mp_grid_time(grid, nearest) - drift->offset;
     *correction = mp_delta(off, 0);

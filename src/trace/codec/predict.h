@@ -4,7 +4,7 @@
 
 #include "trace/codec/codec.h"
 
-/* The columns that a codec refers to; NULL where it names none, which reads as 0 in every row. */
+/* The columns that a codec refers to. NULL if it names none: then the key is 0 in every row. */
 struct mp_keys {
     const uint64_t *lane;
     const uint64_t *key1;
@@ -29,7 +29,7 @@ struct mp_interval {
     uint64_t *span;             /* durations, or NULL */
     uint64_t *start_residuals;  /* of the gap to the lane's previous end, in ticks */
     uint64_t *span_residuals;   /* of the span, in ticks */
-    uint64_t *start_correction; /* what the grid is off, ns */
+    uint64_t *start_correction; /* difference between the grid and the time, ns */
     uint64_t *span_correction;
     uint32_t rows;
 };
@@ -40,8 +40,8 @@ void mp_interval_residuals(struct mp_predictor state[2], const struct mp_grid *g
 void mp_interval_values(struct mp_predictor state[2], const struct mp_grid *grid,
                         const struct mp_interval *interval);
 
-/* Finds the grid on which times lie; step = MP_GRID_UNIT if there is none. `hint` is a step that
- * other times of the device had, 0 if none is known. */
+/* Finds the grid on which times lie; step = MP_GRID_UNIT if there is none. `hint` is the step that
+ * other times of the device had; 0 if none is known. */
 struct mp_grid mp_grid_find(const uint64_t *start, const uint64_t *span, uint32_t rows,
                             uint64_t hint);
 

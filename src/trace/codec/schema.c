@@ -30,7 +30,8 @@ MP_TABLES(COLUMN_ARRAY)
     {#name, doc, columns_##name, MP_TABLE_##kind, id, since, MP_COLUMN_COUNT_##name},
 static const struct mp_table_info tables[] = {MP_TABLES(TABLE)};
 
-/* A codec names columns; here they become positions. at_NONE is what "no column" becomes. */
+/* A codec names columns; here the names become positions. at_NONE is the position for "no column".
+ */
 #define AT(table, column) AT_##table##_##column
 #define COLUMN_AT(table, id, name, type, unit, codec, doc)                                         \
     AT_##table##_##name = MP_COLUMN_##table##_##name,

@@ -2,9 +2,9 @@
  *
  *     MP_TABLE_kernel             id of the table on disk
  *     MP_INDEX_kernel             its position in mp_tables()
- *     MP_COLUMN_kernel_duration   position of the column in mp_table_info.columns and
- * mp_batch.columns MP_MASK_kernel_duration     its bit for mp_cursor_select struct mp_row_kernel
- * one row, a uint64_t for each column; text columns are struct mp_text
+ *     MP_COLUMN_kernel_duration   position of the column in mp_table_info.columns, mp_batch.columns
+ *     MP_MASK_kernel_duration     its bit for mp_cursor_select
+ *     struct mp_row_kernel        one row, a uint64_t for each column; texts are struct mp_text
  */
 #ifndef MP_TRACE_CODEC_SCHEMA_H
 #define MP_TRACE_CODEC_SCHEMA_H

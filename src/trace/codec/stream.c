@@ -1,5 +1,6 @@
 /* Writes the residuals of a column in the layout that is smallest for them. Noise goes into tokens
- * and raw bits: zstd's entropy stage then sees the tokens alone, and the bits cost what they must.
+ * and raw bits: zstd's entropy stage then sees the tokens alone, and the bits are stored as they
+ * are.
  */
 #include "trace/codec/stream.h"
 #include "base/data/varint.h"
@@ -70,8 +71,8 @@ static void put_value_bits(struct bit_writer *bits, uint64_t value, unsigned cou
     put_bits(bits, value, count);
 }
 
-/* Writes a token for each value, and the extra bits behind each other into `bits`; returns their
- * bytes. */
+/* Writes a token for each value, and the extra bits of all values, back to back, into `bits`.
+ * Returns their bytes. */
 static size_t encode_tokens(uint8_t *token, uint8_t *bits, const uint64_t *values, uint32_t rows)
 {
     struct bit_writer writer = {.at = bits};
@@ -90,8 +91,8 @@ static size_t encode_tokens(uint8_t *token, uint8_t *bits, const uint64_t *value
     return (size_t)(writer.at - bits);
 }
 
-/* The bits' length stands before them and is not known yet: they are written behind the room that
- * the longest length takes, and moved up. */
+/* The length of the bits stands before them but is not known yet. So they are written after room
+ * for the longest length, and then moved up. */
 static void encode_bits(struct mp_sink *sink, const uint64_t *values, uint32_t rows)
 {
     struct mp_buffer *buffer = &sink->buffer;

@@ -2,14 +2,14 @@
  *
  *     CONSTANT  layout byte, one LEB128
  *     BYTES     layout byte, a LEB128 for each row: zstd finds what repeats
- *     BITS      layout byte, a token byte for each row, LEB128 length of what follows, extra bits:
- * for noise, where zstd's Huffman stage gets the tokens alone and the bits pass unharmed CRUMBS
- * layout byte, four rows to a byte, the first in the lowest bits; 3 stands for a greater value,
- * which follows behind all rows as LEB128, less 3. A Huffman code spends a bit at least on a
- * symbol, and this is for what has less than a bit to tell
+ *     BITS      layout byte, a token byte for each row, LEB128 length of the extra bits, these.
+ *               For noise: zstd's Huffman stage sees only the tokens, the bits stay as they are
+ *     CRUMBS    layout byte, four rows to a byte, the first in the lowest bits. 3 stands for a
+ *               greater value: these follow after all rows as LEB128, minus 3. For values with
+ *               less than a bit of information, because a Huffman code takes at least a bit
  *
  * Tokens: a value below 16 is its own token. Above, with n the position of its highest bit, the
- * token is 16 + 2 (n - 4) + the bit below the highest, and the n - 1 lower bits are the extra bits,
+ * token is 16 + 2 (n - 4) + the bit below the highest. The n - 1 lower bits are the extra bits,
  * appended least significant first.
  */
 #ifndef MP_TRACE_CODEC_STREAM_H
@@ -22,8 +22,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Bytes that an encoder writes, and where zstd blocks should end: columns of unlike statistics do
- * not share a Huffman table that way. A zeroed struct is empty. */
+/* Bytes that an encoder writes, and where zstd blocks should end. Columns with different statistics
+ * then do not share a Huffman table. A zeroed struct is empty. */
 struct mp_sink {
     struct mp_buffer buffer;
     size_t cuts[4 * MP_MAX_COLUMNS + 2];

@@ -1,16 +1,17 @@
 /* What a chunk may expand to (docs/trace-format.md, section 4).
  *
- * A column of one number takes a few bytes for 65536 rows, and a repeated text shrinks as far, so
- * the size of a file alone says nothing of what reading it takes. A chunk therefore has a weight,
- * which its bytes in the file have to justify. The greatest of real traces is 109 for each byte
- * (definitions of graph nodes; kernels of graph replays have 50), a tenth of what is allowed.
+ * A column of one repeated number takes a few bytes for 65536 rows, and a repeated text shrinks as
+ * much. So the size of a file alone does not say how much memory and time a reader needs. Therefore
+ * a chunk has a weight, and its bytes in the file have to justify this weight. The greatest weight
+ * in real traces is 109 for each byte (definitions of graph nodes; kernels of graph replays have
+ * 50), a tenth of what is allowed.
  */
 #ifndef MP_TRACE_CODEC_WEIGHT_H
 #define MP_TRACE_CODEC_WEIGHT_H
 
 #include <miniprof/format.h>
 
-/* One row of the longest text is always justified, by the chunk's header alone. */
+/* The chunk's header alone justifies one row of the longest text. */
 static_assert(MP_ROW_WEIGHT + MP_MAX_TEXT_BYTES + MP_MAX_COLUMNS * 64 <=
                   MP_MAX_WEIGHT_PER_BYTE * sizeof(struct mp_chunk_header),
               "a chunk can be split until it is justified");

@@ -1,8 +1,8 @@
-/* Walking over the chunks of a trace, past whatever is damaged.
+/* Walks over the chunks of a trace, past whatever is damaged.
  *
- * A chunk header has its own checksum, so that one that fits is one that was written: after damage
- * the cursor looks for the next such header and goes on there. What lies between is counted, never
- * guessed.
+ * A chunk header has its own checksum, so a header with a correct checksum is one that was written.
+ * After damage the cursor looks for the next such header and continues there. The bytes between are
+ * counted, never guessed.
  */
 #include "base/data/buffer.h"
 #include "base/data/hash.h"
@@ -33,9 +33,9 @@ struct mp_cursor {
     uint64_t next_sequence; /* that it should have */
     uint64_t unread;        /* begin of the last chunk's frame until it is read whole, then 0 */
     uint64_t excess;        /* weight of the chunks so far that their bytes do not justify */
-    uint64_t looked_back;   /* bytes; bounded, lest headers inside headers cost any time */
+    uint64_t looked_back;   /* bytes; bounded, or headers inside headers could take any time */
     struct mp_damage damage;
-    /* Of a trace that is followed: the last chunk header, to see whether it is still there. */
+    /* For a followed trace: the last chunk header, to check whether it is still there. */
     uint64_t last_offset;
     uint64_t last_checksum;
     bool has_last;
@@ -118,7 +118,7 @@ static void note_damage(struct mp_cursor *cursor, uint64_t offset)
         cursor->damage.first_offset = offset;
 }
 
-/* Passes over what is damaged at the cursor's position, at least `least` bytes of it. */
+/* Skips what is damaged at the cursor's position, at least `least` bytes. */
 static enum mp_status skip_damage(struct mp_cursor *cursor, uint64_t least)
 {
     uint64_t found;
@@ -131,8 +131,8 @@ static enum mp_status skip_damage(struct mp_cursor *cursor, uint64_t least)
     return MP_OK;
 }
 
-/* A frame that has lost bytes ends before its header says, and the next header stands inside what
- * should be the frame: goes back to it, if there is one at or after `from`. */
+/* A frame that has lost bytes ends earlier than its header says, so the next header stands inside
+ * the supposed frame. Goes back to that header, if there is one at or after `from`. */
 static enum mp_status look_back(struct mp_cursor *cursor, uint64_t from)
 {
     uint64_t end = chunks_end(cursor);
@@ -148,9 +148,9 @@ static enum mp_status look_back(struct mp_cursor *cursor, uint64_t from)
     return MP_OK;
 }
 
-/* Whether what stands at the cursor is the beginning of something that is still being written: of
- * `header` as much as there is, `left` bytes up to the end of the file. The index is one chunk as
- * far as this goes. */
+/* Whether the bytes at the cursor are the beginning of something that is still being written.
+ * `header` holds as much as there is; `left` bytes remain up to the end of the file. Here the index
+ * counts as a chunk. */
 static bool is_unfinished(const struct mp_cursor *cursor, const struct mp_chunk_header *header,
                           uint64_t left)
 {
@@ -164,7 +164,7 @@ static bool is_unfinished(const struct mp_cursor *cursor, const struct mp_chunk_
            !memcmp(header->magic, MP_INDEX_MAGIC, sizeof header->magic);
 }
 
-/* Whether damage that goes on to the end of a growing file may yet turn out to be none. */
+/* Whether damage up to the end of a growing file may turn out to be an unfinished chunk. */
 static bool may_be_unfinished(struct mp_cursor *cursor)
 {
     uint64_t end = chunks_end(cursor);
@@ -174,7 +174,7 @@ static bool may_be_unfinished(struct mp_cursor *cursor)
            found == end;
 }
 
-/* Reads the next intact chunk header that promises what the file can hold. */
+/* Reads the next intact chunk header whose chunk fits in the file. */
 static enum mp_status next_header(struct mp_cursor *cursor, struct mp_chunk_header *header)
 {
     uint64_t end = chunks_end(cursor);
@@ -248,8 +248,8 @@ static enum mp_status unpack(struct mp_cursor *cursor, const struct mp_chunk_hea
     return MP_OK;
 }
 
-/* Whether the file may expand to this chunk too. Older writers made chunks of more rows than their
- * bytes justify, so some excess is let pass. */
+/* Whether the file may also expand to this chunk. Older writers made chunks of more rows than their
+ * bytes justify, so some excess is allowed. */
 static bool take_weight(struct mp_cursor *cursor, const struct mp_chunk_header *header)
 {
     uint64_t excess = mp_chunk_excess(header);
@@ -259,7 +259,7 @@ static bool take_weight(struct mp_cursor *cursor, const struct mp_chunk_header *
     return true;
 }
 
-/* The next chunk header, whatever it says of its chunk; the cursor moves behind the chunk. */
+/* The next chunk header, whatever it says about its chunk; the cursor moves behind the chunk. */
 static enum mp_status take_any_header(struct mp_cursor *cursor, struct mp_chunk_header *header,
                                       uint64_t *offset)
 {
@@ -428,7 +428,7 @@ enum mp_status mp_cursor_read_chunk(struct mp_cursor *cursor, uint64_t offset,
     if (!batch->table || !mask_of(cursor, batch->table))
         return MP_ERR_ARGUMENT;
     enum mp_status status = read_rows(cursor, &header, offset, batch);
-    cursor->unread = unread; /* of the walk over the file, which this is not part of */
+    cursor->unread = unread; /* of the walk over the file, to which this chunk does not belong */
     return status;
 }
 

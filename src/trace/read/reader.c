@@ -1,7 +1,7 @@
-/* Opening a trace: its header, and the index if there is one.
+/* Opens a trace: its header, and the index if there is one.
  *
- * Whoever made the file says how long its index is, so the index is read in blocks: what it costs
- * does not depend on its length. */
+ * The file itself says how long its index is, and the file may be forged. So the index is read in
+ * blocks, and the memory for it does not depend on its length. */
 #include "trace/read/reader.h"
 #include "base/data/hash.h"
 #include "base/io.h"
@@ -17,7 +17,7 @@
 
 #define DAMAGED_HEADER "the header of '%s' is damaged"
 
-/* A header whose checksum fits is as it was written: now its version may refuse it. */
+/* A header with a correct checksum is as it was written. Only then may its version refuse it. */
 static enum mp_status check_version(const struct mp_file_header *header, const char *path,
                                     struct mp_error *error)
 {
@@ -34,7 +34,7 @@ static enum mp_status check_version(const struct mp_file_header *header, const c
     return MP_OK;
 }
 
-/* Reads the text behind the fixed part and proves both by the checksum. */
+/* Reads the text after the fixed part and verifies both by the checksum. */
 static enum mp_status read_text(struct mp_trace *trace, const struct mp_file_header *header,
                                 const char *path, struct mp_error *error)
 {
@@ -64,7 +64,7 @@ static enum mp_status read_text(struct mp_trace *trace, const struct mp_file_hea
     return check_version(header, path, error);
 }
 
-/* Cuts "key=value\n" lines into strings, in place. Lines without '=' are passed over. */
+/* Cuts "key=value\n" lines into strings, in place. Lines without '=' are skipped. */
 static enum mp_status split_text(struct mp_trace *trace, struct mp_error *error)
 {
     size_t lines = 1;
@@ -103,8 +103,8 @@ static enum mp_status read_header(struct mp_trace *trace, const char *path, stru
     return split_text(trace, error);
 }
 
-/* After a header that cannot be read: chunks may follow it all the same. Otherwise `status`, with
- * the words that are in the caller's error already. */
+/* Called after a header that cannot be read, because chunks may still follow it. Otherwise returns
+ * `status`; the caller's error already holds the text. */
 static enum mp_status without_header(struct mp_trace *trace, enum mp_status status)
 {
     uint64_t end = sizeof(struct mp_file_header) + MP_MAX_HEADER_BYTES + sizeof(uint64_t) +
@@ -132,8 +132,9 @@ struct index_walk {
     uint64_t rows;
 };
 
-/* False if the chunks of these entries overlap or go backwards, which no writer makes. A sparse
- * file has as many zeros as it likes: as entries they end the walk in its first block. */
+/* Returns false if the chunks of these entries overlap or go backwards, which no writer makes. A
+ * sparse file may hold any number of zeros; taken as entries, they end the walk in its first block.
+ */
 static bool take_entries(struct index_walk *walk, const struct mp_index_entry *entries,
                          size_t count)
 {
@@ -148,7 +149,8 @@ static bool take_entries(struct index_walk *walk, const struct mp_index_entry *e
     return true;
 }
 
-/* Reads `count` entries at `offset`, a block at a time. False if they are no index's. */
+/* Reads `count` entries at `offset`, a block at a time. Returns false if they are not an index's
+ * entries. */
 static bool walk_entries(const struct mp_trace *trace, uint64_t offset, uint32_t count,
                          struct index_walk *walk)
 {
@@ -164,7 +166,7 @@ static bool walk_entries(const struct mp_trace *trace, uint64_t offset, uint32_t
     return true;
 }
 
-/* The index is a convenience: whatever is wrong with it, the chunks are still read one by one. */
+/* The index is a convenience: if it is wrong, the chunks are still read one by one. */
 static void read_index(struct mp_trace *trace)
 {
     struct mp_index_header header;

@@ -1,4 +1,4 @@
-/* An open trace file, as reader.c, cursor.c and decode.c share it. */
+/* An open trace file: the struct that reader.c, cursor.c and decode.c share. */
 #ifndef MP_TRACE_READ_READER_H
 #define MP_TRACE_READ_READER_H
 
@@ -18,13 +18,13 @@ struct mp_trace {
     char *text;            /* of the header, cut into strings */
     struct mp_property *properties;
     size_t property_count;
-    bool header_lost; /* it is damaged; the chunks are read all the same */
+    bool header_lost; /* the header is damaged; the chunks are read all the same */
     bool growing;     /* it is followed, and has no index yet */
     struct mp_index index;
     uint64_t index_offset; /* where the index frame begins, if it is present */
 };
 
-/* Looks at the size of a followed trace again, and for its index. *removed: the path leads to
+/* Looks again at the size of a followed trace, and for its index. *removed: the path now leads to
  * another file, or to none. MP_ERR_IO. */
 enum mp_status mp_reader_refresh(struct mp_trace *trace, bool *removed, struct mp_error *error);
 

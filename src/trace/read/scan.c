@@ -11,7 +11,7 @@
 
 #include "base/poison.h"
 
-#define FIRST_SCAN_BYTES 4096  /* of the first look for a chunk header, which is near as a rule */
+#define FIRST_SCAN_BYTES 4096  /* of the first search for a chunk header, which is usually near */
 #define SCAN_BYTES       65536 /* of later ones */
 
 bool mp_chunk_header_intact(const struct mp_chunk_header *header)

@@ -18,8 +18,8 @@ struct mp_builder {
     uint32_t rows;
     uint32_t capacity;
     uint32_t limit;       /* rows at which a chunk is written: about chunk_bytes encoded */
-    uint32_t most_rows;   /* that keep any chunk below the limits of format.h */
-    uint32_t grid_misses; /* chunks in a row whose times lay on no grid */
+    uint32_t most_rows;   /* more rows might exceed the limits of format.h for a chunk */
+    uint32_t grid_misses; /* chunks in succession whose times lay on no grid */
 };
 
 void mp_builder_init(struct mp_builder *builder, const struct mp_table_info *table);

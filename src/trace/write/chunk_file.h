@@ -1,8 +1,8 @@
-/* The file around the chunks: the header ahead of them, their numbers, the index behind them.
+/* The file around the chunks: the header before them, their numbers, the index after them.
  *
- * A chunk comes as it stands in the file, its struct mp_chunk_header first and then the zstd frame;
- * its number and checksum are filled in here. On failure what was written of a chunk is cut off
- * again, so that the file ends with a complete one.
+ * The caller passes a chunk as it stands in the file: its struct mp_chunk_header, then the zstd
+ * frame. The chunk's number and checksum are filled in here. If a write fails, the part of the
+ * chunk that was written is cut off again, so that the file ends with a complete chunk.
  *
  * One thread owns a file. The descriptor is the caller's to close.
  */

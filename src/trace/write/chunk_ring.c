@@ -58,7 +58,7 @@ size_t mp_chunk_ring_bytes(const struct mp_chunk_ring *ring)
     return ring->kept.bytes + ring->events.bytes + ring->notes.bytes;
 }
 
-/* A chunk of that many bytes; older events give way to it where the ring or the system has no room.
+/* Makes a chunk of that many bytes. Older events are dropped if the ring or the system has no room.
  */
 static struct mp_ring_chunk *make_chunk(struct mp_chunk_ring *ring, size_t bytes)
 {

@@ -70,9 +70,9 @@ static enum mp_status output_create(const struct mp_writer_options *options,
         return MP_ERR_MEMORY;
     ZSTD_CCtx_setParameter(output->zstd, ZSTD_c_compressionLevel, options->level);
     ZSTD_CCtx_setParameter(output->zstd, ZSTD_c_checksumFlag, 1);
-    /* What repeats in a column repeats for long; short matches among the noise cost more than the
-     * bytes that they stand for. On H100 graph replays 1.33 bytes a record against 1.41 with 5
-     * bytes. */
+    /* Structure in a column repeats over long distances. Short matches among the noise cost more
+     * than the bytes that they replace. On H100 graph replays a minimum of 7 bytes gives 1.33 bytes
+     * a record, a minimum of 5 gives 1.41. */
     ZSTD_CCtx_setParameter(output->zstd, ZSTD_c_minMatch, 7);
     return MP_OK;
 }
@@ -164,13 +164,14 @@ static enum mp_status pack(struct mp_writer *writer, const struct mp_sink *sink)
     return MP_OK;
 }
 
-/* Rows that a chunk may hold which packs as this one did, with a sixteenth to spare. */
+/* How many rows the next chunk may hold if it packs as this one did, with a sixteenth to spare. */
 static uint64_t justified_rows(const struct mp_chunk_header *header)
 {
     return header->rows * mp_chunk_justified_weight(header) / mp_chunk_weight(header) / 16 * 15;
 }
 
-/* Aims the builder's next chunk at chunk_bytes, going by how this one packed. */
+/* Sets the builder's limit so that the next chunk comes close to chunk_bytes, judged by this one.
+ */
 static void aim(struct mp_builder *builder, const struct mp_chunk_header *header,
                 uint32_t chunk_bytes)
 {
@@ -185,7 +186,7 @@ static void aim(struct mp_builder *builder, const struct mp_chunk_header *header
     builder->limit = rows < FEWEST_LIMIT ? FEWEST_LIMIT : (uint32_t)rows;
 }
 
-/* The chunk in output->packed goes to the file, or to who takes chunks in its place. */
+/* Writes the chunk in output->packed to the file, or passes it to the sink. */
 static enum mp_status hand_over(struct mp_writer *writer, const struct mp_builder *builder)
 {
     struct mp_writer_output *output = writer->output;
@@ -207,7 +208,7 @@ static enum mp_status hand_over(struct mp_writer *writer, const struct mp_builde
     return MP_OK;
 }
 
-/* Makes the chunk of all rows of the builder in output->packed. */
+/* Makes a chunk of all rows of the builder in output->packed. */
 static enum mp_status make_chunk(struct mp_writer *writer, struct mp_builder *builder,
                                  struct mp_chunk_header *header)
 {
@@ -235,7 +236,7 @@ static enum mp_status make_chunk(struct mp_writer *writer, struct mp_builder *bu
     return MP_OK;
 }
 
-/* The same of its first `rows` rows, or of fewer: as many as the chunk's bytes justify. */
+/* Makes a chunk of its first `rows` rows, or of fewer: as many as the chunk's bytes justify. */
 static enum mp_status make_part(struct mp_writer *writer, struct mp_builder *builder, uint32_t rows,
                                 struct mp_chunk_header *header)
 {
@@ -291,8 +292,8 @@ static enum mp_status write_kind(struct mp_writer *writer, enum mp_table_kind ki
     return writer->failure.status;
 }
 
-/* A broken writer keeps no rows; those of event tables count as lost. One that waits keeps the
- * definitions. */
+/* A broken writer keeps no rows; those of event tables count as lost. A writer that waits for room
+ * keeps the definitions. */
 static void lose_rows(struct mp_writer *writer)
 {
     for (unsigned i = 0; i < MP_TABLE_COUNT; i++) {
@@ -304,7 +305,8 @@ static void lose_rows(struct mp_writer *writer)
     }
 }
 
-/* Room for a definition while the disk is full. False if there are more than a chunk holds. */
+/* Makes room for a definition while the disk is full. False if there are more than a chunk can
+ * hold. */
 static bool keep_definition(struct mp_writer *writer, struct mp_builder *builder)
 {
     if (builder->rows >= builder->most_rows || builder->text.size >= MP_BUILDER_TEXT_BYTES) {

@@ -2,15 +2,15 @@
  *
  * One thread owns a writer. Rows are appended column by column to the builder of their table; a
  * full builder is encoded, compressed and written with one write(2). Definitions are written before
- * any event chunk, so that a file cut anywhere explains all that it holds. Nothing is patched in
- * place.
+ * any event chunk that uses them, so that a file cut anywhere explains all that it holds. Nothing
+ * is patched in place.
  *
  * The first failure breaks the writer: its status is kept, later rows are counted as lost, and the
- * file keeps its complete chunks (a partly written one is cut off again where that is possible).
+ * file keeps its complete chunks. A partly written chunk is cut off again where possible.
  *
- * With `wait_for_room` a full disk is no such failure: event rows that cannot be written are
- * counted as lost, definitions are kept, and each flush tries again. Later rows are then complete
- * again, since all that they refer to is written before them.
+ * With `wait_for_room` a full disk is not such a failure. Event rows that cannot be written are
+ * counted as lost, definitions are kept, and each flush tries again. As soon as there is room,
+ * later rows are complete again, because the definitions are written before them.
  */
 #ifndef MP_TRACE_WRITE_WRITER_H
 #define MP_TRACE_WRITE_WRITER_H
@@ -21,9 +21,9 @@
 
 /* Takes chunks in place of a file. */
 struct mp_chunk_sink {
-    /* A chunk as it would stand in the file, but for its number and checksum (chunk_file.h fills
-     * them in). It is the writer's: what is to stay has to be copied. Anything but MP_OK breaks the
-     * writer. */
+    /* A chunk as it would stand in the file, except for its number and checksum (chunk_file.h fills
+     * them in). The writer owns the chunk, so the sink copies what it keeps. Anything but MP_OK
+     * breaks the writer. */
     enum mp_status (*take)(void *context, const struct mp_table_info *table, const uint8_t *chunk,
                            size_t bytes);
     void *context;
@@ -33,7 +33,8 @@ struct mp_writer_options {
     int level;            /* zstd compression level, 1 to 19 */
     uint32_t chunk_bytes; /* a chunk is written at about this many encoded bytes; 0: 65536 */
     bool wait_for_room;   /* go on when a full disk has room again */
-    const struct mp_chunk_sink *sink; /* there is no file then: no header, no index; NULL: none */
+    const struct mp_chunk_sink
+        *sink; /* then there is no file: no header, no index; NULL: no sink */
 };
 
 struct mp_writer_output; /* file, encoder, index: writer.c */
@@ -42,32 +43,32 @@ struct mp_writer {
     struct mp_builder builders[MP_TABLE_COUNT];
     struct mp_writer_output *output;
     struct mp_error failure; /* status MP_OK while all is well */
-    bool waits;              /* the failure is a full disk, and may pass */
+    bool waits;              /* the failure is a full disk and may be temporary */
     uint64_t lost_rows;      /* rows of event tables appended since the failure */
 };
 
-/* Starts a trace in the open file `fd`, positioned at 0, which the writer owns from then on (on
- * failure it is closed); with a sink neither `fd` nor `header` is looked at. `header` holds
- * "key=value\n" lines (docs/trace-format.md, section 3). */
+/* Starts a trace in the open file `fd`, positioned at 0. The writer owns `fd` from then on, and on
+ * failure it is closed. With a sink, `fd` and `header` are ignored. `header` holds "key=value\n"
+ * lines (docs/trace-format.md, section 3). */
 enum mp_status mp_writer_open(int fd, const char *header, const struct mp_writer_options *options,
                               struct mp_writer **writer, struct mp_error *error);
 
 /* Writes every row that was appended; the recorder calls it at least every 200 ms. */
 enum mp_status mp_writer_flush(struct mp_writer *writer);
 
-/* Cuts the file back to its header and forgets all rows, written or not, definitions included: the
- * caller defines again what it uses. */
+/* Cuts the file back to its header and forgets all rows, written or not. Definitions are forgotten
+ * too: the caller defines again what it uses. */
 enum mp_status mp_writer_cut(struct mp_writer *writer);
 
-/* Flushes, writes the index, closes the file and frees the writer; returns what broke it, if
- * anything did. NULL is allowed. */
+/* Flushes, writes the index, closes the file and frees the writer. Returns the failure that broke
+ * it, if any. NULL is allowed. */
 enum mp_status mp_writer_close(struct mp_writer *writer, struct mp_error *error);
 
-/* Closes the file descriptor and frees the writer, writing nothing: for a forked child. */
+/* Closes the file descriptor and frees the writer without writing anything: for a forked child. */
 void mp_writer_abandon(struct mp_writer *writer);
 
-/* Goes on in `fd`, the same file opened anew, because the old descriptor is no longer ours; it is
- * not closed. -1: there is no file any more, which breaks the writer. */
+/* Continues in `fd`, the same file opened again, because the old descriptor no longer belongs to
+ * the writer (so it is not closed). -1: the file no longer exists, which breaks the writer. */
 void mp_writer_replace_file(struct mp_writer *writer, int fd);
 
 /* Records lost so far, by the caller's count; every later chunk header carries it. */
@@ -75,13 +76,13 @@ void mp_writer_set_dropped(struct mp_writer *writer, uint64_t dropped);
 
 struct mp_writer_totals {
     uint64_t event_rows; /* of event tables, in the file */
-    uint64_t bytes;      /* of the file; after mp_writer_flush it is exact, less the index */
+    uint64_t bytes;      /* of the file; after mp_writer_flush it is exact except for the index */
     uint64_t chunks;
 };
 void mp_writer_totals(const struct mp_writer *writer, struct mp_writer_totals *totals);
 
 /* Slow path of the append functions: makes room in the builder by writing it out or growing it.
- * False if the writer is broken; the row is then counted as lost. */
+ * Returns false if the writer is broken; then the row is counted as lost. */
 bool mp_writer_make_room(struct mp_writer *writer, struct mp_builder *builder);
 
 static inline void mp_append_text(struct mp_builder *builder, unsigned column, uint32_t row,

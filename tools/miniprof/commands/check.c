@@ -24,7 +24,7 @@ struct counts {
     uint64_t rows;
 };
 
-/* Decodes everything; MP_END when it came to the end. */
+/* Decodes everything; returns MP_END if it reached the end. */
 static enum mp_status decode_all(struct mp_cursor *cursor, struct counts *counts)
 {
     struct mp_batch batch;
@@ -37,7 +37,7 @@ static enum mp_status decode_all(struct mp_cursor *cursor, struct counts *counts
     return status;
 }
 
-/* Chunks of tables that only a newer miniprof can decode have checksums all the same. */
+/* Chunks of tables that only a newer miniprof can decode still have checksums. */
 static enum mp_status verify_all(struct mp_cursor *cursor)
 {
     struct mp_chunk chunk;

@@ -82,7 +82,7 @@ static const struct option_set set = {
     .count = sizeof specs / sizeof *specs,
 };
 
-/* Everything that is worked out of one trace; zeroed, it holds nothing. */
+/* All results computed from one trace; zeroed, it holds nothing. */
 struct work {
     const struct deps_values *values;
     const struct deps_changes *changes;
@@ -179,7 +179,7 @@ static enum mp_status find_gains(struct work *work)
     return MP_OK;
 }
 
-/* Everything that was asked for, up to the report. MP_ERR_MEMORY. */
+/* Computes everything that was asked for, except the report. MP_ERR_MEMORY. */
 static enum mp_status analyse(struct work *work)
 {
     const struct deps_values *values = work->values;

@@ -110,7 +110,7 @@ static int find_split(int argc, char **argv, int from)
     return from;
 }
 
-/* Options may stand on both sides of `--`, of which getopt would forget where it was. */
+/* Options may stand on both sides of `--`, and getopt does not say where the `--` was. */
 static enum options_result parse_sides(int argc, char **argv, struct diff_values *values,
                                        struct arguments sides[DIFF_SIDES])
 {
@@ -180,7 +180,7 @@ static const char **paths_of(const struct trace_set *traces)
     return paths;
 }
 
-/* To `page` or, without one, as a report; the exit code. */
+/* Prints to `page` or, without one, as a report; returns the exit code. */
 static int print(struct job *job, FILE *page)
 {
     struct mp_error error;
@@ -198,7 +198,7 @@ static int print(struct job *job, FILE *page)
     return exit_code_of(job);
 }
 
-static int commands_diff_compare(void *context, FILE *page)
+static int compare_and_print(void *context, FILE *page)
 {
     struct job *job = context;
     const struct trace_set *sets = job->sets;
@@ -241,8 +241,8 @@ static int open_and_compare(struct job *job, const struct arguments sides[DIFF_S
         return codes[DIFF_B];
     }
     job->sets = sets;
-    code = job->html ? page_write(set.command, job->html, commands_diff_compare, job)
-                     : commands_diff_compare(job, NULL);
+    code = job->html ? page_write(set.command, job->html, compare_and_print, job)
+                     : compare_and_print(job, NULL);
     job->sets = NULL;
     for (int side = 0; side < DIFF_SIDES; side++) {
         code = codes[side] > code ? codes[side] : code;
@@ -251,7 +251,7 @@ static int open_and_compare(struct job *job, const struct arguments sides[DIFF_S
     return code;
 }
 
-/* Before traces are read, which may take long. */
+/* Called before traces are read, because reading may take long. */
 static bool check_page(const struct diff_values *values)
 {
     struct mp_error error;

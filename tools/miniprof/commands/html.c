@@ -12,7 +12,7 @@
 
 #include "base/poison.h"
 
-/* A page of so many events is about 30 MB, and a browser takes about 100 MB for it. */
+/* A page with this many events is about 30 MB, and a browser takes about 100 MB for it. */
 #define USUAL_EVENTS 2000000
 
 struct html_values {

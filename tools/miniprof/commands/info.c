@@ -1,4 +1,4 @@
-/* `miniprof info`: who wrote a trace, what is in it, and how far it can be trusted. */
+/* `miniprof info`: who wrote a trace, what is in it, and how complete it is. */
 #include <stdio.h>
 
 #include "analyze/summary/summary.h"

@@ -1,5 +1,5 @@
-/* `miniprof memory`: what was allocated at a time, by whom, what was not freed, and what
- * allocating cost.
+/* `miniprof memory`: how much was allocated at the same time and by whom, what was not freed, and
+ * how long allocating took.
  */
 #include <stdbool.h>
 #include <stdint.h>

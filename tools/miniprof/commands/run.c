@@ -99,7 +99,7 @@ static void print_result(const struct run_values *values, pid_t pid, const struc
 
 /* ---- A trace file that exists ---- */
 
-/* Before the program has run for hours. A name with the process id is new, or else the collector
+/* Before the program has run for hours. A name with the process id is new, or else the recorder
  * finds another one. */
 static int check_output(const struct run_values *values, const char *program)
 {

@@ -124,7 +124,8 @@ static void await_end_of(struct view *view, pid_t pid)
     view->end = pid ? (int)syscall(SYS_pidfd_open, pid, 0) : -1;
 }
 
-/* Without a pidfd: a main thread that has ended before the others cannot be told from the end. */
+/* Used if there is no pidfd. A main thread that has ended before the other threads then looks like
+ * the end of the process. */
 static bool is_gone(pid_t pid)
 {
     char path[32], text[512];
@@ -141,7 +142,7 @@ static bool is_gone(pid_t pid)
     return !state || state[1] == '\0' || state[2] == 'Z' || state[2] == 'X';
 }
 
-/* Also of one that nobody has waited for yet. */
+/* True also for an ended process that nobody has waited for yet. */
 static bool has_ended(const struct view *view)
 {
     struct pollfd end = {.fd = view->end, .events = POLLIN};
@@ -151,7 +152,7 @@ static bool has_ended(const struct view *view)
     return view->pid && is_gone(view->pid);
 }
 
-/* Of a file: the process that the header names, if that may be on this machine. */
+/* For a file: the process that the header names, if it may be on this machine. */
 static pid_t pid_of_trace(const struct mp_trace *trace)
 {
     const char *text = mp_trace_property(trace, "pid");
@@ -221,7 +222,7 @@ static void make_title(struct view *view)
 
 /* ---- Refreshing ---- */
 
-/* Reads what has come. *leave: a key says so. */
+/* Reads what has come. *leave: a key ends the command. */
 static int read_on(struct view *view, bool *leave)
 {
     struct mp_batch batch;
@@ -324,7 +325,7 @@ static int top_finish(struct view *view, const char *words)
     return EXIT_FINE;
 }
 
-/* What follows from how the file has grown; *over: nothing comes behind it. */
+/* Acts on the growth of the file; *over: nothing will follow. */
 static int take_growth(struct view *view, enum mp_growth growth, bool ended, bool *over)
 {
     *over = true;
@@ -345,7 +346,8 @@ static int take_growth(struct view *view, enum mp_growth growth, bool ended, boo
 /* One look at the file. */
 static int look(struct view *view, bool *over)
 {
-    bool ended = has_ended(view); /* before the file: what was written last is in it then */
+    bool ended = has_ended(view); /* checked before the file, so that the file then contains
+                                     everything that was written */
     enum mp_growth growth;
     struct mp_error error;
     int code;

@@ -22,7 +22,7 @@ void complain(const char *command, const char *format, ...)
     if (vasprintf(&text, format, arguments) < 0)
         text = NULL;
     va_end(arguments);
-    /* Names of files, and what a profiled process says, are nobody's to vouch for. */
+    /* File names, and texts of the profiled process, are not trusted. */
     report_put_visible_text(stderr, text ? text : "out of memory");
     fputc('\n', stderr);
     free(text);

@@ -7,7 +7,7 @@
 /* Documented in miniprof(1). `run` exits with its application's code instead. */
 enum exit_code {
     EXIT_FINE = 0,
-    EXIT_FINDINGS = 1,  /* the trace is not whole, or it was not all well */
+    EXIT_FINDINGS = 1,  /* the trace is incomplete, or something else was found */
     EXIT_USAGE = 2,     /* the command line is wrong */
     EXIT_UNREADABLE = 3 /* there is no trace to read, or no way to write the answer */
 };
@@ -41,10 +41,11 @@ __attribute__((format(printf, 2, 3))) void complain(const char *command, const c
 /* Opens a trace, or complains and returns NULL. */
 struct mp_trace *open_trace(const char *command, const char *path);
 
-/* Complains of a failure on the trace at `path`; returns the exit code that says it. */
+/* Complains about a failure on the trace at `path`; returns the matching exit code. */
 int fail_on_trace(const char *command, const char *path, const struct mp_error *error);
 
-/* For commands that take one trace: complains unless there is just one argument; its path or NULL.
+/* For commands that take one trace: complains unless there is exactly one argument. Returns its
+ * path, or NULL.
  */
 const char *only_trace(const char *command, int count, char **arguments);
 

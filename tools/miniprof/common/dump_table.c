@@ -8,7 +8,7 @@
 #include "base/poison.h"
 
 /* Times and sizes stay whole numbers: a dump loses nothing. */
-static enum report_kind dump_table_kind_of(const struct mp_column_info *column, bool raw)
+static enum report_kind cell_kind_of(const struct mp_column_info *column, bool raw)
 {
     switch (column->type) {
     case MP_TYPE_INT:
@@ -63,7 +63,7 @@ void dump_begin(struct dump_table *dump, const struct mp_table_info *table,
             .title = "table", .key = "table", .kind = REPORT_CELL_TEXT, .left = true};
     for (unsigned i = 0; i < table->column_count; i++) {
         const struct mp_column_info *column = &table->columns[i];
-        enum report_kind kind = dump_table_kind_of(column, !definitions);
+        enum report_kind kind = cell_kind_of(column, !definitions);
 
         dump->columns[count++] = (struct report_column){.title = column->name,
                                                         .key = column->name,

@@ -9,7 +9,7 @@
 #include "model/trace/definitions.h"
 #include "report/table/table.h"
 
-#define DUMP_TEXT_BYTES 192 /* of a reference in words, where it is put together */
+#define DUMP_TEXT_BYTES 192 /* room for a reference in words */
 
 struct dump_table {
     struct report_table printer;
@@ -27,7 +27,8 @@ void dump_begin(struct dump_table *dump, const struct mp_table_info *table,
                 const struct report_out *out, struct json_writer *json,
                 struct definitions *definitions, bool named);
 
-/* Prints the rows of a batch of that table, below the header, whose widths go by the first batch.
+/* Prints the rows of a batch of that table below the header. The first batch sets the widths of the
+ * columns.
  */
 void dump_batch(struct dump_table *dump, const struct mp_batch *batch);
 

@@ -16,7 +16,7 @@
                 "repeats; auto (default), the first of these that there is"                        \
     }
 
-/* Takes the value of --by, NULL: not given, into the options; false after a complaint. */
+/* Puts the value of --by (NULL: not given) into the options; returns false after a complaint. */
 bool iterations_by(const char *command, const char *by, struct iterations_options *options);
 
 #endif

@@ -28,7 +28,7 @@ static void worsen(struct work *work, int code)
     work->code = code > work->code ? code : work->code;
 }
 
-/* Adds a summary, with what is to be said of its process. */
+/* Adds a summary, and prints the warnings about its process. */
 static enum mp_status add_summary(struct work *work, size_t process, const struct summary *summary)
 {
     struct merged_process *found = &work->found[process];

@@ -1,8 +1,9 @@
 /* The command line of every subcommand, from tables.
  *
- * A command describes its options as data: name, letter, argument, help, and where in a struct of
- * its own the value goes. Parsing, --help, and complaints come from the table. getopt_long
- * underneath: argp would print its own two-line complaints and exit with its own codes.
+ * A command describes its options as data: name, letter, argument, help, and the field of its own
+ * struct that takes the value. Parsing, --help and complaints all come from the table. getopt_long
+ * does the parsing. argp is not used, because it prints two-line complaints and exits with codes of
+ * its own.
  */
 #ifndef MINIPROF_OPTIONS_H
 #define MINIPROF_OPTIONS_H
@@ -52,11 +53,11 @@ struct option_set {
 enum options_result { OPTIONS_OK, OPTIONS_DONE, OPTIONS_WRONG };
 
 /* Fills `values`, which holds the defaults, from argv, and sets *first to the first argument that
- * is no option. OPTIONS_DONE: --help was printed; OPTIONS_WRONG: the complaint was. */
+ * is no option. OPTIONS_DONE: --help was printed; OPTIONS_WRONG: a complaint was printed. */
 enum options_result options_parse(const struct option_set *set, int argc, char **argv, void *values,
                                   int *first);
 
-/* Complains of options that do not go together if they `clash`; true if they do not. */
+/* Complains about options that exclude each other if they `clash`; returns true if they do not. */
 bool options_agree(const char *command, bool clash, const char *complaint);
 
 /* One option as --help prints it: broken into lines, on stdout. */

@@ -1,5 +1,5 @@
-/* Writes a page that is there whole or not at all. It goes to a file beside the target and is
- * renamed at the end; a signal on the way removes it.
+/* Writes a page that is either complete or not there. It goes to a file beside the target and is
+ * renamed at the end; a signal on the way removes the file.
  */
 #include "common/page_file.h"
 
@@ -53,14 +53,15 @@ static const int ending[] = {SIGHUP, SIGINT, SIGQUIT, SIGTERM};
 
 static const char *unfinished; /* the file that a signal removes */
 
-/* The default action is back (SA_RESETHAND), and follows. */
+/* SA_RESETHAND has restored the default action, which the signal raised here triggers. */
 static void on_end(int number)
 {
     unlink(unfinished);
     raise(number);
 }
 
-/* Until `release`; signals that the caller's caller ignores, as nohup does, stay ignored. */
+/* Installs handlers until `release`. Signals that are already ignored, as under nohup, stay
+ * ignored. */
 static void guard(const char *path, struct sigaction *before)
 {
     struct sigaction action = {.sa_handler = on_end, .sa_flags = (int)SA_RESETHAND};
@@ -97,7 +98,7 @@ static int write_to(const char *command, const char *path, FILE *out, page_write
     return code;
 }
 
-/* To the file `part`, which nobody has, and from there to `path`. */
+/* Writes to the new file `part`, then renames it to `path`. */
 static int write_beside(const char *command, const char *path, const char *part,
                         page_writer *writer, void *context)
 {

@@ -1,17 +1,19 @@
-/* Files that are there whole or not at all: pages. */
+/* Writes pages to files that are either complete or not there. */
 #ifndef MP_TOOL_COMMON_PAGE_FILE_H
 #define MP_TOOL_COMMON_PAGE_FILE_H
 
 #include <stdio.h>
 
-/* Writes what a page holds; returns an exit code, after a complaint where it is EXIT_USAGE or more.
+/* Writes the contents of a page. Returns an exit code; if it is EXIT_USAGE or more, the writer has
+ * complained.
  */
 typedef int page_writer(void *context, FILE *out);
 
-/* Has `writer` write a file beside `path`, which is then put in its place: nobody sees half a page,
- * and where one cannot be written, or a signal ends the program, the old one stays. "-" is stdout;
- * a device or FIFO is written to, and where a symbolic link leads the file is replaced. A trace is
- * not: EXIT_USAGE. Returns the exit code of the writer, or EXIT_UNREADABLE, both after a complaint.
+/* Has `writer` write a file beside `path`, which then replaces `path`. So nobody sees half a page.
+ * If the page cannot be written, or a signal ends the program, the old file stays. "-" is stdout. A
+ * device or FIFO is written to directly; for a symbolic link the file that it leads to is replaced.
+ * A trace is not replaced: EXIT_USAGE. Returns the writer's exit code, or EXIT_UNREADABLE, both
+ * after a complaint.
  */
 int page_write(const char *command, const char *path, page_writer *writer, void *context);
 

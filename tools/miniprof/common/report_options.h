@@ -63,13 +63,13 @@ struct report_values {
                 "for each cell, in CSV for each column"                                            \
     }
 
-/* A report to stdout as the options say; false after a complaint. */
+/* Opens a report to stdout as the options say; returns false after a complaint. */
 bool report_out_open(const char *command, const struct report_values *values,
                      struct report_out *out);
 
 /* Parses the command line of a report into `values`, of which `report` is a part, and opens the
- * report; *first is the first argument that is no option, a trace. False when the command is over,
- * with *code: help was printed, or after a complaint. */
+ * report. *first is the first argument that is no option: a trace. Returns false if the command is
+ * finished, with *code: either help was printed or there was a complaint. */
 bool report_parse(const struct option_set *set, int argc, char **argv, void *values,
                   const struct report_values *report, struct report_out *out, int *first,
                   int *code);

@@ -17,11 +17,11 @@
 
 #include "base/poison.h"
 
-/* The other screen, so that what was there comes back; no cursor, no wrapped lines. */
+/* The alternate screen, so that the old contents come back; no cursor, no line wrap. */
 static const char enter_text[] = "\033[?1049h\033[?25l\033[?7l";
 static const char leave_text[] = "\033[?7h\033[?25h\033[?1049l";
 
-/* Read and written by signal handlers, which run while the process waits or works. */
+/* Signal handlers read and write these, while the process waits or works. */
 static struct {
     struct termios before;
     volatile sig_atomic_t screen; /* is taken */
@@ -91,7 +91,7 @@ static void on_stop(int number)
     errno = before;
 }
 
-/* The default action is back (SA_RESETHAND), and follows. */
+/* SA_RESETHAND has restored the default action, which the signal raised here triggers. */
 static void on_crash(int number)
 {
     put_back();
@@ -109,7 +109,7 @@ static void handle(int number, void (*handler)(int), int flags)
     sigaction(number, &action, NULL);
 }
 
-/* Signals that leave come while the process waits only: nothing is half drawn then. */
+/* Signals that end the command are delivered only while it waits, so nothing is half drawn then. */
 static void take_signals(void)
 {
     static const int leaving[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT};
@@ -138,8 +138,8 @@ static void take_signals(void)
 void terminal_begin(bool screen)
 {
     take_signals();
-    /* In the background a change would stop the process; and the keys belong to who reads stdout,
-     * if that is a pager. */
+    /* In the background, a change of the settings would stop the process. If stdout is a pipe to a
+     * pager, the keys belong to the pager. */
     terminal.keys = isatty(STDOUT_FILENO) && tcgetpgrp(STDIN_FILENO) == getpgrp() &&
                     tcgetattr(STDIN_FILENO, &terminal.before) == 0;
     terminal.screen = screen;
@@ -163,7 +163,7 @@ size_t terminal_lines(void)
     return size_of_screen().ws_row - 1u;
 }
 
-/* Bytes of a line that are no more characters than `width`. */
+/* Bytes of a line that hold at most `width` characters. */
 static size_t cut(const char *line, size_t bytes, size_t width)
 {
     size_t at = 0;
@@ -205,7 +205,7 @@ static int64_t now_ms(void)
     return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
 }
 
-/* Reads the keys that have come; true if one of them leaves. */
+/* Reads the keys that have come; true if one of them ends the command. */
 static bool key_leaves(void)
 {
     char keys[16];
@@ -220,7 +220,7 @@ static bool key_leaves(void)
     return false;
 }
 
-/* One poll; TERMINAL_TIME also when there was only a key without a meaning. */
+/* One poll; returns TERMINAL_TIME also if there was only a key without a meaning. */
 static enum terminal_event wait_once(int64_t ms, int file)
 {
     struct pollfd files[2] = {

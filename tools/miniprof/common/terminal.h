@@ -1,7 +1,7 @@
-/* A screen of lines that is drawn again and again, and keys that are read while it waits.
+/* A screen of lines that is drawn repeatedly, and keys that are read while it waits.
  *
- * The terminal is put back at the end of the process whatever ends it: exit, a signal that ends it,
- * a crash. Ctrl-Z puts it back too, until the process goes on. One screen a process.
+ * The terminal's settings are restored at the end of the process, whatever ends it: exit, a signal,
+ * a crash. Ctrl-Z restores them too, until the process continues. One screen a process.
  */
 #ifndef MP_TOOL_COMMON_TERMINAL_H
 #define MP_TOOL_COMMON_TERMINAL_H
@@ -17,17 +17,17 @@ enum terminal_event {
     TERMINAL_FILE   /* `file` has something to say */
 };
 
-/* Takes signals from now on; the keys, if stdin and stdout are terminals; and with `screen` the
- * screen too, which stdout must be. */
+/* Handles signals from now on, and reads keys if stdin and stdout are terminals. With `screen` it
+ * also takes over the screen; stdout must then be a terminal. */
 void terminal_begin(bool screen);
 
 /* Puts all back. */
 void terminal_end(void);
 
-/* Lines that fit on the screen, less the last one. */
+/* Lines that fit on the screen, minus the last one. */
 size_t terminal_lines(void);
 
-/* Draws text of lines from the upper left corner on, each cut to the width. */
+/* Draws lines of text from the upper left corner, each cut to the width. */
 void terminal_draw(const char *text);
 
 /* Waits for `ms`, for keys if they were taken, and for `file`; -1: none. */

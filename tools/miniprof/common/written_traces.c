@@ -110,8 +110,8 @@ static enum mp_status add_other(struct written_traces *traces, const char *folde
     return written_traces_add(traces, path);
 }
 
-/* Of programs that found the name taken: others, or those that the process became by exec. Files of
- * earlier runs may be among them. */
+/* Files with a number: of programs that found the name taken, either other ones or those that
+ * replaced the process by exec. Files of earlier runs may be among them. */
 static enum mp_status find_numbered(struct written_traces *traces, const struct timespec *since)
 {
     char path[PATH_MAX];
@@ -128,8 +128,7 @@ static int compare_names(const void *a, const void *b)
     return strverscmp(*(char *const *)a, *(char *const *)b);
 }
 
-/* Only where the process id is part of the file's name, and there once: otherwise nothing can be
- * said. */
+/* Only possible if the file's name contains the process id exactly once. */
 static enum mp_status find_others(struct written_traces *traces, const char *marked,
                                   const struct timespec *since)
 {

@@ -1,5 +1,5 @@
 /* nvprof's command line. It decides what is asked for (help, import, metrics list, a session) and
- * hands it on; only nvprof's own words and order are decided here.
+ * calls the file that does it.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -17,7 +17,7 @@
 
 #define WIDEST 44 /* what an option takes, on its line */
 
-/* The sentences are those of the documentation: backticks go. */
+/* The sentences come from the documentation, so backticks are removed. */
 static void print_option(const struct nvprof_option *option)
 {
     char text[512];
@@ -67,7 +67,7 @@ static int wrong_option(const struct mp_error *error)
     return NVPROF_EXIT_OPTION;
 }
 
-/* False, and said, when a name needs a variable that is not set. */
+/* Returns false, after a message, if a name needs a variable that is not set. */
 static bool have_variables(const struct nvprof_values *values)
 {
     const char *const patterns[] = {values->export_file, values->log_file, values->process_name,
@@ -83,8 +83,8 @@ static bool have_variables(const struct nvprof_values *values)
     return true;
 }
 
-/* What options do here that is not what one may expect. */
-static void cmd_nvprof_print_notes(const struct nvprof_values *values)
+/* Prints the notes of options that work differently here than one may expect. */
+static void print_option_notes(const struct nvprof_values *values)
 {
     for (size_t i = 0; i < nvprof_option_count; i++) {
         const struct nvprof_option *option = &nvprof_options[i];
@@ -134,7 +134,7 @@ static int act(const struct nvprof_values *values, char **argv)
     if (!have_variables(values))
         return NVPROF_EXIT_INTERNAL;
     if (!values->quiet)
-        cmd_nvprof_print_notes(values);
+        print_option_notes(values);
     if (values->query_metrics || values->query_events)
         return query(values);
     if (values->imports.count)

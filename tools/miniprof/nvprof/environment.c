@@ -31,7 +31,7 @@ static void translate(const struct nvprof_option *option, const char *value, cha
     snprintf(text, size, "%.*s", (int)bytes, word);
 }
 
-/* What is given goes above the environment, nvprof's defaults below it. */
+/* A given option overrides the environment; the environment overrides nvprof's defaults. */
 static bool set_option(const struct nvprof_option *option, const char *given)
 {
     char word[32];

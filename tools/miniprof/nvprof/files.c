@@ -80,7 +80,7 @@ static bool copy_bytes(int from, int to)
     } while (got > 0);
     if (got == 0)
         return true;
-    /* Not between these file systems, or no regular file. */
+    /* Reached if copying in the kernel does not work: other file systems, or no regular file. */
     while ((got = read(from, bytes, sizeof bytes)) > 0) {
         if (mp_write_all(to, bytes, (size_t)got, NULL) != MP_OK)
             return false;
@@ -104,7 +104,7 @@ static bool is_same_file(int a, int b)
            left.st_ino == right.st_ino;
 }
 
-/* A pipe that nobody reads would keep us here for ever, with signals blocked. */
+/* Opening a pipe that nobody reads would block us for ever, with signals blocked. */
 static int open_target(const char *path, bool overwrite, struct mp_error *error)
 {
     int fd = open(path,
@@ -121,7 +121,7 @@ static int open_target(const char *path, bool overwrite, struct mp_error *error)
     return fd;
 }
 
-/* A file that is its own source has the bytes already; to truncate it would lose them. */
+/* If a file is its own source, it has the bytes already, and truncating it would lose them. */
 static bool files_fill(int from, int to)
 {
     if (is_same_file(from, to))

@@ -24,7 +24,7 @@ static bool is_same_file(const char *left, const char *right)
            a.st_ino == b.st_ino;
 }
 
-/* nvprof printed a file that was named twice once. */
+/* nvprof prints a file only once if it is named twice. */
 static bool is_repeated(const struct option_texts *imports, size_t position)
 {
     for (size_t i = 0; i < position; i++) {
@@ -54,7 +54,7 @@ struct imported {
     char source[PATH_MAX]; /* of the trace */
 };
 
-/* nvprof's format becomes ours on the way. */
+/* A file in nvprof's format is converted to ours first. */
 static enum mp_status convert(struct imported *imported, const char *path, struct mp_error *error)
 {
     imported->converted = open_unlinked();
@@ -90,8 +90,8 @@ struct importing {
     struct nvprof_written written;
 };
 
-/* Whether `path` is a file of -i other than `current`, which may be NULL: what is written there
- * would be lost before it is read, or is read again. */
+/* Whether `path` is a file of -i other than `current`, which may be NULL. Writing there would
+ * destroy the file before it is read, or it would be read again. */
 static bool is_another_import(const struct nvprof_values *values, const char *path,
                               const char *current)
 {
@@ -173,7 +173,7 @@ static int take_files(struct importing *importing)
     return code;
 }
 
-/* The log is opened before the files are: -f would empty one of them. */
+/* The log is opened before the files, because -f would empty a file that is both. */
 static enum mp_status open_log(struct importing *importing, struct mp_error *error)
 {
     const struct nvprof_values *values = importing->values;

@@ -60,7 +60,7 @@ void nvprof_line(FILE *file, const char *pid, const char *format, ...)
 
 /* ---- The log file ---- */
 
-/* /dev/null, a terminal, a pipe: nothing is there that could be overwritten. */
+/* /dev/null, a terminal, a pipe: nothing that could be overwritten. */
 static bool is_no_file(const char *path)
 {
     struct stat info;

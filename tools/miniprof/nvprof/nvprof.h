@@ -1,13 +1,12 @@
 /* nvprof's command line: `miniprof [nvprof options] PROGRAM`, or the command called by that name.
  *
- *     cmd_nvprof.c          what to do, help, version
- *     nvprof_options.*      the table of options, parsing (options.def: the table itself)
- *     nvprof_pattern.*      names with placeholders
+ *     cmd_nvprof.c   what to do, help, version
+ *     options.*      the table of options, parsing (options.def: the table itself)
+ *     pattern.*      names with placeholders
  *     messages.c     nvprof's lines, the log file
- *     environment.c  from options to the collector's settings
+ *     environment.c  from options to the recorder's settings
  *     files.c        the temporary folder, files of -o
- *     nvprof_program.c      finds a program
- *     session.c      runs it
+ *     session.c      runs a program
  *     import.c       prints files
  *     report.c       which reports, in which order
  */
@@ -37,24 +36,25 @@ enum nvprof_exit {
 
 /* ---- Messages ---- */
 
-/* Where everything is said. */
+/* Where nvprof's messages go. */
 struct nvprof_log {
     FILE *file; /* NULL: nothing is said */
     char path[PATH_MAX];
     bool owned; /* to be closed */
 };
 
-/* Opens the log of --log-file, %p standing for `pid`; that of `main`, if not NULL and the same
- * file. With --quiet there is none. nvprof_log_close gives it back. */
+/* Opens the log of --log-file, with `pid` for %p. If `main` is not NULL and has the same file, the
+ * log is shared. With --quiet there is no log. nvprof_log_close gives it back. */
 enum mp_status nvprof_log_open(struct nvprof_log *log, const struct nvprof_values *values,
                                const char *pid, const struct nvprof_log *main,
                                struct mp_error *error);
 
-/* False when not all could be written, which is said unless that is where it should be said. */
+/* Returns false if not everything could be written, and says so, unless the log itself is where it
+ * would be said. */
 bool nvprof_log_close(struct nvprof_log *log);
 
-/* One line behind `======== Error: `, `======== Warning: `, `==PID== `; nothing when `file` is
- * NULL.
+/* One line after `======== Error: `, `======== Warning: ` or `==PID== `; prints nothing if `file`
+ * is NULL.
  */
 __attribute__((format(printf, 2, 3))) void nvprof_error(FILE *file, const char *format, ...);
 __attribute__((format(printf, 2, 3))) void nvprof_warning(FILE *file, const char *format, ...);
@@ -73,12 +73,12 @@ enum mp_status nvprof_folder_make(struct nvprof_folder *folder, struct mp_error 
 /* Removes it and the files in it. */
 void nvprof_folder_remove(struct nvprof_folder *folder);
 
-/* The file of -o for the process `pid`: the pattern filled in. */
+/* The file of -o for the process `pid`: the pattern, filled in. */
 enum mp_status nvprof_export_path(const struct nvprof_values *values, const char *pid,
                                   char path[PATH_MAX], struct mp_error *error);
 
-/* The files of -o that are written: none is overwritten by the next, -f or not. Zeroed, it holds
- * none. */
+/* The files of -o written so far: a later one does not overwrite an earlier one, with or without
+ * -f. Zeroed, it holds none. */
 struct nvprof_written {
     struct {
         dev_t device;
@@ -90,8 +90,8 @@ struct nvprof_written {
 
 void nvprof_written_free(struct nvprof_written *written);
 
-/* Writes it: the trace, whose file is `source`, in the format that the name asks for. `path` gets
- * its absolute name, `written` the file. */
+/* Writes the trace, whose file is `source`, in the format that the name asks for. `path` receives
+ * the absolute name of the new file, and `written` remembers the file. */
 enum mp_status nvprof_export(const struct nvprof_values *values, struct mp_trace *trace,
                              const char *source, const char *pid,
                              const struct nvprof_folder *folder, struct nvprof_written *written,
@@ -99,8 +99,8 @@ enum mp_status nvprof_export(const struct nvprof_values *values, struct mp_trace
 
 /* ---- What is done ---- */
 
-/* Sets the collector's variables from the options; traces go to `output`, a pattern. Variables that
- * no option speaks of stay as they are. False when memory is out. */
+/* Sets the recorder's variables from the options; traces go to `output`, a pattern. A variable
+ * without a matching option stays as it is. Returns false when memory is out. */
 bool nvprof_set_environment(const struct nvprof_values *values, const char *output);
 
 /* Runs argv, a program with its arguments. The result is the exit code. */

@@ -298,7 +298,7 @@ static enum mp_status unknown(const char *word, struct mp_error *error)
     return mp_error_set(error, MP_ERR_UNSUPPORTED, "%s", word);
 }
 
-/* `attached`: what stands in the same word; NULL when nothing does. */
+/* `attached` is the value in the same word; NULL if there is none. */
 static enum mp_status take_with_value(const struct nvprof_option *option, const char *attached,
                                       struct words *words, struct nvprof_values *values,
                                       struct mp_error *error)

@@ -1,8 +1,9 @@
-/* nvprof's options: the table of options.def, and what a command line says.
+/* nvprof's options: the table of options.def, and the values of a command line.
  *
- * Parsing is our own: getopt_long takes abbreviations and has no way to say which word it did not
- * like. Names are exact. Taken are `--name value`, `--name=value`, `-x value`, `-xvalue` and
- * letters without values together (`-sf`); options end at the first word that is none, and at `--`.
+ * Parsing is our own, because getopt_long accepts abbreviations and cannot say which word was
+ * wrong. Names must be complete. Accepted forms: `--name value`, `--name=value`, `-x value`,
+ * `-xvalue`, and letters without values together (`-sf`). Options end at the first word that is
+ * none, and at `--`.
  */
 #ifndef MP_TOOL_NVPROF_OPTIONS_H
 #define MP_TOOL_NVPROF_OPTIONS_H
@@ -33,18 +34,17 @@ enum nvprof_kind {
 enum nvprof_state { NVPROF_WORKS, NVPROF_ACCEPTED, NVPROF_REFUSED };
 
 struct nvprof_option {
-    const char *name;      /* without the dashes */
-    const char *takes;     /* words, or what help calls the value; NULL: none */
-    const char *preset;    /* nvprof's default, NULL: none */
-    const char *setting;   /* of the collector, without MINIPROF_: the value goes there */
-    const char *settings;  /* a choice: the setting's words, one for each of `takes`; NULL: the same
-                            */
-    const char *plain;     /* values, with bars between them, that go without `note` and are never
-                              refused */
-    const char *note;      /* said when the option is given, or why it is refused */
-    const char *doc;       /* for docs/nvprof.md and --help: a sentence without its full stop */
-    uint64_t least, most;  /* a number */
-    size_t offset;         /* in struct nvprof_values */
+    const char *name;     /* without the dashes */
+    const char *takes;    /* words, or what help calls the value; NULL: none */
+    const char *preset;   /* nvprof's default, NULL: none */
+    const char *setting;  /* of the recorder, without MINIPROF_: the setting that takes the value */
+    const char *settings; /* a choice: the setting's words, one for each of `takes`; NULL: the same
+                           */
+    const char *plain;    /* values, separated by bars, that are accepted without `note` */
+    const char *note;     /* printed when the option is given, or the reason why it is refused */
+    const char *doc;      /* for docs/nvprof.md and --help: a sentence without its full stop */
+    uint64_t least, most; /* a number */
+    size_t offset;        /* in struct nvprof_values */
     enum nvprof_kind kind; /* of value */
     enum nvprof_state state;
     char letter; /* 0: none */
@@ -64,7 +64,8 @@ struct nvprof_metrics {
 enum nvprof_trace { NVPROF_TRACE_GPU = 1, NVPROF_TRACE_API = 2 }; /* words of --trace */
 
 struct nvprof_values {
-    uint64_t ignored; /* where values go that nobody asks for; first, so that it is the default */
+    uint64_t ignored; /* the field of options whose value nobody reads; first, so that it is the
+                         default */
     const char *ignored_text;
 
     bool help, version, quiet, force, csv, child_processes;
@@ -93,21 +94,22 @@ extern const size_t nvprof_option_count;
 void nvprof_values_init(struct nvprof_values *values);
 
 /* Fills *values from argv[1] on, and sets *first to the first word that is no option.
- * MP_ERR_UNSUPPORTED: the option in error->text is none of nvprof's. MP_ERR_ARGUMENT: error->text
- * says what is wrong with an option's value, or which tool does today what is not done here. */
+ * MP_ERR_UNSUPPORTED: error->text names an option that nvprof does not have. MP_ERR_ARGUMENT:
+ * error->text says what is wrong with an option's value, or which present tool does what miniprof
+ * does not. */
 enum mp_status nvprof_parse(int argc, char **argv, struct nvprof_values *values, int *first,
                             struct mp_error *error);
 
-/* Whether any option asks for one of the reports that stand for the summary. */
+/* Whether any option asks for a report that replaces the summary. */
 bool nvprof_wants_reports(const struct nvprof_values *values);
 
-/* The next word of a `|` list: as mp_text_next_item. */
+/* The next word of a `|` list; otherwise as mp_text_next_item. */
 bool nvprof_next_word(const char **cursor, const char **word, size_t *bytes);
 
 /* Position of `text` in a `|` list of words; -1 if it is none of them. */
 int nvprof_word_position(const char *words, const char *text, size_t bytes);
 
-/* The note of a given option's value; NULL when there is nothing to say. */
+/* The note on a given option's value; NULL if there is none. */
 const char *nvprof_note(const struct nvprof_option *option, const char *value);
 
 #endif

@@ -14,8 +14,8 @@
 
 #define PIECE_BYTES 300 /* %q{} with a name of pattern.c's greatest length */
 
-/* The next placeholder, or character that stands for itself; false at the end. What is malformed
- * stays so, for mp_pattern_check. */
+/* The next placeholder, or a character that stands for itself; false at the end. A malformed piece
+ * stays as it is, for mp_pattern_check. */
 static bool next_piece(const char **cursor, char *piece, size_t size)
 {
     const char *at = *cursor;

@@ -1,4 +1,4 @@
-/* nvprof's names with placeholders, where they speak of another process than this one.
+/* nvprof's names with placeholders, filled in for a process other than this one.
  *
  *     %p %h %q{NAME} %%   as in base/text/pattern.h
  *     %i                  number of a context or stream: only in their names
@@ -22,8 +22,8 @@ bool nvprof_pattern_missing(const char *pattern, char *name, size_t size);
 /* Whether the pattern has a %p. */
 bool nvprof_pattern_has_pid(const char *pattern);
 
-/* Fills in the placeholders, %p with `pid`. With `naming` %i and %% stay as they are, and percent
- * signs that come in are doubled, so that the result is a pattern again. MP_ERR_ARGUMENT,
+/* Fills in the placeholders, %p with `pid`. With `naming`, %i and %% stay as they are, and percent
+ * signs in inserted texts are doubled, so that the result is a pattern again. MP_ERR_ARGUMENT,
  * MP_ERR_LIMIT when `size` is too small. */
 enum mp_status nvprof_pattern_expand(const char *pattern, const char *pid, bool naming,
                                      char *buffer, size_t size, struct mp_error *error);

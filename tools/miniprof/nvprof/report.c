@@ -1,5 +1,5 @@
-/* The reports of one process, in nvprof's order. Everything is worked out before anything is
- * printed, so that the head can say what is missing; only the traces are printed as they are read.
+/* The reports of one process, in nvprof's order. All results are computed before anything is
+ * printed, so that the head can say what is missing. Only the traces are printed as they are read.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -24,13 +24,14 @@
 struct sections {
     unsigned summary; /* enum summary_parts */
     bool traces;
-    bool results; /* NVTX and unified memory: what nvprof prints with the summary by itself */
+    bool results; /* NVTX and unified memory: what nvprof prints beside the summary without being
+                     asked */
     bool dependencies;
     bool dependency_trace;
     bool allocations;
 };
 
-/* What is worked out; zeroed, it holds nothing. */
+/* The computed results; zeroed, it holds nothing. */
 struct results {
     struct summary summary;
     struct nvtx_result nvtx;
@@ -257,7 +258,7 @@ static void print_openacc(struct report *report)
     }
 }
 
-/* The threads' own waiting is not recorded; nvprof warned of the same. */
+/* Waiting between threads is not recorded; nvprof printed the same warning. */
 static void warn_of_threads(struct report *report)
 {
     const struct deps *deps = &report->results.deps;

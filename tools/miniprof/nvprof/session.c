@@ -1,6 +1,6 @@
-/* A session: the program runs with the collector in it, its traces go to a folder of our own, which
- * is gone before the reports are printed: the traces are open by then, and nothing that ends us
- * later leaves anything behind. Signals wait meanwhile. */
+/* A session: the program runs with the recorder in it, and its traces go to a folder of our own.
+ * The traces are opened and the folder is removed before the reports are printed. So if something
+ * ends us later, nothing is left behind. Until then signals are blocked. */
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -35,7 +35,7 @@ struct session {
     char output[PATH_MAX]; /* pattern of the traces, in the folder */
     struct nvprof_log log;
     struct nvprof_written written;
-    int gate[2];         /* a pipe: the program begins when our first line is out */
+    int gate[2];         /* a pipe: the program begins after our first line is printed */
     char pid[PID_BYTES]; /* of the program */
     bool timed_out;
     bool kept;   /* a file of -o could not be written: the traces stay in the folder */
@@ -61,7 +61,7 @@ static enum mp_status open_log(struct session *session, struct mp_error *error)
     return nvprof_log_open(&session->log, session->values, session->pid, NULL, error);
 }
 
-/* What would otherwise fail after the run, which may have taken hours. */
+/* Checks before the run for what would otherwise fail after it, possibly hours later. */
 
 static bool can_write_into_folder(const char *pattern)
 {
@@ -174,7 +174,7 @@ static int prepare(struct session *session)
 
 /* ---- The program ---- */
 
-/* In the child. Waits until the other end of the pipe is closed everywhere else. */
+/* In the child. Waits until all other processes have closed the other end of the pipe. */
 static bool export_settings(const void *context)
 {
     const struct session *session = context;
@@ -267,7 +267,7 @@ static bool export_profile(struct session *session, struct profile *profile, con
     return false;
 }
 
-/* What somebody may still get something out of. */
+/* Keeps traces that cannot be read here but may still be useful to somebody. */
 static void keep_unreadable(struct session *session, const struct profile *profile,
                             const char *path)
 {
@@ -409,8 +409,8 @@ static int not_found(const char *name, int reason)
     return NVPROF_EXIT_NOT_FOUND;
 }
 
-/* From the program's start to the end of the folder: with signals blocked, but not for the program,
- * which gets `mask`. */
+/* From the program's start to the end of the folder. Signals are blocked here, but not for the
+ * program, which gets `mask`. */
 static int profile(struct session *session, const sigset_t *mask, struct child *child,
                    struct profiles *profiles)
 {

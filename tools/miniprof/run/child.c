@@ -19,8 +19,8 @@
 
 static const int passed_on[] = {SIGINT, SIGQUIT, SIGTERM, SIGHUP, SIGUSR1, SIGUSR2};
 
-/* They are waited for, together with SIGCHLD, not handled: no handler, no state that one would
- * need. */
+/* Signals are waited for, together with SIGCHLD. So there is no handler, and no state that a
+ * handler would need. */
 static void block_signals(sigset_t *waited, sigset_t *before)
 {
     struct sigaction ordinary = {.sa_handler = SIG_DFL};
@@ -60,7 +60,8 @@ static int read_report(int report)
     return size == sizeof error ? error : 0;
 }
 
-/* What the kernel sent, the terminal's Ctrl-C, went to the whole process group. */
+/* Passes a signal on, unless the kernel sent it: the terminal's Ctrl-C already went to the whole
+ * process group. */
 static void pass_on(pid_t pid, const siginfo_t *info)
 {
     if (info->si_code <= 0 || info->si_signo == SIGHUP)

@@ -1,4 +1,4 @@
-/* Running a program as if it were run without us: its signals, its exit code. */
+/* Runs a program as if it ran without us: signals, exit code. */
 #ifndef MP_TOOL_RUN_CHILD_H
 #define MP_TOOL_RUN_CHILD_H
 
@@ -18,10 +18,10 @@ struct child {
     int start_errno; /* why it did not start; 0 if it did */
 };
 
-/* Runs argv[0], found in PATH, and waits for its end. What would end us is passed on to it instead:
- * signals that were sent to us alone; those of the terminal reach it by themselves. `prepare` runs
- * in the child before the program: 0, or the errno that keeps it from starting. Returns 0, or -1
- * with errno when no process could be made. */
+/* Runs argv[0], found in PATH, and waits for its end. Signals that would end us are passed on to
+ * the program if they were sent to us alone; the terminal's signals reach the program directly.
+ * `prepare` runs in the child before the program; it returns 0, or the errno that prevents the
+ * start. Returns 0, or -1 with errno if no process could be made. */
 int child_run(char **argv, int (*prepare)(void *context), void *context, struct child *child);
 
 #endif

@@ -1,5 +1,5 @@
-/* Asks the recorder inside of a process. Before a word is sent, the kernel is asked who listens:
- * an abstract socket has no permissions, so another user could have taken the name.
+/* Sends requests to the recorder inside a process. Before a request is sent, the kernel is asked
+ * who listens: an abstract socket has no permissions, so another user could have taken the name.
  */
 #include "run/ctl_client.h"
 
@@ -39,7 +39,7 @@ static void complain_of_silence(const char *command, pid_t pid, int error)
         complain(command, "process %d is not being recorded, or not in this container", (int)pid);
 }
 
-/* Whether the listener is that process, of the same user unless we are root: anybody could have
+/* Whether the listener is that process, and of the same user unless we are root: anybody could have
  * taken the name. */
 static bool is_genuine(const char *command, int file, pid_t pid)
 {

@@ -21,7 +21,7 @@
 
 /* ---- The libraries ---- */
 
-/* A path with a separator of LD_PRELOAD's cannot stand there. */
+/* LD_PRELOAD cannot hold a path that contains one of its separators. */
 static void find_preload(struct launch *launch)
 {
     const char *slash = strrchr(launch->library, '/');
@@ -65,7 +65,8 @@ bool launch_find_library(struct launch *launch, const char *given)
 
 /* ---- The program's environment ---- */
 
-/* AddressSanitizer's runtime ends a program in which it is not the first library. */
+/* Whether the program can be started with a preloaded library: AddressSanitizer's runtime ends a
+ * program in which it is not the first library. */
 static bool bears_preload(const char *program)
 {
     char path[PATH_MAX];
@@ -73,7 +74,7 @@ static bool bears_preload(const char *program)
     return !program_find(program, path) || !program_needs(path, "libasan.so");
 }
 
-/* Whether the collector has anything of the preloaded library. */
+/* Whether the preloaded library is of use to the recorder with these settings. */
 static bool wants_preload(const struct launch *launch)
 {
     static struct mp_config config; /* 40 KiB */
@@ -84,7 +85,7 @@ static bool wants_preload(const struct launch *launch)
     return *launch->preload && mp_config_waits(&config) && bears_preload(launch->program);
 }
 
-/* Last in the list: other libraries may insist on being first. */
+/* Appended at the end of the list, because other libraries may have to be first. */
 static bool set_preload(const char *library)
 {
     const char *present = getenv("LD_PRELOAD");

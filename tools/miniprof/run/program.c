@@ -1,5 +1,5 @@
-/* The file of a program that is about to be run: where PATH finds it, and which libraries it names
- * in its dynamic section. A preloaded library cannot stand before libasan.so, for example.
+/* The file of a program to be run: where PATH finds it, and which libraries its dynamic section
+ * names. For example, a preloaded library must not come before libasan.so.
  */
 #include "run/program.h"
 
@@ -107,7 +107,7 @@ static bool read_dynamic(struct elf *elf)
     return false;
 }
 
-/* Where in the file an address is; 0: nowhere. */
+/* The offset in the file of an address; 0: the file does not contain it. */
 static uint64_t offset_of(const struct elf *elf, uint64_t address)
 {
     for (size_t i = 0; i < elf->header.e_phnum; i++) {

@@ -31,7 +31,7 @@ enum { CHILD_FINE = 0, CHILD_NO_DRIVER = 3, CHILD_FAILED = 4 };
 struct place {
     char folder[PATH_MAX];
     char file[PATH_MAX + 16];
-    int said; /* what the child says on stderr; read only when there is no answer */
+    int said; /* the child's stderr; read only if there is no answer */
 };
 
 /* ---- The child ---- */
@@ -44,11 +44,12 @@ static bool set_environment(const struct launch *launch, const struct query *que
            setenv("MINIPROF_QUERY", "metrics", 1) == 0 &&
            setenv("MINIPROF_METRICS", query->list == METRIC_LIST_RAW ? "raw" : "all", 1) == 0 &&
            setenv("MINIPROF_DEVICES", query->devices ? query->devices : "all", 1) == 0 &&
-           /* also where a recorded process wants no others recorded */
+           /* set even if a recorded process does not want its children recorded */
            setenv("MINIPROF_CHILDREN", "on", 1) == 0 && setenv("MINIPROF_LOG", "error", 1) == 0;
 }
 
-/* What is called of the driver, which is not linked; results are 0 for success. */
+/* The driver's functions that are called; the driver is not linked. Their result is 0 for success.
+ */
 struct driver {
     int (*initialise)(unsigned flags);
     int (*count)(int *count);
@@ -82,8 +83,9 @@ static bool load_driver(struct driver *driver)
     return library != NULL;
 }
 
-/* The driver loads the collector, which asks the device of the current context whenever the
- * profiler is started, and completes its file when it is stopped (record/metrics/query.h). */
+/* The driver loads the recorder. Whenever the profiler is started, the recorder queries the device
+ * of the current context; when it is stopped, the recorder completes its file
+ * (record/metrics/query.h). */
 static int ask_devices(const char *list)
 {
     struct device_list wanted;
@@ -145,7 +147,7 @@ static void remove_place(const struct place *place)
     }
 }
 
-/* The pattern of a path that is none: a percent sign in TMPDIR. */
+/* The path is used as a pattern, so a percent sign in TMPDIR is refused. */
 static enum mp_status check_place(const struct place *place, struct mp_error *error)
 {
     if (!strchr(place->file, '%'))
@@ -153,7 +155,7 @@ static enum mp_status check_place(const struct place *place, struct mp_error *er
     return mp_error_set(error, MP_ERR_IO, "TMPDIR has a percent sign in it: '%s'", place->folder);
 }
 
-/* What the child said, its first line, or a general reason. */
+/* The first line that the child printed, or a general reason. */
 static enum mp_status fail_as_said(const struct place *place, const char *otherwise,
                                    struct mp_error *error)
 {

@@ -1,5 +1,5 @@
-/* Which metrics the GPUs of this machine have: asked of CUPTI by the collector, in a process of its
- * own, for the driver must not be woken in this one. */
+/* Which metrics the GPUs of this machine have. The recorder asks CUPTI in a process of its own,
+ * because the driver must not be loaded into this one. */
 #ifndef MP_TOOL_RUN_QUERY_H
 #define MP_TOOL_RUN_QUERY_H
 
@@ -15,16 +15,16 @@ struct query {
     const char *library; /* libminiprof.so; NULL: the one beside this command */
 };
 
-/* Makes a child that loads the CUDA driver with the collector inside, waits for the trace with the
+/* Starts a child that loads the CUDA driver with the recorder inside, waits for the trace with the
  * answer, and prints the list. MP_OK; MP_ERR_UNSUPPORTED without a CUDA driver, MP_ERR_ARGUMENT for
  * a wrong list of devices, MP_ERR_IO and MP_ERR_MEMORY for all else, each with a line that says
  * why. */
 enum mp_status query_print(const struct report_out *out, const struct query *query,
                            struct mp_error *error);
 
-/* nvprof's --query-metrics, or with `events` --query-events: prints the list to `out`, complaints
- * in nvprof's form to stderr. Returns nvprof's exit code: 0; 23 without a driver; 4 when the
- * devices are wrong or cannot be asked. */
+/* nvprof's --query-metrics, or with `events` --query-events: prints the list to `out`, and
+ * complaints in nvprof's form to stderr. Returns nvprof's exit code: 0; 23 without a driver; 4 when
+ * the devices are wrong or cannot be queried. */
 int metrics_query(const struct report_out *out, bool events, const char *devices);
 
 #endif

@@ -31,7 +31,7 @@ static const struct option_spec own_specs[] = {
      .help = "replace the trace file if it exists (default: nothing is run)"},
 };
 
-/* The table that option parsing wants, with the texts that --help prints. */
+/* The option table for the parser, with the texts that --help prints. */
 struct run_table {
     struct option_spec specs[OPTIONS_MOST];
     char arguments[OPTIONS_MOST][128];
@@ -82,7 +82,7 @@ static void fill_table(struct run_table *table)
         add_setting(table, i);
 }
 
-/* Whether the collector would take the value; complains otherwise. */
+/* Whether the recorder would accept the value; complains if not. */
 static bool check_setting(struct mp_config *config, const struct mp_setting *setting,
                           const char *text)
 {

@@ -14,10 +14,11 @@ struct run_values {
     const char *settings[OPTIONS_MOST]; /* by position in mp_settings; NULL: not given */
 };
 
-/* Parses argv; as options_parse. Values of settings are checked as the collector would. */
+/* Parses argv; returns as options_parse does. Values of settings are checked by the recorder's own
+ * rules. */
 enum options_result run_options_parse(int argc, char **argv, struct run_values *values, int *first);
 
-/* Sets the environment variables of the settings that were given: for the child process. False when
+/* Sets the environment variables of the given settings, in the child process. Returns false when
  * memory is out. */
 bool run_options_export(const struct run_values *values);
 
