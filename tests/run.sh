@@ -117,7 +117,7 @@ one() {
     [ $status -eq 124 ] && echo "no end after $LIMIT s" >>"$log"
     if [ -n "${AGAIN:-}" ] && [ "$suite" = e2e ] && [ $status -ne 0 ] && [ $status -ne 77 ]; then
         echo "$suite $file $BUILD ${SAN:-}" >>"$AGAIN"
-        echo "again    $suite/$name${SAN:+ [$SAN]}: failed beside other tests; runs once more, alone"
+        echo "again    $suite/$name${SAN:+ [$SAN]}: failed beside others; runs once more, alone"
         grep -aE -A 3 '^(FAILED|not ok)' "$log" | head -n 20 | sed 's/^/    /'
         return
     fi

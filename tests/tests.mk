@@ -6,7 +6,7 @@
 #
 # A suite is a folder, a test a file in it:
 #   unit/*/test_*.c       a cmocka program each, linked with the reader; unit/record with the
-#                         collector's objects too; test_*_oom.c with malloc and its kin wrapped, so
+#                         recorder's objects too; test_*_oom.c with malloc and its kin wrapped, so
 #                         that the test can make them fail
 #   cli/*.sh e2e/*.sh     scripts, lib.sh is what they share; environment: BUILD and SOURCE
 #                         (absolute), SAN; exit status 77: skipped
@@ -34,7 +34,7 @@ endif
 ifeq ($(HAVE_SQLITE),)
 UNIT_SOURCES := $(filter-out tests/unit/export/test_nvvp%,$(UNIT_SOURCES))
 endif
-# ThreadSanitizer sees nothing in a test with one thread: those of the collector stay, and those
+# ThreadSanitizer sees nothing in a test with one thread: those of the recorder stay, and those
 # that begin a thread.
 ifneq ($(findstring thread,$(SAN)),)
 UNIT_SOURCES := $(filter tests/unit/record/% $(if $(UNIT_SOURCES),$(shell \
@@ -45,7 +45,7 @@ UNIT_PROGRAMS := $(UNIT_SOURCES:tests/unit/%.c=$(BUILD)/tests/unit/%)
 UNIT_SHARED := $(call objects,tests/unit)
 UNIT_SHARED := $(foreach object,$(UNIT_SHARED),$(if $(findstring /test_,$(object)),,$(object)))
 
-# libc functions that the collector's own code must survive the failure of.
+# libc functions that the recorder's own code must survive the failure of.
 OOM_WRAPS := -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc,--wrap=reallocarray
 
 $(OBJ)/tests/unit/%.o: EXTRA_CPPFLAGS += -Itests -Itools/miniprof
@@ -135,14 +135,15 @@ TESTS_golden := $(filter-out %/computed.sh,$(TESTS_golden))
 TESTS_cli := $(filter-out $(patsubst %,tests/cli/%.sh,docs_are_current documents install),\
 	$(TESTS_cli))
 endif
-# Under thread: what has threads, that is the collector; the reader has one thread only. Left out of
-# e2e: versions.sh, whose subject is the layout of CUPTI's records; life_ends.sh and measuring.sh,
-# which measure times that the sanitizer multiplies; bad_input.sh, whose limit of a file's size ends
-# a program with the sanitizer. tests/tsan.supp has what is not ours.
+# Under thread: what has threads, that is the recorder; the reader has one thread only. Left out of
+# e2e: versions.sh, whose subject is the layout of CUPTI's records; clock_renewal.sh, life_ends.sh
+# and measuring.sh, which go by times that the sanitizer multiplies; bad_input.sh, whose limit of a
+# file's size ends a program with the sanitizer; life_files.sh, whose program closes descriptors that
+# the writer looks at, as it may. tests/tsan.supp has what is not ours.
 ifneq ($(findstring thread,$(SAN)),)
 POOL := unit e2e
-TESTS_e2e := $(filter-out $(patsubst %,tests/e2e/%.sh,versions life_ends measuring \
-	bad_input),$(TESTS_e2e))
+TESTS_e2e := $(filter-out $(patsubst %,tests/e2e/%.sh,versions clock_renewal life_ends \
+	measuring bad_input life_files),$(TESTS_e2e))
 endif
 
 .PHONY: test-programs list-tests check-all fuzz-programs fuzz-seeds lint-format lint-house \

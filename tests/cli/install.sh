@@ -18,7 +18,7 @@ code 0
 verdict "the command is there" "$([ -x "$bin/miniprof" ]; echo $?)"
 verdict "no nvprof unless it is asked for" "$([ ! -e "$bin/nvprof" ]; echo $?)"
 if [ -e "$BUILD/libminiprof.so" ]; then
-    verdict "the collector is there" "$([ -e "$folder/root/usr/lib/libminiprof.so" ]; echo $?)"
+    verdict "the recorder is there" "$([ -e "$folder/root/usr/lib/libminiprof.so" ]; echo $?)"
     verdict "and what is preloaded" \
         "$([ -e "$folder/root/usr/lib/libminiprof_preload.so" ]; echo $?)"
 fi

@@ -1,6 +1,6 @@
 #!/bin/bash
 # nvprof's command line: every option of the table, messages and exit codes, sessions with a
-# stand-in for the collector. What reports hold is tested elsewhere.
+# stand-in for the recorder. What reports hold is tested elsewhere.
 . "$SOURCE/tests/tools/cli.sh" || exit 1
 
 # The command in a folder of its own, with a file that passes for the library beside it.
@@ -38,7 +38,7 @@ last_line() { # GLOB
     verdict "the last line is like $1" $?
 }
 
-# A program that leaves the known trace where the collector would.
+# A program that leaves the known trace where the recorder would.
 leave='cp known "${MINIPROF_OUTPUT%/*}/$$.mpt"'
 
 # ---- Which command line it is ----

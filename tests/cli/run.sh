@@ -1,5 +1,5 @@
 #!/bin/bash
-# miniprof run, with a stand-in for the collector: its own duties, whatever is injected.
+# miniprof run, with a stand-in for the recorder: its own duties, whatever is injected.
 . "$SOURCE/tests/tools/cli.sh" || exit 1
 
 touch library.so

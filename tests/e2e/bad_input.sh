@@ -1,6 +1,6 @@
 #!/bin/bash
 # Takes 13 s.
-# Whatever is wrong: the program runs as without the collector, which says one clear line.
+# Whatever is wrong: the program runs as without the recorder, which says one clear line.
 . "$SOURCE/tests/e2e/lib.sh" || exit 1
 
 program=("$steps" init alpha=4 beta=2 sync print=result)

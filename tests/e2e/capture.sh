@@ -148,7 +148,7 @@ profile nested -- "$steps" init start alpha=1 start beta=2 stop gamma=4 stop alp
 same "Start in a range means nothing: the first Stop ends it" "alpha 1 beta 2" "$(kernels nested)"
 same "Start in a range: range" "1begin:profiler_api 1end:profiler_api" "$(ranges nested)"
 
-# ---- many short ranges: more than the collector remembers ------------------------------------
+# ---- many short ranges: more than the recorder remembers ------------------------------------
 # With pauses, as each Stop takes a buffer out of use until the writer has seen it; with longer ones
 # when the machine is too busy for that.
 for pause in 1 4 16; do
@@ -165,7 +165,7 @@ same "1200 ranges: the first one" "alpha 1" "$(calls_in many 1)"
 same "1200 ranges: the last one" "alpha 1" "$(calls_in many 1200)"
 complete "1200 ranges" many
 # ---- the end of the process ------------------------------------------------------------------
-# Nothing that the collector records comes after the last launch: its id is the last one.
+# Nothing that the recorder records comes after the last launch: its id is the last one.
 profile last MINIPROF_API=none -- "$steps" init beta=2 alpha=1 sync
 same "the last launch belongs to the range that the process ends" "2 beta 1 alpha" \
     "$(echo $("$miniprof" summary --csv --range 1 last.mpt |

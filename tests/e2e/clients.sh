@@ -29,7 +29,7 @@ lost() {
 
 taken='another CUPTI client, probably torch.profiler .*libtorch_cpu.so.* has taken CUPTI over'
 
-# both WHAT NAME [VAR=VALUE... --] STEP...: with the collector and without, also with `settings`.
+# both WHAT NAME [VAR=VALUE... --] STEP...: with the recorder and without, also with `settings`.
 settings=()
 both() {
     local what=$1 name=$2

@@ -92,7 +92,7 @@ same "MINIPROF_API=NAME: that function only" "cuModuleGetFunction 2" \
     "$(echo $(tally named call function))"
 check "lean leaves out what does not launch, copy or wait" \
     [ "$(count two call ',(cuModuleGetFunction|cuCtxSetCurrent|cuDeviceGet),')" -eq 0 ]
-same "the collector's own calls are not in the trace" "cuCtxSynchronize 1" \
+same "the recorder's own calls are not in the trace" "cuCtxSynchronize 1" \
     "$(echo $(tally all_calls call function | grep cuCtxSync))"
 same "one thread: one row of thread" 1 "$(count all_calls thread)"
 

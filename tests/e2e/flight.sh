@@ -181,7 +181,7 @@ for ((i = 0; i < 100; i++)); do
     hundred+=("${quick[@]}")
 done
 limits=(p99x3 p50x10 p90)
-# Thread sanitizer slows the collector's own calls down: no step is ten times another there.
+# Thread sanitizer slows the recorder's own calls down: no step is ten times another there.
 [[ ${SAN:-} == *thread* ]] && limits=(p90)
 for limit in "${limits[@]}"; do
     rm -f percent.mpt

@@ -1,6 +1,6 @@
 # What the end-to-end tests share. A test sources it, profiles programs on the software GPU with
 #
-#   profile NAME [VAR=VALUE...] -- PROGRAM [ARG...]    with the collector; trace $work/NAME.mpt
+#   profile NAME [VAR=VALUE...] -- PROGRAM [ARG...]    with the recorder; trace $work/NAME.mpt
 #   bare NAME [VAR=VALUE...] -- PROGRAM [ARG...]       without
 #
 # which leave $work/NAME.out, $work/NAME.err and the exit code in $status, then checks, and ends
@@ -141,7 +141,7 @@ await() {
 
 # ---- Looking at what came out ----------------------------------------------------------------
 
-# said NAME: the collector's lines on stderr, but the closing one.
+# said NAME: the recorder's lines on stderr, but the closing one.
 said() {
     grep '^miniprof:' "$work/$1.err" | grep -v ' dropped, writer .* CPU$'
 }
@@ -152,7 +152,7 @@ closing() {
 }
 
 # unharmed WHAT NAME BARE STATUS: $status is STATUS, stdout is that of the run BARE, stderr too but
-# for the collector's lines, and what LeakSanitizer says in a forked child.
+# for the recorder's lines, and what LeakSanitizer says in a forked child.
 unharmed() {
     check "$1: stdout as without miniprof" cmp "$work/$3.out" "$work/$2.out"
     unharmed_but_for_stdout "$@"

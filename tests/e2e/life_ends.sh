@@ -4,7 +4,7 @@
 . "$SOURCE/tests/e2e/lib.sh" || exit 1
 life=$build/tests/e2e/life
 
-# ended WHAT NAME STATUS STEP...: runs the steps with and without the collector.
+# ended WHAT NAME STATUS STEP...: runs the steps with and without the recorder.
 ended() {
     local what=$1 name=$2 expected=$3
     shift 3

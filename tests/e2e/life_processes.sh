@@ -48,7 +48,7 @@ if [ "$(id -u)" -eq 0 ] && [ -z "${SAN:-}" ] &&
 fi
 
 # ---- memory ----------------------------------------------------------------------------------
-# Whatever the limit: the program runs as without, and the collector records or says one line. Where
+# Whatever the limit: the program runs as without, and the recorder records or says one line. Where
 # memory is enough to begin and no more, the closing line says how much was dropped, and the file is
 # cut short.
 if [ -z "${SAN:-}" ]; then

@@ -117,7 +117,7 @@ like "passes: more than one" 'metrics: [0-9]+ counters in [2-9] passes' "$(cat p
 same "passes: each kernel has one row" "alpha 3 beta 2" "$(kernels passes)"
 same "passes: bytes of 32 threads" "alpha 1024" "$(metric passes dram_read_bytes | head -n 1)"
 again passes MINIPROF_METRICS=$several -- "$steps" init alpha=100 sync print=text
-same "passes: many launches: all of them, and nothing of the collector's own" "alpha 100 1 1" \
+same "passes: many launches: all of them, and nothing of the recorder's own" "alpha 100 1 1" \
     "$(kernels passes) $(count passes call ',cuCtxSynchronize,') $(count passes sync ',context_')"
 again passes MINIPROF_REPLAY=disabled MINIPROF_METRICS=$several -- "${program[@]}"
 unharmed "passes: replay disabled" passes plain 0
@@ -192,7 +192,7 @@ for setting in API=none API=all GPU=off CUDA_GRAPH=graph CONCURRENT_KERNELS=off 
         "$(kernels other) $(note other) $(rows other quality | grep -c zero_timestamps)"
 done
 again other MINIPROF_METRICS=flop_count_sp MINIPROF_API=all -- "${program[@]}"
-same "API=all: no call of the collector's own" "" \
+same "API=all: no call of the recorder's own" "" \
     "$(tally other call function | grep cuCtxGetDevice)"
 again other MINIPROF_API=none MINIPROF_METRICS=flop_count_sp -- "${graph[@]}"
 same "API=none: a graph is said to have no metrics" \

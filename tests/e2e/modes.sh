@@ -42,7 +42,7 @@ same "nvtx: calls inside" "cuLaunchKernel 7 cuMemcpyHtoD 1" \
 same "nvtx: what the ranges launched, by miniprof nvtx" "1 7" \
     "$("$miniprof" nvtx --csv nvtx.mpt | grep -c 'Range "step"') $(count nvtx kernel)"
 profile nvtx_all MINIPROF_CAPTURE=nvtx:step MINIPROF_API=all -- "$steps" "${program[@]}"
-same "nvtx, all calls: none of the collector's own" \
+same "nvtx, all calls: none of the recorder's own" \
     "cuLaunchKernel 7 cuMemcpyHtoD_v2 1 cuModuleGetFunction 3" "$(calls nvtx_all)"
 profile nvtx_off MINIPROF_CAPTURE=nvtx:step MINIPROF_NVTX=off -- "$steps" "${program[@]}"
 same "nvtx with MINIPROF_NVTX=off: the same kernels, no events" "beta 2 gamma 5 0" \

@@ -34,7 +34,7 @@ same "the first lines" "==PID== NVPROF is profiling process PID, command: ${prog
 ==PID== Profiling application: ${program[*]}
 ==PID== Profiling result:" "$(lines plain | head -n 3)"
 same "kernels" 2 "$(grep -cE ' (alpha|beta)$' plain.err)"
-same "nothing of the collector's" 0 "$(grep -c '^miniprof' plain.err)"
+same "nothing of the recorder's" 0 "$(grep -c '^miniprof' plain.err)"
 pid=$(sed -n 's/.*profiling process \([0-9]*\),.*/\1/p' plain.err)
 same "one process id in all lines" "==$pid==" "$(grep -oE '^==[0-9]+==' plain.err | sort -u)"
 "$miniprof" "${program[@]}" >word.out 2>word.err

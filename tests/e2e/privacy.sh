@@ -1,5 +1,5 @@
 #!/bin/bash
-# What the collector shows of itself to the process, and of the process in the trace.
+# What the recorder shows of itself to the process, and of the process in the trace.
 . "$SOURCE/tests/e2e/lib.sh" || exit 1
 
 if [ -z "${SAN:-}" ]; then # a sanitizer exports its own symbols and needs its runtime

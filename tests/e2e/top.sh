@@ -21,7 +21,7 @@ steps_of() {
     done
 }
 
-# Until the collector answers.
+# Until the recorder answers.
 reached() {
     await "$miniprof" ctl "$pid" where >where.out 2>&1
 }

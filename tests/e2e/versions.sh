@@ -7,7 +7,7 @@
 
 versions=(18 19 20 21 22 23 24 26 27 28 130000 130001 130100 130101 130200 130300 130400 130401)
 
-# Something of each kind that the collector records.
+# Something of each kind that the recorder records.
 program=("$steps" init device=1 device=0 alloc-managed=4096 touch=1 sync free-managed stream=1
     alpha=2 beta=1 copy-in=64 copy-out=64 copy-within=64 copy-peer=64 set=64 alloc=4096 free
     make-pool pool-alloc=4096 pool-free trim-pool=0 destroy-pool record=1 wait=1 capture alpha=1
@@ -63,7 +63,7 @@ check "overheads: those ids are not 0" [ "$(column node20 overhead correlation |
     head -n 1)" -gt 0 ]
 
 # ---- faults ----------------------------------------------------------------------------------
-# The software GPU ends the process where the collector walks into one. bad_input.sh lets buffers
+# The software GPU ends the process where the recorder walks into one. bad_input.sh lets buffers
 # run out where CUPTI takes no answer "none"; clients.sh registers the clock again.
 ranges=("$steps" init stream=1 capture alpha=2 end-capture=0 instantiate=0 alpha=1 sync start
     launch=0 beta=1 sync stop alpha=5 sync start launch=0 sync stop alpha=1 sync)

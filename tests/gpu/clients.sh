@@ -20,12 +20,12 @@ counter() {
         awk -v name="$2" '$1 == name { n = $2 } END { print n + 0 }'
 }
 
-# lines FILE: what the collector said, but for the closing line.
+# lines FILE: what the recorder said, but for the closing line.
 lines() {
     grep '^miniprof:' "$1" | grep -v ' records, .* dropped'
 }
 
-# row WHAT LAUNCHED "SETTING..." PHASE...: a run with the collector, in a folder of its own. Phases
+# row WHAT LAUNCHED "SETTING..." PHASE...: a run with the recorder, in a folder of its own. Phases
 # add 20 to what the program prints last; torch.profiler sees the 20 kernels of each session.
 row() {
     local what=$1 launched=$2 settings=$3 status got lost sum sessions

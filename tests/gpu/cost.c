@@ -3,7 +3,7 @@
  *     PHASE|KIND|median ns
  *
  * cost [BATCHES]: of each kind in a phase; default 40. With 0 there is one line, start|cuInit|ns:
- * the first call of the driver, in which the collector starts.
+ * the first call of the driver, in which the recorder starts.
  */
 #include <cuda.h>
 #include <stdio.h>

@@ -1,5 +1,5 @@
 #!/bin/bash
-# How a program ends with the collector in it, on a real driver: its exit status is its own, the
+# How a program ends with the recorder in it, on a real driver: its exit status is its own, the
 # trace whole.
 . "$(dirname "$0")/lib.sh"
 

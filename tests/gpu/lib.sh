@@ -55,7 +55,7 @@ fail() {
 [ -e "$BUILD/libminiprof.so" ] || skip "libminiprof.so was not built: no CUDA headers"
 command -v python3 >/dev/null || skip "no python3"
 
-# traced FILE COMMAND...: runs the command with the collector injected; its trace is FILE.
+# traced FILE COMMAND...: runs the command with the recorder injected; its trace is FILE.
 traced() {
     local trace=$1
     shift

@@ -11,11 +11,11 @@ cases=${CASES:-flops occupancy dram gld}
 launches=${LAUNCHES:-3}
 [ -x "$sample" ] || skip "samples/metrics was not built"
 
-# The collector's words for machines and users without counters (src/record/metrics/profiler_api.c).
+# The recorder's words for machines and users without counters (src/record/metrics/profiler_api.c).
 closed="(not read|hides|holds) the GPU's counters|counters (are not enabled|cannot be read)"
 closed+="|no readable counters|not give access to the counters|no range profiler"
 
-# not_permitted NAME: the line of the collector that says so.
+# not_permitted NAME: the line of the recorder that says so.
 not_permitted() {
     grep -m 1 -E "^miniprof:.*($closed)" "$WORK/$1.err"
 }

@@ -13,7 +13,7 @@ for mode in eager graph; do
     run=(python3 "$sample" --mode "$mode" --iterations "$iterations")
     "${run[@]}" >"$WORK/bare.out" || fail "$mode: the program fails"
     traced "$trace" "${run[@]}" >"$WORK/traced.out" 2>"$WORK/traced.err" ||
-        fail "$mode: exit status $? with the collector"
+        fail "$mode: exit status $? with the recorder"
     cat "$WORK/traced.err"
     cmp -s "$WORK/bare.out" "$WORK/traced.out" || fail "$mode: the program's output changed"
     "$BUILD/miniprof" check "$trace" || fail "$mode: the trace is damaged"

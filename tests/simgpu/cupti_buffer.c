@@ -10,7 +10,7 @@
 #include <string.h>
 
 static struct {
-    /* Another client may register its own while the collector asks for what there is. */
+    /* Another client may register its own while the recorder asks for what there is. */
     _Atomic(CUpti_BuffersCallbackRequestFunc) request;
     _Atomic(CUpti_BuffersCallbackCompleteFunc) complete;
     _Atomic bool zeroed; /* the client's buffers come zeroed */

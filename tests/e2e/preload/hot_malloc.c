@@ -1,10 +1,10 @@
 /* hot_malloc.c: an allocator in front of libc's that
  *
  *     marks each allocation of a "hot" thread with NVTX, as instrumented allocators do
- *     aborts when the collector allocates on a hot thread, which its hot paths promise not to
+ *     aborts when the recorder allocates on a hot thread, which its hot paths promise not to
  *
  * A thread becomes hot by hot_malloc_set(1). Who allocates is told by the return address: the
- * collector's text is looked up when the first thread becomes hot.
+ * recorder's text is looked up when the first thread becomes hot.
  */
 #define _GNU_SOURCE
 #include <nvtx3/nvToolsExt.h>
@@ -47,7 +47,7 @@ void hot_malloc_set(int hot)
 
 static void look(uintptr_t caller)
 {
-    static const char text[] = "hot_malloc: the collector allocates on a hot path\n";
+    static const char text[] = "hot_malloc: the recorder allocates on a hot path\n";
 
     if (!is_hot)
         return;

@@ -503,7 +503,7 @@ static void sleep_ms(const char *value)
     usleep((useconds_t)number(value) * 1000);
 }
 
-/* From now on the allocator of preload/hot_malloc.c allows the collector nothing on this thread. */
+/* From now on the allocator of preload/hot_malloc.c allows the recorder nothing on this thread. */
 static void hot(const char *value)
 {
     void (*set)(int);

@@ -1,4 +1,4 @@
-/* Calls functions of the driver in every way in which programs get at them, with a collector of its
+/* Calls functions of the driver in every way in which programs get at them, with a recorder of its
  * own in place of ours (src/base/preload.h). For each way a line:
  *
  *   WAY CALLS-NOTICED RESULT     as `linked 1 0`

@@ -261,7 +261,7 @@ static void patterns_are_checked_without_the_environment(void **state)
     assert_false(nvprof_pattern_has_pid("%%p"));
 }
 
-/* ---- The collector's settings ---- */
+/* ---- The recorder's settings ---- */
 
 static const char *setting(const char *name)
 {
@@ -331,7 +331,7 @@ static void a_restricted_trace_leaves_out_the_other_side(void **state)
     assert_string_equal(setting("MINIPROF_GPU"), "off");
 }
 
-/* The collector must know every setting, and every word that an option's value turns into. */
+/* The recorder must know every setting, and every word that an option's value turns into. */
 static void every_choice_is_a_value_of_its_setting(void **state)
 {
     static struct mp_config config;

@@ -35,7 +35,7 @@ static const struct option_set set = {
                "their times on one clock as far as that can be had.",
     .notes =
         "Records are the rows of all event tables but capture and quality, which are the "
-        "collector's own notes. Bytes per record is the size of the whole file over them. Exit "
+        "recorder's own notes. Bytes per record is the size of the whole file over them. Exit "
         "code: 0 fine, 1 the trace is not whole, 2 wrong usage, 3 it cannot be read.",
     .specs = specs,
     .count = sizeof specs / sizeof *specs,

@@ -211,7 +211,7 @@ static enum mp_status print_answer(const struct report_out *out, const struct qu
     enum mp_status status;
 
     if (mp_trace_open(place->file, &trace, NULL) != MP_OK)
-        return fail_as_said(place, "the collector wrote nothing", error);
+        return fail_as_said(place, "the recorder wrote nothing", error);
     status = metrics_build(trace, &options, &result, error);
     if (status == MP_OK) {
         if (result.metric_count)

@@ -125,7 +125,7 @@ enum options_result run_options_parse(int argc, char **argv, struct run_values *
     struct option_set set = {
         .command = "run",
         .synopsis = "[options] [--] PROGRAM [argument...]",
-        .purpose = "Runs a program with the collector injected, and prints the summary of its "
+        .purpose = "Runs a program with the recorder injected, and prints the summary of its "
                    "trace on stderr when it has ended.",
         .notes =
             "Each option but the first three sets the variable of its name for the program: "
