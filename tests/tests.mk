@@ -138,8 +138,8 @@ endif
 # Under thread: what has threads, that is the recorder; the reader has one thread only. Left out of
 # e2e: versions.sh, whose subject is the layout of CUPTI's records; clock_renewal.sh, life_ends.sh
 # and measuring.sh, which go by times that the sanitizer multiplies; bad_input.sh, whose limit of a
-# file's size ends a program with the sanitizer; life_files.sh, whose program closes descriptors that
-# the writer looks at, as it may. tests/tsan.supp has what is not ours.
+# file's size ends a program with the sanitizer; life_files.sh, whose program closes descriptors
+# that the writer looks at, as it may. tests/tsan.supp has what is not ours.
 ifneq ($(findstring thread,$(SAN)),)
 POOL := unit e2e
 TESTS_e2e := $(filter-out $(patsubst %,tests/e2e/%.sh,versions clock_renewal life_ends \

@@ -1,9 +1,9 @@
 /* Writes the seeds of the fuzzers, tests/fuzz/corpus: small traces with all tables in them. Run
  * again when the format changes:
  *
- *     make build/obj/tests/unit/{trace,deps}_fixture.o build/obj/libreader.a
+ *     make build/obj/tests/unit/{trace_fixture,deps/deps_fixture}.o build/obj/libreader.a
  *     gcc -std=gnu17 -D_GNU_SOURCE -Iinclude -Isrc -Itests -o build/make_corpus \
- *         tests/fuzz/make_corpus.c build/obj/tests/unit/{trace,deps}_fixture.o \
+ *         tests/fuzz/make_corpus.c build/obj/tests/unit/{trace_fixture,deps/deps_fixture}.o \
  *         build/obj/libreader.a -lcmocka -lzstd -lstdc++ -lm
  *     build/make_corpus tests/fuzz/corpus
  */
@@ -12,7 +12,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "unit/deps_fixture.h"
+#include "unit/deps/deps_fixture.h"
 
 static int create(const char *folder, const char *name)
 {

@@ -100,7 +100,7 @@ static bool start_last_flush(struct recorder *recorder)
 /* Waits for the last flush while `take` takes what comes, or waits a moment if nothing does. */
 static bool await_taking(struct recorder *recorder, void (*take)(struct recorder *recorder))
 {
-    int64_t limit = mp_monotonic_ms() + FLUSH_SECONDS * 1000;
+    int64_t limit = mp_monotonic_ms() + (int64_t)FLUSH_SECONDS * 1000;
     struct ending *ending = &recorder->ending;
 
     while (mp_monotonic_ms() < limit && !await(ending, &ending->flushed, 0))

@@ -30,7 +30,8 @@ static void find_collector(void)
     unsigned long begin, end;
 
     while (maps && fgets(line, sizeof(line), maps))
-        if (strstr(line, "libminiprof.so") && sscanf(line, "%lx-%lx", &begin, &end) == 2) {
+        if (strstr(line, "libminiprof.so") &&
+            sscanf(line, "%lx-%lx", &begin, &end) == 2) { /* NOLINT(cert-err34-c) */
             text_begin = text_begin && text_begin < begin ? text_begin : begin;
             text_end = end;
         }

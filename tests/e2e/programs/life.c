@@ -129,7 +129,7 @@ static void synchronize(const char *value)
 static void use_streams(const char *value)
 {
     long count = number(value);
-    CUstream *streams = calloc((size_t)count, sizeof(*streams));
+    CUstream *streams = calloc((size_t)count, sizeof(void *));
 
     for (long i = 0; i < count; i++) {
         CU_CHECK(cuStreamCreate(&streams[i], CU_STREAM_NON_BLOCKING));
