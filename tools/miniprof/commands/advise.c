@@ -83,8 +83,8 @@ static void print_work(const struct work *work, const struct reporting *reportin
     print_advise(&reporting->out, &report);
 }
 
-static enum mp_status report(void *context, struct mp_trace *trace, bool *whole,
-                             struct mp_error *error)
+static enum mp_status report_advise(void *context, struct mp_trace *trace, bool *whole,
+                                    struct mp_error *error)
 {
     struct work work = {.trace = trace};
     enum mp_status status = analyse(&work, context, error);
@@ -108,5 +108,5 @@ int cmd_advise(int argc, char **argv)
         return EXIT_USAGE;
     reporting.options.range = values.report.range;
     reporting.style = report_style(&values.report);
-    return each_trace(set.command, argc - first, argv + first, report, &reporting);
+    return each_trace(set.command, argc - first, argv + first, report_advise, &reporting);
 }

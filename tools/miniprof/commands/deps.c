@@ -255,8 +255,8 @@ struct reporting {
     struct deps_changes changes;
 };
 
-static enum mp_status report(void *context, struct mp_trace *trace, bool *whole,
-                             struct mp_error *error)
+static enum mp_status report_deps(void *context, struct mp_trace *trace, bool *whole,
+                                  struct mp_error *error)
 {
     const struct reporting *reporting = context;
     struct work work = {
@@ -303,7 +303,7 @@ int cmd_deps(int argc, char **argv)
         return EXIT_USAGE;
     code = EXIT_USAGE;
     if (parse_changes(&values.what_if, &reporting.changes))
-        code = each_trace(set.command, argc - first, argv + first, report, &reporting);
+        code = each_trace(set.command, argc - first, argv + first, report_deps, &reporting);
     deps_changes_free(&reporting.changes);
     return code;
 }

@@ -33,16 +33,15 @@ static const struct option_set set = {
     .purpose = "Prints what is inside a trace: its header, rows and bytes of each table, capture "
                "ranges, and how far it can be trusted. Of several: a table of the processes, with "
                "their times on one clock as far as that can be had.",
-    .notes =
-        "Records are the rows of all event tables but capture and quality, which are the "
-        "recorder's own notes. Bytes per record is the size of the whole file over them. Exit "
-        "code: 0 fine, 1 the trace is not whole, 2 wrong usage, 3 it cannot be read.",
+    .notes = "Records are the rows of all event tables but capture and quality, which are the "
+             "recorder's own notes. Bytes per record is the size of the whole file over them. Exit "
+             "code: 0 fine, 1 the trace is not whole, 2 wrong usage, 3 it cannot be read.",
     .specs = specs,
     .count = sizeof specs / sizeof *specs,
 };
 
-static enum mp_status report(void *context, struct mp_trace *trace, bool *whole,
-                             struct mp_error *error)
+static enum mp_status report_info(void *context, struct mp_trace *trace, bool *whole,
+                                  struct mp_error *error)
 {
     const struct report_out *out = context;
     struct contents contents;
@@ -78,8 +77,9 @@ static int print_several(int count, char **arguments, struct report_out *out)
 
     if (!open_trace_set(set.command, count, arguments, &traces, &code))
         return code;
-    found = traces.count == 1 ? report_trace(set.command, traces.processes[0].path, report, out)
-                              : print_set(&traces, out);
+    found = traces.count == 1
+                ? report_trace(set.command, traces.processes[0].path, report_info, out)
+                : print_set(&traces, out);
     trace_set_free(&traces);
     return found > code ? found : code;
 }
@@ -97,6 +97,6 @@ int cmd_info(int argc, char **argv)
         return EXIT_USAGE;
     out.format = (enum report_format)values.format;
     if (argc - first == 1 && !trace_set_is_folder(argv[first]))
-        return report_trace(set.command, argv[first], report, &out);
+        return report_trace(set.command, argv[first], report_info, &out);
     return print_several(argc - first, argv + first, &out);
 }

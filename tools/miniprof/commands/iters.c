@@ -82,8 +82,8 @@ static void print_work(const struct work *work, const struct reporting *reportin
     print_iterations(&reporting->out, &report);
 }
 
-static enum mp_status report(void *context, struct mp_trace *trace, bool *whole,
-                             struct mp_error *error)
+static enum mp_status report_iters(void *context, struct mp_trace *trace, bool *whole,
+                                   struct mp_error *error)
 {
     struct work work = {.trace = trace};
     enum mp_status status = analyse(&work, context, error);
@@ -108,5 +108,5 @@ int cmd_iters(int argc, char **argv)
     reporting.options.range = values.report.range;
     reporting.style = report_style(&values.report);
     reporting.each = values.each;
-    return each_trace(set.command, argc - first, argv + first, report, &reporting);
+    return each_trace(set.command, argc - first, argv + first, report_iters, &reporting);
 }

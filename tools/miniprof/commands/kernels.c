@@ -47,8 +47,8 @@ struct reporting {
     struct kernels_options options;
 };
 
-static enum mp_status report(void *context, struct mp_trace *trace, bool *whole,
-                             struct mp_error *error)
+static enum mp_status report_kernels(void *context, struct mp_trace *trace, bool *whole,
+                                     struct mp_error *error)
 {
     const struct reporting *reporting = context;
     struct kernels kernels;
@@ -71,5 +71,5 @@ int cmd_kernels(int argc, char **argv)
     reporting.options = (struct kernels_options){.range = values.report.range,
                                                  .style = report_style(&values.report),
                                                  .by_name = values.by_name};
-    return each_trace(set.command, argc - first, argv + first, report, &reporting);
+    return each_trace(set.command, argc - first, argv + first, report_kernels, &reporting);
 }

@@ -105,8 +105,8 @@ static enum mp_status print_result(const struct reporting *reporting, const stru
     return MP_OK;
 }
 
-static enum mp_status report(void *context, struct mp_trace *trace, bool *whole,
-                             struct mp_error *error)
+static enum mp_status report_layers(void *context, struct mp_trace *trace, bool *whole,
+                                    struct mp_error *error)
 {
     const struct reporting *reporting = context;
     struct layers_result result;
@@ -146,5 +146,5 @@ int cmd_layers(int argc, char **argv)
                                                 .merge_numbers = values.merge_numbers,
                                                 .all = values.all,
                                                 .by_position = values.by_position};
-    return each_trace(set.command, argc - first, argv + first, report, &reporting);
+    return each_trace(set.command, argc - first, argv + first, report_layers, &reporting);
 }

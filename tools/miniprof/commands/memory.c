@@ -86,8 +86,8 @@ static enum mp_status print_one(const struct reporting *reporting, const struct 
                   : MP_OK;
 }
 
-static enum mp_status report(void *context, struct mp_trace *trace, bool *whole,
-                             struct mp_error *error)
+static enum mp_status report_memory(void *context, struct mp_trace *trace, bool *whole,
+                                    struct mp_error *error)
 {
     const struct reporting *reporting = context;
     struct memory memory;
@@ -122,5 +122,5 @@ int cmd_memory(int argc, char **argv)
         .range = values.report.range, .iteration = values.iteration, .top = (size_t)values.top};
     reporting.timeline = values.timeline || values.points;
     reporting.points = values.points;
-    return each_trace(set.command, argc - first, argv + first, report, &reporting);
+    return each_trace(set.command, argc - first, argv + first, report_memory, &reporting);
 }

@@ -128,7 +128,7 @@ static int report_files(struct reporting *reporting, int count, char **paths)
     return worst;
 }
 
-static int report(const struct metrics_values *values, int count, char **paths)
+static int report_metrics(const struct metrics_values *values, int count, char **paths)
 {
     struct kernel_filter filter;
     struct reporting reporting = {
@@ -203,5 +203,5 @@ int cmd_metrics(int argc, char **argv)
         return result == OPTIONS_DONE ? EXIT_FINE : EXIT_USAGE;
     if (!metrics_options_agree(&values, argc - first))
         return EXIT_USAGE;
-    return values.query ? query(&values) : report(&values, argc - first, argv + first);
+    return values.query ? query(&values) : report_metrics(&values, argc - first, argv + first);
 }

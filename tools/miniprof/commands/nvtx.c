@@ -47,8 +47,8 @@ struct reporting {
     struct nvtx_options options;
 };
 
-static enum mp_status report(void *context, struct mp_trace *trace, bool *whole,
-                             struct mp_error *error)
+static enum mp_status report_nvtx(void *context, struct mp_trace *trace, bool *whole,
+                                  struct mp_error *error)
 {
     const struct reporting *reporting = context;
     struct nvtx_result result;
@@ -71,5 +71,5 @@ int cmd_nvtx(int argc, char **argv)
     reporting.options = (struct nvtx_options){.range = values.report.range,
                                               .style = report_style(&values.report),
                                               .all_calls = values.all_calls};
-    return each_trace(set.command, argc - first, argv + first, report, &reporting);
+    return each_trace(set.command, argc - first, argv + first, report_nvtx, &reporting);
 }

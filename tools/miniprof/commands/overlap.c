@@ -41,8 +41,8 @@ struct reporting {
     struct overlap_options options;
 };
 
-static enum mp_status report(void *context, struct mp_trace *trace, bool *whole,
-                             struct mp_error *error)
+static enum mp_status report_overlap(void *context, struct mp_trace *trace, bool *whole,
+                                     struct mp_error *error)
 {
     const struct reporting *reporting = context;
     struct overlap overlap;
@@ -63,5 +63,5 @@ int cmd_overlap(int argc, char **argv)
     if (!report_parse(&set, argc, argv, &values, &values.report, &reporting.out, &first, &code))
         return code;
     reporting.options.range = values.report.range;
-    return each_trace(set.command, argc - first, argv + first, report, &reporting);
+    return each_trace(set.command, argc - first, argv + first, report_overlap, &reporting);
 }

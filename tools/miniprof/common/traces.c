@@ -16,8 +16,8 @@ struct reporting {
     struct traces_options options;
 };
 
-static enum mp_status report(void *context, struct mp_trace *trace, bool *whole,
-                             struct mp_error *error)
+static enum mp_status report_records(void *context, struct mp_trace *trace, bool *whole,
+                                     struct mp_error *error)
 {
     const struct reporting *reporting = context;
     struct quality quality;
@@ -67,5 +67,5 @@ int traces_command(const struct option_set *set, bool gpu, bool api, int argc, c
                                                 .range = values.report.range};
     if (values.merge)
         return print_merged(set->command, &reporting, argc - first, argv + first);
-    return each_trace(set->command, argc - first, argv + first, report, &reporting);
+    return each_trace(set->command, argc - first, argv + first, report_records, &reporting);
 }
