@@ -5,9 +5,9 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/poison.h"
+#include "wrap.h"
 
-#define COLUMNS 100
+#include "base/poison.h"
 
 static const struct {
     uint32_t version; /* CUPTI_API_VERSION */
@@ -45,16 +45,16 @@ static void print_versions(uint32_t first, uint32_t fixed)
     printf("\n");
 }
 
-/* A point of a list, its words wrapped at COLUMNS. */
+/* A point of a list, its words wrapped as in wrap.h. */
 static void print_point(const char *title, const char *text, const char *end)
 {
     size_t column = (size_t)printf("- %s:", title);
 
     while (*text) {
-        size_t word = strcspn(text, " ");
+        size_t word = wrapped_word(text);
         size_t more = text[word] ? 0 : strlen(end);
 
-        if (column + 1 + word + more > COLUMNS)
+        if (column + 1 + word + more > WRAP_COLUMNS)
             column = (size_t)printf("\n ") - 1;
         column += (size_t)printf(" %.*s", (int)word, text);
         text += word;
