@@ -13,7 +13,9 @@
 #   $(BUILD) $(OBJ) $(HAVE_CUDA) $(CUDA_CPPFLAGS) $(COMPILE) $(LINK) $(READER_LIB) $(READER_LIBS)
 # and append what `make all` builds to ALL_TARGETS.
 
-VERSION  := 0.1.0
+# The version of the latest tag; the one named here is for a source without tags.
+VERSIONS := $(shell tools/packages/version 0.1.0)
+VERSION  := $(word 1,$(VERSIONS))
 SOVERSION := 1
 .DEFAULT_GOAL := all
 .DELETE_ON_ERROR:
@@ -26,17 +28,20 @@ say = $(if $(V),,@printf '  %-4s %s\n' '$(1)' '$(2)')
 
 # ---- what a user may set ------------------------------------------------------------------------
 
+# For another processor: CROSS=aarch64-linux-gnu- names the compiler and the tools beside it.
+CROSS        ?=
 ifeq ($(origin CC),default)
-CC := gcc
+CC := $(CROSS)gcc
 endif
 SAN          ?=
 WERROR       ?= 0
-BUILD        ?= build$(if $(SAN),/san-$(SAN))
+BUILD        ?= build$(if $(CROSS),/$(CROSS:%-linux-gnu-=%))$(if $(SAN),/san-$(SAN))
 PREFIX       ?= /usr/local
 LIBDIR       ?= $(PREFIX)/lib
 BINDIR       ?= $(PREFIX)/bin
 INCLUDEDIR   ?= $(PREFIX)/include
 MANDIR       ?= $(PREFIX)/share/man
+DATADIR      ?= $(PREFIX)/share
 DESTDIR      ?=
 NVPROF       ?= 0
 FUZZ_SECONDS ?= 60
@@ -48,6 +53,9 @@ export CC
 # ---- flags --------------------------------------------------------------------------------------
 
 OBJ := $(BUILD)/obj
+# The processor that is built for.
+MACHINE := $(firstword $(subst -, ,$(shell $(CC) -dumpmachine 2>/dev/null || uname -m)))
+include tools/packages/cross.mk
 
 WARNINGS := -Wall -Wextra -Wshadow -Wcast-qual -Wcast-align -Wstrict-prototypes -Wundef \
 	-Wpointer-arith -Wvla -Wformat=2 -Wwrite-strings -Wswitch-enum -Wmissing-prototypes
@@ -79,17 +87,24 @@ HAVE_CUDA := $(if $(CUPTI_INCLUDE),1)
 CUDA_CPPFLAGS := $(if $(HAVE_CUDA),$(addprefix -isystem ,$(filter-out /usr/include,\
 	$(sort $(CUDA_ROOT)/include $(CUPTI_INCLUDE)))))
 
-# SQLite is wanted for nvprof's files (src/export/nvvp_*.c) and by the command only; HAVE_SQLITE= builds
-# without it.
+# SQLite is wanted for files of nvprof and nsys (src/export) and by the command only; HAVE_SQLITE=
+# builds without it.
 ifeq ($(origin HAVE_SQLITE),undefined)
 HAVE_SQLITE := $(shell echo '#include <sqlite3.h>' | $(CC) $(CPPFLAGS) -E -x c - >/dev/null 2>&1 && \
 	echo 1)
 endif
 
+# zlib is wanted for what `miniprof export` writes compressed (.json.gz), and by the command only;
+# HAVE_ZLIB= builds without it.
+ifeq ($(origin HAVE_ZLIB),undefined)
+HAVE_ZLIB := $(shell echo '#include <zlib.h>' | $(CC) $(CPPFLAGS) -E -x c - >/dev/null 2>&1 && echo 1)
+endif
+
 # uPlot, for the pages of `miniprof html`; `make deps` fetches it by npm. HTML=none builds without.
 ifneq ($(HTML),none)
 HTML_MODULES ?= $(firstword $(wildcard $(BUILD)/html/node_modules build/html/node_modules))
-HAVE_UPLOT := $(if $(wildcard $(HTML_MODULES)/uplot/dist/uPlot.iife.min.js),1)
+HAVE_UPLOT := $(if $(wildcard $(HTML_MODULES)/uplot/dist/uPlot.iife.min.js),\
+                $(shell command -v zstd >/dev/null && echo 1))
 endif
 
 # ---- parts --------------------------------------------------------------------------------------
@@ -100,18 +115,21 @@ objects = $(patsubst %.c,$(OBJ)/%.o,$(sort $(foreach folder,$(1),$(wildcard $(fo
 
 TRACE_OBJECTS  := $(call objects,src/base src/trace)
 CORE_OBJECTS   := $(call objects,src/model src/analyze src/report src/export)
-CORE_OBJECTS   := $(filter-out $(if $(HAVE_SQLITE),%/nvvp/none.o,$(filter-out %/nvvp/none.o,\
-	$(filter $(OBJ)/src/export/nvvp/%,$(CORE_OBJECTS)))),$(CORE_OBJECTS))
+CORE_OBJECTS   := $(filter-out $(if $(HAVE_SQLITE),%/nvvp/none.o %/tables/none.o,%/common/db.o \
+	%/tables/sqlite.o $(filter-out %/nvvp/none.o %/nvvp/nvvp.o,$(filter \
+	$(OBJ)/src/export/nvvp/%,$(CORE_OBJECTS)))),$(CORE_OBJECTS))
+CORE_OBJECTS   := $(filter-out %/common/gzip$(if $(HAVE_ZLIB),_none).o,$(CORE_OBJECTS))
 CORE_OBJECTS   := $(if $(HAVE_UPLOT),$(filter-out %/page/assets_none.o,$(CORE_OBJECTS)) \
 	$(OBJ)/html_assets.o,$(CORE_OBJECTS))
 RECORD_OBJECTS := $(call objects,src/record)
 # Its stubs are written for these processors.
-PRELOAD_OBJECTS := $(if $(filter x86_64 aarch64,$(shell uname -m)),$(call objects,src/preload))
+PRELOAD_OBJECTS := $(if $(filter x86_64 aarch64,$(MACHINE)),$(call objects,src/preload))
 TOOL_OBJECTS   := $(call objects,tools/miniprof)
 
 TRACE_LIB   := $(OBJ)/libtrace.a
 READER_LIB  := $(OBJ)/libreader.a
-READER_LIBS := -Wl,--as-needed -lzstd -lstdc++ -lm $(if $(HAVE_SQLITE),-lsqlite3)
+READER_LIBS := -Wl,--as-needed -lzstd -lstdc++ -lm $(if $(HAVE_SQLITE),-lsqlite3) \
+	$(if $(HAVE_ZLIB),-lz)
 
 ALL_TARGETS := $(if $(TRACE_OBJECTS),$(BUILD)/libmptrace.a $(BUILD)/libmptrace.so.$(SOVERSION) \
 	$(BUILD)/libmptrace.so)
@@ -122,12 +140,14 @@ ALL_TARGETS += $(if $(RECORD_OBJECTS),$(BUILD)/libminiprof.so)
 ALL_TARGETS += $(if $(PRELOAD_OBJECTS),$(BUILD)/libminiprof_preload.so)
 endif
 
+include tools/packages/packages.mk
 -include tests/simgpu/simgpu.mk
 -include samples/samples.mk
 -include tests/tests.mk
 
-.PHONY: all programs man demo check check-all bench gpu-check bench-compare bench-gpu bench-growth fuzz lint \
-	install uninstall clean help deps FORCE
+.PHONY: all programs man demo check check-all bench gpu-check gpu-zoo bench-compare bench-gpu \
+	bench-growth bench-nodes bench-close fuzz lint install uninstall clean help deps deb dist \
+	deb-files dist-files wheel FORCE
 
 all: programs man ## build everything (the default)
 
@@ -137,23 +157,26 @@ ifndef HAVE_CUDA
 		"left out libminiprof.so, samples and simgpu"
 endif
 ifeq ($(HAVE_SQLITE),)
-	@echo "note: no sqlite3.h (Debian: libsqlite3-dev): left out nvprof's files (.nvvp)"
+	@echo "note: no sqlite3.h (Debian: libsqlite3-dev): left out nvprof's files (.nvvp) and nsys-sqlite"
+endif
+ifeq ($(HAVE_ZLIB),)
+	@echo "note: no zlib.h (Debian: zlib1g-dev): left out compressed exports (.json.gz)"
 endif
 ifeq ($(HAVE_UPLOT),)
-	@echo "note: no uPlot (npm and 'make deps' fetch it): left out the pages of miniprof html"
+	@echo "note: no uPlot or no zstd (npm and 'make deps' fetch them): left out the pages of miniprof html"
 endif
 
 # ---- rules --------------------------------------------------------------------------------------
 
 # TLS descriptors keep ld.so out of the libraries that libminiprof.so needs and are as quick as
 # initial-exec, which could fail in a process whose static TLS is used up. clang 14 lacks them on x86.
-TLS_CFLAGS := $(if $(filter x86_64,$(shell uname -m)),$(shell printf 'int unused;' | $(CC) \
+TLS_CFLAGS := $(if $(filter x86_64,$(MACHINE)),$(shell printf 'int unused;' | $(CC) \
 	-mtls-dialect=gnu2 -x c -c -o /dev/null - 2>/dev/null && echo -mtls-dialect=gnu2 || \
 	echo -ftls-model=initial-exec))
 
 # Objects depend on the flags they were made with; expanded here, because variables of a target
 # reach what it depends on.
-FLAGS_LINE := $(subst ','\'',$(COMPILE) $(CUDA_CPPFLAGS) $(TLS_CFLAGS) $(HAVE_SQLITE:1=sqlite) $(HAVE_UPLOT:1=uplot))
+FLAGS_LINE := $(subst ','\'',$(COMPILE) $(CUDA_CPPFLAGS) $(TLS_CFLAGS) $(HAVE_SQLITE:1=sqlite) $(HAVE_ZLIB:1=zlib) $(HAVE_UPLOT:1=uplot))
 
 # What everything is built with is looked for where the flags are new, so before the first object.
 NEEDED_HEADERS := xxhash.h zstd.h
@@ -178,7 +201,7 @@ $(OBJ)/%.o: %.c $(BUILD)/flags
 	$(call say,CC,$<)
 	$(Q)$(COMPILE) -MMD -MP -c -o $@ $<
 
-$(OBJ)/html_assets.c: tools/dev/embed $(wildcard src/report/html/*) $(HTML_MODULES)
+$(OBJ)/html_assets.c: tools/dev/embed $(wildcard src/report/html/* src/report/html/*/*) $(HTML_MODULES)
 	@mkdir -p $(@D)
 	$(call say,PAGE,$@)
 	$(Q)tools/dev/embed src/report/html $(HTML_MODULES) $@
@@ -190,17 +213,49 @@ $(OBJ)/src/record/%.o $(OBJ)/tests/simgpu/%.o $(OBJ)/samples/%.o: EXTRA_CPPFLAGS
 $(OBJ)/src/record/%.o: EXTRA_CFLAGS += $(TLS_CFLAGS)
 $(OBJ)/tools/%.o: EXTRA_CPPFLAGS += -Itools/miniprof
 
+# Nothing unwinds through the command, so the tables for that, which are 0.1 MB, are left to
+# debuggers (.debug_frame). What is loaded into other programs has them.
+ifeq ($(SAN),)
+$(foreach folder,src/model src/analyze src/report src/export tools/miniprof,$(OBJ)/$(folder)/%.o): \
+	EXTRA_CFLAGS += -fno-asynchronous-unwind-tables $(addprefix -falign-,functions=1 jumps=1 loops=1 \
+	labels=1)
+
+# What prints a report of some pages, or looks at what others have read or summed up, need not be
+# fast, but small: analyses and exports take up to a tenth longer, and the command is a tenth
+# smaller. `table` and `trace` print millions of rows; deps and replay walk graphs of millions.
+PRINTS_MUCH := src/report/table src/report/trace
+SMALL_WORK := $(filter-out src/analyze/deps src/analyze/replay,$(wildcard src/analyze/*)) \
+	$(wildcard src/export/*) $(addprefix src/model/,costs kernels nvtx stacks) src/base/metrics \
+	src/base/settings
+$(foreach folder,$(filter-out $(PRINTS_MUCH),$(wildcard src/report/*)) $(SMALL_WORK) tools/miniprof,\
+	$(OBJ)/$(folder)/%.o): EXTRA_CFLAGS += -Os
+$(OBJ)/src/export/perfetto/proto.o: EXTRA_CFLAGS += -O2
+endif
+
 # Members are pulled in as needed: libminiprof.so takes the writing half of src/trace only.
 $(TRACE_LIB): $(TRACE_OBJECTS)
 $(READER_LIB): $(TRACE_OBJECTS) $(CORE_OBJECTS)
 $(TRACE_LIB) $(READER_LIB):
 	@mkdir -p $(@D)
 	@rm -f $@
-	$(Q)ar qcs $@ $^
+	$(Q)$(CROSS)ar qcs $@ $^
+
+# Which commit this is, in a file of its own: a new commit compiles nothing else.
+TOOL_OBJECTS += $(if $(TOOL_OBJECTS),$(OBJ)/build_id.o)
+
+$(OBJ)/build_id.c: FORCE
+	@mkdir -p $(@D); printf 'const char build_package[] = "%s";\nconst char build_commit[] = "%s";\n' \
+		$(wordlist 2,3,$(VERSIONS)) >$@.$$$$; \
+	if cmp -s $@.$$$$ $@; then rm $@.$$$$; else mv $@.$$$$ $@; fi
+
+$(OBJ)/build_id.o: $(OBJ)/build_id.c $(BUILD)/flags
+	$(Q)$(COMPILE) -c -o $@ $<
+
+LINK_COMMAND = $(LINK) -Wl,--gc-sections -o $@ $(TOOL_OBJECTS) $(READER_LIB)
 
 $(BUILD)/miniprof: $(TOOL_OBJECTS) $(READER_LIB)
 	$(call say,LINK,$@)
-	$(Q)$(LINK) -o $@ $(TOOL_OBJECTS) $(READER_LIB) $(READER_LIBS)
+	$(Q)$(LINK_COMMAND) $(READER_LIBS)
 
 $(BUILD)/dev/%: $(OBJ)/tools/dev/%.o $(READER_LIB)
 	@mkdir -p $(@D)
@@ -210,9 +265,9 @@ $(BUILD)/dev/%: $(OBJ)/tools/dev/%.o $(READER_LIB)
 $(BUILD)/libmptrace.a: $(TRACE_OBJECTS)
 	@rm -f $@
 	$(call say,AR,$@)
-	$(Q)ld -r -o $(OBJ)/libmptrace.o $(TRACE_OBJECTS)
-	$(Q)objcopy --localize-hidden $(OBJ)/libmptrace.o
-	$(Q)ar rcs $@ $(OBJ)/libmptrace.o
+	$(Q)$(CROSS)ld -r -o $(OBJ)/libmptrace.o $(TRACE_OBJECTS)
+	$(Q)$(CROSS)objcopy --localize-hidden $(OBJ)/libmptrace.o
+	$(Q)$(CROSS)ar rcs $@ $(OBJ)/libmptrace.o
 
 $(BUILD)/libmptrace.so.$(SOVERSION): $(TRACE_OBJECTS)
 	$(call say,LINK,$@)
@@ -263,7 +318,7 @@ $(BUILD)/man/%.1: docs/man/%.1.scd
 SUBMAKE = $(MAKE) --no-print-directory $(if $(findstring jobserver,$(MAKEFLAGS)),,-j$(JOBS))
 
 deps: ## install what building and testing need (as root on Debian and Ubuntu), or print how
-	@BUILD=$(BUILD) tools/dev/deps check
+	@BUILD=$(BUILD) tools/dev/deps all
 
 demo: ## build, profile the sample on a GPU or the software GPU, print the summary
 	@tools/dev/deps demo
@@ -280,6 +335,7 @@ help: ## this list
 	@echo "  WERROR=1                warnings are errors"
 	@echo "  V=1                     show the commands"
 	@echo "  CC=clang CFLAGS=...     compiler and its optimisation flags"
+	@echo "  CROSS=aarch64-linux-gnu-  build for another processor, in build/aarch64/"
 	@echo "  HTML=none               build without the pages of miniprof html"
 	@echo "  CUDA_HOME=DIR|none      where CUDA's headers are; none builds the reader only"
 	@echo "  PREFIX=DIR DESTDIR=DIR  where install and uninstall work (PREFIX=/usr/local)"
@@ -310,6 +366,11 @@ export PKG_CONFIG
 INSTALLED_LIBS := $(filter-out %/libmptrace.so,$(filter $(BUILD)/lib%,$(ALL_TARGETS)))
 HEADERS := $(wildcard include/miniprof/*.h)
 
+# Where the shells look for completions.
+COMPLETION_bash = $(DATADIR)/bash-completion/completions/miniprof
+COMPLETION_zsh  = $(DATADIR)/zsh/site-functions/_miniprof
+COMPLETION_fish = $(DATADIR)/fish/vendor_completions.d/miniprof.fish
+
 install: all ## copy libraries, command, headers, manual pages to DESTDIR/PREFIX
 	install -d $(DESTDIR)$(LIBDIR)/pkgconfig $(DESTDIR)$(INCLUDEDIR)/miniprof
 	install -m 644 $(INSTALLED_LIBS) $(DESTDIR)$(LIBDIR)
@@ -320,6 +381,9 @@ install: all ## copy libraries, command, headers, manual pages to DESTDIR/PREFIX
 		install -m 755 $(BUILD)/miniprof $(DESTDIR)$(BINDIR))
 	$(if $(MAN_PAGES),install -d $(DESTDIR)$(MANDIR)/man1 && \
 		install -m 644 $(MAN_PAGES) $(DESTDIR)$(MANDIR)/man1)
+	$(if $(TOOL_OBJECTS),$(foreach shell,bash zsh fish,\
+		install -d $(DESTDIR)$(dir $(COMPLETION_$(shell))) && \
+		$(BUILD)/miniprof completions $(shell) >$(DESTDIR)$(COMPLETION_$(shell)) &&) true)
 	$(if $(filter-out 0,$(NVPROF)),[ "$$(readlink $(DESTDIR)$(BINDIR)/nvprof)" = miniprof ] || \
 		ln -s miniprof $(DESTDIR)$(BINDIR)/nvprof)
 
@@ -332,6 +396,7 @@ uninstall: ## remove what install copied
 	rm -f $(addprefix $(DESTDIR)$(INCLUDEDIR)/miniprof/,$(notdir $(HEADERS)))
 	rm -f $(DESTDIR)$(BINDIR)/miniprof $(addprefix $(DESTDIR)$(MANDIR)/man1/, \
 		$(notdir $(patsubst %.scd,%.1,$(MAN_SOURCES:.1.scd=.scd))))
+	rm -f $(foreach shell,bash zsh fish,$(DESTDIR)$(COMPLETION_$(shell)))
 	-rmdir $(DESTDIR)$(INCLUDEDIR)/miniprof 2>/dev/null
 
 -include $(shell find $(OBJ) -name '*.d' 2>/dev/null)

@@ -1,7 +1,8 @@
 # The tests. tests/README.md says how to run them.
 #
-#   make check        the suites unit cli golden readers e2e oracle
-#   make check-all    these, all of the oracle, html, suites under sanitizers, the fuzzer, lint
+#   make check        the suites unit cli golden readers exports zoo e2e oracle python packages
+#   make check-all    these, all of the oracle, html, engines, roots, suites under sanitizers and on
+#                     another processor, the fuzzer, lint
 #   make check-SUITE  one suite
 #
 # A suite is a folder, a test a file in it:
@@ -12,20 +13,36 @@
 #                         (absolute), SAN; exit status 77: skipped
 #   golden/run.sh         compares what the command prints with the committed texts
 #   golden/computed.sh    and whether it is true, by independent computations
+#   golden/terminal.sh    and what it prints on a terminal, where no line may be too wide
 #   oracle/run.py         random programs on the software GPU against an oracle of what awaits what
+#   oracle/sweep.py       traces in which one thing moves step by step: no row may jump
 #   html/run.sh           pages of `miniprof html` in headless Chromium: html/test_*.mjs
+#   zoo/check_traces.sh   iterations in the traces of tests/data/zoo against their programs' own
+#                         count; zoo/run.sh records them: make gpu-zoo
 #   readers/test_*.py     readers that share no code with src/
+#   exports/*.sh          exported files, by readers from npm that share no code with src/
+#   exports/engines/*.sh  the same by databases, which are large
+#   exports/test_*.py     what each format of miniprof export holds, read back
 #   tools/*.c             programs that tests use, in BUILD/tests/tools; those of tools/dev are in
 #                         BUILD/dev
+#   python/test_*.py      the Python package: numbers, bad input, marking, the notebook
+#   packages/*.sh         what make deb, make dist and make wheel make, on this system
+#   roots/*.sh            the packages in a clean system of its own (debootstrap, chroot);
+#                         readme_*.sh types README and the tutorial there: make check-readme
+#   qemu/*                how unit, cli, golden and e2e run of a build for another processor
 #   fuzz/fuzz_*.c         libFuzzer targets; seeds: tests/data, tests/golden, tests/fuzz/corpus
 #   gpu/*.sh              need an NVIDIA GPU: make gpu-check; bench*.sh: make bench-gpu; growth.sh:
-#                         make bench-growth
+#                         make bench-growth; node_level.sh: make bench-nodes; close_time.sh:
+#                         make bench-close
 # tests/run.sh counts. All suites of a target share one pool of processes, so that none waits for
 # the last test of another.
 
 UNIT_SOURCES := $(sort $(wildcard tests/unit/*/test_*.c))
 ifndef HAVE_CUDA
 UNIT_SOURCES := $(filter-out tests/unit/record/%,$(UNIT_SOURCES))
+endif
+ifeq ($(PRELOAD_OBJECTS),)
+UNIT_SOURCES := $(filter-out tests/unit/preload/%,$(UNIT_SOURCES))
 endif
 # They speak the payload extension too, which CUDA 11.8's NVTX headers do not know.
 ifeq ($(wildcard $(CUDA_ROOT)/include/nvtx3/nvToolsExtPayload.h),)
@@ -57,12 +74,24 @@ $(BUILD)/tests/unit/record/%: $(OBJ)/tests/unit/record/%.o $(UNIT_SHARED) \
 	$(call say,LINK,$@)
 	$(Q)$(LINK) $(if $(findstring _oom,$*),$(OOM_WRAPS)) -o $@ $^ -lcmocka $(READER_LIBS)
 
+$(BUILD)/tests/unit/preload/test_host_calls: $(patsubst %,\
+	$(OBJ)/src/preload/%.o,host_calls host_functions)
+
+# Without the functions that stand in front of libc's.
+$(BUILD)/tests/unit/preload/%: $(OBJ)/tests/unit/preload/%.o $(patsubst %,\
+		$(OBJ)/src/preload/waits/%.o,objects channels moments next) $(UNIT_SHARED) $(READER_LIB)
+	@mkdir -p $(@D)
+	$(call say,LINK,$@)
+	$(Q)$(LINK) -o $@ $(filter %.o,$^) $(READER_LIB) -lcmocka $(READER_LIBS)
+
 $(BUILD)/tests/unit/%: $(OBJ)/tests/unit/%.o $(UNIT_SHARED) $(READER_LIB)
 	@mkdir -p $(@D)
 	$(call say,LINK,$@)
 	$(Q)$(LINK) $(if $(findstring _oom,$*),$(OOM_WRAPS)) -o $@ $^ -lcmocka $(READER_LIBS)
 
 $(BUILD)/tests/unit/command/test_threads_cpu: $(OBJ)/tests/gpu/threads_cpu.o
+$(BUILD)/tests/unit/command/test_calibrate: $(patsubst %,$(OBJ)/tools/miniprof/calibrate/%.o,\
+	answer constants measures spread)
 
 TEST_TOOLS := $(patsubst tests/tools/%.c,$(BUILD)/tests/tools/%,$(sort $(wildcard tests/tools/*.c)))
 TEST_TOOLS += $(patsubst tools/dev/%.c,$(BUILD)/dev/%,$(sort $(wildcard tools/dev/*.c)))
@@ -98,9 +127,9 @@ endif
 
 # Programs that run for a while or are killed, and CUPTI by itself: the driver API alone, so the
 # software GPU runs them too.
-GPU_PROGRAMS := $(addprefix $(BUILD)/gpu/,soak progress)
+GPU_PROGRAMS := $(addprefix $(BUILD)/gpu/,soak progress counters)
 ifdef HAVE_CUDA
-ALL_TARGETS += $(GPU_PROGRAMS) $(BUILD)/gpu/libbare_cupti.so
+ALL_TARGETS += $(GPU_PROGRAMS) $(addprefix $(BUILD)/gpu/,libbare_cupti.so node_level)
 endif
 
 # ---- suites -------------------------------------------------------------------------------------
@@ -109,7 +138,7 @@ RESULTS := build/results
 space := $(subst ,, )
 RUN_ENVIRONMENT = BUILD=$(abspath $(BUILD)) SOURCE=$(CURDIR) JOBS=$(JOBS)
 RUN = @$(RUN_ENVIRONMENT) SAN=$(SAN) tests/run.sh
-SUITES := unit cli golden readers e2e oracle html
+SUITES := unit cli golden readers exports zoo e2e oracle python packages html engines roots
 export MPT_TRACES = $(subst $(space),:,$(wildcard \
 	$(addprefix $(CURDIR)/tests/,data/*.mpt golden/*.mpt)))
 # Random programs of a short run of the oracle, and among them for the what-if.
@@ -117,21 +146,30 @@ SHORT_ORACLE := ORACLE_PROGRAMS=1000 ORACLE_WHAT_IF=200
 
 TESTS_unit    := $(UNIT_PROGRAMS)
 TESTS_cli     := $(filter-out %/lib.sh,$(sort $(wildcard tests/cli/*.sh)))
-TESTS_golden  := $(wildcard tests/golden/run.sh tests/golden/computed.sh)
+TESTS_golden  := $(wildcard tests/golden/run.sh tests/golden/computed.sh tests/golden/terminal.sh)
 TESTS_readers := $(sort $(wildcard tests/readers/test_*.py))
-TESTS_e2e     := $(filter-out %/lib.sh,$(sort $(wildcard tests/e2e/*.sh)))
-TESTS_oracle  := tests/oracle/run.py
+TESTS_exports := $(filter-out %/lib.sh,$(sort $(wildcard tests/exports/*.sh \
+	tests/exports/test_*.py)))
+TESTS_engines := $(sort $(wildcard tests/exports/engines/*.sh))
+TESTS_zoo     := tests/zoo/check_traces.sh
+TESTS_e2e     := $(filter-out %/lib.sh %/waits_lib.sh,$(sort $(wildcard tests/e2e/*.sh)))
+TESTS_oracle  := tests/oracle/run.py tests/oracle/sweep.py
 TESTS_html    := tests/html/run.sh
+TESTS_python  := $(sort $(wildcard tests/python/test_*.py))
+TESTS_packages := $(filter-out %/lib.sh,$(sort $(wildcard tests/packages/*.sh)))
+TESTS_roots   := $(filter-out %/lib.sh tests/roots/readme_%,$(sort $(wildcard tests/roots/*.sh)))
 
-# What runs in the pool of `make check`: all but html, which needs Chromium, and takes a minute.
-POOL := unit cli golden readers e2e oracle
-# Under address and undefined: all that runs our C on inputs of its own. Left out: readers and
-# golden/computed.sh, whose work is Python's, since golden/run.sh runs the same commands; html, as
-# cli/html.sh and cli/diff_html.sh make pages; documents and installation, which no sanitizer
-# looks into.
+# What runs in the pool of `make check`: all but html, which needs Chromium, and takes a minute,
+# engines, which are 620 MB, and roots, which needs the network.
+POOL := unit cli golden readers exports zoo e2e oracle python packages
+# Under address and undefined: all that runs our C on inputs of its own. Left out: readers, zoo,
+# golden/computed.sh and exports/*.py, whose work is Python's, since golden/run.sh runs the same
+# commands; html, as cli/html.sh and cli/diff_html.sh make pages; engines, which read the files of
+# exports; documents and installation, which no sanitizer looks into.
 ifneq ($(SAN),)
-POOL := unit cli golden e2e oracle
+POOL := unit cli golden exports e2e oracle
 TESTS_golden := $(filter-out %/computed.sh,$(TESTS_golden))
+TESTS_exports := $(filter %.sh,$(TESTS_exports))
 TESTS_cli := $(filter-out $(patsubst %,tests/cli/%.sh,docs_are_current documents install),\
 	$(TESTS_cli))
 endif
@@ -146,13 +184,16 @@ TESTS_e2e := $(filter-out $(patsubst %,tests/e2e/%.sh,versions clock_renewal lif
 	measuring bad_input life_files),$(TESTS_e2e))
 endif
 
+-include tests/qemu/qemu.mk
+
 .PHONY: test-programs list-tests check-all fuzz-programs fuzz-seeds lint-format lint-house \
-	lint-tidy lint-analyzer $(SUITES:%=check-%)
+	lint-tidy lint-analyzer check-readme $(SUITES:%=check-%)
 
 # The software GPU tests itself: tests/e2e/simgpu_selftest.sh.
 SIMGPU_SELFTEST := $(if $(HAVE_CUDA),$(BUILD)/simgpu/selftest $(BUILD)/simgpu/libselftest_inject.so)
 
-test-programs: programs $(UNIT_PROGRAMS) $(DEV_PROGRAMS) $(TEST_TOOLS) $(SIMGPU_SELFTEST)
+test-programs: programs $(if $(SAN)$(CROSS),,$(PACKAGE_PROGRAMS)) \
+		$(UNIT_PROGRAMS) $(DEV_PROGRAMS) $(TEST_TOOLS) $(SIMGPU_SELFTEST)
 
 check-unit: $(UNIT_PROGRAMS)
 	$(RUN) unit $(TESTS_unit)
@@ -162,22 +203,38 @@ check-golden: programs $(TEST_TOOLS)
 	$(RUN) golden $(TESTS_golden)
 check-readers: programs $(TEST_TOOLS)
 	$(RUN) readers $(TESTS_readers)
+check-exports: programs $(TEST_TOOLS)
+	$(RUN) exports $(TESTS_exports)
+check-engines: programs $(TEST_TOOLS)
+	$(RUN) engines $(TESTS_engines)
+check-zoo: programs
+	$(RUN) zoo $(TESTS_zoo)
 check-e2e: programs $(TEST_TOOLS) $(SIMGPU_SELFTEST)
 	$(RUN) e2e $(TESTS_e2e)
 check-oracle: programs
 	$(RUN) oracle $(TESTS_oracle)
+check-python: programs $(TEST_TOOLS)
+	$(RUN) python $(TESTS_python)
 check-html: programs $(TEST_TOOLS)
 	$(RUN) html $(TESTS_html)
+check-packages: all $(PACKAGE_PROGRAMS)
+	$(RUN) packages $(TESTS_packages)
+check-roots: all $(PACKAGE_PROGRAMS)
+	$(RUN) roots $(TESTS_roots)
+# Builds miniprof twice in each system, so it takes longer than other tests may.
+check-readme: ## README and the tutorial, typed in a clean Debian 12 and Ubuntu 24.04 (20 minutes)
+	@TEST_SECONDS=3600 $(RUN_ENVIRONMENT) tests/run.sh roots \
+		$(sort $(wildcard tests/roots/readme_*.sh))
 
 # A line for run.sh's pool for each test: SUITE FILE BUILD SAN.
 list-tests:
 	@$(foreach suite,$(POOL),$(foreach test,$(TESTS_$(suite)),\
-		echo $(suite) $(test) $(abspath $(BUILD)) $(SAN);))
+		echo $(suite) $(test) $(abspath $(BUILD)$(if $(CROSS),/qemu)) $(SAN);))
 
 LIST = $(MAKE) --no-print-directory -s list-tests
 
 # With RESULTS_FILE set, run.sh adds to it and leaves the verdict to `--total`.
-check: ## deps, build, all tests but html, the oracle's in short (5 minutes on two cores)
+check: ## deps, build, all tests but html, engines, roots, the oracle's in short (5 minutes)
 	@BUILD=$(BUILD) tools/dev/deps check
 	@mkdir -p build; rm -f $(RESULTS)
 	@$(SUBMAKE) all test-programs
@@ -187,14 +244,16 @@ check: ## deps, build, all tests but html, the oracle's in short (5 minutes on t
 
 # With CHECKED=1 only what `make check`, which ran before, leaves out; its results are counted too.
 ALL_SANITIZERS := address,undefined thread
-check-all: ## check, html, all of the oracle, sanitizers, the fuzzer, lint (25 minutes)
-	@BUILD=$(BUILD) tools/dev/deps check
+check-all: ## check, html, engines, all of the oracle, aarch64, sanitizers, lint (30 minutes)
+	@BUILD=$(BUILD) tools/dev/deps all
 	@mkdir -p build; $(if $(CHECKED),,rm -f $(RESULTS))
 	@$(SUBMAKE) all test-programs
 	@set -e; for san in $(ALL_SANITIZERS); do $(SUBMAKE) SAN=$$san test-programs; done
 	@$(SUBMAKE) $(FUZZ_BUILD) fuzz-programs fuzz-seeds
-	@{ $(LIST) POOL="$(if $(CHECKED),oracle html,$(SUITES))"; \
+	@$(if $(HAVE_QEMU),$(build_for_qemu),echo "$(NO_QEMU)")
+	@{ $(LIST) POOL="$(if $(CHECKED),oracle html engines roots,$(SUITES))"; \
 		for san in $(ALL_SANITIZERS); do $(LIST) SAN=$$san; done; \
+		$(if $(HAVE_QEMU),$(LIST) $(QEMU_BUILD);) \
 		$(LIST) $(FUZZ_BUILD) POOL=fuzz SAN=; } | FUZZ_SHARE=$(FUZZ_SHARE) \
 		RESULTS_FILE=$(RESULTS) $(RUN_ENVIRONMENT) tests/run.sh --pool
 	@RESULTS_FILE=$(RESULTS) $(SUBMAKE) -k lint || true
@@ -303,8 +362,11 @@ gpu-check: export TABLE := 1
 gpu-check: export SOAK_SECONDS ?= 15
 gpu-check: export SIGKILL_KILLS ?= 40
 gpu-check: programs $(DEV_PROGRAMS) ## tests that need an NVIDIA GPU (tests/gpu)
-	$(RUN) gpu $(filter-out tests/gpu/bench% %/growth.sh %/lib.sh,$(sort $(wildcard \
-		tests/gpu/*.sh)))
+	$(RUN) gpu $(filter-out tests/gpu/bench% %/close_time.sh %/growth.sh %/lib.sh \
+		%/node_level.sh,$(sort $(wildcard tests/gpu/*.sh)))
+
+gpu-zoo: programs ## what miniprof says of programs of many kinds, and what is true (tests/zoo)
+	@BUILD=$(abspath $(BUILD)) SOURCE=$(CURDIR) tests/zoo/run.sh
 
 BENCH_SOURCES := $(sort $(wildcard tests/bench/bench_*.c))
 ifndef HAVE_CUDA
@@ -318,6 +380,14 @@ $(BUILD)/bench/bench_record_%: $(OBJ)/tests/bench/bench_record_%.o $(RECORD_OBJE
 	@mkdir -p $(@D)
 	$(call say,LINK,$@)
 	$(Q)$(LINK) -o $@ $^ $(READER_LIBS)
+
+# For Python to load.
+BENCH_PROGRAMS += $(if $(HAVE_CUDA),$(BUILD)/bench/stacks.so)
+$(OBJ)/tests/bench/stacks_library.o: EXTRA_CPPFLAGS += $(CUDA_CPPFLAGS)
+
+$(BUILD)/bench/stacks.so: $(OBJ)/tests/bench/stacks_library.o $(RECORD_OBJECTS) $(READER_LIB)
+	@mkdir -p $(@D)
+	$(Q)$(LINK) -shared -o $@ $^ $(READER_LIBS) -lpthread -ldl
 
 $(BUILD)/bench/%: $(OBJ)/tests/bench/%.o $(READER_LIB)
 	@mkdir -p $(@D)
@@ -358,8 +428,21 @@ $(BUILD)/gpu/libbare_cupti.so: $(OBJ)/tests/gpu/cost_bare_cupti.o $(RECORD_OBJEC
 	$(Q)$(LINK) -shared -Wl,--gc-sections -o $@ $< $(@D)/librecord.a $(TRACE_LIB) -l:libzstd.a \
 		-ldl -lpthread
 
+$(BUILD)/gpu/node_level: $(OBJ)/tests/gpu/node_level.o $(SAMPLES_OBJ)/common.o \
+		$(RECORD_OBJECTS) $(TRACE_LIB) $(CUDA_STUB)
+	@mkdir -p $(@D)
+	$(call say,LINK,$@)
+	$(Q)$(LINK) -Wl,--gc-sections -o $@ $(filter %.o,$^) $(TRACE_LIB) $(CUDA_STUB) -l:libzstd.a \
+		-ldl -lpthread
+
 bench-gpu: programs $(COST_PROGRAMS) $(DEV_PROGRAMS) ## what recording costs on a GPU, with peers
 	@BUILD=$(abspath $(BUILD)) SOURCE=$(CURDIR) tests/gpu/bench.sh
 
 bench-growth: programs ## what CUPTI costs the longer it records, on a GPU (tests/gpu/growth.sh)
 	@BUILD=$(abspath $(BUILD)) SOURCE=$(CURDIR) tests/gpu/growth.sh
+
+bench-nodes: $(BUILD)/gpu/node_level ## what records of graph nodes cost, on a GPU
+	@BUILD=$(abspath $(BUILD)) SOURCE=$(CURDIR) tests/gpu/node_level.sh
+
+bench-close: programs ## from cudaProfilerStop to a complete file, on a GPU (close_time.sh)
+	@BUILD=$(abspath $(BUILD)) SOURCE=$(CURDIR) tests/gpu/close_time.sh

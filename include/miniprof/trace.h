@@ -14,8 +14,9 @@
  *     mp_trace_close(trace);
  *
  * Memory is bounded by the largest chunk (format.h holds the limits), not by the size of the file.
- * Nothing here prints or exits. One thread at a time may use a trace and its cursors. Several
- * traces, or several cursors of one trace in one thread, are independent of each other.
+ * Nothing here prints or exits. One thread at a time may use a cursor. Several cursors of one trace
+ * may run in threads of their own, unless the trace is followed (mp_trace_follow); then one thread
+ * at a time may use the trace and its cursors. Several traces are independent of each other.
  */
 #ifndef MINIPROF_TRACE_H
 #define MINIPROF_TRACE_H
@@ -55,7 +56,6 @@ enum mp_unit {
 
 struct mp_column_info {
     const char *name;
-    const char *doc;
     const char *reference; /* REF: table's name; ENUM: enumeration's name; else NULL */
     enum mp_type type;
     enum mp_unit unit;
@@ -89,6 +89,9 @@ MP_PUBLIC const struct mp_table_info *mp_table_by_id(unsigned id);
 
 /* Index of the column of that name in `table->columns`; -1 if there is none. */
 MP_PUBLIC int mp_column_index(const struct mp_table_info *table, const char *name);
+
+/* What the column at that index means, in words; NULL if there is none. */
+MP_PUBLIC const char *mp_column_doc(const struct mp_table_info *table, int column);
 
 /* Name of a value of an enumeration (`reference` of an ENUM column); NULL if it has none. */
 MP_PUBLIC const char *mp_enum_name(const char *enumeration, uint64_t value);
@@ -213,6 +216,16 @@ MP_PUBLIC enum mp_status mp_cursor_next_chunk(struct mp_cursor *cursor, struct m
  * still be read. MP_ERR_IO, MP_ERR_MEMORY. */
 MP_PUBLIC enum mp_status mp_cursor_read_chunk(struct mp_cursor *cursor, uint64_t offset,
                                               struct mp_batch *batch);
+
+/* The same, but column i goes into the caller's memory at columns[i], which has room for `rows`
+ * values, and batch.columns[i] points there. So the chunks of a table can be put one behind the
+ * other without copies. `columns` has an item for each of table->columns, or is NULL. An item is
+ * NULL if its column is to stay in the cursor's memory; of a TEXT column it is not looked at.
+ * MP_ERR_LIMIT: the chunk has more than `rows` rows. If the call fails, what is in the caller's
+ * memory has no meaning. */
+MP_PUBLIC enum mp_status mp_cursor_read_chunk_into(struct mp_cursor *cursor, uint64_t offset,
+                                                   uint64_t *const *columns, uint32_t rows,
+                                                   struct mp_batch *batch);
 
 /* Goes back to the first chunk; damage counts start again. */
 MP_PUBLIC void mp_cursor_rewind(struct mp_cursor *cursor);

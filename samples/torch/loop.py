@@ -5,10 +5,17 @@ would do it; model construction, warm-up, cuDNN's algorithm search and graph cap
 Every iteration is one NVTX range "iteration", every leaf module one NVTX range named after it.
 """
 import argparse
+import pathlib
 import sys
 import time
 
 import torch
+
+try:
+    from miniprof import mark_layers
+except ImportError:  # not installed: the source tree's
+    sys.path.append(str(pathlib.Path(__file__).resolve().parents[2] / "tools/python"))
+    from miniprof import mark_layers
 
 
 def make_parser(description):
@@ -25,22 +32,6 @@ def make_parser(description):
                         help="run the loop under torch.profiler and write its Chrome trace there")
     parser.add_argument("--time", action="store_true", help="print iteration times to stderr")
     return parser
-
-
-def mark_layers(model):
-    """One NVTX range per leaf module, pushed before its forward and popped after it."""
-    def push(name):
-        def hook(module, inputs):  # what it returned would replace the inputs
-            torch.cuda.nvtx.range_push(name)
-        return hook
-
-    def pop(module, inputs, output):
-        torch.cuda.nvtx.range_pop()
-
-    for name, module in model.named_modules():
-        if not list(module.children()):
-            module.register_forward_pre_hook(push(name))
-            module.register_forward_hook(pop)
 
 
 def capture_graph(model, device_input):

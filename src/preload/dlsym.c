@@ -23,7 +23,10 @@
     ".cfi_def_cfa_offset 8\n"                                                                      \
     "testq %rax, %rax\n"                                                                           \
     "jz 1f\n"                                                                                      \
-    "ret\n"                                                                                        \
+    "cmpq $-1, %rax\n" /* PRELOAD_NOT_THERE */                                                     \
+    "jne 2f\n"                                                                                     \
+    "xorl %eax, %eax\n"                                                                            \
+    "2: ret\n"                                                                                     \
     "1: movq preload_real_dlsym(%rip), %rax\n"                                                     \
     "jmp *%rax\n"                                                                                  \
     ".cfi_endproc\n"
@@ -47,7 +50,8 @@
     ".cfi_restore 29\n"                                                                            \
     ".cfi_restore 30\n"                                                                            \
     "cbz x16, 1f\n"                                                                                \
-    "mov x0, x16\n"                                                                                \
+    "cmn x16, #1\n" /* PRELOAD_NOT_THERE */                                                        \
+    "csel x0, xzr, x16, eq\n"                                                                      \
     "ret\n"                                                                                        \
     "1: adrp x17, preload_real_dlsym\n"                                                            \
     "ldr x16, [x17, #:lo12:preload_real_dlsym]\n"                                                  \

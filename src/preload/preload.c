@@ -1,6 +1,8 @@
 /* libminiprof_preload.so: intercepts the few functions of the CUDA driver that begin something to
  * be recorded, and tells the recorder before they do their work.
  *
+ * It also stands before the calls that take host functions (host_calls.h).
+ *
  * It needs no CUDA and does nothing in programs without CUDA. `miniprof run` adds it to LD_PRELOAD.
  * It costs a program one comparison in each dlsym.
  *
@@ -23,6 +25,7 @@
 #include <string.h>
 
 #include "base/preload.h"
+#include "preload/host_calls.h"
 
 #include "base/poison.h"
 
@@ -72,13 +75,18 @@ static bool is_get_proc(const char *name)
     return strcmp(name, "cuGetProcAddress") == 0 || strcmp(name, "cuGetProcAddress_v2") == 0;
 }
 
-/* The answer to a lookup of `name` that would have found `real`. */
-static void *instead(const char *name, void *real, bool v2)
+/* The answer to a lookup of `name` that would have found `real`. `version`: of CUDA, by which the
+ * driver chose; 0: it was asked for the very symbol. `flags`: of cuGetProcAddress. */
+static void *instead(const char *name, void *real, int version, unsigned long flags)
 {
     int row;
 
     if (is_get_proc(name))
-        return instead_of_get_proc(real, v2);
+        return instead_of_get_proc(real,
+                                   version ? version >= SINCE_V2 : name[strlen(name) - 1] == '2');
+    row = preload_find_host_call(name, version, flags);
+    if (row >= 0)
+        return preload_host_call_for(row, real);
     row = preload_find_watched(name);
     return row < 0 ? real : stub_for(real, preload_call_of(row));
 }
@@ -104,7 +112,7 @@ int cuGetProcAddress(const char *symbol, void **function, int version, unsigned 
         return CUDA_ERROR_NOT_FOUND;
     result = real(symbol, function, version, flags);
     if (result == CUDA_SUCCESS && symbol && function && *function)
-        *function = instead(symbol, *function, version >= SINCE_V2);
+        *function = instead(symbol, *function, version, flags);
     return result;
 }
 
@@ -119,8 +127,17 @@ int cuGetProcAddress_v2(const char *symbol, void **function, int version, unsign
         return CUDA_ERROR_NOT_FOUND;
     result = real(symbol, function, version, flags, status);
     if (result == CUDA_SUCCESS && symbol && function && *function)
-        *function = instead(symbol, *function, version >= SINCE_V2);
+        *function = instead(symbol, *function, version, flags);
     return result;
+}
+
+/* Whether it was found in this library, and there is no driver behind it. */
+static bool is_only_ours(const void *found, const char *name)
+{
+    Dl_info where, self;
+
+    return dladdr(found, &where) && dladdr(&miniprof_preload, &self) &&
+           where.dli_fbase == self.dli_fbase && !preload_find_next(name);
 }
 
 void *preload_lookup(void *handle, const char *name)
@@ -131,8 +148,13 @@ void *preload_lookup(void *handle, const char *name)
         preload_find_dlsym();
     if (!name || name[0] != 'c' || name[1] != 'u' || handle == RTLD_NEXT)
         return NULL;
-    if (!is_get_proc(name) && preload_find_watched(name) < 0)
+    if (!is_get_proc(name) && preload_find_watched(name) < 0 &&
+        preload_find_host_call(name, 0, 0) < 0)
         return NULL;
     real = preload_real_dlsym(handle, name);
-    return real ? instead(name, real, strcmp(name, "cuGetProcAddress_v2") == 0) : NULL;
+    if (real && is_only_ours(real, name)) {
+        preload_real_dlsym(RTLD_NEXT, name); /* for dlerror */
+        return PRELOAD_NOT_THERE;
+    }
+    return real ? instead(name, real, 0, 0) : NULL;
 }

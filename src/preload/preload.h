@@ -1,6 +1,6 @@
 /* The parts of libminiprof_preload.so: the stubs that the program calls, in machine code (stubs.c,
- * dlsym.c), the slots behind the stubs (slots.c), and the answers to lookups of a function by name
- * (preload.c).
+ * dlsym.c), the slots behind the stubs (slots.c), the answers to lookups of a function by name
+ * (preload.c), and the calls that give host functions to the driver (host_calls.h).
  */
 #ifndef MP_PRELOAD_PRELOAD_H
 #define MP_PRELOAD_PRELOAD_H
@@ -33,14 +33,19 @@ void *preload_stub(unsigned slot);
 /* Runs before a call of the function in `slot`. Answers the address to jump to, never NULL. */
 void *preload_enter(unsigned long slot);
 
+extern struct mp_preload miniprof_preload;
+
 /* The real dlsym, from the first preload_lookup on. */
 extern void *(*preload_real_dlsym)(void *handle, const char *name);
 
 /* Finds the real dlsym. */
 void preload_find_dlsym(void);
 
-/* The function of that name that a program would get without this library. */
+/* The function of that name that a program would get without this library; NULL: none. */
 void *preload_find_next(const char *name);
+
+/* The driver's own function of that name; NULL: it has none, or is not loaded. */
+void *preload_find_in_driver(const char *name);
 
 /* preload_find_watched: the row of a watched function; -1 if it is not watched. preload_call_of:
  * what a call of that function means. */
@@ -53,7 +58,8 @@ int preload_take_slot(void *real, enum mp_preload_call call);
 /* ---- preload.c ---- */
 
 /* The answer to dlsym(handle, name). NULL: the real dlsym must answer, and see the caller's return
- * address, by which RTLD_NEXT knows who asks. */
+ * address, by which RTLD_NEXT knows who asks. PRELOAD_NOT_THERE: the answer is NULL. */
+#define PRELOAD_NOT_THERE ((void *)-1)
 void *preload_lookup(void *handle, const char *name);
 
 #endif

@@ -71,12 +71,32 @@ void preload_find_dlsym(void)
     *(void **)&preload_real_dlsym = found ? found : (void *)nothing_found;
 }
 
-/* The function that a linked program would get without this library. */
-void *preload_find_next(const char *name)
+/* In the driver that is loaded, wherever it is. */
+void *preload_find_in_driver(const char *name)
 {
+    void *driver = dlopen("libcuda.so.1", RTLD_NOLOAD | RTLD_LAZY);
+    void *found;
+
+    if (!driver)
+        return NULL;
     if (!preload_real_dlsym)
         preload_find_dlsym();
-    return preload_real_dlsym(RTLD_NEXT, name);
+    found = preload_real_dlsym(driver, name);
+    dlclose(driver);
+    return found;
+}
+
+/* The function that a linked program would get without this library. RTLD_NEXT knows the global
+ * scope alone. A plug-in that is linked to the driver may have brought it into a scope of its own.
+ */
+void *preload_find_next(const char *name)
+{
+    void *found;
+
+    if (!preload_real_dlsym)
+        preload_find_dlsym();
+    found = preload_real_dlsym(RTLD_NEXT, name);
+    return found ? found : preload_find_in_driver(name);
 }
 
 void *preload_enter(unsigned long slot)

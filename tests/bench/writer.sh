@@ -7,3 +7,5 @@ fi
 taskset -c 0 "$BUILD/bench/bench_record_writer" 15
 echo "NVTX push + pop:"
 "$BUILD/bench/bench_record_nvtx"
+echo "NCCL:"
+"$BUILD/bench/bench_record_nccl"

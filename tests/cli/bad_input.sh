@@ -20,10 +20,12 @@ printf 'X' | dd of=header.mpt bs=1 seek=40 conv=notrunc status=none
 head -c 100 header.mpt >cut_header.mpt
 head -c 20 plain.mpt >short
 
-for command in summary deps info check dump; do
+for command in report summary deps info check dump; do
     folder_line="cannot read 'folder': it is a directory"
     case $command in
-    summary | deps | info) folder_line="no traces (*.mpt) in the folder 'folder'" ;;
+    report | summary | deps | info | check)
+        folder_line="no traces (*.mpt) in the folder 'folder'"
+        ;;
     esac
     for case in \
         "missing:cannot open 'missing': No such file or directory" \
@@ -36,7 +38,7 @@ for command in summary deps info check dump; do
         run $command "${case%%:*}"
         code 3
         stdout </dev/null
-        echo "miniprof $command: ${case#*:}" | stderr
+        stderr <<<"miniprof $command: ${case#*:}"
     done
 done
 
@@ -115,7 +117,8 @@ crashed=0
 intact=0
 for ((at = 0; at < size; at += 61)); do
     head -c $at plain.mpt >cut.mpt
-    for command in summary info check "dump --json" "deps --json --trace"; do
+    for command in summary info check "dump --json" "deps --json --trace" \
+        "export --to jsonl --analysis on -o -"; do
         # shellcheck disable=SC2086
         "$miniprof" $command cut.mpt >/dev/null 2>&1
         status=$?

@@ -20,22 +20,30 @@ stdout <"$expected/deps.txt"
 
 run deps --range 1 --csv --parts plain.mpt
 code 0
+quiet
 stdout <<'OUT'
-==4242== Profiling application: ./infer --batch 1
-==4242== Capture range 1 of 2
-==4242== Dependency Analysis:
-"Critical path(%)","Critical path","Waiting time","Name"
-%,us,ns,
-92.336449,988.000000,0.000000,"<host code>"
-4.672897,50.000000,0.000000,"vecAdd(float const*, float const*, float*, int)"
-1.028037,11.000000,0.000000,"cudaLaunchKernel"
-0.841121,9.000000,0.000000,"<launch latency>"
-0.607477,6.500000,0.000000,"<stream gap>"
-0.280374,3.000000,0.000000,"[CUDA memcpy HtoD]"
-0.186916,2.000000,0.000000,"cuMemcpyHtoDAsync"
-0.046729,0.500000,0.000000,"[CUDA memcpy PtoP]"
-0.000000,0.000000,0.000000,"<dependency latency>"
-0.000000,0.000000,0.000000,"<return from wait>"
+critical_path_percent,critical_ns,waiting_ns,name
+92.336449,988000,0,"<host code>"
+4.672897,50000,0,"vecAdd(float const*, float const*, float*, int)"
+1.028037,11000,0,"cudaLaunchKernel"
+0.841121,9000,0,"<launch latency>"
+0.607477,6500,0,"<stream gap>"
+0.280374,3000,0,"[CUDA memcpy HtoD]"
+0.186916,2000,0,"cuMemcpyHtoDAsync"
+0.046729,500,0,"[CUDA memcpy PtoP]"
+0.000000,0,0,"<dependency latency>"
+0.000000,0,0,"<return from wait>"
+OUT
+run deps --range 1 --csv --parts --table latencies plain.mpt
+code 0
+quiet
+stdout <<'OUT'
+shortest_ns,p50_ns,p90_ns,examples,step
+9000,9000,9000,2,"cuMemcpyHtoDAsync to [CUDA memcpy HtoD]"
+0,4500,9360,4,"stream to kernel"
+2000,2000,2000,1,"stream to copy"
+20000,20000,20000,1,"stream to set"
+65433,65433,65433,1,"stream to graph"
 OUT
 
 run deps --json plain.mpt
@@ -66,24 +74,23 @@ code 0
 quiet
 stdout_like <"$expected/deps_trace.txt"
 
-# In CSV a time tells its ns also where the column is in seconds: this trace is 5 s long.
+# CSV says what JSON says.
 eager=$SOURCE/tests/data/resnet50_eager.mpt
 run deps --trace --json "$eager"
 cp .stdout json.out
 run deps --trace --csv "$eager"
 code 0
 python3 - json.out .stdout <<'END'
-import csv, decimal, json, sys
+import csv, json, sys
 document = json.load(open(sys.argv[1]))
 begins = {w["range"]: w["begin_ns"] for w in document["windows"]}
-lines = list(csv.reader(line for line in open(sys.argv[2]) if not line.startswith("==")))
-ns = {"ns": 1, "us": 10**3, "ms": 10**6, "s": 10**9}
-units, rows = lines[1], lines[2:]
-assert units[1] == "s" and len(rows) == len(document["activities"])
+rows = list(csv.DictReader(open(sys.argv[2])))
+assert len(rows) == len(document["activities"])
 for row, activity in zip(rows, document["activities"]):
-    told = [decimal.Decimal(row[i]) * ns[units[i]] for i in range(1, 6)]
-    assert told == [max(activity["start_ns"] - begins[activity["range"]], 0)] + [
-        activity[key] for key in ("duration_ns", "critical_ns", "waiting_ns", "slack_ns")], row
+    assert int(row["offset_ns"]) == max(activity["start_ns"] - begins[activity["range"]], 0), row
+    for key in ("number", "duration_ns", "critical_ns", "waiting_ns", "slack_ns"):
+        assert int(row[key]) == activity[key], row
+    assert row["bound_to"] == str(activity["bound_to"] or ""), row
 END
 verdict "the times of both are the same" $?
 
@@ -110,21 +117,19 @@ stdout_like <<'OUT'
 ==4242== *
 ==4242== *
 OUT
-run deps --range 1 --what-if 'cudaLaunchKernel=0.5x' --what-if 'vecAdd*=-1us' --top 2 --csv \
-    plain.mpt
+change=(--what-if 'cudaLaunchKernel=0.5x' --what-if 'vecAdd*=-1us' --gains 2)
+run deps --range 1 "${change[@]}" --csv plain.mpt
 code 0
 stdout <<'OUT'
-==4242== Profiling application: ./infer --batch 1
-==4242== Capture range 1 of 2
-==4242== What if cudaLaunchKernel=0.5x, vecAdd*=-1us:
-"Recorded","New","Difference","Difference(%)","Name"
-ms,ms,us,%,
-1.070000,1.062500,-7.500000,-0.700935,"Total"
-==4242== What if one activity were twice as fast:
-"Gain(%)","Gain","Critical path","Name"
-%,us,us,
-2.336449,25.000000,50.000000,"vecAdd(float const*, float const*, float*, int)"
-0.514019,5.500000,11.000000,"cudaLaunchKernel"
+recorded_ns,new_ns,difference_ns,difference_percent,name
+1070000.000000,1062500.000000,-7500,-0.700935,"Total"
+OUT
+run deps --range 1 "${change[@]}" --csv --table gains plain.mpt
+code 0
+stdout <<'OUT'
+gain_percent,gain_ns,critical_ns,name
+2.336449,25000,50000,"vecAdd(float const*, float const*, float*, int)"
+0.514019,5500,11000,"cudaLaunchKernel"
 OUT
 run deps --json --what-if 'memcpy HtoD=1x' --what-if host=1x plain.mpt
 code 0
@@ -145,17 +150,18 @@ wrong() { # LINE ARGUMENT...
 
 wrong "miniprof deps: 'plain.mpt': there is no capture range 3; the trace has 2" --range=3 plain.mpt
 wrong "miniprof deps: 'plain.mpt': *'iteration'*" --iters iteration plain.mpt
-wrong "miniprof deps: --slowest needs --iters=NAME" --slowest 3 plain.mpt
-for option in --iters=x --what-if=launch=0 --top=1; do
-    wrong "miniprof deps: --trace goes with none of --iters, --what-if and --top" \
+wrong "miniprof deps: --slowest needs --iterations=NAME, without --iteration" --slowest 3 plain.mpt
+for option in --iters=x --what-if=launch=0 --gains=1; do
+    wrong "miniprof deps: --trace goes with none of --iterations, --what-if and --gains" \
         --trace $option plain.mpt
 done
 for change in '' x =0 launch= launch=x launch=0.5 launch=-x 'launch=-1x' 'launch=1e999x' \
     'launch=nanx' 'launch=10 us' 'launch=10parsecs' 'launch=99999999999999999999s'; do
     wrong "miniprof deps: *" --what-if "$change" missing.mpt
 done
-wrong "miniprof deps: 'plain.mpt': nothing is called 'gem'; there are for example '*" \
+wrong "miniprof deps: 'plain.mpt': nothing is called 'gem'; nearest are '*" \
     --what-if 'launch=0' --what-if 'gem=0' plain.mpt
+wrong "miniprof deps: --gains takes a number from 1, not '0'" --gains=0 plain.mpt
 wrong "miniprof deps: --top takes a number from 1, not '0'" --top=0 plain.mpt
 
 # ---- Traces that lack something ----
@@ -170,11 +176,12 @@ stdout <<'OUT'
 ==4242== Dependency Analysis:
 No activities were profiled.
 OUT
-for option in --json '--json --trace' --trace --csv --top=3 '--json --top=3'; do
+for option in --json '--json --trace' --trace --csv --gains=3 '--json --gains=3' --top=3 \
+    '--json --top=3'; do
     # shellcheck disable=SC2086
     run deps $option empty.mpt
     code 0
-    quiet
+    [ "$option" = --csv ] || quiet
 done
 
 trace dropped
@@ -201,5 +208,21 @@ run deps missing.mpt plain.mpt
 code 3
 [ "$(grep -c 'Dependency Analysis' .stdout)" -eq 1 ]
 verdict "the good trace" $?
+
+# ---- Iterations as iters finds them ----
+
+trace nvtx
+run deps --iters=step --json nvtx.mpt
+cp .stdout by_name
+run deps --iters=auto --json nvtx.mpt
+code 0
+json 'd["iterations"]["count"] == json.load(open("by_name"))["iterations"]["count"] == 2'
+json '[w["begin_ns"] for w in d["windows"]] ==
+      [w["begin_ns"] for w in json.load(open("by_name"))["windows"]]'
+run deps --iters=requests:nobody nvtx.mpt
+code 2
+stderr_like <<'END'
+miniprof deps: 'nvtx.mpt': there is no thread 'nobody'; there are: *
+END
 
 finish

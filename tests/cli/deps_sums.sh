@@ -87,7 +87,8 @@ text() { # OPTION... TRACE
     run deps "$@"
     code 0
     quiet
-    awk '/^==/ { next }
+    awk '/^==[0-9]*== Shortest latency/ { exit wrong || head != 1 || sum < 99 || sum > 101 }
+         /^==/ { next }
          /^Critical path/ { head++; next }
          !/^ *[0-9]+\.[0-9][0-9]%  +[0-9.]+[nums]+  +[0-9.]+[nums]+  ./ ||
              substr($0, 17, 2) != "  " || substr($0, 32, 2) != "  " { wrong = 1; print }
@@ -107,9 +108,9 @@ check --iters step --slowest 2 "$data/branches.mpt"
 check --iters step --what-if host=1x "$data/branches.mpt"
 for path in "$data"/*.mpt; do
     "$miniprof" nvtx "$path" | grep -q ' Range "iteration"$' || continue # no iterations in it
-    check --iters iteration --slowest 3 "$path"
-    check --iters iteration --what-if host=1x "$path"
-    run deps --iters iteration --slowest 1 "$path"
+    check --iterations iteration --slowest 3 "$path"
+    check --iterations iteration --what-if host=1x "$path"
+    run deps --iterations iteration --slowest 1 "$path"
     code 0
     quiet
     grep -v '^ *-\{0,1\}[0-9.]*[%nums]' .stdout | grep -v '^ *+' >.heads && mv .heads .stdout
@@ -123,22 +124,19 @@ Critical path(%)           Mean            P50            P99  Waiting time  Nam
 ==*== Iteration [0-9]*: *s; the median one ([0-9]*): *s
    Difference  Critical path  In the median  Name
 OUT
-    run deps --iters iteration --slowest 1 --csv --range 1 "$path"
-    code 0
-    quiet
-    grep -v '^[0-9]' .stdout >.heads && mv .heads .stdout
-    stdout_like <<'OUT'
-==*== Profiling application: *
-==*== Capture range 1 of 1
-==*== Dependency Analysis of *0 iterations 'iteration':
-==*== Length: mean *s, P50 *s, P99 *s, min *s, max *s
-"Critical path(%)","Mean","P50","P99","Waiting time","Name"
-%,*s,*s,*s,*s,
-==*== The slowest iterations against the median one:
-"Iteration","Difference","Critical path","In the median","Name"
-,*s,*s,*s,
+    for table in "" "--table slowest"; do
+        # shellcheck disable=SC2086
+        run deps --iterations iteration --slowest 1 --csv $table --range 1 "$path"
+        code 0
+        quiet
+        head -n 1 .stdout
+    done >.heads
+    mv .heads .stdout
+    stdout <<'OUT'
+critical_path_percent,mean_ns,p50_ns,p99_ns,waiting_mean_ns,name
+iteration,difference_ns,critical_ns,median_critical_ns,name
 OUT
-    run deps --iters iteratio "$path"
+    run deps --iterations iteratio "$path"
     code 2
     stdout </dev/null
     stderr_like <<'OUT'

@@ -24,9 +24,10 @@ wrong() { # LINE ARGUMENT...
 build_without() {
     local libraries=("-Wl,--as-needed" -lzstd -lstdc++ -lm)
     ! nm -u "$BUILD/miniprof" | grep -q sqlite3_ || libraries+=(-lsqlite3)
+    ! nm -u "$BUILD/miniprof" | grep -q deflate || libraries+=(-lz)
     # shellcheck disable=SC2086
     ${CC:-gcc} -std=gnu17 -D_GNU_SOURCE ${SAN:+-fsanitize=$SAN} -I"$SOURCE/include" \
-        -I"$SOURCE/src" -o without "$BUILD"/obj/tools/miniprof/{*,*/*}.o \
+        -I"$SOURCE/src" -o without "$BUILD"/obj/{build_id,tools/miniprof/{*,*/*}}.o \
         "$SOURCE/src/report/page/assets_none.c" "$BUILD/obj/libreader.a" "${libraries[@]}"
 }
 build_without || exit 1
@@ -41,7 +42,7 @@ for format in --csv --json; do
 done
 # Who forgets the name would lose a trace.
 cp plain.mpt again.mpt
-wrong "a page wants another name: 'plain.mpt' is one of a trace" \
+wrong "the output wants another name: 'plain.mpt' is one of a trace" \
     --html plain.mpt eager.mpt graph.mpt
 cmp -s plain.mpt again.mpt
 verdict "the trace stays" $?
@@ -56,8 +57,9 @@ if grep -q 'built without' .stderr; then
 fi
 rm -f page.html
 wrong "which traces? 'miniprof diff A.mpt B.mpt'" --html page.html eager.mpt
-wrong "--by is auto, nvtx, nvtx:NAME, range, graph or kernels, not 'weeks'" \
-    --html page.html --by weeks eager.mpt graph.mpt
+wrong "'eager.mpt': there is no NVTX range of that name; there are for example iteration, conv1, \
+bn1, relu, maxpool; the trace has 1 capture range, 45800 kernels and copies" \
+    --html page.html --iterations weeks eager.mpt graph.mpt
 
 # ---- The page and what is said beside it ----
 
@@ -98,8 +100,8 @@ code 0
 
 mkdir before after
 for i in 1 2 3 4; do
-    cp graph.mpt "before/$i.mpt"
-    cp eager.mpt "after/$i.mpt"
+    another graph.mpt "before/$i.mpt" "$i"
+    another eager.mpt "after/$i.mpt" "$i"
 done
 run diff --html sets.html before after
 code 0
@@ -113,7 +115,7 @@ code 0
 # ---- Kernels by position ----
 
 # 43600 kernels in one iteration, the whole trace: the page stays one that a browser can open.
-run diff --html many.html eager.mpt "$data/managed.mpt"
+run diff --html many.html eager.mpt "$data/simgpu.mpt"
 code 0
 last="page of one iteration"
 [ "$(stat -c %s many.html)" -lt 5000000 ]

@@ -8,9 +8,10 @@
 build_without() {
     local libraries=("-Wl,--as-needed" -lzstd -lstdc++ -lm)
     ! nm -u "$BUILD/miniprof" | grep -q sqlite3_ || libraries+=(-lsqlite3)
+    ! nm -u "$BUILD/miniprof" | grep -q deflate || libraries+=(-lz)
     # shellcheck disable=SC2086
     ${CC:-gcc} -std=gnu17 -D_GNU_SOURCE ${SAN:+-fsanitize=$SAN} -I"$SOURCE/include" \
-        -I"$SOURCE/src" -o without "$BUILD"/obj/tools/miniprof/{*,*/*}.o \
+        -I"$SOURCE/src" -o without "$BUILD"/obj/{build_id,tools/miniprof/{*,*/*}}.o \
         "$SOURCE/src/report/page/assets_none.c" "$BUILD/obj/libreader.a" "${libraries[@]}"
 }
 
@@ -37,9 +38,11 @@ wrong() { # LINE ARGUMENT...
     echo "$line" | stderr
 }
 wrong "miniprof html: which trace? 'miniprof html TRACE.mpt'" html -o page.html
-wrong "miniprof html: takes one trace; 'miniprof help html' says more" \
-    html -o page.html plain.mpt plain.mpt
-wrong "miniprof html: where to? 'miniprof html -o PAGE.html TRACE.mpt'" html plain.mpt
+wrong "miniprof html: where to? 'miniprof html -o PAGE.html TRACE.mpt...'" \
+    html plain.mpt plain.mpt
+wrong "miniprof html: where to? 'miniprof html -o PAGE.html TRACE.mpt...'" html ./
+wrong "miniprof html: --open needs a page in a file; -o - is the standard output" \
+    html --open -o - plain.mpt
 
 run html -o page.html plain.mpt
 if grep -q 'built without' .stderr; then
@@ -49,6 +52,41 @@ fi
 code 0
 quiet
 stdout </dev/null
+
+# Without -o the page stands beside the trace, and its name is printed. --open starts a browser with
+# it; if there is none, the page is there all the same.
+mkdir traces browsers
+cp plain.mpt traces/one.mpt
+cp plain.mpt traces/two
+run html traces/one.mpt
+code 0
+quiet
+echo traces/one.html | stdout
+cmp page.html traces/one.html
+verdict "the same page" $?
+run html traces/two
+code 0
+echo traces/two.html | stdout
+printf '#!/bin/sh\necho "$@" >"$0.shows"\n' >browsers/mine
+chmod +x browsers/mine
+rm traces/one.html
+BROWSER=$PWD/browsers/mine:other run html --open traces/one.mpt
+code 0
+quiet
+for ((i = 0; i < 100; i++)); do
+    [ -s browsers/mine.shows ] && break
+    sleep 0.1
+done
+[ "$(cat browsers/mine.shows)" = traces/one.html ] && [ -s traces/one.html ]
+verdict "the browser shows the page" $?
+rm traces/one.html
+BROWSER=$PWD/browsers/none run html --open traces/one.mpt
+code 1
+stderr <<'END'
+miniprof html: no browser was found to show 'traces/one.html': set BROWSER, or install xdg-open
+END
+[ -s traces/one.html ]
+verdict "the page is there" $?
 
 # document ID FILE: the JSON document of a page.
 document() {
@@ -224,9 +262,9 @@ code 0
 verdict "the link leads to the page" $?
 cp plain.mpt kept.mpt
 cp plain.mpt kept
-wrong "miniprof html: a page wants another name: 'kept.mpt' is one of a trace" \
+wrong "miniprof html: the output wants another name: 'kept.mpt' is one of a trace" \
     html -o kept.mpt plain.mpt
-wrong "miniprof html: a page wants another name: 'kept' is a trace" html -o kept plain.mpt
+wrong "miniprof html: the output wants another name: 'kept' is a trace" html -o kept plain.mpt
 cmp -s plain.mpt kept.mpt && cmp -s plain.mpt kept
 verdict "the traces are whole" $?
 trace dropped
@@ -283,6 +321,46 @@ miniprof html: *missing.mpt*
 END
 [ ! -e missing.html ] && [ ! -e text.html ] && ! ls ./*.part 2>/dev/null
 verdict "nothing left" $?
+
+# Several processes: the documents of each behind a prefix, and who they were.
+mkdir ranks empty broken
+cp plain.mpt ranks/plain.mpt
+cp "$SOURCE/tests/data/inference.mpt" ranks
+run html -o ranks.html ranks
+code 0
+document processes ranks.html >.stdout
+json 'len(d["processes"]) == 2 and d["left_out"] == 0 and d["clocks"]'
+json '{"process", "file", "pid", "offset_ns", "whole"} <= set(d["processes"][0])'
+for id in p1_summary p2_summary p1_timeline p2_timeline; do
+    grep -q "id=\"doc-$id\"" ranks.html
+    verdict "document $id" $?
+done
+grep -q 'id="blob-p2_timeline"' ranks.html
+verdict "the columns of the second" $?
+run html ranks/
+code 0
+echo ranks.html | stdout
+run html --events 20 -o few.html ranks
+code 0
+stderr_like <<'END'
+miniprof html: *: the time line holds * events and leaves out *; --range and --events choose others
+*
+END
+run html -o none.html empty
+code 3
+stderr_like <<'END'
+miniprof html: *empty*
+END
+run html -o none.html plain.mpt missing.mpt
+code 3
+cp text.mpt plain.mpt broken
+run html -o broken.html broken
+code 1
+stderr_like <<'END'
+miniprof html: *text.mpt*
+END
+[ -e broken.html ] && [ ! -e none.html ] && ! ls ./*.part 2>/dev/null
+verdict "a page of what can be read, and none of nothing" $?
 
 # Where nothing can be written the old page stays.
 run html -o nowhere/page.html plain.mpt

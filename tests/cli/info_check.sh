@@ -64,8 +64,7 @@ END
 run info --csv plain.mpt
 code 0
 stdout_like <<'END'
-"Table","Rows","Chunks","Bytes","Bytes/Row","Raw bytes"
-,,,B,B,B
+table,rows,chunks,bytes,bytes_per_row,raw_bytes
 "string",10,1,*
 "thread",1,1,*
 "device",1,1,*
@@ -85,6 +84,38 @@ run check many.mpt
 code 0
 stdout_like <<'END'
 many.mpt: ok, [0-9]* chunks, 200040 rows
+END
+# A folder: each of its traces, copies too; what is no trace, and what is damaged, is told.
+mkdir folder none
+cp plain.mpt folder/a.mpt
+cp plain.mpt folder/b.mpt
+head -c 900 plain.mpt >folder/c.mpt
+echo text >folder/d.txt
+run check folder
+code 1
+quiet
+stdout_like <<'END'
+folder/a.mpt: ok, *
+folder/b.mpt: ok, *
+folder/c.mpt: *
+END
+echo text >folder/d.mpt
+run check folder/ plain.mpt
+code 3
+stderr_like <<'END'
+miniprof check: 'folder/d.mpt' *
+END
+tail -n 1 .stdout | grep -q '^plain.mpt: ok'
+verdict "the others are read" $?
+run check none
+code 3
+stderr <<'END'
+miniprof check: no traces (*.mpt) in the folder 'none'
+END
+run check
+code 2
+stderr <<'END'
+miniprof check: which trace? 'miniprof check TRACE.mpt'
 END
 run info --json many.mpt
 json 'd["records"] == 200015 and d["bytes_per_record"] < 1'

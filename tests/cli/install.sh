@@ -23,6 +23,13 @@ if [ -e "$BUILD/libminiprof.so" ]; then
         "$([ -e "$folder/root/usr/lib/libminiprof_preload.so" ]; echo $?)"
 fi
 
+share=$folder/root/usr/share
+completions="$share/bash-completion/completions/miniprof $share/zsh/site-functions/_miniprof
+    $share/fish/vendor_completions.d/miniprof.fish"
+for file in $completions; do
+    verdict "${file#"$share/"} is there" "$([ -s "$file" ]; echo $?)"
+done
+
 do_make install NVPROF=1
 code 0
 verdict "nvprof is a link to it" "$([ "$(readlink "$bin/nvprof")" = miniprof ]; echo $?)"
@@ -42,6 +49,9 @@ END
 do_make uninstall
 code 0
 verdict "uninstall takes the link along" "$([ ! -L "$bin/nvprof" ]; echo $?)"
+for file in $completions; do
+    verdict "and ${file#"$share/"}" "$([ ! -e "$file" ]; echo $?)"
+done
 
 # A real nvprof stays.
 mkdir -p "$bin"

@@ -10,7 +10,7 @@ code 0
 quiet
 stdout_like <<'END'
 ==4242== Profiling application: ./infer --batch 1
-==4242== Iterations by NVTX range "step": most time of those that repeat, launch GPU work and are*
+==4242== Iterations by NVTX range "step": 100.00% of the GPU work
 ==4242== 2 iterations, 800.16 a second, one begins every 1.0000ms; of 1 the next one begins before*
 Time * Share *
 latency * 100.00% *
@@ -52,21 +52,39 @@ json 'all(sum(v for k, v in i.items() if k.startswith("idle_")) == 2 * i["idle_n
           for i in d["iterations"])'
 json 'd["statistics"]["host_ns"]["mean"] == 759500 and d["statistics"]["host_ns"]["max"] == 1499500'
 
-# Tables are apart, and each has a row of units.
+# Two tables in CSV, each with one header row.
 run iters --csv nvtx.mpt
 code 0
-grep -A1 '^"Time"' .stdout | grep -q '^,%,' && grep -A1 '^"Count"' .stdout | grep -qx ',,,,,,,,' &&
-    grep -B1 '^"Count"' .stdout | head -1 | grep -qx ''
-verdict "two tables" $?
-
-run iters --csv --each -u us nvtx.mpt
+quiet
+head -n 2 .stdout >.head && mv .head .stdout
+stdout_like <<'END'
+quantity,share_percent,mean_ns,std_ns,min_ns,p50_ns,p90_ns,p95_ns,p99_ns,max_ns
+"latency",100.000000,*
+END
+run iters --csv --table counts nvtx.mpt
 code 0
-[ "$(grep -c '^[12],' .stdout)" -eq 2 ] && grep -q '^"No.","Begin","latency",' .stdout
+head -n 1 .stdout | grep -qx 'quantity,mean,std,min,p50,p90,p95,p99,max'
+verdict "the counts" $?
+
+run iters --csv --each nvtx.mpt
+code 0
+[ "$(grep -c '^[12],' .stdout)" -eq 2 ] &&
+    head -n 1 .stdout | grep -q '^iteration,begin_ns,latency_ns,'
 verdict "two rows" $?
+
+# One iteration: its row.
+cp .stdout all.csv
+run iters --csv --iteration 2 nvtx.mpt
+code 0
+quiet
+sed 2d all.csv | stdout
+run iters --iteration 2 --iterations step --json nvtx.mpt
+code 0
+json '[i["iteration"] for i in d["iterations"]] == [2]'
 
 run iters --by nvtx:step nvtx.mpt
 code 0
-grep -q 'Iterations by NVTX range "step", as asked for$' .stdout
+grep -q 'Iterations by NVTX range "step": 100.00% of the GPU work, as asked for$' .stdout
 verdict "the way that was asked for" $?
 
 run iters --by nvtx:nope nvtx.mpt
@@ -90,8 +108,52 @@ END
 
 run iters --by what nvtx.mpt
 code 2
+stderr_like <<'END'
+miniprof iters: 'nvtx.mpt': there is no NVTX range of that name; there are for example step, *
+END
+
+# Names that there are not: one line that says which there are.
+run iters --by graph:99 "$SOURCE/tests/data/resnet50_graph.mpt"
+code 2
+stderr_like <<'END'
+miniprof iters: *: there is no CUDA graph '99'; there are: 2; the trace *
+END
+run iters --by requests:nobody nvtx.mpt
+code 2
+stderr_like <<'END'
+miniprof iters: 'nvtx.mpt': there is no thread 'nobody'; there are: *
+END
+run iters --by range:1 nvtx.mpt
+code 2
+run iters --by syncs "$SOURCE/tests/data/simgpu.mpt"
+code 2
+stderr_like <<'END'
+miniprof iters: *: no thread waits twice; the trace *
+END
+
+# ---- Candidates ----
+
+run iters --candidates nvtx.mpt
+code 0
+stdout <<'END'
+==4242== Profiling application: ./infer --batch 1
+==4242== What repeats, and how much of the GPU work it covers:
+By                           Count  Threads  Coverage   Regular     Score  Chosen
+nvtx:step                        2        1   100.00%    50.00%    50.00%     yes
+range                            2        1   100.00%    50.00%    47.50%      no
+END
+run iters --candidates --csv nvtx.mpt
+code 0
+grep -q '^"nvtx:step",2,1,100.000000,50.000000,50.000000,' .stdout
+verdict "candidates as CSV" $?
+run iters --candidates --json nvtx.mpt
+code 0
+json '[(c["by"], c["count"], c["chosen"]) for c in d["candidates"]] ==
+      [("nvtx:step", 2, True), ("range", 2, False)]'
+run iters --candidates --by range nvtx.mpt
+code 2
 stderr <<'END'
-miniprof iters: --by is auto, nvtx, nvtx:NAME, range, graph or kernels, not 'what'
+miniprof iters: --candidates goes with none of --iterations, --iteration and --each
 END
 
 run iters --range 9 nvtx.mpt
@@ -114,7 +176,7 @@ code 3
 trace plain
 run iters plain.mpt
 code 0
-grep -q 'Iterations by capture range: no NVTX ranges$' .stdout
+grep -q 'Iterations by capture range: 100.00% of the GPU work$' .stdout
 verdict "capture ranges" $?
 run iters --by nvtx plain.mpt
 code 2
@@ -126,8 +188,8 @@ for kind in empty calls no-api no-gpu; do
     trace $kind
     run iters $kind.mpt
     code 0
-    grep -q 'One iteration, the whole trace: no NVTX ranges; no capture ranges; no CUDA' \
-        .stdout
+    why='no NVTX ranges; no capture ranges; no kernels; no graphs; '
+    grep -q "One iteration, the whole trace: $why" .stdout
     verdict "$kind: one iteration" $?
     grep -q 'No GPU work in the trace' .stdout
     verdict "$kind: why it is empty" $?
@@ -136,6 +198,10 @@ for kind in empty calls no-api no-gpu; do
     run iters --json $kind.mpt
     code 0
     json 'd["by"] == "whole" and d["count"] == 1 and d["period_mean_ns"] is None'
+    run iters --candidates $kind.mpt
+    code 0
+    grep -q "Nothing repeats: $why" .stdout
+    verdict "$kind: no candidates" $?
 done
 run iters no-api.mpt
 grep -q 'No API calls in the trace' .stdout
@@ -157,7 +223,7 @@ for ((at = 40; at < bytes; at += bytes / 60)); do
     [ "$got" -eq 1 ] || [ "$got" -eq 3 ] || echo "cut at $at: exit code $got"
     cp nvtx.mpt flipped.mpt
     printf '\x5a' | dd of=flipped.mpt bs=1 seek="$at" conv=notrunc status=none
-    for way in auto nvtx:step range graph kernels; do
+    for way in auto nvtx:step range graph kernels syncs requests; do
         run iters --each --by $way flipped.mpt
         [ "$got" -le 3 ] || echo "flipped at $at, $way: exit code $got"
     done

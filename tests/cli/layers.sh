@@ -15,6 +15,23 @@ stdout <"$expected/layers_tree.txt"
 run layers --csv layers.mpt
 code 0
 stdout <"$expected/layers_csv.txt"
+for table in types precisions marks; do
+    run layers --csv --table $table layers.mpt
+    code 0
+    cat .stdout
+done >.tables
+mv .tables .stdout
+stdout <<'END'
+percent,total_ns,layers,calls,layer_type
+84.602369,150000,1,3,"CaskConvolution"
+8.460237,15000,1,3,"Reformat"
+percent,total_ns,layers,calls,precision
+84.602369,150000,1,3,"FP16"
+8.460237,15000,1,3,"FP32"
+percent,total_ns,layers,calls,mark
+8.460237,15000,1,3,"reformat"
+3.384095,6000,1,3,"copy"
+END
 
 # An iteration has 58000, 59000 and 60000 ns; 9000, 8000 and 7000 ns behind it comes the kernel
 # without a range. Between iterations alone it is 929000 and 928000 (below).
@@ -191,7 +208,7 @@ END
 run layers --by-position --tree layers.mpt
 code 2
 stderr <<'END'
-miniprof layers: --by-position goes with none of --tree, --iteration, --domain and --merge-numbers
+miniprof layers: --by-position goes with none of --tree, --iterations, --domain and --merge-numbers
 END
 run layers
 code 2

@@ -23,15 +23,15 @@ stdout_like <<'END'
 
 ==2374== Alive at the peak of SimGPU (0), 1 of 6 allocations:
 *
-8.0000MB * managed * cuMemAllocManaged  setup
+8.0000MiB * managed * cuMemAllocManaged  setup
 
 ==2374== Alive at the peak of SimGPU (1), 1 of 2 allocations:
 *
-2.0000MB * device * cuMemAlloc  -
+2.0000MiB * device * cuMemAlloc  -
 
 ==2374== Alive at the peak of the host, 1 of 1 allocation:
 *
-64.000KB * pinned * cuMemHostAlloc  setup
+64.000KiB * pinned * cuMemHostAlloc  setup
 
 ==2374== Memory pools:
 *
@@ -39,7 +39,7 @@ stdout_like <<'END'
 
 ==2374== Not freed, 6 allocations, 9175040 bytes:
 *
-     1  8.0000MB    8.0000MB  cuMemAllocManaged  setup
+     1  8.0000MiB   8.0000MiB  cuMemAllocManaged  setup
 
 ==2374== Allocated and freed:
 *
@@ -64,11 +64,23 @@ verdict "a line for each step and place" $?
 run memory --timeline --json memory.mpt
 [ "$(wc -l <.stdout)" -eq 22 ]
 verdict "a line for each row" $?
+# The same iterations, found as iters finds them.
+run memory --json --iteration step memory.mpt
+cp .stdout by_name
+run memory --json --iteration auto memory.mpt
+code 0
+json 'd["iterations"] == dict(json.load(open("by_name"))["iterations"], name="auto")'
+run memory --iteration graph memory.mpt
+code 2
+stderr_like <<'END'
+miniprof memory: 'memory.mpt': no CUDA graph launches; the trace has *
+END
+
 run memory --iteration stop memory.mpt
 code 2
 stdout </dev/null
 stderr_like <<'END'
-miniprof memory: 'memory.mpt': there is no NVTX range 'stop'; there are for example setup, step, *
+miniprof memory: 'memory.mpt': there is no NVTX range 'stop'; there are for example step
 END
 
 # What lacks something.
@@ -82,8 +94,7 @@ END
 run memory --csv --timeline plain.mpt
 code 0
 stdout <<'END'
-==4242== Profiling application: ./infer --batch 1
-==4242== No allocations in the trace: none was made while it was recorded.
+time_ns,change_bytes,live_bytes,pool_live_bytes,pool,kind,device_name
 END
 run memory --json plain.mpt
 code 0
@@ -146,7 +157,7 @@ END
 run memory --timeline --iteration step memory.mpt
 code 2
 stderr <<'END'
-miniprof memory: --iteration goes with neither --timeline nor --points
+miniprof memory: --iterations goes with neither --timeline nor --points
 END
 run memory --range 7 memory.mpt
 code 2

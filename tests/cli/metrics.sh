@@ -17,6 +17,11 @@ run metrics --csv metrics.mpt
 code 0
 stdout <"$expected/metrics_csv.txt"
 
+# nvprof's own form of it.
+run -i metrics.mpt --csv
+sed -n '/Event result/,$p' .stderr >.part && mv .part .stderr
+stderr <"$expected/nvprof_metrics_csv.txt"
+
 run metrics --each metrics.mpt
 code 0
 stdout <"$expected/metrics_each.txt"
@@ -24,11 +29,16 @@ stdout <"$expected/metrics_each.txt"
 run metrics --each --csv --demangling off --kernels '^gemm$' metrics.mpt
 code 0
 stdout_like <<'END'
-==4242== *
-==4242== Metric trace:
-"Start","Device","Context","Stream","achieved_occupancy",*,"Name","Correlation_ID"
-s,,,,,,,,,,,,
-0.000000,"Tested GPU (0)","1","13",0.125000,0.976562KB/s,,123456789012,*us,"_Z4gemm*",503
+start_ns,device_name,context,stream,correlation,kernel,metric,unit,value
+[0-9]*,"Tested GPU (0)",1,13,503,"_Z4gemm*","achieved_occupancy","ratio",0.125000
+*,"gld_throughput","bytes_per_second",1000.000000
+*,"gld_efficiency","percent",
+*,"inst_executed","count",123456789012.000000
+*
+*
+*
+END
+stderr_like <<'END'
 ==4242== l2_global_load_bytes: *
 ==4242== nvlink_receive_throughput: *
 ==4242== flop_count_sp_special: *
@@ -139,7 +149,7 @@ END
 run metrics --devices 0 metrics.mpt
 code 2
 stderr <<'END'
-miniprof metrics: --events, --raw, --devices and --library need --query
+miniprof metrics: --events, --raw, --sampling, --devices and --library need --query
 END
 
 run metrics --query metrics.mpt
@@ -157,7 +167,7 @@ END
 run metrics --query --events --raw
 code 2
 stderr <<'END'
-miniprof metrics: --events and --raw are two lists; ask for one
+miniprof metrics: --events, --raw and --sampling are several lists; ask for one
 END
 
 run metrics --query --devices 0,x

@@ -214,7 +214,7 @@ sed -i -e "s,$PWD,HERE,g" -e 's/miniprof-[A-Za-z0-9]*/miniprof-X/' .stdout
 stdout <<'END'
 CUDA_INJECTION64_PATH=HERE/bin/libminiprof.so
 MINIPROF_ARGV=on
-MINIPROF_CAPTURE=all
+MINIPROF_CAPTURE=pause
 MINIPROF_CHILDREN=off
 MINIPROF_CONCURRENT_KERNELS=on
 MINIPROF_LOG=quiet

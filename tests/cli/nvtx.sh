@@ -38,35 +38,21 @@ END
 run nvtx --csv nvtx.mpt
 code 0
 stdout_like <<'END'
-==4242== Profiling application: ./infer --batch 1
-==4242== NVTX result:
-==4242==   Thread "worker, "main"" (id = 77)
-==4242==     Domain "io"
-==4242==       Range "load"
-"Type","Time(%)","Time","Calls","Avg","Min","Max","Name"
-,%,us,,us,us,us,
-"Range:",100.000000,2.900000,1,2.900000,2.900000,2.900000,"load"
-"GPU activities",100.000000,1.000000,1,1.000000,1.000000,1.000000,"[[]CUDA memcpy HtoD]"
-"API calls",100.000000,2.000000,1,2.000000,2.000000,2.000000,"cuMemcpyHtoDAsync"
-
-==4242==     Domain "<unnamed>"
-==4242==       Range "open"
-*
-,%,ms,,ms,ms,ms,
-"Range:",*,"open"
-"GPU activities",*
-"API calls",*
-
-==4242==       Range "step"
-*
-,%,ms,,us,us,ms,
-"Range:",100.000000,1.519000,2,759.500000,19.500000,1.499500,"step"
-"GPU activities",93.750000,0.060000,3,20.000000,10.000000,0.030000,"vecAdd(*"
-"GPU activities",6.250000,0.004000,2,*
-"API calls",*
-"API calls",*
-
-==4242== 1 of *
+tid,thread_name,domain,range,type,percent,total_ns,calls,avg_ns,min_ns,max_ns,name
+77,"worker, ""main""","io","load","Range",100.000000,2900,1,2900.000000,2900,2900,"load"
+77,"worker, ""main""","io","load","GPU activities",100.000000,1000,1,1000.000000,1000,1000,"[[]CU*"
+77,"worker, ""main""","io","load","API calls",100.000000,2000,1,2000.000000,2000,2000,"cuMemcpy*"
+77,"worker, ""main""",,"open","Range",*,"open"
+77,"worker, ""main""",,"open","GPU activities",*
+77,"worker, ""main""",,"open","API calls",*
+77,"worker, ""main""",,"step","Range",100.000000,1519000,2,759500.000000,19500,1499500,"step"
+77,"worker, ""main""",,"step","GPU activities",93.750000,60000,3,20000.000000,10000,30000,"vecAdd(*"
+77,"worker, ""main""",,"step","GPU activities",6.250000,4000,2,*
+77,"worker, ""main""",,"step","API calls",*
+77,"worker, ""main""",,"step","API calls",*
+END
+stderr <<'END'
+==4242== 1 of the ranges has no end and lasts to the end of the trace.
 END
 
 run nvtx -u us nvtx.mpt
@@ -107,7 +93,7 @@ END
 run nvtx -u days nvtx.mpt
 code 2
 stderr <<'END'
-miniprof nvtx: --normalized-time-unit takes s, ms, us, ns, col or auto, not 'days'
+miniprof nvtx: --unit takes s, ms, us, ns, col or auto, not 'days'
 END
 
 run nvtx

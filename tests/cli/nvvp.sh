@@ -169,14 +169,14 @@ json 'd["properties"]["nvvp_version"] == "9"'
 json '{t["table"]: t["rows"] for t in d["tables"]} == {"string": 7, "thread": 1, "stream": 1,
     "function": 1, "shape": 1, "kernel": 5, "copy": 5, "call": 5, "nvtx": 10, "quality": 1}'
 run dump --csv --raw --table=nvtx known.mpt
-sed -n '5p' .stdout >line
+sed -n '4p' .stdout >line
 read -r row <line
-[ "$row" = '1,1,5,2,1700000000000999900,0,6,0xff00ff00,1,0x4d2' ] || echo "got $row"
+[ "$row" = '1,1,5,2,1700000000000999900,0,6,0xff00ff00,1,0x4d2,0,0,0' ] || echo "got $row"
 verdict "a range with its domain, name, category, color and payload" \
-    $([ "$row" = '1,1,5,2,1700000000000999900,0,6,0xff00ff00,1,0x4d2' ]; echo $?)
+    $([ "$row" = '1,1,5,2,1700000000000999900,0,6,0xff00ff00,1,0x4d2,0,0,0' ]; echo $?)
 run dump --csv --table=thread known.mpt
 stdout_like <<'END'
-"id","tid","name"
+id,tid,name
 1,1142654784,"worker"
 END
 

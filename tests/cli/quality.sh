@@ -27,6 +27,38 @@ trace one-dropped
 run summary one-dropped.mpt
 first_line '==4242== Warning: 1 record was dropped.'
 
+# By capture range, with rows of ranges and names that are not in the trace, and sums that cancel.
+trace losses
+for command in summary info nvtx kernels; do
+    run $command losses.mpt
+    code 1
+    quiet
+    first_line '==4242== Warning: 12 records were dropped; 1 launched kernel has no record; *'
+    first_line '*; 2 capture ranges are not whole, the first is 1.'
+done
+for command in summary kernels deps gpu-trace; do
+    run $command --range 1 losses.mpt
+    code 1
+    first_line '==4242== Warning: 12 records were dropped, some or all of this capture range.'
+    run $command --range 2 losses.mpt
+    code 1
+    first_line '==4242== Warning: 1 kernel launched in this capture range has no record.'
+done
+run summary --range 9 losses.mpt
+code 2
+run info --json losses.mpt
+json '[{k: r[k] for k in r if k[-2:] != "ns"} for r in d["ranges"]] ==
+      [{"range": 1, "dropped_at_most": 12}, {"range": 2, "unanswered_launches": 1}]'
+json 'd["quality"]["counters"] == {"dropped_by_cupti": 12, "unanswered_launches": 1}'
+run info losses.mpt
+[ "$(grep -c 'range 1 .*, up to 12 records were dropped$' .stdout)" -eq 1 ] &&
+    [ "$(grep -c 'range 2 .*, 1 launched kernel has no record$' .stdout)" -eq 1 ]
+verdict "each range says what it lacks" $?
+# A trace of an older recorder does not tell: what was dropped may be of any range.
+run summary --range 2 dropped.mpt
+code 1
+first_line '==4242== Warning: 12 records were dropped.'
+
 trace doubtful
 run summary doubtful.mpt
 code 1

@@ -12,6 +12,11 @@ run summary --csv plain.mpt
 code 0
 stdout <"$expected/summary_csv.txt"
 
+# nvprof's own form of it.
+run -i plain.mpt --csv
+code 0
+stderr <"$expected/nvprof_summary_csv.txt"
+
 run summary --json plain.mpt
 code 0
 json 'd["pid"] == 4242 and d["command"] == "./infer --batch 1" and d["ranges"] == 2'
@@ -35,11 +40,7 @@ END
 run summary --demangling off --csv --range=1 plain.mpt
 code 0
 stdout_like <<'END'
-==4242== *
-==4242== *
-==4242== *
-"Type",*
-,%,us,,us,us,us,
+type,*
 "GPU activities",*,"_Z6vecAddPKfS0_Pfi"
 "GPU activities",*,"[[]CUDA memcpy HtoD]"
 "API calls",*,"cudaLaunchKernel"
@@ -96,7 +97,7 @@ run summary -u years plain.mpt
 code 2
 stdout </dev/null
 stderr <<'END'
-miniprof summary: --normalized-time-unit takes s, ms, us, ns, col or auto, not 'years'
+miniprof summary: --unit takes s, ms, us, ns, col or auto, not 'years'
 END
 
 # Of what was not recorded nothing is said, unless nothing else is asked for.
@@ -151,13 +152,10 @@ END
 run summary --csv calls.mpt
 code 0
 stdout <<'END'
-==4242== Profiling application: ./infer --batch 1
-==4242== Profiling result:
-==4242== No kernels were profiled.
-"Type","Time(%)","Time","Calls","Avg","Min","Max","Name"
-,%,us,,us,us,us,
-"API calls",100.000000,5.000000,1,5.000000,5.000000,5.000000,"cudaLaunchKernel"
+type,percent,total_ns,calls,avg_ns,min_ns,max_ns,name
+"API calls",100.000000,5000,1,5000.000000,5000,5000,"cudaLaunchKernel"
 END
+echo "==4242== No kernels were profiled." | stderr
 
 trace empty
 run summary empty.mpt

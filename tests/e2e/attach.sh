@@ -54,10 +54,33 @@ linked-graph 10 dlsym-graph 10 bad-argument 10 linked-capture 10 dlsym-capture 1
     same "programs without CUDA" "$(printf '1\n%s' "$(git --version 2>&1)")" \
         "$(LD_PRELOAD=$preload python3 -c 'import ctypes, ssl; print(1)'
            LD_PRELOAD=$preload git --version 2>&1)"
-    same "what it exports" "11 dlsym" "$(nm -D --defined-only "$preload" | grep -c ' T ') \
-$(nm -D --defined-only "$preload" | awk '$2 == "T" && $3 !~ /^cu/ { print $3 }')"
+    # As an extension of Python is loaded: the driver is not in the program's global scope.
+    plugin=("$build/tests/e2e/host" 1 "$build/tests/e2e/host_user.so")
+    "${plugin[@]}" >plugin.bare
+    LD_PRELOAD=$preload "${plugin[@]}" >plugin.alone
+    attach plugin -- --waits on -- "${plugin[@]}"
+    same "a plug-in that alone is linked to the driver: its calls work" "6 1" \
+        "$(grep -c ': 0' plugin.bare) $(grep -c 'ran 11' plugin.bare)"
+    check "a plug-in: the same with the library" cmp plugin.bare plugin.alone
+    same "a plug-in: the same while it is recorded" "$(cat plugin.bare)" \
+        "$(grep -v -e ^miniprof: -e ^simgpu: plugin.all)"
+    same "a plug-in: its host functions" 2 "$(count plugin host_function)"
+    names='import ctypes, sys
+for path in sys.argv[1:]: ctypes.CDLL(path, mode=ctypes.RTLD_GLOBAL)
+print(*(hasattr(ctypes.CDLL(None), name)
+        for name in ("cuGraphCreate", "cuGetProcAddress", "cuLaunchHostFunc")))'
+    same "dlsym in a program without CUDA: nothing of the driver" "False False False" \
+        "$(LD_PRELOAD=$preload python3 -c "$names")"
+    same "dlsym in a program with the driver: what that has" \
+        "$(python3 -c "$names" libcuda.so.1)" \
+        "$(LD_PRELOAD=$preload python3 -c "$names" libcuda.so.1)"
+    same "what it exports of its own" "miniprof_preload" "$(nm -D --defined-only "$preload" |
+        awk '$3 !~ /^cu/ { print $3 }' | sort | comm -23 - <(nm -D --defined-only \
+            "$(ldd "$preload" | awk '/libc.so/ { print $3 }')" | awk '{ sub("@.*", "", $3)
+            print $3 }' | sort -u))"
+    same "what it exports of the driver's" 23 "$(nm -D --defined-only "$preload" | grep -c ' T cu')"
     same "what it needs" "libc.so.6" \
-        "$(readelf -d "$preload" | sed -n 's/.*(NEEDED).*\[\(.*\)\]/\1/p')"
+        "$(readelf -d "$preload" | sed -n 's/.*(NEEDED).*\[\(.*\)\]/\1/p' | grep -v '^ld-linux')"
 fi
 
 # ---- when ------------------------------------------------------------------------------------
@@ -86,11 +109,12 @@ for when in graph range; do
 done
 attach preset -- --capture range -- "$steps" "${program[@]}"
 same "miniprof run's default waits" "$late" "$(order preset)"
-attach whole -- -- bash -c 'echo "${LD_PRELOAD-none}"; exec "$0" "$@"' "$steps" "${program[@]}"
-same "nothing to wait for: no preload, from the start" "none CUPTI before inside after" \
+attach whole -- --waits off -- bash -c 'echo "${LD_PRELOAD-none}"; exec "$0" "$@"' "$steps" \
+    "${program[@]}"
+same "nothing to notice: no preload, from the start" "none CUPTI before inside after" \
     "$(order whole)"
-attach asked -- --capture range --attach init -- bash -c 'echo "${LD_PRELOAD-none}"'
-same "--attach init: no preload" none "$(cat asked.all | head -n 1)"
+attach asked -- --capture range --attach init --waits off -- bash -c 'echo "${LD_PRELOAD-none}"'
+same "--attach init, no waits: no preload" none "$(cat asked.all | head -n 1)"
 
 for when in graph range; do
     attach "made_$when" -- --attach "$when" --capture range -- "$steps" "${graphed[@]}"

@@ -146,7 +146,7 @@ profile nvtx NVTX_INJECTION64_PATH="$lib" -- "$steps" "${nvtx[@]}"
 same "nvtx: before CUDA starts too" "push outer,push inner,mark,pop,pop" \
     "$(rows nvtx nvtx | awk -F, '{ print $2 ($2 == "push" ? " " $4 : "") }' | paste -sd,)"
 check "nvtx: text with commas and quotation marks" \
-    grep -q '"a mark, quoted ""so"""' <("$miniprof" dump --csv nvtx.mpt)
+    grep -q '"a mark, quoted ""so"""' <("$miniprof" dump --csv --table nvtx nvtx.mpt)
 profile no_nvtx MINIPROF_NVTX=off NVTX_INJECTION64_PATH="$lib" -- "$steps" "${nvtx[@]}"
 same "MINIPROF_NVTX=off: no rows, the kernel is there" "0 1" \
     "$(count no_nvtx nvtx) $(count no_nvtx kernel)"

@@ -2,11 +2,13 @@
 # as the samples are.
 #
 #   programs/*.c   a program each; steps/ has more of steps
+#   ranks/         more of the program ranks, which needs the stand-in for NCCL; what starts it
 #   preload/*.c    a shared library each, for LD_PRELOAD or dlopen
 #   steps_setuid   steps that finds the software GPU where LD_LIBRARY_PATH is not looked at
 
 E2E_PROGRAMS := $(patsubst tests/e2e/programs/%.c,$(BUILD)/tests/e2e/%,$(sort $(wildcard \
 	tests/e2e/programs/*.c))) $(BUILD)/tests/e2e/steps_setuid
+E2E_PROGRAMS := $(if $(SIMGPU_NCCL),$(E2E_PROGRAMS),$(filter-out %/ranks,$(E2E_PROGRAMS)))
 E2E_LIBRARIES := $(patsubst tests/e2e/preload/%.c,$(BUILD)/tests/e2e/%.so,$(sort $(wildcard \
 	tests/e2e/preload/*.c)))
 
@@ -23,6 +25,14 @@ $(BUILD)/tests/e2e/%: $(OBJ)/tests/e2e/programs/%.o $(SAMPLES_OBJ)/common.o $(CU
 	$(call say,LINK,$@)
 	$(Q)$(LINK) -o $@ $(filter %.o,$^) $(CUDA_STUB) -lpthread -ldl
 
+# The software GPU tells it what is true.
+$(BUILD)/tests/e2e/ranks: $(addprefix $(OBJ)/tests/e2e/,programs/ranks.o ranks/iterations.o \
+		ranks/plants.o ranks/truth.o) $(SAMPLES_OBJ)/common.o $(SIMGPU_NCCL) \
+		$(BUILD)/simgpu/libcuda.so.1
+	@mkdir -p $(@D)
+	$(call say,LINK,$@)
+	$(Q)$(LINK) -rdynamic -o $@ $^ -lpthread -ldl
+
 $(BUILD)/tests/e2e/host $(BUILD)/tests/e2e/headless: $(BUILD)/tests/e2e/%: \
 		$(OBJ)/tests/e2e/programs/%.o
 	@mkdir -p $(@D)
@@ -37,10 +47,10 @@ $(BUILD)/tests/e2e/steps_setuid: $(OBJ)/tests/e2e/programs/steps.o $(SAMPLES_OBJ
 		-Xlinker -rpath -Xlinker $(abspath $(BUILD)/simgpu)
 
 # Never with sanitizers, whose runtime would have to come first: those tests leave them out.
-$(E2E_LIBRARIES): $(BUILD)/tests/e2e/%.so: tests/e2e/preload/%.c
+$(E2E_LIBRARIES): $(BUILD)/tests/e2e/%.so: tests/e2e/preload/%.c src/base/preload.h
 	@mkdir -p $(@D)
 	$(call say,LINK,$@)
 	$(Q)$(CC) $(CUDA_CPPFLAGS) $(CPPFLAGS) -std=gnu17 -O1 -g -Wall -Wextra -fPIC -fno-builtin \
-		-shared -o $@ $< $(if $(findstring gpu_user,$@),$(CUDA_STUB)) -ldl
-$(BUILD)/tests/e2e/gpu_user.so: $(CUDA_STUB)
+		-shared -o $@ $< $(if $(findstring _user,$@),$(CUDA_STUB)) -ldl
+$(BUILD)/tests/e2e/gpu_user.so $(BUILD)/tests/e2e/host_user.so: $(CUDA_STUB)
 endif

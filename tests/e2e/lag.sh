@@ -18,7 +18,8 @@ greatest() {
     counter "$1" gpu_behind_ms | grep -vx 0
 }
 
-# Records come 6.5 s late: at a launch the newest one is that of the seventh kernel before.
+# Records come 6.5 s late: at a launch the newest one is that of the seventh kernel before. A busy
+# machine may let the writer see an earlier launch first.
 # lags WHAT NAME ALPHAS
 lags() {
     unharmed "$1" "$2" bare 0
@@ -26,7 +27,7 @@ lags() {
     same "$1: every kernel" "$3" "$(kernels "$2")"
     same "$1: one line" 1 "$(said "$2" | wc -l)"
     like "$1: what it says" \
-        "^miniprof: the GPU's records are [67]\.0 s behind its launches: .*MINIPROF_DURATION" \
+        "^miniprof: the GPU's records are [567]\.0 s behind its launches: .*MINIPROF_DURATION" \
         "$(said "$2")"
     same "$1: the greatest lag is that of a launch to the seventh kernel before" 7000 \
         "$(greatest "$2")"

@@ -23,6 +23,20 @@ for layer in document["layers"]:
           " ".join("%s=%d" % item for item in sorted(of_self.items())))' | sed 's/ *$//'
 }
 
+# facts NAME OPTION... -- KEY...: values of the JSON document.
+facts() {
+    local options=()
+    while [ "$1" != -- ]; do
+        options+=("$1")
+        shift
+    done
+    shift
+    "$miniprof" layers --json "${options[@]:1}" "$work/${options[0]}.mpt" 2>/dev/null | python3 -c '
+import json, sys
+document = json.load(sys.stdin)
+print(*(document[key] for key in sys.argv[1:]))' "$@"
+}
+
 # sums NAME: device time of the tables, and of the layers.
 sums() {
     local of_tables of_layers
@@ -52,7 +66,26 @@ same "nested: one domain" "- 0 [CUDA memset]=1 alpha=4
 inner@lib 1 [CUDA memcpy HtoD]=1 beta=3 gamma=1" "$(layers nested --domain lib | sort)"
 same "nested: inside ranges of a name" "outer 1
 outer > inner@lib 1
-outer > inner@lib > deep 1 gamma=1" "$(layers nested --iteration deep)"
+outer > inner@lib > deep 1 gamma=1" "$(layers nested --iterations deep)"
+
+# Iterations that have no name: what nobody waits for belongs to no request.
+once=(push=model alpha=1 beta=2 pop sync)
+profile waits -- "$steps" init start "${once[@]}" "${once[@]}" "${once[@]}" "${once[@]}" gamma=3 \
+    stop print=done
+same "waits: inside requests" "model 4 alpha=4 beta=8" "$(layers waits --iteration requests)"
+same "waits: a name as a way" "model 4 alpha=4 beta=8" "$(layers waits --iteration nvtx:model)"
+same "waits: all" "model 4 alpha=4 beta=8
+- 0 gamma=3" "$(layers waits)"
+same "waits: how many" "4 requests" \
+    "$(facts waits --iteration requests -- iterations iteration)"
+"$miniprof" layers --iteration requests:nobody "$work/waits.mpt" >"$work/out" 2>"$work/err"
+same "waits: a thread that there is not" "2 there is no thread 'nobody'" \
+    "$? $(grep -o "there is no thread 'nobody'" "$work/err")"
+once=(alpha=1 beta=2 sync)
+profile plain -- "$steps" init start "${once[@]}" "${once[@]}" "${once[@]}" "${once[@]}" gamma=3 \
+    stop print=done
+same "plain: kernels by position, inside requests" "12 4" \
+    "$(facts plain --iteration requests -- kernels rounds)"
 
 # A kernel of another thread is in no range of this one's stack, but in a range that was started.
 profile threads -- "$steps" init start push=here aside=2 join pop range-start=1,request aside=3 \

@@ -28,10 +28,14 @@ passed=0
 failed=0
 status=0
 # Nothing of the caller's settings, and no other GPU.
-for name in $(compgen -e | grep -E '^(MINIPROF|SIMGPU|CUDA_INJECTION|NVTX_INJECTION)'); do
+for name in $(compgen -e |
+    grep -E '^(MINIPROF|SIMGPU|SIMNCCL|NCCL|CUDA_INJECTION|NVTX_INJECTION)'); do
     unset "$name"
 done
 export LD_LIBRARY_PATH=$build/simgpu
+# What is recorded costs nothing, for the reports. The recorder does not know that.
+. "$SOURCE/tests/tools/no_costs.sh"
+no_costs "$work/cache"
 
 ok() {
     passed=$((passed + 1))
@@ -105,7 +109,8 @@ bare() {
 profile() {
     local name=$1
     shift
-    bare "$name" CUDA_INJECTION64_PATH="$lib" MINIPROF_OUTPUT="$work/$name.mpt" "$@"
+    bare "$name" XDG_CACHE_HOME="$work/no-cache" CUDA_INJECTION64_PATH="$lib" \
+        MINIPROF_OUTPUT="$work/$name.mpt" "$@"
 }
 
 # start NAME [VAR=VALUE...] -- PROGRAM...: the same in the background; sets $pid.
@@ -167,8 +172,7 @@ unharmed_but_for_stdout() {
 
 # rows NAME TABLE: the table's rows, without heads and quotation marks. A missing table has none.
 rows() {
-    "$miniprof" dump --csv "$work/$1.mpt" |
-        sed -n "/^\"$2\",/{s/^\"$2\",//;s/\"//g;p}"
+    "$miniprof" dump --csv --table "$2" "$work/$1.mpt" | sed '1d;s/"//g'
 }
 
 # count NAME TABLE [PATTERN]
@@ -178,10 +182,21 @@ count() {
 
 # column NAME TABLE COLUMN: one value a line.
 column() {
-    "$miniprof" dump --csv "$work/$1.mpt" | sed 's/"//g' |
-        awk -F, -v table="$2" -v wanted="$3" '
-            $1 == "table" { for (i = 1; i <= NF; i++) if ($i == wanted) at = i; next }
-            $1 == table { print $at }'
+    "$miniprof" dump --csv --table "$2" "$work/$1.mpt" | sed 's/"//g' |
+        awk -F, -v wanted="$3" '
+            NR == 1 { for (i = 1; i <= NF; i++) if ($i == wanted || $i == wanted "_ns") at = i }
+            NR > 1 { print $at }'
+}
+
+# every_row NAME [TABLE...]: the rows of these or all tables, each behind the quoted name of its
+# table.
+every_row() {
+    local table file=$work/$1.mpt
+    shift
+    [ $# -gt 0 ] || set -- $("$miniprof" info --csv "$file" | sed '1d;s/^"//;s/".*//')
+    for table; do
+        "$miniprof" dump --csv --table "$table" "$file" | sed "1d;s/^/\"$table\",/"
+    done
 }
 
 # tally NAME TABLE COLUMN: "value count" lines, by value.
@@ -204,10 +219,11 @@ complete() {
     check "$1: the trace is complete" "$miniprof" check "$work/$2.mpt"
 }
 
-# Dumps of two runs may differ in process and thread ids, addresses, the writer's CPU time, and in
-# the order in which definitions came up, since the writer works in the background.
+# comparable NAME [TABLE...]: every_row without what may differ between two runs: process and thread
+# ids, addresses, the writer's CPU time, and the order in which definitions came up, since the
+# writer works in the background.
 comparable() {
-    "$miniprof" dump --csv "$work/$1.mpt" |
+    every_row "$@" |
         sed -E 's/thread [0-9]+/thread/; s/^"thread",([0-9]+),[0-9]+/"thread",\1/
                 s/0x[0-9a-f]{9,}/ADDRESS/g; /^"quality","writer_cpu_ns"/d' >"$work/comparable"
     grep -vE '^"(string|thread|stream|function|shape|node)",' "$work/comparable"

@@ -125,7 +125,7 @@ if [ -z "${SAN:-}" ]; then
                 "$(($("$miniprof" info --json "room$from.$times.mpt" |
                     sed -n 's/^  "records": \([0-9]*\),/\1/p') + $(dropped "room$from.$times")))"
             same "$what: nothing refers to what is missing" 0 \
-                "$("$miniprof" dump --csv "room$from.$times.mpt" | grep -c 'unknown\|undefined')"
+                "$("$miniprof" dump --json "room$from.$times.mpt" | grep -c 'unknown\|undefined')"
             [ "$from" -gt 9 ] || like "$what: and later kernels are there" 'beta [1-9]' \
                 "$(kernels "room$from.$times")"
         done

@@ -1,8 +1,8 @@
 #!/bin/bash
 # Takes 40 s.
-# The scripts of tests/gpu that count what was launched, look how CUPTI grows, begin and end ranges
-# and kill what is recorded, for a moment on the software GPU: what they say is right, and they
-# notice what is wrong.
+# The scripts of tests/gpu that count what was launched, look how CUPTI grows and where it fails,
+# begin and end ranges, kill what is recorded and plant late ranks, for a moment on the software
+# GPU: what they say is right, and they notice what is wrong.
 . "$SOURCE/tests/e2e/lib.sh" || exit 1
 export SIMGPU=1 SIMGPU_REAL_TIME=1 SOAK_RATE=20000 SOAK_SECONDS=1 RANGES_RATE=20000
 export SIGKILL_KILLS=16 SIGKILL_JOBS=2
@@ -49,6 +49,32 @@ cells() {
         awk -F ' [|] ' -v column="$2" '{ print $column }'
 }
 
+# Rows of node_level.sh's table: row NAME COLUMN.
+row() {
+    sed -n 's/^| \(.*\) |$/\1/p' node_level.said |
+        awk -F ' [|] ' -v name="$1" -v column="$2" '$1 == name { print $column }'
+}
+
+NODE_SIDES="no CUPTI,graph level,node level,*hardware*,nothing and*,node and*" ROUNDS=1 \
+    NODE_SECONDS=60 script node_level
+same "node_level: exit code" 0 "$status"
+same "node_level: records of kernels" "0 0 800 800 0 800" "$(for side in "no CUPTI" "graph level" \
+    "node level" "node level, hardware trace" "nothing and node level in turn"; do
+    row "$side" 5
+done | xargs)"
+same "node_level: records of graphs" "1 0" "$(row "graph level" 7) $(row "node level" 7)"
+same "node_level: what CUPTI refuses" 27 "$(row "node level, hardware trace" 8)"
+like "node_level: a side that is killed" \
+    'did not come to its end: node and graph level in turn: exit status 134' \
+    "$(cat node_level.said)"
+
+# The probe leaves its graphs to the driver.
+PROBES=1 leaky script graph_copies
+same "graph_copies: exit code" 0 "$status"
+same "graph_copies: who fails" "0 0 0 1" "$(sed -n 's/^.*: \(.\) of 1 failed$/\1/p' \
+    graph_copies.said | xargs)"
+like "graph_copies: why" 'MEMCPY2 is enabled beside MEMCPY' "$(cat graph_copies.said)"
+
 export GROWTH_SECONDS=1 GROWTH_RATE=20000 GROWTH_JOBS=2
 GROWTH_SIDES="miniprof,CUPTI alone flushed*,without" script growth
 same "growth: exit code" 0 "$status"
@@ -74,6 +100,13 @@ same "growth of a side that is none: one line" 1 "$(wc -l <growth.said)"
 like "growth of a side that is none: which" "^growth.sh: no side 'nothing'; there are: without," \
     "$(cat growth.said)"
 
+RANGES_FAST=300 script ranges_fast
+same "ranges_fast: exit code" 0 "$status"
+same "ranges_fast: nothing is lost" 3 "$(grep -c ' 0 missing; said: 0 without' ranges_fast.said)"
+RANGES_FAST=300 SIMGPU_LOSE_KERNELS=7 script ranges_fast
+same "ranges_fast, with a CUPTI that loses: all of it is said" "0 3" \
+    "$status $(grep -c ' 85 missing; said: 85 without' ranges_fast.said)"
+
 script ranges
 same "ranges: exit code" 0 "$status"
 same "ranges: all that can be tried at once" "7 passed, 0 failed" "$(tail -n 1 ranges.said)"
@@ -91,4 +124,16 @@ same "SIGKILL: all were made, and each trace opens" "16 0" \
 SIGKILL_LIMIT_MS=0 SIGKILL_KILLS=4 MINIPROF_GPU=off script sigkill 1
 same "SIGKILL without kernels in the trace: exit code" 1 "$status"
 same "SIGKILL without kernels in the trace: all are late" 4 "$(number sigkill late)"
+
+# Jobs of two ranks: whoever is planted is found, and the tables come last.
+if [ -x "$build/tests/e2e/ranks" ]; then
+    STEPS=20 ROUNDS=1 script ranks
+    same "ranks: exit code" 0 "$status"
+    same "ranks: the late rank, by the plugin and by NVTX" 2 \
+        "$(grep -c '^| played | [a-z]* | 2 of 2 | .* | 0 |$' ranks.said)"
+    same "ranks: all arrive together, as in a run in time" 1 \
+        "$(grep -c '^ok 1 predictions$' ranks.said)"
+    same "ranks: what recording costs is a table" "alone off nvtx on" \
+        "$(echo $(grep -oE '^[|] (alone|off|nvtx|on) ' ranks.said | tr -d '|'))"
+fi
 finish

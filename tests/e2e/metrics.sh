@@ -152,7 +152,7 @@ unharmed threads threads threads.bare 0
 same "threads: a value for each kernel" "$(count threads kernel)" \
     "$(column threads metric_value correlation | sort -u | wc -l)"
 same "threads: each has its own" 0 "$(metric threads flop_count_sp | awk '$2 % 384' | wc -l)"
-profile forked MINIPROF_METRICS=flop_count_sp -- "$steps" init alpha=2 fork sync print=text
+leaky profile forked MINIPROF_METRICS=flop_count_sp -- "$steps" init alpha=2 fork sync print=text
 same "fork: exit code" 0 "$status"
 same "fork: the parent's" "alpha 384 alpha 384" "$(echo $(metric forked flop_count_sp))"
 

@@ -40,7 +40,7 @@ same "nvtx: the NVTX ranges themselves and what is inside" \
 same "nvtx: calls inside" "cuLaunchKernel 7 cuMemcpyHtoD 1" \
     "$(calls nvtx | sed 's/_v2//')"
 same "nvtx: what the ranges launched, by miniprof nvtx" "1 7" \
-    "$("$miniprof" nvtx --csv nvtx.mpt | grep -c 'Range "step"') $(count nvtx kernel)"
+    "$("$miniprof" nvtx --csv nvtx.mpt | grep -c '"step","Range"') $(count nvtx kernel)"
 profile nvtx_all MINIPROF_CAPTURE=nvtx:step MINIPROF_API=all -- "$steps" "${program[@]}"
 same "nvtx, all calls: none of the recorder's own" \
     "cuLaunchKernel 7 cuMemcpyHtoD_v2 1 cuModuleGetFunction 3" "$(calls nvtx_all)"
@@ -161,10 +161,14 @@ repeat:9|alpha 3 beta 12|3
 repeat|alpha 3 beta 12|3
 END
 done
-profile end_all MINIPROF_CAPTURE=all MINIPROF_CAPTURE_END=stop -- "$steps" "${program[@]}"
-same "all, end stop: up to the first cudaProfilerStop" \
+profile end_pause MINIPROF_CAPTURE=pause MINIPROF_CAPTURE_END=stop -- "$steps" "${program[@]}"
+same "pause, end stop: up to the first cudaProfilerStop" \
     "alpha 1 gamma 9 1begin:start_of_process 1end:profiler_api" \
-    "$(kernels end_all) $(ranges end_all)"
+    "$(kernels end_pause) $(ranges end_pause)"
+profile end_all MINIPROF_CAPTURE=all -- "$steps" "${program[@]}"
+profile end_all_stop MINIPROF_CAPTURE=all MINIPROF_CAPTURE_END=stop -- "$steps" "${program[@]}"
+same "all, end stop: the whole run is one range" "$(kernels end_all) $(ranges end_all)" \
+    "$(kernels end_all_stop) $(ranges end_all_stop)"
 profile end_graph MINIPROF_CAPTURE_END=stop MINIPROF_CUDA_GRAPH=graph -- "$steps" init \
     make-graph=0 instantiate=0 start launch=0 stop launch=0 make-graph=1 instantiate=1 launch=1 sync
 same "end stop: graphs, too" "0 1" "$status $(count end_graph graph)"
@@ -225,7 +229,7 @@ same "schedule: MINIPROF_CAPTURE is said to have no effect" \
     "$(said schedule_mode) $(kernels schedule_mode)"
 profile step_only MINIPROF_STEP=it -- "$steps" init alpha=1 sync
 same "MINIPROF_STEP without a schedule" "miniprof: MINIPROF_STEP has no effect without \
-MINIPROF_SCHEDULE or MINIPROF_SLOW_STEP alpha 1" \
+MINIPROF_SCHEDULE, MINIPROF_SLOW_STEP or MINIPROF_BASELINE alpha 1" \
     "$(said step_only) $(kernels step_only)"
 
 # ---- MINIPROF_DELAY, MINIPROF_DURATION -------------------------------------------------------
@@ -384,7 +388,10 @@ pause_by auto \
     "alpha 1 gamma 4 1begin:profiler_api 1end:trigger 2begin:trigger 2end:profiler_api"
 pause_by range \
     "alpha 1 gamma 4 1begin:profiler_api 1end:trigger 2begin:trigger 2end:profiler_api"
-pause_by all "alpha 1 gamma 4 1begin:start_of_process 1end:trigger 2begin:trigger 2end:profiler_api"
+pause_by pause \
+    "alpha 1 gamma 4 1begin:start_of_process 1end:trigger 2begin:trigger 2end:profiler_api"
+pause_by all \
+    "alpha 1 gamma 4 1begin:start_of_process 1end:trigger 2begin:trigger 2end:end_of_process"
 pause_by nvtx:a "alpha 1 gamma 4 1begin:nvtx 1end:trigger 2begin:trigger 2end:nvtx"
 pause_by auto "alpha 1 1begin:profiler_api 1end:trigger" MINIPROF_CAPTURE_END=stop
 like "ctl: start when all is over" \

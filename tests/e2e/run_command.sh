@@ -116,11 +116,11 @@ fi
 
 # ---- a flag for each setting -----------------------------------------------------------------
 declare -A values=([output]=other.mpt [capture]=range [capture-end]=repeat:2 [delay]=60
-    [duration]=3600 [schedule]=skip=1,active=2 [step]=iteration [flight]=30s
+    [duration]=3600 [schedule]=skip=1,active=2 [step]=iteration [baseline]=40% [flight]=30s
     [flight-mb]=8 [flight-files]=3 [slow-step]=p99x2 [api]=cuLaunchKernel
     [cuda-graph]=graph [device-graphs]=off [buffer-mb]=9 [gpu-buffer-mb]=17 [level]=7 [log]=error
     [cupti]="$build/simgpu/libcupti.so"
-    [nvtx]=off [memory]=off
+    [nvtx]=off [nccl]=nvtx [memory]=off [waits]=off
     [argv]=on [gpu]=off [concurrent-kernels]=off [unified-memory]=on [children]=off [timeout]=3600
     [attach]=range
     [metrics]=warps_launched [kernels]=alpha [devices]=0 [replay]=disabled [query]=metrics)

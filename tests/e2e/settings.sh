@@ -120,8 +120,7 @@ for version in 18 26; do
     profile "unified$version" MINIPROF_UNIFIED_MEMORY=on SIMGPU_NOISE=0 \
         SIMGPU_CUPTI_VERSION=$version -- "$steps" init "${memory[@]}"
     same "unified memory: the same with CUPTI version $version" \
-        "$(comparable unified | grep '^"unified"')" \
-        "$(comparable "unified$version" | grep '^"unified"')"
+        "$(comparable unified unified)" "$(comparable "unified$version" unified)"
 done
 profile refused MINIPROF_UNIFIED_MEMORY=on SIMGPU_UNIFIED_MEMORY_ERROR=28 -- \
     "$steps" init "${memory[@]}" print=text
@@ -145,8 +144,7 @@ for mode in auto range; do
         done
         # The software GPU has no runtime.
         same "MINIPROF_API=driver, $mode, CUPTI $version: all driver calls" \
-            "$(comparable all$version | grep '^"call"')" \
-            "$(comparable driver$version | grep '^"call"')"
+            "$(comparable all$version call)" "$(comparable driver$version call)"
         check "MINIPROF_API=driver, $mode, CUPTI $version: also what lean leaves out" \
             [ "$(count driver$version call ',cuModuleGetFunction,')" -gt 0 ]
         same "MINIPROF_API=runtime, $mode, CUPTI $version: none, waits and kernels as ever" \

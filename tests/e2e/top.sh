@@ -37,7 +37,7 @@ touch go1
 same "--plain --count 2: exit code, nothing on stderr" "0 " "$? $(cat two.err)"
 same "--plain --count 2: two blocks" 2 "$(grep -c "^$pid $steps .* records, 0 dropped" two.out)"
 same "--plain: no escape sequences" 0 "$(grep -c $'\033' two.out)"
-"$miniprof" top --json --interval 100 --iteration inner "$pid" >goes.json 2>top.err </dev/null &
+"$miniprof" top --json --interval 100 --iterations inner "$pid" >goes.json 2>top.err </dev/null &
 top=$!
 await test -s goes.json
 touch go2
@@ -102,7 +102,7 @@ same "CSV: exit code, nothing on stderr" "0 " "$? $(cat top.err)"
 wait "$pid"
 same "CSV: one head, rows of a width, the last state, a time that does not run back" \
     "1 15 ended True" "$(python3 -c 'import csv, sys
-titles, units, *rows = csv.reader(open("rows.csv"))
+titles, *rows = csv.reader(open("rows.csv"))
 times = [float(row[0]) for row in rows]
 print(1 + rows.count(titles), *{len(row) for row in rows}, rows[-1][2], times == sorted(times))')"
 

@@ -16,14 +16,10 @@ settings=(SIMGPU_DEVICES=2 SIMGPU_NOISE=0 MINIPROF_MEMORY=on MINIPROF_UNIFIED_ME
 tables=(thread device stream function shape node stream_info context_info kernel copy set call sync
     memory pool overhead unified graph nvtx capture)
 
-# content NAME TABLE: without what the version does not tell: CUPTI before 12.2 has no correlation
-# ids in records of overhead.
+# content NAME TABLE: of the file NAME.rows, without what the version does not tell: CUPTI before
+# 12.2 has no correlation ids in records of overhead.
 content() {
-    if [ "$2" = overhead ]; then
-        comparable "$1" | grep '^"overhead"' | sed 's/,[0-9]*$//'
-    else
-        comparable "$1" | grep "^\"$2\""
-    fi
+    grep "^\"$2\"" "$work/$1.rows" | if [ "$2" = overhead ]; then sed 's/,[0-9]*$//'; else cat; fi
 }
 
 bare bare "${settings[@]}" -- "${program[@]}"
@@ -38,6 +34,7 @@ for level in node graph; do
         same "CUPTI $version, $level: nothing to say" "" "$(said "$name")"
         same "CUPTI $version, $level: nothing lost or odd" "" \
             "$(column "$name" quality name | grep -v writer_cpu_ns)"
+        comparable "$name" >"$work/$name.rows"
         for table in "${tables[@]}"; do
             same "CUPTI $version, $level: the table $table is that of CUPTI ${versions[0]}" \
                 "$(content "$first" "$table")" "$(content "$name" "$table")"

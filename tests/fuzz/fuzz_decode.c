@@ -2,6 +2,7 @@
  *
  *     u8 table (index in mp_tables), u8 and u16 of rows, u32 column mask, then the columns
  *
+ * With bit 31 of the mask the columns are decoded into memory of the caller, exactly large enough.
  * A trace among the seeds is turned into that by the first mutation: one of its chunks. */
 #include "seal.h"
 #include "walk.h"
@@ -13,6 +14,16 @@
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t size, size_t max_size, unsigned seed);
 size_t LLVMFuzzerMutate(uint8_t *data, size_t size, size_t max_size);
+
+/* Decodes into columns of exactly `rows` values each, or into the decoder's memory. */
+static enum mp_status decode(struct mp_decoder *decoder, const uint8_t *bytes, size_t size,
+                             uint32_t rows, uint32_t mask, struct mp_batch *batch,
+                             uint64_t *into[MP_MAX_COLUMNS])
+{
+    for (unsigned i = 0; i < batch->table->column_count; i++)
+        into[i] = mask >> 31 ? malloc(rows * sizeof *into[i]) : NULL;
+    return mp_decode(decoder, bytes, size, rows, mask, into, batch);
+}
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
@@ -32,9 +43,12 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     size_t columns = size - PREFIX_BYTES;
     uint8_t *exact = malloc(columns + 1); /* so that a read beyond the end is seen */
     memcpy(exact + 1, data + PREFIX_BYTES, columns);
-    if (mp_decode(decoder, exact + 1, columns, batch_rows, mask, &batch) == MP_OK)
+    uint64_t *into[MP_MAX_COLUMNS] = {NULL};
+    if (decode(decoder, exact + 1, columns, batch_rows, mask, &batch, into) == MP_OK)
         seen = walk_batch(&batch);
     (void)seen;
+    for (unsigned i = 0; i < MP_MAX_COLUMNS; i++)
+        free(into[i]);
     free(exact);
     return 0;
 }

@@ -6,8 +6,8 @@
 
 #include "analyze/advise/advise.h"
 #include "analyze/deps/deps.h"
-#include "analyze/deps/iterations.h"
 #include "analyze/iterations/iterations.h"
+#include "analyze/paths/paths.h"
 #include "analyze/replay/replay.h"
 
 #define MOST_ROWS    20000 /* of a trace; bounds the time of one input */

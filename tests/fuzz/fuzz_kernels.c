@@ -29,6 +29,12 @@ static void expect_occupancy(const struct kernels_row *row)
     expect(row->least_percent > 0 && row->least_percent <= row->greatest_percent);
 }
 
+static void expect_time(const struct kernel_time *time)
+{
+    expect(time->total >= time->streams && time->streams >= time->busy);
+    expect(!time->known || !time->busy || time->devices);
+}
+
 static void expect_kernels(struct mp_trace *trace, bool by_name)
 {
     const struct kernels_options options = {.style = NAMES_READABLE, .by_name = by_name};
@@ -47,6 +53,7 @@ static void expect_kernels(struct mp_trace *trace, bool by_name)
         calls += row->calls;
     }
     expect(total == kernels.total && calls == kernels.calls && isfinite(kernels.percent));
+    expect_time(&kernels.time);
     kernels_free(&kernels);
 }
 
@@ -72,10 +79,15 @@ static void expect_overlap(struct mp_trace *trace)
 {
     const struct overlap_options options = {.range = 0};
     struct overlap overlap;
+    uint64_t busy = 0;
 
     expect(overlap_build(trace, &options, &overlap, NULL) == MP_OK);
-    for (size_t i = 0; i < overlap.device_count; i++)
+    for (size_t i = 0; i < overlap.device_count; i++) {
         expect_device(&overlap, &overlap.devices[i]);
+        busy += overlap_time(&overlap.devices[i].times, 1u << OVERLAP_KERNEL, 0, 0);
+    }
+    expect_time(&overlap.kernels);
+    expect(!overlap.kernels.known || overlap.kernels.busy == busy);
     overlap_free(&overlap);
 }
 

@@ -5,6 +5,7 @@
 #include "mutate.h"
 #include "walk.h"
 
+#include "analyze/counters/counters.h"
 #include "analyze/layers/layers.h"
 #include "analyze/live/live.h"
 #include "analyze/memory/allocations.h"
@@ -69,6 +70,26 @@ static void expect_nvtx(struct mp_trace *trace, bool all_calls)
             expect_rows(range->groups[j].rows, range->groups[j].row_count, range->groups[j].total);
     }
     nvtx_result_free(&result);
+}
+
+static void expect_counters(struct mp_trace *trace, enum counters_by by)
+{
+    const struct counters_options options = {.by = by, .style = NAMES_MANGLED};
+    struct counters_result result;
+
+    expect(counters_build(trace, &options, &result, NULL) == MP_OK);
+    for (size_t i = 0; i < result.counter_count; i++) {
+        const struct counters_cell *all = &result.counters[i].all;
+
+        expect(all->p50 <= all->p95 && all->p95 <= all->greatest);
+    }
+    for (size_t i = 0; i < result.cell_count; i++) {
+        const struct counters_cell *cell = &result.cells[i];
+
+        expect(!(cell->mean < 0) && !(cell->error < 0) && cell->samples >= 0);
+        expect(cell->p50 <= cell->p95 && cell->p95 <= cell->greatest);
+    }
+    counters_result_free(&result);
 }
 
 static void expect_layers(struct mp_trace *trace, bool by_position)
@@ -167,6 +188,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         expect_nvtx(trace, false);
         expect_layers(trace, false);
         expect_layers(trace, true);
+        expect_counters(trace, COUNTERS_BY_KERNEL);
+        expect_counters(trace, COUNTERS_BY_LAYER);
         expect_memory(trace);
         expect_place_of_memory(trace);
         expect_live(trace);

@@ -17,11 +17,15 @@ sys.dont_write_bytecode = True
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
 # pylint: disable=wrong-import-position
 import compare_layers
+import kernel_advice
 from compare_iters import DTOH, HTOD, Trace
 
 RULES = ("launch_bound", "pageable_copies", "synchronous_copies", "needless_wait",
          "exposed_copies", "small_kernels", "allocation", "host_bound", "slow_layer",
-         "unused_streams", "tail", "page_faults", "reformat_layers")
+         "unused_streams", "tail", "page_faults", "reformat_layers", "layout_changes",
+         "unfused_pointwise", "low_precision", "split_k", "repeated_casts", "small_grids",
+         "constant_copies", "memory_bound", "idle_tensor_cores", "few_sms", "full_pcie",
+         "low_clocks", "nccl_waiting")
 SMALL, LEAST_RUN, MOST_GAP = 5000, 3, 50000  # ns, kernels, ns: docs/advise.md
 LAUNCH_GAP = 100000  # ns
 MIGRATIONS, FAULTS = (1, 2, 8), (3, 4)  # kinds of unified
@@ -64,15 +68,22 @@ class Loop:
         return sum(one[quantity] for one, counts in zip(self.items, self.counts)
                    if counts) / self.judged
 
-    def step(self):
-        """From end to end, P50 of those that count."""
+    def steps(self):
+        """From end to end, in order, of those that count; of requests their own time."""
+        if self.document["by"] == "requests":
+            return sorted(one["latency_ns"] for one, counts in zip(self.items, self.counts)
+                          if counts)
         last, steps = self.items[0]["begin_ns"], []
         for one, counts in zip(self.items, self.counts):
             end = max(one["end_ns"], last)
             if counts:
                 steps.append(end - last)
             last = end
-        return sorted(steps)[(len(steps) + 1) // 2 - 1]
+        return sorted(steps)
+
+    def step(self):
+        """P50 of them."""
+        return self.steps()[(self.judged + 1) // 2 - 1]
 
 
 # ---- Layers ----
@@ -266,7 +277,8 @@ def tail(loop):
 
 EVIDENCE = {"small_kernels": small_kernels, "launch_bound": launch_bound, "tail": tail,
             "exposed_copies": exposed_copies, "host_bound": host_bound,
-            "slow_layer": slow_layer, "reformat_layers": reformat_layers}
+            "slow_layer": slow_layer, "reformat_layers": reformat_layers,
+            **kernel_advice.EVIDENCE}
 
 
 def pageable(loop):
@@ -288,6 +300,9 @@ def check_all(program, path):
     document, trace = report(program, "advise", "--json", path), Trace(program, path)
     loop = Loop(program, path, trace)
     loop.layers = Layers(path, loop)
+    loop.shapes = {row["id"]: row for row in trace.read(program, path, "shape")}
+    loop.names = {id: trace.texts[row["kernel"]] for id, row in loop.shapes.items()}
+    loop.kernels = lambda: report(program, "kernels", "--json", "--demangling=off", path)
     findings, step = document["findings"], document["step_p50_ns"]
     not_tried = [one["rule"] for one in document["not_tried"]]
     if (document["iterations"], document["judged"]) != (len(loop.items), loop.judged):
@@ -295,7 +310,9 @@ def check_all(program, path):
     if abs(step - loop.step()) > max(2, 0.002 * step):
         yield f"step: {step}, from end to end {loop.step()}"
     gains = [one["gain_ns"] for one in findings]
-    if gains != sorted(gains, reverse=True) or any(gain > step for gain in gains):
+    order = [(one["certainty"] == "bound", -one["gain_ns"] * one["confidence"])
+             for one in findings]
+    if order != sorted(order) or any(gain > step for gain in gains):
         yield f"gains are not in order, or more than there is: {gains}"
     if not set(not_tried) | {one["rule"] for one in findings} <= set(RULES):
         yield "rules that there are not"

@@ -274,7 +274,7 @@ def prefixes(work):
 def main():
     """Runs both."""
     program, a, b, name = sys.argv[1:]
-    arguments = [program, "diff", "--demangling", "off", "--by", "nvtx:" + name, a, b]
+    arguments = [program, "diff", "--demangling", "off", "--iterations", "nvtx:" + name, a, b]
     output = subprocess.run([*arguments, "--json", "--positions"], check=True, capture_output=True)
     comparison = Comparison(json.loads(output.stdout), [Side(path, name) for path in (a, b)])
     assert all(len(side.ranges) <= SAMPLES for side in comparison.sides)

@@ -33,7 +33,7 @@ PARTS = ("kernel_ns", "htod_ns", "dtoh_ns", "other_copy_ns", "set_ns", "others_n
          "idle_launch_ns", "idle_queued_ns", "idle_copy_ns", "idle_host_ns", "idle_sync_ns",
          "idle_unknown_ns")
 
-Call = collections.namedtuple("Call", "begin end thread correlation waits copies")
+Call = collections.namedtuple("Call", "begin end thread correlation waits copies blocks")
 Work = collections.namedtuple("Work", "begin end correlation kind row device call")
 
 
@@ -43,7 +43,7 @@ class Window:
     def __init__(self, begin, end, thread):
         self.begin, self.host_end, self.thread = begin, end, thread
         self.end = end
-        self.work, self.launches = [], 0
+        self.work, self.launches, self.prolonged = [], 0, True
 
 
 class Trace:
@@ -69,6 +69,10 @@ class Trace:
             self.threads[call.thread].append(call)
         self.longest = max([thing.end - thing.begin for thing in self.work + self.calls] + [0])
 
+        self.total = sum(work.end - work.begin for work in self.work)
+        self.independent = {thread for thread in self.threads
+                            if len(list(segments(self, thread))) > 1}
+
     def within(self, things, begin, end):
         """Those of `things`, which are in order of begin, that touch the time."""
         first = bisect.bisect_left(things, begin - self.longest, key=lambda thing: thing.begin)
@@ -93,11 +97,12 @@ class Trace:
             yield Call(row["start"], row["start"] + row["duration"], row["thread"],
                        row["correlation"],
                        bool(SYNCHRONISES.fullmatch(name) or BLOCKS.fullmatch(name)),
-                       bool(re.match(r"cu(da)?Memcpy(?!.*Async)", name)))
+                       bool(re.match(r"cu(da)?Memcpy(?!.*Async)", name)),
+                       bool(BLOCKS.fullmatch(name)))
         for row in self.rows["sync"]:
             if row["kind"] in AWAITING and row["correlation"] not in known:
                 yield Call(row["start"], row["start"] + row["duration"], row["thread"],
-                           row["correlation"], True, False)
+                           row["correlation"], True, False, False)
 
     def work_of(self):
         """Device work."""
@@ -143,6 +148,48 @@ def nvtx_ranges(trace):
     return sorted(ranges, key=lambda r: (r[0], -r[1]))
 
 
+def segments(trace, thread):
+    """(begin, end) of what a thread launches up to its waits, as a regular expression. A letter for
+    each call: L launches, O copies from the device, A does and waits for it, W waits."""
+    calls, letters = [], []
+    for call in trace.threads[thread]:
+        works = trace.launched.get(call, ())
+        back = works and all(w.kind == "copy" and w.row["kind"] != HTOD for w in works)
+        if works:
+            letter = "L" if not back else "A" if trace.waits_for_copy(call) else "O"
+        elif call.waits and not call.blocks:
+            letter = "W"
+        else:
+            continue
+        calls.append(call)
+        letters.append(letter)
+    for match in re.finditer(r"O*L[LO]*[WA](?:O*[WA])*|(?:O+W|O*A)W*", "".join(letters)):
+        yield calls[match.start()].begin, calls[match.end() - 1].end
+
+
+def score(trace, windows):
+    """(score, coverage) without the favour: for all work, when it was launched, and by whom."""
+    windows = sorted(windows, key=lambda w: w.begin)
+    values, covered = collections.Counter(), 0
+    longest = max(w.host_end - w.begin for w in windows)
+    begins = [w.begin for w in windows]
+    for work in trace.work:
+        at = work.call.begin if work.call else work.begin
+        first = bisect.bisect_left(begins, at - longest)
+        opened = [w for w in windows[first:bisect.bisect_right(begins, at)] if at < w.host_end]
+        thread = work.call.thread if work.call else None
+        own = [w for w in opened if w.thread not in trace.independent or w.thread == thread]
+        if own or (opened and thread not in trace.independent):
+            covered += work.end - work.begin
+        if own:
+            values[own[0]] += work.end - work.begin
+    sums = sorted(values[w] for w in windows)
+    median = sums[(len(sums) + 1) // 2 - 1]
+    regular = 1 - sum(min(1, abs(v - median) / median) for v in sums) / len(sums) if median else 0
+    coverage = covered / trace.total if trace.total else 0
+    return coverage * (1 + regular) / 2 * len(windows) / (len(windows) + 1), coverage
+
+
 def by_nvtx(trace):
     """The name of the ranges that count, and their windows."""
     ranges = nvtx_ranges(trace)
@@ -156,21 +203,22 @@ def by_nvtx(trace):
             if not any(times[other] > 1 for _, _, other in stack):
                 outermost[name].append((begin, end, thread))
         stack.append((begin, end, name))
-    begins = collections.defaultdict(list)
-    for call in trace.launched:
-        begins[call.thread].append(call.begin)
-    loose = [work.begin for work in trace.work if not work.call]
-
-    def works(begin, end, thread):
-        return any(begin <= time < end for time in begins[thread] + loose)
-
-    found = [(sum(end - begin for begin, end, _ in items), name)
-             for name, items in outermost.items()
-             if len(items) > 1 and any(works(*item) for item in items)]
+    found = [(score(trace, [Window(*item) for item in items]), name)
+             for name, items in outermost.items() if len(items) > 1]
+    found = [(scored, name) for scored, name in found if scored[1] > 0]
     if not found:
         return None, []
     name = max(found)[1]
     return name, [Window(*item) for item in outermost[name]]
+
+
+def by_requests(trace):
+    """The segments of all threads."""
+    windows = [Window(begin, end, thread) for thread in trace.threads
+               for begin, end in segments(trace, thread)]
+    for window in windows:
+        window.prolonged = False
+    return windows
 
 
 def by_range(trace):
@@ -204,7 +252,7 @@ def first_call(trace, call, floor):
 
 
 def by_graph(trace):
-    """Launches of the graph with most device time."""
+    """Launches of the graph with the best score; of equal ones that with most device time."""
     times, launches = collections.Counter(), collections.defaultdict(dict)
     for work in trace.work:
         graph = work.row.get("graph") or trace.graphs.get(work.row.get("node"))
@@ -213,9 +261,15 @@ def by_graph(trace):
             launches[graph].setdefault(work.correlation, []).append(work)
     if not times:
         return None, []
-    graph = max(times, key=lambda g: (times[g], -g))
+    found = {graph: launches_of(trace, works) for graph, works in launches.items()}
+    graph = max(times, key=lambda g: (score(trace, found[g]), times[g], -g))
+    return graph, found[graph]
+
+
+def launches_of(trace, launches):
+    """The windows of a graph's launches: {correlation: its work}."""
     threads = collections.defaultdict(list)
-    for works in launches[graph].values():
+    for works in launches.values():
         threads[works[0].call.thread].append(works)
     windows = []
     for thread, items in threads.items():
@@ -228,7 +282,7 @@ def by_graph(trace):
             floor = works[0].call.begin + 1
             windows.append(Window(begin, max([w.end for w in works] + [works[0].call.end]),
                                   thread))
-    return graph, windows
+    return windows
 
 
 # ---- What belongs to an iteration, and its measures ----
@@ -236,27 +290,30 @@ def by_graph(trace):
 class Opened:
     """Which windows are open when."""
 
-    def __init__(self, windows):
-        self.windows = windows
+    def __init__(self, windows, independent):
+        self.windows, self.independent = windows, independent
         self.begins = [window.begin for window in windows]
         self.longest = max(window.host_end - window.begin for window in windows)
 
     def window_of(self, begin, thread):
-        """That of the thread that began last and is open, else the only one that is open."""
+        """That of the thread that began last and is open, else the only one that is open, unless
+        it is of another thread and both are independent."""
         first = bisect.bisect_left(self.begins, begin - self.longest)
         behind = bisect.bisect_right(self.begins, begin)
         opened = [w for w in self.windows[first:behind] if begin < w.host_end]
         own = [w for w in opened if w.thread == thread]
         if own:
             return own[-1]
-        return opened[0] if len(opened) == 1 else None
+        if len(opened) != 1 or {thread, opened[0].thread} <= self.independent:
+            return None
+        return opened[0]
 
 
-def assign(trace, windows):
+def assign(trace, windows, independent):
     """Gives each its calls and work; returns how many activities are left."""
     windows.sort(key=lambda w: (w.begin, w.host_end))
     outside = 0
-    opened = Opened(windows)
+    opened = Opened(windows, independent)
     of = {call: opened.window_of(call.begin, call.thread) for call in trace.calls}
     for work in trace.work:
         window = of[work.call] if work.call else opened.window_of(work.begin, None)
@@ -267,7 +324,8 @@ def assign(trace, windows):
     launches = collections.Counter(of[call] for call in trace.launched)
     for window in windows:
         window.launches = launches[window]
-        window.end = max([window.host_end] + [work.end for work in window.work])
+        window.end = max([window.host_end] +
+                         [work.end for work in window.work if window.prolonged])
     return outside
 
 
@@ -405,7 +463,10 @@ def compare_windows(comparison, trace, by, report, windows):
     """Windows, membership and measures."""
     items = report["iterations"]
     comparison.same(f"{by}: count", report["count"], len(windows))
-    outside = assign(trace, windows)
+    outside = assign(trace, windows, set() if by == "range" else trace.independent)
+    covered = sum(work.end - work.begin for window in windows for work in window.work)
+    comparison.same(f"{by}: coverage", report["coverage_percent"],
+                    100 * covered / trace.total if trace.total else 0.0)
     known = {row["thread"] for table in ("call", "sync") for row in trace.rows[table]}
     comparison.same(f"{by}: outside", report["outside"], outside)
     for number, (item, window) in enumerate(zip(items, windows)):
@@ -439,6 +500,19 @@ def compare_kernels(comparison, trace, report):
         comparison.same("kernels: end", one.host_end, other.begin)
 
 
+def compare_syncs(comparison, trace, report):
+    """Every iteration has as many segments of one thread. Its windows are taken as given."""
+    windows = [Window(item["begin_ns"], item["host_end_ns"], item["thread"])
+               for item in report["iterations"]]
+    begins = [begin for begin, _ in segments(trace, windows[0].thread)]
+    first = begins.index(windows[0].begin)
+    comparison.same("syncs: begins", [window.begin for window in windows],
+                    begins[first::report["wait_period"]][:len(windows)])
+    compare_windows(comparison, trace, "syncs", report, windows)
+    for one, other in zip(windows, windows[1:]):
+        comparison.same("syncs: end", one.host_end, other.begin)
+
+
 def main():
     """The program."""
     if len(sys.argv) != 3:
@@ -448,22 +522,27 @@ def main():
     comparison = Comparison()
 
     def report_by(by):
-        run = subprocess.run([program, "iters", "--json", "--each", "--by", by, path], check=False,
-                             capture_output=True)
+        run = subprocess.run([program, "iters", "--json", "--each", "--iterations", by, path],
+                             check=False, capture_output=True)
         return json.loads(run.stdout) if run.returncode < 2 else {"count": 0}
 
     for by, (name, windows) in {"nvtx": by_nvtx(trace), "graph": by_graph(trace),
-                                "range": (None, by_range(trace))}.items():
+                                "range": (None, by_range(trace)),
+                                "requests": (None, by_requests(trace))}.items():
         report = report_by(by)
         comparison.same(f"{by}: any", bool(report["count"]), bool(windows))
         if report["count"] and windows:
-            comparison.same(f"{by}: which", report["name" if by == "nvtx" else "graph"], name)
+            comparison.same(f"{by}: which", report[{"nvtx": "name"}.get(by, "graph")], name)
             compare_windows(comparison, trace, by, report, windows)
             compare_statistics(comparison, by, report)
     report = report_by("kernels")
     if report["count"]:
         compare_kernels(comparison, trace, report)
         compare_statistics(comparison, "kernels", report)
+    report = report_by("syncs")
+    if report["count"]:
+        compare_syncs(comparison, trace, report)
+        compare_statistics(comparison, "syncs", report)
     print("\n".join(comparison.differences[:MOST_DIFFERENCES]))
     print(f"{comparison.compared} values compared, {len(comparison.differences)} differ")
     sys.exit(bool(comparison.differences))

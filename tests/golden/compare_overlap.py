@@ -27,11 +27,11 @@ def tables_of(path):
             for name, rows in trace.rows.items()}
 
 
-def activities_of(tables):
+def activities_of(tables, names=("kernel", "graph", "copy", "set")):
     """{device: [(begin, end, what, stream id)]}; no trace of tests/data communicates by name."""
     devices = {row["id"]: row["device"] for row in tables["stream"]}
     activities = {}
-    for table in ("kernel", "graph", "copy", "set"):
+    for table in names:
         for row in tables.get(table, []):
             what = {"kernel": "kernel", "graph": "kernel", "set": "set"}.get(table)
             what = what or {1: "htod", 3: "htod", 2: "dtoh", 4: "dtoh",
@@ -110,6 +110,32 @@ def unused_of(tables, device):
     return [stream for context, stream in sorted(made - used) if contexts.get(context) == device]
 
 
+def kernel_time_of(activities):
+    """The key kernel_time: durations of kernels, and the time in which each stream and device has
+    some, which is that of the moments at which one begins or ends."""
+    total, streams, busy = 0, 0, 0
+    for of_device in activities.values():
+        kernels = [one for one in of_device if one[2] == "kernel"]
+        total += sum(end - begin for begin, end, _, _ in kernels)
+        for ns, _, active in pieces_of(kernels):
+            busy += ns
+            streams += ns * len(active)
+    return {"total_ns": total, "busy_ns": busy, "beyond_busy_ns": total - busy,
+            "within_streams_ns": total - streams, "between_streams_ns": streams - busy}
+
+
+def compare_kernel_time(miniprof, path, activities):
+    """The same in each report. In `overlap` whole graphs are kernels too."""
+    differences = []
+    for command in ("overlap", "kernels", "summary"):
+        done = subprocess.run([miniprof, command, "--json", path], capture_output=True, check=True)
+        expected = kernel_time_of(activities[command == "overlap"])
+        found = json.loads(done.stdout)["kernel_time"]
+        if found != expected:
+            differences.append(f"{command}: kernel_time: {found} instead of {expected}")
+    return differences
+
+
 def compare_device(tables, found, expected):
     """Differences as texts; `found` is what the command prints."""
     differences = []
@@ -142,7 +168,8 @@ def main():
                           check=True)
     document = json.loads(done.stdout)
     activities = activities_of(tables)
-    differences = []
+    differences = compare_kernel_time(sys.argv[1], sys.argv[2],
+                                      (activities_of(tables, ("kernel",)), activities))
     if [device["device"] for device in document["devices"]] != sorted(activities):
         differences.append("other devices")
     every = [one for of_device in activities.values() for one in of_device]

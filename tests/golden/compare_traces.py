@@ -8,6 +8,7 @@ id, and what else it shows. Times in the CSV have six decimals of a unit; JSON h
 both are looked at.
 """
 import csv
+import io
 import json
 import pathlib
 import re
@@ -173,12 +174,14 @@ def output(*command):
                           check=False)
     if done.returncode > 1:
         sys.exit(f"{command}: {done.stderr}")
-    return done.stdout
+    return done.stdout or done.stderr  # where nvprof's output goes
 
 
 def printed(text):
-    """The rows of a CSV: {title: text}, with numbers of a unit in its base."""
-    lines = [line for line in text.splitlines() if not line.startswith("==")]
+    """The rows of nvprof's CSV: {title: text}, with numbers of a unit in its base. What metrics
+    there are stands below them."""
+    _, _, text = text.partition('"Start"')
+    lines = ('"Start"' + text.partition("\n==")[0]).strip().splitlines()
     titles, units, *rows = csv.reader(lines)
     scale = {title: UNITS.get(unit.removesuffix("/s"), 1) for title, unit in zip(titles, units)}
     return titles, scale, [dict(zip(titles, row)) for row in rows]
@@ -219,20 +222,39 @@ def compare_json(reader_rows, text):
             yield f"json {place}: {got}, reader {(start, duration, shown)}"
 
 
+def compare_sheet(command, document, text):
+    """Yields what differs between miniprof's own CSV and its JSON."""
+    rows = list(csv.DictReader(io.StringIO(text)))
+    if len(rows) != len(document):
+        yield f"{command}: {len(rows)} rows, JSON {len(document)}"
+    for place, (row, item) in enumerate(zip(rows, document)):
+        for key in set(row) | set(item):
+            want, got = item.get(key), row.get(key, "")
+            if isinstance(want, (int, float)):
+                same = got != "" and abs(float(got) - want) <= 1e-9 * abs(want)
+            else:
+                same = got == (want or "")
+            if not same:
+                yield f"{command} {place}: {key} is {got!r}, JSON {want!r}"
+
+
 def compare(miniprof, path):
     """Yields what differs."""
     reader = Reader(path)
-    mangled = "--demangling=off"
     for gpu, api, command in ((True, False, ["gpu-trace"]), (False, True, ["api-trace"]),
                               (True, True, ["gpu-trace", "--with-api"])):
         rows = reader.rows(gpu, api)
         if not rows:
             continue
         name = " ".join(command)
-        yield from compare_csv(name, rows, output(miniprof, *command, mangled, "--csv", path))
-        yield from compare_csv(name + " -u ns", rows,
-                               output(miniprof, *command, mangled, "--csv", "-u", "ns", path))
-        yield from compare_json(rows, output(miniprof, *command, "--json", path))
+        nvprof = ["-i", path, "--csv", "--demangling", "off"]
+        nvprof += ["--print-gpu-trace"] * gpu + ["--print-api-trace"] * api
+        yield from compare_csv(name, rows, output(miniprof, *nvprof))
+        yield from compare_csv(name + " -u ns", rows, output(miniprof, *nvprof, "-u", "ns"))
+        text = output(miniprof, *command, "--json", path)
+        yield from compare_json(rows, text)
+        yield from compare_sheet(name, json.loads(text)["rows"],
+                                 output(miniprof, *command, "--csv", path))
 
 
 def main():

@@ -4,6 +4,9 @@
 # those of programs in Python that read the file themselves (tests/readers) or start from the rows
 # of `miniprof dump`, and share no code with the command.
 . "$(dirname "$0")/lib.sh"
+SOURCE=$source
+. "$source/tests/tools/no_costs.sh"
+no_costs "$work/cache"
 
 # computed WHAT PROGRAM [ARGUMENT...]
 computed() {
@@ -26,11 +29,22 @@ for trace in "${traces[@]}"; do
     computed "$name: memory is what follows from the rows" compare_memory "${of[@]}"
     computed "$name: the traces are those of the rows" compare_traces "${of[@]}"
     computed "$name: kernels' sums and occupancy follow from the rows" compare_kernels "${of[@]}"
+    computed "$name: the digest is what the other reports say" compare_report "${of[@]}"
     computed "$name: what overlaps is what the rows say" compare_overlap "${of[@]}"
 done
-for folder in "$data"/*/; do
+for trace in zoo/server zoo/cupy_streams zoo/stream_alloc; do
+    [ -e "$trace.mpt" ] || continue
+    computed "$trace: the digest is what the other reports say" compare_report "$miniprof" \
+        "$trace.mpt"
+done
+for folder in "${sets[@]}"; do
     name=$(basename "$folder")
     computed "$name: the merged sums are those of the rows" compare sums "$miniprof" "$name"
+    [ -e "$name/truth.csv" ] || continue
+    "$miniprof" ranks --one-clock --trace --csv "$name" >"$work/rows" 2>/dev/null
+    python3 "$source/tests/e2e/ranks/compare.py" "$work/rows" "$name/truth.csv" 0 >"$work/log" 2>&1
+    grep -qx '[1-9][0-9]* 0 within [1-9][0-9]* 0' "$work/log"
+    verdict $? "$name: who came last, and by how much, is what was played"
 done
 for pair in $pairs; do
     [ -e "${pair%:*}.mpt" ] || continue

@@ -59,6 +59,15 @@ view_nvtx_csv() {
     shortened
 }
 
+# tables_of COMMAND TRACE TABLE...: the other tables of a report as CSV.
+tables_of() {
+    local command=$1 trace=$2 table
+    shift 2
+    for table; do
+        "$miniprof" $command --csv --table "$table" "$trace" 2>&1
+    done
+}
+
 view_layers() {
     "$miniprof" layers "$1" >"$work/rows" 2>&1
     shortened
@@ -69,6 +78,7 @@ view_layers() {
 view_layers_csv() {
     "$miniprof" layers --csv "$1" >"$work/rows" 2>&1
     shortened
+    tables_of layers "$1" types precisions marks
 }
 
 view_layers_json() {
@@ -95,11 +105,12 @@ view_dump() {
 
 view_deps() {
     "$miniprof" deps "$1" 2>&1
-    "$miniprof" deps --parts --top 5 "$1" 2>&1
+    "$miniprof" deps --parts --gains 5 "$1" 2>&1
 }
 
 view_deps_csv() {
     "$miniprof" deps --csv --parts "$1" 2>&1
+    tables_of "deps --parts" "$1" latencies
 }
 
 view_deps_json() {
@@ -117,7 +128,7 @@ view_deps_trace() {
 view_deps_iterations() {
     local name
     for name in iteration step; do
-        "$miniprof" deps --parts --iters $name --slowest 2 "$1" >"$work/rows" 2>/dev/null &&
+        "$miniprof" deps --parts --iterations $name --slowest 2 "$1" >"$work/rows" 2>/dev/null &&
             cat "$work/rows"
     done
     return 0
@@ -173,6 +184,7 @@ view_overlap() {
 
 view_overlap_csv() {
     "$miniprof" overlap --csv "$1" 2>&1
+    tables_of overlap "$1" kernels streams
 }
 
 view_overlap_json() {
@@ -184,13 +196,14 @@ view_iters() {
     local way
     "$miniprof" iters "$1" 2>&1
     for way in range graph kernels; do
-        "$miniprof" iters --by $way "$1" 2>&1
+        "$miniprof" iters --iterations $way "$1" 2>&1
     done
     lines_of iters --each "$1"
 }
 
 view_iters_csv() {
     "$miniprof" iters --csv "$1" 2>&1
+    tables_of iters "$1" counts outliers threads
     lines_of iters --csv --each "$1"
 }
 
@@ -204,7 +217,7 @@ view_advise() {
 
 view_advise_csv() {
     "$miniprof" advise --csv "$1" 2>&1
-    "$miniprof" advise --csv -u us --by kernels "$1" 2>&1
+    "$miniprof" advise --csv --iterations kernels "$1" 2>&1
 }
 
 view_advise_json() {
@@ -266,7 +279,8 @@ view_memory() {
 
 view_memory_csv() {
     "$miniprof" memory --csv "$1" 2>&1
-    "$miniprof" memory --csv --timeline -u us "$1" 2>&1
+    tables_of memory "$1" peaks pools not_freed churn
+    "$miniprof" memory --csv --timeline "$1" 2>&1
 }
 
 view_memory_json() {
@@ -277,9 +291,21 @@ view_memory_json() {
 view_memory_iterations() {
     local name
     for name in iteration step; do
-        "$miniprof" memory --iteration $name "$1" >"$work/rows" 2>/dev/null && cat "$work/rows"
+        "$miniprof" memory --iterations $name "$1" >"$work/rows" 2>/dev/null && cat "$work/rows"
     done
     return 0
+}
+
+view_report() {
+    "$miniprof" report "$1" 2>&1
+}
+
+view_report_markdown() {
+    "$miniprof" report --markdown "$1" 2>&1
+}
+
+view_report_json() {
+    "$miniprof" report --json "$1" 2>&1
 }
 
 # Of several processes.
@@ -299,6 +325,10 @@ view_set_side_by_side_csv() {
     "$miniprof" summary --side-by-side --csv "$1" 2>&1
 }
 
+view_set_report() {
+    view_report "$1"
+}
+
 view_set_info() {
     "$miniprof" info "$1" 2>&1
 }
@@ -315,15 +345,50 @@ view_set_api_trace_csv() {
     lines_of api-trace --merge --csv "$1"
 }
 
+# Who waits for whom, with the clocks as the traces have them and as of one host.
+view_set_ranks() {
+    "$miniprof" ranks "$1" 2>&1
+    "$miniprof" ranks --one-clock --trace "$1" 2>&1
+}
+
+view_set_ranks_csv() {
+    "$miniprof" ranks --one-clock --csv "$1" 2>&1
+    tables_of "ranks --one-clock" "$1" ranks
+    "$miniprof" ranks --one-clock --csv --trace "$1" 2>&1
+}
+
+view_set_ranks_json() {
+    "$miniprof" ranks --one-clock --json --trace "$1" 2>&1
+}
+
+# The ranks of a job with NCCL, joined.
+view_set_job_deps() {
+    "$miniprof" deps --parts "$1" 2>&1
+}
+
+view_set_job_deps_json() {
+    "$miniprof" deps --json --trace "$1" >"$work/rows" 2>&1
+    shortened
+}
+
 # Of a trace and $other.
+view_report_both() {
+    "$miniprof" report "$1" "$other" 2>&1
+}
+
 view_diff() {
     "$miniprof" diff --positions "$1" "$other" >"$work/rows" 2>&1
     shortened
 }
 
 view_diff_csv() {
+    local table
     "$miniprof" diff --csv --shapes "$1" "$other" >"$work/rows" 2>&1
     shortened
+    for table in latency times counts positions layers; do
+        "$miniprof" diff --csv --table $table "$1" "$other" >"$work/rows" 2>&1
+        shortened
+    done
 }
 
 view_diff_json() {
@@ -362,19 +427,30 @@ for trace in "${traces[@]}"; do
     done
 done
 
-for folder in "$data"/*/; do
+# Digests, also of programs of the zoo.
+for path in resnet50_eager resnet50_graph inference zoo/server zoo/cupy_streams; do
+    [ -e "$path.mpt" ] || continue
+    for view in report report_markdown report_json; do
+        compare_view "$(basename $path)" $view "$path.mpt"
+    done
+done
+
+for folder in "${sets[@]}"; do
     name=$(basename "$folder")
-    for view in set_merge set_merge_json set_side_by_side set_side_by_side_csv set_info \
-        set_info_json set_gpu_trace set_api_trace_csv; do
+    for view in set_merge set_merge_json set_side_by_side set_side_by_side_csv set_report set_info \
+        set_info_json set_gpu_trace set_api_trace_csv set_ranks set_ranks_csv set_ranks_json; do
         compare_view "$name" $view "$name"
     done
+done
+[ ! -d ranks ] || for view in set_job_deps set_job_deps_json; do
+    compare_view ranks $view ranks
 done
 
 for pair in $pairs; do
     name=${pair%:*}
     other=${pair#*:}.mpt
     [ -e "$name.mpt" ] || continue
-    for view in diff diff_csv diff_json; do
+    for view in report_both diff diff_csv diff_json; do
         compare_view "$name" $view "$name.mpt"
     done
 done
@@ -382,7 +458,8 @@ done
 # A text whose trace is gone would never be looked at again.
 for text in "$texts"/*.txt; do
     name=$(basename "$text")
-    [ -e "$data/${name%%.*}.mpt" ] || [ -d "$data/${name%%.*}" ] || echo "no trace for $text"
+    [ -e "$data/${name%%.*}.mpt" ] || [ -d "$data/${name%%.*}" ] ||
+        [ -e "$data/zoo/${name%%.*}.mpt" ] || echo "no trace for $text"
 done >"$work/log"
 [ ! -s "$work/log" ]
 verdict $? "each committed text has its trace"

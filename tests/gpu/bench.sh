@@ -1,7 +1,8 @@
 #!/bin/bash
 # All that is measured on a GPU, and what became of the aims: `make bench-gpu`.
 #
-#     ONLY="calls soak"   some of: calls cost memory sigkill soak sizes
+#     ONLY="calls soak"   some of: calls cost memory sigkill soak sizes waits (by default, all but
+#                         waits)
 #     BENCH_SECONDS=500   bounds all but the soak (SOAK_SECONDS=60), which comes on top
 #     BENCH_RESULTS=FILE  the measured numbers (BUILD/gpu/results.txt); with ONLY those of other
 #                         scripts stay as they are
@@ -11,10 +12,10 @@ here=$(dirname "$0")
 export BUILD=${BUILD:-$PWD/build} SOURCE=${SOURCE:-$PWD} BENCH_SECONDS=${BENCH_SECONDS:-500}
 export BENCH_RESULTS=${BENCH_RESULTS:-$BUILD/gpu/results.txt} SOAK_ALONE=${SOAK_ALONE:-15}
 declare -A script=([calls]=bench_calls [cost]=bench_cost [memory]=bench_memory [sigkill]=sigkill
-    [soak]=soak [sizes]=bench_sizes)
+    [soak]=soak [sizes]=bench_sizes [waits]=bench_waits)
 # The groups of results that a script writes.
 declare -A groups=([calls]="calls start" [cost]=torch [memory]=memory [sigkill]=sigkill
-    [soak]=soak [sizes]=sizes)
+    [soak]=soak [sizes]=sizes [waits]=waits)
 
 wanted=${ONLY:-calls cost memory sigkill soak sizes}
 mkdir -p "$(dirname "$BENCH_RESULTS")"
@@ -23,7 +24,7 @@ touch "$BENCH_RESULTS"
 failed=0
 for name in $wanted; do
     if [ -z "${script[$name]:-}" ]; then
-        echo "bench.sh: no '$name': one of calls cost memory sigkill soak sizes"
+        echo "bench.sh: no '$name': one of calls cost memory sigkill soak sizes waits"
         exit 2
     fi
     for group in ${groups[$name]}; do

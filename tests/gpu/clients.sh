@@ -84,7 +84,9 @@ if have_torch; then
     # CUPTI before CUDA 13.1 Update 1 may tell wrong ids of graph launches after the first range.
     MINIPROF_CAPTURE=nvtx:iteration traced graph.mpt python3 \
         "$SOURCE/samples/torch/resnet50.py" --mode graph --warmup 1 --iterations 5 >/dev/null 2>&1
-    echo "graphs in 6 ranges: $("$BUILD/miniprof" dump --csv graph.mpt | sed 's/"//g' | awk -F, '
+    echo "graphs in 6 ranges: $(for table in call kernel; do
+        "$BUILD/miniprof" dump --csv --table $table graph.mpt | sed "1d;s/\"//g;s/^/$table,/"
+    done | awk -F, '
         $1 == "call" { call[$(NF - 1)] = 1 }
         $1 == "kernel" { kernel[++n] = $NF }
         END {

@@ -11,6 +11,7 @@
  *
  * COST_KINDS=all         which kinds that are (default)
  *            gpu         all but API records
+ *            peer        these and copies between devices (src/record/api/quirks.def, peer_copies)
  *            kernel      kernels alone
  *            api         API records alone
  *            functions   as all, with API records of every function (CUPTI_ACTIVITY_KIND_DRIVER
@@ -185,19 +186,22 @@ static bool is_kinds(const char *name)
 static void enable_kinds(void)
 {
     static const CUpti_ActivityKind kinds[] = {
-        CUPTI_ACTIVITY_KIND_DEVICE,  CUPTI_ACTIVITY_KIND_CONTEXT,
-        CUPTI_ACTIVITY_KIND_STREAM,  CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL,
-        CUPTI_ACTIVITY_KIND_MEMCPY,  CUPTI_ACTIVITY_KIND_MEMCPY2,
-        CUPTI_ACTIVITY_KIND_MEMSET,  CUPTI_ACTIVITY_KIND_OVERHEAD,
-        CUPTI_ACTIVITY_KIND_MEMORY2, CUPTI_ACTIVITY_KIND_MEMORY_POOL,
+        CUPTI_ACTIVITY_KIND_DEVICE,      CUPTI_ACTIVITY_KIND_CONTEXT,
+        CUPTI_ACTIVITY_KIND_STREAM,      CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL,
+        CUPTI_ACTIVITY_KIND_MEMCPY,      CUPTI_ACTIVITY_KIND_MEMSET,
+        CUPTI_ACTIVITY_KIND_OVERHEAD,    CUPTI_ACTIVITY_KIND_MEMORY2,
+        CUPTI_ACTIVITY_KIND_MEMORY_POOL,
     };
     bool every = is_kinds("functions");
     bool all = every || is_kinds("all");
-    size_t count = all || is_kinds("gpu") ? sizeof(kinds) / sizeof(kinds[0]) : 0;
+    bool gpu = all || is_kinds("gpu") || is_kinds("peer");
+    size_t count = gpu ? sizeof(kinds) / sizeof(kinds[0]) : 0;
     size_t i;
 
     for (i = 0; i < count; i++)
         cupti.enable(kinds[i]);
+    if (is_kinds("peer"))
+        check(cupti.enable(CUPTI_ACTIVITY_KIND_MEMCPY2), "copies between devices");
     if (is_kinds("kernel"))
         check(cupti.enable(CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL), "kernels");
     if (every) {
@@ -355,9 +359,9 @@ static void read_settings(void)
     settings.per_thread = number("COST_PER_THREAD", 1, 1);
     settings.subscribed = number("COST_SUBSCRIBED", 1, 1);
     settings.pool_limit = number("COST_POOL_LIMIT", 1u << 20, 0);
-    if (!is_kinds("all") && !is_kinds("gpu") && !is_kinds("kernel") && !is_kinds("api") &&
-        !is_kinds("functions"))
-        say("COST_KINDS", "none of all, gpu, kernel, api, functions");
+    if (!is_kinds("all") && !is_kinds("gpu") && !is_kinds("peer") && !is_kinds("kernel") &&
+        !is_kinds("api") && !is_kinds("functions"))
+        say("COST_KINDS", "none of all, gpu, peer, kernel, api, functions");
 }
 
 __attribute__((visibility("default"))) int InitializeInjection(void);

@@ -63,6 +63,25 @@ traced() {
         MINIPROF_OUTPUT=$trace "$@"
 }
 
+# run_recorded NAME COMMAND...: by `miniprof run` with $run_options; the trace is NAME.mpt, what the
+# program says NAME.out, the recorder's words NAME.err. The exit status is the program's.
+run_options=()
+run_recorded() {
+    local name=$1
+    shift
+    timeout "${PROGRAM_SECONDS:-120}" "$BUILD/miniprof" run "${run_options[@]}" --no-summary -f \
+        -o "$name.mpt" -- "$@" >"$name.out" 2>"$name.err"
+}
+
+# compile_cuda FILE PROGRAM: by nvcc, for the GPU of this machine; what it says is PROGRAM.txt.
+compile_cuda() {
+    local nvcc
+    nvcc=$(command -v nvcc || ls /usr/local/cuda/bin/nvcc 2>/dev/null)
+    [ -n "$nvcc" ] || echo "no nvcc" >"$2.txt"
+    [ -z "$nvcc" ] || "$nvcc" -O2 -arch=native -o "$2" "$1" >"$2.txt" 2>&1
+    [ -x "$2" ]
+}
+
 # field FILE KEY: a number from `miniprof info --json`.
 field() {
     "$BUILD/miniprof" info --json "$1" |

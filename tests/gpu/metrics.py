@@ -41,15 +41,10 @@ def number(text):
 def read_measured(path):
     """{(kernel, metric): (launches, least, greatest, average)} of the first device."""
     with open(path, encoding="utf-8", newline="") as file:
-        lines = list(csv.reader(file))
-    head = next((i for i, line in enumerate(lines) if line[:1] == ["Device"]), None)
-    if head is None:
-        return {}
-    rows = [dict(zip(lines[head], line)) for line in lines[head + 1:]
-            if len(line) == len(lines[head])]
-    return {(row["Kernel"], row["Metric Name"]):
-            (int(row["Invocations"]), number(row["Min"]), number(row["Max"]), number(row["Avg"]))
-            for row in rows if row["Device"] == rows[0]["Device"]}
+        rows = list(csv.DictReader(file))
+    return {(row["kernel"], row["metric"]):
+            (int(row["invocations"]), number(row["min"]), number(row["max"]), number(row["avg"]))
+            for row in rows if row["device_name"] == rows[0]["device_name"]}
 
 
 def compare_one(truth, found, launches, tolerance):

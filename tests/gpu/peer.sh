@@ -31,7 +31,7 @@ cat "$WORK/copies.csv"
 python3 - "$WORK/copies.csv" <<'END' || fail "see above"
 import csv, sys
 rows = list(csv.reader(open(sys.argv[1])))
-head, rows = rows[0], rows[2:]
+head, rows = rows[0], rows[1:]
 peers = [row for row in (dict(zip(head, r)) for r in rows) if row["kind"] == "PtoP"]
 ends = {(r["bytes"], r["source_device"][-3:], r["target_device"][-3:]) for r in peers}
 sys.exit(len(peers) != 3 or ends != {("4194304", "(0)", "(1)")})

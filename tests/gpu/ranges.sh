@@ -93,10 +93,13 @@ took "with miniprof" calls.out
 
 # ---- Of a program that does not stop ---------------------------------------------------------
 CUDA_INJECTION64_PATH=$BUILD/libminiprof.so MINIPROF_OUTPUT=load.mpt MINIPROF_CAPTURE=off "$soak" \
-    --seconds 8 --threads 2 --nodes 20 --rate "${RANGES_RATE:-60000}" >made 2>err &
+    --seconds 120 --threads 2 --nodes 20 --rate "${RANGES_RATE:-60000}" >made 2>err &
 pid=$!
 started+=("$pid")
-sleep 2
+for ((i = 0; i < 600; i++)); do
+    "$BUILD/miniprof" ctl $pid status >answer 2>&1 && [ -s made ] && break
+    sleep 0.1
+done
 asked=0
 for gap in 0.02 0.2 0.05 1 0.02 0.2 0.05 1; do
     "$BUILD/miniprof" ctl $pid start >answer 2>&1 || fail "start: $(cat answer)"
@@ -105,7 +108,9 @@ for gap in 0.02 0.2 0.05 1 0.02 0.2 0.05 1; do
     asked=$((asked + 1))
     sleep $gap
 done
-wait $pid || fail "the program that does not stop: $(cat err)"
+kill -TERM $pid
+wait $pid
+[ $? -eq 143 ] || fail "the program that does not stop: $(cat err)"
 started=("${paused[@]}")
 read -r ranges kernels others dropped untimed renewals launches graphs <<<"$(counts load.mpt soak)"
 calls=$((launches + 20 * graphs))

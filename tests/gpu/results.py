@@ -13,10 +13,14 @@ import sys
 
 NOT_MEASURED = ("not measured", "failed")
 # How the numbers of a group or one of its phases are shown: factor, decimals, unit.
-SHOWN = {("torch", "model"): (1, 3, "ms an iteration"), ("memory", None): (2.0 ** -20, 1, "MiB"),
-         ("start", None): (1e-6, 1, "ms"), ("sigkill", None): (1, 0, ""),
+SHOWN = {("torch", "model"): (1, 3, "ms an iteration"), ("ranks", None): (1, 3, "ms"),
+         ("memory", None): (2.0 ** -20, 1, "MiB"),
+         ("start", None): (1e-6, 1, "ms"), ("nodes", None): (1, 0, ""),
+         ("sigkill", None): (1, 0, ""),
          ("soak", "all"): (1, 2, ""), ("soak", "growth a kernel"): (1, 2, "B"),
          ("soak", None): (2.0 ** -20, 2, "MiB"),
+         **{("close", what): (1, 3, "") for what in ("the call, s", "complete file, s")},
+         ("close", "MB"): (1, 1, ""), ("close", "kernels in it"): (1, 0, ""),
          **{(group, f"CPU {what}{part}"): (1, 1, unit) for group in ("memory", "soak")
             for what, unit in (("", "%"), ("a kernel ", "ns")) for part in ("begin", "end")}}
 
@@ -95,10 +99,22 @@ def print_group(results, group):
         phases = list(dict.fromkeys(key[2] for key in keys if key[3] == kind))
         sides = list(dict.fromkeys(key[1] for key in keys if key[3] == kind))
         print()
-        print_row([f"{kind}, {shown(group, phases[0])[2]}", *phases])
+        unit = shown(group, phases[0])[2]
+        print_row([f"{kind}, {unit}" if unit else kind, *phases])
         print("|---" * (len(phases) + 1) + "|")
         for side in sides:
             print_row([side, *(cell(results, (group, side, phase, kind)) for phase in phases)])
+
+
+def print_wide_group(results, group):
+    """One table: sides and their phases by kinds."""
+    keys = [key for key in results.values if key[0] == group]
+    kinds = list(dict.fromkeys(key[3] for key in keys))
+    print()
+    print_row(["", "", *kinds])
+    print("|---" * (len(kinds) + 2) + "|")
+    for side, phase in dict.fromkeys(key[1:3] for key in keys):
+        print_row([side, phase, *(cell(results, (group, side, phase, kind)) for kind in kinds)])
 
 
 def print_small_group(results, group):
@@ -114,6 +130,8 @@ def main():
     for group in sys.argv[2:]:
         if group in ("soak", "sigkill"):
             print_small_group(results, group)
+        elif group == "nodes":
+            print_wide_group(results, group)
         else:
             print_group(results, group)
 

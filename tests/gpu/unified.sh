@@ -18,7 +18,7 @@ rounds, size = int(sys.argv[1]), int(sys.argv[2]) << 20
 rows = list(csv.reader(sys.stdin))
 at = {name: i for i, name in enumerate(rows[0])}
 total, count = {}, {}
-for row in rows[2:]:
+for row in rows[1:]:
     kind = int(row[at["kind"]])
     total[kind] = total.get(kind, 0) + int(row[at["value"]])
     count[kind] = count.get(kind, 0) + 1

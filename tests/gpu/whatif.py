@@ -26,10 +26,9 @@ def kernel_durations(path):
     """ns of each kernel by name, from `miniprof dump --table kernel --csv`."""
     with open(path) as file:
         rows = csv.DictReader(file)
-        next(rows)  # the units
         durations = {}
         for row in rows:
-            durations.setdefault(row["shape"], []).append(int(row["duration"]))
+            durations.setdefault(row["shape"], []).append(int(row["duration_ns"]))
     return durations
 
 

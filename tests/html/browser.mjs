@@ -1,7 +1,7 @@
 // A browser, pages in it, and tests that count as tests/run.sh wants it.
 //
 // environment: CHROMIUM (program), HTML_TEST_MODULES (where npm put playwright-core), PAGES (folder
-// of the pages to look at)
+// of the pages to look at), ONLY (a regular expression: no other tests)
 import { createRequire } from "node:module";
 import { strict as assert } from "node:assert";
 
@@ -47,7 +47,9 @@ export function test(name, action) {
 export async function runTests() {
     const browser = await launch();
     let failed = 0;
-    for (const { name, action } of tests) {
+    const only = new RegExp(process.env.ONLY || "");
+    const chosen = tests.filter(({ name }) => only.test(name));
+    for (const { name, action } of chosen) {
         try {
             await action(browser);
             console.log(`ok ${name}`);
@@ -60,8 +62,85 @@ export async function runTests() {
         for (const context of browser.contexts()) await context.close();
     }
     await browser.close();
-    console.log(`${tests.length - failed} passed, ${failed} failed`);
+    console.log(`${chosen.length - failed} passed, ${failed} failed`);
     process.exit(failed ? 1 : 0);
+}
+
+// ---- What tests ask of tables ----
+
+const SCALES = {
+    ns: 1,
+    us: 1e3,
+    ms: 1e6,
+    s: 1e9,
+    B: 1,
+    KiB: 2 ** 10,
+    MiB: 2 ** 20,
+    GiB: 2 ** 30,
+    "%": 1,
+    "": 1,
+};
+
+// Rows that are scrolled away are no elements: scrolls through all of them. Of each row the texts
+// by key.
+export async function rowsOf(box) {
+    await box.waitFor();
+    return box.evaluate(async (element) => {
+        const rows = new Map();
+        const frame = () => new Promise(requestAnimationFrame);
+        const count = Number(element.querySelector("table").ariaRowCount) - 1;
+        const keys = [...element.querySelectorAll("thead th")].map((head) => head.dataset.key);
+        element.scrollTop = 0;
+        await frame();
+        for (let before = -1; rows.size < count && element.scrollTop !== before;) {
+            for (const row of element.querySelectorAll("tbody tr:not(.space)")) {
+                const texts = [...row.children].map((cell, i) => [keys[i], cell.textContent]);
+                rows.set(Number(row.ariaRowIndex), Object.fromEntries(texts));
+            }
+            before = element.scrollTop;
+            element.scrollTop += Math.max(100, element.clientHeight - 60);
+            await frame();
+            await frame();
+        }
+        element.scrollTop = 0;
+        return [...rows].sort(([a], [b]) => a - b).map(([, texts]) => texts);
+    });
+}
+
+export async function column(box, key) {
+    return (await rowsOf(box)).map((row) => row[key]);
+}
+
+// Shows columns that the menu has and the table not yet.
+export async function showColumns(box, ...keys) {
+    await box.evaluate((element, wanted) => {
+        const { dataTable } = element.closest(".table");
+        for (const each of dataTable.columns) each.shown ||= wanted.includes(each.key);
+        dataTable.useColumns();
+    }, keys);
+}
+
+export async function unitOf(box, key) {
+    return (await box.locator(`thead th[data-key="${key}"] .unit`).allTextContents())
+        .join("")
+        .trim();
+}
+
+// A text of a column against the number that it stands for: as near as its last digit.
+export function assertNear(text, exact, unit, what) {
+    if (exact === null || exact === undefined) return assert.equal(text, "", what);
+    const digits = text.replace(/,/g, "").replace(/^> −/, "-").replace(/^< /, "");
+    const last = 10 ** -(digits.split(".")[1] || "").length;
+    const shown = Number(digits);
+    const value = exact / SCALES[unit];
+    const slack = /[<>]/.test(text) ? last : last / 2 + Math.abs(value) * 1e-9;
+    assert.ok(Math.abs(shown - value) <= slack * 1.001, `${what}: ${text} ${unit} for ${exact}`);
+}
+
+export async function assertColumn(box, key, values) {
+    const [unit, texts] = [await unitOf(box, key), await column(box, key)];
+    assert.equal(texts.length, values.length, key);
+    texts.forEach((text, i) => assertNear(text, values[i], unit, `${key} of row ${i}`));
 }
 
 // ---- What tests ask of the time line ----
@@ -114,8 +193,13 @@ export async function placeOf(page, name) {
     return page.evaluate(() => {
         const { line } = miniprof;
         const box = line.canvas.getBoundingClientRect();
-        const row = line.rows.find(({ track }) => track.first <= placed && placed < track.end);
-        return { x: box.left + box.width / 2, y: box.top + row.y - line.frame.scrollTop + 9 };
+        const row = line.rows.find(
+            ({ track }) => track && track.first <= placed && placed < track.end,
+        );
+        return {
+            x: box.left + box.width / 2,
+            y: box.top + row.y - line.frame.scrollTop + row.height / 2,
+        };
     });
 }
 

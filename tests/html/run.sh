@@ -15,6 +15,14 @@ done
 head -c 1500 "$folder/plain.mpt" >"$folder/cut.mpt"
 page "$folder/cut.mpt" cut
 
+"$BUILD/miniprof" html --events 1000 -o "$folder/part.html" "$SOURCE/tests/data/inference.mpt" \
+    2>/dev/null
+
+for name in inference eager:resnet50_eager graph:resnet50_graph; do
+    "$BUILD/miniprof" html --as-recorded -o "$folder/${name%:*}-recorded.html" \
+        "$SOURCE/tests/data/${name#*:}.mpt" 2>"$folder/log" || { cat "$folder/log"; exit 1; }
+done
+
 # What the commands say, for the tests to compare.
 answer() { # PAGE TRACE COMMAND [OPTION]...
     "$BUILD/miniprof" "${@:3}" --json "$SOURCE/tests/data/$2.mpt" >"$folder/$1.$3.json"
@@ -28,10 +36,13 @@ done
 
 # Comparisons: of traces, of sets, with layers, of traces that lack something.
 data=$SOURCE/tests/data
+another() { # FILE COPY NUMBER: a copy as of another process, since plain ones are noticed
+    python3 "$SOURCE/tests/tools/another.py" "$@" || exit 1
+}
 mkdir "$folder/before" "$folder/after"
 for i in 1 2 3 4; do
-    cp "$data/resnet50_graph.mpt" "$folder/before/$i.mpt"
-    cp "$data/resnet50_graph_edges.mpt" "$folder/after/$i.mpt"
+    another "$data/resnet50_graph.mpt" "$folder/before/$i.mpt" "$i"
+    another "$data/resnet50_graph_edges.mpt" "$folder/after/$i.mpt" "$i"
 done
 "$BUILD/tests/tools/make_trace" layers "$folder/layered.mpt" || exit 1
 diff_page diff resnet50_eager.mpt resnet50_graph.mpt
@@ -42,6 +53,25 @@ diff_page diff-layers "$folder/layered.mpt" "$folder/layered.mpt"
 diff_page diff-hostile "$folder/plain.mpt" "$folder/hostile.mpt"
 diff_page diff-empty "$folder/empty.mpt" "$folder/no-gpu.mpt"
 diff_page diff-cut "$folder/plain.mpt" "$folder/cut.mpt"
+
+# Several processes: ranks of one host.
+mkdir "$folder/ranks"
+for i in 0 1 2 3; do
+    another "$data/inference.mpt" "$folder/ranks/$i.mpt" "$i"
+done
+"$BUILD/miniprof" html -o "$folder/ranks.html" "$folder/ranks" 2>"$folder/log"
+[ $? -le 1 ] || { cat "$folder/log"; exit 1; }
+# Ranks of one job, whose operations of NCCL match.
+page "$data/ranks" job
+for command in deps advise; do
+    "$BUILD/miniprof" $command --json "$data/ranks" >"$folder/job.$command.json" 2>"$folder/log"
+    [ $? -le 1 ] || { cat "$folder/log"; exit 1; }
+done
+"$BUILD/miniprof" deps --json --as-recorded "$data/ranks" >"$folder/job.recorded.json" ||
+    exit 1
+mkdir "$folder/alone"
+cp "$data/inference.mpt" "$folder/alone"
+"$BUILD/miniprof" html -o "$folder/one.html" "$folder/alone" || exit 1
 
 # Pages of other documents: one without a time line; one whose advice names an iteration, and whose
 # documents are not whole; one with markup for every name in the documents of the analyses.
@@ -93,6 +123,11 @@ left = {key: {"shown": 2, "all": 12345} for key in
         ("iterations", "layers", "kernels", "memory_lines")}
 page = replace(replace(page, "advise", advice), "left_out", left)
 open(f"{folder}/advice.html", "w", encoding="utf-8").write(page)
+
+page = open(f"{folder}/inference.html", encoding="utf-8").read()
+iters = load(page, "iters")
+iters["undisturbed"] = {"source": "built_in", "recorded_ns": 228599, "undisturbed_ns": 201500}
+open(f"{folder}/undisturbed.html", "w", encoding="utf-8").write(replace(page, "iters", iters))
 
 page = open(f"{folder}/memory.html", encoding="utf-8").read()
 for name in ("iters", "advise", "layers", "kernels", "overlap", "memory", "memory_lines"):

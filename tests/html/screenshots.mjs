@@ -1,50 +1,87 @@
-// The pictures of docs/html.md, into the folder SCREENSHOTS.
+// The pictures of docs/html.md, into the folder SCREENSHOTS. With EVERY=1 those of every view, light
+// and dark, in three widths: docs/images/views.
 import { launch, open, settled } from "./browser.mjs";
 
-const VIEWPORT = { width: 1200, height: 760 };
-
-async function shoot(page, name) {
-    await page.waitForTimeout(600);
-    await page.screenshot({ path: `${process.env.SCREENSHOTS}/${name}.png` });
-}
+const CALM = { reducedMotion: "reduce" };
+const WIDE = { width: 1600, height: 1000 };
+const MIDDLE = { width: 1000, height: 760 };
+const NARROW = { width: 420, height: 860 };
 
 const browser = await launch();
 
-const overview = await open(browser, "eager", { viewport: VIEWPORT });
-await shoot(overview, "html-overview");
+// prepare(page): what is done before.
+async function shoot(picture, name, view, viewport, colorScheme = "light", prepare = null) {
+    const page = await open(browser, name, { view, viewport, colorScheme, ...CALM });
+    await page.waitForTimeout(500);
+    if (prepare) await prepare(page);
+    await page.waitForTimeout(600);
+    await page.screenshot({ path: `${process.env.SCREENSHOTS}/${picture}.png` });
+    await page.close();
+}
 
-const line = await open(browser, "inference", {
-    viewport: VIEWPORT,
-    view: "timeline",
-    reducedMotion: "reduce",
-});
-await line.getByLabel("Search events by name").fill("add_join");
-for (let i = 0; i < 12; i++) await line.keyboard.press("Enter");
-await line.evaluate(() => miniprof.line.zoom(1.6));
-await line.evaluate(() => document.activeElement.blur());
-await settled(line);
-await shoot(line, "html-timeline");
+// An iteration of the inference sample, with a kernel that is selected.
+async function selectKernel(page) {
+    await page.getByLabel("Search events by name").fill("add_join");
+    for (let i = 0; i < 12; i++) await page.keyboard.press("Enter");
+    await page.evaluate(() => miniprof.line.zoom(0.9));
+    await page.evaluate(() => document.activeElement.blur());
+    await settled(page);
+}
 
-const dark = await open(browser, "eager", {
-    viewport: VIEWPORT,
-    view: "timeline",
-    colorScheme: "dark",
-    reducedMotion: "reduce",
-});
-await dark.evaluate(() => miniprof.line.zoom(0.006));
-await settled(dark);
-await shoot(dark, "html-timeline-dark");
+async function showIteration(page) {
+    await page.evaluate(() => miniprof.line.zoom(0.006));
+    await settled(page);
+}
 
-const iterations = await open(browser, "eager", { viewport: VIEWPORT, view: "iterations" });
-await shoot(iterations, "html-iterations");
+// One iteration measured in the ruler, the pointer on a kernel.
+async function measure(page) {
+    await page.evaluate(() => {
+        const { line } = miniprof;
+        line.setView(6.08e6, 6.4e6);
+        line.measure({ from: 6.1e6, to: 6.3e6 });
+    });
+    await settled(page);
+    const box = await page.locator("canvas").boundingBox();
+    await page.mouse.move(box.x + box.width * 0.3, box.y + 40);
+}
 
-const advice = await open(browser, "inference", { viewport: VIEWPORT, view: "advise" });
-await shoot(advice, "html-advice");
+const PICTURES = [
+    ["html-overview", "eager", "overview", WIDE],
+    ["html-overview-1000", "inference", "overview", MIDDLE],
+    ["html-timeline", "inference", "timeline", WIDE, "light", selectKernel],
+    ["html-timeline-dark", "inference", "timeline", WIDE, "dark", selectKernel],
+    ["html-timeline-eager", "eager", "timeline", WIDE, "light", showIteration],
+    ["html-timeline-measure", "inference", "timeline", MIDDLE, "dark", measure],
+    ["html-timeline-ranks", "ranks", "timeline", WIDE, "dark"],
+    ["html-iterations", "eager", "iterations", WIDE],
+    ["html-advice", "eager", "advise", WIDE],
+    ["html-memory", "memory", "memory", WIDE],
+    ["html-diff", "diff", "comparison", { width: 1600, height: 1180 }],
+    ["html-diff-dark", "diff", "kernels", MIDDLE, "dark"],
+];
 
-const memory = await open(browser, "memory", { viewport: VIEWPORT, view: "memory" });
-await shoot(memory, "html-memory");
+// Every view once, of a trace that has something to show there.
+const VIEWS = {
+    eager: "overview iterations timeline advise layers kernels overlap summary nvtx deps info",
+    memory: "memory",
+    ranks: "processes",
+    diff: "comparison quantities iterations kernels positions",
+};
 
-const comparison = await open(browser, "diff", { viewport: { width: 1200, height: 1180 } });
-await shoot(comparison, "html-diff");
+async function shootEvery() {
+    for (const [name, views] of Object.entries(VIEWS))
+        for (const view of views.split(" "))
+            for (const viewport of [WIDE, MIDDLE, NARROW])
+                for (const theme of ["light", "dark"])
+                    await shoot(
+                        `${name}-${view}-${viewport.width}-${theme}`,
+                        name,
+                        view,
+                        viewport,
+                        theme,
+                    );
+}
 
+if (process.env.EVERY) await shootEvery();
+else for (const picture of PICTURES) await shoot(...picture);
 await browser.close();

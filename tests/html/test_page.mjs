@@ -1,6 +1,6 @@
 // The page as a whole: it loads and complains of nothing, its tabs, tables, theme, and that names
 // stay text.
-import { assert, open, runTests, test } from "./browser.mjs";
+import { assert, assertNear, column, open, rowsOf, runTests, test, unitOf } from "./browser.mjs";
 
 const PAGES = [
     "inference",
@@ -53,21 +53,10 @@ test("a trace that is not whole is warned of", async (browser) => {
 test("the summary's groups stand one below the other", async (browser) => {
     const page = await open(browser, "inference", { view: "summary" });
     assert.deepEqual(await page.locator("#view-summary table.data caption").allTextContents(), [
-        "gpu activities",
-        "api calls",
+        "GPU activities",
+        "API calls",
     ]);
-    assert.ok(await page.locator("#view-summary td", { hasText: "conv_layer" }).isVisible());
-});
-
-test("cards say what the trace holds", async (browser) => {
-    const page = await open(browser, "inference");
-    const cards = await page.locator(".card").allInnerTexts();
-    assert.ok(
-        cards.some((text) => /^1,000\s+kernels$/.test(text)),
-        cards.join("|"),
-    );
-    assert.ok(cards.some((text) => /^6,400\s+records$/.test(text)));
-    assert.ok(cards.some((text) => /^70\.91 %\s+GPU 0 busy/.test(text)));
+    assert.ok(await page.locator("#view-summary tbody th", { hasText: "conv_layer" }).isVisible());
 });
 
 // ---- Documents of any kind ----
@@ -76,13 +65,13 @@ test("a page without a time line shows its documents", async (browser) => {
     const page = await open(browser, "other");
     assert.deepEqual(await page.getByRole("tab").allInnerTexts(), ["Differences"]);
     const text = (await page.getByRole("tabpanel").innerText()).replace(/\s+/g, " ");
-    assert.match(text, /allowed percent 3\.00 % failed yes/);
-    assert.match(text, /latency 1\.5000 us 2\.5000 ms/); // units of the key around them
-    assert.match(text, /<b>gemm<\/b> 12\.50 % 1\.5000 us/);
-    assert.match(text, /relu -100\.00 % -2 ns/);
+    assert.match(text, /Allowed 3\.00 % Failed yes/);
+    assert.match(text, /Name Mean us P99 ms Latency 1\.500 2\.500 GPU busy 0\.002 < 0\.001/);
+    assert.match(text, /<b>gemm<\/b> 12\.50 1\.500/); // of the column's unit
+    assert.match(text, /relu -100\.00 -0\.002/);
     await page.getByText("2 rows").click();
-    await page.locator("details table").waitFor();
-    assert.equal(await page.locator("details table tbody tr").count(), 2);
+    await page.locator(".inner table").waitFor();
+    assert.equal(await page.locator(".inner table tbody tr:not(.space)").count(), 2);
     assert.deepEqual(page.complaints, []);
 });
 
@@ -107,43 +96,34 @@ test("the address leads back to a view", async (browser) => {
 
 // ---- Tables ----
 
-const firstTable = (page) => page.locator("#view-nvtx table.data").first();
-
-async function column(page, key) {
-    const table = firstTable(page);
-    const keys = await table.locator("th").evaluateAll((heads) => heads.map((h) => h.dataset.key));
-    return table.locator(`tbody > tr > td:nth-child(${keys.indexOf(key) + 1})`).allInnerTexts();
-}
-
-function inNanoseconds(text) {
-    const [number, unit] = text.split(" ");
-    return Number(number) * { ns: 1, us: 1e3, ms: 1e6, s: 1e9 }[unit];
-}
+const firstTable = (page) => page.locator("#view-nvtx .table-box").first();
 
 test("a click on a head sorts, by number and by text", async (browser) => {
     const page = await open(browser, "inference", { view: "nvtx" });
     const head = (key) => firstTable(page).locator(`th[data-key="${key}"]`);
     const sorted = (values, order) => values.every((v, i) => !i || order(values[i - 1], v));
+    const times = async () =>
+        (await column(firstTable(page), "max_ns")).map((text) => Number(text.replace(/,/g, "")));
 
     await head("max_ns").getByRole("button").click();
     assert.equal(await head("max_ns").getAttribute("aria-sort"), "descending");
-    let times = (await column(page, "max_ns")).map(inNanoseconds);
-    assert.ok(times.length > 10 && sorted(times, (a, b) => a >= b), times.join());
+    const down = await times();
+    assert.ok(down.length > 10 && sorted(down, (a, b) => a >= b), down.join());
     await head("max_ns").getByRole("button").press("Enter");
     assert.equal(await head("max_ns").getAttribute("aria-sort"), "ascending");
-    times = (await column(page, "max_ns")).map(inNanoseconds);
-    assert.ok(sorted(times, (a, b) => a <= b));
+    assert.ok(sorted(await times(), (a, b) => a <= b));
     await head("name").getByRole("button").click();
     assert.equal(await head("max_ns").getAttribute("aria-sort"), "none");
-    assert.ok(sorted(await column(page, "name"), (a, b) => a.localeCompare(b) <= 0));
+    const names = await column(firstTable(page), "name");
+    assert.ok(sorted(names, (a, b) => a.localeCompare(b) <= 0));
 });
 
 test("a search leaves the rows that hold it", async (browser) => {
     const page = await open(browser, "inference", { view: "nvtx" });
-    const all = (await column(page, "name")).length;
+    const all = (await column(firstTable(page), "name")).length;
     await page.locator("#view-nvtx input[type=search]").first().fill("RELU");
     await page.waitForTimeout(300);
-    const names = await column(page, "name");
+    const names = await column(firstTable(page), "name");
     assert.ok(names.length > 0 && names.length < all);
     assert.ok(
         names.every((name) => /relu/.test(name)),
@@ -155,12 +135,66 @@ test("a search leaves the rows that hold it", async (browser) => {
     );
 });
 
-test("a long table is shown in parts", async (browser) => {
+test("of a long table only what is in view are elements, and all can be scrolled to", async (browser) => {
     const page = await open(browser, "eager", { view: "iterations" });
-    const rows = page.getByRole("group", { name: "Iterations" }).locator("tbody tr");
-    assert.equal(await rows.count(), 100);
-    await page.locator("#view-iterations").getByRole("button", { name: "Show more" }).click();
-    assert.equal(await rows.count(), 200);
+    const box = page.getByRole("group", { name: "Iterations", exact: true });
+    assert.ok((await box.locator("tbody tr:not(.space)").count()) < 80);
+    const numbers = await column(box, "iteration");
+    assert.deepEqual(
+        numbers,
+        numbers.map((text, i) => String(i + 1)),
+    );
+    assert.equal(numbers.length, 200);
+    assert.equal(await box.locator("table").getAttribute("aria-rowcount"), "201");
+});
+
+test("the name comes first and stays, rows are one line, headings are words", async (browser) => {
+    const page = await open(browser, "eager", {
+        view: "kernels",
+        viewport: { width: 1000, height: 800 },
+    });
+    const box = page.getByRole("group", { name: "Kernels", exact: true });
+    await box.waitFor();
+    const heads = box.locator("thead th");
+    assert.equal(await heads.first().getAttribute("data-key"), "name");
+    assert.equal(await heads.count(), 11);
+    for (const text of await heads.allInnerTexts()) assert.match(text, /^[A-Z][^_]*$/);
+    const heights = await box
+        .locator("tbody tr:not(.space)")
+        .evaluateAll((rows) => rows.map((row) => row.getBoundingClientRect().height));
+    assert.ok(heights.length > 10 && heights.every((height) => Math.abs(height - 26) < 1));
+    const name = box.locator("tbody th").first();
+    const left = (await name.boundingBox()).x;
+    await box.evaluate((element) => element.scrollTo(300, 0));
+    assert.equal((await name.boundingBox()).x, left);
+    assert.match(await name.getAttribute("title"), /^sm80_xmma_fprop/);
+});
+
+test("columns are chosen in the menu", async (browser) => {
+    const page = await open(browser, "eager", { view: "kernels" });
+    const panel = page.locator("#view-kernels");
+    await panel.getByText("Columns: 11 of 29").click();
+    await panel.getByLabel("Registers", { exact: true }).check();
+    await panel.getByText("Columns: 12 of 29").waitFor();
+    const box = page.getByRole("group", { name: "Kernels", exact: true });
+    const { kernels } = await page.evaluate(() => miniprof.documents.kernels);
+    assert.deepEqual(
+        await column(box, "registers"),
+        kernels.map((row) => String(row.registers)),
+    );
+    await panel.getByLabel("Waves", { exact: true }).uncheck();
+    assert.ok(!("waves" in (await rowsOf(box))[0]));
+});
+
+test("a column has one unit, which its heading names", async (browser) => {
+    const page = await open(browser, "eager", { view: "summary" });
+    const [work] = await page.evaluate(() => miniprof.documents.summary.groups);
+    const box = page.locator("#view-summary .table-box").first();
+    for (const key of ["total_ns", "avg_ns", "percent", "calls"]) {
+        const unit = await unitOf(box, key);
+        const texts = await column(box, key);
+        texts.forEach((text, i) => assertNear(text, work.rows[i][key], unit, `${key} ${i}`));
+    }
 });
 
 // ---- Theme ----
@@ -217,7 +251,7 @@ test("a kernel named as markup stays text", async (browser) => {
     const page = await open(browser, "hostile");
     for (const tab of await page.getByRole("tab").all()) await tab.click();
     await page.locator("#tab-summary").click();
-    const kernel = page.locator("#view-summary td", {
+    const kernel = page.locator("#view-summary tbody th", {
         hasText: "<img src=x onerror=window.bad=1>",
     });
     assert.ok(await kernel.first().isVisible());

@@ -14,6 +14,7 @@ sys.dont_write_bytecode = True
 import mpt  # pylint: disable=wrong-import-position
 import oracle  # pylint: disable=wrong-import-position
 import truth  # pylint: disable=wrong-import-position
+from walk import of_thread  # pylint: disable=wrong-import-position
 
 BUILD = pathlib.Path(os.environ.get("BUILD", SOURCE / "build"))
 RUN_PROGRAMS = BUILD / "tests" / "oracle" / "run_programs"
@@ -21,7 +22,9 @@ MINIPROF = BUILD / "miniprof"
 TABLES = mpt.read_tables()
 DROPS_TRIES = 5
 # Room for the buffers of as many ranges as one process runs (each range returns CUPTI's buffers).
-SETTINGS = {"SIMGPU_DEVICES": "3", "MINIPROF_BUFFER_MB": "256", "MINIPROF_LOG": "none"}
+# run_programs has a miniprof_preload, which asks for nothing. CUPTI 13.1 tells of host functions.
+SETTINGS = {"SIMGPU_DEVICES": "3", "MINIPROF_BUFFER_MB": "256", "MINIPROF_LOG": "none",
+            "MINIPROF_ATTACH": "init", "SIMGPU_CUPTI_VERSION": "130100"}
 
 
 class Failed(Exception):
@@ -78,7 +81,7 @@ def key_of(x):
 
 def numbers_of(o, x):
     """What is compared of an activity."""
-    if x.kind == "call":
+    if x.kind in truth.ON_HOST:
         rule, awaited = x.rule, x.previous if x.rule == "D1" else x.awaited
     else:
         rule, awaited = (x.bound.rule, x.bound.awaited) if x.bound else (None, None)
@@ -91,15 +94,17 @@ FIELDS = ("critical_ns", "waiting_ns", "slack_ns", "bound_by", "bound_to", "rang
 def of_oracle(o):
     """{key: [numbers]} of all activities."""
     found = collections.defaultdict(list)
-    for x in o.activities + o.truth.calls:
+    for x in o.everything():
         found[x.key()].append(numbers_of(o, x))
     return found
 
 
 def product_key(a):
     """The same as Activity.key and Call.key."""
-    return (a["kind"], a["correlation"], a["start_ns"], a["duration_ns"],
-            None if a["kind"] == "call" else a["name"])
+    kind = a["kind"].replace(" ", "_")
+    return (kind, a["thread"] if kind == "wait" else a["correlation"], a["start_ns"],
+            a["duration_ns"],
+            a["name"] if kind in ("kernel", "copy", "set") else None)
 
 
 def of_product(answer):
@@ -118,10 +123,10 @@ def by_rows(o, answer):
     """Rows as they must be: the oracle's numbers, summed by the names that miniprof gave."""
     names = {product_key(a): a["name"] for a in answer["activities"]}
     rows = collections.defaultdict(lambda: [0, 0, 0, 0])
-    for x in o.activities + o.truth.calls:
+    for x in o.everything():
         row = rows[names.get(x.key(), "?")]
         row[0] += o.critical[x]
-        row[1 if x.kind == "call" else 2] += x.waiting
+        row[1 if x.kind in truth.ON_HOST else 2] += x.waiting
         row[3] += 1
     rows["<Other>"] = [sum(sum(walk.parts.values()) for walk in o.windows), 0, 0, 0]
     return rows
@@ -130,7 +135,7 @@ def by_rows(o, answer):
 def differences(o, answer):
     """(range or None, text) for each number that is not the same."""
     mine, theirs = of_oracle(o), of_product(answer)
-    for key in sorted(mine.keys() | theirs.keys(), key=lambda k: (k[2], k[1], str(k))):
+    for key in sorted(mine.keys() | theirs.keys(), key=lambda k: (k[2], str(k))):
         one, other = sorted(mine.get(key, []), key=str), sorted(theirs.get(key, []), key=str)
         if one == other:
             continue
@@ -174,7 +179,8 @@ def whole_differences(o, answer):
 
 def ask(folder, *options):
     """What miniprof deps says of the trace in a folder."""
-    return json.loads(command([MINIPROF, "deps", "--json", *options, folder / "trace.mpt"]))
+    return json.loads(command([MINIPROF, "deps", "--as-recorded", "--json", *options,
+                               folder / "trace.mpt"]))
 
 
 def check(programs):
@@ -182,7 +188,37 @@ def check(programs):
     with tempfile.TemporaryDirectory(prefix="miniprof-oracle.") as name:
         folder = pathlib.Path(name)
         o = expected(programs, folder)
-        return list(differences(o, ask(folder, "--trace"))), o.counts + inconsistencies(o)
+        answer = ask(folder, "--trace")
+        found = list(differences(o, answer))
+        found += thread_differences(o, answer, folder, programs[0].seed % len(o.truth.tids))
+        return found, o.counts + inconsistencies(o)
+
+
+def thread_differences(o, answer, folder, number):
+    """The same for the path of one thread, with the names of an answer for all of them."""
+    tid = o.truth.tids[number]
+    walks = list(of_thread(o, o.truth.rows.threads.get(tid), oracle.PARTS))
+    if not walks:
+        return
+    names = {product_key(a): a["name"] for a in answer["activities"]}
+    wanted, parts, rows = [], collections.Counter(), collections.Counter()
+    for each in walks:
+        wanted.append((each.begin, each.end))
+        parts.update(each.parts)
+        for x, ns in each.critical.items():
+            rows[names[x.key()]] += ns
+    rows["<Other>"] = sum(parts.values())
+    answer = ask(folder, f"--thread={tid}")
+    windows = [(w["begin_ns"], w["end_ns"]) for w in answer["windows"]]
+    for one, other in zip(wanted, windows):
+        if one != other:
+            yield None, f"thread {tid}: window is {other}, must be {one}"
+    got = {part: answer["parts"][part] for part in oracle.PARTS}
+    if len(wanted) != len(windows) or got != {**dict.fromkeys(oracle.PARTS, 0), **parts}:
+        yield None, f"thread {tid}: {len(windows)} windows, must be {len(wanted)}; {got}: {parts}"
+    for row in answer["rows"]:
+        if row["critical_ns"] != rows[row["name"]]:
+            yield None, f"thread {tid}: row {row}, must be {rows[row['name']]}"
 
 
 def inconsistencies(o):

@@ -5,11 +5,16 @@ of operations common, so that work meets on the same streams. Everything follows
 """
 import random
 
-from program import EVENTS, FIRST_CAPTURED, Op, Program, repaired
+from program import EVENTS, FIRST_CAPTURED, OBJECTS, THREADS, Op, Program, repaired
 
 MICROSECONDS = (1, 2, 3, 5, 5, 8, 10, 13, 20, 30, 40, 60, 90, 150)
 BYTES = (1, 64, 256, 4096, 4096, 30000, 65536, 200000)
 PAUSES = (300, 1000, 2500, 7000)
+LEADS = (200, 1000, 2000, 2000, 5000, 20000, 1000000)  # of overlapping kernels, ns
+FUNCTIONS = (500, 3000, 8000, 20000, 60000)  # how long host functions run
+WAKES = (100, 1000, 2500, 5000, 9000)  # from a post to the end of the wait
+LIMITS = (1000, 5000, 20000)  # of waits that nobody ends
+WAIT_KINDS = (0, 1, 2, 4, 5, 6, 9, 10)  # wait_kind
 
 # Weights of the operations by theme; `any` is added to each.
 THEMES = {
@@ -19,7 +24,8 @@ THEMES = {
             "copywithinnow": 0.4, "setnow": 0.4, "free": 1, "alloc": 1.2, "hostalloc": 0.2,
             "hostfree": 0.3, "module": 0.1, "graph": 1, "makestream": 0.5, "dropstream": 0.4,
             "dropevent": 0.5, "makeevent": 0.4, "capture": 0.3, "build": 0.3, "fork": 2.5,
-            "copypeer": 0.4},
+            "copypeer": 0.4, "pdl": 1.5, "hostfunc": 0.5, "handshake": 1, "hostwait": 0.5,
+            "post": 0.2, "await": 0.3, "join": 0.3, "sleep": 0.2},
     "events": {"record": 8, "wait": 10, "eventsync": 2, "eventquery": 2, "fork": 10, "kernel": 6},
     "graphs": {"graph": 14, "capture": 2, "build": 2, "wait": 3, "record": 3, "fork": 2},
     "default": {"kernel": 10, "copyinnow": 3, "copyoutnow": 3, "setnow": 2, "streamsync": 2},
@@ -27,6 +33,10 @@ THEMES = {
               "streamquery": 4, "free": 4, "alloc": 6, "copyoutnow": 2},
     "copies": {"copyin": 8, "copyout": 8, "copywithin": 4, "set": 6, "copypeer": 3, "copyinnow": 2},
     "host": {"work": 20, "kernel": 8},
+    "overlaps": {"pdl": 30, "kernel": 6, "graph": 3, "capture": 1, "fork": 2},
+    "functions": {"hostfunc": 8, "hostwait": 8, "await": 2, "graph": 2, "capture": 0.5},
+    "threads": {"handshake": 20, "post": 2, "await": 3, "join": 4, "sleep": 2, "hostwait": 2,
+                "streamsync": 4, "work": 6},
     "plain": {},
 }
 # Streams of which a theme picks its own.
@@ -44,7 +54,8 @@ class Generator:
         self.weights = dict(THEMES["any"])
         for name, weight in THEMES[self.theme].items():
             self.weights[name] = self.weights.get(name, 0) + weight
-        self.threads = r.choices((1, 2, 3), (5, 3, 2))[0]
+        alone = 0 if self.theme == "threads" else 5
+        self.threads = r.choices((1, 2, 3), (alone, 3, 2))[0]
         self.devices = r.sample(range(3), r.choices((1, 2, 3), (14, 4, 2))[0])
         if self.theme == "default":
             self.streams = [0, *r.sample(DEFAULT_STREAMS[1:], r.randint(1, 3))]
@@ -70,8 +81,9 @@ class Generator:
         ops = self.ops[:45]
         if r.random() < 0.6:
             ops.append(self.op("contextsync"))
-        # What other threads do after the range would be lost if their clocks ran ahead.
-        carry = r.random() < 0.8
+        # What other threads do after the range would be lost if their clocks ran ahead. Host
+        # functions of graphs are told apart by when their graphs were launched.
+        carry = r.random() < 0.8 or any("h" in op.numbers for op in before + ops)
         return repaired(Program(self.seed, ops, before, carry, not carry or r.random() < 0.5))
 
     def op(self, name, *numbers, device=None):
@@ -102,6 +114,87 @@ class Generator:
         numbers = self.stream(), r.choice(MICROSECONDS), int(r.random() < 0.3)
         op = self.op("kernel", *numbers)
         return [op] * r.choice((1, 1, 1, 1, 2, 4))
+
+    def make_pdl(self):
+        """Kernels that may begin before the one before them ends."""
+        r = self.random
+        stream = self.stream()
+        first = self.op("kernel", stream, r.choice(MICROSECONDS), int(r.random() < 0.3))
+        ops = [first] if r.random() < 0.7 else []
+        for _ in range(r.choice((1, 1, 2, 3, 5))):
+            if r.random() < 0.2:  # it is launched while the one before it runs
+                ops.append(first._replace(name="work", numbers=(r.choice((3000, 10000, 40000)),)))
+            ops.append(first._replace(name="pdl", numbers=(
+                stream, r.choice(MICROSECONDS), int(r.random() < 0.3), r.choice(LEADS))))
+        return ops
+
+    def function(self, posts):
+        """The numbers of a host function: how long, when it posts, to what."""
+        r = self.random
+        ns = r.choice(FUNCTIONS)
+        return ns, r.choice((0, ns // 2, ns)), r.randrange(OBJECTS) if posts else -1
+
+    def make_hostfunc(self):
+        """A host function in a stream."""
+        name = "callback" if self.random.random() < 0.3 else "hostfunc"
+        return self.op(name, self.stream(), *self.function(self.random.random() < 0.3))
+
+    def wait_for(self, thread, thing):
+        """A thread waits for what is posted to an object."""
+        r = self.random
+        return Op(thread, r.choice(self.devices), "await",
+                  (thing, r.choice(WAIT_KINDS), r.choice(WAKES), r.choice(LIMITS)))
+
+    def launch_of(self, thread):
+        """Work that a thread launches."""
+        return self.op("kernel", self.stream(), self.random.choice(MICROSECONDS),
+                       0)._replace(thread=thread)
+
+    def make_hostwait(self):
+        """A thread waits for a host function, which waits for what is in its stream."""
+        r = self.random
+        launch = self.op("kernel", self.stream(), r.choice(MICROSECONDS), 0)
+        numbers = self.function(True)
+        ops = [launch, launch._replace(name="hostfunc", numbers=(launch.numbers[0], *numbers))]
+        thread = r.randrange(self.threads) if r.random() < 0.4 else launch.thread
+        ops += [self.wait_for(thread, numbers[-1])]
+        return ops + [self.launch_of(thread)] * r.choice((0, 1))
+
+    def make_handshake(self):
+        """A thread does something; others wait for that, and go on."""
+        r = self.random
+        first, *others = r.sample(range(THREADS), r.choice((2, 2, 3)))
+        thing = r.randrange(OBJECTS)
+        ops = [self.launch_of(first)] * r.choice((0, 1, 2))
+        if r.random() < 0.7:
+            ops.append(self.op("contextsync", device=ops[0].device if ops else None)
+                       ._replace(thread=first))
+        if r.random() < 0.7:
+            ops.append(self.make_work()._replace(thread=first))
+        ops.append(self.op("post", thing, len(others))._replace(thread=first))
+        for other in others:
+            ops += [self.make_work()._replace(thread=other)] * (r.random() < 0.2)
+            ops.append(self.wait_for(other, thing))
+            ops += [self.launch_of(other)] * (r.random() < 0.7)
+        return ops
+
+    def make_post(self):
+        """Perhaps for nobody."""
+        return self.op("post", self.random.randrange(OBJECTS), self.random.choice((1, 1, 2)))
+
+    def make_await(self):
+        """Perhaps for nothing."""
+        return self.wait_for(self.random.randrange(self.threads), self.random.randrange(OBJECTS))
+
+    def make_join(self):
+        """A thread waits until another one has come as far as it is now."""
+        r = self.random
+        one, other = r.sample(range(THREADS), 2)
+        return self.op("join", other, r.choice(WAKES))._replace(thread=one)
+
+    def make_sleep(self):
+        """Nobody wakes it."""
+        return self.op("sleep", self.random.choice((2500, 10000, 40000)))
 
     def copy(self, name, *head):
         """Bytes, and pinned memory or not."""
@@ -184,7 +277,8 @@ class Generator:
 
     def make_streamsync(self):
         """A stream of the palette."""
-        return self.op("streamsync", self.stream())
+        name = "streamsyncwait" if self.random.random() < 0.15 else "streamsync"
+        return self.op(name, self.stream())
 
     def make_streamquery(self):
         """Mostly in a loop."""
@@ -288,9 +382,13 @@ class Generator:
     def step(self, stream):
         """A node's worth of a capture."""
         r = self.random
-        letter = r.choices("kiods", (8, 1, 1, 1, 2))[0]
+        letter = r.choices("kpiodsh", (6, 5 if self.theme == "overlaps" else 2, 1, 1, 1, 2, 1))[0]
         if letter == "k":
             return ["k", stream, r.choice(MICROSECONDS), int(r.random() < 0.3)]
+        if letter == "p":
+            return ["p", stream, r.choice(MICROSECONDS), int(r.random() < 0.3), r.choice(LEADS)]
+        if letter == "h":
+            return ["h", stream, *self.function(r.random() < 0.5)]
         if letter in "io":
             return [letter, stream, r.choice(BYTES), int(r.random() < 0.8)]
         return [letter, stream, r.choice(BYTES)]

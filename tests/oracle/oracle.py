@@ -5,116 +5,26 @@ Nothing is kept up to date on the way and nothing is shared with src/. `broken` 
 out: mutation.py shows that each of them matters to the random programs.
 """
 import collections
-import math
 
+import slack
+from fronts import Fronts
+from order import distinct, latest, rank
 from truth import IN_EFFECT
+from walk import Walk
 
 TOLERANCE = 2000
 D8_TOLERANCE = 0
+# So many examples make a class well known: its shortest latency is then their tenth percentile.
+ENOUGH = 20
+RULES = ("D3", "D4", "D5", "D7")  # on device activities
 PARTS = ("host_code_ns", "launch_latency_ns", "stream_gap_ns", "dependency_latency_ns",
          "return_ns", "unknown_ns")
 
 # What an activity may depend on. `moment` is when the awaited is taken to have ended (D2: begun).
-Dependency = collections.namedtuple("Dependency", "rule awaited moment")
-
-
-def rank(activity):
-    """Order within a lane, and among activities that end at the same time."""
-    return activity.correlation, activity.begin, activity.order
-
-
-def latest(activities):
-    """The one with the latest end; of equal ones that with the lowest correlation id."""
-    return min(activities, key=lambda a: (-a.end, rank(a)), default=None)
-
-
-def distinct(activities):
-    """Without repetition, in order."""
-    return list(dict.fromkeys(activities))
-
-
-class Fronts:
-    """What later work in a stream has to wait for, at any moment of the API order."""
-
-    def __init__(self, truth, broken):
-        self.truth, self.broken, self.known = truth, broken, {}
-
-    def last_launch(self, stream, when):
-        """The stream's last launch before a moment."""
-        for launch in reversed(stream.launches):
-            if launch.correlation < when:
-                return launch
-        return None
-
-    def awaited(self, stream, when):
-        """D4: what the stream was told to wait for since its last launch."""
-        if "D4" in self.broken:
-            return []
-        last = self.last_launch(stream, when)
-        since = last.correlation if last else 0
-        activities = []
-        for correlation, event in stream.waits:
-            if since < correlation < when:
-                activities += self.event(event, correlation)
-        return distinct(activities)
-
-    def recorded(self, default, when):
-        """D4: an event recorded in the legacy default stream waits for the blocking streams as work
-        there does, and what comes later on blocking streams waits for it."""
-        if "record-default" in self.broken:
-            return []
-        last = self.last_launch(default, when)
-        since = last.correlation if last else 0
-        activities = []
-        for correlation in default.records:
-            if since < correlation < when:
-                activities += self.others(default, correlation)
-        return activities
-
-    def own(self, stream, when):
-        """A stream's front but for the default stream's rules."""
-        if (stream, when) not in self.known:
-            last = self.last_launch(stream, when)
-            ends = list(last.activities) if last else []
-            recorded = self.recorded(stream, when) if stream.kind == "default" else []
-            self.known[stream, when] = distinct(ends + self.awaited(stream, when) + recorded)
-        return self.known[stream, when]
-
-    def others(self, stream, when):
-        """D5: what a stream waits for by the rules of the legacy default stream."""
-        activities = []
-        if "D5" in self.broken or stream.kind == "nonblocking":
-            return activities
-        for other in self.truth.of_device[stream.device]:
-            if stream.kind == "default" and other.kind == "blocking" \
-                    or stream.kind == "blocking" and other.kind == "default" \
-                    or "D5-nonblocking" in self.broken and other is not stream:
-                activities += self.own(other, when)
-        return distinct(activities)
-
-    def front(self, stream, when):
-        """The front of a stream."""
-        return distinct(self.own(stream, when) + self.others(stream, when))
-
-    def context(self, device, when):
-        """The fronts of all streams of a context, or of all contexts."""
-        activities = []
-        for each, streams in self.truth.of_device.items():
-            if device in (None, each):
-                for stream in streams:
-                    activities += self.own(stream, when)
-        return distinct(activities)
-
-    def event(self, event, when):
-        """What an event stands for."""
-        for each in reversed(self.truth.events[event]):
-            if each.correlation < when:
-                if "D4-record" in self.broken and each.stream:
-                    return self.front(each.stream, when)
-                if "D4-clear" in self.broken and not each.stream:
-                    continue
-                return self.front(each.stream, each.correlation) if each.stream else []
-        return []
+# What overlaps had not ended when the activity began: the moment is then that from which on the
+# activity ran alone.
+Dependency = collections.namedtuple("Dependency", "rule awaited moment overlaps",
+                                    defaults=(False,))
 
 
 class Oracle:
@@ -125,24 +35,56 @@ class Oracle:
         self.fronts = Fronts(truth, self.broken)
         self.activities = [a for launch in truth.launches for a in launch.activities]
         self.counts = collections.Counter()
-        self.thread_calls = collections.defaultdict(list)
-        for call in sorted(truth.calls, key=lambda c: (c.begin, c.correlation)):
-            lane = self.thread_calls[call.tid]
-            call.previous = lane[-1] if lane else None
-            if call.previous and call.previous.end > call.begin:
-                raise AssertionError(f"calls overlap: {call.previous.key()} {call.key()}")
-            lane.append(call)
+        self.on_host()
         for activity in self.activities:
             activity.dependencies = self.dependencies(activity)
         for call in truth.calls:
             self.bind_call(call)
+        for wait in truth.waits:
+            self.bind_wait(wait)
         self.measure()
         for activity in self.activities:
             self.bind(activity)
         self.critical = collections.Counter()
-        self.windows = [Walk(self, window) for window in truth.windows]
-        for window in truth.windows:
-            self.slack(window)
+        self.windows = [Walk(self, window, PARTS) for window in truth.windows]
+        for walk in self.windows:
+            slack.of_window(self, walk)
+
+    def everything(self):
+        """All that has numbers."""
+        return self.activities + self.truth.calls + self.truth.waits
+
+    # Threads
+
+    def on_host(self):
+        """The lanes of threads: calls and waits, one after the other."""
+        self.lanes = collections.defaultdict(list)
+        waits = [] if "D9" in self.broken else self.truth.waits
+        for x in sorted(self.truth.calls + waits, key=lambda x: (x.begin, x.correlation)):
+            lane = self.lanes[x.tid]
+            x.previous = lane[-1] if lane else None
+            if x.previous and x.previous.end > x.begin:
+                raise AssertionError(f"calls overlap: {x.previous.key()} {x.key()}")
+            lane.append(x)
+
+    def at(self, tid, moment):
+        """What a thread was at before a moment: the last that began on it, or None."""
+        found = None
+        for x in self.lanes[tid]:
+            if x.begin < moment:
+                found = x
+        return found
+
+    def host_function(self, tid, moment):
+        """The host function that ran on a thread at a moment, or None."""
+        if "D9-function" in self.broken:
+            return None
+        found = None
+        for a in self.activities:
+            if a.kind == "host_function" and a.tid == tid and a.begin <= moment <= a.end \
+                    and (not found or a.begin > found.begin):
+                found = a
+        return found
 
     # Dependencies (section 2)
 
@@ -153,9 +95,8 @@ class Oracle:
         if nodes:
             return self.kept(a, [("D7", node) for node in nodes])
         found = []
-        previous = self.fronts.last_launch(launch.stream, launch.correlation)
-        if previous and "D3" not in self.broken:
-            found += [("D3", x) for x in previous.activities]
+        if "D3" not in self.broken:
+            found += [("D3", x) for x in self.fronts.launched(launch.stream, launch.correlation)]
         found += [("D4", x) for x in self.fronts.awaited(launch.stream, launch.correlation)]
         found += [("D5", x) for x in self.fronts.others(launch.stream, launch.correlation)]
         return self.of_launching(a) + self.kept(a, found)
@@ -170,16 +111,25 @@ class Oracle:
         return [Dependency("D2", call, min(call.begin, a.begin))]
 
     def kept(self, a, found):
-        """Those on device activities that the times allow."""
-        dependencies = []
+        """Those on device activities that the times allow. Of what overlaps, only what ends last
+        counts."""
+        dependencies, over = [], []
         for rule, awaited in found:
+            inside = rule in ("D3", "D7")
             if awaited.begin > a.begin:
-                continue
-            if awaited.end > a.begin + TOLERANCE:
-                self.counts["overlapping" if rule == "D3" else "contradicted"] += 1
-                continue
-            self.counts["clamped"] += awaited.end > a.begin
-            dependencies.append(Dependency(rule, awaited, min(awaited.end, a.begin)))
+                self.counts["contradicted"] += inside
+            elif inside and awaited.end > a.begin:
+                over.append((rule, awaited))
+            elif awaited.end > a.begin + TOLERANCE:
+                self.counts["contradicted"] += 1
+            else:
+                self.counts["clamped"] += awaited.end > a.begin
+                dependencies.append(Dependency(rule, awaited, min(awaited.end, a.begin)))
+        if over and "overlap" not in self.broken:
+            self.counts["overlapping"] += 1
+            rule, awaited = max(over, key=lambda each: (each[1].end, rank(each[1])))
+            alone = a.begin if "overlap-alone" in self.broken else min(awaited.end, a.end)
+            dependencies.append(Dependency(rule, awaited, alone, True))
         return dependencies
 
     def nodes_before(self, a):
@@ -209,27 +159,41 @@ class Oracle:
         kind = ("graph", a.graph) if a.graph else (a.kind, a.copy_kind)
         return a.launch.call.name, kind
 
+    def parted(self, a):
+        """D2 if there is one, and what of the device counts: what overlaps, else what ended last.
+        """
+        launching = [each for each in a.dependencies if each.rule == "D2"]
+        device = [each for each in a.dependencies if each.rule != "D2"]
+        last = max(device, key=lambda d: (d.overlaps, d.awaited.end, -RULES.index(d.rule),
+                                          rank(d.awaited)), default=None)
+        return launching[0] if launching else None, last
+
     def measure(self):
-        """The shortest latency of every kind of step: each activity is an example of one."""
-        self.shortest = {}
+        """The shortest latency of every kind of step: each activity is an example of one, but for
+        those that overlap."""
+        examples = collections.defaultdict(list)
         for a in self.activities:
-            launching = [each for each in a.dependencies if each.rule == "D2"]
-            device = [each for each in a.dependencies if each.rule != "D2"]
-            last = max((each.awaited.end for each in device), default=None)
-            if device and not (launching and self.ran_dry(launching[0].awaited, last)):
-                self.shorten(self.step(a), a.begin - last)
+            launching, last = self.parted(a)
+            if last and last.overlaps:
+                if "overlap-latency" in self.broken and launching:
+                    examples[self.launch_step(a)].append(a.begin - launching.awaited.begin)
+                continue
+            if last and not (launching and self.ran_dry(launching.awaited, last.awaited.end)):
+                examples[self.step(a)].append(a.begin - last.awaited.end)
             elif launching:
-                self.shorten(self.launch_step(a), a.begin - launching[0].awaited.begin)
+                examples[self.launch_step(a)].append(a.begin - launching.awaited.begin)
+        self.shortest = {step: self.percentile(sorted(each for each in distances if each >= 0))
+                         for step, distances in examples.items()}
+
+    def percentile(self, distances):
+        """The tenth, by nearest rank; of few examples the least."""
+        few = len(distances) < ENOUGH or "percentile" in self.broken
+        return distances[0 if few else (len(distances) + 9) // 10 - 1] if distances else 0
 
     def ran_dry(self, call, last):
         """Whether a launching call had not returned when the last awaited activity ended; of one
         that waits itself, whether it had not begun."""
         return call.begin >= last if call.rule in ("D6", "D8") else call.end > last
-
-    def shorten(self, step, latency):
-        """Keeps the least."""
-        if latency >= 0:
-            self.shortest[step] = min(latency, self.shortest.get(step, latency))
 
     def least(self, a, dependency):
         """The shortest latency that a dependency of this activity can have."""
@@ -240,14 +204,16 @@ class Oracle:
         """When a dependency would have let the activity begin."""
         return min(dependency.moment + self.least(a, dependency), a.begin)
 
+    def by_launch(self, a, launching, last):
+        """Whether D2 binds an activity that has it."""
+        if last and last.overlaps and "overlap-bound" not in self.broken:
+            return False
+        return not last or self.arrival(a, last) <= self.arrival(a, launching)
+
     def bind(self, a):
         """Which dependency held a device activity up, and for how long it waited."""
-        launching = [each for each in a.dependencies if each.rule == "D2"]
-        device = [each for each in a.dependencies if each.rule != "D2"]
-        last = min(device, key=lambda d: (-d.awaited.end, d.rule, rank(d.awaited)), default=None)
-        a.bound = last
-        if launching and (not last or self.arrival(a, last) <= self.arrival(a, launching[0])):
-            a.bound = launching[0]
+        launching, last = self.parted(a)
+        a.bound = launching if launching and self.by_launch(a, launching, last) else last
         a.waiting = 0
         if a.bound and (a.bound.rule in ("D4", "D5") or a.bound.rule == "D7"
                         and a.bound.awaited.launch.stream is not a.launch.stream):
@@ -258,6 +224,18 @@ class Oracle:
                 a.waiting = max(0, self.arrival(a, a.bound) - max(anyway))
         self.counts[a.bound.rule if a.bound else "unbound"] += 1
         self.counts["graph nodes"] += bool(a.graph)
+
+    def bind_wait(self, wait):
+        """D9, if somebody is known who woke it; else D1."""
+        wait.rule, wait.front = "D1", []
+        sleeps = wait.op.name == "sleep" and "sleep" not in self.broken
+        wait.waiting = 0 if sleeps else wait.duration
+        if wait.waker and "D9-waker" not in self.broken:
+            wait.rule, wait.waiting = "D9", wait.woken - wait.begin
+            function = self.host_function(wait.waker, wait.woken)
+            wait.awaited = function or self.at(wait.waker, wait.woken)
+            self.counts["woken by host functions"] += bool(function)
+        self.counts[wait.rule] += 1
 
     def bind_call(self, call):
         """D6, D8, or else D1."""
@@ -285,7 +263,7 @@ class Oracle:
             return "D6", []
         if name in ("eventsync", "eventquery"):
             return "D6", self.fronts.event(call.event_or_stream, when)
-        if name in ("streamsync", "streamquery"):
+        if name in ("streamsync", "streamsyncwait", "streamquery"):
             return "D6", self.fronts.front(call.event_or_stream, when)
         if name == "contextsync":
             return "D6", self.fronts.context(call.context, when)
@@ -303,44 +281,16 @@ class Oracle:
             return None
         found = None, 0
         launched = {launch.correlation for launch in self.truth.launches}
-        for other in self.thread_calls[call.tid]:
-            waits = other.op.name in ("eventsync", "eventquery", "streamsync", "streamquery",
-                                      "contextsync")
+        for other in self.lanes[call.tid]:
+            waits = other.kind == "call" and \
+                other.op.name in ("eventsync", "eventquery", "streamsync", "streamsyncwait",
+                                  "streamquery", "contextsync")
             if other.correlation < call.correlation and other.correlation > found[1] \
                     and (waits or other.correlation in launched):
                 found = other.context, other.correlation
         return found[0]
 
-    # Slack (section 6)
-
-    def slack(self, window):
-        """Relaxes the latest times of all that belongs to a window until nothing changes."""
-        walk = self.windows[self.truth.windows.index(window)]
-        activities = [a for a in self.activities if a.window is window]
-        calls = [c for c in self.truth.calls if c.window is window]
-        least = Relaxation(walk.end, activities + calls)
-        for a in activities:
-            least.relate(a, "begin", a, "end", a.duration)
-            for each in a.dependencies:
-                lag = self.lag(a, each)
-                point = "begin" if each.rule == "D2" else "end"
-                least.relate(each.awaited, point, a, "begin", lag + self.late(each))
-        for call in calls:
-            own = call.end - max([call.begin] + [min(a.end, call.end) for a in call.front])
-            least.relate(call, "begin", call, "end", own)
-            for a in call.front:
-                least.relate(a, "end", call, "end", own + min(0, call.end - a.end))
-            if call.previous:
-                least.relate(call.previous, "end", call, "begin", call.begin - call.previous.end)
-        for call in calls:
-            if call.end > walk.end:
-                least.latest[call, "end"] = call.end
-        if walk.last and walk.last.end < window.mark:
-            # What follows it on its thread, up to the end of the range, is part of the run.
-            least.latest[walk.last, "end"] = walk.last.end + walk.end - window.mark
-        least.run()
-        for x in activities + calls:
-            x.slack = max(0, least.latest[x, "end"] - x.end)
+    # Replay (section 6)
 
     def lag(self, a, dependency):
         """From the awaited moment to the begin. All device activities that one waits for are
@@ -349,9 +299,14 @@ class Oracle:
         if dependency is a.bound:
             return recorded
         if dependency.rule != "D2" and a.bound and a.bound.rule != "D2" \
-                and "whole" not in self.broken:
+                and not a.bound.overlaps and "whole" not in self.broken:
             return a.begin - a.bound.moment
         return min(recorded, self.least(a, dependency))
+
+    @staticmethod
+    def own_time(a):
+        """How long a device activity ran alone."""
+        return a.end - a.bound.moment if a.bound and a.bound.overlaps else a.duration
 
     @staticmethod
     def late(dependency):
@@ -359,112 +314,3 @@ class Oracle:
         if dependency.rule == "D2":
             return dependency.moment - dependency.awaited.begin
         return dependency.moment - dependency.awaited.end
-
-
-class Relaxation:
-    """Latest times of begins and ends: latest(first) <= latest(then) - lag for every relation."""
-
-    def __init__(self, end, items):
-        self.latest = {(x, "end"): end for x in items}
-        self.latest.update({(x, "begin"): math.inf for x in items})
-        self.relations = []
-
-    def relate(self, first, point, then, then_point, lag):
-        """`then` comes at least `lag` after `first`; what is of another window stands still."""
-        if (first, point) in self.latest:
-            self.relations.append(((first, point), (then, then_point), lag))
-
-    def run(self):
-        """Until nothing changes."""
-        changed = True
-        while changed:
-            changed = False
-            for first, then, lag in self.relations:
-                bound = self.latest[then] - lag
-                if bound < self.latest[first]:
-                    self.latest[first], changed = bound, True
-
-
-class Walk:
-    """The critical path of a window (section 5), from its end backwards."""
-
-    def __init__(self, oracle, window):
-        self.oracle, self.window, self.begin = oracle, window, window.begin
-        self.critical = collections.Counter()
-        self.parts = dict.fromkeys(PARTS, 0)
-        self.steps, self.last = [], None
-        own = [a for a in oracle.activities if a.window is window]
-        self.end = max([window.mark] + [a.end for a in own])
-        last = [calls[-1] for calls in self.calls_in().values()]
-        if last:
-            self.last = min(last, key=lambda c: (-min(c.end, window.mark), c.tid))
-        at = self.start(own)
-        while at:
-            at = at[0](*at[1:])
-        oracle.critical.update(self.critical)
-
-    def start(self, own):
-        """Where the path begins."""
-        if self.end > self.window.mark:
-            return self.device, latest(own), self.end
-        if self.last:
-            return self.thread, self.last.tid, self.end
-        if own:
-            return self.device, latest(own), self.end
-        return self.spend("unknown_ns", self.begin, self.end)
-
-    def calls_in(self):
-        """The calls that began in the window, by thread."""
-        return {tid: inside for tid, calls in self.oracle.thread_calls.items()
-                if (inside := [c for c in calls
-                               if self.begin <= c.begin < self.window.mark])}
-
-    def spend(self, part, begin, end):
-        """Time of the path that is no activity's."""
-        self.parts[part] += max(0, end - max(begin, self.begin))
-
-    def own(self, x, begin, end):
-        """Time of the path that is an activity's."""
-        self.critical[x] += max(0, end - max(begin, self.begin))
-        self.steps.append(x)
-
-    def thread(self, tid, until):
-        """On a thread before a moment."""
-        if until <= self.begin:
-            return None
-        call = None
-        for each in self.oracle.thread_calls[tid]:
-            if each.begin < until:
-                call = each
-        if not call:
-            return self.spend("host_code_ns", self.begin, until)
-        end = min(call.end, until)
-        self.spend("host_code_ns", end, until)
-        if end <= self.begin:
-            return None
-        if call.rule in ("D6", "D8"):
-            moment = min(call.awaited.end, end)
-            self.steps.append(call)
-            self.spend("return_ns", moment, end)
-            return self.device, call.awaited, moment
-        self.own(call, call.begin, end)
-        return self.thread, tid, call.begin
-
-    def device(self, a, until):
-        """At a device activity, before a moment. It may begin later than that if a call waited for
-        it across the end of the window."""
-        if until <= self.begin:
-            return None
-        begin, bound = min(a.begin, until), a.bound
-        self.own(a, begin, until)
-        if begin <= self.begin:
-            return None
-        if not bound:
-            return self.spend("unknown_ns", self.begin, begin)
-        moment = min(bound.moment, begin)
-        part = {"D2": "launch_latency_ns", "D3": "stream_gap_ns"}.get(bound.rule,
-                                                                     "dependency_latency_ns")
-        self.spend(part, moment, begin)
-        if bound.rule == "D2":
-            return self.thread, bound.awaited.tid, moment
-        return self.device, bound.awaited, moment

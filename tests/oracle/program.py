@@ -4,12 +4,13 @@ A program is one capture range. Lines are "THREAD DEVICE NAME NUMBER..." (run_pr
 in this order); those of `before` and `after` lie outside the range. Streams: 0 legacy default, 1
 the thread's own default, 2 and 3 blocking, 4 and 5 non-blocking, 6 and 7 made by `makestream`, all
 of the line's device. Events: number = 12 * device + index, the last four of a device are for
-captures.
+captures. Objects that threads wait for have numbers too (waits.h).
 """
 import collections
 
 THREADS, DEVICES = 3, 3
 EVENTS, FIRST_CAPTURED = 12, 8
+OBJECTS = 8
 MADE_STREAMS = (6, 7)
 
 Op = collections.namedtuple("Op", "thread device name numbers")
@@ -65,8 +66,8 @@ class Slots:
             return numbers[0] not in self.gone_events and self.has_stream(op, numbers[1])
         if op.name in ("eventsync", "eventquery"):
             return numbers[0] not in self.gone_events
-        if op.name in ("kernel", "copyin", "copyout", "copywithin", "copypeer", "set",
-                       "streamsync", "streamquery"):
+        if op.name in ("kernel", "pdl", "hostfunc", "callback", "copyin", "copyout", "copywithin",
+                       "copypeer", "set", "streamsync", "streamsyncwait", "streamquery"):
             return self.has_stream(op, numbers[0])
         return True
 
@@ -167,11 +168,13 @@ def repaired(program):
 
 # Graphs
 
-KIND = {"k": "kernel", "i": "copy", "o": "copy", "d": "copy", "s": "set"}
-STEP_NUMBERS = {"k": 3, "i": 3, "o": 3, "d": 2, "s": 2, "r": 2, "w": 2}
+KIND = {"k": "kernel", "p": "kernel", "i": "copy", "o": "copy", "d": "copy", "s": "set",
+        "h": "host_function"}
+STEP_NUMBERS = {"k": 3, "p": 4, "i": 3, "o": 3, "d": 2, "s": 2, "h": 4, "r": 2, "w": 2}
 
-# kind: kernel, copy, set or None for a node that leaves no activity; deps: indices of nodes.
-Node = collections.namedtuple("Node", "kind deps")
+# kind: kernel, copy, set, host_function or None for a node that leaves no activity; deps: indices
+# of nodes; posts: the object that it posts to, or -1.
+Node = collections.namedtuple("Node", "kind deps posts", defaults=(-1,))
 
 
 def steps_of(numbers):
@@ -194,7 +197,8 @@ def captured_nodes(numbers):
         elif letter == "w":
             tails[step[1]] |= events[step[0]]
         else:
-            nodes.append(Node(KIND[letter], tuple(sorted(tails[step[0]]))))
+            nodes.append(Node(KIND[letter], tuple(sorted(tails[step[0]])),
+                              step[3] if letter == "h" else -1))
             tails[step[0]] = {len(nodes) - 1}
     return nodes
 
@@ -214,9 +218,12 @@ def graph_nodes(op):
     return (captured_nodes if op.name == "capture" else built_nodes)(op.numbers)
 
 
+WITHOUT_CALLS = ("work", "post", "await", "join", "sleep")
+
+
 def api_calls(op):
     """How many driver calls an operation makes, but for queries, which may be repeated."""
-    if op.name == "work":
+    if op.name in WITHOUT_CALLS:
         return 0
     if op.name == "capture":
         return 2 + sum(1 for _ in steps_of(op.numbers[2:]))

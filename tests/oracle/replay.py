@@ -1,39 +1,89 @@
 """Section 6 forwards: when everything would begin and end with other durations.
 
 Only for what what_if.py makes, programs that end with all their work awaited: their windows do not
-reach into each other, so each is solved alone, and it ends with the last call and what follows it.
+reach into each other, so each is solved alone. It ends with the last call and what follows it, or
+with what ends later.
 """
+import slack
+from truth import ON_HOST
+
+
+class Replay:
+    """The times of a window in a new run."""
+
+    def __init__(self, o, walk, duration):
+        self.oracle, self.window, self.duration = o, walk.window, duration
+        self.own = [x for x in o.everything() if x.window is walk.window]
+        self.begin = {x: x.begin for x in self.own}
+        self.end = {x: x.end for x in self.own}
+
+    def ended(self, x):
+        """When it ends, also of another window."""
+        return self.end.get(x, x.end)
+
+    def own_time(self, x):
+        """How long a device activity runs alone."""
+        return self.duration(x, self.oracle.own_time(x))
+
+    def before_end(self, x, moment):
+        """What a moment before the end of an activity becomes: as long before it, in the proportion
+        in which the activity's own time changes."""
+        own = self.oracle.own_time(x)
+        left = x.end - moment
+        return self.ended(x) - (left * self.own_time(x) // own if own and left else left)
+
+    def woken(self, wait):
+        """When the waker comes to where it woke this one."""
+        x = wait.awaited
+        if not x or x not in self.begin:
+            return wait.woken
+        if x.kind == "host_function":
+            return self.before_end(x, wait.woken)
+        point, lag = slack.anchor(wait)
+        if point == "end":
+            return self.end[x] + lag
+        return min(self.begin[x] + lag, self.end[x])
+
+    def move_on_host(self, x):
+        """A call or a wait."""
+        if x.previous and x.previous.window is self.window:
+            self.begin[x] = self.end[x.previous] + x.begin - x.previous.end
+        moments = [self.begin[x]] + [self.ended(a) for a in x.front]
+        if x.rule == "D9":
+            moments.append(self.woken(x))
+        self.end[x] = max(moments) + slack.own_time(x)
+
+    def move_on_device(self, x):
+        """Everything else."""
+        moments = []
+        for each in x.dependencies:
+            if each.overlaps:
+                moments.append(self.before_end(each.awaited, each.moment))
+            elif each.rule == "D2":
+                moments.append(self.begin[each.awaited] + self.oracle.lag(x, each))
+            else:
+                moments.append(self.ended(each.awaited) + self.oracle.lag(x, each))
+        self.begin[x] = max(moments, default=x.begin)
+        self.end[x] = self.begin[x] + self.own_time(x)
+
+    def run(self):
+        """Again and again until nothing moves: there are no circles."""
+        before = None
+        while before != (self.begin, self.end):
+            before = dict(self.begin), dict(self.end)
+            for x in self.own:
+                if x.kind in ON_HOST:
+                    self.move_on_host(x)
+                else:
+                    self.move_on_device(x)
 
 
 def solve(o, walk, duration):
-    """The window's length with `duration(activity)` for the device activities' durations."""
-    window = walk.window
-    activities = [a for a in o.activities if a.window is window]
-    calls = [c for c in o.truth.calls if c.window is window]
-    begin = {x: x.begin for x in activities + calls}
-    end = {x: x.end for x in activities + calls}
-
-    def ended(x):
-        return end.get(x, x.end)
-
-    def move(x):
-        if x.kind == "call":
-            if x.previous and x.previous.window is window:
-                begin[x] = end[x.previous] + x.begin - x.previous.end
-            own = x.end - max([x.begin] + [min(a.end, x.end) for a in x.front])
-            end[x] = max([begin[x]] + [ended(a) for a in x.front]) + own
-            return
-        moments = []
-        for each in x.dependencies:
-            moments.append(o.lag(x, each) + (begin[each.awaited] if each.rule == "D2" else
-                                             ended(each.awaited)))
-        begin[x] = max(moments, default=x.begin)
-        end[x] = begin[x] + duration(x)
-
-    # Again and again until nothing moves: there are no circles.
-    before = None
-    while before != (begin, end):
-        before = dict(begin), dict(end)
-        for x in activities + calls:
-            move(x)
-    return walk.end - walk.begin + (end[walk.last] - walk.last.end if walk.last else 0)
+    """The window's length with `duration(activity, own time)` for their own times."""
+    replay = Replay(o, walk, duration)
+    replay.run()
+    last = walk.last
+    ends = [replay.end[x] for x in replay.own if x.kind != "wait" and x.tid != (last and last.tid)]
+    if last:
+        ends.append(replay.end[last] + walk.end - last.end)
+    return max(ends, default=walk.end) - walk.begin

@@ -3,7 +3,7 @@
 """Random programs on the software GPU: does `miniprof deps` say of them what the oracle says?
 
     run.py                      ORACLE_PROGRAMS programs, or 10000, and ORACLE_WHAT_IF for the
-                                what-if, or 2000
+                                what-if, or 2000, and a tenth of these for its equations
     run.py --programs 100 --seed 7 --what-if 0
     run.py --one 1234 -v        the program of one seed, and what the oracle knows of it
 
@@ -31,7 +31,8 @@ import what_if
 
 BATCH = 100  # programs in a process and a trace
 MOST_SHOWN = 12
-RULES = ("D1", "D2", "D3", "D4", "D5", "D6", "D7", "D8")
+RULES = ("D1", "D2", "D3", "D4", "D5", "D6", "D7", "D8", "D9", "overlapping",
+         "woken by host functions")
 
 
 def check_batch(seeds):
@@ -107,7 +108,7 @@ def show(seeds):
     print("".join(each.text() for each in programs))
     with tempfile.TemporaryDirectory(prefix="miniprof-oracle.") as name:
         o = batch.expected(programs, pathlib.Path(name))
-        for x in sorted(o.activities + o.truth.calls, key=lambda x: x.begin):
+        for x in sorted(o.everything(), key=lambda x: x.begin):
             what = x.op.name if x.kind == "call" else f"stream {x.launch.stream.kind}"
             print(x.key(), what, *batch.numbers_of(o, x))
         for walk in o.windows:
@@ -137,9 +138,11 @@ def main():
         print("\n".join(found))
         count, failed = len(options.one), len(options.one) if found else 0
     else:
-        count = options.programs + options.what_if
+        equations = options.what_if // 10
+        count = options.programs + options.what_if + equations
         failed = run_all(options.seed, options.programs, options.jobs)
         failed += what_if.run_all(options.seed, options.what_if, options.jobs)
+        failed += what_if.run_equations(options.seed, equations, options.jobs)
     print(f"{count - failed} passed, {failed} failed")
     return 1 if failed else 0
 

@@ -6,10 +6,11 @@
  * has returned, so that the order of the lines is the order of the API calls and of the correlation
  * ids, and every run is the same. Virtual time is each thread's own; with `carry` an operation
  * begins no earlier than the one before it *began*, as on a machine, where correlation ids and
- * times agree.
+ * times agree. Threads that wait for each other do so in virtual time (waits.h).
  *
- * The log says for each line how many driver calls came before it and how many it made: the
- * correlation ids, less that of the first call in the file. Nothing else is measured here.
+ * The log's first line has the threads' ids. Then it says for each line how many driver calls came
+ * before it, how many it made, and how many waits it was: the correlation ids, less that of the
+ * first call in the file. Nothing else is measured here.
  */
 #include "common.h"
 
@@ -20,6 +21,10 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+
+#include "functions.h"
+#include "lines.h"
+#include "waits.h"
 
 enum {
     DEVICES = 3,
@@ -63,20 +68,12 @@ static void *host_blocks[BLOCKS];
 static char page[BUFFER_BYTES];
 static char *pinned;
 
-/* One line; the numbers are what stands behind the name. */
-struct line {
-    int thread, device;
-    char name[16]; /* ends with a NUL */
-    long numbers[160];
-    int count;
-    int at; /* of numbers, the next to be read */
-};
-
 static struct worker {
     pthread_t thread;
     sem_t go, done;
     uint64_t now; /* its clock after its last operation */
     int device;   /* whose context is current, -1 for none */
+    uint32_t tid; /* gettid */
 } workers[THREADS];
 
 /* Owned by whoever has the baton. */
@@ -90,9 +87,7 @@ static bool carry;
 
 static long next(void)
 {
-    if (current.at == current.count)
-        fail("run_programs: '%s': number missing", current.name);
-    return current.numbers[current.at++];
+    return lines_next(&current);
 }
 
 static CUstream stream(long n)
@@ -134,6 +129,61 @@ static void launch(void)
         DO(cuLaunchKernel(here->other, 1, 1, 1, 32, 1, 1, 0, s, other_params, NULL));
     else
         DO(cuLaunchKernel(here->spin, 1, 1, 1, 32, 1, 1, 0, s, spin_params, NULL));
+}
+
+/* The lead is in ns (simgpu takes the attribute for it). */
+static void launch_overlapping(void)
+{
+    CUlaunchConfig config = {.gridDimX = 1,
+                             .gridDimY = 1,
+                             .gridDimZ = 1,
+                             .blockDimX = 32,
+                             .blockDimY = 1,
+                             .blockDimZ = 1,
+                             .hStream = next_stream(),
+                             .numAttrs = 1};
+    unsigned us = (unsigned)next();
+    long other = next();
+    CUlaunchAttribute attribute = {.id = CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION};
+    CUdeviceptr none = 0;
+    unsigned zero = 0;
+    void *spin_params[] = {&us};
+    void *other_params[] = {&none, &none, &zero, &zero, &us};
+
+    attribute.value.programmaticStreamSerializationAllowed = (int)next();
+    config.attrs = &attribute;
+    if (other)
+        DO(cuLaunchKernelEx(&config, here->other, other_params, NULL));
+    else
+        DO(cuLaunchKernelEx(&config, here->spin, spin_params, NULL));
+}
+
+static struct host_work *next_host_work(void)
+{
+    uint64_t ns = (uint64_t)next();
+    uint64_t post_ns = (uint64_t)next();
+
+    return functions_new(ns, post_ns, next());
+}
+
+static void call_host(void)
+{
+    CUstream s = next_stream();
+    struct host_work *work = next_host_work();
+
+    functions_give(work);
+    DO(cuLaunchHostFunc(s, functions_run, work));
+    functions_give(NULL);
+}
+
+static void add_callback(void)
+{
+    CUstream s = next_stream();
+    struct host_work *work = next_host_work();
+
+    functions_give(work);
+    DO(cuStreamAddCallback(s, functions_run_callback, work, 0));
+    functions_give(NULL);
 }
 
 static void copy_in(void)
@@ -222,6 +272,15 @@ static void sync_event(void)
 static void sync_stream(void)
 {
     DO(cuStreamSynchronize(next_stream()));
+}
+
+/* The call itself waits, as a driver's does that the preloaded library sees. */
+static void sync_stream_waiting(void)
+{
+    uint64_t begin = simgpu_clock_ns();
+
+    sync_stream();
+    waits_inside(begin, simgpu_clock_ns());
 }
 
 static void sync_context(void)
@@ -321,6 +380,36 @@ static void work(void)
     simgpu_wait_until_ns(simgpu_clock_ns() + ns);
 }
 
+/* ---- Waits ---- */
+
+static void post(void)
+{
+    long object = next();
+
+    waits_post(object, next());
+}
+
+static void await_post(void)
+{
+    long object = next();
+    uint32_t kind = (uint32_t)next();
+    uint64_t wake = (uint64_t)next();
+
+    waits_await(object, kind, wake, (uint64_t)next());
+}
+
+static void join(void)
+{
+    const struct worker *other = &workers[next()];
+
+    waits_join(other->tid, other->now, (uint64_t)next());
+}
+
+static void sleep_for(void)
+{
+    waits_sleep((uint64_t)next());
+}
+
 /* ---- Graphs ---- */
 
 /* The steps of a capture: each as the operation of that name, on a stream that captures. */
@@ -328,8 +417,9 @@ static const struct step_row {
     char letter;
     void (*run)(void);
 } step_rows[] = {
-    {'k', launch},    {'i', copy_in}, {'o', copy_out},    {'d', copy_within},
-    {'s', set_bytes}, {'r', record},  {'w', await_event},
+    {'k', launch},   {'p', launch_overlapping}, {'i', copy_in},
+    {'o', copy_out}, {'d', copy_within},        {'s', set_bytes},
+    {'r', record},   {'w', await_event},        {'h', call_host},
 };
 
 static void run_step(long letter)
@@ -416,6 +506,9 @@ static const struct op_row {
     void (*run)(void);
 } op_rows[] = {
     {"kernel", launch},
+    {"pdl", launch_overlapping},
+    {"hostfunc", call_host},
+    {"callback", add_callback},
     {"copyin", copy_in},
     {"copyout", copy_out},
     {"copywithin", copy_within},
@@ -429,6 +522,7 @@ static const struct op_row {
     {"wait", await_event},
     {"eventsync", sync_event},
     {"streamsync", sync_stream},
+    {"streamsyncwait", sync_stream_waiting},
     {"contextsync", sync_context},
     {"eventquery", query_event},
     {"streamquery", query_stream},
@@ -442,6 +536,10 @@ static const struct op_row {
     {"hostfree", release_host},
     {"module", load_module},
     {"work", work},
+    {"post", post},
+    {"await", await_post},
+    {"join", join},
+    {"sleep", sleep_for},
     {"capture", capture_graph},
     {"build", build_graph},
     {"instantiate", instantiate},
@@ -476,6 +574,8 @@ static void *work_for(void *argument)
 {
     struct worker *worker = argument;
 
+    worker->tid = (uint32_t)gettid();
+    sem_post(&worker->done);
     for (;;) {
         sem_wait(&worker->go);
         if (current.thread < 0)
@@ -488,6 +588,7 @@ static void *work_for(void *argument)
 static void begin_range(void)
 {
     DO(cuProfilerStart());
+    waits_clear();
     carry = next() != 0;
     /* Every thread's next operation lies in the range. */
     floor_ns = simgpu_clock_ns() + 100;
@@ -521,50 +622,6 @@ static void run_line(void)
     }
 }
 
-/* The number or letter at *text, which moves behind it. */
-static long take_number(char **text)
-{
-    char *end;
-    long number = strtol(*text, &end, 10);
-
-    if (end == *text)
-        number = (unsigned char)*end++;
-    *text = end;
-    return number;
-}
-
-static void take_name(char **text)
-{
-    size_t length;
-
-    *text += strspn(*text, " ");
-    length = strcspn(*text, " \n");
-    if (length >= sizeof(current.name))
-        fail("run_programs: no operation '%s'", *text);
-    memcpy(current.name, *text, length);
-    *text += length;
-}
-
-/* "THREAD DEVICE NAME NUMBER...", where a number may be a letter. */
-static void parse(char *text)
-{
-    memset(&current, 0, sizeof(current));
-    current.thread = (int)take_number(&text);
-    current.device = (int)take_number(&text);
-    if (current.thread < 0 || current.thread >= THREADS || current.device < 0 ||
-        current.device >= DEVICES)
-        fail("run_programs: no such thread or device");
-    take_name(&text);
-    for (;;) {
-        text += strspn(text, " \n");
-        if (!*text)
-            return;
-        if ((size_t)current.count == sizeof(current.numbers) / sizeof(current.numbers[0]))
-            fail("run_programs: line too long");
-        current.numbers[current.count++] = take_number(&text);
-    }
-}
-
 static void set_up(int ordinal)
 {
     struct side *side = &sides[ordinal];
@@ -587,11 +644,13 @@ static void start_threads(void)
 {
     for (int i = 0; i < THREADS; i++)
         workers[i].device = -1;
+    workers[0].tid = (uint32_t)gettid();
     for (int i = 1; i < THREADS; i++) {
         sem_init(&workers[i].go, 0, 0);
         sem_init(&workers[i].done, 0, 0);
         if (pthread_create(&workers[i].thread, NULL, work_for, &workers[i]) != 0)
             fail("run_programs: cannot create a thread");
+        sem_wait(&workers[i].done);
     }
 }
 
@@ -620,12 +679,15 @@ int main(int argc, char **argv)
         set_up(i);
     DO(cuMemHostAlloc((void **)&pinned, BUFFER_BYTES, 0));
     start_threads();
+    fprintf(log_file, "%u %u %u\n", workers[0].tid, workers[1].tid, workers[2].tid);
     while (getline(&text, &size, programs) > 0) {
-        unsigned long before = calls;
+        unsigned long before = calls, waits = waits_count();
 
-        parse(text);
+        lines_parse(&current, text);
+        if (current.thread >= THREADS || current.device >= DEVICES)
+            fail("run_programs: no such thread or device");
         run_line();
-        fprintf(log_file, "%lu %lu\n", before, calls - before);
+        fprintf(log_file, "%lu %lu %lu\n", before, calls - before, waits_count() - waits);
     }
     end_threads();
     free(text);

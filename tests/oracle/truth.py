@@ -15,9 +15,13 @@ COPY_KINDS = {1: "HtoD", 2: "DtoH", 8: "DtoD", 10: "PtoP"}
 
 # Operations that put something in a stream, and where in their numbers that stream is: None stands
 # for the legacy default stream.
-LAUNCHES = {"kernel": 0, "copyin": 0, "copyout": 0, "copywithin": 0, "copypeer": 0, "set": 0,
-            "graph": 1, "copyinnow": None, "copyoutnow": None, "copywithinnow": None,
-            "setnow": None}
+LAUNCHES = {"kernel": 0, "pdl": 0, "hostfunc": 0, "callback": 0, "copyin": 0, "copyout": 0,
+            "copywithin": 0, "copypeer": 0, "set": 0, "graph": 1, "copyinnow": None,
+            "copyoutnow": None, "copywithinnow": None, "setnow": None}
+# Where the object that a host function posts to stands in the numbers.
+HOST_FUNCTIONS = {"hostfunc": 3, "callback": 3}
+ON_HOST = ("call", "wait")  # kinds of activities on threads
+HOST = "host"  # the driver's thread, which runs host functions
 BLOCKING_COPIES = ("copyinnow", "copyoutnow", "copywithinnow")
 IN_EFFECT = ("alloc", "free", "hostalloc", "hostfree", "module")  # D8
 
@@ -43,7 +47,7 @@ class Launch:
 
 
 class Activity:
-    """A kernel, a copy or a set."""
+    """A kernel, a copy, a set or a host function."""
 
     def __init__(self, kind, order, row):
         self.kind, self.order, self.correlation = kind, order, row["correlation"]
@@ -56,6 +60,7 @@ class Activity:
         self.node = row["node"]
         self.name = "[CUDA memset]"
         self.graph = 0
+        self.tid = row.get("thread")  # of a host function
 
     def key(self):
         """By which the same activity is found in the output of miniprof."""
@@ -77,6 +82,25 @@ class Call:
     def key(self):
         """See Activity; the id says enough."""
         return self.kind, self.correlation, self.begin, self.duration, None
+
+
+class Wait:
+    """A wait of a thread outside of CUDA; `woken` and `waker` are None if nobody is known."""
+
+    kind, correlation, copy = "wait", 0, None
+
+    def __init__(self, row, system_tid):
+        self.system_tid = system_tid
+        self.tid, self.begin, self.duration = row["thread"], row["start"], row["duration"]
+        self.end = self.begin + self.duration
+        self.waker, self.woken = None, None
+        if row["waker"]:
+            self.waker, self.woken = row["waker"], self.begin + row["woken"]
+        self.op, self.window, self.previous, self.awaited = None, None, None, None
+
+    def key(self):
+        """See Activity; there is no id, but one wait at a time."""
+        return self.kind, self.system_tid, self.begin, self.duration, None
 
 
 Event = collections.namedtuple("Event", "correlation stream")  # stream None: cleared
@@ -101,7 +125,7 @@ class Rows:
             if self.calls.setdefault(call.correlation, call) is not call:
                 raise Mismatch(f"two calls with correlation id {call.correlation}")
         order = 0
-        for kind in ("kernel", "copy", "set"):
+        for kind in ("kernel", "copy", "set", "host_function"):
             for row in self.table(kind):
                 order += 1
                 activity = Activity(kind, order, row)
@@ -109,6 +133,8 @@ class Rows:
                     activity.name = kernels[row["shape"]]
                 elif kind == "copy":
                     activity.name = f"[CUDA memcpy {COPY_KINDS[row['kind']]}]"
+                elif kind == "host_function":
+                    activity.name = None
                 if row["node"]:
                     activity.graph, activity.node = nodes[row["node"]]
                 self.device[activity.correlation].append(activity)
@@ -117,12 +143,17 @@ class Rows:
                 call = Call(row["thread"], row["correlation"], None, row["start"], row["duration"])
                 call.tid = row["thread"]
                 self.queries[row["correlation"]] = call
+        self.threads = {row["tid"]: row["id"] for row in self.table("thread")}
+        self.waits = collections.defaultdict(list)  # by thread, one after the other
+        tids = {id: tid for tid, id in self.threads.items()}
+        for row in sorted(self.table("wait"), key=lambda row: row["start"]):
+            self.waits[row["thread"]].append(Wait(row, tids[row["thread"]]))
 
     def table(self, name):
         """The rows of a table as dictionaries."""
-        columns = next(c for n, c in self.trace.tables.values() if n == name)
+        columns = next((c for n, c in self.trace.tables.values() if n == name), ())
         names = [column for _, column, _ in columns]
-        return [dict(zip(names, row)) for row in self.trace.rows[name]]
+        return [dict(zip(names, row)) for row in self.trace.rows.get(name, ())]
 
     def windows(self):
         """The capture ranges."""
@@ -144,11 +175,13 @@ class Truth:
         self.windows = self.rows.windows()
         self.streams, self.events = {}, collections.defaultdict(list)
         self.of_device = collections.defaultdict(list)  # all streams there ever were
-        self.launches, self.calls, self.window_of_program = [], [], []
+        self.launches, self.calls, self.waits = [], [], []
         self.graphs, self.current, self.window = {}, {}, None
+        self.tokens = collections.defaultdict(collections.deque)  # of an object: who posted
+        log = iter(log)
+        self.tids = next(log)
         if len(self.windows) != len(programs):
             raise Mismatch(f"{len(self.windows)} capture ranges for {len(programs)} programs")
-        log = iter(log)
         for number, one in enumerate(programs):
             self.run(one, self.windows[number], log)
         self.match_all()
@@ -158,10 +191,11 @@ class Truth:
         # Streams that a program made are gone, but what is left in them still counts.
         self.streams = {key: s for key, s in self.streams.items() if key[1] < FIRST_MADE}
         self.window = None
+        self.tokens.clear()
         lines = [(section, op, *next(log)) for section, op in one.lines()]
-        start = next(before for section, _, before, _ in lines if section == "begin")
+        start = next(before for section, _, before, _, _ in lines if section == "begin")
         shift = window.first - start
-        for section, op, before, count in lines:
+        for section, op, before, count, waits in lines:
             if section == "begin":
                 self.window = window
             elif section == "end":
@@ -170,6 +204,7 @@ class Truth:
                     raise Mismatch(f"range {window.range}: correlation ids do not count the calls")
             else:
                 self.line(op, before + shift, count)
+                self.host_line(op, waits, before + shift + count - 1)
 
     def line(self, op, correlation, count):
         """One operation; its first call has the id `correlation`."""
@@ -191,6 +226,45 @@ class Truth:
                 call.op, call.context, call.window = op, op.device, self.window
                 self.calls.append(call)
         self.act(op, correlation)
+
+    def host_line(self, op, waits, correlation):
+        """What it means to threads outside of CUDA; `waits` is 1 if it was a wait. Its last call
+        has the id `correlation`."""
+        if op.name == "post":
+            self.tokens[op.numbers[0]].extend([op.thread] * op.numbers[1])
+        waker = None
+        if op.name == "await" and self.tokens[op.numbers[0]]:
+            waker = self.tokens[op.numbers[0]].popleft()
+        elif op.name == "join":
+            waker = op.numbers[0]
+        if op.name == "streamsyncwait":
+            self.wait_inside(op, self.rows.calls[correlation])
+        elif waits:
+            self.wait(op, waker)
+
+    def wait_inside(self, op, call):
+        """A wait that began inside of a call belongs to that. Behind the range it has no row."""
+        rows = self.rows.waits[self.rows.threads.get(self.tids[op.thread])]
+        if rows and call.begin <= rows[0].begin < call.end:
+            rows.pop(0)
+
+    def wait(self, op, waker):
+        """The next wait of the operation's thread, which must say who woke it."""
+        rows = self.rows.waits[self.rows.threads.get(self.tids[op.thread])]
+        if not rows:
+            raise Mismatch(f"{op}: no row of its wait")
+        wait = rows.pop(0)
+        if wait.waker is None:
+            found = None
+        elif wait.waker in {self.rows.threads.get(tid) for tid in self.tids}:
+            found = self.tids.index(next(tid for tid, id in self.rows.threads.items()
+                                         if id == wait.waker))
+        else:
+            found = HOST
+        if found != waker:
+            raise Mismatch(f"{op}: woken by {found}, must be {waker}")
+        wait.op, wait.window = op, self.window
+        self.waits.append(wait)
 
     def query(self, op, correlation, count):
         """Queries that found nothing done leave no row; a loop has one."""
@@ -233,7 +307,7 @@ class Truth:
         elif op.name == "makestream":
             kind = "nonblocking" if op.numbers[1] else "blocking"
             self.add_stream((op.device, op.numbers[0]), kind)
-        elif op.name == "streamsync":
+        elif op.name in ("streamsync", "streamsyncwait"):
             call.event_or_stream = self.stream(op, op.numbers[0])
         elif op.name == "eventsync":
             call.event_or_stream = op.numbers[0]
@@ -255,9 +329,19 @@ class Truth:
             raise Mismatch(f"{op}: {len(launch.activities)} rows")
         elif op.name in BLOCKING_COPIES or op.name in ("copyin", "copyout"):
             call.copy = launch.activities[0]
+        self.tokens_of(op, launch)
         if launch.activities:
             stream.launches.append(launch)
             self.launches.append(launch)
+
+    def tokens_of(self, op, launch):
+        """What its host functions post."""
+        objects = [node.posts for node in launch.nodes or ()]
+        if op.name in HOST_FUNCTIONS:
+            objects = [op.numbers[HOST_FUNCTIONS[op.name]]]
+        for each in objects:
+            if each >= 0:
+                self.tokens[each].append(HOST)
 
     def match_all(self):
         """Every row must have found its operation."""
@@ -270,3 +354,6 @@ class Truth:
         for correlation, call in self.rows.queries.items():
             if not call.op:
                 raise Mismatch(f"a query with correlation id {correlation}")
+        for waits in self.rows.waits.values():
+            if waits:
+                raise Mismatch(f"a wait that no operation was: {waits[0].key()}")

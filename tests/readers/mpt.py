@@ -383,6 +383,7 @@ def read_tables(document=DOCUMENT):
     """{table id: (name, [(column id, name, type)])} from section 8 of the document."""
     tables = {}
     text = document.read_text(encoding="utf-8").split("\n## 8. Tables\n")[1]
+    text = text.split("\n## 9. ")[0]
     for section in re.split(r"^### ", text, flags=re.M)[1:]:
         table, name = re.match(r"(\d+) `(\w+)`", section).groups()
         columns = re.findall(r"^\| (\d+) \| `(\w+)` \| (\w+)", section, flags=re.M)

@@ -61,6 +61,8 @@ static const struct simgpu_hooks *get_hooks(void)
 
 static CUresult check_need(enum sg_need need)
 {
+    if (sg_isHostThread())
+        return CUDA_ERROR_NOT_PERMITTED;
     if (need == SG_BARE)
         return CUDA_SUCCESS;
     if (sg_isForked() || !sg_isInitialized())
@@ -77,7 +79,7 @@ static void call_client(void (*hook)(struct simgpu_api_call *), struct simgpu_ap
 
 static void begin_correlations(void)
 {
-    atomic_store(&last_correlation, (uint32_t)sg_env("SIMGPU_CORRELATION", 1) - 1);
+    atomic_store(&last_correlation, (uint32_t)env_number("SIMGPU_CORRELATION", 1) - 1);
 }
 
 /* 0 means none, also after 2^32 calls. */
@@ -103,6 +105,7 @@ bool sg_callEnter(struct simgpu_api_call *call, enum sg_api_index index, const v
     call->cbid = info->cbid;
     call->name = sg_apiName[index];
     call->params = params;
+    sg_advance(sg_recordingCost(SG_COST_AROUND) / 2);
     call->start = sg_now();
     call->context = sg_context();
     call->context_uid = call->context ? call->context->id : 0;
@@ -118,7 +121,7 @@ bool sg_callEnter(struct simgpu_api_call *call, enum sg_api_index index, const v
         call->entered = true;
         call_client(hooks->api_enter, call);
     }
-    sg_advance(info->cost);
+    sg_advance(info->cost + sg_recordingCost(SG_COST_IN));
     pthread_mutex_lock(&sg_lock);
     call->result = check_need(info->need);
     return call->result == CUDA_SUCCESS;
@@ -138,6 +141,7 @@ CUresult sg_callExit(struct simgpu_api_call *call)
     call->context_uid = call->context ? call->context->id : 0;
     if (hooks && call->entered)
         call_client(hooks->api_exit, call);
+    sg_advance(sg_recordingCost(SG_COST_AROUND) / 2);
     thread->depth--;
     sg_clockInCall(thread->depth > 0);
     return call->result;
@@ -183,6 +187,7 @@ void sg_emit(const struct simgpu_activity *activity)
 {
     const struct simgpu_hooks *hooks = get_hooks();
 
+    sg_ledgerNote(activity);
     if (hooks)
         hooks->activity(activity);
 }

@@ -29,12 +29,15 @@ bool sg_eventIsCaptured(CUevent event)
 
 CUresult sg_captureAdd(CUstream stream, struct sg_op *op)
 {
+    const struct sg_nodes *tail = &stream->tail;
+    uint64_t lead = op->type == SG_OP_KERNEL ? op->launch.lead : 0;
+    bool overlaps = lead && tail->count == 1 && tail->items[0]->op.type == SG_OP_KERNEL;
     CUgraphNode node;
     CUresult result;
 
     if (stream->capture->invalid)
         return CUDA_ERROR_STREAM_CAPTURE_INVALIDATED;
-    result = sg_graphAdd(stream->capture->graph, &stream->tail, op, &node);
+    result = sg_graphAdd(stream->capture->graph, tail, overlaps ? &lead : NULL, op, &node);
     if (result)
         return result;
     stream->tail.count = 0;

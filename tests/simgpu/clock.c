@@ -14,6 +14,11 @@
  * ended, because it usually learns of their end by joining them. The *horizon* is the furthest
  * point any thread has reached that calls the driver; a flush treats work up to it as done.
  *
+ * Processes share this axis: each begins at its epoch. SIMGPU_CLOCK_OFFSET_NS and
+ * SIMGPU_CLOCK_DRIFT_PPB make a process one of another host, whose clock reads
+ *
+ *     epoch + offset + (t - epoch) * (1 + drift / 10^9)    at the moment t of the shared axis
+ *
  * SIMGPU_REAL_TIME=1 replaces all this by CLOCK_REALTIME: calls cost what they cost, and waits
  * sleep until the scheduled end.
  */
@@ -44,21 +49,10 @@ static _Atomic uint64_t ended_max;
 static _Atomic uint64_t horizon;
 static pthread_once_t clock_once = PTHREAD_ONCE_INIT;
 static pthread_key_t clock_key;
+static int64_t clock_offset; /* SIMGPU_CLOCK_OFFSET_NS */
+static int64_t clock_drift;  /* SIMGPU_CLOCK_DRIFT_PPB */
 static bool real_time;
 static bool return_costs; /* SIMGPU_RETURN_COSTS */
-
-long sg_env(const char *name, long fallback)
-{
-    const char *text = getenv(name);
-    char *end;
-    long value;
-
-    if (!text || !*text)
-        return fallback;
-    errno = 0;
-    value = strtol(text, &end, 0);
-    return errno || *end ? fallback : value;
-}
 
 static void raise_to(_Atomic uint64_t *target, uint64_t value)
 {
@@ -78,8 +72,10 @@ static void on_thread_end(void *clock)
 
 static void clock_setup(void)
 {
-    real_time = sg_env("SIMGPU_REAL_TIME", 0) != 0;
-    return_costs = sg_env("SIMGPU_RETURN_COSTS", 0) != 0;
+    real_time = env_number("SIMGPU_REAL_TIME", 0) != 0;
+    return_costs = env_number("SIMGPU_RETURN_COSTS", 0) != 0;
+    clock_offset = env_number("SIMGPU_CLOCK_OFFSET_NS", 0);
+    clock_drift = env_number("SIMGPU_CLOCK_DRIFT_PPB", 0);
     pthread_key_create(&clock_key, on_thread_end);
 }
 
@@ -91,6 +87,31 @@ static uint64_t read_real(void)
     return (uint64_t)now.tv_sec * UINT64_C(1000000000) + (uint64_t)now.tv_nsec;
 }
 
+static uint64_t local_epoch(void)
+{
+    return clock_epoch + (uint64_t)clock_offset;
+}
+
+static const int64_t billion = 1000000000;
+
+uint64_t simgpu_common_ns(uint64_t local)
+{
+    __extension__ __int128 since = (int64_t)(local - clock_epoch);
+
+    pthread_once(&clock_once, clock_setup);
+    since = (since - clock_offset) * billion / (billion + clock_drift);
+    return clock_epoch + (uint64_t)(int64_t)since;
+}
+
+uint64_t simgpu_local_ns(uint64_t common)
+{
+    __extension__ __int128 since = (int64_t)(common - clock_epoch);
+
+    pthread_once(&clock_once, clock_setup);
+    since = since * (billion + clock_drift) / billion + clock_offset;
+    return clock_epoch + (uint64_t)(int64_t)since;
+}
+
 static struct thread_clock *get_clock(void)
 {
     struct thread_clock *clock = &thread_clock;
@@ -99,9 +120,9 @@ static struct thread_clock *get_clock(void)
         pthread_once(&clock_once, clock_setup);
         clock->started = true;
         clock->first = !atomic_exchange(&clock_taken, true);
-        clock->now = clock->first ? clock_epoch : atomic_load(&first_now);
-        if (clock->now < clock_epoch)
-            clock->now = clock_epoch;
+        clock->now = clock->first ? local_epoch() : atomic_load(&first_now);
+        if (clock->now < local_epoch())
+            clock->now = local_epoch();
     }
     if (clock->first) {
         uint64_t ended = atomic_load(&ended_max);
@@ -174,10 +195,23 @@ void sg_waitUntil(uint64_t when)
 {
     struct thread_clock *clock = get_clock();
 
+    if (when > clock->now)
+        when += sg_recordingCost(SG_COST_FINISH);
     /* What the call has cost so far comes after the awaited end, as if it were the way back. */
     if (return_costs && clock->in_call && when > clock->call_start)
         when += clock->now - clock->call_start;
     move_to(clock, when);
+}
+
+/* What happens there is not over as long as others have not come so far. */
+void sg_clockPlace(uint64_t when)
+{
+    struct thread_clock *clock = get_clock();
+
+    clock->uses_driver = clock->in_call = true;
+    clock->now = when;
+    if (real_time)
+        sleep_until(when);
 }
 
 void sg_joinHorizon(void)
@@ -222,7 +256,7 @@ uint64_t sg_hash(uint64_t counter)
     uint64_t x;
 
     if (chosen < 0) {
-        chosen = sg_env("SIMGPU_SEED", 1);
+        chosen = env_number("SIMGPU_SEED", 1);
         if (chosen < 0)
             chosen = -chosen;
         atomic_store(&seed, chosen);

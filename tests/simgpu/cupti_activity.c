@@ -18,15 +18,18 @@ struct pending {
     struct simgpu_activity activity;
 };
 
+/* Also those that the headers lack. */
+#define KINDS (CUPTI_ACTIVITY_KIND_COUNT > 64 ? CUPTI_ACTIVITY_KIND_COUNT : 64)
+
 static struct {
-    bool kinds[CUPTI_ACTIVITY_KIND_COUNT];
+    bool kinds[KINDS];
     bool driver_api[CT_MAX_CBID];
     bool unified[CUPTI_ACTIVITY_UNIFIED_MEMORY_COUNTER_KIND_COUNT];
-    bool latency_timestamps;
-    bool event_timestamps;
-    bool no_unready_syncs;
-    bool device_graphs;
-    CUpti_ActivityThreadIdType thread_id_type;
+    _Atomic bool latency_timestamps;
+    _Atomic bool event_timestamps;
+    _Atomic bool no_unready_syncs;
+    _Atomic bool device_graphs;
+    _Atomic(CUpti_ActivityThreadIdType) thread_id_type;
     struct pending *heap;
     size_t count, capacity;
     uint64_t sequence;
@@ -123,7 +126,7 @@ static bool is_wanted(const struct simgpu_activity *a)
     if (a->kind == SIMGPU_KIND_DEVICE_GRAPH_TRACE)
         return state.device_graphs && state.kinds[CUPTI_ACTIVITY_KIND_GRAPH_TRACE] &&
                ct_recordSize(a->kind) && ct_hasBuffers();
-    if (a->kind >= CUPTI_ACTIVITY_KIND_COUNT || !state.kinds[told_kind(a)] || !ct_hasBuffers())
+    if (a->kind >= KINDS || !state.kinds[told_kind(a)] || !ct_hasBuffers())
         return false;
     if (a->kind == CUPTI_ACTIVITY_KIND_UNIFIED_MEMORY_COUNTER && !state.unified[a->unified.counter])
         return false;
@@ -164,8 +167,8 @@ static uint32_t thread_id(void)
 /* The damage that real CUPTI has been seen to do, on order. */
 static void damage(struct simgpu_activity *a)
 {
-    long zero = ct_env("SIMGPU_TIMESTAMP_ZERO", 0);
-    long reversed = ct_env("SIMGPU_TIMESTAMP_REVERSED", 0);
+    long zero = env_number("SIMGPU_TIMESTAMP_ZERO", 0);
+    long reversed = env_number("SIMGPU_TIMESTAMP_REVERSED", 0);
 
     if (a->kind != CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL)
         return;
@@ -186,9 +189,12 @@ static void enqueue(const struct simgpu_activity *activity, uint64_t due)
     struct simgpu_activity copy = *activity;
 
     copy.process = own_process_id();
-    copy.thread = thread_id();
+    if (!copy.thread)
+        copy.thread = thread_id();
     damage(&copy);
     copy.kind = told_kind(&copy);
+    if (copy.kind == CUPTI_ACTIVITY_KIND_KERNEL && copy.graph)
+        copy.start = copy.end = 0; /* as CUPTI 13.0 on an H200 */
     heap_push(due, &copy);
 }
 
@@ -326,7 +332,7 @@ static bool is_counter(const CUpti_ActivityUnifiedMemoryCounterConfig *config)
 CUptiResult CUPTIAPI cuptiActivityConfigureUnifiedMemoryCounter(
     CUpti_ActivityUnifiedMemoryCounterConfig *config, uint32_t count)
 {
-    long refusal = ct_env("SIMGPU_UNIFIED_MEMORY_ERROR", 0);
+    long refusal = env_number("SIMGPU_UNIFIED_MEMORY_ERROR", 0);
 
     if (!config || !count)
         return CUPTI_ERROR_INVALID_PARAMETER;

@@ -116,7 +116,8 @@ static void drain(uint64_t until)
 
     while (ct_takeRecord(until, &activity)) {
         ct_faultUnread(&activity);
-        store(&activity);
+        if (!ct_faultLost(&activity))
+            store(&activity);
     }
 }
 

@@ -104,7 +104,7 @@ void ct_callbackReset(void)
 static CUptiResult subscribe(CUpti_SubscriberHandle *handle, CUpti_CallbackFunc callback,
                              void *userdata, const CUpti_SubscriberParams *params)
 {
-    long refused = ct_env("SIMGPU_CUPTI_SUBSCRIBE_ERROR", 0);
+    long refused = env_number("SIMGPU_CUPTI_SUBSCRIBE_ERROR", 0);
     CUptiResult result = CUPTI_ERROR_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED;
 
     if (!handle)

@@ -11,13 +11,17 @@
 #include <time.h>
 
 static struct {
-    _Atomic bool has_graph;  /* one has been instantiated */
-    _Atomic bool has_work;   /* a context has been made */
-    _Atomic bool late_trace; /* GRAPH_TRACE was enabled after that */
-    _Atomic bool stopped;    /* cuProfilerStop has been called */
-    _Atomic uint32_t clocks; /* registered so far */
-    _Atomic uint64_t begun;  /* when it was last registered again, in the device's time */
-    _Atomic uint32_t astray; /* kernels that will have another clock's times */
+    _Atomic bool has_graph;   /* one has been instantiated */
+    _Atomic bool has_work;    /* a context has been made */
+    _Atomic bool late_trace;  /* GRAPH_TRACE was enabled after that */
+    _Atomic bool copies;      /* MEMCPY is enabled */
+    _Atomic bool peer_copies; /* MEMCPY2 is */
+    _Atomic bool stopped;     /* cuProfilerStop has been called */
+    _Atomic uint32_t contexts;
+    _Atomic uint32_t clocks;  /* registered so far */
+    _Atomic uint64_t begun;   /* when it was last registered again, in the device's time */
+    _Atomic uint64_t kernels; /* records of kernels, delivered or lost */
+    _Atomic uint32_t astray;  /* kernels that will have another clock's times */
 } state;
 
 static bool is_played(uint32_t first, uint32_t fixed)
@@ -41,10 +45,14 @@ void ct_faultSwitch(CUpti_ActivityKind kind, bool on)
 {
     /* What makes it hang are launches of graphs at the same time; of 13.0 that is not known. */
     if (!on && kind == CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL && is_played(0, 130001) &&
-        (state.has_graph || is_played(130000, 130001)))
+        (is_played(130000, 130001) || (state.has_graph && !env_number("SIMGPU_DISABLE_ALONE", 0))))
         crash("hang in cuptiActivityDisable(CONCURRENT_KERNEL)");
     if (on && kind == CUPTI_ACTIVITY_KIND_GRAPH_TRACE && state.has_graph)
         state.late_trace = true;
+    if (kind == CUPTI_ACTIVITY_KIND_MEMCPY)
+        state.copies = on;
+    if (kind == CUPTI_ACTIVITY_KIND_MEMCPY2)
+        state.peer_copies = on;
 }
 
 bool ct_faultLateApi(void)
@@ -54,29 +62,41 @@ bool ct_faultLateApi(void)
 
 void ct_faultResource(uint32_t cbid)
 {
-    if (cbid == CUPTI_CBID_RESOURCE_CONTEXT_CREATED)
+    if (cbid == CUPTI_CBID_RESOURCE_CONTEXT_CREATED) {
         state.has_work = true;
+        state.contexts++;
+    }
+    if (cbid == CUPTI_CBID_RESOURCE_CONTEXT_DESTROY_STARTING)
+        state.contexts--;
     if (cbid == CUPTI_CBID_RESOURCE_GRAPHEXEC_CREATED)
         state.has_graph = true;
+}
+
+static bool is_graph_launch(uint32_t cbid)
+{
+    return cbid == CUPTI_DRIVER_TRACE_CBID_cuGraphLaunch ||
+           cbid == CUPTI_DRIVER_TRACE_CBID_cuGraphLaunch_ptsz;
 }
 
 void ct_faultCall(uint32_t cbid)
 {
     if (cbid == CUPTI_DRIVER_TRACE_CBID_cuProfilerStop)
         state.stopped = true;
-    if (state.late_trace && is_played(130000, UINT32_MAX) &&
-        (cbid == CUPTI_DRIVER_TRACE_CBID_cuGraphLaunch ||
-         cbid == CUPTI_DRIVER_TRACE_CBID_cuGraphLaunch_ptsz))
+    if (!is_graph_launch(cbid))
+        return;
+    if (state.late_trace && is_played(130000, UINT32_MAX))
         crash("crash: GRAPH_TRACE was enabled after the graph was instantiated");
+    if (state.copies && state.peer_copies && state.contexts < 2 && is_played(27, UINT32_MAX))
+        crash("make this graph fail: MEMCPY2 is enabled beside MEMCPY");
 }
 
 /* To the end, whatever signals come. */
 void ct_faultSlow(const char *variable)
 {
-    long ms = ct_env(variable, 0);
+    long ms = env_number(variable, 0);
     struct timespec left = {.tv_sec = ms / 1000, .tv_nsec = ms % 1000 * 1000000};
 
-    if (ms <= 0 || (ct_env("SIMGPU_SLEEP_FROM_STOP", 0) && !state.stopped))
+    if (ms <= 0 || (env_number("SIMGPU_SLEEP_FROM_STOP", 0) && !state.stopped))
         return;
     while (nanosleep(&left, &left) != 0 && errno == EINTR)
         continue;
@@ -89,7 +109,7 @@ void ct_faultClock(void)
 
     if (before)
         state.begun = simgpu_horizon_ns();
-    if (ct_env("SIMGPU_CLOCK_FAULT", 0))
+    if (env_number("SIMGPU_CLOCK_FAULT", 0))
         state.astray = before;
 }
 
@@ -111,6 +131,15 @@ static bool is_of_device(uint32_t kind)
            kind == CUPTI_ACTIVITY_KIND_GRAPH_TRACE;
 }
 
+/* Every nth kernel, without counting it. */
+bool ct_faultLost(const struct simgpu_activity *activity)
+{
+    long every = env_number("SIMGPU_LOSE_KERNELS", 0);
+
+    return every > 0 && activity->kind == CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL &&
+           ++state.kernels % (uint64_t)every == 0;
+}
+
 /* What it had not read when the clock was registered again has no times. */
 void ct_faultUnread(struct simgpu_activity *activity)
 {
@@ -121,7 +150,7 @@ void ct_faultUnread(struct simgpu_activity *activity)
 /* A CUPTI that does not keep up with the device. Calls come on time. */
 uint64_t ct_faultDue(const struct simgpu_activity *activity)
 {
-    uint64_t late = (uint64_t)ct_env("SIMGPU_LATE_MS", 0) * 1000000;
+    uint64_t late = (uint64_t)env_number("SIMGPU_LATE_MS", 0) * 1000000;
 
     return activity->end + (is_of_device(activity->kind) ? late : 0);
 }

@@ -13,6 +13,7 @@
 /* CUPTI's headers then export what they declare; all else is hidden (-fvisibility=hidden). */
 #define CUPTI_LIB
 
+#include "env.h"
 #include "hooks.h"
 
 #include <cupti.h>
@@ -29,7 +30,6 @@ extern pthread_mutex_t ct_lock;
 
 /* The CUPTI_API_VERSION that is played: SIMGPU_CUPTI_VERSION or that of the headers. */
 uint32_t ct_version(void);
-long ct_env(const char *name, long fallback);
 
 /* Installs the hooks in the driver; the first subscription or activity call does it. */
 void ct_attach(void);
@@ -67,6 +67,8 @@ void ct_faultClock(void);
 void ct_faultSlow(const char *variable);
 /* A kernel's record, before it is written. */
 void ct_faultTimes(struct simgpu_activity *kernel);
+/* Whether CUPTI loses the record, and does not count it. */
+bool ct_faultLost(const struct simgpu_activity *activity);
 /* A record before it is given to the client. */
 void ct_faultUnread(struct simgpu_activity *activity);
 /* When the record of an activity is complete. */

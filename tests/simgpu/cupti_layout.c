@@ -8,6 +8,7 @@
  * Sizes come from the headers (current and deprecated structs) up to 13.0. Those above 130001 are
  * CUDA.jl's; their added fields are zero except where noted. The version that introduced Device5,
  * Context3 and GraphTrace2 is not documented in the headers: 12.3, 12.8 and 12.3 are assumed.
+ * The layouts of GRAPH_HOST_NODE and HOST_LAUNCH are the documented members, naturally aligned.
  */
 #include "cupti_internal.h"
 
@@ -78,6 +79,8 @@ static const struct size_step size_steps[] = {
     {CUPTI_ACTIVITY_KIND_GRAPH_TRACE, 0, 48},
     {CUPTI_ACTIVITY_KIND_GRAPH_TRACE, 21, 56},
     {SIMGPU_KIND_DEVICE_GRAPH_TRACE, 26, 56},
+    {SIMGPU_KIND_GRAPH_HOST_NODE, 130100, 56},
+    {SIMGPU_KIND_HOST_LAUNCH, 130100, 48},
 };
 
 size_t ct_recordSize(uint32_t kind)
@@ -376,6 +379,34 @@ static void encode_device_graph(uint8_t *record, const struct simgpu_activity *a
     put64(record, 40, a->stream);
 }
 
+static void put_host_head(uint8_t *record, const struct simgpu_activity *a)
+{
+    put32(record, 4, a->stream);
+    put32(record, 8, a->context);
+    put32(record, 12, a->device);
+    put32(record, 16, a->correlation);
+}
+
+static void encode_host_launch(uint8_t *record, const struct simgpu_activity *a)
+{
+    put_host_head(record, a);
+    put32(record, 20, a->process);
+    put32(record, 24, a->thread);
+    put64(record, 32, a->start);
+    put64(record, 40, a->end);
+}
+
+static void encode_host_node(uint8_t *record, const struct simgpu_activity *a)
+{
+    put_host_head(record, a);
+    put32(record, 20, a->graph);
+    put64(record, 24, a->graph_node);
+    put32(record, 32, a->process);
+    put32(record, 36, a->thread);
+    put64(record, 40, a->start);
+    put64(record, 48, a->end);
+}
+
 static const struct {
     uint32_t kind;
     void (*encode)(uint8_t *record, const struct simgpu_activity *a);
@@ -397,6 +428,8 @@ static const struct {
     {CUPTI_ACTIVITY_KIND_UNIFIED_MEMORY_COUNTER, encode_unified},
     {CUPTI_ACTIVITY_KIND_GRAPH_TRACE, encode_graph},
     {SIMGPU_KIND_DEVICE_GRAPH_TRACE, encode_device_graph},
+    {SIMGPU_KIND_GRAPH_HOST_NODE, encode_host_node},
+    {SIMGPU_KIND_HOST_LAUNCH, encode_host_launch},
 };
 
 void ct_encode(uint8_t record[CT_MAX_RECORD], const struct simgpu_activity *activity)

@@ -13,24 +13,11 @@
 
 pthread_mutex_t ct_lock = PTHREAD_MUTEX_INITIALIZER;
 
-long ct_env(const char *name, long fallback)
-{
-    const char *text = getenv(name);
-    char *end;
-    long value;
-
-    if (!text || !*text)
-        return fallback;
-    errno = 0;
-    value = strtol(text, &end, 0);
-    return errno || *end ? fallback : value;
-}
-
 static uint32_t played_version;
 
 static void read_version(void)
 {
-    long version = ct_env("SIMGPU_CUPTI_VERSION", CUPTI_API_VERSION);
+    long version = env_number("SIMGPU_CUPTI_VERSION", CUPTI_API_VERSION);
 
     played_version = version > 0 ? (uint32_t)version : CUPTI_API_VERSION;
 }
@@ -47,7 +34,7 @@ void ct_attach(void)
 {
     static atomic_flag told = ATOMIC_FLAG_INIT;
 
-    if (ct_env("SIMGPU_TELL_CUPTI", 0) && !atomic_flag_test_and_set(&told))
+    if (env_number("SIMGPU_TELL_CUPTI", 0) && !atomic_flag_test_and_set(&told))
         fprintf(stderr, "simgpu: CUPTI is there\n");
     __atomic_store_n(&simgpu_hooks, &ct_hooks, __ATOMIC_RELEASE);
 }
@@ -154,7 +141,7 @@ CUptiResult CUPTIAPI cuptiGetGraphExecId(CUgraphExec graphExec, uint32_t *pId)
 {
     if (!graphExec || !pId)
         return CUPTI_ERROR_INVALID_PARAMETER;
-    if (!ct_env("SIMGPU_GRAPHEXEC_ID", 1))
+    if (!env_number("SIMGPU_GRAPHEXEC_ID", 1))
         return CUPTI_ERROR_NOT_SUPPORTED;
     *pId = simgpu_graph_exec_id(graphExec);
     return CUPTI_SUCCESS;

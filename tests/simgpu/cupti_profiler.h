@@ -4,6 +4,7 @@
  *   cupti_profiler_target.c   start-up, what the device supports        exported API
  *   cupti_profiler_host.c     names, configuration, values              exported API
  *   cupti_profiler_range.c    range profiler objects, counter data      exported API
+ *   cupti_pm.c                PM sampling: counters over time           exported API
  *   cupti_profiler_session.c  what the driver asks and tells            <- kernels
  *   cupti_profiler_metrics.c  the known metrics and their values        cupti_profiler_metrics.def
  *
@@ -65,6 +66,16 @@ bool ct_metricsAdd(struct ct_metric_set *set, const char *const *names, size_t c
 bool ct_metricsHave(const struct ct_metric_set *set, const struct ct_metric *metric);
 bool ct_metricsContain(const struct ct_metric_set *set, const struct ct_metric_set *part);
 uint32_t ct_metricsPasses(const struct ct_metric_set *set);
+uint32_t ct_metricsCount(const struct ct_metric_set *set);
+
+/* ---- cupti_pm.c ---- */
+
+/* Passes that PM sampling needs for a set: one for each SIMGPU_PM_COUNTERS metrics. */
+uint32_t ct_pmPasses(const struct ct_metric_set *set);
+bool ct_pmIsImage(const uint8_t *image, size_t size);
+/* The values of a sample; not a number for what was not measured. */
+CUptiResult ct_pmEvaluate(const uint8_t *image, size_t index, const char *const *names,
+                          size_t count, double *values);
 
 /* ---- cupti_profiler_session.c: the objects that are enabled; all under ct_lock ---- */
 
@@ -120,6 +131,7 @@ struct ct_counter_image {
 #define CT_AVAILABILITY_MAGIC UINT64_C(0x6c69617661) /* "avail" */
 #define CT_CONFIG_MAGIC       UINT64_C(0x6769666e6f63)
 #define CT_COUNTER_MAGIC      UINT64_C(0x7265746e756f63)
+#define CT_PM_MAGIC           UINT64_C(0x73656c706d6173)
 
 /* ---- the exported API's common part ---- */
 

@@ -13,6 +13,7 @@
 #include <string.h>
 
 struct CUpti_Profiler_Host_Object {
+    CUpti_ProfilerType type;
     bool spoilt;
     bool pcie;      /* it has bytes on PCIe */
     unsigned calls; /* of ConfigAddMetrics */
@@ -33,7 +34,7 @@ static CUptiResult check_chip(CUpti_ProfilerType type, const char *chip, const u
         return CUPTI_ERROR_INVALID_PARAMETER;
     if (strcmp(chip, CT_CHIP) != 0)
         return CUPTI_ERROR_INVALID_CHIP_NAME;
-    return type == CUPTI_PROFILER_TYPE_RANGE_PROFILER ? CUPTI_SUCCESS : CUPTI_ERROR_NOT_SUPPORTED;
+    return type < CUPTI_PROFILER_TYPE_PROFILER_INVALID ? CUPTI_SUCCESS : CUPTI_ERROR_NOT_SUPPORTED;
 }
 
 /* This half of CUPTI works without a GPU, and without cuptiProfilerInitialize. */
@@ -49,7 +50,10 @@ CUptiResult CUPTIAPI cuptiProfilerHostInitialize(CUpti_Profiler_Host_Initialize_
     if (result)
         return result;
     pParams->pHostObject = calloc(1, sizeof(*pParams->pHostObject));
-    return pParams->pHostObject ? CUPTI_SUCCESS : CUPTI_ERROR_OUT_OF_MEMORY;
+    if (!pParams->pHostObject)
+        return CUPTI_ERROR_OUT_OF_MEMORY;
+    pParams->pHostObject->type = pParams->profilerType;
+    return CUPTI_SUCCESS;
 }
 
 CUptiResult CUPTIAPI cuptiProfilerHostDeinitialize(CUpti_Profiler_Host_Deinitialize_Params *pParams)
@@ -144,13 +148,13 @@ cuptiProfilerHostGetMetricProperties(CUpti_Profiler_Host_GetMetricProperties_Par
 
 /* ---- configuration ---- */
 
-/* Bytes on PCIe go with one other metric at most. */
+/* In ranges, bytes on PCIe go with one other metric at most. */
 static bool go_together(CUpti_Profiler_Host_Object *host, const char **names, size_t count)
 {
     for (size_t i = 0; i < count; i++)
         host->pcie |= strncmp(names[i], "pcie__", strlen("pcie__")) == 0;
     host->names += count;
-    return !host->pcie || host->names <= 2;
+    return host->type == CUPTI_PROFILER_TYPE_PM_SAMPLING || !host->pcie || host->names <= 2;
 }
 
 CUptiResult CUPTIAPI
@@ -211,7 +215,9 @@ cuptiProfilerHostGetConfigImage(CUpti_Profiler_Host_GetConfigImage_Params *pPara
     if (pParams->pHostObject->spoilt || is_empty(&pParams->pHostObject->metrics))
         return CUPTI_ERROR_UNKNOWN;
     image.metrics = pParams->pHostObject->metrics;
-    image.passes = ct_metricsPasses(&image.metrics);
+    image.passes = pParams->pHostObject->type == CUPTI_PROFILER_TYPE_PM_SAMPLING
+                       ? ct_pmPasses(&image.metrics)
+                       : ct_metricsPasses(&image.metrics);
     memcpy(pParams->pConfigImage, &image, sizeof(image));
     return CUPTI_SUCCESS;
 }
@@ -293,6 +299,9 @@ cuptiProfilerHostEvaluateToGpuValues(CUpti_Profiler_Host_EvaluateToGpuValues_Par
 
     if (result)
         return result;
+    if (ct_pmIsImage(pParams->pCounterDataImage, pParams->counterDataImageSize))
+        return ct_pmEvaluate(pParams->pCounterDataImage, pParams->rangeIndex,
+                             pParams->ppMetricNames, pParams->numMetrics, pParams->pMetricValues);
     if (!pParams->pHostObject || !pParams->ppMetricNames || !pParams->pMetricValues ||
         !ct_counterHead(pParams->pCounterDataImage, pParams->counterDataImageSize, &head) ||
         !ct_counterRange(pParams->pCounterDataImage, pParams->counterDataImageSize,

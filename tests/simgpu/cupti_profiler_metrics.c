@@ -85,8 +85,8 @@ const char **ct_metricNames(enum ct_metric_type type, size_t *count)
 
 const char *ct_metricUnit(const struct ct_metric *metric)
 {
-    static const char *const units[] = {"dram",  "gpu",  "l1tex", "lts",  "nvlrx",
-                                        "nvltx", "pcie", "sm",    "smsp", "sys"};
+    static const char *const units[] = {"dram",  "gpc",   "gpu",  "gr", "l1tex", "lts",
+                                        "nvlrx", "nvltx", "pcie", "sm", "smsp",  "sys"};
     size_t length = strcspn(metric->name, "_");
 
     for (size_t i = 0; i < CT_COUNT(units); i++)
@@ -247,6 +247,15 @@ bool ct_metricsContain(const struct ct_metric_set *set, const struct ct_metric_s
         if (part->members[i] & ~set->members[i])
             return false;
     return true;
+}
+
+uint32_t ct_metricsCount(const struct ct_metric_set *set)
+{
+    uint32_t count = 0;
+
+    for (size_t i = 0; i < CT_COUNT(metrics); i++)
+        count += has_bit(set->members, i);
+    return count;
 }
 
 /* Metrics of SASS come from patched code and cost none. */

@@ -168,7 +168,7 @@ static CUptiResult enable(uint32_t context, struct CUpti_RangeProfiler_Object **
 CUptiResult CUPTIAPI cuptiRangeProfilerEnable(CUpti_RangeProfiler_Enable_Params *pParams)
 {
     CUptiResult result = ct_profilerCheck(pParams, CUpti_RangeProfiler_Enable_Params_STRUCT_SIZE);
-    long ordered = ct_env("SIMGPU_PROFILER_ENABLE_ERROR", 0);
+    long ordered = env_number("SIMGPU_PROFILER_ENABLE_ERROR", 0);
     uint32_t context, device;
 
     if (result)
@@ -264,7 +264,7 @@ CUptiResult CUPTIAPI cuptiRangeProfilerSetConfig(CUpti_RangeProfiler_SetConfig_P
 CUptiResult CUPTIAPI cuptiRangeProfilerStart(CUpti_RangeProfiler_Start_Params *pParams)
 {
     CUptiResult result = ct_profilerCheck(pParams, CUpti_RangeProfiler_Start_Params_STRUCT_SIZE);
-    long ordered = ct_env("SIMGPU_PROFILER_START_ERROR", 0);
+    long ordered = env_number("SIMGPU_PROFILER_START_ERROR", 0);
 
     if (result)
         return result;

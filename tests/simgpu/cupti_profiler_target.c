@@ -21,7 +21,7 @@ CUptiResult ct_profilerCheck(const void *params, size_t size)
 {
     size_t given;
 
-    if (!ct_env("SIMGPU_PROFILER", 1) || ct_version() < CUDA_12_6)
+    if (!env_number("SIMGPU_PROFILER", 1) || ct_version() < CUDA_12_6)
         return CUPTI_ERROR_NOT_SUPPORTED;
     if (!params)
         return CUPTI_ERROR_INVALID_PARAMETER;
@@ -91,7 +91,7 @@ CUptiResult ct_profilerRefusal(void)
 
 static bool is_device(long ordinal)
 {
-    return ordinal >= 0 && ordinal < ct_env("SIMGPU_DEVICES", 1);
+    return ordinal >= 0 && ordinal < env_number("SIMGPU_DEVICES", 1);
 }
 
 static void support_all(CUpti_Profiler_DeviceSupported_Params *params)
@@ -104,7 +104,7 @@ static void support_all(CUpti_Profiler_DeviceSupported_Params *params)
     params->wsl = CUPTI_PROFILER_CONFIGURATION_SUPPORTED;
 }
 
-/* Of the profiling APIs there is only the range profiler here. */
+/* Of the profiling APIs there are the range profiler and PM sampling here. */
 CUptiResult CUPTIAPI cuptiProfilerDeviceSupported(CUpti_Profiler_DeviceSupported_Params *pParams)
 {
     CUptiResult result =
@@ -122,7 +122,8 @@ CUptiResult CUPTIAPI cuptiProfilerDeviceSupported(CUpti_Profiler_DeviceSupported
     support_all(pParams);
     if (obstacle)
         memcpy((char *)pParams + obstacle->field, &obstacle->level, sizeof(obstacle->level));
-    pParams->isSupported = !obstacle && pParams->api == CUPTI_PROFILER_RANGE_PROFILING
+    pParams->isSupported = !obstacle && (pParams->api == CUPTI_PROFILER_RANGE_PROFILING ||
+                                         pParams->api == CUPTI_PROFILER_PM_SAMPLING)
                                ? CUPTI_PROFILER_CONFIGURATION_SUPPORTED
                                : CUPTI_PROFILER_CONFIGURATION_UNSUPPORTED;
     return CUPTI_SUCCESS;

@@ -14,7 +14,7 @@ static struct sg_device devices[SG_MAX_DEVICES];
 
 int sg_deviceCount(void)
 {
-    long count = sg_env("SIMGPU_DEVICES", 1);
+    long count = env_number("SIMGPU_DEVICES", 1);
 
     if (count < 0)
         return 0;

@@ -70,7 +70,8 @@ CUgraph sg_graphAlloc(void)
 
 static void give_id_back(uint32_t id)
 {
-    if (sg_env("SIMGPU_GRAPH_ID_REUSE", 0) && free_id_count < sizeof(free_ids) / sizeof(*free_ids))
+    if (env_number("SIMGPU_GRAPH_ID_REUSE", 0) &&
+        free_id_count < sizeof(free_ids) / sizeof(*free_ids))
         free_ids[free_id_count++] = id;
 }
 
@@ -92,6 +93,7 @@ void sg_graphFree(CUgraph graph)
             sg_graphFree(node->child);
         sg_opFree(&node->op);
         free(node->deps);
+        free(node->leads);
         free(node);
     }
     free(graph->nodes.items);
@@ -107,9 +109,10 @@ CUgraphNodeType sg_nodeType(const struct CUgraphNode_st *node)
         [SG_OP_SET] = CU_GRAPH_NODE_TYPE_MEMSET,
         [SG_OP_RECORD] = CU_GRAPH_NODE_TYPE_EVENT_RECORD,
         [SG_OP_WAIT] = CU_GRAPH_NODE_TYPE_WAIT_EVENT,
+        [SG_OP_HOST] = CU_GRAPH_NODE_TYPE_HOST,
     };
 
-    if (node->op.type == SG_OP_EMPTY && sg_env("SIMGPU_CONDITIONAL_NODES", 0))
+    if (node->op.type == SG_OP_EMPTY && env_number("SIMGPU_CONDITIONAL_NODES", 0))
         return (CUgraphNodeType)13; /* CU_GRAPH_NODE_TYPE_CONDITIONAL, of CUDA 12.3 */
     return node->child ? CU_GRAPH_NODE_TYPE_GRAPH : types[node->op.type];
 }
@@ -128,19 +131,22 @@ CUgraphNode sg_nodeNew(CUgraph graph, const struct sg_op *op, size_t dep_count)
     if (!node)
         return NULL;
     node->deps = calloc(dep_count + 1, sizeof(CUgraphNode));
+    node->leads = calloc(dep_count + 1, sizeof(*node->leads));
     node->graph = graph;
     node->index = (uint32_t)graph->nodes.count;
     node->dep_count = dep_count;
     node->op = *op;
-    if (!node->deps || sg_nodesAdd(&graph->nodes, node)) {
+    if (!node->deps || !node->leads || sg_nodesAdd(&graph->nodes, node)) {
         free(node->deps);
+        free(node->leads);
         free(node);
         return NULL;
     }
     return node;
 }
 
-CUresult sg_graphAdd(CUgraph graph, const struct sg_nodes *deps, struct sg_op *op, CUgraphNode *out)
+CUresult sg_graphAdd(CUgraph graph, const struct sg_nodes *deps, const uint64_t *leads,
+                     struct sg_op *op, CUgraphNode *out)
 {
     CUgraphNode node = sg_nodeNew(graph, op, deps->count);
 
@@ -148,6 +154,8 @@ CUresult sg_graphAdd(CUgraph graph, const struct sg_nodes *deps, struct sg_op *o
         return CUDA_ERROR_OUT_OF_MEMORY;
     if (deps->count)
         memcpy(node->deps, deps->items, deps->count * sizeof(CUgraphNode));
+    if (leads && deps->count)
+        memcpy(node->leads, leads, deps->count * sizeof(*leads));
     *out = node;
     sg_graphNotify(CUPTI_CBID_RESOURCE_GRAPHNODE_CREATED,
                    (CUpti_GraphData){.graph = graph, .node = node, .nodeType = sg_nodeType(node)});
@@ -213,27 +221,63 @@ SG_FUNCTION(cuGraphInstantiate_v2,
     return instantiate(phGraphExec, hGraph, 0);
 }
 
-static struct sg_span schedule_node(CUgraphExec exec, CUgraphNode node, CUstream stream,
-                                    uint64_t base)
+/* What a node waits for, in the launch being scheduled. */
+struct awaited {
+    uint64_t after;      /* the end of what it cannot overlap */
+    uint64_t overlapped; /* when it may begin beside the others, */
+    uint64_t end;        /* and the last of their ends */
+};
+
+static struct awaited find_awaited(const struct CUgraphNode_st *node, uint64_t base)
+{
+    struct awaited found = {.after = base};
+
+    for (size_t i = 0; i < node->dep_count; i++) {
+        struct sg_span before = node->deps[i]->span;
+        uint64_t beside = sg_overlapStart(before, node->leads[i]);
+
+        if (!node->leads[i] && before.end > found.after)
+            found.after = before.end;
+        if (node->leads[i] && beside > found.overlapped)
+            found.overlapped = beside;
+        if (node->leads[i] && before.end > found.end)
+            found.end = before.end;
+    }
+    return found;
+}
+
+static struct sg_span schedule_work(CUgraphExec exec, CUgraphNode node, CUstream stream,
+                                    struct awaited awaited)
 {
     uint64_t counter = (uint64_t)exec->graph->id << 40 | exec->launches << 16 | node->index;
     const struct sg_device *device = stream->context->device;
-    uint64_t earliest = base;
+    uint64_t start = sg_nodeStart(awaited.after, awaited.overlapped);
+    uint64_t duration =
+        sg_opDuration(&node->op, counter, start) + sg_migrationTime(&node->op, device);
     struct sg_span span;
 
-    for (size_t i = 0; i < node->dep_count; i++)
-        if (node->deps[i]->end > earliest)
-            earliest = node->deps[i]->end;
-    if (node->op.type == SG_OP_RECORD)
-        return sg_eventRecordAt(node->op.event, earliest);
-    if (node->op.type == SG_OP_WAIT && node->op.event->recorded && node->op.event->time > earliest)
-        earliest = node->op.event->time;
-    if (node->op.type == SG_OP_EMPTY || node->op.type == SG_OP_WAIT)
-        return (struct sg_span){earliest, earliest};
-    span = sg_scheduleNode(stream, sg_opEngine(&node->op), earliest,
-                           sg_opDuration(&node->op, counter) + sg_migrationTime(&node->op, device));
+    if (start + duration < awaited.end)
+        duration = awaited.end - start;
+    span = sg_schedule(stream, sg_opEngine(&node->op), start, duration);
     sg_migrateIn(&node->op, device, span.start);
     return span;
+}
+
+static struct sg_span run_node(CUgraphExec exec, CUgraphNode node, CUstream stream, uint64_t base)
+{
+    struct awaited awaited = find_awaited(node, base);
+    uint64_t after = awaited.after > awaited.end ? awaited.after : awaited.end;
+
+    if (node->op.type == SG_OP_HOST)
+        return sg_hostRun(&node->op.host, sg_gridRound(sg_nodeStart(after, 0)));
+    sg_opRun(&node->op);
+    if (node->op.type == SG_OP_RECORD)
+        return sg_eventRecordAt(node->op.event, after);
+    if (node->op.type == SG_OP_WAIT && node->op.event->recorded && node->op.event->time > after)
+        after = node->op.event->time;
+    if (node->op.type == SG_OP_EMPTY || node->op.type == SG_OP_WAIT)
+        return (struct sg_span){after, after};
+    return schedule_work(exec, node, stream, awaited);
 }
 
 static void emit_trace(CUgraphExec exec, CUstream stream, struct sg_span whole)
@@ -253,7 +297,7 @@ static void emit_trace(CUgraphExec exec, CUstream stream, struct sg_span whole)
 /* Graphs that launch themselves as they end: told as a whole only, and with no correlation id. */
 static void emit_device_launches(CUgraphExec exec, CUstream stream, struct sg_span whole)
 {
-    long count = exec->for_device ? sg_env("SIMGPU_DEVICE_LAUNCHES", 0) : 0;
+    long count = exec->for_device ? env_number("SIMGPU_DEVICE_LAUNCHES", 0) : 0;
 
     for (long i = 1; i <= count; i++) {
         struct simgpu_activity activity = {.kind = SIMGPU_KIND_DEVICE_GRAPH_TRACE,
@@ -281,10 +325,9 @@ static void launch_nodes(CUgraphExec exec, CUstream stream)
 
     for (size_t i = 0; i < exec->graph->nodes.count; i++) {
         CUgraphNode node = exec->graph->nodes.items[i];
-        struct sg_span span = schedule_node(exec, node, stream, base);
+        struct sg_span span = run_node(exec, node, stream, base);
 
-        sg_opRun(&node->op);
-        node->end = span.end;
+        node->span = span;
         if (span.start < whole.start)
             whole.start = span.start;
         if (span.end > whole.end)
@@ -294,6 +337,7 @@ static void launch_nodes(CUgraphExec exec, CUstream stream)
     }
     if (stream->ready < whole.end)
         stream->ready = whole.end;
+    stream->kernel = (struct sg_span){0, 0};
     exec->launches++;
     if (whole.end) {
         emit_trace(exec, stream, whole);
@@ -309,6 +353,7 @@ static CUresult launch(CUgraphExec exec, CUstream stream)
         return CUDA_ERROR_INVALID_HANDLE;
     if (stream->capture)
         return CUDA_ERROR_NOT_SUPPORTED; /* no child graphs in this model */
+    sg_advance(exec->graph->nodes.count * sg_recordingCost(SG_COST_NODE));
     launch_nodes(exec, stream);
     return CUDA_SUCCESS;
 }

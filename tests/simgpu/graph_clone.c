@@ -40,6 +40,9 @@ static bool clone_node(CUgraph clone, CUgraphNode original, struct sg_nodes *dep
     }
     if (deps->count)
         memcpy(node->deps, deps->items, deps->count * sizeof(CUgraphNode));
+    /* What stands for a child waits for its nodes too, behind these. */
+    if (original->dep_count)
+        memcpy(node->leads, original->leads, original->dep_count * sizeof(*node->leads));
     node->model = original;
     original->twin = node;
     if (original->child && !flat)
@@ -101,7 +104,7 @@ static void tell_clones(CUgraph clone, CUgraph original)
 {
     sg_graphNotify(CUPTI_CBID_RESOURCE_GRAPH_CLONED,
                    (CUpti_GraphData){.graph = clone, .originalGraph = original});
-    if (!sg_env("SIMGPU_GRAPHNODE_CLONED", 1))
+    if (!env_number("SIMGPU_GRAPHNODE_CLONED", 1))
         return;
     for (size_t i = 0; i < clone->nodes.count; i++)
         sg_graphNotify(CUPTI_CBID_RESOURCE_GRAPHNODE_CLONED,

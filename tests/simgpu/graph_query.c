@@ -39,7 +39,7 @@ SG_FUNCTION(cuGraphAddEmptyNode,
     for (size_t i = 0; i < numDependencies && !result; i++)
         result = sg_nodesAdd(&deps, dependencies[i]);
     if (!result)
-        result = sg_graphAdd(hGraph, &deps, &op, phGraphNode);
+        result = sg_graphAdd(hGraph, &deps, NULL, &op, phGraphNode);
     free(deps.items);
     return result;
 }
@@ -56,7 +56,8 @@ SG_FUNCTION(cuGraphAddChildGraphNode,
     for (size_t i = 0; i < numDependencies && !result; i++)
         result = sg_nodesAdd(&deps, dependencies[i]);
     if (!result)
-        result = sg_graphAdd(hGraph, &deps, &(struct sg_op){.type = SG_OP_EMPTY}, phGraphNode);
+        result =
+            sg_graphAdd(hGraph, &deps, NULL, &(struct sg_op){.type = SG_OP_EMPTY}, phGraphNode);
     if (!result)
         (*phGraphNode)->child = child;
     else if (child)
@@ -96,27 +97,40 @@ SG_FUNCTION(cuGraphGetRootNodes, (CUgraph hGraph, CUgraphNode *rootNodes, size_t
     return list_nodes(hGraph, rootNodes, numRootNodes, true);
 }
 
-/* Fills at most *count of `from` and `to` and says how many there are. */
-static CUresult list_edges(CUgraph graph, CUgraphNode *from, CUgraphNode *to, size_t *count)
+/* Where the edges of a graph are put; each may be NULL. */
+struct edges_out {
+    CUgraphNode *from, *to;
+    void *data; /* CUgraphEdgeData */
+};
+
+static void put_edge(const struct edges_out *out, size_t at, CUgraphNode node, size_t dep)
 {
-    long error = sg_env("SIMGPU_GRAPH_EDGES_ERROR", 0);
+    out->from[at] = node->deps[dep];
+    out->to[at] = node;
+#ifndef SIMGPU_LACKS_cuGraphGetEdges_v2
+    if (out->data)
+        ((CUgraphEdgeData *)out->data)[at] = sg_edgeData(node->leads[dep]);
+#endif
+}
+
+/* Fills at most *count of them and says how many there are. */
+static CUresult list_edges(CUgraph graph, const struct edges_out *out, size_t *count)
+{
+    long error = env_number("SIMGPU_GRAPH_EDGES_ERROR", 0);
     size_t found = 0;
 
     if (error)
         return (CUresult)error;
-    if (!graph || !count || !from != !to)
+    if (!graph || !count || !out->from != !out->to)
         return CUDA_ERROR_INVALID_VALUE;
     for (size_t i = 0; i < graph->nodes.count; i++) {
         CUgraphNode node = graph->nodes.items[i];
 
-        for (size_t d = 0; d < node->dep_count; d++, found++) {
-            if (!from || found >= *count)
-                continue;
-            from[found] = node->deps[d];
-            to[found] = node;
-        }
+        for (size_t d = 0; d < node->dep_count; d++, found++)
+            if (out->from && found < *count)
+                put_edge(out, found, node, d);
     }
-    if (!from || found < *count)
+    if (!out->from || found < *count)
         *count = found;
     return CUDA_SUCCESS;
 }
@@ -127,19 +141,16 @@ SG_FUNCTION(cuGraphGetEdges_v2,
              size_t *numEdges),
             hGraph, from, to, edgeData, numEdges)
 {
-    CUresult result = list_edges(hGraph, from, to, numEdges);
-
-    if (!result && from && edgeData)
-        memset(edgeData, 0, *numEdges * sizeof(*edgeData));
-    return result;
+    return list_edges(hGraph, &(struct edges_out){from, to, edgeData}, numEdges);
 }
 #endif
 
+/* It cannot tell what edges say beside their ends. */
 #ifndef cuGraphGetEdges
 SG_FUNCTION(cuGraphGetEdges, (CUgraph hGraph, CUgraphNode *from, CUgraphNode *to, size_t *numEdges),
             hGraph, from, to, numEdges)
 {
-    return list_edges(hGraph, from, to, numEdges);
+    return list_edges(hGraph, &(struct edges_out){from, to, NULL}, numEdges);
 }
 #endif
 

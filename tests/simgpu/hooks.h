@@ -22,7 +22,10 @@
 
 #define SIMGPU_EXPORT __attribute__((visibility("default")))
 
-#define SIMGPU_KIND_DEVICE_GRAPH_TRACE 53 /* CUPTI_ACTIVITY_KIND_..., which older headers lack */
+/* CUPTI_ACTIVITY_KIND_..., which older headers lack. */
+#define SIMGPU_KIND_DEVICE_GRAPH_TRACE 53
+#define SIMGPU_KIND_GRAPH_HOST_NODE    56
+#define SIMGPU_KIND_HOST_LAUNCH        58
 
 /* One driver API call, alive from its ENTER to its EXIT. `params` points at the cbid's
  * *_params struct of generated_cuda_meta.h. */
@@ -143,7 +146,7 @@ struct simgpu_activity {
     uint32_t graph;      /* id of the executable graph, 0 outside graphs */
     uint64_t graph_node; /* 0 outside graphs */
     uint32_t process;    /* filled by libcupti */
-    uint32_t thread;     /* filled by libcupti */
+    uint32_t thread;     /* filled by libcupti if 0 */
     uint64_t start, end;
     union {
         struct simgpu_kernel kernel;
@@ -193,8 +196,27 @@ SIMGPU_EXPORT uint64_t simgpu_graph_node_id(CUgraphNode node);
 SIMGPU_EXPORT uint32_t simgpu_graph_exec_id(CUgraphExec exec);
 /* From now on kernels run one after the other on each device, or beside each other again. */
 SIMGPU_EXPORT void simgpu_serialize_kernels(bool serial);
+/* When a kernel ends that waits for kernels of other processes. Called with the packed parameters
+ * of the launch and with its begin, in the order in which the launches are made. The launching
+ * thread waits for the answer in real time, without any simgpu lock. */
+typedef uint64_t (*simgpu_meeting)(const void *params, uint64_t start);
+/* From now on launches of this function end when `meet` says. */
+SIMGPU_EXPORT void simgpu_kernel_meets(CUfunction function, simgpu_meeting meet);
+/* From this process's clock to the one that all processes share, and back: SIMGPU_CLOCK_OFFSET_NS
+ * and SIMGPU_CLOCK_DRIFT_PPB say how this host's clock is off. */
+SIMGPU_EXPORT uint64_t simgpu_common_ns(uint64_t local);
+SIMGPU_EXPORT uint64_t simgpu_local_ns(uint64_t common);
 /* cuInit has succeeded. */
 SIMGPU_EXPORT bool simgpu_is_initialized(void);
+/* What counters of a device were over a stretch of time (ledger.c): percent, and bytes a ns. */
+struct simgpu_usage {
+    double busy, sms, tensor, issue, occupancy, read, write, slower;
+    double bus_in, bus_out, nvlink_in, nvlink_out;
+};
+/* From now on kernels and copies are noted; those before a time may be forgotten. */
+SIMGPU_EXPORT void simgpu_ledger_keep(void);
+SIMGPU_EXPORT void simgpu_ledger_forget(uint32_t device, uint64_t before);
+SIMGPU_EXPORT struct simgpu_usage simgpu_usage(uint32_t device, uint64_t from, uint64_t to);
 /* Emits DEVICE, CONTEXT or STREAM activities for what exists now. */
 SIMGPU_EXPORT void simgpu_dump_existing(uint32_t kind);
 

@@ -68,7 +68,7 @@ static CUresult run_init(void)
     pthread_mutex_unlock(&sg_lock);
     load_injection();
     pthread_mutex_lock(&sg_lock);
-    init_error = (CUresult)sg_env("SIMGPU_CUINIT_ERROR", 0);
+    init_error = (CUresult)env_number("SIMGPU_CUINIT_ERROR", 0);
     atomic_store(&init_state, init_error ? INIT_FAILED : INIT_READY);
     pthread_cond_broadcast(&init_done);
     if (init_error)

@@ -4,7 +4,8 @@
  * Known kernels are found by the pattern of their name and do in C what their PTX does in
  * samples/, so that a sample prints the same checksum here and on a GPU. All others do nothing.
  * The time of a kernel with a `us` parameter is that parameter plus up to 992 ns of noise in steps
- * of 32 ns (none with SIMGPU_NOISE=0); of any other it is a function of its grid.
+ * of 32 ns (none with SIMGPU_NOISE=0); of any other it is a function of its grid. A kernel that
+ * meets those of other processes ends when they let it.
  */
 #include "simgpu.h"
 
@@ -112,11 +113,31 @@ void sg_kernelRun(const struct sg_launch *launch)
         known->run((struct arguments){launch});
 }
 
-uint64_t sg_kernelDuration(const struct sg_launch *launch, uint64_t counter)
+void simgpu_kernel_meets(CUfunction function, simgpu_meeting meet)
+{
+    pthread_mutex_lock(&sg_lock);
+    function->meet = meet;
+    pthread_mutex_unlock(&sg_lock);
+}
+
+static uint64_t meeting_time(const struct sg_launch *launch, uint64_t start)
+{
+    uint64_t end;
+
+    start = sg_gridRound(start);
+    pthread_mutex_unlock(&sg_lock);
+    end = launch->function->meet(launch->params, start);
+    pthread_mutex_lock(&sg_lock);
+    return end > start ? end - start : 0;
+}
+
+uint64_t sg_kernelDuration(const struct sg_launch *launch, uint64_t counter, uint64_t start)
 {
     const struct known_kernel *known = find_kernel(launch->function->name);
-    uint64_t jitter = sg_env("SIMGPU_NOISE", 1) ? (sg_hash(counter) & 31) * 32 : 0;
+    uint64_t jitter = env_number("SIMGPU_NOISE", 1) ? (sg_hash(counter) & 31) * 32 : 0;
 
+    if (launch->function->meet)
+        return meeting_time(launch, start);
     if (known && known->us_parameter >= 0)
         return argument((struct arguments){launch}, (unsigned)known->us_parameter) * 1000 + jitter;
     /* About a wave of 128 x 2048 threads per microsecond, over a floor of 2 us. */

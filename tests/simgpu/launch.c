@@ -52,7 +52,7 @@ static bool is_valid_shape(const struct sg_launch *launch)
     return threads <= 1024;
 }
 
-static CUresult build(struct sg_op *op, void **params, void **extra)
+CUresult sg_kernelBuild(struct sg_op *op, void **params, void **extra)
 {
     struct sg_launch *launch = &op->launch;
     CUresult result;
@@ -73,7 +73,7 @@ static CUresult build(struct sg_op *op, void **params, void **extra)
 
 static CUresult launch_kernel(struct sg_op *op, CUstream handle, void **params, void **extra)
 {
-    CUresult result = build(op, params, extra);
+    CUresult result = sg_kernelBuild(op, params, extra);
 
     if (result)
         return result;
@@ -131,6 +131,22 @@ SG_FUNCTION(cuLaunchCooperativeKernel,
 
 /* NOLINTEND(readability-function-size) */
 
+/* By how much the launch may overlap its predecessor. The attribute's value is a flag. Values above
+ * 1 say it in ns. */
+static uint64_t overlap_of(const CUlaunchConfig *config)
+{
+    for (unsigned i = 0; config->attrs && i < config->numAttrs; i++) {
+        int allowed = config->attrs[i].value.programmaticStreamSerializationAllowed;
+
+        if (config->attrs[i].id != CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION)
+            continue;
+        if (allowed > 1)
+            return (uint64_t)allowed;
+        return allowed ? sg_usualLead() : 0;
+    }
+    return 0;
+}
+
 SG_FUNCTION(cuLaunchKernelEx,
             (const CUlaunchConfig *config, CUfunction f, void **kernelParams, void **extra), config,
             f, kernelParams, extra)
@@ -143,7 +159,8 @@ SG_FUNCTION(cuLaunchKernelEx,
         (struct sg_launch){.function = f,
                            .grid = {config->gridDimX, config->gridDimY, config->gridDimZ},
                            .block = {config->blockDimX, config->blockDimY, config->blockDimZ},
-                           .shared = config->sharedMemBytes};
+                           .shared = config->sharedMemBytes,
+                           .lead = overlap_of(config)};
     return launch_kernel(&op, config->hStream, kernelParams, extra);
 }
 
@@ -174,23 +191,9 @@ SG_FUNCTION(cuGraphAddKernelNode,
     for (size_t i = 0; i < numDependencies && !result; i++)
         result = sg_nodesAdd(&deps, dependencies[i]);
     if (!result)
-        result = build(&op, nodeParams->kernelParams, nodeParams->extra);
-    if (!result && (result = sg_graphAdd(hGraph, &deps, &op, phGraphNode)))
+        result = sg_kernelBuild(&op, nodeParams->kernelParams, nodeParams->extra);
+    if (!result && (result = sg_graphAdd(hGraph, &deps, NULL, &op, phGraphNode)))
         sg_opFree(&op);
     free(deps.items);
     return result;
-}
-
-/* Runs at once, as all side effects do, and without the lock: it may well call the driver. */
-SG_FUNCTION(cuLaunchHostFunc, (CUstream hStream, CUhostFn fn, void *userData), hStream, fn,
-            userData)
-{
-    if (!fn)
-        return CUDA_ERROR_INVALID_VALUE;
-    if (sg_stream(sg_context(), hStream)->capture)
-        return CUDA_ERROR_NOT_SUPPORTED;
-    pthread_mutex_unlock(&sg_lock);
-    fn(userData);
-    pthread_mutex_lock(&sg_lock);
-    return CUDA_SUCCESS;
 }

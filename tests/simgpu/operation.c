@@ -51,10 +51,10 @@ static uint64_t copy_duration(const struct simgpu_copy *copy)
                     : transfer_time(copy->bytes, 1200, 25000);
 }
 
-uint64_t sg_opDuration(const struct sg_op *op, uint64_t counter)
+uint64_t sg_opDuration(const struct sg_op *op, uint64_t counter, uint64_t start)
 {
     if (op->type == SG_OP_KERNEL)
-        return sg_kernelDuration(&op->launch, counter);
+        return sg_kernelDuration(&op->launch, counter, start);
     if (op->type == SG_OP_COPY)
         return copy_duration(&op->copy);
     return op->type == SG_OP_SET ? transfer_time(op->set.bytes, 1000, 1000000) : 0;
@@ -101,6 +101,9 @@ void sg_opEmit(const struct sg_op *op, const struct sg_origin *origin, struct sg
         activity.event.event_id = op->event->id;
         activity.event.event_sync_id = op->event->sync_id;
         activity.event.device_time = span.end;
+    } else if (op->type == SG_OP_HOST) {
+        activity.kind = origin->graph ? SIMGPU_KIND_GRAPH_HOST_NODE : SIMGPU_KIND_HOST_LAUNCH;
+        activity.thread = sg_hostThread();
     } else {
         return;
     }
@@ -144,6 +147,35 @@ static void load_lazily(CUfunction function, CUstream stream)
     sg_emit(&activity);
 }
 
+static struct sg_span schedule(CUstream stream, const struct sg_op *op)
+{
+    const struct sg_device *device = stream->context->device;
+    uint64_t start = sg_streamStart(stream, op->launch.lead);
+    uint64_t duration = sg_opDuration(op, (uint64_t)stream->id << 32 | stream->sequence++, start) +
+                        sg_migrationTime(op, device);
+    struct sg_span span;
+
+    if (op->launch.lead && start + duration < stream->kernel.end)
+        duration = stream->kernel.end - start;
+    span = sg_schedule(stream, sg_opEngine(op), start, duration);
+    sg_migrateIn(op, device, span.start);
+    return span;
+}
+
+static struct sg_span run(CUstream stream, const struct sg_op *op)
+{
+    struct sg_span span;
+
+    if (op->type == SG_OP_HOST) {
+        span = sg_hostRun(&op->host, sg_gridRound(sg_streamStart(stream, 0)));
+        if (stream->ready < span.end)
+            stream->ready = span.end;
+        return span;
+    }
+    sg_opRun(op);
+    return op->type == SG_OP_RECORD ? record_event(stream, op->event) : schedule(stream, op);
+}
+
 CUresult sg_submit(CUstream stream, struct sg_op *op, struct sg_span *span)
 {
     struct sg_origin origin = {.stream = stream, .correlation = sg_currentCall()->correlation};
@@ -165,16 +197,11 @@ CUresult sg_submit(CUstream stream, struct sg_op *op, struct sg_span *span)
     if (op->type == SG_OP_WAIT) {
         if (op->event->recorded && stream->ready < op->event->time)
             stream->ready = op->event->time;
+        stream->kernel = when;
         return CUDA_SUCCESS;
     }
-    sg_opRun(op);
-    if (op->type == SG_OP_RECORD)
-        when = record_event(stream, op->event);
-    else
-        when = sg_schedule(stream, sg_opEngine(op),
-                           sg_opDuration(op, (uint64_t)stream->id << 32 | stream->sequence++) +
-                               sg_migrationTime(op, stream->context->device));
-    sg_migrateIn(op, stream->context->device, when.start);
+    when = run(stream, op);
+    stream->kernel = op->type == SG_OP_KERNEL ? when : (struct sg_span){0, 0};
     sg_opEmit(op, &origin, when);
     sg_opFree(op);
     if (passes)

@@ -16,7 +16,7 @@ uint32_t sg_profiledPasses(const struct CUctx_st *context)
 void sg_profileWait(CUstream stream, struct sg_span first, uint32_t passes)
 {
     uint64_t end = first.start + (first.end - first.start) * passes;
-    long sleeps = sg_env("SIMGPU_PROFILER_SLEEP_MS", 0);
+    long sleeps = env_number("SIMGPU_PROFILER_SLEEP_MS", 0);
 
     if (stream->ready < end)
         stream->ready = end;

@@ -12,6 +12,9 @@
  * the device; kernels of different streams never slow each other down, unless they are serialised:
  * then memsets and they share an engine too. Times are final at enqueue, because nothing that is
  * enqueued later can delay earlier work.
+ *
+ * A kernel with programmatic stream serialization behind a kernel starts `lead` before that one's
+ * end. It runs for its whole duration from there, and at least until that one has ended.
  */
 #include "simgpu.h"
 
@@ -34,7 +37,7 @@ uint64_t sg_gridRound(uint64_t ns)
     long step = grid;
 
     if (!step) {
-        step = sg_env("SIMGPU_GRID", 32);
+        step = env_number("SIMGPU_GRID", 32);
         grid = step = step > 0 ? step : 32;
     }
     return (ns + (uint64_t)step - 1) / (uint64_t)step * (uint64_t)step;
@@ -98,8 +101,42 @@ static struct sg_span plan_place(struct sg_plan *plan, uint64_t earliest, uint64
     return span;
 }
 
-static struct sg_span place(CUstream stream, enum sg_engine engine, uint64_t earliest,
-                            uint64_t duration)
+static uint64_t later(uint64_t a, uint64_t b)
+{
+    return a > b ? a : b;
+}
+
+uint64_t sg_overlapStart(struct sg_span before, uint64_t lead)
+{
+    return before.end - before.start > lead ? before.end - lead : before.start;
+}
+
+uint64_t sg_usualLead(void)
+{
+    long us = env_number("SIMGPU_PDL_LEAD_US", 2);
+
+    return (uint64_t)(us > 0 ? us : 0) * 1000;
+}
+
+uint64_t sg_streamStart(CUstream stream, uint64_t lead)
+{
+    uint64_t submitted = sg_now() + submit_latency + sg_recordingCost(SG_COST_START);
+    uint64_t ready = sg_streamReady(stream);
+
+    /* Nothing else that it waits for may end later. */
+    if (lead && stream->kernel.end && ready == stream->kernel.end)
+        return later(submitted, sg_overlapStart(stream->kernel, lead));
+    return later(submitted, ready + stream_gap + sg_recordingCost(SG_COST_GAP));
+}
+
+uint64_t sg_nodeStart(uint64_t after, uint64_t overlapped)
+{
+    return later(sg_now() + submit_latency + sg_recordingCost(SG_COST_START),
+                 later(after + node_gap + sg_recordingCost(SG_COST_GAP), overlapped));
+}
+
+struct sg_span sg_schedule(CUstream stream, enum sg_engine engine, uint64_t earliest,
+                           uint64_t duration)
 {
     struct sg_span span;
 
@@ -112,21 +149,4 @@ static struct sg_span place(CUstream stream, enum sg_engine engine, uint64_t ear
     if (stream->ready < span.end)
         stream->ready = span.end;
     return span;
-}
-
-struct sg_span sg_schedule(CUstream stream, enum sg_engine engine, uint64_t duration)
-{
-    uint64_t earliest = sg_now() + submit_latency;
-    uint64_t after = sg_streamReady(stream) + stream_gap;
-
-    return place(stream, engine, after > earliest ? after : earliest, duration);
-}
-
-struct sg_span sg_scheduleNode(CUstream stream, enum sg_engine engine, uint64_t earliest,
-                               uint64_t duration)
-{
-    uint64_t submitted = sg_now() + submit_latency;
-
-    earliest += node_gap;
-    return place(stream, engine, submitted > earliest ? submitted : earliest, duration);
 }

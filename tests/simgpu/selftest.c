@@ -89,9 +89,9 @@ static int run_test(const struct selftest *test)
 
 int main(int argc, char **argv)
 {
-    const struct selftest *suites[] = {record_tests,  schedule_tests, managed_tests,
-                                       client_tests,  sample_tests,   profiler_host_tests,
-                                       profiler_tests};
+    const struct selftest *suites[] = {
+        record_tests, schedule_tests,      overlap_tests,  host_tests, managed_tests, client_tests,
+        sample_tests, profiler_host_tests, profiler_tests, rank_tests, told_tests};
     unsigned passed = 0, failed = 0, skipped = 0;
 
     if (argc == 3) {
@@ -99,7 +99,7 @@ int main(int argc, char **argv)
         selftest_samples = argv[2];
     }
     for (size_t i = 0; i < sizeof(suites) / sizeof(suites[0]); i++) {
-        for (const struct selftest *test = suites[i]; test->behaviour; test++) {
+        for (const struct selftest *test = suites[i]; test && test->behaviour; test++) {
             int code = run_test(test);
 
             printf("%s  %s%s%s\n",

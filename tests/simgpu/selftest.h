@@ -32,11 +32,16 @@ struct selftest {
 /* Ends with a row without a behaviour. */
 extern const struct selftest record_tests[];
 extern const struct selftest schedule_tests[];
+extern const struct selftest overlap_tests[];
+extern const struct selftest host_tests[];
 extern const struct selftest client_tests[];
 extern const struct selftest managed_tests[];
 extern const struct selftest sample_tests[];
 extern const struct selftest profiler_host_tests[];
 extern const struct selftest profiler_tests[];
+/* They are there if the stand-in for NCCL is. */
+extern const struct selftest rank_tests[] __attribute__((weak));
+extern const struct selftest told_tests[] __attribute__((weak));
 
 /* Where libselftest_inject.so and where the samples are, from the command line. */
 extern const char *selftest_libraries, *selftest_samples;

@@ -12,6 +12,7 @@
 /* cuda.h then exports what it declares; all else is hidden (-fvisibility=hidden). */
 #define __CUDA_API_PUSH_VISIBILITY_DEFAULT
 
+#include "env.h"
 #include "hooks.h"
 
 /* cuda.h declares them only to those who ask for per-thread default streams. */
@@ -54,6 +55,21 @@ SIMGPU_EXPORT CUresult CUDAAPI cuGraphInstantiate_v2(CUgraphExec *phGraphExec, C
                                                      size_t bufferSize);
 SIMGPU_EXPORT CUresult CUDAAPI cuProfilerStart(void);
 SIMGPU_EXPORT CUresult CUDAAPI cuProfilerStop(void);
+
+/* ---- costs.c: what being recorded costs ---- */
+
+enum sg_cost {
+    SG_COST_IN,     /* each call, inside of it */
+    SG_COST_AROUND, /* each call, half before it and half after it */
+    SG_COST_NODE,   /* each node of a graph, inside of the launch */
+    SG_COST_GAP,    /* between two operations of a stream or of a graph */
+    SG_COST_START,  /* from a launch to the begin of its work */
+    SG_COST_FINISH, /* from the end of the work to the end of a wait for it */
+    SG_COST_COUNT
+};
+
+/* In ns; 0 without libcupti. */
+uint64_t sg_recordingCost(enum sg_cost cost);
 
 /* ---- api.c: the frame of every exported function ---- */
 
@@ -118,6 +134,8 @@ void sg_resource(uint32_t cbid, CUcontext context, CUstream stream, void *descri
 void sg_notifySynchronized(uint32_t cbid, CUcontext context, CUstream stream);
 /* Hands an activity to libcupti, if there is one. Call with the lock held. */
 void sg_emit(const struct simgpu_activity *activity);
+/* ledger.c: for counters over time */
+void sg_ledgerNote(const struct simgpu_activity *activity);
 
 /* ---- clock.c ---- */
 
@@ -126,8 +144,8 @@ void sg_advance(uint64_t ns);       /* this thread spends ns */
 void sg_waitUntil(uint64_t when);   /* this thread waits for the device */
 void sg_joinHorizon(void);          /* this thread catches up with all others */
 void sg_clockInCall(bool in_call);  /* this thread enters or leaves the driver */
+void sg_clockPlace(uint64_t when);  /* this thread, which is the driver's, acts as if at `when` */
 uint64_t sg_hash(uint64_t counter); /* counter-based noise, seeded by SIMGPU_SEED */
-long sg_env(const char *name, long fallback);
 
 /* ---- init.c, device.c ---- */
 
@@ -206,7 +224,8 @@ struct CUstream_st {
     pthread_t owner;   /* of a per-thread default stream */
     bool per_thread;
     struct sg_capture *capture;
-    struct sg_nodes tail; /* in a capture: what the next node depends on */
+    struct sg_nodes tail;  /* in a capture: what the next node depends on */
+    struct sg_span kernel; /* the stream's last operation, if it is a kernel that ran; else 0 */
     CUstream next;
 };
 
@@ -231,9 +250,16 @@ void sg_emitSync(uint32_t type, CUstream stream, CUevent event, uint64_t start, 
 
 uint64_t sg_streamReady(CUstream stream);    /* stream order and the legacy default stream rules */
 uint64_t sg_contextReady(CUcontext context); /* all streams */
-struct sg_span sg_schedule(CUstream stream, enum sg_engine engine, uint64_t duration);
-struct sg_span sg_scheduleNode(CUstream stream, enum sg_engine engine, uint64_t earliest,
-                               uint64_t duration);
+/* The earliest start of a stream's next operation, submitted now. With a lead, it may begin that
+ * long before the stream's last kernel ends, but not before that kernel. */
+uint64_t sg_streamStart(CUstream stream, uint64_t lead);
+/* That of a graph's node. `after`: when what it waits for has ended. `overlapped`: when those have
+ * come far enough that it may overlap; 0: none. */
+uint64_t sg_nodeStart(uint64_t after, uint64_t overlapped);
+/* When it may begin beside this span, which it overlaps by its lead. */
+uint64_t sg_overlapStart(struct sg_span before, uint64_t lead);
+struct sg_span sg_schedule(CUstream stream, enum sg_engine engine, uint64_t earliest,
+                           uint64_t duration);
 uint64_t sg_gridRound(uint64_t ns); /* up to the next 32 ns, the H100's timestamp step */
 
 /* ---- module.c, kernels.c ---- */
@@ -249,7 +275,8 @@ struct CUmod_st {
 struct CUfunc_st {
     const char *name; /* interned */
     CUmodule module;
-    bool loaded; /* lazily, by the first launch */
+    bool loaded;         /* lazily, by the first launch */
+    simgpu_meeting meet; /* when its launches end; NULL: after their time */
     unsigned param_count;
     uint32_t param_offset[SG_MAX_PARAMS];
     uint32_t param_size[SG_MAX_PARAMS];
@@ -264,11 +291,13 @@ struct sg_launch {
     uint32_t grid[3], block[3];
     uint32_t shared;
     uint8_t launch_type;
+    uint64_t lead;   /* of programmatic dependent launch, in ns; 0: waits for all before it */
     uint8_t *params; /* a copy, laid out by param_offset */
 };
 
 void sg_kernelRun(const struct sg_launch *launch);
-uint64_t sg_kernelDuration(const struct sg_launch *launch, uint64_t counter);
+/* That of a launch that begins at `start`. The lock may be dropped meanwhile. */
+uint64_t sg_kernelDuration(const struct sg_launch *launch, uint64_t counter, uint64_t start);
 
 /* ---- memory.c ---- */
 
@@ -295,7 +324,23 @@ CUmemoryPool sg_defaultPool(struct sg_device *device);
 
 /* ---- operation.c: what can stand in a stream or be a graph node ---- */
 
-enum sg_op_type { SG_OP_EMPTY, SG_OP_KERNEL, SG_OP_COPY, SG_OP_SET, SG_OP_RECORD, SG_OP_WAIT };
+enum sg_op_type {
+    SG_OP_EMPTY,
+    SG_OP_KERNEL,
+    SG_OP_COPY,
+    SG_OP_SET,
+    SG_OP_RECORD,
+    SG_OP_WAIT,
+    SG_OP_HOST
+};
+
+/* A host function: one of the two. */
+struct sg_host {
+    CUhostFn function;
+    CUstreamCallback callback;
+    CUstream handle; /* what the callback is told */
+    void *data;
+};
 
 struct sg_op {
     enum sg_op_type type;
@@ -306,6 +351,7 @@ struct sg_op {
     const void *src;
     unsigned set_width;
     CUevent event;
+    struct sg_host host;
 };
 
 /* Where an operation's record says it came from. */
@@ -320,13 +366,24 @@ struct sg_origin {
 /* Puts op in the stream: runs and schedules it, or adds it to the stream's capture. On success
  * takes over what op owns; `span` (may be NULL) is zero when captured. */
 CUresult sg_submit(CUstream stream, struct sg_op *op, struct sg_span *span);
-void sg_opRun(const struct sg_op *op);
+/* Checks a launch's shape and copies its parameters. On success op owns something. */
+CUresult sg_kernelBuild(struct sg_op *op, void **params, void **extra);
+void sg_opRun(const struct sg_op *op); /* not those of the host */
 enum sg_engine sg_opEngine(const struct sg_op *op);
-uint64_t sg_opDuration(const struct sg_op *op, uint64_t counter);
+uint64_t sg_opDuration(const struct sg_op *op, uint64_t counter, uint64_t start);
 void sg_opEmit(const struct sg_op *op, const struct sg_origin *origin, struct sg_span span);
 struct sg_span sg_eventRecordAt(CUevent event, uint64_t when);
 CUresult sg_opClone(struct sg_op *to, const struct sg_op *from);
 void sg_opFree(struct sg_op *op);
+
+/* ---- host.c: host functions, on a thread of the driver ---- */
+
+/* Runs it as if at `start` or, while another one runs, later. The lock is dropped meanwhile. */
+struct sg_span sg_hostRun(const struct sg_host *host, uint64_t start);
+/* The thread that runs them; 0 before the first one. */
+uint32_t sg_hostThread(void);
+/* This thread is that one: it may not call the driver. */
+bool sg_isHostThread(void);
 
 /* ---- managed.c: what moves when managed memory is used where it is not ---- */
 
@@ -351,13 +408,14 @@ struct CUgraphNode_st {
     uint32_t index; /* also its place in topological order: dependencies come first */
     struct sg_op op;
     CUgraphNode *deps;
+    uint64_t *leads; /* for each of them; 0: it waits for its end */
     size_t dep_count;
-    uint64_t end;      /* of the launch being scheduled */
-    CUgraph child;     /* a child graph, its own clone; NULL: no such node */
-    CUgraphNode twin;  /* while its graph is cloned: what stands for it there */
-    CUgraphNode model; /* what it was cloned from */
-    uint64_t early_id; /* until its graph is merged into an executable one */
-    bool gone;         /* it stood for a child graph whose nodes are among the others now */
+    struct sg_span span; /* of the launch being scheduled */
+    CUgraph child;       /* a child graph, its own clone; NULL: no such node */
+    CUgraphNode twin;    /* while its graph is cloned: what stands for it there */
+    CUgraphNode model;   /* what it was cloned from */
+    uint64_t early_id;   /* until its graph is merged into an executable one */
+    bool gone;           /* it stood for a child graph whose nodes are among the others now */
 };
 
 struct CUgraph_st {
@@ -372,13 +430,16 @@ struct CUgraphExec_st {
     bool for_device; /* it may launch itself: SIMGPU_DEVICE_LAUNCHES */
 };
 
+/* How long before its predecessor's end an overlapping kernel begins: SIMGPU_PDL_LEAD_US. */
+uint64_t sg_usualLead(void);
 CUresult sg_nodesAdd(struct sg_nodes *nodes, CUgraphNode node);
 CUresult sg_nodesMerge(struct sg_nodes *into, const struct sg_nodes *from);
 CUgraph sg_graphNew(void);
 void sg_graphFree(CUgraph graph);
-/* Adds a node and tells the client; takes over what op owns on success. */
-CUresult sg_graphAdd(CUgraph graph, const struct sg_nodes *deps, struct sg_op *op,
-                     CUgraphNode *out);
+/* Adds a node and tells the client; takes over what op owns on success. `leads`: those of its
+ * edges; NULL: none. */
+CUresult sg_graphAdd(CUgraph graph, const struct sg_nodes *deps, const uint64_t *leads,
+                     struct sg_op *op, CUgraphNode *out);
 CUgraph sg_graphAlloc(void);
 uint32_t sg_graphNextId(void);
 void sg_graphNotify(uint32_t cbid, CUpti_GraphData data);
@@ -387,6 +448,9 @@ CUgraphNode sg_nodeNew(CUgraph graph, const struct sg_op *op, size_t dep_count);
 /* A graph of the same nodes, told to the client. `flat`: those of child graphs among them. */
 CUgraph sg_graphClone(CUgraph original, bool flat);
 uint64_t sg_nodeId(CUgraphNode node);
+#ifndef SIMGPU_LACKS_cuGraphGetEdges_v2
+CUgraphEdgeData sg_edgeData(uint64_t lead);
+#endif
 CUgraphNodeType sg_nodeType(const struct CUgraphNode_st *node);
 CUresult sg_captureAdd(CUstream stream, struct sg_op *op);
 CUresult sg_captureRecord(CUstream stream, CUevent event);

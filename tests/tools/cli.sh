@@ -9,6 +9,7 @@
 #
 # Scripts run in an empty folder that goes away. The last line counts, for tests/run.sh.
 set -u
+shopt -s lastpipe # so that `... | stderr` counts here
 
 miniprof=$BUILD/miniprof
 make_trace=$BUILD/tests/make_trace
@@ -19,6 +20,8 @@ last=
 
 folder=$(mktemp -d) || exit 1
 trap 'rm -rf "$folder"' EXIT
+. "$SOURCE/tests/tools/no_costs.sh"
+no_costs "$folder/cache"
 
 # The generator is built by the first script that needs it.
 build_make_trace() {
@@ -37,6 +40,11 @@ cd "$folder" || exit 1
 
 trace() {
     "$make_trace" "$1" "${2:-$1.mpt}" || exit 1
+}
+
+# another FILE COPY NUMBER: copies as of other processes (another.py). Plain ones are noticed.
+another() {
+    python3 "$SOURCE/tests/tools/another.py" "$@" || exit 1
 }
 
 run() {
@@ -83,6 +91,16 @@ stderr() { same .stderr; }
 stdout_like() { like .stdout; }
 stderr_like() { like .stderr; }
 quiet() { stderr </dev/null; }
+
+# A wrong command line: nothing on stdout, one line that says what to do, exit code 2.
+wrong() { # LINE ARGUMENT...
+    local line=$1
+    shift
+    run "$@"
+    code 2
+    stdout </dev/null
+    stderr <<<"$line"
+}
 
 # json EXPRESSION: python's value of it, with the document as d, must be true.
 json() {

@@ -21,10 +21,12 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "known_counters.h"
 #include "known_layers.h"
 #include "known_metrics.h"
 #include "known_nvtx.h"
 #include "known_slow.h"
+#include "known_stacks.h"
 #include "trace/write/writer.h"
 
 #define KNOWN_VECADD_MANGLED "_Z6vecAddPKfS0_Pfi"
@@ -196,18 +198,61 @@ struct known_options {
     bool empty;         /* no rows at all */
     bool no_work;       /* API calls only */
     bool doubtful;
-    bool undefined;   /* a kernel whose shape is not defined */
-    bool metrics;     /* known_metrics.h */
-    bool layers;      /* known_layers.h, and nothing else */
-    bool no_calls;    /* of layers */
-    bool slow_layer;  /* known_slow.h, and nothing else */
-    bool nvtx;        /* known_nvtx.h */
-    bool hostile;     /* names that are markup */
-    uint64_t dropped; /* records */
-    uint64_t slow;    /* ns of one more vecAdd at 3600000, behind everything; 0: none */
-    uint32_t streams; /* a kernel of 100 us on each of so many more streams, from 5000000 on */
-    uint32_t many;    /* this many more vecAdd launches behind range 2 */
+    bool undefined;     /* a kernel whose shape is not defined */
+    bool metrics;       /* known_metrics.h */
+    bool counters;      /* known_counters.h */
+    bool layers;        /* known_layers.h, and nothing else */
+    bool no_calls;      /* of layers */
+    bool slow_layer;    /* known_slow.h, and nothing else */
+    bool stacks;        /* known_stacks.h, and nothing else */
+    bool nvtx;          /* known_nvtx.h */
+    bool hostile;       /* names that are markup */
+    uint64_t dropped;   /* records */
+    bool losses;        /* of `dropped`, by capture range, and rows that mean nothing */
+    uint64_t slow;      /* ns of one more vecAdd at 3600000, behind everything; 0: none */
+    uint32_t streams;   /* a kernel of 100 us on each of so many more streams, from 5000000 on */
+    uint32_t dependent; /* kernels of 50 us on stream 1, one every 10 us from 5000000 on */
+    uint32_t untimed;   /* kernels without times behind everything, counted */
+    bool nodes;         /* they are of a graph's node */
+    uint32_t many;      /* this many more vecAdd launches behind range 2 */
 };
+
+/* Range 1 may lack all that was dropped. Of range 2 three kernels had no record and two came late.
+ * Range 9 is not in the trace, nor is string 999. A range's sum of 0 or less is no loss. */
+static inline void known_losses(struct mp_writer *writer, uint64_t dropped)
+{
+    const struct mp_row_loss rows[] = {{1, KNOWN_STRING_DROPPED, dropped},
+                                       {2, KNOWN_STRING_LAST + 1, 3},
+                                       {9, KNOWN_STRING_DROPPED, 5},
+                                       {9, KNOWN_STRING_DROPPED, (uint64_t)-5},
+                                       {2, 999, 7},
+                                       {2, KNOWN_STRING_LAST + 1, (uint64_t)-2},
+                                       {0, KNOWN_STRING_LAST + 1, (uint64_t)INT64_MIN},
+                                       {UINT64_MAX, KNOWN_STRING_VECADD, INT64_MAX}};
+
+    mp_append_string(
+        writer, &(struct mp_row_string){.id = KNOWN_STRING_LAST + 1,
+                                        .text = {.bytes = "unanswered_launches", .length = 19}});
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+        mp_append_loss(writer, &rows[i]);
+    mp_append_quality(writer, &(struct mp_row_quality){
+                                  .name = KNOWN_STRING_LAST + 1, .time = 3600000, .value = 1});
+}
+
+/* With `nodes` as CUPTI gives nodes of graphs with --concurrent-kernels off. */
+static inline void known_untimed(struct mp_writer *writer, uint64_t count, bool nodes)
+{
+    mp_append_string(writer,
+                     &(struct mp_row_string){.id = KNOWN_STRING_LAST + 1,
+                                             .text = {.bytes = "zero_timestamps", .length = 15}});
+    mp_append_node(writer, &(struct mp_row_node){.id = 1, .graph = 1, .graph_node = 7});
+    for (uint64_t i = 0; i < count; i++)
+        mp_append_kernel(writer,
+                         &(struct mp_row_kernel){
+                             .stream = 1, .shape = 1, .node = nodes, .correlation = 20000 + i});
+    mp_append_quality(writer, &(struct mp_row_quality){
+                                  .name = KNOWN_STRING_LAST + 1, .time = 3600000, .value = count});
+}
 
 static inline void known_streams(struct mp_writer *writer, uint32_t count)
 {
@@ -237,6 +282,10 @@ static inline void known_rows(struct mp_writer *writer, const struct known_optio
         known_slow_rows(writer, KNOWN_STRING_LAST + 1);
         return;
     }
+    if (options->stacks) {
+        known_stack_rows(writer, KNOWN_STRING_LAST + 1);
+        return;
+    }
     known_range_one(writer);
     mp_writer_flush(writer); /* the second range in chunks of its own */
     known_range_two(writer);
@@ -249,14 +298,22 @@ static inline void known_rows(struct mp_writer *writer, const struct known_optio
     for (uint32_t i = 0; i < options->many; i++)
         known_kernel(writer, 1, 4000000 + 1000ull * i, 500, 400 + i);
     known_streams(writer, options->streams);
+    for (uint32_t i = 0; i < options->dependent; i++)
+        known_kernel(writer, 2, 5000000 + 10000ull * i, 50000, 400 + i);
     if (options->nvtx)
         known_nvtx_rows(writer, KNOWN_STRING_LAST + 1);
     if (options->metrics)
         known_metric_rows(writer, KNOWN_STRING_LAST + 1, KNOWN_STRING_VECADD, KNOWN_STRING_GEMM);
+    if (options->counters)
+        known_counter_rows(writer, KNOWN_STRING_LAST + 1);
     if (options->dropped)
         mp_append_quality(writer, &(struct mp_row_quality){.name = KNOWN_STRING_DROPPED,
                                                            .time = 3600000,
                                                            .value = options->dropped});
+    if (options->untimed)
+        known_untimed(writer, options->untimed, options->nodes);
+    if (options->losses)
+        known_losses(writer, options->dropped);
 }
 
 /* Writes the file; false when that failed. It must not exist. */

@@ -7,20 +7,21 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/text/nearest.h"
 #include "common/command.h"
+#include "common/version.h"
+#include "completions/completions.h"
 #include "nvprof/nvprof.h"
 #include "run/program.h"
+#include "screen/view_options.h"
 
 #include "base/poison.h"
 
-static const struct {
-    const char *name;
-    int (*run)(int argc, char **argv);
-    const char *purpose;
-} commands[] = {
+static const struct command commands[] = {
     {"run", cmd_run, "profile a program, then print the summary"},
     {"ctl", cmd_ctl, "begin or end recording in a process, or ask how it stands"},
     {"top", cmd_top, "what a process that is being recorded does now"},
+    {"report", cmd_report, "one screen: the latency, where it goes, what to change"},
     {"summary", cmd_summary, "where the time goes, by name: nvprof's table"},
     {"gpu-trace", cmd_gpu_trace, "every kernel and copy in order of time: nvprof's table"},
     {"api-trace", cmd_api_trace, "every CUDA call and NVTX event in order of time"},
@@ -29,15 +30,21 @@ static const struct {
     {"advise", cmd_advise, "what to change next, and what it would gain"},
     {"nvtx", cmd_nvtx, "what NVTX ranges launched, by thread, domain and name"},
     {"layers", cmd_layers, "which layer costs what: device time by the ranges that launched it"},
+    {"stacks", cmd_stacks, "which line of the program costs what: by the stacks of its calls"},
     {"deps", cmd_deps, "the critical path, who waits for whom, and what-if"},
     {"kernels", cmd_kernels, "each kernel with occupancy, waves, resources, tensor cores"},
     {"overlap", cmd_overlap, "which copies, kernels and streams ran at the same time"},
+    {"counters", cmd_counters, "what the GPU's counters were over time, by kernel and layer"},
+    {"ranks", cmd_ranks, "who waits for whom across the ranks of a job"},
     {"memory", cmd_memory, "where memory goes: peaks, what is not freed, churn"},
     {"metrics", cmd_metrics, "what hardware counters say of kernels; --query: what there is"},
     {"html", cmd_html, "a page to look at: overview, time line, tables"},
+    {"export", cmd_export, "the trace in the format of another tool"},
+    {"fleet", cmd_fleet, "many traces in one folder, for SQL over all of them"},
     {"info", cmd_info, "what is inside a trace: tables, sizes, ranges, quality"},
     {"check", cmd_check, "verify every checksum of a trace"},
     {"dump", cmd_dump, "the rows of a trace"},
+    {"calibrate", cmd_calibrate, "measure what recording costs on this machine"},
     {"nvprof", cmd_nvprof, "nvprof's command line; its name can be left out"},
 };
 
@@ -45,6 +52,7 @@ static const struct {
 
 static int print_commands(void)
 {
+    view_open_lines();
     printf("Usage: miniprof COMMAND [options] ...\n"
            "       miniprof [nvprof options] PROGRAM [argument...]\n\n"
            "Profiles CUDA programs that do inference, and explains their traces.\n\n"
@@ -66,13 +74,26 @@ static bool is_command(const char *name)
     return false;
 }
 
+static void complain_of_command(const char *name)
+{
+    struct mp_meant meant = {.typed = name};
+
+    for (size_t i = 0; i < COMMAND_COUNT; i++)
+        mp_meant_offer(&meant, commands[i].name);
+    if (mp_meant_name(&meant))
+        complain(NULL, "unknown command '%s'; did you mean '%s'? 'miniprof help' lists them", name,
+                 mp_meant_name(&meant));
+    else
+        complain(NULL, "unknown command '%s'; 'miniprof help' lists them", name);
+}
+
 static int run_command(const char *name, int argc, char **argv)
 {
     for (size_t i = 0; i < COMMAND_COUNT; i++) {
         if (!strcmp(commands[i].name, name))
             return commands[i].run(argc, argv);
     }
-    complain(NULL, "unknown command '%s'; 'miniprof help' lists them", name);
+    complain_of_command(name);
     return EXIT_USAGE;
 }
 
@@ -96,6 +117,23 @@ static bool is_nvprof(const char *name)
     return name[0] == '-' || strchr(name, '/') || program_find(name, path);
 }
 
+/* Whether the name is a file or a folder to report on, and not a program to run. */
+static bool is_trace(const char *name)
+{
+    char path[PATH_MAX];
+    struct mp_trace *trace;
+    struct mp_error error;
+
+    if (access(name, F_OK) != 0)
+        return false;
+    if (!program_find(name, path))
+        return true;
+    if (!strchr(name, '/') || mp_trace_open(name, &trace, &error) != MP_OK)
+        return false;
+    mp_trace_close(trace); /* with permission to run it, as on some file systems every file */
+    return true;
+}
+
 static int dispatch(int argc, char **argv)
 {
     const char *name = argc > 1 ? argv[1] : NULL;
@@ -109,9 +147,13 @@ static int dispatch(int argc, char **argv)
     if (!strcmp(name, "--help") || !strcmp(name, "-h"))
         return print_commands();
     if (!strcmp(name, "--version") || !strcmp(name, "-V")) {
-        printf("miniprof %s\n", MP_VERSION);
+        print_version();
         return EXIT_FINE;
     }
+    if (!strcmp(name, "completions"))
+        return completions(argc - 1, argv + 1, commands, COMMAND_COUNT);
+    if (!is_command(name) && is_command("report") && is_trace(name))
+        return run_command("report", argc, argv);
     if (!is_command(name) && is_nvprof(name))
         return cmd_nvprof(argc, argv);
     return run_command(name, argc - 1, argv + 1);
@@ -138,13 +180,17 @@ static void occupy_standard_files(void)
 
 int main(int argc, char **argv)
 {
+    bool written;
     int code;
 
     occupy_standard_files();
+    /* nvprof's reports go to stderr. Without this each cell of a table would be a system call. */
+    setvbuf(stderr, NULL, _IOLBF, BUFSIZ);
     code = called_nvprof(argc, argv) ? cmd_nvprof(argc, argv) : dispatch(argc, argv);
+    code = view_close(code, &written);
 
     /* If the output did not reach its reader, the command has failed. */
-    if ((fflush(stdout) != 0 || ferror(stdout)) && code < EXIT_USAGE) {
+    if (!written && code < EXIT_USAGE) {
         fprintf(stderr, "miniprof: cannot write the output: %m\n");
         code = EXIT_UNREADABLE;
     }

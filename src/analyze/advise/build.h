@@ -1,27 +1,38 @@
 /* What the rules of `advise` share; for advise*.c only.
  *
- *     advise.c          the table of rules; thresholds that all of them have; sorting
- *     gain.c     replay, and what it gains an iteration
- *     calls.c    the calls of a thread in order, stretches of launches
- *     names.c    what has most time, for the lines of a finding
- *     launch.c   launch_bound, host_bound
- *     copies.c   pageable_copies, synchronous_copies, exposed_copies
- *     wait.c     needless_wait
- *     kernels.c  small_kernels
- *     layers.c   the layer of each activity
- *     slow.c     slow_layer, reformat_layers
- *     alloc.c    allocation
- *     streams.c  unused_streams
- *     tail.c     tail
- *     faults.c   page_faults
+ *     advise.c     the table of rules; thresholds that all of them have; sorting
+ *     gain.c       replay, and what it gains an iteration
+ *     calls.c      the calls of a thread in order, stretches of launches
+ *     names.c      what has most time, for the lines of a finding
+ *     launch.c     launch_bound, host_bound
+ *     copies.c     pageable_copies, synchronous_copies, exposed_copies
+ *     wait.c       needless_wait
+ *     kernels.c    small_kernels
+ *     layers.c     the layer of each activity
+ *     slow.c       slow_layer, reformat_layers
+ *     alloc.c      allocation
+ *     streams.c    unused_streams
+ *     tail.c       tail
+ *     faults.c     page_faults
+ *     kinds.c      what kernels are by their names; sums over some of them
+ *     removed.c    layout_changes, split_k, repeated_casts
+ *     fusion.c     unfused_pointwise
+ *     precision.c  low_precision
+ *     grids.c      small_grids; launch shapes and limits of devices
+ *     constants.c  constant_copies
+ *     callers.c    whose lines a finding is about
+ *     framework.c  which framework it is, and the advice in its words
  */
 #ifndef MP_ANALYZE_ADVISE_BUILD_H
 #define MP_ANALYZE_ADVISE_BUILD_H
 
 #include "analyze/advise/advise.h"
+#include "analyze/counters/counters.h"
 #include "analyze/deps/deps.h"
 #include "analyze/layers/layers.h"
 #include "analyze/replay/replay.h"
+#include "model/kernels/kernel_kinds.h"
+#include "model/kernels/shapes.h"
 
 /* What a call launched. Only the piece that launched it has the bit. */
 enum advise_launched {
@@ -55,6 +66,24 @@ struct advise_layers {
     bool any;      /* some of their work is in a range that is not an iteration's */
 };
 
+/* What kernels of a name are. */
+struct advise_kind {
+    uint8_t kind;      /* enum kernel_kind */
+    uint8_t precision; /* enum kernel_precision */
+    uint8_t framework; /* enum kernel_framework */
+    bool communicates;
+    bool known; /* a kernel has the name */
+};
+
+/* What was sampled (sampled.c). */
+struct advise_sampled {
+    bool any;
+    struct counters_result result;
+    struct counters_brief *briefs; /* by name; owned */
+    bool *known;                   /* by name: it has its brief; owned */
+    double *factors;               /* by name, while a rule is judged; owned */
+};
+
 struct advise {
     struct advice *advice;
     const struct deps *deps;
@@ -63,17 +92,24 @@ struct advise {
     const struct iteration_measures *measures;
     const struct iterations_summary *summary;
     struct mp_error *error;
-    uint64_t step;
+    uint64_t step; /* P50 */
+    uint64_t mean; /* step */
     size_t judged;
     bool has_work;     /* an iteration has device work */
     uint8_t *regular;  /* by iteration: no outlier; owned */
     uint8_t *launched; /* by piece: enum advise_launched; owned */
     uint8_t *edits;    /* by activity: enum deps_edit, all 0 when a rule begins; owned */
     double factor;     /* of DEPS_EDIT_SCALED */
-    uint64_t *before;  /* by iteration: its step as recorded, ns; owned */
-    uint64_t *after;   /* the same in the last replay; owned */
+    double (*factor_of)(const void *context, uint32_t activity); /* NULL: `factor` for all */
+    uint64_t *before; /* by iteration: its step as recorded, ns; owned */
+    uint64_t *after;  /* the same in the last replay; owned */
     struct deps_replayer replayer;
+    struct advise_kind *kinds; /* by name; owned */
+    enum kernel_framework framework;
+    struct shapes shapes;
+    bool has_occupancy; /* of a kernel in an iteration */
     struct advise_layers layers;
+    struct advise_sampled sampled;
 };
 
 typedef enum mp_status advise_judge(struct advise *advise, struct advise_finding *finding);
@@ -81,7 +117,10 @@ typedef enum mp_status advise_judge(struct advise *advise, struct advise_finding
 advise_judge advise_launch_bound, advise_pageable_copies, advise_synchronous_copies,
     advise_needless_wait, advise_exposed_copies, advise_small_kernels, advise_allocation,
     advise_host_bound, advise_slow_layer, advise_unused_streams, advise_tail, advise_page_faults,
-    advise_reformat_layers;
+    advise_reformat_layers, advise_layout_changes, advise_unfused_pointwise, advise_low_precision,
+    advise_split_k, advise_repeated_casts, advise_small_grids, advise_constant_copies,
+    advise_memory_bound, advise_idle_tensor_cores, advise_few_sms, advise_full_pcie,
+    advise_low_clocks, advise_nccl_waiting;
 
 /* ---- gain.c ---- */
 
@@ -92,6 +131,10 @@ void advise_gain_free(struct advise *advise);
 /* By how much advise->edits make a step shorter, in ns: the mean over the iterations that are no
  * outliers, or 0 if the step gets longer. MP_ERR_MEMORY. */
 enum mp_status advise_replay(struct advise *advise, uint64_t *gain);
+
+/* What such a mean is of a usual step. If steps differ so much that the gain is more than their
+ * P50, its share of the mean step counts. Never more than the step. */
+uint64_t advise_usual_gain(const struct advise *advise, uint64_t gain);
 
 /* ---- calls.c ---- */
 
@@ -123,6 +166,9 @@ void advise_edit_call(struct advise *advise, const struct advise_call *call, uns
 
 /* Marks that launching this activity takes no time, if it is launched outside a graph. */
 void advise_edit_launch(struct advise *advise, uint32_t index);
+
+/* Marks that work of the device is gone, together with the call that launches it outside graphs. */
+void advise_edit_gone(struct advise *advise, uint32_t index);
 
 const char *advise_call_name(const struct advise *advise, const struct advise_call *call);
 
@@ -173,6 +219,58 @@ void advise_tally_lines(const struct advise *advise, const struct advise_tally *
 void advise_tally_most(const struct advise *advise, const struct advise_tally *tally, size_t most,
                        struct advise_finding *finding);
 
+/* ---- kinds.c ---- */
+
+enum mp_status advise_kinds_load(struct advise *advise);
+
+/* Whether the activity is a kernel of that kind in an iteration. */
+bool advise_is_kind(const struct advise *advise, uint32_t index, enum kernel_kind kind);
+
+/* Kernels or copies that a rule is about, in iterations that count. */
+struct advise_picked {
+    struct advise_tally tally;
+    uint64_t count;
+    uint64_t time; /* ns */
+};
+
+/* MP_ERR_MEMORY; advise_tally_free of its tally in any case. */
+enum mp_status advise_picked_init(struct advise_picked *picked, const struct deps *deps);
+void advise_picked_add(const struct advise *advise, struct advise_picked *picked, uint32_t index);
+
+/* Their share of the time of all kernels. */
+double advise_picked_percent(const struct advise *advise, const struct advise_picked *picked);
+
+/* Appends the numbers kernels, kernels_ns and kernel_percent, and a line for each name. */
+void advise_picked_tell(const struct advise *advise, const struct advise_picked *picked,
+                        struct advise_finding *finding);
+
+/* ---- framework.c ---- */
+
+/* Needs kinds and layers. */
+void advise_find_framework(struct advise *advise);
+
+/* What to do in the framework's words; NULL: there are none for this rule. Static. */
+const char *advise_in_words_of(enum kernel_framework framework, enum advise_rule_id rule);
+
+/* ---- callers.c ---- */
+
+/* The callers of what the rule's last replay changed. MP_ERR_MEMORY. */
+enum mp_status advise_find_callers(struct advise *advise, struct advise_finding *finding);
+
+/* ---- grids.c ---- */
+
+/* Reads launch shapes and limits of devices. MP_ERR_IO, MP_ERR_MEMORY, with a text in
+ * advise->error; advise_grids_free in any case. */
+enum mp_status advise_grids_load(struct advise *advise);
+void advise_grids_free(struct advise *advise);
+
+/* ---- sampled.c ---- */
+
+/* Works out what was sampled, if anything was. MP_ERR_IO, MP_ERR_MEMORY, with a text in
+ * advise->error; advise_sampled_free in any case. Needs kinds. */
+enum mp_status advise_sampled_load(struct advise *advise);
+void advise_sampled_free(struct advise *advise);
+
 /* ---- layers.c ---- */
 
 /* Finds the layer of each device activity. Call it before the replayer and the edits exist, because
@@ -206,12 +304,6 @@ double advise_mean(const struct advise *advise, uint64_t sum);
 /* Mean of a quantity over the iterations that count. */
 double advise_quantity(const struct advise *advise, enum iteration_quantity quantity);
 
-void advise_number(struct advise_finding *finding, const char *key, double value);
-
-__attribute__((format(printf, 2, 3))) void advise_evidence(struct advise_finding *finding,
-                                                           const char *format, ...);
-__attribute__((format(printf, 3, 4))) void advise_line(struct advise_finding *finding,
-                                                       const char *name, const char *format, ...);
 __attribute__((format(printf, 3, 4))) void advise_path_line(struct advise_finding *finding,
                                                             const char *path, const char *format,
                                                             ...);

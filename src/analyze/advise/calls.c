@@ -86,7 +86,7 @@ bool advise_next_call(const struct advise *advise, const struct deps_lane *lane,
     for (uint32_t i = call->first; i <= call->last; i++) {
         call->launched |= advise->launched[i];
         if (activities[i].flags & (DEPS_SYNCHRONISES | DEPS_BLOCKS | DEPS_POLLS) ||
-            activities[i].bound == DEPS_SYNCHRONISATION || activities[i].bound == DEPS_IN_EFFECT)
+            deps_call_waits(&activities[i]) || activities[i].kind == DEPS_WAIT)
             call->waits = true;
     }
     if (call->launched & ADVISE_LAUNCHED_AWAITED)
@@ -170,6 +170,12 @@ void advise_mark_launches(const struct advise *advise, bool with_graphs, uint8_t
 {
     for (uint32_t i = 0; i < advise->deps->thread_count; i++)
         mark_lane(advise, &advise->deps->lanes[i], with_graphs, marks, mark);
+}
+
+void advise_edit_gone(struct advise *advise, uint32_t index)
+{
+    advise->edits[index] |= DEPS_EDIT_NO_TIME | DEPS_EDIT_NO_LAUNCH | DEPS_EDIT_NO_GAP;
+    advise_edit_launch(advise, index);
 }
 
 void advise_edit_launch(struct advise *advise, uint32_t index)

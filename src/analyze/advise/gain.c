@@ -4,7 +4,8 @@
  *     steps        |<--- 1 -->|<---- 2 --->|     ->     |<- 1 ->|<-- 2 ->|
  *
  * Steps go from end to end, so they are also correct where iterations overlap: a pipeline gains
- * throughput, while its latencies may even grow.
+ * throughput, while its latencies may even grow. The step of a request is its own: from its begin
+ * to where its thread has the result, whatever other threads do.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -42,12 +43,34 @@ static void find_ends(const struct advise *advise, uint64_t *ends)
     }
 }
 
+static bool has_requests(const struct advise *advise)
+{
+    return advise->iterations->way == ITERATIONS_REQUESTS;
+}
+
+static void find_requests(const struct advise *advise, uint64_t *steps)
+{
+    for (size_t i = 0; i < advise->iterations->count; i++) {
+        const struct iteration *request = &advise->iterations->items[i];
+        uint64_t begin =
+            deps_replayer_host(&advise->replayer, request->thread, request->begin, false);
+        uint64_t end =
+            deps_replayer_host(&advise->replayer, request->thread, request->host_end, true);
+
+        steps[i] = end > begin ? end - begin : 0;
+    }
+}
+
 static void find_steps(const struct advise *advise, uint64_t *steps)
 {
     const struct iterations *iterations = advise->iterations;
     const struct iteration *first = &iterations->items[0];
     uint64_t before = first->begin;
 
+    if (has_requests(advise)) {
+        find_requests(advise, steps);
+        return;
+    }
     find_ends(advise, steps);
     if (first->thread != DEPS_NONE)
         before = deps_replayer_host(&advise->replayer, first->thread, first->begin, false);
@@ -59,10 +82,11 @@ static void find_steps(const struct advise *advise, uint64_t *steps)
     }
 }
 
-/* P50 of the steps of what counts. */
+/* P50 and mean of the steps of what counts. */
 static enum mp_status find_usual_step(struct advise *advise)
 {
     uint64_t *values = calloc(advise->judged + 1, sizeof *values);
+    struct statistics steps;
     size_t count = 0;
 
     if (!values)
@@ -71,7 +95,9 @@ static enum mp_status find_usual_step(struct advise *advise)
         if (advise->regular[i])
             values[count++] = advise->before[i];
     }
-    advise->step = statistics_of(values, count).p50;
+    steps = statistics_of(values, count);
+    advise->step = steps.p50;
+    advise->mean = (uint64_t)steps.mean;
     free(values);
     return MP_OK;
 }
@@ -102,6 +128,7 @@ enum mp_status advise_replay(struct advise *advise, uint64_t *gain)
     const struct deps_edits edits = {
         .flags = advise->edits,
         .factor = advise->factor,
+        .factor_of = advise->factor_of,
         .host_kept = advise_host_kept,
         .context = advise,
     };
@@ -118,4 +145,14 @@ enum mp_status advise_replay(struct advise *advise, uint64_t *gain)
     }
     *gain = after < before ? (before - after) / advise->judged : 0;
     return MP_OK;
+}
+
+uint64_t advise_usual_gain(const struct advise *advise, uint64_t gain)
+{
+    double share;
+
+    if (gain <= advise->step)
+        return gain;
+    share = gain < advise->mean ? (double)gain / (double)advise->mean : 1;
+    return (uint64_t)(share * (double)advise->step);
 }

@@ -78,9 +78,10 @@ static enum mp_status reach_nodes(struct advise *advise, const struct layer_tree
 
 static bool begins_before(const void *context, uint32_t a, uint32_t b)
 {
-    const struct deps_activity *activities = context;
+    const struct deps *deps = context;
 
-    return activities[a].begin < activities[b].begin;
+    return deps_recorded_begin(deps, &deps->activities[a]) <
+           deps_recorded_begin(deps, &deps->activities[b]);
 }
 
 static enum mp_status sort_activities(struct join *join)
@@ -96,7 +97,7 @@ static enum mp_status sort_activities(struct join *join)
     }
     for (size_t i = 0; i < count; i++)
         join->order[i] = deps->host_count + (uint32_t)i;
-    mp_sort(join->order, count, scratch, begins_before, deps->activities);
+    mp_sort(join->order, count, scratch, begins_before, deps);
     free(scratch);
     join->count = count;
     return MP_OK;
@@ -112,16 +113,17 @@ static enum mp_status layers_take_work(void *context, const struct layer_tree *t
     size_t at;
 
     MP_TRY(reach_nodes(advise, tree));
-    while (join->at < join->count && activities[join->order[join->at]].begin < work->start)
+    while (join->at < join->count &&
+           deps_recorded_begin(deps, &activities[join->order[join->at]]) < work->start)
         join->at++;
     for (at = join->at; at < join->count && at - join->at < MOST_TIES; at++) {
         const struct deps_activity *activity = &activities[join->order[at]];
         uint32_t *of = &advise->layers.of[join->order[at] - deps->host_count];
 
-        if (activity->begin != work->start)
+        if (deps_recorded_begin(deps, activity) != work->start)
             break;
         if (!*of && activity->correlation == work->correlation &&
-            activity->end - activity->begin == work->duration) {
+            (deps->recorded || activity->end - activity->begin == work->duration)) {
             *of = work->node + 1;
             break;
         }

@@ -105,27 +105,50 @@ static bool is_of(const struct advise *advise, uint32_t index, uint32_t node)
            advise->iterations->of[index] != DEPS_NONE;
 }
 
-/* From the begin of the first iteration to the end of the last one. */
-static struct deps_window whole(const struct advise *advise)
+static bool has_requests(const struct advise *advise)
 {
-    return (struct deps_window){.begin = advise->summary->begin,
-                                .end = advise->summary->end,
-                                .host_end = advise->summary->end,
-                                .thread = DEPS_NONE};
+    return advise->iterations->way == ITERATIONS_REQUESTS;
+}
+
+/* The path from the begin of the first iteration to the end of the last one; of requests, which
+ * run at the same time, the path of each. */
+static void find_path(const struct advise *advise, struct deps_result *result, uint64_t *critical)
+{
+    struct deps_window window = {.begin = advise->summary->begin,
+                                 .end = advise->summary->end,
+                                 .host_end = advise->summary->end,
+                                 .from = advise->summary->from,
+                                 .until = advise->summary->until,
+                                 .thread = DEPS_NONE};
+    size_t count = has_requests(advise) ? advise->iterations->count : 0;
+
+    if (!count)
+        deps_path(advise->deps, &window, result, critical);
+    for (size_t i = 0; i < count; i++) {
+        const struct iteration *request = &advise->iterations->items[i];
+
+        window = (struct deps_window){.id = i + 1,
+                                      .begin = request->begin,
+                                      .end = request->end,
+                                      .host_end = request->host_end,
+                                      .from = request->from,
+                                      .until = request->until,
+                                      .thread = request->thread};
+        deps_path(advise->deps, &window, result, critical);
+    }
 }
 
 /* The layer's kernels' share of the critical path, in percent. */
 static enum mp_status share_of_path(const struct advise *advise, uint32_t node, double *percent)
 {
     const struct deps *deps = advise->deps;
-    const struct deps_window window = whole(advise);
     uint64_t *critical = calloc((size_t)deps->count + 1, sizeof *critical);
     struct deps_result result = {.rows = NULL};
     enum mp_status status = critical ? deps_result_init(deps, &result) : MP_ERR_MEMORY;
     uint64_t sum = 0;
 
     if (!status) {
-        deps_path(deps, &window, &result, critical);
+        find_path(advise, &result, critical);
         for (uint32_t i = deps->host_count; i < deps->count; i++)
             sum += is_of(advise, i, node) ? critical[i] : 0;
         *percent = result.window ? 100 * (double)sum / (double)result.window : 0;
@@ -225,7 +248,8 @@ static enum mp_status judge_layer(struct advise *advise, const struct slow *slow
 
 /* ---- slow_layer: a kernel ---- */
 
-/* The name of kernels with most time on the critical path; 0: there is none. */
+/* The name of kernels with most time on the critical path; 0: there is none. Kernels of NCCL are
+ * left out: how much of them is waiting for other ranks, one trace does not know. */
 static uint32_t slowest(const struct advise *advise, const struct deps_result *result)
 {
     const struct deps *deps = advise->deps;
@@ -235,6 +259,7 @@ static uint32_t slowest(const struct advise *advise, const struct deps_result *r
         uint32_t name = deps->activities[i].name;
 
         if (deps->activities[i].kind == DEPS_KERNEL && result->rows[name].critical &&
+            !advise->kinds[name].communicates &&
             (!most || result->rows[name].critical > result->rows[most].critical))
             most = name;
     }
@@ -258,12 +283,11 @@ static uint64_t edit_name(struct advise *advise, uint32_t name)
 static enum mp_status judge_kernel(struct advise *advise, struct advise_finding *finding,
                                    struct deps_result *result)
 {
-    const struct deps_window window = whole(advise);
     uint32_t name;
     double share;
     uint64_t count;
 
-    deps_path(advise->deps, &window, result, NULL);
+    find_path(advise, result, NULL);
     name = slowest(advise, result);
     share = name ? (double)result->rows[name].critical / (double)result->window : 0;
     if (share < LEAST_SHARE)
@@ -272,10 +296,10 @@ static enum mp_status judge_kernel(struct advise *advise, struct advise_finding 
     count = edit_name(advise, name);
     MP_TRY(advise_replay(advise, &finding->gain));
     finding->assumes = "the kernel is twice as fast";
-    advise_evidence(finding,
-                    "%.1f %% of the critical path from the first iteration to the end of "
-                    "the last one is this kernel, %s",
-                    100 * share, advise_often(advise_mean(advise, count)).text);
+    advise_evidence(finding, "%.1f %% of the critical path %s is this kernel, %s", 100 * share,
+                    has_requests(advise) ? "of the requests"
+                                         : "from the first iteration to the end of the last one",
+                    advise_often(advise_mean(advise, count)).text);
     advise_line(
         finding, mp_intern_get(&advise->deps->names, name, NULL), "%s an iteration",
         advise_time((double)result->rows[name].critical / (double)advise->iterations->count).text);
@@ -313,8 +337,7 @@ static uint64_t edit_moves(struct advise *advise)
     for (uint32_t i = deps->host_count; i < deps->count; i++) {
         if (advise->iterations->of[i] == DEPS_NONE || !advise_layer_moves(advise, i))
             continue;
-        advise->edits[i] |= DEPS_EDIT_NO_TIME | DEPS_EDIT_NO_LAUNCH | DEPS_EDIT_NO_GAP;
-        advise_edit_launch(advise, i);
+        advise_edit_gone(advise, i);
         count += advise_counts(advise, i);
     }
     return count;

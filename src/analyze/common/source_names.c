@@ -49,9 +49,8 @@ enum mp_status source_names_find(struct source_names *names, enum source_index s
     return status == MP_ERR_LIMIT ? MP_OK : status;
 }
 
-/* The last part of a readable name, and its length: without return type, scopes, template arguments
- * and parameters. Brackets in template arguments come in pairs. */
-static const char *last_part(const char *readable, size_t *length)
+/* Brackets in template arguments come in pairs. */
+const char *source_last_part(const char *readable, size_t *length)
 {
     static const char anonymous[] = "(anonymous namespace)";
     const char *part = readable;
@@ -90,7 +89,7 @@ static bool says_nothing(const char *name)
 void source_short_name(const char *mangled, const char *readable, char *text, size_t size)
 {
     size_t length, argument;
-    const char *part = last_part(readable, &length);
+    const char *part = source_last_part(readable, &length);
 
     kernel_plain_name(mangled, false, text, size);
     if (!strcmp(text, mangled) && length)

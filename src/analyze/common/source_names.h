@@ -38,6 +38,10 @@ enum mp_status source_names_short(struct source_names *names, uint32_t *shorts);
  * template argument: `Kernel2<cutlass_80_tensorop_s1688gemm_64x64_16x6_nn_align4>`. */
 void source_short_name(const char *mangled, const char *readable, char *text, size_t size);
 
+/* The last part of a readable name, and its length: without return type, scopes, template arguments
+ * and parameters. */
+const char *source_last_part(const char *readable, size_t *length);
+
 void source_names_free(struct source_names *names);
 
 #endif

@@ -1,58 +1,21 @@
-/* Shortest latencies, arrivals, and what binds each activity: docs/dependency-analysis.md, sections
+/* Arrivals, and what binds each activity: docs/dependency-analysis.md, sections
  * 3 and 4. */
 #include "analyze/deps/build.h"
 
 #include "base/poison.h"
 
-/* Of the device activities that an activity depends on, the one that can bind. */
-static uint32_t last_awaited(const struct deps *deps, const struct deps_activity *activity)
+uint32_t deps_last_awaited(const struct deps *deps, const struct deps_activity *activity)
 {
     uint32_t own = activity->stream_pred;
     uint32_t cross = activity->cross;
 
+    if (activity->overlapped != DEPS_NONE)
+        return activity->overlapped;
     if (own == DEPS_NONE || cross == DEPS_NONE)
         return own == DEPS_NONE ? cross : own;
     if (activity->flags & DEPS_NOT_ROOT) /* both are D7 */
         return deps_ends_later(deps, cross, own) ? cross : own;
     return deps->activities[cross].end > deps->activities[own].end ? cross : own;
-}
-
-static bool call_waits(const struct deps_activity *call)
-{
-    return call->bound == DEPS_SYNCHRONISATION || call->bound == DEPS_IN_EFFECT;
-}
-
-/* Whether the work was already launched when the last of what it awaited ended: its launching call
- * had returned. A call that waits returns later in any case, so for such a call its begin is taken.
- */
-static bool was_queued(const struct deps *deps, const struct deps_activity *activity,
-                       uint64_t awaited)
-{
-    const struct deps_activity *call = &deps->activities[activity->launch];
-    const struct deps_activity *last = &deps->activities[call->stream_pred];
-
-    return call_waits(last) ? call->begin < awaited : last->end <= awaited;
-}
-
-static void note(uint64_t *shortest, int64_t distance)
-{
-    if (distance >= 0 && (uint64_t)distance < *shortest)
-        *shortest = (uint64_t)distance;
-}
-
-/* Every begin tells about one of the two latencies: the launch's if the device was idle, the
- * stream's if work was queued. */
-static void note_shortest(struct deps *deps, const struct deps_activity *activity)
-{
-    uint32_t on = last_awaited(deps, activity);
-    uint64_t awaited = on == DEPS_NONE ? 0 : deps->activities[on].end;
-    bool launched = deps_has_launch(activity);
-
-    if (on != DEPS_NONE && (!launched || was_queued(deps, activity, awaited)))
-        note(&deps->shortest[deps_class(activity)], deps_distance(activity, awaited));
-    else if (launched)
-        note(&deps->shortest_launches[activity->launch_class],
-             deps_distance(activity, deps->activities[activity->launch].begin));
 }
 
 /* A latency that was never seen is not known. */
@@ -74,12 +37,13 @@ static uint64_t arrival(const struct deps_activity *activity, uint64_t awaited, 
 uint64_t deps_launch_arrival(const struct deps *deps, const struct deps_activity *activity)
 {
     return arrival(activity, deps->activities[activity->launch].begin,
-                   known(deps->shortest_launches[activity->launch_class]));
+                   known(deps->launch_latencies[activity->launch_class].shortest));
 }
 
 uint64_t deps_arrival(const struct deps *deps, const struct deps_activity *activity, uint32_t on)
 {
-    return arrival(activity, deps->activities[on].end, known(deps->shortest[deps_class(activity)]));
+    return arrival(activity, deps->activities[on].end,
+                   known(deps->latencies[deps_class(activity)].shortest));
 }
 
 static int64_t lag(int64_t distance, uint64_t shortest, bool binds)
@@ -90,56 +54,99 @@ static int64_t lag(int64_t distance, uint64_t shortest, bool binds)
 int64_t deps_launch_lag(const struct deps *deps, const struct deps_activity *activity)
 {
     return lag(deps_distance(activity, deps->activities[activity->launch].begin),
-               known(deps->shortest_launches[activity->launch_class]),
+               known(deps->launch_latencies[activity->launch_class].shortest),
                activity->bound == DEPS_LAUNCH);
 }
 
 int64_t deps_lag(const struct deps *deps, const struct deps_activity *activity, uint32_t on)
 {
-    if (activity->bound != DEPS_LAUNCH)
-        on = last_awaited(deps, activity);
+    bool binds = activity->bound != DEPS_LAUNCH && activity->overlapped == DEPS_NONE;
+
+    if (binds)
+        on = deps_last_awaited(deps, activity);
     return lag(deps_distance(activity, deps->activities[on].end),
-               known(deps->shortest[deps_class(activity)]), activity->bound != DEPS_LAUNCH);
+               known(deps->latencies[deps_class(activity)].shortest), binds);
 }
 
 static enum deps_reason reason_of_work(const struct deps *deps,
                                        const struct deps_activity *activity)
 {
-    uint32_t awaited = last_awaited(deps, activity);
+    uint32_t awaited = deps_last_awaited(deps, activity);
     bool launched = deps_has_launch(activity);
 
     if (awaited == DEPS_NONE)
         return launched ? DEPS_LAUNCH : DEPS_UNKNOWN;
-    if (launched && deps_launch_arrival(deps, activity) >= deps_arrival(deps, activity, awaited))
+    if (launched && activity->overlapped == DEPS_NONE &&
+        deps_launch_arrival(deps, activity) >= deps_arrival(deps, activity, awaited))
         return DEPS_LAUNCH;
     if (activity->flags & DEPS_NOT_ROOT)
         return DEPS_GRAPH_EDGE;
-    return awaited == activity->stream_pred ? DEPS_STREAM_ORDER
-                                            : (enum deps_reason)activity->cross_reason;
+    return awaited == activity->stream_pred || activity->overlapped != DEPS_NONE
+               ? DEPS_STREAM_ORDER
+               : (enum deps_reason)activity->cross_reason;
+}
+
+/* D9 belongs to the last piece of a wait. */
+static enum deps_reason reason_of_wait(const struct deps *deps, const struct deps_activity *wait)
+{
+    const struct deps_wait *how = deps_wait_of(deps, wait);
+
+    return !(wait->flags & DEPS_CONTINUES) && how->waker != DEPS_NONE && how->woken > wait->begin
+               ? DEPS_WOKEN
+               : DEPS_PROGRAM_ORDER;
 }
 
 static enum deps_reason reason_of_call(const struct deps *deps, const struct deps_activity *call)
 {
+    if (call->kind == DEPS_WAIT)
+        return reason_of_wait(deps, call);
     if (call->cross != DEPS_NONE && deps->activities[call->cross].end > call->begin)
         return (enum deps_reason)call->cross_reason;
     return DEPS_PROGRAM_ORDER;
 }
 
-void deps_bind(struct deps *deps)
+void deps_bind_calls(struct deps *deps)
 {
-    for (unsigned i = 0; i < DEPS_CLASSES; i++)
-        deps->shortest[i] = UINT64_MAX;
     for (uint32_t i = 0; i < deps->host_count; i++)
         deps->activities[i].bound = (uint8_t)reason_of_call(deps, &deps->activities[i]);
-    for (uint32_t i = deps->host_count; i < deps->count; i++)
-        note_shortest(deps, &deps->activities[i]);
-    for (uint32_t i = deps->host_count; i < deps->count; i++)
-        deps->activities[i].bound = (uint8_t)reason_of_work(deps, &deps->activities[i]);
+}
+
+/* Whether the launch or the stream may have held an activity up, and the trace has too few examples
+ * of one of their latencies to tell: what is known leaves room for either to arrive last. */
+static bool is_undecided(const struct deps *deps, const struct deps_activity *activity)
+{
+    uint32_t awaited = deps_last_awaited(deps, activity);
+
+    if (!deps_has_launch(activity) || awaited == DEPS_NONE || activity->overlapped != DEPS_NONE)
+        return false;
+    if (deps_known_well(&deps->launch_latencies[activity->launch_class]) &&
+        deps_known_well(&deps->latencies[deps_class(activity)]))
+        return false;
+    return deps->activities[activity->launch].begin <= deps_arrival(deps, activity, awaited) &&
+           deps->activities[awaited].end <= deps_launch_arrival(deps, activity);
+}
+
+void deps_bind_work(struct deps *deps)
+{
+    for (uint32_t i = deps->host_count; i < deps->count; i++) {
+        struct deps_activity *activity = &deps->activities[i];
+
+        activity->bound = (uint8_t)reason_of_work(deps, activity);
+        deps->counts.undecided += is_undecided(deps, activity);
+    }
 }
 
 static uint32_t piece_before(const struct deps *deps, uint32_t index)
 {
     return index == deps->lanes[deps->activities[index].lane].first ? DEPS_NONE : index - 1;
+}
+
+/* What the waker did then: the host function that it ran, or its last call or wait before. */
+static uint32_t woken_by(const struct deps *deps, const struct deps_activity *wait)
+{
+    const struct deps_wait *how = deps_wait_of(deps, wait);
+
+    return how->host_function != DEPS_NONE ? how->host_function : how->piece;
 }
 
 uint32_t deps_bound_to(const struct deps *deps, uint32_t index)
@@ -153,12 +160,15 @@ uint32_t deps_bound_to(const struct deps *deps, uint32_t index)
         return activity->launch;
     case DEPS_STREAM_ORDER:
     case DEPS_GRAPH_EDGE:
-        return last_awaited(deps, activity);
+        return deps_last_awaited(deps, activity);
     case DEPS_EVENT:
     case DEPS_DEFAULT_STREAM:
     case DEPS_SYNCHRONISATION:
     case DEPS_IN_EFFECT:
+    case DEPS_PEER:
         return activity->cross;
+    case DEPS_WOKEN:
+        return woken_by(deps, activity);
     case DEPS_UNKNOWN:
     case DEPS_REASONS:
     default:
@@ -171,13 +181,15 @@ static uint64_t waiting_of_work(const struct deps *deps, const struct deps_activ
 {
     uint64_t blocked_until;
     uint64_t anyway = 0;
+    uint32_t awaited;
 
     if (activity->bound != DEPS_EVENT && activity->bound != DEPS_DEFAULT_STREAM &&
-        activity->bound != DEPS_GRAPH_EDGE)
+        activity->bound != DEPS_GRAPH_EDGE && activity->bound != DEPS_PEER)
         return 0;
-    if (last_awaited(deps, activity) != activity->cross)
+    awaited = deps_last_awaited(deps, activity);
+    if (deps->activities[awaited].lane == activity->lane)
         return 0; /* a node that waits in its own lane */
-    blocked_until = deps_arrival(deps, activity, activity->cross);
+    blocked_until = deps_arrival(deps, activity, awaited);
     if (deps_has_launch(activity))
         anyway = deps_launch_arrival(deps, activity);
     if (activity->stream_pred != DEPS_NONE &&
@@ -192,9 +204,10 @@ uint64_t deps_waiting(const struct deps *deps, const struct deps_activity *activ
 
     if (!deps_is_call(activity))
         return waiting_of_work(deps, activity);
-    if (activity->cross == DEPS_NONE)
-        return 0;
-    until = deps->activities[activity->cross].end;
+    until = deps_awaited_moment(deps, activity);
+    if (activity->kind == DEPS_WAIT && activity->bound != DEPS_WOKEN &&
+        !(activity->flags & DEPS_SLEEPS))
+        until = activity->end;
     if (until > activity->end)
         until = activity->end;
     return until > activity->begin ? until - activity->begin : 0;

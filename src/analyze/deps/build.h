@@ -4,8 +4,10 @@
  *     read.c    second pass: rows -> activities in their lanes, `sync` rows, names
  *     lanes.c   sorts each lane; calls inside calls become pieces
  *     link.c    in API order: D2 to D6, D8, with streams.c and fronts.c
+ *     waits.c   D9: waits outside of CUDA, and how host code is divided
  *     nodes.c   D7: the nodes of graph launches
- *     bind.c    shortest latencies; what binds each activity
+ *     latency.c shortest latencies
+ *     bind.c    what binds each activity
  */
 #ifndef MP_ANALYZE_DEPS_BUILD_H
 #define MP_ANALYZE_DEPS_BUILD_H
@@ -47,6 +49,8 @@ enum deps_memo_index {
     DEPS_MEMO_COPY,
     DEPS_MEMO_GRAPH,
     DEPS_MEMO_CALL,
+    DEPS_MEMO_HOST_FUNCTION,
+    DEPS_MEMO_WAIT,
     DEPS_MEMOS
 };
 
@@ -80,6 +84,9 @@ static inline uint64_t deps_stream_key(uint64_t context, uint64_t stream)
 /* Appends an activity to its lane. */
 void deps_put(struct deps_builder *builder, const struct deps_activity *activity);
 
+/* Whether the trace has defined this thread. */
+bool deps_knows_thread(const struct deps *deps, uint64_t thread);
+
 /* The number of a name in deps->names. MP_ERR_MEMORY. */
 enum mp_status deps_intern(struct deps *deps, const char *name, size_t bytes, uint32_t *id);
 
@@ -92,8 +99,17 @@ enum mp_status deps_read(struct deps_builder *builder, struct mp_trace *trace,
 void deps_close_gaps(struct deps_builder *builder);
 enum mp_status deps_add_unrecorded(struct deps_builder *builder);
 enum mp_status deps_sort_lanes(struct deps_builder *builder);
+void deps_drop_inner_waits(struct deps_builder *builder);
 enum mp_status deps_link(struct deps_builder *builder);
-void deps_bind(struct deps *deps);
+enum mp_status deps_find_wakers(struct deps *deps);
+void deps_lay_stretches(struct deps *deps);
+enum mp_status deps_measure(struct deps *deps);
+void deps_bind_calls(struct deps *deps);
+void deps_bind_work(struct deps *deps);
+
+/* Shortest latencies, and what binds each activity, by the times that they have now. MP_ERR_MEMORY.
+ */
+enum mp_status deps_bind(struct deps *deps);
 
 void deps_builder_free(struct deps_builder *builder);
 

@@ -53,6 +53,13 @@ static enum mp_status reach_stream(struct deps_builder *builder, uint64_t device
     return mp_map_put(&builder->streams, key, *lane);
 }
 
+bool deps_knows_thread(const struct deps *deps, uint64_t thread)
+{
+    const struct definition_thread *found = dense_at(&deps->definitions.threads, thread);
+
+    return found && found->tid;
+}
+
 /* The lane of a row of table `stream`. */
 static enum mp_status reach_row(struct deps_builder *builder, uint64_t row, uint32_t *lane)
 {
@@ -112,6 +119,31 @@ static enum mp_status count_sync(struct deps_builder *builder, const struct mp_b
     return reach_stream(builder, 0, CELL(sync, context), CELL(sync, stream), &lane);
 }
 
+/* The threads of a wait have lanes, and that of a host function, if the trace knows them. */
+static enum mp_status count_wait(struct deps_builder *builder, const struct mp_batch *batch,
+                                 uint32_t row)
+{
+    uint32_t lane;
+
+    if (deps_knows_thread(builder->deps, CELL(wait, waker)))
+        MP_TRY(reach_thread(builder, CELL(wait, waker), &lane));
+    MP_TRY(reach_thread(builder, CELL(wait, thread), &lane));
+    builder->deps->lanes[lane].count++;
+    return MP_OK;
+}
+
+static enum mp_status count_host_function(struct deps_builder *builder,
+                                          const struct mp_batch *batch, uint32_t row)
+{
+    uint32_t lane;
+
+    if (deps_knows_thread(builder->deps, CELL(host_function, thread)))
+        MP_TRY(reach_thread(builder, CELL(host_function, thread), &lane));
+    MP_TRY(reach_row(builder, CELL(host_function, stream), &lane));
+    builder->deps->lanes[lane].count++;
+    return MP_OK;
+}
+
 static enum mp_status count_stream_info(struct deps_builder *builder, const struct mp_batch *batch,
                                         uint32_t row)
 {
@@ -159,6 +191,10 @@ static enum mp_status count_batch(void *context, const struct mp_batch *batch)
         return count_calls(builder, batch->columns[MP_COLUMN_call_thread], batch->rows);
     case MP_TABLE_sync:
         return deps_count_each_row(builder, batch, count_sync);
+    case MP_TABLE_wait:
+        return deps_count_each_row(builder, batch, count_wait);
+    case MP_TABLE_host_function:
+        return deps_count_each_row(builder, batch, count_host_function);
     case MP_TABLE_stream_info:
         return deps_count_each_row(builder, batch, count_stream_info);
     case MP_TABLE_context_info:
@@ -181,6 +217,8 @@ static const struct {
     {MP_TABLE_graph, M(graph, stream)},
     {MP_TABLE_call, M(call, thread)},
     {MP_TABLE_sync, M(sync, thread) | M(sync, context) | M(sync, stream)},
+    {MP_TABLE_wait, M(wait, thread) | M(wait, waker)},
+    {MP_TABLE_host_function, M(host_function, stream) | M(host_function, thread)},
     {MP_TABLE_stream_info, M(stream_info, context) | M(stream_info, stream) | M(stream_info, flag)},
     {MP_TABLE_context_info, M(context_info, context) | M(context_info, null_stream)},
 };

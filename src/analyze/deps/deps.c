@@ -10,6 +10,15 @@
 
 #include "base/poison.h"
 
+enum mp_status deps_bind(struct deps *deps)
+{
+    deps->counts.undecided = 0;
+    deps_bind_calls(deps);
+    MP_TRY(deps_measure(deps));
+    deps_bind_work(deps);
+    return MP_OK;
+}
+
 static enum mp_status deps_build(struct deps_builder *builder, struct mp_trace *trace,
                                  struct mp_error *error)
 {
@@ -19,8 +28,9 @@ static enum mp_status deps_build(struct deps_builder *builder, struct mp_trace *
     MP_TRY(deps_add_unrecorded(builder));
     MP_TRY(deps_sort_lanes(builder));
     MP_TRY(deps_link(builder));
-    deps_bind(builder->deps);
-    return MP_OK;
+    MP_TRY(deps_find_wakers(builder->deps));
+    deps_lay_stretches(builder->deps);
+    return deps_bind(builder->deps);
 }
 
 enum mp_status deps_load(struct mp_trace *trace, const struct deps_options *options,
@@ -30,7 +40,7 @@ enum mp_status deps_load(struct mp_trace *trace, const struct deps_options *opti
         .deps = deps, .style = options->style, .suffixes = options->suffixes};
     enum mp_status status = MP_OK;
 
-    *deps = (struct deps){.count = 0};
+    *deps = (struct deps){.style = options->style};
     definitions_init(&deps->definitions, trace);
     quality_init(&deps->quality, trace);
     ranges_init(&deps->ranges, trace);
@@ -53,13 +63,17 @@ void deps_free(struct deps *deps)
 {
     free(deps->activities);
     free(deps->copies);
+    free(deps->waits);
+    free(deps->stretches);
     free(deps->lanes);
-    free(deps->shortest_launches);
+    free(deps->launch_latencies);
     mp_map_free(&deps->launch_classes);
     mp_intern_free(&deps->names);
     if (deps->fronts)
         free(deps->fronts->items);
     free(deps->fronts);
+    free(deps->recorded);
+    free(deps->ranks);
     ranges_free(&deps->ranges);
     quality_free(&deps->quality);
     definitions_free(&deps->definitions);

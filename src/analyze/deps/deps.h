@@ -1,6 +1,6 @@
 /* The event graph of a trace: activities, what each had to wait for, and what bound it.
  *
- * docs/dependency-analysis.md defines every term and number; D1 to D8 and section numbers here
+ * docs/dependency-analysis.md defines every term and number; D1 to D9 and section numbers here
  * refer to that page. Activities stand lane by lane: each thread, then each stream, is one stretch
  * of the array, in order of time.
  *
@@ -37,11 +37,14 @@ enum deps_kind {
     DEPS_KERNEL,
     DEPS_COPY,
     DEPS_SET,
-    DEPS_GRAPH, /* a graph launch as a whole */
+    DEPS_GRAPH,         /* a graph launch as a whole */
+    DEPS_HOST_FUNCTION, /* called by a stream or a graph */
+    DEPS_WAIT,          /* a thread waits outside of CUDA */
+    DEPS_TRANSFER,      /* of a job: a kernel of NCCL, once all that it needs have come */
     DEPS_KINDS
 };
 
-/* What bound an activity; the numbers are those of D1 to D8. */
+/* What bound an activity; the numbers are those of D1 to D10. */
 enum deps_reason {
     DEPS_UNKNOWN,
     DEPS_PROGRAM_ORDER,
@@ -52,12 +55,17 @@ enum deps_reason {
     DEPS_SYNCHRONISATION,
     DEPS_GRAPH_EDGE,
     DEPS_IN_EFFECT,
+    DEPS_WOKEN,
+    DEPS_PEER,
     DEPS_REASONS
 };
 
 /* What <Other> consists of. */
 enum deps_part {
-    DEPS_HOST_CODE,
+    DEPS_HOST_CODE,     /* as far as it is not divided, */
+    DEPS_COMPUTING,     /* or on a processor, */
+    DEPS_NOT_SCHEDULED, /* ready, but without a processor, */
+    DEPS_BLOCKED,       /* or blocked in the kernel */
     DEPS_LAUNCH_LATENCY,
     DEPS_STREAM_GAP,
     DEPS_DEPENDENCY_LATENCY,
@@ -67,14 +75,17 @@ enum deps_part {
 };
 
 enum deps_flag {
-    DEPS_CONTINUED = 1,     /* a call: a further piece of the call at `launch` */
-    DEPS_CONTINUES = 2,     /* a call: not its last piece */
-    DEPS_NODE = 4,          /* a node of a graph launch */
-    DEPS_NOT_ROOT = 8,      /* a node that depends on others of its launch */
-    DEPS_POLLS = 16,        /* a query inside a polling loop */
-    DEPS_AWAITED = 32,      /* a copy that its own call waits for, if it ends inside the call */
-    DEPS_BLOCKS = 64,       /* a call that synchronises by contract or in effect (D8) */
-    DEPS_SYNCHRONISES = 128 /* a call whose purpose is to wait (D6) */
+    DEPS_CONTINUED = 1,      /* a call: a further piece of the call at `launch` */
+    DEPS_CONTINUES = 2,      /* a call: not its last piece */
+    DEPS_NODE = 4,           /* a node of a graph launch */
+    DEPS_NOT_ROOT = 8,       /* a node that depends on others of its launch */
+    DEPS_POLLS = 16,         /* a query inside a polling loop */
+    DEPS_AWAITED = 32,       /* a copy that its own call waits for, if it ends inside the call */
+    DEPS_BLOCKS = 64,        /* a call that synchronises by contract or in effect (D8) */
+    DEPS_SYNCHRONISES = 128, /* a call whose purpose is to wait (D6) */
+    DEPS_SLEEPS = 4,         /* a wait for nobody (as DEPS_NODE, which only device work has) */
+    DEPS_ARRIVES = 1 /* device: a kernel of NCCL until it runs; takes no time (DEPS_TRANSFER;
+                        as DEPS_CONTINUED, which only calls have) */
 };
 
 struct deps_activity {
@@ -87,12 +98,14 @@ struct deps_activity {
     uint32_t stream_pred; /* device: D3, or D7 in its own lane; call: its last piece */
     uint32_t cross; /* device: D4, D5, or D7 in another lane; call: D6, D8: what ends last of all */
     uint32_t front; /* a reference to all of them, if asked for (fronts.h) */
-    uint32_t launch_class; /* device: in shortest_launches (D2) */
-    uint32_t detail;       /* kernel: its row of `shape`; copy: in deps->copies; else DEPS_NONE */
-    uint8_t kind;          /* enum deps_kind */
-    uint8_t cross_reason;  /* enum deps_reason */
-    uint8_t bound;         /* enum deps_reason */
-    uint8_t flags;         /* enum deps_flag */
+    uint32_t overlapped;   /* device: by D3 or D7 what had begun, but not ended, when this began */
+    uint32_t launch_class; /* device: in launch_latencies (D2) */
+    uint32_t detail; /* kernel: its row of `shape`; copy, wait: in deps->copies, deps->waits; host
+                  function: lane of the thread that ran it; else DEPS_NONE */
+    uint8_t kind;    /* enum deps_kind */
+    uint8_t cross_reason; /* enum deps_reason */
+    uint8_t bound;        /* enum deps_reason */
+    uint8_t flags;        /* enum deps_flag */
 };
 
 /* What only copies have. */
@@ -102,6 +115,24 @@ struct deps_copy {
     uint64_t kind : 8; /* enum mp_copy_kind; MP_copy_kind_unknown for a kind without a name there */
 };
 
+/* What only waits have. */
+struct deps_wait {
+    uint64_t woken;         /* ns */
+    uint32_t waker;         /* lane; DEPS_NONE: not known */
+    uint32_t piece;         /* the last piece of that lane that began before; DEPS_NONE */
+    uint32_t host_function; /* activity that the waker ran then; DEPS_NONE */
+};
+
+/* A stretch of a thread whose host code is divided (section 5); times in ns. */
+struct deps_stretch {
+    uint64_t begin;
+    uint64_t end;
+    uint64_t host; /* host code in it; of that */
+    uint64_t ready;
+    uint64_t blocked;
+    uint32_t lane;
+};
+
 struct deps_lane {
     uint64_t id; /* thread: its number in the trace; stream: CUPTI's id */
     uint64_t tid;
@@ -109,6 +140,7 @@ struct deps_lane {
     uint64_t device;  /* streams: ordinal */
     uint32_t first;   /* activity */
     uint32_t count;
+    uint32_t process; /* of a job (analyze/job); else 0 */
     bool is_thread;
 };
 
@@ -118,6 +150,8 @@ struct deps_window {
     uint64_t begin; /* ns */
     uint64_t end;
     uint64_t host_end;                 /* host_end before device work prolonged the window */
+    uint64_t from, until;              /* begin and end as recorded */
+    bool fixed_begin;                  /* replays do not move the begin */
     uint32_t thread;                   /* lane of the NVTX range; DEPS_NONE: see section 5 */
     const struct capture_range *range; /* NULL: by time alone */
 };
@@ -125,39 +159,67 @@ struct deps_window {
 struct deps_windows {
     struct deps_window *items; /* owned */
     size_t count;
-    size_t unfinished; /* NVTX ranges that were left out: they have no end in the trace */
+    size_t unfinished; /* NVTX ranges that were left out: no begin or end in the trace */
 };
 
+/* What was seen of one kind of step (section 3); times in ns. */
+struct deps_latency {
+    uint64_t shortest; /* UINT64_MAX: never seen */
+    uint64_t p50;
+    uint64_t p90;
+    uint32_t examples;
+    uint32_t call;  /* launches: name of the call, in deps->names; else 0 */
+    uint32_t work;  /* launches: name of the copy or graph, in deps->names; else 0 */
+    uint64_t graph; /* launches of nodes: CUPTI's id of the graph */
+    uint8_t kind;   /* enum deps_kind */
+    uint8_t place;  /* 0 outside graphs, 1 a root, 2 another node of a graph */
+};
+
+/* A class with fewer examples is not known well: its shortest latency is the least one. */
+#define DEPS_ENOUGH_EXAMPLES 20
+
 struct deps_counts {
+    uint64_t dependencies; /* that were looked at, with those that were left out */
     uint64_t clamped;
     uint64_t contradicted;
     uint64_t overlapping;
     uint64_t unknown_events;
+    uint64_t undecided; /* device activities that their launch or their stream may have bound */
+    uint64_t unknown_wakers; /* waits whose thread or waker is not known, or both are the same */
+    uint64_t wrong_wakers;   /* waits whose waker cannot have woken them then */
     uint64_t unlaunched;     /* device activities without a launching call in the trace */
     uint64_t unknown_graphs; /* launches of graphs without edges in the trace */
 };
 
 /* A class for each kind: outside graphs, roots of graphs, other nodes. */
-#define DEPS_CLASSES (3 * DEPS_KINDS)
+#define DEPS_CLASSES ((size_t)3 * DEPS_KINDS)
 
 struct deps_fronts; /* fronts.h */
 
 struct deps {
+    enum names_style style; /* of names of kernels */
     struct deps_activity *activities;
     uint32_t count;
     uint32_t host_count; /* the first ones are pieces of calls */
     struct deps_copy *copies;
     size_t copy_count, copy_capacity;
+    struct deps_wait *waits;
+    size_t wait_count, wait_capacity;
+    struct deps_stretch *stretches; /* by lane and begin; they do not overlap */
+    size_t stretch_count, stretch_capacity;
     struct deps_lane *lanes; /* threads first */
     uint32_t lane_count;
     uint32_t thread_count;
     struct mp_intern names;
-    struct mp_map launch_classes; /* class key -> index */
-    uint64_t *shortest_launches;  /* ns, by launch class (D2); UINT64_MAX: never seen */
+    struct mp_map launch_classes;          /* class key -> index */
+    struct deps_latency *launch_latencies; /* by launch class (D2) */
     size_t launch_class_capacity;
-    uint64_t
-        shortest[DEPS_CLASSES]; /* ns, by deps_class (D3, D4, D5, D7); UINT64_MAX: never seen */
-    struct deps_fronts *fronts; /* NULL unless asked for */
+    struct deps_latency latencies[DEPS_CLASSES]; /* by deps_class (D3, D4, D5, D7) */
+    struct deps_fronts *fronts;                  /* NULL unless asked for */
+    uint64_t *recorded; /* by activity: its begin as recorded; NULL: as it is (replay.h); owned */
+    uint32_t *ranks;    /* of a job, by process: their ranks; NULL: one process; owned. Names begin
+                           with "rank1:" then */
+    uint32_t process_count; /* 0 if `ranks` is NULL */
     struct deps_counts counts;
     bool no_calls; /* the trace has no API calls */
     bool no_syncs; /* the trace has no rows of `sync` */
@@ -197,17 +259,36 @@ enum mp_status deps_windows_iterations(const struct deps *deps, struct mp_trace 
                                        const char *name, uint64_t range,
                                        struct deps_windows *windows, struct mp_error *error);
 
+/* ---- Threads ---- */
+
+/* The lane of a thread, by the system's id or by its name through NVTX; DEPS_NONE. */
+uint32_t deps_find_thread(const struct deps *deps, const char *asked);
+
+/* "; there are: 4001, 4002 'loader', ..." for a message. Returns `text`. */
+#define DEPS_THREADS_BYTES 512
+const char *deps_list_threads(const struct deps *deps, char text[DEPS_THREADS_BYTES]);
+
+/* Makes each window one of this thread: it ends with the thread's last call or wait that began in
+ * it, and device work that runs on does not prolong it. Windows in which the thread has neither,
+ * and NVTX ranges of other threads, are left out. `thread` is the system's id or the name given
+ * through NVTX. MP_ERR_ARGUMENT if no window is left: the message lists the threads; `windows` is
+ * then empty. */
+enum mp_status deps_windows_of_thread(const struct deps *deps, const char *thread,
+                                      struct deps_windows *windows, struct mp_error *error);
+
 void deps_windows_free(struct deps_windows *windows);
 
 /* Whether an activity belongs to the window. Calls belong by their begin; device work by the
- * capture range in which it was launched, or by its begin. */
-bool deps_in_window(const struct deps_window *window, const struct deps_activity *activity);
+ * capture range in which it was launched, or by its begin. It is the begin as recorded that counts.
+ */
+bool deps_in_window(const struct deps *deps, const struct deps_window *window,
+                    const struct deps_activity *activity);
 
 /* ---- The critical path ---- */
 
 struct deps_row {
     uint64_t critical;       /* ns */
-    uint64_t waiting;        /* ns; of calls */
+    uint64_t waiting;        /* ns; of calls and waits */
     uint64_t device_waiting; /* ns; of device activities */
     uint64_t calls;
 };
@@ -230,6 +311,30 @@ void deps_result_free(struct deps_result *result);
 void deps_path(const struct deps *deps, const struct deps_window *window,
                struct deps_result *result, uint64_t *critical);
 
+/* A stretch of a critical path. */
+struct deps_step {
+    uint64_t begin; /* ns */
+    uint64_t end;
+    uint32_t activity; /* whose own time it is; DEPS_NONE: time of the part */
+    uint32_t lane; /* host code, launch latency, return: the thread; else that of what the time is
+                      before; DEPS_NONE: not known */
+    uint8_t part;  /* enum deps_part; host code is not divided */
+};
+
+struct deps_steps {
+    struct deps_step *items; /* from the window's begin to its end, without holes; owned */
+    size_t count, capacity;
+};
+
+/* The window's path, step by step: times of an activity or part add up to what deps_path says.
+ * MP_ERR_MEMORY. On success free(steps->items) is due. */
+enum mp_status deps_path_steps(const struct deps *deps, const struct deps_window *window,
+                               struct deps_steps *steps);
+
+/* The path from the moment `begin` to the begin of an activity of the device, in the same way. */
+enum mp_status deps_path_before(const struct deps *deps, uint32_t activity, uint64_t begin,
+                                struct deps_steps *steps);
+
 /* Waiting time of one activity (a call's piece), ns. */
 uint64_t deps_waiting(const struct deps *deps, const struct deps_activity *activity);
 
@@ -243,7 +348,6 @@ enum mp_status deps_slack(const struct deps *deps, const struct deps_windows *wi
                           uint64_t *slack);
 
 /* The rest of what this family shows to others. */
-#include "analyze/deps/iterations.h"
 #include "analyze/deps/lookup.h"
 
 #endif

@@ -75,6 +75,7 @@ static enum mp_status put_unrecorded(struct deps_builder *builder, const struct 
         .stream_pred = DEPS_NONE,
         .cross = DEPS_NONE,
         .front = DEPS_NONE,
+        .overlapped = DEPS_NONE,
         .launch_class = DEPS_NONE,
         .detail = DEPS_NONE,
         .kind = DEPS_CALL,
@@ -365,6 +366,7 @@ enum mp_status deps_sort_lanes(struct deps_builder *builder)
     enum mp_status status;
 
     MP_TRY(sort_lanes(deps));
+    deps_drop_inner_waits(builder);
     for (uint32_t i = 0; i < deps->host_count; i++)
         deps->activities[i].stream_pred = i;
     if (!has_nested_calls(deps))

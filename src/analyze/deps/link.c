@@ -39,7 +39,7 @@ static enum mp_status add_cross(struct deps *deps, uint32_t index, uint32_t refe
     struct deps_activity *activity = &deps->activities[index];
     uint32_t best = deps_best(deps, reference);
 
-    if (best == DEPS_NONE || !deps_accept(deps, index, best, &deps->counts.contradicted))
+    if (best == DEPS_NONE || !deps_accept(deps, index, best))
         return MP_OK;
     if (activity->cross == DEPS_NONE ||
         deps->activities[best].end > deps->activities[activity->cross].end) {
@@ -50,14 +50,21 @@ static enum mp_status add_cross(struct deps *deps, uint32_t index, uint32_t refe
 }
 
 /* D3: the launch that stands before `index` in its lane; of a graph launch, the node that ends
- * last.
+ * last. If that launch overlapped with an earlier one, the earlier one may have ended after it.
  */
 static void add_stream_order(struct link *link, uint32_t index, uint32_t before)
 {
     struct deps *deps = link->deps;
+    struct deps_activity *activity = &deps->activities[index];
+    uint32_t latest = link->streams.items[activity->lane].latest;
 
-    if (before != DEPS_NONE && deps_accept(deps, index, before, &deps->counts.overlapping))
-        deps->activities[index].stream_pred = before;
+    if (before == DEPS_NONE)
+        return;
+    if (latest != DEPS_NONE && deps->activities[latest].begin <= activity->begin &&
+        deps_ends_later(deps, latest, before))
+        before = latest;
+    if (deps_order_after(deps, index, before) == DEPS_ORDER_ENDED)
+        activity->stream_pred = before;
 }
 
 /* The launch before this one in its stream: usually the one before it in the lane. All nodes of the
@@ -89,10 +96,13 @@ static uint64_t class_key(const struct deps_activity *call, const struct deps_ac
     return (uint64_t)call->name << 32 | (uint64_t)kind << 29 | (detail & 0x1fffffff);
 }
 
-static enum mp_status reach_class(struct link *link, uint64_t key, uint32_t *index)
+static enum mp_status reach_class(struct link *link, const struct deps_activity *call,
+                                  const struct deps_activity *work, uint64_t graph, uint32_t *index)
 {
     struct deps *deps = link->deps;
     size_t capacity = deps->launch_class_capacity;
+    uint64_t key = class_key(call, work, graph);
+    bool named = work->kind == DEPS_COPY || work->kind == DEPS_GRAPH;
 
     if (key == link->last_class_key && link->last_class != DEPS_NONE) {
         *index = link->last_class;
@@ -102,11 +112,17 @@ static enum mp_status reach_class(struct link *link, uint64_t key, uint32_t *ind
     if (*index == MP_MAP_ABSENT) {
         uint32_t next = deps->launch_classes.count;
 
-        MP_TRY(mp_reserve((void **)&deps->shortest_launches, next, &capacity,
-                          sizeof *deps->shortest_launches));
+        MP_TRY(mp_reserve((void **)&deps->launch_latencies, next, &capacity,
+                          sizeof *deps->launch_latencies));
         deps->launch_class_capacity = capacity;
         MP_TRY(mp_map_put(&deps->launch_classes, key, next));
-        deps->shortest_launches[next] = UINT64_MAX;
+        deps->launch_latencies[next] =
+            (struct deps_latency){.shortest = UINT64_MAX,
+                                  .call = call->name,
+                                  .work = named ? work->name : 0,
+                                  .graph = graph,
+                                  .kind = work->kind,
+                                  .place = work->flags & DEPS_NODE ? 1 : 0};
         *index = next;
     }
     link->last_class_key = key;
@@ -121,6 +137,7 @@ static enum mp_status add_launch(struct link *link, uint32_t index, uint32_t cal
     struct deps_activity *activity = &deps->activities[index];
     int64_t distance = deps_distance(activity, deps->activities[call].begin);
 
+    deps->counts.dependencies++;
     if (distance < -DEPS_TOLERANCE_NS) {
         deps->counts.contradicted++;
         return MP_OK;
@@ -128,8 +145,7 @@ static enum mp_status add_launch(struct link *link, uint32_t index, uint32_t cal
     activity->launch = call;
     if (activity->flags & DEPS_NOT_ROOT)
         return MP_OK;
-    MP_TRY(reach_class(link, class_key(&deps->activities[call], activity, graph),
-                       &activity->launch_class));
+    MP_TRY(reach_class(link, &deps->activities[call], activity, graph, &activity->launch_class));
     deps->counts.clamped += distance < 0;
     return MP_OK;
 }
@@ -153,6 +169,14 @@ static enum mp_status link_root(struct link *link, const struct deps_launch *lau
     return MP_OK;
 }
 
+/* Of two activities that may be DEPS_NONE, the one that ends later. */
+static uint32_t later_launch(const struct deps *deps, uint32_t a, uint32_t b)
+{
+    if (a == DEPS_NONE || b == DEPS_NONE)
+        return a == DEPS_NONE ? b : a;
+    return deps_ends_later(deps, a, b) ? a : b;
+}
+
 /* The stream's own front after a launch that ends with `end`. */
 static enum mp_status link_advance(struct link *link, const struct deps_launch *launch,
                                    uint32_t end)
@@ -167,6 +191,7 @@ static enum mp_status link_advance(struct link *link, const struct deps_launch *
         stream->own = end;
     else
         MP_TRY(deps_join(deps, &stream->own, end));
+    stream->latest = later_launch(deps, stream->latest, deps_best(deps, end));
     stream->wait = DEPS_NONE;
     if (launch->call != DEPS_NONE)
         link->thread_contexts[deps->activities[launch->call].lane] = stream->context;
@@ -263,6 +288,7 @@ static enum mp_status await(struct link *link, uint32_t call, uint32_t reference
     if (best == DEPS_NONE)
         return MP_OK;
     end = deps->activities[best].end;
+    deps->counts.dependencies += reason != DEPS_IN_EFFECT;
     if (end > waiting->end + (reason == DEPS_IN_EFFECT ? 0 : DEPS_TOLERANCE_NS)) {
         deps->counts.contradicted += reason != DEPS_IN_EFFECT;
         return MP_OK;
@@ -311,9 +337,9 @@ static enum mp_status link_wait(struct link *link, const struct deps_sync *sync,
             front = link->events[event];
     } else if (sync->stream != DEPS_NONE) {
         MP_TRY(deps_stream_front(&link->streams, sync->stream, &front));
-    } else {
+    } else if (context != DEPS_NONE || !sync->context) {
         MP_TRY(deps_context_front(&link->streams, context, &front));
-    }
+    } /* else nothing was launched in its context */
     if (context != DEPS_NONE)
         link->thread_contexts[sync->thread] = context;
     if (call == DEPS_NONE)

@@ -24,8 +24,16 @@ void deps_nodes_free(struct deps_nodes *nodes);
 enum mp_status deps_nodes_link(struct deps_nodes *nodes, struct deps *deps,
                                const struct deps_launch *launch, uint32_t *end);
 
-/* Whether an activity can have waited for another one (section 2, tolerance); counts clamped and
- * contradicted edges. */
-bool deps_accept(struct deps *deps, uint32_t activity, uint32_t awaited, uint64_t *refused);
+/* Whether an activity can have waited for one of another stream (section 2, tolerance); counts
+ * clamped and contradicted dependencies. */
+bool deps_accept(struct deps *deps, uint32_t activity, uint32_t awaited);
+
+/* Of the activity ahead of another one in its stream or graph. */
+enum deps_order_kind {
+    DEPS_ORDER_ENDED,    /* it had ended */
+    DEPS_ORDER_OVERLAPS, /* it had begun: noted in the activity's `overlapped` */
+    DEPS_ORDER_REFUSED   /* it began later: counted as contradicted */
+};
+enum deps_order_kind deps_order_after(struct deps *deps, uint32_t activity, uint32_t awaited);
 
 #endif

@@ -228,9 +228,16 @@ static enum mp_status add_edge(struct deps *deps, uint32_t index, uint32_t refer
     uint32_t best = deps_best(deps, reference);
     uint32_t *slot;
 
-    if (best == DEPS_NONE || !deps_accept(deps, index, best, &deps->counts.contradicted))
+    enum deps_order_kind order;
+
+    if (best == DEPS_NONE)
+        return MP_OK;
+    order = deps_order_after(deps, index, best);
+    if (order == DEPS_ORDER_REFUSED)
         return MP_OK;
     activity->flags |= DEPS_NOT_ROOT;
+    if (order == DEPS_ORDER_OVERLAPS)
+        return MP_OK;
     slot =
         deps->activities[best].lane == activity->lane ? &activity->stream_pred : &activity->cross;
     if (*slot == DEPS_NONE || deps_ends_later(deps, best, *slot))
@@ -271,17 +278,20 @@ static enum mp_status walk_plan(struct deps_nodes *nodes, struct deps *deps,
     return MP_OK;
 }
 
-/* Without edges: the order in the lane, as far as the times allow. */
+/* Without edges: the order in the lane. */
 static void link_by_lane(struct deps *deps, uint32_t index)
 {
     struct deps_activity *activity = &deps->activities[index];
-    uint64_t overlapping = 0; /* as branches of a graph may */
+    enum deps_order_kind order;
 
     if (index == deps->lanes[activity->lane].first ||
-        activity[-1].correlation != activity->correlation ||
-        !deps_accept(deps, index, index - 1, &overlapping))
+        activity[-1].correlation != activity->correlation)
         return;
-    activity->stream_pred = index - 1;
+    order = deps_order_after(deps, index, index - 1);
+    if (order == DEPS_ORDER_REFUSED)
+        return;
+    if (order == DEPS_ORDER_ENDED)
+        activity->stream_pred = index - 1;
     activity->cross_reason = DEPS_GRAPH_EDGE;
     activity->flags |= DEPS_NOT_ROOT;
 }

@@ -23,11 +23,18 @@ struct search {
 
 uint64_t deps_own_time(const struct deps *deps, const struct deps_activity *call)
 {
-    uint64_t from = call->begin;
+    uint64_t from = deps_awaited_moment(deps, call);
 
-    if (call->cross != DEPS_NONE && deps->activities[call->cross].end > from)
-        from = deps->activities[call->cross].end;
+    if (from < call->begin)
+        from = call->begin;
     return call->end > from ? call->end - from : 0;
+}
+
+uint32_t deps_waker_point(const struct deps *deps, uint32_t wait)
+{
+    uint32_t by = deps_bound_to(deps, wait);
+
+    return by == DEPS_NONE ? DEPS_NONE : deps_end_point(deps, by);
 }
 
 /* Predecessor number `number` of a point, as a point. DEPS_NONE with *more: it does not have this
@@ -39,14 +46,16 @@ static uint32_t predecessor(const struct deps *deps, uint32_t point, uint32_t nu
     const struct deps_activity *activity = &deps->activities[index];
     uint32_t found = DEPS_NONE;
 
-    *more = number < (kind == DEPS_POINT_WORK ? 3u : kind == DEPS_POINT_BEGIN ? 1u : 2u);
+    *more = number < (kind == DEPS_POINT_WORK ? 4u : kind == DEPS_POINT_BEGIN ? 1u : 2u);
     if (!*more)
         return DEPS_NONE;
     switch (kind) {
     case DEPS_POINT_WORK:
         if (number == 0)
             return deps_has_launch(activity) ? activity->launch : DEPS_NONE;
-        found = number == 1 ? activity->stream_pred : activity->front;
+        found = number == 1   ? activity->stream_pred
+                : number == 2 ? activity->front
+                              : activity->overlapped;
         break;
     case DEPS_POINT_BEGIN:
         index = deps_previous_piece(deps, index);
@@ -54,6 +63,8 @@ static uint32_t predecessor(const struct deps *deps, uint32_t point, uint32_t nu
     case DEPS_POINT_END:
         if (number == 0)
             return index;
+        if (activity->bound == DEPS_WOKEN)
+            return deps_waker_point(deps, index);
         found = activity->flags & DEPS_POLLS ? activity->cross : activity->front;
         break;
     case DEPS_POINT_FRONT:

@@ -1,4 +1,5 @@
 /* The second pass over the file: from rows to activities, each in its lane. */
+#include <stdio.h>
 #include <string.h>
 
 #include "analyze/deps/build.h"
@@ -133,6 +134,28 @@ static enum mp_status name_graph(struct deps_builder *builder, uint64_t graph,
     return deps_intern(builder->deps, name, strlen(name), &memo->name);
 }
 
+#define HOST_FUNCTION_BYTES 1024
+
+static enum mp_status name_host_function(struct deps_builder *builder, uint64_t name,
+                                         struct deps_name_memo *memo)
+{
+    const char *text = definitions_text(&builder->deps->definitions, name);
+    char buffer[HOST_FUNCTION_BYTES] = "[host function]";
+
+    if (text && *text)
+        snprintf(buffer, sizeof buffer, "[host function %s]", text);
+    return deps_intern(builder->deps, buffer, strlen(buffer), &memo->name);
+}
+
+static enum mp_status name_wait(struct deps_builder *builder, uint64_t kind,
+                                struct deps_name_memo *memo)
+{
+    const char *name = names_wait(kind);
+
+    memo->flags = kind == MP_wait_kind_sleep ? DEPS_SLEEPS : 0;
+    return deps_intern(builder->deps, name, strlen(name), &memo->name);
+}
+
 /* What is known of the definition with this id, looked up once. An id beyond what the file can
  * justify is looked up each time. */
 static enum mp_status look_up(struct deps_builder *builder, enum deps_memo_index index, uint64_t id,
@@ -144,6 +167,8 @@ static enum mp_status look_up(struct deps_builder *builder, enum deps_memo_index
         [DEPS_MEMO_COPY] = name_copy,
         [DEPS_MEMO_GRAPH] = name_graph,
         [DEPS_MEMO_CALL] = name_call,
+        [DEPS_MEMO_HOST_FUNCTION] = name_host_function,
+        [DEPS_MEMO_WAIT] = name_wait,
     };
     struct dense *memos = &builder->memos[index];
     struct deps_name_memo *known = dense_at(memos, id);
@@ -188,6 +213,7 @@ static struct deps_activity blank(uint64_t start, uint64_t duration, uint64_t co
         .stream_pred = DEPS_NONE,
         .cross = DEPS_NONE,
         .front = DEPS_NONE,
+        .overlapped = DEPS_NONE,
         .launch_class = DEPS_NONE,
         .detail = DEPS_NONE,
     };
@@ -316,6 +342,93 @@ static enum mp_status deps_read_take_call(struct deps_builder *builder,
     return MP_OK;
 }
 
+static enum mp_status take_host_function(struct deps_builder *builder, const struct mp_batch *batch,
+                                         uint32_t row)
+{
+    uint64_t duration = CELL(host_function, duration);
+    struct deps_activity activity =
+        blank(CELL(host_function, start), duration, CELL(host_function, correlation));
+    struct deps_name_memo memo;
+
+    if (!times_are_good(&builder->deps->quality, activity.begin, duration))
+        return MP_OK;
+    MP_TRY(look_up(builder, DEPS_MEMO_HOST_FUNCTION, CELL(host_function, name), &memo));
+    activity.name = memo.name;
+    activity.detail = mp_map_get(&builder->thread_lanes, CELL(host_function, thread));
+    return add_work(builder, &activity, DEPS_HOST_FUNCTION, CELL(host_function, stream),
+                    CELL(host_function, node));
+}
+
+/* Who woke a wait, as far as its row alone can say. */
+static void read_waker(struct deps_builder *builder, const struct mp_batch *batch, uint32_t row,
+                       struct deps_wait *wait)
+{
+    struct deps_counts *counts = &builder->deps->counts;
+    uint64_t waker = CELL(wait, waker);
+    bool known = deps_knows_thread(builder->deps, CELL(wait, thread));
+
+    if (!waker && known)
+        return;
+    if (!known || waker == CELL(wait, thread) || !deps_knows_thread(builder->deps, waker))
+        counts->unknown_wakers++;
+    else if (CELL(wait, woken) > CELL(wait, duration))
+        counts->wrong_wakers++;
+    else
+        wait->waker = mp_map_get(&builder->thread_lanes, waker);
+}
+
+static enum mp_status take_wait(struct deps_builder *builder, const struct mp_batch *batch,
+                                uint32_t row)
+{
+    struct deps *deps = builder->deps;
+    struct deps_activity activity = blank(CELL(wait, start), CELL(wait, duration), 0);
+    struct deps_wait wait = {.woken = activity.begin + CELL(wait, woken),
+                             .waker = DEPS_NONE,
+                             .piece = DEPS_NONE,
+                             .host_function = DEPS_NONE};
+    struct deps_name_memo memo;
+
+    if (!times_are_good(&deps->quality, activity.begin, CELL(wait, duration)))
+        return MP_OK;
+    MP_TRY(look_up(builder, DEPS_MEMO_WAIT, CELL(wait, kind), &memo));
+    read_waker(builder, batch, row, &wait);
+    activity.name = memo.name;
+    activity.flags = memo.flags;
+    activity.kind = DEPS_WAIT;
+    activity.lane = mp_map_get(&builder->thread_lanes, CELL(wait, thread));
+    activity.detail = (uint32_t)deps->wait_count;
+    MP_TRY(mp_reserve((void **)&deps->waits, deps->wait_count, &deps->wait_capacity, sizeof wait));
+    deps->waits[deps->wait_count++] = wait;
+    deps_put(builder, &activity);
+    return MP_OK;
+}
+
+/* `host` and the rest are found when all calls are known (deps_lay_stretches). */
+static enum mp_status take_host_time(struct deps_builder *builder, const struct mp_batch *batch,
+                                     uint32_t row)
+{
+    struct deps *deps = builder->deps;
+    uint64_t duration = CELL(host_time, duration);
+    uint64_t computing = CELL(host_time, computing);
+    struct deps_stretch stretch = {.begin = CELL(host_time, start),
+                                   .end = CELL(host_time, start) + duration,
+                                   .ready = CELL(host_time, ready),
+                                   .lane =
+                                       mp_map_get(&builder->thread_lanes, CELL(host_time, thread))};
+
+    if (!times_are_good(&deps->quality, stretch.begin, duration) || stretch.lane == DEPS_NONE)
+        return MP_OK;
+    if (computing > duration)
+        computing = duration;
+    if (stretch.ready > duration - computing)
+        stretch.ready = duration - computing;
+    stretch.blocked = duration - computing - stretch.ready;
+    MP_TRY(mp_reserve((void **)&deps->stretches, deps->stretch_count, &deps->stretch_capacity,
+                      sizeof stretch));
+    deps->stretches[deps->stretch_count++] = stretch;
+    return MP_OK;
+}
+
 static enum mp_status take_sync(struct deps_builder *builder, const struct mp_batch *batch,
                                 uint32_t row)
 {
@@ -377,6 +490,18 @@ static const struct {
      TIMES(sync) | M(sync, thread) | M(sync, kind) | M(sync, context) | M(sync, stream) |
          M(sync, event) | M(sync, result),
      take_sync},
+    {MP_TABLE_host_function,
+     TIMES(host_function) | M(host_function, stream) | M(host_function, name) |
+         M(host_function, node) | M(host_function, thread),
+     take_host_function},
+    {MP_TABLE_wait,
+     M(wait, thread) | M(wait, kind) | M(wait, start) | M(wait, duration) | M(wait, waker) |
+         M(wait, woken),
+     take_wait},
+    {MP_TABLE_host_time,
+     M(host_time, thread) | M(host_time, start) | M(host_time, duration) | M(host_time, computing) |
+         M(host_time, ready),
+     take_host_time},
     {MP_TABLE_edge, M(edge, graph) | M(edge, from) | M(edge, to), take_edge},
 };
 #undef TIMES

@@ -29,6 +29,12 @@ static void limit(struct backward *backward, uint32_t point, uint64_t latest)
         backward->latest[point] = latest;
 }
 
+/* A wait that ends after the window: it does not have to end by then. */
+static bool goes_on(const struct deps_activity *activity, const struct deps_window *window)
+{
+    return activity->kind == DEPS_WAIT && activity->end > window->end;
+}
+
 /* Everything in the window must have ended by its end. */
 static void limit_lane(struct backward *backward, const struct deps_lane *lane, uint32_t number)
 {
@@ -36,12 +42,27 @@ static void limit_lane(struct backward *backward, const struct deps_lane *lane, 
     const struct deps_window *window = &backward->windows->items[number];
     uint32_t at = deps_window_first(deps, lane, window);
 
-    for (; at < lane->first + lane->count && deps->activities[at].begin <= window->end; at++) {
-        if (!deps_in_window(window, &deps->activities[at]))
+    for (; at < lane->first + lane->count && !deps_is_behind(deps, window, &deps->activities[at]);
+         at++) {
+        if (!deps_in_window(deps, window, &deps->activities[at]) ||
+            goes_on(&deps->activities[at], window))
             continue;
         backward->window_of[at] = number;
         limit(backward, deps_end_point(deps, at), window->end);
     }
+}
+
+/* The path begins in this wait, which goes on: it is cut like a call. */
+static void limit_cut(struct backward *backward, uint32_t last, uint32_t number)
+{
+    const struct deps_activity *wait = &backward->deps->activities[last];
+    const struct deps_window *window = &backward->windows->items[number];
+
+    if (!goes_on(wait, window) || wait->bound == DEPS_WOKEN ||
+        !deps_in_window(backward->deps, window, wait))
+        return;
+    backward->window_of[last] = number;
+    limit(backward, deps_end_point(backward->deps, last), window->end);
 }
 
 /* There must be time for the host code after the last call of the thread on which the window ends.
@@ -55,6 +76,8 @@ static void limit_by_host(struct backward *backward, uint32_t number)
 
     if (thread != DEPS_NONE)
         last = deps_piece_before(deps, &deps->lanes[thread], window->host_end);
+    if (last != DEPS_NONE)
+        limit_cut(backward, last, number);
     if (last != DEPS_NONE && backward->window_of[last] == number &&
         deps->activities[last].end < window->host_end)
         limit(backward, deps_end_point(deps, last),
@@ -96,7 +119,7 @@ static void back_from_work(struct backward *backward, uint32_t index)
 {
     const struct deps *deps = backward->deps;
     const struct deps_activity *activity = &deps->activities[index];
-    uint64_t begin = backward->latest[index] - (activity->end - activity->begin);
+    uint64_t begin = backward->latest[index] - (activity->end - deps_alone_from(deps, activity));
     uint32_t window = backward->window_of[index];
 
     if (deps_has_launch(activity) && backward->window_of[activity->launch] == window)
@@ -104,11 +127,31 @@ static void back_from_work(struct backward *backward, uint32_t index)
     if (activity->stream_pred != DEPS_NONE)
         pass_on(backward, activity->stream_pred, begin,
                 deps_lag(deps, activity, activity->stream_pred), window);
+    if (activity->overlapped != DEPS_NONE)
+        pass_on(backward, activity->overlapped, backward->latest[index],
+                (int64_t)(activity->end - deps->activities[activity->overlapped].end), window);
     if (activity->front != DEPS_NONE) {
         uint32_t best = deps_best(deps, activity->front);
 
         pass_on(backward, activity->front, begin, deps_lag(deps, activity, best), window);
     }
+}
+
+/* What woke a wait must have come so far by `latest`. */
+static void back_to_waker(struct backward *backward, uint32_t index, uint64_t latest)
+{
+    const struct deps *deps = backward->deps;
+    uint64_t woken = deps_wait_of(deps, &deps->activities[index])->woken;
+    uint32_t by = deps_bound_to(deps, index);
+    const struct deps_activity *waker;
+
+    if (by == DEPS_NONE || backward->window_of[by] != backward->window_of[index])
+        return;
+    waker = &deps->activities[by];
+    if (deps_is_call(waker) && woken < waker->end) /* inside the call */
+        limit(backward, by, latest - (woken - waker->begin));
+    else
+        limit(backward, deps_end_point(deps, by), latest + waker->end - woken);
 }
 
 static void back_from_end(struct backward *backward, uint32_t index)
@@ -122,6 +165,8 @@ static void back_from_end(struct backward *backward, uint32_t index)
     uint64_t latest = backward->latest[deps->count + index] + shift;
     int64_t early = 0; /* the awaited end lies after the return: clamped */
 
+    if (call->bound == DEPS_WOKEN)
+        back_to_waker(backward, index, latest - own);
     if (awaited != DEPS_NONE) {
         uint32_t best = deps_best(deps, awaited);
 

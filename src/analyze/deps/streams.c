@@ -41,8 +41,8 @@ static enum mp_status set_up(struct deps_streams *streams, const struct deps_bui
 
         if (deps->lanes[i].is_thread)
             continue;
-        *stream =
-            (struct deps_stream){.own = DEPS_NONE, .wait = DEPS_NONE, .graph_last = DEPS_NONE};
+        *stream = (struct deps_stream){
+            .own = DEPS_NONE, .wait = DEPS_NONE, .latest = DEPS_NONE, .graph_last = DEPS_NONE};
         MP_TRY(reach_context(streams, deps->lanes[i].context, &stream->context));
         stream->role = (uint8_t)role_of(builder, &deps->lanes[i]);
         if (stream->role == DEPS_ROLE_DEFAULT)

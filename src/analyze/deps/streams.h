@@ -9,8 +9,9 @@
 enum deps_role { DEPS_ROLE_BLOCKING, DEPS_ROLE_NON_BLOCKING, DEPS_ROLE_DEFAULT };
 
 struct deps_stream {
-    uint32_t own;  /* reference to what was launched in the stream, or waited for by the stream */
-    uint32_t wait; /* the part of `own` that was waited for since the last launch */
+    uint32_t own;    /* reference to what was launched in the stream, or waited for by the stream */
+    uint32_t wait;   /* the part of `own` that was waited for since the last launch */
+    uint32_t latest; /* of what was launched in it, the activity that ends last */
     uint32_t graph_last;        /* of its last graph launch, the node that ends last, */
     uint32_t graph_front;       /* and all nodes that no other node waits for */
     uint64_t graph_correlation; /* and that launch */

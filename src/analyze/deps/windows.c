@@ -8,15 +8,19 @@
 
 #include "base/poison.h"
 
-uint32_t deps_first_from(const struct deps *deps, const struct deps_lane *lane, uint64_t time)
+/* By the begins that there are now, or as recorded. */
+static uint32_t first_from(const struct deps *deps, const struct deps_lane *lane, uint64_t time,
+                           bool recorded)
 {
+    const struct deps_activity *activities = deps->activities;
     uint32_t low = lane->first;
     uint32_t count = lane->count;
 
     while (count) {
         uint32_t half = count / 2;
+        const struct deps_activity *middle = &activities[low + half];
 
-        if (deps->activities[low + half].begin < time) {
+        if ((recorded ? deps_recorded_begin(deps, middle) : middle->begin) < time) {
             low += half + 1;
             count -= half + 1;
         } else {
@@ -26,6 +30,11 @@ uint32_t deps_first_from(const struct deps *deps, const struct deps_lane *lane, 
     return low;
 }
 
+uint32_t deps_first_from(const struct deps *deps, const struct deps_lane *lane, uint64_t time)
+{
+    return first_from(deps, lane, time, false);
+}
+
 uint32_t deps_piece_before(const struct deps *deps, const struct deps_lane *lane, uint64_t time)
 {
     uint32_t at = deps_first_from(deps, lane, time);
@@ -33,12 +42,24 @@ uint32_t deps_piece_before(const struct deps *deps, const struct deps_lane *lane
     return at == lane->first ? DEPS_NONE : at - 1;
 }
 
+uint32_t deps_call_before(const struct deps *deps, const struct deps_lane *lane, uint64_t time,
+                          uint64_t from)
+{
+    for (uint32_t at = deps_first_from(deps, lane, time); at-- > lane->first;) {
+        if (deps->activities[at].begin < from)
+            break;
+        if (deps->activities[at].kind == DEPS_CALL)
+            return at;
+    }
+    return DEPS_NONE;
+}
+
 uint32_t deps_window_first(const struct deps *deps, const struct deps_lane *lane,
                            const struct deps_window *window)
 {
     uint64_t skew = lane->is_thread || !window->range ? 0 : DEPS_TOLERANCE_NS;
 
-    return deps_first_from(deps, lane, window->begin > skew ? window->begin - skew : 0);
+    return first_from(deps, lane, window->from > skew ? window->from - skew : 0, true);
 }
 
 uint32_t deps_window_thread(const struct deps *deps, const struct deps_window *window)
@@ -49,10 +70,10 @@ uint32_t deps_window_thread(const struct deps *deps, const struct deps_window *w
     if (window->thread != DEPS_NONE)
         return window->thread;
     for (uint32_t i = 0; i < deps->thread_count; i++) {
-        uint32_t piece = deps_piece_before(deps, &deps->lanes[i], window->host_end);
+        uint32_t piece = deps_call_before(deps, &deps->lanes[i], window->host_end, window->begin);
         uint64_t end;
 
-        if (piece == DEPS_NONE || deps->activities[piece].begin < window->begin)
+        if (piece == DEPS_NONE)
             continue;
         end = deps->activities[piece].end;
         if (end > window->host_end)
@@ -66,14 +87,17 @@ uint32_t deps_window_thread(const struct deps *deps, const struct deps_window *w
     return found;
 }
 
-bool deps_in_window(const struct deps_window *window, const struct deps_activity *activity)
+bool deps_in_window(const struct deps *deps, const struct deps_window *window,
+                    const struct deps_activity *activity)
 {
+    uint64_t begin = deps_recorded_begin(deps, activity);
+
     if (!window->range)
-        return activity->begin >= window->begin &&
-               (activity->begin < window->end || (!window->id && activity->begin == window->end));
+        return begin >= window->from &&
+               (begin < window->until || (!window->id && begin == window->until));
     if (deps_is_call(activity))
-        return range_has_call(window->range, activity->begin);
-    return range_has_work(window->range, activity->correlation, activity->begin);
+        return range_has_call(window->range, begin);
+    return range_has_work(window->range, activity->correlation, begin);
 }
 
 /* ---- Capture ranges ---- */
@@ -105,6 +129,14 @@ static enum mp_status new_windows(struct deps_windows *windows, size_t count)
     *windows = (struct deps_windows){.count = count};
     windows->items = calloc(count + 1, sizeof *windows->items);
     return windows->items ? MP_OK : MP_ERR_MEMORY;
+}
+
+static void note_recorded(struct deps_windows *windows)
+{
+    for (size_t i = 0; i < windows->count; i++) {
+        windows->items[i].from = windows->items[i].begin;
+        windows->items[i].until = windows->items[i].end;
+    }
 }
 
 /* The whole trace as one window. */
@@ -196,6 +228,7 @@ enum mp_status deps_windows_ranges(const struct deps *deps, uint64_t range,
 
     if (status)
         return mp_error_set(error, status, "cannot analyse the trace: %s", mp_status_name(status));
+    note_recorded(windows);
     if (!range)
         return MP_OK;
     for (size_t i = 0; i < windows->count; i++) {
@@ -215,6 +248,51 @@ void deps_windows_free(struct deps_windows *windows)
 {
     free(windows->items);
     *windows = (struct deps_windows){.items = NULL};
+}
+
+/* ---- Windows of a thread ---- */
+
+/* False: the thread has nothing in the window. */
+static bool make_thread_window(const struct deps *deps, uint32_t lane, struct deps_window *window)
+{
+    uint32_t piece;
+    uint64_t end;
+
+    if (window->thread != DEPS_NONE) /* an NVTX range */
+        return window->thread == lane;
+    piece = deps_piece_before(deps, &deps->lanes[lane], window->host_end);
+    if (piece == DEPS_NONE || deps->activities[piece].begin < window->begin)
+        return false;
+    end = deps->activities[piece].end;
+    window->thread = lane;
+    window->end = end < window->host_end ? end : window->host_end;
+    window->host_end = window->end;
+    window->range = NULL;
+    window->id = window->id ? window->id : 1;
+    return true;
+}
+
+enum mp_status deps_windows_of_thread(const struct deps *deps, const char *thread,
+                                      struct deps_windows *windows, struct mp_error *error)
+{
+    uint32_t lane = deps_find_thread(deps, thread);
+    char threads[DEPS_THREADS_BYTES];
+    size_t kept = 0;
+
+    for (size_t i = 0; i < windows->count && lane != DEPS_NONE; i++) {
+        windows->items[kept] = windows->items[i];
+        kept += make_thread_window(deps, lane, &windows->items[kept]);
+    }
+    windows->count = kept;
+    note_recorded(windows);
+    if (kept)
+        return MP_OK;
+    deps_windows_free(windows);
+    return mp_error_set(error, MP_ERR_ARGUMENT,
+                        lane == DEPS_NONE
+                            ? "there is no thread '%s'%s"
+                            : "thread '%s' has no call and no wait in what was asked for%s",
+                        thread, deps_list_threads(deps, threads));
 }
 
 /* ---- NVTX ranges ---- */
@@ -264,6 +342,7 @@ static enum mp_status fill_iterations(const struct deps *deps, const struct nvtx
         };
         windows->count++;
     }
+    note_recorded(windows);
     return MP_OK;
 }
 

@@ -20,7 +20,8 @@ struct building {
     /* The way that all runs must have; AUTO until the first run has chosen. */
     struct iterations_options way;
     enum iterations_way least; /* the first one that is not ruled out */
-    bool again; /* a run does not have this way: all are read again for the next way */
+    bool as_recorded;          /* the costs of recording are not known of all runs */
+    bool again; /* a run does not have this way, or these costs: all are read once more */
 };
 
 const char *diff_change_name(enum diff_change change)
@@ -61,6 +62,15 @@ bool diff_is_whole(const struct diff *diff)
     return true;
 }
 
+bool diff_has_times(const struct diff *diff)
+{
+    for (int side = 0; side < DIFF_SIDES; side++)
+        for (size_t i = 0; i < diff->sides[side].run_count; i++)
+            if (!diff->sides[side].runs[i].has_times)
+                return false;
+    return true;
+}
+
 /* ---- One way for all runs ---- */
 
 static bool is_auto(const struct building *building)
@@ -68,12 +78,27 @@ static bool is_auto(const struct building *building)
     return building->options->iterations.way == ITERATIONS_AUTO;
 }
 
+/* NAME or NAME@DOMAIN, as --iterations takes it; owned by the caller. NULL: it has none, or no
+ * memory. */
+static char *name_of(const struct iterations *found)
+{
+    char *name = NULL;
+
+    if (found->name && asprintf(&name, "%s%s%s", found->name, found->domain ? "@" : "",
+                                found->domain ? found->domain : "") < 0)
+        return NULL;
+    return name;
+}
+
 static bool is_same_way(const struct building *building, const struct iterations *found)
 {
     const char *name = building->diff->name;
+    char *own = name_of(found);
+    bool same = found->way == building->diff->way &&
+                (found->way != ITERATIONS_NVTX || (name && own && !strcmp(name, own)));
 
-    return found->way == building->diff->way &&
-           (found->way != ITERATIONS_NVTX || (name && !strcmp(name, found->name)));
+    free(own);
+    return same;
 }
 
 static void describe_way(const struct iterations *found, char *text, size_t size)
@@ -83,6 +108,8 @@ static void describe_way(const struct iterations *found, char *text, size_t size
         [ITERATIONS_RANGES] = "capture ranges",
         [ITERATIONS_GRAPH] = "launches of a CUDA graph",
         [ITERATIONS_KERNELS] = "a sequence of kernels",
+        [ITERATIONS_SYNCS] = "waits of a thread",
+        [ITERATIONS_REQUESTS] = "requests of threads",
         [ITERATIONS_WHOLE] = "the whole trace",
     };
 
@@ -115,7 +142,7 @@ static enum mp_status diff_choose(struct building *building, const struct iterat
 
     diff->way = found->way;
     free(diff->name);
-    diff->name = found->name ? strdup(found->name) : NULL;
+    diff->name = name_of(found);
     if (found->name && !diff->name)
         return MP_ERR_MEMORY;
     building->way.way = found->way;
@@ -206,24 +233,44 @@ static enum mp_status find_asked(struct building *building, struct diff_reading 
 
 /* ---- A run ---- */
 
+/* Takes the costs of recording out of one run, or of none. */
+static enum mp_status take_costs_out(struct building *building, struct diff_reading *reading,
+                                     struct iterations_study *study)
+{
+    struct baseline baseline;
+    const struct undisturbed_input input = {
+        .trace = reading->trace, .deps = reading->deps, .baseline = &baseline, .study = study};
+    enum mp_status status;
+
+    if (building->as_recorded)
+        return iterations_study_again(reading->deps, study);
+    status = baseline_build(reading->trace, &baseline, building->error);
+    if (!status)
+        status = undisturbed_apply(&input, &reading->undisturbed);
+    baseline_free(&baseline);
+    if (status || reading->undisturbed.source != UNDISTURBED_NONE)
+        return status;
+    building->as_recorded = true;
+    building->again = true;
+    return MP_OK;
+}
+
 static enum mp_status diff_take(struct building *building, int side, const char *path,
                                 struct diff_reading *reading, struct iterations *found)
 {
-    struct iteration_measures *measures = calloc(found->count + 1, sizeof *measures);
-    struct iterations_summary summary = {.outliers = NULL};
-    enum mp_status status = measures ? MP_OK : MP_ERR_MEMORY;
+    struct iterations_study study = {.iterations = *found};
+    enum mp_status status = take_costs_out(building, reading, &study);
 
-    if (!status)
-        status = iterations_measure(reading->deps, found, measures);
-    if (!status)
-        status = iterations_sum_up(found, measures, &summary);
-    reading->iterations = found;
-    reading->measures = measures;
-    reading->summary = &summary;
-    if (!status)
+    *found = (struct iterations){.count = 0};
+    reading->iterations = &study.iterations;
+    reading->measures = study.measures;
+    reading->summary = &study.summary;
+    if (!status && !building->again)
         status = diff_run_take(&building->diff->sides[side], reading, path, building->error);
-    iterations_summary_free(&summary);
-    free(measures);
+    *found = study.iterations;
+    study.iterations = (struct iterations){.count = 0};
+    iterations_study_free(&study);
+    reading->iterations = found;
     return status;
 }
 
@@ -249,7 +296,8 @@ static enum mp_status find_and_take(struct building *building, int side, const c
 static enum mp_status read_graph(struct building *building, int side, const char *path,
                                  struct mp_trace *trace, struct diff_marks *marks)
 {
-    const struct deps_options options = {.style = building->options->style};
+    const struct deps_options options = {.style = building->options->style,
+                                         .fronts = !building->as_recorded};
     struct deps deps;
     struct diff_reading reading = {.trace = trace,
                                    .options = building->options,
@@ -465,6 +513,7 @@ enum mp_status diff_build(const char *const *a, size_t a_count, const char *cons
         .diff = diff,
         .error = &own,
         .least = ITERATIONS_NVTX,
+        .as_recorded = options->as_recorded,
     };
     enum mp_status status;
 

@@ -21,7 +21,7 @@
 #include "analyze/common/statistics.h"
 #include "analyze/diff/match.h"
 #include "analyze/diff/positions.h"
-#include "analyze/iterations/iterations.h"
+#include "analyze/undisturbed/undisturbed.h"
 #include "base/data/arena.h"
 #include "base/status.h"
 #include "model/kernels/names.h"
@@ -34,7 +34,8 @@
 struct diff_options {
     struct iterations_options iterations; /* as miniprof iters has them */
     enum names_style style;
-    bool shapes; /* kernels by name and launch shape */
+    bool shapes;      /* kernels by name and launch shape */
+    bool as_recorded; /* with the costs of recording */
 };
 
 /* A trace. */
@@ -44,7 +45,9 @@ struct diff_run {
     uint64_t p50; /* latency, ns */
     uint64_t outside;
     bool whole;
+    bool has_times; /* of kernels: quality_has_times */
     bool no_calls;
+    struct undisturbed undisturbed;   /* whose costs were taken out, if any */
     bool no_work;                     /* nothing ran on a GPU */
     char warning[QUALITY_TEXT_BYTES]; /* what is missing; empty: nothing */
 };
@@ -114,6 +117,9 @@ bool diff_is_above(const struct diff *diff, double percent);
 /* Whether all traces are complete. */
 bool diff_is_whole(const struct diff *diff);
 
+/* Whether all runs have the times of their kernels (quality_has_times). */
+bool diff_has_times(const struct diff *diff);
+
 /* Words: "GPU", "CUPTI". */
 const char *diff_fact_name(enum diff_fact_kind kind);
 const char *diff_change_name(enum diff_change change);
@@ -125,7 +131,8 @@ const char *diff_quantity_change_name(enum diff_change change); /* "more", "less
 struct diff_reading {
     struct mp_trace *trace;
     const struct diff_options *options;
-    const struct deps *deps;
+    struct deps *deps;
+    struct undisturbed undisturbed;
     const struct iterations *iterations;
     const struct iteration_measures *measures; /* by iteration */
     const struct iterations_summary *summary;

@@ -2,7 +2,8 @@
  *
  *     thread 1   |--- 1 ---||--- 2 ---||--- 3 ---|        iterations
  *       calls      a  b       c    d                      a, b: 1    c, d: 2
- *     thread 2        e                                   e: 1, the only one then
+ *     thread 2        e                                   e: 1, the only one then, unless both
+ *                                                         threads wait for their own work
  *     stream            aaaa bbb  eee cccccccc  dddddd    work: as the call that launched it
  */
 #include <stdlib.h>
@@ -45,6 +46,7 @@ enum mp_status iterations_note_launches(const struct deps *deps, struct iteratio
 
 struct open {
     const struct deps *deps;
+    const uint8_t *independent; /* by lane; NULL: iterations are not of threads */
     const struct iterations *iterations;
     uint32_t *by_end;    /* iterations in order of host_end */
     uint64_t *end_sums;  /* of the first n of by_end: the sum of their numbers */
@@ -162,6 +164,18 @@ static uint32_t own_open(struct open *open, struct cursor *cursor, uint64_t time
     return cursor->depth ? open->stack[cursor->depth - 1] : DEPS_NONE;
 }
 
+/* The only iteration that is open, unless it and the call are of threads that each wait for their
+ * own work. */
+static uint32_t only_open_for(const struct open *open, uint32_t lane, uint64_t time)
+{
+    uint32_t found = only_open(open, time);
+    uint32_t thread = found == DEPS_NONE ? DEPS_NONE : open->iterations->items[found].thread;
+
+    if (thread == DEPS_NONE || !open->independent)
+        return found;
+    return open->independent[lane] && open->independent[thread] ? DEPS_NONE : found;
+}
+
 static void assign_calls(struct open *open, uint32_t lane, uint32_t *of)
 {
     const struct deps *deps = open->deps;
@@ -177,7 +191,7 @@ static void assign_calls(struct open *open, uint32_t lane, uint32_t *of)
         }
         of[i] = own_open(open, &cursor, piece->begin);
         if (of[i] == DEPS_NONE)
-            of[i] = only_open(open, piece->begin);
+            of[i] = only_open_for(open, lane, piece->begin);
     }
 }
 
@@ -241,30 +255,63 @@ static enum mp_status number_devices(const struct deps *deps, struct iterations 
     return status;
 }
 
+static enum mp_status count_threads(const struct deps *deps, struct iterations *result)
+{
+    uint8_t *seen = calloc((size_t)deps->thread_count + 1, sizeof *seen);
+
+    if (!seen)
+        return MP_ERR_MEMORY;
+    result->threads = 0;
+    for (size_t i = 0; i < result->count; i++) {
+        uint32_t thread = result->items[i].thread;
+
+        thread = thread == DEPS_NONE ? deps->thread_count : thread;
+        result->threads += !seen[thread];
+        seen[thread] = 1;
+    }
+    free(seen);
+    return MP_OK;
+}
+
 static void complete(const struct deps *deps, struct iterations *result)
 {
-    for (size_t i = 0; i < result->count; i++)
-        result->items[i].end = result->items[i].host_end;
     for (uint32_t i = deps->host_count; i < deps->count; i++) {
-        const struct deps_activity *work = &deps->activities[i];
-        struct iteration *iteration;
-
-        if (result->of[i] == DEPS_NONE) {
+        if (result->of[i] == DEPS_NONE)
             result->outside++;
-            continue;
-        }
-        iteration = &result->items[result->of[i]];
-        if (work->end > iteration->end)
-            iteration->end = work->end;
-        iteration->devices |= UINT64_C(1) << result->device_slots[work->lane];
+        else
+            result->items[result->of[i]].devices |=
+                UINT64_C(1) << result->device_slots[deps->activities[i].lane];
     }
     for (uint32_t i = 0; i < deps->host_count; i++) {
         if (result->launched[i] && result->of[i] != DEPS_NONE)
             result->items[result->of[i]].launches++;
     }
-    for (size_t i = 0; i + 1 < result->count; i++) {
-        result->items[i].pipelined = result->items[i + 1].begin < result->items[i].end;
-        result->pipelined += result->items[i].pipelined;
+    iterations_find_ends(deps, result);
+    for (size_t i = 0; i < result->count; i++) {
+        result->items[i].from = result->items[i].begin;
+        result->items[i].until = result->items[i].end;
+        result->items[i].host_until = result->items[i].host_end;
+    }
+}
+
+/* How much of the GPU work belongs to iterations. */
+static void find_coverage(struct iterations_finder *finder)
+{
+    const struct deps *deps = finder->deps;
+    struct iterations *result = finder->result;
+    uint64_t covered = 0;
+
+    for (uint32_t i = deps->host_count; i < deps->count; i++) {
+        const struct deps_activity *work = &deps->activities[i];
+
+        if (result->of[i] != DEPS_NONE && work->kind != DEPS_HOST_FUNCTION &&
+            iterations_wanted(finder, work))
+            covered += work->end - work->begin;
+    }
+    result->coverage = finder->load.total ? (double)covered / (double)finder->load.total : 0;
+    if (result->chosen < result->candidate_count) {
+        result->candidates[result->chosen].coverage = result->coverage;
+        result->candidates[result->chosen].count = result->count;
     }
 }
 
@@ -277,14 +324,19 @@ enum mp_status iterations_assign(struct iterations_finder *finder)
     enum mp_status status;
 
     MP_TRY(number_devices(deps, result));
+    MP_TRY(count_threads(deps, result));
     result->of = calloc((size_t)deps->count + 1, sizeof *result->of); /* all 0: the first one */
     if (!result->of)
         return MP_ERR_MEMORY;
     status = open_init(&open, deps, result);
+    if (result->way != ITERATIONS_RANGES && result->way != ITERATIONS_WHOLE)
+        open.independent = finder->load.independent;
     if (!status && !all)
         assign_all(&open, finder, result->of);
     open_free(&open);
-    if (!status)
+    if (!status) {
         complete(deps, result);
+        find_coverage(finder);
+    }
     return status;
 }

@@ -1,18 +1,40 @@
-/* How iterations are found; for iterations*.c only.
+/* How iterations are found; for the files of this folder only.
  *
- *     iterations.c          which way is taken; capture ranges; the whole trace
- *     nvtx.c     the name of NVTX ranges that are iterations
- *     graph.c    launches of one CUDA graph
- *     kernels.c  a sequence of kernels that repeats
- *     assign.c   what belongs to which
- *     measure.c  times and counts; idle.c: idle time by cause
- *     sum_up.c   statistics
+ *     iterations.c  which way is taken; capture ranges; the whole trace
+ *     candidates.c  the score of each candidate; the best one is kept
+ *     load.c        how much GPU work was launched when, and the share that candidates cover
+ *     nvtx.c        NVTX ranges: which names; libraries.c: whose domains do not compete
+ *     graph.c       launches of one CUDA graph
+ *     kernels.c     a sequence of kernels that repeats
+ *     segments.c    what a thread launches before it waits; requests.c: as iterations
+ *     place.c       where in a period an iteration begins
+ *     parts.c       launches that are only a part of an iteration
+ *     assign.c      what belongs to which
+ *     measure.c     times and counts; idle.c: idle time by cause
+ *     sum_up.c      statistics; threads.c: thread by thread
  */
 #ifndef MP_ANALYZE_ITERATIONS_BUILD_H
 #define MP_ANALYZE_ITERATIONS_BUILD_H
 
 #include "analyze/deps/deps.h"
 #include "analyze/iterations/iterations.h"
+#include "base/data/period.h"
+
+/* GPU work by the moment at which it was launched, load.c. Work is time of the device, ns: the sum
+ * of the durations of kernels, copies, sets and graphs. A thread is independent if it waits for
+ * its own work twice or more. What other threads launch is somebody's, such as autograd's. */
+struct iterations_load {
+    const struct deps *deps;
+    uint64_t *sums;       /* by call's piece: the work that the pieces before it launched; owned */
+    uint8_t *independent; /* by thread's lane; owned */
+    uint64_t total;
+    uint32_t only_lane; /* that launched all work; DEPS_NONE: there are several */
+    bool has_moments;   /* the next ones are made when they are needed */
+    uint32_t *moments;  /* activities, by begin: calls that launch, work without a call; owned */
+    uint64_t *all;      /* work before the first n moments; owned */
+    uint64_t *helpers;  /* the same of work that no independent thread launched; owned */
+    uint32_t moment_count;
+};
 
 struct iterations_finder {
     const struct deps *deps;
@@ -22,18 +44,116 @@ struct iterations_finder {
     struct iterations *result;
     size_t capacity; /* of result->items */
     struct mp_error *error;
-    char none[ITERATIONS_WHY_BYTES]; /* why a way found nothing */
+    char none[256]; /* why a way found nothing */
+    struct iterations_load load;
+    size_t least; /* fewer iterations count as none */
+    /* The best candidate so far. */
+    struct iteration *best;
+    size_t best_count;
+    size_t best_capacity;
+    struct iterations_candidate best_facts; /* its name and domain are owned */
+    uint32_t best_period;                   /* KERNELS: see struct iterations */
+    uint64_t best_kernels;
+    size_t candidate_capacity;
 };
 
 /* Appends an iteration. MP_ERR_MEMORY. */
 enum mp_status iterations_add(struct iterations_finder *finder, uint64_t begin, uint64_t host_end,
                               uint32_t thread);
 
-/* The ways. MP_OK without iterations: the way found none, and finder->none says why. Fewer than
- * `least` iterations count as none. */
-enum mp_status iterations_by_nvtx(struct iterations_finder *finder, size_t least);
-enum mp_status iterations_by_graph(struct iterations_finder *finder, size_t least);
+/* The ways: each offers its candidates. If none is offered, finder->none says why. */
+enum mp_status iterations_by_nvtx(struct iterations_finder *finder);
+enum mp_status iterations_by_graph(struct iterations_finder *finder);
 enum mp_status iterations_by_kernels(struct iterations_finder *finder);
+enum mp_status iterations_by_syncs(struct iterations_finder *finder);
+enum mp_status iterations_by_requests(struct iterations_finder *finder);
+
+/* Puts the ranges of a name into finder->result; `domain` NULL: of any. Without one finder->none
+ * says why. */
+enum mp_status iterations_nvtx_ranges(struct iterations_finder *finder, const char *name,
+                                      const char *domain);
+
+/* ---- Periods, place.c ---- */
+
+/* How long the thread pauses before the items at a place of the period, in any unit. */
+typedef double iterations_pause(const void *context, uint32_t place);
+
+/* The place of the period at which iterations begin; `items`: of the sequence that was searched. */
+uint32_t iterations_place(const struct mp_period *period, size_t items, iterations_pause *pause,
+                          const void *context);
+
+/* ---- Candidates, candidates.c ---- */
+
+/* Scores finder->result->items, which are those of the candidate, and takes them away. The names of
+ * `candidate` are copied. MP_ERR_MEMORY. */
+enum mp_status iterations_offer(struct iterations_finder *finder,
+                                const struct iterations_candidate *candidate);
+
+/* The highest score that a candidate of this way can have. */
+double iterations_favour(enum iterations_way way);
+
+/* Whether the candidate, whose windows are in finder->result, is a part of the best one so far:
+ * launches of a graph that each sequence of kernels has equally often, twice or more, beside other
+ * kernels, while nobody waits for one of them or gives it an input. parts.c */
+bool iterations_is_part(const struct iterations_finder *finder,
+                        const struct iterations_candidate *candidate);
+
+/* Puts the best candidate, if there is one, into finder->result; false if there is none. */
+bool iterations_take_best(struct iterations_finder *finder);
+
+void iterations_candidates_free(struct iterations_candidate *candidates, size_t count);
+
+/* Whether ranges of the domain are a library's, not the program's. NULL: the default domain. */
+bool iterations_library_domain(const char *domain);
+
+/* ---- Load, load.c ---- */
+
+/* After iterations_note_launches. MP_ERR_MEMORY; iterations_load_free in any case. */
+enum mp_status iterations_load_init(struct iterations_finder *finder);
+void iterations_load_free(struct iterations_load *load);
+
+/* The share of work that windows cover, and how alike they are, 0 to 1 each. Sorts the windows.
+ * `everywhere`: the windows are of the process, not of a thread. MP_ERR_MEMORY.
+ */
+enum mp_status iterations_load_share(struct iterations_load *load, struct iteration *windows,
+                                     size_t count, bool everywhere, double *coverage,
+                                     double *regularity);
+
+/* ---- Segments, segments.c ---- */
+
+/* What a thread launches, up to its waits for it: from the first call that launches work to the
+ * end of the last wait before it launches again. Copies back after a wait are still part of it. */
+struct iterations_segment {
+    uint64_t begin;
+    uint64_t end;
+    uint32_t symbol; /* alike in segments with the same launching calls */
+    uint32_t first;  /* piece that begins it */
+    uint32_t last;   /* the wait that ends it */
+};
+
+struct iterations_segments {
+    const struct deps *deps;
+    const uint8_t *launched;
+    uint32_t at; /* the next piece */
+    uint32_t end;
+};
+
+struct iterations_segments iterations_segments_of(const struct deps *deps, const uint8_t *launched,
+                                                  uint32_t lane);
+
+/* The next complete segment; false: there is none. */
+bool iterations_segments_next(struct iterations_segments *segments,
+                              struct iterations_segment *segment);
+
+/* Whether a segment launches what another one launches at last, as it does if recording began in
+ * its middle. */
+bool iterations_segments_end_alike(const struct iterations_segments *segments,
+                                   const struct iterations_segment *cut,
+                                   const struct iterations_segment *whole);
+
+/* The thread that options->name asks for, DEPS_NONE without one. MP_ERR_ARGUMENT: there is none,
+ * and the message lists those that there are. */
+enum mp_status iterations_asked_thread(struct iterations_finder *finder, uint32_t *lane);
 
 /* Notes for every call what it launched. MP_ERR_MEMORY. */
 enum mp_status iterations_note_launches(const struct deps *deps, struct iterations *result);
@@ -41,6 +161,13 @@ enum mp_status iterations_note_launches(const struct deps *deps, struct iteratio
 /* Assigns every call and activity to one of result->items, which are in order, and fills in what
  * follows from that for the items. MP_ERR_MEMORY. */
 enum mp_status iterations_assign(struct iterations_finder *finder);
+
+/* Where each iteration ends with its work, and which are pipelined; renew.c. */
+void iterations_find_ends(const struct deps *deps, struct iterations *result);
+
+/* Puts the iterations in the order of the begins that they have now, then iterations_find_ends.
+ * MP_ERR_MEMORY. */
+enum mp_status iterations_renew(const struct deps *deps, struct iterations *result);
 
 /* ---- What several of the files need to know ---- */
 

@@ -1,6 +1,10 @@
-/* Launches of one CUDA graph as iterations: of the graph that takes most time on the device. */
+/* Launches of one CUDA graph as iterations. Candidates are the graphs that take most time on the
+ * device.
+ */
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "analyze/iterations/build.h"
 #include "base/data/reserve.h"
@@ -9,10 +13,14 @@
 
 #include "base/poison.h"
 
+#define CANDIDATES   8
+#define GRAPHS_SHOWN 6
+
 struct graph {
     uint64_t id;
     uint64_t time; /* ns of its nodes, or of launches as a whole */
     size_t launches;
+    uint64_t kernels; /* nodes, or launches as a whole */
 };
 
 /* Notes that the call with this id launched a graph. */
@@ -25,6 +33,7 @@ struct launch {
     uint64_t begin; /* of the call, else of the work */
     uint64_t end;   /* of the work */
     uint64_t correlation;
+    uint32_t graph;  /* of graphs */
     uint32_t thread; /* lane; DEPS_NONE */
     uint32_t work;   /* one of its activities; DEPS_NONE: none seen yet */
 };
@@ -36,7 +45,7 @@ struct pass {
     struct mp_map by_id; /* id -> graphs */
     struct seen *seen;
     size_t seen_count, seen_capacity;
-    struct launch *launches; /* of the graph that was chosen, by correlation */
+    struct launch *launches; /* of the candidates; first by correlation */
     size_t launch_count;
 };
 
@@ -56,7 +65,7 @@ static enum mp_status reach_graph(struct pass *pass, uint64_t id, uint32_t *inde
 
 /* Notes an activity of a launch. Rows of one launch mostly follow each other. */
 static enum mp_status see(struct pass *pass, uint64_t id, uint64_t start, uint64_t duration,
-                          uint64_t correlation)
+                          uint64_t correlation, bool is_kernel)
 {
     const struct capture_range *only = pass->finder->only;
     const struct seen *last = pass->seen_count ? &pass->seen[pass->seen_count - 1] : NULL;
@@ -67,6 +76,7 @@ static enum mp_status see(struct pass *pass, uint64_t id, uint64_t start, uint64
         return MP_OK;
     MP_TRY(reach_graph(pass, id, &graph));
     pass->graphs[graph].time += duration;
+    pass->graphs[graph].kernels += is_kernel;
     if (last && last->correlation == correlation && last->graph == graph)
         return MP_OK;
     MP_TRY(mp_reserve((void **)&pass->seen, pass->seen_count, &pass->seen_capacity,
@@ -117,6 +127,7 @@ static enum mp_status take_rows(struct pass *pass, const struct mp_batch *batch,
     const uint64_t *start = batch->columns[sources[source].start];
     const uint64_t *duration = batch->columns[sources[source].duration];
     const uint64_t *correlation = batch->columns[sources[source].correlation];
+    bool is_kernel = batch->table->id == MP_TABLE_kernel || batch->table->id == MP_TABLE_graph;
 
     for (uint32_t row = 0; row < batch->rows; row++) {
         uint64_t id = of[row];
@@ -128,7 +139,7 @@ static enum mp_status take_rows(struct pass *pass, const struct mp_batch *batch,
                 continue;
             id = node->graph;
         }
-        MP_TRY(see(pass, id, start[row], duration[row], correlation[row]));
+        MP_TRY(see(pass, id, start[row], duration[row], correlation[row], is_kernel));
     }
     return MP_OK;
 }
@@ -168,36 +179,74 @@ static void count_launches(struct pass *pass)
     pass->seen_count = kept;
 }
 
-/* ---- The launches of one graph ---- */
+/* ---- Which of them are candidates ---- */
 
-/* Of the graphs with enough launches, the one with most time; NULL: none. */
-static const struct graph *graph_choose(const struct pass *pass, size_t least)
+static bool is_asked(const struct pass *pass, const struct graph *graph)
 {
-    const struct graph *best = NULL;
+    const struct iterations_options *options = pass->finder->options;
+    char id[24];
 
-    for (size_t i = 0; i < pass->graph_count; i++) {
-        const struct graph *graph = &pass->graphs[i];
-
-        if (graph->launches >= least && (!best || graph->time > best->time))
-            best = graph;
-    }
-    return best;
+    if (options->way != ITERATIONS_GRAPH || !options->name)
+        return true;
+    snprintf(id, sizeof id, "%" PRIu64, graph->id);
+    return !strcmp(id, options->name);
 }
 
-static enum mp_status list_launches(struct pass *pass, const struct graph *graph)
+/* Marks the graphs with most time among those with enough launches; returns how many. */
+static size_t graph_choose(const struct pass *pass, bool *chosen)
 {
-    pass->launches = calloc(graph->launches + 1, sizeof *pass->launches);
+    size_t count = 0;
+
+    while (count < CANDIDATES) {
+        const struct graph *best = NULL;
+
+        for (size_t i = 0; i < pass->graph_count; i++) {
+            const struct graph *graph = &pass->graphs[i];
+
+            if (!chosen[i] && graph->launches >= pass->finder->least && is_asked(pass, graph) &&
+                (!best || graph->time > best->time))
+                best = graph;
+        }
+        if (!best)
+            break;
+        chosen[best - pass->graphs] = true;
+        count++;
+    }
+    return count;
+}
+
+/* ---- Their launches ---- */
+
+static int compare_correlations(const void *left, const void *right)
+{
+    const struct launch *a = left;
+    const struct launch *b = right;
+
+    return (a->correlation > b->correlation) - (a->correlation < b->correlation);
+}
+
+static enum mp_status list_launches(struct pass *pass, const bool *chosen)
+{
+    size_t count = 0;
+
+    for (size_t i = 0; i < pass->seen_count; i++)
+        count += chosen[pass->seen[i].graph];
+    pass->launches = calloc(count + 1, sizeof *pass->launches);
     if (!pass->launches)
         return MP_ERR_MEMORY;
     for (size_t i = 0; i < pass->seen_count; i++) {
-        if (&pass->graphs[pass->seen[i].graph] == graph)
+        if (chosen[pass->seen[i].graph])
             pass->launches[pass->launch_count++] =
-                (struct launch){.correlation = pass->seen[i].correlation, .work = DEPS_NONE};
+                (struct launch){.correlation = pass->seen[i].correlation,
+                                .graph = pass->seen[i].graph,
+                                .work = DEPS_NONE};
     }
+    qsort(pass->launches, pass->launch_count, sizeof *pass->launches, compare_correlations);
     return MP_OK;
 }
 
-static struct launch *find_launch(struct pass *pass, uint64_t correlation)
+/* The first with this correlation, or where it would be. */
+static size_t find_launches(const struct pass *pass, uint64_t correlation)
 {
     size_t low = 0;
     size_t high = pass->launch_count;
@@ -210,9 +259,21 @@ static struct launch *find_launch(struct pass *pass, uint64_t correlation)
         else
             high = middle;
     }
-    return low < pass->launch_count && pass->launches[low].correlation == correlation
-               ? &pass->launches[low]
-               : NULL;
+    return low;
+}
+
+static void add_work(const struct deps *deps, struct launch *launch, uint32_t index)
+{
+    const struct deps_activity *work = &deps->activities[index];
+    uint64_t begin = deps_launched_at(deps, work);
+
+    if (launch->work == DEPS_NONE || begin < launch->begin) {
+        launch->begin = begin;
+        launch->thread = iterations_thread(deps, work);
+        launch->work = index;
+    }
+    if (work->end > launch->end)
+        launch->end = work->end;
 }
 
 static void graph_take_work(struct pass *pass)
@@ -221,22 +282,12 @@ static void graph_take_work(struct pass *pass)
 
     for (uint32_t i = deps->host_count; i < deps->count; i++) {
         const struct deps_activity *work = &deps->activities[i];
-        struct launch *launch;
-        uint64_t begin;
 
         if (work->kind != DEPS_GRAPH && !(work->flags & DEPS_NODE))
             continue;
-        launch = find_launch(pass, work->correlation);
-        if (!launch)
-            continue;
-        begin = deps_launched_at(deps, work);
-        if (launch->work == DEPS_NONE || begin < launch->begin) {
-            launch->begin = begin;
-            launch->thread = iterations_thread(deps, work);
-            launch->work = i;
-        }
-        if (work->end > launch->end)
-            launch->end = work->end;
+        for (size_t at = find_launches(pass, work->correlation);
+             at < pass->launch_count && pass->launches[at].correlation == work->correlation; at++)
+            add_work(deps, &pass->launches[at], i);
     }
 }
 
@@ -245,6 +296,8 @@ static int compare_launches(const void *left, const void *right)
     const struct launch *a = left;
     const struct launch *b = right;
 
+    if (a->graph != b->graph)
+        return a->graph < b->graph ? -1 : 1;
     if (a->thread != b->thread)
         return a->thread < b->thread ? -1 : 1;
     return (a->begin > b->begin) - (a->begin < b->begin);
@@ -252,19 +305,18 @@ static int compare_launches(const void *left, const void *right)
 
 /* Each iteration lasts from its begin to the begin of the next one in its thread; the last one
  * until its work ends. */
-static enum mp_status add_launches(struct pass *pass)
+static enum mp_status add_launches(struct pass *pass, size_t first, size_t end)
 {
     struct iterations_finder *finder = pass->finder;
     const struct deps *deps = finder->deps;
     const struct launch *before = NULL;
 
-    qsort(pass->launches, pass->launch_count, sizeof *pass->launches, compare_launches);
-    for (size_t i = 0; i < pass->launch_count; i++) {
+    for (size_t i = first; i < end; i++) {
         const struct launch *launch = &pass->launches[i];
         bool follows = before && before->thread == launch->thread;
         const struct deps_activity *work;
         uint64_t begin;
-        uint64_t end = launch->end;
+        uint64_t until = launch->end;
 
         if (launch->work == DEPS_NONE)
             continue;
@@ -272,44 +324,101 @@ static enum mp_status add_launches(struct pass *pass)
         begin = iterations_begin(finder, work, follows ? before->begin + 1 : 0);
         if (follows)
             finder->result->items[finder->result->count - 1].host_end = begin;
-        if (work->launch != DEPS_NONE && iterations_call_end(deps, work->launch) > end)
-            end = iterations_call_end(deps, work->launch);
-        MP_TRY(iterations_add(finder, begin, end, launch->thread));
+        if (work->launch != DEPS_NONE && iterations_call_end(deps, work->launch) > until)
+            until = iterations_call_end(deps, work->launch);
+        MP_TRY(iterations_add(finder, begin, until, launch->thread));
         before = launch;
     }
     return MP_OK;
 }
 
-static enum mp_status find(struct pass *pass, size_t least)
+static enum mp_status offer_graphs(struct pass *pass)
+{
+    size_t end;
+
+    qsort(pass->launches, pass->launch_count, sizeof *pass->launches, compare_launches);
+    for (size_t first = 0; first < pass->launch_count; first = end) {
+        uint32_t graph = pass->launches[first].graph;
+        const struct iterations_candidate candidate = {.way = ITERATIONS_GRAPH,
+                                                       .graph = pass->graphs[graph].id};
+
+        for (end = first; end < pass->launch_count && pass->launches[end].graph == graph; end++)
+            ;
+        MP_TRY(add_launches(pass, first, end));
+        pass->finder->result->kernels = pass->graphs[graph].kernels;
+        MP_TRY(iterations_offer(pass->finder, &candidate));
+    }
+    return MP_OK;
+}
+
+static void say_none(const struct pass *pass)
 {
     struct iterations_finder *finder = pass->finder;
+    size_t used;
+
+    if (!pass->graph_count || !finder->options->name) {
+        snprintf(finder->none, sizeof finder->none,
+                 pass->graph_count                          ? "no CUDA graph launched twice"
+                 : finder->options->way == ITERATIONS_GRAPH ? "no CUDA graph launches"
+                                                            : "no graphs");
+        return;
+    }
+    used = (size_t)snprintf(finder->none, sizeof finder->none, "there is no CUDA graph '%.24s'",
+                            finder->options->name);
+    for (size_t i = 0; i < pass->graph_count && i < GRAPHS_SHOWN; i++)
+        used += (size_t)snprintf(finder->none + used, sizeof finder->none - used, "%s%" PRIu64,
+                                 i ? ", " : "; there are: ", pass->graphs[i].id);
+    snprintf(finder->none + used, sizeof finder->none - used, "%s",
+             pass->graph_count > GRAPHS_SHOWN ? ", ..." : "");
+}
+
+static enum mp_status offer_chosen(struct pass *pass)
+{
+    bool *chosen = calloc(pass->graph_count + 1, sizeof *chosen);
+    enum mp_status status = chosen ? MP_OK : MP_ERR_MEMORY;
+
+    if (!status && !graph_choose(pass, chosen))
+        say_none(pass);
+    else if (!status)
+        status = list_launches(pass, chosen);
+    free(chosen);
+    MP_TRY(status);
+    if (!pass->launch_count)
+        return MP_OK;
+    graph_take_work(pass);
+    return offer_graphs(pass);
+}
+
+/* Without one the rows need not be read. */
+static bool has_graphs(const struct deps *deps)
+{
+    for (uint32_t i = deps->host_count; i < deps->count; i++) {
+        if (deps->activities[i].kind == DEPS_GRAPH || (deps->activities[i].flags & DEPS_NODE))
+            return true;
+    }
+    return false;
+}
+
+static enum mp_status find(struct pass *pass)
+{
     const struct reading reading = {
-        .trace = finder->trace,
+        .trace = pass->finder->trace,
         .what = "the graph launches",
         .context = pass,
         .select = graph_select_columns,
         .take = graph_take_batch,
     };
-    const struct graph *graph;
 
-    MP_TRY(reading_run(&reading, finder->error));
+    if (has_graphs(pass->finder->deps))
+        MP_TRY(reading_run(&reading, pass->finder->error));
     count_launches(pass);
-    graph = graph_choose(pass, least);
-    if (!graph) {
-        snprintf(finder->none, sizeof finder->none,
-                 pass->graph_count ? "no CUDA graph launched twice" : "no CUDA graph launches");
-        return MP_OK;
-    }
-    finder->result->graph = graph->id;
-    MP_TRY(list_launches(pass, graph));
-    graph_take_work(pass);
-    return add_launches(pass);
+    return offer_chosen(pass);
 }
 
-enum mp_status iterations_by_graph(struct iterations_finder *finder, size_t least)
+enum mp_status iterations_by_graph(struct iterations_finder *finder)
 {
     struct pass pass = {.finder = finder};
-    enum mp_status status = find(&pass, least);
+    enum mp_status status = find(&pass);
 
     free(pass.graphs);
     free(pass.seen);

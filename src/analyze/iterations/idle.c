@@ -56,7 +56,7 @@ static enum iteration_quantity cause_of(const struct iterations_idle *idle, uint
     return ITERATION_IDLE_LAUNCH;
 }
 
-/* What the thread did from `begin` to `end`. */
+/* What the thread did from `begin` to `end`. A wait outside of CUDA is time of the host. */
 static void split_by_calls(const struct iterations_idle *idle, uint32_t thread, uint64_t begin,
                            uint64_t end, uint64_t *values)
 {
@@ -75,7 +75,7 @@ static void split_by_calls(const struct iterations_idle *idle, uint32_t thread, 
         if (to <= from)
             continue;
         values[outside] += from - begin;
-        values[cause_of(idle, at)] += to - from;
+        values[piece->kind == DEPS_WAIT ? outside : cause_of(idle, at)] += to - from;
         begin = to;
     }
     if (begin < end)

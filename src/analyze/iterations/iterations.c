@@ -1,6 +1,6 @@
-/* Chooses how iterations are found: by NVTX ranges, launches of one graph, kernels that repeat,
- * capture ranges, or the whole trace. Without an order from the user the first way that finds
- * enough wins.
+/* Chooses how iterations are found. Without an order from the user all ways offer what they find,
+ * and the candidate with the best score wins; a way that cannot win any more is not tried. If
+ * nothing repeats, the whole trace is one iteration.
  */
 #include "analyze/iterations/build.h"
 
@@ -15,9 +15,10 @@
 const char *iterations_way_key(enum iterations_way way)
 {
     static const char *const keys[ITERATIONS_WAYS] = {
-        [ITERATIONS_AUTO] = "auto",       [ITERATIONS_NVTX] = "nvtx",
-        [ITERATIONS_RANGES] = "range",    [ITERATIONS_GRAPH] = "graph",
-        [ITERATIONS_KERNELS] = "kernels", [ITERATIONS_WHOLE] = "whole",
+        [ITERATIONS_AUTO] = "auto",         [ITERATIONS_NVTX] = "nvtx",
+        [ITERATIONS_RANGES] = "range",      [ITERATIONS_GRAPH] = "graph",
+        [ITERATIONS_KERNELS] = "kernels",   [ITERATIONS_SYNCS] = "syncs",
+        [ITERATIONS_REQUESTS] = "requests", [ITERATIONS_WHOLE] = "whole",
     };
 
     return keys[way];
@@ -42,38 +43,47 @@ static enum mp_status add_windows(struct iterations_finder *finder)
     return status;
 }
 
-static enum mp_status by_ranges(struct iterations_finder *finder, size_t least)
+static enum mp_status by_ranges(struct iterations_finder *finder)
 {
+    const struct iterations_candidate candidate = {.way = ITERATIONS_RANGES};
     size_t count = ranges_count(&finder->deps->ranges);
+    bool pauses;
 
+    ranges_pauses(&finder->deps->ranges, 0, 0, &pauses);
+    if (pauses) {
+        snprintf(finder->none, sizeof finder->none, "capture ranges are blocks of --baseline");
+        return MP_OK;
+    }
     if (count && finder->only)
         count = 1;
-    if (!count || count < least) {
+    if (!count || count < finder->least) {
         snprintf(finder->none, sizeof finder->none,
                  count ? "one capture range" : "no capture ranges");
         return MP_OK;
     }
-    return add_windows(finder);
+    MP_TRY(add_windows(finder));
+    return iterations_offer(finder, &candidate);
 }
 
 /* ---- Which way ---- */
 
-static enum mp_status run_way(struct iterations_finder *finder, enum iterations_way way,
-                              size_t least)
+static enum mp_status run_way(struct iterations_finder *finder, enum iterations_way way)
 {
-    finder->result->way = way;
     switch (way) {
     case ITERATIONS_NVTX:
-        return iterations_by_nvtx(finder, least);
+        return iterations_by_nvtx(finder);
     case ITERATIONS_RANGES:
-        return by_ranges(finder, least);
+        return by_ranges(finder);
     case ITERATIONS_GRAPH:
-        return iterations_by_graph(finder, least);
+        return iterations_by_graph(finder);
     case ITERATIONS_KERNELS:
         return iterations_by_kernels(finder);
-    case ITERATIONS_WHOLE:
-        return add_windows(finder);
+    case ITERATIONS_SYNCS:
+        return iterations_by_syncs(finder);
+    case ITERATIONS_REQUESTS:
+        return iterations_by_requests(finder);
     case ITERATIONS_AUTO:
+    case ITERATIONS_WHOLE:
     case ITERATIONS_WAYS:
     default:
         return MP_ERR_ARGUMENT;
@@ -85,19 +95,48 @@ static void note_why_not(struct iterations_finder *finder)
     char *text = finder->result->not_before;
     size_t used = strlen(text);
 
-    snprintf(text + used, ITERATIONS_WHY_BYTES - used, "%s%s", used ? "; " : "", finder->none);
+    if (!strstr(text, finder->none))
+        snprintf(text + used, ITERATIONS_WHY_BYTES - used, "%s%s", used ? "; " : "", finder->none);
 }
 
+static enum mp_status take_whole(struct iterations_finder *finder)
+{
+    finder->result->way = ITERATIONS_WHOLE;
+    return add_windows(finder);
+}
+
+/* Of a name that was found all ranges count, also those inside of others. */
+static enum mp_status take_candidate(struct iterations_finder *finder)
+{
+    struct iterations *result = finder->result;
+
+    if (result->way != ITERATIONS_NVTX || finder->options->name)
+        return MP_OK;
+    result->count = 0;
+    return iterations_nvtx_ranges(finder, result->name, result->domain ? result->domain : "");
+}
+
+/* Kernels come before graphs, because a graph may be a part of what they show (parts.c). */
 static enum mp_status run_auto(struct iterations_finder *finder)
 {
-    finder->result->found = true;
-    for (int way = ITERATIONS_NVTX; way < ITERATIONS_WAYS; way++) {
-        MP_TRY(run_way(finder, (enum iterations_way)way, 2));
-        if (finder->result->count)
-            return MP_OK;
-        note_why_not(finder);
+    static const enum iterations_way ways[] = {ITERATIONS_NVTX,    ITERATIONS_RANGES,
+                                               ITERATIONS_KERNELS, ITERATIONS_GRAPH,
+                                               ITERATIONS_SYNCS,   ITERATIONS_REQUESTS};
+    struct iterations *result = finder->result;
+
+    result->found = true;
+    finder->least = 2;
+    for (size_t i = 0; i < sizeof ways / sizeof *ways; i++) {
+        size_t before = result->candidate_count + result->candidates_left;
+        bool late = finder->best_facts.score >= iterations_favour(ways[i]);
+
+        if (late && !finder->options->all)
+            continue;
+        MP_TRY(run_way(finder, ways[i]));
+        if (result->candidate_count + result->candidates_left == before)
+            note_why_not(finder);
     }
-    return MP_OK;
+    return iterations_take_best(finder) ? take_candidate(finder) : take_whole(finder);
 }
 
 /* Says why there is no iteration and, if it fits, what the trace has for other ways. */
@@ -119,12 +158,14 @@ static enum mp_status iterations_run(struct iterations_finder *finder)
     const struct iterations_options *options = finder->options;
 
     MP_TRY(iterations_note_launches(finder->deps, finder->result));
+    MP_TRY(iterations_load_init(finder));
     if (options->way == ITERATIONS_AUTO)
         return run_auto(finder);
-    MP_TRY(run_way(finder, options->way, 1));
-    if (finder->result->count)
-        return MP_OK;
-    return say_none(finder);
+    if (options->way == ITERATIONS_WHOLE)
+        return take_whole(finder);
+    finder->least = 1;
+    MP_TRY(run_way(finder, options->way));
+    return iterations_take_best(finder) ? take_candidate(finder) : say_none(finder);
 }
 
 static int compare_iterations(const void *left, const void *right)
@@ -137,6 +178,14 @@ static int compare_iterations(const void *left, const void *right)
     if (a->host_end != b->host_end)
         return a->host_end < b->host_end ? -1 : 1;
     return (a->thread > b->thread) - (a->thread < b->thread);
+}
+
+static void finder_free(struct iterations_finder *finder)
+{
+    iterations_load_free(&finder->load);
+    free(finder->best);
+    free(finder->best_facts.name);
+    free(finder->best_facts.domain);
 }
 
 enum mp_status iterations_find(const struct deps *deps, struct mp_trace *trace,
@@ -156,6 +205,7 @@ enum mp_status iterations_find(const struct deps *deps, struct mp_trace *trace,
         qsort(iterations->items, iterations->count, sizeof *iterations->items, compare_iterations);
         status = iterations_assign(&finder);
     }
+    finder_free(&finder);
     if (!status)
         return MP_OK;
     iterations_free(iterations);
@@ -173,5 +223,7 @@ void iterations_free(struct iterations *iterations)
     free(iterations->launched);
     free(iterations->device_slots);
     free(iterations->name);
+    free(iterations->domain);
+    iterations_candidates_free(iterations->candidates, iterations->candidate_count);
     *iterations = (struct iterations){.count = 0};
 }

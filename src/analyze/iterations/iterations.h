@@ -7,7 +7,9 @@
  *
  * All of them work on an event graph (deps.h) without fronts. Times are ns of the recorder's clock.
  * Memory, besides the graph's 64 bytes an activity: 4 bytes an activity of the whole trace and 4 of
- * the device, 48 bytes an iteration, and 176 bytes an iteration that is measured.
+ * the device, 48 bytes an iteration, and 176 bytes an iteration that is measured. While they are
+ * found: 8 bytes a call, 24 bytes a launch if several threads launch, and 48 bytes an iteration of
+ * the two candidates that are compared.
  */
 #ifndef MP_ANALYZE_ITERATIONS_ITERATIONS_H
 #define MP_ANALYZE_ITERATIONS_ITERATIONS_H
@@ -21,14 +23,16 @@
 
 /* ---- Finding ---- */
 
-/* How iterations are recognised; in the order in which AUTO tries the ways. */
+/* How iterations are recognised; what comes first here is favoured by AUTO (candidates.c). */
 enum iterations_way {
     ITERATIONS_AUTO,
-    ITERATIONS_NVTX,    /* ranges of one name */
-    ITERATIONS_RANGES,  /* capture ranges */
-    ITERATIONS_GRAPH,   /* launches of one CUDA graph */
-    ITERATIONS_KERNELS, /* a sequence of kernels that repeats */
-    ITERATIONS_WHOLE,   /* all of it is one */
+    ITERATIONS_NVTX,     /* ranges of one name */
+    ITERATIONS_RANGES,   /* capture ranges */
+    ITERATIONS_GRAPH,    /* launches of one CUDA graph */
+    ITERATIONS_KERNELS,  /* a sequence of kernels that repeats */
+    ITERATIONS_SYNCS,    /* a thread waits for the GPU in a way that repeats */
+    ITERATIONS_REQUESTS, /* from the first work after a wait to the wait for it, in any thread */
+    ITERATIONS_WHOLE,    /* all of it is one */
     ITERATIONS_WAYS
 };
 
@@ -37,35 +41,64 @@ const char *iterations_way_key(enum iterations_way way);
 
 struct iterations_options {
     enum iterations_way way; /* not ITERATIONS_WHOLE */
-    const char *name;        /* NVTX: of the ranges; NULL: found */
-    uint64_t range;          /* id of a capture range: only iterations that begin in it; 0: all */
+    const char *name; /* NVTX: NAME or NAME@DOMAIN; GRAPH: its id; KERNELS, SYNCS, REQUESTS: the
+                         thread's id or name; NULL: the best candidate */
+    uint64_t range;   /* id of a capture range: only iterations that begin in it; 0: all */
+    bool all;         /* looks at all candidates, also at those that cannot win */
+};
+
+/* Something that repeats and could be the iterations. */
+struct iterations_candidate {
+    enum iterations_way way;
+    char *name;        /* NVTX: of the ranges, else NULL; owned */
+    char *domain;      /* NVTX: NULL for the default one; owned */
+    uint64_t graph;    /* GRAPH: the trace's id of it */
+    uint32_t thread;   /* lane, if all are in one thread; DEPS_NONE */
+    uint32_t threads;  /* that have iterations */
+    uint64_t count;    /* of iterations */
+    double coverage;   /* share of the GPU work that is in them, 0 to 1 */
+    double regularity; /* how alike their GPU work is, 0 to 1 */
+    double score;      /* 0 to 1; 0: does not compete */
+    bool library;      /* ranges of a library's domain */
 };
 
 struct iteration {
     uint64_t begin;    /* on the host */
     uint64_t host_end; /* of the range, of the call, or where the next one begins */
     uint64_t end;      /* host_end, or the end of the last device work that belongs to it */
+    uint64_t from;     /* begin, end and host_end as recorded */
+    uint64_t until;
+    uint64_t host_until;
     uint64_t devices;  /* devices that it uses: bits, iterations.device_slots by lane */
     uint32_t thread;   /* lane; DEPS_NONE: no thread of the trace, or not known */
     uint32_t launches; /* calls of the iteration that launched work */
     bool pipelined;    /* the next one begins before this one ends */
 };
 
-#define ITERATIONS_WHY_BYTES 256
+#define ITERATIONS_WHY_BYTES 512
+#define ITERATIONS_LISTED    64
 
 struct iterations {
     enum iterations_way way;
     bool found;       /* by ITERATIONS_AUTO */
     char *name;       /* NVTX: of the ranges; owned */
+    char *domain;     /* NVTX: their domain, if it was chosen; else NULL; owned */
+    double coverage;  /* share of the GPU work that belongs to iterations, 0 to 1 */
+    uint32_t threads; /* that have iterations */
     uint64_t graph;   /* GRAPH: the trace's id of it */
     uint32_t period;  /* KERNELS: launches of an iteration */
-    uint64_t kernels; /* KERNELS: kernels in iterations, of kernels_all */
+    uint64_t kernels; /* KERNELS, GRAPH: kernels in iterations, of kernels_all */
     uint64_t kernels_all;
-    char not_before[ITERATIONS_WHY_BYTES]; /* why AUTO did not take an earlier way; may be empty */
+    char not_before[ITERATIONS_WHY_BYTES]; /* WHOLE: why nothing else was taken; may be empty */
+
+    struct iterations_candidate *candidates; /* the best first, ITERATIONS_LISTED at most; owned */
+    size_t candidate_count;
+    size_t candidates_left; /* that are not in the list */
+    size_t chosen;          /* of candidates; candidate_count: none */
 
     struct iteration *items; /* in order of begin; owned */
     size_t count;
-    size_t unfinished;     /* NVTX ranges that have no end in the trace */
+    size_t unfinished;     /* NVTX ranges without begin or end in the trace */
     size_t pipelined;      /* iterations that are */
     uint64_t outside;      /* device activities that belong to no iteration */
     uint32_t *of;          /* by activity of the graph: its iteration, or DEPS_NONE; owned */
@@ -81,6 +114,9 @@ enum iterations_launched {
     ITERATIONS_LAUNCHED_SET = 8,
     ITERATIONS_LAUNCHED_AWAITED = 16 /* a copy that the call waits for */
 };
+
+/* The share of GPU work that iterations should cover. */
+#define ITERATIONS_ENOUGH_COVERAGE 0.8
 
 /* Finds the iterations; reads the trace again for NVTX ranges and graphs. AUTO always finds at
  * least one iteration. If another way finds none, or the capture range does not exist, the result
@@ -129,6 +165,9 @@ enum iteration_quantity {
 const char *iteration_quantity_name(enum iteration_quantity quantity);
 const char *iteration_quantity_key(enum iteration_quantity quantity);
 
+/* Whether it says something although kernels have no times (quality_has_times). */
+bool iteration_quantity_is_of_host(enum iteration_quantity quantity);
+
 struct iteration_measures {
     uint64_t values[ITERATION_QUANTITIES]; /* ns, counts, bytes */
 };
@@ -155,10 +194,14 @@ struct iterations_summary {
     uint64_t limit;                     /* ns: latencies above it are outliers */
     struct iteration_outlier *outliers; /* longest first; owned */
     size_t outlier_count;
-    uint64_t begin;    /* of the first iteration */
-    uint64_t end;      /* the last end of one */
+    uint64_t begin; /* of the first iteration */
+    uint64_t end;   /* the last end of one */
+    uint64_t from;  /* both as recorded */
+    uint64_t until;
     double throughput; /* iterations a second from begin to end; 0: no time passes */
     double period;     /* ns, mean from begin to begin; 0 of a single iteration */
+    double at_once;    /* iterations, mean from begin to end */
+    uint32_t most_at_once;
 };
 
 /* `count` is iterations->count, not 0. MP_ERR_MEMORY; else iterations_summary_free. */
@@ -168,6 +211,25 @@ enum mp_status iterations_sum_up(const struct iterations *iterations,
 
 void iterations_summary_free(struct iterations_summary *summary);
 
+/* The iterations of one thread. */
+struct iterations_row {
+    uint32_t thread; /* lane; DEPS_NONE: not known */
+    struct statistics latency;
+    uint64_t count;
+    uint64_t busy; /* ns: the sum of ITERATION_BUSY */
+};
+
+/* Thread by thread, most busy time first. `*threads` is owned by the caller; iterations->threads
+ * of them. MP_ERR_MEMORY. */
+enum mp_status iterations_by_thread(const struct deps *deps, const struct iterations *iterations,
+                                    const struct iteration_measures *measures,
+                                    struct iterations_row **threads);
+
+/* The iterations as windows of the event graph. A request ends where its thread has the result.
+ * MP_ERR_MEMORY; else deps_windows_free. */
+enum mp_status iterations_windows(const struct iterations *iterations,
+                                  struct deps_windows *windows);
+
 /* ---- All of it ---- */
 
 /* Zeroed, it holds nothing. */
@@ -175,6 +237,7 @@ struct iterations_study {
     struct iterations iterations;
     struct iteration_measures *measures; /* by iteration; owned */
     struct iterations_summary summary;
+    struct iterations_row *threads; /* iterations.threads of them; owned */
 };
 
 /* Finds, measures and sums up; fails as iterations_find does. iterations_study_free is due in any
@@ -182,6 +245,14 @@ struct iterations_study {
 enum mp_status iterations_study(const struct deps *deps, struct mp_trace *trace,
                                 const struct iterations_options *options,
                                 struct iterations_study *study, struct mp_error *error);
+
+/* Measures and sums up study->iterations, which have been found; the rest of *study is zero.
+ * MP_ERR_MEMORY; iterations_study_free is due in any case. */
+enum mp_status iterations_study_of(const struct deps *deps, struct iterations_study *study);
+
+/* Measures and sums up again, after the graph and the iterations' begins and host ends have got
+ * other times (replay.h). What belongs to an iteration stays as it was found. MP_ERR_MEMORY. */
+enum mp_status iterations_study_again(const struct deps *deps, struct iterations_study *study);
 
 void iterations_study_free(struct iterations_study *study);
 

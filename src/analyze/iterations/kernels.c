@@ -1,22 +1,23 @@
 /* A repeating sequence of kernels as iterations, for programs that mark none.
  *
- * The sequence holds the kernels (and whole graphs) of one thread, the one that launched most
- * kernels, in order of launch. base/data/period.h finds the period of their launch shapes. At first
- * two kernels count as equal only if the thread also copied and waited in the same way since the
- * kernel before. Otherwise identical layers would look like iterations:
+ * The sequence holds the kernels (and whole graphs) of one thread, in order of launch. Candidates
+ * are the thread that launched most kernels and, if that one only helps, the one with most of those
+ * that wait for their own work: what autograd's thread launches is a part of its iterations.
+ *
+ * base/data/period.h finds the period of their launch shapes. At first two kernels count as equal
+ * only if the thread also copied and waited in the same way since the kernel before. Otherwise
+ * identical layers would look like iterations:
  *
  *     HtoD a b a b a b DtoH wait HtoD a b a b a b DtoH wait ...      6 kernels, not 2
  *
- * If there is no such period, because the thread waits irregularly, only the shapes count. An
- * iteration is one period. It may begin at any place of the period. The place is taken before which
- * the host spends most time between two launches, on average: there the program waits and begins
- * again.
+ * If there is no such period, waits do not count: a caching allocator, for example, asks for events
+ * whenever it likes. If there still is none, only the shapes count. An iteration is one period;
+ * place.c says where it begins.
  */
 #include <stdio.h>
 #include <stdlib.h>
 
 #include "analyze/iterations/build.h"
-#include "base/data/period.h"
 #include "base/data/sort.h"
 
 #include "base/poison.h"
@@ -26,6 +27,7 @@
 struct sequence {
     struct iterations_finder *finder;
     uint32_t thread; /* lane; DEPS_NONE: of kernels without a call */
+    uint64_t least;  /* kernels of which the stretch must have half */
     bool by_time;    /* some have no correlation id */
     uint32_t *items; /* activities; owned */
     uint32_t count;
@@ -40,34 +42,39 @@ static bool is_kernel(const struct iterations_finder *finder, const struct deps_
 
 /* ---- Which kernels ---- */
 
-/* Counts all kernels, and finds the thread with most of them. */
-static enum mp_status choose_thread(struct sequence *sequence)
+/* Counts kernels by lane; those without a call at last. The caller frees them; NULL: no memory. */
+static uint32_t *count_kernels(struct iterations_finder *finder)
 {
-    struct iterations_finder *finder = sequence->finder;
     const struct deps *deps = finder->deps;
-    uint32_t none = deps->thread_count;
-    uint32_t best = none;
-    uint32_t *counts = calloc((size_t)none + 1, sizeof *counts);
+    uint32_t *counts = calloc((size_t)deps->thread_count + 1, sizeof *counts);
 
-    if (!counts)
-        return MP_ERR_MEMORY;
-    for (uint32_t i = deps->host_count; i < deps->count; i++) {
+    finder->result->kernels_all = 0;
+    for (uint32_t i = deps->host_count; counts && i < deps->count; i++) {
         const struct deps_activity *work = &deps->activities[i];
         uint32_t thread = iterations_thread(deps, work);
 
         if (!is_kernel(finder, work))
             continue;
         finder->result->kernels_all++;
-        counts[thread == DEPS_NONE ? none : thread]++;
+        counts[thread == DEPS_NONE ? deps->thread_count : thread]++;
     }
+    return counts;
+}
+
+/* The lane with most kernels; of threads that wait for their own work, if only those are asked for.
+ */
+static uint32_t busiest(const struct iterations_finder *finder, const uint32_t *counts,
+                        bool independent)
+{
+    uint32_t none = finder->deps->thread_count;
+    uint32_t best = none;
+
     for (uint32_t i = 0; i < none; i++) {
-        if (counts[i] > counts[best])
+        if ((!independent || finder->load.independent[i]) &&
+            counts[i] > (independent && best == none ? 0 : counts[best]))
             best = i;
     }
-    sequence->thread = best == none ? DEPS_NONE : best;
-    sequence->count = counts[best];
-    free(counts);
-    return MP_OK;
+    return best;
 }
 
 static bool is_launched_before(const void *context, uint32_t a, uint32_t b)
@@ -133,7 +140,7 @@ static uint32_t between(const struct iterations_finder *finder, uint32_t before,
     return marks;
 }
 
-static void spell(const struct sequence *sequence, bool marked, uint32_t *symbols)
+static void spell(const struct sequence *sequence, uint32_t marks, uint32_t *symbols)
 {
     const struct deps_activity *activities = sequence->finder->deps->activities;
     uint32_t before = DEPS_NONE;
@@ -142,8 +149,8 @@ static void spell(const struct sequence *sequence, bool marked, uint32_t *symbol
         const struct deps_activity *work = &activities[sequence->items[i]];
 
         symbols[i] = symbol(work);
-        if (marked && before != DEPS_NONE && work->launch != DEPS_NONE)
-            symbols[i] |= between(sequence->finder, before, work->launch);
+        if (marks && before != DEPS_NONE && work->launch != DEPS_NONE)
+            symbols[i] |= between(sequence->finder, before, work->launch) & marks;
         before = work->launch;
     }
 }
@@ -172,14 +179,14 @@ static void widen(struct sequence *sequence)
         period->count++;
 }
 
-static enum mp_status find_period(struct sequence *sequence, bool marked)
+static enum mp_status find_period(struct sequence *sequence, uint32_t marks)
 {
     uint32_t *symbols = calloc((size_t)sequence->count + 1, sizeof *symbols);
     enum mp_status status;
 
     if (!symbols)
         return MP_ERR_MEMORY;
-    spell(sequence, marked, symbols);
+    spell(sequence, marks, symbols);
     status = mp_period_find(symbols, sequence->count, REPEATS, &sequence->period);
     free(symbols);
     if (!status && sequence->period.period)
@@ -200,8 +207,9 @@ static uint64_t moment_at(const struct sequence *sequence, uint32_t at)
 }
 
 /* Mean time from the launch before to the launch at `place` of the period, ns. */
-static double mean_gap(const struct sequence *sequence, uint32_t place)
+static double mean_gap(const void *context, uint32_t place)
 {
+    const struct sequence *sequence = context;
     const struct mp_period *period = &sequence->period;
     double sum = 0;
     uint32_t count = 0;
@@ -217,22 +225,6 @@ static double mean_gap(const struct sequence *sequence, uint32_t place)
         count++;
     }
     return count ? sum / count : 0;
-}
-
-static uint32_t choose_first(const struct sequence *sequence)
-{
-    uint32_t best = 0;
-    double most = mean_gap(sequence, 0);
-
-    for (uint32_t place = 1; place < sequence->period.period; place++) {
-        double gap = mean_gap(sequence, place);
-
-        if (gap > most) {
-            most = gap;
-            best = place;
-        }
-    }
-    return sequence->period.first + best;
 }
 
 /* When the work of the period that begins at `first` has ended, and its calls too. */
@@ -273,7 +265,7 @@ static enum mp_status add_periods(struct sequence *sequence)
 {
     const struct mp_period *period = &sequence->period;
     struct iterations *result = sequence->finder->result;
-    uint32_t first = choose_first(sequence);
+    uint32_t first = period->first + iterations_place(period, sequence->count, mean_gap, sequence);
     uint64_t before = 0;
 
     for (; first + period->period <= period->first + period->count; first += period->period) {
@@ -296,32 +288,68 @@ static enum mp_status add_periods(struct sequence *sequence)
 
 static enum mp_status find(struct sequence *sequence)
 {
+    static const uint32_t marks[] = {WAITED | COPIED | COPIED_TO_DEVICE, COPIED | COPIED_TO_DEVICE,
+                                     0};
     struct iterations *result = sequence->finder->result;
 
-    result->kernels_all = 0;
-    MP_TRY(choose_thread(sequence));
     if (sequence->count < REPEATS)
         return MP_OK;
     MP_TRY(list_kernels(sequence));
-    for (int marked = 1; marked >= 0 && !result->count; marked--) {
-        MP_TRY(find_period(sequence, marked));
-        if (sequence->period.period && (uint64_t)sequence->period.count * 2 >= result->kernels_all)
+    for (size_t i = 0; i < sizeof marks / sizeof *marks && !result->count; i++) {
+        MP_TRY(find_period(sequence, marks[i]));
+        if (sequence->period.period && (uint64_t)sequence->period.count * 2 >= sequence->least)
             MP_TRY(add_periods(sequence));
     }
     return MP_OK;
 }
 
-enum mp_status iterations_by_kernels(struct iterations_finder *finder)
+static enum mp_status offer_thread(struct iterations_finder *finder, const uint32_t *counts,
+                                   uint32_t lane, uint64_t least)
 {
-    struct sequence sequence = {.finder = finder};
+    const struct iterations_candidate candidate = {.way = ITERATIONS_KERNELS};
+    struct sequence sequence = {
+        .finder = finder,
+        .thread = lane == finder->deps->thread_count ? DEPS_NONE : lane,
+        .count = counts[lane],
+        .least = least,
+    };
     enum mp_status status = find(&sequence);
 
     free(sequence.items);
-    if (!status && !finder->result->count)
-        snprintf(finder->none, sizeof finder->none,
-                 finder->result->kernels_all
-                     ? "no sequence of kernels repeats %d times over half of the %llu"
-                     : "no kernels",
-                 REPEATS, (unsigned long long)finder->result->kernels_all);
+    MP_TRY(status);
+    return iterations_offer(finder, &candidate);
+}
+
+/* A thread that helps does not wait for its work. */
+static enum mp_status offer_threads(struct iterations_finder *finder, const uint32_t *counts)
+{
+    uint32_t most = busiest(finder, counts, false);
+    uint32_t waits = busiest(finder, counts, true);
+    bool helps = most == finder->deps->thread_count || !finder->load.independent[most];
+
+    MP_TRY(offer_thread(finder, counts, most, finder->result->kernels_all));
+    if (!helps || waits == finder->deps->thread_count)
+        return MP_OK;
+    return offer_thread(finder, counts, waits, counts[waits]);
+}
+
+enum mp_status iterations_by_kernels(struct iterations_finder *finder)
+{
+    enum mp_status status;
+    uint32_t *counts;
+    uint32_t asked;
+
+    MP_TRY(iterations_asked_thread(finder, &asked));
+    counts = count_kernels(finder);
+    if (!counts)
+        return MP_ERR_MEMORY;
+    snprintf(finder->none, sizeof finder->none,
+             finder->result->kernels_all
+                 ? "no sequence of kernels repeats %d times over half of the %llu"
+                 : "no kernels",
+             REPEATS, (unsigned long long)finder->result->kernels_all);
+    status = asked == DEPS_NONE ? offer_threads(finder, counts)
+                                : offer_thread(finder, counts, asked, counts[asked]);
+    free(counts);
     return status;
 }

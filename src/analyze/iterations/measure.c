@@ -127,7 +127,8 @@ static void visit(const struct sweep *sweep, struct window *window, uint32_t ind
     uint64_t device = UINT64_C(1) << sweep->iterations->device_slots[work->lane];
     struct cover *all = &window->covers[COVER_ALL];
 
-    if (end <= begin || (iteration->devices && !(iteration->devices & device)))
+    if (end <= begin || (iteration->devices && !(iteration->devices & device)) ||
+        work->kind == DEPS_HOST_FUNCTION) /* which leaves the GPU idle */
         return;
     if (begin > all->to)
         iterations_idle_split(&sweep->idle, iteration,
@@ -179,7 +180,7 @@ static uint64_t api_time(const struct deps *deps, const struct iteration *iterat
 
         if (piece->begin >= iteration->host_end)
             break;
-        if (end > begin)
+        if (end > begin && piece->kind != DEPS_WAIT)
             total += end - begin;
     }
     return total;
@@ -241,7 +242,7 @@ static void count_work(const struct sweep *sweep, struct iteration_measures *mea
         if (work->kind == DEPS_COPY) {
             values[ITERATION_COPIES]++;
             values[ITERATION_BYTES] += deps->copies[work->detail].bytes;
-        } else if (work->kind != DEPS_SET) {
+        } else if (work->kind != DEPS_SET && work->kind != DEPS_HOST_FUNCTION) {
             values[ITERATION_KERNELS]++;
         }
     }

@@ -1,11 +1,11 @@
-/* NVTX ranges as iterations: which name.
+/* NVTX ranges as iterations: which names.
  *
  *     |- epoch ----------------------------------| |- epoch ...     repeats, holds all others
  *       |- iteration -| |- iteration -|                             repeats, but inside of epoch
  *         |- layer -|     |- layer -|
  *
- * Ranges inside of others that repeat are no candidates; of what is left the name with most time
- * wins, if the GPU was given work in it.
+ * The ranges of a name in a domain are a candidate, as far as they are not inside of others that
+ * repeat. Ranges of libraries count for nothing there, and are listed without competing.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -17,173 +17,166 @@
 
 #include "base/poison.h"
 
-/* ---- When work was launched ---- */
+/* ---- Which names ---- */
 
-/* Begins of the calls that launched work, thread by thread, and behind them those of the work whose
- * call is not known; each in order. */
-struct moments {
-    uint64_t *times;
-    uint32_t *first; /* by thread's lane, and thread_count: of the work; and one more: the end */
-};
-
-static int compare_times(const void *left, const void *right)
-{
-    uint64_t a = *(const uint64_t *)left;
-    uint64_t b = *(const uint64_t *)right;
-
-    return (a > b) - (a < b);
-}
-
-static uint32_t count_moments(const struct deps *deps, const uint8_t *launched)
-{
-    uint32_t count = 0;
-
-    for (uint32_t i = 0; i < deps->host_count; i++)
-        count += launched[i] != 0;
-    for (uint32_t i = deps->host_count; i < deps->count; i++)
-        count += deps->activities[i].launch == DEPS_NONE;
-    return count;
-}
-
-static enum mp_status moments_init(struct moments *moments, const struct deps *deps,
-                                   const uint8_t *launched)
-{
-    uint32_t at = 0;
-
-    moments->times = calloc((size_t)count_moments(deps, launched) + 1, sizeof *moments->times);
-    moments->first = calloc((size_t)deps->thread_count + 2, sizeof *moments->first);
-    if (!moments->times || !moments->first)
-        return MP_ERR_MEMORY;
-    for (uint32_t lane = 0; lane < deps->thread_count; lane++) {
-        uint32_t first = deps->lanes[lane].first;
-
-        moments->first[lane] = at;
-        for (uint32_t i = first; i < first + deps->lanes[lane].count; i++) {
-            if (launched[i])
-                moments->times[at++] = deps->activities[i].begin;
-        }
-    }
-    moments->first[deps->thread_count] = at;
-    for (uint32_t i = deps->host_count; i < deps->count; i++) {
-        if (deps->activities[i].launch == DEPS_NONE)
-            moments->times[at++] = deps->activities[i].begin;
-    }
-    moments->first[deps->thread_count + 1] = at;
-    qsort(moments->times + moments->first[deps->thread_count],
-          at - moments->first[deps->thread_count], sizeof *moments->times, compare_times);
-    return MP_OK;
-}
-
-static bool any_in(const struct moments *moments, uint32_t list, const struct nvtx_span *span)
-{
-    uint32_t low = moments->first[list];
-    uint32_t end = moments->first[list + 1];
-    uint32_t high = end;
-
-    while (low < high) {
-        uint32_t middle = low + (high - low) / 2;
-
-        if (moments->times[middle] < span->begin)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low < end && moments->times[low] < span->end;
-}
-
-/* ---- Which name ---- */
-
-/* What is known of a name. */
-struct candidate {
+/* What is known of a name in a domain. */
+struct label {
+    uint32_t name; /* of names */
+    uint32_t domain;
     uint64_t finished; /* ranges, nested or not */
-    uint64_t count;    /* that are in no range that repeats */
-    uint64_t total;    /* ns, of these */
-    bool has_work;
+    uint32_t first;    /* in `order`: those in no range that repeats */
+    uint32_t count;
+    bool library;
 };
 
 struct choice {
-    const struct deps *deps;
+    struct iterations_finder *finder;
     struct nvtx_spans spans;
     struct mp_intern names;
     struct definitions definitions;
     struct quality quality;
-    struct moments moments;
-    struct mp_map lanes;          /* the trace's number of a thread -> lane */
-    struct candidate *candidates; /* by id in names */
-    uint8_t *inside;              /* by node: it or one around it repeats */
+    struct mp_map lanes;  /* the trace's number of a thread -> lane */
+    struct mp_map by_key; /* domain and name -> labels */
+    struct label *labels;
+    uint32_t label_count;
+    uint32_t *of_kind; /* labels */
+    uint8_t *inside;   /* by node: it or one around it repeats */
+    uint32_t *order;   /* spans, label by label */
+    uint32_t *threads; /* by span in `order`: lane */
 };
 
-static uint32_t nvtx_name_of(const struct choice *choice, uint32_t node)
+static uint32_t label_of(const struct choice *choice, uint32_t node)
 {
-    return choice->spans.kinds[choice->spans.nodes[node].kind].name;
+    return choice->of_kind[choice->spans.nodes[node].kind];
 }
 
-static enum mp_status list_candidates(struct choice *choice)
+static enum mp_status list_labels(struct choice *choice)
 {
     const struct nvtx_spans *spans = &choice->spans;
 
-    choice->candidates = calloc((size_t)choice->names.count + 1, sizeof *choice->candidates);
-    choice->inside = calloc(spans->node_count + 1, sizeof *choice->inside);
-    if (!choice->candidates || !choice->inside)
+    choice->labels = calloc(spans->kind_count + 1, sizeof *choice->labels);
+    choice->of_kind = calloc(spans->kind_count + 1, sizeof *choice->of_kind);
+    if (!choice->labels || !choice->of_kind)
         return MP_ERR_MEMORY;
     for (size_t i = 0; i < spans->kind_count; i++) {
         const struct nvtx_kind *kind = &spans->kinds[i];
+        uint64_t key = (uint64_t)kind->domain << 32 | kind->name;
+        uint32_t at = mp_map_get(&choice->by_key, key);
 
-        choice->candidates[kind->name].finished += kind->instances.calls - kind->unfinished;
+        if (at == MP_MAP_ABSENT) {
+            const char *domain =
+                kind->domain ? mp_intern_get(&choice->names, kind->domain, NULL) : NULL;
+
+            at = choice->label_count++;
+            choice->labels[at] = (struct label){.name = kind->name,
+                                                .domain = kind->domain,
+                                                .library = iterations_library_domain(domain)};
+            MP_TRY(mp_map_put(&choice->by_key, key, at));
+        }
+        choice->of_kind[i] = at;
+        choice->labels[at].finished += kind->instances.calls - kind->unfinished - kind->cut;
     }
+    return MP_OK;
+}
+
+/* Nodes stand behind those around them. */
+static enum mp_status mark_inside(struct choice *choice)
+{
+    const struct nvtx_spans *spans = &choice->spans;
+
+    choice->inside = calloc(spans->node_count + 1, sizeof *choice->inside);
+    if (!choice->inside)
+        return MP_ERR_MEMORY;
     for (uint32_t node = 0; node < spans->node_count; node++) {
+        const struct label *label = &choice->labels[label_of(choice, node)];
         uint32_t parent = spans->nodes[node].parent;
 
-        choice->inside[node] = choice->candidates[nvtx_name_of(choice, node)].finished >= 2 ||
+        choice->inside[node] = (label->finished >= 2 && !label->library) ||
                                (parent != NVTX_NONE && choice->inside[parent]);
     }
     return MP_OK;
 }
 
-/* `list` is that of the moments for the span's thread; none has its own list of no calls. */
-static void count_span(struct choice *choice, const struct nvtx_span *span, uint32_t list)
+/* Whether it repeats and is in no other that does. */
+static bool counts(const struct choice *choice, const struct nvtx_span *span)
 {
-    uint32_t parent = choice->spans.nodes[span->node].parent;
-    struct candidate *candidate = &choice->candidates[nvtx_name_of(choice, span->node)];
+    const struct nvtx_node *node = &choice->spans.nodes[span->node];
 
-    if (candidate->finished < 2 || (parent != NVTX_NONE && choice->inside[parent]))
-        return;
-    candidate->count++;
-    candidate->total += span->end - span->begin;
-    if (!candidate->has_work)
-        candidate->has_work = (list != MP_MAP_ABSENT && any_in(&choice->moments, list, span)) ||
-                              any_in(&choice->moments, choice->deps->thread_count, span);
+    return choice->labels[choice->of_kind[node->kind]].finished >= 2 &&
+           (node->parent == NVTX_NONE || !choice->inside[node->parent]);
 }
 
-static void count_spans(struct choice *choice)
+/* A counting sort. */
+static enum mp_status order_spans(struct choice *choice)
+{
+    const struct nvtx_spans *spans = &choice->spans;
+    uint32_t at = 0;
+
+    choice->order = calloc(spans->span_count + 1, sizeof *choice->order);
+    choice->threads = calloc(spans->span_count + 1, sizeof *choice->threads);
+    if (!choice->order || !choice->threads)
+        return MP_ERR_MEMORY;
+    for (size_t i = 0; i < spans->span_count; i++)
+        choice->labels[label_of(choice, spans->spans[i].node)].count +=
+            counts(choice, &spans->spans[i]);
+    for (uint32_t i = 0; i < choice->label_count; i++) {
+        choice->labels[i].first = at;
+        at += choice->labels[i].count;
+        choice->labels[i].count = 0;
+    }
+    return MP_OK;
+}
+
+static void put_span(struct choice *choice, uint32_t index, uint32_t lane)
+{
+    const struct nvtx_span *span = &choice->spans.spans[index];
+    struct label *label = &choice->labels[label_of(choice, span->node)];
+
+    if (!counts(choice, span))
+        return;
+    choice->order[label->first + label->count] = index;
+    choice->threads[label->first + label->count] = lane;
+    label->count++;
+}
+
+static void put_spans(struct choice *choice)
 {
     const struct nvtx_spans *spans = &choice->spans;
 
     for (size_t i = 0; i < spans->thread_count; i++) {
         const struct nvtx_thread *thread = &spans->threads[i];
-        uint32_t list = mp_map_get(&choice->lanes, thread->number);
+        uint32_t lane = mp_map_get(&choice->lanes, thread->number);
 
-        for (uint32_t lane = 0; lane < thread->lane_count; lane++) {
-            const struct nvtx_lane *nested = &spans->lanes[thread->first_lane + lane];
+        lane = lane == MP_MAP_ABSENT ? DEPS_NONE : lane;
+        for (uint32_t at = 0; at < thread->lane_count; at++) {
+            const struct nvtx_lane *nested = &spans->lanes[thread->first_lane + at];
 
-            for (uint32_t at = nested->first; at < nested->first + nested->count; at++)
-                count_span(choice, &spans->spans[at], list);
+            for (uint32_t span = nested->first; span < nested->first + nested->count; span++)
+                put_span(choice, span, lane);
         }
     }
 }
 
-static const char *best_name(const struct choice *choice)
+static enum mp_status offer_label(const struct choice *choice, const struct label *label)
 {
-    uint32_t best = 0;
+    struct iterations_finder *finder = choice->finder;
+    const struct nvtx_spans *spans = &choice->spans;
+    struct iterations_candidate candidate = {
+        .way = ITERATIONS_NVTX,
+        .library = label->library,
+        /* Copied when it is kept. */
+        .name = (char *)(uintptr_t)mp_intern_get(&choice->names, label->name, NULL),
+        .domain = label->domain
+                      ? (char *)(uintptr_t)mp_intern_get(&choice->names, label->domain, NULL)
+                      : NULL,
+    };
 
-    for (uint32_t id = 1; id <= choice->names.count; id++) {
-        const struct candidate *candidate = &choice->candidates[id];
+    for (uint32_t at = label->first; at < label->first + label->count; at++) {
+        const struct nvtx_span *span = &spans->spans[choice->order[at]];
 
-        if (candidate->count >= 2 && candidate->has_work &&
-            (!best || candidate->total > choice->candidates[best].total))
-            best = id;
+        MP_TRY(iterations_add(finder, span->begin, span->end, choice->threads[at]));
     }
-    return best ? mp_intern_get(&choice->names, best, NULL) : NULL;
+    return iterations_offer(finder, &candidate);
 }
 
 static void choice_free(struct choice *choice)
@@ -193,10 +186,12 @@ static void choice_free(struct choice *choice)
     definitions_free(&choice->definitions);
     quality_free(&choice->quality);
     mp_map_free(&choice->lanes);
-    free(choice->moments.times);
-    free(choice->moments.first);
-    free(choice->candidates);
+    mp_map_free(&choice->by_key);
+    free(choice->labels);
+    free(choice->of_kind);
     free(choice->inside);
+    free(choice->order);
+    free(choice->threads);
 }
 
 static enum mp_status map_lanes(const struct deps *deps, struct mp_map *lanes)
@@ -206,8 +201,18 @@ static enum mp_status map_lanes(const struct deps *deps, struct mp_map *lanes)
     return MP_OK;
 }
 
-static enum mp_status weigh(struct choice *choice, struct iterations_finder *finder)
+static enum mp_status offer_each(const struct choice *choice)
 {
+    const struct label *label = choice->labels;
+
+    for (uint32_t i = 0; i < choice->label_count; i++, label++)
+        MP_TRY(offer_label(choice, label));
+    return MP_OK;
+}
+
+static enum mp_status offer_labels(struct choice *choice)
+{
+    struct iterations_finder *finder = choice->finder;
     const struct nvtx_reading reading = {.range = finder->only,
                                          .names = &choice->names,
                                          .definitions = &choice->definitions,
@@ -217,36 +222,32 @@ static enum mp_status weigh(struct choice *choice, struct iterations_finder *fin
     if (!choice->spans.span_count)
         return MP_OK;
     MP_TRY(map_lanes(finder->deps, &choice->lanes));
-    MP_TRY(list_candidates(choice));
-    MP_TRY(moments_init(&choice->moments, finder->deps, finder->result->launched));
-    count_spans(choice);
-    return MP_OK;
+    MP_TRY(list_labels(choice));
+    MP_TRY(mark_inside(choice));
+    MP_TRY(order_spans(choice));
+    put_spans(choice);
+    return offer_each(choice);
 }
 
-/* The name in finder->result->name; NULL: none. */
-static enum mp_status choose_name(struct iterations_finder *finder)
+static enum mp_status offer_names(struct iterations_finder *finder)
 {
-    struct choice choice = {.deps = finder->deps};
+    struct choice choice = {.finder = finder};
+    size_t least = finder->least;
     enum mp_status status;
-    const char *name = NULL;
 
+    finder->least = 2;
     definitions_init(&choice.definitions, finder->trace);
     quality_init(&choice.quality, finder->trace);
-    status = weigh(&choice, finder);
-    if (!status && choice.spans.span_count)
-        name = best_name(&choice);
+    status = offer_labels(&choice);
+    finder->least = least;
     snprintf(finder->none, sizeof finder->none,
              choice.spans.span_count ? "no NVTX range repeats and launches GPU work"
                                      : "no NVTX ranges");
-    if (name && !status) {
-        finder->result->name = strdup(name);
-        status = finder->result->name ? MP_OK : MP_ERR_MEMORY;
-    }
     choice_free(&choice);
     return status;
 }
 
-/* ---- Its ranges ---- */
+/* ---- The ranges of one name ---- */
 
 static void say_none(struct iterations_finder *finder, const struct nvtx_ranges *found)
 {
@@ -264,7 +265,19 @@ static void say_none(struct iterations_finder *finder, const struct nvtx_ranges 
                  "there is no NVTX range of that name, nor any other");
 }
 
-static enum mp_status add_ranges(struct iterations_finder *finder, const struct nvtx_ranges *found)
+static bool is_in_domain(const struct iterations_finder *finder, const struct nvtx_range *range,
+                         const char *domain)
+{
+    const char *text;
+
+    if (!domain)
+        return true;
+    text = range->domain ? definitions_text(&finder->deps->definitions, range->domain) : "";
+    return text && !strcmp(text, domain);
+}
+
+static enum mp_status add_ranges(struct iterations_finder *finder, const struct nvtx_ranges *found,
+                                 const char *domain)
 {
     struct mp_map lanes = {.slots = NULL};
     enum mp_status status = map_lanes(finder->deps, &lanes);
@@ -273,7 +286,8 @@ static enum mp_status add_ranges(struct iterations_finder *finder, const struct 
         const struct nvtx_range *range = &found->items[i];
         uint32_t lane = mp_map_get(&lanes, range->thread);
 
-        if (!range->begin || (finder->only && !range_has_call(finder->only, range->begin)))
+        if (!range->begin || (finder->only && !range_has_call(finder->only, range->begin)) ||
+            !is_in_domain(finder, range, domain))
             continue;
         status = iterations_add(finder, range->begin, range->end,
                                 lane == MP_MAP_ABSENT ? DEPS_NONE : lane);
@@ -282,29 +296,71 @@ static enum mp_status add_ranges(struct iterations_finder *finder, const struct 
     return status;
 }
 
-enum mp_status iterations_by_nvtx(struct iterations_finder *finder, size_t least)
+enum mp_status iterations_nvtx_ranges(struct iterations_finder *finder, const char *name,
+                                      const char *domain)
 {
     struct iterations *result = finder->result;
     struct nvtx_ranges found;
     enum mp_status status;
 
-    if (finder->options->name) {
-        result->name = strdup(finder->options->name);
-        if (!result->name)
-            return MP_ERR_MEMORY;
-    } else {
-        MP_TRY(choose_name(finder));
-        if (!result->name)
-            return MP_OK;
-    }
-    MP_TRY(nvtx_ranges_load(&found, finder->trace, &finder->deps->definitions, result->name,
-                            finder->error));
-    status = add_ranges(finder, &found);
-    if (!status && result->count < least)
-        result->count = 0;
+    MP_TRY(
+        nvtx_ranges_load(&found, finder->trace, &finder->deps->definitions, name, finder->error));
+    status = add_ranges(finder, &found, domain);
     if (!status && !result->count)
         say_none(finder, &found);
     result->unfinished = result->count ? found.unfinished : 0;
     nvtx_ranges_free(&found);
     return status;
+}
+
+/* NAME@DOMAIN, if no range has all of that as its name. */
+static enum mp_status in_domain(struct iterations_finder *finder, const char *text)
+{
+    const char *at = strrchr(text, '@');
+    char *name = at ? strndup(text, (size_t)(at - text)) : NULL;
+    char none[sizeof finder->none];
+    enum mp_status status;
+
+    if (!at)
+        return MP_OK;
+    if (!name)
+        return MP_ERR_MEMORY;
+    memcpy(none, finder->none, sizeof none);
+    status = iterations_nvtx_ranges(finder, name, at + 1);
+    if (!finder->result->count)
+        memcpy(finder->none, none, sizeof none);
+    free(name);
+    return status;
+}
+
+static enum mp_status offer_asked(struct iterations_finder *finder, const char *text)
+{
+    struct iterations_candidate candidate = {.way = ITERATIONS_NVTX};
+    const char *at = strrchr(text, '@');
+    char *name;
+    enum mp_status status;
+
+    MP_TRY(iterations_nvtx_ranges(finder, text, NULL));
+    name = strdup(text);
+    if (!name)
+        return MP_ERR_MEMORY;
+    status = MP_OK;
+    if (!finder->result->count) {
+        status = in_domain(finder, text);
+        if (at && finder->result->count)
+            name[at - text] = '\0';
+        candidate.domain = at ? name + (at - text) + 1 : NULL;
+    }
+    candidate.name = name;
+    if (!status)
+        status = iterations_offer(finder, &candidate);
+    free(name);
+    return status;
+}
+
+enum mp_status iterations_by_nvtx(struct iterations_finder *finder)
+{
+    if (finder->options->way == ITERATIONS_NVTX && finder->options->name)
+        return offer_asked(finder, finder->options->name);
+    return offer_names(finder);
 }

@@ -1,9 +1,26 @@
 /* Finds, assigns and measures iterations in one call, for the families that build on them. */
 #include <stdlib.h>
 
-#include "analyze/iterations/iterations.h"
+#include "analyze/iterations/build.h"
 
 #include "base/poison.h"
+
+/* How many there are in a second of what was recorded (MINIPROF_BASELINE). */
+static void leave_out_pauses(const struct deps *deps, struct iterations_study *study)
+{
+    struct iterations_summary *summary = &study->summary;
+    size_t count = study->iterations.count;
+    uint64_t last = count ? study->iterations.items[count - 1].begin : 0;
+    uint64_t last_from = count ? study->iterations.items[count - 1].from : 0;
+    uint64_t all = ranges_pauses(&deps->ranges, summary->from, summary->until, NULL);
+    uint64_t between = ranges_pauses(&deps->ranges, summary->from, last_from, NULL);
+
+    if (!count || !all || summary->end - summary->begin <= all)
+        return;
+    summary->throughput = (double)count * 1e9 / (double)(summary->end - summary->begin - all);
+    if (count > 1 && last - summary->begin > between)
+        summary->period = (double)(last - summary->begin - between) / (double)(count - 1);
+}
 
 static enum mp_status measure(const struct deps *deps, struct iterations_study *study)
 {
@@ -11,7 +28,9 @@ static enum mp_status measure(const struct deps *deps, struct iterations_study *
     if (!study->measures)
         return MP_ERR_MEMORY;
     MP_TRY(iterations_measure(deps, &study->iterations, study->measures));
-    return iterations_sum_up(&study->iterations, study->measures, &study->summary);
+    MP_TRY(iterations_sum_up(&study->iterations, study->measures, &study->summary));
+    leave_out_pauses(deps, study);
+    return iterations_by_thread(deps, &study->iterations, study->measures, &study->threads);
 }
 
 enum mp_status iterations_study(const struct deps *deps, struct mp_trace *trace,
@@ -28,10 +47,27 @@ enum mp_status iterations_study(const struct deps *deps, struct mp_trace *trace,
     return status;
 }
 
+enum mp_status iterations_study_of(const struct deps *deps, struct iterations_study *study)
+{
+    return measure(deps, study);
+}
+
+enum mp_status iterations_study_again(const struct deps *deps, struct iterations_study *study)
+{
+    iterations_summary_free(&study->summary);
+    free(study->measures);
+    free(study->threads);
+    study->measures = NULL;
+    study->threads = NULL;
+    MP_TRY(iterations_renew(deps, &study->iterations));
+    return measure(deps, study);
+}
+
 void iterations_study_free(struct iterations_study *study)
 {
     iterations_summary_free(&study->summary);
     free(study->measures);
+    free(study->threads);
     iterations_free(&study->iterations);
     *study = (struct iterations_study){.measures = NULL};
 }

@@ -43,6 +43,12 @@ const char *iteration_quantity_key(enum iteration_quantity quantity)
     return words[quantity].key;
 }
 
+/* Launches count by the work that they launched. */
+bool iteration_quantity_is_of_host(enum iteration_quantity quantity)
+{
+    return quantity == ITERATION_LATENCY || quantity == ITERATION_HOST || quantity == ITERATION_API;
+}
+
 /* ---- Outliers ---- */
 
 /* The parts of a latency that can name a cause. */
@@ -159,15 +165,53 @@ static void find_rate(const struct iterations *iterations, struct iterations_sum
     size_t count = iterations->count;
 
     summary->begin = iterations->items[0].begin;
+    summary->from = iterations->items[0].from;
     for (size_t i = 0; i < count; i++) {
-        if (iterations->items[i].end > summary->end)
-            summary->end = iterations->items[i].end;
+        const struct iteration *one = &iterations->items[i];
+
+        summary->end = one->end > summary->end ? one->end : summary->end;
+        summary->until = one->until > summary->until ? one->until : summary->until;
+        summary->from = one->from < summary->from ? one->from : summary->from;
     }
     if (summary->end > summary->begin)
         summary->throughput = (double)count * 1e9 / (double)(summary->end - summary->begin);
     if (count > 1)
         summary->period =
             (double)(iterations->items[count - 1].begin - summary->begin) / (double)(count - 1);
+}
+
+/* ---- At once ---- */
+
+static int compare_values(const void *left, const void *right)
+{
+    uint64_t a = *(const uint64_t *)left;
+    uint64_t b = *(const uint64_t *)right;
+
+    return (a > b) - (a < b);
+}
+
+/* Begins are in order; the ends are sorted into `values`. One that begins where another ends is
+ * not open with it. */
+static void find_at_once(const struct iterations *iterations, uint64_t *values,
+                         struct iterations_summary *summary)
+{
+    size_t count = iterations->count;
+    size_t ended = 0;
+    double sum = 0;
+
+    for (size_t i = 0; i < count; i++) {
+        values[i] = iterations->items[i].end;
+        sum += (double)(iterations->items[i].end - iterations->items[i].begin);
+    }
+    qsort(values, count, sizeof *values, compare_values);
+    for (size_t i = 0; i < count; i++) {
+        while (ended < i && values[ended] <= iterations->items[i].begin)
+            ended++;
+        if (i + 1 - ended > summary->most_at_once)
+            summary->most_at_once = (uint32_t)(i + 1 - ended);
+    }
+    if (summary->end > summary->begin)
+        summary->at_once = sum / (double)(summary->end - summary->begin);
 }
 
 enum mp_status iterations_sum_up(const struct iterations *iterations,
@@ -184,6 +228,7 @@ enum mp_status iterations_sum_up(const struct iterations *iterations,
     sum_quantities(measures, count, values, summary);
     find_limit(measures, count, values, summary);
     find_rate(iterations, summary);
+    find_at_once(iterations, values, summary);
     free(values);
     status = list_outliers(measures, count, summary);
     if (status)

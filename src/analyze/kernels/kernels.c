@@ -16,17 +16,26 @@
 
 #include "base/poison.h"
 
+/* Where a kernel ran, and the line that it was called from. */
+struct place {
+    uint64_t device;
+    uint64_t line;
+};
+
 /* Kernels are tallied by pair of device and launch shape, graphs by nothing. */
 struct pass {
     const struct kernels_options *options;
     const struct capture_range *range; /* NULL: everything */
     struct kernels *kernels;
     struct summary_slots slots;
+    struct called_from callers;
+    struct mp_intern places; /* with `by`: struct place, whose number is the slot */
     struct summary_pairs pairs;
     struct tallies tallies; /* by pair */
     struct tallies graphs;  /* by the graph's id */
-    uint64_t limit;         /* ids stay below it */
-    uint64_t *ids;          /* of the pairs of a batch's rows */
+    struct kernel_time_pass time;
+    uint64_t limit; /* ids stay below it */
+    uint64_t *ids;  /* of the pairs of a batch's rows */
     size_t id_capacity;
 };
 
@@ -34,13 +43,14 @@ struct pass {
 
 static void kernels_select_columns(struct mp_cursor *cursor, void *context)
 {
-    (void)context;
+    const struct pass *pass = context;
+
     definitions_select(cursor, false);
     shapes_select(cursor);
     quality_select(cursor);
     mp_cursor_select(cursor, mp_table_by_id(MP_TABLE_kernel),
-                     MP_COLUMN_MASK(kernel, stream) | MP_COLUMN_MASK(kernel, shape) |
-                         MP_COLUMN_MASK(kernel, start) | MP_COLUMN_MASK(kernel, duration) |
+                     kernel_time_columns(pass->range) | MP_COLUMN_MASK(kernel, shape) |
+                         (pass->options->by ? MP_COLUMN_MASK(kernel, node) : 0) |
                          MP_COLUMN_MASK(kernel, correlation));
     mp_cursor_select(cursor, mp_table_by_id(MP_TABLE_graph),
                      MP_COLUMN_MASK(graph, graph) | MP_COLUMN_MASK(graph, start) |
@@ -52,6 +62,23 @@ static uint64_t device_of(const struct pass *pass, uint64_t id)
     const struct definition_stream *stream = dense_at(&pass->kernels->definitions.streams, id);
 
     return stream && stream->defined ? stream->device : UINT64_MAX;
+}
+
+static enum mp_status place_of(struct pass *pass, const struct mp_batch *batch, uint32_t row,
+                               uint32_t *slot)
+{
+    struct place place = {.device = device_of(pass, batch->columns[MP_COLUMN_kernel_stream][row])};
+    uint32_t line;
+
+    MP_TRY(called_from(&pass->callers, batch->columns[MP_COLUMN_kernel_correlation][row],
+                       batch->columns[MP_COLUMN_kernel_node][row], &line));
+    place.line = line;
+    *slot = mp_intern_find(&pass->places, &place, sizeof place);
+    if (!*slot && pass->places.count + 1 >= CALLED_FROM_MOST)
+        place.line = 0;
+    if (!*slot)
+        *slot = mp_intern_add(&pass->places, &place, sizeof place);
+    return *slot ? MP_OK : MP_ERR_MEMORY;
 }
 
 /* Replaces the shapes of a batch by pairs. A row mostly has the stream and shape of a row just
@@ -71,7 +98,9 @@ static enum mp_status pair_ids(struct pass *pass, const struct mp_batch *batch)
         pass->id_capacity = batch->rows;
     }
     for (uint32_t row = 0; row < batch->rows; row++) {
-        if (streams[row] != stream || !row) {
+        if (pass->options->by) {
+            MP_TRY(place_of(pass, batch, row, &slot));
+        } else if (streams[row] != stream || !row) {
             stream = streams[row];
             slot = summary_slot(&pass->slots, device_of(pass, stream));
         }
@@ -114,6 +143,7 @@ static enum mp_status kernels_take_batch(void *context, const struct mp_batch *b
         return take_graphs(pass, batch);
     if (batch->table->id == MP_TABLE_kernel) {
         MP_TRY(pair_ids(pass, batch));
+        MP_TRY(kernel_time_take(&pass->time, batch, pass->range));
         return take_kernels(pass, batch);
     }
     MP_TRY(definitions_take(&pass->kernels->definitions, batch));
@@ -149,14 +179,29 @@ static void note_device(struct kernels *kernels, const struct device_limits *dev
     }
 }
 
+static struct place place_at(const struct pass *pass, uint32_t slot)
+{
+    struct place place = {.device = UINT64_MAX};
+    const char *known = pass->options->by ? mp_intern_get(&pass->places, slot, NULL) : NULL;
+
+    if (!pass->options->by)
+        place.device = pass->slots.devices[slot];
+    if (known)
+        memcpy(&place, known, sizeof place);
+    return place;
+}
+
 static enum mp_status add_row(struct pass *pass, struct kernels_making *making, size_t pair)
 {
     const struct summary_pair *key = &pass->pairs.items[pair];
     const struct launch_shape *shape = shapes_find(&pass->kernels->shapes, key->id);
+    struct place place = place_at(pass, key->slot);
     struct kernels_launches launches = {
         .shape_id = key->id,
         .shape = shape,
-        .device = pass->slots.devices[key->slot],
+        .device = place.device,
+        .callers = &pass->callers,
+        .line = (uint32_t)place.line,
         .tally = dense_at(&pass->tallies.items, pair),
     };
 
@@ -203,9 +248,13 @@ static enum mp_status kernels_finish(struct pass *pass, struct mp_error *error)
     struct quality *quality = &kernels->quality;
     enum mp_status status = build_rows(pass);
 
+    if (!status)
+        status = kernel_time_end(&pass->time);
     if (status)
         return mp_error_set(error, status, "cannot sum the kernels up: %s", mp_status_name(status));
     kernels->device_count = count_devices(kernels);
+    kernels->time = pass->time.sums;
+    kernels->time.known &= quality_has_times(quality);
     for (size_t i = 0; i < pass->graphs.items.count; i++)
         kernels->graph_launches += ((const struct tally *)dense_at(&pass->graphs.items, i))->calls;
     quality->unknown_times += pass->tallies.unknown_times + pass->graphs.unknown_times;
@@ -227,12 +276,16 @@ static void kernels_begin(struct pass *pass, const struct mp_trace *trace)
     pass->limit = definitions_limit(trace);
     tallies_init(&pass->tallies, pass->limit);
     tallies_init(&pass->graphs, pass->limit);
+    kernel_time_begin(&pass->time, &kernels->definitions, pass->limit);
 }
 
 static void kernels_end(struct pass *pass)
 {
     tallies_free(&pass->tallies);
     tallies_free(&pass->graphs);
+    kernel_time_free(&pass->time);
+    called_from_free(&pass->callers);
+    mp_intern_free(&pass->places);
     summary_pairs_free(&pass->pairs);
     free(pass->ids);
 }
@@ -245,8 +298,13 @@ enum mp_status kernels_build(struct mp_trace *trace, const struct kernels_option
     enum mp_status status;
 
     kernels_begin(&pass, trace);
+    kernels->quality.only = options->range;
     status = ranges_open(&ranges, trace, options->range, &pass.range, error);
     kernels->capture_ranges = ranges_count(&ranges);
+    if (!status)
+        status = called_from_load(&pass.callers, trace, options->by, error);
+    if (!status)
+        status = kernel_time_expect(&pass.time, trace, error);
     if (!status)
         status = kernels_run_pass(&pass, trace, error);
     if (!status)

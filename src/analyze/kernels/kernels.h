@@ -10,6 +10,8 @@
 #include <miniprof/trace.h>
 #include <stdbool.h>
 
+#include "analyze/common/called_from.h"
+#include "analyze/common/kernel_time.h"
 #include "analyze/kernels/occupancy.h"
 #include "base/data/map.h"
 #include "base/status.h"
@@ -17,10 +19,13 @@
 #include "model/trace/definitions.h"
 #include "model/trace/quality.h"
 
+struct counters_result;
+
 struct kernels_options {
     uint64_t range; /* id of a capture range: what was launched in it; 0: everything */
     enum names_style style;
-    bool by_name; /* one row for all launch shapes of a name on a device */
+    bool by_name;      /* one row for all launch shapes of a name on a device */
+    enum called_by by; /* rows are split by who called */
 };
 
 /* What may differ between the launch shapes of a row: bits of `differing`. */
@@ -68,7 +73,10 @@ struct kernels {
     uint64_t cluster_calls;  /* of launches with clusters of several blocks */
     uint64_t graph_launches; /* recorded as wholes */
     uint64_t device_count;   /* that kernels ran on */
-    uint32_t unknown_major;  /* compute capability that is not in our table; 0: none */
+    /* What was sampled meanwhile; the caller's, set after the build; NULL: nothing. */
+    const struct counters_result *counters;
+    struct kernel_time time;
+    uint32_t unknown_major; /* compute capability that is not in our table; 0: none */
     uint32_t unknown_minor;
     bool recorded; /* the recorder was to record work of the GPUs */
     size_t capture_ranges;

@@ -118,9 +118,11 @@ enum mp_status kernels_making_add(struct kernels_making *making,
     const char *name =
         definitions_kernel(&kernels->definitions, launches->shape_id, making->options->style);
     const char *known = name ? name : UNNAMED;
-    uint32_t id = mp_intern_add(&kernels->names, known, strlen(known));
-    uint32_t index;
+    uint32_t id, index;
 
+    if (making->options->by)
+        known = called_from_text(launches->callers, known, strlen(known), launches->line);
+    id = known ? mp_intern_add(&kernels->names, known, strlen(known)) : 0;
     if (!id)
         return MP_ERR_MEMORY;
     if (!name)

@@ -12,6 +12,8 @@ struct kernels_launches {
     uint64_t device;                    /* ordinal; UINT64_MAX: unknown */
     const struct device_limits *limits; /* NULL: unknown */
     const struct tally *tally;          /* has calls */
+    struct called_from *callers;        /* with `by`, and the line */
+    uint32_t line;
 };
 
 /* The sums of a row, kept beside the row. */

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "analyze/layers/build.h"
+#include "base/text/nearest.h"
 #include "model/trace/merge.h"
 #include "model/trace/reading.h"
 #include "trace/codec/schema.h"
@@ -201,13 +202,33 @@ static bool must_go_by_position(const struct layers_pass *pass)
 
 /* ---- Names that nothing has ---- */
 
+/* The name that was probably meant; NULL: none is near. Labels of one name have one id. */
+static const char *meant_name(const struct layers_pass *pass)
+{
+    const struct layer_tree *tree = &pass->tree;
+    struct mp_meant meant = {.typed = pass->options->iteration};
+
+    for (size_t i = 0; i < tree->label_count; i++) {
+        const char *name = mp_intern_get(tree->names, tree->labels[i].name, NULL);
+
+        if (is_printable(name) && (!meant.name || strcmp(meant.name, name) != 0))
+            mp_meant_offer(&meant, name);
+    }
+    return mp_meant_name(&meant);
+}
+
 /* Some names that there are. */
 static void list_names(const struct layers_pass *pass, char *text, size_t size)
 {
     const struct layer_tree *tree = &pass->tree;
+    const char *meant = meant_name(pass);
     size_t used = 0;
 
     *text = '\0';
+    if (meant) {
+        snprintf(text, size, "; there is '%.*s'", NAME_BYTES_SHOWN, meant);
+        return;
+    }
     for (size_t i = 0, shown = 0; i < tree->label_count && shown < NAMES_SHOWN; i++) {
         const char *name = mp_intern_get(tree->names, tree->labels[i].name, NULL);
 
@@ -223,7 +244,7 @@ static void list_names(const struct layers_pass *pass, char *text, size_t size)
  * work is read. */
 static enum mp_status check_iteration(const struct layers_pass *pass, struct mp_error *error)
 {
-    const char *name = pass->options->iteration;
+    const char *name = pass->options->found ? NULL : pass->options->iteration;
     char names[NAMES_SHOWN * (NAME_BYTES_SHOWN + 4) + 32];
 
     if (!name)
@@ -271,12 +292,14 @@ static enum mp_status run_passes(struct layers_pass *pass, struct mp_error *erro
         return mp_error_set(error, MP_ERR_MEMORY, "out of memory");
     MP_TRY(read_ranges(pass, error));
     result->by_position = must_go_by_position(pass);
+    result->iterations = pass->options->found ? pass->options->found->count : 0;
     if (!result->by_position)
         return build_layers(pass, error);
     MP_TRY(check_iteration(pass, error));
     if (pass->options->each)
         return MP_OK;
-    return layer_positions_build(&result->positions, pass->trace, pass->range, &pass->names, error);
+    return layer_positions_build(&result->positions, pass->trace, pass->range, pass->options->found,
+                                 &pass->names, error);
 }
 
 static void pass_free(struct layers_pass *pass)
@@ -318,7 +341,7 @@ static void wire(struct layers_pass *pass)
 /* The iterations' name as labels have it; `*folded` is the caller's to free. */
 static enum mp_status set_iteration(struct layers_pass *pass, char **folded)
 {
-    const char *name = pass->options->iteration;
+    const char *name = pass->options->found ? NULL : pass->options->iteration;
     size_t size;
 
     *folded = NULL;
@@ -345,6 +368,7 @@ enum mp_status layers_build(struct mp_trace *trace, const struct layers_options 
     *result = (struct layers_result){.count = 0};
     definitions_init(&result->definitions, trace);
     quality_init(&result->quality, trace);
+    result->quality.only = options->range;
     status = ranges_open(&ranges, trace, options->range, &pass.range, error);
     result->capture_ranges = ranges_count(&ranges);
     wire(&pass);

@@ -35,7 +35,8 @@
  * passes from the instance to other work.
  *
  * With `iteration`, only work that was launched inside a range of that name counts, also for all
- * percentages. With `range`, only work that was launched in that capture range counts.
+ * percentages. With `found`, only work that belongs to these iterations does. With `range`, only
+ * work that was launched in that capture range counts.
  *
  * A trace without NVTX ranges, or without API calls and captured paths, has no layers. Its kernels
  * are reported by position in the sequence that they repeat (positions.h).
@@ -51,6 +52,7 @@
 #include <stdbool.h>
 
 #include "analyze/common/statistics.h"
+#include "analyze/layers/inside.h"
 #include "analyze/layers/positions.h"
 #include "analyze/layers/tree.h"
 #include "base/data/buffer.h"
@@ -64,7 +66,8 @@ struct layer_activity {
     uint64_t start; /* ns */
     uint64_t duration;
     uint64_t correlation;
-    uint32_t node; /* of the tree: its layer */
+    uint64_t stream; /* in the trace */
+    uint32_t node;   /* of the tree: its layer */
 };
 
 /* Receives each piece of work that counts, in order of time; anything but MP_OK ends the reading.
@@ -77,9 +80,11 @@ struct layers_options {
     enum names_style style;
     const char *domain;    /* ranges of this one alone, "" the default one; NULL: of all */
     const char *iteration; /* work inside ranges of this name alone; NULL: all */
-    bool merge_numbers;    /* names that differ only in the numbers at their end are one */
-    bool all;              /* layers without device work too */
-    bool by_position;      /* kernels by their position, even if there are ranges */
+    const struct layers_iterations *found; /* work of these alone, and `iteration` is what they are
+                                              called, not a name of ranges; NULL: all */
+    bool merge_numbers; /* names that differ only in the numbers at their end are one */
+    bool all;           /* layers without device work too */
+    bool by_position;   /* kernels by their position, even if there are ranges */
     layers_each
         *each;     /* NULL: not wanted; if it is set, a trace without layers gets no positions */
     void *context; /* of `each` */
@@ -156,7 +161,8 @@ struct layers_result {
     uint64_t device;           /* ns of all work */
     uint64_t activities;
     uint64_t unlaunched; /* of these: without a launching call in the trace */
-    uint64_t iterations; /* outermost instances of the range that was asked for, with work */
+    uint64_t iterations; /* outermost instances of the range that was asked for, with work; or
+                            those that were found */
     uint64_t unfinished; /* ranges without an end */
     uint64_t kept;       /* see LAYER_MOST_OTHERS */
     bool has_ranges;     /* the trace has NVTX ranges, or captured paths */

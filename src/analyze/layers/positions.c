@@ -25,6 +25,7 @@ struct launch {
 
 struct pass {
     const struct capture_range *range;
+    const struct layers_iterations *found;
     struct source_names *names;
     struct launch *launches;
     uint64_t *durations;
@@ -44,7 +45,8 @@ static enum mp_status positions_take_row(struct pass *pass, const struct mp_batc
     uint64_t shape = CELL(shape);
     size_t count = pass->count;
 
-    if (pass->range && !range_has_work(pass->range, CELL(correlation), start))
+    if ((pass->range && !range_has_work(pass->range, CELL(correlation), start)) ||
+        !layers_are_inside(pass->found, CELL(correlation)))
         return MP_OK;
     if (!start || start > INT64_MAX || CELL(duration) > INT64_MAX - start) {
         pass->names->quality->unknown_times += !start;
@@ -223,10 +225,11 @@ static enum mp_status positions_build(struct pass *pass, struct layer_positions 
 }
 
 enum mp_status layer_positions_build(struct layer_positions *positions, struct mp_trace *trace,
-                                     const struct capture_range *range, struct source_names *names,
-                                     struct mp_error *error)
+                                     const struct capture_range *range,
+                                     const struct layers_iterations *found,
+                                     struct source_names *names, struct mp_error *error)
 {
-    struct pass pass = {.range = range, .names = names};
+    struct pass pass = {.range = range, .found = found, .names = names};
     const struct reading reading = {.trace = trace,
                                     .what = "the kernels",
                                     .context = &pass,

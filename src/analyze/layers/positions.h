@@ -14,6 +14,7 @@
 
 #include "analyze/common/source_names.h"
 #include "analyze/common/statistics.h"
+#include "analyze/layers/inside.h"
 #include "base/status.h"
 #include "model/trace/ranges.h"
 
@@ -38,12 +39,13 @@ struct layer_positions {
     uint64_t others_total;
 };
 
-/* Reads the kernels in a pass of its own. `range` NULL: all. Names, definitions and quality are
- * those of `names`. MP_ERR_IO, MP_ERR_MEMORY, MP_ERR_LIMIT (2^31 kernels); layer_positions_free is
- * due in any case. */
+/* Reads the kernels in a pass of its own. `range` and `found` NULL: all. Names, definitions and
+ * quality are those of `names`. MP_ERR_IO, MP_ERR_MEMORY, MP_ERR_LIMIT (2^31 kernels);
+ * layer_positions_free is due in any case. */
 enum mp_status layer_positions_build(struct layer_positions *positions, struct mp_trace *trace,
-                                     const struct capture_range *range, struct source_names *names,
-                                     struct mp_error *error);
+                                     const struct capture_range *range,
+                                     const struct layers_iterations *found,
+                                     struct source_names *names, struct mp_error *error);
 
 void layer_positions_free(struct layer_positions *positions);
 

@@ -138,7 +138,7 @@ static void mark_wanted(const struct rows *rows, bool *wanted)
 
     for (size_t node = pass->tree.node_count; node-- > 0;) {
         const struct layer_node *of = &pass->tree.nodes[node];
-        bool counts = node && rows->counts[node] && (!pass->options->iteration || of->inside);
+        bool counts = node && rows->counts[node] && (!pass->tree.iteration || of->inside);
 
         wanted[node] |= has_work(&rows->totals[node]) || (pass->options->all && counts);
         if (of->parent)

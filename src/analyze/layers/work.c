@@ -223,7 +223,7 @@ static void add_launch(struct layers_pass *pass, const struct activity *activity
     if (activity->call == pass->calls.count)
         return;
     call = nvtx_calls_at(&pass->calls, activity->call);
-    if (call->launched || (pass->options->iteration && !pass->tree.nodes[node].inside))
+    if (call->launched || (pass->tree.iteration && !pass->tree.nodes[node].inside))
         return;
     call->launched = true;
     pass->works[node].launches++;
@@ -371,6 +371,7 @@ static enum mp_status hand_on(struct layers_pass *pass, const struct activity *a
     const struct layer_activity handed = {.start = activity->start,
                                           .duration = activity->duration,
                                           .correlation = activity->correlation,
+                                          .stream = activity->stream,
                                           .node = activity->node};
 
     return pass->options->each ? pass->options->each(pass->options->context, &pass->tree, &handed)
@@ -392,12 +393,13 @@ static enum mp_status work_take_row(struct layers_pass *pass, const struct merge
         .launch = LAYER_NONE,
     };
 
-    if (pass->range && !range_has_work(pass->range, activity.correlation, activity.start))
+    if ((pass->range && !range_has_work(pass->range, activity.correlation, activity.start)) ||
+        !layers_are_inside(pass->options->found, activity.correlation))
         return MP_OK;
     if (!times_are_good(&pass->result->quality, &activity))
         return MP_OK;
     MP_TRY(locate(pass, &activity));
-    if (pass->options->iteration && !pass->tree.nodes[activity.node].inside)
+    if (pass->tree.iteration && !pass->tree.nodes[activity.node].inside)
         return MP_OK;
     MP_TRY(pass_lane(pass, &activity));
     MP_TRY(hand_on(pass, &activity));

@@ -200,7 +200,7 @@ static void take_ended(struct live *live, const struct nvtx_open_range *ended, u
 {
     struct live_step *step;
 
-    if (!ended->over || time < ended->begin || !is_iteration(live, ended, thread))
+    if (!ended->over || ended->cut || time < ended->begin || !is_iteration(live, ended, thread))
         return;
     step = reach_step(live, ended->domain, ended->name);
     if (!step)

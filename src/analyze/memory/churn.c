@@ -2,6 +2,7 @@
  * replays the events once, and counts pairs of which both ends lie in one iteration.
  */
 #include <stdlib.h>
+#include <string.h>
 
 #include "analyze/memory/memory.h"
 #include "base/data/map.h"
@@ -112,13 +113,27 @@ static enum mp_status no_such_range(const struct pass *pass, struct mp_error *er
                         pass->memory->iteration, *others ? "; there are for example " : "", others);
 }
 
+static enum mp_status copy_ranges(struct pass *pass, const struct nvtx_ranges *from)
+{
+    pass->ranges = (struct nvtx_ranges){.count = from->count, .unfinished = from->unfinished};
+    pass->ranges.items = calloc(from->count + 1, sizeof *from->items);
+    if (!pass->ranges.items)
+        return MP_ERR_MEMORY;
+    memcpy(pass->ranges.items, from->items, from->count * sizeof *from->items);
+    return MP_OK;
+}
+
 static enum mp_status load_iterations(struct pass *pass, struct mp_trace *trace,
-                                      struct mp_error *error)
+                                      const struct nvtx_ranges *ranges, struct mp_error *error)
 {
     struct memory *memory = pass->memory;
     size_t count;
 
-    MP_TRY(nvtx_ranges_load(&pass->ranges, trace, &memory->definitions, memory->iteration, error));
+    if (!ranges)
+        MP_TRY(
+            nvtx_ranges_load(&pass->ranges, trace, &memory->definitions, memory->iteration, error));
+    else if (copy_ranges(pass, ranges))
+        return mp_error_set(error, MP_ERR_MEMORY, "out of memory");
     keep_in_range(&pass->ranges, pass->range);
     memory->iterations.unfinished = pass->ranges.unfinished;
     count = pass->ranges.count;
@@ -321,7 +336,7 @@ enum mp_status memory_add_churn(struct memory *memory, struct mp_trace *trace,
     enum mp_status status = MP_OK;
 
     if (options->iteration)
-        status = load_iterations(&pass, trace, error);
+        status = load_iterations(&pass, trace, options->ranges, error);
     if (!status)
         status = churn_run(&pass, options->top, error);
     nvtx_ranges_free(&pass.ranges);

@@ -328,9 +328,10 @@ enum mp_status memory_build(struct mp_trace *trace, const struct memory_options 
     struct capture_ranges ranges;
     enum mp_status status;
 
-    *memory = (struct memory){.iteration = options->iteration};
+    *memory = (struct memory){.iteration = options->iteration, .by_way = options->ranges != NULL};
     definitions_init(&memory->definitions, trace);
     quality_init(&memory->quality, trace);
+    memory->quality.only = options->range;
     status = ranges_open(&ranges, trace, options->range, &what.range, error);
     memory->capture_ranges = ranges_count(&ranges);
     if (!status)

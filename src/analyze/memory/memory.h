@@ -21,10 +21,13 @@
 #include "model/trace/definitions.h"
 #include "model/trace/quality.h"
 
+struct nvtx_ranges; /* model/nvtx/ranges.h */
+
 struct memory_options {
     uint64_t range;        /* id of a capture range: what happens in it; 0: everything */
     const char *iteration; /* only churn inside the NVTX ranges of this name; NULL: all churn */
-    size_t top;            /* rows of each list */
+    const struct nvtx_ranges *ranges; /* of the iterations, by begin, instead; NULL: by name */
+    size_t top;                       /* rows of each list */
 };
 
 /* Where in the program; texts are the definitions'. */
@@ -98,7 +101,7 @@ struct memory_churn {
 /* Statistics over all iterations, including those without allocations. */
 struct memory_iterations {
     size_t count;
-    size_t unfinished;             /* ranges that have no end in the trace: left out */
+    size_t unfinished;             /* ranges without begin or end in the trace: left out */
     size_t busy;                   /* iterations with an allocation or a release */
     struct statistics allocations; /* counts */
     struct statistics frees;       /* counts */
@@ -126,6 +129,7 @@ struct memory {
     struct memory_churn *sources; /* the most time in calls first, at most `top` */
     size_t source_shown, source_count;
     const char *iteration; /* of the options */
+    bool by_way;           /* it is no NVTX range, but how iterations were found */
     struct memory_iterations iterations;
 };
 

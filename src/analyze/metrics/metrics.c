@@ -378,6 +378,7 @@ enum mp_status metrics_build(struct mp_trace *trace, const struct metrics_option
     *result = (struct metrics_result){.each = options->each, .range = options->range};
     definitions_init(&result->definitions, trace);
     quality_init(&result->quality, trace);
+    result->quality.only = options->range;
     dense_init(&pass.kernels, sizeof(struct kernel_state), definitions_limit(trace));
 
     status = ranges_open(&ranges, trace, options->range, &pass.range, error);

@@ -274,12 +274,14 @@ static void fill_range(struct pass *pass, uint32_t index, size_t *used)
         .domain = mp_intern_get(&result->names, kind->domain, NULL),
         .name = mp_intern_get(&result->names, kind->name, NULL),
         .unfinished = kind->unfinished,
+        .cut = kind->cut,
     };
     summary_row_fill(&range->instances, range->name, &kind->instances, kind->instances.total);
     range->instances.percent = 100;
     for (uint32_t group = 0; group < SUMMARY_GROUPS; group++)
         fill_group(pass, index, group, used, &range->groups[group]);
     result->unfinished += kind->unfinished;
+    result->cut += kind->cut;
     result->range_count++;
 }
 
@@ -380,6 +382,7 @@ enum mp_status nvtx_result_build(struct mp_trace *trace, const struct nvtx_optio
     *result = (struct nvtx_result){.range_count = 0};
     definitions_init(&result->definitions, trace);
     quality_init(&result->quality, trace);
+    result->quality.only = options->range;
     pass.names = (struct source_names){.names = &result->names,
                                        .definitions = &result->definitions,
                                        .quality = &result->quality,

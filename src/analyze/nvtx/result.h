@@ -43,6 +43,7 @@ struct nvtx_named_range {
     const char *name;
     struct summary_row instances; /* how many and how long; 100 percent */
     uint64_t unfinished;          /* of the instances: those without an end in the trace */
+    uint64_t cut;                 /* those that go on outside of their capture range */
     struct nvtx_group groups[SUMMARY_GROUPS];
 };
 
@@ -63,6 +64,7 @@ struct nvtx_result {
     struct nvtx_captured_range *captured; /* in the same order */
     size_t captured_count;
     uint64_t unfinished;      /* instances without an end */
+    uint64_t cut;             /* instances that go on outside of their capture range */
     bool no_calls;            /* the trace has no API calls, so no work belongs to any range */
     size_t capture_ranges;    /* that the trace has */
     struct summary_row *rows; /* of all groups */

@@ -122,7 +122,7 @@ static enum mp_status reach_kind(struct pass *pass, const struct nvtx_event *eve
 
 static enum mp_status begin_instance(struct pass *pass, const struct nvtx_event *event)
 {
-    struct nvtx_instance instance = {.begin = event->time, .end = NVTX_OPEN};
+    struct nvtx_instance instance = {.begin = event->time, .end = NVTX_OPEN, .cut = event->cut};
     uint32_t early = MP_MAP_ABSENT;
 
     if (pass->count >= NVTX_MOST)
@@ -158,9 +158,10 @@ static enum mp_status spans_take_row(struct pass *pass, const struct nvtx_event 
 
     if (nvtx_begins(event))
         return begin_instance(pass, event);
-    if (nvtx_match_end(&pass->match, event, &item))
+    if (nvtx_match_end(&pass->match, event, &item)) {
         pass->instances[item].end = event->time;
-    else if (event->kind == MP_nvtx_kind_end)
+        pass->instances[item].cut |= event->cut;
+    } else if (event->kind == MP_nvtx_kind_end)
         return keep_early_end(pass, event);
     return MP_OK;
 }
@@ -249,7 +250,8 @@ static bool finish_instance(struct pass *pass, struct nvtx_instance *instance, u
         quality->reversed_times++;
         return false;
     }
-    pass->spans->kinds[instance->kind].unfinished += open;
+    pass->spans->kinds[instance->kind].cut += instance->cut;
+    pass->spans->kinds[instance->kind].unfinished += open && !instance->cut;
     return true;
 }
 

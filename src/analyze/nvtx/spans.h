@@ -54,7 +54,8 @@ struct nvtx_kind {
     uint32_t domain; /* of names; 0: the default one */
     uint32_t name;   /* of names */
     struct tally instances;
-    uint64_t unfinished;
+    uint64_t unfinished; /* of the instances: neither ended nor cut */
+    uint64_t cut;        /* they go on outside of their capture range */
 };
 
 struct nvtx_node {
@@ -104,6 +105,7 @@ struct nvtx_instance {
     uint64_t end;
     uint32_t kind;
     uint32_t lane; /* found by lanes.c */
+    bool cut;      /* it goes on outside of its capture range */
 };
 
 #define NVTX_OPEN UINT64_MAX /* `end` while it has none */

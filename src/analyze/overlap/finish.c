@@ -274,6 +274,8 @@ enum mp_status overlap_finish(struct overlap_pass *pass)
         overlap_sweep_end(&pass->sweeps[i], pass->lanes.items);
     sort_known(pass);
     MP_TRY(add_devices(pass));
+    MP_TRY(kernel_time_end(&pass->kernels));
+    overlap->kernels = pass->kernels.sums;
     qsort(overlap->devices, overlap->device_count, sizeof *overlap->devices,
           finish_compare_devices);
     return MP_OK;

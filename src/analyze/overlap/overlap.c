@@ -268,6 +268,8 @@ static enum mp_status overlap_take_row(struct overlap_pass *pass, const struct m
         return MP_OK;
     }
     MP_TRY(overlap_kind_of(pass, table, row->columns[table->what][row->row], &activity));
+    if (activity == OVERLAP_KERNEL)
+        MP_TRY(kernel_time_next(&pass->kernels, stream, row->time, duration));
     MP_TRY(find_slot(pass, &stream, &slot));
     widen(window_of(pass, correlation, row->time), row->time, end);
     return overlap_sweep_add(&pass->sweeps[slot], pass->lanes.items, activity, (uint32_t)stream,
@@ -313,6 +315,7 @@ static void overlap_begin(struct overlap_pass *pass)
     dense_init(&pass->lanes, sizeof(struct overlap_lane), limit);
     dense_init(&pass->lane_slots, sizeof(uint32_t), limit);
     dense_init(&pass->shapes, sizeof(uint8_t), limit);
+    kernel_time_begin(&pass->kernels, &overlap->definitions, limit);
 }
 
 static void overlap_end(struct overlap_pass *pass)
@@ -325,6 +328,7 @@ static void overlap_end(struct overlap_pass *pass)
     dense_free(&pass->lanes);
     dense_free(&pass->lane_slots);
     dense_free(&pass->shapes);
+    kernel_time_free(&pass->kernels);
     mp_map_free(&pass->contexts);
     ranges_free(&pass->ranges);
 }
@@ -353,6 +357,7 @@ enum mp_status overlap_build(struct mp_trace *trace, const struct overlap_option
     enum mp_status status;
 
     overlap_begin(&pass);
+    overlap->quality.only = options->range;
     status = overlap_run(&pass, options, error);
     overlap_end(&pass);
     if (status)

@@ -7,6 +7,7 @@
 #include <miniprof/trace.h>
 #include <stdbool.h>
 
+#include "analyze/common/kernel_time.h"
 #include "analyze/overlap/sweep.h"
 #include "base/status.h"
 #include "model/trace/definitions.h"
@@ -44,8 +45,9 @@ struct overlap {
     /* ns from the first begin of an activity to the last end, on any device, for each capture
      * range. Time in several ranges counts once. */
     uint64_t window;
-    size_t windows;          /* capture ranges with activities, or 1 */
-    uint64_t graph_launches; /* recorded as wholes, counted as kernels */
+    size_t windows;             /* capture ranges with activities, or 1 */
+    struct kernel_time kernels; /* what counts as OVERLAP_KERNEL */
+    uint64_t graph_launches;    /* recorded as wholes, counted as kernels */
     uint64_t
         migrations; /* rows of unified memory: they are on no stream, so they are not counted */
     bool recorded;  /* work of the GPUs was to be recorded */

@@ -37,6 +37,7 @@ struct overlap_pass {
     size_t window;                      /* of the last activity */
     struct overlap_known_stream *known; /* that the program made */
     size_t known_count, known_capacity;
+    struct kernel_time_pass kernels;
     struct mp_map contexts; /* CUPTI's id of a context: ordinal of its device */
 };
 

@@ -6,15 +6,12 @@
 
 struct deps_resolved {
     const struct deps_change **by_name; /* NULL: as recorded; owned */
-    const struct deps_change *by_part[DEPS_PARTS];
+    const struct deps_change **by_part; /* by process, then part; NULL: as recorded; owned */
 };
 
 /* The last change of each name and part. MP_ERR_MEMORY. deps_resolved_free gives it back. */
 enum mp_status deps_resolve(const struct deps *deps, const struct deps_changes *changes,
                             struct deps_resolved *resolved);
 void deps_resolved_free(struct deps_resolved *resolved);
-
-/* A time after a change, which may be NULL. */
-uint64_t deps_changed(const struct deps_change *change, uint64_t ns);
 
 #endif

@@ -32,6 +32,9 @@ enum mp_status deps_changes_add(struct deps_changes *changes, const char *text,
 
 void deps_changes_free(struct deps_changes *changes);
 
+/* A time after a change, which may be NULL. */
+uint64_t deps_changed(const struct deps_change *change, uint64_t ns);
+
 /* The first change that matches no activity and no part, or NULL. */
 const struct deps_change *deps_changes_unmatched(const struct deps_changes *changes,
                                                  const struct deps *deps);
@@ -45,8 +48,9 @@ enum mp_status deps_replay(const struct deps *deps, const struct deps_changes *c
 
 /* What changes at a single activity, in addition to the changes by name. */
 enum deps_edit {
-    DEPS_EDIT_NO_TIME = 1,    /* work, or a call's own time, takes no time */
-    DEPS_EDIT_SCALED = 2,     /* work, or a call's own time, is multiplied by deps_edits.factor */
+    DEPS_EDIT_NO_TIME = 1, /* work, or a call's own time, takes no time */
+    DEPS_EDIT_SCALED =
+        2, /* work, or a call's own time, is multiplied by the factor of deps_edits */
     DEPS_EDIT_NO_WAIT = 4,    /* a call: waits for nothing (D6, D8) */
     DEPS_EDIT_NO_HOST = 8,    /* a call: the host code before it is removed, except host_kept */
     DEPS_EDIT_NO_LAUNCH = 16, /* work: the lag of D2 is 0, */
@@ -57,9 +61,21 @@ enum deps_edit {
 struct deps_edits {
     const uint8_t *flags; /* by activity: enum deps_edit; of calls by piece */
     double factor;
+    /* In place of `factor`, that of one activity; NULL: `factor`. */
+    double (*factor_of)(const void *context, uint32_t activity);
     /* How much of the host code before a piece with NO_HOST remains, ns; NULL: nothing. */
     uint64_t (*host_kept)(const void *context, uint32_t piece);
     const void *context;
+};
+
+/* How much shorter something is in every run, ns, by activity. Of a piece `before` is host code
+ * before it, and `within` its own time or, if it waits, its return. Of work `before` is the lag of
+ * its launch, `within` the lag of D3, D4, D5 and D7, and `own` its time. Nothing gets shorter than
+ * 0. */
+struct deps_less {
+    uint32_t *before;
+    uint32_t *within;
+    uint32_t *own; /* of pieces unused */
 };
 
 /* A graph that is replayed many times. Memory: 4 and 8 bytes for each activity, each piece of a
@@ -70,6 +86,7 @@ struct deps_replayer {
     uint32_t point_count;
     uint64_t *moments; /* by point: the new run; owned */
     const struct deps_edits *edits;
+    const struct deps_less *less; /* set by the caller; NULL: none */
 };
 
 /* Needs deps_options.fronts. MP_ERR_MEMORY; deps_replayer_free in any case. */
@@ -86,6 +103,15 @@ enum mp_status deps_replayer_run(struct deps_replayer *replayer, const struct de
 uint64_t deps_replayer_end(const struct deps_replayer *replayer, uint32_t activity);
 uint64_t deps_replayer_host(const struct deps_replayer *replayer, uint32_t thread, uint64_t time,
                             bool ends);
+
+/* Moves a window to where it lies in the last run. */
+void deps_replayer_window(const struct deps_replayer *replayer, struct deps_window *window);
+
+/* Gives all activities, waits and divided host code the times of the last run, and binds them anew.
+ * The order in each lane stays, and so does what belongs to windows and capture ranges: `deps`
+ * keeps the begins as recorded. Capture ranges keep their times. The replayer cannot be used any
+ * more. MP_ERR_MEMORY: `deps` is of no use then. */
+enum mp_status deps_retime(struct deps *deps, const struct deps_replayer *replayer);
 
 struct deps_gain {
     uint32_t name;     /* in deps->names */

@@ -1,5 +1,5 @@
 /* Counts what is in a trace file from the headers of its chunks. Only the small tables (ranges,
- * quality) are decoded, so it is quick for large files.
+ * quality) and one column of `collective` are decoded, so it is quick for large files.
  */
 #include "analyze/summary/contents.h"
 #include "model/trace/reading.h"
@@ -54,7 +54,7 @@ static enum mp_status count_chunks(struct contents *contents, struct mp_trace *t
     quality_finish(&contents->quality, trace, cursor, &contents->definitions);
     mp_cursor_close(cursor);
     if (status == MP_END)
-        return MP_OK;
+        return quality_count_untimed(&contents->quality, trace, error);
     return mp_error_set(error, status, "cannot read the trace: %s", mp_status_name(status));
 }
 
@@ -65,12 +65,14 @@ static void select_notes(struct mp_cursor *cursor, void *context)
                      MP_COLUMN_MASK(string, id) | MP_COLUMN_MASK(string, text));
     ranges_select(cursor);
     quality_select(cursor);
+    told_select(cursor);
 }
 
 static enum mp_status take_notes(void *context, const struct mp_batch *batch)
 {
     struct contents *contents = context;
 
+    told_take(&contents->told, batch);
     MP_TRY(definitions_take(&contents->definitions, batch));
     MP_TRY(ranges_take(&contents->ranges, batch));
     return quality_take(&contents->quality, batch);
@@ -104,7 +106,9 @@ enum mp_status contents_build(struct mp_trace *trace, struct contents *contents,
     contents->tables = calloc(contents->table_count, sizeof *contents->tables);
     if (!contents->tables)
         return mp_error_set(error, MP_ERR_MEMORY, "out of memory");
-    status = read_notes(contents, trace, error);
+    status = baseline_build(trace, &contents->baseline, error);
+    if (!status)
+        status = read_notes(contents, trace, error);
     if (!status)
         status = count_chunks(contents, trace, error);
     if (status)
@@ -117,6 +121,7 @@ enum mp_status contents_build(struct mp_trace *trace, struct contents *contents,
 void contents_free(struct contents *contents)
 {
     free(contents->tables);
+    baseline_free(&contents->baseline);
     ranges_free(&contents->ranges);
     quality_free(&contents->quality);
     definitions_free(&contents->definitions);

@@ -4,6 +4,8 @@
 
 #include <miniprof/trace.h>
 
+#include "analyze/baseline/baseline.h"
+#include "analyze/summary/told.h"
 #include "base/status.h"
 #include "model/trace/definitions.h"
 #include "model/trace/quality.h"
@@ -28,6 +30,8 @@ struct contents {
     uint64_t last_time;
     struct capture_ranges ranges;
     struct quality quality;
+    struct baseline baseline;
+    struct told told; /* of NCCL's operations */
     struct definitions definitions;
 };
 

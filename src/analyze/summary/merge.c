@@ -51,7 +51,10 @@ enum mp_status summary_merge_add(struct summary_merge *merge, const struct summa
         for (size_t row = 0; row < from->row_count; row++)
             MP_TRY(add_row(&merge->groups[i], &from->rows[row], process, merge->keep_parts));
     }
-    merge->processes++;
+    if (merge->processes++)
+        kernel_time_merge(&merge->kernels, &summary->kernels);
+    else
+        merge->kernels = summary->kernels;
     return MP_OK;
 }
 

@@ -37,6 +37,7 @@ struct merged_group {
 struct summary_merge {
     struct merged_group groups[SUMMARY_GROUPS];
     bool recorded[SUMMARY_GROUPS]; /* whether any of the recorders was to record this group */
+    struct kernel_time kernels;
     bool keep_parts;
     size_t processes; /* that were added */
 };

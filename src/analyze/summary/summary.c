@@ -25,10 +25,13 @@ struct pass {
     struct tallies tallies[SOURCE_COUNT]; /* by id; for each device, by pair */
     uint64_t limit;                       /* ids stay below it */
     bool per_device;
+    struct called_from callers;
     struct summary_slots slots;
     struct summary_pairs pairs[SOURCE_COUNT];
     uint64_t *ids; /* of the pairs of a batch's rows */
     size_t id_capacity;
+    bool wants_kernels; /* kernel_time */
+    struct kernel_time_pass kernels;
 };
 
 static bool summary_is_wanted(const struct pass *pass, const struct source *source)
@@ -45,6 +48,21 @@ static bool is_correlated(const struct pass *pass, const struct source *source)
     return pass->range && source->group == SUMMARY_GPU && source->correlation != SOURCES_NO_COLUMN;
 }
 
+/* The columns by which a row finds its stack. */
+static unsigned correlation_of(const struct source *source)
+{
+    return source->table == MP_TABLE_call ? (unsigned)MP_COLUMN_call_correlation
+                                          : source->correlation;
+}
+
+static unsigned node_of(const struct source *source)
+{
+    return source->table == MP_TABLE_kernel ? (unsigned)MP_COLUMN_kernel_node
+           : source->table == MP_TABLE_copy ? (unsigned)MP_COLUMN_copy_node
+           : source->table == MP_TABLE_set  ? (unsigned)MP_COLUMN_set_node
+                                            : SOURCES_NO_COLUMN;
+}
+
 static void select_source(struct mp_cursor *cursor, const struct pass *pass,
                           const struct source *source)
 {
@@ -52,10 +70,16 @@ static void select_source(struct mp_cursor *cursor, const struct pass *pass,
 
     if (is_correlated(pass, source))
         mask |= 1u << source->correlation;
+    if (pass->options->by && correlation_of(source) != SOURCES_NO_COLUMN)
+        mask |= 1u << correlation_of(source);
+    if (pass->options->by && node_of(source) != SOURCES_NO_COLUMN)
+        mask |= 1u << node_of(source);
     if (pass->per_device && source->stream != SOURCES_NO_COLUMN)
         mask |= 1u << source->stream;
     if (pass->per_device && source->table == MP_TABLE_unified)
         mask |= MP_COLUMN_MASK(unified, source) | MP_COLUMN_MASK(unified, target);
+    if (source->table == MP_TABLE_kernel)
+        mask |= kernel_time_columns(pass->range);
     mp_cursor_select(cursor, mp_table_by_id(source->table), mask);
 }
 
@@ -86,6 +110,24 @@ static uint64_t device_of(const struct pass *pass, const struct source *source,
     return stream && stream->defined ? stream->device : UINT64_MAX;
 }
 
+/* What a row's id is paired with: its device, or the line that it was called from. */
+static enum mp_status slot_of(struct pass *pass, const struct source *source,
+                              const struct mp_batch *batch, uint32_t row, uint32_t *slot)
+{
+    unsigned correlation = correlation_of(source);
+    unsigned node = node_of(source);
+
+    if (!pass->options->by) {
+        *slot = summary_slot(&pass->slots, device_of(pass, source, batch, row));
+        return MP_OK;
+    }
+    *slot = 0;
+    return correlation == SOURCES_NO_COLUMN
+               ? MP_OK
+               : called_from(&pass->callers, batch->columns[correlation][row],
+                             node == SOURCES_NO_COLUMN ? 0 : batch->columns[node][row], slot);
+}
+
 /* Pairs in place of the ids of a batch. */
 static enum mp_status pair_ids(struct pass *pass, size_t index, const struct mp_batch *batch)
 {
@@ -99,7 +141,9 @@ static enum mp_status pair_ids(struct pass *pass, size_t index, const struct mp_
         pass->id_capacity = batch->rows;
     }
     for (uint32_t row = 0; row < batch->rows; row++) {
-        uint32_t slot = summary_slot(&pass->slots, device_of(pass, source, batch, row));
+        uint32_t slot;
+
+        MP_TRY(slot_of(pass, source, batch, row, &slot));
         MP_TRY(summary_pair(&pass->pairs[index], slot, batch->columns[source->id][row], pass->limit,
                             &pass->ids[row]));
     }
@@ -117,10 +161,12 @@ static enum mp_status take_rows(struct pass *pass, size_t index, const struct mp
         .count = batch->rows,
     };
 
-    if (pass->per_device && source->group == SUMMARY_GPU) {
+    if (pass->options->by || (pass->per_device && source->group == SUMMARY_GPU)) {
         MP_TRY(pair_ids(pass, index, batch));
         rows.ids = pass->ids;
     }
+    if (source->table == MP_TABLE_kernel)
+        MP_TRY(kernel_time_take(&pass->kernels, batch, pass->range));
     return tallies_add(&pass->tallies[index], &rows, pass->range);
 }
 
@@ -176,12 +222,14 @@ static enum mp_status merge_by_name(struct merge *merge, const char *name, size_
     return MP_OK;
 }
 
-static enum mp_status merge_tally(struct pass *pass, const struct source *source, uint64_t id,
-                                  const struct tally *tally, struct merge *merge)
+static enum mp_status merge_tally(struct pass *pass, const struct source *source,
+                                  const struct summary_pair *pair, const struct tally *tally,
+                                  struct merge *merge)
 {
     struct summary *summary = pass->summary;
     char buffer[NAMES_BYTES];
-    const char *name = source->name(&summary->definitions, pass->options->style, id, buffer);
+    const char *name = source->name(&summary->definitions, pass->options->style, pair->id, buffer);
+    size_t length;
 
     if (source->partly && (!name || !tally->total))
         return MP_OK;
@@ -190,7 +238,14 @@ static enum mp_status merge_tally(struct pass *pass, const struct source *source
         if (merge->slot == ALL_SLOTS)
             summary->quality.undefined += tally->calls;
     }
-    return merge_by_name(merge, name, source_name_length(source, name), tally);
+    length = source_name_length(source, name);
+    if (pass->options->by && correlation_of(source) != SOURCES_NO_COLUMN) {
+        name = called_from_text(&pass->callers, name, length, pair->slot);
+        if (!name)
+            return MP_ERR_MEMORY;
+        length = strlen(name);
+    }
+    return merge_by_name(merge, name, length, tally);
 }
 
 static enum mp_status merge_source(struct pass *pass, size_t index, struct merge *merge)
@@ -206,7 +261,9 @@ static enum mp_status merge_source(struct pass *pass, size_t index, struct merge
             continue;
         if (merge->slot != ALL_SLOTS && (!is_pair || pairs->items[i].slot != merge->slot))
             continue;
-        MP_TRY(merge_tally(pass, &sources[index], is_pair ? pairs->items[i].id : i, tally, merge));
+        MP_TRY(merge_tally(pass, &sources[index],
+                           is_pair ? &pairs->items[i] : &(struct summary_pair){.id = i}, tally,
+                           merge));
     }
     return MP_OK;
 }
@@ -296,9 +353,14 @@ static enum mp_status build_groups(struct pass *pass, struct mp_error *error)
                              &pass->summary->groups[group]);
     if (!status && pass->per_device)
         status = build_devices(pass);
+    if (!status && pass->wants_kernels)
+        status = kernel_time_end(&pass->kernels);
     if (status)
         return mp_error_set(error, status, "cannot summarise the trace: %s",
                             mp_status_name(status));
+    if (pass->wants_kernels)
+        pass->summary->kernels = pass->kernels.sums;
+    pass->summary->kernels.known &= quality_has_times(quality);
     for (size_t i = 0; i < SOURCE_COUNT; i++) {
         quality->unknown_times += pass->tallies[i].unknown_times;
         quality->reversed_times += pass->tallies[i].reversed_times;
@@ -324,10 +386,15 @@ static void summary_begin(struct pass *pass, const struct mp_trace *trace)
     summary->recorded[SUMMARY_API] = !is_setting(trace, "MINIPROF_API", "none");
     definitions_init(&summary->definitions, trace);
     quality_init(&summary->quality, trace);
+    summary->quality.only = pass->options->range;
     pass->limit = definitions_limit(trace);
     pass->per_device = pass->options->parts & SUMMARY_PART_PER_GPU;
     for (size_t i = 0; i < SOURCE_COUNT; i++)
         tallies_init(&pass->tallies[i], definitions_limit(trace));
+    kernel_time_begin(&pass->kernels, &summary->definitions, pass->limit);
+    for (size_t i = 0; i < SOURCE_COUNT; i++)
+        pass->wants_kernels |=
+            sources[i].table == MP_TABLE_kernel && summary_is_wanted(pass, &sources[i]);
 }
 
 static void summary_end(struct pass *pass)
@@ -336,6 +403,8 @@ static void summary_end(struct pass *pass)
         tallies_free(&pass->tallies[i]);
         summary_pairs_free(&pass->pairs[i]);
     }
+    called_from_free(&pass->callers);
+    kernel_time_free(&pass->kernels);
     free(pass->ids);
 }
 
@@ -349,6 +418,10 @@ enum mp_status summary_build(struct mp_trace *trace, const struct summary_option
     summary_begin(&pass, trace);
     status = ranges_open(&ranges, trace, options->range, &pass.range, error);
     summary->range_count = ranges_count(&ranges);
+    if (!status)
+        status = called_from_load(&pass.callers, trace, options->by, error);
+    if (!status && pass.wants_kernels)
+        status = kernel_time_expect(&pass.kernels, trace, error);
     if (!status)
         status = summary_run_pass(&pass, trace, error);
     if (!status)

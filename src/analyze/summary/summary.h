@@ -11,6 +11,8 @@
 #include <miniprof/trace.h>
 #include <stdbool.h>
 
+#include "analyze/common/called_from.h"
+#include "analyze/common/kernel_time.h"
 #include "analyze/common/sources.h"
 #include "analyze/summary/rows.h"
 #include "base/data/map.h"
@@ -29,7 +31,8 @@ enum summary_parts {
 struct summary_options {
     uint64_t range; /* id of the capture range to summarise; 0: everything */
     enum names_style style;
-    unsigned parts; /* of enum summary_parts; 0: SUMMARY_PARTS_BOTH */
+    unsigned parts;    /* of enum summary_parts; 0: SUMMARY_PARTS_BOTH */
+    enum called_by by; /* rows are split by who called; not with SUMMARY_PART_PER_GPU */
 };
 
 struct summary_group {
@@ -51,6 +54,7 @@ struct summary {
     struct summary_device *devices; /* by ordinal; with SUMMARY_PART_PER_GPU only */
     size_t device_count;
     bool recorded[SUMMARY_GROUPS]; /* whether the recorder was to record this group */
+    struct kernel_time kernels;    /* not known unless GPU activities are wanted */
     struct quality quality;
     struct definitions definitions;
     size_t range_count;

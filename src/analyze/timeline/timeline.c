@@ -47,9 +47,8 @@ static bool belongs(const struct build *build, const struct deps_activity *activ
         return false;
     if (!range)
         return true;
-    return activity->kind == DEPS_CALL
-               ? range_has_call(range, activity->begin)
-               : range_has_work(range, activity->correlation, activity->begin);
+    return deps_is_call(activity) ? range_has_call(range, activity->begin)
+                                  : range_has_work(range, activity->correlation, activity->begin);
 }
 
 static uint32_t activities_before(const struct deps *deps, const struct deps_lane *lane,
@@ -131,7 +130,7 @@ static enum mp_status add_activity(struct build *build, uint32_t index)
 
     if (!belongs(build, activity))
         return MP_OK;
-    if (activity->kind == DEPS_CALL) /* if the call is cut into pieces: where its last piece ends */
+    if (deps_is_call(activity)) /* if the call is cut into pieces: where its last piece ends */
         end = deps->activities[activity->stream_pred].end;
     event.duration = end > event.begin ? end - event.begin : 0;
     MP_TRY(name_activity(build, activity, &event.kind));

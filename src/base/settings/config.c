@@ -11,7 +11,9 @@
 #include <unistd.h>
 
 #include "base/settings/range_name.h"
+#include "base/settings/sample.h"
 #include "base/settings/schedule.h"
+#include "base/settings/share.h"
 #include "base/text/duration.h"
 #include "base/text/pattern.h"
 #include "base/text/strings.h"
@@ -26,8 +28,10 @@ static const char *const words_API[] = {MP_CHOICES_API(CHOICE_WORD)};
 static const char *const words_ATTACH[] = {MP_CHOICES_ATTACH(CHOICE_WORD)};
 static const char *const words_CUDA_GRAPH[] = {MP_CHOICES_CUDA_GRAPH(CHOICE_WORD)};
 static const char *const words_LOG[] = {MP_CHOICES_LOG(CHOICE_WORD)};
+static const char *const words_NCCL[] = {MP_CHOICES_NCCL(CHOICE_WORD)};
 static const char *const words_REPLAY[] = {MP_CHOICES_REPLAY(CHOICE_WORD)};
 static const char *const words_QUERY[] = {MP_CHOICES_QUERY(CHOICE_WORD)};
+static const char *const words_STACKS[] = {MP_CHOICES_STACKS(CHOICE_WORD)};
 static const char *const words_SWITCH[] = {MP_CHOICES_SWITCH(CHOICE_WORD)};
 #undef CHOICE_WORD
 
@@ -449,10 +453,14 @@ bool mp_config_api_lists(const struct mp_config *config, const char *function)
     return false;
 }
 
+bool mp_config_begins_at_once(const struct mp_config *config)
+{
+    uint32_t mode = config->capture.choice;
+
+    return mode == MP_CAPTURE_AUTO || mode == MP_CAPTURE_ALL || mode == MP_CAPTURE_PAUSE;
+}
+
 bool mp_config_waits(const struct mp_config *config)
 {
-    bool whole =
-        config->capture.choice == MP_CAPTURE_AUTO || config->capture.choice == MP_CAPTURE_ALL;
-
-    return !whole || *config->schedule || config->delay;
+    return !mp_config_begins_at_once(config) || *config->schedule || config->delay;
 }

@@ -31,8 +31,10 @@ enum mp_config_api { MP_CHOICES_API(MP_CHOICE_ENUM) MP_API_LIST };
 enum mp_attach { MP_CHOICES_ATTACH(MP_CHOICE_ENUM) };
 enum mp_cuda_graph { MP_CHOICES_CUDA_GRAPH(MP_CHOICE_ENUM) };
 enum mp_config_log { MP_CHOICES_LOG(MP_CHOICE_ENUM) };
+enum mp_nccl { MP_CHOICES_NCCL(MP_CHOICE_ENUM) };
 enum mp_replay { MP_CHOICES_REPLAY(MP_CHOICE_ENUM) };
 enum mp_query { MP_CHOICES_QUERY(MP_CHOICE_ENUM) };
+enum mp_stacks { MP_CHOICES_STACKS(MP_CHOICE_ENUM) };
 enum mp_switch { MP_CHOICES_SWITCH(MP_CHOICE_ENUM) };
 #undef MP_CHOICE_ENUM
 
@@ -104,7 +106,7 @@ const struct mp_setting *mp_setting_by_flag(const char *flag);
 /* Gives a setting the value that `text` writes. If the setting does not take this value, the
  * function returns MP_ERR_ARGUMENT, the field stays as it was, and the message reads
  *
- *     MINIPROF_CAPTURE='some' is not valid: takes auto, range, all, off or nvtx:NAME[@DOMAIN]
+ *     MINIPROF_ATTACH='some' is not valid: takes init, graph or range
  *
  * An empty text is a value like any other (only text settings take it). */
 enum mp_status mp_config_set(struct mp_config *config, const struct mp_setting *setting,
@@ -143,6 +145,9 @@ enum mp_log_level mp_config_log_level(const struct mp_config *config);
 /* Whether config->api is a list that names this function. A name in the list matches all versions
  * of the function: "cuMemAlloc" matches "cuMemAlloc_v2" too. */
 bool mp_config_api_lists(const struct mp_config *config, const char *function);
+
+/* Whether the capture mode records from the start. */
+bool mp_config_begins_at_once(const struct mp_config *config);
 
 /* Whether recording starts later than CUDA does: it waits for a range, a step or a time. */
 bool mp_config_waits(const struct mp_config *config);

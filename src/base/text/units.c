@@ -1,5 +1,6 @@
-/* Numbers and their units as nvprof prints them. The unit is chosen before the number is rounded,
- * which is nvprof's order: 999999 ns print as 1000.0us, not as 1.0000ms.
+/* Numbers and their units as nvprof prints them, and as miniprof's own commands do. The unit is
+ * chosen before the number is rounded, which is nvprof's order: 999999 ns print as 1000.0us, not as
+ * 1.0000ms.
  */
 #include "base/text/units.h"
 
@@ -12,46 +13,51 @@
 #define NUMBER_WIDTH   8
 
 /* Prints `value` with `precision` digits behind the point; returns the length. */
-static int print_number(char *out, size_t size, double value, int precision)
+static int print_number(char *out, size_t size, double value, int precision, enum mp_style style)
 {
-    if (value >= EXPONENT_FROM)
+    if (style == MP_STYLE_NVPROF && value >= EXPONENT_FROM)
         return snprintf(out, size, "%.*e", precision, value);
     return snprintf(out, size, "%.*f", precision, value);
 }
 
 /* Prints `value` with as many digits as `width` characters hold. */
-static void fit(char *out, size_t size, double value, int width)
+static void fit(char *out, size_t size, double value, int width, enum mp_style style)
 {
     int precision;
 
     for (precision = width - 2; precision > 0; precision--) {
-        if (print_number(out, size, value, precision) <= width)
+        if (print_number(out, size, value, precision, style) <= width)
             return;
     }
-    print_number(out, size, value, 0);
+    print_number(out, size, value, 0, style);
 }
 
 static const char *print_fitted(char *buffer, size_t size, double value, int width,
-                                const char *unit)
+                                const char *unit, enum mp_style style)
 {
     char number[MP_FORMATTED_BYTES];
 
-    fit(number, sizeof(number), value, width);
+    fit(number, sizeof(number), value, width, style);
     snprintf(buffer, size, "%s%s", number, unit);
+    return buffer;
+}
+
+const char *mp_show_time(char *buffer, size_t size, uint64_t ns, enum mp_style style)
+{
+    if (ns < 1000)
+        snprintf(buffer, size, "%uns", (unsigned)ns);
+    else if (ns < 1000000)
+        print_fitted(buffer, size, (double)ns / 1e3, 6, "us", style);
+    else if (ns < 1000000000)
+        print_fitted(buffer, size, (double)ns / 1e6, 6, "ms", style);
+    else
+        print_fitted(buffer, size, (double)ns / 1e9, 7, "s", style);
     return buffer;
 }
 
 const char *mp_format_time(char *buffer, size_t size, uint64_t ns)
 {
-    if (ns < 1000)
-        snprintf(buffer, size, "%uns", (unsigned)ns);
-    else if (ns < 1000000)
-        print_fitted(buffer, size, (double)ns / 1e3, 6, "us");
-    else if (ns < 1000000000)
-        print_fitted(buffer, size, (double)ns / 1e6, 6, "ms");
-    else
-        print_fitted(buffer, size, (double)ns / 1e9, 7, "s");
-    return buffer;
+    return mp_show_time(buffer, size, ns, MP_STYLE_OWN);
 }
 
 uint64_t mp_whole_ns(double ns)
@@ -79,62 +85,95 @@ const char *mp_format_time_decimals(char *buffer, size_t size, uint64_t ns)
     return buffer;
 }
 
-static const struct {
-    const char *size;
-    const char *throughput;
-    double bytes;
-} size_units[] = {{"B", "B/s", 1},
-                  {"KB", "KB/s", 1024.0},
-                  {"MB", "MB/s", 1048576.0},
-                  {"GB", "GB/s", 1073741824.0}};
+#define SIZE_UNITS 4
 
-unsigned mp_size_unit(double bytes)
+static const double size_bytes[SIZE_UNITS] = {1, 1024.0, 1048576.0, 1073741824.0};
+static const double rate_bytes[SIZE_UNITS] = {1, 1e3, 1e6, 1e9};
+
+static const char *const size_names[MP_STYLES][SIZE_UNITS] = {
+    [MP_STYLE_NVPROF] = {"B", "KB", "MB", "GB"},
+    [MP_STYLE_OWN] = {"B", "KiB", "MiB", "GiB"},
+};
+
+static const char *const rate_names[SIZE_UNITS] = {"B/s", "KB/s", "MB/s", "GB/s"};
+
+/* From 1000 on the next unit, also where it is one of 1024. */
+static unsigned unit_of(double value, const double units[SIZE_UNITS])
 {
     unsigned unit = 0;
 
-    /* From 1000 on the next unit, of 1024. */
-    while (unit < 3 && bytes / size_units[unit].bytes >= 1000.0)
+    while (unit + 1 < SIZE_UNITS && value / units[unit] >= 1000.0)
         unit++;
     return unit;
 }
 
-const char *mp_size_unit_name(unsigned unit)
+unsigned mp_size_unit(double bytes)
 {
-    return size_units[unit].size;
+    return unit_of(bytes, size_bytes);
+}
+
+const char *mp_size_unit_name(unsigned unit, enum mp_style style)
+{
+    return size_names[style][unit];
 }
 
 double mp_size_unit_bytes(unsigned unit)
 {
-    return size_units[unit].bytes;
+    return size_bytes[unit];
 }
 
-const char *mp_format_size(char *buffer, size_t size, uint64_t bytes)
+unsigned mp_rate_unit(double bytes, enum mp_style style)
+{
+    return unit_of(bytes, style == MP_STYLE_OWN ? rate_bytes : size_bytes);
+}
+
+double mp_rate_unit_bytes(unsigned unit, enum mp_style style)
+{
+    return style == MP_STYLE_OWN ? rate_bytes[unit] : size_bytes[unit];
+}
+
+const char *mp_rate_unit_name(unsigned unit)
+{
+    return rate_names[unit];
+}
+
+const char *mp_show_size(char *buffer, size_t size, uint64_t bytes, enum mp_style style)
 {
     unsigned unit = mp_size_unit((double)bytes);
 
     if (unit == 0)
         snprintf(buffer, size, "%uB", (unsigned)bytes);
     else
-        print_fitted(buffer, size, (double)bytes / size_units[unit].bytes, 6,
-                     size_units[unit].size);
+        print_fitted(buffer, size, (double)bytes / size_bytes[unit], 6, size_names[style][unit],
+                     style);
     return buffer;
+}
+
+const char *mp_format_size(char *buffer, size_t size, uint64_t bytes)
+{
+    return mp_show_size(buffer, size, bytes, MP_STYLE_OWN);
+}
+
+const char *mp_show_rate(char *buffer, size_t size, double bytes_per_second, enum mp_style style)
+{
+    double value = bytes_per_second > 0 ? bytes_per_second : 0;
+    unsigned unit = mp_rate_unit(value, style);
+
+    return print_fitted(buffer, size, value / mp_rate_unit_bytes(unit, style), 6, rate_names[unit],
+                        style);
 }
 
 const char *mp_format_throughput(char *buffer, size_t size, double bytes_per_second)
 {
-    double value = bytes_per_second > 0 ? bytes_per_second : 0;
-    unsigned unit = mp_size_unit(value);
-
-    return print_fitted(buffer, size, value / size_units[unit].bytes, 6,
-                        size_units[unit].throughput);
+    return mp_show_rate(buffer, size, bytes_per_second, MP_STYLE_OWN);
 }
 
-const char *mp_format_number(char *buffer, size_t size, double value)
+const char *mp_show_number(char *buffer, size_t size, double value, enum mp_style style)
 {
     if (value > 0 && value < EXPONENT_BELOW)
         snprintf(buffer, size, "%.2e", value);
     else
-        fit(buffer, size, value, NUMBER_WIDTH);
+        fit(buffer, size, value, NUMBER_WIDTH, style);
     return buffer;
 }
 

@@ -12,6 +12,11 @@ static enum mp_status refuse(const char *path, struct mp_error *error)
                         path);
 }
 
+const char *nvvp_library(void)
+{
+    return NULL;
+}
+
 enum mp_status nvvp_write(struct mp_trace *trace, const char *path, struct mp_error *error)
 {
     (void)trace;

@@ -31,6 +31,9 @@ enum mp_status nvvp_write(struct mp_trace *trace, const char *path, struct mp_er
  * `nvvp_tables_unknown`, `nvvp_names_missing`. */
 enum mp_status nvvp_read(const char *path, int fd, struct mp_error *error);
 
+/* The version of the SQLite that is used; NULL in a build without. */
+const char *nvvp_library(void);
+
 /* Whether `path` is a regular file that begins as SQLite files do. */
 bool nvvp_is(const char *path);
 

@@ -115,10 +115,10 @@ static const char *table_name(const struct nvvp_plain_kind *kind)
 }
 
 /* A SELECT over all calls; NULL if the file has none. */
-static const char *calls_of(const struct nvvp_db *db)
+static const char *calls_of(const struct export_db *db)
 {
-    bool runtime = nvvp_db_has_table(db, RUNTIME);
-    bool driver = nvvp_db_has_table(db, DRIVER);
+    bool runtime = export_db_has_table(db, RUNTIME);
+    bool driver = export_db_has_table(db, DRIVER);
 
     if (runtime && driver)
         return BOTH;
@@ -128,21 +128,21 @@ static const char *calls_of(const struct nvvp_db *db)
 static enum mp_status need_column(const struct nvvp_reader *reader, const char *table,
                                   const char *column)
 {
-    if (!column || nvvp_db_has_column(&reader->db, table, column))
+    if (!column || export_db_has_column(&reader->db, table, column))
         return MP_OK;
     return mp_error_set(reader->error, MP_ERR_FORMAT,
                         "'%.100s' is no file of nvprof's: %s has no column '%s'", reader->db.path,
                         table, column);
 }
 
-static void append_columns(const struct nvvp_db *db, const struct nvvp_plain_kind *kind,
+static void append_columns(const struct export_db *db, const struct nvvp_plain_kind *kind,
                            struct mp_buffer *sql)
 {
     const struct nvvp_table *like = &nvvp_tables[kind->like];
 
     for (unsigned i = 0; i < like->column_count; i++) {
         const char *column = like->columns[i].name;
-        bool there = nvvp_db_has_column(db, table_name(kind), column);
+        bool there = export_db_has_column(db, table_name(kind), column);
 
         mp_buffer_append_format(sql, "%s%s%s", i ? ", " : "", there ? "n." : "",
                                 there ? column : "0");
@@ -172,7 +172,7 @@ static enum mp_status compile(const struct nvvp_reader *reader, const struct nvv
     mp_buffer_append_format(&sql, " %s", kind->order ? kind->order : "ORDER BY n.rowid");
     mp_buffer_append_byte(&sql, '\0');
     status = sql.status == MP_OK
-                 ? nvvp_db_prepare(&reader->db, (const char *)sql.data, statement, reader->error)
+                 ? export_db_prepare(&reader->db, (const char *)sql.data, statement, reader->error)
                  : nvvp_no_memory(reader);
     mp_buffer_free(&sql);
     return status;
@@ -186,7 +186,7 @@ static enum mp_status add_source(const struct nvvp_plain *plain, const struct nv
     const char *table = table_name(kind);
     struct nvvp_plain_source *source = &sources[*count];
 
-    if (!nvvp_db_has_table(&reader->db, table))
+    if (!export_db_has_table(&reader->db, table))
         return MP_OK;
     if (kind->calls && !kind->time && !calls_of(&reader->db))
         return MP_OK; /* nobody knows when it was */
@@ -323,12 +323,12 @@ static enum mp_status read_strings(struct nvvp_plain *plain)
     enum mp_status status;
     uint64_t rows = 0;
 
-    if (!nvvp_db_has_table(&reader->db, "StringTable"))
+    if (!export_db_has_table(&reader->db, "StringTable"))
         return MP_OK;
     MP_TRY(need_column(reader, "StringTable", "_id_"));
     MP_TRY(need_column(reader, "StringTable", "value"));
-    MP_TRY(nvvp_db_prepare(&reader->db, "SELECT _id_, value FROM StringTable WHERE _id_ != 0",
-                           &statement, reader->error));
+    MP_TRY(export_db_prepare(&reader->db, "SELECT _id_, value FROM StringTable WHERE _id_ != 0",
+                             &statement, reader->error));
     while ((status = nvvp_next_row(reader, statement, &rows)) == MP_OK) {
         const char *text = sqlite3_column_blob(statement, 1);
         uint32_t string =
@@ -355,7 +355,7 @@ static uint64_t earliest_time(const struct nvvp_reader *reader)
         const struct nvvp_plain_kind *kind = i < COUNT(events) ? &events[i] : &marker;
         uint64_t time;
 
-        if (!kind->time || !nvvp_db_has_table(&reader->db, table_name(kind)))
+        if (!kind->time || !export_db_has_table(&reader->db, table_name(kind)))
             continue;
         snprintf(sql, sizeof sql, "SELECT min(%s) FROM %s WHERE %s > 0", kind->time,
                  table_name(kind), kind->time);
@@ -375,17 +375,17 @@ static void put_counter(struct nvvp_plain *plain, const char *name, uint64_t val
         mp_append_quality(plain->reader->writer, &quality);
 }
 
-static bool is_of_nvprof(const struct nvvp_db *db)
+static bool is_of_nvprof(const struct export_db *db)
 {
     for (size_t i = 0; i < NVVP_TABLE_COUNT; i++)
-        if (nvvp_db_has_table(db, nvvp_tables[i].name))
+        if (export_db_has_table(db, nvvp_tables[i].name))
             return true;
-    return nvvp_db_has_table(db, "CUPTI_ACTIVITY_KIND_KERNEL");
+    return export_db_has_table(db, "CUPTI_ACTIVITY_KIND_KERNEL");
 }
 
 static enum mp_status check_origin(const struct nvvp_reader *reader)
 {
-    if (nvvp_db_has_table(&reader->db, "StringIds"))
+    if (export_db_has_table(&reader->db, "StringIds"))
         return mp_error_set(reader->error, MP_ERR_FORMAT,
                             "'%.150s' was exported by Nsight Systems, not by nvprof or miniprof",
                             reader->db.path);
@@ -400,7 +400,7 @@ static enum mp_status merge(struct nvvp_plain *plain, const struct nvvp_plain_ki
                             size_t kind_count, bool with_markers)
 {
     struct nvvp_plain_source sources[MOST_SOURCES];
-    bool data = nvvp_db_has_table(&plain->reader->db, "CUPTI_ACTIVITY_KIND_MARKER_DATA");
+    bool data = export_db_has_table(&plain->reader->db, "CUPTI_ACTIVITY_KIND_MARKER_DATA");
     enum mp_status status = MP_OK;
     size_t count = 0;
 

@@ -10,7 +10,7 @@ uint64_t nvvp_first_number(const struct nvvp_reader *reader, const char *sql)
     sqlite3_stmt *statement;
     uint64_t number = 0;
 
-    if (nvvp_db_prepare(&reader->db, sql, &statement, NULL) != MP_OK)
+    if (export_db_prepare(&reader->db, sql, &statement, NULL) != MP_OK)
         return 0; /* no such table */
     if (sqlite3_step(statement) == SQLITE_ROW &&
         sqlite3_column_type(statement, 0) == SQLITE_INTEGER)
@@ -51,7 +51,7 @@ static enum mp_status unknown_tables(const struct nvvp_reader *reader, struct mp
     uint64_t rows = 0;
 
     *count = 0;
-    MP_TRY(nvvp_db_prepare(&reader->db, sql, &statement, reader->error));
+    MP_TRY(export_db_prepare(&reader->db, sql, &statement, reader->error));
     while ((status = nvvp_next_row(reader, statement, &rows)) == MP_OK) {
         const char *table = (const char *)sqlite3_column_text(statement, 0);
 

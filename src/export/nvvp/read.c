@@ -59,13 +59,13 @@ enum mp_status nvvp_read(const char *path, int fd, struct mp_error *error)
     enum mp_status status, closed;
 
     MP_TRY(look_at(&reader, path));
-    status = nvvp_db_open(&reader.db, path, reader.error);
+    status = export_db_open(&reader.db, path, reader.error);
     if (status == MP_OK)
-        status = nvvp_db_has_table(&reader.db, "MINIPROF_INFO") ? nvvp_read_ours(&reader)
-                                                                : nvvp_read_plain(&reader);
+        status = export_db_has_table(&reader.db, "MINIPROF_INFO") ? nvvp_read_ours(&reader)
+                                                                  : nvvp_read_plain(&reader);
     if (status == MP_OK)
         status = nvvp_check_writer(&reader);
     closed = mp_writer_close(reader.writer, status == MP_OK ? reader.error : NULL);
-    nvvp_db_close(&reader.db);
+    export_db_close(&reader.db);
     return status == MP_OK ? closed : status;
 }

@@ -4,12 +4,12 @@
 #define MP_EXPORT_NVVP_READ_H
 
 #include "base/data/buffer.h"
-#include "export/nvvp/db.h"
+#include "export/common/db.h"
 #include "export/nvvp/schema.h"
 #include "trace/write/writer.h"
 
 struct nvvp_reader {
-    struct nvvp_db db;
+    struct export_db db;
     struct mp_error *error;
     int fd;                   /* of the trace; the caller's */
     struct mp_writer *writer; /* NULL before nvvp_start_trace */

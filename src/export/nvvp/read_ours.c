@@ -34,10 +34,10 @@ static enum mp_status read_info(const struct ours *ours, const char *name, uint6
     enum mp_status status;
 
     *value = 0;
-    MP_TRY(nvvp_db_prepare(&reader->db, "SELECT value FROM MINIPROF_INFO WHERE name = ?",
-                           &statement, reader->error));
+    MP_TRY(export_db_prepare(&reader->db, "SELECT value FROM MINIPROF_INFO WHERE name = ?",
+                             &statement, reader->error));
     sqlite3_bind_text(statement, 1, name, -1, SQLITE_STATIC);
-    status = nvvp_db_step(&reader->db, statement, reader->error);
+    status = export_db_step(&reader->db, statement, reader->error);
     if (status == MP_OK && sqlite3_column_type(statement, 0) != SQLITE_INTEGER)
         status = mp_error_set(reader->error, MP_ERR_DAMAGED,
                               "'%.100s' is damaged: MINIPROF_INFO: '%s' is no number",
@@ -84,7 +84,7 @@ static enum mp_status read_header(const struct ours *ours, struct mp_buffer *hea
     enum mp_status status;
     uint64_t rows = 0;
 
-    MP_TRY(nvvp_db_prepare(&reader->db, sql, &statement, reader->error));
+    MP_TRY(export_db_prepare(&reader->db, sql, &statement, reader->error));
     while ((status = nvvp_next_row(reader, statement, &rows)) == MP_OK)
         add_line(header, statement);
     sqlite3_finalize(statement);
@@ -104,7 +104,7 @@ static enum mp_status read_strings(const struct ours *ours)
     enum mp_status status;
     uint64_t rows = 0;
 
-    MP_TRY(nvvp_db_prepare(&reader->db, sql, &statement, reader->error));
+    MP_TRY(export_db_prepare(&reader->db, sql, &statement, reader->error));
     sqlite3_bind_int64(statement, 1, (sqlite3_int64)ours->strings);
     while ((status = nvvp_next_row(reader, statement, &rows)) == MP_OK) {
         const char *bytes = sqlite3_column_blob(statement, 2);
@@ -149,8 +149,8 @@ static enum mp_status open_source(struct ours *ours, const struct mp_table_info 
     if (sql.status != MP_OK)
         status = nvvp_no_memory(ours->reader);
     else
-        status = nvvp_db_prepare(&ours->reader->db, (const char *)sql.data,
-                                 &source->source.statement, ours->reader->error);
+        status = export_db_prepare(&ours->reader->db, (const char *)sql.data,
+                                   &source->source.statement, ours->reader->error);
     mp_buffer_free(&sql);
     return status;
 }

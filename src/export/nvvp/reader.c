@@ -4,9 +4,15 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#include "export/nvvp/nvvp.h"
 #include "export/nvvp/read.h"
 
 #include "base/poison.h"
+
+const char *nvvp_library(void)
+{
+    return sqlite3_libversion();
+}
 
 void nvvp_add_property(struct mp_buffer *header, const char *key, const char *value, size_t bytes)
 {
@@ -49,7 +55,7 @@ enum mp_status nvvp_next_row(const struct nvvp_reader *reader, sqlite3_stmt *sta
         return mp_error_set(reader->error, MP_ERR_DAMAGED,
                             "'%.150s' is damaged: a table has more rows than the file has room for",
                             reader->db.path);
-    return nvvp_db_step(&reader->db, statement, reader->error);
+    return export_db_step(&reader->db, statement, reader->error);
 }
 
 enum mp_status nvvp_bad_value(const struct nvvp_reader *reader, const char *table, uint64_t row,

@@ -88,13 +88,14 @@ const char nvvp_other_tables[] =
     "FROM MINIPROF_SET m JOIN CUPTI_ACTIVITY_KIND_MEMSET n ON n._id_ = m._id_"
 #define CALL_ROWS                                                                                  \
     "m.thread, m.function, coalesce(a.start, b.start), coalesce(a.end, b.end), "                   \
-    "coalesce(a.correlationId, b.correlationId), coalesce(a.returnValue, b.returnValue) "          \
+    "coalesce(a.correlationId, b.correlationId), coalesce(a.returnValue, b.returnValue), "         \
+    "m.stack "                                                                                     \
     "FROM MINIPROF_CALL m LEFT JOIN CUPTI_ACTIVITY_KIND_RUNTIME a ON a._id_ = m._id_ "             \
     "LEFT JOIN CUPTI_ACTIVITY_KIND_DRIVER b ON b._id_ = m._id_ "                                   \
     "WHERE a._id_ IS NOT NULL OR b._id_ IS NOT NULL"
 #define NVTX_ROWS                                                                                  \
     "m.thread, m.kind, n.domain, m.name, n.timestamp, m.range, m.category, m.color, "              \
-    "m.payload_type, m.payload "                                                                   \
+    "m.payload_type, m.payload, m.cut, m.payload_schema, m.extended "                              \
     "FROM MINIPROF_NVTX m JOIN CUPTI_ACTIVITY_KIND_MARKER n ON n._id_ = m._id_"
 #define OVERHEAD_ROWS                                                                              \
     "m.thread, n.overheadKind, n.start, n.end, m.correlation "                                     \
@@ -114,12 +115,13 @@ static const struct nvvp_mapping mappings[MP_TABLE_COUNT] = {
                        .select = COPY_ROWS,
                        .ends = true},
     [MP_INDEX_set] = {.kept = M(set, stream) | M(set, node), .select = SET_ROWS, .ends = true},
-    [MP_INDEX_call] = {.kept = M(call, thread) | M(call, function),
+    [MP_INDEX_call] = {.kept = M(call, thread) | M(call, function) | M(call, stack),
                        .select = CALL_ROWS,
                        .ends = true},
     [MP_INDEX_nvtx] = {.kept = M(nvtx, thread) | M(nvtx, kind) | M(nvtx, name) | M(nvtx, range) |
                                M(nvtx, category) | M(nvtx, color) | M(nvtx, payload_type) |
-                               M(nvtx, payload),
+                               M(nvtx, payload) | M(nvtx, cut) | M(nvtx, payload_schema) |
+                               M(nvtx, extended),
                        .select = NVTX_ROWS},
     [MP_INDEX_overhead] = {.kept = M(overhead, thread) | M(overhead, correlation),
                            .select = OVERHEAD_ROWS,

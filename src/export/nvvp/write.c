@@ -14,6 +14,7 @@
 #include "base/data/buffer.h"
 #include "base/io.h"
 #include "base/text/strings.h"
+#include "base/text/utf8.h"
 #include "export/nvvp/nvvp.h"
 #include "model/trace/definitions.h"
 
@@ -44,13 +45,13 @@ static enum mp_status create_and_prepare(struct nvvp_writer *writer, struct mp_b
 {
     if (sql->status != MP_OK)
         return mp_error_set(writer->error, sql->status, "no memory for '%.150s'", writer->db.path);
-    MP_TRY(nvvp_db_run(&writer->db, (const char *)sql->data, writer->error));
+    MP_TRY(export_db_run(&writer->db, (const char *)sql->data, writer->error));
     mp_buffer_clear(sql);
     mp_buffer_append_format(sql, "INSERT INTO %s", name);
     append_questions(sql, columns);
     if (sql->status != MP_OK)
         return mp_error_set(writer->error, sql->status, "no memory for '%.150s'", writer->db.path);
-    return nvvp_db_prepare(&writer->db, (const char *)sql->data, statement, writer->error);
+    return export_db_prepare(&writer->db, (const char *)sql->data, statement, writer->error);
 }
 
 static enum mp_status make_their_table(struct nvvp_writer *writer, struct mp_buffer *sql,
@@ -98,7 +99,7 @@ static enum mp_status make_tables(struct nvvp_writer *writer)
     struct mp_buffer sql = {.limit = 1 << 20};
     size_t count;
     const struct mp_table_info *tables = mp_tables(&count);
-    enum mp_status status = nvvp_db_run(&writer->db, nvvp_other_tables, writer->error);
+    enum mp_status status = export_db_run(&writer->db, nvvp_other_tables, writer->error);
 
     for (unsigned i = 0; i < NVVP_TABLE_COUNT && status == MP_OK; i++)
         status = make_their_table(writer, &sql, i);
@@ -122,49 +123,27 @@ static enum mp_status prepare(struct nvvp_writer *writer)
     };
 
     for (size_t i = 0; i < sizeof all / sizeof *all; i++)
-        MP_TRY(nvvp_db_prepare(&writer->db, all[i].sql, all[i].statement, writer->error));
+        MP_TRY(export_db_prepare(&writer->db, all[i].sql, all[i].statement, writer->error));
     return MP_OK;
 }
 
 /* ---- Strings ---- */
 
-/* Length of the UTF-8 character at `text`, of which `bytes` bytes are there; 0 if it is none. A NUL
- * counts as none, because SQLite ends texts there. */
-static size_t character_length(const uint8_t *text, size_t bytes)
-{
-    static const uint32_t least[] = {1, 0x80, 0x800, 0x10000};
-    size_t length = text[0] < 0x80 ? 1 : text[0] < 0xe0 ? 2 : text[0] < 0xf0 ? 3 : 4;
-    uint32_t code = length == 1 ? text[0] : text[0] & (0x7fu >> length);
-
-    if ((text[0] & 0xc0) == 0x80 || text[0] > 0xf4 || length > bytes)
-        return 0;
-    for (size_t i = 1; i < length; i++) {
-        if ((text[i] & 0xc0) != 0x80)
-            return 0;
-        code = code << 6 | (text[i] & 0x3f);
-    }
-    if (code < least[length - 1] || code > 0x10ffff || (code >= 0xd800 && code <= 0xdfff))
-        return 0;
-    return length;
-}
-
-/* Copies a text into `valid`, with U+FFFD for each byte that belongs to no character; true if there
- * was no such byte. */
+/* Copies a text into `valid`, with U+FFFD for each byte that belongs to no character and for each
+ * NUL, because SQLite ends texts there; true if there was no such byte. */
 static bool make_valid(const char *text, size_t bytes, struct mp_buffer *valid)
 {
-    bool was_valid = true;
-    size_t length;
+    bool was_valid = !(bytes && memchr(text, 0, bytes)) && utf8_is_valid(text, bytes);
 
     mp_buffer_clear(valid);
-    for (size_t at = 0; at < bytes; at += length) {
-        length = character_length((const uint8_t *)text + at, bytes - at);
-        if (length) {
-            mp_buffer_append(valid, text + at, length);
-            continue;
-        }
-        mp_buffer_append_text(valid, "\xef\xbf\xbd");
-        was_valid = false;
-        length = 1;
+    for (size_t at = 0; at < bytes; at++) {
+        const char *end = memchr(text + at, 0, bytes - at);
+        size_t length = end ? (size_t)(end - text) - at : bytes - at;
+
+        utf8_append_valid(valid, text + at, length);
+        at += length;
+        if (at < bytes)
+            mp_buffer_append_text(valid, "\xef\xbf\xbd");
     }
     mp_buffer_append_byte(valid, '\0');
     return was_valid;
@@ -175,7 +154,7 @@ static enum mp_status put_text(struct nvvp_writer *writer, sqlite3_stmt *stateme
     sqlite3_bind_int64(statement, 1, (sqlite3_int64)id);
     sqlite3_bind_text(statement, 2, (const char *)writer->string_text.data,
                       (int)writer->string_text.size - 1, SQLITE_STATIC);
-    return nvvp_db_put(&writer->db, statement, writer->error);
+    return export_db_put(&writer->db, statement, writer->error);
 }
 
 /* StringTable is for other programs: it has only valid text, and each id once. */
@@ -198,7 +177,7 @@ static enum mp_status put_string(struct nvvp_writer *writer, const struct mp_bat
     sqlite3_bind_int64(writer->string_exact, 2, (sqlite3_int64)id);
     sqlite3_bind_blob(writer->string_exact, 3, bytes ? batch->text + begin : "", (int)bytes,
                       SQLITE_STATIC);
-    return nvvp_db_put(&writer->db, writer->string_exact, writer->error);
+    return export_db_put(&writer->db, writer->string_exact, writer->error);
 }
 
 /* ---- Rows ---- */
@@ -221,7 +200,7 @@ static enum mp_status put_kept(struct nvvp_writer *writer, const struct mp_batch
             value = nvvp_time_out(value, writer->offset);
         sqlite3_bind_int64(statement, ++at, (sqlite3_int64)value);
     }
-    return nvvp_db_put(&writer->db, statement, writer->error);
+    return export_db_put(&writer->db, statement, writer->error);
 }
 
 static enum mp_status put_batch(struct nvvp_writer *writer, const struct mp_batch *batch)
@@ -254,7 +233,7 @@ static enum mp_status put_pair(struct nvvp_writer *writer, sqlite3_stmt *stateme
         sqlite3_bind_text(statement, 2, text, -1, SQLITE_STATIC);
     else /* as bytes, so that it comes back as it was */
         sqlite3_bind_blob(statement, 2, text, (int)strlen(text), SQLITE_STATIC);
-    return nvvp_db_put(&writer->db, statement, writer->error);
+    return export_db_put(&writer->db, statement, writer->error);
 }
 
 static enum mp_status put_properties(struct nvvp_writer *writer, const struct mp_trace *trace)
@@ -263,8 +242,8 @@ static enum mp_status put_properties(struct nvvp_writer *writer, const struct mp
     sqlite3_stmt *statement;
     const char *key, *value;
 
-    MP_TRY(nvvp_db_prepare(&writer->db, "INSERT INTO MINIPROF_PROPERTY(key, value) VALUES(?, ?)",
-                           &statement, writer->error));
+    MP_TRY(export_db_prepare(&writer->db, "INSERT INTO MINIPROF_PROPERTY(key, value) VALUES(?, ?)",
+                             &statement, writer->error));
     status = MP_OK;
     for (size_t i = 0; status == MP_OK && mp_trace_property_at(trace, i, &key, &value); i++)
         status = put_pair(writer, statement, key, value, 0);
@@ -320,9 +299,9 @@ static enum mp_status put_info(struct nvvp_writer *writer, struct mp_trace *trac
         {"damage", *damage ? damage : NULL, 0},
     };
 
-    MP_TRY(nvvp_db_run(&writer->db, version, writer->error));
-    MP_TRY(nvvp_db_prepare(&writer->db, "INSERT INTO MINIPROF_INFO VALUES(?, ?)", &statement,
-                           writer->error));
+    MP_TRY(export_db_run(&writer->db, version, writer->error));
+    MP_TRY(export_db_prepare(&writer->db, "INSERT INTO MINIPROF_INFO VALUES(?, ?)", &statement,
+                             writer->error));
     for (size_t i = 0; i < sizeof pairs / sizeof *pairs && status == MP_OK; i++)
         if (pairs[i].text || strcmp(pairs[i].name, "damage") != 0)
             status = put_pair(writer, statement, pairs[i].name, pairs[i].text, pairs[i].number);
@@ -364,7 +343,7 @@ static void release(struct nvvp_writer *writer)
     sqlite3_finalize(writer->string_if_new);
     sqlite3_finalize(writer->string_exact);
     sqlite3_finalize(writer->release);
-    nvvp_db_close(&writer->db);
+    export_db_close(&writer->db);
     dense_free(&writer->streams);
     dense_free(&writer->shapes);
     dense_free(&writer->functions);
@@ -400,13 +379,13 @@ static enum mp_status nvvp_write_fill(struct nvvp_writer *writer, struct mp_trac
 {
     char damage[512];
 
-    MP_TRY(nvvp_db_create(&writer->db, path, file, writer->error));
+    MP_TRY(export_db_create(&writer->db, path, file, writer->error));
     MP_TRY(make_tables(writer));
     MP_TRY(prepare(writer));
     MP_TRY(put_properties(writer, trace));
     MP_TRY(put_trace(writer, trace, damage, sizeof damage));
     MP_TRY(put_info(writer, trace, damage));
-    return nvvp_db_run(&writer->db, "COMMIT", writer->error);
+    return export_db_run(&writer->db, "COMMIT", writer->error);
 }
 
 /* Gives the finished file its name, but never replaces another file. */

@@ -7,13 +7,13 @@
 
 #include "base/data/buffer.h"
 #include "base/data/map.h"
-#include "export/nvvp/db.h"
+#include "export/common/db.h"
 #include "export/nvvp/markers.h"
 #include "export/nvvp/schema.h"
 #include "model/trace/dense.h"
 
 struct nvvp_writer {
-    struct nvvp_db db;
+    struct export_db db;
     struct mp_error *error;
     sqlite3_stmt *theirs[NVVP_TABLE_COUNT]; /* INSERT into nvprof's tables */
     sqlite3_stmt *ours[MP_TABLE_COUNT];     /* INSERT into MINIPROF_ tables; NULL: there is none */

@@ -26,7 +26,7 @@
         if (id)                                                                                    \
             sqlite3_bind_int64(statement, 1, (sqlite3_int64)id);                                   \
         NVVP_COLUMNS_##table(BIND)                                                                 \
-        return nvvp_db_put(&writer->db, statement, writer->error);                                 \
+        return export_db_put(&writer->db, statement, writer->error);                               \
     }
 /* clang-format on */
 NVVP_TABLES(INSERT_FUNCTION)
@@ -454,7 +454,7 @@ static enum mp_status put_release(struct nvvp_writer *writer, const struct mp_ba
     sqlite3_bind_int64(writer->release, 1, (sqlite3_int64)TIME(memory, time));
     sqlite3_bind_int64(writer->release, 2, (sqlite3_int64)CELL(memory, pc));
     sqlite3_bind_int64(writer->release, 3, allocation);
-    return nvvp_db_put(&writer->db, writer->release, writer->error);
+    return export_db_put(&writer->db, writer->release, writer->error);
 }
 
 static enum mp_status put_memory(struct nvvp_writer *writer, const struct mp_batch *batch,

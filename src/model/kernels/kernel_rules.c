@@ -79,6 +79,11 @@ static bool contains(const char *name, const char *text, bool any_case)
     return false;
 }
 
+bool kernel_name_has(const char *name, const char *text)
+{
+    return contains(name, text, false);
+}
+
 /* The first rule that knows the name; NULL: none does. */
 static const struct rule *find_rule(const struct rule *rules, size_t count, const char *name,
                                     bool any_case)

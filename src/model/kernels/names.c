@@ -12,6 +12,8 @@
 
 #include <miniprof/trace.h>
 
+#include "trace/codec/schema.h"
+
 #include "base/poison.h"
 
 /* The demangler's time and recursion grow with the name; real kernels stay far below (CUTLASS
@@ -78,6 +80,44 @@ const char *names_copy(uint64_t kind, char *buffer, size_t size)
     else
         snprintf(buffer, size, "[CUDA memcpy %" PRIu64 "]", kind);
     return buffer;
+}
+
+const char *names_memory(uint64_t kind)
+{
+    static const char *const names[] = {
+        [MP_memory_kind_unknown] = "Unknown",
+        [MP_memory_kind_pageable] = "Pageable",
+        [MP_memory_kind_pinned] = "Pinned",
+        [MP_memory_kind_device] = "Device",
+        [MP_memory_kind_array] = "Array",
+        [MP_memory_kind_managed] = "Managed",
+        [MP_memory_kind_device_static] = "Device Static",
+        [MP_memory_kind_managed_static] = "Managed Static",
+    };
+
+    return names[kind < sizeof names / sizeof *names ? kind : MP_memory_kind_unknown];
+}
+
+const char *names_wait(uint64_t kind)
+{
+    static const char *const functions[] = {
+        [MP_wait_kind_condition] = "pthread_cond_wait",
+        [MP_wait_kind_mutex] = "pthread_mutex_lock",
+        [MP_wait_kind_join] = "pthread_join",
+        [MP_wait_kind_barrier] = "pthread_barrier_wait",
+        [MP_wait_kind_semaphore] = "sem_wait",
+        [MP_wait_kind_poll] = "poll",
+        [MP_wait_kind_epoll] = "epoll_wait",
+        [MP_wait_kind_select] = "select",
+        [MP_wait_kind_read] = "read",
+        [MP_wait_kind_futex] = "futex",
+        [MP_wait_kind_sleep] = "nanosleep",
+        [MP_wait_kind_rwlock] = "pthread_rwlock_lock",
+    };
+
+    if (kind < sizeof functions / sizeof *functions && functions[kind])
+        return functions[kind];
+    return "[unnamed wait]";
 }
 
 const char *names_graph(uint64_t graph, char *buffer, size_t size)

@@ -41,6 +41,12 @@ size_t names_api_length(const char *name);
 /* `[CUDA memcpy HtoD]` for a value of the enumeration copy_kind. Return `buffer`. */
 const char *names_copy(uint64_t kind, char *buffer, size_t size);
 
+/* `Pageable`, in nvprof's words, for a value of the enumeration memory_kind. */
+const char *names_memory(uint64_t kind);
+
+/* `pthread_cond_wait` for a value of the enumeration wait_kind. */
+const char *names_wait(uint64_t kind);
+
 /* `[CUDA graph 7]`: nvprof has no row for a whole graph launch, so this name is ours. */
 const char *names_graph(uint64_t graph, char *buffer, size_t size);
 

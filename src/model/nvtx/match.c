@@ -22,8 +22,8 @@ struct nvtx_match_place {
 
 struct nvtx_event nvtx_event_at(const uint64_t *const *columns, uint32_t row, uint64_t time)
 {
-    return (struct nvtx_event){CELL(kind), CELL(thread), CELL(domain),
-                               CELL(name), CELL(range),  time};
+    return (struct nvtx_event){CELL(kind),  CELL(thread), CELL(domain),  CELL(name),
+                               CELL(range), time,         CELL(cut) != 0};
 }
 
 #undef CELL

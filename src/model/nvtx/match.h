@@ -32,6 +32,7 @@ struct nvtx_event {
     uint64_t name;   /* string id; 0: none */
     uint64_t range;  /* of starts and ends */
     uint64_t time;   /* ns */
+    bool cut;        /* the range goes on outside of the capture range, which begins or ends here */
 };
 
 struct nvtx_match_place;
@@ -47,7 +48,7 @@ struct nvtx_match {
 /* The columns that nvtx_event_at reads. */
 #define NVTX_EVENT_COLUMNS                                                                         \
     (MP_COLUMN_MASK(nvtx, thread) | MP_COLUMN_MASK(nvtx, kind) | MP_COLUMN_MASK(nvtx, domain) |    \
-     MP_COLUMN_MASK(nvtx, name) | MP_COLUMN_MASK(nvtx, range))
+     MP_COLUMN_MASK(nvtx, name) | MP_COLUMN_MASK(nvtx, range) | MP_COLUMN_MASK(nvtx, cut))
 
 /* A row of a batch or of a merge, which knows the time. */
 struct nvtx_event nvtx_event_at(const uint64_t *const *columns, uint32_t row, uint64_t time);

@@ -71,6 +71,7 @@ static enum mp_status begin(struct nvtx_open *open, const struct nvtx_event *eve
         .domain = event->domain,
         .name = event->name,
         .started = event->kind == MP_nvtx_kind_start,
+        .cut = event->cut,
     };
     return MP_OK;
 }
@@ -97,8 +98,10 @@ enum mp_status nvtx_open_take(struct nvtx_open *open, const struct nvtx_event *e
     *ended = (struct nvtx_open_range){.over = false};
     if (nvtx_begins(event))
         return begin(open, event);
-    if (nvtx_match_end(&open->match, event, &item))
+    if (nvtx_match_end(&open->match, event, &item)) {
         finish(open, item, ended);
+        ended->cut |= event->cut;
+    }
     return MP_OK;
 }
 

@@ -28,6 +28,7 @@ struct nvtx_open_range {
     uint64_t domain; /* string id; 0: the default one */
     uint64_t name;   /* string id; 0: none */
     bool started;    /* nvtxRangeStart */
+    bool cut;        /* it goes on outside of the capture range */
     bool over;
 };
 

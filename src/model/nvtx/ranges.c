@@ -11,6 +11,7 @@
 
 #include "base/data/map.h"
 #include "base/data/reserve.h"
+#include "base/text/nearest.h"
 #include "trace/codec/schema.h"
 
 #include "base/poison.h"
@@ -28,7 +29,10 @@ struct pass {
     size_t count, capacity;
     uint64_t free;             /* of begun, + 1; 0: none */
     size_t pushed;             /* of the name, outermost, and not popped */
+    size_t cut;                /* of the name: only a part is in the capture range */
     struct mp_map other_names; /* string ids that stand in `others` */
+    struct mp_map offered;     /* string ids that could have been meant */
+    struct mp_meant meant;
 };
 
 static enum mp_status add_range(struct nvtx_ranges *ranges, const struct nvtx_range *range)
@@ -48,6 +52,27 @@ static bool is_printable(const char *text)
             return false;
     }
     return true;
+}
+
+/* Each name once: of two that are equally near neither is the one. */
+static void offer(struct pass *pass, uint64_t name)
+{
+    const char *text = definitions_text(pass->definitions, name);
+
+    if (!text || !is_printable(text) || mp_map_get(&pass->offered, name) != MP_MAP_ABSENT ||
+        mp_map_put(&pass->offered, name, 0) != MP_OK)
+        return;
+    if (!pass->meant.name || strcmp(pass->meant.name, text) != 0)
+        mp_meant_offer(&pass->meant, text);
+}
+
+/* If a name was probably meant, it is the only one to list. */
+static void list_meant(struct pass *pass)
+{
+    const char *name = mp_meant_name(&pass->meant);
+
+    if (name && strlen(name) < NVTX_OTHERS_BYTES)
+        snprintf(pass->ranges->others, NVTX_OTHERS_BYTES, "%s", name);
 }
 
 static void note_other(struct pass *pass, uint64_t name)
@@ -74,6 +99,7 @@ static bool has_name(struct pass *pass, uint64_t name)
     if (text && !strcmp(text, pass->name))
         return true;
     note_other(pass, name);
+    offer(pass, name);
     return false;
 }
 
@@ -86,7 +112,8 @@ static enum mp_status begin_named(struct pass *pass, const struct nvtx_event *ev
         pass->free = pass->begun[item].end;
     else
         pass->count++;
-    pass->begun[item] = (struct nvtx_range){event->time, 0, event->thread};
+    pass->begun[item] = (struct nvtx_range){
+        .begin = event->time, .thread = event->thread, .domain = event->domain, .cut = event->cut};
     return nvtx_match_begin(&pass->match, event, item);
 }
 
@@ -121,6 +148,10 @@ static enum mp_status ranges_take_row(struct pass *pass, const struct nvtx_event
     pass->begun[item].end = pass->free;
     pass->free = item + 1;
     pass->pushed -= event->kind == MP_nvtx_kind_pop;
+    if (event->cut || range.cut) {
+        pass->cut++;
+        return MP_OK;
+    }
     return add_range(pass->ranges, &range);
 }
 
@@ -171,17 +202,20 @@ enum mp_status nvtx_ranges_load(struct nvtx_ranges *ranges, struct mp_trace *tra
                                 const struct definitions *definitions, const char *name,
                                 struct mp_error *error)
 {
-    struct pass pass = {.ranges = ranges, .definitions = definitions, .name = name};
+    struct pass pass = {
+        .ranges = ranges, .definitions = definitions, .name = name, .meant.typed = name};
     enum mp_status status;
 
     *ranges = (struct nvtx_ranges){.items = NULL};
     status = ranges_run_pass(&pass, trace, error);
-    ranges->unfinished = pass.pushed + pass.match.started.count;
+    ranges->unfinished = pass.pushed + pass.match.started.count + pass.cut;
     if (ranges->count)
         qsort(ranges->items, ranges->count, sizeof *ranges->items, ranges_compare);
     free(pass.begun);
     nvtx_match_free(&pass.match);
+    list_meant(&pass);
     mp_map_free(&pass.other_names);
+    mp_map_free(&pass.offered);
     if (status)
         nvtx_ranges_free(ranges);
     return status;

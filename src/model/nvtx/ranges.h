@@ -14,14 +14,17 @@ struct nvtx_range {
     uint64_t begin; /* ns of the recorder's clock */
     uint64_t end;
     uint64_t thread; /* the trace's number of the thread that began it */
+    uint64_t domain; /* string id; 0: the default one */
+    bool cut;        /* never, of those in the list */
 };
 
 struct nvtx_ranges {
     struct nvtx_range *items; /* in order of begin; owned */
     size_t count;
     size_t capacity;
-    size_t unfinished;              /* begun and not ended in the trace */
-    char others[NVTX_OTHERS_BYTES]; /* a few other names that the trace has, each complete */
+    size_t unfinished;              /* without begin or end in the trace */
+    char others[NVTX_OTHERS_BYTES]; /* a few other names that the trace has, each complete; if one
+                                       was probably meant, this one alone */
 };
 
 /* Reads the table `nvtx` in a pass of its own. Names match in any domain. If pushes of the name are

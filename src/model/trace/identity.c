@@ -45,6 +45,7 @@ static enum mp_status take_header(const struct mp_trace *trace, struct mp_arena 
     process->ppid = number_property(trace, "ppid");
     process->rank = number_property(trace, "rank");
     process->bytes = mp_trace_bytes(trace);
+    fingerprint_begin(&process->fingerprint, trace);
     if (clock != TRACE_SET_UNKNOWN && realtime != TRACE_SET_UNKNOWN) {
         process->offset = realtime - clock;
         process->alignment = TRACE_ALIGNED_REALTIME;
@@ -172,6 +173,7 @@ static enum mp_status walk(struct mp_cursor *cursor, struct trace_process *proce
     enum mp_status status;
 
     while ((status = mp_cursor_next_chunk(cursor, &chunk, false)) == MP_OK) {
+        fingerprint_take(&process->fingerprint, &chunk);
         take_chunk(process, &chunk);
         if (!chunk.table || chunk.table->id != MP_TABLE_device)
             continue;

@@ -12,22 +12,47 @@
 #include "base/status.h"
 #include "model/trace/definitions.h"
 #include "model/trace/dense.h"
+#include "model/trace/untimed.h"
+
+/* What one capture range lacks. */
+struct range_loss {
+    uint64_t range;
+    int64_t dropped;    /* records, at most: dropped while it was open or shortly after */
+    int64_t unanswered; /* launched kernels without a record */
+};
 
 struct quality {
+    uint64_t only;           /* the capture range that is reported, 0: all; the analysis sets it */
     uint64_t dropped;        /* records that the recorder counted as lost */
     uint64_t taken_over;     /* among them: calls whose records another CUPTI client got */
     uint64_t unknown_times;  /* rows that a report left out: begin unknown (0) */
     uint64_t reversed_times; /* rows that a report left out: end before begin */
+    uint64_t zero_times;     /* records that the recorder got without times */
+    struct untimed untimed;  /* kernels among them */
     uint64_t undefined;      /* rows whose name the trace does not hold */
     uint64_t cupti_errors;   /* times that CUPTI said tracing failed */
     uint64_t forced_exits;   /* the process ended before everything was written */
     uint64_t profiled; /* kernels measured for metrics; their times are the range profiler's: no
                           loss, but different times */
-    uint64_t device_graphs;      /* graphs that the device may launch by itself */
-    uint64_t conditional_graphs; /* graphs with nodes whose bodies may run repeatedly */
-    uint64_t device_launches;    /* rows of what the device launched by itself */
+    uint64_t device_graphs;       /* graphs that the device may launch by itself */
+    uint64_t conditional_graphs;  /* graphs with nodes whose bodies may run repeatedly */
+    uint64_t device_launches;     /* rows of what the device launched by itself */
+    uint64_t baseline_steps;      /* steps in capture ranges, with MINIPROF_BASELINE */
+    uint64_t baseline_unrecorded; /* of them, those in which nothing was recorded: no loss */
     struct mp_damage damage;
+    uint64_t unanswered;   /* launched kernels without a record */
     struct dense counters; /* of struct quality_counter, by string id of the name */
+    struct loss_row *rows; /* of the table `loss`; owned */
+    size_t row_count, row_capacity;
+    struct range_loss
+        *ranges; /* those that lack something, by number; after quality_finish; owned */
+    size_t range_count;
+};
+
+/* A row of `loss`. */
+struct loss_row {
+    uint64_t range, name;
+    int64_t value;
 };
 
 struct quality_counter {
@@ -51,15 +76,31 @@ enum mp_status quality_take(struct quality *quality, const struct mp_batch *batc
 void quality_finish(struct quality *quality, const struct mp_trace *trace,
                     const struct mp_cursor *cursor, const struct definitions *definitions);
 
+/* After quality_finish: counts kernels without times, once, if the recorder got any. MP_ERR_IO,
+ * MP_ERR_MEMORY, with a text in *error. */
+enum mp_status quality_count_untimed(struct quality *quality, struct mp_trace *trace,
+                                     struct mp_error *error);
+
 /* The counters in the order of their names' ids: false when there is none at or after *position,
  * which starts at 0. `*name` is NULL when its text was lost. */
 bool quality_next_counter(const struct quality *quality, const struct definitions *definitions,
                           size_t *position, const char **name, uint64_t *value);
 
-/* Whether nothing is missing. */
+/* What the capture range lacks; NULL: nothing that is known. After quality_finish. */
+const struct range_loss *quality_range(const struct quality *quality, uint64_t range);
+
+/* Whether nothing is missing, in the range `only` if there is one. */
 bool quality_is_whole(const struct quality *quality);
 
-#define QUALITY_TEXT_BYTES 512
+/* Whether enough kernels have times for what rests on them: busy time, causes of idle time, paths
+ * and gains. Else reports do not have these. */
+bool quality_has_times(const struct quality *quality);
+
+/* Why not, for where a conclusion would stand; static. */
+#define QUALITY_NO_TIMES     "too many kernels have no times"
+#define QUALITY_NO_TIMES_KEY "no_kernel_times"
+
+#define QUALITY_TEXT_BYTES 768
 
 /* One line without a newline on what is missing; an empty text when nothing is. Returns `text`. */
 const char *quality_describe(const struct quality *quality, char *text, size_t size);

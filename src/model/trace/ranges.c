@@ -78,6 +78,8 @@ enum mp_status ranges_take(struct capture_ranges *ranges, const struct mp_batch 
         if (range && kind == MP_capture_kind_begin) {
             range->begin_time = time;
             range->begin_correlation = correlation;
+            range->goes_on =
+                batch->columns[MP_COLUMN_capture_reason][row] == MP_capture_reason_baseline;
         } else if (range && kind == MP_capture_kind_end) {
             range->end_time = time;
             range->end_correlation =
@@ -116,6 +118,27 @@ enum mp_status ranges_load(struct capture_ranges *ranges, struct mp_trace *trace
 size_t ranges_count(const struct capture_ranges *ranges)
 {
     return ranges->items.count;
+}
+
+uint64_t ranges_pauses(const struct capture_ranges *ranges, uint64_t begin, uint64_t end, bool *any)
+{
+    uint64_t pauses = 0;
+
+    if (any)
+        *any = false;
+    for (size_t i = 1; i < ranges_count(ranges); i++) {
+        const struct capture_range *range = dense_at(&ranges->items, i);
+        const struct capture_range *before = dense_at(&ranges->items, i - 1);
+
+        if (!range->goes_on)
+            continue;
+        if (any)
+            *any = true;
+        if (before->end_time >= begin && range->begin_time <= end &&
+            before->end_time < range->begin_time)
+            pauses += range->begin_time - before->end_time;
+    }
+    return pauses;
 }
 
 const struct capture_range *ranges_find(const struct capture_ranges *ranges, uint64_t id)

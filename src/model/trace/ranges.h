@@ -22,6 +22,7 @@ struct capture_range {
     uint64_t begin_correlation; /* first id inside; 0 if unknown */
     uint64_t end_correlation;   /* first id behind it, UINT64_MAX if there can be none; 0 if unknown
                                    or not ended */
+    bool goes_on; /* it continues the range before it, behind steps that were not recorded */
 };
 
 struct capture_ranges {
@@ -46,6 +47,11 @@ enum mp_status ranges_load(struct capture_ranges *ranges, struct mp_trace *trace
                            struct mp_error *error);
 
 size_t ranges_count(const struct capture_ranges *ranges);
+
+/* How long, from `begin` to `end`, steps were not recorded (MINIPROF_BASELINE). ns; *any, unless
+ * NULL: whether that happened at all in the trace. */
+uint64_t ranges_pauses(const struct capture_ranges *ranges, uint64_t begin, uint64_t end,
+                       bool *any);
 
 /* The range with this id, or NULL. */
 const struct capture_range *ranges_find(const struct capture_ranges *ranges, uint64_t id);

@@ -43,22 +43,78 @@ static const struct trace_process *find_file(const struct trace_set *set, const 
     return NULL;
 }
 
-static enum mp_status add_file(struct trace_set *set, const char *path, bool named)
+static struct trace_process *find_copy(struct trace_set *set, const struct trace_process *process)
+{
+    for (size_t i = 0; i < set->count; i++) {
+        if (fingerprint_is_same(&set->processes[i].fingerprint, &process->fingerprint))
+            return &set->processes[i];
+    }
+    return NULL;
+}
+
+/* Of the copies in one folder only the first is named. */
+struct copies {
+    size_t count;
+    struct mp_error first;
+};
+
+/* Keeps the one of the two that has more records, and notes which one that is. */
+static void merge_copies(struct trace_process *process, struct trace_process *other,
+                         struct copies *copies)
+{
+    struct trace_process left = *process;
+
+    if (process->records > other->records) {
+        left = *other;
+        *other = *process;
+    }
+    if (!copies->count++)
+        snprintf(copies->first.text, sizeof copies->first.text,
+                 "'%.90s' is %s of '%.90s': left out", left.path,
+                 left.records < other->records ? "a part" : "a copy", other->path);
+    free(left.devices);
+}
+
+/* One line about the copies. */
+static enum mp_status say_copies(struct trace_set *set, const struct copies *copies, bool named)
+{
+    struct mp_error error;
+
+    if (!copies->count)
+        return MP_OK;
+    if (copies->count == 1)
+        return add_problem(set, copies->first.text, named, true);
+    mp_error_set(&error, MP_ERR_ARGUMENT, "%s, and so %s %zu more file%s", copies->first.text,
+                 copies->count == 2 ? "is" : "are", copies->count - 1,
+                 copies->count == 2 ? "" : "s");
+    return add_problem(set, error.text, named, true);
+}
+
+static enum mp_status add_file(struct trace_set *set, const char *path, bool named,
+                               struct copies *copies)
 {
     struct trace_process process = {.file_device = 0};
+    struct trace_process *copy;
     struct mp_error error;
     struct stat about;
     enum mp_status status;
 
     if (stat(path, &about) == 0) {
         if (find_file(set, &about)) {
-            mp_error_set(&error, MP_ERR_ARGUMENT, "'%.180s' is given twice: taken once", path);
-            return add_problem(set, error.text, named, true);
+            if (!copies->count++)
+                mp_error_set(&copies->first, MP_ERR_ARGUMENT, "'%.180s' is given twice: taken once",
+                             path);
+            return MP_OK;
         }
         process.file_device = about.st_dev;
         process.file_inode = about.st_ino;
     }
     status = trace_identity_read(path, &set->text, &process, &error);
+    copy = status == MP_OK ? find_copy(set, &process) : NULL;
+    if (copy) {
+        merge_copies(&process, copy, copies);
+        return MP_OK;
+    }
     if (status == MP_OK)
         status = mp_reserve((void **)&set->processes, set->count, &set->capacity,
                             sizeof *set->processes);
@@ -68,6 +124,15 @@ static enum mp_status add_file(struct trace_set *set, const char *path, bool nam
     }
     free(process.devices);
     return status == MP_ERR_MEMORY ? status : add_problem(set, error.text, named, false);
+}
+
+/* A file that was given by its own name. */
+static enum mp_status add_named(struct trace_set *set, const char *path)
+{
+    struct copies copies = {.count = 0};
+
+    MP_TRY(add_file(set, path, true, &copies));
+    return say_copies(set, &copies, true);
 }
 
 /* ---- Folders ---- */
@@ -114,6 +179,7 @@ static enum mp_status add_names(struct trace_set *set, const char *folder, struc
 {
     size_t length = strlen(folder);
     bool slash = length && folder[length - 1] == '/';
+    struct copies copies = {.count = 0};
     enum mp_status status = MP_OK;
 
     for (int i = 0; i < count && status == MP_OK; i++) {
@@ -123,10 +189,10 @@ static enum mp_status add_names(struct trace_set *set, const char *folder, struc
         if (!path)
             return MP_ERR_MEMORY;
         snprintf(path, bytes, "%s%s%s", folder, slash ? "" : "/", names[i]->d_name);
-        status = add_file(set, path, false);
+        status = add_file(set, path, false, &copies);
         free(path);
     }
-    return status;
+    return status == MP_OK ? say_copies(set, &copies, false) : status;
 }
 
 static enum mp_status add_folder(struct trace_set *set, const char *folder)
@@ -349,8 +415,8 @@ enum mp_status trace_set_open(const char *const *paths, size_t count, struct tra
 
     *set = (struct trace_set){.count = 0};
     for (size_t i = 0; i < count && status == MP_OK; i++)
-        status = trace_set_is_folder(paths[i]) ? add_folder(set, paths[i])
-                                               : add_file(set, paths[i], true);
+        status =
+            trace_set_is_folder(paths[i]) ? add_folder(set, paths[i]) : add_named(set, paths[i]);
     if (status == MP_OK) {
         align(set);
         status = choose_labels(set);

@@ -26,6 +26,7 @@
 
 #include "base/data/arena.h"
 #include "base/status.h"
+#include "model/trace/fingerprint.h"
 
 #define TRACE_SET_UNKNOWN UINT64_MAX
 
@@ -65,13 +66,14 @@ struct trace_process {
     uint64_t bytes;          /* of the file */
     struct mp_damage damage; /* that the walk over the chunk headers met */
     uint64_t file_device, file_inode;
+    struct fingerprint fingerprint;
 };
 
 /* What was passed over. */
 struct trace_set_problem {
     const char *text; /* one line */
     bool named;       /* the path was given; else found in a folder */
-    bool repeated;    /* the file is in the set already */
+    bool repeated;    /* the file, or a copy of it, is in the set already */
 };
 
 struct trace_set {
@@ -88,7 +90,8 @@ struct trace_set {
 
 /* Opens `count` paths: files in the order in which they are given, and of a folder its *.mpt files,
  * not those of folders in it, by rank, host, process id and name. What cannot be read, and what is
- * there already, is passed over and listed in set->problems. MP_ERR_MEMORY leaves *set empty; on
+ * there already, is passed over and listed in set->problems. Of copies of one recording
+ * (fingerprint.h) the one with most records is taken. MP_ERR_MEMORY leaves *set empty; on
  * success trace_set_free gives it back. */
 enum mp_status trace_set_open(const char *const *paths, size_t count, struct trace_set *set,
                               struct mp_error *error);

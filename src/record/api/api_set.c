@@ -91,15 +91,21 @@ static const char *const lean[] = {
     "cuDevicePrimaryCtxReset",
 };
 
+/* Those whose callers' stacks are taken (MINIPROF_STACKS). Driver calls are seen inside of runtime
+ * calls too; for copies the runtime's callbacks make sure of that. */
+static const char *const stack_calls[] = {
+    "cuLaunch*",      "cuGraphLaunch",    "cuMemcpy*",           "cuMemset*",
+    "cuMemPrefetch*", "cuCtxSynchronize", "cuStreamSynchronize", "cuEventSynchronize",
+    "cudaMemcpy*",    "cudaMemset*",      "cudaMemPrefetch*",
+};
+
 /* Functions that the recorder calls in callbacks. */
 static const struct own_call {
     const char *name;
     bool with_metrics; /* only then */
 } own_calls[] = {
-    {"cuGraphGetEdges", false},
-    {"cuStreamIsCapturing", false},
-    {"cuCtxGetDevice", true},
-    {"cuCtxSynchronize", true},
+    {"cuGraphGetEdges", false}, {"cuStreamIsCapturing", false}, {"cuDeviceGetPCIBusId", false},
+    {"cuCtxGetDevice", true},   {"cuCtxSynchronize", true},
 };
 
 const struct api_watch api_watches[] = {
@@ -127,11 +133,17 @@ const struct api_watch api_watches[] = {
     {"cuLaunchKernel", API_ROLE_LAUNCH, 0, 5, -1, false, false},
     {"cuLaunchCooperativeKernel", API_ROLE_LAUNCH, 0, 5, -1, false, false},
     {"cuLaunchKernelEx", API_ROLE_LAUNCH, 0, 0, -1, true, false},
+    {"cuLaunchKernelEx", API_ROLE_OVERLAP, 0, 0, -1, true, false},
+    {"cuCtxCreate", API_ROLE_CONTEXT, 0, -1, -1, false, false},
+    {"cuDevicePrimaryCtxRetain", API_ROLE_CONTEXT, 0, -1, -1, false, false},
+    {"cuLaunchHostFunc", API_ROLE_HOST, 0, 0, -1, false, false},
+    {"cuStreamAddCallback", API_ROLE_HOST, 0, 0, -1, false, false},
 };
 
 #define WATCH_COUNT (sizeof(api_watches) / sizeof(api_watches[0]))
 #define LEAN_COUNT  (sizeof(lean) / sizeof(lean[0]))
 #define OWN_COUNT   (sizeof(own_calls) / sizeof(own_calls[0]))
+#define STACK_COUNT (sizeof(stack_calls) / sizeof(stack_calls[0]))
 
 /* The length of `name` without what CUPTI puts behind it: _ptsz or _ptds, and _v2, _v7000. */
 static size_t plain_length(const char *name, bool *per_thread)
@@ -164,12 +176,12 @@ static bool matches(const char *name, size_t length, const char *wanted)
     return length == wanted_length && !memcmp(name, wanted, length);
 }
 
-static bool in_lean_set(const char *name, size_t length)
+static bool is_in(const char *const *list, size_t count, const char *name, size_t length)
 {
     size_t i;
 
-    for (i = 0; i < LEAN_COUNT; i++)
-        if (matches(name, length, lean[i]))
+    for (i = 0; i < count; i++)
+        if (matches(name, length, list[i]))
             return true;
     return false;
 }
@@ -186,18 +198,35 @@ static bool is_chosen(const struct mp_config *config, unsigned api, const char *
     case MP_API_DRIVER:
         return api == MP_api_driver;
     case MP_API_LEAN:
-        return in_lean_set(name, length);
+        return is_in(lean, LEAN_COUNT, name, length);
     default:
         return mp_config_api_lists(config, name);
     }
 }
 
-static uint8_t watch_of(const char *name, size_t length)
+/* A callback at every launch costs too much if nobody needs it. */
+static bool is_watched(const struct api_watch *watch, const struct mp_config *config)
+{
+    switch ((int)watch->role) {
+    case API_ROLE_LAUNCH:
+        return *config->metrics;
+    case API_ROLE_OVERLAP:
+        return config->gpu == MP_SWITCH_ON && !*config->metrics;
+    case API_ROLE_HOST:
+        return config->gpu == MP_SWITCH_ON;
+    case API_ROLE_CONTEXT:
+        return *config->sample;
+    default:
+        return true;
+    }
+}
+
+static uint8_t watch_of(const char *name, size_t length, const struct mp_config *config)
 {
     size_t i;
 
     for (i = 0; i < WATCH_COUNT; i++)
-        if (matches(name, length, api_watches[i].name))
+        if (matches(name, length, api_watches[i].name) && is_watched(&api_watches[i], config))
             return (uint8_t)(i + 1);
     return 0;
 }
@@ -230,13 +259,11 @@ static void api_set_add(struct api_set *set, unsigned api, uint32_t cbid,
         set->flags[api][cbid] |= API_PER_THREAD;
     if (mp_text_starts_with(name, "cu"))
         set->flags[api][cbid] |= launch_flags(name);
+    if (config->stacks != MP_STACKS_OFF && is_in(stack_calls, STACK_COUNT, name, length))
+        set->flags[api][cbid] |= API_STACK;
     if (api != MP_api_driver)
         return;
-    set->watch[cbid] = watch_of(name, length);
-    /* A callback at every launch costs too much if nobody needs it. */
-    if (api_set_watch(set, cbid) && api_set_watch(set, cbid)->role == API_ROLE_LAUNCH &&
-        !*config->metrics)
-        set->watch[cbid] = 0;
+    set->watch[cbid] = watch_of(name, length, config);
     for (i = 0; i < OWN_COUNT; i++)
         if (matches(name, length, own_calls[i].name) &&
             (*config->metrics || !own_calls[i].with_metrics))
@@ -317,4 +344,21 @@ CUptiResult api_set_enable(const struct api_set *set, const struct cupti_api *cu
                 first = result;
         }
     return first;
+}
+
+bool api_watch_steps(const struct api_watch *watch)
+{
+    if (watch->role != API_ROLE_SYNC)
+        return false;
+    switch (watch->sync_kind) {
+    case MP_sync_kind_stream_create:
+    case MP_sync_kind_stream_destroy:
+    case MP_sync_kind_graph_launch:
+    case MP_sync_kind_event_synchronize:
+    case MP_sync_kind_stream_synchronize:
+    case MP_sync_kind_context_synchronize:
+        return true;
+    default:
+        return false;
+    }
 }

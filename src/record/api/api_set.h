@@ -29,7 +29,8 @@ enum api_function_flags {
     API_PER_THREAD = 2, /* compiled for per-thread default streams: _ptsz, _ptds */
     API_OURS_TOO = 4,   /* driver: the recorder calls it itself, in callbacks */
     API_LAUNCH = 8,     /* it starts kernels, alone or in a graph */
-    API_GRAPH = 16      /* in a graph */
+    API_GRAPH = 16,     /* in a graph */
+    API_STACK = 32      /* its caller's stack is taken */
 };
 
 /* Why the recorder wants to be called back for a driver function. */
@@ -41,6 +42,9 @@ enum api_role {
     API_ROLE_CAPTURE_END,   /* ... until it has ended */
     API_ROLE_INSTANTIATE,   /* a graph becomes executable: its edges are read */
     API_ROLE_LAUNCH,        /* a kernel is launched, which may be profiled: MINIPROF_METRICS */
+    API_ROLE_OVERLAP,       /* a kernel is launched, which may overlap the one before it */
+    API_ROLE_HOST,          /* a host function is put into a stream */
+    API_ROLE_CONTEXT,       /* a context may have been made: MINIPROF_SAMPLE */
     API_ROLE_NONE           /* cuDriverGetVersion: the recorder itself calls it, for its id */
 };
 
@@ -84,6 +88,9 @@ static inline bool api_watch_launches(const struct api_watch *watch)
 {
     return watch->role == API_ROLE_LAUNCH || watch->sync_kind == MP_sync_kind_graph_launch;
 }
+
+/* Whether the watched function ends steps, or makes or destroys a stream (ranges/baseline.h). */
+bool api_watch_steps(const struct api_watch *watch);
 
 /* Switches CUPTI's records of the chosen calls on or off. Answers CUPTI's first refusal. */
 CUptiResult api_set_enable(const struct api_set *set, const struct cupti_api *cupti, bool on);

@@ -63,6 +63,7 @@ struct cupti_subscriber_params {
     F(configure_unified_memory, cuptiActivityConfigureUnifiedMemoryCounter,                        \
       (CUpti_ActivityUnifiedMemoryCounterConfig *, uint32_t))                                      \
     F(enable_device_graph, cuptiActivityEnableDeviceGraph, (uint8_t))                              \
+    F(get_device_id, cuptiGetDeviceId, (CUcontext, uint32_t *))                                    \
     F(get_graph_node_id, cuptiGetGraphNodeId, (CUgraphNode, uint64_t *))                           \
     F(get_graph_exec_id, cuptiGetGraphExecId, (CUgraphExec, uint32_t *))
 
@@ -88,7 +89,9 @@ struct driver_api {
     CUresult (*get_device)(CUdevice *device);
     CUresult (*get_device_count)(int *count);
     CUresult (*get_name)(char *name, int size, CUdevice device);
+    CUresult (*get_bus_id)(char *id, int size, CUdevice device);
     CUresult (*is_capturing)(CUstream stream, CUstreamCaptureStatus *status);
+    CUresult (*query_stream)(CUstream stream);
     CUresult (*get_edges)(CUgraph graph, CUgraphNode *from, CUgraphNode *to, size_t *count);
     CUresult (*get_edges_v2)(CUgraph graph, CUgraphNode *from, CUgraphNode *to, void *data,
                              size_t *count);

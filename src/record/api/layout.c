@@ -97,6 +97,21 @@ SAME(record_device_graph, stream, CUpti_ActivityDeviceGraphTrace, streamId);
 SAME_END(record_device_graph, CUpti_ActivityDeviceGraphTrace);
 #endif
 
+#if CUPTI_API_VERSION >= MP_CUPTI_SINCE_HOST_FUNCTIONS
+_Static_assert(MP_CUPTI_KIND_GRAPH_HOST_NODE == CUPTI_ACTIVITY_KIND_GRAPH_HOST_NODE, "kind");
+_Static_assert(MP_CUPTI_KIND_HOST_LAUNCH == CUPTI_ACTIVITY_KIND_HOST_LAUNCH, "kind");
+SAME(record_host_launch, stream, CUpti_ActivityHostLaunch, streamId);
+SAME(record_host_launch, process, CUpti_ActivityHostLaunch, processId);
+SAME(record_host_launch, thread, CUpti_ActivityHostLaunch, threadId);
+SAME(record_host_launch, start, CUpti_ActivityHostLaunch, start);
+SAME(record_host_launch, end, CUpti_ActivityHostLaunch, end);
+SAME(record_host_node, graph, CUpti_ActivityGraphHostNode, graphId);
+SAME(record_host_node, graph_node, CUpti_ActivityGraphHostNode, graphNodeId);
+SAME(record_host_node, thread, CUpti_ActivityGraphHostNode, threadId);
+SAME(record_host_node, start, CUpti_ActivityGraphHostNode, start);
+SAME(record_host_node, end, CUpti_ActivityGraphHostNode, end);
+#endif
+
 SAME(record_memory, operation, CUpti_ActivityMemory3, memoryOperationType);
 SAME(record_memory, address, CUpti_ActivityMemory3, address);
 SAME(record_memory, bytes, CUpti_ActivityMemory3, bytes);

@@ -14,8 +14,9 @@
 
 #include <stdint.h>
 
+#include "base/cupti_range.h"
+
 /* CUPTI_API_VERSION of the releases that changed something here (CUPTI release notes). */
-#define MP_CUPTI_LEAST                18 /* CUDA 11.8: the oldest that is supported */
 #define MP_CUPTI_SINCE_OVERHEAD_IDS   20 /* 12.2: correlation id in overhead records */
 #define MP_CUPTI_SINCE_THREAD_BUFFERS 21 /* 12.3: PER_THREAD_ACTIVITY_BUFFER */
 #define MP_CUPTI_SINCE_API_BY_CBID    23 /* 12.5: cuptiActivityEnableDriverApi, ...RuntimeApi */
@@ -28,6 +29,10 @@
     130000 /* 13.0: kernels tell that the device launched them                                     \
             */
 
+#define MP_CUPTI_SINCE_HOST_FUNCTIONS 130100 /* 13.1: GRAPH_HOST_NODE, HOST_LAUNCH */
+
+#define MP_CUPTI_KIND_GRAPH_HOST_NODE 56 /* CUPTI_ACTIVITY_KIND_..., which older headers lack */
+#define MP_CUPTI_KIND_HOST_LAUNCH     58
 #define MP_CUPTI_KIND_DEVICE_GRAPH_TRACE                                                           \
     53 /* CUPTI_ACTIVITY_KIND_..., which older headers lack                                        \
         */
@@ -193,6 +198,37 @@ struct record_device_graph {
     uint32_t launch_mode;
     uint32_t context;
     uint64_t stream;
+};
+
+/* CUpti_ActivityHostLaunch: HOST_LAUNCH, MP_CUPTI_SINCE_HOST_FUNCTIONS. This one and the next are
+ * the members that the documentation lists, in its order, naturally aligned. No header of that
+ * version was at hand, so the records are checked before they are believed. */
+struct record_host_launch {
+    uint32_t kind;
+    uint32_t stream;
+    uint32_t context;
+    uint32_t device;
+    uint32_t correlation;
+    uint32_t process;
+    uint32_t thread;
+    uint32_t padding;
+    uint64_t start;
+    uint64_t end;
+};
+
+/* CUpti_ActivityGraphHostNode: GRAPH_HOST_NODE, MP_CUPTI_SINCE_HOST_FUNCTIONS */
+struct record_host_node {
+    uint32_t kind;
+    uint32_t stream;
+    uint32_t context;
+    uint32_t device;
+    uint32_t correlation;
+    uint32_t graph;
+    uint64_t graph_node;
+    uint32_t process;
+    uint32_t thread;
+    uint64_t start;
+    uint64_t end;
 };
 
 /* CUpti_ActivityMemory3 and later: MEMORY2 */

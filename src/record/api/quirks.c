@@ -3,6 +3,7 @@
 
 #include <stddef.h>
 
+#include "base/cupti_range.h"
 #include "base/log.h"
 
 #include "base/poison.h"
@@ -21,6 +22,12 @@ static const struct {
 #include "record/api/quirks.def"
 #undef QUIRK
 };
+
+#define QUIRK(name, first, fixed, answer, what, done, source)                                      \
+    _Static_assert((first) <= MP_CUPTI_NEWEST && (fixed) <= MP_CUPTI_NEWEST,                       \
+                   #name ": base/cupti_range.h knows no version as new");
+#include "record/api/quirks.def"
+#undef QUIRK
 
 bool quirk_is_in(enum quirk quirk, uint32_t version)
 {

@@ -4,6 +4,7 @@
 #include "record/core/call_log.h"
 
 #include <stdlib.h>
+#include <sys/mman.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -105,6 +106,8 @@ static void free_ended(struct call_logs *logs)
         *link = log->next;
         logs->count--;
         atomic_fetch_add_explicit(&logs->lost, atomic_load(&log->lost), memory_order_relaxed);
+        if (log->stacks)
+            munmap(log->stacks, log->stacks_bytes);
         free(log);
     }
     pthread_mutex_unlock(&logs->lock);

@@ -22,6 +22,7 @@
 #include <stdint.h>
 
 #include "base/status.h"
+#include "record/core/host_time.h"
 
 #define CALL_LOG_ENTRIES 4096u /* a power of two; 192 KiB, touched as it fills */
 #define CALL_LOG_THREADS 1024u /* logs that exist at once; further threads are counted as lost */
@@ -29,7 +30,13 @@
 
 enum call_entry_kind {
     CALL_ENTRY_SYNC, /* a row of `sync`: detail is its sync_kind */
-    CALL_ENTRY_CALL  /* a row of `call`: detail is its api */
+    CALL_ENTRY_CALL, /* a row of `call`: detail is its api */
+    /* Of data/host_rows.h: */
+    CALL_ENTRY_HOST_FUNCTION, /* ran in a stream: event is its address */
+    CALL_ENTRY_HOST_NODE,     /* ran in a graph: context and stream are the halves of a node's id */
+    CALL_ENTRY_GRAPH_LAUNCH,  /* event is CUPTI's id of the executable graph */
+    CALL_ENTRY_STEP,          /* a row of `step`: event is its name, detail: it is recorded */
+    CALL_ENTRY_HOST_TIME /* a row of `host_time`: event is computing; context and stream: ready */
 };
 
 struct call_entry {
@@ -63,11 +70,13 @@ struct polling {
 };
 
 struct graph_making;
+struct stack_thread;
 
 struct call_log {
     /* The owning thread's. */
     struct stream_memo memos[CALL_LOG_STREAMS];
     uint32_t tid;
+    bool in_graph_launch;    /* the thread is in cuGraphLaunch, as the gate of baseline.h knows */
     bool in_runtime;         /* the thread is in a runtime call that is recorded by callbacks */
     uint32_t leaving_stream; /* id of the stream that the present cuStreamDestroy destroys */
     bool busy;               /* the thread is in a call that the recorder makes */
@@ -78,7 +87,10 @@ struct call_log {
     bool asking;             /* it is in a call made only for its correlation id */
     uint32_t correlation;    /* that id */
     struct polling polling;
+    struct host_time time;
     struct graph_making *making; /* the graph that is being instantiated (graphs.c), or NULL */
+    struct stack_thread *stacks; /* stacks.c's, mapped; NULL: none yet */
+    size_t stacks_bytes;
     /* Shared. */
     _Atomic uint32_t head; /* entries ever put; by the owner */
     _Atomic uint32_t tail; /* entries ever taken; by the writer */

@@ -58,9 +58,13 @@ uint64_t mp_clock_now(void)
     return atomic_load_explicit(&source, memory_order_relaxed)();
 }
 
-const char *mp_clock_name(void)
+bool mp_clock_is_virtual(void)
 {
     (void)mp_clock_now();
-    return atomic_load_explicit(&source, memory_order_relaxed) == mp_monotonic_ns ? "monotonic"
-                                                                                  : "simgpu";
+    return atomic_load_explicit(&source, memory_order_relaxed) != mp_monotonic_ns;
+}
+
+const char *mp_clock_name(void)
+{
+    return mp_clock_is_virtual() ? "simgpu" : "monotonic";
 }

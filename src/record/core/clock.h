@@ -10,6 +10,7 @@
 #ifndef MP_RECORD_CORE_CLOCK_H
 #define MP_RECORD_CORE_CLOCK_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 /* Now, in nanoseconds. Any thread, before and after initialisation; never fails. Not for signal
@@ -20,6 +21,9 @@ uint64_t mp_clock_now(void);
  * Any thread, also in signal handlers. */
 uint64_t mp_monotonic_ns(void);
 int64_t mp_monotonic_ms(void);
+
+/* Whether the clock is not that of the machine. */
+bool mp_clock_is_virtual(void);
 
 /* Name of the clock, for the header's key `clock`: "monotonic" or "simgpu". */
 const char *mp_clock_name(void);

@@ -12,6 +12,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/costs_file.h"
 #include "base/data/buffer.h"
 #include "base/io.h"
 #include "base/log.h"
@@ -93,6 +94,21 @@ static void add_settings(struct mp_buffer *header, const struct recorder *record
     free(value);
 }
 
+/* What recording costs on this machine, if somebody has measured it: the lines of the user's file
+ * in one. */
+static void add_costs(struct mp_buffer *header)
+{
+    char *text = malloc(MP_COSTS_BYTES + 1);
+    char *at;
+
+    if (text && mp_costs_read(text)) {
+        for (at = text; (at = strchr(at, '\n')) != NULL;)
+            *at = ';';
+        output_add(header, "recording_costs", text);
+    }
+    free(text);
+}
+
 static void add_argv(struct mp_buffer *header)
 {
     char text[MOST_ARGV_BYTES];
@@ -121,6 +137,7 @@ enum mp_status output_compose_header(struct mp_buffer *header, const struct reco
     add_clocks(header);
     add_cuda(header, recorder);
     add_settings(header, recorder);
+    add_costs(header);
     if (recorder->config.argv == MP_SWITCH_ON)
         add_argv(header);
     return mp_buffer_append_byte(header, '\0');

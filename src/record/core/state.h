@@ -9,6 +9,7 @@
  *                     the writer ("miniprof"), from InitializeInjection to the end
  *                     the flusher ("miniprof-flush"): it makes the calls into CUPTI that may hang,
  *                     also those at the end of a capture range
+ *                     with MINIPROF_SAMPLE one that samples counters ("miniprof-sample")
  *                     one more for the last flush
  *
  *     phase    IDLE -> STARTING -> RECORDING -> FINISHING -> INERT
@@ -16,10 +17,10 @@
  *              final. A failure, and the fork handler in a child, set it directly. Callbacks do
  *              nothing unless RECORDING; completed buffers are accepted until INERT.
  *
- * Our locks: work, pool, logs, contexts, edges, origins, profiled, ending, ranges. Each covers a
- * few instructions. None is held across a call into CUPTI or the driver. None is taken inside
- * another, with one exception: `work` is taken inside `ranges`, so that marks are queued in the
- * order of the events that they report.
+ * Our locks: work, pool, logs, contexts, edges, origins, host nodes, profiled, sampling, samples,
+ * stacks, ending, ranges. Each covers a few instructions. None is held across a call into CUPTI or
+ * the driver. None is taken inside another, with one exception: `work` is taken inside `ranges`, so
+ * that marks are queued in the order of the events that they report.
  *
  * MINIPROF_METRICS adds the profiler lock. It follows none of these rules: profiling.h.
  */
@@ -39,14 +40,21 @@
 #include "record/cupti/attach.h"
 #include "record/cupti/clients.h"
 #include "record/cupti/contexts.h"
+#include "record/cupti/host_functions.h"
 #include "record/data/recording.h"
 #include "record/flight/flight.h"
+#include "record/graphs/host_nodes.h"
 #include "record/graphs/origins.h"
+#include "record/graphs/overlaps.h"
 #include "record/metrics/profiled.h"
 #include "record/metrics/profiling.h"
 #include "record/process/crash.h"
 #include "record/process/ctl.h"
+#include "record/ranges/baseline.h"
 #include "record/ranges/range.h"
+#include "record/sampling/sampling.h"
+#include "record/stacks/stacks.h"
+#include "record/waits/waits.h"
 
 enum recorder_phase { PHASE_IDLE, PHASE_STARTING, PHASE_RECORDING, PHASE_FINISHING, PHASE_INERT };
 
@@ -56,15 +64,17 @@ struct wanted {
     bool nothing; /* MINIPROF_CHILDREN, setuid */
     bool edges;   /* the edges of graphs */
     bool paths;   /* and the NVTX ranges in which their nodes are made */
+    bool time;    /* how the kernel divided the time between calls */
 };
 
 /* What the process has done with CUDA. The application's threads write this in CUPTI's callbacks;
  * so does the thread that attaches CUPTI late. The writer and the thread of the last flush read it
  * too. The list of contexts has a lock; the rest is atomic. */
 struct cuda_state {
-    _Atomic bool ready;         /* cuInit has finished */
-    _Atomic bool context_made;  /* the process has had a context */
-    _Atomic bool ever_captured; /* a stream capture has begun, ever */
+    _Atomic bool ready;            /* cuInit has finished */
+    _Atomic bool context_made;     /* the process has had a context */
+    _Atomic bool several_contexts; /* it has had two at a time */
+    _Atomic bool ever_captured;    /* a stream capture has begun, ever */
     struct context_list contexts;
     _Atomic int32_t stream_captures;     /* streams that are being captured */
     _Atomic uint32_t captured_until;     /* correlation id of the call that last ended a capture */
@@ -126,15 +136,22 @@ struct recorder {
     struct origins origins;         /* lock: origins */
     struct profiling profiling;     /* metrics, with the profiler lock (profiling.h) */
     struct profiled_store profiled; /* lock: profiled */
+    struct sampling sampling;       /* locks: sampling, samples; the rest is its thread's */
     struct cuda_state cuda;
     struct cupti_state cupti_state;
-    struct attach attach;   /* under `switching` of the ranges */
-    struct ranges ranges;   /* lock: ranges */
-    struct clients clients; /* the flusher's, read by others */
-    struct flusher flusher; /* futexes */
-    struct flight flight;   /* the flight recorder: the writer's, except slow steps */
-    struct crash crash;     /* shared by the crash handler and the writer: a futex */
-    struct ending ending;   /* lock: ending */
+    struct attach attach;     /* under `switching` of the ranges */
+    struct ranges ranges;     /* lock: ranges */
+    struct baseline baseline; /* the steps' thread's; atomics; lock: baseline */
+    struct stacks stacks;     /* tables of the threads; lock: stacks */
+    struct waits waits;       /* a ring without a lock, which the writer empties */
+    struct clients clients;   /* the flusher's, read by others */
+    struct overlaps overlaps;
+    struct host_functions host_functions;
+    struct host_nodes host_nodes; /* lock: host nodes */
+    struct flusher flusher;       /* futexes */
+    struct flight flight;         /* the flight recorder: the writer's, except slow steps */
+    struct crash crash;           /* shared by the crash handler and the writer: a futex */
+    struct ending ending;         /* lock: ending */
 
     /* The writer's alone while it runs. */
     struct recording recording;

@@ -4,6 +4,7 @@
 #include "record/cupti/activity.h"
 
 #include "base/log.h"
+#include "record/api/layout.h"
 #include "record/api/quirks.h"
 #include "record/core/clock.h"
 #include "record/core/state.h"
@@ -251,6 +252,26 @@ void activity_configure_unified(struct recorder *recorder)
         enable_unified(recorder);
 }
 
+/* ---- Copies between devices ---- */
+
+/* They need a context on each. See `peer_copies` in quirks.def. */
+static bool peer_copies_are_wanted(struct recorder *recorder)
+{
+    return recorder->config.gpu == MP_SWITCH_ON && atomic_load(&recorder->cuda.several_contexts);
+}
+
+static void enable_peer_copies(struct recorder *recorder)
+{
+    if (peer_copies_are_wanted(recorder))
+        enable_kind(recorder, CUPTI_ACTIVITY_KIND_MEMCPY2, "peer to peer copies");
+}
+
+void activity_expect_peer_copies(struct recorder *recorder)
+{
+    if (atomic_load(&recorder->cupti_state.enabled))
+        enable_peer_copies(recorder);
+}
+
 /* ---- Everything else ---- */
 
 static const struct work_kind_row {
@@ -259,7 +280,6 @@ static const struct work_kind_row {
     size_t setting; /* the switch in struct mp_config that has to be on */
 } work_kinds[] = {
     {CUPTI_ACTIVITY_KIND_MEMCPY, "copies", offsetof(struct mp_config, gpu)},
-    {CUPTI_ACTIVITY_KIND_MEMCPY2, "peer to peer copies", offsetof(struct mp_config, gpu)},
     {CUPTI_ACTIVITY_KIND_MEMSET, "memory sets", offsetof(struct mp_config, gpu)},
     {CUPTI_ACTIVITY_KIND_OVERHEAD, "overheads", offsetof(struct mp_config, gpu)},
     /* Costs 1.3 us for each pair of malloc and free. */
@@ -284,6 +304,23 @@ static CUpti_ActivityKind kernel_kind(const struct recorder *recorder)
                : CUPTI_ACTIVITY_KIND_KERNEL;
 }
 
+/* A refusal is no loss that a user could do something about. */
+static void switch_host_functions(struct recorder *recorder, bool on)
+{
+    CUptiResult (*how)(CUpti_ActivityKind kind) =
+        on ? recorder->cupti.enable : recorder->cupti.disable;
+    CUptiResult result;
+
+    if (!host_functions_by_cupti(recorder))
+        return;
+    result = how((CUpti_ActivityKind)MP_CUPTI_KIND_HOST_LAUNCH);
+    if (result == CUPTI_SUCCESS && recorder->config.cuda_graph != MP_CUDA_GRAPH_GRAPH)
+        result = how((CUpti_ActivityKind)MP_CUPTI_KIND_GRAPH_HOST_NODE);
+    if (result != CUPTI_SUCCESS)
+        mp_log_debug("host functions are not recorded: %s",
+                     cupti_result_text(&recorder->cupti, result));
+}
+
 static void enable_records(struct recorder *recorder)
 {
     size_t i;
@@ -294,6 +331,8 @@ static void enable_records(struct recorder *recorder)
     for (i = 0; i < WORK_KIND_COUNT; i++)
         if (activity_is_wanted(recorder, &work_kinds[i]))
             enable_kind(recorder, work_kinds[i].kind, work_kinds[i].what);
+    enable_peer_copies(recorder);
+    switch_host_functions(recorder, true);
     if (atomic_load(&recorder->cupti_state.unified_ready))
         enable_unified(recorder);
     enable_calls(recorder, true);
@@ -370,28 +409,30 @@ void activity_enable(struct recorder *recorder)
         atomic_store(&recorder->cupti_state.renewed_at, mp_clock_now());
     enable_records(recorder);
     subscriber_watch_syncs(recorder, true);
-    mp_nvtx_set_recording(recorder->config.nvtx == MP_SWITCH_ON);
 }
 
 static void disable_records(struct recorder *recorder)
 {
     size_t i;
 
+    switch_host_functions(recorder, false);
     if (atomic_load(&recorder->cupti_state.unified_ready))
         recorder->cupti.disable(CUPTI_ACTIVITY_KIND_UNIFIED_MEMORY_COUNTER);
     if (recorder->config.gpu == MP_SWITCH_ON &&
-        !quirk_is_in(QUIRK_disable_deadlock, recorder->cupti.version))
+        (!quirk_is_in(QUIRK_disable_deadlock, recorder->cupti.version) ||
+         atomic_load(&recorder->ranges.paused))) /* baseline.h keeps launches of graphs away */
         recorder->cupti.disable(kernel_kind(recorder));
     for (i = 0; i < WORK_KIND_COUNT; i++)
         if (activity_is_wanted(recorder, &work_kinds[i]))
             recorder->cupti.disable(work_kinds[i].kind);
+    if (peer_copies_are_wanted(recorder))
+        recorder->cupti.disable(CUPTI_ACTIVITY_KIND_MEMCPY2);
 }
 
 void activity_disable(struct recorder *recorder)
 {
     if (!atomic_exchange(&recorder->cupti_state.enabled, false))
         return;
-    mp_nvtx_set_recording(false);
     subscriber_watch_syncs(recorder, false);
     enable_calls(recorder, false);
     promise_zeroes(recorder, false);
@@ -410,6 +451,7 @@ void activity_drop(struct recorder *recorder)
 
 void activity_retire(struct recorder *recorder)
 {
+    mp_nvtx_set_recording(false);
     if (!attach_is_done(recorder))
         return;
     if (recorder->config.cuda_graph == MP_CUDA_GRAPH_GRAPH && recorder->config.gpu == MP_SWITCH_ON)

@@ -53,6 +53,9 @@ void activity_enable_base(struct recorder *recorder, bool late);
  * at level info. */
 void activity_configure_unified(struct recorder *recorder);
 
+/* The process has its second context. Any thread, also inside a callback. */
+void activity_expect_peer_copies(struct recorder *recorder);
+
 /* Switches the other kinds, the API records and the callbacks that see dependencies on or off. A
  * second call changes nothing. Any thread, also inside a callback. */
 void activity_enable(struct recorder *recorder);

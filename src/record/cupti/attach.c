@@ -37,9 +37,9 @@ void attach_configure(struct recorder *recorder)
     enum mp_attach wanted = recorder->config.attach;
 
     attach->when = MP_ATTACH_INIT;
+    attach->preload = find_preload();
     if (wanted == MP_ATTACH_INIT || !may_wait(recorder))
         return;
-    attach->preload = find_preload();
     if (attach->preload || (wanted == MP_ATTACH_RANGE && !recorder->ranges.by_profiler))
         attach->when = wanted;
     else
@@ -133,6 +133,7 @@ static void set_up_late(struct recorder *recorder)
     }
     subscriber_watch_base(recorder);
     activity_enable_base(recorder, true);
+    host_functions_go(recorder);
     catch_up(recorder, &missed);
     mp_log_info("CUPTI is there from now on");
 }
@@ -170,6 +171,7 @@ void attach_go(struct recorder *recorder)
 {
     struct attach *attach = &recorder->attach;
 
+    waits_ask(recorder, attach->preload);
     if (attach->when != MP_ATTACH_INIT) {
         if (attach->preload)
             atomic_store(&attach->preload->before, before_call);
@@ -177,4 +179,5 @@ void attach_go(struct recorder *recorder)
     }
     subscriber_watch_base(recorder);
     activity_enable_base(recorder, false);
+    host_functions_go(recorder);
 }

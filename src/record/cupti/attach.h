@@ -30,7 +30,7 @@ struct recorder;
 
 struct attach {
     enum mp_attach when;        /* read-only once recording */
-    struct mp_preload *preload; /* NULL: not loaded, or not needed */
+    struct mp_preload *preload; /* NULL: not loaded */
     _Atomic bool done;          /* CUPTI is set up */
     bool failed;                /* CUPTI could not be set up; under range_switch */
 };

@@ -7,16 +7,19 @@
 
 #include "base/poison.h"
 
-static void hold_context(struct context_list *contexts, CUcontext context)
+/* Returns how many there are then. */
+static uint32_t hold_context(struct context_list *contexts, CUcontext context)
 {
-    uint32_t i = 0;
+    uint32_t i = 0, count;
 
     pthread_mutex_lock(&contexts->lock);
     while (i < contexts->count && contexts->items[i] != context)
         i++;
     if (i == contexts->count && i < MOST_CONTEXTS_HELD)
         contexts->items[contexts->count++] = context;
+    count = contexts->count;
     pthread_mutex_unlock(&contexts->lock);
+    return count;
 }
 
 void contexts_forget(struct context_list *contexts, CUcontext context)
@@ -39,9 +42,21 @@ void contexts_cuda_is_ready(struct recorder *recorder)
 
 void contexts_hold(struct recorder *recorder, CUcontext context)
 {
-    hold_context(&recorder->cuda.contexts, context);
+    if (hold_context(&recorder->cuda.contexts, context) > 1 &&
+        !atomic_exchange(&recorder->cuda.several_contexts, true))
+        activity_expect_peer_copies(recorder);
     if (atomic_exchange(&recorder->cuda.context_made, true))
         return;
     recorder->jobs.at_exit_again(recorder);
     activity_configure_unified(recorder);
+}
+
+uint32_t contexts_count(struct context_list *contexts)
+{
+    uint32_t count;
+
+    pthread_mutex_lock(&contexts->lock);
+    count = contexts->count;
+    pthread_mutex_unlock(&contexts->lock);
+    return count;
 }

@@ -24,6 +24,9 @@ void contexts_cuda_is_ready(struct recorder *recorder);
 /* A context exists. */
 void contexts_hold(struct recorder *recorder, CUcontext context);
 
+/* How many there are. */
+uint32_t contexts_count(struct context_list *contexts);
+
 /* It is about to be destroyed. */
 void contexts_forget(struct context_list *contexts, CUcontext context);
 

@@ -66,14 +66,33 @@ static void watch(struct recorder *recorder, CUpti_CallbackDomain domain, CUpti_
                      cupti_result_text(&recorder->cupti, result));
 }
 
+/* Those whose callbacks are on only while something is recorded. */
+static bool is_in_ranges(const struct api_watch *row)
+{
+    return row->role == API_ROLE_OVERLAP || row->role == API_ROLE_HOST;
+}
+
 /* With metrics every launch counts, whatever else is recorded (profiling.h). */
 static bool is_switched(const struct recorder *recorder, const struct api_watch *row)
 {
+    if (is_in_ranges(row))
+        return true;
+    if (recorder->baseline.wanted && api_watch_steps(row))
+        return false;
     return row->role == API_ROLE_SYNC && !(recorder->profiling.wanted && api_watch_launches(row));
 }
 
-/* Switches the callbacks of the watched driver functions: those that only make rows of `sync`, or
- * all the others. */
+static bool is_wanted(const struct recorder *recorder, const struct api_watch *row, bool on)
+{
+    if (row->role == API_ROLE_OVERLAP)
+        return !on || !overlaps_given_up(&recorder->overlaps);
+    if (row->role == API_ROLE_HOST)
+        return recorder->host_functions.preload != NULL;
+    return recorder->api.syncs;
+}
+
+/* Switches the callbacks of the watched driver functions: those that are on in ranges, or all the
+ * others. */
 static void watch_driver(struct recorder *recorder, bool syncs, bool on)
 {
     uint32_t cbid;
@@ -81,7 +100,7 @@ static void watch_driver(struct recorder *recorder, bool syncs, bool on)
     for (cbid = 0; cbid < API_CBIDS; cbid++) {
         const struct api_watch *row = api_set_watch(&recorder->api, cbid);
 
-        if (row && is_switched(recorder, row) == syncs)
+        if (row && is_switched(recorder, row) == syncs && (!syncs || is_wanted(recorder, row, on)))
             watch(recorder, CUPTI_CB_DOMAIN_DRIVER_API, cbid, on);
     }
 }
@@ -89,9 +108,10 @@ static void watch_driver(struct recorder *recorder, bool syncs, bool on)
 /* The callbacks that report nodes of graphs as they are made. */
 static void watch_making(struct recorder *recorder, bool on)
 {
+    if (recorder->wanted.paths || (recorder->wanted.edges && recorder->host_functions.preload))
+        watch(recorder, CUPTI_CB_DOMAIN_RESOURCE, CUPTI_CBID_RESOURCE_GRAPHNODE_CREATED, on);
     if (!recorder->wanted.paths)
         return;
-    watch(recorder, CUPTI_CB_DOMAIN_RESOURCE, CUPTI_CBID_RESOURCE_GRAPHNODE_CREATED, on);
     watch(recorder, CUPTI_CB_DOMAIN_RESOURCE, CUPTI_CBID_RESOURCE_GRAPHNODE_DESTROY_STARTING, on);
     watch(recorder, CUPTI_CB_DOMAIN_RESOURCE, CUPTI_CBID_RESOURCE_GRAPH_DESTROY_STARTING, on);
     if (recorder->ranges.lazy)
@@ -131,10 +151,44 @@ void subscriber_watch_ends(struct recorder *recorder)
         mp_nvtx_stop_building();
 }
 
+/* Calls whose stacks are taken. The watched ones among them are switched by their role; in ranges
+ * all of those are on. */
+static void watch_stacks(struct recorder *recorder, bool on)
+{
+    const struct api_set *api = &recorder->api;
+    uint32_t cbid;
+
+    for (cbid = 1; cbid < API_CBIDS; cbid++) {
+        if (api->flags[MP_api_runtime][cbid] & API_STACK)
+            watch(recorder, CUPTI_CB_DOMAIN_RUNTIME_API, cbid, on);
+        if ((api->flags[MP_api_driver][cbid] & API_STACK) &&
+            (on || !api_set_watch(api, cbid) || is_in_ranges(api_set_watch(api, cbid))))
+            watch(recorder, CUPTI_CB_DOMAIN_DRIVER_API, cbid, on);
+    }
+}
+
 void subscriber_watch_syncs(struct recorder *recorder, bool on)
 {
-    if (recorder->api.syncs)
-        watch_driver(recorder, true, on);
+    watch_driver(recorder, true, on);
+    if (recorder->stacks.wanted)
+        watch_stacks(recorder, on);
+}
+
+void subscriber_give_up(struct recorder *recorder, CUpti_CallbackId cbid)
+{
+    watch(recorder, CUPTI_CB_DOMAIN_DRIVER_API, cbid, false);
+}
+
+void subscriber_take_back(struct recorder *recorder)
+{
+    uint32_t cbid;
+
+    for (cbid = 0; cbid < API_CBIDS; cbid++) {
+        const struct api_watch *row = api_set_watch(&recorder->api, cbid);
+
+        if (row && row->role == API_ROLE_OVERLAP)
+            watch(recorder, CUPTI_CB_DOMAIN_DRIVER_API, cbid, true);
+    }
 }
 
 void subscriber_watch_calls(struct recorder *recorder, bool on)
@@ -146,7 +200,8 @@ void subscriber_watch_calls(struct recorder *recorder, bool on)
         if (api->flags[MP_api_runtime][cbid] & API_RECORD)
             watch(recorder, CUPTI_CB_DOMAIN_RUNTIME_API, cbid, on);
         /* Watched ones are switched by their role: they must not be switched off here. */
-        if ((api->flags[MP_api_driver][cbid] & API_RECORD) && !api_set_watch(api, cbid))
+        if ((api->flags[MP_api_driver][cbid] & API_RECORD) &&
+            (!api_set_watch(api, cbid) || is_in_ranges(api_set_watch(api, cbid))))
             watch(recorder, CUPTI_CB_DOMAIN_DRIVER_API, cbid, on);
     }
 }

@@ -12,6 +12,7 @@
 #ifndef MP_RECORD_CUPTI_SUBSCRIBER_H
 #define MP_RECORD_CUPTI_SUBSCRIBER_H
 
+#include <cupti.h>
 #include <stdbool.h>
 
 #include "base/status.h"
@@ -36,5 +37,11 @@ void subscriber_watch_ends(struct recorder *recorder);
  * be used. */
 void subscriber_watch_syncs(struct recorder *recorder, bool on);
 void subscriber_watch_calls(struct recorder *recorder, bool on);
+
+/* Switches the callback of a driver function off. Application threads, in callbacks. */
+void subscriber_give_up(struct recorder *recorder, CUpti_CallbackId cbid);
+
+/* The launches with attributes are called back again. */
+void subscriber_take_back(struct recorder *recorder);
 
 #endif

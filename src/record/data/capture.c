@@ -65,7 +65,7 @@ void capture_limit(struct capture *capture, uint64_t time)
         capture->ranges[capture->held - 1].end_time = time;
 }
 
-bool capture_held_correlation(const struct capture *capture, uint64_t correlation)
+uint64_t capture_number_of(const struct capture *capture, uint64_t correlation)
 {
     uint32_t low = 0;
     uint32_t high = capture->held;
@@ -79,10 +79,18 @@ bool capture_held_correlation(const struct capture *capture, uint64_t correlatio
         else
             high = middle;
     }
-    return low && capture_range_has_correlation(&capture->ranges[low - 1], correlation);
+    if (!low || !capture_range_has_correlation(&capture->ranges[low - 1], correlation))
+        return 0;
+    return capture->count - capture->held + low;
 }
 
-bool capture_held_time(const struct capture *capture, uint64_t time)
+bool capture_held_correlation(const struct capture *capture, uint64_t correlation)
+{
+    return capture_number_of(capture, correlation) != 0;
+}
+
+/* The last range that begins at `time` or before; NULL: there is none. */
+static const struct capture_range *find_range(const struct capture *capture, uint64_t time)
 {
     uint32_t low = 0;
     uint32_t high = capture->held;
@@ -95,5 +103,19 @@ bool capture_held_time(const struct capture *capture, uint64_t time)
         else
             high = middle;
     }
-    return low && capture_range_has_time(&capture->ranges[low - 1], time);
+    return low ? &capture->ranges[low - 1] : NULL;
+}
+
+bool capture_held_time(const struct capture *capture, uint64_t time)
+{
+    const struct capture_range *range = find_range(capture, time);
+
+    return range && capture_range_has_time(range, time);
+}
+
+bool capture_keeps_span(const struct capture *capture, uint64_t begin, uint64_t end)
+{
+    const struct capture_range *range = find_range(capture, end);
+
+    return range && range->begin_time < end && range->end_time > begin;
 }

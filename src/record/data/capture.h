@@ -21,7 +21,7 @@
 
 #include "base/settings/config.h"
 
-#define CAPTURE_REMEMBERED 1024u /* past ranges that late records may still belong to */
+#define CAPTURE_REMEMBERED 16384u /* past ranges that late records may still belong to */
 
 struct capture_range {
     uint64_t begin_correlation, end_correlation; /* 64 bits; open: UINT64_MAX */
@@ -58,6 +58,26 @@ enum capture_step capture_stop(struct capture *capture, uint64_t time, uint64_t 
  * which is kept as before. */
 void capture_limit(struct capture *capture, uint64_t time);
 
+/* The begins and ends of ranges, counted from 0: range n begins with edge 2n - 2 and ends with edge
+ * 2n - 1. Answers how many there are; the oldest that is remembered is `*first`. */
+static inline uint64_t capture_edges(const struct capture *capture, uint64_t *first)
+{
+    *first = 2 * (capture->count - capture->held);
+    return 2 * capture->count - capture->open;
+}
+
+/* The time of a remembered edge. */
+static inline uint64_t capture_edge_time(const struct capture *capture, uint64_t edge)
+{
+    uint64_t first = 2 * (capture->count - capture->held);
+    const struct capture_range *range = &capture->ranges[(edge - first) / 2];
+
+    return edge & 1 ? range->end_time : range->begin_time;
+}
+
+/* The number of the remembered range in which a launch was made; 0: in none. */
+uint64_t capture_number_of(const struct capture *capture, uint64_t correlation);
+
 /* The slow parts of the two below: a search through the ranges before the last. */
 bool capture_held_correlation(const struct capture *capture, uint64_t correlation);
 bool capture_held_time(const struct capture *capture, uint64_t time);
@@ -81,6 +101,9 @@ static inline bool capture_keeps_time(const struct capture *capture, uint64_t ti
     return capture_range_has_time(&capture->ranges[capture->held - 1], time) ||
            capture_held_time(capture, time);
 }
+
+/* Whether what lasted from `begin` to `end` was under way in a range. */
+bool capture_keeps_span(const struct capture *capture, uint64_t begin, uint64_t end);
 
 /* Whether device work of this launch is kept; work without a correlation id goes by its begin. */
 static inline bool capture_keeps_work(const struct capture *capture, uint64_t correlation,

@@ -4,7 +4,9 @@
 #include "record/data/decode.h"
 
 #include <string.h>
+#include <unistd.h>
 
+#include "record/data/stack_rows.h"
 #include "record/metrics/profiled.h"
 
 #include "base/poison.h"
@@ -19,6 +21,7 @@ void decoder_open(struct decoder *decoder, const struct cupti_api *cupti, const 
 {
     memset(decoder, 0, sizeof(*decoder));
     decoder->latest = UINT64_MAX;
+    decoder->process = (uint32_t)getpid();
     atomic_init(&decoder->calls_end, UINT64_MAX);
     decoder->cupti = cupti;
     decoder->api = api;
@@ -60,6 +63,8 @@ static bool keep_work(struct decoder *decoder, uint32_t correlation, uint64_t st
                       uint64_t *extended)
 {
     *extended = decode_correlation(decoder, correlation);
+    if (decoder->answers) /* it has come, whatever becomes of it */
+        answers_work(decoder->answers, *extended);
     if (!capture_keeps_work(decoder->capture, *extended, start)) {
         decoder->counts.outside++;
         return false;
@@ -109,7 +114,8 @@ static void decode_kernel(struct decoder *decoder, const struct record_kernel *r
         &(struct mp_row_kernel){
             .stream =
                 dictionary_stream(dictionary, record->device, record->context, record->stream),
-            .shape = dictionary_shape(dictionary, record),
+            .shape = dictionary_shape(dictionary, record,
+                                      overlaps_has(decoder->overlaps, record->correlation)),
             .node = dictionary_node(dictionary, record->graph, record->graph_node, correlation),
             .start = start,
             .duration = end - start,
@@ -229,6 +235,78 @@ static void decode_device_graph(struct decoder *decoder, const struct record_dev
                     });
 }
 
+/* What is the same in both records of host functions. */
+struct host_function {
+    uint32_t device, context, stream;
+    uint32_t process, thread, correlation, graph;
+    uint64_t node, start, end;
+};
+
+/* The layout of these records is known from documents only (layout.h). One that is not what it
+ * should be counts as unknown. */
+static bool is_plausible(const struct decoder *decoder, const struct host_function *function)
+{
+    return function->process == decoder->process && function->thread && function->correlation &&
+           function->start && function->end >= function->start;
+}
+
+static void decode_host_function(struct decoder *decoder, const struct host_function *function)
+{
+    struct dictionary *dictionary = decoder->dictionary;
+    uint64_t correlation;
+
+    if (!is_plausible(decoder, function)) {
+        decoder->counts.unknown++;
+        return;
+    }
+    correlation = decode_correlation(decoder, function->correlation);
+    if (!capture_keeps_work(decoder->capture, correlation, function->start)) {
+        decoder->counts.outside++;
+        return;
+    }
+    mp_append_host_function(
+        decoder->writer,
+        &(struct mp_row_host_function){
+            .stream = dictionary_stream(dictionary, function->device, function->context,
+                                        function->stream),
+            .node = dictionary_node(dictionary, function->graph, function->node, correlation),
+            .thread = dictionary_thread(dictionary, function->thread),
+            .start = function->start,
+            .duration = function->end - function->start,
+            .correlation = correlation,
+        });
+}
+
+static void decode_host_launch(struct decoder *decoder, const struct record_host_launch *record)
+{
+    decode_host_function(decoder, &(struct host_function){
+                                      .device = record->device,
+                                      .context = record->context,
+                                      .stream = record->stream,
+                                      .process = record->process,
+                                      .thread = record->thread,
+                                      .correlation = record->correlation,
+                                      .start = record->start,
+                                      .end = record->end,
+                                  });
+}
+
+static void decode_host_node(struct decoder *decoder, const struct record_host_node *record)
+{
+    decode_host_function(decoder, &(struct host_function){
+                                      .device = record->device,
+                                      .context = record->context,
+                                      .stream = record->stream,
+                                      .process = record->process,
+                                      .thread = record->thread,
+                                      .correlation = record->correlation,
+                                      .graph = record->graph,
+                                      .node = record->graph_node,
+                                      .start = record->start,
+                                      .end = record->end,
+                                  });
+}
+
 void decode_launch(struct decoder *decoder, unsigned api, uint32_t cbid, uint64_t start,
                    uint64_t correlation)
 {
@@ -236,6 +314,9 @@ void decode_launch(struct decoder *decoder, unsigned api, uint32_t cbid, uint64_
         return;
     if (correlation > decoder->launched)
         decoder->launched = correlation;
+    if (decoder->answers && !api_set_launches_graph(decoder->api, api, cbid) &&
+        correlation > decoder->lag->captured)
+        answers_launch(decoder->answers, correlation);
     lag_launch(decoder->lag, api_set_launches_graph(decoder->api, api, cbid), start, correlation);
 }
 
@@ -262,6 +343,7 @@ static void use_call(void *context, const struct record_call *record)
                        .duration = record->end - record->start,
                        .correlation = correlation,
                        .result = record->result,
+                       .stack = stack_rows_of_call(decoder->stack_rows, record->correlation),
                    });
 }
 
@@ -426,6 +508,12 @@ static void decode_record(struct decoder *decoder, const void *record)
         break;
     case MP_CUPTI_KIND_DEVICE_GRAPH_TRACE:
         decode_device_graph(decoder, record);
+        break;
+    case MP_CUPTI_KIND_HOST_LAUNCH:
+        decode_host_launch(decoder, record);
+        break;
+    case MP_CUPTI_KIND_GRAPH_HOST_NODE:
+        decode_host_node(decoder, record);
         break;
     case CUPTI_ACTIVITY_KIND_MEMORY2:
         decode_memory(decoder, record);

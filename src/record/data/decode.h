@@ -11,10 +11,12 @@
 
 #include <stdint.h>
 
+#include "record/cupti/answers.h"
 #include "record/cupti/lag.h"
 #include "record/data/capture.h"
-#include "record/data/dictionary.h"
 #include "record/data/nested.h"
+#include "record/graphs/overlaps.h"
+#include "record/names/dictionary.h"
 
 struct decode_counts {
     uint64_t records;         /* that CUPTI delivered */
@@ -35,6 +37,10 @@ struct decoder {
     struct mp_writer *writer;
     struct profiled_store *profiled; /* NULL without metrics */
     struct lag *lag;                 /* NULL where work on the device has no records */
+    const struct overlaps *overlaps; /* NULL in tests */
+    uint32_t process;                /* our own id */
+    struct answers *answers;         /* the same */
+    struct stack_rows *stack_rows;   /* who made a call */
     struct nested nested;
     uint64_t correlation; /* the greatest id met, in 64 bits */
     uint64_t launched;    /* the greatest id of a launch that succeeded */

@@ -6,7 +6,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "record/data/dictionary.h"
+#include "record/collectives/collectives.h"
+#include "record/data/stack_rows.h"
+#include "record/names/dictionary.h"
 
 #include "base/poison.h"
 
@@ -46,7 +48,6 @@ void paths_open(struct paths *paths, bool wanted)
 
 void paths_close(struct paths *paths)
 {
-    open_ranges_free(&paths->open);
     free(paths->entries);
     free(paths->file_ids);
     free(paths->origins);
@@ -194,13 +195,10 @@ static void take_origin(struct paths *paths, struct open_thread *thread,
     };
 }
 
-void paths_take(struct paths *paths, const struct mp_nvtx_event *event)
+void paths_take(struct paths *paths, struct open_thread *thread, const struct mp_nvtx_event *event)
 {
-    struct open_thread *thread;
-
-    if (!paths->wanted || event->kind == MP_nvtx_kind_mark)
+    if (!paths->wanted)
         return;
-    thread = open_ranges_take(&paths->open, event);
     if (event->kind == MP_nvtx_kind_end)
         note_end(paths, event);
     else if (event->kind == MP_NVTX_ORIGIN && thread)
@@ -294,6 +292,22 @@ static uint32_t file_id(struct paths *paths, struct dictionary *dictionary, uint
     return parent;
 }
 
+/* A launch by NCCL made the node. */
+static void append_carrier(const struct paths *paths, const struct graph_edges *graph,
+                           const struct graph_node *node, struct dictionary *dictionary)
+{
+    uint32_t carrier =
+        paths->collectives ? collectives_carrier(paths->collectives, node->origin) : 0;
+
+    if (carrier)
+        mp_append_nccl_node(dictionary->writer,
+                            &(struct mp_row_nccl_node){
+                                .graph = graph->number,
+                                .graph_node = (uint64_t)graph->graph << 32 | node->number,
+                                .carrier = carrier,
+                            });
+}
+
 static void append_graph(struct paths *paths, const struct graph_edges *graph,
                          struct dictionary *dictionary)
 {
@@ -302,21 +316,22 @@ static void append_graph(struct paths *paths, const struct graph_edges *graph,
     paths->lost += graph->nodes_lost;
     for (i = 0; i < graph->node_count; i++) {
         const struct graph_node *node = &graph->nodes[i];
-        uint32_t id;
+        uint32_t stack = stack_rows_of_node(paths->stack_rows, node->origin);
+        uint32_t id = 0;
 
-        if (!node->path)
+        append_carrier(paths, graph, node, dictionary);
+        if (node->path && node->path != PATHS_LOST)
+            id = file_id(paths, dictionary, node->path);
+        paths->lost += node->path && !id;
+        if (!id && !stack)
             continue;
-        id = node->path == PATHS_LOST ? 0 : file_id(paths, dictionary, node->path);
-        if (!id) {
-            paths->lost++;
-            continue;
-        }
         mp_append_captured(dictionary->writer,
                            &(struct mp_row_captured){
                                .graph = graph->number,
                                .graph_node = (uint64_t)graph->graph << 32 | node->number,
                                .path = id,
                                .thread = dictionary_thread(dictionary, node->tid),
+                               .stack = stack,
                            });
     }
 }

@@ -35,13 +35,16 @@
 #define PATHS_MOST_ORIGINS ((uint32_t)1 << 20) /* numbers that are kept: the last ones met */
 #define PATHS_LOST         UINT32_MAX          /* of a node: its ranges found no room */
 
+struct collectives;
+struct stack_rows;
 struct dictionary;
 struct path_entry;
 struct path_origin;
 
 struct paths {
     bool wanted;
-    struct open_ranges open;
+    const struct collectives *collectives; /* whose launches made nodes; NULL: nobody's */
+    struct stack_rows *stack_rows;         /* who made them; NULL: not known */
     struct mp_map ending; /* id of a start/end range with entries -> the last entry */
     struct mp_intern texts;
     struct mp_intern entry_keys;
@@ -60,8 +63,8 @@ struct paths {
 void paths_open(struct paths *paths, bool wanted);
 void paths_close(struct paths *paths);
 
-/* An event of NVTX, kept or not. */
-void paths_take(struct paths *paths, const struct mp_nvtx_event *event);
+/* An event of NVTX, kept or not, which its `thread` has taken (open_ranges_take). */
+void paths_take(struct paths *paths, struct open_thread *thread, const struct mp_nvtx_event *event);
 
 /* Called when all events of nodes in the graphs of edges_ripen have been taken. Looks up the ranges
  * of these nodes, and appends those of graphs that have run. */

@@ -5,7 +5,7 @@
 
 #include <string.h>
 
-#include "record/data/dictionary.h"
+#include "record/names/dictionary.h"
 
 #include "base/poison.h"
 
@@ -37,6 +37,8 @@ void quality_restart(struct quality *quality)
         if (is_of_process(i))
             quality->base[i] = 0;
     memset(quality->written, 0, sizeof(quality->written));
+    quality->from = 0;
+    quality->waiting.value = 0;
 }
 
 void quality_repeat(struct quality *quality)
@@ -101,4 +103,51 @@ void quality_append(struct quality *quality, struct dictionary *dictionary, uint
         quality->written[i] = value;
         append_counter(dictionary, i, time, value);
     }
+}
+
+/* ---- By capture range ---- */
+
+static void append_loss(struct dictionary *dictionary, uint64_t range, unsigned counter,
+                        int64_t value)
+{
+    if (value)
+        mp_append_loss(dictionary->writer,
+                       &(struct mp_row_loss){
+                           .range = range,
+                           .name = dictionary_string(dictionary, counters[counter].name),
+                           .value = (uint64_t)value,
+                       });
+}
+
+static void append_waiting(struct quality *quality, struct dictionary *dictionary)
+{
+    append_loss(dictionary, quality->waiting.range, QUALITY_unanswered_launches,
+                quality->waiting.value);
+    quality->waiting.value = 0;
+}
+
+void quality_unanswered(struct quality *quality, struct dictionary *dictionary, uint64_t range,
+                        int change)
+{
+    if (quality->waiting.range != range)
+        append_waiting(quality, dictionary);
+    quality->waiting.range = range;
+    quality->waiting.value += change;
+    quality->values[QUALITY_unanswered_launches] += (uint64_t)(int64_t)change;
+}
+
+void quality_attribute(struct quality *quality, struct dictionary *dictionary, uint64_t last)
+{
+    unsigned i;
+
+    append_waiting(quality, dictionary);
+    for (i = 0; i < QUALITY_COUNT; i++) {
+        uint64_t lost = quality->values[i] - quality->looked[i];
+        uint64_t range = quality->from ? quality->from : 1;
+
+        quality->looked[i] = quality->values[i];
+        for (; counters[i].is_loss && lost && range <= last; range++)
+            append_loss(dictionary, range, i, (int64_t)lost);
+    }
+    quality->from = last; /* its records may still come */
 }

@@ -12,6 +12,7 @@
 #include "record/core/throttle.h"
 #include "record/cupti/clients.h"
 #include "record/data/profiled_rows.h"
+#include "record/data/sample_rows.h"
 #include "record/nvtx/nvtx.h"
 
 #include "base/poison.h"
@@ -45,6 +46,21 @@ static void append_range_row(struct recording *recording, uint64_t kind, uint64_
                                          });
 }
 
+/* A launch outside of all ranges is no loss. */
+static void use_answer(void *context, uint64_t correlation, int change)
+{
+    struct recording *recording = context;
+    uint64_t range = capture_number_of(&recording->capture, correlation);
+
+    if (range && !recording->flight)
+        quality_unanswered(&recording->quality, &recording->dictionary, range, change);
+}
+
+static bool keeps_time(const void *context, uint64_t time)
+{
+    return capture_keeps_time(context, time);
+}
+
 enum mp_status recording_open(struct recording *recording, struct mp_writer *writer,
                               const struct cupti_api *cupti, const struct api_set *api,
                               uint32_t capture_mode, bool at_once)
@@ -57,14 +73,28 @@ enum mp_status recording_open(struct recording *recording, struct mp_writer *wri
     recording->dictionary.edges = recording->edges;
     recording->edges->greatest = &recording->decoder.correlation;
     paths_open(&recording->paths, recording->paths_wanted);
+    carried_open(&recording->carried, &recording->capture, &recording->dictionary);
+    recording->collectives.dictionary = &recording->dictionary;
+    recording->collectives.keeps = keeps_time;
+    recording->collectives.context = &recording->capture;
+    recording->paths.collectives = &recording->collectives;
     decoder_open(&recording->decoder, cupti, api, &recording->capture, &recording->dictionary,
                  writer);
+    if (recording->recorder && recording->recorder->stacks.wanted)
+        recording->stack_rows.stacks = &recording->recorder->stacks;
+    recording->stack_rows.dictionary = &recording->dictionary;
+    recording->decoder.stack_rows = &recording->stack_rows;
+    recording->paths.stack_rows = &recording->stack_rows;
+    recording->decoder.overlaps = recording->recorder ? &recording->recorder->overlaps : NULL;
     recording->decoder.profiled = recording->metrics ? recording->profiled : NULL;
     recording->profiled->decoder = &recording->decoder;
     lag_open(&recording->lag);
     /* With metrics each launch waits until its kernel has ended. */
-    if (recording->follows && !recording->metrics)
+    if (recording->follows && !recording->metrics) {
         recording->decoder.lag = &recording->lag;
+        answers_open(&recording->answers, use_answer, recording);
+        recording->decoder.answers = &recording->answers;
+    }
     if (capture_open(&recording->capture, capture_mode, at_once) == CAPTURE_BEGIN)
         append_range_row(recording, MP_capture_kind_begin, MP_capture_reason_start_of_process,
                          recording->begin_time, 0);
@@ -77,7 +107,13 @@ void recording_close(struct recording *recording)
     dictionary_close(&recording->dictionary);
     edges_close(recording->edges);
     paths_close(&recording->paths);
+    carried_close(&recording->carried);
     profiled_close(recording->profiled);
+    host_rows_close(&recording->host_rows);
+    stack_rows_close(&recording->stack_rows);
+    answers_close(&recording->answers);
+    payloads_close(&recording->payloads);
+    collectives_close(&recording->collectives);
 }
 
 /* ---- Marks and buffers ---- */
@@ -88,11 +124,19 @@ static void cut_file(struct recording *recording)
     recording->quality.values[QUALITY_profiled_kernels] = recording->profiled->rows_filled;
     recording->lag.greatest = 0;
     recording->quality.values[QUALITY_gpu_behind_ms] = 0;
+    recording->quality.values[QUALITY_unanswered_launches] = 0;
+    answers_restart(&recording->answers);
     mp_writer_cut(recording->writer);
     dictionary_restart(&recording->dictionary);
+    payloads_restart(&recording->payloads, &recording->dictionary);
+    collectives_restart(&recording->collectives);
     paths_restart(&recording->paths);
+    stack_rows_restart(&recording->stack_rows);
+    carried_restart(&recording->carried);
     quality_restart(&recording->quality);
     profiled_restart(recording->profiled);
+    if (recording->samples)
+        samples_restart(recording->samples);
 }
 
 static void apply_mark(struct recording *recording, const struct work *mark)
@@ -209,6 +253,39 @@ static void append_call(struct recording *recording, uint32_t tid, const struct 
                        .duration = entry->end - entry->start,
                        .correlation = correlation,
                        .result = entry->result,
+                       .stack = stack_rows_of_call(&recording->stack_rows, entry->correlation),
+                   });
+}
+
+static void append_host_time(struct recording *recording, uint32_t tid,
+                             const struct call_entry *entry)
+{
+    mp_append_host_time(recording->writer,
+                        &(struct mp_row_host_time){
+                            .thread = dictionary_thread(&recording->dictionary, tid),
+                            .start = entry->start,
+                            .duration = entry->end - entry->start,
+                            .computing = entry->event,
+                            .ready = (uint64_t)entry->context << 32 | entry->stream,
+                        });
+}
+
+/* Steps of what a cut has discarded are no rows. */
+static void append_step(struct recording *recording, uint32_t tid, const struct call_entry *entry)
+{
+    const struct capture *capture = &recording->capture;
+    struct dictionary *dictionary = &recording->dictionary;
+
+    if (!capture->held || entry->start < capture->ranges[0].begin_time)
+        return;
+    mp_append_step(recording->writer,
+                   &(struct mp_row_step){
+                       .thread = dictionary_thread(dictionary, tid),
+                       .name = dictionary_string(dictionary,
+                                                 recording->recorder->baseline.names[entry->event]),
+                       .recorded = entry->detail,
+                       .start = entry->start,
+                       .duration = entry->end - entry->start,
                    });
 }
 
@@ -218,8 +295,20 @@ static void use_entry(void *context, uint32_t tid, const struct call_entry *entr
 
     if (work_waiting(recording->queue))
         recording_take_work(recording);
+    if (entry->kind >= CALL_ENTRY_HOST_FUNCTION && entry->kind <= CALL_ENTRY_GRAPH_LAUNCH) {
+        host_rows_take(recording, tid, entry);
+        return;
+    }
+    if (entry->kind == CALL_ENTRY_STEP) {
+        append_step(recording, tid, entry);
+        return;
+    }
     if (!capture_keeps_time(&recording->capture, entry->start))
         return;
+    if (entry->kind == CALL_ENTRY_HOST_TIME) {
+        append_host_time(recording, tid, entry);
+        return;
+    }
     if (recording->recorder)
         clients_note(recording->recorder, entry);
     if (entry->kind == CALL_ENTRY_SYNC)
@@ -228,33 +317,88 @@ static void use_entry(void *context, uint32_t tid, const struct call_entry *entr
         append_call(recording, tid, entry);
 }
 
+/* ---- Waits ---- */
+
+static void append_wait(struct recording *recording, const struct mp_preload_wait *wait)
+{
+    struct dictionary *dictionary = &recording->dictionary;
+
+    mp_append_wait(recording->writer,
+                   &(struct mp_row_wait){
+                       .thread = dictionary_thread(dictionary, wait->thread),
+                       .kind = wait->kind,
+                       .object = wait->object,
+                       .start = wait->begin,
+                       .duration = wait->end - wait->begin,
+                       .waker = wait->waker ? dictionary_thread(dictionary, wait->waker) : 0,
+                       .woken = wait->waker ? wait->woken - wait->begin : 0,
+                   });
+}
+
+static void take_waits(struct recording *recording)
+{
+    struct mp_preload_wait wait;
+
+    while (waits_take(recording->waits, &wait)) {
+        if (work_waiting(recording->queue))
+            recording_take_work(recording);
+        if (capture_keeps_span(&recording->capture, wait.begin, wait.end))
+            append_wait(recording, &wait);
+    }
+}
+
 /* ---- NVTX ---- */
 
 static void use_event(void *context, const struct mp_nvtx_event *event)
 {
     struct recording *recording = context;
     struct dictionary *dictionary = &recording->dictionary;
+    struct open_thread *thread;
+    struct payload_mark mark;
+    uint64_t time;
+    bool cut;
 
     if (work_waiting(recording->queue))
         recording_take_work(recording);
-    paths_take(&recording->paths, event);
+    if (event->kind == MP_NVTX_CATEGORY) {
+        payloads_name_category(&recording->payloads, dictionary, event);
+        return;
+    }
+    collectives_take(&recording->collectives, event);
+    if (event->kind == MP_NVTX_NOTE)
+        return;
+    thread = carried_take(&recording->carried, event);
+    paths_take(&recording->paths, thread, event);
     if (event->kind == MP_NVTX_ORIGIN)
         return;
     recording->nvtx_events++;
-    if (!capture_keeps_time(&recording->capture, event->time))
+    if (!carried_keeps(&recording->carried, thread, event, &time, &cut))
         return;
+    mark = payloads_mark(&recording->payloads, dictionary, event);
     mp_append_nvtx(recording->writer, &(struct mp_row_nvtx){
                                           .thread = dictionary_thread(dictionary, event->tid),
                                           .kind = event->kind,
                                           .domain = dictionary_string(dictionary, event->domain),
                                           .name = dictionary_string(dictionary, event->name),
-                                          .time = event->time,
+                                          .time = time,
                                           .range = event->range,
                                           .category = event->category,
                                           .color = event->color,
                                           .payload_type = event->payload_type,
                                           .payload = event->payload,
+                                          .cut = cut,
+                                          .payload_schema = mark.schema,
+                                          .extended = mark.number,
                                       });
+    payloads_append(&recording->payloads, dictionary, event, mark);
+}
+
+static void use_thread_end(void *context, uint32_t tid)
+{
+    struct recording *recording = context;
+
+    open_ranges_end_thread(&recording->carried.open, tid);
+    collectives_end_thread(&recording->collectives, tid);
 }
 
 static void use_thread_name(void *context, uint32_t tid, const char *name)
@@ -277,14 +421,32 @@ static void take_profiled(struct recording *recording)
     }
 }
 
+/* ---- Samples of counters ---- */
+
+static void take_samples(struct recording *recording)
+{
+    struct sample_batch *batch;
+
+    if (!recording->samples)
+        return;
+    sample_rows_define(recording->samples, recording);
+    while ((batch = samples_take(recording->samples))) {
+        if (work_waiting(recording->queue))
+            recording_take_work(recording);
+        sample_rows_append(recording->samples, recording, batch);
+    }
+}
+
 /* ---- Rounds ---- */
 
 static void take_nvtx(struct recording *recording)
 {
-    const struct mp_nvtx_sink sink = {recording, use_event, use_thread_name};
+    const struct mp_nvtx_sink sink = {recording, use_event, use_thread_name, use_thread_end};
 
     edges_ripen(recording->edges);
+    carried_begin_drain(&recording->carried);
     mp_nvtx_drain(&sink);
+    carried_end_drain(&recording->carried);
     paths_settle(&recording->paths, recording->edges, &recording->dictionary);
 }
 
@@ -294,6 +456,9 @@ void recording_round(struct recording *recording)
     edges_take(recording->edges);
     take_profiled(recording);
     call_logs_drain(recording->logs, use_entry, recording);
+    host_rows_settle(recording, false);
+    take_waits(recording);
+    take_samples(recording);
     take_nvtx(recording);
 }
 
@@ -335,8 +500,15 @@ static void collect_counters(struct recording *recording)
     values[QUALITY_dropped_overflow] = atomic_load(&recording->pool->discarded);
     values[QUALITY_dropped_at_least] =
         atomic_load(&recording->pool->spilled) / RECORD_BYTES_AT_MOST;
-    values[QUALITY_dropped_calls] = call_logs_lost(recording->logs);
-    values[QUALITY_dropped_nvtx] = mp_nvtx_dropped();
+    values[QUALITY_dropped_calls] =
+        call_logs_lost(recording->logs) + recording->host_rows.forgotten;
+    values[QUALITY_dropped_stacks] = stack_rows_lost(&recording->stack_rows);
+    values[QUALITY_dropped_waits] = atomic_load(&recording->waits->lost);
+    values[QUALITY_dropped_nvtx] = mp_nvtx_dropped() + recording->carried.lost;
+    values[QUALITY_dropped_payloads] =
+        mp_nvtx_payloads_dropped() + recording->payloads.lost + recording->collectives.lost;
+    values[QUALITY_nccl_plugin] = nccl_plugin_version();
+    values[QUALITY_unknown_payloads] = mp_nvtx_payloads_unknown();
     values[QUALITY_dropped_marks] = atomic_load(&recording->queue->lost);
     values[QUALITY_dropped_unwritten] = recording->writer->lost_rows;
     values[QUALITY_dropped_foreign_times] = counts->foreign_times;
@@ -346,9 +518,14 @@ static void collect_counters(struct recording *recording)
     values[QUALITY_gpu_behind_ms] = recording->lag.greatest / 1000000u;
     if (recording->recorder)
         values[QUALITY_clock_renewals] = atomic_load(&recording->recorder->cupti_state.clocks);
+    values[QUALITY_dropped_functions] = host_functions_lost(recording->recorder);
     values[QUALITY_device_graphs] = count_of(recording->device_graphs);
     values[QUALITY_conditional_graphs] = count_of(recording->conditional_graphs);
     values[QUALITY_device_launches] = counts->device_launches;
+    if (recording->samples) {
+        values[QUALITY_dropped_samples] = atomic_load(&recording->samples->lost);
+        values[QUALITY_sample_overflows] = atomic_load(&recording->samples->overflows);
+    }
     values[QUALITY_dropped_metrics] = atomic_load(&recording->profiled->lost);
     values[QUALITY_buffers_exhausted] = atomic_load(&recording->pool->exhausted);
     values[QUALITY_zero_timestamps] = counts->zero_times;
@@ -384,9 +561,14 @@ static void look_at_lag(struct recording *recording)
 {
     struct lag *lag = &recording->lag;
     uint64_t late;
+    bool taken = recording->recorder && atomic_load(&recording->recorder->clients.taken);
 
-    if (recording->recorder && atomic_load(&recording->recorder->clients.taken))
+    if (taken) {
         lag_restart(lag);
+        answers_restart(&recording->answers);
+    }
+    if (recording->decoder.lag)
+        recording->decoder.answers = taken ? NULL : &recording->answers;
     late = lag_look(lag);
     if (late)
         mp_log_warn("the GPU's records are %.1f s behind its launches: CUPTI does not keep up, or "
@@ -433,6 +615,8 @@ void recording_flush(struct recording *recording)
     look_at_lag(recording);
     look_clock(recording);
     collect_counters(recording);
+    if (!recording->flight)
+        quality_attribute(&recording->quality, &recording->dictionary, recording->capture.count);
     if (recording->flight)
         recording->recorder->jobs.note_counts(recording->flight, &recording->quality);
     else
@@ -445,6 +629,7 @@ void recording_flush(struct recording *recording)
 
 void recording_settle(struct recording *recording)
 {
+    host_rows_settle(recording, true);
     take_nvtx(recording); /* graphs may have come while the events were taken */
     nested_flush(&recording->decoder.nested, true);
 }
@@ -459,6 +644,8 @@ void recording_end(struct recording *recording, uint64_t time)
 {
     recording_round(recording);
     recording_settle(recording);
+    collectives_settle(&recording->collectives);
+    answers_end(&recording->answers);
     if (recording->capture.open)
         append_range_row(recording, MP_capture_kind_end, MP_capture_reason_end_of_process, time,
                          recording->decoder.correlation);

@@ -4,23 +4,30 @@
  *     1. the work queue: buffers are decoded, capture marks applied
  *     2. the launches that were profiled for metrics
  *     3. the call logs of all threads
- *     4. the NVTX events of all threads
+ *     4. the waits of all threads
+ *     5. the samples of counters
+ *     6. the NVTX events of all threads
  *
- * Before each entry of 2, 3 and 4 the writer looks at the queue again. So it uses whatever a thread
+ * Before each entry of 2 to 6 the writer looks at the queue again. So it uses whatever a thread
  * logged after it posted a mark only after that mark. Otherwise rows between cudaProfilerStart and
  * the next round could be written before the mark and be discarded with the rows before it.
  */
 #ifndef MP_RECORD_DATA_RECORDING_H
 #define MP_RECORD_DATA_RECORDING_H
 
+#include "record/collectives/collectives.h"
 #include "record/core/call_log.h"
 #include "record/core/work.h"
 #include "record/cupti/buffers.h"
 #include "record/cupti/clock_renewal.h"
 #include "record/cupti/lag.h"
+#include "record/data/carried.h"
 #include "record/data/decode.h"
+#include "record/data/host_rows.h"
 #include "record/data/paths.h"
 #include "record/data/quality.h"
+#include "record/data/stack_rows.h"
+#include "record/names/payloads.h"
 
 struct flight;
 
@@ -31,8 +38,10 @@ struct recording {
     struct buffer_pool *pool;
     struct work_queue *queue;
     struct call_logs *logs;
+    struct waits *waits;
     struct edge_store *edges;
     struct profiled_store *profiled;
+    struct sample_store *samples;               /* NULL in tests */
     struct recorder *recorder;                  /* for state of other modules; NULL in tests */
     bool metrics;                               /* kernels may be profiled */
     bool follows;                               /* work on the device has records */
@@ -41,10 +50,16 @@ struct recording {
     const _Atomic uint64_t *conditional_graphs; /* graphs.h */
     bool paths_wanted; /* record the NVTX ranges in which nodes of graphs are made */
     struct paths paths;
+    struct carried carried;
+    struct payloads payloads;
+    struct collectives collectives;
     struct capture capture;
     struct dictionary dictionary;
     struct decoder decoder;
+    struct host_rows host_rows;
+    struct stack_rows stack_rows;
     struct lag lag;
+    struct answers answers;
     struct clock_renewal clock_renewal;
     uint32_t captured_until; /* the recorder's, as it was last seen */
     struct quality quality;

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/data/hash.h"
+#include "base/preload.h"
 #include "record/core/clock.h"
 
 #include "base/poison.h"
@@ -170,12 +171,27 @@ static void leave_call(struct recorder *recorder, struct call_log *log, unsigned
     sync_calls_put(recorder, log, &entry);
 }
 
+static void put_stretch(struct recorder *recorder, struct call_log *log,
+                        const struct host_stretch *stretch)
+{
+    sync_calls_put(recorder, log,
+                   &(struct call_entry){
+                       .kind = CALL_ENTRY_HOST_TIME,
+                       .start = stretch->begin,
+                       .end = stretch->end,
+                       .event = stretch->computing,
+                       .context = (uint32_t)(stretch->ready >> 32),
+                       .stream = (uint32_t)stretch->ready,
+                   });
+}
+
 void sync_calls_driver_call(struct recorder *recorder, const struct api_watch *watch,
                             CUpti_CallbackId cbid, const CUpti_CallbackData *data)
 {
     struct call_log *log = open_log(recorder);
     uint8_t flags = cbid < API_CBIDS ? recorder->api.flags[MP_api_driver][cbid] : 0;
     bool per_thread = flags & API_PER_THREAD;
+    struct host_stretch stretch;
     uint64_t now;
 
     if (!log)
@@ -183,18 +199,62 @@ void sync_calls_driver_call(struct recorder *recorder, const struct api_watch *w
     now = mp_clock_now();
     if (data->callbackSite == CUPTI_API_ENTER) {
         *data->correlationData = now;
+        if (recorder->wanted.time && host_time_enter(&log->time, now, &stretch))
+            put_stretch(recorder, log, &stretch);
         if (watch && recorder->api.syncs)
             enter_sync(recorder, log, watch, per_thread, data);
         return;
     }
     if (!*data->correlationData)
         return; /* switched on while the call was running */
+    if (recorder->wanted.time)
+        host_time_leave(&log->time, now);
     if (watch && recorder->api.syncs)
         leave_sync(recorder, log, watch, cbid, per_thread, data, now);
     /* A driver call inside a runtime call is no call of the application's. */
     if (atomic_load_explicit(&recorder->cupti_state.calls_by_callback, memory_order_relaxed) &&
         (flags & API_RECORD) && !log->in_runtime)
         leave_call(recorder, log, MP_api_driver, cbid, data, now);
+}
+
+static bool is_per_thread(const struct recorder *recorder, CUpti_CallbackId cbid)
+{
+    return cbid < API_CBIDS && (recorder->api.flags[MP_api_driver][cbid] & API_PER_THREAD);
+}
+
+/* In a capture the function becomes a node, which host_nodes.h tells of. */
+void sync_calls_host_function(struct recorder *recorder, CUpti_CallbackId cbid,
+                              const CUpti_CallbackData *data)
+{
+    struct mp_preload_host_function *function = recorder->host_functions.preload->launching();
+    struct call_log *log = function ? open_log(recorder) : NULL;
+    bool per_thread = is_per_thread(recorder, cbid);
+    uintptr_t stream = log && data->functionParams ? argument(data, 0) : 0;
+
+    if (!log || is_captured(recorder, log, stream, per_thread, data->correlationId))
+        return;
+    function->stream = stream_id(recorder, log, data->context, stream, per_thread);
+    function->context = data->contextUid;
+    function->correlation = data->correlationId;
+}
+
+void sync_calls_graph_launch(struct recorder *recorder, CUpti_CallbackId cbid,
+                             const CUpti_CallbackData *data)
+{
+    struct call_log *log = open_log(recorder);
+    struct call_entry entry;
+    uint32_t graph;
+
+    if (!log || !data->functionParams || !*data->correlationData || sync_calls_result(data) ||
+        !recorder->cupti.get_graph_exec_id ||
+        recorder->cupti.get_graph_exec_id((CUgraphExec)argument(data, 0), &graph) != CUPTI_SUCCESS)
+        return;
+    entry = entry_of(data, *data->correlationData);
+    entry.kind = CALL_ENTRY_GRAPH_LAUNCH;
+    entry.event = graph;
+    entry.stream =
+        stream_id(recorder, log, data->context, argument(data, 1), is_per_thread(recorder, cbid));
+    sync_calls_put(recorder, log, &entry);
 }
 
 void sync_calls_end_polling(struct recorder *recorder)

@@ -13,6 +13,14 @@
 void sync_calls_driver_call(struct recorder *recorder, const struct api_watch *watch,
                             CUpti_CallbackId cbid, const CUpti_CallbackData *data);
 
+/* ENTER of a call that puts a host function into a stream: tells the preloaded library its ids. */
+void sync_calls_host_function(struct recorder *recorder, CUpti_CallbackId cbid,
+                              const CUpti_CallbackData *data);
+
+/* EXIT of a launch of a graph, in which host functions may run. */
+void sync_calls_graph_launch(struct recorder *recorder, CUpti_CallbackId cbid,
+                             const CUpti_CallbackData *data);
+
 /* Ends the polling loop that the thread is in: later queries begin another one. */
 void sync_calls_end_polling(struct recorder *recorder);
 

@@ -73,8 +73,7 @@ void flight_configure(struct recorder *recorder)
     if (!flight->on)
         return;
     /* Otherwise the first cudaProfilerStart would discard what is in memory. */
-    flight->whole = config->capture.choice == MP_CAPTURE_AUTO;
-    if (flight->whole)
+    if (config->capture.choice == MP_CAPTURE_AUTO)
         config->capture.choice = MP_CAPTURE_ALL;
     if (*config->metrics) {
         say_useless("MINIPROF_METRICS");

@@ -71,7 +71,6 @@ enum flight_slot { FLIGHT_SLOT_FREE, FLIGHT_SLOT_TAKEN, FLIGHT_SLOT_READY };
 struct flight {
     /* Written before recording begins, read-only afterwards. */
     bool on;
-    bool whole;      /* cudaProfilerStart and Stop have no effect */
     bool by_step;    /* MINIPROF_SLOW_STEP is in effect */
     bool virtual;    /* the software GPU's clock: the writer cannot read the time */
     uint64_t window; /* ns */

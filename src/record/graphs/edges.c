@@ -322,7 +322,8 @@ void edges_append(struct edge_store *store, struct mp_writer *writer, uint64_t n
     for (i = 0; i < edges->count; i++)
         mp_append_edge(writer, &(struct mp_row_edge){.graph = number,
                                                      .from = edges->edges[i].from,
-                                                     .to = edges->edges[i].to});
+                                                     .to = edges->edges[i].to,
+                                                     .programmatic = edges->edges[i].programmatic});
 }
 
 void edges_ripen(struct edge_store *store)

@@ -24,7 +24,7 @@
 #include "base/data/map.h"
 #include "trace/write/writer.h"
 
-#define EDGES_MOST        ((uint32_t)1 << 20) /* that are held: 16 MiB */
+#define EDGES_MOST        ((uint32_t)1 << 20) /* that are held: 24 MiB */
 #define EDGES_MOST_GRAPHS ((uint32_t)1 << 16)
 #define EDGES_READS       1024u /* the last calls in which we called the driver: their ids */
 
@@ -32,6 +32,7 @@
 struct edge {
     uint64_t from;
     uint64_t to;
+    bool programmatic; /* `to` may begin before `from` ends */
 };
 
 /* A node whose creation was seen (origins.h), and the NVTX ranges around that (paths.h). */

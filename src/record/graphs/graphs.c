@@ -13,9 +13,11 @@
 
 #include "base/poison.h"
 
-#define EDGE_DATA_BYTES  8u /* CUgraphEdgeData, since CUDA 12.3 */
-#define NODE_CONDITIONAL 13 /* CU_GRAPH_NODE_TYPE_CONDITIONAL, since CUDA 12.3 */
-#define FOR_DEVICE       4u /* CUDA_GRAPH_INSTANTIATE_FLAG_DEVICE_LAUNCH, since CUDA 12.0 */
+#define EDGE_DATA_BYTES   8u /* CUgraphEdgeData, since CUDA 12.3 */
+#define EDGE_DATA_TYPE    2u /* the place of its member `type` in it */
+#define EDGE_PROGRAMMATIC 1u /* CU_GRAPH_DEPENDENCY_TYPE_PROGRAMMATIC */
+#define NODE_CONDITIONAL  13 /* CU_GRAPH_NODE_TYPE_CONDITIONAL, since CUDA 12.3 */
+#define FOR_DEVICE        4u /* CUDA_GRAPH_INSTANTIATE_FLAG_DEVICE_LAUNCH, since CUDA 12.0 */
 
 /* A clone whose original has a number (origins.h). */
 struct cloned_node {
@@ -108,6 +110,8 @@ void graphs_node_created(struct recorder *recorder, const CUpti_GraphData *data)
         number = origins_create(&recorder->origins, (uintptr_t)data->graph, (uintptr_t)data->node);
     else
         origins_skip(&recorder->origins, (uintptr_t)data->node);
+    if (number && recorder->stacks.wanted)
+        stacks_node(recorder, number);
     if (number && !mp_nvtx_note_origin(number))
         origins_skip(&recorder->origins, (uintptr_t)data->node);
 }
@@ -226,7 +230,7 @@ static CUresult get_edges(const struct driver_api *driver, CUgraph graph, CUgrap
 {
     CUgraphNode *to = nodes ? nodes + room : NULL;
 
-    /* Nothing uses the edge data. But a call without room for them fails if the graph has some. */
+    /* A call without room for the edge data fails if the graph has some. */
     *count = room;
     if (driver->get_edges_v2)
         return driver->get_edges_v2(graph, nodes, to, nodes ? nodes + 2 * room : NULL, count);
@@ -252,6 +256,12 @@ static uint64_t clone_id(struct graph_reading *reading, CUgraphNode node)
     return (uint64_t)reading->graph << 32 | number;
 }
 
+/* Whether this CUgraphEdgeData, which is all zeroes for usual edges, lets its nodes overlap. */
+static bool is_programmatic(const void *data)
+{
+    return ((const unsigned char *)data)[EDGE_DATA_TYPE] == EDGE_PROGRAMMATIC;
+}
+
 /* Turns handles into ids and answers how many edges have both. */
 static uint32_t name_nodes(struct graph_reading *reading, struct graph_edges *edges,
                            const CUgraphNode *nodes, size_t room, size_t count)
@@ -260,7 +270,8 @@ static uint32_t name_nodes(struct graph_reading *reading, struct graph_edges *ed
     size_t i;
 
     for (i = 0; i < count && i < room; i++) {
-        struct edge edge = {clone_id(reading, nodes[i]), clone_id(reading, nodes[room + i])};
+        struct edge edge = {clone_id(reading, nodes[i]), clone_id(reading, nodes[room + i]),
+                            is_programmatic(&nodes[2 * room + i])};
 
         if (edge.from && edge.to)
             edges->edges[named++] = edge;
@@ -377,7 +388,7 @@ static void read_edges(struct recorder *recorder, struct graph_reading *reading,
     if (has_edges && count)
         graphs_fill(recorder, reading, original, edges);
     else if (has_edges)
-        edges->edges[0] = (struct edge){0, 0};
+        edges->edges[0] = (struct edge){0, 0, false};
     edges->nodes_lost = reading->making->nodes_lost;
     ask_again(reading);
     add_nodes(reading->making, edges);

@@ -41,10 +41,11 @@ static struct open_thread *add_thread(struct open_ranges *ranges, uint32_t tid)
         return NULL;
     thread = &ranges->threads[ranges->thread_count++];
     thread->unsure = ranges->missed;
+    thread->tid = tid;
     return thread;
 }
 
-static struct open_thread *open_ranges_thread_of(struct open_ranges *ranges, uint32_t tid)
+struct open_thread *open_ranges_thread(struct open_ranges *ranges, uint32_t tid)
 {
     uint32_t index = mp_map_get(&ranges->thread_index, tid);
     struct open_thread *thread =
@@ -112,6 +113,10 @@ static bool open_range(struct open_ranges *ranges, struct open_thread *thread,
     next->domain = event->domain;
     next->bytes = (uint32_t)bytes;
     next->range = event->range;
+    next->payload = event->payload;
+    next->payload_type = event->payload_type;
+    next->category = event->category;
+    next->color = event->color;
     next->ended = 0;
     next->entry = 0;
     if (bytes)
@@ -220,9 +225,28 @@ static void close_ended(struct open_ranges *ranges, struct open_thread *thread, 
             close_at(ranges, thread, at);
 }
 
+struct open_thread *open_ranges_owner(struct open_ranges *ranges, uint64_t range)
+{
+    uint32_t index = mp_map_get(&ranges->started, range);
+
+    return index == MP_MAP_ABSENT ? NULL : &ranges->threads[index];
+}
+
+void open_ranges_end_thread(struct open_ranges *ranges, uint32_t tid)
+{
+    uint32_t index = mp_map_get(&ranges->thread_index, tid);
+    struct open_thread *thread = index == MP_MAP_ABSENT ? NULL : &ranges->threads[index];
+
+    for (uint32_t at = thread ? thread->count : 0; at--;)
+        if (!thread->open[at].range)
+            close_at(ranges, thread, at);
+    if (thread)
+        thread->beyond = 0;
+}
+
 struct open_thread *open_ranges_take(struct open_ranges *ranges, const struct mp_nvtx_event *event)
 {
-    struct open_thread *thread = open_ranges_thread_of(ranges, event->tid);
+    struct open_thread *thread = open_ranges_thread(ranges, event->tid);
 
     if (!thread)
         return NULL;

@@ -32,8 +32,18 @@ struct open_range {
     char *name;         /* without a zero */
     uint32_t bytes, room;
     uint64_t range; /* start and end: its id, else 0 */
+    uint64_t payload;
+    uint32_t category, color;
+    uint8_t payload_type;
     uint64_t ended; /* when it ended, if the end was met before the start; else 0 */
     uint32_t entry; /* for paths.c: 0 when the range is opened */
+};
+
+/* Which begins and ends of capture ranges the thread's rows have taken in. */
+struct carried_thread {
+    uint64_t edges; /* their number */
+    uint64_t time;  /* of the last one */
+    bool inside;    /* it begins a capture range */
 };
 
 struct open_thread {
@@ -42,6 +52,8 @@ struct open_thread {
     uint32_t beyond; /* pushes that found no room, all of them inside of the others */
     uint32_t ended;  /* open ranges whose end was met before the start */
     bool unsure;     /* a start found no room: it may be open, up to the next gap */
+    uint32_t tid;
+    struct carried_thread carried; /* data/carried.c's */
 };
 
 struct early_end;
@@ -62,6 +74,15 @@ struct open_ranges {
 bool open_ranges_grow(void *items, uint32_t *capacity, size_t bytes);
 
 void open_ranges_free(struct open_ranges *ranges);
+
+/* The thread has ended, and with it what it has pushed. */
+void open_ranges_end_thread(struct open_ranges *ranges, uint32_t tid);
+
+/* The thread with this id; NULL without room. */
+struct open_thread *open_ranges_thread(struct open_ranges *ranges, uint32_t tid);
+
+/* The thread that has started this start/end range; NULL: it is not open, or not known. */
+struct open_thread *open_ranges_owner(struct open_ranges *ranges, uint64_t range);
 
 /* Applies an event and answers its thread; NULL without room. */
 struct open_thread *open_ranges_take(struct open_ranges *ranges, const struct mp_nvtx_event *event);

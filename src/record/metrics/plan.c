@@ -8,61 +8,22 @@
 
 #include "base/log.h"
 #include "base/text/strings.h"
+#include "record/metrics/profiler_host.h"
 #include "trace/codec/schema.h"
 
 #include "base/poison.h"
 
 #define DURATION "gpu__time_duration.sum"
 
-_Static_assert((int)MP_metric_unit_per_second == (int)METRIC_UNIT_PER_SECOND, "one enumeration");
+_Static_assert((int)MP_metric_unit_celsius == (int)METRIC_UNIT_CELSIUS, "one enumeration");
 
 /* ---- CUPTI's side ---- */
 
 struct chip {
     const struct profiler_api *api;
-    const char *name;
-    uint8_t *availability; /* what the GPU can count now */
-    void *trial;           /* a host object with only names that it accepted */
+    struct profiler_chip_info info;
+    void *trial; /* a host object with only names that it accepted */
 };
-
-static CUptiResult open_host(const struct chip *chip, void **host)
-{
-    struct profiler_host_open open = {
-        .size = PROFILER_SIZE(struct profiler_host_open, host),
-        .type = PROFILER_RANGE_PROFILING,
-        .chip = chip->name,
-        .availability = chip->availability,
-    };
-    CUptiResult result = chip->api->host_open(&open);
-
-    *host = result == CUPTI_SUCCESS ? open.host : NULL;
-    return result;
-}
-
-static void close_host(const struct profiler_api *api, void **host)
-{
-    struct profiler_host_close close = {
-        .size = PROFILER_SIZE(struct profiler_host_close, host),
-        .host = *host,
-    };
-
-    if (*host)
-        api->host_close(&close);
-    *host = NULL;
-}
-
-static CUptiResult add_names(const struct profiler_api *api, void *host, const char **names,
-                             size_t count)
-{
-    struct profiler_add add = {
-        .size = PROFILER_SIZE(struct profiler_add, count),
-        .host = host,
-        .names = names,
-        .count = count,
-    };
-
-    return api->add(&add);
-}
 
 static enum mp_status read_availability(struct chip *chip, CUcontext context,
                                         struct mp_error *error)
@@ -74,10 +35,10 @@ static enum mp_status read_availability(struct chip *chip, CUcontext context,
 
     MP_TRY(profiler_check(chip->api, chip->api->availability(&availability),
                           "CUPTI does not say which counters there are", error));
-    chip->availability = malloc(availability.image_bytes + 1);
-    if (!chip->availability)
+    chip->info.availability = malloc(availability.image_bytes + 1);
+    if (!chip->info.availability)
         return mp_error_set(error, MP_ERR_MEMORY, "no memory for the counters' list");
-    availability.image = chip->availability;
+    availability.image = chip->info.availability;
     return profiler_check(chip->api, chip->api->availability(&availability),
                           "CUPTI does not say which counters there are", error);
 }
@@ -90,31 +51,19 @@ static enum mp_status open_chip(struct chip *chip, const struct profiler_api *ap
         .device = (size_t)device,
     };
 
-    *chip = (struct chip){.api = api};
-    MP_TRY(profiler_device_check(api, device, error));
+    *chip = (struct chip){.api = api, .info = {.api = api, .type = PROFILER_RANGE_PROFILING}};
+    MP_TRY(profiler_device_check(api, device, PROFILER_RANGE_PROFILING, error));
     MP_TRY(profiler_check(api, api->chip(&about), "CUPTI does not know this chip", error));
-    chip->name = about.name;
+    chip->info.name = about.name;
     MP_TRY(read_availability(chip, context, error));
-    return profiler_check(api, open_host(chip, &chip->trial), "CUPTI does not know this chip",
-                          error);
+    return profiler_check(api, profiler_host_open(&chip->info, &chip->trial),
+                          "CUPTI does not know this chip", error);
 }
 
 static void close_chip(struct chip *chip)
 {
-    close_host(chip->api, &chip->trial);
-    free(chip->availability);
-}
-
-/* What CUPTI knows about a metric; false when this chip has no metric of that name. */
-static bool look_up(const struct profiler_api *api, void *host, const char *name,
-                    struct profiler_properties *about)
-{
-    *about = (struct profiler_properties){
-        .size = PROFILER_SIZE(struct profiler_properties, type),
-        .host = host,
-        .name = name,
-    };
-    return host && api->properties(about) == CUPTI_SUCCESS;
+    profiler_host_close(chip->api, &chip->trial);
+    free(chip->info.availability);
 }
 
 /* Whether the chip can count the metric: together with those tried before, or alone. A host object
@@ -126,12 +75,12 @@ static bool is_countable(struct chip *chip, const char *name)
     int attempt;
 
     for (attempt = 0; attempt < 2; attempt++) {
-        if (!look_up(chip->api, chip->trial, name, &about))
+        if (!profiler_host_look_up(chip->api, chip->trial, name, &about))
             return false;
-        if (add_names(chip->api, chip->trial, names, 1) == CUPTI_SUCCESS)
+        if (profiler_host_add(chip->api, chip->trial, names, 1) == CUPTI_SUCCESS)
             return true;
-        close_host(chip->api, &chip->trial);
-        open_host(chip, &chip->trial);
+        profiler_host_close(chip->api, &chip->trial);
+        profiler_host_open(&chip->info, &chip->trial);
     }
     return false;
 }
@@ -235,7 +184,7 @@ static void describe_all(struct metric_plan *plan)
         bool raw = choice->entry.kind == METRIC_KIND_RAW;
 
         choice->description = choice->entry.description;
-        if (raw && look_up(plan->api, plan->host, choice->name, &about))
+        if (raw && profiler_host_look_up(plan->api, plan->host, choice->name, &about))
             choice->description = about.description;
         if (!choice->description)
             choice->description = choice->name;
@@ -277,10 +226,10 @@ static enum mp_status drop_loners(struct metric_plan *plan, const struct chip *c
 
     while (done < plan->raw_count) {
         if (!host)
-            MP_TRY(profiler_check(plan->api, open_host(chip, &host), what, error));
-        if (add_names(plan->api, host, &plan->raw[done++], 1) == CUPTI_SUCCESS)
+            MP_TRY(profiler_check(plan->api, profiler_host_open(&chip->info, &host), what, error));
+        if (profiler_host_add(plan->api, host, &plan->raw[done++], 1) == CUPTI_SUCCESS)
             continue;
-        close_host(plan->api, &host);
+        profiler_host_close(plan->api, &host);
         if (done == 1) /* the duration is always needed */
             return mp_error_set(error, MP_ERR_UNSUPPORTED, "%s", what);
         mp_log_warn("%s cannot be counted together with the other metrics: ask for it alone",
@@ -288,7 +237,7 @@ static enum mp_status drop_loners(struct metric_plan *plan, const struct chip *c
         drop_raw(plan, done - 1);
         done = 0;
     }
-    close_host(plan->api, &host);
+    profiler_host_close(plan->api, &host);
     return MP_OK;
 }
 
@@ -299,37 +248,23 @@ static enum mp_status add_raw(struct metric_plan *plan, const struct chip *chip,
 {
     const char *what = "CUPTI cannot count these metrics together";
 
-    MP_TRY(profiler_check(plan->api, open_host(chip, &plan->host), what, error));
-    if (add_names(plan->api, plan->host, plan->raw, plan->raw_count) == CUPTI_SUCCESS)
+    MP_TRY(profiler_check(plan->api, profiler_host_open(&chip->info, &plan->host), what, error));
+    if (profiler_host_add(plan->api, plan->host, plan->raw, plan->raw_count) == CUPTI_SUCCESS)
         return MP_OK;
-    close_host(plan->api, &plan->host);
+    profiler_host_close(plan->api, &plan->host);
     MP_TRY(drop_loners(plan, chip, error));
-    MP_TRY(profiler_check(plan->api, open_host(chip, &plan->host), what, error));
-    return profiler_check(plan->api, add_names(plan->api, plan->host, plan->raw, plan->raw_count),
+    MP_TRY(profiler_check(plan->api, profiler_host_open(&chip->info, &plan->host), what, error));
+    return profiler_check(plan->api,
+                          profiler_host_add(plan->api, plan->host, plan->raw, plan->raw_count),
                           what, error);
 }
 
 static enum mp_status configure(struct metric_plan *plan, const struct chip *chip,
                                 struct mp_error *error)
 {
-    const struct profiler_api *api = plan->api;
-    struct profiler_config_size size = {.size = PROFILER_SIZE(struct profiler_config_size, bytes)};
-    struct profiler_config config = {.size = PROFILER_SIZE(struct profiler_config, image)};
-    struct profiler_passes passes = {.size = PROFILER_SIZE(struct profiler_passes, passes)};
-    const char *what = "CUPTI cannot count these metrics";
-
     MP_TRY(add_raw(plan, chip, error));
-    size.host = config.host = plan->host;
-    MP_TRY(profiler_check(api, api->config_size(&size), what, error));
-    plan->config = malloc(size.bytes + 1);
-    if (!plan->config)
-        return mp_error_set(error, MP_ERR_MEMORY, "no memory for the metrics");
-    config.bytes = passes.bytes = plan->config_bytes = size.bytes;
-    config.image = passes.image = plan->config;
-    MP_TRY(profiler_check(api, api->config(&config), what, error));
-    MP_TRY(profiler_check(api, api->passes(&passes), what, error));
-    plan->passes = passes.passes;
-    return MP_OK;
+    return profiler_host_config(plan->api, plan->host, &plan->config, &plan->config_bytes,
+                                &plan->passes, error);
 }
 
 static enum mp_status plan_fill(struct metric_plan *plan, struct chip *chip, const char *list,
@@ -344,7 +279,7 @@ static enum mp_status plan_fill(struct metric_plan *plan, struct chip *chip, con
     plan->raw[plan->raw_count++] = DURATION;
     choose_all(plan, chip, list);
     if (only_listed)
-        open_host(chip, &plan->host);
+        profiler_host_open(&chip->info, &plan->host);
     else
         MP_TRY(configure(plan, chip, error));
     describe_all(plan);
@@ -408,7 +343,7 @@ void metric_plan_free(struct metric_plan *plan)
     if (!plan)
         return;
     free(plan->base);
-    close_host(plan->api, &plan->host);
+    profiler_host_close(plan->api, &plan->host);
     free(plan->config);
     free(plan->raw);
     free(plan->choices);

@@ -95,13 +95,13 @@ enum mp_status profiler_api_open(struct profiler_api *api, const struct cupti_ap
     return profiler_check(api, result, "CUPTI's profiler does not start", error);
 }
 
-enum mp_status profiler_device_check(const struct profiler_api *api, CUdevice device,
+enum mp_status profiler_device_check(const struct profiler_api *api, CUdevice device, int how,
                                      struct mp_error *error)
 {
     struct profiler_support support = {
         .size = PROFILER_SIZE(struct profiler_support, api),
         .device = device,
-        .api = PROFILER_RANGE_PROFILING,
+        .api = how,
     };
     const struct {
         const int *level;

@@ -253,8 +253,9 @@ enum mp_status profiler_api_open(struct profiler_api *api, const struct cupti_ap
 enum mp_status profiler_check(const struct profiler_api *api, CUptiResult result, const char *what,
                               struct mp_error *error);
 
-/* Whether counters of this device can be read at all; else the reason in *error. */
-enum mp_status profiler_device_check(const struct profiler_api *api, CUdevice device,
+/* Whether counters of this device can be read in the way `how` (CUpti_Profiler_API); else the
+ * reason in *error. */
+enum mp_status profiler_device_check(const struct profiler_api *api, CUdevice device, int how,
                                      struct mp_error *error);
 
 #endif

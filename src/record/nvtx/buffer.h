@@ -17,10 +17,13 @@ struct nvtx_call {
     uint64_t payload;
     uint64_t range;
     struct nvtx_text text;
+    const void *blob; /* payloads or a note, copied */
+    uint32_t blob_bytes;
 };
 
-/* A record in a chunk: this, then nvtx_detail if has_detail, then the message, all in units of
- * eight bytes. A push and pop of torch.cuda.nvtx with its usual short name take 64 bytes. */
+/* A record in a chunk: this, then nvtx_detail if has_detail, then the message, then the blob if
+ * has_blob, all in units of eight bytes. A push and pop of torch.cuda.nvtx with its usual short
+ * name take 64 bytes. */
 struct nvtx_record {
     uint64_t time; /* a stamp */
     const char *domain;
@@ -30,7 +33,8 @@ struct nvtx_record {
     uint8_t
         form : 4; /* of the message: narrow or wide, now UTF-8 with a zero; or a string's address */
     uint8_t has_detail : 1;
-    uint8_t first : 1; /* mp_nvtx_event.first */
+    uint8_t first : 1;    /* mp_nvtx_event.first */
+    uint8_t has_blob : 1; /* a length in eight bytes and the blob stand behind the message */
 };
 
 struct nvtx_detail {
@@ -155,6 +159,20 @@ static inline void nvtx_message_write(void *to, struct nvtx_text text)
         nvtx_text_copy(to, text);
 }
 
+/* The blob with the length before it. */
+static inline uint32_t nvtx_blob_bytes(uint32_t bytes)
+{
+    return bytes ? 8 + ((bytes + 7) & ~7u) : 0;
+}
+
+static inline void nvtx_blob_write(unsigned char *to, const struct nvtx_call *call)
+{
+    const uint64_t bytes = call->blob_bytes;
+
+    memcpy(to, &bytes, sizeof(bytes));
+    memcpy(to + sizeof(bytes), call->blob, call->blob_bytes);
+}
+
 /* Writes one record, between enter and leave. False and counted if there was no room. A pop whose
  * push was written always has room, down to a depth of NVTX_KEPT_POPS. The caller must count the
  * push or pop in `thread->open` before. */
@@ -163,7 +181,7 @@ NVTX_INLINE bool nvtx_write(struct nvtx_thread *thread, const struct nvtx_call *
     const bool has_detail = (call->range | call->payload_type | call->color) != 0;
     const uint32_t bytes = (uint32_t)sizeof(struct nvtx_record) +
                            (has_detail ? (uint32_t)sizeof(struct nvtx_detail) : 0) +
-                           nvtx_message_bytes(call->text);
+                           nvtx_message_bytes(call->text) + nvtx_blob_bytes(call->blob_bytes);
     struct nvtx_record *record = nvtx_reserve(thread, bytes);
     unsigned char *more;
 
@@ -177,7 +195,9 @@ NVTX_INLINE bool nvtx_write(struct nvtx_thread *thread, const struct nvtx_call *
     record->form = call->text.form & 0xf;
     record->has_detail = has_detail;
     record->first = false;
-    if (__builtin_expect(thread->restarted, 0) && call->kind != NVTX_KIND_thread_name) {
+    record->has_blob = call->blob_bytes != 0;
+    if (__builtin_expect(thread->restarted, 0) && call->kind != NVTX_KIND_thread_name &&
+        call->kind != NVTX_KIND_category_name) {
         record->first = true;
         thread->restarted = false;
     }
@@ -190,6 +210,8 @@ NVTX_INLINE bool nvtx_write(struct nvtx_thread *thread, const struct nvtx_call *
         more += sizeof(detail);
     }
     nvtx_message_write(more, call->text);
+    if (call->blob_bytes)
+        nvtx_blob_write(more + nvtx_message_bytes(call->text), call);
     record->time = call->time ? call->time : nvtx_stamp();
     nvtx_commit(thread, bytes);
     return true;

@@ -65,12 +65,13 @@ int nvtx_push(struct nvtx_thread *thread, struct nvtx_call *call)
     return inline_push(thread, call);
 }
 
-NVTX_INLINE int inline_pop(struct nvtx_thread *thread, const struct nvtx_domain *domain)
+NVTX_INLINE int inline_pop(struct nvtx_thread *thread, struct nvtx_call *call)
 {
-    const struct nvtx_call call = {.time = nvtx_stamp(), .domain = domain, .kind = NVTX_KIND_pop};
+    const struct nvtx_domain *domain = call->domain;
     struct nvtx_level *level = level_of(thread, domain);
     const uint32_t depth = level->open + level->lost;
 
+    call->kind = NVTX_KIND_pop;
     if (level->lost) {
         level->lost--;
         nvtx_drop(thread);
@@ -79,38 +80,45 @@ NVTX_INLINE int inline_pop(struct nvtx_thread *thread, const struct nvtx_domain 
             level->open--;
             thread->open--;
         }
-        nvtx_write(thread, &call);
+        /* There is room for the pop, not for its payload. */
+        if (!nvtx_write(thread, call) && call->blob_bytes) {
+            call->blob_bytes = 0;
+            nvtx_write(thread, call);
+        }
     }
     nvtx_leave(thread);
     return depth ? level_known(domain, depth - 1) : NVTX_NO_PUSH_POP_TRACKING;
 }
 
-int nvtx_pop(struct nvtx_thread *thread, const struct nvtx_domain *domain)
+int nvtx_pop(struct nvtx_thread *thread, struct nvtx_call *call)
 {
-    return inline_pop(thread, domain);
+    return inline_pop(thread, call);
 }
 
-nvtxRangeId_t nvtx_start(struct nvtx_thread *thread, struct nvtx_call *call)
+static uint64_t number_take(struct nvtx_thread *thread)
 {
     if (thread->range == thread->range_end) {
         thread->range =
             1 + atomic_fetch_add_explicit(&nvtx_state()->ranges, RANGE_BLOCK, memory_order_relaxed);
         thread->range_end = thread->range + RANGE_BLOCK;
     }
+    return thread->range++;
+}
+
+nvtxRangeId_t nvtx_start(struct nvtx_thread *thread, struct nvtx_call *call)
+{
     call->kind = NVTX_KIND_start;
-    call->range = thread->range++;
+    call->range = number_take(thread);
     nvtx_write(thread, call);
     nvtx_leave(thread);
     return call->range;
 }
 
-void nvtx_end(struct nvtx_thread *thread, const struct nvtx_domain *domain, nvtxRangeId_t range)
+void nvtx_end(struct nvtx_thread *thread, struct nvtx_call *call)
 {
-    const struct nvtx_call call = {
-        .time = nvtx_stamp(), .domain = domain, .kind = NVTX_KIND_end, .range = range};
-
-    if (range)
-        nvtx_write(thread, &call);
+    call->kind = NVTX_KIND_end;
+    if (call->range)
+        nvtx_write(thread, call);
     nvtx_leave(thread);
 }
 
@@ -134,6 +142,37 @@ bool mp_nvtx_note_origin(uint32_t number)
     return noted;
 }
 
+bool mp_nvtx_is_on(void)
+{
+    return atomic_load_explicit(&nvtx_state()->recording, memory_order_relaxed) != 0;
+}
+
+bool mp_nvtx_note(const void *bytes, uint32_t count)
+{
+    struct nvtx_thread *thread = nvtx_enter();
+    struct nvtx_call call = {.kind = NVTX_KIND_note, .blob = bytes, .blob_bytes = count};
+    bool noted;
+
+    if (!thread)
+        return false;
+    call.time = nvtx_stamp();
+    noted = nvtx_write(thread, &call);
+    nvtx_leave(thread);
+    return noted;
+}
+
+uint64_t mp_nvtx_number(void)
+{
+    struct nvtx_thread *thread = nvtx_enter();
+    uint64_t number;
+
+    if (!thread)
+        return 0;
+    number = number_take(thread);
+    nvtx_leave(thread);
+    return number;
+}
+
 static struct nvtx_text text_of(int32_t type, nvtxMessageValue_t message)
 {
     switch (type) {
@@ -148,7 +187,21 @@ static struct nvtx_text text_of(int32_t type, nvtxMessageValue_t message)
     }
 }
 
-static void call_set_payload(struct nvtx_call *call, const nvtxEventAttributes_t *attributes)
+/* Extended payloads: `blob` takes them, and their message may be the event's. */
+static void call_set_extended(struct nvtx_call *call, const nvtxEventAttributes_t *attributes,
+                              unsigned char *blob)
+{
+    const void *payloads = (const void *)(uintptr_t)attributes->payload.ullValue;
+    const size_t count = (size_t)attributes->reserved0;
+
+    if (call->text.form == NVTX_NO_TEXT)
+        call->text = nvtx_payload_message(call->domain, payloads, count);
+    call->blob_bytes = nvtx_payloads_copy(call->domain, payloads, count, blob);
+    call->blob = blob;
+}
+
+static void call_set_payload(struct nvtx_call *call, const nvtxEventAttributes_t *attributes,
+                             unsigned char *blob)
 {
     call->payload_type = (uint32_t)attributes->payloadType;
     switch (attributes->payloadType) {
@@ -162,21 +215,19 @@ static void call_set_payload(struct nvtx_call *call, const nvtxEventAttributes_t
     case NVTX_PAYLOAD_TYPE_FLOAT:
         call->payload = attributes->payload.uiValue;
         break;
-    default: /* none, or an extended one: its message may be the event's */
+    default: /* none, or an extended one */
         call->payload_type = 0;
-        if ((uint32_t)attributes->payloadType == 0xDFBD0009u && call->text.form == NVTX_NO_TEXT)
-            call->text = nvtx_payload_message(call->domain,
-                                              (const void *)(uintptr_t)attributes->payload.ullValue,
-                                              (size_t)attributes->reserved0);
+        if ((uint32_t)attributes->payloadType == 0xDFBD0009u)
+            call_set_extended(call, attributes, blob);
     }
 }
 
 /* Ignores the attributes' own `size` and `version`: the struct has had one layout since NVTX 1, and
  * some applications forget to set them. Fills the call in place. If it were returned by value, the
  * compiler would copy it in pieces larger than the ones written, which the processor cannot
- * forward. */
+ * forward. `blob` has NVTX_BLOB_BYTES for extended payloads. */
 static void call_describe(struct nvtx_call *call, nvtxDomainHandle_t domain,
-                          const nvtxEventAttributes_t *attributes)
+                          const nvtxEventAttributes_t *attributes, unsigned char *blob)
 {
     *call = (struct nvtx_call){.domain = domain_of(domain)};
     if (!attributes)
@@ -185,7 +236,7 @@ static void call_describe(struct nvtx_call *call, nvtxDomainHandle_t domain,
     call->color = attributes->colorType == NVTX_COLOR_ARGB ? attributes->color : 0;
     call->text = text_of(attributes->messageType, attributes->message);
     if (attributes->payloadType)
-        call_set_payload(call, attributes);
+        call_set_payload(call, attributes, blob);
 }
 
 /* ---- NVTX_CB_MODULE_CORE2: the functions with a domain ---- */
@@ -194,13 +245,14 @@ static void NVTX_API domain_mark_ex(nvtxDomainHandle_t domain,
                                     const nvtxEventAttributes_t *attributes)
 {
     struct nvtx_thread *thread = nvtx_enter();
+    _Alignas(8) unsigned char blob[NVTX_BLOB_BYTES];
     struct nvtx_call call;
     uint64_t now;
 
     if (!thread)
         return;
     now = nvtx_stamp();
-    call_describe(&call, domain, attributes);
+    call_describe(&call, domain, attributes, blob);
     call.time = now;
     nvtx_mark(thread, &call);
 }
@@ -209,30 +261,36 @@ static int NVTX_API domain_push_ex(nvtxDomainHandle_t domain,
                                    const nvtxEventAttributes_t *attributes)
 {
     struct nvtx_thread *thread = nvtx_enter();
+    _Alignas(8) unsigned char blob[NVTX_BLOB_BYTES];
     struct nvtx_call call;
 
     if (!thread)
         return NVTX_NO_PUSH_POP_TRACKING;
-    call_describe(&call, domain, attributes);
+    call_describe(&call, domain, attributes, blob);
     return nvtx_push(thread, &call);
 }
 
 static int NVTX_API domain_pop(nvtxDomainHandle_t domain)
 {
     struct nvtx_thread *thread = nvtx_enter();
+    struct nvtx_call call;
 
-    return thread ? nvtx_pop(thread, domain_of(domain)) : NVTX_NO_PUSH_POP_TRACKING;
+    if (!thread)
+        return NVTX_NO_PUSH_POP_TRACKING;
+    call = (struct nvtx_call){.time = nvtx_stamp(), .domain = domain_of(domain)};
+    return nvtx_pop(thread, &call);
 }
 
 static nvtxRangeId_t NVTX_API domain_start_ex(nvtxDomainHandle_t domain,
                                               const nvtxEventAttributes_t *attributes)
 {
     struct nvtx_thread *thread = nvtx_enter();
+    _Alignas(8) unsigned char blob[NVTX_BLOB_BYTES];
     struct nvtx_call call;
 
     if (!thread)
         return 0;
-    call_describe(&call, domain, attributes);
+    call_describe(&call, domain, attributes, blob);
     return nvtx_start(thread, &call);
 }
 
@@ -240,8 +298,10 @@ static void NVTX_API domain_end(nvtxDomainHandle_t domain, nvtxRangeId_t range)
 {
     struct nvtx_thread *thread = nvtx_enter();
 
-    if (thread)
-        nvtx_end(thread, domain_of(domain), range);
+    if (thread) {
+        struct nvtx_call call = {.time = nvtx_stamp(), .domain = domain_of(domain), .range = range};
+        nvtx_end(thread, &call);
+    }
 }
 
 /* Domains and strings are kept also while recording is off, since it may be switched on later. */
@@ -270,20 +330,42 @@ static nvtxStringHandle_t NVTX_API domain_register_w(nvtxDomainHandle_t domain,
         domain_of(domain), nvtx_text_wide(string, NVTX_TEXT_BYTES - 1));
 }
 
-static void thread_name(uint32_t tid, struct nvtx_text name)
+/* Records a name at once, whether recording is on or off. Its time is not delivered, and never
+ * later than what the writer knows. */
+static void name_give(struct nvtx_call *call)
 {
-    struct nvtx_thread *thread;
-    /* The time is not delivered, and never later than what the writer knows. */
-    const struct nvtx_call call = {
-        .time = NVTX_STAMP_IS_CLOCK, .kind = NVTX_KIND_thread_name, .category = tid, .text = name};
+    struct nvtx_thread *thread = call->text.form == NVTX_NO_TEXT ? NULL : nvtx_enter_always();
 
-    if (name.form == NVTX_NO_TEXT)
-        return;
-    thread = nvtx_enter_always();
     if (!thread)
         return;
-    nvtx_write(thread, &call);
+    call->time = NVTX_STAMP_IS_CLOCK;
+    nvtx_write(thread, call);
     nvtx_leave(thread);
+}
+
+static void thread_name(uint32_t tid, struct nvtx_text name)
+{
+    name_give(&(struct nvtx_call){.kind = NVTX_KIND_thread_name, .category = tid, .text = name});
+}
+
+static void category_name(nvtxDomainHandle_t domain, uint32_t category, struct nvtx_text name)
+{
+    name_give(&(struct nvtx_call){.kind = NVTX_KIND_category_name,
+                                  .domain = domain_of(domain),
+                                  .category = category,
+                                  .text = name});
+}
+
+static void NVTX_API domain_name_category_a(nvtxDomainHandle_t domain, uint32_t category,
+                                            const char *name)
+{
+    category_name(domain, category, nvtx_text_narrow(name, NVTX_TEXT_BYTES - 1));
+}
+
+static void NVTX_API domain_name_category_w(nvtxDomainHandle_t domain, uint32_t category,
+                                            const wchar_t *name)
+{
+    category_name(domain, category, nvtx_text_wide(name, NVTX_TEXT_BYTES - 1));
 }
 
 /* Resources name things; only a thread matters here. The application gets a handle that is not
@@ -392,7 +474,11 @@ static int NVTX_API range_pop(void)
 {
     struct nvtx_thread *thread = nvtx_enter();
 
-    return thread ? inline_pop(thread, NULL) : NVTX_NO_PUSH_POP_TRACKING;
+    if (thread) {
+        struct nvtx_call call = {.time = nvtx_stamp()};
+        return inline_pop(thread, &call);
+    }
+    return NVTX_NO_PUSH_POP_TRACKING;
 }
 
 static void NVTX_API name_os_thread_a(uint32_t tid, const char *name)
@@ -403,6 +489,16 @@ static void NVTX_API name_os_thread_a(uint32_t tid, const char *name)
 static void NVTX_API name_os_thread_w(uint32_t tid, const wchar_t *name)
 {
     thread_name(tid, nvtx_text_wide(name, NVTX_TEXT_BYTES - 1));
+}
+
+static void NVTX_API name_category_a(uint32_t category, const char *name)
+{
+    domain_name_category_a(NULL, category, name);
+}
+
+static void NVTX_API name_category_w(uint32_t category, const wchar_t *name)
+{
+    domain_name_category_w(NULL, category, name);
 }
 
 /* ---- the tables ---- */
@@ -438,6 +534,8 @@ static const struct slot slots[] = {
     CORE(RangePushA, push_a),
     CORE(RangePushW, push_w),
     CORE(RangePop, range_pop),
+    CORE(NameCategoryA, name_category_a),
+    CORE(NameCategoryW, name_category_w),
     CORE(NameOsThreadA, name_os_thread_a),
     CORE(NameOsThreadW, name_os_thread_w),
     CORE2(DomainMarkEx, domain_mark_ex),
@@ -446,6 +544,8 @@ static const struct slot slots[] = {
     CORE2(DomainRangePushEx, domain_push_ex),
     CORE2(DomainRangePop, domain_pop),
     CORE2(DomainResourceCreate, domain_resource_create),
+    CORE2(DomainNameCategoryA, domain_name_category_a),
+    CORE2(DomainNameCategoryW, domain_name_category_w),
     CORE2(DomainRegisterStringA, domain_register_a),
     CORE2(DomainRegisterStringW, domain_register_w),
     CORE2(DomainCreateA, domain_create_a),

@@ -7,22 +7,37 @@
 #define NVTX_NO_IMPL
 #include <nvtx3/nvToolsExt.h>
 
-/* The five events, for callers that have already filled in the call. Each takes the thread from
+/* The five events, for callers that have already filled in the call. A pop or an end takes its time
+ * from the call. Each takes the thread from
  * nvtx_enter() and leaves it. Push and pop return the level, counted from 0, or
  * NVTX_NO_PUSH_POP_TRACKING where the level is unknown. Start returns the range's id. */
 void nvtx_mark(struct nvtx_thread *thread, struct nvtx_call *call) NVTX_HIDDEN;
 int nvtx_push(struct nvtx_thread *thread, struct nvtx_call *call) NVTX_HIDDEN;
-int nvtx_pop(struct nvtx_thread *thread, const struct nvtx_domain *domain) NVTX_HIDDEN;
+int nvtx_pop(struct nvtx_thread *thread, struct nvtx_call *call) NVTX_HIDDEN;
 nvtxRangeId_t nvtx_start(struct nvtx_thread *thread, struct nvtx_call *call) NVTX_HIDDEN;
-void nvtx_end(struct nvtx_thread *thread, const struct nvtx_domain *domain,
-              nvtxRangeId_t range) NVTX_HIDDEN;
+void nvtx_end(struct nvtx_thread *thread, struct nvtx_call *call) NVTX_HIDDEN;
 
 /* The message in a payload: of type NVTX_PAYLOAD_TYPE_EXT, or passed to a payload function. */
 struct nvtx_text nvtx_payload_message(const struct nvtx_domain *domain, const void *payloads,
                                       size_t count) NVTX_HIDDEN;
 
-/* Remembers a schema that brings a message. */
+/* Copies the payloads to `to`, of NVTX_BLOB_BYTES, as payload.h says. Answers the bytes that they
+ * take, 0 for none. What finds no room, and what has no schema, is counted. */
+uint32_t nvtx_payloads_copy(const struct nvtx_domain *domain, const void *payloads, size_t count,
+                            unsigned char *to) NVTX_HIDDEN;
+
+/* Remembers a schema. The caller holds nvtx_state.lock. */
 void nvtx_schema_insert(const struct nvtx_schema *schema) NVTX_HIDDEN;
+
+/* Reads the size and the message of an nvtxPayloadSchemaAttr_t; false: it has no entries. */
+bool nvtx_schema_read(struct nvtx_schema *schema, const void *attributes) NVTX_HIDDEN;
+
+/* fields.c: the fields of a schema, an nvtxPayloadSchemaAttr_t; NULL without room. Remembers an
+ * enumeration, an nvtxPayloadEnumAttr_t. The caller holds nvtx_state.lock. */
+const struct mp_nvtx_schema *nvtx_fields_make(const struct nvtx_domain *domain,
+                                              const void *attributes) NVTX_HIDDEN;
+void nvtx_enumeration_add(const struct nvtx_domain *domain, uint64_t id,
+                          const void *attributes) NVTX_HIDDEN;
 
 /* The handler's function for one entry of NVTX's tables, by NVTX's numbers; NULL if it has none. */
 NvtxFunctionPointer nvtx_calls_find(uint32_t module, uint32_t id) NVTX_HIDDEN;

@@ -43,6 +43,23 @@ static uint64_t time_of(struct nvtx_thread *thread, const struct nvtx_record *re
     return thread->read_time;
 }
 
+static void blob_read(const struct nvtx_record *record, const unsigned char *message,
+                      struct mp_nvtx_event *event)
+{
+    uint32_t skip = 0;
+    uint64_t bytes;
+
+    if (!record->has_blob)
+        return;
+    if (record->form == NVTX_REGISTERED)
+        skip = sizeof(void *);
+    else if (record->form != NVTX_NO_TEXT)
+        skip = ((uint32_t)strlen((const char *)message) + 1 + 7) & ~7u;
+    memcpy(&bytes, message + skip, sizeof(bytes));
+    event->blob = message + skip + sizeof(bytes);
+    event->blob_bytes = (uint32_t)bytes;
+}
+
 static void record_deliver(const struct mp_nvtx_sink *sink, struct nvtx_thread *thread,
                            const struct nvtx_record *record)
 {
@@ -73,6 +90,7 @@ static void record_deliver(const struct mp_nvtx_sink *sink, struct nvtx_thread *
         .payload = detail.payload,
         .range = detail.range,
     };
+    blob_read(record, more, &event);
     sink->event(sink->context, &event);
 }
 
@@ -138,8 +156,11 @@ static void thread_drain(struct nvtx_state *state, const struct mp_nvtx_sink *si
             break;
         chunk_advance(state, thread);
     }
-    if (life == NVTX_ENDED)
-        thread_recycle(state, thread);
+    if (life != NVTX_ENDED)
+        return;
+    if (sink->thread_end)
+        sink->thread_end(sink->context, thread->tid);
+    thread_recycle(state, thread);
 }
 
 /* Takes the next pair, and decides what the threads read from now on. Once the counter is given up,

@@ -23,9 +23,10 @@
  *     calls.c    NVTX's functions        text.c     narrow, wide, registered messages
  *     thread.c   the threads' side       domain.c   domains and registered strings
  *     drain.c    the writer's side       payload.c  the payload extension
- *     chunks.c   the pool                schemas.c  messages in payloads
- *     time.c     what a thread reads     watch.c    ranges that capture ranges follow
- *                for a time, its time    state.c    the one state
+ *     chunks.c   the pool                fields.c   what schemas say of payloads
+ *     time.c     what a thread reads     schemas.c  the schemas, and copying payloads
+ *                for a time, its time    values.c   reading the copies
+ *     state.c    the one state           watch.c    ranges that capture ranges follow
  *
  * Invariants:
  *  - a pop in the buffers has its push there, unless the push came before recording was switched
@@ -67,6 +68,14 @@ bool nvtx_state_ready(void)
         return false;
     pthread_once(&state->once, state_create);
     return state->usable;
+}
+
+bool mp_nvtx_prepare(void)
+{
+    if (!nvtx_state_ready())
+        return false;
+    atomic_store(&nvtx_state()->in_use, true);
+    return true;
 }
 
 /* NVTX asks tools to report their version, and ignores it so far. */

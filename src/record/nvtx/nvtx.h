@@ -18,7 +18,10 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#define MP_NVTX_ORIGIN 254 /* mp_nvtx_event.kind of mp_nvtx_note_origin */
+/* Further values of mp_nvtx_event.kind. */
+#define MP_NVTX_NOTE     252 /* of mp_nvtx_note */
+#define MP_NVTX_CATEGORY 253 /* a category got a name, also while recording is off */
+#define MP_NVTX_ORIGIN   254 /* of mp_nvtx_note_origin */
 
 /* One NVTX call. */
 struct mp_nvtx_event {
@@ -37,15 +40,20 @@ struct mp_nvtx_event {
     uint64_t payload;     /* bits of the value; types of 32 bits in the low half, zero-extended */
     uint64_t range;       /* start and end: unique in the process, never 0; else 0. MP_NVTX_ORIGIN:
                            * the number that was noted */
+    const void *blob;     /* the extended payloads (payload.h), or what mp_nvtx_note was given; NULL
+                           * for none. Aligned to 8, valid during the callback only */
+    uint32_t blob_bytes;
 };
 
-/* Where the events go. Both callbacks are required and run inside mp_nvtx_drain. */
+/* Where the events go. The first two callbacks are required. All run inside mp_nvtx_drain. */
 struct mp_nvtx_sink {
     void *context;
     void (*event)(void *context, const struct mp_nvtx_event *event);
     /* Called once for each naming, also while recording is off: threads are named at their start.
      */
     void (*thread_name)(void *context, uint32_t tid, const char *name);
+    /* After the last event of a thread that has ended; NULL: not wanted. */
+    void (*thread_end)(void *context, uint32_t tid);
 };
 
 /* Takes over one NVTX instance. `version` is 1 for NVTX v2's entry point, 2 for v3's;
@@ -57,8 +65,8 @@ struct mp_nvtx_sink {
 int mp_nvtx_initialize(unsigned version, void *get_export_table);
 
 /* The same for an NVTX extension, given its nvtxExtModuleInfo_t. Only the payload extension is
- * known: its schemas and enums get ids, and its events are recorded with the message of their
- * payload. Returns 1 for it and 0 for any other. */
+ * known: its schemas and enums get ids, and its events are recorded with their payloads
+ * (payload.h). Returns 1 for it and 0 for any other. */
 int mp_nvtx_initialize_extension(void *module_info);
 
 /* Hands over what all threads have recorded up to now, in order within each thread. One thread at a
@@ -90,10 +98,26 @@ void mp_nvtx_stop_building(void);
 /* Whether events are recorded now. Any thread. */
 bool mp_nvtx_is_recording(void);
 
+/* The same also for notes, which need no NVTX in the process. */
+bool mp_nvtx_is_on(void);
+
 /* Puts a number among the calling thread's events, as an event of its own (MP_NVTX_ORIGIN). The
  * ranges that are open at this event are those around the node with this number. False when nothing
  * is recorded now, or there is no room, which is counted. */
 bool mp_nvtx_note_origin(uint32_t number);
+
+/* Puts up to MP_NVTX_NOTE_BYTES among the calling thread's events, as an event of kind MP_NVTX_NOTE
+ * with the time of the call. False when nothing is recorded now, or there is no room, which is
+ * counted. Any thread; costs a relaxed load while recording is off. */
+#define MP_NVTX_NOTE_BYTES 512u
+bool mp_nvtx_note(const void *bytes, uint32_t count);
+
+/* A number that no range of this process has had or gets, for mp_nvtx_note. 0 when nothing is
+ * recorded now. Any thread. */
+uint64_t mp_nvtx_number(void);
+
+/* Makes the buffers, so that notes are taken though the process has no NVTX. Any thread. */
+bool mp_nvtx_prepare(void);
 
 /* For pthread_atfork's child handler: from then on nothing is recorded, drained or locked. */
 void mp_nvtx_child_after_fork(void);

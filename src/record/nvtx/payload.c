@@ -1,9 +1,8 @@
-/* The NVTX payload extension. The trace uses only the message of a payload.
+/* The NVTX payload extension: its functions, as the handler implements them.
  *
- * Schemas and enums get ids, so that applications and libraries that register some (NCCL among
- * them) work as without a tool. If the message of an event is an entry of its payload (flag
- * EVENT_MESSAGE), the event is recorded under that message. All other payload data is ignored. Only
- * schemas with such an entry at a known offset are remembered (schemas.c).
+ * Schemas and enumerations get ids and are remembered (fields.c, schemas.c). Events are recorded
+ * with their payloads. If the message of an event is an entry of its payload (flag EVENT_MESSAGE),
+ * the event is recorded under that message.
  *
  * The extension's deferred events and time domains are not implemented, so NVTX makes them no-ops.
  * Older toolkits (CUDA 11.8) have no header of the extension; a build with them implements none of
@@ -17,33 +16,6 @@
 
 #include "base/poison.h"
 
-/* True if the entry is a message that can be read. Its offset must be given, or it must come first.
- * It must be a registered string, a string of fixed size inside the payload, or a pointer to one.
- */
-static bool entry_is_message(const nvtxPayloadSchemaEntry_t *entry, size_t index,
-                             struct nvtx_schema *schema)
-{
-    const uint64_t elsewhere = NVTX_PAYLOAD_ENTRY_FLAG_OFFSET_FROM_BASE |
-                               NVTX_PAYLOAD_ENTRY_FLAG_OFFSET_FROM_HERE |
-                               NVTX_PAYLOAD_ENTRY_FLAG_ARRAY_LENGTH_INDEX;
-
-    if (!(entry->flags & NVTX_PAYLOAD_ENTRY_FLAG_EVENT_MESSAGE) || (entry->flags & elsewhere))
-        return false;
-    if (index > 0 && entry->offset == 0)
-        return false;
-    schema->offset = entry->offset;
-    schema->registered = entry->type == NVTX_PAYLOAD_ENTRY_TYPE_NVTX_REGISTERED_STRING_HANDLE;
-    schema->fixed = 0;
-    if (schema->registered)
-        return true;
-    if (entry->type != NVTX_PAYLOAD_ENTRY_TYPE_CSTRING &&
-        entry->type != NVTX_PAYLOAD_ENTRY_TYPE_CSTRING_UTF8)
-        return false;
-    if (!(entry->flags & NVTX_PAYLOAD_ENTRY_FLAG_POINTER))
-        schema->fixed = entry->arrayOrUnionDetail;
-    return true;
-}
-
 static uint64_t id_new(bool given, uint64_t id)
 {
     if (given && id)
@@ -55,29 +27,33 @@ static uint64_t id_new(bool given, uint64_t id)
 static uint64_t NVTX_API schema_register(nvtxDomainHandle_t domain,
                                          const nvtxPayloadSchemaAttr_t *attr)
 {
-    const uint64_t needed =
-        NVTX_PAYLOAD_SCHEMA_ATTR_FIELD_ENTRIES | NVTX_PAYLOAD_SCHEMA_ATTR_FIELD_NUM_ENTRIES;
+    struct nvtx_state *state = nvtx_state();
     struct nvtx_schema schema = {.domain = (const struct nvtx_domain *)(const void *)domain};
 
-    if (!attr || atomic_load_explicit(&nvtx_state()->inert, memory_order_relaxed))
+    if (!attr || atomic_load_explicit(&state->inert, memory_order_relaxed))
         return 0;
     schema.id = id_new(attr->fieldMask & NVTX_PAYLOAD_SCHEMA_ATTR_FIELD_SCHEMA_ID, attr->schemaId);
-    if ((attr->fieldMask & needed) != needed || !attr->entries)
+    if (!nvtx_schema_read(&schema, attr))
         return schema.id;
-    for (size_t i = 0; i < attr->numEntries; i++) {
-        if (entry_is_message(&attr->entries[i], i, &schema)) {
-            nvtx_schema_insert(&schema);
-            break;
-        }
-    }
+    pthread_mutex_lock(&state->lock);
+    schema.shown = nvtx_fields_make(schema.domain, attr);
+    nvtx_schema_insert(&schema);
+    pthread_mutex_unlock(&state->lock);
     return schema.id;
 }
 
 static uint64_t NVTX_API enum_register(nvtxDomainHandle_t domain, const nvtxPayloadEnumAttr_t *attr)
 {
-    (void)domain;
-    return attr ? id_new(attr->fieldMask & NVTX_PAYLOAD_ENUM_ATTR_FIELD_SCHEMA_ID, attr->schemaId)
-                : 0;
+    struct nvtx_state *state = nvtx_state();
+    uint64_t id;
+
+    if (!attr || atomic_load_explicit(&state->inert, memory_order_relaxed))
+        return 0;
+    id = id_new(attr->fieldMask & NVTX_PAYLOAD_ENUM_ATTR_FIELD_SCHEMA_ID, attr->schemaId);
+    pthread_mutex_lock(&state->lock);
+    nvtx_enumeration_add((const struct nvtx_domain *)(const void *)domain, id, attr);
+    pthread_mutex_unlock(&state->lock);
+    return id;
 }
 
 static uint64_t NVTX_API scope_register(nvtxDomainHandle_t domain, const nvtxScopeAttr_t *attr)
@@ -92,25 +68,30 @@ static uint8_t NVTX_API domain_is_enabled(nvtxDomainHandle_t domain)
     return 1;
 }
 
+/* `blob` has NVTX_BLOB_BYTES. */
 static struct nvtx_call call_of(nvtxDomainHandle_t handle, const nvtxPayloadData_t *data,
-                                size_t count)
+                                size_t count, unsigned char *blob)
 {
     const struct nvtx_domain *domain = (const struct nvtx_domain *)(const void *)handle;
 
-    return (struct nvtx_call){.domain = domain, .text = nvtx_payload_message(domain, data, count)};
+    return (struct nvtx_call){.domain = domain,
+                              .text = nvtx_payload_message(domain, data, count),
+                              .blob = blob,
+                              .blob_bytes = nvtx_payloads_copy(domain, data, count, blob)};
 }
 
 static void NVTX_API mark_payload(nvtxDomainHandle_t domain, const nvtxPayloadData_t *data,
                                   size_t count)
 {
     struct nvtx_thread *thread = nvtx_enter();
+    _Alignas(8) unsigned char blob[NVTX_BLOB_BYTES];
     struct nvtx_call call;
     uint64_t now;
 
     if (!thread)
         return;
     now = nvtx_stamp();
-    call = call_of(domain, data, count);
+    call = call_of(domain, data, count, blob);
     call.time = now;
     nvtx_mark(thread, &call);
 }
@@ -119,33 +100,50 @@ static int NVTX_API push_payload(nvtxDomainHandle_t domain, const nvtxPayloadDat
                                  size_t count)
 {
     struct nvtx_thread *thread = nvtx_enter();
+    _Alignas(8) unsigned char blob[NVTX_BLOB_BYTES];
     struct nvtx_call call;
 
     if (!thread)
         return NVTX_NO_PUSH_POP_TRACKING;
-    call = call_of(domain, data, count);
+    call = call_of(domain, data, count, blob);
     return nvtx_push(thread, &call);
+}
+
+/* A pop or an end has no message. */
+static struct nvtx_call closing_of(nvtxDomainHandle_t handle, const nvtxPayloadData_t *data,
+                                   size_t count, unsigned char *blob)
+{
+    struct nvtx_call call = {.time = nvtx_stamp(),
+                             .domain = (const struct nvtx_domain *)(const void *)handle,
+                             .blob = blob};
+
+    call.blob_bytes = nvtx_payloads_copy(call.domain, data, count, blob);
+    return call;
 }
 
 static int NVTX_API pop_payload(nvtxDomainHandle_t domain, const nvtxPayloadData_t *data,
                                 size_t count)
 {
     struct nvtx_thread *thread = nvtx_enter();
+    _Alignas(8) unsigned char blob[NVTX_BLOB_BYTES];
+    struct nvtx_call call;
 
-    (void)data, (void)count;
-    return thread ? nvtx_pop(thread, (const struct nvtx_domain *)(const void *)domain)
-                  : NVTX_NO_PUSH_POP_TRACKING;
+    if (!thread)
+        return NVTX_NO_PUSH_POP_TRACKING;
+    call = closing_of(domain, data, count, blob);
+    return nvtx_pop(thread, &call);
 }
 
 static nvtxRangeId_t NVTX_API start_payload(nvtxDomainHandle_t domain,
                                             const nvtxPayloadData_t *data, size_t count)
 {
     struct nvtx_thread *thread = nvtx_enter();
+    _Alignas(8) unsigned char blob[NVTX_BLOB_BYTES];
     struct nvtx_call call;
 
     if (!thread)
         return 0;
-    call = call_of(domain, data, count);
+    call = call_of(domain, data, count, blob);
     return nvtx_start(thread, &call);
 }
 
@@ -153,10 +151,14 @@ static void NVTX_API end_payload(nvtxDomainHandle_t domain, nvtxRangeId_t range,
                                  const nvtxPayloadData_t *data, size_t count)
 {
     struct nvtx_thread *thread = nvtx_enter();
+    _Alignas(8) unsigned char blob[NVTX_BLOB_BYTES];
+    struct nvtx_call call;
 
-    (void)data, (void)count;
-    if (thread)
-        nvtx_end(thread, (const struct nvtx_domain *)(const void *)domain, range);
+    if (!thread)
+        return;
+    call = closing_of(domain, data, count, blob);
+    call.range = range;
+    nvtx_end(thread, &call);
 }
 
 static void slot_set(const nvtxExtModuleSegment_t *segment, size_t id, NvtxFunctionPointer function)

@@ -8,5 +8,4 @@ struct nvtx_state nvtx_state_storage = {
     .once = PTHREAD_ONCE_INIT,
     .lock = PTHREAD_MUTEX_INITIALIZER,
     .switching = PTHREAD_MUTEX_INITIALIZER,
-    .grave.busy = true,
 };

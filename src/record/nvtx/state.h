@@ -10,6 +10,7 @@
 #include <stdint.h>
 
 #include "record/nvtx/nvtx.h"
+#include "record/nvtx/payload.h"
 #include "trace/codec/enums.def"
 
 #define NVTX_HIDDEN __attribute__((visibility("hidden")))
@@ -28,15 +29,22 @@ enum {
     NVTX_LEVEL_SLOTS = 64, /* domains with a push/pop level of their own; the last slot is shared */
     NVTX_KEPT_POPS = 256,  /* pops of so many open pushes always find room */
     NVTX_STRING_BUCKETS = 4096,
-    NVTX_MESSAGE_SCHEMAS = 1024, /* a power of two */
+    NVTX_SCHEMAS = 4096,           /* slots: three quarters of them are used at most */
+    NVTX_SCHEMA_FIELDS = 64,       /* of one schema; further ones are left out */
+    NVTX_ENUM_NAMES = 256,         /* of one enumeration */
+    NVTX_PAYLOAD_BYTES = 1024,     /* of one payload: fields beyond are left out */
+    NVTX_PAYLOAD_TEXT_BYTES = 256, /* of one text in it, or of a field's name, with the zero */
+    NVTX_BLOB_BYTES = 2048,        /* payloads of one event, with their texts */
 };
 
 #define NVTX_PERMANENT_BYTES ((size_t)32 * 1024 * 1024)
 
-/* mp_nvtx_event.kind, and one more kind for the buffers only: a thread's name. */
+/* mp_nvtx_event.kind, and further kinds: nvtx.h. */
 #define NVTX_KIND(enumeration, value, name) NVTX_KIND_##name = value,
 enum nvtx_kind {
-    MP_ENUM_nvtx_kind(NVTX_KIND) NVTX_KIND_origin = MP_NVTX_ORIGIN,
+    MP_ENUM_nvtx_kind(NVTX_KIND) NVTX_KIND_note = MP_NVTX_NOTE,
+    NVTX_KIND_category_name = MP_NVTX_CATEGORY,
+    NVTX_KIND_origin = MP_NVTX_ORIGIN,
     NVTX_KIND_thread_name = 255
 };
 #undef NVTX_KIND
@@ -52,7 +60,7 @@ struct nvtx_chunk {
 
 _Static_assert(sizeof(struct nvtx_chunk) == NVTX_CHUNK_BYTES, "a chunk is as large as it says");
 
-/* NVTX domains, registered strings and payload schemas with a message; permanent. */
+/* NVTX domains, registered strings and payload schemas; permanent. */
 struct nvtx_domain {
     struct nvtx_domain *next;
     uint32_t slot; /* into nvtx_thread.levels */
@@ -69,9 +77,18 @@ struct nvtx_string {
 struct nvtx_schema {
     const struct nvtx_domain *domain;
     uint64_t id;
+    uint64_t size;   /* of a payload, as registered; 0: not told */
+    bool message;    /* one of its entries is the event's message: */
+    bool registered; /* the pointer is a registered string's handle */
     uint64_t offset; /* of the message in the payload */
     uint64_t fixed;  /* bytes of a string inside of the payload, 0 if it holds a pointer */
-    bool registered; /* the pointer is a registered string's handle */
+    const struct mp_nvtx_schema *shown;
+};
+
+struct nvtx_enumeration {
+    struct nvtx_enumeration *next;
+    const struct nvtx_domain *domain;
+    struct mp_nvtx_enum shown; /* the last member: it ends in an array */
 };
 
 /* Push/pop depth of one thread in one domain, since recording was last switched on. If a push is
@@ -150,8 +167,13 @@ struct nvtx_state {
     struct nvtx_domain *domains;
     uint32_t domain_count;
     struct nvtx_string *strings[NVTX_STRING_BUCKETS];
-    _Atomic(struct nvtx_schema *) schemas[NVTX_MESSAGE_SCHEMAS]; /* open hash table */
+    _Atomic(struct nvtx_schema *) schemas[NVTX_SCHEMAS]; /* open hash table */
+    uint32_t schema_count;
+    struct nvtx_enumeration *enumerations; /* a list */
+    uint32_t enumeration_count;
     _Atomic(uint64_t) schema_ids;
+    _Atomic(uint64_t) payloads_dropped; /* payload.h */
+    _Atomic(uint64_t) payloads_unknown;
 };
 
 extern struct nvtx_state nvtx_state_storage NVTX_HIDDEN;

@@ -7,15 +7,17 @@
  */
 #include "record/nvtx/watch.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #include "base/settings/range_name.h"
+#include "base/text/strings.h"
 #include "record/core/clock.h"
 #include "record/nvtx/calls.h"
 
 #include "base/poison.h"
 
-enum { NESTED_MOST = 32, STARTED_MOST = 256 };
+enum { NESTED_MOST = 32, STARTED_MOST = 256, HEARD_BYTES = 64 };
 
 struct watch_thread {
     bool busy;      /* a signal handler that calls NVTX must keep out */
@@ -23,6 +25,7 @@ struct watch_thread {
     uint32_t count; /* pushes of the name, whose depths follow */
     uint32_t at[NESTED_MOST];
     uint64_t since[NESTED_MOST]; /* when they were pushed, if anybody wants to know */
+    char heard[HEARD_BYTES];     /* the name of the last push, if any name will do */
 };
 
 static struct watch {
@@ -31,6 +34,8 @@ static struct watch {
     const char *name;
     uint32_t bytes; /* of the name */
     const char *domain;
+    bool any;                /* any name will do */
+    char plain[HEARD_BYTES]; /* else the name without its domain */
 
     bool has_ending; /* the next is there: its destructor sees the ends of threads */
     pthread_key_t ending;
@@ -72,6 +77,11 @@ bool nvtx_watch_is_wanted(void)
     return watch.name != NULL;
 }
 
+const char *nvtx_watch_heard(void)
+{
+    return watch.any ? self()->heard : watch.plain;
+}
+
 void nvtx_watch_close(void)
 {
     atomic_store(&watch.on, false);
@@ -101,10 +111,29 @@ static bool is_domain(nvtxDomainHandle_t handle)
     return strcmp(domain ? domain->name : "", watch.domain) == 0;
 }
 
+/* Any name will do: keeps it, if the range would be the outermost one. */
+static bool hear(const struct nvtx_text *text)
+{
+    struct watch_thread *thread = self();
+    char copy[NVTX_TEXT_BYTES];
+
+    if (text->form == NVTX_NO_TEXT || thread->depth || thread->busy)
+        return false;
+    if (text->form == NVTX_REGISTERED) {
+        mp_text_copy(thread->heard, HEARD_BYTES, text->at.registered->text);
+        return true;
+    }
+    nvtx_text_copy(copy, *text);
+    snprintf(thread->heard, HEARD_BYTES, "%.*s", (int)text->bytes, copy);
+    return true;
+}
+
 static bool is_text(const struct nvtx_text *text)
 {
     char copy[NVTX_TEXT_BYTES];
 
+    if (watch.any)
+        return hear(text);
     if (text->form == NVTX_REGISTERED)
         return text->at.registered->bytes == watch.bytes &&
                memcmp(text->at.registered->text, watch.name, watch.bytes) == 0;
@@ -240,7 +269,7 @@ static void note_pop(void)
  * its id. Else 0. */
 static uint64_t note_start(bool matches)
 {
-    struct watch_thread *thread = matches ? enter() : NULL;
+    struct watch_thread *thread = matches && !watch.any ? enter() : NULL;
     uint64_t since;
 
     if (!thread)
@@ -434,8 +463,10 @@ NvtxFunctionPointer nvtx_watch_find(uint32_t module, uint32_t id)
 void nvtx_watch_open(const struct nvtx_watch_calls *calls)
 {
     watch.calls = *calls;
-    watch.name = calls->name;
-    watch.bytes = (uint32_t)mp_range_name_split(calls->name, &watch.domain);
+    watch.any = !calls->name;
+    watch.name = watch.any ? "" : calls->name;
+    watch.bytes = (uint32_t)mp_range_name_split(watch.name, &watch.domain);
+    snprintf(watch.plain, sizeof(watch.plain), "%.*s", (int)watch.bytes, watch.name);
     for (size_t i = 0; i < sizeof(slots) / sizeof(slots[0]); i++)
         *slots[i].inner = nvtx_calls_find(slots[i].module, slots[i].id);
     watch.has_ending = pthread_key_create(&watch.ending, thread_ends) == 0;

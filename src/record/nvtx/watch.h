@@ -20,7 +20,9 @@
 struct recorder;
 
 struct nvtx_watch_calls {
-    const char *name; /* NAME[@DOMAIN]; must stay valid */
+    /* NAME[@DOMAIN], which must stay valid. NULL: each outermost push of a thread in the default
+     * domain, whatever its name. */
+    const char *name;
     void (*begin)(struct recorder *);
     void (*end)(struct recorder *);
     /* A single range of the name has ended, whatever the others do. Times are the trace's. */
@@ -40,6 +42,9 @@ void nvtx_watch_close(void) NVTX_HIDDEN;
 /* In a forked child that may record: of the ranges that were open at the fork, only those that its
  * one thread has pushed stay open. */
 void nvtx_watch_child_after_fork(void) NVTX_HIDDEN;
+
+/* The name of the range that begins or ends, in `begin` and `lasted`. */
+const char *nvtx_watch_heard(void) NVTX_HIDDEN;
 
 /* Whether a range of the name is open. Any thread. */
 bool nvtx_watch_is_inside(void) NVTX_HIDDEN;

@@ -11,7 +11,9 @@
 #include "record/data/sync_calls.h"
 #include "record/graphs/graphs.h"
 #include "record/metrics/query.h"
+#include "record/nccl/plugin.h"
 #include "record/process/lifecycle.h"
+#include "record/stacks/stacks.h"
 
 #include "base/poison.h"
 
@@ -28,9 +30,12 @@ static void on_graph(struct recorder *recorder, CUpti_CallbackId cbid, const CUp
         graphs_forgotten(recorder, data);
         break;
     case CUPTI_CBID_RESOURCE_GRAPHNODE_CREATED:
-        graphs_node_created(recorder, data);
+        host_nodes_created(recorder, data);
+        if (recorder->wanted.paths)
+            graphs_node_created(recorder, data);
         break;
     case CUPTI_CBID_RESOURCE_GRAPHNODE_CLONED:
+        host_nodes_cloned(recorder, data);
         graphs_cloned(recorder, data);
         break;
     case CUPTI_CBID_RESOURCE_GRAPHNODE_DESTROY_STARTING:
@@ -53,6 +58,7 @@ static void on_resource(struct recorder *recorder, CUpti_CallbackId cbid,
         break;
     case CUPTI_CBID_RESOURCE_CONTEXT_CREATED:
         contexts_hold(recorder, data->context);
+        sampling_note_context(recorder, data->context);
         break;
     case CUPTI_CBID_RESOURCE_CONTEXT_DESTROY_STARTING:
         contexts_forget(&recorder->cuda.contexts, data->context);
@@ -77,10 +83,31 @@ static void on_work(struct recorder *recorder, const struct api_watch *watch, CU
 
     if (launch && !enters)
         profiling_leave(recorder);
+    if (launch && enters)
+        nccl_plugin_launches(data->correlationId);
     sync_calls_driver_call(recorder, watch && watch->role == API_ROLE_SYNC ? watch : NULL, cbid,
                            data);
     if (launch && enters)
         profiling_enter(recorder, watch, cbid, data);
+    if (watch && !enters && watch->sync_kind == MP_sync_kind_graph_launch &&
+        atomic_load_explicit(&recorder->host_nodes.any, memory_order_relaxed))
+        sync_calls_graph_launch(recorder, cbid, data);
+}
+
+/* Of the calls that tell of steps, nothing else is recorded while a range is paused. */
+static void on_step_or_work(struct recorder *recorder, const struct api_watch *watch,
+                            CUpti_CallbackId cbid, const CUpti_CallbackData *data)
+{
+    bool steps = recorder->baseline.wanted && watch && api_watch_steps(watch);
+    bool per_thread = steps && (recorder->api.flags[MP_api_driver][cbid] & API_PER_THREAD);
+    bool enters = data->callbackSite == CUPTI_API_ENTER;
+
+    if (steps && enters)
+        baseline_call(recorder, watch, data, per_thread);
+    if (!steps || !range_is_paused(recorder))
+        on_work(recorder, watch, cbid, data);
+    if (steps && !enters)
+        baseline_call(recorder, watch, data, per_thread);
 }
 
 static void on_capture(struct recorder *recorder, bool begins, const CUpti_CallbackData *data)
@@ -113,7 +140,9 @@ static void on_range(struct recorder *recorder, bool begins, const CUpti_Callbac
 
     if (begins == enters)
         return;
-    if (begins && recorder->config.query != MP_QUERY_OFF)
+    if (begins && recorder->config.query == MP_QUERY_SAMPLING)
+        sampling_query(recorder);
+    else if (begins && recorder->config.query != MP_QUERY_OFF)
         metric_query_ask(recorder, data->context);
     else if (begins)
         range_profiler_start(recorder, data->correlationId);
@@ -123,12 +152,45 @@ static void on_range(struct recorder *recorder, bool begins, const CUpti_Callbac
         range_profiler_stop(recorder, data->correlationId);
 }
 
+/* A launch of a kernel that may overlap the one before it. */
+static void on_overlap(struct recorder *recorder, CUpti_CallbackId cbid,
+                       const CUpti_CallbackData *data)
+{
+    if (data->callbackSite == CUPTI_API_ENTER) {
+        nccl_plugin_launches(data->correlationId);
+        overlaps_launch(recorder, data);
+    } else {
+        overlaps_leave(recorder, cbid);
+    }
+    if (atomic_load_explicit(&recorder->cupti_state.calls_by_callback, memory_order_relaxed))
+        sync_calls_driver_call(recorder, NULL, cbid, data);
+}
+
+static void on_host_function(struct recorder *recorder, CUpti_CallbackId cbid,
+                             const CUpti_CallbackData *data)
+{
+    if (data->callbackSite == CUPTI_API_ENTER)
+        sync_calls_host_function(recorder, cbid, data);
+    sync_calls_driver_call(recorder, NULL, cbid, data);
+}
+
+static bool takes_stack(const struct recorder *recorder, unsigned api, CUpti_CallbackId cbid)
+{
+    return recorder->stacks.wanted && cbid < API_CBIDS &&
+           (recorder->api.flags[api][cbid] & API_STACK) && !range_is_paused(recorder);
+}
+
 static void on_driver_call(struct recorder *recorder, CUpti_CallbackId cbid,
                            const CUpti_CallbackData *data)
 {
     const struct api_watch *watch = api_set_watch(&recorder->api, cbid);
     bool enters = data->callbackSite == CUPTI_API_ENTER;
 
+    if (takes_stack(recorder, MP_api_driver, cbid)) {
+        stacks_call(recorder, data);
+        if (!watch && !atomic_load(&recorder->cupti_state.calls_by_callback))
+            return;
+    }
     if (watch && watch->role != API_ROLE_SYNC)
         sync_calls_end_polling(recorder);
     switch (watch ? watch->role : API_ROLE_SYNC) {
@@ -140,6 +202,17 @@ static void on_driver_call(struct recorder *recorder, CUpti_CallbackId cbid,
     case API_ROLE_CAPTURE_END:
         on_capture(recorder, watch->role == API_ROLE_CAPTURE_BEGIN, data);
         break;
+    case API_ROLE_OVERLAP:
+        on_overlap(recorder, cbid, data);
+        break;
+    case API_ROLE_HOST:
+        on_host_function(recorder, cbid, data);
+        break;
+    case API_ROLE_CONTEXT:
+        sync_calls_driver_call(recorder, NULL, cbid, data);
+        if (!enters)
+            sampling_await(recorder, data->correlationId);
+        break;
     case API_ROLE_NONE:
         if (enters)
             range_note_call(recorder, data->correlationId);
@@ -149,13 +222,15 @@ static void on_driver_call(struct recorder *recorder, CUpti_CallbackId cbid,
         if (enters)
             graphs_enter(recorder, data);
         sync_calls_driver_call(recorder, NULL, cbid, data);
-        if (!enters)
+        if (!enters) {
+            host_nodes_instantiated(recorder);
             graphs_leave(recorder, cbid, data);
+        }
         break;
     case API_ROLE_LAUNCH:
     case API_ROLE_SYNC:
     default:
-        on_work(recorder, watch, cbid, data);
+        on_step_or_work(recorder, watch, cbid, data);
         break;
     }
 }
@@ -194,6 +269,8 @@ void CUPTIAPI callbacks_take(void *userdata, CUpti_CallbackDomain domain, CUpti_
         on_driver_call(recorder, cbid, data);
         break;
     case CUPTI_CB_DOMAIN_RUNTIME_API:
+        if (takes_stack(recorder, MP_api_runtime, cbid))
+            stacks_call(recorder, data);
         sync_calls_runtime_call(recorder, cbid, data);
         break;
     case CUPTI_CB_DOMAIN_RESOURCE:

@@ -27,6 +27,7 @@ static void in_child(void)
         return;
     }
     mp_nvtx_child_after_fork();
+    waits_stop(recorder);
     signals_reset();
     crash_reset();
     if (recorder_phase(recorder) != PHASE_INERT && output_is_open(&recorder->output))

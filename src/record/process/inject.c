@@ -18,9 +18,11 @@
 #include "base/log.h"
 #include "base/text/strings.h"
 #include "record/api/quirks.h"
+#include "record/core/clock.h"
 #include "record/core/state.h"
 #include "record/core/thread.h"
 #include "record/graphs/graphs.h"
+#include "record/nccl/plugin.h"
 #include "record/nvtx/nvtx.h"
 #include "record/process/fork.h"
 #include "record/process/jobs.h"
@@ -72,6 +74,23 @@ static bool has_no_stderr(void)
     return fcntl(STDERR_FILENO, F_GETFD) < 0;
 }
 
+/* For NCCL's plugin: the device of the calling thread's context. */
+static uint32_t current_device(void)
+{
+    CUdevice device;
+
+    if (recorder_phase(mp_recorder) < PHASE_RECORDING || !mp_recorder->driver.get_device ||
+        mp_recorder->driver.get_device(&device) != CUDA_SUCCESS || device < 0)
+        return NCCL_UNKNOWN;
+    return (uint32_t)device;
+}
+
+static void keep_launches(void)
+{
+    if (recorder_is_recording(mp_recorder) && attach_is_done(mp_recorder))
+        overlaps_stay(mp_recorder);
+}
+
 static void read_settings(void)
 {
     struct recorder *recorder = mp_recorder;
@@ -83,9 +102,16 @@ static void read_settings(void)
     mp_config_report_unknown(report_setting, NULL);
     jobs_register(recorder);
     recorder->wanted.nothing = is_privileged() || find_parent(&recorder->config) != 0;
+    nccl_plugin_open(&(struct nccl_plugin_calls){.off = recorder->wanted.nothing ||
+                                                        recorder->config.nccl != MP_NCCL_ON ||
+                                                        recorder->config.nvtx != MP_SWITCH_ON,
+                                                 .device = current_device,
+                                                 .first_comm = keep_launches});
     flight_configure(recorder);
     range_configure(recorder);
-    atomic_store(&recorder->cupti_state.calls_by_callback, recorder->ranges.lazy);
+    baseline_configure(recorder);
+    atomic_store(&recorder->cupti_state.calls_by_callback,
+                 recorder->ranges.lazy || recorder->baseline.wanted);
     fork_watch();
 }
 
@@ -102,7 +128,7 @@ static void settings_once(void)
 static bool wants_nvtx(const struct recorder *recorder)
 {
     return recorder->config.nvtx == MP_SWITCH_ON || recorder->ranges.by_nvtx ||
-           recorder->flight.by_step;
+           recorder->flight.by_step || recorder->baseline.wanted;
 }
 
 /* Compares files, not paths, since the loader does so too. */
@@ -142,6 +168,16 @@ static void offer_nvtx(const struct recorder *recorder)
         setenv("NVTX_INJECTION64_PATH", self.dli_fname, 0);
 }
 
+/* Sets the variable that NCCL reads when it makes its first communicator. */
+static void offer_nccl(const struct recorder *recorder)
+{
+    Dl_info self;
+
+    if (recorder->config.nccl == MP_NCCL_ON && recorder->config.nvtx == MP_SWITCH_ON &&
+        dladdr((const void *)mp_recorder, &self) && self.dli_fname)
+        setenv("NCCL_PROFILER_PLUGIN", self.dli_fname, 0);
+}
+
 /* Sets the variable that find_parent reads in processes that this one starts. */
 static void mark_children(const struct recorder *recorder)
 {
@@ -164,6 +200,7 @@ static enum mp_status find_cupti(struct recorder *recorder, struct mp_error *err
     quirks_tell(recorder->cupti.version);
     api_set_resolve(&recorder->api, &recorder->cupti, &recorder->config);
     graphs_open(recorder);
+    host_functions_open(recorder);
     return MP_OK;
 }
 
@@ -175,8 +212,11 @@ static enum mp_status inject_make_room(struct recorder *recorder, struct mp_erro
         return mp_error_set(error, MP_ERR_MEMORY, "no memory for MINIPROF_BUFFER_MB=%u",
                             recorder->config.buffer_mb);
     edges_open(&recorder->edges);
+    host_nodes_open(&recorder->host_nodes);
     graphs_make_room(recorder);
     profiling_open(recorder);
+    sampling_open(recorder);
+    stacks_open(recorder);
     if (work_queue_open(&recorder->work, buffer_pool_most(&recorder->pool)) != MP_OK ||
         call_logs_open(&recorder->logs) != MP_OK || lifecycle_open(recorder) != MP_OK)
         return mp_error_set(error, MP_ERR_MEMORY, "no memory or descriptors to start");
@@ -213,14 +253,17 @@ static enum mp_status begin_recording(struct recorder *recorder, struct mp_write
     recording->pool = &recorder->pool;
     recording->queue = &recorder->work;
     recording->logs = &recorder->logs;
+    recording->waits = &recorder->waits;
     recording->edges = &recorder->edges;
     recording->profiled = &recorder->profiled;
+    recording->samples = &recorder->sampling.store;
     recording->recorder = recorder;
     recording->paths_lost = &recorder->origins.lost;
     recording->device_graphs = &recorder->cuda.device_graphs;
     recording->conditional_graphs = &recorder->cuda.conditional_graphs;
     recording->paths_wanted = recorder->wanted.paths;
     recording->metrics = recorder->profiling.wanted;
+    recording->collectives.off = recorder->config.nccl == MP_NCCL_OFF;
     recording->follows = recorder->config.gpu == MP_SWITCH_ON;
     if (recording_open(recording, writer, &recorder->cupti, &recorder->api,
                        recorder->config.capture.choice,
@@ -242,6 +285,8 @@ static enum mp_status start(struct recorder *recorder, struct mp_error *error)
     enum mp_status status;
 
     MP_TRY(find_cupti(recorder, error));
+    /* The kernel's time is not that of a virtual clock. */
+    recorder->wanted.time = recorder->config.waits == MP_SWITCH_ON && !mp_clock_is_virtual();
     MP_TRY(inject_make_room(recorder, error));
     MP_TRY(open_file(recorder, &writer, error));
     attach_configure(recorder);
@@ -274,6 +319,7 @@ static void go(struct recorder *recorder)
     signals_open(meaning_of_usr2(recorder));
     if (recorder->flight.on)
         crash_open();
+    mp_nvtx_set_recording(recorder->config.nvtx == MP_SWITCH_ON);
     attach_go(recorder);
     range_go(recorder);
 }
@@ -298,6 +344,7 @@ int InitializeInjection(void)
     mark_children(recorder);
     if (start(recorder, &error) == MP_OK) {
         offer_nvtx(recorder);
+        offer_nccl(recorder);
         go(recorder);
         return 1;
     }
@@ -316,17 +363,15 @@ static bool nvtx_is_wanted(struct recorder *recorder)
            recorder_phase(recorder) != PHASE_INERT;
 }
 
-/* If NVTX comes before CUDA, its events wait for the recorder. If nothing is enabled outside of
- * capture ranges, NVTX is recorded only in them. */
+/* If NVTX comes before CUDA, its events wait for the recorder. They are taken outside of capture
+ * ranges too: the ranges that are open where one begins belong to it (data/carried.h). */
 static int take_over(unsigned version, void *get_export_table)
 {
     struct recorder *recorder = mp_recorder;
 
     if (!nvtx_is_wanted(recorder) || !mp_nvtx_initialize(version, get_export_table))
         return 0;
-    if (recorder->config.nvtx == MP_SWITCH_ON &&
-        (atomic_load(&recorder->cupti_state.enabled) ||
-         (!recorder->ranges.lazy && recorder_phase(recorder) < PHASE_RECORDING)))
+    if (recorder->config.nvtx == MP_SWITCH_ON && recorder_phase(recorder) < PHASE_RECORDING)
         mp_nvtx_set_recording(true);
     return 1;
 }

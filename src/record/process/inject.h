@@ -1,4 +1,5 @@
-/* The four functions that libminiprof.so exports; nothing else is visible (exports.map).
+/* The four functions that libminiprof.so exports. Beside them only the tables of NCCL's plugin are
+ * visible (nccl/plugin.c, exports.map).
  *
  * All may be called any number of times, from any thread, in any order. They answer 1, "fine", even
  * when recording is not possible: the application must not notice. NVTX gets the answer 0 where it

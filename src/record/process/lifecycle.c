@@ -84,6 +84,7 @@ static void *last_flush_main(void *argument)
     struct recorder *recorder = argument;
 
     synchronize_contexts(recorder);
+    sampling_finish(recorder);
     recorder->cupti.flush_all(CUPTI_ACTIVITY_FLAG_FLUSH_FORCED);
     announce(&recorder->ending, &recorder->ending.flushed);
     work_wake(&recorder->work); /* the writer, if it is the one that waits */
@@ -117,6 +118,7 @@ void lifecycle_flush(struct recorder *recorder, void (*take)(struct recorder *re
     /* Before the last flush synchronises: these calls are not the application's. */
     work_put(&recorder->work, &(struct work){.kind = WORK_LAST, .time = now});
     mp_nvtx_set_recording(false);
+    waits_stop(recorder);
     /* A CUPTI that never asked for a buffer has nothing to give. It may not even be initialised,
      * and a flush then deadlocks (seen in wprof). */
     if (!atomic_load(&recorder->pool.requested))

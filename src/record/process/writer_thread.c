@@ -81,6 +81,8 @@ static void count_drops(struct recorder *recorder)
     size_t dropped = 0;
 
     values[QUALITY_cupti_errors] = atomic_load(&recorder->cupti_state.errors);
+    values[QUALITY_baseline_steps] = atomic_load(&recorder->baseline.steps);
+    values[QUALITY_baseline_unrecorded] = atomic_load(&recorder->baseline.without);
     values[QUALITY_forced_exits] = atomic_load(&recorder->ending.forced_exits);
     values[QUALITY_dropped_taken_over] = atomic_load(&recorder->clients.lost);
     values[QUALITY_dropped_by_cupti] += atomic_exchange(&recorder->flusher.dropped, 0);

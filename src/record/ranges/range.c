@@ -20,8 +20,9 @@ static void warn_of_useless(const struct mp_config *config, bool scheduled)
 {
     if (scheduled && config->capture.choice != MP_CAPTURE_AUTO)
         mp_log_warn("MINIPROF_CAPTURE has no effect beside MINIPROF_SCHEDULE");
-    if (!scheduled && *config->step && !*config->slow_step)
-        mp_log_warn("MINIPROF_STEP has no effect without MINIPROF_SCHEDULE or MINIPROF_SLOW_STEP");
+    if (!scheduled && *config->step && !*config->slow_step && !*config->baseline)
+        mp_log_warn("MINIPROF_STEP has no effect without MINIPROF_SCHEDULE, MINIPROF_SLOW_STEP or "
+                    "MINIPROF_BASELINE");
 }
 
 static uint32_t ranges_wanted(const struct mp_config_choice *end)
@@ -36,15 +37,14 @@ void range_configure(struct recorder *recorder)
     const struct mp_config *config = &recorder->config;
     struct ranges *ranges = &recorder->ranges;
     uint32_t mode = config->capture.choice;
-    bool whole = mode == MP_CAPTURE_AUTO || mode == MP_CAPTURE_ALL;
     pthread_condattr_t attributes;
 
     ranges->scheduled = *config->schedule && mp_schedule_parse(config->schedule, &ranges->schedule);
     warn_of_useless(config, ranges->scheduled);
     ranges->by_nvtx = ranges->scheduled ? *config->step != '\0' : mode == MP_CAPTURE_NVTX;
-    ranges->by_profiler = !ranges->by_nvtx && (ranges->scheduled ||
-                                               (mode != MP_CAPTURE_OFF && !recorder->flight.whole));
-    ranges->at_once = whole && !ranges->scheduled;
+    ranges->by_profiler = !ranges->by_nvtx &&
+                          (ranges->scheduled || (mode != MP_CAPTURE_OFF && mode != MP_CAPTURE_ALL));
+    ranges->at_once = mp_config_begins_at_once(config) && !ranges->scheduled;
     ranges->lazy = mp_config_waits(config);
     ranges->most = ranges_wanted(&config->capture_end);
     pthread_mutex_init(&ranges->lock, NULL);
@@ -133,6 +133,7 @@ static enum range_answer open_range(struct recorder *recorder, uint8_t reason)
     bool anew = reason == MP_capture_reason_profiler_api && !ranges->anew &&
                 recorder->config.capture.choice == MP_CAPTURE_AUTO;
     enum range_answer answer = may_begin(ranges, reason, anew);
+    int64_t now = mp_monotonic_ms();
 
     if (answer != RANGE_DONE)
         return answer;
@@ -140,7 +141,11 @@ static enum range_answer open_range(struct recorder *recorder, uint8_t reason)
         ranges->begun = ranges->ended = 0;
     ranges->anew |= anew;
     ranges->open = true;
-    ranges->opened_at = mp_monotonic_ms();
+    atomic_store(&ranges->paused, false);
+    ranges->lingers = false;
+    ranges->quick =
+        ranges->begun && now - ranges->opened_at < RANGE_QUICK_MS ? ranges->quick + 1 : 0;
+    ranges->opened_at = now;
     ranges->begun++;
     return RANGE_DONE;
 }
@@ -217,18 +222,11 @@ static void close_range(struct recorder *recorder, uint8_t reason, uint64_t time
         post(recorder, WORK_STOP, reason, time, correlation);
     ranges->open = false;
     ranges->posted = false;
+    atomic_store(&ranges->paused, false);
     ranges->ended++;
     ranges->over |= ranges->most && ranges->ended >= ranges->most;
-}
-
-static bool has_one_context(struct context_list *contexts)
-{
-    bool one;
-
-    pthread_mutex_lock(&contexts->lock);
-    one = contexts->count == 1;
-    pthread_mutex_unlock(&contexts->lock);
-    return one;
+    ranges->closed_at = mp_monotonic_ms();
+    ranges->lingers = ranges->quick >= RANGE_QUICK_ROW && !ranges->over;
 }
 
 /* Whether the clock is to be registered again. The range ended at `time`, and its context was
@@ -236,8 +234,18 @@ static bool has_one_context(struct context_list *contexts)
 static bool wants_clock(struct recorder *recorder, uint64_t time)
 {
     return recording_slows_cupti(&recorder->recording) &&
-           has_one_context(&recorder->cuda.contexts) &&
+           contexts_count(&recorder->cuda.contexts) == 1 &&
            clock_renewal_is_due_at_end(&recorder->recording.clock_renewal, time);
+}
+
+static bool lingers(struct ranges *ranges)
+{
+    bool answer;
+
+    pthread_mutex_lock(&ranges->lock);
+    answer = ranges->lingers;
+    pthread_mutex_unlock(&ranges->lock);
+    return answer;
 }
 
 /* Has the range `closed`, which ended at `time`, flushed and the kinds switched. 0: no range was
@@ -247,6 +255,8 @@ static bool leave(struct recorder *recorder, uint64_t closed, uint64_t time)
     bool through =
         closed && !pthread_equal(pthread_self(), recorder->writer) && synchronize(recorder);
 
+    if (lingers(&recorder->ranges))
+        return true;
     return range_leave(recorder, closed, through && wants_clock(recorder, time));
 }
 
@@ -275,6 +285,70 @@ static enum range_answer range_end(struct recorder *recorder, uint8_t reason, ui
     if (answer != RANGE_DONE)
         return answer;
     return leave(recorder, number, now) ? RANGE_DONE : RANGE_LATE;
+}
+
+/* ---- Pauses ---- */
+
+bool range_is_paused(const struct recorder *recorder)
+{
+    return atomic_load_explicit(&recorder->ranges.paused, memory_order_relaxed);
+}
+
+/* Posts a mark that the user did not ask for, if range `number` is still open, and paused or not.
+ */
+static bool post_pause(struct recorder *recorder, uint64_t number, bool pauses)
+{
+    struct ranges *ranges = &recorder->ranges;
+    uint32_t correlation = correlation_now(recorder);
+    bool may;
+
+    pthread_mutex_lock(&ranges->lock);
+    may = ranges->open && ranges->posted && ranges->begun == number && !ranges->paused;
+    if (may) {
+        post(recorder, pauses ? WORK_STOP : WORK_START, MP_capture_reason_baseline, mp_clock_now(),
+             correlation);
+        atomic_store(&ranges->paused, pauses);
+        ranges->begun += !pauses;
+    }
+    pthread_mutex_unlock(&ranges->lock);
+    return may;
+}
+
+/* The number of the open range, if the writer knows of it and it is paused, or not; else 0. */
+static uint64_t open_number(struct ranges *ranges, bool paused)
+{
+    uint64_t number;
+
+    pthread_mutex_lock(&ranges->lock);
+    number = ranges->open && ranges->posted && !ranges->over && ranges->paused == paused
+                 ? ranges->begun
+                 : 0;
+    pthread_mutex_unlock(&ranges->lock);
+    return number;
+}
+
+bool range_pause(struct recorder *recorder, bool *late)
+{
+    uint64_t number = open_number(&recorder->ranges, false);
+
+    if (!number || !post_pause(recorder, number, true))
+        return false;
+    *late = !range_leave(recorder, number, false);
+    return true;
+}
+
+bool range_resume(struct recorder *recorder)
+{
+    struct ranges *ranges = &recorder->ranges;
+    uint64_t number = open_number(ranges, true);
+
+    if (!number)
+        return false;
+    pthread_mutex_lock(&ranges->lock);
+    atomic_store(&ranges->paused, false);
+    pthread_mutex_unlock(&ranges->lock);
+    range_settle(recorder);
+    return post_pause(recorder, number, false);
 }
 
 /* ---- Steps ---- */
@@ -465,6 +539,25 @@ static int sooner(int most, int64_t ms)
     return ms >= most ? most : ms > 0 ? (int)ms : 0;
 }
 
+/* The last of several quick ranges has ended: does what its end has left. */
+static int end_lingering(struct recorder *recorder, int most)
+{
+    struct ranges *ranges = &recorder->ranges;
+    int64_t left = 0;
+    uint64_t closed;
+
+    pthread_mutex_lock(&ranges->lock);
+    closed = ranges->lingers ? ranges->begun : 0;
+    if (closed)
+        left = ranges->closed_at + RANGE_QUICK_MS - mp_monotonic_ms();
+    if (left <= 0)
+        ranges->lingers = false;
+    pthread_mutex_unlock(&ranges->lock);
+    if (closed && left <= 0)
+        range_leave(recorder, closed, false);
+    return closed && left > 0 ? sooner(most, left) : most;
+}
+
 int range_tick(struct recorder *recorder, int most)
 {
     struct ranges *ranges = &recorder->ranges;
@@ -473,7 +566,10 @@ int range_tick(struct recorder *recorder, int most)
     bool begins = false;
     bool ends = false;
 
-    if ((!recorder->config.delay && !duration) || !recorder_is_recording(recorder))
+    if (!recorder_is_recording(recorder))
+        return most;
+    most = end_lingering(recorder, most);
+    if (!recorder->config.delay && !duration)
         return most;
     now = mp_monotonic_ms();
     pthread_mutex_lock(&ranges->lock);

@@ -13,12 +13,18 @@
  * that.
  *
  * The writer learns of ranges by marks and applies them in order (capture.h). This file posts the
- * marks and has CUPTI's kinds switched. In all modes but `auto` and `all` nothing is enabled
- * outside of ranges, except while a schedule warms up.
+ * marks and has CUPTI's kinds switched. In all modes but `auto`, `all` and `pause` nothing is
+ * enabled outside of ranges, except while a schedule warms up.
  *
  * When an application's thread ends a range, it synchronises its context, and CUPTI is flushed, so
  * that the range's records come at once. The writer cannot synchronise without delaying others: if
  * the writer ends a range, work that still runs comes later, by its launch.
+ *
+ * Ranges in quick succession would fill CUPTI's buffers with few records each, and CUPTI then loses
+ * records that it does not count. Quick are ranges that begin within RANGE_QUICK_MS after the begin
+ * of the one before. After RANGE_QUICK_ROW quick ones in a row, the end of a range neither flushes
+ * nor switches off. The writer does both once no range has followed for RANGE_QUICK_MS. Until then
+ * CUPTI stays on, and what is launched between ranges is left out by its correlation id.
  *
  * The flusher makes the calls into CUPTI at the end of a range: the flush and the switching off
  * (range_leave). The thread that ends the range waits a second for it at most. So a CUPTI that
@@ -38,6 +44,9 @@
 #include "base/settings/config.h"
 #include "base/settings/schedule.h"
 #include "trace/codec/schema.h"
+
+#define RANGE_QUICK_MS  20
+#define RANGE_QUICK_ROW 8
 
 struct recorder;
 
@@ -69,11 +78,15 @@ struct ranges {
     int64_t ready_at;       /* when MINIPROF_DELAY ends, ms */
     bool open;              /* a range is open */
     bool posted;            /* the writer knows of it */
+    _Atomic bool paused;    /* and it is paused: nothing is recorded (range_pause) */
     bool anew;              /* mode auto: the first cuProfilerStart has come */
     bool over;              /* as many as were wanted have ended */
     uint64_t begun;         /* ranges, ever */
     uint64_t ended;         /* ranges that have ended */
     int64_t opened_at;      /* when the open range began, ms */
+    int64_t closed_at;      /* when the last one ended, ms; 0: none has */
+    uint32_t quick;         /* ranges in a row that began soon after the one before began */
+    bool lingers;           /* a quick one has ended: the flush and the switching off wait */
     bool in_step;
     bool warm;      /* the kinds stay on, for a schedule's warm-up */
     uint64_t steps; /* steps that have ended */
@@ -103,6 +116,16 @@ void range_profiler_stop(struct recorder *recorder, uint32_t correlation);
 /* An NVTX range of the name has begun; the last has ended. */
 void range_nvtx_begin(struct recorder *recorder);
 void range_nvtx_end(struct recorder *recorder);
+
+/* Pauses the open range, and goes on with it: nothing is recorded meanwhile. In the trace the range
+ * ends, and another one begins. At a moment without work in flight, on one of the application's
+ * threads, outside of the callback of a launch. False if there is no such range. *late if CUPTI
+ * does not answer: it may still record for a while. */
+bool range_pause(struct recorder *recorder, bool *late);
+bool range_resume(struct recorder *recorder);
+
+/* Whether the range is paused. Any thread. */
+bool range_is_paused(const struct recorder *recorder);
 
 /* A call of cuDriverGetVersion, which the recorder makes to get a correlation id. */
 void range_note_call(struct recorder *recorder, uint32_t correlation);

@@ -17,7 +17,8 @@
 
 static bool switch_is_wanted(const struct ranges *ranges)
 {
-    return !ranges->over && (!ranges->lazy || ranges->open || ranges->warm);
+    return !ranges->over && !ranges->paused &&
+           (!ranges->lazy || ranges->open || ranges->warm || ranges->lingers);
 }
 
 static void switch_kinds(struct recorder *recorder, bool on, bool over)
@@ -26,6 +27,7 @@ static void switch_kinds(struct recorder *recorder, bool on, bool over)
         activity_enable(recorder);
     else if (!on)
         activity_disable(recorder);
+    sampling_switch(recorder, on);
     if (over) {
         activity_retire(recorder);
         if (recorder->ranges.by_nvtx)

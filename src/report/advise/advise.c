@@ -3,6 +3,7 @@
  */
 #include "report/advise/advise.h"
 
+#include <stdarg.h>
 #include <string.h>
 
 #include "base/data/buffer.h"
@@ -10,22 +11,27 @@
 #include "model/trace/ranges.h"
 #include "report/common/quality.h"
 #include "report/common/summary_table.h"
+#include "report/common/undisturbed.h"
 
 #include "base/poison.h"
 
-#define LINE_COLUMNS 110
-#define NAME_COLUMNS 70 /* longer names end in "...", longer paths begin with it */
+#define LINE_COLUMNS 110 /* without a terminal */
+#define NAME_COLUMNS 70  /* longer names end in "...", longer paths begin with it */
 
 /* ---- Text ---- */
 
-/* Prints our own words in lines of LINE_COLUMNS, each indented by `indent` columns. If `column` is
- * not 0, the first line continues at that column. */
-static void put_wrapped_from(FILE *out, size_t column, unsigned indent, const char *text)
+/* Prints our own words in lines that are each indented by `indent` columns. If `column` is not 0,
+ * the first line continues at that column. */
+static void put_wrapped_from(const struct report_out *to, size_t column, unsigned indent,
+                             const char *text)
 {
+    unsigned columns = report_view_line(to->view, LINE_COLUMNS);
+    FILE *out = to->file;
+
     while (*text) {
         size_t word = strcspn(text, " ");
 
-        if (!column || column + 1 + word > LINE_COLUMNS) {
+        if (!column || column + 1 + word > columns) {
             fprintf(out, "%s%*s", column ? "\n" : "", (int)indent, "");
             column = indent;
         } else {
@@ -40,25 +46,33 @@ static void put_wrapped_from(FILE *out, size_t column, unsigned indent, const ch
     fputc('\n', out);
 }
 
-static void put_wrapped(FILE *out, unsigned indent, const char *text)
+static void put_wrapped(const struct report_out *out, unsigned indent, const char *text)
 {
     put_wrapped_from(out, 0, indent, text);
 }
 
-static void put_labelled(FILE *out, const char *what, const char *text, const char *more,
-                         const char *end)
+__attribute__((format(printf, 2, 3))) static void put_sentence(const struct report_out *out,
+                                                               const char *format, ...)
 {
     char line[2 * ADVISE_TEXT_BYTES + 64];
+    va_list arguments;
 
-    snprintf(line, sizeof line, "%s%s%s%s", what, text, more, end);
+    va_start(arguments, format);
+    vsnprintf(line, sizeof line, format, arguments);
+    va_end(arguments);
     put_wrapped(out, 4, line);
 }
 
-static void put_name(FILE *out, const char *name, bool is_path)
+static void put_name(const struct report_out *to, size_t taken, const char *name, bool is_path)
 {
     size_t length = strlen(name);
     size_t kept = NAME_COLUMNS - 3;
+    FILE *out = to->file;
 
+    if (report_view_lays_out(to->view)) {
+        report_put_name(out, to->view, taken, name);
+        return;
+    }
     if (length <= NAME_COLUMNS) {
         report_put_visible(out, name, length);
         return;
@@ -72,8 +86,9 @@ static void put_name(FILE *out, const char *name, bool is_path)
     }
 }
 
-static void put_lines(FILE *out, const struct advise_finding *finding)
+static void put_lines(const struct report_out *to, const struct advise_finding *finding)
 {
+    FILE *out = to->file;
     size_t width = 0;
 
     for (size_t i = 0; i < finding->line_count; i++) {
@@ -88,26 +103,47 @@ static void put_lines(FILE *out, const struct advise_finding *finding)
         fprintf(out, "     %-*s", line->name ? (int)width : 0, line->text);
         if (line->name) {
             fputs("  ", out);
-            put_name(out, line->name, line->is_path);
+            put_name(to, width + 7, line->name, line->is_path);
         }
         fputc('\n', out);
     }
 }
 
-static void put_finding(FILE *out, size_t number, const struct advise_finding *finding,
-                        uint64_t step)
+/* "61.0 % called from  forward (model.py:214)" */
+static void put_callers(const struct report_out *out, const struct advice *advice,
+                        const struct advise_finding *finding)
 {
+    struct mp_buffer text = {.size = 0};
+
+    for (size_t i = 0; i < finding->caller_count; i++) {
+        mp_buffer_clear(&text);
+        call_stacks_put_frame(&text, &advice->stacks, &finding->callers[i].frame, false);
+        if (mp_buffer_append_byte(&text, '\0'))
+            break;
+        fprintf(out->file, "     %5.1f %% called from  ", finding->callers[i].percent);
+        put_name(out, 27, (const char *)text.data, false);
+        fputc('\n', out->file);
+    }
+    mp_buffer_free(&text);
+}
+
+static void put_finding(const struct report_out *to, size_t number, const struct advice *advice)
+{
+    const struct advise_finding *finding = &advice->findings[number - 1];
+    uint64_t step = advice->step;
     char gain[MP_FORMATTED_BYTES];
     char whole[MP_FORMATTED_BYTES];
 
-    fprintf(out, "%2zu. %s: -%s of %s, %.1f %%\n", number, finding->title,
+    fprintf(to->file, "%2zu. %s: %s-%s of %s, %.1f %%\n", number, finding->title,
+            finding->certainty == ADVISE_BOUND ? "at most " : "",
             mp_format_time(gain, sizeof gain, finding->gain),
             mp_format_time(whole, sizeof whole, step), finding->percent);
-    put_wrapped(out, 4, finding->evidence);
-    put_lines(out, finding);
-    put_labelled(out, "Gain: ", advise_method_text(finding->method),
-                 "; assumes: ", finding->assumes);
-    put_labelled(out, "To do: ", finding->to_do, "", "");
+    put_wrapped(to, 4, finding->evidence);
+    put_lines(to, finding);
+    put_callers(to, advice, finding);
+    put_sentence(to, "Gain: %s, %s; assumes: %s", advise_certainty_text(finding->certainty),
+                 advise_method_text(finding->method), finding->assumes);
+    put_sentence(to, "To do: %s", finding->to_do);
 }
 
 static void put_head(const struct report_out *out, const struct advise_report *report)
@@ -115,24 +151,32 @@ static void put_head(const struct report_out *out, const struct advise_report *r
     const struct iterations_report *iterations = &report->iterations;
     const struct advice *advice = report->advice;
     size_t count = iterations->iterations->count;
+    bool requests = iterations->iterations->way == ITERATIONS_REQUESTS;
     char p50[MP_FORMATTED_BYTES];
     char step[MP_FORMATTED_BYTES];
 
     print_head(out, iterations->trace, &iterations->deps->quality, iterations->range,
                ranges_count(&iterations->deps->ranges));
+    if (!report_has_titles(out)) {
+        print_iterations_warning(out, iterations);
+        return;
+    }
     print_prefix(out, iterations->trace);
     print_iterations_way(out->file, iterations);
     fputc('\n', out->file);
+    print_iterations_warning(out, iterations);
     print_prefix(out, iterations->trace);
     mp_format_time(p50, sizeof p50, iterations->summary->statistics[ITERATION_LATENCY].p50);
     mp_format_time(step, sizeof step, advice->step);
-    fprintf(out->file, "%zu iteration%s, latency P50 %s", count, count == 1 ? "" : "s", p50);
-    if (count > 1)
+    fprintf(out->file, "%zu %s%s, latency P50 %s", count, requests ? "request" : "iteration",
+            count == 1 ? "" : "s", p50);
+    if (count > 1 && !requests)
         fprintf(out->file, ", %s from end to end (P50)", step);
     if (advice->judged < count)
         fprintf(out->file, "; %zu outlier%s left out of gains", count - advice->judged,
                 count - advice->judged == 1 ? "" : "s");
     fputc('\n', out->file);
+    print_undisturbed(out, iterations->trace, iterations->baseline, iterations->undisturbed);
 }
 
 /* Appends `, TEXT` to the list of rules that were not tried. */
@@ -152,9 +196,8 @@ static void list_not_tried(struct mp_buffer *text, const struct advice *advice)
             mp_buffer_append_format(text, " (%s)", advise_reason_text((enum advise_reason)reason));
     }
 }
-/* "Not tried: a, b (why); c (why)". In CSV the line has a prefix, because a line without one would
- * be a row.
- */
+
+/* "Not tried: a, b (why); c (why)" */
 static void put_not_tried(const struct report_out *out, const struct advise_report *report)
 {
     const char *pid = mp_trace_property(report->iterations.trace, "pid");
@@ -164,28 +207,44 @@ static void put_not_tried(const struct report_out *out, const struct advise_repo
     if (text.size && !mp_buffer_append_byte(&text, '\0')) {
         print_prefix(out, report->iterations.trace);
         fputs("Not tried:", out->file);
-        if (out->format == REPORT_CSV)
-            fprintf(out->file, " %s\n", (const char *)text.data);
-        else
-            put_wrapped_from(out->file, strlen(pid ? pid : "====") + strlen("==== Not tried:"), 4,
-                             (const char *)text.data);
+        put_wrapped_from(out, strlen(pid ? pid : "====") + strlen("==== Not tried:"), 4,
+                         (const char *)text.data);
     }
     mp_buffer_free(&text);
 }
 
-static void advise_print_text(const struct report_out *out, const struct advise_report *report)
+static void put_framework(const struct report_out *out, const struct advise_report *report)
 {
     const struct advice *advice = report->advice;
 
-    put_head(out, report);
+    if (!advice->framework)
+        return;
     print_prefix(out, report->iterations.trace);
+    fprintf(out->file, "Framework: %s (by the names of %.1f %% of the kernels%s)\n",
+            advice->framework, advice->framework_percent,
+            strcmp(advice->framework, "TensorRT") != 0 ? "" : ", or its NVTX ranges");
+}
+
+static void put_findings(const struct report_out *out, const struct mp_trace *trace,
+                         const struct advice *advice)
+{
+    print_prefix(out, trace);
     if (advice->count)
-        fprintf(out->file, "%zu finding%s; each gain is of its change alone: they do not add up\n",
+        fprintf(out->file,
+                "%zu finding%s, estimates before bounds; each gain is of its change alone: they do "
+                "not add up\n",
                 advice->count, advice->count == 1 ? "" : "s");
     else
         fputs("No findings.\n", out->file);
     for (size_t i = 0; i < advice->count; i++)
-        put_finding(out->file, i + 1, &advice->findings[i], advice->step);
+        put_finding(out, i + 1, advice);
+}
+
+static void advise_print_text(const struct report_out *out, const struct advise_report *report)
+{
+    put_head(out, report);
+    put_framework(out, report);
+    put_findings(out, report->iterations.trace, report->advice);
     put_not_tried(out, report);
 }
 
@@ -198,6 +257,8 @@ static const struct report_column columns[] = {
     {.title = "Iteration", .kind = REPORT_CELL_TIME},
     {.title = "Gain(%)", .kind = REPORT_CELL_PERCENT, .unit = "%"},
     {.title = "Method", .kind = REPORT_CELL_TEXT, .left = true},
+    {.title = "Certainty", .kind = REPORT_CELL_TEXT, .left = true},
+    {.title = "Confidence", .kind = REPORT_CELL_REAL},
     {.title = "Assumes", .kind = REPORT_CELL_TEXT, .left = true},
     {.title = "Evidence", .kind = REPORT_CELL_TEXT, .left = true},
     {.title = "To do", .kind = REPORT_CELL_TEXT, .left = true},
@@ -217,6 +278,8 @@ static void each_finding(struct report_table *table, const struct advice *advice
             report_number_cell(advice->step),
             report_real_cell(finding->percent),
             report_text_cell(advise_method_text(finding->method)),
+            report_text_cell(advise_certainty_key(finding->certainty)),
+            report_real_cell(finding->confidence),
             report_text_cell(finding->assumes),
             report_text_cell(finding->evidence),
             report_text_cell(finding->to_do),
@@ -225,16 +288,28 @@ static void each_finding(struct report_table *table, const struct advice *advice
     }
 }
 
-static void print_csv(const struct report_out *out, const struct advise_report *report)
+static void print_rows(const struct report_out *out, const struct advice *advice)
 {
     struct report_table table;
 
-    put_head(out, report);
     report_begin(&table, out, columns, COLUMNS);
-    each_finding(&table, report->advice, report_measure);
     report_header(&table);
-    each_finding(&table, report->advice, report_row);
-    put_not_tried(out, report);
+    each_finding(&table, advice, report_row);
+    report_end(&table);
+}
+
+static void print_csv(const struct report_out *out, const struct advise_report *report)
+{
+    put_head(out, report);
+    print_rows(out, report->advice);
+}
+
+void print_advise_findings(const struct report_out *out, const struct advice *advice)
+{
+    if (out->format == REPORT_CSV)
+        print_rows(out, advice);
+    else
+        put_findings(out, NULL, advice);
 }
 
 void print_advise(const struct report_out *out, const struct advise_report *report)

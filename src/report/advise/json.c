@@ -2,6 +2,7 @@
 #include "model/trace/ranges.h"
 #include "report/advise/advise.h"
 #include "report/common/quality.h"
+#include "report/common/undisturbed.h"
 
 #include "base/poison.h"
 
@@ -17,20 +18,48 @@ static void json_lines(struct json_writer *json, const struct advise_finding *fi
     json_close_array(json);
 }
 
-static void json_finding(struct json_writer *json, const struct advise_finding *finding)
+static void json_callers(struct json_writer *json, const struct advice *advice,
+                         const struct advise_finding *finding)
+{
+    if (!call_stacks_has_any(&advice->stacks))
+        return;
+    json_key_array(json, "callers");
+    for (size_t i = 0; i < finding->caller_count; i++) {
+        const struct advise_caller *caller = &finding->callers[i];
+        const struct stack_code *code = call_stacks_code(&advice->stacks, &caller->frame);
+
+        JSON_OBJECT(json, FACT("function", code->name), FACT("file", code->file),
+                    FACT("line", caller->frame.line), FACT("percent", caller->percent));
+    }
+    json_close_array(json);
+}
+
+static void json_finding(struct json_writer *json, const struct advice *advice,
+                         const struct advise_finding *finding)
 {
     json_open_object(json);
     JSON_FACTS(json, FACT("rule", advise_rule_key(finding->rule)), FACT("title", finding->title),
                FACT("gain_ns", finding->gain), FACT("gain_percent", finding->percent),
                FACT("method", advise_method_key(finding->method)),
-               FACT("assumes", finding->assumes), FACT("evidence", finding->evidence));
+               FACT("certainty", advise_certainty_key(finding->certainty)),
+               FACT("confidence", finding->confidence), FACT("assumes", finding->assumes),
+               FACT("evidence", finding->evidence));
     json_key_object(json, "numbers");
     for (size_t i = 0; i < finding->number_count; i++)
         JSON_FACTS(json, FACT(finding->numbers[i].key, finding->numbers[i].value));
     json_close_object(json);
     json_lines(json, finding);
+    json_callers(json, advice, finding);
     JSON_FACTS(json, FACT("to_do", finding->to_do));
     json_close_object(json);
+}
+
+void json_advise_findings(struct json_writer *json, const struct advice *advice)
+{
+    json_key_array(json, "findings");
+    for (size_t i = 0; i < advice->count; i++)
+        json_finding(json, advice, &advice->findings[i]);
+    json_close_array(json);
 }
 
 static void json_not_tried(struct json_writer *json, const struct advice *advice)
@@ -60,11 +89,10 @@ void print_advise_json(FILE *out, const struct advise_report *report)
     JSON_FACTS(&json, FACT("iterations", iterations->iterations->count),
                FACT("judged", advice->judged),
                FACT("latency_p50_ns", iterations->summary->statistics[ITERATION_LATENCY].p50),
-               FACT("step_p50_ns", advice->step));
-    json_key_array(&json, "findings");
-    for (size_t i = 0; i < advice->count; i++)
-        json_finding(&json, &advice->findings[i]);
-    json_close_array(&json);
+               FACT("step_p50_ns", advice->step), FACT("framework", advice->framework),
+               FACT_IF("framework_percent", advice->framework != NULL, advice->framework_percent));
+    json_undisturbed(&json, iterations->baseline, iterations->undisturbed);
+    json_advise_findings(&json, advice);
     json_not_tried(&json, advice);
     json_close_document(&json);
 }

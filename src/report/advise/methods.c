@@ -1,4 +1,4 @@
-/* How a gain was computed, in words and as a key of JSON. */
+/* How a gain was computed and what it is, in words and as keys of JSON. */
 #include "report/advise/advise.h"
 
 #include "base/poison.h"
@@ -20,4 +20,14 @@ const char *advise_method_text(enum advise_method method)
 const char *advise_method_key(enum advise_method method)
 {
     return methods[method].key;
+}
+
+const char *advise_certainty_key(enum advise_certainty certainty)
+{
+    return certainty == ADVISE_BOUND ? "bound" : "estimate";
+}
+
+const char *advise_certainty_text(enum advise_certainty certainty)
+{
+    return certainty == ADVISE_BOUND ? "a bound" : "an estimate";
 }

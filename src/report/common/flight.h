@@ -4,7 +4,7 @@
 
 #include <miniprof/trace.h>
 
-#include "report/table/json.h"
+#include "base/text/json_write.h"
 #include "report/table/table.h"
 
 /* `==PID== Note: ...` with the trigger and the time that the trace covers; nothing for any other

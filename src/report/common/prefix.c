@@ -5,7 +5,7 @@
 
 void print_prefix(const struct report_out *out, const struct mp_trace *trace)
 {
-    const char *pid = mp_trace_property(trace, "pid");
+    const char *pid = trace ? mp_trace_property(trace, "pid") : NULL;
 
     if (pid && !out->imported)
         fprintf(out->file, "==%s== ", pid);
@@ -17,10 +17,7 @@ void print_csv_prefix(const struct report_out *out, const struct mp_trace *trace
 {
     if (out->format != REPORT_CSV || out->nvprof)
         return;
-    if (trace)
-        print_prefix(out, trace);
-    else
-        fputs("======== ", out->file);
+    print_prefix(out, trace);
 }
 
 const char *command_of(const struct mp_trace *trace)

@@ -35,6 +35,18 @@ void print_profiled_note(const struct report_out *out, const struct mp_trace *tr
             quality->profiled == 1 ? "it" : "these");
 }
 
+void print_baseline_note(const struct report_out *out, const struct mp_trace *trace,
+                         const struct quality *quality)
+{
+    if (!quality->baseline_unrecorded)
+        return;
+    print_prefix(out, trace);
+    fprintf(out->file,
+            "Note: %" PRIu64 " of %" PRIu64 " steps were not recorded, as --baseline asks: what is "
+            "counted here is of the others.\n",
+            quality->baseline_unrecorded, quality->baseline_steps);
+}
+
 /* Notes on work of the device that CUPTI does not report, as far as the recorder can notice it. */
 static void print_device_notes(const struct report_out *out, const struct mp_trace *trace,
                                const struct quality *quality)
@@ -63,9 +75,12 @@ void print_head(const struct report_out *out, const struct mp_trace *trace,
     const char *command = command_of(trace);
 
     print_warning(out, trace, quality);
+    print_baseline_note(out, trace, quality);
     print_flight_note(out, trace);
     print_profiled_note(out, trace, quality);
     print_device_notes(out, trace, quality);
+    if (!report_has_titles(out))
+        return;
     if (command) {
         print_prefix(out, trace);
         fputs("Profiling application: ", out->file);
@@ -76,6 +91,14 @@ void print_head(const struct report_out *out, const struct mp_trace *trace,
         print_prefix(out, trace);
         fprintf(out->file, "Capture range %" PRIu64 " of %zu\n", range, range_count);
     }
+}
+
+void print_no_times(const struct report_out *out, const struct mp_trace *trace, const char *what)
+{
+    print_prefix(out, trace);
+    fprintf(out->file, "No %s: " QUALITY_NO_TIMES ".\n", what);
+    if (out->sheet)
+        out->sheet->rowless = true;
 }
 
 static void json_damage(struct json_writer *json, const struct mp_damage *damage)
@@ -114,6 +137,9 @@ void json_quality(struct json_writer *json, const struct quality *quality,
                FACT("dropped", quality->dropped), FACT("unknown_times", quality->unknown_times),
                FACT("reversed_times", quality->reversed_times),
                FACT("undefined_names", quality->undefined));
+    if (quality->untimed.without)
+        JSON_FACTS(json, FACT("kernels_without_times", quality->untimed.without),
+                   FLAG("has_times", quality_has_times(quality)));
     json_damage(json, &quality->damage);
     json_counters(json, quality, definitions);
     json_close_object(json);

@@ -4,17 +4,17 @@
 
 #include <miniprof/trace.h>
 
+#include "base/text/json_write.h"
 #include "model/trace/definitions.h"
 #include "model/trace/quality.h"
-#include "report/table/json.h"
 #include "report/table/table.h"
 
-/* `==PID== ` of the profiled process; `======== ` if the trace does not state it, or for an import.
- */
+/* `==PID== ` of the profiled process; `======== ` if the trace does not state it, for an import,
+ * and for several processes (`trace` NULL). */
 void print_prefix(const struct report_out *out, const struct mp_trace *trace);
 
 /* The same prefix for a line that stands between CSV rows, so that CSV readers can skip the line.
- * Prints nothing in text, and in nvprof's own reports. `trace` NULL: of several processes. */
+ * Prints nothing in text, and in nvprof's own reports. */
 void print_csv_prefix(const struct report_out *out, const struct mp_trace *trace);
 
 /* The program's command line if the trace has it, else its file; NULL when it has neither. */
@@ -27,6 +27,14 @@ void print_warning(const struct report_out *out, const struct mp_trace *trace,
 /* `==PID== Note: ...` when kernels were run again for metrics, else nothing. */
 void print_profiled_note(const struct report_out *out, const struct mp_trace *trace,
                          const struct quality *quality);
+
+/* `==PID== Note: ...` when a share of the steps was not recorded, else nothing. */
+void print_baseline_note(const struct report_out *out, const struct mp_trace *trace,
+                         const struct quality *quality);
+
+/* `==PID== No WHAT: too many kernels have no times.`, where a conclusion would stand and
+ * quality_has_times says no. */
+void print_no_times(const struct report_out *out, const struct mp_trace *trace, const char *what);
 
 /* The head of every report: warning and notes, the program. If `range` is not 0, also that the
  * report covers one of `range_count` capture ranges. */

@@ -30,6 +30,11 @@ void print_process_quality(const struct report_out *out, const struct trace_proc
 
     if (*quality_describe(quality, text, sizeof text))
         print_process_warning(out, process, text);
+    if (quality->baseline_unrecorded) {
+        print_line_begin(out, "Note: ", process);
+        fprintf(out->file, " %" PRIu64 " of %" PRIu64 " steps were not recorded (--baseline).\n",
+                quality->baseline_unrecorded, quality->baseline_steps);
+    }
     if (!quality->profiled)
         return;
     print_line_begin(out, "Note: ", process);
@@ -40,6 +45,8 @@ void print_process_quality(const struct report_out *out, const struct trace_proc
 
 void print_set_head(const struct report_out *out, const struct trace_set *set)
 {
+    if (!report_has_titles(out))
+        return;
     fprintf(out->file, "======== Profiling %zu process%s:\n", set->count,
             set->count == 1 ? "" : "es");
     for (size_t i = 0; i < set->count; i++) {

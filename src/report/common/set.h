@@ -2,9 +2,9 @@
 #ifndef MP_REPORT_COMMON_SET_H
 #define MP_REPORT_COMMON_SET_H
 
+#include "base/text/json_write.h"
 #include "model/trace/quality.h"
 #include "model/trace/set.h"
-#include "report/table/json.h"
 #include "report/table/table.h"
 
 /* `======== Warning: rank 3: ...`: the data of a process is incomplete. */

@@ -1,10 +1,10 @@
-/* Statistics as facts of JSON (report/table/json.h): the same keys in every document. `of` points
- * to a struct statistics. */
+/* Statistics as facts of JSON (base/text/json_write.h): the same keys in every document. `of`
+ * points to a struct statistics. */
 #ifndef MP_REPORT_COMMON_STATISTICS_H
 #define MP_REPORT_COMMON_STATISTICS_H
 
 #include "analyze/common/statistics.h"
-#include "report/table/json.h"
+#include "base/text/json_write.h"
 
 /* All of them. `unit` ends the keys: "_ns" of times, "" where the object names the quantity. */
 #define STATISTICS_FACTS(of, unit)                                                                 \

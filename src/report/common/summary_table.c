@@ -8,12 +8,12 @@
 /* nvprof 11's columns and widths. */
 const struct report_column summary_columns[SUMMARY_COLUMN_COUNT] = {
     {.title = "Type", .kind = REPORT_CELL_GROUP, .width = 16},
-    {.title = "Time(%)", .key = "percent", .kind = REPORT_CELL_PERCENT, .width = 7},
+    {.title = "Time(%)", .key = "percent", .kind = REPORT_CELL_PERCENT, .width = 7, .share = true},
     {.title = "Time", .key = "total_ns", .kind = REPORT_CELL_TIME, .width = 8},
     {.title = "Calls", .key = "calls", .kind = REPORT_CELL_COUNT, .width = 8},
     {.title = "Avg", .key = "avg_ns", .kind = REPORT_CELL_MEAN, .width = 8},
-    {.title = "Min", .key = "min_ns", .kind = REPORT_CELL_TIME, .width = 8},
-    {.title = "Max", .key = "max_ns", .kind = REPORT_CELL_TIME, .width = 8},
+    {.title = "Min", .key = "min_ns", .kind = REPORT_CELL_TIME, .width = 8, .drop = 2},
+    {.title = "Max", .key = "max_ns", .kind = REPORT_CELL_TIME, .width = 8, .drop = 1},
     {.title = "Name", .key = "name", .kind = REPORT_CELL_TEXT, .width = 4},
 };
 
@@ -22,8 +22,8 @@ const struct summary_group_words summary_group_words[SUMMARY_GROUPS] = {
     [SUMMARY_API] = {"API calls", "api_calls", "No API activities were profiled"},
 };
 
-static void summary_table_fill_cells(struct report_cell cells[SUMMARY_COLUMN_COUNT],
-                                     const char *title, const struct summary_row *row)
+void summary_fill_cells(struct report_cell cells[SUMMARY_COLUMN_COUNT], const char *title,
+                        const struct summary_row *row)
 {
     cells[0] = report_text_cell(title);
     cells[1] = report_real_cell(row->percent);
@@ -41,7 +41,7 @@ void summary_each_row(struct report_table *table, const char *title, const struc
     struct report_cell cells[SUMMARY_COLUMN_COUNT];
 
     for (size_t i = 0; i < count; i++) {
-        summary_table_fill_cells(cells, title, &rows[i]);
+        summary_fill_cells(cells, title, &rows[i]);
         take(table, cells);
     }
 }
@@ -55,6 +55,7 @@ void summary_json_rows(struct json_writer *json, uint64_t total, const struct su
     json_key_array(json, "rows");
     report_begin_json(&table, json, summary_columns, SUMMARY_COLUMN_COUNT);
     summary_each_row(&table, NULL, rows, count, report_row);
+    report_end(&table);
     json_close_array(json);
 }
 

@@ -17,6 +17,10 @@ struct summary_group_words {
 };
 extern const struct summary_group_words summary_group_words[SUMMARY_GROUPS];
 
+/* The cells of a row of the group `title`. */
+void summary_fill_cells(struct report_cell cells[SUMMARY_COLUMN_COUNT], const char *title,
+                        const struct summary_row *row);
+
 /* Hands the rows of a group to report_row or report_measure. */
 void summary_each_row(struct report_table *table, const char *title, const struct summary_row *rows,
                       size_t count,

@@ -5,6 +5,7 @@
 
 #include "model/trace/ranges.h"
 #include "report/common/quality.h"
+#include "report/common/undisturbed.h"
 #include "report/deps/rows.h"
 #include "report/deps/sections.h"
 
@@ -15,9 +16,18 @@
 
 /* nvprof 11's columns and widths. */
 static const struct report_column columns[] = {
-    {.title = "Critical path(%)", .kind = REPORT_CELL_PERCENT, .width = 16},
-    {.title = "Critical path", .kind = REPORT_CELL_TIME, .width = 13, .decimals = true},
-    {.title = "Waiting time", .kind = REPORT_CELL_TIME, .width = 12, .decimals = true},
+    {.title = "Critical path(%)", .kind = REPORT_CELL_PERCENT, .width = 16, .share = true},
+    {.title = "Critical path",
+     .key = "critical_ns",
+     .kind = REPORT_CELL_TIME,
+     .width = 13,
+     .decimals = true},
+    {.title = "Waiting time",
+     .key = "waiting_ns",
+     .kind = REPORT_CELL_TIME,
+     .width = 12,
+     .decimals = true,
+     .share = true},
     {.title = "Name", .kind = REPORT_CELL_TEXT, .width = 4},
 };
 
@@ -45,11 +55,15 @@ static enum mp_status print_names(const struct report_out *out, const struct dep
     struct report_table table;
     struct deps_table_rows rows;
 
-    print_deps_line(out, report, "Dependency Analysis:");
+    if (report->thread)
+        print_deps_title(out, report, "Dependency Analysis of thread '%s':", report->thread);
+    else
+        print_deps_title(out, report, "Dependency Analysis:");
     if (!report->deps->count) {
         print_csv_prefix(out, report->trace);
         fputs("No activities were profiled.\n", out->file);
-        return MP_OK;
+        if (report_has_titles(out))
+            return MP_OK;
     }
     MP_TRY(deps_rows_build(report->deps, report->result, report->parts, &rows));
     report_begin(&table, out, columns, COLUMN_COUNT);
@@ -57,7 +71,12 @@ static enum mp_status print_names(const struct report_out *out, const struct dep
         deps_each_row(&table, &rows, report->result->window, report_measure);
     report_header(&table);
     deps_each_row(&table, &rows, report->result->window, report_row);
+    report_end(&table);
     deps_rows_free(&rows);
+    if (report->job)
+        print_job_ranks(out, report->job);
+    if (report->parts)
+        print_deps_latencies(out, report);
     return MP_OK;
 }
 
@@ -71,7 +90,7 @@ static void json_windows(struct json_writer *json, const struct deps_report *rep
 
         json_open_object(json);
         json_deps_window(json, report, window);
-        JSON_FACTS(json, FACT("begin_ns", window->begin), FACT("end_ns", window->end),
+        JSON_FACTS(json, FACT("begin_ns", window->from), FACT("end_ns", window->until),
                    FACT("window_ns", window->end - window->begin));
         json_close_object(json);
     }
@@ -107,9 +126,12 @@ static enum mp_status json_rows(struct json_writer *json, const struct deps_repo
 static void json_counts(struct json_writer *json, const struct deps_counts *counts)
 {
     JSON_FACTS(
-        json, FACT("clamped", counts->clamped), FACT("contradicted", counts->contradicted),
-        FACT("overlapping", counts->overlapping), FACT("unknown_events", counts->unknown_events),
-        FACT("unlaunched", counts->unlaunched), FACT("unknown_graphs", counts->unknown_graphs));
+        json, FACT("dependencies", counts->dependencies), FACT("clamped", counts->clamped),
+        FACT("contradicted", counts->contradicted), FACT("overlapping", counts->overlapping),
+        FACT("doubtful_percent", deps_doubtful(counts)), FACT("undecided", counts->undecided),
+        FACT("unknown_wakers", counts->unknown_wakers), FACT("wrong_wakers", counts->wrong_wakers),
+        FACT("unknown_events", counts->unknown_events), FACT("unlaunched", counts->unlaunched),
+        FACT("unknown_graphs", counts->unknown_graphs));
 }
 
 static enum mp_status json_sections(struct json_writer *json, const struct deps_report *report)
@@ -133,18 +155,41 @@ static enum mp_status json_sections(struct json_writer *json, const struct deps_
     return MP_OK;
 }
 
+/* In place of what rests on the times of kernels. */
+static void json_nothing(struct json_writer *json)
+{
+    JSON_FACTS(json, json_fact_null("window_ns"), json_fact_null("windows"), json_fact_null("rows"),
+               json_fact_null("parts"), json_fact_null("latencies"), json_fact_null("activities"),
+               json_fact_null("iterations"), json_fact_null("what_if"), json_fact_null("top"));
+    json_close_document(json);
+}
+
 static enum mp_status deps_print_json(FILE *out, const struct deps_report *report)
 {
     const struct deps *deps = report->deps;
     struct json_writer json;
 
     json_open_document(&json, out, JSON_LINES);
-    json_head(&json, report->trace, &deps->quality, &deps->definitions, report->range,
-              ranges_count(&deps->ranges));
-    JSON_FACTS(&json, FACT("window_ns", report->result->window));
+    if (report->job)
+        json_job_head(&json, report->job);
+    else
+        json_head(&json, report->trace, &deps->quality, &deps->definitions, report->range,
+                  ranges_count(&deps->ranges));
+    if (!quality_has_times(&deps->quality)) {
+        json_nothing(&json);
+        return MP_OK;
+    }
+    JSON_FACTS(&json, FACT_IF("thread", report->thread, report->thread),
+               FACT("window_ns", report->result->window));
+    if (report->job)
+        json_job_ranks(&json, report->job);
+    else
+        json_undisturbed(&json, report->baseline, report->undisturbed);
     json_windows(&json, report);
     MP_TRY(json_rows(&json, report));
     json_counts(&json, &deps->counts);
+    json_key(&json, "latencies");
+    json_deps_latencies(&json, report);
     MP_TRY(json_sections(&json, report));
     json_close_document(&json);
     return MP_OK;
@@ -152,14 +197,21 @@ static enum mp_status deps_print_json(FILE *out, const struct deps_report *repor
 
 /* ---- The report ---- */
 
-/* Prints what was asked for. What-if and --top replace the table. */
+/* Prints what was asked for. What-if and --gains replace the table. */
 static enum mp_status print_sections(const struct report_out *out, const struct deps_report *report)
 {
+    bool alone = !report->lengths && (!report->gains || report->gains_too);
+
+    if (!quality_has_times(&report->deps->quality)) {
+        print_no_times(out, report->trace, "critical path");
+        if (report_has_titles(out))
+            return MP_OK;
+    }
     if (report->critical)
         return print_deps_trace(out, report);
-    if (report->iterations && (report->slowest || (!report->lengths && !report->gains)))
+    if (report->iterations && (report->slowest || alone))
         MP_TRY(print_deps_iterations(out, report));
-    else if (!report->lengths && !report->gains)
+    else if (alone)
         MP_TRY(print_names(out, report));
     if (report->slowest)
         MP_TRY(print_deps_slowest(out, report));
@@ -170,6 +222,18 @@ static enum mp_status print_sections(const struct report_out *out, const struct 
     return MP_OK;
 }
 
+static void print_deps_head(const struct report_out *out, const struct deps_report *report)
+{
+    const struct deps *deps = report->deps;
+
+    if (report->job) {
+        print_job_head(out, report->job);
+        return;
+    }
+    print_head(out, report->trace, &deps->quality, report->range, ranges_count(&deps->ranges));
+    print_undisturbed(out, report->trace, report->baseline, report->undisturbed);
+}
+
 enum mp_status print_deps(const struct report_out *out, const struct deps_report *report)
 {
     const struct deps *deps = report->deps;
@@ -178,9 +242,11 @@ enum mp_status print_deps(const struct report_out *out, const struct deps_report
         return deps_print_json(out->file, report);
     if (report->section)
         return print_sections(out, report);
-    print_head(out, report->trace, &deps->quality, report->range, ranges_count(&deps->ranges));
+    if (quality_has_times(&deps->quality))
+        print_deps_doubts(out, report);
+    print_deps_head(out, report);
     MP_TRY(print_sections(out, report));
-    if (out->format == REPORT_TEXT)
+    if (out->format == REPORT_TEXT && quality_has_times(&deps->quality))
         print_deps_notes(out, report);
     return MP_OK;
 }

@@ -4,11 +4,12 @@
  *     deps.c        the table of names, the order of the sections, the JSON document
  *     pieces.c      lines and keys that several sections print
  *     rows.c        what the rows of a table are, and in which order
- *     notes.c       the lines below the table: what the numbers rest on
+ *     notes.c       the first and the last lines: what the numbers rest on
+ *     latencies.c   --parts: what was seen of each kind of step
  *     trace.c       --trace: each activity, and what bound it
- *     iterations.c  --iters: mean and percentiles of each row
+ *     iterations.c  --iterations: mean and percentiles of each row
  *     slowest.c     --slowest: what the slowest iterations have on their path
- *     replay.c      --what-if and --top
+ *     replay.c      --what-if and --gains
  */
 #ifndef MP_REPORT_DEPS_DEPS_H
 #define MP_REPORT_DEPS_DEPS_H
@@ -17,26 +18,33 @@
 #include <stdio.h>
 
 #include "analyze/deps/deps.h"
+#include "analyze/paths/paths.h"
 #include "analyze/replay/replay.h"
+#include "analyze/undisturbed/undisturbed.h"
 #include "base/status.h"
+#include "report/job/job.h"
 #include "report/table/table.h"
 
 /* Answers to print; nothing is owned. */
 struct deps_report {
-    const struct mp_trace *trace;
+    const struct mp_trace *trace; /* NULL: of a job */
+    const struct job_report *job; /* NULL: of one process */
     const struct deps *deps;
     const struct deps_windows *windows;
     const struct deps_result *result; /* of all windows together */
-    uint64_t range;                   /* capture range that was asked for; 0: all of them */
-    bool parts;                       /* <Other> in its parts */
-    bool section;                     /* a part of nvprof's report: without head and notes */
+    const struct baseline *baseline;  /* NULL: not looked for; likewise the next */
+    const struct undisturbed *undisturbed;
+    uint64_t range;     /* capture range that was asked for; 0: all of them */
+    const char *thread; /* whose path was asked for; NULL: not of one thread */
+    bool parts;         /* <Other> in its parts */
+    bool section;       /* a part of nvprof's report: without head and notes */
 
     /* --trace: ns by activity; NULL: not asked for. With `section` the columns are nvprof's, and
      * `slack` is not needed. */
     const uint64_t *critical;
     const uint64_t *slack;
 
-    /* --iters; NULL: not asked for. The windows are then the iterations. */
+    /* --iterations; NULL: not asked for. The windows are then the iterations. */
     const struct deps_iterations *iterations;
     const char *iterations_name;
     size_t slowest; /* how many of them; 0: none */
@@ -46,9 +54,10 @@ struct deps_report {
     const char *const *changes; /* as they were written */
     size_t change_count;
 
-    /* --top; NULL: not asked for. */
+    /* --gains; NULL: not asked for. */
     const struct deps_gain *gains;
     size_t gain_count;
+    bool gains_too; /* they stand below the other tables instead of in their place */
 };
 
 /* Prints the report. MP_ERR_MEMORY: the report ends where memory ran out. */

@@ -9,15 +9,21 @@
 #include "base/poison.h"
 
 static const struct report_column columns[] = {
-    {.title = "Critical path(%)", .kind = REPORT_CELL_PERCENT, .width = 16},
+    {.title = "Critical path(%)", .kind = REPORT_CELL_PERCENT, .width = 16, .share = true},
     {.title = "Mean", .key = "mean_ns", .kind = REPORT_CELL_MEAN, .width = 13, .decimals = true},
-    {.title = "P50", .key = "p50_ns", .kind = REPORT_CELL_TIME, .width = 13, .decimals = true},
+    {.title = "P50",
+     .key = "p50_ns",
+     .kind = REPORT_CELL_TIME,
+     .width = 13,
+     .decimals = true,
+     .drop = 1},
     {.title = "P99", .key = "p99_ns", .kind = REPORT_CELL_TIME, .width = 13, .decimals = true},
     {.title = "Waiting time",
      .key = "waiting_mean_ns",
      .kind = REPORT_CELL_MEAN,
      .width = 12,
-     .decimals = true},
+     .decimals = true,
+     .share = true},
     {.title = "Name", .key = "name", .kind = REPORT_CELL_TEXT, .width = 4},
 };
 
@@ -88,6 +94,7 @@ static enum mp_status iterations_print_table(struct report_table *table,
         iterations_each_row(table, report->iterations, &rows, &other, report_measure);
     report_header(table);
     iterations_each_row(table, report->iterations, &rows, &other, report_row);
+    report_end(table);
     deps_rows_free(&rows);
     return MP_OK;
 }
@@ -101,8 +108,8 @@ static void print_length(const struct report_out *out, const struct deps_report 
 
     for (int i = 0; i < 5; i++)
         mp_format_time_decimals(text[i], sizeof text[i], ns[i]);
-    print_deps_line(out, report, "Length: mean %s, P50 %s, P99 %s, min %s, max %s", text[0],
-                    text[1], text[2], text[3], text[4]);
+    print_deps_title(out, report, "Length: mean %s, P50 %s, P99 %s, min %s, max %s", text[0],
+                     text[1], text[2], text[3], text[4]);
 }
 
 enum mp_status print_deps_iterations(const struct report_out *out, const struct deps_report *report)
@@ -110,12 +117,12 @@ enum mp_status print_deps_iterations(const struct report_out *out, const struct 
     const struct deps_windows *windows = report->windows;
     struct report_table table;
 
-    print_deps_line(out, report, "Dependency Analysis of %zu iteration%s '%s':", windows->count,
-                    windows->count == 1 ? "" : "s", report->iterations_name);
+    print_deps_title(out, report, "Dependency Analysis of %zu iteration%s '%s':", windows->count,
+                     windows->count == 1 ? "" : "s", report->iterations_name);
     print_length(out, report);
     if (windows->unfinished)
-        print_deps_line(out, report, "%zu more %s no end in the trace", windows->unfinished,
-                        windows->unfinished == 1 ? "has" : "have");
+        print_deps_line(out, report, "%zu more %s no begin or no end in the trace",
+                        windows->unfinished, windows->unfinished == 1 ? "has" : "have");
     report_begin(&table, out, columns, COLUMN_COUNT);
     return iterations_print_table(&table, report, report->parts);
 }

@@ -75,10 +75,13 @@ static void print_outcomes(const struct report_out *out, const struct outcome *o
     report_header(&table);
     for (size_t i = 0; i < count; i++)
         take_outcome(&table, &outcomes[i], report_row);
+    report_end(&table);
 }
 
 static void print_title(const struct report_out *out, const struct deps_report *report)
 {
+    if (!report_has_titles(out))
+        return;
     print_prefix(out, report->trace);
     for (size_t i = 0; i < report->change_count; i++)
         fprintf(out->file, "%s%s", i ? ", " : "What if ", report->changes[i]);
@@ -173,16 +176,18 @@ void print_deps_top(const struct report_out *out, const struct deps_report *repo
 {
     struct report_table table;
 
-    print_deps_line(out, report, "What if one activity were twice as fast:");
-    report_begin(&table, out, gain_columns, GAIN_COLUMN_COUNT);
-    if (!report->gain_count) {
+    print_deps_title(out, report, "What if one activity were twice as fast:");
+    if (!report->gain_count && report_has_titles(out)) {
         fputs("No activity would make a difference.\n", out->file);
         return;
     }
+    report_begin(&table, out, gain_columns, GAIN_COLUMN_COUNT);
+    table.name = report->lengths || report->slowest || report->gains_too ? "gains" : NULL;
     if (out->format == REPORT_CSV)
         each_gain(&table, report, report_measure);
     report_header(&table);
     each_gain(&table, report, report_row);
+    report_end(&table);
 }
 
 void json_deps_top(struct json_writer *json, const struct deps_report *report)
@@ -192,5 +197,6 @@ void json_deps_top(struct json_writer *json, const struct deps_report *report)
     json_open_array(json);
     report_begin_json(&table, json, gain_columns, GAIN_COLUMN_COUNT);
     each_gain(&table, report, report_row);
+    report_end(&table);
     json_close_array(json);
 }

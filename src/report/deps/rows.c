@@ -13,6 +13,9 @@ static const struct {
     const char *key;
 } parts_table[DEPS_PARTS] = {
     [DEPS_HOST_CODE] = {"<host code>", "host_code_ns"},
+    [DEPS_COMPUTING] = {"<computing>", "computing_ns"},
+    [DEPS_NOT_SCHEDULED] = {"<not scheduled>", "not_scheduled_ns"},
+    [DEPS_BLOCKED] = {"<blocked>", "blocked_ns"},
     [DEPS_LAUNCH_LATENCY] = {"<launch latency>", "launch_latency_ns"},
     [DEPS_STREAM_GAP] = {"<stream gap>", "stream_gap_ns"},
     [DEPS_DEPENDENCY_LATENCY] = {"<dependency latency>", "dependency_latency_ns"},
@@ -76,12 +79,19 @@ static void add_part(struct deps_table_rows *rows, int part, uint64_t ns)
         (struct deps_table_row){.name = deps_part_name(part), .part = part, .numbers.critical = ns};
 }
 
+/* A part that has a row only if it is not 0. */
+static bool is_seldom(int part)
+{
+    return part == DEPS_NO_KNOWN_CAUSE || part == DEPS_COMPUTING || part == DEPS_NOT_SCHEDULED ||
+           part == DEPS_BLOCKED;
+}
+
 static void add_parts(struct deps_table_rows *rows, const uint64_t ns[DEPS_PARTS], bool split)
 {
     if (!split)
         add_part(rows, DEPS_PARTS, deps_other(ns));
     for (int part = 0; split && part < DEPS_PARTS; part++) {
-        if (part != DEPS_NO_KNOWN_CAUSE || ns[part])
+        if (ns[part] || !is_seldom(part))
             add_part(rows, part, ns[part]);
     }
 }

@@ -17,7 +17,7 @@ struct deps_table_rows {
 };
 
 /* One row for each activity in the result, and for <Other> or its parts; by critical time, waiting
- * time, name. The part `unknown` has a row only if it is not 0. MP_ERR_MEMORY. */
+ * time, name. Some parts have a row only if they are not 0. MP_ERR_MEMORY. */
 enum mp_status deps_rows_build(const struct deps *deps, const struct deps_result *result,
                                bool parts, struct deps_table_rows *rows);
 

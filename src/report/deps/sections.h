@@ -4,6 +4,15 @@
 
 #include "report/deps/deps.h"
 
+/* A warning above the report if more than 2 % of the dependencies overlap, are contradicted or were
+ * clamped: their share, in percent, or 0. */
+void print_deps_doubts(const struct report_out *out, const struct deps_report *report);
+double deps_doubtful(const struct deps_counts *counts);
+
+/* Shortest latency, percentiles and examples of each kind of step. */
+void print_deps_latencies(const struct report_out *out, const struct deps_report *report);
+void json_deps_latencies(struct json_writer *json, const struct deps_report *report);
+
 /* Lines below a table that say what the numbers rest on, each only where it applies. */
 void print_deps_notes(const struct report_out *out, const struct deps_report *report);
 
@@ -25,12 +34,21 @@ enum mp_status json_deps_what_if(struct json_writer *json, const struct deps_rep
 void print_deps_top(const struct report_out *out, const struct deps_report *report);
 void json_deps_top(struct json_writer *json, const struct deps_report *report);
 
+/* `kernel`, `copy`, ...: of enum deps_kind. */
+const char *deps_kind_name(unsigned kind);
+
 /* `==PID== ` and a line. */
 __attribute__((format(printf, 3, 4))) void print_deps_line(const struct report_out *out,
                                                            const struct deps_report *report,
                                                            const char *format, ...);
 
-/* The capture range of a window, and with --iters the iteration, as keys of the open object. */
+/* The same for a title, which a sheet has not. */
+__attribute__((format(printf, 3, 4))) void print_deps_title(const struct report_out *out,
+                                                            const struct deps_report *report,
+                                                            const char *format, ...);
+
+/* The capture range of a window, and with --iterations the iteration, as keys of the open object.
+ */
 void json_deps_window(struct json_writer *json, const struct deps_report *report,
                       const struct deps_window *window);
 

@@ -177,6 +177,7 @@ static void slowest_print_text(const struct comparison *comparison, void *contex
            difference_of(&comparison->rows[shown]) > 0)
         slowest_take_row(&table, comparison, &comparison->rows[shown++], report_row);
     print_rest(&table, comparison, shown);
+    report_end(&table);
 }
 
 /* ---- CSV: all rows in one table ---- */
@@ -199,17 +200,20 @@ static enum mp_status print_csv(const struct report_out *out, const struct deps_
     struct csv csv = {.take = report_measure};
 
     report_begin(&csv.table, out, columns, COLUMN_COUNT);
+    csv.table.name = "slowest";
     MP_TRY(each_slowest(report, &csv, take_csv));
     report_header(&csv.table);
     csv.take = report_row;
-    return each_slowest(report, &csv, take_csv);
+    MP_TRY(each_slowest(report, &csv, take_csv));
+    report_end(&csv.table);
+    return MP_OK;
 }
 
 enum mp_status print_deps_slowest(const struct report_out *out, const struct deps_report *report)
 {
     struct report_out to = *out;
 
-    print_deps_line(out, report, "The slowest iterations against the median one:");
+    print_deps_title(out, report, "The slowest iterations against the median one:");
     if (out->format == REPORT_CSV)
         return print_csv(out, report);
     return each_slowest(report, &to, slowest_print_text);
@@ -231,6 +235,7 @@ static void json_comparison(const struct comparison *comparison, void *context)
     report_begin_json(&table, json, columns + 1, COLUMN_COUNT - 1);
     for (size_t i = 0; i < comparison->count; i++)
         slowest_take_row(&table, comparison, &comparison->rows[i], report_row);
+    report_end(&table);
     json_close_array(json);
     json_close_object(json);
 }

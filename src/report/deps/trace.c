@@ -3,6 +3,7 @@
  * pieces, and the slack and the reason of the last piece. */
 #include <inttypes.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "report/common/quality.h"
 #include "report/deps/sections.h"
@@ -41,31 +42,32 @@ struct trace_row {
     uint32_t bound_to; /* number of a row; 0: none */
 };
 
-static const char *const kind_names[DEPS_KINDS] = {
-    [DEPS_CALL] = "call", [DEPS_KERNEL] = "kernel", [DEPS_COPY] = "copy",
-    [DEPS_SET] = "set",   [DEPS_GRAPH] = "graph",
-};
-
 static const char *const reason_names[DEPS_REASONS] = {
-    [DEPS_PROGRAM_ORDER] = "D1 program order",   [DEPS_LAUNCH] = "D2 launch",
-    [DEPS_STREAM_ORDER] = "D3 stream order",     [DEPS_EVENT] = "D4 event",
-    [DEPS_DEFAULT_STREAM] = "D5 default stream", [DEPS_SYNCHRONISATION] = "D6 synchronisation",
-    [DEPS_GRAPH_EDGE] = "D7 graph edge",         [DEPS_IN_EFFECT] = "D8 in effect",
+    [DEPS_PROGRAM_ORDER] = "D1 program order",
+    [DEPS_LAUNCH] = "D2 launch",
+    [DEPS_STREAM_ORDER] = "D3 stream order",
+    [DEPS_EVENT] = "D4 event",
+    [DEPS_DEFAULT_STREAM] = "D5 default stream",
+    [DEPS_SYNCHRONISATION] = "D6 synchronisation",
+    [DEPS_GRAPH_EDGE] = "D7 graph edge",
+    [DEPS_IN_EFFECT] = "D8 in effect",
+    [DEPS_WOKEN] = "D9 woken",
+    [DEPS_PEER] = "D10 peer",
 };
 
 /* ---- Which activities, in which order ---- */
 
 /* `near` is the window of the activity before this one in its lane: nearly always it is the right
  * one or next to it. */
-static uint32_t find_window(const struct deps_windows *windows,
+static uint32_t find_window(const struct deps *deps, const struct deps_windows *windows,
                             const struct deps_activity *activity, uint32_t near)
 {
     for (size_t i = near; i < windows->count && i < (size_t)near + 2; i++) {
-        if (deps_in_window(&windows->items[i], activity))
+        if (deps_in_window(deps, &windows->items[i], activity))
             return (uint32_t)i;
     }
     for (size_t i = 0; i < windows->count; i++) {
-        if (deps_in_window(&windows->items[i], activity))
+        if (deps_in_window(deps, &windows->items[i], activity))
             return (uint32_t)i;
     }
     return DEPS_NONE;
@@ -75,7 +77,7 @@ static uint32_t first_piece(const struct deps *deps, uint32_t index)
 {
     const struct deps_activity *activity = &deps->activities[index];
 
-    if (activity->kind == DEPS_CALL && activity->flags & DEPS_CONTINUED)
+    if (deps_is_call(activity) && activity->flags & DEPS_CONTINUED)
         return activity->launch;
     return index;
 }
@@ -101,7 +103,7 @@ static void fill_entries(struct trace_table *table)
     for (uint32_t i = 0; i < deps->count; i++) {
         struct trace_entry *entry = &table->entries[i];
 
-        entry->window = find_window(table->report->windows, &deps->activities[i], near);
+        entry->window = find_window(deps, table->report->windows, &deps->activities[i], near);
         if (entry->window != DEPS_NONE)
             near = entry->window;
         add_piece(table, i);
@@ -189,15 +191,28 @@ static struct trace_row row_of(const struct trace_table *table, uint32_t index)
 /* ---- Text and CSV ---- */
 
 static const struct report_column columns[] = {
-    {.title = "#", .kind = REPORT_CELL_COUNT},
-    {.title = "Start", .kind = REPORT_CELL_TIME, .decimals = true, .exact = true},
+    {.title = "#", .key = "number", .kind = REPORT_CELL_COUNT},
+    {.title = "Start",
+     .key = "offset_ns",
+     .kind = REPORT_CELL_TIME,
+     .decimals = true,
+     .exact = true},
     {.title = "Duration", .kind = REPORT_CELL_TIME, .decimals = true, .exact = true},
-    {.title = "Critical path", .kind = REPORT_CELL_TIME, .decimals = true, .exact = true},
-    {.title = "Waiting time", .kind = REPORT_CELL_TIME, .decimals = true, .exact = true},
-    {.title = "Slack", .kind = REPORT_CELL_TIME, .decimals = true, .exact = true},
-    {.title = "Bound by", .kind = REPORT_CELL_TEXT},
-    {.title = "To", .kind = REPORT_CELL_TEXT},
-    {.title = "Where", .kind = REPORT_CELL_TEXT},
+    {.title = "Critical path",
+     .key = "critical_ns",
+     .kind = REPORT_CELL_TIME,
+     .decimals = true,
+     .exact = true},
+    {.title = "Waiting time",
+     .key = "waiting_ns",
+     .kind = REPORT_CELL_TIME,
+     .decimals = true,
+     .exact = true,
+     .drop = 3},
+    {.title = "Slack", .kind = REPORT_CELL_TIME, .decimals = true, .exact = true, .drop = 4},
+    {.title = "Bound by", .kind = REPORT_CELL_TEXT, .drop = 2},
+    {.title = "To", .key = "bound_to", .kind = REPORT_CELL_TEXT, .drop = 2},
+    {.title = "Where", .kind = REPORT_CELL_TEXT, .drop = 1},
     {.title = "Name", .kind = REPORT_CELL_TEXT, .left = true},
 };
 
@@ -210,7 +225,7 @@ static const struct report_column nvprof_columns[] = {
     {.title = "Start", .kind = REPORT_CELL_TIME, .width = 12, .decimals = true},
     {.title = "Duration", .kind = REPORT_CELL_TIME, .width = 12, .decimals = true},
     {.title = "Critical path", .kind = REPORT_CELL_TIME, .width = 13, .decimals = true},
-    {.title = "Waiting time", .kind = REPORT_CELL_TIME, .width = 12, .decimals = true},
+    {.title = "Waiting time", .kind = REPORT_CELL_TIME, .width = 12, .decimals = true, .drop = 3},
     {.title = "Name", .kind = REPORT_CELL_TEXT, .left = true},
 };
 
@@ -237,18 +252,22 @@ static void take_nvprof_row(struct report_table *out, const struct trace_table *
 static void print_where(const struct trace_table *table, const struct deps_lane *lane,
                         char text[TEXT_BYTES])
 {
-    char device[TEXT_BYTES / 3] = "";
-    char context[TEXT_BYTES / 3] = "";
+    const struct deps *deps = table->report->deps;
+    char rank[TEXT_BYTES / 4] = "";
+    char device[TEXT_BYTES / 4] = "";
+    char context[TEXT_BYTES / 4] = "";
 
+    if (deps->ranks)
+        snprintf(rank, sizeof rank, "rank %" PRIu32 " ", deps->ranks[lane->process]);
     if (lane->is_thread) {
-        snprintf(text, TEXT_BYTES, "thread %" PRIu64, lane->tid);
+        snprintf(text, TEXT_BYTES, "%sthread %" PRIu64, rank, lane->tid);
         return;
     }
     if (table->several_devices)
         snprintf(device, sizeof device, "device %" PRIu64 " ", lane->device);
     if (table->several_contexts)
         snprintf(context, sizeof context, "context %" PRIu64 " ", lane->context);
-    snprintf(text, TEXT_BYTES, "%s%sstream %" PRIu64, device, context, lane->id);
+    snprintf(text, TEXT_BYTES, "%s%s%sstream %" PRIu64, rank, device, context, lane->id);
 }
 
 static void trace_take_row(struct report_table *out, const struct trace_table *table,
@@ -262,7 +281,7 @@ static void trace_take_row(struct report_table *out, const struct trace_table *t
     char to[TEXT_BYTES];
 
     print_where(table, row.lane, where);
-    snprintf(to, sizeof to, "#%" PRIu32, row.bound_to);
+    snprintf(to, sizeof to, "%s%" PRIu32, out->sheet ? "" : "#", row.bound_to);
     struct report_cell cells[COLUMN_COUNT] = {
         report_number_cell(row.entry->number),
         report_number_cell(begin > from ? begin - from : 0),
@@ -286,21 +305,22 @@ enum mp_status print_deps_trace(const struct report_out *out, const struct deps_
     struct report_table printer;
 
     MP_TRY(table_build(&table, report));
-    print_deps_line(out, report, "Dependency Analysis, each activity:");
+    print_deps_title(out, report, "Dependency Analysis, each activity:");
     if (report->section)
         report_begin(&printer, out, nvprof_columns, NVPROF_COLUMN_COUNT);
     else
         report_begin(&printer, out, columns, COLUMN_COUNT);
     for (uint32_t i = 0; i < table.count; i++)
         trace_take_row(&printer, &table, table.order[i], report_measure);
-    if (table.count) {
+    if (table.count || !report_has_titles(out))
         report_header(&printer);
-    } else {
+    if (!table.count) {
         print_csv_prefix(out, report->trace);
         fputs("No activities were profiled.\n", out->file);
     }
     for (uint32_t i = 0; i < table.count; i++)
         trace_take_row(&printer, &table, table.order[i], report_row);
+    report_end(&printer);
     table_free(&table);
     return MP_OK;
 }
@@ -312,21 +332,25 @@ static void json_activity(struct json_writer *json, const struct trace_table *ta
     struct trace_row row = row_of(table, index);
     const struct deps_lane *lane = row.lane;
     const char *reason = reason_names[row.bound];
-    const char rule[] = {'D', reason ? reason[1] : '\0', '\0'}; /* "D3" of "D3 stream order" */
+    char rule[4] = ""; /* "D3" of "D3 stream order" */
 
+    if (reason)
+        snprintf(rule, sizeof rule, "%.*s", (int)strcspn(reason, " "), reason);
     json_open_object(json);
     JSON_FACTS(json, FACT("number", row.entry->number));
     json_deps_window(json, table->report, row.window);
-    JSON_FACTS(json, FACT("kind", kind_names[row.activity->kind]),
-               FACT("name", deps_name(table->report->deps, row.activity)),
-               FACT_IF("thread", lane->is_thread, lane->tid),
+    JSON_FACTS(json, FACT("kind", deps_kind_name(row.activity->kind)),
+               FACT("name", deps_name(table->report->deps, row.activity)));
+    if (table->report->deps->ranks)
+        JSON_FACTS(json, FACT("rank", table->report->deps->ranks[lane->process]));
+    JSON_FACTS(json, FACT_IF("thread", lane->is_thread, lane->tid),
                FACT_IF("device", !lane->is_thread, lane->device),
                FACT_IF("context", !lane->is_thread, lane->context),
                FACT_IF("stream", !lane->is_thread, lane->id),
                FACT_IF("correlation", row.activity->correlation, row.activity->correlation),
                FACT("start_ns", row.activity->begin), FACT("duration_ns", row.entry->own),
                FACT("critical_ns", row.entry->critical), FACT("waiting_ns", row.entry->waiting),
-               FACT("slack_ns", row.slack), FACT_IF("bound_by", reason, rule),
+               FACT("slack_ns", row.slack), FACT_IF("bound_by", reason, (const char *)rule),
                FACT_IF("bound_to", row.bound_to, row.bound_to));
     json_close_object(json);
 }

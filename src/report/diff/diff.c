@@ -9,6 +9,7 @@
 
 #include "base/text/units.h"
 #include "report/common/summary_table.h"
+#include "report/common/undisturbed.h"
 
 #include "base/poison.h"
 
@@ -60,6 +61,19 @@ static void print_run_notes(FILE *out, const struct diff *diff, int side)
     }
 }
 
+/* Each side's first run stands for it: the costs of all runs come from the same place, or the runs
+ * are compared as recorded. */
+static void print_costs(FILE *out, const struct diff *diff)
+{
+    for (int side = 0; side < DIFF_SIDES; side++) {
+        const struct diff_side *own = &diff->sides[side];
+        char text[UNDISTURBED_BYTES];
+
+        if (own->run_count && describe_undisturbed(&own->runs[0].undisturbed, text))
+            fprintf(out, LINE "%c: %s\n", side_names[side], text);
+    }
+}
+
 #define MOST_OF_FACT 512 /* bytes; facts are compared as a whole */
 
 static void put_fact(FILE *out, const char *fact)
@@ -96,6 +110,8 @@ static void print_way(FILE *out, const struct diff *diff)
         [ITERATIONS_RANGES] = "Iterations by capture range",
         [ITERATIONS_GRAPH] = "Iterations by launch of a CUDA graph",
         [ITERATIONS_KERNELS] = "Iterations by a sequence of kernels that repeats",
+        [ITERATIONS_SYNCS] = "Iterations by waits of a thread for its work",
+        [ITERATIONS_REQUESTS] = "Requests: what a thread launches up to the wait for it",
         [ITERATIONS_WHOLE] = "One iteration, the whole trace",
     };
 
@@ -116,7 +132,7 @@ static void print_way(FILE *out, const struct diff *diff)
 /* ---- Latency ---- */
 
 static const struct report_column latency_columns[] = {
-    {.title = "Latency", .kind = REPORT_CELL_TEXT, .width = 7, .left = true},
+    {.title = "Latency", .key = "side", .kind = REPORT_CELL_TEXT, .width = 7, .left = true},
     {.title = "Runs", .kind = REPORT_CELL_COUNT, .width = 5},
     {.title = "Iterations", .kind = REPORT_CELL_COUNT, .width = 10},
     {.title = "Mean", .kind = REPORT_CELL_MEAN, .width = 8},
@@ -216,10 +232,14 @@ static void print_latency(const struct report_out *out, const struct diff *diff)
     struct report_table table;
 
     report_begin(&table, out, latency_columns, LATENCY_COLUMNS);
+    table.name = "latency";
     if (summary_needs_measure(out))
         each_side(&table, diff, report_measure);
     report_header(&table);
     each_side(&table, diff, report_row);
+    report_end(&table);
+    if (!report_has_titles(out))
+        return;
     print_shift(out->file, diff);
     print_samples(out->file, diff);
 }
@@ -243,18 +263,28 @@ static void print_allowed(FILE *out, const struct diff_report *report)
 /* ---- Quantities ---- */
 
 static const struct report_column time_columns[] = {
-    {.title = "Time of an iteration", .kind = REPORT_CELL_TEXT, .width = 25, .left = true},
-    {.title = "Mean A", .kind = REPORT_CELL_MEAN, .width = 8},
-    {.title = "Mean B", .kind = REPORT_CELL_MEAN, .width = 8},
+    {.title = "Time of an iteration",
+     .key = "quantity",
+     .kind = REPORT_CELL_TEXT,
+     .width = 25,
+     .left = true,
+     .name = true},
+    {.title = "Mean A", .key = "a_mean", .kind = REPORT_CELL_MEAN, .width = 8},
+    {.title = "Mean B", .key = "b_mean", .kind = REPORT_CELL_MEAN, .width = 8},
     {.title = "Difference", .kind = REPORT_CELL_CHANGE, .width = 13},
     {.title = "Percent", .kind = REPORT_CELL_PERCENT, .width = 9},
     {.title = "Change", .kind = REPORT_CELL_TEXT, .width = 9},
 };
 
 static const struct report_column count_columns[] = {
-    {.title = "Count of an iteration", .kind = REPORT_CELL_TEXT, .width = 25, .left = true},
-    {.title = "Mean A", .kind = REPORT_CELL_REAL, .width = 8},
-    {.title = "Mean B", .kind = REPORT_CELL_REAL, .width = 8},
+    {.title = "Count of an iteration",
+     .key = "quantity",
+     .kind = REPORT_CELL_TEXT,
+     .width = 25,
+     .left = true,
+     .name = true},
+    {.title = "Mean A", .key = "a_mean", .kind = REPORT_CELL_REAL, .width = 8},
+    {.title = "Mean B", .key = "b_mean", .kind = REPORT_CELL_REAL, .width = 8},
     {.title = "Difference", .kind = REPORT_CELL_REAL, .width = 13},
     {.title = "Percent", .kind = REPORT_CELL_PERCENT, .width = 9},
     {.title = "Change", .kind = REPORT_CELL_TEXT, .width = 9},
@@ -276,6 +306,7 @@ static void each_quantity(struct report_table *table, const struct diff *diff, b
                           void (*take)(struct report_table *, const struct report_cell *))
 {
     int end = times ? ITERATION_TIMES : ITERATION_QUANTITIES;
+    bool has_times = diff_has_times(diff);
 
     for (int i = times ? 0 : ITERATION_TIMES; i < end; i++) {
         const struct diff_row *row = &diff->quantities.rows[i];
@@ -287,6 +318,8 @@ static void each_quantity(struct report_table *table, const struct diff *diff, b
             percent_cell(row->difference, row->mean[DIFF_A]),
             report_text_cell(diff_quantity_change_name(row->change)),
         };
+        if (!has_times && !iteration_quantity_is_of_host((enum iteration_quantity)i))
+            continue;
         if (i == ITERATION_IDLE_UNKNOWN && !(row->mean[DIFF_A] > 0) && !(row->mean[DIFF_B] > 0))
             continue;
         take(table, cells);
@@ -298,10 +331,12 @@ static void print_quantities(const struct report_out *out, const struct diff *di
     struct report_table table;
 
     report_begin(&table, out, times ? time_columns : count_columns, QUANTITY_COLUMNS);
+    table.name = times ? "times" : "counts";
     if (summary_needs_measure(out))
         each_quantity(&table, diff, times, report_measure);
     report_header(&table);
     each_quantity(&table, diff, times, report_row);
+    report_end(&table);
 }
 
 /* ---- Kernels, layers ---- */
@@ -310,11 +345,11 @@ static const struct report_column row_columns[] = {
     {.title = "Change", .kind = REPORT_CELL_TEXT, .width = 9, .left = true},
     {.title = "Difference", .kind = REPORT_CELL_CHANGE, .width = 13},
     {.title = "Percent", .kind = REPORT_CELL_PERCENT, .width = 9},
-    {.title = "Of iter", .kind = REPORT_CELL_PERCENT, .width = 8},
-    {.title = "Calls A", .kind = REPORT_CELL_REAL, .width = 7},
-    {.title = "Calls B", .kind = REPORT_CELL_REAL, .width = 7},
-    {.title = "Time A", .kind = REPORT_CELL_MEAN, .width = 8},
-    {.title = "Time B", .kind = REPORT_CELL_MEAN, .width = 8},
+    {.title = "Of iter", .key = "of_iteration", .kind = REPORT_CELL_PERCENT, .width = 8, .drop = 2},
+    {.title = "Calls A", .key = "a_calls", .kind = REPORT_CELL_REAL, .width = 7, .drop = 3},
+    {.title = "Calls B", .key = "b_calls", .kind = REPORT_CELL_REAL, .width = 7, .drop = 3},
+    {.title = "Time A", .key = "a_mean", .kind = REPORT_CELL_MEAN, .width = 8, .drop = 1},
+    {.title = "Time B", .key = "b_mean", .kind = REPORT_CELL_MEAN, .width = 8},
     {.title = "Name", .kind = REPORT_CELL_TEXT, .left = true},
 };
 
@@ -325,11 +360,11 @@ static const struct report_column layer_columns[ROW_COLUMNS] = {
     {.title = "Change", .kind = REPORT_CELL_TEXT, .width = 9, .left = true},
     {.title = "Difference", .kind = REPORT_CELL_CHANGE, .width = 13},
     {.title = "Percent", .kind = REPORT_CELL_PERCENT, .width = 9},
-    {.title = "Of iter", .kind = REPORT_CELL_PERCENT, .width = 8},
-    {.title = "Work A", .kind = REPORT_CELL_REAL, .width = 7},
-    {.title = "Work B", .kind = REPORT_CELL_REAL, .width = 7},
-    {.title = "Time A", .kind = REPORT_CELL_MEAN, .width = 8},
-    {.title = "Time B", .kind = REPORT_CELL_MEAN, .width = 8},
+    {.title = "Of iter", .key = "of_iteration", .kind = REPORT_CELL_PERCENT, .width = 8, .drop = 2},
+    {.title = "Work A", .key = "a_work", .kind = REPORT_CELL_REAL, .width = 7, .drop = 3},
+    {.title = "Work B", .key = "b_work", .kind = REPORT_CELL_REAL, .width = 7, .drop = 3},
+    {.title = "Time A", .key = "a_mean", .kind = REPORT_CELL_MEAN, .width = 8, .drop = 1},
+    {.title = "Time B", .key = "b_mean", .kind = REPORT_CELL_MEAN, .width = 8},
     {.title = "Layer", .kind = REPORT_CELL_TEXT, .left = true},
 };
 
@@ -380,14 +415,17 @@ static void print_rows(const struct report_out *out, const struct diff_report *r
     bool all = report->all || out->format == REPORT_CSV;
     struct report_table table;
 
-    print_counts(out->file, what, rows);
+    if (report_has_titles(out))
+        print_counts(out->file, what, rows);
     if (!all && rows->changes[DIFF_UNCHANGED] == rows->count)
         return;
     report_begin(&table, out, columns, ROW_COLUMNS);
+    table.name = columns == layer_columns ? "layers" : NULL;
     if (summary_needs_measure(out))
         diff_each_row(&table, rows, usual, all, report_measure);
     report_header(&table);
     diff_each_row(&table, rows, usual, all, report_row);
+    report_end(&table);
 }
 
 static void print_layers(const struct report_out *out, const struct diff_report *report)
@@ -396,7 +434,7 @@ static void print_layers(const struct report_out *out, const struct diff_report 
     bool a = diff->sides[DIFF_A].has_layers;
     bool b = diff->sides[DIFF_B].has_layers;
 
-    if (a && b)
+    if ((a && b) || !report_has_titles(out))
         print_rows(out, report, "Layers of an iteration, paths of NVTX ranges", layer_columns,
                    &diff->layers);
     else if (a || b)
@@ -422,17 +460,21 @@ void print_diff(const struct report_out *out, const struct diff_report *report)
         print_diff_json(out->file, report);
         return;
     }
-    for (int side = 0; side < DIFF_SIDES; side++)
+    for (int side = 0; side < DIFF_SIDES && report_has_titles(out); side++)
         print_side(out->file, diff, side);
     for (int side = 0; side < DIFF_SIDES; side++)
         print_run_notes(out->file, diff, side);
     print_facts(out->file, diff);
-    print_way(out->file, diff);
+    print_costs(out->file, diff);
+    if (report_has_titles(out))
+        print_way(out->file, diff);
     print_latency(out, diff);
     print_allowed(out->file, report);
     print_quantities(out, diff, true);
-    if (out->format == REPORT_CSV)
-        fputc('\n', out->file);
+    if (!diff_has_times(diff)) {
+        fputs(LINE "No counts, kernels, positions and layers: " QUALITY_NO_TIMES ".\n", out->file);
+        return;
+    }
     print_quantities(out, diff, false);
     print_rows(out, report, "Kernels, copies and sets of an iteration", row_columns,
                &diff->kernels);

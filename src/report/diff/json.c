@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "report/common/statistics.h"
+#include "report/common/undisturbed.h"
 
 #include "base/poison.h"
 
@@ -21,10 +22,14 @@ static void json_runs(struct json_writer *json, const struct diff_side *side)
     for (size_t i = 0; i < side->run_count; i++) {
         const struct diff_run *run = &side->runs[i];
 
-        JSON_OBJECT(json, FACT("file", run->path), FACT("iterations", run->iterations),
-                    FACT("p50_ns", run->p50), FACT("outside", run->outside),
-                    FACT("no_calls", run->no_calls), FACT("whole", run->whole),
-                    FACT_IF("missing", *run->warning, run->warning));
+        json_open_object(json);
+        JSON_FACTS(json, FACT("file", run->path), FACT("iterations", run->iterations),
+                   FACT("p50_ns", run->p50), FACT("outside", run->outside),
+                   FACT("no_calls", run->no_calls), FACT("whole", run->whole),
+                   FACT("has_times", run->has_times),
+                   FACT_IF("missing", *run->warning, run->warning));
+        json_undisturbed(json, NULL, &run->undisturbed);
+        json_close_object(json);
     }
     json_close_array(json);
 }
@@ -93,10 +98,14 @@ static void json_iterations(struct json_writer *json, const struct diff_report *
 
 static void json_quantities(struct json_writer *json, const struct diff *diff)
 {
+    bool has_times = diff_has_times(diff);
+
     json_key_array(json, "quantities");
     for (size_t i = 0; i < diff->quantities.count; i++) {
         const struct diff_row *row = &diff->quantities.rows[i];
 
+        if (!has_times && !iteration_quantity_is_of_host((enum iteration_quantity)i))
+            continue;
         JSON_OBJECT(json, FACT("quantity", row->name),
                     FACT("name", iteration_quantity_name((enum iteration_quantity)i)),
                     FACT("change", diff_quantity_change_name(row->change)),
@@ -221,6 +230,12 @@ void print_diff_json(FILE *out, const struct diff_report *report)
     json_iterations(&json, report);
     JSON_FACTS(&json, FACT("confidence_of_rows", diff->kernels.strict ? 0.999 : 0.95));
     json_quantities(&json, diff);
+    if (!diff_has_times(diff)) {
+        JSON_FACTS(&json, json_fact_null("kernels"), json_fact_null("positions"),
+                   json_fact_null("layers"));
+        json_close_document(&json);
+        return;
+    }
     json_rows(&json, "kernels", calls, &diff->kernels);
     json_positions(&json, report);
     if (diff->sides[DIFF_A].has_layers && diff->sides[DIFF_B].has_layers)

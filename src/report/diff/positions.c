@@ -18,10 +18,13 @@ static const struct report_column text_columns[] = {
 };
 
 static const struct report_column csv_columns[] = {
-    {.title = "Position", .kind = REPORT_CELL_TEXT}, {.title = "In A", .kind = REPORT_CELL_COUNT},
-    {.title = "In B", .kind = REPORT_CELL_COUNT},    {.title = "Time A", .kind = REPORT_CELL_TIME},
-    {.title = "Time B", .kind = REPORT_CELL_TIME},   {.title = "Name A", .kind = REPORT_CELL_TEXT},
-    {.title = "Name B", .kind = REPORT_CELL_TEXT},
+    {.title = "Position", .key = "change", .kind = REPORT_CELL_TEXT},
+    {.title = "In A", .key = "a", .kind = REPORT_CELL_COUNT},
+    {.title = "In B", .key = "b", .kind = REPORT_CELL_COUNT},
+    {.title = "Time A", .key = "a_ns", .kind = REPORT_CELL_TIME},
+    {.title = "Time B", .key = "b_ns", .kind = REPORT_CELL_TIME},
+    {.title = "Name A", .key = "a_name", .kind = REPORT_CELL_TEXT},
+    {.title = "Name B", .key = "b_name", .kind = REPORT_CELL_TEXT},
 };
 
 #define TEXT_COLUMNS (sizeof text_columns / sizeof *text_columns)
@@ -171,13 +174,17 @@ void print_diff_positions(const struct report_out *out, const struct diff_report
                                       .text = out->format == REPORT_TEXT};
     struct report_table table;
 
-    print_line(out->file, &printing);
-    if (!(printing.all ? printing.positions->count : printing.positions->change_count))
+    if (report_has_titles(out))
+        print_line(out->file, &printing);
+    if (report_has_titles(out) &&
+        !(printing.all ? printing.positions->count : printing.positions->change_count))
         return;
     report_begin(&table, out, printing.text ? text_columns : csv_columns,
                  printing.text ? TEXT_COLUMNS : CSV_COLUMNS);
+    table.name = "positions";
     if (summary_needs_measure(out))
         each_pair(&table, &printing, report_measure);
     report_header(&table);
     each_pair(&table, &printing, report_row);
+    report_end(&table);
 }

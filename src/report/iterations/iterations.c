@@ -1,4 +1,4 @@
-/* Prints how iterations were found, the statistics of each quantity, and the outliers. Quantities
+/* Prints how iterations were found and the statistics of each quantity. Quantities
  * that are parts of others are indented below them.
  */
 #include "report/iterations/iterations.h"
@@ -10,6 +10,7 @@
 #include "model/trace/ranges.h"
 #include "report/common/quality.h"
 #include "report/common/summary_table.h"
+#include "report/common/undisturbed.h"
 
 #include "base/poison.h"
 
@@ -37,6 +38,11 @@ static void print_what(FILE *out, const struct iterations_report *report)
         fputs("Iterations by NVTX range \"", out);
         report_put_visible_text(out, found->name);
         fputs("\"", out);
+        if (found->domain) {
+            fputs(" of domain \"", out);
+            report_put_visible_text(out, found->domain);
+            fputs("\"", out);
+        }
         break;
     case ITERATIONS_RANGES:
         fputs("Iterations by capture range", out);
@@ -49,6 +55,15 @@ static void print_what(FILE *out, const struct iterations_report *report)
                 "Iterations by sequence of %" PRIu32 " kernel%s that repeats (%" PRIu64
                 " of %" PRIu64 " kernels)",
                 found->period, found->period == 1 ? "" : "s", found->kernels, found->kernels_all);
+        break;
+    case ITERATIONS_SYNCS:
+        if (found->period == 1)
+            fputs("Iterations by wait of a thread for its work", out);
+        else
+            fprintf(out, "Iterations by %" PRIu32 " waits of a thread that repeat", found->period);
+        break;
+    case ITERATIONS_REQUESTS:
+        fputs("Requests: what a thread launches up to the wait for it", out);
         break;
     case ITERATIONS_WHOLE:
         fprintf(out, "One iteration, the whole %s",
@@ -66,13 +81,43 @@ void print_iterations_way(FILE *out, const struct iterations_report *report)
     const struct iterations *found = report->iterations;
 
     print_what(out, report);
-    if (!found->found)
-        fputs(", as asked for", out);
-    else if (found->way == ITERATIONS_NVTX)
-        fputs(": most time of those that repeat, launch GPU work and are in no other that repeats",
-              out);
-    else
+    if (!quality_has_times(&report->deps->quality))
+        return;
+    if (found->way != ITERATIONS_WHOLE)
+        fprintf(out, ": %.2f%% of the GPU work%s", 100 * found->coverage,
+                found->found ? "" : ", as asked for");
+    else if (*found->not_before)
         fprintf(out, ": %s", found->not_before);
+}
+
+void print_iterations_warning(const struct report_out *out, const struct iterations_report *report)
+{
+    const struct iterations *found = report->iterations;
+
+    if (report->deps->count > report->deps->host_count &&
+        quality_has_times(&report->deps->quality) && found->coverage < ITERATIONS_ENOUGH_COVERAGE)
+        print_line(out, report,
+                   "Warning: %.2f%% of the GPU work is in no iteration; iters --candidates lists "
+                   "what else repeats.",
+                   100 * (1 - found->coverage));
+}
+
+static bool is_of_threads(const struct iterations *found)
+{
+    return found->threads > 1 || found->way == ITERATIONS_REQUESTS;
+}
+
+/* "1600 requests in 8 threads, 4.52 at once, at most 8" */
+static void print_count(FILE *out, const struct iterations_report *report)
+{
+    const struct iterations *found = report->iterations;
+    const char *what = found->way == ITERATIONS_REQUESTS ? "request" : "iteration";
+
+    fprintf(out, "%zu %s%s", found->count, what, found->count == 1 ? "" : "s");
+    if (is_of_threads(found))
+        fprintf(out, " in %" PRIu32 " thread%s, %.2f at once, at most %" PRIu32, found->threads,
+                found->threads == 1 ? "" : "s", report->summary->at_once,
+                report->summary->most_at_once);
 }
 
 static void print_head_lines(const struct report_out *out, const struct iterations_report *report)
@@ -81,11 +126,16 @@ static void print_head_lines(const struct report_out *out, const struct iteratio
     const struct iterations_summary *summary = report->summary;
     char period[MP_FORMATTED_BYTES];
 
+    if (!report_has_titles(out)) {
+        print_iterations_warning(out, report);
+        return;
+    }
     print_prefix(out, report->trace);
     print_iterations_way(out->file, report);
     fputc('\n', out->file);
+    print_iterations_warning(out, report);
     print_prefix(out, report->trace);
-    fprintf(out->file, "%zu iteration%s", found->count, found->count == 1 ? "" : "s");
+    print_count(out->file, report);
     if (found->count > 1)
         fprintf(out->file, ", %.2f a second, one begins every %s", summary->throughput,
                 mp_format_time_mean(period, sizeof period, summary->period));
@@ -95,33 +145,34 @@ static void print_head_lines(const struct report_out *out, const struct iteratio
                                  : "; none begins before the previous one ends",
                 found->pipelined);
     fputc('\n', out->file);
+    print_undisturbed(out, report->trace, report->baseline, report->undisturbed);
 }
 
 /* ---- The tables of statistics ---- */
 
 static const struct report_column time_columns[] = {
-    {.title = "Time", .kind = REPORT_CELL_TEXT, .width = 25, .left = true},
-    {.title = "Share", .kind = REPORT_CELL_PERCENT, .width = 7},
+    {.title = "Time", .key = "quantity", .kind = REPORT_CELL_TEXT, .width = 25, .left = true},
+    {.title = "Share", .kind = REPORT_CELL_PERCENT, .width = 7, .share = true},
     {.title = "Mean", .kind = REPORT_CELL_MEAN, .width = 8},
-    {.title = "Std", .kind = REPORT_CELL_MEAN, .width = 8},
-    {.title = "Min", .kind = REPORT_CELL_TIME, .width = 8},
+    {.title = "Std", .kind = REPORT_CELL_MEAN, .width = 8, .drop = 6},
+    {.title = "Min", .kind = REPORT_CELL_TIME, .width = 8, .drop = 4},
     {.title = "P50", .kind = REPORT_CELL_TIME, .width = 8},
-    {.title = "P90", .kind = REPORT_CELL_TIME, .width = 8},
-    {.title = "P95", .kind = REPORT_CELL_TIME, .width = 8},
+    {.title = "P90", .kind = REPORT_CELL_TIME, .width = 8, .drop = 3},
+    {.title = "P95", .kind = REPORT_CELL_TIME, .width = 8, .drop = 5},
     {.title = "P99", .kind = REPORT_CELL_TIME, .width = 8},
-    {.title = "Max", .kind = REPORT_CELL_TIME, .width = 8},
+    {.title = "Max", .kind = REPORT_CELL_TIME, .width = 8, .drop = 2},
 };
 
 static const struct report_column count_columns[] = {
-    {.title = "Count", .kind = REPORT_CELL_TEXT, .width = 25, .left = true},
+    {.title = "Count", .key = "quantity", .kind = REPORT_CELL_TEXT, .width = 25, .left = true},
     {.title = "Mean", .kind = REPORT_CELL_REAL, .width = 17},
-    {.title = "Std", .kind = REPORT_CELL_REAL, .width = 8},
-    {.title = "Min", .kind = REPORT_CELL_COUNT, .width = 8},
+    {.title = "Std", .kind = REPORT_CELL_REAL, .width = 8, .drop = 6},
+    {.title = "Min", .kind = REPORT_CELL_COUNT, .width = 8, .drop = 4},
     {.title = "P50", .kind = REPORT_CELL_COUNT, .width = 8},
-    {.title = "P90", .kind = REPORT_CELL_COUNT, .width = 8},
-    {.title = "P95", .kind = REPORT_CELL_COUNT, .width = 8},
+    {.title = "P90", .kind = REPORT_CELL_COUNT, .width = 8, .drop = 3},
+    {.title = "P95", .kind = REPORT_CELL_COUNT, .width = 8, .drop = 5},
     {.title = "P99", .kind = REPORT_CELL_COUNT, .width = 8},
-    {.title = "Max", .kind = REPORT_CELL_COUNT, .width = 8},
+    {.title = "Max", .kind = REPORT_CELL_COUNT, .width = 8, .drop = 2},
 };
 
 #define TIME_COLUMNS  (sizeof time_columns / sizeof *time_columns)
@@ -136,9 +187,10 @@ static unsigned depth_of(enum iteration_quantity quantity)
 }
 
 /* If causes are known, the row for unknown causes is always empty and is left out. */
-static bool is_shown(const struct iterations_summary *summary, enum iteration_quantity quantity)
+static bool is_shown(const struct iterations_report *report, enum iteration_quantity quantity)
 {
-    return quantity != ITERATION_IDLE_UNKNOWN || summary->statistics[quantity].greatest;
+    return iterations_is_known(report, quantity) &&
+           (quantity != ITERATION_IDLE_UNKNOWN || report->summary->statistics[quantity].greatest);
 }
 
 static void statistics_cells(const struct statistics *statistics, struct report_cell *cells)
@@ -153,10 +205,11 @@ static void statistics_cells(const struct statistics *statistics, struct report_
     cells[7] = report_number_cell(statistics->greatest);
 }
 
-static void each_quantity(struct report_table *table, const struct iterations_summary *summary,
+static void each_quantity(struct report_table *table, const struct iterations_report *report,
                           bool times,
                           void (*take)(struct report_table *, const struct report_cell *))
 {
+    const struct iterations_summary *summary = report->summary;
     int first = times ? 0 : ITERATION_TIMES;
     int end = times ? ITERATION_TIMES : ITERATION_QUANTITIES;
     double whole = summary->statistics[ITERATION_LATENCY].mean;
@@ -168,7 +221,7 @@ static void each_quantity(struct report_table *table, const struct iterations_su
         struct report_cell cells[TIME_COLUMNS];
         char name[32];
 
-        if (!is_shown(summary, quantity))
+        if (!is_shown(report, quantity))
             continue;
         snprintf(name, sizeof name, "%*s%s", (int)depth, "", iteration_quantity_name(quantity));
         cells[0] = report_text_cell(name);
@@ -179,82 +232,19 @@ static void each_quantity(struct report_table *table, const struct iterations_su
     }
 }
 
-static void print_statistics(const struct report_out *out, const struct iterations_summary *summary,
+static void print_statistics(const struct report_out *out, const struct iterations_report *report,
                              bool times)
 {
     struct report_table table;
 
     report_begin(&table, out, times ? time_columns : count_columns,
                  times ? TIME_COLUMNS : COUNT_COLUMNS);
-    table.unit_row = true; /* as the other tables */
+    table.name = times ? NULL : "counts";
     if (summary_needs_measure(out))
-        each_quantity(&table, summary, times, report_measure);
+        each_quantity(&table, report, times, report_measure);
     report_header(&table);
-    each_quantity(&table, summary, times, report_row);
-}
-
-/* ---- Outliers ---- */
-
-static const struct report_column outlier_columns[] = {
-    {.title = "Iteration", .kind = REPORT_CELL_COUNT, .width = 9},
-    {.title = "Begin", .kind = REPORT_CELL_TIME, .width = 8},
-    {.title = "Latency", .kind = REPORT_CELL_TIME, .width = 8},
-    {.title = "More by", .kind = REPORT_CELL_TIME, .width = 8},
-    {.title = "Most of it", .kind = REPORT_CELL_TEXT, .width = 20},
-    {.title = "By", .kind = REPORT_CELL_TIME, .width = 8},
-};
-
-#define OUTLIER_COLUMNS (sizeof outlier_columns / sizeof *outlier_columns)
-#define OUTLIERS_SHOWN  10
-
-static void each_outlier(struct report_table *table, const struct iterations_report *report,
-                         size_t count,
-                         void (*take)(struct report_table *, const struct report_cell *))
-{
-    const struct iterations_summary *summary = report->summary;
-    uint64_t usual = summary->statistics[ITERATION_LATENCY].p50;
-
-    for (size_t i = 0; i < count; i++) {
-        const struct iteration_outlier *outlier = &summary->outliers[i];
-        const struct iteration *iteration = &report->iterations->items[outlier->iteration];
-        uint64_t latency = report->measures[outlier->iteration].values[ITERATION_LATENCY];
-        bool known = outlier->by != 0;
-        struct report_cell cells[OUTLIER_COLUMNS] = {
-            report_number_cell((uint64_t)outlier->iteration + 1),
-            report_number_cell(iteration->begin - summary->begin),
-            report_number_cell(latency),
-            report_number_cell(latency - usual),
-            known ? report_text_cell(iteration_quantity_name(outlier->grew)) : report_absent_cell(),
-            known ? report_number_cell(outlier->by) : report_absent_cell(),
-        };
-        take(table, cells);
-    }
-}
-
-/* In text the longest ones. */
-static void print_outliers(const struct report_out *out, const struct iterations_report *report)
-{
-    const struct iterations_summary *summary = report->summary;
-    bool cut = out->format == REPORT_TEXT && summary->outlier_count > OUTLIERS_SHOWN;
-    size_t count = cut ? OUTLIERS_SHOWN : summary->outlier_count;
-    char limit[MP_FORMATTED_BYTES];
-    struct report_table table;
-
-    if (!summary->outlier_count)
-        return;
-    mp_format_time(limit, sizeof limit, summary->limit);
-    if (cut)
-        print_line(out, report,
-                   "%zu outliers, latencies over %s; the longest %d:", summary->outlier_count,
-                   limit, OUTLIERS_SHOWN);
-    else
-        print_line(out, report, "%zu outlier%s, latencies over %s:", summary->outlier_count,
-                   summary->outlier_count == 1 ? "" : "s", limit);
-    report_begin(&table, out, outlier_columns, OUTLIER_COLUMNS);
-    if (summary_needs_measure(out))
-        each_outlier(&table, report, count, report_measure);
-    report_header(&table);
-    each_outlier(&table, report, count, report_row);
+    each_quantity(&table, report, times, report_row);
+    report_end(&table);
 }
 
 /* ---- Notes ---- */
@@ -265,7 +255,9 @@ static void iterations_print_notes(const struct report_out *out,
     const struct iterations *found = report->iterations;
     const struct deps *deps = report->deps;
 
-    if (deps->count == deps->host_count)
+    if (!quality_has_times(&deps->quality))
+        print_no_times(out, report->trace, "busy time and no causes of idle time");
+    else if (deps->count == deps->host_count)
         print_line(out, report, "No GPU work in the trace.");
     if (deps->no_calls)
         print_line(out, report,
@@ -277,7 +269,7 @@ static void iterations_print_notes(const struct report_out *out,
                    "the iteration in which they began.",
                    deps->counts.unlaunched, deps->counts.unlaunched == 1 ? "y has" : "ies have");
     if (found->unfinished)
-        print_line(out, report, "%zu more %s no end in the trace.", found->unfinished,
+        print_line(out, report, "%zu more %s no begin or no end in the trace.", found->unfinished,
                    found->unfinished == 1 ? "has" : "have");
     if (found->outside)
         print_line(out, report, "%" PRIu64 " device activit%s to no iteration.", found->outside,
@@ -291,7 +283,8 @@ struct iterations_report iterations_report_of(const struct mp_trace *trace, cons
                                       .deps = deps,
                                       .iterations = &study->iterations,
                                       .measures = study->measures,
-                                      .summary = &study->summary};
+                                      .summary = &study->summary,
+                                      .threads = study->threads};
 }
 
 void print_iterations(const struct report_out *out, const struct iterations_report *report)
@@ -302,15 +295,20 @@ void print_iterations(const struct report_out *out, const struct iterations_repo
     }
     print_head(out, report->trace, &report->deps->quality, report->range,
                ranges_count(&report->deps->ranges));
+    if (report->candidates) {
+        print_iterations_candidates(out, report);
+        return;
+    }
     print_head_lines(out, report);
     if (report->each) {
         print_iterations_each(out, report);
     } else {
-        print_statistics(out, report->summary, true);
-        if (out->format == REPORT_CSV)
-            fputc('\n', out->file);
-        print_statistics(out, report->summary, false);
-        print_outliers(out, report);
+        print_statistics(out, report, true);
+        if (quality_has_times(&report->deps->quality))
+            print_statistics(out, report, false);
+        print_iterations_outliers(out, report);
+        print_iterations_threads(out, report);
+        print_iterations_host(out, report);
     }
     if (out->format == REPORT_TEXT)
         iterations_print_notes(out, report);

@@ -1,7 +1,12 @@
 /* The iterations of a trace as text, CSV and JSON.
  *
- *     iterations.c  by which way they were found, the table of statistics, outliers
+ *     iterations.c  by which way they were found, the table of statistics
  *     each.c        --each: a row for each of them
+ *     candidates.c  --candidates: what else repeats
+ *     known.c       what is not known where kernels have no times
+ *     host.c        which lines the host was in, if the trace has stacks
+ *     outliers.c    the table of outliers, and which came with lower clocks
+ *     threads.c     a row for each thread, if there are several
  *     json.c        the JSON document
  */
 #ifndef MP_REPORT_ITERATIONS_ITERATIONS_H
@@ -9,8 +14,11 @@
 
 #include <miniprof/trace.h>
 
-#include "analyze/iterations/iterations.h"
+#include "analyze/stacks/stacks.h"
+#include "analyze/undisturbed/undisturbed.h"
 #include "report/table/table.h"
+
+struct counters_clocks;
 
 /* Answers to print; nothing is owned. */
 struct iterations_report {
@@ -19,8 +27,15 @@ struct iterations_report {
     const struct iterations *iterations;
     const struct iteration_measures *measures; /* by iteration */
     const struct iterations_summary *summary;
-    uint64_t range; /* capture range that was asked for; 0: all */
-    bool each;      /* the iterations one by one; in JSON besides the statistics */
+    const struct iterations_row *threads;  /* iterations->threads of them */
+    const struct baseline *baseline;       /* NULL: not looked for */
+    const struct undisturbed *undisturbed; /* NULL: likewise */
+    const struct counters_clocks *clocks;  /* by iteration; NULL: none were sampled */
+    const struct stacks_gaps *gaps;        /* NULL: not looked for */
+    uint64_t range;                        /* capture range that was asked for; 0: all */
+    uint64_t one;                          /* with `each` only this iteration, from 1; 0: all */
+    bool each;       /* the iterations one by one; in JSON besides the statistics */
+    bool candidates; /* the table of candidates instead */
 };
 
 /* Of all of a study. */
@@ -37,8 +52,29 @@ void print_iterations_columns(FILE *out, const struct iterations_report *report,
 
 void print_iterations_each(const struct report_out *out, const struct iterations_report *report);
 void print_iterations_json(FILE *out, const struct iterations_report *report);
+void print_iterations_candidates(const struct report_out *out,
+                                 const struct iterations_report *report);
+void json_iterations_candidates(struct json_writer *json, const struct iterations_report *report);
+
+void print_iterations_outliers(const struct report_out *out,
+                               const struct iterations_report *report);
+void json_iterations_outliers(struct json_writer *json, const struct iterations_report *report);
+
+/* Nothing if one thread has all iterations. */
+void print_iterations_threads(const struct report_out *out, const struct iterations_report *report);
+void json_iterations_threads(struct json_writer *json, const struct iterations_report *report);
+
+/* Nothing if the trace has no stacks. */
+void print_iterations_host(const struct report_out *out, const struct iterations_report *report);
+void json_iterations_host(struct json_writer *json, const struct iterations_report *report);
+
+/* False: too many kernels have no times, and this rests on them. */
+bool iterations_is_known(const struct iterations_report *report, enum iteration_quantity quantity);
 
 /* How the iterations were found, in a line without a newline. */
 void print_iterations_way(FILE *out, const struct iterations_report *report);
+
+/* A line if the iterations leave much of the GPU work out. */
+void print_iterations_warning(const struct report_out *out, const struct iterations_report *report);
 
 #endif

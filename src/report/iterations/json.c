@@ -6,18 +6,24 @@
 #include "model/trace/ranges.h"
 #include "report/common/quality.h"
 #include "report/common/statistics.h"
+#include "report/common/undisturbed.h"
 #include "report/iterations/iterations.h"
 
 #include "base/poison.h"
 
 #define JSON_LINES 2 /* the document and its arrays have each item on its own line */
 
-static void json_way(struct json_writer *json, const struct iterations *found)
+static void json_way(struct json_writer *json, const struct iterations_report *report)
 {
+    const struct iterations *found = report->iterations;
+
     JSON_FACTS(json, FACT("by", iterations_way_key(found->way)), FLAG("asked_for", !found->found),
-               FACT("name", found->name),
+               FACT("name", found->name), FACT("domain", found->domain),
+               FACT_IF("coverage_percent", quality_has_times(&report->deps->quality),
+                       100 * found->coverage),
                FACT_IF("graph", found->way == ITERATIONS_GRAPH, found->graph),
                FACT_IF("kernel_period", found->way == ITERATIONS_KERNELS, found->period),
+               FACT_IF("wait_period", found->way == ITERATIONS_SYNCS, found->period),
                FACT_IF("not_before", *found->not_before, found->not_before));
 }
 
@@ -26,40 +32,30 @@ static void json_counts(struct json_writer *json, const struct iterations_report
     const struct iterations *found = report->iterations;
     const struct iterations_summary *summary = report->summary;
 
-    JSON_FACTS(json, FACT("count", found->count), FACT("unfinished", found->unfinished),
-               FACT("pipelined", found->pipelined), FACT("outside", found->outside),
-               FACT("begin_ns", summary->begin), FACT("end_ns", summary->end),
+    JSON_FACTS(json, FACT("count", found->count), FACT("threads", found->threads),
+               FACT("at_once", summary->at_once), FACT("most_at_once", summary->most_at_once),
+               FACT("unfinished", found->unfinished), FACT("pipelined", found->pipelined),
+               FACT("outside", found->outside), FACT("begin_ns", summary->from),
+               FACT("end_ns", summary->until),
                FACT_IF("throughput_per_s", summary->throughput > 0, summary->throughput),
                FACT_IF("period_mean_ns", summary->period > 0, summary->period),
                FACT("median", (uint64_t)summary->median + 1),
                FACT("outlier_limit_ns", summary->limit));
 }
 
-static void json_statistics(struct json_writer *json, const struct iterations_summary *summary)
+static void json_statistics(struct json_writer *json, const struct iterations_report *report)
 {
     json_key_object(json, "statistics");
-    for (int i = 0; i < ITERATION_QUANTITIES; i++)
-        JSON_KEY_OBJECT(json, iteration_quantity_key((enum iteration_quantity)i),
-                        STATISTICS_FACTS(&summary->statistics[i], ""));
-    json_close_object(json);
-}
+    for (int i = 0; i < ITERATION_QUANTITIES; i++) {
+        enum iteration_quantity quantity = (enum iteration_quantity)i;
+        const char *key = iteration_quantity_key(quantity);
 
-static void json_outliers(struct json_writer *json, const struct iterations_report *report)
-{
-    const struct iterations_summary *summary = report->summary;
-
-    json_key_array(json, "outliers");
-    for (size_t i = 0; i < summary->outlier_count; i++) {
-        const struct iteration_outlier *outlier = &summary->outliers[i];
-        uint32_t at = outlier->iteration;
-
-        JSON_OBJECT(json, FACT("iteration", (uint64_t)at + 1),
-                    FACT("begin_ns", report->iterations->items[at].begin),
-                    FACT("latency_ns", report->measures[at].values[ITERATION_LATENCY]),
-                    FACT_IF("grew", outlier->by, iteration_quantity_key(outlier->grew)),
-                    FACT("by_ns", outlier->by));
+        if (iterations_is_known(report, quantity))
+            JSON_KEY_OBJECT(json, key, STATISTICS_FACTS(&report->summary->statistics[i], ""));
+        else
+            JSON_FACTS(json, json_fact_null(key));
     }
-    json_close_array(json);
+    json_close_object(json);
 }
 
 /* ---- One by one ---- */
@@ -80,15 +76,19 @@ static void fill_facts(struct json_fact facts[EACH_FACTS], const struct iteratio
         FACT("iteration", index + 1),
         FACT_IF("thread", iteration->thread != DEPS_NONE,
                 report->deps->lanes[iteration->thread].id),
-        FACT("begin_ns", iteration->begin),
-        FACT("host_end_ns", iteration->host_end),
-        FACT("end_ns", iteration->end),
+        FACT("begin_ns", iteration->from),
+        FACT("host_end_ns", iteration->host_until),
+        FACT("end_ns", iteration->until),
         FACT("pipelined", iteration->pipelined),
     };
 
     memcpy(facts, own, sizeof own);
-    for (int i = 0; i < ITERATION_QUANTITIES; i++)
-        facts[OWN_FACTS + i] = FACT(iteration_quantity_key((enum iteration_quantity)i), values[i]);
+    for (int i = 0; i < ITERATION_QUANTITIES; i++) {
+        enum iteration_quantity quantity = (enum iteration_quantity)i;
+
+        facts[OWN_FACTS + i] = FACT_IF(iteration_quantity_key(quantity),
+                                       iterations_is_known(report, quantity), values[i]);
+    }
 }
 
 static void json_each(struct json_writer *json, const struct iterations_report *report)
@@ -97,6 +97,8 @@ static void json_each(struct json_writer *json, const struct iterations_report *
 
     json_key_array(json, "iterations");
     for (size_t i = 0; i < report->iterations->count; i++) {
+        if (report->one && report->one != i + 1)
+            continue;
         fill_facts(facts, report, i);
         json_open_object(json);
         json_facts(json, facts, EACH_FACTS);
@@ -139,12 +141,20 @@ void print_iterations_json(FILE *out, const struct iterations_report *report)
     json_open_document(&json, out, JSON_LINES);
     json_head(&json, report->trace, &deps->quality, &deps->definitions, report->range,
               ranges_count(&deps->ranges));
-    json_way(&json, report->iterations);
+    if (report->candidates) {
+        json_iterations_candidates(&json, report);
+        json_close_document(&json);
+        return;
+    }
+    json_way(&json, report);
     json_counts(&json, report);
     JSON_FACTS(&json, FACT("no_calls", deps->no_calls),
                FACT("unlaunched", deps->counts.unlaunched));
-    json_statistics(&json, report->summary);
-    json_outliers(&json, report);
+    json_undisturbed(&json, report->baseline, report->undisturbed);
+    json_statistics(&json, report);
+    json_iterations_outliers(&json, report);
+    json_iterations_threads(&json, report);
+    json_iterations_host(&json, report);
     if (report->each)
         json_each(&json, report);
     json_close_document(&json);

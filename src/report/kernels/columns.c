@@ -3,6 +3,8 @@
  */
 #include "report/kernels/columns.h"
 
+#include "report/common/sampled.h"
+
 #include "base/poison.h"
 
 enum kernels_cell {
@@ -45,6 +47,13 @@ enum kernels_cell {
     CELL_SM_LIMIT,
     CELL_TENSOR_CORES,
     CELL_TENSOR_WORD,
+    CELL_SMS_ACTIVE, /* from here on as enum sampled_cell */
+    CELL_TENSOR_ACTIVE,
+    CELL_DRAM_ACTIVE,
+    CELL_PCIE_IN,
+    CELL_PCIE_OUT,
+    CELL_PCIE,
+    CELL_BOUND_BY,
     CELL_NAME
 };
 
@@ -54,7 +63,8 @@ enum needs {
     SEVERAL_DEVICES = 1,
     SEVERAL_SHAPES = 2, /* one row for all launch shapes of a name */
     CLUSTERS = 4,
-    LOCAL_MEMORY = 8
+    LOCAL_MEMORY = 8,
+    SAMPLES = 16 /* counters were sampled */
 };
 
 #define TEXT (1u << REPORT_TEXT)
@@ -68,44 +78,63 @@ enum needs {
         .title = (title_), .key = (key_), .kind = REPORT_CELL_##kind_, .width = (width_)           \
     }
 
+/* A column of text that gives way on a terminal; those with the greatest `drop_` first. */
+#define TEXT_COLUMN(title_, kind_, width_, drop_)                                                  \
+    {                                                                                              \
+        .title = (title_), .kind = REPORT_CELL_##kind_, .width = (width_), .drop = (drop_)         \
+    }
+
 static const struct {
     uint8_t cell;
     uint8_t formats;
     uint8_t needs;
     struct report_column column;
 } all_columns[] = {
-    {CELL_PERCENT, ALL, ALWAYS, COLUMN("Time(%)", "percent", PERCENT, 7)},
+    {CELL_PERCENT,
+     ALL,
+     ALWAYS,
+     {.title = "Time(%)",
+      .key = "percent",
+      .kind = REPORT_CELL_PERCENT,
+      .width = 7,
+      .share = true}},
     {CELL_TOTAL, ALL, ALWAYS, COLUMN("Time", "total_ns", TIME, 8)},
     {CELL_CALLS, ALL, ALWAYS, COLUMN("Calls", "calls", COUNT, 5)},
     {CELL_MEAN, ALL, ALWAYS, COLUMN("Avg", "avg_ns", MEAN, 8)},
-    {CELL_LEAST, ALL, ALWAYS, COLUMN("Min", "min_ns", TIME, 8)},
-    {CELL_GREATEST, ALL, ALWAYS, COLUMN("Max", "max_ns", TIME, 8)},
-    {CELL_DEVICE, TEXT, SEVERAL_DEVICES, COLUMN("Device", NULL, TEXT, 6)},
+    {CELL_LEAST,
+     ALL,
+     ALWAYS,
+     {.title = "Min", .key = "min_ns", .kind = REPORT_CELL_TIME, .width = 8, .drop = 12}},
+    {CELL_GREATEST,
+     ALL,
+     ALWAYS,
+     {.title = "Max", .key = "max_ns", .kind = REPORT_CELL_TIME, .width = 8, .drop = 11}},
+    {CELL_DEVICE, TEXT, SEVERAL_DEVICES, TEXT_COLUMN("Device", TEXT, 6, 8)},
     {CELL_DEVICE, CSV, ALWAYS, COLUMN("Device", NULL, TEXT, 6)},
     {CELL_DEVICE_NUMBER, JSON, ALWAYS, COLUMN("Device", "device", COUNT, 6)},
-    {CELL_SHAPES, TEXT, SEVERAL_SHAPES, COLUMN("Shapes", NULL, COUNT, 6)},
+    {CELL_SHAPES, TEXT, SEVERAL_SHAPES, TEXT_COLUMN("Shapes", COUNT, 6, 7)},
     {CELL_SHAPES, DATA, ALWAYS, COLUMN("Launch Shapes", "shapes", COUNT, 6)},
-    {CELL_GRID, TEXT, ALWAYS, COLUMN("Grid", NULL, TEXT, 9)},
+    {CELL_GRID, TEXT, ALWAYS, TEXT_COLUMN("Grid", TEXT, 9, 4)},
     {CELL_GRID_X, DATA, ALWAYS, COLUMN("Grid X", "grid_x", COUNT, 0)},
     {CELL_GRID_Y, DATA, ALWAYS, COLUMN("Grid Y", "grid_y", COUNT, 0)},
     {CELL_GRID_Z, DATA, ALWAYS, COLUMN("Grid Z", "grid_z", COUNT, 0)},
-    {CELL_BLOCK, TEXT, ALWAYS, COLUMN("Block", NULL, TEXT, 9)},
+    {CELL_BLOCK, TEXT, ALWAYS, TEXT_COLUMN("Block", TEXT, 9, 5)},
     {CELL_BLOCK_X, DATA, ALWAYS, COLUMN("Block X", "block_x", COUNT, 0)},
     {CELL_BLOCK_Y, DATA, ALWAYS, COLUMN("Block Y", "block_y", COUNT, 0)},
     {CELL_BLOCK_Z, DATA, ALWAYS, COLUMN("Block Z", "block_z", COUNT, 0)},
-    {CELL_CLUSTER, TEXT, CLUSTERS, COLUMN("Cluster", NULL, TEXT, 7)},
+    {CELL_CLUSTER, TEXT, CLUSTERS, TEXT_COLUMN("Cluster", TEXT, 7, 9)},
     {CELL_CLUSTER_X, DATA, ALWAYS, COLUMN("Cluster X", "cluster_x", COUNT, 0)},
     {CELL_CLUSTER_Y, DATA, ALWAYS, COLUMN("Cluster Y", "cluster_y", COUNT, 0)},
     {CELL_CLUSTER_Z, DATA, ALWAYS, COLUMN("Cluster Z", "cluster_z", COUNT, 0)},
-    {CELL_REGISTERS, TEXT, ALWAYS, COLUMN("Regs", NULL, COUNT, 4)},
+    {CELL_REGISTERS, TEXT, ALWAYS, TEXT_COLUMN("Regs", COUNT, 4, 6)},
     {CELL_REGISTERS, DATA, ALWAYS, COLUMN("Registers Per Thread", "registers", COUNT, 0)},
-    {CELL_STATIC_SHARED, TEXT, ALWAYS, COLUMN("SSMem", NULL, BYTES, 5)},
+    {CELL_STATIC_SHARED, TEXT, ALWAYS, TEXT_COLUMN("SSMem", BYTES, 5, 10)},
     {CELL_STATIC_SHARED, DATA, ALWAYS, COLUMN("Static SMem", "static_shared_bytes", BYTES, 0)},
-    {CELL_DYNAMIC_SHARED, TEXT, ALWAYS, COLUMN("DSMem", NULL, BYTES, 5)},
+    {CELL_DYNAMIC_SHARED, TEXT, ALWAYS, TEXT_COLUMN("DSMem", BYTES, 5, 10)},
     {CELL_DYNAMIC_SHARED, DATA, ALWAYS, COLUMN("Dynamic SMem", "dynamic_shared_bytes", BYTES, 0)},
     {CELL_CONFIGURED_SHARED, DATA, ALWAYS,
      COLUMN("Configured SMem", "configured_shared_bytes", BYTES, 0)},
-    {CELL_LOCAL_MEMORY, TEXT, LOCAL_MEMORY, COLUMN("LMem", NULL, BYTES, 4)},
+    {CELL_LOCAL_MEMORY, TEXT, LOCAL_MEMORY, TEXT_COLUMN("LMem", BYTES, 4, 10)},
     {CELL_LOCAL_MEMORY, DATA, ALWAYS, COLUMN("Local Memory", "local_memory_bytes", BYTES, 0)},
     {CELL_OCCUPANCY, TEXT, ALWAYS, COLUMN("Occupancy", NULL, PERCENT, 7)},
     {CELL_OCCUPANCY, DATA, ALWAYS,
@@ -121,12 +150,27 @@ static const struct {
     {CELL_BY_SHARED_MEMORY, DATA, ALWAYS,
      COLUMN("Blocks By SMem", "blocks_by_shared_memory", COUNT, 0)},
     {CELL_BY_BLOCKS, DATA, ALWAYS, COLUMN("Blocks By Blocks", "blocks_by_blocks", COUNT, 0)},
-    {CELL_WAVES, ALL, ALWAYS, COLUMN("Waves", "waves", REAL, 5)},
-    {CELL_LIMIT, TEXT, ALWAYS, COLUMN("Limit", NULL, TEXT, 5)},
+    {CELL_WAVES,
+     ALL,
+     ALWAYS,
+     {.title = "Waves", .key = "waves", .kind = REPORT_CELL_REAL, .width = 5, .drop = 3}},
+    {CELL_LIMIT, TEXT, ALWAYS, TEXT_COLUMN("Limit", TEXT, 5, 1)},
     {CELL_LIMIT, DATA, ALWAYS, COLUMN("Limit", "limit", TEXT, 0)},
     {CELL_SM_LIMIT, DATA, ALWAYS, COLUMN("SM Limit", "sm_limit", TEXT, 0)},
-    {CELL_TENSOR_WORD, TEXT, ALWAYS, COLUMN("Tensor", NULL, TEXT, 6)},
+    {CELL_TENSOR_WORD, TEXT, ALWAYS, TEXT_COLUMN("Tensor", TEXT, 6, 2)},
     {CELL_TENSOR_CORES, DATA, ALWAYS, COLUMN("Tensor Cores", "tensor_cores", BOOL, 0)},
+    {CELL_SMS_ACTIVE, TEXT, SAMPLES, TEXT_COLUMN("SMs", PERCENT, 6, 2)},
+    {CELL_SMS_ACTIVE, DATA, ALWAYS, COLUMN("SM Active(%)", "sm_active_percent", PERCENT, 0)},
+    {CELL_TENSOR_ACTIVE, TEXT, SAMPLES, TEXT_COLUMN("TActive", PERCENT, 7, 2)},
+    {CELL_TENSOR_ACTIVE, DATA, ALWAYS,
+     COLUMN("Tensor Active(%)", "tensor_active_percent", PERCENT, 0)},
+    {CELL_DRAM_ACTIVE, TEXT, SAMPLES, TEXT_COLUMN("DRAM", PERCENT, 6, 2)},
+    {CELL_DRAM_ACTIVE, DATA, ALWAYS, COLUMN("DRAM Active(%)", "dram_active_percent", PERCENT, 0)},
+    {CELL_PCIE, TEXT, SAMPLES, TEXT_COLUMN("PCIe", THROUGHPUT, 8, 2)},
+    {CELL_PCIE_IN, DATA, ALWAYS, COLUMN("PCIe In", "pcie_in_bytes_per_second", THROUGHPUT, 0)},
+    {CELL_PCIE_OUT, DATA, ALWAYS, COLUMN("PCIe Out", "pcie_out_bytes_per_second", THROUGHPUT, 0)},
+    {CELL_BOUND_BY, TEXT, SAMPLES, TEXT_COLUMN("Bound by", TEXT, 8, 1)},
+    {CELL_BOUND_BY, DATA, ALWAYS, COLUMN("Bound By", "bound_by", TEXT, 0)},
     {CELL_NAME,
      TEXT,
      ALWAYS,
@@ -144,14 +188,17 @@ static unsigned present(const struct kernels *kernels, bool by_name)
         there |= SEVERAL_DEVICES;
     if (kernels->cluster_calls)
         there |= CLUSTERS;
+    if (kernels->counters)
+        there |= SAMPLES;
     for (size_t i = 0; i < kernels->row_count; i++)
         there |= kernels->rows[i].shape.local_memory ? LOCAL_MEMORY : 0;
     return there;
 }
 
-void kernels_columns_choose(struct kernels_columns *columns, enum report_format format,
+void kernels_columns_choose(struct kernels_columns *columns, const struct report_out *out,
                             const struct kernels *kernels, bool by_name)
 {
+    enum report_format format = report_has_titles(out) ? out->format : REPORT_JSON;
     unsigned there = present(kernels, by_name);
 
     *columns = (struct kernels_columns){.kernels = kernels};
@@ -318,6 +365,11 @@ void kernels_columns_fill(const struct kernels_columns *columns, const struct ke
                           struct kernels_texts *texts,
                           struct report_cell cells[REPORT_MOST_COLUMNS])
 {
+    const struct counters_result *counters = columns->kernels->counters;
+    struct counters_brief brief;
+
+    if (counters)
+        brief = counters_brief_of(counters, row->device, row->name);
     for (size_t i = 0; i < columns->count; i++) {
         enum kernels_cell cell = (enum kernels_cell)columns->cells[i];
 
@@ -327,6 +379,9 @@ void kernels_columns_fill(const struct kernels_columns *columns, const struct ke
             cells[i] = resource_cell(cell, row);
         else if (cell >= CELL_OCCUPANCY && cell <= CELL_SM_LIMIT)
             cells[i] = occupancy_cell(cell, row);
+        else if (cell >= CELL_SMS_ACTIVE && cell <= CELL_BOUND_BY)
+            cells[i] =
+                sampled_cell(counters ? &brief : NULL, (enum sampled_cell)(cell - CELL_SMS_ACTIVE));
         else
             cells[i] = other_cell(columns->kernels, cell, row, texts);
     }

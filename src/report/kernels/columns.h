@@ -27,7 +27,7 @@ struct kernels_texts {
 };
 
 /* Those that have something to show; in CSV and JSON all of them. */
-void kernels_columns_choose(struct kernels_columns *columns, enum report_format format,
+void kernels_columns_choose(struct kernels_columns *columns, const struct report_out *out,
                             const struct kernels *kernels, bool by_name);
 
 /* Cells of a row; they point to `texts` and to the result. */

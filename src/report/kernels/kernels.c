@@ -1,6 +1,7 @@
 /* Prints kernels by launch shape or by name, and the notes on what occupancy rests on. */
 #include "report/kernels/kernels.h"
 
+#include "report/common/kernel_time.h"
 #include "report/common/quality.h"
 #include "report/kernels/columns.h"
 
@@ -35,6 +36,7 @@ static void print_totals(const struct report_out *out, const struct mp_trace *tr
 static void kernels_print_notes(const struct report_out *out, const struct mp_trace *trace,
                                 const struct kernels *kernels)
 {
+    print_kernel_time(out, trace, &kernels->time);
     if (kernels->graph_launches) {
         print_prefix(out, trace);
         fprintf(out->file,
@@ -71,8 +73,9 @@ static void print_none(const struct report_out *out, const struct mp_trace *trac
 {
     print_prefix(out, trace);
     fprintf(out->file, "%s\n",
-            kernels->recorded ? "No kernels in the trace."
-                              : "No kernels in the trace: MINIPROF_GPU=off.");
+            kernels->quality.untimed.without ? "No kernel has times."
+            : kernels->recorded              ? "No kernels in the trace."
+                                             : "No kernels in the trace: MINIPROF_GPU=off.");
 }
 
 static void kernels_print_text(const struct report_out *out, const struct mp_trace *trace,
@@ -84,30 +87,35 @@ static void kernels_print_text(const struct report_out *out, const struct mp_tra
     print_head(out, trace, &kernels->quality, options->range, kernels->capture_ranges);
     if (!kernels->row_count) {
         print_none(out, trace, kernels);
-        kernels_print_notes(out, trace, kernels);
-        return;
+        if (report_has_titles(out)) {
+            kernels_print_notes(out, trace, kernels);
+            return;
+        }
     }
-    print_prefix(out, trace);
-    fprintf(out->file, "Kernels by %s:\n", options->by_name ? "name" : "launch shape");
-    kernels_columns_choose(&columns, out->format, kernels, options->by_name);
+    if (report_has_titles(out)) {
+        print_prefix(out, trace);
+        fprintf(out->file, "Kernels by %s:\n", options->by_name ? "name" : "launch shape");
+    }
+    kernels_columns_choose(&columns, out, kernels, options->by_name);
     report_begin(&table, out, columns.columns, columns.count);
     kernels_each_row(&columns, &table,
                      out->format == REPORT_TEXT ? report_measure : report_measure_units);
     report_header(&table);
     kernels_each_row(&columns, &table, report_row);
+    report_end(&table);
     if (out->format == REPORT_TEXT)
         print_totals(out, trace, kernels);
     kernels_print_notes(out, trace, kernels);
 }
 
-static void kernels_print_json(FILE *out, const struct mp_trace *trace,
+static void kernels_print_json(const struct report_out *out, const struct mp_trace *trace,
                                const struct kernels *kernels, const struct kernels_options *options)
 {
     struct kernels_columns columns;
     struct report_table table;
     struct json_writer json;
 
-    json_open_document(&json, out, 2);
+    json_open_document(&json, out->file, 2);
     json_head(&json, trace, &kernels->quality, &kernels->definitions, options->range,
               kernels->capture_ranges);
     JSON_FACTS(&json, FACT("by_name", options->by_name), FACT("calls", kernels->calls),
@@ -115,10 +123,12 @@ static void kernels_print_json(FILE *out, const struct mp_trace *trace,
                FACT("graph_launches", kernels->graph_launches),
                FACT("cluster_launches", kernels->cluster_calls),
                FACT_IF("occupancy_percent", kernels->percent_total, kernels->percent));
+    json_kernel_time(&json, &kernels->time);
     json_key_array(&json, "kernels");
-    kernels_columns_choose(&columns, REPORT_JSON, kernels, options->by_name);
+    kernels_columns_choose(&columns, out, kernels, options->by_name);
     report_begin_json(&table, &json, columns.columns, columns.count);
     kernels_each_row(&columns, &table, report_row);
+    report_end(&table);
     json_close_array(&json);
     json_close_document(&json);
 }
@@ -127,7 +137,7 @@ void print_kernels(const struct report_out *out, const struct mp_trace *trace,
                    const struct kernels *kernels, const struct kernels_options *options)
 {
     if (out->format == REPORT_JSON)
-        kernels_print_json(out->file, trace, kernels, options);
+        kernels_print_json(out, trace, kernels, options);
     else
         kernels_print_text(out, trace, kernels, options);
 }

@@ -1,5 +1,6 @@
 /* Layers as a JSON document; its keys stand in miniprof-layers(1). */
 #include "report/common/quality.h"
+#include "report/common/sampled.h"
 #include "report/common/statistics.h"
 #include "report/layers/layers.h"
 
@@ -49,8 +50,9 @@ static void json_work(struct json_writer *json, const struct layers_result *resu
                mean_of("gap_mean_ns", self->gap_time, self->gaps));
 }
 
-static void json_layer(struct json_writer *json, const struct layers_result *result, uint32_t index)
+static void json_layer(struct json_writer *json, const struct layers_report *report, uint32_t index)
 {
+    const struct layers_result *result = report->result;
     static const struct layer_said nothing = {.type = NULL};
     const struct layer *layer = &result->layers[index];
     const struct layer_said *said = layer->said ? layer->said : &nothing;
@@ -63,6 +65,7 @@ static void json_layer(struct json_writer *json, const struct layers_result *res
     JSON_FACTS(json, FACT("mark", trt_mark_name(layer->mark)), FACT("layer_type", said->type),
                FACT("precision", said->precision), FACT("dimensions", said->dimensions),
                FACT("input_dimensions", said->input_dimensions), FACT("tactic", said->tactic));
+    json_sampled(json, report->sampled ? &report->sampled[index] : NULL);
     json_kernels(json, layer);
     json_close_object(json);
 }
@@ -116,7 +119,7 @@ static void json_layers(struct json_writer *json, const struct layers_report *re
                FACT("unlaunched", result->unlaunched), FACT("layer_count", result->count));
     json_key_array(json, "layers");
     for (size_t i = 0; i < shown; i++)
-        json_layer(json, result, report->tree ? (uint32_t)i : result->by_total[i]);
+        json_layer(json, report, report->tree ? (uint32_t)i : result->by_total[i]);
     json_close_array(json);
     json_groups(json, "layer_types", &result->types);
     json_groups(json, "precisions", &result->precisions);
@@ -137,7 +140,9 @@ void print_layers_json(FILE *out, const struct layers_report *report)
                FACT("unfinished", result->unfinished), FACT("kept", result->kept),
                FACT("domain", options->domain), FACT("iteration", options->iteration),
                FACT_IF("iterations", options->iteration, result->iterations));
-    if (result->by_position)
+    if (!quality_has_times(&result->quality))
+        JSON_FACTS(&json, json_fact_null("layers"));
+    else if (result->by_position)
         json_positions(&json, report);
     else
         json_layers(&json, report);

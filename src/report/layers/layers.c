@@ -5,25 +5,54 @@
 
 #include <inttypes.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/data/buffer.h"
 #include "base/text/units.h"
 #include "report/common/quality.h"
+#include "report/common/sampled.h"
 
 #include "base/poison.h"
 
-/* Text ends with the column of the layer; CSV has all columns. */
+/* Text ends with the column of the layer, and has what was sampled if something was; CSV has all
+ * columns. */
 static const struct report_column columns[] = {
-    {.title = "Time(%)", .kind = REPORT_CELL_PERCENT, .width = 7},
+    {.title = "Time(%)", .key = "percent", .kind = REPORT_CELL_PERCENT, .width = 7, .share = true},
     {.title = "Total", .kind = REPORT_CELL_TIME, .width = 8},
     {.title = "Self", .kind = REPORT_CELL_TIME, .width = 8},
     {.title = "Calls", .kind = REPORT_CELL_COUNT, .width = 5},
     {.title = "Avg", .kind = REPORT_CELL_MEAN, .width = 8},
-    {.title = "P50", .kind = REPORT_CELL_TIME, .width = 8},
-    {.title = "P99", .kind = REPORT_CELL_TIME, .width = 8},
-    {.title = "Kernels", .kind = REPORT_CELL_REAL, .width = 7},
-    {.title = "Launch", .kind = REPORT_CELL_MEAN, .width = 8},
-    {.title = "Gap", .kind = REPORT_CELL_MEAN, .width = 8},
+    {.title = "P50", .kind = REPORT_CELL_TIME, .width = 8, .drop = 2},
+    {.title = "P99", .kind = REPORT_CELL_TIME, .width = 8, .drop = 1},
+    {.title = "Kernels", .kind = REPORT_CELL_REAL, .width = 7, .drop = 3},
+    {.title = "Launch", .key = "launch_mean_ns", .kind = REPORT_CELL_MEAN, .width = 8, .drop = 4},
+    {.title = "Gap", .key = "gap_mean_ns", .kind = REPORT_CELL_MEAN, .width = 8, .drop = 5},
+    {.title = "SMs",
+     .key = "sm_active_percent",
+     .kind = REPORT_CELL_PERCENT,
+     .width = 6,
+     .drop = 7},
+    {.title = "TActive",
+     .key = "tensor_active_percent",
+     .kind = REPORT_CELL_PERCENT,
+     .width = 7,
+     .drop = 7},
+    {.title = "DRAM",
+     .key = "dram_active_percent",
+     .kind = REPORT_CELL_PERCENT,
+     .width = 6,
+     .drop = 7},
+    {.title = "PCIe in",
+     .key = "pcie_in_bytes_per_second",
+     .kind = REPORT_CELL_THROUGHPUT,
+     .width = 8,
+     .drop = 8},
+    {.title = "PCIe out",
+     .key = "pcie_out_bytes_per_second",
+     .kind = REPORT_CELL_THROUGHPUT,
+     .width = 8,
+     .drop = 8},
+    {.title = "Bound by", .kind = REPORT_CELL_TEXT, .width = 8, .drop = 6},
     {.title = "Layer", .kind = REPORT_CELL_TEXT, .width = 5, .left = true},
     {.title = "Depth", .kind = REPORT_CELL_COUNT},
     {.title = "Instances", .kind = REPORT_CELL_COUNT},
@@ -35,8 +64,24 @@ static const struct report_column columns[] = {
     {.title = "Kernel names", .kind = REPORT_CELL_TEXT},
 };
 
-#define CSV_COLUMNS  (sizeof columns / sizeof *columns)
-#define TEXT_COLUMNS 11
+#define CSV_COLUMNS     (sizeof columns / sizeof *columns)
+#define TEXT_COLUMNS    17
+#define FIRST_SAMPLED   10
+#define SAMPLED_COLUMNS 6
+
+/* Leaves columns or cells of what was not sampled out of `items`; returns how many remain of
+ * `count`. */
+static size_t leave_out(const struct report_out *out, const struct layers_report *report,
+                        void *items, size_t size, size_t count)
+{
+    char *first = (char *)items + FIRST_SAMPLED * size;
+    size_t behind = count - FIRST_SAMPLED - SAMPLED_COLUMNS;
+
+    if (report->sampled || out->format == REPORT_CSV)
+        return count;
+    memmove(first, first + SAMPLED_COLUMNS * size, behind * size);
+    return count - SAMPLED_COLUMNS;
+}
 
 /* ---- Texts ---- */
 
@@ -98,9 +143,15 @@ static struct report_cell of_calls(const struct layer *layer, struct report_cell
     return layer->calls ? cell : report_absent_cell();
 }
 
-static void layers_fill_cells(const struct layers_result *result, const struct layer *layer,
+static void layers_fill_cells(const struct layers_report *report, uint32_t index,
                               const struct texts *texts, struct report_cell *cells)
 {
+    static const uint8_t sampled[SAMPLED_COLUMNS] = {SAMPLED_SMS,      SAMPLED_TENSOR,
+                                                     SAMPLED_DRAM,     SAMPLED_PCIE_IN,
+                                                     SAMPLED_PCIE_OUT, SAMPLED_BOUND_BY};
+    const struct counters_brief *brief = report->sampled ? &report->sampled[index] : NULL;
+    const struct layers_result *result = report->result;
+    const struct layer *layer = &result->layers[index];
     static const struct layer_said nothing = {.type = NULL};
     const struct layer_said *said = layer->said ? layer->said : &nothing;
     const struct layer_work *total = layer->total;
@@ -115,6 +166,8 @@ static void layers_fill_cells(const struct layers_result *result, const struct l
     *cells++ = mean_cell(total->counts[LAYER_KERNEL], layer->calls);
     *cells++ = total->launches ? mean_cell(total->launch_time, layer->calls) : report_absent_cell();
     *cells++ = mean_cell(layer->self->gap_time, layer->self->gaps);
+    for (size_t i = 0; i < SAMPLED_COLUMNS; i++)
+        *cells++ = sampled_cell(brief, (enum sampled_cell)sampled[i]);
     *cells++ = report_text_cell((const char *)texts->layer.data);
     *cells++ = report_number_cell(layer->depth);
     *cells++ = report_number_cell(layer->instances);
@@ -126,18 +179,28 @@ static void layers_fill_cells(const struct layers_result *result, const struct l
     *cells++ = report_text_cell((const char *)texts->kernels.data);
 }
 
-static void print_kernels(const struct report_out *out, const struct layer *layer)
+/* The kernels of a layer, below its row. */
+static enum mp_status print_kernels(struct report_table *table, const struct layer *layer)
 {
     char time[MP_FORMATTED_BYTES];
+    char *text = NULL;
+    size_t bytes;
+    FILE *out = open_memstream(&text, &bytes);
 
+    if (!out)
+        return MP_ERR_MEMORY;
     for (size_t i = 0; i < layer->kernel_count; i++) {
         const struct layer_kernel *kernel = &layer->kernels[i];
+        int taken = fprintf(out, "%9s%10s  %8" PRIu64 " x ", "",
+                            mp_format_time(time, sizeof time, kernel->total), kernel->calls);
 
-        fprintf(out->file, "%9s%10s  %8" PRIu64 " x ", "",
-                mp_format_time(time, sizeof time, kernel->total), kernel->calls);
-        report_put_visible_text(out->file, kernel->short_name);
-        fputc('\n', out->file);
+        report_put_name(out, table->view, taken > 0 ? (size_t)taken : 0, kernel->short_name);
+        fputc('\n', out);
     }
+    if (fclose(out) == 0 && *text)
+        report_below(table, text);
+    free(text);
+    return text ? MP_OK : MP_ERR_MEMORY;
 }
 
 /* Passes the rows to report_measure, or prints them. MP_ERR_MEMORY. */
@@ -157,14 +220,15 @@ static enum mp_status layers_each_row(struct report_table *table, const struct r
         put_kernels(&texts->kernels, layer);
         if (texts->layer.status || texts->kernels.status)
             return MP_ERR_MEMORY;
-        layers_fill_cells(result, layer, texts, cells);
+        layers_fill_cells(report, index, texts, cells);
+        leave_out(out, report, cells, sizeof *cells, CSV_COLUMNS);
         if (!print) {
             report_measure(table, cells);
             continue;
         }
         report_row(table, cells);
         if (report->kernels && out->format == REPORT_TEXT)
-            print_kernels(out, layer);
+            MP_TRY(print_kernels(table, layer));
     }
     return MP_OK;
 }
@@ -172,16 +236,22 @@ static enum mp_status layers_each_row(struct report_table *table, const struct r
 static enum mp_status layers_print_table(const struct report_out *out,
                                          const struct layers_report *report)
 {
+    struct report_column chosen[CSV_COLUMNS];
     struct report_table table;
     struct texts texts = {.layer = {.data = NULL}};
     enum mp_status status;
+    size_t count;
 
-    report_begin(&table, out, columns, out->format == REPORT_CSV ? CSV_COLUMNS : TEXT_COLUMNS);
+    memcpy(chosen, columns, sizeof chosen);
+    count = leave_out(out, report, chosen, sizeof *chosen,
+                      out->format == REPORT_CSV ? CSV_COLUMNS : TEXT_COLUMNS);
+    report_begin(&table, out, chosen, count);
     status = layers_each_row(&table, out, report, &texts, false);
     if (!status) {
         report_header(&table);
         status = layers_each_row(&table, out, report, &texts, true);
     }
+    report_end(&table);
     mp_buffer_free(&texts.layer);
     mp_buffer_free(&texts.kernels);
     return status;
@@ -193,6 +263,8 @@ static void print_title(const struct report_out *out, const struct layers_report
 {
     const struct layers_result *result = report->result;
 
+    if (!report_has_titles(out))
+        return;
     print_prefix(out, report->trace);
     fputs("Layers: device time by the NVTX ranges that launched it", out->file);
     if (report->options->iteration) {
@@ -249,11 +321,28 @@ static enum mp_status print_layer_table(const struct report_out *out,
     if (!report->result->count) {
         print_csv_prefix(out, report->trace);
         fputs("No device activities were profiled.\n", out->file);
-        return MP_OK;
+        if (report_has_titles(out))
+            return MP_OK;
     }
     MP_TRY(layers_print_table(out, report));
     print_layers_groups(out, report);
+    if (!report_has_titles(out))
+        print_layers_no_positions(out, report);
     return MP_OK;
+}
+
+/* In a sheet a table without layers has its header row all the same, unless --by-position asks for
+ * positions. */
+static void print_no_layers(const struct report_out *out, const struct layers_report *report)
+{
+    struct report_table table;
+
+    if (report_has_titles(out) || report->options->by_position)
+        return;
+    report_begin(&table, out, columns, CSV_COLUMNS);
+    report_header(&table);
+    report_end(&table);
+    print_layers_groups(out, report);
 }
 
 enum mp_status print_layers(const struct report_out *out, const struct layers_report *report)
@@ -266,9 +355,15 @@ enum mp_status print_layers(const struct report_out *out, const struct layers_re
     }
     print_head(out, report->trace, &result->quality, report->options->range,
                result->capture_ranges);
+    if (!quality_has_times(&result->quality)) {
+        print_no_times(out, report->trace, "device time of layers");
+        if (report_has_titles(out))
+            return MP_OK;
+    }
     if (result->by_position) {
         print_why_by_position(out, report);
         print_layers_positions(out, report);
+        print_no_layers(out, report);
     } else {
         MP_TRY(print_layer_table(out, report));
     }

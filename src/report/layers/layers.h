@@ -7,12 +7,15 @@
 #include "analyze/layers/layers.h"
 #include "report/table/table.h"
 
+struct counters_brief;
+
 struct layers_report {
     const struct mp_trace *trace;
     const struct layers_result *result;
     const struct layers_options *options;
-    uint64_t top; /* rows of each table, by total; 0: all */
-    bool tree;    /* the layers by nesting; no --top then */
+    const struct counters_brief *sampled; /* by layer; NULL: nothing was sampled */
+    uint64_t top;                         /* rows of each table, by total; 0: all */
+    bool tree;                            /* the layers by nesting; no --top then */
     bool kernels; /* in text below each layer the names of what it launched */
 };
 
@@ -22,6 +25,9 @@ enum mp_status print_layers(const struct report_out *out, const struct layers_re
 /* ---- Between layers.c and the files of its parts ---- */
 
 void print_layers_positions(const struct report_out *out, const struct layers_report *report);
+
+/* In a sheet: the header row of a table without positions. */
+void print_layers_no_positions(const struct report_out *out, const struct layers_report *report);
 void print_layers_groups(const struct report_out *out, const struct layers_report *report);
 void print_layers_json(FILE *out, const struct layers_report *report);
 

@@ -26,10 +26,10 @@ static void each_group(struct report_table *table, const struct layers_report *r
 }
 
 static void print_groups(const struct report_out *out, const struct layers_report *report,
-                         const struct layer_groups *groups, const char *title)
+                         const struct layer_groups *groups, const char *title, const char *name)
 {
     const struct report_column columns[GROUP_COLUMNS] = {
-        {.title = "Time(%)", .kind = REPORT_CELL_PERCENT, .width = 7},
+        {.title = "Time(%)", .key = "percent", .kind = REPORT_CELL_PERCENT, .width = 7},
         {.title = "Total", .kind = REPORT_CELL_TIME, .width = 8},
         {.title = "Layers", .kind = REPORT_CELL_COUNT, .width = 6},
         {.title = "Calls", .kind = REPORT_CELL_COUNT, .width = 5},
@@ -37,31 +37,34 @@ static void print_groups(const struct report_out *out, const struct layers_repor
     };
     struct report_table table;
 
-    if (!groups->count)
+    if (!groups->count && report_has_titles(out))
         return;
-    fputc('\n', out->file);
+    if (report_has_titles(out))
+        fputc('\n', out->file);
     report_begin(&table, out, columns, GROUP_COLUMNS);
+    table.name = name;
     each_group(&table, report, groups, report_measure);
     report_header(&table);
     each_group(&table, report, groups, report_row);
+    report_end(&table);
 }
 
 void print_layers_groups(const struct report_out *out, const struct layers_report *report)
 {
-    print_groups(out, report, &report->result->types, "Layer type");
-    print_groups(out, report, &report->result->precisions, "Precision");
-    print_groups(out, report, &report->result->marks, "Mark");
+    print_groups(out, report, &report->result->types, "Layer type", "types");
+    print_groups(out, report, &report->result->precisions, "Precision", "precisions");
+    print_groups(out, report, &report->result->marks, "Mark", "marks");
 }
 
 /* ---- Positions ---- */
 
 static const struct report_column position_columns[] = {
-    {.title = "Time(%)", .kind = REPORT_CELL_PERCENT, .width = 7},
+    {.title = "Time(%)", .key = "percent", .kind = REPORT_CELL_PERCENT, .width = 7},
     {.title = "Total", .kind = REPORT_CELL_TIME, .width = 8},
     {.title = "Calls", .kind = REPORT_CELL_COUNT, .width = 5},
     {.title = "Avg", .kind = REPORT_CELL_MEAN, .width = 8},
-    {.title = "P50", .kind = REPORT_CELL_TIME, .width = 8},
-    {.title = "P99", .kind = REPORT_CELL_TIME, .width = 8},
+    {.title = "P50", .kind = REPORT_CELL_TIME, .width = 8, .drop = 1},
+    {.title = "P99", .kind = REPORT_CELL_TIME, .width = 8, .drop = 2},
     {.title = "Position", .kind = REPORT_CELL_COUNT, .width = 8},
     {.title = "Kernel", .kind = REPORT_CELL_TEXT, .width = 6, .left = true},
 };
@@ -112,6 +115,35 @@ static void each_position(struct report_table *table, const struct layers_report
     take_others(table, positions, take);
 }
 
+static void print_positions_title(const struct report_out *out, const struct layers_report *report)
+{
+    const struct layer_positions *positions = &report->result->positions;
+
+    if (positions->count)
+        print_layers_note(out, report,
+                          "Kernels by position: %zu rounds of %zu kernels, from kernel %zu on.",
+                          positions->rounds, positions->count, positions->start + 1);
+    else
+        print_layers_note(out, report,
+                          "Kernels by position: no sequence of at least half of them repeats "
+                          "itself three times.");
+}
+
+static void begin_positions(struct report_table *table, const struct report_out *out,
+                            const struct layers_report *report)
+{
+    report_begin(table, out, position_columns, POSITION_COLUMNS);
+    table->name = report->options->by_position ? NULL : "positions";
+}
+
+void print_layers_no_positions(const struct report_out *out, const struct layers_report *report)
+{
+    struct report_table table;
+
+    begin_positions(&table, out, report);
+    report_header(&table);
+}
+
 void print_layers_positions(const struct report_out *out, const struct layers_report *report)
 {
     const struct layer_positions *positions = &report->result->positions;
@@ -122,18 +154,14 @@ void print_layers_positions(const struct report_out *out, const struct layers_re
         fputs("Kernels by position:\n", out->file);
         print_csv_prefix(out, report->trace);
         fputs("No kernels were profiled.\n", out->file);
-        return;
+        if (report_has_titles(out))
+            return;
     }
-    if (positions->count)
-        print_layers_note(out, report,
-                          "Kernels by position: %zu rounds of %zu kernels, from kernel %zu on.",
-                          positions->rounds, positions->count, positions->start + 1);
-    else
-        print_layers_note(out, report,
-                          "Kernels by position: no sequence of at least half of them repeats "
-                          "itself three times.");
-    report_begin(&table, out, position_columns, POSITION_COLUMNS);
+    if (report_has_titles(out))
+        print_positions_title(out, report);
+    begin_positions(&table, out, report);
     each_position(&table, report, report_measure);
     report_header(&table);
     each_position(&table, report, report_row);
+    report_end(&table);
 }

@@ -6,8 +6,8 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "base/text/json_write.h"
 #include "base/text/units.h"
-#include "report/table/json.h"
 #include "report/table/table.h"
 
 #include "base/poison.h"
@@ -185,7 +185,6 @@ enum csv_column {
     CSV_COLUMNS
 };
 
-/* Rows are added one by one, so each column has its unit from the beginning. */
 static const struct report_column csv_columns[CSV_COLUMNS] = {
     [CSV_TIME] = {.title = "Time", .kind = REPORT_CELL_TIME},
     [CSV_INTERVAL] = {.title = "Interval", .kind = REPORT_CELL_TIME},
@@ -204,9 +203,9 @@ static const struct report_column csv_columns[CSV_COLUMNS] = {
     [CSV_BUSY] = {.title = "Busy", .kind = REPORT_CELL_PERCENT},
 };
 
-void print_live_csv_begin(struct report_table *table, FILE *out)
+void print_live_csv_begin(struct report_table *table, struct report_sheet *sheet)
 {
-    const struct report_out csv = {.file = out, .format = REPORT_CSV, .units = REPORT_UNITS_MS};
+    const struct report_out csv = {.file = stderr, .format = REPORT_CSV, .sheet = sheet};
 
     report_begin(table, &csv, csv_columns, CSV_COLUMNS);
     report_header(table);

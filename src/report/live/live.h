@@ -17,8 +17,8 @@
  */
 void print_live(FILE *out, const char *title, const char *state, struct live *live, size_t top);
 
-/* Sets up the table of all refreshes and prints its head. */
-void print_live_csv_begin(struct report_table *table, FILE *out);
+/* Sets up the table of all refreshes and prints its head; `sheet` says where. */
+void print_live_csv_begin(struct report_table *table, struct report_sheet *sheet);
 
 /* A row for each device, each with the program's own numbers. As long as there is no device, a row
  * without one. */

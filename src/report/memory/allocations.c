@@ -72,4 +72,5 @@ void print_allocations(const struct report_out *out, const struct mp_trace *trac
     allocations_each_row(&table, allocations, report_measure);
     report_header(&table);
     allocations_each_row(&table, allocations, report_row);
+    report_end(&table);
 }

@@ -25,15 +25,18 @@ static void memory_each_row(struct report_table *report, const struct memory_tab
     }
 }
 
-static void memory_table_print(const struct report_out *out, const struct memory_table *table)
+static void memory_table_print(const struct report_out *out, const struct memory_table *table,
+                               const char *name)
 {
     size_t count = out->format == REPORT_TEXT ? table->text_count : table->count;
     struct report_table report;
 
     report_begin(&report, out, table->columns, count);
+    report.name = name;
     memory_each_row(&report, table, report_measure);
     report_header(&report);
     memory_each_row(&report, table, report_row);
+    report_end(&report);
 }
 
 static void memory_table_json(struct json_writer *json, const char *key,
@@ -44,6 +47,7 @@ static void memory_table_json(struct json_writer *json, const char *key,
     json_key_array(json, key);
     report_begin_json(&report, json, table->columns, table->count);
     memory_each_row(&report, table, report_row);
+    report_end(&report);
     json_close_array(json);
 }
 
@@ -62,7 +66,7 @@ static void print_section(const struct report_out *out, const struct mp_trace *t
     if (!table->rows)
         return;
     print_title(out, trace, title);
-    memory_table_print(out, table);
+    memory_table_print(out, table, NULL);
     fputc('\n', out->file);
 }
 
@@ -85,7 +89,7 @@ static void print_alive(const struct report_out *out, const struct mp_trace *tra
             fprintf(out->file, " (%" PRIu64 ")", device->device);
         fprintf(out->file, ", %zu of %" PRIu64 " allocation%s:\n", device->alive_shown,
                 device->alive_count, device->alive_count == 1 ? "" : "s");
-        memory_table_print(out, &table);
+        memory_table_print(out, &table, NULL);
         fputc('\n', out->file);
     }
 }
@@ -103,7 +107,7 @@ static void print_kept(const struct report_out *out, const struct mp_trace *trac
     print_prefix(out, trace);
     fprintf(out->file, "Not freed, %" PRIu64 " allocation%s, %" PRIu64 " bytes:\n",
             memory->kept_count, memory->kept_count == 1 ? "" : "s", memory->kept_bytes);
-    memory_table_print(out, &table);
+    memory_table_print(out, &table, NULL);
     fputc('\n', out->file);
 }
 
@@ -116,11 +120,11 @@ static void print_churn(const struct report_out *out, const struct mp_trace *tra
 
     if (memory->iteration) {
         print_prefix(out, trace);
-        fputs("In each iteration, of the NVTX range \"", out->file);
+        fprintf(out->file, "In each iteration, %s \"", memory->by_way ? "by" : "of the NVTX range");
         report_put_visible_text(out->file, memory->iteration);
         fprintf(out->file, "\", %zu of %zu with allocations or frees:\n", iterations->busy,
                 iterations->count);
-        memory_table_print(out, &statistics);
+        memory_table_print(out, &statistics, NULL);
         fputc('\n', out->file);
     }
     if (memory->churn.allocations || memory->churn.frees)
@@ -148,8 +152,8 @@ static void memory_print_notes(const struct report_out *out, const struct mp_tra
     }
     if (unfinished) {
         print_prefix(out, trace);
-        fprintf(out->file, "%zu of the iterations ha%s no end and %s left out.\n", unfinished,
-                unfinished == 1 ? "s" : "ve", unfinished == 1 ? "is" : "are");
+        fprintf(out->file, "%zu of the iterations ha%s no begin or no end and %s left out.\n",
+                unfinished, unfinished == 1 ? "s" : "ve", unfinished == 1 ? "is" : "are");
     }
 }
 
@@ -174,6 +178,26 @@ static bool print_nothing(const struct report_out *out, const struct mp_trace *t
     print_prefix(out, trace);
     fprintf(out->file, "%s\n", reason);
     return true;
+}
+
+/* ---- CSV: the same tables, each whole, whether it has rows or not ---- */
+
+static void print_csv(const struct report_out *out, const struct memory *memory)
+{
+    const struct memory_table totals = memory_totals_table(memory);
+    const struct memory_table pools = memory_pools_table(memory);
+    const struct memory_table peaks = memory_peaks_table(memory);
+    const struct memory_table kept = memory_kept_table(memory);
+    const struct memory_table churn = memory_churn_table(memory);
+    const struct memory_table iterations = memory_iterations_table(memory);
+
+    memory_table_print(out, &totals, NULL);
+    memory_table_print(out, &peaks, "peaks");
+    memory_table_print(out, &pools, "pools");
+    memory_table_print(out, &kept, "not_freed");
+    memory_table_print(out, &churn, "churn");
+    if (memory->iteration)
+        memory_table_print(out, &iterations, "iterations");
 }
 
 /* ---- JSON ---- */
@@ -256,8 +280,12 @@ void print_memory(const struct report_out *out, const struct mp_trace *trace,
         return;
     }
     print_head(out, trace, &memory->quality, range, memory->capture_ranges);
-    if (print_nothing(out, trace, memory))
+    if (print_nothing(out, trace, memory) && report_has_titles(out))
         return;
+    if (!report_has_titles(out)) {
+        print_csv(out, memory);
+        return;
+    }
     print_section(out, trace, "Memory result", &totals);
     print_alive(out, trace, memory);
     print_section(out, trace, "Memory pools", &pools);
@@ -303,6 +331,26 @@ static enum mp_status each_point(struct timeline *line, uint64_t steps)
                  : memory_each_change(line->memory, take_point, line);
 }
 
+/* In text the widths are found first. */
+static enum mp_status all_points(struct timeline *line, const struct report_out *out,
+                                 const struct mp_trace *trace, uint64_t steps)
+{
+    if (out->format == REPORT_JSON)
+        return each_point(line, steps);
+    if (!report_has_titles(out)) {
+        report_header(&line->table);
+        line->head = true;
+        return each_point(line, steps);
+    }
+    if (print_nothing(out, trace, line->memory))
+        return MP_OK;
+    print_title(out, trace, "Memory over time");
+    line->measure = true;
+    MP_TRY(each_point(line, steps));
+    line->measure = false;
+    return each_point(line, steps);
+}
+
 enum mp_status print_memory_timeline(const struct report_out *out, const struct mp_trace *trace,
                                      const struct memory *memory, uint64_t range, uint64_t steps)
 {
@@ -310,19 +358,16 @@ enum mp_status print_memory_timeline(const struct report_out *out, const struct 
     struct json_writer json;
     size_t count;
     const struct report_column *columns = memory_point_columns(line.steps, &count);
+    enum mp_status status;
 
     if (out->format == REPORT_JSON) {
         json_begin(&json, out->file, 0);
         report_begin_json(&line.table, &json, columns, count);
-        return each_point(&line, steps);
+    } else {
+        print_head(out, trace, &memory->quality, range, memory->capture_ranges);
+        report_begin(&line.table, out, columns, count);
     }
-    print_head(out, trace, &memory->quality, range, memory->capture_ranges);
-    if (print_nothing(out, trace, memory))
-        return MP_OK;
-    print_title(out, trace, "Memory over time");
-    report_begin(&line.table, out, columns, count);
-    line.measure = true;
-    MP_TRY(each_point(&line, steps));
-    line.measure = false;
-    return each_point(&line, steps);
+    status = all_points(&line, out, trace, steps);
+    report_end(&line.table);
+    return status;
 }

@@ -69,10 +69,15 @@ static void source_cells(const struct memory_source *source, struct report_cell 
 }
 
 #define SOURCE_COLUMNS                                                                             \
-    {.title = "Function", .key = "function", .kind = REPORT_CELL_TEXT, .width = 8, .left = true},  \
+    {.title = "Function",                                                                          \
+     .key = "function",                                                                            \
+     .kind = REPORT_CELL_TEXT,                                                                     \
+     .width = 8,                                                                                   \
+     .left = true,                                                                                 \
+     .name = true},                                                                                \
         {.title = "NVTX Range", .key = "range", .kind = REPORT_CELL_TEXT, .left = true},           \
     {                                                                                              \
-        .title = "NVTX Domain", .key = "domain", .kind = REPORT_CELL_TEXT, .left = true            \
+        .title = "NVTX Domain", .key = "domain", .kind = REPORT_CELL_TEXT, .left = true, .drop = 4 \
     }
 #define SIZE_COLUMN(title_, key_)                                                                  \
     {                                                                                              \
@@ -106,7 +111,7 @@ static void source_cells(const struct memory_source *source, struct report_cell 
 static const struct report_column totals_columns[] = {
     COUNT_COLUMN("Allocs", "allocations"),
     COUNT_COLUMN("Frees", "frees"),
-    COUNT_COLUMN("Unknown", "unknown_frees"),
+    {.title = "Unknown", .key = "unknown_frees", .kind = REPORT_CELL_COUNT, .width = 5, .drop = 1},
     SIZE_COLUMN("Total Size", "bytes"),
     SIZE_COLUMN("Peak Size", "peak_bytes"),
     TIME_COLUMN("Peak At", "peak_ns"),
@@ -187,10 +192,14 @@ struct memory_table memory_totals_table(const struct memory *memory)
 
 static const struct report_column alive_columns[] = {
     SIZE_COLUMN("Size", "bytes"),
-    {.title = "Address", .key = "address", .kind = REPORT_CELL_HEX, .width = 8},
+    {.title = "Address", .key = "address", .kind = REPORT_CELL_HEX, .width = 8, .drop = 5},
     TIME_COLUMN("Allocated", "time_ns"),
     MEMORY_COLUMN,
-    {.title = "Correlation", .key = "correlation", .kind = REPORT_CELL_COUNT, .width = 5},
+    {.title = "Correlation",
+     .key = "correlation",
+     .kind = REPORT_CELL_COUNT,
+     .width = 5,
+     .drop = 6},
     SOURCE_COLUMNS,
 };
 
@@ -222,6 +231,47 @@ struct memory_table memory_alive_table(const struct memory *memory, size_t devic
         if (memory->devices[device].alive[i].source.domain)
             table.text_count = table.count;
     }
+    return table;
+}
+
+/* The same of all devices, for CSV: the device stands before the row. */
+
+static const struct report_column peaks_columns[] = {
+    DEVICE_COLUMN,
+    SIZE_COLUMN("Size", "bytes"),
+    {.title = "Address", .key = "address", .kind = REPORT_CELL_HEX, .width = 8},
+    TIME_COLUMN("Allocated", "time_ns"),
+    MEMORY_COLUMN,
+    {.title = "Correlation", .key = "correlation", .kind = REPORT_CELL_COUNT, .width = 5},
+    SOURCE_COLUMNS,
+};
+
+static void fill_peaks(const struct memory_table *table, size_t row, struct memory_texts *texts,
+                       struct report_cell cells[MEMORY_MOST_COLUMNS])
+{
+    const struct memory_device *device = table->memory->devices;
+    struct memory_table alive = *table;
+    struct report_cell own[MEMORY_MOST_COLUMNS];
+
+    for (alive.which = 0; row >= device->alive_shown; device++, alive.which++)
+        row -= device->alive_shown;
+    cells[0] = device_cell(table->memory, device->device, texts);
+    fill_alive(&alive, row, texts, own);
+    for (size_t i = 1; i < table->count; i++)
+        cells[i] = own[i - 1];
+}
+
+struct memory_table memory_peaks_table(const struct memory *memory)
+{
+    struct memory_table table = {
+        .memory = memory,
+        COLUMNS(peaks_columns),
+        .fill = fill_peaks,
+    };
+
+    for (size_t i = 0; i < memory->device_count; i++)
+        table.rows += memory->devices[i].alive_shown;
+    table.text_count = table.count;
     return table;
 }
 
@@ -335,10 +385,19 @@ static const struct report_column churn_columns[] = {
     SIZE_COLUMN("Allocated", "bytes"),
     TIME_COLUMN("Alloc Time", "allocate_ns"),
     COUNT_COLUMN("Frees", "frees"),
-    SIZE_COLUMN("Freed", "freed_bytes"),
-    TIME_COLUMN("Free Time", "free_ns"),
-    COUNT_COLUMN("Pairs", "pairs"),
-    {.title = "Avg Lifetime", .key = "avg_lifetime_ns", .kind = REPORT_CELL_MEAN, .width = 8},
+    {.title = "Freed",
+     .key = "freed_bytes",
+     .kind = REPORT_CELL_BYTES,
+     .width = 8,
+     .scaled = true,
+     .drop = 5},
+    {.title = "Free Time", .key = "free_ns", .kind = REPORT_CELL_TIME, .width = 8, .drop = 6},
+    {.title = "Pairs", .key = "pairs", .kind = REPORT_CELL_COUNT, .width = 5, .drop = 8},
+    {.title = "Avg Lifetime",
+     .key = "avg_lifetime_ns",
+     .kind = REPORT_CELL_MEAN,
+     .width = 8,
+     .drop = 7},
     SOURCE_COLUMNS,
 };
 

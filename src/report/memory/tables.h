@@ -6,7 +6,7 @@
 #include <stddef.h>
 
 #include "analyze/memory/memory.h"
-#include "report/table/json.h"
+#include "base/text/json_write.h"
 #include "report/table/table.h"
 
 #define MEMORY_MOST_COLUMNS 16
@@ -34,6 +34,9 @@ struct memory_table memory_totals_table(const struct memory *memory);
 
 /* The largest allocations at the peak of a device. */
 struct memory_table memory_alive_table(const struct memory *memory, size_t device);
+
+/* The same of all devices, each row with its device. */
+struct memory_table memory_peaks_table(const struct memory *memory);
 
 struct memory_table memory_pools_table(const struct memory *memory);
 struct memory_table memory_kept_table(const struct memory *memory);

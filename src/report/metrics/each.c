@@ -1,5 +1,6 @@
-/* A row for each execution. It does not use the table printer: there can be as many columns as
- * nvprof has metrics, which is more than the printer takes, and each column has a unit of its own.
+/* A row for each execution. Only on a terminal it uses the table printer: there can be as many
+ * columns as nvprof has metrics, which is more than the printer takes, and each column has a unit
+ * of its own.
  */
 #include <ctype.h>
 #include <inttypes.h>
@@ -11,6 +12,7 @@
 #include "report/common/quality.h"
 #include "report/metrics/json.h"
 #include "report/metrics/metrics.h"
+#include "report/metrics/sheets.h"
 #include "report/metrics/text.h"
 
 #include "base/poison.h"
@@ -150,9 +152,76 @@ static void print_text_launch(const struct report_out *out, const struct columns
             NUMBER_WIDTH, launch->stream);
     for (size_t i = 0; i < columns->count; i++)
         fprintf(out->file, "  %*s", width_of(columns->items[i]),
-                metric_text(text, columns->items[i]->unit, columns->values[i], REPORT_TEXT));
+                metric_text(text, columns->items[i]->unit, columns->values[i], REPORT_TEXT,
+                            report_number_style(out)));
     fputs("  ", out->file);
     metric_put_line(out, launch->kernel);
+}
+
+/* ---- Text for a terminal, or sorted ---- */
+
+enum { START, DEVICE, CONTEXT, STREAM, BEFORE };
+
+#define MOST_METRICS (REPORT_MOST_COLUMNS - BEFORE - 1)
+
+/* As many metrics as the table printer takes; it says which did not fit. */
+static size_t choose_columns(const struct columns *metrics, struct report_view *view,
+                             struct report_column chosen[REPORT_MOST_COLUMNS])
+{
+    size_t count = BEFORE;
+
+    chosen[START] = (struct report_column){.title = "Start", .kind = REPORT_CELL_TIME};
+    chosen[DEVICE] = (struct report_column){.title = "Device", .kind = REPORT_CELL_TEXT, .drop = 3};
+    chosen[CONTEXT] =
+        (struct report_column){.title = "Context", .kind = REPORT_CELL_COUNT, .drop = 2};
+    chosen[STREAM] =
+        (struct report_column){.title = "Stream", .kind = REPORT_CELL_COUNT, .drop = 1};
+    for (size_t i = 0; i < metrics->count; i++) {
+        if (i < MOST_METRICS)
+            chosen[count++] = (struct report_column){.title = metrics_name_of(metrics->items[i]),
+                                                     .kind = REPORT_CELL_TEXT,
+                                                     .ranked = true};
+        else
+            report_titles_add(&view->left_out, metrics_name_of(metrics->items[i]));
+    }
+    chosen[count++] =
+        (struct report_column){.title = "Name", .kind = REPORT_CELL_TEXT, .left = true};
+    return count;
+}
+
+static void put_launch(struct report_table *table, const struct columns *columns,
+                       const struct metrics_result *result, const struct metrics_launch *launch)
+{
+    struct report_cell cells[REPORT_MOST_COLUMNS];
+    char texts[MOST_METRICS][METRIC_TEXT_BYTES];
+    char device[METRIC_DEVICE_BYTES];
+
+    cells[START] = report_number_cell(launch->time - result->launches[0].time);
+    cells[DEVICE] = report_text_cell(metric_device_text(device, result, launch->device));
+    cells[CONTEXT] = report_number_cell(launch->context);
+    cells[STREAM] = report_number_cell(launch->stream);
+    for (size_t i = 0; i < columns->count && i < MOST_METRICS; i++) {
+        cells[BEFORE + i] = report_text_cell(metric_text(
+            texts[i], columns->items[i]->unit, columns->values[i], REPORT_TEXT, table->style));
+        cells[BEFORE + i].real = columns->values[i];
+    }
+    cells[table->count - 1] = report_text_cell(launch->kernel);
+    report_row(table, cells);
+}
+
+static void print_for_view(const struct report_out *out, const struct columns *columns,
+                           const struct metrics_result *result)
+{
+    struct report_column chosen[REPORT_MOST_COLUMNS];
+    struct report_table table;
+
+    report_begin(&table, out, chosen, choose_columns(columns, out->view, chosen));
+    report_header(&table);
+    for (size_t i = 0; i < result->launch_count; i++) {
+        gather(columns, result, &result->launches[i]);
+        put_launch(&table, columns, result, &result->launches[i]);
+    }
+    report_end(&table);
 }
 
 /* ---- CSV ---- */
@@ -183,7 +252,8 @@ static void print_csv_launch(FILE *out, const struct columns *columns,
     fprintf(out, ",\"%" PRIu64 "\",\"%" PRIu64 "\"", launch->context, launch->stream);
     for (size_t i = 0; i < columns->count; i++)
         fprintf(out, ",%s",
-                metric_text(text, columns->items[i]->unit, columns->values[i], REPORT_CSV));
+                metric_text(text, columns->items[i]->unit, columns->values[i], REPORT_CSV,
+                            MP_STYLE_NVPROF));
     fputc(',', out);
     metric_put_quoted(out, launch->kernel);
     fprintf(out, ",%" PRIu64 "\n", launch->correlation);
@@ -218,15 +288,20 @@ enum mp_status print_metrics_each(const struct report_out *out, const struct mp_
         print_metrics_json(out->file, trace, result);
         return MP_OK;
     }
+    if (!report_has_titles(out))
+        print_metrics_each_sheet(out, result);
     if (!result->asked)
         return MP_OK;
     if (!result->launch_count) {
         print_no_metrics(out, trace);
-    } else {
+    } else if (report_has_titles(out)) {
         MP_TRY(make_columns(&columns, result));
         print_prefix(out, trace);
         fputs("Metric trace:\n", out->file);
-        metrics_print_table(out, &columns, result);
+        if (out->view && out->format == REPORT_TEXT)
+            print_for_view(out, &columns, result);
+        else
+            metrics_print_table(out, &columns, result);
         free_columns(&columns);
     }
     print_metric_notes(out, trace, result);

@@ -5,7 +5,7 @@
 #include <stdio.h>
 
 #include "analyze/metrics/metrics.h"
-#include "report/table/json.h"
+#include "base/text/json_write.h"
 
 /* The name of a state or unit as the trace has it; "unknown" when it has none. */
 const char *metric_state_name(unsigned state);

@@ -4,8 +4,10 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "base/metrics/sampled.h"
 #include "report/metrics/json.h"
 #include "report/metrics/metrics.h"
+#include "report/metrics/sheets.h"
 #include "report/metrics/text.h"
 
 #include "base/poison.h"
@@ -17,6 +19,7 @@ static const char *const titles[] = {
     [METRIC_LIST_METRICS] = "Available Metrics:",
     [METRIC_LIST_EVENTS] = "Available Events:",
     [METRIC_LIST_RAW] = "Metrics of CUPTI:",
+    [METRIC_LIST_SAMPLING] = "Counters for MINIPROF_SAMPLE:",
 };
 
 static bool belongs(enum metric_list list, const struct metrics_metric *metric)
@@ -30,6 +33,8 @@ static bool belongs(enum metric_list list, const struct metrics_metric *metric)
         return metric_find_of(METRIC_KIND_EVENT, metric->name) != NULL;
     case METRIC_LIST_RAW:
         return metric_is_raw(metric->name);
+    case METRIC_LIST_SAMPLING:
+        return sampled_find(metric->name) != NULL;
     }
     return false;
 }
@@ -109,6 +114,20 @@ static void print_csv(const struct report_out *out, const struct metrics_result 
     }
 }
 
+/* miniprof's own form of the same. */
+static void metrics_list_print_sheet(const struct report_out *out,
+                                     const struct metrics_result *result, enum metric_list list)
+{
+    struct report_table table;
+
+    metrics_sheet_list_begin(&table, out);
+    for (size_t i = 0; i < result->metric_count; i++) {
+        if (belongs(list, &result->metrics[i]))
+            metrics_sheet_list_row(&table, result, &result->metrics[i]);
+    }
+    report_end(&table);
+}
+
 static void metrics_list_print_json(const struct report_out *out,
                                     const struct metrics_result *result, enum metric_list list)
 {
@@ -132,7 +151,10 @@ void print_metric_list(const struct report_out *out, const struct metrics_result
         metrics_list_print_text(out, result, list);
         break;
     case REPORT_CSV:
-        print_csv(out, result, list);
+        if (report_has_titles(out))
+            print_csv(out, result, list);
+        else
+            metrics_list_print_sheet(out, result, list);
         break;
     case REPORT_JSON:
         metrics_list_print_json(out, result, list);

@@ -8,7 +8,8 @@
 enum metric_list {
     METRIC_LIST_METRICS, /* nvprof's metrics */
     METRIC_LIST_EVENTS,  /* nvprof's events */
-    METRIC_LIST_RAW      /* CUPTI's own */
+    METRIC_LIST_RAW,     /* CUPTI's own */
+    METRIC_LIST_SAMPLING /* counters of MINIPROF_SAMPLE */
 };
 
 /* Prints one list from a trace that answers a query. If a metric is not exactly what its name says,

@@ -9,6 +9,7 @@
 
 #include "report/common/quality.h"
 #include "report/metrics/json.h"
+#include "report/metrics/sheets.h"
 #include "report/metrics/text.h"
 
 #include "base/poison.h"
@@ -28,14 +29,20 @@ struct section {
 
 #define COLUMN(title_, width_)                                                                     \
     {                                                                                              \
-        .title = title_, .kind = REPORT_CELL_TEXT, .width = width_                                 \
+        .title = title_, .kind = REPORT_CELL_TEXT, .width = width_, .ranked = true                 \
+    }
+
+#define NAME_COLUMN(title_, drop_)                                                                 \
+    {                                                                                              \
+        .title = title_, .kind = REPORT_CELL_TEXT, .width = NAME_WIDTH, .name = !(drop_),          \
+        .drop = drop_                                                                              \
     }
 
 static const struct section sections[] = {
     {
         .event = true,
         .title = "Event result:",
-        .columns = {COLUMN("Invocations", 11), COLUMN("Event Name", NAME_WIDTH),
+        .columns = {COLUMN("Invocations", 11), NAME_COLUMN("Event Name", 0),
                     COLUMN("Min", WIDTH_OF_VALUE), COLUMN("Max", WIDTH_OF_VALUE),
                     COLUMN("Avg", WIDTH_OF_VALUE), COLUMN("Total", WIDTH_OF_VALUE)},
         .count = 6,
@@ -43,8 +50,8 @@ static const struct section sections[] = {
     {
         .event = false,
         .title = "Metric result:",
-        .columns = {COLUMN("Invocations", 11), COLUMN("Metric Name", NAME_WIDTH),
-                    COLUMN("Metric Description", NAME_WIDTH), COLUMN("Min", WIDTH_OF_VALUE),
+        .columns = {COLUMN("Invocations", 11), NAME_COLUMN("Metric Name", 0),
+                    NAME_COLUMN("Metric Description", 1), COLUMN("Min", WIDTH_OF_VALUE),
                     COLUMN("Max", WIDTH_OF_VALUE), COLUMN("Avg", WIDTH_OF_VALUE)},
         .count = 6,
     },
@@ -65,31 +72,36 @@ struct row_texts {
 };
 
 static void fill_texts(struct row_texts *texts, const struct metrics_row *row,
-                       enum report_format format)
+                       enum report_format format, enum mp_style style)
 {
     const double values[4] = {row->least, row->greatest, row->mean, row->total};
 
     snprintf(texts->invocations, sizeof texts->invocations, "%" PRIu64, row->invocations);
     for (size_t i = 0; i < 4; i++)
         metric_text(texts->values[i], row->metric->unit, row->values ? values[i] : (double)NAN,
-                    format);
+                    format, style);
 }
 
-static void print_text_row(struct report_table *table, const struct section *section,
-                           const struct metrics_row *row)
+static void take_text_row(struct report_table *table, const struct section *section,
+                          const struct metrics_row *row,
+                          void (*take)(struct report_table *, const struct report_cell *))
 {
+    const double values[] = {row->least, row->greatest, row->mean, row->total};
     struct report_cell cells[MOST_OF_TABLE];
     struct row_texts texts;
     size_t count = 0;
 
-    fill_texts(&texts, row, REPORT_TEXT);
-    cells[count++] = report_text_cell(texts.invocations);
+    fill_texts(&texts, row, REPORT_TEXT, table->style);
+    cells[count] = report_text_cell(texts.invocations);
+    cells[count++].real = (double)row->invocations;
     cells[count++] = report_text_cell(or_empty(row->metric->name));
     if (!section->event)
         cells[count++] = report_text_cell(or_empty(row->metric->description));
-    for (size_t i = 0; count < section->count; i++)
-        cells[count++] = report_text_cell(texts.values[i]);
-    report_row(table, cells);
+    for (size_t i = 0; count < section->count; i++) {
+        cells[count] = report_text_cell(texts.values[i]);
+        cells[count++].real = values[i];
+    }
+    take(table, cells);
 }
 
 static void print_csv_row(FILE *out, const struct section *section, const char *device,
@@ -98,7 +110,7 @@ static void print_csv_row(FILE *out, const struct section *section, const char *
     struct row_texts texts;
     size_t values = section->event ? 4 : 3;
 
-    fill_texts(&texts, row, REPORT_CSV);
+    fill_texts(&texts, row, REPORT_CSV, MP_STYLE_NVPROF);
     metric_put_quoted(out, device);
     fputc(',', out);
     metric_put_quoted(out, row->kernel);
@@ -154,6 +166,15 @@ static void print_device(const struct report_out *out, const struct metrics_resu
     metric_put_line(out, line);
 }
 
+static void print_kernel(const struct report_out *out, const char *kernel)
+{
+    static const char title[] = "    Kernel: ";
+
+    fputs(title, out->file);
+    report_put_name(out->file, out->view, sizeof title - 1, kernel);
+    fputc('\n', out->file);
+}
+
 static void print_text_table(const struct report_out *out, const struct section *section,
                              const struct metrics_result *result)
 {
@@ -163,6 +184,10 @@ static void print_text_table(const struct report_out *out, const struct section 
 
     fit_columns(section, result, columns);
     report_begin(&table, out, columns, section->count);
+    for (size_t i = 0; i < result->row_count && table.rows; i++) {
+        if (belongs(section, &result->rows[i]))
+            take_text_row(&table, section, &result->rows[i], report_measure);
+    }
     report_header(&table);
     for (size_t i = 0; i < result->row_count; i++) {
         const struct metrics_row *row = &result->rows[i];
@@ -170,15 +195,16 @@ static void print_text_table(const struct report_out *out, const struct section 
 
         if (!belongs(section, row))
             continue;
+        if (other || last->order != row->order)
+            report_flush(&table);
         if (other)
             print_device(out, result, row->metric->device);
-        if (other || last->order != row->order) {
-            fputs("    Kernel: ", out->file);
-            metric_put_line(out, row->kernel);
-        }
-        print_text_row(&table, section, row);
+        if (other || last->order != row->order)
+            print_kernel(out, row->kernel);
+        take_text_row(&table, section, row, report_row);
         last = row;
     }
+    report_end(&table);
 }
 
 static void print_csv_table(const struct report_out *out, const struct section *section,
@@ -228,11 +254,17 @@ void print_metrics(const struct report_out *out, const struct mp_trace *trace,
         print_metrics_json(out->file, trace, result);
         return;
     }
+    if (!report_has_titles(out))
+        print_metrics_sheet(out, result);
     if (!result->asked)
         return;
     for (size_t i = 0; i < SECTION_COUNT; i++) {
         if (!has_rows(&sections[i], result))
             continue;
+        if (!report_has_titles(out)) {
+            printed = true;
+            continue;
+        }
         if (printed)
             fputc('\n', out->file);
         print_section(out, trace, &sections[i], result);

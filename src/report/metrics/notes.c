@@ -36,7 +36,10 @@ const char *metric_note(const struct metrics_metric *metric, char *text, size_t 
         describe_substitute(metric, text, size);
         break;
     case MP_metric_state_unavailable:
-        snprintf(text, size, "not available on this GPU");
+        if (metric->expression) /* of a sampled counter: why */
+            snprintf(text, size, "not available: %s", metric->expression);
+        else
+            snprintf(text, size, "not available on this GPU");
         break;
     case MP_metric_state_discontinued:
         snprintf(text, size, "nvprof's metric has no counterpart today");

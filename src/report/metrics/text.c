@@ -21,12 +21,12 @@ static void print_count(char buffer[METRIC_TEXT_BYTES], double value)
 }
 
 /* nvprof fills ten characters including the unit: below 1000 B/s the number has one digit more. */
-static void print_throughput(char buffer[METRIC_TEXT_BYTES], double value)
+static void print_throughput(char buffer[METRIC_TEXT_BYTES], double value, enum mp_style style)
 {
     int decimals = RATE_WIDTH - 2;
 
-    if (mp_size_unit(value)) {
-        mp_format_throughput(buffer, METRIC_TEXT_BYTES, value);
+    if (mp_rate_unit(value, style)) {
+        mp_show_rate(buffer, METRIC_TEXT_BYTES, value, style);
         return;
     }
     while (decimals && snprintf(NULL, 0, "%.*f", decimals, value) > RATE_WIDTH)
@@ -34,7 +34,8 @@ static void print_throughput(char buffer[METRIC_TEXT_BYTES], double value)
     snprintf(buffer, METRIC_TEXT_BYTES, "%.*fB/s", decimals, value);
 }
 
-static void metrics_print_text(char buffer[METRIC_TEXT_BYTES], enum metric_unit unit, double value)
+static void metrics_print_text(char buffer[METRIC_TEXT_BYTES], enum metric_unit unit, double value,
+                               enum mp_style style)
 {
     switch (unit) {
     case METRIC_UNIT_COUNT:
@@ -45,13 +46,22 @@ static void metrics_print_text(char buffer[METRIC_TEXT_BYTES], enum metric_unit 
         mp_format_percent(buffer, METRIC_TEXT_BYTES, value);
         break;
     case METRIC_UNIT_BYTES_PER_SECOND:
-        print_throughput(buffer, value > 0 ? value : 0);
+        print_throughput(buffer, value > 0 ? value : 0, style);
         break;
     case METRIC_UNIT_NANOSECONDS:
-        mp_format_time_mean(buffer, METRIC_TEXT_BYTES, value);
+        mp_show_time(buffer, METRIC_TEXT_BYTES, mp_whole_ns(value), style);
         break;
     case METRIC_UNIT_PER_SECOND:
         snprintf(buffer, METRIC_TEXT_BYTES, "%.4g/s", value);
+        break;
+    case METRIC_UNIT_HERTZ:
+        snprintf(buffer, METRIC_TEXT_BYTES, "%.0fMHz", value / 1e6);
+        break;
+    case METRIC_UNIT_WATTS:
+        snprintf(buffer, METRIC_TEXT_BYTES, "%.1fW", value);
+        break;
+    case METRIC_UNIT_CELSIUS:
+        snprintf(buffer, METRIC_TEXT_BYTES, "%.0fC", value);
         break;
     case METRIC_UNIT_NONE:
     case METRIC_UNIT_RATIO:
@@ -70,7 +80,7 @@ static void print_csv(char buffer[METRIC_TEXT_BYTES], enum metric_unit unit, dou
         break;
     case METRIC_UNIT_BYTES_PER_SECOND:
         snprintf(buffer, METRIC_TEXT_BYTES, "%.6f%s/s", value / mp_size_unit_bytes(scale),
-                 mp_size_unit_name(scale));
+                 mp_size_unit_name(scale, MP_STYLE_NVPROF));
         break;
     case METRIC_UNIT_NANOSECONDS:
         snprintf(buffer, METRIC_TEXT_BYTES, "%.6fus", value / 1e3);
@@ -82,20 +92,23 @@ static void print_csv(char buffer[METRIC_TEXT_BYTES], enum metric_unit unit, dou
     case METRIC_UNIT_COUNT:
     case METRIC_UNIT_RATIO:
     case METRIC_UNIT_BYTES:
-        metrics_print_text(buffer, unit, value);
+    case METRIC_UNIT_HERTZ:
+    case METRIC_UNIT_WATTS:
+    case METRIC_UNIT_CELSIUS:
+        metrics_print_text(buffer, unit, value, MP_STYLE_NVPROF);
         break;
     }
 }
 
 const char *metric_text(char buffer[METRIC_TEXT_BYTES], enum metric_unit unit, double value,
-                        enum report_format format)
+                        enum report_format format, enum mp_style style)
 {
     if (!isfinite(value))
         snprintf(buffer, METRIC_TEXT_BYTES, "%s", format == REPORT_CSV ? "" : "-");
     else if (format == REPORT_CSV)
         print_csv(buffer, unit, value);
     else
-        metrics_print_text(buffer, unit, value);
+        metrics_print_text(buffer, unit, value, style);
     return buffer;
 }
 
@@ -133,4 +146,5 @@ void metric_put_line(const struct report_out *out, const char *text)
 
     report_begin(&table, &plain, &column, 1);
     report_row(&table, &cell);
+    report_end(&table);
 }

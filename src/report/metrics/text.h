@@ -15,7 +15,7 @@
  * `0.910413` ratios, `10.906MB/s`; in CSV six decimals before the unit: `15.541355%`,
  * `10.906250MB/s`. A value that is not a number is `-`, in CSV empty. Returns `buffer`. */
 const char *metric_text(char buffer[METRIC_TEXT_BYTES], enum metric_unit unit, double value,
-                        enum report_format format);
+                        enum report_format format, enum mp_style style);
 
 /* `Tesla V100 (0)`, without control characters. Returns `buffer`. */
 const char *metric_device_text(char buffer[METRIC_DEVICE_BYTES],

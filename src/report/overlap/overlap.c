@@ -6,6 +6,7 @@
 #include <inttypes.h>
 
 #include "base/text/units.h"
+#include "report/common/kernel_time.h"
 #include "report/common/quality.h"
 #include "report/overlap/tables.h"
 
@@ -48,6 +49,7 @@ static void print_unused(const struct report_out *out, const struct mp_trace *tr
 static void overlap_print_notes(const struct report_out *out, const struct mp_trace *trace,
                                 const struct overlap *overlap)
 {
+    print_kernel_time(out, trace, &overlap->kernels);
     for (size_t i = 0; i < overlap->device_count; i++)
         print_unused(out, trace, &overlap->devices[i]);
     if (overlap->graph_launches) {
@@ -86,19 +88,22 @@ static void overlap_print_text(const struct report_out *out, const struct mp_tra
                                const struct overlap *overlap, uint64_t range)
 {
     print_head(out, trace, &overlap->quality, range, overlap->capture_ranges);
+    if (!quality_has_times(&overlap->quality)) {
+        print_no_times(out, trace, "busy time and no overlap");
+        if (report_has_titles(out))
+            return;
+    }
     if (!overlap->device_count) {
         print_prefix(out, trace);
         fputs(overlap->recorded ? "No kernels and no copies in the trace.\n"
                                 : "No kernels and no copies in the trace: MINIPROF_GPU=off.\n",
               out->file);
-    } else if (out->format == REPORT_CSV) {
-        print_window(out, trace, overlap);
+    }
+    if (out->format == REPORT_CSV) {
         overlap_print_activities(out, overlap, overlap->devices, overlap->device_count);
-        fputc('\n', out->file);
         overlap_print_kernels(out, overlap->devices, overlap->device_count);
-        fputc('\n', out->file);
         overlap_print_streams(out, overlap, overlap->devices, overlap->device_count);
-    } else {
+    } else if (overlap->device_count) {
         print_window(out, trace, overlap);
         for (size_t i = 0; i < overlap->device_count; i++)
             print_device(out, trace, overlap, &overlap->devices[i]);
@@ -176,9 +181,16 @@ static void overlap_print_json(FILE *out, const struct mp_trace *trace,
     json_open_document(&json, out, 4);
     json_head(&json, trace, &overlap->quality, &overlap->definitions, range,
               overlap->capture_ranges);
+    if (!quality_has_times(&overlap->quality)) {
+        JSON_FACTS(&json, json_fact_null("window_ns"), json_fact_null("kernel_time"),
+                   json_fact_null("devices"));
+        json_close_document(&json);
+        return;
+    }
     JSON_FACTS(&json, FACT("window_ns", overlap->window), FACT("windows", overlap->windows),
                FACT("graph_launches", overlap->graph_launches),
                FACT("migrations", overlap->migrations));
+    json_kernel_time(&json, &overlap->kernels);
     json_key_array(&json, "devices");
     for (size_t i = 0; i < overlap->device_count; i++)
         json_device(&json, &overlap->devices[i]);

@@ -39,6 +39,7 @@ struct device_table {
     struct report_table table;
     struct report_column columns[REPORT_MOST_COLUMNS];
     size_t count;
+    const char *name; /* NULL: the main table */
     bool with_device;
     char device[OVERLAP_DEVICE_BYTES];
     struct report_cell cells[REPORT_MOST_COLUMNS];
@@ -61,7 +62,8 @@ static void begin_columns(struct device_table *table, const struct report_out *o
 {
     *table = (struct device_table){.with_device = out->format == REPORT_CSV};
     if (table->with_device)
-        add_column(table, COLUMN("Device", TEXT, 6));
+        add_column(table, (struct report_column){
+                              .title = "Device", .key = "device_name", .kind = REPORT_CELL_TEXT});
 }
 
 static void begin_row(struct device_table *table, const struct overlap_device *device)
@@ -98,11 +100,13 @@ static void overlap_tables_print_table(struct device_table *table, const struct 
                                        const void *context)
 {
     report_begin(&table->table, out, table->columns, table->count);
+    table->table.name = table->name;
     table->take = out->format == REPORT_TEXT ? report_measure : report_measure_units;
     rows(table, context);
     report_header(&table->table);
     table->take = report_row;
     rows(table, context);
+    report_end(&table->table);
 }
 
 /* ---- Activities ---- */
@@ -253,16 +257,19 @@ void overlap_print_kernels(const struct report_out *out, const struct overlap_de
     struct device_table table;
 
     begin_columns(&table, out);
+    table.name = "kernels";
     add_column(&table, COLUMN("Kernels at once", REAL, 5));
     add_column(&table, COLUMN("Most", COUNT, 4));
     for (int level = 0; level < OVERLAP_LEVELS; level++)
         add_column(&table, COLUMN(titles[level], TIME, 8));
-    for (size_t i = 0; i < count; i++) {
+    for (size_t i = 0; i < count && report_has_titles(out); i++) {
         if (!devices[i].times.calls[OVERLAP_KERNEL])
             continue;
         overlap_tables_print_table(&table, out, each_device, &all);
         break;
     }
+    if (!report_has_titles(out))
+        overlap_tables_print_table(&table, out, each_device, &all);
 }
 
 /* ---- Streams ---- */
@@ -300,6 +307,7 @@ void overlap_print_streams(const struct report_out *out, const struct overlap *o
     struct device_table table;
 
     begin_columns(&table, out);
+    table.name = "streams";
     add_column(&table, COLUMN("Stream", COUNT, 6));
     add_column(&table, COLUMN("Context", COUNT, 7));
     add_column(&table, COLUMN("Calls", COUNT, 5));

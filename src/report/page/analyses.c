@@ -7,15 +7,16 @@
 #include <string.h>
 
 #include "analyze/advise/advise.h"
+#include "analyze/counters/counters.h"
 #include "analyze/kernels/kernels.h"
 #include "analyze/layers/layers.h"
 #include "analyze/overlap/overlap.h"
+#include "base/text/json_write.h"
 #include "report/advise/advise.h"
 #include "report/iterations/iterations.h"
 #include "report/kernels/kernels.h"
 #include "report/layers/layers.h"
 #include "report/overlap/overlap.h"
-#include "report/table/json.h"
 
 #include "base/poison.h"
 
@@ -27,7 +28,7 @@ static struct report_out json_out(FILE *out)
 /* ---- Iterations ---- */
 
 /* A page without advice is one too. */
-static void advise(struct html_material *material)
+void html_advise(struct html_material *material)
 {
     const struct advise_input input = {&material->deps, material->trace, &material->study};
     struct mp_error *error = &material->no_advice;
@@ -43,14 +44,27 @@ enum mp_status html_iterations_find(struct html_material *material, struct mp_er
 {
     const struct iterations_options options = {.range = material->range};
 
-    MP_TRY(iterations_study(&material->deps, material->trace, &options, &material->study, error));
-    advise(material);
-    return MP_OK;
+    MP_TRY(baseline_build(material->trace, &material->baseline, error));
+    return iterations_study(&material->deps, material->trace, &options, &material->study, error);
+}
+
+enum mp_status html_take_costs_out(struct html_material *material)
+{
+    const struct undisturbed_input input = {
+        .trace = material->trace,
+        .deps = &material->deps,
+        .baseline = &material->baseline,
+        .study = &material->study,
+        .windows = &material->windows,
+    };
+
+    return material->as_recorded ? MP_OK : undisturbed_apply(&input, &material->undisturbed);
 }
 
 void html_iterations_free(struct html_material *material)
 {
     advise_free(&material->advice);
+    baseline_free(&material->baseline);
     iterations_study_free(&material->study);
 }
 
@@ -60,6 +74,8 @@ static struct iterations_report report_of(const struct html_material *material)
         iterations_report_of(material->trace, &material->deps, &material->study);
 
     report.range = material->range;
+    report.baseline = &material->baseline;
+    report.undisturbed = &material->undisturbed;
     return report;
 }
 
@@ -68,12 +84,15 @@ enum mp_status html_print_iters(FILE *out, struct html_material *material, struc
     const struct report_out report = json_out(out);
     struct iterations_summary shown = material->study.summary;
     struct iterations_report iterations = report_of(material);
+    struct counters_clocks *clocks;
 
-    (void)error;
+    MP_TRY(counters_clocks(material->trace, &material->study.iterations, &clocks, error));
+    iterations.clocks = clocks;
     shown.outlier_count =
         html_at_most(material, "outliers", HTML_MOST_OUTLIERS, shown.outlier_count);
     iterations.summary = &shown;
     print_iterations(&report, &iterations);
+    free(clocks);
     return MP_OK;
 }
 
@@ -125,7 +144,8 @@ enum mp_status html_print_layers(FILE *out, struct html_material *material, stru
     const struct report_out report = json_out(out);
     const struct layers_options options = {.range = material->range, .style = material->style};
     struct layers_result result;
-    const struct layers_report layers = {
+    struct counters_brief *sampled = NULL;
+    struct layers_report layers = {
         .trace = material->trace, .result = &result, .options = &options, .top = HTML_MOST_LAYERS};
     enum mp_status status = MP_OK;
 
@@ -140,7 +160,11 @@ enum mp_status html_print_layers(FILE *out, struct html_material *material, stru
         else
             html_at_most(material, "layers", HTML_MOST_LAYERS, result.count);
         shorten_work(material, &result);
-        status = print_layers(&report, &layers);
+        status = counters_of_layers(material->trace, &options, &result, &sampled, error);
+        layers.sampled = sampled;
+        if (!status)
+            status = print_layers(&report, &layers);
+        free(sampled);
     }
     layers_free(&result);
     return status;
@@ -152,18 +176,27 @@ enum mp_status html_print_kernels(FILE *out, struct html_material *material, str
 {
     const struct report_out report = json_out(out);
     const struct kernels_options options = {.range = material->range, .style = material->style};
+    const struct counters_options sampled = {.range = material->range, .style = material->style};
+    struct counters_result counters;
     struct kernels kernels;
+    enum mp_status status = MP_OK;
+    bool any;
 
     MP_TRY(kernels_build(material->trace, &options, &kernels, error));
     if (kernels.row_count) {
         kernels.row_count = html_at_most(material, "kernels", HTML_MOST_KERNELS, kernels.row_count);
-        print_kernels(&report, material->trace, &kernels, &options);
+        status = counters_build_any(material->trace, &sampled, &counters, &any, error);
+        kernels.counters = !status && any ? &counters : NULL;
+        if (!status)
+            print_kernels(&report, material->trace, &kernels, &options);
+        if (kernels.counters)
+            counters_result_free(&counters);
     } else {
         html_print_note(out, kernels.recorded ? "No kernels in the trace."
                                               : "No kernels in the trace: MINIPROF_GPU=off.");
     }
     kernels_free(&kernels);
-    return MP_OK;
+    return status;
 }
 
 enum mp_status html_print_overlap(FILE *out, struct html_material *material, struct mp_error *error)

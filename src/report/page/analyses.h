@@ -24,11 +24,17 @@
 /* How many of `all` rows a document may hold; notes how many are left out. */
 size_t html_at_most(struct html_material *material, const char *key, size_t most, size_t all);
 
-/* Finds and measures the iterations, and makes the advice. Call it after the graph was read and
- * before anything else takes memory. Fails as iterations_study does. html_iterations_free may
+/* Finds and measures the iterations. Call it after the graph was read and before anything else
+ * takes memory. Fails as iterations_study does. html_iterations_free may
  * follow in any case. */
 enum mp_status html_iterations_find(struct html_material *material, struct mp_error *error);
 void html_iterations_free(struct html_material *material);
+
+/* Takes the costs of recording out of the graph, the windows and the iterations. The time line,
+ * which shows what was recorded, must be there. MP_ERR_MEMORY. */
+enum mp_status html_take_costs_out(struct html_material *material);
+
+void html_advise(struct html_material *material);
 
 /* What the commands of these names print; a note if the trace has nothing of it. */
 enum mp_status html_print_iters(FILE *out, struct html_material *material, struct mp_error *error);

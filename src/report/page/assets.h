@@ -1,6 +1,6 @@
-/* The page's own parts, before and after the documents, as bytes in the program. tools/dev/embed
- * makes them from src/report/html and uPlot. Without uPlot, assets_none.c takes their place, with
- * sizes of 0.
+/* The page's own parts, before and after the documents: each is one zstd frame, which makes the
+ * program 0.2 MB smaller. tools/dev/embed makes them from src/report/html and uPlot. Without uPlot,
+ * assets_none.c takes their place, with sizes of 0.
  */
 #ifndef MP_REPORT_PAGE_ASSETS_H
 #define MP_REPORT_PAGE_ASSETS_H

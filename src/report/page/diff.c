@@ -6,8 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/text/json_write.h"
 #include "report/page/page.h"
-#include "report/table/json.h"
 
 #include "base/poison.h"
 
@@ -221,8 +221,7 @@ static enum mp_status write_page(FILE *out, const struct diff_report *report, ch
     MP_TRY(html_page_begin(&page, out, error));
     html_page_json(&page, "diff", "Comparison", *text, first);
     html_page_json(&page, "latencies", "Iterations", *text + first, bytes - first);
-    html_page_end(&page);
-    return MP_OK;
+    return html_page_end(&page, error);
 }
 
 enum mp_status html_diff_write(FILE *out, const struct diff_report *report, struct mp_error *error)

@@ -51,6 +51,8 @@ static enum mp_status print_path(FILE *out, struct html_material *material, stru
                                      .deps = &material->deps,
                                      .windows = &material->windows,
                                      .result = &material->result,
+                                     .baseline = &material->baseline,
+                                     .undisturbed = &material->undisturbed,
                                      .range = material->range,
                                      .parts = true};
 
@@ -71,9 +73,9 @@ static enum mp_status print_ranges(FILE *out, struct html_material *material,
     return MP_OK;
 }
 
-/* Busy times of one device, of all its work and by kind. */
+/* Busy times of one device, of all its work and by kind; null if kernels have no times. */
 static enum mp_status json_device(struct json_writer *json, const struct timeline *timeline,
-                                  const struct timeline_lane *lane)
+                                  const struct timeline_lane *lane, bool has_times)
 {
     static const struct {
         const char *key;
@@ -90,7 +92,7 @@ static enum mp_status json_device(struct json_writer *json, const struct timelin
     JSON_FACTS(json, FACT("device", lane->device), FACT("name", lane->name));
     for (size_t i = 0; i < sizeof sums / sizeof *sums; i++) {
         MP_TRY(timeline_busy(timeline, lane->device, sums[i].categories, &busy));
-        JSON_FACTS(json, FACT(sums[i].key, busy));
+        JSON_FACTS(json, FACT_IF(sums[i].key, has_times, busy));
     }
     json_close_object(json);
     return MP_OK;
@@ -126,7 +128,8 @@ static enum mp_status json_devices(struct json_writer *json, struct html_materia
     json_key_array(json, "devices");
     count = html_at_most(material, "overview", HTML_MOST_DEVICES, count);
     for (size_t i = 0; i < count && !status; i++)
-        status = json_device(json, timeline, &timeline->lanes[lanes[i]]);
+        status = json_device(json, timeline, &timeline->lanes[lanes[i]],
+                             quality_has_times(&material->deps.quality));
     json_close_array(json);
     free(lanes);
     return status;
@@ -157,21 +160,21 @@ static enum mp_status print_timeline(FILE *out, struct html_material *material,
 }
 
 const struct html_document html_documents[] = {
-    {"overview", "Overview", html_print_overview},
-    {"iters", "Iterations", html_print_iters},
-    {"iterations", "Each iteration", html_print_iterations},
-    {"timeline", "Time line", print_timeline},
-    {"advise", "Advice", html_print_advise},
-    {"layers", "Layers", html_print_layers},
-    {"kernels", "Kernels", html_print_kernels},
-    {"overlap", "Overlap", html_print_overlap},
-    {"memory", "Memory", html_print_memory},
-    {"memory_lines", "Memory over time", html_print_memory_lines},
-    {"summary", "Summary", print_times},
-    {"nvtx", "NVTX ranges", print_ranges},
-    {"deps", "Critical path", print_path},
-    {"info", "Trace", print_contents},
-    {"left_out", "Left out", html_print_left_out},
+    {"overview", "Overview", html_print_overview, false},
+    {"iters", "Iterations", html_print_iters, true},
+    {"iterations", "Each iteration", html_print_iterations, true},
+    {"timeline", "Time line", print_timeline, false},
+    {"advise", "Advice", html_print_advise, false},
+    {"layers", "Layers", html_print_layers, true},
+    {"kernels", "Kernels", html_print_kernels, false},
+    {"overlap", "Overlap", html_print_overlap, true},
+    {"memory", "Memory", html_print_memory, false},
+    {"memory_lines", "Memory over time", html_print_memory_lines, false},
+    {"summary", "Summary", print_times, false},
+    {"nvtx", "NVTX ranges", print_ranges, false},
+    {"deps", "Critical path", print_path, true},
+    {"info", "Trace", print_contents, false},
+    {"left_out", "Left out", html_print_left_out, false},
 };
 
 const size_t html_document_count = sizeof html_documents / sizeof *html_documents;

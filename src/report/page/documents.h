@@ -9,9 +9,9 @@
 
 #include "analyze/advise/advise.h"
 #include "analyze/deps/deps.h"
-#include "analyze/iterations/iterations.h"
 #include "analyze/memory/memory.h"
 #include "analyze/timeline/timeline.h"
+#include "analyze/undisturbed/undisturbed.h"
 #include "base/status.h"
 #include "model/kernels/names.h"
 #include "report/page/timeline.h"
@@ -30,6 +30,7 @@ struct html_material {
     struct mp_trace *trace;
     uint64_t range; /* id of a capture range; 0: everything */
     enum names_style style;
+    bool as_recorded; /* with the costs of recording */
     struct deps deps;
     struct deps_windows windows;
     struct deps_result result;
@@ -37,6 +38,8 @@ struct html_material {
     struct timeline timeline;
     struct html_kinds kinds;
     struct iterations_study study;
+    struct baseline baseline;
+    struct undisturbed undisturbed;
     struct advice advice;
     struct mp_error no_advice; /* why there is no advice; MP_OK: there is */
     struct memory memory;      /* valid from the memory document on */
@@ -51,6 +54,7 @@ struct html_document {
     const char *id;
     const char *title;
     enum mp_status (*print)(FILE *out, struct html_material *material, struct mp_error *error);
+    bool needs_times; /* of kernels: else there is a note (quality_has_times) */
 };
 
 /* {"note": text}: instead of a document. */

@@ -4,9 +4,9 @@
 #include <stdlib.h>
 
 #include "analyze/memory/memory.h"
+#include "base/text/json_write.h"
 #include "report/memory/memory.h"
 #include "report/page/analyses.h"
-#include "report/table/json.h"
 
 #include "base/poison.h"
 

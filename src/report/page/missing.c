@@ -1,7 +1,7 @@
 /* What a page does not hold: notes in place of documents, and how many rows a document leaves out.
  */
+#include "base/text/json_write.h"
 #include "report/page/analyses.h"
-#include "report/table/json.h"
 
 #include "base/poison.h"
 

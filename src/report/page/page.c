@@ -4,7 +4,9 @@
 #include "report/page/page.h"
 
 #include <stdbool.h>
+#include <stdlib.h>
 #include <string.h>
+#include <zstd.h>
 
 #include "base/status.h"
 #include "report/page/assets.h"
@@ -23,17 +25,33 @@ enum mp_status html_page_check(struct mp_error *error)
                         "npm there, run 'make deps' and build again");
 }
 
+/* Writes what a frame of tools/dev/embed holds. */
+static enum mp_status put_asset(FILE *out, const unsigned char *frame, size_t frame_bytes,
+                                struct mp_error *error)
+{
+    size_t bytes = (size_t)ZSTD_getFrameContentSize(frame, frame_bytes);
+    char *content = malloc(bytes);
+
+    /* The frame is our own, so nothing else can fail. */
+    if (!content || ZSTD_decompress(content, bytes, frame, frame_bytes) != bytes) {
+        free(content);
+        return mp_error_set(error, MP_ERR_MEMORY, "no memory for the page's own parts");
+    }
+    fwrite(content, 1, bytes, out);
+    free(content);
+    return MP_OK;
+}
+
 enum mp_status html_page_begin(struct html_page *page, FILE *out, struct mp_error *error)
 {
     page->out = out;
     MP_TRY(html_page_check(error));
-    fwrite(html_assets_head, 1, html_assets_head_bytes, out);
-    return MP_OK;
+    return put_asset(out, html_assets_head, html_assets_head_bytes, error);
 }
 
-void html_page_end(struct html_page *page)
+enum mp_status html_page_end(struct html_page *page, struct mp_error *error)
 {
-    fwrite(html_assets_tail, 1, html_assets_tail_bytes, page->out);
+    return put_asset(page->out, html_assets_tail, html_assets_tail_bytes, error);
 }
 
 /* ---- JSON ---- */

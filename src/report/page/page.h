@@ -4,7 +4,7 @@
  *     MP_TRY(html_page_begin(&page, out, &error));
  *     html_page_json(&page, "summary", "Summary", text, bytes);
  *     html_page_blob(&page, "events", data, size);
- *     html_page_end(&page);
+ *     MP_TRY(html_page_end(&page, &error));
  *
  * The parts around the documents come from src/report/html: a template, a style sheet, scripts and
  * uPlot. tools/dev/embed puts them together when miniprof is built (assets.h). Data of a trace goes
@@ -33,8 +33,8 @@ struct html_page {
  * do. */
 enum mp_status html_page_check(struct mp_error *error);
 
-/* Writes everything that stands before the documents. Fails as html_page_check does; then nothing
- * is written. */
+/* Writes everything that stands before the documents. Fails as html_page_check does, or with
+ * MP_ERR_MEMORY; then nothing is written. */
 enum mp_status html_page_begin(struct html_page *page, FILE *out, struct mp_error *error);
 
 /* Adds a JSON document. `id` is of letters, digits and _; `title` is plain text of ours. */
@@ -44,7 +44,8 @@ void html_page_json(struct html_page *page, const char *id, const char *title, c
 /* Adds bytes. */
 void html_page_blob(struct html_page *page, const char *id, const uint8_t *data, size_t size);
 
-void html_page_end(struct html_page *page);
+/* Writes everything that stands behind the documents. MP_ERR_MEMORY: the page is not whole. */
+enum mp_status html_page_end(struct html_page *page, struct mp_error *error);
 
 /* The two encodings alone. */
 void html_put_json(FILE *out, const char *text, size_t bytes);
@@ -52,6 +53,7 @@ void html_put_base64(FILE *out, const uint8_t *data, size_t size);
 
 /* The other public parts of this family. */
 #include "report/page/diff.h"
+#include "report/page/job.h"
 #include "report/page/report.h"
 
 #endif

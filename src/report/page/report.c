@@ -1,8 +1,10 @@
-/* Puts a page together. Each document is printed into memory first, so that the page holds the
- * whole document, or a note that says why it is missing.
+/* Puts the part of a page about one trace together, and a page of that part alone. Each document is
+ * printed into memory first, so that the page holds the whole document, or a note that says why it
+ * is missing.
  */
 #include "report/page/report.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "report/page/analyses.h"
@@ -13,8 +15,9 @@
 
 /* Prints a document into memory: the page gets the whole document or a note. */
 static enum mp_status add_document(struct html_page *page, const struct html_document *document,
-                                   struct html_material *material)
+                                   struct html_material *material, const char *prefix)
 {
+    char id[HTML_ID_BYTES];
     char *text = NULL;
     size_t bytes = 0;
     FILE *memory = open_memstream(&text, &bytes);
@@ -23,7 +26,10 @@ static enum mp_status add_document(struct html_page *page, const struct html_doc
 
     if (!memory)
         return MP_ERR_MEMORY;
-    status = document->print(memory, material, &error);
+    if (document->needs_times && !quality_has_times(&material->deps.quality))
+        status = mp_error_set(&error, MP_ERR_ARGUMENT, "%s", QUALITY_NO_TIMES);
+    else
+        status = document->print(memory, material, &error);
     if (status) {
         rewind(memory);
         html_print_note(memory, error.status ? error.text : mp_status_name(status));
@@ -31,8 +37,9 @@ static enum mp_status add_document(struct html_page *page, const struct html_doc
     status = ferror(memory) ? MP_ERR_MEMORY : MP_OK;
     if (fclose(memory) != 0)
         status = MP_ERR_MEMORY;
+    snprintf(id, sizeof id, "%s%s", prefix, document->id);
     if (!status)
-        html_page_json(page, document->id, document->title, text, bytes);
+        html_page_json(page, id, document->title, text, bytes);
     free(text);
     return status;
 }
@@ -57,11 +64,14 @@ static enum mp_status load(struct html_material *material, uint64_t events, stru
     struct timeline_options lines = {.style = material->style, .most = events};
 
     MP_TRY(deps_load(material->trace, &graph, &material->deps, error));
+    material->deps.quality.only = material->range;
     MP_TRY(deps_windows_ranges(&material->deps, material->range, &material->windows, error));
-    MP_TRY(find_path(material));
     MP_TRY(html_iterations_find(material, error));
     lines.range = material->range ? ranges_find(&material->deps.ranges, material->range) : NULL;
     MP_TRY(timeline_build(&material->timeline, material->trace, &material->deps, &lines, error));
+    MP_TRY(html_take_costs_out(material));
+    MP_TRY(find_path(material));
+    html_advise(material);
     return html_kinds_build(&material->kinds, &material->timeline);
 }
 
@@ -77,42 +87,50 @@ static void unload(struct html_material *material)
     deps_free(&material->deps);
 }
 
-static enum mp_status add_columns(struct html_page *page, const struct html_material *material)
+static enum mp_status add_columns(struct html_page *page, const struct html_material *material,
+                                  const char *prefix)
 {
+    char id[HTML_ID_BYTES];
     struct mp_buffer blob = {.data = NULL};
     enum mp_status status = html_timeline_pack(&blob, &material->timeline, &material->deps,
                                                &material->kinds, material->critical);
 
+    snprintf(id, sizeof id, "%stimeline", prefix);
     if (!status)
-        html_page_blob(page, "timeline", blob.data, blob.size);
+        html_page_blob(page, id, blob.data, blob.size);
     mp_buffer_free(&blob);
     return status;
 }
 
-static enum mp_status write_page(FILE *out, struct html_material *material, uint64_t events,
+static enum mp_status write_part(struct html_page *page, struct html_material *material,
+                                 const struct html_report_options *options, const char *prefix,
                                  struct mp_error *error)
 {
-    struct html_page page;
-
-    MP_TRY(html_page_begin(&page, out, error));
-    MP_TRY(load(material, events, error));
+    MP_TRY(load(material, options->events, error));
     for (size_t i = 0; i < html_document_count; i++)
-        MP_TRY(add_document(&page, &html_documents[i], material));
-    MP_TRY(add_columns(&page, material));
-    html_page_end(&page);
-    return MP_OK;
+        MP_TRY(add_document(page, &html_documents[i], material, prefix));
+    if (options->job) {
+        html_job_path(options->job, options->process, material->critical, material->deps.count);
+        MP_TRY(html_job_add_peers(page, options->job, options->process, &material->timeline,
+                                  &material->deps, prefix));
+    }
+    return add_columns(page, material, prefix);
 }
 
-enum mp_status html_report_write(FILE *out, struct mp_trace *trace,
-                                 const struct html_report_options *options,
-                                 struct html_report_result *result, struct mp_error *error)
+enum mp_status html_report_part(struct html_page *page, struct mp_trace *trace,
+                                const struct html_report_options *options, const char *prefix,
+                                struct html_report_result *result, struct mp_error *error)
 {
     struct html_material material = {
-        .trace = trace, .range = options->range, .style = options->style};
+        .trace = trace,
+        .range = options->range,
+        .style = options->style,
+        .as_recorded = options->as_recorded,
+    };
     enum mp_status status;
 
     *error = (struct mp_error){.status = MP_OK};
-    status = write_page(out, &material, options->events, error);
+    status = write_part(page, &material, options, prefix, error);
     *result = (struct html_report_result){
         .events = material.timeline.event_count,
         .left_out = material.timeline.left_out_late + material.timeline.left_out_deep,
@@ -122,4 +140,16 @@ enum mp_status html_report_write(FILE *out, struct mp_trace *trace,
     if (status && !error->status)
         mp_error_set(error, status, "cannot make a page: %s", mp_status_name(status));
     return status;
+}
+
+enum mp_status html_report_write(FILE *out, struct mp_trace *trace,
+                                 const struct html_report_options *options,
+                                 struct html_report_result *result, struct mp_error *error)
+{
+    struct html_page page;
+
+    *result = (struct html_report_result){.events = 0};
+    MP_TRY(html_page_begin(&page, out, error));
+    MP_TRY(html_report_part(&page, trace, options, "", result, error));
+    return html_page_end(&page, error);
 }

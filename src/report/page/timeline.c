@@ -7,7 +7,7 @@
 
 #include "base/data/sort.h"
 #include "base/data/varint.h"
-#include "report/table/json.h"
+#include "base/text/json_write.h"
 
 #include "base/poison.h"
 
@@ -62,8 +62,15 @@ void html_kinds_free(struct html_kinds *kinds)
 /* ---- The document ---- */
 
 static const char *const category_keys[TIMELINE_CATEGORIES] = {
-    [DEPS_CALL] = "call", [DEPS_KERNEL] = "kernel", [DEPS_COPY] = "copy",
-    [DEPS_SET] = "set",   [DEPS_GRAPH] = "graph",   [TIMELINE_RANGE] = "range",
+    [DEPS_CALL] = "call",
+    [DEPS_KERNEL] = "kernel",
+    [DEPS_COPY] = "copy",
+    [DEPS_SET] = "set",
+    [DEPS_GRAPH] = "graph",
+    [TIMELINE_RANGE] = "range",
+    [DEPS_HOST_FUNCTION] = "host_function",
+    [DEPS_WAIT] = "wait",
+    [DEPS_TRANSFER] = "transfer",
 };
 
 static const char *const track_keys[] = {
@@ -136,6 +143,7 @@ void html_timeline_json(FILE *out, const struct timeline *timeline, const struct
     JSON_FACTS(&json, FACT("origin_ns", timeline->origin), FACT("end_ns", timeline->end),
                FACT("fan", TIMELINE_FAN), FACT("events", timeline->event_count),
                FACT("left_out_late", timeline->left_out_late),
+               FACT_IF("until_ns", timeline->left_out_late, timeline->until),
                FACT("left_out_deep", timeline->left_out_deep));
     json_lanes(&json, timeline);
     json_tracks(&json, timeline);
@@ -166,7 +174,7 @@ struct packing {
 
 static bool waits(const struct deps_activity *piece)
 {
-    return piece->bound == DEPS_SYNCHRONISATION || piece->bound == DEPS_IN_EFFECT;
+    return deps_call_waits(piece) || piece->bound == DEPS_WOKEN;
 }
 
 /* The piece of a call that says what bound the call: the last one if it waited, else the first. */
@@ -174,7 +182,7 @@ static uint32_t telling_piece(const struct deps *deps, uint32_t first)
 {
     const struct deps_activity *call = &deps->activities[first];
 
-    if (call->kind != DEPS_CALL)
+    if (!deps_is_call(call))
         return first;
     return waits(&deps->activities[call->stream_pred]) ? call->stream_pred : first;
 }
@@ -190,7 +198,7 @@ static struct facts facts_of(const struct packing *packing, uint32_t event)
                           .launch = TIMELINE_NONE,
                           .reason = deps->activities[telling].bound};
 
-    if (activity->kind != DEPS_CALL)
+    if (!deps_is_call(activity))
         facts.launch = timeline_event_of(packing->timeline, deps, activity->launch);
     facts.bound = timeline_event_of(packing->timeline, deps, deps_bound_to(deps, telling));
     if (facts.bound == TIMELINE_NONE)

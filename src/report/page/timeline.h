@@ -48,8 +48,8 @@ struct html_kinds {
 enum mp_status html_kinds_build(struct html_kinds *kinds, const struct timeline *timeline);
 void html_kinds_free(struct html_kinds *kinds);
 
-/* Prints the document: origin_ns, end_ns, fan, events, left_out, lanes, tracks, names, details,
- * kinds. */
+/* Prints the document: origin_ns, end_ns, fan, events, left_out_late, until_ns (from when on events
+ * are left out; null: none are), left_out_deep, lanes, tracks, names, kinds. */
 void html_timeline_json(FILE *out, const struct timeline *timeline, const struct html_kinds *kinds);
 
 /* Appends the columns to the blob. `critical` has each activity's time on the critical path, ns

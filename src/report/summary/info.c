@@ -4,6 +4,7 @@
 #include <inttypes.h>
 
 #include "base/text/units.h"
+#include "report/common/baseline.h"
 #include "report/common/flight.h"
 #include "report/common/quality.h"
 
@@ -63,10 +64,11 @@ static void summary_info_print_table(const struct report_out *out, const struct 
     each_table(&table, contents, report_measure);
     report_header(&table);
     each_table(&table, contents, report_row);
-    if (out->format != REPORT_TEXT)
-        return;
     summary_info_fill_cells(cells, "all", &contents->total);
-    report_row(&table, cells);
+    report_flush(&table);
+    if (out->format == REPORT_TEXT)
+        report_row(&table, cells);
+    report_end(&table);
 }
 
 static void print_property(FILE *out, const char *key, const char *value)
@@ -85,6 +87,15 @@ static void print_span(FILE *out, const struct contents *contents)
             mp_format_time(text, sizeof text, contents->last_time - contents->first_time));
 }
 
+static void print_loss(FILE *out, const struct range_loss *loss)
+{
+    if (loss && loss->unanswered > 0)
+        fprintf(out, ", %" PRId64 " launched kernel%s no record", loss->unanswered,
+                loss->unanswered == 1 ? " has" : "s have");
+    if (loss && loss->dropped > 0)
+        fprintf(out, ", up to %" PRId64 " records were dropped", loss->dropped);
+}
+
 static void print_ranges(FILE *out, const struct contents *contents)
 {
     char text[TIME_BYTES];
@@ -94,9 +105,11 @@ static void print_ranges(FILE *out, const struct contents *contents)
         const struct capture_range *range = dense_at(&contents->ranges.items, i);
         bool ended = range->end_time != UINT64_MAX && range->end_time >= range->begin_time;
 
-        fprintf(out, "  range %-20" PRIu64 "%s\n", range->id,
+        fprintf(out, "  range %-20" PRIu64 "%s", range->id,
                 ended ? mp_format_time(text, sizeof text, range->end_time - range->begin_time)
                       : "not ended");
+        print_loss(out, quality_range(&contents->quality, range->id));
+        fputc('\n', out);
     }
 }
 
@@ -113,6 +126,44 @@ static void print_counters(FILE *out, const struct contents *contents)
     }
 }
 
+/* Which source tells of NCCL's operations; nothing where there are none. */
+static void print_told(FILE *out, const struct told *told)
+{
+    const struct {
+        uint64_t count;
+        const char *source;
+    } parts[] = {{told->by_plugin, "by NCCL's profiler plugin"},
+                 {told->by_nvtx, "by NVTX"},
+                 {told->by_name, "by NVTX names only (no sizes, no communicators)"}};
+    const char *before = "";
+
+    if (told->by_plugin + told->by_nvtx + told->by_name == 0) {
+        if (told->kernels)
+            fprintf(
+                out, "%-28s%s\n", "collectives",
+                "unknown: NCCL ran and told nothing (NCCL_NVTX_DISABLE=1 or MINIPROF_NCCL=off)");
+        return;
+    }
+    fprintf(out, "%-28s", "collectives");
+    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
+        if (!parts[i].count)
+            continue;
+        fprintf(out, "%s%" PRIu64 " %s", before, parts[i].count, parts[i].source);
+        before = ", ";
+    }
+    fputc('\n', out);
+}
+
+static void json_told(struct json_writer *json, const struct told *told)
+{
+    if (told->by_plugin + told->by_nvtx + told->by_name == 0)
+        return;
+    json_key_object(json, "collectives");
+    JSON_FACTS(json, FACT("by_plugin", told->by_plugin), FACT("by_nvtx", told->by_nvtx),
+               FACT("by_name", told->by_name));
+    json_close_object(json);
+}
+
 static void summary_info_print_text(const struct report_out *out, const struct mp_trace *trace,
                                     const struct contents *contents)
 {
@@ -120,11 +171,14 @@ static void summary_info_print_text(const struct report_out *out, const struct m
     const char *value;
 
     print_warning(out, trace, &contents->quality);
+    print_baseline_note(out, trace, &contents->quality);
     print_flight_note(out, trace);
+    print_baseline(out, trace, &contents->baseline);
     for (size_t i = 0; mp_trace_property_at(trace, i, &key, &value); i++)
         print_property(out->file, key, value);
     print_span(out->file, contents);
     print_ranges(out->file, contents);
+    print_told(out->file, &contents->told);
     print_counters(out->file, contents);
     fprintf(out->file, "%-28s%" PRIu64 "\n", "dropped", contents->quality.dropped);
     fputc('\n', out->file);
@@ -140,9 +194,16 @@ static void json_ranges(struct json_writer *json, const struct contents *content
     json_key_array(json, "ranges");
     for (size_t i = 0; i < ranges_count(&contents->ranges); i++) {
         const struct capture_range *range = dense_at(&contents->ranges.items, i);
+        const struct range_loss *loss = quality_range(&contents->quality, range->id);
 
-        JSON_OBJECT(json, FACT("range", range->id), FACT("begin_ns", range->begin_time),
-                    FACT_IF("end_ns", range->end_time != UINT64_MAX, range->end_time));
+        json_open_object(json);
+        JSON_FACTS(json, FACT("range", range->id), FACT("begin_ns", range->begin_time),
+                   FACT_IF("end_ns", range->end_time != UINT64_MAX, range->end_time));
+        if (loss && loss->unanswered > 0)
+            JSON_FACTS(json, FACT("unanswered_launches", (uint64_t)loss->unanswered));
+        if (loss && loss->dropped > 0)
+            JSON_FACTS(json, FACT("dropped_at_most", (uint64_t)loss->dropped));
+        json_close_object(json);
     }
     json_close_array(json);
 }
@@ -165,6 +226,7 @@ static void json_tables(struct json_writer *json, const struct contents *content
     json_key_array(json, "tables");
     report_begin_json(&table, json, columns, COLUMN_COUNT);
     each_table(&table, contents, report_row);
+    report_end(&table);
     json_close_array(json);
 }
 
@@ -189,6 +251,8 @@ static void summary_info_print_json(FILE *out, const struct mp_trace *trace,
     json_sizes(&json, contents);
     json_ranges(&json, contents);
     json_tables(&json, contents);
+    json_baseline(&json, &contents->baseline);
+    json_told(&json, &contents->told);
     json_key(&json, "quality");
     json_quality(&json, &contents->quality, &contents->definitions);
     json_close_document(&json);
@@ -197,12 +261,11 @@ static void summary_info_print_json(FILE *out, const struct mp_trace *trace,
 void print_info(const struct report_out *out, const struct mp_trace *trace,
                 const struct contents *contents)
 {
-    const struct report_out messages = {.file = stderr};
-
     if (out->format == REPORT_JSON) {
         summary_info_print_json(out->file, trace, contents);
     } else if (out->format == REPORT_CSV) {
-        print_warning(&messages, trace, &contents->quality);
+        print_warning(out, trace, &contents->quality);
+        print_baseline_note(out, trace, &contents->quality);
         summary_info_print_table(out, contents);
     } else {
         summary_info_print_text(out, trace, contents);

@@ -34,13 +34,14 @@ static void summary_merged_print_table(const struct report_out *out,
             summary_merged_each_row(&table, &merge->groups[group], summary_group_words[group].title,
                                     report_measure_units);
     }
-    if (rows)
+    if (rows || !report_has_titles(out))
         report_header(&table);
     for (int group = 0; group < SUMMARY_GROUPS; group++) {
         if (merged_shows(report, group))
             summary_merged_each_row(&table, &merge->groups[group], summary_group_words[group].title,
                                     report_row);
     }
+    report_end(&table);
 }
 
 static void summary_merged_print_json(const struct report_out *out,

@@ -4,6 +4,7 @@
 
 #include <inttypes.h>
 
+#include "report/common/kernel_time.h"
 #include "report/common/quality.h"
 #include "report/common/set.h"
 #include "report/common/summary_table.h"
@@ -29,9 +30,15 @@ static void merged_head_print_notes(const struct report_out *out,
             print_process_warning(out, &set->processes[i], report->found[i].warning);
     }
     for (size_t i = 0; i < set->count; i++) {
-        if (report->found[i].profiled)
+        const struct merged_process *found = &report->found[i];
+
+        if (found->profiled || found->baseline_unrecorded)
             print_process_quality(out, &set->processes[i],
-                                  &(struct quality){.profiled = report->found[i].profiled});
+                                  &(struct quality){
+                                      .profiled = found->profiled,
+                                      .baseline_steps = found->baseline_steps,
+                                      .baseline_unrecorded = found->baseline_unrecorded,
+                                  });
     }
 }
 
@@ -39,9 +46,11 @@ void merged_head(const struct report_out *out, const struct merged_report *repor
 {
     merged_head_print_notes(out, report);
     print_set_head(out, report->set);
-    if (report->range)
+    if (report->range && report_has_titles(out))
         fprintf(out->file, "======== Capture range %" PRIu64 " of each\n", report->range);
-    fputs("======== Profiling result:\n", out->file);
+    print_kernel_time(out, NULL, &report->merge->kernels);
+    if (report_has_titles(out))
+        fputs("======== Profiling result:\n", out->file);
     for (int group = 0; group < SUMMARY_GROUPS; group++) {
         bool alone = !merged_shows(report, 1 - group); /* or it would be left open why */
 
@@ -67,4 +76,5 @@ void merged_json_head(struct json_writer *json, const struct merged_report *repo
     }
     json_close_array(json);
     JSON_FACTS(json, FACT_IF("range", report->range, report->range));
+    json_kernel_time(json, &report->merge->kernels);
 }

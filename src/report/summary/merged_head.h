@@ -2,8 +2,8 @@
 #ifndef MP_REPORT_SUMMARY_MERGED_HEAD_H
 #define MP_REPORT_SUMMARY_MERGED_HEAD_H
 
+#include "base/text/json_write.h"
 #include "report/summary/merged.h"
-#include "report/table/json.h"
 
 /* Whether a group was asked for. */
 bool merged_shows(const struct merged_report *report, int group);

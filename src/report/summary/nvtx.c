@@ -8,6 +8,7 @@
 
 #include "report/common/quality.h"
 #include "report/common/summary_table.h"
+#include "report/summary/sheets.h"
 
 #include "base/poison.h"
 
@@ -95,9 +96,11 @@ static void print_range(const struct report_out *out, const struct mp_trace *tra
                          report_row);
         if (group->row_count)
             continue;
+        report_flush(&table);
         print_csv_prefix(out, trace);
         fprintf(out->file, "%s in this range.\n", summary_group_words[i].empty);
     }
+    report_end(&table);
     fputc('\n', out->file);
 }
 
@@ -134,6 +137,7 @@ static void print_captured_work(const struct report_out *out,
                          report_measure_units);
     report_header(&table);
     summary_each_row(&table, title, range->work.rows, range->work.row_count, report_row);
+    report_end(&table);
     fputc('\n', out->file);
 }
 
@@ -183,9 +187,9 @@ static void json_range(struct json_writer *json, const struct nvtx_result *resul
     json_open_object(json);
     json_title(json, result, &(struct title){range->thread, range->domain, range->name});
     JSON_FACTS(json, FACT("instances", range->instances.calls),
-               FACT("unfinished", range->unfinished), FACT("total_ns", range->instances.total),
-               FACT("avg_ns", range->instances.mean), FACT("min_ns", range->instances.least),
-               FACT("max_ns", range->instances.greatest));
+               FACT("unfinished", range->unfinished), FACT("cut", range->cut),
+               FACT("total_ns", range->instances.total), FACT("avg_ns", range->instances.mean),
+               FACT("min_ns", range->instances.least), FACT("max_ns", range->instances.greatest));
     for (int i = 0; i < SUMMARY_GROUPS; i++)
         json_group(json, summary_group_words[i].key, &range->groups[i]);
     json_close_object(json);
@@ -208,7 +212,8 @@ static void nvtx_print_json(FILE *out, const struct mp_trace *trace,
 
     json_open_document(&json, out, 5);
     json_head(&json, trace, &result->quality, &result->definitions, range, result->capture_ranges);
-    JSON_FACTS(&json, FACT("unfinished", result->unfinished), FACT("no_calls", result->no_calls));
+    JSON_FACTS(&json, FACT("unfinished", result->unfinished), FACT("cut", result->cut),
+               FACT("no_calls", result->no_calls));
     json_key_array(&json, "nvtx_ranges");
     for (size_t i = 0; i < result->range_count; i++)
         json_range(&json, result, &result->ranges[i]);
@@ -230,8 +235,12 @@ void print_nvtx(const struct report_out *out, const struct mp_trace *trace,
         return;
     }
     print_head(out, trace, &result->quality, range, result->capture_ranges);
-    print_nvtx_result(out, trace, result);
-    print_captured(out, trace, result);
+    if (report_has_titles(out)) {
+        print_nvtx_result(out, trace, result);
+        print_captured(out, trace, result);
+    } else {
+        print_nvtx_sheet(out, result);
+    }
     if (!result->range_count) {
         print_prefix(out, trace);
         fputs("No NVTX ranges in the trace.\n", out->file);
@@ -247,5 +256,12 @@ void print_nvtx(const struct report_out *out, const struct mp_trace *trace,
         fprintf(out->file, "%" PRIu64 " of the ranges %s no end and %s to the end of the %s.\n",
                 result->unfinished, one ? "has" : "have", one ? "lasts" : "last",
                 range ? "capture range" : "trace");
+    }
+    if (result->cut) {
+        print_prefix(out, trace);
+        fprintf(out->file,
+                "%" PRIu64 " of the ranges %s on outside of a capture range: the part in it "
+                "counts.\n",
+                result->cut, result->cut == 1 ? "goes" : "go");
     }
 }

@@ -8,6 +8,7 @@
 
 #include "base/data/buffer.h"
 #include "report/common/set.h"
+#include "report/ranks/ranks.h"
 
 #include "base/poison.h"
 
@@ -18,16 +19,16 @@
 enum uuid_part { UUID_HEAD, UUID_TAIL, UUID_WHOLE };
 
 static const struct report_column columns[] = {
-    {.title = "File", .kind = REPORT_CELL_TEXT, .left = true, .width = 8},
+    {.title = "File", .kind = REPORT_CELL_TEXT, .left = true, .width = 8, .name = true},
     {.title = "Host", .kind = REPORT_CELL_TEXT, .left = true, .width = 4},
     {.title = "Rank", .kind = REPORT_CELL_COUNT, .width = 4},
     {.title = "Pid", .kind = REPORT_CELL_COUNT, .width = 7},
-    {.title = "First", .kind = REPORT_CELL_TIME, .width = 8},
-    {.title = "Last", .kind = REPORT_CELL_TIME, .width = 8},
+    {.title = "First", .kind = REPORT_CELL_TIME, .width = 8, .drop = 1},
+    {.title = "Last", .kind = REPORT_CELL_TIME, .width = 8, .drop = 1},
     {.title = "Records", .kind = REPORT_CELL_COUNT, .width = 9},
     {.title = "Dropped", .kind = REPORT_CELL_COUNT, .width = 7},
-    {.title = "Bytes", .kind = REPORT_CELL_COUNT, .unit = "B", .width = 9},
-    {.title = "Devices", .kind = REPORT_CELL_TEXT, .left = true, .width = 7},
+    {.title = "Bytes", .kind = REPORT_CELL_COUNT, .unit = "B", .width = 9, .drop = 2},
+    {.title = "Devices", .kind = REPORT_CELL_TEXT, .left = true, .width = 7, .drop = 3},
 };
 
 #define COLUMN_COUNT (sizeof columns / sizeof *columns)
@@ -141,6 +142,7 @@ static enum mp_status list_devices(const struct trace_process *process, enum uui
 
 struct listing {
     const struct trace_set *set;
+    const struct ranks *ranks; /* NULL: nothing bounds the clocks */
     struct report_table table;
     struct mp_buffer line;
     enum uuid_part part;
@@ -217,10 +219,14 @@ static enum mp_status processes_print_table(const struct report_out *out, struct
     }
     if (set->count > 1)
         print_set_clocks(out, set);
+    if (listing->ranks)
+        print_clock_offsets(out, set, listing->ranks);
     report_begin(&listing->table, out, columns, COLUMN_COUNT);
     MP_TRY(processes_each_row(listing, report_measure));
     report_header(&listing->table);
-    return processes_each_row(listing, report_row);
+    MP_TRY(processes_each_row(listing, report_row));
+    report_end(&listing->table);
+    return MP_OK;
 }
 
 /* ---- JSON ---- */
@@ -263,7 +269,8 @@ static void json_one(struct json_writer *json, const struct trace_process *proce
     json_close_object(json);
 }
 
-static void processes_print_json(const struct report_out *out, const struct trace_set *set)
+static void processes_print_json(const struct report_out *out, const struct trace_set *set,
+                                 const struct ranks *ranks)
 {
     char text[TRACE_SET_CLOCKS_BYTES];
     struct json_writer json;
@@ -272,6 +279,10 @@ static void processes_print_json(const struct report_out *out, const struct trac
     JSON_FACTS(&json, FACT("clocks", trace_set_describe_clocks(set, text, sizeof text)),
                FACT("clock_count", set->clock_count), FACT("realtime_spread_ns", set->spread),
                FACT("first_ns", set->first_time));
+    json_key_array(&json, "clock_offsets");
+    if (ranks)
+        json_clock_offsets(&json, set, ranks);
+    json_close_array(&json);
     json_key_array(&json, "processes");
     for (size_t i = 0; i < set->count; i++)
         json_one(&json, &set->processes[i]);
@@ -279,13 +290,14 @@ static void processes_print_json(const struct report_out *out, const struct trac
     json_close_document(&json);
 }
 
-enum mp_status print_processes(const struct report_out *out, const struct trace_set *set)
+enum mp_status print_processes(const struct report_out *out, const struct trace_set *set,
+                               const struct ranks *ranks)
 {
-    struct listing listing = {.set = set};
+    struct listing listing = {.set = set, .ranks = ranks};
     enum mp_status status;
 
     if (out->format == REPORT_JSON) {
-        processes_print_json(out, set);
+        processes_print_json(out, set, ranks);
         return MP_OK;
     }
     status = choose_part(set, &listing.part);

@@ -8,6 +8,7 @@
 
 #include "report/common/summary_table.h"
 #include "report/summary/merged_head.h"
+#include "report/summary/sheets.h"
 
 #include "base/poison.h"
 
@@ -49,8 +50,8 @@ static void choose_columns(struct block *block)
         snprintf(calls, TITLE_BYTES, "%s Calls", label);
         block->columns[at++] =
             (struct report_column){.title = time, .kind = REPORT_CELL_TIME, .width = 8};
-        block->columns[at++] =
-            (struct report_column){.title = calls, .kind = REPORT_CELL_COUNT, .width = 8};
+        block->columns[at++] = (struct report_column){
+            .title = calls, .kind = REPORT_CELL_COUNT, .width = 8, .drop = 1};
     }
     block->columns[at++] =
         (struct report_column){.title = "Name", .kind = REPORT_CELL_TEXT, .width = 4, .left = true};
@@ -140,6 +141,7 @@ static void print_block(const struct report_out *out, struct block *block)
         side_by_side_each_row(block, &table, report_measure);
     report_header(&table);
     side_by_side_each_row(block, &table, report_row);
+    report_end(&table);
 }
 
 static bool has_rows(const struct merged_report *report)
@@ -160,7 +162,10 @@ static enum mp_status print_tables(const struct report_out *out, const struct me
         return MP_ERR_MEMORY;
     block->report = report;
     merged_head(out, report);
-    for (size_t first = 0; first < processes && has_rows(report); first += AT_A_TIME) {
+    if (!report_has_titles(out))
+        print_side_by_side_sheet(out, report);
+    for (size_t first = 0; first < processes && has_rows(report) && report_has_titles(out);
+         first += AT_A_TIME) {
         block->first = first;
         block->count = processes - first < AT_A_TIME ? processes - first : AT_A_TIME;
         if (first)

@@ -3,8 +3,10 @@
 
 #include <inttypes.h>
 
+#include "report/common/kernel_time.h"
 #include "report/common/quality.h"
 #include "report/common/summary_table.h"
+#include "report/summary/sheets.h"
 
 #include "base/poison.h"
 
@@ -50,13 +52,14 @@ static void summary_print_table(const struct report_out *out, const struct mp_tr
             each_summary_row(&table, &summary->groups[group], summary_group_words[group].title,
                              report_measure_units);
     }
-    if (rows)
+    if (rows || !report_has_titles(out))
         report_header(&table);
     for (int group = 0; group < SUMMARY_GROUPS; group++) {
         if (shows(which, group))
             each_summary_row(&table, &summary->groups[group], summary_group_words[group].title,
                              report_row);
     }
+    report_end(&table);
 }
 
 /* `Device "TITAN V (0)"` */
@@ -88,18 +91,23 @@ static void print_devices(const struct report_out *out, const struct mp_trace *t
             each_summary_row(&table, &device->group, title, report_measure_units);
         report_header(&table);
         each_summary_row(&table, &device->group, title, report_row);
+        report_end(&table);
     }
 }
 
 void print_summary_sections(const struct report_out *out, const struct mp_trace *trace,
                             const struct summary *summary, unsigned which)
 {
-    print_prefix(out, trace);
-    fputs("Profiling result:\n", out->file);
+    if (report_has_titles(out)) {
+        print_prefix(out, trace);
+        fputs("Profiling result:\n", out->file);
+    }
     if (!which || which & SUMMARY_PARTS_BOTH)
         summary_print_table(out, trace, summary, which);
-    if (which & SUMMARY_PART_PER_GPU)
+    if (which & SUMMARY_PART_PER_GPU && report_has_titles(out))
         print_devices(out, trace, summary);
+    else if (which & SUMMARY_PART_PER_GPU)
+        print_devices_sheet(out, summary, which);
 }
 
 static void json_group(struct json_writer *json, const struct summary *summary, int group)
@@ -128,6 +136,7 @@ static void summary_print_json(FILE *out, const struct mp_trace *trace,
 
     json_open_document(&json, out, 4);
     json_head(&json, trace, &summary->quality, &summary->definitions, range, summary->range_count);
+    json_kernel_time(&json, &summary->kernels);
     json_key_array(&json, "groups");
     for (int group = 0; group < SUMMARY_GROUPS; group++) {
         if (shows(which, group))
@@ -151,5 +160,6 @@ void print_summary(const struct report_out *out, const struct mp_trace *trace,
         return;
     }
     print_head(out, trace, &summary->quality, range, summary->range_count);
+    print_kernel_time(out, trace, &summary->kernels);
     print_summary_sections(out, trace, summary, which);
 }

@@ -33,8 +33,8 @@ static const struct report_column text_columns[COLUMN_COUNT] = {
     [MEAN] = {.title = "Avg Size", .kind = REPORT_CELL_BYTES, .width = 8},
     [LEAST] = {.title = "Min Size", .kind = REPORT_CELL_BYTES, .width = 8},
     [GREATEST] = {.title = "Max Size", .kind = REPORT_CELL_BYTES, .width = 8},
-    [TOTAL] = {.title = "Total Size", .kind = REPORT_CELL_TEXT, .width = 10},
-    [TIME] = {.title = "Total Time", .kind = REPORT_CELL_TEXT, .width = 10},
+    [TOTAL] = {.title = "Total Size", .kind = REPORT_CELL_TEXT, .width = 10, .ranked = true},
+    [TIME] = {.title = "Total Time", .kind = REPORT_CELL_TEXT, .width = 10, .ranked = true},
     [NAME] = {.title = "Name", .kind = REPORT_CELL_TEXT, .width = 4, .left = true},
 };
 
@@ -55,11 +55,12 @@ static const char *wide_size(char *buffer, size_t size, uint64_t bytes)
     char number[MP_FORMATTED_BYTES];
 
     if (!unit)
-        snprintf(buffer, size, "%" PRIu64 "%s", bytes, mp_size_unit_name(unit));
+        snprintf(buffer, size, "%" PRIu64 "%s", bytes, mp_size_unit_name(unit, MP_STYLE_NVPROF));
     else
         snprintf(buffer, size, "%s%s",
-                 mp_format_number(number, sizeof number, (double)bytes / mp_size_unit_bytes(unit)),
-                 mp_size_unit_name(unit));
+                 mp_show_number(number, sizeof number, (double)bytes / mp_size_unit_bytes(unit),
+                                MP_STYLE_NVPROF),
+                 mp_size_unit_name(unit, MP_STYLE_NVPROF));
     return buffer;
 }
 
@@ -79,9 +80,10 @@ static const char *wide_time(char *buffer, size_t size, uint64_t ns)
     }
     while (unit < 2 && ns >= units[unit + 1].ns)
         unit++;
-    snprintf(buffer, size, "%s%s",
-             mp_format_number(number, sizeof number, (double)ns / (double)units[unit].ns),
-             units[unit].name);
+    snprintf(
+        buffer, size, "%s%s",
+        mp_show_number(number, sizeof number, (double)ns / (double)units[unit].ns, MP_STYLE_NVPROF),
+        units[unit].name);
     return buffer;
 }
 
@@ -105,11 +107,15 @@ static void unified_fill_cells(struct report_cell cells[COLUMN_COUNT], struct te
         cells[TOTAL] =
             as_text ? report_text_cell(wide_size(texts->size, sizeof texts->size, row->total))
                     : report_number_cell(row->total);
+        if (as_text)
+            cells[TOTAL].real = (double)row->total;
     }
     if (rows[index].timed)
         cells[TIME] = as_text
                           ? report_text_cell(wide_time(texts->time, sizeof texts->time, row->time))
                           : report_number_cell(row->time);
+    if (rows[index].timed && as_text)
+        cells[TIME].real = (double)row->time;
 }
 
 static void unified_each_row(struct report_table *table, const struct unified_device *device,
@@ -142,6 +148,7 @@ static void print_device(const struct report_out *out, const struct unified_devi
         unified_each_row(&table, device, as_text, report_measure_units);
     report_header(&table);
     unified_each_row(&table, device, as_text, report_row);
+    report_end(&table);
 }
 
 void print_unified(const struct report_out *out, const struct mp_trace *trace,

@@ -9,7 +9,7 @@
 
 #define NS_PER_SECOND UINT64_C(1000000000)
 
-static void put_quoted(FILE *out, const char *text, size_t bytes)
+void report_put_quoted(FILE *out, const char *text, size_t bytes)
 {
     fputc('"', out);
     for (size_t i = 0; i < bytes; i++) {
@@ -37,7 +37,7 @@ void report_csv_header(struct report_table *table)
     for (size_t i = 0; i < table->count; i++) {
         if (i)
             fputc(',', table->out);
-        put_quoted(table->out, table->columns[i].title, strlen(table->columns[i].title));
+        report_put_quoted(table->out, table->columns[i].title, strlen(table->columns[i].title));
     }
     fputc('\n', table->out);
     put_units(table);
@@ -67,7 +67,7 @@ static void put_cell(const struct report_table *table, size_t column,
     switch (kind) {
     case REPORT_CELL_TEXT:
     case REPORT_CELL_GROUP:
-        put_quoted(table->out, cell->text, cell->text_bytes);
+        report_put_quoted(table->out, cell->text, cell->text_bytes);
         break;
     case REPORT_CELL_TIME:
     case REPORT_CELL_CHANGE:
@@ -93,7 +93,7 @@ static void put_cell(const struct report_table *table, size_t column,
     case REPORT_CELL_COUNT:
     case REPORT_CELL_SIGNED:
     case REPORT_CELL_HEX:
-        fputs(report_print_number(&table->columns[column], cell, buffer), table->out);
+        fputs(report_print_number(&table->columns[column], cell, table->style, buffer), table->out);
         break;
     }
 }

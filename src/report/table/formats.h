@@ -8,7 +8,7 @@
 
 /* A cell of a column that is no text, as a person reads it. Returns `buffer` or a constant. */
 const char *report_print_number(const struct report_column *column, const struct report_cell *cell,
-                                char buffer[REPORT_NUMBER_BYTES]);
+                                enum mp_style style, char buffer[REPORT_NUMBER_BYTES]);
 
 /* The same, without its unit if the table has a row of units. */
 const char *report_print_in_unit(const struct report_table *table, size_t column,
@@ -30,6 +30,9 @@ void report_text_header(struct report_table *table);
 void report_text_row(struct report_table *table, const struct report_cell *cells);
 void report_csv_header(struct report_table *table);
 void report_csv_row(struct report_table *table, const struct report_cell *cells);
+void report_put_quoted(FILE *out, const char *text, size_t bytes); /* as CSV does */
+void report_sheet_header(struct report_table *table);
+void report_sheet_row(struct report_table *table, const struct report_cell *cells);
 void report_json_row(struct report_table *table, const struct report_cell *cells);
 
 #endif

@@ -7,12 +7,12 @@
 #include "base/poison.h"
 
 /* A duration, whole nanoseconds. */
-static const char *print_time(const struct report_column *column, uint64_t ns,
+static const char *print_time(const struct report_column *column, uint64_t ns, enum mp_style style,
                               char buffer[REPORT_NUMBER_BYTES])
 {
     if (column->decimals)
         return mp_format_time_decimals(buffer, REPORT_NUMBER_BYTES, ns);
-    return mp_format_time(buffer, REPORT_NUMBER_BYTES, ns);
+    return mp_show_time(buffer, REPORT_NUMBER_BYTES, ns, style);
 }
 
 /* `+4.588000us`, `-909ns`, `0ns`. */
@@ -26,7 +26,7 @@ static const char *print_change(int64_t ns, char buffer[REPORT_NUMBER_BYTES])
 }
 
 const char *report_print_number(const struct report_column *column, const struct report_cell *cell,
-                                char buffer[REPORT_NUMBER_BYTES])
+                                enum mp_style style, char buffer[REPORT_NUMBER_BYTES])
 {
     switch (column->kind) {
     case REPORT_CELL_SIGNED:
@@ -38,17 +38,17 @@ const char *report_print_number(const struct report_column *column, const struct
     case REPORT_CELL_BOOL:
         return cell->number ? "yes" : "no";
     case REPORT_CELL_TIME:
-        return print_time(column, cell->number, buffer);
+        return print_time(column, cell->number, style, buffer);
     case REPORT_CELL_MEAN:
-        return print_time(column, mp_whole_ns(cell->real), buffer);
+        return print_time(column, mp_whole_ns(cell->real), style, buffer);
     case REPORT_CELL_CHANGE:
         return print_change((int64_t)cell->number, buffer);
     case REPORT_CELL_PERCENT:
         return mp_format_percent(buffer, REPORT_NUMBER_BYTES, cell->real);
     case REPORT_CELL_BYTES:
-        return mp_format_size(buffer, REPORT_NUMBER_BYTES, cell->number);
+        return mp_show_size(buffer, REPORT_NUMBER_BYTES, cell->number, style);
     case REPORT_CELL_THROUGHPUT:
-        return mp_format_throughput(buffer, REPORT_NUMBER_BYTES, cell->real);
+        return mp_show_rate(buffer, REPORT_NUMBER_BYTES, cell->real, style);
     case REPORT_CELL_REAL:
         snprintf(buffer, REPORT_NUMBER_BYTES, "%.2f", cell->real);
         break;

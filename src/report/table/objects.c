@@ -23,7 +23,7 @@ static void put_value(struct json_writer *json, const struct report_column *colu
         json_signed(json, (int64_t)cell->number);
         break;
     case REPORT_CELL_HEX:
-        json_text(json, report_print_number(column, cell, buffer));
+        json_text(json, report_print_number(column, cell, MP_STYLE_OWN, buffer));
         break;
     case REPORT_CELL_BOOL:
         json_bool(json, cell->number != 0);

@@ -5,8 +5,9 @@
 
 #include <string.h>
 
+#include "base/text/utf8.h"
 #include "report/table/formats.h"
-#include "report/table/utf8.h"
+#include "report/table/rows.h"
 
 #include "base/poison.h"
 
@@ -44,7 +45,10 @@ void report_begin(struct report_table *table, const struct report_out *out,
                                    .format = out->format,
                                    .units = out->units,
                                    .columns = columns,
-                                   .count = count};
+                                   .count = count,
+                                   .sheet = out->format == REPORT_CSV ? out->sheet : NULL,
+                                   .style = report_number_style(out),
+                                   .view = out->view};
     for (size_t i = 0; i < count; i++) {
         size_t title = strlen(columns[i].title);
         bool alone = columns[i].left && i + 1 == count;
@@ -52,6 +56,7 @@ void report_begin(struct report_table *table, const struct report_out *out,
         if (!alone && title > columns[i].width)
             table->fit[i].width = (uint32_t)title;
     }
+    report_rows_begin(table);
 }
 
 void report_begin_json(struct report_table *table, struct json_writer *json,
@@ -80,6 +85,8 @@ static size_t width_of(const struct report_table *table, size_t column,
 
 void report_measure_units(struct report_table *table, const struct report_cell *cells)
 {
+    if (table->sheet)
+        return; /* its units are fixed */
     for (size_t i = 0; i < table->count; i++) {
         if (!cells[i].absent)
             report_measure_unit(table, i, &cells[i]);
@@ -89,11 +96,13 @@ void report_measure_units(struct report_table *table, const struct report_cell *
 void report_measure(struct report_table *table, const struct report_cell *cells)
 {
     report_measure_units(table, cells);
-    for (size_t i = 0; i < table->count; i++) {
+    for (size_t i = 0; i < table->count && !table->sheet; i++) {
         const struct report_column *column = &table->columns[i];
 
         if (cells[i].absent)
             continue;
+        if (table->rows)
+            report_measure_cell(table, i, &cells[i]);
         if ((column->left && i + 1 == table->count) || column->cut)
             continue;
         size_t width = width_of(table, i, &cells[i]);
@@ -104,23 +113,42 @@ void report_measure(struct report_table *table, const struct report_cell *cells)
 
 void report_header(struct report_table *table)
 {
-    if (table->format == REPORT_TEXT)
+    if (table->rows)
+        report_rows_header(table);
+    else if (table->format == REPORT_TEXT)
         report_text_header(table);
+    else if (table->sheet)
+        report_sheet_header(table);
     else if (table->format == REPORT_CSV)
         report_csv_header(table);
 }
 
 void report_row(struct report_table *table, const struct report_cell *cells)
 {
+    if (table->rows) {
+        report_keep(table, cells);
+        return;
+    }
     switch (table->format) {
     case REPORT_TEXT:
         report_text_row(table, cells);
         break;
     case REPORT_CSV:
-        report_csv_row(table, cells);
+        if (table->sheet)
+            report_sheet_row(table, cells);
+        else
+            report_csv_row(table, cells);
         break;
     case REPORT_JSON:
         report_json_row(table, cells);
         break;
     }
+}
+
+void report_below(struct report_table *table, const char *text)
+{
+    if (table->rows)
+        report_keep_below(table, text);
+    else
+        fputs(text, table->out);
 }

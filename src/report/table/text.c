@@ -1,8 +1,8 @@
 /* Tables as nvprof prints them for people. */
 #include <string.h>
 
+#include "base/text/utf8.h"
 #include "report/table/formats.h"
-#include "report/table/utf8.h"
 
 #include "base/poison.h"
 

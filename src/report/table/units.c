@@ -15,8 +15,6 @@ static const struct {
 
 #define UNIT_SECONDS 3
 
-static const char *const throughput_names[] = {"B/s", "KB/s", "MB/s", "GB/s"};
-
 static const char *const option_names[] = {
     [REPORT_UNITS_AUTO] = "auto", [REPORT_UNITS_COLUMN] = "col", [REPORT_UNITS_NS] = "ns",
     [REPORT_UNITS_US] = "us",     [REPORT_UNITS_MS] = "ms",      [REPORT_UNITS_S] = "s",
@@ -87,7 +85,9 @@ void report_measure_unit(struct report_table *table, size_t column, const struct
 
     if (report_is_time(kind))
         unit = time_unit_of(fabs(value_of(kind, cell)));
-    else if (is_size(kind) && is_scaled(table, column))
+    else if (kind == REPORT_CELL_THROUGHPUT && is_scaled(table, column))
+        unit = (uint8_t)mp_rate_unit(value_of(kind, cell), table->style);
+    else if (kind == REPORT_CELL_BYTES && is_scaled(table, column))
         unit = (uint8_t)mp_size_unit(value_of(kind, cell));
     if (unit > table->fit[column].unit)
         table->fit[column].unit = unit;
@@ -117,8 +117,8 @@ const char *report_unit_name(const struct report_table *table, size_t column)
     if (info->kind == REPORT_CELL_PERCENT)
         return "%";
     if (info->kind == REPORT_CELL_BYTES)
-        return mp_size_unit_name(table->fit[column].unit);
-    return info->kind == REPORT_CELL_THROUGHPUT ? throughput_names[table->fit[column].unit] : "";
+        return mp_size_unit_name(table->fit[column].unit, table->style);
+    return info->kind == REPORT_CELL_THROUGHPUT ? mp_rate_unit_name(table->fit[column].unit) : "";
 }
 
 double report_in_unit(const struct report_table *table, size_t column,
@@ -128,14 +128,16 @@ double report_in_unit(const struct report_table *table, size_t column,
 
     if (report_is_time(kind))
         return value_of(kind, cell) / time_units[time_unit(table, column)].ns;
+    if (kind == REPORT_CELL_THROUGHPUT)
+        return cell->real / mp_rate_unit_bytes(table->fit[column].unit, table->style);
     return value_of(kind, cell) / mp_size_unit_bytes(table->fit[column].unit);
 }
 
 /* `-12.50000`, `+1.250000`. */
-static const char *print_change(double value, char buffer[REPORT_NUMBER_BYTES])
+static const char *print_change(double value, enum mp_style style, char buffer[REPORT_NUMBER_BYTES])
 {
     buffer[0] = value < 0 ? '-' : '+';
-    mp_format_number(buffer + (value < 0 || value > 0), REPORT_NUMBER_BYTES - 1, fabs(value));
+    mp_show_number(buffer + (value < 0 || value > 0), REPORT_NUMBER_BYTES - 1, fabs(value), style);
     return buffer;
 }
 
@@ -145,14 +147,15 @@ const char *report_print_in_unit(const struct report_table *table, size_t column
     const struct report_column *info = &table->columns[column];
 
     if (!has_text_units(table))
-        return report_print_number(info, cell, buffer);
+        return report_print_number(info, cell, table->style, buffer);
     if (info->kind == REPORT_CELL_CHANGE)
-        return print_change(report_in_unit(table, column, cell), buffer);
+        return print_change(report_in_unit(table, column, cell), table->style, buffer);
     if (report_is_time(info->kind) || is_size(info->kind))
-        return mp_format_number(buffer, REPORT_NUMBER_BYTES, report_in_unit(table, column, cell));
+        return mp_show_number(buffer, REPORT_NUMBER_BYTES, report_in_unit(table, column, cell),
+                              table->style);
     if (info->kind == REPORT_CELL_PERCENT)
         snprintf(buffer, REPORT_NUMBER_BYTES, "%.2f", cell->real);
     else
-        return report_print_number(info, cell, buffer);
+        return report_print_number(info, cell, table->style, buffer);
     return buffer;
 }

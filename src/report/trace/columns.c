@@ -63,6 +63,8 @@ enum trace_cell {
 #define MERGED  TRACE_PROCESSES
 #define GRAPHS  TRACE_CAPTURED
 
+#define SIZE_CELL_WIDTH 9 /* of `1.5000KiB`; nvprof's is one less */
+
 #define TEXT (1u << REPORT_TEXT)
 #define CSV  (1u << REPORT_CSV)
 #define JSON (1u << REPORT_JSON)
@@ -84,7 +86,10 @@ static const struct {
      TEXT | CSV | JSON,
      ALWAYS,
      {.title = "Duration", .key = "duration_ns", .kind = REPORT_CELL_TIME, .width = 8}},
-    {CELL_GRID, TEXT, KERNELS, {.title = "Grid Size", .kind = REPORT_CELL_TEXT, .width = 19}},
+    {CELL_GRID,
+     TEXT,
+     KERNELS,
+     {.title = "Grid Size", .kind = REPORT_CELL_TEXT, .width = 19, .drop = 2}},
     {CELL_GRID_X,
      CSV | JSON,
      KERNELS,
@@ -97,7 +102,10 @@ static const struct {
      CSV | JSON,
      KERNELS,
      {.title = "Grid Z", .key = "grid_z", .kind = REPORT_CELL_COUNT}},
-    {CELL_BLOCK, TEXT, KERNELS, {.title = "Block Size", .kind = REPORT_CELL_TEXT, .width = 14}},
+    {CELL_BLOCK,
+     TEXT,
+     KERNELS,
+     {.title = "Block Size", .kind = REPORT_CELL_TEXT, .width = 14, .drop = 3}},
     {CELL_BLOCK_X,
      CSV | JSON,
      KERNELS,
@@ -110,12 +118,18 @@ static const struct {
      CSV | JSON,
      KERNELS,
      {.title = "Block Z", .key = "block_z", .kind = REPORT_CELL_COUNT}},
-    {CELL_REGISTERS, TEXT, KERNELS, {.title = "Regs*", .kind = REPORT_CELL_COUNT, .width = 8}},
+    {CELL_REGISTERS,
+     TEXT,
+     KERNELS,
+     {.title = "Regs*", .kind = REPORT_CELL_COUNT, .width = 8, .drop = 6}},
     {CELL_REGISTERS,
      CSV | JSON,
      KERNELS,
      {.title = "Registers Per Thread", .key = "registers", .kind = REPORT_CELL_COUNT}},
-    {CELL_STATIC_SHARED, TEXT, KERNELS, {.title = "SSMem*", .kind = REPORT_CELL_BYTES, .width = 8}},
+    {CELL_STATIC_SHARED,
+     TEXT,
+     KERNELS,
+     {.title = "SSMem*", .kind = REPORT_CELL_BYTES, .width = 8, .drop = 7}},
     {CELL_STATIC_SHARED,
      CSV | JSON,
      KERNELS,
@@ -126,7 +140,7 @@ static const struct {
     {CELL_DYNAMIC_SHARED,
      TEXT,
      KERNELS,
-     {.title = "DSMem*", .kind = REPORT_CELL_BYTES, .width = 8}},
+     {.title = "DSMem*", .kind = REPORT_CELL_BYTES, .width = 8, .drop = 7}},
     {CELL_DYNAMIC_SHARED,
      CSV | JSON,
      KERNELS,
@@ -145,21 +159,33 @@ static const struct {
       .key = "bytes_per_second",
       .kind = REPORT_CELL_THROUGHPUT,
       .width = 10,
-      .scaled = true}},
+      .scaled = true,
+      .drop = 1}},
     {CELL_SOURCE_MEMORY,
      TEXT | CSV | JSON,
      MEMORY,
-     {.title = "SrcMemType", .key = "source_memory", .kind = REPORT_CELL_TEXT, .width = 10}},
+     {.title = "SrcMemType",
+      .key = "source_memory",
+      .kind = REPORT_CELL_TEXT,
+      .width = 10,
+      .drop = 5}},
     {CELL_TARGET_MEMORY,
      TEXT | CSV | JSON,
      COPIES,
-     {.title = "DstMemType", .key = "target_memory", .kind = REPORT_CELL_TEXT, .width = 10}},
+     {.title = "DstMemType",
+      .key = "target_memory",
+      .kind = REPORT_CELL_TEXT,
+      .width = 10,
+      .drop = 5}},
     {CELL_DEVICE,
      TEXT | CSV,
      STREAMS | UNIFIED,
-     {.title = "Device", .kind = REPORT_CELL_TEXT, .width = 15, .cut = true}},
+     {.title = "Device", .kind = REPORT_CELL_TEXT, .width = 15, .cut = true, .drop = 4}},
     {CELL_DEVICE_NUMBER, JSON, STREAMS | UNIFIED, {.key = "device", .kind = REPORT_CELL_COUNT}},
-    {CELL_CONTEXT, TEXT | CSV, STREAMS, {.title = "Context", .kind = REPORT_CELL_TEXT, .width = 8}},
+    {CELL_CONTEXT,
+     TEXT | CSV,
+     STREAMS,
+     {.title = "Context", .kind = REPORT_CELL_TEXT, .width = 8, .drop = 8}},
     {CELL_CONTEXT_NUMBER, JSON, STREAMS, {.key = "context", .kind = REPORT_CELL_COUNT}},
     {CELL_STREAM, TEXT | CSV, STREAMS, {.title = "Stream", .kind = REPORT_CELL_TEXT, .width = 8}},
     {CELL_STREAM_NUMBER, JSON, STREAMS, {.key = "stream", .kind = REPORT_CELL_COUNT}},
@@ -174,7 +200,11 @@ static const struct {
     {CELL_SOURCE_CONTEXT,
      TEXT | CSV | JSON,
      PEERS,
-     {.title = "Src Ctx", .key = "source_context", .kind = REPORT_CELL_COUNT, .width = 8}},
+     {.title = "Src Ctx",
+      .key = "source_context",
+      .kind = REPORT_CELL_COUNT,
+      .width = 8,
+      .drop = 8}},
     {CELL_TARGET_DEVICE,
      TEXT | CSV | JSON,
      PEERS,
@@ -186,7 +216,11 @@ static const struct {
     {CELL_TARGET_CONTEXT,
      TEXT | CSV | JSON,
      PEERS,
-     {.title = "Dst Ctx", .key = "target_context", .kind = REPORT_CELL_COUNT, .width = 8}},
+     {.title = "Dst Ctx",
+      .key = "target_context",
+      .kind = REPORT_CELL_COUNT,
+      .width = 8,
+      .drop = 8}},
     {CELL_UNIFIED,
      TEXT | CSV,
      UNIFIED,
@@ -206,10 +240,12 @@ static const struct {
     {CELL_CORRELATION, JSON, ALWAYS, {.key = "correlation", .kind = REPORT_CELL_COUNT}},
 };
 
-void trace_columns_choose(struct trace_columns *columns, enum report_format format,
+void trace_columns_choose(struct trace_columns *columns, const struct report_out *out,
                           uint32_t present, bool peers)
 {
-    uint32_t there = present | (peers ? PEERS : 0);
+    bool all = out->format == REPORT_CSV && out->sheet;
+    enum report_format format = all ? REPORT_JSON : out->format;
+    uint32_t there = all ? (present & MERGED) | ~(uint32_t)MERGED : present | (peers ? PEERS : 0);
 
     *columns = (struct trace_columns){.has_shapes = there & KERNELS, .has_memory = there & MEMORY};
     for (size_t i = 0; i < sizeof all_columns / sizeof *all_columns; i++) {
@@ -222,6 +258,8 @@ void trace_columns_choose(struct trace_columns *columns, enum report_format form
         *column = all_columns[i].column;
         if (!column->title)
             column->title = column->key;
+        if (column->kind == REPORT_CELL_BYTES && !out->nvprof)
+            column->width = SIZE_CELL_WIDTH;
         columns->cells[columns->count++] = all_columns[i].cell;
     }
 }

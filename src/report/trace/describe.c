@@ -5,6 +5,7 @@
 
 #include "analyze/summary/summary.h"
 #include "base/text/units.h"
+#include "model/kernels/names.h"
 #include "report/trace/rows.h"
 #include "trace/codec/schema.h"
 
@@ -160,23 +161,6 @@ static enum mp_status describe_kernel(struct trace_rows *rows, const struct merg
     return use_line(rows, row);
 }
 
-/* nvprof's words. */
-static const char *memory_name(uint64_t kind)
-{
-    static const char *const names[] = {
-        [MP_memory_kind_unknown] = "Unknown",
-        [MP_memory_kind_pageable] = "Pageable",
-        [MP_memory_kind_pinned] = "Pinned",
-        [MP_memory_kind_device] = "Device",
-        [MP_memory_kind_array] = "Array",
-        [MP_memory_kind_managed] = "Managed",
-        [MP_memory_kind_device_static] = "Device Static",
-        [MP_memory_kind_managed_static] = "Managed Static",
-    };
-
-    return kind < sizeof names / sizeof *names ? names[kind] : names[MP_memory_kind_unknown];
-}
-
 static enum mp_status describe_copy(struct trace_rows *rows, const struct merge_row *from,
                                     struct trace_row *row)
 {
@@ -185,8 +169,8 @@ static enum mp_status describe_copy(struct trace_rows *rows, const struct merge_
     row->correlation = CELL(copy, correlation);
     row->bytes = CELL(copy, bytes);
     row->has_bytes = true;
-    row->source_memory = memory_name(CELL(copy, source));
-    row->target_memory = memory_name(CELL(copy, target));
+    row->source_memory = names_memory(CELL(copy, source));
+    row->target_memory = names_memory(CELL(copy, target));
     MP_TRY(find_place(rows, CELL(copy, stream), &row->place));
     if (CELL(copy, kind) == MP_copy_kind_PtoP) {
         row->source_context = CELL(copy, source_context);
@@ -204,7 +188,7 @@ static enum mp_status describe_set(struct trace_rows *rows, const struct merge_r
     row->correlation = CELL(set, correlation);
     row->bytes = CELL(set, bytes);
     row->has_bytes = true;
-    row->source_memory = memory_name(CELL(set, memory)); /* in this column with nvprof too */
+    row->source_memory = names_memory(CELL(set, memory)); /* in this column with nvprof too */
     row->name = "[CUDA memset]";
     return find_place(rows, CELL(set, stream), &row->place);
 }
@@ -246,7 +230,7 @@ static enum mp_status describe_value(struct trace_rows *rows, uint64_t kind, str
     mp_buffer_clear(text);
     if (unified_kinds[kind].value == BYTES)
         mp_buffer_append_format(text, "%.6f%s", (double)row->value / mp_size_unit_bytes(unit),
-                                mp_size_unit_name(unit));
+                                mp_size_unit_name(unit, rows->options->numbers));
     else if (unified_kinds[kind].value == ADDRESS)
         mp_buffer_append_format(text, "PC 0x%" PRIx64, row->value);
     else

@@ -233,7 +233,7 @@ static enum mp_status begin_table(struct merging *merging, struct mp_error *erro
     struct trace_survey survey;
 
     MP_TRY(survey_all(merging, &survey, error));
-    trace_columns_choose(columns, out->format, merging->present | TRACE_PROCESSES, survey.peers);
+    trace_columns_choose(columns, out, merging->present | TRACE_PROCESSES, survey.peers);
     columns->columns[0].width = label_width(merging->set);
     if (out->format == REPORT_JSON) {
         json_begin(&merging->json, out->file, 2);
@@ -254,7 +254,8 @@ static void print_row(struct merging *merging, const struct trace_row *row)
 
     if (!merging->count++) {
         merging->first_start = row->start;
-        report_header(&merging->table);
+        if (report_has_titles(merging->out))
+            report_header(&merging->table);
     }
     trace_columns_fill(&merging->columns, row, merging->first_start, cells);
     report_row(&merging->table, cells);
@@ -264,10 +265,13 @@ static enum mp_status print_rows(struct merging *merging, struct mp_error *error
 {
     enum mp_status status = fill_heap(merging);
 
-    while (status == MP_OK && merging->heap_count && !ferror(merging->out->file)) {
+    if (!report_has_titles(merging->out))
+        report_header(&merging->table);
+    while (status == MP_OK && merging->heap_count && !report_failed(merging->out)) {
         print_row(merging, &merging->sources[merging->heap[0]].row);
         status = trace_merged_advance(merging);
     }
+    report_end(&merging->table);
     if (status == MP_OK)
         return MP_OK;
     return mp_error_set(error, status, "cannot read the records: %s", mp_status_name(status));
@@ -290,6 +294,8 @@ static enum mp_status print_head_of_all(struct merging *merging, struct mp_error
     }
     print_set_head(out, merging->set);
     print_set_clocks(out, merging->set);
+    if (!report_has_titles(out))
+        return MP_OK;
     if (merging->options->range)
         fprintf(out->file, "======== Capture range %" PRIu64 " of each\n", merging->options->range);
     fputs("======== Profiling result:\n", out->file);

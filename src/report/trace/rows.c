@@ -111,6 +111,7 @@ enum mp_status trace_rows_open(struct trace_rows *rows, struct mp_trace *trace,
 
     *rows = (struct trace_rows){.trace = trace, .options = options, .quality = quality};
     quality_init(quality, trace);
+    quality->only = options->range;
     definitions_init(&rows->definitions, trace);
     dense_init(&rows->shapes, sizeof(struct trace_shape), limit);
     dense_init(&rows->places, sizeof(struct trace_place), limit);

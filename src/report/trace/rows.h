@@ -191,8 +191,8 @@ struct trace_columns {
     bool has_memory;
 };
 
-/* Those that have something to show. */
-void trace_columns_choose(struct trace_columns *columns, enum report_format format,
+/* Those that have something to show; in a sheet always the same, those of JSON. */
+void trace_columns_choose(struct trace_columns *columns, const struct report_out *out,
                           uint32_t present, bool peers);
 
 /* Cells of a row, of which the first began at `first_start`. */

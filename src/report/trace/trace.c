@@ -23,7 +23,7 @@ struct printing {
 
 bool trace_needs_units(const struct report_out *out)
 {
-    return out->format == REPORT_CSV ||
+    return (out->format == REPORT_CSV && !out->sheet) ||
            (out->format == REPORT_TEXT && out->units != REPORT_UNITS_AUTO);
 }
 
@@ -37,7 +37,7 @@ static enum mp_status begin_table(struct printing *printing, struct mp_error *er
     bool units = trace_needs_units(out);
 
     MP_TRY(trace_survey(printing->rows, units, &survey, error));
-    trace_columns_choose(columns, out->format, printing->rows->present, survey.peers);
+    trace_columns_choose(columns, out, printing->rows->present, survey.peers);
     if (out->format == REPORT_JSON) {
         json_begin(&printing->json, out->file, 2);
         report_begin_json(&printing->table, &printing->json, columns->columns, columns->count);
@@ -57,16 +57,20 @@ static enum mp_status print_rows(struct printing *printing, struct mp_error *err
     struct trace_row row;
     enum mp_status status;
 
+    if (!report_has_titles(printing->out))
+        report_header(&printing->table);
     while ((status = trace_rows_next(printing->rows, &row)) == MP_OK) {
         if (!printing->count++) {
             printing->first_start = row.start;
-            report_header(&printing->table);
+            if (report_has_titles(printing->out))
+                report_header(&printing->table);
         }
         trace_columns_fill(&printing->columns, &row, printing->first_start, cells);
         report_row(&printing->table, cells);
-        if (ferror(printing->out->file))
+        if (report_failed(printing->out))
             break; /* nobody reads on; the caller sees it */
     }
+    report_end(&printing->table);
     if (status != MP_OK && status != MP_END)
         return mp_error_set(error, status, "cannot read the records: %s", mp_status_name(status));
     trace_rows_finish(printing->rows);
@@ -128,8 +132,10 @@ static enum mp_status print_trace_rows(struct printing *printing, struct mp_erro
     } else if (rows->options->told) {
         quality_describe(rows->options->told, earlier, sizeof earlier);
     }
-    print_prefix(out, rows->trace);
-    fputs("Profiling result:\n", out->file);
+    if (report_has_titles(out)) {
+        print_prefix(out, rows->trace);
+        fputs("Profiling result:\n", out->file);
+    }
     if (rows->present)
         trace_print_empty(out, rows->trace, rows->options, rows->present);
     MP_TRY(print_rows(printing, error));

@@ -5,7 +5,7 @@
  *     both        one table in the layout of the GPU trace; rows of the host have no device
  *
  * Starts count from the first printed record. Columns that are empty in the whole trace are left
- * out, in CSV as in text.
+ * out, also in nvprof's CSV. miniprof's own CSV has the columns of JSON, always all of them.
  */
 #ifndef MP_REPORT_TRACE_TRACE_H
 #define MP_REPORT_TRACE_TRACE_H
@@ -26,7 +26,9 @@ struct traces_options {
     bool head;              /* print_head above; JSON has it always */
     enum names_style style; /* of C++ names */
     uint64_t range;         /* only this capture range; 0: all of them */
-    bool captured; /* in JSON, rows say in which NVTX ranges their graph node was captured */
+    bool captured; /* rows of JSON and of miniprof's own CSV say in which NVTX ranges their graph
+                      node was captured */
+    enum mp_style numbers;                 /* of sizes that stand in texts */
     const struct names_patterns *patterns; /* of contexts and streams; NULL: plain numbers */
     const struct quality *told; /* what the caller's own head has already said, or NULL */
 };
@@ -41,9 +43,9 @@ enum mp_status print_traces(const struct report_out *out, struct mp_trace *trace
 
 /* The rows of all processes of the set in one table, in order of aligned time (trace/set.h), then
  * of the processes. A column names the process. Starts count from the first printed record; in JSON
- * they are ns since 1970. All files are open at the same time, each with the memory that it takes
- * alone. *whole says whether nothing is missing. Fails as print_traces does; options->head and
- * options->told are ignored. */
+ * and in miniprof's own CSV they are ns since 1970. All files are open at the same time, each with
+ * the memory that it takes alone. *whole says whether nothing is missing. Fails as print_traces
+ * does; options->head and options->told are ignored. */
 enum mp_status print_traces_merged(const struct report_out *out, const struct trace_set *set,
                                    const struct traces_options *options, bool *whole,
                                    struct mp_error *error);

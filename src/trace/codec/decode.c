@@ -20,7 +20,8 @@ struct entry {
     struct mp_grid grid;
     const uint8_t *data;
     const uint8_t *data_end;
-    uint64_t *values; /* `rows` of them, in the decoder's memory */
+    uint64_t *into;   /* where the caller wants the values; NULL: in the decoder's memory */
+    uint64_t *values; /* `rows` of them */
 };
 
 struct mp_decoder {
@@ -77,6 +78,13 @@ static uint64_t *array_of(const struct mp_decoder *decoder, uint64_t **array)
     if (!*array)
         *array = calloc(decoder->capacity, sizeof **array);
     return *array;
+}
+
+/* Where the values of an entry go; NULL when out of memory. */
+static uint64_t *values_for(struct mp_decoder *decoder, const struct entry *entry)
+{
+    return entry->into ? entry->into
+                       : array_of(decoder, &decoder->columns[entry - decoder->entries]);
 }
 
 /* ---- The directory ---- */
@@ -144,7 +152,7 @@ static struct entry *entry_of(struct mp_decoder *decoder, uint8_t id, unsigned b
  * an interval. The walk goes from the last to the first, since a codec refers to earlier columns,
  * and a START to the SPAN that follows it. */
 static enum mp_status mark_needed(struct mp_decoder *decoder, const struct mp_table_info *table,
-                                  uint32_t column_mask)
+                                  uint32_t column_mask, uint64_t *const *into)
 {
     for (unsigned i = 0; i < table->column_count; i++) {
         struct entry *entry = entry_of(decoder, table->columns[i].id, decoder->entry_count);
@@ -153,6 +161,7 @@ static enum mp_status mark_needed(struct mp_decoder *decoder, const struct mp_ta
         if ((entry->codec == MP_CODEC_TEXT) != (table->columns[i].type == MP_TYPE_TEXT))
             return MP_ERR_DAMAGED;
         entry->needed = true;
+        entry->into = into && entry->codec != MP_CODEC_TEXT ? into[i] : NULL;
     }
     for (unsigned i = decoder->entry_count; i-- > 0;) {
         struct entry *entry = &decoder->entries[i];
@@ -223,7 +232,7 @@ static enum mp_status decode_interval(struct mp_decoder *decoder, struct entry *
     MP_TRY(mp_stream_decode(&start->data, start->data_end, interval.start_residuals, rows));
     MP_TRY(mp_stream_decode(&start->data, start->data_end, interval.start_correction, rows));
     if (span) {
-        span->values = array_of(decoder, &decoder->columns[span - decoder->entries]);
+        span->values = values_for(decoder, span);
         if (!span->values)
             return MP_ERR_MEMORY;
         interval.span_keys = keys_of(decoder, span);
@@ -265,7 +274,7 @@ static enum mp_status decode_text(struct mp_decoder *decoder, struct entry *entr
 static enum mp_status decode_entry(struct mp_decoder *decoder, struct entry *entry,
                                    struct mp_batch *batch)
 {
-    entry->values = array_of(decoder, &decoder->columns[entry - decoder->entries]);
+    entry->values = values_for(decoder, entry);
     if (!entry->values)
         return MP_ERR_MEMORY;
     bool pair = entry->codec == MP_CODEC_START && entry->partner;
@@ -295,8 +304,15 @@ static enum mp_status fill_text(struct mp_decoder *decoder, struct mp_batch *bat
     return MP_OK;
 }
 
+/* A column that the file lacks: 0 in every row. NULL when out of memory. */
+static const uint64_t *zeros_for(struct mp_decoder *decoder, uint64_t *into)
+{
+    return into ? memset(into, 0, decoder->rows * sizeof *into)
+                : array_of(decoder, &decoder->zeros);
+}
+
 static enum mp_status fill_batch(struct mp_decoder *decoder, uint32_t column_mask,
-                                 struct mp_batch *batch)
+                                 uint64_t *const *into, struct mp_batch *batch)
 {
     const struct mp_table_info *table = batch->table;
     for (unsigned i = 0; i < table->column_count; i++) {
@@ -309,7 +325,7 @@ static enum mp_status fill_batch(struct mp_decoder *decoder, uint32_t column_mas
         }
         batch->columns[i] = values_of(decoder, table->columns[i].id);
         if (!batch->columns[i])
-            batch->columns[i] = array_of(decoder, &decoder->zeros);
+            batch->columns[i] = zeros_for(decoder, into ? into[i] : NULL);
         if (!batch->columns[i])
             return MP_ERR_MEMORY;
     }
@@ -317,7 +333,8 @@ static enum mp_status fill_batch(struct mp_decoder *decoder, uint32_t column_mas
 }
 
 enum mp_status mp_decode(struct mp_decoder *decoder, const uint8_t *bytes, size_t size,
-                         uint32_t rows, uint32_t column_mask, struct mp_batch *batch)
+                         uint32_t rows, uint32_t column_mask, uint64_t *const *into,
+                         struct mp_batch *batch)
 {
     set_rows(decoder, rows);
     batch->rows = rows;
@@ -325,7 +342,7 @@ enum mp_status mp_decode(struct mp_decoder *decoder, const uint8_t *bytes, size_
     batch->text_end = NULL;
     memset(batch->columns, 0, sizeof batch->columns);
     MP_TRY(read_directory(decoder, bytes, bytes + size));
-    MP_TRY(mark_needed(decoder, batch->table, column_mask));
+    MP_TRY(mark_needed(decoder, batch->table, column_mask, into));
     for (unsigned i = 0; i < decoder->entry_count; i++) {
         struct entry *entry = &decoder->entries[i];
         if (!entry->needed || entry->done)
@@ -333,5 +350,5 @@ enum mp_status mp_decode(struct mp_decoder *decoder, const uint8_t *bytes, size_
         MP_TRY(decode_entry(decoder, entry, batch));
         entry->done = true;
     }
-    return fill_batch(decoder, column_mask, batch);
+    return fill_batch(decoder, column_mask, into, batch);
 }

@@ -17,10 +17,10 @@
 #define TYPE_ENUM(names) MP_TYPE_ENUM, #names
 #define TYPE_REF(table)  MP_TYPE_REF, #table
 
-#define COLUMN_OF(name, doc, id, unit, pair)              COLUMN_FROM(name, doc, id, unit, pair)
-#define COLUMN_FROM(name, doc, id, unit, type, reference) {name, doc, reference, type, unit, id},
+#define COLUMN_OF(name, id, unit, pair)              COLUMN_FROM(name, id, unit, pair)
+#define COLUMN_FROM(name, id, unit, type, reference) {name, reference, type, unit, id},
 #define COLUMN(table, id, name, type, unit, codec, doc)                                            \
-    COLUMN_OF(#name, doc, id, MP_UNIT_##unit, TYPE_##type)
+    COLUMN_OF(#name, id, MP_UNIT_##unit, TYPE_##type)
 #define COLUMN_ARRAY(id, name, kind, since, doc)                                                   \
     static const struct mp_column_info columns_##name[] = {MP_COLUMNS_##name(COLUMN)};             \
     _Static_assert(MP_COLUMN_COUNT_##name <= MP_MAX_COLUMNS, "raise MP_MAX_COLUMNS");

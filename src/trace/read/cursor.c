@@ -333,14 +333,15 @@ static uint32_t mask_of(const struct mp_cursor *cursor, const struct mp_table_in
     return cursor->masks[table - mp_tables(&count)];
 }
 
-/* Decodes the chunk at `offset` into a batch whose table is set; counts it if it is damaged. */
+/* Decodes the chunk at `offset` into a batch whose table is set, and its columns into the caller's
+ * memory as mp_decode does; counts it if it is damaged. */
 static enum mp_status read_rows(struct mp_cursor *cursor, const struct mp_chunk_header *header,
-                                uint64_t offset, struct mp_batch *batch)
+                                uint64_t offset, uint64_t *const *into, struct mp_batch *batch)
 {
     enum mp_status status = unpack(cursor, header, offset);
     if (status == MP_OK)
         status = mp_decode(cursor->decoder, cursor->raw.data, header->raw_bytes, header->rows,
-                           mask_of(cursor, batch->table), batch);
+                           mask_of(cursor, batch->table), into, batch);
     batch->first_time = header->first_time;
     batch->last_time = header->last_time;
     if (status == MP_ERR_DAMAGED)
@@ -361,7 +362,7 @@ enum mp_status mp_cursor_next(struct mp_cursor *cursor, struct mp_batch *batch)
         }
         if (!mask_of(cursor, batch->table))
             continue;
-        enum mp_status status = read_rows(cursor, &header, offset, batch);
+        enum mp_status status = read_rows(cursor, &header, offset, NULL, batch);
         if (status == MP_ERR_IO && cursor->trace->growing) {
             cursor->ended = true; /* cut back this moment */
             return MP_END;
@@ -414,6 +415,13 @@ enum mp_status mp_cursor_follow(struct mp_cursor *cursor, enum mp_growth *growth
 enum mp_status mp_cursor_read_chunk(struct mp_cursor *cursor, uint64_t offset,
                                     struct mp_batch *batch)
 {
+    return mp_cursor_read_chunk_into(cursor, offset, NULL, MP_MAX_CHUNK_ROWS, batch);
+}
+
+enum mp_status mp_cursor_read_chunk_into(struct mp_cursor *cursor, uint64_t offset,
+                                         uint64_t *const *columns, uint32_t rows,
+                                         struct mp_batch *batch)
+{
     struct mp_chunk_header header;
     uint64_t end = chunks_end(cursor);
     uint64_t unread = cursor->unread;
@@ -427,7 +435,9 @@ enum mp_status mp_cursor_read_chunk(struct mp_cursor *cursor, uint64_t offset,
     batch->table = mp_table_by_id(header.table);
     if (!batch->table || !mask_of(cursor, batch->table))
         return MP_ERR_ARGUMENT;
-    enum mp_status status = read_rows(cursor, &header, offset, batch);
+    if (header.rows > rows)
+        return MP_ERR_LIMIT;
+    enum mp_status status = read_rows(cursor, &header, offset, columns, batch);
     cursor->unread = unread; /* of the walk over the file, to which this chunk does not belong */
     return status;
 }

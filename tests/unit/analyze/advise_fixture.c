@@ -17,6 +17,14 @@ static struct iterations_study study;
 
 /* ---- Running it ---- */
 
+/* Estimates before bounds, then by gain times confidence. */
+static bool stands_before(const struct advise_finding *a, const struct advise_finding *b)
+{
+    if (a->certainty != b->certainty)
+        return a->certainty == ADVISE_ESTIMATE;
+    return (double)a->gain * a->confidence >= (double)b->gain * b->confidence;
+}
+
 void advise_by(enum iterations_way way, const char *name)
 {
     const struct iterations_options options = {.way = way, .name = name};
@@ -28,7 +36,8 @@ void advise_by(enum iterations_way way, const char *name)
         advise_build(&(struct advise_input){&scene.deps, scene.trace, &study}, &advice, &error),
         MP_OK);
     for (size_t i = 0; i < advice.count; i++) {
-        assert_true(i == 0 || advice.findings[i - 1].gain >= advice.findings[i].gain);
+        assert_true(i == 0 || stands_before(&advice.findings[i - 1], &advice.findings[i]));
+        assert_true(advice.findings[i].confidence > 0 && advice.findings[i].confidence <= 1);
         assert_true(advice.findings[i].percent >= 1 && *advice.findings[i].evidence);
         assert_non_null(advice.findings[i].assumes);
     }

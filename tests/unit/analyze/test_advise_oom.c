@@ -28,9 +28,9 @@ static void put_everything(void)
         put_call(1, "cudaMalloc", t + 1, t + 9, id);
         put_call(1, "cudaMemcpy", t + 10, t + 22, id + 1);
         put_copy_of(7, MP_copy_kind_HtoD, PAGEABLE, 100000, t + 12, t + 20, id + 1);
-        put_launch(7, "a", t + 30, t + 36, t + 39, id + 2);
-        put_launch(7, "b", t + 37, t + 44, t + 47, id + 3);
-        put_launch(7, "c", t + 44, t + 51, t + 54, id + 4);
+        put_launch(7, "nchwToNhwc a", t + 30, t + 36, t + 39, id + 2);
+        put_launch(7, "nchwToNhwc sgemm b", t + 37, t + 44, t + 47, id + 3);
+        put_launch(7, "sgemm c", t + 44, t + 51, t + 54, id + 4);
         put_stream_sync(7, t + 50, t + 58, id + 5);
         put_launch(8, "d", t + 60, t + 66, t + 200, id + 6);
         put_nvtx_range("slow", t + 60, t + 66);

@@ -362,7 +362,7 @@ static void shapes_tell_kernels_apart(void **state)
 {
     (void)state;
     compare_with(&usual, &usual, (struct diff_options){.shapes = true});
-    row_called(&diff.kernels, "b<<<(1,0,0),(0,0,0),0>>>");
+    row_called(&diff.kernels, "b<<<(1,1,1),(0,1,1),0>>>");
     assert_int_equal(diff.kernels.count, 3);
     assert_int_equal(diff.positions.equal, 3);
     done();

@@ -456,14 +456,17 @@ static void names_cannot_move_the_cursor(void **state)
 /* Rows of CSV after one more refresh, with the head above those of the first. */
 static char *csv_of(const char *state, struct report_table *table, bool first)
 {
+    static struct report_sheet sheet;
     char *text = NULL;
     size_t size;
     FILE *out = open_memstream(&text, &size);
 
     assert_non_null(out);
     if (first)
-        print_live_csv_begin(table, out);
-    table->out = out;
+        sheet = (struct report_sheet){.file = out};
+    sheet.file = out;
+    if (first)
+        print_live_csv_begin(table, &sheet);
     print_live_csv(table, state, &live);
     fclose(out);
     return text;
@@ -472,12 +475,11 @@ static char *csv_of(const char *state, struct report_table *table, bool first)
 static void csv_has_a_row_for_each_device(void **state)
 {
     static const char *const wanted[] = {
-        "\"Time\",\"Interval\",\"State\",\"Records\",\"Dropped\",\"Kernels\",\"HtoD\",\"DtoH\","
-        "\"Other copies\",\"Iterations\",\"Avg\",\"P50\",\"P99\",\"Device\",\"Busy\"\n",
-        "ms,ms,,,,1/s,B/s,B/s,B/s,,ms,ms,ms,,%\n",
-        "0.400000,0.400000,\"recording\",7,0,5000.000000,2500000.000000,0.000000,0.000000,1,"
-        "0.400000,",
-        ",27.500000\n0.400000,0.400000,\"recording\",7,0,5000.000000,",
+        "time_ns,interval_ns,state,records,dropped,kernels_per_second,htod_bytes_per_second,"
+        "dtoh_bytes_per_second,other_copies_bytes_per_second,iterations,avg_ns,p50_ns,p99_ns,"
+        "device,busy_percent\n",
+        "400000,400000,\"recording\",7,0,5000.000000,2500000.000000,0.000000,0.000000,1,400000,",
+        ",27.500000\n400000,400000,\"recording\",7,0,5000.000000,",
         ",75.000000\n",
     };
     struct report_table table;
@@ -506,7 +508,7 @@ static void csv_has_a_row_for_each_device(void **state)
     live_next(&live);
     tick(600, true); /* nothing comes any more: no length of an iteration, no head */
     text = csv_of("ended", &table, false);
-    assert_ptr_equal(strstr(text, "1.000000,0.600000,\"ended\",7,0,0.000000,"), text);
+    assert_ptr_equal(strstr(text, "1000000,600000,\"ended\",7,0,0.000000,"), text);
     assert_non_null(strstr(text, ",0,,,,"));
     free(text);
     end();
@@ -533,7 +535,7 @@ static void an_empty_trace_has_nothing(void **state)
     assert_null(strstr(text, "inf"));
     free(text);
     text = csv_of("ended", &table, true);
-    assert_non_null(strstr(text, "%\n0.000000,0.000000,\"ended\",0,0,0.000000,0.000000,0.000000,"
+    assert_non_null(strstr(text, "_percent\n0,0,\"ended\",0,0,0.000000,0.000000,0.000000,"
                                  "0.000000,0,,,,,\n"));
     free(text);
     assert_null(live_iteration(&live));

@@ -589,7 +589,7 @@ static struct nvtx_open open_ranges;
 static uint64_t take_nvtx(unsigned kind, uint64_t thread, uint64_t domain, uint64_t name,
                           uint64_t range)
 {
-    const struct nvtx_event event = {kind, thread, domain, name, range, 1};
+    const struct nvtx_event event = {kind, thread, domain, name, range, 1, false};
     const struct nvtx_open_range *innermost;
 
     assert_int_equal(nvtx_open_take(&open_ranges, &event, NULL), MP_OK);

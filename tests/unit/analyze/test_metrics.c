@@ -254,8 +254,8 @@ static void assert_texts(enum metric_unit unit, double value, const char *text, 
 {
     char buffer[METRIC_TEXT_BYTES];
 
-    assert_string_equal(metric_text(buffer, unit, value, REPORT_TEXT), text);
-    assert_string_equal(metric_text(buffer, unit, value, REPORT_CSV), csv);
+    assert_string_equal(metric_text(buffer, unit, value, REPORT_TEXT, MP_STYLE_NVPROF), text);
+    assert_string_equal(metric_text(buffer, unit, value, REPORT_CSV, MP_STYLE_NVPROF), csv);
 }
 
 /* Those of nvprof are in reports that its users published. */

@@ -183,7 +183,7 @@ static void unified_memory_is_printed_as_nvprof_does(void **state)
         "       1         -         -         -           -       900ns  Throttles\n"
         "       1         -         -         -           -           -  Remote mapping\n"
         "Total CPU Page faults: 1\n";
-    struct report_out out = {.imported = true};
+    struct report_out out = {.imported = true, .nvprof = true};
     char *text = NULL;
     size_t size;
 
@@ -209,7 +209,7 @@ static void without_rows_nothing_is_printed(void **state)
 {
     struct allocations_options options = {.range = 0};
     struct allocations allocations;
-    struct report_out out = {.imported = true};
+    struct report_out out = {.imported = true, .nvprof = true};
     char *text = NULL;
     size_t size;
 
@@ -275,7 +275,7 @@ static void each_device_has_its_own_summary(void **state)
                                    "                   12.50%  1.0000us         1  1.0000us  "
                                    "1.0000us  1.0000us     b\n";
     struct summary_options options = {.parts = SUMMARY_PART_PER_GPU};
-    struct report_out out = {.imported = true};
+    struct report_out out = {.imported = true, .nvprof = true};
     struct summary summary;
     char *text = NULL;
     size_t size;
@@ -348,7 +348,7 @@ static void allocations_are_replayed_in_order_of_time(void **state)
         "       2         0         12B         7B         5B         managed  GPU0 (0)\n"
         "       1         1    4.0000KB   4.0000KB         0B          pinned  -\n";
     struct allocations_options options = {.range = 0};
-    struct report_out out = {.imported = true};
+    struct report_out out = {.imported = true, .nvprof = true};
     struct allocations allocations;
     char *text = NULL;
     size_t size;

@@ -97,16 +97,16 @@ static void a_wrong_value_names_the_variable_and_what_it_takes(void **state)
 {
     static const char *const cases[][3] = {
         {"MINIPROF_CAPTURE", "some",
-         "MINIPROF_CAPTURE='some' is not valid: takes auto, range, all, off or "
+         "MINIPROF_CAPTURE='some' is not valid: takes auto, range, all, pause, off or "
          "nvtx:NAME[@DOMAIN]"},
         {"MINIPROF_CAPTURE", "nvtx:",
-         "MINIPROF_CAPTURE='nvtx:' is not valid: takes auto, range, all, off or "
+         "MINIPROF_CAPTURE='nvtx:' is not valid: takes auto, range, all, pause, off or "
          "nvtx:NAME[@DOMAIN]"},
         {"MINIPROF_CAPTURE", "nvtx:@layers",
-         "MINIPROF_CAPTURE='nvtx:@layers' is not valid: takes auto, range, all, off or "
+         "MINIPROF_CAPTURE='nvtx:@layers' is not valid: takes auto, range, all, pause, off or "
          "nvtx:NAME[@DOMAIN]"},
         {"MINIPROF_CAPTURE", "nvtx",
-         "MINIPROF_CAPTURE='nvtx' is not valid: takes auto, range, all, off or "
+         "MINIPROF_CAPTURE='nvtx' is not valid: takes auto, range, all, pause, off or "
          "nvtx:NAME[@DOMAIN]"},
         {"MINIPROF_CAPTURE_END", "repeat:0",
          "MINIPROF_CAPTURE_END='repeat:0' is not valid: takes repeat, repeat:N or stop"},
@@ -119,6 +119,9 @@ static void a_wrong_value_names_the_variable_and_what_it_takes(void **state)
          "MINIPROF_STEP='@layers' is not valid: takes the name of an NVTX range, or NAME@DOMAIN"},
         {"MINIPROF_FLIGHT", "1m",
          "MINIPROF_FLIGHT='1m' is not valid: takes a time from 1s to 1h, such as 30s or 5min"},
+        {"MINIPROF_BASELINE", "76%",
+         "MINIPROF_BASELINE='76%' is not valid: takes a share of the steps from 1% to 75%, such as "
+         "25%"},
         {"MINIPROF_SLOW_STEP", "p99x",
          "MINIPROF_SLOW_STEP='p99x' is not valid: takes a time such as 50ms, or a percentile from "
          "p01 to p99 and a factor, such as p99x2"},

@@ -1,4 +1,5 @@
-/* Numbers as nvprof prints them. The expected texts are nvprof 11.8's own output. */
+/* Numbers as nvprof prints them; the expected texts are nvprof 11.8's own output. Then what our own
+ * style has else. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -39,7 +40,8 @@ static void time_is_printed_as_nvprof_does(void **state)
 
     (void)state;
     for (i = 0; i < sizeof(cases) / sizeof(*cases); i++)
-        assert_string_equal(mp_format_time(text, sizeof(text), cases[i].ns), cases[i].text);
+        assert_string_equal(mp_show_time(text, sizeof(text), cases[i].ns, MP_STYLE_NVPROF),
+                            cases[i].text);
 }
 
 /* Of the dependency analysis in nvprof's documentation, and of its boundaries. */
@@ -87,7 +89,7 @@ static void no_time_is_wider_than_eight_characters(void **state)
 
     (void)state;
     for (ns = 1; ns < UINT64_MAX / 2; ns += ns / 3 + 1)
-        assert_true(strlen(mp_format_time(text, sizeof(text), ns)) <= 8);
+        assert_true(strlen(mp_show_time(text, sizeof(text), ns, MP_STYLE_NVPROF)) <= 8);
 }
 
 static void a_mean_is_rounded_to_whole_nanoseconds(void **state)
@@ -128,22 +130,54 @@ static void sizes_change_unit_at_1000_and_divide_by_1024(void **state)
 
     (void)state;
     for (i = 0; i < sizeof(cases) / sizeof(*cases); i++)
-        assert_string_equal(mp_format_size(text, sizeof(text), cases[i].bytes), cases[i].text);
+        assert_string_equal(mp_show_size(text, sizeof(text), cases[i].bytes, MP_STYLE_NVPROF),
+                            cases[i].text);
 }
 
 static void throughput_has_six_characters_before_its_unit(void **state)
 {
+    static const struct {
+        double bytes;
+        const char *nvprof;
+        const char *own;
+    } cases[] = {
+        {0, "0.0000B/s", "0.0000B/s"},
+        {-1, "0.0000B/s", "0.0000B/s"},
+        {999, "999.00B/s", "999.00B/s"},
+        {1000, "0.9766KB/s", "1.0000KB/s"},
+        {1e6, "976.56KB/s", "1.0000MB/s"},
+        {77.625 * 1048576, "77.625MB/s", "81.396MB/s"},
+        {100000.0 * 1048576, "97.656GB/s", "104.86GB/s"},
+        {4.81e12, "4e+03GB/s", "4810.0GB/s"},
+        {1e5 * 1073741824, "1e+05GB/s", "107374GB/s"},
+        {1e16, "9e+06GB/s", "10000000GB/s"},
+    };
     char text[MP_FORMATTED_BYTES];
 
     (void)state;
-    assert_string_equal(mp_format_throughput(text, sizeof(text), 0), "0.0000B/s");
-    assert_string_equal(mp_format_throughput(text, sizeof(text), -1), "0.0000B/s");
-    assert_string_equal(mp_format_throughput(text, sizeof(text), 999), "999.00B/s");
-    assert_string_equal(mp_format_throughput(text, sizeof(text), 1000), "0.9766KB/s");
-    assert_string_equal(mp_format_throughput(text, sizeof(text), 1e6), "976.56KB/s");
-    assert_string_equal(mp_format_throughput(text, sizeof(text), 77.625 * 1048576), "77.625MB/s");
-    assert_string_equal(mp_format_throughput(text, sizeof(text), 100000.0 * 1048576), "97.656GB/s");
-    assert_string_equal(mp_format_throughput(text, sizeof(text), 1e5 * 1073741824), "1e+05GB/s");
+    for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+        assert_string_equal(mp_show_rate(text, sizeof(text), cases[i].bytes, MP_STYLE_NVPROF),
+                            cases[i].nvprof);
+        assert_string_equal(mp_format_throughput(text, sizeof(text), cases[i].bytes), cases[i].own);
+    }
+}
+
+static void our_own_style_says_kib_and_keeps_its_digits(void **state)
+{
+    char text[MP_FORMATTED_BYTES];
+
+    (void)state;
+    assert_string_equal(mp_format_size(text, sizeof(text), 999), "999B");
+    assert_string_equal(mp_format_size(text, sizeof(text), 1536), "1.5000KiB");
+    assert_string_equal(mp_format_size(text, sizeof(text), 1048576), "1.0000MiB");
+    assert_string_equal(mp_format_size(text, sizeof(text), 4096ull << 20), "4.0000GiB");
+    assert_string_equal(mp_format_size(text, sizeof(text), 1234ull << 30), "1234.0GiB");
+    assert_string_equal(mp_format_time(text, sizeof(text), 999999), "1000.0us");
+    assert_string_equal(mp_format_time(text, sizeof(text), 1234567890123), "1234.57s");
+    assert_string_equal(mp_format_time(text, sizeof(text), UINT64_MAX), "18446744074s");
+    assert_string_equal(mp_show_number(text, sizeof(text), 1830.2, MP_STYLE_OWN), "1830.200");
+    assert_string_equal(mp_show_number(text, sizeof(text), 354586350, MP_STYLE_OWN), "354586350");
+    assert_string_equal(mp_show_number(text, sizeof(text), 0.000229, MP_STYLE_OWN), "2.29e-04");
 }
 
 /* Of an output of nvprof -u ms: 8 characters, and exponents from 1000 on and below 0.01. */
@@ -163,7 +197,8 @@ static void numbers_without_a_unit_have_eight_characters(void **state)
 
     (void)state;
     for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++)
-        assert_string_equal(mp_format_number(text, sizeof(text), cases[i].value), cases[i].text);
+        assert_string_equal(mp_show_number(text, sizeof(text), cases[i].value, MP_STYLE_NVPROF),
+                            cases[i].text);
 }
 
 static void units_of_sizes_have_names_and_bytes(void **state)
@@ -173,8 +208,13 @@ static void units_of_sizes_have_names_and_bytes(void **state)
     assert_int_equal(mp_size_unit(1000), 1);
     assert_int_equal(mp_size_unit(1024000), 2);
     assert_int_equal(mp_size_unit(1e18), 3);
-    assert_string_equal(mp_size_unit_name(2), "MB");
+    assert_string_equal(mp_size_unit_name(2, MP_STYLE_NVPROF), "MB");
+    assert_string_equal(mp_size_unit_name(2, MP_STYLE_OWN), "MiB");
     assert_true(mp_size_unit_bytes(2) == 1048576);
+    assert_int_equal(mp_rate_unit(1e12, MP_STYLE_OWN), 3);
+    assert_string_equal(mp_rate_unit_name(3), "GB/s");
+    assert_true(mp_rate_unit_bytes(3, MP_STYLE_OWN) == 1e9);
+    assert_true(mp_rate_unit_bytes(3, MP_STYLE_NVPROF) == 1073741824);
 }
 
 static void a_percentage_has_two_digits_behind_the_point(void **state)
@@ -205,6 +245,7 @@ int main(void)
         cmocka_unit_test(a_mean_is_rounded_to_whole_nanoseconds),
         cmocka_unit_test(sizes_change_unit_at_1000_and_divide_by_1024),
         cmocka_unit_test(throughput_has_six_characters_before_its_unit),
+        cmocka_unit_test(our_own_style_says_kib_and_keeps_its_digits),
         cmocka_unit_test(numbers_without_a_unit_have_eight_characters),
         cmocka_unit_test(units_of_sizes_have_names_and_bytes),
         cmocka_unit_test(a_percentage_has_two_digits_behind_the_point),

@@ -313,7 +313,7 @@ static void nvprofs_defaults_give_way_to_the_environment(void **state)
     assert_string_equal(setting("MINIPROF_METRICS"), "unset");
     assert_int_equal(parse("--profile-from-start", "on", "--quiet", NULL), MP_OK);
     assert_true(nvprof_set_environment(&values, "x"));
-    assert_string_equal(setting("MINIPROF_CAPTURE"), "all");
+    assert_string_equal(setting("MINIPROF_CAPTURE"), "pause");
     assert_string_equal(setting("MINIPROF_LOG"), "none");
 }
 

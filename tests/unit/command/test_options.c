@@ -9,8 +9,27 @@
 
 #include <string.h>
 
+#include "screen/progress.h"
+#include "screen/screen.h"
+#include "screen/view_options.h"
+
 #include "common/command.c" /* NOLINT(bugprone-suspicious-include) */
 #include "common/options.c" /* NOLINT(bugprone-suspicious-include) */
+
+/* No terminal here. */
+void progress_end(void)
+{
+}
+
+void view_open_lines(void)
+{
+}
+
+void screen_complain(const char *line, size_t bytes)
+{
+    fwrite(line, 1, bytes, stderr);
+    fputc('\n', stderr);
+}
 
 struct values {
     bool flag;

@@ -54,7 +54,7 @@ static struct mp_writer *begin(int fd)
 static char *print(int fd, struct traces_options options, enum report_format format,
                    struct quality *quality)
 {
-    struct report_out out = {.format = format};
+    struct report_out out = {.format = format, .nvprof = true};
     struct mp_trace *trace;
     struct mp_error error;
     char *text = NULL;

@@ -51,6 +51,10 @@ void scene_check(const struct deps_windows *windows, enum scene_soundness soundn
 
 /* ---- Rows ---- */
 
+/* Of deps_rows_fixture.c: before the first row, and behind the last one. */
+void rows_begin(void);
+void rows_end(void);
+
 #define DEFAULT_CONTEXT 1
 #define NO_STREAM       UINT32_MAX
 
@@ -61,6 +65,12 @@ void put_call(uint64_t thread, const char *name, uint64_t begin, uint64_t end,
               uint64_t correlation);
 void put_kernel(uint64_t stream, const char *name, uint64_t begin, uint64_t end,
                 uint64_t correlation);
+
+/* The launch shape of all kernels of that name, before the first of them; and a GPU of compute
+ * capability 9.0, on whose SMs 64 warps fit. Otherwise a kernel's threads and its GPU are unknown.
+ */
+uint64_t put_kernel_shape(const char *name, uint64_t blocks, uint64_t threads);
+void put_gpu(uint64_t device, uint64_t multiprocessors);
 
 /* A call of cudaLaunchKernel in thread 1 that takes 5 us, and its kernel. */
 void put_launch(uint64_t stream, const char *name, uint64_t call, uint64_t begin, uint64_t end,
@@ -78,6 +88,20 @@ void put_graph(uint64_t stream, uint64_t graph, uint64_t begin, uint64_t end, ui
 void put_node(uint64_t stream, const char *name, uint64_t graph, uint64_t node, uint64_t begin,
               uint64_t end, uint64_t correlation);
 void put_edge(uint64_t graph, uint64_t from, uint64_t to);
+
+/* A wait outside of CUDA that `waker` (0: nobody) ended at the moment `woken`; the same with a
+ * waker that the trace does not define, by pthread_join. */
+void put_host_wait(uint64_t thread, unsigned kind, uint64_t begin, uint64_t end, uint64_t waker,
+                   uint64_t woken);
+void put_unknown_waker(uint64_t thread, uint64_t begin, uint64_t end, uint64_t waker);
+
+/* A host function of a stream that a thread ran. */
+void put_host_function(uint64_t stream, const char *name, uint64_t thread, uint64_t begin,
+                       uint64_t end, uint64_t correlation);
+
+/* A stretch of a thread, of which so much was on a processor, and ready without one. */
+void put_host_time(uint64_t thread, uint64_t begin, uint64_t end, uint64_t computing,
+                   uint64_t ready);
 
 /* A row of `sync`, alone; contexts are those of the stream. */
 void put_sync(unsigned kind, uint64_t thread, uint64_t stream, uint64_t event, uint64_t begin,

@@ -33,8 +33,8 @@ static void work_that_meets_a_free_stream_shows_the_launch_latency(void **state)
     put_launch(7, "b", 40, 46, 60, 2);
     put_launch(7, "c", 70, 78, 90, 3);
     scene_load();
-    assert_int_equal(scene.deps.shortest_launches[0], 5000);
-    assert_int_equal(scene.deps.shortest[DEPS_KERNEL], UINT64_MAX);
+    assert_int_equal(scene.deps.launch_latencies[0].shortest, 5000);
+    assert_int_equal(scene.deps.latencies[DEPS_KERNEL].shortest, UINT64_MAX);
     assert_string_equal(bound("b"), "launch cudaLaunchKernel#2");
     assert_string_equal(bound("c"), "launch cudaLaunchKernel#3");
     /* From 90: c 12, launch 8, host 70-45 25, call 5, host 40-15 25, call 5. */
@@ -54,8 +54,8 @@ static void queued_work_shows_the_gap(void **state)
     put_launch(7, "b", 16, 31, 60, 2);
     put_launch(7, "c", 22, 63, 70, 3);
     scene_load();
-    assert_int_equal(scene.deps.shortest_launches[0], 5000);
-    assert_int_equal(scene.deps.shortest[DEPS_KERNEL], 1000);
+    assert_int_equal(scene.deps.launch_latencies[0].shortest, 5000);
+    assert_int_equal(scene.deps.latencies[DEPS_KERNEL].shortest, 1000);
     assert_string_equal(bound("b"), "stream order a");
     assert_string_equal(bound("c"), "stream order b");
     assert_string_equal(path(whole()), "a 15, b 29, c 7 | launch 5, gap 4");
@@ -72,7 +72,7 @@ static void a_launch_that_arrives_after_the_stream_binds(void **state)
     put_launch(7, "b", 12, 21, 30, 2);
     put_launch(7, "d", 28, 33, 40, 3);
     scene_load();
-    assert_int_equal(scene.deps.shortest[DEPS_KERNEL], 1000);
+    assert_int_equal(scene.deps.latencies[DEPS_KERNEL].shortest, 1000);
     assert_string_equal(bound("d"), "launch cudaLaunchKernel#3");
     scene_end(UNSOUND); /* the calls overlap */
 }
@@ -90,6 +90,44 @@ static void of_equal_arrivals_the_launch_binds(void **state)
         assert_string_equal(bound("d"), late ? "stream order b" : "launch cudaLaunchKernel#3");
         scene_end(SOUND);
     }
+}
+
+/* `count` launches with a latency of 5, 6, 7, ..., and before them one of 1 if `odd`. Answers the
+ * class. */
+static struct deps_latency latency_of_launches(unsigned count, bool odd)
+{
+    struct deps_latency latency;
+
+    scene_begin();
+    if (odd)
+        put_launch(7, "k", 10, 11, 12, 1);
+    for (unsigned i = 0; i < count; i++) {
+        uint64_t call = UINT64_C(100) * (i + 1);
+
+        put_launch(7, "k", call, call + 5 + i, call + 6 + i, 2 + i);
+    }
+    scene_load();
+    latency = scene.deps.launch_latencies[0];
+    scene_end(SOUND);
+    return latency;
+}
+
+/* From 20 examples on it is the value of rank n / 10, rounded up, which a single odd time does not
+ * move by more than a rank. With fewer it is the least. */
+static void one_odd_launch_does_not_move_the_shortest(void **state)
+{
+    struct deps_latency latency = latency_of_launches(40, false);
+
+    (void)state;
+    assert_int_equal(latency.examples, 40);
+    assert_int_equal(latency.shortest, 8000); /* rank 4 of 5, 6, 7, 8, ... */
+    assert_int_equal(latency.p50, 24000);     /* rank 20 */
+    assert_int_equal(latency.p90, 40000);     /* rank 36 */
+    assert_int_equal(latency_of_launches(39, true).shortest, 7000);
+    assert_int_equal(latency_of_launches(20, false).shortest, 6000);
+    assert_int_equal(latency_of_launches(19, true).shortest, 5000); /* rank 2 of 1, 5, 6, ... */
+    assert_int_equal(latency_of_launches(19, false).shortest, 5000);
+    assert_int_equal(latency_of_launches(18, true).shortest, 1000);
 }
 
 /* One function, four classes: kernels 2, sets 3, copies to the device 4, from it 5. */
@@ -112,7 +150,7 @@ static void launches_are_classed_by_function_and_work(void **state)
     scene_load();
     assert_int_equal(scene.deps.launch_classes.count, 5);
     for (uint32_t i = 0; i < 5; i++)
-        assert_int_equal(scene.deps.shortest_launches[i], (i + 2) * 1000);
+        assert_int_equal(scene.deps.launch_latencies[i].shortest, (i + 2) * 1000);
     scene_end(SOUND);
 }
 
@@ -126,7 +164,7 @@ static void of_a_launch_that_waits_the_begin_decides(void **state)
     put_call(1, "cudaMemcpy", 20, 60, 2);
     put_copy(7, MP_copy_kind_HtoD, BLOCKING_COPY, 33, 58, 2);
     scene_load();
-    assert_int_equal(scene.deps.shortest[DEPS_COPY], 3000);
+    assert_int_equal(scene.deps.latencies[DEPS_COPY].shortest, 3000);
     assert_string_equal(bound("[CUDA memcpy HtoD]"), "stream order a");
     assert_string_equal(path(whole()), "[CUDA memcpy HtoD] 25, a 15 | launch 5, gap 3, return 2");
     scene_end(SOUND);
@@ -141,7 +179,7 @@ static void work_without_a_call_shows_the_gap(void **state)
     put_kernel(7, "lost", 34, 40, 99);
     put_launch(7, "b", 16, 47, 60, 100);
     scene_load();
-    assert_int_equal(scene.deps.shortest[DEPS_KERNEL], 4000);
+    assert_int_equal(scene.deps.latencies[DEPS_KERNEL].shortest, 4000);
     assert_string_equal(bound("lost"), "stream order a");
     scene_end(SOUND);
 }
@@ -184,7 +222,7 @@ static void of_equal_ends_events_come_before_the_default_stream(void **state)
 }
 
 /* In either order of waiting, and of the lanes. */
-static void of_equal_ends_the_lowest_correlation_id_counts(void **state)
+static void of_equal_ends_the_highest_correlation_id_counts(void **state)
 {
     (void)state;
     for (int turned = 0; turned < 4; turned++) {
@@ -195,7 +233,7 @@ static void of_equal_ends_the_lowest_correlation_id_counts(void **state)
         put_wait(9, turned & 2 ? E2 : E1, 25, 6);
         put_launch(9, "c", 27, 63, 70, 7);
         scene_load();
-        assert_string_equal(bound("c"), "event a");
+        assert_string_equal(bound("c"), "event b");
         scene_end(SOUND);
     }
 }
@@ -288,12 +326,13 @@ int main(void)
         cmocka_unit_test(queued_work_shows_the_gap),
         cmocka_unit_test(a_launch_that_arrives_after_the_stream_binds),
         cmocka_unit_test(of_equal_arrivals_the_launch_binds),
+        cmocka_unit_test(one_odd_launch_does_not_move_the_shortest),
         cmocka_unit_test(launches_are_classed_by_function_and_work),
         cmocka_unit_test(of_a_launch_that_waits_the_begin_decides),
         cmocka_unit_test(work_without_a_call_shows_the_gap),
         cmocka_unit_test(of_equal_ends_stream_order_comes_before_events),
         cmocka_unit_test(of_equal_ends_events_come_before_the_default_stream),
-        cmocka_unit_test(of_equal_ends_the_lowest_correlation_id_counts),
+        cmocka_unit_test(of_equal_ends_the_highest_correlation_id_counts),
         cmocka_unit_test(device_work_waits_for_other_streams_beyond_what_holds_it_anyway),
         cmocka_unit_test(work_that_is_launched_late_does_not_wait),
         cmocka_unit_test(without_anything_else_there_is_no_waiting),

@@ -69,6 +69,15 @@ static void an_unknown_context_means_all_of_them(void **state)
     expect_wait("synchronisation other", "cuCtxSynchronize 37 | ");
 }
 
+static void a_context_without_work_has_nothing_to_wait_for(void **state)
+{
+    (void)state;
+    put_two_kernels();
+    put_call(1, "cuCtxSynchronize", 24, 63, 5);
+    put_sync_in_context(MP_sync_kind_context_synchronize, 2, 24, 63, 5);
+    expect_wait("program order cudaLaunchKernel#1", "| ");
+}
+
 /* It was called before b was launched. */
 static void what_is_launched_later_is_not_awaited(void **state)
 {
@@ -577,6 +586,7 @@ int main(void)
         cmocka_unit_test(a_stream_is_awaited),
         cmocka_unit_test(a_context_is_awaited),
         cmocka_unit_test(an_unknown_context_means_all_of_them),
+        cmocka_unit_test(a_context_without_work_has_nothing_to_wait_for),
         cmocka_unit_test(what_is_launched_later_is_not_awaited),
         cmocka_unit_test(a_call_for_what_has_ended_does_not_wait),
         cmocka_unit_test(queries_that_succeed_wait),

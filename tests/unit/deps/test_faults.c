@@ -268,7 +268,7 @@ static void clamped_distances_are_no_latencies(void **state)
     put_launch(8, "skewed", 10, 9, 11, 1);
     put_launch(9, "c", 20, 25, 30, 2);
     scene_load();
-    assert_int_equal(scene.deps.shortest_launches[0], 5000);
+    assert_int_equal(scene.deps.launch_latencies[0].shortest, 5000);
     scene_end(SOUND);
 }
 

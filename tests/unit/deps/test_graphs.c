@@ -93,8 +93,9 @@ static void without_edges_the_lane_says_what_a_node_waits_for(void **state)
     scene_end(SOUND);
 }
 
-/* Without edges, and b begins 10 before a's end: b is a root too, and no overlap is counted. */
-static void without_edges_overlapping_nodes_are_roots(void **state)
+/* Without edges, and b begins 10 before a's end: the order of the lane holds, and b's own time is
+ * what it ran after a's end, 20. */
+static void without_edges_overlapping_nodes_keep_their_order(void **state)
 {
     (void)state;
     begin();
@@ -102,9 +103,11 @@ static void without_edges_overlapping_nodes_are_roots(void **state)
     node(7, "a", 12, 40, 2);
     node(7, "b", 30, 60, 2);
     scene_load();
-    assert_string_equal(bound("b"), "launch cudaGraphLaunch#2");
-    assert_int_equal(scene.deps.counts.overlapping, 0);
+    assert_string_equal(bound("b"), "graph edge a");
+    assert_int_equal(scene.deps.counts.overlapping, 1);
     assert_int_equal(scene.deps.counts.contradicted, 0);
+    assert_string_equal(path(scene.windows.items),
+                        "a 28, b 20, cudaLaunchKernel 5 | host 4, launch 2");
     scene_end(SOUND);
 }
 
@@ -334,7 +337,7 @@ static void a_graph_as_a_whole_is_work_like_a_kernel(void **state)
     put_call(1, "cudaGraphLaunch", 32, 34, 4);
     put_graph(7, 6, 70, 80, 4);
     scene_load();
-    assert_int_equal(scene.deps.shortest[DEPS_GRAPH], 3000);
+    assert_int_equal(scene.deps.latencies[DEPS_GRAPH].shortest, 3000);
     assert_string_equal(bound("[CUDA graph 6]"), "stream order [CUDA graph 5]");
     assert_string_equal(path(whole()), "[CUDA graph 5] 45, [CUDA graph 6] 10, cudaLaunchKernel 5 | "
                                        "host 4, launch 2, gap 13");
@@ -376,13 +379,31 @@ static void edges_in_a_circle_do_no_harm(void **state)
     scene_end(UNSOUND);
 }
 
-/* The times contradict an edge: counted, and the rest holds. */
-static void an_edge_that_the_times_contradict_is_left_out(void **state)
+/* A programmatic edge: b begins 10 before a's end in another stream. */
+static void an_edge_to_a_node_that_overlaps_holds(void **state)
 {
     (void)state;
     begin();
     put_call(1, "cudaGraphLaunch", 10, 20, 2);
     node(7, "a", 12, 40, 2);
+    node(20, "b", 30, 60, 2);
+    edge('a', 'b');
+    scene_load();
+    assert_string_equal(bound("b"), "graph edge a");
+    assert_int_equal(scene.deps.counts.contradicted, 0);
+    assert_int_equal(scene.deps.counts.overlapping, 1);
+    assert_string_equal(path(scene.windows.items),
+                        "a 28, b 20, cudaLaunchKernel 5 | host 4, launch 2");
+    scene_end(SOUND);
+}
+
+/* The times contradict an edge, as b began before a: counted, and the rest holds. */
+static void an_edge_that_the_times_contradict_is_left_out(void **state)
+{
+    (void)state;
+    begin();
+    put_call(1, "cudaGraphLaunch", 10, 20, 2);
+    node(7, "a", 31, 40, 2);
     node(20, "b", 30, 60, 2);
     edge('a', 'b');
     scene_load();
@@ -408,7 +429,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(branches_of_a_graph_wait_across_streams),
         cmocka_unit_test(without_edges_the_lane_says_what_a_node_waits_for),
-        cmocka_unit_test(without_edges_overlapping_nodes_are_roots),
+        cmocka_unit_test(without_edges_overlapping_nodes_keep_their_order),
         cmocka_unit_test(a_node_without_activity_stands_for_what_it_waits_for),
         cmocka_unit_test(empty_nodes_at_the_end_stand_for_the_last_activity),
         cmocka_unit_test(the_node_that_ends_last_stands_for_the_launch),
@@ -423,6 +444,7 @@ int main(void)
         cmocka_unit_test(a_graph_as_a_whole_is_work_like_a_kernel),
         cmocka_unit_test(a_node_without_edges_is_part_of_the_launch),
         cmocka_unit_test(edges_in_a_circle_do_no_harm),
+        cmocka_unit_test(an_edge_to_a_node_that_overlaps_holds),
         cmocka_unit_test(an_edge_that_the_times_contradict_is_left_out),
         cmocka_unit_test(a_copy_inside_a_graph_is_not_awaited_by_the_launch),
     };

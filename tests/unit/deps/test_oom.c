@@ -12,7 +12,7 @@
 
 #include <stdlib.h>
 
-#include "analyze/deps/iterations.h"
+#include "analyze/paths/paths.h"
 #include "analyze/replay/replay.h"
 #include "unit/failing_malloc.h"
 

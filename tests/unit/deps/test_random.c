@@ -14,7 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "analyze/deps/iterations.h"
+#include "analyze/paths/paths.h"
 #include "analyze/replay/replay.h"
 
 static uint64_t seed;
@@ -335,7 +335,7 @@ static void append_calls(struct mp_writer *writer)
                                .result = any(8) == 0};
     struct mp_row_nvtx nvtx = {
         .thread = any_id(), .kind = any(6), .name = any_id(), .time = any_time(), .range = any(4)};
-    struct mp_row_edge edge = {any_id(), any(6), any(6)};
+    struct mp_row_edge edge = {.graph = any_id(), .from = any(6), .to = any(6)};
 
     mp_append_call(writer, &call);
     mp_append_sync(writer, &sync);

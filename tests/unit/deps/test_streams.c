@@ -12,6 +12,7 @@
 
 #include <cmocka.h>
 
+#include "analyze/replay/replay.h"
 #include "unit/deps/deps_fixture.h"
 
 #define APART ON(9, 99) /* in a context of its own */
@@ -99,8 +100,8 @@ static void streams_of_two_contexts_are_two_streams(void **state)
     scene_end(SOUND);
 }
 
-/* Programmatic dependent launch: b begins 10 before its predecessor's end. */
-static void work_that_overlaps_its_predecessor_does_not_wait_for_it(void **state)
+/* Programmatic dependent launch: b begins 10 before its predecessor's end, and runs 20 alone. */
+static void work_that_overlaps_its_predecessor_goes_on_alone(void **state)
 {
     (void)state;
     begin();
@@ -109,27 +110,67 @@ static void work_that_overlaps_its_predecessor_does_not_wait_for_it(void **state
     scene_load();
     assert_int_equal(scene.deps.counts.overlapping, 1);
     assert_int_equal(scene.deps.counts.contradicted, 0);
-    assert_string_equal(bound("b"), "launch cudaLaunchKernel#3");
+    assert_int_equal(scene.deps.counts.clamped, 0);
+    assert_string_equal(bound("b"), "stream order a");
+    assert_string_equal(path(scene.windows.items),
+                        "a 45, b 20, cudaLaunchKernel 5 | host 4, launch 5");
     scene_end(SOUND);
 }
 
-static void a_microsecond_of_overlap_is_clamped(void **state)
+/* The path does not depend on how far they overlap, not even at 0. */
+static void the_path_has_no_cliff_at_any_overlap(void **state)
+{
+    (void)state;
+    for (uint64_t overlap = 0; overlap < 45; overlap++) {
+        begin();
+        put_launch(7, "a", 10, 15, 60, 2);
+        put_launch(7, "b", 16, 60 - overlap, 80, 3);
+        scene_load();
+        assert_string_equal(path(scene.windows.items),
+                            "a 45, b 20, cudaLaunchKernel 5 | host 4, launch 5");
+        scene_end(SOUND);
+    }
+}
+
+/* b runs inside of a and so never alone; c, launched behind both, waits for a, which ends last. */
+static void what_is_launched_later_waits_for_the_last_end(void **state)
 {
     (void)state;
     begin();
     put_launch(7, "a", 10, 15, 60, 2);
-    put_launch(7, "b", 16, 59, 80, 3);
+    put_launch(7, "b", 16, 30, 40, 3);
+    put_launch(7, "c", 22, 61, 80, 4);
     scene_load();
-    assert_int_equal(scene.deps.counts.overlapping, 0);
-    assert_int_equal(scene.deps.counts.clamped, 1);
+    assert_int_equal(scene.deps.counts.overlapping, 1);
     assert_string_equal(bound("b"), "stream order a");
-    /* a has what b leaves of it. */
+    assert_string_equal(bound("c"), "stream order a");
     assert_string_equal(path(scene.windows.items),
-                        "a 44, b 21, cudaLaunchKernel 5 | host 4, launch 5");
+                        "a 45, c 19, cudaLaunchKernel 5 | host 4, launch 5, gap 1");
     scene_end(SOUND);
 }
 
-/* b begins `early` before the end of a, which it waits for by an event, and c before that of b. */
+/* Twice as fast, each of three that overlap has half of what it ran alone. */
+static void a_what_if_changes_what_work_runs_alone(void **state)
+{
+    struct deps_changes changes = {.items = NULL};
+    uint64_t length;
+
+    (void)state;
+    begin();
+    put_launch(7, "k", 10, 15, 60, 2);
+    put_launch(7, "k", 16, 20, 80, 3);
+    put_launch(7, "k", 22, 25, 100, 4);
+    scene_load();
+    assert_string_equal(path(scene.windows.items), "cudaLaunchKernel 5, k 85 | host 4, launch 5");
+    assert_int_equal(deps_changes_add(&changes, "k=0.5x", NULL), MP_OK);
+    assert_int_equal(deps_replay(&scene.deps, &changes, &scene.windows, &length), MP_OK);
+    assert_int_equal(length, (99 - 85) * 1000 + 42500);
+    deps_changes_free(&changes);
+    scene_end(SOUND);
+}
+
+/* b begins `early` before the end of a, which it waits for by an event, and c before that of b: in
+ * its own stream, where there is no tolerance. */
 static void expect_tolerance(uint64_t early, uint64_t clamped)
 {
     begin();
@@ -141,14 +182,14 @@ static void expect_tolerance(uint64_t early, uint64_t clamped)
     scene_load();
     assert_int_equal(scene.deps.counts.clamped, clamped);
     assert_int_equal(scene.deps.counts.contradicted, clamped ? 0 : 1);
-    assert_int_equal(scene.deps.counts.overlapping, clamped ? 0 : 1);
+    assert_int_equal(scene.deps.counts.overlapping, 1);
     scene_end(SOUND);
 }
 
 static void two_microseconds_are_the_limit(void **state)
 {
     (void)state;
-    expect_tolerance(2, 2);
+    expect_tolerance(2, 1);
     expect_tolerance(3, 0);
 }
 
@@ -546,8 +587,10 @@ int main(void)
         cmocka_unit_test(work_without_a_call_has_no_known_cause),
         cmocka_unit_test(the_previous_launch_is_the_one_before_in_the_lane),
         cmocka_unit_test(streams_of_two_contexts_are_two_streams),
-        cmocka_unit_test(work_that_overlaps_its_predecessor_does_not_wait_for_it),
-        cmocka_unit_test(a_microsecond_of_overlap_is_clamped),
+        cmocka_unit_test(work_that_overlaps_its_predecessor_goes_on_alone),
+        cmocka_unit_test(the_path_has_no_cliff_at_any_overlap),
+        cmocka_unit_test(what_is_launched_later_waits_for_the_last_end),
+        cmocka_unit_test(a_what_if_changes_what_work_runs_alone),
         cmocka_unit_test(two_microseconds_are_the_limit),
         cmocka_unit_test(work_does_not_wait_for_work_that_begins_later),
         cmocka_unit_test(the_next_launch_waits_for_the_event),

@@ -325,6 +325,43 @@ static const char *unmatched(const char *first, const char *second)
     return answer;
 }
 
+/*     thread   |10 12||13 14|          |16 ---- sync ---- 52|
+ *     stream       |15 ns::gemm 35|  |37 void f<4>(int) 47|     gap 2, return 5, the window 42 */
+static void names_are_what_people_type(void **state)
+{
+    (void)state;
+    scene_begin();
+    put_call(1, "cudaLaunchKernel", 10, 12, 1);
+    put_kernel(7, "ns::gemm(int, float*)", 15, 35, 1);
+    put_call(1, "cudaLaunchKernel", 13, 14, 2);
+    put_kernel(7, "void f<4, int>(int)", 37, 47, 2);
+    put_stream_sync(7, 16, 52, 3);
+    scene_load();
+    assert_int_equal(length_with("gemm=0.5x"), 32);
+    assert_int_equal(length_with("ns::gemm=0.5x"), 32);
+    assert_int_equal(length_with("gemm,f=0.5x"), 27);
+    assert_int_equal(length_with("void f<4, int>(int)=0.5x"), 37);
+    assert_int_equal(length_with("void f<4, int>(int),gemm=0.5x"), 27);
+    assert_int_equal(length_with("kernel=0"), 13); /* the second launch takes 5 */
+    assert_int_equal(length_with("wait=0"), 37);
+    assert_string_equal(unmatched("memcpy=0", "*=0"), "first");
+    assert_string_equal(unmatched("em=0", "*=0"), "first");
+    scene_end(SOUND);
+}
+
+/* A kernel called as a kind is meant alone. */
+static void a_name_comes_before_a_kind(void **state)
+{
+    (void)state;
+    scene_begin();
+    put_launch(7, "kernel", 10, 15, 35, 1);
+    put_launch(7, "other", 16, 37, 47, 2);
+    scene_load();
+    assert_int_equal(length_with("kernel=0.5x"), 27);
+    assert_int_equal(length_with("kernel,other=0.5x"), 22);
+    scene_end(SOUND);
+}
+
 static void names_are_globs_over_activities_and_parts(void **state)
 {
     (void)state;
@@ -448,6 +485,8 @@ int main(void)
         cmocka_unit_test(what_if_goes_on_into_later_windows),
         cmocka_unit_test(changes_can_be_written_in_these_ways),
         cmocka_unit_test(other_ways_are_refused_with_a_line),
+        cmocka_unit_test(names_are_what_people_type),
+        cmocka_unit_test(a_name_comes_before_a_kind),
         cmocka_unit_test(names_are_globs_over_activities_and_parts),
         cmocka_unit_test(edits_change_one_activity),
         cmocka_unit_test(host_code_may_stay_in_part),

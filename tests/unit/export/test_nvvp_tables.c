@@ -34,12 +34,21 @@ static void write_known_things(struct mp_writer *writer)
 /* Numbers 3 to 5: pushes that overlap, in two domains, and a mark with a payload of 1.5. */
 static void write_known_ranges(struct mp_writer *writer)
 {
-    mp_append_nvtx(writer, &(struct mp_row_nvtx){1, MP_nvtx_kind_push, 0, 1, 7000, 0, 0, 0, 0, 0});
-    mp_append_nvtx(writer, &(struct mp_row_nvtx){1, MP_nvtx_kind_push, 2, 1, 7001, 0, 0, 0, 0, 0});
-    mp_append_nvtx(writer, &(struct mp_row_nvtx){1, MP_nvtx_kind_pop, 0, 0, 7002, 0, 0, 0, 0, 0});
-    mp_append_nvtx(writer, &(struct mp_row_nvtx){1, MP_nvtx_kind_pop, 2, 0, 7003, 0, 0, 0, 0, 0});
-    mp_append_nvtx(writer, &(struct mp_row_nvtx){1, MP_nvtx_kind_mark, 0, 1, 7004, 0, 0, 0,
-                                                 MP_payload_type_float, 0x3fc00000});
+    mp_append_nvtx(writer, &(struct mp_row_nvtx){
+                               .thread = 1, .kind = MP_nvtx_kind_push, .name = 1, .time = 7000});
+    mp_append_nvtx(
+        writer, &(struct mp_row_nvtx){
+                    .thread = 1, .kind = MP_nvtx_kind_push, .domain = 2, .name = 1, .time = 7001});
+    mp_append_nvtx(writer,
+                   &(struct mp_row_nvtx){.thread = 1, .kind = MP_nvtx_kind_pop, .time = 7002});
+    mp_append_nvtx(writer, &(struct mp_row_nvtx){
+                               .thread = 1, .kind = MP_nvtx_kind_pop, .domain = 2, .time = 7003});
+    mp_append_nvtx(writer, &(struct mp_row_nvtx){.thread = 1,
+                                                 .kind = MP_nvtx_kind_mark,
+                                                 .name = 1,
+                                                 .time = 7004,
+                                                 .payload_type = MP_payload_type_float,
+                                                 .payload = 0x3fc00000});
 }
 
 static void write_known(int fd)
@@ -67,14 +76,29 @@ static void write_known(int fd)
                                                    .local_memory = 8,
                                                    .launch_type = 1});
     mp_append_kernel(writer, &(struct mp_row_kernel){1, 1, 0, 5000, 300, 77});
-    mp_append_call(writer, &(struct mp_row_call){1, 1, 4000, 100, 77, 0});
-    mp_append_call(writer, &(struct mp_row_call){1, 2, 4010, 50, 77, 2});
-    mp_append_nvtx(writer, &(struct mp_row_nvtx){1, MP_nvtx_kind_push, 0, 2, 3000, 0, 5, 0xff00ff00,
-                                                 MP_payload_type_int32, 0xffffffff});
-    mp_append_nvtx(writer, &(struct mp_row_nvtx){1, MP_nvtx_kind_pop, 0, 0, 6000, 0, 0, 0, 0, 0});
-    mp_append_nvtx(writer, &(struct mp_row_nvtx){1, MP_nvtx_kind_start, 2, 1, 3100, 9, 0, 0,
-                                                 MP_payload_type_uint64, 1234});
-    mp_append_nvtx(writer, &(struct mp_row_nvtx){1, MP_nvtx_kind_end, 2, 0, 6100, 9, 0, 0, 0, 0});
+    mp_append_call(writer, &(struct mp_row_call){1, 1, 4000, 100, 77, 0, 0});
+    mp_append_call(writer, &(struct mp_row_call){1, 2, 4010, 50, 77, 2, 0});
+    mp_append_nvtx(writer, &(struct mp_row_nvtx){.thread = 1,
+                                                 .kind = MP_nvtx_kind_push,
+                                                 .name = 2,
+                                                 .time = 3000,
+                                                 .category = 5,
+                                                 .color = 0xff00ff00,
+                                                 .payload_type = MP_payload_type_int32,
+                                                 .payload = 0xffffffff});
+    mp_append_nvtx(writer,
+                   &(struct mp_row_nvtx){.thread = 1, .kind = MP_nvtx_kind_pop, .time = 6000});
+    mp_append_nvtx(writer, &(struct mp_row_nvtx){.thread = 1,
+                                                 .kind = MP_nvtx_kind_start,
+                                                 .domain = 2,
+                                                 .name = 1,
+                                                 .time = 3100,
+                                                 .range = 9,
+                                                 .payload_type = MP_payload_type_uint64,
+                                                 .payload = 1234});
+    mp_append_nvtx(
+        writer, &(struct mp_row_nvtx){
+                    .thread = 1, .kind = MP_nvtx_kind_end, .domain = 2, .time = 6100, .range = 9});
     mp_append_memory(
         writer,
         &(struct mp_row_memory){

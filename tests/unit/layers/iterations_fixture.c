@@ -81,3 +81,58 @@ void expect_count(size_t index, enum iteration_quantity quantity, uint64_t count
 {
     assert_int_equal(measures[index].values[quantity], count);
 }
+
+/* ---- What programs do ---- */
+
+static uint64_t last_correlation;
+
+void begin_program(void)
+{
+    last_correlation = 0;
+    scene_begin();
+}
+
+uint64_t next_correlation(void)
+{
+    return ++last_correlation;
+}
+
+void launch(uint64_t thread, uint64_t stream, const char *name, uint64_t at, uint64_t begin,
+            uint64_t end)
+{
+    uint64_t correlation = next_correlation();
+
+    put_call(thread, "cudaLaunchKernel", at, at + 2, correlation);
+    put_kernel(stream, name, begin, end, correlation);
+}
+
+void copy(uint64_t thread, uint64_t stream, enum mp_copy_kind kind, uint64_t at, uint64_t begin,
+          uint64_t end)
+{
+    uint64_t correlation = next_correlation();
+
+    put_call(thread, "cudaMemcpyAsync", at, at + 2, correlation);
+    put_copy(stream, kind, ASYNCHRONOUS, begin, end, correlation);
+}
+
+void launch_graph(uint64_t thread, uint64_t stream, uint64_t graph, uint64_t at, uint64_t begin,
+                  uint64_t end)
+{
+    uint64_t correlation = next_correlation();
+    uint64_t middle = begin + (end - begin) / 2;
+
+    put_call(thread, "cudaGraphLaunch", at, at + 2, correlation);
+    put_node(stream, "alpha", graph, 1, begin, middle, correlation);
+    put_node(stream, "beta", graph, 2, middle, end, correlation);
+}
+
+void wait_for(uint64_t thread, uint64_t at, uint64_t end)
+{
+    put_call(thread, "cudaStreamSynchronize", at, end, next_correlation());
+}
+
+void mark(uint64_t thread, const char *domain, const char *name, uint64_t begin, uint64_t end)
+{
+    put_nvtx(MP_nvtx_kind_push, thread, domain, name, begin, 0);
+    put_nvtx(MP_nvtx_kind_pop, thread, domain, NULL, end, 0);
+}

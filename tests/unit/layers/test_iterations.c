@@ -138,7 +138,7 @@ static void graph_launches(void **state)
     put_graph_launch(5, 110, 11);
     put_graph_launch(6, 210, 21);
     put_graph_launch(5, 310, 31);
-    load(ITERATIONS_AUTO, NULL, 0);
+    load(ITERATIONS_GRAPH, NULL, 0);
     assert_int_equal(found.way, ITERATIONS_GRAPH);
     assert_int_equal(found.graph, 5);
     assert_int_equal(found.count, 3);

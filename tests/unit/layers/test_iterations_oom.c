@@ -30,6 +30,8 @@ static void put_everything(void)
     }
     for (uint64_t i = 0; i < 200; i++)
         put_launch(9, i % 2 ? "a" : "b", 2000 + i * 20, 2006 + i * 20, 2009 + i * 20, 1000 + i);
+    for (uint64_t i = 0; i < 20; i++)
+        put_stream_sync(9, 2110 + i * 200, 2112 + i * 200, 1500 + i);
     scene_load();
 }
 

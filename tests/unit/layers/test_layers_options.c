@@ -47,6 +47,29 @@ static void only_work_inside_an_iteration_counts(void **state)
     layers_done();
 }
 
+/* Iterations without a name are lists of what was launched in them. */
+static void only_work_of_iterations_that_were_found(void **state)
+{
+    static const uint64_t correlations[] = {2, 5};
+    static const struct layers_iterations found = {correlations, 2, 7};
+    static const struct layers_iterations nothing = {correlations, 0, 0};
+
+    (void)state;
+    scene_begin();
+    for (uint64_t i = 1; i <= 6; i++) {
+        push("conv", 20 * i);
+        put_launch(1, "a", 20 * i + 1, 100 + 20 * i, 110 + 20 * i, i);
+        pop(20 * i + 10);
+    }
+    load_with((struct layers_options){.found = &found, .iteration = "requests"});
+    assert_string_equal(said(), "conv 20/20 x2");
+    assert_int_equal(result.iterations, 7);
+    assert_int_equal(result.device, 20000);
+    load_again((struct layers_options){.found = &nothing, .iteration = "requests"});
+    assert_string_equal(said(), "");
+    layers_done();
+}
+
 static void idle_layers_bring_those_around_them(void **state)
 {
     (void)state;
@@ -350,6 +373,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(only_work_inside_an_iteration_counts),
+        cmocka_unit_test(only_work_of_iterations_that_were_found),
         cmocka_unit_test(idle_layers_bring_those_around_them),
         cmocka_unit_test(a_capture_range_has_what_was_launched_in_it),
         cmocka_unit_test(numbers_at_the_end_are_folded_if_asked_for),

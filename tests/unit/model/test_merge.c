@@ -359,7 +359,7 @@ static void kernels_of_graphs_belong_to_no_launch(void **state)
 static uint64_t take(struct nvtx_match *match, uint64_t kind, uint64_t thread, uint64_t domain,
                      uint64_t name, uint64_t range)
 {
-    const struct nvtx_event event = {kind, thread, domain, name, range, 1};
+    const struct nvtx_event event = {kind, thread, domain, name, range, 1, false};
     uint64_t item = 0;
 
     assert_int_equal(nvtx_match_begin(match, &event, name), MP_OK);

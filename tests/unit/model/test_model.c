@@ -112,9 +112,9 @@ static void copies_are_named_as_nvprof_names_them(void **state)
 
 static void work_belongs_to_the_range_that_launched_it(void **state)
 {
-    const struct capture_range range = {1, 1000, 2000, 10, 20};
-    const struct capture_range no_ids = {1, 1000, 2000, 0, 0};
-    const struct capture_range not_ended = {1, 1000, UINT64_MAX, 10, 0};
+    const struct capture_range range = {1, 1000, 2000, 10, 20, false};
+    const struct capture_range no_ids = {1, 1000, 2000, 0, 0, false};
+    const struct capture_range not_ended = {1, 1000, UINT64_MAX, 10, 0, false};
 
     (void)state;
     assert_true(range_has_work(&range, 10, 1500));

@@ -109,7 +109,7 @@ static void labels_are_the_shortest_that_differ(void **state)
     static const struct who all[] = {
         {"a.mpt", "alpha", 0, 7, 0, 0, NULL}, {"b.mpt", "alpha", 1, 7, 0, 0, NULL},
         {"c.mpt", "beta", 1, 7, 0, 0, NULL},  {"d.mpt", "alpha", 0, 8, 0, 0, NULL},
-        {"e.mpt", "alpha", 0, 7, 0, 0, NULL},
+        {"e.mpt", "alpha", 0, 7, 1, 1, NULL}, /* a later one */
     };
     const char *names[5];
     struct trace_set set;

@@ -52,7 +52,7 @@ static enum mp_status list(FILE *file, enum report_format format)
 
     if (status != MP_OK)
         return status;
-    status = print_processes(&out, &set);
+    status = print_processes(&out, &set, NULL);
     trace_set_free(&set);
     return status;
 }

@@ -152,12 +152,59 @@ static void our_own_driver_calls_are_told_apart_where_all_are_recorded(void **st
     assert_false(set.all_driver);
 }
 
+/* ---- Which driver functions are watched, and why ---- */
+
+static CUptiResult get_launch_name(CUpti_CallbackDomain domain, uint32_t cbid, const char **name)
+{
+    static const char *const names[] = {"cuLaunchKernelEx", "cuLaunchKernelEx_ptsz",
+                                        "cuLaunchHostFunc", "cuStreamAddCallback_ptsz",
+                                        "cuLaunchKernel"};
+
+    if (domain != CUPTI_CB_DOMAIN_DRIVER_API || cbid < 1 || cbid > NAMES)
+        return CUPTI_ERROR_INVALID_PARAMETER;
+    *name = names[cbid - 1];
+    return CUPTI_SUCCESS;
+}
+
+/* The role of a function, or -1. */
+static int role(uint32_t cbid)
+{
+    const struct api_watch *watch = api_set_watch(&set, cbid);
+
+    return watch ? (int)watch->role : -1;
+}
+
+static void expect_roles(const char *setting, const char *value, int kernel_ex, int host,
+                         int kernel)
+{
+    static struct mp_config config;
+
+    mp_config_init(&config);
+    assert_int_equal(mp_config_set(&config, mp_setting_by_name(setting), value, NULL), MP_OK);
+    cupti = (struct cupti_api){.version = NEW_CUPTI, .get_callback_name = get_launch_name};
+    api_set_resolve(&set, &cupti, &config);
+    assert_int_equal(role(1), kernel_ex);
+    assert_int_equal(role(2), kernel_ex);
+    assert_int_equal(role(3), host);
+    assert_int_equal(role(4), host);
+    assert_int_equal(role(5), kernel);
+}
+
+static void launches_are_watched_only_for_what_is_wanted(void **state)
+{
+    (void)state;
+    expect_roles("MINIPROF_GPU", "on", API_ROLE_OVERLAP, API_ROLE_HOST, -1);
+    expect_roles("MINIPROF_GPU", "off", -1, -1, -1);
+    expect_roles("MINIPROF_METRICS", "ipc", API_ROLE_LAUNCH, API_ROLE_HOST, API_ROLE_LAUNCH);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(each_word_chooses_its_calls),
         cmocka_unit_test(no_more_is_switched_on_than_is_wanted_and_off_again),
         cmocka_unit_test(our_own_driver_calls_are_told_apart_where_all_are_recorded),
+        cmocka_unit_test(launches_are_watched_only_for_what_is_wanted),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

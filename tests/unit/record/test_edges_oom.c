@@ -44,7 +44,7 @@ static void put_line(struct bench *bench, uint32_t graph, uint64_t count)
     if (!edges)
         return;
     for (i = 0; i < edges->count; i++)
-        edges->edges[i] = (struct edge){i + 1, i + 2};
+        edges->edges[i] = (struct edge){i + 1, i + 2, false};
     edges_put(&bench->store, edges);
 }
 
@@ -122,7 +122,7 @@ static void put_since(struct bench *bench, uint32_t graph, uint32_t since)
     struct graph_edges *edges = edges_new(&bench->store, graph, 1);
 
     edges->since = since;
-    edges->edges[0] = (struct edge){0, 0};
+    edges->edges[0] = (struct edge){0, 0, false};
     edges_put(&bench->store, edges);
 }
 

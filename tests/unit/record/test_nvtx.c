@@ -289,11 +289,28 @@ static void threads_are_named_even_while_off(void **state)
     assert_string_equal(thread_names[2], "resource");
 }
 
+static void categories_have_names(void **state)
+{
+    nvtxDomainHandle_t domain = nvtxDomainCreateA("categories");
+
+    (void)state;
+    mp_nvtx_set_recording(false);
+    nvtxNameCategoryA(1, "one");
+    nvtxDomainNameCategoryW(domain, 2, L"two");
+    nvtxNameCategoryA(3, NULL);
+    assert_int_equal(drain(), 2);
+    assert_int_equal(seen[0].event.kind, MP_NVTX_CATEGORY);
+    assert_int_equal(seen[0].event.category, 1);
+    assert_string_equal(seen[0].event.name, "one");
+    assert_null(seen[0].event.domain);
+    assert_int_equal(seen[1].event.category, 2);
+    assert_string_equal(seen[1].event.name, "two");
+    assert_string_equal(seen[1].event.domain, "categories");
+}
+
 static void other_functions_are_harmless(void **state)
 {
     nvtxDomainResourceDestroy(nvtxDomainResourceCreate(NULL, NULL));
-    nvtxNameCategoryA(1, "category");
-    nvtxNameCategoryW(1, L"category");
     nvtxInitialize(NULL);
     assert_int_equal(drain(), 0);
     (void)state;
@@ -316,6 +333,7 @@ int main(void)
         TEST(more_domains_than_levels_work),
         TEST(nothing_is_recorded_while_off),
         TEST(threads_are_named_even_while_off),
+        TEST(categories_have_names),
         TEST(other_functions_are_harmless),
     };
     return cmocka_run_group_tests_name("nvtx", tests, NULL, NULL);

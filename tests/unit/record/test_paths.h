@@ -14,8 +14,8 @@
 
 #include <cmocka.h>
 
-#include "record/data/dictionary.h"
 #include "record/data/paths.h"
+#include "record/names/dictionary.h"
 #include "trace/codec/schema.h"
 #include "unit/trace_fixture.h"
 
@@ -27,6 +27,7 @@ struct bench {
     struct edge_store store;
     struct dictionary dictionary;
     struct paths paths;
+    struct open_ranges open;
     struct mp_writer *writer;
     int fd;
     uint64_t now;
@@ -50,6 +51,7 @@ static inline void bench_close(struct bench *bench)
     if (bench->writer)
         assert_int_equal(mp_writer_close(bench->writer, NULL), MP_OK);
     paths_close(&bench->paths);
+    open_ranges_free(&bench->open);
     dictionary_close(&bench->dictionary);
     edges_close(&bench->store);
     close(bench->fd);
@@ -61,7 +63,7 @@ static inline void put(struct bench *bench, struct mp_nvtx_event event)
 {
     event.tid = event.tid ? event.tid : 1;
     event.time = event.time ? event.time : ++bench->now;
-    paths_take(&bench->paths, &event);
+    paths_take(&bench->paths, open_ranges_take(&bench->open, &event), &event);
 }
 
 static inline void push(struct bench *bench, const char *name)

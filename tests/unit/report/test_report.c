@@ -11,9 +11,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "report/table/json.h"
+#include "base/text/json_write.h"
+#include "base/text/utf8.h"
 #include "report/table/table.h"
-#include "report/table/utf8.h"
 
 static char *output;
 static size_t output_size;
@@ -257,32 +257,6 @@ static void facts_are_written_by_the_types_of_their_values(void **state)
                        "\"numbers\": [1, 18446744073709551615], \"no_numbers\": []}\n");
 }
 
-static void utf8_characters_are_told_from_bytes(void **state)
-{
-    static const struct {
-        const char *text;
-        size_t length;
-    } cases[] = {
-        {"a", 1},
-        {"\xc3\xa9", 2},
-        {"\xe2\x82\xac", 3},
-        {"\xf0\x9f\x98\x80", 4},
-        {"\xc0\xaf", 0},         /* overlong */
-        {"\xe0\x80\xaf", 0},     /* overlong */
-        {"\xed\xa0\x80", 0},     /* surrogate */
-        {"\xf4\x90\x80\x80", 0}, /* over U+10FFFF */
-        {"\xf8\x88\x80\x80", 0},
-        {"\x80", 0},
-        {"\xe2\x82", 0}, /* cut */
-        {"\xff", 0},
-    };
-
-    (void)state;
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
-        assert_int_equal(utf8_length(cases[i].text, strlen(cases[i].text)), cases[i].length);
-    assert_int_equal(utf8_count("na\xc3\xafve\xff", 7), 6);
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -294,7 +268,6 @@ int main(void)
         cmocka_unit_test(text_moves_no_cursor),
         cmocka_unit_test(json_documents_are_nested_and_escaped),
         cmocka_unit_test(facts_are_written_by_the_types_of_their_values),
-        cmocka_unit_test(utf8_characters_are_told_from_bytes),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "report/table/json.h"
+#include "base/text/json_write.h"
 #include "report/table/table.h"
 
 static char *output;
@@ -36,7 +36,7 @@ static void print_table(FILE *out, enum report_format format, enum report_units 
                         const struct report_column *columns, size_t count,
                         const struct report_cell *cells, size_t rows)
 {
-    struct report_out to = {.file = out, .format = format, .units = units};
+    struct report_out to = {.file = out, .format = format, .units = units, .nvprof = true};
     struct report_table table;
     struct json_writer json;
 

@@ -52,7 +52,7 @@ static void expect_decoded(const uint8_t *bytes, size_t size, const struct fixtu
                            uint32_t column_mask)
 {
     struct mp_batch batch = {.table = rows->table};
-    assert_int_equal(mp_decode(decoder, bytes, size, rows->rows, column_mask, &batch), MP_OK);
+    assert_int_equal(mp_decode(decoder, bytes, size, rows->rows, column_mask, NULL, &batch), MP_OK);
     assert_int_equal(batch.rows, rows->rows);
     fixture_expect_batch(&batch, rows, 0, column_mask);
 }
@@ -157,7 +157,7 @@ static void a_cut_chunk_is_refused_wherever_it_is_cut(void **state)
             struct mp_batch batch = {.table = rows.table};
             uint8_t *piece = malloc(cut + 1);
             memcpy(piece + 1, bytes, cut);
-            assert_int_equal(mp_decode(decoder, piece + 1, cut, 7, ALL_COLUMNS, &batch),
+            assert_int_equal(mp_decode(decoder, piece + 1, cut, 7, ALL_COLUMNS, NULL, &batch),
                              MP_ERR_DAMAGED);
             free(piece);
         }

@@ -7,27 +7,35 @@
 #include <stdlib.h>
 
 #include "analyze/advise/advise.h"
-#include "analyze/iterations/iterations.h"
+#include "analyze/undisturbed/undisturbed.h"
 #include "common/command.h"
 #include "common/iterations_by.h"
 #include "common/report_options.h"
 #include "common/trace_args.h"
+#include "ranks/ranks.h"
 #include "report/advise/advise.h"
 
 #include "base/poison.h"
 
 struct advise_values {
     struct report_values report;
-    const char *by;
+    struct iterations_values iterations;
+    bool one_clock;
 };
 
 #define FIELD(name) offsetof(struct advise_values, name)
 static const struct option_spec specs[] = {
-    ITERATIONS_BY_OPTION(FIELD(by)),
+    ITERATIONS_OPTION(FIELD(iterations)),
+    ITERATIONS_ALIAS(FIELD(iterations), "by"),
+    ONE_CLOCK_OPTION(FIELD(one_clock)),
+    REPORT_AS_RECORDED_OPTION(FIELD(report)),
     REPORT_RANGE_OPTION(FIELD(report), "only iterations that begin in capture range N"),
     REPORT_CSV_OPTION(FIELD(report)),
     REPORT_JSON_OPTION(FIELD(report)),
+    REPORT_LINES_OPTION(FIELD(report)),
     REPORT_UNITS_OPTION(FIELD(report)),
+    REPORT_TOP_OPTION(FIELD(report)),
+    REPORT_VIEW_OPTIONS(FIELD(report)),
 };
 #undef FIELD
 
@@ -44,56 +52,95 @@ static const struct option_set set = {
 
 struct reporting {
     struct report_out out;
-    struct iterations_options options;
-    enum names_style style;
+    struct studied_options options;
+    struct matched matched; /* of a folder of ranks */
 };
 
-/* What was found in a trace; zeroed, it holds nothing. */
-struct work {
-    struct mp_trace *trace;
-    struct deps deps;
-    struct iterations_study study;
+static enum mp_status advise_and_print(struct mp_trace *trace, const struct studied *work,
+                                       const struct reporting *reporting, struct mp_error *error)
+{
+    const struct advise_input input = {&work->deps, trace, &work->study};
     struct advice advice;
-};
+    struct advise_report report = {.advice = &advice};
 
-static void work_free(struct work *work)
-{
-    advise_free(&work->advice);
-    iterations_study_free(&work->study);
-    deps_free(&work->deps);
-}
-
-static enum mp_status analyse(struct work *work, const struct reporting *reporting,
-                              struct mp_error *error)
-{
-    struct deps_options options = {.style = reporting->style, .fronts = true};
-    const struct advise_input input = {&work->deps, work->trace, &work->study};
-
-    MP_TRY(deps_load(work->trace, &options, &work->deps, error));
-    MP_TRY(iterations_study(&work->deps, work->trace, &reporting->options, &work->study, error));
-    return advise_build(&input, &work->advice, error);
-}
-
-static void print_work(const struct work *work, const struct reporting *reporting)
-{
-    struct advise_report report = {.advice = &work->advice};
-
-    report.iterations = iterations_report_of(work->trace, &work->deps, &work->study);
-    report.iterations.range = reporting->options.range;
+    MP_TRY(advise_build(&input, &advice, error));
+    report.iterations = iterations_report_of(trace, &work->deps, &work->study);
+    report.iterations.range = reporting->options.iterations.range;
+    report.iterations.baseline = &work->baseline;
+    report.iterations.undisturbed = &work->undisturbed;
     print_advise(&reporting->out, &report);
+    advise_free(&advice);
+    return MP_OK;
 }
 
 static enum mp_status report_advise(void *context, struct mp_trace *trace, bool *whole,
                                     struct mp_error *error)
 {
-    struct work work = {.trace = trace};
-    enum mp_status status = analyse(&work, context, error);
+    const struct reporting *reporting = context;
+    struct studied work;
+    enum mp_status status = studied_load(trace, &reporting->options, &work, error);
 
     if (status == MP_OK)
-        print_work(&work, context);
+        status = advise_and_print(trace, &work, reporting, error);
     *whole = quality_is_whole(&work.deps.quality);
-    work_free(&work);
+    studied_free(&work);
     return status;
+}
+
+/* ---- A job ---- */
+
+static enum mp_status advise_job(struct reporting *reporting, struct job *job,
+                                 struct deps_windows *iterations, struct mp_error *error)
+{
+    const struct ranks_report ranks = matched_report(&reporting->matched);
+    const struct job_report head = {.ranks = &ranks, .undisturbed = &job->undisturbed};
+    struct advice advice;
+    struct advise_job_report report = {.job = &head, .advice = &advice};
+    enum mp_status status;
+
+    MP_TRY(matched_join(&reporting->matched, &reporting->options.graph,
+                        reporting->options.as_recorded, job, error));
+    MP_TRY(matched_iterations(&reporting->matched, job, &reporting->options.iterations, iterations,
+                              error));
+    status = job_undisturb(job, iterations, NULL);
+    if (status == MP_OK)
+        status = job_advise(job, iterations, &advice);
+    if (status != MP_OK)
+        return mp_error_set(error, status, "cannot analyse the job: %s", mp_status_name(status));
+    report.iterations = iterations->count;
+    report.rank = job->deps.ranks[0];
+    print_job_advise(&reporting->out, &report);
+    advise_free(&advice);
+    return MP_OK;
+}
+
+/* The findings on all ranks together, before those on each. */
+static int report_job(void *context)
+{
+    struct reporting *reporting = context;
+    struct job job = {.set = NULL};
+    struct deps_windows iterations = {.items = NULL};
+    struct mp_error error;
+    enum mp_status status = advise_job(reporting, &job, &iterations, &error);
+
+    deps_windows_free(&iterations);
+    job_free(&job);
+    if (status == MP_OK)
+        return reporting->matched.code;
+    complain(set.command, "%s", error.text);
+    return status == MP_ERR_ARGUMENT ? EXIT_USAGE : EXIT_UNREADABLE;
+}
+
+static int report_arguments(struct reporting *reporting, int count, char **arguments,
+                            bool one_clock)
+{
+    bool job = matched_is_job(&reporting->matched, set.command, count, arguments, one_clock);
+    int code = job_and_each_trace(set.command, &reporting->out, count, arguments,
+                                  job ? report_job : NULL, report_advise, reporting);
+
+    if (job)
+        matched_free(&reporting->matched);
+    return code;
 }
 
 int cmd_advise(int argc, char **argv)
@@ -104,9 +151,10 @@ int cmd_advise(int argc, char **argv)
 
     if (!report_parse(&set, argc, argv, &values, &values.report, &reporting.out, &first, &code))
         return code;
-    if (!iterations_by(set.command, values.by, &reporting.options))
-        return EXIT_USAGE;
-    reporting.options.range = values.report.range;
-    reporting.style = report_style(&values.report);
-    return each_trace(set.command, argc - first, argv + first, report_advise, &reporting);
+    iterations_by(values.iterations.how, &reporting.options.iterations);
+    reporting.options.iterations.range = values.report.range;
+    reporting.options.graph =
+        (struct deps_options){.style = report_style(&values.report), .fronts = true};
+    reporting.options.as_recorded = values.report.as_recorded;
+    return report_arguments(&reporting, argc - first, argv + first, values.one_clock);
 }

@@ -1,22 +1,31 @@
 /* `miniprof check`: reads all of a trace and says what is damaged. It decodes every column,
- * because a checksum alone does not find what a faulty writer wrote.
+ * because a checksum alone does not find what a faulty writer wrote. Of a folder it reads each
+ * file, also copies, which reports pass over.
  */
+#include <dirent.h>
+#include <errno.h>
 #include <inttypes.h>
+#include <limits.h>
 #include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 
 #include "base/status.h"
 #include "common/command.h"
 #include "common/options.h"
+#include "model/trace/set.h"
+#include "screen/progress.h"
+#include "screen/view_options.h"
 
 #include "base/poison.h"
 
 static const struct option_set set = {
     .command = "check",
-    .synopsis = "TRACE",
-    .purpose = "Verifies every checksum of a trace and decodes every row.",
-    .notes =
-        "Exit code: 0 all is intact, 1 something is damaged or missing, 2 wrong usage, 3 the file "
-        "is not a trace or cannot be read.",
+    .synopsis = "TRACE|FOLDER...",
+    .purpose = "Verifies every checksum of a trace and decodes every row; of a folder, those of "
+               "each of its *.mpt files.",
+    .notes = "Exit code: 0 all is intact, 1 something is damaged or missing, 2 wrong usage, 3 a "
+             "file is not a trace or cannot be read. Of several files, the greatest.",
 };
 
 struct counts {
@@ -83,28 +92,84 @@ static int check_trace(const char *path, struct mp_trace *trace, struct mp_error
         mp_error_set(error, status, "cannot read on: %s", mp_status_name(status));
         return fail_on_trace(set.command, path, error);
     }
+    progress_end();
     print_verdict(path, &counts, damaged, text);
     return damaged ? EXIT_FINDINGS : EXIT_FINE;
 }
 
+static int check_file(const char *path)
+{
+    struct mp_trace *trace = open_trace(set.command, path);
+    struct mp_error error;
+    int code;
+
+    if (!trace)
+        return EXIT_UNREADABLE;
+    progress_begin(path);
+    code = check_trace(path, trace, &error);
+    progress_end();
+    mp_trace_close(trace);
+    return code;
+}
+
+/* ---- Folders ---- */
+
+static int is_trace_name(const struct dirent *entry)
+{
+    const char *suffix = strrchr(entry->d_name, '.');
+
+    return entry->d_name[0] != '.' && suffix && !strcmp(suffix, ".mpt");
+}
+
+static int check_named(const char *folder, const char *name)
+{
+    char path[PATH_MAX];
+    bool slash = *folder && folder[strlen(folder) - 1] == '/';
+    int length = snprintf(path, sizeof path, "%s%s%s", folder, slash ? "" : "/", name);
+
+    if (length < PATH_MAX)
+        return check_file(path);
+    complain(set.command, "'%.150s...': the path is too long", folder);
+    return EXIT_UNREADABLE;
+}
+
+static int check_folder(const char *folder)
+{
+    struct dirent **names = NULL;
+    int count = scandir(folder, &names, is_trace_name, alphasort);
+    int worst = EXIT_FINE;
+
+    if (count < 0)
+        complain(set.command, "cannot read the folder '%s': %s", folder, strerror(errno));
+    else if (!count)
+        complain(set.command, "no traces (*.mpt) in the folder '%s'", folder);
+    for (int i = 0; i < count; i++) {
+        int code = check_named(folder, names[i]->d_name);
+
+        worst = code > worst ? code : worst;
+        free(names[i]);
+    }
+    free(names);
+    return count > 0 ? worst : EXIT_UNREADABLE;
+}
+
 int cmd_check(int argc, char **argv)
 {
-    struct mp_trace *trace;
-    struct mp_error error;
-    const char *path;
     int first;
-    int code;
+    int worst = EXIT_FINE;
     enum options_result result = options_parse(&set, argc, argv, NULL, &first);
 
     if (result != OPTIONS_OK)
         return result == OPTIONS_DONE ? EXIT_FINE : EXIT_USAGE;
-    path = only_trace(set.command, argc - first, argv + first);
-    if (!path)
+    if (first == argc) {
+        complain(set.command, "which trace? 'miniprof check TRACE.mpt'");
         return EXIT_USAGE;
-    trace = open_trace(set.command, path);
-    if (!trace)
-        return EXIT_UNREADABLE;
-    code = check_trace(path, trace, &error);
-    mp_trace_close(trace);
-    return code;
+    }
+    view_open_lines();
+    for (int i = first; i < argc; i++) {
+        int code = trace_set_is_folder(argv[i]) ? check_folder(argv[i]) : check_file(argv[i]);
+
+        worst = code > worst ? code : worst;
+    }
+    return worst;
 }

@@ -8,6 +8,7 @@
 #include "common/command.h"
 #include "common/options.h"
 #include "run/ctl_client.h"
+#include "screen/view_options.h"
 
 #include "base/poison.h"
 
@@ -65,6 +66,7 @@ int cmd_ctl(int argc, char **argv)
     pid = check_arguments(argc - first, argv + first);
     if (!pid)
         return EXIT_USAGE;
+    view_open_lines();
     code = ctl_ask("ctl", pid, argv[first + 1], answer);
     if (code == EXIT_FINE)
         printf("%s\n", answer);

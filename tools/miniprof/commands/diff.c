@@ -11,17 +11,19 @@
 #include "analyze/diff/diff.h"
 #include "common/command.h"
 #include "common/iterations_by.h"
-#include "common/page_file.h"
 #include "common/report_options.h"
+#include "common/report_streams.h"
 #include "common/trace_args.h"
+#include "page/page_file.h"
 #include "report/diff/diff.h"
 #include "report/page/page.h"
+#include "screen/progress.h"
 
 #include "base/poison.h"
 
 struct diff_values {
     struct report_values report;
-    const char *by;
+    struct iterations_values iterations;
     const char *fail_above;
     const char *html;
     bool shapes;
@@ -31,12 +33,8 @@ struct diff_values {
 
 #define FIELD(name) offsetof(struct diff_values, name)
 static const struct option_spec specs[] = {
-    {.name = "by",
-     .argument = "WAY",
-     .kind = OPTION_TEXT,
-     .offset = FIELD(by),
-     .help = "what an iteration is, on both sides: nvtx:NAME, range, graph, kernels or auto "
-             "(default), as of miniprof iters"},
+    ITERATIONS_OPTION(FIELD(iterations)),
+    ITERATIONS_ALIAS(FIELD(iterations), "by"),
     {.name = "shapes",
      .kind = OPTION_FLAG,
      .offset = FIELD(shapes),
@@ -60,11 +58,16 @@ static const struct option_spec specs[] = {
      .offset = FIELD(html),
      .help = "a page to look at in a browser, one file that loads nothing, and the verdict in "
              "text; - is the standard output, without the text"},
+    REPORT_AS_RECORDED_OPTION(FIELD(report)),
     REPORT_RANGE_OPTION(FIELD(report), "only iterations that begin in capture range N"),
     REPORT_DEMANGLING_OPTION(FIELD(report)),
     REPORT_CSV_OPTION(FIELD(report)),
+    REPORT_TABLE_OPTION(FIELD(report), "latency, times, counts, positions and layers"),
     REPORT_JSON_OPTION(FIELD(report)),
+    REPORT_LINES_OPTION(FIELD(report)),
     REPORT_UNITS_OPTION(FIELD(report)),
+    REPORT_TOP_OPTION(FIELD(report)),
+    REPORT_VIEW_OPTIONS(FIELD(report)),
 };
 #undef FIELD
 
@@ -153,7 +156,7 @@ static bool check_sides(const struct arguments sides[DIFF_SIDES], bool split)
 
 /* ---- The comparison ---- */
 
-struct job {
+struct making {
     struct report_out out;
     struct diff_options options;
     struct diff_report report;
@@ -161,14 +164,14 @@ struct job {
     const struct trace_set *sets;
 };
 
-static int exit_code_of(const struct job *job)
+static int exit_code_of(const struct making *making)
 {
-    const struct diff *diff = job->report.diff;
+    const struct diff *diff = making->report.diff;
 
     if (!diff_is_whole(diff))
         return EXIT_FINDINGS;
-    return job->report.fail_above && diff_is_above(diff, job->report.allowed) ? EXIT_FINDINGS
-                                                                              : EXIT_FINE;
+    return making->report.fail_above && diff_is_above(diff, making->report.allowed) ? EXIT_FINDINGS
+                                                                                    : EXIT_FINE;
 }
 
 static const char **paths_of(const struct trace_set *traces)
@@ -181,27 +184,27 @@ static const char **paths_of(const struct trace_set *traces)
 }
 
 /* Prints to `page` or, without one, as a report; returns the exit code. */
-static int print(struct job *job, FILE *page)
+static int print(struct making *making, FILE *page)
 {
     struct mp_error error;
 
     if (!page) {
-        print_diff(&job->out, &job->report);
-        return exit_code_of(job);
+        print_diff(&making->out, &making->report);
+        return exit_code_of(making);
     }
-    if (html_diff_write(page, &job->report, &error) != MP_OK) {
+    if (html_diff_write(page, &making->report, &error) != MP_OK) {
         complain(set.command, "%s", error.text);
         return error.status == MP_ERR_UNSUPPORTED ? EXIT_USAGE : EXIT_UNREADABLE;
     }
     if (page != stdout)
-        print_diff_verdict(job->out.file, &job->report);
-    return exit_code_of(job);
+        print_diff_verdict(making->out.file, &making->report);
+    return exit_code_of(making);
 }
 
 static int compare_and_print(void *context, FILE *page)
 {
-    struct job *job = context;
-    const struct trace_set *sets = job->sets;
+    struct making *making = context;
+    const struct trace_set *sets = making->sets;
     const char **a = paths_of(&sets[DIFF_A]);
     const char **b = paths_of(&sets[DIFF_B]);
     enum mp_status status = MP_ERR_MEMORY;
@@ -209,13 +212,15 @@ static int compare_and_print(void *context, FILE *page)
     struct diff diff;
     int code;
 
+    progress_begin(sets[DIFF_A].processes[0].path);
     if (a && b)
-        status =
-            diff_build(a, sets[DIFF_A].count, b, sets[DIFF_B].count, &job->options, &diff, &error);
+        status = diff_build(a, sets[DIFF_A].count, b, sets[DIFF_B].count, &making->options, &diff,
+                            &error);
+    progress_end();
     if (!status) {
-        job->report.diff = &diff;
-        code = print(job, page);
-        job->report.diff = NULL;
+        making->report.diff = &diff;
+        code = print(making, page);
+        making->report.diff = NULL;
         diff_free(&diff);
     } else {
         complain(set.command, "%s", error.text);
@@ -226,7 +231,7 @@ static int compare_and_print(void *context, FILE *page)
     return code;
 }
 
-static int open_and_compare(struct job *job, const struct arguments sides[DIFF_SIDES])
+static int open_and_compare(struct making *making, const struct arguments sides[DIFF_SIDES])
 {
     struct trace_set sets[DIFF_SIDES];
     int codes[DIFF_SIDES];
@@ -240,10 +245,10 @@ static int open_and_compare(struct job *job, const struct arguments sides[DIFF_S
         trace_set_free(&sets[DIFF_A]);
         return codes[DIFF_B];
     }
-    job->sets = sets;
-    code = job->html ? page_write(set.command, job->html, compare_and_print, job)
-                     : compare_and_print(job, NULL);
-    job->sets = NULL;
+    making->sets = sets;
+    code = making->html ? page_write(set.command, making->html, compare_and_print, making)
+                        : compare_and_print(making, NULL);
+    making->sets = NULL;
     for (int side = 0; side < DIFF_SIDES; side++) {
         code = codes[side] > code ? codes[side] : code;
         trace_set_free(&sets[side]);
@@ -267,37 +272,39 @@ static bool check_page(const struct diff_values *values)
     return false;
 }
 
-static bool set_up(struct job *job, const struct diff_values *values)
+static bool set_up(struct making *making, struct diff_values *values)
 {
-    if (!report_out_open(set.command, &values->report, &job->out) || !check_page(values))
+    if (!check_page(values) || !report_out_open(set.command, &values->report, &making->out))
         return false;
-    if (!iterations_by(set.command, values->by, &job->options.iterations))
-        return false;
-    if (values->fail_above && !parse_percent(values->fail_above, &job->report.allowed)) {
+    iterations_by(values->iterations.how, &making->options.iterations);
+    if (values->fail_above && !parse_percent(values->fail_above, &making->report.allowed)) {
         complain(set.command, "--fail-above is a percentage such as 3%%, not '%s'",
                  values->fail_above);
         return false;
     }
-    job->options.iterations.range = values->report.range;
-    job->options.style = report_style(&values->report);
-    job->options.shapes = values->shapes;
-    job->report.fail_above = values->fail_above != NULL;
-    job->report.all = values->all;
-    job->report.positions = values->positions;
-    job->html = values->html;
+    making->options.iterations.range = values->report.range;
+    making->options.style = report_style(&values->report);
+    making->options.shapes = values->shapes;
+    making->options.as_recorded = values->report.as_recorded;
+    making->report.fail_above = values->fail_above != NULL;
+    making->report.all = values->all;
+    making->report.positions = values->positions;
+    making->html = values->html;
     return true;
 }
 
 int cmd_diff(int argc, char **argv)
 {
     struct diff_values values = {.report = REPORT_PRESET};
-    struct job job = {.out = {.file = stdout}};
+    struct making making = {.out = {.file = stdout}};
     struct arguments sides[DIFF_SIDES];
     enum options_result result = parse_sides(argc, argv, &values, sides);
 
     if (result != OPTIONS_OK)
         return result == OPTIONS_DONE ? EXIT_FINE : EXIT_USAGE;
-    if (!set_up(&job, &values) || !check_sides(sides, sides[DIFF_B].items != NULL))
+    if (!set_up(&making, &values) || !check_sides(sides, sides[DIFF_B].items != NULL))
         return EXIT_USAGE;
-    return open_and_compare(&job, sides);
+    if (!report_streams_open(set.command, &making.out, false))
+        return EXIT_UNREADABLE;
+    return report_streams_close(set.command, &making.out, open_and_compare(&making, sides));
 }

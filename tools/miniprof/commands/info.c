@@ -4,27 +4,25 @@
 #include "analyze/summary/summary.h"
 #include "common/command.h"
 #include "common/report_options.h"
+#include "common/report_streams.h"
 #include "common/trace_args.h"
+#include "ranks/ranks.h"
 #include "report/summary/summary.h"
 #include "report/table/table.h"
+#include "screen/view_options.h"
 
 #include "base/poison.h"
 
 struct info_values {
-    int format; /* enum report_format */
+    struct report_values report;
 };
 
 static const struct option_spec specs[] = {
-    {.name = "csv",
-     .kind = OPTION_VALUE,
-     .value = REPORT_CSV,
-     .offset = offsetof(struct info_values, format),
-     .help = "the tables as comma-separated values"},
-    {.name = "json",
-     .kind = OPTION_VALUE,
-     .value = REPORT_JSON,
-     .offset = offsetof(struct info_values, format),
-     .help = "everything as a JSON document"},
+    REPORT_CSV_OPTION(offsetof(struct info_values, report)),
+    REPORT_JSON_OPTION(offsetof(struct info_values, report)),
+    REPORT_LINES_OPTION(offsetof(struct info_values, report)),
+    REPORT_TOP_OPTION(offsetof(struct info_values, report)),
+    REPORT_VIEW_OPTIONS(offsetof(struct info_values, report)),
 };
 
 static const struct option_set set = {
@@ -53,17 +51,35 @@ static enum mp_status report_info(void *context, struct mp_trace *trace, bool *w
     return MP_OK;
 }
 
-static int print_set(const struct trace_set *traces, const struct report_out *out)
+/* Only NCCL's operations say how far clocks of several hosts are apart. */
+static enum mp_status print_with_clocks(const struct trace_set *traces, struct report_out *out,
+                                        int *code)
+{
+    struct ranks ranks;
+    enum mp_status status;
+
+    if (traces->clock_count < 2)
+        return print_processes(out, traces, NULL);
+    status = ranks_load(
+        &(struct ranks_loading){.command = set.command, .set = traces, .quick = true, .code = code},
+        &ranks);
+    if (status == MP_OK)
+        status = print_processes(out, traces, ranks.operations ? &ranks : NULL);
+    ranks_free(&ranks);
+    return status;
+}
+
+static int print_set(const struct trace_set *traces, struct report_out *out)
 {
     int code = EXIT_FINE;
 
-    if (print_processes(out, traces) != MP_OK) {
+    if (print_with_clocks(traces, out, &code) != MP_OK) {
         complain(set.command, "out of memory");
         return EXIT_UNREADABLE;
     }
     for (size_t i = 0; i < traces->count; i++) {
         if (!trace_process_is_whole(&traces->processes[i]))
-            code = EXIT_FINDINGS;
+            code = code > EXIT_FINDINGS ? code : EXIT_FINDINGS;
     }
     return code;
 }
@@ -86,17 +102,17 @@ static int print_several(int count, char **arguments, struct report_out *out)
 
 int cmd_info(int argc, char **argv)
 {
-    struct info_values values = {.format = REPORT_TEXT};
-    struct report_out out = {.file = stdout};
-    int first;
-    enum options_result result = options_parse(&set, argc, argv, &values, &first);
+    struct info_values values = {.report = REPORT_PRESET};
+    struct report_out out;
+    int first, code;
 
-    if (result != OPTIONS_OK)
-        return result == OPTIONS_DONE ? EXIT_FINE : EXIT_USAGE;
-    if (!report_names_trace(set.command, argc - first))
-        return EXIT_USAGE;
-    out.format = (enum report_format)values.format;
+    if (!report_parse(&set, argc, argv, &values, &values.report, &out, &first, &code))
+        return code;
+    if (!report_streams_open(set.command, &out, false))
+        return EXIT_UNREADABLE;
     if (argc - first == 1 && !trace_set_is_folder(argv[first]))
-        return report_trace(set.command, argv[first], report_info, &out);
-    return print_several(argc - first, argv + first, &out);
+        code = report_trace(set.command, argv[first], report_info, &out);
+    else
+        code = print_several(argc - first, argv + first, &out);
+    return report_streams_close(set.command, &out, code);
 }

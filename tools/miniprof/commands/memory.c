@@ -7,6 +7,7 @@
 
 #include "analyze/memory/memory.h"
 #include "common/command.h"
+#include "common/iterations_by.h"
 #include "common/report_options.h"
 #include "common/trace_args.h"
 #include "report/memory/memory.h"
@@ -14,10 +15,11 @@
 #include "base/poison.h"
 
 #define MOST_POINTS 1000000 /* also in a complaint */
+#define MOST_ROWS   1000000 /* that are sorted */
 
 struct memory_values {
     struct report_values report;
-    const char *iteration;
+    struct iterations_values iterations;
     uint64_t top;
     uint64_t points; /* 0: not asked for */
     bool timeline;
@@ -25,11 +27,8 @@ struct memory_values {
 
 #define FIELD(name) offsetof(struct memory_values, name)
 static const struct option_spec specs[] = {
-    {.name = "iteration",
-     .argument = "NAME",
-     .kind = OPTION_TEXT,
-     .offset = FIELD(iteration),
-     .help = "what is allocated and freed inside each NVTX range of this name"},
+    ITERATIONS_OPTION(FIELD(iterations)),
+    ITERATION_OPTION(FIELD(iterations), "only what is allocated and freed inside iteration N"),
     {.name = "top",
      .argument = "N",
      .kind = OPTION_NUMBER,
@@ -45,9 +44,12 @@ static const struct option_spec specs[] = {
      .offset = FIELD(points),
      .help = "the same in N steps of equal length: least, most, and at the end"},
     REPORT_CSV_OPTION(FIELD(report)),
+    REPORT_TABLE_OPTION(FIELD(report), "peaks, pools, not_freed, churn and iterations"),
     REPORT_JSON_OPTION(FIELD(report)),
+    REPORT_LINES_OPTION(FIELD(report)),
     REPORT_RANGE_OPTION(FIELD(report), "only what happens in capture range N"),
     REPORT_UNITS_OPTION(FIELD(report)),
+    REPORT_VIEW_OPTIONS(FIELD(report)),
 };
 #undef FIELD
 
@@ -66,6 +68,9 @@ static const struct option_set set = {
 struct reporting {
     struct report_out out;
     struct memory_options options;
+    struct iterations_options by;
+    uint64_t one; /* 0: all */
+    bool by_way;  /* iterations are found as iters finds them */
     bool timeline;
     uint64_t points;
 };
@@ -86,6 +91,23 @@ static enum mp_status print_one(const struct reporting *reporting, const struct 
                   : MP_OK;
 }
 
+static enum mp_status build(const struct reporting *reporting, struct mp_trace *trace,
+                            struct memory *memory, struct mp_error *error)
+{
+    struct memory_options options = reporting->options;
+    struct nvtx_ranges ranges = {.items = NULL};
+    enum mp_status status = MP_OK;
+
+    if (reporting->by_way) {
+        status = iterations_as_ranges(trace, &reporting->by, reporting->one, &ranges, error);
+        options.ranges = &ranges;
+    }
+    if (!status)
+        status = memory_build(trace, &options, memory, error);
+    nvtx_ranges_free(&ranges);
+    return status;
+}
+
 static enum mp_status report_memory(void *context, struct mp_trace *trace, bool *whole,
                                     struct mp_error *error)
 {
@@ -93,7 +115,7 @@ static enum mp_status report_memory(void *context, struct mp_trace *trace, bool 
     struct memory memory;
     enum mp_status status;
 
-    MP_TRY(memory_build(trace, &reporting->options, &memory, error));
+    MP_TRY(build(reporting, trace, &memory, error));
     status = print_one(reporting, trace, &memory, error);
     *whole = quality_is_whole(&memory.quality);
     memory_free(&memory);
@@ -104,8 +126,19 @@ static bool memory_options_agree(const struct memory_values *values)
 {
     return options_agree(set.command, values->points > MOST_POINTS,
                          "--points takes at most 1000000") &&
-           options_agree(set.command, values->iteration && (values->timeline || values->points),
-                         "--iteration goes with neither --timeline nor --points");
+           options_agree(set.command,
+                         (values->iterations.how || values->iterations.one) &&
+                             (values->timeline || values->points),
+                         "--iterations goes with neither --timeline nor --points");
+}
+
+/* All of the ranges of a name need no event graph. */
+static void choose_iterations(struct reporting *reporting, const struct iterations_values *values)
+{
+    reporting->options.iteration = values->how ? values->how : reporting->one ? "auto" : NULL;
+    reporting->by_way = iterations_by_parse(values->how, &reporting->by) || reporting->one;
+    if (reporting->one)
+        iterations_by(values->how, &reporting->by);
 }
 
 int cmd_memory(int argc, char **argv)
@@ -116,11 +149,19 @@ int cmd_memory(int argc, char **argv)
 
     if (!report_parse(&set, argc, argv, &values, &values.report, &reporting.out, &first, &code))
         return code;
-    if (!memory_options_agree(&values))
+    if (!memory_options_agree(&values) ||
+        !iterations_one(set.command, &values.iterations, true, &reporting.one))
         return EXIT_USAGE;
-    reporting.options = (struct memory_options){
-        .range = values.report.range, .iteration = values.iteration, .top = (size_t)values.top};
+    choose_iterations(&reporting, &values.iterations);
+    reporting.options.range = values.report.range;
+    reporting.options.top = (size_t)values.top;
+    if (values.report.view.sort) { /* the first ones of another order */
+        view_top(&reporting.out, values.top);
+        reporting.options.top = MOST_ROWS;
+    }
+    reporting.by.range = values.report.range;
     reporting.timeline = values.timeline || values.points;
     reporting.points = values.points;
-    return each_trace(set.command, argc - first, argv + first, report_memory, &reporting);
+    return each_trace(set.command, &reporting.out, argc - first, argv + first, report_memory,
+                      &reporting);
 }

@@ -6,6 +6,7 @@
 #include "analyze/metrics/metrics.h"
 #include "common/command.h"
 #include "common/report_options.h"
+#include "common/report_streams.h"
 #include "common/trace_args.h"
 #include "report/common/quality.h"
 #include "report/metrics/metrics.h"
@@ -22,6 +23,7 @@ struct metrics_values {
     bool query;
     bool events;
     bool raw;
+    bool sampling;
 };
 
 #define FIELD(name) offsetof(struct metrics_values, name)
@@ -40,7 +42,10 @@ static const struct option_spec specs[] = {
                         "only what capture range N launched; without it, all ranges together"),
     REPORT_CSV_OPTION(FIELD(report)),
     REPORT_JSON_OPTION(FIELD(report)),
+    REPORT_LINES_OPTION(FIELD(report)),
     REPORT_DEMANGLING_OPTION(FIELD(report)),
+    REPORT_TOP_OPTION(FIELD(report)),
+    REPORT_VIEW_OPTIONS(FIELD(report)),
     {.name = "query",
      .kind = OPTION_FLAG,
      .offset = FIELD(query),
@@ -54,6 +59,11 @@ static const struct option_spec specs[] = {
      .offset = FIELD(raw),
      .help = "with --query: CUPTI's own metrics instead, without the suffixes that make values "
              "of them"},
+    {.name = "sampling",
+     .kind = OPTION_FLAG,
+     .offset = FIELD(sampling),
+     .help = "with --query: the counters that MINIPROF_SAMPLE takes, and those that fit into one "
+             "pass"},
     {.name = "devices",
      .argument = "all|ID,...",
      .kind = OPTION_TEXT,
@@ -69,7 +79,7 @@ static const struct option_spec specs[] = {
 
 static const struct option_set set = {
     .command = "metrics",
-    .synopsis = "[options] TRACE... | --query [--events|--raw] [--devices LIST]",
+    .synopsis = "[options] TRACE|FOLDER... | --query [--events|--raw|--sampling] [--devices LIST]",
     .purpose = "Prints what was measured of kernels with MINIPROF_METRICS: least, greatest and "
                "mean by device, kernel and metric, in nvprof's layout.",
     .notes = "Exit code: 0 fine, 1 a trace is not whole (its first line says why), 2 wrong usage, "
@@ -116,23 +126,10 @@ static enum mp_status print_trace(void *context, struct mp_trace *trace, bool *w
                : MP_OK;
 }
 
-static int report_files(struct reporting *reporting, int count, char **paths)
-{
-    int worst = EXIT_FINE;
-
-    for (int i = 0; i < count; i++) {
-        int code = report_trace(set.command, paths[i], print_trace, reporting);
-
-        worst = code > worst ? code : worst;
-    }
-    return worst;
-}
-
-static int report_metrics(const struct metrics_values *values, int count, char **paths)
+static int report_metrics(struct metrics_values *values, int count, char **paths)
 {
     struct kernel_filter filter;
     struct reporting reporting = {
-        .out = {.file = stdout, .format = (enum report_format)values->report.format},
         .options = {.range = values->report.range,
                     .filter = values->kernels ? &filter : NULL,
                     .style = report_style(&values->report),
@@ -141,33 +138,44 @@ static int report_metrics(const struct metrics_values *values, int count, char *
     struct mp_error error;
     int code;
 
+    if (!report_out_open(set.command, &values->report, &reporting.out))
+        return EXIT_USAGE;
     if (kernel_filter_parse(&filter, values->kernels, &error) != MP_OK) {
         complain(set.command, "%s", error.text);
         return EXIT_USAGE;
     }
-    code = report_files(&reporting, count, paths);
+    code = each_trace(set.command, &reporting.out, count, paths, print_trace, &reporting);
     kernel_filter_free(&filter);
     return code;
 }
 
 /* ---- Queries ---- */
 
-static int query(const struct metrics_values *values)
+static int query(struct metrics_values *values)
 {
-    struct report_out out = {.file = stdout, .format = (enum report_format)values->report.format};
+    struct report_out out;
     struct query query = {
-        .list = values->raw ? METRIC_LIST_RAW
-                            : (values->events ? METRIC_LIST_EVENTS : METRIC_LIST_METRICS),
+        .list = values->sampling ? METRIC_LIST_SAMPLING
+                : values->raw    ? METRIC_LIST_RAW
+                : values->events ? METRIC_LIST_EVENTS
+                                 : METRIC_LIST_METRICS,
         .devices = values->devices,
         .library = values->library,
     };
     struct mp_error error;
-    enum mp_status status = query_print(&out, &query, &error);
+    enum mp_status status;
+    int code = EXIT_FINE;
 
-    if (status == MP_OK)
-        return EXIT_FINE;
-    complain(set.command, "%s", error.text);
-    return status == MP_ERR_ARGUMENT ? EXIT_USAGE : EXIT_UNREADABLE;
+    if (!report_out_open(set.command, &values->report, &out))
+        return EXIT_USAGE;
+    if (!report_streams_open(set.command, &out, false))
+        return EXIT_UNREADABLE;
+    status = query_print(&out, &query, &error);
+    if (status != MP_OK) {
+        complain(set.command, "%s", error.text);
+        code = status == MP_ERR_ARGUMENT ? EXIT_USAGE : EXIT_UNREADABLE;
+    }
+    return report_streams_close(set.command, &out, code);
 }
 
 /* ---- The command ---- */
@@ -181,11 +189,14 @@ static bool metrics_options_agree(const struct metrics_values *values, int trace
         wrong = "--query takes no trace";
     else if (values->query && (values->each || values->kernels || values->report.range))
         wrong = "--query goes with none of --each, --kernels and --range";
-    else if (!values->query &&
-             (values->raw || values->events || values->devices || values->library))
-        wrong = "--events, --raw, --devices and --library need --query";
-    else if (values->raw && values->events)
-        wrong = "--events and --raw are two lists; ask for one";
+    else if (!values->query && (values->raw || values->events || values->sampling ||
+                                values->devices || values->library))
+        wrong = "--events, --raw, --sampling, --devices and --library need --query";
+    else if (values->report.format == REPORT_CSV &&
+             (values->report.view.top || values->report.view.sort))
+        wrong = "--top and --sort are for text: with --csv there are all rows";
+    else if (values->raw + values->events + values->sampling > 1)
+        wrong = "--events, --raw and --sampling are several lists; ask for one";
     else if (!values->query && !traces)
         wrong = "which trace? 'miniprof metrics TRACE.mpt', or --query for what the GPUs have";
     if (wrong)

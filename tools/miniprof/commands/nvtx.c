@@ -19,7 +19,9 @@ struct nvtx_values {
 #define FIELD(name) offsetof(struct nvtx_values, name)
 static const struct option_spec specs[] = {
     REPORT_CSV_OPTION(FIELD(report)),
+    REPORT_TABLE_OPTION(FIELD(report), "captured"),
     REPORT_JSON_OPTION(FIELD(report)),
+    REPORT_LINES_OPTION(FIELD(report)),
     REPORT_RANGE_OPTION(FIELD(report), "only NVTX ranges and calls that begin in capture range N"),
     {.name = "all-calls",
      .kind = OPTION_FLAG,
@@ -27,6 +29,8 @@ static const struct option_spec specs[] = {
      .help = "list every API call inside a range, not only those that launched work"},
     REPORT_DEMANGLING_OPTION(FIELD(report)),
     REPORT_UNITS_OPTION(FIELD(report)),
+    REPORT_TOP_OPTION(FIELD(report)),
+    REPORT_VIEW_OPTIONS(FIELD(report)),
 };
 #undef FIELD
 
@@ -71,5 +75,6 @@ int cmd_nvtx(int argc, char **argv)
     reporting.options = (struct nvtx_options){.range = values.report.range,
                                               .style = report_style(&values.report),
                                               .all_calls = values.all_calls};
-    return each_trace(set.command, argc - first, argv + first, report_nvtx, &reporting);
+    return each_trace(set.command, &reporting.out, argc - first, argv + first, report_nvtx,
+                      &reporting);
 }

@@ -17,9 +17,13 @@ struct overlap_values {
 #define FIELD(name) offsetof(struct overlap_values, name)
 static const struct option_spec specs[] = {
     REPORT_CSV_OPTION(FIELD(report)),
+    REPORT_TABLE_OPTION(FIELD(report), "kernels and streams"),
     REPORT_JSON_OPTION(FIELD(report)),
+    REPORT_LINES_OPTION(FIELD(report)),
     REPORT_RANGE_OPTION(FIELD(report), "only work launched in capture range N"),
     REPORT_UNITS_OPTION(FIELD(report)),
+    REPORT_TOP_OPTION(FIELD(report)),
+    REPORT_VIEW_OPTIONS(FIELD(report)),
 };
 #undef FIELD
 
@@ -63,5 +67,6 @@ int cmd_overlap(int argc, char **argv)
     if (!report_parse(&set, argc, argv, &values, &values.report, &reporting.out, &first, &code))
         return code;
     reporting.options.range = values.report.range;
-    return each_trace(set.command, argc - first, argv + first, report_overlap, &reporting);
+    return each_trace(set.command, &reporting.out, argc - first, argv + first, report_overlap,
+                      &reporting);
 }

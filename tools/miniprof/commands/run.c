@@ -13,10 +13,11 @@
 #include "base/text/pattern.h"
 #include "common/command.h"
 #include "common/summarise.h"
-#include "common/written_traces.h"
 #include "run/launch.h"
 #include "run/program.h"
 #include "run/run_options.h"
+#include "run/written_traces.h"
+#include "screen/view_options.h"
 
 #include "base/poison.h"
 
@@ -45,6 +46,7 @@ static void print_summary_of(const char *path)
 {
     struct summarising to = {.out.file = stderr, .options.style = NAMES_READABLE};
 
+    view_open_stderr(&to.out);
     report_trace("run", path, summarise, &to);
 }
 

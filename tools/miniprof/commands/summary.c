@@ -19,12 +19,15 @@ struct summary_values {
     bool per_gpu;
     bool merge;
     bool side_by_side;
+    const char *by;
 };
 
 #define FIELD(name) offsetof(struct summary_values, name)
 static const struct option_spec specs[] = {
     REPORT_CSV_OPTION(FIELD(report)),
+    REPORT_TABLE_OPTION(FIELD(report), "devices (--per-gpu)"),
     REPORT_JSON_OPTION(FIELD(report)),
+    REPORT_LINES_OPTION(FIELD(report)),
     REPORT_RANGE_OPTION(
         FIELD(report),
         "only what capture range N launched and called; without it, all ranges together"),
@@ -50,7 +53,15 @@ static const struct option_spec specs[] = {
      .offset = FIELD(side_by_side),
      .help = "a row for each name, two columns for each process, and the process that is farthest "
              "from the mean"},
+    {.name = "by",
+     .argument = "WHAT",
+     .kind = OPTION_TEXT,
+     .offset = FIELD(by),
+     .help = "a row for each name and line that it was called from: line (file:line is the same), "
+             "function or file; needs a trace with stacks"},
     REPORT_UNITS_OPTION(FIELD(report)),
+    REPORT_TOP_OPTION(FIELD(report)),
+    REPORT_VIEW_OPTIONS(FIELD(report)),
 };
 #undef FIELD
 
@@ -91,6 +102,8 @@ static bool summary_options_agree(const struct summary_values *values)
 {
     return options_agree(set.command, values->merge && values->side_by_side,
                          "--merge does not go with --side-by-side") &&
+           options_agree(set.command, values->per_gpu && values->by,
+                         "--by does not go with --per-gpu") &&
            options_agree(set.command, values->per_gpu && (values->merge || values->side_by_side),
                          "--per-gpu goes with neither --merge nor --side-by-side");
 }
@@ -99,17 +112,21 @@ int cmd_summary(int argc, char **argv)
 {
     struct summary_values values = {.report = REPORT_PRESET};
     struct summarising reporting = {.out = {.file = stdout}};
+    enum called_by by;
     int first, code;
 
     if (!report_parse(&set, argc, argv, &values, &values.report, &reporting.out, &first, &code))
         return code;
-    if (!summary_options_agree(&values))
+    if (!summary_options_agree(&values) ||
+        !options_agree(set.command, !called_by_of(values.by, &by), CALLED_BY_WRONG))
         return EXIT_USAGE;
     reporting.options = (struct summary_options){.range = values.report.range,
                                                  .style = report_style(&values.report),
-                                                 .parts = parts_of(&values)};
+                                                 .parts = parts_of(&values),
+                                                 .by = by};
     if (values.merge || values.side_by_side)
         return merge_summaries(set.command, argc - first, argv + first, &reporting.out,
                                &reporting.options, values.side_by_side);
-    return each_trace(set.command, argc - first, argv + first, summarise, &reporting);
+    return each_trace(set.command, &reporting.out, argc - first, argv + first, summarise,
+                      &reporting);
 }

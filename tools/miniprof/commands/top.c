@@ -21,6 +21,7 @@
 #include "common/terminal.h"
 #include "report/live/live.h"
 #include "run/ctl_client.h"
+#include "screen/view_options.h"
 
 #include "base/poison.h"
 
@@ -54,11 +55,12 @@ static const struct option_spec specs[] = {
      .kind = OPTION_NUMBER,
      .offset = FIELD(count),
      .help = "stop after N refreshes"},
-    {.name = "iteration",
+    {.name = "iterations",
      .argument = "NAME",
      .kind = OPTION_TEXT,
      .offset = FIELD(iteration),
      .help = "NVTX ranges that are iterations (default: the most frequent outermost ones)"},
+    OPTION_ALIAS("iteration", "NAME", FIELD(iteration)),
     {.name = "top",
      .argument = "N",
      .kind = OPTION_NUMBER,
@@ -104,7 +106,8 @@ struct view {
     struct mp_cursor *cursor;
     struct live live;
     struct report_table csv;
-    int64_t before; /* ns, of the last refresh */
+    struct report_sheet sheet; /* where `csv` goes */
+    int64_t before;            /* ns, of the last refresh */
     uint64_t refreshes;
 };
 
@@ -397,8 +400,10 @@ static int watch(struct view *view)
         make_title(view);
         view->screen =
             !view->values->plain && view->values->format == REPORT_TEXT && isatty(STDOUT_FILENO);
+        if (view->values->format == REPORT_TEXT && !view->screen)
+            view_open_lines();
         if (view->values->format == REPORT_CSV)
-            print_live_csv_begin(&view->csv, stdout);
+            print_live_csv_begin(&view->csv, &view->sheet);
         terminal_begin(view->screen);
         code = top_run(view);
         terminal_end();
@@ -439,7 +444,7 @@ static int watch_process(struct view *view, const char *text)
 int cmd_top(int argc, char **argv)
 {
     struct top_values values = {.interval = 1000, .format = REPORT_TEXT};
-    struct view view = {.values = &values, .end = -1};
+    struct view view = {.values = &values, .end = -1, .sheet = {.file = stdout}};
     int first;
     enum options_result result = options_parse(&set, argc, argv, &values, &first);
 

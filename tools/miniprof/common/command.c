@@ -8,6 +8,8 @@
 #include <stdlib.h>
 
 #include "report/table/table.h"
+#include "screen/progress.h"
+#include "screen/screen.h"
 
 #include "base/poison.h"
 
@@ -16,15 +18,24 @@ void complain(const char *command, const char *format, ...)
     va_list arguments;
     char *text;
 
+    char *line = NULL;
+    size_t bytes = 0;
+    FILE *out = open_memstream(&line, &bytes);
+
+    progress_end();
     fflush(stdout);
-    fprintf(stderr, command ? "miniprof %s: " : "miniprof: ", command);
     va_start(arguments, format);
     if (vasprintf(&text, format, arguments) < 0)
         text = NULL;
     va_end(arguments);
-    /* File names, and texts of the profiled process, are not trusted. */
-    report_put_visible_text(stderr, text ? text : "out of memory");
-    fputc('\n', stderr);
+    if (out) {
+        fprintf(out, command ? "miniprof %s: " : "miniprof: ", command);
+        /* File names, and texts of the profiled process, are not trusted. */
+        report_put_visible_text(out, text ? text : "out of memory");
+        fclose(out);
+        screen_complain(line, bytes);
+    }
+    free(line);
     free(text);
 }
 

@@ -12,6 +12,13 @@ enum exit_code {
     EXIT_UNREADABLE = 3 /* there is no trace to read, or no way to write the answer */
 };
 
+/* A row of main.c's table. */
+struct command {
+    const char *name;
+    int (*run)(int argc, char **argv);
+    const char *purpose;
+};
+
 /* One file each, cmd_NAME.c. argv[0] is the command's own name; the result is the exit code. */
 int cmd_summary(int argc, char **argv);
 int cmd_gpu_trace(int argc, char **argv);
@@ -20,18 +27,25 @@ int cmd_nvtx(int argc, char **argv);
 int cmd_layers(int argc, char **argv);
 int cmd_deps(int argc, char **argv);
 int cmd_kernels(int argc, char **argv);
+int cmd_stacks(int argc, char **argv);
 int cmd_overlap(int argc, char **argv);
+int cmd_counters(int argc, char **argv);
+int cmd_ranks(int argc, char **argv);
 int cmd_iters(int argc, char **argv);
 int cmd_diff(int argc, char **argv);
 int cmd_advise(int argc, char **argv);
 int cmd_memory(int argc, char **argv);
 int cmd_metrics(int argc, char **argv);
+int cmd_report(int argc, char **argv);
 int cmd_html(int argc, char **argv);
+int cmd_export(int argc, char **argv);
+int cmd_fleet(int argc, char **argv);
 int cmd_info(int argc, char **argv);
 int cmd_check(int argc, char **argv);
 int cmd_dump(int argc, char **argv);
 int cmd_run(int argc, char **argv);
 int cmd_top(int argc, char **argv);
+int cmd_calibrate(int argc, char **argv);
 int cmd_ctl(int argc, char **argv);
 int cmd_nvprof(int argc, char **argv); /* exits with nvprof's codes */
 

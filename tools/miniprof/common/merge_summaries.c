@@ -8,6 +8,7 @@
 
 #include "analyze/summary/summary.h"
 #include "common/command.h"
+#include "common/report_streams.h"
 #include "common/trace_args.h"
 #include "report/summary/summary.h"
 
@@ -35,6 +36,8 @@ static enum mp_status add_summary(struct work *work, size_t process, const struc
     char text[QUALITY_TEXT_BYTES];
 
     found->profiled = summary->quality.profiled;
+    found->baseline_steps = summary->quality.baseline_steps;
+    found->baseline_unrecorded = summary->quality.baseline_unrecorded;
     found->dropped = summary->quality.dropped;
     if (*quality_describe(&summary->quality, text, sizeof text)) {
         found->warning = strdup(text);
@@ -89,7 +92,7 @@ static void work_free(struct work *work)
     trace_set_free(&work->set);
 }
 
-int merge_summaries(const char *command, int count, char **arguments, const struct report_out *out,
+int merge_summaries(const char *command, int count, char **arguments, struct report_out *out,
                     const struct summary_options *options, bool side_by_side)
 {
     struct work work = {.command = command, .options = options};
@@ -105,6 +108,8 @@ int merge_summaries(const char *command, int count, char **arguments, const stru
                                    .is_read = work.is_read,
                                    .parts = options->parts,
                                    .range = options->range};
+    if (status == MP_OK && !report_streams_open(command, out, false))
+        status = MP_ERR_MEMORY;
     if (status == MP_OK && work.merge.processes && side_by_side)
         status = print_side_by_side(out, &report);
     else if (status == MP_OK && work.merge.processes)
@@ -114,5 +119,5 @@ int merge_summaries(const char *command, int count, char **arguments, const stru
         work.code = EXIT_UNREADABLE;
     }
     work_free(&work);
-    return work.code;
+    return report_streams_close(command, out, work.code);
 }

@@ -8,7 +8,7 @@
 #include "report/table/table.h"
 
 /* Prints one summary over the traces that the arguments name; returns the exit code. */
-int merge_summaries(const char *command, int count, char **arguments, const struct report_out *out,
+int merge_summaries(const char *command, int count, char **arguments, struct report_out *out,
                     const struct summary_options *options, bool side_by_side);
 
 #endif

@@ -6,10 +6,13 @@
 #include <getopt.h>
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
+#include "base/text/nearest.h"
 #include "base/text/strings.h"
 #include "common/command.h"
+#include "screen/view_options.h"
 
 #include "base/poison.h"
 
@@ -46,7 +49,7 @@ void options_print(char letter, const char *name, const char *argument, const ch
     int column = letter ? printf("  -%c, --%s", letter, name) : printf("      --%s", name);
 
     if (argument)
-        column += printf("=%s", argument);
+        column += printf("%s%s", strncmp(argument, "[=", 2) == 0 ? "" : "=", argument);
     if (column >= HELP_INDENT)
         column = printf("\n") - 1;
     printf("%*s", HELP_INDENT - column, "");
@@ -55,12 +58,19 @@ void options_print(char letter, const char *name, const char *argument, const ch
 
 static void print_help(const struct option_set *set)
 {
+    view_open_lines();
     printf("Usage: miniprof %s %s\n\n", set->command, set->synopsis);
     print_wrapped(set->purpose, 0, 0);
     printf("\nOptions:\n");
     for (size_t i = 0; set->specs && i < set->count; i++) {
         const struct option_spec *spec = &set->specs[i];
-        options_print(spec->letter, spec->name, spec->argument, spec->help);
+        char optional[64];
+
+        if (spec->hidden)
+            continue;
+        snprintf(optional, sizeof optional, "[=%s]", spec->alone ? spec->argument : "");
+        options_print(spec->letter, spec->name, spec->alone ? optional : spec->argument,
+                      spec->help);
     }
     options_print(HELP_CODE, "help", NULL, "print this and exit");
     if (set->notes) {
@@ -85,7 +95,9 @@ static void fill_tables(const struct option_set *set, struct getopt_tables *tabl
     tables->letters[used++] = ':';
     for (size_t i = 0; set->specs && i < set->count; i++) {
         const struct option_spec *spec = &set->specs[i];
-        int argument = spec->argument ? required_argument : no_argument;
+        int argument = !spec->argument ? no_argument
+                       : spec->alone   ? optional_argument
+                                       : required_argument;
 
         tables->names[i] = (struct option){spec->name, argument, NULL, FIRST_CODE + (int)i};
         if (!spec->letter)
@@ -153,12 +165,33 @@ static bool set_value(const struct option_spec *spec, const char *argument, void
     case OPTION_SWITCH:
         return set_switch(field, argument);
     case OPTION_TEXT:
-        *(const char **)field = argument;
+        *(const char **)field = argument ? argument : spec->alone;
         return true;
     case OPTION_TEXTS:
         return add_text(field, argument);
     }
     return false;
+}
+
+/* An unknown option that begins with two dashes, perhaps with a value. */
+static void complain_of_word(const struct option_set *set, const char *word)
+{
+    size_t length = strcspn(word, "=");
+    char *typed = strndup(word, length);
+    struct mp_meant meant = {.typed = typed ? typed + strspn(typed, "-") : ""};
+
+    for (size_t i = 0; set->specs && i < set->count; i++) {
+        if (!set->specs[i].hidden)
+            mp_meant_offer(&meant, set->specs[i].name);
+    }
+    if (mp_meant_name(&meant))
+        complain(set->command,
+                 "unknown option '%s'; did you mean '--%s'? 'miniprof help %s' lists them", word,
+                 mp_meant_name(&meant), set->command);
+    else
+        complain(set->command, "unknown option '%s'; 'miniprof help %s' lists them", word,
+                 set->command);
+    free(typed);
 }
 
 /* What getopt_long did not like, and what to do. */
@@ -175,8 +208,18 @@ static void complain_of(const struct option_set *set, int code, const char *word
         complain(set->command, "unknown option '-%c'; 'miniprof help %s' lists them", optopt,
                  set->command);
     else
-        complain(set->command, "unknown option '%s'; 'miniprof help %s' lists them", word,
-                 set->command);
+        complain_of_word(set, word);
+}
+
+static struct {
+    options_listener *take;
+    void *context;
+} listener;
+
+void options_listen(options_listener *take, void *context)
+{
+    listener.take = take;
+    listener.context = context;
 }
 
 enum options_result options_parse(const struct option_set *set, int argc, char **argv, void *values,
@@ -185,6 +228,10 @@ enum options_result options_parse(const struct option_set *set, int argc, char *
     struct getopt_tables tables;
     int code;
 
+    if (listener.take) {
+        listener.take(listener.context, set);
+        return OPTIONS_DONE;
+    }
     fill_tables(set, &tables);
     opterr = 0;
     optind = 0;

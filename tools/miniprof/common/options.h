@@ -32,11 +32,20 @@ struct option_spec {
     const char *name;     /* without the dashes */
     const char *argument; /* what --help calls it; NULL when the option takes none */
     const char *help;     /* a phrase without a full stop */
+    const char *alone;    /* OPTION_TEXT: the value without an argument; NULL: it needs one */
     size_t offset;        /* of the field in the command's struct */
     enum option_kind kind;
     int value;   /* OPTION_VALUE */
     char letter; /* 0: no short form */
+    bool hidden; /* an old name: it works, and neither --help nor a suggestion names it */
 };
+
+/* The old name of an option that takes a text, for one version. */
+#define OPTION_ALIAS(name_, argument_, offset_)                                                    \
+    {                                                                                              \
+        .name = (name_), .argument = (argument_), .kind = OPTION_TEXT, .offset = (offset_),        \
+        .help = "", .hidden = true                                                                 \
+    }
 
 struct option_set {
     const char *command;  /* "summary" */
@@ -56,6 +65,13 @@ enum options_result { OPTIONS_OK, OPTIONS_DONE, OPTIONS_WRONG };
  * is no option. OPTIONS_DONE: --help was printed; OPTIONS_WRONG: a complaint was printed. */
 enum options_result options_parse(const struct option_set *set, int argc, char **argv, void *values,
                                   int *first);
+
+/* Takes the options of a command. */
+typedef void options_listener(void *context, const struct option_set *set);
+
+/* From now on options_parse only hands the options to `listener` and says OPTIONS_DONE, so that
+ * calling a command lists its options; NULL ends that. */
+void options_listen(options_listener *listener, void *context);
 
 /* Complains about options that exclude each other if they `clash`; returns true if they do not. */
 bool options_agree(const char *command, bool clash, const char *complaint);

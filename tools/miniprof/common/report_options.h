@@ -17,13 +17,21 @@
 
 #include "common/options.h"
 #include "model/kernels/names.h"
+#include "report/table/documents.h"
 #include "report/table/table.h"
+#include "screen/view_options.h"
 
 struct report_values {
-    int format; /* enum report_format */
+    int format;        /* enum report_format */
+    bool lines;        /* JSON: a document a line */
+    const char *table; /* CSV: which of the report's tables; NULL: its main one */
     uint64_t range;
     bool demangling;
+    bool as_recorded;
     const char *unit;
+    struct report_sheet sheet;       /* CSV: where its rows go */
+    struct json_documents documents; /* JSON: where several documents go */
+    struct view_values view;
 };
 
 #define REPORT_PRESET                                                                              \
@@ -36,13 +44,25 @@ struct report_values {
     {                                                                                              \
         .name = "csv", .kind = OPTION_VALUE, .value = REPORT_CSV,                                  \
         .offset = (at) + offsetof(struct report_values, format),                                   \
-        .help = "comma-separated values, as nvprof --csv"                                          \
+        .help = "comma-separated values for scripts: one header row, times in ns, sizes in bytes"  \
+    }
+#define REPORT_TABLE_OPTION(at, tables_)                                                           \
+    {                                                                                              \
+        .name = "table", .argument = "NAME", .kind = OPTION_TEXT,                                  \
+        .offset = (at) + offsetof(struct report_values, table),                                    \
+        .help = "with --csv: another table of the report, which are " tables_                      \
     }
 #define REPORT_JSON_OPTION(at)                                                                     \
     {                                                                                              \
         .name = "json", .kind = OPTION_VALUE, .value = REPORT_JSON,                                \
         .offset = (at) + offsetof(struct report_values, format),                                   \
-        .help = "a JSON document for each trace; times in ns"                                      \
+        .help = "a JSON document, of several traces an array of them; times in ns"                 \
+    }
+#define REPORT_LINES_OPTION(at)                                                                    \
+    {                                                                                              \
+        .name = "jsonl", .kind = OPTION_FLAG,                                                      \
+        .offset = (at) + offsetof(struct report_values, lines),                                    \
+        .help = "the same, each document on one line"                                              \
     }
 #define REPORT_RANGE_OPTION(at, help_)                                                             \
     {                                                                                              \
@@ -55,24 +75,34 @@ struct report_values {
         .offset = (at) + offsetof(struct report_values, demangling),                               \
         .help = "C++ names in readable form (default on)"                                          \
     }
-#define REPORT_UNITS_OPTION(at)                                                                    \
+#define REPORT_AS_RECORDED_OPTION(at)                                                              \
     {                                                                                              \
-        .name = "normalized-time-unit", .letter = 'u', .argument = "UNIT", .kind = OPTION_TEXT,    \
-        .offset = (at) + offsetof(struct report_values, unit),                                     \
-        .help = "unit of times: s, ms, us or ns; col: one for each column; auto (default): one "   \
-                "for each cell, in CSV for each column"                                            \
+        .name = "as-recorded", .kind = OPTION_FLAG,                                                \
+        .offset = (at) + offsetof(struct report_values, as_recorded),                              \
+        .help = "times as they were recorded, with what recording costs"                           \
     }
+#define REPORT_UNITS_OPTION(at)                                                                    \
+    {.name = "unit",                                                                               \
+     .letter = 'u',                                                                                \
+     .argument = "UNIT",                                                                           \
+     .kind = OPTION_TEXT,                                                                          \
+     .offset = (at) + offsetof(struct report_values, unit),                                        \
+     .help = "unit of times in text: s, ms, us or ns; col: one for each column; auto "             \
+             "(default): one for each cell"},                                                      \
+        OPTION_ALIAS("normalized-time-unit", "UNIT", (at) + offsetof(struct report_values, unit))
 
-/* Opens a report to stdout as the options say; returns false after a complaint. */
-bool report_out_open(const char *command, const struct report_values *values,
-                     struct report_out *out);
+#define REPORT_TOP_OPTION(at)   VIEW_TOP_OPTION((at) + offsetof(struct report_values, view))
+#define REPORT_VIEW_OPTIONS(at) VIEW_OPTIONS((at) + offsetof(struct report_values, view))
+
+/* Opens a report to stdout as the options say; returns false after a complaint. `values` must
+ * outlive it. */
+bool report_out_open(const char *command, struct report_values *values, struct report_out *out);
 
 /* Parses the command line of a report into `values`, of which `report` is a part, and opens the
  * report. *first is the first argument that is no option: a trace. Returns false if the command is
  * finished, with *code: either help was printed or there was a complaint. */
 bool report_parse(const struct option_set *set, int argc, char **argv, void *values,
-                  const struct report_values *report, struct report_out *out, int *first,
-                  int *code);
+                  struct report_values *report, struct report_out *out, int *first, int *code);
 
 /* Whether there are arguments besides options; false after a complaint. */
 bool report_names_trace(const char *command, int arguments);

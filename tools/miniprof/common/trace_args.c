@@ -1,11 +1,12 @@
-/* The traces that a command line names: files, folders, several of either. Each trace is reported
- * on its own, and the worst result is the exit code.
+/* The traces that a command line names: files, folders, several of either; as one set, or one trace
+ * reported on its own. each_trace.c reports each of them.
  */
 #include "common/trace_args.h"
 
 #include <sys/resource.h>
 
 #include "common/command.h"
+#include "screen/progress.h"
 
 #include "base/poison.h"
 
@@ -14,7 +15,7 @@ static int worse(int a, int b)
     return a > b ? a : b;
 }
 
-static int complain_of_problems(const char *command, const struct trace_set *set)
+int complain_of_problems(const char *command, const struct trace_set *set)
 {
     int code = EXIT_FINE;
 
@@ -60,40 +61,13 @@ int report_trace(const char *command, const char *path, trace_report *report, vo
 
     if (!trace)
         return EXIT_UNREADABLE;
+    progress_begin(path);
     if (report(context, trace, &whole, &error) != MP_OK)
         code = fail_on_trace(command, path, &error);
     else
         code = whole ? EXIT_FINE : EXIT_FINDINGS;
+    progress_end();
     mp_trace_close(trace);
-    return code;
-}
-
-static int each_of_folder(const char *command, const char *folder, trace_report *report,
-                          void *context)
-{
-    struct trace_set set;
-    int code;
-
-    if (!open_paths(command, &folder, 1, &set, &code))
-        return code;
-    for (size_t i = 0; i < set.count; i++)
-        code = worse(code, report_trace(command, set.processes[i].path, report, context));
-    trace_set_free(&set);
-    return code;
-}
-
-int each_trace(const char *command, int count, char **arguments, trace_report *report,
-               void *context)
-{
-    int code = EXIT_FINE;
-
-    for (int i = 0; i < count; i++) {
-        const char *path = arguments[i];
-
-        code =
-            worse(code, trace_set_is_folder(path) ? each_of_folder(command, path, report, context)
-                                                  : report_trace(command, path, report, context));
-    }
     return code;
 }
 

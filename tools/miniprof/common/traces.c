@@ -6,6 +6,7 @@
 #include <stdio.h>
 
 #include "common/command.h"
+#include "common/report_streams.h"
 #include "common/trace_args.h"
 #include "report/trace/trace.h"
 
@@ -29,7 +30,7 @@ static enum mp_status report_records(void *context, struct mp_trace *trace, bool
     return status;
 }
 
-static int print_merged(const char *command, const struct reporting *reporting, int count,
+static int print_merged(const char *command, struct reporting *reporting, int count,
                         char **arguments)
 {
     struct trace_set set;
@@ -41,14 +42,17 @@ static int print_merged(const char *command, const struct reporting *reporting, 
     allow_many_files();
     if (!open_trace_set(command, count, arguments, &set, &code))
         return code;
-    if (print_traces_merged(&reporting->out, &set, &reporting->options, &whole, &error) != MP_OK) {
+    if (!report_streams_open(command, &reporting->out, false))
+        found = EXIT_UNREADABLE;
+    else if (print_traces_merged(&reporting->out, &set, &reporting->options, &whole, &error) !=
+             MP_OK) {
         complain(command, "%s", error.text);
         found = error.status == MP_ERR_ARGUMENT ? EXIT_USAGE : EXIT_UNREADABLE;
     } else {
         found = whole ? EXIT_FINE : EXIT_FINDINGS;
     }
     trace_set_free(&set);
-    return found > code ? found : code;
+    return report_streams_close(command, &reporting->out, found > code ? found : code);
 }
 
 int traces_command(const struct option_set *set, bool gpu, bool api, int argc, char **argv)
@@ -62,10 +66,12 @@ int traces_command(const struct option_set *set, bool gpu, bool api, int argc, c
     reporting.options = (struct traces_options){.gpu = gpu,
                                                 .api = api || values.with_api,
                                                 .head = true,
-                                                .captured = reporting.out.format == REPORT_JSON,
+                                                .captured = reporting.out.format != REPORT_TEXT,
                                                 .style = report_style(&values.report),
+                                                .numbers = MP_STYLE_OWN,
                                                 .range = values.report.range};
     if (values.merge)
         return print_merged(set->command, &reporting, argc - first, argv + first);
-    return each_trace(set->command, argc - first, argv + first, report_records, &reporting);
+    return each_trace(set->command, &reporting.out, argc - first, argv + first, report_records,
+                      &reporting);
 }

@@ -14,11 +14,11 @@
 #include <unistd.h>
 
 #include "base/text/strings.h"
-#include "common/written_traces.h"
 #include "nvprof/nvprof.h"
 #include "nvprof/pattern.h"
 #include "run/launch.h"
 #include "run/program.h"
+#include "run/written_traces.h"
 
 #include "base/poison.h"
 

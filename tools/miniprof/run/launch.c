@@ -39,10 +39,11 @@ static bool found(struct launch *launch)
     return true;
 }
 
-/* Beside this command, as in the build folder, or where `make install` puts it. */
+/* Beside this command, as in the build folder, or where `make install` or a package puts it. */
 bool launch_find_library(struct launch *launch, const char *given)
 {
     static const char *const places[] = {"libminiprof.so", "../lib/libminiprof.so",
+                                         "../lib/miniprof/libminiprof.so",
                                          "../lib64/libminiprof.so"};
     char self[PATH_MAX];
     char candidate[PATH_MAX + 32];
@@ -66,42 +67,65 @@ bool launch_find_library(struct launch *launch, const char *given)
 /* ---- The program's environment ---- */
 
 /* Whether the program can be started with a preloaded library: AddressSanitizer's runtime ends a
- * program in which it is not the first library. */
+ * program in which it is not the first library, and musl's loader one that needs glibc. */
 static bool bears_preload(const char *program)
 {
     char path[PATH_MAX];
 
-    return !program_find(program, path) || !program_needs(path, "libasan.so");
+    return !program_find(program, path) ||
+           !(program_needs(path, "libasan.so") || program_needs(path, "libc.musl"));
 }
 
-/* Whether the preloaded library is of use to the recorder with these settings. */
+/* Whether the preloaded library is of use to the recorder with these settings: for waits of host
+ * threads, or because CUPTI may come late. */
 static bool wants_preload(const struct launch *launch)
 {
     static struct mp_config config; /* 40 KiB */
+    bool at_once;
 
     mp_config_from_environment(&config, NULL, NULL);
-    if (config.attach == MP_ATTACH_INIT && getenv(ATTACH_NAME))
+    at_once = !mp_config_waits(&config) || (config.attach == MP_ATTACH_INIT && getenv(ATTACH_NAME));
+    if (config.waits == MP_SWITCH_OFF && at_once)
         return false;
-    return *launch->preload && mp_config_waits(&config) && bears_preload(launch->program);
+    return *launch->preload && bears_preload(launch->program);
 }
 
-/* Appended at the end of the list, because other libraries may have to be first. */
-static bool set_preload(const char *library)
+/* Appends to a list with colons in the environment, because what is there may have to be first. */
+static bool append_to(const char *name, const char *item)
 {
-    const char *present = getenv("LD_PRELOAD");
-    size_t size = (present ? strlen(present) : 0) + strlen(library) + 2;
+    const char *present = getenv(name);
+    size_t size = (present ? strlen(present) : 0) + strlen(item) + 2;
     char *list = malloc(size);
     bool done;
 
     if (!list)
         return false;
-    snprintf(list, size, "%s%s%s", present ? present : "", present && *present ? ":" : "", library);
-    done = setenv("LD_PRELOAD", list, 1) == 0 && setenv(ATTACH_NAME, "graph", 0) == 0;
+    snprintf(list, size, "%s%s%s", present ? present : "", present && *present ? ":" : "", item);
+    done = setenv(name, list, 1) == 0;
     free(list);
     return done;
 }
 
-/* In the child: the environment that the CUDA driver and NVTX look at. */
+/* A program that a shell starts may have AddressSanitizer's runtime, which else ends it for a
+ * library in front of it. */
+static bool set_preload(const char *library)
+{
+    return append_to("LD_PRELOAD", library) &&
+           append_to("ASAN_OPTIONS", "verify_asan_link_order=0") &&
+           setenv(ATTACH_NAME, "graph", 0) == 0;
+}
+
+/* Whether NCCL is to take the recorder as its profiler plugin. Another plugin that the user has set
+ * stays. */
+static bool wants_nccl(void)
+{
+    static struct mp_config config; /* 40 KiB */
+
+    mp_config_from_environment(&config, NULL, NULL);
+    return config.nccl == MP_NCCL_ON && config.nvtx == MP_SWITCH_ON;
+}
+
+/* In the child: the environment that the CUDA driver, NVTX and NCCL look at. */
 static int set_environment(void *context)
 {
     const struct launch *launch = context;
@@ -109,6 +133,8 @@ static int set_environment(void *context)
     if (setenv("CUDA_INJECTION64_PATH", launch->library, 1) != 0 ||
         setenv("NVTX_INJECTION64_PATH", launch->library, 1) != 0 ||
         !launch->export_settings(launch->context))
+        return ENOMEM;
+    if (wants_nccl() && setenv("NCCL_PROFILER_PLUGIN", launch->library, 0) != 0)
         return ENOMEM;
     if (wants_preload(launch) && !set_preload(launch->preload))
         return ENOMEM;

@@ -17,6 +17,7 @@
 
 #include "analyze/metrics/metrics.h"
 #include "base/settings/device_list.h"
+#include "common/scratch.h"
 #include "nvprof/nvprof.h"
 #include "run/launch.h"
 
@@ -29,8 +30,8 @@
 enum { CHILD_FINE = 0, CHILD_NO_DRIVER = 3, CHILD_FAILED = 4 };
 
 struct place {
-    char folder[PATH_MAX];
-    char file[PATH_MAX + 16];
+    char folder[SCRATCH_BYTES];
+    char file[SCRATCH_BYTES + 16];
     int said; /* the child's stderr; read only if there is no answer */
 };
 
@@ -41,7 +42,8 @@ static bool set_environment(const struct launch *launch, const struct query *que
 {
     return setenv("CUDA_INJECTION64_PATH", launch->library, 1) == 0 &&
            setenv("MINIPROF_OUTPUT", place->file, 1) == 0 &&
-           setenv("MINIPROF_QUERY", "metrics", 1) == 0 &&
+           setenv("MINIPROF_QUERY", query->list == METRIC_LIST_SAMPLING ? "sampling" : "metrics",
+                  1) == 0 &&
            setenv("MINIPROF_METRICS", query->list == METRIC_LIST_RAW ? "raw" : "all", 1) == 0 &&
            setenv("MINIPROF_DEVICES", query->devices ? query->devices : "all", 1) == 0 &&
            /* set even if a recorded process does not want its children recorded */
@@ -120,16 +122,8 @@ __attribute__((noreturn)) static void be_child(const struct launch *launch,
 
 static enum mp_status make_place(struct place *place, struct mp_error *error)
 {
-    const char *base = secure_getenv("TMPDIR");
-
     place->said = -1;
-    snprintf(place->folder, sizeof place->folder, "%s/miniprof.XXXXXX",
-             base && *base ? base : "/tmp");
-    if (!mkdtemp(place->folder)) {
-        mp_error_set(error, MP_ERR_IO, "cannot make a temporary folder: %m");
-        place->folder[0] = '\0';
-        return MP_ERR_IO;
-    }
+    MP_TRY(scratch_make(place->folder, error));
     snprintf(place->file, sizeof place->file, "%s/query.mpt", place->folder);
     place->said = memfd_create("miniprof-query", MFD_CLOEXEC);
     if (place->said < 0)
@@ -145,14 +139,6 @@ static void remove_place(const struct place *place)
         unlink(place->file);
         rmdir(place->folder);
     }
-}
-
-/* The path is used as a pattern, so a percent sign in TMPDIR is refused. */
-static enum mp_status check_place(const struct place *place, struct mp_error *error)
-{
-    if (!strchr(place->file, '%'))
-        return MP_OK;
-    return mp_error_set(error, MP_ERR_IO, "TMPDIR has a percent sign in it: '%s'", place->folder);
 }
 
 /* The first line that the child printed, or a general reason. */
@@ -192,7 +178,6 @@ static enum mp_status ask(const struct launch *launch, const struct query *query
     pid_t pid;
 
     MP_TRY(make_place(place, error));
-    MP_TRY(check_place(place, error));
     fflush(NULL);
     pid = fork();
     if (pid < 0)

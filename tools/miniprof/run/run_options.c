@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/metrics/table.h"
 #include "base/text/strings.h"
 #include "common/command.h"
 
@@ -69,6 +70,7 @@ static void add_setting(struct run_table *table, size_t index)
         .argument = argument,
         .help = help,
         .kind = OPTION_TEXT,
+        .alone = mp_text_equal(setting->flag, "baseline") ? "25%" : NULL,
         .letter = mp_text_equal(setting->flag, "output") ? 'o' : 0,
         .offset = offsetof(struct run_values, settings) + index * sizeof(const char *),
     };
@@ -95,6 +97,31 @@ static bool check_setting(struct mp_config *config, const struct mp_setting *set
     return false;
 }
 
+/* A name that neither nvprof nor CUPTI could have: before a program has run for hours. */
+static bool check_metrics(const char *list)
+{
+    char name[METRIC_NAME_BYTES];
+    struct metric_names names;
+    struct metric_entry entry;
+
+    metric_names_begin(&names, list);
+    while (metric_names_next(&names, name)) {
+        const char *meant = metric_suggest(name);
+
+        if (metric_look_up(name, &entry))
+            continue;
+        if (meant)
+            complain("run", "--metrics: there is no metric '%s'; did you mean '%s'?", name, meant);
+        else
+            complain("run",
+                     "--metrics: there is no metric '%s'; 'miniprof metrics --query' lists "
+                     "them",
+                     name);
+        return false;
+    }
+    return true;
+}
+
 static bool check_settings(const struct run_values *values)
 {
     struct mp_config *config = malloc(sizeof *config);
@@ -107,6 +134,8 @@ static bool check_settings(const struct run_values *values)
     for (size_t i = 0; good && i < mp_setting_count && i < OPTIONS_MOST; i++) {
         if (values->settings[i])
             good = check_setting(config, &mp_settings[i], values->settings[i]);
+        if (good && values->settings[i] && mp_text_equal(mp_settings[i].flag, "metrics"))
+            good = check_metrics(values->settings[i]);
     }
     free(config);
     return good;

@@ -1,0 +1,273 @@
+/* Rules on what was sampled while kernels and copies ran: device memory at its limit, tensor cores
+ * and SMs that idle, a full PCIe, lowered clocks, and NCCL that spins.
+ *
+ * Each looks at all kernels or copies of an iteration, and says how long one would take after the
+ * change, as a factor. What samples do not tell is left alone.
+ */
+#include <math.h>
+#include <stdlib.h>
+
+#include "analyze/advise/build.h"
+#include "analyze/counters/counters.h"
+#include "base/text/strings.h"
+
+#include "base/poison.h"
+
+#define FULL_DRAM    90.0 /* percent: a kernel that reaches this cannot be faster */
+#define IDLE_TENSORS 10.0 /* percent */
+#define FEW_SMS      40.0 /* percent */
+#define FULL_PCIE    0.9  /* of the most that the trace has seen */
+#define OFTEN        10.0 /* percent of the time */
+#define HALVED       0.5
+
+enum mp_status advise_sampled_load(struct advise *advise)
+{
+    const struct counters_options options = {.style = advise->deps->style};
+    const struct deps *deps = advise->deps;
+    struct counters_result *result = &advise->sampled.result;
+
+    MP_TRY(
+        counters_build_any(advise->trace, &options, result, &advise->sampled.any, advise->error));
+    if (!advise->sampled.any)
+        return MP_OK;
+    advise->sampled.briefs = calloc((size_t)deps->names.count + 1, sizeof(struct counters_brief));
+    advise->sampled.known = calloc((size_t)deps->names.count + 1, sizeof(bool));
+    return advise->sampled.briefs && advise->sampled.known ? MP_OK : MP_ERR_MEMORY;
+}
+
+void advise_sampled_free(struct advise *advise)
+{
+    if (advise->sampled.any)
+        counters_result_free(&advise->sampled.result);
+    free(advise->sampled.briefs);
+    free(advise->sampled.known);
+}
+
+/* What work of this name was like, on all devices. */
+static const struct counters_brief *brief_of(struct advise *advise,
+                                             const struct deps_activity *work)
+{
+    struct advise_sampled *sampled = &advise->sampled;
+
+    if (!sampled->known[work->name]) {
+        sampled->known[work->name] = true;
+        sampled->briefs[work->name] =
+            counters_brief_of(&sampled->result, COUNTERS_ANY_DEVICE, deps_name(advise->deps, work));
+    }
+    return &sampled->briefs[work->name];
+}
+
+static const struct counters_cell *of_devices(const struct advise *advise, const char *name,
+                                              double *mean, double *greatest)
+{
+    const struct counters_result *result = &advise->sampled.result;
+    const struct counters_cell *found = NULL;
+
+    for (size_t i = 0; i < result->counter_count; i++) {
+        const struct counters_counter *counter = &result->counters[i];
+
+        if (!counter->samples || !counter->name || !mp_text_equal(counter->name, name))
+            continue;
+        if (!found || counter->all.mean > *mean)
+            *mean = counter->all.mean;
+        if (!found || counter->all.greatest > *greatest)
+            *greatest = counter->all.greatest;
+        found = &counter->all;
+    }
+    return found;
+}
+
+/* ---- What each rule changes: the factor, 1 where the work stays ---- */
+
+typedef double factor_at(struct advise *advise, const struct deps_activity *work,
+                         const struct counters_brief *brief);
+
+static double memory_factor(struct advise *advise, const struct deps_activity *work,
+                            const struct counters_brief *brief)
+{
+    (void)advise;
+    return work->kind == DEPS_KERNEL && brief->values[COUNTERS_DRAM] >= FULL_DRAM ? HALVED : 1;
+}
+
+static double tensor_factor(struct advise *advise, const struct deps_activity *work,
+                            const struct counters_brief *brief)
+{
+    return work->kind == DEPS_KERNEL && advise->kinds[work->name].kind == KERNEL_MATRIX &&
+                   brief->values[COUNTERS_TENSOR] < IDLE_TENSORS
+               ? HALVED
+               : 1;
+}
+
+static double sms_factor(struct advise *advise, const struct deps_activity *work,
+                         const struct counters_brief *brief)
+{
+    double sms = brief->values[COUNTERS_SMS];
+
+    return work->kind == DEPS_KERNEL && !advise->kinds[work->name].communicates && sms < FEW_SMS
+               ? sms / 100
+               : 1;
+}
+
+static bool is_full(const struct advise *advise, const char *name, double value)
+{
+    double mean = 0, greatest = 0;
+
+    return of_devices(advise, name, &mean, &greatest) && greatest >= 1e9 &&
+           value >= FULL_PCIE * greatest;
+}
+
+static double pcie_factor(struct advise *advise, const struct deps_activity *work,
+                          const struct counters_brief *brief)
+{
+    return work->kind == DEPS_COPY && (is_full(advise, "pcie_rx", brief->values[COUNTERS_RX]) ||
+                                       is_full(advise, "pcie_tx", brief->values[COUNTERS_TX]))
+               ? HALVED
+               : 1;
+}
+
+/* Kernels at the highest clock that was seen. */
+static double clock_factor(struct advise *advise, const struct deps_activity *work,
+                           const struct counters_brief *brief)
+{
+    double mean = 0, greatest = 0;
+
+    (void)brief;
+    if (work->kind != DEPS_KERNEL || !of_devices(advise, "sm_clock", &mean, &greatest))
+        return 1;
+    return mean > 0 && mean < greatest ? mean / greatest : 1;
+}
+
+/* NCCL's kernels take as long as they transfer something. */
+static double nccl_factor(struct advise *advise, const struct deps_activity *work,
+                          const struct counters_brief *brief)
+{
+    double mean = 0, greatest = 0;
+
+    if (work->kind != DEPS_KERNEL || brief->class != COUNTERS_WAITING)
+        return 1;
+    if (!of_devices(advise, "nvlink_rx", &mean, &greatest) || greatest < 1e9)
+        return 0;
+    return fmin(fmax(brief->values[COUNTERS_LINK] / greatest, 0), 1);
+}
+
+/* ---- Judging ---- */
+
+static double factor_of(const void *context, uint32_t index)
+{
+    const struct advise *advise = context;
+
+    return advise->sampled.factors[advise->deps->activities[index].name];
+}
+
+static void pick(struct advise *advise, factor_at *factor, struct advise_picked *picked,
+                 double *value, enum counters_telling shown)
+{
+    const struct deps *deps = advise->deps;
+
+    for (uint32_t i = deps->host_count; i < deps->count; i++) {
+        const struct deps_activity *work = &deps->activities[i];
+        const struct counters_brief *brief;
+        double changed, value_now;
+
+        if (advise->iterations->of[i] == DEPS_NONE ||
+            (work->kind != DEPS_KERNEL && work->kind != DEPS_COPY))
+            continue;
+        brief = brief_of(advise, work);
+        changed = factor(advise, work, brief);
+        advise->sampled.factors[work->name] = changed;
+        if (changed >= 1)
+            continue;
+        advise->edits[i] |= DEPS_EDIT_SCALED;
+        advise_picked_add(advise, picked, i);
+        value_now = shown == COUNTERS_TELLING ? 100 * changed : brief->values[shown];
+        if (advise_counts(advise, i) && !isnan(value_now))
+            *value += value_now * (double)(work->end - work->begin);
+    }
+    *value = picked->time ? *value / (double)picked->time : 0;
+}
+
+/* `what` names the work, `meaning` the value; COUNTERS_TELLING: that of the factor, in percent. */
+static enum mp_status judge(struct advise *advise, struct advise_finding *finding,
+                            factor_at *factor, enum counters_telling shown, const char *what,
+                            const char *meaning)
+{
+    struct advise_picked picked;
+    enum mp_status status = advise_picked_init(&picked, advise->deps);
+    double value = 0;
+
+    advise->sampled.factors = calloc((size_t)advise->deps->names.count + 1, sizeof(double));
+    if (!status && !advise->sampled.factors)
+        status = MP_ERR_MEMORY;
+    if (!status)
+        pick(advise, factor, &picked, &value, shown);
+    if (!status && picked.time) {
+        bool bytes = shown == COUNTERS_RX;
+
+        advise->factor_of = factor_of;
+        status = advise_replay(advise, &finding->gain);
+        advise_evidence(finding, "%.4g %s an iteration take %s, with %.3g %s in the mean",
+                        advise_mean(advise, picked.count), what,
+                        advise_time(advise_mean(advise, picked.time)).text,
+                        bytes ? value / 1e9 : value, meaning);
+        advise_number(finding, bytes ? "bytes_per_second" : "sampled_percent", value);
+        advise_picked_tell(advise, &picked, finding);
+    }
+    advise_tally_free(&picked.tally);
+    free(advise->sampled.factors);
+    advise->sampled.factors = NULL;
+    return status;
+}
+
+enum mp_status advise_memory_bound(struct advise *advise, struct advise_finding *finding)
+{
+    finding->assumes = "half the bytes, by lower precision or by fusing; another kernel of the "
+                       "same bytes is no faster";
+    return judge(advise, finding, memory_factor, COUNTERS_DRAM, "kernels",
+                 "% of what device memory can do");
+}
+
+enum mp_status advise_idle_tensor_cores(struct advise *advise, struct advise_finding *finding)
+{
+    finding->assumes = "on tensor cores these kernels take half the time";
+    return judge(advise, finding, tensor_factor, COUNTERS_TENSOR, "matrix kernels",
+                 "% of the tensor pipes busy");
+}
+
+enum mp_status advise_few_sms(struct advise *advise, struct advise_finding *finding)
+{
+    finding->assumes = "at best: with more work at once each of these kernels fills all SMs in the "
+                       "time that it takes now; the gain is that of the same work";
+    return judge(advise, finding, sms_factor, COUNTERS_SMS, "kernels", "% of the SMs active");
+}
+
+enum mp_status advise_full_pcie(struct advise *advise, struct advise_finding *finding)
+{
+    finding->assumes = "half the bytes";
+    return judge(advise, finding, pcie_factor, COUNTERS_RX, "copies", "GB/s to the GPU");
+}
+
+/* Whether the iterations that count came with lowered clocks. */
+static bool is_lowered(const struct advise *advise)
+{
+    double mean = 0, hot = 0, greatest = 0;
+
+    of_devices(advise, "power_capped", &mean, &greatest);
+    of_devices(advise, "too_hot", &hot, &greatest);
+    return mean >= OFTEN || hot >= OFTEN;
+}
+
+enum mp_status advise_low_clocks(struct advise *advise, struct advise_finding *finding)
+{
+    if (!is_lowered(advise))
+        return MP_OK;
+    finding->assumes = "kernels run at the highest clock that was sampled";
+    return judge(advise, finding, clock_factor, COUNTERS_TELLING, "kernels",
+                 "% of the highest clock");
+}
+
+enum mp_status advise_nccl_waiting(struct advise *advise, struct advise_finding *finding)
+{
+    finding->assumes = "all ranks come at the same time";
+    return judge(advise, finding, nccl_factor, COUNTERS_SMS, "kernels of NCCL",
+                 "% of the SMs active while little is transferred,");
+}

@@ -1,0 +1,100 @@
+/* Numbers the lines that rows were called from, by their texts. */
+#include "analyze/common/called_from.h"
+
+#include <string.h>
+
+#include "model/stacks/where.h"
+
+#include "base/poison.h"
+
+bool called_by_of(const char *word, enum called_by *by)
+{
+    static const struct {
+        const char *word;
+        enum called_by by;
+    } words[] = {
+        {"line", CALLED_BY_LINE},
+        {"file:line", CALLED_BY_LINE},
+        {"function", CALLED_BY_FUNCTION},
+        {"file", CALLED_BY_FILE},
+    };
+
+    *by = CALLED_BY_NOTHING;
+    for (size_t i = 0; word && i < sizeof words / sizeof *words; i++)
+        if (!strcmp(word, words[i].word))
+            *by = words[i].by;
+    return !word || *by != CALLED_BY_NOTHING;
+}
+
+enum mp_status called_from_load(struct called_from *callers, struct mp_trace *trace,
+                                enum called_by by, struct mp_error *error)
+{
+    *callers = (struct called_from){.by = by};
+    if (by == CALLED_BY_NOTHING)
+        return MP_OK;
+    MP_TRY(call_stacks_load(&callers->stacks, trace, error));
+    if (!call_stacks_has_any(&callers->stacks))
+        return mp_error_set(error, MP_ERR_ARGUMENT,
+                            "no stacks in the trace: `miniprof run --stacks python` records them");
+    return MP_OK;
+}
+
+void called_from_free(struct called_from *callers)
+{
+    if (callers->by != CALLED_BY_NOTHING)
+        call_stacks_free(&callers->stacks);
+    mp_map_free(&callers->of_stack);
+    mp_intern_free(&callers->texts);
+    mp_buffer_free(&callers->buffer);
+}
+
+static enum mp_status put_line(struct called_from *callers, uint32_t stack)
+{
+    struct stack_frame frame =
+        *call_stacks_frame(&callers->stacks, call_stacks_own(&callers->stacks, stack));
+
+    mp_buffer_clear(&callers->buffer);
+    if (callers->by != CALLED_BY_LINE)
+        frame.line = 0;
+    if (callers->by == CALLED_BY_FILE)
+        call_stacks_put_place(&callers->buffer, &callers->stacks, &frame, false);
+    else
+        call_stacks_put_frame(&callers->buffer, &callers->stacks, &frame, false);
+    return callers->buffer.status;
+}
+
+/* Of a stack that is met for the first time. */
+static enum mp_status number_of(struct called_from *callers, uint32_t stack, uint32_t *number)
+{
+    static const char more[] = "<more lines>";
+
+    MP_TRY(put_line(callers, stack));
+    *number = mp_intern_find(&callers->texts, callers->buffer.data, callers->buffer.size);
+    if (!*number)
+        *number = callers->texts.count + 2 < CALLED_FROM_MOST
+                      ? mp_intern_add(&callers->texts, callers->buffer.data, callers->buffer.size)
+                      : mp_intern_add(&callers->texts, more, sizeof more - 1);
+    return *number ? mp_map_put(&callers->of_stack, stack, *number) : MP_ERR_MEMORY;
+}
+
+enum mp_status called_from(struct called_from *callers, uint64_t correlation, uint64_t node,
+                           uint32_t *number)
+{
+    uint32_t stack = call_stacks_of_work(&callers->stacks, correlation, node);
+
+    *number = stack ? mp_map_get(&callers->of_stack, stack) : 0;
+    return *number == MP_MAP_ABSENT ? number_of(callers, stack, number) : MP_OK;
+}
+
+const char *called_from_text(struct called_from *callers, const char *name, size_t length,
+                             uint32_t number)
+{
+    const char *line = number ? mp_intern_get(&callers->texts, number, NULL) : NULL;
+
+    mp_buffer_clear(&callers->buffer);
+    mp_buffer_append(&callers->buffer, name, length);
+    mp_buffer_append_text(&callers->buffer, ", from ");
+    mp_buffer_append_text(&callers->buffer, line ? line : "<no stack>");
+    mp_buffer_append_byte(&callers->buffer, '\0');
+    return callers->buffer.status ? NULL : (const char *)callers->buffer.data;
+}

@@ -1,0 +1,143 @@
+/* The passes: capture ranges, samples and work, layers if they are wanted, then the sums. */
+#include "analyze/counters/counters.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+#include "analyze/counters/pass.h"
+#include "base/text/strings.h"
+#include "model/trace/reading.h"
+#include "trace/codec/schema.h"
+
+#include "base/poison.h"
+
+/* ---- Whole devices ---- */
+
+/* Time between samples; gaps at capture ranges are none. */
+static uint64_t missing_time(const struct counters_pass *pass, const struct sample_set *set,
+                             const struct capture_ranges *ranges)
+{
+    uint64_t missing = 0;
+
+    (void)pass;
+    for (size_t i = 1; i < set->count; i++) {
+        uint64_t begin = set->ends[i] - set->lengths[i];
+        uint64_t before = set->ends[i - 1];
+        bool inside = false;
+
+        if (begin <= before)
+            continue;
+        for (size_t r = 0; r < ranges_count(ranges) && !inside; r++) {
+            const struct capture_range *range = dense_at(&ranges->items, r);
+
+            inside = before >= range->begin_time && begin <= range->end_time;
+        }
+        if (inside)
+            missing += begin - before;
+    }
+    return missing;
+}
+
+static enum mp_status sum_up_set(struct counters_pass *pass, const struct sample_set *set,
+                                 const struct capture_ranges *ranges)
+{
+    double *values = calloc(set->count + 1, sizeof *values);
+    uint64_t missing = missing_time(pass, set, ranges);
+
+    if (!values)
+        return MP_ERR_MEMORY;
+    for (size_t place = 0; place < set->width; place++) {
+        struct counters_counter *counter = &pass->result->counters[set->counters[place]];
+        double sum = 0;
+        size_t count = 0;
+
+        for (size_t i = 0; i < set->count; i++) {
+            double value = counters_value(pass, set, i, place);
+
+            if (isnan(value))
+                continue;
+            values[count++] = value;
+            sum += value * (double)set->lengths[i];
+            counter->covered += set->lengths[i];
+        }
+        counter->missing = missing;
+        counter->samples = count;
+        counter->all = (struct counters_cell){
+            .mean = counter->covered ? sum / (double)counter->covered : (double)NAN,
+            .samples = (double)count};
+        counters_percentiles(values, count, &counter->all);
+    }
+    free(values);
+    return MP_OK;
+}
+
+/* ---- The whole ---- */
+
+static uint64_t counter_value(const struct counters_result *result, const char *wanted)
+{
+    size_t position = 0;
+    const char *name;
+    uint64_t value;
+
+    while (quality_next_counter(&result->quality, &result->definitions, &position, &name, &value))
+        if (name && mp_text_equal(name, wanted))
+            return value;
+    return 0;
+}
+
+static enum mp_status work_out(struct counters_pass *pass, const struct capture_ranges *ranges)
+{
+    struct counters_result *result = pass->result;
+
+    for (size_t i = 0; i < pass->set_count; i++)
+        MP_TRY(sum_up_set(pass, &pass->sets[i], ranges));
+    MP_TRY(counters_attribute(pass));
+    for (size_t i = 0; i < result->group_count; i++)
+        counters_classify(result, &result->groups[i]);
+    result->overflows = counter_value(result, "sample_overflows");
+    result->asked = result->counter_count > 0;
+    return MP_OK;
+}
+
+static enum mp_status build(struct counters_pass *pass, struct mp_trace *trace,
+                            struct capture_ranges *ranges, struct mp_error *error)
+{
+    enum mp_status status;
+
+    MP_TRY(ranges_load(ranges, trace, error));
+    MP_TRY(ranges_choose(ranges, pass->options->range, &pass->range, error));
+    pass->result->range_count = ranges_count(ranges);
+    pass->result->quality.only = pass->options->range;
+    MP_TRY(counters_read(pass, trace, error));
+    if (pass->options->by == COUNTERS_BY_LAYER)
+        MP_TRY(counters_read_layers(pass, trace, error));
+    status = work_out(pass, ranges);
+    return status ? mp_error_set(error, status, "out of memory") : MP_OK;
+}
+
+enum mp_status counters_build(struct mp_trace *trace, const struct counters_options *options,
+                              struct counters_result *result, struct mp_error *error)
+{
+    struct counters_pass pass = {.options = options, .result = result};
+    struct capture_ranges ranges;
+    enum mp_status status;
+
+    *result = (struct counters_result){.counters = NULL};
+    definitions_init(&result->definitions, trace);
+    quality_init(&result->quality, trace);
+    ranges_init(&ranges, trace);
+    status = build(&pass, trace, &ranges, error);
+    ranges_free(&ranges);
+    counters_pass_free(&pass);
+    if (status)
+        counters_result_free(result);
+    return status;
+}
+
+enum mp_status counters_build_any(struct mp_trace *trace, const struct counters_options *options,
+                                  struct counters_result *result, bool *any, struct mp_error *error)
+{
+    *result = (struct counters_result){.counters = NULL};
+    MP_TRY(reading_has_rows(trace, MP_TABLE_sample, any, error));
+    return *any ? counters_build(trace, options, result, error) : MP_OK;
+}

@@ -1,0 +1,91 @@
+/* What the parts of this family share: samples and work of a trace, before anything is worked out.
+ */
+#ifndef MP_ANALYZE_COUNTERS_PASS_H
+#define MP_ANALYZE_COUNTERS_PASS_H
+
+#include "analyze/counters/counters.h"
+#include "base/data/map.h"
+#include "model/trace/ranges.h"
+
+#define COUNTERS_MOST_A_SET 64u
+#define COUNTERS_IDLE       0u /* group of a device: nothing ran */
+#define COUNTERS_OTHERS     1u /* all groups that are not looked at by themselves */
+
+/* Counters that were measured together: by one source on one device. */
+struct sample_set {
+    uint64_t device;
+    enum sampled_by by;
+    size_t counters[COUNTERS_MOST_A_SET]; /* places in the result */
+    size_t width;
+    uint64_t *ends; /* of each sample, in order; owned */
+    uint64_t *lengths;
+    uint16_t *values; /* COUNTERS_MOST_A_SET of each sample would be too many: `width`; owned */
+    size_t count;
+    size_t end_capacity, length_capacity, value_capacity;
+};
+
+/* A stretch of work on a device. */
+struct work_piece {
+    uint64_t start, end;
+    uint32_t group; /* of the pass: its name */
+    uint32_t device;
+};
+
+struct counters_pass {
+    const struct counters_options *options;
+    const struct capture_range *range; /* NULL: everything */
+    struct counters_result *result;
+    struct sample_set *sets;
+    size_t set_count, set_capacity;
+    struct mp_map places; /* counter's id: set << 8 | place in it */
+    size_t counter_capacity;
+    struct work_piece *pieces;
+    size_t piece_count, piece_capacity;
+    const char **names; /* of groups, by number; owned, the texts are not */
+    size_t name_count, name_capacity;
+    struct mp_map by_name; /* address of a name, or a layer's node: group */
+};
+
+/* Gives back what the pass owns, but not its result. */
+void counters_pass_free(struct counters_pass *pass);
+
+/* Reads counters, samples and, unless layers are wanted, the device's work. */
+enum mp_status counters_read(struct counters_pass *pass, struct mp_trace *trace,
+                             struct mp_error *error);
+
+/* Reads the work of layers instead. */
+enum mp_status counters_read_layers(struct counters_pass *pass, struct mp_trace *trace,
+                                    struct mp_error *error);
+
+/* The number of the group with this key; `name` is its name if it is new. */
+enum mp_status counters_group(struct counters_pass *pass, uint64_t key, const char *name,
+                              uint32_t *group);
+
+enum mp_status counters_add_piece(struct counters_pass *pass, uint64_t stream, uint64_t start,
+                                  uint64_t duration, uint32_t group);
+
+/* Fills in what samples say of whole devices. MP_OK or MP_ERR_MEMORY. */
+enum mp_status counters_sum_up(struct counters_pass *pass);
+
+/* Makes the groups of all devices and their cells. MP_OK or MP_ERR_MEMORY. */
+enum mp_status counters_attribute(struct counters_pass *pass);
+
+/* The mean of a counter while the group ran; not a number: unknown. */
+double counters_mean_of(const struct counters_result *result, const struct counters_group *group,
+                        enum counters_telling which);
+
+/* `values` are such means; `name` is that of a kernel or NULL. */
+enum counters_class counters_class_of(const struct counters_result *result, const double *values,
+                                      const char *name);
+
+/* Fills in what the group is bound by. */
+void counters_classify(const struct counters_result *result, struct counters_group *group);
+
+/* The value of a sample; not a number when it has none. */
+double counters_value(const struct counters_pass *pass, const struct sample_set *set, size_t sample,
+                      size_t place);
+
+/* Percentiles of `count` values, which are sorted. */
+void counters_percentiles(double *values, size_t count, struct counters_cell *cell);
+
+#endif

@@ -1,0 +1,47 @@
+/* Between the files of the digest: what is at hand while it is built, and who fills which part.
+ *
+ *     digest.c      runs the analyses; findings, names by time
+ *     recording.c   what was recorded, and how whole it is
+ *     latency.c     iterations, latency, where the time goes
+ *     undisturbed.c what the program takes without recording
+ *     commands.c    command lines that look further
+ */
+#ifndef MP_ANALYZE_DIGEST_BUILD_H
+#define MP_ANALYZE_DIGEST_BUILD_H
+
+#include <string.h>
+
+#include "analyze/deps/deps.h"
+#include "analyze/digest/digest.h"
+#include "analyze/summary/summary.h"
+
+/* What the analyses found; zeroed, it holds nothing. */
+struct digest_material {
+    struct mp_trace *trace;
+    const struct digest_options *options;
+    struct contents contents;
+    struct studied studied;
+    struct advice advice;
+    struct summary summary;
+};
+
+/* Sets *copy to a copy of `text` that the digest owns; NULL stays NULL. MP_ERR_MEMORY. */
+static inline enum mp_status digest_copy(struct digest *digest, const char *text, const char **copy)
+{
+    *copy = text ? mp_arena_copy(&digest->text, text, strlen(text)) : NULL;
+    return text && !*copy ? MP_ERR_MEMORY : MP_OK;
+}
+
+enum mp_status digest_take_recording(const struct digest_material *material, struct digest *digest);
+void digest_take_quality(const struct digest_material *material, struct digest *digest);
+enum mp_status digest_take_iterations(const struct digest_material *material,
+                                      struct digest *digest);
+
+/* The one place that says what the program takes without recording. */
+enum mp_status digest_take_undisturbed(const struct digest_material *material,
+                                       struct digest *digest);
+
+/* After all others. */
+enum mp_status digest_take_commands(const struct digest_material *material, struct digest *digest);
+
+#endif

@@ -1,0 +1,45 @@
+/* Inside analyze/stacks: the result in the making. */
+#ifndef MP_ANALYZE_STACKS_BUILD_H
+#define MP_ANALYZE_STACKS_BUILD_H
+
+#include "analyze/deps/deps.h"
+#include "analyze/stacks/stacks.h"
+#include "model/trace/ranges.h"
+
+struct stacks_making {
+    struct stacks_result *result;
+    const struct stacks_options *options;
+    const struct capture_range *range; /* NULL: everything */
+    const struct deps *deps;           /* NULL: not known */
+    struct stacks_weights *weights;    /* by stack; [0] of none */
+    size_t weight_count;
+    uint64_t *critical;     /* by activity */
+    struct mp_map of_nodes; /* place of an activity inside of a graph -> activity */
+};
+
+/* weights.c: fills `weights`. */
+enum mp_status stacks_weigh(struct stacks_making *making, struct mp_trace *trace,
+                            struct mp_error *error);
+
+/* host.c: adds the host code on the path of a window. MP_ERR_MEMORY. */
+enum mp_status stacks_weigh_host(struct stacks_making *making, const struct deps_window *window);
+
+static inline struct stacks_weights *stacks_weights_of(struct stacks_making *making, uint32_t stack)
+{
+    return &making->weights[stack < making->weight_count ? stack : 0];
+}
+
+/* rows.c: rows and nodes from the weights. MP_ERR_MEMORY. */
+enum mp_status stacks_make_rows(struct stacks_making *making);
+
+static inline void stacks_add(struct stacks_weights *to, const struct stacks_weights *from)
+{
+    to->device += from->device;
+    to->calls += from->calls;
+    to->launches += from->launches;
+    to->waiting += from->waiting;
+    to->critical += from->critical;
+    to->host += from->host;
+}
+
+#endif

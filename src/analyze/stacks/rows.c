@@ -1,0 +1,255 @@
+/* From the weights of stacks to rows of a list and nodes of a tree. Frames that are one row have
+ * one key; a node is a key below another node.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "analyze/stacks/build.h"
+#include "base/data/reserve.h"
+#include "base/data/sort.h"
+
+#include "base/poison.h"
+
+/* What makes frames one row; texts by their numbers. */
+struct row_key {
+    uint32_t kind, file, name, line;
+};
+
+struct node_key {
+    uint32_t parent, row;
+};
+
+struct tree {
+    struct stacks_making *making;
+    struct mp_intern texts, keys, places;
+    uint32_t *of_stack; /* node + 1, by stack; 0: not made yet */
+    uint32_t *seen;     /* by row: the last node + 1 whose stack had it */
+};
+
+/* ---- Keys ---- */
+
+static enum mp_status number_text(struct tree *tree, const char *text, uint32_t *number)
+{
+    *number = text ? mp_intern_add(&tree->texts, text, strlen(text)) : 0;
+    return text && !*number ? MP_ERR_MEMORY : MP_OK;
+}
+
+static enum mp_status key_of(struct tree *tree, const struct stack_frame *frame,
+                             struct row_key *key)
+{
+    const struct stack_code *code = call_stacks_code(&tree->making->result->stacks, frame);
+    enum stacks_by by = tree->making->options->by;
+
+    *key = (struct row_key){.kind = frame->kind};
+    MP_TRY(number_text(tree, code->file, &key->file));
+    if (by == STACKS_BY_LINE)
+        key->line = frame->line;
+    if (by != STACKS_BY_FILE)
+        MP_TRY(number_text(tree, code->name, &key->name));
+    return MP_OK;
+}
+
+static enum mp_status row_of(struct tree *tree, uint32_t stack, uint32_t *row)
+{
+    struct stacks_result *result = tree->making->result;
+    const struct stack_frame *frame = call_stacks_frame(&result->stacks, stack);
+    struct row_key key;
+    uint32_t id;
+
+    MP_TRY(key_of(tree, frame, &key));
+    id = mp_intern_add(&tree->keys, &key, sizeof key);
+    if (!id)
+        return MP_ERR_MEMORY;
+    *row = id - 1;
+    if (*row < result->row_count)
+        return MP_OK;
+    MP_TRY(mp_reserve((void **)&result->rows, result->row_count, &result->row_capacity,
+                      sizeof *result->rows));
+    result->rows[result->row_count++] = (struct stacks_row){.frame = *frame};
+    return MP_OK;
+}
+
+/* ---- Nodes ---- */
+
+static enum mp_status add_node(struct tree *tree, uint32_t stack, uint32_t parent)
+{
+    struct stacks_result *result = tree->making->result;
+    struct node_key key = {.parent = parent};
+    uint32_t id;
+
+    MP_TRY(row_of(tree, stack, &key.row));
+    id = mp_intern_add(&tree->places, &key, sizeof key);
+    if (!id)
+        return MP_ERR_MEMORY;
+    tree->of_stack[stack] = id;
+    if (id <= result->node_count)
+        return MP_OK;
+    MP_TRY(mp_reserve((void **)&result->nodes, result->node_count, &result->node_capacity,
+                      sizeof *result->nodes));
+    result->nodes[result->node_count++] = (struct stacks_node){
+        .parent = parent,
+        .row = key.row,
+        .depth = parent ? result->nodes[parent - 1].depth + 1 : 1,
+    };
+    return MP_OK;
+}
+
+/* The node of a stack; those of its callers are made first. */
+static enum mp_status node_of(struct tree *tree, uint32_t stack, uint32_t *node)
+{
+    const struct call_stacks *stacks = &tree->making->result->stacks;
+    uint32_t chain[CALL_STACKS_DEPTH];
+    uint32_t count = 0;
+    uint32_t at = stack;
+
+    for (; at && !tree->of_stack[at] && count < CALL_STACKS_DEPTH;
+         at = call_stacks_caller(stacks, at))
+        chain[count++] = at;
+    for (uint32_t parent = at ? tree->of_stack[at] : 0; count--;
+         parent = tree->of_stack[chain[count]])
+        MP_TRY(add_node(tree, chain[count], parent));
+    *node = tree->of_stack[stack] - 1;
+    return MP_OK;
+}
+
+/* ---- Sums ---- */
+
+static void add_totals(struct stacks_result *result)
+{
+    for (size_t i = 0; i < result->node_count; i++)
+        stacks_add(&result->nodes[i].total, &result->nodes[i].self);
+    for (size_t i = result->node_count; i-- > 0;)
+        if (result->nodes[i].parent)
+            stacks_add(&result->nodes[result->nodes[i].parent - 1].total, &result->nodes[i].total);
+}
+
+/* Each row counts once for a stack. */
+static void add_to_rows(struct tree *tree, uint32_t node)
+{
+    struct stacks_result *result = tree->making->result;
+    const struct stacks_weights *self = &result->nodes[node].self;
+
+    stacks_add(&result->rows[result->nodes[node].row].self, self);
+    for (uint32_t at = node + 1; at; at = result->nodes[at - 1].parent) {
+        uint32_t row = result->nodes[at - 1].row;
+
+        if (tree->seen[row] == node + 1)
+            continue;
+        tree->seen[row] = node + 1;
+        stacks_add(&result->rows[row].total, self);
+    }
+}
+
+static bool is_some(const struct stacks_weights *weights)
+{
+    return weights->device || weights->calls || weights->waiting || weights->critical ||
+           weights->host;
+}
+
+static enum mp_status grow(struct tree *tree)
+{
+    struct stacks_making *making = tree->making;
+    uint32_t node;
+
+    tree->of_stack = calloc(making->weight_count + 1, sizeof *tree->of_stack);
+    if (!tree->of_stack)
+        return MP_ERR_MEMORY;
+    for (uint32_t stack = 1; stack < making->weight_count; stack++) {
+        if (!is_some(&making->weights[stack]))
+            continue;
+        MP_TRY(node_of(tree, stack, &node));
+        stacks_add(&making->result->nodes[node].self, &making->weights[stack]);
+    }
+    tree->seen = calloc(making->result->row_count + 1, sizeof *tree->seen);
+    if (!tree->seen)
+        return MP_ERR_MEMORY;
+    for (uint32_t i = 0; i < making->result->node_count; i++)
+        if (is_some(&making->result->nodes[i].self))
+            add_to_rows(tree, i);
+    add_totals(making->result);
+    return MP_OK;
+}
+
+/* ---- Order ---- */
+
+static int by_weight(const struct stacks_weights *a, const struct stacks_weights *b)
+{
+    if (a->device != b->device)
+        return a->device < b->device ? 1 : -1;
+    if (a->waiting != b->waiting)
+        return a->waiting < b->waiting ? 1 : -1;
+    return a->calls == b->calls ? 0 : a->calls < b->calls ? 1 : -1;
+}
+
+static int compare_rows(const void *a, const void *b, void *context)
+{
+    const struct stacks_row *rows = ((const struct stacks_result *)context)->rows;
+    uint32_t x = *(const uint32_t *)a;
+    uint32_t y = *(const uint32_t *)b;
+    int order = by_weight(&rows[x].total, &rows[y].total);
+
+    return order ? order : x < y ? -1 : x > y;
+}
+
+/* Of two nodes: below the node that both are in, whose branch has more. */
+static int compare_nodes(const void *a, const void *b, void *context)
+{
+    const struct stacks_node *nodes = ((const struct stacks_result *)context)->nodes;
+    uint32_t x = *(const uint32_t *)a;
+    uint32_t y = *(const uint32_t *)b;
+    uint32_t deep = nodes[x].depth;
+    uint32_t other = nodes[y].depth;
+    int order;
+
+    for (; nodes[x].depth > other;)
+        x = nodes[x].parent - 1;
+    for (; nodes[y].depth > deep;)
+        y = nodes[y].parent - 1;
+    if (x == y)
+        return deep < other ? -1 : deep > other;
+    for (; nodes[x].parent != nodes[y].parent; y = nodes[y].parent - 1)
+        x = nodes[x].parent - 1;
+    order = by_weight(&nodes[x].total, &nodes[y].total);
+    return order ? order : x < y ? -1 : 1;
+}
+
+static uint32_t *numbers(size_t count)
+{
+    uint32_t *list = calloc(count + 1, sizeof *list);
+
+    if (!list)
+        return NULL;
+    for (size_t i = 0; i < count; i++)
+        list[i] = (uint32_t)i;
+    return list;
+}
+
+static enum mp_status put_in_order(struct stacks_result *result)
+{
+    result->by_total = numbers(result->row_count);
+    result->in_order = numbers(result->node_count);
+    if (!result->by_total || !result->in_order)
+        return MP_ERR_MEMORY;
+    qsort_r(result->by_total, result->row_count, sizeof *result->by_total, compare_rows, result);
+    qsort_r(result->in_order, result->node_count, sizeof *result->in_order, compare_nodes, result);
+    return MP_OK;
+}
+
+enum mp_status stacks_make_rows(struct stacks_making *making)
+{
+    struct tree tree = {.making = making};
+    struct stacks_result *result = making->result;
+    enum mp_status status = grow(&tree);
+
+    result->without = making->weights[0];
+    for (size_t i = 0; i < making->weight_count; i++)
+        stacks_add(&result->all, &making->weights[i]);
+    if (!status)
+        status = put_in_order(result);
+    mp_intern_free(&tree.texts);
+    mp_intern_free(&tree.keys);
+    mp_intern_free(&tree.places);
+    free(tree.of_stack);
+    free(tree.seen);
+    return status;
+}

@@ -1,0 +1,136 @@
+/* What recording costs at each activity of the event graph.
+ *
+ *     thread   |launch|around|launch|around|           before: around, of a piece
+ *              |in    |      |in    |                  within: in
+ *     GPU        start ->|kernel|gap|kernel|           before: in and start, of work
+ *                                                      within: gap
+ */
+#include <stdlib.h>
+
+#include "analyze/undisturbed/build.h"
+
+#include "base/poison.h"
+
+static uint32_t times(double ns, double scale)
+{
+    double scaled = ns * scale + 0.5;
+
+    return scaled < UINT32_MAX ? (uint32_t)scaled : UINT32_MAX;
+}
+
+uint32_t *undisturbed_count_nodes(const struct deps *deps)
+{
+    uint32_t *nodes = calloc((size_t)deps->host_count + 1, sizeof *nodes);
+
+    for (uint32_t i = deps->host_count; nodes && i < deps->count; i++) {
+        const struct deps_activity *work = &deps->activities[i];
+
+        if (work->flags & DEPS_NODE && work->launch != DEPS_NONE)
+            nodes[work->launch]++;
+    }
+    return nodes;
+}
+
+/* ---- Work ---- */
+
+static bool is_copy(const struct deps_activity *work)
+{
+    return work->kind == DEPS_COPY || work->kind == DEPS_SET;
+}
+
+/* The begin of a graph's first node comes while the call still runs, or behind it: so much of the
+ * call's cost lies before it. */
+static double before_graph(const struct deps *deps, const struct costs *costs,
+                           const uint32_t *nodes, const struct deps_activity *work)
+{
+    const struct deps_activity *call = &deps->activities[work->launch];
+    double length = (double)(deps->activities[call->stream_pred].end - call->begin);
+    double lag = work->begin > call->begin ? (double)(work->begin - call->begin) : 0;
+    double share = lag < length ? lag / length : 1;
+
+    return share * (costs->graph_in + costs->node_in * nodes[work->launch]) + costs->graph_start;
+}
+
+static double before_work(const struct deps *deps, const struct costs *costs, const uint32_t *nodes,
+                          const struct deps_activity *work)
+{
+    if (!deps_has_launch(work) || work->kind == DEPS_HOST_FUNCTION)
+        return 0;
+    if (work->flags & DEPS_NODE || work->kind == DEPS_GRAPH)
+        return before_graph(deps, costs, nodes, work);
+    return (is_copy(work) ? costs->copy_in : costs->launch_in) + costs->start;
+}
+
+static double before_next(const struct costs *costs, const struct deps_activity *work)
+{
+    if (work->kind == DEPS_HOST_FUNCTION || work->kind == DEPS_GRAPH)
+        return 0;
+    if (work->flags & DEPS_NOT_ROOT)
+        return costs->node_gap;
+    return is_copy(work) ? costs->copy_gap : costs->kernel_gap;
+}
+
+/* CUPTI's cost for a kernel lies between kernels, and where there is no time between them, in the
+ * recorded time of the kernel itself. */
+static double in_work(const struct deps *deps, const struct deps_activity *work, double cost)
+{
+    uint32_t on = deps_last_awaited(deps, work);
+    int64_t gap;
+
+    if (on == DEPS_NONE || work->overlapped != DEPS_NONE || work->bound == DEPS_LAUNCH)
+        return 0;
+    gap = deps_distance(work, deps->activities[on].end);
+    return gap >= 0 && (double)gap < cost ? cost - (double)gap : 0;
+}
+
+static void lay_work(const struct deps *deps, const struct costs *costs, const uint32_t *nodes,
+                     double scale, struct deps_less *less)
+{
+    for (uint32_t i = deps->host_count; i < deps->count; i++) {
+        const struct deps_activity *work = &deps->activities[i];
+
+        less->before[i] = times(before_work(deps, costs, nodes, work), scale);
+        less->within[i] = times(before_next(costs, work), scale);
+        less->own[i] = times(in_work(deps, work, before_next(costs, work) * scale), 1);
+    }
+}
+
+/* ---- Calls ---- */
+
+/* What a call is, by what it launched. */
+static void lay_calls(const struct deps *deps, const struct costs *costs, const uint32_t *nodes,
+                      double scale, struct deps_less *less)
+{
+    for (uint32_t i = 0; i < deps->host_count; i++) {
+        const struct deps_activity *piece = &deps->activities[i];
+        bool counts = piece->kind == DEPS_CALL && !(piece->flags & DEPS_CONTINUED);
+
+        less->before[i] = counts ? times(costs->call_around, scale) : 0;
+        less->within[i] = counts ? times(costs->call_in, scale) : 0;
+    }
+    for (uint32_t i = deps->host_count; i < deps->count; i++) {
+        const struct deps_activity *work = &deps->activities[i];
+        double around = is_copy(work) ? costs->copy_around : costs->launch_around;
+        double in = is_copy(work) ? costs->copy_in : costs->launch_in;
+
+        if (work->launch == DEPS_NONE || work->kind == DEPS_HOST_FUNCTION)
+            continue;
+        if (work->flags & DEPS_NODE || work->kind == DEPS_GRAPH) {
+            around = costs->graph_around;
+            in = costs->graph_in + costs->node_in * nodes[work->launch];
+        }
+        less->before[work->launch] = times(around, scale);
+        less->within[work->launch] = times(in, scale);
+    }
+    for (uint32_t i = 0; i < deps->host_count; i++) {
+        if (deps_call_waits(&deps->activities[i]))
+            less->within[i] = times(costs->finish, scale);
+    }
+}
+
+void undisturbed_lay(const struct deps *deps, const struct costs *costs, const uint32_t *nodes,
+                     double scale, struct deps_less *less)
+{
+    lay_work(deps, costs, nodes, scale, less);
+    lay_calls(deps, costs, nodes, scale, less);
+}

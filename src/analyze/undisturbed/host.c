@@ -1,0 +1,53 @@
+/* How fast the host is, by its launches: built-in costs are those of one machine. */
+#include <stdlib.h>
+
+#include "analyze/common/statistics.h"
+#include "analyze/undisturbed/build.h"
+
+#include "base/poison.h"
+
+#define USUAL_LAUNCH_NS 5000.0 /* median of a recorded launch where the built-in costs are from */
+#define LEAST_LAUNCHES  50     /* fewer do not tell */
+#define LEAST_SPEED     0.1
+#define MOST_SPEED      1.5
+
+static bool launches_kernel(const struct deps_activity *work)
+{
+    return work->kind == DEPS_KERNEL && !(work->flags & DEPS_NODE) && work->launch != DEPS_NONE;
+}
+
+/* Median time of a call that launches a kernel, ns; 0: too few. */
+static double usual_launch(const struct deps *deps)
+{
+    uint64_t *times = calloc((size_t)(deps->count - deps->host_count) + 1, sizeof *times);
+    size_t count = 0;
+    double usual;
+
+    for (uint32_t i = deps->host_count; times && i < deps->count; i++) {
+        const struct deps_activity *work = &deps->activities[i];
+
+        if (launches_kernel(work))
+            times[count++] =
+                deps->activities[work->launch].end - deps->activities[work->launch].begin;
+    }
+    usual = count < LEAST_LAUNCHES ? 0 : (double)statistics_of(times, count).p50;
+    free(times);
+    return usual;
+}
+
+void undisturbed_scale_host(const struct deps *deps, struct costs *costs)
+{
+    double usual = usual_launch(deps);
+    double speed = usual / USUAL_LAUNCH_NS;
+    double *const on_host[] = {
+        &costs->launch_in, &costs->launch_around, &costs->copy_in,  &costs->copy_around,
+        &costs->call_in,   &costs->call_around,   &costs->graph_in, &costs->graph_around,
+        &costs->node_in,   &costs->finish,
+    };
+
+    if (usual <= 0)
+        return;
+    speed = speed < LEAST_SPEED ? LEAST_SPEED : speed > MOST_SPEED ? MOST_SPEED : speed;
+    for (size_t i = 0; i < sizeof on_host / sizeof *on_host; i++)
+        *on_host[i] *= speed;
+}

@@ -1,0 +1,103 @@
+/* Inside of the fleet layout: what the files of this folder share.
+ *
+ *     lake.c      the format, and which row goes where
+ *     place.c     the folder of a run, and its id
+ *     sums.c      kernels and calls added up by name, as their rows come
+ *     summary.c   tables of the summary tier
+ *     layers.c    and its layers
+ *     collectives.c  NCCL's operations by communicator and function
+ *     events.c    tables of rows
+ */
+#ifndef MP_EXPORT_LAKE_BUILD_H
+#define MP_EXPORT_LAKE_BUILD_H
+
+#include "base/data/map.h"
+#include "export/common/format.h"
+#include "export/lake/schema.h"
+#include "trace/codec/schema.h"
+
+#define LAKE_ID_BYTES   40
+#define LAKE_DATE_BYTES 16
+
+/* What is added up together; without padding, since it is compared as bytes. */
+struct lake_key {
+    uint32_t name; /* of export_text */
+    uint32_t kind; /* EXPORT_KERNEL, EXPORT_CALL */
+    uint64_t device;
+    struct launch_shape shape; /* zeroed but for what the table has */
+};
+
+struct lake_sum {
+    uint64_t *durations; /* owned */
+    size_t count, capacity;
+    uint64_t critical;
+};
+
+struct lake_total {
+    uint64_t count, time;
+};
+
+struct lake {
+    char *folder; /* OUT */
+    const struct export_process *process;
+    struct tables *tables; /* of the process; NULL: none is open */
+    char run[LAKE_ID_BYTES];
+    char date[LAKE_DATE_BYTES];
+    const char *job;
+    uint64_t rank;
+    struct mp_intern keys; /* of struct lake_key */
+    struct lake_sum *sums; /* by number of the key, from 1 */
+    size_t sum_capacity;
+    struct lake_total totals[EXPORT_KINDS];
+    struct lake_collectives
+        *collectives; /* of collectives.c; NULL: the trace has no calls of NCCL */
+};
+
+static inline struct tables_cell lake_words(const char *text)
+{
+    return text ? TABLES_WORDS(text, __builtin_strlen(text)) : (struct tables_cell){.kind = 0};
+}
+
+/* NULL for 0. */
+static inline struct tables_cell lake_some(uint64_t number)
+{
+    return number ? TABLES_NUMBER(number) : (struct tables_cell){.kind = TABLES_CELL_NONE};
+}
+
+/* ---- place.c ---- */
+
+/* Finds run, date, job and rank, and opens the tables in a folder of their own. */
+enum mp_status lake_open_run(struct lake *lake, struct mp_error *error);
+
+/* ---- sums.c ---- */
+
+/* Adds a row. The sums go to the two tables when the process ends. */
+enum mp_status lake_add(struct lake *lake, const struct export_row *row);
+enum mp_status lake_put_sums(struct lake *lake);
+void lake_forget_sums(struct lake *lake);
+
+/* ---- summary.c ---- */
+
+enum mp_status lake_put_summary(struct lake *lake, struct mp_error *error);
+
+/* ---- layers.c ---- */
+
+enum mp_status lake_put_layers(struct lake *lake, struct mp_error *error);
+
+/* ---- collectives.c ---- */
+
+/* Reads the process's calls of NCCL. A row of a kernel adds what it carries to the sums, which go
+ * to their table when the process ends. */
+enum mp_status lake_open_collectives(struct lake *lake, struct mp_error *error);
+enum mp_status lake_add_collectives(struct lake *lake, const struct export_row *row);
+enum mp_status lake_put_collectives(struct lake *lake);
+void lake_forget_collectives(struct lake *lake);
+
+/* ---- events.c ---- */
+
+enum mp_status lake_put_event(struct lake *lake, const struct export_row *row);
+
+/* For each activity the one that it waited for last. */
+enum mp_status lake_put_edges(struct lake *lake);
+
+#endif

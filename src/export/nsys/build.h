@@ -1,0 +1,126 @@
+/* Inside of nsys's exports: what the files of this folder share.
+ *
+ *     nsys.c        the two formats, and which row goes where
+ *     target.c      what stands once for a session, host, process and GPU
+ *     rows.c        rows of the GPU's work and of calls
+ *     host_rows.c   rows of NVTX, waits and memory
+ *     callchains.c  stacks of calls
+ *     payloads.c    extended payloads of NVTX
+ *     strings.c     numbers of texts; the short name of a kernel
+ *     schema.c      the tables and enumerations as data
+ */
+#ifndef MP_EXPORT_NSYS_BUILD_H
+#define MP_EXPORT_NSYS_BUILD_H
+
+#include <string.h>
+
+#include "base/data/buffer.h"
+#include "base/data/map.h"
+#include "export/common/format.h"
+#include "export/nsys/schema.h"
+#include "model/stacks/call_stacks.h"
+#include "trace/codec/schema.h"
+
+/* A text of the process that comes: its numbers in StringIds; 0: none yet. */
+struct nsys_text {
+    uint32_t id;
+    uint32_t short_id; /* of its short name */
+};
+
+struct nsys {
+    struct tables *tables;
+    const struct export_process *process;
+    struct mp_intern strings;
+    struct nsys_text *texts; /* by export_text.id */
+    size_t text_capacity;
+    struct mp_intern hosts;
+    struct mp_intern gpus;
+    struct mp_intern pids;
+    struct mp_intern domains;
+    struct call_stacks stacks; /* of the process */
+    bool stacks_loaded;
+    struct mp_map callchains;       /* of the process: stack -> its id in the file */
+    uint32_t callchain;             /* the last id */
+    struct mp_buffer text;          /* of the header, made valid; of a frame or a payload */
+    struct nsys_payloads *payloads; /* of the process; of payloads.c */
+    struct mp_map threads;          /* of the process, by number: named in ThreadNames already */
+    struct mp_map contexts;         /* of the process: its device */
+    uint64_t session;               /* when it began, ns since 1970 */
+    uint64_t global_pid;
+    uint64_t event; /* the last eventId */
+};
+
+/* A cell of a row's own table, and a row's start in the session. */
+#define NSYS_CELL(row, table, column) ((row)->columns[MP_COLUMN_##table##_##column][(row)->index])
+
+static inline int64_t nsys_time(const struct nsys *nsys, uint64_t time)
+{
+    return (int64_t)(time + nsys->process->who->offset - nsys->session);
+}
+
+/* NULL for 0. */
+static inline struct tables_cell nsys_some(uint64_t number)
+{
+    return number ? TABLES_NUMBER(number) : (struct tables_cell){.kind = TABLES_CELL_NONE};
+}
+
+/* nsys numbers kinds of memory from pageable, and unknown is the last. */
+static inline struct tables_cell nsys_memory_kind(uint64_t kind)
+{
+    return TABLES_NUMBER(kind >= 1 && kind <= 7 ? kind - 1 : 7);
+}
+
+/* ---- schema.c ---- */
+
+enum mp_status nsys_put_enums(struct tables *tables);
+
+/* ---- strings.c ---- */
+
+/* The number of a text in StringIds, which gets it if it is new. */
+enum mp_status nsys_string(struct nsys *nsys, const char *text, size_t bytes, uint32_t *id);
+enum mp_status nsys_text_id(struct nsys *nsys, const struct export_text *text, uint32_t *id);
+
+/* The number of the name of a kernel without namespaces, template arguments and parameters. */
+enum mp_status nsys_short_id(struct nsys *nsys, const struct export_text *text, uint32_t *id);
+
+/* ---- target.c ---- */
+
+/* The session; before the first process. The process; its GPUs. */
+enum mp_status nsys_begin_session(struct nsys *nsys, const struct export_process *process);
+enum mp_status nsys_begin_process(struct nsys *nsys, const struct export_process *process);
+
+/* The globalTid of a row; NULL without a thread. */
+enum mp_status nsys_thread(struct nsys *nsys, const struct export_row *row,
+                           struct tables_cell *cell);
+
+/* ---- callchains.c ---- */
+
+/* The stacks of the process that begins; of one that has ended. */
+enum mp_status nsys_begin_callchains(struct nsys *nsys, struct mp_error *error);
+void nsys_end_callchains(struct nsys *nsys);
+
+/* The callchainId of a call; NULL without a stack. */
+enum mp_status nsys_callchain(struct nsys *nsys, uint64_t correlation, struct tables_cell *cell);
+/* ---- payloads.c ---- */
+
+/* Those of the process, in place of the last one's. */
+enum mp_status nsys_load_payloads(struct nsys *nsys, struct mp_error *error);
+void nsys_forget_payloads(struct nsys *nsys);
+
+/* The payload of a row of NVTX, if it has one; valid until the next. */
+enum mp_status nsys_put_payload(struct nsys *nsys, const struct export_row *row,
+                                struct tables_cell *cell);
+
+/* ---- samples.c ---- */
+
+/* The sampled counters of the process. */
+enum mp_status nsys_put_samples(struct nsys *nsys, struct mp_error *error);
+
+/* ---- rows.c, host_rows.c ---- */
+
+typedef enum mp_status nsys_row(struct nsys *nsys, const struct export_row *row);
+
+nsys_row nsys_put_kernel, nsys_put_copy, nsys_put_set, nsys_put_graph, nsys_put_call, nsys_put_sync;
+nsys_row nsys_put_nvtx, nsys_put_wait, nsys_put_memory, nsys_put_unified;
+
+#endif

@@ -1,0 +1,305 @@
+/* What stands once for a session, a host, a process and a GPU. */
+#include <string.h>
+#include <time.h>
+
+#include "base/text/utf8.h"
+#include "export/common/uuid.h"
+#include "export/nsys/build.h"
+#include "model/trace/reading.h"
+
+#include "base/poison.h"
+
+#define VID_SHIFT 48 /* of host's numbers: 8 bits of hardware and 8 of the virtual machine */
+#define PID_SHIFT 24
+#define PID_MASK  0xffffffu
+
+static struct tables_cell words(const char *text)
+{
+    return text ? TABLES_WORDS(text, strlen(text)) : (struct tables_cell){.kind = 0};
+}
+
+/* Text of the header, with U+FFFD for what is not valid; it stays until the next call. */
+static enum mp_status valid(struct nsys *nsys, const char *text, struct tables_cell *cell)
+{
+    *cell = (struct tables_cell){.kind = TABLES_CELL_NONE};
+    if (!text)
+        return MP_OK;
+    mp_buffer_clear(&nsys->text);
+    MP_TRY(utf8_append_valid(&nsys->text, text, strlen(text)));
+    *cell = TABLES_WORDS((const char *)nsys->text.data, nsys->text.size);
+    return MP_OK;
+}
+
+/* ---- The session ---- */
+
+static enum mp_status put_meta(struct nsys *nsys)
+{
+    static const char *const pairs[][2] = {
+        {"EXPORT_SCHEMA_VERSION", NSYS_SCHEMA_VERSION},
+        {"EXPORT_PRODUCT_VERSION", "miniprof " MP_VERSION},
+    };
+
+    for (size_t i = 0; i < sizeof pairs / sizeof *pairs; i++)
+        MP_TRY(tables_put(nsys->tables, NSYS_META,
+                          (struct tables_cell[]){words(pairs[i][0]), words(pairs[i][1])}));
+    return MP_OK;
+}
+
+/* When the earliest record was; *first is the process that has it. */
+static uint64_t find_begin(const struct export_process *process, const struct trace_process **first,
+                           uint64_t *end)
+{
+    uint64_t begin = 0;
+
+    *first = process->set->processes;
+    *end = 0;
+    for (size_t i = 0; i < process->count; i++) {
+        const struct trace_process *who = &process->set->processes[i];
+
+        if (who->first_time && (!begin || who->first_time + who->offset < begin)) {
+            begin = who->first_time + who->offset;
+            *first = who;
+        }
+        if (who->last_time + who->offset > *end && who->first_time)
+            *end = who->last_time + who->offset;
+    }
+    return begin;
+}
+
+enum mp_status nsys_begin_session(struct nsys *nsys, const struct export_process *process)
+{
+    struct tables_cell times[NSYS_SESSION_START_TIME_COLUMNS] = {{.kind = 0}};
+    const struct trace_process *first;
+    uint64_t end, length;
+    char text[32];
+    struct tm parts;
+    time_t seconds;
+
+    nsys->session = find_begin(process, &first, &end);
+    length = end - nsys->session;
+    seconds = (time_t)(nsys->session / 1000000000);
+    MP_TRY(put_meta(nsys));
+    MP_TRY(nsys_put_enums(nsys->tables));
+    times[NSYS_SESSION_START_TIME_utcEpochNs] = TABLES_NUMBER(nsys->session);
+    if (gmtime_r(&seconds, &parts) && strftime(text, sizeof text, "%Y-%m-%d %H:%M:%S", &parts))
+        times[NSYS_SESSION_START_TIME_utcTime] = words(text);
+    times[NSYS_SESSION_START_TIME_systemClockNs] = TABLES_NUMBER(first->first_time);
+    MP_TRY(tables_put(nsys->tables, NSYS_SESSION_START_TIME, times));
+    return tables_put(nsys->tables, NSYS_ANALYSIS_DETAILS,
+                      (struct tables_cell[]){TABLES_NUMBER(UINT64_C(1) << VID_SHIFT),
+                                             TABLES_NUMBER(length), TABLES_NUMBER(0),
+                                             TABLES_NUMBER(length)});
+}
+
+/* ---- GPUs ---- */
+
+struct devices {
+    struct nsys *nsys;
+    uint64_t host; /* its number, from 0 */
+    enum mp_status status;
+};
+
+static void select_devices(struct mp_cursor *cursor, void *context)
+{
+    (void)context;
+    mp_cursor_select(cursor, mp_table_by_id(MP_TABLE_device), UINT32_MAX);
+    mp_cursor_select(cursor, mp_table_by_id(MP_TABLE_stream),
+                     MP_COLUMN_MASK(stream, context) | MP_COLUMN_MASK(stream, device));
+}
+
+/* A GPU without a UUID is its host's one of that ordinal. */
+static enum mp_status gpu_of(struct devices *devices, const uint64_t *const *columns, uint32_t row,
+                             uint32_t *gpu, bool *fresh)
+{
+    uint64_t key[3] = {columns[MP_COLUMN_device_uuid_high][row],
+                       columns[MP_COLUMN_device_uuid_low][row], 0};
+    uint32_t before = devices->nsys->gpus.count;
+
+    if (!key[0] && !key[1]) {
+        key[0] = columns[MP_COLUMN_device_id][row];
+        key[2] = devices->host + 1;
+    }
+    *gpu = mp_intern_add(&devices->nsys->gpus, key, sizeof key);
+    *fresh = *gpu > before;
+    return *gpu ? MP_OK : MP_ERR_MEMORY;
+}
+
+static enum mp_status put_gpu(struct devices *devices, const uint64_t *const *columns, uint32_t row,
+                              uint32_t gpu, const char *uuid)
+{
+    static const struct {
+        uint8_t cell, column;
+        uint16_t times;
+    } numbers[] = {
+        {NSYS_GPU_l2CacheSize, MP_COLUMN_device_l2_cache, 1},
+        {NSYS_GPU_totalMemory, MP_COLUMN_device_memory, 1},
+        {NSYS_GPU_memoryBandwidth, MP_COLUMN_device_memory_bandwidth, 1000},
+        {NSYS_GPU_clockRate, MP_COLUMN_device_core_clock, 1000},
+        {NSYS_GPU_smCount, MP_COLUMN_device_multiprocessors, 1},
+        {NSYS_GPU_maxRegistersPerBlock, MP_COLUMN_device_block_registers, 1},
+        {NSYS_GPU_maxShmemPerBlock, MP_COLUMN_device_block_shared_memory, 1},
+        {NSYS_GPU_maxShmemPerSm, MP_COLUMN_device_sm_shared_memory, 1},
+        {NSYS_GPU_maxRegistersPerSm, MP_COLUMN_device_sm_registers, 1},
+        {NSYS_GPU_threadsPerWarp, MP_COLUMN_device_warp_threads, 1},
+        {NSYS_GPU_maxWarpsPerSm, MP_COLUMN_device_sm_warps, 1},
+        {NSYS_GPU_maxBlocksPerSm, MP_COLUMN_device_sm_blocks, 1},
+        {NSYS_GPU_maxThreadsPerBlock, MP_COLUMN_device_block_threads, 1},
+        {NSYS_GPU_computeMajor, MP_COLUMN_device_compute_major, 1},
+        {NSYS_GPU_computeMinor, MP_COLUMN_device_compute_minor, 1},
+        {NSYS_GPU_smMajor, MP_COLUMN_device_compute_major, 1},
+        {NSYS_GPU_smMinor, MP_COLUMN_device_compute_minor, 1},
+    };
+    struct tables_cell cells[NSYS_GPU_COLUMNS] = {{.kind = 0}};
+    struct nsys *nsys = devices->nsys;
+    struct export_text name;
+
+    MP_TRY(export_rows_string(nsys->process->rows, columns[MP_COLUMN_device_name][row], &name));
+    for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
+        cells[numbers[i].cell] = nsys_some(columns[numbers[i].column][row] * numbers[i].times);
+    cells[NSYS_GPU_vmId] = TABLES_NUMBER(nsys->global_pid >> VID_SHIFT << VID_SHIFT);
+    cells[NSYS_GPU_id] = TABLES_NUMBER(gpu - 1);
+    if (name.text)
+        cells[NSYS_GPU_name] = TABLES_WORDS(name.text, name.bytes);
+    cells[NSYS_GPU_uuid] = words(uuid);
+    cells[NSYS_GPU_cuDevice] = TABLES_NUMBER(columns[MP_COLUMN_device_id][row]);
+    return tables_put(nsys->tables, NSYS_GPU, cells);
+}
+
+static enum mp_status put_device(struct devices *devices, const uint64_t *const *columns,
+                                 uint32_t row)
+{
+    struct tables_cell cells[NSYS_CUDA_DEVICE_COLUMNS] = {{.kind = 0}};
+    struct nsys *nsys = devices->nsys;
+    const char *uuid;
+    char text[EXPORT_UUID_BYTES];
+    uint32_t gpu;
+    bool fresh;
+
+    MP_TRY(gpu_of(devices, columns, row, &gpu, &fresh));
+    uuid = export_uuid(columns[MP_COLUMN_device_uuid_high][row],
+                       columns[MP_COLUMN_device_uuid_low][row], text);
+    if (fresh)
+        MP_TRY(put_gpu(devices, columns, row, gpu, uuid));
+    cells[NSYS_CUDA_DEVICE_gpuId] = TABLES_NUMBER(gpu - 1);
+    cells[NSYS_CUDA_DEVICE_cudaId] = TABLES_NUMBER(columns[MP_COLUMN_device_id][row]);
+    cells[NSYS_CUDA_DEVICE_pid] = TABLES_NUMBER(nsys->global_pid >> PID_SHIFT & PID_MASK);
+    cells[NSYS_CUDA_DEVICE_uuid] = words(uuid);
+    cells[NSYS_CUDA_DEVICE_numMultiprocessors] =
+        nsys_some(columns[MP_COLUMN_device_multiprocessors][row]);
+    return tables_put(nsys->tables, NSYS_CUDA_DEVICE, cells);
+}
+
+static enum mp_status take_devices(void *context, const struct mp_batch *batch)
+{
+    struct devices *devices = context;
+    const uint64_t *const *columns = (const uint64_t *const *)batch->columns;
+
+    for (uint32_t row = 0; row < batch->rows; row++) {
+        if (batch->table->id == MP_TABLE_device)
+            MP_TRY(put_device(devices, columns, row));
+        else
+            MP_TRY(mp_map_put(&devices->nsys->contexts, columns[MP_COLUMN_stream_context][row],
+                              (uint32_t)columns[MP_COLUMN_stream_device][row] & 0xffff));
+    }
+    return MP_OK;
+}
+
+static enum mp_status put_devices(struct nsys *nsys, uint64_t host)
+{
+    struct devices devices = {.nsys = nsys, .host = host};
+    struct mp_cursor *cursor;
+    struct mp_batch batch;
+    enum mp_status status;
+
+    MP_TRY(mp_cursor_open(nsys->process->trace, &cursor, NULL));
+    reading_select_nothing(cursor);
+    select_devices(cursor, NULL);
+    while ((status = mp_cursor_next(cursor, &batch)) == MP_OK) {
+        status = take_devices(&devices, &batch);
+        if (status != MP_OK)
+            break;
+    }
+    mp_cursor_close(cursor);
+    return status == MP_END ? MP_OK : status;
+}
+
+/* ---- The process ---- */
+
+/* Two processes of one pid, as in two containers, get different numbers of the virtual machine. */
+static enum mp_status choose_pid(struct nsys *nsys, uint64_t host)
+{
+    const struct trace_process *who = nsys->process->who;
+    uint64_t pid = who->pid == TRACE_SET_UNKNOWN ? nsys->process->number + 1 : who->pid;
+    uint64_t vid = (host & 0x7f) << 8 | 1;
+    uint32_t before;
+
+    do {
+        before = nsys->pids.count;
+        nsys->global_pid = vid++ << VID_SHIFT | (pid & PID_MASK) << PID_SHIFT;
+        if (!mp_intern_add(&nsys->pids, &nsys->global_pid, sizeof nsys->global_pid))
+            return MP_ERR_MEMORY;
+    } while (nsys->pids.count == before);
+    return MP_OK;
+}
+
+static enum mp_status put_host(struct nsys *nsys, const char *host)
+{
+    struct tables_cell cells[NSYS_SYSTEM_ENV_COLUMNS] = {{.kind = 0}};
+
+    cells[NSYS_SYSTEM_ENV_globalVid] = TABLES_NUMBER(nsys->global_pid >> VID_SHIFT << VID_SHIFT);
+    cells[NSYS_SYSTEM_ENV_devStateName] = cells[NSYS_SYSTEM_ENV_name] = words("Hostname");
+    MP_TRY(valid(nsys, host, &cells[NSYS_SYSTEM_ENV_value]));
+    return tables_put(nsys->tables, NSYS_SYSTEM_ENV, cells);
+}
+
+static enum mp_status put_process(struct nsys *nsys)
+{
+    const char *executable = mp_trace_property(nsys->process->trace, "executable");
+    const struct trace_process *who = nsys->process->who;
+    struct tables_cell cells[NSYS_PROCESSES_COLUMNS] = {{.kind = 0}};
+
+    cells[NSYS_PROCESSES_globalPid] = TABLES_NUMBER(nsys->global_pid);
+    cells[NSYS_PROCESSES_pid] = TABLES_NUMBER(nsys->global_pid >> PID_SHIFT & PID_MASK);
+    MP_TRY(valid(nsys, executable ? executable : who->command, &cells[NSYS_PROCESSES_name]));
+    return tables_put(nsys->tables, NSYS_PROCESSES, cells);
+}
+
+enum mp_status nsys_begin_process(struct nsys *nsys, const struct export_process *process)
+{
+    const char *host = process->who->host ? process->who->host : "";
+    uint32_t before = nsys->hosts.count;
+    uint32_t number;
+
+    nsys->process = process;
+    if (nsys->texts)
+        memset(nsys->texts, 0, nsys->text_capacity * sizeof *nsys->texts);
+    mp_map_clear(&nsys->threads);
+    mp_map_clear(&nsys->contexts);
+    number = mp_intern_add(&nsys->hosts, host, strlen(host));
+    if (!number)
+        return MP_ERR_MEMORY;
+    MP_TRY(choose_pid(nsys, number - 1));
+    if (number > before && *host)
+        MP_TRY(put_host(nsys, host));
+    MP_TRY(put_process(nsys));
+    return put_devices(nsys, number - 1);
+}
+
+enum mp_status nsys_thread(struct nsys *nsys, const struct export_row *row,
+                           struct tables_cell *cell)
+{
+    const struct export_thread *thread = row->thread;
+    struct tables_cell cells[NSYS_THREADS_COLUMNS] = {{.kind = 0}};
+    uint32_t name;
+
+    if (!thread)
+        return MP_OK;
+    *cell = TABLES_NUMBER(nsys->global_pid | (thread->tid & PID_MASK));
+    if (!thread->name.text || mp_map_get(&nsys->threads, thread->id) != MP_MAP_ABSENT)
+        return MP_OK;
+    MP_TRY(nsys_text_id(nsys, &thread->name, &name));
+    cells[NSYS_THREADS_nameId] = TABLES_NUMBER(name);
+    cells[NSYS_THREADS_globalTid] = *cell;
+    MP_TRY(tables_put(nsys->tables, NSYS_THREADS, cells));
+    return mp_map_put(&nsys->threads, thread->id, name);
+}

@@ -1,0 +1,299 @@
+/* Work of the GPU as render stages: a queue for each stream, a stage for each kind of work, numbers
+ * for contexts and kernels. What a kernel's launches on a stream have in common is encoded once.
+ */
+#include <inttypes.h>
+#include <stdio.h>
+
+#include "analyze/kernels/occupancy.h"
+#include "base/data/reserve.h"
+#include "export/perfetto/build.h"
+#include "trace/codec/schema.h"
+
+#include "base/poison.h"
+
+/* Stages have the numbers of their kinds plus 1; queues come behind. */
+#define FIRST_QUEUE 16
+
+static const char *const stages[] = {
+    [EXPORT_KERNEL] = "Kernel",
+    [EXPORT_COPY] = "Memcpy",
+    [EXPORT_SET] = "Memset",
+    [EXPORT_GRAPH] = "Graph",
+    [EXPORT_HOST_FUNCTION] = "Host function",
+};
+#define STAGES (sizeof stages / sizeof *stages)
+
+/* ---- Numbers ---- */
+
+static void specify(struct packets *packets, uint64_t number, const char *name, const char *text,
+                    unsigned category)
+{
+    size_t at = proto_begin(&packets->bytes, INTERNED_SPECIFICATIONS);
+
+    proto_uint(&packets->bytes, IID, number);
+    proto_text(&packets->bytes, IID_NAME, name);
+    proto_text(&packets->bytes, SPECIFICATION_TEXT, text);
+    proto_uint(&packets->bytes, SPECIFICATION_CATEGORY, category);
+    proto_end(&packets->bytes, at);
+}
+
+static uint64_t stage_number(const struct process *process, enum export_kind kind)
+{
+    return process->first_number + kind + 1;
+}
+
+void gpu_begin(struct perfetto *perfetto)
+{
+    struct packets *packets = &perfetto->packets;
+    size_t at = packet_begin_timeless(packets);
+    size_t interned = proto_begin(&packets->bytes, PACKET_INTERNED);
+
+    for (unsigned i = 0; i < STAGES; i++)
+        specify(packets, stage_number(&perfetto->process, (enum export_kind)i), stages[i],
+                stages[i], i == EXPORT_KERNEL ? CATEGORY_COMPUTE : CATEGORY_OTHER);
+    proto_end(&packets->bytes, interned);
+    packet_end(packets, at);
+}
+
+static uint64_t context_number(struct perfetto *perfetto, uint64_t context)
+{
+    struct process *process = &perfetto->process;
+    uint64_t own = context && context < PROCESS_NUMBERS ? context : PROCESS_NUMBERS - 1;
+    struct packets *packets = &perfetto->packets;
+
+    if (number_is_new(packets, &process->contexts, own)) {
+        size_t at = packet_begin_timeless(packets);
+        size_t interned = proto_begin(&packets->bytes, PACKET_INTERNED);
+        size_t entry = proto_begin(&packets->bytes, INTERNED_CONTEXTS);
+
+        proto_uint(&packets->bytes, IID, process->first_number + own);
+        proto_uint(&packets->bytes, CONTEXT_PID, process->pid);
+        proto_uint(&packets->bytes, CONTEXT_API, API_CUDA);
+        proto_end(&packets->bytes, entry);
+        proto_end(&packets->bytes, interned);
+        packet_end(packets, at);
+    }
+    return process->first_number + own;
+}
+
+static uint64_t queue_number(struct perfetto *perfetto, const struct export_place *place)
+{
+    struct process *process = &perfetto->process;
+    uint64_t number = process->first_number + FIRST_QUEUE + place->id;
+    struct packets *packets = &perfetto->packets;
+
+    if (number_is_new(packets, &process->queues, place->id)) {
+        size_t at = packet_begin_timeless(packets);
+        size_t interned = proto_begin(&packets->bytes, PACKET_INTERNED);
+        char name[32], text[96];
+
+        snprintf(name, sizeof name, "Stream %" PRIu64, place->stream);
+        snprintf(text, sizeof text, "device %" PRIu64 ", context %" PRIu64 ", stream %" PRIu64,
+                 place->device, place->context, place->stream);
+        specify(packets, number, name, text, CATEGORY_OTHER);
+        proto_end(&packets->bytes, interned);
+        packet_end(packets, at);
+    }
+    return number;
+}
+
+/* ---- Kernels ---- */
+
+static void write_limits(struct mp_buffer *bytes, const struct occupancy *occupancy)
+{
+    static const enum argument names[OCCUPANCY_LIMITS] = {
+        [OCCUPANCY_WARPS] = ARGUMENT_BY_WARPS,
+        [OCCUPANCY_REGISTERS] = ARGUMENT_BY_REGISTERS,
+        [OCCUPANCY_SHARED_MEMORY] = ARGUMENT_BY_SHARED,
+        [OCCUPANCY_BLOCKS] = ARGUMENT_BY_BLOCKS,
+    };
+
+    packets_argument_double(bytes, KERNEL_ARGUMENTS, ARGUMENT_WAVES, occupancy->waves);
+    packets_argument_double(bytes, KERNEL_ARGUMENTS, ARGUMENT_OCCUPANCY, occupancy->percent);
+    for (unsigned i = 0; i < OCCUPANCY_LIMITS; i++) {
+        if (occupancy->by[i] != OCCUPANCY_NO_LIMIT)
+            packets_argument(bytes, KERNEL_ARGUMENTS, names[i], occupancy->by[i]);
+    }
+}
+
+static uint64_t saturated(uint64_t value)
+{
+    return value < INT64_MAX ? value : INT64_MAX;
+}
+
+static void write_resources(struct mp_buffer *bytes, const struct launch_shape *shape)
+{
+    packets_argument(bytes, KERNEL_ARGUMENTS, ARGUMENT_REGISTERS, shape->registers);
+    packets_argument(bytes, KERNEL_ARGUMENTS, ARGUMENT_SHARED_STATIC, shape->static_shared);
+    packets_argument(bytes, KERNEL_ARGUMENTS, ARGUMENT_SHARED_DYNAMIC, shape->dynamic_shared);
+    if (shape->configured_shared)
+        packets_argument(bytes, KERNEL_ARGUMENTS, ARGUMENT_SHARED_CONFIG, shape->configured_shared);
+    packets_argument(bytes, KERNEL_ARGUMENTS, ARGUMENT_LOCAL_MEMORY, shape->local_memory);
+    packets_argument(bytes, KERNEL_ARGUMENTS, ARGUMENT_THREADS, saturated(shape_threads(shape)));
+    if (shape_cluster(shape))
+        packets_argument(bytes, KERNEL_ARGUMENTS, ARGUMENT_CLUSTER,
+                         saturated(shape_cluster(shape)));
+}
+
+static void write_place(struct mp_buffer *bytes, unsigned field, const struct export_place *place)
+{
+    packets_argument(bytes, field, ARGUMENT_DEVICE, place->device);
+    packets_argument(bytes, field, ARGUMENT_STREAM, place->stream);
+}
+
+/* A kernel with its shape and its stream: what all launches of them have in common. */
+static void write_kernel(struct perfetto *perfetto, const struct export_row *row, uint64_t number)
+{
+    struct packets *packets = &perfetto->packets;
+    const struct device *device = gpus_device(&perfetto->process, row->place->device);
+    size_t at = packet_begin_timeless(packets);
+    size_t interned = proto_begin(&packets->bytes, PACKET_INTERNED);
+    size_t entry = proto_begin(&packets->bytes, INTERNED_KERNELS);
+    struct occupancy occupancy;
+
+    proto_uint(&packets->bytes, IID, number);
+    if (row->raw_name.text)
+        proto_bytes(&packets->bytes, IID_NAME, row->raw_name.text, row->raw_name.bytes);
+    if (row->name.text)
+        proto_bytes(&packets->bytes, KERNEL_READABLE, row->name.text, row->name.bytes);
+    if (*device->arch)
+        proto_text(&packets->bytes, KERNEL_ARCH, device->arch);
+    write_place(&packets->bytes, KERNEL_ARGUMENTS, row->place);
+    if (row->shape)
+        write_resources(&packets->bytes, row->shape);
+    if (row->shape && device->known && occupancy_of(row->shape, &device->limits, &occupancy))
+        write_limits(&packets->bytes, &occupancy);
+    proto_end(&packets->bytes, entry);
+    proto_end(&packets->bytes, interned);
+    packet_end(packets, at);
+}
+
+/* ---- What launches have in common ---- */
+
+static void encode_dimensions(struct mp_buffer *bytes, unsigned field, const uint32_t size[3])
+{
+    size_t at = proto_begin(bytes, field);
+
+    for (unsigned i = 0; i < 3; i++)
+        proto_uint(bytes, i + 1, size[i]);
+    proto_end(bytes, at);
+}
+
+/* Queue, stage, GPU, context, name, kernel; then the launch, whose own arguments come behind. */
+static enum mp_status encode(struct perfetto *perfetto, const struct export_row *row,
+                             struct launch *launch)
+{
+    struct process *process = &perfetto->process;
+    struct mp_buffer *bytes = &process->encoded;
+    uint64_t queue = queue_number(perfetto, row->place);
+    uint64_t context = context_number(perfetto, row->place->context);
+    uint64_t name = packets_name(&perfetto->packets, &row->name);
+    uint64_t kernel = row->kind == EXPORT_KERNEL ? process->launch_count + 1 : 0;
+
+    if (kernel)
+        write_kernel(perfetto, row, kernel);
+    launch->at = bytes->size;
+    proto_uint(bytes, STAGE_QUEUE, queue);
+    proto_uint(bytes, STAGE_STAGE, stage_number(process, row->kind));
+    proto_uint(bytes, STAGE_GPU, gpus_number(process, row->place->device));
+    proto_uint(bytes, STAGE_CONTEXT, context);
+    proto_uint(bytes, STAGE_NAME, name);
+    if (kernel)
+        proto_uint(bytes, STAGE_KERNEL, kernel);
+    launch->bytes = bytes->size - launch->at;
+    return bytes->status;
+}
+
+/* What rows have in common: kind, shape or name, stream. */
+static uint64_t key_of(const struct export_row *row)
+{
+    uint64_t what = row->name.id;
+
+    if (row->kind == EXPORT_KERNEL)
+        what = row->shape ? row->columns[MP_COLUMN_kernel_shape][row->index] : 0;
+    return (what & UINT32_MAX) << 32 | (uint64_t)(row->place->id & 0xfffffff) << 4 | row->kind;
+}
+
+static enum mp_status find_launch(struct perfetto *perfetto, const struct export_row *row)
+{
+    struct process *process = &perfetto->process;
+    uint64_t key = key_of(row);
+    uint32_t found;
+
+    if (process->launch_count && key == process->last_key)
+        return MP_OK;
+    found = mp_map_get(&process->launches, key);
+    if (found == MP_MAP_ABSENT) {
+        found = (uint32_t)process->launch_count;
+        MP_TRY(mp_reserve((void **)&process->launch, found, &process->launch_capacity,
+                          sizeof *process->launch));
+        MP_TRY(encode(perfetto, row, &process->launch[found]));
+        MP_TRY(mp_map_put(&process->launches, key, found));
+        process->launch_count++;
+    }
+    process->last_key = key;
+    process->last_launch = found;
+    return MP_OK;
+}
+
+/* ---- A row ---- */
+
+static void write_bytes(struct mp_buffer *bytes, const struct export_row *row, uint64_t count)
+{
+    packets_argument(bytes, LAUNCH_ARGUMENTS, ARGUMENT_BYTES, saturated(count));
+    if (row->kind == EXPORT_COPY && row->duration)
+        packets_argument_double(bytes, LAUNCH_ARGUMENTS, ARGUMENT_BANDWIDTH,
+                                (double)count / (double)row->duration);
+}
+
+static void write_launch(struct perfetto *perfetto, const struct export_row *row)
+{
+    struct mp_buffer *bytes = &perfetto->packets.bytes;
+    size_t at = proto_begin(bytes, STAGE_LAUNCH);
+
+    if (row->shape) {
+        encode_dimensions(bytes, LAUNCH_GRID, row->shape->grid);
+        encode_dimensions(bytes, LAUNCH_BLOCK, row->shape->block);
+    }
+    if (row->kind != EXPORT_KERNEL)
+        write_place(bytes, LAUNCH_ARGUMENTS, row->place);
+    if (row->correlation)
+        packets_argument(bytes, LAUNCH_ARGUMENTS, ARGUMENT_CORRELATION, row->correlation);
+    if (row->graph)
+        packets_argument(bytes, LAUNCH_ARGUMENTS, ARGUMENT_GRAPH, row->graph);
+    if (row->graph_node)
+        packets_argument(bytes, LAUNCH_ARGUMENTS, ARGUMENT_GRAPH_NODE, row->graph_node);
+    if (row->kind == EXPORT_COPY)
+        write_bytes(bytes, row, row->columns[MP_COLUMN_copy_bytes][row->index]);
+    if (row->kind == EXPORT_SET)
+        write_bytes(bytes, row, row->columns[MP_COLUMN_set_bytes][row->index]);
+    if (row->kind == EXPORT_KERNEL)
+        collectives_write(perfetto, row);
+    proto_end(bytes, at);
+}
+
+enum mp_status gpu_row(struct perfetto *perfetto, const struct export_row *row)
+{
+    struct process *process = &perfetto->process;
+    struct packets *packets = &perfetto->packets;
+    struct links *links = &process->links;
+    const struct launch *launch;
+    size_t at, event;
+
+    MP_TRY(find_launch(perfetto, row));
+    links->found_count = 0;
+    if (links->deps && row->activity != DEPS_NONE)
+        MP_TRY(links_awaited_by_work(links, row->activity));
+    launch = &process->launch[process->last_launch];
+    at = packet_begin(packets, row->start);
+    event = proto_begin(&packets->bytes, PACKET_GPU_EVENT);
+    proto_uint(&packets->bytes, STAGE_EVENT_ID, links_id(links, row->activity));
+    proto_uint(&packets->bytes, STAGE_DURATION, row->duration);
+    mp_buffer_append(&packets->bytes, process->encoded.data + launch->at, launch->bytes);
+    for (size_t i = 0; i < links->found_count; i++)
+        proto_uint(&packets->bytes, STAGE_AWAITED, links->first + links->found[i]);
+    write_launch(perfetto, row);
+    proto_end(&packets->bytes, event);
+    packet_end(packets, at);
+    return packets->status;
+}

@@ -1,0 +1,185 @@
+/* Inside of the rows: what the files of this folder share.
+ *
+ *     rows.c      opens a trace, goes through its batches, hands out rows
+ *     sources.c   which tables have rows, and where their columns are
+ *     texts.c     interned texts; names that are looked up once for each definition
+ *     places.c    threads, and the places where work ran
+ *     describe.c  what a row of each kind is called
+ *     nvtx.c      from pushes and pops to ranges
+ *     filter.c    devices, capture ranges
+ *     analyses.c  the event graph, iterations, critical paths
+ */
+#ifndef MP_EXPORT_ROWS_BUILD_H
+#define MP_EXPORT_ROWS_BUILD_H
+
+#include "base/data/arena.h"
+#include "base/data/buffer.h"
+#include "base/data/map.h"
+#include "export/rows/rows.h"
+#include "model/nvtx/match.h"
+#include "model/trace/quality.h"
+#include "trace/codec/schema.h"
+
+#define EXPORT_NO_COLUMN 0xFF
+
+/* A table whose rows are exported. */
+struct export_source {
+    uint16_t table; /* enum mp_table_id */
+    uint8_t kind;   /* enum export_kind; of nvtx both kinds, see nvtx.c */
+    uint8_t start;  /* columns; all but the first can be EXPORT_NO_COLUMN */
+    uint8_t duration;
+    uint8_t correlation;
+    uint8_t stream; /* a row of `stream` */
+    uint8_t thread;
+    uint8_t node;
+    bool work;        /* the GPU's: it belongs to the capture range of its launch */
+    uint8_t activity; /* enum deps_kind; DEPS_KINDS: none */
+    /* Fills in name and raw_name. */
+    enum mp_status (*describe)(struct export_rows *rows, struct export_row *row);
+};
+
+/* All of them; *count of them. */
+const struct export_source *export_sources(size_t *count);
+
+/* What is known of a definition's name. */
+struct export_memo {
+    uint32_t name, raw; /* texts; name 0: not looked up yet */
+    bool undefined;
+};
+
+enum export_memo_index {
+    EXPORT_MEMO_STRING,
+    EXPORT_MEMO_SHAPE,
+    EXPORT_MEMO_FUNCTION,
+    EXPORT_MEMO_METRIC,
+    EXPORT_MEMOS
+};
+
+/* A thread or a row of `stream`, with its lane in the event graph. */
+struct export_lane {
+    uint32_t lane;              /* DEPS_NONE: none */
+    uint32_t next;              /* the activity that probably comes next */
+    bool wanted;                /* of threads: launched work on the chosen devices */
+    bool known;                 /* what follows and `lane` are filled in */
+    struct export_place *place; /* in the arena; NULL: not defined; the same for the next */
+    struct export_thread *thread;
+};
+
+/* A range of NVTX that is open. */
+struct export_open {
+    uint64_t cells[MP_COLUMN_COUNT_nvtx]; /* of its push or start */
+    uint32_t depth;
+    bool used;
+};
+
+struct export_nvtx {
+    struct nvtx_match match; /* items: index of `open` */
+    struct mp_map early;     /* range id -> index of `ends`: ends that came before their starts */
+    struct nvtx_event *ends;
+    size_t end_count, end_capacity;
+    struct export_open *open;
+    size_t count, capacity;
+    size_t free_count, free_capacity;
+    uint32_t *free;           /* places of `open` that are not used */
+    bool ended;               /* only open ranges are left: */
+    size_t position;          /* of the next one */
+    uint64_t last;            /* when the trace ends */
+    struct export_open shown; /* of the row that is handed out */
+    const uint64_t *columns[MP_COLUMN_COUNT_nvtx];
+};
+
+struct export_rows {
+    struct mp_trace *trace;
+    struct export_options options;
+    struct definitions definitions;
+    struct shapes shapes;
+    struct dense metrics; /* of uint64_t: names, by id of a metric */
+    struct quality quality;
+    struct mp_damage earlier; /* that the pass over the definitions met */
+    struct capture_ranges ranges;
+    const struct capture_range *range; /* NULL: everything */
+    size_t last_range;                 /* of the row before */
+    struct mp_intern texts;
+    struct mp_buffer clean;
+    struct dense memos[EXPORT_MEMOS];
+    struct mp_arena arena;
+    struct mp_intern place_keys;
+    struct export_place **places; /* by number, from 1 */
+    size_t place_capacity;
+    struct dense streams; /* of struct export_lane */
+    struct dense threads; /* of struct export_lane */
+    uint32_t thread_count;
+    struct mp_map launched; /* correlation -> whether on a chosen device */
+    bool by_device;
+    struct export_analyses analyses;
+    uint64_t *latest; /* by iteration: the last host end up to it */
+    struct export_nvtx nvtx;
+    struct mp_cursor *cursor;
+    struct mp_batch batch;
+    const struct export_source *source; /* of the batch; NULL: none yet */
+    uint32_t at;                        /* row of the batch */
+    bool ended;
+};
+
+/* ---- texts.c ---- */
+
+enum mp_status export_text_of(struct export_rows *rows, uint32_t id, struct export_text *text);
+enum mp_status export_text_put(struct export_rows *rows, const char *text, size_t bytes,
+                               struct export_text *result);
+
+/* The text of a string of the trace; none for 0 and what is not defined. */
+enum mp_status export_text_string(struct export_rows *rows, uint64_t string,
+                                  struct export_text *text);
+
+/* Name and raw name of a shape, function or metric; a row with an undefined one is counted. */
+enum mp_status export_text_name(struct export_rows *rows, enum export_memo_index index, uint64_t id,
+                                struct export_row *row);
+
+/* ---- places.c ---- */
+
+/* What is known of a row of `stream`, of a thread; *lane is NULL if no file of this size has it. */
+enum mp_status export_stream(struct export_rows *rows, uint64_t stream, struct export_lane **lane);
+enum mp_status export_thread(struct export_rows *rows, uint64_t thread, struct export_lane **lane);
+
+/* ---- nvtx.c ---- */
+
+/* Takes a row of `nvtx`. *is says whether it is a row of the export: a mark or the end of a
+ * range. */
+enum mp_status export_nvtx_take(struct export_rows *rows, struct export_row *row, bool *is);
+
+/* After the last row: a range that is still open; MP_END. */
+enum mp_status export_nvtx_next_open(struct export_rows *rows, struct export_row *row);
+
+/* The rest of a row of NVTX, if it is wanted. */
+enum mp_status export_nvtx_describe(struct export_rows *rows, struct export_row *row);
+
+void export_nvtx_free(struct export_nvtx *nvtx);
+
+/* ---- filter.c ---- */
+
+/* Checks the chosen devices, and finds out which calls and threads launched work there. */
+enum mp_status export_filter_load(struct export_rows *rows, struct mp_error *error);
+
+/* Whether a row of the device or the host is on a chosen device. */
+bool export_filter_device(const struct export_rows *rows, const struct export_source *source,
+                          const struct export_row *row, const struct export_lane *lane);
+
+/* Whether the row is in the chosen capture range; fills in capture_range. */
+bool export_filter_range(struct export_rows *rows, const struct export_source *source,
+                         struct export_row *row);
+
+/* ---- analyses.c ---- */
+
+enum mp_status export_analyses_load(struct export_rows *rows, struct mp_error *error);
+void export_analyses_free(struct export_rows *rows);
+
+/* Fills in activity and iteration; returns whether the row is in the chosen iterations. */
+bool export_analyses_row(const struct export_rows *rows, const struct export_source *source,
+                         struct export_row *row, struct export_lane *lane);
+
+/* The lane of a thread's number; of a stream. */
+uint32_t export_analyses_thread(const struct export_rows *rows, uint64_t thread);
+uint32_t export_analyses_stream(const struct export_rows *rows, uint64_t row,
+                                const struct export_place *place);
+
+#endif

@@ -1,0 +1,203 @@
+/* Ranges of NVTX from their rows. A range is handed out with the row that ends it; those that are
+ * still open at the end of the trace come last, and end where `miniprof nvtx` lets them end: with
+ * the last record, or with the capture range that was asked for.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/data/reserve.h"
+#include "export/rows/build.h"
+
+#include "base/poison.h"
+
+/* ---- Places for open ranges ---- */
+
+static enum mp_status take_place(struct export_nvtx *nvtx, uint64_t *place)
+{
+    if (nvtx->free_count) {
+        *place = nvtx->free[--nvtx->free_count];
+        return MP_OK;
+    }
+    if (nvtx->count >= UINT32_MAX)
+        return MP_ERR_LIMIT;
+    MP_TRY(mp_reserve((void **)&nvtx->open, nvtx->count, &nvtx->capacity, sizeof *nvtx->open));
+    *place = nvtx->count++;
+    return MP_OK;
+}
+
+static enum mp_status leave_place(struct export_nvtx *nvtx, uint64_t place)
+{
+    nvtx->open[place].used = false;
+    MP_TRY(mp_reserve((void **)&nvtx->free, nvtx->free_count, &nvtx->free_capacity,
+                      sizeof *nvtx->free));
+    nvtx->free[nvtx->free_count++] = (uint32_t)place;
+    return MP_OK;
+}
+
+/* ---- Rows ---- */
+
+/* Makes `row` the range that nvtx->shown holds. */
+static void show(struct export_nvtx *nvtx, struct export_row *row, uint64_t end, bool cut)
+{
+    const uint64_t *cells = nvtx->shown.cells;
+
+    for (size_t i = 0; i < MP_COLUMN_COUNT_nvtx; i++)
+        nvtx->columns[i] = &cells[i];
+    *row = (struct export_row){
+        .kind = EXPORT_RANGE,
+        .start = end ? cells[MP_COLUMN_nvtx_time] : 0,
+        .duration = end - cells[MP_COLUMN_nvtx_time],
+        .cut = cut || cells[MP_COLUMN_nvtx_cut],
+        .pushed = cells[MP_COLUMN_nvtx_kind] == MP_nvtx_kind_push,
+        .depth = nvtx->shown.depth,
+        .activity = DEPS_NONE,
+        .columns = nvtx->columns,
+    };
+}
+
+/* In the file, the thread that ends a range may come before the one that starts it. */
+static enum mp_status keep_early_end(struct export_nvtx *nvtx, const struct nvtx_event *event)
+{
+    if (nvtx->end_count >= MP_MAP_ABSENT)
+        return MP_ERR_LIMIT;
+    MP_TRY(
+        mp_reserve((void **)&nvtx->ends, nvtx->end_count, &nvtx->end_capacity, sizeof *nvtx->ends));
+    nvtx->ends[nvtx->end_count] = *event;
+    return mp_map_put(&nvtx->early, event->range, (uint32_t)nvtx->end_count++);
+}
+
+static void keep_cells(struct export_open *open, const struct export_row *row)
+{
+    for (size_t i = 0; i < MP_COLUMN_COUNT_nvtx; i++)
+        open->cells[i] = row->columns[i][row->index];
+}
+
+static enum mp_status begin_range(struct export_nvtx *nvtx, const struct nvtx_event *event,
+                                  struct export_row *row, bool *is)
+{
+    struct export_open open = {.used = true};
+    uint32_t early = MP_MAP_ABSENT;
+    uint64_t place;
+
+    keep_cells(&open, row);
+    if (event->kind == MP_nvtx_kind_start)
+        early = mp_map_get(&nvtx->early, event->range);
+    if (early != MP_MAP_ABSENT) {
+        mp_map_remove(&nvtx->early, event->range);
+        nvtx->shown = open;
+        show(nvtx, row, nvtx->ends[early].time, nvtx->ends[early].cut);
+        *is = true;
+        return MP_OK;
+    }
+    if (event->kind == MP_nvtx_kind_push &&
+        nvtx_match_top(&nvtx->match, event->thread, event->domain, &place))
+        open.depth = nvtx->open[place].depth + 1;
+    MP_TRY(take_place(nvtx, &place));
+    nvtx->open[place] = open;
+    return nvtx_match_begin(&nvtx->match, event, place);
+}
+
+enum mp_status export_nvtx_take(struct export_rows *rows, struct export_row *row, bool *is)
+{
+    struct export_nvtx *nvtx = &rows->nvtx;
+    const struct nvtx_event event = nvtx_event_at(row->columns, row->index, row->start);
+    uint64_t place;
+
+    *is = event.kind == MP_nvtx_kind_mark;
+    if (*is)
+        row->kind = EXPORT_MARK;
+    if (nvtx_begins(&event))
+        return begin_range(nvtx, &event, row, is);
+    if (!nvtx_match_end(&nvtx->match, &event, &place))
+        return event.kind == MP_nvtx_kind_end ? keep_early_end(nvtx, &event) : MP_OK;
+    nvtx->shown = nvtx->open[place];
+    show(nvtx, row, event.time, event.cut);
+    *is = true;
+    return leave_place(nvtx, place);
+}
+
+/* ---- The end ---- */
+
+/* The time of the last record, from the headers of the chunks. */
+static enum mp_status find_last_time(struct mp_trace *trace, uint64_t *last)
+{
+    struct mp_cursor *cursor;
+    struct mp_chunk chunk;
+    enum mp_status status;
+
+    MP_TRY(mp_cursor_open(trace, &cursor, NULL));
+    while ((status = mp_cursor_next_chunk(cursor, &chunk, false)) == MP_OK) {
+        if (chunk.table && chunk.table->kind == MP_TABLE_EVENT && chunk.last_time > *last)
+            *last = chunk.last_time;
+    }
+    mp_cursor_close(cursor);
+    return status == MP_END ? MP_OK : status;
+}
+
+static int compare_begins(const void *left, const void *right)
+{
+    const struct export_open *a = left;
+    const struct export_open *b = right;
+    uint64_t x = a->cells[MP_COLUMN_nvtx_time];
+    uint64_t y = b->cells[MP_COLUMN_nvtx_time];
+
+    return x != y ? (x > y) - (x < y) : (a->depth > b->depth) - (a->depth < b->depth);
+}
+
+/* Only the ranges that are open, in order of begin. Nothing can be matched from here on. */
+static enum mp_status begin_open(struct export_rows *rows)
+{
+    struct export_nvtx *nvtx = &rows->nvtx;
+    size_t kept = 0;
+
+    nvtx->ended = true;
+    for (size_t i = 0; i < nvtx->count; i++) {
+        if (nvtx->open[i].used)
+            nvtx->open[kept++] = nvtx->open[i];
+    }
+    nvtx->count = kept;
+    if (!kept)
+        return MP_OK;
+    qsort(nvtx->open, kept, sizeof *nvtx->open, compare_begins);
+    return find_last_time(rows->trace, &nvtx->last);
+}
+
+enum mp_status export_nvtx_next_open(struct export_rows *rows, struct export_row *row)
+{
+    struct export_nvtx *nvtx = &rows->nvtx;
+    uint64_t begin, end;
+
+    if (!nvtx->ended)
+        MP_TRY(begin_open(rows));
+    if (nvtx->position == nvtx->count)
+        return MP_END;
+    nvtx->shown = nvtx->open[nvtx->position++];
+    begin = nvtx->shown.cells[MP_COLUMN_nvtx_time];
+    end = nvtx->last;
+    if (rows->range && rows->range->end_time < end)
+        end = rows->range->end_time;
+    show(nvtx, row, end > begin ? end : begin, false);
+    row->open = true;
+    return MP_OK;
+}
+
+enum mp_status export_nvtx_describe(struct export_rows *rows, struct export_row *row)
+{
+    static const char unnamed[] = "<unnamed>";
+
+    MP_TRY(export_text_string(rows, row->columns[MP_COLUMN_nvtx_domain][row->index], &row->domain));
+    MP_TRY(export_text_string(rows, row->columns[MP_COLUMN_nvtx_name][row->index], &row->name));
+    if (!row->name.text)
+        MP_TRY(export_text_put(rows, unnamed, strlen(unnamed), &row->name));
+    row->raw_name = row->name;
+    return MP_OK;
+}
+
+void export_nvtx_free(struct export_nvtx *nvtx)
+{
+    nvtx_match_free(&nvtx->match);
+    mp_map_free(&nvtx->early);
+    free(nvtx->ends);
+    free(nvtx->open);
+    free(nvtx->free);
+}

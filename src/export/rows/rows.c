@@ -1,0 +1,325 @@
+/* Opens a trace for export and hands out its rows. A first pass reads the definitions; then every
+ * batch is gone through row by row, and what is filtered out is not described.
+ */
+#include "export/rows/rows.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "export/rows/build.h"
+#include "model/trace/reading.h"
+
+#include "base/poison.h"
+
+/* ---- Opening ---- */
+
+static void select_definitions(struct mp_cursor *cursor, void *context)
+{
+    (void)context;
+    definitions_select(cursor, true);
+    shapes_select(cursor);
+    quality_select(cursor);
+    ranges_select(cursor);
+    mp_cursor_select(cursor, mp_table_by_id(MP_TABLE_metric),
+                     MP_COLUMN_MASK(metric, id) | MP_COLUMN_MASK(metric, name));
+}
+
+static enum mp_status take_metrics(struct export_rows *rows, const struct mp_batch *batch)
+{
+    if (batch->table->id != MP_TABLE_metric)
+        return MP_OK;
+    for (uint32_t row = 0; row < batch->rows; row++) {
+        uint64_t id = batch->columns[MP_COLUMN_metric_id][row];
+        enum mp_status status = dense_reach(&rows->metrics, id);
+
+        if (status == MP_ERR_LIMIT)
+            continue;
+        MP_TRY(status);
+        *(uint64_t *)dense_at(&rows->metrics, id) = batch->columns[MP_COLUMN_metric_name][row];
+    }
+    return MP_OK;
+}
+
+static enum mp_status take_definitions(void *context, const struct mp_batch *batch)
+{
+    struct export_rows *rows = context;
+
+    MP_TRY(definitions_take(&rows->definitions, batch));
+    MP_TRY(shapes_take(&rows->shapes, batch));
+    MP_TRY(quality_take(&rows->quality, batch));
+    MP_TRY(ranges_take(&rows->ranges, batch));
+    return take_metrics(rows, batch);
+}
+
+static enum mp_status load_definitions(struct export_rows *rows, struct mp_error *error)
+{
+    const struct reading reading = {
+        .trace = rows->trace,
+        .what = "the definitions",
+        .context = rows,
+        .select = select_definitions,
+        .take = take_definitions,
+        .quality = &rows->quality,
+        .definitions = &rows->definitions,
+    };
+
+    MP_TRY(reading_run(&reading, error));
+    rows->earlier = rows->quality.damage;
+    return ranges_choose(&rows->ranges, rows->options.range, &rows->range, error);
+}
+
+static bool is_chosen(const struct export_rows *rows, const struct export_source *source)
+{
+    unsigned kinds = 1u << source->kind;
+
+    if (source->table == MP_TABLE_nvtx)
+        kinds |= 1u << EXPORT_MARK;
+    return !rows->options.kinds || rows->options.kinds & kinds;
+}
+
+static enum mp_status open_cursor(struct export_rows *rows, struct mp_error *error)
+{
+    size_t count;
+    const struct export_source *sources = export_sources(&count);
+
+    MP_TRY(mp_cursor_open(rows->trace, &rows->cursor, error));
+    reading_select_nothing(rows->cursor);
+    for (size_t i = 0; i < count; i++) {
+        if (is_chosen(rows, &sources[i]))
+            mp_cursor_select(rows->cursor, mp_table_by_id(sources[i].table), UINT32_MAX);
+    }
+    return MP_OK;
+}
+
+static void initialise(struct export_rows *rows)
+{
+    size_t limit = definitions_limit(rows->trace);
+
+    definitions_init(&rows->definitions, rows->trace);
+    shapes_init(&rows->shapes, rows->trace);
+    quality_init(&rows->quality, rows->trace);
+    rows->quality.only = rows->options.range;
+    ranges_init(&rows->ranges, rows->trace);
+    dense_init(&rows->metrics, sizeof(uint64_t), limit);
+    dense_init(&rows->streams, sizeof(struct export_lane), limit);
+    dense_init(&rows->threads, sizeof(struct export_lane), limit);
+    for (size_t i = 0; i < EXPORT_MEMOS; i++)
+        dense_init(&rows->memos[i], sizeof(struct export_memo), limit);
+}
+
+/* Analyses come first: threads and streams are looked up in them. */
+static enum mp_status load(struct export_rows *rows, struct mp_error *error)
+{
+    initialise(rows);
+    MP_TRY(load_definitions(rows, error));
+    MP_TRY(export_analyses_load(rows, error));
+    MP_TRY(export_filter_load(rows, error));
+    return open_cursor(rows, error);
+}
+
+enum mp_status export_rows_open(struct mp_trace *trace, const struct export_options *options,
+                                struct export_rows **result, struct mp_error *error)
+{
+    struct export_rows *rows = calloc(1, sizeof *rows);
+    enum mp_status status;
+
+    *result = NULL;
+    if (!rows)
+        return mp_error_set(error, MP_ERR_MEMORY, "out of memory");
+    rows->trace = trace;
+    rows->options = *options;
+    status = load(rows, error);
+    if (status == MP_OK)
+        *result = rows;
+    else
+        export_rows_close(rows);
+    return status;
+}
+
+void export_rows_close(struct export_rows *rows)
+{
+    if (!rows)
+        return;
+    mp_cursor_close(rows->cursor);
+    export_nvtx_free(&rows->nvtx);
+    export_analyses_free(rows);
+    mp_map_free(&rows->launched);
+    dense_free(&rows->threads);
+    dense_free(&rows->streams);
+    free(rows->places);
+    mp_intern_free(&rows->place_keys);
+    mp_arena_free(&rows->arena);
+    for (size_t i = 0; i < EXPORT_MEMOS; i++)
+        dense_free(&rows->memos[i]);
+    mp_buffer_free(&rows->clean);
+    mp_intern_free(&rows->texts);
+    dense_free(&rows->metrics);
+    ranges_free(&rows->ranges);
+    quality_free(&rows->quality);
+    shapes_free(&rows->shapes);
+    definitions_free(&rows->definitions);
+    free(rows);
+}
+
+/* ---- Rows ---- */
+
+static uint64_t cell(const struct export_row *row, uint8_t column)
+{
+    return column == EXPORT_NO_COLUMN ? 0 : row->columns[column][row->index];
+}
+
+static bool times_are_good(struct export_rows *rows, const struct export_row *row)
+{
+    if (row->start && (int64_t)row->duration >= 0)
+        return true;
+    if (row->start)
+        rows->quality.reversed_times++;
+    else
+        rows->quality.unknown_times++;
+    return false;
+}
+
+/* The thread or stream of a row; with both, as of a host function, the stream. */
+static enum mp_status find_lane(struct export_rows *rows, struct export_row *row,
+                                struct export_lane **lane)
+{
+    const struct export_source *source = rows->source;
+
+    *lane = NULL;
+    if (source->thread != EXPORT_NO_COLUMN && cell(row, source->thread)) {
+        MP_TRY(export_thread(rows, cell(row, source->thread), lane));
+        row->thread = *lane ? (*lane)->thread : NULL;
+    }
+    if (source->stream != EXPORT_NO_COLUMN) {
+        MP_TRY(export_stream(rows, cell(row, source->stream), lane));
+        row->place = *lane ? (*lane)->place : NULL;
+    }
+    return MP_OK;
+}
+
+static void find_node(const struct export_rows *rows, struct export_row *row)
+{
+    uint64_t node = cell(row, rows->source->node);
+    const struct definition_node *found = node ? dense_at(&rows->definitions.nodes, node) : NULL;
+
+    if (!found || !found->defined)
+        return;
+    row->graph = found->graph;
+    row->graph_node = found->graph_node;
+}
+
+/* Filters and describes a row whose columns and times are known. */
+static enum mp_status finish_row(struct export_rows *rows, struct export_row *row, bool *wanted)
+{
+    const struct export_source *source = rows->source;
+    struct export_lane *lane;
+
+    *wanted = !rows->options.kinds || rows->options.kinds >> row->kind & 1;
+    if (!*wanted)
+        return MP_OK;
+    row->correlation = cell(row, source->correlation);
+    *wanted = export_filter_range(rows, source, row) && times_are_good(rows, row);
+    if (!*wanted)
+        return MP_OK;
+    MP_TRY(find_lane(rows, row, &lane));
+    *wanted = export_filter_device(rows, source, row, lane) &&
+              export_analyses_row(rows, source, row, lane);
+    if (!*wanted)
+        return MP_OK;
+    find_node(rows, row);
+    return source->describe(rows, row);
+}
+
+static enum mp_status take_row(struct export_rows *rows, uint32_t index, struct export_row *row,
+                               bool *wanted)
+{
+    *row = (struct export_row){.kind = (enum export_kind)rows->source->kind,
+                               .activity = DEPS_NONE,
+                               .columns = (const uint64_t *const *)rows->batch.columns,
+                               .index = index};
+    row->start = cell(row, rows->source->start);
+    row->duration = cell(row, rows->source->duration);
+    *wanted = true;
+    if (rows->source->table == MP_TABLE_nvtx)
+        MP_TRY(export_nvtx_take(rows, row, wanted));
+    return *wanted ? finish_row(rows, row, wanted) : MP_OK;
+}
+
+static const struct export_source *find_source(unsigned table)
+{
+    size_t count;
+    const struct export_source *sources = export_sources(&count);
+
+    for (size_t i = 0; i < count; i++) {
+        if (sources[i].table == table)
+            return &sources[i];
+    }
+    return NULL;
+}
+
+/* Both passes meet the same gaps of the file, but damaged chunks only of what they read. */
+static void finish_quality(struct export_rows *rows)
+{
+    struct mp_damage *damage = &rows->quality.damage;
+
+    mp_cursor_damage(rows->cursor, damage);
+    damage->chunks_damaged += rows->earlier.chunks_damaged;
+    damage->rows_damaged += rows->earlier.rows_damaged;
+}
+
+/* What was open at the end. */
+static enum mp_status next_open(struct export_rows *rows, struct export_row *row)
+{
+    bool wanted = false;
+
+    rows->source = find_source(MP_TABLE_nvtx);
+    while (!wanted) {
+        MP_TRY(export_nvtx_next_open(rows, row));
+        MP_TRY(finish_row(rows, row, &wanted));
+    }
+    return MP_OK;
+}
+
+enum mp_status export_rows_next(struct export_rows *rows, struct export_row *row)
+{
+    enum mp_status status;
+
+    while (!rows->ended) {
+        bool wanted = false;
+
+        while (rows->source && rows->at < rows->batch.rows && !wanted)
+            MP_TRY(take_row(rows, rows->at++, row, &wanted));
+        if (wanted)
+            return MP_OK;
+        status = mp_cursor_next(rows->cursor, &rows->batch);
+        rows->at = 0;
+        if (status == MP_END)
+            finish_quality(rows);
+        else
+            MP_TRY(status);
+        rows->ended = status == MP_END;
+        rows->source = rows->ended ? NULL : find_source(rows->batch.table->id);
+    }
+    return next_open(rows, row);
+}
+
+enum mp_status export_rows_text(struct export_rows *rows, uint32_t id, struct export_text *text)
+{
+    return export_text_of(rows, id, text);
+}
+
+enum mp_status export_rows_string(struct export_rows *rows, uint64_t string,
+                                  struct export_text *text)
+{
+    return export_text_string(rows, string, text);
+}
+
+const struct export_options *export_rows_options(const struct export_rows *rows)
+{
+    return &rows->options;
+}
+
+const struct quality *export_rows_quality(const struct export_rows *rows)
+{
+    return &rows->quality;
+}

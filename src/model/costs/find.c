@@ -1,0 +1,48 @@
+/* Which costs a trace was recorded with: its own, the user's, or those built in. */
+#include <stdint.h>
+
+#include "base/costs_file.h"
+#include "base/text/strings.h"
+#include "model/costs/costs.h"
+#include "model/costs/text.h"
+
+#include "base/poison.h"
+
+bool costs_find(const char *text, const struct costs_key *key, struct costs *costs)
+{
+    struct costs_piece block;
+
+    while (costs_next_block(&text, &block)) {
+        if (costs_block_is_of(&block, key))
+            return costs_block_read(&block, costs);
+    }
+    return false;
+}
+
+static bool read_number(const struct mp_trace *trace, const char *property, unsigned long *number)
+{
+    const char *text = mp_trace_property(trace, property);
+    uint64_t value;
+
+    if (!text || !mp_text_to_u64(text, 0, UINT32_MAX, &value))
+        return false;
+    *number = (unsigned long)value;
+    return true;
+}
+
+enum costs_source costs_of_trace(const struct mp_trace *trace, const char *gpu, struct costs *costs)
+{
+    const char *own = mp_trace_property(trace, "recording_costs");
+    struct costs_key key = {.gpu = gpu};
+    char text[MP_COSTS_BYTES + 1];
+
+    costs_built_in(costs);
+    if (!gpu || !read_number(trace, "driver_version", &key.driver) ||
+        !read_number(trace, "cupti_version", &key.cupti))
+        return COSTS_BUILT_IN;
+    if (own && costs_find(own, &key, costs))
+        return COSTS_CALIBRATED_THERE;
+    if (mp_costs_read(text) && costs_find(text, &key, costs))
+        return COSTS_CALIBRATED_HERE;
+    return COSTS_BUILT_IN;
+}

@@ -1,0 +1,79 @@
+/* Reads the clock, and makes times of the counter's counts. */
+#include "preload/waits/moments.h"
+
+#include <pthread.h>
+#include <time.h>
+
+#include "base/poison.h"
+
+#if defined(__x86_64__)
+#define LEAST_AT_FIRST 1000 /* counters of 0.5 to 5 GHz */
+#else
+#define LEAST_AT_FIRST 20 /* of 10 MHz and more */
+#endif
+
+_Atomic uint64_t moments_least = LEAST_AT_FIRST;
+
+static struct {
+    uint64_t count;
+    uint64_t ns;
+} first; /* from the constructor on */
+
+static uint64_t read_monotonic(void)
+{
+    struct timespec now;
+
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+}
+
+uint64_t moments_now(void)
+{
+    uint64_t (*clock)(void) = atomic_load_explicit(&miniprof_preload.clock, memory_order_acquire);
+
+    return clock ? clock() : read_monotonic();
+}
+
+__attribute__((constructor)) static void take_first(void)
+{
+    first.count = moments_counter();
+    first.ns = read_monotonic();
+}
+
+static uint64_t ns_since(uint64_t count, uint64_t now_count, uint64_t now)
+{
+    double rate = (double)(now - first.ns) / (double)(now_count - first.count);
+
+    atomic_store_explicit(&moments_least, (uint64_t)(0.95 * MP_WAIT_LEAST_NS / rate),
+                          memory_order_relaxed);
+    return (uint64_t)((double)(now_count - count) * rate);
+}
+
+bool moments_convert(struct moments_mark mark, uint64_t *begin, uint64_t *end)
+{
+    uint64_t count = moments_counter();
+
+    *end = moments_now();
+    *begin = mark.count;
+    if (mark.counted) {
+        if (!first.ns || *end <= first.ns || count <= first.count || mark.count < first.count)
+            return false;
+        *begin = *end - ns_since(mark.count, count, *end);
+    }
+    return *end > *begin && *end - *begin > MP_WAIT_LEAST_NS;
+}
+
+/* ---- Stamps ---- */
+
+/* glibc makes the number of a thread's clock of its id, in the kernel's form: ~id above 3 bits. */
+uint32_t moments_thread(void)
+{
+    clockid_t clock;
+
+    return pthread_getcpuclockid(pthread_self(), &clock) == 0 ? (uint32_t) ~(clock >> 3) : 0;
+}
+
+uint64_t moments_stamp(void)
+{
+    return moments_pack(moments_now(), moments_thread());
+}

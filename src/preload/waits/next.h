@@ -1,0 +1,103 @@
+/* The functions behind ours: what the program would call without this library, which is libc's or
+ * that of another library in between.
+ *
+ * They are found without dlsym, which takes locks, may allocate memory, and so may call us. We read
+ * the loader's list of libraries and their hash tables instead. So a function of ours works at any
+ * moment: before our constructor, inside malloc and dlsym, and in signal handlers.
+ */
+#ifndef MP_PRELOAD_WAITS_NEXT_H
+#define MP_PRELOAD_WAITS_NEXT_H
+
+#include <stdatomic.h>
+#include <stddef.h>
+
+#define NEXT_FUNCTIONS(X)                                                                          \
+    X(pthread_cond_wait)                                                                           \
+    X(pthread_cond_timedwait)                                                                      \
+    X(pthread_cond_clockwait)                                                                      \
+    X(pthread_cond_signal)                                                                         \
+    X(pthread_cond_broadcast)                                                                      \
+    X(pthread_mutex_lock)                                                                          \
+    X(pthread_mutex_trylock)                                                                       \
+    X(pthread_mutex_timedlock)                                                                     \
+    X(pthread_mutex_clocklock)                                                                     \
+    X(pthread_mutex_unlock)                                                                        \
+    X(pthread_rwlock_rdlock)                                                                       \
+    X(pthread_rwlock_tryrdlock)                                                                    \
+    X(pthread_rwlock_timedrdlock)                                                                  \
+    X(pthread_rwlock_clockrdlock)                                                                  \
+    X(pthread_rwlock_wrlock)                                                                       \
+    X(pthread_rwlock_trywrlock)                                                                    \
+    X(pthread_rwlock_timedwrlock)                                                                  \
+    X(pthread_rwlock_clockwrlock)                                                                  \
+    X(pthread_rwlock_unlock)                                                                       \
+    X(pthread_join)                                                                                \
+    X(pthread_timedjoin_np)                                                                        \
+    X(pthread_clockjoin_np)                                                                        \
+    X(pthread_barrier_wait)                                                                        \
+    X(sem_wait)                                                                                    \
+    X(sem_trywait)                                                                                 \
+    X(sem_timedwait)                                                                               \
+    X(sem_clockwait)                                                                               \
+    X(sem_post)                                                                                    \
+    X(poll)                                                                                        \
+    X(ppoll)                                                                                       \
+    X(__poll_chk)                                                                                  \
+    X(__ppoll_chk)                                                                                 \
+    X(epoll_wait)                                                                                  \
+    X(epoll_pwait)                                                                                 \
+    X(epoll_pwait2)                                                                                \
+    X(epoll_ctl)                                                                                   \
+    X(select)                                                                                      \
+    X(pselect)                                                                                     \
+    X(read)                                                                                        \
+    X(__read_chk)                                                                                  \
+    X(write)                                                                                       \
+    X(send)                                                                                        \
+    X(close)                                                                                       \
+    X(close_range)                                                                                 \
+    X(dup2)                                                                                        \
+    X(dup3)                                                                                        \
+    X(pipe)                                                                                        \
+    X(pipe2)                                                                                       \
+    X(socketpair)                                                                                  \
+    X(eventfd)                                                                                     \
+    X(eventfd_read)                                                                                \
+    X(eventfd_write)                                                                               \
+    X(nanosleep)                                                                                   \
+    X(clock_nanosleep)                                                                             \
+    X(usleep)                                                                                      \
+    X(sleep)                                                                                       \
+    X(syscall)
+
+enum next_name {
+#define NEXT_NAME(name) NEXT_##name,
+    NEXT_FUNCTIONS(NEXT_NAME)
+#undef NEXT_NAME
+        NEXT_COUNT
+};
+
+extern void *_Atomic next_functions[NEXT_COUNT];
+
+/* Finds it, and remembers it. If libc does not have it: next_missing. */
+void *next_find(enum next_name name);
+
+/* A function in place of one that libc does not have. It returns ENOSYS in place of a pthread
+ * function; otherwise it returns -1 and sets errno to ENOSYS. */
+void *next_missing(const char *name);
+
+static inline void *next_function(enum next_name name)
+{
+    void *found = atomic_load_explicit(&next_functions[name], memory_order_relaxed);
+
+    return __builtin_expect(found != NULL, 1) ? found : next_find(name);
+}
+
+/* The function behind ours of that name: NEXT(poll)(files, count, timeout). */
+#define NEXT(name) ((__typeof__(&name))next_function(NEXT_##name))
+
+/* What ours look like from outside. */
+#define SHOWN  __attribute__((visibility("default")))
+#define CALLER __builtin_return_address(0)
+
+#endif

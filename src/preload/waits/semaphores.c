@@ -1,0 +1,78 @@
+/* Semaphores. One above zero is taken by sem_trywait. sem_wait is a cancellation point also then,
+ * and sem_timedwait checks its limit first: so do we.
+ */
+#include <errno.h>
+#include <semaphore.h>
+#include <time.h>
+
+#include "preload/waits/waits.h"
+
+#include "base/poison.h"
+
+/* Whether it could be taken without waiting. */
+static bool took(sem_t *semaphore)
+{
+    int error = errno;
+
+    pthread_testcancel();
+    if (NEXT(sem_trywait)(semaphore) == 0)
+        return true;
+    errno = error;
+    return false;
+}
+
+static bool is_valid(const struct timespec *limit)
+{
+    return limit->tv_nsec >= 0 && limit->tv_nsec < 1000000000;
+}
+
+SHOWN int sem_wait(sem_t *semaphore)
+{
+    struct waiting waiting;
+    int result;
+
+    if (!waits_asked())
+        return NEXT(sem_wait)(semaphore);
+    if (took(semaphore))
+        return 0;
+    if (waits_left_alone(CALLER))
+        return NEXT(sem_wait)(semaphore);
+    waits_begin(&waiting, MP_WAIT_SEMAPHORE, semaphore);
+    WAITS_CANCELLABLE(&waiting, result, NEXT(sem_wait)(semaphore));
+    waits_end(&waiting, result == 0);
+    return result;
+}
+
+SHOWN int sem_timedwait(sem_t *semaphore, const struct timespec *limit)
+{
+    struct waiting waiting;
+    int result;
+
+    if (!waits_wanted(CALLER) || !is_valid(limit))
+        return NEXT(sem_timedwait)(semaphore, limit);
+    if (took(semaphore))
+        return 0;
+    waits_begin(&waiting, MP_WAIT_SEMAPHORE, semaphore);
+    WAITS_CANCELLABLE(&waiting, result, NEXT(sem_timedwait)(semaphore, limit));
+    waits_end(&waiting, result == 0);
+    return result;
+}
+
+SHOWN int sem_clockwait(sem_t *semaphore, clockid_t clock, const struct timespec *limit)
+{
+    struct waiting waiting;
+    int result;
+
+    if (!waits_wanted(CALLER))
+        return NEXT(sem_clockwait)(semaphore, clock, limit);
+    waits_begin(&waiting, MP_WAIT_SEMAPHORE, semaphore);
+    WAITS_CANCELLABLE(&waiting, result, NEXT(sem_clockwait)(semaphore, clock, limit));
+    waits_end(&waiting, result == 0);
+    return result;
+}
+
+SHOWN int sem_post(sem_t *semaphore)
+{
+    waits_wake(semaphore);
+    return NEXT(sem_post)(semaphore);
+}

@@ -1,0 +1,301 @@
+/* Gives dense numbers to what rows refer to. Every kernel record passes through two functions,
+ * dictionary_shape and dictionary_stream. They first try what came up last time.
+ */
+#include "record/names/dictionary.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/data/hash.h"
+
+#include "base/poison.h"
+
+#define MOST_THREADS 65536u /* threads told apart; a bound for tids that never repeat */
+
+enum mp_status dictionary_open(struct dictionary *dictionary, struct mp_writer *writer,
+                               const struct api_set *api)
+{
+    memset(dictionary, 0, sizeof(*dictionary));
+    dictionary->writer = writer;
+    dictionary->api = api;
+    dictionary->definitions = kept_definitions_new();
+    return dictionary->definitions ? MP_OK : MP_ERR_MEMORY;
+}
+
+void dictionary_close(struct dictionary *dictionary)
+{
+    uint32_t i;
+
+    for (i = 0; i < dictionary->thread_count; i++)
+        free(dictionary->threads[i].name);
+    free(dictionary->threads);
+    free(dictionary->followers);
+    mp_map_free(&dictionary->thread_index);
+    mp_intern_free(&dictionary->strings);
+    mp_intern_free(&dictionary->shapes);
+    mp_intern_free(&dictionary->streams);
+    mp_intern_free(&dictionary->nodes);
+    kept_definitions_free(dictionary->definitions);
+    memset(dictionary, 0, sizeof(*dictionary));
+}
+
+void dictionary_restart(struct dictionary *dictionary)
+{
+    uint32_t i;
+
+    mp_intern_reset(&dictionary->strings);
+    mp_intern_reset(&dictionary->shapes);
+    mp_intern_reset(&dictionary->streams);
+    mp_intern_reset(&dictionary->nodes);
+    memset(dictionary->names, 0, sizeof(dictionary->names));
+    memset(dictionary->functions, 0, sizeof(dictionary->functions));
+    dictionary->function_ids = 0;
+    dictionary->last_shape = 0;
+    dictionary->last_stream = 0;
+    dictionary->thread_ids = 0;
+    for (i = 0; i < dictionary->thread_count; i++)
+        dictionary->threads[i].id = 0;
+    kept_definitions_append_all(dictionary->definitions, dictionary);
+    if (dictionary->edges)
+        edges_restart(dictionary->edges);
+}
+
+size_t dictionary_bytes(const struct dictionary *dictionary)
+{
+    return mp_intern_bytes(&dictionary->strings) + mp_intern_bytes(&dictionary->shapes) +
+           mp_intern_bytes(&dictionary->streams) + mp_intern_bytes(&dictionary->nodes);
+}
+
+static uint32_t kernel_name(struct dictionary *dictionary, const char *name)
+{
+    struct name_memo *memo = &dictionary->names[mp_mix64((uintptr_t)name) & (NAME_CACHE_SLOTS - 1)];
+
+    if (!name)
+        return 0;
+    if (memo->address == name && !strcmp(memo->text, name))
+        return memo->id;
+    memo->id = dictionary_string(dictionary, name);
+    memo->text = mp_intern_get(&dictionary->strings, memo->id, NULL);
+    memo->address = memo->text ? name : NULL;
+    return memo->id;
+}
+
+static void define_shape(struct dictionary *dictionary, uint32_t id, const struct shape_key *key)
+{
+    mp_append_shape(dictionary->writer,
+                    &(struct mp_row_shape){
+                        .id = id,
+                        .kernel = key->name,
+                        .grid_x = (uint32_t)key->grid[0],
+                        .grid_y = (uint32_t)key->grid[1],
+                        .grid_z = (uint32_t)key->grid[2],
+                        .block_x = (uint32_t)key->block[0],
+                        .block_y = (uint32_t)key->block[1],
+                        .block_z = (uint32_t)key->block[2],
+                        .cluster_x = key->cluster[0],
+                        .cluster_y = key->cluster[1],
+                        .cluster_z = key->cluster[2],
+                        .registers = key->registers,
+                        .static_shared_memory = (uint32_t)key->static_shared_memory,
+                        .dynamic_shared_memory = (uint32_t)key->dynamic_shared_memory,
+                        .shared_memory_executed = key->shared_memory_executed,
+                        .local_memory = key->local_memory,
+                        .launch_type = key->launch_type,
+                        .programmatic = key->programmatic,
+                    });
+}
+
+/* Makes room to note what follows shape `id`; without memory nothing changes. */
+static void grow_followers(struct dictionary *dictionary, uint32_t id)
+{
+    uint32_t capacity = dictionary->follower_capacity ? dictionary->follower_capacity : 256;
+    uint32_t *followers;
+
+    while (capacity <= id)
+        capacity *= 2;
+    if (capacity == dictionary->follower_capacity)
+        return;
+    followers = realloc(dictionary->followers, capacity * sizeof(*followers));
+    if (!followers)
+        return;
+    memset(followers + dictionary->follower_capacity, 0,
+           (capacity - dictionary->follower_capacity) * sizeof(*followers));
+    dictionary->followers = followers;
+    dictionary->follower_capacity = capacity;
+}
+
+/* Kernels come in sequences that repeat. So this first tries the shape that followed the last one
+ * the time before, which saves hashing the key. */
+static uint32_t find_shape(struct dictionary *dictionary, const struct shape_key *key)
+{
+    uint32_t last = dictionary->last_shape;
+    uint32_t *guess = last < dictionary->follower_capacity ? &dictionary->followers[last] : NULL;
+    const char *known = guess && *guess && *guess <= dictionary->shapes.count
+                            ? mp_intern_get(&dictionary->shapes, *guess, NULL)
+                            : NULL;
+    bool is_new;
+    uint32_t id;
+
+    if (known && !memcmp(known, key, sizeof(*key)))
+        return *guess;
+    id = dictionary_intern(dictionary, &dictionary->shapes, key, sizeof(*key), &is_new);
+    if (is_new) {
+        define_shape(dictionary, id, key);
+        grow_followers(dictionary, id);
+    }
+    if (last < dictionary->follower_capacity)
+        dictionary->followers[last] = id;
+    return id;
+}
+
+uint32_t dictionary_shape(struct dictionary *dictionary, const struct record_kernel *kernel,
+                          bool programmatic)
+{
+    struct shape_key key = {
+        .name = kernel_name(dictionary, kernel->name),
+        .registers = kernel->registers,
+        .static_shared_memory = kernel->static_shared_memory,
+        .dynamic_shared_memory = kernel->dynamic_shared_memory,
+        .shared_memory_executed = kernel->shared_memory_executed,
+        .local_memory = kernel->local_memory_per_thread,
+        .launch_type = kernel->launch_type,
+        .programmatic = programmatic,
+    };
+
+    memcpy(key.grid, kernel->grid, sizeof(key.grid));
+    memcpy(key.block, kernel->block, sizeof(key.block));
+    memcpy(key.cluster, kernel->cluster, sizeof(key.cluster));
+    dictionary->last_shape = find_shape(dictionary, &key);
+    return dictionary->last_shape;
+}
+
+uint32_t dictionary_stream(struct dictionary *dictionary, uint32_t device, uint32_t context,
+                           uint32_t stream)
+{
+    struct stream_key key = {device, context, stream};
+    bool is_new;
+    uint32_t id;
+
+    if (dictionary->last_stream && !memcmp(&dictionary->last_stream_key, &key, sizeof(key)))
+        return dictionary->last_stream;
+    id = dictionary_intern(dictionary, &dictionary->streams, &key, sizeof(key), &is_new);
+    if (is_new)
+        mp_append_stream(dictionary->writer,
+                         &(struct mp_row_stream){
+                             .id = id, .stream = stream, .context = context, .device = device});
+    dictionary->last_stream_key = key;
+    dictionary->last_stream = id;
+    return id;
+}
+
+uint32_t dictionary_node(struct dictionary *dictionary, uint32_t graph, uint64_t node,
+                         uint64_t correlation)
+{
+    struct node_key key = {node, graph};
+    bool is_new;
+    uint32_t id;
+
+    if (!node)
+        return 0;
+    if (dictionary->edges)
+        key.graph = edges_number(dictionary->edges, graph, correlation);
+    id = dictionary_intern(dictionary, &dictionary->nodes, &key, sizeof(key), &is_new);
+    if (!is_new)
+        return id;
+    if (dictionary->edges)
+        edges_append(dictionary->edges, dictionary->writer, key.graph);
+    mp_append_node(dictionary->writer,
+                   &(struct mp_row_node){.id = id, .graph = key.graph, .graph_node = node});
+    return id;
+}
+
+/* The thread with this tid, made if new; NULL without memory. */
+static struct thread_fact *find_thread(struct dictionary *dictionary, uint32_t tid)
+{
+    uint32_t index = mp_map_get(&dictionary->thread_index, tid);
+    uint32_t capacity = dictionary->thread_capacity;
+    struct thread_fact *threads = dictionary->threads;
+
+    if (index != MP_MAP_ABSENT)
+        return &threads[index];
+    index = dictionary->thread_count;
+    if (index >= MOST_THREADS)
+        return NULL;
+    if (index == capacity) {
+        capacity = capacity ? capacity * 2 : 64;
+        threads = realloc(threads, capacity * sizeof(*threads));
+        if (!threads)
+            return NULL;
+        dictionary->threads = threads;
+        dictionary->thread_capacity = capacity;
+    }
+    if (mp_map_put(&dictionary->thread_index, tid, index) != MP_OK)
+        return NULL;
+    dictionary->thread_count++;
+    threads[index] = (struct thread_fact){.tid = tid};
+    return &threads[index];
+}
+
+static void define_thread(struct dictionary *dictionary, const struct thread_fact *thread)
+{
+    uint32_t name = dictionary_string(dictionary, thread->name);
+
+    mp_append_thread(dictionary->writer,
+                     &(struct mp_row_thread){.id = thread->id, .tid = thread->tid, .name = name});
+}
+
+uint32_t dictionary_thread(struct dictionary *dictionary, uint32_t tid)
+{
+    struct thread_fact *thread;
+
+    if (dictionary->last_thread < dictionary->thread_count &&
+        dictionary->threads[dictionary->last_thread].tid == tid)
+        thread = &dictionary->threads[dictionary->last_thread];
+    else
+        thread = find_thread(dictionary, tid);
+    if (!thread) {
+        dictionary->failures++;
+        return 0;
+    }
+    dictionary->last_thread = (uint32_t)(thread - dictionary->threads);
+    if (!thread->id) {
+        thread->id = ++dictionary->thread_ids;
+        define_thread(dictionary, thread);
+    }
+    return thread->id;
+}
+
+void dictionary_name_thread(struct dictionary *dictionary, uint32_t tid, const char *name)
+{
+    struct thread_fact *thread = find_thread(dictionary, tid);
+    char *copy = strdup(name);
+
+    if (!thread || !copy) {
+        free(copy);
+        dictionary->failures++;
+        return;
+    }
+    free(thread->name);
+    thread->name = copy;
+    if (thread->id)
+        define_thread(dictionary, thread);
+}
+
+uint32_t dictionary_function(struct dictionary *dictionary, unsigned api, uint32_t cbid)
+{
+    const char *name;
+    uint32_t *id;
+
+    if (api >= API_COUNT || cbid >= API_CBIDS)
+        return 0;
+    id = &dictionary->functions[api][cbid];
+    if (*id)
+        return *id;
+    name = dictionary->api->names[api][cbid];
+    *id = ++dictionary->function_ids;
+    mp_append_function(
+        dictionary->writer,
+        &(struct mp_row_function){
+            .id = *id, .api = api, .cbid = cbid, .name = dictionary_string(dictionary, name)});
+    return *id;
+}

@@ -1,0 +1,401 @@
+/* Finds steps as the program makes them, and switches the recording at their ends. Steps are told
+ * by the application's threads: by NVTX's watch and in CUPTI's callbacks.
+ */
+#include "record/ranges/baseline.h"
+
+#include <string.h>
+#include <time.h>
+
+#include "base/log.h"
+#include "base/settings/share.h"
+#include "base/text/strings.h"
+#include "record/api/quirks.h"
+#include "record/core/clock.h"
+#include "record/core/state.h"
+#include "record/data/sync_calls.h"
+#include "record/nvtx/watch.h"
+
+#include "base/poison.h"
+
+#define GATE_TRIES 20000 /* of 50 us: a second */
+
+static const char *const plain_names[BLOCK_WAYS] = {
+    [BLOCK_GRAPH] = "CUDA graph launch",
+    [BLOCK_SYNC] = "synchronisation",
+};
+
+/* ---- Steps ---- */
+
+/* The number of the name; the last one stands for all that found no room. */
+static uint32_t number_of(struct baseline *baseline, const char *name)
+{
+    uint32_t at;
+
+    for (at = 0; at < baseline->name_count; at++)
+        if (mp_text_equal(baseline->names[at], name))
+            return at;
+    if (at == BASELINE_NAMES)
+        return BASELINE_NAMES - 1;
+    mp_text_copy(baseline->names[at], BASELINE_NAME_BYTES,
+                 at == BASELINE_NAMES - 1 ? "other steps" : name);
+    baseline->name_count++;
+    return at;
+}
+
+/* Whether steps of this kind are those of the calling thread. The first that comes gets them. */
+static bool is_mine(struct step_way *way, uint32_t tid)
+{
+    uint32_t owner = 0;
+
+    atomic_store_explicit(&way->alive, true, memory_order_relaxed);
+    return atomic_compare_exchange_strong(&way->tid, &owner, tid) || owner == tid;
+}
+
+static void choose(struct baseline *baseline, uint64_t now)
+{
+    uint64_t counts[BLOCK_WAYS];
+    bool alive[BLOCK_WAYS];
+    uint64_t first = 0;
+    unsigned i;
+    int open = 0;
+
+    if (atomic_compare_exchange_strong(&baseline->first, &first, now))
+        first = now;
+    for (i = 0; i < BLOCK_WAYS; i++) {
+        counts[i] = atomic_load(&baseline->ways[i].count);
+        alive[i] = atomic_load(&baseline->ways[i].alive);
+    }
+    i = blocks_choose(counts, alive, now > first ? now - first : 0);
+    if (i < BLOCK_WAYS)
+        atomic_compare_exchange_strong(&baseline->chosen, &open, (int)i + 1);
+}
+
+static void tell(struct recorder *recorder, struct call_log *log, const struct step_way *way,
+                 uint64_t end)
+{
+    const struct call_entry entry = {
+        .kind = CALL_ENTRY_STEP,
+        .start = way->since,
+        .end = end,
+        .event = way->name,
+        .detail = !recorder->baseline.blocks.bare,
+    };
+
+    if (call_log_put(log, &entry))
+        work_wake(&recorder->work);
+}
+
+/* The step of the way has ended, on its thread. */
+static void end_step(struct recorder *recorder, struct call_log *log, enum block_way kind,
+                     uint64_t now)
+{
+    struct baseline *baseline = &recorder->baseline;
+    struct step_way *way = &baseline->ways[kind];
+    int chosen = atomic_load(&baseline->chosen);
+    bool bare = range_is_paused(recorder);
+    uint64_t number;
+    bool over;
+
+    if (!way->since || !range_is_open(recorder, &number, &over))
+        return;
+    if (!chosen) {
+        atomic_fetch_add(&way->count, 1);
+        choose(baseline, now);
+        return;
+    }
+    if (chosen != (int)kind + 1)
+        return;
+    if (bare != baseline->blocks.bare || !baseline->blocks.since)
+        blocks_begin(&baseline->blocks, bare, now); /* the user has begun another range */
+    baseline->due = blocks_step(&baseline->blocks, now);
+    atomic_store(&baseline->steps, baseline->blocks.all);
+    atomic_store(&baseline->without, baseline->blocks.without);
+    if (baseline->skip)
+        baseline->skip--;
+    else
+        tell(recorder, log, way, now);
+}
+
+/* ---- Work in flight ---- */
+
+static bool is_ready(struct recorder *recorder, CUstream stream)
+{
+    return recorder->driver.query_stream(stream) == CUDA_SUCCESS;
+}
+
+/* Whether no stream has work. The calls are the recorder's own. */
+static bool streams_are_ready(struct recorder *recorder, struct call_log *log)
+{
+    struct baseline *baseline = &recorder->baseline;
+    bool ready = baseline->stream_count <= BASELINE_STREAMS;
+
+    log->busy = true;
+    ready = ready && is_ready(recorder, CU_STREAM_LEGACY);
+    if (atomic_load(&baseline->per_thread))
+        ready = ready && is_ready(recorder, CU_STREAM_PER_THREAD);
+    pthread_mutex_lock(&baseline->lock);
+    for (uint32_t i = 0; ready && i < baseline->stream_count; i++)
+        ready = is_ready(recorder, baseline->streams[i]);
+    pthread_mutex_unlock(&baseline->lock);
+    log->busy = false;
+    return ready;
+}
+
+static bool is_idle(struct recorder *recorder, struct call_log *log)
+{
+    if (!recorder->driver.query_stream || atomic_load(&recorder->cuda.stream_captures) > 0)
+        return false;
+    return contexts_count(&recorder->cuda.contexts) == 1 && streams_are_ready(recorder, log);
+}
+
+static void note_stream(struct baseline *baseline, CUstream stream, bool exists)
+{
+    uint32_t i;
+
+    pthread_mutex_lock(&baseline->lock);
+    for (i = 0; i < baseline->stream_count && i < BASELINE_STREAMS; i++)
+        if (baseline->streams[i] == stream)
+            break;
+    if (exists && i == BASELINE_STREAMS)
+        baseline->stream_count = BASELINE_STREAMS + 1;
+    else if (exists && i == baseline->stream_count)
+        baseline->streams[baseline->stream_count++] = stream;
+    else if (!exists && i < baseline->stream_count && baseline->stream_count <= BASELINE_STREAMS)
+        baseline->streams[i] = baseline->streams[--baseline->stream_count];
+    pthread_mutex_unlock(&baseline->lock);
+}
+
+/* ---- The gate ---- */
+
+static void nap(void)
+{
+    const struct timespec pause = {.tv_nsec = 50000};
+
+    nanosleep(&pause, NULL);
+}
+
+static void enter_launch(struct baseline *baseline, struct call_log *log)
+{
+    atomic_fetch_add(&baseline->launching, 1);
+    for (int tries = 0; atomic_load(&baseline->gate) && tries < GATE_TRIES; tries++) {
+        atomic_fetch_sub(&baseline->launching, 1);
+        nap();
+        atomic_fetch_add(&baseline->launching, 1);
+    }
+    log->in_graph_launch = true;
+}
+
+static void leave_launch(struct baseline *baseline, struct call_log *log)
+{
+    if (log->in_graph_launch)
+        atomic_fetch_sub(&baseline->launching, 1);
+    log->in_graph_launch = false;
+}
+
+/* ---- Switching ---- */
+
+/* False if it could not. */
+static bool switch_over(struct recorder *recorder)
+{
+    struct baseline *baseline = &recorder->baseline;
+    bool done = false;
+
+    atomic_store(&baseline->gate, true);
+    if (!atomic_load(&baseline->launching))
+        done = baseline->blocks.bare ? range_resume(recorder)
+                                     : range_pause(recorder, &baseline->given_up);
+    atomic_store(&baseline->gate, false);
+    return done;
+}
+
+/* CUPTI 13.0 hangs there for a cause that is not known, so that the gate may not help. */
+static bool may_switch(struct recorder *recorder)
+{
+    struct baseline *baseline = &recorder->baseline;
+
+    if (baseline->due && !baseline->given_up && recorder->cupti.version >= 130000 &&
+        quirk_is_in(QUIRK_disable_deadlock, recorder->cupti.version)) {
+        mp_log_warn("MINIPROF_BASELINE has no effect: CUPTI of CUDA 13.0 hangs when kernels are "
+                    "switched off; take that of 13.0 Update 1 or later (MINIPROF_CUPTI)");
+        baseline->given_up = true;
+    }
+    return baseline->due && !baseline->given_up;
+}
+
+/* Switches if that is due, on the thread that makes the steps. `within`: a step is in progress. */
+static void try_switch(struct recorder *recorder, struct call_log *log, bool within)
+{
+    struct baseline *baseline = &recorder->baseline;
+
+    if (!may_switch(recorder) || !is_idle(recorder, log) || !switch_over(recorder))
+        return;
+    if (baseline->given_up)
+        range_resume(recorder); /* what is recorded now is complete later, or never */
+    baseline->due = false;
+    baseline->skip = within ? 2 : 1;
+    blocks_begin(&baseline->blocks, range_is_paused(recorder), mp_clock_now());
+}
+
+/* Whether the calling thread switches, since it makes the steps of the chosen kind. */
+static bool switches(struct baseline *baseline, uint32_t tid)
+{
+    int chosen = atomic_load(&baseline->chosen);
+
+    return chosen && atomic_load(&baseline->ways[chosen - 1].tid) == tid;
+}
+
+/* ---- NVTX ---- */
+
+static struct call_log *log_of(struct recorder *recorder)
+{
+    struct call_log *log = recorder_is_recording(recorder) ? call_log_mine(&recorder->logs) : NULL;
+
+    return log && !log->busy ? log : NULL;
+}
+
+static void nvtx_begins(struct recorder *recorder)
+{
+    struct step_way *way = &recorder->baseline.ways[BLOCK_NVTX];
+    struct call_log *log = log_of(recorder);
+
+    if (!log || !is_mine(way, log->tid) || way->depth++)
+        return;
+    way->since = mp_clock_now();
+}
+
+static void nvtx_lasted(struct recorder *recorder, uint64_t since, uint64_t until)
+{
+    struct baseline *baseline = &recorder->baseline;
+    struct step_way *way = &baseline->ways[BLOCK_NVTX];
+    struct call_log *log = log_of(recorder);
+
+    (void)since;
+    if (!log || !is_mine(way, log->tid) || !way->depth || --way->depth)
+        return;
+    if (atomic_load(&baseline->chosen) == BLOCK_NVTX + 1)
+        way->name = number_of(baseline, nvtx_watch_heard());
+    end_step(recorder, log, BLOCK_NVTX, until);
+    way->since = 0;
+    if (switches(baseline, log->tid))
+        try_switch(recorder, log, false);
+}
+
+/* ---- Calls ---- */
+
+/* The first argument of the call. */
+static void *argument_of(const CUpti_CallbackData *data)
+{
+    void *value = NULL;
+
+    if (data->functionParams)
+        memcpy(&value, data->functionParams, sizeof(value));
+    return value;
+}
+
+/* From one moment of this kind to the next. */
+static void pass(struct recorder *recorder, struct call_log *log, enum block_way kind)
+{
+    struct baseline *baseline = &recorder->baseline;
+    struct step_way *way = &baseline->ways[kind];
+    uint64_t now;
+
+    if (!is_mine(way, log->tid))
+        return;
+    now = mp_clock_now();
+    if (atomic_load(&baseline->chosen) == (int)kind + 1)
+        way->name = number_of(baseline, plain_names[kind]);
+    end_step(recorder, log, kind, now);
+    way->since = now;
+}
+
+static void returned(struct recorder *recorder, struct call_log *log)
+{
+    struct baseline *baseline = &recorder->baseline;
+    struct step_way *way = &baseline->ways[BLOCK_SYNC];
+    int chosen;
+
+    pass(recorder, log, BLOCK_SYNC);
+    if (!switches(baseline, log->tid))
+        return;
+    chosen = atomic_load(&baseline->chosen) - 1;
+    try_switch(recorder, log,
+               chosen == BLOCK_GRAPH || (chosen == BLOCK_NVTX && baseline->ways[chosen].depth));
+    if (atomic_load(&way->tid) == log->tid)
+        way->since = mp_clock_now();
+}
+
+void baseline_call(struct recorder *recorder, const struct api_watch *watch,
+                   const CUpti_CallbackData *data, bool per_thread)
+{
+    struct baseline *baseline = &recorder->baseline;
+    struct call_log *log = log_of(recorder);
+    bool enters = data->callbackSite == CUPTI_API_ENTER;
+    bool worked = !enters && sync_calls_result(data) == CUDA_SUCCESS;
+    CUstream *made;
+
+    if (!log)
+        return;
+    if (per_thread)
+        atomic_store(&baseline->per_thread, true);
+    switch (watch->sync_kind) {
+    case MP_sync_kind_stream_create:
+        made = argument_of(data);
+        if (worked && made)
+            note_stream(baseline, *made, true);
+        break;
+    case MP_sync_kind_stream_destroy:
+        if (enters)
+            note_stream(baseline, argument_of(data), false);
+        break;
+    case MP_sync_kind_graph_launch:
+        if (enters) {
+            pass(recorder, log, BLOCK_GRAPH);
+            enter_launch(baseline, log);
+        } else {
+            leave_launch(baseline, log);
+        }
+        break;
+    default:
+        if (worked)
+            returned(recorder, log);
+        break;
+    }
+}
+
+/* ---- Settings ---- */
+
+/* What baseline blocks cannot go with; NULL: nothing of that is set. */
+static const char *excluded_by(const struct mp_config *config)
+{
+    if (*config->schedule)
+        return "MINIPROF_SCHEDULE";
+    if (config->capture.choice == MP_CAPTURE_NVTX)
+        return "MINIPROF_CAPTURE=nvtx:NAME; MINIPROF_STEP=NAME makes these ranges steps";
+    if (*config->flight)
+        return "MINIPROF_FLIGHT";
+    return *config->metrics ? "MINIPROF_METRICS" : NULL;
+}
+
+void baseline_configure(struct recorder *recorder)
+{
+    struct mp_config *config = &recorder->config;
+    struct baseline *baseline = &recorder->baseline;
+    const char *other = excluded_by(config);
+
+    if (!*config->baseline || config->query != MP_QUERY_OFF)
+        return;
+    if (other) {
+        mp_log_warn("MINIPROF_BASELINE has no effect beside %s", other);
+        return;
+    }
+    baseline->wanted = true;
+    baseline->blocks.share = mp_share_percent(config->baseline);
+    pthread_mutex_init(&baseline->lock, NULL);
+    config->attach = MP_ATTACH_INIT; /* streams that were made earlier are not known */
+    nvtx_watch_open(&(struct nvtx_watch_calls){
+        .name = *config->step ? config->step : NULL,
+        .begin = nvtx_begins,
+        .lasted = nvtx_lasted,
+        .recorder = recorder,
+    });
+}

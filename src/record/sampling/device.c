@@ -1,0 +1,222 @@
+/* Divides the wished counters of a device among CUPTI, GPM and NVML, the best first, and runs the
+ * samplers.
+ */
+#include "record/sampling/device.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/log.h"
+#include "base/text/strings.h"
+#include "record/core/state.h"
+#include "record/sampling/nvml.h"
+#include "record/sampling/pm.h"
+
+#include "base/poison.h"
+
+struct sampling_device {
+    struct pm_sampler *pm;     /* NULL: none */
+    struct nvml_sampler *nvml; /* NULL: none */
+    bool running;
+    char reason[MP_ERROR_TEXT_BYTES]; /* why CUPTI measures nothing; empty: it does */
+};
+
+/* ---- The libraries, once ---- */
+
+static void try_pm(struct recorder *recorder)
+{
+    struct sampling *sampling = &recorder->sampling;
+    struct mp_error error;
+
+    if (sampling->pm_tried)
+        return;
+    sampling->pm_tried = true;
+    sampling->pm = calloc(1, sizeof(*sampling->pm));
+    if (!sampling->pm)
+        mp_text_copy(sampling->pm_reason, sizeof(sampling->pm_reason), "no memory");
+    else if (pm_api_open(sampling->pm, &recorder->cupti, &error) != MP_OK)
+        mp_text_copy(sampling->pm_reason, sizeof(sampling->pm_reason), error.text);
+}
+
+static const struct nvml_api *try_nvml(struct recorder *recorder)
+{
+    struct sampling *sampling = &recorder->sampling;
+
+    if (!sampling->nvml_tried) {
+        sampling->nvml_tried = true;
+        sampling->nvml = calloc(1, sizeof(*sampling->nvml));
+        if (sampling->nvml && !nvml_api_open(sampling->nvml)) {
+            free(sampling->nvml);
+            sampling->nvml = NULL;
+        }
+    }
+    return sampling->nvml;
+}
+
+/* ---- What is measured ---- */
+
+/* The wishes that nobody can grant, as a set without samples. */
+static void publish_rest(struct recorder *recorder, unsigned device, const struct sample_plan *plan,
+                         const char *reason)
+{
+    struct sample_set *set = samples_new_set(device, SAMPLED_BY_NOBODY, 0);
+    size_t i;
+
+    for (i = 0; set && i < plan->wishes->count; i++)
+        if (plan->by[i] == SAMPLED_BY_NOBODY)
+            samples_add(set, plan->wishes->items[i].name, plan->wishes->items[i].entry, NULL,
+                        plan->notes[i] ? plan->notes[i]
+                        : *reason      ? reason
+                                       : "nothing on this machine measures it");
+    if (set && set->count)
+        samples_publish(&recorder->sampling.store, set);
+    else
+        free(set);
+}
+
+/* "'a', 'b'": the names of wishes that CUPTI was to measure and does not. */
+static bool list_left_out(const struct sample_plan *plan, char *text, size_t size)
+{
+    size_t used = 0;
+    size_t i;
+
+    for (i = 0; i < plan->wishes->count; i++)
+        if (plan->notes[i] && used + strlen(plan->wishes->items[i].name) + 5 < size)
+            used += (size_t)snprintf(text + used, size - used, "%s'%s'", used ? ", " : "",
+                                     plan->wishes->items[i].name);
+    return used > 0;
+}
+
+static void say(unsigned device, const struct sampling_device *opened,
+                const struct sample_plan *plan, uint64_t interval)
+{
+    char left_out[512];
+    size_t most = 0;
+    size_t i;
+
+    for (i = 0; i < plan->wishes->count; i++)
+        most += plan->by[i] == SAMPLED_BY_CUPTI;
+    if (opened->pm)
+        mp_log_info("device %u: %zu counters are sampled every %.3g us", device, most,
+                    (double)interval / 1e3);
+    else if (*opened->reason && opened->nvml)
+        mp_log_warn("device %u: NVML is read 10 times a second, since CUPTI cannot sample: %s",
+                    device, opened->reason);
+    else if (*opened->reason)
+        mp_log_warn("device %u: no counters are sampled: %s", device, opened->reason);
+    if (list_left_out(plan, left_out, sizeof(left_out)))
+        mp_log_warn("device %u: the GPU lacks these, or has no room for them in the one pass that "
+                    "sampling takes: %s: sample them in a run of their own (NVML reads those that "
+                    "it knows)",
+                    device, left_out);
+}
+
+static bool wishes_for(const struct sample_plan *plan, enum sampled_by by)
+{
+    size_t i;
+
+    for (i = 0; i < plan->wishes->count; i++)
+        if (!plan->wishes->items[i].entry ? by == SAMPLED_BY_CUPTI
+                                          : sampled_source(plan->wishes->items[i].name, by, 0) &&
+                                                plan->by[i] == SAMPLED_BY_NOBODY)
+            return true;
+    return false;
+}
+
+static void open_pm(struct recorder *recorder, struct sampling_device *opened, unsigned device,
+                    struct sample_plan *plan, bool only_listed)
+{
+    struct sampling *sampling = &recorder->sampling;
+    struct mp_error error;
+
+    if (!wishes_for(plan, SAMPLED_BY_CUPTI))
+        return;
+    try_pm(recorder);
+    if (*sampling->pm_reason) {
+        mp_text_copy(opened->reason, sizeof(opened->reason), sampling->pm_reason);
+    } else if (pm_open(&opened->pm, sampling->pm, device, sampling->interval, plan, only_listed,
+                       &error) != MP_OK) {
+        mp_text_copy(opened->reason, sizeof(opened->reason), error.text);
+        memset(plan->by, 0, sizeof(plan->by));
+        memset(plan->notes, 0, sizeof(plan->notes));
+    }
+}
+
+static void open_nvml(struct recorder *recorder, struct sampling_device *opened, unsigned device,
+                      struct sample_plan *plan)
+{
+    const char *place = recorder->sampling.places[device];
+
+    if ((wishes_for(plan, SAMPLED_BY_GPM) || wishes_for(plan, SAMPLED_BY_NVML)) && *place &&
+        try_nvml(recorder))
+        opened->nvml = nvml_open(recorder->sampling.nvml, device, place, plan,
+                                 *opened->reason ? opened->reason : NULL);
+}
+
+static void publish(struct recorder *recorder, struct sample_set *set)
+{
+    if (set)
+        samples_publish(&recorder->sampling.store, set);
+}
+
+struct sampling_device *sampling_device_open(struct recorder *recorder, unsigned device,
+                                             bool only_listed)
+{
+    struct sampling *sampling = &recorder->sampling;
+    struct sampling_device *opened = calloc(1, sizeof(*opened));
+    struct sample_plan plan = {.wishes = sampling->wishes};
+
+    if (!opened)
+        return NULL;
+    open_pm(recorder, opened, device, &plan, only_listed);
+    open_nvml(recorder, opened, device, &plan);
+    if (opened->pm)
+        publish(recorder, pm_set(opened->pm));
+    if (opened->nvml) {
+        publish(recorder, nvml_gpm(opened->nvml));
+        publish(recorder, nvml_readings(opened->nvml));
+    }
+    publish_rest(recorder, device, &plan, opened->reason);
+    if (!only_listed)
+        say(device, opened, &plan, sampling->interval);
+    return opened;
+}
+
+/* ---- Sampling ---- */
+
+void sampling_device_start(struct recorder *recorder, struct sampling_device *device)
+{
+    struct mp_error error;
+
+    (void)recorder;
+    if (device->running)
+        return;
+    device->running = true;
+    if (device->pm && pm_start(device->pm, &error) != MP_OK && !*device->reason) {
+        mp_text_copy(device->reason, sizeof(device->reason), error.text);
+        mp_log_warn("device %u: counters are not sampled: %s", pm_set(device->pm)->device,
+                    error.text);
+    }
+    if (device->nvml)
+        nvml_start(device->nvml);
+}
+
+void sampling_device_drain(struct recorder *recorder, struct sampling_device *device)
+{
+    if (device->pm && pm_is_running(device->pm))
+        pm_drain(device->pm, &recorder->sampling.store);
+    if (device->nvml && device->running)
+        nvml_tick(device->nvml, &recorder->sampling.store, false);
+}
+
+void sampling_device_stop(struct recorder *recorder, struct sampling_device *device)
+{
+    if (!device->running)
+        return;
+    device->running = false;
+    if (device->pm && pm_is_running(device->pm))
+        pm_stop(device->pm, &recorder->sampling.store);
+    if (device->nvml)
+        nvml_tick(device->nvml, &recorder->sampling.store, true);
+}

@@ -1,0 +1,263 @@
+/* The sampling thread, and how the others have it start and stop. */
+#include "record/sampling/sampling.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "base/log.h"
+#include "base/settings/sample.h"
+#include "record/core/clock.h"
+#include "record/core/state.h"
+#include "record/core/thread.h"
+#include "record/sampling/device.h"
+#include "record/sampling/wishes.h"
+
+#include "base/poison.h"
+
+#define STACK_BYTES ((size_t)1 << 20)
+#define DRAIN_MS    50 /* from one emptying of CUPTI's buffer to the next */
+
+void sampling_open(struct recorder *recorder)
+{
+    struct sampling *sampling = &recorder->sampling;
+    bool query = recorder->config.query == MP_QUERY_SAMPLING;
+    static struct mp_sample choice; /* of 4 KB: not on the stack */
+    pthread_condattr_t attributes;
+
+    samples_open(&sampling->store);
+    pthread_mutex_init(&sampling->lock, NULL);
+    pthread_condattr_init(&attributes);
+    pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
+    pthread_cond_init(&sampling->changed, &attributes);
+    pthread_condattr_destroy(&attributes);
+    if (!query && !*recorder->config.sample)
+        return;
+    if (!query && *recorder->config.metrics) {
+        mp_log_warn("MINIPROF_METRICS and MINIPROF_SAMPLE need the same counters: nothing is "
+                    "sampled");
+        return;
+    }
+    mp_sample_parse(query ? "all" : recorder->config.sample, &choice);
+    sampling->interval = 1000000000u / choice.hertz;
+    sampling->wishes = calloc(1, sizeof(*sampling->wishes));
+    if (!sampling->wishes)
+        return;
+    wishes_read(sampling->wishes, choice.names);
+    sampling->wanted = !query && sampling->wishes->count > 0;
+}
+
+/* ---- The sampling thread ---- */
+
+static void open_new_devices(struct recorder *recorder)
+{
+    struct sampling *sampling = &recorder->sampling;
+    uint64_t devices = atomic_load(&sampling->devices);
+    unsigned i;
+
+    for (i = 0; i < SAMPLING_DEVICES; i++)
+        if ((devices >> i & 1) && !sampling->open[i])
+            sampling->open[i] = sampling_device_open(recorder, i, false);
+}
+
+static void for_all(struct recorder *recorder,
+                    void (*what)(struct recorder *recorder, struct sampling_device *device))
+{
+    unsigned i;
+
+    for (i = 0; i < SAMPLING_DEVICES; i++)
+        if (recorder->sampling.open[i])
+            what(recorder, recorder->sampling.open[i]);
+}
+
+static void serve(struct recorder *recorder, bool on)
+{
+    if (on) {
+        open_new_devices(recorder);
+        for_all(recorder, sampling_device_start);
+    } else {
+        for_all(recorder, sampling_device_stop);
+    }
+}
+
+/* Under the lock: waits for a request, or until it is time to look for samples. */
+static void await_request(struct sampling *sampling)
+{
+    struct timespec limit;
+
+    clock_gettime(CLOCK_MONOTONIC, &limit);
+    limit.tv_nsec += DRAIN_MS * 1000000L;
+    if (limit.tv_nsec >= 1000000000L) {
+        limit.tv_nsec -= 1000000000L;
+        limit.tv_sec++;
+    }
+    if (sampling->asked != sampling->served)
+        return;
+    if (sampling->on)
+        pthread_cond_timedwait(&sampling->changed, &sampling->lock, &limit);
+    else
+        pthread_cond_wait(&sampling->changed, &sampling->lock);
+}
+
+static void *sampling_main(void *argument)
+{
+    struct recorder *recorder = argument;
+    struct sampling *sampling = &recorder->sampling;
+    bool over = false;
+
+    pthread_setname_np(pthread_self(), "miniprof-sample");
+    while (!over) {
+        uint32_t asked;
+        bool on;
+
+        pthread_mutex_lock(&sampling->lock);
+        await_request(sampling);
+        asked = sampling->asked;
+        on = sampling->on && !sampling->over;
+        over = sampling->over;
+        pthread_mutex_unlock(&sampling->lock);
+        if (asked != sampling->served)
+            serve(recorder, on);
+        else
+            for_all(recorder, sampling_device_drain);
+        pthread_mutex_lock(&sampling->lock);
+        sampling->served = asked;
+        pthread_cond_broadcast(&sampling->changed);
+        pthread_mutex_unlock(&sampling->lock);
+    }
+    return NULL;
+}
+
+/* ---- The others ---- */
+
+/* Under the lock. */
+static bool start_thread(struct recorder *recorder)
+{
+    struct sampling *sampling = &recorder->sampling;
+    pthread_t thread;
+
+    if (!sampling->started)
+        sampling->started = thread_start(&thread, STACK_BYTES, sampling_main, recorder) == MP_OK;
+    return sampling->started;
+}
+
+/* Under the lock: waits until request `number` is served, for a while. If that was in vain once,
+ * nobody waits again until the thread answers. Not a cancellation point. */
+static void await_served(struct sampling *sampling, uint32_t number)
+{
+    struct timespec limit;
+    int before;
+    int error = sampling->late;
+
+    clock_gettime(CLOCK_MONOTONIC, &limit);
+    limit.tv_sec += SAMPLING_WAIT_MS / 1000;
+    pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &before);
+    while ((int32_t)(sampling->served - number) < 0 && !error)
+        error = pthread_cond_timedwait(&sampling->changed, &sampling->lock, &limit);
+    pthread_setcancelstate(before, NULL);
+    sampling->late = error != 0;
+}
+
+enum request { REQUEST_ON, REQUEST_OFF, REQUEST_AS_IT_IS, REQUEST_END };
+
+static void request(struct recorder *recorder, enum request what)
+{
+    struct sampling *sampling = &recorder->sampling;
+
+    pthread_mutex_lock(&sampling->lock);
+    if (what != REQUEST_AS_IT_IS)
+        sampling->on = what == REQUEST_ON;
+    sampling->over |= what == REQUEST_END;
+    if ((sampling->on || (sampling->started && what != REQUEST_AS_IT_IS)) &&
+        start_thread(recorder)) {
+        uint32_t number = ++sampling->asked;
+
+        pthread_cond_broadcast(&sampling->changed);
+        await_served(sampling, number);
+    }
+    pthread_mutex_unlock(&sampling->lock);
+    work_wake(&recorder->work);
+}
+
+void sampling_note_context(struct recorder *recorder, CUcontext context)
+{
+    uint32_t device;
+
+    if (recorder->sampling.wanted && recorder->cupti.get_device_id &&
+        recorder->cupti.get_device_id(context, &device) == CUPTI_SUCCESS &&
+        device < SAMPLING_DEVICES)
+        atomic_fetch_or(&recorder->sampling.devices, UINT64_C(1) << device);
+}
+
+/* Contexts that were there before CUPTI told of them. */
+static void note_contexts(struct recorder *recorder)
+{
+    struct context_list *contexts = &recorder->cuda.contexts;
+    CUcontext items[MOST_CONTEXTS_HELD];
+    uint32_t count, i;
+
+    pthread_mutex_lock(&contexts->lock);
+    count = contexts->count;
+    memcpy(items, contexts->items, sizeof(items));
+    pthread_mutex_unlock(&contexts->lock);
+    for (i = 0; i < count; i++)
+        sampling_note_context(recorder, items[i]);
+}
+
+/* NVML knows the devices by their places on the bus. The driver is asked on one of the program's
+ * threads, since the sampling thread is no user of CUDA. */
+static void note_places(struct recorder *recorder)
+{
+    struct sampling *sampling = &recorder->sampling;
+    struct call_log *log = call_log_mine(&recorder->logs);
+    uint64_t devices = atomic_load(&sampling->devices);
+    unsigned i;
+
+    if (!log || !recorder->driver.get_bus_id ||
+        atomic_exchange(&sampling->placed, devices) == devices)
+        return;
+    log->busy = true; /* calls of ours are not recorded */
+    for (i = 0; i < SAMPLING_DEVICES; i++)
+        if (devices >> i & 1)
+            recorder->driver.get_bus_id(sampling->places[i], SAMPLING_PLACE_BYTES, (CUdevice)i);
+    log->busy = false;
+}
+
+void sampling_await(struct recorder *recorder, uint32_t correlation)
+{
+    if (!recorder->sampling.wanted || !atomic_load(&recorder->sampling.devices))
+        return;
+    edges_note_read(&recorder->edges, correlation); /* not a call of the application */
+    note_places(recorder);
+    request(recorder, REQUEST_AS_IT_IS);
+}
+
+void sampling_switch(struct recorder *recorder, bool on)
+{
+    if (!recorder->sampling.wanted)
+        return;
+    if (on) {
+        note_contexts(recorder);
+        note_places(recorder);
+    }
+    request(recorder, on ? REQUEST_ON : REQUEST_OFF);
+}
+
+void sampling_finish(struct recorder *recorder)
+{
+    if (recorder->sampling.wanted)
+        request(recorder, REQUEST_END);
+}
+
+void sampling_query(struct recorder *recorder)
+{
+    CUdevice device = 0;
+
+    if (recorder->sampling.wishes && recorder->driver.get_device &&
+        recorder->driver.get_device(&device) == CUDA_SUCCESS && device >= 0 &&
+        device < (CUdevice)SAMPLING_DEVICES) {
+        atomic_store(&recorder->sampling.devices, UINT64_C(1) << device);
+        note_places(recorder);
+        sampling_device_open(recorder, (unsigned)device, true);
+    }
+}

@@ -1,0 +1,28 @@
+/* What MINIPROF_SAMPLE asks for, as a list of counters without repetitions. */
+#ifndef MP_RECORD_SAMPLING_WISHES_H
+#define MP_RECORD_SAMPLING_WISHES_H
+
+#include "record/sampling/samples.h"
+
+struct sample_wish {
+    char name[METRIC_NAME_BYTES];
+    const struct sampled_entry *entry; /* NULL: one of CUPTI's own names */
+};
+
+struct sample_wishes {
+    size_t count;
+    struct sample_wish items[SAMPLES_MOST_COUNTERS];
+};
+
+/* For one device: who measures each wish so far, and why nobody better does. */
+struct sample_plan {
+    const struct sample_wishes *wishes;
+    enum sampled_by by[SAMPLES_MOST_COUNTERS];
+    const char *notes[SAMPLES_MOST_COUNTERS]; /* static, or NULL */
+};
+
+/* Reads the list. Unknown names are said, with the nearest known one, and left out. With `all` in
+ * place of a name every known counter is wished for. */
+void wishes_read(struct sample_wishes *wishes, const char *names);
+
+#endif

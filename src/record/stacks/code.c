@@ -1,0 +1,212 @@
+/* Looks code objects up by their addresses, and reads those that are new. What is new is read by
+ * the kernel's copy, so nothing of it is trusted: sizes are bounded and texts may be anything.
+ */
+#include "record/stacks/code.h"
+
+#include "base/poison.h"
+
+/* ---- Those that are known ---- */
+
+static uint64_t hash_of(const uint8_t *table, size_t bytes)
+{
+    const size_t half = CODE_HASH_BYTES / 2;
+
+    return bytes <= CODE_HASH_BYTES
+               ? mp_hash64(table, bytes, bytes)
+               : mp_hash64(table, half, bytes) ^ mp_hash64(table + bytes - half, half, ~bytes);
+}
+
+/* 0: none has been given, or there is no such number. */
+static uint32_t version_at(const struct python_layout *layout, uintptr_t code)
+{
+    return layout->version == LAYOUT_NONE ? 0 : load_number(code + layout->version);
+}
+
+/* The code object and its table are mapped, since they were when the entry was made. */
+static bool is_same(const struct known_code *known, const struct python *python)
+{
+    const struct python_layout *layout = &python->layout;
+    uintptr_t code = known->code;
+    uint32_t version;
+
+    if (load_word(code + LAYOUT_TYPE) != known->type)
+        return false;
+    if (known->type != python->code_type)
+        return true;
+    if (load_word(code + layout->name) != known->name ||
+        load_word(code + layout->file) != known->file ||
+        load_word(code + layout->table) != known->table ||
+        load_number(code + layout->first_line) != known->first_line)
+        return false;
+    version = version_at(layout, code);
+    if (version)
+        return version == known->check;
+    return load_word(known->table + LAYOUT_SIZE) == known->table_bytes &&
+           hash_of((const uint8_t *)known->table + LAYOUT_BYTES_DATA, known->table_bytes) ==
+               known->check;
+}
+
+/* ---- New ones ---- */
+
+/* Characters of one, two or four bytes become UTF-8. */
+static size_t put_character(char *to, uint32_t c)
+{
+    if (c < 0x80) {
+        to[0] = (char)c;
+        return 1;
+    }
+    if (c < 0x800) {
+        to[0] = (char)(0xc0 | c >> 6);
+        to[1] = (char)(0x80 | (c & 63));
+        return 2;
+    }
+    if (c < 0x10000) {
+        to[0] = (char)(0xe0 | c >> 12);
+        to[1] = (char)(0x80 | (c >> 6 & 63));
+        to[2] = (char)(0x80 | (c & 63));
+        return 3;
+    }
+    to[0] = (char)(0xf0 | (c >> 18 & 7));
+    to[1] = (char)(0x80 | (c >> 12 & 63));
+    to[2] = (char)(0x80 | (c >> 6 & 63));
+    to[3] = (char)(0x80 | (c & 63));
+    return 4;
+}
+
+#define TEXT_CHARACTERS  1023u
+#define TEXT_BYTES       ((size_t)TEXT_CHARACTERS * 4)
+#define STATE_KIND(s)    ((s) >> 2 & 7) /* bytes of a character */
+#define STATE_COMPACT(s) ((s) >> 5 & 1)
+#define STATE_ASCII(s)   ((s) >> 6 & 1)
+
+/* A string as UTF-8, its last TEXT_CHARACTERS characters if it is longer. Answers its bytes; 0 also
+ * if it cannot be read. */
+static size_t read_text(const struct python_layout *layout, pid_t pid, uintptr_t at, char *to)
+{
+    unsigned char raw[TEXT_BYTES];
+    uint64_t head[5];
+    uint64_t length;
+    uint32_t state;
+    size_t size, bytes = 0;
+    uintptr_t data;
+
+    if (!memory_copy(pid, head, at, sizeof(head)))
+        return 0;
+    length = head[LAYOUT_SIZE / sizeof(head[0])];
+    state = (uint32_t)head[LAYOUT_TEXT_STATE / sizeof(head[0])];
+    size = STATE_KIND(state);
+    if (!STATE_COMPACT(state) || !(size == 1 || size == 2 || size == 4))
+        return 0;
+    data = at + (STATE_ASCII(state) ? layout->ascii : layout->wide);
+    if (length > TEXT_CHARACTERS) {
+        data += (length - TEXT_CHARACTERS) * size;
+        length = TEXT_CHARACTERS;
+    }
+    if (!memory_copy(pid, raw, data, length * size))
+        return 0;
+    for (size_t i = 0; i < length; i++) {
+        uint32_t c = 0;
+
+        memcpy(&c, raw + i * size, size); /* little endian */
+        bytes += put_character(to + bytes, c);
+    }
+    return bytes;
+}
+
+/* The store's form of it, in `scratch`. Answers its bytes; 0 if it cannot be read. */
+static size_t read_code(struct known_codes *codes, const struct python_layout *layout, pid_t pid,
+                        struct known_code *known)
+{
+    struct stored_code *to = (void *)codes->scratch;
+    char *text = (char *)(to + 1);
+    uint64_t head[LAYOUT_BYTES_DATA / sizeof(uint64_t)];
+    uint64_t bytes;
+
+    if (!memory_copy(pid, head, known->table, sizeof(head)))
+        return 0;
+    bytes = head[LAYOUT_SIZE / sizeof(head[0])];
+    if (bytes > UINT32_MAX)
+        return 0;
+    known->table_bytes = (uint32_t)bytes;
+    *to = (struct stored_code){.first_line = known->first_line, .lines = layout->lines};
+    to->name_bytes = (uint32_t)read_text(layout, pid, known->name, text);
+    text += to->name_bytes;
+    to->file_bytes = (uint32_t)read_text(layout, pid, known->file, text);
+    text += to->file_bytes;
+    to->table_bytes = bytes < CODE_TABLE_BYTES ? (uint32_t)bytes : CODE_TABLE_BYTES;
+    if (!memory_copy(pid, text, known->table + LAYOUT_BYTES_DATA, to->table_bytes))
+        return 0;
+    return (size_t)(text - (char *)codes->scratch) + to->table_bytes;
+}
+
+static bool all_is_mapped(pid_t pid, uintptr_t at, size_t bytes)
+{
+    char byte;
+
+    for (size_t i = 0; i < bytes; i += (size_t)1 << MEMORY_PAGE_BITS)
+        if (!memory_copy(pid, &byte, at + i, 1))
+            return false;
+    return !bytes || memory_copy(pid, &byte, at + bytes - 1, 1);
+}
+
+static bool learn(struct known_codes *codes, const struct python *python, struct stack_store *store,
+                  pid_t pid, struct known_code *known)
+{
+    const struct python_layout *layout = &python->layout;
+    uint64_t object[LAYOUT_CODE_BYTES / sizeof(uint64_t)];
+    uintptr_t at = (uintptr_t)object;
+    size_t bytes;
+
+    if ((known->code & 7) || !memory_copy(pid, object, known->code, 2 * sizeof(object[0])))
+        return false;
+    known->type = load_word(at + LAYOUT_TYPE);
+    if (known->type != python->code_type)
+        return true;
+    if (!memory_copy(pid, object, known->code, layout->bytes))
+        return false;
+    known->name = load_word(at + layout->name);
+    known->file = load_word(at + layout->file);
+    known->table = load_word(at + layout->table);
+    known->first_line = load_number(at + layout->first_line);
+    known->traceable =
+        layout->traceable == LAYOUT_NONE ? 0 : load_number(at + layout->traceable) * 2;
+    bytes = read_code(codes, layout, pid, known);
+    if (!bytes || !all_is_mapped(pid, known->table, LAYOUT_BYTES_DATA + known->table_bytes))
+        return false;
+    known->check = version_at(layout, at);
+    if (!known->check)
+        known->check =
+            hash_of((const uint8_t *)known->table + LAYOUT_BYTES_DATA, known->table_bytes);
+    known->number = store_code(store, codes->scratch, bytes);
+    return true;
+}
+
+/* Not inlined: it has much on its stack. */
+static __attribute__((noinline)) const struct known_code *learn_at(
+    struct known_codes *codes, const struct python *python, struct stack_store *store, pid_t pid,
+    struct known_code *entry, uintptr_t code)
+{
+    struct known_code known = {.code = code, .trust = codes->trust};
+
+    if (!learn(codes, python, store, pid, &known))
+        return NULL;
+    *entry = known;
+    return entry;
+}
+
+const struct known_code *code_find(struct known_codes *codes, const struct python *python,
+                                   struct stack_store *store, pid_t pid, uintptr_t code)
+{
+    struct known_code *set = codes->entries[(code >> 5 ^ code >> 14) % CODE_SETS];
+    unsigned way;
+
+    if (!code)
+        return NULL;
+    for (way = 0; way < CODE_WAYS && set[way].code != code; way++)
+        continue;
+    if (way < CODE_WAYS && set[way].trust == codes->trust && is_same(&set[way], python))
+        return &set[way];
+    if (way == CODE_WAYS)
+        way = codes->hand++ % CODE_WAYS;
+    return learn_at(codes, python, store, pid, &set[way], code);
+}

@@ -1,0 +1,91 @@
+/* Walks native frames by libunwind or glibc, and weaves Python's frames into them. */
+#include "record/stacks/native.h"
+
+#include <dlfcn.h>
+#include <execinfo.h>
+#include <string.h>
+
+#include "base/log.h"
+
+#include "base/poison.h"
+
+/* HP's libunwind; LLVM's has another name and no such function. It is never closed. */
+void native_open(struct native *native)
+{
+    void *library = dlopen("libunwind.so.8", RTLD_NOW | RTLD_LOCAL);
+    void *addresses[4];
+
+    if (library)
+        *(void **)&native->walk = dlsym(library, "unw_backtrace");
+    if (!native->walk)
+        native->walk = backtrace;
+    if (native->walk(addresses, 4) > 0)
+        return;
+    native->walk = NULL;
+    mp_log_warn("MINIPROF_STACKS: the stack cannot be unwound here: no native stacks");
+}
+
+uint32_t native_walk(const struct native *native, uint64_t places[NATIVE_DEPTH + 1])
+{
+    void *addresses[NATIVE_DEPTH + 1];
+    int count = native->walk(addresses, NATIVE_DEPTH + 1);
+
+    for (int i = 0; i < count; i++)
+        places[i] = PLACE_NATIVE | (uintptr_t)addresses[i];
+    if (count > (int)NATIVE_DEPTH)
+        places[NATIVE_DEPTH] = (uint64_t)CODE_CUT << 32;
+    return count > 0 ? (uint32_t)count : 0;
+}
+
+static bool is_evaluator(const struct python *python, uint64_t place)
+{
+    return PLACE_IS_NATIVE(place) &&
+           PLACE_ADDRESS(place) - python->evaluator < python->evaluator_bytes;
+}
+
+/* A stack in the making. */
+struct splice {
+    uint64_t *to;
+    uint32_t count, room;
+    const struct native_stacks *of;
+    uint32_t next; /* Python's frames that are put */
+};
+
+static void put(struct splice *splice, uint64_t place)
+{
+    if (splice->count < splice->room)
+        splice->to[splice->count++] = place;
+}
+
+/* Python's frames up to the one with which an evaluator began; all of them if there is no more
+ * evaluator. */
+static void put_evaluated(struct splice *splice, bool last)
+{
+    while (splice->next < splice->of->python_count) {
+        uint64_t place = splice->of->python[splice->next++];
+
+        put(splice, place);
+        if ((place & PLACE_ENTRY) && !last)
+            return;
+    }
+}
+
+uint32_t native_splice(const struct python *python, const struct native_stacks *stacks,
+                       uint64_t *to, uint32_t room)
+{
+    struct splice splice = {.to = to, .room = room, .of = stacks};
+    uint32_t evaluators = 0;
+
+    for (uint32_t i = 0; i < stacks->native_count; i++)
+        evaluators += is_evaluator(python, stacks->native[i]);
+    if (stacks->python_count && !evaluators) {
+        put_evaluated(&splice, true);
+        return splice.count;
+    }
+    for (uint32_t i = 0; i < stacks->native_count; i++)
+        if (stacks->python_count && is_evaluator(python, stacks->native[i]))
+            put_evaluated(&splice, --evaluators == 0);
+        else
+            put(&splice, stacks->native[i]);
+    return splice.count;
+}

@@ -1,0 +1,50 @@
+/* Native frames: the return addresses on the calling thread's stack, and the modules they lie in.
+ *
+ * libunwind walks where it is installed, glibc's backtrace otherwise. Neither needs frame pointers.
+ * What is kept is a module and an offset; symbols are the reader's work.
+ *
+ *     native_walk    each call: addresses
+ *     native_splice  Python's frames in place of the evaluator's that ran them
+ *     native_place   once for each stack: address -> module and offset
+ *
+ * A place with PLACE_NATIVE is an address first. native_place puts the module's number into it.
+ */
+#ifndef MP_RECORD_STACKS_NATIVE_H
+#define MP_RECORD_STACKS_NATIVE_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "record/stacks/python.h"
+#include "record/stacks/store.h"
+
+#define NATIVE_DEPTH 256u /* frames that are kept, the innermost */
+
+struct native {
+    int (*walk)(void **addresses, int count); /* NULL: not wanted */
+    _Atomic uint64_t unloads;                 /* of modules, as last seen */
+};
+
+/* Loads the unwinder. In InitializeInjection: the first walk loads libraries. */
+void native_open(struct native *native);
+
+/* The return addresses of the caller as places, innermost first; how many. */
+uint32_t native_walk(const struct native *native, uint64_t places[NATIVE_DEPTH + 1]);
+
+/* Puts both stacks into `to`, which has room for `room`. An evaluator's frame stands where the
+ * Python frames that it runs belong. If evaluators are not found, only Python's frames are there.
+ */
+struct native_stacks {
+    const uint64_t *native, *python;
+    uint32_t native_count, python_count;
+};
+uint32_t native_splice(const struct python *python, const struct native_stacks *stacks,
+                       uint64_t *to, uint32_t room);
+
+/* Replaces addresses by modules and offsets. Answers how many of the innermost places belong to
+ * the profiler and the driver, so not to the stack. */
+uint32_t native_place(struct native *native, struct stack_store *store, uint64_t *places,
+                      uint32_t count);
+
+#endif

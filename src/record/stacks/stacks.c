@@ -1,0 +1,220 @@
+/* Takes a stack where a call begins, and finds its number. */
+#include "record/stacks/stacks.h"
+
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "base/log.h"
+#include "record/core/clock.h"
+#include "record/core/state.h"
+#include "record/nvtx/nvtx.h"
+#include "record/stacks/walk.h"
+
+#include "base/poison.h"
+
+#define MEMO_SETS 1024u /* a power of two */
+#define MEMO_WAYS 4u
+
+/* A stack that the thread has had. Two stacks with one hash would be taken for one: of a million
+ * stacks, one time in 30 million. */
+struct stack_memo {
+    uint64_t hash;
+    uint32_t stack; /* 0: none */
+};
+
+/* What a thread keeps for it; mapped, and touched as it is used. */
+struct stack_thread {
+    struct walk walk;
+    uint32_t calls;       /* for `every` */
+    uint32_t correlation; /* of the last call that was looked at */
+    uint32_t hand;
+    bool busy;
+    uint64_t unloads; /* of modules, when the memos began */
+    struct stack_memo memos[MEMO_SETS][MEMO_WAYS];
+    uint64_t native[NATIVE_DEPTH + 1];
+    uint64_t both[STACK_DEPTH];
+};
+
+static struct stack_thread *thread_of(struct stacks *stacks, struct call_log *log)
+{
+    struct stack_thread *thread = log->stacks;
+
+    if (__builtin_expect(thread != NULL, 1))
+        return thread;
+    thread = mmap(NULL, sizeof(*thread), PROT_READ | PROT_WRITE,
+                  MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (thread == MAP_FAILED)
+        return NULL;
+    thread->walk.pages.pid = stacks->pid;
+    log->stacks_bytes = sizeof(*thread);
+    log->stacks = thread;
+    return thread;
+}
+
+/* Each place is stirred in, in order. */
+static uint64_t hash_places(const uint64_t *places, uint32_t count)
+{
+    uint64_t hash = count;
+
+    for (uint32_t i = 0; i < count; i++) {
+        hash = (hash ^ places[i]) * UINT64_C(0x9E3779B185EBCA87);
+        hash ^= hash >> 32;
+    }
+    return mp_mix64(hash);
+}
+
+/* The number of the stack that was walked. */
+static uint32_t number_of(struct stacks *stacks, struct stack_thread *thread, uint64_t *places,
+                          uint32_t count)
+{
+    uint64_t hash = hash_places(places, count);
+    struct stack_memo *set = thread->memos[hash % MEMO_SETS];
+    uint32_t hidden = 0;
+    uint32_t stack;
+
+    for (unsigned way = 0; way < MEMO_WAYS; way++)
+        if (set[way].hash == hash && set[way].stack)
+            return set[way].stack;
+    if (stacks->native.walk)
+        hidden = native_place(&stacks->native, &stacks->store, places, count);
+    if (hidden == count)
+        return 0;
+    stack = store_stack(&stacks->store, places + hidden, count - hidden);
+    if (stack)
+        set[thread->hand++ % MEMO_WAYS] = (struct stack_memo){hash, stack};
+    return stack;
+}
+
+/* How many frames of Python there are. */
+static uint32_t take_python(struct stacks *stacks, struct stack_thread *thread)
+{
+    uintptr_t state = stacks->wants_python && python_is_ready(&stacks->python, stacks->pid)
+                          ? python_thread_state(&stacks->python)
+                          : 0;
+    uint32_t count;
+
+    if (!state)
+        return 0;
+    count = walk_python(&thread->walk, &stacks->python, &stacks->store, state);
+    if (__builtin_expect(thread->walk.broken, 0)) {
+        atomic_fetch_add_explicit(&stacks->broken, 1, memory_order_relaxed);
+        return 0;
+    }
+    return count;
+}
+
+/* Addresses mean something else after a module was unloaded. */
+static void forget_unloaded(struct stacks *stacks, struct stack_thread *thread)
+{
+    uint64_t unloads = atomic_load_explicit(&stacks->native.unloads, memory_order_relaxed);
+
+    if (thread->unloads != unloads)
+        memset(thread->memos, 0, sizeof(thread->memos));
+    thread->unloads = unloads;
+}
+
+static uint32_t take_native(struct stacks *stacks, struct stack_thread *thread, uint32_t frames)
+{
+    struct native_stacks of = {
+        .native = thread->native,
+        .python = thread->walk.places,
+        .native_count = native_walk(&stacks->native, thread->native),
+        .python_count = frames,
+    };
+    uint32_t count = native_splice(&stacks->python, &of, thread->both,
+                                   sizeof thread->both / sizeof *thread->both);
+
+    forget_unloaded(stacks, thread);
+    return count ? number_of(stacks, thread, thread->both, count) : 0;
+}
+
+static uint32_t take(struct stacks *stacks, struct stack_thread *thread)
+{
+    uint32_t frames = take_python(stacks, thread);
+
+    if (stacks->native.walk)
+        return take_native(stacks, thread, frames);
+    return frames ? number_of(stacks, thread, thread->walk.places, frames) : 0;
+}
+
+uint32_t stacks_take(struct stacks *stacks, struct call_log *log)
+{
+    struct stack_thread *thread = thread_of(stacks, log);
+    uint32_t stack;
+
+    if (!thread || thread->busy)
+        return 0;
+    thread->busy = true;
+    atomic_signal_fence(memory_order_seq_cst);
+    stack = take(stacks, thread);
+    atomic_signal_fence(memory_order_seq_cst);
+    thread->busy = false;
+    return stack;
+}
+
+static void take_call(struct stacks *stacks, struct call_log *log, uint32_t correlation)
+{
+    struct stack_thread *thread = thread_of(stacks, log);
+    uint32_t stack;
+
+    /* A driver call inside of a runtime call has the same id. */
+    if (!thread || thread->correlation == correlation)
+        return;
+    thread->correlation = correlation;
+    if (stacks->every > 1 && thread->calls++ % stacks->every)
+        return;
+    stack = stacks_take(stacks, log);
+    if (stack)
+        slots_put(&stacks->calls, correlation, stack);
+}
+
+void stacks_call(struct recorder *recorder, const CUpti_CallbackData *data)
+{
+    struct stacks *stacks = &recorder->stacks;
+    struct call_log *log = call_log_mine(&recorder->logs);
+    bool enters = data->callbackSite == CUPTI_API_ENTER;
+
+    if (!log || log->busy ||
+        !atomic_load_explicit(&recorder->cupti_state.enabled, memory_order_relaxed))
+        return;
+    if (!stacks->over) {
+        if (enters)
+            take_call(stacks, log, data->correlationId);
+    } else if (enters) {
+        *data->correlationData = mp_clock_now();
+    } else if (*data->correlationData && mp_clock_now() - *data->correlationData >= stacks->over) {
+        take_call(stacks, log, data->correlationId);
+    }
+}
+
+void stacks_node(struct recorder *recorder, uint32_t number)
+{
+    struct call_log *log = call_log_mine(&recorder->logs);
+    uint32_t stack = log && !log->busy ? stacks_take(&recorder->stacks, log) : 0;
+
+    if (stack)
+        slots_put(&recorder->stacks.nodes, number, stack);
+}
+
+void stacks_open(struct recorder *recorder)
+{
+    struct stacks *stacks = &recorder->stacks;
+
+    if (recorder->config.stacks == MP_STACKS_OFF)
+        return;
+    stacks->pid = getpid();
+    stacks->every = recorder->config.stacks_every;
+    stacks->over = (uint64_t)recorder->config.stacks_over * 1000u;
+    stacks->wants_python = recorder->config.stacks != MP_STACKS_NATIVE;
+    if (recorder->config.stacks != MP_STACKS_PYTHON)
+        native_open(&stacks->native);
+    store_open(&stacks->store);
+    stacks->wanted = slots_open(&stacks->calls) && slots_open(&stacks->nodes);
+    if (!stacks->wanted)
+        mp_log_warn("no memory for MINIPROF_STACKS: no stacks are recorded");
+    /* Nodes of graphs are told by numbers among the NVTX events, also where there are none. */
+    if (recorder->config.nvtx == MP_SWITCH_ON)
+        mp_nvtx_prepare();
+    atomic_store(&recorder->overlaps.kept, true); /* the callback of these launches stays on */
+}

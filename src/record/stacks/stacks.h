@@ -1,0 +1,66 @@
+/* Whose line made a call: the stacks of launches, copies and synchronising calls, and of nodes of
+ * graphs where they are made.
+ *
+ * The thread that calls walks its own stack inside of CUPTI's callback, and keeps a number:
+ *
+ *     walk.c     Python frames -> places    each call; nothing is copied
+ *     native.c   native frames -> places    each call; with both, one stack of both
+ *     stacks.c   places -> number           by a hash of the places: a table of the thread
+ *     store.c    new places -> a new number once for each stack; under a lock
+ *     slots.c    correlation id -> number   the writer asks when it has the call's record
+ *
+ * data/stack_rows.c writes what a number stands for when the first row names it.
+ *
+ * No stack is taken while a thread takes one: a signal handler that calls CUDA meanwhile gets none.
+ */
+#ifndef MP_RECORD_STACKS_STACKS_H
+#define MP_RECORD_STACKS_STACKS_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include <cupti.h>
+
+#include "record/stacks/native.h"
+#include "record/stacks/python.h"
+#include "record/stacks/slots.h"
+#include "record/stacks/store.h"
+#include "record/stacks/walk.h"
+
+/* Of both kinds, with what stands for those left out. */
+#define STACK_DEPTH (WALK_DEPTH + NATIVE_DEPTH + 2)
+
+struct call_log;
+struct recorder;
+
+/* InitializeInjection writes what has no other note. */
+struct stacks {
+    bool wanted;
+    uint32_t every; /* calls of a thread of which one gets a stack */
+    uint64_t over;  /* only calls that took as many ns; 0: all */
+    pid_t pid;
+    bool wants_python;
+    struct native native;
+    struct python python;
+    struct stack_store store; /* lock: stacks */
+    struct stack_slots calls; /* by correlation id */
+    struct stack_slots nodes; /* by the number of origins.h */
+    _Atomic uint64_t broken;  /* walks that ended at what is no frame */
+};
+
+/* In InitializeInjection. Without memory nothing is wanted, and a line says so. */
+void stacks_open(struct recorder *recorder);
+
+/* ENTER and EXIT of a call that has a stack, from CUPTI's callback. */
+void stacks_call(struct recorder *recorder, const CUpti_CallbackData *data);
+
+/* A node of a graph has been made, and has this number. */
+void stacks_node(struct recorder *recorder, uint32_t number);
+
+/* The calling thread's stack as it is now; 0: none. For the benchmark too. */
+uint32_t stacks_take(struct stacks *stacks, struct call_log *log);
+
+#endif

@@ -1,0 +1,31 @@
+/* A walk through the Python frames of the calling thread, innermost first.
+ *
+ * The thread is inside of a call that one of these frames has made, so none of them changes. Each
+ * frame is loaded only from memory that was shown to be mapped (memory.h), each function is
+ * compared with what is known of it (code.h), and the depth is bounded. A walk that meets something
+ * else ends there, and its stack counts as broken.
+ */
+#ifndef MP_RECORD_STACKS_WALK_H
+#define MP_RECORD_STACKS_WALK_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "record/stacks/code.h"
+
+#define WALK_DEPTH 512u /* frames that are kept; of deeper stacks the innermost */
+
+/* What a thread needs for it. */
+struct walk {
+    struct known_pages pages;
+    struct known_codes codes;
+    uint32_t count; /* walks */
+    bool broken;    /* the last one ended too early */
+    uint64_t places[WALK_DEPTH + 1];
+};
+
+/* Walks from the thread state. Fills `places` and answers how many there are; 0: no frame. */
+uint32_t walk_python(struct walk *walk, const struct python *python, struct stack_store *store,
+                     uintptr_t thread_state);
+
+#endif

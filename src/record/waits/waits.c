@@ -1,0 +1,133 @@
+/* Asks the preloaded library for waits, and takes what it tells. */
+#include "record/waits/waits.h"
+
+#include <link.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "record/core/clock.h"
+#include "record/core/state.h"
+#include "record/nvtx/time.h"
+
+#include "base/poison.h"
+
+_Static_assert(
+    (int)MP_WAIT_CONDITION == MP_wait_kind_condition && (int)MP_WAIT_MUTEX == MP_wait_kind_mutex &&
+        (int)MP_WAIT_JOIN == MP_wait_kind_join && (int)MP_WAIT_BARRIER == MP_wait_kind_barrier &&
+        (int)MP_WAIT_SEMAPHORE == MP_wait_kind_semaphore &&
+        (int)MP_WAIT_POLL == MP_wait_kind_poll && (int)MP_WAIT_EPOLL == MP_wait_kind_epoll &&
+        (int)MP_WAIT_SELECT == MP_wait_kind_select && (int)MP_WAIT_READ == MP_wait_kind_read &&
+        (int)MP_WAIT_FUTEX == MP_wait_kind_futex && (int)MP_WAIT_SLEEP == MP_wait_kind_sleep &&
+        (int)MP_WAIT_RWLOCK == MP_wait_kind_rwlock,
+    "the preloaded library's kinds are the trace's");
+
+/* In the thread that has waited. A child made by clone has no fork handler, but another id. */
+static void take_wait(const struct mp_preload_wait *wait)
+{
+    struct recorder *recorder = mp_recorder;
+    bool half = false;
+
+    if (!recorder_is_recording(recorder) || getpid() != recorder->pid)
+        return;
+    waits_put(&recorder->waits, wait, &half);
+    if (half)
+        work_wake(&recorder->work);
+}
+
+/* ---- The clock ---- */
+
+#define SAME_CLOCK_NS (UINT64_C(60) * 1000000000u)
+
+/* Of the software GPU's virtual time: the library's functions see no wait that takes time. */
+static uint64_t stand_still(void)
+{
+    return 0;
+}
+
+/* The software GPU's clock is the time of day with SIMGPU_REAL_TIME. Otherwise it is virtual: who
+ * reads it moves it, so the library must not. */
+static bool clock_is_virtual(const struct recorder *recorder)
+{
+    uint64_t begun = recorder->recording.begin_time;
+    struct timespec now;
+    uint64_t day;
+
+    clock_gettime(CLOCK_REALTIME, &now);
+    day = (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+    return begun > day || day - begun > SAME_CLOCK_NS;
+}
+
+static void set_clock(const struct recorder *recorder, struct mp_preload *preload)
+{
+#if defined(__x86_64__)
+    bool is_even = nvtx_counter_is_usable();
+#else
+    bool is_even = true; /* Arm's generic timer */
+#endif
+    bool is_monotonic = strcmp(mp_clock_name(), "monotonic") == 0;
+
+    if (!is_monotonic)
+        atomic_store(&preload->clock, clock_is_virtual(recorder) ? stand_still : mp_clock_now);
+    atomic_store(&preload->counter_is_even, is_monotonic && is_even);
+}
+
+/* ---- Code that is left alone ---- */
+
+struct code {
+    uintptr_t address; /* in it */
+    uintptr_t begin, end;
+};
+
+static int look_at(struct dl_phdr_info *info, size_t bytes, void *context)
+{
+    struct code *code = context;
+    uintptr_t begin = UINTPTR_MAX, end = 0;
+
+    (void)bytes;
+    for (unsigned i = 0; i < info->dlpi_phnum; i++) {
+        const ElfW(Phdr) *segment = &info->dlpi_phdr[i];
+        uintptr_t from = info->dlpi_addr + segment->p_vaddr;
+
+        if (segment->p_type != PT_LOAD)
+            continue;
+        begin = from < begin ? from : begin;
+        end = from + segment->p_memsz > end ? from + segment->p_memsz : end;
+    }
+    if (code->address < begin || code->address >= end)
+        return 0;
+    code->begin = begin;
+    code->end = end;
+    return 1;
+}
+
+static void leave_alone(struct mp_preload_code *place, uintptr_t address)
+{
+    struct code code = {.address = address};
+
+    if (!dl_iterate_phdr(look_at, &code))
+        return;
+    atomic_store(&place->begin, code.begin);
+    atomic_store(&place->end, code.end);
+}
+
+/* ---- From when to when ---- */
+
+void waits_ask(struct recorder *recorder, struct mp_preload *preload)
+{
+    if (!preload || recorder->config.waits == MP_SWITCH_OFF)
+        return;
+    leave_alone(&preload->left_alone[0], (uintptr_t)take_wait);
+    leave_alone(&preload->left_alone[1], (uintptr_t)recorder->cupti.flush_all);
+    set_clock(recorder, preload);
+    atomic_store(&recorder->waits.preload, preload);
+    atomic_store(&preload->waited, take_wait);
+}
+
+void waits_stop(struct recorder *recorder)
+{
+    struct mp_preload *preload = atomic_load(&recorder->waits.preload);
+
+    if (preload)
+        atomic_store(&preload->waited, NULL);
+}

@@ -1,0 +1,54 @@
+/* What was sampled while work ran, as cells and as keys. */
+#include "report/common/sampled.h"
+
+#include <math.h>
+
+#include "base/poison.h"
+
+static double value_of(const struct counters_brief *brief, enum sampled_cell cell)
+{
+    static const uint8_t counters[] = {
+        [SAMPLED_SMS] = COUNTERS_SMS,     [SAMPLED_TENSOR] = COUNTERS_TENSOR,
+        [SAMPLED_DRAM] = COUNTERS_DRAM,   [SAMPLED_PCIE_IN] = COUNTERS_RX,
+        [SAMPLED_PCIE_OUT] = COUNTERS_TX,
+    };
+
+    if (!brief)
+        return (double)NAN;
+    if (cell == SAMPLED_PCIE)
+        return brief->values[COUNTERS_RX] + brief->values[COUNTERS_TX];
+    return brief->values[counters[cell]];
+}
+
+static const char *class_name(const struct counters_brief *brief)
+{
+    return brief && brief->class != COUNTERS_UNKNOWN ? counters_class_name(brief->class) : NULL;
+}
+
+struct report_cell sampled_cell(const struct counters_brief *brief, enum sampled_cell cell)
+{
+    double value;
+
+    if (cell == SAMPLED_BOUND_BY)
+        return report_text_cell(class_name(brief));
+    value = value_of(brief, cell);
+    return isfinite(value) ? report_real_cell(value) : report_absent_cell();
+}
+
+static struct json_fact fact(const char *key, const struct counters_brief *brief,
+                             enum sampled_cell cell)
+{
+    double value = value_of(brief, cell);
+
+    return FACT_IF(key, isfinite(value), value);
+}
+
+void json_sampled(struct json_writer *json, const struct counters_brief *brief)
+{
+    JSON_FACTS(json, fact("sm_active_percent", brief, SAMPLED_SMS),
+               fact("tensor_active_percent", brief, SAMPLED_TENSOR),
+               fact("dram_active_percent", brief, SAMPLED_DRAM),
+               fact("pcie_in_bytes_per_second", brief, SAMPLED_PCIE_IN),
+               fact("pcie_out_bytes_per_second", brief, SAMPLED_PCIE_OUT),
+               FACT("bound_by", class_name(brief)));
+}

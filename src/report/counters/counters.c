@@ -1,0 +1,177 @@
+/* Prints counters over time: the head, a section for each device, and what the numbers rest on. */
+#include "report/counters/counters.h"
+
+#include <inttypes.h>
+
+#include "base/text/strings.h"
+#include "report/common/quality.h"
+#include "report/counters/tables.h"
+
+#include "base/poison.h"
+
+/* ---- Notes ---- */
+
+static bool said_before(const struct counters_result *result, size_t at)
+{
+    for (size_t i = 0; i < at; i++)
+        if (result->counters[i].note && result->counters[i].device == result->counters[at].device &&
+            mp_text_equal(result->counters[i].note, result->counters[at].note))
+            return true;
+    return false;
+}
+
+/* Why counters have no better source, each reason once. */
+static void print_sources(const struct report_out *out, const struct mp_trace *trace,
+                          const struct counters_result *result)
+{
+    for (size_t i = 0; i < result->counter_count; i++) {
+        const struct counters_counter *counter = &result->counters[i];
+
+        if (!counter->note || said_before(result, i))
+            continue;
+        print_prefix(out, trace);
+        fprintf(out->file, "Note: device %" PRIu64 ", ", counter->device);
+        report_put_visible_text(out->file, counter->name ? counter->name : "?");
+        fputs(" and others without CUPTI: ", out->file);
+        report_put_visible_text(out->file, counter->note);
+        fputs(".\n", out->file);
+    }
+}
+
+static uint64_t shortest_interval(const struct counters_result *result)
+{
+    uint64_t shortest = 0;
+
+    for (size_t i = 0; i < result->counter_count; i++) {
+        uint64_t interval = result->counters[i].samples ? result->counters[i].interval : 0;
+
+        if (interval && (!shortest || interval < shortest))
+            shortest = interval;
+    }
+    return shortest;
+}
+
+static uint64_t missing_time(const struct counters_result *result)
+{
+    uint64_t missing = 0;
+
+    for (size_t i = 0; i < result->counter_count; i++)
+        if (result->counters[i].missing > missing)
+            missing = result->counters[i].missing;
+    return missing;
+}
+
+static void counters_print_notes(const struct report_out *out, const struct mp_trace *trace,
+                                 const struct counters_result *result)
+{
+    uint64_t interval = shortest_interval(result);
+    char time[MP_FORMATTED_BYTES];
+
+    if (interval && result->group_count) {
+        print_prefix(out, trace);
+        fprintf(out->file,
+                "Note: a sample is a mean over %s, in which several kernels may have run. Values "
+                "of work are solved from all samples, +- the 95%% confidence; '-': they do not "
+                "tell it.\n",
+                mp_format_time(time, sizeof time, interval));
+    }
+    print_sources(out, trace, result);
+    if (result->overflows || missing_time(result)) {
+        print_prefix(out, trace);
+        fprintf(out->file,
+                "Note: samples are missing for up to %s, the GPU's buffer was full %" PRIu64
+                " times: a lower rate loses none.\n",
+                mp_format_time(time, sizeof time, missing_time(result)), result->overflows);
+    }
+}
+
+/* ---- Text and CSV ---- */
+
+static bool has_samples(const struct counters_result *result, uint64_t device)
+{
+    for (size_t i = 0; i < result->counter_count; i++)
+        if (result->counters[i].device == device && result->counters[i].samples)
+            return true;
+    return false;
+}
+
+static void counters_print_device(const struct report_out *out, const struct mp_trace *trace,
+                                  const struct counters_result *result, uint64_t device,
+                                  bool layers)
+{
+    const char *name = counters_device_name(result, device);
+
+    print_prefix(out, trace);
+    fputs("Counters of \"", out->file);
+    report_put_visible_text(out->file, name ? name : "GPU");
+    fprintf(out->file, " (%" PRIu64 ")\":\n", device);
+    counters_print_devices(out, NULL, result, device);
+    if (!has_samples(result, device))
+        return;
+    fputc('\n', out->file);
+    print_prefix(out, trace);
+    fprintf(out->file, "While %s ran:\n", layers ? "the work of layers" : "kernels and copies");
+    counters_print_work(out, NULL, result, device, layers);
+}
+
+static bool is_first(const struct counters_result *result, size_t at)
+{
+    for (size_t i = 0; i < at; i++)
+        if (result->counters[i].device == result->counters[at].device)
+            return false;
+    return true;
+}
+
+static void counters_print_text(const struct report_out *out, const struct mp_trace *trace,
+                                const struct counters_result *result,
+                                const struct counters_options *options)
+{
+    bool layers = options->by == COUNTERS_BY_LAYER;
+
+    print_head(out, trace, &result->quality, options->range, result->range_count);
+    if (!result->asked) {
+        print_prefix(out, trace);
+        fputs("No counters in the trace: record it with MINIPROF_SAMPLE=default.\n", out->file);
+    }
+    if (out->format == REPORT_CSV) {
+        counters_print_devices(out, NULL, result, UINT64_MAX);
+        counters_print_work(out, NULL, result, UINT64_MAX, layers);
+    } else {
+        for (size_t i = 0; i < result->counter_count; i++)
+            if (is_first(result, i))
+                counters_print_device(out, trace, result, result->counters[i].device, layers);
+    }
+    if (result->asked)
+        counters_print_notes(out, trace, result);
+}
+
+/* ---- JSON ---- */
+
+static void counters_print_json(const struct report_out *out, const struct mp_trace *trace,
+                                const struct counters_result *result,
+                                const struct counters_options *options)
+{
+    struct json_writer json;
+
+    json_open_document(&json, out->file, 2);
+    json_head(&json, trace, &result->quality, &result->definitions, options->range,
+              result->range_count);
+    JSON_FACTS(&json, FACT("by", options->by == COUNTERS_BY_LAYER ? "layer" : "kernel"),
+               FACT("overflows", result->overflows));
+    json_key_array(&json, "counters");
+    counters_print_devices(out, &json, result, UINT64_MAX);
+    json_close_array(&json);
+    json_key_array(&json, "work");
+    counters_print_work(out, &json, result, UINT64_MAX, options->by == COUNTERS_BY_LAYER);
+    json_close_array(&json);
+    json_close_document(&json);
+}
+
+void print_counters(const struct report_out *out, const struct mp_trace *trace,
+                    const struct counters_result *result, const struct counters_options *options)
+{
+    if (out->format == REPORT_JSON)
+        counters_print_json(out, trace, result, options);
+    else
+        counters_print_text(out, trace, result, options);
+}

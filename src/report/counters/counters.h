@@ -1,0 +1,14 @@
+/* Counters over time, of devices and of the work that ran, as text, CSV and JSON. */
+#ifndef MP_REPORT_COUNTERS_COUNTERS_H
+#define MP_REPORT_COUNTERS_COUNTERS_H
+
+#include <miniprof/trace.h>
+
+#include "analyze/counters/counters.h"
+#include "report/table/table.h"
+
+/* The whole report of `miniprof counters`. `options` are those with which `result` was built. */
+void print_counters(const struct report_out *out, const struct mp_trace *trace,
+                    const struct counters_result *result, const struct counters_options *options);
+
+#endif

@@ -1,0 +1,71 @@
+// Elements without markup: whatever comes from a trace gets into the page as text and no other way.
+
+const ATTRIBUTE_EVENTS = /^on([a-z]+)$/;
+
+// el("button", {class: "link", onclick: go, "aria-label": "x"}, "text", child, ...)
+function el(tag, attributes, ...children) {
+    const element = document.createElement(tag);
+    for (const [key, value] of Object.entries(attributes || {})) {
+        const event = ATTRIBUTE_EVENTS.exec(key);
+        if (value === null || value === undefined || value === false) continue;
+        if (event) element.addEventListener(event[1], value);
+        else element.setAttribute(key, value === true ? "" : String(value));
+    }
+    append(element, children);
+    return element;
+}
+
+function append(element, children) {
+    for (const child of children.flat(Infinity)) {
+        if (child === null || child === undefined || child === false) continue;
+        element.append(child instanceof Node ? child : document.createTextNode(String(child)));
+    }
+}
+
+function replaceContent(element, ...children) {
+    element.replaceChildren();
+    append(element, children);
+}
+
+function byId(id) {
+    return document.getElementById(id);
+}
+
+function cssColor(name) {
+    return getComputedStyle(document.documentElement).getPropertyValue(name).trim();
+}
+
+// heads: cells of one row, or none. rows: lists of cells.
+function plainTable(attributes, heads, rows) {
+    const rowOf = (cells) => el("tr", null, cells);
+    return el(
+        "table",
+        attributes,
+        heads.length > 0 && el("thead", null, rowOf(heads)),
+        el("tbody", null, rows.map(rowOf)),
+    );
+}
+
+// kind: "many" in columns beside each other.
+function facts(pairs, kind = "") {
+    return el(
+        "dl",
+        { class: `facts ${kind}` },
+        pairs
+            .filter(([, value]) => value !== null && value !== "")
+            .map(([key, value]) => el("div", null, el("dt", null, key), el("dd", null, value))),
+    );
+}
+
+function wantsNoMotion() {
+    return matchMedia("(prefers-reduced-motion: reduce)").matches;
+}
+
+// Runs `action` when nothing more has come for a while.
+function debounced(action, milliseconds) {
+    let timer = 0;
+    return () => {
+        clearTimeout(timer);
+        timer = setTimeout(action, milliseconds);
+    };
+}

@@ -1,0 +1,255 @@
+// What the keys of documents are called on the page, and which columns of a table are shown first.
+
+const WORDS = {
+    name: "Name",
+    short_name: "Short name",
+    percent: "Share",
+    total_ns: "Total",
+    self_ns: "Own time",
+    self_percent: "Own share",
+    self_calls: "Own calls",
+    avg_ns: "Mean",
+    mean_ns: "Mean",
+    min_ns: "Shortest",
+    max_ns: "Longest",
+    latency_ns: "Latency",
+    host_ns: "Host",
+    api_ns: "In API calls",
+    busy_ns: "GPU busy",
+    kernel_ns: "Kernels",
+    htod_ns: "Copies to GPU",
+    dtoh_ns: "Copies from GPU",
+    other_copy_ns: "Other copies",
+    set_ns: "Memory sets",
+    overlap_ns: "Overlap",
+    others_ns: "Others' work",
+    idle_ns: "GPU idle",
+    idle_launch_ns: "Idle: launching",
+    idle_queued_ns: "Idle: queued",
+    idle_copy_ns: "Idle: copy call",
+    idle_host_ns: "Idle: host",
+    idle_sync_ns: "Idle: synchronisation",
+    idle_unknown_ns: "Idle: unknown",
+    std: "Deviation",
+    min: "Least",
+    max: "Greatest",
+    by_name: "Rows by name alone",
+    by: "Found by",
+    by_ns: "Grew by",
+    grew: "What grew",
+    with_ns: "At the same time as",
+    "with_ns.kernel": "Beside kernels",
+    "with_ns.htod": "Beside copies to GPU",
+    "with_ns.dtoh": "Beside copies from GPU",
+    "with_ns.copy": "Beside other copies",
+    "with_ns.set": "Beside sets",
+    "with_ns.communication": "Beside communication",
+    beyond_busy_ns: "Kernels beside kernels",
+    within_streams_ns: "of it within streams",
+    between_streams_ns: "of it between streams",
+    exposed_ns: "With nothing beside it",
+    overlapped_ns: "With other work beside it",
+    kernels_at_once: "Kernels at once",
+    contradicted: "Dependencies that times contradict",
+    clamped: "Dependencies cut to fit",
+    doubtful_percent: "Doubtful",
+    undecided: "Waits without a known cause",
+    unknown_wakers: "Wakers not known",
+    wrong_wakers: "Wakers that cannot be",
+    unlaunched: "Work without a launch",
+    unknown_events: "Events not known",
+    unknown_graphs: "Graphs not known",
+    critical_ns: "On critical path",
+    waiting_ns: "Waiting",
+    device_waiting_ns: "GPU waiting",
+    window_ns: "Window",
+    host_code_ns: "Host code",
+    gpu_computing_ns: "Computing",
+    transfer_ns: "Transfer",
+    hidden_ns: "Hidden transfer",
+    peer_ns: "Waiting for peers",
+    peer_idle_ns: "Idle for peers",
+    bubbles_ns: "Bubbles",
+    path_changes: "Changes of rank",
+    not_scheduled_ns: "Not scheduled",
+    launch_latency_ns: "Launch latency",
+    stream_gap_ns: "Between work of a stream",
+    dependency_latency_ns: "Between streams",
+    return_ns: "Return from waits",
+    no_calls: "Without API calls",
+    at_once: "Iterations at once, mean",
+    most_at_once: "Iterations at once, most",
+    asked_for: "Asked for",
+    outside: "Work outside of iterations",
+    coverage_percent: "Of the recording covered",
+    throughput_per_s: "Iterations a second",
+    period_mean_ns: "From begin to begin, mean",
+    outlier_limit_ns: "Outliers from",
+    occupancy_percent: "Occupancy",
+    min_occupancy_percent: "Occupancy, least",
+    max_occupancy_percent: "Occupancy, greatest",
+    limit: "Limited by",
+    sm_limit: "Blocks limited by",
+    blocks_per_sm: "Blocks an SM",
+    blocks_by_warps: "Blocks by warps",
+    blocks_by_registers: "Blocks by registers",
+    blocks_by_shared_memory: "Blocks by shared memory",
+    blocks_by_blocks: "Blocks by limit",
+    tensor_cores: "Tensor cores",
+    tensor_core_ns: "On tensor cores",
+    gap_ns: "Gaps",
+    gap_mean_ns: "Gap, mean",
+    gaps: "Number of gaps",
+    launch_ns: "Launching",
+    launch_mean_ns: "Launch, mean",
+    kernels_per_call: "Kernels a call",
+    layer_type: "Type",
+    tid: "Thread id",
+    pid: "Process",
+    size: "Bytes each",
+    bytes: "Bytes",
+    raw_bytes: "Uncompressed",
+    bytes_per_row: "Bytes a row",
+    bytes_per_record: "Bytes a record",
+    other_bytes: "Other bytes",
+    alive: "Alive then",
+    gpu_activities: "GPU activities",
+    api_calls: "API calls",
+    nvtx_ranges: "NVTX ranges",
+    work: "Work",
+    examples: "Examples",
+    pools: "Memory pools",
+    churn: "Allocated and freed again and again",
+    not_freed: "Not freed",
+    A_ns: "A",
+    B_ns: "B",
+    time_A_ns: "Time, A",
+    time_B_ns: "Time, B",
+    became_name: "Became",
+    iteration_percent: "Of an iteration",
+    whole: "Whole",
+    device_ns: "Time on the GPU",
+    miniprof: "miniprof",
+    hostname: "Host",
+    ppid: "Parent process",
+    start_clock_ns: "Clock at the start",
+    start_realtime_ns: "Start",
+    first_finding: "First finding",
+    busy_percent: "GPU busy",
+    gpus: "GPUs",
+};
+
+// Cells whose values are keys, by the column's key.
+const CELL_WORDS = {
+    activity: {
+        kernel: "kernels",
+        htod: "copies to the GPU",
+        dtoh: "copies from the GPU",
+        copy: "other copies",
+        set: "memory sets",
+    },
+};
+
+const ABBREVIATIONS = [
+    [/\bgpu\b/g, "GPU"],
+    [/\bapi\b/g, "API"],
+    [/\bnvtx\b/g, "NVTX"],
+    [/\bcpu\b/g, "CPU"],
+    [/\bhtod\b/g, "to GPU"],
+    [/\bdtoh\b/g, "from GPU"],
+    [/\bcupti\b/g, "CUPTI"],
+    [/\bp(\d+)\b/g, "P$1"],
+    [/\bsm\b/g, "SM"],
+];
+
+function wordsOf(key) {
+    let words = key
+        .replace(/_ns$|_bytes$|_percent$/, "")
+        .replace(/_/g, " ")
+        .replace(/\./g, ", ");
+    for (const [from, to] of ABBREVIATIONS) words = words.replace(from, to);
+    return words.charAt(0).toUpperCase() + words.slice(1);
+}
+
+// Environment variables and the like keep their names.
+function titleOf(key) {
+    return WORDS[key] || (/^[A-Z_]{4,}$/.test(key) ? key : wordsOf(key));
+}
+
+// A row's name: the first of these that the rows have comes first.
+const NAME_KEYS = [
+    "name",
+    "iteration",
+    "number",
+    "activity",
+    "stream",
+    "quantity",
+    "table",
+    "function",
+    "step",
+    "rule",
+    "rank",
+    "process",
+    "side",
+    "device_name",
+    "range",
+    "thread",
+    "pool",
+];
+
+// Tables by keys that only they have, and the columns that they show at first.
+const CHOICES = [
+    {
+        has: ["registers", "waves"],
+        show: "name total_ns percent calls avg_ns max_ns grid block occupancy_percent waves limit",
+    },
+    {
+        has: ["self_ns", "gap_ns"],
+        show: "name total_ns percent self_ns calls mean_ns p50_ns p99_ns kernels gap_ns mark",
+    },
+    {
+        has: ["iteration", "idle_host_ns"],
+        show:
+            "iteration begin_ns latency_ns busy_ns kernel_ns htod_ns dtoh_ns idle_ns " +
+            "idle_launch_ns idle_host_ns idle_sync_ns launches",
+    },
+    {
+        has: ["iteration", "grew"],
+        show: "iteration begin_ns latency_ns grew by_ns",
+    },
+    { has: ["side", "run", "latency_ns"], show: "iteration side run latency_ns" },
+    {
+        has: ["instances", "gpu_activities.total_ns"],
+        show:
+            "name domain instances total_ns avg_ns min_ns max_ns gpu_activities.total_ns " +
+            "api_calls.total_ns thread_name",
+    },
+    { has: ["address", "kind", "function"], show: "function bytes time_ns kind range" },
+    {
+        has: ["reserved_bytes", "trims"],
+        show: "pool device_name peak_bytes reserved_bytes used_bytes end_bytes allocations frees",
+    },
+    {
+        has: ["pairs", "freed_bytes"],
+        show: "function range pairs bytes allocate_ns free_ns avg_lifetime_ns allocations",
+    },
+    {
+        has: ["interval_low_ns", "iteration_percent"],
+        show: "name change difference_ns difference_percent iteration_percent time_A_ns time_B_ns",
+    },
+];
+const USUAL_COLUMNS = 9;
+
+function chosenColumns(keys) {
+    const choice = CHOICES.find(({ has }) => has.every((key) => keys.includes(key)));
+    if (!choice) return keys.slice(0, USUAL_COLUMNS);
+    return choice.show.split(" ").filter((key) => keys.includes(key));
+}
+
+// Name first, then what is shown at first, then the others.
+function orderedKeys(keys) {
+    const name = NAME_KEYS.find((key) => keys.includes(key)) ?? keys[0];
+    const rest = keys.filter((key) => key !== name);
+    const shown = chosenColumns([name, ...rest]);
+    return [name, ...new Set([...shown, ...rest].filter((key) => key !== name))];
+}

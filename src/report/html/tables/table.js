@@ -1,0 +1,300 @@
+// A table that can be sorted, searched and scrolled, whatever its length: only rows that are in
+// view are elements. The name stands first and stays; what else is shown is chosen in a menu.
+
+const TABLE_ROW = 26; // pixels, as in style/tables.css
+const ROWS_AROUND = 12; // beyond what is in view
+const LEAST_SEARCHED = 8;
+const [LONG_NAME, NARROW_NAME] = [36, 18]; // characters; in a narrow window
+const NARROW = 760; // pixels, as in the style sheets
+const MOST_PRINTED = 200;
+const SAMPLE = 200; // rows by which columns get their widths
+
+class DataTable {
+    // options: caption, origin, path (whose unit the numbers have), onrow(row, index): the name
+    // leads there, rowTitle: what the name is called then
+    constructor(rows, options) {
+        this.source = rows;
+        this.rows = rows.map((row) => joinShapes(flatten(row, "", {})));
+        this.options = { caption: "", ...options };
+        this.columns = columnsOf(this.rows, this.options);
+        this.order = this.rows.map((row, index) => index);
+        this.sorted = { key: null, down: false };
+        this.build();
+        this.useColumns();
+        tables.add(this);
+    }
+
+    // ---- Elements ----
+
+    build() {
+        const { caption } = this.options;
+        this.filter = el("input", {
+            type: "search",
+            placeholder: "Search",
+            "aria-label": `Search in ${caption || "this table"}`,
+            oninput: debounced(() => this.search(), 120),
+        });
+        this.count = el("span", { class: "note", role: "status" });
+        this.head = el("tr", { "aria-rowindex": "1" });
+        this.body = el("tbody");
+        this.sizes = el("colgroup");
+        this.table = el(
+            "table",
+            { class: "data", "aria-rowcount": String(this.rows.length + 1) },
+            el("caption", { class: "unseen" }, caption),
+            this.sizes,
+            el("thead", null, this.head),
+            this.body,
+        );
+        this.box = el(
+            "div",
+            {
+                class: "table-box",
+                tabindex: "0",
+                role: "group",
+                "aria-label": caption || "Table",
+                onscroll: () => this.fill(),
+            },
+            this.table,
+        );
+        this.inner = el("div", { class: "inner" });
+        this.element = el("div", { class: "table" }, this.tools(), this.box, this.inner);
+        this.element.dataTable = this;
+        new ResizeObserver(() => this.fill()).observe(this.box);
+    }
+
+    tools() {
+        const long = this.rows.length > LEAST_SEARCHED;
+        const wide = this.columns.some((column) => !column.shown);
+        if (!long && !wide) return null;
+        return el(
+            "div",
+            { class: "tools" },
+            long ? [this.filter, this.count] : null,
+            wide ? this.menu() : null,
+        );
+    }
+
+    menu() {
+        this.chosen = el("summary");
+        const choice = (column) => {
+            const box = el("input", {
+                type: "checkbox",
+                onchange: () => {
+                    column.shown = box.checked;
+                    this.useColumns();
+                },
+            });
+            box.checked = column.shown;
+            return el("label", null, box, ` ${column.title}`);
+        };
+        return el(
+            "details",
+            { class: "menu" },
+            this.chosen,
+            el("div", { class: "choices" }, this.columns.slice(1).map(choice)),
+        );
+    }
+
+    // ---- Columns ----
+
+    useColumns() {
+        this.shown = this.columns.filter((column) => column.shown);
+        this.heads = this.shown.map((column) => this.headOf(column));
+        this.head.replaceChildren(...this.heads);
+        this.longName = innerWidth < NARROW ? NARROW_NAME : LONG_NAME;
+        const widths = this.shown.map((column) => this.widthOf(column));
+        const all = widths.reduce((sum, width) => sum + width, 0);
+        const grows = widths[0] >= this.longName; // a long name takes what room there is
+        this.sizes.replaceChildren(
+            ...widths.map((width, index) => {
+                const size = el("col");
+                if (index || !grows) size.style.width = `${width}ch`;
+                return size;
+            }),
+        );
+        this.table.style.minWidth = `${all}ch`;
+        this.table.style.width = grows ? "100%" : `${all}ch`;
+        if (this.chosen)
+            this.chosen.textContent = `Columns: ${this.shown.length} of ${this.columns.length}`;
+        this.mark();
+        this.fill(true);
+    }
+
+    // In characters, by the heading and the first rows.
+    widthOf(column) {
+        const texts = this.order.slice(0, SAMPLE).map((row) => this.text(row, column.key).length);
+        const head = column.title.length + (column.unit ? column.unit.length + 2 : 0);
+        const longest = Math.max(0, ...texts);
+        if (column.numeric) return Math.max(Math.min(head, 28), longest, 5) + 4;
+        if (column === this.columns[0])
+            return Math.max(Math.min(longest, this.longName), head, 8) + 3;
+        const bold = Math.ceil(head * 1.15);
+        return Math.max(Math.min(bold, 24), Math.min(longest, 28), 5) + 3;
+    }
+
+    headOf(column) {
+        return el(
+            "th",
+            {
+                scope: "col",
+                class: column.numeric ? "number" : null,
+                "data-key": column.key,
+                "aria-sort": "none",
+            },
+            el(
+                "button",
+                { type: "button", onclick: () => this.sort(column), title: column.title },
+                column.title,
+                column.unit ? el("span", { class: "unit" }, ` ${column.unit}`) : null,
+            ),
+        );
+    }
+
+    // ---- Order ----
+
+    sort(column) {
+        const down = this.sorted.key === column.key ? !this.sorted.down : column.numeric;
+        this.sorted = { key: column.key, down };
+        this.arrange();
+    }
+
+    search() {
+        const wanted = this.filter.value.trim().toLowerCase();
+        const matches = (index) =>
+            this.columns.some(({ key }) => this.text(index, key).toLowerCase().includes(wanted));
+        this.order = this.rows
+            .map((row, index) => index)
+            .filter((index) => !wanted || matches(index));
+        this.arrange();
+    }
+
+    arrange() {
+        const { key, down } = this.sorted;
+        const column = this.columns.find((candidate) => candidate.key === key);
+        if (column)
+            this.order.sort((a, b) => {
+                const way = down ? -1 : 1;
+                const values = [this.rows[a][key], this.rows[b][key]];
+                return compareValues(...values, column.numeric) * way || a - b;
+            });
+        this.mark();
+        this.box.scrollTop = 0;
+        this.fill(true);
+    }
+
+    mark() {
+        const { key, down } = this.sorted;
+        for (const head of this.heads)
+            head.setAttribute(
+                "aria-sort",
+                head.dataset.key === key ? (down ? "descending" : "ascending") : "none",
+            );
+    }
+
+    // ---- Rows ----
+
+    // Those in view, and a few around; rows above and below them are two tall cells.
+    fill(anew) {
+        const count = this.order.length;
+        const room = Math.ceil((this.box.clientHeight || 600) / TABLE_ROW);
+        let first = Math.max(0, Math.floor(this.box.scrollTop / TABLE_ROW) - ROWS_AROUND);
+        let end = Math.min(count, first + room + 2 * ROWS_AROUND);
+        if (this.printed) [first, end] = [0, Math.min(count, MOST_PRINTED)];
+        if (!anew && this.window && first === this.window.first && end === this.window.end) return;
+        this.window = { first, end };
+        const rows = [];
+        for (let place = first; place < end; place++) rows.push(this.rowOf(place));
+        const rest = this.printed ? 0 : count - end;
+        this.body.replaceChildren(this.spaceOf(first), ...rows, this.spaceOf(rest));
+        this.count.textContent =
+            `${formatCount(count)} of ${formatCount(this.rows.length)} rows` +
+            (this.printed && end < count ? `, ${formatCount(end)} printed` : "");
+    }
+
+    spaceOf(rows) {
+        const space = el("tr", { class: "space", "aria-hidden": "true", hidden: !rows });
+        space.style.height = `${rows * TABLE_ROW}px`;
+        return space;
+    }
+
+    rowOf(place) {
+        const index = this.order[place];
+        return el(
+            "tr",
+            { "aria-rowindex": String(place + 2) },
+            this.shown.map((column, at) => this.cellOf(index, column, !at)),
+        );
+    }
+
+    text(index, key) {
+        return this.columnOf(key).text(this.rows[index][key]);
+    }
+
+    columnOf(key) {
+        if (!this.byKey) this.byKey = new Map(this.columns.map((column) => [column.key, column]));
+        return this.byKey.get(key);
+    }
+
+    cellOf(index, column, isName) {
+        const value = this.rows[index][column.key];
+        const text = column.text(value);
+        const kind = column.numeric ? "number" : "text";
+        const title = column.numeric ? column.exact(value) : text;
+        if (isTable(value))
+            return el("td", { class: kind }, this.innerButton(index, column, value, text));
+        if (isName)
+            return el(
+                "th",
+                { scope: "row", class: `${kind} name`, title },
+                this.nameOf(index, text || "(no name)"),
+            );
+        return el("td", { class: kind, title }, text);
+    }
+
+    nameOf(index, text) {
+        const { onrow, rowTitle } = this.options;
+        if (!onrow) return text;
+        return el(
+            "button",
+            {
+                type: "button",
+                class: "link",
+                "aria-label": rowTitle ? `${rowTitle} ${text}` : `Show ${text} in the time line`,
+                onclick: () => onrow(this.source[index], index),
+            },
+            text,
+        );
+    }
+
+    // Rows inside a row are shown below the table.
+    innerButton(index, column, value, text) {
+        const name = this.text(index, this.columns[0].key);
+        const caption = `${column.title} of ${name}`;
+        const open = () =>
+            replaceContent(
+                this.inner,
+                el("h3", null, caption),
+                el(
+                    "button",
+                    { type: "button", onclick: () => this.inner.replaceChildren() },
+                    "Close",
+                ),
+                dataTable(value, { caption, origin: this.options.origin }),
+            );
+        return el("button", { type: "button", class: "link", onclick: open }, text);
+    }
+}
+
+const tables = new Set(); // all that are on the page, for printing
+
+function dataTable(rows, options) {
+    return rows.length ? new DataTable(rows, options).element : el("p", { class: "note" }, "None.");
+}
+
+function printTables(printed) {
+    for (const table of tables) {
+        table.printed = printed;
+        table.fill(true);
+    }
+}

@@ -1,0 +1,188 @@
+// What is known of the selected event, in words, and the table of what is in view: all that the
+// canvas shows can be read here.
+
+const MOST_LISTED = 20;
+
+function eventLink(timeline, event, select) {
+    return el(
+        "button",
+        { type: "button", class: "link", onclick: () => select(event) },
+        `${shortName(nameOf(timeline, event))} at ${formatTime(timeline.begin[event])}`,
+    );
+}
+
+function linkList(timeline, title, events, select) {
+    if (!events.length) return [];
+    const more = events.length >= MOST_LISTED ? `the first ${MOST_LISTED}` : String(events.length);
+    return [
+        el("h3", null, `${title} (${more})`),
+        el(
+            "ul",
+            null,
+            events.map((event) => el("li", null, eventLink(timeline, event, select))),
+        ),
+    ];
+}
+
+function placeWords(timeline, event) {
+    const lane = timeline.lanes[trackOf(timeline, event).lane];
+    const { label } = timeline.processes[lane.process];
+    return (label ? `${label}, ` : "") + laneTitle(lane);
+}
+
+function causeFacts(timeline, event, select) {
+    const launch = timeline.launch[event];
+    const bound = timeline.bound[event];
+    const reason = timeline.flags[event] & REASON;
+    const pairs = [];
+    if (launch !== NONE) {
+        pairs.push(["Launched by", eventLink(timeline, launch, select)]);
+        pairs.push([
+            "From that call's begin",
+            formatTime(timeline.begin[event] - timeline.begin[launch]),
+        ]);
+    }
+    if (reason) pairs.push(["Waited last for", REASONS[reason]]);
+    if (bound !== NONE && bound !== launch)
+        pairs.push(["That is", eventLink(timeline, bound, select)]);
+    pairs.push([
+        "Waiting time",
+        timeline.waiting[event] ? formatTime(timeline.waiting[event]) : "",
+    ]);
+    pairs.push(["For peers", timeline.peer[event] ? formatTime(timeline.peer[event]) : ""]);
+    pairs.push([
+        "On the critical path",
+        timeline.critical[event]
+            ? `${formatTime(timeline.critical[event])} of it`
+            : categoryOf(timeline, event) === "range"
+              ? ""
+              : "no",
+    ]);
+    return pairs;
+}
+
+function renderDetails(timeline, event, select) {
+    if (event === NONE)
+        return [
+            el(
+                "p",
+                { class: "note" },
+                "Nothing is selected. Click on a box, or search for a name.",
+            ),
+        ];
+    const launched = referringTo(timeline, timeline.launch, event, MOST_LISTED);
+    const waiting = referringTo(timeline, timeline.bound, event, MOST_LISTED).filter(
+        (other) => timeline.launch[other] !== event,
+    );
+    return [
+        facts([
+            ["Name", nameOf(timeline, event)],
+            ["Kind", categoryOf(timeline, event)],
+            ["Where", placeWords(timeline, event)],
+            ["Begin", formatTime(timeline.begin[event])],
+            ["Duration", formatTime(timeline.duration[event])],
+            ["Shape", detailOf(timeline, event)],
+            ["Layer", categoryOf(timeline, event) === "range" ? "" : layerWords(timeline, event)],
+            ...causeFacts(timeline, event, select),
+        ]),
+        ...linkList(timeline, "Work it launched", launched, select),
+        ...linkList(timeline, "What waited for it", waiting, select),
+    ];
+}
+
+// The arrows of a selected event: who launched it, whom it waited for, what it launched.
+function arrowsOf(timeline, event) {
+    const arrows = referringTo(timeline, timeline.launch, event, MOST_LISTED).map((launched) => ({
+        event: launched,
+        from: event,
+        color: "launch",
+    }));
+    if (timeline.launch[event] !== NONE)
+        arrows.push({ event, from: timeline.launch[event], color: "launch" });
+    if (timeline.bound[event] !== NONE && timeline.bound[event] !== timeline.launch[event])
+        arrows.push({ event, from: timeline.bound[event], color: "wait" });
+    return arrows;
+}
+
+// How much of a stretch a GPU was busy and why it was idle, in words.
+function gpuFacts(timeline, devices, from, to) {
+    return devices.map((device) => {
+        const idle = [...device.gaps.between(from, to)]
+            .map((time, cause) => [time, IDLE_CAUSES[cause][1]])
+            .filter(([time]) => time > (to - from) / 1000)
+            .sort((a, b) => b[0] - a[0])
+            .map(([time, words]) => `${words} ${formatTime(time)}`);
+        const busy = formatPercent(busyShare(device.busy, from, to) * 100);
+        const { label } = timeline.processes[device.process];
+        return [
+            `${label ? `${label}, ` : ""}GPU ${device.number} busy`,
+            busy + (idle.length ? `; idle: ${idle.slice(0, 3).join(", ")}` : ""),
+        ];
+    });
+}
+
+// stretch: {from, to}; what: "in view" or "measured".
+function renderInView(timeline, stretch, what, devices) {
+    const rows = inView(timeline, stretch.from, stretch.to);
+    const events = rows.reduce((sum, row) => sum + row.count, 0);
+    return [
+        el(
+            "p",
+            { class: "note" },
+            `${formatCount(events)} events ${what} from ${formatTime(stretch.from)} to ` +
+                `${formatTime(stretch.to)}, which is ${formatTime(stretch.to - stretch.from)}; ` +
+                "times are summed over all rows.",
+        ),
+        devices.length <= 8 ? facts(gpuFacts(timeline, devices, stretch.from, stretch.to)) : null,
+        dataTable(rows, { caption: "What is in view, by name" }),
+    ];
+}
+
+// ---- The card beside the pointer ----
+
+function hoverCard(timeline, event) {
+    const launch = timeline.launch[event];
+    const delay = launch === NONE ? 0 : timeline.begin[event] - timeline.begin[launch];
+    const reason = timeline.flags[event] & REASON;
+    return [
+        el("b", { class: "code" }, nameOf(timeline, event)),
+        el(
+            "p",
+            null,
+            `${formatTime(timeline.duration[event])} from ${formatTime(timeline.begin[event])}`,
+        ),
+        facts([
+            ["Shape", detailOf(timeline, event)],
+            ["Layer", categoryOf(timeline, event) === "range" ? "" : layerWords(timeline, event)],
+            ["Launched", launch === NONE ? "" : `${formatTime(delay)} before it began`],
+            [
+                "Waited",
+                timeline.waiting[event]
+                    ? `${formatTime(timeline.waiting[event])} for ${REASONS[reason]}`
+                    : "",
+            ],
+            [
+                "Critical path",
+                timeline.critical[event] ? `${formatTime(timeline.critical[event])} of it` : "",
+            ],
+        ]),
+    ];
+}
+
+// What a row of a GPU says at a moment: busy, or idle and why; GB/s; bytes.
+function counterCard(row, time, from, to) {
+    const { device } = row;
+    if (row.paint === STACK) {
+        const cause = device.gaps.causeAt(time);
+        const share = formatPercent(busyShare(device.busy, from, to) * 100);
+        return [
+            el("b", null, cause < 0 ? "GPU busy" : `GPU idle: ${IDLE_CAUSES[cause][1]}`),
+            el("p", null, `busy ${share} of ${formatTime(to - from)} here`),
+        ];
+    }
+    if (row.memory) {
+        const bytes = memoryIn(device.memory, from, to);
+        return [el("b", null, bytes === null ? "not known" : `${formatBytes(bytes)} allocated`)];
+    }
+    return [el("b", null, `${meanRate(device.copies, from, to).toPrecision(4)} GB/s copied`)];
+}

@@ -1,0 +1,88 @@
+// What leads from a view into the time line, and what a view says of rows that the page lacks.
+
+// Events of one process: [first, end) of each of its rows.
+function stretchesOf(timeline, process) {
+    return timeline.tracks.filter(({ lane }) => timeline.lanes[lane].process === process);
+}
+
+// The first event of that name from a moment on, else the first of all; NONE: there is none.
+function eventCalled(timeline, name, from, process) {
+    let best = NONE;
+    const isLate = (event) => timeline.begin[event] >= from;
+    for (const track of stretchesOf(timeline, process)) {
+        for (let i = track.first; i < track.end; i++) {
+            if (timeline.names[nameIndexOf(timeline, i)][1] !== name) continue;
+            const nearer = best !== NONE && timeline.begin[i] < timeline.begin[best];
+            if (best === NONE || isLate(i) > isLate(best) || (isLate(i) === isLate(best) && nearer))
+                best = i;
+        }
+    }
+    return best;
+}
+
+// The longest event that begins at a moment, such as the range or call that is an iteration.
+function eventFrom(timeline, begin, process) {
+    let longest = NONE;
+    for (const track of stretchesOf(timeline, process)) {
+        for (let i = firstFrom(timeline, track, begin); i < track.end; i++) {
+            if (timeline.begin[i] !== begin) break;
+            if (longest === NONE || timeline.duration[i] > timeline.duration[longest]) longest = i;
+        }
+    }
+    return longest;
+}
+
+// Shows a row that is a stretch of time, and selects what it is of.
+function showRow(row, { timeline, origin, process, show }) {
+    const stretch = stretchOf(row, origin);
+    const event = eventFrom(timeline, stretch.begin, process);
+    show(event === NONE ? stretch : { ...stretch, event });
+}
+
+// A name as a link to its first event from a moment on; text where the time line has none.
+function nameLink(name, from, { timeline, process, show }) {
+    if (!timeline || !timeline.names.some(([, text]) => text === name))
+        return el("code", null, name);
+    const go = () => {
+        const event = eventCalled(timeline, name, from, process);
+        if (event === NONE) return;
+        show({ event, begin: timeline.begin[event], end: endOf(timeline, event) });
+    };
+    return el(
+        "button",
+        { type: "button", class: "link code", title: "Show in the time line", onclick: go },
+        name,
+    );
+}
+
+// The begin of the median iteration, in the page's time; 0 if the page does not have it.
+function usualMoment({ iters, iterations }, { origin }) {
+    const row = iterations?.rows?.[iters?.median - 1];
+    return row ? relativeTo(origin, row[iterations.columns.indexOf("begin_ns")]) : 0;
+}
+
+// Keys of the document `left_out` in words.
+const LEFT_OUT = {
+    overview: ["devices", "the first ones"],
+    iterations: ["iterations", "the first ones"],
+    outliers: ["outliers", "the longest"],
+    layers: ["layers", "those that cost most"],
+    positions: ["positions", "those that cost most"],
+    layer_work: ["names of kernels and copies that a layer has", "those with most time"],
+    kernels: ["kernels and launch shapes", "those with most time"],
+    memory: ["rows of the longest list", "the largest"],
+    memory_lines: ["devices and pools", "the first ones"],
+};
+
+function leftOutNotes(documents, ...keys) {
+    return keys
+        .map((key) => [LEFT_OUT[key], documents.left_out?.[key]])
+        .filter(([, rows]) => rows)
+        .map(([[what, which], { shown, all }]) =>
+            el(
+                "p",
+                { class: "note left-out" },
+                `Of ${formatCount(all)} ${what} this page has ${formatCount(shown)}: ${which}.`,
+            ),
+        );
+}

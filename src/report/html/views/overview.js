@@ -1,0 +1,278 @@
+// The first view answers what is wrong: how long an iteration takes, where it goes, what would make
+// it shorter, which kernels are hot, and whether the recording can be trusted.
+
+const TOP_FINDINGS = 5;
+const TOP_KERNELS = 12;
+
+function card(text, title, kind = "") {
+    return el("li", { class: `card ${kind}` }, el("b", null, text), el("span", null, title));
+}
+
+function groupOf(summary, name) {
+    return (
+        (summary?.groups || []).find((group) => group.name === name) || { rows: [], total_ns: 0 }
+    );
+}
+
+function tableRows(info, table) {
+    return info?.tables?.find((row) => row.table === table)?.rows || 0;
+}
+
+function hasIterations({ iters }) {
+    return Boolean(iters && !iters.note && iters.by !== "whole" && iters.count);
+}
+
+// ---- What is wrong ----
+
+function headline({ advise, iters }, openView) {
+    const [first] = advise?.findings || [];
+    if (!first)
+        return el(
+            "p",
+            { class: "headline fine" },
+            advise?.note ? advise.note : "No rule found anything that costs time.",
+        );
+    const gain = isNothing(first.gain_percent) ? "" : ` (${formatPercent(first.gain_percent)})`;
+    const bound = first.certainty === "bound" ? "at most " : "";
+    const what = iters?.by === "whole" ? "the recording" : "an iteration";
+    return el(
+        "p",
+        { class: "headline" },
+        el("span", null, "What is wrong: "),
+        el(
+            "button",
+            { type: "button", class: "link", onclick: () => openView("advise") },
+            first.title,
+        ),
+        `. Mending it makes ${what} ${bound}${formatTime(first.gain_ns)} shorter${gain}.`,
+    );
+}
+
+// "recorded 7 ms, without recording 6 ms" where the analysis knows both; whose costs were taken out.
+const COST_SOURCES = {
+    measured: "measured",
+    built_in: "estimated with built-in costs",
+    calibrated_here: "estimated with costs of this machine",
+    calibrated_there: "estimated with costs of the machine that recorded",
+};
+
+function undisturbedWords({ iters, advise, deps }) {
+    const found = [iters, advise, deps]
+        .map((each) => each?.undisturbed)
+        .find((each) => !isNothing(each?.undisturbed_ns));
+    if (!found) return "";
+    const { recorded_ns: recorded, undisturbed_ns: without, source } = found;
+    return (
+        `: recorded ${formatTime(Number(recorded))}, ` +
+        `without recording ${formatTime(Number(without))}` +
+        (source ? `, ${COST_SOURCES[source] || titleOf(source).toLowerCase()}` : "")
+    );
+}
+
+function latencyCard(documents) {
+    const { latency_ns: latency } = documents.iters.statistics;
+    return card(
+        formatTime(latency.p50),
+        `latency of an iteration, P50${undisturbedWords(documents)}`,
+        "first",
+    );
+}
+
+function iterationCards(documents) {
+    const { iters } = documents;
+    if (!hasIterations(documents)) return null;
+    const { p50, p99 } = iters.statistics.latency_ns;
+    const times = p50 > 0 ? `, ${(p99 / p50).toFixed(2)} times P50` : "";
+    return [
+        latencyCard(documents),
+        card(formatTime(p99), `P99${times}`),
+        isNothing(iters.throughput_per_s)
+            ? null
+            : card(
+                  formatCount(Number(iters.throughput_per_s.toPrecision(4))),
+                  "iterations a second",
+              ),
+        card(formatCount(iters.count), "iterations"),
+    ];
+}
+
+function cards(documents, timeline) {
+    const { overview, info } = documents;
+    const span = overview?.span_ns || timeline.span;
+    const busy = (overview?.devices || []).map((device) =>
+        card(
+            isNothing(device.busy_ns)
+                ? "not known"
+                : formatPercent(span ? (device.busy_ns / span) * 100 : 0),
+            `GPU ${device.device} busy` + (device.name ? `, ${device.name}` : ""),
+        ),
+    );
+    return el(
+        "ul",
+        { class: "cards" },
+        iterationCards(documents),
+        busy,
+        card(formatCount(tableRows(info, "kernel")), "kernels"),
+        card(formatTime(Number(span)), "from first to last event"),
+    );
+}
+
+// ---- Findings ----
+
+function findingRow(item, most, openView) {
+    const bar = el("div", { class: "bar" });
+    bar.style.width = `${((item.gain_ns / most) * 100).toFixed(2)}%`;
+    return el(
+        "li",
+        null,
+        el(
+            "button",
+            { type: "button", class: "link", onclick: () => openView("advise") },
+            item.title,
+        ),
+        el(
+            "span",
+            { class: "gain" },
+            `${item.certainty === "bound" ? "at most " : ""}−${formatTime(item.gain_ns)}, ` +
+                formatPercent(item.gain_percent),
+        ),
+        el("span", { class: "track", "aria-hidden": "true" }, bar),
+    );
+}
+
+function findingsPart({ advise }, openView) {
+    const findings = (advise?.findings || []).slice(0, TOP_FINDINGS);
+    if (!findings.length) return null;
+    const most = Math.max(...findings.map(({ gain_ns: gain }) => Number(gain)), 1);
+    const more = advise.findings.length - findings.length;
+    return el(
+        "section",
+        null,
+        el("h2", null, "What would make it faster"),
+        el(
+            "ol",
+            { class: "gains" },
+            findings.map((item) => findingRow(item, most, openView)),
+        ),
+        more > 0 ? el("p", { class: "note" }, `${more} more in the view Advice.`) : null,
+    );
+}
+
+// ---- Latency of each ----
+
+function latencyPart(documents, timeline, options) {
+    if (!hasIterations(documents)) return null;
+    const rows = iterationRows(documents.iterations);
+    const slow = new Set(documents.iters.outliers.map(({ iteration }) => iteration));
+    return el(
+        "section",
+        null,
+        el("h2", null, "Latency of each iteration; click on one to see it"),
+        iterationsChart(rows, slow, options, true),
+        leftOutNotes(documents, "iterations"),
+    );
+}
+
+// ---- Hot kernels ----
+
+function hotKernels({ summary }) {
+    const group = groupOf(summary, "gpu_activities");
+    const kernels = group.rows.filter(({ name }) => !/^\[/.test(name));
+    if (!kernels.length) return null;
+    const names = namesApart(kernels.map(({ name }) => name));
+    const rows = kernels.map((row, i) => ({ ...row, short: names[i] }));
+    return bars(
+        "Hot kernels",
+        rows.slice(0, TOP_KERNELS).map((row) => ({
+            name: row.name,
+            short: row.short,
+            value: Number(row.total_ns),
+            text: `${formatTime(Number(row.total_ns))}, ${formatPercent(Number(row.percent))}`,
+        })),
+    );
+}
+
+// ---- Quality ----
+
+// Lines on what may be missing; each with whether it is as it should be.
+function qualityLines({ info, iters, deps, timeline }) {
+    const { quality = {} } = info || {};
+    const damage = Object.values(quality.damage || {}).some(Boolean);
+    const late = timeline?.left_out_late || 0;
+    const doubtful = Number(deps?.doubtful_percent || 0);
+    return [
+        [
+            Boolean(quality.whole),
+            quality.whole ? "The trace is whole" : quality.warning || "The trace is not whole",
+        ],
+        [!quality.dropped, `${formatCount(quality.dropped || 0)} records dropped`],
+        [!damage, damage ? "The file is damaged" : "The file is not damaged"],
+        isNothing(iters?.coverage_percent)
+            ? null
+            : [
+                  iters.coverage_percent >= 80,
+                  `Iterations cover ${formatPercent(Number(iters.coverage_percent))} of the recording`,
+              ],
+        deps && !deps.note
+            ? [doubtful <= 2, `${formatPercent(doubtful)} of the dependencies are doubtful`]
+            : null,
+        late ? [false, `The time line leaves out the last ${formatCount(late)} events`] : null,
+    ].filter(Boolean);
+}
+
+function qualityPart(documents) {
+    const { info } = documents;
+    return el(
+        "section",
+        null,
+        el("h2", null, "Quality of the recording"),
+        el(
+            "ul",
+            { class: "quality" },
+            qualityLines(documents).map(([fine, text]) =>
+                el("li", { class: fine ? "fine" : "doubt" }, fine ? "✓ " : "! ", text),
+            ),
+        ),
+        el(
+            "p",
+            { class: "note" },
+            `${formatCount(info?.records || 0)} records in ${formatBytes(info?.bytes || 0)}.`,
+        ),
+    );
+}
+
+// ---- The view ----
+
+// options as main.js has them.
+function overviewView(documents, timeline, options) {
+    const { openView } = options;
+    return el(
+        "div",
+        { class: "overview" },
+        headline(documents, openView),
+        cards(documents, timeline),
+        leftOutNotes(documents, "overview"),
+        hasIterations(documents)
+            ? partsBar(documents.iters)
+            : el(
+                  "p",
+                  { class: "note" },
+                  `No iterations were found: ${documents.iters?.not_before || "nothing repeats"}.`,
+              ),
+        el(
+            "div",
+            { class: "columns" },
+            findingsPart(documents, openView),
+            latencyPart(documents, timeline, options),
+        ),
+        stretchesOf(timeline, options.process).some(({ kind }) => kind === "work")
+            ? el(
+                  "section",
+                  null,
+                  el("h2", null, "Kernels and copies at once; click to see when"),
+                  busyChart(timeline, options.process, options.show),
+              )
+            : el("p", { class: "note" }, "The trace has no work of a GPU."),
+        el("div", { class: "columns hot" }, hotKernels(documents), qualityPart(documents)),
+    );
+}

@@ -1,0 +1,151 @@
+#!/bin/bash
+# Takes 40 s.
+# The stacks of calls from Python: equal to what Python itself tells at each call, with every Python
+# that is here, whatever the structure of the program, and harmless whatever happens meanwhile.
+. "$SOURCE/tests/e2e/lib.sh" || exit 1
+
+programs=$SOURCE/tests/e2e/stacks
+# Python has no sanitizer of its own, and the sanitizer's runtime must come first.
+runtime=
+case ${SAN-} in
+*thread*)
+    echo "skipped: Python does not run under the thread sanitizer"
+    exit 77
+    ;;
+*address*) runtime=LD_PRELOAD=$(${CC:-gcc} -print-file-name=libasan.so) ;;
+esac
+export PYTHONDONTWRITEBYTECODE=1
+
+# One of each version from 3.8 on.
+pythons=()
+seen=:
+for python in python3 /usr/bin/python3 "${PYENV_ROOT:-$HOME/.pyenv}"/versions/*/bin/python3; do
+    version=$("$python" -c 'import sys; print("%d.%d" % sys.version_info[:2])' 2>/dev/null) ||
+        continue
+    case $version in 2.* | 3.[0-7]) continue ;; esac
+    [[ $seen == *:$version:* ]] || pythons+=("$(command -v "$python")")
+    seen=$seen$version:
+done
+
+# stacked NAME PYTHON [VAR=VALUE...] -- PROGRAM [ARG...]
+stacked() {
+    local name=$1 python=$2
+    local -a settings command
+    shift 2
+    split "$@"
+    rm -f "$work/$name.mpt"
+    profile "$name" MINIPROF_STACKS=python TRUTH="$work/$name.json" \
+        ASAN_OPTIONS=detect_leaks=0:verify_asan_link_order=0 \
+        $runtime "${settings[@]}" -- "$python" "$programs/${command[0]}.py" "${command[@]:1}"
+}
+
+# all_equal WHAT NAME
+all_equal() {
+    same "$1: it ran" 0 "$status"
+    check "$1: every stack is what Python told" python3 "$programs/compare.py" "$miniprof" \
+        "$work/$2.mpt" "$work/$2.json"
+    same "$1: nothing lost" 0 "$(counter "$2" dropped_stacks)"
+    complete "$1" "$2"
+}
+
+# ---- the same as Python tells ------------------------------------------------------------------
+for python in "${pythons[@]}"; do
+    version=$("$python" -c 'import platform; print(platform.python_version())')
+    stacked structures "$python" -- structures
+    all_equal "$version" structures
+    stacked reuse "$python" -- reuse 30
+    same "$version: addresses of functions are used again" reused "$(cat reuse.out)"
+    all_equal "$version, functions that are freed" reuse
+    stacked graphs "$python" NODES="$work/nodes.json" MINIPROF_CAPTURE=range -- graphs
+    check "$version: nodes of a graph" python3 - "$programs" "$miniprof" <<'END'
+import json, sys
+sys.argv, folder = ["compare.py", sys.argv[2], "graphs.mpt", "/dev/null"], sys.argv[1]
+source = open(folder + "/compare.py").read().rsplit("sys.exit", 1)[0]
+exec(source)
+text = {row["id"]: row["text"] for row in table(sys.argv[1], "graphs.mpt", "string")}
+codes = {row["id"]: (text[row["name"]], text[row["file"]])
+         for row in table(sys.argv[1], "graphs.mpt", "code")}
+frames = {row["id"]: [*codes[row["code"]], int(row["line"])]
+          for row in table(sys.argv[1], "graphs.mpt", "frame")}
+known = {"0": []}
+for row in table(sys.argv[1], "graphs.mpt", "stack"):
+    known[row["id"]] = [frames[row["frame"]]] + known[row["caller"]]
+rows = sorted(table(sys.argv[1], "graphs.mpt", "captured"),
+              key=lambda row: int(row["graph_node"], 0))
+told = json.load(open("nodes.json"))
+assert [known[row["stack"]] for row in rows] == told and len(told) == 5, (rows, told)
+END
+done
+
+# ---- whose lines a finding is about ----------------------------------------------------------
+stacked loop python3 -- loop
+"$miniprof" advise --json loop.mpt >advise.json
+check "advise: the lines that copy, and those that launch" python3 - "$programs/loop.py" <<'END'
+import json, sys
+lines = {number: text for number, text in enumerate(open(sys.argv[1]), 1)}
+callers = {f["rule"]: f["callers"] for f in json.load(open("advise.json"))["findings"]}
+first = callers["exposed_copies"][0]
+assert (first["function"], first["file"]) == ("load", sys.argv[1]), first
+assert "cuMemcpyHtoD" in lines[first["line"]] and first["percent"] == 100, first
+assert callers["small_grids"][0]["function"] == "launch", callers
+END
+like "advise: its text" '100.0 % called from  load \(loop.py:[0-9]+\)' \
+    "$("$miniprof" advise loop.mpt)"
+
+# ---- which calls -------------------------------------------------------------------------------
+has_stack() { # NAME: of how many calls with a truth
+    column "$1" call stack | grep -c '[1-9]'
+}
+stacked off python3 MINIPROF_STACKS=off -- reuse 30
+same "off: no stack and no table of stacks" "0 0" \
+    "$(has_stack off) $(every_row off | grep -cE '^"(stack|frame|code)"')"
+stacked every python3 MINIPROF_STACKS_EVERY=4 -- reuse 30
+same "one call in four" "$(($(has_stack reuse) / 4))" "$(has_stack every)"
+stacked range python3 MINIPROF_CAPTURE=range NODES="$work/nodes.json" -- graphs
+same "a range: the launch of the graph and the wait for it" 2 "$(has_stack range)"
+stacked over python3 MINIPROF_STACKS_OVER=2000000 -- reuse 30
+same "only calls that take two seconds: none" 0 "$(has_stack over)"
+stacked over python3 MINIPROF_STACKS_OVER=2 -- structures
+same "only calls that take 2 us: those" "$("$miniprof" dump over.mpt --table call --csv |
+    sed '1d' | awk -F, '/cuLaunchKernel|cuMemcpyHtoD_v2|cuMemsetD8_v2|cuCtxSynchronize/ &&
+        $4 >= 2000' | wc -l)" "$(has_stack over)"
+
+# ---- harmless ----------------------------------------------------------------------------------
+mkdir -p "$work/modules"
+stacked churn python3 -- churn "$work/modules" 2000
+same "garbage collection, unloaded modules, threads: it ran" "0 done" "$status $(cat churn.out)"
+same "garbage collection: every stack could be walked" 0 "$(counter churn dropped_stacks)"
+complete "garbage collection" churn
+stacked churn python3 MINIPROF_STACKS=both -- churn "$work/modules" 2000
+same "native frames beside unloaded modules: it ran" "0 done" "$status $(cat churn.out)"
+same "native frames beside unloaded modules: nothing lost" 0 "$(counter churn dropped_stacks)"
+stacked forks python3 MINIPROF_STACKS=both -- forks
+all_equal "forks with native frames" forks
+stacked forks python3 -- forks
+same "forks: it ran" "0 done" "$status $(cat forks.out)"
+all_equal forks forks
+profile steps MINIPROF_STACKS=python -- "$steps" init stream=0 alpha=1 sync print=done
+bare plain -- "$steps" init stream=0 alpha=1 sync print=done
+unharmed "a program without Python" steps plain 0
+same "a program without Python: nothing is said" "" "$(said steps)"
+if python3 -c 'import _xxsubinterpreters' 2>/dev/null; then
+    stacked interpreters python3 -- interpreters
+    same "sub-interpreters: said once" "miniprof: MINIPROF_STACKS: Python has \
+sub-interpreters: no Python stacks while they are there" "$(said interpreters)"
+    same "sub-interpreters: stacks while there are none" 2 "$(has_stack interpreters)"
+fi
+if [ -z "${SAN-}" ] && python3 -c 'import sys, sysconfig
+sys.exit(sys.version_info < (3, 11) or not sysconfig.get_config_var("Py_ENABLE_SHARED"))'; then
+    stacked future python3 LD_PRELOAD="$build/tests/e2e/python_future.so" -- reuse 3
+    like "a Python that is not known: said once" \
+        '^miniprof: MINIPROF_STACKS: Python [0-9.]* is not known: no Python stacks$' \
+        "$(said future)"
+    same "a Python that is not known: no stacks" 0 "$(has_stack future)"
+fi
+if [ -z "${SAN-}" ]; then
+    stacked refused python3 LD_PRELOAD="$build/tests/e2e/no_vm_readv.so" -- reuse 3
+    like "no process_vm_readv: said once" 'cannot be walked safely, since process_vm_readv' \
+        "$(said refused)"
+    same "no process_vm_readv: no stacks" 0 "$(has_stack refused)"
+fi
+finish

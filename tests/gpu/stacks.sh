@@ -1,0 +1,65 @@
+#!/bin/bash
+# Stacks on a GPU: each launch of an eager PyTorch model has the stack that Python tells; what a
+# stack costs a launch at depths 10, 30 and 100, Python's and native; ResNet-50 eager alone,
+# recorded, with stacks, and with torch.profiler's with_stack.
+. "$(dirname "$0")/lib.sh"
+have_torch || skip "no PyTorch with torchvision and CUDA"
+program=$SOURCE/tests/gpu/stacks.py
+
+# recorded FILE STACKS ARGUMENT...
+recorded() {
+    local trace=$1 stacks=$2
+    shift 2
+    rm -f "$trace"
+    MINIPROF_CAPTURE=range MINIPROF_STACKS=$stacks traced "$trace" python3 "$program" "$@" \
+        2>>"$WORK/errors.txt"
+}
+
+recorded "$WORK/truth.mpt" python truth "$WORK/truth.json" ||
+    fail "the program: $(tail -n 3 "$WORK/errors.txt")"
+"$BUILD/miniprof" stacks --json "$WORK/truth.mpt" >"$WORK/stacks.json" ||
+    fail "miniprof stacks: exit code $?"
+python3 - "$WORK/truth.json" "$BUILD/miniprof" "$WORK/truth.mpt" <<'END' || fail "stacks differ"
+import csv, io, json, subprocess, sys
+told = json.load(open(sys.argv[1]))
+def table(name):
+    text = subprocess.run([sys.argv[2], "dump", sys.argv[3], "--table", name, "--csv", "--raw"],
+                          check=True, stdout=subprocess.PIPE, text=True).stdout
+    return list(csv.DictReader(io.StringIO(text)))
+text = {row["id"]: row["text"] for row in table("string")}
+codes = {row["id"]: row for row in table("code")}
+frames = {row["id"]: row for row in table("frame")}
+known = {"0": []}
+for row in table("stack"):
+    frame = frames[row["frame"]]
+    code = codes.get(frame["code"])
+    known[row["id"]] = [[text[code["name"]].rsplit(".", 1)[-1] if code else "?",
+                         text[code["file"]] if code else "?", int(frame["line"])]
+                        ] + known[row["caller"]]
+functions = {row["id"]: text[row["name"]] for row in table("function")}
+launches = [known[row["stack"]] for row in sorted(table("call"), key=lambda r: int(r["start_ns"]
+            if "start_ns" in r else r["start"])) if "Launch" in functions[row["function"]]]
+forward = [stack for stack in launches if stack and stack[0][0] == "forward"]
+print(len(launches), "launches,", len(forward), "of forward,", len(told), "told")
+sys.exit(forward != told)
+END
+ok "every launch of a layer has the stack that Python tells"
+
+for round in 1 2 3; do
+    for stacks in off python native both; do
+        recorded "$WORK/depths.mpt" $stacks depths | sed "s/^/round $round: stacks $stacks: depth /"
+    done
+done
+for round in 1 2 3; do
+    echo "round $round: alone: $(python3 "$program" model none 2>>"$WORK/errors.txt")"
+    for stacks in off python both; do
+        echo "round $round: stacks $stacks: $(recorded "$WORK/model.mpt" $stacks model none)," \
+            "$(stat -c %s "$WORK/model.mpt") bytes"
+    done
+    echo "round $round: torch.profiler with_stack:" \
+        "$(python3 "$program" model torch 2>>"$WORK/errors.txt")"
+done
+"$BUILD/miniprof" stacks --top 15 "$WORK/model.mpt"
+dropped=$("$BUILD/miniprof" dump "$WORK/model.mpt" --table quality --csv | grep -c dropped_stacks)
+[ "$dropped" = 0 ] || fail "stacks were lost"
+ok "ResNet-50: no stack was lost"

@@ -1,0 +1,407 @@
+/* Walks through frames that were forged: in order, and damaged in every way that a layout of
+ * another build or an overwritten frame could have. The frames are those of CPython 3.11. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "record/stacks/walk.h"
+
+#define FRAMES 5u
+
+/* One page each, with an unmapped one behind, so that a load too far ends the test. */
+static char *pages[4];
+static struct walk *walk;
+static struct python python;
+static struct stack_store store;
+
+enum { PAGE_STATE, PAGE_FRAMES, PAGE_CODES, PAGE_TEXTS };
+
+#define PAGE_BYTES  4096u
+#define FRAME_ROOM  128u
+#define CODE_ROOM   256u
+#define TEXT_ROOM   64u
+#define TABLE_AT    1024u
+#define CODE_TYPE   0x5550000u
+#define BYTES_BEGIN 184u
+
+static void put(char *at, size_t offset, uintptr_t value)
+{
+    memcpy(at + offset, &value, sizeof(value));
+}
+
+static char *frame_at(unsigned i)
+{
+    return pages[PAGE_FRAMES] + (size_t)i * FRAME_ROOM;
+}
+
+static char *code_at(unsigned i)
+{
+    return pages[PAGE_CODES] + (size_t)i * CODE_ROOM;
+}
+
+static char *text_at(unsigned i)
+{
+    return pages[PAGE_TEXTS] + (size_t)i * TEXT_ROOM;
+}
+
+/* "f0" and so on, as a compact string of ASCII. */
+static void forge_text(char *at, char letter, unsigned number)
+{
+    memset(at, 0, TEXT_ROOM);
+    put(at, LAYOUT_SIZE, 2);
+    put(at, LAYOUT_TEXT_STATE, 1u << 2 | 1u << 5 | 1u << 6);
+    at[48] = letter;
+    at[49] = (char)('0' + number);
+}
+
+static void forge_code(unsigned i)
+{
+    char *code = code_at(i);
+    uint32_t first = 100 * (i + 1);
+
+    memset(code, 0, CODE_ROOM);
+    put(code, LAYOUT_TYPE, CODE_TYPE);
+    memcpy(code + 72, &first, sizeof(first));
+    put(code, 112, (uintptr_t)text_at(FRAMES));
+    put(code, 128, (uintptr_t)text_at(i));
+    put(code, 136, (uintptr_t)pages[PAGE_TEXTS] + TABLE_AT);
+}
+
+/* Frame 0 is the innermost; each stands at the instruction at byte 2 i. */
+static void forge_frame(unsigned i)
+{
+    char *frame = frame_at(i);
+
+    memset(frame, 0, FRAME_ROOM);
+    put(frame, 32, (uintptr_t)code_at(i));
+    put(frame, 48, i + 1 < FRAMES ? (uintptr_t)frame_at(i + 1) : 0);
+    put(frame, 56, (uintptr_t)code_at(i) + BYTES_BEGIN + 2 * (uintptr_t)i);
+}
+
+static int forge(void **state)
+{
+    char *table = pages[PAGE_TEXTS] + TABLE_AT;
+
+    (void)state;
+    walk = calloc(1, sizeof(*walk));
+    walk->pages.pid = getpid();
+    store_open(&store);
+    python = (struct python){.layout = *layout_of(11), .code_type = CODE_TYPE};
+    memset(pages[PAGE_STATE], 0, PAGE_BYTES);
+    put(pages[PAGE_STATE], 56, (uintptr_t)pages[PAGE_STATE] + 512);
+    put(pages[PAGE_STATE] + 512, 8, (uintptr_t)frame_at(0));
+    put(table, LAYOUT_SIZE, 4);
+    memset(table + LAYOUT_BYTES_DATA, 0x8f, 4);
+    for (unsigned i = 0; i < FRAMES; i++) {
+        forge_text(text_at(i), 'f', i);
+        forge_code(i);
+        forge_frame(i);
+    }
+    forge_text(text_at(FRAMES), 'm', 0);
+    return 0;
+}
+
+static int release(void **state)
+{
+    (void)state;
+    free(walk);
+    store_close(&store);
+    return 0;
+}
+
+static uint32_t take(void)
+{
+    return walk_python(walk, &python, &store, (uintptr_t)pages[PAGE_STATE]);
+}
+
+static void all_frames_are_found(void **state)
+{
+    (void)state;
+    assert_int_equal(take(), FRAMES);
+    assert_false(walk->broken);
+    for (unsigned i = 0; i < FRAMES; i++) {
+        const struct stored_code *code = store_code_get(&store, PLACE_CODE(walk->places[i]));
+
+        assert_int_equal(PLACE_OFFSET(walk->places[i]), 2 * i);
+        assert_int_equal(code->first_line, 100 * (i + 1));
+        assert_int_equal(code->table_bytes, 4);
+        assert_memory_equal((const char *)(code + 1), text_at(i) + 48, 2);
+        assert_memory_equal((const char *)(code + 1) + 2, "m0", 2);
+    }
+    assert_int_equal(take(), FRAMES);
+}
+
+static void no_frame_is_no_stack(void **state)
+{
+    (void)state;
+    put(pages[PAGE_STATE] + 512, 8, 0);
+    assert_int_equal(take(), 0);
+    assert_false(walk->broken);
+    put(pages[PAGE_STATE], 56, 0);
+    assert_int_equal(take(), 0);
+}
+
+/* Where a pointer leads nowhere, the walk ends as broken, and nothing is loaded from there. */
+static void no_wild_pointer_is_followed(void **state)
+{
+    const uintptr_t wild[] = {8, 0x1001, (uintptr_t)pages[PAGE_FRAMES] + PAGE_BYTES, UINT64_MAX,
+                              UINT64_MAX / 2};
+    static const size_t fields[] = {32, 48};
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(wild) / sizeof(wild[0]); i++)
+        for (size_t f = 0; f < 2; f++) {
+            forge_frame(2);
+            take();
+            put(frame_at(2), fields[f], wild[i]);
+            take();
+            assert_true(walk->broken);
+        }
+    put(frame_at(2), 48, (uintptr_t)pages[PAGE_FRAMES] + PAGE_BYTES - 16); /* half a frame */
+    take();
+    assert_true(walk->broken);
+}
+
+static void a_circle_ends(void **state)
+{
+    (void)state;
+    put(frame_at(FRAMES - 1), 48, (uintptr_t)frame_at(0));
+    assert_int_equal(take(), WALK_DEPTH + 1);
+    assert_int_equal(PLACE_CODE(walk->places[WALK_DEPTH]), CODE_CUT);
+    for (unsigned i = 0; i < FRAMES; i++) /* of frames that are no function's */
+        frame_at(i)[69] = 3;
+    assert_int_equal(take(), 0);
+    assert_true(walk->broken);
+}
+
+/* A frame that is being made is not there yet, unless it is a generator's. */
+static void a_frame_that_has_not_begun_is_left_out(void **state)
+{
+    uint32_t traceable = 2;
+
+    (void)state;
+    memcpy(code_at(1) + 168, &traceable, sizeof(traceable));
+    assert_int_equal(take(), FRAMES - 1);
+    frame_at(1)[69] = 1;
+    assert_int_equal(take(), FRAMES);
+}
+
+static void what_is_no_function_is_left_out(void **state)
+{
+    (void)state;
+    put(code_at(1), LAYOUT_TYPE, CODE_TYPE + 64);
+    assert_int_equal(take(), FRAMES - 1);
+    put(code_at(1), LAYOUT_TYPE, CODE_TYPE);
+    assert_int_equal(take(), FRAMES);
+}
+
+/* Every part of a function that a stack tells of; the address is the same. */
+static void another_function_at_an_address_is_noticed(void **state)
+{
+    char *table = pages[PAGE_TEXTS] + TABLE_AT;
+    uint32_t first = 77;
+    uint32_t before;
+
+    (void)state;
+    take();
+    before = PLACE_CODE(walk->places[1]);
+    memcpy(code_at(1) + 72, &first, sizeof(first));
+    take();
+    assert_int_not_equal(PLACE_CODE(walk->places[1]), before);
+    forge_code(1);
+    take();
+    assert_int_equal(PLACE_CODE(walk->places[1]), before);
+    put(code_at(1), 128, (uintptr_t)text_at(3));
+    take();
+    assert_int_not_equal(PLACE_CODE(walk->places[1]), before);
+    forge_code(1);
+    table[LAYOUT_BYTES_DATA + 2] = 1; /* in its middle: same address, same size */
+    take();
+    assert_int_not_equal(PLACE_CODE(walk->places[1]), before);
+    table[LAYOUT_BYTES_DATA + 2] = (char)0x8f;
+    take();
+    assert_int_equal(PLACE_CODE(walk->places[1]), before);
+}
+
+/* Sizes that lie: nothing is read beyond what is there, and the function has no such part. */
+static void sizes_are_not_believed(void **state)
+{
+    char *table = pages[PAGE_TEXTS] + TABLE_AT;
+
+    (void)state;
+    put(text_at(0), LAYOUT_SIZE, UINT64_MAX);
+    assert_int_equal(take(), FRAMES);
+    assert_int_equal(store_code_get(&store, PLACE_CODE(walk->places[0]))->name_bytes, 0);
+    put(table, LAYOUT_SIZE, PAGE_BYTES);
+    take();
+    assert_true(walk->broken);
+    put(table, LAYOUT_SIZE, UINT64_MAX);
+    take();
+    assert_true(walk->broken);
+}
+
+/* What was mapped may be unmapped: believed for MEMORY_TRUST walks, and not longer. */
+static void pages_are_shown_again(void **state)
+{
+    char *page = mmap(NULL, PAGE_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+    (void)state;
+    assert_ptr_not_equal(page, MAP_FAILED);
+    memcpy(page, frame_at(1), FRAME_ROOM);
+    put(frame_at(0), 48, (uintptr_t)page);
+    assert_int_equal(take(), FRAMES);
+    put(frame_at(0), 48, 0);
+    munmap(page, PAGE_BYTES);
+    while (walk->count % MEMORY_TRUST != MEMORY_TRUST - 1)
+        assert_int_equal(take(), 1);
+    put(frame_at(0), 48, (uintptr_t)page);
+    assert_int_equal(take(), 1);
+    assert_true(walk->broken);
+}
+
+/* The same numbers each time. */
+static uint64_t seed;
+
+static unsigned next(void)
+{
+    seed = seed * UINT64_C(6364136223846793005) + 1442695040888963407u;
+    return (unsigned)(seed >> 33);
+}
+
+/* Random words in all four pages. */
+static void any_words_are_survived(void **state)
+{
+    (void)state;
+    seed = 11;
+    for (unsigned round = 0; round < 20000; round++) {
+        unsigned damages = 1 + next() % 4;
+
+        release(NULL);
+        forge(NULL);
+        take();
+        while (damages--) {
+            char *page = pages[next() % 4];
+            uintptr_t value = (uintptr_t)next() << 33 ^ (uintptr_t)next();
+
+            if (next() % 2)
+                value = (uintptr_t)pages[next() % 4] + (uintptr_t)next() % PAGE_BYTES;
+            put(page, (size_t)next() % (2048 / 8) * 8, value);
+        }
+        take();
+        assert_true(take() <= WALK_DEPTH + 1);
+    }
+}
+
+/* ---- The layout that Python tells ---- */
+
+static uint64_t offsets[LAYOUT_DEBUG_BYTES / 8];
+
+#define VERSION 0x030d00f0u
+
+static void forge_offsets(void)
+{
+    static const uint64_t state[] = {616, 0, 8, 16, 72, 152, 160, 232, 32};
+    static const uint64_t frame[] = {88, 8, 0, 56, 72, 70};
+    static const uint64_t code[] = {208, 112, 120, 128, 136, 68, 52, 96, 104, 200};
+    static const uint64_t object[] = {16, 8};
+
+    memset(offsets, 0, sizeof(offsets));
+    memcpy(offsets, "xdebugpy", 8);
+    offsets[1] = VERSION;
+    memcpy(offsets + 19, state, sizeof(state));
+    memcpy(offsets + 28, frame, sizeof(frame));
+    memcpy(offsets + 34, code, sizeof(code));
+    memcpy(offsets + 44, object, sizeof(object));
+}
+
+static bool told(uint32_t version, struct python_layout *layout)
+{
+    const char *why;
+
+    return layout_from_offsets(layout, offsets, sizeof(offsets), version, &why);
+}
+
+static void python_tells_its_layout(void **state)
+{
+    struct python_layout layout;
+    const char *why;
+
+    (void)state;
+    forge_offsets();
+    assert_true(told(VERSION, &layout));
+    assert_int_equal(layout.state_frame, 72);
+    assert_int_equal(layout.previous, 8);
+    assert_int_equal(layout.instruction, 56);
+    assert_int_equal(layout.owner, 70);
+    assert_int_equal(layout.name, 128);
+    assert_int_equal(layout.first_line, 68);
+    assert_int_equal(layout.version, 92);
+    assert_int_equal(layout.traceable, 184);
+    assert_false(told(VERSION + 0x100, &layout));
+    assert_false(told(0x030d00a1, &layout));
+    offsets[1] = 0x030f00f0;
+    assert_false(told(0x030f00f0, &layout)); /* later than what is known */
+    forge_offsets();
+    offsets[45] = 16;
+    assert_false(told(VERSION, &layout));
+    forge_offsets();
+    offsets[43] = 1u << 20;
+    assert_false(told(VERSION, &layout));
+    forge_offsets();
+    offsets[2] = 1;
+    assert_false(layout_from_offsets(&layout, offsets, sizeof(offsets), VERSION, &why));
+    assert_string_equal(why, "is free-threaded");
+    forge_offsets();
+    assert_false(layout_from_offsets(&layout, offsets, 256, VERSION, &why));
+}
+
+static void old_versions_have_a_table(void **state)
+{
+    (void)state;
+    assert_null(layout_of(7));
+    assert_true(layout_of(8)->objects);
+    assert_int_equal(layout_of(10)->lines, LINE_TABLE_RANGES);
+    assert_int_equal(layout_of(12)->version, 92);
+    assert_null(layout_of(13));
+}
+
+static int map_pages(void **state)
+{
+    (void)state;
+    for (unsigned i = 0; i < 4; i++) {
+        pages[i] = mmap(NULL, 2 * (size_t)PAGE_BYTES, PROT_READ | PROT_WRITE,
+                        MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+        if (pages[i] == MAP_FAILED || munmap(pages[i] + PAGE_BYTES, PAGE_BYTES) != 0)
+            return -1;
+    }
+    return 0;
+}
+
+#define FORGED(test) cmocka_unit_test_setup_teardown(test, forge, release)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        FORGED(all_frames_are_found),
+        FORGED(no_frame_is_no_stack),
+        FORGED(no_wild_pointer_is_followed),
+        FORGED(a_circle_ends),
+        FORGED(a_frame_that_has_not_begun_is_left_out),
+        FORGED(what_is_no_function_is_left_out),
+        FORGED(another_function_at_an_address_is_noticed),
+        FORGED(sizes_are_not_believed),
+        FORGED(pages_are_shown_again),
+        FORGED(any_words_are_survived),
+        cmocka_unit_test(python_tells_its_layout),
+        cmocka_unit_test(old_versions_have_a_table),
+    };
+
+    return cmocka_run_group_tests_name("walks through frames", tests, map_pages, NULL);
+}

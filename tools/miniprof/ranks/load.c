@@ -1,0 +1,97 @@
+/* Reads the traces of a job one after the other, so that only one is open.
+ */
+#include "ranks/ranks.h"
+
+#include <string.h>
+
+#include "common/command.h"
+#include "common/trace_args.h"
+#include "model/trace/reading.h"
+#include "trace/codec/schema.h"
+
+#include "base/poison.h"
+
+static void worsen(const struct ranks_loading *loading, int code)
+{
+    *loading->code = code > *loading->code ? code : *loading->code;
+}
+
+static enum mp_status keep_warning(const struct ranks_loading *loading, size_t process,
+                                   const char *text)
+{
+    if (!loading->warnings)
+        return MP_OK;
+    loading->warnings[process] = strdup(text);
+    return loading->warnings[process] ? MP_OK : MP_ERR_MEMORY;
+}
+
+uint32_t ranks_rank_of(const struct trace_set *set, size_t process)
+{
+    uint64_t rank = set->processes[process].rank;
+
+    return rank < RANKS_NONE ? (uint32_t)rank : (uint32_t)process;
+}
+
+/* NULL: it cannot be read. */
+static struct mp_trace *open_quietly(const struct ranks_loading *loading, size_t process)
+{
+    const char *path = loading->set->processes[process].path;
+    struct mp_trace *trace;
+
+    if (!loading->quiet)
+        return open_trace(loading->command, path);
+    return mp_trace_open(path, &trace, NULL) == MP_OK ? trace : NULL;
+}
+
+static enum mp_status add_trace(const struct ranks_loading *loading, struct ranks *ranks,
+                                struct mp_trace *trace, size_t process)
+{
+    const char *path = loading->set->processes[process].path;
+    char text[QUALITY_TEXT_BYTES];
+    struct quality quality;
+    struct mp_error error;
+    enum mp_status status = MP_OK;
+
+    if (ranks_add(ranks, trace, (uint32_t)process, ranks_rank_of(loading->set, process), &quality,
+                  &error) != MP_OK) {
+        worsen(loading,
+               loading->quiet ? EXIT_UNREADABLE : fail_on_trace(loading->command, path, &error));
+    } else if (*quality_describe(&quality, text, sizeof text)) {
+        worsen(loading, EXIT_FINDINGS);
+        status = keep_warning(loading, process, text);
+    }
+    quality_free(&quality);
+    return status;
+}
+
+static bool is_passed_over(const struct ranks_loading *loading, struct mp_trace *trace)
+{
+    bool told = true;
+
+    return loading->quick &&
+           (reading_has_rows(trace, MP_TABLE_collective, &told, NULL) != MP_OK || !told);
+}
+
+static enum mp_status add_process(const struct ranks_loading *loading, struct ranks *ranks,
+                                  size_t process)
+{
+    struct mp_trace *trace = open_quietly(loading, process);
+    enum mp_status status = MP_OK;
+
+    if (!trace) {
+        worsen(loading, EXIT_UNREADABLE);
+        return keep_warning(loading, process, "it could not be read and is left out");
+    }
+    if (!is_passed_over(loading, trace))
+        status = add_trace(loading, ranks, trace, process);
+    mp_trace_close(trace);
+    return status;
+}
+
+enum mp_status ranks_load(const struct ranks_loading *loading, struct ranks *ranks)
+{
+    ranks_init(ranks);
+    for (size_t i = 0; i < loading->set->count; i++)
+        MP_TRY(add_process(loading, ranks, i));
+    return ranks_finish(ranks, loading->set);
+}
