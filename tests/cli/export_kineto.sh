@@ -186,7 +186,7 @@ code 2
 stderr <<<"miniprof export: 'plain.mpt': --weight critical needs the analyses"
 run export --to kineto --weight device plain.mpt
 code 2
-stderr <<<"miniprof export: --weight goes with --to folded"
+stderr <<<"miniprof export: --weight and --frames go with --to folded"
 
 # ---- Not whole, no room ----
 

@@ -170,7 +170,15 @@ TIMEOUT -1 0.to.4000000
 TIMEOUT 4000001 0.to.4000000
 TIMEOUT 1s 0.to.4000000
 REPLAY application kernel.or.disabled
-QUERY events off.or.metrics
+QUERY events off,.metrics.or.sampling
+SAMPLE default@0Hz from.10Hz.to.200kHz
+SAMPLE default@1MHz from.10Hz.to.200kHz
+SAMPLE default@ from.10Hz.to.200kHz
+STACKS all off,.python,.native.or.both
+STACKS_EVERY 0 1.to.1000000
+STACKS_EVERY often 1.to.1000000
+STACKS_OVER -1us 0.to.4000000
+STACKS_OVER 5000000 0.to.4000000
 VALUES
 # Texts take anything: CUPTI is above, the others stand with what they are about.
 same "bad values: of every setting but texts" "$("$build/dev/setting_list" |

@@ -123,7 +123,8 @@ declare -A values=([output]=other.mpt [capture]=range [capture-end]=repeat:2 [de
     [nvtx]=off [nccl]=nvtx [memory]=off [waits]=off
     [argv]=on [gpu]=off [concurrent-kernels]=off [unified-memory]=on [children]=off [timeout]=3600
     [attach]=range
-    [metrics]=warps_launched [kernels]=alpha [devices]=0 [replay]=disabled [query]=metrics)
+    [metrics]=warps_launched [kernels]=alpha [devices]=0 [replay]=disabled [query]=metrics
+    [sample]=default@1kHz [stacks]=python [stacks-every]=10 [stacks-over]=5)
 settings=$("$build/dev/setting_list" | sed -n 's/^- `MINIPROF_\([A-Z_]*\)`.*/\1/p')
 check "flags: the list of settings" [ "$(wc -w <<<"$settings")" -eq ${#values[@]} ]
 export MINIPROF_ATTACH=init # else those without a range leave no trace

@@ -69,7 +69,7 @@ like "a graph: every sample is right" '^[0-9]{2,} right$' "$(right graph)"
 profile names MINIPROF_SAMPLE=sm_actve,dram_read,gpu__none.sum@100kHz -- "${program[@]}"
 unharmed names names plain 0
 like "names: an unknown one, with the nearest" \
-    "there is no counter 'sm_actve': did you mean 'sm_active'" "$(said names)"
+    "there is no counter 'sm_actve'; did you mean 'sm_active'?" "$(said names)"
 like "names: one that the GPU lacks" "device 0: the GPU lacks .*'gpu__none.sum'" "$(said names)"
 like "names: the others are sampled" '^[0-9]{2,} right$' "$(right names)"
 profile rate MINIPROF_SAMPLE=default@1MHz -- "${program[@]}"

@@ -237,12 +237,12 @@ static enum advise_reason why_not(const struct advise *advise, enum advise_rule_
 {
     unsigned needs = rules[rule].needs;
 
-    if (!rules[rule].judge)
-        return communicates(advise) ? ADVISE_ONE_RANK : ADVISE_TRIED;
     if (!quality_has_times(&advise->deps->quality))
         return ADVISE_NO_TIMES;
     if (!advise->has_work)
         return ADVISE_NO_WORK;
+    if (!rules[rule].judge)
+        return communicates(advise) ? ADVISE_ONE_RANK : ADVISE_TRIED;
     if (advise->deps->quality.profiled)
         return ADVISE_PROFILED;
     if ((needs & NEEDS_CALLS) && advise->deps->no_calls)

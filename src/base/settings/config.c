@@ -68,6 +68,7 @@ const struct mp_setting mp_settings[] = {
 #include "base/settings/config.def"
 };
 const size_t mp_setting_count = sizeof(mp_settings) / sizeof(*mp_settings);
+_Static_assert(sizeof(mp_settings) / sizeof(*mp_settings) <= MP_SETTINGS_MOST, "room for all");
 
 static void *field_of(struct mp_config *config, const struct mp_setting *setting)
 {

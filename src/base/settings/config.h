@@ -12,6 +12,7 @@
 #include "base/log.h"
 #include "base/status.h"
 
+#define MP_SETTINGS_MOST     48
 #define MP_CONFIG_TEXT_BYTES 4096 /* of a text setting with its NUL: PATH_MAX of Linux */
 
 /* One enum for each list of choices in config.def. */
@@ -93,7 +94,7 @@ struct mp_setting {
 };
 
 extern const struct mp_setting mp_settings[];
-extern const size_t mp_setting_count;
+extern const size_t mp_setting_count; /* at most MP_SETTINGS_MOST */
 
 /* Sets everything to its default. */
 void mp_config_init(struct mp_config *config);

@@ -41,8 +41,8 @@ static void warn_of(const char *name)
 {
     const char *near = sampled_suggest(name);
 
-    mp_log_warn("there is no counter '%s'%s%s%s; `miniprof metrics --query --sampling` lists them",
-                name, near ? ": did you mean '" : "", near ? near : "", near ? "'?" : "");
+    mp_log_warn("there is no counter '%s'%s%s%s `miniprof metrics --query --sampling` lists them",
+                name, near ? "; did you mean '" : ";", near ? near : "", near ? "'?" : "");
 }
 
 void wishes_read(struct sample_wishes *wishes, const char *names)

@@ -32,6 +32,8 @@ static const struct option_spec own_specs[] = {
      .help = "replace the trace file if it exists (default: nothing is run)"},
 };
 
+_Static_assert(MP_SETTINGS_MOST + OWN_COUNT <= OPTIONS_MOST, "room for all");
+
 /* The option table for the parser, with the texts that --help prints. */
 struct run_table {
     struct option_spec specs[OPTIONS_MOST];
@@ -80,7 +82,7 @@ static void fill_table(struct run_table *table)
 {
     memcpy(table->specs, own_specs, sizeof own_specs);
     table->count = OWN_COUNT;
-    for (size_t i = 0; i < mp_setting_count && table->count < OPTIONS_MOST; i++)
+    for (size_t i = 0; i < mp_setting_count; i++)
         add_setting(table, i);
 }
 
@@ -131,7 +133,7 @@ static bool check_settings(const struct run_values *values)
         complain("run", "out of memory");
     else
         mp_config_init(config);
-    for (size_t i = 0; good && i < mp_setting_count && i < OPTIONS_MOST; i++) {
+    for (size_t i = 0; good && i < mp_setting_count; i++) {
         if (values->settings[i])
             good = check_setting(config, &mp_settings[i], values->settings[i]);
         if (good && values->settings[i] && mp_text_equal(mp_settings[i].flag, "metrics"))
@@ -175,7 +177,7 @@ enum options_result run_options_parse(int argc, char **argv, struct run_values *
 
 bool run_options_export(const struct run_values *values)
 {
-    for (size_t i = 0; i < mp_setting_count && i < OPTIONS_MOST; i++) {
+    for (size_t i = 0; i < mp_setting_count; i++) {
         if (values->settings[i] && setenv(mp_settings[i].name, values->settings[i], 1) != 0)
             return false;
     }
