@@ -124,7 +124,7 @@ for kind in empty calls no-api no-gpu; do
     grep -q 'No findings\.$' .stdout
     verdict "$kind: no findings" $?
     tr -s '\n ' ' ' <.stdout |
-        grep -q 'Not tried: launch_bound, .*, nccl_waiting (no GPU work in the iterations) $'
+        grep -q 'Not tried: launch_bound, .*, transfers (no GPU work in the iterations) $'
     verdict "$kind: why" $?
     [ "$(awk 'length > 120' .stdout | wc -l)" -eq 0 ]
     verdict "$kind: no long lines" $?
@@ -132,7 +132,7 @@ for kind in empty calls no-api no-gpu; do
     verdict "$kind: numbers" $((! $?))
     run advise --json $kind.mpt
     code 0
-    json 'not d["findings"] and len(d["not_tried"]) == 26'
+    json 'not d["findings"] and len(d["not_tried"]) == 29'
 done
 
 # ---- What is not whole ----

@@ -13,27 +13,38 @@
 
 /* ---- Whole devices ---- */
 
-/* Time between samples; gaps at capture ranges are none. */
+/* The time of a capture range that no sample has. A sample that the begin or the end of the range
+ * cut is left out, and so is the first one behind the begin: these are not missing. */
+static uint64_t missing_of(const struct sample_set *set, const struct capture_range *range)
+{
+    uint64_t missing = 0, at = range->begin_time, cut = set->count ? 2 * set->lengths[0] : 0;
+    bool first = true;
+
+    for (size_t i = 0; i < set->count; i++) {
+        uint64_t begin = set->ends[i] - set->lengths[i];
+
+        if (begin < range->begin_time || set->ends[i] > range->end_time)
+            continue;
+        if (begin > at + (first ? cut : 0))
+            missing += begin - at;
+        at = set->ends[i];
+        first = false;
+    }
+    return range->end_time != UINT64_MAX && range->end_time > at + cut
+               ? missing + (range->end_time - at)
+               : missing;
+}
+
 static uint64_t missing_time(const struct counters_pass *pass, const struct sample_set *set,
                              const struct capture_ranges *ranges)
 {
     uint64_t missing = 0;
 
-    (void)pass;
-    for (size_t i = 1; i < set->count; i++) {
-        uint64_t begin = set->ends[i] - set->lengths[i];
-        uint64_t before = set->ends[i - 1];
-        bool inside = false;
+    for (size_t r = 0; r < ranges_count(ranges); r++) {
+        const struct capture_range *range = dense_at(&ranges->items, r);
 
-        if (begin <= before)
-            continue;
-        for (size_t r = 0; r < ranges_count(ranges) && !inside; r++) {
-            const struct capture_range *range = dense_at(&ranges->items, r);
-
-            inside = before >= range->begin_time && begin <= range->end_time;
-        }
-        if (inside)
-            missing += begin - before;
+        if (!pass->range || pass->range == range)
+            missing += missing_of(set, range);
     }
     return missing;
 }

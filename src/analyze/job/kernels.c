@@ -171,15 +171,14 @@ void job_find_needs(struct job *job)
         const struct ranks_instance *instance = &ranks->instances[i];
         const struct ranks_side *sides = &ranks->sides[instance->first_side];
         const uint64_t *arrived = &job->arrived[instance->first_side];
-        enum ranks_pattern pattern = ranks_pattern(ranks, instance->function);
         uint64_t last = 0;
 
         for (uint32_t k = 0; k < instance->side_count; k++) {
-            if (ranks_is_awaited(pattern, instance->root, sides[k].rank) && arrived[k] > last)
+            if (ranks_is_awaited(instance, sides[k].rank) && arrived[k] > last)
                 last = arrived[k];
         }
         for (uint32_t k = 0; k < instance->side_count; k++) {
-            bool waits = ranks_waits(pattern, instance->root, sides[k].rank) && last > arrived[k];
+            bool waits = ranks_waits(instance, sides[k].rank) && last > arrived[k];
 
             job->until[instance->first_side + k] = waits ? last : arrived[k];
         }

@@ -112,14 +112,13 @@ size_t job_first_side(const struct job *job, size_t instance)
 {
     const struct ranks_instance *of = &job->ranks->instances[instance];
     const struct ranks_side *sides = &job->ranks->sides[of->first_side];
-    enum ranks_pattern pattern = ranks_pattern(job->ranks, of->function);
     size_t first = of->first_side;
     uint64_t arrived = UINT64_MAX;
 
     for (uint32_t i = 0; i < of->side_count; i++) {
         uint64_t own = arrival_of(job, of->first_side + i);
 
-        if (ranks_waits(pattern, of->root, sides[i].rank) && own < arrived) {
+        if (ranks_waits(of, sides[i].rank) && own < arrived) {
             first = of->first_side + i;
             arrived = own;
         }
@@ -135,9 +134,7 @@ uint64_t job_lateness(const struct job *job, size_t instance, size_t first, uint
 
     if (!is_meeting(of) || own == UINT64_MAX || own <= earliest)
         return 0;
-    return ranks_is_awaited(ranks_pattern(job->ranks, of->function), of->root, rank)
-               ? own - earliest
-               : 0;
+    return ranks_is_awaited(of, rank) ? own - earliest : 0;
 }
 
 static uint32_t process_of(const struct job *job, size_t side)

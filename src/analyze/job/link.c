@@ -7,7 +7,7 @@
 
 /* Joins what the sides of an instance that others wait for have to wait for. */
 static enum mp_status join_arrivals(struct job *job, const struct ranks_instance *instance,
-                                    enum ranks_pattern pattern, uint32_t *front)
+                                    uint32_t *front)
 {
     const struct ranks_side *sides = &job->ranks->sides[instance->first_side];
 
@@ -15,7 +15,7 @@ static enum mp_status join_arrivals(struct job *job, const struct ranks_instance
     for (uint32_t i = 0; i < instance->side_count; i++) {
         uint32_t arrival = job->arrivals[instance->first_side + i];
 
-        if (arrival != DEPS_NONE && ranks_is_awaited(pattern, instance->root, sides[i].rank))
+        if (arrival != DEPS_NONE && ranks_is_awaited(instance, sides[i].rank))
             MP_TRY(deps_join(&job->deps, front, arrival));
     }
     return MP_OK;
@@ -24,14 +24,13 @@ static enum mp_status join_arrivals(struct job *job, const struct ranks_instance
 static enum mp_status link_instance(struct job *job, const struct ranks_instance *instance)
 {
     const struct ranks_side *sides = &job->ranks->sides[instance->first_side];
-    enum ranks_pattern pattern = ranks_pattern(job->ranks, instance->function);
     uint32_t front;
 
-    MP_TRY(join_arrivals(job, instance, pattern, &front));
+    MP_TRY(join_arrivals(job, instance, &front));
     for (uint32_t i = 0; i < instance->side_count; i++) {
         uint32_t transfer = job->transfers[instance->first_side + i];
 
-        if (transfer == DEPS_NONE || !ranks_waits(pattern, instance->root, sides[i].rank))
+        if (transfer == DEPS_NONE || !ranks_waits(instance, sides[i].rank))
             continue;
         MP_TRY(deps_join(&job->deps, &job->deps.activities[transfer].front, front));
         job->deps.counts.dependencies++;

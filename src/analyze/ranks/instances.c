@@ -5,6 +5,8 @@
  *     broadcast                     everybody waits for the root
  *     reduce                        the root waits for the last one
  *     send and receive              each waits for the other
+ *     ... of which NCCL buffers the send, which ends before its receive begins:
+ *                                   the receive waits for the send
  */
 #include "analyze/ranks/inside.h"
 
@@ -53,10 +55,20 @@ size_t ranks_instance_ops(const struct ranks *ranks, size_t first)
 
 /* ---- Who waits for whom ---- */
 
-enum ranks_pattern ranks_pattern(const struct ranks *ranks, uint32_t called)
+static bool is_buffered(const struct op *ops, size_t count)
 {
-    const char *function = ranks_function(ranks, called);
+    const struct op *send = ops[0].rank == ops[0].from ? &ops[0] : &ops[count - 1];
+    const struct op *receive = send == ops ? &ops[count - 1] : ops;
 
+    return ops[0].from != RANKS_NONE && send->end < receive->start;
+}
+
+static enum ranks_pattern pattern_of(const struct ranks *ranks, const struct op *ops, size_t count)
+{
+    const char *function = ranks_function(ranks, ops[0].function);
+
+    if (is_buffered(ops, count))
+        return RANKS_BUFFERED;
     if (!strcmp(function, "Broadcast") || !strcmp(function, "Scatter"))
         return RANKS_ROOT_SENDS;
     if (!strcmp(function, "Reduce") || !strcmp(function, "Gather"))
@@ -64,14 +76,24 @@ enum ranks_pattern ranks_pattern(const struct ranks *ranks, uint32_t called)
     return RANKS_ALL;
 }
 
-bool ranks_waits(enum ranks_pattern pattern, uint32_t root, uint32_t rank)
+bool ranks_waits(const struct ranks_instance *instance, uint32_t rank)
 {
-    return pattern == RANKS_ALL || (pattern == RANKS_ROOT_SENDS) != (rank == root);
+    switch (instance->pattern) {
+    case RANKS_ROOT_SENDS:
+        return rank != instance->root;
+    case RANKS_ROOT_RECEIVES:
+        return rank == instance->root;
+    case RANKS_BUFFERED:
+        return rank == instance->to;
+    case RANKS_ALL:
+        break;
+    }
+    return true;
 }
 
-bool ranks_is_awaited(enum ranks_pattern pattern, uint32_t root, uint32_t rank)
+bool ranks_is_awaited(const struct ranks_instance *instance, uint32_t rank)
 {
-    return pattern == RANKS_ALL || (pattern == RANKS_ROOT_SENDS) == (rank == root);
+    return instance->pattern == RANKS_ALL || !ranks_waits(instance, rank);
 }
 
 /* Begins of the kernels of an instance. */
@@ -82,10 +104,11 @@ struct begins {
     size_t latest;    /* side that is awaited longest */
 };
 
-static struct begins find_begins(const struct ranks_side *sides, size_t count,
-                                 enum ranks_pattern pattern, uint32_t root)
+static struct begins find_begins(const struct ranks_instance *instance,
+                                 const struct ranks_side *sides)
 {
     struct begins begins = {.first = UINT64_MAX};
+    size_t count = instance->side_count;
 
     for (size_t i = 0; i < count; i++) {
         const struct ranks_side *side = &sides[i];
@@ -93,7 +116,7 @@ static struct begins find_begins(const struct ranks_side *sides, size_t count,
         begins.first = side->start < begins.first ? side->start : begins.first;
         begins.last = side->start > begins.last ? side->start : begins.last;
         begins.end = side->end > begins.end ? side->end : begins.end;
-        if (ranks_is_awaited(pattern, root, side->rank) && side->start > begins.awaited) {
+        if (ranks_is_awaited(instance, side->rank) && side->start > begins.awaited) {
             begins.awaited = side->start;
             begins.latest = i;
         }
@@ -114,17 +137,16 @@ static bool somebody_waited(const struct ranks_side *sides, size_t count)
     return false;
 }
 
-static void measure_sides(struct ranks_instance *instance, struct ranks_side *sides,
-                          enum ranks_pattern pattern, uint32_t root)
+static void measure_sides(struct ranks_instance *instance, struct ranks_side *sides)
 {
     size_t count = instance->side_count;
-    struct begins begins = find_begins(sides, count, pattern, root);
+    struct begins begins = find_begins(instance, sides);
 
     for (size_t i = 0; i < count; i++) {
         struct ranks_side *side = &sides[i];
         uint64_t until = begins.awaited < side->end ? begins.awaited : side->end;
 
-        if (i != begins.latest && ranks_waits(pattern, root, side->rank) && until > side->start)
+        if (i != begins.latest && ranks_waits(instance, side->rank) && until > side->start)
             side->waiting = until - side->start;
     }
     instance->last = RANKS_NONE;
@@ -190,6 +212,7 @@ static enum mp_status add_instance(struct ranks *ranks, uint32_t communicator, c
                                       .from = ops[0].from,
                                       .to = ops[0].to,
                                       .root = ops[0].root,
+                                      .pattern = pattern_of(ranks, ops, count),
                                       .number = ops[0].number,
                                       .replay = ops[0].replay,
                                       .bytes = ops[0].bytes,
@@ -201,8 +224,7 @@ static enum mp_status add_instance(struct ranks *ranks, uint32_t communicator, c
             instance.function = ops[i].function;
     }
     MP_TRY(add_sides(ranks, ops, count));
-    measure_sides(&instance, &ranks->sides[instance.first_side],
-                  ranks_pattern(ranks, ops[0].function), ops[0].root);
+    measure_sides(&instance, &ranks->sides[instance.first_side]);
     MP_TRY(mp_reserve((void **)&ranks->instances, ranks->instance_count, &ranks->instance_capacity,
                       sizeof instance));
     ranks->instances[ranks->instance_count++] = instance;

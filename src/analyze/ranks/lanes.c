@@ -12,6 +12,10 @@
  * numbers give the shift; without them 0 is right wherever it fits, or else the one that fits and
  * no other does. Between hosts the clocks may be apart by any offset, so there "overlap" means that
  * one offset lets all of them overlap; a shift must have enough operations in common then.
+ *
+ * NCCL may buffer a send, which then ends before its receive begins. Of such a pair it is only sure
+ * that the receive does not end before the send has begun, and that lets many shifts fit. So it
+ * counts where both ranks have as many operations, or NCCL's numbers give the shift.
  */
 #include "analyze/ranks/inside.h"
 
@@ -52,6 +56,7 @@ static int64_t ordinal(const struct lanes *lanes, const struct op *op)
 
 /* What is known of how far the times of lane b are behind those of lane a. */
 struct fit {
+    bool buffered; /* sends may be */
     size_t pairs, wrong;
     int64_t least, most; /* ns */
     bool bounded;
@@ -70,6 +75,10 @@ static void narrow(const struct ranks *ranks, struct fit *fit, const struct op *
 
     if (a->from == RANKS_NONE && !ranks_is_synchronous(ranks_function(ranks, a->function)))
         return;
+    if (fit->buffered && a->rank == a->from)
+        most = INT64_MAX;
+    else if (fit->buffered)
+        least = INT64_MIN;
     fit->least = !fit->bounded || least > fit->least ? least : fit->least;
     fit->most = !fit->bounded || most < fit->most ? most : fit->most;
     fit->bounded = true;
@@ -119,9 +128,9 @@ static void take_pair(const struct ranks *ranks, const struct lane *a, const str
 
 /* Whether lane b, with its ordinals raised by `shift`, fits lane a; *pairs: how many they share. */
 static bool fits(const struct ranks *ranks, const struct lanes *lanes, const struct lane *a,
-                 const struct lane *b, int64_t shift, size_t *pairs)
+                 const struct lane *b, int64_t shift, bool buffered, size_t *pairs)
 {
-    struct fit fit = {0};
+    struct fit fit = {.buffered = buffered};
     size_t shorter = a->count < b->count ? a->count : b->count;
     size_t i = find_ordinal(lanes, a, ordinal(lanes, &b->ops[0]) + shift);
     size_t j = find_ordinal(lanes, b, ordinal(lanes, &a->ops[0]) - shift);
@@ -188,7 +197,7 @@ static void try_shift(struct search *search, int64_t shift)
         return;
     search->tried = shift;
     search->any_tried = true;
-    if (!fits(search->ranks, search->lanes, search->a, search->b, shift, &pairs) ||
+    if (!fits(search->ranks, search->lanes, search->a, search->b, shift, false, &pairs) ||
         pairs < search->least_common)
         return;
     search->shift = shift;
@@ -266,10 +275,12 @@ static enum mp_status place_by(const struct ranks *ranks, const struct lanes *la
 
     if (!lanes->replays)
         MP_TRY(shift_by_sequence(a, b, &shift, &found));
-    b->placed = fits(ranks, lanes, a, b, shift, &pairs) && pairs;
+    b->placed = fits(ranks, lanes, a, b, shift, false, &pairs) && pairs;
     *common |= pairs > 0;
     if (!b->placed && !found)
         b->placed = search_shift(ranks, lanes, a, b, &shift);
+    if (!b->placed && a->ops->from != RANKS_NONE && (found || a->count == b->count))
+        b->placed = fits(ranks, lanes, a, b, shift, true, &pairs) && pairs;
     b->shift = a->shift + shift;
     return MP_OK;
 }

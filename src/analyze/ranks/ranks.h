@@ -64,7 +64,12 @@ struct ranks_side {
     uint64_t waiting;    /* ns */
 };
 
+/* Who waits for whom: all for all, all for the root, the root for all, or a receive for its send that
+ * NCCL has buffered. */
+enum ranks_pattern { RANKS_ALL, RANKS_ROOT_SENDS, RANKS_ROOT_RECEIVES, RANKS_BUFFERED };
+
 struct ranks_instance {
+    enum ranks_pattern pattern;
     uint32_t communicator;
     uint32_t function;            /* ranks_function() */
     uint32_t algorithm, protocol; /* ranks_function(); 0: unknown */
@@ -157,13 +162,9 @@ enum mp_status ranks_finish(struct ranks *ranks, const struct trace_set *set);
 /* The name of a function, algorithm or protocol: AllReduce, RING, LL, ...; "" for 0. */
 const char *ranks_function(const struct ranks *ranks, uint32_t function);
 
-/* Who waits for whom in a function: all for all, all for the root, or the root for all. */
-enum ranks_pattern { RANKS_ALL, RANKS_ROOT_SENDS, RANKS_ROOT_RECEIVES };
-enum ranks_pattern ranks_pattern(const struct ranks *ranks, uint32_t function);
-
 /* Whether a rank waits for others, and whether others wait for it. */
-bool ranks_waits(enum ranks_pattern pattern, uint32_t root, uint32_t rank);
-bool ranks_is_awaited(enum ranks_pattern pattern, uint32_t root, uint32_t rank);
+bool ranks_waits(const struct ranks_instance *instance, uint32_t rank);
+bool ranks_is_awaited(const struct ranks_instance *instance, uint32_t rank);
 
 /* A time of the set's process `process`, on the axis of the sides. */
 uint64_t ranks_moment(const struct ranks *ranks, const struct trace_set *set, uint32_t process,

@@ -1,9 +1,11 @@
 /* One device's PM sampler: CUPTI's object, its buffers, and the way of a sample out of them. */
 #include "record/sampling/pm.h"
 
+#include <inttypes.h>
 #include <stdlib.h>
 #include <time.h>
 
+#include "base/log.h"
 #include "record/core/clock.h"
 #include "record/sampling/pm_choose.h"
 
@@ -240,8 +242,9 @@ static bool get_values(struct pm_sampler *sampler, size_t index, double *values)
     return sampler->api->profiler.evaluate(&evaluate) == CUPTI_SUCCESS;
 }
 
-/* The samples of an image, the first after a start excepted: it may have begun before the start. */
-static void take_image(struct pm_sampler *sampler, struct sample_store *store)
+/* Takes the samples of an image, and says how many it has. The first one after a start is left out:
+ * it may have begun before the start. */
+static size_t take_image(struct pm_sampler *sampler, struct sample_store *store)
 {
     struct pm_info info = {
         .size = PROFILER_SIZE(struct pm_info, completed),
@@ -254,7 +257,7 @@ static void take_image(struct pm_sampler *sampler, struct sample_store *store)
     size_t i = 0;
 
     if (sampler->api->info(&info) != CUPTI_SUCCESS || !info.completed)
-        return;
+        return 0;
     if (!sampler->clock_known && get_moment(sampler, info.completed - 1, &moment))
         find_clock(sampler, moment.end);
     i = sampler->first;
@@ -262,7 +265,7 @@ static void take_image(struct pm_sampler *sampler, struct sample_store *store)
     batch = samples_new_batch(sampler->set, info.completed);
     if (!batch) {
         atomic_fetch_add(&store->lost, info.completed - i);
-        return;
+        return info.completed;
     }
     for (; i < info.completed; i++)
         if (get_moment(sampler, i, &moment) && get_values(sampler, i, values)) {
@@ -270,6 +273,7 @@ static void take_image(struct pm_sampler *sampler, struct sample_store *store)
             samples_append(batch, moment, values);
         }
     samples_put(store, batch);
+    return info.completed;
 }
 
 /* A full buffer that keeps the oldest takes no more samples until it is started again. */
@@ -288,6 +292,8 @@ void pm_drain(struct pm_sampler *sampler, struct sample_store *store)
     struct pm_decode decode;
     CUptiResult result;
     bool overflow = false;
+    uint64_t begin = mp_clock_now();
+    size_t samples = 0, images = 0;
 
     do {
         decode = (struct pm_decode){
@@ -298,9 +304,13 @@ void pm_drain(struct pm_sampler *sampler, struct sample_store *store)
         };
         result = sampler->api->decode(&decode);
         overflow |= decode.overflow || result == CUPTI_ERROR_OUT_OF_MEMORY;
-        take_image(sampler, store);
+        samples += take_image(sampler, store);
+        images++;
     } while (empty_image(sampler) == CUPTI_SUCCESS && result == CUPTI_SUCCESS &&
              decode.stopped == PM_STOPPED_FULL);
+    mp_log_debug("device %u: %zu samples in %zu images, %" PRIu64 " us%s%s", sampler->set->device,
+                 samples, images, (mp_clock_now() - begin) / 1000,
+                 result == CUPTI_SUCCESS ? "" : ", cut short", overflow ? ", overflow" : "");
     if (overflow) {
         atomic_fetch_add(&store->overflows, 1);
         if (sampler->oldest && sampler->running)

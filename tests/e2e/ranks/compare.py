@@ -8,7 +8,8 @@ in which they ran. If fewer are reported, as of capture windows, they are those 
 the lateness differs least. Prints how many were compared, how many of them have another last rank,
 the greatest difference in lateness or skew: "within", or how much; then of how many a cause was
 played, and how many of these are reported with another one. A rank that is late by less than the
-tolerance may differ, and has no cause. Rows without a communicator are of the only one.
+tolerance may differ, and has no cause. Nobody waited for the receive of a send that ended before
+it came: SIMNCCL_BUFFERED. Rows without a communicator are of the only one.
 """
 import collections
 import csv
@@ -21,13 +22,15 @@ def played(path):
         for row in csv.DictReader(file):
             is_pair = row["function"] == "Send"
             peer = int(row["peer"]) if is_pair else -1
-            sender = next(i for i, arrival in enumerate(row["arrivals"].split(";"))
-                          if int(arrival) and i != peer) if is_pair else -1
-            last = int(row["last"])
+            arrivals = [int(arrival) for arrival in row["arrivals"].split(";")]
+            sender = next(i for i, arrival in enumerate(arrivals)
+                          if arrival and i != peer) if is_pair else -1
+            last, late, cause = int(row["last"]), int(row["late_ns"]), row["cause"]
             last = last - int(row["first_rank"]) if last >= 0 else -1
+            if is_pair and arrivals[peer] > int(row["end_ns"]):
+                last, late, cause = -1, 0, "-"
             lists[row["communicator"], row["function"], sender, peer].append(
-                (int(row["end_ns"]), last, int(row["late_ns"]), int(row["skew_ns"]),
-                 row["cause"]))
+                (int(row["end_ns"]), last, late, int(row["skew_ns"]), cause))
     return {key: [item[1:] for item in sorted(items)] for key, items in lists.items()}
 
 

@@ -3,10 +3,10 @@
  *
  * AllReduce, AllGather and ReduceScatter end once the last rank has come plus the transfer;
  * Broadcast waits for the root, at Reduce the root waits for all, Send and Recv wait for each
- * other. The transfer takes SIMNCCL_LATENCY_NS plus the bytes that cross a link (by nccl-tests'
- * factors) over SIMNCCL_BANDWIDTH, in bytes per microsecond, rounded up to the device's 32 ns. The
- * operations of one fused kernel are transferred one after the other, those of Send and Recv at
- * the same time.
+ * other; sends of up to SIMNCCL_BUFFERED bytes (0) end without their receives. The transfer takes
+ * SIMNCCL_LATENCY_NS plus the bytes that cross a link (by nccl-tests' factors) over
+ * SIMNCCL_BANDWIDTH, in bytes per microsecond, rounded up to the device's 32 ns. The operations of
+ * one fused kernel are transferred one after the other, those of Send and Recv at the same time.
  */
 #include "inside.h"
 
@@ -156,6 +156,11 @@ static ncclResult_t play_collectives(const struct sn_work *work, uint64_t start,
     return result;
 }
 
+static bool is_buffered(const struct sn_op *op)
+{
+    return op->call == SN_SEND && op->bytes <= (uint64_t)env_number("SIMNCCL_BUFFERED", 0);
+}
+
 static ncclResult_t find_partner(const struct sn_op *op, uint64_t number, uint64_t start,
                                  uint64_t *end)
 {
@@ -169,7 +174,7 @@ static ncclResult_t find_partner(const struct sn_op *op, uint64_t number, uint64
     instance.number = number;
     instance.arrival[op->comm->rank] = start;
     instance.arrival[op->peer] = other.time;
-    instance.end = later(start, other.time) + instance.transfer;
+    instance.end = later(start, is_buffered(op) ? 0 : other.time) + instance.transfer;
     *end = later(*end, instance.end);
     keep(&instance);
     return ncclSuccess;
