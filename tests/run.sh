@@ -21,7 +21,7 @@ set -u
 BUILD=${BUILD:-build}
 JOBS=${JOBS:-2}
 SOURCE=${SOURCE:-$(cd "$(dirname "$0")/.." && pwd)}
-LIMIT=${TEST_SECONDS:-600} # a test that hangs is a failed test
+LIMIT=${TEST_SECONDS:-900} # a test that hangs is a failed test
 # The same answer to impossible sizes as malloc's own.
 export ASAN_OPTIONS=${ASAN_OPTIONS:-allocator_may_return_null=1:detect_leaks=1}
 export UBSAN_OPTIONS=${UBSAN_OPTIONS:-print_stacktrace=1}

@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 struct CUpti_Profiler_Host_Object {
     CUpti_ProfilerType type;
@@ -299,6 +300,8 @@ cuptiProfilerHostEvaluateToGpuValues(CUpti_Profiler_Host_EvaluateToGpuValues_Par
 
     if (result)
         return result;
+    if (env_number("SIMGPU_PM_EVALUATE_US", 0))
+        usleep((useconds_t)env_number("SIMGPU_PM_EVALUATE_US", 0));
     if (ct_pmIsImage(pParams->pCounterDataImage, pParams->counterDataImageSize))
         return ct_pmEvaluate(pParams->pCounterDataImage, pParams->rangeIndex,
                              pParams->ppMetricNames, pParams->numMetrics, pParams->pMetricValues);

@@ -25,7 +25,7 @@ static uint64_t missing_of(const struct sample_set *set, const struct capture_ra
 
         if (begin < range->begin_time || set->ends[i] > range->end_time)
             continue;
-        if (begin > at + (first ? cut : 0))
+        if (i && begin > at + (first ? cut : 0))
             missing += begin - at;
         at = set->ends[i];
         first = false;

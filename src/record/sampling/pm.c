@@ -14,6 +14,7 @@
 #define HARDWARE_BYTES ((size_t)64 << 20)
 #define IMAGE_SAMPLES  1024u /* that CUPTI decodes at a time */
 #define ONE_CLOCK_NS   INT64_C(10000000000)
+#define ENOUGH_TO_TIME 64u /* samples, to know how long one takes */
 /* The GPU's system clock is near 1.5 GHz; the samples' own times say how long each was. */
 #define CYCLES(ns) ((ns) + (ns) / 2)
 
@@ -28,6 +29,7 @@ struct pm_sampler {
     bool first;       /* the next sample is the first since the start, which is left out */
     bool oldest;      /* a full buffer keeps the oldest samples, and then takes no more */
     bool clock_known; /* `ahead` is one of two clocks that we can read */
+    bool warned;      /* that samples come faster than their values are worked out */
     int64_t ahead;    /* of CUPTI's clock before the trace's, ns */
 };
 
@@ -287,13 +289,39 @@ static void begin_again(struct pm_sampler *sampler)
     sampler->running = sampler->api->start(&object) == CUPTI_SUCCESS;
 }
 
+static uint64_t real_ns(void)
+{
+    struct timespec now;
+
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+}
+
+/* CUPTI works out each value by its counter's name: 7 us a value on an H200 (docs/counters.md). If
+ * that takes longer than the samples take to come, the oldest are overwritten without a word. */
+static void mind_pace(struct pm_sampler *sampler, size_t samples, uint64_t taken)
+{
+    uint64_t each = samples ? taken / samples : 0;
+
+    mp_log_debug("device %u: %zu samples, %" PRIu64 " ns each", sampler->set->device, samples,
+                 each);
+    if (sampler->warned || samples < ENOUGH_TO_TIME || each <= sampler->set->interval)
+        return;
+    sampler->warned = true;
+    mp_log_warn("device %u: CUPTI takes %" PRIu64 " us for a sample of %zu counters, and one comes "
+                "every %" PRIu64 " us: some get lost; ask for fewer counters, or for @%" PRIu64
+                "Hz",
+                sampler->set->device, each / 1000, sampler->choice.count,
+                sampler->set->interval / 1000, UINT64_C(1000000000) / each);
+}
+
 void pm_drain(struct pm_sampler *sampler, struct sample_store *store)
 {
     struct pm_decode decode;
     CUptiResult result;
     bool overflow = false;
-    uint64_t begin = mp_clock_now();
-    size_t samples = 0, images = 0;
+    uint64_t begin = real_ns();
+    size_t samples = 0;
 
     do {
         decode = (struct pm_decode){
@@ -305,12 +333,9 @@ void pm_drain(struct pm_sampler *sampler, struct sample_store *store)
         result = sampler->api->decode(&decode);
         overflow |= decode.overflow || result == CUPTI_ERROR_OUT_OF_MEMORY;
         samples += take_image(sampler, store);
-        images++;
     } while (empty_image(sampler) == CUPTI_SUCCESS && result == CUPTI_SUCCESS &&
              decode.stopped == PM_STOPPED_FULL);
-    mp_log_debug("device %u: %zu samples in %zu images, %" PRIu64 " us%s%s", sampler->set->device,
-                 samples, images, (mp_clock_now() - begin) / 1000,
-                 result == CUPTI_SUCCESS ? "" : ", cut short", overflow ? ", overflow" : "");
+    mind_pace(sampler, samples, real_ns() - begin);
     if (overflow) {
         atomic_fetch_add(&store->overflows, 1);
         if (sampler->oldest && sampler->running)
