@@ -180,4 +180,42 @@ enum mp_status counters_clocks(struct mp_trace *trace, const struct iterations *
  * time; *why is what the GPU said ("power", "heat"), or "unknown". */
 bool counters_clocks_are_low(const struct counters_clocks *clocks, const char **why);
 
+/* ---- Lines ---- */
+
+/* What samples in a bin were, as they are stored (sampled_unpack). SAMPLED_UNKNOWN: no value. */
+struct counters_bin {
+    uint16_t mean, least, greatest;
+};
+
+/* Counters that were measured together, over time. A bin has one sample, or several neighbours. */
+struct counters_bins {
+    uint64_t device;
+    enum sampled_by by;
+    size_t *counters; /* places in the result; owned, as the others are */
+    size_t width;     /* of them */
+    uint64_t *begins; /* of bins, ns; they do not overlap */
+    uint64_t *ends;
+    struct counters_bin *values; /* [counter * most + bin] */
+    size_t count, most;
+};
+
+struct counters_lines {
+    struct counters_result result; /* counters and definitions, nothing else */
+    struct counters_bins *sets;
+    size_t count; /* 0: there are no samples */
+};
+
+struct counters_window {
+    uint64_t range;       /* id of a capture range; 0: everything */
+    uint64_t from, until; /* ns */
+    size_t most;          /* bins of all counters together; each counter has at least one */
+};
+
+/* The window's samples as lines. MP_ERR_ARGUMENT when there is no such range, MP_ERR_IO,
+ * MP_ERR_MEMORY; the lines are then empty. counters_lines_free may follow in any case. */
+enum mp_status counters_lines_build(struct mp_trace *trace, const struct counters_window *window,
+                                    struct counters_lines *lines, struct mp_error *error);
+
+void counters_lines_free(struct counters_lines *lines);
+
 #endif

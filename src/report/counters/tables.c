@@ -25,7 +25,7 @@ const char *counters_source_name(enum sampled_by by)
     return names[by];
 }
 
-static const char *unit_name(enum metric_unit unit)
+const char *counters_unit_name(enum metric_unit unit)
 {
     static const char *const names[] = {
         [METRIC_UNIT_NONE] = "",           [METRIC_UNIT_COUNT] = "count",
@@ -169,7 +169,7 @@ static void device_rows(struct walk *walk)
         put(walk, report_text_cell(counter->name));
         put(walk, report_text_cell(counters_source_name(counter->by)));
         if (walk->plain)
-            put(walk, report_text_cell(unit_name(counter->unit)));
+            put(walk, report_text_cell(counters_unit_name(counter->unit)));
         put(walk, report_number_cell(counter->samples));
         put_value(walk, counter->unit, any ? counter->all.mean : (double)NAN, 0);
         put_value(walk, counter->unit, any ? counter->all.p50 : (double)NAN, 0);
@@ -327,7 +327,7 @@ static void put_cell_row(struct walk *walk, const struct counters_group *group, 
     put(walk, report_number_cell(group->calls));
     put(walk, report_number_cell(group->time));
     put(walk, report_text_cell(counter->name));
-    put(walk, report_text_cell(unit_name(counter->unit)));
+    put(walk, report_text_cell(counters_unit_name(counter->unit)));
     put(walk, report_real_cell(cell->samples));
     put_value(walk, counter->unit, cell->mean, 0);
     put_value(walk, counter->unit, cell->error, 0);
