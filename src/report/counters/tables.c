@@ -297,8 +297,12 @@ static void work_text_rows(struct walk *walk)
 }
 
 static void print_work_text(const struct report_out *out, const struct counters_result *result,
-                            uint64_t device, bool layers)
+                            uint64_t device, enum counters_by by)
 {
+    static const char *const titles[] = {[COUNTERS_BY_KERNEL] = "Name",
+                                         [COUNTERS_BY_LAYER] = "Layer",
+                                         [COUNTERS_BY_ITERATION] = "Iteration",
+                                         [COUNTERS_BY_IDLE] = "Idle because of"};
     struct walk walk = begin_walk(out, result, device);
 
     add(&walk, "Time(%)", NULL, REPORT_CELL_PERCENT, 7);
@@ -307,7 +311,7 @@ static void print_work_text(const struct report_out *out, const struct counters_
     add(&walk, "Calls", NULL, REPORT_CELL_COUNT, 5);
     choose_shown(&walk);
     add(&walk, "Bound by", NULL, REPORT_CELL_TEXT, 0);
-    add(&walk, layers ? "Layer" : "Name", NULL, REPORT_CELL_TEXT, 0);
+    add(&walk, titles[by], NULL, REPORT_CELL_TEXT, 0);
     walk.columns[walk.count - 1].left = walk.columns[walk.count - 1].name = true;
     print_walk(&walk, out, NULL, "work", work_text_rows);
 }
@@ -352,12 +356,12 @@ static void work_rows(struct walk *walk)
 }
 
 void counters_print_work(const struct report_out *out, struct json_writer *json,
-                         const struct counters_result *result, uint64_t device, bool layers)
+                         const struct counters_result *result, uint64_t device, enum counters_by by)
 {
     struct walk walk = begin_walk(out, result, device);
 
     if (out->format == REPORT_TEXT) {
-        print_work_text(out, result, device, layers);
+        print_work_text(out, result, device, by);
         return;
     }
     add(&walk, "Device", "device", REPORT_CELL_COUNT, 0);
