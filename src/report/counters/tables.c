@@ -8,12 +8,12 @@
 #include <string.h>
 
 #include "base/text/strings.h"
+#include "report/common/sampled.h"
 #include "trace/codec/schema.h"
 
 #include "base/poison.h"
 
-#define VALUE_BYTES 48
-#define MOST_SHOWN  5u /* counters of work, in text */
+#define MOST_SHOWN 5u /* counters of work, in text */
 
 const char *counters_source_name(enum sampled_by by)
 {
@@ -46,35 +46,13 @@ const char *counters_device_name(const struct counters_result *result, uint64_t 
     return found && found->defined ? definitions_text(&result->definitions, found->name) : NULL;
 }
 
-/* "61.2%", "24.1GB/s", "1755MHz"; of what is not known "-". Returns `text`. */
-static const char *value_text(char text[VALUE_BYTES], enum metric_unit unit, double value)
-{
-    if (!isfinite(value))
-        mp_text_copy(text, VALUE_BYTES, "-");
-    else if (unit == METRIC_UNIT_PERCENT)
-        snprintf(text, VALUE_BYTES, "%.1f%%", value);
-    else if (unit == METRIC_UNIT_BYTES_PER_SECOND)
-        snprintf(text, VALUE_BYTES, "%.*fGB/s", value < 1e9 ? 3 : 1, value / 1e9);
-    else if (unit == METRIC_UNIT_BYTES)
-        mp_show_size(text, VALUE_BYTES, (uint64_t)value, MP_STYLE_OWN);
-    else if (unit == METRIC_UNIT_HERTZ)
-        snprintf(text, VALUE_BYTES, "%.0fMHz", value / 1e6);
-    else if (unit == METRIC_UNIT_WATTS)
-        snprintf(text, VALUE_BYTES, "%.1fW", value);
-    else if (unit == METRIC_UNIT_CELSIUS)
-        snprintf(text, VALUE_BYTES, "%.0fC", value);
-    else
-        snprintf(text, VALUE_BYTES, "%.4g", value);
-    return text;
-}
-
 /* A table that grows its columns, and whose rows are walked twice. */
 struct walk {
     struct report_table table;
     struct report_column columns[REPORT_MOST_COLUMNS];
     size_t count;
     struct report_cell cells[REPORT_MOST_COLUMNS];
-    char texts[REPORT_MOST_COLUMNS][VALUE_BYTES];
+    char texts[REPORT_MOST_COLUMNS][SAMPLED_BYTES];
     size_t filled;
     bool plain; /* values are numbers */
     void (*take)(struct report_table *, const struct report_cell *);
@@ -116,9 +94,9 @@ static void put_value(struct walk *walk, enum metric_unit unit, double value, do
         put(walk, report_real_cell(value));
         return;
     }
-    value_text(text, unit, value);
+    sampled_text(text, unit, value);
     if (error > 0 && unit == METRIC_UNIT_PERCENT)
-        snprintf(text + strlen(text), VALUE_BYTES - strlen(text), " ±%.1f", error);
+        snprintf(text + strlen(text), SAMPLED_BYTES - strlen(text), " ±%.1f", error);
     cell = report_text_cell(text);
     cell.real = value;
     put(walk, cell);
