@@ -213,9 +213,17 @@ static enum mp_status take_kernels(struct counters_pass *pass, const struct mp_b
     return MP_OK;
 }
 
-static const char *keep(struct counters_pass *pass, const char *text)
+/* The group of a text that is no string of the trace. */
+static enum mp_status text_group(struct counters_pass *pass, uint64_t key, const char *text,
+                                 uint32_t *group)
 {
-    return mp_arena_copy(&pass->result->names, text, strlen(text));
+    const char *kept;
+
+    *group = mp_map_get(&pass->by_name, key);
+    if (*group != MP_MAP_ABSENT)
+        return MP_OK;
+    kept = mp_arena_copy(&pass->result->names, text, strlen(text));
+    return kept ? counters_group(pass, key, kept, group) : MP_ERR_MEMORY;
 }
 
 static enum mp_status take_copies(struct counters_pass *pass, const struct mp_batch *batch)
@@ -228,8 +236,7 @@ static enum mp_status take_copies(struct counters_pass *pass, const struct mp_ba
 
         if (!is_wanted(pass, CELL(copy, correlation), CELL(copy, start)))
             continue;
-        MP_TRY(counters_group(pass, KEY_COPY | kind << 3,
-                              keep(pass, names_copy(kind, text, sizeof text)), &group));
+        MP_TRY(text_group(pass, KEY_COPY | kind << 3, names_copy(kind, text, sizeof text), &group));
         MP_TRY(counters_add_piece(pass, CELL(copy, stream), CELL(copy, start), CELL(copy, duration),
                                   group));
     }
@@ -260,8 +267,8 @@ static enum mp_status take_graphs(struct counters_pass *pass, const struct mp_ba
 
         if (!is_wanted(pass, CELL(graph, correlation), CELL(graph, start)))
             continue;
-        MP_TRY(counters_group(pass, KEY_GRAPH | graph << 3,
-                              keep(pass, names_graph(graph, text, sizeof text)), &group));
+        MP_TRY(text_group(pass, KEY_GRAPH | graph << 3, names_graph(graph, text, sizeof text),
+                          &group));
         MP_TRY(counters_add_piece(pass, CELL(graph, stream), CELL(graph, start),
                                   CELL(graph, duration), group));
     }
