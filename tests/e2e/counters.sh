@@ -150,6 +150,44 @@ P
 like "clocks: said in a line" '1 of the [0-9]+ came with lower clocks: unknown 1\.' \
     "$(cat clocks.iters)"
 like "clocks: columns" 'Most of it +By +Clock +Power +Heat' "$(grep 'Most of it' clocks.iters)"
+# By iteration: the clock of each, of which iters has the share of the median one's.
+report clocks --by iteration --iterations iteration
+same "by iteration: the clock of each" "25 near" "$(python3 - <<'P'
+import json
+rows = [row for row in json.load(open("clocks.json"))["work"] if row["counter"] == "sm_clock"]
+slow = [row for row in json.load(open("clocks.iters.json"))["outliers"]
+        if row["iteration"] == 13][0]
+others = [row["mean"] for row in rows if row["name"] != "13"]
+usual = sorted(others)[len(others) // 2]
+mean = [row["mean"] for row in rows if row["name"] == "13"][0]
+ok = (abs(100 * mean / usual - slow["clock_percent"]) < 0.5
+      and all(abs(one / usual - 1) < 0.01 for one in others)
+      and [int(row["name"]) for row in rows] == list(range(1, 26)))
+print(len(rows), "near" if ok else (mean, usual, slow))
+P
+)"
+like "by iteration: the title" 'In each iteration:' "$(cat clocks.txt)"
+like "by iteration: what a value is" "Those at its ends count in part" "$(cat clocks.txt)"
+# By cause of idle time: as long as iters says. The memory has no work then, 80 % in alpha.
+report clocks --by idle --iterations iteration
+same "by idle: times of iters, memory without work" "near" "$(python3 - <<'P'
+import json
+keys = {"launch-bound": "idle_launch_ns", "between queued work": "idle_queued_ns",
+        "waiting for a copy": "idle_copy_ns", "waiting for the host": "idle_host_ns",
+        "synchronisation": "idle_sync_ns", "cause not known": "idle_unknown_ns"}
+iterations = json.load(open("clocks.iters.json"))["iterations"]
+rows = {row["name"]: row for row in json.load(open("clocks.json"))["work"]
+        if row["counter"] == "dram_active"}
+rows.pop("[other idle time]", None)
+truth = {name: sum(row[key] for row in iterations) for name, key in keys.items()}
+ok = ({name: row["time_ns"] for name, row in rows.items()}
+      == {name: time for name, time in truth.items() if time}
+      and len(rows) >= 2 and all(row["mean"] is None or row["mean"] < 2 for row in rows.values())
+      and any(row["mean"] is not None for row in rows.values()))
+print("near" if ok else (rows, truth))
+P
+)"
+like "by idle: the title" 'While nothing ran:.*Idle because of' "$(tr '\n' ' ' <clocks.txt)"
 profile capped SIMGPU_THROTTLE=power MINIPROF_SAMPLE=default@100kHz -- "$steps" init \
     "${steady[@]}" push=iteration alpha=40 gamma=60 sleep=250 sync pop "${steady[@]}" print=text
 like "clocks: why they are low" 'came with lower clocks: power [1-9]' \
@@ -268,7 +306,12 @@ same "one range: nothing of the other" "" "$(grep -o alpha ranges.txt)"
 like "no such range" "no capture range 3" "$(cat bad.err)"
 "$miniprof" counters --by stream ranges.mpt >bad.out 2>bad.err
 same "a wrong --by: exit code" 2 $?
-like "a wrong --by" "--by takes kernel or layer, not 'stream'" "$(cat bad.err)"
+like "a wrong --by" "--by takes kernel, layer, iteration or idle, not 'stream'" "$(cat bad.err)"
+"$miniprof" counters --iterations graph ranges.mpt >bad.out 2>bad.err
+same "--iterations without --by: exit code" 2 $?
+like "--iterations without --by" "goes with --by iteration and --by idle" "$(cat bad.err)"
+"$miniprof" counters --by iteration --iterations nothing ranges.mpt >bad.out 2>bad.err
+same "no such iterations: exit code" 2 $?
 same "CSV: one header" "device,counter,source,unit,samples,mean,p50,p95,max" \
     "$("$miniprof" counters --csv classes.mpt | head -n 1 | cut -d, -f1-9)"
 same "CSV: the table of work" 1 \

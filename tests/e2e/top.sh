@@ -61,6 +61,40 @@ same "one line is not the last" True "$(json goes.json 'len(all) > 1 and
 same "a complete file: exit code, last line" "0 The program has ended." \
     "$? $(tail -n 1 whole.out)"
 
+# ---- sampled counters --------------------------------------------------------------------------
+# alpha has 80 % of the memory's throughput, beta 15 % (tests/simgpu/README.md).
+start counted MINIPROF_SAMPLE=dram_active,sm_active,pcie_rx@100kHz -- "$steps" init alpha=400 sync \
+    print=ready await=counted1 beta=400 sync print=done await=counted2
+await grep -q ready counted.out
+"$miniprof" top --json --interval 150 "$pid" >counted.json 2>top.err </dev/null &
+top=$!
+await grep -q '"dram_active"' counted.json
+touch counted1
+await grep -q done counted.out
+touch counted2
+wait "$top"
+same "counters: exit code, nothing on stderr" "0 " "$? $(cat top.err)"
+wait "$pid"
+same "counters: names, units, and what they were at most and at last" \
+    "dram_active percent, sm_active percent, pcie_rx bytes_per_second | True" \
+    "$(json counted.json '", ".join(c["counter"] + " " + c["unit"]
+            for c in d["devices"][0]["counters"][:3]) + " | " + str(
+        len(d["devices"]) == 1 and max(c["mean"] for l in all for v in l["devices"]
+            for c in v["counters"] if c["counter"] == "dram_active") <= 80.4
+        and any(c["mean"] > 1 for l in all for v in l["devices"] for c in v["counters"]
+                if c["counter"] == "dram_active"))')"
+"$miniprof" top counted.mpt >counted.top 2>&1
+like "counters: one line below the GPU" \
+    $'% busy, [^\n]*\n        dram_active [0-9.]+%, sm_active [0-9.]+%, pcie_rx [0-9.]+GB/s' \
+    "$(cat counted.top)"
+# The file as a whole is one interval, so means are those of all samples.
+"$miniprof" top --json counted.mpt >counted.json
+same "counters: of the whole file" "True" "$(json counted.json 'abs(
+        next(c["mean"] for c in d["devices"][0]["counters"] if c["counter"] == "dram_active") -
+        '"$("$miniprof" counters --csv counted.mpt 2>/dev/null | awk -F, '/dram_active/ { print $6;
+            exit }')"') < 0.1')"
+same "without samples: no line" 0 "$(grep -c sm_active whole.out)"
+
 # ---- killed ------------------------------------------------------------------------------------
 start killed -- "$steps" init alpha=4 sync print=ready await=never
 disown "$pid" # the shell would say that it was killed

@@ -8,7 +8,8 @@ set -u
 . "$SOURCE/tests/html/lib.sh" || exit 1
 
 make_pages inference eager:resnet50_eager graph:resnet50_graph two_streams memory managed
-for kind in plain hostile empty calls no-gpu no-api doubtful streams layers; do
+for kind in plain hostile empty calls no-gpu no-api doubtful streams layers counters \
+    many-samples; do
     "$BUILD/tests/tools/make_trace" "$kind" "$folder/$kind.mpt" || exit 1
     page "$folder/$kind.mpt" "$kind"
 done
@@ -61,6 +62,11 @@ for i in 0 1 2 3; do
 done
 "$BUILD/miniprof" html -o "$folder/ranks.html" "$folder/ranks" 2>"$folder/log"
 [ $? -le 1 ] || { cat "$folder/log"; exit 1; }
+mkdir "$folder/counted"
+for i in 0 1; do
+    another "$folder/counters.mpt" "$folder/counted/$i.mpt" "$i"
+done
+page "$folder/counted" counted-ranks
 # Ranks of one job, whose operations of NCCL match.
 page "$data/ranks" job
 for command in deps advise; do
@@ -136,6 +142,11 @@ open(f"{folder}/marked.html", "w", encoding="utf-8").write(page)
 END
 
 if [ -n "${SCREENSHOTS:-}" ]; then
+    # Sampled counters, which no trace of tests/data has: on the software GPU.
+    LD_LIBRARY_PATH=$BUILD/simgpu CUDA_INJECTION64_PATH=$BUILD/libminiprof.so \
+        MINIPROF_OUTPUT=$folder/sampled.mpt MINIPROF_SAMPLE=default@100kHz \
+        "$BUILD/samples/inference" --iterations=20 >"$folder/log" 2>&1
+    page "$folder/sampled.mpt" sampled
     node "$SOURCE/tests/html/screenshots.mjs"
     exit
 fi

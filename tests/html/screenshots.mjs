@@ -45,6 +45,21 @@ async function measure(page) {
     await page.mouse.move(box.x + box.width * 0.3, box.y + 40);
 }
 
+// Two iterations, the pointer on the first counter.
+async function showCounters(page) {
+    await page.evaluate(() => {
+        document.querySelector("#subtitle").textContent = "samples/inference"; // no path
+        miniprof.line.zoom(0.1);
+    });
+    await settled(page);
+    const y = await page.evaluate(() => {
+        const row = miniprof.line.rows.find(({ line }) => line);
+        return row.y + row.height / 2 - miniprof.line.frame.scrollTop;
+    });
+    const box = await page.locator("canvas").boundingBox();
+    await page.mouse.move(box.x + box.width * 0.3, box.y + y);
+}
+
 const PICTURES = [
     ["html-overview", "eager", "overview", WIDE],
     ["html-overview-1000", "inference", "overview", MIDDLE],
@@ -52,6 +67,7 @@ const PICTURES = [
     ["html-timeline-dark", "inference", "timeline", WIDE, "dark", selectKernel],
     ["html-timeline-eager", "eager", "timeline", WIDE, "light", showIteration],
     ["html-timeline-measure", "inference", "timeline", MIDDLE, "dark", measure],
+    ["html-timeline-counters", "sampled", "timeline", WIDE, "light", showCounters],
     ["html-timeline-ranks", "ranks", "timeline", WIDE, "dark"],
     ["html-iterations", "eager", "iterations", WIDE],
     ["html-advice", "eager", "advise", WIDE],

@@ -70,6 +70,7 @@ test("waiting for peers is idle time of its own cause", async (browser) => {
         sums,
         answer("recorded").by_rank.map((row) => row.peer_ns),
     );
+    await page.getByText("rank 0, GPU 0 busy").waitFor(); // what is in view is told a little later
     const text = await page.locator("#view-timeline").innerText();
     assert.match(text, /rank 0, GPU 0 busy\s+[\d.]+ %; idle: .*NCCL waits for peers [\d.]+ /);
     assert.deepEqual(page.complaints, []);

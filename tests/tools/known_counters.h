@@ -1,5 +1,6 @@
 /* Samples of counters over the known trace: one every 20 us from 1 ms on. sm_active is always 50 %,
- * dram_active grows by 1 % from sample to sample. One counter could not be had, one NVML has read.
+ * dram_active grows from sample to sample, by 1 % up to 51 %, then by 2 %. One counter could not be
+ * had, one NVML has read.
  */
 #ifndef MP_TESTS_KNOWN_COUNTERS_H
 #define MP_TESTS_KNOWN_COUNTERS_H
@@ -48,6 +49,17 @@ static inline void known_counter_rows(struct mp_writer *writer, uint64_t first)
     }
     mp_append_sample(writer, &(struct mp_row_sample){
                                  .counter = 3, .time = 2000000, .length = 900000, .value = 450});
+}
+
+/* `count` samples of 8 ns from 1 ms on: sm_active grows by 0.1 % from each to the next, up to
+ * 51.1 %, then begins at 0 again. */
+static inline void known_many_samples(struct mp_writer *writer, uint64_t first, uint64_t count)
+{
+    known_counter(writer, &first, 1, "sm_active", MP_counter_source_cupti, 0.1, NULL);
+    for (uint64_t i = 0; i < count; i++)
+        mp_append_sample(writer,
+                         &(struct mp_row_sample){
+                             .counter = 1, .time = 1000008 + i * 8, .length = 8, .value = i % 512});
 }
 
 #endif

@@ -214,6 +214,7 @@ struct known_options {
     uint32_t dependent; /* kernels of 50 us on stream 1, one every 10 us from 5000000 on */
     uint32_t untimed;   /* kernels without times behind everything, counted */
     bool nodes;         /* they are of a graph's node */
+    uint32_t samples;   /* known_many_samples */
     uint32_t many;      /* this many more vecAdd launches behind range 2 */
 };
 
@@ -306,6 +307,8 @@ static inline void known_rows(struct mp_writer *writer, const struct known_optio
         known_metric_rows(writer, KNOWN_STRING_LAST + 1, KNOWN_STRING_VECADD, KNOWN_STRING_GEMM);
     if (options->counters)
         known_counter_rows(writer, KNOWN_STRING_LAST + 1);
+    if (options->samples)
+        known_many_samples(writer, KNOWN_STRING_LAST + 1, options->samples);
     if (options->dropped)
         mp_append_quality(writer, &(struct mp_row_quality){.name = KNOWN_STRING_DROPPED,
                                                            .time = 3600000,

@@ -36,6 +36,7 @@ static const struct {
     {"untimed-more", {.dependent = 100, .untimed = 3}},
     {"metrics", {.metrics = true}},
     {"counters", {.counters = true}},
+    {"many-samples", {.samples = 300000}},
     {"metrics-none", {.header = KNOWN_HEADER "MINIPROF_METRICS=ipc\n", .no_work = true}},
     {"nvtx", {.nvtx = true}},
     {"layers", {.layers = true}},

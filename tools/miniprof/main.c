@@ -34,7 +34,7 @@ static const struct command commands[] = {
     {"deps", cmd_deps, "the critical path, who waits for whom, and what-if"},
     {"kernels", cmd_kernels, "each kernel with occupancy, waves, resources, tensor cores"},
     {"overlap", cmd_overlap, "which copies, kernels and streams ran at the same time"},
-    {"counters", cmd_counters, "what the GPU's counters were over time, by kernel and layer"},
+    {"counters", cmd_counters, "the GPU's counters over time, by kernel, layer and iteration"},
     {"ranks", cmd_ranks, "who waits for whom across the ranks of a job"},
     {"memory", cmd_memory, "where memory goes: peaks, what is not freed, churn"},
     {"metrics", cmd_metrics, "what hardware counters say of kernels; --query: what there is"},

@@ -10,7 +10,6 @@
 #include "base/poison.h"
 
 #define ALMOST_ALONE 0.95 /* share of a sample from which it speaks for the group */
-#define NOT_KNOWN    0.25 /* a standard deviation that is this much of the spread says nothing */
 #define CONFIDENCE   1.96
 #define MOST_AT_ONCE 128u /* work on one device, on average */
 #define NOBODY       UINT32_MAX
@@ -80,6 +79,7 @@ static uint32_t *sorted_pieces(const struct counters_pass *pass)
 
 struct tally {
     uint32_t group;
+    bool is_cause;
     uint64_t time, calls;
 };
 
@@ -87,6 +87,8 @@ static int tally_order(const void *a, const void *b)
 {
     const struct tally *one = a, *other = b;
 
+    if (one->is_cause != other->is_cause)
+        return one->is_cause ? -1 : 1;
     if (one->time != other->time)
         return one->time < other->time ? 1 : -1;
     return one->group < other->group ? -1 : 1;
@@ -139,13 +141,16 @@ static void make_groups(struct device_work *work, struct tally *tallies, size_t 
     idle = add_group(work, NULL);
     idle->idle = true;
     others = add_group(work, NULL);
-    for (size_t i = 0; i < count && tallies[i].time; i++) {
+    for (size_t i = 0; i < count; i++) {
         struct counters_group *group = others;
 
+        if (!tallies[i].time)
+            continue;
         work->local[tallies[i].group] = COUNTERS_OTHERS;
         if (work->groups < COUNTERS_MOST_GROUPS) {
             work->local[tallies[i].group] = (uint32_t)work->groups;
             group = add_group(work, work->pass->names[tallies[i].group]);
+            group->is_cause = tallies[i].is_cause;
         }
         group->time += tallies[i].time;
         group->calls += tallies[i].calls;
@@ -163,7 +168,7 @@ static enum mp_status tally_groups(struct device_work *work)
         return MP_ERR_MEMORY;
     }
     for (size_t i = 0; i < count; i++)
-        tallies[i].group = (uint32_t)i;
+        tallies[i] = (struct tally){.group = (uint32_t)i, .is_cause = i < work->pass->cause_count};
     for (size_t i = 0; i < work->piece_count; i++) {
         tallies[work->pieces[i].group].time += work->pieces[i].end - work->pieces[i].start;
         tallies[work->pieces[i].group].calls++;
@@ -181,8 +186,7 @@ static uint64_t sample_begin(const struct sample_set *set, size_t sample)
     return set->ends[sample] - set->lengths[sample];
 }
 
-/* The first sample that ends after `time`. */
-static size_t first_after(const struct sample_set *set, uint64_t time)
+size_t counters_first_after(const struct sample_set *set, uint64_t time)
 {
     size_t low = 0, high = set->count;
 
@@ -218,7 +222,7 @@ static bool walk_pieces(struct set_work *work, bool enter)
 
     for (size_t i = 0; i < work->device->piece_count; i++) {
         const struct work_piece *piece = &work->device->pieces[i];
-        size_t at = first_after(set, piece->start);
+        size_t at = counters_first_after(set, piece->start);
 
         for (; at < set->count && sample_begin(set, at) < piece->end; at++) {
             if (++count > most)
@@ -248,7 +252,7 @@ static void find_idle(struct set_work *work)
 
         if (piece->end <= from)
             continue;
-        for (size_t at = first_after(set, from);
+        for (size_t at = counters_first_after(set, from);
              at < set->count && sample_begin(set, at) < piece->end; at++)
             work->idle[at] -= (float)part_of(set, at, from, piece->end);
         covered = piece->end;
@@ -397,6 +401,7 @@ static void find_means(struct set_work *work, size_t place)
     size_t groups = work->device->groups;
     double step = work->device->pass->result->counters[work->set->counters[place]].step;
     double spread = fmax(work->greatest[place], step);
+    const struct counters_group *rows = &work->device->pass->result->groups[work->device->first];
     double busy = work->busy_time > 0 ? work->busy_sum[place] / work->busy_time : 0;
     struct unknowns unknowns = {
         .sums = &work->sums[place * groups],
@@ -409,7 +414,7 @@ static void find_means(struct set_work *work, size_t place)
     };
 
     for (size_t i = 0; i < groups; i++)
-        work->prior[i] = i == COUNTERS_IDLE ? work->least[place] : busy;
+        work->prior[i] = i == COUNTERS_IDLE || rows[i].is_cause ? work->least[place] : busy;
     if (work->known[place] && !(work->greatest[place] > 0)) {
         for (size_t i = 0; i < groups; i++)
             cell_of(work, i, place)->mean = cell_of(work, i, place)->error = 0;
@@ -420,7 +425,7 @@ static void find_means(struct set_work *work, size_t place)
     for (size_t i = 0; i < groups; i++) {
         struct counters_cell *cell = cell_of(work, i, place);
 
-        if (work->errors[i] > NOT_KNOWN * spread)
+        if (work->errors[i] > COUNTERS_NOT_KNOWN * spread)
             continue;
         cell->mean = fmax(work->means[i], 0);
         cell->error = CONFIDENCE * work->errors[i];
@@ -554,7 +559,7 @@ static enum mp_status attribute_device(struct device_work *work)
     return MP_OK;
 }
 
-static bool is_first_of_device(const struct counters_pass *pass, size_t set)
+bool counters_is_first_of_device(const struct counters_pass *pass, size_t set)
 {
     for (size_t i = 0; i < set; i++)
         if (pass->sets[i].device == pass->sets[set].device)
@@ -572,7 +577,7 @@ enum mp_status counters_attribute(struct counters_pass *pass)
     if (!work.pieces)
         status = MP_ERR_MEMORY;
     for (size_t i = 0; i < pass->set_count && status == MP_OK; i++) {
-        if (!is_first_of_device(pass, i))
+        if (!counters_is_first_of_device(pass, i))
             continue;
         work.device = (uint32_t)pass->sets[i].device;
         work.piece_count = work.groups = 0;

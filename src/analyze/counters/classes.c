@@ -78,5 +78,6 @@ void counters_classify(const struct counters_result *result, struct counters_gro
 
     for (int i = 0; i < COUNTERS_TELLING; i++)
         values[i] = counters_mean_of(result, group, (enum counters_telling)i);
-    group->class = group->idle ? COUNTERS_UNKNOWN : counters_class_of(result, values, group->name);
+    group->class = group->idle || group->is_cause ? COUNTERS_UNKNOWN
+                                                  : counters_class_of(result, values, group->name);
 }

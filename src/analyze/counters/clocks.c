@@ -14,15 +14,8 @@
 #define LOWER        95.0 /* percent of what is usual */
 #define OFTEN        10.0 /* percent of the time */
 
-/* Sums up to each sample of a set, so that the mean over any time takes two look-ups. */
-struct sums_up_to {
-    const struct sample_set *set;
-    double *values; /* value times ns */
-    double *times;  /* ns that have a value */
-};
-
-static bool sum_up(const struct counters_pass *pass, const struct sample_set *set, size_t place,
-                   struct sums_up_to *sums)
+bool counters_sum_up_to(const struct counters_pass *pass, const struct sample_set *set,
+                        size_t place, struct sums_up_to *sums)
 {
     sums->set = set;
     sums->values = calloc(set->count + 1, sizeof *sums->values);
@@ -43,17 +36,9 @@ static bool sum_up(const struct counters_pass *pass, const struct sample_set *se
 static double up_to(const struct sums_up_to *sums, uint64_t time, double *covered)
 {
     const struct sample_set *set = sums->set;
-    size_t low = 0, high = set->count;
+    size_t low = counters_first_after(set, time), high;
     double share = 0;
 
-    while (low < high) { /* the first sample that ends after the time */
-        size_t middle = low + (high - low) / 2;
-
-        if (set->ends[middle] > time)
-            high = middle;
-        else
-            low = middle + 1;
-    }
     if (low < set->count && set->ends[low] - set->lengths[low] < time)
         share = (double)(time - (set->ends[low] - set->lengths[low])) / (double)set->lengths[low];
     high = low < set->count ? low + 1 : low;
@@ -61,7 +46,7 @@ static double up_to(const struct sums_up_to *sums, uint64_t time, double *covere
     return sums->values[low] + share * (sums->values[high] - sums->values[low]);
 }
 
-static double mean_over(const struct sums_up_to *sums, uint64_t from, uint64_t until)
+double counters_mean_over(const struct sums_up_to *sums, uint64_t from, uint64_t until)
 {
     double before, after;
     double value;
@@ -133,11 +118,12 @@ static enum mp_status take_counter(const struct counters_pass *pass, const struc
 {
     double *values = calloc(2 * iterations->count + 1, sizeof *values);
     struct sums_up_to sums = {.values = NULL};
-    bool room = values && sum_up(pass, set, place, &sums);
+    bool room = values && counters_sum_up_to(pass, set, place, &sums);
 
     if (room) {
         for (size_t i = 0; i < iterations->count; i++)
-            values[i] = mean_over(&sums, iterations->items[i].from, iterations->items[i].until);
+            values[i] =
+                counters_mean_over(&sums, iterations->items[i].from, iterations->items[i].until);
         take_values(what_is(&pass->result->counters[set->counters[place]]), iterations, values,
                     clocks);
     }

@@ -1,4 +1,4 @@
-/* The passes: capture ranges, samples and work, layers if they are wanted, then the sums. */
+/* The passes: capture ranges, samples and work, layers or idle time if wanted, then the sums. */
 #include "analyze/counters/counters.h"
 
 #include <math.h>
@@ -96,13 +96,34 @@ static uint64_t counter_value(const struct counters_result *result, const char *
     return 0;
 }
 
+/* Kernels were there to be told from idle time. */
+static void keep_idle(struct counters_result *result)
+{
+    size_t kept = 0;
+
+    for (size_t i = 0; i < result->group_count; i++) {
+        struct counters_group group = result->groups[i];
+
+        if (group.idle)
+            group.name = "[other idle time]";
+        if (group.is_cause || group.idle)
+            result->groups[kept++] = group;
+    }
+    result->group_count = kept;
+}
+
 static enum mp_status work_out(struct counters_pass *pass, const struct capture_ranges *ranges)
 {
     struct counters_result *result = pass->result;
 
     for (size_t i = 0; i < pass->set_count; i++)
         MP_TRY(sum_up_set(pass, &pass->sets[i], ranges));
-    MP_TRY(counters_attribute(pass));
+    if (pass->options->by == COUNTERS_BY_ITERATION)
+        MP_TRY(counters_of_iterations(pass));
+    else
+        MP_TRY(counters_attribute(pass));
+    if (pass->options->by == COUNTERS_BY_IDLE)
+        keep_idle(result);
     for (size_t i = 0; i < result->group_count; i++)
         counters_classify(result, &result->groups[i]);
     result->overflows = counter_value(result, "sample_overflows");
@@ -119,7 +140,11 @@ static enum mp_status build(struct counters_pass *pass, struct mp_trace *trace,
     MP_TRY(ranges_choose(ranges, pass->options->range, &pass->range, error));
     pass->result->range_count = ranges_count(ranges);
     pass->result->quality.only = pass->options->range;
+    if (pass->options->by == COUNTERS_BY_IDLE && counters_add_causes(pass))
+        return mp_error_set(error, MP_ERR_MEMORY, "out of memory");
     MP_TRY(counters_read(pass, trace, error));
+    if (pass->options->by == COUNTERS_BY_IDLE && counters_add_idle(pass))
+        return mp_error_set(error, MP_ERR_MEMORY, "out of memory");
     if (pass->options->by == COUNTERS_BY_LAYER)
         MP_TRY(counters_read_layers(pass, trace, error));
     status = work_out(pass, ranges);

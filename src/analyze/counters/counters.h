@@ -13,6 +13,10 @@
  *
  * Percentiles and the greatest value are of samples that lie in the group almost alone.
  *
+ * Causes of idle time are groups beside the kernels. An iteration is not solved for: its value is
+ * the mean of its samples. Those at its ends count in part, which is its error: parts of a sample
+ * may differ as much as neighbouring samples do, or as those before and behind it.
+ *
  * Memory: 18 bytes a sample and 2 a value, 24 bytes an activity of the device, 8 for each pair of a
  * sample and an activity in it.
  */
@@ -30,8 +34,16 @@
 #define COUNTERS_MOST        1024u /* counters of a trace */
 #define COUNTERS_MOST_GROUPS 128u  /* groups beyond these, by their time, are one */
 
-enum counters_by { COUNTERS_BY_KERNEL, COUNTERS_BY_LAYER };
+enum counters_by {
+    COUNTERS_BY_KERNEL,
+    COUNTERS_BY_LAYER,
+    COUNTERS_BY_ITERATION,
+    COUNTERS_BY_IDLE /* why nothing ran: causes of idle time inside of iterations */
+};
 
+#define COUNTERS_MOST_ITERATIONS 10000u /* rows; those behind them are left out */
+
+struct deps;
 struct iterations;
 struct layers_options;
 struct layers_result;
@@ -40,7 +52,9 @@ struct counters_options {
     uint64_t range; /* id of a capture range; 0: everything */
     enum counters_by by;
     enum names_style style;
-    const struct layers_options *as; /* layers are what they are with these; NULL: the usual */
+    const struct layers_options *as;     /* layers are what they are with these; NULL: the usual */
+    const struct deps *deps;             /* of iterations and idle time, with times as recorded; */
+    const struct iterations *iterations; /* else NULL, both */
 };
 
 /* What the samples say of a counter, of a device or of a group. */
@@ -87,7 +101,8 @@ const char *counters_class_name(enum counters_class class);
 struct counters_group {
     uint64_t device;
     const char *name; /* of the kernel or the layer; NULL: all others, or nothing ran */
-    bool idle;        /* the time in which nothing ran */
+    bool idle;        /* the time in which nothing ran, or no cause is known for */
+    bool is_cause;    /* of idle time */
     uint64_t calls;
     uint64_t time; /* ns */
     enum counters_class class;
@@ -102,6 +117,7 @@ struct counters_result {
     struct counters_cell *cells; /* see counters_cell */
     size_t cell_count;
     uint64_t overflows; /* times that samples had no room */
+    size_t left_out;    /* iterations */
     bool asked;         /* counters were to be sampled */
     size_t range_count;
     struct quality quality;
@@ -179,5 +195,43 @@ enum mp_status counters_clocks(struct mp_trace *trace, const struct iterations *
 /* Whether the iteration came with clocks that are lower by 5 percent, or lowered for a tenth of its
  * time; *why is what the GPU said ("power", "heat"), or "unknown". */
 bool counters_clocks_are_low(const struct counters_clocks *clocks, const char **why);
+
+/* ---- Lines ---- */
+
+/* What samples in a bin were, as they are stored (sampled_unpack). SAMPLED_UNKNOWN: no value. */
+struct counters_bin {
+    uint16_t mean, least, greatest;
+};
+
+/* Counters that were measured together, over time. A bin has one sample, or several neighbours. */
+struct counters_bins {
+    uint64_t device;
+    enum sampled_by by;
+    size_t *counters; /* places in the result; owned, as the others are */
+    size_t width;     /* of them */
+    uint64_t *begins; /* of bins, ns; they do not overlap */
+    uint64_t *ends;
+    struct counters_bin *values; /* [counter * most + bin] */
+    size_t count, most;
+};
+
+struct counters_lines {
+    struct counters_result result; /* counters and definitions, nothing else */
+    struct counters_bins *sets;
+    size_t count; /* 0: there are no samples */
+};
+
+struct counters_window {
+    uint64_t range;       /* id of a capture range; 0: everything */
+    uint64_t from, until; /* ns */
+    size_t most;          /* bins of all counters together; each counter has at least one */
+};
+
+/* The window's samples as lines. MP_ERR_ARGUMENT when there is no such range, MP_ERR_IO,
+ * MP_ERR_MEMORY; the lines are then empty. counters_lines_free may follow in any case. */
+enum mp_status counters_lines_build(struct mp_trace *trace, const struct counters_window *window,
+                                    struct counters_lines *lines, struct mp_error *error);
+
+void counters_lines_free(struct counters_lines *lines);
 
 #endif

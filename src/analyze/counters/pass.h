@@ -8,8 +8,9 @@
 #include "model/trace/ranges.h"
 
 #define COUNTERS_MOST_A_SET 64u
-#define COUNTERS_IDLE       0u /* group of a device: nothing ran */
-#define COUNTERS_OTHERS     1u /* all groups that are not looked at by themselves */
+#define COUNTERS_IDLE       0u   /* group of a device: nothing ran */
+#define COUNTERS_NOT_KNOWN  0.25 /* a deviation that is this much of the spread says nothing */
+#define COUNTERS_OTHERS     1u   /* all groups that are not looked at by themselves */
 
 /* Counters that were measured together: by one source on one device. */
 struct sample_set {
@@ -43,13 +44,14 @@ struct counters_pass {
     size_t piece_count, piece_capacity;
     const char **names; /* of groups, by number; owned, the texts are not */
     size_t name_count, name_capacity;
+    uint32_t cause_count;  /* groups that are causes of idle time; they come first */
     struct mp_map by_name; /* address of a name, or a layer's node: group */
 };
 
 /* Gives back what the pass owns, but not its result. */
 void counters_pass_free(struct counters_pass *pass);
 
-/* Reads counters, samples and, unless layers are wanted, the device's work. */
+/* Reads counters, samples and, if kernels or idle time are wanted, the device's work. */
 enum mp_status counters_read(struct counters_pass *pass, struct mp_trace *trace,
                              struct mp_error *error);
 
@@ -63,6 +65,36 @@ enum mp_status counters_group(struct counters_pass *pass, uint64_t key, const ch
 
 enum mp_status counters_add_piece(struct counters_pass *pass, uint64_t stream, uint64_t start,
                                   uint64_t duration, uint32_t group);
+enum mp_status counters_add_device_piece(struct counters_pass *pass, uint32_t device,
+                                         uint64_t start, uint64_t duration, uint32_t group);
+
+/* Idle time by cause as work: pieces, and groups whose numbers are below pass->cause_count. Call it
+ * before any other group is made, with samples read. MP_ERR_MEMORY. */
+enum mp_status counters_add_causes(struct counters_pass *pass);
+enum mp_status counters_add_idle(struct counters_pass *pass);
+
+/* Makes iterations the groups of all devices. MP_OK or MP_ERR_MEMORY. */
+enum mp_status counters_of_iterations(struct counters_pass *pass);
+
+bool counters_is_first_of_device(const struct counters_pass *pass, size_t set);
+
+/* The first sample that ends after `time`. */
+size_t counters_first_after(const struct sample_set *set, uint64_t time);
+
+/* Sums up to each sample of a set, so that the mean over any time takes two look-ups. Both columns
+ * are the caller's to free, also after a failure. */
+struct sums_up_to {
+    const struct sample_set *set;
+    double *values; /* value times ns */
+    double *times;  /* ns that have a value */
+};
+
+/* False: no memory. */
+bool counters_sum_up_to(const struct counters_pass *pass, const struct sample_set *set,
+                        size_t place, struct sums_up_to *sums);
+
+/* Not a number: less than half of the time has values. */
+double counters_mean_over(const struct sums_up_to *sums, uint64_t from, uint64_t until);
 
 /* Fills in what samples say of whole devices. MP_OK or MP_ERR_MEMORY. */
 enum mp_status counters_sum_up(struct counters_pass *pass);

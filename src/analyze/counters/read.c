@@ -157,11 +157,9 @@ enum mp_status counters_group(struct counters_pass *pass, uint64_t key, const ch
     return MP_OK;
 }
 
-enum mp_status counters_add_piece(struct counters_pass *pass, uint64_t stream, uint64_t start,
-                                  uint64_t duration, uint32_t group)
+enum mp_status counters_add_device_piece(struct counters_pass *pass, uint32_t device,
+                                         uint64_t start, uint64_t duration, uint32_t group)
 {
-    const struct definition_stream *found = dense_at(&pass->result->definitions.streams, stream);
-
     if (!start || !duration || start > INT64_MAX || duration > INT64_MAX - start)
         return MP_OK;
     MP_TRY(mp_reserve((void **)&pass->pieces, pass->piece_count, &pass->piece_capacity,
@@ -170,9 +168,18 @@ enum mp_status counters_add_piece(struct counters_pass *pass, uint64_t stream, u
         .start = start,
         .end = start + duration,
         .group = group,
-        .device = found && found->defined ? (uint32_t)found->device : 0,
+        .device = device,
     };
     return MP_OK;
+}
+
+enum mp_status counters_add_piece(struct counters_pass *pass, uint64_t stream, uint64_t start,
+                                  uint64_t duration, uint32_t group)
+{
+    const struct definition_stream *found = dense_at(&pass->result->definitions.streams, stream);
+    uint32_t device = found && found->defined ? (uint32_t)found->device : 0;
+
+    return counters_add_device_piece(pass, device, start, duration, group);
 }
 
 /* The group of a kernel's name: two launch shapes of one kernel are one group. */
@@ -206,9 +213,17 @@ static enum mp_status take_kernels(struct counters_pass *pass, const struct mp_b
     return MP_OK;
 }
 
-static const char *keep(struct counters_pass *pass, const char *text)
+/* The group of a text that is no string of the trace. */
+static enum mp_status text_group(struct counters_pass *pass, uint64_t key, const char *text,
+                                 uint32_t *group)
 {
-    return mp_arena_copy(&pass->result->names, text, strlen(text));
+    const char *kept;
+
+    *group = mp_map_get(&pass->by_name, key);
+    if (*group != MP_MAP_ABSENT)
+        return MP_OK;
+    kept = mp_arena_copy(&pass->result->names, text, strlen(text));
+    return kept ? counters_group(pass, key, kept, group) : MP_ERR_MEMORY;
 }
 
 static enum mp_status take_copies(struct counters_pass *pass, const struct mp_batch *batch)
@@ -221,8 +236,7 @@ static enum mp_status take_copies(struct counters_pass *pass, const struct mp_ba
 
         if (!is_wanted(pass, CELL(copy, correlation), CELL(copy, start)))
             continue;
-        MP_TRY(counters_group(pass, KEY_COPY | kind << 3,
-                              keep(pass, names_copy(kind, text, sizeof text)), &group));
+        MP_TRY(text_group(pass, KEY_COPY | kind << 3, names_copy(kind, text, sizeof text), &group));
         MP_TRY(counters_add_piece(pass, CELL(copy, stream), CELL(copy, start), CELL(copy, duration),
                                   group));
     }
@@ -253,8 +267,8 @@ static enum mp_status take_graphs(struct counters_pass *pass, const struct mp_ba
 
         if (!is_wanted(pass, CELL(graph, correlation), CELL(graph, start)))
             continue;
-        MP_TRY(counters_group(pass, KEY_GRAPH | graph << 3,
-                              keep(pass, names_graph(graph, text, sizeof text)), &group));
+        MP_TRY(text_group(pass, KEY_GRAPH | graph << 3, names_graph(graph, text, sizeof text),
+                          &group));
         MP_TRY(counters_add_piece(pass, CELL(graph, stream), CELL(graph, start),
                                   CELL(graph, duration), group));
     }
@@ -296,7 +310,7 @@ static void counters_select(struct mp_cursor *cursor, void *context)
     mp_cursor_select(cursor, mp_table_by_id(MP_TABLE_counter), UINT32_MAX);
     mp_cursor_select(cursor, mp_table_by_id(MP_TABLE_sample), UINT32_MAX);
     for (size_t i = 0; i < sizeof work / sizeof *work; i++)
-        if (pass->options->by == COUNTERS_BY_KERNEL)
+        if (pass->options->by == COUNTERS_BY_KERNEL || pass->options->by == COUNTERS_BY_IDLE)
             mp_cursor_select(cursor, mp_table_by_id(work[i]), UINT32_MAX);
 }
 

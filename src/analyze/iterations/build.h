@@ -216,7 +216,9 @@ static inline bool iterations_is_copy(const struct deps *deps, const struct deps
 struct iterations_idle {
     const struct deps *deps;
     const struct iterations *iterations;
-    uint8_t *copy_names; /* by name: a copy call that waits by contract; owned */
+    uint8_t *copy_names;        /* by name: a copy call that waits by contract; owned */
+    iterations_take_idle *take; /* gets each stretch; NULL */
+    void *context;
 };
 
 /* MP_ERR_MEMORY; iterations_idle_free in any case. */

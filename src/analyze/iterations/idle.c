@@ -12,6 +12,9 @@
 
 #include "base/poison.h"
 
+#define PIECE(cause_, from, to)                                                                    \
+    ((struct iterations_idle_piece){.cause = (cause_), .begin = (from), .end = (to)})
+
 static bool begins_with(const char *text, const char *with)
 {
     return !strncmp(text, with, strlen(with));
@@ -56,30 +59,43 @@ static enum iteration_quantity cause_of(const struct iterations_idle *idle, uint
     return ITERATION_IDLE_LAUNCH;
 }
 
+static void add(const struct iterations_idle *idle, const struct iteration *iteration,
+                const struct iterations_idle_piece *piece, uint64_t *values)
+{
+    struct iterations_idle_piece added = *piece;
+
+    if (piece->end <= piece->begin)
+        return;
+    values[piece->cause] += piece->end - piece->begin;
+    added.iteration = (uint32_t)(iteration - idle->iterations->items);
+    if (idle->take)
+        idle->take(idle->context, &added);
+}
+
 /* What the thread did from `begin` to `end`. A wait outside of CUDA is time of the host. */
-static void split_by_calls(const struct iterations_idle *idle, uint32_t thread, uint64_t begin,
-                           uint64_t end, uint64_t *values)
+static void split_by_calls(const struct iterations_idle *idle, const struct iteration *iteration,
+                           uint32_t thread, struct iterations_idle_piece gap, uint64_t *values)
 {
     const struct deps *deps = idle->deps;
     enum iteration_quantity outside = deps->no_calls ? ITERATION_IDLE_UNKNOWN : ITERATION_IDLE_HOST;
     const struct deps_lane *lane = thread == DEPS_NONE ? NULL : &deps->lanes[thread];
-    uint32_t at = lane ? iterations_piece_at(deps, lane, begin) : 0;
+    uint32_t at = lane ? iterations_piece_at(deps, lane, gap.begin) : 0;
 
-    for (; lane && at < lane->first + lane->count && begin < end; at++) {
+    for (; lane && at < lane->first + lane->count && gap.begin < gap.end; at++) {
         const struct deps_activity *piece = &deps->activities[at];
-        uint64_t from = piece->begin > begin ? piece->begin : begin;
-        uint64_t to = piece->end < end ? piece->end : end;
+        uint64_t from = piece->begin > gap.begin ? piece->begin : gap.begin;
+        uint64_t to = piece->end < gap.end ? piece->end : gap.end;
 
-        if (piece->begin >= end)
+        if (piece->begin >= gap.end)
             break;
         if (to <= from)
             continue;
-        values[outside] += from - begin;
-        values[piece->kind == DEPS_WAIT ? outside : cause_of(idle, at)] += to - from;
-        begin = to;
+        add(idle, iteration, &PIECE(outside, gap.begin, from), values);
+        add(idle, iteration,
+            &PIECE(piece->kind == DEPS_WAIT ? outside : cause_of(idle, at), from, to), values);
+        gap.begin = to;
     }
-    if (begin < end)
-        values[outside] += end - begin;
+    add(idle, iteration, &PIECE(outside, gap.begin, gap.end), values);
 }
 
 /* Whether the work was queued when the GPU became idle. It was if its call had returned, or if the
@@ -118,7 +134,8 @@ void iterations_idle_split(const struct iterations_idle *idle, const struct iter
             launched = gap->begin;
     }
     if (gap->begin < launched)
-        split_by_calls(idle, thread, gap->begin, launched, values);
+        split_by_calls(idle, iteration, thread, PIECE(ITERATION_IDLE, gap->begin, launched),
+                       values);
     if (launched < gap->end)
-        values[cause_of_start(idle, gap)] += gap->end - launched;
+        add(idle, iteration, &PIECE(cause_of_start(idle, gap), launched, gap->end), values);
 }

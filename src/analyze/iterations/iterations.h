@@ -177,6 +177,19 @@ struct iteration_measures {
 enum mp_status iterations_measure(const struct deps *deps, const struct iterations *iterations,
                                   struct iteration_measures *measures);
 
+/* A stretch of an iteration in which nothing ran. */
+struct iterations_idle_piece {
+    uint32_t iteration;
+    enum iteration_quantity cause; /* ITERATION_IDLE_... */
+    uint64_t begin, end;
+};
+
+typedef void iterations_take_idle(void *context, const struct iterations_idle_piece *piece);
+
+/* Delivers them, iteration by iteration: what ITERATION_IDLE is the sum of. MP_ERR_MEMORY. */
+enum mp_status iterations_each_idle(const struct deps *deps, const struct iterations *iterations,
+                                    iterations_take_idle *take, void *context);
+
 /* ---- Statistics ---- */
 
 /* An iteration whose latency is over P50 + 3 * 1.4826 * MAD and at least 5 percent over P50. MAD is

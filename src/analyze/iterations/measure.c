@@ -265,3 +265,22 @@ enum mp_status iterations_measure(const struct deps *deps, const struct iteratio
     sweep_free(&sweep);
     return status;
 }
+
+enum mp_status iterations_each_idle(const struct deps *deps, const struct iterations *iterations,
+                                    iterations_take_idle *take, void *context)
+{
+    struct sweep sweep = {.deps = deps, .iterations = iterations};
+    enum mp_status status = sweep_init(&sweep);
+
+    sweep.idle.take = take;
+    sweep.idle.context = context;
+    for (uint32_t i = 0; i < iterations->count && !status; i++) {
+        struct iteration_measures unused = {.values = {0}};
+
+        status = measure_advance(&sweep, iterations->items[i].begin);
+        if (!status)
+            measure(&sweep, i, &unused);
+    }
+    sweep_free(&sweep);
+    return status;
+}

@@ -46,8 +46,7 @@ static void count_up(struct live_device *device, size_t count)
                 device->count * sizeof *device->stretches);
 }
 
-/* NULL: there are too many. */
-static struct live_device *reach_device(struct live *live, uint64_t ordinal)
+struct live_device *live_device_reach(struct live *live, uint64_t ordinal)
 {
     for (size_t i = 0; i < live->device_count; i++) {
         if (live->devices[i].device == ordinal)
@@ -67,7 +66,7 @@ enum mp_status live_device_work(struct live *live, uint64_t stream, uint64_t beg
 
     if (!defined || !defined->defined)
         return MP_OK;
-    device = reach_device(live, defined->device);
+    device = live_device_reach(live, defined->device);
     if (!device)
         return MP_OK;
     if (!device->stretches)

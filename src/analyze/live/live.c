@@ -29,6 +29,7 @@ void live_free(struct live *live)
     mp_map_free(&live->kernels.known);
     free(live->layers.items);
     mp_map_free(&live->layers.known);
+    free(live->counters);
     free(live->steps);
     live_layers_free(live);
     quality_free(&live->quality);
@@ -64,6 +65,9 @@ void live_select(struct mp_cursor *cursor)
     mp_cursor_select(cursor, mp_table_by_id(MP_TABLE_call),
                      M(call, thread) | M(call, start) | M(call, correlation));
     mp_cursor_select(cursor, mp_table_by_id(MP_TABLE_nvtx), NVTX_EVENT_COLUMNS | M(nvtx, time));
+    mp_cursor_select(cursor, mp_table_by_id(MP_TABLE_counter), UINT32_MAX);
+    mp_cursor_select(cursor, mp_table_by_id(MP_TABLE_sample),
+                     M(sample, counter) | M(sample, length) | M(sample, value));
     /* A graph launch as a whole (MINIPROF_CUDA_GRAPH=graph) keeps its device busy. */
     mp_cursor_select(cursor, mp_table_by_id(MP_TABLE_graph),
                      M(graph, stream) | M(graph, start) | M(graph, duration) |
@@ -254,6 +258,11 @@ enum mp_status live_take(struct live *live, const struct mp_batch *batch)
         return live_each_row(live, batch, take_set);
     case MP_TABLE_graph:
         return live_each_row(live, batch, take_graph);
+    case MP_TABLE_counter:
+        return live_take_counters(live, batch);
+    case MP_TABLE_sample:
+        live_take_samples(live, batch);
+        return MP_OK;
     case MP_TABLE_call:
         take_host_times(live, batch);
         live_take_calls(live, batch);
@@ -293,6 +302,7 @@ void live_tick(struct live *live, const struct mp_trace *trace, const struct mp_
                uint64_t wall, bool last)
 {
     live_devices_tick(live);
+    live_counters_tick(live);
     live_layers_tick(live, last);
     live->interval_ns = length_of_interval(live, wall);
     live->span_ns = live->horizon - live->first_time;

@@ -30,15 +30,17 @@
 
 #include "base/data/histogram.h"
 #include "base/data/map.h"
+#include "base/metrics/sampled.h"
 #include "base/status.h"
 #include "model/nvtx/open.h"
 #include "model/trace/definitions.h"
 #include "model/trace/quality.h"
 
-#define LIVE_MOST_NAMES   65536u /* of kernels, and of layers; more are in no list */
-#define LIVE_MOST_STEPS   64u    /* names of outermost NVTX ranges; likewise */
-#define LIVE_MOST_DEVICES 64u
-#define LIVE_NONE         UINT32_MAX
+#define LIVE_MOST_NAMES    65536u /* of kernels, and of layers; more are in no list */
+#define LIVE_MOST_STEPS    64u    /* names of outermost NVTX ranges; likewise */
+#define LIVE_MOST_DEVICES  64u
+#define LIVE_MOST_COUNTERS 1024u /* that are sampled */
+#define LIVE_NONE          UINT32_MAX
 
 struct live_options {
     const char *iteration; /* name of the NVTX ranges that are iterations; NULL: the most frequent
@@ -100,6 +102,16 @@ struct live_device {
     size_t count;
 };
 
+/* A counter that is sampled (MINIPROF_SAMPLE). */
+struct live_counter {
+    uint64_t device;
+    uint64_t name; /* string id; 0: there is no such counter */
+    enum metric_unit unit;
+    double step;
+    double mean;      /* of the last interval in which samples came; not a number: none yet */
+    double sum, time; /* of this one: value times ns, and ns */
+};
+
 struct live_history;
 struct live_call;
 struct live_waiting;
@@ -113,7 +125,8 @@ struct live {
     struct live_copies copies[LIVE_DIRECTIONS];
     struct live_device devices[LIVE_MOST_DEVICES]; /* in order of appearance */
     size_t device_count;
-    struct live_step *steps; /* owned */
+    struct live_counter *counters; /* by id; owned; NULL: none are sampled */
+    struct live_step *steps;       /* owned */
     size_t step_count;
     uint64_t records;    /* event rows, since the start */
     uint64_t unlaunched; /* work without correlation id, or whose launch or range was not found */
@@ -169,7 +182,12 @@ size_t live_top(const struct live_sums *sums, const struct live_sum **top, size_
 /* The NVTX range by which iterations are counted; NULL: there is none. */
 const struct live_step *live_iteration(const struct live *live);
 
-/* ---- Between live.c, layers.c and devices.c ---- */
+/* The next counter of a device that has a mean, in the order in which they were asked for; NULL:
+ * that were all. *position is 0 at first. */
+const struct live_counter *live_next_counter(const struct live *live, uint64_t device,
+                                             size_t *position);
+
+/* ---- Between live.c, layers.c, devices.c and counters.c ---- */
 
 void live_add(struct live_sum *sum, uint64_t ns);
 
@@ -184,5 +202,12 @@ void live_layers_tick(struct live *live, bool last);
 
 enum mp_status live_device_work(struct live *live, uint64_t stream, uint64_t begin, uint64_t end);
 void live_devices_tick(struct live *live);
+
+/* NULL: there are too many. */
+struct live_device *live_device_reach(struct live *live, uint64_t ordinal);
+
+enum mp_status live_take_counters(struct live *live, const struct mp_batch *batch);
+void live_take_samples(struct live *live, const struct mp_batch *batch);
+void live_counters_tick(struct live *live);
 
 #endif

@@ -2,6 +2,10 @@
 #include "report/common/sampled.h"
 
 #include <math.h>
+#include <stdio.h>
+
+#include "base/text/strings.h"
+#include "base/text/units.h"
 
 #include "base/poison.h"
 
@@ -51,4 +55,25 @@ void json_sampled(struct json_writer *json, const struct counters_brief *brief)
                fact("pcie_in_bytes_per_second", brief, SAMPLED_PCIE_IN),
                fact("pcie_out_bytes_per_second", brief, SAMPLED_PCIE_OUT),
                FACT("bound_by", class_name(brief)));
+}
+
+const char *sampled_text(char text[SAMPLED_BYTES], enum metric_unit unit, double value)
+{
+    if (!isfinite(value))
+        mp_text_copy(text, SAMPLED_BYTES, "-");
+    else if (unit == METRIC_UNIT_PERCENT)
+        snprintf(text, SAMPLED_BYTES, "%.1f%%", value);
+    else if (unit == METRIC_UNIT_BYTES_PER_SECOND)
+        snprintf(text, SAMPLED_BYTES, "%.*fGB/s", value < 1e9 ? 3 : 1, value / 1e9);
+    else if (unit == METRIC_UNIT_BYTES)
+        mp_show_size(text, SAMPLED_BYTES, (uint64_t)value, MP_STYLE_OWN);
+    else if (unit == METRIC_UNIT_HERTZ)
+        snprintf(text, SAMPLED_BYTES, "%.0fMHz", value / 1e6);
+    else if (unit == METRIC_UNIT_WATTS)
+        snprintf(text, SAMPLED_BYTES, "%.1fW", value);
+    else if (unit == METRIC_UNIT_CELSIUS)
+        snprintf(text, SAMPLED_BYTES, "%.0fC", value);
+    else
+        snprintf(text, SAMPLED_BYTES, "%.4g", value);
+    return text;
 }

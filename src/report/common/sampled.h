@@ -21,4 +21,9 @@ struct report_cell sampled_cell(const struct counters_brief *brief, enum sampled
 /* The same but for SAMPLED_PCIE, as keys. */
 void json_sampled(struct json_writer *json, const struct counters_brief *brief);
 
+#define SAMPLED_BYTES 48
+
+/* "61.2%", "24.1GB/s", "1755MHz"; of what is not known "-". Returns `text`. */
+const char *sampled_text(char text[SAMPLED_BYTES], enum metric_unit unit, double value);
+
 #endif

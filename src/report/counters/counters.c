@@ -62,18 +62,27 @@ static uint64_t missing_time(const struct counters_result *result)
 }
 
 static void counters_print_notes(const struct report_out *out, const struct mp_trace *trace,
-                                 const struct counters_result *result)
+                                 const struct counters_result *result, enum counters_by by)
 {
+    static const char solved[] = "in which several kernels may have run. Values of work are solved "
+                                 "from all samples, +- the 95% confidence; '-': they do not tell "
+                                 "it";
+    static const char means[] = "and an iteration's value that of its samples. Those at its ends "
+                                "count in part, +- the 95% confidence; '-': shorter than a sample, "
+                                "or not sampled";
     uint64_t interval = shortest_interval(result);
     char time[MP_FORMATTED_BYTES];
 
     if (interval && result->group_count) {
         print_prefix(out, trace);
-        fprintf(out->file,
-                "Note: a sample is a mean over %s, in which several kernels may have run. Values "
-                "of work are solved from all samples, +- the 95%% confidence; '-': they do not "
-                "tell it.\n",
-                mp_format_time(time, sizeof time, interval));
+        fprintf(out->file, "Note: a sample is a mean over %s, %s.\n",
+                mp_format_time(time, sizeof time, interval),
+                by == COUNTERS_BY_ITERATION ? means : solved);
+    }
+    if (result->left_out) {
+        print_prefix(out, trace);
+        fprintf(out->file, "Note: %zu more iterations are left out: --range N takes others.\n",
+                result->left_out);
     }
     print_sources(out, trace, result);
     if (result->overflows || missing_time(result)) {
@@ -97,8 +106,12 @@ static bool has_samples(const struct counters_result *result, uint64_t device)
 
 static void counters_print_device(const struct report_out *out, const struct mp_trace *trace,
                                   const struct counters_result *result, uint64_t device,
-                                  bool layers)
+                                  enum counters_by by)
 {
+    static const char *const titles[] = {[COUNTERS_BY_KERNEL] = "While kernels and copies ran",
+                                         [COUNTERS_BY_LAYER] = "While the work of layers ran",
+                                         [COUNTERS_BY_ITERATION] = "In each iteration",
+                                         [COUNTERS_BY_IDLE] = "While nothing ran"};
     const char *name = counters_device_name(result, device);
 
     print_prefix(out, trace);
@@ -110,8 +123,8 @@ static void counters_print_device(const struct report_out *out, const struct mp_
         return;
     fputc('\n', out->file);
     print_prefix(out, trace);
-    fprintf(out->file, "While %s ran:\n", layers ? "the work of layers" : "kernels and copies");
-    counters_print_work(out, NULL, result, device, layers);
+    fprintf(out->file, "%s:\n", titles[by]);
+    counters_print_work(out, NULL, result, device, by);
 }
 
 static bool is_first(const struct counters_result *result, size_t at)
@@ -126,8 +139,6 @@ static void counters_print_text(const struct report_out *out, const struct mp_tr
                                 const struct counters_result *result,
                                 const struct counters_options *options)
 {
-    bool layers = options->by == COUNTERS_BY_LAYER;
-
     print_head(out, trace, &result->quality, options->range, result->range_count);
     if (!result->asked) {
         print_prefix(out, trace);
@@ -135,14 +146,14 @@ static void counters_print_text(const struct report_out *out, const struct mp_tr
     }
     if (out->format == REPORT_CSV) {
         counters_print_devices(out, NULL, result, UINT64_MAX);
-        counters_print_work(out, NULL, result, UINT64_MAX, layers);
+        counters_print_work(out, NULL, result, UINT64_MAX, options->by);
     } else {
         for (size_t i = 0; i < result->counter_count; i++)
             if (is_first(result, i))
-                counters_print_device(out, trace, result, result->counters[i].device, layers);
+                counters_print_device(out, trace, result, result->counters[i].device, options->by);
     }
     if (result->asked)
-        counters_print_notes(out, trace, result);
+        counters_print_notes(out, trace, result, options->by);
 }
 
 /* ---- JSON ---- */
@@ -151,18 +162,22 @@ static void counters_print_json(const struct report_out *out, const struct mp_tr
                                 const struct counters_result *result,
                                 const struct counters_options *options)
 {
+    static const char *const names[] = {[COUNTERS_BY_KERNEL] = "kernel",
+                                        [COUNTERS_BY_LAYER] = "layer",
+                                        [COUNTERS_BY_ITERATION] = "iteration",
+                                        [COUNTERS_BY_IDLE] = "idle"};
     struct json_writer json;
 
     json_open_document(&json, out->file, 2);
     json_head(&json, trace, &result->quality, &result->definitions, options->range,
               result->range_count);
-    JSON_FACTS(&json, FACT("by", options->by == COUNTERS_BY_LAYER ? "layer" : "kernel"),
+    JSON_FACTS(&json, FACT("by", names[options->by]), FACT("left_out", result->left_out),
                FACT("overflows", result->overflows));
     json_key_array(&json, "counters");
     counters_print_devices(out, &json, result, UINT64_MAX);
     json_close_array(&json);
     json_key_array(&json, "work");
-    counters_print_work(out, &json, result, UINT64_MAX, options->by == COUNTERS_BY_LAYER);
+    counters_print_work(out, &json, result, UINT64_MAX, options->by);
     json_close_array(&json);
     json_close_document(&json);
 }

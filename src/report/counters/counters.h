@@ -11,4 +11,8 @@
 void print_counters(const struct report_out *out, const struct mp_trace *trace,
                     const struct counters_result *result, const struct counters_options *options);
 
+/* "CUPTI", "NVML GPM"; "percent", "bytes_per_second". */
+const char *counters_source_name(enum sampled_by by);
+const char *counters_unit_name(enum metric_unit unit);
+
 #endif

@@ -8,12 +8,12 @@
 #include <string.h>
 
 #include "base/text/strings.h"
+#include "report/common/sampled.h"
 #include "trace/codec/schema.h"
 
 #include "base/poison.h"
 
-#define VALUE_BYTES 48
-#define MOST_SHOWN  5u /* counters of work, in text */
+#define MOST_SHOWN 5u /* counters of work, in text */
 
 const char *counters_source_name(enum sampled_by by)
 {
@@ -25,7 +25,7 @@ const char *counters_source_name(enum sampled_by by)
     return names[by];
 }
 
-static const char *unit_name(enum metric_unit unit)
+const char *counters_unit_name(enum metric_unit unit)
 {
     static const char *const names[] = {
         [METRIC_UNIT_NONE] = "",           [METRIC_UNIT_COUNT] = "count",
@@ -46,35 +46,13 @@ const char *counters_device_name(const struct counters_result *result, uint64_t 
     return found && found->defined ? definitions_text(&result->definitions, found->name) : NULL;
 }
 
-/* "61.2%", "24.1GB/s", "1755MHz"; of what is not known "-". Returns `text`. */
-static const char *value_text(char text[VALUE_BYTES], enum metric_unit unit, double value)
-{
-    if (!isfinite(value))
-        mp_text_copy(text, VALUE_BYTES, "-");
-    else if (unit == METRIC_UNIT_PERCENT)
-        snprintf(text, VALUE_BYTES, "%.1f%%", value);
-    else if (unit == METRIC_UNIT_BYTES_PER_SECOND)
-        snprintf(text, VALUE_BYTES, "%.*fGB/s", value < 1e9 ? 3 : 1, value / 1e9);
-    else if (unit == METRIC_UNIT_BYTES)
-        mp_show_size(text, VALUE_BYTES, (uint64_t)value, MP_STYLE_OWN);
-    else if (unit == METRIC_UNIT_HERTZ)
-        snprintf(text, VALUE_BYTES, "%.0fMHz", value / 1e6);
-    else if (unit == METRIC_UNIT_WATTS)
-        snprintf(text, VALUE_BYTES, "%.1fW", value);
-    else if (unit == METRIC_UNIT_CELSIUS)
-        snprintf(text, VALUE_BYTES, "%.0fC", value);
-    else
-        snprintf(text, VALUE_BYTES, "%.4g", value);
-    return text;
-}
-
 /* A table that grows its columns, and whose rows are walked twice. */
 struct walk {
     struct report_table table;
     struct report_column columns[REPORT_MOST_COLUMNS];
     size_t count;
     struct report_cell cells[REPORT_MOST_COLUMNS];
-    char texts[REPORT_MOST_COLUMNS][VALUE_BYTES];
+    char texts[REPORT_MOST_COLUMNS][SAMPLED_BYTES];
     size_t filled;
     bool plain; /* values are numbers */
     void (*take)(struct report_table *, const struct report_cell *);
@@ -116,9 +94,9 @@ static void put_value(struct walk *walk, enum metric_unit unit, double value, do
         put(walk, report_real_cell(value));
         return;
     }
-    value_text(text, unit, value);
+    sampled_text(text, unit, value);
     if (error > 0 && unit == METRIC_UNIT_PERCENT)
-        snprintf(text + strlen(text), VALUE_BYTES - strlen(text), " ±%.1f", error);
+        snprintf(text + strlen(text), SAMPLED_BYTES - strlen(text), " ±%.1f", error);
     cell = report_text_cell(text);
     cell.real = value;
     put(walk, cell);
@@ -169,7 +147,7 @@ static void device_rows(struct walk *walk)
         put(walk, report_text_cell(counter->name));
         put(walk, report_text_cell(counters_source_name(counter->by)));
         if (walk->plain)
-            put(walk, report_text_cell(unit_name(counter->unit)));
+            put(walk, report_text_cell(counters_unit_name(counter->unit)));
         put(walk, report_number_cell(counter->samples));
         put_value(walk, counter->unit, any ? counter->all.mean : (double)NAN, 0);
         put_value(walk, counter->unit, any ? counter->all.p50 : (double)NAN, 0);
@@ -297,8 +275,12 @@ static void work_text_rows(struct walk *walk)
 }
 
 static void print_work_text(const struct report_out *out, const struct counters_result *result,
-                            uint64_t device, bool layers)
+                            uint64_t device, enum counters_by by)
 {
+    static const char *const titles[] = {[COUNTERS_BY_KERNEL] = "Name",
+                                         [COUNTERS_BY_LAYER] = "Layer",
+                                         [COUNTERS_BY_ITERATION] = "Iteration",
+                                         [COUNTERS_BY_IDLE] = "Idle because of"};
     struct walk walk = begin_walk(out, result, device);
 
     add(&walk, "Time(%)", NULL, REPORT_CELL_PERCENT, 7);
@@ -307,7 +289,7 @@ static void print_work_text(const struct report_out *out, const struct counters_
     add(&walk, "Calls", NULL, REPORT_CELL_COUNT, 5);
     choose_shown(&walk);
     add(&walk, "Bound by", NULL, REPORT_CELL_TEXT, 0);
-    add(&walk, layers ? "Layer" : "Name", NULL, REPORT_CELL_TEXT, 0);
+    add(&walk, titles[by], NULL, REPORT_CELL_TEXT, 0);
     walk.columns[walk.count - 1].left = walk.columns[walk.count - 1].name = true;
     print_walk(&walk, out, NULL, "work", work_text_rows);
 }
@@ -327,7 +309,7 @@ static void put_cell_row(struct walk *walk, const struct counters_group *group, 
     put(walk, report_number_cell(group->calls));
     put(walk, report_number_cell(group->time));
     put(walk, report_text_cell(counter->name));
-    put(walk, report_text_cell(unit_name(counter->unit)));
+    put(walk, report_text_cell(counters_unit_name(counter->unit)));
     put(walk, report_real_cell(cell->samples));
     put_value(walk, counter->unit, cell->mean, 0);
     put_value(walk, counter->unit, cell->error, 0);
@@ -352,12 +334,12 @@ static void work_rows(struct walk *walk)
 }
 
 void counters_print_work(const struct report_out *out, struct json_writer *json,
-                         const struct counters_result *result, uint64_t device, bool layers)
+                         const struct counters_result *result, uint64_t device, enum counters_by by)
 {
     struct walk walk = begin_walk(out, result, device);
 
     if (out->format == REPORT_TEXT) {
-        print_work_text(out, result, device, layers);
+        print_work_text(out, result, device, by);
         return;
     }
     add(&walk, "Device", "device", REPORT_CELL_COUNT, 0);

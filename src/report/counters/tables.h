@@ -3,6 +3,7 @@
 #define MP_REPORT_COUNTERS_TABLES_H
 
 #include "analyze/counters/counters.h"
+#include "report/counters/counters.h"
 #include "report/table/table.h"
 
 /* One device's counters; UINT64_MAX: of all devices, with a column that says which. */
@@ -12,9 +13,9 @@ void counters_print_devices(const struct report_out *out, struct json_writer *js
 /* What ran on one device: in text a row for each group with its most telling counters, otherwise a
  * row for each group and counter. */
 void counters_print_work(const struct report_out *out, struct json_writer *json,
-                         const struct counters_result *result, uint64_t device, bool layers);
+                         const struct counters_result *result, uint64_t device,
+                         enum counters_by by);
 
-const char *counters_source_name(enum sampled_by by);
 const char *counters_device_name(const struct counters_result *result, uint64_t device);
 
 #endif

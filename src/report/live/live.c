@@ -8,6 +8,8 @@
 
 #include "base/text/json_write.h"
 #include "base/text/units.h"
+#include "report/common/sampled.h"
+#include "report/counters/counters.h"
 #include "report/table/table.h"
 
 #include "base/poison.h"
@@ -72,6 +74,27 @@ static void print_head(FILE *out, const char *title, const char *state, const st
     fputc('\n', out);
 }
 
+#define COUNTERS_SHOWN 6 /* in text; the others are in JSON */
+
+/* One line; none without samples. */
+static void print_counters_of(FILE *out, const struct live *live, uint64_t device)
+{
+    const struct live_counter *counter;
+    size_t position = 0;
+    int shown = 0;
+
+    while (shown < COUNTERS_SHOWN && (counter = live_next_counter(live, device, &position))) {
+        const char *name = definitions_text(&live->definitions, counter->name);
+        char text[SAMPLED_BYTES];
+
+        fputs(shown++ ? ", " : "        ", out);
+        report_put_visible_text(out, name ? name : "?");
+        fprintf(out, " %s", sampled_text(text, counter->unit, counter->mean));
+    }
+    if (shown)
+        fputc('\n', out);
+}
+
 static void print_devices(FILE *out, const struct live *live)
 {
     for (size_t i = 0; i < live->device_count; i++) {
@@ -82,6 +105,7 @@ static void print_devices(FILE *out, const struct live *live)
                 percent_of(device->busy, live->span_ns));
         report_put_visible_text(out, device_name(live, device->device));
         fputc('\n', out);
+        print_counters_of(out, live, device->device);
     }
 }
 
@@ -251,17 +275,32 @@ void print_live_csv(struct report_table *table, const char *state, const struct 
 
 /* ---- JSON ---- */
 
+static void json_counters(struct json_writer *json, const struct live *live, uint64_t device)
+{
+    const struct live_counter *counter;
+    size_t position = 0;
+
+    json_key_array(json, "counters");
+    while ((counter = live_next_counter(live, device, &position)))
+        JSON_OBJECT(json, FACT("counter", definitions_text(&live->definitions, counter->name)),
+                    FACT("unit", counters_unit_name(counter->unit)), FACT("mean", counter->mean));
+    json_close_array(json);
+}
+
 static void json_devices(struct json_writer *json, const struct live *live)
 {
     json_key_array(json, "devices");
     for (size_t i = 0; i < live->device_count; i++) {
         const struct live_device *device = &live->devices[i];
 
-        JSON_OBJECT(json, FACT("device", device->device),
-                    FACT("name", device_name(live, device->device)),
-                    FACT("busy_percent", percent_of(device->last_busy, live->interval_ns)),
-                    FACT("busy_percent_all", percent_of(device->busy, live->span_ns)),
-                    FACT("busy_ns", device->last_busy), FACT("busy_ns_all", device->busy));
+        json_open_object(json);
+        JSON_FACTS(json, FACT("device", device->device),
+                   FACT("name", device_name(live, device->device)),
+                   FACT("busy_percent", percent_of(device->last_busy, live->interval_ns)),
+                   FACT("busy_percent_all", percent_of(device->busy, live->span_ns)),
+                   FACT("busy_ns", device->last_busy), FACT("busy_ns_all", device->busy));
+        json_counters(json, live, device->device);
+        json_close_object(json);
     }
     json_close_array(json);
 }

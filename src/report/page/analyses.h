@@ -13,13 +13,14 @@
 
 #define HTML_MOST_DEVICES    64 /* of the first view */
 #define HTML_MOST_ITERATIONS 10000
-#define HTML_MOST_OUTLIERS   1000 /* the longest */
-#define HTML_MOST_LAYERS     500  /* those that cost most */
-#define HTML_MOST_WORK       10   /* names of work of a layer, by time */
-#define HTML_MOST_KERNELS    1000 /* by time */
-#define HTML_MOST_MEMORY     50   /* rows of each list */
-#define HTML_MEMORY_STEPS    400  /* points of a line */
-#define HTML_MOST_LINES      16   /* of memory: all devices first, then pools */
+#define HTML_MOST_OUTLIERS   1000   /* the longest */
+#define HTML_MOST_LAYERS     500    /* those that cost most */
+#define HTML_MOST_WORK       10     /* names of work of a layer, by time */
+#define HTML_MOST_KERNELS    1000   /* by time */
+#define HTML_MOST_MEMORY     50     /* rows of each list */
+#define HTML_MEMORY_STEPS    400    /* points of a line */
+#define HTML_COUNTER_BINS    100000 /* of all counters together */
+#define HTML_MOST_LINES      16     /* of memory: all devices first, then pools */
 
 /* How many of `all` rows a document may hold; notes how many are left out. */
 size_t html_at_most(struct html_material *material, const char *key, size_t most, size_t all);
@@ -55,6 +56,26 @@ enum mp_status html_print_iterations(FILE *out, struct html_material *material,
  * html_print_memory, because it shows the same analysis. */
 enum mp_status html_print_memory_lines(FILE *out, struct html_material *material,
                                        struct mp_error *error);
+
+/* {"sets": [{"device", "bins", "counters": [{"name", "unit", "source", "step", "most"}]}]}: what
+ * was sampled over time; `most` is the greatest value. The values are in a blob of the same name,
+ * set by set, as LEB128 numbers; a set of n bins:
+ *
+ *     n  begin      minus the end of the bin before, for the first minus the timeline's origin;
+ *                   zigzag
+ *     n  duration   ns
+ *     then of each counter:
+ *     n  mean       as stored (sampled_unpack): 0: unknown; else 1 + zigzag of the difference to
+ *                   the last one that is known
+ *     .. greatest   of bins with a mean: minus the mean
+ *     .. least      of bins with a mean: the mean minus it
+ */
+enum mp_status html_print_counter_lines(FILE *out, struct html_material *material,
+                                        struct mp_error *error);
+
+/* Appends these columns. `origin`: of the timeline. MP_ERR_MEMORY. */
+enum mp_status html_pack_counter_lines(struct mp_buffer *blob, const struct counters_lines *lines,
+                                       uint64_t origin);
 
 /* {"kernels": {"shown", "all"}, ...}; the last of all documents. */
 enum mp_status html_print_left_out(FILE *out, struct html_material *material,

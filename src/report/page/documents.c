@@ -170,6 +170,7 @@ const struct html_document html_documents[] = {
     {"overlap", "Overlap", html_print_overlap, true},
     {"memory", "Memory", html_print_memory, false},
     {"memory_lines", "Memory over time", html_print_memory_lines, false},
+    {"counter_lines", "Counters over time", html_print_counter_lines, false},
     {"summary", "Summary", print_times, false},
     {"nvtx", "NVTX ranges", print_ranges, false},
     {"deps", "Critical path", print_path, true},

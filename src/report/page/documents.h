@@ -8,6 +8,7 @@
 #include <stdio.h>
 
 #include "analyze/advise/advise.h"
+#include "analyze/counters/counters.h"
 #include "analyze/deps/deps.h"
 #include "analyze/memory/memory.h"
 #include "analyze/timeline/timeline.h"
@@ -44,6 +45,7 @@ struct html_material {
     struct mp_error no_advice; /* why there is no advice; MP_OK: there is */
     struct memory memory;      /* valid from the memory document on */
     struct mp_error no_memory; /* why `memory` is empty although asked for; MP_OK: it is not */
+    struct counters_lines counters;
     struct html_left_out left_out[HTML_LEFT_OUT];
     size_t left_out_count;
 };

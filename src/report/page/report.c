@@ -81,25 +81,38 @@ static void unload(struct html_material *material)
     timeline_free(&material->timeline);
     html_iterations_free(material);
     memory_free(&material->memory);
+    counters_lines_free(&material->counters);
     free(material->critical);
     deps_result_free(&material->result);
     deps_windows_free(&material->windows);
     deps_free(&material->deps);
 }
 
+/* Adds a blob that was packed with `status`, and gives it back. */
+static enum mp_status add_blob(struct html_page *page, const char *prefix, const char *name,
+                               struct mp_buffer *blob, enum mp_status status)
+{
+    char id[HTML_ID_BYTES];
+
+    snprintf(id, sizeof id, "%s%s", prefix, name);
+    if (!status)
+        html_page_blob(page, id, blob->data, blob->size);
+    mp_buffer_free(blob);
+    return status;
+}
+
 static enum mp_status add_columns(struct html_page *page, const struct html_material *material,
                                   const char *prefix)
 {
-    char id[HTML_ID_BYTES];
     struct mp_buffer blob = {.data = NULL};
     enum mp_status status = html_timeline_pack(&blob, &material->timeline, &material->deps,
                                                &material->kinds, material->critical);
 
-    snprintf(id, sizeof id, "%stimeline", prefix);
-    if (!status)
-        html_page_blob(page, id, blob.data, blob.size);
-    mp_buffer_free(&blob);
-    return status;
+    MP_TRY(add_blob(page, prefix, "timeline", &blob, status));
+    if (!material->counters.count)
+        return MP_OK;
+    status = html_pack_counter_lines(&blob, &material->counters, material->timeline.origin);
+    return add_blob(page, prefix, "counter_lines", &blob, status);
 }
 
 static enum mp_status write_part(struct html_page *page, struct html_material *material,

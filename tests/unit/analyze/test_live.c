@@ -20,6 +20,28 @@
 #define POP  MP_nvtx_kind_pop
 #define US   UINT64_C(1000)
 
+static void put_counter(uint64_t id, uint64_t device, const char *name, uint64_t source)
+{
+    struct mp_row_counter row = {.id = id,
+                                 .device = device,
+                                 .name = put_string(name),
+                                 .source = source,
+                                 .unit = MP_metric_unit_percent};
+    double step = 0.1;
+
+    memcpy(&row.step, &step, sizeof step);
+    mp_append_counter(scene.writer, &row);
+}
+
+/* Value in tenths. */
+static void put_sample(uint64_t counter, uint64_t end, uint64_t length, uint64_t value)
+{
+    mp_append_sample(scene.writer, &(struct mp_row_sample){.counter = counter,
+                                                           .time = end * US,
+                                                           .length = length * US,
+                                                           .value = value});
+}
+
 static struct live live;
 static struct mp_cursor *cursor;
 
@@ -542,9 +564,61 @@ static void an_empty_trace_has_nothing(void **state)
     end();
 }
 
+/* Samples of 10 us at 20 % and of 30 us at 40 %, then of 50 %; another GPU; what is not there. */
+static void counters_have_the_mean_of_the_interval(void **state)
+{
+    const struct live_counter *counter;
+    size_t position = 0;
+    char *text;
+    size_t bytes;
+    FILE *out;
+
+    (void)state;
+    scene_begin();
+    put_counter(1, 0, "sm_active", MP_counter_source_cupti);
+    put_counter(2, 0, "dram_active", MP_counter_source_cupti);
+    put_counter(3, 1, "sm_active", MP_counter_source_cupti);
+    put_counter(4, 2, "pcie_rx", MP_counter_source_nobody);
+    put_counter(5000, 0, "power", MP_counter_source_nvml);
+    put_sample(1, 110, 10, 200);
+    put_sample(1, 140, 30, 400);
+    put_sample(9, 140, 30, 400);
+    put_sample(5000, 140, 30, 400);
+    flush();
+    put_launch(1, "a", 25, 100, 130, 1);
+    put_sample(1, 150, 10, 500);
+    put_sample(3, 150, 10, SAMPLED_UNKNOWN);
+    begin(NULL);
+    take(MP_TABLE_sample);
+    tick(1000, false);
+    counter = live_next_counter(&live, 0, &position);
+    assert_non_null(counter);
+    assert_true(counter->mean > 34.999 && counter->mean < 35.001);
+    assert_null(live_next_counter(&live, 0, &position)); /* dram_active has no samples */
+    assert_int_equal(live.device_count, 2);
+    out = open_memstream(&text, &bytes);
+    assert_non_null(out);
+    print_live(out, "title", NULL, &live, 5);
+    assert_int_equal(fclose(out), 0);
+    assert_non_null(strstr(text, "\n        sm_active 35.0%\n"));
+    free(text);
+    live_next(&live);
+    tick(1000, false); /* nothing came */
+    position = 0;
+    assert_true(live_next_counter(&live, 0, &position)->mean > 34.999);
+    live_next(&live);
+    take(0);
+    tick(1000, true);
+    position = 0;
+    counter = live_next_counter(&live, 0, &position);
+    assert_true(counter->mean > 49.999 && counter->mean < 50.001);
+    end();
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(counters_have_the_mean_of_the_interval),
         cmocka_unit_test(work_belongs_to_the_innermost_range_of_its_launch),
         cmocka_unit_test(work_waits_for_its_call_and_for_the_range),
         cmocka_unit_test(work_does_not_wait_for_ever),

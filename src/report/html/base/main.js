@@ -7,6 +7,7 @@ const ELSEWHERE = new Set([
     "iters",
     "iterations",
     "memory_lines",
+    "counter_lines",
     "left_out",
     "peers",
 ]);
@@ -132,6 +133,9 @@ class Page {
             this.line = new TimelineView(this.timeline, {
                 memoryLines: this.parts.processes.map(
                     (list) => list.find(({ id }) => id === "memory_lines")?.value,
+                ),
+                counters: this.parts.processes.map((list, process) =>
+                    counterLines(list, process, this.parts, this.timeline),
                 ),
                 traceEnd: first?.last_ns
                     ? relativeTo(this.timeline.processes[0].origin, first.last_ns)

@@ -106,7 +106,7 @@ function arrowsOf(timeline, event) {
 
 // How much of a stretch a GPU was busy and why it was idle, in words.
 function gpuFacts(timeline, devices, from, to) {
-    return devices.map((device) => {
+    return devices.flatMap((device) => {
         const idle = [...device.gaps.between(from, to)]
             .map((time, cause) => [time, IDLE_CAUSES[cause][1]])
             .filter(([time]) => time > (to - from) / 1000)
@@ -114,9 +114,10 @@ function gpuFacts(timeline, devices, from, to) {
             .map(([time, words]) => `${words} ${formatTime(time)}`);
         const busy = formatPercent(busyShare(device.busy, from, to) * 100);
         const { label } = timeline.processes[device.process];
+        const gpu = `${label ? `${label}, ` : ""}GPU ${device.number}`;
         return [
-            `${label ? `${label}, ` : ""}GPU ${device.number} busy`,
-            busy + (idle.length ? `; idle: ${idle.slice(0, 3).join(", ")}` : ""),
+            [`${gpu} busy`, busy + (idle.length ? `; idle: ${idle.slice(0, 3).join(", ")}` : "")],
+            [`${gpu} counters`, lineWords(device.counters, from, to)],
         ];
     });
 }
@@ -169,7 +170,7 @@ function hoverCard(timeline, event) {
     ];
 }
 
-// What a row of a GPU says at a moment: busy, or idle and why; GB/s; bytes.
+// What a row of a GPU says at a moment: busy, or idle and why; GB/s; bytes; a counter.
 function counterCard(row, time, from, to) {
     const { device } = row;
     if (row.paint === STACK) {
@@ -180,6 +181,7 @@ function counterCard(row, time, from, to) {
             el("p", null, `busy ${share} of ${formatTime(to - from)} here`),
         ];
     }
+    if (row.line) return lineCard(row.line, from, to);
     if (row.memory) {
         const bytes = memoryIn(device.memory, from, to);
         return [el("b", null, bytes === null ? "not known" : `${formatBytes(bytes)} allocated`)];

@@ -20,6 +20,7 @@ Object.assign(Painter.prototype, {
             return this.paintArea(top, height, this.theme.kernel, (from, to) =>
                 meanOf(row.devices, ({ busy }) => busyShare(busy, from, to)),
             );
+        if (row.line) return this.paintLine(top, height, row.line);
         if (row.memory)
             return this.paintArea(
                 top,
@@ -40,6 +41,21 @@ Object.assign(Painter.prototype, {
         const shares = new Float32Array(Math.ceil(this.width));
         this.eachColumn((x, from, to) => (shares[x] = share(from, to)));
         this.paintSteps(top, height, color, shares);
+    },
+
+    // The mean, and pale behind it the greatest value.
+    paintLine(top, height, line) {
+        const [means, greatest] = [0, 1].map(() => new Float32Array(Math.ceil(this.width)));
+        this.eachColumn((x, from, to) => {
+            const found = sampledIn(line, from, to);
+            if (!found) return;
+            means[x] = found.mean / line.scale;
+            greatest[x] = found.greatest / line.scale;
+        });
+        this.context.globalAlpha = 0.35;
+        this.paintSteps(top, height, this.theme.kernel, greatest);
+        this.context.globalAlpha = 1;
+        this.paintSteps(top, height, this.theme.kernel, means);
     },
 
     // Busy time from below, then idle time by cause: together they fill what the GPU was there for.

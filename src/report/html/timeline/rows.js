@@ -4,6 +4,7 @@
 //     process    only if there are several: how busy its GPUs were
 //     GPU        busy time and idle time by cause, copies, memory, NVTX ranges projected onto it
 //     stream     the work of a stream
+//     counters   what was sampled of a GPU, a row for each counter
 //     thread     API calls, those inside of them, NVTX ranges by domain and nesting
 
 const ROW_HEIGHT = 18;
@@ -29,8 +30,8 @@ function tracksByLane(timeline) {
     return lists;
 }
 
-// What a GPU of a process did; documents: memory lines of that process.
-function makeDevice(timeline, lanes, tracks, memory) {
+// What a GPU of a process did; memory and counters: the lines of that process.
+function makeDevice(timeline, lanes, tracks, { memory, counters }) {
     const work = lanes.flatMap((lane) => tracks[lane]).filter(({ kind }) => kind === "work");
     const first = timeline.lanes[lanes[0]];
     const busy = busyOf(timeline, work);
@@ -43,11 +44,13 @@ function makeDevice(timeline, lanes, tracks, memory) {
         gaps: new Gaps(timeline, busy),
         copies: copiesOf(timeline, work),
         memory: memory.find(({ name }) => name.includes(`(${first.device})`)) || null,
+        counters: counters.filter(({ device }) => device === first.device),
         ranges: projectedRanges(timeline, work),
     };
 }
 
-function devicesOf(timeline, memoryLines) {
+// memoryLines, counters: by process.
+function devicesOf(timeline, { memoryLines, counters }) {
     const tracks = tracksByLane(timeline);
     const groups = new Map();
     timeline.lanes.forEach((lane, index) => {
@@ -59,7 +62,10 @@ function devicesOf(timeline, memoryLines) {
     return [...groups.values()].map((lanes) => {
         const { process } = timeline.lanes[lanes[0]];
         const { origin } = timeline.processes[process];
-        return makeDevice(timeline, lanes, tracks, memorySteps(memoryLines[process], origin));
+        return makeDevice(timeline, lanes, tracks, {
+            memory: memorySteps(memoryLines[process], origin),
+            counters: counters[process],
+        });
     });
 }
 
@@ -158,7 +164,11 @@ function blocksOf(timeline, devices, order) {
         };
         return [
             ...(several ? [head] : []),
-            ...mine.flatMap((device) => [deviceBlock(device), ...lanesOf(device.lanes)]),
+            ...mine.flatMap((device) => [
+                deviceBlock(device),
+                ...lanesOf(device.lanes),
+                ...counterBlocks(device),
+            ]),
             ...lanesOf(threads),
         ];
     });

@@ -1,4 +1,5 @@
 // What changes over time on a GPU: when it was busy, how much was copied, how much is allocated.
+// Counters that were sampled are in counters.js.
 // Each answers for any stretch of time by binary search, whatever the number of events.
 
 // Events of several tracks in order of their begin.

@@ -4,11 +4,11 @@
 const NEAREST = 20; // ns: no view is shorter
 
 class TimelineView {
-    // context: {memoryLines (by process), traceEnd (ns of the page), onmove(view)}
+    // context: {memoryLines, counters (both by process), traceEnd (ns of the page), onmove(view)}
     constructor(timeline, context) {
         this.timeline = timeline;
         this.context = context;
-        this.devices = devicesOf(timeline, context.memoryLines);
+        this.devices = devicesOf(timeline, context);
         this.view = { from: 0, to: Math.max(timeline.span, NEAREST) };
         this.selected = NONE;
         this.arrows = [];
