@@ -166,6 +166,7 @@ const struct html_document html_documents[] = {
     {"timeline", "Time line", print_timeline, false},
     {"advise", "Advice", html_print_advise, false},
     {"layers", "Layers", html_print_layers, true},
+    {"stacks", "Stacks", html_print_stacks, false},
     {"kernels", "Kernels", html_print_kernels, false},
     {"overlap", "Overlap", html_print_overlap, true},
     {"memory", "Memory", html_print_memory, false},
