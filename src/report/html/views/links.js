@@ -71,6 +71,7 @@ const LEFT_OUT = {
     layer_work: ["names of kernels and copies that a layer has", "those with most time"],
     stacks: ["frames of the tree", "those with the greatest share of anything"],
     lines: ["lines of the program", "those with most time"],
+    deps: ["lines of host code", "those with most time"],
     kernels: ["kernels and launch shapes", "those with most time"],
     memory: ["rows of the longest list", "the largest"],
     memory_lines: ["devices and pools", "the first ones"],
