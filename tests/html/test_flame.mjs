@@ -252,6 +252,13 @@ test("the time line says who called, of work who called its launch", async (brow
     }
 });
 
+test("the critical path has its host code by line", async (browser) => {
+    const page = await open(browser, "stacks", { view: "deps", ...CALM });
+    const table = page.getByRole("group", { name: "Host code", exact: true });
+    await table.getByText("train (main.py:20)").waitFor();
+    assert.equal(await table.locator("tbody tr:not(.space)").count(), 1);
+});
+
 test("markup in names of functions and files stays text", async (browser) => {
     const page = await open(browser, "stacks-marked", { view: "stacks", ...CALM });
     await box(page, "<img .*forward").click();
