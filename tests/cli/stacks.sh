@@ -245,4 +245,43 @@ grep -A2 'Host code of an iteration, by the line' .stdout | tail -n 1 >.cut && m
 stdout <<'END'
  97.37%  24.667us  train (main.py:20)
 END
+
+# The path has the 25 us and the 40 us of them, as the column `Host code` of `stacks` does. By
+# iterations: of the second and the third.
+run deps --parts --as-recorded stacks.mpt
+code 0
+grep -A2 'Host code on the critical path, by the line' .stdout >.cut && mv .cut .stdout
+stdout <<'END'
+==4242== Host code on the critical path, by the line that its thread was in:
+  Share  Critical path  Host code
+100.00%       65.000us  train (main.py:20)
+END
+run deps --parts --as-recorded --csv --table host_code stacks.mpt
+code 0
+stdout <<'END'
+percent,critical_ns,frame,function,file,line
+100.000000,65000,"train (main.py:20)","train","/app/main.py",20
+END
+run deps --as-recorded --json stacks.mpt
+code 0
+json 'sum(r["critical_ns"] for r in d["host_code"]) == d["parts"]["host_code_ns"]
+    and [(r["function"], r["line"]) for r in d["host_code"]] == [("train", 20)]'
+run deps --parts --as-recorded --iterations auto --csv --table host_code stacks.mpt
+code 0
+stdout <<'END'
+percent,mean_ns,frame,function,file,line
+100.000000,21666.666667,"train (main.py:20)","train","/app/main.py",20
+END
+run deps --parts --csv --table host_code plain.mpt
+code 0
+stdout <<'END'
+percent,critical_ns,frame,function,file,line
+END
+run deps --parts plain.mpt
+code 0
+! grep -q 'by the line' .stdout
+verdict "no lines without stacks" $?
+run deps --json plain.mpt
+code 0
+json '"host_code" not in d'
 finish

@@ -62,7 +62,7 @@ wrong "miniprof dump: --csv and --jsonl are two formats; ask for one" \
 wrong "miniprof info: --csv and --jsonl are two formats; ask for one" info --jsonl --csv plain.mpt
 wrong "miniprof iters: --table needs --csv" iters --table counts plain.mpt
 wrong "miniprof iters: no table 'nothing' in this report; --table is one of counts, outliers, \
-threads, or not given" iters --csv --table nothing plain.mpt
+threads, host_code, or not given" iters --csv --table nothing plain.mpt
 wrong "miniprof kernels: unknown option '--table=x'; 'miniprof help kernels' lists them" \
     kernels --csv --table=x plain.mpt
 for command in iters deps memory; do

@@ -9,7 +9,7 @@ set -u
 
 make_pages inference eager:resnet50_eager graph:resnet50_graph two_streams memory managed
 for kind in plain hostile empty calls no-gpu no-api doubtful streams layers counters \
-    many-samples; do
+    many-samples stacks; do
     "$BUILD/tests/tools/make_trace" "$kind" "$folder/$kind.mpt" || exit 1
     page "$folder/$kind.mpt" "$kind"
 done
@@ -34,6 +34,11 @@ for name in inference eager:resnet50_eager memory; do
         answer "${name%:*}" "${name#*:}" "$command"
     done
 done
+
+"$BUILD/miniprof" stacks --json "$folder/stacks.mpt" >"$folder/stacks.stacks.json"
+mkdir "$folder/some"
+cp "$folder/stacks.mpt" "$folder/calls.mpt" "$folder/some"
+page "$folder/some" some-stacks
 
 # Comparisons: of traces, of sets, with layers, of traces that lack something.
 data=$SOURCE/tests/data
@@ -104,7 +109,7 @@ def marked(value, key=""):
     if isinstance(value, list):
         return [marked(item, key) for item in value]
     names = ("name", "short_name", "device_name", "domain", "range", "function", "evidence", "text",
-             "not_before", "pool", "layer_type", "tactic")
+             "not_before", "pool", "layer_type", "tactic", "frame", "file")
     return f"<img src=x onerror=window.bad=1>{value}" if key in names and value else value
 
 folder = sys.argv[1]
@@ -139,6 +144,10 @@ page = open(f"{folder}/memory.html", encoding="utf-8").read()
 for name in ("iters", "advise", "layers", "kernels", "overlap", "memory", "memory_lines"):
     page = replace(page, name, marked(load(page, name)))
 open(f"{folder}/marked.html", "w", encoding="utf-8").write(page)
+
+page = open(f"{folder}/stacks.html", encoding="utf-8").read()
+page = replace(page, "stacks", marked(load(page, "stacks")))
+open(f"{folder}/stacks-marked.html", "w", encoding="utf-8").write(page)
 END
 
 if [ -n "${SCREENSHOTS:-}" ]; then

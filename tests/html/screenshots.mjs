@@ -72,6 +72,7 @@ const PICTURES = [
     ["html-iterations", "eager", "iterations", WIDE],
     ["html-advice", "eager", "advise", WIDE],
     ["html-memory", "memory", "memory", WIDE],
+    ["html-stacks", "stacks", "stacks&zoom=2&node=3", MIDDLE],
     ["html-diff", "diff", "comparison", { width: 1600, height: 1180 }],
     ["html-diff-dark", "diff", "kernels", MIDDLE, "dark"],
 ];
@@ -80,6 +81,7 @@ const PICTURES = [
 const VIEWS = {
     eager: "overview iterations timeline advise layers kernels overlap summary nvtx deps info",
     memory: "memory",
+    stacks: "stacks",
     ranks: "processes",
     diff: "comparison quantities iterations kernels positions",
 };

@@ -27,6 +27,8 @@ for (const [name, colorScheme] of [
     ["memory", "dark"],
     ["diff", "light"],
     ["ranks", "dark"],
+    ["stacks", "light"],
+    ["stacks", "dark"],
 ]) {
     test(`${name}, ${colorScheme}: axe-core finds no fault in any view`, async (browser) => {
         const page = await open(browser, name, { colorScheme, ...CALM });
@@ -43,7 +45,10 @@ for (const [name, colorScheme] of [
 
 for (const width of [1000, 420]) {
     test(`at ${width} pixels no view is wider than the window`, async (browser) => {
-        const page = await open(browser, "eager", { viewport: { width, height: 800 }, ...CALM });
+        const viewport = { width, height: 800 };
+        const stacks = await open(browser, "stacks", { viewport, view: "stacks", ...CALM });
+        assert.ok((await stacks.evaluate(() => document.documentElement.scrollWidth)) <= width);
+        const page = await open(browser, "eager", { viewport, ...CALM });
         for (const tab of await page.getByRole("tab").all()) {
             await tab.click();
             await page.waitForTimeout(100);

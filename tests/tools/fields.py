@@ -26,6 +26,7 @@ iters
 iters --table counts
 iters --table outliers
 iters --table threads
+iters --table host_code
 iters --each
 iters --candidates
 advise
@@ -38,6 +39,7 @@ layers --table types
 layers --table precisions
 layers --table marks
 deps
+deps --parts --table host_code
 deps --parts --table latencies
 deps --trace
 deps --iterations auto

@@ -21,7 +21,20 @@ struct stacks_making {
 enum mp_status stacks_weigh(struct stacks_making *making, struct mp_trace *trace,
                             struct mp_error *error);
 
-/* host.c: adds the host code on the path of a window. MP_ERR_MEMORY. */
+/* host.c: the stack of the host code of a lane in front of activity `next`, which may be its end:
+ * what the calls before and after it came from. Calls without a stack are passed over. 0: unknown.
+ */
+uint32_t stacks_in_front_of(const struct deps *deps, const struct call_stacks *stacks,
+                            const struct deps_lane *lane, uint32_t next);
+
+/* Hands over each piece of host code on the path of a window, with its stack (0: unknown).
+ * MP_ERR_MEMORY. */
+enum mp_status stacks_each_host(const struct deps *deps, const struct call_stacks *stacks,
+                                const struct deps_window *window,
+                                void (*take)(void *context, uint32_t stack, uint64_t ns),
+                                void *context);
+
+/* The same, added to the weights. */
 enum mp_status stacks_weigh_host(struct stacks_making *making, const struct deps_window *window);
 
 static inline struct stacks_weights *stacks_weights_of(struct stacks_making *making, uint32_t stack)

@@ -1,15 +1,12 @@
-/* Which line an iteration's thread was in while it was in no CUDA call: the innermost function that
- * the calls before and after came from. Calls without a stack are passed over.
+/* Which line a thread was in while it was in no CUDA call: the innermost function that the calls
+ * before and after came from. Calls without a stack are passed over.
  */
 #include <stdlib.h>
 
 #include "analyze/iterations/iterations.h"
-#include "analyze/stacks/stacks.h"
-#include "model/stacks/where.h"
+#include "analyze/stacks/build.h"
 
 #include "base/poison.h"
-
-#define MOST_PASSED 256u /* calls without a stack that are passed over */
 
 struct making {
     const struct deps *deps;
@@ -17,33 +14,22 @@ struct making {
     uint64_t *weights; /* ns by frame; [0] unknown */
 };
 
-/* The stack of the nearest call from `at` on, up to `end`, forwards or backwards; 0: none. */
-static uint32_t nearest(const struct making *making, uint32_t at, uint32_t end, int step)
+static void take_gap(void *context, uint32_t stack, uint64_t ns)
 {
-    for (uint32_t passed = 0; at != end && passed < MOST_PASSED; at += (uint32_t)step, passed++) {
-        uint64_t correlation = making->deps->activities[at].correlation;
-        uint32_t stack = correlation ? call_stacks_of_call(&making->gaps->stacks, correlation) : 0;
+    struct making *making = context;
+    const struct call_stacks *stacks = &making->gaps->stacks;
+    uint32_t frame = call_stacks_link(stacks, stack)->frame;
 
-        if (stack)
-            return stack;
-    }
-    return 0;
+    making->weights[frame < stacks->frames.count ? frame : 0] += ns;
+    making->gaps->all += ns;
 }
 
 static void add_gap(struct making *making, const struct deps_lane *lane, uint32_t next,
                     uint64_t begin, uint64_t end)
 {
-    const struct call_stacks *stacks = &making->gaps->stacks;
-    uint32_t earlier, later, stack, frame;
-
-    if (end <= begin)
-        return;
-    earlier = nearest(making, next - 1, lane->first - 1, -1);
-    later = nearest(making, next, lane->first + lane->count, 1);
-    stack = earlier && later ? call_stacks_between(stacks, earlier, later) : 0;
-    frame = call_stacks_link(stacks, stack)->frame;
-    making->weights[frame < stacks->frames.count ? frame : 0] += end - begin;
-    making->gaps->all += end - begin;
+    if (end > begin)
+        take_gap(making, stacks_in_front_of(making->deps, &making->gaps->stacks, lane, next),
+                 end - begin);
 }
 
 /* The first piece of a lane that ends after `time`. */
@@ -91,23 +77,28 @@ static int by_time(const void *a, const void *b)
                           : (x->frame > y->frame) - (x->frame < y->frame);
 }
 
-static enum mp_status sum_up(struct making *making, const struct iterations *iterations)
+static enum mp_status begin(struct making *making, struct mp_trace *trace, struct mp_error *error)
 {
     struct stacks_gaps *gaps = making->gaps;
-    size_t frames = gaps->stacks.frames.count;
+    size_t frames;
 
+    *gaps = (struct stacks_gaps){.count = 0};
+    MP_TRY(call_stacks_load(&gaps->stacks, trace, error));
+    frames = gaps->stacks.frames.count;
     making->weights = calloc(frames + 1, sizeof *making->weights);
     gaps->rows = calloc(frames + 1, sizeof *gaps->rows);
-    if (!making->weights || !gaps->rows)
-        return MP_ERR_MEMORY;
-    for (size_t i = 0; i < iterations->count; i++)
-        if (iterations->items[i].thread != DEPS_NONE)
-            add_iteration(making, &iterations->items[i]);
-    for (uint32_t i = 0; i < frames || !i; i++)
+    return making->weights && gaps->rows ? MP_OK
+                                         : mp_error_set(error, MP_ERR_MEMORY, "out of memory");
+}
+
+static void list_rows(struct making *making)
+{
+    struct stacks_gaps *gaps = making->gaps;
+
+    for (uint32_t i = 0; i < gaps->stacks.frames.count || !i; i++)
         if (making->weights[i])
             gaps->rows[gaps->count++] = (struct stacks_gap_row){i, making->weights[i]};
     qsort(gaps->rows, gaps->count, sizeof *gaps->rows, by_time);
-    return MP_OK;
 }
 
 enum mp_status stacks_gaps_build(struct mp_trace *trace, const struct deps *deps,
@@ -115,15 +106,34 @@ enum mp_status stacks_gaps_build(struct mp_trace *trace, const struct deps *deps
                                  struct mp_error *error)
 {
     struct making making = {.deps = deps, .gaps = gaps};
-    enum mp_status status;
+    enum mp_status status = begin(&making, trace, error);
 
-    *gaps = (struct stacks_gaps){.count = 0};
-    MP_TRY(call_stacks_load(&gaps->stacks, trace, error));
-    if (!call_stacks_has_any(&gaps->stacks))
-        return MP_OK;
-    status = sum_up(&making, iterations);
+    if (!status && call_stacks_has_any(&gaps->stacks)) {
+        for (size_t i = 0; i < iterations->count; i++)
+            if (iterations->items[i].thread != DEPS_NONE)
+                add_iteration(&making, &iterations->items[i]);
+        list_rows(&making);
+    }
     free(making.weights);
-    return status ? mp_error_set(error, status, "out of memory") : MP_OK;
+    return status;
+}
+
+enum mp_status stacks_gaps_of_paths(struct mp_trace *trace, const struct deps *deps,
+                                    const struct deps_windows *windows, struct stacks_gaps *gaps,
+                                    struct mp_error *error)
+{
+    struct making making = {.deps = deps, .gaps = gaps};
+    enum mp_status status = begin(&making, trace, error);
+
+    if (!status && call_stacks_has_any(&gaps->stacks)) {
+        for (size_t i = 0; !status && i < windows->count; i++)
+            status = stacks_each_host(deps, &gaps->stacks, &windows->items[i], take_gap, &making);
+        if (status)
+            mp_error_set(error, status, "out of memory");
+        list_rows(&making);
+    }
+    free(making.weights);
+    return status;
 }
 
 void stacks_gaps_free(struct stacks_gaps *gaps)

@@ -1,4 +1,4 @@
-/* Host code on the critical path belongs to the function that the calls around it came from. */
+/* Host code belongs to the function that the calls around it came from. */
 #include <stdlib.h>
 
 #include "analyze/stacks/build.h"
@@ -6,50 +6,66 @@
 
 #include "base/poison.h"
 
-/* The call that comes after step i: of work, the one that launched it. DEPS_NONE. */
-static uint32_t call_after(const struct deps *deps, const struct deps_steps *steps, size_t i)
-{
-    while (++i < steps->count) {
-        uint32_t index = steps->items[i].activity;
+#define MOST_PASSED 256u /* calls without a stack that are passed over */
 
-        if (index != DEPS_NONE)
-            return deps_is_call(&deps->activities[index]) ? index : deps->activities[index].launch;
+/* The stack of the nearest call from `at` on, up to `end`, forwards or backwards; 0: none. */
+static uint32_t nearest(const struct deps *deps, const struct call_stacks *stacks, uint32_t at,
+                        uint32_t end, int step)
+{
+    for (uint32_t passed = 0; at != end && passed < MOST_PASSED; at += (uint32_t)step, passed++) {
+        uint64_t correlation = deps->activities[at].correlation;
+        uint32_t stack = correlation ? call_stacks_of_call(stacks, correlation) : 0;
+
+        if (stack)
+            return stack;
     }
-    return DEPS_NONE;
+    return 0;
 }
 
-/* The stack of the host code in a step; 0: unknown. */
-static uint32_t stack_of_step(const struct stacks_making *making, const struct deps_steps *steps,
-                              size_t i)
+uint32_t stacks_in_front_of(const struct deps *deps, const struct call_stacks *stacks,
+                            const struct deps_lane *lane, uint32_t next)
 {
-    const struct deps *deps = making->deps;
-    const struct call_stacks *stacks = &making->result->stacks;
-    uint32_t later = call_after(deps, steps, i);
-    uint32_t earlier;
+    uint32_t earlier = nearest(deps, stacks, next - 1, lane->first - 1, -1);
+    uint32_t later = nearest(deps, stacks, next, lane->first + lane->count, 1);
 
-    if (later == DEPS_NONE)
-        return 0;
-    earlier =
-        deps_call_before(deps, &deps->lanes[deps->activities[later].lane], steps->items[i].end, 0);
-    if (earlier == DEPS_NONE)
-        return 0;
-    return call_stacks_between(stacks,
-                               call_stacks_of_call(stacks, deps->activities[earlier].correlation),
-                               call_stacks_of_call(stacks, deps->activities[later].correlation));
+    return earlier && later ? call_stacks_between(stacks, earlier, later) : 0;
 }
 
-enum mp_status stacks_weigh_host(struct stacks_making *making, const struct deps_window *window)
+static uint32_t stack_of_step(const struct deps *deps, const struct call_stacks *stacks,
+                              const struct deps_step *step)
+{
+    const struct deps_lane *lane;
+
+    if (step->lane == DEPS_NONE)
+        return 0;
+    lane = &deps->lanes[step->lane];
+    return stacks_in_front_of(deps, stacks, lane, deps_first_from(deps, lane, step->end));
+}
+
+enum mp_status stacks_each_host(const struct deps *deps, const struct call_stacks *stacks,
+                                const struct deps_window *window,
+                                void (*take)(void *context, uint32_t stack, uint64_t ns),
+                                void *context)
 {
     struct deps_steps steps;
 
-    MP_TRY(deps_path_steps(making->deps, window, &steps));
+    MP_TRY(deps_path_steps(deps, window, &steps));
     for (size_t i = 0; i < steps.count; i++) {
         const struct deps_step *step = &steps.items[i];
 
         if (step->activity == DEPS_NONE && step->part == DEPS_HOST_CODE)
-            stacks_weights_of(making, stack_of_step(making, &steps, i))->host +=
-                step->end - step->begin;
+            take(context, stack_of_step(deps, stacks, step), step->end - step->begin);
     }
     free(steps.items);
     return MP_OK;
+}
+
+static void add_to_weights(void *context, uint32_t stack, uint64_t ns)
+{
+    stacks_weights_of(context, stack)->host += ns;
+}
+
+enum mp_status stacks_weigh_host(struct stacks_making *making, const struct deps_window *window)
+{
+    return stacks_each_host(making->deps, &making->result->stacks, window, add_to_weights, making);
 }

@@ -235,6 +235,60 @@ static enum mp_status put_in_order(struct stacks_result *result)
     return MP_OK;
 }
 
+/* ---- As many as somebody holds ---- */
+
+static double share(uint64_t part, uint64_t of, double least)
+{
+    double is = of ? (double)part / (double)of : 0;
+
+    return is > least ? is : least;
+}
+
+static double greatest_share(const struct stacks_result *result, uint32_t node)
+{
+    const struct stacks_weights *of = &result->all;
+    const struct stacks_weights *is = &result->nodes[node].total;
+    double most = share(is->device, of->device, share(is->calls, of->calls, 0));
+
+    most = share(is->launches, of->launches, share(is->waiting, of->waiting, most));
+    return share(is->critical, of->critical, share(is->host, of->host, most));
+}
+
+/* Of equal ones the earlier node, which is not inside of the other. */
+static int compare_shares(const void *a, const void *b, void *context)
+{
+    uint32_t x = *(const uint32_t *)a;
+    uint32_t y = *(const uint32_t *)b;
+    double share_x = greatest_share(context, x);
+    double share_y = greatest_share(context, y);
+
+    return share_x != share_y ? (share_x < share_y ? 1 : -1) : x < y ? -1 : x > y;
+}
+
+enum mp_status stacks_keep_nodes(struct stacks_result *result, size_t most)
+{
+    uint32_t *by_share;
+    bool *kept;
+    size_t count = 0;
+
+    if (result->node_count <= most)
+        return MP_OK;
+    by_share = numbers(result->node_count);
+    kept = calloc(result->node_count, sizeof *kept);
+    if (by_share && kept) {
+        qsort_r(by_share, result->node_count, sizeof *by_share, compare_shares, result);
+        for (size_t i = 0; i < most; i++)
+            kept[by_share[i]] = true;
+        for (size_t i = 0; i < result->node_count; i++)
+            if (kept[result->in_order[i]])
+                result->in_order[count++] = result->in_order[i];
+        result->node_count = count;
+    }
+    free(kept);
+    free(by_share);
+    return count ? MP_OK : MP_ERR_MEMORY;
+}
+
 enum mp_status stacks_make_rows(struct stacks_making *making)
 {
     struct tree tree = {.making = making};

@@ -82,6 +82,10 @@ enum mp_status stacks_build(struct mp_trace *trace, const struct stacks_options 
                             struct stacks_result *result, struct mp_error *error);
 void stacks_free(struct stacks_result *result);
 
+/* Keeps the `most` nodes of the tree that have the greatest share of any weight, in their order.
+ * What a node is inside of has no smaller share, and stays too. MP_ERR_MEMORY. */
+enum mp_status stacks_keep_nodes(struct stacks_result *result, size_t most);
+
 /* In percent of all device time; 0 if there is none. */
 double stacks_percent(const struct stacks_result *result, uint64_t device);
 
@@ -90,14 +94,14 @@ double stacks_percent(const struct stacks_result *result, uint64_t device);
 void stacks_put_row(struct mp_buffer *text, const struct stacks_result *result,
                     const struct stacks_options *options, const struct stacks_row *row, bool whole);
 
-/* ---- Host code of iterations: gaps.c ---- */
+/* ---- Host code by line: gaps.c ---- */
 
 struct stacks_gap_row {
     uint32_t frame; /* id in the stacks; 0: not known */
-    uint64_t ns;    /* of all iterations */
+    uint64_t ns;    /* of all iterations, or windows */
 };
 
-/* Time of iterations outside of CUDA calls, by the line that their thread was in. */
+/* Time outside of CUDA calls, by the line that the thread was in. */
 struct stacks_gaps {
     struct call_stacks stacks;
     struct stacks_gap_row *rows; /* those with most first; owned */
@@ -107,10 +111,15 @@ struct stacks_gaps {
 
 struct iterations;
 
-/* MP_ERR_IO, MP_ERR_MEMORY; stacks_gaps_free is due in any case. */
+/* Of the threads of iterations. MP_ERR_IO, MP_ERR_MEMORY; stacks_gaps_free is due in any case. */
 enum mp_status stacks_gaps_build(struct mp_trace *trace, const struct deps *deps,
                                  const struct iterations *iterations, struct stacks_gaps *gaps,
                                  struct mp_error *error);
+
+/* The same of the critical paths of windows. */
+enum mp_status stacks_gaps_of_paths(struct mp_trace *trace, const struct deps *deps,
+                                    const struct deps_windows *windows, struct stacks_gaps *gaps,
+                                    struct mp_error *error);
 void stacks_gaps_free(struct stacks_gaps *gaps);
 
 #endif

@@ -1,5 +1,6 @@
-/* Shapes of kernels and sizes of copies and sets, in words. A pass over their rows finds each row
- * again among the activities of its stream, by its times and its correlation id.
+/* Shapes of kernels and sizes of copies and sets, in words, and who made nodes of graphs. A pass
+ * over their rows finds each row again among the activities of its stream, by its times and its
+ * correlation id.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -102,6 +103,7 @@ struct row_of_work {
     uint64_t begin;
     uint64_t end;
     uint64_t correlation;
+    uint64_t node; /* of a graph; 0: none */
     enum deps_kind kind;
 };
 
@@ -169,51 +171,58 @@ static uint32_t find_event(struct pass *pass, const struct row_of_work *row)
     return TIMELINE_NONE;
 }
 
-static enum mp_status set_detail(struct pass *pass, uint32_t event, uint32_t detail)
+static enum mp_status set_detail(struct pass *pass, const struct row_of_work *row, uint32_t event,
+                                 uint32_t detail)
 {
     struct timeline *timeline = pass->timeline;
     uint32_t name = timeline->kinds[timeline->events[event].kind].name;
 
+    if (timeline->caller && row->node)
+        MP_TRY(
+            called_from(&timeline->callers, row->correlation, row->node, &timeline->caller[event]));
     return timeline_reach_kind(timeline, name, detail, &timeline->events[event].kind);
 }
 
 static enum mp_status take_kernel(struct pass *pass, const struct mp_batch *batch, uint32_t row)
 {
     uint64_t begin = CELL(kernel, start);
-    const struct row_of_work work = {CELL(kernel, stream), begin, begin + CELL(kernel, duration),
-                                     CELL(kernel, correlation), DEPS_KERNEL};
+    const struct row_of_work work = {
+        CELL(kernel, stream), begin,      begin + CELL(kernel, duration), CELL(kernel, correlation),
+        CELL(kernel, node),   DEPS_KERNEL};
     const uint32_t *detail = dense_at(&pass->shapes, CELL(kernel, shape));
     uint32_t event = detail && *detail ? find_event(pass, &work) : TIMELINE_NONE;
 
-    return event == TIMELINE_NONE ? MP_OK : set_detail(pass, event, *detail);
+    return event == TIMELINE_NONE ? MP_OK : set_detail(pass, &work, event, *detail);
 }
 
 static enum mp_status take_copy(struct pass *pass, const struct mp_batch *batch, uint32_t row)
 {
     uint64_t begin = CELL(copy, start);
-    const struct row_of_work work = {CELL(copy, stream), begin, begin + CELL(copy, duration),
-                                     CELL(copy, correlation), DEPS_COPY};
+    const struct row_of_work work = {
+        CELL(copy, stream), begin,    begin + CELL(copy, duration), CELL(copy, correlation),
+        CELL(copy, node),   DEPS_COPY};
     uint32_t event = find_event(pass, &work);
     uint32_t detail;
 
     if (event == TIMELINE_NONE)
         return MP_OK;
     MP_TRY(detail_copy(pass, batch, row, &detail));
-    return set_detail(pass, event, detail);
+    return set_detail(pass, &work, event, detail);
 }
 
 static enum mp_status take_set(struct pass *pass, const struct mp_batch *batch, uint32_t row)
 {
     uint64_t begin = CELL(set, start);
-    const struct row_of_work work = {CELL(set, stream), begin, begin + CELL(set, duration),
-                                     CELL(set, correlation), DEPS_SET};
+    const struct row_of_work work = {
+        CELL(set, stream),      begin,           begin + CELL(set, duration),
+        CELL(set, correlation), CELL(set, node), DEPS_SET};
     uint32_t event = find_event(pass, &work);
     uint32_t detail;
 
     if (event == TIMELINE_NONE)
         return MP_OK;
     MP_TRY(detail_set(pass, batch, row, &detail));
-    return set_detail(pass, event, detail);
+    return set_detail(pass, &work, event, detail);
 }
 
 static uint64_t stream_key(uint64_t context, uint64_t stream)
@@ -245,7 +254,7 @@ static const struct {
     {MP_TABLE_kernel,
      MP_COLUMN_MASK(kernel, stream) | MP_COLUMN_MASK(kernel, shape) |
          MP_COLUMN_MASK(kernel, start) | MP_COLUMN_MASK(kernel, duration) |
-         MP_COLUMN_MASK(kernel, correlation),
+         MP_COLUMN_MASK(kernel, correlation) | MP_COLUMN_MASK(kernel, node),
      take_kernel},
     {MP_TABLE_copy, UINT32_MAX, take_copy},
     {MP_TABLE_set, UINT32_MAX, take_set},

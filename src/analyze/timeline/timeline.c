@@ -276,6 +276,7 @@ static enum mp_status build_all(struct build *build, struct mp_trace *trace, str
     MP_TRY(add_lanes(build));
     MP_TRY(index_events(build));
     find_span(build->timeline);
+    MP_TRY(timeline_add_callers(build->timeline, trace, build->deps, error));
     return timeline_add_details(build->timeline, trace, build->deps, error);
 }
 
@@ -314,6 +315,8 @@ void timeline_free(struct timeline *timeline)
     free(timeline->names);
     free(timeline->kinds);
     free(timeline->event_of);
+    free(timeline->caller);
+    called_from_free(&timeline->callers);
     mp_intern_free(&timeline->texts);
     mp_map_free(&timeline->name_index);
     mp_map_free(&timeline->kind_index);

@@ -21,6 +21,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "analyze/common/called_from.h"
 #include "analyze/deps/deps.h"
 #include "analyze/nvtx/nvtx.h"
 #include "base/data/map.h"
@@ -84,13 +85,16 @@ struct timeline {
     struct timeline_kind *kinds;
     size_t kind_count, kind_capacity;
     struct mp_intern texts;
-    struct mp_map name_index; /* category and text -> name */
-    struct mp_map kind_index; /* name and detail -> kind */
-    uint32_t *event_of;       /* by activity: its event or TIMELINE_NONE */
-    uint64_t origin;          /* ns: the first begin; 0 without events */
-    uint64_t end;             /* ns: the last end */
-    uint64_t until;           /* ns: events that begin here or later are left out */
-    uint64_t left_out_late;   /* an upper bound, because each piece of a call counts */
+    struct mp_map name_index;   /* category and text -> name */
+    struct mp_map kind_index;   /* name and detail -> kind */
+    uint32_t *event_of;         /* by activity: its event or TIMELINE_NONE */
+    struct called_from callers; /* lines of the program, if the trace has stacks */
+    uint32_t *caller; /* by event: of `callers`; 0: none, of work: that of its launch; NULL: no
+                         stacks */
+    uint64_t origin;  /* ns: the first begin; 0 without events */
+    uint64_t end;     /* ns: the last end */
+    uint64_t until;   /* ns: events that begin here or later are left out */
+    uint64_t left_out_late; /* an upper bound, because each piece of a call counts */
     uint64_t left_out_deep;
 };
 
@@ -169,7 +173,12 @@ enum mp_status timeline_add_ranges(struct timeline *timeline, struct timeline_st
                                    const struct nvtx_spans *spans, uint32_t thread,
                                    const struct mp_intern *names);
 
-/* Adds launch shapes and sizes in words to the kinds of work. */
+/* Finds the lines that calls were made from. MP_ERR_IO, MP_ERR_MEMORY, with a text. */
+enum mp_status timeline_add_callers(struct timeline *timeline, struct mp_trace *trace,
+                                    const struct deps *deps, struct mp_error *error);
+
+/* Adds launch shapes and sizes in words to the kinds of work, and to nodes of graphs the lines that
+ * made them. */
 enum mp_status timeline_add_details(struct timeline *timeline, struct mp_trace *trace,
                                     const struct deps *deps, struct mp_error *error);
 

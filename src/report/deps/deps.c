@@ -75,8 +75,10 @@ static enum mp_status print_names(const struct report_out *out, const struct dep
     deps_rows_free(&rows);
     if (report->job)
         print_job_ranks(out, report->job);
-    if (report->parts)
+    if (report->parts) {
+        print_deps_host(out, report);
         print_deps_latencies(out, report);
+    }
     return MP_OK;
 }
 
@@ -120,6 +122,7 @@ static enum mp_status json_rows(struct json_writer *json, const struct deps_repo
     for (int part = 0; part < DEPS_PARTS; part++)
         JSON_FACTS(json, FACT(deps_part_key(part), report->result->parts[part]));
     json_close_object(json);
+    json_deps_host(json, report);
     return MP_OK;
 }
 

@@ -5,6 +5,7 @@
  *     pieces.c      lines and keys that several sections print
  *     rows.c        what the rows of a table are, and in which order
  *     notes.c       the first and the last lines: what the numbers rest on
+ *     host.c        --parts: host code by line
  *     latencies.c   --parts: what was seen of each kind of step
  *     trace.c       --trace: each activity, and what bound it
  *     iterations.c  --iterations: mean and percentiles of each row
@@ -20,6 +21,7 @@
 #include "analyze/deps/deps.h"
 #include "analyze/paths/paths.h"
 #include "analyze/replay/replay.h"
+#include "analyze/stacks/stacks.h"
 #include "analyze/undisturbed/undisturbed.h"
 #include "base/status.h"
 #include "report/job/job.h"
@@ -34,10 +36,11 @@ struct deps_report {
     const struct deps_result *result; /* of all windows together */
     const struct baseline *baseline;  /* NULL: not looked for; likewise the next */
     const struct undisturbed *undisturbed;
-    uint64_t range;     /* capture range that was asked for; 0: all of them */
-    const char *thread; /* whose path was asked for; NULL: not of one thread */
-    bool parts;         /* <Other> in its parts */
-    bool section;       /* a part of nvprof's report: without head and notes */
+    const struct stacks_gaps *gaps; /* host code on the path by line; NULL: not looked for */
+    uint64_t range;                 /* capture range that was asked for; 0: all of them */
+    const char *thread;             /* whose path was asked for; NULL: not of one thread */
+    bool parts;                     /* <Other> in its parts */
+    bool section;                   /* a part of nvprof's report: without head and notes */
 
     /* --trace: ns by activity; NULL: not asked for. With `section` the columns are nvprof's, and
      * `slack` is not needed. */

@@ -124,7 +124,10 @@ enum mp_status print_deps_iterations(const struct report_out *out, const struct 
         print_deps_line(out, report, "%zu more %s no begin or no end in the trace",
                         windows->unfinished, windows->unfinished == 1 ? "has" : "have");
     report_begin(&table, out, columns, COLUMN_COUNT);
-    return iterations_print_table(&table, report, report->parts);
+    MP_TRY(iterations_print_table(&table, report, report->parts));
+    if (report->parts)
+        print_deps_host(out, report);
+    return MP_OK;
 }
 
 /* ---- JSON ---- */

@@ -9,6 +9,10 @@
 void print_deps_doubts(const struct report_out *out, const struct deps_report *report);
 double deps_doubtful(const struct deps_counts *counts);
 
+/* Host code by line; nothing if the trace has no stacks. With --iterations the means of one. */
+void print_deps_host(const struct report_out *out, const struct deps_report *report);
+void json_deps_host(struct json_writer *json, const struct deps_report *report);
+
 /* Shortest latency, percentiles and examples of each kind of step. */
 void print_deps_latencies(const struct report_out *out, const struct deps_report *report);
 void json_deps_latencies(struct json_writer *json, const struct deps_report *report);

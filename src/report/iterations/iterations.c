@@ -289,6 +289,8 @@ struct iterations_report iterations_report_of(const struct mp_trace *trace, cons
 
 void print_iterations(const struct report_out *out, const struct iterations_report *report)
 {
+    const struct host_code host = iterations_host(report);
+
     if (out->format == REPORT_JSON) {
         print_iterations_json(out->file, report);
         return;
@@ -308,7 +310,7 @@ void print_iterations(const struct report_out *out, const struct iterations_repo
             print_statistics(out, report, false);
         print_iterations_outliers(out, report);
         print_iterations_threads(out, report);
-        print_iterations_host(out, report);
+        print_host_code(out, &host);
     }
     if (out->format == REPORT_TEXT)
         iterations_print_notes(out, report);

@@ -16,6 +16,7 @@
 
 #include "analyze/stacks/stacks.h"
 #include "analyze/undisturbed/undisturbed.h"
+#include "report/common/host_code.h"
 #include "report/table/table.h"
 
 struct counters_clocks;
@@ -64,9 +65,14 @@ void json_iterations_outliers(struct json_writer *json, const struct iterations_
 void print_iterations_threads(const struct report_out *out, const struct iterations_report *report);
 void json_iterations_threads(struct json_writer *json, const struct iterations_report *report);
 
-/* Nothing if the trace has no stacks. */
-void print_iterations_host(const struct report_out *out, const struct iterations_report *report);
-void json_iterations_host(struct json_writer *json, const struct iterations_report *report);
+/* What the table of its host code needs. */
+static inline struct host_code iterations_host(const struct iterations_report *report)
+{
+    return (struct host_code){.trace = report->trace,
+                              .gaps = report->gaps,
+                              .title = "Host code of an iteration",
+                              .iterations = report->iterations->count};
+}
 
 /* False: too many kernels have no times, and this rests on them. */
 bool iterations_is_known(const struct iterations_report *report, enum iteration_quantity quantity);

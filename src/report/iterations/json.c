@@ -136,6 +136,7 @@ void print_iterations_columns(FILE *out, const struct iterations_report *report,
 void print_iterations_json(FILE *out, const struct iterations_report *report)
 {
     const struct deps *deps = report->deps;
+    const struct host_code host = iterations_host(report);
     struct json_writer json;
 
     json_open_document(&json, out, JSON_LINES);
@@ -154,7 +155,7 @@ void print_iterations_json(FILE *out, const struct iterations_report *report)
     json_statistics(&json, report);
     json_iterations_outliers(&json, report);
     json_iterations_threads(&json, report);
-    json_iterations_host(&json, report);
+    json_host_code(&json, &host);
     if (report->each)
         json_each(&json, report);
     json_close_document(&json);

@@ -11,12 +11,16 @@
 #include "analyze/kernels/kernels.h"
 #include "analyze/layers/layers.h"
 #include "analyze/overlap/overlap.h"
+#include "analyze/stacks/stacks.h"
 #include "base/text/json_write.h"
+#include "model/trace/reading.h"
 #include "report/advise/advise.h"
 #include "report/iterations/iterations.h"
 #include "report/kernels/kernels.h"
 #include "report/layers/layers.h"
 #include "report/overlap/overlap.h"
+#include "report/stacks/stacks.h"
+#include "trace/codec/schema.h"
 
 #include "base/poison.h"
 
@@ -167,6 +171,34 @@ enum mp_status html_print_layers(FILE *out, struct html_material *material, stru
         free(sampled);
     }
     layers_free(&result);
+    return status;
+}
+
+/* ---- Stacks ---- */
+
+/* {"stacks": false} of a trace without any: the page has no such view then. */
+enum mp_status html_print_stacks(FILE *out, struct html_material *material, struct mp_error *error)
+{
+    const struct report_out report = json_out(out);
+    const struct stacks_options options = {.range = material->range};
+    struct stacks_result result;
+    const struct stacks_report stacks = {
+        .trace = material->trace, .result = &result, .options = &options};
+    enum mp_status status;
+    bool any;
+
+    MP_TRY(reading_has_rows(material->trace, MP_TABLE_stack, &any, error));
+    if (!any) {
+        fputs("{\"stacks\": false}\n", out);
+        return MP_OK;
+    }
+    MP_TRY(stacks_build(material->trace, &options, &result, error));
+    result.row_count = html_at_most(material, "lines", HTML_MOST_CALLERS, result.row_count);
+    status = stacks_keep_nodes(
+        &result, html_at_most(material, "stacks", HTML_MOST_NODES, result.node_count));
+    if (!status)
+        status = print_stacks(&report, &stacks);
+    stacks_free(&result);
     return status;
 }
 

@@ -17,6 +17,8 @@
 #define HTML_MOST_LAYERS     500    /* those that cost most */
 #define HTML_MOST_WORK       10     /* names of work of a layer, by time */
 #define HTML_MOST_KERNELS    1000   /* by time */
+#define HTML_MOST_CALLERS    500    /* lines of the program, by time */
+#define HTML_MOST_NODES      2000   /* of the tree of stacks, by their greatest share */
 #define HTML_MOST_MEMORY     50     /* rows of each list */
 #define HTML_MEMORY_STEPS    400    /* points of a line */
 #define HTML_COUNTER_BINS    100000 /* of all counters together */
@@ -43,6 +45,7 @@ enum mp_status html_print_advise(FILE *out, struct html_material *material, stru
 enum mp_status html_print_layers(FILE *out, struct html_material *material, struct mp_error *error);
 enum mp_status html_print_kernels(FILE *out, struct html_material *material,
                                   struct mp_error *error);
+enum mp_status html_print_stacks(FILE *out, struct html_material *material, struct mp_error *error);
 enum mp_status html_print_overlap(FILE *out, struct html_material *material,
                                   struct mp_error *error);
 enum mp_status html_print_memory(FILE *out, struct html_material *material, struct mp_error *error);

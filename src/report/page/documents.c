@@ -47,17 +47,24 @@ static enum mp_status print_times(FILE *out, struct html_material *material, str
 static enum mp_status print_path(FILE *out, struct html_material *material, struct mp_error *error)
 {
     const struct report_out report = json_out(out);
+    struct stacks_gaps gaps;
     const struct deps_report deps = {.trace = material->trace,
                                      .deps = &material->deps,
                                      .windows = &material->windows,
                                      .result = &material->result,
                                      .baseline = &material->baseline,
                                      .undisturbed = &material->undisturbed,
+                                     .gaps = &gaps,
                                      .range = material->range,
                                      .parts = true};
+    enum mp_status status =
+        stacks_gaps_of_paths(material->trace, &material->deps, &material->windows, &gaps, error);
 
-    (void)error;
-    return print_deps(&report, &deps);
+    gaps.count = html_at_most(material, "deps", HTML_MOST_CALLERS, gaps.count);
+    if (!status)
+        status = print_deps(&report, &deps);
+    stacks_gaps_free(&gaps);
+    return status;
 }
 
 static enum mp_status print_ranges(FILE *out, struct html_material *material,
@@ -166,6 +173,7 @@ const struct html_document html_documents[] = {
     {"timeline", "Time line", print_timeline, false},
     {"advise", "Advice", html_print_advise, false},
     {"layers", "Layers", html_print_layers, true},
+    {"stacks", "Stacks", html_print_stacks, false},
     {"kernels", "Kernels", html_print_kernels, false},
     {"overlap", "Overlap", html_print_overlap, true},
     {"memory", "Memory", html_print_memory, false},

@@ -24,7 +24,7 @@ struct html_left_out {
     uint64_t all;
 };
 
-#define HTML_LEFT_OUT 9
+#define HTML_LEFT_OUT 12
 
 /* What documents are made from; report.c owns it. The event graph is read once for all of them. */
 struct html_material {

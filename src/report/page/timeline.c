@@ -135,6 +135,18 @@ static void json_kinds(struct json_writer *json, const struct timeline *timeline
     json_close_array(json);
 }
 
+static void json_callers(struct json_writer *json, const struct timeline *timeline)
+{
+    const struct mp_intern *texts = &timeline->callers.texts;
+
+    if (!timeline->caller)
+        return;
+    json_key_array(json, "callers");
+    for (uint32_t id = 1; id <= texts->count; id++)
+        json_text(json, mp_intern_get(texts, id, NULL));
+    json_close_array(json);
+}
+
 void html_timeline_json(FILE *out, const struct timeline *timeline, const struct html_kinds *kinds)
 {
     struct json_writer json;
@@ -149,6 +161,7 @@ void html_timeline_json(FILE *out, const struct timeline *timeline, const struct
     json_tracks(&json, timeline);
     json_names(&json, timeline);
     json_kinds(&json, timeline, kinds);
+    json_callers(&json, timeline);
     json_close_document(&json);
 }
 
@@ -298,6 +311,9 @@ static enum mp_status pack_facts(const struct packing *packing, const struct tim
         pack_launches(packing, facts, track->count);
     pack_flagged(packing, track, facts);
     free(facts);
+    if (packing->timeline->caller)
+        EACH_EVENT(event, track)
+    mp_buffer_append_varint(packing->blob, packing->timeline->caller[event]);
     return packing->blob->status;
 }
 

@@ -16,6 +16,8 @@
  *                    Without: the launch if that is the reason, else the event before in the track
  *     .. critical    of events with HTML_CRITICAL_PART: ns on the critical path
  *     .. waiting     of events with HTML_WAITS: ns
+ *     n  caller      if the document has `callers`: number of one of them, from 1; 0: none, of
+ *                    work: that of its launch
  *
  *     levels 1, 2, ... up to one group (timeline.h); a level of m groups:
  *     m  idle        ns from its begin to its end that are in none of its events
@@ -49,7 +51,8 @@ enum mp_status html_kinds_build(struct html_kinds *kinds, const struct timeline 
 void html_kinds_free(struct html_kinds *kinds);
 
 /* Prints the document: origin_ns, end_ns, fan, events, left_out_late, until_ns (from when on events
- * are left out; null: none are), left_out_deep, lanes, tracks, names, kinds. */
+ * are left out; null: none are), left_out_deep, lanes, tracks, names, kinds; with stacks callers:
+ * the lines of the program that called. */
 void html_timeline_json(FILE *out, const struct timeline *timeline, const struct html_kinds *kinds);
 
 /* Appends the columns to the blob. `critical` has each activity's time on the critical path, ns

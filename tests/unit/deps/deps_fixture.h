@@ -129,6 +129,13 @@ void put_nvtx(unsigned kind, uint64_t thread, const char *domain, const char *na
               uint64_t range);
 void put_nvtx_range(const char *name, uint64_t begin, uint64_t end); /* push and pop, thread 1 */
 
+/* A stack, by its id: a line of a function of main.py that `caller` (0: nobody) called. */
+uint64_t put_stack(uint64_t caller, const char *function, uint64_t line);
+
+/* The stack of all calls from now on; 0: none. That in which a node of a graph was made. */
+void use_stack(uint64_t stack);
+void put_maker(uint64_t graph, uint64_t node, uint64_t stack);
+
 /* The id of a text in the table `string`. */
 uint64_t put_string(const char *text);
 

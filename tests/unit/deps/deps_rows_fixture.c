@@ -14,8 +14,10 @@
 
 /* Ids that the trace has given out. */
 static struct {
-    struct mp_intern strings, functions, shapes, streams, nodes;
+    struct mp_intern strings, functions, shapes, streams, nodes, codes;
     uint64_t threads; /* bits */
+    uint64_t stacks;  /* how many; each has a frame of its own */
+    uint64_t stack;   /* of calls */
 } known;
 
 void rows_begin(void)
@@ -30,6 +32,7 @@ void rows_end(void)
     mp_intern_free(&known.shapes);
     mp_intern_free(&known.streams);
     mp_intern_free(&known.nodes);
+    mp_intern_free(&known.codes);
 }
 
 /* ---- Definitions ---- */
@@ -135,6 +138,42 @@ static uint64_t reach_node(uint64_t graph, uint64_t node)
     return id;
 }
 
+static uint64_t reach_code(const char *function)
+{
+    uint32_t before = known.codes.count;
+    uint32_t id = mp_intern_add(&known.codes, function, strlen(function));
+
+    if (id > before)
+        mp_append_code(scene.writer, &(struct mp_row_code){.id = id,
+                                                           .name = put_string(function),
+                                                           .file = put_string("main.py"),
+                                                           .first_line = 1});
+    return id;
+}
+
+uint64_t put_stack(uint64_t caller, const char *function, uint64_t line)
+{
+    uint64_t id = ++known.stacks;
+
+    mp_append_frame(scene.writer, &(struct mp_row_frame){.id = id,
+                                                         .kind = MP_frame_kind_python,
+                                                         .code = reach_code(function),
+                                                         .line = line});
+    mp_append_stack(scene.writer, &(struct mp_row_stack){.id = id, .caller = caller, .frame = id});
+    return id;
+}
+
+void use_stack(uint64_t stack)
+{
+    known.stack = stack;
+}
+
+void put_maker(uint64_t graph, uint64_t node, uint64_t stack)
+{
+    mp_append_captured(scene.writer, &(struct mp_row_captured){
+                                         .graph = graph, .graph_node = node, .stack = stack});
+}
+
 /* ---- Rows ---- */
 
 void put_call(uint64_t thread, const char *name, uint64_t begin, uint64_t end, uint64_t correlation)
@@ -143,7 +182,8 @@ void put_call(uint64_t thread, const char *name, uint64_t begin, uint64_t end, u
                                                        .function = reach_function(name),
                                                        .start = begin * US,
                                                        .duration = (end - begin) * US,
-                                                       .correlation = correlation});
+                                                       .correlation = correlation,
+                                                       .stack = known.stack});
 }
 
 static void put_wait_row(uint64_t thread, unsigned kind, uint64_t begin, uint64_t end,

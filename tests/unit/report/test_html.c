@@ -120,6 +120,7 @@ static void bytes_are_base64(void **state)
 struct decoded {
     uint64_t begin, duration, kind, critical, waiting;
     int64_t launch, bound; /* -1: none */
+    uint64_t caller;
     unsigned flags;
 };
 
@@ -171,6 +172,8 @@ static void decode_facts(const uint8_t **at, const struct timeline_track *track)
         if (events[i].flags & HTML_WAITS)
             events[i].waiting = next(at);
     }
+    for (uint32_t i = 0; line.caller && i < track->count; i++)
+        events[i].caller = next(at);
 }
 
 static void decode_levels(const uint8_t **at, const struct timeline_track *track)
@@ -307,6 +310,47 @@ static void causes_in_other_streams_come_back(void **state)
     end(UNSOUND);
 }
 
+/* As a page finds it: of work that has none, that of its launch. */
+static const char *caller_of(const char *name)
+{
+    for (uint32_t i = 0; i < line.event_count; i++) {
+        const struct decoded *event = &decoded[i];
+
+        if (strcmp(name_of(i), name))
+            continue;
+        if (!event->caller && event->launch >= 0)
+            event = &decoded[event->launch];
+        return event->caller ? mp_intern_get(&line.callers.texts, (uint32_t)event->caller, NULL)
+                             : "nobody";
+    }
+    return NULL;
+}
+
+/* The graph that step:4 launches has a node that capture:9 made, and one of unknown making. */
+static void callers_come_back(void **state)
+{
+    uint64_t main_line;
+
+    (void)state;
+    scene_begin();
+    main_line = put_stack(0, "main", 1);
+    put_maker(1, 7, put_stack(main_line, "capture", 9));
+    use_stack(put_stack(main_line, "step", 4));
+    put_launch(7, "a", 10, 15, 30, 1);
+    put_call(1, "cudaGraphLaunch", 40, 50, 2);
+    put_node(7, "made", 1, 7, 60, 70, 2);
+    put_node(7, "unknown", 1, 8, 80, 90, 2);
+    use_stack(0);
+    put_launch(7, "b", 100, 110, 120, 3);
+    load();
+    assert_string_equal(caller_of("a"), "step (main.py:4)");
+    assert_string_equal(caller_of("cudaGraphLaunch"), "step (main.py:4)");
+    assert_string_equal(caller_of("made"), "capture (main.py:9)");
+    assert_string_equal(caller_of("unknown"), "step (main.py:4)");
+    assert_string_equal(caller_of("b"), "nobody");
+    end(UNSOUND);
+}
+
 static void expect_event(uint32_t i)
 {
     const struct timeline_event *event = &line.events[i];
@@ -410,6 +454,7 @@ int main(void)
         cmocka_unit_test(bytes_are_base64),
         cmocka_unit_test(launches_causes_and_waits_come_back),
         cmocka_unit_test(causes_in_other_streams_come_back),
+        cmocka_unit_test(callers_come_back),
         cmocka_unit_test(random_traces_come_back_event_by_event),
         cmocka_unit_test(names_in_the_document_are_json),
         cmocka_unit_test(the_most_frequent_kind_has_the_lowest_number),

@@ -138,6 +138,35 @@ static void as_many_kernels_and_layers_as_a_page_holds(void **state)
     end();
 }
 
+/* One line more than the page holds calls, from a function each; the last one's kernel is the
+ * longest. All are called from one line, which stays. */
+static void as_many_stacks_as_a_page_holds(void **state)
+{
+    uint64_t count = HTML_MOST_NODES;
+    uint64_t main_line;
+    char name[32];
+
+    (void)state;
+    scene_begin();
+    main_line = put_stack(0, "main", 3);
+    for (uint64_t i = 1; i <= count; i++) {
+        snprintf(name, sizeof name, "step%d", (int)i);
+        use_stack(put_stack(main_line, name, 7));
+        put_launch(STREAM, "work", 100 * i, 100 * i + 10, 100 * i + 20 + (i == count), i);
+    }
+    load();
+    assert_int_equal(count_of(text_of(html_print_stacks), "\"depth\": 2,"), HTML_MOST_NODES - 1);
+    assert_int_equal(count_of(written, "\"depth\": 1,"), 1);
+    assert_int_equal(count_of(written, "\"depth\": null,"), HTML_MOST_CALLERS);
+    expect_in(written, "\"function\": \"step2000\"");
+    expect_in(written, "\"function\": \"step1998\"");
+    assert_null(strstr(written, "\"function\": \"step1999\""));
+    assert_string_equal(text_of(html_print_left_out),
+                        "{\n  \"lines\": {\"shown\": 500, \"all\": 2001},\n"
+                        "  \"stacks\": {\"shown\": 2000, \"all\": 2001}\n}\n");
+    end();
+}
+
 /* All kernels are in one range; the page names those with most time, which are the last ones. */
 static void a_layer_has_the_names_with_most_time(void **state)
 {
@@ -235,6 +264,7 @@ static void notes_stand_where_there_is_nothing(void **state)
     }
     expect_in(text_of(html_print_iters), "\"by\": \"whole\",");
     expect_in(text_of(html_print_advise), "\"findings\": [],");
+    assert_string_equal(text_of(html_print_stacks), "{\"stacks\": false}\n");
     assert_string_equal(text_of(html_print_left_out), "{}\n");
     end();
 }
@@ -271,6 +301,7 @@ int main(void)
         cmocka_unit_test(iterations_are_columns_and_rows),
         cmocka_unit_test(as_many_iterations_as_a_page_holds),
         cmocka_unit_test(as_many_kernels_and_layers_as_a_page_holds),
+        cmocka_unit_test(as_many_stacks_as_a_page_holds),
         cmocka_unit_test(a_layer_has_the_names_with_most_time),
         cmocka_unit_test(memory_is_a_line_over_time),
         cmocka_unit_test(as_many_devices_as_a_page_holds),

@@ -9,6 +9,7 @@
 #include "analyze/deps/deps.h"
 #include "analyze/paths/paths.h"
 #include "analyze/replay/replay.h"
+#include "analyze/stacks/stacks.h"
 #include "analyze/undisturbed/undisturbed.h"
 #include "base/text/nearest.h"
 #include "common/command.h"
@@ -41,9 +42,9 @@ static const struct option_spec specs[] = {
     {.name = "parts",
      .kind = OPTION_FLAG,
      .offset = FIELD(parts),
-     .help = "<Other> in its parts: host code, launch latency, stream gap, "
-             "dependency latency, "
-             "return from wait"},
+     .help =
+         "<Other> in its parts: host code, with stacks also by line, launch latency, stream gap, "
+         "dependency latency, return from wait"},
     {.name = "trace",
      .kind = OPTION_FLAG,
      .offset = FIELD(trace),
@@ -78,7 +79,7 @@ static const struct option_spec specs[] = {
     REPORT_AS_RECORDED_OPTION(FIELD(report)),
     REPORT_RANGE_OPTION(FIELD(report), "only capture range N; without it, all ranges together"),
     REPORT_CSV_OPTION(FIELD(report)),
-    REPORT_TABLE_OPTION(FIELD(report), "latencies (--parts), slowest and gains"),
+    REPORT_TABLE_OPTION(FIELD(report), "host_code and latencies (--parts), slowest and gains"),
     REPORT_JSON_OPTION(FIELD(report)),
     REPORT_LINES_OPTION(FIELD(report)),
     REPORT_DEMANGLING_OPTION(FIELD(report)),
@@ -127,11 +128,13 @@ struct work {
     uint64_t *slack;
     uint64_t *lengths;
     struct deps_gain *gains;
+    struct stacks_gaps gaps; /* of one process */
     struct deps_report report;
 };
 
 static void work_free(struct work *work)
 {
+    stacks_gaps_free(&work->gaps);
     free(work->gains);
     free(work->lengths);
     free(work->slack);
@@ -246,6 +249,16 @@ static enum mp_status find_gains(struct work *work)
                           &work->report.gain_count));
     work->report.gains = work->gains;
     return MP_OK;
+}
+
+/* Host code by line, of a trace with stacks. */
+static enum mp_status find_lines(struct work *work, const struct report_out *out,
+                                 struct mp_error *error)
+{
+    if (work->matched || !(work->values->parts || out->format == REPORT_JSON))
+        return MP_OK;
+    work->report.gaps = &work->gaps;
+    return stacks_gaps_of_paths(work->trace, work->deps, &work->windows, &work->gaps, error);
 }
 
 /* Computes everything that was asked for, except the report. MP_ERR_MEMORY. */
@@ -408,6 +421,7 @@ static enum mp_status run(struct work *work, const struct report_out *out, struc
 
     MP_TRY(work->matched ? load_job(work, error) : load(work, error));
     MP_TRY(match_changes(work, error));
+    MP_TRY(find_lines(work, out, error));
     status = work->matched ? use_job(work) : MP_OK;
     if (status == MP_OK)
         status = analyse(work);

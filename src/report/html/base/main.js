@@ -13,7 +13,7 @@ const ELSEWHERE = new Set([
 ]);
 
 // Views of documents that are more than tables.
-const VIEWS = { advise: adviseView, layers: layersView, memory: memoryView };
+const VIEWS = { advise: adviseView, layers: layersView, memory: memoryView, stacks: flameView };
 
 class Page {
     constructor() {
@@ -101,14 +101,20 @@ class Page {
             );
             this.addView("timeline", "Time line", () => this.lineView().element, true);
         }
-        for (const { id, title } of this.list.filter(({ id }) => !ELSEWHERE.has(id)))
+        for (const { id, title } of this.list.filter(({ id }) => this.hasView(id)))
             this.addView(id, title, () => el("div", null, this.render(id)));
+    }
+
+    // A view of stacks stands only where a process has some.
+    hasView(id) {
+        const some = (list) => list.some((doc) => doc.id === id && doc.value.stacks !== false);
+        return !ELSEWHERE.has(id) && this.parts.processes.some(some);
     }
 
     render(id) {
         const value = this.documents[id];
         const options = this.options();
-        if (!value) return el("p", { class: "note" }, "This process has nothing of it.");
+        if (!value || value.stacks === false) return el("p", { class: "note" }, "This process has nothing of it.");
         if (VIEWS[id] && !value.note) return VIEWS[id](value, this.documents, options);
         return [leftOutNotes(this.documents, id), renderWhole(value, options)];
     }
@@ -123,6 +129,7 @@ class Page {
             origin: timeline.processes[this.process].origin,
             show: (item) => this.showStretch(item),
             openView: (id) => this.visit(id),
+            onmove: () => this.rememberSoon(),
         };
         return { ...options, onrow: (row) => showRow(row, options) };
     }
@@ -154,6 +161,10 @@ class Page {
         this.line.canvas.focus({ preventScroll: true });
     }
 
+    flame() {
+        return byId("view-stacks")?.querySelector(".flame")?.flame;
+    }
+
     // ---- Address ----
 
     // Opens a view as somebody does who can go back.
@@ -172,14 +183,16 @@ class Page {
             address.to = Math.round(line.view.to);
             address.event = line.selected === NONE ? null : line.selected;
         }
+        if (this.shown === "stacks") Object.assign(address, this.flame()?.address());
         writeAddress(address, isNew);
     }
 
     goToAddress() {
-        const { view, from, to, event, process } = readAddress();
+        const { view, from, to, event, process, ...place } = readAddress();
         if (process !== undefined && process !== this.process && this.processChoice)
             this.changeProcess(process);
         this.openView(view);
+        if (this.shown === "stacks") this.flame()?.goTo(place);
         if (this.shown !== "timeline" || !this.line) return;
         if (event !== undefined && event >= 0 && event < this.timeline.count) {
             this.line.select(event);

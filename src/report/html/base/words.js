@@ -8,6 +8,9 @@ const WORDS = {
     self_ns: "Own time",
     self_percent: "Own share",
     self_calls: "Own calls",
+    self_device_ns: "Own time on the GPU",
+    every: "One stack for so many calls",
+    over_us: "Only calls of so many us",
     avg_ns: "Mean",
     mean_ns: "Mean",
     min_ns: "Shortest",
@@ -185,6 +188,7 @@ const NAME_KEYS = [
     "stream",
     "quantity",
     "table",
+    "frame",
     "function",
     "step",
     "rule",
@@ -202,6 +206,10 @@ const CHOICES = [
     {
         has: ["registers", "waves"],
         show: "name total_ns percent calls avg_ns max_ns grid block occupancy_percent waves limit",
+    },
+    {
+        has: ["self_device_ns", "launches"],
+        show: "frame percent device_ns self_device_ns calls launches waiting_ns critical_ns host_ns",
     },
     {
         has: ["self_ns", "gap_ns"],

@@ -83,6 +83,7 @@ function renderDetails(timeline, event, select) {
             ["Duration", formatTime(timeline.duration[event])],
             ["Shape", detailOf(timeline, event)],
             ["Layer", categoryOf(timeline, event) === "range" ? "" : layerWords(timeline, event)],
+            ["Called from", callerOf(timeline, event)],
             ...causeFacts(timeline, event, select),
         ]),
         ...linkList(timeline, "Work it launched", launched, select),
@@ -155,6 +156,7 @@ function hoverCard(timeline, event) {
         facts([
             ["Shape", detailOf(timeline, event)],
             ["Layer", categoryOf(timeline, event) === "range" ? "" : layerWords(timeline, event)],
+            ["Called from", callerOf(timeline, event)],
             ["Launched", launch === NONE ? "" : `${formatTime(delay)} before it began`],
             [
                 "Waited",

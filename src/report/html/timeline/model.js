@@ -32,6 +32,7 @@ function emptyColumns(count) {
         critical: new Float64Array(count),
         waiting: new Float64Array(count),
         peer: new Float64Array(count), // from its begin on it waited for peers, ns
+        caller: new Uint32Array(count), // number in `callers`, from 1; 0: none, or its launch's
     };
 }
 
@@ -62,7 +63,7 @@ function readBounds(numbers, columns, first, end) {
     }
 }
 
-function readFacts(numbers, columns, track) {
+function readFacts(numbers, columns, track, hasCallers) {
     const { first, end } = track;
     for (let i = first; i < end; i++) columns.flags[i] = numbers.nextByte();
     if (track.kind === "work") readLaunches(numbers, columns, first, end);
@@ -74,6 +75,7 @@ function readFacts(numbers, columns, track) {
     for (let i = first; i < end; i++) {
         if (columns.flags[i] & WAITS) columns.waiting[i] = numbers.next();
     }
+    if (hasCallers) for (let i = first; i < end; i++) columns.caller[i] = numbers.next();
 }
 
 // Level 0 are the events themselves.
@@ -115,7 +117,7 @@ function readTracks(meta, columns, numbers) {
     return meta.tracks.map((from) => {
         const track = { ...from, first, end: first + from.count };
         readTimes(numbers, columns, first, track.end);
-        if (track.kind !== "ranges") readFacts(numbers, columns, track);
+        if (track.kind !== "ranges") readFacts(numbers, columns, track, Boolean(meta.callers));
         track.levels = readLevels(numbers, columns, track, meta.fan);
         first = track.end;
         return track;
@@ -134,6 +136,7 @@ function makeTimeline(meta, bytes, peers) {
         lanes: meta.lanes.map((lane) => ({ ...lane, process: 0 })),
         names: meta.names,
         kinds: meta.kinds,
+        callers: meta.callers || [],
         fan: meta.fan,
         count: meta.events,
         origin: meta.origin_ns,
@@ -170,6 +173,13 @@ function categoryOf(timeline, event) {
 
 function detailOf(timeline, event) {
     return timeline.kinds[timeline.kind[event]][1] || "";
+}
+
+// The line of the program that called, or whose call launched it; "": not known.
+function callerOf(timeline, event) {
+    const launch = timeline.launch[event];
+    const number = timeline.caller[event] || (launch === NONE ? 0 : timeline.caller[launch]);
+    return timeline.callers[number - 1] || "";
 }
 
 function endOf(timeline, event) {

@@ -12,7 +12,7 @@ function joinTimelines(parts) {
     const origin = (used.length ? used : parts)
         .map(moment)
         .reduce((least, value) => (value < least ? value : least));
-    const joined = { ...joinColumns(parts), tracks: [], lanes: [], names: [], kinds: [] };
+    const joined = { ...joinColumns(parts), tracks: [], lanes: [], names: [], kinds: [], callers: [] };
     const seen = new Map();
     joined.fan = parts[0].timeline.fan;
     joined.count = joined.begin.length;
@@ -54,10 +54,13 @@ function addPart(joined, { timeline }, { process, shift, first, seen }) {
         return seen.get(key);
     });
     const kinds = joined.kinds.length;
+    const callers = joined.callers.length;
+    joined.callers.push(...timeline.callers);
     for (const [name, ...details] of timeline.kinds) joined.kinds.push([names[name], ...details]);
     for (let i = first; i < end; i++) {
         joined.begin[i] += shift;
         joined.kind[i] += kinds;
+        if (joined.caller[i]) joined.caller[i] += callers;
     }
     shiftBy(joined.launch.subarray(first, end), first);
     shiftBy(joined.bound.subarray(first, end), first);

@@ -1,0 +1,291 @@
+// The tree of `miniprof stacks` as a flame graph: a box for each frame below its caller, as wide as
+// what it weighs. Boxes that would be narrower than a pixel are left out until one zooms in.
+
+// Key of the document, and in words.
+const FLAME_WEIGHTS = [
+    ["device_ns", "GPU time"],
+    ["launches", "launches"],
+    ["calls", "calls"],
+    ["waiting_ns", "waiting time"],
+    ["critical_ns", "critical path, calls and work"],
+    ["host_ns", "critical path, host code"],
+];
+const FLAME_LEAST = 0.0007; // of the picture's width
+const FLAME_LABEL = 0.02;
+
+// The nodes in the document's order, the root of all before them.
+function flameNodes({ tree, all }) {
+    const self = Object.fromEntries(FLAME_WEIGHTS.map(([key]) => [`self_${key}`, 0]));
+    const root = { row: { ...all, ...self, frame: "all" }, index: 0, depth: 0, inside: [] };
+    const nodes = [root];
+    const open = [root];
+    for (const row of tree) {
+        const depth = row.depth || 1; // what has no stack has none
+        const caller = open[depth - 1];
+        const node = { row, index: nodes.length, depth, caller, inside: [] };
+        open.length = depth;
+        open.push(node);
+        nodes.push(node);
+        caller.inside.push(node);
+    }
+    return nodes;
+}
+
+function frameName({ row }) {
+    return row.function ?? row.frame;
+}
+
+function framePlace({ row }) {
+    if (!row.file) return "";
+    return row.file + (isNothing(row.line) ? "" : `:${row.line}`);
+}
+
+class FlameGraph {
+    // options.onmove(): something else is shown
+    constructor(document, options) {
+        this.options = options;
+        this.nodes = flameNodes(document);
+        this.weights = FLAME_WEIGHTS.filter(([key]) => Number(this.nodes[0].row[key] || 0) > 0);
+        if (!this.weights.length) this.weights = [FLAME_WEIGHTS[0]];
+        [this.weight] = this.weights[0];
+        this.zoomed = this.selected = this.nodes[0];
+        this.found = null; // nodes that the search has found; null: nothing is searched
+        this.build();
+        this.draw();
+    }
+
+    build() {
+        this.choice = el(
+            "select",
+            { id: "flame-weight", onchange: () => this.weigh(this.choice.selectedIndex) },
+            this.weights.map(([, words]) => el("option", null, words)),
+        );
+        this.filter = el("input", {
+            type: "search",
+            placeholder: "Search",
+            "aria-label": "Search functions and files",
+            oninput: debounced(() => this.search(), 120),
+        });
+        this.count = el("span", { class: "note", role: "status" });
+        this.boxes = el("div", {
+            class: "boxes",
+            role: "tree",
+            "aria-label": "Who called whom; arrows move, Enter zooms, Escape shows all",
+            onclick: (event) => this.take(event, (node) => this.zoom(node)),
+            onkeydown: (event) => this.key(event),
+            onpointermove: (event) => this.hover(event),
+            onpointerleave: () => hideTip(),
+        });
+        this.details = el("div", { class: "details" });
+        const weight = el("label", { for: "flame-weight" }, "Width ");
+        this.element = el(
+            "section",
+            { class: "flame" },
+            el("div", { class: "tools" }, weight, this.choice, this.filter, this.count),
+            this.boxes,
+            this.details,
+        );
+        this.element.flame = this;
+    }
+
+    // ---- What it shows ----
+
+    value(node, key = this.weight) {
+        return Number(node.row[key] || 0);
+    }
+
+    words(node, key = this.weight) {
+        const all = this.value(this.nodes[0], key);
+        const value = this.value(node, key);
+        return `${formatNumber(key, value)}, ${formatPercent(all ? (value / all) * 100 : 0)}`;
+    }
+
+    weigh(index) {
+        this.choice.selectedIndex = index;
+        [this.weight] = this.weights[index];
+        this.draw();
+        this.options.onmove?.();
+    }
+
+    zoom(node) {
+        this.zoomed = node;
+        this.select(node);
+    }
+
+    select(node) {
+        this.selected = node;
+        if (!this.places.has(node)) this.zoomed = node.caller || node;
+        this.draw();
+        this.places.get(node)?.scrollIntoView({ block: "nearest" });
+        this.options.onmove?.();
+    }
+
+    search() {
+        const wanted = this.filter.value.trim().toLowerCase();
+        const matches = (node) => `${node.row.frame}`.toLowerCase().includes(wanted);
+        this.found = wanted ? new Set(this.nodes.slice(1).filter(matches)) : null;
+        this.draw();
+    }
+
+    // What was found weighs once for each stack: without what is inside of another one.
+    foundWords() {
+        if (!this.found) return "";
+        let sum = 0;
+        for (const node of this.found) {
+            let at = node.caller;
+            while (at && !this.found.has(at)) at = at.caller;
+            if (!at) sum += this.value(node);
+        }
+        const all = this.value(this.nodes[0]);
+        return `${formatCount(this.found.size)} found, ${formatPercent(all ? (sum / all) * 100 : 0)}`;
+    }
+
+    // The callers of what is zoomed are as wide as the picture.
+    draw() {
+        const focused = this.boxes.contains(document.activeElement);
+        this.places = new Map();
+        this.rows = [];
+        for (let node = this.zoomed.caller; node; node = node.caller) this.put(node, 0, 1, "around");
+        this.putAll(this.zoomed, 0, 1);
+        if (!this.places.has(this.selected)) this.selected = this.zoomed;
+        this.places.get(this.selected).tabIndex = 0;
+        this.boxes.style.height = `calc(${this.rows.length} * var(--flame-row))`;
+        replaceContent(this.boxes, this.rows.flat());
+        if (focused) this.places.get(this.selected).focus({ preventScroll: true });
+        this.count.textContent = this.foundWords();
+        replaceContent(this.details, this.detailsOf(this.selected));
+    }
+
+    putAll(node, from, width) {
+        this.put(node, from, width, "");
+        const whole = this.value(node);
+        let at = from;
+        const inside = [...node.inside].sort((a, b) => this.value(b) - this.value(a));
+        for (const other of inside) {
+            const share = whole ? (this.value(other) / whole) * width : 0;
+            if (share >= FLAME_LEAST) this.putAll(other, at, Math.min(share, from + width - at));
+            at += share;
+        }
+    }
+
+    put(node, from, width, kind) {
+        const found = this.found && (this.found.has(node) ? " found" : " other");
+        const box = el(
+            "div",
+            {
+                class: `box ${kind}${found || ""}`,
+                role: "treeitem",
+                tabindex: "-1",
+                "aria-level": String(node.depth + 1),
+                "aria-selected": String(node === this.selected),
+                "aria-label": `${node.row.frame}: ${this.words(node)}`,
+            },
+            width < FLAME_LABEL ? "" : frameName(node),
+        );
+        box.style.left = `${from * 100}%`;
+        box.style.width = `${width * 100}%`;
+        box.style.top = `calc(${node.depth} * var(--flame-row))`;
+        box.style.setProperty("--hue", Math.floor(hashOf(framePlace(node)) * 360));
+        box.node = node;
+        this.places.set(node, box);
+        (this.rows[node.depth] ||= []).push(box);
+    }
+
+    detailsOf(node) {
+        const callers = [];
+        for (let at = node.caller; at; at = at.caller) callers.push(at);
+        const link = (other) =>
+            el(
+                "button",
+                { type: "button", class: "link code", onclick: () => this.zoom(other) },
+                other.row.frame,
+            );
+        const heads = ["Weight", "With all it called", "Itself"];
+        return [
+            el("h2", null, frameName(node)),
+            facts([["Where", framePlace(node)]]),
+            plainTable(
+                { class: "figures", "aria-label": "Weights of the frame" },
+                heads.map((text) => el("th", { scope: "col" }, text)),
+                this.weights.map(([key, words]) => [
+                    el("th", { scope: "row" }, words),
+                    el("td", { class: "number" }, this.words(node, key)),
+                    el("td", { class: "number" }, formatNumber(key, this.value(node, `self_${key}`))),
+                ]),
+            ),
+            callers.length ? el("h3", null, "Called from") : null,
+            el("ul", null, callers.slice(0, MOST_LISTED).map((at) => el("li", null, link(at)))),
+        ];
+    }
+
+    // ---- Pointer and keys ----
+
+    take(event, action) {
+        const { node } = event.target.closest(".box") || {};
+        if (node) action(node);
+    }
+
+    hover(event) {
+        hideTip();
+        this.take(event, (node) =>
+            showTip(event.clientX, event.clientY, [
+                el("b", { class: "code" }, node.row.frame),
+                el("p", null, this.words(node)),
+            ]),
+        );
+    }
+
+    beside(step) {
+        const row = this.rows[this.selected.depth].map((box) => box.node);
+        return row[row.indexOf(this.selected) + step];
+    }
+
+    key(event) {
+        const { selected, nodes } = this;
+        const inside = [...selected.inside].sort((a, b) => this.value(b) - this.value(a));
+        const action = {
+            ArrowUp: () => selected.caller && this.select(selected.caller),
+            ArrowDown: () => inside.length && this.select(inside[0]),
+            ArrowLeft: () => this.beside(-1) && this.select(this.beside(-1)),
+            ArrowRight: () => this.beside(1) && this.select(this.beside(1)),
+            Home: () => this.select(nodes[0]),
+            Enter: () => this.zoom(selected),
+            Escape: () => this.zoom(nodes[0]),
+        }[event.key];
+        if (!action || event.ctrlKey || event.metaKey || event.altKey) return;
+        event.preventDefault();
+        action();
+    }
+
+    // ---- Address ----
+
+    address() {
+        const weight = this.weights.findIndex(([key]) => key === this.weight);
+        return {
+            weight: weight || null,
+            zoom: this.zoomed.index || null,
+            node: this.selected.index || null,
+        };
+    }
+
+    goTo({ weight, zoom, node }) {
+        [this.weight] = this.weights[weight] || this.weights[0];
+        this.choice.selectedIndex = this.weights[weight] ? weight : 0;
+        this.zoomed = this.nodes[zoom] || this.nodes[0];
+        this.selected = this.nodes[node] || this.zoomed;
+        this.draw();
+    }
+}
+
+function flameView(value, documents, options) {
+    if (!value.tree) return renderWhole(value, options);
+    const { tree, rows, stacks, ...others } = value;
+    return [
+        leftOutNotes(documents, "stacks"),
+        new FlameGraph(value, options).element,
+        el("h2", null, "By line"),
+        leftOutNotes(documents, "lines"),
+        dataTable(rows, { caption: "By line" }),
+        renderWhole(others, options),
+    ];
+}
