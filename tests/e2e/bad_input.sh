@@ -116,6 +116,7 @@ CAPTURE_END repeat:0 repeat,.repeat:N.or.stop
 CAPTURE_END repeat:many repeat,.repeat:N.or.stop
 DELAY 1.5 0.to.4000000
 DURATION -1 0.to.4000000
+SAMPLE default@1Hz from.10Hz.to.200kHz
 SCHEDULE 3 active=N
 SCHEDULE active=0 active=N
 SCHEDULE skip=1,wait=1 active=N
@@ -170,7 +171,13 @@ TIMEOUT -1 0.to.4000000
 TIMEOUT 4000001 0.to.4000000
 TIMEOUT 1s 0.to.4000000
 REPLAY application kernel.or.disabled
-QUERY events off.or.metrics
+QUERY events off,.metrics.or.sampling
+STACKS all off,.python,.native.or.both
+STACKS_EVERY 0 1.to.1000000
+STACKS_OVER -1 0.to.4000000
+STACKS_GAPS -1 0.to.1000000
+STACKS_GAPS 1000001 0.to.1000000
+STACKS_GAPS 1ms 0.to.1000000
 VALUES
 # Texts take anything: CUPTI is above, the others stand with what they are about.
 same "bad values: of every setting but texts" "$("$build/dev/setting_list" |

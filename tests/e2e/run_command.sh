@@ -60,6 +60,11 @@ same "run without a program: usage" "2 1" "$status $(wc -l <nothing.err)"
 run bad_option --capture=sometimes -- "${program[@]}"
 same "run: a bad value is refused before the program runs" "2 " "$status $(cat bad_option.out)"
 like "run: a bad value: what it takes" 'auto.*range.*all' "$(cat bad_option.err)"
+run gaps --stacks python --stacks-gaps 1000 -- "${program[@]}"
+same "run --stacks-gaps: the setting" "1000 0" "$(property gaps MINIPROF_STACKS_GAPS) $status"
+run bad_gaps --stacks-gaps 1ms -- "${program[@]}"
+same "run --stacks-gaps: a number of us" "2 " "$status $(cat bad_gaps.out)"
+like "run --stacks-gaps: what it takes" 'from 0 to 1000000 .us' "$(cat bad_gaps.err)"
 run no_library --library=/no/such.so -- "${program[@]}"
 same "run: no library: 3, nothing ran" "3 " "$status $(cat no_library.out)"
 like "run: no library: says which" '/no/such.so' "$(cat no_library.err)"
@@ -122,7 +127,8 @@ declare -A values=([output]=other.mpt [capture]=range [capture-end]=repeat:2 [de
     [cupti]="$build/simgpu/libcupti.so"
     [nvtx]=off [nccl]=nvtx [memory]=off [waits]=off
     [argv]=on [gpu]=off [concurrent-kernels]=off [unified-memory]=on [children]=off [timeout]=3600
-    [attach]=range
+    [attach]=range [sample]=sm_active@20Hz [stacks]=python [stacks-every]=3 [stacks-over]=4
+    [stacks-gaps]=1000
     [metrics]=warps_launched [kernels]=alpha [devices]=0 [replay]=disabled [query]=metrics)
 settings=$("$build/dev/setting_list" | sed -n 's/^- `MINIPROF_\([A-Z_]*\)`.*/\1/p')
 check "flags: the list of settings" [ "$(wc -w <<<"$settings")" -eq ${#values[@]} ]

@@ -4,6 +4,7 @@
 
 #include "analyze/deps/deps.h"
 #include "analyze/stacks/stacks.h"
+#include "model/stacks/host_samples.h"
 #include "model/trace/ranges.h"
 
 struct stacks_making {
@@ -13,7 +14,8 @@ struct stacks_making {
     const struct deps *deps;           /* NULL: not known */
     struct stacks_weights *weights;    /* by stack; [0] of none */
     size_t weight_count;
-    uint64_t *critical;     /* by activity */
+    uint64_t *critical; /* by activity */
+    struct host_samples samples;
     struct mp_map of_nodes; /* place of an activity inside of a graph -> activity */
 };
 
@@ -29,6 +31,9 @@ static inline struct stacks_weights *stacks_weights_of(struct stacks_making *mak
     return &making->weights[stack < making->weight_count ? stack : 0];
 }
 
+/* samples.c: adds the samples. */
+void stacks_weigh_samples(struct stacks_making *making);
+
 /* rows.c: rows and nodes from the weights. MP_ERR_MEMORY. */
 enum mp_status stacks_make_rows(struct stacks_making *making);
 
@@ -40,6 +45,7 @@ static inline void stacks_add(struct stacks_weights *to, const struct stacks_wei
     to->waiting += from->waiting;
     to->critical += from->critical;
     to->host += from->host;
+    to->sampled += from->sampled;
 }
 
 #endif

@@ -1,10 +1,12 @@
 /* Which line an iteration's thread was in while it was in no CUDA call: the innermost function that
- * the calls before and after came from. Calls without a stack are passed over.
+ * the calls before and after came from. Calls without a stack are passed over. Samples of the
+ * thread say it of the time that they stand for.
  */
 #include <stdlib.h>
 
 #include "analyze/iterations/iterations.h"
 #include "analyze/stacks/stacks.h"
+#include "model/stacks/host_samples.h"
 #include "model/stacks/where.h"
 
 #include "base/poison.h"
@@ -14,6 +16,7 @@
 struct making {
     const struct deps *deps;
     struct stacks_gaps *gaps;
+    struct host_samples samples;
     uint64_t *weights; /* ns by frame; [0] unknown */
 };
 
@@ -30,19 +33,30 @@ static uint32_t nearest(const struct making *making, uint32_t at, uint32_t end, 
     return 0;
 }
 
+/* Time in the innermost function of a stack; 0: unknown. */
+static void add_time(void *context, uint32_t stack, uint64_t ns)
+{
+    struct making *making = context;
+    const struct call_stacks *stacks = &making->gaps->stacks;
+    uint32_t frame = call_stacks_link(stacks, stack)->frame;
+
+    making->weights[frame < stacks->frames.count ? frame : 0] += ns;
+}
+
 static void add_gap(struct making *making, const struct deps_lane *lane, uint32_t next,
                     uint64_t begin, uint64_t end)
 {
     const struct call_stacks *stacks = &making->gaps->stacks;
-    uint32_t earlier, later, stack, frame;
+    uint32_t earlier, later, stack;
+    uint64_t left;
 
     if (end <= begin)
         return;
     earlier = nearest(making, next - 1, lane->first - 1, -1);
     later = nearest(making, next, lane->first + lane->count, 1);
     stack = earlier && later ? call_stacks_between(stacks, earlier, later) : 0;
-    frame = call_stacks_link(stacks, stack)->frame;
-    making->weights[frame < stacks->frames.count ? frame : 0] += end - begin;
+    left = host_samples_share(&making->samples, lane->id, begin, end, add_time, making);
+    add_time(making, stack, left);
     making->gaps->all += end - begin;
 }
 
@@ -121,9 +135,12 @@ enum mp_status stacks_gaps_build(struct mp_trace *trace, const struct deps *deps
     MP_TRY(call_stacks_load(&gaps->stacks, trace, error));
     if (!call_stacks_has_any(&gaps->stacks))
         return MP_OK;
-    status = sum_up(&making, iterations);
+    status = host_samples_load(&making.samples, trace, error);
+    if (!status && sum_up(&making, iterations))
+        status = mp_error_set(error, MP_ERR_MEMORY, "out of memory");
+    host_samples_free(&making.samples);
     free(making.weights);
-    return status ? mp_error_set(error, status, "out of memory") : MP_OK;
+    return status;
 }
 
 void stacks_gaps_free(struct stacks_gaps *gaps)

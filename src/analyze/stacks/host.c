@@ -18,17 +18,14 @@ static uint32_t call_after(const struct deps *deps, const struct deps_steps *ste
     return DEPS_NONE;
 }
 
-/* The stack of the host code in a step; 0: unknown. */
+/* The stack of the host code in a step that ends with the call `later`; 0: unknown. */
 static uint32_t stack_of_step(const struct stacks_making *making, const struct deps_steps *steps,
-                              size_t i)
+                              size_t i, uint32_t later)
 {
     const struct deps *deps = making->deps;
     const struct call_stacks *stacks = &making->result->stacks;
-    uint32_t later = call_after(deps, steps, i);
     uint32_t earlier;
 
-    if (later == DEPS_NONE)
-        return 0;
     earlier =
         deps_call_before(deps, &deps->lanes[deps->activities[later].lane], steps->items[i].end, 0);
     if (earlier == DEPS_NONE)
@@ -36,6 +33,28 @@ static uint32_t stack_of_step(const struct stacks_making *making, const struct d
     return call_stacks_between(stacks,
                                call_stacks_of_call(stacks, deps->activities[earlier].correlation),
                                call_stacks_of_call(stacks, deps->activities[later].correlation));
+}
+
+static void add_host(void *context, uint32_t stack, uint64_t ns)
+{
+    stacks_weights_of(context, stack)->host += ns;
+}
+
+/* Samples in it divide it. */
+static void weigh_step(struct stacks_making *making, const struct deps_steps *steps, size_t i)
+{
+    const struct deps *deps = making->deps;
+    const struct deps_step *step = &steps->items[i];
+    uint32_t later = call_after(deps, steps, i);
+    uint64_t left = step->end - step->begin;
+    uint32_t stack = 0;
+
+    if (later != DEPS_NONE) {
+        left = host_samples_share(&making->samples, deps->lanes[deps->activities[later].lane].id,
+                                  step->begin, step->end, add_host, making);
+        stack = stack_of_step(making, steps, i, later);
+    }
+    add_host(making, stack, left);
 }
 
 enum mp_status stacks_weigh_host(struct stacks_making *making, const struct deps_window *window)
@@ -47,8 +66,7 @@ enum mp_status stacks_weigh_host(struct stacks_making *making, const struct deps
         const struct deps_step *step = &steps.items[i];
 
         if (step->activity == DEPS_NONE && step->part == DEPS_HOST_CODE)
-            stacks_weights_of(making, stack_of_step(making, &steps, i))->host +=
-                step->end - step->begin;
+            weigh_step(making, &steps, i);
     }
     free(steps.items);
     return MP_OK;

@@ -57,7 +57,7 @@ struct option_set {
     bool program_follows; /* options end at the first argument that is none */
 };
 
-#define OPTIONS_MOST 40
+#define OPTIONS_MOST 64
 
 enum options_result { OPTIONS_OK, OPTIONS_DONE, OPTIONS_WRONG };
 
