@@ -202,6 +202,11 @@ stdout <<'END'
 ==4242== Note: one call in 10 of each thread has a stack (MINIPROF_STACKS_EVERY).
 ==4242== Note: only calls of 5 us or more have a stack (MINIPROF_STACKS_OVER).
 END
+run stacks --by operator stacks.mpt
+code 2
+stderr <<'END'
+miniprof stacks: --by: there are line, function and file
+END
 run stacks --by thread stacks.mpt
 code 2
 stderr <<'END'
@@ -251,7 +256,7 @@ for command in summary kernels; do
     run $command --by thread stacks.mpt
     code 2
     stderr <<END
-miniprof $command: --by: there are line, function and file
+miniprof $command: --by: there are line, function, file and operator
 END
     run $command --by line plain.mpt
     code 2

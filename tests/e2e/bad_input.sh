@@ -172,6 +172,7 @@ TIMEOUT 4000001 0.to.4000000
 TIMEOUT 1s 0.to.4000000
 REPLAY application kernel.or.disabled
 QUERY events off,.metrics.or.sampling
+OPERATORS jax off,.torch.or.modules
 STACKS all off,.python,.native.or.both
 STACKS_EVERY 0 1.to.1000000
 STACKS_OVER -1 0.to.4000000

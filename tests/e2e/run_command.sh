@@ -128,7 +128,7 @@ declare -A values=([output]=other.mpt [capture]=range [capture-end]=repeat:2 [de
     [nvtx]=off [nccl]=nvtx [memory]=off [waits]=off
     [argv]=on [gpu]=off [concurrent-kernels]=off [unified-memory]=on [children]=off [timeout]=3600
     [attach]=range [sample]=sm_active@20Hz [stacks]=python [stacks-every]=3 [stacks-over]=4
-    [stacks-gaps]=1000
+    [stacks-gaps]=1000 [operators]=modules
     [metrics]=warps_launched [kernels]=alpha [devices]=0 [replay]=disabled [query]=metrics)
 settings=$("$build/dev/setting_list" | sed -n 's/^- `MINIPROF_\([A-Z_]*\)`.*/\1/p')
 check "flags: the list of settings" [ "$(wc -w <<<"$settings")" -eq ${#values[@]} ]

@@ -470,7 +470,13 @@ static void take_samples(struct recording *recording)
 
 static void take_nvtx(struct recording *recording)
 {
-    const struct mp_nvtx_sink sink = {recording, use_event, use_thread_name, use_thread_end};
+    const struct mp_nvtx_sink sink = {
+        .context = recording,
+        .event = use_event,
+        .thread_name = use_thread_name,
+        .thread_end = use_thread_end,
+        .plain = recording->recorder && recording->recorder->config.operators != MP_OPERATORS_OFF,
+    };
 
     edges_ripen(recording->edges);
     carried_begin_drain(&recording->carried);

@@ -146,7 +146,7 @@ static size_t read_text(struct known_codes *codes, const struct python_layout *l
     length = head[LAYOUT_SIZE / sizeof(head[0])];
     state = (uint32_t)head[LAYOUT_TEXT_STATE / sizeof(head[0])];
     size = STATE_KIND(state);
-    if (!STATE_COMPACT(state) || !(size == 1 || size == 2 || size == 4))
+    if (length > UINT32_MAX || !STATE_COMPACT(state) || !(size == 1 || size == 2 || size == 4))
         return 0;
     data = at + (STATE_ASCII(state) ? layout->ascii : layout->wide);
     if (length > TEXT_CHARACTERS) {
