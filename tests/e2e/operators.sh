@@ -51,6 +51,16 @@ run own --operators torch -- python3 "$stand_in/model.py" own
 same "a profiler of the program's own goes first" "0 done none aten::addmm 6 aten::linear 6" \
     "$status $(cat own.out) $(ranges own)"
 
+# ---- XLA's names, and graphs ---------------------------------------------------------------------
+run xla -- python3 "$stand_in/model.py" xla
+same "XLA's operators by its domain" "alone, from <no operator> 1
+work, from <no operator> 6
+work, from fusion.3 2" "$(by_operator xla)"
+run graph -- python3 "$stand_in/model.py" graph
+same "nodes of a graph: the operator that made them" "alone, from <no operator> 1
+work, from <no operator> 6
+work, from aten::mm 3" "$(by_operator graph)"
+
 # ---- without NVTX: the stack ---------------------------------------------------------------------
 run stacks --stacks python -- python3 "$stand_in/model.py"
 if python3 -c 'import sys; sys.exit(sys.version_info < (3, 11))'; then

@@ -50,7 +50,7 @@ bool mp_operator_of(const char *name, const char **begin, size_t *bytes)
     static const char key[] = "hlo_op=";
     const char *hlo = strchr(name, '#') ? strstr(name, key) : NULL;
 
-    if (hlo && (hlo[-1] == '#' || hlo[-1] == ',')) {
+    if (hlo && hlo > name && (hlo[-1] == '#' || hlo[-1] == ',')) {
         *begin = hlo + sizeof key - 1;
         *bytes = strcspn(*begin, ",#");
         return *bytes != 0;

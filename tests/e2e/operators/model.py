@@ -1,8 +1,10 @@
 """A model of two layers, three times; then a kernel of no operator. With `own`: a profiler of the
-program's own in between."""
+program's own in between. With `xla`: two kernels of an operator of XLA. With `graph`: an operator
+that is captured, and launched three times."""
 import ctypes
 import sys
 
+import miniprof
 import torch
 from torch.nn.modules import Linear, Sequential
 
@@ -48,5 +50,20 @@ if "own" in sys.argv:
     model(None)
     torch._C._autograd._disable_profiler()
     model(None)
+if "xla" in sys.argv:
+    for _ in range(2):
+        with miniprof.range("Thunk:#name=jit(f)/dot,hlo_op=fusion.3#", domain="TSL"):
+            launch(work)
+if "graph" in sys.argv:
+    stream, graph, ready = ctypes.c_void_p(), ctypes.c_void_p(), ctypes.c_void_p()
+    check(cuda.cuStreamCreate(ctypes.byref(stream), 1))
+    check(cuda.cuStreamBeginCapture_v2(stream, 0))
+    with miniprof.range("aten::mm"):
+        check(cuda.cuLaunchKernel(work, *(1,) * 6, 0, stream, None, None))
+    check(cuda.cuStreamEndCapture(stream, ctypes.byref(graph)))
+    check(cuda.cuGraphInstantiateWithFlags(ctypes.byref(ready), graph, ctypes.c_uint64(0)))
+    for _ in range(3):
+        check(cuda.cuGraphLaunch(ready, stream))
+    check(cuda.cuStreamSynchronize(stream))
 print("done", sys.modules.get("sitecustomize") and
       getattr(sys.modules["sitecustomize"], "OWN", "none"))
