@@ -206,6 +206,13 @@ $(OBJ)/html_assets.c: tools/dev/embed $(wildcard src/report/html/* src/report/ht
 	$(call say,PAGE,$@)
 	$(Q)tools/dev/embed src/report/html $(HTML_MODULES) $@
 
+$(OBJ)/startup_text.c: tools/dev/embed_text tools/python/startup/sitecustomize.py
+	@mkdir -p $(@D)
+	$(Q)$^ startup_text $@
+
+$(OBJ)/startup_text.o: $(OBJ)/startup_text.c $(BUILD)/flags
+	$(Q)$(COMPILE) -MMD -MP -c -o $@ $<
+
 $(OBJ)/html_assets.o: $(OBJ)/html_assets.c $(BUILD)/flags
 	$(Q)$(COMPILE) -MMD -MP -c -o $@ $<
 
@@ -241,7 +248,7 @@ $(TRACE_LIB) $(READER_LIB):
 	$(Q)$(CROSS)ar qcs $@ $^
 
 # Which commit this is, in a file of its own: a new commit compiles nothing else.
-TOOL_OBJECTS += $(if $(TOOL_OBJECTS),$(OBJ)/build_id.o)
+TOOL_OBJECTS += $(if $(TOOL_OBJECTS),$(OBJ)/build_id.o $(OBJ)/startup_text.o)
 
 $(OBJ)/build_id.c: FORCE
 	@mkdir -p $(@D); printf 'const char build_package[] = "%s";\nconst char build_commit[] = "%s";\n' \

@@ -46,7 +46,7 @@ static void take_name(void *context, uint32_t tid, const char *name)
 static void drain(void)
 {
     uint64_t sum = 0;
-    const struct mp_nvtx_sink sink = {&sum, take_event, take_name, NULL};
+    const struct mp_nvtx_sink sink = {&sum, take_event, take_name, NULL, false};
 
     mp_nvtx_drain(&sink);
 }

@@ -159,6 +159,35 @@ END
 END
 fi
 
+# Samples of the thread: 43 us of CPU time, and 18 of the 65 us of host code say where they were.
+trace stacks-sampled
+run stacks --sort sampled stacks-sampled.mpt
+code 0
+awk '{ print $(NF - 3), $(NF - 2), $(NF - 1) }' .stdout | sed -n '3,$p' >.cut && mv .cut .stdout
+stdout <<'END'
+Host code Sampled
+65.000us 23.000us <module>
+0ns 20.000us <no
+57.000us 10.000us train
+10.000us 10.000us forward
+8.0000us 8.0000us train
+0ns 0ns backward
+that they stand
+END
+run stacks --json stacks-sampled.mpt
+code 0
+python3 - .stdout <<'END' >.cut && mv .cut .stdout
+import json, sys
+made = json.load(open(sys.argv[1]))
+rows, tree = made["rows"], made["tree"]
+print(made["samples"], made["gil_held_ns"], made["all"]["sampled_ns"],
+      made["without"]["sampled_ns"], sum(row["self_sampled_ns"] for row in rows),
+      sum(row["self_sampled_ns"] for row in tree), sum(row["self_host_ns"] for row in rows))
+END
+stdout <<'END'
+4 15000 43000 20000 43000 43000 65000
+END
+
 # What is missing is said.
 run stacks plain.mpt
 code 0
@@ -172,6 +201,11 @@ tail -n 2 .stdout >.cut && mv .cut .stdout
 stdout <<'END'
 ==4242== Note: one call in 10 of each thread has a stack (MINIPROF_STACKS_EVERY).
 ==4242== Note: only calls of 5 us or more have a stack (MINIPROF_STACKS_OVER).
+END
+run stacks --by operator stacks.mpt
+code 2
+stderr <<'END'
+miniprof stacks: --by: there are line, function and file
 END
 run stacks --by thread stacks.mpt
 code 2
@@ -222,7 +256,7 @@ for command in summary kernels; do
     run $command --by thread stacks.mpt
     code 2
     stderr <<END
-miniprof $command: --by: there are line, function and file
+miniprof $command: --by: there are line, function, file and operator
 END
     run $command --by line plain.mpt
     code 2

@@ -179,6 +179,10 @@ STACKS_EVERY 0 1.to.1000000
 STACKS_EVERY often 1.to.1000000
 STACKS_OVER -1us 0.to.4000000
 STACKS_OVER 5000000 0.to.4000000
+STACKS_GAPS -1 0.to.1000000
+STACKS_GAPS 1000001 0.to.1000000
+STACKS_GAPS 1ms 0.to.1000000
+OPERATORS jax off,.torch.or.modules
 VALUES
 # Texts take anything: CUPTI is above, the others stand with what they are about.
 same "bad values: of every setting but texts" "$("$build/dev/setting_list" |

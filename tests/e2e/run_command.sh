@@ -124,7 +124,8 @@ declare -A values=([output]=other.mpt [capture]=range [capture-end]=repeat:2 [de
     [argv]=on [gpu]=off [concurrent-kernels]=off [unified-memory]=on [children]=off [timeout]=3600
     [attach]=range
     [metrics]=warps_launched [kernels]=alpha [devices]=0 [replay]=disabled [query]=metrics
-    [sample]=default@1kHz [stacks]=python [stacks-every]=10 [stacks-over]=5)
+    [sample]=default@1kHz [stacks]=python [stacks-every]=10 [stacks-over]=5
+    [stacks-gaps]=1000 [operators]=modules)
 settings=$("$build/dev/setting_list" | sed -n 's/^- `MINIPROF_\([A-Z_]*\)`.*/\1/p')
 check "flags: the list of settings" [ "$(wc -w <<<"$settings")" -eq ${#values[@]} ]
 export MINIPROF_ATTACH=init # else those without a range leave no trace

@@ -17,7 +17,12 @@
  *     6                                      1011: 5367000 cudaStreamSynchronize, to 5376000
  *
  * The host is in its own code from 5275000 to 5300000, in train, at line 20; and from 5325000 to
- * 5365000, in train too, from line 20 to line 21.
+ * 5365000, in train too, from line 20 to line 21. With samples:
+ *
+ *     5290000   10000 ns in stack 4, with the lock
+ *     5335000    8000 ns in stack 6, without it
+ *     5360000   20000 ns without a stack
+ *     5400000    5000 ns in stack 1, with the lock
  */
 #ifndef TESTS_KNOWN_STACKS_H
 #define TESTS_KNOWN_STACKS_H
@@ -77,6 +82,19 @@ static inline void known_stack_wait(struct mp_writer *writer, uint64_t start, ui
                                                  .start = start,
                                                  .duration = duration,
                                                  .correlation = correlation});
+}
+
+static inline void known_stack_samples(struct mp_writer *writer)
+{
+    static const struct mp_row_host_sample samples[] = {
+        {1, 5290000, 10000, 4, MP_gil_held},
+        {1, 5335000, 8000, 6, MP_gil_free},
+        {1, 5360000, 20000, 0, MP_gil_unknown},
+        {1, 5400000, 5000, 1, MP_gil_held},
+    };
+
+    for (size_t i = 0; i < sizeof samples / sizeof *samples; i++)
+        mp_append_host_sample(writer, &samples[i]);
 }
 
 static inline void known_stack_rows(struct mp_writer *writer, uint64_t first)

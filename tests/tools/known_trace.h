@@ -205,6 +205,7 @@ struct known_options {
     bool no_calls;      /* of layers */
     bool slow_layer;    /* known_slow.h, and nothing else */
     bool stacks;        /* known_stacks.h, and nothing else */
+    bool host_samples;  /* and its samples */
     bool nvtx;          /* known_nvtx.h */
     bool hostile;       /* names that are markup */
     uint64_t dropped;   /* records */
@@ -285,6 +286,8 @@ static inline void known_rows(struct mp_writer *writer, const struct known_optio
     }
     if (options->stacks) {
         known_stack_rows(writer, KNOWN_STRING_LAST + 1);
+        if (options->host_samples)
+            known_stack_samples(writer);
         return;
     }
     known_range_one(writer);

@@ -42,6 +42,7 @@ static const struct {
     {"layers", {.layers = true}},
     {"slow-layer", {.slow_layer = true}},
     {"stacks", {.stacks = true}},
+    {"stacks-sampled", {.stacks = true, .host_samples = true}},
     {"stacks-few",
      {.stacks = true, .header = KNOWN_HEADER "MINIPROF_STACKS_EVERY=10\nMINIPROF_STACKS_OVER=5\n"}},
     {"layers-no-calls", {.layers = true, .no_calls = true}},

@@ -13,10 +13,9 @@ bool called_by_of(const char *word, enum called_by *by)
         const char *word;
         enum called_by by;
     } words[] = {
-        {"line", CALLED_BY_LINE},
-        {"file:line", CALLED_BY_LINE},
-        {"function", CALLED_BY_FUNCTION},
-        {"file", CALLED_BY_FILE},
+        {"line", CALLED_BY_LINE},         {"file:line", CALLED_BY_LINE},
+        {"function", CALLED_BY_FUNCTION}, {"file", CALLED_BY_FILE},
+        {"operator", CALLED_BY_OPERATOR},
     };
 
     *by = CALLED_BY_NOTHING;
@@ -33,9 +32,18 @@ enum mp_status called_from_load(struct called_from *callers, struct mp_trace *tr
     if (by == CALLED_BY_NOTHING)
         return MP_OK;
     MP_TRY(call_stacks_load(&callers->stacks, trace, error));
+    if (by == CALLED_BY_OPERATOR) {
+        MP_TRY(operators_load(&callers->operators, trace, error));
+        if (callers->operators.calls.count || captured_has_any(&callers->operators.captured))
+            return MP_OK;
+    }
     if (!call_stacks_has_any(&callers->stacks))
         return mp_error_set(error, MP_ERR_ARGUMENT,
-                            "no stacks in the trace: `miniprof run --stacks python` records them");
+                            by == CALLED_BY_OPERATOR
+                                ? "no operators in the trace: `miniprof run --operators torch` "
+                                  "records them"
+                                : "no stacks in the trace: `miniprof run --stacks python` records "
+                                  "them");
     return MP_OK;
 }
 
@@ -43,6 +51,7 @@ void called_from_free(struct called_from *callers)
 {
     if (callers->by != CALLED_BY_NOTHING)
         call_stacks_free(&callers->stacks);
+    operators_free(&callers->operators);
     mp_map_free(&callers->of_stack);
     mp_intern_free(&callers->texts);
     mp_buffer_free(&callers->buffer);
@@ -63,25 +72,68 @@ static enum mp_status put_line(struct called_from *callers, uint32_t stack)
     return callers->buffer.status;
 }
 
-/* Of a stack that is met for the first time. */
-static enum mp_status number_of(struct called_from *callers, uint32_t stack, uint32_t *number)
+static enum mp_status number_text(struct called_from *callers, const void *text, size_t bytes,
+                                  uint32_t *number)
 {
     static const char more[] = "<more lines>";
 
-    MP_TRY(put_line(callers, stack));
-    *number = mp_intern_find(&callers->texts, callers->buffer.data, callers->buffer.size);
+    *number = mp_intern_find(&callers->texts, text, bytes);
     if (!*number)
         *number = callers->texts.count + 2 < CALLED_FROM_MOST
-                      ? mp_intern_add(&callers->texts, callers->buffer.data, callers->buffer.size)
+                      ? mp_intern_add(&callers->texts, text, bytes)
                       : mp_intern_add(&callers->texts, more, sizeof more - 1);
-    return *number ? mp_map_put(&callers->of_stack, stack, *number) : MP_ERR_MEMORY;
+    return *number ? MP_OK : MP_ERR_MEMORY;
+}
+
+/* Of a stack that is met for the first time. */
+static enum mp_status number_of(struct called_from *callers, uint32_t stack, uint32_t *number)
+{
+    MP_TRY(put_line(callers, stack));
+    MP_TRY(number_text(callers, callers->buffer.data, callers->buffer.size, number));
+    return mp_map_put(&callers->of_stack, stack, *number);
+}
+
+/* ---- Operators ---- */
+
+#define MODULES "/torch/nn/modules/"
+#define FORWARD ".forward"
+
+/* The innermost module of torch.nn on the stack; 0: none. MP_ERR_MEMORY. */
+static enum mp_status number_of_module(struct called_from *callers, uint32_t stack,
+                                       uint32_t *number)
+{
+    const struct call_stacks *stacks = &callers->stacks;
+
+    for (*number = 0; stack; stack = call_stacks_caller(stacks, stack)) {
+        const struct stack_code *code = call_stacks_code(stacks, call_stacks_frame(stacks, stack));
+        const char *end = code->name ? strstr(code->name, FORWARD) : NULL;
+
+        if (end && !end[sizeof FORWARD - 1] && code->file && strstr(code->file, MODULES))
+            return number_text(callers, code->name, (size_t)(end - code->name), number);
+    }
+    return MP_OK;
+}
+
+static enum mp_status operator_of(struct called_from *callers, uint64_t correlation, uint64_t node,
+                                  uint32_t *number)
+{
+    const char *text;
+    size_t bytes;
+
+    if (operators_of_work(&callers->operators, correlation, node, &text, &bytes))
+        return number_text(callers, text, bytes, number);
+    return number_of_module(callers, call_stacks_of_work(&callers->stacks, correlation, node),
+                            number);
 }
 
 enum mp_status called_from(struct called_from *callers, uint64_t correlation, uint64_t node,
                            uint32_t *number)
 {
-    uint32_t stack = call_stacks_of_work(&callers->stacks, correlation, node);
+    uint32_t stack;
 
+    if (callers->by == CALLED_BY_OPERATOR)
+        return operator_of(callers, correlation, node, number);
+    stack = call_stacks_of_work(&callers->stacks, correlation, node);
     *number = stack ? mp_map_get(&callers->of_stack, stack) : 0;
     return *number == MP_MAP_ABSENT ? number_of(callers, stack, number) : MP_OK;
 }
@@ -94,7 +146,9 @@ const char *called_from_text(struct called_from *callers, const char *name, size
     mp_buffer_clear(&callers->buffer);
     mp_buffer_append(&callers->buffer, name, length);
     mp_buffer_append_text(&callers->buffer, ", from ");
-    mp_buffer_append_text(&callers->buffer, line ? line : "<no stack>");
+    mp_buffer_append_text(&callers->buffer, line                                ? line
+                                            : callers->by == CALLED_BY_OPERATOR ? "<no operator>"
+                                                                                : "<no stack>");
     mp_buffer_append_byte(&callers->buffer, '\0');
     return callers->buffer.status ? NULL : (const char *)callers->buffer.data;
 }

@@ -4,6 +4,7 @@
 
 #include "analyze/deps/deps.h"
 #include "analyze/stacks/stacks.h"
+#include "model/stacks/host_samples.h"
 #include "model/trace/ranges.h"
 
 struct stacks_making {
@@ -13,7 +14,8 @@ struct stacks_making {
     const struct deps *deps;           /* NULL: not known */
     struct stacks_weights *weights;    /* by stack; [0] of none */
     size_t weight_count;
-    uint64_t *critical;     /* by activity */
+    uint64_t *critical; /* by activity */
+    struct host_samples samples;
     struct mp_map of_nodes; /* place of an activity inside of a graph -> activity */
 };
 
@@ -21,18 +23,23 @@ struct stacks_making {
 enum mp_status stacks_weigh(struct stacks_making *making, struct mp_trace *trace,
                             struct mp_error *error);
 
-/* host.c: the stack of the host code of a lane in front of activity `next`, which may be its end:
- * what the calls before and after it came from. Calls without a stack are passed over. 0: unknown.
- */
-uint32_t stacks_in_front_of(const struct deps *deps, const struct call_stacks *stacks,
-                            const struct deps_lane *lane, uint32_t next);
+/* host.c: what takes the stacks of host code (0: unknown), and what they are known from. */
+struct stacks_host {
+    const struct deps *deps;
+    const struct call_stacks *stacks;
+    const struct host_samples *samples;
+    host_samples_use *take;
+    void *context;
+};
 
-/* Hands over each piece of host code on the path of a window, with its stack (0: unknown).
- * MP_ERR_MEMORY. */
-enum mp_status stacks_each_host(const struct deps *deps, const struct call_stacks *stacks,
-                                const struct deps_window *window,
-                                void (*take)(void *context, uint32_t stack, uint64_t ns),
-                                void *context);
+/* Hands over the host code of a lane from `begin` to `end`, in front of activity `next`, which may
+ * be the lane's end. Samples of the thread divide it. The rest has the stack that the calls before
+ * and after it came from; calls without a stack are passed over. */
+void stacks_in_front_of(const struct stacks_host *host, const struct deps_lane *lane, uint32_t next,
+                        uint64_t begin, uint64_t end);
+
+/* The same of all host code on the path of a window. MP_ERR_MEMORY. */
+enum mp_status stacks_each_host(const struct stacks_host *host, const struct deps_window *window);
 
 /* The same, added to the weights. */
 enum mp_status stacks_weigh_host(struct stacks_making *making, const struct deps_window *window);
@@ -41,6 +48,9 @@ static inline struct stacks_weights *stacks_weights_of(struct stacks_making *mak
 {
     return &making->weights[stack < making->weight_count ? stack : 0];
 }
+
+/* samples.c: adds the samples. */
+void stacks_weigh_samples(struct stacks_making *making);
 
 /* rows.c: rows and nodes from the weights. MP_ERR_MEMORY. */
 enum mp_status stacks_make_rows(struct stacks_making *making);
@@ -53,6 +63,7 @@ static inline void stacks_add(struct stacks_weights *to, const struct stacks_wei
     to->waiting += from->waiting;
     to->critical += from->critical;
     to->host += from->host;
+    to->sampled += from->sampled;
 }
 
 #endif

@@ -1,5 +1,5 @@
 /* Which line a thread was in while it was in no CUDA call: the innermost function that the calls
- * before and after came from. Calls without a stack are passed over.
+ * before and after came from, or what samples of the thread say.
  */
 #include <stdlib.h>
 
@@ -12,6 +12,8 @@ struct making {
     const struct deps *deps;
     struct stacks_gaps *gaps;
     uint64_t *weights; /* ns by frame; [0] unknown */
+    struct host_samples samples;
+    struct stacks_host host;
 };
 
 static void take_gap(void *context, uint32_t stack, uint64_t ns)
@@ -28,8 +30,7 @@ static void add_gap(struct making *making, const struct deps_lane *lane, uint32_
                     uint64_t begin, uint64_t end)
 {
     if (end > begin)
-        take_gap(making, stacks_in_front_of(making->deps, &making->gaps->stacks, lane, next),
-                 end - begin);
+        stacks_in_front_of(&making->host, lane, next, begin, end);
 }
 
 /* The first piece of a lane that ends after `time`. */
@@ -83,12 +84,21 @@ static enum mp_status begin(struct making *making, struct mp_trace *trace, struc
     size_t frames;
 
     *gaps = (struct stacks_gaps){.count = 0};
+    making->host =
+        (struct stacks_host){making->deps, &gaps->stacks, &making->samples, take_gap, making};
     MP_TRY(call_stacks_load(&gaps->stacks, trace, error));
+    MP_TRY(host_samples_load(&making->samples, trace, error));
     frames = gaps->stacks.frames.count;
     making->weights = calloc(frames + 1, sizeof *making->weights);
     gaps->rows = calloc(frames + 1, sizeof *gaps->rows);
     return making->weights && gaps->rows ? MP_OK
                                          : mp_error_set(error, MP_ERR_MEMORY, "out of memory");
+}
+
+static void end(struct making *making)
+{
+    host_samples_free(&making->samples);
+    free(making->weights);
 }
 
 static void list_rows(struct making *making)
@@ -114,7 +124,7 @@ enum mp_status stacks_gaps_build(struct mp_trace *trace, const struct deps *deps
                 add_iteration(&making, &iterations->items[i]);
         list_rows(&making);
     }
-    free(making.weights);
+    end(&making);
     return status;
 }
 
@@ -127,12 +137,12 @@ enum mp_status stacks_gaps_of_paths(struct mp_trace *trace, const struct deps *d
 
     if (!status && call_stacks_has_any(&gaps->stacks)) {
         for (size_t i = 0; !status && i < windows->count; i++)
-            status = stacks_each_host(deps, &gaps->stacks, &windows->items[i], take_gap, &making);
+            status = stacks_each_host(&making.host, &windows->items[i]);
         if (status)
             mp_error_set(error, status, "out of memory");
         list_rows(&making);
     }
-    free(making.weights);
+    end(&making);
     return status;
 }
 

@@ -143,7 +143,7 @@ static void add_to_rows(struct tree *tree, uint32_t node)
 static bool is_some(const struct stacks_weights *weights)
 {
     return weights->device || weights->calls || weights->waiting || weights->critical ||
-           weights->host;
+           weights->host || weights->sampled;
 }
 
 static enum mp_status grow(struct tree *tree)
@@ -178,6 +178,8 @@ static int by_weight(const struct stacks_weights *a, const struct stacks_weights
         return a->device < b->device ? 1 : -1;
     if (a->waiting != b->waiting)
         return a->waiting < b->waiting ? 1 : -1;
+    if (a->sampled != b->sampled)
+        return a->sampled < b->sampled ? 1 : -1;
     return a->calls == b->calls ? 0 : a->calls < b->calls ? 1 : -1;
 }
 

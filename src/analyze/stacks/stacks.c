@@ -36,7 +36,11 @@ static enum mp_status weigh(struct stacks_making *making, struct mp_trace *trace
         return status;
     result->has_times = !status && quality_has_times(&deps.quality);
     making->deps = status ? NULL : &deps;
-    status = stacks_weigh(making, trace, error);
+    status = host_samples_load(&making->samples, trace, error);
+    if (!status)
+        stacks_weigh_samples(making);
+    if (!status)
+        status = stacks_weigh(making, trace, error);
     if (making->deps)
         deps_free(&deps);
     making->deps = NULL;
@@ -74,6 +78,7 @@ enum mp_status stacks_build(struct mp_trace *trace, const struct stacks_options 
     if (!status)
         status = build(&making, trace, error);
     ranges_free(&ranges);
+    host_samples_free(&making.samples);
     free(making.weights);
     free(making.critical);
     mp_map_free(&making.of_nodes);

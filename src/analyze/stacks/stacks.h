@@ -10,7 +10,8 @@
  *
  * Waiting time and the critical path are those of docs/dependency-analysis.md, of calls and their
  * work. Host code on the path lies between two calls of a thread. It belongs to the innermost
- * function that both calls came from, at the line from which the earlier one came.
+ * function that both calls came from, at the line from which the earlier one came. Where samples
+ * of the thread tell more, they divide it (model/stacks/host_samples.h).
  *
  * Memory: the event graph (100 bytes an activity), the stacks, and 200 bytes a row or node.
  */
@@ -41,6 +42,7 @@ struct stacks_weights {
     uint64_t waiting;  /* ns */
     uint64_t critical; /* ns */
     uint64_t host;     /* ns of host code on the critical path */
+    uint64_t sampled;  /* ns of CPU time that samples stand for */
 };
 
 struct stacks_row {
@@ -68,6 +70,8 @@ struct stacks_result {
     struct stacks_weights without; /* a stack */
     bool has_stacks;               /* the trace has any */
     bool has_times;                /* waiting and critical are known */
+    size_t sample_count;           /* of threads in gaps, in the whole trace */
+    uint64_t gil_held;             /* ns of all.sampled with Python's lock */
     uint64_t every;                /* MINIPROF_STACKS_EVERY and _OVER of the recording; 1 and 0 */
     uint64_t over;
     size_t capture_ranges;

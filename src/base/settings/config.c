@@ -30,6 +30,7 @@ static const char *const words_CUDA_GRAPH[] = {MP_CHOICES_CUDA_GRAPH(CHOICE_WORD
 static const char *const words_LOG[] = {MP_CHOICES_LOG(CHOICE_WORD)};
 static const char *const words_NCCL[] = {MP_CHOICES_NCCL(CHOICE_WORD)};
 static const char *const words_REPLAY[] = {MP_CHOICES_REPLAY(CHOICE_WORD)};
+static const char *const words_OPERATORS[] = {MP_CHOICES_OPERATORS(CHOICE_WORD)};
 static const char *const words_QUERY[] = {MP_CHOICES_QUERY(CHOICE_WORD)};
 static const char *const words_STACKS[] = {MP_CHOICES_STACKS(CHOICE_WORD)};
 static const char *const words_SWITCH[] = {MP_CHOICES_SWITCH(CHOICE_WORD)};

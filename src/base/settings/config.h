@@ -34,6 +34,7 @@ enum mp_cuda_graph { MP_CHOICES_CUDA_GRAPH(MP_CHOICE_ENUM) };
 enum mp_config_log { MP_CHOICES_LOG(MP_CHOICE_ENUM) };
 enum mp_nccl { MP_CHOICES_NCCL(MP_CHOICE_ENUM) };
 enum mp_replay { MP_CHOICES_REPLAY(MP_CHOICE_ENUM) };
+enum mp_operators { MP_CHOICES_OPERATORS(MP_CHOICE_ENUM) };
 enum mp_query { MP_CHOICES_QUERY(MP_CHOICE_ENUM) };
 enum mp_stacks { MP_CHOICES_STACKS(MP_CHOICE_ENUM) };
 enum mp_switch { MP_CHOICES_SWITCH(MP_CHOICE_ENUM) };

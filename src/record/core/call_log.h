@@ -69,6 +69,7 @@ struct polling {
     uint32_t cbid;    /* the function asked */
 };
 
+struct gap_thread;
 struct graph_making;
 struct stack_thread;
 
@@ -91,6 +92,7 @@ struct call_log {
     struct graph_making *making; /* the graph that is being instantiated (graphs.c), or NULL */
     struct stack_thread *stacks; /* stacks.c's, mapped; NULL: none yet */
     size_t stacks_bytes;
+    struct gap_thread *gaps; /* gaps.c's; NULL: not known yet */
     /* Shared. */
     _Atomic uint32_t head; /* entries ever put; by the owner */
     _Atomic uint32_t tail; /* entries ever taken; by the writer */

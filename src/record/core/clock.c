@@ -64,6 +64,21 @@ bool mp_clock_is_virtual(void)
     return atomic_load_explicit(&source, memory_order_relaxed) != mp_monotonic_ns;
 }
 
+#define SAME_CLOCK_NS (UINT64_C(60) * 1000000000u)
+
+/* With SIMGPU_REAL_TIME it is the time of day. */
+bool mp_clock_is_played(uint64_t reading)
+{
+    struct timespec now;
+    uint64_t day;
+
+    if (!mp_clock_is_virtual())
+        return false;
+    clock_gettime(CLOCK_REALTIME, &now);
+    day = (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+    return reading > day || day - reading > SAME_CLOCK_NS;
+}
+
 const char *mp_clock_name(void)
 {
     return mp_clock_is_virtual() ? "simgpu" : "monotonic";

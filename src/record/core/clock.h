@@ -25,6 +25,10 @@ int64_t mp_monotonic_ms(void);
 /* Whether the clock is not that of the machine. */
 bool mp_clock_is_virtual(void);
 
+/* Whether the software GPU plays the time, so that who reads the clock moves it. `reading`: of the
+ * clock, less than a minute ago. */
+bool mp_clock_is_played(uint64_t reading);
+
 /* Name of the clock, for the header's key `clock`: "monotonic" or "simgpu". */
 const char *mp_clock_name(void);
 

@@ -43,6 +43,7 @@
 #include "record/cupti/host_functions.h"
 #include "record/data/recording.h"
 #include "record/flight/flight.h"
+#include "record/gaps/gaps.h"
 #include "record/graphs/host_nodes.h"
 #include "record/graphs/origins.h"
 #include "record/graphs/overlaps.h"
@@ -143,6 +144,7 @@ struct recorder {
     struct ranges ranges;     /* lock: ranges */
     struct baseline baseline; /* the steps' thread's; atomics; lock: baseline */
     struct stacks stacks;     /* tables of the threads; lock: stacks */
+    struct gaps gaps;         /* atomics, and rings without a lock */
     struct waits waits;       /* a ring without a lock, which the writer empties */
     struct clients clients;   /* the flusher's, read by others */
     struct overlaps overlaps;

@@ -347,6 +347,35 @@ static void take_waits(struct recording *recording)
     }
 }
 
+/* ---- Samples of threads in gaps ---- */
+
+_Static_assert((int)GAP_GIL_FREE == MP_gil_free && (int)GAP_GIL_HELD == MP_gil_held,
+               "one enumeration");
+
+static void use_gap_sample(void *context, const struct gap_sample *sample)
+{
+    struct recording *recording = context;
+
+    if (work_waiting(recording->queue))
+        recording_take_work(recording);
+    if (capture_keeps_time(&recording->capture, sample->time))
+        mp_append_host_sample(recording->writer,
+                              &(struct mp_row_host_sample){
+                                  .thread = dictionary_thread(&recording->dictionary, sample->tid),
+                                  .time = sample->time,
+                                  .computing = sample->computing,
+                                  .stack = stack_rows_of_sample(&recording->stack_rows,
+                                                                &recording->recorder->gaps, sample),
+                                  .gil = sample->gil,
+                              });
+}
+
+static void take_gap_samples(struct recording *recording)
+{
+    if (recording->stack_rows.stacks)
+        gaps_drain(recording->recorder, use_gap_sample, recording);
+}
+
 /* ---- NVTX ---- */
 
 static void use_event(void *context, const struct mp_nvtx_event *event)
@@ -441,7 +470,13 @@ static void take_samples(struct recording *recording)
 
 static void take_nvtx(struct recording *recording)
 {
-    const struct mp_nvtx_sink sink = {recording, use_event, use_thread_name, use_thread_end};
+    const struct mp_nvtx_sink sink = {
+        .context = recording,
+        .event = use_event,
+        .thread_name = use_thread_name,
+        .thread_end = use_thread_end,
+        .plain = recording->recorder && recording->recorder->config.operators != MP_OPERATORS_OFF,
+    };
 
     edges_ripen(recording->edges);
     carried_begin_drain(&recording->carried);
@@ -458,6 +493,7 @@ void recording_round(struct recording *recording)
     call_logs_drain(recording->logs, use_entry, recording);
     host_rows_settle(recording, false);
     take_waits(recording);
+    take_gap_samples(recording);
     take_samples(recording);
     take_nvtx(recording);
 }
@@ -503,6 +539,8 @@ static void collect_counters(struct recording *recording)
     values[QUALITY_dropped_calls] =
         call_logs_lost(recording->logs) + recording->host_rows.forgotten;
     values[QUALITY_dropped_stacks] = stack_rows_lost(&recording->stack_rows);
+    if (recording->recorder)
+        values[QUALITY_dropped_stacks] += atomic_load(&recording->recorder->gaps.lost);
     values[QUALITY_dropped_waits] = atomic_load(&recording->waits->lost);
     values[QUALITY_dropped_nvtx] = mp_nvtx_dropped() + recording->carried.lost;
     values[QUALITY_dropped_payloads] =

@@ -177,17 +177,47 @@ static uint32_t define(struct stack_rows *rows, uint32_t stack)
     return id;
 }
 
+static uint32_t id_of(struct stack_rows *rows, uint32_t stack)
+{
+    uint32_t id = stack < rows->stack_capacity && rows->stack_ids[stack] ? rows->stack_ids[stack]
+                                                                         : define(rows, stack);
+
+    rows->lost += !id;
+    return id;
+}
+
 static uint32_t find(struct stack_rows *rows, const struct stack_slots *slots, uint32_t number)
 {
     bool lost;
     uint32_t stack = slots_get(slots, number, &lost);
-    uint32_t id = 0;
 
-    if (stack)
-        id = stack < rows->stack_capacity && rows->stack_ids[stack] ? rows->stack_ids[stack]
-                                                                    : define(rows, stack);
-    rows->lost += lost || (stack && !id);
-    return id;
+    rows->lost += lost;
+    return stack ? id_of(rows, stack) : 0;
+}
+
+/* A handler numbers functions by its arena. */
+static uint64_t place_of_sample(struct stack_rows *rows, struct gaps *gaps, uint64_t place)
+{
+    uint32_t number = PLACE_CODE(place);
+
+    if (number == CODE_CUT || !(number & CODE_ARENA_NUMBER))
+        return place;
+    number = code_arena_number(&gaps->arena, &rows->stacks->store, number);
+    return (uint64_t)number << 32 | (uint32_t)place;
+}
+
+uint32_t stack_rows_of_sample(struct stack_rows *rows, struct gaps *gaps,
+                              const struct gap_sample *sample)
+{
+    uint64_t places[GAP_DEPTH + 1];
+    uint32_t stack;
+
+    if (!sample->count)
+        return 0;
+    for (uint32_t i = 0; i < sample->count; i++)
+        places[i] = place_of_sample(rows, gaps, sample->places[i]);
+    stack = store_stack(&rows->stacks->store, places, sample->count);
+    return stack ? id_of(rows, stack) : 0;
 }
 
 uint32_t stack_rows_of_call(struct stack_rows *rows, uint32_t correlation)

@@ -11,6 +11,7 @@
 #define MP_RECORD_DATA_STACK_ROWS_H
 
 #include "base/data/map.h"
+#include "record/gaps/gaps.h"
 #include "record/names/dictionary.h"
 #include "record/stacks/stacks.h"
 
@@ -30,6 +31,10 @@ struct stack_rows {
  * its number of origins.h; 0: it has none. `rows` may be NULL. */
 uint32_t stack_rows_of_call(struct stack_rows *rows, uint32_t correlation);
 uint32_t stack_rows_of_node(struct stack_rows *rows, uint32_t number);
+
+/* The same of a sample. */
+uint32_t stack_rows_of_sample(struct stack_rows *rows, struct gaps *gaps,
+                              const struct gap_sample *sample);
 
 /* The file was cut. */
 void stack_rows_restart(struct stack_rows *rows);

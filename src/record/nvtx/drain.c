@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "base/log.h"
+#include "base/text/operator_name.h"
 
 #include "base/poison.h"
 
@@ -91,6 +92,9 @@ static void record_deliver(const struct mp_nvtx_sink *sink, struct nvtx_thread *
         .range = detail.range,
     };
     blob_read(record, more, &event);
+    /* PyTorch numbers each call in the name. The text is read once, so it may be cut. */
+    if (sink->plain && event.name && !event.domain && record->form != NVTX_REGISTERED)
+        ((char *)(uintptr_t)message)[mp_operator_plain(message)] = '\0';
     sink->event(sink->context, &event);
 }
 

@@ -54,6 +54,7 @@ struct mp_nvtx_sink {
     void (*thread_name)(void *context, uint32_t tid, const char *name);
     /* After the last event of a thread that has ended; NULL: not wanted. */
     void (*thread_end)(void *context, uint32_t tid);
+    bool plain; /* names of the default domain without PyTorch's numbers of calls */
 };
 
 /* Takes over one NVTX instance. `version` is 1 for NVTX v2's entry point, 2 for v3's;

@@ -9,6 +9,7 @@
 #include "record/cupti/contexts.h"
 #include "record/cupti/subscriber.h"
 #include "record/data/sync_calls.h"
+#include "record/gaps/gaps.h"
 #include "record/graphs/graphs.h"
 #include "record/metrics/query.h"
 #include "record/nccl/plugin.h"
@@ -180,6 +181,13 @@ static bool takes_stack(const struct recorder *recorder, unsigned api, CUpti_Cal
            (recorder->api.flags[api][cbid] & API_STACK) && !range_is_paused(recorder);
 }
 
+static void take_stack(struct recorder *recorder, const CUpti_CallbackData *data)
+{
+    stacks_call(recorder, data);
+    if (__builtin_expect(recorder->gaps.period != 0, 0))
+        gaps_call(recorder, data->callbackSite == CUPTI_API_ENTER);
+}
+
 static void on_driver_call(struct recorder *recorder, CUpti_CallbackId cbid,
                            const CUpti_CallbackData *data)
 {
@@ -187,7 +195,7 @@ static void on_driver_call(struct recorder *recorder, CUpti_CallbackId cbid,
     bool enters = data->callbackSite == CUPTI_API_ENTER;
 
     if (takes_stack(recorder, MP_api_driver, cbid)) {
-        stacks_call(recorder, data);
+        take_stack(recorder, data);
         if (!watch && !atomic_load(&recorder->cupti_state.calls_by_callback))
             return;
     }
@@ -270,7 +278,7 @@ void CUPTIAPI callbacks_take(void *userdata, CUpti_CallbackDomain domain, CUpti_
         break;
     case CUPTI_CB_DOMAIN_RUNTIME_API:
         if (takes_stack(recorder, MP_api_runtime, cbid))
-            stacks_call(recorder, data);
+            take_stack(recorder, data);
         sync_calls_runtime_call(recorder, cbid, data);
         break;
     case CUPTI_CB_DOMAIN_RESOURCE:

@@ -29,6 +29,7 @@ static void in_child(void)
     mp_nvtx_child_after_fork();
     waits_stop(recorder);
     signals_reset();
+    gaps_reset(recorder);
     crash_reset();
     if (recorder_phase(recorder) != PHASE_INERT && output_is_open(&recorder->output))
         close(recorder->output.fd);

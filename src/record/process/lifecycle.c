@@ -119,6 +119,8 @@ void lifecycle_flush(struct recorder *recorder, void (*take)(struct recorder *re
     work_put(&recorder->work, &(struct work){.kind = WORK_LAST, .time = now});
     mp_nvtx_set_recording(false);
     waits_stop(recorder);
+    if (recorder->gaps.period)
+        gaps_stop(recorder);
     /* A CUPTI that never asked for a buffer has nothing to give. It may not even be initialised,
      * and a flush then deadlocks (seen in wprof). */
     if (!atomic_load(&recorder->pool.requested))

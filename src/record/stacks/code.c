@@ -7,13 +7,37 @@
 
 /* ---- Those that are known ---- */
 
+#define HALF ((size_t)CODE_HASH_BYTES / 2)
+
+/* Of a table that has more than CODE_HASH_BYTES, its two ends count. */
+static uint64_t hash_ends(const uint8_t *first, const uint8_t *last, size_t bytes)
+{
+    return mp_hash64(first, HALF, bytes) ^ mp_hash64(last, HALF, ~bytes);
+}
+
 static uint64_t hash_of(const uint8_t *table, size_t bytes)
 {
-    const size_t half = CODE_HASH_BYTES / 2;
+    return bytes <= CODE_HASH_BYTES ? mp_hash64(table, bytes, bytes)
+                                    : hash_ends(table, table + bytes - HALF, bytes);
+}
 
-    return bytes <= CODE_HASH_BYTES
-               ? mp_hash64(table, bytes, bytes)
-               : mp_hash64(table, half, bytes) ^ mp_hash64(table + bytes - half, half, ~bytes);
+/* The same of a table that may be gone. */
+static bool hash_copied(struct known_codes *codes, pid_t pid, uintptr_t table, size_t bytes,
+                        uint64_t *hash)
+{
+    uint8_t *copy = (uint8_t *)codes->scratch;
+
+    if (bytes <= CODE_HASH_BYTES) {
+        if (!memory_copy(pid, copy, table, bytes))
+            return false;
+        *hash = hash_of(copy, bytes);
+        return true;
+    }
+    if (!memory_copy(pid, copy, table, HALF) ||
+        !memory_copy(pid, copy + HALF, table + bytes - HALF, HALF))
+        return false;
+    *hash = hash_ends(copy, copy + HALF, bytes);
+    return true;
 }
 
 /* 0: none has been given, or there is no such number. */
@@ -22,12 +46,37 @@ static uint32_t version_at(const struct python_layout *layout, uintptr_t code)
     return layout->version == LAYOUT_NONE ? 0 : load_number(code + layout->version);
 }
 
-/* The code object and its table are mapped, since they were when the entry was made. */
-static bool is_same(const struct known_code *known, const struct python *python)
+static bool has_same_table(struct known_codes *codes, pid_t pid, const struct known_code *known)
+{
+    uint64_t bytes, hash;
+
+    if (!codes->arena)
+        return load_word(known->table + LAYOUT_SIZE) == known->table_bytes &&
+               hash_of((const uint8_t *)known->table + LAYOUT_BYTES_DATA, known->table_bytes) ==
+                   known->check;
+    return memory_copy(pid, &bytes, known->table + LAYOUT_SIZE, sizeof bytes) &&
+           bytes == known->table_bytes &&
+           hash_copied(codes, pid, known->table + LAYOUT_BYTES_DATA, bytes, &hash) &&
+           hash == known->check;
+}
+
+/* Without an arena the code object and its table are mapped, since they were when the entry was
+ * made. */
+static bool is_same(struct known_codes *codes, pid_t pid, const struct known_code *known,
+                    const struct python *python)
 {
     const struct python_layout *layout = &python->layout;
+    uint64_t copy[LAYOUT_CODE_BYTES / sizeof(uint64_t)];
     uintptr_t code = known->code;
     uint32_t version;
+
+    if (codes->arena) {
+        bool is_code = known->type == python->code_type;
+
+        if (!memory_copy(pid, copy, code, is_code ? layout->bytes : 2 * sizeof copy[0]))
+            return false;
+        code = (uintptr_t)copy;
+    }
 
     if (load_word(code + LAYOUT_TYPE) != known->type)
         return false;
@@ -39,11 +88,7 @@ static bool is_same(const struct known_code *known, const struct python *python)
         load_number(code + layout->first_line) != known->first_line)
         return false;
     version = version_at(layout, code);
-    if (version)
-        return version == known->check;
-    return load_word(known->table + LAYOUT_SIZE) == known->table_bytes &&
-           hash_of((const uint8_t *)known->table + LAYOUT_BYTES_DATA, known->table_bytes) ==
-               known->check;
+    return version ? version == known->check : has_same_table(codes, pid, known);
 }
 
 /* ---- New ones ---- */
@@ -73,17 +118,23 @@ static size_t put_character(char *to, uint32_t c)
     return 4;
 }
 
-#define TEXT_CHARACTERS  1023u
-#define TEXT_BYTES       ((size_t)TEXT_CHARACTERS * 4)
+#define TEXT_CHARACTERS 1023u
+#define TEXT_BYTES      ((size_t)TEXT_CHARACTERS * 4)
+_Static_assert(sizeof(struct stored_code) + 3 * TEXT_BYTES + CODE_TABLE_BYTES <=
+                   sizeof(((struct known_codes *)0)->scratch),
+               "two texts, a table, and a text that is being read");
+
 #define STATE_KIND(s)    ((s) >> 2 & 7) /* bytes of a character */
 #define STATE_COMPACT(s) ((s) >> 5 & 1)
 #define STATE_ASCII(s)   ((s) >> 6 & 1)
 
 /* A string as UTF-8, its last TEXT_CHARACTERS characters if it is longer. Answers its bytes; 0 also
  * if it cannot be read. */
-static size_t read_text(const struct python_layout *layout, pid_t pid, uintptr_t at, char *to)
+static size_t read_text(struct known_codes *codes, const struct python_layout *layout, pid_t pid,
+                        uintptr_t at, char *to)
 {
-    unsigned char raw[TEXT_BYTES];
+    /* Not on the stack, of which a signal handler may have little. */
+    unsigned char *raw = (unsigned char *)codes->scratch + sizeof codes->scratch - TEXT_BYTES;
     uint64_t head[5];
     uint64_t length;
     uint32_t state;
@@ -95,7 +146,7 @@ static size_t read_text(const struct python_layout *layout, pid_t pid, uintptr_t
     length = head[LAYOUT_SIZE / sizeof(head[0])];
     state = (uint32_t)head[LAYOUT_TEXT_STATE / sizeof(head[0])];
     size = STATE_KIND(state);
-    if (!STATE_COMPACT(state) || !(size == 1 || size == 2 || size == 4))
+    if (length > UINT32_MAX || !STATE_COMPACT(state) || !(size == 1 || size == 2 || size == 4))
         return 0;
     data = at + (STATE_ASCII(state) ? layout->ascii : layout->wide);
     if (length > TEXT_CHARACTERS) {
@@ -129,9 +180,9 @@ static size_t read_code(struct known_codes *codes, const struct python_layout *l
         return 0;
     known->table_bytes = (uint32_t)bytes;
     *to = (struct stored_code){.first_line = known->first_line, .lines = layout->lines};
-    to->name_bytes = (uint32_t)read_text(layout, pid, known->name, text);
+    to->name_bytes = (uint32_t)read_text(codes, layout, pid, known->name, text);
     text += to->name_bytes;
-    to->file_bytes = (uint32_t)read_text(layout, pid, known->file, text);
+    to->file_bytes = (uint32_t)read_text(codes, layout, pid, known->file, text);
     text += to->file_bytes;
     to->table_bytes = bytes < CODE_TABLE_BYTES ? (uint32_t)bytes : CODE_TABLE_BYTES;
     if (!memory_copy(pid, text, known->table + LAYOUT_BYTES_DATA, to->table_bytes))
@@ -173,12 +224,11 @@ static bool learn(struct known_codes *codes, const struct python *python, struct
     bytes = read_code(codes, layout, pid, known);
     if (!bytes || !all_is_mapped(pid, known->table, LAYOUT_BYTES_DATA + known->table_bytes))
         return false;
+    known->number = codes->arena ? code_arena_add(codes->arena, codes->scratch, bytes)
+                                 : store_code(store, codes->scratch, bytes);
     known->check = version_at(layout, at);
-    if (!known->check)
-        known->check =
-            hash_of((const uint8_t *)known->table + LAYOUT_BYTES_DATA, known->table_bytes);
-    known->number = store_code(store, codes->scratch, bytes);
-    return true;
+    return known->check || hash_copied(codes, pid, known->table + LAYOUT_BYTES_DATA,
+                                       known->table_bytes, &known->check);
 }
 
 /* Not inlined: it has much on its stack. */
@@ -204,7 +254,7 @@ const struct known_code *code_find(struct known_codes *codes, const struct pytho
         return NULL;
     for (way = 0; way < CODE_WAYS && set[way].code != code; way++)
         continue;
-    if (way < CODE_WAYS && set[way].trust == codes->trust && is_same(&set[way], python))
+    if (way < CODE_WAYS && set[way].trust == codes->trust && is_same(codes, pid, &set[way], python))
         return &set[way];
     if (way == CODE_WAYS)
         way = codes->hand++ % CODE_WAYS;

@@ -9,6 +9,7 @@
 #define MP_RECORD_STACKS_CODE_H
 
 #include "base/data/hash.h"
+#include "record/stacks/code_arena.h"
 #include "record/stacks/memory.h"
 #include "record/stacks/python.h"
 #include "record/stacks/store.h"
@@ -31,15 +32,18 @@ struct known_code {
     uint32_t trust;     /* of the walks in which it counts */
 };
 
-/* A thread's. Zeroes are none. */
+/* A thread's. Zeroes are none. With an arena for use in a signal handler: then nothing is loaded
+ * from where it lies, and numbers of functions are those of the arena. */
 struct known_codes {
+    struct code_arena *arena;
     struct known_code entries[CODE_SETS][CODE_WAYS];
     uint32_t hand;
     uint32_t trust; /* pages were forgotten so often */
     uint64_t scratch[(CODE_TABLE_BYTES + 16384) / sizeof(uint64_t)];
 };
 
-/* What is known of the address; learns it if it is new. NULL if it cannot be read. */
+/* What is known of the address; learns it if it is new. NULL if it cannot be read. `store` may be
+ * NULL with an arena. */
 const struct known_code *code_find(struct known_codes *codes, const struct python *python,
                                    struct stack_store *store, pid_t pid, uintptr_t code);
 

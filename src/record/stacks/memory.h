@@ -7,6 +7,9 @@
  *
  * Live frames lie in live memory. What is guarded against is memory that is not what the layout
  * says: other builds, overwritten frames.
+ *
+ * A signal handler comes while frames are made and freed. There nothing is loaded from where it
+ * lies, and no page is trusted: with `copies` a walk sees what the kernel has copied.
  */
 #ifndef MP_RECORD_STACKS_MEMORY_H
 #define MP_RECORD_STACKS_MEMORY_H
@@ -25,6 +28,7 @@
 /* A thread's pages. Zeroes are none. */
 struct known_pages {
     pid_t pid;
+    bool copies;   /* nothing is loaded from where it lies */
     uint32_t hand; /* the way that is given up next */
     uintptr_t pages[MEMORY_SETS][MEMORY_WAYS];
 };
@@ -55,6 +59,16 @@ static inline bool memory_is_mapped(struct known_pages *known, uintptr_t at, siz
 }
 
 void memory_forget(struct known_pages *known);
+
+/* Where `bytes` that lie at `at`, a multiple of 8, can be loaded: there, or in `copy`. 0: nowhere.
+ */
+static inline uintptr_t memory_view(struct known_pages *known, uintptr_t at, size_t bytes,
+                                    void *copy)
+{
+    if (__builtin_expect(known->copies, 0))
+        return !(at & 7) && memory_copy(known->pid, copy, at, bytes) ? (uintptr_t)copy : 0;
+    return memory_is_mapped(known, at, bytes) ? at : 0;
+}
 
 /* Loads. Only from what is mapped. */
 static inline uintptr_t load_word(uintptr_t at)

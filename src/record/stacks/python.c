@@ -93,6 +93,7 @@ static void learn(struct python *python, pid_t pid, const char *text)
         *(void **)&python->is_finalizing = find("Py_IsFinalizing");
     *(void **)&python->first_interpreter = find("PyInterpreterState_Head");
     *(void **)&python->main_interpreter = find("PyInterpreterState_Main");
+    *(void **)&python->holds_gil = find("PyGILState_Check");
     if (!type || !python->thread_state || !python->is_finalizing || !python->first_interpreter ||
         !python->main_interpreter)
         refuse(python, version, "shows too little of itself");
@@ -132,6 +133,16 @@ static bool has_several(struct python *python)
         mp_log_warn("MINIPROF_STACKS: Python has sub-interpreters: no Python stacks while they "
                     "are there");
     return true;
+}
+
+uintptr_t python_thread_state_now(const struct python *python)
+{
+    void *state = python->thread_state();
+
+    return state && !python->is_finalizing() &&
+                   python->first_interpreter() == python->main_interpreter()
+               ? (uintptr_t)state
+               : 0;
 }
 
 uintptr_t python_thread_state(struct python *python)

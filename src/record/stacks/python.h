@@ -28,6 +28,7 @@ struct python {
     int (*is_finalizing)(void);
     void *(*first_interpreter)(void);
     void *(*main_interpreter)(void);
+    int (*holds_gil)(void); /* NULL: not found */
 };
 
 /* Looks for Python, unless that is known. A refusal is said once. */
@@ -36,6 +37,9 @@ void python_look(struct python *python, pid_t pid);
 /* The calling thread's state, NULL if there is none or if its frames may not be walked now. Only
  * when READY. */
 uintptr_t python_thread_state(struct python *python);
+
+/* The same, and says nothing: async-signal-safe. */
+uintptr_t python_thread_state_now(const struct python *python);
 
 static inline bool python_is_ready(struct python *python, pid_t pid)
 {

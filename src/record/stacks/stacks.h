@@ -9,7 +9,8 @@
  *     store.c    new places -> a new number once for each stack; under a lock
  *     slots.c    correlation id -> number   the writer asks when it has the call's record
  *
- * data/stack_rows.c writes what a number stands for when the first row names it.
+ * data/stack_rows.c writes what a number stands for when the first row names it. record/gaps has
+ * the stacks of threads that make no call for long.
  *
  * No stack is taken while a thread takes one: a signal handler that calls CUDA meanwhile gets none.
  */

@@ -10,7 +10,7 @@
 #define OWNER_GENERATOR 1
 #define OWNER_OTHER     3 /* and more: the frame is no function's */
 #define TAGS            ((uintptr_t)3)
-#define MOST_FRAMES     (WALK_DEPTH * 16) /* that are passed: with those that are no function's */
+#define PASSED          16u /* frames for each that is kept: with those that are no function's */
 
 /* A walk under way. */
 struct walker {
@@ -18,21 +18,24 @@ struct walker {
     const struct python *python;
     struct stack_store *store;
     uint32_t count;
+    uint64_t copy[STATE_BYTES / sizeof(uint64_t)]; /* of memory_view */
 };
 
 /* The innermost frame; 0: none. */
-static uintptr_t first_frame(struct walk *walk, const struct python_layout *layout,
-                             uintptr_t thread_state)
+static uintptr_t first_frame(struct walker *walker, uintptr_t thread_state)
 {
+    const struct python_layout *layout = &walker->python->layout;
+    struct known_pages *pages = &walker->walk->pages;
+    uintptr_t state = memory_view(pages, thread_state, STATE_BYTES, walker->copy);
     uintptr_t at;
 
-    if (!memory_is_mapped(&walk->pages, thread_state, STATE_BYTES))
+    if (!state)
         return 0;
-    at = load_word(thread_state + layout->state_frame);
+    at = load_word(state + layout->state_frame);
     if (layout->inner_frame == LAYOUT_NONE || !at)
         return at;
-    return memory_is_mapped(&walk->pages, at, 2 * sizeof(at)) ? load_word(at + layout->inner_frame)
-                                                              : 0;
+    at = memory_view(pages, at, 2 * sizeof(at), walker->copy);
+    return at ? load_word(at + layout->inner_frame) : 0;
 }
 
 /* The byte offset of the frame's instruction in its function. */
@@ -100,18 +103,22 @@ uint32_t walk_python(struct walk *walk, const struct python *python, struct stac
                      uintptr_t thread_state)
 {
     const struct python_layout *layout = &python->layout;
-    struct walker walker = {walk, python, store, 0};
+    struct walker walker = {.walk = walk, .python = python, .store = store};
+    uint32_t most = walk->most ? walk->most : WALK_DEPTH;
     uintptr_t frame;
 
     trust_anew(walk);
     walk->broken = false;
-    frame = first_frame(walk, layout, thread_state);
+    frame = first_frame(&walker, thread_state);
     for (unsigned passed = 0; frame; passed++) {
-        if (walker.count == WALK_DEPTH) {
+        if (walker.count == most) {
             walk->places[walker.count++] = (uint64_t)CODE_CUT << 32;
             break;
         }
-        if (passed == MOST_FRAMES || !memory_is_mapped(&walk->pages, frame, FRAME_BYTES)) {
+        frame = passed == most * PASSED
+                    ? 0
+                    : memory_view(&walk->pages, frame, FRAME_BYTES, walker.copy);
+        if (!frame) {
             walk->broken = true;
             break;
         }

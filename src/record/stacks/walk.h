@@ -15,10 +15,12 @@
 
 #define WALK_DEPTH 512u /* frames that are kept; of deeper stacks the innermost */
 
-/* What a thread needs for it. */
+/* What a thread needs for it. In a signal handler: with pages that are copied, and with the codes'
+ * arena. */
 struct walk {
     struct known_pages pages;
     struct known_codes codes;
+    uint32_t most;  /* frames that are kept, up to WALK_DEPTH; 0: as many */
     uint32_t count; /* walks */
     bool broken;    /* the last one ended too early */
     uint64_t places[WALK_DEPTH + 1];

@@ -3,7 +3,6 @@
 
 #include <link.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "record/core/clock.h"
@@ -37,25 +36,10 @@ static void take_wait(const struct mp_preload_wait *wait)
 
 /* ---- The clock ---- */
 
-#define SAME_CLOCK_NS (UINT64_C(60) * 1000000000u)
-
 /* Of the software GPU's virtual time: the library's functions see no wait that takes time. */
 static uint64_t stand_still(void)
 {
     return 0;
-}
-
-/* The software GPU's clock is the time of day with SIMGPU_REAL_TIME. Otherwise it is virtual: who
- * reads it moves it, so the library must not. */
-static bool clock_is_virtual(const struct recorder *recorder)
-{
-    uint64_t begun = recorder->recording.begin_time;
-    struct timespec now;
-    uint64_t day;
-
-    clock_gettime(CLOCK_REALTIME, &now);
-    day = (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
-    return begun > day || day - begun > SAME_CLOCK_NS;
 }
 
 static void set_clock(const struct recorder *recorder, struct mp_preload *preload)
@@ -68,7 +52,9 @@ static void set_clock(const struct recorder *recorder, struct mp_preload *preloa
     bool is_monotonic = strcmp(mp_clock_name(), "monotonic") == 0;
 
     if (!is_monotonic)
-        atomic_store(&preload->clock, clock_is_virtual(recorder) ? stand_still : mp_clock_now);
+        atomic_store(&preload->clock, mp_clock_is_played(recorder->recording.begin_time)
+                                          ? stand_still
+                                          : mp_clock_now);
     atomic_store(&preload->counter_is_even, is_monotonic && is_even);
 }
 

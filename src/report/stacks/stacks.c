@@ -10,7 +10,7 @@
 
 #include "base/poison.h"
 
-/* Text ends with the column of the frame. */
+/* Text has those of text_columns. */
 static const struct report_column columns[] = {
     {.title = "Time(%)", .key = "percent", .kind = REPORT_CELL_PERCENT, .width = 7, .share = true},
     {.title = "GPU time", .key = "device_ns", .kind = REPORT_CELL_TIME, .width = 8},
@@ -30,10 +30,22 @@ static const struct report_column columns[] = {
     {.title = "Name", .key = "function", .kind = REPORT_CELL_TEXT},
     {.title = "File", .key = "file", .kind = REPORT_CELL_TEXT},
     {.title = "Line", .key = "line", .kind = REPORT_CELL_COUNT},
+    {.title = "Sampled", .key = "sampled_ns", .kind = REPORT_CELL_TIME, .width = 8},
+    {.title = "Self sampled", .key = "self_sampled_ns", .kind = REPORT_CELL_TIME},
 };
 
-#define ALL_COLUMNS  (sizeof columns / sizeof *columns)
-#define TEXT_COLUMNS 9
+#define ALL_COLUMNS (sizeof columns / sizeof *columns)
+
+enum { COLUMN_FRAME = 8, COLUMN_SAMPLED = 18 };
+
+static const uint8_t text_columns[] = {0, 1, 2, 3, 4, 5, 6, 7, COLUMN_SAMPLED, COLUMN_FRAME};
+
+/* Which columns there are. */
+struct shown {
+    uint8_t of[ALL_COLUMNS];
+    size_t count;
+    bool people;
+};
 
 #define NO_STACK "<no stack>"
 
@@ -99,6 +111,24 @@ static void stacks_fill_cells(const struct stacks_report *report, const struct l
     *cells++ = time_if_known(report, line->self->critical);
     *cells++ = time_if_known(report, line->self->host);
     fill_origin(report, line, cells);
+    cells += 3;
+    *cells++ = report_number_cell(line->total->sampled);
+    *cells++ = report_number_cell(line->self->sampled);
+}
+
+/* Text has a column of samples only if there are any. */
+static struct shown shown_columns(const struct stacks_report *report, bool people)
+{
+    struct shown shown = {.people = people};
+    size_t most = people ? sizeof text_columns : ALL_COLUMNS;
+
+    for (size_t i = 0; i < most; i++) {
+        size_t column = people ? text_columns[i] : i;
+
+        if (!people || column != COLUMN_SAMPLED || report->result->sample_count)
+            shown.of[shown.count++] = (uint8_t)column;
+    }
+    return shown;
 }
 
 /* ---- Lines ---- */
@@ -114,7 +144,7 @@ static bool is_shown(const struct stacks_report *report, const struct stacks_wei
 
     return report->all || is_share(total->device, all->device) ||
            is_share(total->waiting, all->waiting) || is_share(total->critical, all->critical) ||
-           is_share(total->host, all->host);
+           is_share(total->host, all->host) || is_share(total->sampled, all->sampled);
 }
 
 static size_t line_count(const struct stacks_report *report, bool tree)
@@ -132,7 +162,7 @@ static bool line_at(const struct stacks_report *report, bool tree, size_t i, str
 
     if (i + 1 == line_count(report, tree)) {
         *line = (struct line){NULL, without, without, 0};
-        return without->device || without->calls || without->host;
+        return without->device || without->calls || without->host || without->sampled;
     }
     if (tree) {
         const struct stacks_node *node = &result->nodes[result->in_order[i]];
@@ -145,26 +175,27 @@ static bool line_at(const struct stacks_report *report, bool tree, size_t i, str
     return true;
 }
 
-static enum mp_status stacks_each_row(struct report_table *table,
-                                      const struct stacks_report *report, bool tree, bool people,
-                                      void (*take)(struct report_table *,
-                                                   const struct report_cell *))
+static enum mp_status stacks_each_row(
+    struct report_table *table, const struct stacks_report *report, bool tree,
+    const struct shown *shown, void (*take)(struct report_table *, const struct report_cell *))
 {
     struct mp_buffer text = {.data = NULL};
     enum mp_status status = MP_OK;
 
     for (size_t i = 0; !status && i < line_count(report, tree); i++) {
-        struct report_cell cells[ALL_COLUMNS];
+        struct report_cell cells[ALL_COLUMNS], chosen[ALL_COLUMNS];
         struct line line;
 
         if (!line_at(report, tree, i, &line))
             continue;
-        put_text(&text, report, &line, people);
+        put_text(&text, report, &line, shown->people);
         status = text.status;
         if (status)
             break;
         stacks_fill_cells(report, &line, &text, cells);
-        take(table, cells);
+        for (size_t at = 0; at < shown->count; at++)
+            chosen[at] = cells[shown->of[at]];
+        take(table, chosen);
     }
     mp_buffer_free(&text);
     return status;
@@ -209,6 +240,13 @@ static void stacks_print_notes(const struct report_out *out, const struct stacks
         note(out, report,
              "Note: only calls of %" PRIu64 " us or more have a stack (MINIPROF_STACKS_OVER).",
              result->over);
+    if (result->sample_count)
+        note(out, report,
+             "Samples: %zu; with Python's interpreter lock %.1f %% of the CPU time that they stand "
+             "for.",
+             result->sample_count,
+             result->all.sampled ? 100.0 * (double)result->gil_held / (double)result->all.sampled
+                                 : 0.0);
     if (!result->has_times)
         note(out, report, "Note: waiting times and the critical path are not known.");
 }
@@ -216,18 +254,22 @@ static void stacks_print_notes(const struct report_out *out, const struct stacks
 static enum mp_status print_table(const struct report_out *out, const struct stacks_report *report)
 {
     static const char *const by[] = {"line", "function", "file"};
+    bool people = report_has_titles(out);
+    struct shown shown = shown_columns(report, people);
+    struct report_column chosen[ALL_COLUMNS];
     struct report_table table;
     enum mp_status status;
-    bool people = report_has_titles(out);
 
+    for (size_t at = 0; at < shown.count; at++)
+        chosen[at] = columns[shown.of[at]];
     if (people)
         note(out, report, "Who called, %s %s, with all that was called from there:",
              report->tree ? "as a tree, by" : "by", by[report->options->by]);
-    report_begin(&table, out, columns, people ? TEXT_COLUMNS : ALL_COLUMNS);
-    status = stacks_each_row(&table, report, report->tree, people, report_measure);
+    report_begin(&table, out, chosen, shown.count);
+    status = stacks_each_row(&table, report, report->tree, &shown, report_measure);
     report_header(&table);
     if (!status)
-        status = stacks_each_row(&table, report, report->tree, people, report_row);
+        status = stacks_each_row(&table, report, report->tree, &shown, report_row);
     report_end(&table);
     return status;
 }
@@ -239,19 +281,20 @@ static void json_weights(struct json_writer *json, const char *key,
     JSON_FACTS(json, FACT("device_ns", weights->device), FACT("calls", weights->calls),
                FACT("launches", weights->launches), FACT_IF("waiting_ns", times, weights->waiting),
                FACT_IF("critical_ns", times, weights->critical),
-               FACT_IF("host_ns", times, weights->host));
+               FACT_IF("host_ns", times, weights->host), FACT("sampled_ns", weights->sampled));
     json_close_object(json);
 }
 
 static enum mp_status json_rows(struct json_writer *json, const struct stacks_report *report,
                                 const char *key, bool tree)
 {
+    const struct shown shown = shown_columns(report, false);
     struct report_table table;
     enum mp_status status;
 
     json_key_array(json, key);
     report_begin_json(&table, json, columns, ALL_COLUMNS);
-    status = stacks_each_row(&table, report, tree, false, report_row);
+    status = stacks_each_row(&table, report, tree, &shown, report_row);
     report_end(&table);
     json_close_array(json);
     return status;
@@ -270,7 +313,8 @@ static enum mp_status stacks_print_json(const struct report_out *out,
     json_head(&json, report->trace, &result->quality, &result->definitions, report->options->range,
               result->capture_ranges);
     JSON_FACTS(&json, FLAG("stacks", result->has_stacks), FACT("every", result->every),
-               FACT("over_us", result->over));
+               FACT("over_us", result->over), FACT("samples", result->sample_count),
+               FACT("gil_held_ns", result->gil_held));
     json_weights(&json, "all", &result->all, result->has_times);
     json_weights(&json, "without", &result->without, result->has_times);
     status = json_rows(&json, &whole, "rows", false);

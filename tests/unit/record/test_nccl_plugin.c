@@ -29,7 +29,7 @@ static void take_event(void *context, const struct mp_nvtx_event *event)
 
 static unsigned take_notes(void)
 {
-    const struct mp_nvtx_sink sink = {NULL, take_event, keep_name, NULL};
+    const struct mp_nvtx_sink sink = {NULL, take_event, keep_name, NULL, false};
 
     note_count = 0;
     mp_nvtx_drain(&sink);

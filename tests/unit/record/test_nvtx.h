@@ -79,7 +79,7 @@ static inline void keep_name(void *context, uint32_t tid, const char *name)
 
 static inline unsigned drain(void)
 {
-    const struct mp_nvtx_sink sink = {NULL, keep_event, keep_name, NULL};
+    const struct mp_nvtx_sink sink = {NULL, keep_event, keep_name, NULL, false};
 
     seen_count = 0;
     thread_name_count = 0;

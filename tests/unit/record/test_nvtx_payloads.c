@@ -72,7 +72,7 @@ static void take_event(void *context, const struct mp_nvtx_event *event)
 
 static void expect_shown(const char *expected)
 {
-    const struct mp_nvtx_sink sink = {NULL, take_event, keep_name, NULL};
+    const struct mp_nvtx_sink sink = {NULL, take_event, keep_name, NULL, false};
 
     shown_bytes = 0;
     shown[0] = '\0';
@@ -379,7 +379,7 @@ static void a_pop_comes_when_its_payload_finds_no_room(void **state)
     const uint64_t schema = reduce_schema();
     const struct reduce data = {7, 4096, 2};
     const nvtxPayloadData_t payload = {schema, sizeof(data), &data};
-    const struct mp_nvtx_sink sink = {NULL, keep_event, keep_name, NULL};
+    const struct mp_nvtx_sink sink = {NULL, keep_event, keep_name, NULL, false};
     uint64_t dropped;
 
     (void)state;

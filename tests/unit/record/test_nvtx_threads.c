@@ -140,7 +140,7 @@ static void crowd_event(void *context, const struct mp_nvtx_event *event)
 static void many_threads_lose_nothing(void **state)
 {
     static struct crowd crowd = {.running = CROWD};
-    const struct mp_nvtx_sink sink = {&crowd, crowd_event, keep_name, NULL};
+    const struct mp_nvtx_sink sink = {&crowd, crowd_event, keep_name, NULL, false};
     const uint64_t dropped = mp_nvtx_dropped();
     pthread_t threads[CROWD];
 
@@ -232,7 +232,7 @@ static void nest_event(void *context, const struct mp_nvtx_event *event)
 
 static void drops_are_counted_and_leave_nesting_whole(void **state)
 {
-    const struct mp_nvtx_sink sink = {NULL, nest_event, keep_name, NULL};
+    const struct mp_nvtx_sink sink = {NULL, nest_event, keep_name, NULL, false};
     const uint64_t dropped = mp_nvtx_dropped();
     uint64_t calls = 0;
 
@@ -259,7 +259,7 @@ static void drops_are_counted_and_leave_nesting_whole(void **state)
 
 static void a_recorded_push_always_gets_its_pop(void **state)
 {
-    const struct mp_nvtx_sink sink = {NULL, nest_event, keep_name, NULL};
+    const struct mp_nvtx_sink sink = {NULL, nest_event, keep_name, NULL, false};
 
     (void)state;
     for (int i = 0; i < 200; i++)
@@ -289,7 +289,7 @@ static void mark_in_handler(int number)
 
 static void signal_handlers_do_no_harm(void **state)
 {
-    const struct mp_nvtx_sink sink = {NULL, nest_event, keep_name, NULL};
+    const struct mp_nvtx_sink sink = {NULL, nest_event, keep_name, NULL, false};
     const struct itimerval every = {{0, 100}, {0, 100}}, never = {{0, 0}, {0, 0}};
     const uint64_t dropped = mp_nvtx_dropped();
     uint64_t calls = 0;

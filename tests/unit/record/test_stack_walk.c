@@ -1,5 +1,6 @@
 /* Walks through frames that were forged: in order, and damaged in every way that a layout of
- * another build or an overwritten frame could have. The frames are those of CPython 3.11. */
+ * another build or an overwritten frame could have. The frames are those of CPython 3.11. Each test
+ * runs as in a call, and as in a signal handler. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -20,6 +21,8 @@ static char *pages[4];
 static struct walk *walk;
 static struct python python;
 static struct stack_store store;
+static struct code_arena arena;
+static bool in_handler;
 
 enum { PAGE_STATE, PAGE_FRAMES, PAGE_CODES, PAGE_TEXTS };
 
@@ -92,6 +95,12 @@ static int forge(void **state)
     (void)state;
     walk = calloc(1, sizeof(*walk));
     walk->pages.pid = getpid();
+    if (in_handler) {
+        assert_true(code_arena_open(&arena));
+        arena.used = 0;
+        walk->pages.copies = true;
+        walk->codes.arena = &arena;
+    }
     store_open(&store);
     python = (struct python){.layout = *layout_of(11), .code_type = CODE_TYPE};
     memset(pages[PAGE_STATE], 0, PAGE_BYTES);
@@ -112,13 +121,22 @@ static int release(void **state)
 {
     (void)state;
     free(walk);
+    code_arena_close(&arena);
     store_close(&store);
     return 0;
 }
 
 static uint32_t take(void)
 {
-    return walk_python(walk, &python, &store, (uintptr_t)pages[PAGE_STATE]);
+    return walk_python(walk, &python, in_handler ? NULL : &store, (uintptr_t)pages[PAGE_STATE]);
+}
+
+/* The store's number of a function on the stack. */
+static uint32_t code_of(unsigned place)
+{
+    uint32_t number = PLACE_CODE(walk->places[place]);
+
+    return in_handler ? code_arena_number(&arena, &store, number) : number;
 }
 
 static void all_frames_are_found(void **state)
@@ -127,7 +145,7 @@ static void all_frames_are_found(void **state)
     assert_int_equal(take(), FRAMES);
     assert_false(walk->broken);
     for (unsigned i = 0; i < FRAMES; i++) {
-        const struct stored_code *code = store_code_get(&store, PLACE_CODE(walk->places[i]));
+        const struct stored_code *code = store_code_get(&store, code_of(i));
 
         assert_int_equal(PLACE_OFFSET(walk->places[i]), 2 * i);
         assert_int_equal(code->first_line, 100 * (i + 1));
@@ -211,23 +229,23 @@ static void another_function_at_an_address_is_noticed(void **state)
 
     (void)state;
     take();
-    before = PLACE_CODE(walk->places[1]);
+    before = code_of(1);
     memcpy(code_at(1) + 72, &first, sizeof(first));
     take();
-    assert_int_not_equal(PLACE_CODE(walk->places[1]), before);
+    assert_int_not_equal(code_of(1), before);
     forge_code(1);
     take();
-    assert_int_equal(PLACE_CODE(walk->places[1]), before);
+    assert_int_equal(code_of(1), before);
     put(code_at(1), 128, (uintptr_t)text_at(3));
     take();
-    assert_int_not_equal(PLACE_CODE(walk->places[1]), before);
+    assert_int_not_equal(code_of(1), before);
     forge_code(1);
     table[LAYOUT_BYTES_DATA + 2] = 1; /* in its middle: same address, same size */
     take();
-    assert_int_not_equal(PLACE_CODE(walk->places[1]), before);
+    assert_int_not_equal(code_of(1), before);
     table[LAYOUT_BYTES_DATA + 2] = (char)0x8f;
     take();
-    assert_int_equal(PLACE_CODE(walk->places[1]), before);
+    assert_int_equal(code_of(1), before);
 }
 
 /* Sizes that lie: nothing is read beyond what is there, and the function has no such part. */
@@ -238,7 +256,7 @@ static void sizes_are_not_believed(void **state)
     (void)state;
     put(text_at(0), LAYOUT_SIZE, UINT64_MAX);
     assert_int_equal(take(), FRAMES);
-    assert_int_equal(store_code_get(&store, PLACE_CODE(walk->places[0]))->name_bytes, 0);
+    assert_int_equal(store_code_get(&store, code_of(0))->name_bytes, 0);
     put(table, LAYOUT_SIZE, PAGE_BYTES);
     take();
     assert_true(walk->broken);
@@ -264,6 +282,70 @@ static void pages_are_shown_again(void **state)
     put(frame_at(0), 48, (uintptr_t)page);
     assert_int_equal(take(), 1);
     assert_true(walk->broken);
+}
+
+/* A handler believes nothing: what it meets may be gone at once. */
+static void a_handler_sees_that_pages_are_gone(void **state)
+{
+    char *page = mmap(NULL, PAGE_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    char *code = mmap(NULL, PAGE_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+    (void)state;
+    assert_true(page != MAP_FAILED && code != MAP_FAILED);
+    memcpy(page, frame_at(1), FRAME_ROOM);
+    memcpy(code, code_at(1), CODE_ROOM);
+    put(page, 32, (uintptr_t)code);
+    put(page, 56, (uintptr_t)code + BYTES_BEGIN);
+    put(frame_at(0), 48, (uintptr_t)page);
+    assert_int_equal(take(), FRAMES);
+    munmap(code, PAGE_BYTES);
+    assert_int_equal(take(), 1);
+    assert_true(walk->broken);
+    munmap(page, PAGE_BYTES);
+    assert_int_equal(take(), 1);
+    assert_true(walk->broken);
+}
+
+/* Long line tables count with their ends; these are compared, and nothing in between. */
+static void a_handler_compares_long_tables(void **state)
+{
+    const size_t bytes = 3 * PAGE_BYTES;
+    char *table = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    uint32_t before;
+
+    (void)state;
+    assert_ptr_not_equal(table, MAP_FAILED);
+    put(table, LAYOUT_SIZE, bytes - LAYOUT_BYTES_DATA);
+    put(code_at(1), 136, (uintptr_t)table);
+    assert_int_equal(take(), FRAMES);
+    before = PLACE_CODE(walk->places[1]);
+    take();
+    assert_int_equal(PLACE_CODE(walk->places[1]), before);
+    table[bytes - 1] = 1;
+    take();
+    assert_int_not_equal(PLACE_CODE(walk->places[1]), before);
+    munmap(table, bytes);
+}
+
+static void fewer_frames_may_be_asked_for(void **state)
+{
+    (void)state;
+    walk->most = 2;
+    assert_int_equal(take(), 3);
+    assert_int_equal(PLACE_CODE(walk->places[2]), CODE_CUT);
+    walk->most = FRAMES;
+    assert_int_equal(take(), FRAMES);
+}
+
+/* Without room a function has no number, and nothing is written. */
+static void an_arena_that_is_full_takes_nothing(void **state)
+{
+    (void)state;
+    arena.used = CODE_ARENA_BYTES - 32;
+    assert_int_equal(take(), FRAMES);
+    for (unsigned i = 0; i < FRAMES; i++)
+        assert_int_equal(PLACE_CODE(walk->places[i]), 0);
+    assert_int_equal(arena.used, CODE_ARENA_BYTES - 32);
 }
 
 /* The same numbers each time. */
@@ -398,10 +480,29 @@ int main(void)
         FORGED(another_function_at_an_address_is_noticed),
         FORGED(sizes_are_not_believed),
         FORGED(pages_are_shown_again),
+        FORGED(fewer_frames_may_be_asked_for),
         FORGED(any_words_are_survived),
         cmocka_unit_test(python_tells_its_layout),
         cmocka_unit_test(old_versions_have_a_table),
     };
+    const struct CMUnitTest handler_tests[] = {
+        FORGED(all_frames_are_found),
+        FORGED(no_frame_is_no_stack),
+        FORGED(no_wild_pointer_is_followed),
+        FORGED(a_circle_ends),
+        FORGED(a_frame_that_has_not_begun_is_left_out),
+        FORGED(what_is_no_function_is_left_out),
+        FORGED(another_function_at_an_address_is_noticed),
+        FORGED(sizes_are_not_believed),
+        FORGED(a_handler_sees_that_pages_are_gone),
+        FORGED(a_handler_compares_long_tables),
+        FORGED(an_arena_that_is_full_takes_nothing),
+        FORGED(fewer_frames_may_be_asked_for),
+        FORGED(any_words_are_survived),
+    };
+    int failed = cmocka_run_group_tests_name("walks through frames", tests, map_pages, NULL);
 
-    return cmocka_run_group_tests_name("walks through frames", tests, map_pages, NULL);
+    in_handler = true;
+    return failed +
+           cmocka_run_group_tests_name("walks in a signal handler", handler_tests, NULL, NULL);
 }

@@ -29,7 +29,7 @@ static const struct option_spec specs[] = {
      .kind = OPTION_TEXT,
      .offset = FIELD(by),
      .help = "a row for each line that launched it, too: line (file:line is the same), function or "
-             "file; needs a trace with stacks"},
+             "file, which need a trace with stacks; or operator, of a framework"},
     REPORT_CSV_OPTION(FIELD(report)),
     REPORT_JSON_OPTION(FIELD(report)),
     REPORT_LINES_OPTION(FIELD(report)),

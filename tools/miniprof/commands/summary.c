@@ -58,7 +58,7 @@ static const struct option_spec specs[] = {
      .kind = OPTION_TEXT,
      .offset = FIELD(by),
      .help = "a row for each name and line that it was called from: line (file:line is the same), "
-             "function or file; needs a trace with stacks"},
+             "function or file, which need a trace with stacks; or operator, of a framework"},
     REPORT_UNITS_OPTION(FIELD(report)),
     REPORT_TOP_OPTION(FIELD(report)),
     REPORT_VIEW_OPTIONS(FIELD(report)),

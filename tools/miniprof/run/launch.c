@@ -14,6 +14,7 @@
 #include "base/settings/config.h"
 #include "base/text/strings.h"
 #include "run/program.h"
+#include "run/startup.h"
 
 #include "base/poison.h"
 
@@ -125,6 +126,18 @@ static bool wants_nccl(void)
     return config.nccl == MP_NCCL_ON && config.nvtx == MP_SWITCH_ON;
 }
 
+/* Without a place for the file the program runs all the same. */
+static void set_operators(void)
+{
+    static struct mp_config config; /* 40 KiB */
+
+    mp_config_from_environment(&config, NULL, NULL);
+    if (config.operators != MP_OPERATORS_OFF && !startup_set())
+        fputs("miniprof run: no folder for --operators: neither XDG_CACHE_HOME nor HOME can be "
+              "used\n",
+              stderr);
+}
+
 /* In the child: the environment that the CUDA driver, NVTX and NCCL look at. */
 static int set_environment(void *context)
 {
@@ -136,6 +149,7 @@ static int set_environment(void *context)
         return ENOMEM;
     if (wants_nccl() && setenv("NCCL_PROFILER_PLUGIN", launch->library, 0) != 0)
         return ENOMEM;
+    set_operators();
     if (wants_preload(launch) && !set_preload(launch->preload))
         return ENOMEM;
     return 0;

@@ -87,7 +87,8 @@ static bool parse_by(const char *text, enum stacks_by *by)
 {
     enum called_by called;
 
-    if (!options_agree(set.command, !called_by_of(text, &called), CALLED_BY_WRONG))
+    if (!options_agree(set.command, !called_by_of(text, &called) || called == CALLED_BY_OPERATOR,
+                       "--by: there are line, function and file"))
         return false;
     *by = called == CALLED_BY_FUNCTION ? STACKS_BY_FUNCTION
           : called == CALLED_BY_FILE   ? STACKS_BY_FILE

@@ -1,0 +1,376 @@
+/* Timers on the CPU clocks of threads, and the signal that they send. */
+#include "record/gaps/gaps.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/log.h"
+#include "record/core/clock.h"
+#include "record/core/state.h"
+#include "record/gaps/sampled_thread.h"
+
+#include "base/poison.h"
+
+#define IDLE_TICKS 16u /* outside of ranges, after which a timer stops until the next call */
+#define NS         UINT64_C(1000000000)
+
+/* What a thread has that is not sampled. */
+static struct gap_thread nobody;
+
+/* ---- Timers. The system calls themselves: glibc's functions lie in librt before 2.34 ---- */
+
+static bool timer_make(const struct gaps *gaps, struct gap_thread *thread)
+{
+    struct sigevent event;
+    int timer;
+
+    memset(&event, 0, sizeof event);
+    event.sigev_notify = SIGEV_THREAD_ID;
+    event.sigev_signo = atomic_load(&gaps->signal);
+    event.sigev_value.sival_ptr = thread;
+    event._sigev_un._tid = (pid_t)atomic_load(&thread->tid);
+    if (syscall(SYS_timer_create, CLOCK_THREAD_CPUTIME_ID, &event, &timer) != 0)
+        return false;
+    atomic_store(&thread->timer, timer + 1);
+    return true;
+}
+
+/* `period` 0 stops it. Async-signal-safe. */
+static bool timer_run(struct gap_thread *thread, uint64_t period)
+{
+    struct timespec every = {(time_t)(period / NS), (long)(period % NS)};
+    struct itimerspec spec = {.it_interval = every, .it_value = every};
+    int timer = atomic_load(&thread->timer);
+
+    atomic_store(&thread->armed, period != 0);
+    return timer && syscall(SYS_timer_settime, timer - 1, 0, &spec, NULL) == 0;
+}
+
+static void timer_remove(struct gap_thread *thread)
+{
+    int timer = atomic_exchange(&thread->timer, 0);
+
+    if (timer)
+        syscall(SYS_timer_delete, timer - 1);
+}
+
+static uint64_t computed_now(void)
+{
+    struct timespec time = {0};
+
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
+    return (uint64_t)time.tv_sec * NS + (uint64_t)time.tv_nsec;
+}
+
+/* ---- The signal ---- */
+
+static void tick(struct recorder *recorder, struct gap_thread *thread)
+{
+    uint32_t calls = atomic_load_explicit(&thread->calls, memory_order_relaxed);
+    uint64_t now = computed_now();
+    uint64_t computing = now - thread->computed;
+    bool enabled = recorder_is_recording(recorder) && !atomic_load(&recorder->gaps.off) &&
+                   atomic_load_explicit(&recorder->cupti_state.enabled, memory_order_relaxed);
+    bool in_gap = calls == thread->seen;
+
+    thread->computed = now;
+    thread->seen = calls;
+    if (!enabled || atomic_load_explicit(&recorder->ranges.paused, memory_order_relaxed)) {
+        thread->seen = calls - 1; /* calls were not counted: this tick ends no gap */
+        if (++thread->idle >= IDLE_TICKS)
+            timer_run(thread, 0);
+        return;
+    }
+    thread->idle = 0;
+    if (in_gap && !atomic_load_explicit(&thread->inside, memory_order_relaxed))
+        gaps_take(recorder, thread, computing);
+}
+
+static struct gap_thread *thread_of_signal(struct gaps *gaps, const siginfo_t *info)
+{
+    for (unsigned i = 0; info->si_code == SI_TIMER && i < GAP_THREADS; i++) {
+        struct gap_thread *thread = atomic_load(&gaps->threads[i]);
+
+        if (!thread)
+            break;
+        if (thread == info->si_value.sival_ptr)
+            return thread;
+    }
+    return NULL;
+}
+
+/* The signal is not ours: its action is the default one. */
+static void pass_on(int number)
+{
+    struct sigaction action = {.sa_handler = SIG_DFL};
+
+    sigemptyset(&action.sa_mask);
+    sigaction(number, &action, NULL);
+    raise(number); /* delivered when this handler returns */
+}
+
+static void on_tick(int number, siginfo_t *info, void *context)
+{
+    struct recorder *recorder = mp_recorder;
+    struct gap_thread *thread = thread_of_signal(&recorder->gaps, info);
+    int saved_errno = errno;
+
+    (void)context;
+    if (!thread)
+        pass_on(number);
+    else if (atomic_load(&thread->tid) == (uint32_t)syscall(SYS_gettid))
+        tick(recorder, thread);
+    errno = saved_errno;
+}
+
+static bool is_default(int number)
+{
+    struct sigaction present;
+
+    return sigaction(number, NULL, &present) == 0 && !(present.sa_flags & SA_SIGINFO) &&
+           present.sa_handler == SIG_DFL;
+}
+
+static bool is_ours(int number)
+{
+    struct sigaction present;
+
+    return sigaction(number, NULL, &present) == 0 && (present.sa_flags & SA_SIGINFO) &&
+           present.sa_sigaction == on_tick;
+}
+
+/* Programs begin with the first or with the last real-time signal. So do we, behind a few. */
+static int choose_signal(void)
+{
+    sigset_t blocked;
+
+    pthread_sigmask(SIG_SETMASK, NULL, &blocked);
+    for (int number = SIGRTMAX - 4; number >= SIGRTMIN; number--)
+        if (is_default(number) && !sigismember(&blocked, number))
+            return number;
+    return 0;
+}
+
+static void turn_off(struct gaps *gaps, const char *why)
+{
+    if (!atomic_exchange(&gaps->off, true))
+        mp_log_warn("MINIPROF_STACKS_GAPS: %s: no samples", why);
+}
+
+/* 0: another thread is at it, or there is none. */
+static int take_signal(struct recorder *recorder)
+{
+    struct gaps *gaps = &recorder->gaps;
+    struct sigaction action = {.sa_sigaction = on_tick,
+                               .sa_flags = SA_SIGINFO | SA_RESTART | SA_ONSTACK};
+    int number = 0;
+
+    if (!atomic_compare_exchange_strong(&gaps->signal, &number, -1))
+        return number > 0 ? number : 0;
+    number = choose_signal();
+    sigemptyset(&action.sa_mask);
+    if (mp_clock_is_played(recorder->recording.begin_time))
+        turn_off(gaps, "the software GPU plays the time");
+    else if (!number || sigaction(number, &action, NULL) != 0)
+        turn_off(gaps, "the program has all real-time signals");
+    else
+        atomic_store(&gaps->signal, number);
+    return atomic_load(&gaps->off) ? 0 : number;
+}
+
+/* ---- Threads ---- */
+
+static struct gap_thread *map_thread(struct recorder *recorder)
+{
+    struct gap_thread *thread = mmap(NULL, sizeof *thread, PROT_READ | PROT_WRITE,
+                                     MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+
+    if (thread == MAP_FAILED)
+        return NULL;
+    thread->walk.most = GAP_DEPTH;
+    thread->walk.pages.pid = recorder->pid;
+    thread->walk.pages.copies = true;
+    thread->walk.codes.arena = &recorder->gaps.arena;
+    return thread;
+}
+
+/* Makes it the calling thread's. */
+static bool claim(struct gap_thread *thread, uint32_t tid)
+{
+    uint32_t free_tid = 0;
+
+    return atomic_compare_exchange_strong(&thread->tid, &free_tid, tid);
+}
+
+/* NULL: there are too many. */
+static struct gap_thread *find_free(struct recorder *recorder, uint32_t tid)
+{
+    struct gaps *gaps = &recorder->gaps;
+
+    for (unsigned i = 0; i < GAP_THREADS; i++) {
+        struct gap_thread *thread = atomic_load(&gaps->threads[i]);
+        struct gap_thread *none = NULL;
+
+        if (!thread) {
+            thread = map_thread(recorder);
+            if (!thread)
+                return NULL;
+            if (!atomic_compare_exchange_strong(&gaps->threads[i], &none, thread)) {
+                munmap(thread, sizeof *thread);
+                thread = none;
+            }
+        }
+        if (claim(thread, tid))
+            return thread;
+    }
+    return NULL;
+}
+
+static void give_back(void *item)
+{
+    struct gap_thread *thread = item;
+
+    timer_remove(thread);
+    atomic_store(&thread->armed, false);
+    atomic_store(&thread->tid, 0);
+}
+
+static bool is_blocked(int number)
+{
+    sigset_t blocked;
+
+    return pthread_sigmask(SIG_SETMASK, NULL, &blocked) != 0 || sigismember(&blocked, number);
+}
+
+/* What the calling thread has from now on. */
+static struct gap_thread *begin_thread(struct recorder *recorder, uint32_t tid)
+{
+    struct gaps *gaps = &recorder->gaps;
+    int number = take_signal(recorder);
+    struct gap_thread *thread = pthread_getspecific(gaps->key);
+
+    if (thread)
+        return thread;
+    if (!number)
+        return atomic_load(&gaps->off) ? &nobody : NULL;
+    /* A thread that has blocked the signal may await it. */
+    thread = is_blocked(number) ? NULL : find_free(recorder, tid);
+    if (!thread)
+        return &nobody;
+    atomic_store(&thread->inside, false);
+    if (timer_make(gaps, thread) && pthread_setspecific(gaps->key, thread) == 0)
+        return thread;
+    give_back(thread);
+    turn_off(gaps, "the kernel gives no timer");
+    return &nobody;
+}
+
+static void arm(struct recorder *recorder, struct gap_thread *thread)
+{
+    python_is_ready(&recorder->stacks.python, recorder->stacks.pid); /* looks, if it has not */
+    thread->seen = atomic_load(&thread->calls);
+    thread->idle = 0;
+    thread->computed = computed_now();
+    timer_run(thread, recorder->gaps.period);
+}
+
+void gaps_call(struct recorder *recorder, bool enters)
+{
+    struct call_log *log = call_log_mine(&recorder->logs);
+    struct gap_thread *thread = log ? log->gaps : &nobody;
+
+    if (thread == &nobody)
+        return;
+    /* The destructors of a thread may call CUDA when it has given back what it had. */
+    if (__builtin_expect(
+            !thread || atomic_load_explicit(&thread->tid, memory_order_relaxed) != log->tid, 0))
+        log->gaps = thread = begin_thread(recorder, log->tid);
+    if (!thread || thread == &nobody)
+        return;
+    atomic_store_explicit(&thread->calls,
+                          atomic_load_explicit(&thread->calls, memory_order_relaxed) + 1,
+                          memory_order_relaxed);
+    atomic_store_explicit(&thread->inside, enters, memory_order_relaxed);
+    if (__builtin_expect(!atomic_load_explicit(&thread->armed, memory_order_relaxed), 0) &&
+        !atomic_load(&recorder->gaps.off))
+        arm(recorder, thread);
+}
+
+/* ---- For all threads ---- */
+
+void gaps_open(struct recorder *recorder)
+{
+    struct gaps *gaps = &recorder->gaps;
+    bool has_python =
+        recorder->config.stacks == MP_STACKS_PYTHON || recorder->config.stacks == MP_STACKS_BOTH;
+
+    if (!recorder->config.stacks_gaps)
+        return;
+    if (!has_python)
+        turn_off(gaps, "it needs MINIPROF_STACKS=python or both");
+    else if (pthread_key_create(&gaps->key, give_back) != 0 || !code_arena_open(&gaps->arena))
+        turn_off(gaps, "no memory");
+    else
+        gaps->period = (uint64_t)recorder->config.stacks_gaps * 1000u;
+}
+
+static void drain(struct gap_thread *thread, gaps_use *use, void *context)
+{
+    uint32_t head = atomic_load_explicit(&thread->head, memory_order_acquire);
+    uint32_t at = atomic_load_explicit(&thread->tail, memory_order_relaxed);
+
+    for (; at != head; at++) {
+        use(context, &thread->samples[at % GAP_SAMPLES]);
+        atomic_store_explicit(&thread->tail, at + 1, memory_order_release);
+    }
+}
+
+void gaps_drain(struct recorder *recorder, gaps_use *use, void *context)
+{
+    struct gaps *gaps = &recorder->gaps;
+    int number = atomic_load(&gaps->signal);
+
+    if (!gaps->period || number <= 0)
+        return;
+    if (!atomic_load(&gaps->off) && !is_ours(number)) {
+        turn_off(gaps, "the program has taken the signal");
+        gaps_stop(recorder);
+    }
+    for (unsigned i = 0; i < GAP_THREADS; i++) {
+        struct gap_thread *thread = atomic_load(&gaps->threads[i]);
+
+        if (!thread)
+            break;
+        drain(thread, use, context);
+    }
+}
+
+/* A signal that is on its way still finds the handler. */
+void gaps_stop(struct recorder *recorder)
+{
+    struct gaps *gaps = &recorder->gaps;
+
+    atomic_store(&gaps->off, true);
+    for (unsigned i = 0; i < GAP_THREADS; i++) {
+        struct gap_thread *thread = atomic_load(&gaps->threads[i]);
+
+        if (thread)
+            timer_remove(thread);
+    }
+}
+
+void gaps_reset(struct recorder *recorder)
+{
+    int number = atomic_load(&recorder->gaps.signal);
+    struct sigaction action = {.sa_handler = SIG_DFL};
+
+    if (number <= 0 || !is_ours(number))
+        return;
+    sigemptyset(&action.sa_mask);
+    sigaction(number, &action, NULL);
+}

@@ -1,0 +1,25 @@
+/* Inside of gaps: what a sampled thread has. */
+#ifndef MP_RECORD_GAPS_SAMPLED_THREAD_H
+#define MP_RECORD_GAPS_SAMPLED_THREAD_H
+
+#include "record/gaps/gaps.h"
+#include "record/stacks/walk.h"
+
+struct gap_thread {
+    _Atomic uint32_t tid; /* 0: it is nobody's now */
+    /* The thread's own. Its handler comes between two of its instructions. */
+    _Atomic uint32_t calls; /* entered and left */
+    _Atomic bool inside;    /* of a call */
+    _Atomic bool armed;     /* the timer runs */
+    uint32_t seen;          /* calls when the timer went off before */
+    uint32_t idle;          /* how often it has gone off outside of ranges */
+    uint64_t computed;      /* CPU time then, ns */
+    struct walk walk;
+    /* Shared. */
+    _Atomic int timer;     /* the kernel's number of it + 1; who takes it out deletes it */
+    _Atomic uint32_t head; /* samples ever put; by the handler */
+    _Atomic uint32_t tail; /* taken; by the writer */
+    struct gap_sample samples[GAP_SAMPLES];
+};
+
+#endif

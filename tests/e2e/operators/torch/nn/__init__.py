@@ -1,0 +1,2 @@
+"""Modules."""
+from . import modules  # noqa: F401
