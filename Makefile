@@ -121,6 +121,7 @@ CORE_OBJECTS   := $(filter-out $(if $(HAVE_SQLITE),%/nvvp/none.o %/tables/none.o
 CORE_OBJECTS   := $(filter-out %/common/gzip$(if $(HAVE_ZLIB),_none).o,$(CORE_OBJECTS))
 CORE_OBJECTS   := $(if $(HAVE_UPLOT),$(filter-out %/page/assets_none.o,$(CORE_OBJECTS)) \
 	$(OBJ)/html_assets.o,$(CORE_OBJECTS))
+CORE_OBJECTS   += $(OBJ)/cbid_frame.o
 RECORD_OBJECTS := $(call objects,src/record)
 # Its stubs are written for these processors.
 PRELOAD_OBJECTS := $(if $(filter x86_64 aarch64,$(MACHINE)),$(call objects,src/preload))
@@ -201,19 +202,19 @@ $(OBJ)/%.o: %.c $(BUILD)/flags
 	$(call say,CC,$<)
 	$(Q)$(COMPILE) -MMD -MP -c -o $@ $<
 
-$(OBJ)/html_assets.c: tools/dev/embed $(wildcard src/report/html/* src/report/html/*/*) $(HTML_MODULES)
+$(OBJ)/html_assets.c: tools/dev/embed tools/dev/frame $(wildcard src/report/html/* src/report/html/*/*) $(HTML_MODULES)
 	@mkdir -p $(@D)
 	$(call say,PAGE,$@)
 	$(Q)tools/dev/embed src/report/html $(HTML_MODULES) $@
 
-$(OBJ)/startup_text.c: tools/dev/embed_text tools/python/startup/sitecustomize.py
+# Texts that the program has packed: NAME_frame and NAME_frame_bytes.
+$(OBJ)/cbid_frame.c: src/export/common/cbid_names.txt
+$(OBJ)/startup_frame.c: tools/python/startup/sitecustomize.py
+$(OBJ)/%_frame.c: tools/dev/frame
 	@mkdir -p $(@D)
-	$(Q)$^ startup_text $@
+	$(Q)tools/dev/frame $(*F)_frame $(filter-out $<,$^) >$@.$$$$ && mv $@.$$$$ $@
 
-$(OBJ)/startup_text.o: $(OBJ)/startup_text.c $(BUILD)/flags
-	$(Q)$(COMPILE) -MMD -MP -c -o $@ $<
-
-$(OBJ)/html_assets.o: $(OBJ)/html_assets.c $(BUILD)/flags
+$(OBJ)/html_assets.o $(OBJ)/cbid_frame.o $(OBJ)/startup_frame.o: %.o: %.c $(BUILD)/flags
 	$(Q)$(COMPILE) -MMD -MP -c -o $@ $<
 
 $(OBJ)/src/record/%.o $(OBJ)/tests/simgpu/%.o $(OBJ)/samples/%.o: EXTRA_CPPFLAGS += $(CUDA_CPPFLAGS)
@@ -248,7 +249,7 @@ $(TRACE_LIB) $(READER_LIB):
 	$(Q)$(CROSS)ar qcs $@ $^
 
 # Which commit this is, in a file of its own: a new commit compiles nothing else.
-TOOL_OBJECTS += $(if $(TOOL_OBJECTS),$(OBJ)/build_id.o $(OBJ)/startup_text.o)
+TOOL_OBJECTS += $(if $(TOOL_OBJECTS),$(OBJ)/build_id.o $(OBJ)/startup_frame.o)
 
 $(OBJ)/build_id.c: FORCE
 	@mkdir -p $(@D); printf 'const char build_package[] = "%s";\nconst char build_commit[] = "%s";\n' \

@@ -6,8 +6,8 @@
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
-#include <zstd.h>
 
+#include "base/data/frame.h"
 #include "base/status.h"
 #include "report/page/assets.h"
 
@@ -25,18 +25,14 @@ enum mp_status html_page_check(struct mp_error *error)
                         "npm there, run 'make deps' and build again");
 }
 
-/* Writes what a frame of tools/dev/embed holds. */
 static enum mp_status put_asset(FILE *out, const unsigned char *frame, size_t frame_bytes,
                                 struct mp_error *error)
 {
-    size_t bytes = (size_t)ZSTD_getFrameContentSize(frame, frame_bytes);
-    char *content = malloc(bytes);
+    size_t bytes;
+    char *content = mp_frame_unpack(frame, frame_bytes, &bytes);
 
-    /* The frame is our own, so nothing else can fail. */
-    if (!content || ZSTD_decompress(content, bytes, frame, frame_bytes) != bytes) {
-        free(content);
+    if (!content)
         return mp_error_set(error, MP_ERR_MEMORY, "no memory for the page's own parts");
-    }
     fwrite(content, 1, bytes, out);
     free(content);
     return MP_OK;

@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "base/costs_file.h"
+#include "base/data/frame.h"
 #include "base/data/hash.h"
 #include "base/io.h"
 
@@ -21,10 +22,11 @@
 
 #define NAME "sitecustomize.py"
 
-extern const char startup_text[];
+extern const unsigned char startup_frame[];
+extern const size_t startup_frame_bytes;
 
 /* $XDG_CACHE_HOME/miniprof/startup-0123456789abcdef */
-static bool find_folder(char *folder, size_t size)
+static bool find_folder(const char *text, size_t bytes, char *folder, size_t size)
 {
     char costs[PATH_MAX];
     char *slash;
@@ -34,8 +36,7 @@ static bool find_folder(char *folder, size_t size)
         return false;
     slash = strrchr(costs, '/');
     *slash = '\0';
-    length = snprintf(folder, size, "%s/startup-%016" PRIx64, costs,
-                      mp_hash64(startup_text, strlen(startup_text), 0));
+    length = snprintf(folder, size, "%s/startup-%016" PRIx64, costs, mp_hash64(text, bytes, 0));
     return length > 0 && (size_t)length < size && !strchr(folder, ':');
 }
 
@@ -50,16 +51,15 @@ static bool make_folder(char *folder)
     return mkdir(folder, 0700) == 0 || errno == EEXIST;
 }
 
-static bool write_whole(int fd)
+static bool write_whole(int fd, const char *text, size_t bytes)
 {
-    size_t bytes = strlen(startup_text);
-    bool done = write(fd, startup_text, bytes) == (ssize_t)bytes;
+    bool done = write(fd, text, bytes) == (ssize_t)bytes;
 
     return close(fd) == 0 && done;
 }
 
 /* Another process may do the same at the same time. */
-static bool make_file(const char *folder)
+static bool make_file(const char *text, size_t bytes, const char *folder)
 {
     char path[PATH_MAX + sizeof NAME + 1];
     char own[sizeof path + 16];
@@ -72,10 +72,21 @@ static bool make_file(const char *folder)
     fd = open(own, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
     if (fd < 0)
         return false;
-    if (write_whole(fd) && rename(own, path) == 0)
+    if (write_whole(fd, text, bytes) && rename(own, path) == 0)
         return true;
     unlink(own);
     return false;
+}
+
+static bool write_file(char *folder, size_t size)
+{
+    size_t bytes;
+    char *text = mp_frame_unpack(startup_frame, startup_frame_bytes, &bytes);
+    bool done = text && find_folder(text, bytes, folder, size) && make_folder(folder) &&
+                make_file(text, bytes, folder);
+
+    free(text);
+    return done;
 }
 
 bool startup_set(void)
@@ -86,7 +97,7 @@ bool startup_set(void)
     size_t size;
     bool done;
 
-    if (!find_folder(folder, sizeof folder) || !make_folder(folder) || !make_file(folder))
+    if (!write_file(folder, sizeof folder))
         return false;
     size = strlen(folder) + (present ? strlen(present) : 0) + 2;
     list = malloc(size);
