@@ -27,7 +27,7 @@ build_without() {
     ! nm -u "$BUILD/miniprof" | grep -q deflate || libraries+=(-lz)
     # shellcheck disable=SC2086
     ${CC:-gcc} -std=gnu17 -D_GNU_SOURCE ${SAN:+-fsanitize=$SAN} -I"$SOURCE/include" \
-        -I"$SOURCE/src" -o without "$BUILD"/obj/{build_id,tools/miniprof/{*,*/*}}.o \
+        -I"$SOURCE/src" -o without "$BUILD"/obj/{build_id,startup_frame,tools/miniprof/{*,*/*}}.o \
         "$SOURCE/src/report/page/assets_none.c" "$BUILD/obj/libreader.a" "${libraries[@]}"
 }
 build_without || exit 1

@@ -64,8 +64,8 @@ struct ranks_side {
     uint64_t waiting;    /* ns */
 };
 
-/* Who waits for whom: all for all, all for the root, the root for all, or a receive for its send that
- * NCCL has buffered. */
+/* Who waits for whom: all for all, all for the root, the root for all, or a receive for its send
+ * that NCCL has buffered. */
 enum ranks_pattern { RANKS_ALL, RANKS_ROOT_SENDS, RANKS_ROOT_RECEIVES, RANKS_BUFFERED };
 
 struct ranks_instance {

@@ -1,3 +1,4 @@
+/* A zstd frame knows its length; what is none is a text that could not be packed. */
 #include "base/data/frame.h"
 
 #include <stdbool.h>
