@@ -1,6 +1,6 @@
 /* Kernels and copies whose counters are known, for tests/gpu/counters.sh:
  *
- *     counters spin|write|mma|copy [--ms N] [--blocks N]
+ *     counters spin|write|mma|copy|turns|short [--ms N] [--blocks N]
  *
  * repeats the case for N ms (1000) and prints what a sampler has to find while it ran, a line each:
  * GROUP COUNTER VALUE, in percent or bytes a second. GROUP is a kernel's name, or that of copies.
@@ -9,6 +9,7 @@
  *     write  a kernel fills 2 GiB, far more than the L2 cache: dram__bytes_write.sum.per_second
  *     mma    tensor cores at work: their share is for the range profiler to say
  *     copy   pinned memory to the device and back at the same time: pcie_rx, pcie_tx
+ *     turns  the same, one after the other
  *     short  kernels of 20 us in turn: one waits in a quarter of the SMs, the other in all of them
  */
 #include "common.h"
@@ -68,9 +69,9 @@ static const char ptx[] =
         "    setp.eq.f32 %p, %s, 0f00000000;\n    @!%p bra done;\n"
         "    st.global.f32 [%rd1], %s;\ndone:\n    ret;\n}\n";
 
-enum { CASE_SPIN, CASE_WRITE, CASE_MMA, CASE_COPY, CASE_SHORT };
+enum { CASE_SPIN, CASE_WRITE, CASE_MMA, CASE_COPY, CASE_TURNS, CASE_SHORT };
 
-static const char *const cases[] = {"spin", "write", "mma", "copy", "short", NULL};
+static const char *const cases[] = {"spin", "write", "mma", "copy", "turns", "short", NULL};
 static int ms = 1000, blocks, sms;
 static CUmodule module;
 
@@ -164,7 +165,7 @@ static void run_mma(void)
     printf("multiply sm_active %.6f\n", 100.0 * blocks / sms);
 }
 
-static void run_copy(void)
+static void copy_both_ways(bool in_turns)
 {
     CUdeviceptr device[2];
     void *host[2];
@@ -179,9 +180,21 @@ static void run_copy(void)
     since = seconds_now();
     while (!is_over(since)) {
         CU_CHECK(cuMemcpyHtoDAsync(device[0], host[0], COPY_BYTES, streams[0]));
+        if (in_turns)
+            CU_CHECK(cuCtxSynchronize());
         CU_CHECK(cuMemcpyDtoHAsync(host[1], device[1], COPY_BYTES, streams[1]));
     }
     printf("copies %zu\n", COPY_BYTES);
+}
+
+static void run_copy(void)
+{
+    copy_both_ways(false);
+}
+
+static void run_turns(void)
+{
+    copy_both_ways(true);
 }
 
 int main(int argc, char **argv)
@@ -190,7 +203,7 @@ int main(int argc, char **argv)
         {"ms", OPTION_INT, &ms, 1, 60000, NULL, "how long (1000)"},
         {"blocks", OPTION_INT, &blocks, 1, 100000, NULL, "of spin and mma (half of the SMs)"},
         {NULL, OPTION_INT, NULL, 0, 0, NULL, NULL}};
-    void (*const run[])(void) = {run_spin, run_write, run_mma, run_copy, run_short};
+    void (*const run[])(void) = {run_spin, run_write, run_mma, run_copy, run_turns, run_short};
     CUdevice device;
     CUcontext context;
     int which = 0;
@@ -198,7 +211,7 @@ int main(int argc, char **argv)
     while (argc > 1 && cases[which] && strcmp(cases[which], argv[1]) != 0)
         which++;
     if (argc < 2 || !cases[which])
-        fail("counters: spin, write, mma, copy or short?");
+        fail("counters: spin, write, mma, copy, turns or short?");
     parse_options(argc - 1, argv + 1, rows);
     CU_CHECK(cuInit(0));
     CU_CHECK(cuDeviceGet(&device, 0));

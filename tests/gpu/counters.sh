@@ -64,14 +64,47 @@ sampled write dram__bytes_write.sum.per_second,dram_active write
 truths write
 sampled short sm_active,sm_occupancy short
 truths short
-sampled copy default copy
-for direction in HtoD:pcie_rx DtoH:pcie_tx; do
-    truth=$("$BUILD/miniprof" dump --csv --table copy copy.mpt | python3 -c '
-import csv, sys
-rows = [r for r in csv.DictReader(sys.stdin) if sys.argv[1] in r["kind"]]
-print(sum(int(r["bytes"]) for r in rows) / sum(int(r["duration_ns"]) for r in rows) * 1e9)' \
-        "${direction%:*}")
-    near copy "[CUDA memcpy ${direction%:*}]" "${direction#*:}" "$truth"
+
+# The counters of PCIe have the headers of packets, too (PCI Express Base Specification, 2.2): 12
+# bytes for 256 of data that the device reads, and 16 with which it asks for them; 16 for 256 that
+# it writes.
+cat >pcie.py <<'P'
+import csv, json, sys
+name, tolerance = sys.argv[1:]
+copies = list(csv.DictReader(sys.stdin))
+report = json.load(open(name + ".json"))
+size, time = ({kind: sum(int(row[key]) for row in copies if kind in row["kind"])
+               for kind in ("HtoD", "DtoH")} for key in ("bytes", "duration_ns"))
+failed = 0
+def compare(what, measured, truth, payload):
+    global failed
+    off = abs(measured - truth) / truth
+    failed |= off > float(tolerance)
+    print(f"{name}: {what} {measured:.5g}, known {truth:.5g}: {100 * off:.2f} %; of data "
+          f"{payload:.5g}")
+if name == "turns":
+    for kind, counter, factor in (("HtoD", "pcie_rx", 12 / 256), ("DtoH", "pcie_tx", 16 / 256)):
+        rate = size[kind] / time[kind] * 1e9
+        mean = next(row["mean"] for row in report["work"]
+                    if kind in row["name"] and row["counter"] == counter)
+        compare(f"{kind} {counter}, bytes/s", mean, rate * (1 + factor), rate)
+else:
+    for counter, data, more in (("pcie_rx", "HtoD", size["HtoD"] * 12 / 256),
+                                ("pcie_tx", "DtoH", (size["HtoD"] + size["DtoH"]) * 16 / 256)):
+        row = next(row for row in report["counters"] if row["counter"] == counter)
+        compare(f"{counter}, bytes", row["mean"] * row["samples"] * 1e-4, size[data] + more,
+                size[data])
+sys.exit(failed)
+P
+for name in turns copy; do
+    rate=10kHz sampled $name pcie_rx,pcie_tx $name
+    if "$BUILD/miniprof" dump --csv --table copy $name.mpt |
+        python3 pcie.py $name "${TOLERANCE:-0.03}" >verdict; then
+        ok "$(paste -sd';' verdict)"
+    else
+        failed=$((failed + 1))
+        sed 's/^/FAILED: /' verdict
+    fi
 done
 
 # The range profiler's value of the same kernel.
@@ -92,33 +125,46 @@ if command -v nvidia-smi >/dev/null; then
     near spin wait sm_clock "${clock}000000"
 fi
 
-# What sampling costs: a loop of short kernels, and how many samples there were.
-echo "cost: seconds of one run of 'short' for $ms ms of work, samples, overflows"
-cost() { # NAME SAMPLE
-    local begin=$EPOCHREALTIME
-    rm -f cost.mpt
-    if [ -n "$2" ]; then
-        MINIPROF_SAMPLE=$2 traced cost.mpt "$program" short --ms "$ms" >/dev/null 2>cost.err
-    else
-        traced cost.mpt "$program" short --ms "$ms" >/dev/null 2>cost.err
-    fi
-    python3 - "$1" "$begin" "$EPOCHREALTIME" "$("$BUILD/miniprof" info --csv cost.mpt |
-        grep -c .)" "$("$BUILD/miniprof" counters --json cost.mpt 2>/dev/null)" \
-        "$("$BUILD/miniprof" kernels --json cost.mpt)" <<'P'
+# How many samples there are at which rate.
+samples_at() { # RATE
+    rm -f many.mpt
+    MINIPROF_SAMPLE=default@$1 traced many.mpt "$program" short --ms "$ms" >/dev/null 2>many.err
+    echo "$1: $("$BUILD/miniprof" counters --json many.mpt 2>/dev/null | python3 -c '
 import json, sys
-name, begin, end, _, counters, kernels = sys.argv[1:]
-counters = json.loads(counters or "{}")
-rows = counters.get("counters", [])
-samples = max([row["samples"] for row in rows] or [0])
-missing = max([row["missing_ns"] for row in rows] or [0])
-calls = json.loads(kernels)["calls"]
-print(f"{name}: {float(end) - float(begin):.2f} s, {calls} kernels, {samples} samples, "
-      f"{counters.get('overflows', 0)} overflows, {missing / 1e6:.1f} ms without samples")
-P
-    tail -n 1 cost.err
+report = json.load(sys.stdin)
+row = max((row for row in report["counters"] if row["samples"]), key=lambda row: row["samples"])
+print(row["samples"], "samples,", round(row["missing_ns"] / 1e6, 1), "ms without,",
+      report["overflows"], "overflows")')"
+    grep -o 'CUPTI takes.*' many.err
 }
-cost "without" ""
-for hertz in 1kHz 10kHz 50kHz 100kHz 200kHz; do
-    cost "$hertz" "default@$hertz"
+for hertz in 1kHz 10kHz 20kHz 50kHz 100kHz 200kHz; do
+    samples_at "$hertz"
 done
+
+# What sampling costs: ResNet-50 eager and as a graph alone, recorded, with samples at three rates,
+# and with nsys's GPU metrics, in turn. ROUNDS=n (3).
+have_torch || skip "no PyTorch with torchvision and CUDA: the cost is not measured"
+nsys=$(find_nsys)
+loop() { # COMMAND...
+    local mode
+    for mode in eager graph; do
+        rm -f loop.mpt
+        "$@" python3 "$SOURCE/tests/gpu/stacks.py" model none $mode | sed 's/^/loop|/'
+    done
+}
+one_side() {
+    case $1 in
+    alone) side samples "$1" loop env ;;
+    recorded) MINIPROF_CAPTURE=range side samples "$1" loop traced loop.mpt ;;
+    nsys*) side samples "$1" loop nsys_profile n --gpu-metrics-devices=0 \
+        --gpu-metrics-frequency="${1#nsys }" ;;
+    *) MINIPROF_CAPTURE=range MINIPROF_SAMPLE=default@$1 side samples "$1" loop traced loop.mpt ;;
+    esac
+}
+sides=(alone recorded 1kHz 10kHz 100kHz)
+[ -z "$nsys" ] || sides+=("nsys 10000" "nsys 100000")
+ROUNDS=${ROUNDS:-3}
+while another_round 0; do in_turn one_side "${sides[@]}"; done
+print_results samples
+said
 [ "$failed" -eq 0 ]

@@ -2,8 +2,8 @@
 """Launches from known depths, and models of samples/torch in eager mode: what a stack costs.
 
     stacks.py depths            DEPTH|NS lines: ns a launch, the median of 40 rounds of 500
-    stacks.py model TOOL        MODEL|MS lines: ms an iteration; TOOL: none, torch (torch.profiler
-                                with_stack)
+    stacks.py model TOOL [MODE] MODEL|MS lines: ms an iteration; TOOL: none, torch (torch.profiler
+                                with_stack); MODE: eager, graph
     stacks.py truth FILE        eager layers; FILE: the lines of which forward() was called
 """
 import contextlib
@@ -44,10 +44,10 @@ def depths():
     torch.cuda.profiler.stop()
 
 
-def model(tool):
+def model(tool, mode="eager"):
     import loop
     import resnet50
-    inference = resnet50.make_inference(loop.make_parser("").parse_args(["--mode", "eager"]))
+    inference = resnet50.make_inference(loop.make_parser("").parse_args(["--mode", mode]))
     profiler = torch.profiler.profile(with_stack=True) if tool == "torch" else None
     with torch.no_grad():
         loop.run_loop(inference, 20)
@@ -55,7 +55,7 @@ def model(tool):
         with profiler or contextlib.nullcontext():
             times = loop.run_loop(inference, 200)
         torch.cuda.profiler.stop()
-    print("ResNet-50 eager", f"{statistics.median(times) * 1e3:.4f}", sep="|")
+    print(f"ResNet-50 {mode}", f"{statistics.median(times) * 1e3:.4f}", sep="|")
 
 
 class Layer(torch.nn.Module):
