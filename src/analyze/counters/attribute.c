@@ -396,10 +396,22 @@ static struct counters_cell *cell_of(const struct set_work *work, size_t group, 
                          &result->counters[work->set->counters[place]]);
 }
 
+/* False: farther outside of what the counter can say than chance explains. Two kernels that always
+ * follow each other come out like that, one too high and the other too low, where samples and work
+ * are a little apart in time. */
+static bool is_possible(const struct counters_counter *counter, double mean, double error)
+{
+    double most = counter->unit == METRIC_UNIT_PERCENT ? 100 : HUGE_VAL;
+
+    return mean >= -error - counter->step && mean <= most + error + counter->step;
+}
+
 static void find_means(struct set_work *work, size_t place)
 {
     size_t groups = work->device->groups;
-    double step = work->device->pass->result->counters[work->set->counters[place]].step;
+    const struct counters_counter *counter =
+        &work->device->pass->result->counters[work->set->counters[place]];
+    double step = counter->step;
     double spread = fmax(work->greatest[place], step);
     const struct counters_group *rows = &work->device->pass->result->groups[work->device->first];
     double busy = work->busy_time > 0 ? work->busy_sum[place] / work->busy_time : 0;
@@ -425,7 +437,9 @@ static void find_means(struct set_work *work, size_t place)
     for (size_t i = 0; i < groups; i++) {
         struct counters_cell *cell = cell_of(work, i, place);
 
-        if (work->errors[i] > COUNTERS_NOT_KNOWN * spread)
+        if (work->errors[i] > COUNTERS_NOT_KNOWN * spread ||
+            (i != COUNTERS_IDLE &&
+             !is_possible(counter, work->means[i], CONFIDENCE * work->errors[i])))
             continue;
         cell->mean = fmax(work->means[i], 0);
         cell->error = CONFIDENCE * work->errors[i];

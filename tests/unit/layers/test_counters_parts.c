@@ -71,7 +71,8 @@ static void built(void)
 static const struct counters_group *group_of(uint64_t device, const char *name)
 {
     for (size_t i = 0; i < result.group_count; i++)
-        if (result.groups[i].device == device && !strcmp(result.groups[i].name, name))
+        if (result.groups[i].device == device && result.groups[i].name &&
+            !strcmp(result.groups[i].name, name))
             return &result.groups[i];
     fail_msg("no %s", name);
     return NULL;
@@ -213,6 +214,30 @@ static void idle_time_by_cause(void **state)
     built();
 }
 
+/* Samples of 10 us: `inside` while the kernel runs, 5 elsewhere. */
+static void build_kernel(double inside)
+{
+    begin_program();
+    put_counter(1, 0, "sm_active", MP_counter_source_cupti);
+    for (uint64_t i = 0; i < STEPS; i++) {
+        put_step(FIRST + i * LENGTH, 1);
+        for (uint64_t s = 0; s < 10; s++)
+            put_sample(1, FIRST + i * LENGTH + (s + 1) * 10, 10, s >= 2 && s < 6 ? inside : 5);
+    }
+    build(COUNTERS_BY_KERNEL);
+}
+
+static void more_than_all_is_not_said(void **state)
+{
+    (void)state;
+    build_kernel(99);
+    expect_mean("kernel", 99, 0.1);
+    built();
+    build_kernel(120);
+    assert_true(isnan(cell_of(0, "kernel")->mean));
+    built();
+}
+
 static void no_samples_no_rows(void **state)
 {
     (void)state;
@@ -237,6 +262,7 @@ int main(void)
         cmocka_unit_test(what_is_not_known_of_iterations),
         cmocka_unit_test(an_iteration_is_of_the_devices_that_it_uses),
         cmocka_unit_test(idle_time_by_cause),
+        cmocka_unit_test(more_than_all_is_not_said),
         cmocka_unit_test(no_samples_no_rows),
     };
 
