@@ -49,6 +49,8 @@ static void send_to(const struct sigevent *event)
     sigset_t all, before;
     pthread_t thread;
 
+    if (!target)
+        return;
     target->thread = event->_sigev_un._tid;
     target->info.si_signo = event->sigev_signo;
     target->info.si_code = SI_TIMER;

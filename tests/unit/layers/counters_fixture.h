@@ -16,7 +16,7 @@ static inline void put_counter(uint64_t id, uint64_t device, const char *name, u
                                  .name = put_string(name),
                                  .source = source,
                                  .unit = MP_metric_unit_percent,
-                                 .interval = 10 * US};
+                                 .interval = (uint64_t)10 * US};
     double step = COUNTER_STEP;
 
     memcpy(&row.step, &step, sizeof step);

@@ -309,7 +309,7 @@ static void a_handler_sees_that_pages_are_gone(void **state)
 /* Long line tables count with their ends; these are compared, and nothing in between. */
 static void a_handler_compares_long_tables(void **state)
 {
-    const size_t bytes = 3 * PAGE_BYTES;
+    const size_t bytes = (size_t)3 * PAGE_BYTES;
     char *table = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     uint32_t before;
 

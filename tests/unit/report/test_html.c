@@ -316,7 +316,7 @@ static const char *caller_of(const char *name)
     for (uint32_t i = 0; i < line.event_count; i++) {
         const struct decoded *event = &decoded[i];
 
-        if (strcmp(name_of(i), name))
+        if (strcmp(name_of(i), name) != 0)
             continue;
         if (!event->caller && event->launch >= 0)
             event = &decoded[event->launch];
