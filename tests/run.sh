@@ -183,7 +183,7 @@ pool() {
 fuzz_command() {
     local corpus=$BUILD/corpus/$1
     mkdir -p "$corpus"
-    command=("$2" -max_total_time="${FUZZ_SHARE:-60}" -timeout=10 -rss_limit_mb=1024
+    command=("$2" -max_total_time="${FUZZ_SHARE:-60}" -timeout=30 -rss_limit_mb=1024
              -max_len=131072 -print_final_stats=1 -artifact_prefix="$BUILD/crash-$1-"
              "$corpus" "$BUILD/seeds")
     LIMIT=$((${FUZZ_SHARE:-60} + 120))
