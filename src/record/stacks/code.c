@@ -46,49 +46,46 @@ static uint32_t version_at(const struct python_layout *layout, uintptr_t code)
     return layout->version == LAYOUT_NONE ? 0 : load_number(code + layout->version);
 }
 
-static bool has_same_table(struct known_codes *codes, pid_t pid, const struct known_code *known)
+static bool has_same_table(struct known_codes *codes, pid_t pid, const struct code_parts *parts)
 {
     uint64_t bytes, hash;
 
     if (!codes->arena)
-        return load_word(known->table + LAYOUT_SIZE) == known->table_bytes &&
-               hash_of((const uint8_t *)known->table + LAYOUT_BYTES_DATA, known->table_bytes) ==
-                   known->check;
-    return memory_copy(pid, &bytes, known->table + LAYOUT_SIZE, sizeof bytes) &&
-           bytes == known->table_bytes &&
-           hash_copied(codes, pid, known->table + LAYOUT_BYTES_DATA, bytes, &hash) &&
-           hash == known->check;
+        return load_word(parts->table + LAYOUT_SIZE) == parts->table_bytes &&
+               hash_of((const uint8_t *)parts->table + LAYOUT_BYTES_DATA, parts->table_bytes) ==
+                   parts->hash;
+    return memory_copy(pid, &bytes, parts->table + LAYOUT_SIZE, sizeof bytes) &&
+           bytes == parts->table_bytes &&
+           hash_copied(codes, pid, parts->table + LAYOUT_BYTES_DATA, bytes, &hash) &&
+           hash == parts->hash;
 }
 
 /* Without an arena the code object and its table are mapped, since they were when the entry was
  * made. */
 static bool is_same(struct known_codes *codes, pid_t pid, const struct known_code *known,
-                    const struct python *python)
+                    const struct code_parts *parts, const struct python_layout *layout)
 {
-    const struct python_layout *layout = &python->layout;
     uint64_t copy[LAYOUT_CODE_BYTES / sizeof(uint64_t)];
     uintptr_t code = known->code;
-    uint32_t version;
 
     if (codes->arena) {
-        bool is_code = known->type == python->code_type;
-
-        if (!memory_copy(pid, copy, code, is_code ? layout->bytes : 2 * sizeof copy[0]))
+        if (!memory_copy(pid, copy, code,
+                         known->is_function ? layout->bytes : 2 * sizeof copy[0]))
             return false;
         code = (uintptr_t)copy;
     }
 
-    if (load_word(code + LAYOUT_TYPE) != known->type)
+    if (load_word(code + LAYOUT_TYPE) != parts->type)
         return false;
-    if (known->type != python->code_type)
+    if (!known->is_function)
         return true;
-    if (load_word(code + layout->name) != known->name ||
-        load_word(code + layout->file) != known->file ||
-        load_word(code + layout->table) != known->table ||
-        load_number(code + layout->first_line) != known->first_line)
+    if (load_word(code + layout->name) != parts->name ||
+        load_word(code + layout->file) != parts->file ||
+        load_word(code + layout->table) != parts->table ||
+        load_number(code + layout->first_line) != parts->first_line ||
+        version_at(layout, code) != known->version)
         return false;
-    version = version_at(layout, code);
-    return version ? version == known->check : has_same_table(codes, pid, known);
+    return known->version || has_same_table(codes, pid, parts);
 }
 
 /* ---- New ones ---- */
@@ -166,26 +163,26 @@ static size_t read_text(struct known_codes *codes, const struct python_layout *l
 
 /* The store's form of it, in `scratch`. Answers its bytes; 0 if it cannot be read. */
 static size_t read_code(struct known_codes *codes, const struct python_layout *layout, pid_t pid,
-                        struct known_code *known)
+                        struct code_parts *parts)
 {
     struct stored_code *to = (void *)codes->scratch;
     char *text = (char *)(to + 1);
     uint64_t head[LAYOUT_BYTES_DATA / sizeof(uint64_t)];
     uint64_t bytes;
 
-    if (!memory_copy(pid, head, known->table, sizeof(head)))
+    if (!memory_copy(pid, head, parts->table, sizeof(head)))
         return 0;
     bytes = head[LAYOUT_SIZE / sizeof(head[0])];
     if (bytes > UINT32_MAX)
         return 0;
-    known->table_bytes = (uint32_t)bytes;
-    *to = (struct stored_code){.first_line = known->first_line, .lines = layout->lines};
-    to->name_bytes = (uint32_t)read_text(codes, layout, pid, known->name, text);
+    parts->table_bytes = (uint32_t)bytes;
+    *to = (struct stored_code){.first_line = parts->first_line, .lines = layout->lines};
+    to->name_bytes = (uint32_t)read_text(codes, layout, pid, parts->name, text);
     text += to->name_bytes;
-    to->file_bytes = (uint32_t)read_text(codes, layout, pid, known->file, text);
+    to->file_bytes = (uint32_t)read_text(codes, layout, pid, parts->file, text);
     text += to->file_bytes;
     to->table_bytes = bytes < CODE_TABLE_BYTES ? (uint32_t)bytes : CODE_TABLE_BYTES;
-    if (!memory_copy(pid, text, known->table + LAYOUT_BYTES_DATA, to->table_bytes))
+    if (!memory_copy(pid, text, parts->table + LAYOUT_BYTES_DATA, to->table_bytes))
         return 0;
     return (size_t)(text - (char *)codes->scratch) + to->table_bytes;
 }
@@ -201,7 +198,7 @@ static bool all_is_mapped(pid_t pid, uintptr_t at, size_t bytes)
 }
 
 static bool learn(struct known_codes *codes, const struct python *python, struct stack_store *store,
-                  pid_t pid, struct known_code *known)
+                  pid_t pid, struct known_code *known, struct code_parts *parts)
 {
     const struct python_layout *layout = &python->layout;
     uint64_t object[LAYOUT_CODE_BYTES / sizeof(uint64_t)];
@@ -210,53 +207,49 @@ static bool learn(struct known_codes *codes, const struct python *python, struct
 
     if ((known->code & 7) || !memory_copy(pid, object, known->code, 2 * sizeof(object[0])))
         return false;
-    known->type = load_word(at + LAYOUT_TYPE);
-    if (known->type != python->code_type)
+    parts->type = load_word(at + LAYOUT_TYPE);
+    known->is_function = parts->type == python->code_type;
+    if (!known->is_function)
         return true;
     if (!memory_copy(pid, object, known->code, layout->bytes))
         return false;
-    known->name = load_word(at + layout->name);
-    known->file = load_word(at + layout->file);
-    known->table = load_word(at + layout->table);
-    known->first_line = load_number(at + layout->first_line);
+    parts->name = load_word(at + layout->name);
+    parts->file = load_word(at + layout->file);
+    parts->table = load_word(at + layout->table);
+    parts->first_line = load_number(at + layout->first_line);
     known->traceable =
         layout->traceable == LAYOUT_NONE ? 0 : load_number(at + layout->traceable) * 2;
-    bytes = read_code(codes, layout, pid, known);
-    if (!bytes || !all_is_mapped(pid, known->table, LAYOUT_BYTES_DATA + known->table_bytes))
+    bytes = read_code(codes, layout, pid, parts);
+    if (!bytes || !all_is_mapped(pid, parts->table, LAYOUT_BYTES_DATA + parts->table_bytes))
         return false;
     known->number = codes->arena ? code_arena_add(codes->arena, codes->scratch, bytes)
                                  : store_code(store, codes->scratch, bytes);
-    known->check = version_at(layout, at);
-    return known->check || hash_copied(codes, pid, known->table + LAYOUT_BYTES_DATA,
-                                       known->table_bytes, &known->check);
+    known->version = version_at(layout, at);
+    return known->version || hash_copied(codes, pid, parts->table + LAYOUT_BYTES_DATA,
+                                         parts->table_bytes, &parts->hash);
 }
 
-/* Not inlined: it has much on its stack. */
-static __attribute__((noinline)) const struct known_code *learn_at(
-    struct known_codes *codes, const struct python *python, struct stack_store *store, pid_t pid,
-    struct known_code *entry, uintptr_t code)
+const struct known_code *code_compare(struct known_codes *codes, const struct python *python,
+                                      struct stack_store *store, pid_t pid, uintptr_t code)
 {
     struct known_code known = {.code = code, .trust = codes->trust};
-
-    if (!learn(codes, python, store, pid, &known))
-        return NULL;
-    *entry = known;
-    return entry;
-}
-
-const struct known_code *code_find(struct known_codes *codes, const struct python *python,
-                                   struct stack_store *store, pid_t pid, uintptr_t code)
-{
-    struct known_code *set = codes->entries[(code >> 5 ^ code >> 14) % CODE_SETS];
+    struct known_code *set = codes->entries[code_set(code)];
+    struct code_parts *parts = codes->parts[code_set(code)];
+    struct code_parts learnt = {0};
     unsigned way;
 
     if (!code)
         return NULL;
     for (way = 0; way < CODE_WAYS && set[way].code != code; way++)
         continue;
-    if (way < CODE_WAYS && set[way].trust == codes->trust && is_same(codes, pid, &set[way], python))
+    if (way < CODE_WAYS && set[way].trust == codes->trust &&
+        is_same(codes, pid, &set[way], &parts[way], &python->layout))
         return &set[way];
     if (way == CODE_WAYS)
         way = codes->hand++ % CODE_WAYS;
-    return learn_at(codes, python, store, pid, &set[way], code);
+    if (!learn(codes, python, store, pid, &known, &learnt))
+        return NULL;
+    set[way] = known;
+    parts[way] = learnt;
+    return &set[way];
 }

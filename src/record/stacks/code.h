@@ -20,16 +20,23 @@
 #define CODE_TABLE_BYTES 49152u /* of a line table that are kept */
 #define CODE_HASH_BYTES  4096u  /* hashed, half from each end */
 
+/* What a walk needs of a function, in half a cache line. */
 struct known_code {
-    uintptr_t code; /* 0: none */
-    uintptr_t type;
-    uintptr_t name, file, table;
-    uint64_t check; /* its own number, or a hash of its line table */
-    uint32_t table_bytes;
-    uint32_t first_line;
+    uintptr_t code;     /* 0: none */
+    uint32_t version;   /* its own number; 0: it has none, its parts are compared */
     uint32_t number;    /* in the store; 0: not a function, or no room */
     uint32_t traceable; /* the byte offset before which a frame has not begun */
     uint32_t trust;     /* of the walks in which it counts */
+    bool is_function;
+};
+
+/* What else it is known by. */
+struct code_parts {
+    uintptr_t type;
+    uintptr_t name, file, table;
+    uint64_t hash; /* of its line table; without a version */
+    uint32_t table_bytes;
+    uint32_t first_line;
 };
 
 /* A thread's. Zeroes are none. With an arena for use in a signal handler: then nothing is loaded
@@ -37,14 +44,38 @@ struct known_code {
 struct known_codes {
     struct code_arena *arena;
     struct known_code entries[CODE_SETS][CODE_WAYS];
+    struct code_parts parts[CODE_SETS][CODE_WAYS]; /* of the same places */
     uint32_t hand;
     uint32_t trust; /* pages were forgotten so often */
     uint64_t scratch[(CODE_TABLE_BYTES + 16384) / sizeof(uint64_t)];
 };
 
+/* The slow part of the below: for a function without a version, and for a new one. */
+const struct known_code *code_compare(struct known_codes *codes, const struct python *python,
+                                      struct stack_store *store, pid_t pid, uintptr_t code);
+
+static inline unsigned code_set(uintptr_t code)
+{
+    return (unsigned)(code >> 5 ^ code >> 14) % CODE_SETS;
+}
+
 /* What is known of the address; learns it if it is new. NULL if it cannot be read. `store` may be
- * NULL with an arena. */
-const struct known_code *code_find(struct known_codes *codes, const struct python *python,
-                                   struct stack_store *store, pid_t pid, uintptr_t code);
+ * NULL with an arena.
+ *
+ * A version is compared alone: it lies in one cache line, the rest in two more. What is known is
+ * mapped, since it was when the entry was made. */
+static inline const struct known_code *code_find(struct known_codes *codes,
+                                                 const struct python *python,
+                                                 struct stack_store *store, pid_t pid,
+                                                 uintptr_t code)
+{
+    const struct known_code *set = codes->entries[code_set(code)];
+
+    for (unsigned way = 0; way < CODE_WAYS && !codes->arena; way++)
+        if (set[way].code == code && set[way].version && set[way].trust == codes->trust &&
+            load_number(code + python->layout.version) == set[way].version)
+            return &set[way];
+    return code_compare(codes, python, store, pid, code);
+}
 
 #endif

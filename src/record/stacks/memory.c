@@ -30,4 +30,5 @@ bool memory_show_page(struct known_pages *known, uintptr_t page)
 void memory_forget(struct known_pages *known)
 {
     memset(known->pages, 0, sizeof(known->pages));
+    known->last = 0;
 }

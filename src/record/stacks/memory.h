@@ -29,7 +29,8 @@
 struct known_pages {
     pid_t pid;
     bool copies;   /* nothing is loaded from where it lies */
-    uint32_t hand; /* the way that is given up next */
+    uint32_t hand;  /* the way that is given up next */
+    uintptr_t last; /* the page that was asked for last: frames are neighbours */
     uintptr_t pages[MEMORY_SETS][MEMORY_WAYS];
 };
 
@@ -43,9 +44,13 @@ static inline bool memory_page_is_known(struct known_pages *known, uintptr_t pag
 {
     const uintptr_t *set = known->pages[page % MEMORY_SETS];
 
-    return __builtin_expect(set[0] == page || set[1] == page || set[2] == page || set[3] == page,
-                            1) ||
-           memory_show_page(known, page);
+    if (page == known->last)
+        return true;
+    if (set[0] != page && set[1] != page && set[2] != page && set[3] != page &&
+        !memory_show_page(known, page))
+        return false;
+    known->last = page;
+    return true;
 }
 
 /* Whether `bytes`, fewer than a page, can be loaded from there, at a multiple of 8. */

@@ -13,8 +13,9 @@
 
 #include "base/poison.h"
 
-#define MEMO_SETS 1024u /* a power of two */
-#define MEMO_WAYS 4u
+#define MEMO_SETS  1024u /* a power of two */
+#define MEMO_WAYS  4u
+#define HASH_LANES 4u
 
 /* A stack that the thread has had. Two stacks with one hash would be taken for one: of a million
  * stacks, one time in 30 million. */
@@ -52,16 +53,22 @@ static struct stack_thread *thread_of(struct stacks *stacks, struct call_log *lo
     return thread;
 }
 
-/* Each place is stirred in, in order. */
+/* Each place is stirred in, in order. Lanes take turns, since a multiplication takes longer than
+ * all else and need not wait for that of another lane. */
 static uint64_t hash_places(const uint64_t *places, uint32_t count)
 {
-    uint64_t hash = count;
+    uint64_t lanes[HASH_LANES] = {count};
+    uint64_t hash = 0;
 
     for (uint32_t i = 0; i < count; i++) {
-        hash = (hash ^ places[i]) * UINT64_C(0x9E3779B185EBCA87);
-        hash ^= hash >> 32;
+        uint64_t *lane = &lanes[i % HASH_LANES];
+
+        *lane = (*lane ^ places[i]) * UINT64_C(0x9E3779B185EBCA87);
+        *lane ^= *lane >> 32;
     }
-    return mp_mix64(hash);
+    for (unsigned i = 0; i < HASH_LANES; i++)
+        hash = mp_mix64(hash ^ lanes[i]);
+    return hash;
 }
 
 /* The number of the stack that was walked. */

@@ -74,7 +74,7 @@ static bool take_frame(struct walker *walker, const struct python_layout *layout
 
     if (!code)
         return false;
-    if (code->type != walker->python->code_type)
+    if (!code->is_function)
         return true;
     offset = offset_of(layout, frame, object);
     if (code->traceable && !has_begun(layout, code, frame, offset))
