@@ -1,8 +1,8 @@
 #!/bin/bash
 # All that is measured on a GPU, and what became of the aims: `make bench-gpu`.
 #
-#     ONLY="calls soak"   some of: calls cost memory sigkill soak sizes waits (by default, all but
-#                         waits)
+#     ONLY="calls soak"   some of: calls cost memory sigkill soak sizes waits watch (by default, all
+#                         but the last two)
 #     BENCH_SECONDS=500   bounds all but the soak (SOAK_SECONDS=60), which comes on top
 #     BENCH_RESULTS=FILE  the measured numbers (BUILD/gpu/results.txt); with ONLY those of other
 #                         scripts stay as they are
@@ -12,10 +12,11 @@ here=$(dirname "$0")
 export BUILD=${BUILD:-$PWD/build} SOURCE=${SOURCE:-$PWD} BENCH_SECONDS=${BENCH_SECONDS:-500}
 export BENCH_RESULTS=${BENCH_RESULTS:-$BUILD/gpu/results.txt} SOAK_ALONE=${SOAK_ALONE:-15}
 declare -A script=([calls]=bench_calls [cost]=bench_cost [memory]=bench_memory [sigkill]=sigkill
-    [soak]=soak [sizes]=bench_sizes [waits]=bench_waits)
+    [soak]=soak [sizes]=bench_sizes [waits]=bench_waits [watch]=bench_watch)
 # The groups of results that a script writes.
 declare -A groups=([calls]="calls start" [cost]=torch [memory]=memory [sigkill]=sigkill
-    [soak]=soak [sizes]=sizes [waits]=waits)
+    [soak]=soak [sizes]=sizes [waits]=waits
+    [watch]="watch_stacks watch_peers watch_1kHz watch_10kHz watch_100kHz watch_nsys10 watch_nsys100")
 
 wanted=${ONLY:-calls cost memory sigkill soak sizes}
 mkdir -p "$(dirname "$BENCH_RESULTS")"
@@ -24,7 +25,7 @@ touch "$BENCH_RESULTS"
 failed=0
 for name in $wanted; do
     if [ -z "${script[$name]:-}" ]; then
-        echo "bench.sh: no '$name': one of calls cost memory sigkill soak sizes waits"
+        echo "bench.sh: no '$name': one of calls cost memory sigkill soak sizes waits watch"
         exit 2
     fi
     for group in ${groups[$name]}; do

@@ -5,7 +5,8 @@ iterations of the models of samples/torch, in turn, in one capture range.
     cost_torch.py LIBCOST TOOL [--batches N] [--iterations N]
 
 LIBCOST: libcost.so, or - where it was not built. TOOL: what is around the phase "inside": none;
-range: cudaProfilerStart and Stop; torch: torch.profiler with CUDA activities. Prints lines
+range: cudaProfilerStart and Stop; torch: torch.profiler with CUDA activities; stacks:
+torch.profiler with stacks. Prints lines
 PHASE|KIND|NUMBER: medians in ns, of phase "model" in ms an iteration.
 """
 import argparse
@@ -53,7 +54,7 @@ def make_models():
     makers = {"BERT": (bert.make_inference, bert.make_parser())}
     try:
         import resnet50
-        makers = {"ResNet-50": (resnet50.make_inference, loop.make_parser("")), **makers}
+        makers = {"ResNet-50": (resnet50.make_inference, resnet50.make_parser()), **makers}
     except ImportError as missing:
         print(f"no ResNet-50: {missing}", file=sys.stderr)
     models = {}
@@ -85,6 +86,7 @@ AROUND = {
     "none": contextlib.nullcontext,
     "range": capture_range,
     "torch": lambda: torch.profiler.profile(activities=[torch.profiler.ProfilerActivity.CUDA]),
+    "stacks": lambda: torch.profiler.profile(with_stack=True),
 }
 
 

@@ -2,7 +2,7 @@
 # Sampled counters against what is known of kernels and copies (tests/gpu/counters.c), within 3 %:
 # the SMs of a kernel of so many blocks, bytes written, PCIe both ways, short kernels in turn;
 # tensor cores against the range profiler's value of the same kernel; the SMs' clock against NVML.
-# Then what sampling costs a program, by rate, and from which rate on samples are lost. Needs the
+# Then how many samples are lost at which rate; bench_watch.sh has what they cost. Needs the
 # permission to read counters. RATE=10kHz; MS=1000 for each case; TOLERANCE=0.03; KEEP=folder keeps
 # the traces.
 . "$(dirname "$0")/lib.sh"
@@ -140,31 +140,4 @@ print(row["samples"], "samples,", round(row["missing_ns"] / 1e6, 1), "ms without
 for hertz in 1kHz 10kHz 20kHz 50kHz 100kHz 200kHz; do
     samples_at "$hertz"
 done
-
-# What sampling costs: ResNet-50 eager and as a graph alone, recorded, with samples at three rates,
-# and with nsys's GPU metrics, in turn. ROUNDS=n (3).
-have_torch || skip "no PyTorch with torchvision and CUDA: the cost is not measured"
-nsys=$(find_nsys)
-loop() { # COMMAND...
-    local mode
-    for mode in eager graph; do
-        rm -f loop.mpt
-        "$@" python3 "$SOURCE/tests/gpu/stacks.py" model none $mode | sed 's/^/loop|/'
-    done
-}
-one_side() {
-    case $1 in
-    alone) side samples "$1" loop env ;;
-    recorded) MINIPROF_CAPTURE=range side samples "$1" loop traced loop.mpt ;;
-    nsys*) side samples "$1" loop nsys_profile n --gpu-metrics-devices=0 \
-        --gpu-metrics-frequency="${1#nsys }" ;;
-    *) MINIPROF_CAPTURE=range MINIPROF_SAMPLE=default@$1 side samples "$1" loop traced loop.mpt ;;
-    esac
-}
-sides=(alone recorded 1kHz 10kHz 100kHz)
-[ -z "$nsys" ] || sides+=("nsys 10000" "nsys 100000")
-ROUNDS=${ROUNDS:-3}
-while another_round 0; do in_turn one_side "${sides[@]}"; done
-print_results samples
-said
 [ "$failed" -eq 0 ]

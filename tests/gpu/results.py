@@ -1,19 +1,23 @@
 #!/usr/bin/env python3
 """The numbers that the scripts of this folder measure, and tables of them.
 
-    results.py FILE GROUP...    a table for each kind of thing measured: sides by phases
+    results.py FILE GROUP...        a table for each kind of thing measured: sides by phases
+    results.py FILE --over SIDE GROUP PHASE     kinds by sides: how many times SIDE's number of the
+                                same round
 
 A line of FILE is GROUP|ROUND|SIDE|PHASE|KIND|NUMBER: what a side measured in one round of all
 sides. Phases "not measured" and "failed" have the reason instead of a kind. Any other line is
 passed over.
 """
 import collections
+import operator
 import statistics
 import sys
 
 NOT_MEASURED = ("not measured", "failed")
 # How the numbers of a group or one of its phases are shown: factor, decimals, unit.
 SHOWN = {("torch", "model"): (1, 3, "ms an iteration"), ("ranks", None): (1, 3, "ms"),
+         ("watch", "model"): (1, 3, "ms an iteration"),
          ("memory", None): (2.0 ** -20, 1, "MiB"),
          ("start", None): (1e-6, 1, "ms"), ("nodes", None): (1, 0, ""),
          ("sigkill", None): (1, 0, ""),
@@ -25,9 +29,15 @@ SHOWN = {("torch", "model"): (1, 3, "ms an iteration"), ("ranks", None): (1, 3, 
             for what, unit in (("", "%"), ("a kernel ", "ns")) for part in ("begin", "end")}}
 
 
-def with_spread(values, form="{:,.0f}"):
-    """Median (least to greatest)."""
-    shown = [form.format(x) for x in (statistics.median(values), min(values), max(values))]
+MANY = 9  # numbers of which the quartiles are shown, rather than the least and greatest
+
+
+def with_spread(values, form="{:,.0f}", many=None):
+    """Median (least to greatest); of so many the quartiles."""
+    ends = (min(values), max(values))
+    if many and len(values) >= many:
+        ends = statistics.quantiles(values, n=4)[::2]
+    shown = [form.format(x) for x in (statistics.median(values), *ends)]
     if len(values) == 1 or len(set(shown)) == 1:
         return shown[0]
     return f"{shown[0]} ({shown[1]} to {shown[2]})"
@@ -77,6 +87,7 @@ class Results:
 
 def shown(group, phase):
     """How the numbers are shown: factor, format, unit."""
+    group = group.split("_")[0]
     factor, decimals, unit = SHOWN.get((group, phase)) or SHOWN.get((group, None)) or (1, 0, "ns")
     return factor, f"{{:,.{decimals}f}}", unit
 
@@ -125,8 +136,23 @@ def print_small_group(results, group):
             print(f"  {key[1]}: {key[3]}{where} {cell(results, key)}")
 
 
+def print_over(results, side, group, phase):
+    kinds = results.kinds(group, phase)
+    print()
+    print_row([f"times {side}", *kinds])
+    print("|---" * (len(kinds) + 1) + "|")
+    for other in results.sides(group):
+        ratios = [results.paired(group, other, side, phase, kind, operator.truediv)
+                  for kind in kinds]
+        if other != side and any(ratios):
+            print_row([other, *(with_spread(x, "{:.3f}", MANY) if x else "-" for x in ratios)])
+
+
 def main():
     results = Results.read(sys.argv[1])
+    if sys.argv[2] == "--over":
+        print_over(results, *sys.argv[3:6])
+        return
     for group in sys.argv[2:]:
         if group in ("soak", "sigkill"):
             print_small_group(results, group)
