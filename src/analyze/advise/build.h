@@ -167,6 +167,10 @@ void advise_edit_call(struct advise *advise, const struct advise_call *call, uns
 /* Marks that launching this activity takes no time, if it is launched outside a graph. */
 void advise_edit_launch(struct advise *advise, uint32_t index);
 
+/* The same, with the host code before the launch, up to ADVISE_MOST_LAUNCH_GAP: an operator of its
+ * own has launched it. */
+void advise_edit_operator(struct advise *advise, uint32_t index);
+
 /* Marks that work of the device is gone, together with the call that launches it outside graphs. */
 void advise_edit_gone(struct advise *advise, uint32_t index);
 

@@ -178,6 +178,16 @@ void advise_edit_gone(struct advise *advise, uint32_t index)
     advise_edit_launch(advise, index);
 }
 
+void advise_edit_operator(struct advise *advise, uint32_t index)
+{
+    const struct deps_activity *work = &advise->deps->activities[index];
+
+    if (work->launch != DEPS_NONE && !(work->flags & DEPS_NODE) &&
+        advise_host_before(advise, work->launch) <= ADVISE_MOST_LAUNCH_GAP)
+        advise->edits[work->launch] |= DEPS_EDIT_NO_HOST;
+    advise_edit_launch(advise, index);
+}
+
 void advise_edit_launch(struct advise *advise, uint32_t index)
 {
     const struct deps_activity *activities = advise->deps->activities;

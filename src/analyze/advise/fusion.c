@@ -46,6 +46,7 @@ static enum mp_status judge_fusion(struct advise *advise, struct advise_finding 
             if (!is_fusible(advise, i))
                 continue;
             advise_edit_gone(advise, i);
+            advise_edit_operator(advise, i);
             advise_picked_add(advise, picked, i);
             norms += advise_counts(advise, i) && advise_is_kind(advise, i, KERNEL_BATCH_NORM);
         }
@@ -54,7 +55,7 @@ static enum mp_status judge_fusion(struct advise *advise, struct advise_finding 
         return MP_OK;
     MP_TRY(advise_replay(advise, &finding->gain));
     finding->assumes = "at best: the kernels before them do their work in no time, batch "
-                       "normalisation by other weights";
+                       "normalisation by other weights; the host code of their operators is gone";
     advise_evidence(finding,
                     "%.4g pointwise and batch normalisation kernels an iteration (the latter: "
                     "%.4g), right behind kernels that could do their work, take %s, %.1f %% of its "

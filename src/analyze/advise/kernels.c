@@ -53,7 +53,7 @@ static void fuse(struct advise *advise, uint32_t first, uint32_t end, struct run
 
         if (i > first) {
             advise->edits[i] |= DEPS_EDIT_NO_LAUNCH | DEPS_EDIT_NO_GAP;
-            advise_edit_launch(advise, i);
+            advise_edit_operator(advise, i);
         }
         if (!counts)
             continue;
@@ -91,7 +91,7 @@ static enum mp_status judge_small(struct advise *advise, struct advise_finding *
         return MP_OK;
     MP_TRY(advise_replay(advise, &finding->gain));
     finding->assumes = "at best: each run becomes one kernel, which takes as long as its kernels "
-                       "together; their gaps and launches are gone";
+                       "together; their gaps, launches and the host code of the launches are gone";
     advise_evidence(
         finding,
         "%.4g runs an iteration of %.4g kernels under 5 us, back to back in one stream, "

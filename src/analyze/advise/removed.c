@@ -13,6 +13,7 @@
 struct removal {
     enum kernel_kind kind;
     bool first_stays; /* the one of an iteration that begins first */
+    bool operators;   /* each has an operator of its own, whose host code goes too */
     const char *what;
     const char *assumes;
 };
@@ -35,8 +36,10 @@ static const struct removal split_k = {
 static const struct removal repeated_casts = {
     .kind = KERNEL_CAST,
     .first_stays = true,
+    .operators = true,
     .what = "only convert to another type (the first one of an iteration left out)",
-    .assumes = "at best: one type from the first cast to the end of the iteration",
+    .assumes = "at best: one type from the first cast to the end of the iteration; the host code "
+               "of the casts is gone",
 };
 
 /* By iteration: the kernel of that kind that begins first; DEPS_NONE. */
@@ -74,6 +77,8 @@ static enum mp_status remove_kernels(struct advise *advise, const struct removal
             (removal->first_stays && i == first[advise->iterations->of[i]]))
             continue;
         advise_edit_gone(advise, i);
+        if (removal->operators)
+            advise_edit_operator(advise, i);
         advise_picked_add(advise, picked, i);
     }
     free(first);

@@ -229,27 +229,33 @@ static bool learn(struct known_codes *codes, const struct python *python, struct
                                          parts->table_bytes, &parts->hash);
 }
 
-const struct known_code *code_compare(struct known_codes *codes, const struct python *python,
-                                      struct stack_store *store, pid_t pid, uintptr_t code)
+/* Not inlined: it has much on its stack. */
+static __attribute__((noinline)) const struct known_code *learn_at(
+    struct known_codes *codes, const struct python *python, struct stack_store *store, pid_t pid,
+    uintptr_t code, unsigned way)
 {
     struct known_code known = {.code = code, .trust = codes->trust};
-    struct known_code *set = codes->entries[code_set(code)];
-    struct code_parts *parts = codes->parts[code_set(code)];
-    struct code_parts learnt = {0};
-    unsigned way;
+    struct code_parts parts = {0};
+
+    if (!learn(codes, python, store, pid, &known, &parts))
+        return NULL;
+    codes->entries[code_set(code)][way] = known;
+    codes->parts[code_set(code)][way] = parts;
+    return &codes->entries[code_set(code)][way];
+}
+
+const struct known_code *code_compare(struct known_codes *codes, const struct python *python,
+                                      struct stack_store *store, pid_t pid, uintptr_t code,
+                                      unsigned way)
+{
+    const struct known_code *known = &codes->entries[code_set(code)][way % CODE_WAYS];
 
     if (!code)
         return NULL;
-    for (way = 0; way < CODE_WAYS && set[way].code != code; way++)
-        continue;
-    if (way < CODE_WAYS && set[way].trust == codes->trust &&
-        is_same(codes, pid, &set[way], &parts[way], &python->layout))
-        return &set[way];
     if (way == CODE_WAYS)
         way = codes->hand++ % CODE_WAYS;
-    if (!learn(codes, python, store, pid, &known, &learnt))
-        return NULL;
-    set[way] = known;
-    parts[way] = learnt;
-    return &set[way];
+    else if (known->trust == codes->trust &&
+             is_same(codes, pid, known, &codes->parts[code_set(code)][way], &python->layout))
+        return known;
+    return learn_at(codes, python, store, pid, code, way);
 }

@@ -50,9 +50,11 @@ struct known_codes {
     uint64_t scratch[(CODE_TABLE_BYTES + 16384) / sizeof(uint64_t)];
 };
 
-/* The slow part of the below: for a function without a version, and for a new one. */
+/* The slow part of the below: for a function without a version, and for one that has changed or is
+ * new (way CODE_WAYS). */
 const struct known_code *code_compare(struct known_codes *codes, const struct python *python,
-                                      struct stack_store *store, pid_t pid, uintptr_t code);
+                                      struct stack_store *store, pid_t pid, uintptr_t code,
+                                      unsigned way);
 
 static inline unsigned code_set(uintptr_t code)
 {
@@ -70,12 +72,14 @@ static inline const struct known_code *code_find(struct known_codes *codes,
                                                  uintptr_t code)
 {
     const struct known_code *set = codes->entries[code_set(code)];
+    unsigned way = 0;
 
-    for (unsigned way = 0; way < CODE_WAYS && !codes->arena; way++)
-        if (set[way].code == code && set[way].version && set[way].trust == codes->trust &&
-            load_number(code + python->layout.version) == set[way].version)
-            return &set[way];
-    return code_compare(codes, python, store, pid, code);
+    while (way < CODE_WAYS && set[way].code != code)
+        way++;
+    if (way < CODE_WAYS && set[way].version && set[way].trust == codes->trust && !codes->arena &&
+        load_number(code + python->layout.version) == set[way].version)
+        return &set[way];
+    return code_compare(codes, python, store, pid, code, way);
 }
 
 #endif

@@ -141,6 +141,34 @@ static void iterations_are_not_fused(void **state)
     advised();
 }
 
+/* Kernels that wait for their launches. Each norm that goes takes the 24 us of host code before its
+ * launch, and the call of 6 us, with it. In the other loop that code is work of its own: 124 us.
+ *
+ *     thread   10|l|16      40|l|46      70|l|76      100|l|106|wait   113| 120
+ *     stream        18|FP32|22   48|NORM|52   78|FP32|82   108|NORM|112
+ */
+static void put_eager(uint64_t t, uint64_t id, uint64_t more)
+{
+    static const char *const kernels[] = {FP32, NORM, FP32, NORM};
+
+    for (uint64_t k = 0; k < KERNELS; k++, t += 30 + more)
+        put_launch(7, kernels[k], t + 10, t + 18, t + 22, id + k);
+    put_stream_sync(7, t - 14 - more, t - 7 - more, id + KERNELS);
+}
+
+static void host_code_of_a_fused_operator_goes(void **state)
+{
+    (void)state;
+    put_loop(LOOPS, 130, 120, 0, put_eager);
+    advise_loop();
+    expect_gain(ADVISE_UNFUSED_POINTWISE, 60000);
+    advised();
+    put_loop(LOOPS, 500, 500, 100, put_eager);
+    advise_loop();
+    assert_true(finding(ADVISE_UNFUSED_POINTWISE)->gain < 24000);
+    advised();
+}
+
 /* ---- Precision ---- */
 
 static void products_of_32_bits_could_take_half(void **state)
@@ -364,6 +392,7 @@ int main(void)
         cmocka_unit_test(casts_behind_the_first_go),
         cmocka_unit_test(pointwise_kernels_join_what_is_before_them),
         cmocka_unit_test(iterations_are_not_fused),
+        cmocka_unit_test(host_code_of_a_fused_operator_goes),
         cmocka_unit_test(products_of_32_bits_could_take_half),
         cmocka_unit_test(small_grids_could_do_more),
         cmocka_unit_test(unknown_shapes_and_devices),
