@@ -15,7 +15,8 @@
 /* Groups, added up by their time. */
 struct sums {
     double values[COUNTERS_TELLING];
-    double times[COUNTERS_TELLING]; /* ns of those that are known */
+    double errors[COUNTERS_TELLING]; /* squares */
+    double times[COUNTERS_TELLING];  /* ns of those that are known */
 };
 
 static void add_group(struct sums *sums, const struct counters_result *result,
@@ -23,10 +24,12 @@ static void add_group(struct sums *sums, const struct counters_result *result,
 {
     for (int i = 0; i < COUNTERS_TELLING; i++) {
         double mean = counters_mean_of(result, group, (enum counters_telling)i);
+        double error = counters_error_of(result, group, (enum counters_telling)i);
 
         if (isnan(mean))
             continue;
         sums->values[i] += mean * (double)group->time;
+        sums->errors[i] += error * (double)group->time * error * (double)group->time;
         sums->times[i] += (double)group->time;
     }
 }
@@ -54,10 +57,12 @@ static struct counters_brief brief_of(const struct sums *sums, const struct coun
 {
     struct counters_brief brief;
 
-    for (int i = 0; i < COUNTERS_TELLING; i++)
-        brief.values[i] = time > 0 && sums->times[i] >= KNOWN_ENOUGH * time
-                              ? sums->values[i] / sums->times[i]
-                              : (double)NAN;
+    for (int i = 0; i < COUNTERS_TELLING; i++) {
+        bool known = time > 0 && sums->times[i] >= KNOWN_ENOUGH * time;
+
+        brief.values[i] = known ? sums->values[i] / sums->times[i] : (double)NAN;
+        brief.errors[i] = known ? sqrt(sums->errors[i]) / sums->times[i] : (double)NAN;
+    }
     brief.class = counters_class_of(result, brief.values, name);
     return brief;
 }
@@ -99,6 +104,7 @@ static void add_to_parents(struct sums *sums, const struct layers_result *layers
 
         for (int k = 0; k < COUNTERS_TELLING && parent != LAYER_NONE; k++) {
             sums[parent].values[k] += sums[i].values[k];
+            sums[parent].errors[k] += sums[i].errors[k];
             sums[parent].times[k] += sums[i].times[k];
         }
     }

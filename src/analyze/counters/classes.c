@@ -72,6 +72,14 @@ double counters_mean_of(const struct counters_result *result, const struct count
     return cell ? cell->mean : (double)NAN;
 }
 
+double counters_error_of(const struct counters_result *result, const struct counters_group *group,
+                         enum counters_telling which)
+{
+    const struct counters_cell *cell = counters_find(result, group, telling[which]);
+
+    return cell ? cell->error : (double)NAN;
+}
+
 void counters_classify(const struct counters_result *result, struct counters_group *group)
 {
     double values[COUNTERS_TELLING];

@@ -103,11 +103,13 @@ static void take_values(enum what what, const struct iterations *iterations, dou
     for (size_t i = 0; i < count; i++) {
         struct counters_clocks *clock = &clocks[i];
 
-        if (what == POWER_CAPPED)
+        if (what == POWER_CAPPED) {
             clock->power_capped = fmax(clock->power_capped, values[i]);
-        else if (what == TOO_HOT)
+            clock->more_capped = fmax(clock->more_capped, values[i] - usual);
+        } else if (what == TOO_HOT) {
             clock->too_hot = fmax(clock->too_hot, values[i]);
-        else if (usual > 0)
+            clock->hotter = fmax(clock->hotter, values[i] - usual);
+        } else if (usual > 0)
             clock->percent = fmin(clock->percent, 100 * values[i] / usual);
     }
 }
@@ -136,6 +138,9 @@ static enum mp_status take_counter(const struct counters_pass *pass, const struc
 static enum mp_status take_all(const struct counters_pass *pass,
                                const struct iterations *iterations, struct counters_clocks **clocks)
 {
+    static const struct counters_clocks unknown = {(double)NAN, (double)NAN, (double)NAN,
+                                                   (double)NAN, (double)NAN};
+
     for (size_t s = 0; s < pass->set_count; s++) {
         const struct sample_set *set = &pass->sets[s];
 
@@ -145,7 +150,7 @@ static enum mp_status take_all(const struct counters_pass *pass,
             if (!*clocks) {
                 *clocks = calloc(iterations->count + 1, sizeof **clocks);
                 for (size_t i = 0; *clocks && i < iterations->count; i++)
-                    (*clocks)[i] = (struct counters_clocks){(double)NAN, (double)NAN, (double)NAN};
+                    (*clocks)[i] = unknown;
             }
             if (!*clocks)
                 return MP_ERR_MEMORY;
@@ -186,8 +191,11 @@ enum mp_status counters_clocks(struct mp_trace *trace, const struct iterations *
 
 bool counters_clocks_are_low(const struct counters_clocks *clocks, const char **why)
 {
-    bool capped = clocks->power_capped >= OFTEN, hot = clocks->too_hot >= OFTEN;
+    bool capped = clocks->more_capped >= OFTEN, hot = clocks->hotter >= OFTEN;
+    bool slow = clocks->percent < LOWER;
 
-    *why = hot ? "heat" : capped ? "power" : "unknown";
-    return hot || capped || clocks->percent < LOWER;
+    *why = hot || (slow && clocks->too_hot >= OFTEN)           ? "heat"
+           : capped || (slow && clocks->power_capped >= OFTEN) ? "power"
+                                                               : "unknown";
+    return hot || capped || slow;
 }

@@ -164,6 +164,7 @@ enum counters_telling {
 /* What a piece of work was like. */
 struct counters_brief {
     double values[COUNTERS_TELLING]; /* means; not a number: unknown */
+    double errors[COUNTERS_TELLING]; /* half widths of their 95 % confidence; of the same values */
     enum counters_class class;
 };
 
@@ -186,14 +187,17 @@ struct counters_clocks {
     double percent;      /* of the clock of the median iteration; of the device where it is least */
     double power_capped; /* percent of the time, of the device where it is most; the same below */
     double too_hot;
+    double more_capped; /* percent points beyond the median iteration, of the same devices */
+    double hotter;
 };
 
 /* By iteration. NULL without samples of the clock or of what lowers it. Owned by the caller. */
 enum mp_status counters_clocks(struct mp_trace *trace, const struct iterations *iterations,
                                struct counters_clocks **clocks, struct mp_error *error);
 
-/* Whether the iteration came with clocks that are lower by 5 percent, or lowered for a tenth of its
- * time; *why is what the GPU said ("power", "heat"), or "unknown". */
+/* Whether the iteration came with clocks that are lower by 5 percent, or lowered for more of its
+ * time than in the median iteration, by a tenth of it. A GPU that is always at its limit explains
+ * no outlier. *why is what the GPU said ("power", "heat"), or "unknown". */
 bool counters_clocks_are_low(const struct counters_clocks *clocks, const char **why);
 
 /* ---- Lines ---- */

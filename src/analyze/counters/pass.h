@@ -106,6 +106,10 @@ enum mp_status counters_attribute(struct counters_pass *pass);
 double counters_mean_of(const struct counters_result *result, const struct counters_group *group,
                         enum counters_telling which);
 
+/* The half width of its 95 % confidence. */
+double counters_error_of(const struct counters_result *result, const struct counters_group *group,
+                         enum counters_telling which);
+
 /* `values` are such means; `name` is that of a kernel or NULL. */
 enum counters_class counters_class_of(const struct counters_result *result, const double *values,
                                       const char *name);

@@ -6,6 +6,7 @@
 
 #include "base/text/strings.h"
 #include "base/text/units.h"
+#include "report/common/quality.h"
 
 #include "base/poison.h"
 
@@ -21,6 +22,11 @@ static double value_of(const struct counters_brief *brief, enum sampled_cell cel
         return (double)NAN;
     if (cell == SAMPLED_PCIE)
         return brief->values[COUNTERS_RX] + brief->values[COUNTERS_TX];
+    if (cell == SAMPLED_ERROR)
+        return fmax(fmax(brief->errors[COUNTERS_SMS], brief->errors[COUNTERS_TENSOR]),
+                    brief->errors[COUNTERS_DRAM]);
+    if (cell >= SAMPLED_SMS_ERROR)
+        return brief->errors[counters[cell - SAMPLED_SMS_ERROR]];
     return brief->values[counters[cell]];
 }
 
@@ -54,7 +60,21 @@ void json_sampled(struct json_writer *json, const struct counters_brief *brief)
                fact("dram_active_percent", brief, SAMPLED_DRAM),
                fact("pcie_in_bytes_per_second", brief, SAMPLED_PCIE_IN),
                fact("pcie_out_bytes_per_second", brief, SAMPLED_PCIE_OUT),
+               fact("sm_active_error_percent", brief, SAMPLED_SMS_ERROR),
+               fact("tensor_active_error_percent", brief, SAMPLED_TENSOR_ERROR),
+               fact("dram_active_error_percent", brief, SAMPLED_DRAM_ERROR),
+               fact("pcie_in_error_bytes_per_second", brief, SAMPLED_PCIE_IN_ERROR),
+               fact("pcie_out_error_bytes_per_second", brief, SAMPLED_PCIE_OUT_ERROR),
                FACT("bound_by", class_name(brief)));
+}
+
+void print_sampled_note(const struct report_out *out, const struct mp_trace *trace)
+{
+    print_prefix(out, trace);
+    fputs(
+        "Note: SMs, TActive and DRAM are solved from samples. +- is the greatest 95% confidence of "
+        "the three; 'miniprof counters' has each.\n",
+        out->file);
 }
 
 const char *sampled_text(char text[SAMPLED_BYTES], enum metric_unit unit, double value)

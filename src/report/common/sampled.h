@@ -12,14 +12,24 @@ enum sampled_cell {
     SAMPLED_PCIE_IN,
     SAMPLED_PCIE_OUT,
     SAMPLED_PCIE, /* both */
+    /* Half widths of their 95 % confidence, in the order of the means. */
+    SAMPLED_SMS_ERROR,
+    SAMPLED_TENSOR_ERROR,
+    SAMPLED_DRAM_ERROR,
+    SAMPLED_PCIE_IN_ERROR,
+    SAMPLED_PCIE_OUT_ERROR,
+    SAMPLED_ERROR, /* the greatest of SMs, tensor pipes and DRAM */
     SAMPLED_BOUND_BY
 };
 
 /* NULL: nothing is known. */
 struct report_cell sampled_cell(const struct counters_brief *brief, enum sampled_cell cell);
 
-/* The same but for SAMPLED_PCIE, as keys. */
+/* The same but for SAMPLED_PCIE and SAMPLED_ERROR, as keys. */
 void json_sampled(struct json_writer *json, const struct counters_brief *brief);
+
+/* What the column SAMPLED_ERROR is. Text only. */
+void print_sampled_note(const struct report_out *out, const struct mp_trace *trace);
 
 #define SAMPLED_BYTES 48
 

@@ -27,7 +27,8 @@ static const struct report_column outlier_columns[] = {
 #define CLOCK_COLUMNS   3
 #define OUTLIERS_SHOWN  10
 
-static const struct counters_clocks unknown_clocks = {(double)NAN, (double)NAN, (double)NAN};
+static const struct counters_clocks unknown_clocks = {(double)NAN, (double)NAN, (double)NAN,
+                                                      (double)NAN, (double)NAN};
 
 static const struct counters_clocks *clocks_of(const struct iterations_report *report,
                                                const struct iteration_outlier *outlier)
@@ -83,7 +84,7 @@ static void print_outliers_title(const struct report_out *out,
     fputs(":\n", out->file);
 }
 
-/* "3 of 4 outliers came with lower clocks: power 2, unknown 1." */
+/* "3 of the 4 came with lower clocks or more throttling: power 2, unknown 1." */
 static void print_low_clocks(const struct report_out *out, const struct iterations_report *report)
 {
     static const char *const causes[] = {"power", "heat", "unknown"};
@@ -102,7 +103,8 @@ static void print_low_clocks(const struct report_out *out, const struct iteratio
             counts[c] += *causes[c] == *why;
     }
     print_prefix(out, report->trace);
-    fprintf(out->file, "%zu of the %zu came with lower clocks", low, summary->outlier_count);
+    fprintf(out->file, "%zu of the %zu came with lower clocks or more throttling", low,
+            summary->outlier_count);
     for (size_t c = 0; c < sizeof causes / sizeof *causes; c++) {
         if (!counts[c])
             continue;

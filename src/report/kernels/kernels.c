@@ -3,6 +3,7 @@
 
 #include "report/common/kernel_time.h"
 #include "report/common/quality.h"
+#include "report/common/sampled.h"
 #include "report/kernels/columns.h"
 
 #include "base/poison.h"
@@ -37,6 +38,8 @@ static void kernels_print_notes(const struct report_out *out, const struct mp_tr
                                 const struct kernels *kernels)
 {
     print_kernel_time(out, trace, &kernels->time);
+    if (kernels->counters)
+        print_sampled_note(out, trace);
     if (kernels->graph_launches) {
         print_prefix(out, trace);
         fprintf(out->file,

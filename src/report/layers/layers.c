@@ -42,6 +42,11 @@ static const struct report_column columns[] = {
      .kind = REPORT_CELL_PERCENT,
      .width = 6,
      .drop = 7},
+    {.title = "+-",
+     .key = "sampled_error_percent",
+     .kind = REPORT_CELL_PERCENT,
+     .width = 5,
+     .drop = 9},
     {.title = "PCIe in",
      .key = "pcie_in_bytes_per_second",
      .kind = REPORT_CELL_THROUGHPUT,
@@ -62,12 +67,21 @@ static const struct report_column columns[] = {
     {.title = "Dimensions", .kind = REPORT_CELL_TEXT},
     {.title = "Tactic", .kind = REPORT_CELL_TEXT},
     {.title = "Kernel names", .kind = REPORT_CELL_TEXT},
+    {.title = "SMs +-", .key = "sm_active_error_percent", .kind = REPORT_CELL_PERCENT},
+    {.title = "TActive +-", .key = "tensor_active_error_percent", .kind = REPORT_CELL_PERCENT},
+    {.title = "DRAM +-", .key = "dram_active_error_percent", .kind = REPORT_CELL_PERCENT},
+    {.title = "PCIe in +-",
+     .key = "pcie_in_error_bytes_per_second",
+     .kind = REPORT_CELL_THROUGHPUT},
+    {.title = "PCIe out +-",
+     .key = "pcie_out_error_bytes_per_second",
+     .kind = REPORT_CELL_THROUGHPUT},
 };
 
 #define CSV_COLUMNS     (sizeof columns / sizeof *columns)
-#define TEXT_COLUMNS    17
+#define TEXT_COLUMNS    18
 #define FIRST_SAMPLED   10
-#define SAMPLED_COLUMNS 6
+#define SAMPLED_COLUMNS 7
 
 /* Leaves columns or cells of what was not sampled out of `items`; returns how many remain of
  * `count`. */
@@ -146,9 +160,9 @@ static struct report_cell of_calls(const struct layer *layer, struct report_cell
 static void layers_fill_cells(const struct layers_report *report, uint32_t index,
                               const struct texts *texts, struct report_cell *cells)
 {
-    static const uint8_t sampled[SAMPLED_COLUMNS] = {SAMPLED_SMS,      SAMPLED_TENSOR,
-                                                     SAMPLED_DRAM,     SAMPLED_PCIE_IN,
-                                                     SAMPLED_PCIE_OUT, SAMPLED_BOUND_BY};
+    static const uint8_t sampled[SAMPLED_COLUMNS] = {
+        SAMPLED_SMS,     SAMPLED_TENSOR,   SAMPLED_DRAM,    SAMPLED_ERROR,
+        SAMPLED_PCIE_IN, SAMPLED_PCIE_OUT, SAMPLED_BOUND_BY};
     const struct counters_brief *brief = report->sampled ? &report->sampled[index] : NULL;
     const struct layers_result *result = report->result;
     const struct layer *layer = &result->layers[index];
@@ -177,6 +191,8 @@ static void layers_fill_cells(const struct layers_report *report, uint32_t index
     *cells++ = report_text_cell(said->dimensions);
     *cells++ = report_text_cell(said->tactic);
     *cells++ = report_text_cell((const char *)texts->kernels.data);
+    for (enum sampled_cell cell = SAMPLED_SMS_ERROR; cell <= SAMPLED_PCIE_OUT_ERROR; cell++)
+        *cells++ = sampled_cell(brief, cell);
 }
 
 /* The kernels of a layer, below its row. */
@@ -282,6 +298,8 @@ static void layers_print_notes(const struct report_out *out, const struct layers
     uint64_t open = result->unfinished;
     bool one = open == 1;
 
+    if (!result->by_position && report->sampled)
+        print_sampled_note(out, report->trace);
     if (!result->by_position && !report->tree && shown < result->count)
         print_layers_note(out, report, "%zu of %zu layers are shown.", shown, result->count);
     if (!result->by_position && result->no_calls)
