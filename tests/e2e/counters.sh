@@ -123,6 +123,29 @@ for name, counter in (("[CUDA memcpy HtoD]", "pcie_rx"), ("[CUDA memcpy DtoH]", 
 P
 ))"
 
+# A class is said if the counters that it rests on were sampled, and only then.
+# bounds NAME: name and class of each kernel and kind of copy, by name.
+cat >bounds.py <<'P'
+import json, sys
+rows = json.load(open(sys.argv[1] + ".json"))["work"]
+print(*sorted({f'{row["name"]}: {row["bound_by"]}' for row in rows if row["calls"]}), sep=", ")
+P
+bounds() {
+    python3 bounds.py "$1"
+}
+mixed=(init)
+for i in {1..20}; do
+    mixed+=(alpha=10 gamma=10 beta=10 sync copy-in=65536)
+done
+copy='[CUDA memcpy HtoD]'
+profile sms MINIPROF_SAMPLE=sm_active@100kHz -- "$steps" "${mixed[@]}" print=text
+report sms
+same "SMs alone tell no class" "$copy: -, alpha: -, beta: -, gamma: -" "$(bounds sms)"
+profile dram MINIPROF_SAMPLE=dram_active@100kHz -- "$steps" "${mixed[@]}" print=text
+report dram
+same "memory alone tells what memory binds" "$copy: -, alpha: memory, beta: -, gamma: memory" \
+    "$(bounds dram)"
+
 # ---- iterations: the software GPU's clock is 40 % lower while gamma runs ---------------------
 iteration=(push=iteration alpha=40 sync pop)
 steady=()

@@ -1,5 +1,10 @@
-/* What work was bound by: classes, from the means of its counters. */
+/* What work was bound by: classes, from the means of its counters.
+ *
+ * A class is said only if the counters that it rests on are known. `few SMs` and `latency` are what
+ * remains: they rest on all counters that could have told another class.
+ */
 #include <math.h>
+#include <string.h>
 
 #include "analyze/counters/pass.h"
 #include "base/text/strings.h"
@@ -7,8 +12,15 @@
 
 #include "base/poison.h"
 
-#define MUCH_PCIE  0.6 /* of the most that was seen */
-#define LEAST_PCIE 1e9 /* bytes a second */
+#define MUCH_DRAM   60.0 /* percent, as all up to FEW_SMS */
+#define MUCH_TENSOR 50.0
+#define MUCH_ISSUE  60.0
+#define FEW_SMS     40.0
+#define MUCH_PCIE   0.6 /* of the most that was seen */
+#define MUCH_LINK   0.3
+#define IDLE_DRAM   10.0 /* percent */
+
+#define LEAST_BYTES 1e9 /* a second, of a direction of PCIe or NVLink */
 
 static const char *const telling[COUNTERS_TELLING] = {
     [COUNTERS_SMS] = "sm_active",  [COUNTERS_TENSOR] = "tensor_active",
@@ -29,39 +41,68 @@ const char *counters_class_name(enum counters_class class)
     return names[class];
 }
 
-/* The most that a direction of PCIe has seen on any device, if that is much. */
-static double greatest_of(const struct counters_result *result, const char *name)
+/* The greatest sample of a counter on any device; 0 without any. */
+static double greatest_sample(const struct counters_result *result, enum counters_telling which)
 {
-    double most = LEAST_PCIE;
+    double most = 0;
 
     for (size_t i = 0; i < result->counter_count; i++)
-        if (result->counters[i].name && mp_text_equal(result->counters[i].name, name))
+        if (result->counters[i].name && mp_text_equal(result->counters[i].name, telling[which]))
             most = fmax(most, result->counters[i].all.greatest);
     return most;
 }
 
-/* Whether a kernel of NCCL transfers little: then it spins until other ranks are there. */
-static bool is_waiting(const struct counters_result *result, const double *values, const char *name)
+/* Copies and sets: many are the work of copy engines, none has a grid that could be larger. */
+static bool is_transfer(const char *name)
 {
-    return name && kernel_communicates(name) && values[COUNTERS_DRAM] < 10 &&
-           !(values[COUNTERS_LINK] >= 0.3 * greatest_of(result, telling[COUNTERS_LINK]));
+    static const char start[] = "[CUDA mem"; /* names_copy, and sets */
+
+    return name && strncmp(name, start, sizeof start - 1) == 0;
 }
 
+static bool is_full(const struct counters_result *result, const double *values)
+{
+    static const enum counters_telling directions[] = {COUNTERS_RX, COUNTERS_TX};
+
+    for (int i = 0; i < 2; i++)
+        if (values[directions[i]] >=
+            MUCH_PCIE * fmax(greatest_sample(result, directions[i]), LEAST_BYTES))
+            return true;
+    return false;
+}
+
+/* Whether a kernel of NCCL transfers little: then it spins until other ranks are there. GPUs
+ * without NVLink have no samples of it. */
+static bool is_waiting(const struct counters_result *result, const double *values, const char *name)
+{
+    double most = fmax(greatest_sample(result, COUNTERS_LINK), LEAST_BYTES);
+
+    return name && kernel_communicates(name) && values[COUNTERS_DRAM] < IDLE_DRAM &&
+           !(values[COUNTERS_LINK] >= MUCH_LINK * most) && !is_full(result, values);
+}
+
+/* What it is if no part of the GPU is at its limit. */
+static enum counters_class remaining_class(const double *values, const char *name)
+{
+    bool compute_known = !isnan(values[COUNTERS_TENSOR]) || !isnan(values[COUNTERS_ISSUE]);
+
+    if (isnan(values[COUNTERS_SMS]) || isnan(values[COUNTERS_DRAM]) || !compute_known ||
+        is_transfer(name))
+        return COUNTERS_UNKNOWN;
+    return values[COUNTERS_SMS] < FEW_SMS ? COUNTERS_FEW_SMS : COUNTERS_LATENCY;
+}
+
+/* No comparison with an unknown value holds. */
 enum counters_class counters_class_of(const struct counters_result *result, const double *values,
                                       const char *name)
 {
-    if (isnan(values[COUNTERS_SMS]))
-        return COUNTERS_UNKNOWN;
     if (is_waiting(result, values, name))
         return COUNTERS_WAITING;
-    if (values[COUNTERS_DRAM] >= 60)
+    if (values[COUNTERS_DRAM] >= MUCH_DRAM)
         return COUNTERS_MEMORY;
-    if (values[COUNTERS_TENSOR] >= 50 || values[COUNTERS_ISSUE] >= 60)
+    if (values[COUNTERS_TENSOR] >= MUCH_TENSOR || values[COUNTERS_ISSUE] >= MUCH_ISSUE)
         return COUNTERS_COMPUTE;
-    if (values[COUNTERS_RX] >= MUCH_PCIE * greatest_of(result, telling[COUNTERS_RX]) ||
-        values[COUNTERS_TX] >= MUCH_PCIE * greatest_of(result, telling[COUNTERS_TX]))
-        return COUNTERS_PCIE;
-    return values[COUNTERS_SMS] < 40 ? COUNTERS_FEW_SMS : COUNTERS_LATENCY;
+    return is_full(result, values) ? COUNTERS_PCIE : remaining_class(values, name);
 }
 
 double counters_mean_of(const struct counters_result *result, const struct counters_group *group,

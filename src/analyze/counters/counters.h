@@ -83,15 +83,17 @@ struct counters_counter {
     size_t place; /* among the counters of its device */
 };
 
-/* The class of a group: what it is bound by, as far as its counters tell. */
+/* The class of a group: what it is bound by, as far as its counters tell. The first but
+ * COUNTERS_WAITING of which the counters are known and that applies; docs/counters.md has the
+ * table. */
 enum counters_class {
     COUNTERS_UNKNOWN,
     COUNTERS_MEMORY,  /* device memory at 60 % or more */
     COUNTERS_COMPUTE, /* tensor pipes at 50 % or more, or instructions at 60 % */
     COUNTERS_PCIE,    /* bytes on PCIe at 60 % or more of the most that the trace has seen */
-    COUNTERS_WAITING, /* a kernel of NCCL that spins: neither memory nor NVLink have work */
-    COUNTERS_FEW_SMS, /* less than 40 % of the SMs have work */
-    COUNTERS_LATENCY  /* none of these */
+    COUNTERS_WAITING, /* a kernel of NCCL that spins: memory, NVLink and PCIe have little work */
+    COUNTERS_FEW_SMS, /* less than 40 % of the SMs have work; not of copies and sets */
+    COUNTERS_LATENCY  /* none of these; not of copies and sets */
 };
 
 /* "memory", "few SMs"; "-" if unknown. */

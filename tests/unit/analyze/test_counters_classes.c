@@ -1,0 +1,142 @@
+/* What work is bound by: the table of docs/counters.md, with counters that are not known. */
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "analyze/counters/pass.h"
+
+#define UNKNOWN ((double)NAN)
+#define HTOD    "[CUDA memcpy HtoD]"
+#define NCCL    "ncclDevKernel_AllReduce_Sum_f32_RING_LL(ncclDevKernelArgsStorage<4096ul>)"
+
+/* A device with counters of PCIe and NVLink, and a row of copies to it. */
+struct scene {
+    struct counters_counter counters[3];
+    struct counters_group group;
+    struct counters_cell cells[3];
+    struct counters_result result;
+};
+
+static void set_scene(struct scene *scene, double most_sampled, double copies, double error)
+{
+    static const char *const names[] = {"pcie_rx", "pcie_tx", "nvlink_rx"};
+
+    *scene = (struct scene){.group = {.name = HTOD}};
+    for (size_t i = 0; i < 3; i++) {
+        scene->counters[i] = (struct counters_counter){.name = names[i],
+                                                       .by = SAMPLED_BY_CUPTI,
+                                                       .place = i,
+                                                       .all = {.greatest = most_sampled}};
+        scene->cells[i] = (struct counters_cell){.mean = copies, .error = error};
+    }
+    scene->result = (struct counters_result){.counters = scene->counters,
+                                             .counter_count = 3,
+                                             .groups = &scene->group,
+                                             .group_count = 1,
+                                             .cells = scene->cells,
+                                             .cell_count = 3};
+}
+
+struct known {
+    double sms, tensor, issue, dram, rx, tx, link;
+};
+
+static enum counters_class class_in(const struct scene *scene, struct known known, const char *name)
+{
+    const double values[COUNTERS_TELLING] = {
+        [COUNTERS_SMS] = known.sms,     [COUNTERS_TENSOR] = known.tensor,
+        [COUNTERS_ISSUE] = known.issue, [COUNTERS_DRAM] = known.dram,
+        [COUNTERS_RX] = known.rx,       [COUNTERS_TX] = known.tx,
+        [COUNTERS_LINK] = known.link,
+    };
+
+    return counters_class_of(&scene->result, values, name);
+}
+
+/* SMs, tensor pipes, instructions and memory in percent; nothing on PCIe or NVLink is known. */
+static enum counters_class class_of(double sms, double tensor, double issue, double dram)
+{
+    struct scene scene;
+
+    set_scene(&scene, 0, UNKNOWN, UNKNOWN);
+    return class_in(&scene, (struct known){sms, tensor, issue, dram, UNKNOWN, UNKNOWN, UNKNOWN},
+                    "kernel");
+}
+
+static void a_class_needs_its_own_counters_only(void **state)
+{
+    (void)state;
+    assert_int_equal(class_of(UNKNOWN, UNKNOWN, UNKNOWN, 60), COUNTERS_MEMORY);
+    assert_int_equal(class_of(1, 90, 90, 60), COUNTERS_MEMORY);
+    assert_int_equal(class_of(UNKNOWN, 50, UNKNOWN, UNKNOWN), COUNTERS_COMPUTE);
+    assert_int_equal(class_of(UNKNOWN, UNKNOWN, 60, UNKNOWN), COUNTERS_COMPUTE);
+}
+
+static void what_remains_needs_those_of_the_others(void **state)
+{
+    static const double sms[] = {39.9, 40};
+    static const enum counters_class classes[] = {COUNTERS_FEW_SMS, COUNTERS_LATENCY};
+
+    (void)state;
+    for (int i = 0; i < 2; i++) {
+        assert_int_equal(class_of(sms[i], 49, 59, 59), classes[i]);
+        assert_int_equal(class_of(sms[i], UNKNOWN, 59, 59), classes[i]);
+        assert_int_equal(class_of(sms[i], 49, UNKNOWN, 59), classes[i]);
+        assert_int_equal(class_of(sms[i], UNKNOWN, UNKNOWN, 59), COUNTERS_UNKNOWN);
+        assert_int_equal(class_of(sms[i], 49, 59, UNKNOWN), COUNTERS_UNKNOWN);
+        assert_int_equal(class_of(sms[i], UNKNOWN, UNKNOWN, UNKNOWN), COUNTERS_UNKNOWN);
+    }
+    assert_int_equal(class_of(UNKNOWN, 49, 59, 59), COUNTERS_UNKNOWN);
+}
+
+static void copies_and_sets_have_no_sms_to_fill(void **state)
+{
+    const struct known idle = {0, 0, 0, 5, 3e9, 0, UNKNOWN};
+    const struct known busy = {70, 0, 10, 5, 0, 0, UNKNOWN};
+    struct scene scene;
+
+    (void)state;
+    set_scene(&scene, 25e9, UNKNOWN, UNKNOWN);
+    assert_int_equal(class_in(&scene, idle, "kernel"), COUNTERS_FEW_SMS);
+    assert_int_equal(class_in(&scene, idle, HTOD), COUNTERS_UNKNOWN);
+    assert_int_equal(class_in(&scene, idle, "[CUDA memset]"), COUNTERS_UNKNOWN);
+    assert_int_equal(class_in(&scene, busy, "[CUDA memset]"), COUNTERS_UNKNOWN);
+    assert_int_equal(class_in(&scene, busy, "[CUDA graph 7]"), COUNTERS_LATENCY);
+    assert_int_equal(class_in(&scene, (struct known){0, 0, 0, 88, 0, 0, 0}, "[CUDA memcpy DtoD]"),
+                     COUNTERS_MEMORY);
+}
+
+static void only_nccl_that_transfers_nothing_waits(void **state)
+{
+    const struct known spins = {UNKNOWN, UNKNOWN, UNKNOWN, 2, 0, 0, 0};
+    const struct known by_link = {30, 0, 5, 2, 0, 0, 20e9};
+    const struct known by_pcie = {30, 0, 5, 2, 20e9, 20e9, UNKNOWN};
+    struct known blind = spins;
+    struct scene scene;
+
+    (void)state;
+    set_scene(&scene, 22e9, UNKNOWN, UNKNOWN);
+    blind.dram = UNKNOWN;
+    assert_int_equal(class_in(&scene, spins, NCCL), COUNTERS_WAITING);
+    assert_int_equal(class_in(&scene, spins, "kernel"), COUNTERS_UNKNOWN);
+    assert_int_equal(class_in(&scene, blind, NCCL), COUNTERS_UNKNOWN);
+    assert_int_equal(class_in(&scene, by_link, NCCL), COUNTERS_FEW_SMS);
+    assert_int_equal(class_in(&scene, by_pcie, NCCL), COUNTERS_PCIE);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_class_needs_its_own_counters_only),
+        cmocka_unit_test(what_remains_needs_those_of_the_others),
+        cmocka_unit_test(copies_and_sets_have_no_sms_to_fill),
+        cmocka_unit_test(only_nccl_that_transfers_nothing_waits),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
