@@ -145,6 +145,16 @@ profile dram MINIPROF_SAMPLE=dram_active@100kHz -- "$steps" "${mixed[@]}" print=
 report dram
 same "memory alone tells what memory binds" "$copy: -, alpha: memory, beta: -, gamma: memory" \
     "$(bounds dram)"
+profile every MINIPROF_SAMPLE=default@100kHz -- "$steps" "${mixed[@]}" print=text
+report every
+same "all: a pageable copy of 8 GB/s does not fill PCIe, and has no SMs to fill" \
+    "$copy: -, alpha: memory, beta: few SMs, gamma: memory" "$(bounds every)"
+# Two copies take 6 of 181 us: neither an iteration nor a sample is near what PCIe can do.
+profile mean MINIPROF_SAMPLE=default@10kHz -- "$inference" --iterations=100
+report mean --by iteration
+same "PCIe is not full in an iteration with 0.7 GB/s" "" "$(bounds mean | grep -o PCIe)"
+report mean
+like "PCIe is full in its copies" 'DtoH.: PCIe, .CUDA memcpy HtoD.: PCIe,' "$(bounds mean)"
 
 # ---- iterations: the software GPU's clock is 40 % lower while gamma runs ---------------------
 iteration=(push=iteration alpha=40 sync pop)
@@ -250,6 +260,9 @@ same "advice: five matrix kernels without tensor cores" "0 5" \
     "$(echo $(finding idle idle_tensor_cores sampled_percent) \
         $(finding idle idle_tensor_cores kernels))"
 same "advice: copies at what PCIe can do" 2 "$(finding kernels full_pcie kernels)"
+like "advice: 65536 bytes in 3.8 us, in either direction" '^17[01][0-9]{8} 17[01][0-9]{8}$' \
+    "$(echo $(finding kernels full_pcie pcie_in_bytes_per_second) \
+        $(finding kernels full_pcie pcie_out_bytes_per_second))"
 same "advice: tensor cores that work" "" "$(finding kernels idle_tensor_cores kernels)"
 profile spin MINIPROF_SAMPLE=default@100kHz -- "$build/tests/e2e/collectives" none none
 same "advice: NCCL that spins" 1 "$(finding spin nccl_waiting kernels)"

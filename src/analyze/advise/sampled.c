@@ -5,6 +5,7 @@
  * change, as a factor. What samples do not tell is left alone.
  */
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "analyze/advise/build.h"
@@ -108,21 +109,30 @@ static double sms_factor(struct advise *advise, const struct deps_activity *work
                : 1;
 }
 
-static bool is_full(const struct advise *advise, const char *name, double value)
+static bool fills(const struct advise *advise, const struct counters_brief *brief,
+                  enum counters_telling which)
 {
-    double mean = 0, greatest = 0;
+    return counters_fill_pcie(&advise->sampled.result, brief->values, which, FULL_PCIE);
+}
 
-    return of_devices(advise, name, &mean, &greatest) && greatest >= 1e9 &&
-           value >= FULL_PCIE * greatest;
+/* The direction of PCIe that copies fill; COUNTERS_TELLING: none. Some bytes go the other way too:
+ * the GPU requests what comes in. */
+static enum counters_telling filled_direction(const struct advise *advise,
+                                              const struct counters_brief *brief)
+{
+    const double *values = brief->values;
+    bool in = fills(advise, brief, COUNTERS_RX), out = fills(advise, brief, COUNTERS_TX);
+
+    if (in && (!out || values[COUNTERS_RX] >= values[COUNTERS_TX]))
+        return COUNTERS_RX;
+    return out ? COUNTERS_TX : COUNTERS_TELLING;
 }
 
 static double pcie_factor(struct advise *advise, const struct deps_activity *work,
                           const struct counters_brief *brief)
 {
-    return work->kind == DEPS_COPY && (is_full(advise, "pcie_rx", brief->values[COUNTERS_RX]) ||
-                                       is_full(advise, "pcie_tx", brief->values[COUNTERS_TX]))
-               ? HALVED
-               : 1;
+    return work->kind == DEPS_COPY && filled_direction(advise, brief) != COUNTERS_TELLING ? HALVED
+                                                                                          : 1;
 }
 
 /* Kernels at the highest clock that was seen. */
@@ -159,91 +169,171 @@ static double factor_of(const void *context, uint32_t index)
     return advise->sampled.factors[advise->deps->activities[index].name];
 }
 
-static void pick(struct advise *advise, factor_at *factor, struct advise_picked *picked,
-                 double *value, enum counters_telling shown)
+/* The mean of what is known, by time. */
+struct known_mean {
+    double sum; /* value times ns */
+    double time;
+};
+
+/* `means` is by enum counters_telling; the last one is that of the factor, in percent. */
+struct judged {
+    struct advise_picked picked;
+    struct known_mean means[COUNTERS_TELLING + 1];
+};
+
+/* `shown` is the counter of the evidence, COUNTERS_TELLING the factor. Without a meaning it is one
+ * of PCIe, in the direction that each copy fills. */
+struct rule {
+    factor_at *factor;
+    enum counters_telling shown;
+    const char *what;    /* the work */
+    const char *meaning; /* of the value */
+};
+
+static void note_value(struct known_mean *mean, double value, double time)
+{
+    if (isnan(value))
+        return;
+    mean->sum += value * time;
+    mean->time += time;
+}
+
+static double value_of(const struct judged *judged, enum counters_telling which)
+{
+    const struct known_mean *mean = &judged->means[which];
+
+    return mean->time > 0 ? mean->sum / mean->time : (double)NAN;
+}
+
+static void pick(struct advise *advise, const struct rule *rule, struct judged *judged)
 {
     const struct deps *deps = advise->deps;
 
     for (uint32_t i = deps->host_count; i < deps->count; i++) {
         const struct deps_activity *work = &deps->activities[i];
         const struct counters_brief *brief;
-        double changed, value_now;
+        enum counters_telling which = rule->shown;
+        double changed;
 
         if (advise->iterations->of[i] == DEPS_NONE ||
             (work->kind != DEPS_KERNEL && work->kind != DEPS_COPY))
             continue;
         brief = brief_of(advise, work);
-        changed = factor(advise, work, brief);
+        changed = rule->factor(advise, work, brief);
         advise->sampled.factors[work->name] = changed;
         if (changed >= 1)
             continue;
         advise->edits[i] |= DEPS_EDIT_SCALED;
-        advise_picked_add(advise, picked, i);
-        value_now = shown == COUNTERS_TELLING ? 100 * changed : brief->values[shown];
-        if (advise_counts(advise, i) && !isnan(value_now))
-            *value += value_now * (double)(work->end - work->begin);
+        advise_picked_add(advise, &judged->picked, i);
+        if (!rule->meaning)
+            which = filled_direction(advise, brief);
+        if (advise_counts(advise, i))
+            note_value(&judged->means[which],
+                       which == COUNTERS_TELLING ? 100 * changed : brief->values[which],
+                       (double)(work->end - work->begin));
     }
-    *value = picked->time ? *value / (double)picked->time : 0;
 }
 
-/* `what` names the work, `meaning` the value; COUNTERS_TELLING: that of the factor, in percent. */
-static enum mp_status judge(struct advise *advise, struct advise_finding *finding,
-                            factor_at *factor, enum counters_telling shown, const char *what,
-                            const char *meaning)
+/* ---- Telling ---- */
+
+#define VALUE_BYTES 128 /* of a text with values */
+
+/* `17.1 GB/s to the GPU and 16.9 GB/s from it`. */
+static void tell_directions(struct advise_finding *finding, const struct judged *judged,
+                            char text[VALUE_BYTES])
 {
-    struct advise_picked picked;
-    enum mp_status status = advise_picked_init(&picked, advise->deps);
-    double value = 0;
+    double in = value_of(judged, COUNTERS_RX), out = value_of(judged, COUNTERS_TX);
+
+    if (!isnan(in))
+        advise_number(finding, "pcie_in_bytes_per_second", in);
+    if (!isnan(out))
+        advise_number(finding, "pcie_out_bytes_per_second", out);
+    if (isnan(in))
+        snprintf(text, VALUE_BYTES, "%.3g GB/s from the GPU", out / 1e9);
+    else if (isnan(out))
+        snprintf(text, VALUE_BYTES, "%.3g GB/s to the GPU", in / 1e9);
+    else
+        snprintf(text, VALUE_BYTES, "%.3g GB/s to the GPU and %.3g GB/s from it", in / 1e9,
+                 out / 1e9);
+}
+
+static void tell(const struct advise *advise, struct advise_finding *finding,
+                 const struct rule *rule, const struct judged *judged)
+{
+    const struct advise_picked *picked = &judged->picked;
+    char values[VALUE_BYTES] = "";
+
+    if (!rule->meaning) {
+        tell_directions(finding, judged, values);
+    } else if (!isnan(value_of(judged, rule->shown))) {
+        snprintf(values, sizeof values, "%.3g %s", value_of(judged, rule->shown), rule->meaning);
+        advise_number(finding, "sampled_percent", value_of(judged, rule->shown));
+    }
+    advise_evidence(finding, "%.4g %s an iteration take %s%s%s%s",
+                    advise_mean(advise, picked->count), rule->what,
+                    advise_time(advise_mean(advise, picked->time)).text, *values ? ", with " : "",
+                    values, *values ? " in the mean" : "");
+    advise_picked_tell(advise, picked, finding);
+}
+
+static enum mp_status judge(struct advise *advise, struct advise_finding *finding,
+                            const struct rule *rule)
+{
+    struct judged judged = {.means = {{0}}};
+    enum mp_status status = advise_picked_init(&judged.picked, advise->deps);
 
     advise->sampled.factors = calloc((size_t)advise->deps->names.count + 1, sizeof(double));
     if (!status && !advise->sampled.factors)
         status = MP_ERR_MEMORY;
     if (!status)
-        pick(advise, factor, &picked, &value, shown);
-    if (!status && picked.time) {
-        bool bytes = shown == COUNTERS_RX;
-
+        pick(advise, rule, &judged);
+    if (!status && judged.picked.time) {
         advise->factor_of = factor_of;
         status = advise_replay(advise, &finding->gain);
-        advise_evidence(finding, "%.4g %s an iteration take %s, with %.3g %s in the mean",
-                        advise_mean(advise, picked.count), what,
-                        advise_time(advise_mean(advise, picked.time)).text,
-                        bytes ? value / 1e9 : value, meaning);
-        advise_number(finding, bytes ? "bytes_per_second" : "sampled_percent", value);
-        advise_picked_tell(advise, &picked, finding);
+        tell(advise, finding, rule, &judged);
     }
-    advise_tally_free(&picked.tally);
+    advise_tally_free(&judged.picked.tally);
     free(advise->sampled.factors);
     advise->sampled.factors = NULL;
     return status;
 }
 
+/* ---- The rules ---- */
+
 enum mp_status advise_memory_bound(struct advise *advise, struct advise_finding *finding)
 {
+    static const struct rule rule = {memory_factor, COUNTERS_DRAM, "kernels",
+                                     "% of what device memory can do"};
+
     finding->assumes = "half the bytes, by lower precision or by fusing; another kernel of the "
                        "same bytes is no faster";
-    return judge(advise, finding, memory_factor, COUNTERS_DRAM, "kernels",
-                 "% of what device memory can do");
+    return judge(advise, finding, &rule);
 }
 
 enum mp_status advise_idle_tensor_cores(struct advise *advise, struct advise_finding *finding)
 {
+    static const struct rule rule = {tensor_factor, COUNTERS_TENSOR, "matrix kernels",
+                                     "% of the tensor pipes busy"};
+
     finding->assumes = "on tensor cores these kernels take half the time";
-    return judge(advise, finding, tensor_factor, COUNTERS_TENSOR, "matrix kernels",
-                 "% of the tensor pipes busy");
+    return judge(advise, finding, &rule);
 }
 
 enum mp_status advise_few_sms(struct advise *advise, struct advise_finding *finding)
 {
+    static const struct rule rule = {sms_factor, COUNTERS_SMS, "kernels", "% of the SMs active"};
+
     finding->assumes = "at best: with more work at once each of these kernels fills all SMs in the "
                        "time that it takes now; the gain is that of the same work";
-    return judge(advise, finding, sms_factor, COUNTERS_SMS, "kernels", "% of the SMs active");
+    return judge(advise, finding, &rule);
 }
 
 enum mp_status advise_full_pcie(struct advise *advise, struct advise_finding *finding)
 {
+    static const struct rule rule = {pcie_factor, COUNTERS_RX, "copies", NULL};
+
     finding->assumes = "half the bytes";
-    return judge(advise, finding, pcie_factor, COUNTERS_RX, "copies", "GB/s to the GPU");
+    return judge(advise, finding, &rule);
 }
 
 /* Whether the iterations that count came with lowered clocks. */
@@ -258,16 +348,20 @@ static bool is_lowered(const struct advise *advise)
 
 enum mp_status advise_low_clocks(struct advise *advise, struct advise_finding *finding)
 {
+    static const struct rule rule = {clock_factor, COUNTERS_TELLING, "kernels",
+                                     "% of the highest clock"};
+
     if (!is_lowered(advise))
         return MP_OK;
     finding->assumes = "kernels run at the highest clock that was sampled";
-    return judge(advise, finding, clock_factor, COUNTERS_TELLING, "kernels",
-                 "% of the highest clock");
+    return judge(advise, finding, &rule);
 }
 
 enum mp_status advise_nccl_waiting(struct advise *advise, struct advise_finding *finding)
 {
+    static const struct rule rule = {nccl_factor, COUNTERS_SMS, "kernels of NCCL",
+                                     "% of the SMs active while little is transferred,"};
+
     finding->assumes = "all ranks come at the same time";
-    return judge(advise, finding, nccl_factor, COUNTERS_SMS, "kernels of NCCL",
-                 "% of the SMs active while little is transferred,");
+    return judge(advise, finding, &rule);
 }

@@ -18,9 +18,14 @@
 #define FEW_SMS     40.0
 #define MUCH_PCIE   0.6 /* of the most that was seen */
 #define MUCH_LINK   0.3
+#define LEAST_LINK  1e9  /* bytes a second, of NVLink */
 #define IDLE_DRAM   10.0 /* percent */
 
-#define LEAST_BYTES 1e9 /* a second, of a direction of PCIe or NVLink */
+/* Bytes a second. A trace does not know the link of its GPU, and the most that it has seen may be
+ * little. PCIe 3.0 has 8 GT/s a lane in 128b/130b (PCI Express Base Specification 3.0). With 16
+ * lanes that is 15.8 GB/s, of which packets leave about 12 for data. So no GPU with 16 lanes is at
+ * its limit below this: copies of pageable or little memory are slow for other reasons. */
+#define LEAST_PCIE 10e9
 
 static const char *const telling[COUNTERS_TELLING] = {
     [COUNTERS_SMS] = "sm_active",  [COUNTERS_TENSOR] = "tensor_active",
@@ -60,22 +65,43 @@ static bool is_transfer(const char *name)
     return name && strncmp(name, start, sizeof start - 1) == 0;
 }
 
+/* The greatest mean that copies of a kind have for sure. It is more than any sample if they are
+ * shorter than a sample. */
+static double greatest_copy(const struct counters_result *result, enum counters_telling which)
+{
+    double most = 0;
+
+    for (size_t i = 0; i < result->group_count; i++) {
+        const struct counters_group *group = &result->groups[i];
+        const struct counters_cell *cell =
+            is_transfer(group->name) ? counters_find(result, group, telling[which]) : NULL;
+
+        if (cell && cell->mean - cell->error > most)
+            most = cell->mean - cell->error;
+    }
+    return most;
+}
+
+bool counters_fill_pcie(const struct counters_result *result, const double *values,
+                        enum counters_telling which, double share)
+{
+    double value = values[which];
+
+    return value >= LEAST_PCIE && value >= share * greatest_sample(result, which) &&
+           value >= share * greatest_copy(result, which);
+}
+
 static bool is_full(const struct counters_result *result, const double *values)
 {
-    static const enum counters_telling directions[] = {COUNTERS_RX, COUNTERS_TX};
-
-    for (int i = 0; i < 2; i++)
-        if (values[directions[i]] >=
-            MUCH_PCIE * fmax(greatest_sample(result, directions[i]), LEAST_BYTES))
-            return true;
-    return false;
+    return counters_fill_pcie(result, values, COUNTERS_RX, MUCH_PCIE) ||
+           counters_fill_pcie(result, values, COUNTERS_TX, MUCH_PCIE);
 }
 
 /* Whether a kernel of NCCL transfers little: then it spins until other ranks are there. GPUs
  * without NVLink have no samples of it. */
 static bool is_waiting(const struct counters_result *result, const double *values, const char *name)
 {
-    double most = fmax(greatest_sample(result, COUNTERS_LINK), LEAST_BYTES);
+    double most = fmax(greatest_sample(result, COUNTERS_LINK), LEAST_LINK);
 
     return name && kernel_communicates(name) && values[COUNTERS_DRAM] < IDLE_DRAM &&
            !(values[COUNTERS_LINK] >= MUCH_LINK * most) && !is_full(result, values);

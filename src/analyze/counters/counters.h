@@ -90,7 +90,7 @@ enum counters_class {
     COUNTERS_UNKNOWN,
     COUNTERS_MEMORY,  /* device memory at 60 % or more */
     COUNTERS_COMPUTE, /* tensor pipes at 50 % or more, or instructions at 60 % */
-    COUNTERS_PCIE,    /* bytes on PCIe at 60 % or more of the most that the trace has seen */
+    COUNTERS_PCIE,    /* PCIe at 60 % of the most that the trace has seen, see counters_fill_pcie */
     COUNTERS_WAITING, /* a kernel of NCCL that spins: memory, NVLink and PCIe have little work */
     COUNTERS_FEW_SMS, /* less than 40 % of the SMs have work; not of copies and sets */
     COUNTERS_LATENCY  /* none of these; not of copies and sets */
@@ -169,6 +169,11 @@ struct counters_brief {
     double errors[COUNTERS_TELLING]; /* half widths of their 95 % confidence; of the same values */
     enum counters_class class;
 };
+
+/* Whether one of COUNTERS_RX and COUNTERS_TX is at least `share` of the most that the trace has
+ * seen, in samples and as means of copies, and as much as a full PCIe carries at least. */
+bool counters_fill_pcie(const struct counters_result *result, const double *values,
+                        enum counters_telling which, double share);
 
 #define COUNTERS_ANY_DEVICE UINT64_MAX
 

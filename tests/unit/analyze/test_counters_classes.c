@@ -111,6 +111,34 @@ static void copies_and_sets_have_no_sms_to_fill(void **state)
                      COUNTERS_MEMORY);
 }
 
+/* The class of copies with these bytes a second to the GPU. */
+static enum counters_class copies_with(const struct scene *scene, double rx)
+{
+    return class_in(scene, (struct known){0, 0, 0, 5, rx, 0, UNKNOWN}, HTOD);
+}
+
+static void pcie_is_full_against_samples_copies_and_the_least_link(void **state)
+{
+    struct scene scene;
+
+    (void)state;
+    set_scene(&scene, 50e9, UNKNOWN, UNKNOWN);
+    assert_int_equal(copies_with(&scene, 30e9), COUNTERS_PCIE);
+    assert_int_equal(copies_with(&scene, 29.9e9), COUNTERS_UNKNOWN);
+    /* Samples are longer than copies: the copies' mean is the measure, as far as it is sure. */
+    set_scene(&scene, 1.3e9, 51e9, 1e9);
+    assert_int_equal(copies_with(&scene, 30e9), COUNTERS_PCIE);
+    assert_int_equal(copies_with(&scene, 29.9e9), COUNTERS_UNKNOWN);
+    /* Steady copies at less than any link can do. */
+    set_scene(&scene, 5e9, 5e9, 0);
+    assert_int_equal(copies_with(&scene, 5e9), COUNTERS_UNKNOWN);
+    set_scene(&scene, 10e9, UNKNOWN, UNKNOWN);
+    assert_int_equal(copies_with(&scene, 10e9), COUNTERS_PCIE);
+    assert_int_equal(class_in(&scene, (struct known){0, 0, 0, 5, UNKNOWN, 10e9, UNKNOWN}, HTOD),
+                     COUNTERS_PCIE);
+    assert_int_equal(copies_with(&scene, UNKNOWN), COUNTERS_UNKNOWN);
+}
+
 static void only_nccl_that_transfers_nothing_waits(void **state)
 {
     const struct known spins = {UNKNOWN, UNKNOWN, UNKNOWN, 2, 0, 0, 0};
@@ -135,6 +163,7 @@ int main(void)
         cmocka_unit_test(a_class_needs_its_own_counters_only),
         cmocka_unit_test(what_remains_needs_those_of_the_others),
         cmocka_unit_test(copies_and_sets_have_no_sms_to_fill),
+        cmocka_unit_test(pcie_is_full_against_samples_copies_and_the_least_link),
         cmocka_unit_test(only_nccl_that_transfers_nothing_waits),
     };
 
