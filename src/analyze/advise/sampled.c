@@ -16,7 +16,6 @@
 
 #define FULL_DRAM    90.0 /* percent: a kernel that reaches this cannot be faster */
 #define IDLE_TENSORS 10.0 /* percent */
-#define FEW_SMS      40.0 /* percent */
 #define FULL_PCIE    0.9  /* of the most that the trace has seen */
 #define OFTEN        10.0 /* percent of the time */
 #define HALVED       0.5
@@ -99,13 +98,13 @@ static double tensor_factor(struct advise *advise, const struct deps_activity *w
                : 1;
 }
 
+/* Kernels that another limit holds do not gain by more SMs, so the class decides. */
 static double sms_factor(struct advise *advise, const struct deps_activity *work,
                          const struct counters_brief *brief)
 {
-    double sms = brief->values[COUNTERS_SMS];
-
-    return work->kind == DEPS_KERNEL && !advise->kinds[work->name].communicates && sms < FEW_SMS
-               ? sms / 100
+    return work->kind == DEPS_KERNEL && !advise->kinds[work->name].communicates &&
+                   brief->class == COUNTERS_FEW_SMS
+               ? brief->values[COUNTERS_SMS] / 100
                : 1;
 }
 
