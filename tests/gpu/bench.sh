@@ -16,7 +16,8 @@ declare -A script=([calls]=bench_calls [cost]=bench_cost [memory]=bench_memory [
 # The groups of results that a script writes.
 declare -A groups=([calls]="calls start" [cost]=torch [memory]=memory [sigkill]=sigkill
     [soak]=soak [sizes]=sizes [waits]=waits
-    [watch]="watch_stacks watch_peers watch_1kHz watch_10kHz watch_100kHz watch_nsys10 watch_nsys100")
+    [watch]="watch_stacks watch_peers watch_1kHz watch_10kHz watch_100kHz watch_nsys10
+        watch_nsys100")
 
 wanted=${ONLY:-calls cost memory sigkill soak sizes}
 mkdir -p "$(dirname "$BENCH_RESULTS")"

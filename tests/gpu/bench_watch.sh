@@ -17,7 +17,8 @@ program() { # TOOL
 
 # watched SETTING...: recorded so, a range for each slice.
 watched() {
-    echo "CUDA_INJECTION64_PATH='$BUILD/libminiprof.so' NVTX_INJECTION64_PATH='$BUILD/libminiprof.so'" \
+    local library="'$BUILD/libminiprof.so'"
+    echo "CUDA_INJECTION64_PATH=$library NVTX_INJECTION64_PATH=$library" \
         "MINIPROF_OUTPUT=%p.mpt MINIPROF_CAPTURE=range $* $(program range)"
 }
 
