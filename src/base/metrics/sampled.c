@@ -3,6 +3,7 @@
 
 #include <math.h>
 #include <string.h>
+#include <strings.h>
 
 #include "base/text/nearest.h"
 #include "base/text/strings.h"
@@ -10,6 +11,8 @@
 #include "base/poison.h"
 
 #define COUNT_OF(array) (sizeof(array) / sizeof((array)[0]))
+
+#define OTHER_NAME_BYTES 64u
 
 #define LINEAR  512u /* values up to here are the number of steps */
 #define OCTAVE  256u /* values of each doubling from there on */
@@ -59,13 +62,49 @@ const struct sampled_source *sampled_source(const char *counter, enum sampled_by
     return NULL;
 }
 
-const char *sampled_suggest(const char *name)
+/* ---- Mistaken names ---- */
+
+/* "DCGM_FI_PROF_SM_ACTIVE" without what all of DCGM's names begin with, which would make any two of
+ * them look alike. */
+static const char *without_dcgm(const char *name)
 {
-    struct mp_meant meant = {.typed = name};
+    static const char *const begins[] = {"DCGM_FI_PROF_", "DCGM_FI_DEV_"};
     size_t i;
 
-    for (i = 0; i < COUNT_OF(entries); i++)
+    for (i = 0; i < COUNT_OF(begins); i++)
+        if (strncasecmp(name, begins[i], strlen(begins[i])) == 0)
+            return name + strlen(begins[i]);
+    return name;
+}
+
+/* nsys's and DCGM's names stand for ours. */
+static void offer_other_names(struct mp_meant *meant, const struct sampled_entry *entry)
+{
+    const char *names = entry->other_names;
+    const char *item;
+    char name[OTHER_NAME_BYTES];
+    size_t bytes;
+
+    while (mp_text_next_item(&names, &item, &bytes)) {
+        if (bytes >= sizeof(name))
+            continue;
+        memcpy(name, item, bytes);
+        name[bytes] = '\0';
+        mp_meant_offer_as(meant, without_dcgm(name), entry->name);
+    }
+}
+
+const char *sampled_suggest(const char *name)
+{
+    struct mp_meant meant = {.typed = without_dcgm(name)};
+    size_t i;
+
+    mp_meant_offer(&meant, SAMPLED_DEFAULT);
+    mp_meant_offer(&meant, SAMPLED_ALL);
+    for (i = 0; i < COUNT_OF(entries); i++) {
         mp_meant_offer(&meant, entries[i].name);
+        offer_other_names(&meant, &entries[i]);
+    }
     return mp_meant_name(&meant);
 }
 

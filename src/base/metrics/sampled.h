@@ -51,7 +51,12 @@ const struct sampled_entry *sampled_find(const char *name);
 /* The nth way, from 0, in which `by` can measure the counter, the best first; NULL: no more. */
 const struct sampled_source *sampled_source(const char *counter, enum sampled_by by, size_t nth);
 
-/* The known name nearest to a mistaken one; static, NULL when none is near. */
+/* Words for several counters in a list of names. */
+#define SAMPLED_DEFAULT "default" /* those with `preset` */
+#define SAMPLED_ALL     "all"
+
+/* The known name or word nearest to a mistaken one, which may be nsys's or DCGM's name; static,
+ * NULL when none is near. */
 const char *sampled_suggest(const char *name);
 
 /* What values of one of CUPTI's metrics are rounded to near 0, by its suffix. */

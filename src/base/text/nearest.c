@@ -107,16 +107,22 @@ static unsigned distance_of_words(const char *a, size_t a_bytes, const char *b, 
     return rows[a_bytes % 3][b_bytes];
 }
 
-void mp_meant_offer(struct mp_meant *meant, const char *name)
+void mp_meant_offer_as(struct mp_meant *meant, const char *spelling, const char *name)
 {
-    unsigned distance = distance_of_words(meant->typed, strnlen(meant->typed, LONGEST), name,
-                                          strnlen(name, LONGEST));
+    unsigned distance = distance_of_words(meant->typed, strnlen(meant->typed, LONGEST), spelling,
+                                          strnlen(spelling, LONGEST));
+    bool equal = meant->name && distance == meant->distance;
 
     if (meant->name && distance > meant->distance)
         return;
-    meant->tie = meant->name && distance == meant->distance;
+    meant->tie = equal && (meant->tie || strcmp(meant->name, name) != 0);
     meant->name = name;
     meant->distance = distance;
+}
+
+void mp_meant_offer(struct mp_meant *meant, const char *name)
+{
+    mp_meant_offer_as(meant, name, name);
 }
 
 const char *mp_meant_name(const struct mp_meant *meant)

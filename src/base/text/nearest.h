@@ -37,6 +37,10 @@ struct mp_meant {
  * that changed places (Damerau and Levenshtein), without regard to case. */
 void mp_meant_offer(struct mp_meant *meant, const char *name);
 
+/* The same for another spelling of `name`, which is what mp_meant_name returns then. Two spellings
+ * of one name are no tie. */
+void mp_meant_offer_as(struct mp_meant *meant, const char *spelling, const char *name);
+
 /* The name that was probably meant; NULL if none is near, or two are equally near: no suggestion is
  * better than a wrong one. Near is one letter of three at most. */
 const char *mp_meant_name(const struct mp_meant *meant);

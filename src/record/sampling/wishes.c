@@ -41,8 +41,13 @@ static void warn_of(const char *name)
 {
     const char *near = sampled_suggest(name);
 
-    mp_log_warn("there is no counter '%s'%s%s%s `miniprof metrics --query --sampling` lists them",
-                name, near ? "; did you mean '" : ";", near ? near : "", near ? "'?" : "");
+    if (metric_is_raw(name))
+        mp_log_warn("there is no counter '%s'; one of CUPTI's has a rollup: '%s.sum', .avg, ...",
+                    name, name);
+    else
+        mp_log_warn(
+            "there is no counter '%s'%s%s%s `miniprof metrics --query --sampling` lists them", name,
+            near ? "; did you mean '" : ";", near ? near : "", near ? "'?" : "");
 }
 
 void wishes_read(struct sample_wishes *wishes, const char *names)
@@ -60,8 +65,8 @@ void wishes_read(struct sample_wishes *wishes, const char *names)
         memcpy(name, item, bytes);
         name[bytes] = '\0';
         entry = sampled_find(name);
-        if (mp_text_equal(name, "default") || mp_text_equal(name, "all"))
-            wish_for_all(wishes, mp_text_equal(name, "default"));
+        if (mp_text_equal(name, SAMPLED_DEFAULT) || mp_text_equal(name, SAMPLED_ALL))
+            wish_for_all(wishes, mp_text_equal(name, SAMPLED_DEFAULT));
         else if (entry || (metric_is_raw(name) && strchr(name, '.')))
             wish_for(wishes, name, entry);
         else

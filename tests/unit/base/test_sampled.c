@@ -67,6 +67,28 @@ static void every_counter_has_a_source(void **state)
     assert_null(sampled_suggest("entirely different"));
 }
 
+static void other_tools_names_and_words_are_suggested_too(void **state)
+{
+    static const char *const cases[][2] = {
+        {"defualt", "default"},
+        {"DEFAULT", "default"},
+        {"al l", "all"},
+        {"gr_engine_active", "gr_active"},
+        {"pcie_rx_bytes", "pcie_rx"},
+        {"DCGM_FI_PROF_SM_ACTIVE", "sm_active"},
+        {"dcgm_fi_dev_fb_used", "memory_used"},
+        {"DCGM_FI_PROF_PIPE_TENSOR_ACTVE", "tensor_active"},
+        {"SMs Active", "sm_active"},
+        {"Compute Warps In Flight", "sm_occupancy"},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++)
+        assert_string_equal(sampled_suggest(cases[i][0]), cases[i][1]);
+    assert_null(sampled_suggest("DCGM_FI_PROF_ENTIRELY_DIFFERENT"));
+    assert_null(sampled_suggest(""));
+}
+
 static void the_setting_is_a_list_and_a_rate(void **state)
 {
     static const struct {
@@ -112,6 +134,7 @@ int main(void)
         cmocka_unit_test(stored_values_grow_with_values),
         cmocka_unit_test(odd_values_are_stored_too),
         cmocka_unit_test(every_counter_has_a_source),
+        cmocka_unit_test(other_tools_names_and_words_are_suggested_too),
         cmocka_unit_test(the_setting_is_a_list_and_a_rate),
     };
 
