@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 struct CUpti_Profiler_Host_Object {
@@ -290,6 +291,22 @@ static CUptiResult evaluate(const char *name, const struct ct_metric_set *measur
     return CUPTI_SUCCESS;
 }
 
+/* CUPTI's own work, of the calling thread, and time in which another thread had its core. */
+static void take_time(void)
+{
+    long work = env_number("SIMGPU_PM_EVALUATE_US", 0), wait = env_number("SIMGPU_PM_WAIT_US", 0);
+    struct timespec begin, now;
+
+    if (work > 0) {
+        clock_gettime(CLOCK_THREAD_CPUTIME_ID, &begin);
+        do
+            clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+        while ((now.tv_sec - begin.tv_sec) * 1000000 + (now.tv_nsec - begin.tv_nsec) / 1000 < work);
+    }
+    if (wait > 0)
+        usleep((useconds_t)wait);
+}
+
 CUptiResult CUPTIAPI
 cuptiProfilerHostEvaluateToGpuValues(CUpti_Profiler_Host_EvaluateToGpuValues_Params *pParams)
 {
@@ -300,8 +317,7 @@ cuptiProfilerHostEvaluateToGpuValues(CUpti_Profiler_Host_EvaluateToGpuValues_Par
 
     if (result)
         return result;
-    if (env_number("SIMGPU_PM_EVALUATE_US", 0))
-        usleep((useconds_t)env_number("SIMGPU_PM_EVALUATE_US", 0));
+    take_time();
     if (ct_pmIsImage(pParams->pCounterDataImage, pParams->counterDataImageSize))
         return ct_pmEvaluate(pParams->pCounterDataImage, pParams->rangeIndex,
                              pParams->ppMetricNames, pParams->numMetrics, pParams->pMetricValues);

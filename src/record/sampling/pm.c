@@ -289,11 +289,13 @@ static void begin_again(struct pm_sampler *sampler)
     sampler->running = sampler->api->start(&object) == CUPTI_SUCCESS;
 }
 
-static uint64_t real_ns(void)
+/* This thread's CPU time, in which CUPTI decodes samples and works out values. Real time would also
+ * count the turns of other threads on its core, which no lower rate makes shorter. */
+static uint64_t computed_ns(void)
 {
     struct timespec now;
 
-    clock_gettime(CLOCK_MONOTONIC, &now);
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
     return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
 }
 
@@ -309,7 +311,7 @@ static void mind_pace(struct pm_sampler *sampler, size_t samples, uint64_t taken
         return;
     sampler->warned = true;
     mp_log_warn("device %u: CUPTI takes %" PRIu64 " us for a sample of %zu counters, and one comes "
-                "every %" PRIu64 " us: some get lost; ask for fewer counters, or for @%" PRIu64
+                "every %" PRIu64 " us: some may get lost; ask for fewer counters, or for @%" PRIu64
                 "Hz",
                 sampler->set->device, each / 1000, sampler->choice.count,
                 sampler->set->interval / 1000, UINT64_C(1000000000) / each);
@@ -320,7 +322,7 @@ void pm_drain(struct pm_sampler *sampler, struct sample_store *store)
     struct pm_decode decode;
     CUptiResult result;
     bool overflow = false;
-    uint64_t begin = real_ns();
+    uint64_t begin = computed_ns();
     size_t samples = 0;
 
     do {
@@ -335,7 +337,7 @@ void pm_drain(struct pm_sampler *sampler, struct sample_store *store)
         samples += take_image(sampler, store);
     } while (empty_image(sampler) == CUPTI_SUCCESS && result == CUPTI_SUCCESS &&
              decode.stopped == PM_STOPPED_FULL);
-    mind_pace(sampler, samples, real_ns() - begin);
+    mind_pace(sampler, samples, computed_ns() - begin);
     if (overflow) {
         atomic_fetch_add(&store->overflows, 1);
         if (sampler->oldest && sampler->running)
