@@ -66,11 +66,21 @@ profile graph MINIPROF_SAMPLE=default@100kHz -- "$steps" init begin alpha=20 bet
 like "a graph: every sample is right" '^[0-9]{2,} right$' "$(right graph)"
 
 # ---- names -----------------------------------------------------------------------------------
-profile names MINIPROF_SAMPLE=sm_actve,dram_read,gpu__none.sum@100kHz -- "${program[@]}"
+mistaken=sm_actve,fb_used,DEFAULT,dram_read,gpu__none.sum,sm__cycles_active
+mistaken+=,dram__bytes_read.sum.per_secon,sm__cycls_active.avg
+profile names MINIPROF_SAMPLE=$mistaken@100kHz -- "${program[@]}"
 unharmed names names plain 0
 like "names: an unknown one, with the nearest" \
     "there is no counter 'sm_actve'; did you mean 'sm_active'?" "$(said names)"
-like "names: one that the GPU lacks" "device 0: the GPU lacks .*'gpu__none.sum'" "$(said names)"
+like "names: DCGM's" "there is no counter 'fb_used'; did you mean 'memory_used'?" "$(said names)"
+like "names: a word in capitals" "'DEFAULT'; did you mean 'default'?" "$(said names)"
+like "names: one of CUPTI's without rollup" "'sm__cycles_active'; one .* 'sm__cycles_active.sum'" \
+    "$(said names)"
+same "names: those that the GPU lacks, with what was meant, in one line" \
+    "miniprof: device 0: the GPU has no counter 'gpu__none.sum', 'dram__bytes_read.sum.per_secon' \
+(did you mean 'dram__bytes_read.sum.per_second'?), 'sm__cycls_active.avg' \
+(did you mean 'sm__cycles_active.avg'?): \`miniprof metrics --query --sampling\` lists those \
+that it has" "$(said names | grep 'device 0')"
 like "names: the others are sampled" '^[0-9]{2,} right$' "$(right names)"
 profile rate MINIPROF_SAMPLE=default@1MHz -- "${program[@]}"
 unharmed "1 MHz" rate plain 0
@@ -81,16 +91,30 @@ profile passes SIMGPU_PM_COUNTERS=4 SIMGPU_GPM=0 \
     -- "${program[@]}"
 unharmed passes passes plain 0
 like "more than one pass: which to leave out" \
-    "no room for them in the one pass that sampling takes: 'dram_write', 'gr_active': sample" \
+    "no room in the one pass that sampling takes: 'dram_write', 'gr_active': sample them in a run" \
     "$(said passes)"
+profile reasons SIMGPU_PM_COUNTERS=1 MINIPROF_SAMPLE=dram_read,gpu__none.sum,dram_write@100kHz \
+    -- "${program[@]}"
+same "no such counter, and no room: a line each" \
+    "'gpu__none.sum': \`miniprof metrics 'dram_write': sample" \
+    "$(echo $(said reasons | grep -o "'.*': \(sample\|\`miniprof metrics\)"))"
+same "no such counter, and no room: the trace has both reasons" \
+    "this GPU has no such counter, it does not fit into one pass beside the counters before it" \
+    "$(rows reasons counter | grep -o 'this GPU has no[^"(,]*\|it does not fit[^":]*' |
+        paste -sd, | sed 's/,/, /')"
 same "more than one pass: the others are sampled" "cupti 4 nobody 2" "$(sources passes)"
 like "more than one pass: and right" '^[0-9]{2,} right$' "$(right passes)"
 profile pace SIMGPU_PM_EVALUATE_US=100 MINIPROF_SAMPLE=default@200kHz -- "${program[@]}"
 unharmed pace pace plain 0
 like "faster than values are worked out: what to do" \
-    'takes [0-9]+ us for a sample of 13 counters, .* every 5 us: some .*, or for @[0-9]{4}Hz' \
+    'takes [0-9]+ us for a sample of 13 counters, .* every 5 us: some may .*, or for @[0-9]{4}Hz' \
     "$(said pace)"
 like "faster than values are worked out: what there is is right" '^[0-9]{2,} right$' "$(right pace)"
+profile core SIMGPU_PM_WAIT_US=300 MINIPROF_SAMPLE=sm_active@10kHz MINIPROF_CAPTURE=all \
+    -- "$steps" init alpha=3000 sync
+same "a busy core is no slow CUPTI" "" "$(said core)"
+same "a busy core is no slow CUPTI: there were samples to tell" 1 \
+    "$(($(count core sample) > 64))"
 profile metrics MINIPROF_METRICS=ipc MINIPROF_SAMPLE=default -- "${program[@]}"
 like "with metrics" 'METRICS and MINIPROF_SAMPLE need the same counters: nothing is sampled' \
     "$(said metrics)"
@@ -112,6 +136,18 @@ profile old SIMGPU_CUPTI_VERSION=22 SIMGPU_NVML=0 MINIPROF_SAMPLE=default -- "${
 unharmed_but_for_stdout "an old CUPTI without NVML" old plain 0
 like "an old CUPTI without NVML" 'no counters are sampled: .*use CUDA 12.6 or later' "$(said old)"
 same "an old CUPTI without NVML: asked for in vain" "nobody 19" "$(sources old)"
+like "an old CUPTI without NVML: and why not by NVML" \
+    "not sampled: 'power', .*, 'too_hot': NVML does not start .*error 9.*nvidia-smi" "$(said old)"
+no_nvml='NVML does not start (error 9): see whether `nvidia-smi` works'
+profile unread SIMGPU_NVML=0 MINIPROF_SAMPLE=power,temperature -- "${program[@]}"
+unharmed_but_for_stdout "NVML alone, without NVML" unread plain 0
+same "NVML alone, without NVML: one line" \
+    "miniprof: device 0: not sampled: 'power', 'temperature': $no_nvml" "$(said unread)"
+profile part SIMGPU_NVML=0 MINIPROF_SAMPLE=default -- "${program[@]}"
+same "CUPTI without NVML: one line" "miniprof: device 0: not sampled: 'power', 'memory_clock', \
+'temperature', 'memory_used', 'power_capped', 'too_hot': $no_nvml" "$(said part)"
+like "CUPTI without NVML: the trace says why" 'NVML does not start' \
+    "$(rows part counter | grep -m1 ,power,)"
 profile one SIMGPU_DEVICES=2 SIMGPU_PM_ERROR=35 SIMGPU_PM_ERROR_DEVICE=1 \
     MINIPROF_SAMPLE=default@100kHz \
     -- "$steps" init alpha=40 sync device=1 beta=40 sync device=0 alpha=10 sync print=text

@@ -10,6 +10,7 @@
 #include "base/log.h"
 #include "base/text/strings.h"
 #include "record/core/state.h"
+#include "record/sampling/lacks.h"
 #include "record/sampling/nvml.h"
 #include "record/sampling/pm.h"
 
@@ -19,7 +20,8 @@ struct sampling_device {
     struct pm_sampler *pm;     /* NULL: none */
     struct nvml_sampler *nvml; /* NULL: none */
     bool running;
-    char reason[MP_ERROR_TEXT_BYTES]; /* why CUPTI measures nothing; empty: it does */
+    char reason[MP_ERROR_TEXT_BYTES];      /* why CUPTI measures nothing; empty: it does */
+    char nvml_reason[MP_ERROR_TEXT_BYTES]; /* why NVML reads no more; empty: it was not asked */
 };
 
 /* ---- The libraries, once ---- */
@@ -42,11 +44,15 @@ static void try_pm(struct recorder *recorder)
 static const struct nvml_api *try_nvml(struct recorder *recorder)
 {
     struct sampling *sampling = &recorder->sampling;
+    struct mp_error error;
 
     if (!sampling->nvml_tried) {
         sampling->nvml_tried = true;
         sampling->nvml = calloc(1, sizeof(*sampling->nvml));
-        if (sampling->nvml && !nvml_api_open(sampling->nvml)) {
+        if (!sampling->nvml) {
+            mp_text_copy(sampling->nvml_reason, sizeof(sampling->nvml_reason), "no memory");
+        } else if (nvml_api_open(sampling->nvml, &error) != MP_OK) {
+            mp_text_copy(sampling->nvml_reason, sizeof(sampling->nvml_reason), error.text);
             free(sampling->nvml);
             sampling->nvml = NULL;
         }
@@ -56,9 +62,21 @@ static const struct nvml_api *try_nvml(struct recorder *recorder)
 
 /* ---- What is measured ---- */
 
+static const char *note_of(const struct sampling_device *opened, const struct sample_plan *plan,
+                           size_t at)
+{
+    const char *note = lacks_note(plan->lacks[at]);
+
+    if (!note && plan->lacks[at] == SAMPLE_LACKS_NVML)
+        note = opened->nvml_reason;
+    if (!note && *opened->reason)
+        note = opened->reason;
+    return note ? note : "nothing on this machine measures it";
+}
+
 /* The wishes that nobody can grant, as a set without samples. */
 static void publish_rest(struct recorder *recorder, unsigned device, const struct sample_plan *plan,
-                         const char *reason)
+                         const struct sampling_device *opened)
 {
     struct sample_set *set = samples_new_set(device, SAMPLED_BY_NOBODY, 0);
     size_t i;
@@ -66,32 +84,16 @@ static void publish_rest(struct recorder *recorder, unsigned device, const struc
     for (i = 0; set && i < plan->wishes->count; i++)
         if (plan->by[i] == SAMPLED_BY_NOBODY)
             samples_add(set, plan->wishes->items[i].name, plan->wishes->items[i].entry, NULL,
-                        plan->notes[i] ? plan->notes[i]
-                        : *reason      ? reason
-                                       : "nothing on this machine measures it");
+                        note_of(opened, plan, i));
     if (set && set->count)
         samples_publish(&recorder->sampling.store, set);
     else
         free(set);
 }
 
-/* "'a', 'b'": the names of wishes that CUPTI was to measure and does not. */
-static bool list_left_out(const struct sample_plan *plan, char *text, size_t size)
-{
-    size_t used = 0;
-    size_t i;
-
-    for (i = 0; i < plan->wishes->count; i++)
-        if (plan->notes[i] && used + strlen(plan->wishes->items[i].name) + 5 < size)
-            used += (size_t)snprintf(text + used, size - used, "%s'%s'", used ? ", " : "",
-                                     plan->wishes->items[i].name);
-    return used > 0;
-}
-
 static void say(unsigned device, const struct sampling_device *opened,
                 const struct sample_plan *plan, uint64_t interval)
 {
-    char left_out[512];
     size_t most = 0;
     size_t i;
 
@@ -105,11 +107,7 @@ static void say(unsigned device, const struct sampling_device *opened,
                     device, opened->reason);
     else if (*opened->reason)
         mp_log_warn("device %u: no counters are sampled: %s", device, opened->reason);
-    if (list_left_out(plan, left_out, sizeof(left_out)))
-        mp_log_warn("device %u: the GPU lacks these, or has no room for them in the one pass that "
-                    "sampling takes: %s: sample them in a run of their own (NVML reads those that "
-                    "it knows)",
-                    device, left_out);
+    lacks_say(device, plan, opened->nvml_reason);
 }
 
 static bool wishes_for(const struct sample_plan *plan, enum sampled_by by)
@@ -139,19 +137,40 @@ static void open_pm(struct recorder *recorder, struct sampling_device *opened, u
                        &error) != MP_OK) {
         mp_text_copy(opened->reason, sizeof(opened->reason), error.text);
         memset(plan->by, 0, sizeof(plan->by));
-        memset(plan->notes, 0, sizeof(plan->notes));
+        memset(plan->lacks, 0, sizeof(plan->lacks));
     }
+}
+
+/* What no other source has, and NVML does not read either. */
+static void note_unread(struct sample_plan *plan)
+{
+    size_t i;
+
+    for (i = 0; i < plan->wishes->count; i++)
+        if (plan->by[i] == SAMPLED_BY_NOBODY && plan->wishes->items[i].entry &&
+            !sampled_source(plan->wishes->items[i].name, SAMPLED_BY_CUPTI, 0))
+            plan->lacks[i] = SAMPLE_LACKS_NVML;
 }
 
 static void open_nvml(struct recorder *recorder, struct sampling_device *opened, unsigned device,
                       struct sample_plan *plan)
 {
     const char *place = recorder->sampling.places[device];
+    const struct nvml_api *api;
+    struct mp_error error;
 
-    if ((wishes_for(plan, SAMPLED_BY_GPM) || wishes_for(plan, SAMPLED_BY_NVML)) && *place &&
-        try_nvml(recorder))
-        opened->nvml = nvml_open(recorder->sampling.nvml, device, place, plan,
-                                 *opened->reason ? opened->reason : NULL);
+    if (!wishes_for(plan, SAMPLED_BY_GPM) && !wishes_for(plan, SAMPLED_BY_NVML))
+        return;
+    api = *place ? try_nvml(recorder) : NULL;
+    if (!*place)
+        mp_error_set(&error, MP_ERR_UNSUPPORTED, "CUDA does not tell the GPU's place on the bus");
+    else if (!api)
+        mp_error_set(&error, MP_ERR_UNSUPPORTED, "%s", recorder->sampling.nvml_reason);
+    else
+        opened->nvml =
+            nvml_open(api, device, place, plan, *opened->reason ? opened->reason : NULL, &error);
+    mp_text_copy(opened->nvml_reason, sizeof(opened->nvml_reason), error.text);
+    note_unread(plan);
 }
 
 static void publish(struct recorder *recorder, struct sample_set *set)
@@ -177,7 +196,7 @@ struct sampling_device *sampling_device_open(struct recorder *recorder, unsigned
         publish(recorder, nvml_gpm(opened->nvml));
         publish(recorder, nvml_readings(opened->nvml));
     }
-    publish_rest(recorder, device, &plan, opened->reason);
+    publish_rest(recorder, device, &plan, opened);
     if (!only_listed)
         say(device, opened, &plan, sampling->interval);
     return opened;

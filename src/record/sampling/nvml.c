@@ -8,8 +8,12 @@
 #include <stdlib.h>
 
 #include "record/core/clock.h"
+#include "record/sampling/lacks.h"
 
 #include "base/poison.h"
+
+#define WAY_OUT_LIBRARY                                                                            \
+    "; it comes with the driver, and to a container with NVIDIA_DRIVER_CAPABILITIES=utility"
 
 struct nvml_sampler {
     const struct nvml_api *api;
@@ -22,19 +26,30 @@ struct nvml_sampler {
     bool gpm_has_first;
 };
 
-bool nvml_api_open(struct nvml_api *api)
+enum mp_status nvml_api_open(struct nvml_api *api, struct mp_error *error)
 {
     /* The reference is kept: NVML stays loaded. */
     void *library = dlopen("libnvidia-ml.so.1", RTLD_LAZY);
+    int result;
 
     if (!library)
-        return false;
+        return mp_error_set(error, MP_ERR_UNSUPPORTED, "NVML does not load: %s" WAY_OUT_LIBRARY,
+                            dlerror());
 #define NVML_RESOLVE(field, symbol, parameters) *(void **)&api->field = dlsym(library, #symbol);
     NVML_FUNCTIONS(NVML_RESOLVE)
 #undef NVML_RESOLVE
+    *(void **)&api->error_text = dlsym(library, "nvmlErrorString");
     if (!api->reasons)
         api->reasons = api->old_reasons;
-    return api->init && api->find && api->init() == NVML_SUCCESS;
+    if (!api->init || !api->find)
+        return mp_error_set(error, MP_ERR_UNSUPPORTED, "this libnvidia-ml.so.1 is too old");
+    result = api->init();
+    if (result == NVML_SUCCESS)
+        return MP_OK;
+    return mp_error_set(error, MP_ERR_UNSUPPORTED,
+                        "NVML does not start (error %d%s%s): see whether `nvidia-smi` works",
+                        result, api->error_text ? ", " : "",
+                        api->error_text ? api->error_text(result) : "");
 }
 
 struct sample_set *nvml_readings(struct nvml_sampler *sampler)
@@ -138,9 +153,10 @@ static void choose_gpm(struct nvml_sampler *sampler, struct sample_plan *plan, c
     for (i = 0; i < plan->wishes->count && sampler->gpm->count < NVML_MOST_GPM; i++) {
         const struct sampled_source *source =
             sampled_source(plan->wishes->items[i].name, SAMPLED_BY_GPM, 0);
+        const char *note = lacks_note(plan->lacks[i]);
 
         if (source && plan->by[i] == SAMPLED_BY_NOBODY)
-            take(sampler->gpm, plan, i, source, plan->notes[i] ? plan->notes[i] : reason);
+            take(sampler->gpm, plan, i, source, note ? note : reason);
     }
 }
 
@@ -153,7 +169,7 @@ static void choose_readings(struct nvml_sampler *sampler, struct sample_plan *pl
             sampled_source(plan->wishes->items[i].name, SAMPLED_BY_NVML, 0);
 
         if (source && plan->by[i] == SAMPLED_BY_NOBODY && !isnan(read_one(sampler, source->number)))
-            take(sampler->readings, plan, i, source, plan->notes[i]);
+            take(sampler->readings, plan, i, source, lacks_note(plan->lacks[i]));
     }
 }
 
@@ -178,14 +194,16 @@ static struct sample_set *unless_empty(struct sample_set *set)
 }
 
 struct nvml_sampler *nvml_open(const struct nvml_api *api, unsigned device, const char *bus_id,
-                               struct sample_plan *plan, const char *reason)
+                               struct sample_plan *plan, const char *reason, struct mp_error *error)
 {
     struct nvml_sampler *sampler = calloc(1, sizeof(*sampler));
 
+    mp_error_set(error, MP_ERR_UNSUPPORTED, "NVML does not tell that of this GPU");
     if (!sampler)
         return NULL;
     sampler->api = api;
     if (api->find(bus_id, &sampler->device) != NVML_SUCCESS) {
+        mp_error_set(error, MP_ERR_UNSUPPORTED, "NVML does not know the GPU at %s", bus_id);
         free(sampler);
         return NULL;
     }

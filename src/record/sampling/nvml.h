@@ -15,9 +15,11 @@ struct nvml_sampler;
 
 /* Takes what nobody measures yet, and enters it into `plan`; `reason` (static, or of a set) is why
  * nobody better measures what GPM does. NULL when NVML has none of it, or no memory is left.
- * `bus_id` is the device's. Whether GPM works shows with its first sample only. */
+ * `bus_id` is the device's. *error says in any case why NVML has no more. Whether GPM works shows
+ * with its first sample only. */
 struct nvml_sampler *nvml_open(const struct nvml_api *api, unsigned device, const char *bus_id,
-                               struct sample_plan *plan, const char *reason);
+                               struct sample_plan *plan, const char *reason,
+                               struct mp_error *error);
 
 /* Its sets, NULL for none; the caller publishes them. */
 struct sample_set *nvml_readings(struct nvml_sampler *sampler);

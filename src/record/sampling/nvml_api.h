@@ -7,8 +7,9 @@
 #ifndef MP_RECORD_SAMPLING_NVML_API_H
 #define MP_RECORD_SAMPLING_NVML_API_H
 
-#include <stdbool.h>
 #include <stdint.h>
+
+#include "base/status.h"
 
 enum {
     NVML_SUCCESS = 0,
@@ -69,9 +70,10 @@ struct nvml_api {
 #define NVML_FIELD(field, symbol, parameters) int(*field) parameters;
     NVML_FUNCTIONS(NVML_FIELD)
 #undef NVML_FIELD
+    const char *(*error_text)(int result);
 };
 
-/* False when there is no library, or it does not start. */
-bool nvml_api_open(struct nvml_api *api);
+/* MP_ERR_UNSUPPORTED, with what to do, when there is no library, or it does not start. */
+enum mp_status nvml_api_open(struct nvml_api *api, struct mp_error *error);
 
 #endif

@@ -5,11 +5,9 @@
 
 #include <stdlib.h>
 
-#include "base/poison.h"
+#include "record/sampling/pm_near.h"
 
-static const char *const no_such = "this GPU has no such counter";
-static const char *const no_room =
-    "it does not fit into one pass beside the counters before it: sample it in a run of its own";
+#include "base/poison.h"
 
 /* The nth name that CUPTI may know the wish by; NULL: no more. */
 static const char *name_of(const struct sample_wish *wish, size_t nth)
@@ -44,16 +42,23 @@ static bool fits(struct pm_choice *choice, const struct profiler_chip_info *chip
            passes == 1;
 }
 
-/* Whether the chip has the metric, whatever it goes with. */
-static bool is_known(const struct profiler_chip_info *chip, const char *name)
+/* Why nothing of the wish fits beside the others. */
+static enum sample_lack why_not(const struct profiler_chip_info *chip,
+                                const struct sample_wish *wish)
 {
-    struct profiler_properties about;
-    void *host = NULL;
-    bool known = profiler_host_open(chip, &host) == CUPTI_SUCCESS &&
-                 profiler_host_look_up(chip->api, host, name, &about);
+    enum sample_lack lack = SAMPLE_LACKS_COUNTER;
+    const char *name;
+    size_t nth;
 
-    profiler_host_close(chip->api, &host);
-    return known;
+    for (nth = 0; (name = name_of(wish, nth)) && lack != SAMPLE_LACKS_ROOM; nth++) {
+        struct pm_choice alone = {.names = {name}, .count = 1};
+
+        if (!pm_is_known(chip, name))
+            continue;
+        lack = fits(&alone, chip) ? SAMPLE_LACKS_ROOM : SAMPLE_LACKS_PASS;
+        pm_choice_close(&alone, chip->api);
+    }
+    return lack;
 }
 
 static void take(struct pm_choice *choice, struct sample_plan *plan, size_t at, size_t nth,
@@ -91,29 +96,39 @@ static bool take_all(struct pm_choice *choice, const struct profiler_chip_info *
     return true;
 }
 
+/* Takes the wish by the first of its names that fits beside the others. False: it has names, and
+ * none does. */
+static bool take_one(struct pm_choice *choice, const struct profiler_chip_info *chip,
+                     struct sample_plan *plan, size_t at, struct sample_set *set)
+{
+    const char *name;
+    size_t nth;
+
+    for (nth = 0; (name = name_of(&plan->wishes->items[at], nth)); nth++) {
+        choice->count = set->count;
+        choice->names[choice->count++] = name;
+        if (fits(choice, chip)) {
+            take(choice, plan, at, nth, set);
+            return true;
+        }
+    }
+    choice->count = set->count;
+    return nth == 0;
+}
+
 static void take_what_fits(struct pm_choice *choice, const struct profiler_chip_info *chip,
                            struct sample_plan *plan, struct sample_set *set)
 {
-    size_t i, nth;
+    size_t i;
 
     for (i = 0; i < plan->wishes->count; i++) {
-        bool known = false;
-        const char *name;
+        const struct sample_wish *wish = &plan->wishes->items[i];
 
-        if (plan->by[i] != SAMPLED_BY_NOBODY)
+        if (plan->by[i] != SAMPLED_BY_NOBODY || take_one(choice, chip, plan, i, set))
             continue;
-        for (nth = 0; (name = name_of(&plan->wishes->items[i], nth)); nth++) {
-            known |= is_known(chip, name);
-            choice->count = set->count;
-            choice->names[choice->count++] = name;
-            if (fits(choice, chip)) {
-                take(choice, plan, i, nth, set);
-                break;
-            }
-        }
-        choice->count = set->count;
-        if (nth && plan->by[i] == SAMPLED_BY_NOBODY)
-            plan->notes[i] = known ? no_room : no_such;
+        plan->lacks[i] = why_not(chip, wish);
+        if (plan->lacks[i] == SAMPLE_LACKS_COUNTER && !wish->entry)
+            pm_near(chip, wish->name, plan->near[i]);
     }
 }
 

@@ -55,7 +55,8 @@ struct sampling {
     struct pm_api *pm;
     struct nvml_api *nvml;
     bool pm_tried, nvml_tried;
-    char pm_reason[MP_ERROR_TEXT_BYTES]; /* why there is no PM sampling at all; empty: there is */
+    char pm_reason[MP_ERROR_TEXT_BYTES];   /* why there is no PM sampling at all; empty: there is */
+    char nvml_reason[MP_ERROR_TEXT_BYTES]; /* the same of NVML */
     struct sampling_device *open[SAMPLING_DEVICES];
 };
 

@@ -14,11 +14,21 @@ struct sample_wishes {
     struct sample_wish items[SAMPLES_MOST_COUNTERS];
 };
 
+/* Why the best source of a wish does not measure it (lacks.h). */
+enum sample_lack {
+    SAMPLE_LACKS_NOTHING, /* or CUPTI cannot sample at all */
+    SAMPLE_LACKS_COUNTER, /* the GPU has none of that name */
+    SAMPLE_LACKS_PASS,    /* CUPTI does not count it in one pass, even alone */
+    SAMPLE_LACKS_ROOM,    /* it would fit alone */
+    SAMPLE_LACKS_NVML     /* NVML alone could read it, and does not */
+};
+
 /* For one device: who measures each wish so far, and why nobody better does. */
 struct sample_plan {
     const struct sample_wishes *wishes;
     enum sampled_by by[SAMPLES_MOST_COUNTERS];
-    const char *notes[SAMPLES_MOST_COUNTERS]; /* static, or NULL */
+    enum sample_lack lacks[SAMPLES_MOST_COUNTERS];
+    char near[SAMPLES_MOST_COUNTERS][METRIC_NAME_BYTES]; /* one that there is; empty: none */
 };
 
 /* Reads the list. Unknown names are said, with the nearest known one, and left out. With `all` in
