@@ -98,9 +98,16 @@ static enum mp_status begin_sample(struct sample_set *set, uint64_t end, uint64_
     return MP_OK;
 }
 
-static bool in_range(const struct counters_pass *pass, uint64_t begin, uint64_t end)
+/* What was counted must lie in the range as a whole: it would else count work of outside. A reading
+ * of NVML is of one moment. The recorder has the same rule. */
+static bool in_range(const struct counters_pass *pass, enum sampled_by by, uint64_t begin,
+                     uint64_t end)
 {
-    return !pass->range || (begin >= pass->range->begin_time && end <= pass->range->end_time);
+    const struct capture_range *range = pass->range;
+
+    if (range && by == SAMPLED_BY_NVML)
+        return begin < range->end_time && end > range->begin_time;
+    return !range || (begin >= range->begin_time && end <= range->end_time);
 }
 
 static enum mp_status take_sample(struct counters_pass *pass, const struct mp_batch *batch,
@@ -115,9 +122,9 @@ static enum mp_status take_sample(struct counters_pass *pass, const struct mp_ba
         pass->result->quality.undefined++;
         return MP_OK;
     }
-    if (!length || length > end || end > INT64_MAX || !in_range(pass, end - length, end))
-        return MP_OK;
     set = &pass->sets[place >> 8];
+    if (!length || length > end || end > INT64_MAX || !in_range(pass, set->by, end - length, end))
+        return MP_OK;
     if (set->count && end < set->ends[set->count - 1])
         return MP_OK; /* no recorder of ours writes them out of order */
     if (!set->count || set->ends[set->count - 1] != end)

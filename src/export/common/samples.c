@@ -2,6 +2,7 @@
 #include "export/common/samples.h"
 
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/data/arena.h"
@@ -16,17 +17,23 @@
 
 struct counter {
     const char *name; /* NULL: not defined */
-    uint64_t device;
+    uint64_t device, source;
     enum metric_unit unit;
     double step;
+};
+
+/* A stretch of time whose samples are wanted. */
+struct span {
+    uint64_t begin, end;
 };
 
 struct pass {
     const struct export_process *process;
     export_take_sample *take;
     void *context;
-    const struct capture_range *range; /* NULL: everything */
-    struct dense counters;             /* of struct counter */
+    struct span *spans; /* in order, apart from each other; owned */
+    size_t span_count;
+    struct dense counters; /* of struct counter */
     struct definitions definitions;
     struct quality quality;
 };
@@ -44,19 +51,51 @@ static enum mp_status take_counter(struct pass *pass, const struct mp_batch *bat
     counter = dense_at(&pass->counters, CELL(counter, id));
     counter->name = name;
     counter->device = CELL(counter, device);
+    counter->source = CELL(counter, source);
     counter->unit = unit <= METRIC_UNIT_CELSIUS ? (enum metric_unit)unit : METRIC_UNIT_NONE;
     memcpy(&counter->step, &step, sizeof step);
     return MP_OK;
 }
 
-static bool is_wanted(const struct pass *pass, const struct export_sample *sample)
+static bool has_device(const struct pass *pass, uint64_t device)
 {
     uint64_t devices = pass->process->options->devices;
 
-    if (devices && (sample->device >= 64 || !(devices >> sample->device & 1)))
-        return false;
-    return !pass->range ||
-           (sample->start >= pass->range->begin_time && sample->end <= pass->range->end_time);
+    return !devices || (device < 64 && (devices >> device & 1));
+}
+
+/* The first span that ends behind `time`. */
+static size_t first_span(const struct pass *pass, uint64_t time)
+{
+    size_t low = 0, high = pass->span_count;
+
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+
+        if (pass->spans[middle].end > time)
+            high = middle;
+        else
+            low = middle + 1;
+    }
+    return low;
+}
+
+/* What was counted must lie in a span as a whole: it would else count work of outside. A reading is
+ * of one moment, so what it stands for can be cut; the recorder has the same rule. */
+static enum mp_status deliver(struct pass *pass, const struct export_sample *sample, bool reading)
+{
+    size_t at = first_span(pass, sample->start);
+
+    for (; at < pass->span_count && pass->spans[at].begin < sample->end; at++) {
+        const struct span *span = &pass->spans[at];
+        struct export_sample part = *sample;
+
+        part.start = span->begin > sample->start ? span->begin : sample->start;
+        part.end = span->end < sample->end ? span->end : sample->end;
+        if (reading || (part.start == sample->start && part.end == sample->end))
+            MP_TRY(pass->take(pass->context, &part));
+    }
+    return MP_OK;
 }
 
 static enum mp_status take_sample(struct pass *pass, const struct mp_batch *batch, uint32_t row)
@@ -74,9 +113,9 @@ static enum mp_status take_sample(struct pass *pass, const struct mp_batch *batc
                                     .start = end - length,
                                     .end = end,
                                     .value = sampled_unpack(CELL(sample, value), counter->step)};
-    if (!isfinite(sample.value) || !is_wanted(pass, &sample))
+    if (!isfinite(sample.value) || !has_device(pass, sample.device))
         return MP_OK;
-    return pass->take(pass->context, &sample);
+    return deliver(pass, &sample, counter->source == SAMPLED_BY_NVML);
 }
 
 static enum mp_status take_batch(void *context, const struct mp_batch *batch)
@@ -103,6 +142,45 @@ static void select_samples(struct mp_cursor *cursor, void *context)
     mp_cursor_select(cursor, mp_table_by_id(MP_TABLE_sample), UINT32_MAX);
 }
 
+/* ---- What is wanted ---- */
+
+/* Of an iteration or of everything, as far as it lies in the range; NULL: there is no range. */
+static void add_span(struct pass *pass, struct span span, const struct capture_range *range)
+{
+    struct span *last = pass->span_count ? &pass->spans[pass->span_count - 1] : NULL;
+
+    if (range && span.begin < range->begin_time)
+        span.begin = range->begin_time;
+    if (range && span.end > range->end_time)
+        span.end = range->end_time;
+    if (span.begin >= span.end)
+        return;
+    if (!last || last->end < span.begin)
+        pass->spans[pass->span_count++] = span;
+    else if (last->end < span.end)
+        last->end = span.end;
+}
+
+static enum mp_status find_spans(struct pass *pass, const struct capture_range *range,
+                                 struct mp_error *error)
+{
+    const struct export_options *options = pass->process->options;
+    const struct iterations *iterations = &export_rows_analyses(pass->process->rows)->iterations;
+    uint64_t from = options->iterations_from, until = options->iterations_until;
+
+    pass->spans = calloc(until ? until - from + 1 : 1, sizeof *pass->spans);
+    if (!pass->spans)
+        return mp_error_set(error, MP_ERR_MEMORY, "cannot read the samples: no memory");
+    if (!until)
+        add_span(pass, (struct span){.end = UINT64_MAX}, range);
+    for (uint64_t i = from; until && i <= until && i <= iterations->count; i++) {
+        const struct iteration *iteration = &iterations->items[i - 1];
+
+        add_span(pass, (struct span){iteration->from, iteration->until}, range);
+    }
+    return MP_OK;
+}
+
 enum mp_status export_samples(const struct export_process *process, export_take_sample *take,
                               void *context, struct mp_error *error)
 {
@@ -114,6 +192,7 @@ enum mp_status export_samples(const struct export_process *process, export_take_
                                     .take = take_batch,
                                     .quality = &pass.quality,
                                     .definitions = &pass.definitions};
+    const struct capture_range *range;
     struct capture_ranges ranges;
     enum mp_status status;
     bool any;
@@ -123,13 +202,13 @@ enum mp_status export_samples(const struct export_process *process, export_take_
         return MP_OK;
     definitions_init(&pass.definitions, process->trace);
     quality_init(&pass.quality, process->trace);
-    ranges_init(&ranges, process->trace);
     dense_init(&pass.counters, sizeof(struct counter), 1u << 20);
-    status = ranges_load(&ranges, process->trace, error);
+    status = ranges_open(&ranges, process->trace, process->options->range, &range, error);
     if (!status)
-        status = ranges_choose(&ranges, process->options->range, &pass.range, error);
+        status = find_spans(&pass, range, error);
     if (!status)
         status = reading_run(&reading, error);
+    free(pass.spans);
     dense_free(&pass.counters);
     ranges_free(&ranges);
     quality_free(&pass.quality);

@@ -21,8 +21,9 @@ struct export_sample {
 
 typedef enum mp_status export_take_sample(void *context, const struct export_sample *sample);
 
-/* Delivers the samples of the process as its options choose: one capture range, some devices. Ends
- * with what is not MP_OK. MP_ERR_IO, MP_ERR_MEMORY, with a text in *error. */
+/* Delivers the samples of the process as its options choose: one capture range, some iterations and
+ * devices. What was counted comes if it lies there as a whole; a reading of NVML comes cut to that
+ * time. Ends with what is not MP_OK. MP_ERR_IO, MP_ERR_MEMORY, with a text in *error. */
 enum mp_status export_samples(const struct export_process *process, export_take_sample *take,
                               void *context, struct mp_error *error);
 
