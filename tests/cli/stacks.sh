@@ -174,6 +174,20 @@ Host code Sampled
 0ns 0ns backward
 that they stand
 END
+# By time of the GPU and sampled time together: line 21 has 4 and 8 us, backward 11 and 0.
+# What has no stack is last.
+run stacks --csv stacks-sampled.mpt
+code 0
+cut -d, -f2,19 .stdout >.cut && mv .cut .stdout
+stdout <<'END'
+device_ns,sampled_ns
+87000,23000
+83000,10000
+70000,10000
+4000,8000
+11000,0
+5000,20000
+END
 run stacks --json stacks-sampled.mpt
 code 0
 python3 - .stdout <<'END' >.cut && mv .cut .stdout

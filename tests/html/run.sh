@@ -9,7 +9,7 @@ set -u
 
 make_pages inference eager:resnet50_eager graph:resnet50_graph two_streams memory managed
 for kind in plain hostile empty calls no-gpu no-api doubtful streams layers counters \
-    many-samples stacks; do
+    many-samples stacks stacks-sampled; do
     "$BUILD/tests/tools/make_trace" "$kind" "$folder/$kind.mpt" || exit 1
     page "$folder/$kind.mpt" "$kind"
 done
@@ -35,7 +35,9 @@ for name in inference eager:resnet50_eager memory; do
     done
 done
 
-"$BUILD/miniprof" stacks --json "$folder/stacks.mpt" >"$folder/stacks.stacks.json"
+for name in stacks stacks-sampled; do
+    "$BUILD/miniprof" stacks --json "$folder/$name.mpt" >"$folder/$name.stacks.json"
+done
 mkdir "$folder/some"
 cp "$folder/stacks.mpt" "$folder/calls.mpt" "$folder/some"
 page "$folder/some" some-stacks

@@ -70,18 +70,19 @@ test("boxes are as wide as their time on the GPU", async (browser) => {
     assert.deepEqual(page.complaints, []);
 });
 
-for (const [words, key] of [
-    ["launches", "launches"],
-    ["calls", "calls"],
-    ["waiting time", "waiting_ns"],
-    ["critical path, calls and work", "critical_ns"],
-    ["critical path, host code", "host_ns"],
+for (const [words, key, trace] of [
+    ["launches", "launches", "stacks"],
+    ["calls", "calls", "stacks"],
+    ["waiting time", "waiting_ns", "stacks"],
+    ["critical path, calls and work", "critical_ns", "stacks"],
+    ["critical path, host code", "host_ns", "stacks"],
+    ["sampled CPU time", "sampled_ns", "stacks-sampled"],
 ]) {
     test(`by ${words} boxes are as wide as stacks says`, async (browser) => {
         const { tree, all } = JSON.parse(
-            readFileSync(`${process.env.PAGES}/stacks.stacks.json`, "utf-8"),
+            readFileSync(`${process.env.PAGES}/${trace}.stacks.json`, "utf-8"),
         );
-        const page = await open(browser, "stacks", { view: "stacks", ...CALM });
+        const page = await open(browser, trace, { view: "stacks", ...CALM });
         await page.getByLabel("Width").selectOption(words);
         const drawn = await boxes(page);
         const wanted = tree.filter((row) => row[key]);
@@ -98,6 +99,26 @@ for (const [words, key] of [
             );
     });
 }
+
+test("samples have a width and a column where there are some", async (browser) => {
+    for (const [trace, has] of [
+        ["stacks", false],
+        ["stacks-sampled", true],
+    ]) {
+        const page = await open(browser, trace, { view: "stacks", ...CALM });
+        const widths = await page.getByLabel("Width").locator("option").allInnerTexts();
+        assert.equal(widths.includes("sampled CPU time"), has, `${widths}`);
+        const heads = await page.locator("#view-stacks table.data th").allInnerTexts();
+        assert.equal(
+            heads.some((text) => /^Sampled/.test(text)),
+            has,
+            `${heads}`,
+        );
+        const text = await page.locator("#view-stacks").innerText();
+        assert.match(text, has ? /GIL held\s+15\.000 us/ : /Zero or no: .*GIL held/);
+        assert.deepEqual(page.complaints, []);
+    }
+});
 
 test("a click zooms, and the address leads back", async (browser) => {
     const page = await open(browser, "stacks", { view: "stacks", ...CALM });

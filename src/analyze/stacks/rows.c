@@ -172,14 +172,17 @@ static enum mp_status grow(struct tree *tree)
 
 /* ---- Order ---- */
 
+/* Time of the GPU and sampled time of the CPU count alike: a function that only computes would else
+ * stand below all that launch anything. */
 static int by_weight(const struct stacks_weights *a, const struct stacks_weights *b)
 {
-    if (a->device != b->device)
-        return a->device < b->device ? 1 : -1;
+    uint64_t time_a = a->device + a->sampled;
+    uint64_t time_b = b->device + b->sampled;
+
+    if (time_a != time_b)
+        return time_a < time_b ? 1 : -1;
     if (a->waiting != b->waiting)
         return a->waiting < b->waiting ? 1 : -1;
-    if (a->sampled != b->sampled)
-        return a->sampled < b->sampled ? 1 : -1;
     return a->calls == b->calls ? 0 : a->calls < b->calls ? 1 : -1;
 }
 
@@ -253,7 +256,8 @@ static double greatest_share(const struct stacks_result *result, uint32_t node)
     double most = share(is->device, of->device, share(is->calls, of->calls, 0));
 
     most = share(is->launches, of->launches, share(is->waiting, of->waiting, most));
-    return share(is->critical, of->critical, share(is->host, of->host, most));
+    most = share(is->critical, of->critical, share(is->host, of->host, most));
+    return share(is->sampled, of->sampled, most);
 }
 
 /* Of equal ones the earlier node, which is not inside of the other. */

@@ -62,7 +62,7 @@ struct stacks_node {
 struct stacks_result {
     struct stacks_row *rows; /* as they appeared; owned */
     size_t row_count, row_capacity;
-    uint32_t *by_total;        /* rows by total device time, waiting time, calls; owned */
+    uint32_t *by_total;        /* rows by total device and sampled time, waiting, calls; owned */
     struct stacks_node *nodes; /* each before those inside it; owned */
     size_t node_count, node_capacity;
     uint32_t *in_order; /* nodes as a tree is printed: outermost first, those with most first */

@@ -138,6 +138,15 @@ static void as_many_kernels_and_layers_as_a_page_holds(void **state)
     end();
 }
 
+/* Thread 1 was there at that moment, us, and had computed for so long. */
+static void put_sample(uint64_t stack, uint64_t at, uint64_t computing)
+{
+    mp_append_host_sample(scene.writer, &(struct mp_row_host_sample){.thread = 1,
+                                                                     .time = at * 1000,
+                                                                     .computing = computing * 1000,
+                                                                     .stack = stack});
+}
+
 /* One line more than the page holds calls, from a function each; the last one's kernel is the
  * longest. All are called from one line, which stays. */
 static void as_many_stacks_as_a_page_holds(void **state)
@@ -164,6 +173,31 @@ static void as_many_stacks_as_a_page_holds(void **state)
     assert_string_equal(text_of(html_print_left_out),
                         "{\n  \"lines\": {\"shown\": 500, \"all\": 2001},\n"
                         "  \"stacks\": {\"shown\": 2000, \"all\": 2001}\n}\n");
+    end();
+}
+
+/* As many functions as the page holds launch something, and one more only computes: for a quarter
+ * of all sampled time, which is more than any of the others has of anything. */
+static void a_function_that_only_computes_stays(void **state)
+{
+    uint64_t count = HTML_MOST_NODES;
+    uint64_t main_line, compute;
+    char name[32];
+
+    (void)state;
+    scene_begin();
+    main_line = put_stack(0, "main", 3);
+    compute = put_stack(main_line, "compute", 5);
+    for (uint64_t i = 1; i <= count; i++) {
+        snprintf(name, sizeof name, "step%d", (int)i);
+        use_stack(put_stack(main_line, name, 7));
+        put_launch(STREAM, "work", 100 * i, 100 * i + 10, 100 * i + 20, i);
+    }
+    put_sample(main_line, 150, 3);
+    put_sample(compute, 160, 1);
+    load();
+    assert_int_equal(count_of(text_of(html_print_stacks), "\"depth\": 2,"), HTML_MOST_NODES - 1);
+    expect_in(written, "\"function\": \"compute\"");
     end();
 }
 
@@ -302,6 +336,7 @@ int main(void)
         cmocka_unit_test(as_many_iterations_as_a_page_holds),
         cmocka_unit_test(as_many_kernels_and_layers_as_a_page_holds),
         cmocka_unit_test(as_many_stacks_as_a_page_holds),
+        cmocka_unit_test(a_function_that_only_computes_stays),
         cmocka_unit_test(a_layer_has_the_names_with_most_time),
         cmocka_unit_test(memory_is_a_line_over_time),
         cmocka_unit_test(as_many_devices_as_a_page_holds),

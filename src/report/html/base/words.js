@@ -9,6 +9,7 @@ const WORDS = {
     self_percent: "Own share",
     self_calls: "Own calls",
     self_device_ns: "Own time on the GPU",
+    self_sampled_ns: "Own sampled time",
     every: "One stack for so many calls",
     over_us: "Only calls of so many us",
     avg_ns: "Mean",
@@ -157,6 +158,7 @@ const ABBREVIATIONS = [
     [/\bgpu\b/g, "GPU"],
     [/\bapi\b/g, "API"],
     [/\bnvtx\b/g, "NVTX"],
+    [/\bgil\b/g, "GIL"],
     [/\bcpu\b/g, "CPU"],
     [/\bhtod\b/g, "to GPU"],
     [/\bdtoh\b/g, "from GPU"],
@@ -209,7 +211,9 @@ const CHOICES = [
     },
     {
         has: ["self_device_ns", "launches"],
-        show: "frame percent device_ns self_device_ns calls launches waiting_ns critical_ns host_ns",
+        show:
+            "frame percent device_ns self_device_ns calls launches waiting_ns critical_ns host_ns " +
+            "sampled_ns",
     },
     {
         has: ["self_ns", "gap_ns"],

@@ -9,6 +9,7 @@ const FLAME_WEIGHTS = [
     ["waiting_ns", "waiting time"],
     ["critical_ns", "critical path, calls and work"],
     ["host_ns", "critical path, host code"],
+    ["sampled_ns", "sampled CPU time"],
 ];
 const FLAME_LEAST = 0.0007; // of the picture's width
 const FLAME_LABEL = 0.02;
@@ -277,6 +278,11 @@ class FlameGraph {
     }
 }
 
+// Columns of samples are there only if the trace has some.
+function rowsOfLines({ rows, samples }) {
+    return samples ? rows : rows.map(({ sampled_ns, self_sampled_ns, ...row }) => row);
+}
+
 function flameView(value, documents, options) {
     if (!value.tree) return renderWhole(value, options);
     const { tree, rows, stacks, ...others } = value;
@@ -285,7 +291,7 @@ function flameView(value, documents, options) {
         new FlameGraph(value, options).element,
         el("h2", null, "By line"),
         leftOutNotes(documents, "lines"),
-        dataTable(rows, { caption: "By line" }),
+        dataTable(rowsOfLines(value), { caption: "By line" }),
         renderWhole(others, options),
     ];
 }
