@@ -335,7 +335,7 @@ static enum mp_status deps_read_take_call(struct deps_builder *builder,
         return MP_OK;
     MP_TRY(look_up(builder, DEPS_MEMO_CALL, CELL(call, function), &memo));
     activity.name = memo.name;
-    activity.flags = memo.flags;
+    activity.flags = memo.flags | (CELL(call, stack) ? DEPS_STACKED : 0);
     activity.kind = DEPS_CALL;
     activity.lane = mp_map_get(&builder->thread_lanes, CELL(call, thread));
     deps_put(builder, &activity);
@@ -485,7 +485,8 @@ static const struct {
      take_copy},
     {MP_TABLE_set, TIMES(set) | M(set, stream) | M(set, node), take_set},
     {MP_TABLE_graph, TIMES(graph) | M(graph, stream) | M(graph, graph), take_graph},
-    {MP_TABLE_call, TIMES(call) | M(call, thread) | M(call, function), deps_read_take_call},
+    {MP_TABLE_call, TIMES(call) | M(call, thread) | M(call, function) | M(call, stack),
+     deps_read_take_call},
     {MP_TABLE_sync,
      TIMES(sync) | M(sync, thread) | M(sync, kind) | M(sync, context) | M(sync, stream) |
          M(sync, event) | M(sync, result),

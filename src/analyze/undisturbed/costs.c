@@ -31,12 +31,34 @@ uint32_t *undisturbed_count_nodes(const struct deps *deps)
     return nodes;
 }
 
-/* ---- Work ---- */
-
 static bool is_copy(const struct deps_activity *work)
 {
     return work->kind == DEPS_COPY || work->kind == DEPS_SET;
 }
+
+static bool is_of_graph(const struct deps_activity *work)
+{
+    return work->flags & DEPS_NODE || work->kind == DEPS_GRAPH;
+}
+
+/* Its stack is taken in CUPTI's callback, behind the begin that CUPTI notes. */
+static double in_any(const struct costs *costs, const struct deps_activity *call)
+{
+    return call->flags & DEPS_STACKED ? costs->stack : 0;
+}
+
+/* Inside of the call that launched this work. */
+static double in_launch(const struct deps *deps, const struct costs *costs, const uint32_t *nodes,
+                        const struct deps_activity *work)
+{
+    double stack = in_any(costs, &deps->activities[work->launch]);
+
+    if (is_of_graph(work))
+        return stack + costs->graph_in + costs->node_in * nodes[work->launch];
+    return stack + (is_copy(work) ? costs->copy_in : costs->launch_in);
+}
+
+/* ---- Work ---- */
 
 /* The begin of a graph's first node comes while the call still runs, or behind it: so much of the
  * call's cost lies before it. */
@@ -48,7 +70,7 @@ static double before_graph(const struct deps *deps, const struct costs *costs,
     double lag = work->begin > call->begin ? (double)(work->begin - call->begin) : 0;
     double share = lag < length ? lag / length : 1;
 
-    return share * (costs->graph_in + costs->node_in * nodes[work->launch]) + costs->graph_start;
+    return share * in_launch(deps, costs, nodes, work) + costs->graph_start;
 }
 
 static double before_work(const struct deps *deps, const struct costs *costs, const uint32_t *nodes,
@@ -56,9 +78,9 @@ static double before_work(const struct deps *deps, const struct costs *costs, co
 {
     if (!deps_has_launch(work) || work->kind == DEPS_HOST_FUNCTION)
         return 0;
-    if (work->flags & DEPS_NODE || work->kind == DEPS_GRAPH)
+    if (is_of_graph(work))
         return before_graph(deps, costs, nodes, work);
-    return (is_copy(work) ? costs->copy_in : costs->launch_in) + costs->start;
+    return in_launch(deps, costs, nodes, work) + costs->start;
 }
 
 static double before_next(const struct costs *costs, const struct deps_activity *work)
@@ -106,21 +128,18 @@ static void lay_calls(const struct deps *deps, const struct costs *costs, const 
         bool counts = piece->kind == DEPS_CALL && !(piece->flags & DEPS_CONTINUED);
 
         less->before[i] = counts ? times(costs->call_around, scale) : 0;
-        less->within[i] = counts ? times(costs->call_in, scale) : 0;
+        less->within[i] = counts ? times(costs->call_in + in_any(costs, piece), scale) : 0;
     }
     for (uint32_t i = deps->host_count; i < deps->count; i++) {
         const struct deps_activity *work = &deps->activities[i];
         double around = is_copy(work) ? costs->copy_around : costs->launch_around;
-        double in = is_copy(work) ? costs->copy_in : costs->launch_in;
 
         if (work->launch == DEPS_NONE || work->kind == DEPS_HOST_FUNCTION)
             continue;
-        if (work->flags & DEPS_NODE || work->kind == DEPS_GRAPH) {
+        if (is_of_graph(work))
             around = costs->graph_around;
-            in = costs->graph_in + costs->node_in * nodes[work->launch];
-        }
         less->before[work->launch] = times(around, scale);
-        less->within[work->launch] = times(in, scale);
+        less->within[work->launch] = times(in_launch(deps, costs, nodes, work), scale);
     }
     for (uint32_t i = 0; i < deps->host_count; i++) {
         if (deps_call_waits(&deps->activities[i]))

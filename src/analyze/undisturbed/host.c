@@ -16,19 +16,22 @@ static bool launches_kernel(const struct deps_activity *work)
     return work->kind == DEPS_KERNEL && !(work->flags & DEPS_NODE) && work->launch != DEPS_NONE;
 }
 
-/* Median time of a call that launches a kernel, ns; 0: too few. */
-static double usual_launch(const struct deps *deps)
+/* Median time of a call that launches a kernel, ns, without what a stack takes; 0: too few. */
+static double usual_launch(const struct deps *deps, double stack)
 {
     uint64_t *times = calloc((size_t)(deps->count - deps->host_count) + 1, sizeof *times);
     size_t count = 0;
     double usual;
 
     for (uint32_t i = deps->host_count; times && i < deps->count; i++) {
-        const struct deps_activity *work = &deps->activities[i];
+        const struct deps_activity *call;
+        uint64_t less;
 
-        if (launches_kernel(work))
-            times[count++] =
-                deps->activities[work->launch].end - deps->activities[work->launch].begin;
+        if (!launches_kernel(&deps->activities[i]))
+            continue;
+        call = &deps->activities[deps->activities[i].launch];
+        less = call->flags & DEPS_STACKED ? (uint64_t)stack : 0;
+        times[count++] = call->end > call->begin + less ? call->end - call->begin - less : 0;
     }
     usual = count < LEAST_LAUNCHES ? 0 : (double)statistics_of(times, count).p50;
     free(times);
@@ -37,12 +40,12 @@ static double usual_launch(const struct deps *deps)
 
 void undisturbed_scale_host(const struct deps *deps, struct costs *costs)
 {
-    double usual = usual_launch(deps);
+    double usual = usual_launch(deps, costs->stack);
     double speed = usual / USUAL_LAUNCH_NS;
     double *const on_host[] = {
         &costs->launch_in, &costs->launch_around, &costs->copy_in,  &costs->copy_around,
         &costs->call_in,   &costs->call_around,   &costs->graph_in, &costs->graph_around,
-        &costs->node_in,   &costs->finish,
+        &costs->node_in,   &costs->finish,        &costs->stack,
     };
 
     if (usual <= 0)

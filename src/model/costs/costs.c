@@ -21,6 +21,7 @@ void costs_built_in(struct costs *costs)
 #define COST(name, builtin, text) costs->name = (builtin);
 #include "model/costs/costs.def"
 #undef COST
+    costs->stack = 0;
 }
 
 bool costs_at(struct costs *costs, size_t i, const char **name, double **value, const char **text)

@@ -17,6 +17,7 @@ struct costs {
 #define COST(name, builtin, text) double name;
 #include "model/costs/costs.def"
 #undef COST
+    double stack; /* a stack, inside of the call; of the kind that the trace has. No file has it */
 };
 
 /* Whose costs they are. A text must not have a line break. */

@@ -1,5 +1,6 @@
 /* Which costs a trace was recorded with: its own, the user's, or those built in. */
 #include <stdint.h>
+#include <string.h>
 
 #include "base/costs_file.h"
 #include "base/text/strings.h"
@@ -30,6 +31,17 @@ static bool read_number(const struct mp_trace *trace, const char *property, unsi
     return true;
 }
 
+/* On the H200 of the other built-in costs, at a depth of 30 (docs/stacks.md): Python's stacks, and
+ * native ones by libunwind. A trace does not say whether glibc unwound, which takes 4 us more. */
+static double cost_of_stack(const struct mp_trace *trace)
+{
+    const char *kind = mp_trace_property(trace, "MINIPROF_STACKS");
+
+    if (!kind || !strcmp(kind, "off"))
+        return 0;
+    return !strcmp(kind, "python") ? 500 : 1300;
+}
+
 enum costs_source costs_of_trace(const struct mp_trace *trace, const char *gpu, struct costs *costs)
 {
     const char *own = mp_trace_property(trace, "recording_costs");
@@ -37,6 +49,7 @@ enum costs_source costs_of_trace(const struct mp_trace *trace, const char *gpu, 
     char text[MP_COSTS_BYTES + 1];
 
     costs_built_in(costs);
+    costs->stack = cost_of_stack(trace);
     if (!gpu || !read_number(trace, "driver_version", &key.driver) ||
         !read_number(trace, "cupti_version", &key.cupti))
         return COSTS_BUILT_IN;

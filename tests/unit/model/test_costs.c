@@ -25,7 +25,7 @@ static const struct costs_key key = {"NVIDIA H200", 13000, 130001};
 
 static struct costs twos(void)
 {
-    struct costs costs;
+    struct costs costs = {.stack = 0};
     double *value;
 
     for (size_t i = 0; costs_at(&costs, i, NULL, &value, NULL); i++)
@@ -185,7 +185,7 @@ static void what_is_kept_is_found_and_replaced(void **state)
     const struct costs_key other = {"NVIDIA A100", 13000, 130001};
     char text[MP_COSTS_BYTES + 1];
     struct costs costs = twos();
-    struct costs found;
+    struct costs found = twos();
     struct stat about;
 
     (void)state;
