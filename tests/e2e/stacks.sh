@@ -48,6 +48,19 @@ all_equal() {
     complete "$1" "$2"
 }
 
+has_stack() { # NAME: of how many calls with a truth
+    column "$1" call stack | grep -c '[1-9]'
+}
+
+# Builds extension.c for that Python; false: it has no headers, or there is no compiler.
+extension() {
+    local headers
+    headers=$("$1" -c 'import sysconfig; print(sysconfig.get_path("include"))')
+    [ -e "$headers/Python.h" ] || return 1
+    command -v "${CC:-gcc}" >/dev/null || return 1
+    ${CC:-gcc} -shared -fPIC -I "$headers" -o "$work/extension.so" "$programs/extension.c"
+}
+
 # ---- the same as Python tells ------------------------------------------------------------------
 for python in "${pythons[@]}"; do
     version=$("$python" -c 'import platform; print(platform.python_version())')
@@ -56,6 +69,19 @@ for python in "${pythons[@]}"; do
     stacked reuse "$python" -- reuse 30
     same "$version: addresses of functions are used again" reused "$(cat reuse.out)"
     all_equal "$version, functions that are freed" reuse
+    if extension "$python"; then
+        stacked extensions "$python" PYTHONPATH="$work" -- extensions
+        all_equal "$version, C extensions" extensions
+    else
+        echo "skipped: $version, C extensions: it has no headers, or there is no compiler"
+    fi
+    if "$python" -c 'import _xxsubinterpreters' 2>/dev/null ||
+        "$python" -c 'import _interpreters' 2>/dev/null; then
+        stacked interpreters "$python" -- interpreters
+        same "$version, sub-interpreters: said once" "miniprof: MINIPROF_STACKS: Python has \
+sub-interpreters: no Python stacks while they are there" "$(said interpreters)"
+        same "$version, sub-interpreters: stacks while there are none" 2 "$(has_stack interpreters)"
+    fi
     stacked graphs "$python" NODES="$work/nodes.json" MINIPROF_CAPTURE=range -- graphs
     check "$version: nodes of a graph" python3 - "$programs" "$miniprof" <<'END'
 import json, sys
@@ -93,9 +119,6 @@ like "advise: its text" '100.0 % called from  load \(loop.py:[0-9]+\)' \
     "$("$miniprof" advise loop.mpt)"
 
 # ---- which calls -------------------------------------------------------------------------------
-has_stack() { # NAME: of how many calls with a truth
-    column "$1" call stack | grep -c '[1-9]'
-}
 stacked off python3 MINIPROF_STACKS=off -- reuse 30
 same "off: no stack and no table of stacks" "0 0" \
     "$(has_stack off) $(every_row off | grep -cE '^"(stack|frame|code)"')"
@@ -128,12 +151,6 @@ profile steps MINIPROF_STACKS=python -- "$steps" init stream=0 alpha=1 sync prin
 bare plain -- "$steps" init stream=0 alpha=1 sync print=done
 unharmed "a program without Python" steps plain 0
 same "a program without Python: nothing is said" "" "$(said steps)"
-if python3 -c 'import _xxsubinterpreters' 2>/dev/null; then
-    stacked interpreters python3 -- interpreters
-    same "sub-interpreters: said once" "miniprof: MINIPROF_STACKS: Python has \
-sub-interpreters: no Python stacks while they are there" "$(said interpreters)"
-    same "sub-interpreters: stacks while there are none" 2 "$(has_stack interpreters)"
-fi
 if [ -z "${SAN-}" ] && python3 -c 'import sys, sysconfig
 sys.exit(sys.version_info < (3, 11) or not sysconfig.get_config_var("Py_ENABLE_SHARED"))'; then
     stacked future python3 LD_PRELOAD="$build/tests/e2e/python_future.so" -- reuse 3
