@@ -1,11 +1,15 @@
 #!/usr/bin/env python3
-"""Launches from known depths, and layers that note their own stack.
+"""Launches from known depths, and layers that note their own stack. Needs a GPU and PyTorch; what
+torch.compile generates needs a compiler for Triton too, and is left out with a line without one.
 
     stacks.py depths FILE       FILE: [depth, [ns of each launch]] for each block of launches; the
                                 launches of the blocks are the only ones in the capture range
-    stacks.py truth FILE        eager layers; FILE: the lines of which forward() was called
+    stacks.py truth FILE        eager layers, then a compiled function; FILE: {"eager": the stack of
+                                each forward(), "compiled": the stacks of the calls of the compiled
+                                function, "generated": the folder of the code that it runs}
 """
 import json
+import os
 import sys
 import time
 import traceback
@@ -61,20 +65,46 @@ class Layer(torch.nn.Module):
 lines = []
 
 
+def scaled(x):
+    return torch.relu(x * 2 + 1)
+
+
+def compiled_or_none(generated, data):
+    """The function, compiled and called once; Inductor writes its code to that folder."""
+    os.environ["TORCHINDUCTOR_CACHE_DIR"] = generated
+    os.environ["TORCHINDUCTOR_COMPILE_THREADS"] = "1"
+    try:
+        function = torch.compile(scaled)
+        function(data)
+    except Exception as error:  # whatever compilers say
+        print(f"skipped: torch.compile: {type(error).__name__}: {str(error).splitlines()[:1]}")
+        return None
+    return function
+
+
+def call_compiled(function, data):
+    """The stack from which its kernels are launched, as far as the program knows it."""
+    stack = traceback.extract_stack(); function(data)  # on one line
+    return [[entry.name, entry.filename, entry.lineno] for entry in reversed(stack)]
+
+
 def truth(path):
     layers = torch.nn.Sequential(*(Layer() for _ in range(20)))
     data = torch.rand(64, device="cuda")
+    generated = path + ".generated"
     with torch.no_grad():
+        function = compiled_or_none(generated, data)
         layers(data)
         torch.cuda.synchronize()
         lines.clear()
         torch.cuda.profiler.start()
         for _ in range(10):
             layers(data)
+        told = [call_compiled(function, data) for _ in range(10)] if function else []
         torch.cuda.synchronize()
         torch.cuda.profiler.stop()
     with open(path, "w") as file:
-        json.dump(lines, file)
+        json.dump({"eager": lines, "compiled": told, "generated": generated}, file)
 
 
 {"depths": depths, "truth": truth}[sys.argv[1]](*sys.argv[2:])

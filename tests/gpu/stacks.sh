@@ -1,8 +1,11 @@
 #!/bin/bash
-# Stacks on a GPU: each launch of an eager PyTorch model has the stack that Python tells; what a
-# stack costs a launch at depths 10, 30 and 100, Python's and native. Every second launch has a
-# stack, and is compared with its neighbours without one, so a machine that gets slower does not
-# matter. bench_watch.sh measures whole models.
+# Stacks on a GPU, which it needs: each launch of an eager PyTorch model has the stack that Python
+# tells. A launch of what torch.compile made comes from code that Inductor generated, and outside of
+# that from the line that called the function; this part needs a compiler for Triton.
+#
+# And what a stack costs a launch at depths 10, 30 and 100, Python's and native. Every second launch
+# has a stack, and is compared with its neighbours without one, so a machine that gets slower does
+# not matter. bench_watch.sh measures whole models.
 . "$(dirname "$0")/lib.sh"
 have_torch || skip "no PyTorch with torchvision and CUDA"
 program=$SOURCE/tests/gpu/stacks.py
@@ -41,10 +44,20 @@ functions = {row["id"]: text[row["name"]] for row in table("function")}
 launches = [known[row["stack"]] for row in sorted(table("call"), key=lambda r: int(r["start_ns"]
             if "start_ns" in r else r["start"])) if "Launch" in functions[row["function"]]]
 forward = [stack for stack in launches if stack and stack[0][0] == "forward"]
-print(len(launches), "launches,", len(forward), "of forward,", len(told), "told")
-sys.exit(forward != told)
+print(len(launches), "launches,", len(forward), "of forward,", len(told["eager"]), "told")
+compiled = [stack for stack in launches if any(frame[0] == "call_compiled" for frame in stack)]
+print(len(compiled), "launches of", len(told["compiled"]), "calls of what was compiled")
+def is_right(stack):
+    """Innermost first: generated code, then the program as it told."""
+    depth = len(told["compiled"][0])
+    return stack[-depth:] == told["compiled"][0] and any(
+        frame[1].startswith(told["generated"]) for frame in stack[:-depth])
+wrong = [stack for stack in compiled if not is_right(stack)]
+if wrong:
+    print("differs:", wrong[0], "told:", told["compiled"][0])
+sys.exit(forward != told["eager"] or len(compiled) < len(told["compiled"]) or bool(wrong))
 END
-ok "every launch of a layer has the stack that Python tells"
+ok "every launch of a layer has the stack that Python tells, also of what torch.compile made"
 
 for round in 1 2 3; do
     for stacks in python native both; do
