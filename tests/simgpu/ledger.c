@@ -13,7 +13,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define SMS 128
+#define SMS         128
+#define MOST_SLOWER 40 /* percent */
 
 /* What kernels do, in percent: of the tensor pipes, instruction slots and warp slots of the SMs
  * that they run on, of the device's memory, and by which the clock is lower. The first pattern that
@@ -22,9 +23,12 @@ static const struct profile {
     const char *pattern;
     double tensor, issue, occupancy, read, write, slower;
 } profiles[] = {
-    {"alpha", 0, 10, 50, 60, 20, 0},  {"beta", 80, 40, 25, 10, 5, 0},
-    {"gamma", 0, 20, 50, 70, 25, 40}, {"*gemm*", 90, 50, 12.5, 30, 10, 0},
-    {"nccl*", 0, 5, 50, 1, 1, 0},     {"*", 0, 20, 50, 20, 10, 0},
+    {"alpha", 0, 10, 50, 60, 20, 0},
+    {"beta", 80, 40, 25, 10, 5, 0},
+    {"gamma", 0, 20, 50, 70, 25, MOST_SLOWER},
+    {"*gemm*", 90, 50, 12.5, 30, 10, 0},
+    {"nccl*", 0, 5, 50, 1, 1, 0},
+    {"*", 0, 20, 50, 20, 10, 0},
 };
 
 struct entry {
@@ -118,14 +122,12 @@ void sg_ledgerNote(const struct simgpu_activity *activity)
 
 static void add_share(struct simgpu_usage *usage, const struct simgpu_usage *rate, double share)
 {
-    usage->busy += rate->busy * share;
     usage->sms += rate->sms * share;
     usage->tensor += rate->tensor * share;
     usage->issue += rate->issue * share;
     usage->occupancy += rate->occupancy * share;
     usage->read += rate->read * share;
     usage->write += rate->write * share;
-    usage->slower += rate->slower * share;
     usage->bus_in += rate->bus_in * share;
     usage->bus_out += rate->bus_out * share;
     usage->nvlink_in += rate->nvlink_in * share;
@@ -135,6 +137,38 @@ static void add_share(struct simgpu_usage *usage, const struct simgpu_usage *rat
 static double at_most(double value, double most)
 {
     return value < most ? value : most;
+}
+
+static int by_start(const void *a, const void *b)
+{
+    const struct sg_span *one = a, *other = b;
+
+    return (one->start > other->start) - (one->start < other->start);
+}
+
+/* The share of a stretch in which a kernel runs, or only one that lowers the clock: kernels that
+ * run at once count once. */
+static double share_of_kernels(uint32_t device, uint64_t from, uint64_t to, bool slower)
+{
+    struct sg_span *spans = calloc(entry_count + 1, sizeof(*spans));
+    uint64_t covered = from, sum = 0;
+    size_t count = 0;
+
+    for (size_t i = 0; spans && i < entry_count; i++)
+        if (entries[i].device == device && entries[i].end > from && entries[i].start < to &&
+            (slower ? entries[i].rate.slower : entries[i].rate.busy) > 0)
+            spans[count++] = (struct sg_span){entries[i].start, entries[i].end};
+    if (spans)
+        qsort(spans, count, sizeof(*spans), by_start);
+    for (size_t i = 0; i < count; i++) {
+        uint64_t begin = spans[i].start > covered ? spans[i].start : covered;
+        uint64_t end = spans[i].end < to ? spans[i].end : to;
+
+        sum += end > begin ? end - begin : 0;
+        covered = end > covered ? end : covered;
+    }
+    free(spans);
+    return to > from ? (double)sum / (double)(to - from) : 0;
 }
 
 struct simgpu_usage simgpu_usage(uint32_t device, uint64_t from, uint64_t to)
@@ -150,14 +184,14 @@ struct simgpu_usage simgpu_usage(uint32_t device, uint64_t from, uint64_t to)
         if (entry->device == device && begin < end)
             add_share(&usage, &entry->rate, (double)(end - begin) / (double)(to - from));
     }
+    usage.busy = 100 * share_of_kernels(device, from, to, false);
+    usage.slower = MOST_SLOWER * share_of_kernels(device, from, to, true);
     pthread_mutex_unlock(&ledger_lock);
-    usage.busy = at_most(usage.busy, 100);
     usage.sms = at_most(usage.sms, 100);
     usage.tensor = at_most(usage.tensor, 100);
     usage.occupancy = at_most(usage.occupancy, 100);
     usage.read = at_most(usage.read, 100);
     usage.write = at_most(usage.write, 100);
-    usage.slower = at_most(usage.slower, 40);
     return usage;
 }
 
