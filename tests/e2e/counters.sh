@@ -62,6 +62,24 @@ like "kernels: columns of miniprof kernels" 'Tensor +SMs +TActive +DRAM +[+]- +P
 like "kernels: a row of miniprof kernels" \
     ' (49|50)\.[0-9]+% +4[45]\.[0-9]+% .* latency +gemm_layer' "$(grep gemm_layer kernels.kernels)"
 
+# ---- kernels that run at once ------------------------------------------------------------------
+# On two streams, at one clock. Copies have no kernel beside them.
+profile clock MINIPROF_SAMPLE=sm_clock,gr_active@100kHz -- "$inference" --iterations=100
+report clock
+same "at once: one clock, and the GPU is busy in every kernel" "near" "$(python3 - <<'P'
+import json
+rows = json.load(open("clock.json"))["work"]
+wrong = []
+for row in rows:
+    kernel = not row["name"].startswith("[")
+    truth = 1755e6 if row["counter"] == "sm_clock" else 100 if kernel else 0
+    within = 2e6 if row["counter"] == "sm_clock" else 1
+    if row["mean"] is None or abs(row["mean"] - truth) > within:
+        wrong.append((row["name"], row["counter"], row["mean"]))
+print("near" if len(rows) >= 14 and not wrong else wrong)
+P
+)"
+
 # ---- layers ----------------------------------------------------------------------------------
 report kernels --by layer
 near kernels 0 "iteration > conv1@layers" sm_active 50

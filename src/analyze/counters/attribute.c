@@ -3,33 +3,22 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "analyze/counters/pass.h"
+#include "analyze/counters/device_work.h"
 #include "analyze/counters/solve.h"
 #include "base/data/sort.h"
 
 #include "base/poison.h"
 
-#define ALMOST_ALONE 0.95 /* share of a sample from which it speaks for the group */
-#define CONFIDENCE   1.96
-#define MOST_AT_ONCE 128u /* work on one device, on average */
-#define NOBODY       UINT32_MAX
+#define ALMOST_ALONE  0.95 /* share of a sample from which it speaks for the group */
+#define CONFIDENCE    1.96
+#define MOST_AT_ONCE  128u  /* work on one device, on average */
+#define STEPS_OF_MOST 256.0 /* a stored value is at least so many steps of its size (sampled.h) */
+#define NOBODY        UINT32_MAX
 
 /* A group's part of a sample. */
 struct share {
     uint32_t group; /* of the device */
-    float part;
-};
-
-/* One device. */
-struct device_work {
-    struct counters_pass *pass;
-    uint32_t device;
-    struct work_piece *pieces; /* by begin */
-    size_t piece_count;
-    uint32_t *local; /* by group of the pass: group of the device */
-    size_t groups;   /* of the device */
-    size_t first;    /* in the result */
-    size_t width;    /* counters of the device */
+    float parts[COUNTERS_MIXINGS];
 };
 
 /* One set of samples of it. */
@@ -41,16 +30,17 @@ struct set_work {
     float *idle;      /* of each sample */
     uint32_t *owners; /* the group that has it almost alone, or NOBODY */
     double *numbers;  /* all that follows, in one piece */
-    double *parts;    /* of a sample, by group */
-    struct equations equations;
-    double *sums; /* by counter, then by group */
+    struct equations equations[COUNTERS_MIXINGS];
+    double *parts[COUNTERS_MIXINGS]; /* of a sample, by group */
+    double *sums;                    /* by counter, then by group */
     double *squares, *least, *greatest;
     double *busy_sum, busy_time;
-    bool *known; /* by counter: every sample has a value */
+    bool *known;                  /* by counter: every sample has a value */
+    enum counters_mixing *mixing; /* by counter */
     double *prior, *means, *errors, *scratch;
 };
 
-/* ---- Work by device ---- */
+/* ---- Work in order ---- */
 
 static bool begins_before(const void *context, uint32_t a, uint32_t b)
 {
@@ -75,108 +65,6 @@ static uint32_t *sorted_pieces(const struct counters_pass *pass)
     }
     free(scratch);
     return order;
-}
-
-struct tally {
-    uint32_t group;
-    bool is_cause;
-    uint64_t time, calls;
-};
-
-static int tally_order(const void *a, const void *b)
-{
-    const struct tally *one = a, *other = b;
-
-    if (one->is_cause != other->is_cause)
-        return one->is_cause ? -1 : 1;
-    if (one->time != other->time)
-        return one->time < other->time ? 1 : -1;
-    return one->group < other->group ? -1 : 1;
-}
-
-static struct counters_group *add_group(struct device_work *work, const char *name)
-{
-    struct counters_result *result = work->pass->result;
-    struct counters_group *group = &result->groups[result->group_count++];
-
-    *group =
-        (struct counters_group){.device = work->device, .name = name, .cells = result->cell_count};
-    for (size_t i = 0; i < work->width; i++)
-        result->cells[result->cell_count++] =
-            (struct counters_cell){.mean = (double)NAN, .error = (double)NAN};
-    work->groups++;
-    return group;
-}
-
-/* Room for the device's groups and their cells. */
-static enum mp_status reserve_groups(struct device_work *work)
-{
-    struct counters_result *result = work->pass->result;
-    size_t groups = work->pass->name_count + 2;
-    struct counters_group *grown;
-    struct counters_cell *cells;
-
-    if (groups > COUNTERS_MOST_GROUPS)
-        groups = COUNTERS_MOST_GROUPS;
-    work->width = 0;
-    for (size_t i = 0; i < result->counter_count; i++)
-        work->width += result->counters[i].device == work->device;
-    grown = reallocarray(result->groups, result->group_count + groups, sizeof *grown);
-    if (!grown)
-        return MP_ERR_MEMORY;
-    result->groups = grown;
-    cells = reallocarray(result->cells, result->cell_count + groups * work->width, sizeof *cells);
-    if (!cells)
-        return MP_ERR_MEMORY;
-    result->cells = cells;
-    return MP_OK;
-}
-
-/* The device's groups: nothing, all others, and those with most time. */
-static void make_groups(struct device_work *work, struct tally *tallies, size_t count)
-{
-    struct counters_group *idle, *others;
-
-    work->first = work->pass->result->group_count;
-    idle = add_group(work, NULL);
-    idle->idle = true;
-    others = add_group(work, NULL);
-    for (size_t i = 0; i < count; i++) {
-        struct counters_group *group = others;
-
-        if (!tallies[i].time)
-            continue;
-        work->local[tallies[i].group] = COUNTERS_OTHERS;
-        if (work->groups < COUNTERS_MOST_GROUPS) {
-            work->local[tallies[i].group] = (uint32_t)work->groups;
-            group = add_group(work, work->pass->names[tallies[i].group]);
-            group->is_cause = tallies[i].is_cause;
-        }
-        group->time += tallies[i].time;
-        group->calls += tallies[i].calls;
-    }
-}
-
-static enum mp_status tally_groups(struct device_work *work)
-{
-    size_t count = work->pass->name_count;
-    struct tally *tallies = calloc(count + 1, sizeof *tallies);
-
-    work->local = calloc(count + 1, sizeof *work->local);
-    if (!tallies || !work->local || reserve_groups(work)) {
-        free(tallies);
-        return MP_ERR_MEMORY;
-    }
-    for (size_t i = 0; i < count; i++)
-        tallies[i] = (struct tally){.group = (uint32_t)i, .is_cause = i < work->pass->cause_count};
-    for (size_t i = 0; i < work->piece_count; i++) {
-        tallies[work->pieces[i].group].time += work->pieces[i].end - work->pieces[i].start;
-        tallies[work->pieces[i].group].calls++;
-    }
-    qsort(tallies, count, sizeof *tallies, tally_order);
-    make_groups(work, tallies, count);
-    free(tallies);
-    return MP_OK;
 }
 
 /* ---- Shares ---- */
@@ -212,6 +100,20 @@ static double part_of(const struct sample_set *set, size_t sample, uint64_t from
     return to > from ? (double)(to - from) / (double)(end - begin) : 0;
 }
 
+static struct share share_of(const struct set_work *work, size_t sample,
+                             const struct work_piece *piece)
+{
+    const struct sample_set *set = work->set;
+    uint64_t begin = sample_begin(set, sample), end = set->ends[sample];
+    uint64_t from = piece->start > begin ? piece->start : begin;
+    uint64_t to = piece->end < end ? piece->end : end;
+    double mean = crowd_part(&work->device->crowd, from, to) / (double)(end - begin);
+
+    return (struct share){.group = work->device->local[piece->group],
+                          .parts = {[COUNTERS_ADD_UP] = (float)part_of(set, sample, from, to),
+                                    [COUNTERS_MEAN] = (float)mean}};
+}
+
 /* Counts the shares of each sample, or enters them. False when there are more than work that runs
  * on a device can have: then nothing is attributed. */
 static bool walk_pieces(struct set_work *work, bool enter)
@@ -228,9 +130,7 @@ static bool walk_pieces(struct set_work *work, bool enter)
             if (++count > most)
                 return false;
             if (enter)
-                work->shares[work->begins[at]++] =
-                    (struct share){work->device->local[piece->group],
-                                   (float)part_of(set, at, piece->start, piece->end)};
+                work->shares[work->begins[at]++] = share_of(work, at, piece);
             else
                 work->begins[at + 1]++;
         }
@@ -284,45 +184,71 @@ static enum mp_status find_shares(struct set_work *work)
 
 /* ---- Equations ---- */
 
+/* Cuts the next numbers off from the one piece. */
+static double *cut(double **next, size_t count)
+{
+    double *begin = *next;
+
+    *next += count;
+    return begin;
+}
+
+static void share_room(struct set_work *work)
+{
+    size_t groups = work->device->groups, counters = work->set->width;
+    double *next = work->numbers;
+
+    for (int i = 0; i < COUNTERS_MIXINGS; i++) {
+        work->equations[i] =
+            (struct equations){.count = groups, .shares = cut(&next, groups * groups)};
+        work->parts[i] = cut(&next, groups);
+    }
+    work->sums = cut(&next, groups * counters);
+    work->squares = cut(&next, counters);
+    work->least = cut(&next, counters);
+    work->greatest = cut(&next, counters);
+    work->busy_sum = cut(&next, counters);
+    work->prior = cut(&next, groups);
+    work->means = cut(&next, groups);
+    work->errors = cut(&next, groups);
+    work->scratch = next;
+}
+
 static enum mp_status make_room(struct set_work *work)
 {
     size_t groups = work->device->groups, counters = work->set->width;
-    size_t count =
-        groups * groups + groups * counters + 4 * counters + 4 * groups + 2 * groups * (groups + 1);
-    double *next = work->numbers = calloc(count, sizeof *work->numbers);
+    size_t count = COUNTERS_MIXINGS * groups * (groups + 1) + groups * counters + 4 * counters +
+                   3 * groups + 2 * groups * (groups + 1);
 
+    work->numbers = calloc(count, sizeof *work->numbers);
     work->known = calloc(counters, sizeof *work->known);
-    if (!next || !work->known)
+    work->mixing = calloc(counters, sizeof *work->mixing);
+    if (!work->numbers || !work->known || !work->mixing)
         return MP_ERR_MEMORY;
-    work->equations = (struct equations){.count = groups, .shares = next};
-    work->sums = next += groups * groups;
-    work->squares = next += groups * counters;
-    work->least = next += counters;
-    work->greatest = next += counters;
-    work->busy_sum = next += counters;
-    work->parts = next += counters;
-    work->prior = next += groups;
-    work->means = next += groups;
-    work->errors = next += groups;
-    work->scratch = next + groups;
-    for (size_t i = 0; i < counters; i++)
+    share_room(work);
+    for (size_t i = 0; i < counters; i++) {
         work->known[i] = true;
+        work->mixing[i] =
+            counters_mixing_of(&work->device->pass->result->counters[work->set->counters[i]]);
+    }
     return MP_OK;
 }
 
-/* The parts of a sample by group; `touched` receives the groups that have one. */
+/* The parts of a sample by group; `touched` receives the groups that have one, idle first. */
 static size_t fill_parts(struct set_work *work, size_t sample, uint32_t *touched)
 {
     size_t count = 0;
 
-    work->parts[COUNTERS_IDLE] = work->idle[sample] > 0 ? work->idle[sample] : 0;
+    for (int i = 0; i < COUNTERS_MIXINGS; i++)
+        work->parts[i][COUNTERS_IDLE] = work->idle[sample] > 0 ? (double)work->idle[sample] : 0;
     touched[count++] = COUNTERS_IDLE;
     for (size_t i = work->begins[sample]; i < work->begins[sample + 1]; i++) {
         const struct share *share = &work->shares[i];
 
-        if (work->parts[share->group] == 0 && share->part > 0)
+        if (work->parts[COUNTERS_ADD_UP][share->group] == 0 && share->parts[COUNTERS_ADD_UP] > 0)
             touched[count++] = share->group;
-        work->parts[share->group] += (double)share->part;
+        for (int m = 0; m < COUNTERS_MIXINGS; m++)
+            work->parts[m][share->group] += (double)share->parts[m];
     }
     return count;
 }
@@ -330,17 +256,18 @@ static size_t fill_parts(struct set_work *work, size_t sample, uint32_t *touched
 static void add_values(struct set_work *work, size_t sample, const uint32_t *touched, size_t count)
 {
     const struct device_work *device = work->device;
-    double busy = 1 - work->parts[COUNTERS_IDLE];
+    double busy = 1 - work->parts[COUNTERS_ADD_UP][COUNTERS_IDLE];
 
     for (size_t c = 0; c < work->set->width; c++) {
         double value = counters_value(device->pass, work->set, sample, c);
+        const double *parts = work->parts[work->mixing[c]];
 
         if (isnan(value)) {
             work->known[c] = false;
             continue;
         }
         for (size_t i = 0; i < count; i++)
-            work->sums[c * device->groups + touched[i]] += work->parts[touched[i]] * value;
+            work->sums[c * device->groups + touched[i]] += parts[touched[i]] * value;
         work->squares[c] += value * value;
         work->busy_sum[c] += busy * value;
         work->greatest[c] = fmax(work->greatest[c], value);
@@ -349,39 +276,55 @@ static void add_values(struct set_work *work, size_t sample, const uint32_t *tou
     work->busy_time += busy;
 }
 
+static void add_parts(struct set_work *work, enum counters_mixing mixing, const uint32_t *touched,
+                      size_t count)
+{
+    const double *parts = work->parts[mixing];
+    struct equations *equations = &work->equations[mixing];
+
+    for (size_t i = 0; i < count; i++) {
+        double *row = &equations->shares[touched[i] * equations->count];
+
+        for (size_t j = 0; j < count; j++)
+            row[touched[j]] += parts[touched[i]] * parts[touched[j]];
+    }
+    equations->samples++;
+}
+
+/* The group that has the sample almost alone. Two at a time own nothing. */
+static uint32_t owner_of(const struct set_work *work, const uint32_t *touched, size_t count)
+{
+    const double *parts = work->parts[COUNTERS_ADD_UP];
+    uint32_t owner = NOBODY;
+    double others = 0;
+
+    for (size_t i = 0; i < count; i++) {
+        if (parts[touched[i]] >= ALMOST_ALONE)
+            owner = touched[i];
+        others += parts[touched[i]];
+    }
+    if (owner != NOBODY && others - parts[owner] > 1 - ALMOST_ALONE + 1e-6)
+        owner = NOBODY;
+    return owner;
+}
+
 static enum mp_status add_up(struct set_work *work)
 {
-    size_t groups = work->device->groups;
-    uint32_t *touched = calloc(groups + 1, sizeof *touched);
+    uint32_t *touched = calloc(work->device->groups + 1, sizeof *touched);
 
     if (!touched)
         return MP_ERR_MEMORY;
     for (size_t sample = 0; sample < work->set->count; sample++) {
         size_t count = fill_parts(work, sample, touched);
 
-        work->owners[sample] = NOBODY;
-        for (size_t i = 0; i < count; i++) {
-            for (size_t j = 0; j < count; j++)
-                work->equations.shares[touched[i] * groups + touched[j]] +=
-                    work->parts[touched[i]] * work->parts[touched[j]];
-            if (work->parts[touched[i]] >= ALMOST_ALONE)
-                work->owners[sample] = touched[i];
-        }
-        /* Two at a time own nothing. */
-        if (work->owners[sample] != NOBODY && count > 1 &&
-            work->begins[sample + 1] - work->begins[sample] > 1) {
-            double others = -work->parts[work->owners[sample]];
-
-            for (size_t i = 0; i < count; i++)
-                others += work->parts[touched[i]];
-            if (others > 1 - ALMOST_ALONE + 1e-6)
-                work->owners[sample] = NOBODY;
-        }
+        work->owners[sample] = owner_of(work, touched, count);
+        for (int mixing = 0; mixing < COUNTERS_MIXINGS; mixing++)
+            add_parts(work, (enum counters_mixing)mixing, touched, count);
         add_values(work, sample, touched, count);
-        for (size_t i = 0; i < count; i++)
-            work->parts[touched[i]] = 0;
+        for (int mixing = 0; mixing < COUNTERS_MIXINGS; mixing++)
+            for (size_t i = 0; i < count; i++)
+                work->parts[mixing][touched[i]] = 0;
     }
-    work->equations.samples = (double)work->set->count;
     free(touched);
     return MP_OK;
 }
@@ -396,14 +339,30 @@ static struct counters_cell *cell_of(const struct set_work *work, size_t group, 
                          &result->counters[work->set->counters[place]]);
 }
 
-/* False: farther outside of what the counter can say than chance explains. Two kernels that always
- * follow each other come out like that, one too high and the other too low, where samples and work
- * are a little apart in time. */
-static bool is_possible(const struct counters_counter *counter, double mean, double error)
+static double most_of(const struct counters_counter *counter)
 {
-    double most = counter->unit == METRIC_UNIT_PERCENT ? 100 : HUGE_VAL;
+    return counter->unit == METRIC_UNIT_PERCENT ? 100 : HUGE_VAL;
+}
 
-    return mean >= -error - counter->step && mean <= most + error + counter->step;
+/* False: farther outside of what the counter can say than chance and the rounding of stored values
+ * explain. Two kernels that always follow each other come out like that, one too high and the other
+ * too low, where samples and work are a little apart in time. */
+static bool is_possible(const struct counters_counter *counter, double spread, double mean,
+                        double error)
+{
+    double doubt = error + fmax(counter->step, spread / STEPS_OF_MOST);
+
+    return mean >= -doubt && mean <= most_of(counter) + doubt;
+}
+
+/* What is taken to be known before: idle time as in the sample with least, work as all of it. */
+static void fill_prior(const struct set_work *work, size_t place)
+{
+    const struct counters_group *rows = &work->device->pass->result->groups[work->device->first];
+    double busy = work->busy_time > 0 ? work->busy_sum[place] / work->busy_time : 0;
+
+    for (size_t i = 0; i < work->device->groups; i++)
+        work->prior[i] = i == COUNTERS_IDLE || rows[i].is_cause ? work->least[place] : busy;
 }
 
 static void find_means(struct set_work *work, size_t place)
@@ -413,8 +372,6 @@ static void find_means(struct set_work *work, size_t place)
         &work->device->pass->result->counters[work->set->counters[place]];
     double step = counter->step;
     double spread = fmax(work->greatest[place], step);
-    const struct counters_group *rows = &work->device->pass->result->groups[work->device->first];
-    double busy = work->busy_time > 0 ? work->busy_sum[place] / work->busy_time : 0;
     struct unknowns unknowns = {
         .sums = &work->sums[place * groups],
         .squares = work->squares[place],
@@ -425,23 +382,24 @@ static void find_means(struct set_work *work, size_t place)
         .errors = work->errors,
     };
 
-    for (size_t i = 0; i < groups; i++)
-        work->prior[i] = i == COUNTERS_IDLE || rows[i].is_cause ? work->least[place] : busy;
-    if (work->known[place] && !(work->greatest[place] > 0)) {
+    fill_prior(work, place);
+    if (!work->known[place])
+        return;
+    if (!(work->greatest[place] > 0)) {
         for (size_t i = 0; i < groups; i++)
             cell_of(work, i, place)->mean = cell_of(work, i, place)->error = 0;
         return;
     }
-    if (!work->known[place] || !equations_solve(&work->equations, &unknowns, work->scratch))
+    if (!equations_solve(&work->equations[work->mixing[place]], &unknowns, work->scratch))
         return;
     for (size_t i = 0; i < groups; i++) {
         struct counters_cell *cell = cell_of(work, i, place);
 
         if (work->errors[i] > COUNTERS_NOT_KNOWN * spread ||
             (i != COUNTERS_IDLE &&
-             !is_possible(counter, work->means[i], CONFIDENCE * work->errors[i])))
+             !is_possible(counter, spread, work->means[i], CONFIDENCE * work->errors[i])))
             continue;
-        cell->mean = fmax(work->means[i], 0);
+        cell->mean = fmin(fmax(work->means[i], 0), most_of(counter));
         cell->error = CONFIDENCE * work->errors[i];
     }
 }
@@ -520,7 +478,8 @@ static void count_samples(const struct set_work *work)
     for (size_t sample = 0; sample < work->set->count; sample++) {
         for (size_t i = work->begins[sample]; i < work->begins[sample + 1]; i++)
             for (size_t c = 0; c < work->set->width; c++)
-                cell_of(work, work->shares[i].group, c)->samples += (double)work->shares[i].part;
+                cell_of(work, work->shares[i].group, c)->samples +=
+                    (double)work->shares[i].parts[COUNTERS_ADD_UP];
         for (size_t c = 0; c < work->set->width; c++)
             cell_of(work, COUNTERS_IDLE, c)->samples += (double)work->idle[sample];
         time += (double)work->idle[sample] * (double)work->set->lengths[sample];
@@ -551,6 +510,7 @@ static void set_work_free(struct set_work *work)
     free(work->owners);
     free(work->numbers);
     free(work->known);
+    free(work->mixing);
 }
 
 /* ---- All devices ---- */
@@ -559,7 +519,8 @@ static enum mp_status attribute_device(struct device_work *work)
 {
     struct counters_pass *pass = work->pass;
 
-    MP_TRY(tally_groups(work));
+    MP_TRY(device_work_group(work));
+    MP_TRY(crowd_build(&work->crowd, work->pieces, work->piece_count));
     for (size_t i = 0; i < pass->set_count; i++) {
         struct set_work set = {.device = work, .set = &pass->sets[i]};
         enum mp_status status;
@@ -599,6 +560,7 @@ enum mp_status counters_attribute(struct counters_pass *pass)
             if (pass->pieces[order[j]].device == work.device)
                 work.pieces[work.piece_count++] = pass->pieces[order[j]];
         status = attribute_device(&work);
+        crowd_free(&work.crowd);
         free(work.local);
         work.local = NULL;
     }

@@ -8,8 +8,10 @@
  *
  * where one group stands for the time in which nothing ran. Least squares over all samples of a
  * device give the groups' means, also of kernels that are much shorter than a sample, as long as
- * samples mix them differently. How well the samples tell a group apart is its error: with few
- * samples, or with groups that always run together, it is large, and then there is no mean.
+ * samples mix them differently. Groups that overlap add up, as their bytes do. A clock or the power
+ * is one value for all that runs: there they divide the time. How well the samples tell a group
+ * apart is its error: with few samples, or with groups that always run together, it is large, and
+ * then there is no mean.
  *
  * Percentiles and the greatest value are of samples that lie in the group almost alone.
  *
@@ -17,8 +19,8 @@
  * the mean of its samples. Those at its ends count in part, which is its error: parts of a sample
  * may differ as much as neighbouring samples do, or as those before and behind it.
  *
- * Memory: 18 bytes a sample and 2 a value, 24 bytes an activity of the device, 8 for each pair of a
- * sample and an activity in it.
+ * Memory: 18 bytes a sample and 2 a value, 64 bytes an activity of the device, 12 for each pair of
+ * a sample and an activity in it.
  */
 #ifndef MP_ANALYZE_COUNTERS_COUNTERS_H
 #define MP_ANALYZE_COUNTERS_COUNTERS_H

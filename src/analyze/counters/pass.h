@@ -96,6 +96,15 @@ bool counters_sum_up_to(const struct counters_pass *pass, const struct sample_se
 /* Not a number: less than half of the time has values. */
 double counters_mean_over(const struct sums_up_to *sums, uint64_t from, uint64_t until);
 
+/* How values of work at one time are one value. */
+enum counters_mixing {
+    COUNTERS_ADD_UP, /* by addition */
+    COUNTERS_MEAN,   /* they have a mean, by time: clocks, power, whether anything ran */
+    COUNTERS_MIXINGS
+};
+
+enum counters_mixing counters_mixing_of(const struct counters_counter *counter);
+
 /* Fills in what samples say of whole devices. MP_OK or MP_ERR_MEMORY. */
 enum mp_status counters_sum_up(struct counters_pass *pass);
 

@@ -1,0 +1,188 @@
+/* What sampled counters were while kernels ran, against a GPU that the test makes up: its clock,
+ * how busy it is, and which samples of it there are. */
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "analyze/counters/counters.h"
+#include "unit/deps/deps_fixture.h"
+
+#define US     UINT64_C(1000)
+#define LENGTH 10u /* us of a sample */
+
+enum { CLOCK = 1, BUSY, SMS, POWER, TYPO, OTHER };
+
+static void put_counter(uint64_t id, const char *name, uint64_t device, uint64_t source,
+                        uint64_t unit, double step, uint64_t interval)
+{
+    struct mp_row_counter row = {.id = id,
+                                 .device = device,
+                                 .name = put_string(name),
+                                 .source = source,
+                                 .unit = unit,
+                                 .interval = interval * US};
+
+    memcpy(&row.step, &step, sizeof step);
+    mp_append_counter(scene.writer, &row);
+}
+
+/* Counters of CUPTI on device 0, and some that nobody samples. */
+static void put_counters(void)
+{
+    put_counter(CLOCK, "sm_clock", 0, MP_counter_source_cupti, MP_metric_unit_hertz, 1e6, LENGTH);
+    put_counter(BUSY, "gr_active", 0, MP_counter_source_cupti, MP_metric_unit_percent, 0.1, LENGTH);
+    put_counter(SMS, "sm_active", 0, MP_counter_source_cupti, MP_metric_unit_percent, 0.1, LENGTH);
+    put_counter(POWER, "power", 0, MP_counter_source_nvml, MP_metric_unit_watts, 0.1, 100000);
+    put_counter(TYPO, "sm_actve", 0, MP_counter_source_nobody, MP_metric_unit_none, 1, 0);
+    put_counter(OTHER, "sm_active", 1, MP_counter_source_cupti, MP_metric_unit_percent, 0.1,
+                LENGTH);
+}
+
+static void put_value(uint64_t counter, uint64_t end, uint64_t length, uint64_t packed)
+{
+    mp_append_sample(scene.writer, &(struct mp_row_sample){.counter = counter,
+                                                           .time = end * US,
+                                                           .length = length * US,
+                                                           .value = packed});
+}
+
+static struct counters_result result;
+
+static void build(uint64_t range)
+{
+    const struct counters_options options = {.range = range};
+    struct mp_error error = {.text = ""};
+
+    scene_load();
+    assert_int_equal(counters_build(scene.trace, &options, &result, &error), MP_OK);
+}
+
+static void end(void)
+{
+    counters_result_free(&result);
+    scene_end(UNSOUND);
+}
+
+static const struct counters_cell *cell(const char *kernel, const char *counter)
+{
+    for (size_t i = 0; i < result.group_count; i++) {
+        const struct counters_group *group = &result.groups[i];
+
+        if (kernel ? group->name && !strcmp(group->name, kernel) : group->idle)
+            return counters_find(&result, group, counter);
+    }
+    fail_msg("no kernel %s", kernel);
+    return NULL;
+}
+
+static void expect_mean(const char *kernel, const char *counter, double mean, double within)
+{
+    const struct counters_cell *found = cell(kernel, counter);
+
+    if (!(fabs(found->mean - mean) <= within))
+        fail_msg("%s of %s: %g +- %g, not %g", counter, kernel ? kernel : "idle time", found->mean,
+                 found->error, mean);
+}
+
+/* ---- Kernels that run at once ---- */
+
+/* Of kernels a and b, when each of 60 pairs runs. They overlap by 1 to 5 us. */
+static uint64_t begin_of(unsigned pair, bool b)
+{
+    return 100 + 17 * (uint64_t)pair + (b ? 6 - pair % 3 : 0);
+}
+
+static uint64_t end_of(unsigned pair, bool b)
+{
+    return begin_of(pair, b) + (b ? 7 - pair % 2 : 7 + pair % 3);
+}
+
+/* How many of a and of b run in the microsecond from `time` on. */
+static unsigned running(uint64_t time, bool b)
+{
+    unsigned count = 0;
+
+    for (unsigned pair = 0; pair < 60; pair++)
+        count += time >= begin_of(pair, b) && time < end_of(pair, b);
+    return count;
+}
+
+/* The clock is constant; the GPU is busy while a or b runs; a has 30 % of the SMs, b 50 %. */
+static void put_true_sample(uint64_t end)
+{
+    double busy = 0, sms = 0;
+
+    for (uint64_t time = end - LENGTH; time < end; time++) {
+        unsigned a = running(time, false), b = running(time, true);
+
+        busy += a || b ? 100.0 / LENGTH : 0;
+        sms += (30 * a + 50 * b) / (double)LENGTH;
+    }
+    put_value(CLOCK, end, LENGTH, sampled_pack(1755e6, 1e6));
+    put_value(BUSY, end, LENGTH, sampled_pack(busy, 0.1));
+    put_value(SMS, end, LENGTH, sampled_pack(sms, 0.1));
+}
+
+static void put_pairs(void)
+{
+    scene_begin();
+    put_counters();
+    put_range(1, 90, 1200, 0, 0);
+    for (unsigned pair = 0; pair < 60; pair++) {
+        put_kernel(1, "a", begin_of(pair, false), end_of(pair, false), 2 * pair + 1);
+        put_kernel(2, "b", begin_of(pair, true), end_of(pair, true), 2 * pair + 2);
+    }
+    for (uint64_t end = 100; end <= 1200; end += LENGTH)
+        put_true_sample(end);
+}
+
+static void kernels_at_once_have_one_clock(void **state)
+{
+    (void)state;
+    put_pairs();
+    build(0);
+    expect_mean("a", "sm_clock", 1755e6, 5e6);
+    expect_mean("b", "sm_clock", 1755e6, 5e6);
+    expect_mean(NULL, "sm_clock", 1755e6, 5e6);
+    end();
+}
+
+static void a_gpu_is_busy_once_where_kernels_overlap(void **state)
+{
+    (void)state;
+    put_pairs();
+    build(0);
+    expect_mean("a", "gr_active", 100, 0.5);
+    expect_mean("b", "gr_active", 100, 0.5);
+    expect_mean(NULL, "gr_active", 0, 0.5);
+    end();
+}
+
+static void their_parts_of_the_sms_still_add_up(void **state)
+{
+    (void)state;
+    put_pairs();
+    build(0);
+    expect_mean("a", "sm_active", 30, 0.3);
+    expect_mean("b", "sm_active", 50, 0.3);
+    expect_mean(NULL, "sm_active", 0, 0.3);
+    end();
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(kernels_at_once_have_one_clock),
+        cmocka_unit_test(a_gpu_is_busy_once_where_kernels_overlap),
+        cmocka_unit_test(their_parts_of_the_sms_still_add_up),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
