@@ -12,6 +12,7 @@
 #define ALMOST_ALONE  0.95 /* share of a sample from which it speaks for the group */
 #define CONFIDENCE    1.96
 #define MOST_AT_ONCE  128u  /* work on one device, on average */
+#define MOST_STEPS    10    /* a bound wider than these says nothing: 1 % where a step is 0.1 % */
 #define STEPS_OF_MOST 256.0 /* a stored value is at least so many steps of its size (sampled.h) */
 #define NOBODY        UINT32_MAX
 
@@ -31,8 +32,9 @@ struct set_work {
     uint32_t *owners; /* the group that has it almost alone, or NOBODY */
     double *numbers;  /* all that follows, in one piece */
     struct equations equations[COUNTERS_MIXINGS];
-    double *parts[COUNTERS_MIXINGS]; /* of a sample, by group */
-    double *sums;                    /* by counter, then by group */
+    double *parts[COUNTERS_MIXINGS];   /* of a sample, by group */
+    double *largest[COUNTERS_MIXINGS]; /* by group: its part of the sample that has most of it */
+    double *sums;                      /* by counter, then by group */
     double *squares, *least, *greatest;
     double *busy_sum, busy_time;
     bool *known;                  /* by counter: every sample has a value */
@@ -202,6 +204,7 @@ static void share_room(struct set_work *work)
         work->equations[i] =
             (struct equations){.count = groups, .shares = cut(&next, groups * groups)};
         work->parts[i] = cut(&next, groups);
+        work->largest[i] = cut(&next, groups);
     }
     work->sums = cut(&next, groups * counters);
     work->squares = cut(&next, counters);
@@ -217,7 +220,7 @@ static void share_room(struct set_work *work)
 static enum mp_status make_room(struct set_work *work)
 {
     size_t groups = work->device->groups, counters = work->set->width;
-    size_t count = COUNTERS_MIXINGS * groups * (groups + 1) + groups * counters + 4 * counters +
+    size_t count = COUNTERS_MIXINGS * groups * (groups + 2) + groups * counters + 4 * counters +
                    3 * groups + 2 * groups * (groups + 1);
 
     work->numbers = calloc(count, sizeof *work->numbers);
@@ -287,6 +290,8 @@ static void add_parts(struct set_work *work, enum counters_mixing mixing, const 
 
         for (size_t j = 0; j < count; j++)
             row[touched[j]] += parts[touched[i]] * parts[touched[j]];
+        work->largest[mixing][touched[i]] =
+            fmax(work->largest[mixing][touched[i]], parts[touched[i]]);
     }
     equations->samples++;
 }
@@ -355,6 +360,22 @@ static bool is_possible(const struct counters_counter *counter, double spread, d
     return mean >= -doubt && mean <= most_of(counter) + doubt;
 }
 
+/* All values are 0. So a group's mean times its part of a sample is below half a step; where the
+ * group has so little of each sample that this may be much, nothing is known of it. */
+static void find_zeros(const struct set_work *work, size_t place, double step)
+{
+    const double *largest = work->largest[work->mixing[place]];
+
+    for (size_t i = 0; i < work->device->groups; i++) {
+        struct counters_cell *cell = cell_of(work, i, place);
+
+        if (!(largest[i] * 2 * MOST_STEPS >= 1))
+            continue;
+        cell->mean = 0;
+        cell->error = step / (2 * largest[i]);
+    }
+}
+
 /* What is taken to be known before: idle time as in the sample with least, work as all of it. */
 static void fill_prior(const struct set_work *work, size_t place)
 {
@@ -386,8 +407,7 @@ static void find_means(struct set_work *work, size_t place)
     if (!work->known[place])
         return;
     if (!(work->greatest[place] > 0)) {
-        for (size_t i = 0; i < groups; i++)
-            cell_of(work, i, place)->mean = cell_of(work, i, place)->error = 0;
+        find_zeros(work, place, step);
         return;
     }
     if (!equations_solve(&work->equations[work->mixing[place]], &unknowns, work->scratch))

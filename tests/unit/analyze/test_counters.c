@@ -53,6 +53,16 @@ static void put_value(uint64_t counter, uint64_t end, uint64_t length, uint64_t 
                                                            .value = packed});
 }
 
+/* Samples of CUPTI's counters from one moment to another, all 0 but the clock. */
+static void put_zeros(uint64_t from, uint64_t until)
+{
+    for (uint64_t end = from + LENGTH; end <= until; end += LENGTH) {
+        put_value(CLOCK, end, LENGTH, sampled_pack(1755e6, 1e6));
+        put_value(BUSY, end, LENGTH, 0);
+        put_value(SMS, end, LENGTH, 0);
+    }
+}
+
 static struct counters_result result;
 
 static void build(uint64_t range)
@@ -176,12 +186,52 @@ static void their_parts_of_the_sms_still_add_up(void **state)
     end();
 }
 
+/* ---- Values that are all 0 ---- */
+
+static void a_kernel_that_samples_hardly_cover_is_unknown(void **state)
+{
+    (void)state;
+    scene_begin();
+    put_counters();
+    put_range(1, 90, 1000, 0, 0);
+    put_launch(1, "uncovered", 91, 95, 98, 1);
+    put_launch(1, "half", 101, 110, 115, 2);
+    put_kernel(1, "tiny", 120, 120, 3);
+    put_zeros(100, 1000);
+    build(0);
+    assert_true(isnan(cell("uncovered", "sm_active")->mean));
+    assert_true(isnan(cell("uncovered", "sm_active")->error));
+    /* Below half a step of 0.1 % in a sample of which it had half. */
+    expect_mean("half", "sm_active", 0, 0);
+    assert_true(fabs(cell("half", "sm_active")->error - 0.1) < 1e-6);
+    expect_mean(NULL, "sm_active", 0, 0);
+    end();
+}
+
+/* A part of 1 % in each of many samples: 5 % of the SMs would be rounded to 0 each time. */
+static void many_small_parts_do_not_make_a_zero(void **state)
+{
+    (void)state;
+    scene_begin();
+    put_counter(SMS, "sm_active", 0, MP_counter_source_cupti, MP_metric_unit_percent, 0.1, 100);
+    put_range(1, 90, 20000, 0, 0);
+    for (unsigned i = 0; i < 100; i++) {
+        put_kernel(1, "short", 150 + 100 * i, 151 + 100 * i, i + 1);
+        put_value(SMS, 200 + 100 * i, 100, 0);
+    }
+    build(0);
+    assert_true(isnan(cell("short", "sm_active")->mean));
+    end();
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(kernels_at_once_have_one_clock),
         cmocka_unit_test(a_gpu_is_busy_once_where_kernels_overlap),
         cmocka_unit_test(their_parts_of_the_sms_still_add_up),
+        cmocka_unit_test(a_kernel_that_samples_hardly_cover_is_unknown),
+        cmocka_unit_test(many_small_parts_do_not_make_a_zero),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
