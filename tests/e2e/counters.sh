@@ -348,10 +348,31 @@ P
 profile full SIMGPU_PM_SAMPLES=6 MINIPROF_SAMPLE=default@100kHz -- "$steps" init alpha=40 beta=40 \
     sync print=text
 report full
-like "a full buffer: said" "the GPU's buffer was full [1-9]" "$(cat full.txt)"
+like "a full buffer: said" \
+    "Note: samples are missing for up to [0-9.]+us, the GPU's buffer was full once: a lower rate" \
+    "$(cat full.txt)"
+"$miniprof" gpu-trace --json full.mpt >full.trace.json
+"$miniprof" dump --table sample --raw --json full.mpt >full.samples.json
+# The buffer keeps the last 6 samples, of which the first one is left out.
+same "a full buffer: missing from the first kernel to the first sample" "near" "$(python3 - <<'P'
+import json
+samples = [json.loads(line) for line in open("full.samples.json")]
+rows = {row["counter"]: row for row in json.load(open("full.json"))["counters"]}
+work = min(row["start_ns"] for row in json.load(open("full.trace.json"))["rows"])
+first = min(row["time"] - row["length"] for row in samples if row["length"] < 20000)
+found = rows["dram_active"]["missing_ns"], rows["power"]["missing_ns"]
+print("near" if found == (first - work, 0) and first - work > 100000 else (found, first - work))
+P
+)"
 profile denied SIMGPU_PM_ERROR=35 MINIPROF_SAMPLE=default -- "$steps" init alpha=4 sync print=text
 report denied
 like "no permission: said" 'Note: device 0, .* without CUPTI: .*run as root' "$(cat denied.txt)"
+same "no permission: nothing is missing" "" "$(grep 'samples are missing' denied.txt)"
+profile typo SIMGPU_DEVICES=2 MINIPROF_SAMPLE=dram_active,dram_actve@100kHz -- "$steps" init \
+    alpha=60 sync device=1 print=text
+report typo
+same "a mistyped counter, one device of two: nothing is missing" "" \
+    "$(grep 'samples are missing' typo.txt)"
 profile none -- "$steps" init alpha=4 sync print=text
 report none
 same "no counters: no columns" "" "$("$miniprof" kernels none.mpt | grep -o TActive)"
@@ -363,6 +384,7 @@ profile ranges MINIPROF_CAPTURE=range MINIPROF_SAMPLE=dram_active@100kHz -- "$st
 report ranges --range 2
 near ranges 0 beta dram_active 15
 same "one range: nothing of the other" "" "$(grep -o alpha ranges.txt)"
+same "one range: nothing is missing" "" "$(grep missing ranges.txt)"
 "$miniprof" counters --range 3 ranges.mpt >bad.out 2>bad.err
 like "no such range" "no capture range 3" "$(cat bad.err)"
 "$miniprof" counters --by stream ranges.mpt >bad.out 2>bad.err

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "analyze/counters/pass.h"
+#include "analyze/deps/deps.h"
 #include "base/text/strings.h"
 #include "model/trace/reading.h"
 #include "trace/codec/schema.h"
@@ -13,11 +14,38 @@
 
 /* ---- Whole devices ---- */
 
-/* The time of a capture range that no sample has. A sample that the begin or the end of the range
- * cut is left out, and so is the first one behind the begin: these are not missing. */
-static uint64_t missing_of(const struct sample_set *set, const struct capture_range *range)
+static uint64_t later(uint64_t a, uint64_t b)
 {
-    uint64_t missing = 0, at = range->begin_time, cut = set->count ? 2 * set->lengths[0] : 0;
+    return a > b ? a : b;
+}
+
+/* When the device's first piece of work began; UINT64_MAX: it is not known. */
+static uint64_t first_work_of(const struct counters_pass *pass, uint64_t device)
+{
+    const struct deps *deps = pass->options->deps;
+    uint64_t first = UINT64_MAX;
+
+    for (size_t i = 0; i < pass->piece_count; i++)
+        if (pass->pieces[i].device == device && pass->pieces[i].group >= pass->cause_count &&
+            pass->pieces[i].start < first)
+            first = pass->pieces[i].start;
+    for (uint32_t i = 0; deps && i < deps->lane_count; i++) {
+        const struct deps_lane *lane = &deps->lanes[i];
+
+        if (!lane->is_thread && lane->device == device && lane->count &&
+            deps->activities[lane->first].begin < first)
+            first = deps->activities[lane->first].begin;
+    }
+    return first;
+}
+
+/* The time of a capture range, from `known` on, that no sample has. A sample that the begin or the
+ * end of the range cut is left out, and so is the first one behind the begin: these are not
+ * missing. */
+static uint64_t missing_of(const struct sample_set *set, const struct capture_range *range,
+                           uint64_t known, uint64_t cut)
+{
+    uint64_t missing = 0, at = later(range->begin_time, known);
     bool first = true;
 
     for (size_t i = 0; i < set->count; i++) {
@@ -25,26 +53,34 @@ static uint64_t missing_of(const struct sample_set *set, const struct capture_ra
 
         if (begin < range->begin_time || set->ends[i] > range->end_time)
             continue;
-        if (i && begin > at + (first ? cut : 0))
+        if (begin > at && (!first || begin - at > cut))
             missing += begin - at;
-        at = set->ends[i];
+        at = later(at, set->ends[i]);
         first = false;
     }
-    return range->end_time != UINT64_MAX && range->end_time > at + cut
+    return range->end_time != UINT64_MAX && range->end_time > at && range->end_time - at > cut
                ? missing + (range->end_time - at)
                : missing;
 }
 
+/* Nobody samples a device before it has a context, and nothing is known of that moment but that it
+ * came before the first sample and before the first work. */
 static uint64_t missing_time(const struct counters_pass *pass, const struct sample_set *set,
                              const struct capture_ranges *ranges)
 {
-    uint64_t missing = 0;
+    uint64_t interval = pass->result->counters[set->counters[0]].interval;
+    uint64_t cut = 2 * later(interval, set->count ? set->lengths[0] : 0);
+    uint64_t known = first_work_of(pass, set->device), missing = 0;
 
+    if (set->earliest == UINT64_MAX)
+        return 0; /* its source measured nothing at all */
+    if (set->earliest < known)
+        known = set->earliest;
     for (size_t r = 0; r < ranges_count(ranges); r++) {
         const struct capture_range *range = dense_at(&ranges->items, r);
 
         if (!pass->range || pass->range == range)
-            missing += missing_of(set, range);
+            missing += missing_of(set, range, known, cut);
     }
     return missing;
 }

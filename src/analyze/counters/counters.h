@@ -80,7 +80,8 @@ struct counters_counter {
     const char *note; /* why it has no better source; NULL */
     uint64_t samples;
     uint64_t covered; /* ns */
-    uint64_t missing; /* ns between samples, inside of capture ranges */
+    uint64_t missing; /* ns without samples in capture ranges, from the device's first work on; 0
+                         if the trace has no sample at all */
     struct counters_cell all;
     size_t place; /* among the counters of its device */
 };

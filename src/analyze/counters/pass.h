@@ -22,6 +22,7 @@ struct sample_set {
     uint64_t *lengths;
     uint16_t *values; /* COUNTERS_MOST_A_SET of each sample would be too many: `width`; owned */
     size_t count;
+    uint64_t earliest; /* begin of the first sample, in any capture range; UINT64_MAX: none */
     size_t end_capacity, length_capacity, value_capacity;
 };
 

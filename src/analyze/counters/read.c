@@ -28,7 +28,8 @@ static enum mp_status find_set(struct counters_pass *pass, uint64_t device, enum
     }
     MP_TRY(
         mp_reserve((void **)&pass->sets, pass->set_count, &pass->set_capacity, sizeof *pass->sets));
-    pass->sets[pass->set_count++] = (struct sample_set){.device = device, .by = by};
+    pass->sets[pass->set_count++] =
+        (struct sample_set){.device = device, .by = by, .earliest = UINT64_MAX};
     return MP_OK;
 }
 
@@ -122,8 +123,12 @@ static enum mp_status take_sample(struct counters_pass *pass, const struct mp_ba
         pass->result->quality.undefined++;
         return MP_OK;
     }
+    if (!length || length > end || end > INT64_MAX)
+        return MP_OK;
     set = &pass->sets[place >> 8];
-    if (!length || length > end || end > INT64_MAX || !in_range(pass, set->by, end - length, end))
+    if (end - length < set->earliest)
+        set->earliest = end - length;
+    if (!in_range(pass, set->by, end - length, end))
         return MP_OK;
     if (set->count && end < set->ends[set->count - 1])
         return MP_OK; /* no recorder of ours writes them out of order */

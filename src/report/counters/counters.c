@@ -51,14 +51,51 @@ static uint64_t shortest_interval(const struct counters_result *result)
     return shortest;
 }
 
-static uint64_t missing_time(const struct counters_result *result)
+/* The most that a counter of CUPTI lacks, or of the others. */
+static uint64_t missing_time(const struct counters_result *result, bool of_cupti)
 {
     uint64_t missing = 0;
 
     for (size_t i = 0; i < result->counter_count; i++)
-        if (result->counters[i].missing > missing)
+        if ((result->counters[i].by == SAMPLED_BY_CUPTI) == of_cupti &&
+            result->counters[i].missing > missing)
             missing = result->counters[i].missing;
     return missing;
+}
+
+/* What CUPTI lacks. Only the rate of its samples can be chosen. */
+static void put_missing(const struct report_out *out, uint64_t missing, uint64_t overflows)
+{
+    char time[MP_FORMATTED_BYTES];
+
+    if (missing)
+        fprintf(out->file, "samples are missing for up to %s",
+                mp_format_time(time, sizeof time, missing));
+    if (overflows)
+        fprintf(out->file, "%sthe GPU's buffer was full ", missing ? ", " : "");
+    if (overflows == 1)
+        fputs("once", out->file);
+    else if (overflows)
+        fprintf(out->file, "%" PRIu64 " times", overflows);
+    fputs(": a lower rate loses none.\n", out->file);
+}
+
+static void print_missing(const struct report_out *out, const struct mp_trace *trace,
+                          const struct counters_result *result)
+{
+    uint64_t of_cupti = missing_time(result, true), of_others = missing_time(result, false);
+    char time[MP_FORMATTED_BYTES];
+
+    if (of_cupti || result->overflows) {
+        print_prefix(out, trace);
+        fputs("Note: ", out->file);
+        put_missing(out, of_cupti, result->overflows);
+    }
+    if (of_others) {
+        print_prefix(out, trace);
+        fprintf(out->file, "Note: samples of NVML are missing for up to %s.\n",
+                mp_format_time(time, sizeof time, of_others));
+    }
 }
 
 static void counters_print_notes(const struct report_out *out, const struct mp_trace *trace,
@@ -85,13 +122,7 @@ static void counters_print_notes(const struct report_out *out, const struct mp_t
                 result->left_out);
     }
     print_sources(out, trace, result);
-    if (result->overflows || missing_time(result)) {
-        print_prefix(out, trace);
-        fprintf(out->file,
-                "Note: samples are missing for up to %s, the GPU's buffer was full %" PRIu64
-                " times: a lower rate loses none.\n",
-                mp_format_time(time, sizeof time, missing_time(result)), result->overflows);
-    }
+    print_missing(out, trace, result);
 }
 
 /* ---- Text and CSV ---- */

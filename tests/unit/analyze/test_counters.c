@@ -74,6 +74,14 @@ static void build(uint64_t range)
     assert_int_equal(counters_build(scene.trace, &options, &result, &error), MP_OK);
 }
 
+static void rebuild(uint64_t range)
+{
+    const struct counters_options options = {.range = range};
+
+    counters_result_free(&result);
+    assert_int_equal(counters_build(scene.trace, &options, &result, NULL), MP_OK);
+}
+
 static void end(void)
 {
     counters_result_free(&result);
@@ -99,6 +107,12 @@ static void expect_mean(const char *kernel, const char *counter, double mean, do
     if (!(fabs(found->mean - mean) <= within))
         fail_msg("%s of %s: %g +- %g, not %g", counter, kernel ? kernel : "idle time", found->mean,
                  found->error, mean);
+}
+
+/* us without samples. */
+static uint64_t missing(size_t counter)
+{
+    return result.counters[counter - 1].missing / US;
 }
 
 /* ---- Kernels that run at once ---- */
@@ -224,6 +238,82 @@ static void many_small_parts_do_not_make_a_zero(void **state)
     end();
 }
 
+/* ---- What is missing ---- */
+
+static void the_time_before_the_first_sample_is_missing(void **state)
+{
+    (void)state;
+    scene_begin();
+    put_counters();
+    put_range(1, 10, 1000, 0, 0);
+    put_launch(1, "a", 90, 100, 990, 1);
+    put_zeros(500, 900);
+    put_value(POWER, 1000, 990, 100);
+    build(0);
+    assert_int_equal(missing(CLOCK), 400 + 100);
+    assert_int_equal(missing(POWER), 0);
+    end();
+}
+
+static void samples_before_the_first_work_are_expected_from_the_first_on(void **state)
+{
+    (void)state;
+    scene_begin();
+    put_counters();
+    put_range(1, 10, 1000, 0, 0);
+    put_launch(1, "a", 90, 800, 990, 1);
+    put_zeros(500, 600);
+    put_zeros(650, 1000);
+    build(0);
+    assert_int_equal(missing(CLOCK), 50);
+    end();
+}
+
+static void what_nobody_samples_is_not_missing(void **state)
+{
+    (void)state;
+    scene_begin();
+    put_counters();
+    put_range(1, 10, 1000, 0, 0);
+    put_launch(1, "a", 90, 100, 990, 1);
+    put_launch(ON(2, 1), "b", 95, 105, 990, 2);
+    put_zeros(100, 1000);
+    build(0);
+    assert_int_equal(missing(CLOCK), 0);
+    assert_int_equal(missing(POWER), 0);
+    assert_int_equal(missing(TYPO), 0);
+    assert_int_equal(missing(OTHER), 0);
+    end();
+}
+
+/* NVML is read ten times a second. The second range is shorter, and so is the third; CUPTI has
+ * samples of the second, none of the third. */
+static void ranges_shorter_than_the_interval_need_no_sample(void **state)
+{
+    (void)state;
+    scene_begin();
+    put_counters();
+    put_range(1, 10, 300000, 0, 0);
+    put_launch(1, "a", 90, 100, 990, 1);
+    put_value(POWER, 100000, 99990, 100);
+    put_value(POWER, 200000, 100000, 100);
+    put_value(POWER, 300000, 100000, 100);
+    put_zeros(100, 300000);
+    put_range(2, 400000, 401000, 0, 0);
+    put_zeros(400000, 401000);
+    put_range(3, 500000, 501000, 0, 0);
+    build(0);
+    assert_int_equal(missing(POWER), 0);
+    assert_int_equal(missing(CLOCK), 1000);
+    rebuild(2);
+    assert_int_equal(missing(POWER), 0);
+    assert_int_equal(missing(CLOCK), 0);
+    rebuild(3);
+    assert_int_equal(missing(POWER), 0);
+    assert_int_equal(missing(CLOCK), 1000);
+    end();
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -232,6 +322,10 @@ int main(void)
         cmocka_unit_test(their_parts_of_the_sms_still_add_up),
         cmocka_unit_test(a_kernel_that_samples_hardly_cover_is_unknown),
         cmocka_unit_test(many_small_parts_do_not_make_a_zero),
+        cmocka_unit_test(the_time_before_the_first_sample_is_missing),
+        cmocka_unit_test(samples_before_the_first_work_are_expected_from_the_first_on),
+        cmocka_unit_test(what_nobody_samples_is_not_missing),
+        cmocka_unit_test(ranges_shorter_than_the_interval_need_no_sample),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
