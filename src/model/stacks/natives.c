@@ -116,7 +116,7 @@ static void enter_module(struct naming *naming, struct symbols *symbols,
         module && module->path
             ? symbols_module(symbols, module->path, module->build_id ? module->build_id : "")
             : NULL;
-    if (!module || naming->symbols)
+    if (!module || !module->path || naming->symbols)
         return;
     if (!naming->stacks->unnamed_count++)
         naming->stacks->unnamed = module->path;
