@@ -5,13 +5,15 @@
 
 #include "analyze/iterations/iterations.h"
 #include "analyze/stacks/build.h"
+#include "model/stacks/alike.h"
 
 #include "base/poison.h"
 
 struct making {
     const struct deps *deps;
     struct stacks_gaps *gaps;
-    uint64_t *weights; /* ns by frame; [0] unknown */
+    uint64_t *weights; /* ns by frame, of lines by their first one; [0] unknown */
+    uint32_t *first;   /* by frame: the first one of its line */
     struct host_samples samples;
     struct stacks_host host;
 };
@@ -22,7 +24,7 @@ static void take_gap(void *context, uint32_t stack, uint64_t ns)
     const struct call_stacks *stacks = &making->gaps->stacks;
     uint32_t frame = call_stacks_link(stacks, stack)->frame;
 
-    making->weights[frame < stacks->frames.count ? frame : 0] += ns;
+    making->weights[frame < stacks->frames.count ? making->first[frame] : 0] += ns;
     making->gaps->all += ns;
 }
 
@@ -91,14 +93,17 @@ static enum mp_status begin(struct making *making, struct mp_trace *trace, struc
     frames = gaps->stacks.frames.count;
     making->weights = calloc(frames + 1, sizeof *making->weights);
     gaps->rows = calloc(frames + 1, sizeof *gaps->rows);
-    return making->weights && gaps->rows ? MP_OK
-                                         : mp_error_set(error, MP_ERR_MEMORY, "out of memory");
+    making->first = alike_lines(&gaps->stacks);
+    return making->weights && gaps->rows && making->first
+               ? MP_OK
+               : mp_error_set(error, MP_ERR_MEMORY, "out of memory");
 }
 
 static void end(struct making *making)
 {
     host_samples_free(&making->samples);
     free(making->weights);
+    free(making->first);
 }
 
 static void list_rows(struct making *making)

@@ -1,19 +1,14 @@
-/* From the weights of stacks to rows of a list and nodes of a tree. Frames that are one row have
- * one key; a node is a key below another node.
+/* From the weights of stacks to rows of a list and nodes of a tree. Frames that are alike are one
+ * row; a node is a row below another node.
  */
 #include <stdlib.h>
-#include <string.h>
 
 #include "analyze/stacks/build.h"
 #include "base/data/reserve.h"
 #include "base/data/sort.h"
+#include "model/stacks/alike.h"
 
 #include "base/poison.h"
-
-/* What makes frames one row; texts by their numbers. */
-struct row_key {
-    uint32_t kind, file, name, line;
-};
 
 struct node_key {
     uint32_t parent, row;
@@ -21,46 +16,34 @@ struct node_key {
 
 struct tree {
     struct stacks_making *making;
-    struct mp_intern texts, keys, places;
+    struct alike alike; /* numbers are rows + 1 */
+    struct mp_intern places;
     uint32_t *of_stack; /* node + 1, by stack; 0: not made yet */
     uint32_t *seen;     /* by row: the last node + 1 whose stack had it */
 };
 
-/* ---- Keys ---- */
+/* ---- Rows ---- */
 
-static enum mp_status number_text(struct tree *tree, const char *text, uint32_t *number)
+static enum mp_status number_of(struct tree *tree, const struct stack_frame *frame,
+                                uint32_t *number)
 {
-    *number = text ? mp_intern_add(&tree->texts, text, strlen(text)) : 0;
-    return text && !*number ? MP_ERR_MEMORY : MP_OK;
-}
-
-static enum mp_status key_of(struct tree *tree, const struct stack_frame *frame,
-                             struct row_key *key)
-{
-    const struct stack_code *code = call_stacks_code(&tree->making->result->stacks, frame);
+    struct stack_code code = *call_stacks_code(&tree->making->result->stacks, frame);
     enum stacks_by by = tree->making->options->by;
 
-    *key = (struct row_key){.kind = frame->kind};
-    MP_TRY(number_text(tree, code->file, &key->file));
-    if (by == STACKS_BY_LINE)
-        key->line = frame->line;
-    if (by != STACKS_BY_FILE)
-        MP_TRY(number_text(tree, code->name, &key->name));
-    return MP_OK;
+    if (by == STACKS_BY_FILE)
+        code.name = NULL;
+    return alike_number(&tree->alike, frame->kind, &code, by == STACKS_BY_LINE ? frame->line : 0,
+                        number);
 }
 
 static enum mp_status row_of(struct tree *tree, uint32_t stack, uint32_t *row)
 {
     struct stacks_result *result = tree->making->result;
     const struct stack_frame *frame = call_stacks_frame(&result->stacks, stack);
-    struct row_key key;
-    uint32_t id;
+    uint32_t number;
 
-    MP_TRY(key_of(tree, frame, &key));
-    id = mp_intern_add(&tree->keys, &key, sizeof key);
-    if (!id)
-        return MP_ERR_MEMORY;
-    *row = id - 1;
+    MP_TRY(number_of(tree, frame, &number));
+    *row = number - 1;
     if (*row < result->row_count)
         return MP_OK;
     MP_TRY(mp_reserve((void **)&result->rows, result->row_count, &result->row_capacity,
@@ -306,8 +289,7 @@ enum mp_status stacks_make_rows(struct stacks_making *making)
         stacks_add(&result->all, &making->weights[i]);
     if (!status)
         status = put_in_order(result);
-    mp_intern_free(&tree.texts);
-    mp_intern_free(&tree.keys);
+    alike_free(&tree.alike);
     mp_intern_free(&tree.places);
     free(tree.of_stack);
     free(tree.seen);

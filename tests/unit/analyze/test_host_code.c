@@ -79,6 +79,20 @@ static void host_code_lies_where_both_calls_came_from(void **state)
     end(SOUND);
 }
 
+/* Each frame of main has an id of its own, as those of native code have. From line 1 to 1, from 1
+ * to 2, and from 2 to 2. */
+static void frames_of_one_line_are_one_row(void **state)
+{
+    (void)state;
+    scene_begin();
+    for (uint64_t i = 0; i < 4; i++)
+        call_from(put_stack(put_stack(0, "main", 1 + i / 2), "step", i), 10 + 10 * i, 15 + 10 * i,
+                  1 + i);
+    load();
+    assert_string_equal(lines(), "main:1 10, main:2 5");
+    end(SOUND);
+}
+
 /* 2 and 3 have no stack; nothing is known of what lies outside of the first and the last. */
 static void calls_without_a_stack_are_passed_over(void **state)
 {
@@ -226,6 +240,15 @@ static uint64_t common(const struct frames *a, const struct frames *b)
     return last;
 }
 
+/* The first node of the same line, wherever it was called from. */
+static uint64_t line_of(uint64_t node)
+{
+    for (uint64_t id = 1; id < node; id++)
+        if (nodes[id].function == nodes[node].function && nodes[id].line == nodes[node].line)
+            return id;
+    return node;
+}
+
 /* One thread: all of its host code is on the path. One call in four has no stack. */
 static void put_random_thread(uint64_t seed, uint64_t expected[NODES])
 {
@@ -246,7 +269,7 @@ static void put_random_thread(uint64_t seed, uint64_t expected[NODES])
         time += 3;
         if (!frames.count)
             continue;
-        expected[before.count ? common(&before, &frames) : 0] += pending;
+        expected[before.count ? line_of(common(&before, &frames)) : 0] += pending;
         before = frames;
         pending = 0;
     }
@@ -277,6 +300,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(host_code_lies_where_both_calls_came_from),
+        cmocka_unit_test(frames_of_one_line_are_one_row),
         cmocka_unit_test(calls_without_a_stack_are_passed_over),
         cmocka_unit_test(many_calls_without_a_stack_are_unknown),
         cmocka_unit_test(each_thread_has_its_own_calls),
