@@ -281,6 +281,21 @@ done
 run summary --by line --per-gpu stacks.mpt
 code 2
 
+# Native stacks: a shared library calls for the program that called it, unless the program is not on
+# the stack. Code without a module is no module without a name.
+trace stacks-native
+run summary --by function --csv stacks-native.mpt
+code 0
+cut -d, -f3,4,8- .stdout | grep 'infer\|libwork\|no module' >.cut && mv .cut .stdout
+stdout <<'END'
+5000,2,"cudaLaunchKernel, from infer+0x10 (infer)"
+3000,1,"cudaLaunchKernel, from <no module>+0x30"
+END
+run stacks stacks-native.mpt
+code 0
+grep -q 'libdw is not installed\|modules without names: 2, first /opt/infer\.' .stdout
+verdict "modules without names" $?
+
 # Iterations end with the three waits. Between the calls: 1 us each in train, forward, train, train,
 # train, train; 25 us and 4 us and 40 us in train, all at line 20; 1 us at line 21.
 run iters --as-recorded --json stacks.mpt

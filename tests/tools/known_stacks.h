@@ -23,6 +23,12 @@
  *     5335000    8000 ns in stack 6, without it
  *     5360000   20000 ns without a stack
  *     5400000    5000 ns in stack 1, with the lock
+ *
+ * With native stacks, of the program /opt/infer, a shared library, and code without a module:
+ *
+ *     10  infer+0x10                                2000: 6000000 cudaLaunchKernel
+ *     11  10 > libwork.so+0x20                      2001: 6010000 cudaLaunchKernel
+ *     13  libwork.so+0x20 > <no module>+0x30        2002: 6020000 cudaLaunchKernel
  */
 #ifndef TESTS_KNOWN_STACKS_H
 #define TESTS_KNOWN_STACKS_H
@@ -95,6 +101,33 @@ static inline void known_stack_samples(struct mp_writer *writer)
 
     for (size_t i = 0; i < sizeof samples / sizeof *samples; i++)
         mp_append_host_sample(writer, &samples[i]);
+}
+
+static inline void known_stack_natives(struct mp_writer *writer, uint64_t first)
+{
+    static const char *const texts[] = {"/opt/infer", "/opt/libwork.so", "00"};
+    static const struct mp_row_frame frames[] = {
+        {.id = 10, .kind = MP_frame_kind_native, .module = 1, .address = 0x10},
+        {.id = 11, .kind = MP_frame_kind_native, .module = 2, .address = 0x20},
+        {.id = 12, .kind = MP_frame_kind_native, .module = 0, .address = 0x30},
+    };
+    static const struct mp_row_stack stacks[] = {
+        {10, 0, 10}, {11, 10, 11}, {12, 0, 11}, {13, 12, 12}};
+
+    for (uint64_t i = 0; i < 3; i++)
+        mp_append_string(writer,
+                         &(struct mp_row_string){.id = first + i,
+                                                 .text = {texts[i], (uint32_t)strlen(texts[i])}});
+    for (uint64_t i = 0; i < 2; i++)
+        mp_append_module(
+            writer, &(struct mp_row_module){.id = 1 + i, .path = first + i, .build_id = first + 2});
+    for (size_t i = 0; i < sizeof frames / sizeof *frames; i++)
+        mp_append_frame(writer, &frames[i]);
+    for (size_t i = 0; i < sizeof stacks / sizeof *stacks; i++)
+        mp_append_stack(writer, &stacks[i]);
+    known_stack_call(writer, 1, 6000000, 1000, 2000, 10);
+    known_stack_call(writer, 1, 6010000, 4000, 2001, 11);
+    known_stack_call(writer, 1, 6020000, 3000, 2002, 13);
 }
 
 static inline void known_stack_rows(struct mp_writer *writer, uint64_t first)

@@ -206,6 +206,7 @@ struct known_options {
     bool slow_layer;    /* known_slow.h, and nothing else */
     bool stacks;        /* known_stacks.h, and nothing else */
     bool host_samples;  /* and its samples */
+    bool natives;       /* and calls with native stacks */
     bool nvtx;          /* known_nvtx.h */
     bool hostile;       /* names that are markup */
     uint64_t dropped;   /* records */
@@ -288,6 +289,8 @@ static inline void known_rows(struct mp_writer *writer, const struct known_optio
         known_stack_rows(writer, KNOWN_STRING_LAST + 1);
         if (options->host_samples)
             known_stack_samples(writer);
+        if (options->natives)
+            known_stack_natives(writer, KNOWN_STRING_LAST + 100);
         return;
     }
     known_range_one(writer);

@@ -88,7 +88,10 @@ static enum mp_status take_frame(struct pass *pass, const struct mp_batch *batch
     if (!item)
         return MP_OK;
     *(struct stack_frame *)item = (struct stack_frame){
-        small(CELL(frame, kind)), small(CELL(frame, code)), small(CELL(frame, line))};
+        .kind = small(CELL(frame, kind)),
+        .code = small(CELL(frame, code)),
+        .line = small(CELL(frame, line)),
+    };
     return CELL(frame, kind) == MP_frame_kind_native ? take_native(&pass->natives, batch, row)
                                                      : MP_OK;
 }
@@ -230,7 +233,8 @@ static enum mp_status load(struct pass *pass, struct mp_trace *trace, struct mp_
 enum mp_status call_stacks_load(struct call_stacks *stacks, struct mp_trace *trace,
                                 struct mp_error *error)
 {
-    struct pass pass = {.stacks = stacks};
+    struct pass pass = {.stacks = stacks,
+                        .natives.program = mp_trace_property(trace, "executable")};
     size_t limit = definitions_limit(trace);
     enum mp_status status;
     bool found;
@@ -251,6 +255,13 @@ enum mp_status call_stacks_load(struct call_stacks *stacks, struct mp_trace *tra
     dense_free(&pass.made.stacks);
     natives_free(&pass.natives);
     return status;
+}
+
+const char *call_stacks_asked(const struct mp_trace *trace)
+{
+    const char *asked = mp_trace_property(trace, "MINIPROF_STACKS");
+
+    return asked && *asked && strcmp(asked, "off") != 0 ? asked : NULL;
 }
 
 void call_stacks_free(struct call_stacks *stacks)

@@ -36,6 +36,7 @@ struct stack_frame {
     uint32_t kind; /* enum mp_frame_kind */
     uint32_t code; /* 0: unknown */
     uint32_t line; /* 0: unknown */
+    bool program;  /* native, of the file that was executed, unless that is Python */
 };
 
 /* A stack; of ids that the trace does not define `frame` is 0. */
@@ -63,6 +64,9 @@ struct call_stacks {
 enum mp_status call_stacks_load(struct call_stacks *stacks, struct mp_trace *trace,
                                 struct mp_error *error);
 void call_stacks_free(struct call_stacks *stacks);
+
+/* What was asked for (MINIPROF_STACKS, such as "python"); NULL: nothing, or it is not known. */
+const char *call_stacks_asked(const struct mp_trace *trace);
 
 /* Whether the trace has any. */
 static inline bool call_stacks_has_any(const struct call_stacks *stacks)

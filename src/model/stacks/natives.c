@@ -17,6 +17,8 @@ struct naming {
     struct call_stacks *stacks;
     const struct native_module *module;
     struct symbols_module *symbols;
+    const char *program;   /* NULL: not known */
+    bool is_program;       /* `module` is the program's own file */
     struct mp_arena arena; /* of demangled names, for one frame */
     struct mp_buffer key;  /* name, NUL, file */
     size_t first_code;     /* the first id behind those of the trace */
@@ -94,6 +96,7 @@ static enum mp_status name_frame(struct naming *naming, const struct native_fram
         put_address(naming, native->address);
     frame->code = code_of_key(naming);
     frame->line = symbol.name ? symbol.line : 0;
+    frame->program = naming->is_program;
     mp_arena_reset(&naming->arena);
     return frame->code ? MP_OK : MP_ERR_MEMORY;
 }
@@ -107,11 +110,19 @@ static int by_module(const void *a, const void *b)
                                   : (x->frame > y->frame) - (x->frame < y->frame);
 }
 
+/* Python's own file is the interpreter, not the program. */
+static bool is_program(const char *path, const char *program)
+{
+    return program && !strcmp(path, program) &&
+           strncmp(last_part(path), "python", strlen("python")) != 0;
+}
+
 static void enter_module(struct naming *naming, struct symbols *symbols,
                          const struct native_module *module)
 {
     symbols_close_module(naming->symbols);
     naming->module = module;
+    naming->is_program = module && module->path && is_program(module->path, naming->program);
     naming->symbols =
         module && module->path
             ? symbols_module(symbols, module->path, module->build_id ? module->build_id : "")
@@ -124,7 +135,8 @@ static void enter_module(struct naming *naming, struct symbols *symbols,
 
 enum mp_status natives_name(struct natives *natives, struct call_stacks *stacks)
 {
-    struct naming naming = {.stacks = stacks, .first_code = stacks->codes.count};
+    struct naming naming = {
+        .stacks = stacks, .program = natives->program, .first_code = stacks->codes.count};
     struct symbols *symbols = natives->count ? symbols_open() : NULL;
     enum mp_status status = MP_OK;
 

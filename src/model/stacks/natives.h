@@ -20,9 +20,11 @@ struct natives {
     struct dense modules; /* of struct native_module, by id */
     struct native_frame *frames;
     size_t count, capacity;
+    const char *program; /* the file that was executed; NULL: not known */
 };
 
-/* Fills in `code` and `line` of these frames, with codes behind those of the trace. MP_ERR_MEMORY.
+/* Fills in `code`, `line` and `program` of these frames, with codes behind those of the trace.
+ * MP_ERR_MEMORY.
  */
 enum mp_status natives_name(struct natives *natives, struct call_stacks *stacks);
 

@@ -21,22 +21,57 @@ static bool is_library(const char *file)
     return false;
 }
 
+/* The file of a stack's innermost frame, if that is one of Python; else NULL. */
+static const char *python_file(const struct call_stacks *stacks, uint32_t stack)
+{
+    const struct stack_frame *frame = call_stacks_frame(stacks, stack);
+
+    return frame->kind == MP_frame_kind_python ? call_stacks_code(stacks, frame)->file : NULL;
+}
+
 uint32_t call_stacks_own(const struct call_stacks *stacks, uint32_t stack)
 {
-    uint32_t innermost = 0;
+    uint32_t python = 0;
+    uint32_t program = 0;
 
     for (uint32_t at = stack; at; at = call_stacks_caller(stacks, at)) {
-        const struct stack_frame *frame = call_stacks_frame(stacks, at);
-        const struct stack_code *code = call_stacks_code(stacks, frame);
+        const char *file = python_file(stacks, at);
 
-        if (frame->kind != MP_frame_kind_python || !code->file)
-            continue;
-        if (!is_library(code->file))
+        if (file && !is_library(file))
             return at;
-        if (!innermost)
-            innermost = at;
+        if (file && !python)
+            python = at;
+        if (call_stacks_frame(stacks, at)->program && !program)
+            program = at;
     }
-    return innermost ? innermost : stack;
+    return python ? python : program ? program : stack;
+}
+
+/* Whether the file belongs to an installed package that is not PyTorch. */
+static bool is_package(const char *file)
+{
+    static const char *const places[] = {"/site-packages/", "/dist-packages/"};
+
+    for (size_t i = 0; i < sizeof places / sizeof *places; i++) {
+        const char *place = strstr(file, places[i]);
+
+        if (place && strncmp(place + strlen(places[i]), "torch/", strlen("torch/")) != 0)
+            return true;
+    }
+    return false;
+}
+
+uint32_t call_stacks_package(const struct call_stacks *stacks, uint32_t stack)
+{
+    uint32_t own = call_stacks_own(stacks, stack);
+
+    for (uint32_t at = stack; at && at != own; at = call_stacks_caller(stacks, at)) {
+        const char *file = python_file(stacks, at);
+
+        if (file && is_package(file))
+            return at;
+    }
+    return 0;
 }
 
 /* ---- Between two calls ---- */
