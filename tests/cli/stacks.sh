@@ -209,6 +209,19 @@ stdout_like <<'END'
 ==4242== Profiling application: *
 ==4242== No stacks in the trace: `miniprof run --stacks python`, or *=python, records them.
 END
+trace stacks-asked
+run stacks stacks-asked.mpt
+code 0
+tail -n 2 .stdout | cut -d' ' -f2- >.cut && mv .cut .stdout
+stdout <<'END'
+No stacks in the trace: MINIPROF_STACKS=python asked for them, but no recorded call has one.
+Note: only calls of 2000000 us or more have a stack (MINIPROF_STACKS_OVER).
+END
+run summary --by line stacks-asked.mpt
+code 2
+stderr_like <<'END'
+*no stacks in the trace: MINIPROF_STACKS=python asked for them, but no recorded call has one
+END
 run stacks stacks-few.mpt
 code 0
 tail -n 2 .stdout >.cut && mv .cut .stdout
@@ -315,7 +328,7 @@ run deps --parts --as-recorded stacks.mpt
 code 0
 grep -A2 'Host code on the critical path, by the line' .stdout >.cut && mv .cut .stdout
 stdout <<'END'
-==4242== Host code on the critical path, by the line that its thread was in:
+==4242== Host code on the critical path, by the line from which its thread went on:
   Share  Critical path  Host code
 100.00%       65.000us  train (main.py:20)
 END

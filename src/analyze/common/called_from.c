@@ -25,6 +25,24 @@ bool called_by_of(const char *word, enum called_by *by)
     return !word || *by != CALLED_BY_NOTHING;
 }
 
+static enum mp_status no_stacks(const struct mp_trace *trace, enum called_by by,
+                                struct mp_error *error)
+{
+    const char *asked = call_stacks_asked(trace);
+
+    if (by == CALLED_BY_OPERATOR)
+        return mp_error_set(error, MP_ERR_ARGUMENT,
+                            "no operators in the trace: `miniprof run --operators torch` records "
+                            "them");
+    if (asked)
+        return mp_error_set(error, MP_ERR_ARGUMENT,
+                            "no stacks in the trace: MINIPROF_STACKS=%s asked for them, but no "
+                            "recorded call has one",
+                            asked);
+    return mp_error_set(error, MP_ERR_ARGUMENT,
+                        "no stacks in the trace: `miniprof run --stacks python` records them");
+}
+
 enum mp_status called_from_load(struct called_from *callers, struct mp_trace *trace,
                                 enum called_by by, struct mp_error *error)
 {
@@ -37,14 +55,7 @@ enum mp_status called_from_load(struct called_from *callers, struct mp_trace *tr
         if (callers->operators.calls.count || captured_has_any(&callers->operators.captured))
             return MP_OK;
     }
-    if (!call_stacks_has_any(&callers->stacks))
-        return mp_error_set(error, MP_ERR_ARGUMENT,
-                            by == CALLED_BY_OPERATOR
-                                ? "no operators in the trace: `miniprof run --operators torch` "
-                                  "records them"
-                                : "no stacks in the trace: `miniprof run --stacks python` records "
-                                  "them");
-    return MP_OK;
+    return call_stacks_has_any(&callers->stacks) ? MP_OK : no_stacks(trace, by, error);
 }
 
 void called_from_free(struct called_from *callers)

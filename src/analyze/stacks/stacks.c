@@ -67,6 +67,7 @@ enum mp_status stacks_build(struct mp_trace *trace, const struct stacks_options 
     enum mp_status status;
 
     *result = (struct stacks_result){
+        .asked = call_stacks_asked(trace),
         .every = property(trace, "MINIPROF_STACKS_EVERY", 1),
         .over = property(trace, "MINIPROF_STACKS_OVER", 0),
     };

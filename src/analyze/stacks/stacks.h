@@ -69,6 +69,7 @@ struct stacks_result {
     struct stacks_weights all;
     struct stacks_weights without; /* a stack */
     bool has_stacks;               /* the trace has any */
+    const char *asked;             /* call_stacks_asked */
     bool has_times;                /* waiting and critical are known */
     size_t sample_count;           /* of threads in gaps, in the whole trace */
     uint64_t gil_held;             /* ns of all.sampled with Python's lock */

@@ -84,7 +84,7 @@ void print_host_code(const struct report_out *out, const struct host_code *host)
     choose_columns(host, columns);
     if (report_has_titles(out)) {
         print_prefix(out, host->trace);
-        fprintf(out->file, "%s, by the line that its thread was in", host->title);
+        fprintf(out->file, "%s, by the line from which its thread went on", host->title);
         if (count < all)
             fprintf(out->file, ", the first %zu of %zu", count, all);
         fputs(":\n", out->file);

@@ -216,14 +216,40 @@ __attribute__((format(printf, 3, 4))) static void note(const struct report_out *
     fputc('\n', out->file);
 }
 
+/* Of a trace with stacks, or one that should have them: of which calls. */
+static void print_limits(const struct report_out *out, const struct stacks_report *report)
+{
+    const struct stacks_result *result = report->result;
+
+    if (result->every > 1)
+        note(out, report,
+             "Note: one call in %" PRIu64 " of each thread has a stack (MINIPROF_STACKS_EVERY).",
+             result->every);
+    if (result->over)
+        note(out, report,
+             "Note: only calls of %" PRIu64 " us or more have a stack (MINIPROF_STACKS_OVER).",
+             result->over);
+}
+
+static void print_no_stacks(const struct report_out *out, const struct stacks_report *report)
+{
+    if (report->result->asked)
+        note(out, report,
+             "No stacks in the trace: MINIPROF_STACKS=%s asked for them, but no recorded call has "
+             "one.",
+             report->result->asked);
+    else
+        note(out, report,
+             "No stacks in the trace: `miniprof run --stacks python`, or MINIPROF_STACKS=python, "
+             "records them.");
+}
+
 static void stacks_print_notes(const struct report_out *out, const struct stacks_report *report)
 {
     const struct stacks_result *result = report->result;
 
     if (!result->has_stacks)
-        note(out, report,
-             "No stacks in the trace: `miniprof run --stacks python`, or MINIPROF_STACKS=python, "
-             "records them.");
+        print_no_stacks(out, report);
     if (result->stacks.has_natives && !result->stacks.has_symbols)
         note(out, report, "Note: native functions have no names: libdw is not installed here.");
     else if (result->stacks.unnamed_count)
@@ -232,14 +258,8 @@ static void stacks_print_notes(const struct report_out *out, const struct stacks
              ", first %s. Their files are not here, or have "
              "another build id.",
              result->stacks.unnamed_count, result->stacks.unnamed);
-    if (result->has_stacks && result->every > 1)
-        note(out, report,
-             "Note: one call in %" PRIu64 " of each thread has a stack (MINIPROF_STACKS_EVERY).",
-             result->every);
-    if (result->has_stacks && result->over)
-        note(out, report,
-             "Note: only calls of %" PRIu64 " us or more have a stack (MINIPROF_STACKS_OVER).",
-             result->over);
+    if (result->has_stacks || result->asked)
+        print_limits(out, report);
     if (result->sample_count)
         note(out, report,
              "Samples: %zu; with Python's interpreter lock %.1f %% of the CPU time that they stand "
