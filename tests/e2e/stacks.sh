@@ -118,6 +118,37 @@ END
 like "advise: its text" '100.0 % called from  load \(loop.py:[0-9]+\)' \
     "$("$miniprof" advise loop.mpt)"
 
+# told NAME: the lines of each finding, "host_bound: host_code tokenise, call step > norm"
+told() {
+    "$miniprof" advise --json "$1.mpt" >advise.json && python3 - <<'END'
+import json
+for finding in json.load(open("advise.json"))["findings"]:
+    print("%s: %s" % (finding["rule"], " > ".join(filter(None, (
+        ", ".join("%s %s" % (at["part"], at["function"]) for at in finding["callers"]),
+        ", ".join(at["function"] for at in finding["packages"]))))))
+END
+}
+stacked advice python3 MINIPROF_CAPTURE=range -- advice graph
+same "advise: work of a graph belongs to where its nodes were made" "call kernel" \
+    "$(told advice | sed -n 's/^\(small_grids\|slow_layer\|small_kernels\): //p' | sort -u)"
+stacked advice python3 SIMGPU_REAL_TIME=1 -- advice host
+same "advise: host code belongs to the function around it" "host_code step" \
+    "$(told advice | sed -n 's/^host_bound: \([^,]*\).*/\1/p')"
+like "advise: it is called host code" '[0-9] % host code in step \(advice.py:[0-9]+\)' \
+    "$("$miniprof" advise advice.mpt)"
+if [ -z "${SAN-}" ]; then
+    stacked advice python3 SIMGPU_REAL_TIME=1 MINIPROF_STACKS_GAPS=1000 -- advice host
+    same "advise: samples say which function computed" "host_code tokenise" \
+        "$(told advice | sed -n 's/^host_bound: \([^,]*\).*/\1/p')"
+fi
+mkdir -p site-packages/torch
+printf 'def linear(call, arguments):\n    call(*arguments)\n' >site-packages/torch/nn.py
+printf 'import torch.nn\ndef norm(call, arguments):\n    torch.nn.linear(call, arguments)\n' \
+    >site-packages/pack.py
+stacked advice python3 -- advice package "$work/site-packages"
+same "advise: what one line calls in a package, but not PyTorch" "call package > norm" \
+    "$(told advice | sed -n 's/^small_kernels: //p')"
+
 # ---- which calls -------------------------------------------------------------------------------
 stacked off python3 MINIPROF_STACKS=off -- reuse 30
 same "off: no stack and no table of stacks" "0 0" \

@@ -346,6 +346,7 @@ static enum mp_status prepare(struct advise *advise)
         MP_TRY(advise_layers_load(advise));
     MP_TRY(advise_kinds_load(advise));
     MP_TRY(advise_sampled_load(advise));
+    MP_TRY(advise_callers_load(advise));
     advise_find_framework(advise);
     MP_TRY(advise_grids_load(advise));
     advise->edits = calloc((size_t)advise->deps->count + 1, sizeof *advise->edits);
@@ -361,6 +362,7 @@ static void forget(struct advise *advise)
     advise_layers_free(advise);
     advise_grids_free(advise);
     advise_sampled_free(advise);
+    advise_callers_free(advise);
     free(advise->kinds);
     free(advise->launched);
     free(advise->regular);

@@ -27,7 +27,7 @@
 #define ADVISE_NUMBERS    10
 #define ADVISE_PATHS      4 /* of layers that lines name */
 #define ADVISE_TEXT_BYTES 256
-#define ADVISE_CALLERS    3
+#define ADVISE_CALLERS    3 /* lines of the program, and as many of packages */
 
 /* In the order of docs/advise.md, which is that of findings that are otherwise equal. */
 enum advise_rule_id {
@@ -91,10 +91,18 @@ struct advise_number {
     double value;
 };
 
-/* A line of the program that a finding is about, and its share. */
+/* What a line has to do with a finding. */
+enum advise_caller_kind {
+    ADVISE_CALLED_FROM, /* the program's line: its calls, and work of these */
+    ADVISE_HOST_CODE,   /* the program's line: what it computes between calls */
+    ADVISE_IN_PACKAGE   /* a line of an installed package that was called from there */
+};
+
+/* A line that a finding is about, and its share. */
 struct advise_caller {
     struct stack_frame frame; /* of the advice's stacks */
     double percent;           /* of the time of what the finding changes */
+    enum advise_caller_kind kind;
 };
 
 struct advise_finding {
@@ -113,8 +121,9 @@ struct advise_finding {
     size_t line_count;
     struct advise_number numbers[ADVISE_NUMBERS];
     size_t number_count;
-    struct advise_caller callers[ADVISE_CALLERS]; /* those with most first */
-    size_t caller_count;                          /* 0 without stacks in the trace */
+    /* Those with most first; then, if one has almost all, those of packages. */
+    struct advise_caller callers[2 * ADVISE_CALLERS];
+    size_t caller_count; /* 0 without stacks in the trace */
 };
 
 /* Why a rule could not be judged. */

@@ -31,6 +31,7 @@
 #include "analyze/deps/deps.h"
 #include "analyze/layers/layers.h"
 #include "analyze/replay/replay.h"
+#include "analyze/stacks/stacks.h"
 #include "model/kernels/kernel_kinds.h"
 #include "model/kernels/shapes.h"
 
@@ -84,6 +85,13 @@ struct advise_sampled {
     double *factors;               /* by name, while a rule is judged; owned */
 };
 
+/* What knows the lines behind activities (callers.c). All zero: the trace has no stacks. */
+struct advise_callers {
+    uint32_t *first; /* by frame: the first one of its line; owned */
+    struct host_samples samples;
+    struct stacks_makers makers;
+};
+
 struct advise {
     struct advice *advice;
     const struct deps *deps;
@@ -110,6 +118,7 @@ struct advise {
     bool has_occupancy; /* of a kernel in an iteration */
     struct advise_layers layers;
     struct advise_sampled sampled;
+    struct advise_callers callers;
 };
 
 typedef enum mp_status advise_judge(struct advise *advise, struct advise_finding *finding);
@@ -154,7 +163,16 @@ enum mp_status advise_note_launches(struct advise *advise);
 bool advise_next_call(const struct advise *advise, const struct deps_lane *lane, uint32_t *at,
                       struct advise_call *call);
 
-/* Host code right before a piece, as far as it lies in iterations of its thread, ns. */
+/* Host code of one iteration, ns. */
+struct advise_span {
+    uint64_t begin, end;
+};
+
+/* Host code right before a piece, as far as it lies in iterations of its thread: how many there
+ * are. */
+size_t advise_host_spans(const struct advise *advise, uint32_t piece, struct advise_span spans[2]);
+
+/* The same together, ns. */
 uint64_t advise_host_before(const struct advise *advise, uint32_t piece);
 
 /* The part of the host code before a piece that lies outside iterations; `context` is a struct
@@ -182,6 +200,16 @@ static inline bool advise_counts(const struct advise *advise, uint32_t index)
     uint32_t of = advise->iterations->of[index];
 
     return of != DEPS_NONE && advise->regular[of];
+}
+
+/* The same of the host code before a piece, which two iterations may share. */
+static inline bool advise_counts_host(const struct advise *advise, uint32_t piece)
+{
+    const struct deps *deps = advise->deps;
+
+    return advise_counts(advise, piece) ||
+           (piece > deps->lanes[deps->activities[piece].lane].first &&
+            advise_counts(advise, piece - 1));
 }
 
 /* ns. Longer host code between two launches is work of its own, which a graph would not remove:
@@ -257,6 +285,11 @@ void advise_find_framework(struct advise *advise);
 const char *advise_in_words_of(enum kernel_framework framework, enum advise_rule_id rule);
 
 /* ---- callers.c ---- */
+
+/* Needs the advice's stacks. MP_ERR_IO, MP_ERR_MEMORY, with a text in advise->error;
+ * advise_callers_free in any case. */
+enum mp_status advise_callers_load(struct advise *advise);
+void advise_callers_free(struct advise *advise);
 
 /* The callers of what the rule's last replay changed. MP_ERR_MEMORY. */
 enum mp_status advise_find_callers(struct advise *advise, struct advise_finding *finding);

@@ -44,16 +44,10 @@ enum mp_status advise_note_launches(struct advise *advise)
 
 /* ---- Calls ---- */
 
-static uint64_t part_inside(uint64_t begin, uint64_t end, uint64_t from, uint64_t to)
-{
-    begin = begin > from ? begin : from;
-    end = end < to ? end : to;
-    return end > begin ? end - begin : 0;
-}
-
 /* The host code before a piece, as far as it lies in iteration `of` and that iteration is on the
- * piece's thread. */
-static uint64_t host_inside(const struct advise *advise, uint32_t piece, uint32_t of)
+ * piece's thread. False: nothing. */
+static bool find_span(const struct advise *advise, uint32_t piece, uint32_t of,
+                      struct advise_span *span)
 {
     const struct deps *deps = advise->deps;
     const struct deps_activity *call = &deps->activities[piece];
@@ -61,19 +55,24 @@ static uint64_t host_inside(const struct advise *advise, uint32_t piece, uint32_
     uint64_t begin = 0;
 
     if (of >= advise->iterations->count)
-        return 0;
+        return false;
     iteration = &advise->iterations->items[of];
     if (iteration->thread != DEPS_NONE && iteration->thread != call->lane)
-        return 0;
+        return false;
     if (piece > deps->lanes[call->lane].first)
         begin = deps->activities[piece - 1].end;
-    return part_inside(begin, call->begin, iteration->begin, iteration->host_end);
+    *span = (struct advise_span){
+        .begin = begin > iteration->begin ? begin : iteration->begin,
+        .end = call->begin < iteration->host_end ? call->begin : iteration->host_end,
+    };
+    return span->end > span->begin;
 }
 
 bool advise_next_call(const struct advise *advise, const struct deps_lane *lane, uint32_t *at,
                       struct advise_call *call)
 {
     const struct deps_activity *activities = advise->deps->activities;
+    struct advise_span span;
 
     if (*at >= lane->first + lane->count)
         return false;
@@ -82,7 +81,7 @@ bool advise_next_call(const struct advise *advise, const struct deps_lane *lane,
         call->last = activities[*at].stream_pred;
     *at = call->last + 1;
     call->iteration = advise->iterations->of[call->first];
-    call->gap = host_inside(advise, call->first, call->iteration);
+    call->gap = find_span(advise, call->first, call->iteration, &span) ? span.end - span.begin : 0;
     for (uint32_t i = call->first; i <= call->last; i++) {
         call->launched |= advise->launched[i];
         if (activities[i].flags & (DEPS_SYNCHRONISES | DEPS_BLOCKS | DEPS_POLLS) ||
@@ -96,14 +95,24 @@ bool advise_next_call(const struct advise *advise, const struct deps_lane *lane,
 
 /* The code before a piece may begin in one iteration, pass the time between two iterations, and end
  * in the next one. */
-uint64_t advise_host_before(const struct advise *advise, uint32_t piece)
+size_t advise_host_spans(const struct advise *advise, uint32_t piece, struct advise_span spans[2])
 {
     const struct deps *deps = advise->deps;
     const uint32_t *of = advise->iterations->of;
-    uint64_t inside = host_inside(advise, piece, of[piece]);
+    size_t count = find_span(advise, piece, of[piece], &spans[0]);
 
     if (piece > deps->lanes[deps->activities[piece].lane].first && of[piece - 1] != of[piece])
-        inside += host_inside(advise, piece, of[piece - 1]);
+        count += find_span(advise, piece, of[piece - 1], &spans[count]);
+    return count;
+}
+
+uint64_t advise_host_before(const struct advise *advise, uint32_t piece)
+{
+    struct advise_span spans[2];
+    uint64_t inside = 0;
+
+    for (size_t i = advise_host_spans(advise, piece, spans); i-- > 0;)
+        inside += spans[i].end - spans[i].begin;
     return inside;
 }
 

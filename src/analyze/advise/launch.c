@@ -168,7 +168,7 @@ static void take_host_out(struct advise *advise, const struct deps_lane *lane,
         if (between || !gap)
             continue;
         advise->edits[i] = DEPS_EDIT_NO_HOST;
-        if (!advise_counts(advise, i) && (i == lane->first || !advise_counts(advise, i - 1)))
+        if (!advise_counts_host(advise, i))
             continue;
         *sum += gap;
         advise_tally_add(tally, activities[i].name, gap);

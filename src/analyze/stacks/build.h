@@ -23,22 +23,7 @@ struct stacks_making {
 enum mp_status stacks_weigh(struct stacks_making *making, struct mp_trace *trace,
                             struct mp_error *error);
 
-/* host.c: what takes the stacks of host code (0: unknown), and what they are known from. */
-struct stacks_host {
-    const struct deps *deps;
-    const struct call_stacks *stacks;
-    const struct host_samples *samples;
-    host_samples_use *take;
-    void *context;
-};
-
-/* Hands over the host code of a lane from `begin` to `end`, in front of activity `next`, which may
- * be the lane's end. Samples of the thread divide it. The rest has the stack that the calls before
- * and after it came from; calls without a stack are passed over. */
-void stacks_in_front_of(const struct stacks_host *host, const struct deps_lane *lane, uint32_t next,
-                        uint64_t begin, uint64_t end);
-
-/* The same of all host code on the path of a window. MP_ERR_MEMORY. */
+/* host.c: stacks_in_front_of all host code on the path of a window. MP_ERR_MEMORY. */
 enum mp_status stacks_each_host(const struct stacks_host *host, const struct deps_window *window);
 
 /* The same, added to the weights. */

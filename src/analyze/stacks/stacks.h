@@ -25,6 +25,7 @@
 #include "base/data/map.h"
 #include "base/status.h"
 #include "model/stacks/call_stacks.h"
+#include "model/stacks/host_samples.h"
 #include "model/trace/quality.h"
 
 /* What frames have in common that are one row. */
@@ -98,6 +99,39 @@ double stacks_percent(const struct stacks_result *result, uint64_t device);
  * names if `whole`. */
 void stacks_put_row(struct mp_buffer *text, const struct stacks_result *result,
                     const struct stacks_options *options, const struct stacks_row *row, bool whole);
+
+/* ---- Host code between two calls: host.c ---- */
+
+/* What takes the stacks of host code (0: unknown), and what they are known from. */
+struct stacks_host {
+    const struct deps *deps;
+    const struct call_stacks *stacks;
+    const struct host_samples *samples;
+    host_samples_use *take;
+    void *context;
+};
+
+/* Hands over the host code of a lane from `begin` to `end`, in front of activity `next`, which may
+ * be the lane's end. Samples of the thread divide it. The rest has the stack that the calls before
+ * and after it came from; calls without a stack are passed over. */
+void stacks_in_front_of(const struct stacks_host *host, const struct deps_lane *lane, uint32_t next,
+                        uint64_t begin, uint64_t end);
+
+/* ---- Nodes of graphs: makers.c ---- */
+
+/* Where the nodes of graphs that ran were made. Memory: 24 bytes each. */
+struct stacks_makers {
+    struct mp_map of_places;
+};
+
+/* Reads them; nothing if no node has a stack. MP_ERR_IO, MP_ERR_MEMORY; stacks_makers_free is due
+ * in any case. */
+enum mp_status stacks_makers_load(struct stacks_makers *makers, struct mp_trace *trace,
+                                  const struct call_stacks *stacks, struct mp_error *error);
+void stacks_makers_free(struct stacks_makers *makers);
+
+/* The stack in which an activity was made as a node of a graph; 0: none, or not known. */
+uint32_t stacks_maker(const struct stacks_makers *makers, const struct deps *deps, uint32_t index);
 
 /* ---- Host code by line: gaps.c ---- */
 

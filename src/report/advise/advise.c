@@ -109,6 +109,12 @@ static void put_lines(const struct report_out *to, const struct advise_finding *
     }
 }
 
+static const char *const caller_texts[] = {
+    [ADVISE_CALLED_FROM] = "called from",
+    [ADVISE_HOST_CODE] = "host code in",
+    [ADVISE_IN_PACKAGE] = "in",
+};
+
 /* "61.0 % called from  forward (model.py:214)" */
 static void put_callers(const struct report_out *out, const struct advice *advice,
                         const struct advise_finding *finding)
@@ -120,8 +126,9 @@ static void put_callers(const struct report_out *out, const struct advice *advic
         call_stacks_put_frame(&text, &advice->stacks, &finding->callers[i].frame, false);
         if (mp_buffer_append_byte(&text, '\0'))
             break;
-        fprintf(out->file, "     %5.1f %% called from  ", finding->callers[i].percent);
-        put_name(out, 27, (const char *)text.data, false);
+        fprintf(out->file, "     %5.1f %% %-12s ", finding->callers[i].percent,
+                caller_texts[finding->callers[i].kind]);
+        put_name(out, 26, (const char *)text.data, false);
         fputc('\n', out->file);
     }
     mp_buffer_free(&text);

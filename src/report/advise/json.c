@@ -18,18 +18,25 @@ static void json_lines(struct json_writer *json, const struct advise_finding *fi
     json_close_array(json);
 }
 
-static void json_callers(struct json_writer *json, const struct advice *advice,
-                         const struct advise_finding *finding)
+/* Lines of the program, or of packages that these call. */
+static void json_callers(struct json_writer *json, const char *key, const struct advice *advice,
+                         const struct advise_finding *finding, bool packages)
 {
     if (!call_stacks_has_any(&advice->stacks))
         return;
-    json_key_array(json, "callers");
+    json_key_array(json, key);
     for (size_t i = 0; i < finding->caller_count; i++) {
         const struct advise_caller *caller = &finding->callers[i];
         const struct stack_code *code = call_stacks_code(&advice->stacks, &caller->frame);
 
-        JSON_OBJECT(json, FACT("function", code->name), FACT("file", code->file),
-                    FACT("line", caller->frame.line), FACT("percent", caller->percent));
+        if (packages != (caller->kind == ADVISE_IN_PACKAGE))
+            continue;
+        json_open_object(json);
+        JSON_FACTS(json, FACT("function", code->name), FACT("file", code->file),
+                   FACT("line", caller->frame.line), FACT("percent", caller->percent));
+        if (!packages)
+            JSON_FACTS(json, FACT("part", caller->kind == ADVISE_HOST_CODE ? "host_code" : "call"));
+        json_close_object(json);
     }
     json_close_array(json);
 }
@@ -49,7 +56,8 @@ static void json_finding(struct json_writer *json, const struct advice *advice,
         JSON_FACTS(json, FACT(finding->numbers[i].key, finding->numbers[i].value));
     json_close_object(json);
     json_lines(json, finding);
-    json_callers(json, advice, finding);
+    json_callers(json, "callers", advice, finding, false);
+    json_callers(json, "packages", advice, finding, true);
     JSON_FACTS(json, FACT("to_do", finding->to_do));
     json_close_object(json);
 }

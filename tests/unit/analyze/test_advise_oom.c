@@ -20,6 +20,7 @@ static struct iterations_study study;
 static void put_everything(void)
 {
     scene_begin();
+    use_stack(put_stack(0, "main", 1));
     for (uint64_t i = 0; i < 12; i++) {
         uint64_t t = 1000 + i * 300;
         uint64_t id = 100 * (i + 1);
