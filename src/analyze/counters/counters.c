@@ -39,9 +39,9 @@ static uint64_t first_work_of(const struct counters_pass *pass, uint64_t device)
     return first;
 }
 
-/* The time of a capture range, from `known` on, that no sample has. A sample that the begin or the
- * end of the range cut is left out, and so is the first one behind the begin: these are not
- * missing. */
+/* The time of a capture range, from `known` on, that no sample has. Of CUPTI's and GPM's samples
+ * those that the begin or the end of the range cut are not in the trace, nor is the first one
+ * behind the begin: these are not missing. NVML's readings reach beyond it. */
 static uint64_t missing_of(const struct sample_set *set, const struct capture_range *range,
                            uint64_t known, uint64_t cut)
 {
@@ -51,7 +51,7 @@ static uint64_t missing_of(const struct sample_set *set, const struct capture_ra
     for (size_t i = 0; i < set->count; i++) {
         uint64_t begin = set->ends[i] - set->lengths[i];
 
-        if (begin < range->begin_time || set->ends[i] > range->end_time)
+        if (begin >= range->end_time || set->ends[i] <= range->begin_time)
             continue;
         if (begin > at && (!first || begin - at > cut))
             missing += begin - at;
