@@ -114,12 +114,38 @@ static uint16_t offset(struct words *words, size_t number)
     return (uint16_t)words->at[number];
 }
 
+/* Whether a field of a struct lies in those of its bytes that are shown to be mapped. */
+static bool lies_in(uint16_t field, size_t size, size_t bytes)
+{
+    return field + size <= bytes;
+}
+
+static bool is_word_of_code(const struct python_layout *layout, uint16_t field)
+{
+    return lies_in(field, sizeof(uint64_t), layout->bytes);
+}
+
+static bool is_number_of_code(const struct python_layout *layout, uint16_t field)
+{
+    return lies_in(field, sizeof(uint32_t), layout->bytes);
+}
+
+static bool is_word_of_frame(uint16_t field)
+{
+    return lies_in(field, sizeof(uint64_t), LAYOUT_FRAME_BYTES);
+}
+
+/* The interpreter told it, and a walk loads what it says. */
 static bool is_plausible(const struct python_layout *layout)
 {
-    return layout->bytes <= LAYOUT_CODE_BYTES && layout->bytes >= 16 &&
-           layout->first_line < layout->bytes && layout->file < layout->bytes &&
-           layout->name < layout->bytes && layout->table < layout->bytes && layout->code < 256 &&
-           layout->previous < 256 && layout->instruction < 256 && layout->owner < 256;
+    return layout->bytes <= LAYOUT_CODE_BYTES && is_word_of_code(layout, LAYOUT_TYPE) &&
+           is_number_of_code(layout, layout->first_line) && is_word_of_code(layout, layout->file) &&
+           is_word_of_code(layout, layout->name) && is_word_of_code(layout, layout->table) &&
+           is_number_of_code(layout, layout->traceable) &&
+           (layout->version == LAYOUT_NONE || is_number_of_code(layout, layout->version)) &&
+           lies_in(layout->state_frame, sizeof(uint64_t), LAYOUT_STATE_BYTES) &&
+           is_word_of_frame(layout->code) && is_word_of_frame(layout->previous) &&
+           is_word_of_frame(layout->instruction) && lies_in(layout->owner, 1, LAYOUT_FRAME_BYTES);
 }
 
 bool layout_from_offsets(struct python_layout *layout, const void *offsets, size_t bytes,

@@ -15,6 +15,10 @@
 #define LAYOUT_CODE_BYTES  256u  /* a code object without its instructions takes less */
 #define LAYOUT_DEBUG_BYTES 1024u /* of _Py_DebugOffsets that are looked at */
 
+/* A walk shows so many bytes to be mapped before it loads. So no field lies beyond them. */
+#define LAYOUT_FRAME_BYTES 112u /* of a frame */
+#define LAYOUT_STATE_BYTES 128u /* of a thread state */
+
 /* How a code object says which line an instruction belongs to. */
 enum line_table {
     LINE_TABLE_PAIRS,    /* co_lnotab: 3.8, 3.9 */

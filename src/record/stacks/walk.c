@@ -5,8 +5,6 @@
 
 #include "base/poison.h"
 
-#define FRAME_BYTES     112u /* of a frame that are looked at */
-#define STATE_BYTES     128u
 #define OWNER_GENERATOR 1
 #define OWNER_OTHER     3 /* and more: the frame is no function's */
 #define TAGS            ((uintptr_t)3)
@@ -18,15 +16,16 @@ struct walker {
     const struct python *python;
     struct stack_store *store;
     uint32_t count;
-    uint64_t copy[STATE_BYTES / sizeof(uint64_t)]; /* of memory_view */
+    uint64_t copy[LAYOUT_STATE_BYTES / sizeof(uint64_t)]; /* of memory_view */
 };
+_Static_assert(LAYOUT_FRAME_BYTES <= LAYOUT_STATE_BYTES, "a frame fits in the copy");
 
 /* The innermost frame; 0: none. */
 static uintptr_t first_frame(struct walker *walker, uintptr_t thread_state)
 {
     const struct python_layout *layout = &walker->python->layout;
     struct known_pages *pages = &walker->walk->pages;
-    uintptr_t state = memory_view(pages, thread_state, STATE_BYTES, walker->copy);
+    uintptr_t state = memory_view(pages, thread_state, LAYOUT_STATE_BYTES, walker->copy);
     uintptr_t at;
 
     if (!state)
@@ -117,7 +116,7 @@ uint32_t walk_python(struct walk *walk, const struct python *python, struct stac
         }
         frame = passed == most * PASSED
                     ? 0
-                    : memory_view(&walk->pages, frame, FRAME_BYTES, walker.copy);
+                    : memory_view(&walk->pages, frame, LAYOUT_FRAME_BYTES, walker.copy);
         if (!frame) {
             walk->broken = true;
             break;
