@@ -1,6 +1,7 @@
 /* Walks through frames that were forged: in order, and damaged in every way that a layout of
- * another build or an overwritten frame could have. The frames are those of CPython 3.11. Each test
- * runs as in a call, and as in a signal handler. */
+ * another build or an overwritten frame could have. The frames are those of CPython 3.11, where
+ * functions have no version, and of 3.12, where they have one. Each test runs as in a call, and as
+ * in a signal handler. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -23,16 +24,16 @@ static struct python python;
 static struct stack_store store;
 static struct code_arena arena;
 static bool in_handler;
+static const struct python_layout *forged; /* of what is in the pages */
 
 enum { PAGE_STATE, PAGE_FRAMES, PAGE_CODES, PAGE_TEXTS };
 
-#define PAGE_BYTES  4096u
-#define FRAME_ROOM  128u
-#define CODE_ROOM   256u
-#define TEXT_ROOM   64u
-#define TABLE_AT    1024u
-#define CODE_TYPE   0x5550000u
-#define BYTES_BEGIN 184u
+#define PAGE_BYTES 4096u
+#define FRAME_ROOM 128u
+#define CODE_ROOM  256u
+#define TEXT_ROOM  64u
+#define TABLE_AT   1024u
+#define CODE_TYPE  0x5550000u
 
 static void put(char *at, size_t offset, uintptr_t value)
 {
@@ -60,21 +61,28 @@ static void forge_text(char *at, char letter, unsigned number)
     memset(at, 0, TEXT_ROOM);
     put(at, LAYOUT_SIZE, 2);
     put(at, LAYOUT_TEXT_STATE, 1u << 2 | 1u << 5 | 1u << 6);
-    at[48] = letter;
-    at[49] = (char)('0' + number);
+    at[forged->ascii] = letter;
+    at[forged->ascii + 1] = (char)('0' + number);
 }
 
+static void put_number(char *at, size_t offset, uint32_t value)
+{
+    memcpy(at + offset, &value, sizeof(value));
+}
+
+/* Its version is `i` + 1, if functions have one. */
 static void forge_code(unsigned i)
 {
     char *code = code_at(i);
-    uint32_t first = 100 * (i + 1);
 
     memset(code, 0, CODE_ROOM);
     put(code, LAYOUT_TYPE, CODE_TYPE);
-    memcpy(code + 72, &first, sizeof(first));
-    put(code, 112, (uintptr_t)text_at(FRAMES));
-    put(code, 128, (uintptr_t)text_at(i));
-    put(code, 136, (uintptr_t)pages[PAGE_TEXTS] + TABLE_AT);
+    put_number(code, forged->first_line, 100 * (i + 1));
+    put(code, forged->file, (uintptr_t)text_at(FRAMES));
+    put(code, forged->name, (uintptr_t)text_at(i));
+    put(code, forged->table, (uintptr_t)pages[PAGE_TEXTS] + TABLE_AT);
+    if (forged->version != LAYOUT_NONE)
+        put_number(code, forged->version, i + 1);
 }
 
 /* Frame 0 is the innermost; each stands at the instruction at byte 2 i. */
@@ -83,9 +91,9 @@ static void forge_frame(unsigned i)
     char *frame = frame_at(i);
 
     memset(frame, 0, FRAME_ROOM);
-    put(frame, 32, (uintptr_t)code_at(i));
-    put(frame, 48, i + 1 < FRAMES ? (uintptr_t)frame_at(i + 1) : 0);
-    put(frame, 56, (uintptr_t)code_at(i) + BYTES_BEGIN + 2 * (uintptr_t)i);
+    put(frame, forged->code, (uintptr_t)code_at(i));
+    put(frame, forged->previous, i + 1 < FRAMES ? (uintptr_t)frame_at(i + 1) : 0);
+    put(frame, forged->instruction, (uintptr_t)code_at(i) + forged->bytes + 2 * (uintptr_t)i);
 }
 
 static int forge(void **state)
@@ -102,10 +110,10 @@ static int forge(void **state)
         walk->codes.arena = &arena;
     }
     store_open(&store);
-    python = (struct python){.layout = *layout_of(11), .code_type = CODE_TYPE};
+    python = (struct python){.layout = *forged, .code_type = CODE_TYPE};
     memset(pages[PAGE_STATE], 0, PAGE_BYTES);
-    put(pages[PAGE_STATE], 56, (uintptr_t)pages[PAGE_STATE] + 512);
-    put(pages[PAGE_STATE] + 512, 8, (uintptr_t)frame_at(0));
+    put(pages[PAGE_STATE], forged->state_frame, (uintptr_t)pages[PAGE_STATE] + 512);
+    put(pages[PAGE_STATE] + 512, forged->inner_frame, (uintptr_t)frame_at(0));
     put(table, LAYOUT_SIZE, 4);
     memset(table + LAYOUT_BYTES_DATA, 0x8f, 4);
     for (unsigned i = 0; i < FRAMES; i++) {
@@ -150,7 +158,7 @@ static void all_frames_are_found(void **state)
         assert_int_equal(PLACE_OFFSET(walk->places[i]), 2 * i);
         assert_int_equal(code->first_line, 100 * (i + 1));
         assert_int_equal(code->table_bytes, 4);
-        assert_memory_equal((const char *)(code + 1), text_at(i) + 48, 2);
+        assert_memory_equal((const char *)(code + 1), text_at(i) + forged->ascii, 2);
         assert_memory_equal((const char *)(code + 1) + 2, "m0", 2);
     }
     assert_int_equal(take(), FRAMES);
@@ -159,10 +167,10 @@ static void all_frames_are_found(void **state)
 static void no_frame_is_no_stack(void **state)
 {
     (void)state;
-    put(pages[PAGE_STATE] + 512, 8, 0);
+    put(pages[PAGE_STATE] + 512, forged->inner_frame, 0);
     assert_int_equal(take(), 0);
     assert_false(walk->broken);
-    put(pages[PAGE_STATE], 56, 0);
+    put(pages[PAGE_STATE], forged->state_frame, 0);
     assert_int_equal(take(), 0);
 }
 
@@ -171,7 +179,7 @@ static void no_wild_pointer_is_followed(void **state)
 {
     const uintptr_t wild[] = {8, 0x1001, (uintptr_t)pages[PAGE_FRAMES] + PAGE_BYTES, UINT64_MAX,
                               UINT64_MAX / 2};
-    static const size_t fields[] = {32, 48};
+    const size_t fields[] = {forged->code, forged->previous};
 
     (void)state;
     for (size_t i = 0; i < sizeof(wild) / sizeof(wild[0]); i++)
@@ -182,7 +190,8 @@ static void no_wild_pointer_is_followed(void **state)
             take();
             assert_true(walk->broken);
         }
-    put(frame_at(2), 48, (uintptr_t)pages[PAGE_FRAMES] + PAGE_BYTES - 16); /* half a frame */
+    put(frame_at(2), forged->previous,
+        (uintptr_t)pages[PAGE_FRAMES] + PAGE_BYTES - 16); /* half a frame */
     take();
     assert_true(walk->broken);
 }
@@ -190,11 +199,11 @@ static void no_wild_pointer_is_followed(void **state)
 static void a_circle_ends(void **state)
 {
     (void)state;
-    put(frame_at(FRAMES - 1), 48, (uintptr_t)frame_at(0));
+    put(frame_at(FRAMES - 1), forged->previous, (uintptr_t)frame_at(0));
     assert_int_equal(take(), WALK_DEPTH + 1);
     assert_int_equal(PLACE_CODE(walk->places[WALK_DEPTH]), CODE_CUT);
     for (unsigned i = 0; i < FRAMES; i++) /* of frames that are no function's */
-        frame_at(i)[69] = 3;
+        frame_at(i)[forged->owner] = 3;
     assert_int_equal(take(), 0);
     assert_true(walk->broken);
 }
@@ -202,12 +211,10 @@ static void a_circle_ends(void **state)
 /* A frame that is being made is not there yet, unless it is a generator's. */
 static void a_frame_that_has_not_begun_is_left_out(void **state)
 {
-    uint32_t traceable = 2;
-
     (void)state;
-    memcpy(code_at(1) + 168, &traceable, sizeof(traceable));
+    put_number(code_at(1), forged->traceable, 2);
     assert_int_equal(take(), FRAMES - 1);
-    frame_at(1)[69] = 1;
+    frame_at(1)[forged->owner] = 1;
     assert_int_equal(take(), FRAMES);
 }
 
@@ -224,19 +231,18 @@ static void what_is_no_function_is_left_out(void **state)
 static void another_function_at_an_address_is_noticed(void **state)
 {
     char *table = pages[PAGE_TEXTS] + TABLE_AT;
-    uint32_t first = 77;
     uint32_t before;
 
     (void)state;
     take();
     before = code_of(1);
-    memcpy(code_at(1) + 72, &first, sizeof(first));
+    put_number(code_at(1), forged->first_line, 77);
     take();
     assert_int_not_equal(code_of(1), before);
     forge_code(1);
     take();
     assert_int_equal(code_of(1), before);
-    put(code_at(1), 128, (uintptr_t)text_at(3));
+    put(code_at(1), forged->name, (uintptr_t)text_at(3));
     take();
     assert_int_not_equal(code_of(1), before);
     forge_code(1);
@@ -246,6 +252,51 @@ static void another_function_at_an_address_is_noticed(void **state)
     table[LAYOUT_BYTES_DATA + 2] = (char)0x8f;
     take();
     assert_int_equal(code_of(1), before);
+}
+
+/* A function that was freed, and another one that has its memory, and that of its texts and its
+ * table: only the version says so. */
+static void another_version_at_an_address_is_another_function(void **state)
+{
+    const struct stored_code *code;
+    uint32_t before;
+
+    (void)state;
+    take();
+    before = code_of(1);
+    forge_text(text_at(1), 'g', 7);
+    put_number(code_at(1), forged->version, 77);
+    assert_int_equal(take(), FRAMES);
+    assert_int_not_equal(code_of(1), before);
+    code = store_code_get(&store, code_of(1));
+    assert_memory_equal((const char *)(code + 1), "g7", 2);
+    forge_text(text_at(1), 'f', 1);
+    put_number(code_at(1), forged->version, 78);
+    take();
+    assert_int_equal(code_of(1), before);
+}
+
+/* Python has run out of versions: then functions are compared as those without. */
+static void functions_without_a_version_are_compared_by_their_parts(void **state)
+{
+    (void)state;
+    for (unsigned i = 0; i < FRAMES; i++)
+        put_number(code_at(i), forged->version, 0);
+    take();
+    put_number(code_at(1), forged->first_line, 77);
+    take();
+    assert_int_equal(store_code_get(&store, code_of(1))->first_line, 77);
+    put(pages[PAGE_TEXTS] + TABLE_AT, LAYOUT_SIZE, 3);
+    take();
+    assert_int_equal(store_code_get(&store, code_of(1))->table_bytes, 3);
+}
+
+/* Another function in its place, if it is by its version that it is known. */
+static void renew_code(unsigned i)
+{
+    if (forged->version != LAYOUT_NONE)
+        put_number(code_at(i), forged->version,
+                   load_number((uintptr_t)code_at(i) + forged->version) + 100);
 }
 
 /* Sizes that lie: nothing is read beyond what is there, and the function has no such part. */
@@ -258,6 +309,7 @@ static void sizes_are_not_believed(void **state)
     assert_int_equal(take(), FRAMES);
     assert_int_equal(store_code_get(&store, code_of(0))->name_bytes, 0);
     put(table, LAYOUT_SIZE, PAGE_BYTES);
+    renew_code(0);
     take();
     assert_true(walk->broken);
     put(table, LAYOUT_SIZE, UINT64_MAX);
@@ -273,13 +325,13 @@ static void pages_are_shown_again(void **state)
     (void)state;
     assert_ptr_not_equal(page, MAP_FAILED);
     memcpy(page, frame_at(1), FRAME_ROOM);
-    put(frame_at(0), 48, (uintptr_t)page);
+    put(frame_at(0), forged->previous, (uintptr_t)page);
     assert_int_equal(take(), FRAMES);
-    put(frame_at(0), 48, 0);
+    put(frame_at(0), forged->previous, 0);
     munmap(page, PAGE_BYTES);
     while (walk->count % MEMORY_TRUST != MEMORY_TRUST - 1)
         assert_int_equal(take(), 1);
-    put(frame_at(0), 48, (uintptr_t)page);
+    put(frame_at(0), forged->previous, (uintptr_t)page);
     assert_int_equal(take(), 1);
     assert_true(walk->broken);
 }
@@ -294,9 +346,9 @@ static void a_handler_sees_that_pages_are_gone(void **state)
     assert_true(page != MAP_FAILED && code != MAP_FAILED);
     memcpy(page, frame_at(1), FRAME_ROOM);
     memcpy(code, code_at(1), CODE_ROOM);
-    put(page, 32, (uintptr_t)code);
-    put(page, 56, (uintptr_t)code + BYTES_BEGIN);
-    put(frame_at(0), 48, (uintptr_t)page);
+    put(page, forged->code, (uintptr_t)code);
+    put(page, forged->instruction, (uintptr_t)code + forged->bytes);
+    put(frame_at(0), forged->previous, (uintptr_t)page);
     assert_int_equal(take(), FRAMES);
     munmap(code, PAGE_BYTES);
     assert_int_equal(take(), 1);
@@ -316,7 +368,7 @@ static void a_handler_compares_long_tables(void **state)
     (void)state;
     assert_ptr_not_equal(table, MAP_FAILED);
     put(table, LAYOUT_SIZE, bytes - LAYOUT_BYTES_DATA);
-    put(code_at(1), 136, (uintptr_t)table);
+    put(code_at(1), forged->table, (uintptr_t)table);
     assert_int_equal(take(), FRAMES);
     before = PLACE_CODE(walk->places[1]);
     take();
@@ -444,6 +496,66 @@ static void python_tells_its_layout(void **state)
     assert_false(layout_from_offsets(&layout, offsets, 256, VERSION, &why));
 }
 
+/* Whether it is believed when one word is another. */
+static bool told_with(size_t word, uint64_t value)
+{
+    struct python_layout layout;
+
+    forge_offsets();
+    offsets[word] = value;
+    return told(VERSION, &layout);
+}
+
+/* A field whose end is not shown to be mapped is refused: in 128 bytes of a thread state, 112 of a
+ * frame, and the bytes of a code object, of which there are 256 at most. */
+static void fields_lie_in_what_is_shown(void **state)
+{
+    static const struct {
+        size_t word;
+        uint64_t most;
+    } fields[] = {{23, 120}, {29, 104}, {30, 104}, {31, 104}, {33, 111},
+                  {35, 192}, {37, 192}, {38, 192}, {39, 196}, {43, 256}};
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(fields) / sizeof(fields[0]); i++) {
+        assert_true(told_with(fields[i].word, fields[i].most));
+        assert_false(told_with(fields[i].word, fields[i].most + 1));
+    }
+    assert_false(told_with(43, 15));
+    assert_false(told_with(43, 140)); /* the name and the table end behind it */
+}
+
+/* The version stands before the names of variables: here the last four bytes, and beyond. */
+static void a_version_lies_in_the_code_object(void **state)
+{
+    struct python_layout layout;
+
+    (void)state;
+    for (uint64_t beyond = 0; beyond <= 4; beyond += 4) {
+        forge_offsets();
+        offsets[39] = 172 + beyond;
+        offsets[41] = 172 + beyond + 28;
+        assert_int_equal(told(VERSION, &layout), beyond == 0);
+    }
+}
+
+/* And so it is with the tables of old versions. */
+static void fields_of_old_versions_lie_in_what_is_shown(void **state)
+{
+    (void)state;
+    for (unsigned minor = 8; minor <= 12; minor++) {
+        const struct python_layout *of = layout_of(minor);
+
+        assert_in_range(of->bytes, 0, 256);
+        assert_in_range(of->table, 0, of->bytes - 8u);
+        assert_in_range(of->state_frame, 0, 128 - 8);
+        assert_in_range(of->previous, 0, 112 - 8);
+        assert_in_range(of->instruction, 0, of->objects ? 112 - 4 : 112 - 8);
+        assert_true(of->version == LAYOUT_NONE || of->version + 4u <= of->bytes);
+        assert_true(of->owner == LAYOUT_NONE || of->owner < 112);
+    }
+}
+
 static void old_versions_have_a_table(void **state)
 {
     (void)state;
@@ -468,41 +580,58 @@ static int map_pages(void **state)
 
 #define FORGED(test) cmocka_unit_test_setup_teardown(test, forge, release)
 
-int main(void)
+#define WALKS                                                                                      \
+    FORGED(all_frames_are_found), FORGED(no_frame_is_no_stack),                                    \
+        FORGED(no_wild_pointer_is_followed), FORGED(a_circle_ends),                                \
+        FORGED(a_frame_that_has_not_begun_is_left_out), FORGED(what_is_no_function_is_left_out),   \
+        FORGED(sizes_are_not_believed), FORGED(fewer_frames_may_be_asked_for),                     \
+        FORGED(any_words_are_survived)
+#define WITHOUT_VERSIONS FORGED(another_function_at_an_address_is_noticed)
+#define WITH_VERSIONS                                                                              \
+    FORGED(another_version_at_an_address_is_another_function),                                     \
+        FORGED(functions_without_a_version_are_compared_by_their_parts)
+#define IN_A_CALL FORGED(pages_are_shown_again)
+#define IN_A_HANDLER                                                                               \
+    FORGED(a_handler_sees_that_pages_are_gone), FORGED(an_arena_that_is_full_takes_nothing)
+
+static int in_a_call(void)
 {
-    const struct CMUnitTest tests[] = {
-        FORGED(all_frames_are_found),
-        FORGED(no_frame_is_no_stack),
-        FORGED(no_wild_pointer_is_followed),
-        FORGED(a_circle_ends),
-        FORGED(a_frame_that_has_not_begun_is_left_out),
-        FORGED(what_is_no_function_is_left_out),
-        FORGED(another_function_at_an_address_is_noticed),
-        FORGED(sizes_are_not_believed),
-        FORGED(pages_are_shown_again),
-        FORGED(fewer_frames_may_be_asked_for),
-        FORGED(any_words_are_survived),
-        cmocka_unit_test(python_tells_its_layout),
-        cmocka_unit_test(old_versions_have_a_table),
-    };
-    const struct CMUnitTest handler_tests[] = {
-        FORGED(all_frames_are_found),
-        FORGED(no_frame_is_no_stack),
-        FORGED(no_wild_pointer_is_followed),
-        FORGED(a_circle_ends),
-        FORGED(a_frame_that_has_not_begun_is_left_out),
-        FORGED(what_is_no_function_is_left_out),
-        FORGED(another_function_at_an_address_is_noticed),
-        FORGED(sizes_are_not_believed),
-        FORGED(a_handler_sees_that_pages_are_gone),
-        FORGED(a_handler_compares_long_tables),
-        FORGED(an_arena_that_is_full_takes_nothing),
-        FORGED(fewer_frames_may_be_asked_for),
-        FORGED(any_words_are_survived),
-    };
-    int failed = cmocka_run_group_tests_name("walks through frames", tests, map_pages, NULL);
+    const struct CMUnitTest of_3_11[] = {WALKS, WITHOUT_VERSIONS, IN_A_CALL};
+    const struct CMUnitTest of_3_12[] = {WALKS, WITH_VERSIONS, IN_A_CALL};
+    int failed;
+
+    forged = layout_of(11);
+    failed = cmocka_run_group_tests_name("walks through frames of 3.11", of_3_11, NULL, NULL);
+    forged = layout_of(12);
+    return failed +
+           cmocka_run_group_tests_name("walks through frames of 3.12", of_3_12, NULL, NULL);
+}
+
+static int in_a_signal_handler(void)
+{
+    const struct CMUnitTest of_3_11[] = {WALKS, WITHOUT_VERSIONS, IN_A_HANDLER,
+                                         FORGED(a_handler_compares_long_tables)};
+    const struct CMUnitTest of_3_12[] = {WALKS, WITH_VERSIONS, IN_A_HANDLER};
+    int failed;
 
     in_handler = true;
+    forged = layout_of(11);
+    failed = cmocka_run_group_tests_name("in a signal handler, of 3.11", of_3_11, NULL, NULL);
+    forged = layout_of(12);
     return failed +
-           cmocka_run_group_tests_name("walks in a signal handler", handler_tests, NULL, NULL);
+           cmocka_run_group_tests_name("in a signal handler, of 3.12", of_3_12, NULL, NULL);
+}
+
+int main(void)
+{
+    const struct CMUnitTest layouts[] = {
+        cmocka_unit_test(python_tells_its_layout),
+        cmocka_unit_test(fields_lie_in_what_is_shown),
+        cmocka_unit_test(a_version_lies_in_the_code_object),
+        cmocka_unit_test(old_versions_have_a_table),
+        cmocka_unit_test(fields_of_old_versions_lie_in_what_is_shown),
+    };
+    int failed = cmocka_run_group_tests_name("layouts", layouts, map_pages, NULL);
+
+    return failed + in_a_call() + in_a_signal_handler();
 }
