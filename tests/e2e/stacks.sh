@@ -196,4 +196,21 @@ if [ -z "${SAN-}" ]; then
         "$(said refused)"
     same "no process_vm_readv: no stacks" 0 "$(has_stack refused)"
 fi
+
+# ---- a program that loads Python late -----------------------------------------------------------
+library=$(python3 -c 'import os, sysconfig
+print(os.path.join(sysconfig.get_config_var("LIBDIR"), sysconfig.get_config_var("INSTSONAME")))')
+if [ -n "${SAN-}" ] || ! [[ $library == */libpython*.so* && -e $library ]]; then
+    echo "skipped: Python comes late: no libpython that a program could load"
+else
+    profile late MINIPROF_STACKS=python PYTHONHOME="$(python3 -c 'import sys
+print(sys.base_prefix)')" -- "$build/tests/e2e/late_python" "$library"
+    same "Python comes late: it ran" 0 "$status"
+    stacks=$(has_stack late)
+    check "Python comes late: most of its 3,000 calls have stacks ($stacks)" \
+        test "$stacks" -gt 1900 -a "$stacks" -le 3000
+    like "Python comes late: its function" '"late",' \
+        "$("$miniprof" stacks --by function --csv late.mpt)"
+    complete "Python comes late" late
+fi
 finish

@@ -31,7 +31,7 @@ struct python {
     int (*holds_gil)(void); /* NULL: not found */
 };
 
-/* Looks for Python, unless that is known. A refusal is said once. */
+/* Looks for Python, if it is time to look again. A refusal is said once. */
 void python_look(struct python *python, pid_t pid);
 
 /* The calling thread's state, NULL if there is none or if its frames may not be walked now. Only
