@@ -53,4 +53,5 @@ $(E2E_LIBRARIES): $(BUILD)/tests/e2e/%.so: tests/e2e/preload/%.c src/base/preloa
 	$(Q)$(CC) $(CUDA_CPPFLAGS) $(CPPFLAGS) -std=gnu17 -O1 -g -Wall -Wextra -fPIC -fno-builtin \
 		-shared -o $@ $< $(if $(findstring _user,$@),$(CUDA_STUB)) -ldl
 $(BUILD)/tests/e2e/gpu_user.so $(BUILD)/tests/e2e/host_user.so: $(CUDA_STUB)
+$(BUILD)/tests/e2e/plugin_two.so: tests/e2e/preload/plugin_one.c
 endif

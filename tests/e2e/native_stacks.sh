@@ -65,6 +65,48 @@ if command -v readelf >/dev/null; then
         "$(readelf -n "$program" | sed -n 's/.*Build ID: //p')" "$(cat native.id)"
 fi
 
+# ---- modules that come and go -------------------------------------------------------------------
+plugins=$build/tests/e2e/plugins
+# Calls of each plugin whose stack is: the program, the plugin twice, the program's callback; with
+# the program's _start below.
+cat >chains.py <<'END'
+import csv, io, subprocess, sys
+def table(name):
+    return list(csv.DictReader(io.StringIO(subprocess.run(
+        [sys.argv[1], "dump", sys.argv[2], "--table", name, "--csv", "--raw"], check=True,
+        stdout=subprocess.PIPE).stdout.decode())))
+texts = {row["id"]: row["text"].split("/")[-1] for row in table("string")}
+modules = {row["id"]: texts[row["path"]] for row in table("module")}
+frames = {row["id"]: modules.get(row["module"], "?") for row in table("frame")}
+stacks = {"0": []}
+for row in table("stack"):
+    stacks[row["id"]] = stacks[row["caller"]] + [frames[row["frame"]]]
+functions = {row["id"]: texts[row["name"]] for row in table("function")}
+calls = [stacks[row["stack"]] for row in table("call") if "Memset" in functions[row["function"]]]
+ends = [stack[:1] + stack[-4:] for stack in calls]
+print(*(ends.count(["plugins", "plugins", name, name, "plugins"])
+        for name in ("plugin_one.so", "plugin_two.so")))
+END
+take_turns() { # UNWINDER LIBRARIES
+    rm -f turns.mpt
+    profile turns MINIPROF_STACKS=native LD_LIBRARY_PATH="$2" -- "$plugins" turns \
+        "$build/tests/e2e/plugin_one.so" "$build/tests/e2e/plugin_two.so"
+    if [ "$(cat turns.out)" = "same place" ]; then
+        same "$1: plugins at one place have their own calls" "3 3" \
+            "$(python3 chains.py "$miniprof" turns.mpt)"
+    else
+        echo "skipped: plugins have places of their own here: $(cat turns.out)"
+    fi
+}
+if [ -z "${SAN-}" ]; then
+    take_turns libunwind "$LD_LIBRARY_PATH"
+    take_turns glibc "$work/none:$LD_LIBRARY_PATH"
+fi
+# Nothing that is asked of the linker waits for a constructor.
+profile waits MINIPROF_STACKS=both -- timeout 30 "$plugins" waits "$build/tests/e2e/plugin_waits.so"
+same "launches while another thread is inside of dlopen" "0 done" "$status $(cat waits.out)"
+complete "launches while another thread is inside of dlopen" waits
+
 # ---- names -------------------------------------------------------------------------------------
 if [ -n "$(ldconfig -p 2>/dev/null | grep 'libdw\.so\.1')" ] && [ -z "${SAN-}" ]; then
     "$miniprof" stacks --by function --csv native.mpt >names.csv 2>names.err

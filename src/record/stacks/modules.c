@@ -28,7 +28,6 @@ struct search {
     uint16_t of[NATIVE_DEPTH + 1]; /* place -> module + 1 */
     struct module modules[MOST_MODULES];
     uint32_t module_count;
-    uint64_t unloads;
 };
 
 static const char *last_part(const char *path)
@@ -105,8 +104,7 @@ static int look_at(struct dl_phdr_info *info, size_t bytes, void *context)
     struct search *search = context;
     uint16_t number = 0;
 
-    if (bytes >= sizeof *info)
-        search->unloads = info->dlpi_subs;
+    (void)bytes;
     for (uint32_t i = 0; i < search->count; i++) {
         if (search->of[i] || !has_address(info, PLACE_ADDRESS(search->places[i])))
             continue;
@@ -143,8 +141,7 @@ static void number_module(struct module *module, struct stack_store *store)
     module->number = store_module(store, &key, sizeof key.module + length + module->build_id_bytes);
 }
 
-uint32_t native_place(struct native *native, struct stack_store *store, uint64_t *places,
-                      uint32_t count)
+uint32_t native_place(struct stack_store *store, uint64_t *places, uint32_t count)
 {
     uint64_t natives[NATIVE_DEPTH + 1];
     uint32_t at[NATIVE_DEPTH + 1] = {0};
@@ -160,7 +157,6 @@ uint32_t native_place(struct native *native, struct stack_store *store, uint64_t
     if (!search.count)
         return 0;
     dl_iterate_phdr(look_at, &search);
-    atomic_store_explicit(&native->unloads, search.unloads, memory_order_relaxed);
     for (uint32_t i = 0; i < search.module_count; i++)
         number_module(&search.modules[i], store);
     for (uint32_t i = 0; i < search.count; i++) {

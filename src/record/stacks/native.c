@@ -17,18 +17,41 @@ void native_open(struct native *native)
 
     if (library)
         *(void **)&native->walk = dlsym(library, "unw_backtrace");
-    if (!native->walk)
+    native->caches = native->walk != NULL;
+    if (!native->walk) {
         native->walk = backtrace;
-    if (native->walk(addresses, 4) > 0)
+        mp_log_info("MINIPROF_STACKS: glibc unwinds native stacks; libunwind.so.8 (the package "
+                    "libunwind8) would take a fifth of its time");
+    }
+    /* The first walk of glibc loads a library, so it may not come in a call. */
+    if (backtrace(addresses, 4) > 0 && native->walk(addresses, 4) > 0)
         return;
     native->walk = NULL;
     mp_log_warn("MINIPROF_STACKS: the stack cannot be unwound here: no native stacks");
 }
 
-uint32_t native_walk(const struct native *native, uint64_t places[NATIVE_DEPTH + 1])
+/* libunwind keeps how to unwind at an address, and unw_flush_cache leaves that as it is (1.6.2).
+ * If another module is at the address, the walk reads what is no frame. So the first unload after
+ * its first walk ends its use; glibc, which asks the linker each time, goes on. */
+static bool is_stale(struct native *native, uint64_t unloads)
+{
+    uint64_t first = 0;
+
+    if (!native->caches ||
+        atomic_compare_exchange_strong(&native->first_unloads, &first, unloads + 1) ||
+        first == unloads + 1)
+        return false;
+    if (!atomic_exchange(&native->stale_said, true))
+        mp_log_info("MINIPROF_STACKS: the program unloads modules: glibc unwinds native stacks "
+                    "from now on, which takes five times as long");
+    return true;
+}
+
+uint32_t native_walk(struct native *native, uint64_t unloads, uint64_t places[NATIVE_DEPTH + 1])
 {
     void *addresses[NATIVE_DEPTH + 1];
-    int count = native->walk(addresses, NATIVE_DEPTH + 1);
+    int count = is_stale(native, unloads) ? backtrace(addresses, NATIVE_DEPTH + 1)
+                                          : native->walk(addresses, NATIVE_DEPTH + 1);
 
     for (int i = 0; i < count; i++)
         places[i] = PLACE_NATIVE | (uintptr_t)addresses[i];

@@ -1,7 +1,8 @@
 /* Native frames: the return addresses on the calling thread's stack, and the modules they lie in.
  *
  * libunwind walks where it is installed, glibc's backtrace otherwise. Neither needs frame pointers.
- * What is kept is a module and an offset; symbols are the reader's work.
+ * glibc goes on where libunwind cannot. What is kept is a module and an offset; symbols are the
+ * reader's work.
  *
  *     native_walk    each call: addresses
  *     native_splice  Python's frames in place of the evaluator's that ran them
@@ -23,14 +24,17 @@
 
 struct native {
     int (*walk)(void **addresses, int count); /* NULL: not wanted */
-    _Atomic uint64_t unloads;                 /* of modules, as last seen */
+    bool caches;                              /* it remembers addresses */
+    _Atomic uint64_t first_unloads;           /* before the first walk, and one more; 0: none yet */
+    _Atomic bool stale_said;
 };
 
 /* Loads the unwinder. In InitializeInjection: the first walk loads libraries. */
 void native_open(struct native *native);
 
-/* The return addresses of the caller as places, innermost first; how many. */
-uint32_t native_walk(const struct native *native, uint64_t places[NATIVE_DEPTH + 1]);
+/* The return addresses of the caller as places, innermost first; how many. `unloads` is what
+ * loaded_removals has just said. */
+uint32_t native_walk(struct native *native, uint64_t unloads, uint64_t places[NATIVE_DEPTH + 1]);
 
 /* Puts both stacks into `to`, which has room for `room`. An evaluator's frame stands where the
  * Python frames that it runs belong. If evaluators are not found, only Python's frames are there.
@@ -44,7 +48,6 @@ uint32_t native_splice(const struct python *python, const struct native_stacks *
 
 /* Replaces addresses by modules and offsets. Answers how many of the innermost places belong to
  * the profiler and the driver, so not to the stack. */
-uint32_t native_place(struct native *native, struct stack_store *store, uint64_t *places,
-                      uint32_t count);
+uint32_t native_place(struct stack_store *store, uint64_t *places, uint32_t count);
 
 #endif

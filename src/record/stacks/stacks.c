@@ -9,6 +9,7 @@
 #include "record/core/clock.h"
 #include "record/core/state.h"
 #include "record/nvtx/nvtx.h"
+#include "record/stacks/loaded.h"
 #include "record/stacks/walk.h"
 
 #include "base/poison.h"
@@ -84,7 +85,7 @@ static uint32_t number_of(struct stacks *stacks, struct stack_thread *thread, ui
         if (set[way].hash == hash && set[way].stack)
             return set[way].stack;
     if (stacks->native.walk)
-        hidden = native_place(&stacks->native, &stacks->store, places, count);
+        hidden = native_place(&stacks->store, places, count);
     if (hidden == count)
         return 0;
     stack = store_stack(&stacks->store, places + hidden, count - hidden);
@@ -111,11 +112,10 @@ static uint32_t take_python(struct stacks *stacks, struct stack_thread *thread)
     return count;
 }
 
-/* Addresses mean something else after a module was unloaded. */
-static void forget_unloaded(struct stacks *stacks, struct stack_thread *thread)
+/* Addresses mean something else after a module was unloaded. What stands on this stack is loaded,
+ * so it has been since the memos began if none was unloaded since. */
+static void forget_unloaded(struct stack_thread *thread, uint64_t unloads)
 {
-    uint64_t unloads = atomic_load_explicit(&stacks->native.unloads, memory_order_relaxed);
-
     if (thread->unloads != unloads)
         memset(thread->memos, 0, sizeof(thread->memos));
     thread->unloads = unloads;
@@ -123,16 +123,17 @@ static void forget_unloaded(struct stacks *stacks, struct stack_thread *thread)
 
 static uint32_t take_native(struct stacks *stacks, struct stack_thread *thread, uint32_t frames)
 {
+    uint64_t unloads = loaded_removals();
     struct native_stacks of = {
         .native = thread->native,
         .python = thread->walk.places,
-        .native_count = native_walk(&stacks->native, thread->native),
+        .native_count = native_walk(&stacks->native, unloads, thread->native),
         .python_count = frames,
     };
     uint32_t count = native_splice(&stacks->python, &of, thread->both,
                                    sizeof thread->both / sizeof *thread->both);
 
-    forget_unloaded(stacks, thread);
+    forget_unloaded(thread, unloads);
     return count ? number_of(stacks, thread, thread->both, count) : 0;
 }
 
