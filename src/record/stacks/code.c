@@ -223,7 +223,7 @@ static bool learn(struct known_codes *codes, const struct python *python, struct
     if (!bytes || !all_is_mapped(pid, parts->table, LAYOUT_BYTES_DATA + parts->table_bytes))
         return false;
     known->number = codes->arena ? code_arena_add(codes->arena, codes->scratch, bytes)
-                                 : store_code(store, codes->scratch, bytes);
+                                 : store_code(store, (struct stored_code *)codes->scratch);
     known->version = version_at(layout, at);
     return known->version || hash_copied(codes, pid, parts->table + LAYOUT_BYTES_DATA,
                                          parts->table_bytes, &parts->hash);

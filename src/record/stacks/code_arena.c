@@ -10,8 +10,8 @@
 
 /* The function follows. */
 struct entry {
-    uint32_t bytes;
-    uint32_t number; /* the store's; 0: not asked for. The writer's */
+    uint32_t asked;  /* whether the store was. The writer's, like the next */
+    uint32_t number; /* the store's */
 };
 
 bool code_arena_open(struct code_arena *arena)
@@ -32,7 +32,7 @@ void code_arena_close(struct code_arena *arena)
 
 uint32_t code_arena_add(struct code_arena *arena, const void *code, size_t bytes)
 {
-    struct entry entry = {.bytes = (uint32_t)bytes};
+    static const struct entry entry;
     size_t room = (sizeof entry + bytes + UNIT - 1) / UNIT * UNIT;
     size_t at = atomic_load_explicit(&arena->used, memory_order_relaxed);
 
@@ -51,8 +51,9 @@ uint32_t code_arena_number(struct code_arena *arena, struct stack_store *store, 
     struct entry entry;
 
     memcpy(&entry, at, sizeof entry);
-    if (!entry.number) {
-        entry.number = store_code(store, at + sizeof entry, entry.bytes);
+    if (!entry.asked) {
+        entry.asked = true;
+        entry.number = store_code(store, (struct stored_code *)(void *)(at + sizeof entry));
         memcpy(at, &entry, sizeof entry);
     }
     return entry.number;

@@ -26,8 +26,8 @@ struct code_arena {
 bool code_arena_open(struct code_arena *arena);
 void code_arena_close(struct code_arena *arena);
 
-/* Puts a function as store_code takes it. Its number, with the bit CODE_ARENA_NUMBER; 0 without
- * room. Any thread; async-signal-safe. */
+/* Puts a function as store_code takes it, in so many bytes. Its number, with the bit
+ * CODE_ARENA_NUMBER; 0 without room. Any thread; async-signal-safe. */
 uint32_t code_arena_add(struct code_arena *arena, const void *code, size_t bytes);
 
 /* The store's number of it; 0: there is none. The writer. */

@@ -21,9 +21,10 @@
 
 /* How a code object says which line an instruction belongs to. */
 enum line_table {
-    LINE_TABLE_PAIRS,    /* co_lnotab: 3.8, 3.9 */
-    LINE_TABLE_RANGES,   /* co_linetable of 3.10 */
-    LINE_TABLE_LOCATIONS /* co_linetable since 3.11 */
+    LINE_TABLE_PAIRS,     /* co_lnotab: 3.8, 3.9 */
+    LINE_TABLE_RANGES,    /* co_linetable of 3.10 */
+    LINE_TABLE_LOCATIONS, /* co_linetable since 3.11 */
+    LINE_TABLE_NONE       /* it was not kept: lines are unknown */
 };
 
 /* Offsets in bytes; LAYOUT_NONE: there is none. */

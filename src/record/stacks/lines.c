@@ -102,7 +102,9 @@ uint32_t lines_of(enum line_table kind, const uint8_t *table, size_t bytes, uint
     case LINE_TABLE_RANGES:
         return line_by_ranges(table, bytes, first_line, at);
     case LINE_TABLE_LOCATIONS:
-    default:
         return line_by_locations(table, bytes, first_line, at);
+    case LINE_TABLE_NONE:
+    default:
+        return 0;
     }
 }

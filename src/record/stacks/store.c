@@ -3,6 +3,8 @@
 
 #include <string.h>
 
+#include "record/stacks/layout.h"
+
 #include "base/poison.h"
 
 void store_open(struct stack_store *store)
@@ -25,14 +27,27 @@ static uint32_t number(struct mp_intern *pool, const void *data, size_t bytes, b
     return has_room ? mp_intern_add(pool, data, bytes) : mp_intern_find(pool, data, bytes);
 }
 
-uint32_t store_code(struct stack_store *store, const void *code, size_t bytes)
+static uint32_t number_code(struct mp_intern *codes, const struct stored_code *code, size_t most)
+{
+    size_t bytes = sizeof *code + code->name_bytes + code->file_bytes + code->table_bytes;
+
+    return number(codes, code, bytes, mp_intern_bytes(codes) + bytes <= most);
+}
+
+uint32_t store_code(struct stack_store *store, struct stored_code *code)
 {
     uint32_t id;
 
     pthread_mutex_lock(&store->lock);
-    id = number(&store->codes, code, bytes,
-                mp_intern_bytes(&store->codes) + bytes <= STORE_MOST_CODE);
+    id = number_code(&store->codes, code, STORE_MOST_TABLES);
+    if (!id) {
+        code->table_bytes = 0;
+        code->lines = LINE_TABLE_NONE;
+        id = number_code(&store->codes, code, STORE_MOST_CODE);
+    }
     pthread_mutex_unlock(&store->lock);
+    if (!id)
+        atomic_fetch_add_explicit(&store->lost, 1, memory_order_relaxed);
     return id;
 }
 

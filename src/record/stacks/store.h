@@ -7,7 +7,8 @@
  *
  * Each is numbered once, from 1, by its content. So what two threads see is one stack, and a
  * function that was freed and made again is one function. Nothing is ever taken out. When one of
- * the limits is reached, new stacks are lost, which is counted.
+ * the limits is reached, new stacks and functions are lost, which is counted. Line tables have a
+ * lower limit: then functions are kept without them, and their lines are unknown.
  *
  * The lock is taken where a thread meets a stack or a function for the first time.
  */
@@ -23,7 +24,8 @@
 
 #define STORE_MOST_STACKS ((uint32_t)1 << 18) /* about 40 bytes each */
 #define STORE_MOST_PLACES ((uint32_t)1 << 17)
-#define STORE_MOST_CODE   ((size_t)8 << 20) /* bytes of names and line tables */
+#define STORE_MOST_CODE   ((size_t)8 << 20)         /* bytes of names and line tables */
+#define STORE_MOST_TABLES (STORE_MOST_CODE / 8 * 7) /* the rest is for names */
 
 /* A place: the function's number in the upper half. The lower half is the byte offset of the
  * instruction, which is even, and bit 0: a new evaluator began with this frame. */
@@ -42,7 +44,7 @@
 /* The number of the function for frames that are left out because the stack is too deep. */
 #define CODE_CUT UINT32_MAX
 
-/* A function; its texts follow: name, file, table. */
+/* A function; its texts follow: name, file, and last its table. */
 struct stored_code {
     uint32_t first_line;
     uint32_t lines; /* enum line_table */
@@ -72,8 +74,9 @@ struct stack_store {
 void store_open(struct stack_store *store);
 void store_close(struct stack_store *store);
 
-/* The number of a function: its struct with the texts behind. 0 without room. */
-uint32_t store_code(struct stack_store *store, const void *code, size_t bytes);
+/* The number of a function: its struct with the texts behind it. If only its line table has no
+ * room, it is taken out of *code. 0 if even the rest has none, which counts as lost. */
+uint32_t store_code(struct stack_store *store, struct stored_code *code);
 
 /* The number of a module, likewise. */
 uint32_t store_module(struct stack_store *store, const void *module, size_t bytes);

@@ -32,6 +32,14 @@ static void pairs_say_by_how_much_it_goes_on(void **state)
     assert_int_equal(line(LINE_TABLE_PAIRS, table, sizeof(table), 310), 141);
 }
 
+/* Not even the first line of a function. */
+static void a_table_that_was_not_kept_has_no_line(void **state)
+{
+    (void)state;
+    assert_int_equal(line(LINE_TABLE_NONE, NULL, 0, 0), 0);
+    assert_int_equal(line(LINE_TABLE_NONE, NULL, 0, 8), 0);
+}
+
 /* 4 bytes of line 10, 6 without a line, 2 of line 9. */
 static void ranges_may_have_no_line(void **state)
 {
@@ -106,6 +114,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(pairs_say_by_how_much_it_goes_on),
+        cmocka_unit_test(a_table_that_was_not_kept_has_no_line),
         cmocka_unit_test(ranges_may_have_no_line),
         cmocka_unit_test(locations_have_five_forms),
         cmocka_unit_test(any_bytes_are_a_table),

@@ -400,6 +400,49 @@ static void an_arena_that_is_full_takes_nothing(void **state)
     assert_int_equal(arena.used, CODE_ARENA_BYTES - 32);
 }
 
+/* Puts a function of this number, with a table of so many bytes. Its number; 0: lost. */
+static uint32_t store_one(uint32_t i, uint32_t table_bytes)
+{
+    static struct {
+        struct stored_code code;
+        char texts[65536];
+    } one;
+
+    one.code = (struct stored_code){
+        .first_line = i, .name_bytes = 8, .file_bytes = 8, .table_bytes = table_bytes};
+    memset(one.texts, 'x', 16 + table_bytes);
+    return store_code(&store, &one.code);
+}
+
+/* So many functions with great tables have no room: those that come then have no lines, but names.
+ * The lines of those that are there stay. When names have no room either, that is counted. */
+static void a_full_store_keeps_names_before_it_loses_functions(void **state)
+{
+    const uint32_t table_bytes = 40000;
+    uint32_t with_table = 0, count = 0;
+
+    (void)state;
+    while (count < 400) {
+        const struct stored_code *code = store_code_get(&store, store_one(++count, table_bytes));
+
+        assert_non_null(code);
+        assert_int_equal(code->first_line, count);
+        assert_int_equal(code->name_bytes, 8);
+        with_table += code->table_bytes == table_bytes;
+        assert_int_equal(code->lines, code->table_bytes ? LINE_TABLE_PAIRS : LINE_TABLE_NONE);
+    }
+    /* What is left over of the blocks of 64 KiB counts too. */
+    assert_in_range(with_table, (7u << 20) / 65536, (7u << 20) / table_bytes);
+    assert_int_equal(store_one(1, table_bytes), 1);
+    assert_int_equal(store_one(400, table_bytes), 400);
+    assert_int_equal(store.lost, 0);
+    while (store_one(++count, table_bytes))
+        assert_in_range(count, 400, 1u << 20);
+    assert_int_equal(store.lost, 1);
+    assert_int_equal(store_one(400, table_bytes), 400);
+    assert_int_equal(store.lost, 1);
+}
+
 /* The same numbers each time. */
 static uint64_t seed;
 
@@ -590,7 +633,8 @@ static int map_pages(void **state)
 #define WITH_VERSIONS                                                                              \
     FORGED(another_version_at_an_address_is_another_function),                                     \
         FORGED(functions_without_a_version_are_compared_by_their_parts)
-#define IN_A_CALL FORGED(pages_are_shown_again)
+#define IN_A_CALL                                                                                  \
+    FORGED(pages_are_shown_again), FORGED(a_full_store_keeps_names_before_it_loses_functions)
 #define IN_A_HANDLER                                                                               \
     FORGED(a_handler_sees_that_pages_are_gone), FORGED(an_arena_that_is_full_takes_nothing)
 
