@@ -58,8 +58,10 @@ profile native MINIPROF_STACKS=native -- "$program"
 compared "native stacks" native
 profile both MINIPROF_STACKS=both -- "$program"
 compared "a program without Python" both
-profile glibc MINIPROF_STACKS=native LD_LIBRARY_PATH="$work/none:$LD_LIBRARY_PATH" -- "$program"
+profile glibc MINIPROF_STACKS=native MINIPROF_LOG=info \
+    LD_LIBRARY_PATH="$work/none:$LD_LIBRARY_PATH" -- "$program"
 compared "without libunwind" glibc
+same "without libunwind: said once what it would help" 1 "$(grep -c libunwind8 glibc.err)"
 if command -v readelf >/dev/null; then
     same "the build id of the program" \
         "$(readelf -n "$program" | sed -n 's/.*Build ID: //p')" "$(cat native.id)"
@@ -89,8 +91,8 @@ print(*(ends.count(["plugins", "plugins", name, name, "plugins"])
 END
 take_turns() { # UNWINDER LIBRARIES
     rm -f turns.mpt
-    profile turns MINIPROF_STACKS=native LD_LIBRARY_PATH="$2" -- "$plugins" turns \
-        "$build/tests/e2e/plugin_one.so" "$build/tests/e2e/plugin_two.so"
+    profile turns MINIPROF_STACKS=native MINIPROF_LOG=info LD_LIBRARY_PATH="$2" -- \
+        "$plugins" turns "$build/tests/e2e/plugin_one.so" "$build/tests/e2e/plugin_two.so"
     if [ "$(cat turns.out)" = "same place" ]; then
         same "$1: plugins at one place have their own calls" "3 3" \
             "$(python3 chains.py "$miniprof" turns.mpt)"
@@ -100,6 +102,9 @@ take_turns() { # UNWINDER LIBRARIES
 }
 if [ -z "${SAN-}" ]; then
     take_turns libunwind "$LD_LIBRARY_PATH"
+    if [ "$(grep -c libunwind8 turns.err)" = 0 ]; then # it is installed
+        same "libunwind: said once that glibc goes on" 1 "$(grep -c 'unloads modules' turns.err)"
+    fi
     take_turns glibc "$work/none:$LD_LIBRARY_PATH"
 fi
 # Nothing that is asked of the linker waits for a constructor.

@@ -255,6 +255,21 @@ static void the_time_before_the_first_sample_is_missing(void **state)
     end();
 }
 
+/* Its readings are kept where they overlap a range, and these two cover all of it. */
+static void readings_that_reach_beyond_a_range_cover_it(void **state)
+{
+    (void)state;
+    scene_begin();
+    put_counters();
+    put_range(1, 300000, 510000, 0, 0);
+    put_launch(1, "a", 300000, 300010, 509000, 1);
+    put_value(POWER, 400000, 101000, 100);
+    put_value(POWER, 512000, 112000, 100);
+    build(0);
+    assert_int_equal(missing(POWER), 0);
+    end();
+}
+
 static void samples_before_the_first_work_are_expected_from_the_first_on(void **state)
 {
     (void)state;
@@ -323,6 +338,7 @@ int main(void)
         cmocka_unit_test(a_kernel_that_samples_hardly_cover_is_unknown),
         cmocka_unit_test(many_small_parts_do_not_make_a_zero),
         cmocka_unit_test(the_time_before_the_first_sample_is_missing),
+        cmocka_unit_test(readings_that_reach_beyond_a_range_cover_it),
         cmocka_unit_test(samples_before_the_first_work_are_expected_from_the_first_on),
         cmocka_unit_test(what_nobody_samples_is_not_missing),
         cmocka_unit_test(ranges_shorter_than_the_interval_need_no_sample),
