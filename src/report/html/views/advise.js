@@ -38,13 +38,17 @@ function adviceLine(line, context) {
     );
 }
 
+/* A line of the program; or of a package that it calls, which has no `part`. */
+const PARTS = { call: "called from", host_code: "host code in" };
+
 function adviceCaller(caller) {
     const file = caller.file ? caller.file.replace(/.*\//, "") : "";
     const place = caller.line ? `${file}:${caller.line}` : file;
+    const part = PARTS[caller.part] || "in";
     return el(
         "li",
         { title: caller.file || "" },
-        `${formatPercent(caller.percent)} called from ${caller.function || ""} (${place})`,
+        `${formatPercent(caller.percent)} ${part} ${caller.function || ""} (${place})`,
     );
 }
 
@@ -69,7 +73,9 @@ function finding(item, index, advice, context, id = "finding") {
                   item.lines.map((line) => adviceLine(line, context)),
               )
             : null,
-        item.callers?.length ? el("ul", null, item.callers.map(adviceCaller)) : null,
+        item.callers?.length
+            ? el("ul", null, [...item.callers, ...(item.packages || [])].map(adviceCaller))
+            : null,
         facts([
             ["What to do", item.to_do],
             ["Gain", `${CERTAINTIES[item.certainty]}, ${METHODS[item.method] || item.method}`],
