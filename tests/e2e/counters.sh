@@ -57,7 +57,8 @@ P
 )"
 
 "$miniprof" kernels kernels.mpt >kernels.kernels 2>&1
-like "kernels: columns of miniprof kernels" 'Tensor +SMs +TActive +DRAM +[+]- +PCIe +Bound by +Name' \
+like "kernels: columns of miniprof kernels" \
+    'Tensor +SMs +TActive +DRAM +[+]- +PCIe +Bound by +Name' \
     "$(grep -m1 'Time(%)' kernels.kernels)"
 like "kernels: a row of miniprof kernels" \
     ' (49|50)\.[0-9]+% +4[45]\.[0-9]+% .* latency +gemm_layer' "$(grep gemm_layer kernels.kernels)"
@@ -198,7 +199,8 @@ print(slow["iteration"], "near" if ok else (slow, truth))
 P
 )"
 "$miniprof" iters --iterations iteration clocks.mpt >clocks.iters 2>&1
-like "clocks: said in a line" '1 of the [0-9]+ came with lower clocks or more throttling: unknown 1\.' \
+like "clocks: said in a line" \
+    '1 of the [0-9]+ came with lower clocks or more throttling: unknown 1\.' \
     "$(cat clocks.iters)"
 like "clocks: columns" 'Most of it +By +Clock +Power +Heat' "$(grep 'Most of it' clocks.iters)"
 # By iteration: the clock of each, of which iters has the share of the median one's.

@@ -69,8 +69,7 @@ static bool is_same(struct known_codes *codes, pid_t pid, const struct known_cod
     uintptr_t code = known->code;
 
     if (codes->arena) {
-        if (!memory_copy(pid, copy, code,
-                         known->is_function ? layout->bytes : 2 * sizeof copy[0]))
+        if (!memory_copy(pid, copy, code, known->is_function ? layout->bytes : 2 * sizeof copy[0]))
             return false;
         code = (uintptr_t)copy;
     }
@@ -230,9 +229,11 @@ static bool learn(struct known_codes *codes, const struct python *python, struct
 }
 
 /* Not inlined: it has much on its stack. */
-static __attribute__((noinline)) const struct known_code *learn_at(
-    struct known_codes *codes, const struct python *python, struct stack_store *store, pid_t pid,
-    uintptr_t code, unsigned way)
+static __attribute__((noinline)) const struct known_code *learn_at(struct known_codes *codes,
+                                                                   const struct python *python,
+                                                                   struct stack_store *store,
+                                                                   pid_t pid, uintptr_t code,
+                                                                   unsigned way)
 {
     struct known_code known = {.code = code, .trust = codes->trust};
     struct code_parts parts = {0};

@@ -28,7 +28,7 @@
 /* A thread's pages. Zeroes are none. */
 struct known_pages {
     pid_t pid;
-    bool copies;   /* nothing is loaded from where it lies */
+    bool copies;    /* nothing is loaded from where it lies */
     uint32_t hand;  /* the way that is given up next */
     uintptr_t last; /* the page that was asked for last: frames are neighbours */
     uintptr_t pages[MEMORY_SETS][MEMORY_WAYS];
