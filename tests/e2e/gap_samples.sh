@@ -70,6 +70,26 @@ same "who holds the interpreter lock" "held free" "$(for name in held freed; do
     "$miniprof" dump --table host_sample --csv $name.mpt | sed 1d | cut -d, -f5 | tr -d '"' |
         sort | uniq -c | sort -rn | awk 'NR == 1 { print $2 }'
 done | xargs)"
+# Only the preloaded library knows which thread another one has waited for.
+if [ -z "${SAN-}" ]; then
+    cat >holder.py <<'END'
+import json, subprocess, sys
+told = json.load(open(sys.argv[3]))
+made = json.loads(subprocess.run([sys.argv[1], "stacks", "--by", "function", "--json", sys.argv[2]],
+                                 stdout=subprocess.PIPE, check=True).stdout)
+found = {row["function"]: row["sampled_ns"] for row in made["rows"]}.get("hog", 0)
+least, most = (told["hog"] / 2, told["hog"] + 4e6) if sys.argv[4] == "held" else (0, 0)
+assert least <= found <= most, (found, told)
+print(made["gil_held_ns"] >= found)
+END
+    sampled holder LD_PRELOAD="$build/libminiprof_preload.so" -- holder
+    same "the lock is held by a thread without CUDA: it ran" 0 "$status"
+    check "and the lock's holder is sampled" python3 holder.py "$miniprof" holder.mpt told.json held
+    sampled unknown -- holder
+    check "without the preloaded library it is not known" python3 holder.py "$miniprof" \
+        unknown.mpt told.json unknown
+    complete "the lock's holder" holder
+fi
 if [ -z "${SAN-}" ]; then
     sampled iterations MINIPROF_CAPTURE=range -- gap_ranges
     same "outside of ranges: none" "" "$("$miniprof" stacks --by function iterations.mpt |

@@ -10,6 +10,7 @@
 #include <stdint.h>
 
 struct flight;
+struct mp_preload_wait;
 struct quality;
 struct recorder;
 
@@ -21,6 +22,9 @@ struct jobs {
     /* range_switch: calls `how` while no other thread switches kinds. False, without the call, if
      * another thread switches for too long. Any thread. */
     bool (*switch_alone)(struct recorder *recorder, void (*how)(struct recorder *recorder));
+
+    /* gaps_waited: the calling thread has waited. Async-signal-safe. */
+    void (*thread_waited)(struct recorder *recorder, const struct mp_preload_wait *wait);
 
     /* The flusher's three jobs. range_serve does the calls into CUPTI at the end of a capture
      * range. flush_buffers does what the writer has asked for. clients_look looks for other CUPTI

@@ -2,7 +2,11 @@
 #include "record/gaps/gaps.h"
 
 #include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
 #include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
@@ -16,13 +20,20 @@
 
 #include "base/poison.h"
 
-#define IDLE_TICKS 16u /* outside of ranges, after which a timer stops until the next call */
-#define NS         UINT64_C(1000000000)
+#define IDLE_TICKS  16u /* outside of ranges, after which a timer stops until the next call */
+#define ALONE_TICKS 64u /* of a thread that calls no CUDA, after it has last been waited for */
+#define NS          UINT64_C(1000000000)
 
 /* What a thread has that is not sampled. */
 static struct gap_thread nobody;
 
 /* ---- Timers. The system calls themselves: glibc's functions lie in librt before 2.34 ---- */
+
+/* As pthread_getcpuclockid makes it, of any thread of the process (clock_getres(2), "Notes"). */
+static clockid_t clock_of(uint32_t tid)
+{
+    return (clockid_t)(~tid << 3 | 6);
+}
 
 static bool timer_make(const struct gaps *gaps, struct gap_thread *thread)
 {
@@ -34,7 +45,7 @@ static bool timer_make(const struct gaps *gaps, struct gap_thread *thread)
     event.sigev_signo = atomic_load(&gaps->signal);
     event.sigev_value.sival_ptr = thread;
     event._sigev_un._tid = (pid_t)atomic_load(&thread->tid);
-    if (syscall(SYS_timer_create, CLOCK_THREAD_CPUTIME_ID, &event, &timer) != 0)
+    if (syscall(SYS_timer_create, clock_of((uint32_t)event._sigev_un._tid), &event, &timer) != 0)
         return false;
     atomic_store(&thread->timer, timer + 1);
     return true;
@@ -59,11 +70,11 @@ static void timer_remove(struct gap_thread *thread)
         syscall(SYS_timer_delete, timer - 1);
 }
 
-static uint64_t computed_now(void)
+static uint64_t computed_now(const struct gap_thread *thread)
 {
     struct timespec time = {0};
 
-    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
+    clock_gettime(clock_of(atomic_load(&thread->tid)), &time);
     return (uint64_t)time.tv_sec * NS + (uint64_t)time.tv_nsec;
 }
 
@@ -72,7 +83,7 @@ static uint64_t computed_now(void)
 static void tick(struct recorder *recorder, struct gap_thread *thread)
 {
     uint32_t calls = atomic_load_explicit(&thread->calls, memory_order_relaxed);
-    uint64_t now = computed_now();
+    uint64_t now = computed_now(thread);
     uint64_t computing = now - thread->computed;
     bool enabled = recorder_is_recording(recorder) && !atomic_load(&recorder->gaps.off) &&
                    atomic_load_explicit(&recorder->cupti_state.enabled, memory_order_relaxed);
@@ -87,6 +98,8 @@ static void tick(struct recorder *recorder, struct gap_thread *thread)
         return;
     }
     thread->idle = 0;
+    if (atomic_load(&thread->watched) && atomic_fetch_add(&thread->alone, 1) >= ALONE_TICKS)
+        timer_run(thread, 0);
     if (in_gap && !atomic_load_explicit(&thread->inside, memory_order_relaxed))
         gaps_take(recorder, thread, computing);
 }
@@ -237,7 +250,22 @@ static void give_back(void *item)
 
     timer_remove(thread);
     atomic_store(&thread->armed, false);
+    atomic_store(&thread->watched, false);
     atomic_store(&thread->tid, 0);
+}
+
+/* The one that has this thread already. */
+static struct gap_thread *find_claimed(struct gaps *gaps, uint32_t tid)
+{
+    for (unsigned i = 0; i < GAP_THREADS; i++) {
+        struct gap_thread *thread = atomic_load(&gaps->threads[i]);
+
+        if (!thread)
+            break;
+        if (atomic_load(&thread->tid) == tid)
+            return thread;
+    }
+    return NULL;
 }
 
 static bool is_blocked(int number)
@@ -258,6 +286,9 @@ static struct gap_thread *begin_thread(struct recorder *recorder, uint32_t tid)
         return thread;
     if (!number)
         return atomic_load(&gaps->off) ? &nobody : NULL;
+    thread = find_claimed(gaps, tid);
+    if (thread)
+        give_back(thread); /* it was watched until now, or is from a thread that had this id */
     /* A thread that has blocked the signal may await it. */
     thread = is_blocked(number) ? NULL : find_free(recorder, tid);
     if (!thread)
@@ -275,7 +306,7 @@ static void arm(struct recorder *recorder, struct gap_thread *thread)
     python_is_ready(&recorder->stacks.python, recorder->stacks.pid); /* looks, if it has not */
     thread->seen = atomic_load(&thread->calls);
     thread->idle = 0;
-    thread->computed = computed_now();
+    thread->computed = computed_now(thread);
     timer_run(thread, recorder->gaps.period);
 }
 
@@ -299,6 +330,89 @@ void gaps_call(struct recorder *recorder, bool enters)
     if (__builtin_expect(!atomic_load_explicit(&thread->armed, memory_order_relaxed), 0) &&
         !atomic_load(&recorder->gaps.off))
         arm(recorder, thread);
+}
+
+/* ---- Threads that others wait for ---- */
+
+/* Whether the thread has blocked the signal, by what the kernel tells of it. By system calls: the
+ * preloaded library looks at read, and a wait may be one in a signal handler. */
+static bool has_blocked(uint32_t tid, int number)
+{
+    char path[64], text[2048];
+    const char *mask;
+    ssize_t bytes;
+    int file;
+
+    snprintf(path, sizeof path, "/proc/self/task/%" PRIu32 "/status", tid);
+    file = (int)syscall(SYS_openat, AT_FDCWD, path, O_RDONLY | O_CLOEXEC);
+    if (file < 0)
+        return true;
+    bytes = syscall(SYS_read, file, text, sizeof text - 1);
+    syscall(SYS_close, file);
+    text[bytes > 0 ? bytes : 0] = '\0';
+    mask = strstr(text, "\nSigBlk:");
+    return !mask || strtoull(mask + strlen("\nSigBlk:"), NULL, 16) >> (number - 1) & 1;
+}
+
+static struct gap_thread *watch(struct recorder *recorder, uint32_t tid)
+{
+    struct gaps *gaps = &recorder->gaps;
+    struct gap_thread *thread =
+        has_blocked(tid, atomic_load(&gaps->signal)) ? NULL : find_free(recorder, tid);
+
+    if (!thread)
+        return NULL;
+    atomic_store(&thread->inside, false);
+    atomic_store(&thread->watched, true);
+    if (timer_make(gaps, thread))
+        return thread;
+    give_back(thread);
+    return NULL;
+}
+
+/* How long the thread has waited for this object until now. Who wants the GIL waits for some ms
+ * first, without a waker, then asks for it, and waits again. */
+static uint64_t waited_for(struct gap_thread *thread, const struct mp_preload_wait *wait)
+{
+    if (thread->object != wait->object)
+        thread->since = wait->begin;
+    thread->object = wait->waker ? 0 : wait->object;
+    return wait->end - thread->since;
+}
+
+void gaps_waited(struct recorder *recorder, const struct mp_preload_wait *wait)
+{
+    struct gaps *gaps = &recorder->gaps;
+    struct gap_thread *thread;
+
+    if (!gaps->period || atomic_load(&gaps->off) || atomic_load(&gaps->signal) <= 0)
+        return;
+    thread = pthread_getspecific(gaps->key);
+    if (!thread || waited_for(thread, wait) < gaps->period || !wait->waker ||
+        wait->waker == wait->thread)
+        return;
+    thread = find_claimed(gaps, wait->waker);
+    if (!thread)
+        thread = watch(recorder, wait->waker);
+    if (!thread || !atomic_load(&thread->watched))
+        return;
+    atomic_store(&thread->alone, 0);
+    if (!atomic_load(&thread->armed))
+        arm(recorder, thread);
+}
+
+/* A thread that was watched does not say when it ends. */
+static void forget_ended(struct gaps *gaps, pid_t pid)
+{
+    for (unsigned i = 0; i < GAP_THREADS; i++) {
+        struct gap_thread *thread = atomic_load(&gaps->threads[i]);
+
+        if (!thread)
+            break;
+        if (atomic_load(&thread->watched) &&
+            syscall(SYS_tgkill, pid, atomic_load(&thread->tid), 0) != 0)
+            give_back(thread);
+    }
 }
 
 /* ---- For all threads ---- */
@@ -348,6 +462,7 @@ void gaps_drain(struct recorder *recorder, gaps_use *use, void *context)
             break;
         drain(thread, use, context);
     }
+    forget_ended(gaps, recorder->pid);
 }
 
 /* A signal that is on its way still finds the handler. */

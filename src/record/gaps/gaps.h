@@ -29,6 +29,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "base/preload.h"
 #include "record/stacks/code_arena.h"
 
 #define GAP_THREADS 64u  /* that can be sampled at a time */
@@ -64,6 +65,11 @@ void gaps_open(struct recorder *recorder);
 
 /* The thread enters or leaves a call that has a stack, within a range. */
 void gaps_call(struct recorder *recorder, bool enters);
+
+/* The calling thread has waited. If it is sampled and has waited for a period or more, the thread
+ * that woke it is sampled too, until nobody has waited for it for a while: it may have held the
+ * GIL. Async-signal-safe. */
+void gaps_waited(struct recorder *recorder, const struct mp_preload_wait *wait);
 
 /* Hands every sample to `use`. The writer only. */
 typedef void gaps_use(void *context, const struct gap_sample *sample);

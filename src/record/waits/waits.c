@@ -29,6 +29,7 @@ static void take_wait(const struct mp_preload_wait *wait)
 
     if (!recorder_is_recording(recorder) || getpid() != recorder->pid)
         return;
+    recorder->jobs.thread_waited(recorder, wait);
     waits_put(&recorder->waits, wait, &half);
     if (half)
         work_wake(&recorder->work);
