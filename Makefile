@@ -233,8 +233,8 @@ $(foreach folder,src/model src/analyze src/report src/export tools/miniprof,$(OB
 # smaller. `table` and `trace` print millions of rows; deps and replay walk graphs of millions.
 PRINTS_MUCH := src/report/table src/report/trace
 SMALL_WORK := $(filter-out src/analyze/deps src/analyze/replay,$(wildcard src/analyze/*)) \
-	$(wildcard src/export/*) $(addprefix src/model/,costs kernels nvtx stacks) src/base/metrics \
-	src/base/settings
+	$(wildcard src/export/*) $(addprefix src/model/,costs kernels nvtx stacks) \
+	$(addprefix src/base/,metrics settings text)
 $(foreach folder,$(filter-out $(PRINTS_MUCH),$(wildcard src/report/*)) $(SMALL_WORK) tools/miniprof,\
 	$(OBJ)/$(folder)/%.o): EXTRA_CFLAGS += -Os
 $(OBJ)/src/export/perfetto/proto.o: EXTRA_CFLAGS += -O2
