@@ -299,6 +299,8 @@ CUDA_FILES := $(filter src/record/% tests/simgpu/% tests/oracle/% samples/% test
 C_FILES := $(if $(CUDART),$(C_FILES),$(filter-out tests/gpu/cost.c tests/gpu/cost_loops.c,\
 	$(C_FILES)))
 LINT_FILES := $(if $(HAVE_CUDA),$(C_FILES),$(filter-out $(CUDA_FILES),$(C_FILES)))
+# It needs the headers of the Python that loads it.
+LINT_FILES := $(filter-out tests/e2e/stacks/extension.c,$(LINT_FILES))
 LINT := build/lint
 
 lint: ## clang-format, clang-tidy, gcc -fanalyzer, and the house rules of tools/dev

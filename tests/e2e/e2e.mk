@@ -13,7 +13,7 @@ E2E_LIBRARIES := $(patsubst tests/e2e/preload/%.c,$(BUILD)/tests/e2e/%.so,$(sort
 	tests/e2e/preload/*.c)))
 
 ifdef HAVE_CUDA
-ALL_TARGETS += $(E2E_PROGRAMS) $(E2E_LIBRARIES)
+ALL_TARGETS += $(E2E_PROGRAMS) $(E2E_LIBRARIES) $(BUILD)/tests/e2e/plugin_two.so
 
 $(OBJ)/tests/e2e/%.o: EXTRA_CPPFLAGS += -Isamples -Itests $(CUDA_CPPFLAGS)
 
@@ -53,5 +53,10 @@ $(E2E_LIBRARIES): $(BUILD)/tests/e2e/%.so: tests/e2e/preload/%.c src/base/preloa
 	$(Q)$(CC) $(CUDA_CPPFLAGS) $(CPPFLAGS) -std=gnu17 -O1 -g -Wall -Wextra -fPIC -fno-builtin \
 		-shared -o $@ $< $(if $(findstring _user,$@),$(CUDA_STUB)) -ldl
 $(BUILD)/tests/e2e/gpu_user.so $(BUILD)/tests/e2e/host_user.so: $(CUDA_STUB)
+
+# The same code with another name and a greater frame, to take the place of plugin_one.so in memory.
 $(BUILD)/tests/e2e/plugin_two.so: tests/e2e/preload/plugin_one.c
+	$(call say,LINK,$@)
+	$(Q)$(CC) -std=gnu17 -O1 -g -Wall -Wextra -fPIC -fno-builtin -DPLUGIN=plugin_two -DROOM=512 \
+		-shared -o $@ $<
 endif

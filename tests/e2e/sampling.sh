@@ -110,8 +110,8 @@ like "faster than values are worked out: what to do" \
     'takes [0-9]+ us for a sample of 13 counters, .* every 5 us: some may .*, or for @[0-9]{4}Hz' \
     "$(said pace)"
 like "faster than values are worked out: what there is is right" '^[0-9]{2,} right$' "$(right pace)"
-profile core SIMGPU_PM_WAIT_US=300 MINIPROF_SAMPLE=sm_active@10kHz MINIPROF_CAPTURE=all \
-    -- "$steps" init alpha=3000 sync
+profile core SIMGPU_PM_WAIT_US=2000 MINIPROF_SAMPLE=sm_active@1kHz MINIPROF_CAPTURE=all \
+    -- "$steps" init alpha=30000 sync
 same "a busy core is no slow CUPTI" "" "$(said core)"
 same "a busy core is no slow CUPTI: there were samples to tell" 1 \
     "$(($(count core sample) > 64))"

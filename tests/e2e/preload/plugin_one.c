@@ -1,5 +1,5 @@
-/* A plugin that calls back. plugin_two.c is this one, byte for byte, but for a name and the size of
- * a frame: so addresses of one are those of the other where it takes its place.
+/* A plugin that calls back. plugin_two.so is made of it too, with another name and another size of
+ * a frame (e2e.mk): so addresses of one are those of the other where it takes its place.
  */
 #ifndef PLUGIN
 #define PLUGIN plugin_one
