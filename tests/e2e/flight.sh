@@ -321,9 +321,12 @@ check "3 s later: all is there from the header's time on, which is later than th
     "$from" -le "$(column old kernel start | sort -n | head -n 1)" ]
 
 # ---- memory ----------------------------------------------------------------------------------
-# A mark takes less than a microsecond of virtual time, so none is too old.
+# A mark takes less than a microsecond of virtual time, so none is too old. A large header counts
+# too: without that, one file in six is too large.
 rm -f go*
-start memory MINIPROF_FLIGHT=5s MINIPROF_FLIGHT_MB=4 -- "$crash" marks=1000000
+long=$(printf '%04000d' 0)
+start memory MINIPROF_FLIGHT=5s MINIPROF_FLIGHT_MB=4 MINIPROF_ARGV=on MINIPROF_KERNELS="$long" \
+    -- "$crash" "marks=1000000,$long"
 told memory ready
 usr2 memory.mpt
 ctl "$pid" status
@@ -340,6 +343,7 @@ same "a million marks and 4 MB: the last ones are there, one after the other" \
     "$(while read -r payload; do echo $((0x$payload & 0xffffffff)); done <payloads | md5sum)"
 check "a million marks and 4 MB: many are there, not all (from $first on)" \
     [ "$first" -gt 1000 -a "$first" -lt 990000 ]
+check "a million marks and 4 MB: the header is large" [ "$(property memory argv | wc -c)" -gt 4000 ]
 bytes=$(stat -c %s memory.mpt)
 check "a million marks and 4 MB: the file is no larger, and not much smaller ($bytes bytes)" \
     [ "$bytes" -le 4194304 -a "$bytes" -gt 3000000 ]

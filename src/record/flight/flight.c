@@ -26,6 +26,7 @@
 #define GATHER_MS        1000 /* longest wait for CUPTI */
 #define STEP_WAIT_MS     1000 /* after a slow step: work that it left on the device still comes */
 #define TEXT_BYTES       256
+#define FRAME_BYTES      1024 /* of a file: its other headers, and what compose_header adds */
 
 /* ---- Settings ---- */
 
@@ -80,7 +81,6 @@ void flight_configure(struct recorder *recorder)
         *config->metrics = '\0';
     }
     flight->most_files = config->flight_files;
-    flight->ring.most = (size_t)config->flight_mb << 20;
     pace = (int64_t)(flight->window / 1000000 / PACES);
     flight->pace = (int)(pace < LEAST_PACE_MS      ? LEAST_PACE_MS
                          : pace > GREATEST_PACE_MS ? GREATEST_PACE_MS
@@ -115,6 +115,8 @@ enum mp_status flight_open(struct recorder *recorder, struct mp_writer **writer,
         return mp_error_set(error, MP_ERR_MEMORY, "no memory for the header");
     }
     flight->header = (char *)header.data;
+    /* The header counts too: no file is larger than MINIPROF_FLIGHT_MB. */
+    flight->ring.most = ((size_t)recorder->config.flight_mb << 20) - header.size - FRAME_BYTES;
     MP_TRY(output_expand(recorder, error));
     if (mp_make_folders(recorder->output.path, &cause) != MP_OK ||
         flight_file_prepare(&recorder->output, &cause) != MP_OK)
