@@ -133,13 +133,14 @@ same "advise: work of a graph belongs to where its nodes were made" "call kernel
     "$(told advice | sed -n 's/^\(small_grids\|slow_layer\|small_kernels\): //p' | sort -u)"
 stacked advice python3 SIMGPU_REAL_TIME=1 -- advice host
 same "advise: host code belongs to the function around it" "host_code step" \
-    "$(told advice | sed -n 's/^host_bound: \([^,]*\).*/\1/p')"
+    "$(told advice | sed -n 's/^host_bound: //p' | tr , '\n' | sed 's/^ //' | sort -u)"
 like "advise: it is called host code" '[0-9] % host code in step \(advice.py:[0-9]+\)' \
     "$("$miniprof" advise advice.mpt)"
 if [ -z "${SAN-}" ]; then
     stacked advice python3 SIMGPU_REAL_TIME=1 MINIPROF_STACKS_GAPS=1000 -- advice host
-    same "advise: samples say which function computed" "host_code tokenise" \
-        "$(told advice | sed -n 's/^host_bound: \([^,]*\).*/\1/p')"
+    # While other processes have the cores, the thread computes nothing, and that time is step's.
+    like "advise: samples say which function computed" 'host_code tokenise' \
+        "$(told advice | sed -n 's/^host_bound: //p')"
 fi
 mkdir -p site-packages/torch
 printf 'def linear(call, arguments):\n    call(*arguments)\n' >site-packages/torch/nn.py
