@@ -8,8 +8,8 @@
 #include <string.h>
 
 #include "base/data/reserve.h"
-#include "record/stacks/lines.h"
-#include "record/stacks/walk.h"
+#include "record/python/lines.h"
+#include "record/python/walk.h"
 
 #include "base/poison.h"
 

@@ -10,7 +10,7 @@
  *                               s        s        s             three samples
  *
  * The handler may come anywhere: in malloc, in the driver, while a frame is made. So it allocates
- * nothing, takes no lock, and reads Python's memory only by the kernel's copy (stacks/memory.h).
+ * nothing, takes no lock, and reads Python's memory only by the kernel's copy (python/memory.h).
  * What it has read waits in a ring of the thread for the writer. A walk that meets half a frame
  * gives no stack.
  *
@@ -30,7 +30,7 @@
 #include <stdint.h>
 
 #include "base/preload.h"
-#include "record/stacks/code_arena.h"
+#include "record/python/code_arena.h"
 
 #define GAP_THREADS 64u  /* that can be sampled at a time */
 #define GAP_SAMPLES 128u /* of a thread, before the writer takes them: half a second and less */

@@ -3,7 +3,7 @@
 #define MP_RECORD_GAPS_SAMPLED_THREAD_H
 
 #include "record/gaps/gaps.h"
-#include "record/stacks/walk.h"
+#include "record/python/walk.h"
 
 struct gap_thread {
     _Atomic uint32_t tid; /* 0: it is nobody's now */

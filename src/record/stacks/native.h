@@ -17,8 +17,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "record/stacks/python.h"
-#include "record/stacks/store.h"
+#include "record/places/store.h"
+#include "record/python/python.h"
 
 #define NATIVE_DEPTH 256u /* frames that are kept, the innermost */
 

@@ -9,8 +9,8 @@
 #include "record/core/clock.h"
 #include "record/core/state.h"
 #include "record/nvtx/nvtx.h"
-#include "record/stacks/loaded.h"
-#include "record/stacks/walk.h"
+#include "record/places/loaded.h"
+#include "record/python/walk.h"
 
 #include "base/poison.h"
 

@@ -8,7 +8,7 @@
 
 #include <cmocka.h>
 
-#include "record/stacks/lines.h"
+#include "record/python/lines.h"
 
 #define FIRST 10u
 

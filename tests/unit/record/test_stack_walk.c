@@ -13,7 +13,7 @@
 
 #include <cmocka.h>
 
-#include "record/stacks/walk.h"
+#include "record/python/walk.h"
 
 #define FRAMES 5u
 

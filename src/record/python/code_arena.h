@@ -5,15 +5,15 @@
  * taken out. The writer turns such a number into the store's, where what several threads have put
  * is one function.
  */
-#ifndef MP_RECORD_STACKS_CODE_ARENA_H
-#define MP_RECORD_STACKS_CODE_ARENA_H
+#ifndef MP_RECORD_PYTHON_CODE_ARENA_H
+#define MP_RECORD_PYTHON_CODE_ARENA_H
 
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
-#include "record/stacks/store.h"
+#include "record/places/store.h"
 
 #define CODE_ARENA_BYTES  ((size_t)8 << 20) /* mapped, and touched as it is used */
 #define CODE_ARENA_NUMBER ((uint32_t)1 << 30)

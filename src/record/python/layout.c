@@ -1,7 +1,7 @@
 /* The layouts of CPython's frames and code objects: tables for old versions, the interpreter's own
  * for new ones.
  */
-#include "record/stacks/layout.h"
+#include "record/python/layout.h"
 
 #include <string.h>
 

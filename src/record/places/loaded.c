@@ -1,7 +1,7 @@
 /* Reads the linker's list of modules, and looks symbols up by the hash tables of these
  * (DT_GNU_HASH, which each module of this century has).
  */
-#include "record/stacks/loaded.h"
+#include "record/places/loaded.h"
 
 #include <elf.h>
 #include <link.h>

@@ -5,14 +5,14 @@
  * 3.12 on a code object has a number of its own. Before, the addresses of its parts, its first
  * line and a hash of its line table must be the same; then all that a stack says is the same.
  */
-#ifndef MP_RECORD_STACKS_CODE_H
-#define MP_RECORD_STACKS_CODE_H
+#ifndef MP_RECORD_PYTHON_CODE_H
+#define MP_RECORD_PYTHON_CODE_H
 
 #include "base/data/hash.h"
-#include "record/stacks/code_arena.h"
-#include "record/stacks/memory.h"
-#include "record/stacks/python.h"
-#include "record/stacks/store.h"
+#include "record/places/store.h"
+#include "record/python/code_arena.h"
+#include "record/python/memory.h"
+#include "record/python/python.h"
 
 #define CODE_SETS 512u /* a power of two */
 #define CODE_WAYS 4u

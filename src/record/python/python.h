@@ -4,15 +4,15 @@
  * is called only reads: the thread state of this thread, whether the interpreter is being
  * finalised, and whether there are sub-interpreters.
  */
-#ifndef MP_RECORD_STACKS_PYTHON_H
-#define MP_RECORD_STACKS_PYTHON_H
+#ifndef MP_RECORD_PYTHON_PYTHON_H
+#define MP_RECORD_PYTHON_PYTHON_H
 
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <sys/types.h>
 
-#include "record/stacks/layout.h"
+#include "record/python/layout.h"
 
 enum python_state { PYTHON_UNSEEN, PYTHON_LOOKING, PYTHON_READY, PYTHON_REFUSED };
 

@@ -1,7 +1,7 @@
 /* Frames of two kinds: objects that know their callers (before 3.11), and records of the evaluator,
  * some of which are no function's.
  */
-#include "record/stacks/walk.h"
+#include "record/python/walk.h"
 
 #include "base/poison.h"
 

@@ -4,8 +4,8 @@
  * 3.12, checked by tests/e2e/stacks.sh with the interpreters that are there). From 3.13 on the
  * interpreter tells them itself: _PyRuntime begins with _Py_DebugOffsets.
  */
-#ifndef MP_RECORD_STACKS_LAYOUT_H
-#define MP_RECORD_STACKS_LAYOUT_H
+#ifndef MP_RECORD_PYTHON_LAYOUT_H
+#define MP_RECORD_PYTHON_LAYOUT_H
 
 #include <stdbool.h>
 #include <stddef.h>

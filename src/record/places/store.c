@@ -1,9 +1,9 @@
 /* Functions, places and stacks, numbered by their content. */
-#include "record/stacks/store.h"
+#include "record/places/store.h"
 
 #include <string.h>
 
-#include "record/stacks/layout.h"
+#include "record/python/layout.h"
 
 #include "base/poison.h"
 

@@ -1,5 +1,5 @@
 /* A mapping that is filled from its begin. */
-#include "record/stacks/code_arena.h"
+#include "record/python/code_arena.h"
 
 #include <string.h>
 #include <sys/mman.h>

@@ -6,8 +6,8 @@
  * read. Nothing of the application runs meanwhile, so whoever holds it waits for nobody.
  * dl_iterate_phdr takes the second alone, and may be called by a thread that holds it.
  */
-#ifndef MP_RECORD_STACKS_LOADED_H
-#define MP_RECORD_STACKS_LOADED_H
+#ifndef MP_RECORD_PLACES_LOADED_H
+#define MP_RECORD_PLACES_LOADED_H
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -1,7 +1,7 @@
 /* Three formats of line tables: CPython's Objects/lnotab_notes.txt and locations.md say what they
  * are.
  */
-#include "record/stacks/lines.h"
+#include "record/python/lines.h"
 
 #include "base/poison.h"
 

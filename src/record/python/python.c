@@ -1,5 +1,5 @@
 /* Finds Python by its symbols, and the layout of its frames by its version. */
-#include "record/stacks/python.h"
+#include "record/python/python.h"
 
 #include <dlfcn.h>
 #include <link.h>
@@ -8,8 +8,8 @@
 #include <string.h>
 
 #include "base/log.h"
-#include "record/stacks/loaded.h"
-#include "record/stacks/memory.h"
+#include "record/places/loaded.h"
+#include "record/python/memory.h"
 
 #include "base/poison.h"
 

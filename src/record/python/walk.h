@@ -5,13 +5,13 @@
  * compared with what is known of it (code.h), and the depth is bounded. A walk that meets something
  * else ends there, and its stack counts as broken.
  */
-#ifndef MP_RECORD_STACKS_WALK_H
-#define MP_RECORD_STACKS_WALK_H
+#ifndef MP_RECORD_PYTHON_WALK_H
+#define MP_RECORD_PYTHON_WALK_H
 
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "record/stacks/code.h"
+#include "record/python/code.h"
 
 #define WALK_DEPTH 512u /* frames that are kept; of deeper stacks the innermost */
 

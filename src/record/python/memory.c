@@ -1,5 +1,5 @@
 /* What the kernel says of the application's memory: process_vm_readv from the process itself. */
-#include "record/stacks/memory.h"
+#include "record/python/memory.h"
 
 #include <errno.h>
 #include <sys/uio.h>

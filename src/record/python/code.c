@@ -1,7 +1,7 @@
 /* Looks code objects up by their addresses, and reads those that are new. What is new is read by
  * the kernel's copy, so nothing of it is trusted: sizes are bounded and texts may be anything.
  */
-#include "record/stacks/code.h"
+#include "record/python/code.h"
 
 #include "base/poison.h"
 
