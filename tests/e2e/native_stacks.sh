@@ -181,10 +181,11 @@ def sort():
     ctypes.CDLL(None).qsort((ctypes.c_int * 2)(1, 2), 2, 4, compare_type(compare))
 sort()
 END
-    profile sorts MINIPROF_STACKS=both -- python3 sorts.py "$SOURCE/tests/e2e/stacks"
-    same "Python's frames and qsort's in the order of their calls" \
-        "<module> sort qsort compare fill" \
-        "$(python3 - "$miniprof" sorts.mpt <<'END'
+    # woven [VAR=VALUE...]: whose frames, in the order of their calls
+    woven() {
+        rm -f sorts.mpt
+        profile sorts MINIPROF_STACKS=both "$@" -- python3 sorts.py "$SOURCE/tests/e2e/stacks"
+        python3 - "$miniprof" sorts.mpt <<'END'
 import csv, io, subprocess, sys
 text = subprocess.run([sys.argv[1], "stacks", "--tree", "--by", "function", "--csv", sys.argv[2]],
                       stdout=subprocess.PIPE, check=True).stdout.decode()
@@ -198,6 +199,16 @@ for name in libc:
         seen.append(short)
 print(" ".join(seen[seen.index("<module>"):]))
 END
-)"
+    }
+    same "Python's frames and qsort's in the order of their calls" \
+        "<module> sort qsort compare fill" "$(woven)"
+    # As when a compiler or BOLT has split the evaluator.
+    if python3 -c 'import sys
+sys.exit(sys.version_info < (3, 11) or "/libpython" not in open("/proc/self/maps").read())'; then
+        same "an evaluator whose code has no symbol" "<module> sort qsort compare fill" \
+            "$(woven LD_PRELOAD="$build/tests/e2e/python_evaluator.so")"
+    else
+        echo "skipped: an evaluator whose code has no symbol: only in libpython of 3.11 and later"
+    fi
 fi
 finish

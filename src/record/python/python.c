@@ -2,7 +2,6 @@
 #include "record/python/python.h"
 
 #include <dlfcn.h>
-#include <link.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -67,21 +66,6 @@ static void take_version(char *to, size_t bytes, const char *text)
     to[length] = '\0';
 }
 
-/* Where the evaluator's code lies; its stack frames stand for those of Python. */
-static void find_evaluator(struct python *python)
-{
-    void *address = find("_PyEval_EvalFrameDefault");
-    void *found = NULL;
-    const Elf64_Sym *symbol;
-    Dl_info info;
-
-    if (!address || !dladdr1(address, &info, &found, RTLD_DL_SYMENT) || !found)
-        return;
-    symbol = found;
-    python->evaluator = (uintptr_t)address;
-    python->evaluator_bytes = symbol->st_size;
-}
-
 static void learn(struct python *python, pid_t pid, const char *text)
 {
     void *type = find("PyCode_Type");
@@ -105,7 +89,7 @@ static void learn(struct python *python, pid_t pid, const char *text)
     else if (!find_layout(python, pid, version_of(text), &why))
         refuse(python, version, why);
     else {
-        find_evaluator(python);
+        evaluator_find(&python->evaluator);
         atomic_store_explicit(&python->state, PYTHON_READY, memory_order_release);
     }
 }

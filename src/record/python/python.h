@@ -12,6 +12,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "record/python/evaluator.h"
 #include "record/python/layout.h"
 
 enum python_state { PYTHON_UNSEEN, PYTHON_LOOKING, PYTHON_READY, PYTHON_REFUSED };
@@ -22,8 +23,7 @@ struct python {
     _Atomic bool several_said;   /* that there are sub-interpreters */
     struct python_layout layout; /* from READY on, like all below */
     uintptr_t code_type;
-    uintptr_t evaluator; /* _PyEval_EvalFrameDefault; 0 bytes: not found */
-    uintptr_t evaluator_bytes;
+    struct evaluator evaluator;
     void *(*thread_state)(void);
     int (*is_finalizing)(void);
     void *(*first_interpreter)(void);

@@ -20,7 +20,13 @@ struct walker {
 };
 _Static_assert(LAYOUT_FRAME_BYTES <= LAYOUT_STATE_BYTES, "a frame fits in the copy");
 
-/* The innermost frame; 0: none. */
+static void keep_record(struct walk *walk, uintptr_t record)
+{
+    if (walk->record_count < WALK_RECORDS)
+        walk->records[walk->record_count++] = record;
+}
+
+/* The innermost frame; 0: none. Up to 3.12 a record of the innermost evaluator leads to it. */
 static uintptr_t first_frame(struct walker *walker, uintptr_t thread_state)
 {
     const struct python_layout *layout = &walker->python->layout;
@@ -33,6 +39,7 @@ static uintptr_t first_frame(struct walker *walker, uintptr_t thread_state)
     at = load_word(state + layout->state_frame);
     if (layout->inner_frame == LAYOUT_NONE || !at)
         return at;
+    keep_record(walker->walk, at);
     at = memory_view(pages, at, 2 * sizeof(at), walker->copy);
     return at ? load_word(at + layout->inner_frame) : 0;
 }
@@ -84,8 +91,9 @@ static bool take_frame(struct walker *walker, const struct python_layout *layout
 }
 
 /* From 3.12 on a frame of the evaluator itself stands before the first one that it runs. */
-static void take_other(struct walker *walker)
+static void take_other(struct walker *walker, uintptr_t frame)
 {
+    keep_record(walker->walk, frame);
     if (walker->count)
         walker->walk->places[walker->count - 1] |= PLACE_ENTRY;
 }
@@ -108,6 +116,7 @@ uint32_t walk_python(struct walk *walk, const struct python *python, struct stac
 
     trust_anew(walk);
     walk->broken = false;
+    walk->record_count = 0;
     frame = first_frame(&walker, thread_state);
     for (unsigned passed = 0; frame; passed++) {
         if (walker.count == most) {
@@ -122,7 +131,7 @@ uint32_t walk_python(struct walk *walk, const struct python *python, struct stac
             break;
         }
         if (!layout->objects && load_byte(frame + layout->owner) >= OWNER_OTHER) {
-            take_other(&walker);
+            take_other(&walker, frame);
         } else if (!take_frame(&walker, layout, frame)) {
             walk->broken = true;
             break;

@@ -13,7 +13,8 @@
 
 #include "record/python/code.h"
 
-#define WALK_DEPTH 512u /* frames that are kept; of deeper stacks the innermost */
+#define WALK_DEPTH   512u /* frames that are kept; of deeper stacks the innermost */
+#define WALK_RECORDS 16u
 
 /* What a thread needs for it. In a signal handler: with pages that are copied, and with the codes'
  * arena. */
@@ -23,6 +24,10 @@ struct walk {
     uint32_t most;  /* frames that are kept, up to WALK_DEPTH; 0: as many */
     uint32_t count; /* walks */
     bool broken;    /* the last one ended too early */
+    /* What evaluators keep on the native stack, innermost first, as far as there is room; not with
+     * pages that are copied. */
+    uint32_t record_count;
+    uintptr_t records[WALK_RECORDS];
     uint64_t places[WALK_DEPTH + 1];
 };
 

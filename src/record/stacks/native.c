@@ -60,10 +60,38 @@ uint32_t native_walk(struct native *native, uint64_t unloads, uint64_t places[NA
     return count > 0 ? (uint32_t)count : 0;
 }
 
-static bool is_evaluator(const struct python *python, uint64_t place)
+static bool is_evaluator(const struct native_stacks *stacks, uint32_t index)
 {
-    return PLACE_IS_NATIVE(place) &&
-           PLACE_ADDRESS(place) - python->evaluator < python->evaluator_bytes;
+    return stacks->evaluators[index / 64] >> index % 64 & 1;
+}
+
+static uint32_t mark_evaluators(const struct evaluator *evaluator, struct native_stacks *stacks)
+{
+    uint32_t frames = stacks->native_count < NATIVE_DEPTH ? stacks->native_count : NATIVE_DEPTH;
+    uint32_t count = 0;
+
+    memset(stacks->evaluators, 0, sizeof(stacks->evaluators));
+    for (uint32_t i = 0; i < frames; i++)
+        if (evaluator_has(evaluator, PLACE_ADDRESS(stacks->native[i]))) {
+            stacks->evaluators[i / 64] |= UINT64_C(1) << i % 64;
+            count++;
+        }
+    return count;
+}
+
+void native_find_evaluators(struct evaluator *evaluator, const struct walk *walk,
+                            struct native_stacks *stacks)
+{
+    uint32_t begun = 0;
+
+    for (uint32_t i = 0; i < stacks->python_count; i++)
+        begun += stacks->python[i] & PLACE_ENTRY;
+    stacks->evaluator_count = mark_evaluators(evaluator, stacks);
+    if (__builtin_expect(stacks->evaluator_count >= begun || stacks->native_count > NATIVE_DEPTH,
+                         1))
+        return;
+    evaluator_learn(evaluator, walk->records, walk->record_count);
+    stacks->evaluator_count = mark_evaluators(evaluator, stacks);
 }
 
 /* A stack in the making. */
@@ -93,20 +121,17 @@ static void put_evaluated(struct splice *splice, bool last)
     }
 }
 
-uint32_t native_splice(const struct python *python, const struct native_stacks *stacks,
-                       uint64_t *to, uint32_t room)
+uint32_t native_splice(const struct native_stacks *stacks, uint64_t *to, uint32_t room)
 {
     struct splice splice = {.to = to, .room = room, .of = stacks};
-    uint32_t evaluators = 0;
+    uint32_t evaluators = stacks->evaluator_count;
 
-    for (uint32_t i = 0; i < stacks->native_count; i++)
-        evaluators += is_evaluator(python, stacks->native[i]);
     if (stacks->python_count && !evaluators) {
         put_evaluated(&splice, true);
         return splice.count;
     }
     for (uint32_t i = 0; i < stacks->native_count; i++)
-        if (stacks->python_count && is_evaluator(python, stacks->native[i]))
+        if (is_evaluator(stacks, i))
             put_evaluated(&splice, --evaluators == 0);
         else
             put(&splice, stacks->native[i]);

@@ -4,9 +4,10 @@
  * glibc goes on where libunwind cannot. What is kept is a module and an offset; symbols are the
  * reader's work.
  *
- *     native_walk    each call: addresses
- *     native_splice  Python's frames in place of the evaluator's that ran them
- *     native_place   once for each stack: address -> module and offset
+ *     native_walk             each call: addresses
+ *     native_find_evaluators  each call with Python's frames too: which of them run Python
+ *     native_splice           Python's frames in place of those
+ *     native_place            once for each stack: address -> module and offset
  *
  * A place with PLACE_NATIVE is an address first. native_place puts the module's number into it.
  */
@@ -18,7 +19,8 @@
 #include <stdint.h>
 
 #include "record/places/store.h"
-#include "record/python/python.h"
+#include "record/python/evaluator.h"
+#include "record/python/walk.h"
 
 #define NATIVE_DEPTH 256u /* frames that are kept, the innermost */
 
@@ -36,15 +38,23 @@ void native_open(struct native *native);
  * loaded_removals has just said. */
 uint32_t native_walk(struct native *native, uint64_t unloads, uint64_t places[NATIVE_DEPTH + 1]);
 
-/* Puts both stacks into `to`, which has room for `room`. An evaluator's frame stands where the
- * Python frames that it runs belong. If evaluators are not found, only Python's frames are there.
- */
+/* Both kinds of frames of one stack, innermost first. */
 struct native_stacks {
     const uint64_t *native, *python;
     uint32_t native_count, python_count;
+    /* Which native ones run Python. */
+    uint32_t evaluator_count;
+    uint64_t evaluators[(NATIVE_DEPTH + 1 + 63) / 64];
 };
-uint32_t native_splice(const struct python *python, const struct native_stacks *stacks,
-                       uint64_t *to, uint32_t room);
+
+/* Counts the evaluators. If there are fewer than Python's frames tell, looks for the others. */
+void native_find_evaluators(struct evaluator *evaluator, const struct walk *walk,
+                            struct native_stacks *stacks);
+
+/* Puts both stacks into `to`, which has room for `room`. An evaluator's frame stands where the
+ * Python frames that it runs belong. If evaluators are not found, only Python's frames are there.
+ */
+uint32_t native_splice(const struct native_stacks *stacks, uint64_t *to, uint32_t room);
 
 /* Replaces addresses by modules and offsets. Answers how many of the innermost places belong to
  * the profiler and the driver, so not to the stack. */

@@ -130,9 +130,11 @@ static uint32_t take_native(struct stacks *stacks, struct stack_thread *thread, 
         .native_count = native_walk(&stacks->native, unloads, thread->native),
         .python_count = frames,
     };
-    uint32_t count = native_splice(&stacks->python, &of, thread->both,
-                                   sizeof thread->both / sizeof *thread->both);
+    uint32_t count;
 
+    if (frames)
+        native_find_evaluators(&stacks->python.evaluator, &thread->walk, &of);
+    count = native_splice(&of, thread->both, sizeof thread->both / sizeof *thread->both);
     forget_unloaded(thread, unloads);
     return count ? number_of(stacks, thread, thread->both, count) : 0;
 }
@@ -217,6 +219,8 @@ void stacks_open(struct recorder *recorder)
     stacks->wants_python = recorder->config.stacks != MP_STACKS_NATIVE;
     if (recorder->config.stacks != MP_STACKS_PYTHON)
         native_open(&stacks->native);
+    if (recorder->config.stacks == MP_STACKS_BOTH)
+        evaluator_open(&stacks->python.evaluator);
     store_open(&stacks->store);
     stacks->wanted = slots_open(&stacks->calls) && slots_open(&stacks->nodes);
     if (!stacks->wanted)
