@@ -46,7 +46,8 @@ UNIT_SOURCES := $(filter-out tests/unit/preload/%,$(UNIT_SOURCES))
 endif
 # They speak the payload extension too, which CUDA 11.8's NVTX headers do not know.
 ifeq ($(wildcard $(CUDA_ROOT)/include/nvtx3/nvToolsExtPayload.h),)
-UNIT_SOURCES := $(filter-out tests/unit/record/test_nvtx%,$(UNIT_SOURCES))
+UNIT_SOURCES := $(filter-out tests/unit/record/test_nvtx% \
+	tests/unit/record/test_nccl_plugin.c,$(UNIT_SOURCES))
 endif
 ifeq ($(HAVE_SQLITE),)
 UNIT_SOURCES := $(filter-out tests/unit/export/test_nvvp%,$(UNIT_SOURCES))
@@ -378,6 +379,7 @@ BENCH_SOURCES := $(sort $(wildcard tests/bench/bench_*.c))
 ifndef HAVE_CUDA
 BENCH_SOURCES := $(filter-out tests/bench/bench_record_%,$(BENCH_SOURCES))
 endif
+BENCH_SOURCES := $(filter-out $(if $(SIMGPU_NCCL),,%/bench_record_nccl.c),$(BENCH_SOURCES))
 BENCH_PROGRAMS := $(BENCH_SOURCES:tests/bench/%.c=$(BUILD)/bench/%)
 
 $(OBJ)/tests/bench/bench_record_%.o: EXTRA_CPPFLAGS += $(CUDA_CPPFLAGS)

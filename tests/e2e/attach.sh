@@ -36,15 +36,19 @@ infos() {
 # ---- the calls that are noticed --------------------------------------------------------------
 if [ -z "$sanitized" ]; then
     reach=$build/tests/e2e/reach
-    "$reach" >reach.bare
-    LD_PRELOAD=$preload "$reach" >reach.out
-    same "without the library: nothing is noticed" "21 0" \
-        "$(grep -c ' - ' reach.bare) $(grep -vc ' - ' reach.bare)"
-    same "with it: the same results" "$(awk '{ print $1, $3 }' reach.bare)" \
-        "$(awk '{ print $1, $3 }' reach.out)"
-    same "each way, once" "linked 1 dlsym 1 default 1 linked-ask 1 runtime 1 runtime-11 1 \
+    if [ -x "$reach" ]; then
+        "$reach" >reach.bare
+        LD_PRELOAD=$preload "$reach" >reach.out
+        same "without the library: nothing is noticed" "21 0" \
+            "$(grep -c ' - ' reach.bare) $(grep -vc ' - ' reach.bare)"
+        same "with it: the same results" "$(awk '{ print $1, $3 }' reach.bare)" \
+            "$(awk '{ print $1, $3 }' reach.out)"
+        same "each way, once" "linked 1 dlsym 1 default 1 linked-ask 1 runtime 1 runtime-11 1 \
 linked-graph 10 dlsym-graph 10 bad-argument 10 linked-capture 10 dlsym-capture 10" \
-        "$(echo $(awk '$2 { print $1, $2 }' reach.out))"
+            "$(echo $(awk '$2 { print $1, $2 }' reach.out))"
+    else
+        echo "skipped: each way to a function: CUDA's headers are older than 12.0"
+    fi
     for first in "$build/tests/e2e/next_malloc.so:$preload" \
         "$preload:$build/tests/e2e/next_malloc.so"; do
         same "RTLD_NEXT means the caller's next" "malloc is there nothing after itself" \

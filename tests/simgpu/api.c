@@ -228,7 +228,7 @@ CUresult CUDAAPI cuGetProcAddress(const char *symbol, void **pfn, int version, c
     return *pfn ? CUDA_SUCCESS : CUDA_ERROR_NOT_FOUND;
 }
 #pragma pop_macro("cuGetProcAddress")
-#else
+#elif !defined(SIMGPU_LACKS_cuGetProcAddress_v2)
 static void *const old_ask;
 #endif
 

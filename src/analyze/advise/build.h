@@ -308,6 +308,15 @@ void advise_grids_free(struct advise *advise);
 enum mp_status advise_sampled_load(struct advise *advise);
 void advise_sampled_free(struct advise *advise);
 
+/* The share of device memory's throughput, of the tensor pipes or of the issue slots that kernels
+ * like this one use by the samples, the greatest of them; 0: not known. So much of its time remains
+ * however much work there is at once. */
+double advise_used(const struct advise *advise, const struct deps_activity *work);
+
+/* Whether samples tell that device memory is at its limit: no kernel of the same bytes is faster.
+ */
+bool advise_fills_memory(const struct advise *advise, const struct deps_activity *work);
+
 /* ---- layers.c ---- */
 
 /* Finds the layer of each device activity. Call it before the replayer and the edits exist, because

@@ -5,11 +5,15 @@
  * A wave is as many blocks as all SMs hold at once (analyze/kernels/occupancy.h). With 4 times the
  * work such a kernel takes as long as now, so the same work takes a quarter of its time.
  */
+#include <math.h>
+
 #include "analyze/advise/build.h"
 #include "analyze/kernels/kernels.h"
 #include "model/trace/reading.h"
 
 #include "base/poison.h"
+
+#define FULL 0.9 /* of what the GPU can do: more blocks at once help no more */
 
 /* ---- Launch shapes and devices ---- */
 
@@ -82,7 +86,9 @@ static double waves_of(const struct advise *advise, uint32_t index)
 
 static double factor_of(const void *context, uint32_t index)
 {
-    return waves_of(context, index);
+    const struct advise *advise = context;
+
+    return fmax(waves_of(advise, index), advise_used(advise, &advise->deps->activities[index]));
 }
 
 static enum mp_status judge_grids(struct advise *advise, struct advise_finding *finding,
@@ -95,7 +101,8 @@ static enum mp_status judge_grids(struct advise *advise, struct advise_finding *
         const struct deps_activity *work = &deps->activities[i];
         double waves = waves_of(advise, i);
 
-        if (advise->iterations->of[i] == DEPS_NONE || waves >= 1)
+        if (advise->iterations->of[i] == DEPS_NONE || waves >= 1 ||
+            advise_used(advise, work) >= FULL)
             continue;
         advise->edits[i] |= DEPS_EDIT_SCALED;
         advise_picked_add(advise, picked, i);
@@ -106,8 +113,12 @@ static enum mp_status judge_grids(struct advise *advise, struct advise_finding *
         return MP_OK;
     advise->factor_of = factor_of;
     MP_TRY(advise_replay(advise, &finding->gain));
-    finding->assumes = "at best: with a larger batch each of these kernels fills one wave in the "
-                       "time that it takes now; the gain is that of the same work";
+    finding->assumes =
+        advise->sampled.any
+            ? "at best: with a larger batch each of these kernels fills one wave, device memory or "
+              "a pipe in the time that it takes now; the gain is that of the same work"
+            : "at best: with a larger batch each of these kernels fills one wave in the time that "
+              "it takes now; the gain is that of the same work";
     weighted /= (double)picked->time;
     advise_evidence(finding,
                     "%.4g kernels an iteration have fewer blocks than the GPU holds at once, %.2g "

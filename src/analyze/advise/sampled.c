@@ -44,10 +44,10 @@ void advise_sampled_free(struct advise *advise)
 }
 
 /* What work of this name was like, on all devices. */
-static const struct counters_brief *brief_of(struct advise *advise,
+static const struct counters_brief *brief_of(const struct advise *advise,
                                              const struct deps_activity *work)
 {
-    struct advise_sampled *sampled = &advise->sampled;
+    const struct advise_sampled *sampled = &advise->sampled;
 
     if (!sampled->known[work->name]) {
         sampled->known[work->name] = true;
@@ -55,6 +55,21 @@ static const struct counters_brief *brief_of(struct advise *advise,
             counters_brief_of(&sampled->result, COUNTERS_ANY_DEVICE, deps_name(advise->deps, work));
     }
     return &sampled->briefs[work->name];
+}
+
+double advise_used(const struct advise *advise, const struct deps_activity *work)
+{
+    static const enum counters_telling limits[] = {COUNTERS_DRAM, COUNTERS_TENSOR, COUNTERS_ISSUE};
+    double used = 0;
+
+    for (size_t i = 0; advise->sampled.any && i < sizeof limits / sizeof *limits; i++)
+        used = fmax(used, brief_of(advise, work)->values[limits[i]] / 100); /* NAN: not known */
+    return used;
+}
+
+bool advise_fills_memory(const struct advise *advise, const struct deps_activity *work)
+{
+    return advise->sampled.any && brief_of(advise, work)->values[COUNTERS_DRAM] >= FULL_DRAM;
 }
 
 static const struct counters_cell *of_devices(const struct advise *advise, const char *name,
@@ -104,7 +119,7 @@ static double sms_factor(struct advise *advise, const struct deps_activity *work
 {
     return work->kind == DEPS_KERNEL && !advise->kinds[work->name].communicates &&
                    brief->class == COUNTERS_FEW_SMS
-               ? brief->values[COUNTERS_SMS] / 100
+               ? fmax(brief->values[COUNTERS_SMS] / 100, advise_used(advise, work))
                : 1;
 }
 

@@ -248,8 +248,15 @@ static enum mp_status judge_layer(struct advise *advise, const struct slow *slow
 
 /* ---- slow_layer: a kernel ---- */
 
-/* The name of kernels with most time on the critical path; 0: there is none. Kernels of NCCL are
- * left out: how much of them is waiting for other ranks, one trace does not know. */
+/* Kernels of NCCL could not: how much of them is waiting for other ranks, one trace does not know.
+ */
+static bool could_be_faster(const struct advise *advise, const struct deps_activity *work)
+{
+    return work->kind == DEPS_KERNEL && !advise->kinds[work->name].communicates &&
+           !advise_fills_memory(advise, work);
+}
+
+/* The name of kernels with most time on the critical path; 0: there is none. */
 static uint32_t slowest(const struct advise *advise, const struct deps_result *result)
 {
     const struct deps *deps = advise->deps;
@@ -258,9 +265,9 @@ static uint32_t slowest(const struct advise *advise, const struct deps_result *r
     for (uint32_t i = deps->host_count; i < deps->count; i++) {
         uint32_t name = deps->activities[i].name;
 
-        if (deps->activities[i].kind == DEPS_KERNEL && result->rows[name].critical &&
-            !advise->kinds[name].communicates &&
-            (!most || result->rows[name].critical > result->rows[most].critical))
+        if (result->rows[name].critical &&
+            (!most || result->rows[name].critical > result->rows[most].critical) &&
+            could_be_faster(advise, &deps->activities[i]))
             most = name;
     }
     return most;

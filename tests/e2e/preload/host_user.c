@@ -32,6 +32,10 @@ void use_gpu(void)
     printf("cuStreamAddCallback: %d\n", cuStreamAddCallback(NULL, call_back, &ten, 0));
     printf("cuStreamSynchronize: %d, ran %d\n", cuStreamSynchronize(NULL), runs);
     printf("cuGraphCreate: %d\n", cuGraphCreate(&graph, 0));
-    printf("cuGetProcAddress: %d\n",
-           cuGetProcAddress("cuGraphCreate", &function, 12000, 0, NULL) || !function);
+#if CUDA_VERSION >= 12000
+    cuGetProcAddress("cuGraphCreate", &function, CUDA_VERSION, 0, NULL);
+#else
+    cuGetProcAddress("cuGraphCreate", &function, CUDA_VERSION, 0);
+#endif
+    printf("cuGetProcAddress: %d\n", !function);
 }

@@ -181,15 +181,21 @@ void kineto_report(void)
     fflush(stdout);
 }
 
-/* What Nsight Systems' library does as far as others see it: it is there first, with a name. */
+/* What Nsight Systems' library does as far as others see it: it is there first, with a name if
+ * this CUPTI knows names. */
 void nsight_attach(void);
 void nsight_attach(void)
 {
+#if CUPTI_API_VERSION >= 130000
     CUpti_SubscriberParams params = {.structSize = sizeof(params),
                                      .subscriberName = "Nsight Systems"};
 
-    if (CALL(cuptiSubscribe_v2, &subscriber, (CUpti_CallbackFunc)on_callback, NULL, &params) !=
-        CUPTI_SUCCESS)
-        subscribe();
+    if (CALL(cuptiSubscribe_v2, &subscriber, (CUpti_CallbackFunc)on_callback, NULL, &params) ==
+        CUPTI_SUCCESS) {
+        kineto_start();
+        return;
+    }
+#endif
+    subscribe();
     kineto_start();
 }

@@ -151,22 +151,41 @@ static void do_graph(void)
     CHECK(cuGraphDestroy(graph));
 }
 
+/* cuGraphAddNode, if CUDA has it: since 12.2. */
+static CUgraphNode add_any(CUgraph graph, CUgraphNode first, struct job *job)
+{
+    CUgraphNode node;
+#if CUDA_VERSION >= 12020
+    CUgraphNodeParams any = {.type = CU_GRAPH_NODE_TYPE_HOST};
+
+    any.host.fn = do_job;
+    any.host.userData = job;
+#if CUDA_VERSION >= 13000
+    CHECK(cuGraphAddNode(&node, graph, &first, NULL, 1, &any));
+#else
+    CHECK(cuGraphAddNode(&node, graph, &first, 1, &any));
+#endif
+    printf("%s\n", any.host.fn == do_job && any.host.userData == job ? "unchanged" : "changed");
+#else
+    CUDA_HOST_NODE_PARAMS any = {.fn = do_job, .userData = job};
+
+    CHECK(cuGraphAddHostNode(&node, graph, &first, 1, &any));
+    printf("%s\n", any.fn == do_job && any.userData == job ? "unchanged" : "changed");
+#endif
+    return node;
+}
+
 static void do_hand(void)
 {
     static struct job jobs[] = {{"added", 50000}, {"any", 20000}, {"set", 1000}};
     CUDA_HOST_NODE_PARAMS params = {.fn = do_job, .userData = &jobs[0]}, read;
-    CUgraphNodeParams any = {.type = CU_GRAPH_NODE_TYPE_HOST};
     CUgraphNode first, second;
     CUgraphExec exec;
     CUgraph graph;
 
     CHECK(cuGraphCreate(&graph, 0));
     CHECK(cuGraphAddHostNode(&first, graph, NULL, 0, &params));
-    any.host.fn = do_job;
-    any.host.userData = &jobs[1];
-    CHECK(cuGraphAddNode(&second, graph, &first, NULL, 1, &any));
-    printf("%s\n",
-           any.host.fn == do_job && any.host.userData == &jobs[1] ? "unchanged" : "changed");
+    second = add_any(graph, first, &jobs[1]);
     CHECK(cuGraphHostNodeGetParams(second, &read));
     printf("%s\n", read.fn == do_job && read.userData == &jobs[1] ? "own params" : "others");
     params.userData = &jobs[2];
@@ -207,7 +226,11 @@ static void do_asked(void)
         host_launch *call;
     } found;
 
-    CHECK(cuGetProcAddress("cuLaunchHostFunc", &found.address, 12000, 0, NULL));
+#if CUDA_VERSION >= 12000
+    CHECK(cuGetProcAddress("cuLaunchHostFunc", &found.address, CUDA_VERSION, 0, NULL));
+#else
+    CHECK(cuGetProcAddress("cuLaunchHostFunc", &found.address, CUDA_VERSION, 0));
+#endif
     CHECK(found.call(streams[0], do_job, &jobs[0]));
     found.address = dlsym(driver, "cuLaunchHostFunc");
     CHECK(found.call(streams[0], do_job, &jobs[1]));

@@ -39,7 +39,7 @@ static struct play_op *add_op(struct play *play, enum play_kind kind, uint32_t r
 static void add_queue(struct play *play, uint32_t rank)
 {
     for (uint32_t stream = 0; stream < PLAY_STREAMS; stream++) {
-        for (int i = 0; i < QUEUED; i++) {
+        for (unsigned i = 0; i < QUEUED; i++) {
             struct play_op *op = add_op(play, PLAY_KERNEL, rank, stream);
 
             op->name = PLAY_NAMES - 1;
@@ -213,7 +213,7 @@ static uint32_t begin_kernel(const struct run *run, const struct play_op *op, ui
 
     wait_for(play, call, run->changes->no_launch[rank] ? 0 : PLAY_LAUNCH, rank, PLAY_LATENCY);
     wait_for(play, of->streams[op->stream], gap, rank, PLAY_LATENCY);
-    for (int i = 0; i < EVENTS; i++)
+    for (unsigned i = 0; i < EVENTS; i++)
         wait_for(play, of->held[op->stream][i], gap, rank, PLAY_LATENCY);
     return begin;
 }
@@ -266,7 +266,7 @@ static void play_sync(struct run *run, const struct play_op *op)
         if (op->kind == PLAY_SYNC_STREAM && i != op->stream)
             continue;
         wait_for(play, of->streams[i], PLAY_RETURN, op->rank, PLAY_LATENCY);
-        for (int k = 0; k < EVENTS; k++)
+        for (unsigned k = 0; k < EVENTS; k++)
             wait_for(play, of->held[i][k], PLAY_RETURN, op->rank, PLAY_LATENCY);
     }
     of->thread = end;
@@ -289,7 +289,7 @@ static void play_event(struct run *run, const struct play_op *op)
     }
     /* Both at most: one of each event. What holds it twice changes nothing, and all ends are held
      * that are not of its own stream before. */
-    for (int i = 0; i < 1 + EVENTS; i++) {
+    for (unsigned i = 0; i < 1 + EVENTS; i++) {
         uint32_t *held = of->held[op->stream];
         uint32_t *later = &held[op->name];
 
