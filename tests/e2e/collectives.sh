@@ -6,7 +6,7 @@
 . "$SOURCE/tests/e2e/lib.sh" || exit 1
 
 collectives=$build/tests/e2e/collectives
-[ -x "$collectives" ] || { echo "no $collectives: CUDA's headers know no payloads of NVTX"; exit 77; }
+needs nvtx3/nvToolsExtPayload.h
 
 # cells NAME TABLE COLUMN...: one word a row, the columns with slashes between; - for an empty one
 cells() {

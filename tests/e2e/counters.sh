@@ -296,13 +296,13 @@ like "advice: 65536 bytes in 3.8 us, in either direction" '^17[01][0-9]{8} 17[01
     "$(echo $(finding kernels full_pcie pcie_in_bytes_per_second) \
         $(finding kernels full_pcie pcie_out_bytes_per_second))"
 same "advice: tensor cores that work" "" "$(finding kernels idle_tensor_cores kernels)"
-if [ -x "$build/tests/e2e/collectives" ]; then
+if plays nvtx3/nvToolsExtPayload.h; then
     profile spin MINIPROF_SAMPLE=default@100kHz -- "$build/tests/e2e/collectives" none none
     same "advice: NCCL that spins" 1 "$(finding spin nccl_waiting kernels)"
     report spin
     like "spinning in NCCL is waiting" ' waiting +ncclDevKernel' "$(grep ncclDev spin.txt)"
 else
-    echo "skipped: NCCL that spins: CUDA's headers know no payloads of NVTX"
+    leaves_out "NCCL that spins"
 fi
 like "advice: what was not sampled" 'nccl_waiting \(no' \
     "$(profile unsampled -- "$inference" --iterations=12; "$miniprof" advise unsampled.mpt)"

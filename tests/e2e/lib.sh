@@ -78,6 +78,29 @@ like() {
     fi
 }
 
+# plays WHAT...: whether CUDA's headers, of which the software GPU is made, have all of these: a
+# function of the driver or of CUPTI, or a header.
+plays() {
+    local what
+    for what in "$@"; do
+        case $what in
+        *.h) [ "${what##*/}" != nvToolsExtPayload.h ] || [ -e "$build/simgpu/libnccl.so.2" ] ;;
+        *) nm -D --defined-only "$build"/simgpu/libcuda.so.1 "$build"/simgpu/libcupti.so |
+            grep -qE " $what(@|\$)" ;;
+        esac || return 1
+    done
+}
+
+# needs WHAT...: the same for a whole test, which is skipped otherwise.
+needs() {
+    plays "$@" || { echo "skipped: CUDA's headers have no $*"; exit 77; }
+}
+
+# leaves_out WHAT: says that a part of a test is skipped.
+leaves_out() {
+    echo "skipped: $1: CUDA's headers are too old"
+}
+
 finish() {
     echo "$passed passed, $failed failed"
     [ "$failed" -eq 0 ]

@@ -126,7 +126,7 @@ same "SIGKILL without kernels in the trace: exit code" 1 "$status"
 same "SIGKILL without kernels in the trace: all are late" 4 "$(number sigkill late)"
 
 # Jobs of two ranks: whoever is planted is found, and the tables come last.
-if [ -x "$build/tests/e2e/ranks" ]; then
+if plays nvtx3/nvToolsExtPayload.h; then
     STEPS=20 ROUNDS=1 script ranks
     same "ranks: exit code" 0 "$status"
     same "ranks: the late rank, by the plugin and by NVTX" 2 \

@@ -6,7 +6,7 @@
 . "$(dirname "$0")/lib.sh"
 
 ranks=$build/tests/e2e/ranks
-[ -x "$ranks" ] || { echo "no $ranks: CUDA's headers know no payloads of NVTX"; exit 77; }
+needs nvtx3/nvToolsExtPayload.h
 
 # play NAME N [[RANK@]VAR=VALUE...] -- ARGUMENT...: traces and truth.csv in $work/NAME.
 play() {

@@ -4,7 +4,7 @@
 . "$(dirname "$0")/lib.sh"
 
 ranks=$build/tests/e2e/ranks
-[ -x "$ranks" ] || { echo "no $ranks: CUDA's headers know no payloads of NVTX"; exit 77; }
+needs nvtx3/nvToolsExtPayload.h
 
 # job NAME N [[RANK@]VAR=VALUE...] -- ARGUMENT...: sets $status; $work/NAME has what launch leaves.
 job() {
