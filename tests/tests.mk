@@ -158,7 +158,7 @@ TESTS_oracle  := tests/oracle/run.py tests/oracle/sweep.py
 TESTS_html    := tests/html/run.sh
 TESTS_python  := $(sort $(wildcard tests/python/test_*.py))
 TESTS_packages := $(filter-out %/lib.sh,$(sort $(wildcard tests/packages/*.sh)))
-TESTS_roots   := $(filter-out %/lib.sh %/pythons.sh tests/roots/readme_%,\
+TESTS_roots   := $(filter-out %/lib.sh %/pythons.sh tests/roots/readme_% tests/roots/fresh_%,\
 	$(sort $(wildcard tests/roots/*.sh)))
 
 # What runs in the pool of `make check`: all but html, which needs Chromium, and takes a minute,
@@ -189,7 +189,7 @@ endif
 -include tests/qemu/qemu.mk
 
 .PHONY: test-programs list-tests check-all fuzz-programs fuzz-seeds lint-format lint-house \
-	lint-tidy lint-analyzer check-readme check-pythons $(SUITES:%=check-%)
+	lint-tidy lint-analyzer check-readme check-fresh check-pythons $(SUITES:%=check-%)
 
 # The software GPU tests itself: tests/e2e/simgpu_selftest.sh.
 SIMGPU_SELFTEST := $(if $(HAVE_CUDA),$(BUILD)/simgpu/selftest $(BUILD)/simgpu/libselftest_inject.so)
@@ -227,6 +227,9 @@ check-roots: all $(PACKAGE_PROGRAMS)
 check-readme: ## README and the tutorial, typed in a clean Debian 12 and Ubuntu 24.04 (20 minutes)
 	@TEST_SECONDS=3600 $(RUN_ENVIRONMENT) tests/run.sh roots \
 		$(sort $(wildcard tests/roots/readme_*.sh))
+check-fresh: ## make demo and make check in a clean Debian 12 and Ubuntu 24.04 (1 hour)
+	@TEST_SECONDS=3600 $(RUN_ENVIRONMENT) JOBS=1 tests/run.sh roots \
+		$(sort $(wildcard tests/roots/fresh_*.sh))
 # What is in that release changes from day to day.
 check-pythons: programs $(TEST_TOOLS) ## stacks with Pythons of Debian's next release (5 minutes)
 	@TEST_SECONDS=1200 $(RUN_ENVIRONMENT) tests/run.sh roots tests/roots/pythons.sh

@@ -13,8 +13,8 @@ clean_root() {
     if [ ! -e "$kept" ]; then
         mkdir -p "${kept%/*}"
         # shellcheck disable=SC2086
-        if ! debootstrap --variant=minbase ${3:+--keyring="$3"} "$1" "$work/new" "$2" "$script" \
-            >"$work/debootstrap.log" 2>&1; then
+        if ! debootstrap --variant=minbase ${NO_CHECK_GPG:+--no-check-gpg} ${3:+--keyring="$3"} \
+            "$1" "$work/new" "$2" "$script" >"$work/debootstrap.log" 2>&1; then
             echo "no clean $1 from $2: $(tail -n 1 "$work/debootstrap.log")"
             exit 77
         fi
@@ -39,10 +39,40 @@ clean_root() {
     [ ! -e /etc/apt/apt.conf ] || cp /etc/apt/apt.conf "$root/etc/apt/apt.conf"
 }
 
-# inside COMMAND...: in the clean system, with a /proc of its own that goes away with the command.
+# inside COMMAND...: in the clean system, with a /proc and terminals of its own that go away with
+# the command.
 inside() {
-    env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin DEBIAN_FRONTEND=noninteractive LC_ALL=C \
-        unshare --mount --pid --fork --mount-proc="$root/proc" chroot "$root" "$@"
+    env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin HOME=/root DEBIAN_FRONTEND=noninteractive LC_ALL=C \
+        unshare --mount --pid --fork --mount-proc="$root/proc" sh -c '
+            mount -t devpts -o newinstance,ptmxmode=0666 none "$0/dev/pts" 2>/dev/null &&
+                ln -sf pts/ptmx "$0/dev/ptmx"
+            exec chroot "$0" "$@"' "$root" "$@"
+}
+
+# into FOLDER: the source as it is here, uncommitted changes too, in a folder of the clean system.
+into() {
+    mkdir -p "$root/$1"
+    git -C "$SOURCE" ls-files -z --cached --others --exclude-standard >"$work/files"
+    tar -C "$SOURCE" -c --null -T "$work/files" --ignore-failed-read |
+        tar -C "$root/$1" -x --no-same-owner
+}
+
+# fresh_works COMPONENT...: the newcomer's two commands in a clone, with the CUDA of the system's
+# own archive, which these components of it have.
+fresh_works() {
+    local log
+    sed -i "s/ main.*/ main $*/" "$root/etc/apt/sources.list"
+    check "apt knows its archive" inside apt-get update -q
+    check "apt installs make and git" inside apt-get install -y -q --no-install-recommends make git
+    into clone
+    for log in demo check; do
+        inside make -C /clone $log </dev/null >"$work/$log.log" 2>&1
+        same "make $log: exit code" 0 $?
+    done
+    like "make demo shows what it found" 'GPU activities:.*gemm_layer' "$(cat "$work/demo.log")"
+    like "make check tries thousands" '[0-9]{5} passed, 0 failed$' "$(cat "$work/check.log")"
+    grep -aE -A 12 '^(FAILED|skipped)' "$work/check.log" | head -n 200
+    tail -n 3 "$work/demo.log" "$work/check.log"
 }
 
 # What the packages promise, tried there.
@@ -96,10 +126,8 @@ readme_works() {
         echo "no CUDA headers with CUPTI's among them, in CUDA_HOME or /usr/local/cuda"
         exit 77
     fi
-    mkdir -p "$root/clone" "$root/usr/local/cuda"
-    git -C "$SOURCE" ls-files -z --cached --others --exclude-standard >"$work/files"
-    tar -C "$SOURCE" -c --null -T "$work/files" --ignore-failed-read |
-        tar -C "$root/clone" -x --no-same-owner
+    mkdir -p "$root/usr/local/cuda"
+    into clone
     tar -C "$cuda/" -ch --exclude=cccl --exclude='*.a' include | tar -C "$root/usr/local/cuda" -x
     sed -n '/^```sh$/,/^```$/{/^```/!p}' "$SOURCE/README.md" >"$root/clone/typed"
     same "README: there is something to type" 5 "$(wc -l <"$root/clone/typed")"
