@@ -35,7 +35,7 @@ done
 export LD_LIBRARY_PATH=$build/simgpu
 # What is recorded costs nothing, for the reports. The recorder does not know that.
 . "$SOURCE/tests/tools/no_costs.sh"
-no_costs "$work/cache"
+no_costs "$work/cache" "$(cat "$build/simgpu/versions")"
 
 ok() {
     passed=$((passed + 1))

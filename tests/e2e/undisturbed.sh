@@ -35,10 +35,9 @@ near() {
 }
 
 # With the costs that are known here: as miniprof calibrate finds them (calibrate.sh).
-cat >"$kept" <<'END'
+cat >"$kept" <<END
 gpu=SimGPU
-driver=13000
-cupti=130001
+$(cat "$build/simgpu/versions")
 launch_in=700
 launch_around=300
 copy_in=700
@@ -130,7 +129,7 @@ same "without calls: no line" 0 "$("$miniprof" iters no_calls.mpt | grep -c 'wit
 rm "$kept"
 like "without calibration: the costs are built in" 'estimated with built-in costs' \
     "$("$miniprof" iters launches.mpt)"
-printf 'gpu=SimGPU\ndriver=13000\ncupti=130001\nlaunch_in=lots\n' >"$kept"
+printf 'gpu=SimGPU\n%s\nlaunch_in=lots\n' "$(cat "$build/simgpu/versions")" >"$kept"
 like "a file of costs that is damaged: built-in costs" 'estimated with built-in costs' \
     "$("$miniprof" iters launches.mpt)"
 same "and no complaint" "" "$("$miniprof" iters launches.mpt 2>&1 >/dev/null)"

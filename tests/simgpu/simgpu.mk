@@ -42,10 +42,10 @@ SIMGPU_TEST_OBJS += $(if $(SIMGPU_NCCL),$(addprefix $(SIMGPU_OBJ)/nccl/, selftes
 SIMGPU_SAMPLES := $(BUILD)/samples/vecadd $(BUILD)/samples/inference
 
 ifdef HAVE_CUDA
-ALL_TARGETS += $(SIMGPU_LIBS) $(SIMGPU_NCCL)
+ALL_TARGETS += $(SIMGPU_LIBS) $(SIMGPU_NCCL) $(SIMGPU_OUT)/versions
 
 .PHONY: simgpu simgpu-selftest
-simgpu: $(SIMGPU_LIBS) $(SIMGPU_NCCL)
+simgpu: $(SIMGPU_LIBS) $(SIMGPU_NCCL) $(SIMGPU_OUT)/versions
 
 # Names of errors and callbacks, taken from the toolkit's headers.
 simgpu_pairs = sed -n 's/^ *\($(1)_SUCCESS\|$(1)_ERROR_[A-Z0-9_]*\) *= *\([0-9]*\).*/{\2, "\1"},/p'
@@ -126,6 +126,13 @@ $(SIMGPU_OUT)/libcupti.so: $(SIMGPU_OUT)/$(SIMGPU_CUPTI)
 
 $(SIMGPU_OUT)/libnccl.so.2: $(SIMGPU_NCCL_OBJS) $(SIMGPU_OUT)/libcuda.so.1
 	$(LINK) -shared -Wl,-soname,$(@F) -Wl,-rpath,'$$ORIGIN' -o $@ $^ -lpthread -ldl
+
+# The versions that they claim, as the costs of recording name them (base/costs_file.h).
+$(SIMGPU_OUT)/versions: $(call simgpu_header,cuda.h) $(call simgpu_header,cupti_version.h) \
+		$(BUILD)/flags
+	@mkdir -p $(@D)
+	@sed -n 's/^.define CUDA_VERSION */driver=/p; s/^.define CUPTI_API_VERSION */cupti=/p' \
+		$(filter %.h,$^) >$@
 
 # The test programs find the two libraries beside them.
 $(SIMGPU_OUT)/libselftest_inject.so: $(SIMGPU_OBJ)/selftest_inject.o \
