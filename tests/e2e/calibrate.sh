@@ -46,7 +46,10 @@ calibrate argument -- trace.mpt
 refused "an argument" 2 "miniprof calibrate: takes no arguments, only options" argument
 calibrate hidden -- --probe
 refused "the child's option alone" 2 "miniprof calibrate: unknown option '--probe'" hidden
-calibrate driver LD_LIBRARY_PATH= --
+# An empty file is no driver, whatever driver the machine has.
+mkdir "$work/no-driver"
+: >"$work/no-driver/libcuda.so.1"
+calibrate driver LD_LIBRARY_PATH="$work/no-driver" --
 refused "no driver" 3 "miniprof calibrate: there is no CUDA driver (libcuda.so.1)" driver
 calibrate devices SIMGPU_DEVICES=0 --
 refused "no GPU" 3 "miniprof calibrate: there is no GPU that the CUDA driver can use" devices
