@@ -365,7 +365,12 @@ kept=$(closing many | sed -E 's/.* ([0-9]+) records.*/\1/')
 check "buffers run out: records were dropped" [ "$dropped" -gt 0 ]
 # 400000 launches and kernels, cuModuleLoadData, cuMemAlloc, ten times cuCtxSynchronize; rows of
 # memory and overhead; the synchronisations' rows of sync.
-same "buffers run out: none is lost without being counted" 800024 $((dropped + kept))
+if plays cuptiActivityEnableDriverApi; then
+    same "buffers run out: none is lost without being counted" 800024 $((dropped + kept))
+else # before 12.5 cuModuleGetFunction is recorded too, and counted where it is thrown away
+    check "buffers run out: none is lost without being counted" \
+        [ $((dropped + kept - 800024)) -ge 0 -a $((dropped + kept - 800024)) -le 10 ]
+fi
 same "buffers run out: CUPTI had a buffer for each record" "dropped_overflow $dropped" \
     "$(rows many quality | awk -F, '$1 ~ /^dropped/ { print $1, $3 }')"
 like "buffers run out: the first line of the summary says it" \
