@@ -207,12 +207,17 @@ $(OBJ)/html_assets.c: tools/dev/embed tools/dev/frame $(wildcard src/report/html
 	$(call say,PAGE,$@)
 	$(Q)tools/dev/embed src/report/html $(HTML_MODULES) $@
 
-# Texts that the program has packed: NAME_frame and NAME_frame_bytes.
+# Texts that the program has packed: NAME_frame and NAME_frame_bytes. `make demo` does without the
+# command zstd, which `make check` installs: then they are packed again.
+$(BUILD)/packer: FORCE
+	@mkdir -p $(@D); command -v zstd >$@.$$$$ || true; \
+	if cmp -s $@.$$$$ $@; then rm $@.$$$$; else mv $@.$$$$ $@; fi
+
 $(OBJ)/cbid_frame.c: src/export/common/cbid_names.txt
 $(OBJ)/startup_frame.c: tools/python/startup/sitecustomize.py
-$(OBJ)/%_frame.c: tools/dev/frame
+$(OBJ)/%_frame.c: tools/dev/frame $(BUILD)/packer
 	@mkdir -p $(@D)
-	$(Q)tools/dev/frame $(*F)_frame $(filter-out $<,$^) >$@.$$$$ && mv $@.$$$$ $@
+	$(Q)tools/dev/frame $(*F)_frame $(filter-out $< $(BUILD)/packer,$^) >$@.$$$$ && mv $@.$$$$ $@
 
 $(OBJ)/html_assets.o $(OBJ)/cbid_frame.o $(OBJ)/startup_frame.o: %.o: %.c $(BUILD)/flags
 	$(Q)$(COMPILE) -MMD -MP -c -o $@ $<
