@@ -242,6 +242,8 @@ SMALL_WORK := $(filter-out src/analyze/deps src/analyze/replay,$(wildcard src/an
 	$(addprefix src/base/,metrics settings text)
 $(foreach folder,$(filter-out $(PRINTS_MUCH),$(wildcard src/report/*)) $(SMALL_WORK) tools/miniprof,\
 	$(OBJ)/$(folder)/%.o): EXTRA_CFLAGS += -Os
+# What is done once for each trace, not for each row.
+$(foreach file,fingerprint identity quality set,$(OBJ)/src/model/trace/$(file).o): EXTRA_CFLAGS += -Os
 $(OBJ)/src/export/perfetto/proto.o: EXTRA_CFLAGS += -O2
 endif
 
