@@ -45,7 +45,7 @@ if command -v lintian >/dev/null; then
         "$(lintian --allow-root "$work"/out/*.deb 2>&1 | grep -E '^[EW]:')"
 fi
 
-within "the command" "$root/usr/bin/miniprof" 1500000
+within "the command" "$root/usr/bin/miniprof" "$most"
 within "the recorder" "$root/usr/lib/miniprof/libminiprof.so" 1000000
 for file in usr/bin/miniprof usr/lib/miniprof/libminiprof.so; do
     stripped "$file" "$root/$file"

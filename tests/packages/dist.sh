@@ -22,7 +22,7 @@ unpack() { mkdir -p "$1" && zstd -dcq "$2" | tar -C "$1" --strip-components=1 -x
 
 at=$work/here
 check "unpacked" unpack "$at" "$tar"
-within "the command" "$at/bin/miniprof" 1500000
+within "the command" "$at/bin/miniprof" "$most"
 within "the recorder" "$at/lib/libminiprof.so" 1000000
 for file in bin/miniprof lib/libminiprof.so lib/libminiprof_preload.so; do
     stripped "$file" "$at/$file"

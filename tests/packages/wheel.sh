@@ -50,7 +50,7 @@ like "it is the one in the environment" "^$at/" "$package"
 for file in bin/miniprof lib/libminiprof.so lib/libminiprof_preload.so lib/libmptrace.so.1; do
     stripped "$file" "$package/$file"
 done
-within "the command" "$package/bin/miniprof" 1500000
+within "the command" "$package/bin/miniprof" "$most"
 within "the recorder" "$package/lib/libminiprof.so" 1000000
 same "libmptrace needs libc alone" "libc.so.6" "$(readelf -d "$package/lib/libmptrace.so.1" |
     sed -n 's/.*(NEEDED).*\[\(.*\)\]/\1/p')"
