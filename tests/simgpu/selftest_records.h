@@ -1,12 +1,13 @@
 /*
- * selftest_records.h: of each kind of record the greatest struct that CUPTI's headers have.
+ * selftest_records.h: of each kind of record the greatest struct that CUPTI's headers have. CUDA
+ * 11.8 and 12.0 have the same CUPTI_API_VERSION, with which simgpu gives the kernels of 11.8.
  */
 #ifndef SIMGPU_SELFTEST_RECORDS_H
 #define SIMGPU_SELFTEST_RECORDS_H
 
 #include "compat.h"
 
-#if defined(SIMGPU_LACKS_CUpti_ActivityKernel9)
+#if CUPTI_API_VERSION < 19
 typedef CUpti_ActivityKernel8 record_kernel;
 #elif defined(SIMGPU_LACKS_CUpti_ActivityKernel10)
 typedef CUpti_ActivityKernel9 record_kernel;

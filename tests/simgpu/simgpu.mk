@@ -71,7 +71,7 @@ $(SIMGPU_GEN)/runtime_names.inc: $(call simgpu_header,cupti_runtime_cbid.h)
 SIMGPU_DRIVER_NAMES := cuGetProcAddress_v2 cuCtxCreate_v4 cuCtxGetId cuModuleGetFunctionCount \
 	cuFuncGetName cuStreamGetId cuStreamGetCaptureInfo_v3 cuEventElapsedTime_v2 \
 	cuGraphGetEdges_v2 cuGraphAddNode_v2 cuGraphExecUpdate_v2 cuGraphInstantiateWithParams
-SIMGPU_CUPTI_NAMES := $(addprefix CUpti_Activity,Kernel9 Kernel10 Memcpy6 Synchronization2 \
+SIMGPU_CUPTI_NAMES := $(addprefix CUpti_Activity,Kernel10 Memcpy6 Synchronization2 \
 	CudaEvent2 Context2 Context3 Device5 Overhead2 Overhead3 Memory4 MemoryPool3 GraphTrace2 \
 	UnifiedMemoryCounter3) \
 	$(addprefix cuptiActivityEnable,DriverApi RuntimeApi CudaEventDeviceTimestamps \
