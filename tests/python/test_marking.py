@@ -200,7 +200,7 @@ class Unrecorded(unittest.TestCase):
             raise KeyError
 
     def test_no_gpu(self):
-        """One warning, the program goes on."""
+        """One warning, the program goes on. The driver's library may be there, of a package."""
         with tempfile.TemporaryDirectory() as empty:
             status, out, err = common.run_python("""if True:
                 import miniprof
@@ -210,7 +210,7 @@ class Unrecorded(unittest.TestCase):
         self.assertEqual((status, out), (0, "0\n1\n2\n"))
         self.assertEqual(err.count("MiniprofWarning"), 1, err)
         self.assertIn("miniprof.profile does nothing", err)
-        self.assertIn("libcuda.so.1", err)
+        self.assertRegex(err, r"libcuda\.so\.1|cuInit says \d+")
 
     def test_a_gpu_without_a_profiler(self):
         """It is the program's own call, and harmless."""
