@@ -31,6 +31,13 @@ class Failed(Exception):
     """A program of the test itself failed: run_programs or miniprof."""
 
 
+def plays(function):
+    """Whether CUDA's headers, of which the software GPU is made, have a function of CUPTI."""
+    found = subprocess.run(["nm", "-D", "--defined-only", BUILD / "simgpu" / "libcupti.so"],
+                           capture_output=True, text=True, check=False).stdout
+    return any(line.split("@")[0].endswith(" " + function) for line in found.splitlines())
+
+
 def environment(folder, extra):
     """None of the caller's settings, and no other GPU."""
     kept = {name: value for name, value in os.environ.items()

@@ -5,6 +5,7 @@ of operations common, so that work meets on the same streams. Everything follows
 """
 import random
 
+from batch import plays
 from program import EVENTS, FIRST_CAPTURED, OBJECTS, THREADS, Op, Program, repaired
 
 MICROSECONDS = (1, 2, 3, 5, 5, 8, 10, 13, 20, 30, 40, 60, 90, 150)
@@ -15,6 +16,8 @@ FUNCTIONS = (500, 3000, 8000, 20000, 60000)  # how long host functions run
 WAKES = (100, 1000, 2500, 5000, 9000)  # from a post to the end of the wait
 LIMITS = (1000, 5000, 20000)  # of waits that nobody ends
 WAIT_KINDS = (0, 1, 2, 4, 5, 6, 9, 10)  # wait_kind
+# Without it the recorder does not know of which launch a host function in a graph is.
+HOST_NODES = plays("cuptiGetGraphExecId")
 
 # Weights of the operations by theme; `any` is added to each.
 THEMES = {
@@ -382,7 +385,8 @@ class Generator:
     def step(self, stream):
         """A node's worth of a capture."""
         r = self.random
-        letter = r.choices("kpiodsh", (6, 5 if self.theme == "overlaps" else 2, 1, 1, 1, 2, 1))[0]
+        letter = r.choices("kpiodsh", (6, 5 if self.theme == "overlaps" else 2, 1, 1, 1, 2,
+                                       int(HOST_NODES)))[0]
         if letter == "k":
             return ["k", stream, r.choice(MICROSECONDS), int(r.random() < 0.3)]
         if letter == "p":

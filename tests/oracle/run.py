@@ -131,6 +131,8 @@ def main():
     if not batch.RUN_PROGRAMS.exists():
         print(f"no {batch.RUN_PROGRAMS}: built without the CUDA headers")
         return 77
+    if not generate.HOST_NODES:
+        print("skipped: host functions in graphs: CUDA's headers are too old")
     if options.one:
         if options.v:
             show(options.one)
