@@ -32,6 +32,23 @@ report() {
     same "$name: quiet" "" "$(cat "$name.report.err")"
 }
 
+# ---- no counters, wrong usage -----------------------------------------------------------------
+profile none -- "$steps" init alpha=4 sync print=text
+report none
+same "no counters: no columns" "" "$("$miniprof" kernels none.mpt | grep -o TActive)"
+like "no counters: what to do" 'record it with MINIPROF_SAMPLE=default' "$(cat none.txt)"
+"$miniprof" counters --by stream none.mpt >bad.out 2>bad.err
+same "a wrong --by: exit code" 2 $?
+like "a wrong --by" "--by takes kernel, layer, iteration or idle, not 'stream'" "$(cat bad.err)"
+"$miniprof" counters --iterations graph none.mpt >bad.out 2>bad.err
+same "--iterations without --by: exit code" 2 $?
+like "--iterations without --by" "goes with --by iteration and --by idle" "$(cat bad.err)"
+
+plays cuptiPmSamplingEnable || {
+    leaves_out "counters by CUPTI"
+    finish
+}
+
 # ---- kernels shorter than a sample -----------------------------------------------------------
 profile kernels MINIPROF_SAMPLE=default@20kHz -- "$inference" --iterations=40
 report kernels
@@ -389,12 +406,8 @@ profile typo SIMGPU_DEVICES=2 MINIPROF_SAMPLE=dram_active,dram_actve@100kHz -- "
 report typo
 same "a mistyped counter, one device of two: nothing is missing" "" \
     "$(grep 'samples are missing' typo.txt)"
-profile none -- "$steps" init alpha=4 sync print=text
-report none
-same "no counters: no columns" "" "$("$miniprof" kernels none.mpt | grep -o TActive)"
-like "no counters: what to do" 'record it with MINIPROF_SAMPLE=default' "$(cat none.txt)"
 
-# ---- ranges, formats, wrong usage ------------------------------------------------------------
+# ---- ranges, formats ------------------------------------------------------------
 profile ranges MINIPROF_CAPTURE=range MINIPROF_SAMPLE=dram_active@100kHz -- "$steps" init \
     start alpha=60 sync stop start beta=60 sync stop print=text
 report ranges --range 2
@@ -403,12 +416,6 @@ same "one range: nothing of the other" "" "$(grep -o alpha ranges.txt)"
 same "one range: nothing is missing" "" "$(grep missing ranges.txt)"
 "$miniprof" counters --range 3 ranges.mpt >bad.out 2>bad.err
 like "no such range" "no capture range 3" "$(cat bad.err)"
-"$miniprof" counters --by stream ranges.mpt >bad.out 2>bad.err
-same "a wrong --by: exit code" 2 $?
-like "a wrong --by" "--by takes kernel, layer, iteration or idle, not 'stream'" "$(cat bad.err)"
-"$miniprof" counters --iterations graph ranges.mpt >bad.out 2>bad.err
-same "--iterations without --by: exit code" 2 $?
-like "--iterations without --by" "goes with --by iteration and --by idle" "$(cat bad.err)"
 "$miniprof" counters --by iteration --iterations nothing ranges.mpt >bad.out 2>bad.err
 same "no such iterations: exit code" 2 $?
 same "CSV: one header" "device,counter,source,unit,samples,mean,p50,p95,max" \

@@ -38,6 +38,34 @@ note() {
 program=("$steps" init alpha=3 beta=2 sync print=text)
 bare plain -- "${program[@]}"
 
+# ---- what needs no range profiler -------------------------------------------------------------
+# refused WHAT LINE VAR=VALUE...: no metrics, one line, nothing else changes.
+refused() {
+    local what=$1 line=$2
+    shift 2
+    again refused MINIPROF_METRICS=flop_count_sp "$@" -- "${program[@]}"
+    unharmed "$what" refused plain 0
+    complete "$what" refused
+    like "$what: says why and the way out" "^miniprof: [^"$'\n'"]*$line[^"$'\n'"]*\$" \
+        "$(said refused)"
+    same "$what: kernels with their own times" "alpha 3 beta 2 0" \
+        "$(kernels refused) $(note refused)"
+}
+refused "an old CUPTI" 'no range profiler: use CUDA 12.6 or later' SIMGPU_PROFILER=0
+refused "CUPTI of CUDA 12.4" 'no range profiler: use CUDA 12.6 or later' SIMGPU_CUPTI_VERSION=22
+refused "a filter that is none" 'MINIPROF_KERNELS: .*: no metrics are collected' \
+    MINIPROF_KERNELS='('
+refused "devices that are none" 'MINIPROF_DEVICES: .*: no metrics are collected' \
+    MINIPROF_DEVICES=x
+profile nothing MINIPROF_METRICS=nonsense -- "${program[@]}"
+unharmed "names: none is known" nothing plain 0
+same "names: none is known: the kernels are there" "alpha 3 beta 2" "$(kernels nothing)"
+
+plays cuptiRangeProfilerEnable || {
+    leaves_out "all with values"
+    finish
+}
+
 # ---- values ----------------------------------------------------------------------------------
 three=flop_count_sp,achieved_occupancy,gld_efficiency
 profile values MINIPROF_METRICS=$three,gpu__time_duration.sum -- "${program[@]}"
@@ -81,9 +109,6 @@ same "names: one that goes with no others: the others are right" "alpha 384 beta
 profile alone MINIPROF_METRICS=pcie_total_data_received -- "${program[@]}"
 same "names: one that goes with no others, alone" "exact 5" \
     "$(state alone pcie_total_data_received) $(metric alone pcie_total_data_received | wc -l)"
-profile nothing MINIPROF_METRICS=nonsense -- "${program[@]}"
-unharmed "names: none is known" nothing plain 0
-same "names: none is known: the kernels are there" "alpha 3 beta 2" "$(kernels nothing)"
 
 # ---- which kernels ---------------------------------------------------------------------------
 again one MINIPROF_METRICS=flop_count_sp MINIPROF_KERNELS=bet -- "${program[@]}"
@@ -199,18 +224,6 @@ same "API=none: a graph is said to have no metrics" \
     "$said graphs, or \`ncu --graph-profiling node\`" "$(said other)"
 
 # ---- what stands in the way ------------------------------------------------------------------
-# refused WHAT LINE VAR=VALUE...: no metrics, one line, nothing else changes.
-refused() {
-    local what=$1 line=$2
-    shift 2
-    again refused MINIPROF_METRICS=flop_count_sp "$@" -- "${program[@]}"
-    unharmed "$what" refused plain 0
-    complete "$what" refused
-    like "$what: says why and the way out" "^miniprof: [^"$'\n'"]*$line[^"$'\n'"]*\$" \
-        "$(said refused)"
-    same "$what: kernels with their own times" "alpha 3 beta 2 0" \
-        "$(kernels refused) $(note refused)"
-}
 refused "no permission" 'NVreg_RestrictProfilingToAdminUsers=0' SIMGPU_PROFILER_ENABLE_ERROR=35
 refused "a vGPU" 'vGPU.*enable_profiling=1' SIMGPU_PROFILER_ENABLE_ERROR=33
 refused "a vGPU without profiling" 'vGPU.*enable_profiling=1' \
@@ -228,12 +241,6 @@ refused "SLI" 'SLI is on' SIMGPU_PROFILER_UNSUPPORTED=sli
 refused "a mining GPU" 'mining GPU' SIMGPU_PROFILER_UNSUPPORTED=cmp
 refused "WSL" 'WSL' SIMGPU_PROFILER_UNSUPPORTED=wsl
 refused "an unknown chip" 'does not know this chip' SIMGPU_PROFILER_CHIP=XX100
-refused "an old CUPTI" 'no range profiler: use CUDA 12.6 or later' SIMGPU_PROFILER=0
-refused "CUPTI of CUDA 12.4" 'no range profiler: use CUDA 12.6 or later' SIMGPU_CUPTI_VERSION=22
-refused "a filter that is none" 'MINIPROF_KERNELS: .*: no metrics are collected' \
-    MINIPROF_KERNELS='('
-refused "devices that are none" 'MINIPROF_DEVICES: .*: no metrics are collected' \
-    MINIPROF_DEVICES=x
 
 # ---- the query -------------------------------------------------------------------------------
 query=$("$miniprof" metrics --query 2>query.err)

@@ -6,12 +6,32 @@
 mkdir temporary
 export TMPDIR=$work/temporary
 
+nothing_left() {
+    same "nothing is left behind" "" "$(ls "$TMPDIR")"
+}
+
 query() { # NAME OPTION...
     local name=$1
     shift
     "$miniprof" metrics --query "$@" >"$work/$name.out" 2>"$work/$name.err"
     status=$?
     same "$name: quiet" "" "$(cat "$work/$name.err")"
+}
+
+"$miniprof" metrics --query --devices 5 >other.out 2>other.err
+same "no such device: exit code" 3 $?
+like "no such device: said" 'no GPU could be asked for its metrics' "$(cat other.err)"
+same "no such device: nothing printed" "" "$(cat other.out)"
+
+: >libcuda.so.1 # no library: a driver of this machine is not found either
+LD_LIBRARY_PATH=$work "$miniprof" nvprof --query-metrics >nodriver.out 2>nodriver.err
+same "no driver: nvprof's exit code" 23 $?
+like "no driver: said" '^======== Error: there is no CUDA driver' "$(cat nodriver.err)"
+
+plays cuptiRangeProfilerEnable || {
+    nothing_left
+    leaves_out "what a GPU has"
+    finish
 }
 
 query metrics
@@ -41,19 +61,9 @@ import json
 metrics = json.load(open("json.out"))["metrics"]
 print(len(metrics), metrics[0]["state"], metrics[0]["unit"])')"
 
-"$miniprof" metrics --query --devices 5 >other.out 2>other.err
-same "no such device: exit code" 3 $?
-like "no such device: said" 'no GPU could be asked for its metrics' "$(cat other.err)"
-same "no such device: nothing printed" "" "$(cat other.out)"
-
 "$miniprof" nvprof --query-metrics --devices 0 >nvprof.out 2>nvprof.err
 same "nvprof: exit code" 0 $?
 same "nvprof: the same list" "$(cat metrics.out)" "$(cat nvprof.out nvprof.err)"
 
-: >libcuda.so.1 # no library: a driver of this machine is not found either
-LD_LIBRARY_PATH=$work "$miniprof" nvprof --query-metrics >nodriver.out 2>nodriver.err
-same "no driver: nvprof's exit code" 23 $?
-like "no driver: said" '^======== Error: there is no CUDA driver' "$(cat nodriver.err)"
-
-same "nothing is left behind" "" "$(ls "$TMPDIR")"
+nothing_left
 finish

@@ -81,15 +81,20 @@ same "--timeout: the report" 1 "$(grep -c ' alpha$' timeout.err)"
 nvprof memory --track-memory-allocations on "$steps" init alpha=2 sync
 same "--track-memory-allocations: a section" 1 "$(grep -c 'Memory allocation result:' memory.err)"
 same "without it: none" 0 "$(grep -c 'Memory allocation result:' plain.err)"
-nvprof metrics -m achieved_occupancy --kernels '^beta$' -m achieved_occupancy "${program[@]}"
-same "--metrics: stdout, the scope, two scopes, a summary" "result 0 1 1 1" "$(cat metrics.out) \
-$(grep -c 'Kernel: alpha' metrics.err) $(grep -c 'Kernel: beta' metrics.err) \
-$(grep -c 'the last scope holds for all' metrics.err) $(grep -c 'GPU activities' metrics.err)"
-nvprof query --query-metrics
-same "--query-metrics" "0 1" "$status $(grep -c achieved_occupancy query.out)"
-nvprof query_log --query-metrics --log-file query.log
-same "--query-metrics --log-file" "0 0 $(sha256sum <query.out)" \
-    "$status $(wc -l <query_log.out) $(sha256sum <query.log)"
+if plays cuptiRangeProfilerEnable; then
+    nvprof metrics -m achieved_occupancy --kernels '^beta$' -m achieved_occupancy "${program[@]}"
+    same "--metrics: stdout, the scope, two scopes, a summary" "result 0 1 1 1" \
+        "$(cat metrics.out) $(grep -c 'Kernel: alpha' metrics.err) \
+$(grep -c 'Kernel: beta' metrics.err) $(grep -c 'the last scope holds for all' metrics.err) \
+$(grep -c 'GPU activities' metrics.err)"
+    nvprof query --query-metrics
+    same "--query-metrics" "0 1" "$status $(grep -c achieved_occupancy query.out)"
+    nvprof query_log --query-metrics --log-file query.log
+    same "--query-metrics --log-file" "0 0 $(sha256sum <query.out)" \
+        "$status $(wc -l <query_log.out) $(sha256sum <query.log)"
+else
+    leaves_out "--metrics and --query-metrics"
+fi
 if ldconfig -p | grep -q 'libcuda\.so\.1'; then
     echo "# there is a driver: --query-metrics without one is left out"
 else

@@ -34,6 +34,52 @@ times() {
 
 bare plain -- "${program[@]}"
 
+# ---- what needs no PM sampling ----------------------------------------------------------------
+profile rate MINIPROF_SAMPLE=default@1MHz -- "${program[@]}"
+unharmed "1 MHz" rate plain 0
+like "1 MHz: refused with what is taken" \
+    "MINIPROF_SAMPLE='default@1MHz' is not valid: .*from 10Hz to 200kHz" "$(said rate)"
+profile metrics MINIPROF_METRICS=ipc MINIPROF_SAMPLE=default -- "${program[@]}"
+like "with metrics" 'METRICS and MINIPROF_SAMPLE need the same counters: nothing is sampled' \
+    "$(said metrics)"
+same "with metrics: no samples" 0 "$(count metrics sample)"
+profile old SIMGPU_CUPTI_VERSION=22 SIMGPU_NVML=0 MINIPROF_SAMPLE=default -- "${program[@]}"
+unharmed_but_for_stdout "an old CUPTI without NVML" old plain 0
+like "an old CUPTI without NVML" 'no counters are sampled: .*use CUDA 12.6 or later' "$(said old)"
+same "an old CUPTI without NVML: asked for in vain" "nobody 19" "$(sources old)"
+like "an old CUPTI without NVML: and why not by NVML" \
+    "not sampled: 'power', .*, 'too_hot': NVML does not start .*error 9.*nvidia-smi" "$(said old)"
+no_nvml='NVML does not start (error 9): see whether `nvidia-smi` works'
+profile unread SIMGPU_NVML=0 MINIPROF_SAMPLE=power,temperature -- "${program[@]}"
+unharmed_but_for_stdout "NVML alone, without NVML" unread plain 0
+same "NVML alone, without NVML: one line" \
+    "miniprof: device 0: not sampled: 'power', 'temperature': $no_nvml" "$(said unread)"
+
+# ---- NVML in real time -----------------------------------------------------------------------
+profile nvml SIMGPU_REAL_TIME=1 SIMGPU_PM_ERROR=35 SIMGPU_THROTTLE=power SIMGPU_CLOCK_PERCENT=60 \
+    MINIPROF_SAMPLE=default -- "$steps" init alpha=1 sync sleep=700 alpha=1 sync print=text
+unharmed_but_for_stdout "NVML" nvml plain 0
+# "mean samples" of a counter
+mean() {
+    local id step
+    id=$(rows "$1" counter | awk -F, -v name="$2" '$3 == name { print $1 }')
+    rows "$1" sample | awk -F, -v id="#$id" '$1 == id { print $4 }' | python3 -c '
+import sys
+values = [int(line) for line in sys.stdin]
+wide = lambda p: p if p < 512 else (p % 256 + 256) * 2 ** (p // 256 - 1)
+print(round(sum(map(wide, values)) / len(values)), len(values) >= 3)'
+}
+same "NVML: 412.5 W" "4128 True" "$(mean nvml power)"
+same "NVML: 60 % of the clock" "1052 True" "$(mean nvml sm_clock)"
+same "NVML: limited by power all the time" "1000 True" "$(mean nvml power_capped)"
+same "NVML: and not by heat" "0 True" "$(mean nvml too_hot)"
+same "NVML: GPM's metrics come too" 1 "$(($(rows nvml sample | grep -c '^"*#1,') >= 3))"
+
+plays cuptiPmSamplingEnable || {
+    leaves_out "samples by CUPTI"
+    finish
+}
+
 # ---- values ----------------------------------------------------------------------------------
 profile values MINIPROF_SAMPLE=default@100kHz -- "${program[@]}"
 unharmed values values plain 0
@@ -82,10 +128,6 @@ same "names: those that the GPU lacks, with what was meant, in one line" \
 (did you mean 'sm__cycles_active.avg'?): \`miniprof metrics --query --sampling\` lists those \
 that it has" "$(said names | grep 'device 0')"
 like "names: the others are sampled" '^[0-9]{2,} right$' "$(right names)"
-profile rate MINIPROF_SAMPLE=default@1MHz -- "${program[@]}"
-unharmed "1 MHz" rate plain 0
-like "1 MHz: refused with what is taken" \
-    "MINIPROF_SAMPLE='default@1MHz' is not valid: .*from 10Hz to 200kHz" "$(said rate)"
 profile passes SIMGPU_PM_COUNTERS=4 SIMGPU_GPM=0 \
     MINIPROF_SAMPLE=sm_active,tensor_active,dram_active,dram_read,dram_write,gr_active@100kHz \
     -- "${program[@]}"
@@ -115,10 +157,6 @@ profile core SIMGPU_PM_WAIT_US=2000 MINIPROF_SAMPLE=sm_active@1kHz MINIPROF_CAPT
 same "a busy core is no slow CUPTI" "" "$(said core)"
 same "a busy core is no slow CUPTI: there were samples to tell" 1 \
     "$(($(count core sample) > 64))"
-profile metrics MINIPROF_METRICS=ipc MINIPROF_SAMPLE=default -- "${program[@]}"
-like "with metrics" 'METRICS and MINIPROF_SAMPLE need the same counters: nothing is sampled' \
-    "$(said metrics)"
-same "with metrics: no samples" 0 "$(count metrics sample)"
 
 # ---- what stands in the way ------------------------------------------------------------------
 profile denied SIMGPU_PM_ERROR=35 MINIPROF_SAMPLE=default@100kHz -- "${program[@]}"
@@ -132,17 +170,6 @@ like "no permission: the trace says why" 'run as root' "$(rows denied counter | 
 same "no permission: kernels are as without" "alpha 40 beta 40" "$(kernels denied)"
 profile busy SIMGPU_PM_BUSY=1 MINIPROF_SAMPLE=default -- "${program[@]}"
 like "another sampler" 'pause DCGM with `dcgmi profile --pause`' "$(said busy)"
-profile old SIMGPU_CUPTI_VERSION=22 SIMGPU_NVML=0 MINIPROF_SAMPLE=default -- "${program[@]}"
-unharmed_but_for_stdout "an old CUPTI without NVML" old plain 0
-like "an old CUPTI without NVML" 'no counters are sampled: .*use CUDA 12.6 or later' "$(said old)"
-same "an old CUPTI without NVML: asked for in vain" "nobody 19" "$(sources old)"
-like "an old CUPTI without NVML: and why not by NVML" \
-    "not sampled: 'power', .*, 'too_hot': NVML does not start .*error 9.*nvidia-smi" "$(said old)"
-no_nvml='NVML does not start (error 9): see whether `nvidia-smi` works'
-profile unread SIMGPU_NVML=0 MINIPROF_SAMPLE=power,temperature -- "${program[@]}"
-unharmed_but_for_stdout "NVML alone, without NVML" unread plain 0
-same "NVML alone, without NVML: one line" \
-    "miniprof: device 0: not sampled: 'power', 'temperature': $no_nvml" "$(said unread)"
 profile part SIMGPU_NVML=0 MINIPROF_SAMPLE=default -- "${program[@]}"
 same "CUPTI without NVML: one line" "miniprof: device 0: not sampled: 'power', 'memory_clock', \
 'temperature', 'memory_used', 'power_capped', 'too_hot': $no_nvml" "$(said part)"
@@ -190,26 +217,6 @@ like "SIGTERM: every sample is right" '^[0-9]{2,} right$' "$(right killed)"
 profile forked MINIPROF_SAMPLE=default@100kHz -- "$steps" init alpha=40 sync fork alpha=40 sync \
     print=text
 like "a forked child: every sample is right" '^[0-9]{2,} right$' "$(right forked)"
-
-# ---- NVML in real time -----------------------------------------------------------------------
-profile nvml SIMGPU_REAL_TIME=1 SIMGPU_PM_ERROR=35 SIMGPU_THROTTLE=power SIMGPU_CLOCK_PERCENT=60 \
-    MINIPROF_SAMPLE=default -- "$steps" init alpha=1 sync sleep=700 alpha=1 sync print=text
-unharmed_but_for_stdout "NVML" nvml plain 0
-# "mean samples" of a counter
-mean() {
-    local id step
-    id=$(rows "$1" counter | awk -F, -v name="$2" '$3 == name { print $1 }')
-    rows "$1" sample | awk -F, -v id="#$id" '$1 == id { print $4 }' | python3 -c '
-import sys
-values = [int(line) for line in sys.stdin]
-wide = lambda p: p if p < 512 else (p % 256 + 256) * 2 ** (p // 256 - 1)
-print(round(sum(map(wide, values)) / len(values)), len(values) >= 3)'
-}
-same "NVML: 412.5 W" "4128 True" "$(mean nvml power)"
-same "NVML: 60 % of the clock" "1052 True" "$(mean nvml sm_clock)"
-same "NVML: limited by power all the time" "1000 True" "$(mean nvml power_capped)"
-same "NVML: and not by heat" "0 True" "$(mean nvml too_hot)"
-same "NVML: GPM's metrics come too" 1 "$(($(rows nvml sample | grep -c '^"*#1,') >= 3))"
 
 # ---- which there are -------------------------------------------------------------------------
 "$miniprof" metrics --query --sampling >query.out 2>query.err
