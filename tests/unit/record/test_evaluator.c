@@ -16,7 +16,7 @@
 static struct evaluator evaluator;
 static uintptr_t records[PLAYED];
 static size_t record_count;
-static uintptr_t inside[PLAYED], between[PLAYED]; /* return addresses */
+static uintptr_t inside[PLAYED], between[PLAYED + 1]; /* return addresses */
 static unsigned depth;
 
 static void play(unsigned level);
