@@ -75,9 +75,11 @@ print(*(hasattr(ctypes.CDLL(None), name)
         for name in ("cuGraphCreate", "cuGetProcAddress", "cuLaunchHostFunc")))'
     same "dlsym in a program without CUDA: nothing of the driver" "False False False" \
         "$(LD_PRELOAD=$preload python3 -c "$names")"
-    same "dlsym in a program with the driver: what that has" \
-        "$(python3 -c "$names" libcuda.so.1)" \
-        "$(LD_PRELOAD=$preload python3 -c "$names" libcuda.so.1)"
+    # A program without ThreadSanitizer has no room in its static TLS for that of the driver.
+    [[ ${SAN:-} == *thread* ]] ||
+        same "dlsym in a program with the driver: what that has" \
+            "$(python3 -c "$names" libcuda.so.1)" \
+            "$(LD_PRELOAD=$preload python3 -c "$names" libcuda.so.1)"
     same "what it exports of its own" "miniprof_preload" "$(nm -D --defined-only "$preload" |
         awk '$3 !~ /^cu/ { print $3 }' | sort | comm -23 - <(nm -D --defined-only \
             "$(ldd "$preload" | awk '/libc.so/ { print $3 }')" | awk '{ sub("@.*", "", $3)
