@@ -61,19 +61,45 @@ endif
 UNIT_PROGRAMS := $(UNIT_SOURCES:tests/unit/%.c=$(BUILD)/tests/unit/%)
 # Code that several unit tests share: files without the prefix.
 UNIT_SHARED := $(call objects,tests/unit)
-UNIT_SHARED := $(foreach object,$(UNIT_SHARED),$(if $(findstring /test_,$(object)),,$(object)))
+UNIT_SHARED := $(foreach object,$(filter-out %/choose.o,$(UNIT_SHARED)),$(if \
+	$(findstring /test_,$(object)),,$(object)))
 
-# libc functions that the recorder's own code must survive the failure of.
-OOM_WRAPS := -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc,--wrap=reallocarray
+# A folder is one program, BUILD/tests/unit/FOLDER/all, and each of its tests a link to it, by whose
+# name it is started (choose.c): an edit of src links 20 programs, not 174. Tests of `command` and
+# `preload` are programs of their own, since they bring functions that stand before those of the
+# tested code. malloc and its kin go through failing_malloc.c everywhere.
+UNIT_ALONE := command preload
+UNIT_FOLDERS := $(filter-out $(UNIT_ALONE),$(sort $(foreach test,$(UNIT_SOURCES),\
+	$(word 3,$(subst /, ,$(test))))))
+UNIT_LINK = $(Q)$(LINK) -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc,--wrap=reallocarray -o $@ \
+	$(filter %.o,$^) $(READER_LIB) -lcmocka $(READER_LIBS)
 
 $(OBJ)/tests/unit/%.o: EXTRA_CPPFLAGS += -Itests -Itools/miniprof
 $(OBJ)/tests/unit/record/%.o: EXTRA_CPPFLAGS += $(CUDA_CPPFLAGS)
 
-$(BUILD)/tests/unit/record/%: $(OBJ)/tests/unit/record/%.o $(UNIT_SHARED) \
-		$(RECORD_OBJECTS) $(READER_LIB)
-	@mkdir -p $(@D)
-	$(call say,LINK,$@)
-	$(Q)$(LINK) $(if $(findstring _oom,$*),$(OOM_WRAPS)) -o $@ $^ -lcmocka $(READER_LIBS)
+$(OBJ)/tests/unit/%/tests.h: FORCE
+	@mkdir -p $(@D); printf 'TEST(%s)\n' $(basename $(notdir $(filter tests/unit/$*/%,\
+		$(UNIT_SOURCES)))) >$@.$$$$; \
+	if cmp -s $@.$$$$ $@; then rm $@.$$$$; else mv $@.$$$$ $@; fi
+$(OBJ)/tests/unit/%/choose.o: tests/unit/choose.c $(OBJ)/tests/unit/%/tests.h $(BUILD)/flags
+	$(Q)$(COMPILE) -I$(@D) -MMD -MP -c -o $@ $<
+
+# The second word of -Dmain is a prototype, which main does not need and test_NAME_main does.
+define unit_folder
+$(patsubst tests/unit/%.c,$(OBJ)/tests/unit/%.o,$(1)): \
+	EXTRA_CPPFLAGS += '-Dmain=$$(*F)_main(void); int $$(*F)_main'
+$(patsubst tests/unit/%.c,$(OBJ)/tests/unit/%.o,$(1)): tests/unit/choose.c
+$(BUILD)/tests/unit/$(2)/all: $(OBJ)/tests/unit/$(2)/choose.o \
+	$(patsubst %.c,$(OBJ)/%.o,$(1)) $(UNIT_SHARED) $(if $(filter record,$(2)),$(RECORD_OBJECTS)) \
+	$(READER_LIB)
+	@mkdir -p $$(@D)
+	$$(call say,LINK,$$@)
+	$$(UNIT_LINK)
+$(patsubst tests/unit/%.c,$(BUILD)/tests/unit/%,$(1)): $(BUILD)/tests/unit/$(2)/all
+	@ln -sfn all $$@
+endef
+$(foreach folder,$(UNIT_FOLDERS),$(eval $(call unit_folder,$(filter tests/unit/$(folder)/%,\
+	$(UNIT_SOURCES)),$(folder))))
 
 $(BUILD)/tests/unit/preload/test_host_calls: $(patsubst %,\
 	$(OBJ)/src/preload/%.o,host_calls host_functions)
@@ -83,12 +109,12 @@ $(BUILD)/tests/unit/preload/%: $(OBJ)/tests/unit/preload/%.o $(patsubst %,\
 		$(OBJ)/src/preload/waits/%.o,objects channels moments next) $(UNIT_SHARED) $(READER_LIB)
 	@mkdir -p $(@D)
 	$(call say,LINK,$@)
-	$(Q)$(LINK) -o $@ $(filter %.o,$^) $(READER_LIB) -lcmocka $(READER_LIBS)
+	$(UNIT_LINK)
 
-$(BUILD)/tests/unit/%: $(OBJ)/tests/unit/%.o $(UNIT_SHARED) $(READER_LIB)
+$(BUILD)/tests/unit/command/%: $(OBJ)/tests/unit/command/%.o $(UNIT_SHARED) $(READER_LIB)
 	@mkdir -p $(@D)
 	$(call say,LINK,$@)
-	$(Q)$(LINK) $(if $(findstring _oom,$*),$(OOM_WRAPS)) -o $@ $^ -lcmocka $(READER_LIBS)
+	$(UNIT_LINK)
 
 $(BUILD)/tests/unit/command/test_threads_cpu: $(OBJ)/tests/gpu/threads_cpu.o
 $(BUILD)/tests/unit/command/test_calibrate: $(patsubst %,$(OBJ)/tools/miniprof/calibrate/%.o,\

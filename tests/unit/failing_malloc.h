@@ -1,5 +1,5 @@
-/* An allocator that fails when it is told to. The linker redirects malloc and its kin to it in
- * programs called test_*_oom (tests/tests.mk), not in libc; each includes this file once.
+/* An allocator that a test can make fail. The linker redirects malloc and its kin to it
+ * (tests/tests.mk) in all code of a unit test's program, but not in libc.
  */
 #ifndef TESTS_UNIT_FAILING_MALLOC_H
 #define TESTS_UNIT_FAILING_MALLOC_H
@@ -11,41 +11,11 @@
 
 #include "base/status.h"
 
-static unsigned countdown; /* allocations until one fails; 0: none fails */
+extern unsigned countdown;             /* allocations until one fails; 0: none fails */
+extern _Atomic size_t allocated_bytes; /* in all, freed or not: an upper bound of those in use */
 
-void *__real_malloc(size_t bytes);
-void *__real_calloc(size_t count, size_t bytes);
-void *__real_realloc(void *memory, size_t bytes);
-void *__real_reallocarray(void *memory, size_t count, size_t bytes);
+/* malloc as the tested code has it, for a library that takes an allocator of its caller. */
 void *__wrap_malloc(size_t bytes);
-void *__wrap_calloc(size_t count, size_t bytes);
-void *__wrap_realloc(void *memory, size_t bytes);
-void *__wrap_reallocarray(void *memory, size_t count, size_t bytes);
-
-static bool must_fail(void)
-{
-    return countdown && --countdown == 0;
-}
-
-void *__wrap_malloc(size_t bytes)
-{
-    return must_fail() ? NULL : __real_malloc(bytes);
-}
-
-void *__wrap_calloc(size_t count, size_t bytes)
-{
-    return must_fail() ? NULL : __real_calloc(count, bytes);
-}
-
-void *__wrap_realloc(void *memory, size_t bytes)
-{
-    return must_fail() ? NULL : __real_realloc(memory, bytes);
-}
-
-void *__wrap_reallocarray(void *memory, size_t count, size_t bytes)
-{
-    return must_fail() ? NULL : __real_reallocarray(memory, count, bytes);
-}
 
 /* Runs `step` until no allocation is left to fail; it failed at least `least` times. A name that
  * cannot be demangled for want of memory may stay as it is, so not every failure ends it. */

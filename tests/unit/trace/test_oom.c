@@ -14,48 +14,10 @@
 #include <cmocka.h>
 
 #include "fuzz/seal.h"
+#include "unit/failing_malloc.h"
 #include "unit/trace_fixture.h"
 
 /* ---- The allocator ---- */
-
-static unsigned countdown;     /* allocations until one fails; 0: none fails */
-static size_t allocated_bytes; /* in all, freed or not: no less than was ever held at once */
-
-void *__real_malloc(size_t bytes);
-void *__real_calloc(size_t count, size_t bytes);
-void *__real_realloc(void *memory, size_t bytes);
-void *__wrap_malloc(size_t bytes);
-void *__wrap_calloc(size_t count, size_t bytes);
-void *__wrap_realloc(void *memory, size_t bytes);
-void *__wrap_reallocarray(void *memory, size_t count, size_t bytes);
-
-static bool must_fail(size_t bytes)
-{
-    if (countdown && --countdown == 0)
-        return true;
-    allocated_bytes += bytes;
-    return false;
-}
-
-void *__wrap_malloc(size_t bytes)
-{
-    return must_fail(bytes) ? NULL : __real_malloc(bytes);
-}
-
-void *__wrap_calloc(size_t count, size_t bytes)
-{
-    return must_fail(count * bytes) ? NULL : __real_calloc(count, bytes);
-}
-
-void *__wrap_realloc(void *memory, size_t bytes)
-{
-    return must_fail(bytes) ? NULL : __real_realloc(memory, bytes);
-}
-
-void *__wrap_reallocarray(void *memory, size_t count, size_t bytes)
-{
-    return must_fail(count * bytes) ? NULL : __real_realloc(memory, count * bytes);
-}
 
 static void *allocate_for_zstd(void *opaque, size_t bytes)
 {
