@@ -146,9 +146,9 @@ include tools/packages/packages.mk
 -include samples/samples.mk
 -include tests/tests.mk
 
-.PHONY: all programs man demo check check-all bench gpu-check gpu-zoo bench-compare bench-gpu \
-	bench-growth bench-nodes bench-close fuzz lint install uninstall clean help deps deb dist \
-	deb-files dist-files wheel FORCE
+.PHONY: all programs man demo quick changed check check-rest check-all bench gpu-check gpu-zoo \
+	bench-compare bench-gpu bench-growth bench-nodes bench-close fuzz lint install uninstall clean \
+	help deps deb dist deb-files dist-files wheel FORCE
 
 all: programs man ## build everything (the default)
 
@@ -357,7 +357,8 @@ help: ## this list
 	@echo "  NVPROF=1                install: a link nvprof to miniprof, too"
 	@echo "  FUZZ_SECONDS=60         how long fuzz and check-all feed the reader"
 	@echo "  JOBS=2                  processes that build and test at a time (all cores)"
-	@echo "  TABLE=1                 check, check-SUITE: a table of what each test takes"
+	@echo "  T=PATTERN               of the tests those whose SUITE/NAME matches it"
+	@echo "  TABLE=1                 after the tests a table of what each one takes"
 
 clean: ## remove build/
 	rm -rf $(if $(filter build/% build,$(BUILD)),build,$(BUILD))

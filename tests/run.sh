@@ -8,11 +8,14 @@
 #   run.sh --total FILE           prints the count of a results file
 #   run.sh --table FILE           prints a line for each of its tests
 #
+# T=PATTERN, an extended regular expression, chooses among the tests by SUITE/NAME.
+#
 # The last line is "N passed, N failed". With RESULTS_FILE set the counts are added to it and a
 # suite fails only at --total, so that all suites run. A program counts as what it says itself:
 # cmocka's and unittest's totals, or a last line of the same form; else as one. Exit status 77 means
-# skipped. Logs stay in BUILD/check/SUITE/. With TABLE=1 a table of the files comes before the last
-# line. A line shows how long a test took, and the CPU time of its processes.
+# skipped. A test runs once: what fails has failed. Logs stay in BUILD/check/SUITE/. With TABLE=1 a
+# table of the files comes before the last line. A line shows how long a test took, and the CPU time
+# of its processes.
 #
 # The longest tests begin first. A test that takes more than a few seconds says so in its first 12
 # lines: "Takes 40 s".
@@ -33,6 +36,7 @@ total() {
     awk -F '\t' '
         { passed += $3; failed += $4; skipped += $5; if ($4) list = list "  " $1 ": " $2 "\n" }
         END {
+            if (!NR) print "no test was chosen" (ENVIRON["T"] ? ": T=" ENVIRON["T"] : "")
             if (skipped) printf "%d skipped\n", skipped
             if (failed) printf "failed:\n%s", list
             printf "%d passed, %d failed\n", passed, failed
@@ -101,32 +105,35 @@ record() {
     fi
 }
 
+# name_of SUITE FILE
+name_of() {
+    local name=${2##*/tests/"$1"/}
+    name=${name##*/tests/}
+    case $1 in
+    unit) echo "${name%.*}" ;; # with its folder: several have a test_oom
+    tidy | analyzer) echo "$2" ;;
+    *) basename "${name%.*}" ;;
+    esac
+}
+
 # one SUITE FILE
 one() {
     local suite=$1 file=$2 name log status
     local -a command=("$file")
-    name=${file##*/tests/"$suite"/}; name=${name##*/tests/}
-    case $suite in
-    unit) name=${name%.*} ;; # with its folder: several have a test_oom
-    *) name=$(basename "${name%.*}") ;;
-    esac
+    name=$(name_of "$suite" "$file")
     log=$BUILD/check/$suite/${name//\//_}.log
     case $file in
     *.sh) command=(bash "$file") ;;
     *.py) command=(python3 "$file") ;;
     esac
-    if [ "$suite" = fuzz ]; then
-        fuzz_command "$name" "$file"
-    fi
+    case $suite in
+    fuzz) fuzz_command "$name" "$file" ;;
+    replay) command=("$file" -runs=0 -timeout=30 -rss_limit_mb=1024 "$BUILD/seeds") ;;
+    tidy | analyzer) command=(make -sk lint-files CHECKER="$suite" FOLDER="$file") ;;
+    esac
     timed "$log" timeout -k 10 "$LIMIT" "${command[@]}"
     status=$?
     [ $status -eq 124 ] && echo "no end after $LIMIT s" >>"$log"
-    if [ -n "${AGAIN:-}" ] && [ "$suite" = e2e ] && [ $status -ne 0 ] && [ $status -ne 77 ]; then
-        echo "$suite $file $BUILD ${SAN:-}" >>"$AGAIN"
-        echo "again    $suite/$name${SAN:+ [$SAN]}: failed beside others; runs once more, alone"
-        grep -aE -A 3 '^(FAILED|not ok)' "$log" | head -n 20 | sed 's/^/    /'
-        return
-    fi
     record "$suite" "$name" "$log" $status $(seconds_of "$log")
 }
 
@@ -144,39 +151,42 @@ seconds_of() {
     rm -f "$1.time"
 }
 
+# chosen: those of stdin's tests that T matches.
+chosen() {
+    local suite file rest
+    [ -n "${T:-}" ] || { cat; return; }
+    while read -r suite file rest; do
+        [[ $suite/$(name_of "$suite" "$file") =~ $T ]] && echo "$suite $file $rest"
+    done
+    return 0
+}
+
 # weighed: stdin's tests, the longest first.
 weighed() {
     local suite file build san source weight
     while read -r suite file build san; do
-        source=$file
+        source=$file weight=
         [ "$suite" = unit ] && source=$SOURCE/tests/unit/${file#*/tests/unit/}.c
-        weight=$(sed -nE '1,12s/.*Takes ([0-9]+) s.*/\1/p' "$source" 2>/dev/null | head -n 1)
-        [ "$suite" = fuzz ] && weight=${FUZZ_SHARE:-60}
+        [ ! -f "$source" ] ||
+            weight=$(sed -nE '1,12s/.*Takes ([0-9]+) s.*/\1/p' "$source" | head -n 1)
+        [ "$suite" != fuzz ] || weight=${FUZZ_SHARE:-60}
         echo "${weight:-1} $suite $file $build $san"
     done | sort -s -k 1,1nr | cut -d ' ' -f 2-
 }
 
-# lane COUNT: runs stdin's tests, so many at a time.
+# lane COUNT: runs stdin's tests, COUNT at a time.
 lane() {
     xargs -r -d '\n' -n 1 -P "$1" "$0" --one
 }
 
-# End-to-end tests sleep three quarters of their time, so they hardly take a core from the others:
-# they have a lane of their own, with two tests for each core. Some of them wait for what another
-# process does in a given time, which a full machine cannot keep. So an end-to-end test that fails
-# in the pool runs once more when nothing runs beside it, and that run counts.
+# End-to-end tests wait for processes most of their time, so they hardly take a core from the
+# others: they have a lane with two tests for each core.
 pool() {
     local tests
-    tests=$(weighed)
-    AGAIN=$(mktemp)
-    export AGAIN
-    grep '^e2e ' <<<"$tests" | lane $((2 * JOBS)) &
-    grep -v '^e2e ' <<<"$tests" | lane "$JOBS"
+    tests=$(chosen | weighed)
+    grep -E '^(e2e|timed) ' <<<"$tests" | lane $((2 * JOBS)) &
+    grep -vE '^(e2e|timed) ' <<<"$tests" | lane "$JOBS"
     wait
-    tests=$(<"$AGAIN")
-    rm -f "$AGAIN"
-    unset AGAIN
-    [ -z "$tests" ] || lane 1 <<<"$tests"
 }
 
 # Sets `command` to a libFuzzer run: new inputs go to BUILD, what breaks it too.
@@ -247,7 +257,7 @@ mkdir -p "$BUILD/check/$suite"
 echo "== $suite${SAN:+ ($SAN)}"
 for file; do
     echo "$suite $file $BUILD ${SAN:-}"
-done | weighed | lane "$JOBS"
+done | chosen | weighed | lane "$JOBS"
 if [ -n "$own_results" ]; then
     [ -z "${TABLE:-}" ] || table "$own_results"
     total "$own_results"

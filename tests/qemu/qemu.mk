@@ -17,7 +17,7 @@ NO_QEMU := note: no qemu-$(QEMU_MACHINE) or no compiler for it ('make deps' inst
 	left out the tests on $(QEMU_MACHINE)
 
 ifneq ($(CROSS),)
-POOL := unit e2e qemu
+ALL_SUITES := unit e2e qemu
 TESTS_qemu := tests/qemu/reports.sh
 
 # All unit tests but four. test_nvvp_bad writes hundreds of databases, which takes four minutes in
@@ -62,5 +62,5 @@ check-qemu: test-programs
 ifeq ($(CROSS),)
 	@[ -n "$(HAVE_QEMU)" ] || { echo "$(NO_QEMU)"; exit 1; }
 	@$(build_for_qemu)
-	@$(LIST) $(QEMU_BUILD) | $(RUN_ENVIRONMENT) tests/run.sh --pool
+	@$(call lists,ALL) $(QEMU_BUILD) | $(RUN_ENVIRONMENT) tests/run.sh --pool
 endif
