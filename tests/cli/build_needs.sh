@@ -1,6 +1,6 @@
 #!/bin/bash
 # make where something is missing: it says what, and that `make deps` brings it. Manual pages that
-# cannot be made are left out. Nothing is compiled here.
+# cannot be made are left out. BUILD may be absolute. Nothing is compiled here.
 . "$SOURCE/tests/tools/cli.sh" || exit 1
 
 do_make() {
@@ -42,4 +42,10 @@ verdict "names the missing compiler" $?
 do_make "$folder/build/flags"
 code 0
 verdict "with all headers the build can begin" "$([ -s build/flags ]; echo $?)"
+
+# A file has one name, however BUILD is written: else make takes a stale one for a source.
+for form in elsewhere ./elsewhere/ "$(realpath "$SOURCE")/elsewhere"; do
+    do_make -n BUILD="$form" elsewhere/flags
+    code 0
+done
 finish

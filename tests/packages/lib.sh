@@ -8,8 +8,9 @@ command -v scdoc >/dev/null && command -v zstd >/dev/null || {
 
 # make_package deb|dist|wheel: into $work/out. Nothing is built again (-o).
 make_package() {
+    local packages=${build#"$SOURCE"/}/packages # as the Makefile names it
     env -u MAKEFLAGS -u MFLAGS -u MAKELEVEL -u CC make --no-print-directory -s -C "$SOURCE" \
-        -o all -o programs -o "$build/packages/miniprof" -o "$build/packages/libmptrace.so.1" \
+        -o all -o programs -o "$packages/miniprof" -o "$packages/libmptrace.so.1" \
         BUILD="$build" PACKAGE_LEVEL=1 PACKAGE_FOLDER="$work/out" \
         "$(case $1 in wheel) echo wheel ;; *) echo "$1-files" ;; esac)" \
         >"$work/make.log" 2>&1
