@@ -12,7 +12,7 @@ set -u
 shopt -s lastpipe # so that `... | stderr` counts here
 
 miniprof=$BUILD/miniprof
-make_trace=$BUILD/tests/make_trace
+make_trace=$BUILD/tests/tools/make_trace
 expected=$SOURCE/tests/cli/expected
 passed=0
 failed=0
@@ -23,19 +23,6 @@ trap 'rm -rf "$folder"' EXIT
 . "$SOURCE/tests/tools/no_costs.sh"
 no_costs "$folder/cache"
 
-# The generator is built by the first script that needs it.
-build_make_trace() {
-    mkdir -p "$BUILD/tests" || exit 1
-    (
-        flock 9
-        [ "$make_trace" -nt "$BUILD/obj/libreader.a" ] && exit 0
-        cd "$SOURCE" || exit 1
-        # shellcheck disable=SC2086
-        ${CC:-gcc} -std=gnu17 -D_GNU_SOURCE -g -O1 ${SAN:+-fsanitize=$SAN} -Iinclude -Isrc \
-            -o "$make_trace" tests/tools/make_trace.c "$BUILD/obj/libreader.a" -lzstd
-    ) 9>"$BUILD/tests/make_trace.lock" || { echo "cannot build make_trace"; exit 1; }
-}
-build_make_trace
 cd "$folder" || exit 1
 
 trace() {
