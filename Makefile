@@ -274,10 +274,6 @@ $(BUILD)/miniprof: $(TOOL_OBJECTS) $(READER_LIB)
 	$(call say,LINK,$@)
 	$(Q)$(LINK_COMMAND) $(READER_LIBS)
 
-$(BUILD)/dev/%: $(OBJ)/tools/dev/%.o $(READER_LIB)
-	@mkdir -p $(@D)
-	$(LINK) -o $@ $^ $(READER_LIBS)
-
 # One relocatable object whose hidden names are local: nothing but the public header's can clash.
 $(BUILD)/libmptrace.a: $(TRACE_OBJECTS)
 	@rm -f $@
