@@ -55,9 +55,9 @@ linked-graph 10 dlsym-graph 10 bad-argument 10 linked-capture 10 dlsym-capture 1
             "$(LD_PRELOAD=$first "$build/tests/e2e/steps" \
                 load="$build/tests/e2e/next_malloc.so" call=next_malloc_tell)"
     done
-    same "programs without CUDA" "$(printf '1\n%s' "$(git --version 2>&1)")" \
+    same "programs without CUDA" "$(printf '1\n%s' "$(make --version 2>&1)")" \
         "$(LD_PRELOAD=$preload python3 -c 'import ctypes, ssl; print(1)'
-           LD_PRELOAD=$preload git --version 2>&1)"
+           LD_PRELOAD=$preload make --version 2>&1)"
     # As an extension of Python is loaded: the driver is not in the program's global scope.
     plugin=("$build/tests/e2e/host" 1 "$build/tests/e2e/host_user.so")
     "${plugin[@]}" >plugin.bare

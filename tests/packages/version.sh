@@ -18,27 +18,37 @@ says() {
     verdict "version" "$([[ $got == $2 ]]; echo $?)"
 }
 
-says "no git" "0.1.0 0.1.0 -"
-git init -q source
-says "no commit" "0.1.0 0.1.0 -"
-commit one
-commit two
-hash=$(git -C source rev-parse --short=10 HEAD)
-says "no tag" "0.1.0 0.1.0~2.g$hash $hash"
-git -C source tag v0.2.0
-says "a tag" "0.2.0 0.2.0 $hash"
-echo >>source/tools/packages/version
-says "a changed file" "0.2.0 0.2.0 $hash-changed"
-commit three
-commit four
-hash=$(git -C source rev-parse --short=10 HEAD)
-says "after a tag" "0.2.0 0.2.0+2.g$hash $hash"
-git -C source tag other
-says "a tag that is no version" "0.2.0 0.2.0+2.g$hash $hash"
-git -C source tag v0.3.0-rc1
-says "a release candidate" "0.3.0~rc1 0.3.0~rc1 $hash"
-mv source/.git .
-says "inside of another repository" "0.1.0 0.1.0 -"
+# With a repository, as git's tags say.
+by_tags() {
+    local hash
+    git init -q source
+    says "no commit" "0.1.0 0.1.0 -"
+    commit one
+    commit two
+    hash=$(git -C source rev-parse --short=10 HEAD)
+    says "no tag" "0.1.0 0.1.0~2.g$hash $hash"
+    git -C source tag v0.2.0
+    says "a tag" "0.2.0 0.2.0 $hash"
+    echo >>source/tools/packages/version
+    says "a changed file" "0.2.0 0.2.0 $hash-changed"
+    commit three
+    commit four
+    hash=$(git -C source rev-parse --short=10 HEAD)
+    says "after a tag" "0.2.0 0.2.0+2.g$hash $hash"
+    git -C source tag other
+    says "a tag that is no version" "0.2.0 0.2.0+2.g$hash $hash"
+    git -C source tag v0.3.0-rc1
+    says "a release candidate" "0.3.0~rc1 0.3.0~rc1 $hash"
+    mv source/.git .
+    says "inside of another repository" "0.1.0 0.1.0 -"
+}
+
+says "a source archive" "0.1.0 0.1.0 -"
+if command -v git >/dev/null; then
+    by_tags
+else
+    echo "skipped: versions by tags: no git"
+fi
 
 if command -v dpkg >/dev/null; then
     last="dpkg's order"

@@ -50,23 +50,26 @@ inside() {
 }
 
 # into FOLDER: the source as it is here, uncommitted changes too, in a folder of the clean system.
+# A source archive has no list of its files: all but what is built.
 into() {
     mkdir -p "$root/$1"
-    git -C "$SOURCE" ls-files -z --cached --others --exclude-standard >"$work/files"
+    git -C "$SOURCE" ls-files -z --cached --others --exclude-standard >"$work/files" 2>/dev/null ||
+        (cd "$SOURCE" && find . \( -name build -o -name .git \) -prune -o ! -type d -print0) \
+            >"$work/files"
     tar -C "$SOURCE" -c --null -T "$work/files" --ignore-failed-read |
         tar -C "$root/$1" -x --no-same-owner
 }
 
-# fresh_works COMPONENT...: the newcomer's two commands in a clone, with the CUDA of the system's
-# own archive, which these components of it have.
+# fresh_works COMPONENT...: the newcomer's two commands in a source archive, without git, with the
+# CUDA of the system's own archive, which these components of it have.
 fresh_works() {
     local log
     sed -i "s/ main.*/ main $*/" "$root/etc/apt/sources.list"
     check "apt knows its archive" inside apt-get update -q
-    check "apt installs make and git" inside apt-get install -y -q --no-install-recommends make git
-    into clone
+    check "apt installs make" inside apt-get install -y -q --no-install-recommends make
+    into source
     for log in demo check; do
-        inside make --no-print-directory -C /clone $log </dev/null >"$work/$log.log" 2>&1
+        inside make --no-print-directory -C /source $log </dev/null >"$work/$log.log" 2>&1
         same "make $log: exit code" 0 $?
     done
     like "make demo shows what it found" 'GPU activities:.*gemm_layer' "$(cat "$work/demo.log")"

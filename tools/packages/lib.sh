@@ -9,8 +9,10 @@ COMMAND_LIMIT=1500000
 case $($CC -dM -E -x c /dev/null) in *__CET__*) COMMAND_LIMIT=1515000 ;; esac
 LIMITS="miniprof:$COMMAND_LIMIT libminiprof.so:1000000"
 
-# All files get the time of the commit, so that the same source gives the same bytes.
-SOURCE_DATE_EPOCH=${SOURCE_DATE_EPOCH:-$(git log -1 --format=%ct 2>/dev/null || date +%s)}
+# All files get the time of the commit, so that the same source gives the same bytes. In a source
+# archive each file has it.
+SOURCE_DATE_EPOCH=${SOURCE_DATE_EPOCH:-$(git log -1 --format=%ct 2>/dev/null ||
+    stat -c %Y Makefile)}
 export SOURCE_DATE_EPOCH
 
 fail() {

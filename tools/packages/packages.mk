@@ -15,9 +15,10 @@ PACKAGE_FOLDER ?= $(PACKAGES)
 PACKAGE_LEVEL ?=
 PACKAGE_VERSION := $(word 2,$(VERSIONS))
 # Who answers for the .deb: whoever makes it, as Debian's tools ask for the name (DEBFULLNAME,
-# DEBEMAIL), or the author of the commit.
+# DEBEMAIL), or the author of the commit; without git an address that is well formed, as it must be.
+NOBODY := miniprof's authors <authors@miniprof.example>
 MAINTAINER ?= $(if $(DEBEMAIL),$(or $(DEBFULLNAME),$(DEBEMAIL)) <$(DEBEMAIL)>,$(or \
-	$(shell git log -1 --format='%an <%ae>' 2>/dev/null),miniprof's authors))
+	$(shell git log -1 --format='%an <%ae>' 2>/dev/null),$(NOBODY)))
 
 # The command as it stands in the tar: it brings zstd, SQLite and zlib along and finds them beside
 # it.
