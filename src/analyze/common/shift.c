@@ -91,6 +91,8 @@ struct shift shift_between_at(uint64_t *before, size_t before_count, uint64_t *a
     uint64_t rank = interval_rank((double)before_count, (double)after_count, quantile);
     struct shift shift = {.bounded = rank != 0};
 
+    if (!differences)
+        return shift;
     qsort(before, before_count, sizeof *before, compare_values);
     qsort(after, after_count, sizeof *after, compare_values);
     shift.center = center_of(&samples, differences);

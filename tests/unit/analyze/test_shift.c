@@ -122,12 +122,26 @@ static void the_interval_holds_the_shift(void **state)
     assert_in_range(held, 930, 970);
 }
 
+static void a_side_without_values_has_no_shift(void **state)
+{
+    uint64_t values[5] = {5, 4, 3, 2, 1};
+
+    (void)state;
+    for (size_t before = 0; before <= 4; before += 4) {
+        /* Inside of the array, so that a value before or behind what is given is a number. */
+        struct shift shift = shift_between(values + 1, before, values + 1, before ? 0 : 4);
+
+        assert_true(shift.center == 0 && !shift.bounded && !shift.low && !shift.high);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_median_of_all_differences),
         cmocka_unit_test(four_and_four_are_enough),
         cmocka_unit_test(ranks_of_ten_and_ten),
+        cmocka_unit_test(a_side_without_values_has_no_shift),
         cmocka_unit_test(the_interval_holds_the_shift),
     };
 
