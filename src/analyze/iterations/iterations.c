@@ -105,15 +105,20 @@ static enum mp_status take_whole(struct iterations_finder *finder)
     return add_windows(finder);
 }
 
-/* Of a name that was found all ranges count, also those inside of others. */
+/* Of a name that was found all ranges count, also those inside of others. In a damaged trace its
+ * string may have another text by the end: then the ranges that were found stay. */
 static enum mp_status take_candidate(struct iterations_finder *finder)
 {
     struct iterations *result = finder->result;
+    const size_t count = result->count;
 
     if (result->way != ITERATIONS_NVTX || finder->options->name)
         return MP_OK;
     result->count = 0;
-    return iterations_nvtx_ranges(finder, result->name, result->domain ? result->domain : "");
+    MP_TRY(iterations_nvtx_ranges(finder, result->name, result->domain ? result->domain : ""));
+    if (!result->count)
+        result->count = count;
+    return MP_OK;
 }
 
 /* Kernels come before graphs, because a graph may be a part of what they show (parts.c). */

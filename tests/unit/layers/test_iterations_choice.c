@@ -157,6 +157,29 @@ static void names_in_domains(void **state)
     done();
 }
 
+/* A trace that is damaged, or two that were put together, may give the string another text behind
+ * the ranges. */
+static void a_name_that_means_another_text_later(void **state)
+{
+    (void)state;
+    begin_program();
+    for (uint64_t i = 0; i < 10; i++) {
+        uint64_t at = 100 + i * 100;
+
+        mark(1, NULL, "step", at, at + 90);
+        launch(1, 7, "kernel", at + 10, at + 15, at + 80);
+    }
+    assert_int_equal(mp_writer_flush(scene.writer), MP_OK);
+    mp_append_string(scene.writer,
+                     &(struct mp_row_string){put_string("step"), {"another", strlen("another")}});
+    load(ITERATIONS_AUTO, NULL, 0);
+    assert_int_equal(found.way, ITERATIONS_NVTX);
+    assert_string_equal(found.name, "step");
+    assert_int_equal(found.count, 10);
+    assert_int_equal(found.outside, 0);
+    done();
+}
+
 /* A name of the program that covers a fiftieth loses against what its thread does. */
 static void a_name_that_covers_little(void **state)
 {
@@ -314,6 +337,7 @@ int main(void)
         cmocka_unit_test(parts_by_name),
         cmocka_unit_test(a_library_does_not_compete),
         cmocka_unit_test(names_in_domains),
+        cmocka_unit_test(a_name_that_means_another_text_later),
         cmocka_unit_test(a_name_that_covers_little),
         cmocka_unit_test(waits_that_repeat),
         cmocka_unit_test(helpers_and_others),
