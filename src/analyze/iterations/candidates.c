@@ -206,6 +206,7 @@ bool iterations_take_best(struct iterations_finder *finder)
 {
     struct iterations *result = finder->result;
     struct iteration *items = result->items;
+    size_t capacity = finder->capacity;
     struct iterations_candidate *best = &finder->best_facts;
 
     result->chosen = result->candidate_count;
@@ -221,7 +222,9 @@ bool iterations_take_best(struct iterations_finder *finder)
     result->kernels = finder->best_kernels;
     result->items = finder->best;
     result->count = finder->best_count;
+    finder->capacity = finder->best_capacity;
     finder->best = items;
+    finder->best_capacity = capacity;
     finder->best_count = 0;
     return true;
 }

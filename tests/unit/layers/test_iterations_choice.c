@@ -157,6 +157,32 @@ static void names_in_domains(void **state)
     done();
 }
 
+/* Ten ranges of the name that is chosen stand alone, 2,000 are inside of another name's. The other
+ * candidate needs more room than the ten. */
+static void ranges_inside_of_others_count(void **state)
+{
+    (void)state;
+    begin_program();
+    for (uint64_t i = 0; i < 10; i++) {
+        uint64_t at = 1000 + i * 20000;
+
+        mark(1, NULL, "step", at, at + 19000);
+        launch(1, 7, "large", at + 10, at + 15, at + 18900);
+    }
+    for (uint64_t i = 0; i < 2000; i++) {
+        uint64_t at = 300000 + i * 100;
+
+        mark(1, NULL, "outer", at, at + 30);
+        mark(1, NULL, "step", at + 5, at + 25);
+        launch(1, 7, "small", at + 10, at + 15, at + 16);
+    }
+    load(ITERATIONS_AUTO, NULL, 0);
+    assert_int_equal(found.way, ITERATIONS_NVTX);
+    assert_string_equal(found.name, "step");
+    assert_int_equal(found.count, 2010);
+    done();
+}
+
 /* A trace that is damaged, or two that were put together, may give the string another text behind
  * the ranges. */
 static void a_name_that_means_another_text_later(void **state)
@@ -337,6 +363,7 @@ int main(void)
         cmocka_unit_test(parts_by_name),
         cmocka_unit_test(a_library_does_not_compete),
         cmocka_unit_test(names_in_domains),
+        cmocka_unit_test(ranges_inside_of_others_count),
         cmocka_unit_test(a_name_that_means_another_text_later),
         cmocka_unit_test(a_name_that_covers_little),
         cmocka_unit_test(waits_that_repeat),
