@@ -151,7 +151,7 @@ static void add_header(char *header, size_t size, char *line)
 static struct mp_writer *open_writer(const char *path, const char *header)
 {
     struct mp_writer_options how = {.level = 3};
-    struct mp_writer *writer;
+    struct mp_writer *writer = NULL;
     int fd = open(path, O_RDWR | O_CREAT | O_EXCL, 0600);
 
     if (fd < 0 || mp_writer_open(fd, header, &how, &writer, NULL))

@@ -13,7 +13,11 @@
 
 #include <cuda.h>
 
+#ifdef __clang__
+#define KEEP __attribute__((noinline)) /* it makes no clones */
+#else
 #define KEEP __attribute__((noinline, noclone))
+#endif
 
 static CUdeviceptr memory;
 

@@ -82,6 +82,8 @@ static void load(void)
 }
 
 static void log_line(int level, unsigned long flags, const char *file, int line, const char *format,
+                     ...) __attribute__((format(printf, 5, 6)));
+static void log_line(int level, unsigned long flags, const char *file, int line, const char *format,
                      ...)
 {
     va_list arguments;

@@ -213,6 +213,7 @@ static char *new_answer(void)
     return answer;
 }
 
+static void add(char *answer, const char *format, ...) __attribute__((format(printf, 2, 3)));
 static void add(char *answer, const char *format, ...)
 {
     size_t used = strlen(answer);
