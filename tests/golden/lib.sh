@@ -1,12 +1,11 @@
 # shellcheck shell=bash disable=SC2034
-# What run.sh and computed.sh share: where the traces are, and the count of verdicts. GOLDEN_DATA
-# names another folder than tests/data.
+# What run.sh and computed.sh share: where the traces are, and the count of verdicts.
 set -u
 export LC_ALL=C
 
 source=${SOURCE:-$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)}
 miniprof=${BUILD:-$source/build}/miniprof
-data=${GOLDEN_DATA:-$source/tests/data}
+data=$source/tests/data
 passed=0
 failed=0
 work=$(mktemp -d "${TMPDIR:-/tmp}/miniprof-golden.XXXXXX")
@@ -15,7 +14,7 @@ trap 'rm -rf "$work"' EXIT
 export XDG_CACHE_HOME=$work/cache
 # Traces that are compared with one another.
 pairs="resnet50_eager:resnet50_graph resnet50_graph:resnet50_graph_edges inference:two_streams
-    two_streams:two_streams"
+    inference:inference two_streams:two_streams"
 
 shopt -s nullglob extglob
 # Folders that hold the traces of one job. The zoo's are single ones, which tests/zoo reads.
