@@ -7,6 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/settings/time_limits.h"
 #include "base/text/nearest.h"
 #include "common/command.h"
 #include "common/version.h"
@@ -184,6 +185,7 @@ int main(int argc, char **argv)
     int code;
 
     occupy_standard_files();
+    mp_time_limits_read(NULL); /* run with a mistake in it, the recorder says so */
     /* nvprof's reports go to stderr. Without this each cell of a table would be a system call. */
     setvbuf(stderr, NULL, _IOLBF, BUFSIZ);
     code = called_nvprof(argc, argv) ? cmd_nvprof(argc, argv) : dispatch(argc, argv);

@@ -14,6 +14,7 @@
 #include "base/settings/sample.h"
 #include "base/settings/schedule.h"
 #include "base/settings/share.h"
+#include "base/settings/time_limits.h"
 #include "base/text/duration.h"
 #include "base/text/pattern.h"
 #include "base/text/strings.h"
@@ -290,7 +291,8 @@ static bool is_unknown(const char *variable, char *name, size_t size)
     if (!mp_text_starts_with(variable, "MINIPROF_"))
         return false;
     snprintf(name, size, "%.*s", (int)(length < size ? length : size - 1), variable);
-    return !mp_text_equal(name, MP_CONFIG_PARENT) && !mp_setting_by_name(name);
+    return !mp_text_equal(name, MP_CONFIG_PARENT) && !mp_text_equal(name, MP_TIME_DIVISOR) &&
+           !mp_setting_by_name(name);
 }
 
 unsigned mp_config_report_unknown(mp_config_report *report, void *context)

@@ -6,7 +6,6 @@
 
 #include <dlfcn.h>
 #include <stdatomic.h>
-#include <time.h>
 
 #include "base/poison.h"
 
@@ -26,6 +25,14 @@ uint64_t mp_monotonic_ns(void)
 int64_t mp_monotonic_ms(void)
 {
     return (int64_t)(mp_monotonic_ns() / 1000000);
+}
+
+struct timespec mp_monotonic_in(uint64_t ns)
+{
+    uint64_t then = mp_monotonic_ns() + ns;
+
+    return (struct timespec){.tv_sec = (time_t)(then / 1000000000u),
+                             .tv_nsec = (long)(then % 1000000000u)};
 }
 
 /* The software GPU's clock, also where a plug-in has loaded the software GPU for itself; NULL with

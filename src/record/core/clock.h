@@ -12,6 +12,7 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <time.h>
 
 /* Now, in nanoseconds. Any thread, before and after initialisation; never fails. Not for signal
  * handlers: the first call resolves a symbol. */
@@ -21,6 +22,9 @@ uint64_t mp_clock_now(void);
  * Any thread, also in signal handlers. */
 uint64_t mp_monotonic_ns(void);
 int64_t mp_monotonic_ms(void);
+
+/* CLOCK_MONOTONIC in `ns` nanoseconds, for waits until then. */
+struct timespec mp_monotonic_in(uint64_t ns);
 
 /* Whether the clock is not that of the machine. */
 bool mp_clock_is_virtual(void);

@@ -10,6 +10,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/settings/time_limits.h"
 #include "record/core/clock.h"
 #include "record/core/state.h"
 #include "record/core/thread.h"
@@ -17,7 +18,6 @@
 #include "base/poison.h"
 
 #define STACK_BYTES ((size_t)1 << 20)
-#define TAKE_MS     200 /* longest wait for the writer */
 
 /* Waits until woken; returns at once if that happened since `seen`. NULL: without a limit. */
 static void rest(struct flusher *flusher, uint32_t seen, const struct timespec *limit)
@@ -30,8 +30,8 @@ static void rest(struct flusher *flusher, uint32_t seen, const struct timespec *
  * meanwhile. */
 static void await_writer(struct recorder *recorder, uint32_t request)
 {
-    const struct timespec pause = {.tv_nsec = 1000000};
-    int64_t until = mp_monotonic_ms() + TAKE_MS;
+    const struct timespec pause = mp_time_limit_timespec(MP_TIME_FLUSHER_LOOK);
+    int64_t until = mp_monotonic_ms() + mp_time_limit_ms(MP_TIME_FLUSHER_ROUND);
 
     while ((int32_t)(atomic_load(&recorder->flusher.taken) - request) < 0 &&
            mp_monotonic_ms() < until && recorder_is_recording(recorder)) {
@@ -111,7 +111,7 @@ bool flusher_is_behind(const struct flusher *flusher)
 
 bool flusher_rests(const struct flusher *flusher, int ms)
 {
-    const struct timespec pause = {.tv_nsec = 1000000};
+    const struct timespec pause = mp_time_limit_timespec(MP_TIME_FLUSHER_LOOK);
     int64_t until = mp_monotonic_ms() + ms;
 
     while (atomic_load(&flusher->busy) && mp_monotonic_ms() < until)

@@ -1,8 +1,8 @@
 /* The recorder: all mutable state of libminiprof.so in one struct, and who may touch which part.
  *
- * Three modules keep state of their own, because they work before the recorder exists or without
- * it: clock.c (a function pointer), the NVTX handler, which runs before CUDA is loaded, and
- * base/log.
+ * Four modules keep state of their own, because they work before the recorder exists or without it:
+ * clock.c (a function pointer), the NVTX handler, which runs before CUDA is loaded, base/log, and
+ * base/settings/time_limits.c (the divisor of tests).
  *
  *     threads         the application's own, in callbacks of CUPTI and NVTX
  *                     one of CUPTI's, in bufferCompleted

@@ -21,10 +21,6 @@
 
 #include <stdint.h>
 
-#define THROTTLE_CREDIT_NS    INT64_C(5000000) /* so that a few buffers now and then need no rest */
-#define THROTTLE_REST_MOST_NS INT64_C(1000000) /* longest rest; then it checks for room again */
-#define THROTTLE_FREE_NS      UINT64_C(10000000000) /* no rests after PRESSED */
-
 struct throttle {
     uint64_t begin;      /* when the writer began, ns of CLOCK_MONOTONIC */
     uint64_t wall;       /* time of the last look, ns of CLOCK_MONOTONIC */

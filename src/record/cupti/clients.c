@@ -4,14 +4,12 @@
 #include "record/cupti/clients.h"
 
 #include "base/log.h"
+#include "base/settings/time_limits.h"
 #include "record/core/call_log.h"
 #include "record/core/state.h"
 #include "record/cupti/client_name.h"
 
 #include "base/poison.h"
-
-/* If CUPTI has not called us for so long, the probe is made. Buffers are flushed every 90 ms. */
-#define QUIET_MS 1000
 
 /* ---- Noticing ---- */
 
@@ -241,10 +239,11 @@ void clients_look(struct recorder *recorder, int64_t now)
             lose(clients, noted(clients));
             return;
         }
-        if (atomic_load(&clients->all) == clients->seen.all || now - clients->since < QUIET_MS)
+        if (atomic_load(&clients->all) == clients->seen.all ||
+            now - clients->since < mp_time_limit_ms(MP_TIME_CLIENT_QUIET))
             return;
         if (is_taken(recorder, false) && !become_taken(recorder)) {
-            clients->since = now; /* no probe before another QUIET_MS: the other client sees it */
+            clients->since = now; /* no probe at once: the other client sees each */
             return;
         }
     }

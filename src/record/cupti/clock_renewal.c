@@ -3,6 +3,8 @@
  */
 #include "record/cupti/clock_renewal.h"
 
+#include "base/settings/time_limits.h"
+
 #include "base/poison.h"
 
 void clock_renewal_given(struct clock_renewal *clock_renewal, uint64_t now)
@@ -30,7 +32,7 @@ static bool is_heavy(struct clock_renewal *clock_renewal, uint64_t age, uint64_t
     double came = (double)(work - clock_renewal->work);
     bool known = clock_renewal->counted != 0;
 
-    if (known && passed < (double)CLOCK_RENEWAL_PACE_NS)
+    if (known && passed < (double)mp_time_limit_ns(MP_TIME_CLOCK_PACE))
         return false;
     clock_renewal->counted = end;
     clock_renewal->work = work;
@@ -42,15 +44,16 @@ static bool is_worth_it(struct clock_renewal *clock_renewal, uint64_t age, uint6
 {
     bool heavy = is_heavy(clock_renewal, age, work, end);
 
-    if (work == clock_renewal->begun || age < CLOCK_RENEWAL_LEAST_NS)
+    if (work == clock_renewal->begun || age < mp_time_limit_ns(MP_TIME_CLOCK_MIN_AGE))
         return false;
-    return heavy || age >= CLOCK_RENEWAL_MOST_NS || (quiet && age >= CLOCK_RENEWAL_QUIET_NS);
+    return heavy || age >= mp_time_limit_ns(MP_TIME_CLOCK_MAX_AGE) ||
+           (quiet && age >= mp_time_limit_ns(MP_TIME_CLOCK_QUIET_AGE));
 }
 
 /* Not tried again at once where the renewal was not possible. */
 static bool ask(struct clock_renewal *clock_renewal, uint64_t now)
 {
-    if (now < atomic_load(&clock_renewal->asked) + CLOCK_RENEWAL_LEAST_NS)
+    if (now < atomic_load(&clock_renewal->asked) + mp_time_limit_ns(MP_TIME_CLOCK_MIN_AGE))
         return false;
     atomic_store(&clock_renewal->asked, now);
     return true;
@@ -73,5 +76,6 @@ bool clock_renewal_is_due_at_end(struct clock_renewal *clock_renewal, uint64_t n
 {
     uint64_t since = atomic_load(&clock_renewal->since);
 
-    return since && now > since && now - since >= CLOCK_RENEWAL_QUIET_NS && ask(clock_renewal, now);
+    return since && now > since && now - since >= mp_time_limit_ns(MP_TIME_CLOCK_QUIET_AGE) &&
+           ask(clock_renewal, now);
 }

@@ -26,11 +26,6 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#define CLOCK_RENEWAL_LEAST_NS UINT64_C(60000000000)   /* never sooner, and no second try sooner */
-#define CLOCK_RENEWAL_QUIET_NS UINT64_C(300000000000)  /* if no work is under way */
-#define CLOCK_RENEWAL_MOST_NS  UINT64_C(3600000000000) /* with work under way or not */
-#define CLOCK_RENEWAL_PACE_NS  UINT64_C(1000000000)    /* shortest count of records */
-
 /* Records per second x seconds at which CUPTI's thread uses a quarter to a third of a core. */
 #define CLOCK_RENEWAL_RECORDS 64e6
 

@@ -3,6 +3,8 @@
  */
 #include "record/cupti/lag.h"
 
+#include "base/settings/time_limits.h"
+
 #include "base/poison.h"
 
 void lag_open(struct lag *lag)
@@ -40,8 +42,9 @@ uint64_t lag_look(struct lag *lag)
 {
     bool waits = lag->work_end && lag->judged > lag->oldest;
     uint64_t late = waits ? lag->judged - lag->oldest : 0;
-    bool is_behind = late >= LAG_NS;
-    bool says = is_behind && !lag->lasts && (!lag->said || lag->judged - lag->over >= LAG_AGAIN_NS);
+    bool is_behind = late >= mp_time_limit_ns(MP_TIME_LAG);
+    bool says = is_behind && !lag->lasts &&
+                (!lag->said || lag->judged - lag->over >= mp_time_limit_ns(MP_TIME_LAG_AGAIN));
 
     if (is_behind && late > lag->greatest)
         lag->greatest = late;

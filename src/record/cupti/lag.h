@@ -36,9 +36,6 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#define LAG_NS       UINT64_C(5000000000)  /* a shorter lag may be a long kernel */
-#define LAG_AGAIN_NS UINT64_C(60000000000) /* a new lag so soon is not said again */
-
 struct lag {
     uint64_t work_end;  /* the newest end of work; 0: none has come */
     uint64_t oldest;    /* begin of the oldest launch without a record; UINT64_MAX: none */
@@ -47,7 +44,7 @@ struct lag {
     uint64_t captured;  /* launches with correlation ids up to this may have been captured */
     bool silent_graphs; /* launches of graphs may have no record */
     uint64_t over;      /* when the last lag ended */
-    uint64_t greatest;  /* greatest lag of LAG_NS or more; 0: there was none */
+    uint64_t greatest;  /* greatest lag of MP_TIME_LAG or more; 0: there was none */
     bool lasts;
     bool said;
 };

@@ -9,16 +9,14 @@
 #include <string.h>
 
 #include "base/data/hash.h"
+#include "base/settings/time_limits.h"
 #include "record/core/clock.h"
 #include "record/core/state.h"
 
 #include "base/poison.h"
 
-/* For how long a function waits for its launch at least. The thread that launches tells of it after
- * the call, and may have lost its processor before. */
-#define PATIENCE    3u /* rounds */
-#define PATIENCE_MS 2000
-#define NAME_BYTES  512u /* longer names are cut */
+#define PATIENCE   3u   /* rounds for which a function waits for its launch at least */
+#define NAME_BYTES 512u /* longer names are cut */
 
 /* ---- Names ---- */
 
@@ -351,7 +349,9 @@ static void take_run(struct recording *recording, uint32_t tid, const struct cal
     if (rows->run_count == HOST_ROWS_RUNS)
         host_rows_settle(recording, true);
     rows->runs[rows->run_count++] =
-        (struct host_run){.entry = *entry, .tid = tid, .until_ms = mp_monotonic_ms() + PATIENCE_MS};
+        (struct host_run){.entry = *entry,
+                          .tid = tid,
+                          .until_ms = mp_monotonic_ms() + mp_time_limit_ms(MP_TIME_HOST_LAUNCH)};
 }
 
 void host_rows_take(struct recording *recording, uint32_t tid, const struct call_entry *entry)

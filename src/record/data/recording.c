@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/log.h"
+#include "base/settings/time_limits.h"
 #include "record/api/quirks.h"
 #include "record/core/clock.h"
 #include "record/core/state.h"
@@ -20,8 +21,6 @@
 /* An upper bound of a record's size: so a count of records that is derived from bytes is a lower
  * bound. */
 #define RECORD_BYTES_AT_MOST 256u
-
-#define TAKE_MS 20 /* longest wait for something to come */
 
 /* How far a time may be outside of the recording before it counts as another clock's. CUPTI's own
  * clock, the time of day, is years away. The cycle counter that torch.profiler uses (clients.h) is
@@ -508,7 +507,7 @@ void recording_take(struct recorder *recorder)
 
 void recording_take_next(struct recorder *recorder)
 {
-    work_wait(&recorder->work, TAKE_MS);
+    work_wait(&recorder->work, mp_time_limit_ms(MP_TIME_WRITER_TAKE));
     recording_take(recorder);
 }
 

@@ -11,6 +11,7 @@
 #include "base/io.h"
 #include "base/log.h"
 #include "base/settings/range_name.h"
+#include "base/settings/time_limits.h"
 #include "base/text/strings.h"
 #include "base/text/units.h"
 #include "record/core/clock.h"
@@ -20,13 +21,9 @@
 
 #include "base/poison.h"
 
-#define LEAST_PACE_MS    180
-#define GREATEST_PACE_MS 10000
-#define PACES            32   /* how often the rows of a window are checked */
-#define GATHER_MS        1000 /* longest wait for CUPTI */
-#define STEP_WAIT_MS     1000 /* after a slow step: work that it left on the device still comes */
-#define TEXT_BYTES       256
-#define FRAME_BYTES      1024 /* of a file: its other headers, and what compose_header adds */
+#define PACES       32 /* how often the rows of a window are checked */
+#define TEXT_BYTES  256
+#define FRAME_BYTES 1024 /* of a file: its other headers, and what compose_header adds */
 
 /* ---- Settings ---- */
 
@@ -60,11 +57,20 @@ static bool wants_slow_steps(const struct mp_config *config)
     return false;
 }
 
+/* In ms. */
+static int choose_pace(uint64_t window)
+{
+    int shortest = mp_time_limit_ms(MP_TIME_FLIGHT_PACE_MIN);
+    int longest = mp_time_limit_ms(MP_TIME_FLIGHT_PACE_MAX);
+    int64_t pace = (int64_t)(window / 1000000 / PACES);
+
+    return pace < shortest ? shortest : pace > longest ? longest : (int)pace;
+}
+
 void flight_configure(struct recorder *recorder)
 {
     struct mp_config *config = &recorder->config;
     struct flight *flight = &recorder->flight;
-    int64_t pace;
 
     if (config->query != MP_QUERY_OFF)
         return;
@@ -81,10 +87,7 @@ void flight_configure(struct recorder *recorder)
         *config->metrics = '\0';
     }
     flight->most_files = config->flight_files;
-    pace = (int64_t)(flight->window / 1000000 / PACES);
-    flight->pace = (int)(pace < LEAST_PACE_MS      ? LEAST_PACE_MS
-                         : pace > GREATEST_PACE_MS ? GREATEST_PACE_MS
-                                                   : pace);
+    flight->pace = choose_pace(flight->window);
 }
 
 /* ---- Rows and notes ---- */
@@ -221,7 +224,7 @@ bool flight_write(struct recorder *recorder, const struct flight_trigger *trigge
 
     if (flight->files >= flight->most_files)
         return refuse(flight, text, size);
-    recording_gather(recorder, GATHER_MS);
+    recording_gather(recorder, mp_time_limit_ms(MP_TIME_FLIGHT_GATHER));
     recording_settle(&recorder->recording);
     recording_flush(&recorder->recording);
     drop_old(flight);
@@ -281,7 +284,7 @@ void flight_round(struct recorder *recorder)
     if (step_waits(flight)) {
         if (!flight->step_seen)
             flight->step_seen = mp_monotonic_ms();
-        if (mp_monotonic_ms() - flight->step_seen >= STEP_WAIT_MS)
+        if (mp_monotonic_ms() - flight->step_seen >= mp_time_limit_ms(MP_TIME_FLIGHT_STEP))
             write_step(recorder);
     }
     drop_old(flight);

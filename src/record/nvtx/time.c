@@ -12,6 +12,8 @@
 #include <x86intrin.h>
 #endif
 
+#include "base/settings/time_limits.h"
+
 #include "base/poison.h"
 
 /* The largest change of the clock's rate between two drains that is accepted. NTP steers by 500 ppm
@@ -112,7 +114,7 @@ static enum nvtx_time_state measure(struct nvtx_time *time, const struct nvtx_pa
         time->base = *pair;
         return NVTX_TIME_MEASURES;
     }
-    if (pair->ns - time->base.ns < NVTX_TIME_RATE_NS)
+    if (pair->ns - time->base.ns < mp_time_limit_ns(MP_TIME_NVTX_RATE))
         return NVTX_TIME_MEASURES;
     time->rate = slope_of(&time->base, pair);
     time->slope = time->rate;
@@ -153,7 +155,7 @@ enum nvtx_time_state nvtx_time_add(struct nvtx_time *time, const struct nvtx_pai
     time->last = time->now;
     time->now = *pair;
     time->slope = slope_of(&time->last, &time->now);
-    if (pair->ns - time->base.ns >= NVTX_TIME_RATE_NS) {
+    if (pair->ns - time->base.ns >= mp_time_limit_ns(MP_TIME_NVTX_RATE)) {
         time->rate = slope_of(&time->base, pair);
         time->base = *pair;
     }

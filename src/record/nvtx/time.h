@@ -44,7 +44,6 @@
 
 #define NVTX_STAMP_IS_CLOCK (UINT64_C(1) << 63)
 
-#define NVTX_TIME_RATE_NS  UINT64_C(50000000) /* shortest time to measure the rate over */
 #define NVTX_TIME_EXACT_NS 1000u
 
 /* Now, as a stamp. Any thread; no system call but where the clock needs one. */

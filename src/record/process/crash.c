@@ -12,14 +12,11 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/settings/time_limits.h"
 #include "record/core/clock.h"
 #include "record/core/state.h"
 
 #include "base/poison.h"
-
-#define WAIT_MS  3000 /* longest wait for the file */
-#define FIRST_MS 1000 /* how long a second thread waits for the first to die */
-#define LOOK_MS  20
 
 static const struct watched {
     int number;
@@ -36,8 +33,8 @@ static const struct watched {
 static void await_writer(struct recorder *recorder)
 {
     struct crash *crash = &recorder->crash;
-    const struct timespec look = {.tv_nsec = LOOK_MS * 1000000L};
-    int64_t until = mp_monotonic_ms() + WAIT_MS;
+    const struct timespec look = mp_time_limit_timespec(MP_TIME_CRASH_LOOK);
+    int64_t until = mp_monotonic_ms() + mp_time_limit_ms(MP_TIME_CRASH_FILE);
     uint32_t state;
 
     while ((state = atomic_load(&crash->state)) != CRASH_DONE &&
@@ -47,8 +44,8 @@ static void await_writer(struct recorder *recorder)
 
 static void await_first(void)
 {
-    const struct timespec look = {.tv_nsec = LOOK_MS * 1000000L};
-    int64_t until = mp_monotonic_ms() + FIRST_MS;
+    const struct timespec look = mp_time_limit_timespec(MP_TIME_CRASH_LOOK);
+    int64_t until = mp_monotonic_ms() + mp_time_limit_ms(MP_TIME_CRASH_FIRST);
 
     while (mp_monotonic_ms() < until)
         nanosleep(&look, NULL);

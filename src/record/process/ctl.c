@@ -9,14 +9,13 @@
 
 #include "base/ctl_address.h"
 #include "base/log.h"
+#include "base/settings/time_limits.h"
 #include "record/core/clock.h"
 #include "record/core/state.h"
 #include "record/ranges/range.h"
 
 #include "base/poison.h"
 
-#define DUMP_MS       1000 /* longest wait for CUPTI */
-#define PEER_MS       1000 /* longest wait for a request */
 #define REQUEST_BYTES 16
 #define BACKLOG       64 /* connections that wait, and that are accepted in one round */
 
@@ -126,7 +125,7 @@ static const char *dump(struct recorder *recorder, char *text, size_t size)
 
     if (recorder->flight.on)
         return flight_write(recorder, &trigger, text, size) ? MP_CTL_OK : MP_CTL_NO;
-    recording_gather(recorder, DUMP_MS);
+    recording_gather(recorder, mp_time_limit_ms(MP_TIME_CTL_DUMP));
     recording_round(&recorder->recording);
     recording_flush(&recorder->recording);
     describe_file(recorder, text, size);
@@ -267,7 +266,8 @@ static void take_connections(struct recorder *recorder)
         place = find_place(ctl);
         serve(recorder, place); /* its request may have come by now */
         close_ours(ctl, &place->file);
-        *place = (struct ctl_peer){.file = file, .until = mp_monotonic_ms() + PEER_MS};
+        *place = (struct ctl_peer){
+            .file = file, .until = mp_monotonic_ms() + mp_time_limit_ms(MP_TIME_CTL_REQUEST)};
     }
 }
 

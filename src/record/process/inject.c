@@ -16,6 +16,7 @@
 #include <unistd.h>
 
 #include "base/log.h"
+#include "base/settings/time_limits.h"
 #include "base/text/strings.h"
 #include "record/api/quirks.h"
 #include "record/core/clock.h"
@@ -94,12 +95,15 @@ static void keep_launches(void)
 static void read_settings(void)
 {
     struct recorder *recorder = mp_recorder;
+    struct mp_error error;
 
     /* Read twice, so that errors are reported at the level that MINIPROF_LOG asks for. */
     mp_config_from_environment(&recorder->config, NULL, NULL);
     mp_log_set_level(has_no_stderr() ? MP_LOG_NONE : mp_config_log_level(&recorder->config));
     mp_config_from_environment(&recorder->config, report_setting, NULL);
     mp_config_report_unknown(report_setting, NULL);
+    if (mp_time_limits_read(&error) != MP_OK)
+        report_setting(NULL, &error);
     jobs_register(recorder);
     recorder->wanted.nothing = is_privileged() || find_parent(&recorder->config) != 0;
     nccl_plugin_open(&(struct nccl_plugin_calls){.off = recorder->wanted.nothing ||

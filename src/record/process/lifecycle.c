@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "base/log.h"
+#include "base/settings/time_limits.h"
 #include "record/core/clock.h"
 #include "record/core/state.h"
 #include "record/core/thread.h"
@@ -17,9 +18,6 @@
 #include "record/process/signals.h"
 
 #include "base/poison.h"
-
-#define FLUSH_SECONDS 5 /* for the last flush */
-#define CLOSE_SECONDS 5 /* for the writer to complete the file */
 
 /* ---- Waiting with a limit ---- */
 
@@ -31,15 +29,13 @@ static void announce(struct ending *ending, bool *what)
     pthread_mutex_unlock(&ending->lock);
 }
 
-/* Waits until it happens; false if that takes more than `seconds`. */
-static bool await(struct ending *ending, const bool *what, time_t seconds)
+/* Waits until it happens; false if that takes more than `ns`. */
+static bool await(struct ending *ending, const bool *what, uint64_t ns)
 {
-    struct timespec limit;
+    struct timespec limit = mp_monotonic_in(ns);
     bool happened;
     int error = 0;
 
-    clock_gettime(CLOCK_MONOTONIC, &limit);
-    limit.tv_sec += seconds;
     pthread_mutex_lock(&ending->lock);
     while (!*what && !error)
         error = pthread_cond_timedwait(&ending->changed, &ending->lock, &limit);
@@ -101,7 +97,7 @@ static bool start_last_flush(struct recorder *recorder)
 /* Waits for the last flush while `take` takes what comes, or waits a moment if nothing does. */
 static bool await_taking(struct recorder *recorder, void (*take)(struct recorder *recorder))
 {
-    int64_t limit = mp_monotonic_ms() + (int64_t)FLUSH_SECONDS * 1000;
+    int64_t limit = mp_monotonic_ms() + mp_time_limit_ms(MP_TIME_LAST_FLUSH);
     struct ending *ending = &recorder->ending;
 
     while (mp_monotonic_ms() < limit && !await(ending, &ending->flushed, 0))
@@ -128,10 +124,12 @@ void lifecycle_flush(struct recorder *recorder, void (*take)(struct recorder *re
     if (!start_last_flush(recorder))
         mp_log_warn("no thread for the last flush: the last records are missing");
     else if (take ? await_taking(recorder, take)
-                  : await(&recorder->ending, &recorder->ending.flushed, FLUSH_SECONDS))
+                  : await(&recorder->ending, &recorder->ending.flushed,
+                          mp_time_limit_ns(MP_TIME_LAST_FLUSH)))
         return;
     else
-        mp_log_warn("the last flush takes over %d s: the last records are missing", FLUSH_SECONDS);
+        mp_log_warn("the last flush takes over %g s: the last records are missing",
+                    mp_time_limit_seconds(MP_TIME_LAST_FLUSH));
     atomic_fetch_add(&recorder->ending.forced_exits, 1);
 }
 
@@ -152,6 +150,8 @@ void lifecycle_closed(struct recorder *recorder)
 
 void lifecycle_finish(struct recorder *recorder)
 {
+    uint64_t flush = mp_time_limit_ns(MP_TIME_LAST_FLUSH);
+    uint64_t close = mp_time_limit_ns(MP_TIME_FILE_CLOSE);
     bool mine = lifecycle_claim_end(recorder);
 
     if (mine) {
@@ -161,10 +161,9 @@ void lifecycle_finish(struct recorder *recorder)
     } else if (recorder_phase(recorder) != PHASE_FINISHING) {
         return;
     }
-    if (!await(&recorder->ending, &recorder->ending.closed,
-               mine ? CLOSE_SECONDS : FLUSH_SECONDS + CLOSE_SECONDS))
-        mp_log_warn("'%s' could not be completed in %d s; what was written is readable",
-                    recorder->output.path, CLOSE_SECONDS);
+    if (!await(&recorder->ending, &recorder->ending.closed, mine ? close : flush + close))
+        mp_log_warn("'%s' could not be completed in %g s; what was written is readable",
+                    recorder->output.path, mp_time_limit_seconds(MP_TIME_FILE_CLOSE));
 }
 
 static void at_exit(void)

@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "base/log.h"
+#include "base/settings/time_limits.h"
 #include "record/core/clock.h"
 #include "record/core/state.h"
 
@@ -31,18 +32,14 @@ static void set_default(int number)
     sigaction(number, &action, NULL);
 }
 
-/* One request often comes twice: timeout(1) signals the process and then its group, a terminal
- * signals the group and a shell its job. So a second signal within this time is not a user who has
- * lost patience. */
-#define SAME_REQUEST_NS UINT64_C(500000000)
-
-/* Whether this is a second request. If the first one's time is 0, another thread is still in the
- * handler with it. */
+/* Whether this is a second request, from a user who has lost patience. One request often comes
+ * twice: timeout(1) signals the process and then its group, a terminal signals the group and a
+ * shell its job. If the first one's time is 0, another thread is still in the handler with it. */
 static bool is_impatient(struct recorder *recorder)
 {
     uint64_t first = atomic_load(&recorder->ending.signal_time);
 
-    return first && mp_monotonic_ns() - first > SAME_REQUEST_NS;
+    return first && mp_monotonic_ns() - first > mp_time_limit_ns(MP_TIME_SAME_SIGNAL);
 }
 
 /* Async-signal-safe: atomics, getpid, clock_gettime, sigaction, raise, and a write in work_wake. */

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "base/log.h"
+#include "base/settings/time_limits.h"
 #include "record/core/clock.h"
 #include "record/core/state.h"
 #include "record/core/thread.h"
@@ -19,17 +20,11 @@
 
 #include "base/poison.h"
 
-/* A killed process loses at most the records since the last write. The documentation promises 200
- * ms, and a round takes time as well. */
-#define FLUSH_CUPTI_MS 90
-#define WRITE_FILE_MS  90
-#define LINGER_MS      2000 /* after a range of the mode `range`: late records still come */
-#define GATHER_MS      100  /* longest wait for CUPTI, which answers within a few ms */
-#define CATCH_UP_MS    30   /* for what waits, before CUPTI is asked or the file written */
-#define STACK_BYTES    ((size_t)1 << 20)
+#define STACK_BYTES ((size_t)1 << 20)
 
 struct pace {
     struct recorder *recorder;
+    int flush_ms;     /* from one flush of CUPTI to the next */
     int write_ms;     /* from one write of the file to the next */
     int64_t flushed;  /* when CUPTI was last flushed */
     int64_t written;  /* when the file was last written */
@@ -45,7 +40,7 @@ struct pace {
 static bool fetch_last(struct recorder *recorder, struct pace *pace, int64_t now)
 {
     if (!buffer_pool_is_out(&recorder->pool)) {
-        pace->patience = FLUSH_CUPTI_MS;
+        pace->patience = pace->flush_ms;
         return false;
     }
     if (now - pace->fetched < pace->patience)
@@ -60,18 +55,19 @@ static bool fetch_last(struct recorder *recorder, struct pace *pace, int64_t now
 static void ask_cupti(struct recorder *recorder, struct pace *pace, int64_t now)
 {
     /* Also before each write, so that the write includes all there is. */
-    if (now - pace->flushed < FLUSH_CUPTI_MS && now - pace->written < pace->write_ms)
+    if (now - pace->flushed < pace->flush_ms && now - pace->written < pace->write_ms)
         return;
     pace->flushed = now;
     if (atomic_load(&recorder->cupti_state.enabled))
         pace->enabled = now;
-    if (!atomic_load(&recorder->clients.taken) && now - pace->enabled > LINGER_MS &&
+    if (!atomic_load(&recorder->clients.taken) &&
+        now - pace->enabled > mp_time_limit_ms(MP_TIME_RANGE_LINGER) &&
         !fetch_last(recorder, pace, now))
         return;
     if (recorder->flight.on)
         flusher_ask(&recorder->flusher);
     else if (!flusher_is_behind(&recorder->flusher))
-        recording_gather(recorder, GATHER_MS);
+        recording_gather(recorder, mp_time_limit_ms(MP_TIME_CUPTI_GATHER));
 }
 
 /* Counts the records that CUPTI dropped since the last call, and other losses. */
@@ -119,7 +115,7 @@ static void check_timeout(struct recorder *recorder, struct pace *pace, int64_t 
 /* Time until the next flush or write, ms. */
 static int time_left(const struct pace *pace, int64_t now)
 {
-    int64_t flush = pace->flushed + FLUSH_CUPTI_MS;
+    int64_t flush = pace->flushed + pace->flush_ms;
     int64_t write = pace->written + pace->write_ms;
     int64_t next = flush < write ? flush : write;
 
@@ -162,7 +158,7 @@ static enum throttle_pressure pressure_now(struct recorder *recorder, const stru
 
     if (!left || buffer_pool_is_low(&recorder->pool) || mp_nvtx_is_low())
         return THROTTLE_PRESSED;
-    return left < CATCH_UP_MS ? THROTTLE_HASTE : THROTTLE_CALM;
+    return left < mp_time_limit_ms(MP_TIME_CATCH_UP) ? THROTTLE_HASTE : THROTTLE_CALM;
 }
 
 /* Called between buffers: rests if there is time. */
@@ -181,15 +177,19 @@ static void rest(const void *context)
 static void run_rounds(struct recorder *recorder)
 {
     int64_t start = mp_monotonic_ms();
+    int flush_ms = mp_time_limit_ms(MP_TIME_CUPTI_FLUSH);
+    int write_ms = mp_time_limit_ms(MP_TIME_FILE_WRITE);
     struct pace pace = {.recorder = recorder,
-                        .write_ms = recorder->flight.on ? recorder->flight.pace : WRITE_FILE_MS,
+                        .flush_ms = flush_ms,
+                        .write_ms = recorder->flight.on ? recorder->flight.pace : write_ms,
                         .flushed = start,
                         .written = start,
                         .enabled = start,
-                        .patience = FLUSH_CUPTI_MS};
+                        .patience = flush_ms};
 
     if (recorder->config.timeout)
-        pace.ends = start + (int64_t)recorder->config.timeout * 1000;
+        pace.ends =
+            start + (int64_t)recorder->config.timeout * mp_time_limit_ms(MP_TIME_SETTING_SECOND);
 
     throttle_begin(&recorder->throttle, mp_monotonic_ns(), throttle_cpu_now());
     recorder->recording.rest = rest;
@@ -306,7 +306,7 @@ static void close_file(struct recorder *recorder)
     if (!atomic_load(&recorder->ending.forced_exits) && activity_other_has_left(recorder))
         activity_recover(recorder);
     recording_end(recording, atomic_load(&recorder->ending.end_time));
-    if (flusher_rests(&recorder->flusher, GATHER_MS))
+    if (flusher_rests(&recorder->flusher, mp_time_limit_ms(MP_TIME_CUPTI_GATHER)))
         clients_end(recorder);
     flusher_stop(&recorder->flusher);
     count_drops(recorder);

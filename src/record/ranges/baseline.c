@@ -8,6 +8,7 @@
 
 #include "base/log.h"
 #include "base/settings/share.h"
+#include "base/settings/time_limits.h"
 #include "base/text/strings.h"
 #include "record/api/quirks.h"
 #include "record/core/clock.h"
@@ -16,8 +17,6 @@
 #include "record/nvtx/watch.h"
 
 #include "base/poison.h"
-
-#define GATE_TRIES 20000 /* of 50 us: a second */
 
 static const char *const plain_names[BLOCK_WAYS] = {
     [BLOCK_GRAPH] = "CUDA graph launch",
@@ -169,15 +168,17 @@ static void note_stream(struct baseline *baseline, CUstream stream, bool exists)
 
 static void nap(void)
 {
-    const struct timespec pause = {.tv_nsec = 50000};
+    const struct timespec pause = mp_time_limit_timespec(MP_TIME_GATE_LOOK);
 
     nanosleep(&pause, NULL);
 }
 
 static void enter_launch(struct baseline *baseline, struct call_log *log)
 {
+    uint64_t tries = mp_time_limit_ns(MP_TIME_GATE) / mp_time_limit_ns(MP_TIME_GATE_LOOK);
+
     atomic_fetch_add(&baseline->launching, 1);
-    for (int tries = 0; atomic_load(&baseline->gate) && tries < GATE_TRIES; tries++) {
+    for (; atomic_load(&baseline->gate) && tries; tries--) {
         atomic_fetch_sub(&baseline->launching, 1);
         nap();
         atomic_fetch_add(&baseline->launching, 1);

@@ -1,6 +1,8 @@
 /* When a block of steps is long enough: by its own length, and by the share of all steps. */
 #include "record/ranges/blocks.h"
 
+#include "base/settings/time_limits.h"
+
 #include "base/poison.h"
 
 enum block_way blocks_choose(const uint64_t counts[BLOCK_WAYS], const bool alive[BLOCK_WAYS],
@@ -8,10 +10,10 @@ enum block_way blocks_choose(const uint64_t counts[BLOCK_WAYS], const bool alive
 {
     unsigned way;
 
-    for (way = 0; way < BLOCK_WAYS && passed >= BLOCK_NS; way++) {
+    for (way = 0; way < BLOCK_WAYS && passed >= mp_time_limit_ns(MP_TIME_BLOCK); way++) {
         if (counts[way] >= BLOCK_CHOICE_STEPS)
             return (enum block_way)way;
-        if (alive[way] && passed < BLOCK_CHOICE_NS)
+        if (alive[way] && passed < mp_time_limit_ns(MP_TIME_BLOCK_CHOICE))
             break;
     }
     return BLOCK_WAYS;
@@ -35,7 +37,7 @@ bool blocks_step(struct blocks *blocks, uint64_t now)
     blocks->all++;
     blocks->without += blocks->bare;
     blocks->steps++;
-    if (blocks->steps < BLOCK_STEPS || now < blocks->since + BLOCK_NS)
+    if (blocks->steps < BLOCK_STEPS || now < blocks->since + mp_time_limit_ns(MP_TIME_BLOCK))
         return false;
     return blocks->bare ? !fits(blocks, 1) : fits(blocks, BLOCK_STEPS);
 }

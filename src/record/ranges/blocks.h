@@ -1,12 +1,12 @@
 /* Blocks of steps, recorded and not, in alternation (baseline.h): when one is long enough.
  *
- * A block has BLOCK_STEPS steps and lasts BLOCK_NS, at least. A recorded one goes on until another
- * block without recording still fits into the share of all steps, and one without recording until
- * the share is reached. So the share holds within one block. The first block is recorded.
+ * A block has BLOCK_STEPS steps and lasts MP_TIME_BLOCK, at least. A recorded one goes on until
+ * another block without recording still fits into the share of all steps, and one without recording
+ * until the share is reached. So the share holds within one block. The first block is recorded.
  *
  * What a step is, is chosen once: the first of NVTX ranges, graph launches and synchronising
- * calls that has BLOCK_CHOICE_STEPS steps, after BLOCK_NS. If something earlier in this order has
- * begun at all, it gets BLOCK_CHOICE_NS to reach that number.
+ * calls that has BLOCK_CHOICE_STEPS steps, after MP_TIME_BLOCK. If something earlier in this order
+ * has begun at all, it gets MP_TIME_BLOCK_CHOICE to reach that number.
  *
  * Nothing but numbers: the caller says what happens, one thread at a time.
  */
@@ -16,11 +16,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#define BLOCK_STEPS 10u
-#define BLOCK_NS    UINT64_C(20000000)
-
+#define BLOCK_STEPS        10u
 #define BLOCK_CHOICE_STEPS 4u
-#define BLOCK_CHOICE_NS    UINT64_C(5000000000)
 
 enum block_way { BLOCK_NVTX, BLOCK_GRAPH, BLOCK_SYNC, BLOCK_WAYS };
 

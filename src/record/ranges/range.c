@@ -7,6 +7,7 @@
 
 #include "base/log.h"
 #include "base/settings/range_name.h"
+#include "base/settings/time_limits.h"
 #include "record/core/clock.h"
 #include "record/core/state.h"
 #include "record/nvtx/watch.h"
@@ -134,6 +135,7 @@ static enum range_answer open_range(struct recorder *recorder, uint8_t reason)
                 recorder->config.capture.choice == MP_CAPTURE_AUTO;
     enum range_answer answer = may_begin(ranges, reason, anew);
     int64_t now = mp_monotonic_ms();
+    bool quick;
 
     if (answer != RANGE_DONE)
         return answer;
@@ -143,8 +145,8 @@ static enum range_answer open_range(struct recorder *recorder, uint8_t reason)
     ranges->open = true;
     atomic_store(&ranges->paused, false);
     ranges->lingers = false;
-    ranges->quick =
-        ranges->begun && now - ranges->opened_at < RANGE_QUICK_MS ? ranges->quick + 1 : 0;
+    quick = ranges->begun && now - ranges->opened_at < mp_time_limit_ms(MP_TIME_RANGE_QUICK);
+    ranges->quick = quick ? ranges->quick + 1 : 0;
     ranges->opened_at = now;
     ranges->begun++;
     return RANGE_DONE;
@@ -513,12 +515,18 @@ void range_give_up(struct recorder *recorder)
 
 /* ---- Time ---- */
 
+/* The seconds of a setting. */
+static int64_t in_ms(uint32_t seconds)
+{
+    return (int64_t)seconds * mp_time_limit_ms(MP_TIME_SETTING_SECOND);
+}
+
 void range_go(struct recorder *recorder)
 {
     struct ranges *ranges = &recorder->ranges;
 
     pthread_mutex_lock(&ranges->lock);
-    ranges->ready_at = mp_monotonic_ms() + (int64_t)recorder->config.delay * 1000;
+    ranges->ready_at = mp_monotonic_ms() + in_ms(recorder->config.delay);
     ranges->ready = !recorder->config.delay;
     if (ranges->at_once && ranges->ready) {
         /* recording_open has begun this range. */
@@ -549,7 +557,7 @@ static int end_lingering(struct recorder *recorder, int most)
     pthread_mutex_lock(&ranges->lock);
     closed = ranges->lingers ? ranges->begun : 0;
     if (closed)
-        left = ranges->closed_at + RANGE_QUICK_MS - mp_monotonic_ms();
+        left = ranges->closed_at + mp_time_limit_ms(MP_TIME_RANGE_QUICK) - mp_monotonic_ms();
     if (left <= 0)
         ranges->lingers = false;
     pthread_mutex_unlock(&ranges->lock);
@@ -561,7 +569,7 @@ static int end_lingering(struct recorder *recorder, int most)
 int range_tick(struct recorder *recorder, int most)
 {
     struct ranges *ranges = &recorder->ranges;
-    int64_t duration = (int64_t)recorder->config.duration * 1000;
+    int64_t duration = in_ms(recorder->config.duration);
     int64_t now;
     bool begins = false;
     bool ends = false;

@@ -21,10 +21,11 @@
  * the writer ends a range, work that still runs comes later, by its launch.
  *
  * Ranges in quick succession would fill CUPTI's buffers with few records each, and CUPTI then loses
- * records that it does not count. Quick are ranges that begin within RANGE_QUICK_MS after the begin
- * of the one before. After RANGE_QUICK_ROW quick ones in a row, the end of a range neither flushes
- * nor switches off. The writer does both once no range has followed for RANGE_QUICK_MS. Until then
- * CUPTI stays on, and what is launched between ranges is left out by its correlation id.
+ * records that it does not count. Quick are ranges that begin within MP_TIME_RANGE_QUICK after the
+ * begin of the one before. After RANGE_QUICK_ROW quick ones in a row, the end of a range neither
+ * flushes nor switches off. The writer does both once no range has followed for
+ * MP_TIME_RANGE_QUICK. Until then CUPTI stays on, and what is launched between ranges is left out
+ * by its correlation id.
  *
  * The flusher makes the calls into CUPTI at the end of a range: the flush and the switching off
  * (range_leave). The thread that ends the range waits a second for it at most. So a CUPTI that
@@ -45,7 +46,6 @@
 #include "base/settings/schedule.h"
 #include "trace/codec/schema.h"
 
-#define RANGE_QUICK_MS  20
 #define RANGE_QUICK_ROW 8
 
 struct recorder;

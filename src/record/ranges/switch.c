@@ -6,14 +6,13 @@
 #include <time.h>
 
 #include "base/log.h"
+#include "base/settings/time_limits.h"
 #include "record/core/clock.h"
 #include "record/core/state.h"
 #include "record/cupti/flush.h"
 #include "record/nvtx/watch.h"
 
 #include "base/poison.h"
-
-#define WAIT_SECONDS 1
 
 static bool switch_is_wanted(const struct ranges *ranges)
 {
@@ -35,19 +34,10 @@ static void switch_kinds(struct recorder *recorder, bool on, bool over)
     }
 }
 
-static struct timespec in_seconds(time_t seconds)
+/* Under the lock: for how long a thread waits for CUPTI, ns. */
+static uint64_t patience(const struct ranges *ranges)
 {
-    struct timespec limit;
-
-    clock_gettime(CLOCK_MONOTONIC, &limit);
-    limit.tv_sec += seconds;
-    return limit;
-}
-
-/* Under the lock: for how many seconds a thread waits for CUPTI. */
-static time_t patience(const struct ranges *ranges)
-{
-    return ranges->late ? 0 : WAIT_SECONDS;
+    return ranges->late ? 0 : mp_time_limit_ns(MP_TIME_RANGE_SWITCH);
 }
 
 /* Under the lock: waits until something changes; false at the limit. Not a cancellation point: a
@@ -96,7 +86,7 @@ void range_settle(struct recorder *recorder)
     struct timespec limit;
 
     pthread_mutex_lock(&ranges->lock);
-    limit = in_seconds(patience(ranges));
+    limit = mp_monotonic_in(patience(ranges));
     while (may_switch(ranges, &limit) && !is_settled(ranges)) {
         bool on = switch_is_wanted(ranges);
         bool over = ranges->over;
@@ -117,7 +107,7 @@ bool range_switch(struct recorder *recorder, void (*how)(struct recorder *record
     bool may;
 
     pthread_mutex_lock(&ranges->lock);
-    limit = in_seconds(patience(ranges));
+    limit = mp_monotonic_in(patience(ranges));
     may = may_switch(ranges, &limit);
     if (may) {
         begin_switching(ranges);
@@ -133,7 +123,7 @@ bool range_switch(struct recorder *recorder, void (*how)(struct recorder *record
 void range_await_posted(struct recorder *recorder)
 {
     struct ranges *ranges = &recorder->ranges;
-    struct timespec limit = in_seconds(WAIT_SECONDS);
+    struct timespec limit = mp_monotonic_in(mp_time_limit_ns(MP_TIME_RANGE_SWITCH));
 
     pthread_mutex_lock(&ranges->lock);
     while (ranges->open && !ranges->posted && await_change(ranges, &limit))
@@ -148,9 +138,9 @@ void range_await_posted(struct recorder *recorder)
 static bool await_as_writer(struct recorder *recorder, uint64_t number)
 {
     struct ranges *ranges = &recorder->ranges;
-    int64_t until = mp_monotonic_ms() + patience(ranges) * 1000;
+    uint64_t until = mp_monotonic_ns() + patience(ranges);
 
-    while (ranges->left < number && mp_monotonic_ms() < until) {
+    while (ranges->left < number && mp_monotonic_ns() < until) {
         pthread_mutex_unlock(&ranges->lock);
         recording_take_next(recorder);
         pthread_mutex_lock(&ranges->lock);
@@ -163,7 +153,7 @@ static bool await_as_writer(struct recorder *recorder, uint64_t number)
 static bool await_left(struct recorder *recorder, uint64_t number)
 {
     struct ranges *ranges = &recorder->ranges;
-    struct timespec limit = in_seconds(patience(ranges));
+    struct timespec limit = mp_monotonic_in(patience(ranges));
 
     if (pthread_equal(pthread_self(), recorder->writer))
         return await_as_writer(recorder, number);
@@ -194,9 +184,9 @@ bool range_leave(struct recorder *recorder, uint64_t closed, bool renews)
     }
     pthread_mutex_unlock(&ranges->lock);
     if (say)
-        mp_log_warn("CUPTI has not answered for %d s at the end of a capture range: the program "
+        mp_log_warn("CUPTI has not answered for %g s at the end of a capture range: the program "
                     "goes on, the range's last records come later or are missing",
-                    WAIT_SECONDS);
+                    mp_time_limit_seconds(MP_TIME_RANGE_SWITCH));
     return done;
 }
 

@@ -7,6 +7,7 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "base/settings/time_limits.h"
 #include "record/core/clock.h"
 #include "record/sampling/lacks.h"
 
@@ -197,6 +198,7 @@ struct nvml_sampler *nvml_open(const struct nvml_api *api, unsigned device, cons
                                struct sample_plan *plan, const char *reason, struct mp_error *error)
 {
     struct nvml_sampler *sampler = calloc(1, sizeof(*sampler));
+    uint64_t interval = mp_time_limit_ns(MP_TIME_NVML_INTERVAL);
 
     mp_error_set(error, MP_ERR_UNSUPPORTED, "NVML does not tell that of this GPU");
     if (!sampler)
@@ -207,8 +209,8 @@ struct nvml_sampler *nvml_open(const struct nvml_api *api, unsigned device, cons
         free(sampler);
         return NULL;
     }
-    sampler->readings = samples_new_set(device, SAMPLED_BY_NVML, NVML_INTERVAL_NS);
-    sampler->gpm = samples_new_set(device, SAMPLED_BY_GPM, NVML_INTERVAL_NS);
+    sampler->readings = samples_new_set(device, SAMPLED_BY_NVML, interval);
+    sampler->gpm = samples_new_set(device, SAMPLED_BY_GPM, interval);
     if (sampler->gpm && has_gpm(sampler))
         choose_gpm(sampler, plan, reason);
     choose_readings(sampler, plan);
@@ -288,7 +290,7 @@ void nvml_tick(struct nvml_sampler *sampler, struct sample_store *store, bool la
     uint64_t real = mp_monotonic_ns();
     uint64_t now = mp_clock_now();
     struct sample_moment moment = {now, now - sampler->since};
-    bool whole = real - sampler->real >= NVML_INTERVAL_NS;
+    bool whole = real - sampler->real >= mp_time_limit_ns(MP_TIME_NVML_INTERVAL);
 
     if (now <= sampler->since || (!whole && !last))
         return;

@@ -9,8 +9,6 @@
 #include "record/sampling/nvml_api.h"
 #include "record/sampling/wishes.h"
 
-#define NVML_INTERVAL_NS 100000000u /* GPM's values need this much at least */
-
 struct nvml_sampler;
 
 /* Takes what nobody measures yet, and enters it into `plan`; `reason` (static, or of a set) is why

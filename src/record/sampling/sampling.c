@@ -7,6 +7,7 @@
 
 #include "base/log.h"
 #include "base/settings/sample.h"
+#include "base/settings/time_limits.h"
 #include "record/core/clock.h"
 #include "record/core/state.h"
 #include "record/core/thread.h"
@@ -16,7 +17,6 @@
 #include "base/poison.h"
 
 #define STACK_BYTES ((size_t)1 << 20)
-#define DRAIN_MS    50 /* from one emptying of CUPTI's buffer to the next */
 
 void sampling_open(struct recorder *recorder)
 {
@@ -83,14 +83,8 @@ static void serve(struct recorder *recorder, bool on)
 /* Under the lock: waits for a request, or until it is time to look for samples. */
 static void await_request(struct sampling *sampling)
 {
-    struct timespec limit;
+    struct timespec limit = mp_monotonic_in(mp_time_limit_ns(MP_TIME_SAMPLING_DRAIN));
 
-    clock_gettime(CLOCK_MONOTONIC, &limit);
-    limit.tv_nsec += DRAIN_MS * 1000000L;
-    if (limit.tv_nsec >= 1000000000L) {
-        limit.tv_nsec -= 1000000000L;
-        limit.tv_sec++;
-    }
     if (sampling->asked != sampling->served)
         return;
     if (sampling->on)
@@ -145,12 +139,10 @@ static bool start_thread(struct recorder *recorder)
  * nobody waits again until the thread answers. Not a cancellation point. */
 static void await_served(struct sampling *sampling, uint32_t number)
 {
-    struct timespec limit;
+    struct timespec limit = mp_monotonic_in(mp_time_limit_ns(MP_TIME_SAMPLING_SERVE));
     int before;
     int error = sampling->late;
 
-    clock_gettime(CLOCK_MONOTONIC, &limit);
-    limit.tv_sec += SAMPLING_WAIT_MS / 1000;
     pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &before);
     while ((int32_t)(sampling->served - number) < 0 && !error)
         error = pthread_cond_timedwait(&sampling->changed, &sampling->lock, &limit);

@@ -9,7 +9,7 @@
  *
  *     the application's thread                     the sampling thread
  *     a context was made, a range begins    -->    opens devices, starts
- *         waits, SAMPLING_WAIT_MS at most   <--    started: what is launched now is sampled
+ *         waits, MP_TIME_SAMPLING_SERVE max <--    started: what is launched now is sampled
  *     a range ends, the process ends        -->    stops, hands over the last samples
  *
  * What a device is sampled with, and why not with more, is said in one line and stands in the
@@ -27,7 +27,6 @@
 #include "record/sampling/samples.h"
 
 #define SAMPLING_DEVICES     64u
-#define SAMPLING_WAIT_MS     2000
 #define SAMPLING_PLACE_BYTES 32
 
 struct recorder;

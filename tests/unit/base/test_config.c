@@ -11,6 +11,7 @@
 
 #include "base/settings/config.h"
 #include "base/settings/range_name.h"
+#include "base/settings/time_limits.h"
 
 static struct mp_config config;
 
@@ -293,6 +294,7 @@ static void unknown_variables_are_reported_once_each(void **state)
     (void)state;
     setenv("MINIPROF_LEVEL", "3", 1);
     setenv(MP_CONFIG_PARENT, "1", 1);
+    setenv(MP_TIME_DIVISOR, "1", 1);
     setenv("MINIPROFILE", "1", 1);
     assert_int_equal(mp_config_report_unknown(note_text, texts), 0);
     setenv("MINIPROF_LEVLE", "", 1);
@@ -300,6 +302,7 @@ static void unknown_variables_are_reported_once_each(void **state)
     assert_string_equal(texts, "MINIPROF_LEVLE is no setting; `miniprof run --help` lists them|");
     unsetenv("MINIPROF_LEVLE");
     unsetenv(MP_CONFIG_PARENT);
+    unsetenv(MP_TIME_DIVISOR);
     unsetenv("MINIPROFILE");
 }
 

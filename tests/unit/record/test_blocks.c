@@ -12,7 +12,8 @@
 
 #include "base/poison.h"
 
-#define MS UINT64_C(1000000)
+#define MS       UINT64_C(1000000)
+#define BLOCK_NS (20 * MS) /* MP_TIME_BLOCK */
 
 struct run {
     struct blocks blocks;

@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "analyze/live/live.h"
+#include "base/settings/time_limits.h"
 #include "base/text/strings.h"
 #include "common/command.h"
 #include "common/options.h"
@@ -27,8 +28,6 @@
 
 #define LEAST_INTERVAL_MS 20u
 #define MOST_INTERVAL_MS  3600000u
-#define HEADER_TRIES      40 /* the file was made, but its header is not there yet */
-#define HEADER_PAUSE_NS   50000000
 #define LOOK_BATCHES      64 /* between two looks at the keys */
 #define LINES_AROUND      12 /* of a block, besides the names and one line a GPU */
 
@@ -174,11 +173,12 @@ static pid_t pid_of_trace(const struct mp_trace *trace)
 /* EXIT_FINE, or the exit code after a complaint. */
 static int open_trace_of(struct view *view)
 {
-    const struct timespec pause = {.tv_nsec = HEADER_PAUSE_NS};
+    const struct timespec pause = mp_time_limit_timespec(MP_TIME_TOP_LOOK);
+    uint64_t tries = mp_time_limit_ns(MP_TIME_TOP_HEADER) / mp_time_limit_ns(MP_TIME_TOP_LOOK);
     struct mp_error error;
     enum mp_status status = mp_trace_follow(view->path, &view->trace, &error);
 
-    for (int i = 0; view->pid && i < HEADER_TRIES && status != MP_OK && !has_ended(view); i++) {
+    for (; view->pid && tries && status != MP_OK && !has_ended(view); tries--) {
         nanosleep(&pause, NULL);
         status = mp_trace_follow(view->path, &view->trace, &error);
     }

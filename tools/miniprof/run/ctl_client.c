@@ -15,12 +15,11 @@
 #include <sys/time.h>
 #include <unistd.h>
 
+#include "base/settings/time_limits.h"
 #include "base/text/strings.h"
 #include "common/command.h"
 
 #include "base/poison.h"
-
-#define ANSWER_SECONDS 10
 
 /* Says why nobody listens. */
 static void complain_of_silence(const char *command, pid_t pid, int error)
@@ -57,7 +56,8 @@ static bool is_genuine(const char *command, int file, pid_t pid)
 /* A connection to the process, or -1 after a complaint. */
 static int reach(const char *command, pid_t pid)
 {
-    const struct timeval limit = {.tv_sec = ANSWER_SECONDS};
+    const struct timespec answer = mp_time_limit_timespec(MP_TIME_CTL_ANSWER);
+    const struct timeval limit = {.tv_sec = answer.tv_sec, .tv_usec = answer.tv_nsec / 1000};
     struct sockaddr_un address;
     socklen_t bytes = mp_ctl_address(&address, pid);
     int file = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
