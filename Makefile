@@ -148,9 +148,9 @@ include tools/packages/packages.mk
 -include samples/samples.mk
 -include tests/tests.mk
 
-.PHONY: all programs man demo quick changed check check-rest check-all bench gpu-check gpu-zoo \
-	bench-compare bench-gpu bench-growth bench-nodes bench-close fuzz lint install uninstall clean \
-	help deps deb dist deb-files dist-files wheel FORCE
+.PHONY: all programs man demo quick changed check check-rest check-all bench gpu-check \
+	gpu-zoo bench-compare bench-gpu bench-growth bench-nodes bench-close fuzz lint install \
+	uninstall clean help deps deb dist deb-files dist-files wheel compdb FORCE
 
 all: programs man ## build everything (the default)
 
@@ -338,6 +338,17 @@ demo: ## build, profile the sample on a GPU or the software GPU, print the summa
 	@mkdir -p $(BUILD); echo "== building miniprof (the compiler's output goes to $(BUILD)/demo.log)"
 	@$(SUBMAKE) programs >$(BUILD)/demo.log 2>&1 || { cat $(BUILD)/demo.log; exit 1; }
 	@BUILD=$(BUILD) tools/dev/demo
+
+# For each .c file, whether `make all` needs it or not; -B and -n name commands without running them.
+# clang does not know all of gcc's flags.
+COMPDB ?= compile_commands.json
+COMPDB_OBJECTS = $(call objects,$(wildcard src/* tools/* tests/* samples))
+compdb: ## compile_commands.json, for clangd, editors and clang-tidy -p
+	@$(MAKE) -Bn --no-print-directory $(COMPDB_OBJECTS) | \
+		sed -nE -e 's/ -mtls-dialect=[^ ]+//' -e 's/[\\"]/\\&/g' \
+			-e 's|^(.* -c -o ([^ ]+) ([^ ]+\.c))$$|{"file": "\3", "output": "\2", "command": "\1"|p' | \
+		sed -e 's|$$|, "directory": "$(CURDIR)"},|' -e '1s|^|[|' -e '$$s|,$$|]|' >$(COMPDB)
+	@echo "$(COMPDB): $$(wc -l <$(COMPDB)) files"
 
 help: ## this list
 	@echo "miniprof $(VERSION): make TARGET [VARIABLE=...]"; echo

@@ -1,6 +1,7 @@
 #!/bin/bash
 # make where something is missing: it says what, and that `make deps` brings it. Manual pages that
-# cannot be made are left out. BUILD may be absolute. Nothing is compiled here.
+# cannot be made are left out. BUILD may be absolute. `make compdb` has all files. Nothing is
+# compiled here.
 . "$SOURCE/tests/tools/cli.sh" || exit 1
 
 do_make() {
@@ -48,4 +49,12 @@ for form in elsewhere ./elsewhere/ "$(realpath "$SOURCE")/elsewhere"; do
     do_make -n BUILD="$form" elsewhere/flags
     code 0
 done
+
+do_make compdb COMPDB="$folder/compdb"
+code 0
+quiet
+cp compdb .stdout
+json '{e["file"] for e in d} == set("""'"$(cd "$SOURCE" &&
+    find src tools tests samples -name '*.c')"'""".split())'
+json 'all(e["command"].endswith(" -c -o %s %s" % (e["output"], e["file"])) for e in d)'
 finish
