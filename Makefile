@@ -150,7 +150,7 @@ include tools/packages/packages.mk
 
 .PHONY: all programs man demo quick changed check check-rest check-all bench gpu-check \
 	gpu-zoo bench-compare bench-gpu bench-growth bench-nodes bench-close fuzz lint install \
-	uninstall clean help deps deb dist deb-files dist-files wheel compdb FORCE
+	uninstall clean help deps deb dist deb-files dist-files wheel compdb hooks FORCE
 
 all: programs man ## build everything (the default)
 
@@ -338,6 +338,9 @@ demo: ## build, profile the sample on a GPU or the software GPU, print the summa
 	@mkdir -p $(BUILD); echo "== building miniprof (the compiler's output goes to $(BUILD)/demo.log)"
 	@$(SUBMAKE) programs >$(BUILD)/demo.log 2>&1 || { cat $(BUILD)/demo.log; exit 1; }
 	@BUILD=$(BUILD) tools/dev/demo
+
+hooks: ## git's hooks: format and house rules before a commit, its subject and body
+	@tools/dev/hooks install
 
 # For each .c file, whether `make all` needs it or not; -B and -n name commands without running them.
 # clang does not know all of gcc's flags.
