@@ -36,8 +36,9 @@ endif
 SAN          ?=
 WERROR       ?= 0
 BUILD        ?= build$(if $(CROSS),/$(CROSS:%-linux-gnu-=%))$(if $(SAN),/san-$(SAN))
-# Relative below the source, however it was given, so that each target has one name.
-override BUILD := $(patsubst $(CURDIR)/%,%,$(abspath $(BUILD)))
+# Relative below the source, however it was given, so that each target has one name. The source
+# itself stays ".", which rm refuses (make clean).
+override BUILD := $(patsubst $(CURDIR),.,$(patsubst $(CURDIR)/%,%,$(abspath $(BUILD))))
 PREFIX       ?= /usr/local
 LIBDIR       ?= $(PREFIX)/lib
 BINDIR       ?= $(PREFIX)/bin
