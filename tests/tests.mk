@@ -145,6 +145,7 @@ $(BUILD)/dev/%: $(OBJ)/tools/dev/%.o $(READER_LIB)
 
 -include tests/e2e/e2e.mk
 -include tests/oracle/oracle.mk
+-include tests/coverage/coverage.mk
 
 # ---- what single calls cost on a GPU -------------------------------------------------------------
 
