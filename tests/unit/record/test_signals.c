@@ -1,0 +1,349 @@
+/* The recorder's signal handlers, each test in a forked child that says how it ended. */
+#include <pthread.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "record/core/clock.h"
+#include "record/core/state.h"
+#include "record/process/signals.h"
+
+#include "base/poison.h"
+
+enum { FINE, WRONG };
+
+static const int used[] = {SIGHUP, SIGINT, SIGTERM, SIGUSR1, SIGUSR2};
+
+/* Of waitpid: how the child ended that calls `what` while this process records. */
+static int ending_of(int (*what)(void))
+{
+    pid_t child = fork();
+    int status;
+
+    assert_true(child >= 0);
+    if (child == 0) {
+        /* A caller may ignore some of them: a shell does for what runs in the background. */
+        for (size_t i = 0; i < sizeof(used) / sizeof(used[0]); i++)
+            signal(used[i], SIG_DFL);
+        mp_recorder->pid = getpid();
+        atomic_store(&mp_recorder->phase, PHASE_RECORDING);
+        _exit(what());
+    }
+    assert_int_equal(waitpid(child, &status, 0), child);
+    return status;
+}
+
+static void ends_well(int (*what)(void))
+{
+    int status = ending_of(what);
+
+    assert_true(WIFEXITED(status));
+    assert_int_equal(WEXITSTATUS(status), FINE);
+}
+
+static void dies_of(int number, int (*what)(void))
+{
+    int status = ending_of(what);
+
+    assert_true(WIFSIGNALED(status));
+    assert_int_equal(WTERMSIG(status), number);
+}
+
+static int noted(void)
+{
+    return atomic_load(&mp_recorder->ending.signal);
+}
+
+/* ---- SIGINT and SIGTERM ---- */
+
+static int one_request(void)
+{
+    uint64_t before = mp_monotonic_ns();
+
+    signals_open(NULL);
+    raise(SIGTERM);
+    if (noted() != SIGTERM || atomic_load(&mp_recorder->ending.signal_time) < before)
+        return WRONG;
+    return FINE;
+}
+
+/* While the first one's time is not known, its handler runs. */
+static int a_second_one_at_once(void)
+{
+    signals_open(NULL);
+    raise(SIGINT);
+    atomic_store(&mp_recorder->ending.signal_time, 0);
+    raise(SIGTERM);
+    return noted() == SIGINT ? FINE : WRONG;
+}
+
+static int a_second_one_later(void)
+{
+    signals_open(NULL);
+    raise(SIGINT);
+    atomic_store(&mp_recorder->ending.signal_time, mp_monotonic_ns() - 600000000);
+    raise(SIGTERM);
+    return FINE;
+}
+
+static int when_all_is_done(void)
+{
+    signals_open(NULL);
+    atomic_store(&mp_recorder->phase, PHASE_INERT);
+    raise(SIGINT);
+    return FINE;
+}
+
+/* A child that the fork handler has not reached yet. */
+static int of_another_process(void)
+{
+    signals_open(NULL);
+    mp_recorder->pid = getppid();
+    raise(SIGTERM);
+    return FINE;
+}
+
+static void the_first_request_is_noted(void **state)
+{
+    (void)state;
+    ends_well(one_request);
+    ends_well(a_second_one_at_once);
+}
+
+static void a_second_request_kills(void **state)
+{
+    (void)state;
+    dies_of(SIGTERM, a_second_one_later);
+}
+
+static void without_a_recording_a_signal_kills_as_ever(void **state)
+{
+    (void)state;
+    dies_of(SIGINT, when_all_is_done);
+    dies_of(SIGTERM, of_another_process);
+}
+
+static int after_a_reset(void)
+{
+    signals_open("toggle");
+    signals_reset();
+    raise(SIGINT);
+    return FINE;
+}
+
+static int after_a_reset_usr2(void)
+{
+    signals_open("toggle");
+    signals_reset();
+    raise(SIGUSR2);
+    return FINE;
+}
+
+static void a_reset_gives_the_default_back(void **state)
+{
+    (void)state;
+    dies_of(SIGINT, after_a_reset);
+    dies_of(SIGUSR2, after_a_reset_usr2);
+}
+
+static int calls;
+
+static void count_call(int number)
+{
+    (void)number;
+    calls++;
+}
+
+static int with_own_handlers(void)
+{
+    signal(SIGINT, count_call);
+    signal(SIGTERM, SIG_IGN);
+    signal(SIGUSR2, count_call);
+    signals_open("toggle");
+    raise(SIGINT);
+    raise(SIGTERM);
+    raise(SIGUSR2);
+    signals_reset();
+    raise(SIGINT);
+    return calls == 3 && !noted() && !atomic_load(&mp_recorder->ranges.toggles) ? FINE : WRONG;
+}
+
+static void the_programs_own_handlers_stay(void **state)
+{
+    (void)state;
+    ends_well(with_own_handlers);
+}
+
+static int raised_while_blocked(void)
+{
+    sigset_t all;
+
+    signals_open(NULL);
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, NULL);
+    signals_raise(SIGTERM);
+    return FINE;
+}
+
+static void a_signal_that_is_raised_again_ends_the_process(void **state)
+{
+    (void)state;
+    dies_of(SIGTERM, raised_while_blocked);
+}
+
+/* ---- SIGUSR2 ---- */
+
+static int toggled_twice(void)
+{
+    signals_open("toggle");
+    raise(SIGUSR2);
+    raise(SIGUSR2);
+    if (atomic_load(&mp_recorder->ranges.toggles) != 2)
+        return WRONG;
+    atomic_store(&mp_recorder->phase, PHASE_FINISHING);
+    raise(SIGUSR2);
+    atomic_store(&mp_recorder->phase, PHASE_RECORDING);
+    mp_recorder->pid = getppid();
+    raise(SIGUSR2);
+    return atomic_load(&mp_recorder->ranges.toggles) == 2 ? FINE : WRONG;
+}
+
+static int not_asked_for(void)
+{
+    signals_open(NULL);
+    raise(SIGUSR2);
+    return FINE;
+}
+
+static void usr2_is_counted_while_this_process_records(void **state)
+{
+    (void)state;
+    ends_well(toggled_twice);
+    dies_of(SIGUSR2, not_asked_for);
+}
+
+/* ---- The last threads ---- */
+
+static void block_all(void)
+{
+    sigset_t all;
+
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, NULL);
+}
+
+static int alone_and_asked(void)
+{
+    block_all();
+    kill(getpid(), SIGHUP);
+    signals_take_last(0);
+    return FINE;
+}
+
+/* SIGUSR1 asks for nothing. */
+static int alone_and_not_asked(void)
+{
+    block_all();
+    kill(getpid(), SIGUSR1);
+    signals_take_last(0);
+    kill(getpid(), SIGTERM);
+    return FINE;
+}
+
+static pid_t thread_tid;
+static pthread_barrier_t begun;
+
+static void *wait_for_ever(void *unused)
+{
+    (void)unused;
+    thread_tid = gettid();
+    pthread_barrier_wait(&begun);
+    for (;;)
+        pause();
+    return NULL;
+}
+
+static void begin_thread(void)
+{
+    pthread_t thread;
+
+    block_all();
+    pthread_barrier_init(&begun, NULL, 2);
+    pthread_create(&thread, NULL, wait_for_ever, NULL);
+    pthread_barrier_wait(&begun);
+    kill(getpid(), SIGTERM);
+}
+
+static int beside_a_thread(void)
+{
+    begin_thread();
+    signals_take_last(0);
+    return FINE;
+}
+
+static int beside_the_other_of_ours(void)
+{
+    begin_thread();
+    signals_take_last(thread_tid);
+    return FINE;
+}
+
+/* main's thread stays as a zombie until the process ends. pthread_join returns a moment before. */
+static void *outlive_main(void *main_thread)
+{
+    pthread_join(*(pthread_t *)main_thread, NULL);
+    kill(getpid(), SIGTERM);
+    for (int tries = 0; tries < 10000; tries++) {
+        signals_take_last(0);
+        usleep(1000);
+    }
+    _exit(FINE);
+}
+
+static int beside_mains_end(void)
+{
+    static pthread_t main_thread;
+    pthread_t thread;
+
+    block_all();
+    main_thread = pthread_self();
+    pthread_create(&thread, NULL, outlive_main, &main_thread);
+    pthread_exit(NULL);
+}
+
+static void the_last_thread_takes_a_request_to_end(void **state)
+{
+    (void)state;
+    dies_of(SIGHUP, alone_and_asked);
+    dies_of(SIGTERM, beside_the_other_of_ours);
+    dies_of(SIGTERM, beside_mains_end);
+}
+
+static void a_program_with_threads_takes_its_signals_itself(void **state)
+{
+    (void)state;
+    ends_well(beside_a_thread);
+    ends_well(alone_and_not_asked);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(the_first_request_is_noted),
+        cmocka_unit_test(a_second_request_kills),
+        cmocka_unit_test(without_a_recording_a_signal_kills_as_ever),
+        cmocka_unit_test(a_reset_gives_the_default_back),
+        cmocka_unit_test(the_programs_own_handlers_stay),
+        cmocka_unit_test(a_signal_that_is_raised_again_ends_the_process),
+        cmocka_unit_test(usr2_is_counted_while_this_process_records),
+        cmocka_unit_test(the_last_thread_takes_a_request_to_end),
+        cmocka_unit_test(a_program_with_threads_takes_its_signals_itself),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
