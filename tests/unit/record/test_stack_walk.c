@@ -299,6 +299,63 @@ static void renew_code(unsigned i)
                    load_number((uintptr_t)code_at(i) + forged->version) + 100);
 }
 
+/* A compact string with so many bytes a character, far from the other texts; its name is that of
+ * function 1. */
+static void forge_wide_name(const void *characters, size_t count, unsigned size)
+{
+    char *at = pages[PAGE_TEXTS] + 2048;
+
+    memset(at, 0, 2048);
+    put(at, LAYOUT_SIZE, count);
+    put(at, LAYOUT_TEXT_STATE, size << 2 | 1u << 5);
+    memcpy(at + forged->wide, characters, count * size);
+    put(code_at(1), forged->name, (uintptr_t)at);
+    put_number(code_at(1), forged->first_line, size); /* another function */
+    renew_code(1);
+}
+
+static void name_is(const char *expected)
+{
+    const struct stored_code *code;
+
+    take();
+    code = store_code_get(&store, code_of(1));
+    assert_int_equal(code->name_bytes, strlen(expected));
+    assert_memory_equal((const char *)(code + 1), expected, strlen(expected));
+    assert_memory_equal((const char *)(code + 1) + code->name_bytes, "m0", 2);
+}
+
+/* The smallest and the largest character of each length. */
+static void names_are_stored_as_utf8(void **state)
+{
+    static const uint8_t one[] = {0x7f, 0x80, 0xff};
+    static const uint16_t two[] = {0x7ff, 0x800, 0xffff, 0x80};
+    static const uint32_t four[] = {0xffff, 0x10000, 0x10ffff, 0x7f};
+
+    (void)state;
+    forge_wide_name(one, 3, 1);
+    name_is("\x7f\xc2\x80\xc3\xbf");
+    forge_wide_name(two, 4, 2);
+    name_is("\xdf\xbf\xe0\xa0\x80\xef\xbf\xbf\xc2\x80");
+    forge_wide_name(four, 4, 4);
+    name_is("\xef\xbf\xbf\xf0\x90\x80\x80\xf4\x8f\xbf\xbf\x7f");
+}
+
+/* The end of a long name says more than its beginning. */
+static void of_a_long_name_the_end_is_kept(void **state)
+{
+    char name[1100];
+
+    (void)state;
+    memset(name, 'a', sizeof(name));
+    memset(name + sizeof(name) - 1023, 'z', 1023);
+    forge_wide_name(name, sizeof(name), 1);
+    take();
+    assert_int_equal(store_code_get(&store, code_of(1))->name_bytes, 1023);
+    assert_memory_equal((const char *)(store_code_get(&store, code_of(1)) + 1),
+                        name + sizeof(name) - 1023, 1023);
+}
+
 /* Sizes that lie: nothing is read beyond what is there, and the function has no such part. */
 static void sizes_are_not_believed(void **state)
 {
@@ -476,149 +533,15 @@ static void any_words_are_survived(void **state)
     }
 }
 
-/* ---- The layout that Python tells ---- */
-
-static uint64_t offsets[LAYOUT_DEBUG_BYTES / 8];
-
-#define VERSION 0x030d00f0u
-
-static void forge_offsets(void)
+static bool map_pages(void)
 {
-    static const uint64_t state[] = {616, 0, 8, 16, 72, 152, 160, 232, 32};
-    static const uint64_t frame[] = {88, 8, 0, 56, 72, 70};
-    static const uint64_t code[] = {208, 112, 120, 128, 136, 68, 52, 96, 104, 200};
-    static const uint64_t object[] = {16, 8};
-
-    memset(offsets, 0, sizeof(offsets));
-    memcpy(offsets, "xdebugpy", 8);
-    offsets[1] = VERSION;
-    memcpy(offsets + 19, state, sizeof(state));
-    memcpy(offsets + 28, frame, sizeof(frame));
-    memcpy(offsets + 34, code, sizeof(code));
-    memcpy(offsets + 44, object, sizeof(object));
-}
-
-static bool told(uint32_t version, struct python_layout *layout)
-{
-    const char *why;
-
-    return layout_from_offsets(layout, offsets, sizeof(offsets), version, &why);
-}
-
-static void python_tells_its_layout(void **state)
-{
-    struct python_layout layout;
-    const char *why;
-
-    (void)state;
-    forge_offsets();
-    assert_true(told(VERSION, &layout));
-    assert_int_equal(layout.state_frame, 72);
-    assert_int_equal(layout.previous, 8);
-    assert_int_equal(layout.instruction, 56);
-    assert_int_equal(layout.owner, 70);
-    assert_int_equal(layout.name, 128);
-    assert_int_equal(layout.first_line, 68);
-    assert_int_equal(layout.version, 92);
-    assert_int_equal(layout.traceable, 184);
-    assert_false(told(VERSION + 0x100, &layout));
-    assert_false(told(0x030d00a1, &layout));
-    offsets[1] = 0x030f00f0;
-    assert_false(told(0x030f00f0, &layout)); /* later than what is known */
-    forge_offsets();
-    offsets[45] = 16;
-    assert_false(told(VERSION, &layout));
-    forge_offsets();
-    offsets[43] = 1u << 20;
-    assert_false(told(VERSION, &layout));
-    forge_offsets();
-    offsets[2] = 1;
-    assert_false(layout_from_offsets(&layout, offsets, sizeof(offsets), VERSION, &why));
-    assert_string_equal(why, "is free-threaded");
-    forge_offsets();
-    assert_false(layout_from_offsets(&layout, offsets, 256, VERSION, &why));
-}
-
-/* Whether it is believed when one word is another. */
-static bool told_with(size_t word, uint64_t value)
-{
-    struct python_layout layout;
-
-    forge_offsets();
-    offsets[word] = value;
-    return told(VERSION, &layout);
-}
-
-/* A field whose end is not shown to be mapped is refused: in 128 bytes of a thread state, 112 of a
- * frame, and the bytes of a code object, of which there are 256 at most. */
-static void fields_lie_in_what_is_shown(void **state)
-{
-    static const struct {
-        size_t word;
-        uint64_t most;
-    } fields[] = {{23, 120}, {29, 104}, {30, 104}, {31, 104}, {33, 111},
-                  {35, 192}, {37, 192}, {38, 192}, {39, 196}, {43, 256}};
-
-    (void)state;
-    for (size_t i = 0; i < sizeof(fields) / sizeof(fields[0]); i++) {
-        assert_true(told_with(fields[i].word, fields[i].most));
-        assert_false(told_with(fields[i].word, fields[i].most + 1));
-    }
-    assert_false(told_with(43, 15));
-    assert_false(told_with(43, 140)); /* the name and the table end behind it */
-}
-
-/* The version stands before the names of variables: here the last four bytes, and beyond. */
-static void a_version_lies_in_the_code_object(void **state)
-{
-    struct python_layout layout;
-
-    (void)state;
-    for (uint64_t beyond = 0; beyond <= 4; beyond += 4) {
-        forge_offsets();
-        offsets[39] = 172 + beyond;
-        offsets[41] = 172 + beyond + 28;
-        assert_int_equal(told(VERSION, &layout), beyond == 0);
-    }
-}
-
-/* And so it is with the tables of old versions. */
-static void fields_of_old_versions_lie_in_what_is_shown(void **state)
-{
-    (void)state;
-    for (unsigned minor = 8; minor <= 12; minor++) {
-        const struct python_layout *of = layout_of(minor);
-
-        assert_in_range(of->bytes, 0, 256);
-        assert_in_range(of->table, 0, of->bytes - 8u);
-        assert_in_range(of->state_frame, 0, 128 - 8);
-        assert_in_range(of->previous, 0, 112 - 8);
-        assert_in_range(of->instruction, 0, of->objects ? 112 - 4 : 112 - 8);
-        assert_true(of->version == LAYOUT_NONE || of->version + 4u <= of->bytes);
-        assert_true(of->owner == LAYOUT_NONE || of->owner < 112);
-    }
-}
-
-static void old_versions_have_a_table(void **state)
-{
-    (void)state;
-    assert_null(layout_of(7));
-    assert_true(layout_of(8)->objects);
-    assert_int_equal(layout_of(10)->lines, LINE_TABLE_RANGES);
-    assert_int_equal(layout_of(12)->version, 92);
-    assert_null(layout_of(13));
-}
-
-static int map_pages(void **state)
-{
-    (void)state;
     for (unsigned i = 0; i < 4; i++) {
         pages[i] = mmap(NULL, 2 * (size_t)PAGE_BYTES, PROT_READ | PROT_WRITE,
                         MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
         if (pages[i] == MAP_FAILED || munmap(pages[i] + PAGE_BYTES, PAGE_BYTES) != 0)
-            return -1;
+            return false;
     }
-    return 0;
+    return true;
 }
 
 #define FORGED(test) cmocka_unit_test_setup_teardown(test, forge, release)
@@ -627,6 +550,7 @@ static int map_pages(void **state)
     FORGED(all_frames_are_found), FORGED(no_frame_is_no_stack),                                    \
         FORGED(no_wild_pointer_is_followed), FORGED(a_circle_ends),                                \
         FORGED(a_frame_that_has_not_begun_is_left_out), FORGED(what_is_no_function_is_left_out),   \
+        FORGED(names_are_stored_as_utf8), FORGED(of_a_long_name_the_end_is_kept),                  \
         FORGED(sizes_are_not_believed), FORGED(fewer_frames_may_be_asked_for),                     \
         FORGED(any_words_are_survived)
 #define WITHOUT_VERSIONS FORGED(another_function_at_an_address_is_noticed)
@@ -668,14 +592,5 @@ static int in_a_signal_handler(void)
 
 int main(void)
 {
-    const struct CMUnitTest layouts[] = {
-        cmocka_unit_test(python_tells_its_layout),
-        cmocka_unit_test(fields_lie_in_what_is_shown),
-        cmocka_unit_test(a_version_lies_in_the_code_object),
-        cmocka_unit_test(old_versions_have_a_table),
-        cmocka_unit_test(fields_of_old_versions_lie_in_what_is_shown),
-    };
-    int failed = cmocka_run_group_tests_name("layouts", layouts, map_pages, NULL);
-
-    return failed + in_a_call() + in_a_signal_handler();
+    return map_pages() ? in_a_call() + in_a_signal_handler() : 1;
 }
