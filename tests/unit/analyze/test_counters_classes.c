@@ -157,6 +157,47 @@ static void only_nccl_that_transfers_nothing_waits(void **state)
     assert_int_equal(class_in(&scene, by_pcie, NCCL), COUNTERS_PCIE);
 }
 
+/* Kernels of one name in three groups: 6 and 3 ns are known, and `unknown` ns not. Beside them
+ * another name, and the same name on another device. */
+static struct counters_brief brief_with(uint64_t unknown)
+{
+    struct counters_group groups[] = {{.name = "k", .time = 6, .cells = 0},
+                                      {.name = "k", .time = 3, .cells = 3},
+                                      {.name = "k", .time = unknown, .cells = 6},
+                                      {.name = "other", .time = 100, .cells = 0},
+                                      {.name = "k", .time = 100, .device = 1, .cells = 0}};
+    struct counters_cell cells[9];
+    struct scene scene;
+
+    set_scene(&scene, 100, 0, 0);
+    for (size_t i = 0; i < 9; i++)
+        cells[i] = (struct counters_cell){.mean = i < 3 ? 50 : i < 6 ? 80 : UNKNOWN, .error = 2};
+    scene.result.groups = groups;
+    scene.result.group_count = sizeof(groups) / sizeof(groups[0]);
+    scene.result.cells = cells;
+    scene.result.cell_count = 9;
+    return counters_brief_of(&scene.result, 0, "k");
+}
+
+static bool is_near(double value, double expected)
+{
+    return fabs(value - expected) < 1e-9;
+}
+
+/* Means weigh by time, and their errors as those of independent values. */
+static void what_is_known_of_nine_tenths_of_the_time_is_known(void **state)
+{
+    struct counters_brief brief = brief_with(1);
+
+    (void)state;
+    assert_true(is_near(brief.values[COUNTERS_RX], (6 * 50 + 3 * 80) / 9.0));
+    assert_true(is_near(brief.errors[COUNTERS_RX], sqrt(12 * 12 + 6 * 6) / 9));
+    assert_true(isnan(brief.values[COUNTERS_SMS])); /* no such counter */
+    brief = brief_with(2);
+    assert_true(isnan(brief.values[COUNTERS_RX]));
+    assert_true(isnan(brief.errors[COUNTERS_RX]));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -165,6 +206,7 @@ int main(void)
         cmocka_unit_test(copies_and_sets_have_no_sms_to_fill),
         cmocka_unit_test(pcie_is_full_against_samples_copies_and_the_least_link),
         cmocka_unit_test(only_nccl_that_transfers_nothing_waits),
+        cmocka_unit_test(what_is_known_of_nine_tenths_of_the_time_is_known),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
