@@ -1,8 +1,9 @@
 /* record/waits: the ring through which threads hand waits to the writer; which spans belong to a
- * capture range.
+ * capture range; what the library with the waits is asked for.
  */
 #include "record/waits/waits.h"
 
+#include <dlfcn.h>
 #include <pthread.h>
 #include <sched.h>
 #include <setjmp.h>
@@ -13,6 +14,8 @@
 
 #include <cmocka.h>
 
+#include "base/preload.h"
+#include "record/core/state.h"
 #include "record/data/capture.h"
 
 #include "base/poison.h"
@@ -136,6 +139,50 @@ static void spans_that_touch_a_range_are_kept(void **state)
     free(capture);
 }
 
+/* ---- What is asked for ---- */
+
+static struct recorder recorder;
+
+static bool covers(const struct mp_preload_code *code, const void *symbol)
+{
+    uintptr_t address = (uintptr_t)symbol;
+
+    return address >= atomic_load(&code->begin) && address < atomic_load(&code->end);
+}
+
+/* CUPTI is a function of libc here. */
+static void waits_of_the_recorder_and_of_cupti_are_left_alone(void **state)
+{
+    static struct mp_preload preload;
+    const void *in_libc = dlsym(RTLD_DEFAULT, "gnu_get_libc_version");
+
+    (void)state;
+    assert_non_null(in_libc);
+    memcpy(&recorder.cupti.flush_all, &in_libc, sizeof in_libc);
+    recorder.config.waits = MP_SWITCH_ON;
+    waits_ask(&recorder, &preload);
+    assert_true(covers(&preload.left_alone[0], &waits)); /* of this program, as the recorder is */
+    assert_false(covers(&preload.left_alone[0], in_libc));
+    assert_true(covers(&preload.left_alone[1], in_libc));
+    assert_false(covers(&preload.left_alone[1], &waits));
+    assert_non_null(atomic_load(&preload.waited));
+    waits_stop(&recorder);
+    assert_null(atomic_load(&preload.waited));
+}
+
+static void without_waits_nothing_is_asked_for(void **state)
+{
+    static struct mp_preload preload;
+
+    (void)state;
+    recorder.config.waits = MP_SWITCH_OFF;
+    waits_ask(&recorder, &preload);
+    assert_null(atomic_load(&preload.waited));
+    recorder.config.waits = MP_SWITCH_ON;
+    waits_ask(&recorder, NULL);
+    assert_null(atomic_load(&preload.waited));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -143,6 +190,8 @@ int main(void)
         cmocka_unit_test(a_full_ring_loses_and_counts),
         cmocka_unit_test(threads_put_at_once),
         cmocka_unit_test(spans_that_touch_a_range_are_kept),
+        cmocka_unit_test(waits_of_the_recorder_and_of_cupti_are_left_alone),
+        cmocka_unit_test(without_waits_nothing_is_asked_for),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
