@@ -2,7 +2,7 @@
 # tests/tests.mk. Nothing is emulated but the program itself: scripts, Python and the kernel are
 # this machine's own.
 #
-#   make check-qemu     builds for aarch64 and runs them: 2 minutes of two cores, without the build
+#   make check-qemu     builds for aarch64 and runs them: a part of make check-all
 #
 # wrap.c and mirror make BUILD/qemu, in which each program can be started as if it were this
 # machine's own; the scripts know nothing of it.
