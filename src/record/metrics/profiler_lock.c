@@ -4,17 +4,30 @@
 #include <errno.h>
 #include <time.h>
 
+#include "base/settings/time_limits.h"
+
 #include "base/poison.h"
 
 void profiler_lock_open(struct profiler_lock *lock)
 {
     pthread_mutexattr_t attributes;
 
-    lock->patience = PROFILER_LOCK_PATIENCE_S;
+    lock->patience = mp_time_limit_ns(MP_TIME_PROFILER_LOCK);
     pthread_mutexattr_init(&attributes);
     pthread_mutexattr_setrobust(&attributes, PTHREAD_MUTEX_ROBUST);
     pthread_mutex_init(&lock->mutex, &attributes);
     pthread_mutexattr_destroy(&attributes);
+}
+
+/* CLOCK_REALTIME is the only clock that old glibc supports here. */
+static struct timespec in(uint64_t ns)
+{
+    struct timespec now;
+
+    clock_gettime(CLOCK_REALTIME, &now);
+    ns += (uint64_t)now.tv_nsec;
+    return (struct timespec){.tv_sec = now.tv_sec + (time_t)(ns / 1000000000u),
+                             .tv_nsec = (long)(ns % 1000000000u)};
 }
 
 enum profiler_lock_answer profiler_lock_take(struct profiler_lock *lock)
@@ -23,8 +36,7 @@ enum profiler_lock_answer profiler_lock_take(struct profiler_lock *lock)
     struct timespec limit;
 
     if (error == EBUSY) {
-        clock_gettime(CLOCK_REALTIME, &limit); /* the only clock that old glibc supports here */
-        limit.tv_sec += (time_t)lock->patience;
+        limit = in(lock->patience);
         error = pthread_mutex_timedlock(&lock->mutex, &limit);
     }
     if (error != EOWNERDEAD)

@@ -10,11 +10,9 @@
 #include <pthread.h>
 #include <stdint.h>
 
-#define PROFILER_LOCK_PATIENCE_S 30
-
 struct profiler_lock {
     pthread_mutex_t mutex;
-    uint32_t patience; /* seconds */
+    uint64_t patience; /* ns */
 };
 
 enum profiler_lock_answer {

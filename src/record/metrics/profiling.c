@@ -163,9 +163,9 @@ static bool take_lock(struct profiling *profiling)
     case PROFILER_LOCK_LATE:
     default:
         mp_error_set(&error, MP_ERR_UNSUPPORTED,
-                     "a launch has taken over %u s: kernels that wait for other kernels cannot be "
+                     "a launch has taken over %g s: kernels that wait for other kernels cannot be "
                      "profiled",
-                     profiling->lock.patience);
+                     (double)profiling->lock.patience / 1e9);
         give_up(profiling, &error);
         return false;
     }

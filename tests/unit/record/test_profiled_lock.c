@@ -2,15 +2,40 @@
  * EXIT does not come, comes late, or comes when something else has happened. */
 #include "unit/record/test_profiled.h"
 
+#include <sched.h>
 #include <unistd.h>
 
-#define SOON_US 50000 /* time for another thread to do what it must not */
-
 /* ---- Other threads ---- */
+
+static _Atomic pid_t other_tid; /* of the last one that began; 0: it has not begun */
+
+/* Whether the other thread has ended, or sleeps. It sleeps nowhere but in the profiler lock. */
+static bool other_sleeps(void)
+{
+    const pid_t tid = atomic_load(&other_tid);
+    char path[64], text[512] = "";
+    const char *state;
+    FILE *file;
+
+    snprintf(path, sizeof(path), "/proc/self/task/%d/stat", (int)tid);
+    file = tid ? fopen(path, "re") : NULL;
+    if (!file)
+        return tid != 0;
+    state = fgets(text, sizeof(text), file) ? strrchr(text, ')') : NULL;
+    fclose(file);
+    return !state || state[2] == 'S';
+}
+
+static void await_other(void)
+{
+    while (!other_sleeps())
+        sched_yield();
+}
 
 static void *launch_alpha(void *unused)
 {
     (void)unused;
+    atomic_store(&other_tid, gettid());
     launch("alpha");
     return NULL;
 }
@@ -28,6 +53,7 @@ static void *begin_capture(void *went_on)
 {
     struct call call;
 
+    atomic_store(&other_tid, gettid());
     enter(&call, BEGIN_CAPTURE, NULL);
     atomic_store((_Atomic int *)went_on, 1);
     leave(&call);
@@ -38,6 +64,7 @@ static pthread_t thread_of(void *(*run)(void *), void *argument)
 {
     pthread_t thread;
 
+    atomic_store(&other_tid, 0);
     assert_int_equal(pthread_create(&thread, NULL, run, argument), 0);
     return thread;
 }
@@ -148,10 +175,10 @@ static void nobody_waits_for_ever(void **state)
 
     (void)state;
     recorder_set_up("", "");
-    recorder.profiling.lock.patience = 1;
+    recorder.profiling.lock.patience = 1000000;
     enter(&call, LAUNCH, "alpha");
     run_aside(launch_alpha, NULL);
-    assert_non_null(strstr(played.said, "no metrics: a launch has taken over 1 s"));
+    assert_non_null(strstr(played.said, "no metrics: a launch has taken over 0.001 s"));
     leave(&call); /* the other kernel may have been counted for it */
     assert_false(played.started);
     assert_int_equal(values_waiting(), 0);
@@ -185,7 +212,7 @@ static void expect_apart(uint32_t cbid, const char *kernel)
     enter(&call, cbid, kernel);
     assert_false(played.started);
     other = thread_of(launch_alpha, NULL);
-    usleep(SOON_US);
+    await_other();
     assert_int_equal(played.starts, 0);
     leave(&call);
     pthread_join(other, NULL);
@@ -220,7 +247,7 @@ static void a_capture_waits_for_the_launch_that_is_profiled(void **state)
     recorder_set_up("", "");
     enter(&call, LAUNCH, "alpha");
     other = thread_of(begin_capture, &went_on);
-    usleep(SOON_US);
+    await_other();
     assert_false(went_on);
     leave(&call);
     pthread_join(other, NULL);
