@@ -55,6 +55,8 @@ static bool ask_ready(uint64_t *ready)
     return true;
 }
 
+static const struct host_kernel this_kernel = {ask_running, ask_ready};
+
 static uint64_t at_most(uint64_t value, uint64_t most)
 {
     return value < most ? value : most;
@@ -74,11 +76,13 @@ static uint64_t not_running(const struct host_time *time)
 /* Starts the next stretch. */
 static void ask(struct host_time *time, uint64_t now, bool with_ready)
 {
+    const struct host_kernel *kernel = time->kernel ? time->kernel : &this_kernel;
+
     time->asked = now;
-    time->running = ask_running();
+    time->running = kernel->running();
     if (!with_ready && not_running(time) < HOST_TIME_LONG)
         return;
-    time->ready_known = ask_ready(&time->ready);
+    time->ready_known = kernel->ready(&time->ready);
     time->ready_at = now;
     time->ready_running = time->running;
 }

@@ -24,11 +24,18 @@
 #define HOST_TIME_FRESH UINT64_C(200000)
 #define HOST_TIME_LONG  UINT64_C(2000000)
 
+/* What the kernel is asked about the calling thread. Tests answer in its place. */
+struct host_kernel {
+    uint64_t (*running)(void);      /* ns on a processor, ever */
+    bool (*ready)(uint64_t *ready); /* ns ready without one, ever; false: it does not say */
+};
+
 struct host_time {
-    uint64_t asked;   /* when the kernel was asked last; 0: never */
-    uint64_t left;    /* when the last call ended */
-    uint64_t running; /* ns on a processor up to then, */
-    uint64_t ready;   /* and ready without one, when that was asked last: */
+    const struct host_kernel *kernel; /* NULL: the kernel itself */
+    uint64_t asked;                   /* when the kernel was asked last; 0: never */
+    uint64_t left;                    /* when the last call ended */
+    uint64_t running;                 /* ns on a processor up to then, */
+    uint64_t ready;                   /* and ready without one, when that was asked last: */
     uint64_t ready_at;
     uint64_t ready_running; /* `running` then */
     bool ready_known;

@@ -1,8 +1,9 @@
-/* How a thread's time between two calls is divided: the rule by itself, and threads that compute,
- * sleep and fight for a processor on the machine's own clock. */
+/* How a thread's time between two calls is divided: the rule, with times and answers of the kernel
+ * that are made up, and what this machine's kernel answers. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
+#include <stdio.h>
 #include <time.h>
 
 #include <cmocka.h>
@@ -19,7 +20,7 @@
 #define MS (1000 * US)
 #define T0 (500 * MS)
 
-/* ---- The rule, with times of our own ---- */
+/* ---- The rule, with times that are made up ---- */
 
 /* A thread that has made one call, of 2 us. */
 static struct host_time begun(void)
@@ -86,7 +87,142 @@ static void reversed_times_give_no_stretch(void **state)
     assert_int_equal(time.asked, T0);
 }
 
-/* ---- Threads ---- */
+/* ---- Answers of a kernel that is made up ---- */
+
+static struct {
+    uint64_t running, ready;
+    bool knows_ready;
+    unsigned asked_ready;
+} played;
+
+static uint64_t play_running(void)
+{
+    return played.running;
+}
+
+static bool play_ready(uint64_t *ready)
+{
+    played.asked_ready++;
+    *ready = played.ready;
+    return played.knows_ready;
+}
+
+static const struct host_kernel played_kernel = {play_running, play_ready};
+
+/* Up to T0 + 2 us, after a life in which the thread ran for 5 s and was ready for 3. */
+static struct host_time played_begun(void)
+{
+    struct host_time time = {.kernel = &played_kernel};
+    struct host_stretch stretch;
+
+    played.running = 5000 * MS;
+    played.ready = 3000 * MS;
+    played.knows_ready = true;
+    played.asked_ready = 0;
+    assert_false(host_time_enter(&time, T0, &stretch));
+    host_time_leave(&time, T0 + 2 * US);
+    return time;
+}
+
+/* The stretch of `length` in which the thread ran and was ready for so long. */
+static struct host_stretch stretch_of(uint64_t length, uint64_t running, uint64_t ready)
+{
+    struct host_time time = played_begun();
+    struct host_stretch stretch;
+
+    played.running += running;
+    played.ready += ready;
+    assert_true(host_time_enter(&time, T0 + length, &stretch));
+    assert_int_equal(stretch.begin, T0);
+    assert_int_equal(stretch.end, T0 + length);
+    return stretch;
+}
+
+static void a_thread_that_computes(void **state)
+{
+    struct host_stretch stretch = stretch_of(30 * MS, 30 * MS, 0);
+
+    (void)state;
+    assert_int_equal(stretch.computing, 30 * MS);
+    assert_int_equal(stretch.ready, 0);
+}
+
+static void a_thread_that_sleeps(void **state)
+{
+    struct host_stretch stretch = stretch_of(30 * MS, 20 * US, 10 * US);
+
+    (void)state;
+    assert_int_equal(stretch.computing, 20 * US);
+    assert_int_equal(stretch.ready, 10 * US);
+}
+
+static void a_thread_that_has_to_share(void **state)
+{
+    struct host_stretch stretch = stretch_of(60 * MS, 30 * MS, 29 * MS);
+
+    (void)state;
+    assert_int_equal(stretch.computing, 30 * MS);
+    assert_int_equal(stretch.ready, 29 * MS);
+}
+
+/* The kernel's numbers may be a bit ahead of the clock's. */
+static void no_part_is_longer_than_the_stretch(void **state)
+{
+    struct host_stretch stretch = stretch_of(30 * MS, 31 * MS, 5 * MS);
+
+    (void)state;
+    assert_int_equal(stretch.computing, 30 * MS);
+    assert_int_equal(stretch.ready, 0);
+    stretch = stretch_of(30 * MS, 20 * MS, 15 * MS);
+    assert_int_equal(stretch.computing, 20 * MS);
+    assert_int_equal(stretch.ready, 10 * MS);
+}
+
+static void a_short_stretch_is_not_asked_about_being_ready(void **state)
+{
+    struct host_stretch stretch = stretch_of(HOST_TIME_LONG - 1, US, MS);
+
+    (void)state;
+    assert_int_equal(stretch.ready, 0);
+    assert_int_equal(played.asked_ready, 1); /* at the first call */
+    stretch = stretch_of(HOST_TIME_LONG, US, MS);
+    assert_int_equal(stretch.ready, MS);
+    assert_int_equal(played.asked_ready, 2);
+}
+
+static void a_kernel_that_does_not_say_who_is_ready(void **state)
+{
+    struct host_time time = played_begun();
+    struct host_stretch stretch;
+
+    (void)state;
+    played.knows_ready = false;
+    played.ready += 20 * MS;
+    assert_true(host_time_enter(&time, T0 + 30 * MS, &stretch));
+    assert_int_equal(stretch.computing, 0);
+    assert_int_equal(stretch.ready, 0);
+}
+
+/* Calls of 1 ms, one after the other for 62 ms. The thread runs for half of each and waits for a
+ * processor in the other half. What follows is a sleep of 30 ms. */
+static void what_was_ready_before_is_not_counted(void **state)
+{
+    struct host_time time = played_begun();
+    struct host_stretch stretch;
+
+    (void)state;
+    for (unsigned ms = 1; ms <= 62; ms++) {
+        played.running += MS / 2;
+        played.ready += MS / 2;
+        host_time_leave(&time, T0 + ms * MS);
+    }
+    assert_true(host_time_enter(&time, T0 + 92 * MS, &stretch));
+    assert_int_equal(stretch.begin, T0 + 62 * MS);
+    assert_int_equal(stretch.computing, 0);
+    assert_int_equal(stretch.ready, 0);
+}
+
+/* ---- This kernel's answers. The bounds are readings of the test's own, before and after ---- */
 
 static uint64_t running(void)
 {
@@ -96,60 +232,17 @@ static uint64_t running(void)
     return (uint64_t)time.tv_sec * 1000 * MS + (uint64_t)time.tv_nsec;
 }
 
-static void compute(uint64_t ns)
+static uint64_t ready(void)
 {
-    uint64_t end = running() + ns;
+    FILE *file = fopen("/proc/thread-self/schedstat", "re");
+    unsigned long long on, without = 0;
 
-    while (running() < end)
-        continue;
-}
-
-static void pause_for(long ms)
-{
-    const struct timespec time = {.tv_nsec = ms * 1000000};
-
-    nanosleep(&time, NULL);
-}
-
-/* The stretch from one call to the next, in which `work` is done. */
-static struct host_stretch stretch_of(void (*work)(void))
-{
-    struct host_time time = {.asked = 0};
-    struct host_stretch stretch = {.begin = 0};
-
-    host_time_enter(&time, mp_monotonic_ns(), &stretch);
-    host_time_leave(&time, mp_monotonic_ns());
-    work();
-    assert_true(host_time_enter(&time, mp_monotonic_ns(), &stretch));
-    assert_true(stretch.computing + stretch.ready <= stretch.end - stretch.begin);
-    return stretch;
-}
-
-static void work_30(void)
-{
-    compute(30 * MS);
-}
-
-static void sleep_30(void)
-{
-    pause_for(30);
-}
-
-static void a_thread_that_computes(void **state)
-{
-    struct host_stretch stretch = stretch_of(work_30);
-
-    (void)state;
-    assert_in_range(stretch.computing, 30 * MS, 32 * MS);
-}
-
-static void a_thread_that_sleeps(void **state)
-{
-    struct host_stretch stretch = stretch_of(sleep_30);
-
-    (void)state;
-    assert_true(stretch.computing < 3 * MS);
-    assert_true(stretch.end - stretch.begin - stretch.ready >= 20 * MS);
+    if (!file)
+        return 0;
+    if (fscanf(file, "%llu %llu", &on, &without) != 2)
+        without = 0;
+    fclose(file);
+    return without;
 }
 
 static atomic_bool over;
@@ -161,72 +254,52 @@ static void *keep_busy(void *unused)
     return unused;
 }
 
-/* `work`, for which the thread has only one processor, together with another one that computes.
- * False: the machine does not let it. */
-static bool share(void (*work)(void *), void *context)
+/* Computes on one processor together with another thread, until it has been ready for 5 ms, by the
+ * kernel's count. False if the kernel does not count that. */
+static bool share_until_ready(void)
 {
-    cpu_set_t before, one;
+    const uint64_t begin = running(), before = ready();
+    cpu_set_t all, one;
     pthread_t other;
     int cpu = sched_getcpu();
 
     CPU_ZERO(&one);
     CPU_SET(cpu < 0 ? 0 : cpu, &one);
-    if (sched_getaffinity(0, sizeof(before), &before) != 0 ||
+    if (sched_getaffinity(0, sizeof(all), &all) != 0 ||
         sched_setaffinity(0, sizeof(one), &one) != 0)
         return false;
     atomic_store(&over, false);
     assert_int_equal(pthread_create(&other, NULL, keep_busy, NULL), 0);
-    work(context);
+    while (ready() < before + 5 * MS && running() < begin + 2000 * MS)
+        continue;
     atomic_store(&over, true);
     pthread_join(other, NULL);
-    sched_setaffinity(0, sizeof(before), &before);
-    return true;
+    sched_setaffinity(0, sizeof(all), &all);
+    return ready() >= before + 5 * MS;
 }
 
-static void take_stretch(void *stretch)
-{
-    *(struct host_stretch *)stretch = stretch_of(work_30);
-}
-
-/* Two threads on one processor: each is ready for about as long as it runs. */
-static void a_thread_that_has_to_share(void **state)
-{
-    struct host_stretch stretch = {0};
-
-    (void)state;
-    if (!share(take_stretch, &stretch))
-        skip();
-    assert_in_range(stretch.computing, 30 * MS, 32 * MS);
-    assert_true(stretch.ready >= 10 * MS);
-}
-
-/* It has a processor only now and then while it makes calls of 1 ms, one after the other. */
-static void make_calls(void *context)
-{
-    struct host_time *time = context;
-    struct host_stretch stretch;
-    uint64_t begin = mp_monotonic_ns(), end;
-
-    host_time_enter(time, begin, &stretch);
-    compute(30 * MS);
-    end = mp_monotonic_ns();
-    while (begin < end)
-        host_time_leave(time, begin += MS);
-}
-
-static void what_was_ready_before_is_not_counted(void **state)
+static void the_kernel_is_asked_about_this_thread(void **state)
 {
     struct host_time time = {.asked = 0};
-    struct host_stretch stretch = {0};
+    struct host_stretch stretch;
+    uint64_t ran[4], was_ready[4];
 
     (void)state;
-    if (!share(make_calls, &time))
+    ran[0] = running();
+    was_ready[0] = ready();
+    assert_false(host_time_enter(&time, mp_monotonic_ns(), &stretch));
+    host_time_leave(&time, time.asked); /* a call that takes no time */
+    was_ready[1] = ready();
+    ran[1] = running();
+    if (!share_until_ready())
         skip();
-    pause_for(30);
+    ran[2] = running();
+    was_ready[2] = ready();
     assert_true(host_time_enter(&time, mp_monotonic_ns(), &stretch));
-    /* Of the 30 ms that it waited for the processor before. Other tests run beside this one. */
-    assert_true(stretch.computing < 15 * MS);
-    assert_true(stretch.ready < 15 * MS);
+    was_ready[3] = ready();
+    ran[3] = running();
+    assert_in_range(stretch.computing, ran[2] - ran[1], ran[3] - ran[0]);
+    assert_in_range(stretch.ready, was_ready[2] - was_ready[1], was_ready[3] - was_ready[0]);
 }
 
 /* As a program's thread inside a CUDA call, with a cancellation that has come before. */
@@ -267,7 +340,11 @@ int main(void)
         cmocka_unit_test(a_thread_that_computes),
         cmocka_unit_test(a_thread_that_sleeps),
         cmocka_unit_test(a_thread_that_has_to_share),
+        cmocka_unit_test(no_part_is_longer_than_the_stretch),
+        cmocka_unit_test(a_short_stretch_is_not_asked_about_being_ready),
+        cmocka_unit_test(a_kernel_that_does_not_say_who_is_ready),
         cmocka_unit_test(what_was_ready_before_is_not_counted),
+        cmocka_unit_test(the_kernel_is_asked_about_this_thread),
         cmocka_unit_test(a_thread_that_is_to_be_cancelled),
     };
 
