@@ -14,10 +14,7 @@
 
 _Atomic uint64_t moments_least = LEAST_AT_FIRST;
 
-static struct {
-    uint64_t count;
-    uint64_t ns;
-} first; /* from the constructor on */
+static struct moments_pair first; /* from the constructor on */
 
 static uint64_t read_monotonic(void)
 {
@@ -40,27 +37,35 @@ __attribute__((constructor)) static void take_first(void)
     first.ns = read_monotonic();
 }
 
-static uint64_t ns_since(uint64_t count, uint64_t now_count, uint64_t now)
+static uint64_t ns_since(uint64_t count, struct moments_pair from, struct moments_pair now)
 {
-    double rate = (double)(now - first.ns) / (double)(now_count - first.count);
+    double rate = (double)(now.ns - from.ns) / (double)(now.count - from.count);
 
     atomic_store_explicit(&moments_least, (uint64_t)(0.95 * MP_WAIT_LEAST_NS / rate),
                           memory_order_relaxed);
-    return (uint64_t)((double)(now_count - count) * rate);
+    return (uint64_t)((double)(now.count - count) * rate);
+}
+
+bool moments_convert_at(struct moments_mark mark, struct moments_pair from, struct moments_pair now,
+                        uint64_t *begin, uint64_t *end)
+{
+    *end = now.ns;
+    *begin = mark.count;
+    if (mark.counted) {
+        if (!from.ns || now.ns <= from.ns || now.count <= from.count || mark.count < from.count)
+            return false;
+        *begin = now.ns - ns_since(mark.count, from, now);
+    }
+    return *end > *begin && *end - *begin > MP_WAIT_LEAST_NS;
 }
 
 bool moments_convert(struct moments_mark mark, uint64_t *begin, uint64_t *end)
 {
-    uint64_t count = moments_counter();
+    struct moments_pair now;
 
-    *end = moments_now();
-    *begin = mark.count;
-    if (mark.counted) {
-        if (!first.ns || *end <= first.ns || count <= first.count || mark.count < first.count)
-            return false;
-        *begin = *end - ns_since(mark.count, count, *end);
-    }
-    return *end > *begin && *end - *begin > MP_WAIT_LEAST_NS;
+    now.count = moments_counter();
+    now.ns = moments_now();
+    return moments_convert_at(mark, first, now, begin, end);
 }
 
 /* ---- Stamps ---- */

@@ -46,6 +46,12 @@ static inline struct moments_mark moments_mark(void)
 
 extern _Atomic uint64_t moments_least; /* counts in a bit less than MP_WAIT_LEAST_NS */
 
+/* Counter and clock, read together. */
+struct moments_pair {
+    uint64_t count;
+    uint64_t ns;
+};
+
 /* Sets begin and end of a call that has taken longer than MP_WAIT_LEAST_NS; false for others. */
 bool moments_convert(struct moments_mark mark, uint64_t *begin, uint64_t *end);
 
@@ -56,6 +62,10 @@ static inline bool moments_waited(struct moments_mark mark, uint64_t *begin, uin
         return false;
     return moments_convert(mark, begin, end);
 }
+
+/* The same for a call that ends at `now`, by the counter's rate since `from`. */
+bool moments_convert_at(struct moments_mark mark, struct moments_pair from, struct moments_pair now,
+                        uint64_t *begin, uint64_t *end);
 
 /* ---- Stamps: moment and thread in one word, which is 0 where there is none ---- */
 

@@ -79,17 +79,81 @@ static void stamps_keep_moment_and_thread(void **state)
 
 static void stamps_are_of_this_thread(void **state)
 {
-    uint64_t stamp;
+    uint64_t stamp, before, after;
 
     (void)state;
     assert_int_equal(moments_thread(), gettid());
+    before = moments_now();
     stamp = moments_stamp();
+    after = moments_now();
     assert_int_equal(moments_thread_of(stamp), gettid());
-    assert_true(moments_now() - moments_time_of(stamp, moments_now()) < 1000000000);
+    assert_in_range(moments_time_of(stamp, after), before, after);
 }
 
-/* Whether the counter is used or not. */
-static void long_calls_have_times(void **state)
+/* ---- Times of calls ---- */
+
+/* A counter of 2 GHz, in a process that began at count 1000 and time 5 s. */
+static const struct moments_pair born = {1000, UINT64_C(5000000000)};
+
+static struct moments_pair pair_at(uint64_t ns)
+{
+    return (struct moments_pair){born.count + 2 * ns, born.ns + ns};
+}
+
+static void counts_become_times(void **state)
+{
+    const struct moments_mark mark = {pair_at(3000000).count, true};
+    uint64_t begin = 0, end = 0;
+
+    (void)state;
+    assert_true(moments_convert_at(mark, born, pair_at(8000000), &begin, &end));
+    assert_int_equal(begin, born.ns + 3000000);
+    assert_int_equal(end, born.ns + 8000000);
+    assert_int_equal(moments_least, 3800); /* 95 % of 2 us */
+}
+
+static void times_of_the_clock_stay_as_they_are(void **state)
+{
+    const struct moments_mark mark = {pair_at(3000000).ns, false};
+    uint64_t begin = 0, end = 0;
+
+    (void)state;
+    assert_true(moments_convert_at(mark, born, pair_at(8000000), &begin, &end));
+    assert_int_equal(begin, born.ns + 3000000);
+    assert_int_equal(end, born.ns + 8000000);
+}
+
+static void short_calls_are_no_waits(void **state)
+{
+    uint64_t begin, end;
+
+    (void)state;
+    for (int counted = 0; counted < 2; counted++) {
+        const struct moments_pair from = pair_at(3000000);
+        const struct moments_mark mark = {counted ? from.count : from.ns, counted};
+
+        assert_false(moments_convert_at(mark, born, from, &begin, &end));
+        assert_false(moments_convert_at(mark, born, pair_at(3002000), &begin, &end));
+        assert_true(moments_convert_at(mark, born, pair_at(3002001), &begin, &end));
+    }
+}
+
+/* A counter that went back, or a call from before there was a rate. */
+static void counts_without_a_rate_give_no_time(void **state)
+{
+    const struct moments_mark mark = {pair_at(3000000).count, true};
+    const struct moments_mark before = {born.count - 1, true};
+    const struct moments_pair none = {0, 0};
+    uint64_t begin, end;
+
+    (void)state;
+    assert_false(moments_convert_at(mark, none, pair_at(8000000), &begin, &end));
+    assert_false(moments_convert_at(mark, born, born, &begin, &end));
+    assert_false(moments_convert_at(before, born, pair_at(8000000), &begin, &end));
+}
+
+/* On this machine's counter and clock. The call ends between two readings of the clock. */
+static void a_call_ends_now(void **state)
 {
     (void)state;
     for (int counted = 0; counted < 2; counted++) {
@@ -98,14 +162,12 @@ static void long_calls_have_times(void **state)
 
         atomic_store(&miniprof_preload.counter_is_even, counted);
         mark = moments_mark();
-        assert_false(moments_waited(mark, &begin, &end) && end - begin > 1000000);
-        usleep(20000);
-        before = moments_now();
-        mark = moments_mark();
+        assert_int_equal(mark.counted, counted);
         usleep(5000);
+        before = moments_now();
         assert_true(moments_waited(mark, &begin, &end));
-        assert_in_range(begin, before - 100000, end - 5000000);
-        assert_in_range(end, before + 5000000, moments_now());
+        assert_in_range(end, before, moments_now());
+        assert_true(begin < end);
     }
 }
 
@@ -338,7 +400,11 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(stamps_keep_moment_and_thread),
         cmocka_unit_test(stamps_are_of_this_thread),
-        cmocka_unit_test(long_calls_have_times),
+        cmocka_unit_test(counts_become_times),
+        cmocka_unit_test(times_of_the_clock_stay_as_they_are),
+        cmocka_unit_test(short_calls_are_no_waits),
+        cmocka_unit_test(counts_without_a_rate_give_no_time),
+        cmocka_unit_test(a_call_ends_now),
         cmocka_unit_test(a_waker_is_found),
         cmocka_unit_test(two_share_a_place),
         cmocka_unit_test(a_full_bucket_refuses),
