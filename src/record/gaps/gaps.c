@@ -80,10 +80,9 @@ static uint64_t computed_now(const struct gap_thread *thread)
 
 /* ---- The signal ---- */
 
-static void tick(struct recorder *recorder, struct gap_thread *thread)
+void gaps_tick(struct recorder *recorder, struct gap_thread *thread, uint64_t now)
 {
     uint32_t calls = atomic_load_explicit(&thread->calls, memory_order_relaxed);
-    uint64_t now = computed_now(thread);
     uint64_t computing = now - thread->computed;
     bool enabled = recorder_is_recording(recorder) && !atomic_load(&recorder->gaps.off) &&
                    atomic_load_explicit(&recorder->cupti_state.enabled, memory_order_relaxed);
@@ -137,7 +136,7 @@ static void on_tick(int number, siginfo_t *info, void *context)
     if (!thread)
         pass_on(number);
     else if (atomic_load(&thread->tid) == (uint32_t)syscall(SYS_gettid))
-        tick(recorder, thread);
+        gaps_tick(recorder, thread, computed_now(thread));
     errno = saved_errno;
 }
 

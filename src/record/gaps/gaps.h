@@ -81,6 +81,10 @@ void gaps_stop(struct recorder *recorder);
 /* In a forked child, which has none of the timers: the signal is nobody's again. */
 void gaps_reset(struct recorder *recorder);
 
+/* The thread's timer has gone off: what the handler does, at `now` of the thread's CPU clock. For
+ * tests; async-signal-safe. */
+void gaps_tick(struct recorder *recorder, struct gap_thread *thread, uint64_t now);
+
 /* Takes a sample into the ring, as the handler does. For tests; async-signal-safe. */
 void gaps_take(struct recorder *recorder, struct gap_thread *thread, uint64_t computing);
 

@@ -1,5 +1,8 @@
 /* Samples of threads: timers that go off, a ring that is full, threads that come and go, and a
- * signal that somebody else takes. No Python is there, so samples have no stack. */
+ * signal that somebody else takes. No Python is there, so samples have no stack.
+ *
+ * Timers run only where a test says so. Elsewhere the test says when they go off.
+ */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -19,7 +22,8 @@
 #include "record/core/state.h"
 #include "record/gaps/sampled_thread.h"
 
-#define TICK_MS 20 /* no kernel has fewer ticks than 100 a second */
+#define MS      UINT64_C(1000000)
+#define AN_HOUR (3600 * 1000 * MS) /* of CPU time: no timer of that period goes off */
 
 static struct recorder *recorder;
 
@@ -79,50 +83,111 @@ static int open_recorder(void **state)
     assert_int_equal(call_logs_open(&recorder->logs), MP_OK);
     gaps_open(recorder);
     assert_true(recorder->gaps.period == 1000000);
+    recorder->gaps.period = AN_HOUR;
     atomic_store(&recorder->cupti_state.enabled, true);
     atomic_store(&recorder->phase, PHASE_RECORDING);
     return 0;
 }
 
+static struct gap_thread *mine(void)
+{
+    return atomic_load(&recorder->gaps.threads[0]);
+}
+
+/* This thread's timer goes off after `ms` more of computing. */
+static void tick_after(unsigned ms)
+{
+    gaps_tick(recorder, mine(), mine()->computed + ms * MS);
+}
+
 static void a_thread_that_computes_is_sampled(void **state)
 {
-    uint64_t before;
     struct taken taken;
 
     (void)state;
     call();
-    before = cpu_ns();
-    compute(20 * TICK_MS);
-    call();
+    tick_after(4); /* the call was since */
+    tick_after(7);
+    tick_after(1);
+    tick_after(20);
     taken = drain();
-    assert_true(taken.count >= 8);
-    assert_true(taken.computing <= cpu_ns() - before);
-    assert_true(taken.computing >= (cpu_ns() - before) / 2);
+    assert_int_equal(taken.count, 3);
+    assert_int_equal(taken.computing, 28 * MS);
+}
+
+/* What was computed since the timer went off before may lie on both sides of the call. */
+static void a_call_ends_the_gap(void **state)
+{
+    struct taken taken;
+
+    (void)state;
+    tick_after(5);
+    drain();
+    call();
+    tick_after(5);
+    assert_int_equal(drain().count, 0);
+    tick_after(6);
+    taken = drain();
+    assert_int_equal(taken.count, 1);
+    assert_int_equal(taken.computing, 6 * MS);
 }
 
 static void not_inside_of_a_call(void **state)
 {
     (void)state;
-    compute(2 * TICK_MS);
-    drain();
     gaps_call(recorder, true);
-    compute(5 * TICK_MS);
+    tick_after(5);
+    tick_after(5);
+    assert_int_equal(drain().count, 0);
     gaps_call(recorder, false);
-    assert_true(drain().count <= 1); /* of the time before */
+    tick_after(5);
+    assert_int_equal(drain().count, 0);
+    tick_after(5);
+    assert_int_equal(drain().count, 1);
 }
 
 static void not_outside_of_ranges(void **state)
 {
     (void)state;
-    drain();
+    call();
     atomic_store(&recorder->cupti_state.enabled, false);
-    compute(40 * TICK_MS);
-    assert_true(drain().count <= 1);
-    assert_false(atomic_load(&recorder->gaps.threads[0])->armed);
+    for (unsigned i = 0; i < 16; i++) {
+        assert_true(mine()->armed);
+        tick_after(5);
+    }
+    assert_int_equal(drain().count, 0);
+    assert_false(mine()->armed); /* until the next call */
     atomic_store(&recorder->cupti_state.enabled, true);
     call();
-    compute(10 * TICK_MS);
-    assert_true(drain().count >= 3);
+    assert_true(mine()->armed);
+    tick_after(5);
+    tick_after(5);
+    assert_int_equal(drain().count, 1);
+}
+
+/* The real timer. The bounds are readings of the thread's CPU clock; a timer that never goes off
+ * keeps the test busy for a minute. */
+static void timers_go_off_while_the_thread_computes(void **state)
+{
+    const uint64_t before = cpu_ns();
+    struct taken taken = {0};
+
+    (void)state;
+    recorder->gaps.period = MS;
+    mine()->armed = false;
+    call();
+    while (taken.count < 3 && cpu_ns() < before + 60000 * MS) {
+        struct taken more = drain();
+
+        taken.count += more.count;
+        taken.computing += more.computing;
+    }
+    assert_true(taken.count >= 3);
+    assert_in_range(taken.computing, 1, cpu_ns() - before);
+    recorder->gaps.period = AN_HOUR;
+    mine()->armed = false;
+    call();
+    drain();
 }
 
 static void a_full_ring_loses_and_counts(void **state)
@@ -134,7 +199,6 @@ static void a_full_ring_loses_and_counts(void **state)
     drain();
     atomic_store(&recorder->gaps.lost, 0);
     for (unsigned i = 0; i < GAP_SAMPLES + 3; i++) {
-        call(); /* so that no timer puts one */
         gaps_take(recorder, thread, 7);
     }
     assert_int_equal(atomic_load(&recorder->gaps.lost), 3);
@@ -179,12 +243,14 @@ static unsigned owned(void)
 static void threads_give_back_what_they_had(void **state)
 {
     (void)state;
+    recorder->gaps.period = MS;
     assert_int_equal(owned(), 1);
     run_threads(GAP_THREADS + 20);
     assert_int_equal(owned(), 1);
     run_threads(10);
     assert_int_equal(owned(), 1);
     assert_false(atomic_load(&recorder->gaps.off));
+    recorder->gaps.period = AN_HOUR;
 }
 
 static bool is_default(int number)
@@ -220,28 +286,35 @@ static void on_signal(int number)
 
 static void a_signal_that_is_taken_ends_it(void **state)
 {
+    const int number = atomic_load(&recorder->gaps.signal);
     struct sigaction action = {.sa_handler = on_signal};
+    const uint64_t before = cpu_ns();
 
     (void)state;
-    call();
-    compute(TICK_MS);
-    sigaction(atomic_load(&recorder->gaps.signal), &action, NULL);
-    drain();
-    assert_true(atomic_load(&recorder->gaps.off));
+    recorder->gaps.period = MS;
+    mine()->armed = false;
+    sigaction(number, &action, NULL);
     got = 0;
     call();
-    compute(5 * TICK_MS);
-    assert_int_equal(got, 0);
+    while (!got && cpu_ns() < before + 60000 * MS)
+        continue;
+    assert_true(got > 0); /* the timer still runs */
+    drain();
+    assert_true(atomic_load(&recorder->gaps.off));
+    call();
+    assert_int_equal(atomic_load(&mine()->timer), 0);
     gaps_reset(recorder);
-    assert_false(is_default(atomic_load(&recorder->gaps.signal))); /* it is not ours */
+    assert_false(is_default(number)); /* it is not ours */
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_thread_that_computes_is_sampled),
+        cmocka_unit_test(a_call_ends_the_gap),
         cmocka_unit_test(not_inside_of_a_call),
         cmocka_unit_test(not_outside_of_ranges),
+        cmocka_unit_test(timers_go_off_while_the_thread_computes),
         cmocka_unit_test(a_full_ring_loses_and_counts),
         cmocka_unit_test(threads_give_back_what_they_had),
         cmocka_unit_test(a_child_has_no_handler),
