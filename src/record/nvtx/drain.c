@@ -167,18 +167,16 @@ static void thread_drain(struct nvtx_state *state, const struct mp_nvtx_sink *si
     thread_recycle(state, thread);
 }
 
-/* Takes the next pair, and decides what the threads read from now on. Once the counter is given up,
- * nobody looks at it again. */
-static void times_advance(struct nvtx_state *state)
+/* Decides what the threads read from now on. Once the counter is given up, nobody looks at it
+ * again. */
+static void times_advance(struct nvtx_state *state, const struct nvtx_pair *pair)
 {
     const uint32_t counter = atomic_load_explicit(&state->counter, memory_order_acquire);
-    struct nvtx_pair pair;
     enum nvtx_time_state now;
 
     if (counter == NVTX_COUNTER_UNUSED)
         return;
-    pair = nvtx_pair_take();
-    now = nvtx_time_add(&times, &pair);
+    now = nvtx_time_add(&times, pair);
     if (now == NVTX_TIME_GOOD && counter == NVTX_COUNTER_MEASURED)
         atomic_store_explicit(&state->counter, NVTX_COUNTER_USED, memory_order_release);
     if (now != NVTX_TIME_BROKEN)
@@ -191,12 +189,21 @@ static void times_advance(struct nvtx_state *state)
 
 void mp_nvtx_drain(const struct mp_nvtx_sink *sink)
 {
+    struct nvtx_pair pair = {.ticks = 0};
+
+    if (atomic_load_explicit(&nvtx_state()->counter, memory_order_acquire) != NVTX_COUNTER_UNUSED)
+        pair = nvtx_pair_take();
+    nvtx_drain_at(sink, &pair);
+}
+
+void nvtx_drain_at(const struct mp_nvtx_sink *sink, const struct nvtx_pair *pair)
+{
     struct nvtx_state *state = nvtx_state();
     const uint32_t count = atomic_load_explicit(&state->thread_count, memory_order_acquire);
 
     if (atomic_load_explicit(&state->inert, memory_order_relaxed))
         return;
-    times_advance(state);
+    times_advance(state, pair);
     if (count == 0)
         return;
     for (uint32_t i = 0; i < count; i++)

@@ -73,6 +73,9 @@ struct nvtx_pair {
 /* The best of a few tries. */
 struct nvtx_pair nvtx_pair_take(void) NVTX_HIDDEN;
 
+/* mp_nvtx_drain when counter and clock are at `pair`. */
+void nvtx_drain_at(const struct mp_nvtx_sink *sink, const struct nvtx_pair *pair) NVTX_HIDDEN;
+
 /* The writer's. All zeroes: no pair yet. */
 struct nvtx_time {
     struct nvtx_pair last, now; /* the last two pairs */

@@ -33,12 +33,12 @@ static void simple_calls_arrive_in_order(void **state)
 
 static void times_are_of_the_recorders_clock(void **state)
 {
-    const uint64_t before = mp_clock_now();
+    const uint64_t before = mp_clock_now(), second = 1000000000; /* other clocks are years off */
 
     (void)state;
     nvtxMarkA("now");
     assert_int_equal(drain(), 1);
-    assert_in_range(seen[0].event.time, before, mp_clock_now());
+    assert_in_range(seen[0].event.time, before - second, mp_clock_now() + second);
 }
 
 static void attributes_are_kept(void **state)

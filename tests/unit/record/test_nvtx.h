@@ -4,6 +4,7 @@
 #define MP_RECORD_TEST_NVTX_H
 
 #include "record/nvtx/nvtx.h"
+#include "record/nvtx/time.h"
 
 #include <nvtx3/nvToolsExt.h>
 #include <nvtx3/nvToolsExtPayload.h>
@@ -77,14 +78,23 @@ static inline void keep_name(void *context, uint32_t tid, const char *name)
     thread_name_count++;
 }
 
-static inline unsigned drain(void)
+/* `pair`: counter and clock of that drain; NULL: this machine's. */
+static inline unsigned drain_at(const struct nvtx_pair *pair)
 {
     const struct mp_nvtx_sink sink = {NULL, keep_event, keep_name, NULL, false};
 
     seen_count = 0;
     thread_name_count = 0;
-    mp_nvtx_drain(&sink);
+    if (pair)
+        nvtx_drain_at(&sink, pair);
+    else
+        mp_nvtx_drain(&sink);
     return seen_count;
+}
+
+static inline unsigned drain(void)
+{
+    return drain_at(NULL);
 }
 
 /* Where the time stamp counter can be used it is, once two drains have shown its rate. */

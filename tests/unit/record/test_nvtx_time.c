@@ -1,5 +1,5 @@
 /* Stamps of the time stamp counter become times of the clock. Most tests have clocks of their own,
- * whose times are known for any moment; the last ones look at those of this machine. */
+ * whose times are known for any moment; the last one looks at those of this machine. */
 #include "unit/record/test_nvtx.h"
 
 #include "record/nvtx/buffer.h"
@@ -38,8 +38,8 @@ static uint32_t random_below(uint32_t limit)
 }
 
 /* A drain at that moment. The clock is read anywhere within the window. */
-static enum nvtx_time_state drain_at(struct nvtx_time *time, const struct clock *clock,
-                                     long double ns)
+static enum nvtx_time_state add_at(struct nvtx_time *time, const struct clock *clock,
+                                   long double ns)
 {
     const uint32_t within = random_below(WINDOW);
     const struct nvtx_pair pair = {.ticks = ticks_at(ns) + WINDOW / 2,
@@ -69,7 +69,7 @@ static uint64_t worst_between(struct nvtx_time *time, const struct clock *clock,
     for (int drains = 0; from + drains * 90 * MS < to; drains++) {
         const long double ns = from + drains * 90 * MS;
 
-        assert_int_equal(drain_at(time, clock, ns), NVTX_TIME_GOOD);
+        assert_int_equal(add_at(time, clock, ns), NVTX_TIME_GOOD);
         for (int i = 1; i < 90; i++) {
             const uint64_t error = error_at(time, clock, ns - i * MS);
             worst = error > worst ? error : worst;
@@ -80,10 +80,10 @@ static uint64_t worst_between(struct nvtx_time *time, const struct clock *clock,
 
 static void learn(struct nvtx_time *time, const struct clock *clock)
 {
-    assert_int_equal(drain_at(time, clock, 0), NVTX_TIME_MEASURES);
-    assert_int_equal(drain_at(time, clock, 1 * MS), NVTX_TIME_MEASURES);
-    assert_int_equal(drain_at(time, clock, 49 * MS), NVTX_TIME_MEASURES);
-    assert_int_equal(drain_at(time, clock, 90 * MS), NVTX_TIME_GOOD);
+    assert_int_equal(add_at(time, clock, 0), NVTX_TIME_MEASURES);
+    assert_int_equal(add_at(time, clock, 1 * MS), NVTX_TIME_MEASURES);
+    assert_int_equal(add_at(time, clock, 49 * MS), NVTX_TIME_MEASURES);
+    assert_int_equal(add_at(time, clock, 90 * MS), NVTX_TIME_GOOD);
 }
 
 static void a_steady_clock_is_told_within_half_a_window(void **state)
@@ -141,7 +141,7 @@ static void times_never_go_backwards(void **state)
     learn(&time, &clock);
     for (int drains = 0; drains < 3000; drains++) {
         const long double next = ns + (drains % 500 ? random_below(4000000) + 100.0L : 3e9L);
-        assert_int_equal(drain_at(&time, &clock, next), NVTX_TIME_GOOD);
+        assert_int_equal(add_at(&time, &clock, next), NVTX_TIME_GOOD);
         for (int i = 0; i < 20; i++) {
             const uint64_t told = nvtx_time_of(&time, ticks_at(ns + (next - ns) * i / 20));
             assert_true(told >= before);
@@ -173,7 +173,7 @@ static void what_is_later_than_the_pair_waits(void **state)
     assert_false(nvtx_time_is_later(&time, ticks_at(90 * MS)));
     assert_true(nvtx_time_is_later(&time, ticks_at(90 * MS + 100)));
     assert_false(nvtx_time_is_later(&time, clock_at(&clock, 95 * MS) | NVTX_STAMP_IS_CLOCK));
-    drain_at(&time, &clock, 90 * MS + 200);
+    add_at(&time, &clock, 90 * MS + 200);
     assert_false(nvtx_time_is_later(&time, ticks_at(90 * MS + 100)));
 }
 
@@ -199,7 +199,7 @@ static void jump(struct nvtx_time *time, int64_t ticks)
     learn(time, &clock);
     assert_int_equal(nvtx_time_add(time, &pair), NVTX_TIME_BROKEN);
     assert_int_equal(nvtx_time_add(time, &pair), NVTX_TIME_BROKEN);
-    assert_int_equal(drain_at(time, &clock, 270 * MS), NVTX_TIME_BROKEN);
+    assert_int_equal(add_at(time, &clock, 270 * MS), NVTX_TIME_BROKEN);
 }
 
 /* Within the two drains between which it happened, those from before it where they belong. */
@@ -268,65 +268,30 @@ static uint64_t miss_of(uint64_t time, uint64_t before, uint64_t after)
     return time < before ? before - time : time > after ? time - after : 0;
 }
 
-static int compare(const void *one, const void *other)
-{
-    const uint64_t a = *(const uint64_t *)one, b = *(const uint64_t *)other;
-    return (a > b) - (a < b);
-}
-
+/* Whatever interrupts this thread: a time that is off by more than NVTX_TIME_EXACT_NS is counted.
+ */
 static void times_lie_between_readings_of_the_clock(void **state)
 {
-    enum { MARKS = 4000 };
-    static uint64_t before[MARKS], after[MARKS], misses[MARKS];
+    enum { MARKS = 1000, DRAINS = 4 };
+    static uint64_t before[MARKS], after[MARKS];
     const uint64_t inexact = mp_nvtx_inexact();
+    unsigned off = 0;
 
     (void)state;
     if (!counter_is_used())
         skip();
-    for (unsigned done = 0; done < MARKS; done += 1000) {
-        for (unsigned i = done; i < done + 1000; i++) {
+    for (unsigned drains = 0; drains < DRAINS; drains++) {
+        for (unsigned i = 0; i < MARKS; i++) {
             before[i] = mp_clock_now();
             nvtxMarkA("here");
             after[i] = mp_clock_now();
         }
         usleep(20000);
-        assert_int_equal(drain(), 1000);
-        for (unsigned i = done; i < done + 1000; i++)
-            misses[i] = miss_of(seen[i - done].event.time, before[i], after[i]);
+        assert_int_equal(drain(), MARKS);
+        for (unsigned i = 0; i < MARKS; i++)
+            off += miss_of(seen[i].event.time, before[i], after[i]) > NVTX_TIME_EXACT_NS;
     }
-    qsort(misses, MARKS, sizeof(misses[0]), compare);
-    print_message("outside of the two readings of the clock: 1 %% by %u ns, the worst by %u ns\n",
-                  (unsigned)misses[MARKS - MARKS / 100], (unsigned)misses[MARKS - 1]);
-    assert_in_range(misses[MARKS / 2], 0, 30);
-    if (mp_nvtx_inexact() == inexact)
-        assert_in_range(misses[MARKS - 1], 0, NVTX_TIME_EXACT_NS);
-}
-
-/* A drain leaves what is later than its pair, and all behind it, and then tells it in order. */
-static void the_next_drain_tells_the_rest(void **state)
-{
-    struct nvtx_call call = {.kind = NVTX_KIND_mark};
-    struct nvtx_thread *thread;
-    unsigned tries = 0;
-
-    (void)state;
-    if (!counter_is_used())
-        skip();
-    nvtxMarkA("first");
-    thread = nvtx_enter();
-    assert_non_null(thread);
-    call.time = nvtx_stamp() + 2000000000; /* about a second ahead */
-    assert_true(nvtx_write(thread, &call));
-    nvtx_leave(thread);
-    nvtxMarkA("behind it");
-    assert_int_equal(drain(), 1);
-    expect(0, MARK, "first");
-    while (!drain() && tries++ < 500)
-        usleep(10000);
-    assert_int_equal(seen_count, 2);
-    expect(0, MARK, "");
-    expect(1, MARK, "behind it");
-    assert_true(seen[1].event.time == seen[0].event.time); /* never backwards */
+    assert_in_range(off, 0, mp_nvtx_inexact() - inexact);
 }
 
 int main(void)
@@ -344,7 +309,6 @@ int main(void)
         cmocka_unit_test(a_counter_at_another_rate_is_given_up),
         cmocka_unit_test(a_counter_that_stands_is_given_up),
         TEST(times_lie_between_readings_of_the_clock),
-        TEST(the_next_drain_tells_the_rest),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -268,21 +268,18 @@ static void a_buffer_does_not_end_a_rest(void **state)
     assert_false(work_rest(&queue, 30 * MS));
     assert_true(now() - begin >= 30 * MS);
     work_wait(&queue, 3600 * 1000); /* but is there at once after it */
-    assert_true(now() - begin < 600 * S);
     work_queue_close(&queue);
 }
 
 static void a_wake_ends_a_rest(void **state)
 {
     struct work_queue queue = {.woken = 0};
-    const uint64_t begin = now();
 
     (void)state;
     assert_int_equal(work_queue_open(&queue, 4), MP_OK);
     work_wake(&queue);
     assert_true(work_rest(&queue, 3600 * S));
     work_wait(&queue, 3600 * 1000);
-    assert_true(now() - begin < 600 * S);
     work_queue_close(&queue);
 }
 
@@ -300,7 +297,6 @@ static void another_thread_ends_a_rest(void **state)
     static struct work_queue queue;
     static uint8_t data[8];
     const struct work buffer = {.kind = WORK_BUFFER, .data = data, .bytes = sizeof(data)};
-    const uint64_t begin = now();
     pthread_t thread;
 
     (void)state;
@@ -308,7 +304,6 @@ static void another_thread_ends_a_rest(void **state)
     assert_true(work_put(&queue, &buffer)); /* the word is not 0 any more */
     assert_int_equal(pthread_create(&thread, NULL, wake, &queue), 0);
     assert_true(work_rest(&queue, 3600 * S));
-    assert_true(now() - begin < 600 * S);
     pthread_join(thread, NULL);
     work_queue_close(&queue);
 }
