@@ -10,26 +10,14 @@ sums  count, sum, least and greatest of `summary` for each name, computed anew f
 """
 import csv
 import io
-import json
 import pathlib
 import re
-import subprocess
 import sys
 
-sys.dont_write_bytecode = True
-READER = pathlib.Path(__file__).resolve().parents[1] / "readers" / "mpt.py"
+import sources
+
 COPY_KINDS = ("unknown", "HtoD", "DtoH", "HtoA", "AtoH", "AtoA", "AtoD", "DtoA", "DtoD", "HtoH",
               "PtoP")
-MOST_DIFFERENCES = 20
-
-
-def output(*command):
-    """What a command prints; it may say that the trace is damaged (exit code 1)."""
-    done = subprocess.run(command, capture_output=True, encoding="utf-8", errors="surrogateescape",
-                          check=False)
-    if done.returncode > 1:
-        sys.exit(f"{command}: {done.stderr}")
-    return done.stdout
 
 
 def number(text):
@@ -41,39 +29,24 @@ def number(text):
         return text
 
 
-def parsed(text):
-    """The tables of a CSV, one behind the other: {table: (column names, rows)}."""
-    tables, columns = {}, []
-    for line in csv.reader(io.StringIO(text)):
-        if not line or not line[0]:  # a blank line, or that of the units
-            continue
-        if line[0] == "table":
-            columns = line[1:]
-            continue
-        tables.setdefault(line[0], (columns, []))[1].append(row_of(columns, line[1:]))
-    return tables
-
-
-def row_of(columns, values):
-    return [value if name == "text" else number(value or "0")
-            for name, value in zip(columns, values)]
-
-
 def dumped(miniprof, trace):
-    """The same of what `dump` prints of each table; units are part of its names."""
+    """{table: (column names, rows)} as `dump` prints each table; units are part of its names."""
     tables = {}
-    for table in json.loads(output(miniprof, "info", "--json", trace))["tables"]:
+    for table in sources.document(miniprof, "info", "--json", trace)["tables"]:
         name = table["table"]
-        titles, *rows = csv.reader(io.StringIO(
-            output(miniprof, "dump", "--raw", "--csv", "--table", name, trace)))
-        tables[name] = (titles, [row_of(titles, row) for row in rows])
+        titles, *rows = csv.reader(io.StringIO(sources.output(
+            miniprof, "dump", "--raw", "--csv", "--table", name, trace), newline=""))
+        columns = [column if title == "text" else tuple(number(value or "0") for value in column)
+                   for title, column in zip(titles, zip(*rows))]
+        tables[name] = (titles, list(zip(*columns)))
     return tables
 
 
 def compare_rows(miniprof, trace):
     """Yields what differs in the rows."""
     ours = dumped(miniprof, trace)
-    theirs = parsed(output(sys.executable, str(READER), trace))
+    theirs = {table: (sources.columns(trace)[table], rows)
+              for table, rows in sources.trace(trace).rows.items() if rows}
     if not theirs:
         yield "the reader finds no rows"
     for table in sorted(set(ours) | set(theirs)):
@@ -115,28 +88,26 @@ class Sums(dict):
                           max(entry[3], greatest)]
 
 
-def sums_of(tables):
-    """Sums of device activities and of API calls, from raw rows."""
-    def rows(table):
-        columns, values = tables.get(table, ([], []))
-        return [dict(zip(columns, row)) for row in values]
-
-    strings = {row["id"]: row["text"] for row in rows("string")}
-    shapes = {row["id"]: strings.get(row["kernel"]) for row in rows("shape")}
-    functions = {row["id"]: strings.get(row["name"]) for row in rows("function")}
+def sums_of(path):
+    """Sums of device activities and of API calls, from the rows."""
+    tables = sources.tables(path)
+    strings = {row["id"]: row["text"] for row in tables["string"]}
+    shapes = {row["id"]: strings.get(row["kernel"]) for row in tables["shape"]}
+    functions = {row["id"]: re.sub(r"(_v\d+)?(_ptsz|_ptds)?$", "", strings.get(row["name"]) or "")
+                 for row in tables["function"]}
     device, calls = Sums(), Sums()
-    for row in rows("kernel"):
+    for row in tables["kernel"]:
         device.add(shapes.get(row["shape"]) or "[unnamed kernel]", row["start"], row["duration"])
-    for row in rows("copy"):
+    for row in tables["copy"]:
         device.add(f"[CUDA memcpy {COPY_KINDS[row['kind']]}]", row["start"], row["duration"])
-    for row in rows("set"):
+    for row in tables["set"]:
         device.add("[CUDA memset]", row["start"], row["duration"])
-    for row in rows("unified"):
+    for row in tables["unified"]:
         if row["kind"] in UNIFIED:  # those that take time on a device
             device.add(UNIFIED[row["kind"]], row["start"], row["duration"])
-    for row in rows("call"):
-        name = re.sub(r"(_v\d+)?(_ptsz|_ptds)?$", "", functions.get(row["function"]) or "")
-        calls.add(name or "[unnamed call]", row["start"], row["duration"])
+    for row in tables["call"]:
+        calls.add(functions.get(row["function"]) or "[unnamed call]", row["start"],
+                  row["duration"])
     return {"gpu_activities": device, "api_calls": calls}
 
 
@@ -145,10 +116,10 @@ def compare_sums(miniprof, trace):
     folder = pathlib.Path(trace)
     expected = {"gpu_activities": Sums(), "api_calls": Sums()}
     for file in folder.glob("*.mpt") if folder.is_dir() else [folder]:
-        for group, sums in sums_of(parsed(output(sys.executable, str(READER), str(file)))).items():
+        for group, sums in sums_of(str(file)).items():
             expected[group].join(sums)
     merge = ["--merge"] if folder.is_dir() else []
-    summary = json.loads(output(miniprof, "summary", *merge, "--json", "--demangling=off", trace))
+    summary = sources.document(miniprof, "summary", *merge, "--json", "--demangling=off", trace)
     for group in summary["groups"]:
         sums = expected[group["name"]]
         seen = set()
@@ -166,19 +137,6 @@ def compare_sums(miniprof, trace):
         yield "the summary is empty"
 
 
-def main():
-    """Exit code 1 when something differs."""
-    if len(sys.argv) != 4 or sys.argv[1] not in ("rows", "sums"):
-        sys.exit(__doc__)
-    compare = compare_rows if sys.argv[1] == "rows" else compare_sums
-    count = 0
-    for count, difference in enumerate(compare(*sys.argv[2:]), 1):
-        if count <= MOST_DIFFERENCES:
-            print(difference)
-    if count:
-        print(f"{count} differences")
-    sys.exit(count > 0)
-
-
 if __name__ == "__main__":
-    main()
+    COMPARE = {"rows": compare_rows, "sums": compare_sums}[sys.argv.pop(1)]
+    sources.main(__doc__, COMPARE)

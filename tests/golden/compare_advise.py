@@ -6,19 +6,15 @@ those of compare_layers.py, which works from the rows of the independent reader.
 
 usage: compare_advise.py MINIPROF TRACE
 """
+import bisect
 import collections
 import json
-import pathlib
 import re
-import subprocess
-import sys
 
-sys.dont_write_bytecode = True
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
-# pylint: disable=wrong-import-position
 import compare_layers
 import kernel_advice
-from compare_iters import DTOH, HTOD, Trace
+import sources
+from compare_iters import DTOH, HTOD, trace_of
 
 RULES = ("launch_bound", "pageable_copies", "synchronous_copies", "needless_wait",
          "exposed_copies", "small_kernels", "allocation", "host_bound", "slow_layer",
@@ -34,28 +30,28 @@ ALLOCATES = re.compile(r"cuda(Malloc|Free|HostAlloc|HostRegister|HostUnregister)
                        r"cuMem(Alloc|Free|HostAlloc|HostRegister|HostUnregister|Create|Release)")
 
 
-def report(program, *arguments):
-    """A JSON document of the command."""
-    run = subprocess.run([program, *arguments], capture_output=True, check=False)
-    return json.loads(run.stdout)
-
-
 class Loop:
     """The iterations, which of them count, and what belongs to each."""
 
     def __init__(self, program, path, trace):
-        self.document = report(program, "iters", "--json", "--each", path)
+        self.document = sources.document(program, "iters", "--json", "--each", path)
         self.items = self.document["iterations"]
         outliers = {one["iteration"] for one in self.document["outliers"]}
         self.counts = [one["iteration"] not in outliers for one in self.items]
         self.judged = sum(self.counts)
         self.trace = trace
         self.whole = self.document["by"] == "whole"
+        self.begins = [one["begin_ns"] for one in self.items]
+        assert self.begins == sorted(self.begins)
+        self.longest = max(one["host_end_ns"] - one["begin_ns"] for one in self.items)
 
     def of_call(self, call):
-        """The number of the iteration that a call belongs to; None."""
-        for number, one in enumerate(self.items):
-            if one["begin_ns"] <= call.begin < one["host_end_ns"]:
+        """The number of the first iteration that is open when a call begins; None: there is none,
+        or it is another thread's."""
+        first = bisect.bisect_left(self.begins, call.begin - self.longest)
+        for number in range(first, bisect.bisect_right(self.begins, call.begin)):
+            one = self.items[number]
+            if call.begin < one["host_end_ns"]:
                 return number if one["thread"] in (call.thread, None) else None
         return None
 
@@ -120,11 +116,9 @@ class Layers:
     """Work of iterations that count by the path of ranges that launched it."""
 
     def __init__(self, path, loop):
-        trace = compare_layers.mpt.Trace(pathlib.Path(path).read_bytes())
-        strings = {row["id"]: row["text"] for row in compare_layers.rows_of(trace, "string")}
-        chains = compare_layers.chains_of_calls(trace, strings)
-        captured = compare_layers.captured_labels(trace, strings)
-        self.rows = compare_layers.expected_of(trace)
+        chains = compare_layers.chains_of_calls(path)
+        captured = compare_layers.captured_labels(path)
+        self.rows = compare_layers.expected_of(path)
         self.time, self.kernels, self.moved = (collections.Counter() for _ in range(3))
         self.moving, self.device, self.any = 0, 0, False
         own = loop.document["name"] if loop.document["by"] == "nvtx" else None
@@ -295,14 +289,14 @@ def allocates(loop):
 
 # ---- Comparing ----
 
-def check_all(program, path):
+def compare(program, path):
     """Yields what is wrong."""
-    document, trace = report(program, "advise", "--json", path), Trace(program, path)
+    document, trace = sources.document(program, "advise", "--json", path), trace_of(program, path)
     loop = Loop(program, path, trace)
     loop.layers = Layers(path, loop)
-    loop.shapes = {row["id"]: row for row in trace.read(program, path, "shape")}
+    loop.shapes = {row["id"]: row for row in sources.dumped(program, path, "shape", "--raw")}
     loop.names = {id: trace.texts[row["kernel"]] for id, row in loop.shapes.items()}
-    loop.kernels = lambda: report(program, "kernels", "--json", "--demangling=off", path)
+    loop.kernels = lambda: sources.document(program, "kernels", "--json", "--demangling=off", path)
     findings, step = document["findings"], document["step_p50_ns"]
     not_tried = [one["rule"] for one in document["not_tried"]]
     if (document["iterations"], document["judged"]) != (len(loop.items), loop.judged):
@@ -355,7 +349,8 @@ def what_if(program, path, loop, names, change):
     changes = []
     for name in names:
         changes += ["--what-if", re.sub(r"([*?\[])", r"[\1]", name) + "=" + change]
-    document = report(program, "deps", "--json", "--iters", loop.document["name"], *changes, path)
+    document = sources.document(program, "deps", "--json", "--iters", loop.document["name"],
+                                *changes, path)
     after = sum(window["window_ns"] for window in document["what_if"]["windows"])
     before = sum(item["host_end_ns"] - item["begin_ns"] for item in loop.items)
     return (before - after) / len(loop.items)
@@ -367,11 +362,11 @@ def check_what_if(program, path, loop, one):
     if "layer_ns" in one["numbers"]:
         names, gains["0"] = names[1:], one["numbers"]["bound_ns"]
         layer = loop.layers.slow()[0]
-        kernels = {work["name"]: work["calls"] for work in report(
+        kernels = {work["name"]: work["calls"] for work in sources.document(
             program, "kernels", "--json", "--by-name", path)["kernels"]}
         if not layer or sum(kernels[name] for name in names) != loop.layers.rows[layer]["kernels"]:
             return
-        critical = sum(row["critical_ns"] for row in report(
+        critical = sum(row["critical_ns"] for row in sources.document(
             program, "deps", "--json", "--iters", loop.document["name"], path)["rows"]
                        if row["name"] in names)
         share = 100 * critical / (loop.items[-1]["end_ns"] - loop.items[0]["begin_ns"])
@@ -383,13 +378,5 @@ def check_what_if(program, path, loop, one):
             yield f"slow_layer: {change} gains {expected}, what-if says {gain}"
 
 
-def main():
-    """Prints what differs; 1 if anything does."""
-    differences = list(check_all(sys.argv[1], sys.argv[2]))
-    for line in differences[:20]:
-        print(line)
-    sys.exit(1 if differences else 0)
-
-
 if __name__ == "__main__":
-    main()
+    sources.main(__doc__, compare)

@@ -11,14 +11,10 @@ import collections
 import fractions
 import json
 import math
-import pathlib
 import re
 import subprocess
-import sys
 
-sys.dont_write_bytecode = True
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "readers"))
-import mpt  # pylint: disable=wrong-import-position
+import sources
 
 PUSH, POP = 1, 2
 COPIES = {1: "HtoD", 2: "DtoH", 8: "DtoD"}
@@ -29,26 +25,17 @@ NOTABLE = 0.01
 Work = collections.namedtuple("Work", "kernel name begin end moment iteration layer")
 
 
-def rows_of(trace, table):
-    """The rows of a table as dictionaries; older traces lack some tables."""
-    for name, columns in trace.tables.values():
-        if name == table:
-            return [dict(zip([column for _, column, _ in columns], row))
-                    for row in trace.rows[table]]
-    return []
-
-
 class Side:
     """What one trace says of its iterations."""
 
     def __init__(self, path, name):
-        self.trace = mpt.Trace(pathlib.Path(path).read_bytes())
-        self.strings = {row["id"]: row["text"] for row in rows_of(self.trace, "string")}
+        self.trace = sources.tables(path)
+        self.strings = {row["id"]: row["text"] for row in self.trace["string"]}
         self.ranges, self.events = [], collections.defaultdict(list)
         self.read_ranges(name)
         self.begins = [row[0] for row in self.ranges]
         self.calls = {}
-        for row in sorted(rows_of(self.trace, "call"), key=lambda row: row["start"]):
+        for row in sorted(self.trace["call"], key=lambda row: row["start"]):
             self.calls.setdefault(row["correlation"], row)
         self.works = list(self.read_work())
         ends = [end for _, end, _ in self.ranges]
@@ -60,7 +47,7 @@ class Side:
     def read_ranges(self, name):
         """Ranges of the name, and of each thread (time, path) as it changes."""
         stacks = collections.defaultdict(list)
-        for row in sorted(rows_of(self.trace, "nvtx"), key=lambda row: row["time"]):
+        for row in sorted(self.trace["nvtx"], key=lambda row: row["time"]):
             stack = stacks[row["thread"]]
             if row["kind"] == PUSH:
                 domain = self.strings.get(row["domain"])
@@ -95,10 +82,10 @@ class Side:
 
     def read_work(self):
         """Kernels, copies and sets."""
-        shapes = {row["id"]: row for row in rows_of(self.trace, "shape")}
+        shapes = {row["id"]: row for row in self.trace["shape"]}
         paths, iterations = {}, {}
         for table in ("kernel", "copy", "set"):
-            for row in rows_of(self.trace, table):
+            for row in self.trace[table]:
                 if table == "kernel":
                     name = self.strings[shapes[row["shape"]]["kernel"]]
                 elif table == "copy":
@@ -164,7 +151,7 @@ class Comparison:
     """Counts what is not as it should be."""
 
     def __init__(self, said, sides):
-        self.said, self.sides, self.wrong = said, sides, 0
+        self.said, self.sides, self.wrong = said, sides, []
 
     def same(self, what, expected, got):
         """Numbers may differ by how they are rounded."""
@@ -173,9 +160,7 @@ class Comparison:
         else:
             equal = expected == got
         if not equal:
-            self.wrong += 1
-            if self.wrong <= 20:
-                print(f"{what}: expected {expected}, got {got}")
+            self.wrong.append(f"{what}: expected {expected}, got {got}")
 
     def latencies(self):
         """The head."""
@@ -271,12 +256,11 @@ def prefixes(work):
     return [" > ".join(work.layer[:i + 1]) for i in range(len(work.layer))]
 
 
-def main():
-    """Runs both."""
-    program, a, b, name = sys.argv[1:]
+def compare(program, a, b, name):
+    """What differs."""
     arguments = [program, "diff", "--demangling", "off", "--iterations", "nvtx:" + name, a, b]
-    output = subprocess.run([*arguments, "--json", "--positions"], check=True, capture_output=True)
-    comparison = Comparison(json.loads(output.stdout), [Side(path, name) for path in (a, b)])
+    said = sources.document(*arguments, "--json", "--positions")
+    comparison = Comparison(said, [Side(path, name) for path in (a, b)])
     assert all(len(side.ranges) <= SAMPLES for side in comparison.sides)
     comparison.latencies()
     in_page = page_latencies(arguments)
@@ -286,9 +270,8 @@ def main():
     comparison.positions()
     if comparison.said["layers"] is not None:
         comparison.rows("layers", "work", prefixes)
-    print(f"{comparison.wrong} differences")
-    return comparison.wrong != 0
+    return comparison.wrong
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sources.main(__doc__, compare)

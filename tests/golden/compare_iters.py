@@ -8,11 +8,10 @@ usage: compare_iters.py MINIPROF TRACE
 """
 import bisect
 import collections
-import json
 import math
 import re
-import subprocess
-import sys
+
+import sources
 
 TABLES = ("string", "thread", "stream", "function", "node", "kernel", "copy", "set", "graph",
           "call", "sync", "nvtx", "capture")
@@ -21,7 +20,6 @@ HTOD, DTOH = 1, 2
 PAGEABLE = 1
 AWAITING = (1, 3, 4, 8, 9)  # kinds of sync: event, stream, context; the queries
 CLOCKS = 2000  # ns that device times may be early by
-MOST_DIFFERENCES = 20
 SYNCHRONISES = re.compile(r"cuda(Device|Thread|Stream|Event)Synchronize|cu(Ctx|Stream|Event)Sync.*")
 BLOCKS = re.compile(
     r"cuda(Free(Host|Array|MipmappedArray)?|Malloc(3D(Array)?|Array|Host|Managed|MipmappedArray|"
@@ -37,6 +35,14 @@ Call = collections.namedtuple("Call", "begin end thread correlation waits copies
 Work = collections.namedtuple("Work", "begin end correlation kind row device call")
 
 
+class Line(list):
+    """Things in order of begin."""
+
+    def __init__(self, things):
+        super().__init__(things)
+        self.begins = [thing.begin for thing in self]
+
+
 class Window:
     """An iteration."""
 
@@ -50,7 +56,7 @@ class Trace:
     """The rows of a trace, and which call launched what."""
 
     def __init__(self, program, path):
-        self.rows = {table: self.read(program, path, table) for table in TABLES}
+        self.rows = {table: sources.dumped(program, path, table, "--raw") for table in TABLES}
         self.texts = {row["id"]: row["text"] for row in self.rows["string"]}
         self.devices = {row["id"]: row["device"] for row in self.rows["stream"]}
         self.graphs = {row["id"]: row["graph"] for row in self.rows["node"]}
@@ -59,14 +65,15 @@ class Trace:
         for call in self.calls:
             self.by_correlation.setdefault(call.correlation, call)
         self.by_correlation.pop(0, None)
-        self.work = sorted(self.work_of(), key=lambda w: w.begin)
+        self.work = Line(sorted(self.work_of(), key=lambda w: w.begin))
         self.launched = collections.defaultdict(list)
         for work in self.work:
             if work.call:
                 self.launched[work.call].append(work)
-        self.threads = collections.defaultdict(list)
+        threads = collections.defaultdict(list)
         for call in self.calls:
-            self.threads[call.thread].append(call)
+            threads[call.thread].append(call)
+        self.threads = {thread: Line(calls) for thread, calls in threads.items()}
         self.longest = max([thing.end - thing.begin for thing in self.work + self.calls] + [0])
 
         self.total = sum(work.end - work.begin for work in self.work)
@@ -74,17 +81,10 @@ class Trace:
                             if len(list(segments(self, thread))) > 1}
 
     def within(self, things, begin, end):
-        """Those of `things`, which are in order of begin, that touch the time."""
-        first = bisect.bisect_left(things, begin - self.longest, key=lambda thing: thing.begin)
-        behind = bisect.bisect_left(things, end, key=lambda thing: thing.begin)
+        """Those of a line that touch the time."""
+        first = bisect.bisect_left(things.begins, begin - self.longest)
+        behind = bisect.bisect_left(things.begins, end)
         return [thing for thing in things[first:behind] if thing.end > begin]
-
-    @staticmethod
-    def read(program, path, table):
-        """The rows of a table as dictionaries."""
-        run = subprocess.run([program, "dump", "--json", "--raw", "--table", table, path],
-                             check=True, capture_output=True)
-        return [json.loads(line) for line in run.stdout.splitlines()]
 
     def calls_of(self):
         """The calls, and rows of `sync` that wait and have none."""
@@ -125,6 +125,12 @@ class Trace:
 
 Work.__hash__ = Call.__hash__ = object.__hash__
 Work.__eq__ = Call.__eq__ = object.__eq__
+
+
+@sources.kept
+def trace_of(program, path):
+    """The trace, which other comparisons start from too."""
+    return Trace(program, path)
 
 
 # ---- The ways ----
@@ -331,11 +337,12 @@ def assign(trace, windows, independent):
 
 def innermost(trace, thread, time):
     """The call that a thread is in, if any."""
-    calls = trace.threads.get(thread, [])
-    at = bisect.bisect_right(calls, time, key=lambda call: call.begin)
-    for call in reversed(calls[max(0, at - 8):at]):
-        if call.begin <= time < call.end:
-            return call
+    calls = trace.threads.get(thread)
+    if calls:
+        at = bisect.bisect_right(calls.begins, time)
+        for call in reversed(calls[max(0, at - 8):at]):
+            if time < call.end:
+                return call
     return None
 
 
@@ -513,18 +520,16 @@ def compare_syncs(comparison, trace, report):
         comparison.same("syncs: end", one.host_end, other.begin)
 
 
-def main():
-    """The program."""
-    if len(sys.argv) != 3:
-        sys.exit(__doc__.split("\n\n")[1])
-    program, path = sys.argv[1:]
-    trace = Trace(program, path)
+def compare(program, path):
+    """What differs."""
+    trace = trace_of(program, path)
     comparison = Comparison()
 
     def report_by(by):
-        run = subprocess.run([program, "iters", "--json", "--each", "--iterations", by, path],
-                             check=False, capture_output=True)
-        return json.loads(run.stdout) if run.returncode < 2 else {"count": 0}
+        try:
+            return sources.document(program, "iters", "--json", "--each", "--iterations", by, path)
+        except RuntimeError:
+            return {"count": 0}
 
     for by, (name, windows) in {"nvtx": by_nvtx(trace), "graph": by_graph(trace),
                                 "range": (None, by_range(trace)),
@@ -543,10 +548,8 @@ def main():
     if report["count"]:
         compare_syncs(comparison, trace, report)
         compare_statistics(comparison, "syncs", report)
-    print("\n".join(comparison.differences[:MOST_DIFFERENCES]))
-    print(f"{comparison.compared} values compared, {len(comparison.differences)} differ")
-    sys.exit(bool(comparison.differences))
+    return comparison.differences
 
 
 if __name__ == "__main__":
-    main()
+    sources.main(__doc__, compare)

@@ -4,18 +4,11 @@ occupancy with an SM that is filled block by block. No code is shared with it.
 
 usage: compare_kernels.py MINIPROF TRACE
 """
-import json
 import math
-import pathlib
 import re
-import subprocess
-import sys
 
-sys.dont_write_bytecode = True
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "readers"))
-import mpt  # pylint: disable=wrong-import-position
+import sources
 
-MOST_DIFFERENCES = 20
 PARTITIONS, REGISTER_UNIT, SHARED_UNIT, SHARED_RESERVED = 4, 256, 128, 1024  # from 8.0 on
 # What the names in tests/data have that use tensor cores.
 TENSOR = re.compile(r"tensorop_|_tensor\d|_warpgroupsize")
@@ -25,14 +18,6 @@ RESOURCES = {"registers": "registers", "static_shared_bytes": "static_shared_mem
              "dynamic_shared_bytes": "dynamic_shared_memory",
              "configured_shared_bytes": "shared_memory_executed",
              "local_memory_bytes": "local_memory"}
-
-
-def tables_of(path):
-    """{table: [row as a dictionary]}"""
-    trace = mpt.Trace(pathlib.Path(path).read_bytes())
-    names = {name: [column for _, column, _ in columns] for name, columns in trace.tables.values()}
-    return {name: [dict(zip(names[name], row)) for row in rows]
-            for name, rows in trace.rows.items()}
 
 
 def blocks_on_sm(shape, device):
@@ -143,12 +128,10 @@ def order(row):
             row["calls"], row["min_ns"], row["max_ns"])
 
 
-def compare(miniprof, path, tables, by_name):
+def compare_rows(miniprof, path, tables, by_name):
     """Differences as texts."""
     options = ["--by-name"] if by_name else []
-    done = subprocess.run([miniprof, "kernels", "--json", "--demangling=off", *options, path],
-                          capture_output=True, check=True)
-    document = json.loads(done.stdout)
+    document = sources.document(miniprof, "kernels", "--json", "--demangling=off", *options, path)
     expected = sorted(expected_of(tables, by_name), key=order)
     found = sorted(document["kernels"], key=order)
     differences = []
@@ -164,21 +147,14 @@ def compare(miniprof, path, tables, by_name):
     tensor = sum(row["total_ns"] for row in expected if row["tensor_cores"])
     if document["tensor_core_ns"] != tensor:
         differences.append(f"tensor cores {document['tensor_core_ns']} instead of {tensor}")
-    print(f"{len(expected)} rows compared")
     return differences
 
 
-def main():
-    """The program."""
-    if len(sys.argv) != 3:
-        sys.exit(__doc__.split("\n\n")[1])
-    tables = tables_of(sys.argv[2])
-    differences = []
-    for by_name in (False, True):
-        differences += compare(sys.argv[1], sys.argv[2], tables, by_name)
-    print("\n".join(differences[:MOST_DIFFERENCES]))
-    sys.exit(bool(differences))
+def compare(miniprof, path):
+    """What differs."""
+    return [difference for by_name in (False, True)
+            for difference in compare_rows(miniprof, path, sources.tables(path), by_name)]
 
 
 if __name__ == "__main__":
-    main()
+    sources.main(__doc__, compare)

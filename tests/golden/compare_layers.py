@@ -7,27 +7,11 @@ the calls and times. No code is shared with it.
 usage: compare_layers.py MINIPROF TRACE
 """
 import collections
-import json
-import pathlib
-import subprocess
-import sys
 
-sys.dont_write_bytecode = True
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "readers"))
-import mpt  # pylint: disable=wrong-import-position
+import sources
 
 PUSH, POP, START, END = 1, 2, 3, 4
-MOST_DIFFERENCES = 20
 Link = collections.namedtuple("Link", "label tag")  # of a chain: a layer, and which instance
-
-
-def rows_of(trace, table):
-    """The rows of a table as dictionaries; older traces lack some tables."""
-    for name, columns in trace.tables.values():
-        if name == table:
-            return [dict(zip([column for _, column, _ in columns], row))
-                    for row in trace.rows[table]]
-    return []
 
 
 class OpenRanges:
@@ -70,11 +54,19 @@ class OpenRanges:
                      if row["thread"] == thread or self.is_shared(row, thread))
 
 
-def chains_of_calls(trace, strings):
+@sources.kept
+def strings_of(path):
+    """{id: text}"""
+    return {row["id"]: row["text"] for row in sources.tables(path)["string"]}
+
+
+@sources.kept
+def chains_of_calls(path):
     """{correlation id: (chain, duration)} of the first call with each id."""
-    events = [(row["time"], 0, row) for row in rows_of(trace, "nvtx")]
-    events += [(row["start"], 1, row) for row in rows_of(trace, "call")]
-    opened, chains = OpenRanges(strings), {}
+    trace = sources.tables(path)
+    events = [(row["time"], 0, row) for row in trace["nvtx"]]
+    events += [(row["start"], 1, row) for row in trace["call"]]
+    opened, chains = OpenRanges(strings_of(path)), {}
     for _, is_call, row in sorted(events, key=lambda event: event[:2]):
         if not is_call:
             opened.take(row)
@@ -83,15 +75,16 @@ def chains_of_calls(trace, strings):
     return chains
 
 
-def captured_labels(trace, strings):
+@sources.kept
+def captured_labels(path):
     """{id of a node: labels of the path it was captured in, outermost first}"""
-    paths = {0: ()}
-    for row in rows_of(trace, "path"):
+    trace, strings, paths = sources.tables(path), strings_of(path), {0: ()}
+    for row in trace["path"]:
         label = (strings.get(row["domain"]), strings.get(row["name"], "<unnamed>"))
         paths[row["id"]] = paths[row["parent"]] + (label,)
     captured = {(row["graph"], row["graph_node"]): paths[row["path"]]
-                for row in rows_of(trace, "captured")}
-    return {row["id"]: captured[row["graph"], row["graph_node"]] for row in rows_of(trace, "node")
+                for row in trace["captured"]}
+    return {row["id"]: captured[row["graph"], row["graph_node"]] for row in trace["node"]
             if (row["graph"], row["graph_node"]) in captured}
 
 
@@ -125,13 +118,13 @@ def add_gaps(entries, lanes, activity, chain):
     lanes[activity["stream"]] = (max(end, activity["start"] + activity["duration"]), chain)
 
 
-def expected_of(trace):
+@sources.kept
+def expected_of(path):
     """{labels: sums}, with () for what is in no range."""
-    strings = {row["id"]: row["text"] for row in rows_of(trace, "string")}
-    chains, captured = chains_of_calls(trace, strings), captured_labels(trace, strings)
+    trace, chains, captured = sources.tables(path), chains_of_calls(path), captured_labels(path)
     work = [(row["start"], order, kind, row) for order, (table, kind) in enumerate(
         (("kernel", "kernels"), ("copy", "copies"), ("set", "sets"), ("graph", "graphs")))
-            for row in rows_of(trace, table)]
+            for row in trace[table]]
     entries = collections.defaultdict(new_entry)
     instances, lanes, launched = collections.Counter(), {}, set()
     for _, _, kind, row in sorted(work, key=lambda item: item[:2]):
@@ -170,13 +163,11 @@ def add_calls(entries, instances):
 
 def found_by(miniprof, trace, *options):
     """The document that the command prints."""
-    done = subprocess.run([miniprof, "layers", "--json", "--demangling=off", *options, trace],
-                          capture_output=True, check=True)
-    return json.loads(done.stdout)
+    return sources.document(miniprof, "layers", "--json", "--demangling=off", *options, trace)
 
 
 def compare_layers(trace, document):
-    """What differs, in words; and how many layers there are."""
+    """Yields what differs, in words."""
     expected, found, paths = expected_of(trace), {}, {}
     for layer in document["layers"]:
         own = ((layer["domain"], layer["name"]),) if layer["name"] is not None else ()
@@ -196,9 +187,9 @@ def compare_layers(trace, document):
 
 def compare_positions(trace, document):
     """The same of positions."""
-    names = {row["id"]: row["text"] for row in rows_of(trace, "string")}
-    shapes = {row["id"]: names[row["kernel"]] for row in rows_of(trace, "shape")}
-    kernels = sorted(rows_of(trace, "kernel"), key=lambda row: (row["correlation"], row["start"]))
+    trace, names = sources.tables(trace), strings_of(trace)
+    shapes = {row["id"]: names[row["kernel"]] for row in trace["shape"]}
+    kernels = sorted(trace["kernel"], key=lambda row: (row["correlation"], row["start"]))
     start, length, rounds = (document[key] for key in ("start", "round_kernels", "rounds"))
     total = sum(row["duration"] for row in kernels)
     in_rounds = sum(position["total_ns"] for position in document["positions"])
@@ -218,22 +209,13 @@ def compare_positions(trace, document):
             yield f"position {index + 1}: {position}"
 
 
-def main():
-    """The program."""
-    if len(sys.argv) != 3:
-        sys.exit(__doc__.split("\n\n")[1])
-    trace = mpt.Trace(pathlib.Path(sys.argv[2]).read_bytes())
-    differences, layers = [], 0
-    document = found_by(*sys.argv[1:], "--tree")
+def compare(miniprof, path):
+    """Yields what differs."""
+    document = found_by(miniprof, path, "--tree")
     if document["by"] == "nvtx":
-        layers = len(document["layers"])
-        differences += compare_layers(trace, document)
-    positions = found_by(*sys.argv[1:], "--by-position")
-    differences += compare_positions(trace, positions)
-    print("\n".join(differences[:MOST_DIFFERENCES]))
-    print(f"{layers} layers and {len(positions['positions'])} positions compared")
-    sys.exit(bool(differences))
+        yield from compare_layers(path, document)
+    yield from compare_positions(path, found_by(miniprof, path, "--by-position"))
 
 
 if __name__ == "__main__":
-    main()
+    sources.main(__doc__, compare)

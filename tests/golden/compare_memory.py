@@ -9,23 +9,12 @@ usage: compare_memory.py MINIPROF TRACE
 import collections
 import json
 import re
-import subprocess
-import sys
+
+import sources
 
 HOST_KINDS = ("pageable", "pinned")
 STATIC_KINDS = ("device_static", "managed_static")
 MOST = "1000000"
-
-
-def run(*arguments):
-    """What a command prints."""
-    return subprocess.run(arguments, capture_output=True, check=True, text=True).stdout
-
-
-def rows_of(miniprof, trace, table):
-    """The rows of a table as dictionaries."""
-    return [json.loads(line)
-            for line in run(miniprof, "dump", "--json", "--table", table, trace).splitlines()]
 
 
 def number(value):
@@ -38,11 +27,11 @@ class Program:
 
     def __init__(self, miniprof, trace):
         self.calls = {}
-        for row in rows_of(miniprof, trace, "call"):
+        for row in sources.dumped(miniprof, trace, "call"):
             kept = self.calls.setdefault(row["correlation"], row)
             if row["start"] < kept["start"]:
                 self.calls[row["correlation"]] = row
-        self.nvtx = rows_of(miniprof, trace, "nvtx")
+        self.nvtx = sources.dumped(miniprof, trace, "nvtx")
         self.first = min([row["time"] for row in self.nvtx] +
                          [row["start"] for row in self.calls.values()], default=0)
 
@@ -261,38 +250,30 @@ def kept_expected(story):
 
 def changes_found(miniprof, trace):
     """The time line that the command prints."""
-    lines = run(miniprof, "memory", "--timeline", "--json", trace).splitlines()
+    lines = sources.output(miniprof, "memory", "--timeline", "--json", trace).splitlines()
     rows = [json.loads(line) for line in lines]
     return [(row["time_ns"], row["change_bytes"], row["live_bytes"], row["pool_live_bytes"])
             for row in rows]
 
 
-def main():
-    """The program."""
-    if len(sys.argv) != 3:
-        sys.exit(__doc__.split("\n\n")[1])
-    miniprof, trace = sys.argv[1:]
-    document = json.loads(run(miniprof, "memory", "--json", "--top", MOST, trace))
-    rows = rows_of(miniprof, trace, "memory")
-    program = Program(miniprof, trace)
-    story = Story(rows, program)
+def compare(miniprof, path):
+    """Yields what differs."""
+    document = sources.document(miniprof, "memory", "--json", "--top", MOST, path)
+    program = Program(miniprof, path)
+    story = Story([dict(row) for row in sources.dumped(miniprof, path, "memory")], program)
     pairs = {
         "totals": (totals_expected(story), totals_found(document)),
         "peaks": (peaks_expected(story), peaks_found(document)),
         "not freed": (kept_expected(story), kept_found(document)),
         "churn": (churn_expected(story), churn_found(document["churn"], bool(program.calls))),
         "changes": (dict(enumerate(story.changes)),
-                    dict(enumerate(changes_found(miniprof, trace)))),
+                    dict(enumerate(changes_found(miniprof, path)))),
     }
-    wrong = 0
     for name, (expected, found) in pairs.items():
         for key in sorted(set(expected) | set(found), key=str):
             if expected.get(key) != found.get(key):
-                print(f"{name} {key}: {found.get(key)} instead of {expected.get(key)}")
-                wrong += 1
-    print(f"{len(rows)} rows, {len(story.changes)} changes compared")
-    sys.exit(bool(wrong))
+                yield f"{name} {key}: {found.get(key)} instead of {expected.get(key)}"
 
 
 if __name__ == "__main__":
-    main()
+    sources.main(__doc__, compare)

@@ -6,27 +6,13 @@ passing over all of them in order of time.
 
 usage: compare_nvtx.py MINIPROF TRACE
 """
-import json
-import pathlib
 import re
-import subprocess
-import sys
 
-sys.dont_write_bytecode = True
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "readers"))
-import mpt  # pylint: disable=wrong-import-position
+import sources
 
 COPY_KINDS = ("unknown", "HtoD", "DtoH", "HtoA", "AtoH", "AtoA", "AtoD", "DtoA", "DtoD", "HtoH",
               "PtoP")
 PUSH, POP, START, END = 1, 2, 3, 4
-MOST_DIFFERENCES = 20
-
-
-def rows_of(trace, table):
-    """The rows of a table as dictionaries."""
-    columns = next(columns for name, columns in trace.tables.values() if name == table)
-    names = [column for _, column, _ in columns]
-    return [dict(zip(names, row)) for row in trace.rows[table]]
 
 
 def ranges_of(trace, strings, last):
@@ -37,7 +23,7 @@ def ranges_of(trace, strings, last):
         ranges.append((row["time"], end, row["thread"], strings.get(row["domain"]),
                        strings.get(row["name"], "<unnamed>")))
 
-    rows = rows_of(trace, "nvtx")
+    rows = trace["nvtx"]
     ends = {row["range"]: row["time"] for row in rows if row["kind"] == END}
     for row in rows:
         stack = stacks.setdefault((row["thread"], row["domain"]), [])
@@ -78,24 +64,24 @@ def ranges_around(calls, ranges):
 
 def work_of(trace, strings):
     """Yields (name, row) of everything that ran on a device."""
-    shapes = {row["id"]: strings[row["kernel"]] for row in rows_of(trace, "shape")}
-    for row in rows_of(trace, "kernel"):
+    shapes = {row["id"]: strings[row["kernel"]] for row in trace["shape"]}
+    for row in trace["kernel"]:
         yield shapes[row["shape"]], row
-    for row in rows_of(trace, "copy"):
+    for row in trace["copy"]:
         yield f"[CUDA memcpy {COPY_KINDS[row['kind']]}]", row
-    for row in rows_of(trace, "set"):
+    for row in trace["set"]:
         yield "[CUDA memset]", row
-    for row in rows_of(trace, "graph"):
+    for row in trace["graph"]:
         yield f"[CUDA graph {row['graph']}]", row
 
 
 def captured_of(trace):
     """{(thread, domain, name): (nodes, {work: [count, total]})} of the captured ranges."""
-    strings = {row["id"]: row["text"] for row in rows_of(trace, "string")}
-    nodes = {row["id"]: (row["graph"], row["graph_node"]) for row in rows_of(trace, "node")}
-    captured = {(row["graph"], row["graph_node"]): row for row in optional(trace, "captured")}
+    strings = {row["id"]: row["text"] for row in trace["string"]}
+    nodes = {row["id"]: (row["graph"], row["graph_node"]) for row in trace["node"]}
+    captured = {(row["graph"], row["graph_node"]): row for row in trace["captured"]}
     around = {0: set()}
-    for row in optional(trace, "path"):
+    for row in trace["path"]:
         key = (strings.get(row["domain"]), strings.get(row["name"], "<unnamed>"))
         around[row["id"]] = around[row["parent"]] | {key}
     seen, work = {}, {}
@@ -109,11 +95,6 @@ def captured_of(trace):
     return {key: (len(seen[key]), rows) for key, rows in work.items()}
 
 
-def optional(trace, table):
-    """The rows of a table that older traces do not have."""
-    return rows_of(trace, table) if any(table == name for name, _ in trace.tables.values()) else []
-
-
 def add(sums, key, name, duration):
     """One activity to {key: {name: [count, total]}}."""
     entry = sums.setdefault(key, {}).setdefault(name, [0, 0])
@@ -121,14 +102,13 @@ def add(sums, key, name, duration):
     entry[1] += duration
 
 
-def expected_of(trace):
+def expected_of(trace, last):
     """{(thread, domain, name): ([count, total], {work: ...}, {calls: ...})}"""
-    strings = {row["id"]: row["text"] for row in rows_of(trace, "string")}
+    strings = {row["id"]: row["text"] for row in trace["string"]}
     functions = {row["id"]: re.sub(r"(_v\d+|_ptsz|_ptds)*$", "", strings[row["name"]])
-                 for row in rows_of(trace, "function")}
-    last = max((chunk.greatest for chunk in trace.chunks), default=0)
+                 for row in trace["function"]}
     ranges = ranges_of(trace, strings, last)
-    calls = rows_of(trace, "call")
+    calls = trace["call"]
     around = ranges_around(calls, ranges)
     instances, work, called, launched = {}, {}, {}, set()
     for begin, end, *key in ranges:
@@ -147,16 +127,13 @@ def expected_of(trace):
 
 def found_by(miniprof, trace):
     """The same of what the command prints, and the captured ranges."""
-    done = subprocess.run([miniprof, "nvtx", "--json", "--demangling=off", trace],
-                          capture_output=True, check=True)
-
     def rows(group):
         return {row["name"]: [row["calls"], row["total_ns"]] for row in group["rows"]}
 
     def key(entry):
         return entry["thread"], entry["domain"], entry["name"]
 
-    document = json.loads(done.stdout)
+    document = sources.document(miniprof, "nvtx", "--json", "--demangling=off", trace)
     return ({key(entry): ([entry["instances"], entry["total_ns"]], rows(entry["gpu_activities"]),
                           rows(entry["api_calls"]))
              for entry in document["nvtx_ranges"]},
@@ -164,21 +141,16 @@ def found_by(miniprof, trace):
              for entry in document["captured_ranges"]})
 
 
-def main():
-    """The program."""
-    if len(sys.argv) != 3:
-        sys.exit(__doc__.split("\n\n")[1])
-    trace = mpt.Trace(pathlib.Path(sys.argv[2]).read_bytes())
-    ranges = expected_of(trace), captured_of(trace)
-    differences = []
-    for expected, found in zip(ranges, found_by(*sys.argv[1:])):
-        differences += [f"{key}: {found.get(key)} instead of {expected.get(key)}"
-                        for key in sorted(set(expected) | set(found), key=str)
-                        if expected.get(key) != found.get(key)]
-    print("\n".join(differences[:MOST_DIFFERENCES]))
-    print(f"{len(ranges[0])} ranges and {len(ranges[1])} captured ones compared")
-    sys.exit(bool(differences))
+def compare(miniprof, path):
+    """Yields what differs."""
+    trace = sources.tables(path)
+    last = max((chunk.greatest for chunk in sources.trace(path).chunks), default=0)
+    ranges = expected_of(trace, last), captured_of(trace)
+    for expected, found in zip(ranges, found_by(miniprof, path)):
+        for key in sorted(set(expected) | set(found), key=str):
+            if expected.get(key) != found.get(key):
+                yield f"{key}: {found.get(key)} instead of {expected.get(key)}"
 
 
 if __name__ == "__main__":
-    main()
+    sources.main(__doc__, compare)

@@ -4,27 +4,12 @@ which something begins or ends, which activities run until the next one. No code
 
 usage: compare_overlap.py MINIPROF TRACE
 """
-import json
 import math
-import pathlib
-import subprocess
-import sys
 
-sys.dont_write_bytecode = True
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "readers"))
-import mpt  # pylint: disable=wrong-import-position
+import sources
 
 KEYS = ("kernel", "htod", "dtoh", "copy", "set", "communication")
 COPIES = {"htod", "dtoh", "copy"}
-MOST_DIFFERENCES = 20
-
-
-def tables_of(path):
-    """{table: [row as a dictionary]}"""
-    trace = mpt.Trace(pathlib.Path(path).read_bytes())
-    names = {name: [column for _, column, _ in columns] for name, columns in trace.tables.values()}
-    return {name: [dict(zip(names[name], row)) for row in rows]
-            for name, rows in trace.rows.items()}
 
 
 def activities_of(tables, names=("kernel", "graph", "copy", "set")):
@@ -128,9 +113,8 @@ def compare_kernel_time(miniprof, path, activities):
     """The same in each report. In `overlap` whole graphs are kernels too."""
     differences = []
     for command in ("overlap", "kernels", "summary"):
-        done = subprocess.run([miniprof, command, "--json", path], capture_output=True, check=True)
         expected = kernel_time_of(activities[command == "overlap"])
-        found = json.loads(done.stdout)["kernel_time"]
+        found = sources.document(miniprof, command, "--json", path)["kernel_time"]
         if found != expected:
             differences.append(f"{command}: kernel_time: {found} instead of {expected}")
     return differences
@@ -159,16 +143,12 @@ def compare_device(tables, found, expected):
     return differences
 
 
-def main():
-    """The program."""
-    if len(sys.argv) != 3:
-        sys.exit(__doc__.split("\n\n")[1])
-    tables = tables_of(sys.argv[2])
-    done = subprocess.run([sys.argv[1], "overlap", "--json", sys.argv[2]], capture_output=True,
-                          check=True)
-    document = json.loads(done.stdout)
+def compare(miniprof, path):
+    """What differs."""
+    tables = sources.tables(path)
+    document = sources.document(miniprof, "overlap", "--json", path)
     activities = activities_of(tables)
-    differences = compare_kernel_time(sys.argv[1], sys.argv[2],
+    differences = compare_kernel_time(miniprof, path,
                                       (activities_of(tables, ("kernel",)), activities))
     if [device["device"] for device in document["devices"]] != sorted(activities):
         differences.append("other devices")
@@ -181,10 +161,8 @@ def main():
         differences += compare_device(tables, device, expected)
         if device["busy_ns"] + device["idle_ns"] != document["window_ns"]:
             differences.append("busy and idle are not the window")
-    print("\n".join(differences[:MOST_DIFFERENCES]))
-    print(f"{len(every)} activities compared")
-    sys.exit(bool(differences))
+    return differences
 
 
 if __name__ == "__main__":
-    main()
+    sources.main(__doc__, compare)

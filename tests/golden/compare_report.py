@@ -5,21 +5,11 @@ latency that the document has.
 
 usage: compare_report.py MINIPROF TRACE
 """
-import json
-import subprocess
-import sys
+import sources
 
 LINES, COLUMNS, PAGES = 40, 80, 110
 FINDINGS, HOT = 3, 5
 wrong = []
-
-
-def run(program, *arguments):
-    return subprocess.run([program, *arguments], capture_output=True, check=False).stdout.decode()
-
-
-def report(program, *arguments):
-    return json.loads(run(program, *arguments))
 
 
 def same(what, expected, got):
@@ -130,7 +120,7 @@ def time_text(ns):
 
 
 def compare_texts(program, path, digest):
-    lines = run(program, "report", path).split("\n")[:-1]
+    lines = sources.output(program, "report", path).split("\n")[:-1]
     commands = lines.index("Look further")
     if len(lines) > LINES:
         wrong.append(f"{len(lines)} lines")
@@ -143,16 +133,17 @@ def compare_texts(program, path, digest):
         first = next(line for line in lines if not line.startswith(("Warning", " ")))
         if f"takes {time_text(digest['latency']['p50_ns'])}" not in first:
             wrong.append(f"the first line is {first!r}")
-    pages = run(program, "report", "--markdown", path).count("\n")
+    pages = sources.output(program, "report", "--markdown", path).count("\n")
     if pages > PAGES:
         wrong.append(f"{pages} lines of Markdown")
 
 
-def main():
-    program, path = sys.argv[1:]
-    digest = report(program, "report", "--json", path)
-    iters = report(program, "iters", "--json", path)
-    info = report(program, "info", "--json", path)
+def compare(program, path):
+    """What differs."""
+    wrong.clear()
+    digest = sources.document(program, "report", "--json", path)
+    iters = sources.document(program, "iters", "--json", path)
+    info = sources.document(program, "info", "--json", path)
     compare_recording(digest, info)
     compare_quality(digest, iters, info)
     compare_texts(program, path, digest)
@@ -162,12 +153,10 @@ def main():
     else:
         compare_time(digest, iters)
         compare_baseline(digest, iters)
-        compare_findings(digest, report(program, "advise", "--json", path))
-        compare_hot(digest, report(program, "summary", "--gpu", "--json", path))
-    for line in wrong:
-        print(line)
-    return 1 if wrong else 0
+        compare_findings(digest, sources.document(program, "advise", "--json", path))
+        compare_hot(digest, sources.document(program, "summary", "--gpu", "--json", path))
+    return wrong
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sources.main(__doc__, compare)

@@ -8,25 +8,11 @@ usage: compare_top.py MINIPROF TRACE
 import bisect
 import collections
 import json
-import pathlib
-import subprocess
-import sys
 
-sys.dont_write_bytecode = True
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "readers"))
-import mpt  # pylint: disable=wrong-import-position
+import sources
 
 PUSH, POP, START, END = 1, 2, 3, 4
 DIRECTIONS = {1: "HtoD", 3: "HtoD", 2: "DtoH", 4: "DtoH"}
-
-
-def rows_of(trace, table):
-    """The rows of a table as dictionaries, if there is such a table."""
-    for name, columns in trace.tables.values():
-        if name == table:
-            names = [column for _, column, _ in columns]
-            return [dict(zip(names, row)) for row in trace.rows[table]]
-    return []
 
 
 def innermost(rows):
@@ -73,25 +59,25 @@ class Sums:
         self.kernels, self.layers = collections.Counter(), {}
         self.copies = collections.Counter()
         self.stretches = collections.defaultdict(list)
-        self.texts = {row["id"]: row["text"] for row in rows_of(trace, "string")}
-        self.history, self.steps = innermost(rows_of(trace, "nvtx"))
+        self.texts = {row["id"]: row["text"] for row in trace["string"]}
+        self.history, self.steps = innermost(trace["nvtx"])
         self.calls = {}
-        for row in rows_of(trace, "call"):
+        for row in trace["call"]:
             self.calls.setdefault(row["correlation"], row)
-        self.devices = {row["id"]: row["device"] for row in rows_of(trace, "stream")}
-        shapes = {row["id"]: row["kernel"] for row in rows_of(trace, "shape")}
+        self.devices = {row["id"]: row["device"] for row in trace["stream"]}
+        shapes = {row["id"]: row["kernel"] for row in trace["shape"]}
         kernels = {}
-        for row in rows_of(trace, "kernel"):
+        for row in trace["kernel"]:
             entry = kernels.setdefault(shapes[row["shape"]], [0, 0])
             entry[0] += 1
             entry[1] += row["duration"]
             self.work(row)
         self.kernels = sorted(map(tuple, kernels.values()))
-        for row in rows_of(trace, "copy"):
+        for row in trace["copy"]:
             self.copies[DIRECTIONS.get(row["kind"], "other")] += row["bytes"]
             self.work(row)
         for table in ("set", "graph"):
-            for row in rows_of(trace, table):
+            for row in trace[table]:
                 self.work(row)
         self.busy = {device: union(stretches) for device, stretches in self.stretches.items()}
 
@@ -118,14 +104,11 @@ class Sums:
         return self.texts.get(name), count, (total + count // 2) // count
 
 
-def main():
-    """The program."""
-    if len(sys.argv) != 3:
-        sys.exit(__doc__.split("\n\n")[1])
-    expected = Sums(mpt.Trace(pathlib.Path(sys.argv[2]).read_bytes()))
-    done = subprocess.run([sys.argv[1], "top", "--json", "--top", "100", sys.argv[2]],
-                          capture_output=True, check=True)
-    found = json.loads(done.stdout.splitlines()[-1])
+def compare(miniprof, path):
+    """Yields what differs."""
+    expected = Sums(sources.tables(path))
+    text = sources.output(miniprof, "top", "--json", "--top", "100", path)
+    found = json.loads(text.splitlines()[-1])
     iterations = found["iterations"]
     pairs = {
         "busy": (expected.busy, {d["device"]: d["busy_ns_all"] for d in found["devices"]}),
@@ -139,12 +122,10 @@ def main():
         "iterations": (expected.iteration(), iterations and (
             iterations["name"], iterations["all"]["count"], iterations["all"]["avg_ns"])),
     }
-    wrong = [name for name, (ours, theirs) in pairs.items() if ours is not None and ours != theirs]
-    for name in wrong:
-        print(f"{name}: {pairs[name][1]} instead of {pairs[name][0]}")
-    print(f"{len(expected.layers)} layers, {len(expected.kernels)} kernels compared")
-    sys.exit(bool(wrong))
+    for name, (ours, theirs) in pairs.items():
+        if ours is not None and ours != theirs:
+            yield f"{name}: {theirs} instead of {ours}"
 
 
 if __name__ == "__main__":
-    main()
+    sources.main(__doc__, compare)

@@ -8,24 +8,20 @@ id, and what else it shows. Times in the CSV have six decimals of a unit; JSON h
 both are looked at.
 """
 import csv
+import functools
 import io
-import json
-import pathlib
 import re
-import subprocess
-import sys
+from operator import eq
 
-sys.dont_write_bytecode = True
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "readers"))
-import mpt  # pylint: disable=wrong-import-position
+import sources
 
 COPY_KINDS = ("unknown", "HtoD", "DtoH", "HtoA", "AtoH", "AtoA", "AtoD", "DtoA", "DtoD", "HtoH",
               "PtoP")
 MEMORY = ("Unknown", "Pageable", "Pinned", "Device", "Array", "Managed")
 UNITS = {"ns": 1, "us": 1e3, "ms": 1e6, "s": 1e9, "B": 1, "KB": 1 << 10, "MB": 1 << 20,
          "GB": 1 << 30}
+ENCODING = "utf-8", "surrogateescape"
 MARK, PUSH, POP, START, END = range(5)
-MOST_DIFFERENCES = 20
 CAPTURED = "captured_in"  # in JSON only
 
 
@@ -46,11 +42,7 @@ class Reader:
     """The rows of a trace as they should be printed, from mpt.py's rows."""
 
     def __init__(self, path):
-        trace = mpt.Trace(pathlib.Path(path).read_bytes())
-        names = {name: [column for _, column, _ in columns]
-                 for name, columns in trace.tables.values()}
-        self.tables = {name: [dict(zip(names[name], row)) for row in rows]
-                       for name, rows in trace.rows.items()}
+        self.tables = sources.tables(path)
         self.strings = {row["id"]: row["text"] for row in self.tables["string"]}
         self.defined = {name: {row["id"]: row for row in self.tables[name]}
                         for name in ("stream", "device", "shape", "function")}
@@ -153,28 +145,23 @@ class Reader:
 
     def rows(self, gpu, api):
         """(start, duration or None, what else is shown), in the order of the table."""
-        rows = []
-        if api:
-            rows += [(time, None, shown) for time, shown in self.nvtx_rows()]
-            rows += [(row["start"], row["duration"], self.call_row(row))
-                     for row in self.tables["call"]]
-        for table in ("kernel", "copy", "set", "graph") if gpu else ():
-            rows += [(row["start"], row["duration"], self.gpu_row(table, row))
-                     for row in self.tables[table]]
-        if gpu:
-            rows += [(row["start"], row["duration"] or None, self.unified_row(row))
-                     for row in self.tables.get("unified", ())]
+        rows = (self.api_rows() if api else []) + (self.gpu_rows() if gpu else [])
         rows = [row for row in rows if row[0] and (row[1] or 0) < 1 << 63]
         return sorted(rows, key=lambda row: row[0])
 
+    @functools.cache
+    def api_rows(self):
+        """Those of the host."""
+        return [(time, None, shown) for time, shown in self.nvtx_rows()] + [
+            (row["start"], row["duration"], self.call_row(row)) for row in self.tables["call"]]
 
-def output(*command):
-    """What a command prints; it may say that the trace is damaged (exit code 1)."""
-    done = subprocess.run(command, capture_output=True, encoding="utf-8", errors="surrogateescape",
-                          check=False)
-    if done.returncode > 1:
-        sys.exit(f"{command}: {done.stderr}")
-    return done.stdout or done.stderr  # where nvprof's output goes
+    @functools.cache
+    def gpu_rows(self):
+        """Those of devices."""
+        return [(row["start"], row["duration"], self.gpu_row(table, row))
+                for table in ("kernel", "copy", "set", "graph") for row in self.tables[table]] + [
+            (row["start"], row["duration"] or None, self.unified_row(row))
+            for row in self.tables["unified"]]
 
 
 def printed(text):
@@ -184,36 +171,56 @@ def printed(text):
     lines = ('"Start"' + text.partition("\n==")[0]).strip().splitlines()
     titles, units, *rows = csv.reader(lines)
     scale = {title: UNITS.get(unit.removesuffix("/s"), 1) for title, unit in zip(titles, units)}
-    return titles, scale, [dict(zip(titles, row)) for row in rows]
+    return titles, scale, rows
 
 
 def is_same(text, expected, scale):
     """Whether a field says what it should: texts as they are, numbers to their last digit."""
-    if expected is None or text == "":
-        return expected is None and text == ""
-    if isinstance(expected, str):
-        return text == expected
+    if expected is None or text == "" or isinstance(expected, str):
+        return text == ("" if expected is None else expected)
     return abs(float(text) - expected / scale) <= 0.51e-6 * max(1, abs(float(text)) * 1e-9)
 
 
-def compare_csv(command, reader_rows, text):
-    """Yields what differs."""
-    titles, scale, rows = printed(text)
+def compare_columns(command, titles, rows, wanted, is_right):
+    """Yields what differs between the rows of a CSV and {title: [value of each row]}. Columns that
+    are equal at once need no closer look, and in others each pair of values one."""
+    count = len(next(iter(wanted.values())))
+    if len(rows) != count:
+        yield f"{command}: {len(rows)} rows instead of {count}"
+    if any(len(row) != len(titles) for row in rows):
+        yield f"{command}: rows of another length"
+    columns = dict(zip(titles, zip(*rows)))
+    for title in [*titles, *(set(wanted) - set(titles))]:
+        texts = columns.get(title) or ("",) * count
+        wants = wanted.get(title) or (None,) * count
+        if all(map(eq, texts, ["" if want is None else want for want in wants])):
+            continue
+        pairs = list(zip(texts, wants))
+        wrong = {pair for pair in set(pairs) if not is_right(title, *pair)}
+        for place, (text, want) in enumerate(pairs if wrong else ()):
+            if (text, want) in wrong:
+                yield f"{command} {place}: {title} is {text!r} instead of {want!r}"
+
+
+def columns_of(reader_rows):
+    """The same rows by the titles of nvprof's CSV."""
+    shown = [row[2] for row in reader_rows]
+    titles = dict.fromkeys(title for kind in {tuple(row) for row in shown} for title in kind)
     first = reader_rows[0][0]
-    if len(rows) != len(reader_rows):
-        yield f"{command}: {len(rows)} rows, reader {len(reader_rows)}"
-    for place, (row, (start, duration, shown)) in enumerate(zip(rows, reader_rows)):
-        expected = dict(shown, Start=start - first, Duration=duration)
-        expected.pop(CAPTURED, None)
-        for title in set(titles) | set(expected):
-            if not is_same(row.get(title, ""), expected.get(title), scale.get(title, 1)):
-                yield (f"{command} {place}: {title} is {row.get(title)!r}, reader"
-                       f" {expected.get(title)!r}")
+    return {"Start": [start - first for start, _, _ in reader_rows],
+            "Duration": [duration for _, duration, _ in reader_rows],
+            **{title: [row.get(title) for row in shown] for title in titles if title != CAPTURED}}
 
 
-def compare_json(reader_rows, text):
+def compare_csv(command, wanted, text):
+    """Yields what differs between nvprof's CSV and what is wanted."""
+    titles, scale, rows = printed(text)
+    yield from compare_columns(command, titles, rows, wanted, lambda title, got, want: is_same(
+        got, want, scale.get(title, 1)))
+
+
+def compare_json(reader_rows, rows):
     """Yields what differs: times, to the nanosecond."""
-    rows = json.loads(text)["rows"]
     if len(rows) != len(reader_rows):
         yield f"json: {len(rows)} rows, reader {len(reader_rows)}"
     for place, (row, (start, duration, shown)) in enumerate(zip(rows, reader_rows)):
@@ -222,20 +229,19 @@ def compare_json(reader_rows, text):
             yield f"json {place}: {got}, reader {(start, duration, shown)}"
 
 
+def is_field(_, text, value):
+    """Whether a field of miniprof's own CSV is a value of its JSON."""
+    if value is None or isinstance(value, str):
+        return text == (value or "")
+    return text == str(value) or text != "" and abs(float(text) - value) <= 1e-9 * abs(value)
+
+
 def compare_sheet(command, document, text):
     """Yields what differs between miniprof's own CSV and its JSON."""
-    rows = list(csv.DictReader(io.StringIO(text)))
-    if len(rows) != len(document):
-        yield f"{command}: {len(rows)} rows, JSON {len(document)}"
-    for place, (row, item) in enumerate(zip(rows, document)):
-        for key in set(row) | set(item):
-            want, got = item.get(key), row.get(key, "")
-            if isinstance(want, (int, float)):
-                same = got != "" and abs(float(got) - want) <= 1e-9 * abs(want)
-            else:
-                same = got == (want or "")
-            if not same:
-                yield f"{command} {place}: {key} is {got!r}, JSON {want!r}"
+    titles, *rows = csv.reader(io.StringIO(text, newline=""))
+    keys = dict.fromkeys(key for kind in {tuple(item) for item in document} for key in kind)
+    wanted = {key: [item.get(key) for item in document] for key in keys}
+    yield from compare_columns(command, titles, rows, wanted, is_field)
 
 
 def compare(miniprof, path):
@@ -249,22 +255,14 @@ def compare(miniprof, path):
         name = " ".join(command)
         nvprof = ["-i", path, "--csv", "--demangling", "off"]
         nvprof += ["--print-gpu-trace"] * gpu + ["--print-api-trace"] * api
-        yield from compare_csv(name, rows, output(miniprof, *nvprof))
-        yield from compare_csv(name + " -u ns", rows, output(miniprof, *nvprof, "-u", "ns"))
-        text = output(miniprof, *command, "--json", path)
-        yield from compare_json(rows, text)
-        yield from compare_sheet(name, json.loads(text)["rows"],
-                                 output(miniprof, *command, "--csv", path))
-
-
-def main():
-    """The program."""
-    if len(sys.argv) != 3:
-        sys.exit(__doc__)
-    differences = list(compare(*sys.argv[1:]))
-    print("\n".join(differences[:MOST_DIFFERENCES]))
-    sys.exit(bool(differences))
+        wanted = columns_of(rows)
+        for what, options in ((name, []), (name + " -u ns", ["-u", "ns"])):
+            done = sources.run(miniprof, *nvprof, *options)  # nvprof's output goes to stderr
+            yield from compare_csv(what, wanted, (done.stdout or done.stderr).decode(*ENCODING))
+        shown = sources.document(miniprof, *command, "--json", path)["rows"]
+        yield from compare_json(rows, shown)
+        yield from compare_sheet(name, shown, sources.output(miniprof, *command, "--csv", path))
 
 
 if __name__ == "__main__":
-    main()
+    sources.main(__doc__, compare)
