@@ -2,6 +2,7 @@
 #
 #   make coverage    runs what `make check` runs on a build with gcc's --coverage, and prints the
 #                    lines and branches that ran, by folder
+#   make mutants     changes lines of src one at a time, and prints the changes that no test notices
 
 # Counters of a process that ends by a signal or _exit: save.c.
 ifeq ($(BUILD),build/coverage)
@@ -17,7 +18,7 @@ COVERAGE_BUILD = BUILD=build/coverage EXTRA_CFLAGS= \
 COVERAGE_POOL ?= $(filter-out packages,$(POOL))
 COVERAGE_RESULTS := build/coverage/results
 
-.PHONY: coverage
+.PHONY: coverage mutants
 coverage: ## lines and branches that make check runs (15 minutes; COVERAGE_POOL="unit cli")
 	@$(SUBMAKE) $(COVERAGE_BUILD) all test-programs
 	@find build/coverage -name '*.gcda' -delete; rm -f $(COVERAGE_RESULTS)
@@ -26,3 +27,9 @@ coverage: ## lines and branches that make check runs (15 minutes; COVERAGE_POOL=
 		$(RUN_ENVIRONMENT) tests/run.sh --pool
 	@tests/run.sh --total $(COVERAGE_RESULTS) || true
 	@tools/dev/coverage build/coverage --below 80
+
+MUTANTS ?= 100
+SEED ?= 1
+FILES ?= src/*
+mutants: ## MUTANTS=100 SEED=1 FILES='src/record/*': changes that no test notices
+	@tools/dev/mutants --count $(MUTANTS) --seed $(SEED) --files $(patsubst %,'%',$(FILES))
