@@ -65,5 +65,18 @@ print(len(metrics), metrics[0]["state"], metrics[0]["unit"])')"
 same "nvprof: exit code" 0 $?
 same "nvprof: the same list" "$(cat metrics.out)" "$(cat nvprof.out nvprof.err)"
 
+# refused WHY SETTING: a GPU that cannot be asked, and what is said of it.
+refused() {
+    env "$2" "$miniprof" metrics --query >refused.out 2>refused.err
+    same "$2: exit code" 3 $?
+    like "$2: said" "no GPU could be asked for its metrics: miniprof: device 0: $1" \
+        "$(cat refused.err)"
+    same "$2: nothing printed" "" "$(cat refused.out)"
+}
+
+refused "this CUPTI has no range profiler" SIMGPU_PROFILER=0
+refused "counters are not enabled for this vGPU" SIMGPU_PROFILER_UNSUPPORTED=vgpu_disabled
+refused "CUPTI does not know this chip" SIMGPU_PROFILER_CHIP=GX999
+
 nothing_left
 finish
