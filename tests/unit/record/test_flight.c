@@ -1,0 +1,92 @@
+/* The flight recorder's memory: when names and launch shapes take half of it, or the dictionary
+ * that finds them more than all, recording begins anew.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "record/core/state.h"
+#include "record/flight/flight.h"
+#include "unit/trace_fixture.h"
+
+#define NO_LIMIT SIZE_MAX
+
+static struct recorder recorder;
+static int fd;
+
+static int open_recording(void **state)
+{
+    struct recording *recording = &recorder.recording;
+
+    (void)state;
+    memset(&recorder, 0, sizeof(recorder));
+    assert_int_equal(call_logs_open(&recorder.logs), MP_OK);
+    edges_open(&recorder.edges);
+    recording->profiled = &recorder.profiled;
+    recording->edges = &recorder.edges;
+    recording->recorder = &recorder;
+    fd = fixture_file(NULL, 0);
+    assert_int_equal(recording_open(recording, fixture_writer(fd, "", 0), &recorder.cupti,
+                                    &recorder.api, MP_CAPTURE_ALL, true),
+                     MP_OK);
+    return 0;
+}
+
+static int close_recording(void **state)
+{
+    (void)state;
+    assert_int_equal(mp_writer_close(recorder.recording.writer, NULL), MP_OK);
+    recording_close(&recorder.recording);
+    close(fd);
+    return 0;
+}
+
+/* Whether recording begins anew with these bytes of chunks and this much memory. */
+static bool begins_anew(size_t kept, size_t most)
+{
+    uint64_t before = recorder.flight.anew;
+
+    recorder.flight.ring.most = most;
+    recorder.flight.ring.kept.bytes = kept;
+    flight_round(&recorder);
+    recorder.flight.ring.kept.bytes = 0;
+    return recorder.flight.anew > before;
+}
+
+static void chunks_of_names_may_take_half(void **state)
+{
+    (void)state;
+    assert_false(begins_anew(NO_LIMIT / 2, NO_LIMIT));
+    assert_true(begins_anew(NO_LIMIT / 2 + 1, NO_LIMIT));
+}
+
+static void the_dictionary_may_take_as_much_as_all(void **state)
+{
+    struct dictionary *dictionary = &recorder.recording.dictionary;
+    size_t bytes;
+
+    (void)state;
+    assert_true(dictionary_string(dictionary, "a name") > 0);
+    bytes = dictionary_bytes(dictionary);
+    assert_true(bytes > 0);
+    assert_false(begins_anew(0, bytes));
+    assert_true(begins_anew(0, bytes - 1));
+    assert_false(begins_anew(0, bytes - 1)); /* which has emptied it */
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(chunks_of_names_may_take_half, open_recording,
+                                        close_recording),
+        cmocka_unit_test_setup_teardown(the_dictionary_may_take_as_much_as_all, open_recording,
+                                        close_recording),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
