@@ -179,9 +179,13 @@ static uint64_t changed(const struct run *run, uint32_t rank, unsigned what, uin
 
 static uint64_t host_before(const struct run *run, const struct play_op *op, uint32_t rank)
 {
+    uint64_t planted = op->planted[rank];
+
     if (run->changes->no_host[rank])
         return 0;
-    return op->host[rank] - (run->changes->no_late ? op->planted[rank] : 0);
+    if (run->changes->half_late)
+        return op->host[rank] - planted / 2;
+    return op->host[rank] - (run->changes->no_late ? planted : 0);
 }
 
 /* The begin of a call. The first one of a rank begins when the rank does. */

@@ -84,7 +84,7 @@ struct play_row {
 
 /* What is changed; zeroed it changes nothing. Of a name the time is halved or doubled. */
 struct play_changes {
-    bool no_host[PLAY_RANKS], no_launch[PLAY_RANKS], no_gap, no_late;
+    bool no_host[PLAY_RANKS], no_launch[PLAY_RANKS], no_gap, no_late, half_late;
     bool halved[PLAY_RANKS][PLAY_WHATS], doubled[PLAY_RANKS][PLAY_WHATS];
 };
 

@@ -249,9 +249,9 @@ static void what_if_is_the_job_played_again(void **state)
     }
 }
 
-/* ---- Nobody late ---- */
+/* ---- Nobody late, or half as late ---- */
 
-static uint64_t length_without_lateness(const char *change)
+static uint64_t length_with(const char *change)
 {
     struct deps_changes changes = {.items = NULL};
     uint64_t length;
@@ -263,22 +263,31 @@ static uint64_t length_without_lateness(const char *change)
     return length;
 }
 
-static void with_late_0_the_job_takes_what_it_takes_without_what_made_ranks_late(void **state)
+static void is_as_played(const char *change, const struct play_changes *played)
 {
-    static const struct play_changes not_late = {.no_late = true};
-
-    (void)state;
     for (uint64_t seed = 1; seed <= JOBS; seed++) {
         uint64_t length;
 
         load(seed, PLAY_IN_STEP);
-        length = length_without_lateness("late=0");
-        play_run(&play, &not_late);
+        length = length_with(change);
+        play_run(&play, played);
         if (length != play.end - play.begin)
-            fail_msg("seed %llu: %llu, must be %llu", (unsigned long long)seed,
+            fail_msg("%s, seed %llu: %llu, must be %llu", change, (unsigned long long)seed,
                      (unsigned long long)length, (unsigned long long)(play.end - play.begin));
         job_scene_free(&scene);
     }
+}
+
+static void with_late_0_the_job_takes_what_it_takes_without_what_made_ranks_late(void **state)
+{
+    (void)state;
+    is_as_played("late=0", &(struct play_changes){.no_late = true});
+}
+
+static void with_half_the_lateness_the_job_takes_what_it_takes_with_half_of_it(void **state)
+{
+    (void)state;
+    is_as_played("late=0.5x", &(struct play_changes){.half_late = true});
 }
 
 int main(void)
@@ -289,6 +298,7 @@ int main(void)
             waiting_for_peers_lasts_from_the_own_arrival_to_the_last_one_that_is_needed),
         cmocka_unit_test(what_if_is_the_job_played_again),
         cmocka_unit_test(with_late_0_the_job_takes_what_it_takes_without_what_made_ranks_late),
+        cmocka_unit_test(with_half_the_lateness_the_job_takes_what_it_takes_with_half_of_it),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
