@@ -192,8 +192,8 @@ static void work_outside_of_iterations_is_others(void **state)
 
 /* ---- Statistics ---- */
 
-/* 20 iterations of 10 us but for number 7 of 30, whose kernel is later by 20, and number 9 of 10.4,
- * which is not far off: the MAD is 0, so 5 percent count. */
+/* 20 iterations of 10 us but for number 7 of 30, whose kernel is later by 20: the MAD is 0, so 5
+ * percent count. */
 static void outliers(void **state)
 {
     (void)state;
@@ -214,6 +214,32 @@ static void outliers(void **state)
     assert_int_equal(summary.statistics[ITERATION_LATENCY].p50, 10 * US);
     assert_int_equal(summary.statistics[ITERATION_LATENCY].greatest, 30 * US);
     assert_int_equal(summary.median, 0);
+    done();
+}
+
+/* The median is 28 us, and from it the others are 32, 4, 2, 2, 8 and 22 away: the MAD is 4, so the
+ * limit is 28 + 3 x 1.4826 x 4. */
+static void outliers_lie_beyond_three_deviations(void **state)
+{
+    static const uint64_t latencies[] = {60, 24, 30, 26, 20, 50, 28};
+
+    (void)state;
+    scene_begin();
+    for (uint64_t i = 0; i < sizeof(latencies) / sizeof(latencies[0]); i++) {
+        uint64_t at = 1000 + i * 100;
+
+        put_launch(7, "a", at, at + 5, at + latencies[i], i + 1);
+        put_nvtx_range("it", at, at + latencies[i]);
+    }
+    load(ITERATIONS_AUTO, NULL, 0);
+    assert_int_equal(summary.statistics[ITERATION_LATENCY].p50, 28 * US);
+    assert_int_equal(summary.median, 6);
+    assert_int_equal(summary.limit, 45791);
+    assert_int_equal(summary.outlier_count, 2);
+    assert_int_equal(summary.outliers[0].iteration, 0);
+    assert_int_equal(summary.outliers[1].iteration, 5);
+    assert_int_equal(summary.outliers[1].grew, ITERATION_KERNEL);
+    assert_int_equal(summary.outliers[1].by, 22 * US);
     done();
 }
 
@@ -348,6 +374,7 @@ int main(void)
         cmocka_unit_test(other_devices_do_not_count),
         cmocka_unit_test(work_outside_of_iterations_is_others),
         cmocka_unit_test(outliers),
+        cmocka_unit_test(outliers_lie_beyond_three_deviations),
         cmocka_unit_test(random_programs),
     };
 
