@@ -79,7 +79,9 @@ UNIT_FOLDERS := $(filter-out $(UNIT_ALONE),$(sort $(foreach test,$(UNIT_SOURCES)
 UNIT_LINK = $(Q)$(LINK) -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc,--wrap=reallocarray -o $@ \
 	$(filter %.o,$^) $(READER_LIB) -lcmocka $(READER_LIBS)
 
-$(OBJ)/tests/unit/%.o: EXTRA_CPPFLAGS += -Itests -Itools/miniprof
+# gcc defines that name by itself; clang has another way to say it.
+$(OBJ)/tests/unit/%.o: EXTRA_CPPFLAGS += -Itests -Itools/miniprof \
+	$(if $(findstring address,$(SAN)),-D__SANITIZE_ADDRESS__=1)
 $(OBJ)/tests/unit/record/%.o: EXTRA_CPPFLAGS += $(CUDA_CPPFLAGS)
 
 $(OBJ)/tests/unit/%/tests.h: FORCE

@@ -14,15 +14,9 @@
 #include "unit/trace_fixture.h"
 
 /* Sanitizers make a reading ten times as slow; there the bits are tried in turn. */
-#ifdef __has_feature /* clang's way to say it */
-#if __has_feature(address_sanitizer)
+#ifdef __SANITIZE_ADDRESS__
 #define BIT_STEP 3
-#endif
-#endif
-#if defined(__SANITIZE_ADDRESS__) && !defined(BIT_STEP)
-#define BIT_STEP 3
-#endif
-#ifndef BIT_STEP
+#else
 #define BIT_STEP 1
 #endif
 
