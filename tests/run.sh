@@ -25,10 +25,13 @@ BUILD=${BUILD:-build}
 JOBS=${JOBS:-2}
 SOURCE=${SOURCE:-$(cd "$(dirname "$0")/.." && pwd)}
 LIMIT=${TEST_SECONDS:-900} # a test that hangs is a failed test
-# The same answer to impossible sizes as malloc's own.
-export ASAN_OPTIONS=${ASAN_OPTIONS:-allocator_may_return_null=1:detect_leaks=1}
+# The same answer to impossible sizes as malloc's own. clang's runtime reads where no memory is when
+# a library has TLS, and takes the frames of a cancelled thread for live ones.
+asan=allocator_may_return_null=1:detect_leaks=1:intercept_tls_get_addr=0:use_sigaltstack=0
+export ASAN_OPTIONS=${ASAN_OPTIONS:-$asan}
 export UBSAN_OPTIONS=${UBSAN_OPTIONS:-print_stacktrace=1}
 export TSAN_OPTIONS=${TSAN_OPTIONS:-suppressions=$SOURCE/tests/tsan.supp:second_deadlock_stack=1}
+export FUZZ_SHARE=${FUZZ_SHARE:-0} # seconds of mutation; 0: only what is kept
 export BUILD JOBS SOURCE
 
 # total FILE: sums "SUITE NAME PASSED FAILED SKIPPED SECONDS CPU" lines (tab-separated).
@@ -127,8 +130,9 @@ one() {
     *.py) command=(python3 "$file") ;;
     esac
     case $suite in
-    fuzz) fuzz_command "$name" "$file" ;;
-    replay) command=("$file" -runs=0 -timeout=30 -rss_limit_mb=1024 "$BUILD/seeds") ;;
+    fuzz)
+        command=("$SOURCE/tests/fuzz/run" "$file" "$FUZZ_SHARE")
+        LIMIT=$((FUZZ_SHARE + 300)) ;;
     tidy | analyzer) command=(make -sk lint-files CHECKER="$suite" FOLDER="$file") ;;
     esac
     timed "$log" timeout -k 10 "$LIMIT" "${command[@]}"
@@ -169,7 +173,7 @@ weighed() {
         [ "$suite" = unit ] && source=$SOURCE/tests/unit/${file#*/tests/unit/}.c
         [ ! -f "$source" ] ||
             weight=$(sed -nE '1,12s/.*Takes ([0-9]+) s.*/\1/p' "$source" | head -n 1)
-        [ "$suite" != fuzz ] || weight=${FUZZ_SHARE:-60}
+        [ "$suite" != fuzz ] || weight=$FUZZ_SHARE
         echo "${weight:-1} $suite $file $build $san"
     done | sort -s -k 1,1nr | cut -d ' ' -f 2-
 }
@@ -187,16 +191,6 @@ pool() {
     grep -E '^(e2e|timed) ' <<<"$tests" | lane $((2 * JOBS)) &
     grep -vE '^(e2e|timed) ' <<<"$tests" | lane "$JOBS"
     wait
-}
-
-# Sets `command` to a libFuzzer run: new inputs go to BUILD, what breaks it too.
-fuzz_command() {
-    local corpus=$BUILD/corpus/$1
-    mkdir -p "$corpus"
-    command=("$2" -max_total_time="${FUZZ_SHARE:-60}" -timeout=30 -rss_limit_mb=1024
-             -max_len=131072 -print_final_stats=1 -artifact_prefix="$BUILD/crash-$1-"
-             "$corpus" "$BUILD/seeds")
-    LIMIT=$((${FUZZ_SHARE:-60} + 120))
 }
 
 if [ "${1:-}" = --total ]; then
@@ -242,7 +236,6 @@ if [ "$1" = --step ]; then
 fi
 
 if [ "$1" = --pool ]; then
-    export FUZZ_SHARE=${FUZZ_SHARE:-60}
     pool
     [ -z "$own_results" ] || total "$own_results"
     exit

@@ -35,7 +35,7 @@
 #   roots/*.sh            the packages in a clean system of its own (debootstrap, chroot);
 #                         readme_*.sh types README and the tutorial there: make check-readme
 #   qemu/*                how unit, cli, golden and e2e run of a build for another processor
-#   fuzz/fuzz_*.c         libFuzzer targets; seeds: tests/data, tests/golden, tests/fuzz/corpus
+#   fuzz/fuzz_*.c         libFuzzer targets, which fuzz/run runs; fuzz/corpus: inputs that are kept
 #   gpu/*.sh              need an NVIDIA GPU: make gpu-check; bench*.sh: make bench-gpu; growth.sh:
 #                         make bench-growth; node_level.sh: make bench-nodes; close_time.sh:
 #                         make bench-close
@@ -233,7 +233,7 @@ endif
 -include tests/qemu/qemu.mk
 
 SUITES := $(ALL_SUITES)
-.PHONY: test-programs list-tests quick changed check-rest check-all fuzz-programs fuzz-seeds \
+.PHONY: test-programs list-tests quick changed check-rest check-all fuzz-programs fuzz-corpus \
 	lint-files check-readme check-fresh check-pythons $(SUITES:%=check-%)
 
 # The software GPU tests itself: tests/e2e/simgpu_selftest.sh.
@@ -303,7 +303,7 @@ check-all: ## everything, for what an issue touched and before a release (1 hour
 	@mkdir -p build; rm -f $(RESULTS)
 	@$(SUBMAKE) all test-programs
 	@set -e; for san in $(SANITIZERS); do $(SUBMAKE) SAN=$$san test-programs; done
-	@$(SUBMAKE) $(FUZZ_BUILD) fuzz-programs fuzz-seeds
+	@$(SUBMAKE) $(FUZZ_BUILD) fuzz-programs
 	@$(if $(HAVE_QEMU),$(build_for_qemu),echo "$(NO_QEMU)")
 	@{ $(call lists,ALL); for san in $(SANITIZERS); do $(call lists,ALL) SAN=$$san; done; \
 		$(if $(HAVE_QEMU),$(call lists,ALL) $(QEMU_BUILD);) \
@@ -315,8 +315,9 @@ check-all: ## everything, for what an issue touched and before a release (1 hour
 # ---- fuzzer -------------------------------------------------------------------------------------
 
 FUZZ_SOURCES := $(sort $(wildcard tests/fuzz/fuzz_*.c))
+FUZZ_SOURCES := $(filter-out $(if $(HAVE_CUDA),,%/fuzz_ctl.c) \
+	$(if $(HAVE_SQLITE),,%/fuzz_json.c %/fuzz_nvvp.c),$(FUZZ_SOURCES))
 FUZZ_PROGRAMS := $(FUZZ_SOURCES:tests/fuzz/%.c=$(BUILD)/%)
-FUZZ_SEEDS := $(wildcard tests/data tests/golden tests/fuzz/corpus)
 FUZZ_BUILD := BUILD=build/fuzz CC=clang SAN=fuzzer-no-link,address,undefined
 FUZZ_SHARE := $(shell echo $$((($(FUZZ_SECONDS) + $(words $(FUZZ_SOURCES)) - 1) / \
 	($(words $(FUZZ_SOURCES)) + !$(words $(FUZZ_SOURCES))))))
@@ -324,20 +325,23 @@ TESTS_fuzz := $(FUZZ_SOURCES:tests/fuzz/%.c=build/fuzz/%)
 
 $(BUILD)/fuzz_%: $(OBJ)/tests/fuzz/fuzz_%.o $(READER_LIB)
 	$(call say,LINK,$@)
-	$(Q)$(LINK) -fsanitize=fuzzer -o $@ $^ $(READER_LIBS)
+	$(Q)$(LINK) -fsanitize=fuzzer -o $@ $(filter %.o,$^) $(READER_LIB) $(READER_LIBS)
+
+$(OBJ)/tests/fuzz/fuzz_ctl.o: EXTRA_CPPFLAGS += $(CUDA_CPPFLAGS)
+$(BUILD)/fuzz_ctl: $(RECORD_OBJECTS)
 
 fuzz-programs: $(FUZZ_PROGRAMS)
 
-# Small traces, to begin with.
-fuzz-seeds:
-	@mkdir -p $(BUILD)/seeds
-	@find $(FUZZ_SEEDS) -name '*.mpt' -size -128k | while read -r file; do \
-		cp -u "$$file" "$(BUILD)/seeds/$${file//\//_}"; done
-
-fuzz: ## feed the reader broken traces for FUZZ_SECONDS (clang's libFuzzer)
-	@$(SUBMAKE) $(FUZZ_BUILD) fuzz-programs fuzz-seeds
+fuzz: ## feed readers and the recorder broken input for FUZZ_SECONDS (clang's libFuzzer)
+	@$(SUBMAKE) $(FUZZ_BUILD) fuzz-programs
 	@BUILD=$(abspath build/fuzz) SOURCE=$(CURDIR) FUZZ_SHARE=$(FUZZ_SHARE) JOBS=1 \
 		tests/run.sh fuzz $(TESTS_fuzz)
+
+# After a long run: 300 KB of all that the targets have found stay in the repository.
+fuzz-corpus: ## renew tests/fuzz/corpus by what build/fuzz/corpus has
+	@$(SUBMAKE) $(FUZZ_BUILD) fuzz-programs
+	@for target in $(TESTS_fuzz); do \
+		BUILD=$(abspath build/fuzz) SOURCE=$(CURDIR) tests/fuzz/run --keep $$target; done
 
 # ---- lint ---------------------------------------------------------------------------------------
 
@@ -346,7 +350,7 @@ C_FILES := $(sort $(wildcard src/*/*.c src/*/*/*.c tools/*/*.c tools/*/*/*.c tes
 H_FILES := $(sort $(wildcard include/miniprof/*.h src/*/*.h src/*/*/*.h tools/miniprof/*/*.h \
 	tests/*/*.h tests/*/*/*.h samples/*.h))
 CUDA_FILES := $(filter src/record/% tests/simgpu/% tests/oracle/% samples/% tests/gpu/% \
-	tests/unit/record/% tests/bench/bench_record_%,$(C_FILES))
+	tests/fuzz/fuzz_ctl.c tests/unit/record/% tests/bench/bench_record_%,$(C_FILES))
 # They need a later CUDA than the rest.
 C_FILES := $(if $(CUDART),$(C_FILES),$(filter-out tests/gpu/cost.c tests/gpu/cost_loops.c,\
 	$(C_FILES)))

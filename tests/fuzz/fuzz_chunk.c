@@ -3,9 +3,6 @@
 #include "mutate.h"
 #include "walk.h"
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t size, size_t max_size, unsigned seed);
-
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     walk_bytes(data, size);

@@ -11,10 +11,6 @@
 
 #define PREFIX_BYTES 8
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t size, size_t max_size, unsigned seed);
-size_t LLVMFuzzerMutate(uint8_t *data, size_t size, size_t max_size);
-
 /* Decodes into columns of exactly `rows` values each, or into the decoder's memory. */
 static enum mp_status decode(struct mp_decoder *decoder, const uint8_t *bytes, size_t size,
                              uint32_t rows, uint32_t mask, struct mp_batch *batch,

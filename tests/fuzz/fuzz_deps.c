@@ -14,16 +14,7 @@
 #define MOST_WINDOWS 64
 #define MOST_GAINS   3
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t size, size_t max_size, unsigned seed);
-
 /* ---- What holds for every trace ---- */
-
-static void expect(bool holds)
-{
-    if (!holds)
-        abort();
-}
 
 static uint64_t sum_of(const struct deps_result *result)
 {

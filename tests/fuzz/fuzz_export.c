@@ -10,15 +10,6 @@
 
 #define MOST_ROWS 20000 /* of a trace; bounds the time of one input */
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t size, size_t max_size, unsigned seed);
-
-static void expect(bool holds)
-{
-    if (!holds)
-        abort();
-}
-
 static void expect_row(const struct export_process *process, const struct export_row *row)
 {
     const struct export_analyses *analyses = export_rows_analyses(process->rows);

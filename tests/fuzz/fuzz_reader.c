@@ -2,8 +2,6 @@
  * here from the decoder; fuzz_chunk.c and fuzz_decode.c go there. */
 #include "walk.h"
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     walk_bytes(data, size);

@@ -16,15 +16,6 @@
 
 #define MOST_ROWS 20000 /* of a trace; bounds the time of one input */
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t size, size_t max_size, unsigned seed);
-
-static void expect(bool holds)
-{
-    if (!holds)
-        abort();
-}
-
 static void expect_rows(const struct summary_row *rows, size_t count, uint64_t total)
 {
     uint64_t sum = 0;

@@ -1,11 +1,11 @@
-/* Writes the seeds of the fuzzers, tests/fuzz/corpus: small traces with all tables in them. Run
- * again when the format changes:
+/* Writes tests/fuzz/corpus/traces, with which the fuzzers of traces begin: small traces with all
+ * tables in them. Run again when the format changes:
  *
  *     make build/obj/tests/unit/{trace_fixture,deps/deps_fixture}.o build/obj/libreader.a
  *     gcc -std=gnu17 -D_GNU_SOURCE -Iinclude -Isrc -Itests -o build/make_corpus \
  *         tests/fuzz/make_corpus.c build/obj/tests/unit/{trace_fixture,deps/deps_fixture}.o \
  *         build/obj/libreader.a -lcmocka -lzstd -lstdc++ -lm
- *     build/make_corpus tests/fuzz/corpus
+ *     build/make_corpus tests/fuzz/corpus/traces
  */
 #include <fcntl.h>
 #include <stdio.h>

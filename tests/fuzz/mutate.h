@@ -4,11 +4,10 @@
 #define MP_TESTS_FUZZ_MUTATE_H
 
 #include "seal.h"
+#include "target.h"
 
 #define MUTATE_MOST_CHUNKS 256
 #define MUTATE_RAW_BYTES   (1u << 18) /* of a chunk that is mutated */
-
-size_t LLVMFuzzerMutate(uint8_t *data, size_t size, size_t max_size);
 
 /* Where the chunks begin; returns how many. */
 static inline unsigned mutate_find_chunks(const uint8_t *data, size_t size, size_t *chunks)

@@ -10,6 +10,9 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "target.h"
+
+#define WALK_FILES       2
 #define WALK_MOST_VALUES (1u << 22) /* bounds the time of one input; a chunk may hold 2 million */
 
 /* Looks at every value, so that a sanitizer sees what is not there. */
@@ -95,19 +98,27 @@ static inline uint64_t walk_trace(struct mp_trace *trace)
     return sum;
 }
 
+/* A file of these bytes: its path, which the next file of the same number takes. */
+static inline const char *walk_file(unsigned number, const uint8_t *bytes, size_t size)
+{
+    static char paths[WALK_FILES][32];
+    static int fds[WALK_FILES];
+
+    if (!fds[number]) {
+        fds[number] = memfd_create("fuzz", MFD_CLOEXEC);
+        snprintf(paths[number], sizeof paths[number], "/proc/self/fd/%d", fds[number]);
+    }
+    expect(fds[number] > 0 && ftruncate(fds[number], 0) == 0);
+    expect(pwrite(fds[number], bytes, size, 0) == (ssize_t)size);
+    return paths[number];
+}
+
 /* Opens these bytes as a trace; NULL, and what is wrong in *error, if they are none. */
 static inline struct mp_trace *walk_open(const uint8_t *bytes, size_t size, struct mp_error *error)
 {
-    static int fd = -1;
-    char path[64];
     struct mp_trace *trace;
-    if (fd < 0)
-        fd = memfd_create("fuzz", MFD_CLOEXEC);
-    snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
-    if (fd < 0 || ftruncate(fd, 0) != 0 || pwrite(fd, bytes, size, 0) != (ssize_t)size)
-        abort();
-    if (mp_trace_open(path, &trace, error) != MP_OK && trace)
-        abort();
+
+    expect(mp_trace_open(walk_file(0, bytes, size), &trace, error) == MP_OK || !trace);
     return trace;
 }
 
