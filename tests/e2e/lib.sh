@@ -78,6 +78,11 @@ like() {
     fi
 }
 
+# sanitized [NAME]: whether this build has that sanitizer, or any.
+sanitized() {
+    [[ ${SAN:-} == *${1:-?}* ]]
+}
+
 # plays WHAT...: whether CUDA's headers, of which the software GPU is made, have all of these: a
 # function of the driver or of CUPTI, or a header.
 plays() {
@@ -150,6 +155,21 @@ start() {
     pid=$!
 }
 
+# hurry N: from here on the recorder's time limits are divided by N, or by a quarter of that in a
+# build that is slow; that is $hurry. It is for waits that have to end, not for limits that a slow
+# machine must not reach.
+hurry=1
+hurry() {
+    hurry=$1
+    ! sanitized && [ "${build##*/}" != qemu ] || hurry=$((($1 + 3) / 4))
+    export MINIPROF_TEST_TIME_DIVISOR=$hurry
+}
+
+# seconds N: as the recorder says that limit.
+seconds() {
+    awk -v s="$1" -v by="$hurry" 'BEGIN { printf "%g", s / by }'
+}
+
 # leaky COMMAND...: without the leak checker of a build with sanitizers. At the end of a forked
 # child it may wait for ever for what another thread held at the fork, and beside a CUPTI that is
 # not ours it may crash.
@@ -157,14 +177,23 @@ leaky() {
     ASAN_OPTIONS=${ASAN_OPTIONS:+$ASAN_OPTIONS:}detect_leaks=0 "$@"
 }
 
-# await COMMAND...: until it succeeds, 20 s at most.
+# await COMMAND...: until it succeeds. The limit is for a test that fails.
 await() {
-    local tries
-    for ((tries = 0; tries < 400; tries++)); do
-        "$@" 2>/dev/null && return 0
-        sleep 0.05
+    local until=$((SECONDS + 120))
+    until "$@" 2>/dev/null; do
+        [ $SECONDS -lt $until ] || return 1
+        sleep 0.02
     done
-    return 1
+}
+
+# ends PID: it has ended, though not been waited for.
+ends() {
+    [[ ! -e /proc/$1/stat || $(<"/proc/$1/stat") == *") Z "* ]]
+}
+
+# has NAME TABLE COUNT [PATTERN]: the trace has at least that many such rows by now.
+has() {
+    [ "$(count "$1" "$2" "${4:-}")" -ge "$3" ]
 }
 
 # ---- Looking at what came out ----------------------------------------------------------------

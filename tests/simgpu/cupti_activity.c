@@ -266,6 +266,7 @@ static CUptiResult set_kind(CUpti_ActivityKind kind, bool enable)
     ct_attach();
     ct_faultSwitch(kind, enable);
     pthread_mutex_lock(&ct_lock);
+    simgpu_switches += kind == CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL && state.kinds[kind] != enable;
     state.kinds[kind] = enable;
     if (kind == CUPTI_ACTIVITY_KIND_DRIVER)
         memset(state.driver_api, enable, sizeof(state.driver_api));

@@ -41,6 +41,7 @@ static void complete_buffer(void)
     state.buffer = NULL;
     if (buffer)
         state.complete(NULL, 0, buffer, state.size, state.used);
+    simgpu_buffers_out = 0;
 }
 
 static bool request_buffer(void)
@@ -56,6 +57,7 @@ static bool request_buffer(void)
     if (!state.zeroed)
         memset(buffer, 0, size);
     state.buffer = buffer;
+    simgpu_buffers_out = 1;
     state.size = size;
     state.used = state.records = 0;
     state.max_records = max_records;
@@ -144,7 +146,7 @@ void ct_deliver(void)
     end_filling();
 }
 
-CUptiResult CUPTIAPI cuptiActivityFlushAll(uint32_t flag)
+static CUptiResult flush_all(uint32_t flag)
 {
     uint64_t now = simgpu_horizon_ns();
 
@@ -159,6 +161,16 @@ CUptiResult CUPTIAPI cuptiActivityFlushAll(uint32_t flag)
     complete_buffer();
     end_filling();
     return CUPTI_SUCCESS;
+}
+
+CUptiResult CUPTIAPI cuptiActivityFlushAll(uint32_t flag)
+{
+    CUptiResult result;
+
+    simgpu_flushes_begun++;
+    result = flush_all(flag);
+    simgpu_flushes_ended++;
+    return result;
 }
 
 /* CUPTI's timer would only return full buffers, which are returned at once here. */
@@ -178,6 +190,7 @@ cuptiActivityRegisterCallbacks(CUpti_BuffersCallbackRequestFunc funcBufferReques
     pthread_mutex_lock(&ct_lock);
     state.request = funcBufferRequested;
     state.complete = funcBufferCompleted;
+    simgpu_buffer_client = (void *)(uintptr_t)funcBufferRequested;
     pthread_mutex_unlock(&ct_lock);
     return CUPTI_SUCCESS;
 }

@@ -179,6 +179,13 @@ struct simgpu_hooks {
 
 SIMGPU_EXPORT extern const struct simgpu_hooks *simgpu_hooks;
 
+/* For tests that wait for what a client does: how many calls of cuptiActivityFlushAll have begun
+ * and ended, how often CONCURRENT_KERNEL was switched on or off, how many buffers CUPTI has,
+ * and the function that it asks for them. */
+SIMGPU_EXPORT extern _Atomic uint64_t simgpu_flushes_begun, simgpu_flushes_ended, simgpu_switches;
+SIMGPU_EXPORT extern _Atomic uint64_t simgpu_buffers_out;
+SIMGPU_EXPORT extern void *_Atomic simgpu_buffer_client;
+
 /* The virtual clock as seen by the calling thread; each call costs that thread 20 ns. */
 SIMGPU_EXPORT uint64_t simgpu_clock_ns(void);
 /* What is over: the furthest any thread that uses the driver has come, and the caller if it is one

@@ -3,6 +3,7 @@
  *
  *     life init alpha=4 reset alpha=3 sync exit=0
  */
+#include "../steps/awaits.h"
 #include "common.h"
 
 #include <cudaProfiler.h>
@@ -498,11 +499,6 @@ static void print(const char *value)
     fflush(stdout);
 }
 
-static void sleep_ms(const char *value)
-{
-    usleep((useconds_t)number(value) * 1000);
-}
-
 /* From now on the allocator of preload/hot_malloc.c allows the recorder nothing on this thread. */
 static void hot(const char *value)
 {
@@ -548,7 +544,15 @@ static const struct step_row {
     {"library", use_library},
     {"load", load},
     {"print", print},
-    {"sleep", sleep_ms},
+    {"await", await_file},
+    {"written", await_written},
+    {"flushing", await_flush},
+    {"returned", await_returned},
+    {"switched", await_switches},
+    {"unrecorded", await_off},
+    {"round", await_round},
+    {"state", await_state},
+    {"said", await_said},
     {"hot", hot},
 };
 

@@ -1,4 +1,5 @@
 /* Steps that call no CUDA function: NVTX, threads, signals, processes. See programs/steps.c. */
+#include "awaits.h"
 #include "steps.h"
 
 #include "common.h"
@@ -260,13 +261,6 @@ static void in_thread(const char *value)
     join_thread("");
 }
 
-/* Waits until the file exists: somebody outside says when to go on. */
-static void await_file(const char *path)
-{
-    for (int i = 0; i < 4000 && access(path, F_OK) != 0; i++)
-        usleep(5000);
-}
-
 static void on_usr2(int signal_number)
 {
     static const char text[] = "own USR2\n";
@@ -316,7 +310,7 @@ static void raise_signal(const char *value)
 {
     kill(getpid(), (int)number(value));
     /* What ends the process comes a moment later where somebody finishes a file first. */
-    sleep(20);
+    sleep(120);
     fail("steps: signal %s did not end the process", value);
 }
 
@@ -456,6 +450,14 @@ const struct step_row host_steps[] = {
     {"begin-thread", begin_thread},
     {"join-thread", join_thread},
     {"await", await_file},
+    {"written", await_written},
+    {"flushing", await_flush},
+    {"returned", await_returned},
+    {"switched", await_switches},
+    {"unrecorded", await_off},
+    {"round", await_round},
+    {"state", await_state},
+    {"said", await_said},
     {"handle-usr2", handle_usr2},
     {"swap-sockets", swap_sockets},
     {"load", load},
