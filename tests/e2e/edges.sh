@@ -62,7 +62,7 @@ same_edges "all: edges of the graph that ran before the range" "$branches_edges"
 same_edges "all: edges of the one in it" "$empty_edges" all 2
 
 # ---- the cut forgets what was written --------------------------------------------------------
-profile cut -- "$steps" init "${branches[@]}" instantiate=0 launch=0 sync sleep=300 start \
+profile cut -- "$steps" init "${branches[@]}" instantiate=0 launch=0 sync written start \
     launch=0 sync stop
 same_edges "cut: edges are written again" "$branches_edges" cut 1
 same "cut: once" 5 "$(count cut edge)"

@@ -72,7 +72,7 @@ rise() {
 }
 for first in 1 2147483640 3000000000 4294967200; do
     profile "wrap$first" SIMGPU_CORRELATION=$first -- \
-        "$life" init alpha=1 sleep=300 alpha=199 beat=20
+        "$life" init alpha=1 written alpha=199 beat=20
     same "ids from $first: kernels" "alpha 220" "$(kernels "wrap$first")"
     same "ids from $first: all are tied to their calls, and rise" "220 0" \
         "$(ids "wrap$first") $(rise "wrap$first")"

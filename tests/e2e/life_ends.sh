@@ -1,5 +1,5 @@
 #!/bin/bash
-# Takes 30 s.
+# Takes 12 s.
 # Ends that leave no time, and exec: what was written is readable, and it is nearly all.
 . "$SOURCE/tests/e2e/lib.sh" || exit 1
 life=$build/tests/e2e/life
@@ -25,44 +25,41 @@ opens() {
 ended "quick_exit(5)" quick 5 init alpha=5 print=text quick-exit=5
 complete "quick_exit(5)" quick
 same "quick_exit(5): kernels" "alpha 5" "$(kernels quick)"
-if [ -z "${SAN:-}" ]; then # which takes SIGSEGV for itself
+if ! sanitized; then # which takes SIGSEGV for itself
     ulimit -c 0
-    ended "SIGSEGV" crash 139 init alpha=5 sync print=text sleep=700 crash=0
+    ended "SIGSEGV" crash 139 init alpha=5 sync print=text written crash=0
     opens SIGSEGV crash
     same "SIGSEGV: what was flushed before" "alpha 5" "$(kernels crash)"
     same "SIGSEGV: nothing is said" "" "$(said crash)"
 fi
 
 # ---- SIGKILL at random moments ---------------------------------------------------------------
-# From the first kernel in the file on. The clock of the trace is CLOCK_REALTIME here, as is date's.
-# Whatever ended 200 ms before the kill is in the file, if nothing else keeps the machine busy:
-# tests/gpu/sigkill.py judges that.
+# What the program knows to be in the file is there, and the rest of the file can be read. Shorter
+# limits let the signal come more often while the file is written.
 has_kernels() {
-    "$miniprof" summary "$1.mpt" 2>/dev/null | grep -q 'GPU activities.* alpha$'
+    [ "$(kernels "$1" | sed 's/alpha //')" -ge 200 ]
 }
 
 unreadable=0
-times=()
+missing=0
+hurry 20
 for ((i = 1; i <= 50; i++)); do
-    start "kill$i" SIMGPU_REAL_TIME=1 -- "$life" init print=begun beat=5000
-    await has_kernels "kill$i"
-    sleep "0.$((RANDOM % 5))$((RANDOM % 10))$((RANDOM % 10))"
-    at=$(date +%s%N)
+    start "kill$i" -- "$life" init alpha=200 sync written print=written beat=60000
+    await grep -q written "kill$i.out"
+    sleep "0.0$((RANDOM % 10))" # a moment, not a wait
     kill -KILL "$pid"
     wait "$pid" 2>/dev/null
-    has_kernels "kill$i" && zstd -tq "kill$i.mpt" || unreadable=$((unreadable + 1))
-    times+=("$(rows "kill$i" kernel | awk -F, -v at="$at" '
-        { gone = (at - $4 - $5) / 1e6; if (NR == 1 || gone < least) least = gone }
-        END { printf "%d", NR ? least : 99999 }')")
+    "$miniprof" summary "kill$i.mpt" 2>/dev/null | grep -q ' alpha$' && zstd -tq "kill$i.mpt" ||
+        unreadable=$((unreadable + 1))
+    has_kernels "kill$i" || missing=$((missing + 1))
     rm -f "kill$i".*
 done
-same "SIGKILL at 50 random moments: every trace opens" 0 "$unreadable"
-median=$(printf '%s\n' "${times[@]}" | sort -n | sed -n 25p)
-check "SIGKILL at 50 random moments: the last $median ms are missing in the middle" \
-    [ "$median" -le 2000 ]
+hurry 1
+same "SIGKILL at 50 random moments: every trace opens, and has what was written" "0 0" \
+    "$unreadable $missing"
 
 # ---- exec ------------------------------------------------------------------------------------
-ended "exec" exec 6 init alpha=3 sync print=first sleep=500 exec=init,beta=2,print=second,exit=6
+ended "exec" exec 6 init alpha=3 sync print=first written exec=init,beta=2,print=second,exit=6
 same "exec: the first program's kernels" "alpha 3" "$(kernels exec)"
 opens "exec, first program" exec
 same "exec: the second program's, in a file of its own" "beta 2" "$(kernels exec.2)"
@@ -76,12 +73,12 @@ check "exec: a third program would have the third file" [ ! -e exec.3.mpt ]
 ended "exec without a trace before" execs 6 print=first exec=init,beta=2,exit=6
 same "exec without a trace before: one file" "beta 2" "$(kernels execs)"
 check "exec without a trace before: no second file" [ ! -e execs.2.mpt ]
-profile other MINIPROF_OUTPUT="$work/plain" -- "$life" init alpha=1 sleep=300 \
-    exec=init,beta=1,sync,sleep=300,exec=init
+profile other MINIPROF_OUTPUT="$work/plain" -- "$life" init alpha=1 sync written \
+    exec=init,beta=1,sync,written,exec=init
 check "exec, a name without .mpt" [ -e plain.2 ]
 cp plain.2 plain.mpt
 same "exec, a name without .mpt: kernels" "beta 1" "$(kernels plain)"
-( cd "$work" && "$miniprof" run --output "$work/run.%p.mpt" -- "$life" init alpha=1 sync sleep=300 \
+( cd "$work" && "$miniprof" run --output "$work/run.%p.mpt" -- "$life" init alpha=1 sync written \
     exec=init,beta=2,exit=6 >run.out 2>run.err )
 same "miniprof run, exec: the program's exit code" 6 $?
 like "miniprof run, exec: prints the first program's trace" 'GPU activities:.* 1 .* alpha' \

@@ -69,7 +69,7 @@ profile whole -- "$steps" "${three[@]}"
 same "nothing is lost: nothing is said" "" "$(truth whole)$(said_by_info whole)$(
     rows whole loss)"
 profile late SIMGPU_LATE_MS=3000 -- "$steps" init start alpha=5 stop start alpha=5 stop \
-    pass=9000000 beta=1 sync sleep=300
+    pass=9000000 beta=1 sync written
 same "records that come late are there" "" "$(truth late)$(said_by_info late)"
 
 # ---- What has no kernel is not missing ----------------------------------------------------------
@@ -99,7 +99,7 @@ done
 profile many_lost MINIPROF_CAPTURE=range SIMGPU_LOSE_KERNELS=5 -- "$steps" "${program[@]}"
 same "1,000 ranges, every fifth kernel lost: each range says so" "$(truth many_lost)" \
     "$(said_by_info many_lost)"
-profile linger MINIPROF_CAPTURE=range -- "$steps" "${program[@]}" sleep=200 alpha=50 sync start \
+profile linger MINIPROF_CAPTURE=range -- "$steps" "${program[@]}" unrecorded alpha=50 sync start \
     alpha=1 stop sync
 same "and later nothing is enabled between ranges" "alpha 2001" "$(kernels linger)"
 finish

@@ -133,7 +133,7 @@ same "nvtx: a child that is forked in the range" "0 child: exit 3 alpha 1 beta 2
 profile nvtx_exit MINIPROF_CAPTURE=nvtx:a -- "$steps" init push=a alpha=3 exit=5
 same "nvtx: exit in the range" "5 alpha 3 1begin:nvtx 1end:end_of_process" \
     "$status $(kernels nvtx_exit) $(ranges nvtx_exit)"
-profile nvtx_killed MINIPROF_CAPTURE=nvtx:a -- "$steps" init push=a alpha=3 sync sleep=600 raise=9
+profile nvtx_killed MINIPROF_CAPTURE=nvtx:a -- "$steps" init push=a alpha=3 sync written raise=9
 same "nvtx: SIGKILL in the range" "137 alpha 3" "$status $(kernels nvtx_killed)"
 profile nvtx_capture MINIPROF_CAPTURE=nvtx:a -- "$steps" init stream=1 push=a capture alpha=2 pop \
     push=a end-capture=0 pop instantiate=0 push=a launch=0 pop launch=0 sync
@@ -509,7 +509,7 @@ b''" "$(cat odd)"
 touch go1
 wait "$pid"
 same "ctl: nothing was recorded for any of them" "0 0" "$? $(count user kernel)"
-profile closed MINIPROF_CAPTURE=off -- "$steps" init alpha=1 sync sleep=200 swap-sockets print=done
+profile closed MINIPROF_CAPTURE=off -- "$steps" init alpha=1 sync round swap-sockets print=done
 same "a program that closes our socket keeps what it opens then" "0 done" \
     "$status $(cat closed.out)"
 finish

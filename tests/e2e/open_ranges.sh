@@ -61,7 +61,7 @@ profile thread_end MINIPROF_CAPTURE=range -- "$steps" init range-start=1:request
 same "ended by another thread" "end ~start:request" \
     "$(events thread_end | tr ' ' '\n' | sort | paste -sd' ')"
 profile dead MINIPROF_CAPTURE=range -- "$steps" init thread=push=gone thread=range-start=1:kept \
-    sleep=300 start alpha=1 stop range-end=1 start beta=1 stop sync
+    round start alpha=1 stop range-end=1 start beta=1 stop sync
 same "a thread that ended: what it pushed is over, what it started is not" \
     "~start:kept ~end" "$(events dead)"
 
@@ -74,7 +74,8 @@ profile schedule MINIPROF_SCHEDULE=wait=1,active=1,repeat=2 MINIPROF_STEP=step -
     push=run push=step pop push=step alpha=1 pop push=step pop push=step beta=1 pop pop sync
 same "schedule: the same" "~push:run push:step pop ~pop ~push:run push:step pop ~pop" \
     "$(events schedule)"
-profile delay MINIPROF_DELAY=1 -- "$steps" init push=run alpha=1 sleep=1500 beta=1 pop gamma=1 sync
+profile delay MINIPROF_DELAY=1 -- "$steps" init push=run alpha=1 state=recording beta=1 pop \
+    gamma=1 sync
 same "delay: open when it is over" "~push:run pop" "$(events delay)"
 profile before MINIPROF_CAPTURE=range NVTX_INJECTION64_PATH="$lib" -- "$steps" push=early init \
     start alpha=1 stop pop sync

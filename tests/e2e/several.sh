@@ -78,7 +78,7 @@ same "fork and exec: merged" "5 6" "$(value "$calls['alpha'], $calls['beta']" <m
 mkdir cut
 for end in sync raise=9; do
     bare "cut.$end" CUDA_INJECTION64_PATH="$lib" MINIPROF_OUTPUT="$work/cut/%p.mpt" -- \
-        "$steps" init alpha=2 sync sleep=500 "$end"
+        "$steps" init alpha=2 sync written "$end"
 done
 output=$("$miniprof" summary --merge cut)
 same "killed: exit code" 1 $?
