@@ -234,7 +234,7 @@ for row in no_folder:/proc/none/a.mpt:'cannot create .*/proc/none.*No such file'
     unharmed "no place for the trace: $name, and CUPTI is left alone" "$name" bare 0
     nothing "no place for the trace: $name" "$name" "$expected.*nothing is recorded"
 done
-if [ -z "${SAN:-}" ]; then
+if ! sanitized; then
     profile no_room SIMGPU_TELL_CUPTI=1 LD_PRELOAD="$build/tests/e2e/full_disk.so" \
         FULL_DISK_COUNT=100000 -- "${program[@]}"
     unharmed "no room for the header, and CUPTI is left alone" no_room bare 0
@@ -340,22 +340,26 @@ fi
 # What runs at a time is less than the overflow buffers hold.
 batches=$(printf 'alpha=40000 sync %.0s' {1..10})
 # shellcheck disable=SC2206 # words
-many=("$steps" init print=ready sleep=700 $batches print=done sleep=700)
+many=("$steps" init written print=ready await=go1 $batches print=done await=go2 written)
 cpu=$(taskset -cp $$ | sed 's/.*: *//; s/[-,].*//')
 writer() {
     grep -lx miniprof /proc/"$pid"/task/*/comm | cut -d/ -f5
 }
 # starve NAME [VAR=VALUE...]
 starve() {
+    rm -f go1 go2
     start "$1" MINIPROF_BUFFER_MB=8 "${@:2}" -- taskset -c "$cpu" "${many[@]}"
     await grep -q ready "$1.out"
     await [ -n "$(writer)" ]
     chrt --idle --pid 0 "$(writer)"
+    touch go1
     await grep -q 'done' "$1.out"
     chrt --other --pid 0 "$(writer)"
+    touch go2
     wait "$pid"
     status=$?
 }
+touch go1 go2
 bare many.bare -- "${many[@]}"
 starve many
 unharmed "buffers run out" many many.bare 0

@@ -158,7 +158,7 @@ same "threads: who captured" "2" "$(column threads captured thread | sort -u | w
 
 # ---- CUPTI comes late ------------------------------------------------------------------------
 preload=$build/libminiprof_preload.so
-if [ -e "$preload" ] && ! ldd "$steps" | grep -q libasan; then
+if [ -e "$preload" ] && ! sanitized address; then
     for when in graph range; do
         profile attach_$when LD_PRELOAD="$preload" MINIPROF_ATTACH=$when MINIPROF_CAPTURE=range -- \
             "$steps" "${program[@]}"

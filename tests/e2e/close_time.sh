@@ -3,7 +3,7 @@
 # tests/gpu/close_time.sh on the software GPU, beside a torch.profiler and an nsys that take a known
 # time: what it says is right, and it notices a file that is not complete.
 . "$SOURCE/tests/e2e/lib.sh" || exit 1
-if [ -n "${SAN:-}" ]; then
+if sanitized; then
     echo "not with a build that has sanitizers: Python has no runtime for them"
     exit 77
 fi

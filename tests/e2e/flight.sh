@@ -182,7 +182,7 @@ for ((i = 0; i < 100; i++)); do
 done
 limits=(p99x3 p50x10 p90)
 # Thread sanitizer slows the recorder's own calls down: no step is ten times another there.
-[[ ${SAN:-} == *thread* ]] && limits=(p90)
+sanitized thread && limits=(p90)
 for limit in "${limits[@]}"; do
     rm -f percent.mpt
     profile percent MINIPROF_FLIGHT=30s MINIPROF_SLOW_STEP=$limit MINIPROF_STEP=it -- \
@@ -221,7 +221,7 @@ same "a bad MINIPROF_FLIGHT: an ordinary trace" "alpha 2 1 0" \
         grep -c "flight recorder")"
 
 # ---- crashes ---------------------------------------------------------------------------------
-if [ -z "${SAN:-}" ]; then # which takes these signals for itself
+if ! sanitized; then # which takes these signals for itself
     while IFS='|' read -r end code signal; do
         bare "$end.bare" -- "$crash" "$end"
         same "$end: exit code without miniprof" "$code" "$status"
@@ -266,12 +266,12 @@ END
     same "a second thread that crashes while the file is written waits: the first one's signal" \
         "139 beta 3" "$status $(kernels both)"
     profile hangs MINIPROF_FLIGHT=30s LD_PRELOAD="$disk" FULL_DISK_FROM=1000000 \
-        FULL_DISK_SLEEP_MS=60000 -- timeout -s KILL 30 "$crash" segv
+        FULL_DISK_SLEEP_MS=600000 MINIPROF_TEST_TIME_DIVISOR=4 -- timeout -s KILL 300 "$crash" segv
     same "the disk hangs: dies of its own signal" 139 "$status"
     same "the disk hangs: no file has the trace's name" hangs.mpt.part "$(traces hangs)"
     # CUPTI hangs: what comes without it is there.
-    profile cupti MINIPROF_FLIGHT=30s SIMGPU_FLUSH_SLEEP_MS=60000 -- timeout -s KILL 30 \
-        "$steps" init push=a sleep=500 push=b raise=11
+    profile cupti MINIPROF_FLIGHT=30s SIMGPU_FLUSH_SLEEP_MS=600000 MINIPROF_TEST_TIME_DIVISOR=4 -- \
+        timeout -s KILL 300 "$steps" init push=a flushing push=b raise=11
     same "CUPTI hangs: dies of its own signal" 139 "$status"
     complete "CUPTI hangs" cupti
     same "CUPTI hangs: the ranges are there" "push:a push:b" \
@@ -294,15 +294,13 @@ same "forked children: exit code, what the parent recorded, one file" "0 alpha 2
 sound "forked children" forks
 
 # ---- age -------------------------------------------------------------------------------------
-export SIMGPU_REAL_TIME=1
 rm -f go?
-start old MINIPROF_FLIGHT=1s -- "$steps" init push=outer alpha=5 sync sleep=3000 beta=3 sync pop \
-    print=one await=go1
+start old MINIPROF_FLIGHT=1s -- "$steps" init push=outer alpha=5 sync written pass=3000000 beta=3 \
+    sync pop print=one await=go1
 told old one
 usr2 old.mpt
 touch go1
 wait "$pid"
-unset SIMGPU_REAL_TIME
 sound "3 s later, with MINIPROF_FLIGHT=1s" old
 same "3 s later: the kernels of the last second" "beta 3" "$(kernels old)"
 same "3 s later: the range begins and ends with the recorder's reason" "1begin:flight 1end:flight" \
@@ -398,7 +396,7 @@ wait "$pid"
 same "200 signals and five requests at once: exit code" 0 $?
 wait
 files=(storm storm.2 storm.3 storm.4 storm.5)
-if [[ ${SAN:-} == *thread* ]]; then # a round takes so long there that it serves many signals
+if sanitized thread; then # a round takes so long there that it serves many signals
     read -ra files <<<"$(traces storm | sed 's/\.mpt//g')"
     check "200 signals and five requests at once: one to five files" \
         [ ${#files[@]} -ge 1 -a ${#files[@]} -le 5 ]
@@ -451,7 +449,7 @@ like "the folder is gone: the line" \
     'a.mpt.part.: No such file or directory: nothing is written, the next trigger tries again$' \
     "$(said gone | head -n 1)"
 
-if [ -z "${SAN:-}" ]; then
+if ! sanitized; then
     rm -f go*
     start disk MINIPROF_FLIGHT=30s LD_PRELOAD="$disk" FULL_DISK_FROM=3 FULL_DISK_COUNT=1 -- \
         "$steps" init alpha=1 sync print=one await=go1 beta=2 sync print=two await=go2
@@ -493,7 +491,7 @@ for what in use-up-fds close-all="$work/taken.own" chdir=/; do
     bare odd.bare -- "$life" init alpha=2 sync "$what" alpha=3 sync exit=4
     profile odd MINIPROF_FLIGHT=30s MINIPROF_OUTPUT=odd.mpt -- \
         "$life" init alpha=2 sync "$what" alpha=3 sync crash=0
-    if [ -z "${SAN:-}" ]; then
+    if ! sanitized; then
         same "$what: exit code" 139 "$status"
         same "$what: all is there" "alpha 5" "$(kernels odd)"
         sound "$what" odd
@@ -505,7 +503,7 @@ same "close-all: nothing of ours in the program's file" 0 "$(stat -c %s taken.ow
 same "miniprof run without a trigger: the exit code, and what it says" \
     "6 miniprof run: the flight recorder wrote no trace: nothing triggered it, or its messages \
 above say why not" "$? $(cat run.err)"
-if [ -z "${SAN:-}" ]; then
+if ! sanitized; then
     "$miniprof" run -o "$work/run.mpt" --flight=30s --flight-mb=8 --flight-files=1 \
         --slow-step=1h --step=it -- "$crash" segv >run.out 2>run.err
     same "miniprof run and a crash: the exit code, and the summary" "139 1 1" \

@@ -71,7 +71,7 @@ same "who holds the interpreter lock" "held free" "$(for name in held freed; do
         sort | uniq -c | sort -rn | awk 'NR == 1 { print $2 }'
 done | xargs)"
 # Only the preloaded library knows which thread another one has waited for.
-if [ -z "${SAN-}" ]; then
+if ! sanitized; then
     cat >holder.py <<'END'
 import json, subprocess, sys
 told = json.load(open(sys.argv[3]))
@@ -90,7 +90,7 @@ END
         unknown.mpt told.json unknown
     complete "the lock's holder" holder
 fi
-if [ -z "${SAN-}" ]; then
+if ! sanitized; then
     sampled iterations MINIPROF_CAPTURE=range -- gap_ranges
     same "outside of ranges: none" "" "$("$miniprof" stacks --by function iterations.mpt |
         grep outside)"
@@ -116,7 +116,7 @@ check "beside native stacks" python3 compare.py "$miniprof" both.mpt told.json
 sampled played SIMGPU_REAL_TIME=0 -- gaps holds_gil
 same "a time that is played: said, and none" "miniprof: MINIPROF_STACKS_GAPS: the software GPU \
 plays the time: no samples 0" "$(said played) $(samples played)"
-if [ -z "${SAN-}" ]; then
+if ! sanitized; then
     sampled refused LD_PRELOAD="$build/tests/e2e/no_vm_readv.so" -- gaps holds_gil
     same "no process_vm_readv: no stacks of samples" "0 1" "$status $("$miniprof" dump --table \
         host_sample --csv refused.mpt | sed 1d | cut -d, -f4 | sort -u | wc -l)"
@@ -160,7 +160,7 @@ if python3 -c 'import _xxsubinterpreters' 2>/dev/null; then
 fi
 
 # ---- at any moment -----------------------------------------------------------------------------
-if [ -z "${SAN-}" ]; then
+if ! sanitized; then
     mkdir -p modules
     ticks=$build/tests/e2e/many_ticks.so
     for program in "churn $work/modules 1500" "structures" "forks" "gaps python_loop collect"; do

@@ -5,7 +5,7 @@
 
 hostfn=$build/tests/e2e/hostfn
 preload=$build/libminiprof_preload.so
-if [ ! -e "$preload" ] || ldd "$hostfn" | grep -q libasan; then
+if [ ! -e "$preload" ] || sanitized address; then
     echo "no $preload, or a build with sanitizers, whose runtime must come first"
     exit 77
 fi

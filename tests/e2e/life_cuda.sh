@@ -36,7 +36,7 @@ lives "12 contexts, none destroyed" many "alpha 12" init "${many[@]}"
 # ---- libraries -------------------------------------------------------------------------------
 host=$build/tests/e2e/host
 plugin=$build/tests/e2e/gpu_user.so
-if [ -z "${SAN:-}" ]; then
+if ! sanitized; then
     bare plug.bare -- "$host" 3 "$plugin"
     same "a plug-in, three times: exit code without miniprof" 0 "$status"
     profile plug -- "$host" 3 "$plugin"
@@ -83,7 +83,7 @@ done
 
 # ---- the wall clock --------------------------------------------------------------------------
 profile steady -- "$life" init alpha=200 beat=300
-if [ -z "${SAN:-}" ]; then
+if ! sanitized; then
     profile stepped LD_PRELOAD="$build/tests/e2e/clock_steps.so" -- "$life" init alpha=200 beat=300
     same "the wall clock is set all the time: exit code" 0 "$status"
     same "the wall clock is set all the time: the same trace" "$(comparable steady)" \

@@ -36,7 +36,7 @@ cp "$build/tests/e2e/steps_setuid" setuid/steps 2>/dev/null
 chmod 4755 setuid/steps
 chmod 755 "$work"
 other=(setpriv --reuid=65534 --regid=65534 --clear-groups)
-if [ "$(id -u)" -eq 0 ] && [ -z "${SAN:-}" ] &&
+if [ "$(id -u)" -eq 0 ] && ! sanitized &&
     bare setuid.bare -- "${other[@]}" "$work/setuid/steps" init alpha=2 sync print=ran &&
     [ "$status" -eq 0 ]; then
     profile setuid -- "${other[@]}" "$work/setuid/steps" init alpha=2 sync print=ran
@@ -51,7 +51,7 @@ fi
 # Whatever the limit: the program runs as without, and the recorder records or says one line. Where
 # memory is enough to begin and no more, the closing line says how much was dropped, and the file is
 # cut short.
-if [ -z "${SAN:-}" ]; then
+if ! sanitized; then
     harmed=0
     recorded=0
     refused=0
@@ -85,7 +85,7 @@ if [ -z "${SAN:-}" ]; then
 fi
 
 # ---- system calls, allocations ---------------------------------------------------------------
-if [ -z "${SAN:-}" ]; then
+if ! sanitized; then
     lives "no system calls after the warm-up" quiet 0 "alpha 550" init seccomp=500
     same "no system calls after the warm-up: all of it" "550 2202 1650 0" \
         "$(count quiet call cuLaunchKernel) $(count quiet sync) $(count quiet nvtx) $(

@@ -188,7 +188,7 @@ in_a_launch() {
     shift 2
     rm -f "$work/$name.mpt"
     start "$name" SIMGPU_PROFILER_SLEEP_MS=700 MINIPROF_METRICS=flop_count_sp \
-        -- timeout -s KILL 20 "$steps" reset-at-exit init print=text aside=1 sleep=100 "$@"
+        -- timeout -s KILL 100 "$steps" reset-at-exit init print=text aside=1 sleep=100 "$@"
     wait "$pid"
     same "$name, in a launch: exit code" "$expected" "$?"
     complete "$name, in a launch" "$name"

@@ -52,7 +52,7 @@ compared() { # WHAT NAME
 # the thread sanitizer does, which the sanitizer does not survive.
 mkdir none
 : >none/libunwind.so.8
-case ${SAN-} in *thread*) LD_LIBRARY_PATH=$work/none:$LD_LIBRARY_PATH ;; esac
+! sanitized thread || LD_LIBRARY_PATH=$work/none:$LD_LIBRARY_PATH
 
 profile native MINIPROF_STACKS=native -- "$program"
 compared "native stacks" native
@@ -100,7 +100,7 @@ take_turns() { # UNWINDER LIBRARIES
         echo "skipped: plugins have places of their own here: $(cat turns.out)"
     fi
 }
-if [ -z "${SAN-}" ]; then
+if ! sanitized; then
     take_turns libunwind "$LD_LIBRARY_PATH"
     if [ "$(grep -c libunwind8 turns.err)" = 0 ]; then # it is installed
         same "libunwind: said once that glibc goes on" 1 "$(grep -c 'unloads modules' turns.err)"
@@ -108,12 +108,13 @@ if [ -z "${SAN-}" ]; then
     take_turns glibc "$work/none:$LD_LIBRARY_PATH"
 fi
 # Nothing that is asked of the linker waits for a constructor.
-profile waits MINIPROF_STACKS=both -- timeout 30 "$plugins" waits "$build/tests/e2e/plugin_waits.so"
+profile waits MINIPROF_STACKS=both -- timeout 300 "$plugins" waits \
+    "$build/tests/e2e/plugin_waits.so"
 same "launches while another thread is inside of dlopen" "0 done" "$status $(cat waits.out)"
 complete "launches while another thread is inside of dlopen" waits
 
 # ---- names -------------------------------------------------------------------------------------
-if [ -n "$(ldconfig -p 2>/dev/null | grep 'libdw\.so\.1')" ] && [ -z "${SAN-}" ]; then
+if [ -n "$(ldconfig -p 2>/dev/null | grep 'libdw\.so\.1')" ] && ! sanitized; then
     "$miniprof" stacks --by function --csv native.mpt >names.csv 2>names.err
     calls_of() {
         awk -F, -v name="\"$1\"" '
@@ -138,11 +139,11 @@ if [ -n "$(ldconfig -p 2>/dev/null | grep 'libdw\.so\.1')" ] && [ -z "${SAN-}" ]
         "$(cat gone.out)"
 fi
 gdb_stack() {
-    timeout 60 gdb -nx -batch -iex 'set debuginfod enabled off' -ex 'break cuMemsetD8_v2' \
+    timeout 300 gdb -nx -batch -iex 'set debuginfod enabled off' -ex 'break cuMemsetD8_v2' \
         -ex run -ex continue -ex bt "$program" 2>/dev/null |
         sed -nE 's/^#[1-9][0-9]* +0x[0-9a-f]+ in ([a-z]+) .* at .*\/([a-z_.]+:[0-9]+)$/\1 (\2)/p'
 }
-if command -v gdb >/dev/null && [ -z "${SAN-}" ] && [ -n "$(gdb_stack)" ]; then
+if command -v gdb >/dev/null && ! sanitized && [ -n "$(gdb_stack)" ]; then
     "$miniprof" stacks --tree --csv native.mpt >tree.csv
     same "names and lines as gdb tells them" "$(gdb_stack)" "$(python3 - tree.csv <<'END'
 import csv, sys
@@ -161,7 +162,7 @@ END
 fi
 
 # ---- with Python -------------------------------------------------------------------------------
-if [ -z "${SAN-}" ] && command -v python3 >/dev/null; then
+if ! sanitized && command -v python3 >/dev/null; then
     export PYTHONDONTWRITEBYTECODE=1
     profile python MINIPROF_STACKS=both TRUTH="$work/truth.json" -- \
         python3 "$SOURCE/tests/e2e/stacks/structures.py"

@@ -73,7 +73,7 @@ same "--trace api: no kernels" "0 1" \
     "$(grep -cE ' (alpha|beta)$' api.err) $(grep -c 'cuLaunchKernel$' api.err)"
 nvprof none --profile-api-trace none "${program[@]}"
 same "--profile-api-trace none" 0 "$(grep -c 'cuLaunchKernel$' none.err)"
-nvprof timeout --timeout 1 "$steps" init alpha=2 sync sleep=20000
+nvprof timeout --timeout 1 "$steps" init alpha=2 sync await=never
 same "--timeout: exit code" 0 "$status"
 like "--timeout: a line" 'Warning: the program was ended by --timeout after 1 s' "$(last timeout)"
 same "--timeout: the report" 1 "$(grep -c ' alpha$' timeout.err)"

@@ -2,7 +2,7 @@
 # What the recorder shows of itself to the process, and of the process in the trace.
 . "$SOURCE/tests/e2e/lib.sh" || exit 1
 
-if [ -z "${SAN:-}" ]; then # a sanitizer exports its own symbols and needs its runtime
+if ! sanitized; then # a sanitizer exports its own symbols and needs its runtime
     check "four entry points exported, libc needed, nothing else" \
         "$SOURCE/tools/dev/check_exports" "$lib"
 fi

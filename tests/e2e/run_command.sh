@@ -81,7 +81,7 @@ same "run: nested children: the program's own summary" "1 0" \
 run dies -- "$steps" init alpha=2 sync raise=15
 same "run: a program that dies of SIGTERM: 143, with a summary" "143 1" \
     "$status $(grep -c ' alpha$' dies.err)"
-run aborts -- "$steps" init alpha=2 sync sleep=600 abort
+run aborts -- "$steps" init alpha=2 sync written abort
 same "run: a program that aborts: 134, with what there is" "134 1 1" \
     "$status $(grep -c ' alpha$' aborts.err) $(grep -c 'Warning: .*no index' aborts.err)"
 for row in INT:130 TERM:143; do

@@ -136,7 +136,7 @@ same "advise: host code belongs to the function around it" "host_code step" \
     "$(told advice | sed -n 's/^host_bound: //p' | tr , '\n' | sed 's/^ //' | sort -u)"
 like "advise: it is called host code" '[0-9] % host code in step \(advice.py:[0-9]+\)' \
     "$("$miniprof" advise advice.mpt)"
-if [ -z "${SAN-}" ]; then
+if ! sanitized; then
     stacked advice python3 SIMGPU_REAL_TIME=1 MINIPROF_STACKS_GAPS=1000 -- advice host
     # While other processes have the cores, the thread computes nothing, and that time is step's.
     like "advise: samples say which function computed" 'host_code tokenise' \
@@ -185,7 +185,7 @@ unharmed "a program without Python" steps plain 0
 same "a program without Python: nothing is said" "" "$(said steps)"
 # A library before Python's can say another version; nothing comes before an executable that has
 # Python inside, as Debian's.
-if [ -z "${SAN-}" ] && python3 -c 'import sys
+if ! sanitized && python3 -c 'import sys
 sys.exit(sys.version_info < (3, 11) or "/libpython" not in open("/proc/self/maps").read())'; then
     stacked future python3 LD_PRELOAD="$build/tests/e2e/python_future.so" -- reuse 3
     like "a Python that is not known: said once" \
@@ -195,7 +195,7 @@ sys.exit(sys.version_info < (3, 11) or "/libpython" not in open("/proc/self/maps
 else
     echo "skipped: a Python that is not known: only in libpython of 3.11 and later"
 fi
-if [ -z "${SAN-}" ]; then
+if ! sanitized; then
     stacked refused python3 LD_PRELOAD="$build/tests/e2e/no_vm_readv.so" -- reuse 3
     like "no process_vm_readv: said once" 'cannot be walked safely, since process_vm_readv' \
         "$(said refused)"
@@ -205,7 +205,7 @@ fi
 # ---- a program that loads Python late -----------------------------------------------------------
 library=$(python3 -c 'import os, sysconfig
 print(os.path.join(sysconfig.get_config_var("LIBDIR"), sysconfig.get_config_var("INSTSONAME")))')
-if [ -n "${SAN-}" ] || ! [[ $library == */libpython*.so* && -e $library ]]; then
+if sanitized || ! [[ $library == */libpython*.so* && -e $library ]]; then
     echo "skipped: Python comes late: no libpython that a program could load"
 else
     profile late MINIPROF_STACKS=python PYTHONHOME="$(python3 -c 'import sys

@@ -11,7 +11,7 @@ fi
 # Programs with AddressSanitizer are not preloaded. ThreadSanitizer of gcc 12 does not know all
 # functions of these programs, pthread_mutex_clocklock for one, and takes them for errors.
 # waits_odd.sh builds programs with sanitizers by itself.
-if [ -n "${SAN:-}" ]; then
+if sanitized; then
     echo "not with a build that has sanitizers"
     exit 77
 fi

@@ -4,7 +4,7 @@
 # what is not is named, and a program that is skipped, fails or says nothing is never counted as one
 # that holds. The same of committed traces.
 . "$SOURCE/tests/e2e/lib.sh" || exit 1
-if [ -n "${SAN:-}" ]; then
+if sanitized; then
     echo "not with a build that has sanitizers: it compares times, which they and their load change"
     exit 77
 fi

@@ -11,6 +11,7 @@
  * and 0, 1, 2... in the lower, and then the same crash usr2=N       sends itself N times SIGUSR2,
  * from four threads, and waits for `go`
  */
+#include "../steps/awaits.h"
 #include "common.h"
 
 #include <nvtx3/nvToolsExt.h>
@@ -107,10 +108,16 @@ static void stack(void)
     deeper(0);
 }
 
+/* While the recorder writes the file of the first crash; where that is quick, never. */
 static void *abort_later(void *argument)
 {
+    const char *output = getenv("MINIPROF_OUTPUT");
+    char part[4096];
+
     (void)argument;
-    usleep(300000);
+    snprintf(part, sizeof(part), "%s.part", output ? output : "");
+    while (access(part, F_OK) != 0)
+        usleep(1000);
     abort();
 }
 
@@ -151,8 +158,7 @@ static void await_go(void)
 {
     puts("ready");
     fflush(stdout);
-    while (access("go", F_OK) != 0)
-        usleep(10000);
+    await_file("go");
 }
 
 static void make_names(long count)
@@ -169,7 +175,7 @@ static void make_names(long count)
         if (i % 1000 == 0)
             usleep(2000); /* for the writer to get on */
     }
-    sleep(1);
+    await_said("recording begins anew");
     nvtxMarkA("last");
     launch("alpha");
     await_go();
