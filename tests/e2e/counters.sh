@@ -259,12 +259,12 @@ P
 )"
 like "by idle: the title" 'While nothing ran:.*Idle because of' "$(tr '\n' ' ' <clocks.txt)"
 profile capped SIMGPU_THROTTLE=power MINIPROF_SAMPLE=default@100kHz -- "$steps" init \
-    "${steady[@]}" push=iteration alpha=40 gamma=60 sleep=250 sync pop "${steady[@]}" print=text
+    "${steady[@]}" push=iteration alpha=40 gamma=60 read sync pop "${steady[@]}" print=text
 like "clocks: why they are low" 'came with lower clocks or more throttling: power [1-9]' \
     "$("$miniprof" iters --iterations iteration capped.mpt 2>&1)"
 # The GPU is at its limit all the time, and its clock is as always: that explains no outlier.
 profile always SIMGPU_THROTTLE=power MINIPROF_SAMPLE=default@100kHz -- "$steps" init \
-    "${steady[@]}" push=iteration alpha=400 sleep=250 sync pop "${steady[@]}" print=text
+    "${steady[@]}" push=iteration alpha=400 read sync pop "${steady[@]}" print=text
 like "clocks: a GPU that is always capped" '0 of the [1-9][0-9]* came with lower clocks' \
     "$("$miniprof" iters --iterations iteration always.mpt 2>&1)"
 
@@ -283,7 +283,7 @@ for i in {1..12}; do
     loop+=(push=iteration alpha=40 gamma=80 beta=50 sync pop)
 done
 profile advice SIMGPU_THROTTLE=power MINIPROF_SAMPLE=default@100kHz -- "$steps" init "${loop[@]}" \
-    sleep=250 print=text
+    read print=text
 as=(--iterations iteration)
 same "advice: gamma is at 95 % of memory, alpha at 80 %" "95 80" \
     "$(echo $(finding advice memory_bound sampled_percent "${as[@]}") \

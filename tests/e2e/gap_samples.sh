@@ -158,7 +158,7 @@ fi
 if ! sanitized; then
     mkdir -p modules
     ticks=$build/tests/e2e/many_ticks.so
-    for program in "churn $work/modules 1500" "structures" "forks" "gaps python_loop collect"; do
+    for program in "churn $work/modules 500" "structures" "forks" "gaps python_loop collect"; do
         sampled ticks LD_PRELOAD="$ticks" TRUTH="$work/truth.json" -- $program
         same "many signals, ${program%% *}: it ran" 0 "$status"
         check "many signals, ${program%% *}: there were" grep -qE '^[0-9]{3,} signals$' ticks.err

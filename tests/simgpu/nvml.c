@@ -121,6 +121,7 @@ NVML nvmlDeviceGetMemoryInfo(void *device, struct memory *memory)
 NVML nvmlDeviceGetCurrentClocksEventReasons(void *device, unsigned long long *reasons)
 {
     (void)device;
+    simgpu_readings++;
     *reasons = strcmp(throttle(), "power") == 0 ? 0x4 : strcmp(throttle(), "heat") == 0 ? 0x20 : 0;
     return SUCCESS;
 }

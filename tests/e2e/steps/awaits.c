@@ -81,11 +81,12 @@ static bool is_even(const void *count)
     return *(const _Atomic uint64_t *)count % 2 == 0;
 }
 
-static void await_flushes(const char *name, uint64_t more)
+/* `more` than `from` has now. */
+static void await_more(const char *name, const char *from, uint64_t more)
 {
-    struct counted flushes = {find(name), *find("simgpu_flushes_begun") + more};
+    struct counted counted = {find(name), *find(from) + more};
 
-    await_recorder(is_reached, &flushes, name);
+    await_recorder(is_reached, &counted, name);
 }
 
 /* CUPTI asks the recorder for buffers, not another client. */
@@ -102,13 +103,13 @@ void await_written(const char *unused)
 {
     (void)unused;
     await_recorder(has_buffers, find("simgpu_buffer_client"), "the recorder's buffers");
-    await_flushes("simgpu_flushes_ended", FLUSHES);
+    await_more("simgpu_flushes_ended", "simgpu_flushes_begun", FLUSHES);
 }
 
 void await_flush(const char *unused)
 {
     (void)unused;
-    await_flushes("simgpu_flushes_begun", 1);
+    await_more("simgpu_flushes_begun", "simgpu_flushes_begun", 1);
 }
 
 void await_returned(const char *unused)
@@ -128,6 +129,13 @@ void await_off(const char *unused)
 {
     (void)unused;
     await_recorder(is_even, find("simgpu_switches"), "no records of kernels");
+}
+
+/* A reading that began before may be counted later, and one is taken when the next begins. */
+void await_reading(const char *unused)
+{
+    (void)unused;
+    await_more("simgpu_readings", "simgpu_readings", 3);
 }
 
 /* ---- What the recorder answers and says ---- */

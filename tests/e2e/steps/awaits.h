@@ -22,6 +22,9 @@ void await_returned(const char *unused);
 void await_switches(const char *count);
 void await_off(const char *unused);
 
+/* NVML has been read anew. */
+void await_reading(const char *unused);
+
 /* The writer has run a round. */
 void await_round(const char *unused);
 

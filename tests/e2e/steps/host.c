@@ -455,6 +455,7 @@ const struct step_row host_steps[] = {
     {"returned", await_returned},
     {"switched", await_switches},
     {"unrecorded", await_off},
+    {"read", await_reading},
     {"round", await_round},
     {"state", await_state},
     {"said", await_said},
