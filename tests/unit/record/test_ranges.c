@@ -6,6 +6,7 @@
 
 #include <cmocka.h>
 
+#include "base/settings/time_limits.h"
 #include "record/core/clock.h"
 #include "record/core/state.h"
 #include "record/ranges/range.h"
@@ -56,7 +57,8 @@ static void the_writer_rests_no_longer_than_it_lingers(void **state)
 {
     (void)state;
     end_quick_range(-LONG_MS);
-    assert_in_range(range_tick(&recorder, 2 * LONG_MS), 1, LONG_MS + RANGE_QUICK_MS);
+    assert_in_range(range_tick(&recorder, 2 * LONG_MS), 1,
+                    LONG_MS + mp_time_limit_ms(MP_TIME_RANGE_QUICK));
 }
 
 int main(void)
