@@ -29,18 +29,18 @@ def varint(data, at):
 
 def fields(data):
     """Number and value of each field: an int, or the bytes of what has a length."""
-    at = 0
-    while at < len(data):
-        tag, at = varint(data, at)
+    at, end = 0, len(data)
+    while at < end:
+        tag, at = (data[at], at + 1) if data[at] < 0x80 else varint(data, at)
         kind = tag & 7
         if kind == 0:
-            value, at = varint(data, at)
+            value, at = (data[at], at + 1) if data[at] < 0x80 else varint(data, at)
         elif kind == 1:
             value, at = data[at:at + 8], at + 8
             if len(value) < 8:
                 raise ValueError("cut in a number")
         elif kind == 2:
-            length, at = varint(data, at)
+            length, at = (data[at], at + 1) if data[at] < 0x80 else varint(data, at)
             value, at = data[at:at + length], at + length
             if len(value) < length:
                 raise ValueError("cut in a message")
@@ -50,9 +50,9 @@ def fields(data):
 
 
 def message(data):
-    found = defaultdict(list)
+    found = {}
     for number, value in fields(data):
-        found[number].append(value)
+        found.setdefault(number, []).append(value)
     return found
 
 
@@ -147,7 +147,7 @@ def take_stage(trace, sequence, time, data):
         args.update(arguments(trace, sequence, kernel.get(5, [])))
         kernel = {"name": one(kernel, 2, b"").decode(), "readable": one(kernel, 3, b"").decode(),
                   "arch": one(kernel, 4, b"").decode()}
-    args.update(arguments(trace, sequence, launch[3]))
+    args.update(arguments(trace, sequence, launch.get(3, ())))
     for key, number in (("grid", 1), ("block", 2)):
         if number in launch:
             args[key] = dimensions(launch, number)
@@ -157,7 +157,8 @@ def take_stage(trace, sequence, time, data):
         one(found, 1), text_of(trace, sequence, 2, one(found, 20)),
         one(stage, 2, b"?").decode() if stage else None,
         (one(found, 13), one(queue, 2, b"?").decode() if queue else None), one(found, 11),
-        one(context, 2) if context else None, time, one(found, 2), args, found[18], kernel))
+        one(context, 2) if context else None, time, one(found, 2), args, found.get(18, []),
+        kernel))
 
 
 def take_track(trace, data):
@@ -199,12 +200,12 @@ def take_packet(trace, sequences, data):
         sequence.interned[field][one(entry, 1)] = entry
     if 6 in packet:
         snapshot = message(one(packet, 6))
-        clocks = [message(clock) for clock in snapshot[1]]
+        clocks = [message(clock) for clock in snapshot.get(1, ())]
         trace.clocks.append((one(snapshot, 2), {one(c, 1): one(c, 2) for c in clocks}))
     if 60 in packet:
         take_track(trace, one(packet, 60))
     if 128 in packet:
-        trace.gpus += [message(gpu) for gpu in message(one(packet, 128))[1]]
+        trace.gpus += [message(gpu) for gpu in message(one(packet, 128)).get(1, ())]
     if (53 in packet or 11 in packet) and (sequence.clock != 1 or 8 not in packet):
         trace.problem("an event that is not on CLOCK_REALTIME")
     if 53 in packet:
@@ -234,8 +235,8 @@ def pair(trace):
             correlation = message(one(event, 3000, b""))
             found = Slice(uuid, text_of(trace, sequence, 1, one(event, 3)),
                           text_of(trace, sequence, 2, one(event, 10)), time, 0,
-                          dict(annotations(trace, sequence, event[4])), correlation[1],
-                          correlation[2], one(event, 52))
+                          dict(annotations(trace, sequence, event.get(4, ()))),
+                          correlation.get(1, []), correlation.get(2, []), one(event, 52))
             if kind == 1:
                 stacks[uuid].append((found, time))
             else:
