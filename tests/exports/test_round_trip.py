@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-# Takes 35 s; with CHECKS=short 9 s.
+# Takes 50 s; with CHECKS=short 9 s.
 """Every format holds what the trace holds: counts and total times by kind and name, from the
 export, against those of `miniprof summary` and `miniprof nvtx`, for every committed trace.
 

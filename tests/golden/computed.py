@@ -44,8 +44,9 @@ OF_A_TRACE = (
     ("what overlaps is what the rows say", compare_overlap.compare),
 )
 # What `make check` leaves out: two comparisons that look at each row by itself, 30 of 42 CPU
-# seconds for two large traces. They have the same rows as resnet50_graph_edges, which is the program of
-# resnet50_graph with fewer iterations, and inference, whose NVTX layers are like resnet50_eager's.
+# seconds for two large traces. They have the same rows as resnet50_graph_edges, which is the
+# program of resnet50_graph with fewer iterations, and as inference, whose NVTX layers are like
+# those of resnet50_eager.
 LONG = {(trace, comparison) for trace in ("resnet50_eager", "resnet50_graph")
         for comparison in (compare_traces.compare, compare_iters.compare)}
 OF_THE_ZOO = "server", "cupy_streams", "stream_alloc"
