@@ -376,4 +376,5 @@ def main():
         print(int(not good), what.replace("\n", " "))
 
 
-main()
+if __name__ == "__main__":
+    main()
