@@ -1,0 +1,78 @@
+#!/usr/bin/env python3
+"""Law: nvprof's options print the rows of miniprof's own reports, as text and as nvprof's CSV.
+
+Each cell is the number of the own CSV as it is rounded there, in the unit that stands with it or
+above it.
+"""
+import csv
+import sys
+
+import formats
+import laws
+
+# nvprof's option, and the command that has the same rows.
+SPELLINGS = [
+    ("--print-gpu-summary", ("summary", "--gpu")),
+    ("--print-api-summary", ("summary", "--api")),
+    ("--print-summary-per-gpu", ("summary", "--per-gpu")),
+    ("--print-gpu-trace", ("gpu-trace",)),
+    ("--print-api-trace", ("api-trace",)),
+    ("--dependency-analysis --print-gpu-summary", ("deps", "--as-recorded")),
+    ("--print-gpu-summary --csv", ("summary", "--gpu")),
+    ("--print-api-summary --csv", ("summary", "--api")),
+    ("--print-summary-per-gpu --csv", ("summary", "--per-gpu")),
+    ("--print-gpu-trace --csv", ("gpu-trace",)),
+    ("--print-api-trace --csv", ("api-trace",)),
+]
+# What nvprof's layout has in another form: a cut name, or a unit of 1024 bytes a second.
+OTHERWISE = {"Device", "Throughput", "Unified Memory"}
+TRACES = tuple(trace for trace in laws.SINGLE if laws.size(trace) <= laws.SMALL["gpu-trace"])
+
+
+def table_of(text):
+    """(titles, rows) of nvprof's CSV; numbers get the unit of their column."""
+    titles, units, rows, longest, ours = [], None, [], [], True
+    for line in text.splitlines():
+        if line.startswith("=="):
+            ours = "Metric result" not in line and ours or "Profiling result" in line
+            continue
+        cells = next(csv.reader([line]), [])
+        if not ours or len(cells) < 2:
+            continue
+        if not titles or cells[0] == titles[0]:
+            titles, units, longest = cells, None, max(longest, cells, key=len)
+        elif units is None:
+            units = cells
+        else:
+            rows.append({title: cell + unit if laws.number_of(cell) else cell or "-"
+                         for title, cell, unit in zip(titles, cells, units)})
+    return longest, rows
+
+
+def without_parameters(rows, column):
+    """nvprof demangles the parameters of a template in its way."""
+    for row in rows:
+        if row.get(column):
+            row[column] = row[column].split("<")[0] or row[column]
+    return rows
+
+
+def main():
+    verdicts = laws.Verdicts()
+    for options, report in SPELLINGS:
+        traces = (one for trace in TRACES for one in ("-i", trace))
+        text = laws.run("nvprof", "--log-file", "%1", *traces, *options.split())
+        rows = without_parameters(formats.with_joined(laws.sheet(*report, *TRACES)), "name")
+        best = [f"no table with {len(rows)} rows"]
+        for titles, cells in ([table_of(text)] if "--csv" in options else
+                              formats.tables_of([text])):
+            if len(cells) == len(rows):
+                best = formats.columns_against(
+                    [title for title in titles if title not in OTHERWISE],
+                    without_parameters(cells, "Name"), rows)
+        verdicts.say(f"nvprof {options}: {' '.join(report)}", best)
+    return verdicts
+
+
+if __name__ == "__main__":
+    sys.exit(main().end())
