@@ -1,0 +1,245 @@
+#!/usr/bin/env python3
+"""Law: one fact has one value in all reports.
+
+A fact is what several reports state of one trace, such as the number of kernels. Each report that
+has none (null) is left out.
+"""
+import collections
+import sys
+
+import laws
+
+ALL = None
+# What reports state otherwise: (fact, report): (reason, traces). A trace in which they agree has to
+# go from here.
+KNOWN = {
+    ("records", "top"): ("counts other tables than info", ALL),
+    ("from the first to the last record", "top"): ("begins and ends with other records", {
+        "captured.mpt", "managed.mpt", "metrics.mpt", "zoo/cupy_streams.mpt", "zoo/generate.mpt",
+        "zoo/jax_jit.mpt", "zoo/jax_scan.mpt", "zoo/loader.mpt", "zoo/pdl_graph_baseline.mpt",
+        "zoo/polling.mpt", "zoo/server.mpt", "zoo/server_baseline.mpt", "zoo/torch_compile.mpt",
+        "zoo/torch_eager.mpt", "zoo/torch_graph.mpt", "zoo/torch_graph_baseline.mpt",
+        "zoo/triton_loop.mpt", "zoo/vit_amp.mpt", "zoo/workers.mpt"}),
+    # As recorded they agree.
+    ("mean latency", "deps"): ("takes other costs of recording out than iters", {
+        "captured.mpt", "set/rank0.mpt", "set/rank1.mpt", "set/rank2.mpt", "zoo/jax_jit.mpt",
+        "zoo/jax_scan.mpt", "zoo/loader.mpt", "zoo/pdl_graph.mpt", "zoo/pdl_graph_baseline.mpt",
+        "zoo/pdl_launched.mpt", "zoo/polling.mpt", "zoo/server_baseline.mpt",
+        "zoo/stream_alloc.mpt", "zoo/torch_graph.mpt", "zoo/torch_graph_baseline.mpt",
+        "zoo/triton_loop.mpt", "zoo/workers.mpt"}),
+    ("P50 of the latency", "deps"): ("takes other costs of recording out than iters", {
+        "captured.mpt", "set/rank0.mpt", "set/rank1.mpt", "set/rank2.mpt",
+        "zoo/pdl_graph_baseline.mpt", "zoo/server_baseline.mpt", "zoo/torch_graph_baseline.mpt"}),
+    ("P99 of the latency", "deps"): ("takes other costs of recording out than iters", {
+        "captured.mpt", "set/rank0.mpt", "set/rank1.mpt", "zoo/pdl_graph_baseline.mpt",
+        "zoo/server_baseline.mpt", "zoo/torch_graph_baseline.mpt"}),
+    ("time of all work of the devices", "layers"): ("by position: kernels alone", {
+        "managed.mpt", "metrics.mpt", "zoo/generate.mpt", "zoo/loader.mpt", "zoo/server.mpt",
+        "zoo/server_baseline.mpt", "zoo/stream_alloc.mpt", "zoo/torch_graph.mpt",
+        "zoo/torch_graph_baseline.mpt", "zoo/workers.mpt"}),
+    ("time in which kernels ran", "overlap"): ("without NCCL's kernels", {
+        "ranks/rank0.mpt", "ranks/rank1.mpt"}),
+    ("length of the ranges", "deps --as-recorded"): ("a range without an end has a length", {
+        "set/rank2.mpt"}),
+}
+
+
+def sum_of(rows, key, holds=lambda row: True):
+    return sum(row[key] or 0 for row in rows if holds(row))
+
+
+def activities(overlap, kinds):
+    return [row for device in overlap["devices"] for row in device["activities"]
+            if row["activity"] in kinds]
+
+
+def is_kernel(row):
+    return not row["name"].startswith("[")
+
+
+def is_device_work(row):
+    return not row["name"].startswith("[Unified Memory")
+
+
+KERNELS = ("kernel", "communication")
+# fact: {report: value of the documents}
+FACTS = {
+    "kernels": {
+        "summary": lambda of: sum_of(of["summary"]["groups"][0]["rows"], "calls", is_kernel),
+        "kernels": lambda of: of["kernels"]["calls"],
+        "overlap": lambda of: sum_of(activities(of["overlap"], KERNELS), "calls"),
+        "top": lambda of: of["top"]["kernel_count_all"],
+        "info": lambda of: sum_of(of["info"]["tables"], "rows",
+                                  lambda row: row["table"] == "kernel"),
+    },
+    "time of kernels": {
+        "summary": lambda of: of["summary"]["kernel_time"]["total_ns"],
+        "summary's rows": lambda of: sum_of(of["summary"]["groups"][0]["rows"], "total_ns",
+                                            is_kernel),
+        "kernels": lambda of: of["kernels"]["total_ns"],
+        "kernels' note": lambda of: of["kernels"]["kernel_time"]["total_ns"],
+        "overlap": lambda of: sum_of(activities(of["overlap"], KERNELS), "total_ns"),
+    },
+    "time in which kernels ran": {
+        report: lambda of, report=report: of[report]["kernel_time"]["busy_ns"]
+        for report in ("summary", "kernels", "overlap")
+    },
+    "time of all work of the devices": {
+        "summary": lambda of: sum_of(of["summary"]["groups"][0]["rows"], "total_ns",
+                                     is_device_work),
+        "layers": lambda of: of["layers"].get("device_ns"),
+        "stacks": lambda of: of["stacks"]["all"]["device_ns"],
+        "overlap": lambda of: sum_of(
+            [row for device in of["overlap"]["devices"] for row in device["activities"]],
+            "total_ns"),
+    },
+    "iterations": {
+        "iters": lambda of: of["iters"]["count"],
+        "report": lambda of: of["report"]["iterations"]["count"],
+        "advise": lambda of: of["advise"]["iterations"],
+        "deps": lambda of: of["deps"]["iterations"]["count"],
+        "memory": lambda of: of["memory"]["iterations"]["count"],
+        "diff": lambda of: of["diff"]["iterations"]["a"]["count"],
+    },
+    "mean latency": {
+        "iters": lambda of: of["iters"]["statistics"]["latency_ns"]["mean"],
+        "report": lambda of: of["report"]["latency"]["mean_ns"],
+        "deps": lambda of: of["deps"]["iterations"]["mean_ns"],
+        "diff": lambda of: of["diff"]["iterations"]["a"]["mean_ns"],
+    },
+    "mean latency as recorded": {
+        "iters": lambda of: of["iters, as recorded"]["statistics"]["latency_ns"]["mean"],
+        "deps": lambda of: of["deps, as recorded"]["iterations"]["mean_ns"],
+    },
+    "P50 of the latency": {
+        "iters": lambda of: of["iters"]["statistics"]["latency_ns"]["p50"],
+        "report": lambda of: of["report"]["latency"]["p50_ns"],
+        "report's line": lambda of: of["report"]["traces"][0]["latency_p50_ns"],
+        "advise": lambda of: of["advise"]["latency_p50_ns"],
+        "deps": lambda of: of["deps"]["iterations"]["p50_ns"],
+        "diff": lambda of: of["diff"]["iterations"]["a"]["p50_ns"],
+    },
+    "P50 of the latency as recorded": {
+        report: lambda of, report=report: of[report]["undisturbed"]["recorded_ns"]
+        for report in ("iters", "advise")
+    },
+    "P99 of the latency": {
+        "iters": lambda of: of["iters"]["statistics"]["latency_ns"]["p99"],
+        "report": lambda of: of["report"]["latency"]["p99_ns"],
+        "deps": lambda of: of["deps"]["iterations"]["p99_ns"],
+        "diff": lambda of: of["diff"]["iterations"]["a"]["p99_ns"],
+    },
+    "mean busy time": {
+        "iters": lambda of: of["iters"]["statistics"]["busy_ns"]["mean"],
+        "report": lambda of: of["report"]["time"]["busy_ns"],
+        "diff": lambda of: next(row["a"] for row in of["diff"]["quantities"]
+                                if row["quantity"] == "busy_ns"),
+    },
+    "busy share": {
+        "iters": lambda of: 100 * of["iters"]["statistics"]["busy_ns"]["mean"] /
+                 of["iters"]["statistics"]["latency_ns"]["mean"],
+        "report": lambda of: of["report"]["traces"][0]["busy_percent"],
+    },
+    "length of the ranges": {
+        "info": lambda of: sum(one["end_ns"] - one["begin_ns"] for one in of["info"]["ranges"]),
+        "report": lambda of: of["report"]["recording"]["in_ranges_ns"],
+        "deps --as-recorded": lambda of: of["recorded"]["window_ns"],
+    },
+    "from the first to the last record": {
+        "info": lambda of: of["info"]["last_ns"] - of["info"]["first_ns"],
+        "report": lambda of: of["report"]["recording"]["span_ns"],
+        "top": lambda of: of["top"]["span_ns"],
+    },
+    "window": {
+        "deps": lambda of: of["deps"]["window_ns"],
+        "deps, undisturbed": lambda of: of["deps"]["undisturbed"]["undisturbed_ns"],
+        "deps, without a change": lambda of: of["deps"]["what_if"]["windows"] and
+                                  sum_of(of["deps"]["windows"], "window_ns"),
+    },
+    "records": {
+        "info": lambda of: of["info"]["records"],
+        "report": lambda of: of["report"]["recording"]["records"],
+        "top": lambda of: of["top"]["records"],
+    },
+    "ranges": {
+        "info": lambda of: len(of["info"]["ranges"]),
+        **{report: lambda of, report=report: of[report]["ranges"]
+           for report in ("summary", "kernels", "overlap", "iters", "advise", "deps", "layers",
+                          "memory")},
+    },
+    "dropped records": {
+        report: lambda of, report=report: of[report]["quality"]["dropped"]
+        for report in ("summary", "kernels", "overlap", "iters", "advise", "deps", "layers",
+                       "memory", "info")
+    },
+}
+REPORTS = {
+    "summary": ("summary",), "kernels": ("kernels",), "overlap": ("overlap",),
+    "layers": ("layers",), "stacks": ("stacks",), "iters": ("iters",), "advise": ("advise",),
+    "report": ("report",), "memory": ("memory", "--iterations", "auto"),
+    "deps": ("deps", "--iterations", "auto", "--what-if", "launch=0"),
+    "deps, as recorded": ("deps", "--iterations", "auto", "--as-recorded"),
+    "iters, as recorded": ("iters", "--as-recorded"),
+    "recorded": ("deps", "--as-recorded"), "info": ("info",), "top": ("top",),
+}
+
+
+def documents(trace):
+    found = {name: laws.document(*report, trace) for name, report in REPORTS.items()}
+    found["diff"] = laws.document("diff", trace, trace)
+    # `top` prints one for each refresh: of a trace that has ended one.
+    return {name: one[0] if isinstance(one, list) else one for name, one in found.items()}
+
+
+def values(fact, of):
+    found = {}
+    for report, value in FACTS[fact].items():
+        try:
+            found[report] = value(of)
+        except (KeyError, TypeError, IndexError):  # the report has no such part of this trace
+            found[report] = None
+    return {report: value for report, value in found.items() if value is not None}
+
+
+def odd_ones(found):
+    """Reports whose value is not that of most, or not that of the first of equally many."""
+    groups = []
+    for report, value in found.items():
+        for group in groups:
+            if laws.near(found[group[0]], value, 1e-3):
+                group.append(report)
+                break
+        else:
+            groups.append([report])
+    groups.sort(key=len, reverse=True)
+    return [report for group in groups[1:] for report in group]
+
+
+def main():
+    verdicts, met, stated = laws.Verdicts(), set(), collections.Counter()
+    wrong = collections.defaultdict(list)
+    for trace in laws.TRACES:
+        of = documents(trace)
+        for fact in FACTS:
+            found = values(fact, of)
+            stated.update((fact, report) for report in found)
+            for report in odd_ones(found):
+                known = KNOWN.get((fact, report))
+                if known and (known[1] is ALL or trace in known[1]):
+                    met.add((fact, report, trace))
+                else:
+                    wrong[fact].append(f"{trace}: {report} has another value: {found}")
+    for fact in FACTS:
+        verdicts.say(fact, wrong[fact])
+    verdicts.say("each report states its facts", [
+        f"{report} never states {fact}" for fact, reports in FACTS.items() for report in reports
+        if not stated[fact, report]])
+    verdicts.say("known contradictions are there", [
+        f"{fact}, {report}: agrees in {trace} now" for (fact, report), (_, traces) in KNOWN.items()
+        for trace in traces or laws.TRACES if (fact, report, trace) not in met and
+        (traces or not any(one[:2] == (fact, report) for one in met))])
+    return verdicts
+
+
+if __name__ == "__main__":
+    sys.exit(main().end())
