@@ -2,7 +2,7 @@
 #
 #   make quick        build, unit cli golden laws, the oracle in short, house rules
 #   make changed      of quick and check, the tests that changed files reach (tests/changed)
-#   make check        quick, and computed readers exports zoo e2e python packages
+#   make check        quick, rules views computed readers exports zoo e2e python packages
 #   make check-rest   what .ci/run adds: sanitizers, and clang-tidy for what changed
 #   make check-all    everything
 #   make check-SUITE  one suite
@@ -18,7 +18,7 @@
 #   golden/run.sh         compares what the command prints with the committed texts
 #   golden/terminal.sh    and what it prints on a terminal, where no line may be too wide
 #   golden/computed.sh    whether it is true, by independent computations: the suite `computed`
-#   laws/*.py             what holds for every trace and every view
+#   laws/*.py             what holds for every trace and every view: the suites laws and views
 #   oracle/run.py         random programs on the software GPU against an oracle of what awaits what
 #   oracle/sweep.py       traces in which one thing moves step by step: no row may jump
 #   html/run.sh           pages of `miniprof html` in headless Chromium: html/test_*.mjs
@@ -186,9 +186,10 @@ TESTS_house   := $(addprefix tools/dev/check_,circles docs exports format layers
 TESTS_unit    := $(UNIT_PROGRAMS)
 TESTS_cli     := $(filter-out %/lib.sh,$(sort $(wildcard tests/cli/*.sh)))
 TESTS_golden  := tests/golden/run.sh tests/golden/terminal.sh
-TESTS_laws    := $(sort $(filter-out %/common.py,$(wildcard tests/laws/*.py)))
+TESTS_laws    := $(addprefix tests/laws/,ranges.py spellings.py totals.py)
 TESTS_oracle  := tests/oracle/run.py tests/oracle/sweep.py
 TESTS_rules   := tools/dev/selftest
+TESTS_views   := $(addprefix tests/laws/,columns.py formats.py same_everywhere.py)
 TESTS_computed := tests/golden/computed.sh
 TESTS_readers := $(sort $(wildcard tests/readers/test_*.py))
 TESTS_exports := $(filter-out %/lib.sh,$(sort $(wildcard tests/exports/*.sh \
@@ -206,7 +207,7 @@ TESTS_roots   := $(filter-out %/lib.sh %/pythons.sh tests/roots/readme_% tests/r
 # The suites of each tier. `all` adds tests that need the network (roots, engines), a browser (html)
 # or real time (timed); the oracle and `computed` run whole there.
 QUICK_SUITES := house unit cli golden laws oracle
-CHECK_SUITES := $(QUICK_SUITES) rules computed readers exports zoo e2e python packages
+CHECK_SUITES := $(QUICK_SUITES) rules views computed readers exports zoo e2e python packages
 ALL_SUITES   := $(CHECK_SUITES) timed html engines roots
 
 # Under a sanitizer, what runs our C on inputs of its own. In `all` that is each suite but those
