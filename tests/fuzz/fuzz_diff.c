@@ -13,8 +13,8 @@
 #include "report/page/diff.h"
 #include "report/page/page.h"
 
-#define MOST_ROWS 10000 /* of a trace; bounds the time of one input */
-#define RUNS      3     /* of a side */
+#define MOST_ROWS 4000 /* of a trace; bounds the time of one input */
+#define RUNS      3    /* of a side */
 
 /* ---- What holds for any two traces ---- */
 
@@ -120,10 +120,8 @@ static void compare(const char *a, const char *b, size_t seed)
         return;
     }
     expect_diff(&diff);
-    expect_printed(&report, REPORT_TEXT);
-    expect_printed(&report, REPORT_CSV);
-    expect_printed(&report, REPORT_JSON);
-    if (seed % 8 == 0)
+    expect_printed(&report, (enum report_format)(seed / 16 % 3));
+    if (seed % 32 == 0)
         expect_page(&report);
     diff_free(&diff);
 }
