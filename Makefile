@@ -132,6 +132,11 @@ TOOL_OBJECTS   := $(call objects,tools/miniprof)
 
 TRACE_LIB   := $(OBJ)/libtrace.a
 READER_LIB  := $(OBJ)/libreader.a
+# ThreadSanitizer is for the recorder. The reader and the command, which have one thread, are made of
+# the plain build's objects, behind those that the recorder has too.
+ifeq ($(SAN),thread)
+READER_LIB := $(TRACE_LIB) build/obj/libreader.a
+endif
 READER_LIBS := -Wl,--as-needed -lzstd -lstdc++ -lm $(if $(HAVE_SQLITE),-lsqlite3) \
 	$(if $(HAVE_ZLIB),-lz)
 
@@ -252,14 +257,17 @@ endif
 
 # Members are pulled in as needed: libminiprof.so takes the writing half of src/trace only.
 $(TRACE_LIB): $(TRACE_OBJECTS)
-$(READER_LIB): $(TRACE_OBJECTS) $(CORE_OBJECTS)
-$(TRACE_LIB) $(READER_LIB):
+$(OBJ)/libreader.a: $(TRACE_OBJECTS) $(CORE_OBJECTS)
+$(TRACE_LIB) $(OBJ)/libreader.a:
 	@mkdir -p $(@D)
 	@rm -f $@
 	$(Q)$(CROSS)ar qcs $@ $^
 
 # Which commit this is, in a file of its own: a new commit compiles nothing else.
 TOOL_OBJECTS += $(if $(TOOL_OBJECTS),$(OBJ)/build_id.o $(OBJ)/startup_frame.o)
+ifeq ($(SAN),thread)
+TOOL_OBJECTS := $(TOOL_OBJECTS:$(OBJ)/%=build/obj/%)
+endif
 
 $(OBJ)/build_id.c: FORCE
 	@mkdir -p $(@D); printf 'const char build_package[] = "%s";\nconst char build_commit[] = "%s";\n' \
@@ -274,6 +282,13 @@ LINK_COMMAND = $(LINK) -Wl,--gc-sections -o $@ $(TOOL_OBJECTS) $(READER_LIB)
 $(BUILD)/miniprof: $(TOOL_OBJECTS) $(READER_LIB)
 	$(call say,LINK,$@)
 	$(Q)$(LINK_COMMAND) $(READER_LIBS)
+
+ifeq ($(SAN),thread)
+.PHONY: plain
+plain:
+	@$(MAKE) --no-print-directory SAN= BUILD=build build/miniprof
+$(TOOL_OBJECTS) build/obj/libreader.a: | plain
+endif
 
 # One relocatable object whose hidden names are local: nothing but the public header's can clash.
 $(BUILD)/libmptrace.a: $(TRACE_OBJECTS)

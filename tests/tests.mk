@@ -57,11 +57,13 @@ endif
 ifeq ($(HAVE_SQLITE),)
 UNIT_SOURCES := $(filter-out tests/unit/export/test_nvvp%,$(UNIT_SOURCES))
 endif
-# ThreadSanitizer sees nothing in a test with one thread: those of the recorder stay, and those
-# that begin a thread.
-ifneq ($(findstring thread,$(SAN)),)
-UNIT_SOURCES := $(filter tests/unit/record/% $(if $(UNIT_SOURCES),$(shell \
-	grep -l pthread_create $(UNIT_SOURCES))),$(UNIT_SOURCES))
+# A sanitizer's own functions stand before libc's, which test_next looks for.
+ifneq ($(SAN),)
+UNIT_SOURCES := $(filter-out tests/unit/preload/test_next.c,$(UNIT_SOURCES))
+endif
+# ThreadSanitizer sees nothing in a test with one thread.
+ifeq ($(SAN),thread)
+UNIT_SOURCES := $(if $(UNIT_SOURCES),$(shell grep -l pthread_create $(UNIT_SOURCES)))
 endif
 UNIT_PROGRAMS := $(UNIT_SOURCES:tests/unit/%.c=$(BUILD)/tests/unit/%)
 # Code that several unit tests share: files without the prefix.
@@ -209,39 +211,63 @@ TESTS_roots   := $(filter-out %/lib.sh %/pythons.sh tests/roots/readme_% tests/r
 QUICK_SUITES := house unit cli golden laws oracle
 CHECK_SUITES := $(QUICK_SUITES) rules views computed readers exports zoo e2e python packages
 ALL_SUITES   := $(CHECK_SUITES) timed html engines roots
+SUITES := $(ALL_SUITES)
 
-# Under a sanitizer, what runs our C on inputs of its own. In `all` that is each suite but those
-# whose work is Python's; in `rest` only what a sanitizer sees best.
-ifneq ($(SAN),)
-ALL_SUITES := unit cli golden exports e2e oracle
-REST_SUITES := unit cli exports e2e
-TESTS_exports := $(filter %.sh,$(TESTS_exports))
+# ---- under sanitizers ---------------------------------------------------------------------------
+
+# One build serves AddressSanitizer, UndefinedBehaviorSanitizer and the fuzzers. Under it run all
+# unit tests, what reads damaged files and writes exports, how programs end, and what the fuzzers
+# keep; in check-all also the other reports.
+SAN_BUILD := BUILD=build/san CC=clang CFLAGS='-O1 -gline-tables-only' \
+	SAN=fuzzer-no-link,address,undefined
+SAN_CLI := bad_input export export_kineto
+SAN_EXPORTS := parquet
+SAN_E2E := bad_input exits life_cuda life_ends life_files life_processes losses
+SAN_E2E_PROGRAMS := host life steps steps_setuid
+
+# ThreadSanitizer is for the recorder: src/record and the parts of src/base and src/trace that it
+# contains. Under it run the unit tests with threads, and programs with threads of their own or of
+# the recorder's beside its writer. tests/tsan.supp has what is not ours.
+THREAD_BUILD := SAN=thread
+THREAD_E2E := baseline capture captured collectives definitions exits graph hostfn lag life_cuda \
+	losses metrics open_ranges polling sampling settings
+
+FUZZER := $(findstring fuzzer,$(SAN))
+SAN_PROGRAMS := $(BUILD)/miniprof
+ifeq ($(SAN),thread)
+REST_SUITES := unit e2e
+ALL_SUITES := $(REST_SUITES)
+TESTS_e2e := $(THREAD_E2E:%=tests/e2e/%.sh)
+SAN_E2E_PROGRAMS := $(notdir $(E2E_PROGRAMS))
+else ifneq ($(SAN),)
+REST_SUITES := unit san_cli exports e2e $(if $(FUZZER),fuzz)
+ALL_SUITES := unit cli golden exports oracle e2e $(if $(FUZZER),fuzz)
+TESTS_san_cli := $(SAN_CLI:%=tests/cli/%.sh)
 TESTS_cli := $(filter-out $(patsubst %,tests/cli/%.sh,docs_are_current documents install),\
 	$(TESTS_cli))
+TESTS_exports := $(SAN_EXPORTS:%=tests/exports/%.sh)
+TESTS_e2e := $(SAN_E2E:%=tests/e2e/%.sh)
+SAN_PROGRAMS += $(TEST_TOOLS) $(ORACLE_PROGRAM)
 endif
-# Under thread: what has threads, that is the recorder; the reader has one thread only. Left out of
-# e2e: versions.sh, whose subject is the layout of CUPTI's records; clock_renewal.sh, life_ends.sh
-# and measuring.sh, which go by times that the sanitizer multiplies; bad_input.sh, whose limit of a
-# file's size ends a program with the sanitizer; life_files.sh, whose program closes descriptors
-# that the writer looks at, as it may. tests/tsan.supp has what is not ours.
-ifneq ($(findstring thread,$(SAN)),)
-ALL_SUITES := unit e2e
-REST_SUITES := unit e2e
-TESTS_e2e := $(filter-out $(patsubst %,tests/e2e/%.sh,versions clock_renewal life_ends \
-	measuring bad_input life_files),$(TESTS_e2e))
+ifdef HAVE_CUDA
+SAN_PROGRAMS += $(filter %/libminiprof.so %/libminiprof_preload.so $(SIMGPU_OUT)/% %/inference \
+	$(SAN_E2E_PROGRAMS:%=$(BUILD)/tests/e2e/%) $(E2E_LIBRARIES),$(ALL_TARGETS))
 endif
 
 -include tests/qemu/qemu.mk
 
-SUITES := $(ALL_SUITES)
 .PHONY: test-programs list-tests quick changed check-rest check-all fuzz-programs fuzz-corpus \
 	lint-files check-readme check-fresh check-pythons $(SUITES:%=check-%)
 
 # The software GPU tests itself: tests/e2e/simgpu_selftest.sh.
 SIMGPU_SELFTEST := $(if $(HAVE_CUDA),$(BUILD)/simgpu/selftest $(BUILD)/simgpu/libselftest_inject.so)
 
-test-programs: programs $(if $(SAN)$(CROSS),,$(PACKAGE_PROGRAMS)) \
+ifeq ($(SAN),)
+test-programs: programs $(if $(CROSS),,$(PACKAGE_PROGRAMS)) \
 		$(UNIT_PROGRAMS) $(DEV_PROGRAMS) $(TEST_TOOLS) $(SIMGPU_SELFTEST)
+else
+test-programs: $(UNIT_PROGRAMS) $(SAN_PROGRAMS)
+endif
 
 # One suite, whole. Installing and packaging want the manual pages too.
 $(SUITES:%=check-%): check-%: test-programs
@@ -290,11 +316,11 @@ check: ## deps, build, all that a change should pass before it is sent (6 minute
 	@$(VERDICT)
 
 # Adds to the results of `make check`, which ran before.
-SANITIZERS := address,undefined thread
 check-rest: ## after make check: sanitizers, and clang-tidy for what changed (14 minutes)
 	@BUILD=$(BUILD) tools/dev/deps all
-	@set -e; for san in $(SANITIZERS); do $(SUBMAKE) SAN=$$san test-programs; done
-	@{ for san in $(SANITIZERS); do $(call lists,REST) SAN=$$san; done; \
+	@$(SUBMAKE) $(SAN_BUILD) test-programs
+	@$(SUBMAKE) $(THREAD_BUILD) test-programs
+	@{ $(call lists,REST) $(SAN_BUILD); $(call lists,REST) $(THREAD_BUILD); \
 		$(call lists,TIDY) ONLY_CHANGED=1; } | ONLY_CHANGED=1 $(SHORT) $(POOL)
 	@$(VERDICT)
 
@@ -303,12 +329,11 @@ check-all: ## everything, for what an issue touched and before a release (1 hour
 	@BUILD=$(BUILD) tools/dev/deps all
 	@mkdir -p build; rm -f $(RESULTS)
 	@$(SUBMAKE) all test-programs
-	@set -e; for san in $(SANITIZERS); do $(SUBMAKE) SAN=$$san test-programs; done
-	@$(SUBMAKE) $(FUZZ_BUILD) fuzz-programs
+	@$(SUBMAKE) $(SAN_BUILD) test-programs
+	@$(SUBMAKE) $(THREAD_BUILD) test-programs
 	@$(if $(HAVE_QEMU),$(build_for_qemu),echo "$(NO_QEMU)")
-	@{ $(call lists,ALL); for san in $(SANITIZERS); do $(call lists,ALL) SAN=$$san; done; \
-		$(if $(HAVE_QEMU),$(call lists,ALL) $(QEMU_BUILD);) \
-		$(call lists,FUZZ) $(FUZZ_BUILD) SAN=; $(call lists,LINT); } | \
+	@{ $(call lists,ALL); $(call lists,ALL) $(SAN_BUILD); $(call lists,ALL) $(THREAD_BUILD); \
+		$(if $(HAVE_QEMU),$(call lists,ALL) $(QEMU_BUILD);) $(call lists,LINT); } | \
 		FUZZ_SHARE=$(FUZZ_SHARE) $(POOL)
 	@$(VERDICT)
 	@[ -n "$(T)" ] || tools/dev/changed_files --is-linted
@@ -319,10 +344,9 @@ FUZZ_SOURCES := $(sort $(wildcard tests/fuzz/fuzz_*.c))
 FUZZ_SOURCES := $(filter-out $(if $(HAVE_CUDA),,%/fuzz_ctl.c) \
 	$(if $(HAVE_SQLITE),,%/fuzz_json.c %/fuzz_nvvp.c),$(FUZZ_SOURCES))
 FUZZ_PROGRAMS := $(FUZZ_SOURCES:tests/fuzz/%.c=$(BUILD)/%)
-FUZZ_BUILD := BUILD=build/fuzz CC=clang SAN=fuzzer-no-link,address,undefined
 FUZZ_SHARE := $(shell echo $$((($(FUZZ_SECONDS) + $(words $(FUZZ_SOURCES)) - 1) / \
 	($(words $(FUZZ_SOURCES)) + !$(words $(FUZZ_SOURCES))))))
-TESTS_fuzz := $(FUZZ_SOURCES:tests/fuzz/%.c=build/fuzz/%)
+TESTS_fuzz := $(FUZZ_PROGRAMS)
 
 $(BUILD)/fuzz_%: $(OBJ)/tests/fuzz/fuzz_%.o $(READER_LIB)
 	$(call say,LINK,$@)
@@ -332,17 +356,18 @@ $(OBJ)/tests/fuzz/fuzz_ctl.o: EXTRA_CPPFLAGS += $(CUDA_CPPFLAGS)
 $(BUILD)/fuzz_ctl: $(RECORD_OBJECTS)
 
 fuzz-programs: $(FUZZ_PROGRAMS)
+test-programs: $(if $(FUZZER),$(FUZZ_PROGRAMS))
 
 fuzz: ## feed readers and the recorder broken input for FUZZ_SECONDS (clang's libFuzzer)
-	@$(SUBMAKE) $(FUZZ_BUILD) fuzz-programs
-	@BUILD=$(abspath build/fuzz) SOURCE=$(CURDIR) FUZZ_SHARE=$(FUZZ_SHARE) JOBS=1 \
-		tests/run.sh fuzz $(TESTS_fuzz)
+	@$(SUBMAKE) $(SAN_BUILD) fuzz-programs
+	@BUILD=$(abspath build/san) SOURCE=$(CURDIR) FUZZ_SHARE=$(FUZZ_SHARE) JOBS=1 \
+		tests/run.sh fuzz $(FUZZ_SOURCES:tests/fuzz/%.c=build/san/%)
 
 # After a long run: 300 KB of all that the targets have found stay in the repository.
-fuzz-corpus: ## renew tests/fuzz/corpus by what build/fuzz/corpus has
-	@$(SUBMAKE) $(FUZZ_BUILD) fuzz-programs
-	@for target in $(TESTS_fuzz); do \
-		BUILD=$(abspath build/fuzz) SOURCE=$(CURDIR) tests/fuzz/run --keep $$target; done
+fuzz-corpus: ## renew tests/fuzz/corpus by what build/san/corpus has
+	@$(SUBMAKE) $(SAN_BUILD) fuzz-programs
+	@for target in $(FUZZ_SOURCES:tests/fuzz/%.c=build/san/%); do \
+		BUILD=$(abspath build/san) SOURCE=$(CURDIR) tests/fuzz/run --keep $$target; done
 
 # ---- lint ---------------------------------------------------------------------------------------
 
@@ -366,7 +391,6 @@ LINT := build/lint
 # Suites whose tests are folders: run.sh makes `lint-files` of each, so that they run beside others.
 LINT_SUITES := tidy analyzer
 TIDY_SUITES := tidy
-FUZZ_SUITES := fuzz
 TESTS_tidy := $(sort $(patsubst %/,%,$(dir $(LINT_FILES))))
 TESTS_analyzer := $(filter src/% tools/%,$(TESTS_tidy))
 
