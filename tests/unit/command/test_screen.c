@@ -1,5 +1,4 @@
-/* Takes 2 s.
- * Lines on a terminal: where they are broken, and the line about what takes long. The command's
+/* Lines on a terminal: where they are broken, and the line about what takes long. The command's
  * sources belong to no library, so they are compiled in here. */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -12,7 +11,6 @@
 #include <pty.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "screen/progress.c" /* NOLINT(bugprone-suspicious-include) */
@@ -79,35 +77,50 @@ static void colours_take_no_room(void **state)
 
 /* ---- Progress ---- */
 
-static void wait_ms(long ms)
+/* A second goes by: what the timer would do, which is stopped. */
+static void second(void)
 {
-    struct timespec left = {.tv_sec = ms / 1000, .tv_nsec = ms % 1000 * 1000000};
+    const struct itimerval none = {.it_value.tv_sec = 0};
 
-    while (nanosleep(&left, &left) != 0)
-        continue;
+    setitimer(ITIMER_REAL, &none, NULL);
+    raise(SIGALRM);
 }
 
-static void work_on_one(long ms)
+static void work_on_one(unsigned seconds)
 {
     progress_begin("folder/big.mpt");
-    wait_ms(ms);
+    while (seconds--)
+        second();
     progress_end();
 }
 
 /* Changes the numbers ten times, and is interrupted once. */
-static void work_on_many(long ms)
+static void work_on_many(unsigned seconds)
 {
     for (size_t i = 0; i < 10; i++) {
         progress_count(i, 10);
+        if (seconds && (i == 1 || i == 4))
+            second();
         if (i == 1)
             progress_end();
-        wait_ms(ms / 10);
     }
     progress_end();
 }
 
-/* What a process prints on a terminal that works for `ms`. */
-static void watch_work(void (*work)(long), long ms, const char *term)
+/* Until the timer has gone off once. */
+static void work_until_alarm(unsigned unused)
+{
+    sigset_t none;
+
+    (void)unused;
+    sigemptyset(&none);
+    progress_begin("folder/big.mpt");
+    sigsuspend(&none);
+    progress_end();
+}
+
+/* What a process prints on a terminal that works for so long. */
+static void watch_work(void (*work)(unsigned), unsigned seconds, const char *term)
 {
     struct winsize size = {.ws_row = 24, .ws_col = 60};
     int terminal;
@@ -117,7 +130,8 @@ static void watch_work(void (*work)(long), long ms, const char *term)
     assert_true(pid >= 0);
     if (pid == 0) {
         setenv("TERM", term, 1);
-        work(ms);
+        signal(SIGALRM, SIG_IGN); /* until there is progress to show */
+        work(seconds);
         _exit(0);
     }
     printed_bytes = 0;
@@ -130,38 +144,41 @@ static void watch_work(void (*work)(long), long ms, const char *term)
     close(terminal);
 }
 
-static void watch(long ms, const char *term)
-{
-    watch_work(work_on_one, ms, term);
-}
-
 static void a_count_goes_on_when_its_numbers_change(void **state)
 {
     (void)state;
-    watch_work(work_on_many, 2000, "xterm");
-    assert_non_null(strstr(printed, "added "));
-    assert_non_null(strstr(printed, " of 10: 1 s"));
+    watch_work(work_on_many, 2, "xterm");
+    assert_non_null(strstr(printed, "added 1 of 10: 1 s"));
+    assert_non_null(strstr(printed, "added 4 of 10: 2 s"));
     assert_null(strstr(printed, "added 0 of 10"));
     assert_int_equal(printed[printed_bytes - 1], '\r');
-    watch_work(work_on_many, 20, "xterm");
+    watch_work(work_on_many, 0, "xterm");
     assert_int_equal(printed_bytes, 0);
 }
 
 static void what_takes_over_a_second_says_so_and_wipes_it(void **state)
 {
     (void)state;
-    watch(1300, "xterm");
-    assert_non_null(strstr(printed, "reading 'folder/big.mpt': 1 s"));
+    watch_work(work_on_one, 2, "xterm");
+    assert_non_null(strstr(printed, "\rreading 'folder/big.mpt': 1 s\r"));
+    assert_non_null(strstr(printed, "\rreading 'folder/big.mpt': 2 s\r"));
     assert_int_equal(printed[printed_bytes - 1], '\r');
     assert_int_equal(printed[printed_bytes - 2], ' ');
+}
+
+static void a_timer_counts_the_seconds(void **state)
+{
+    (void)state;
+    watch_work(work_until_alarm, 0, "xterm");
+    assert_non_null(strstr(printed, "reading 'folder/big.mpt': 1 s"));
 }
 
 static void what_is_quick_says_nothing(void **state)
 {
     (void)state;
-    watch(100, "xterm");
+    watch_work(work_on_one, 0, "xterm");
     assert_string_equal(printed, "");
-    watch(1300, "dumb");
+    watch_work(work_on_one, 2, "dumb");
     assert_string_equal(printed, "");
 }
 
@@ -174,6 +191,7 @@ int main(void)
         cmocka_unit_test(words_longer_than_a_line_are_cut),
         cmocka_unit_test(colours_take_no_room),
         cmocka_unit_test(what_takes_over_a_second_says_so_and_wipes_it),
+        cmocka_unit_test(a_timer_counts_the_seconds),
         cmocka_unit_test(a_count_goes_on_when_its_numbers_change),
         cmocka_unit_test(what_is_quick_says_nothing),
     };
