@@ -51,8 +51,9 @@ both() {
 }
 
 # ---- torch.profiler, in modes that record all the time ---------------------------------------
-session=("$steps" "${kineto[@]}" init alpha=2 sync written call=kineto_start beta=5 sync "$told"
-    beta=1 sync push=inside pop await=go call=kineto_stop written alpha=3 sync call=kineto_report)
+session=("$steps" "${kineto[@]}" init alpha=2 sync written looked call=kineto_start beta=5 sync
+    "$told" beta=1 sync push=inside pop await=go call=kineto_stop written alpha=3 sync
+    call=kineto_report)
 touch go
 bare during.bare -- "${session[@]}"
 rm go
@@ -78,21 +79,21 @@ like "a profiler's session: the summary's first line" \
 same "a profiler's session: calls go on" "$((2 + 2 + 1 + 1 + 1 + 3 + 1))" "$(count during call)"
 same "a profiler's session: NVTX goes on" 2 "$(count during nvtx)"
 
-both "a short session" short "${kineto[@]}" init alpha=2 sync written \
+both "a short session" short "${kineto[@]}" init alpha=2 sync written looked \
     call=kineto_start beta=5 sync call=kineto_stop written alpha=3 sync call=kineto_report
 one_line "a short session" short "$taken"
 same "a short session: it has its kernels" "kineto: 5 kernels" "$(cat short.out)"
 same "a short session: what ran before and after is recorded" "alpha 5" "$(kernels short)"
 like "a short session: a loss is counted" '^[1-9]' "$(lost short)"
 
-both "a session to the end" last "${kineto[@]}" init alpha=2 sync written \
+both "a session to the end" last "${kineto[@]}" init alpha=2 sync written looked \
     call=kineto_start beta=5 sync
 one_line "a session to the end" last "$taken"
 same "a session to the end: what ran before" "alpha 2" "$(kernels last)"
 like "a session to the end: a loss is counted" '^[1-9]' "$(lost last)"
 
 # With the flight recorder a thread apart asks CUPTI for its buffers.
-start flight MINIPROF_FLIGHT=60s -- "$steps" "${kineto[@]}" init alpha=2 sync written \
+start flight MINIPROF_FLIGHT=60s -- "$steps" "${kineto[@]}" init alpha=2 sync written looked \
     call=kineto_start beta=5 sync "$told" beta=1 sync call=kineto_stop written alpha=3 sync \
     written print=ready await=dumped
 await grep -q ready flight.out
@@ -107,7 +108,7 @@ like "a session beside the flight recorder: a loss is counted" '^[1-9]' "$(lost 
 
 # The third registration of a clock spoils two kernels.
 both "a clock that is registered again" clock SIMGPU_CLOCK_FAULT=1 -- "${kineto[@]}" init alpha=2 \
-    sync written call=kineto_start beta=5 sync call=kineto_stop written alpha=3 sync \
+    sync written looked call=kineto_start beta=5 sync call=kineto_stop written alpha=3 sync \
     call=kineto_report
 same "a clock that is registered again: no kernel has another clock's times" "alpha 3" \
     "$(kernels clock)"
@@ -115,8 +116,8 @@ same "a clock that is registered again: those that had are counted" 2 \
     "$(counter clock dropped_foreign_times)"
 
 both "graphs and a session" graphs MINIPROF_CUDA_GRAPH=graph -- "${kineto[@]}" init stream=1 \
-    capture alpha=2 end-capture=0 instantiate=0 launch=0 sync written call=kineto_start beta=5 \
-    sync call=kineto_stop written launch=0 launch=0 sync call=kineto_report
+    capture alpha=2 end-capture=0 instantiate=0 launch=0 sync written looked \
+    call=kineto_start beta=5 sync call=kineto_stop written launch=0 launch=0 sync call=kineto_report
 same "graphs and a session: what ran before and after is recorded" 3 "$(count graphs graph)"
 
 # CUPTI of CUDA 12.2 and before has not the attribute by which Kineto is known to be through.
@@ -199,7 +200,7 @@ same "30 sessions and ranges: buffers enough" 0 "$(rows many quality | grep -c e
 # Sessions that begin inside of ranges get the buffers in use; there are 8.
 many=()
 for ((i = 0; i < 12; i++)); do
-    many+=(start alpha=1 sync call=kineto_start sleep=100 beta=1 sync call=kineto_stop stop)
+    many+=(start alpha=1 sync call=kineto_start returned beta=1 sync call=kineto_stop stop)
 done
 counted "12 sessions inside of ranges" inside
 ours=$(count inside kernel ',alpha,')
@@ -236,8 +237,9 @@ same "a profiler that has subscribed: it has its kernels" "kineto: 2 kernels" "$
 nothing "a profiler that has subscribed" first \
     'another CUPTI client is attached.*torch.profiler .*libtorch_cpu.so.*nothing is recorded'
 
-profile teardown -- "$steps" "${kineto[@]}" init alpha=2 sync written call=kineto_start beta=1 \
-    sync call=kineto_stop call=kineto_teardown written alpha=1 sync call=kineto_report
+profile teardown -- "$steps" "${kineto[@]}" init alpha=2 sync written looked \
+    call=kineto_start beta=1 sync call=kineto_stop call=kineto_teardown written alpha=1 sync \
+    call=kineto_report
 same "TEARDOWN_CUPTI: not while we are subscribed" \
     "kineto: CUPTI Callback failed to init, skipping teardown kineto: 1 kernels" \
     "$(paste -sd' ' teardown.out)"

@@ -335,11 +335,12 @@ come later or are missing code 0" "$(echo $(ctl "$pid" stop))"
         kill -USR2 "$pid"
         check "$what hangs, SIGUSR2: $state" await state_is "$pid" "$state"
     done
-    check "$what hangs, SIGUSR2: CUPTI is waited for in vain" await grep -qxF "$late" usr2.err
     kill -TERM "$pid"
     dies "$what hangs, SIGUSR2, SIGTERM" 143
     complete "$what hangs, SIGUSR2, SIGTERM" usr2
-    same "$what hangs, SIGUSR2: what is said" "$lines" "$(said usr2)"
+    # Nobody waits for CUPTI where a range follows the one before so soon that it is quick.
+    same "$what hangs, SIGUSR2: what is said" "$(grep -vxF "$late" <<<"$lines")" \
+        "$(said usr2 | grep -vxF "$late")"
 
     rm -f usr2.mpt
     start timed MINIPROF_DURATION=1 MINIPROF_CAPTURE_END=stop "${settings[@]}" -- \

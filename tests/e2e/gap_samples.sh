@@ -1,6 +1,7 @@
 #!/bin/bash
 # Takes 30 s.
-# Samples of threads that make no CUDA call for long meet the functions that compute. The program's signals, children and threads are what they are without.
+# Samples of threads that make no CUDA call for long meet the functions that compute. The program's
+# signals, children and threads are what they are without.
 . "$SOURCE/tests/e2e/lib.sh" || exit 1
 
 programs=$SOURCE/tests/e2e/stacks

@@ -245,6 +245,7 @@ CUptiResult CUPTIAPI cuptiActivityGetAttribute(CUpti_ActivityAttribute attr, siz
     size_t index;
     CUptiResult result = find_attribute(attr, valueSize, value, &index);
 
+    simgpu_attributes++;
     if (result)
         return result;
     *valueSize = attributes[index].bytes;

@@ -118,6 +118,12 @@ void await_returned(const char *unused)
     await_recorder(is_returned, find("simgpu_buffers_out"), "the last buffer");
 }
 
+void await_look(const char *unused)
+{
+    (void)unused;
+    await_more("simgpu_attributes", "simgpu_attributes", 1);
+}
+
 void await_switches(const char *count)
 {
     struct counted switches = {find("simgpu_switches"), strtoull(count, NULL, 10)};

@@ -18,6 +18,10 @@ void await_flush(const char *unused);
 /* CUPTI has no buffer, and the recorder has looked for other clients. */
 void await_returned(const char *unused);
 
+/* The recorder has looked whether another client has finished, which it does after a flush that
+ * brought nothing. */
+void await_look(const char *unused);
+
 /* Records of kernels have been switched on or off that often in this process; are off. */
 void await_switches(const char *count);
 void await_off(const char *unused);

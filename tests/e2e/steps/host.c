@@ -453,6 +453,7 @@ const struct step_row host_steps[] = {
     {"written", await_written},
     {"flushing", await_flush},
     {"returned", await_returned},
+    {"looked", await_look},
     {"switched", await_switches},
     {"unrecorded", await_off},
     {"read", await_reading},
