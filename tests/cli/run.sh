@@ -68,7 +68,7 @@ rm -f ./*.mpt
 
 # Traces of earlier runs are not taken for this one's.
 cp known miniprof.1.mpt
-sleep 0.05
+touch -d '1 minute ago' miniprof.1.mpt
 in_run true
 code 0
 stderr_like <<'END'
@@ -80,10 +80,7 @@ last="SIGTERM"
 "$miniprof" run --library="$library" --no-summary -- \
     sh -c 'trap "exit 9" TERM; touch started; while :; do sleep 0.02; done' >.stdout 2>.stderr &
 pid=$!
-for ((i = 0; i < 200; i++)); do
-    [ -e started ] && break
-    sleep 0.02
-done
+await [ -e started ]
 kill -TERM $pid
 wait $pid
 got=$?

@@ -58,14 +58,14 @@ verdict "CSV: titles, one row of a complete file" $?
 size=$(stat -c %s whole.mpt)
 for ((at = 100; at < size; at += 1111)); do
     head -c "$at" whole.mpt >cut.mpt
-    timeout 20 "$miniprof" top --plain --count 2 --interval 20 cut.mpt >.stdout 2>.stderr </dev/null
+    timeout 300 "$miniprof" top --plain --count 2 --interval 20 cut.mpt >.stdout 2>.stderr </dev/null
     got=$?
     last="top of the first $at bytes"
     [ "$got" -eq 0 ] || [ "$got" -eq 3 ]
     verdict "exit code $got" $?
     cp whole.mpt flipped.mpt
     printf '\xa5' | dd of=flipped.mpt bs=1 seek="$at" conv=notrunc status=none
-    timeout 20 "$miniprof" top --plain --count 2 --interval 20 flipped.mpt \
+    timeout 300 "$miniprof" top --plain --count 2 --interval 20 flipped.mpt \
         >.stdout 2>.stderr </dev/null
     got=$?
     [ "$got" -eq 0 ] || [ "$got" -eq 3 ]

@@ -77,7 +77,7 @@ says 0
 # ends COMMAND...: within bounded time, by exit code 0 or 1, without a word on stderr.
 ends() {
     last="miniprof $*"
-    timeout 20 "$miniprof" "$@" >.stdout 2>.stderr </dev/null
+    timeout 300 "$miniprof" "$@" >.stdout 2>.stderr </dev/null
     got=$?
     [ "$got" -le 1 ]
     verdict "exit code $got" $?

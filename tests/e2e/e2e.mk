@@ -21,7 +21,7 @@ $(OBJ)/tests/e2e/%.o: EXTRA_CPPFLAGS += -Isamples -Itests $(CUDA_CPPFLAGS)
 
 $(BUILD)/tests/e2e/steps $(BUILD)/tests/e2e/steps_setuid: $(OBJ)/tests/e2e/steps/host.o \
 	$(OBJ)/tests/e2e/steps/graphs.o $(OBJ)/tests/gpu/threads_cpu.o
-$(BUILD)/tests/e2e/steps $(BUILD)/tests/e2e/steps_setuid $(addprefix $(BUILD)/tests/e2e/,life crash): \
+$(addprefix $(BUILD)/tests/e2e/,steps steps_setuid life crash): \
 	$(OBJ)/tests/e2e/steps/awaits.o $(OBJ)/src/base/ctl_address.o
 
 $(BUILD)/tests/e2e/%: $(OBJ)/tests/e2e/programs/%.o $(SAMPLES_OBJ)/common.o $(CUDA_STUB)

@@ -49,6 +49,15 @@ verdict() { # WHAT STATUS
     fi
 }
 
+# Until it succeeds. The limit is for a test that fails.
+await() { # COMMAND...
+    local until=$((SECONDS + 120))
+    until "$@" 2>/dev/null; do
+        [ $SECONDS -lt $until ] || return 1
+        sleep 0.02
+    done
+}
+
 code() {
     [ "$got" -eq "$1" ] || { echo "exit code $got instead of $1"; cat .stderr; }
     verdict "exit code" $((got != $1))
