@@ -58,7 +58,8 @@ verdict "CSV: titles, one row of a complete file" $?
 size=$(stat -c %s whole.mpt)
 for ((at = 100; at < size; at += 1111)); do
     head -c "$at" whole.mpt >cut.mpt
-    timeout 300 "$miniprof" top --plain --count 2 --interval 20 cut.mpt >.stdout 2>.stderr </dev/null
+    timeout 300 "$miniprof" top --plain --count 2 --interval 20 cut.mpt >.stdout 2>.stderr \
+        </dev/null
     got=$?
     last="top of the first $at bytes"
     [ "$got" -eq 0 ] || [ "$got" -eq 3 ]

@@ -160,6 +160,7 @@ if mountpoint -q mounted; then # a real one
         alpha=50 sync exit=3
     await grep -q 'until there is room' disk.err
     rm mounted/ballast
+    mount -o remount,size=8m mounted
     touch room
     wait "$pid"
     same "a tmpfs that fills up and is emptied: exit code" 3 $?

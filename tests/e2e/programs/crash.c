@@ -176,6 +176,7 @@ static void make_names(long count)
             usleep(2000); /* for the writer to get on */
     }
     await_said("recording begins anew");
+    await_round("");
     nvtxMarkA("last");
     launch("alpha");
     await_go();
