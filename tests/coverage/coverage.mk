@@ -11,25 +11,24 @@ $(BUILD)/libminiprof.so: LDFLAGS += $(OBJ)/tests/coverage/save.o \
 	-Wl,--wrap=raise,--wrap=sigaction,--wrap=mp_writer_close
 endif
 
-# Without optimisation, so that each branch of the source is one of the program. What fails in these
-# tests is listed, and keeps the numbers from nobody.
+# Without optimisation, so that each branch of the source is one of the program. What fails is said,
+# and does not stop it. Left out: what looks at the source or at packages.
 COVERAGE_BUILD = BUILD=build/coverage EXTRA_CFLAGS= \
 	CFLAGS="-O0 -g --coverage -fprofile-update=atomic -U_FORTIFY_SOURCE"
-COVERAGE_POOL ?= $(filter-out packages,$(POOL))
-COVERAGE_RESULTS := build/coverage/results
+COVERAGE_SUITES = $(filter-out packages house rules,$(CHECK_SUITES))
 
 .PHONY: coverage mutants
-coverage: ## lines and branches that make check runs (15 minutes; COVERAGE_POOL="unit cli")
+coverage: export GCOV_ERROR_FILE := $(abspath build/coverage/gcov.log)
+coverage: RESULTS := build/coverage/results
+coverage: ## lines and branches that make check runs (15 minutes; COVERAGE_SUITES="unit cli")
 	@$(SUBMAKE) $(COVERAGE_BUILD) all test-programs
-	@find build/coverage -name '*.gcda' -delete; rm -f $(COVERAGE_RESULTS)
-	@$(LIST) $(COVERAGE_BUILD) POOL="$(COVERAGE_POOL)" | $(SHORT_ORACLE) \
-		GCOV_ERROR_FILE=$(abspath build/coverage/gcov.log) RESULTS_FILE=$(COVERAGE_RESULTS) \
-		$(RUN_ENVIRONMENT) tests/run.sh --pool
-	@tests/run.sh --total $(COVERAGE_RESULTS) || true
+	@find build/coverage -name '*.gcda' -delete; rm -f $(RESULTS)
+	@$(call lists,COVERAGE) $(COVERAGE_BUILD) | $(SHORT) $(POOL)
+	@$(VERDICT) || true
 	@tools/dev/coverage build/coverage --below 80
 
 MUTANTS ?= 100
 SEED ?= 1
 FILES ?= src/*
 mutants: ## MUTANTS=100 SEED=1 FILES='src/record/*': changes that no test notices
-	@tools/dev/mutants --count $(MUTANTS) --seed $(SEED) --files $(patsubst %,'%',$(FILES))
+	@$(SHORT) tools/dev/mutants --count $(MUTANTS) --seed $(SEED) --files $(patsubst %,'%',$(FILES))
