@@ -15,6 +15,7 @@
 #include "analyze/summary/contents.h"
 #include "analyze/summary/summary.h"
 #include "tools/known_trace.h"
+#include "unit/trace_fixture.h"
 
 struct expected_row {
     const char *name;
@@ -110,6 +111,51 @@ static void a_range_holds_what_it_launched(void **state)
     ASSERT_ROWS(&summary.groups[SUMMARY_GPU], gpu);
     ASSERT_ROWS(&summary.groups[SUMMARY_API], api);
     summary_free(&summary);
+}
+
+static void put_mark(struct mp_writer *writer, uint64_t kind, uint64_t time, uint64_t correlation)
+{
+    mp_append_capture(writer,
+                      &(struct mp_row_capture){
+                          .range = 1, .kind = kind, .time = time, .correlation = correlation});
+}
+
+static void put_copy(struct mp_writer *writer, uint64_t start, uint64_t correlation, uint64_t ns)
+{
+    mp_append_copy(writer, &(struct mp_row_copy){.stream = 1,
+                                                 .kind = MP_copy_kind_HtoD,
+                                                 .start = start,
+                                                 .duration = ns,
+                                                 .correlation = correlation});
+    mp_append_set(writer,
+                  &(struct mp_row_set){
+                      .stream = 1, .start = start, .duration = ns, .correlation = correlation});
+}
+
+/* Copies and sets: launched before the range and run in it, the other way round, and both in it. */
+static void work_belongs_to_the_range_that_launched_it(void **state)
+{
+    static const struct expected_row gpu[] = {{"[CUDA memcpy HtoD]", 2, 20 + 30, 20, 30},
+                                              {"[CUDA memset]", 2, 20 + 30, 20, 30}};
+    struct summary_options options = {.range = 1, .style = NAMES_READABLE};
+    int fd = fixture_file(NULL, 0);
+    struct mp_writer *writer = fixture_writer(fd, "", 0);
+    struct summary summary;
+    struct mp_trace *trace;
+
+    (void)state;
+    put_mark(writer, MP_capture_kind_begin, 1000, 10);
+    put_copy(writer, 1100, 5, 10);
+    put_copy(writer, 1200, 15, 20);
+    put_mark(writer, MP_capture_kind_end, 2000, 20);
+    put_copy(writer, 2100, 16, 30);
+    assert_int_equal(mp_writer_close(writer, NULL), MP_OK);
+    assert_int_equal(mp_trace_open(fixture_path(fd), &trace, NULL), MP_OK);
+    assert_int_equal(summary_build(trace, &options, &summary, NULL), MP_OK);
+    ASSERT_ROWS(&summary.groups[SUMMARY_GPU], gpu);
+    summary_free(&summary);
+    mp_trace_close(trace);
+    close(fd);
 }
 
 static void a_range_that_does_not_exist_is_an_error(void **state)
@@ -327,6 +373,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(everything_is_added_by_name),
         cmocka_unit_test(a_range_holds_what_it_launched),
+        cmocka_unit_test(work_belongs_to_the_range_that_launched_it),
         cmocka_unit_test(a_range_that_does_not_exist_is_an_error),
         cmocka_unit_test(rows_with_doubtful_times_are_counted_and_left_out),
         cmocka_unit_test(names_that_are_missing_are_counted),
