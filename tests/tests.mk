@@ -216,12 +216,12 @@ SUITES := $(ALL_SUITES)
 # ---- under sanitizers ---------------------------------------------------------------------------
 
 # One build serves AddressSanitizer, UndefinedBehaviorSanitizer and the fuzzers. Under it run all
-# unit tests, what reads damaged files and writes exports, how programs end, and what the fuzzers
-# keep; in check-all also the other reports.
+# unit tests, what reads damaged files, prints reports and writes exports, how programs end, and
+# what the fuzzers keep; in check-all all that runs the command.
 SAN_BUILD := BUILD=build/san CC=clang CFLAGS='-O1 -gline-tables-only' \
 	SAN=fuzzer-no-link,address,undefined
-SAN_CLI := bad_input export export_kineto
-SAN_EXPORTS := parquet
+SAN_REPORTS := $(patsubst %,tests/%.sh,cli/bad_input cli/export cli/export_kineto exports/parquet \
+	golden/run)
 SAN_E2E := bad_input exits life_cuda life_ends life_files life_processes losses
 SAN_E2E_PROGRAMS := host life steps steps_setuid
 
@@ -240,12 +240,12 @@ ALL_SUITES := $(REST_SUITES)
 TESTS_e2e := $(THREAD_E2E:%=tests/e2e/%.sh)
 SAN_E2E_PROGRAMS := $(notdir $(E2E_PROGRAMS))
 else ifneq ($(SAN),)
-REST_SUITES := unit san_cli exports e2e $(if $(FUZZER),fuzz)
+REST_SUITES := unit reports e2e $(if $(FUZZER),fuzz)
 ALL_SUITES := unit cli golden exports oracle e2e $(if $(FUZZER),fuzz)
-TESTS_san_cli := $(SAN_CLI:%=tests/cli/%.sh)
+TESTS_reports := $(SAN_REPORTS)
 TESTS_cli := $(filter-out $(patsubst %,tests/cli/%.sh,docs_are_current documents install),\
 	$(TESTS_cli))
-TESTS_exports := $(SAN_EXPORTS:%=tests/exports/%.sh)
+TESTS_exports := $(filter %.sh,$(TESTS_exports))
 TESTS_e2e := $(SAN_E2E:%=tests/e2e/%.sh)
 SAN_PROGRAMS += $(TEST_TOOLS) $(ORACLE_PROGRAM)
 endif
