@@ -182,13 +182,13 @@ same "fork: exit code" 0 "$status"
 same "fork: the parent's" "alpha 384 alpha 384" "$(echo $(metric forked flop_count_sp))"
 
 # ---- the end, in the middle of a launch -------------------------------------------------------
-# in_a_launch NAME STATUS STEP...: these steps come while a thread has been in its launch for 0.1 s.
+# in_a_launch NAME STATUS STEP...: these steps come while a thread is in its launch.
 in_a_launch() {
     local name=$1 expected=$2
     shift 2
     rm -f "$work/$name.mpt"
     start "$name" SIMGPU_PROFILER_SLEEP_MS=700 MINIPROF_METRICS=flop_count_sp \
-        -- timeout -s KILL 100 "$steps" reset-at-exit init print=text aside=1 sleep=100 "$@"
+        -- timeout -s KILL 100 "$steps" reset-at-exit init print=text aside=1 profiled "$@"
     wait "$pid"
     same "$name, in a launch: exit code" "$expected" "$?"
     complete "$name, in a launch" "$name"

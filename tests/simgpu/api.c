@@ -18,7 +18,7 @@ pthread_mutex_t sg_lock = PTHREAD_MUTEX_INITIALIZER;
 const struct simgpu_hooks *simgpu_hooks;
 _Atomic uint64_t simgpu_flushes_begun, simgpu_flushes_ended, simgpu_switches;
 _Atomic uint64_t simgpu_buffers_out;
-_Atomic uint64_t simgpu_attributes, simgpu_readings;
+_Atomic uint64_t simgpu_attributes, simgpu_profiled, simgpu_readings;
 void *_Atomic simgpu_buffer_client;
 
 struct api_info {

@@ -185,7 +185,8 @@ SIMGPU_EXPORT extern const struct simgpu_hooks *simgpu_hooks;
 SIMGPU_EXPORT extern _Atomic uint64_t simgpu_flushes_begun, simgpu_flushes_ended, simgpu_switches;
 SIMGPU_EXPORT extern _Atomic uint64_t simgpu_buffers_out;
 SIMGPU_EXPORT extern _Atomic uint64_t simgpu_attributes; /* of CUPTI, read */
-SIMGPU_EXPORT extern _Atomic uint64_t simgpu_readings; /* by NVML, of why clocks are low */
+SIMGPU_EXPORT extern _Atomic uint64_t simgpu_profiled;   /* launches that begin to wait for it */
+SIMGPU_EXPORT extern _Atomic uint64_t simgpu_readings;   /* by NVML, of why clocks are low */
 SIMGPU_EXPORT extern void *_Atomic simgpu_buffer_client;
 
 /* The virtual clock as seen by the calling thread; each call costs that thread 20 ns. */

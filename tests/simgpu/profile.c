@@ -21,6 +21,7 @@ void sg_profileWait(CUstream stream, struct sg_span first, uint32_t passes)
     if (stream->ready < end)
         stream->ready = end;
     sg_waitUntil(end);
+    simgpu_profiled++;
     if (sleeps > 0) { /* without the lock, as a driver waits; the context may be gone then */
         pthread_mutex_unlock(&sg_lock);
         usleep((useconds_t)sleeps * 1000);

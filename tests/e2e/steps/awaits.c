@@ -137,6 +137,17 @@ void await_off(const char *unused)
     await_recorder(is_even, find("simgpu_switches"), "no records of kernels");
 }
 
+static bool is_not_zero(const void *count)
+{
+    return *(const _Atomic uint64_t *)count != 0;
+}
+
+void await_profiled(const char *unused)
+{
+    (void)unused;
+    await_recorder(is_not_zero, find("simgpu_profiled"), "a launch that is profiled");
+}
+
 /* A reading that began before may be counted later, and one is taken when the next begins. */
 void await_reading(const char *unused)
 {

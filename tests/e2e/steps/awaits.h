@@ -26,6 +26,9 @@ void await_look(const char *unused);
 void await_switches(const char *count);
 void await_off(const char *unused);
 
+/* A launch waits for its kernel to be profiled. */
+void await_profiled(const char *unused);
+
 /* NVML has been read anew. */
 void await_reading(const char *unused);
 

@@ -456,6 +456,7 @@ const struct step_row host_steps[] = {
     {"looked", await_look},
     {"switched", await_switches},
     {"unrecorded", await_off},
+    {"profiled", await_profiled},
     {"read", await_reading},
     {"round", await_round},
     {"state", await_state},
