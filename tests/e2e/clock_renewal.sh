@@ -55,7 +55,8 @@ for version in 26 27 130000; do
     renewed "CUPTI $version" version 1 3
     rm version.mpt
 done
-start flight MINIPROF_FLIGHT=5s -- "${program[@]}" written print=ready await=go
+start flight MINIPROF_FLIGHT=5s -- "${program[@]}" written written written written \
+    print=ready await=go
 await grep -qx ready flight.out
 kill -USR2 "$pid"
 await [ -e flight.mpt ]

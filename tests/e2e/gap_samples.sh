@@ -146,7 +146,7 @@ sampled fork -- gaps fork
 same "forks: children end as they would" "0 done" "$status $(cat fork.out)"
 check "forks: the parent is sampled" python3 met.py "$miniprof" fork.mpt told.json
 complete forks fork
-sampled many -- gaps many=100
+sampled many -- gaps many=30
 same "many threads: it ran" "0 done" "$status $(cat many.out)"
 same "many threads: nothing said" "" "$(said many)"
 complete "many threads" many
