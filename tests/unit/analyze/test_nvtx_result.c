@@ -475,6 +475,26 @@ static void random_ranges_hold_what_a_sum_over_all_pairs_finds(void **state)
     }
 }
 
+/* Kernels of a shape that the trace does not define. */
+static void a_name_that_is_missing_counts_once(void **state)
+{
+    (void)state;
+    scene_begin();
+    put_nvtx_range("it", 10, 40);
+    for (uint64_t i = 1; i <= 3; i++) {
+        put_call(1, "cudaLaunchKernel", 10 + 5 * i, 12 + 5 * i, i);
+        mp_append_kernel(scene.writer, &(struct mp_row_kernel){.stream = 1,
+                                                               .shape = 5,
+                                                               .start = (50 + 2 * i) * 1000,
+                                                               .duration = 1000,
+                                                               .correlation = i});
+    }
+    load();
+    assert_string_equal(inside(0), "[unnamed kernel] 3x3 | cudaLaunchKernel 3x6");
+    assert_int_equal(result.quality.undefined, 1);
+    done();
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -496,6 +516,7 @@ int main(void)
         cmocka_unit_test(a_capture_range_that_does_not_exist_is_an_error),
         cmocka_unit_test(a_trace_without_ranges_has_none),
         cmocka_unit_test(without_calls_the_work_is_nobodys),
+        cmocka_unit_test(a_name_that_is_missing_counts_once),
         cmocka_unit_test(random_ranges_hold_what_a_sum_over_all_pairs_finds),
     };
 
