@@ -30,5 +30,6 @@ coverage: ## lines and branches that make check runs (15 minutes; COVERAGE_SUITE
 MUTANTS ?= 100
 SEED ?= 1
 FILES ?= src/*
-mutants: ## MUTANTS=100 SEED=1 FILES='src/record/*': changes that no test notices
-	@$(SHORT) tools/dev/mutants --count $(MUTANTS) --seed $(SEED) --files $(patsubst %,'%',$(FILES))
+mutants: ## MUTANTS=100 SEED=1 FILES='src/record/*' AGAIN=1: changes that no test notices
+	@$(SHORT) tools/dev/mutants --count $(MUTANTS) --seed $(SEED) $(if $(AGAIN),--again) \
+		--files $(patsubst %,'%',$(FILES))
