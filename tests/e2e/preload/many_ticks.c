@@ -12,6 +12,7 @@
 #include <dlfcn.h>
 
 #define PAUSE_US 20
+#define MOST     5000 /* to one thread: a busy machine would do little else for minutes */
 
 struct target {
     pid_t thread;
@@ -29,13 +30,14 @@ static long (*real_syscall(void))(long, ...)
     return real;
 }
 
-/* Until the thread has ended. */
+/* Until the thread has ended, or has got MOST. */
 static void *send(void *argument)
 {
     struct target *target = argument;
+    int left = MOST;
 
-    while (real_syscall()(SYS_rt_tgsigqueueinfo, getpid(), target->thread, target->info.si_signo,
-                          &target->info) == 0) {
+    while (left-- > 0 && real_syscall()(SYS_rt_tgsigqueueinfo, getpid(), target->thread,
+                                        target->info.si_signo, &target->info) == 0) {
         sent++;
         usleep(PAUSE_US);
     }
