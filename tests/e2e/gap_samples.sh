@@ -33,7 +33,7 @@ samples() { # NAME: how many
 }
 
 # ---- what they stand for -----------------------------------------------------------------------
-# Whether each function that computes was met, and the sums. timed/gap_samples.sh compares with CPU
+# Whether each function that computes was met, and the sums. timed/sampled_time.sh compares with CPU
 # times.
 cat >met.py <<'END'
 import json
