@@ -175,7 +175,7 @@ same "nvtx: after a session: the range is complete" "alpha 3" "$(kernels nvtx_af
 settings=(MINIPROF_CAPTURE=range MINIPROF_BUFFER_MB=8)
 many=()
 for ((i = 0; i < 30; i++)); do
-    many+=(start alpha=1 sync stop sleep=20 call=kineto_start beta=1 sync call=kineto_stop)
+    many+=(start alpha=1 sync stop round call=kineto_start beta=1 sync call=kineto_stop)
 done
 
 # counted WHAT NAME: as `both` with the steps of `many`, but for the count that Kineto prints.
@@ -193,8 +193,11 @@ got() {
 counted "30 sessions and ranges" many
 ours=$(count many kernel ',alpha,')
 check "30 sessions and ranges: most is recorded" [ "$ours" -ge 15 ]
-same "30 sessions and ranges: the others are counted, and Kineto has them" "30 60" \
-    "$((ours + $(lost many))) $((ours + $(got many)))"
+same "30 sessions and ranges: Kineto has the others" 60 $((ours + $(got many)))
+# One that Kineto gets while CUPTI also answers us is not known to be lost.
+uncounted=$((30 - ours - $(lost many)))
+check "30 sessions and ranges: the others are counted, but for $uncounted" \
+    [ $uncounted -ge 0 -a $uncounted -le 5 ]
 same "30 sessions and ranges: buffers enough" 0 "$(rows many quality | grep -c exhausted)"
 
 # Sessions that begin inside of ranges get the buffers in use; there are 8.
