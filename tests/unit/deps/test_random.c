@@ -1,5 +1,6 @@
 /* What holds for every trace: random runs of a simulated GPU, whose times are sound, and rows with
  * random contents, whose times are not. scene_end says what is checked: sums, replay, slack.
+ * The short part has the first seeds of each kind.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -16,6 +17,7 @@
 
 #include "analyze/paths/paths.h"
 #include "analyze/replay/replay.h"
+#include "unit/sweep.h"
 
 static uint64_t seed;
 
@@ -154,7 +156,7 @@ static void simulate(uint64_t from, unsigned steps)
 static void random_runs_obey_the_equations(void **state)
 {
     (void)state;
-    for (uint64_t from = 1; from <= 300; from++) {
+    for (uint64_t from = 1; from <= sweep(300, 75); from++) {
         simulate(from, 10 + (unsigned)from % 50);
         scene_load();
         assert_int_equal(scene.deps.counts.contradicted, 0);
@@ -168,7 +170,7 @@ static void random_runs_obey_the_equations(void **state)
 static void random_windows_obey_the_equations(void **state)
 {
     (void)state;
-    for (uint64_t from = 1; from <= 200; from++) {
+    for (uint64_t from = 1; from <= sweep(200, 40); from++) {
         struct deps_windows windows;
         uint64_t at = 5;
 
@@ -226,7 +228,7 @@ static uint64_t greatest_of_the_others(const struct deps_gain *gains, size_t cou
 static void top_gains_are_those_of_trying_every_name(void **state)
 {
     (void)state;
-    for (uint64_t from = 1; from <= 60; from++) {
+    for (uint64_t from = 1; from <= sweep(60, 15); from++) {
         struct deps_gain gains[5];
         struct deps_result result;
         size_t found;
@@ -390,7 +392,7 @@ static void check_iterations(const char *name)
 static void rows_with_any_contents_add_up(void **state)
 {
     (void)state;
-    for (uint64_t from = 1; from <= 1500; from++) {
+    for (uint64_t from = 1; from <= sweep(1500, 300); from++) {
         unsigned rows = 1 + (unsigned)from % 40;
 
         seed = from;
@@ -411,7 +413,7 @@ static void rows_with_any_contents_add_up(void **state)
 static void rows_of_all_tables_add_up(void **state)
 {
     (void)state;
-    for (uint64_t from = 0; from < 60; from++) {
+    for (uint64_t from = 0; from < sweep(60, 15); from++) {
         size_t count;
         const struct mp_table_info *tables = mp_tables(&count);
 

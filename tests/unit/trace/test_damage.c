@@ -1,6 +1,7 @@
 /* Damaged files: cut at every byte, every byte changed, bytes put in and taken out, parts swapped
  * and joined. Whatever was not touched is delivered as it was, and one line says that something
- * was. */
+ * was. The short part tries every third bit, and takes out one of five lengths at each byte.
+ */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -11,13 +12,14 @@
 
 #include <cmocka.h>
 
+#include "unit/sweep.h"
 #include "unit/trace_fixture.h"
 
 /* Sanitizers make a reading ten times as slow; there the bits are tried in turn. */
 #ifdef __SANITIZE_ADDRESS__
 #define BIT_STEP 3
 #else
-#define BIT_STEP 1
+#define BIT_STEP sweep(1, 3)
 #endif
 
 /* The intact trace. */
@@ -209,7 +211,7 @@ static void a_changed_header_costs_the_properties_only(void **state)
     (void)state;
     struct fixture_reading reading;
     for (size_t at = 0; at < whole.chunk[0].begin; at++)
-        for (unsigned bit = 0; bit < 8; bit++) {
+        for (unsigned bit = at % BIT_STEP; bit < 8; bit += BIT_STEP) {
             whole.bytes[at] ^= (uint8_t)(1u << bit);
             assert_true(expect_untouched(whole.bytes, whole.size, 0));
             fixture_read(damaged_fd, &reading);
@@ -251,7 +253,7 @@ static void bytes_taken_out_cost_the_chunks_they_belonged_to(void **state)
     (void)state;
     static const size_t counts[] = {1, 7, 30, 72, 200};
     for (size_t at = whole.chunk[0].begin; at < whole.size; at++)
-        for (unsigned i = 0; i < 5; i++) {
+        for (unsigned i = sweep(0, (unsigned)at % 5); i < 5; i += sweep(1, 5)) {
             size_t end = at + counts[i] < whole.size ? at + counts[i] : whole.size;
             expect_splice(at, "", 0, end, touched_by_removal(at, end));
         }
