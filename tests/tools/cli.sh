@@ -6,6 +6,7 @@
 #     stdout <<'END'                  expects exactly this text; long ones stand in $expected
 #     stderr_like <<'END'             expects lines that fit these globs
 #     quiet                           expects nothing on stderr
+#     json 'd["pid"] == 7'             expects this of the document on stdout
 #
 # Scripts run in an empty folder that goes away. The last line counts, for tests/run.sh.
 set -u
@@ -31,7 +32,7 @@ trace() {
 
 # another FILE COPY NUMBER: copies as of other processes (another.py). Plain ones are noticed.
 another() {
-    python3 "$SOURCE/tests/tools/another.py" "$@" || exit 1
+    python3 -S "$SOURCE/tests/tools/another.py" "$@" || exit 1
 }
 
 run() {
@@ -63,22 +64,28 @@ code() {
     verdict "exit code" $((got != $1))
 }
 
+# Checks run hundreds of times, so what is as expected starts no process.
 same() { # FILE
-    cat >.expected
-    diff -u --label expected .expected --label got "$1"
-    verdict "${1#.}" $?
+    local want got IFS= status=0
+    mapfile want
+    mapfile got <"$1"
+    [[ "${want[*]}" == "${got[*]}" ]] ||
+        { status=1; printf '%s' "${want[@]}" | diff -u --label expected --label got - "$1"; }
+    verdict "${1#.}" $status
 }
 
 # Line by line, each a glob; as many lines as expected.
 like() { # FILE
-    local line pattern status=0
-    cat >.expected
-    [ "$(wc -l <.expected)" -eq "$(wc -l <"$1")" ] || status=1
-    while IFS= read -r pattern <&3 && IFS= read -r line <&4; do
+    local want got i status=0
+    mapfile want
+    mapfile got <"$1"
+    [ ${#want[@]} -eq ${#got[@]} ] || status=1
+    for i in "${!want[@]}"; do
         # shellcheck disable=SC2053
-        [[ $line == $pattern ]] || status=1
-    done 3<.expected 4<"$1"
-    [ $status -eq 0 ] || { echo "expected, with wildcards:"; cat .expected; echo "got:"; cat "$1"; }
+        [[ ${got[i]-} == ${want[i]} ]] || status=1
+    done
+    [ $status -eq 0 ] ||
+        { echo "expected, with wildcards:"; printf '%s' "${want[@]}"; echo "got:"; cat "$1"; }
     verdict "${1#.}" $status
 }
 
@@ -98,13 +105,37 @@ wrong() { # LINE ARGUMENT...
     stderr <<<"$line"
 }
 
+# ask WORD CODE: what judge.py answers, in $answer. It starts with the first question.
+ask() {
+    if [ -z "${JUDGE:-}" ]; then
+        coproc JUDGE { exec python3 -S "$SOURCE/tests/tools/judge.py"; }
+        exec {to_judge}>&"${JUDGE[1]}" {from_judge}<&"${JUDGE[0]}" # these hold in subshells too
+        judge=$JUDGE_PID
+    fi
+    printf '%s\0' "$PWD" "$1" "$2" >&"$to_judge"
+    read -r answer <&"$from_judge" || answer=1
+}
+
 # json EXPRESSION: python's value of it, with the document as d, must be true.
 json() {
-    python3 -c "import json,sys; d = json.load(open('.stdout')); sys.exit(not ($1))"
-    verdict "json: $1" $?
+    ask json "$1"
+    verdict "json: $1" "$answer"
+}
+
+# holds WHAT EXPRESSION: the same of what is in other files; load(FILE) is the document there.
+holds() {
+    ask holds "$2"
+    verdict "$1" "$answer"
+}
+
+# define <CODE: what expressions may call
+define() {
+    ask define "$(cat)"
+    [ "$answer" -eq 0 ] || exit 1
 }
 
 finish() {
+    [ -z "${judge:-}" ] || { kill "$judge"; wait "$judge"; } 2>/dev/null # its CPU time counts
     echo "$passed passed, $failed failed"
     [ "$failed" -eq 0 ]
     exit
