@@ -20,22 +20,6 @@ wrong() { # LINE ARGUMENT...
     [ ! -e page.html ] && ! ls ./*.part 2>/dev/null
     verdict "no file" $?
 }
-# Without uPlot, and before anything is read.
-build_without() {
-    local libraries=("-Wl,--as-needed" -lzstd -lstdc++ -lm)
-    ! nm -u "$BUILD/miniprof" | grep -q sqlite3_ || libraries+=(-lsqlite3)
-    ! nm -u "$BUILD/miniprof" | grep -q deflate || libraries+=(-lz)
-    # shellcheck disable=SC2086
-    ${CC:-gcc} -std=gnu17 -D_GNU_SOURCE ${SAN:+-fsanitize=$SAN} -I"$SOURCE/include" \
-        -I"$SOURCE/src" -o without "$BUILD"/obj/{build_id,startup_frame,tools/miniprof/{*,*/*}}.o \
-        "$SOURCE/src/report/page/assets_none.c" "$BUILD/obj/libreader.a" "${libraries[@]}"
-}
-build_without || exit 1
-with=$miniprof
-miniprof=./without
-wrong "this miniprof was built without the charts of its pages (uPlot); with npm there, run \
-'make deps' and build again" --html page.html eager.mpt none.mpt
-miniprof=$with
 
 for format in --csv --json; do
     wrong "--html takes the place of --csv and --json" --html page.html $format eager.mpt graph.mpt
@@ -99,10 +83,8 @@ code 0
 # ---- Sets ----
 
 mkdir before after
-for i in 1 2 3 4; do
-    another graph.mpt "before/$i.mpt" "$i"
-    another eager.mpt "after/$i.mpt" "$i"
-done
+another graph.mpt before/%d.mpt 4
+another eager.mpt after/%d.mpt 4
 run diff --html sets.html before after
 code 0
 grep -q "^======== The interval is over the runs' medians\.$" .stdout
