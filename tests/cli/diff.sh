@@ -101,10 +101,8 @@ code 0
 json '[len(d[side]["runs"]) for side in "ab"] == [2, 1]'
 
 mkdir before after
-for i in 1 2 3 4; do
-    another graph.mpt "before/$i.mpt" "$i"
-    another eager.mpt "after/$i.mpt" "$i"
-done
+another graph.mpt before/%d.mpt 4
+another eager.mpt after/%d.mpt 4
 run diff --json before after
 code 0
 json '[len(d[side]["runs"]) for side in "ab"] == [4, 4] and d["iterations"]["samples"] == "runs"'
