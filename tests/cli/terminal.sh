@@ -27,7 +27,7 @@ def seen(size, keep):
 def fits(columns):
     with open(".stdout", encoding="utf-8") as file:
         wide = [line for line in file.read().split("\n") if len(line) > columns]
-    print("\n".join(wide), end="")
+    print(*wide, sep="\n", end="\n" * bool(wide))
     return not wide
 END
 
