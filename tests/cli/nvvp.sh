@@ -54,7 +54,7 @@ for file in "$SOURCE"/tests/data/*.mpt ./*.mpt; do
     verdict "reports and rows are the same" $?
     case $file in
     "$SOURCE"/*)
-        python3 -S "$SOURCE/tests/tools/nvvp_check.py" "$file" "$name/trace.nvvp"
+        python3 "$SOURCE/tests/tools/nvvp_check.py" "$file" "$name/trace.nvvp"
         verdict "nvprof's tables" $?
         ;;
     esac
@@ -65,7 +65,7 @@ done
 for name in inference resnet50_graph; do
     last="$name without MINIPROF_ tables"
     cp "$name/trace.nvvp" "$name.nvvp"
-    python3 -S - "$name.nvvp" <<'END'
+    python3 - "$name.nvvp" <<'END'
 import sqlite3, sys
 db = sqlite3.connect(sys.argv[1])
 for table, in db.execute("SELECT name FROM sqlite_master WHERE name LIKE 'MINIPROF_%' AND "
@@ -82,7 +82,7 @@ END
     mv .stdout plain.json
     "$miniprof" summary --json "$SOURCE/tests/data/$name.mpt" >ours.json
     # The same kernels, copies and calls, these named by their ids alone.
-    python3 -S - <<'END'
+    python3 - <<'END'
 import json, sys
 ours, plain = json.load(open("ours.json")), json.load(open("plain.json"))
 assert [g["name"] for g in ours["groups"]] == [g["name"] for g in plain["groups"]]
@@ -148,7 +148,7 @@ db.execute("INSERT INTO CUPTI_ACTIVITY_KIND_MARKER_DATA VALUES(NULL, 2, 2, 1, ?,
 db.execute("INSERT INTO CUPTI_ACTIVITY_KIND_NAME VALUES(NULL, 2, ?, 12)", (thread,))
 db.commit()
 END
-python3 -S make_plain.py known.nvvp
+python3 make_plain.py known.nvvp
 run_convert read known.nvvp known.mpt
 code 0
 quiet
@@ -196,7 +196,7 @@ INSERT INTO CUPTI_ACTIVITY_KIND_SYNCHRONIZATION SELECT 1, start, end, correlatio
 """)
 db.commit()
 END
-python3 -S make_many.py many_calls.nvvp
+python3 make_many.py many_calls.nvvp
 last="100000 event records and waits"
 timeout 300 "$convert" read many_calls.nvvp many_calls.mpt
 verdict "read within a minute" $?

@@ -30,9 +30,14 @@ trace() {
     "$make_trace" "$1" "${2:-$1.mpt}" || exit 1
 }
 
+# No script needs site packages, and to look for them takes half of a start.
+python3() {
+    command python3 -S "$@"
+}
+
 # another FILE COPY NUMBER: copies as of other processes (another.py). Plain ones are noticed.
 another() {
-    python3 -S "$SOURCE/tests/tools/another.py" "$@" || exit 1
+    python3 "$SOURCE/tests/tools/another.py" "$@" || exit 1
 }
 
 run() {
