@@ -23,10 +23,10 @@
 
 static const char *const known_layer_strings[] = {
     "iteration",
-    "{\"Name\": \"conv1\", \"LayerType\": \"CaskConvolution\", \"Inputs\": [{\"Name\": \"x\", "
-    "\"Dimensions\": [1,3,224,224], \"Format/Datatype\": \"Half\"}], \"Outputs\": [{\"Name\": "
-    "\"y\", \"Dimensions\": [1,64,112,112], \"Format/Datatype\": \"Half\"}], \"TacticName\": "
-    "\"sm80_xmma_fprop\", \"TacticValue\": \"0x11b\"}",
+    ("{\"Name\": \"conv1\", \"LayerType\": \"CaskConvolution\", \"Inputs\": [{\"Name\": \"x\", "
+     "\"Dimensions\": [1,3,224,224], \"Format/Datatype\": \"Half\"}], \"Outputs\": [{\"Name\": "
+     "\"y\", \"Dimensions\": [1,64,112,112], \"Format/Datatype\": \"Half\"}], \"TacticName\": "
+     "\"sm80_xmma_fprop\", \"TacticValue\": \"0x11b\"}"),
     ("{\"Name\":\"out 0\",\"LayerType\":\"Reformat\",\"Outputs\":[{\"Dimensions\":[1,1000],"
      "\"Format/Datatype\":\"Row major linear FP32\"}]}"),
     "input copy",

@@ -117,7 +117,7 @@ static void cut_files_are_told(void **state)
     (void)state;
     put_trace_of_ours();
     bytes = get_file(&size);
-    for (size_t length = 0; length < size; length += sweep(1, 5) * (length < 8192 ? 97 : 2039)) {
+    for (size_t length = 0; length < size; length += sweep(1, 5) * (length < 8192 ? 97UL : 2039)) {
         struct mp_error error;
         uint64_t rows;
 

@@ -23,7 +23,7 @@
 #include "record/gaps/sampled_thread.h"
 
 #define MS      UINT64_C(1000000)
-#define AN_HOUR (3600 * 1000 * MS) /* of CPU time: no timer of that period goes off */
+#define AN_HOUR (MS * 1000 * 3600) /* of CPU time: no timer of that period goes off */
 
 static struct recorder *recorder;
 
