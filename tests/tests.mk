@@ -296,7 +296,7 @@ lists = $(MAKE) --no-print-directory -s list-tests LISTED='$$($(1)_SUITES)'
 POOL = RESULTS_FILE=$(RESULTS) $(RUN_ENVIRONMENT) tests/run.sh --pool
 VERDICT = [ -z "$(TABLE)" ] || tests/run.sh --table $(RESULTS); tests/run.sh --total $(RESULTS)
 
-quick: ## what to run while working: build, unit, reports, house rules (90 seconds)
+quick: ## what to run while working: build, unit, reports, house rules (1 minute)
 	@mkdir -p build; rm -f $(RESULTS)
 	@$(SUBMAKE) test-programs
 	@$(call lists,QUICK) | $(SHORT) $(POOL)
@@ -308,7 +308,7 @@ changed: ## FILES=...: the tests that these files reach (by default what git say
 	@$(call lists,CHECK) | BUILD=$(BUILD) tests/changed $(FILES) | $(SHORT) $(POOL)
 	@$(VERDICT)
 
-check: ## deps, build, all that a change should pass before it is sent (6 minutes)
+check: ## deps, build, all that a change should pass before it is sent (5 minutes)
 	@BUILD=$(BUILD) tools/dev/deps check
 	@mkdir -p build; rm -f $(RESULTS)
 	@$(SUBMAKE) all test-programs
@@ -316,7 +316,7 @@ check: ## deps, build, all that a change should pass before it is sent (6 minute
 	@$(VERDICT)
 
 # Adds to the results of `make check`, which ran before.
-check-rest: ## after make check: sanitizers, and clang-tidy for what changed (14 minutes)
+check-rest: ## after make check: sanitizers, and clang-tidy for what changed (6 minutes)
 	@BUILD=$(BUILD) tools/dev/deps all
 	@$(SUBMAKE) $(SAN_BUILD) test-programs
 	@$(SUBMAKE) $(THREAD_BUILD) test-programs
