@@ -33,4 +33,17 @@ for what in "python_loop collect holds_gil frees_gil sleeps deep launches thread
         python3 compare.py "$miniprof" known.mpt told.json
     rm known.mpt
 done
+
+# A function of the iterations computes four times as long as the other.
+profile iterations MINIPROF_STACKS=python MINIPROF_STACKS_GAPS=1000 MINIPROF_CAPTURE=range -- \
+    python3 "$SOURCE/tests/e2e/stacks/gap_ranges.py"
+check "iters divides the host code by samples" python3 - "$miniprof" <<'END'
+import json, subprocess, sys
+made = json.loads(subprocess.run([sys.argv[1], "iters", "--json", "iterations.mpt"],
+                                 stdout=subprocess.PIPE, check=True).stdout)
+lines = {}
+for row in made["host_code"]:
+    lines[row["function"]] = lines.get(row["function"], 0) + row["percent"]
+assert lines["slow"] > 2 * lines.get("fast", 0), lines
+END
 finish
