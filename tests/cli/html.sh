@@ -6,11 +6,12 @@
 
 # The program without uPlot: its objects, with the ones that stand in for the page's parts.
 build_without() {
-    local libraries=("-Wl,--as-needed" -lzstd -lstdc++ -lm)
+    local libraries=("-Wl,--as-needed" -lzstd -lstdc++ -lm) compiler=${CC:-gcc}
+    [[ ${SAN-} != *fuzzer* ]] || compiler=clang # gcc has no such sanitizer
     ! nm -u "$BUILD/miniprof" | grep -q sqlite3_ || libraries+=(-lsqlite3)
     ! nm -u "$BUILD/miniprof" | grep -q deflate || libraries+=(-lz)
     # shellcheck disable=SC2086
-    ${CC:-gcc} -std=gnu17 -D_GNU_SOURCE ${SAN:+-fsanitize=$SAN} -I"$SOURCE/include" \
+    $compiler -std=gnu17 -D_GNU_SOURCE ${SAN:+-fsanitize=$SAN} -I"$SOURCE/include" \
         -I"$SOURCE/src" -o without "$BUILD"/obj/{build_id,startup_frame,tools/miniprof/{*,*/*}}.o \
         "$SOURCE/src/report/page/assets_none.c" "$BUILD/obj/libreader.a" "${libraries[@]}"
 }
