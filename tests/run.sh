@@ -188,6 +188,8 @@ lane() {
 pool() {
     local tests
     tests=$(chosen | weighed)
+    : >>"$RESULTS" # --total says if none was chosen
+    [ -n "$tests" ] || return 0
     grep -E '^(e2e|timed) ' <<<"$tests" | lane $((2 * JOBS)) &
     grep -vE '^(e2e|timed) ' <<<"$tests" | lane "$JOBS"
     wait

@@ -10,9 +10,9 @@
 # T=PATTERN chooses among the tests of each of them by SUITE/NAME.
 #
 # A suite is a folder, a test a file in it:
-#   unit/*/test_*.c       a cmocka program each, linked with the reader; unit/record with the
-#                         recorder's objects too; test_*_oom.c with malloc and its kin wrapped, so
-#                         that the test can make them fail
+#   unit/*/test_*.c       cmocka tests; those of a folder are one program, linked with the reader,
+#                         unit/record with the recorder's objects too; malloc and its kin are
+#                         wrapped, so that a test can make them fail
 #   cli/*.sh e2e/*.sh     scripts, lib.sh is what they share; environment: BUILD and SOURCE
 #                         (absolute), SAN; exit status 77: skipped
 #   golden/run.sh         compares what the command prints with the committed texts
@@ -183,8 +183,9 @@ export T
 # them for the what-if; of `computed` and exports/test_round_trip.py what has most to say.
 SHORT := ORACLE_PROGRAMS=1000 ORACLE_WHAT_IF=200 CHECKS=short
 
-TESTS_house   := $(addprefix tools/dev/check_,circles docs exports format layers style) \
-	tools/dev/top_length
+# Two of the house rules are about the recorder, which needs CUDA's headers.
+TESTS_house   := $(addprefix tools/dev/check_,docs format layers style $(if \
+	$(wildcard build/libminiprof.so),circles exports)) tools/dev/top_length
 TESTS_unit    := $(UNIT_PROGRAMS)
 TESTS_cli     := $(filter-out %/lib.sh,$(sort $(wildcard tests/cli/*.sh)))
 TESTS_golden  := tests/golden/run.sh tests/golden/terminal.sh
