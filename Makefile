@@ -129,6 +129,7 @@ RECORD_OBJECTS := $(call objects,src/record)
 # Its stubs are written for these processors.
 PRELOAD_OBJECTS := $(if $(filter x86_64 aarch64,$(MACHINE)),$(call objects,src/preload))
 TOOL_OBJECTS   := $(call objects,tools/miniprof)
+TOOL_OBJECTS   += $(if $(TOOL_OBJECTS),$(OBJ)/build_id.o $(OBJ)/startup_frame.o)
 
 TRACE_LIB   := $(OBJ)/libtrace.a
 READER_LIB  := $(OBJ)/libreader.a
@@ -136,6 +137,7 @@ READER_LIB  := $(OBJ)/libreader.a
 # the plain build's objects, behind those that the recorder has too.
 ifeq ($(SAN),thread)
 READER_LIB := $(TRACE_LIB) build/obj/libreader.a
+TOOL_OBJECTS := $(TOOL_OBJECTS:$(OBJ)/%=build/obj/%)
 endif
 READER_LIBS := -Wl,--as-needed -lzstd -lstdc++ -lm $(if $(HAVE_SQLITE),-lsqlite3) \
 	$(if $(HAVE_ZLIB),-lz)
@@ -264,10 +266,6 @@ $(TRACE_LIB) $(OBJ)/libreader.a:
 	$(Q)$(CROSS)ar qcs $@ $^
 
 # Which commit this is, in a file of its own: a new commit compiles nothing else.
-TOOL_OBJECTS += $(if $(TOOL_OBJECTS),$(OBJ)/build_id.o $(OBJ)/startup_frame.o)
-ifeq ($(SAN),thread)
-TOOL_OBJECTS := $(TOOL_OBJECTS:$(OBJ)/%=build/obj/%)
-endif
 
 $(OBJ)/build_id.c: FORCE
 	@mkdir -p $(@D); printf 'const char build_package[] = "%s";\nconst char build_commit[] = "%s";\n' \
