@@ -95,9 +95,9 @@ profile idle MINIPROF_CAPTURE=range -- "$steps" init start "${first[@]}" stop \
 renewed "a range without work, but at its end" idle 0 1
 # 20 ms until CUPTI has read what ran, so that some would be without times. The other thread's range
 # begins in the middle of the flush.
-profile other MINIPROF_TEST_TIME_DIVISOR=1 SIMGPU_FLUSH_SLEEP_MS=300 SIMGPU_LATE_MS=20 \
+profile other MINIPROF_TEST_TIME_DIVISOR=1 SIMGPU_FLUSH_SLEEP_MS=600 SIMGPU_LATE_MS=20 \
     MINIPROF_CAPTURE=nvtx:it -- "$steps" init "${it[@]}" pass=360000000 push=it alpha=2 sync \
-    pass=30000 begin-thread=sleep=150,push=it,alpha=200000,pop pop join-thread returned
+    pass=30000 begin-thread=state=waiting,push=it,alpha=200000,pop pop join-thread returned
 renewed "another thread has begun a range meanwhile" other 0 200004
 profile late SIMGPU_FLUSH_SLEEP_MS=600 SIMGPU_SLEEP_FROM_STOP=1 SIMGPU_LATE_MS=20 \
     MINIPROF_CAPTURE=range -- "$steps" init "${short[@]}" pass=$((6 * minutes)) "${short[@]}" \
