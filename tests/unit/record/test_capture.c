@@ -1,0 +1,78 @@
+/* Which range a launch belongs to. Range r lies between the calls with ids 10 r and 10 r + 5, so
+ * the number of every id is known by hand. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "record/data/capture.h"
+
+#define FEW UINT64_C(5)
+
+static struct capture capture;
+
+static void make_ranges(uint64_t count)
+{
+    memset(&capture, 0, sizeof capture);
+    for (uint64_t range = 1; range <= count; range++) {
+        uint64_t begin = 10 * range, end = begin + 5;
+
+        assert_int_equal(capture_start(&capture, begin, begin, false), CAPTURE_BEGIN);
+        assert_int_equal(capture_stop(&capture, end, end), CAPTURE_END);
+    }
+}
+
+/* The first range that is remembered is `oldest`. */
+static void expect_numbers(uint64_t oldest, uint64_t from, uint64_t until)
+{
+    for (uint64_t id = from; id < until; id++) {
+        bool inside = id / 10 >= oldest && id / 10 <= capture.count && id % 10 > 0 && id % 10 < 5;
+
+        assert_int_equal(capture_number_of(&capture, id), inside ? id / 10 : 0);
+        assert_int_equal(capture_keeps_work(&capture, id, 0), inside && id);
+    }
+}
+
+static void a_launch_belongs_to_the_range_it_was_made_in(void **state)
+{
+    (void)state;
+    make_ranges(FEW);
+    expect_numbers(1, 0, 10 * (FEW + 2));
+}
+
+static void the_last_range_may_be_open(void **state)
+{
+    (void)state;
+    make_ranges(FEW);
+    assert_int_equal(capture_start(&capture, 60, 60, false), CAPTURE_BEGIN);
+    assert_int_equal(capture_number_of(&capture, 60), 0);
+    assert_int_equal(capture_number_of(&capture, 61), FEW + 1);
+    assert_int_equal(capture_number_of(&capture, UINT64_C(1) << 40), FEW + 1);
+    assert_int_equal(capture_number_of(&capture, 54), FEW);
+}
+
+/* One more than there is room for: the older half goes, and numbers stay. */
+static void old_ranges_are_forgotten(void **state)
+{
+    const uint64_t most = CAPTURE_REMEMBERED, half = most / 2;
+
+    (void)state;
+    make_ranges(most + 1);
+    assert_int_equal(capture.count, most + 1);
+    expect_numbers(half + 1, 10 * (half - 1), 10 * (half + 3));
+    expect_numbers(half + 1, 10 * (most - 1), 10 * (most + 3));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_launch_belongs_to_the_range_it_was_made_in),
+        cmocka_unit_test(the_last_range_may_be_open),
+        cmocka_unit_test(old_ranges_are_forgotten),
+    };
+
+    return cmocka_run_group_tests_name("record/capture", tests, NULL, NULL);
+}
