@@ -1,16 +1,20 @@
 /* The flight recorder's memory: when names and launch shapes take half of it, or the dictionary
- * that finds them more than all, recording begins anew.
+ * that finds them more than all, recording begins anew. And the names of its files.
  */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include <cmocka.h>
 
+#include "base/io.h"
 #include "record/core/state.h"
+#include "record/flight/file.h"
 #include "record/flight/flight.h"
 #include "unit/trace_fixture.h"
 
@@ -79,6 +83,63 @@ static void the_dictionary_may_take_as_much_as_all(void **state)
     assert_false(begins_anew(0, bytes - 1)); /* which has emptied it */
 }
 
+/* ---- Files ---- */
+
+/* Puts a trace of that process where the first file shall be. */
+static void leave_trace(const char *path, int pid)
+{
+    struct mp_writer *writer;
+    char header[64];
+    int file;
+
+    snprintf(header, sizeof(header), "miniprof=1\npid=%d\n", pid);
+    assert_int_equal(mp_create_exclusive(path, &file, NULL), MP_OK);
+    writer = fixture_writer(file, header, 0);
+    assert_int_equal(mp_writer_close(writer, NULL), MP_OK);
+    close(file);
+}
+
+/* Publishes a file in a folder that has a trace of that process already: what it is called there,
+ * or what is wrong. */
+static const char *published(int pid)
+{
+    static struct output output;
+    static char path[PATH_MAX];
+    char folder[] = "/tmp/miniprof-flight-XXXXXX";
+    struct mp_error error = {.text = ""};
+    enum mp_status status;
+
+    assert_non_null(mkdtemp(folder));
+    memset(&output, 0, sizeof(output));
+    output.folder = -1;
+    snprintf(output.path, sizeof(output.path), "%s/a.mpt", folder);
+    memcpy(output.place, output.path, sizeof(output.place));
+    leave_trace(output.place, pid);
+    assert_int_equal(flight_file_begin(&output, &error), MP_OK);
+    status = flight_file_publish(&output, path, sizeof(path), &error);
+    if (status == MP_OK)
+        unlink(path);
+    else
+        flight_file_discard(&output);
+    flight_file_close(&output);
+    unlink(output.place);
+    assert_int_equal(rmdir(folder), 0);
+    return status == MP_OK ? strrchr(path, '/') + 1 : "not published";
+}
+
+/* As after an exec, which keeps the process id and forgets how many files there are. */
+static void a_file_of_before_an_exec_keeps_its_name(void **state)
+{
+    (void)state;
+    assert_string_equal(published(getpid()), "a.2.mpt");
+}
+
+static void a_file_of_another_process_is_no_place_to_count_from(void **state)
+{
+    (void)state;
+    assert_string_equal(published(getpid() + 1), "not published");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -86,6 +147,8 @@ int main(void)
                                         close_recording),
         cmocka_unit_test_setup_teardown(the_dictionary_may_take_as_much_as_all, open_recording,
                                         close_recording),
+        cmocka_unit_test(a_file_of_before_an_exec_keeps_its_name),
+        cmocka_unit_test(a_file_of_another_process_is_no_place_to_count_from),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
