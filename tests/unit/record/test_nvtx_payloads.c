@@ -4,8 +4,11 @@
 #include <pthread.h>
 #include <stdbool.h>
 
+#include "record/names/dictionary.h"
+#include "record/names/payloads.h"
 #include "record/nvtx/payload.h"
 #include "trace/codec/schema.h"
+#include "unit/trace_fixture.h"
 
 #include "base/poison.h"
 
@@ -392,6 +395,82 @@ static void a_pop_comes_when_its_payload_finds_no_room(void **state)
     assert_int_equal(seen[(seen_count - 1) % KEPT].event.kind, POP);
 }
 
+/* ---- Rows ---- */
+
+struct rows {
+    struct payloads payloads;
+    struct dictionary dictionary;
+};
+
+/* What recording.c does with an event, but for the row of `nvtx`. */
+static void write_payloads(void *context, const struct mp_nvtx_event *event)
+{
+    struct rows *rows = context;
+    struct payload_mark mark = payloads_mark(&rows->payloads, &rows->dictionary, event);
+
+    show("%u/%u ", (unsigned)mark.schema, (unsigned)mark.number);
+    payloads_append(&rows->payloads, &rows->dictionary, event, mark);
+}
+
+/* Shows the rows: "field ID of SCHEMA", "name ENUMERATION:VALUE" and "FIELD/NUMBER=VALUE". */
+static void show_rows(const struct mp_batch *batch)
+{
+#define CELL(table, column) (unsigned)batch->columns[MP_COLUMN_##table##_##column][row]
+    for (uint32_t row = 0; row < batch->rows; row++) {
+        if (batch->table->id == MP_TABLE_payload_field)
+            show("field %u of %u, ", CELL(payload_field, id), CELL(payload_field, payload_schema));
+        if (batch->table->id == MP_TABLE_payload_name)
+            show("name %u:%u, ", CELL(payload_name, enumeration), CELL(payload_name, value));
+        if (batch->table->id == MP_TABLE_payload)
+            show("%u/%u=%u, ", CELL(payload, field), CELL(payload, number), CELL(payload, value));
+    }
+#undef CELL
+}
+
+static void show_trace(int fd)
+{
+    struct mp_trace *trace;
+    struct mp_cursor *cursor;
+    struct mp_batch batch;
+
+    assert_int_equal(mp_trace_open(fixture_path(fd), &trace, NULL), MP_OK);
+    assert_int_equal(mp_cursor_open(trace, &cursor, NULL), MP_OK);
+    while (mp_cursor_next(cursor, &batch) == MP_OK)
+        show_rows(&batch);
+    mp_cursor_close(cursor);
+    mp_trace_close(trace);
+}
+
+/* Fields and names once, values with each event; an event without a payload has none. */
+static void payloads_become_rows(void **state)
+{
+    static const struct api_set api;
+    const uint64_t schema = reduce_schema();
+    const struct reduce first = {7, 4096, 2}, second = {8, 512, 0};
+    struct rows rows;
+    const struct mp_nvtx_sink sink = {&rows, write_payloads, keep_name, NULL, false};
+    int fd = fixture_file(NULL, 0);
+    struct mp_writer *writer = fixture_writer(fd, "", 0);
+
+    (void)state;
+    memset(&rows, 0, sizeof(rows));
+    assert_int_equal(dictionary_open(&rows.dictionary, writer, &api), MP_OK);
+    nvtxMarkA("before");
+    mark(schema, &first, sizeof(first));
+    nvtxMarkA("between");
+    mark(schema, &second, sizeof(second));
+    shown_bytes = 0;
+    mp_nvtx_drain(&sink);
+    assert_int_equal(mp_writer_close(writer, NULL), MP_OK);
+    show_trace(fd);
+    assert_string_equal(shown, "0/0 1/1 0/0 1/2 field 1 of 1, field 2 of 1, field 3 of 1, "
+                               "name 1:0, name 1:2, 1/1=7, 2/1=4096, 3/1=2, 1/2=8, 2/2=512, "
+                               "3/2=0, ");
+    payloads_close(&rows.payloads);
+    dictionary_close(&rows.dictionary);
+    close(fd);
+}
+
 static void *register_many(void *first)
 {
     const nvtxPayloadSchemaEntry_t entry = FIELD(NVTX_PAYLOAD_ENTRY_TYPE_INT, "number", 0);
@@ -445,6 +524,7 @@ int main(void)
         TEST(a_payload_without_room_is_counted_and_its_event_kept),
         TEST(nothing_is_copied_while_recording_is_off),
         TEST(a_pop_comes_when_its_payload_finds_no_room),
+        TEST(payloads_become_rows),
         TEST(ten_thousand_schemas_are_bounded),
     };
 
