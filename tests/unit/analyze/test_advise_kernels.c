@@ -14,6 +14,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/metrics/sampled.h"
 #include "unit/analyze/advise_fixture.h"
 
 #define KERNELS 4
@@ -244,6 +245,58 @@ static void unknown_shapes_and_devices(void **state)
     advised();
 }
 
+/* ---- Samples ---- */
+
+/* How busy device memory was in each kernel: samples of 10 us, of which each kernel has four. */
+static void judge_sampled(const double percent[KERNELS])
+{
+    static const char *const kernels[] = {"a", "b", "c", "d"};
+    struct mp_row_counter counter = {.id = 1,
+                                     .source = MP_counter_source_cupti,
+                                     .unit = MP_metric_unit_percent,
+                                     .interval = 10000};
+    const uint64_t last = BEGIN + (uint64_t)LOOPS * PERIOD;
+    const double step = 0.1;
+
+    names = kernels;
+    put_loop(LOOPS, PERIOD, LENGTH, 0, put_named);
+    counter.name = put_string("dram_active");
+    memcpy(&counter.step, &step, sizeof step);
+    mp_append_counter(scene.writer, &counter);
+    for (uint64_t end = BEGIN + 10; end <= last; end += 10) {
+        uint64_t within = (end - BEGIN - 10) % PERIOD; /* an iteration; kernels are 20 to 180 */
+        double value = within >= 20 && within < 180 ? percent[(within - 20) / 40] : 0;
+
+        mp_append_sample(scene.writer, &(struct mp_row_sample){.counter = 1,
+                                                               .time = end * 1000,
+                                                               .length = 10000,
+                                                               .value = sampled_pack(value, step)});
+    }
+    advise_loop();
+}
+
+/* Two of the four take half as long with half the bytes. */
+static void kernels_that_fill_device_memory_are_held_by_it(void **state)
+{
+    (void)state;
+    judge_sampled((const double[]){95.5, 40, 95.5, 85});
+    expect_gain(ADVISE_MEMORY_BOUND, 40000);
+    expect_number(ADVISE_MEMORY_BOUND, "kernels", 2);
+    expect_number(ADVISE_MEMORY_BOUND, "sampled_percent", 95);
+    advised();
+    judge_sampled((const double[]){10, 40, 0, 85});
+    expect_none(ADVISE_MEMORY_BOUND);
+    advised();
+}
+
+static void without_samples_nothing_is_said_of_them(void **state)
+{
+    (void)state;
+    judge((const char *const[]){"a", "b", "c", "d"});
+    assert_int_equal(advice.reasons[ADVISE_MEMORY_BOUND], ADVISE_NO_SAMPLES);
+    advised();
+}
+
 /* ---- Copies ----
  *
  *     thread   10|in|16|small|22|l|28|wait                185| 190
@@ -396,6 +449,8 @@ int main(void)
         cmocka_unit_test(products_of_32_bits_could_take_half),
         cmocka_unit_test(small_grids_could_do_more),
         cmocka_unit_test(unknown_shapes_and_devices),
+        cmocka_unit_test(kernels_that_fill_device_memory_are_held_by_it),
+        cmocka_unit_test(without_samples_nothing_is_said_of_them),
         cmocka_unit_test(copies_that_never_change),
         cmocka_unit_test(copies_that_change_stay),
         cmocka_unit_test(the_framework_of_most_kernels),
