@@ -1,0 +1,179 @@
+/* Which calls make the steps of MINIPROF_BASELINE, and what is told of them. No call takes any time
+ * that counts: the first step is said to have ended long ago. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "record/core/call_log.h"
+#include "record/core/clock.h"
+#include "record/core/state.h"
+#include "record/ranges/baseline.h"
+
+#include "base/poison.h"
+
+static struct recorder recorder;
+static struct call_entry told[64];
+static unsigned told_count;
+
+static void keep_entry(void *context, uint32_t tid, const struct call_entry *entry)
+{
+    (void)context;
+    (void)tid;
+    assert_true(told_count < sizeof(told) / sizeof(told[0]));
+    told[told_count++] = *entry;
+}
+
+static int record(void **state)
+{
+    (void)state;
+    memset(&recorder, 0, sizeof(recorder));
+    told_count = 0;
+    assert_int_equal(call_logs_open(&recorder.logs), MP_OK);
+    atomic_store(&recorder.phase, PHASE_RECORDING);
+    recorder.ranges.open = true;
+    recorder.ranges.begun = 1;
+    recorder.baseline.wanted = true;
+    atomic_store(&recorder.baseline.first, 1);
+    return 0;
+}
+
+static void call(uint32_t kind, CUpti_ApiCallbackSite site, CUresult result)
+{
+    const struct api_watch watch = {.sync_kind = (uint8_t)kind};
+    const CUpti_CallbackData data = {.callbackSite = site, .functionReturnValue = &result};
+
+    baseline_call(&recorder, &watch, &data, false);
+}
+
+static void wait_for_stream(CUresult result)
+{
+    call(MP_sync_kind_stream_synchronize, CUPTI_API_ENTER, result);
+    call(MP_sync_kind_stream_synchronize, CUPTI_API_EXIT, result);
+}
+
+static void launch_graph(void)
+{
+    call(MP_sync_kind_graph_launch, CUPTI_API_ENTER, CUDA_SUCCESS);
+    call(MP_sync_kind_graph_launch, CUPTI_API_EXIT, CUDA_SUCCESS);
+}
+
+static int chosen(void)
+{
+    return atomic_load(&recorder.baseline.chosen) - 1;
+}
+
+/* A step is from one call to the next, so the first call ends none. */
+static void waits_become_steps_when_four_have_ended(void **state)
+{
+    (void)state;
+    for (unsigned i = 0; i < BLOCK_CHOICE_STEPS; i++)
+        wait_for_stream(CUDA_SUCCESS);
+    wait_for_stream(CUDA_ERROR_NOT_READY);
+    assert_int_equal(chosen(), -1);
+    wait_for_stream(CUDA_SUCCESS);
+    assert_int_equal(chosen(), BLOCK_SYNC);
+}
+
+static void graph_launches_stand_before_waits(void **state)
+{
+    (void)state;
+    for (unsigned i = 0; i <= BLOCK_CHOICE_STEPS; i++)
+        launch_graph();
+    assert_int_equal(chosen(), BLOCK_GRAPH);
+    for (unsigned i = 0; i <= BLOCK_CHOICE_STEPS; i++)
+        wait_for_stream(CUDA_SUCCESS);
+    assert_int_equal(chosen(), BLOCK_GRAPH);
+}
+
+/* They follow each other without a gap, and lie in the time of the test. */
+static void chosen_steps_are_told_from_call_to_call(void **state)
+{
+    uint64_t from = mp_clock_now();
+
+    (void)state;
+    for (unsigned i = 0; i < BLOCK_CHOICE_STEPS + 4; i++)
+        launch_graph();
+    call_logs_drain(&recorder.logs, keep_entry, NULL);
+    assert_int_equal(told_count, 3);
+    for (unsigned i = 0; i < told_count; i++) {
+        assert_int_equal(told[i].kind, CALL_ENTRY_STEP);
+        assert_true(told[i].start >= from && told[i].start <= told[i].end);
+        from = told[i].end;
+        assert_true(i == 0 || told[i].start == told[i - 1].end);
+    }
+    assert_true(from <= mp_clock_now());
+    assert_int_equal(atomic_load(&recorder.baseline.steps), 3);
+}
+
+static void outside_of_a_range_nothing_is_a_step(void **state)
+{
+    (void)state;
+    recorder.ranges.open = false;
+    for (unsigned i = 0; i < 3 * BLOCK_CHOICE_STEPS; i++)
+        launch_graph();
+    assert_int_equal(chosen(), -1);
+}
+
+/* ---- Switching ---- */
+
+static CUresult stream_answers;
+
+static CUresult query_stream(CUstream stream)
+{
+    (void)stream;
+    return stream_answers;
+}
+
+/* Waits that fill the first block, in one context; the flusher has nothing to do. Whether recording
+ * pauses then. */
+static bool pauses(CUresult answers)
+{
+    struct work mark;
+
+    stream_answers = answers;
+    recorder.driver.query_stream = query_stream;
+    recorder.cuda.contexts.count = 1;
+    recorder.baseline.blocks.share = 50;
+    recorder.ranges.posted = recorder.ranges.on = true;
+    recorder.ranges.left = UINT64_MAX;
+    assert_int_equal(work_queue_open(&recorder.work, 1), MP_OK);
+    for (unsigned i = 0; i <= BLOCK_CHOICE_STEPS; i++)
+        wait_for_stream(CUDA_SUCCESS);
+    recorder.baseline.blocks.since = 1; /* it began long ago */
+    for (unsigned i = 0; i < BLOCK_STEPS; i++) {
+        assert_false(atomic_load(&recorder.ranges.paused));
+        wait_for_stream(CUDA_SUCCESS);
+    }
+    assert_int_equal(work_take(&recorder.work, &mark), atomic_load(&recorder.ranges.paused));
+    work_queue_close(&recorder.work);
+    return atomic_load(&recorder.ranges.paused);
+}
+
+static void a_block_ends_where_no_stream_has_work(void **state)
+{
+    (void)state;
+    assert_true(pauses(CUDA_SUCCESS));
+}
+
+static void a_block_goes_on_while_a_stream_has_work(void **state)
+{
+    (void)state;
+    assert_false(pauses(CUDA_ERROR_NOT_READY));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup(waits_become_steps_when_four_have_ended, record),
+        cmocka_unit_test_setup(graph_launches_stand_before_waits, record),
+        cmocka_unit_test_setup(chosen_steps_are_told_from_call_to_call, record),
+        cmocka_unit_test_setup(outside_of_a_range_nothing_is_a_step, record),
+        cmocka_unit_test_setup(a_block_ends_where_no_stream_has_work, record),
+        cmocka_unit_test_setup(a_block_goes_on_while_a_stream_has_work, record),
+    };
+
+    return cmocka_run_group_tests_name("record/baseline", tests, NULL, NULL);
+}
