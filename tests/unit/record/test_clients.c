@@ -1,0 +1,206 @@
+/* Another CUPTI client takes CUPTI over and leaves, with functions of our own where CUPTI's stand:
+ * when that is noticed, and how many calls are counted as lost. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "base/settings/time_limits.h"
+#include "record/core/call_log.h"
+#include "record/core/state.h"
+#include "record/cupti/activity.h"
+#include "record/cupti/clients.h"
+
+#include "base/poison.h"
+
+enum { LAUNCH = 307 }; /* a cbid */
+
+static struct recorder recorder;
+static bool other;         /* another client has the buffers */
+static uint8_t per_thread; /* PER_THREAD_ACTIVITY_BUFFER */
+static void (*switched)(struct recorder *recorder);
+
+static CUptiResult enable_and_dump(CUpti_ActivityKind kind)
+{
+    assert_int_equal(kind, CUPTI_ACTIVITY_KIND_DEVICE);
+    if (!other)
+        atomic_fetch_add(&recorder.pool.requested, 1);
+    return CUPTI_SUCCESS;
+}
+
+static CUptiResult flush_all(uint32_t flag)
+{
+    assert_int_equal(flag, 0);
+    return CUPTI_SUCCESS;
+}
+
+static CUptiResult get_attribute(CUpti_ActivityAttribute attribute, size_t *size, void *value)
+{
+    (void)attribute;
+    assert_int_equal(*size, 1);
+    memcpy(value, &per_thread, 1);
+    return CUPTI_SUCCESS;
+}
+
+static bool switch_alone(struct recorder *whose, void (*how)(struct recorder *recorder))
+{
+    assert_ptr_equal(whose, &recorder);
+    switched = how;
+    return true;
+}
+
+static void answer(void)
+{
+    atomic_fetch_add(&recorder.pool.completed, 1);
+}
+
+static void note(unsigned syncs, unsigned launches, uint64_t start)
+{
+    const struct call_entry sync = {.kind = CALL_ENTRY_SYNC, .start = start};
+    const struct call_entry launch = {
+        .kind = CALL_ENTRY_CALL, .detail = MP_api_driver, .cbid = LAUNCH, .start = start};
+
+    for (unsigned i = 0; i < syncs; i++)
+        clients_note(&recorder, &sync);
+    for (unsigned i = 0; i < launches; i++)
+        clients_note(&recorder, &launch);
+}
+
+/* A recording with three calls, whose records have come at 1 ms. */
+static int record(void **state)
+{
+    (void)state;
+    memset(&recorder, 0, sizeof(recorder));
+    other = false;
+    per_thread = 1;
+    switched = NULL;
+    recorder.cupti.enable_and_dump = enable_and_dump;
+    recorder.cupti.flush_all = flush_all;
+    recorder.cupti.get_attribute = get_attribute;
+    recorder.jobs.switch_alone = switch_alone;
+    recorder.config.gpu = MP_SWITCH_ON;
+    recorder.api.flags[MP_api_driver][LAUNCH] = API_LAUNCH;
+    recorder.cupti_state.buffers_told = true;
+    atomic_store(&recorder.cupti_state.enabled, true);
+    atomic_store(&recorder.cuda.context_made, true);
+    note(2, 1, 10);
+    answer();
+    clients_look(&recorder, 1);
+    return 0;
+}
+
+static void expect(bool taken, uint64_t lost)
+{
+    assert_int_equal(atomic_load(&recorder.clients.taken), taken);
+    assert_int_equal(atomic_load(&recorder.clients.lost), lost);
+}
+
+/* Five more calls, and nothing of them for as long as it takes. */
+static void lose_cupti(void)
+{
+    int64_t quiet = mp_time_limit_ms(MP_TIME_CLIENT_QUIET);
+
+    other = true;
+    note(2, 3, 20);
+    clients_look(&recorder, quiet);
+    expect(false, 0);
+    clients_look(&recorder, 1 + quiet);
+    expect(true, 5);
+    assert_ptr_equal(switched, activity_follow_calls);
+}
+
+static void calls_without_records_show_another_client(void **state)
+{
+    (void)state;
+    lose_cupti();
+    note(4, 2, 30); /* callbacks log the calls now, so only launches are lost */
+    clients_look(&recorder, 5000);
+    expect(true, 7);
+}
+
+static void a_program_that_makes_no_calls_has_lost_nothing(void **state)
+{
+    (void)state;
+    other = true;
+    clients_look(&recorder, 100000);
+    expect(false, 0);
+}
+
+static void a_cupti_that_answers_when_asked_is_ours(void **state)
+{
+    (void)state;
+    note(2, 3, 20);
+    clients_look(&recorder, 100000);
+    expect(false, 0);
+}
+
+static void a_cupti_that_was_slow_has_lost_nothing(void **state)
+{
+    (void)state;
+    lose_cupti();
+    answer();
+    clients_look(&recorder, 5000);
+    expect(false, 0);
+}
+
+static void cupti_is_taken_back_when_the_other_client_has_left(void **state)
+{
+    (void)state;
+    lose_cupti();
+    note(1, 1, 30);
+    per_thread = 0;
+    clients_look(&recorder, 5000);
+    expect(false, 6);
+    assert_ptr_equal(switched, activity_renew);
+}
+
+/* Two calls of before the range, three of it. */
+static void begin_range(uint64_t answers_then)
+{
+    note(2, 0, 999);
+    atomic_store(&recorder.cupti_state.renewed_at, 1000);
+    atomic_store(&recorder.cupti_state.answers_then, answers_then);
+    note(3, 0, 1000);
+    clients_look(&recorder, 2);
+}
+
+static void a_range_that_registers_again_ends_what_was_missing(void **state)
+{
+    (void)state;
+    begin_range(recorder.clients.answers);
+    expect(false, 2);
+}
+
+static void a_range_that_follows_answers_has_lost_nothing(void **state)
+{
+    (void)state;
+    begin_range(recorder.clients.answers + 1);
+    expect(false, 0);
+}
+
+static void what_never_came_is_lost_at_the_end(void **state)
+{
+    (void)state;
+    other = true;
+    note(2, 3, 20);
+    clients_end(&recorder);
+    expect(false, 5);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup(calls_without_records_show_another_client, record),
+        cmocka_unit_test_setup(a_program_that_makes_no_calls_has_lost_nothing, record),
+        cmocka_unit_test_setup(a_cupti_that_answers_when_asked_is_ours, record),
+        cmocka_unit_test_setup(a_cupti_that_was_slow_has_lost_nothing, record),
+        cmocka_unit_test_setup(cupti_is_taken_back_when_the_other_client_has_left, record),
+        cmocka_unit_test_setup(a_range_that_registers_again_ends_what_was_missing, record),
+        cmocka_unit_test_setup(a_range_that_follows_answers_has_lost_nothing, record),
+        cmocka_unit_test_setup(what_never_came_is_lost_at_the_end, record),
+    };
+
+    return cmocka_run_group_tests_name("record/clients", tests, NULL, NULL);
+}
