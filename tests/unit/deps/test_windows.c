@@ -170,6 +170,49 @@ static void of_threads_that_end_together_the_first_counts(void **state)
     scene_end(SOUND);
 }
 
+/* Windows of a thread that is asked for, or what is said if there is none. */
+static const char *of_thread(const char *asked)
+{
+    static struct mp_error error;
+    struct deps_windows windows;
+
+    assert_int_equal(deps_windows_ranges(&scene.deps, 0, &windows, &error), MP_OK);
+    if (deps_windows_of_thread(&scene.deps, asked, &windows, &error) != MP_OK)
+        return error.text;
+    assert_int_equal(windows.count, 1);
+    expect_window(windows.items, 10, 30);
+    assert_string_equal(path(windows.items), "two 15 | host 5");
+    deps_windows_free(&windows);
+    return "found";
+}
+
+static void a_thread_is_asked_for_by_id_or_name(void **state)
+{
+    (void)state;
+    scene_begin();
+    put_call(1, "one", 10, 40, 1);
+    put_call(2, "two", 15, 30, 2);
+    mp_append_thread(scene.writer,
+                     &(struct mp_row_thread){.id = 2, .tid = 4002, .name = put_string("loader")});
+    scene_load();
+    assert_string_equal(of_thread("4002"), "found");
+    assert_string_equal(of_thread("loader"), "found");
+    assert_string_equal(of_thread("2"), "there is no thread '2'; there are: 4001, 4002 'loader'");
+    scene_end(SOUND);
+}
+
+static void of_many_threads_six_are_told(void **state)
+{
+    (void)state;
+    scene_begin();
+    for (uint64_t thread = 1; thread <= 7; thread++)
+        put_call(thread, "work", 10, 20, thread);
+    scene_load();
+    assert_string_equal(of_thread("x"), "there is no thread 'x'; there are: 4001, 4002, 4003, "
+                                        "4004, 4005, 4006, ...");
+    scene_end(SOUND);
+}
+
 /* ---- Iterations ---- */
 
 static struct deps_windows iterations;
@@ -234,6 +277,26 @@ static void an_iteration_is_not_prolonged(void **state)
     assert_string_equal(path(&iterations.items[0]), "cudaLaunchKernel 5 | host 25");
     assert_string_equal(path(&iterations.items[1]), "a 20 | host 7, return 3");
     scene_check(&iterations, SOUND);
+    deps_windows_free(&iterations);
+    scene_end(SOUND);
+}
+
+/* Where one ends and the next begins, a call is in the next. */
+static void a_call_at_the_border_is_in_one_iteration(void **state)
+{
+    uint32_t call;
+
+    (void)state;
+    scene_begin();
+    put_call(1, "work", 12, 15, 1);
+    put_call(1, "border", 40, 43, 2);
+    put_nvtx_range("it", 10, 40);
+    put_nvtx_range("it", 40, 70);
+    scene_load();
+    assert_int_equal(load_iterations("it", 0), MP_OK);
+    call = find("border");
+    assert_false(deps_in_window(&scene.deps, &iterations.items[0], &scene.deps.activities[call]));
+    assert_true(deps_in_window(&scene.deps, &iterations.items[1], &scene.deps.activities[call]));
     deps_windows_free(&iterations);
     scene_end(SOUND);
 }
@@ -337,9 +400,12 @@ int main(void)
         cmocka_unit_test(what_a_range_launched_just_before_its_clock_belongs_to_it),
         cmocka_unit_test(the_path_begins_on_the_thread_whose_last_call_ends_last),
         cmocka_unit_test(of_threads_that_end_together_the_first_counts),
+        cmocka_unit_test(a_thread_is_asked_for_by_id_or_name),
+        cmocka_unit_test(of_many_threads_six_are_told),
         cmocka_unit_test(iterations_are_numbered_in_order),
         cmocka_unit_test(an_iteration_belongs_to_its_thread),
         cmocka_unit_test(an_iteration_is_not_prolonged),
+        cmocka_unit_test(a_call_at_the_border_is_in_one_iteration),
         cmocka_unit_test(iterations_can_be_those_of_one_capture_range),
         cmocka_unit_test(what_is_missing_is_said),
         cmocka_unit_test(an_iteration_of_a_thread_without_calls_keeps_its_end),
