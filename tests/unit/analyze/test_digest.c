@@ -13,6 +13,7 @@
 #include <string.h>
 
 #include "report/digest/digest.h"
+#include "unit/deps/deps_fixture.h"
 
 static struct digest of(uint64_t p50, enum iterations_way way, bool no_work)
 {
@@ -48,6 +49,33 @@ static void each_part_has_a_key(void **state)
         for (int other = 0; other < i; other++)
             assert_string_not_equal(key, digest_part_key((enum digest_part)other));
     }
+}
+
+/* ---- Of a trace ---- */
+
+/* Of ranges of 20, 30 and 40 us, and one that was not ended; all, or the second. */
+static void ended_ranges_are_added_up(void **state)
+{
+    const struct digest_options all = {.path = "x.mpt"};
+    const struct digest_options second = {.path = "x.mpt", .iterations = {.range = 2}};
+    struct digest digest;
+
+    (void)state;
+    scene_begin();
+    put_launch(7, "a", 105, 110, 115, 1);
+    put_range(1, 100, 120, 1, 2);
+    put_range(2, 130, 160, 2, 2);
+    put_range(3, 170, 210, 2, 2);
+    put_range(4, 220, 0, 2, 0);
+    scene_load();
+    assert_int_equal(digest_build(scene.trace, &all, &digest, NULL), MP_OK);
+    assert_int_equal(digest.recording.ranges, 4);
+    assert_int_equal(digest.recording.in_ranges, 90000);
+    digest_free(&digest);
+    assert_int_equal(digest_build(scene.trace, &second, &digest, NULL), MP_OK);
+    assert_int_equal(digest.recording.in_ranges, 30000);
+    digest_free(&digest);
+    scene_end(UNSOUND);
 }
 
 /* ---- The size of the screen ---- */
@@ -132,6 +160,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_slowest_has_iterations),
         cmocka_unit_test(each_part_has_a_key),
+        cmocka_unit_test(ended_ranges_are_added_up),
         cmocka_unit_test(the_screen_has_its_size),
     };
 
