@@ -271,6 +271,31 @@ static void overlapping_work_keeps_a_device_busy_once(void **state)
     end();
 }
 
+/* More pieces of work in one interval than are kept apart; and the same again in later ones. */
+static void a_device_is_busy_however_many_pieces_come(void **state)
+{
+    enum { MANY = 70000, INTERVALS = 2, ALL = INTERVALS * MANY };
+
+    (void)state;
+    scene_begin();
+    for (uint64_t i = 0; i < ALL; i++) {
+        put_kernel(1, "a", 10 + 2 * i, 11 + 2 * i, i + 1);
+        if ((i + 1) % MANY)
+            continue;
+        put_copy(1, MP_copy_kind_HtoD, ASYNCHRONOUS, 11 + 2 * i, 12 + 2 * i, i + 1);
+        flush();
+    }
+    begin(NULL);
+    for (uint64_t i = 1; i <= INTERVALS; i++) {
+        take(MP_TABLE_copy);
+        tick(1, i == INTERVALS);
+        assert_int_equal(live.devices[0].last_busy, (MANY + 1) * US);
+        assert_int_equal(live.devices[0].busy, i * (MANY + 1) * US);
+        live_next(&live);
+    }
+    end();
+}
+
 static void iterations_are_the_outermost_ranges_or_those_of_a_name(void **state)
 {
     const struct live_step *step;
@@ -626,6 +651,7 @@ int main(void)
         cmocka_unit_test(idle_time_is_shown_once),
         cmocka_unit_test(what_comes_late_does_not_turn_time_back),
         cmocka_unit_test(overlapping_work_keeps_a_device_busy_once),
+        cmocka_unit_test(a_device_is_busy_however_many_pieces_come),
         cmocka_unit_test(iterations_are_the_outermost_ranges_or_those_of_a_name),
         cmocka_unit_test(lists_are_by_the_interval_then_by_all),
         cmocka_unit_test(tables_of_fixed_size_forget_the_oldest),
