@@ -96,6 +96,27 @@ static void parts_by_name(void **state)
     scene_end(UNSOUND);
 }
 
+/* Of the ranges "rare" every fourth has work: most are alike, in having none. */
+static void ranges_that_seldom_have_work_are_not_regular(void **state)
+{
+    (void)state;
+    begin_program();
+    for (uint64_t i = 0; i < 20; i++) {
+        uint64_t at = 100 + i * 100;
+
+        mark(1, NULL, "step", at, at + 30);
+        launch(1, 7, "a", at + 5, at + 10, at + 20);
+        mark(1, NULL, "rare", at + 50, at + 60);
+        if (i % 4 == 0)
+            launch(1, 7, "b", at + 52, at + 55, at + 58);
+    }
+    load(ITERATIONS_AUTO, NULL, 0);
+    assert_string_equal(found.name, "step");
+    assert_true(candidate_of("step")->regularity == 1);
+    assert_true(candidate_of("rare")->regularity == 0);
+    done();
+}
+
 /* CUB marks its reduction, a small part of each of 100 iterations on two streams. */
 static void a_library_does_not_compete(void **state)
 {
@@ -361,6 +382,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_server),
         cmocka_unit_test(parts_by_name),
+        cmocka_unit_test(ranges_that_seldom_have_work_are_not_regular),
         cmocka_unit_test(a_library_does_not_compete),
         cmocka_unit_test(names_in_domains),
         cmocka_unit_test(ranges_inside_of_others_count),
