@@ -12,6 +12,7 @@
 
 #include <cmocka.h>
 
+#include "analyze/advise/advise.h"
 #include "unit/job/job_fixture.h"
 #include "unit/sweep.h"
 #include "unit/trace_fixture.h"
@@ -294,6 +295,86 @@ static void with_half_the_lateness_the_job_takes_what_it_takes_with_half_of_it(v
     is_as_played("late=0.5x", &(struct play_changes){.half_late = true});
 }
 
+/* ---- Which iterations a rank is late to ---- */
+
+enum { QUARTERS = 4 };
+
+/* Four iterations over four fifths of the job: what arrives behind them is in none. */
+static void make_iterations(struct deps_window items[QUARTERS])
+{
+    uint64_t length = (play.end - play.begin) / 5;
+
+    for (uint64_t i = 0; i < QUARTERS; i++) {
+        items[i] = scene.windows.items[0];
+        items[i].begin = items[i].from = play.begin + i * length;
+        items[i].end = items[i].host_end = items[i].until = items[i].begin + length;
+    }
+}
+
+/* How many of them the rank is late to by a percent of their length. */
+static unsigned late_iterations(const struct deps_window items[QUARTERS], uint32_t rank)
+{
+    const struct job *job = &scene.job;
+    uint64_t late[QUARTERS] = {0}, least = (items[0].end - items[0].begin) / 100;
+    unsigned count = 0;
+
+    for (size_t i = 0; i < scene.ranks.instance_count; i++) {
+        const struct ranks_instance *instance = &scene.ranks.instances[i];
+
+        for (uint32_t side = 0; side < instance->side_count; side++) {
+            uint32_t arrival = job->arrivals[instance->first_side + side];
+            size_t quarter;
+
+            if (scene.ranks.sides[instance->first_side + side].rank != rank || arrival == DEPS_NONE)
+                continue;
+            quarter =
+                (job->deps.activities[arrival].end - play.begin) / (items[0].end - items[0].begin);
+            if (quarter < QUARTERS)
+                late[quarter] += job_lateness(job, i, job_first_side(job, i), side);
+        }
+    }
+    for (int i = 0; i < QUARTERS; i++)
+        count += late[i] >= (least > DEPS_TOLERANCE_NS ? least : DEPS_TOLERANCE_NS);
+    return count;
+}
+
+static double number_of(const struct advise_finding *finding, const char *key)
+{
+    for (size_t i = 0; i < finding->number_count; i++)
+        if (!strcmp(finding->numbers[i].key, key))
+            return finding->numbers[i].value;
+    fail_msg("no %s", key);
+    return 0;
+}
+
+static void the_advice_counts_the_iterations_that_a_rank_is_late_to(void **state)
+{
+    unsigned findings = 0;
+
+    (void)state;
+    for (uint64_t seed = 1; seed <= 40; seed++) {
+        struct deps_window items[QUARTERS];
+        const struct deps_windows iterations = {.items = items, .count = QUARTERS};
+        struct advice advice;
+
+        load(seed, PLAY_IN_STEP);
+        make_iterations(items);
+        assert_int_equal(job_advise(&scene.job, &iterations, &advice), MP_OK);
+        for (size_t i = 0; i < advice.count; i++) {
+            const struct advise_finding *finding = &advice.findings[i];
+
+            if (finding->rule != ADVISE_LATE_RANK)
+                continue;
+            assert_int_equal(number_of(finding, "late_iterations"),
+                             late_iterations(items, (uint32_t)number_of(finding, "rank")));
+            findings++;
+        }
+        advise_free(&advice);
+        job_scene_free(&scene);
+    }
+    assert_true(findings > 20);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -303,6 +384,7 @@ int main(void)
         cmocka_unit_test(what_if_is_the_job_played_again),
         cmocka_unit_test(with_late_0_the_job_takes_what_it_takes_without_what_made_ranks_late),
         cmocka_unit_test(with_half_the_lateness_the_job_takes_what_it_takes_with_half_of_it),
+        cmocka_unit_test(the_advice_counts_the_iterations_that_a_rank_is_late_to),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
