@@ -116,6 +116,40 @@ static void launch(struct bench *bench, uint64_t correlation)
     end(bench, NCCL_NOTE_LAUNCH, id);
 }
 
+/* ---- Communicators, as payloads of NCCL's ranges tell of them ---- */
+
+enum { FIELDS = 4 };
+
+static const struct mp_nvtx_schema *comm_schema(void)
+{
+    static const char *const names[FIELDS] = {"NCCL communicator ID", "CUDA device", "No. of ranks",
+                                              "Rank"};
+    static union {
+        struct mp_nvtx_schema schema;
+        char bytes[sizeof(struct mp_nvtx_schema) + FIELDS * sizeof(struct mp_nvtx_field)];
+    } made;
+
+    made.schema = (struct mp_nvtx_schema){
+        .name = "", .domain = nccl, .extent = FIELDS * 8, .field_count = FIELDS};
+    for (uint32_t i = 0; i < FIELDS; i++)
+        made.schema.fields[i] = (struct mp_nvtx_field){
+            .name = names[i], .offset = 8 * i, .bytes = 8, .type = MP_field_type_unsigned};
+    return &made.schema;
+}
+
+/* The communicator's number. */
+static uint32_t tell_of_comm(struct bench *bench, uint64_t hash, uint64_t device, uint64_t ranks,
+                             uint64_t rank)
+{
+    const struct {
+        struct mp_nvtx_payload payload;
+        uint64_t values[FIELDS];
+    } told = {{.schema = comm_schema(), .bytes = FIELDS * 8}, {hash, device, ranks, rank}};
+
+    return comms_learn(&bench->collectives, comms_layout(&bench->collectives, comm_schema()),
+                       &told.payload);
+}
+
 /* ---- Rows: "function/source/carrier/correlation", and how many there are ---- */
 
 static char said[4096];
@@ -132,7 +166,17 @@ static void take_rows(const struct mp_batch *batch)
 #undef CELL
 }
 
-static const char *rows(struct bench *bench)
+static void take_comms(const struct mp_batch *batch)
+{
+#define CELL(column) (unsigned)(batch->columns[MP_COLUMN_communicator_##column][row])
+    for (uint32_t row = 0; row < batch->rows; row++)
+        snprintf(said + strlen(said), sizeof said - strlen(said), "%s%u: %x %u of %u on %u",
+                 *said ? "; " : "", CELL(id), CELL(hash), CELL(rank), CELL(ranks), CELL(device));
+#undef CELL
+}
+
+static const char *rows_of(struct bench *bench, unsigned table,
+                           void (*take)(const struct mp_batch *batch))
 {
     struct mp_trace *trace;
     struct mp_cursor *cursor;
@@ -145,11 +189,16 @@ static const char *rows(struct bench *bench)
     assert_int_equal(mp_trace_open(fixture_path(bench->fd), &trace, NULL), MP_OK);
     assert_int_equal(mp_cursor_open(trace, &cursor, NULL), MP_OK);
     while (mp_cursor_next(cursor, &batch) == MP_OK)
-        if (batch.table->id == MP_TABLE_collective)
-            take_rows(&batch);
+        if (batch.table->id == table)
+            take(&batch);
     mp_cursor_close(cursor);
     mp_trace_close(trace);
     return said;
+}
+
+static const char *rows(struct bench *bench)
+{
+    return rows_of(bench, MP_TABLE_collective, take_rows);
 }
 
 /* ---- Tests ---- */
@@ -359,6 +408,27 @@ static void gaps_and_threads_that_end_leave_nothing_behind(void **state)
     bench_close(&bench);
 }
 
+/* It is defined anew where more is known, and only there. */
+static void payloads_tell_of_communicators(void **state)
+{
+    struct bench bench;
+    uint32_t one, other;
+
+    (void)state;
+    bench_open(&bench);
+    one = tell_of_comm(&bench, 0xabc, 2, 4, 1);
+    other = tell_of_comm(&bench, 0xdef, 3, 8, 7);
+    assert_true(one && other && one != other);
+    assert_int_equal(comms_define(&bench.collectives, one), 1);
+    assert_int_equal(comms_define(&bench.collectives, other), 2);
+    assert_int_equal(tell_of_comm(&bench, 0xabc, 2, 4, 1), one);
+    assert_int_equal(tell_of_comm(&bench, 0xabc, 2, 5, 1), one);
+    assert_int_equal(tell_of_comm(&bench, 0, 2, 4, 1), 0);
+    assert_string_equal(rows_of(&bench, MP_TABLE_communicator, take_comms),
+                        "1: abc 1 of 4 on 2; 2: def 7 of 8 on 3; 1: abc 1 of 5 on 2");
+    bench_close(&bench);
+}
+
 static void notes_of_nothing_known_are_ignored(void **state)
 {
     struct bench bench;
@@ -391,6 +461,7 @@ int main(void)
         cmocka_unit_test(calls_that_are_never_carried_are_written),
         cmocka_unit_test(open_ranges_beyond_all_depth_are_harmless),
         cmocka_unit_test(gaps_and_threads_that_end_leave_nothing_behind),
+        cmocka_unit_test(payloads_tell_of_communicators),
         cmocka_unit_test(notes_of_nothing_known_are_ignored),
     };
 
