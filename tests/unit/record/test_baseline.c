@@ -10,6 +10,7 @@
 #include "record/core/call_log.h"
 #include "record/core/clock.h"
 #include "record/core/state.h"
+#include "record/process/callbacks.h"
 #include "record/ranges/baseline.h"
 
 #include "base/poison.h"
@@ -117,6 +118,30 @@ static void outside_of_a_range_nothing_is_a_step(void **state)
     assert_int_equal(chosen(), -1);
 }
 
+/* As CUPTI calls back: a wait ends a step at its EXIT, also while the range is paused. */
+static void callbacks_tell_of_steps(void **state)
+{
+    enum { CBID = 5 };
+    CUresult result = CUDA_SUCCESS;
+    uint64_t note = 0;
+    CUpti_CallbackData data = {.functionReturnValue = &result, .correlationData = &note};
+
+    (void)state;
+    for (size_t i = 1; !recorder.api.watch[CBID]; i++)
+        if (api_watches[i - 1].sync_kind == MP_sync_kind_stream_synchronize)
+            recorder.api.watch[CBID] = (uint8_t)i;
+    atomic_store(&recorder.ranges.paused, true);
+    for (unsigned i = 0; i <= BLOCK_CHOICE_STEPS; i++) {
+        assert_int_equal(chosen(), -1);
+        data.callbackSite = CUPTI_API_ENTER;
+        callbacks_take(&recorder, CUPTI_CB_DOMAIN_DRIVER_API, CBID, &data);
+        assert_int_equal(chosen(), -1);
+        data.callbackSite = CUPTI_API_EXIT;
+        callbacks_take(&recorder, CUPTI_CB_DOMAIN_DRIVER_API, CBID, &data);
+    }
+    assert_int_equal(chosen(), BLOCK_SYNC);
+}
+
 /* ---- Switching ---- */
 
 static CUresult stream_answers;
@@ -171,6 +196,7 @@ int main(void)
         cmocka_unit_test_setup(graph_launches_stand_before_waits, record),
         cmocka_unit_test_setup(chosen_steps_are_told_from_call_to_call, record),
         cmocka_unit_test_setup(outside_of_a_range_nothing_is_a_step, record),
+        cmocka_unit_test_setup(callbacks_tell_of_steps, record),
         cmocka_unit_test_setup(a_block_ends_where_no_stream_has_work, record),
         cmocka_unit_test_setup(a_block_goes_on_while_a_stream_has_work, record),
     };
