@@ -275,6 +275,57 @@ static void each_run_belongs_to_its_launch(void **state)
     }
 }
 
+/* ---- What the preloaded library tells ---- */
+
+static struct mp_preload library;
+
+static void take_entry(void *context, uint32_t tid, const struct call_entry *entry)
+{
+    (void)tid;
+    *(struct call_entry *)context = *entry;
+}
+
+/* What the writer gets of a host function that has run. */
+static struct call_entry told(const struct mp_preload_host_function *function)
+{
+    struct call_entry entry = {.kind = UINT8_MAX};
+
+    library.host_function(function);
+    call_logs_drain(&mp_recorder->logs, take_entry, &entry);
+    return entry;
+}
+
+static void host_functions_are_told_by_call_or_by_node(void **state)
+{
+    struct call_entry entry;
+
+    (void)state;
+    assert_int_equal(call_logs_open(&mp_recorder->logs), MP_OK);
+    atomic_store(&mp_recorder->phase, PHASE_RECORDING);
+    mp_recorder->host_functions.preload = &library;
+    host_functions_go(mp_recorder);
+    entry = told(&(struct mp_preload_host_function){
+        .begin = 10, .end = 15, .function = 0x4000, .correlation = 3, .context = 1, .stream = 7});
+    assert_int_equal(entry.kind, CALL_ENTRY_HOST_FUNCTION);
+    assert_int_equal(entry.start, 10);
+    assert_int_equal(entry.end, 15);
+    assert_int_equal(entry.event, 0x4000);
+    assert_int_equal(entry.correlation, 3);
+    assert_int_equal(entry.context, 1);
+    assert_int_equal(entry.stream, 7);
+    entry = told(&(struct mp_preload_host_function){.begin = 20, .node = node_id(2, 5)});
+    assert_int_equal(entry.kind, CALL_ENTRY_HOST_NODE);
+    assert_int_equal(entry.correlation, 0);
+    assert_int_equal(entry.context, 2);
+    assert_int_equal(entry.stream, 5);
+    /* Launched while nothing was recorded; or ending when nothing is. */
+    entry = told(&(struct mp_preload_host_function){.begin = 30, .context = 1, .stream = 7});
+    assert_int_equal(entry.kind, UINT8_MAX);
+    atomic_store(&mp_recorder->phase, PHASE_INERT);
+    entry = told(&(struct mp_preload_host_function){.begin = 40, .correlation = 4});
+    assert_int_equal(entry.kind, UINT8_MAX);
+}
+
 /* ---- What is not as it should be ---- */
 
 static const struct call_entry lone_run = {
@@ -594,6 +645,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(each_run_belongs_to_its_launch),
+        cmocka_unit_test(host_functions_are_told_by_call_or_by_node),
         cmocka_unit_test(a_run_without_a_launch_names_the_newest_node),
         cmocka_unit_test(runs_whose_launches_are_known_wait_for_one_round),
         cmocka_unit_test(a_launch_that_comes_too_late_is_not_the_next_ones),
