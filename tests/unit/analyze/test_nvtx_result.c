@@ -9,7 +9,9 @@
 #include "unit/deps/deps_fixture.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "analyze/nvtx/result.h"
 
@@ -495,6 +497,73 @@ static void a_name_that_is_missing_counts_once(void **state)
     done();
 }
 
+/* The chunk of a table in the file. */
+static struct mp_chunk chunk_of(int fd, unsigned table)
+{
+    struct mp_trace *trace;
+    struct mp_cursor *cursor;
+    struct mp_chunk chunk = {.table_id = 0};
+
+    assert_int_equal(mp_trace_open(fixture_path(fd), &trace, NULL), MP_OK);
+    assert_int_equal(mp_cursor_open(trace, &cursor, NULL), MP_OK);
+    while (chunk.table_id != table)
+        assert_int_equal(mp_cursor_next_chunk(cursor, &chunk, false), MP_OK);
+    mp_cursor_close(cursor);
+    mp_trace_close(trace);
+    return chunk;
+}
+
+/* What the result says of a file in which the last bytes of these chunks were changed. */
+static struct mp_damage damage_of(int fd, const struct mp_chunk *chunks, size_t count)
+{
+    const struct nvtx_options options = {.style = NAMES_READABLE};
+    struct mp_damage damage;
+    struct mp_trace *trace;
+    size_t size;
+    uint8_t *bytes = fixture_file_bytes(fd, &size);
+    int damaged = fixture_file(bytes, size);
+
+    for (size_t i = 0; i < count; i++) {
+        uint64_t last = chunks[i].offset + chunks[i].file_bytes - 1;
+
+        bytes[last] ^= 1;
+        assert_int_equal(pwrite(damaged, &bytes[last], 1, (off_t)last), 1);
+    }
+    assert_int_equal(mp_trace_open(fixture_path(damaged), &trace, NULL), MP_OK);
+    assert_int_equal(nvtx_result_build(trace, &options, &result, NULL), MP_OK);
+    damage = result.quality.damage;
+    nvtx_result_free(&result);
+    mp_trace_close(trace);
+    close(damaged);
+    free(bytes);
+    return damage;
+}
+
+/* The file is read in several passes. One that meets no damage takes none back. */
+static void damage_of_all_passes_is_told(void **state)
+{
+    int fd = fixture_file(NULL, 0);
+    struct mp_chunk chunks[2];
+
+    (void)state;
+    scene_begin();
+    put_nvtx_range("it", 10, 40);
+    put_launch(1, "a", 12, 30, 40, 1);
+    assert_int_equal(mp_writer_flush(scene.writer), MP_OK);
+    put_launch(1, "a", 20, 50, 60, 2); /* whole: without any call no work is read */
+    scene_write(fd);
+    chunks[0] = chunk_of(fd, MP_TABLE_kernel);
+    chunks[1] = chunk_of(fd, MP_TABLE_call);
+    for (int i = 0; i < 2; i++) {
+        assert_int_equal(damage_of(fd, &chunks[i], 1).chunks_damaged, 1);
+        assert_int_equal(damage_of(fd, &chunks[i], 1).first_offset, chunks[i].offset);
+    }
+    assert_int_equal(damage_of(fd, chunks, 2).chunks_damaged, 2);
+    assert_int_equal(damage_of(fd, chunks, 2).first_offset,
+                     chunks[chunks[1].offset < chunks[0].offset].offset);
+    close(fd);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -517,6 +586,7 @@ int main(void)
         cmocka_unit_test(a_trace_without_ranges_has_none),
         cmocka_unit_test(without_calls_the_work_is_nobodys),
         cmocka_unit_test(a_name_that_is_missing_counts_once),
+        cmocka_unit_test(damage_of_all_passes_is_told),
         cmocka_unit_test(random_ranges_hold_what_a_sum_over_all_pairs_finds),
     };
 
