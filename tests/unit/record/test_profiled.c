@@ -11,6 +11,8 @@
 #include <cmocka.h>
 
 #include "record/data/decode.h"
+#include "record/data/profiled_rows.h"
+#include "record/data/recording.h"
 #include "record/graphs/edges.h"
 #include "record/metrics/profiled.h"
 #include "unit/trace_fixture.h"
@@ -216,6 +218,52 @@ static void later_kernels_of_the_same_number_keep_their_rows(void **state)
     close(fd);
 }
 
+/* ---- Definitions ---- */
+
+static uint64_t rows_of_metrics(int fd)
+{
+    struct mp_trace *trace;
+    struct mp_cursor *cursor;
+    struct mp_batch batch;
+    uint64_t rows = 0;
+
+    assert_int_equal(mp_trace_open(fixture_path(fd), &trace, NULL), MP_OK);
+    assert_int_equal(mp_cursor_open(trace, &cursor, NULL), MP_OK);
+    while (mp_cursor_next(cursor, &batch) == MP_OK)
+        rows += batch.table->id == MP_TABLE_metric ? batch.rows : 0;
+    mp_cursor_close(cursor);
+    mp_trace_close(trace);
+    return rows;
+}
+
+/* Once for each plan, and again after the file was cut. */
+static void metrics_are_defined_once_a_file(void **state)
+{
+    static struct recording recording;
+    static const struct api_set api;
+    static struct metric_choice choices[3];
+    const struct metric_plan two = {.choices = choices, .choice_count = 2};
+    const struct metric_plan one = {.choices = choices + 2, .choice_count = 1};
+    int fd = fixture_file(NULL, 0);
+
+    (void)state;
+    profiled_open(&store);
+    recording.writer = fixture_writer(fd, "", 0);
+    assert_int_equal(dictionary_open(&recording.dictionary, recording.writer, &api), MP_OK);
+    for (int file = 0; file < 2; file++) {
+        for (int again = 0; again < 2; again++) {
+            assert_int_equal(profiled_define(&store, &recording, &two), 1);
+            assert_int_equal(profiled_define(&store, &recording, &one), 3);
+        }
+        profiled_restart(&store);
+    }
+    dictionary_close(&recording.dictionary);
+    profiled_close(&store);
+    assert_int_equal(mp_writer_close(recording.writer, NULL), MP_OK);
+    assert_int_equal(rows_of_metrics(fd), 6);
+    close(fd);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -225,6 +273,7 @@ int main(void)
         cmocka_unit_test(times_are_forgotten_after_a_while),
         cmocka_unit_test(a_writer_that_is_away_bounds_what_waits),
         cmocka_unit_test(later_kernels_of_the_same_number_keep_their_rows),
+        cmocka_unit_test(metrics_are_defined_once_a_file),
     };
 
     return cmocka_run_group_tests_name("kernels that were profiled", tests, NULL, NULL);
