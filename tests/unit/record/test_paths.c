@@ -1,5 +1,6 @@
 /* The NVTX ranges around nodes of graphs: which are open, and when the file is told. */
 #include "unit/record/test_paths.h"
+#include "record/core/state.h"
 
 static void a_path_is_what_is_open_when_the_node_is_made(void **state)
 {
@@ -189,6 +190,41 @@ static void a_graph_with_a_used_id_has_paths_of_its_own(void **state)
     bench_close(&bench);
 }
 
+/* The writer's own round, from the graph that a thread hands over to its paths. */
+static void a_round_of_the_recording_settles_graphs(void **state)
+{
+    static struct recorder recorder;
+    struct recording *recording = &recorder.recording;
+    int fd = fixture_file(NULL, 0);
+    struct graph_edges *edges;
+
+    (void)state;
+    assert_int_equal(call_logs_open(&recorder.logs), MP_OK);
+    assert_int_equal(work_queue_open(&recorder.work, 1), MP_OK);
+    edges_open(&recorder.edges);
+    *recording = (struct recording){.queue = &recorder.work,
+                                    .logs = &recorder.logs,
+                                    .waits = &recorder.waits,
+                                    .edges = &recorder.edges,
+                                    .profiled = &recorder.profiled,
+                                    .recorder = &recorder,
+                                    .paths_wanted = true};
+    assert_int_equal(recording_open(recording, fixture_writer(fd, "", 0), &recorder.cupti,
+                                    &recorder.api, MP_CAPTURE_ALL, true),
+                     MP_OK);
+    edges = edges_new(&recorder.edges, GRAPH, 0);
+    assert_non_null(edges);
+    edges->nodes = calloc(1, sizeof *edges->nodes);
+    edges->node_count = 1;
+    edges_put(&recorder.edges, edges);
+    recording_round(recording);
+    assert_int_equal(edges->state, GRAPH_SETTLED);
+    assert_int_equal(mp_writer_close(recording->writer, NULL), MP_OK);
+    recording_close(recording);
+    work_queue_close(&recorder.work);
+    close(fd);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -200,6 +236,7 @@ int main(void)
         cmocka_unit_test(a_graph_is_told_when_it_runs_and_in_each_file),
         cmocka_unit_test(a_graph_that_runs_at_once_waits_for_its_events),
         cmocka_unit_test(a_graph_with_a_used_id_has_paths_of_its_own),
+        cmocka_unit_test(a_round_of_the_recording_settles_graphs),
     };
 
     return cmocka_run_group_tests_name("the NVTX ranges around nodes", tests, NULL, NULL);
