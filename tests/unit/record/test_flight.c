@@ -16,6 +16,7 @@
 #include "record/core/state.h"
 #include "record/flight/file.h"
 #include "record/flight/flight.h"
+#include "record/flight/trace.h"
 #include "unit/trace_fixture.h"
 
 #define NO_LIMIT SIZE_MAX
@@ -140,6 +141,86 @@ static void a_file_of_another_process_is_no_place_to_count_from(void **state)
     assert_string_equal(published(getpid() + 1), "not published");
 }
 
+/* ---- What a file says of itself ---- */
+
+static void set(const char *name, const char *value)
+{
+    assert_int_equal(mp_config_set(&recorder.config, mp_setting_by_name(name), value, NULL), MP_OK);
+}
+
+static void open_flight(const char *folder)
+{
+    char path[PATH_MAX];
+    struct mp_writer *writer;
+
+    memset(&recorder, 0, sizeof(recorder));
+    assert_int_equal(call_logs_open(&recorder.logs), MP_OK);
+    edges_open(&recorder.edges);
+    mp_config_init(&recorder.config);
+    snprintf(path, sizeof(path), "%s/a.mpt", folder);
+    set("MINIPROF_OUTPUT", path);
+    set("MINIPROF_FLIGHT", "1h");
+    flight_configure(&recorder);
+    recorder.recording.profiled = &recorder.profiled;
+    recorder.recording.edges = &recorder.edges;
+    recorder.recording.recorder = &recorder;
+    assert_int_equal(flight_open(&recorder, &writer, NULL), MP_OK);
+    assert_int_equal(recording_open(&recorder.recording, writer, &recorder.cupti, &recorder.api,
+                                    MP_CAPTURE_ALL, true),
+                     MP_OK);
+}
+
+static void close_flight(void)
+{
+    assert_int_equal(mp_writer_close(recorder.recording.writer, NULL), MP_OK);
+    recording_close(&recorder.recording);
+    flight_file_close(&recorder.output);
+    flight_close(&recorder.flight);
+}
+
+/* Kernels that compress badly; when the last one ends. */
+static uint64_t put_kernels(uint64_t from, unsigned count)
+{
+    uint64_t random = count, end = 0;
+
+    for (unsigned i = 0; i < count; i++) {
+        struct mp_row_kernel row = {.start = from + UINT64_C(100000) * i,
+                                    .duration = 1 + fixture_random(&random) % 99999};
+
+        mp_append_kernel(recorder.recording.writer, &row);
+        end = row.start + row.duration;
+    }
+    return end;
+}
+
+/* Rows that wait when the file is to be written push the oldest ones out of memory: the file begins
+ * behind these, and says so. */
+static void a_file_begins_where_memory_does(void **state)
+{
+    const struct flight_trigger trigger = {.reason = "test"};
+    static struct flight_path path;
+    char folder[] = "/tmp/miniprof-flight-XXXXXX", expected[32];
+    struct mp_trace *trace;
+    uint64_t gone;
+
+    (void)state;
+    assert_non_null(mkdtemp(folder));
+    open_flight(folder);
+    recorder.flight.virtual = true; /* its rows may be of any time */
+    gone = put_kernels(recorder.flight.begin_time, 1000);
+    assert_int_equal(mp_writer_flush(recorder.recording.writer), MP_OK);
+    recorder.flight.ring.most = mp_chunk_ring_bytes(&recorder.flight.ring) + 1000;
+    put_kernels(gone + 1000, 500);
+    assert_int_equal(flight_trace_write(&recorder, &trigger, &path, NULL), MP_OK);
+    assert_int_equal(mp_trace_open(path.text, &trace, NULL), MP_OK);
+    snprintf(expected, sizeof(expected), "%llu", (unsigned long long)gone + 1);
+    assert_string_equal(mp_trace_property(trace, "flight_from_ns"), expected);
+    mp_trace_close(trace);
+    unlink(path.text);
+    assert_int_equal(rmdir(folder), 0);
+    close_flight();
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -149,6 +230,7 @@ int main(void)
                                         close_recording),
         cmocka_unit_test(a_file_of_before_an_exec_keeps_its_name),
         cmocka_unit_test(a_file_of_another_process_is_no_place_to_count_from),
+        cmocka_unit_test(a_file_begins_where_memory_does),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
