@@ -175,6 +175,30 @@ static void graphs_that_are_gone_make_room_and_only_then(void **state)
     bench_close(&bench);
 }
 
+/* A part of an executable graph, whose end nobody reports, goes before others are lost. */
+static void parts_make_room_too(void **state)
+{
+    struct graph_edges *part;
+    struct bench bench;
+
+    (void)state;
+    bench_open(&bench);
+    put_line(&bench, 2, EDGES_MOST / 2);
+    edges_take(&bench.store);
+    part = edges_new(&bench.store, 3, EDGES_MOST / 2);
+    part->part = true;
+    edges_put(&bench.store, part);
+    edges_take(&bench.store);
+    assert_int_equal(bench.store.held, EDGES_MOST);
+    put_line(&bench, 4, 5);
+    edges_take(&bench.store);
+    assert_int_equal(bench.store.held, EDGES_MOST / 2 + 5);
+    run(&bench, 4);
+    assert_int_equal(edges_in_file(&bench, 4), 5);
+    assert_int_equal(edges_lost(&bench.store), 0);
+    bench_close(&bench);
+}
+
 static void what_finds_no_room_is_counted_when_it_runs(void **state)
 {
     struct bench bench;
@@ -288,6 +312,7 @@ int main(void)
         cmocka_unit_test(an_id_that_is_used_again_stands_for_the_later_graph),
         cmocka_unit_test(a_launch_belongs_to_the_graph_that_had_the_id_then),
         cmocka_unit_test(graphs_that_are_gone_make_room_and_only_then),
+        cmocka_unit_test(parts_make_room_too),
         cmocka_unit_test(what_finds_no_room_is_counted_when_it_runs),
         cmocka_unit_test(a_writer_that_is_away_bounds_what_waits),
         cmocka_unit_test(most_graphs_are_held_at_once),
