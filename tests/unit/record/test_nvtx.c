@@ -2,6 +2,7 @@
 #include "unit/record/test_nvtx.h"
 
 #include "record/core/clock.h"
+#include "record/nvtx/state.h"
 
 #include "base/poison.h"
 
@@ -262,6 +263,33 @@ static void nothing_is_recorded_while_off(void **state)
     assert_int_equal(drain(), 0);
 }
 
+/* Until the last one is built. */
+static void while_a_graph_is_built_events_are_recorded(void **state)
+{
+    (void)state;
+    mp_nvtx_set_recording(false);
+    mp_nvtx_building(true);
+    nvtxMarkA("one is built");
+    mp_nvtx_building(true);
+    mp_nvtx_building(false);
+    nvtxMarkA("still one");
+    mp_nvtx_building(false);
+    nvtxMarkA("none");
+    assert_int_equal(drain(), 2);
+    expect(0, MARK, "one is built");
+    expect(1, MARK, "still one");
+}
+
+/* Pages that a push may need are there before it. */
+static void each_drain_prepares_memory(void **state)
+{
+    (void)state;
+    for (int i = 0; i < 1000; i++)
+        nvtxMarkA("takes chunks");
+    drain();
+    assert_true(atomic_load(&nvtx_state()->ready) >= NVTX_READY_CHUNKS);
+}
+
 static void threads_are_named_even_while_off(void **state)
 {
     nvtxResourceAttributes_t attributes = {0};
@@ -316,6 +344,19 @@ static void other_functions_are_harmless(void **state)
     (void)state;
 }
 
+/* Last: it holds for the rest of the process. */
+static void when_recording_has_ended_graphs_do_not_matter(void **state)
+{
+    (void)state;
+    mp_nvtx_set_recording(false);
+    mp_nvtx_building(true);
+    mp_nvtx_stop_building();
+    nvtxMarkA("too late");
+    mp_nvtx_building(true);
+    nvtxMarkA("too late");
+    assert_int_equal(drain(), 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -332,9 +373,12 @@ int main(void)
         TEST(levels_are_per_domain),
         TEST(more_domains_than_levels_work),
         TEST(nothing_is_recorded_while_off),
+        TEST(while_a_graph_is_built_events_are_recorded),
+        TEST(each_drain_prepares_memory),
         TEST(threads_are_named_even_while_off),
         TEST(categories_have_names),
         TEST(other_functions_are_harmless),
+        TEST(when_recording_has_ended_graphs_do_not_matter),
     };
     return cmocka_run_group_tests_name("nvtx", tests, NULL, NULL);
 }
