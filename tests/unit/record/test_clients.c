@@ -153,6 +153,7 @@ static void cupti_is_taken_back_when_the_other_client_has_left(void **state)
     per_thread = 0;
     clients_look(&recorder, 5000);
     expect(false, 6);
+    assert_true(recorder.clients.said);
     assert_ptr_equal(switched, activity_renew);
 }
 
@@ -171,6 +172,7 @@ static void a_range_that_registers_again_ends_what_was_missing(void **state)
     (void)state;
     begin_range(recorder.clients.answers);
     expect(false, 2);
+    assert_true(recorder.clients.said);
 }
 
 static void a_range_that_follows_answers_has_lost_nothing(void **state)
@@ -178,6 +180,7 @@ static void a_range_that_follows_answers_has_lost_nothing(void **state)
     (void)state;
     begin_range(recorder.clients.answers + 1);
     expect(false, 0);
+    assert_false(recorder.clients.said);
 }
 
 static void what_never_came_is_lost_at_the_end(void **state)
