@@ -156,6 +156,30 @@ static void the_last_rank_is_who_begins_last_and_late_by_the_gap_to_the_one_befo
     job_free(job);
 }
 
+/* Four ranks, of which rank r waits for 1000 (3 - r) of the 4000 that each operation takes. */
+static void each_member_has_its_own_sums(void **state)
+{
+    struct job *job = job_new(4);
+
+    (void)state;
+    for (uint64_t i = 0; i < 3; i++)
+        for (uint32_t rank = 0; rank < 4; rank++)
+            add_reduce(job, rank, i + 1, i * STEP + 1000 + UINT64_C(1000) * rank, i * STEP + 5000);
+    finish(job);
+    assert_int_equal(job->ranks.member_count, 4);
+    for (uint32_t rank = 0; rank < 4; rank++) {
+        const struct ranks_member *member = &job->ranks.members[rank];
+
+        assert_int_equal(member->rank, rank);
+        assert_int_equal(member->instances, 3);
+        assert_true(member->waiting == 3000.0 * (3 - rank));
+        assert_true(member->transfer == 3000.0);
+        assert_int_equal(member->last, rank == 3 ? 3 : 0);
+        assert_int_equal(member->late, rank == 3 ? 3000 : 0);
+    }
+    job_free(job);
+}
+
 static void of_a_tie_nobody_is_last(void **state)
 {
     struct job *job = job_new(3);
@@ -510,6 +534,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_last_rank_is_who_begins_last_and_late_by_the_gap_to_the_one_before),
+        cmocka_unit_test(each_member_has_its_own_sums),
         cmocka_unit_test(of_a_tie_nobody_is_last),
         cmocka_unit_test(a_broadcast_waits_for_its_root_and_a_reduce_is_awaited_by_it),
         cmocka_unit_test(a_send_meets_its_receive),
