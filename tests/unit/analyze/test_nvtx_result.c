@@ -540,6 +540,23 @@ static struct mp_damage damage_of(int fd, const struct mp_chunk *chunks, size_t 
 }
 
 /* The file is read in several passes. One that meets no damage takes none back. */
+static void what_the_recorder_lost_is_known(void **state)
+{
+    const struct quality_counter *counter;
+    uint64_t name;
+
+    (void)state;
+    scene_begin();
+    put_nvtx_range("it", 10, 40);
+    name = put_string("dropped_nvtx");
+    mp_append_quality(scene.writer, &(struct mp_row_quality){.name = name, .time = 1, .value = 7});
+    load();
+    counter = dense_at(&result.quality.counters, name);
+    assert_non_null(counter);
+    assert_int_equal(counter->value, 7);
+    done();
+}
+
 static void damage_of_all_passes_is_told(void **state)
 {
     int fd = fixture_file(NULL, 0);
@@ -586,6 +603,7 @@ int main(void)
         cmocka_unit_test(a_trace_without_ranges_has_none),
         cmocka_unit_test(without_calls_the_work_is_nobodys),
         cmocka_unit_test(a_name_that_is_missing_counts_once),
+        cmocka_unit_test(what_the_recorder_lost_is_known),
         cmocka_unit_test(damage_of_all_passes_is_told),
         cmocka_unit_test(random_ranges_hold_what_a_sum_over_all_pairs_finds),
     };
