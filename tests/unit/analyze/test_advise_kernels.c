@@ -103,6 +103,46 @@ static void casts_behind_the_first_go(void **state)
     advised();
 }
 
+/* ---- Whose lines ---- */
+
+/* Each kernel is launched by a function of its own, but the last by that of the second. */
+static void put_called(uint64_t t, uint64_t id, uint64_t more)
+{
+    static const char *const functions[] = {"first", "second", "third"};
+    static uint64_t stacks[3];
+
+    for (uint64_t i = 0; i < 3 && id == 100; i++)
+        stacks[i] = put_stack(0, functions[i], 7 + i);
+    for (uint64_t k = 0; k < KERNELS; k++) {
+        use_stack(stacks[k == 3 ? 1 : k]);
+        put_launch(7, names[k], t + 10 + 6 * k, t + 20 + 40 * k + (k ? more : 0),
+                   t + 60 + 40 * k + more, id + k);
+    }
+    use_stack(0);
+    put_stream_sync(7, t + 34, t + 185 + more, id + KERNELS);
+}
+
+/* Of three kernels that go `second` launches two, and `third` one. */
+static void a_finding_names_each_line_once(void **state)
+{
+    static const char *const split[] = {FP32, SPLIT, SPLIT, SPLIT};
+    const struct advise_finding *one;
+
+    (void)state;
+    names = split;
+    put_loop(LOOPS, PERIOD, LENGTH, 0, put_called);
+    advise_loop();
+    one = finding(ADVISE_SPLIT_K);
+    assert_non_null(one);
+    assert_int_equal(one->caller_count, 2);
+    assert_int_equal(one->callers[0].frame.line, 8);
+    assert_int_equal(one->callers[0].kind, ADVISE_CALLED_FROM);
+    assert_true(fabs(one->callers[0].percent - 200.0 / 3) < 1e-9);
+    assert_int_equal(one->callers[1].frame.line, 9);
+    assert_true(fabs(one->callers[1].percent - 100.0 / 3) < 1e-9);
+    advised();
+}
+
 /* ---- Fusion ---- */
 
 static void pointwise_kernels_join_what_is_before_them(void **state)
@@ -443,6 +483,7 @@ int main(void)
         cmocka_unit_test(layout_changes_behind_the_first_go),
         cmocka_unit_test(split_products_are_added_up),
         cmocka_unit_test(casts_behind_the_first_go),
+        cmocka_unit_test(a_finding_names_each_line_once),
         cmocka_unit_test(pointwise_kernels_join_what_is_before_them),
         cmocka_unit_test(iterations_are_not_fused),
         cmocka_unit_test(host_code_of_a_fused_operator_goes),
