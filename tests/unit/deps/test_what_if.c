@@ -471,6 +471,35 @@ static void without_other_streams(void **state)
     scene_end(SOUND);
 }
 
+/* The wait is for a and b. If a takes half the time, b is the last one: the wait ends at 55, and
+ * what comes behind is 10 earlier too. */
+static void a_retimed_graph_waits_for_what_is_last_then(void **state)
+{
+    uint8_t flags[16] = {0};
+    const struct deps_edits list = {.flags = flags, .factor = 0.5};
+    struct deps_replayer replayer;
+
+    (void)state;
+    scene_begin();
+    put_launch(7, "a", 10, 15, 60, 1);
+    put_launch(8, "b", 16, 21, 50, 2);
+    put_context_sync(22, 65, 3);
+    put_call(1, "cudaGetDevice", 70, 71, 4);
+    scene_load();
+    assert_string_equal(bound_call(3), "synchronisation a");
+    flags[find("a")] = DEPS_EDIT_SCALED;
+    assert_int_equal(deps_replayer_init(&replayer, &scene.deps), MP_OK);
+    assert_int_equal(deps_replayer_run(&replayer, &list), MP_OK);
+    deps_replayer_window(&replayer, &scene.windows.items[0]);
+    assert_int_equal(deps_retime(&scene.deps, &replayer), MP_OK);
+    assert_string_equal(bound_call(3), "synchronisation b");
+    assert_string_equal(bound_call(4), "program order cudaDeviceSynchronize#3");
+    assert_string_equal(path(scene.windows.items),
+                        "b 29, cudaGetDevice 1, cudaLaunchKernel 5 | host 6, launch 5, return 5");
+    deps_replayer_free(&replayer);
+    scene_end(UNSOUND);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -491,6 +520,7 @@ int main(void)
         cmocka_unit_test(edits_change_one_activity),
         cmocka_unit_test(host_code_may_stay_in_part),
         cmocka_unit_test(without_other_streams),
+        cmocka_unit_test(a_retimed_graph_waits_for_what_is_last_then),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
