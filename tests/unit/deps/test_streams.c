@@ -291,6 +291,24 @@ static void an_event_of_a_stream_without_work_stands_for_nothing(void **state)
     scene_end(SOUND);
 }
 
+/* Only the call names it: it is of the first device, as long as no work tells another one. */
+static void a_stream_without_work_is_a_lane(void **state)
+{
+    const struct deps_lane *lane;
+
+    (void)state;
+    begin();
+    put_record(5, E1, 8, 2);
+    scene_load();
+    lane = &scene.deps.lanes[scene.deps.thread_count];
+    while (lane->id != 5)
+        assert_true(++lane < scene.deps.lanes + scene.deps.lane_count);
+    assert_int_equal(lane->context, DEFAULT_CONTEXT);
+    assert_int_equal(lane->device, 0);
+    assert_int_equal(lane->count, 0);
+    scene_end(SOUND);
+}
+
 static void recording_again_replaces_what_an_event_stands_for(void **state)
 {
     (void)state;
@@ -598,6 +616,7 @@ int main(void)
         cmocka_unit_test(a_wait_in_an_idle_stream_goes_into_its_events),
         cmocka_unit_test(a_wait_in_a_stream_that_ran_before_goes_into_its_events),
         cmocka_unit_test(an_event_of_a_stream_without_work_stands_for_nothing),
+        cmocka_unit_test(a_stream_without_work_is_a_lane),
         cmocka_unit_test(recording_again_replaces_what_an_event_stands_for),
         cmocka_unit_test(a_wait_keeps_what_the_event_stood_for),
         cmocka_unit_test(a_new_event_of_the_same_handle_stands_for_nothing),
