@@ -78,6 +78,36 @@ static void ended_ranges_are_added_up(void **state)
     scene_end(UNSOUND);
 }
 
+static void put_counter(const char *name, uint64_t value)
+{
+    mp_append_quality(scene.writer, &(struct mp_row_quality){
+                                        .name = put_string(name), .time = 1000, .value = value});
+}
+
+static void what_the_recorder_counted_is_there(void **state)
+{
+    const struct digest_options options = {.path = "x.mpt"};
+    struct digest digest;
+
+    (void)state;
+    scene_begin();
+    put_launch(7, "a", 105, 110, 115, 1);
+    put_counter("profiled_kernels", 2);
+    put_counter("baseline_steps", 3);
+    put_counter("baseline_unrecorded", 4);
+    put_counter("device_graphs", 5);
+    put_counter("conditional_graphs", 6);
+    scene_load();
+    assert_int_equal(digest_build(scene.trace, &options, &digest, NULL), MP_OK);
+    assert_int_equal(digest.quality.profiled, 2);
+    assert_int_equal(digest.quality.baseline_steps, 3);
+    assert_int_equal(digest.quality.baseline_unrecorded, 4);
+    assert_int_equal(digest.quality.device_graphs, 5);
+    assert_int_equal(digest.quality.conditional_graphs, 6);
+    digest_free(&digest);
+    scene_end(UNSOUND);
+}
+
 /* ---- The size of the screen ---- */
 
 static char names[DIGEST_HOT][400];
@@ -161,6 +191,7 @@ int main(void)
         cmocka_unit_test(the_slowest_has_iterations),
         cmocka_unit_test(each_part_has_a_key),
         cmocka_unit_test(ended_ranges_are_added_up),
+        cmocka_unit_test(what_the_recorder_counted_is_there),
         cmocka_unit_test(the_screen_has_its_size),
     };
 
