@@ -646,6 +646,25 @@ static void positions_are_those_of_the_median_run(void **state)
     done();
 }
 
+/* One that is not is enough, on either side. */
+static void a_diff_is_whole_and_has_times_if_all_runs_are_so(void **state)
+{
+    struct diff_run runs[DIFF_SIDES][2];
+    struct diff made = {.found = false};
+
+    (void)state;
+    for (int lacks = -1; lacks < 8; lacks++) {
+        for (int i = 0; i < 4; i++) {
+            runs[i / 2][i % 2] =
+                (struct diff_run){.whole = i != lacks, .has_times = i + 4 != lacks};
+            made.sides[i / 2].runs = runs[i / 2];
+            made.sides[i / 2].run_count = 2;
+        }
+        assert_int_equal(diff_is_whole(&made), lacks < 0 || lacks >= 4);
+        assert_int_equal(diff_has_times(&made), lacks < 4);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -673,6 +692,7 @@ int main(void)
         cmocka_unit_test(runs_that_all_are_slower_are_a_finding),
         cmocka_unit_test(too_few_runs_leave_iterations),
         cmocka_unit_test(positions_are_those_of_the_median_run),
+        cmocka_unit_test(a_diff_is_whole_and_has_times_if_all_runs_are_so),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
