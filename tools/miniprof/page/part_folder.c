@@ -115,9 +115,12 @@ static int write_beside(const char *command, const char *path, const char *part,
     struct sigaction before[ENDINGS];
     int code;
 
-    if (mkdir(part, 0777) != 0)
-        return cannot_write(command, path);
-    hold_signals(before);
+    hold_signals(before); /* before there is something to remove */
+    if (mkdir(part, 0777) != 0) {
+        code = cannot_write(command, path);
+        let_signals(before);
+        return code;
+    }
     code = writer(context, part);
     if (code < EXIT_USAGE && put_in_place(part, path) != 0)
         code = cannot_write(command, path);
@@ -134,9 +137,12 @@ static int write_inside(const char *command, const char *folder, char *part, fol
     struct sigaction before[ENDINGS];
     int code;
 
-    if (!mkdtemp(part))
-        return cannot_write(command, folder);
     hold_signals(before);
+    if (!mkdtemp(part)) {
+        code = cannot_write(command, folder);
+        let_signals(before);
+        return code;
+    }
     code = writer(context, part);
     (void)empty_folder(AT_FDCWD, part, -1);
     let_signals(before);
