@@ -47,6 +47,7 @@ struct call_entry {
     uint32_t context; /* CUPTI's id */
     uint32_t stream;  /* CUPTI's id, UINT32_MAX if none */
     uint32_t result;
+    uint32_t answers; /* clients_answers when it was put: of calls only */
     uint16_t cbid;
     uint8_t kind;
     uint8_t detail;

@@ -49,7 +49,7 @@ void clients_note(struct recorder *recorder, const struct call_entry *entry)
         entry->kind == CALL_ENTRY_SYNC &&
         !atomic_load_explicit(&recorder->cupti_state.calls_by_callback, memory_order_relaxed);
 
-    if (!launch && !sync)
+    if ((!launch && !sync) || entry->answers != (uint32_t)clients_answers(recorder))
         return;
     if (atomic_load(&clients->renewal) != renewed_at && entry->start >= renewed_at) {
         atomic_store(&clients->all_before, atomic_load(&clients->all));

@@ -43,7 +43,8 @@
 struct recorder;
 struct call_entry;
 
-/* Calls that callbacks saw and whose records should come. Counted since the start. */
+/* Calls that callbacks saw and whose records should come: had not when the writer took them out of
+ * their log. Counted since the start. */
 struct client_calls {
     uint64_t all;
     uint64_t launches; /* calls that launch */
@@ -73,7 +74,8 @@ struct clients {
  * has called us since clients_answers was `before`. The flusher. */
 bool clients_hold(struct recorder *recorder, uint64_t before);
 
-/* A call that a callback saw. The writer. */
+/* A call that a callback saw. The writer, which may be late: a call after which CUPTI has answered
+ * does not count, since a look may have used up that answer. */
 void clients_note(struct recorder *recorder, const struct call_entry *entry);
 
 /* Looks for other clients. After each flush; `now` in ms. */

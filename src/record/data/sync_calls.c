@@ -63,8 +63,9 @@ static struct call_log *open_log(struct recorder *recorder)
 }
 
 static void sync_calls_put(struct recorder *recorder, struct call_log *log,
-                           const struct call_entry *entry)
+                           struct call_entry *entry)
 {
+    entry->answers = (uint32_t)clients_answers(recorder);
     if (call_log_put(log, entry))
         work_wake(&recorder->work);
 }

@@ -58,9 +58,13 @@ static void answer(void)
 
 static void note(unsigned syncs, unsigned launches, uint64_t start)
 {
-    const struct call_entry sync = {.kind = CALL_ENTRY_SYNC, .start = start};
-    const struct call_entry launch = {
-        .kind = CALL_ENTRY_CALL, .detail = MP_api_driver, .cbid = LAUNCH, .start = start};
+    const struct call_entry sync = {
+        .kind = CALL_ENTRY_SYNC, .start = start, .answers = (uint32_t)clients_answers(&recorder)};
+    const struct call_entry launch = {.kind = CALL_ENTRY_CALL,
+                                      .detail = MP_api_driver,
+                                      .cbid = LAUNCH,
+                                      .start = start,
+                                      .answers = sync.answers};
 
     for (unsigned i = 0; i < syncs; i++)
         clients_note(&recorder, &sync);
@@ -183,6 +187,22 @@ static void a_range_that_follows_answers_has_lost_nothing(void **state)
     assert_false(recorder.clients.said);
 }
 
+/* A look takes the answer for the calls that the writer knows of. */
+static void a_call_that_the_writer_hears_of_late_was_answered(void **state)
+{
+    const struct call_entry late = {
+        .kind = CALL_ENTRY_SYNC, .start = 20, .answers = (uint32_t)clients_answers(&recorder)};
+
+    (void)state;
+    answer();
+    clients_look(&recorder, 1);
+    clients_note(&recorder, &late);
+    begin_range(recorder.clients.answers);
+    expect(false, 2);
+    clients_end(&recorder);
+    expect(false, 2);
+}
+
 static void what_never_came_is_lost_at_the_end(void **state)
 {
     (void)state;
@@ -202,6 +222,7 @@ int main(void)
         cmocka_unit_test_setup(cupti_is_taken_back_when_the_other_client_has_left, record),
         cmocka_unit_test_setup(a_range_that_registers_again_ends_what_was_missing, record),
         cmocka_unit_test_setup(a_range_that_follows_answers_has_lost_nothing, record),
+        cmocka_unit_test_setup(a_call_that_the_writer_hears_of_late_was_answered, record),
         cmocka_unit_test_setup(what_never_came_is_lost_at_the_end, record),
     };
 
