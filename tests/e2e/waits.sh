@@ -47,9 +47,10 @@ slept() {
 waits ranges -- --capture range -- "$steps" init sleep=60 start sleep=120 stop sleep=240 start \
     sleep=480 stop sleep=60
 slept "only waits in ranges" ranges 120 480
-waits spans -- --capture range -- "$steps" init begin-thread=sleep=480 sleep=60 start sleep=120 \
+# Long, since it must not end before the range begins: that took half a second on a busy machine.
+waits spans -- --capture range -- "$steps" init begin-thread=sleep=4000 sleep=60 start sleep=120 \
     stop join-thread
-slept "a wait around a range, one in it, none before or after" spans 120 480
+slept "a wait around a range, one in it, none before or after" spans 120 4000
 waits auto -- "$steps" init sleep=60 start sleep=120 stop
 slept "auto: what was before the first range is discarded" auto 120
 start flight SIMGPU_REAL_TIME=1 LD_PRELOAD="$preload" MINIPROF_FLIGHT=60s -- "$steps" init \
