@@ -10,6 +10,7 @@ build_without() {
     [[ ${SAN-} != *fuzzer* ]] || compiler=clang # gcc has no such sanitizer
     ! nm -u "$BUILD/miniprof" | grep -q sqlite3_ || libraries+=(-lsqlite3)
     ! nm -u "$BUILD/miniprof" | grep -q deflate || libraries+=(-lz)
+    ! nm "$BUILD/miniprof" | grep -q __gcov_init || libraries+=(--coverage)
     # shellcheck disable=SC2086
     $compiler -std=gnu17 -D_GNU_SOURCE ${SAN:+-fsanitize=$SAN} -I"$SOURCE/include" \
         -I"$SOURCE/src" -o without "$BUILD"/obj/{build_id,startup_frame,tools/miniprof/{*,*/*}}.o \
