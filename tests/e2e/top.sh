@@ -37,7 +37,7 @@ touch go1
 same "--plain --count 2: exit code, nothing on stderr" "0 " "$? $(cat two.err)"
 same "--plain --count 2: two blocks" 2 "$(grep -c "^$pid $steps .* records, 0 dropped" two.out)"
 same "--plain: no escape sequences" 0 "$(grep -c $'\033' two.out)"
-"$miniprof" top --json --interval 100 --iterations inner "$pid" >goes.json 2>top.err </dev/null &
+"$miniprof" top --json --interval 1000 --iterations inner "$pid" >goes.json 2>top.err </dev/null &
 top=$!
 await test -s goes.json
 touch go2
