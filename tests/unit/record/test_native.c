@@ -34,11 +34,12 @@ static void expect_place(uint64_t place, uintptr_t address, const char *path)
     assert_memory_equal(module + 1, path, strlen(path));
 }
 
-/* One of this program, one of libc, one of nowhere, and one of Python, which is left as it is. */
+/* One of this program, one of libc that no sanitizer stands before, one of nowhere, and one of
+ * Python, which is left as it is. */
 static void places_are_those_that_the_linker_knows(void **state)
 {
     const uint64_t of_python = UINT64_C(7) << 32 | 42;
-    const uintptr_t own = (uintptr_t)expect_place, libc = (uintptr_t)dlsym(RTLD_DEFAULT, "qsort");
+    const uintptr_t own = (uintptr_t)expect_place, libc = (uintptr_t)dlsym(RTLD_DEFAULT, "lfind");
     uint64_t places[] = {native(own), native(libc), native(own + 1), native(16), of_python};
     char program[4096] = "";
     Dl_info info;
