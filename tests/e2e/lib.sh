@@ -22,7 +22,8 @@ for file in "$build/simgpu/libcuda.so.1" "$lib" "$miniprof" "$inference" "$steps
 done
 
 work=$(mktemp -d "${TMPDIR:-/tmp}/miniprof-e2e.XXXXXX")
-trap 'rm -rf "$work"' EXIT
+# A child that is killed before it runs its program has the trap of this shell.
+trap 'if [ $BASHPID = $$ ]; then rm -rf "$work"; fi' EXIT
 cd "$work" || exit 1
 passed=0
 failed=0

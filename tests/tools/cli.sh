@@ -20,7 +20,8 @@ failed=0
 last=
 
 folder=$(mktemp -d) || exit 1
-trap 'rm -rf "$folder"' EXIT
+# A child that is killed before it runs its program has the trap of this shell.
+trap 'if [ $BASHPID = $$ ]; then rm -rf "$folder"; fi' EXIT
 . "$SOURCE/tests/tools/no_costs.sh"
 no_costs "$folder/cache"
 
