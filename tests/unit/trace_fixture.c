@@ -202,6 +202,22 @@ const char *fixture_path(int fd)
     return path;
 }
 
+uint64_t fixture_rows(int fd, unsigned table)
+{
+    struct mp_trace *trace;
+    struct mp_cursor *cursor;
+    struct mp_batch batch;
+    uint64_t rows = 0;
+
+    assert_int_equal(mp_trace_open(fixture_path(fd), &trace, NULL), MP_OK);
+    assert_int_equal(mp_cursor_open(trace, &cursor, NULL), MP_OK);
+    while (mp_cursor_next(cursor, &batch) == MP_OK)
+        rows += batch.table->id == table ? batch.rows : 0;
+    mp_cursor_close(cursor);
+    mp_trace_close(trace);
+    return rows;
+}
+
 struct mp_writer *fixture_writer(int fd, const char *header, uint32_t chunk_bytes)
 {
     struct mp_writer *writer = NULL;

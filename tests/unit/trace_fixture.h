@@ -66,6 +66,9 @@ uint8_t *fixture_file_bytes(int fd, size_t *size);
 /* A name by which mp_trace_open finds the file; static, until the next call. */
 const char *fixture_path(int fd);
 
+/* How many rows of a table (MP_TABLE_*) a trace has. */
+uint64_t fixture_rows(int fd, unsigned table);
+
 /* A writer on a copy of the descriptor, whose file stays open when the writer is closed. */
 struct mp_writer *fixture_writer(int fd, const char *header, uint32_t chunk_bytes);
 

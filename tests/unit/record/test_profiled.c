@@ -220,22 +220,6 @@ static void later_kernels_of_the_same_number_keep_their_rows(void **state)
 
 /* ---- Definitions ---- */
 
-static uint64_t rows_of_metrics(int fd)
-{
-    struct mp_trace *trace;
-    struct mp_cursor *cursor;
-    struct mp_batch batch;
-    uint64_t rows = 0;
-
-    assert_int_equal(mp_trace_open(fixture_path(fd), &trace, NULL), MP_OK);
-    assert_int_equal(mp_cursor_open(trace, &cursor, NULL), MP_OK);
-    while (mp_cursor_next(cursor, &batch) == MP_OK)
-        rows += batch.table->id == MP_TABLE_metric ? batch.rows : 0;
-    mp_cursor_close(cursor);
-    mp_trace_close(trace);
-    return rows;
-}
-
 /* Once for each plan, and again after the file was cut. */
 static void metrics_are_defined_once_a_file(void **state)
 {
@@ -260,7 +244,7 @@ static void metrics_are_defined_once_a_file(void **state)
     dictionary_close(&recording.dictionary);
     profiled_close(&store);
     assert_int_equal(mp_writer_close(recording.writer, NULL), MP_OK);
-    assert_int_equal(rows_of_metrics(fd), 6);
+    assert_int_equal(fixture_rows(fd, MP_TABLE_metric), 6);
     close(fd);
 }
 

@@ -75,21 +75,6 @@ static enum mp_status write_trace(int fd, uint64_t *in_file, struct mp_error *er
     return mp_writer_close(writer, error);
 }
 
-static uint64_t kernels_in(int fd)
-{
-    struct mp_trace *trace;
-    struct mp_cursor *cursor;
-    struct mp_batch batch;
-    uint64_t rows = 0;
-    assert_int_equal(mp_trace_open(fixture_path(fd), &trace, NULL), MP_OK);
-    assert_int_equal(mp_cursor_open(trace, &cursor, NULL), MP_OK);
-    while (mp_cursor_next(cursor, &batch) == MP_OK)
-        rows += batch.table->id == MP_TABLE_kernel ? batch.rows : 0;
-    mp_cursor_close(cursor);
-    mp_trace_close(trace);
-    return rows;
-}
-
 static void a_writer_without_memory_counts_what_it_loses(void **state)
 {
     (void)state;
@@ -108,7 +93,7 @@ static void a_writer_without_memory_counts_what_it_loses(void **state)
         size_t size;
         free(fixture_file_bytes(fd, &size));
         if (size)
-            assert_int_equal(kernels_in(fd), in_file);
+            assert_int_equal(fixture_rows(fd, MP_TABLE_kernel), in_file);
         else
             assert_int_equal(in_file, 0);
         close(fd);
