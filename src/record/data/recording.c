@@ -630,6 +630,12 @@ bool recording_slows_cupti(const struct recording *recording)
            quirk_is_in(QUIRK_ever_slower, recording->recorder->cupti.version);
 }
 
+/* A range begins, and its mark has not come yet: clock_renewal_restart neither. */
+static bool range_begins(const struct recording *recording)
+{
+    return recording->recorder->ranges.lazy && !recording->capture.open;
+}
+
 /* Has the clock registered again, where CUPTI would get slower without. */
 static void look_clock(struct recording *recording)
 {
@@ -637,7 +643,7 @@ static void look_clock(struct recording *recording)
     struct recorder *recorder = recording->recorder;
 
     if (!recording_slows_cupti(recording) || !atomic_load(&recorder->cupti_state.enabled) ||
-        atomic_load(&recorder->clients.taken) ||
+        range_begins(recording) || atomic_load(&recorder->clients.taken) ||
         !clock_renewal_is_due(&recording->clock_renewal, mp_clock_now(), decoder->counts.work,
                               recording->lag.work_end, is_answered(recording)))
         return;
