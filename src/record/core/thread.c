@@ -3,6 +3,8 @@
  */
 #include "record/core/thread.h"
 
+#include <errno.h>
+#include <sys/mman.h>
 #include <time.h>
 
 #include "base/poison.h"
@@ -29,6 +31,38 @@ void thread_restore_signals(const sigset_t *before)
     pthread_sigmask(SIG_SETMASK, before, NULL);
 }
 
+/* What a thread begins with. It lies in memory of ROOM_BYTES that the thread gives back: for the
+ * thread-local data of libraries, without which glibc ends the process, not the thread. */
+struct start {
+    void *(*main)(void *argument);
+    void *argument;
+};
+
+#define ROOM_BYTES ((size_t)256 << 10)
+
+static void *begin(void *room)
+{
+    struct start start = *(struct start *)room;
+
+    munmap(room, ROOM_BYTES);
+    return start.main(start.argument);
+}
+
+static int create(pthread_t *thread, const pthread_attr_t *attributes, struct start start)
+{
+    struct start *room = mmap(NULL, ROOM_BYTES, PROT_READ | PROT_WRITE,
+                              MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    int error;
+
+    if (room == MAP_FAILED)
+        return ENOMEM;
+    *room = start;
+    error = pthread_create(thread, attributes, begin, room);
+    if (error)
+        munmap(room, ROOM_BYTES);
+    return error;
+}
+
 enum mp_status thread_start(pthread_t *thread, size_t stack_bytes, void *(*main)(void *argument),
                             void *argument)
 {
@@ -42,7 +76,7 @@ enum mp_status thread_start(pthread_t *thread, size_t stack_bytes, void *(*main)
         pthread_attr_setstacksize(&attributes, stack_bytes);
     pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
     thread_block_signals(&before);
-    error = pthread_create(thread, &attributes, main, argument);
+    error = create(thread, &attributes, (struct start){main, argument});
     thread_restore_signals(&before);
     pthread_attr_destroy(&attributes);
     return error ? MP_ERR_LIMIT : MP_OK;
