@@ -95,6 +95,8 @@ struct cupti_state {
     _Atomic bool left_on;              /* kinds stay on only because another client may need them */
     _Atomic uint64_t answers_then;     /* for `left_on`: clients_answers when the range began */
     _Atomic uint64_t renewed_at;       /* when a range last began by registering everything again */
+    _Atomic uint64_t registered_at;    /* when everything was last registered again */
+    _Atomic uint64_t answers_before;   /* clients_answers before that; written first */
     _Atomic uint64_t clocks;           /* how often our clock was registered again */
     _Atomic uint64_t errors;           /* errors that CUPTI reported in callbacks; any thread */
     /* cuptiActivityFlushAll may be called. The thread that starts the recording sets this; the one

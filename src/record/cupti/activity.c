@@ -354,6 +354,8 @@ static void register_again(struct recorder *recorder)
 {
     struct mp_error error;
 
+    atomic_store(&recorder->cupti_state.answers_before, clients_answers(recorder));
+    atomic_store(&recorder->cupti_state.registered_at, mp_clock_now());
     activity_recover(recorder);
     if (activity_prepare(recorder, &error) != MP_OK)
         mp_log_warn("%s: nothing more is recorded", error.text);

@@ -42,6 +42,10 @@ void clients_note(struct recorder *recorder, const struct call_entry *entry)
 {
     struct clients *clients = &recorder->clients;
     uint64_t renewed_at = atomic_load(&recorder->cupti_state.renewed_at);
+    /* Once everything is registered again, CUPTI answers only calls that are made from then on. */
+    bool before = entry->start < atomic_load(&recorder->cupti_state.registered_at);
+    uint64_t answers =
+        before ? atomic_load(&recorder->cupti_state.answers_before) : clients_answers(recorder);
     bool launch = entry->kind == CALL_ENTRY_CALL &&
                   api_set_launches(&recorder->api, entry->detail, entry->cbid) &&
                   recorder->config.gpu == MP_SWITCH_ON && entry->result == CUDA_SUCCESS;
@@ -49,8 +53,12 @@ void clients_note(struct recorder *recorder, const struct call_entry *entry)
         entry->kind == CALL_ENTRY_SYNC &&
         !atomic_load_explicit(&recorder->cupti_state.calls_by_callback, memory_order_relaxed);
 
-    if ((!launch && !sync) || entry->answers != (uint32_t)clients_answers(recorder))
+    if ((!launch && !sync) || entry->answers != (uint32_t)answers)
         return;
+    if (before) {
+        atomic_fetch_add(&clients->late, 1);
+        return;
+    }
     if (atomic_load(&clients->renewal) != renewed_at && entry->start >= renewed_at) {
         atomic_store(&clients->all_before, atomic_load(&clients->all));
         atomic_store(&clients->launches_before, atomic_load(&clients->launches));
@@ -127,6 +135,16 @@ static void become_ours(struct clients *clients)
     mp_log_info("CUPTI delivers its buffers again");
 }
 
+static void lose_late(struct recorder *recorder)
+{
+    uint64_t late = atomic_exchange(&recorder->clients.late, 0);
+
+    if (!late)
+        return;
+    atomic_fetch_add(&recorder->clients.lost, late);
+    say_taken(recorder);
+}
+
 /* A range has begun, for which activity_enable registered everything again. If nothing has come
  * since the last look, the calls that waited for records until then are lost. */
 static void notice_renewal(struct recorder *recorder, int64_t now)
@@ -135,6 +153,7 @@ static void notice_renewal(struct recorder *recorder, int64_t now)
     uint64_t renewed_at = atomic_load(&recorder->cupti_state.renewed_at);
     struct client_calls before;
 
+    lose_late(recorder);
     if (renewed_at == clients->renewed_at)
         return;
     clients->renewed_at = renewed_at;

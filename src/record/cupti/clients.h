@@ -55,6 +55,8 @@ struct clients {
     _Atomic uint64_t all, launches;               /* struct client_calls */
     _Atomic uint64_t all_before, launches_before; /* the same before the renewal: */
     _Atomic uint64_t renewal;                     /* the recorder's renewed_at then */
+    _Atomic uint64_t late; /* unanswered calls of before everything was registered again, noted
+                              since; not looked at yet */
 
     /* Read by others. */
     _Atomic bool taken;

@@ -203,6 +203,26 @@ static void a_call_that_the_writer_hears_of_late_was_answered(void **state)
     expect(false, 2);
 }
 
+/* What CUPTI answers once everything is registered again is no answer to a call of before. */
+static void a_late_call_of_before_is_lost(void **state)
+{
+    const struct call_entry late = {
+        .kind = CALL_ENTRY_SYNC, .start = 999, .answers = (uint32_t)clients_answers(&recorder)};
+
+    (void)state;
+    atomic_store(&recorder.cupti_state.answers_before, clients_answers(&recorder));
+    atomic_store(&recorder.cupti_state.registered_at, 1000);
+    answer();
+    clients_note(&recorder, &late);
+    clients_look(&recorder, 2);
+    expect(false, 1);
+    clients_note(&recorder, &late);
+    note(3, 0, 1000);
+    clients_look(&recorder, 3);
+    expect(false, 2);
+    assert_true(recorder.clients.said);
+}
+
 static void what_never_came_is_lost_at_the_end(void **state)
 {
     (void)state;
@@ -223,6 +243,7 @@ int main(void)
         cmocka_unit_test_setup(a_range_that_registers_again_ends_what_was_missing, record),
         cmocka_unit_test_setup(a_range_that_follows_answers_has_lost_nothing, record),
         cmocka_unit_test_setup(a_call_that_the_writer_hears_of_late_was_answered, record),
+        cmocka_unit_test_setup(a_late_call_of_before_is_lost, record),
         cmocka_unit_test_setup(what_never_came_is_lost_at_the_end, record),
     };
 
