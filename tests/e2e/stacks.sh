@@ -143,6 +143,7 @@ if ! sanitized; then
         "$(told advice | sed -n 's/^host_bound: //p')"
 fi
 mkdir -p site-packages/torch
+: >site-packages/torch/__init__.py # an installed PyTorch would come before a folder without it
 printf 'def linear(call, arguments):\n    call(*arguments)\n' >site-packages/torch/nn.py
 printf 'import torch.nn\ndef norm(call, arguments):\n    torch.nn.linear(call, arguments)\n' \
     >site-packages/pack.py

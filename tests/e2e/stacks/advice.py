@@ -61,7 +61,7 @@ def host():
 
 
 def package(folder):
-    sys.path.append(folder)
+    sys.path.insert(0, folder)  # before an installed PyTorch
     import pack
     size = (1,) * 6 + (0, None, None, None)
     for _ in range(20):
