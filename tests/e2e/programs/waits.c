@@ -27,6 +27,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "asleep.h"
+
 #define PAUSE_US 20000
 
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
@@ -514,35 +516,13 @@ static const struct way {
 
 static _Atomic int held; /* gettid of the waker that is ready */
 
-/* The letter of the main thread's state in /proc: S asleep, R running. */
-static char state_of_main(void)
-{
-    char text[256];
-    FILE *file = fopen("/proc/self/stat", "re");
-    size_t bytes = file ? fread(text, 1, sizeof text - 1, file) : 0;
-    const char *end;
-
-    if (file)
-        fclose(file);
-    text[bytes] = 0;
-    end = strrchr(text, ')');
-    return end && end[1] ? end[2] : 0;
-}
-
-/* A busy machine may let the main thread begin its wait late. */
-static void await_main_asleep(void)
-{
-    for (int i = 0; i < 10000 && state_of_main() != 'S'; i++)
-        usleep(1000);
-}
-
 static void *wake_main(void *argument)
 {
     const struct way *way = argument;
 
     way->hold();
     atomic_store(&held, gettid());
-    await_main_asleep();
+    await_asleep(getpid());
     usleep(PAUSE_US);
     way->wake();
     return NULL;

@@ -25,6 +25,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "asleep.h"
+
 extern char **environ;
 
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
@@ -136,26 +138,46 @@ static void alarm_in(long us)
     setitimer(ITIMER_REAL, &timer, NULL);
 }
 
+static void *interrupt_main(void *main_thread)
+{
+    await_asleep(getpid());
+    pthread_kill(*(pthread_t *)main_thread, SIGALRM);
+    return NULL;
+}
+
+/* Sends SIGALRM to the calling thread, the main one, once it sleeps. */
+static pthread_t interrupt_asleep(pthread_t *self)
+{
+    pthread_t thread;
+
+    *self = pthread_self();
+    need(pthread_create(&thread, NULL, interrupt_main, self) == 0, "pthread_create");
+    errno = 0;
+    return thread;
+}
+
 static void handler(void)
 {
     struct sigaction action = {.sa_handler = on_alarm};
+    pthread_t self, thread;
     int result;
 
     sem_init(&semaphore, 0, 0);
     sigaction(SIGALRM, &action, NULL);
-    alarm_in(20000);
-    errno = 0;
+    thread = interrupt_asleep(&self);
     result = sem_wait(&semaphore);
     printf("sem_wait and its handler: %d %s\n", result, errno == EINTR ? "EINTR" : "");
+    pthread_join(thread, NULL);
     action.sa_flags = SA_RESTART;
     sigaction(SIGALRM, &action, NULL);
     sem_init(&semaphore, 0, 0);
-    alarm_in(20000);
+    thread = interrupt_asleep(&self);
     printf("with SA_RESTART: %d\n", sem_wait(&semaphore));
-    alarm_in(20000);
-    errno = 0;
-    result = poll(NULL, 0, 1000);
+    pthread_join(thread, NULL);
+    thread = interrupt_asleep(&self);
+    result = poll(NULL, 0, 60000);
     printf("poll: %d %s\n", result, errno == EINTR ? "EINTR" : "");
+    pthread_join(thread, NULL);
 }
 
 static void jump(void)
