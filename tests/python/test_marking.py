@@ -206,11 +206,22 @@ class Unrecorded(unittest.TestCase):
                 import miniprof
                 for i in range(3):
                     with miniprof.profile():
-                        print(i)""", LD_LIBRARY_PATH=empty, PATH=empty)
+                        print(i)""", LD_LIBRARY_PATH=empty, PATH=empty, CUDA_VISIBLE_DEVICES="")
         self.assertEqual((status, out), (0, "0\n1\n2\n"))
         self.assertEqual(err.count("MiniprofWarning"), 1, err)
         self.assertIn("miniprof.profile does nothing", err)
         self.assertRegex(err, r"libcuda\.so\.1|cuInit says \d+")
+
+    def test_no_context(self):
+        """One warning: the driver refuses to begin, and is not asked to end."""
+        if not (SIMGPU / "libcuda.so.1").exists():
+            return
+        status, _, err = common.run_python("""if True:
+            import miniprof
+            with miniprof.profile():
+                pass""", LD_LIBRARY_PATH=str(SIMGPU))
+        self.assertEqual((status, err.count("MiniprofWarning")), (0, 1), err)
+        self.assertIn("no CUDA context yet: cuProfilerStart says 201", err)
 
     def test_a_gpu_without_a_profiler(self):
         """It is the program's own call, and harmless."""

@@ -62,15 +62,19 @@ class profile(contextlib.ContextDecorator):  # pylint: disable=invalid-name
         with miniprof.profile():
             for _ in iterations: ...
 
-    Without a GPU it warns once and does nothing.
+    Without a GPU it warns once and does nothing. Nor does it begin before the process has a CUDA
+    context, unless a CUDA runtime is loaded, which makes one.
     """
 
+    _begun = False
+
     def __enter__(self) -> "profile":
-        _profiler("Start")
+        self._begun = _profiler("Start")
         return self
 
     def __exit__(self, *_: object) -> None:
-        _profiler("Stop")
+        if self._begun:
+            _profiler("Stop")
 
 
 def _runtime() -> Optional[str]:
@@ -97,8 +101,9 @@ def _call(library: str, function: str) -> Optional[str]:
     return f"{function} says {status}" if status else None
 
 
-def _profiler(what: str) -> None:
-    """Calls the runtime if there is one, since it makes a context if needed; else the driver."""
+def _profiler(what: str) -> bool:
+    """Calls the runtime if there is one, since it makes a context if needed; else the driver.
+    Whether that worked."""
     runtime = _runtime()
     if runtime:
         why = _call(runtime, f"cudaProfiler{what}")
@@ -106,4 +111,5 @@ def _profiler(what: str) -> None:
         why = _call("libcuda.so.1", f"cuProfiler{what}")
     if why:
         warnings.warn(f"miniprof.profile does nothing, the process {os.getpid()} has no usable "
-                      f"GPU: {why}", MiniprofWarning, stacklevel=3)
+                      f"GPU or no CUDA context yet: {why}", MiniprofWarning, stacklevel=3)
+    return not why
