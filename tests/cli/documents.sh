@@ -7,6 +7,7 @@ trap 'rm -rf "$work"' EXIT
 cd "$SOURCE" || exit 1
 # What recording costs is the built-in table's, not that of whoever runs this.
 export XDG_CACHE_HOME=$work
+export LC_ALL=C # for sort
 passed=0
 failed=0
 
