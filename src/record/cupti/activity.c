@@ -364,9 +364,10 @@ static void register_again(struct recorder *recorder)
 void activity_follow_calls(struct recorder *recorder)
 {
     promise_zeroes(recorder, false);
-    if (atomic_exchange(&recorder->cupti_state.calls_by_callback, true))
+    if (atomic_load(&recorder->cupti_state.calls_by_callback))
         return;
     atomic_store(&recorder->recording.decoder.calls_end, mp_clock_now());
+    atomic_store(&recorder->cupti_state.calls_by_callback, true);
     if (atomic_load(&recorder->cupti_state.enabled))
         subscriber_watch_calls(recorder, true);
 }

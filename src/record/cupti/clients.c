@@ -38,6 +38,15 @@ static bool can_probe(const struct recorder *recorder)
            !atomic_load(&recorder->ending.forced_exits);
 }
 
+/* Whether CUPTI's record of the call was to come; since calls_end, callbacks log calls. */
+static bool awaits_record(struct recorder *recorder, const struct call_entry *entry)
+{
+    uint64_t end = atomic_load(&recorder->recording.decoder.calls_end);
+
+    return !atomic_load(&recorder->cupti_state.calls_by_callback) ||
+           (end != UINT64_MAX && entry->start < end);
+}
+
 void clients_note(struct recorder *recorder, const struct call_entry *entry)
 {
     struct clients *clients = &recorder->clients;
@@ -49,9 +58,7 @@ void clients_note(struct recorder *recorder, const struct call_entry *entry)
     bool launch = entry->kind == CALL_ENTRY_CALL &&
                   api_set_launches(&recorder->api, entry->detail, entry->cbid) &&
                   recorder->config.gpu == MP_SWITCH_ON && entry->result == CUDA_SUCCESS;
-    bool sync =
-        entry->kind == CALL_ENTRY_SYNC &&
-        !atomic_load_explicit(&recorder->cupti_state.calls_by_callback, memory_order_relaxed);
+    bool sync = entry->kind == CALL_ENTRY_SYNC && awaits_record(recorder, entry);
 
     if ((!launch && !sync) || entry->answers != (uint32_t)answers)
         return;

@@ -212,12 +212,14 @@ static void a_late_call_of_before_is_lost(void **state)
     (void)state;
     atomic_store(&recorder.cupti_state.answers_before, clients_answers(&recorder));
     atomic_store(&recorder.cupti_state.registered_at, 1000);
+    atomic_store(&recorder.cupti_state.calls_by_callback, true);
+    atomic_store(&recorder.recording.decoder.calls_end, 1000);
     answer();
     clients_note(&recorder, &late);
     clients_look(&recorder, 2);
     expect(false, 1);
     clients_note(&recorder, &late);
-    note(3, 0, 1000);
+    note(3, 0, 1000); /* callbacks log these */
     clients_look(&recorder, 3);
     expect(false, 2);
     assert_true(recorder.clients.said);
