@@ -138,20 +138,20 @@ static void alarm_in(long us)
     setitimer(ITIMER_REAL, &timer, NULL);
 }
 
-static void *interrupt_main(void *main_thread)
+static void *interrupt_main(void *unused)
 {
+    (void)unused;
     await_asleep(getpid());
-    pthread_kill(*(pthread_t *)main_thread, SIGALRM);
+    tgkill(getpid(), getpid(), SIGALRM);
     return NULL;
 }
 
-/* Sends SIGALRM to the calling thread, the main one, once it sleeps. */
-static pthread_t interrupt_asleep(pthread_t *self)
+/* Sends SIGALRM to the main thread once it sleeps. */
+static pthread_t interrupt_asleep(void)
 {
     pthread_t thread;
 
-    *self = pthread_self();
-    need(pthread_create(&thread, NULL, interrupt_main, self) == 0, "pthread_create");
+    need(pthread_create(&thread, NULL, interrupt_main, NULL) == 0, "pthread_create");
     errno = 0;
     return thread;
 }
@@ -159,22 +159,22 @@ static pthread_t interrupt_asleep(pthread_t *self)
 static void handler(void)
 {
     struct sigaction action = {.sa_handler = on_alarm};
-    pthread_t self, thread;
+    pthread_t thread;
     int result;
 
     sem_init(&semaphore, 0, 0);
     sigaction(SIGALRM, &action, NULL);
-    thread = interrupt_asleep(&self);
+    thread = interrupt_asleep();
     result = sem_wait(&semaphore);
     printf("sem_wait and its handler: %d %s\n", result, errno == EINTR ? "EINTR" : "");
     pthread_join(thread, NULL);
     action.sa_flags = SA_RESTART;
     sigaction(SIGALRM, &action, NULL);
     sem_init(&semaphore, 0, 0);
-    thread = interrupt_asleep(&self);
+    thread = interrupt_asleep();
     printf("with SA_RESTART: %d\n", sem_wait(&semaphore));
     pthread_join(thread, NULL);
-    thread = interrupt_asleep(&self);
+    thread = interrupt_asleep();
     result = poll(NULL, 0, 60000);
     printf("poll: %d %s\n", result, errno == EINTR ? "EINTR" : "");
     pthread_join(thread, NULL);
