@@ -38,7 +38,8 @@ static bool can_probe(const struct recorder *recorder)
            !atomic_load(&recorder->ending.forced_exits);
 }
 
-/* Whether CUPTI's record of the call was to come; since calls_end, callbacks log calls. */
+/* Whether CUPTI's record of the call was to come. Callbacks log the calls that begin after
+ * calls_end. Where they log all calls it is not set: UINT64_MAX. */
 static bool awaits_record(struct recorder *recorder, const struct call_entry *entry)
 {
     uint64_t end = atomic_load(&recorder->recording.decoder.calls_end);

@@ -630,7 +630,8 @@ bool recording_slows_cupti(const struct recording *recording)
            quirk_is_in(QUIRK_ever_slower, recording->recorder->cupti.version);
 }
 
-/* A range begins, and its mark has not come yet: clock_renewal_restart neither. */
+/* Whether a range begins whose mark has not come yet. Only the mark lets clock_renewal_restart know
+ * of the range. */
 static bool range_begins(const struct recording *recording)
 {
     return recording->recorder->ranges.lazy && !recording->capture.open;
