@@ -62,8 +62,8 @@ class profile(contextlib.ContextDecorator):  # pylint: disable=invalid-name
         with miniprof.profile():
             for _ in iterations: ...
 
-    Without a GPU it warns once and does nothing. Nor does it begin before the process has a CUDA
-    context, unless a CUDA runtime is loaded, which makes one.
+    It warns once and does nothing without a GPU, and where the process has neither a CUDA context
+    nor a CUDA runtime, which makes one.
     """
 
     _begun = False
