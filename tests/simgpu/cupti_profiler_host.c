@@ -2,7 +2,8 @@
  * cupti_profiler_host.c: names of metrics, configuration images, values.
  *
  * A host object that was asked to add an unknown metric is spoilt: CUPTI 13.0 then answers
- * CUPTI_ERROR_UNKNOWN to every further metric, and crashes when its configuration is used.
+ * CUPTI_ERROR_UNKNOWN to every further metric, and crashes when its configuration is used. To free
+ * it corrupts the heap there, and ends the program here.
  */
 #include "cupti_profiler.h"
 
@@ -67,6 +68,10 @@ CUptiResult CUPTIAPI cuptiProfilerHostDeinitialize(CUpti_Profiler_Host_Deinitial
         return result;
     if (!pParams->pHostObject)
         return CUPTI_ERROR_INVALID_PARAMETER;
+    if (pParams->pHostObject->spoilt) {
+        fputs("cuptiProfilerHostDeinitialize: this object refused something\n", stderr);
+        abort();
+    }
     free(pParams->pHostObject);
     return CUPTI_SUCCESS;
 }

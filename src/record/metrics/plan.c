@@ -66,8 +66,7 @@ static void close_chip(struct chip *chip)
     free(chip->info.availability);
 }
 
-/* Whether the chip can count the metric: together with those tried before, or alone. A host object
- * that was given a name that it rejects accepts no other name afterwards. */
+/* Whether the chip can count the metric: together with those tried before, or alone. */
 static bool is_countable(struct chip *chip, const char *name)
 {
     struct profiler_properties about;
@@ -77,9 +76,8 @@ static bool is_countable(struct chip *chip, const char *name)
     for (attempt = 0; attempt < 2; attempt++) {
         if (!profiler_host_look_up(chip->api, chip->trial, name, &about))
             return false;
-        if (profiler_host_add(chip->api, chip->trial, names, 1) == CUPTI_SUCCESS)
+        if (profiler_host_add(chip->api, &chip->trial, names, 1) == CUPTI_SUCCESS)
             return true;
-        profiler_host_close(chip->api, &chip->trial);
         profiler_host_open(&chip->info, &chip->trial);
     }
     return false;
@@ -227,9 +225,8 @@ static enum mp_status drop_loners(struct metric_plan *plan, const struct chip *c
     while (done < plan->raw_count) {
         if (!host)
             MP_TRY(profiler_check(plan->api, profiler_host_open(&chip->info, &host), what, error));
-        if (profiler_host_add(plan->api, host, &plan->raw[done++], 1) == CUPTI_SUCCESS)
+        if (profiler_host_add(plan->api, &host, &plan->raw[done++], 1) == CUPTI_SUCCESS)
             continue;
-        profiler_host_close(plan->api, &host);
         if (done == 1) /* the duration is always needed */
             return mp_error_set(error, MP_ERR_UNSUPPORTED, "%s", what);
         mp_log_warn("%s cannot be counted together with the other metrics: ask for it alone",
@@ -249,13 +246,12 @@ static enum mp_status add_raw(struct metric_plan *plan, const struct chip *chip,
     const char *what = "CUPTI cannot count these metrics together";
 
     MP_TRY(profiler_check(plan->api, profiler_host_open(&chip->info, &plan->host), what, error));
-    if (profiler_host_add(plan->api, plan->host, plan->raw, plan->raw_count) == CUPTI_SUCCESS)
+    if (profiler_host_add(plan->api, &plan->host, plan->raw, plan->raw_count) == CUPTI_SUCCESS)
         return MP_OK;
-    profiler_host_close(plan->api, &plan->host);
     MP_TRY(drop_loners(plan, chip, error));
     MP_TRY(profiler_check(plan->api, profiler_host_open(&chip->info, &plan->host), what, error));
     return profiler_check(plan->api,
-                          profiler_host_add(plan->api, plan->host, plan->raw, plan->raw_count),
+                          profiler_host_add(plan->api, &plan->host, plan->raw, plan->raw_count),
                           what, error);
 }
 
@@ -263,7 +259,7 @@ static enum mp_status configure(struct metric_plan *plan, const struct chip *chi
                                 struct mp_error *error)
 {
     MP_TRY(add_raw(plan, chip, error));
-    return profiler_host_config(plan->api, plan->host, &plan->config, &plan->config_bytes,
+    return profiler_host_config(plan->api, &plan->host, &plan->config, &plan->config_bytes,
                                 &plan->passes, error);
 }
 

@@ -31,17 +31,20 @@ void profiler_host_close(const struct profiler_api *api, void **host)
     *host = NULL;
 }
 
-CUptiResult profiler_host_add(const struct profiler_api *api, void *host, const char **names,
+CUptiResult profiler_host_add(const struct profiler_api *api, void **host, const char **names,
                               size_t count)
 {
     struct profiler_add add = {
         .size = PROFILER_SIZE(struct profiler_add, count),
-        .host = host,
+        .host = *host,
         .names = names,
         .count = count,
     };
+    CUptiResult result = api->add(&add);
 
-    return api->add(&add);
+    if (result != CUPTI_SUCCESS)
+        *host = NULL;
+    return result;
 }
 
 bool profiler_host_look_up(const struct profiler_api *api, void *host, const char *name,
@@ -55,8 +58,8 @@ bool profiler_host_look_up(const struct profiler_api *api, void *host, const cha
     return host && api->properties(about) == CUPTI_SUCCESS;
 }
 
-enum mp_status profiler_host_config(const struct profiler_api *api, void *host, uint8_t **config,
-                                    size_t *bytes, size_t *passes, struct mp_error *error)
+static enum mp_status make_config(const struct profiler_api *api, void *host, uint8_t **config,
+                                  size_t *bytes, size_t *passes, struct mp_error *error)
 {
     struct profiler_config_size size = {.size = PROFILER_SIZE(struct profiler_config_size, bytes),
                                         .host = host};
@@ -75,4 +78,14 @@ enum mp_status profiler_host_config(const struct profiler_api *api, void *host, 
     MP_TRY(profiler_check(api, api->passes(&count), what, error));
     *passes = count.passes;
     return MP_OK;
+}
+
+enum mp_status profiler_host_config(const struct profiler_api *api, void **host, uint8_t **config,
+                                    size_t *bytes, size_t *passes, struct mp_error *error)
+{
+    enum mp_status status = make_config(api, *host, config, bytes, passes, error);
+
+    if (status != MP_OK)
+        *host = NULL;
+    return status;
 }

@@ -1,4 +1,8 @@
-/* Objects of CUPTI's host API: names of metrics on one chip, and what the GPU is told to count. */
+/* Objects of CUPTI's host API: names of metrics on one chip, and what the GPU is told to count.
+ *
+ * An object in which CUPTI refused something is forgotten (*host is NULL then), and never freed:
+ * quirk `refused_name`.
+ */
 #ifndef MP_RECORD_METRICS_PROFILER_HOST_H
 #define MP_RECORD_METRICS_PROFILER_HOST_H
 
@@ -19,16 +23,17 @@ CUptiResult profiler_host_open(const struct profiler_chip_info *chip, void **hos
 /* Frees the object, if there is one, and forgets it. */
 void profiler_host_close(const struct profiler_api *api, void **host);
 
-/* An object that was given a name that it rejects accepts no other name afterwards. */
-CUptiResult profiler_host_add(const struct profiler_api *api, void *host, const char **names,
+/* Gives the object names. After a refusal *host is NULL. */
+CUptiResult profiler_host_add(const struct profiler_api *api, void **host, const char **names,
                               size_t count);
 
 /* What CUPTI knows about a metric; false when this chip has no metric of that name. */
 bool profiler_host_look_up(const struct profiler_api *api, void *host, const char *name,
                            struct profiler_properties *about);
 
-/* What the GPU is told to count, owned by the caller, and in how many passes it does. */
-enum mp_status profiler_host_config(const struct profiler_api *api, void *host, uint8_t **config,
+/* What the GPU is told to count, owned by the caller, and in how many passes it does. After a
+ * refusal *host is NULL. */
+enum mp_status profiler_host_config(const struct profiler_api *api, void **host, uint8_t **config,
                                     size_t *bytes, size_t *passes, struct mp_error *error);
 
 #endif
