@@ -31,8 +31,9 @@ void thread_restore_signals(const sigset_t *before)
     pthread_sigmask(SIG_SETMASK, before, NULL);
 }
 
-/* What a thread begins with. It lies in memory of ROOM_BYTES that the thread gives back: for the
- * thread-local data of libraries, without which glibc ends the process, not the thread. */
+/* What a thread begins with. It lies in a room of ROOM_BYTES, which the thread gives back first of
+ * all. So there is memory for the thread-local data of libraries, without which glibc ends the
+ * process. */
 struct start {
     void *(*main)(void *argument);
     void *argument;

@@ -259,7 +259,7 @@ static enum mp_status configure(struct metric_plan *plan, const struct chip *chi
                                 struct mp_error *error)
 {
     MP_TRY(add_raw(plan, chip, error));
-    return profiler_host_config(plan->api, &plan->host, &plan->config, &plan->config_bytes,
+    return profiler_host_config(plan->api, plan->host, &plan->config, &plan->config_bytes,
                                 &plan->passes, error);
 }
 

@@ -58,8 +58,8 @@ bool profiler_host_look_up(const struct profiler_api *api, void *host, const cha
     return host && api->properties(about) == CUPTI_SUCCESS;
 }
 
-static enum mp_status make_config(const struct profiler_api *api, void *host, uint8_t **config,
-                                  size_t *bytes, size_t *passes, struct mp_error *error)
+enum mp_status profiler_host_config(const struct profiler_api *api, void *host, uint8_t **config,
+                                    size_t *bytes, size_t *passes, struct mp_error *error)
 {
     struct profiler_config_size size = {.size = PROFILER_SIZE(struct profiler_config_size, bytes),
                                         .host = host};
@@ -78,14 +78,4 @@ static enum mp_status make_config(const struct profiler_api *api, void *host, ui
     MP_TRY(profiler_check(api, api->passes(&count), what, error));
     *passes = count.passes;
     return MP_OK;
-}
-
-enum mp_status profiler_host_config(const struct profiler_api *api, void **host, uint8_t **config,
-                                    size_t *bytes, size_t *passes, struct mp_error *error)
-{
-    enum mp_status status = make_config(api, *host, config, bytes, passes, error);
-
-    if (status != MP_OK)
-        *host = NULL;
-    return status;
 }

@@ -1,7 +1,7 @@
 /* Objects of CUPTI's host API: names of metrics on one chip, and what the GPU is told to count.
  *
- * An object in which CUPTI refused something is forgotten (*host is NULL then), and never freed:
- * quirk `refused_name`.
+ * An object that refused a name is of no further use, and to free it is dangerous: quirk
+ * `refused_name`.
  */
 #ifndef MP_RECORD_METRICS_PROFILER_HOST_H
 #define MP_RECORD_METRICS_PROFILER_HOST_H
@@ -23,7 +23,7 @@ CUptiResult profiler_host_open(const struct profiler_chip_info *chip, void **hos
 /* Frees the object, if there is one, and forgets it. */
 void profiler_host_close(const struct profiler_api *api, void **host);
 
-/* Gives the object names. After a refusal *host is NULL. */
+/* Gives the object names. If it refuses one, it is forgotten (*host is NULL) and never freed. */
 CUptiResult profiler_host_add(const struct profiler_api *api, void **host, const char **names,
                               size_t count);
 
@@ -31,9 +31,8 @@ CUptiResult profiler_host_add(const struct profiler_api *api, void **host, const
 bool profiler_host_look_up(const struct profiler_api *api, void *host, const char *name,
                            struct profiler_properties *about);
 
-/* What the GPU is told to count, owned by the caller, and in how many passes it does. After a
- * refusal *host is NULL. */
-enum mp_status profiler_host_config(const struct profiler_api *api, void **host, uint8_t **config,
+/* What the GPU is told to count, owned by the caller, and in how many passes it does. */
+enum mp_status profiler_host_config(const struct profiler_api *api, void *host, uint8_t **config,
                                     size_t *bytes, size_t *passes, struct mp_error *error);
 
 #endif

@@ -37,7 +37,7 @@ static bool fits(struct pm_choice *choice, const struct profiler_chip_info *chip
     return profiler_host_open(chip, &choice->host) == CUPTI_SUCCESS &&
            profiler_host_add(chip->api, &choice->host, choice->names, choice->count) ==
                CUPTI_SUCCESS &&
-           profiler_host_config(chip->api, &choice->host, &choice->config, &choice->config_bytes,
+           profiler_host_config(chip->api, choice->host, &choice->config, &choice->config_bytes,
                                 &passes, &error) == MP_OK &&
            passes == 1;
 }
