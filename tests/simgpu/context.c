@@ -367,6 +367,15 @@ SG_FUNCTION(cuDevicePrimaryCtxGetState, (CUdevice dev, unsigned int *flags, int 
     return CUDA_SUCCESS;
 }
 
+void simgpu_wait_for_work(void)
+{
+    pthread_mutex_lock(&sg_lock);
+    for (CUcontext c = contexts; c; c = c->next)
+        if (sg_contextReady(c) > sg_now())
+            sg_waitUntil(sg_contextReady(c));
+    pthread_mutex_unlock(&sg_lock);
+}
+
 SG_FUNCTION0(cuCtxSynchronize)
 {
     CUcontext context = sg_context();

@@ -111,6 +111,8 @@ static CUptiResult subscribe(CUpti_SubscriberHandle *handle, CUpti_CallbackFunc 
         return CUPTI_ERROR_INVALID_PARAMETER;
     if (refused)
         return (CUptiResult)refused;
+    if (!subscribed) /* so does CUPTI 13.0 (seen on an H200) */
+        simgpu_wait_for_work();
     pthread_mutex_lock(&ct_lock);
     if (!subscribed) {
         memset(&subscriber, 0, sizeof(subscriber));

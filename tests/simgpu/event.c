@@ -43,6 +43,7 @@ static CUresult event_record(CUevent event, CUstream handle, unsigned flags)
         return CUDA_ERROR_INVALID_HANDLE;
     if (stream->capture && !(flags & CU_EVENT_RECORD_EXTERNAL))
         return sg_captureRecord(stream, event);
+    event->whole = false;
     return sg_submit(stream, &op, NULL);
 }
 
@@ -57,6 +58,34 @@ SG_FUNCTION(cuEventRecordWithFlags, (CUevent hEvent, CUstream hStream, unsigned 
     return event_record(hEvent, hStream, flags);
 }
 
+#ifndef SIMGPU_LACKS_cuCtxRecordEvent
+SG_FUNCTION(cuCtxRecordEvent, (CUcontext hCtx, CUevent hEvent), hCtx, hEvent)
+{
+    CUresult refused;
+
+    if (!hCtx || !hEvent || hEvent->context != hCtx)
+        return CUDA_ERROR_INVALID_HANDLE;
+    refused = sg_captureForbid(hCtx, NULL);
+    if (refused)
+        return refused;
+    hEvent->recorded = hEvent->whole = true;
+    hEvent->polled = false;
+    hEvent->time = sg_contextReady(hCtx);
+    return CUDA_SUCCESS;
+}
+#endif
+
+/* The pauses of a client that polls a context take no virtual time. So its second look finds the
+ * work done, unless that has no end. */
+static void poll(CUevent event)
+{
+    uint64_t now = sg_now();
+
+    if (event->whole && event->polled && event->time > now && event->time - now < SG_ENDLESS / 2)
+        sg_skip(event->time);
+    event->polled = true;
+}
+
 SG_FUNCTION(cuEventQuery, (CUevent hEvent), hEvent)
 {
     bool busy;
@@ -65,6 +94,7 @@ SG_FUNCTION(cuEventQuery, (CUevent hEvent), hEvent)
         return CUDA_ERROR_INVALID_HANDLE;
     if (sg_eventIsCaptured(hEvent))
         return CUDA_ERROR_CAPTURED_EVENT;
+    poll(hEvent);
     busy = hEvent->recorded && hEvent->time > sg_now();
     sg_emitSync(CUPTI_ACTIVITY_SYNCHRONIZATION_TYPE_EVENT_SYNCHRONIZE, NULL, hEvent, sg_now(),
                 busy);

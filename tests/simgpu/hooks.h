@@ -196,6 +196,8 @@ SIMGPU_EXPORT uint64_t simgpu_clock_ns(void);
 SIMGPU_EXPORT uint64_t simgpu_horizon_ns(void);
 /* The calling thread waits (in virtual time) until `when`. For clients and tests. */
 SIMGPU_EXPORT void simgpu_wait_until_ns(uint64_t when);
+/* Waits until all contexts have done their work. Meanwhile no other thread gets into the driver. */
+SIMGPU_EXPORT void simgpu_wait_for_work(void);
 
 /* Identities for the cuptiGet*Id functions; false when the handle names nothing. */
 SIMGPU_EXPORT bool simgpu_context_ids(CUcontext context, uint32_t *id, uint32_t *device);

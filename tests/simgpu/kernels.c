@@ -88,13 +88,15 @@ static void run_join(struct arguments args)
         out[i] = a[i] + 3 * b[i] + salt;
 }
 
+#define ENDLESS (-2) /* SG_ENDLESS */
+
 static const struct known_kernel {
     const char *pattern;
     void (*run)(struct arguments args);
-    int us_parameter; /* its index, or -1 */
+    int us_parameter; /* its index, -1 or ENDLESS */
 } known_kernels[] = {
     {"vecadd", run_vecadd, -1}, {"spin", NULL, 0},       {"tactic_*", run_layer, 4},
-    {"*_layer", run_layer, 4},  {"*_join", run_join, 5},
+    {"*_layer", run_layer, 4},  {"*_join", run_join, 5}, {"endless", NULL, ENDLESS},
 };
 
 static const struct known_kernel *find_kernel(const char *name)
@@ -140,6 +142,8 @@ uint64_t sg_kernelDuration(const struct sg_launch *launch, uint64_t counter, uin
         return meeting_time(launch, start);
     if (known && known->us_parameter >= 0)
         return argument((struct arguments){launch}, (unsigned)known->us_parameter) * 1000 + jitter;
+    if (known && known->us_parameter == ENDLESS)
+        return SG_ENDLESS;
     /* About a wave of 128 x 2048 threads per microsecond, over a floor of 2 us. */
     return 2048 + thread_count(launch) / 262 + jitter;
 }

@@ -142,6 +142,7 @@ void sg_ledgerNote(const struct simgpu_activity *activity);
 uint64_t sg_now(void);              /* this thread's virtual time, free of charge */
 void sg_advance(uint64_t ns);       /* this thread spends ns */
 void sg_waitUntil(uint64_t when);   /* this thread waits for the device */
+void sg_skip(uint64_t when);        /* the same on the virtual clock; in real time no wait */
 void sg_joinHorizon(void);          /* this thread catches up with all others */
 void sg_clockInCall(bool in_call);  /* this thread enters or leaves the driver */
 void sg_clockPlace(uint64_t when);  /* this thread, which is the driver's, acts as if at `when` */
@@ -229,6 +230,9 @@ struct CUstream_st {
     CUstream next;
 };
 
+/* How long the kernel `endless` runs, ns, as if it waited for the host: longer than any test. */
+#define SG_ENDLESS UINT64_C(600000000000)
+
 struct CUevent_st {
     CUcontext context;
     uint32_t id;
@@ -237,6 +241,8 @@ struct CUevent_st {
     uint64_t time;
     uint64_t sync_id;
     uint64_t capture_id; /* last recorded in this capture, which may be over */
+    bool whole;          /* stands for the work of its context */
+    bool polled;         /* somebody has looked since */
     struct sg_nodes tail;
 };
 

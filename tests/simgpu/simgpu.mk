@@ -69,7 +69,7 @@ $(SIMGPU_GEN)/runtime_names.inc: $(call simgpu_header,cupti_runtime_cbid.h)
 # Which of the names that compat.h and api.def ask about the headers do not have. A driver function
 # is there when CUPTI knows its parameters.
 SIMGPU_DRIVER_NAMES := cuGetProcAddress_v2 cuCtxCreate_v4 cuCtxGetId cuModuleGetFunctionCount \
-	cuFuncGetName cuStreamGetId cuStreamGetCaptureInfo_v3 cuEventElapsedTime_v2 \
+	cuFuncGetName cuStreamGetId cuStreamGetCaptureInfo_v3 cuEventElapsedTime_v2 cuCtxRecordEvent \
 	cuGraphGetEdges_v2 cuGraphAddNode_v2 cuGraphExecUpdate_v2 cuGraphInstantiateWithParams
 SIMGPU_CUPTI_NAMES := $(addprefix CUpti_Activity,Kernel10 Memcpy6 Synchronization2 \
 	CudaEvent2 Context2 Context3 Device5 Overhead2 Overhead3 Memory4 MemoryPool3 GraphTrace2 \

@@ -24,6 +24,7 @@ static const char steps_ptx[] = ".version 6.0\n"
                                 ".target sm_50\n"
                                 ".address_size 64\n"
                                 ".visible .entry alpha()\n{\n    ret;\n}\n"
+                                ".visible .entry endless()\n{\n    ret;\n}\n"
                                 ".visible .entry beta()\n{\n    ret;\n}\n"
                                 ".visible .entry gamma()\n{\n    ret;\n}\n"
                                 ".visible .entry touch(.param .u64 memory)\n{\n    ret;\n}\n";
@@ -123,6 +124,11 @@ static void launch(const char *name, const char *count)
 static void alpha(const char *value)
 {
     launch("alpha", value);
+}
+
+static void endless(const char *value)
+{
+    launch("endless", value);
 }
 
 /* So many launches of alpha on a thread of their own, which `join` awaits. */
@@ -395,6 +401,7 @@ static const struct step_row step_rows[] = {
     {"stream", use_stream},
     {"alpha", alpha},
     {"beta", beta},
+    {"endless", endless},
     {"gamma", gamma_kernel},
     {"aside", aside},
     {"join", join},
