@@ -351,8 +351,6 @@ bool api_watch_steps(const struct api_watch *watch)
     if (watch->role != API_ROLE_SYNC)
         return false;
     switch (watch->sync_kind) {
-    case MP_sync_kind_stream_create:
-    case MP_sync_kind_stream_destroy:
     case MP_sync_kind_graph_launch:
     case MP_sync_kind_event_synchronize:
     case MP_sync_kind_stream_synchronize:

@@ -89,7 +89,7 @@ static inline bool api_watch_launches(const struct api_watch *watch)
     return watch->role == API_ROLE_LAUNCH || watch->sync_kind == MP_sync_kind_graph_launch;
 }
 
-/* Whether the watched function ends steps, or makes or destroys a stream (ranges/baseline.h). */
+/* Whether the watched function ends steps (ranges/baseline.h). */
 bool api_watch_steps(const struct api_watch *watch);
 
 /* Switches CUPTI's records of the chosen calls on or off. Answers CUPTI's first refusal. */

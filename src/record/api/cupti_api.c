@@ -69,7 +69,10 @@ void driver_api_load(struct driver_api *driver)
     *(void **)&driver->get_name = symbol_of(library, "cuDeviceGetName");
     *(void **)&driver->get_bus_id = symbol_of(library, "cuDeviceGetPCIBusId");
     *(void **)&driver->is_capturing = symbol_of(library, "cuStreamIsCapturing");
-    *(void **)&driver->query_stream = symbol_of(library, "cuStreamQuery");
+    *(void **)&driver->create_event = symbol_of(library, "cuEventCreate");
+    *(void **)&driver->destroy_event = symbol_of(library, "cuEventDestroy_v2");
+    *(void **)&driver->query_event = symbol_of(library, "cuEventQuery");
+    *(void **)&driver->record_context = symbol_of(library, "cuCtxRecordEvent");
     *(void **)&driver->get_edges = symbol_of(library, "cuGraphGetEdges");
     *(void **)&driver->get_edges_v2 = symbol_of(library, "cuGraphGetEdges_v2");
     if (driver->get_version && driver->get_version(&driver->version) != CUDA_SUCCESS)

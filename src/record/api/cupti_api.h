@@ -91,7 +91,10 @@ struct driver_api {
     CUresult (*get_name)(char *name, int size, CUdevice device);
     CUresult (*get_bus_id)(char *id, int size, CUdevice device);
     CUresult (*is_capturing)(CUstream stream, CUstreamCaptureStatus *status);
-    CUresult (*query_stream)(CUstream stream);
+    CUresult (*create_event)(CUevent *event, unsigned flags);
+    CUresult (*destroy_event)(CUevent event);
+    CUresult (*query_event)(CUevent event);
+    CUresult (*record_context)(CUcontext context, CUevent event); /* CUDA 12.5 and later */
     CUresult (*get_edges)(CUgraph graph, CUgraphNode *from, CUgraphNode *to, size_t *count);
     CUresult (*get_edges_v2)(CUgraph graph, CUgraphNode *from, CUgraphNode *to, void *data,
                              size_t *count);

@@ -7,6 +7,7 @@
 
 #include "base/log.h"
 #include "base/preload.h"
+#include "base/settings/time_limits.h"
 #include "record/core/state.h"
 #include "record/cupti/contexts.h"
 #include "record/cupti/subscriber.h"
@@ -119,6 +120,16 @@ static void catch_up(struct recorder *recorder, const struct missed *missed)
         contexts_hold(recorder, missed->contexts[i]);
 }
 
+/* Whether cuptiSubscribe would return soon. It waits for running kernels, and launches of other
+ * threads wait for it: a kernel that runs until the host says so would stop the program for ever.
+ */
+static bool gpu_is_free(struct recorder *recorder, const struct missed *missed)
+{
+    return !contexts_can_be_watched(&recorder->driver) ||
+           contexts_become_idle(recorder, missed->contexts, missed->count,
+                                mp_time_limit_ns(MP_TIME_ATTACH_IDLE));
+}
+
 static void set_up_late(struct recorder *recorder)
 {
     struct missed missed = {.count = 0};
@@ -126,6 +137,14 @@ static void set_up_late(struct recorder *recorder)
 
     /* First, so that our own calls are not taken for the application's. */
     find_missed(&recorder->driver, &missed);
+    recorder->attach.missed = true;
+    if (!gpu_is_free(recorder, &missed)) {
+        mp_log_warn("the GPU has been busy for %g s: nothing is recorded in this range. CUPTI can "
+                    "only be attached while no kernel runs; MINIPROF_ATTACH=init attaches it from "
+                    "the start",
+                    mp_time_limit_seconds(MP_TIME_ATTACH_IDLE));
+        return;
+    }
     if (set_up(recorder, &error) != MP_OK) {
         recorder->attach.failed = true;
         mp_log_error("%s: nothing is recorded", error.text);
@@ -144,7 +163,7 @@ bool attach_now(struct recorder *recorder)
 
     if (!attach_is_done(recorder) && !attach->failed) {
         set_up_late(recorder);
-        if (attach->preload)
+        if (attach->preload && (attach_is_done(recorder) || attach->failed))
             atomic_store(&attach->preload->before, NULL);
     }
     return attach_is_done(recorder);

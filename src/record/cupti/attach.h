@@ -33,6 +33,7 @@ struct attach {
     struct mp_preload *preload; /* NULL: not loaded */
     _Atomic bool done;          /* CUPTI is set up */
     bool failed;                /* CUPTI could not be set up; under range_switch */
+    bool missed;                /* a range or graph was not recorded for want of CUPTI, said */
 };
 
 /* Decides when to attach, from the settings and from what is loaded. After profiling_open and
@@ -46,8 +47,9 @@ enum mp_status attach_at_start(struct recorder *recorder, struct mp_error *error
  * later, waits for the calls that attach it. */
 void attach_go(struct recorder *recorder);
 
-/* The first range begins, or a graph is made: sets CUPTI up if it is not. False when that fails,
- * which is said once. Through range_switch, any thread. */
+/* A range begins, or a graph is made: sets CUPTI up if it is not. False when that fails, which is
+ * said; where the GPU was busy for MP_TIME_ATTACH_IDLE, the next range tries again. Through
+ * range_switch, any thread. */
 bool attach_now(struct recorder *recorder);
 
 #endif

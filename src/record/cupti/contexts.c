@@ -3,6 +3,10 @@
  */
 #include "record/cupti/contexts.h"
 
+#include <time.h>
+
+#include "base/settings/time_limits.h"
+#include "record/core/clock.h"
 #include "record/core/state.h"
 
 #include "base/poison.h"
@@ -59,4 +63,78 @@ uint32_t contexts_count(struct context_list *contexts)
     count = contexts->count;
     pthread_mutex_unlock(&contexts->lock);
     return count;
+}
+
+/* ---- Idle ---- */
+
+bool contexts_can_be_watched(const struct driver_api *driver)
+{
+    return driver->push_context && driver->pop_context && driver->create_event &&
+           driver->destroy_event && driver->query_event && driver->record_context;
+}
+
+/* Polls, since cuEventSynchronize and cuCtxSynchronize have no limit. With one it looks twice at
+ * least, however late the thread gets its processor. */
+static bool event_completes(const struct driver_api *driver, CUevent event, uint64_t limit)
+{
+    const struct timespec pause = mp_time_limit_timespec(MP_TIME_IDLE_LOOK);
+    uint64_t until = mp_monotonic_ns() + limit;
+    CUresult result = driver->query_event(event);
+
+    for (bool goes_on = limit > 0; goes_on && result == CUDA_ERROR_NOT_READY;
+         goes_on = mp_monotonic_ns() < until) {
+        nanosleep(&pause, NULL);
+        result = driver->query_event(event);
+    }
+    return result == CUDA_SUCCESS;
+}
+
+/* An event stands for all that the context has been given so far, in all of its streams. The
+ * driver destroys one that has not completed without waiting for it. */
+static bool becomes_idle(const struct driver_api *driver, CUcontext context, uint64_t limit)
+{
+    CUcontext popped;
+    CUevent event;
+    bool idle;
+
+    if (driver->push_context(context) != CUDA_SUCCESS)
+        return false;
+    idle = driver->create_event(&event, CU_EVENT_DISABLE_TIMING) == CUDA_SUCCESS;
+    if (idle) {
+        idle = driver->record_context(context, event) == CUDA_SUCCESS &&
+               event_completes(driver, event, limit);
+        driver->destroy_event(event);
+    }
+    driver->pop_context(&popped);
+    return idle;
+}
+
+bool contexts_become_idle(struct recorder *recorder, const CUcontext *items, uint32_t count,
+                          uint64_t limit)
+{
+    struct call_log *log = call_log_mine(&recorder->logs);
+    bool busy = log && log->busy;
+    bool idle = contexts_can_be_watched(&recorder->driver);
+    int cancel;
+
+    /* A thread that is cancelled while it sleeps would stay busy. */
+    pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel);
+    if (log)
+        log->busy = true;
+    for (uint32_t i = 0; idle && i < count; i++)
+        idle = atomic_load(&recorder->cuda.stream_captures) == 0 &&
+               becomes_idle(&recorder->driver, items[i], limit);
+    if (log)
+        log->busy = busy;
+    pthread_setcancelstate(cancel, NULL);
+    return idle;
+}
+
+bool contexts_current_becomes_idle(struct recorder *recorder, uint64_t limit)
+{
+    CUcontext context = NULL;
+
+    if (recorder->driver.get_current)
+        recorder->driver.get_current(&context);
+    return context && contexts_become_idle(recorder, &context, 1, limit);
 }

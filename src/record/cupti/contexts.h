@@ -6,10 +6,12 @@
 
 #include <cuda.h>
 #include <pthread.h>
+#include <stdbool.h>
 #include <stdint.h>
 
 #define MOST_CONTEXTS_HELD 64u
 
+struct driver_api;
 struct recorder;
 
 struct context_list {
@@ -29,5 +31,19 @@ uint32_t contexts_count(struct context_list *contexts);
 
 /* It is about to be destroyed. */
 void contexts_forget(struct context_list *contexts, CUcontext context);
+
+/* Whether the driver can tell when a context is idle without waiting for it: it has
+ * cuCtxRecordEvent, which came with CUDA 12.5. */
+bool contexts_can_be_watched(const struct driver_api *driver);
+
+/* Waits until the contexts have done all that they have been given so far; `limit` ns at most for
+ * each, and with 0 it only looks. It holds up none of their streams. False too if the driver cannot
+ * tell, while a stream is being captured (the look would break the capture), and after an error of
+ * the program's work. The recorder's own calls are not taken for the program's. */
+bool contexts_become_idle(struct recorder *recorder, const CUcontext *items, uint32_t count,
+                          uint64_t limit);
+
+/* The same of the calling thread's current context; false if there is none. */
+bool contexts_current_becomes_idle(struct recorder *recorder, uint64_t limit);
 
 #endif

@@ -100,15 +100,14 @@ static void on_step_or_work(struct recorder *recorder, const struct api_watch *w
                             CUpti_CallbackId cbid, const CUpti_CallbackData *data)
 {
     bool steps = recorder->baseline.wanted && watch && api_watch_steps(watch);
-    bool per_thread = steps && (recorder->api.flags[MP_api_driver][cbid] & API_PER_THREAD);
     bool enters = data->callbackSite == CUPTI_API_ENTER;
 
     if (steps && enters)
-        baseline_call(recorder, watch, data, per_thread);
+        baseline_call(recorder, watch, data);
     if (!steps || !range_is_paused(recorder))
         on_work(recorder, watch, cbid, data);
     if (steps && !enters)
-        baseline_call(recorder, watch, data, per_thread);
+        baseline_call(recorder, watch, data);
 }
 
 static void on_capture(struct recorder *recorder, bool begins, const CUpti_CallbackData *data)

@@ -57,29 +57,36 @@ static uint32_t copy_contexts(struct context_list *contexts, CUcontext *items)
     return count;
 }
 
-static void synchronize_contexts(struct recorder *recorder)
+/* A driver before CUDA 12.5 waits without a limit. This thread may hang: it does nothing but this
+ * flush. */
+static void synchronize(const struct driver_api *driver, CUcontext context)
 {
-    const struct driver_api *driver = &recorder->driver;
-    CUcontext items[MOST_CONTEXTS_HELD];
     CUcontext popped;
-    uint32_t count = copy_contexts(&recorder->cuda.contexts, items);
-    uint32_t i;
 
     if (!driver->push_context || !driver->pop_context || !driver->synchronize ||
-        atomic_load(&recorder->cuda.stream_captures) > 0)
+        driver->push_context(context) != CUDA_SUCCESS)
         return;
-    for (i = 0; i < count; i++)
-        if (driver->push_context(items[i]) == CUDA_SUCCESS) {
-            driver->synchronize();
-            driver->pop_context(&popped);
-        }
+    driver->synchronize();
+    driver->pop_context(&popped);
+}
+
+static void await_contexts(struct recorder *recorder)
+{
+    CUcontext items[MOST_CONTEXTS_HELD];
+    uint32_t count = copy_contexts(&recorder->cuda.contexts, items);
+
+    if (contexts_can_be_watched(&recorder->driver))
+        contexts_become_idle(recorder, items, count, mp_time_limit_ns(MP_TIME_LAST_IDLE));
+    else if (atomic_load(&recorder->cuda.stream_captures) == 0)
+        for (uint32_t i = 0; i < count; i++)
+            synchronize(&recorder->driver, items[i]);
 }
 
 static void *last_flush_main(void *argument)
 {
     struct recorder *recorder = argument;
 
-    synchronize_contexts(recorder);
+    await_contexts(recorder);
     sampling_finish(recorder);
     recorder->cupti.flush_all(CUPTI_ACTIVITY_FLAG_FLUSH_FORCED);
     announce(&recorder->ending, &recorder->ending.flushed);
@@ -111,7 +118,7 @@ void lifecycle_flush(struct recorder *recorder, void (*take)(struct recorder *re
 
     atomic_store(&recorder->cupti_state.flush_allowed, false);
     atomic_store(&recorder->ending.end_time, now);
-    /* Before the last flush synchronises: these calls are not the application's. */
+    /* Before the last flush asks the contexts: these calls are not the application's. */
     work_put(&recorder->work, &(struct work){.kind = WORK_LAST, .time = now});
     mp_nvtx_set_recording(false);
     waits_stop(recorder);

@@ -249,7 +249,7 @@ static void say_result(const struct recorder *recorder, const struct mp_writer_t
 
 static void say_nothing(const struct recorder *recorder)
 {
-    if (recorder->attach.failed)
+    if (recorder->attach.missed && !attach_is_done(recorder))
         return; /* that was said */
     if (!attach_is_done(recorder))
         mp_log_warn("no capture range began: nothing was recorded");

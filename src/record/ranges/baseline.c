@@ -117,51 +117,11 @@ static void end_step(struct recorder *recorder, struct call_log *log, enum block
 
 /* ---- Work in flight ---- */
 
-static bool is_ready(struct recorder *recorder, CUstream stream)
+/* Whether nothing runs or waits on the GPU. */
+static bool is_idle(struct recorder *recorder)
 {
-    return recorder->driver.query_stream(stream) == CUDA_SUCCESS;
-}
-
-/* Whether no stream has work. The calls are the recorder's own. */
-static bool streams_are_ready(struct recorder *recorder, struct call_log *log)
-{
-    struct baseline *baseline = &recorder->baseline;
-    bool ready = baseline->stream_count <= BASELINE_STREAMS;
-
-    log->busy = true;
-    ready = ready && is_ready(recorder, CU_STREAM_LEGACY);
-    if (atomic_load(&baseline->per_thread))
-        ready = ready && is_ready(recorder, CU_STREAM_PER_THREAD);
-    pthread_mutex_lock(&baseline->lock);
-    for (uint32_t i = 0; ready && i < baseline->stream_count; i++)
-        ready = is_ready(recorder, baseline->streams[i]);
-    pthread_mutex_unlock(&baseline->lock);
-    log->busy = false;
-    return ready;
-}
-
-static bool is_idle(struct recorder *recorder, struct call_log *log)
-{
-    if (!recorder->driver.query_stream || atomic_load(&recorder->cuda.stream_captures) > 0)
-        return false;
-    return contexts_count(&recorder->cuda.contexts) == 1 && streams_are_ready(recorder, log);
-}
-
-static void note_stream(struct baseline *baseline, CUstream stream, bool exists)
-{
-    uint32_t i;
-
-    pthread_mutex_lock(&baseline->lock);
-    for (i = 0; i < baseline->stream_count && i < BASELINE_STREAMS; i++)
-        if (baseline->streams[i] == stream)
-            break;
-    if (exists && i == BASELINE_STREAMS)
-        baseline->stream_count = BASELINE_STREAMS + 1;
-    else if (exists && i == baseline->stream_count)
-        baseline->streams[baseline->stream_count++] = stream;
-    else if (!exists && i < baseline->stream_count && baseline->stream_count <= BASELINE_STREAMS)
-        baseline->streams[i] = baseline->streams[--baseline->stream_count];
-    pthread_mutex_unlock(&baseline->lock);
+    return contexts_count(&recorder->cuda.contexts) == 1 &&
+           contexts_current_becomes_idle(recorder, 0);
 }
 
 /* ---- The gate ---- */
@@ -209,26 +169,39 @@ static bool switch_over(struct recorder *recorder)
     return done;
 }
 
-/* CUPTI 13.0 hangs there for a cause that is not known, so that the gate may not help. */
+/* Why nothing can be switched; NULL if it can. CUPTI 13.0 hangs there for a cause that is not
+ * known, so that the gate may not help. */
+static const char *why_not(const struct recorder *recorder)
+{
+    if (recorder->cupti.version >= 130000 &&
+        quirk_is_in(QUIRK_disable_deadlock, recorder->cupti.version))
+        return "CUPTI of CUDA 13.0 hangs when kernels are switched off; take that of 13.0 Update 1 "
+               "or later (MINIPROF_CUPTI)";
+    return contexts_can_be_watched(&recorder->driver)
+               ? NULL
+               : "it needs a driver of CUDA 12.5 or later (cuCtxRecordEvent)";
+}
+
 static bool may_switch(struct recorder *recorder)
 {
     struct baseline *baseline = &recorder->baseline;
+    const char *reason;
 
-    if (baseline->due && !baseline->given_up && recorder->cupti.version >= 130000 &&
-        quirk_is_in(QUIRK_disable_deadlock, recorder->cupti.version)) {
-        mp_log_warn("MINIPROF_BASELINE has no effect: CUPTI of CUDA 13.0 hangs when kernels are "
-                    "switched off; take that of 13.0 Update 1 or later (MINIPROF_CUPTI)");
-        baseline->given_up = true;
-    }
-    return baseline->due && !baseline->given_up;
+    if (!baseline->due || baseline->given_up)
+        return false;
+    reason = why_not(recorder);
+    if (reason)
+        mp_log_warn("MINIPROF_BASELINE has no effect: %s", reason);
+    baseline->given_up = reason != NULL;
+    return !reason;
 }
 
 /* Switches if that is due, on the thread that makes the steps. `within`: a step is in progress. */
-static void try_switch(struct recorder *recorder, struct call_log *log, bool within)
+static void try_switch(struct recorder *recorder, bool within)
 {
     struct baseline *baseline = &recorder->baseline;
 
-    if (!may_switch(recorder) || !is_idle(recorder, log) || !switch_over(recorder))
+    if (!may_switch(recorder) || !is_idle(recorder) || !switch_over(recorder))
         return;
     if (baseline->given_up)
         range_resume(recorder); /* what is recorded now is complete later, or never */
@@ -278,20 +251,10 @@ static void nvtx_lasted(struct recorder *recorder, uint64_t since, uint64_t unti
     end_step(recorder, log, BLOCK_NVTX, until);
     way->since = 0;
     if (switches(baseline, log->tid))
-        try_switch(recorder, log, false);
+        try_switch(recorder, false);
 }
 
 /* ---- Calls ---- */
-
-/* The first argument of the call. */
-static void *argument_of(const CUpti_CallbackData *data)
-{
-    void *value = NULL;
-
-    if (data->functionParams)
-        memcpy(&value, data->functionParams, sizeof(value));
-    return value;
-}
 
 /* From one moment of this kind to the next. */
 static void pass(struct recorder *recorder, struct call_log *log, enum block_way kind)
@@ -319,47 +282,30 @@ static void returned(struct recorder *recorder, struct call_log *log)
     if (!switches(baseline, log->tid))
         return;
     chosen = atomic_load(&baseline->chosen) - 1;
-    try_switch(recorder, log,
+    try_switch(recorder,
                chosen == BLOCK_GRAPH || (chosen == BLOCK_NVTX && baseline->ways[chosen].depth));
     if (atomic_load(&way->tid) == log->tid)
         way->since = mp_clock_now();
 }
 
 void baseline_call(struct recorder *recorder, const struct api_watch *watch,
-                   const CUpti_CallbackData *data, bool per_thread)
+                   const CUpti_CallbackData *data)
 {
     struct baseline *baseline = &recorder->baseline;
     struct call_log *log = log_of(recorder);
     bool enters = data->callbackSite == CUPTI_API_ENTER;
     bool worked = !enters && sync_calls_result(data) == CUDA_SUCCESS;
-    CUstream *made;
 
     if (!log)
         return;
-    if (per_thread)
-        atomic_store(&baseline->per_thread, true);
-    switch (watch->sync_kind) {
-    case MP_sync_kind_stream_create:
-        made = argument_of(data);
-        if (worked && made)
-            note_stream(baseline, *made, true);
-        break;
-    case MP_sync_kind_stream_destroy:
-        if (enters)
-            note_stream(baseline, argument_of(data), false);
-        break;
-    case MP_sync_kind_graph_launch:
-        if (enters) {
-            pass(recorder, log, BLOCK_GRAPH);
-            enter_launch(baseline, log);
-        } else {
-            leave_launch(baseline, log);
-        }
-        break;
-    default:
+    if (watch->sync_kind != MP_sync_kind_graph_launch) {
         if (worked)
             returned(recorder, log);
-        break;
+    } else if (enters) {
+        pass(recorder, log, BLOCK_GRAPH);
+        enter_launch(baseline, log);
+    } else {
+        leave_launch(baseline, log);
     }
 }
 
@@ -391,8 +337,7 @@ void baseline_configure(struct recorder *recorder)
     }
     baseline->wanted = true;
     baseline->blocks.share = mp_share_percent(config->baseline);
-    pthread_mutex_init(&baseline->lock, NULL);
-    config->attach = MP_ATTACH_INIT; /* streams that were made earlier are not known */
+    config->attach = MP_ATTACH_INIT; /* contexts that were made earlier may not be known */
     nvtx_watch_open(&(struct nvtx_watch_calls){
         .name = *config->step ? config->step : NULL,
         .begin = nvtx_begins,

@@ -9,13 +9,13 @@
  *     sync    from the end of one synchronising call to the end of the next
  *
  * Of each kind the steps of one thread count: of the first that makes any. This thread switches. It
- * does so where the step ends, or where a synchronising call returns; and only if no known stream
- * has work, no stream is being captured, and there is one context. A step in which the recorder has
- * switched is left out of the table `step`, and so is the first one after it.
+ * does so where the step ends, or where a synchronising call returns; and only if there is one
+ * context, it has no work (contexts_become_idle), and no stream is being captured. A step in which
+ * the recorder has switched is left out of the table `step`, and so is the first one after it.
  *
  * A block without recording is a gap between two capture ranges of the trace (range_pause), so
- * nothing else need know of it. While it lasts, callbacks come for graph launches, synchronising
- * calls, and streams that are made or destroyed.
+ * nothing else need know of it. While it lasts, callbacks come for graph launches and synchronising
+ * calls.
  *
  * Before CUDA 13.0 Update 1 a thread that launches a graph while kernels are switched off makes
  * CUPTI hang (disable_deadlock in quirks.def). So launches of graphs wait at a gate meanwhile, and
@@ -26,7 +26,6 @@
 
 #include <cuda.h>
 #include <cupti.h>
-#include <pthread.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
@@ -34,7 +33,6 @@
 #include "record/api/api_set.h"
 #include "record/ranges/blocks.h"
 
-#define BASELINE_STREAMS    256u
 #define BASELINE_NAMES      64u
 #define BASELINE_NAME_BYTES 64u
 
@@ -70,12 +68,6 @@ struct baseline {
 
     _Atomic bool gate;          /* launches of graphs wait */
     _Atomic uint32_t launching; /* threads inside cuGraphLaunch */
-    _Atomic bool per_thread;    /* some call used a per-thread default stream */
-
-    pthread_mutex_t lock; /* of the next two. Held while streams are asked whether they have work,
-                             so that none is destroyed meanwhile: cuStreamQuery waits for nobody */
-    CUstream streams[BASELINE_STREAMS]; /* that exist */
-    uint32_t stream_count;              /* BASELINE_STREAMS + 1: there were too many */
 };
 
 /* Reads the setting, and says when it has no effect. After range_configure. */
@@ -83,6 +75,6 @@ void baseline_configure(struct recorder *recorder);
 
 /* A call for which api_watch_steps: at ENTER before, at EXIT after anything else is done for it. */
 void baseline_call(struct recorder *recorder, const struct api_watch *watch,
-                   const CUpti_CallbackData *data, bool per_thread);
+                   const CUpti_CallbackData *data);
 
 #endif

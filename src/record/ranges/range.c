@@ -98,23 +98,6 @@ static void post(struct recorder *recorder, enum work_kind kind, uint8_t reason,
         &(struct work){.kind = kind, .reason = reason, .correlation = correlation, .time = time});
 }
 
-/* Synchronises the current context, unless a stream is being captured: that would break the
- * capture. False if it did not. The callbacks must not take this call for the application's. */
-static bool synchronize(struct recorder *recorder)
-{
-    struct call_log *log = call_log_mine(&recorder->logs);
-    CUresult result;
-
-    if (!recorder->driver.synchronize || atomic_load(&recorder->cuda.stream_captures) > 0)
-        return false;
-    if (log)
-        log->busy = true;
-    result = recorder->driver.synchronize();
-    if (log)
-        log->busy = false;
-    return result == CUDA_SUCCESS;
-}
-
 /* ---- Begin and end ---- */
 
 /* Under the lock: whether a range may begin. */
@@ -231,8 +214,8 @@ static void close_range(struct recorder *recorder, uint8_t reason, uint64_t time
     ranges->lingers = ranges->quick >= RANGE_QUICK_ROW && !ranges->over;
 }
 
-/* Whether the clock is to be registered again. The range ended at `time`, and its context was
- * synchronised. */
+/* Whether the clock is to be registered again. The range ended at `time`, and its context is idle.
+ */
 static bool wants_clock(struct recorder *recorder, uint64_t time)
 {
     return recording_slows_cupti(&recorder->recording) &&
@@ -254,12 +237,12 @@ static bool lingers(struct ranges *ranges)
  * closed. False when CUPTI does not answer. */
 static bool leave(struct recorder *recorder, uint64_t closed, uint64_t time)
 {
-    bool through =
-        closed && !pthread_equal(pthread_self(), recorder->writer) && synchronize(recorder);
+    bool idle = closed && !pthread_equal(pthread_self(), recorder->writer) &&
+                contexts_current_becomes_idle(recorder, mp_time_limit_ns(MP_TIME_RANGE_IDLE));
 
     if (lingers(&recorder->ranges))
         return true;
-    return range_leave(recorder, closed, through && wants_clock(recorder, time));
+    return range_leave(recorder, closed, idle && wants_clock(recorder, time));
 }
 
 static enum range_answer range_end(struct recorder *recorder, uint8_t reason, uint32_t correlation)

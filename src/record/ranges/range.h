@@ -16,9 +16,10 @@
  * marks and has CUPTI's kinds switched. In all modes but `auto`, `all` and `pause` nothing is
  * enabled outside of ranges, except while a schedule warms up.
  *
- * When an application's thread ends a range, it synchronises its context, and CUPTI is flushed, so
- * that the range's records come at once. The writer cannot synchronise without delaying others: if
- * the writer ends a range, work that still runs comes later, by its launch.
+ * A thread of the application that ends a range waits until its context is idle, but no longer than
+ * MP_TIME_RANGE_IDLE: a kernel may run until this thread tells it to end. Then CUPTI is flushed. If
+ * the context is idle, all records of the range come now. If it is not, or if the writer ends the
+ * range, the records of work that still runs come later, by its launch.
  *
  * Ranges in quick succession would fill CUPTI's buffers with few records each, and CUPTI then loses
  * records that it does not count. Quick are ranges that begin within MP_TIME_RANGE_QUICK after the

@@ -13,6 +13,8 @@
 #include "record/process/callbacks.h"
 #include "record/ranges/baseline.h"
 
+#include "fake_context.h"
+
 #include "base/poison.h"
 
 static struct recorder recorder;
@@ -46,7 +48,7 @@ static void call(uint32_t kind, CUpti_ApiCallbackSite site, CUresult result)
     const struct api_watch watch = {.sync_kind = (uint8_t)kind};
     const CUpti_CallbackData data = {.callbackSite = site, .functionReturnValue = &result};
 
-    baseline_call(&recorder, &watch, &data, false);
+    baseline_call(&recorder, &watch, &data);
 }
 
 static void wait_for_stream(CUresult result)
@@ -144,22 +146,13 @@ static void callbacks_tell_of_steps(void **state)
 
 /* ---- Switching ---- */
 
-static CUresult stream_answers;
-
-static CUresult query_stream(CUstream stream)
-{
-    (void)stream;
-    return stream_answers;
-}
-
 /* Waits that fill the first block, in one context; the flusher has nothing to do. Whether recording
  * pauses then. */
-static bool pauses(CUresult answers)
+static bool pauses(uint32_t idle_after)
 {
     struct work mark;
 
-    stream_answers = answers;
-    recorder.driver.query_stream = query_stream;
+    fake_context_use(&recorder.driver, idle_after);
     recorder.cuda.contexts.count = 1;
     recorder.baseline.blocks.share = 50;
     recorder.ranges.posted = recorder.ranges.on = true;
@@ -177,16 +170,16 @@ static bool pauses(CUresult answers)
     return atomic_load(&recorder.ranges.paused);
 }
 
-static void a_block_ends_where_no_stream_has_work(void **state)
+static void a_block_ends_where_the_context_has_no_work(void **state)
 {
     (void)state;
-    assert_true(pauses(CUDA_SUCCESS));
+    assert_true(pauses(0));
 }
 
-static void a_block_goes_on_while_a_stream_has_work(void **state)
+static void a_block_goes_on_while_the_context_has_work(void **state)
 {
     (void)state;
-    assert_false(pauses(CUDA_ERROR_NOT_READY));
+    assert_false(pauses(FAKE_NEVER));
 }
 
 int main(void)
@@ -197,8 +190,8 @@ int main(void)
         cmocka_unit_test_setup(chosen_steps_are_told_from_call_to_call, record),
         cmocka_unit_test_setup(outside_of_a_range_nothing_is_a_step, record),
         cmocka_unit_test_setup(callbacks_tell_of_steps, record),
-        cmocka_unit_test_setup(a_block_ends_where_no_stream_has_work, record),
-        cmocka_unit_test_setup(a_block_goes_on_while_a_stream_has_work, record),
+        cmocka_unit_test_setup(a_block_ends_where_the_context_has_no_work, record),
+        cmocka_unit_test_setup(a_block_goes_on_while_the_context_has_work, record),
     };
 
     return cmocka_run_group_tests_name("record/baseline", tests, NULL, NULL);

@@ -1,0 +1,73 @@
+#!/bin/bash
+# A kernel that runs as long as its host wants: the end of a range, CUPTI that comes late and the
+# end of the process do not wait for it.
+. "$SOURCE/tests/e2e/lib.sh" || exit 1
+
+if ! plays cuCtxRecordEvent; then
+    echo "a driver that cannot tell whether a context is idle"
+    exit 77
+fi
+
+# ends NAME: how the ranges of a trace begin and end.
+ends() {
+    echo $(rows "$1" capture | awk -F, '{ printf "%s%s:%s\n", $1, $2, $5 }')
+}
+
+# untimed NAME: the kernels whose end is not known.
+untimed() {
+    echo $(paste -d ' ' <(column "$1" kernel shape) <(column "$1" kernel start) |
+        sed -n 's/ 0$//p')
+}
+
+# ---- the end of a range, and of the process --------------------------------------------------
+# In real time, where whoever waits for the kernel waits for ten minutes.
+program=(init alpha=2 sync start stream=1 alpha=3 endless=1 print=inside stop print=stopped
+    stream=2 beta=4 sync-stream print=after)
+hurry 4
+for mode in auto range; do
+    profile "$mode" SIMGPU_REAL_TIME=1 MINIPROF_CAPTURE=$mode -- timeout 60 "$steps" \
+        "${program[@]}"
+    same "$mode: the program goes on" "0 inside stopped after" "$status $(echo $(cat $mode.out))"
+    same "$mode: what was launched in the range" "alpha 3 endless 1" "$(kernels $mode)"
+    same "$mode: the range ends where the program ends it" \
+        "1begin:profiler_api 1end:profiler_api" "$(ends $mode)"
+    same "$mode: only the running kernel has no times" endless "$(untimed $mode)"
+    complete "$mode" $mode
+done
+profile nvtx SIMGPU_REAL_TIME=1 MINIPROF_CAPTURE=nvtx:step -- timeout 60 "$steps" init \
+    push=step alpha=1 endless=1 pop print=after
+same "an NVTX range: the same" "0 after alpha 1 endless 1" \
+    "$status $(cat nvtx.out) $(kernels nvtx)"
+profile whole SIMGPU_REAL_TIME=1 -- timeout 60 "$steps" init alpha=2 endless=1 alpha=3
+same "what waits behind it has no times either" \
+    "0 alpha 5 endless 1, endless alpha alpha alpha" \
+    "$status $(kernels whole), $(untimed whole)"
+
+# ---- CUPTI that comes late -------------------------------------------------------------------
+# late NAME -- PROGRAM...: CUPTI is attached when the first range begins.
+late() {
+    local name=$1
+    local -a settings command
+    shift
+    split "$@"
+    env "${settings[@]}" timeout 60 "$miniprof" run --no-summary -o "$work/$name.mpt" \
+        --attach range --capture range -- "$steps" "${command[@]}" >"$work/$name.all" 2>&1
+    status=$?
+}
+
+if [ -e "$build/libminiprof_preload.so" ] && ! ldd "$steps" | grep -q libasan; then
+    late refused SIMGPU_REAL_TIME=1 -- init stream=1 endless=1 print=before stream=2 start alpha=1 \
+        stop sync-stream print=after
+    same "a kernel runs: the program goes on" "0 before after" \
+        "$status $(echo $(grep -x '[a-z]*' refused.all))"
+    same "one line says why, and what to do" \
+        "miniprof: the GPU has been busy for $(seconds 1) s: nothing is recorded in this range. \
+CUPTI can only be attached while no kernel runs; MINIPROF_ATTACH=init attaches it from the start" \
+        "$(grep ^miniprof: refused.all)"
+    # On the virtual clock `sync` takes the ten minutes.
+    late again -- init endless=1 start alpha=1 stop sync start beta=2 stop
+    same "the next range has CUPTI" "0 1 beta 2" \
+        "$status $(grep -c 'has been busy' again.all) $(kernels again)"
+    complete "the next range" again
+fi
+finish

@@ -1,0 +1,130 @@
+// Work that still runs on the GPU where a capture range or the program ends. The kernel `server`
+// answers requests until the host sends 0, as inference servers of one persistent kernel do.
+//
+//     running serve    the range begins and ends while the kernel runs
+//     running queue    at the range's end 100 kernels of 2 ms have been launched; then they are
+//                      waited for
+//     running leave    the program ends while a kernel runs and another one waits behind it
+//
+// `serve` and `queue` print one line: what it took from Stop to its return in ms, and whether the
+// GPU still had work then.
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <cuda_profiler_api.h>
+#include <cuda_runtime.h>
+#include <time.h>
+
+#define CHECK(call)                                                                                \
+    do {                                                                                           \
+        cudaError_t error = (call);                                                                \
+        if (error != cudaSuccess) {                                                                \
+            fprintf(stderr, "%s: %s\n", #call, cudaGetErrorString(error));                         \
+            exit(1);                                                                               \
+        }                                                                                          \
+    } while (0)
+
+static __device__ unsigned long long now()
+{
+    unsigned long long ns;
+
+    asm volatile("mov.u64 %0, %%globaltimer;" : "=l"(ns));
+    return ns;
+}
+
+__global__ void busy(unsigned us)
+{
+    unsigned long long until = now() + us * 1000ull;
+
+    while (now() < until)
+        continue;
+}
+
+/* Ends by itself after 20 s, so that a failed test ends too. */
+__global__ void server(volatile int *request, volatile int *reply)
+{
+    unsigned long long until = now() + 20000000000ull;
+
+    for (int got; (got = *request) != 0 && now() < until;) {
+        *reply = got;
+        __threadfence_system();
+    }
+}
+
+static double ms_now()
+{
+    struct timespec time;
+
+    clock_gettime(CLOCK_MONOTONIC, &time);
+    return time.tv_sec * 1e3 + time.tv_nsec / 1e6;
+}
+
+static void stop(cudaStream_t stream)
+{
+    double begin = ms_now();
+
+    CHECK(cudaProfilerStop());
+    begin = ms_now() - begin;
+    printf("%.3f %s\n", begin, cudaStreamQuery(stream) == cudaErrorNotReady ? "busy" : "idle");
+    fflush(stdout);
+}
+
+static void serve(cudaStream_t stream)
+{
+    volatile int *mail;
+
+    CHECK(cudaHostAlloc((void **)&mail, 8, cudaHostAllocMapped));
+    mail[0] = 1;
+    mail[1] = 0;
+    server<<<1, 1, 0, stream>>>(mail, mail + 1);
+    CHECK(cudaProfilerStart());
+    for (int i = 2; i < 100; i++) {
+        double give_up = ms_now() + 5000;
+
+        mail[0] = i;
+        while (mail[1] != i && ms_now() < give_up)
+            continue;
+    }
+    stop(stream);
+    mail[0] = 0;
+    CHECK(cudaStreamSynchronize(stream));
+}
+
+static void queue(cudaStream_t stream)
+{
+    CHECK(cudaProfilerStart());
+    for (int i = 0; i < 100; i++)
+        busy<<<1, 1, 0, stream>>>(2000);
+    stop(stream);
+    CHECK(cudaStreamSynchronize(stream));
+}
+
+static void leave(cudaStream_t stream)
+{
+    CHECK(cudaProfilerStart());
+    for (int i = 0; i < 4; i++)
+        busy<<<1, 1, 0, stream>>>(10);
+    CHECK(cudaStreamSynchronize(stream));
+    busy<<<1, 1, 0, stream>>>(15000000);
+    busy<<<1, 1, 0, stream>>>(10);
+    CHECK(cudaProfilerStop());
+}
+
+int main(int argc, char **argv)
+{
+    const char *mode = argc > 1 ? argv[1] : "";
+    cudaStream_t stream;
+
+    CHECK(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking));
+    busy<<<1, 1, 0, stream>>>(1);
+    CHECK(cudaStreamSynchronize(stream));
+    if (strcmp(mode, "serve") == 0)
+        serve(stream);
+    else if (strcmp(mode, "queue") == 0)
+        queue(stream);
+    else if (strcmp(mode, "leave") == 0)
+        leave(stream);
+    else
+        return 2;
+    return 0;
+}

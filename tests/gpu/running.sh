@@ -1,0 +1,70 @@
+#!/bin/bash
+# A kernel that runs while a capture range, or the program, ends: nobody waits for it, and what was
+# launched in the range is in the trace. RUNNING_ROUNDS=n (20).
+. "$(dirname "$0")/lib.sh"
+
+rounds=${RUNNING_ROUNDS:-20}
+export CUDA_MODULE_LOADING=EAGER # a lazily loaded kernel waits for those that run
+export PROGRAM_SECONDS=60
+cd "$WORK" || exit 1
+compile_cuda "$SOURCE/tests/gpu/running.cu" ./running ||
+    skip "running.cu does not compile here: $(head -n 3 running.txt)"
+
+# kernels NAME KERNEL: how many of it are in the trace NAME, with times and without.
+kernels() {
+    "$BUILD/miniprof" dump --csv --table kernel "$1.mpt" 2>/dev/null | grep "\"$2" |
+        awk -F, '{ if ($4 > 0) with++; else without++ } END { print with + 0, without + 0 }'
+}
+
+# by HOW NAME MODE: runs it alone, by the variable, by `miniprof run`, or by that with ranges only.
+by() {
+    local how=$1 name=$2 mode=$3
+    rm -f "$name.mpt"
+    case $how in
+    alone) timeout 60 ./running "$mode" >"$name.out" 2>"$name.err" ;;
+    variable) traced "$name.mpt" timeout 60 ./running "$mode" >"$name.out" 2>"$name.err" ;;
+    run) run_options=() && run_recorded "$name" ./running "$mode" ;;
+    range) run_options=(--capture range) && run_recorded "$name" ./running "$mode" ;;
+    early) run_options=(--capture range --attach init) && run_recorded "$name" ./running "$mode" ;;
+    esac
+}
+
+# quartiles: of the numbers of stdin, "median (first to third)".
+quartiles() {
+    sort -n | awk '{ value[NR] = $1 }
+        END { printf "%.2f (%.2f to %.2f)", value[int((NR + 1) / 2)], value[int((NR + 3) / 4)],
+            value[int((3 * NR + 3) / 4)] }'
+}
+
+for mode in serve queue; do
+    for ((round = 1; round <= rounds; round++)); do
+        for how in alone variable run range early; do
+            by $how $how $mode || fail "$mode, $how, round $round: exit status $?"
+            read -r ms state <$how.out
+            [ "$state" = busy ] || fail "$mode, $how, round $round: Stop has waited ($ms ms)"
+            echo "$ms" >>$mode.$how
+            case $mode.$how in
+            *.alone) ;;
+            serve.range)
+                grep -q 'GPU has been busy' range.err ||
+                    fail "serve, range: not a word of the range that is missing" ;;
+            serve.*) ;;
+            *) [ "$(kernels $how busy)" = "100 0" ] ||
+                fail "$mode, $how, round $round: kernels $(kernels $how busy)" ;;
+            esac
+        done
+    done
+    for how in alone variable run range early; do
+        echo "$mode: Stop, $how: $(quartiles <$mode.$how) ms, $rounds times"
+    done
+    ok "$mode: $rounds times each, Stop does not wait for the GPU"
+done
+for how in variable run early; do
+    begun=$(date +%s%N)
+    by $how left leave || fail "leave, $how: exit status $?"
+    took=$((($(date +%s%N) - begun) / 1000000))
+    [ "$(kernels left busy)" = "4 2" ] || fail "leave, $how: kernels $(kernels left busy)"
+    echo "leave: the program, $how: $took ms, its kernel needs 15000"
+    [ $took -lt 15000 ] || fail "leave, $how: the program has waited for its kernel"
+    ok "leave, $how: what ran and what waited is there without times"
+done
