@@ -49,7 +49,13 @@ profile nvtx MINIPROF_CAPTURE=nvtx:it -- "$steps" init "${it[@]}" pass=$((6 * mi
 renewed "NVTX ranges that are all short" nvtx 1 6
 profile empty MINIPROF_CAPTURE=range -- "$steps" init "${short[@]}" pass=$((6 * minutes)) start \
     written written stop "${short[@]}"
-renewed "a range without work, at its end" empty 1 4
+renewed "a range without work" empty 1 4
+profile idle MINIPROF_CAPTURE=range -- "$steps" init start "${first[@]}" stop \
+    pass=$((9 * minutes)) round start written
+renewed "a range without work or end" idle 1 1
+profile last MINIPROF_CAPTURE=range MINIPROF_CAPTURE_END=stop -- "$steps" init \
+    pass=$((6 * minutes)) "${short[@]}"
+renewed "the last range, where it begins and not where it ends" last 1 2
 for version in 26 27 130000; do
     profile version SIMGPU_CUPTI_VERSION=$version -- "${program[@]}"
     renewed "CUPTI $version" version 1 3
@@ -90,9 +96,6 @@ for version in 24 130401; do
     renewed "CUPTI $version" version 0 3
     rm version.mpt
 done
-profile idle MINIPROF_CAPTURE=range -- "$steps" init start "${first[@]}" stop \
-    pass=$((9 * minutes)) round start written
-renewed "a range without work, but at its end" idle 0 1
 # 20 ms until CUPTI has read what ran, so that some would be without times. The other thread's range
 # begins in the middle of the flush.
 profile other MINIPROF_TEST_TIME_DIVISOR=1 SIMGPU_FLUSH_SLEEP_MS=600 SIMGPU_LATE_MS=20 \
@@ -108,12 +111,9 @@ same "a range has begun before CUPTI answered: times" 0 "$(counter late zero_tim
 profile two SIMGPU_DEVICES=2 MINIPROF_CAPTURE=range -- "$steps" init device=1 device=0 \
     "${short[@]}" pass=$((6 * minutes)) "${short[@]}"
 renewed "a second context, which is not waited for" two 0 4
-profile captures MINIPROF_CAPTURE=range -- "$steps" init "${short[@]}" pass=$((6 * minutes)) start \
-    alpha=2 sync stream=1 capture alpha=1 stop end-capture=0
+profile captures MINIPROF_CAPTURE=range -- "$steps" init "${short[@]}" pass=$((6 * minutes)) \
+    stream=1 capture alpha=1 start stream=0 alpha=2 stop stream=1 end-capture=0
 renewed "a stream is captured, so that nothing is waited for" captures 0 4
-profile last MINIPROF_CAPTURE=range MINIPROF_CAPTURE_END=stop -- "$steps" init \
-    pass=$((6 * minutes)) "${short[@]}"
-renewed "the last range" last 0 2
 profile profiled MINIPROF_CAPTURE=range MINIPROF_METRICS=gpu__time_duration.sum -- "$steps" init \
     "${short[@]}" pass=$((6 * minutes)) "${short[@]}"
 renewed "ranges of kernels that are profiled" profiled 0 4

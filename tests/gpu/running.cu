@@ -5,9 +5,12 @@
 //     running queue    at the range's end 100 kernels of 2 ms have been launched; then they are
 //                      waited for
 //     running leave    the program ends while a kernel runs and another one waits behind it
+//     running soak N   for N seconds ranges of 2,001 kernels, each of which ends before its last
+//                      kernel does; between them the GPU is idle for 0.2 s
 //
 // `serve` and `queue` print one line: what it took from Stop to its return in ms, and whether the
-// GPU still had work then.
+// GPU still had work then. `soak` prints how many kernels it has launched, and at how many Stops
+// the GPU had no work.
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -110,6 +113,26 @@ static void leave(cudaStream_t stream)
     CHECK(cudaProfilerStop());
 }
 
+static void soak(cudaStream_t stream, double seconds)
+{
+    double until = ms_now() + seconds * 1e3;
+    struct timespec pause = {0, 200000000};
+    unsigned long kernels = 0, idle = 0;
+
+    while (ms_now() < until) {
+        CHECK(cudaProfilerStart());
+        for (int i = 0; i < 2000; i++)
+            busy<<<1, 1, 0, stream>>>(5);
+        busy<<<1, 1, 0, stream>>>(50000);
+        CHECK(cudaProfilerStop());
+        kernels += 2001;
+        idle += cudaStreamQuery(stream) == cudaSuccess;
+        CHECK(cudaStreamSynchronize(stream));
+        nanosleep(&pause, NULL);
+    }
+    printf("%lu %lu\n", kernels, idle);
+}
+
 int main(int argc, char **argv)
 {
     const char *mode = argc > 1 ? argv[1] : "";
@@ -124,6 +147,8 @@ int main(int argc, char **argv)
         queue(stream);
     else if (strcmp(mode, "leave") == 0)
         leave(stream);
+    else if (strcmp(mode, "soak") == 0 && argc > 2)
+        soak(stream, atof(argv[2]));
     else
         return 2;
     return 0;

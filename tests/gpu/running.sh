@@ -1,9 +1,10 @@
 #!/bin/bash
 # A kernel that runs while a capture range, or the program, ends: nobody waits for it, and what was
-# launched in the range is in the trace. RUNNING_ROUNDS=n (20).
+# launched in the range is in the trace. RUNNING_ROUNDS=n (20), RUNNING_SOAK=seconds (100).
 . "$(dirname "$0")/lib.sh"
 
 rounds=${RUNNING_ROUNDS:-20}
+soak=${RUNNING_SOAK:-100}
 export CUDA_MODULE_LOADING=EAGER # a lazily loaded kernel waits for those that run
 export PROGRAM_SECONDS=60
 cd "$WORK" || exit 1
@@ -67,4 +68,27 @@ for how in variable run early; do
     echo "leave: the program, $how: $took ms, its kernel needs 15000"
     [ $took -lt 15000 ] || fail "leave, $how: the program has waited for its kernel"
     ok "leave, $how: what ran and what waited is there without times"
+done
+# No range ends with an idle GPU, where the clock would be renewed. A tenth of the time limits: a
+# clock of 30 s is renewed at the first quiet moment.
+for how in variable early; do
+    rm -f soak.mpt
+    run_options=(--capture range --attach init)
+    export MINIPROF_TEST_TIME_DIVISOR=10 PROGRAM_SECONDS=$((soak + 60))
+    case $how in
+    variable) traced soak.mpt ./running soak "$soak" >soak.out 2>soak.err ;;
+    early) run_recorded soak ./running soak "$soak" ;;
+    esac || fail "soak, $how: exit status $?"
+    unset MINIPROF_TEST_TIME_DIVISOR
+    read -r launched idle <soak.out
+    renewals=$("$BUILD/miniprof" info soak.mpt | awk '$1 == "clock_renewals" { print $2 }')
+    echo "soak, $how: $launched kernels launched, $(kernels soak busy) with and without times;" \
+        "$idle Stops found the GPU idle; ${renewals:-0} renewals in $soak s"
+    # A renewal that meets kernels costs the times of some (docs/reliability.md).
+    read -r with without < <(kernels soak busy)
+    [ $((with + without)) = "$launched" ] || fail "soak, $how: not every kernel is there"
+    [ "$without" -le 300 ] || fail "soak, $how: $without kernels have no times"
+    [ "$idle" = 0 ] || fail "soak, $how: the GPU was idle at a Stop"
+    [ "${renewals:-0}" -ge $((soak / 50)) ] || fail "soak, $how: the clock gets old"
+    ok "soak, $how: the clock is renewed between ranges that end busy"
 done

@@ -50,8 +50,7 @@ static bool is_worth_it(struct clock_renewal *clock_renewal, uint64_t age, uint6
            (quiet && age >= mp_time_limit_ns(MP_TIME_CLOCK_QUIET_AGE));
 }
 
-/* Not tried again at once where the renewal was not possible. */
-static bool ask(struct clock_renewal *clock_renewal, uint64_t now)
+bool clock_renewal_ask(struct clock_renewal *clock_renewal, uint64_t now)
 {
     if (now < atomic_load(&clock_renewal->asked) + mp_time_limit_ns(MP_TIME_CLOCK_MIN_AGE))
         return false;
@@ -69,13 +68,12 @@ bool clock_renewal_is_due(struct clock_renewal *clock_renewal, uint64_t now, uin
     if (end > now)
         now = end;
     return since && now > since && is_worth_it(clock_renewal, now - since, work, end, quiet) &&
-           ask(clock_renewal, now);
+           clock_renewal_ask(clock_renewal, now);
 }
 
-bool clock_renewal_is_due_at_end(struct clock_renewal *clock_renewal, uint64_t now)
+bool clock_renewal_is_old(const struct clock_renewal *clock_renewal, uint64_t now)
 {
     uint64_t since = atomic_load(&clock_renewal->since);
 
-    return since && now > since && now - since >= mp_time_limit_ns(MP_TIME_CLOCK_QUIET_AGE) &&
-           ask(clock_renewal, now);
+    return since && now > since && now - since >= mp_time_limit_ns(MP_TIME_CLOCK_QUIET_AGE);
 }

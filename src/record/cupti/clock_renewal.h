@@ -13,8 +13,8 @@
  * of 510,000.
  *
  * So the recorder prefers a moment when no work is under way: now and then during the recording,
- * and also where a range ends. With work under way it renews only when CUPTI has become too slow,
- * or after an hour.
+ * and also where a range begins or ends. With work under way it renews only when CUPTI has become
+ * too slow, or after an hour.
  *
  * Measured on H100s with CUPTI 12.8, 12.9 and 13.0 Update 1: docs/measurements.md, "CUPTI falls
  * behind". Times are ns of the trace's clock. The writer's, unless a comment says otherwise.
@@ -55,9 +55,12 @@ void clock_renewal_restart(struct clock_renewal *clock_renewal, uint64_t work);
 bool clock_renewal_is_due(struct clock_renewal *clock_renewal, uint64_t now, uint64_t work,
                           uint64_t end, bool answered);
 
-/* The same at `now`, where a capture range ends whose work has been waited for, so that none of it
- * is under way. Needed because every range may be too short for clock_renewal_is_due. Any thread.
- */
-bool clock_renewal_is_due_at_end(struct clock_renewal *clock_renewal, uint64_t now);
+/* Whether it is worth while at `now` if no work is under way. Needed at the edges of capture
+ * ranges, because every range may be too short for clock_renewal_is_due. Any thread. */
+bool clock_renewal_is_old(const struct clock_renewal *clock_renewal, uint64_t now);
+
+/* The renewal is asked for. False if it was a short time ago: then it was not possible, and is not
+ * tried again at once. Any thread. */
+bool clock_renewal_ask(struct clock_renewal *clock_renewal, uint64_t now);
 
 #endif

@@ -135,6 +135,18 @@ static enum range_answer open_range(struct recorder *recorder, uint8_t reason)
     return RANGE_DONE;
 }
 
+/* Whether the clock is to be registered again at an edge of a range, at `time`: no work is under
+ * way that could lose its times. */
+static bool renews_clock(struct recorder *recorder, uint64_t time)
+{
+    struct clock_renewal *renewal = &recorder->recording.clock_renewal;
+
+    return !pthread_equal(pthread_self(), recorder->writer) &&
+           recording_slows_cupti(&recorder->recording) &&
+           contexts_count(&recorder->cuda.contexts) == 1 && clock_renewal_is_old(renewal, time) &&
+           contexts_current_becomes_idle(recorder, 0) && clock_renewal_ask(renewal, time);
+}
+
 /* Posts the mark of the range `number`, which was opened. `correlation`: of the call that begins
  * it; 0 if there is none. */
 static void begin_opened(struct recorder *recorder, uint64_t number, uint8_t reason,
@@ -143,6 +155,8 @@ static void begin_opened(struct recorder *recorder, uint64_t number, uint8_t rea
     struct ranges *ranges = &recorder->ranges;
 
     range_settle(recorder);
+    if (renews_clock(recorder, mp_clock_now()))
+        range_leave(recorder, number, true);
     if (!correlation)
         correlation = correlation_now(recorder);
     pthread_mutex_lock(&ranges->lock);
@@ -214,15 +228,6 @@ static void close_range(struct recorder *recorder, uint8_t reason, uint64_t time
     ranges->lingers = ranges->quick >= RANGE_QUICK_ROW && !ranges->over;
 }
 
-/* Whether the clock is to be registered again. The range ended at `time`, and its context is idle.
- */
-static bool wants_clock(struct recorder *recorder, uint64_t time)
-{
-    return recording_slows_cupti(&recorder->recording) &&
-           contexts_count(&recorder->cuda.contexts) == 1 &&
-           clock_renewal_is_due_at_end(&recorder->recording.clock_renewal, time);
-}
-
 static bool lingers(struct ranges *ranges)
 {
     bool answer;
@@ -237,12 +242,11 @@ static bool lingers(struct ranges *ranges)
  * closed. False when CUPTI does not answer. */
 static bool leave(struct recorder *recorder, uint64_t closed, uint64_t time)
 {
-    bool idle = closed && !pthread_equal(pthread_self(), recorder->writer) &&
-                contexts_current_becomes_idle(recorder, mp_time_limit_ns(MP_TIME_RANGE_IDLE));
-
+    if (closed && !pthread_equal(pthread_self(), recorder->writer))
+        contexts_current_becomes_idle(recorder, mp_time_limit_ns(MP_TIME_RANGE_IDLE));
     if (lingers(&recorder->ranges))
         return true;
-    return range_leave(recorder, closed, idle && wants_clock(recorder, time));
+    return range_leave(recorder, closed, closed && renews_clock(recorder, time));
 }
 
 static enum range_answer range_end(struct recorder *recorder, uint8_t reason, uint32_t correlation)

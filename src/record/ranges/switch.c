@@ -216,7 +216,7 @@ static void give_clock(struct recorder *recorder)
     bool between;
 
     pthread_mutex_lock(&ranges->lock);
-    between = !ranges->over && ranges->begun == ranges->renews;
+    between = !ranges->over && ranges->begun == ranges->renews && !ranges->posted;
     ranges->renews = 0;
     pthread_mutex_unlock(&ranges->lock);
     if (between)

@@ -159,28 +159,33 @@ static void a_range_that_begins_has_it_after_its_first_work(void **state)
     assert_true(clock_renewal_is_due(&clock_renewal, 9000 * SECOND, 501, 9000 * SECOND, false));
 }
 
-/* What it has recorded is through: the work of ranges that are all short is never looked at. */
-static void the_end_of_a_range_is_a_moment_for_it(void **state)
+static bool is_due_at_edge(struct clock_renewal *clock_renewal, uint64_t now)
+{
+    return clock_renewal_is_old(clock_renewal, now) && clock_renewal_ask(clock_renewal, now);
+}
+
+/* No work is under way there: the work of ranges that are all short is never looked at. */
+static void the_edge_of_a_range_is_a_moment_for_it(void **state)
 {
     struct clock_renewal clock_renewal = {0};
 
     (void)state;
-    assert_false(clock_renewal_is_due_at_end(&clock_renewal, 8000 * SECOND));
+    assert_false(is_due_at_edge(&clock_renewal, 8000 * SECOND));
     clock_renewal_given(&clock_renewal, 1000 * SECOND);
-    assert_false(clock_renewal_is_due_at_end(&clock_renewal, 999 * SECOND));
-    assert_false(clock_renewal_is_due_at_end(&clock_renewal, 1299 * SECOND));
-    assert_true(clock_renewal_is_due_at_end(&clock_renewal, 1300 * SECOND));
-    assert_false(clock_renewal_is_due_at_end(&clock_renewal, 1359 * SECOND)); /* it was not done */
-    assert_true(clock_renewal_is_due_at_end(&clock_renewal, 1360 * SECOND));
+    assert_false(is_due_at_edge(&clock_renewal, 999 * SECOND));
+    assert_false(is_due_at_edge(&clock_renewal, 1299 * SECOND));
+    assert_true(is_due_at_edge(&clock_renewal, 1300 * SECOND));
+    assert_false(is_due_at_edge(&clock_renewal, 1359 * SECOND)); /* it was not done */
+    assert_true(is_due_at_edge(&clock_renewal, 1360 * SECOND));
     /* Nor by the writer: quiet since the second of these looks. */
     assert_false(clock_renewal_is_due(&clock_renewal, 1361 * SECOND, 1, 1361 * SECOND, true));
     assert_false(clock_renewal_is_due(&clock_renewal, 1362 * SECOND, 1, 1361 * SECOND, true));
     assert_true(clock_renewal_is_due(&clock_renewal, 1420 * SECOND, 1, 1361 * SECOND, true));
-    assert_false(clock_renewal_is_due_at_end(&clock_renewal, 1479 * SECOND));
-    assert_true(clock_renewal_is_due_at_end(&clock_renewal, 1480 * SECOND));
+    assert_false(is_due_at_edge(&clock_renewal, 1479 * SECOND));
+    assert_true(is_due_at_edge(&clock_renewal, 1480 * SECOND));
     clock_renewal_done(&clock_renewal);
-    assert_false(clock_renewal_is_due_at_end(&clock_renewal, 1779 * SECOND));
-    assert_true(clock_renewal_is_due_at_end(&clock_renewal, 1780 * SECOND));
+    assert_false(is_due_at_edge(&clock_renewal, 1779 * SECOND));
+    assert_true(is_due_at_edge(&clock_renewal, 1780 * SECOND));
 }
 
 /* The range had ended meanwhile, say. */
@@ -220,7 +225,7 @@ int main(void)
         cmocka_unit_test(a_clock_that_was_not_given_is_not_given_again),
         cmocka_unit_test(work_may_end_later_than_now),
         cmocka_unit_test(a_range_that_begins_has_it_after_its_first_work),
-        cmocka_unit_test(the_end_of_a_range_is_a_moment_for_it),
+        cmocka_unit_test(the_edge_of_a_range_is_a_moment_for_it),
         cmocka_unit_test(what_was_not_done_is_asked_for_again_a_minute_later),
         cmocka_unit_test(whoever_registers_it_the_time_begins_anew),
     };
