@@ -10,6 +10,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/text/foreign.h"
+
 #include "base/poison.h"
 
 #define PREFIX "miniprof: "
@@ -34,18 +36,6 @@ bool mp_log_enabled(enum mp_log_level level)
 void mp_log_set_ops(const struct mp_log_ops *ops)
 {
     atomic_store(&sink, ops);
-}
-
-/* Control characters in a name from the application could move the terminal's cursor or fake a
- * line. */
-static void hide_control_characters(char *text, size_t bytes)
-{
-    size_t i;
-
-    for (i = 0; i < bytes; i++) {
-        if ((unsigned char)text[i] < 0x20 || text[i] == 0x7f)
-            text[i] = '?';
-    }
 }
 
 /* One attempt only: waiting for a full pipe would stall the application. */
@@ -81,7 +71,7 @@ void mp_log(enum mp_log_level level, const char *format, ...)
         bytes = room - 1;
         memcpy(line + start + bytes - 3, "...", 3);
     }
-    hide_control_characters(line + start, bytes);
+    bytes = foreign_hide(line + start, bytes);
     line[start + bytes] = '\n';
     if (ops)
         ops->write(ops->context, line, start + bytes + 1);

@@ -43,7 +43,8 @@ struct mp_log_ops {
  * be called before threads start. */
 void mp_log_set_ops(const struct mp_log_ops *ops);
 
-/* Says one line; `format` without prefix and newline. Control characters in the text become '?'. */
+/* Says one line; `format` without prefix and newline. Characters that act (text/foreign.h) become
+ * '?'. */
 void mp_log(enum mp_log_level level, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
 #define mp_log_debug(...)   mp_log_if(MP_LOG_DEBUG, __VA_ARGS__)

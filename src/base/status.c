@@ -1,5 +1,5 @@
-/* Fills in a struct mp_error and names the status codes. It stands alone, because both the
- * recorder and the reader report errors by it.
+/* Fills in a struct mp_error and names the status codes. The recorder and the reader report errors
+ * by it. Messages quote names, so what acts is hidden here (text/foreign.h).
  */
 #include "base/status.h"
 
@@ -7,6 +7,8 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
+
+#include "base/text/foreign.h"
 
 #include "base/poison.h"
 
@@ -27,6 +29,7 @@ enum mp_status mp_error_set(struct mp_error *error, enum mp_status status, const
         error->text[0] = '\0';
     else if ((size_t)length >= sizeof(error->text))
         memcpy(error->text + sizeof(error->text) - 4, "...", 4);
+    error->text[foreign_hide(error->text, strlen(error->text))] = '\0';
     errno = saved_errno;
     return status;
 }

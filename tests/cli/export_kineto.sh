@@ -164,10 +164,10 @@ import re, sys
 sys.path.insert(0, '.')
 import odd
 lines = open('odd.folded', encoding='utf-8', newline='\n').read().split('\n')[:-1]
-want = sorted(re.sub('[\x00-\x1f\x7f]', ' ', name.replace(';', ':')) for name in odd.names)
+want = sorted(re.sub('[\x00-\x1f\x7f]', '?', name.replace(';', ':')) for name in odd.names)
 sys.exit(sorted(line.rpartition(' ')[0] for line in lines) != want or
          {line.rpartition(' ')[2] for line in lines} != {'100'})"
-verdict "folded: names arrive, but for what would end a frame" $?
+verdict "folded: names arrive, but for what ends a frame or acts" $?
 
 # ---- Folded ----
 

@@ -35,7 +35,7 @@ def stacks(trace, weight):
 
 def frame(name):
     """A name as a frame has it."""
-    return re.sub(r"[\x00-\x1f\x7f]", " ", (name or "(no name)").replace(";", ":"))
+    return re.sub(r"[\x00-\x1f\x7f]", "?", (name or "(no name)").replace(";", ":"))
 
 
 def by_name(found):

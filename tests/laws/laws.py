@@ -133,11 +133,16 @@ def table(view, subject, *more):
     return rows_of(run(*view.report, "--csv", *chosen, *more, *subject))
 
 
+def exact(cell):
+    """The text of a cell, without the apostrophe that keeps it from being a formula."""
+    return re.sub(r"^'('*[=+@-])", r"\1", cell)
+
+
 def rows_of(text):
     if text is None:
         return None
     rows = list(csv.reader(text.splitlines(), strict=True))
-    return [dict(zip(rows[0], row)) for row in rows[1:]]
+    return [dict(zip(rows[0], map(exact, row))) for row in rows[1:]]
 
 
 def sheet(*arguments):

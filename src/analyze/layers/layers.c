@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "analyze/layers/build.h"
+#include "base/text/foreign.h"
 #include "base/text/nearest.h"
 #include "model/trace/merge.h"
 #include "model/trace/reading.h"
@@ -52,16 +53,6 @@ static enum mp_status load_definitions(struct layers_pass *pass, struct mp_error
 
 /* ---- A domain that no range has ---- */
 
-/* A name with control characters would disturb a one-line message. */
-static bool is_printable(const char *text)
-{
-    for (; *text; text++) {
-        if ((unsigned char)*text < ' ' || *text == 127)
-            return false;
-    }
-    return true;
-}
-
 struct domain_list {
     const char *names[NAMES_SHOWN]; /* different ones; "" is the default one */
     size_t count;
@@ -74,7 +65,7 @@ static void list_domain(struct domain_list *list, const char *domain)
     const char *name = domain ? domain : "";
 
     list->found |= !strcmp(name, list->wanted);
-    if (list->count == NAMES_SHOWN || !is_printable(name))
+    if (list->count == NAMES_SHOWN || !foreign_is_harmless(name))
         return;
     for (size_t i = 0; i < list->count; i++) {
         if (!strcmp(list->names[i], name))
@@ -211,7 +202,7 @@ static const char *meant_name(const struct layers_pass *pass)
     for (size_t i = 0; i < tree->label_count; i++) {
         const char *name = mp_intern_get(tree->names, tree->labels[i].name, NULL);
 
-        if (is_printable(name) && (!meant.name || strcmp(meant.name, name) != 0))
+        if (foreign_is_harmless(name) && (!meant.name || strcmp(meant.name, name) != 0))
             mp_meant_offer(&meant, name);
     }
     return mp_meant_name(&meant);
@@ -232,7 +223,7 @@ static void list_names(const struct layers_pass *pass, char *text, size_t size)
     for (size_t i = 0, shown = 0; i < tree->label_count && shown < NAMES_SHOWN; i++) {
         const char *name = mp_intern_get(tree->names, tree->labels[i].name, NULL);
 
-        if (!is_printable(name) || used >= size)
+        if (!foreign_is_harmless(name) || used >= size)
             continue;
         used +=
             (size_t)snprintf(text + used, size - used, "%s'%.*s'",

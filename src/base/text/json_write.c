@@ -7,6 +7,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/text/foreign.h"
 #include "base/text/utf8.h"
 
 #include "base/poison.h"
@@ -91,19 +92,20 @@ void json_close_array(struct json_writer *json)
     close_container(json, ']');
 }
 
-/* A character of one byte. */
-static void put_ascii(FILE *out, unsigned char byte)
+/* Those that have a short escape, those that act, and all others. */
+static void put_character(FILE *out, const char *text, size_t length, uint32_t code)
 {
     static const char escaped[] = "\b\f\n\r\t\"\\";
     static const char letters[] = "bfnrt\"\\";
-    const char *at = byte ? strchr(escaped, byte) : NULL;
+    const char *at = code && code < 0x80 ? strchr(escaped, (int)code) : NULL;
+    char escape[FOREIGN_ESCAPE_BYTES];
 
     if (at)
         fprintf(out, "\\%c", letters[at - escaped]);
-    else if (byte < 0x20 || byte == 0x7f)
-        fprintf(out, "\\u%04x", byte);
+    else if (foreign_acts(code))
+        fputs(foreign_escape(code, escape), out);
     else
-        fputc(byte, out);
+        put_bytes(out, text, length);
 }
 
 /* Length of the characters that stand for themselves, and are ASCII. */
@@ -123,14 +125,13 @@ static void put_string(FILE *out, const char *text, size_t bytes)
     put_byte(out, '"');
     put_bytes(out, text, at);
     while (at < bytes) {
-        size_t length = utf8_length(text + at, bytes - at);
+        uint32_t code;
+        size_t length = utf8_decode(text + at, bytes - at, &code);
 
         if (length == 0)
             fputs("\\ufffd", out);
-        else if (length == 1)
-            put_ascii(out, (unsigned char)text[at]);
         else
-            put_bytes(out, text + at, length);
+            put_character(out, text + at, length, code);
         at += length ? length : 1;
         length = plain_length(text + at, bytes - at);
         put_bytes(out, text + at, length);

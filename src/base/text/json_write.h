@@ -3,7 +3,7 @@
  *
  * Containers less than `lines` deep have each item on its own line; deeper ones are one line. So
  * documents stay readable, and rows can be searched with grep. In text, each byte that is not UTF-8
- * becomes U+FFFD.
+ * becomes U+FFFD, and each character that acts (foreign.h) an escape.
  */
 #ifndef MP_BASE_TEXT_JSON_WRITE_H
 #define MP_BASE_TEXT_JSON_WRITE_H

@@ -3,7 +3,6 @@
  */
 #include "base/text/utf8.h"
 
-#include <stdint.h>
 #include <string.h>
 
 #include "base/poison.h"
@@ -22,11 +21,12 @@ static bool is_character(uint32_t code, uint32_t least)
     return code >= least && code <= 0x10ffff && (code < 0xd800 || code > 0xdfff);
 }
 
-size_t utf8_length(const char *text, size_t bytes)
+size_t utf8_decode(const char *text, size_t bytes, uint32_t *result)
 {
     uint8_t first = (uint8_t)text[0];
     size_t length = 1;
 
+    *result = first;
     if (first < 0x80)
         return 1; /* nearly all */
     while (length <= 4 && (first & forms[length - 1].mask) != forms[length - 1].bits)
@@ -39,7 +39,15 @@ size_t utf8_length(const char *text, size_t bytes)
             return 0;
         code = code << 6 | ((uint8_t)text[i] & 0x3f);
     }
+    *result = code;
     return is_character(code, forms[length - 1].least) ? length : 0;
+}
+
+size_t utf8_length(const char *text, size_t bytes)
+{
+    uint32_t code;
+
+    return utf8_decode(text, bytes, &code);
 }
 
 size_t utf8_count(const char *text, size_t bytes)

@@ -4,12 +4,16 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #include "base/data/buffer.h"
 
 /* Length of the UTF-8 character that `bytes` bytes (at least 1) at `text` begin with: 1 to 4, or 0
  * when they begin with none (RFC 3629: no overlong forms, no surrogates, nothing over U+10FFFF). */
 size_t utf8_length(const char *text, size_t bytes);
+
+/* The same, and the character's code point into *code. */
+size_t utf8_decode(const char *text, size_t bytes, uint32_t *code);
 
 /* Characters of `bytes` bytes at `text`; a byte that belongs to none counts as one. */
 size_t utf8_count(const char *text, size_t bytes);

@@ -12,8 +12,9 @@
  *     waiting    that calls and threads waited, as `miniprof deps` counts it
  *     critical   on the critical path of the iterations, of work, calls and waits
  *
- * `;` separates frames, so in names it becomes `:`, and control characters become spaces. Memory:
- * each different stack once, the ranges (analyze/nvtx/spans.h), and the paths of nodes.
+ * `;` separates frames, so in names it becomes `:`, and what acts
+ * (base/text/foreign.h) becomes `?`. Memory: each different stack once, the ranges
+ * (analyze/nvtx/spans.h), and the paths of nodes.
  */
 #ifndef MP_EXPORT_FOLDED_FOLDED_H
 #define MP_EXPORT_FOLDED_FOLDED_H

@@ -3,6 +3,8 @@
 
 #include <string.h>
 
+#include "base/text/foreign.h"
+
 #include "base/poison.h"
 
 #define MOST_DEPTH 1024 /* of nested ranges of one thread; inner ones are left out */
@@ -49,9 +51,9 @@ void stacks_add(struct stacks *stacks, const char *name)
     for (size_t i = begin; i < stacks->text.size; i++) {
         if (stacks->text.data[i] == ';')
             stacks->text.data[i] = ':';
-        else if (stacks->text.data[i] < ' ' || stacks->text.data[i] == 0x7f)
-            stacks->text.data[i] = ' ';
     }
+    stacks->text.size =
+        begin + foreign_hide((char *)stacks->text.data + begin, stacks->text.size - begin);
 }
 
 bool stacks_add_callers(struct stacks *stacks, uint64_t correlation, uint64_t node)

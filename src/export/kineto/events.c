@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/data/reserve.h"
+#include "base/text/foreign.h"
 #include "base/text/utf8.h"
 
 #include "base/poison.h"
@@ -77,29 +78,30 @@ static void put_time(struct events *events, uint64_t time)
     mp_buffer_append(&events->text, decimals, sizeof decimals);
 }
 
-static void put_ascii(struct mp_buffer *into, unsigned char byte)
+static void put_character(struct mp_buffer *into, const char *text, size_t length, uint32_t code)
 {
-    if (byte == '"' || byte == '\\') {
+    char escape[FOREIGN_ESCAPE_BYTES];
+
+    if (code == '"' || code == '\\')
         mp_buffer_append_byte(into, '\\');
-        mp_buffer_append_byte(into, byte);
-    } else if (byte < 0x20 || byte == 0x7f) {
-        mp_buffer_append_format(into, "\\u%04x", byte);
-    } else {
-        mp_buffer_append_byte(into, byte);
-    }
+    if (foreign_acts(code))
+        mp_buffer_append_text(into, foreign_escape(code, escape));
+    else
+        mp_buffer_append(into, text, length);
 }
 
 static void put_quoted(struct mp_buffer *into, const char *text, size_t bytes)
 {
+    uint32_t code;
     size_t length;
 
     mp_buffer_append_byte(into, '"');
     for (size_t at = 0; at < bytes; at += length ? length : 1) {
-        length = utf8_length(text + at, bytes - at);
-        if (length == 1)
-            put_ascii(into, (unsigned char)text[at]);
+        length = utf8_decode(text + at, bytes - at, &code);
+        if (length)
+            put_character(into, text + at, length, code);
         else
-            mp_buffer_append(into, length ? text + at : "\xef\xbf\xbd", length ? length : 3);
+            mp_buffer_append_text(into, "\xef\xbf\xbd");
     }
     mp_buffer_append_byte(into, '"');
 }

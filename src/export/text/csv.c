@@ -9,6 +9,7 @@
 
 #include "base/data/buffer.h"
 #include "base/status.h"
+#include "base/text/foreign.h"
 #include "export/common/cells.h"
 #include "export/text/text.h"
 
@@ -20,23 +21,6 @@ struct csv {
     const struct export_process *process;
     struct export_cells cells;
 };
-
-static void put_text(FILE *out, const char *text, size_t bytes)
-{
-    const char *end = text + bytes;
-
-    fputc('"', out);
-    while (text < end) {
-        const char *quote = memchr(text, '"', (size_t)(end - text));
-        const char *until = quote ? quote + 1 : end;
-
-        fwrite(text, 1, (size_t)(until - text), out);
-        if (quote)
-            fputc('"', out);
-        text = until;
-    }
-    fputc('"', out);
-}
 
 static void put_titles(struct csv *csv, FILE *out, enum export_kind kind)
 {
@@ -145,7 +129,7 @@ static void put_cell(FILE *out, const struct export_cell *cell)
         fprintf(out, "%.17g", cell->real);
         break;
     case EXPORT_CELL_TEXT:
-        put_text(out, cell->text, cell->bytes);
+        foreign_put_csv(out, cell->text, cell->bytes);
         break;
     }
 }

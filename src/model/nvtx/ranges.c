@@ -11,6 +11,7 @@
 
 #include "base/data/map.h"
 #include "base/data/reserve.h"
+#include "base/text/foreign.h"
 #include "base/text/nearest.h"
 #include "trace/codec/schema.h"
 
@@ -44,22 +45,12 @@ static enum mp_status add_range(struct nvtx_ranges *ranges, const struct nvtx_ra
     return MP_OK;
 }
 
-/* Names go into a message of one line. */
-static bool is_printable(const char *text)
-{
-    for (; *text; text++) {
-        if ((unsigned char)*text < ' ' || *text == 127)
-            return false;
-    }
-    return true;
-}
-
 /* Each name once: of two that are equally near neither is the one. */
 static void offer(struct pass *pass, uint64_t name)
 {
     const char *text = definitions_text(pass->definitions, name);
 
-    if (!text || !is_printable(text) || mp_map_get(&pass->offered, name) != MP_MAP_ABSENT ||
+    if (!text || !foreign_is_harmless(text) || mp_map_get(&pass->offered, name) != MP_MAP_ABSENT ||
         mp_map_put(&pass->offered, name, 0) != MP_OK)
         return;
     if (!pass->meant.name || strcmp(pass->meant.name, text) != 0)
@@ -85,7 +76,7 @@ static void note_other(struct pass *pass, uint64_t name)
         return;
     text = definitions_text(pass->definitions, name);
     used = strlen(others);
-    if (!text || used + strlen(text) + 3 >= NVTX_OTHERS_BYTES || !is_printable(text) ||
+    if (!text || used + strlen(text) + 3 >= NVTX_OTHERS_BYTES || !foreign_is_harmless(text) ||
         mp_map_get(&pass->other_names, name) != MP_MAP_ABSENT ||
         mp_map_put(&pass->other_names, name, 0) != MP_OK)
         return;

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/data/buffer.h"
+#include "base/text/foreign.h"
 #include "base/text/units.h"
 #include "model/trace/ranges.h"
 #include "report/common/quality.h"
@@ -74,14 +75,14 @@ static void put_name(const struct report_out *to, size_t taken, const char *name
         return;
     }
     if (length <= NAME_COLUMNS) {
-        report_put_visible(out, name, length);
+        foreign_put(out, name, length);
         return;
     }
     if (is_path) {
         fputs("...", out);
-        report_put_visible(out, name + length - kept, kept);
+        foreign_put(out, name + length - kept, kept);
     } else {
-        report_put_visible(out, name, kept);
+        foreign_put(out, name, kept);
         fputs("...", out);
     }
 }

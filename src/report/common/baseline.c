@@ -3,6 +3,7 @@
 
 #include <stdio.h>
 
+#include "base/text/foreign.h"
 #include "base/text/units.h"
 #include "report/common/quality.h"
 
@@ -41,7 +42,7 @@ static void print_times(FILE *out, const struct baseline *baseline)
             mp_format_time(text[4], sizeof text[4], baseline->unrecorded.low),
             mp_format_time(text[5], sizeof text[5], baseline->unrecorded.high),
             baseline->unrecorded.count);
-    report_put_visible_text(out, baseline->name);
+    foreign_put_text(out, baseline->name);
     fputs("'\n", out);
 }
 

@@ -3,6 +3,7 @@
  */
 #include "report/common/flight.h"
 
+#include "base/text/foreign.h"
 #include "base/text/strings.h"
 #include "base/text/units.h"
 #include "report/common/quality.h"
@@ -28,11 +29,11 @@ static void print_trigger(FILE *file, const struct mp_trace *trace)
     bool is_step = number_of(trace, "flight_step_ns", &took);
 
     fputs(is_step ? "a " : "", file);
-    report_put_visible_text(file, mp_trace_property(trace, "flight_reason"));
+    foreign_put_text(file, mp_trace_property(trace, "flight_reason"));
     if (!is_step)
         return;
     fputs(" (\"", file);
-    report_put_visible_text(file, name ? name : "");
+    foreign_put_text(file, name ? name : "");
     fprintf(file, "\" took %s", mp_format_time(text, sizeof text, took));
     if (number_of(trace, "flight_step_limit_ns", &limit))
         fprintf(file, ", more than %s", mp_format_time(text, sizeof text, limit));

@@ -1,16 +1,34 @@
 /* The beginning of a line for people: nvprof's `==PID== `, and the command that was profiled. */
 #include "report/common/quality.h"
 
+#include <inttypes.h>
+
+#include "base/text/foreign.h"
+
 #include "base/poison.h"
 
 void print_prefix(const struct report_out *out, const struct mp_trace *trace)
 {
     const char *pid = trace ? mp_trace_property(trace, "pid") : NULL;
 
+    fputs("==", out->file);
     if (pid && !out->imported)
-        fprintf(out->file, "==%s== ", pid);
+        foreign_put_text(out->file, pid);
     else
-        fputs("======== ", out->file);
+        fputs("====", out->file);
+    fputs("== ", out->file);
+}
+
+void print_device_name(FILE *out, const char *name, uint64_t device)
+{
+    fputs("Device \"", out);
+    if (device == UINT64_MAX) {
+        fputs("<unknown>", out);
+    } else {
+        foreign_put_text(out, name ? name : "GPU");
+        fprintf(out, " (%" PRIu64 ")", device);
+    }
+    fputs("\"\n", out);
 }
 
 void print_csv_prefix(const struct report_out *out, const struct mp_trace *trace)

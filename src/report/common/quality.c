@@ -5,6 +5,7 @@
 
 #include <inttypes.h>
 
+#include "base/text/foreign.h"
 #include "base/text/strings.h"
 #include "report/common/flight.h"
 
@@ -84,7 +85,7 @@ void print_head(const struct report_out *out, const struct mp_trace *trace,
     if (command) {
         print_prefix(out, trace);
         fputs("Profiling application: ", out->file);
-        report_put_visible_text(out->file, command);
+        foreign_put_text(out->file, command);
         fputc('\n', out->file);
     }
     if (range) {

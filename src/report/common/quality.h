@@ -13,6 +13,9 @@
  * and for several processes (`trace` NULL). */
 void print_prefix(const struct report_out *out, const struct mp_trace *trace);
 
+/* `Device "TITAN V (0)"`; a device of UINT64_MAX is not known. */
+void print_device_name(FILE *out, const char *name, uint64_t device);
+
 /* The same prefix for a line that stands between CSV rows, so that CSV readers can skip the line.
  * Prints nothing in text, and in nvprof's own reports. */
 void print_csv_prefix(const struct report_out *out, const struct mp_trace *trace);

@@ -2,6 +2,7 @@
  * clocks were joined.
  */
 #include "report/common/set.h"
+#include "base/text/foreign.h"
 
 #include <inttypes.h>
 
@@ -12,7 +13,7 @@ static void print_line_begin(const struct report_out *out, const char *what,
                              const struct trace_process *process)
 {
     fprintf(out->file, "======== %s", what);
-    report_put_visible_text(out->file, process->label);
+    foreign_put_text(out->file, process->label);
     fputc(':', out->file);
 }
 
@@ -55,13 +56,13 @@ void print_set_head(const struct report_out *out, const struct trace_set *set)
         print_line_begin(out, "", process);
         if (process->host) {
             fputs(" host ", out->file);
-            report_put_visible_text(out->file, process->host);
+            foreign_put_text(out->file, process->host);
             fputc(',', out->file);
         }
         if (process->pid != TRACE_SET_UNKNOWN)
             fprintf(out->file, " pid %" PRIu64 ",", process->pid);
         fputc(' ', out->file);
-        report_put_visible_text(out->file, process->command ? process->command : process->path);
+        foreign_put_text(out->file, process->command ? process->command : process->path);
         fputc('\n', out->file);
     }
 }

@@ -3,6 +3,7 @@
 
 #include <inttypes.h>
 
+#include "base/text/foreign.h"
 #include "base/text/strings.h"
 #include "report/common/quality.h"
 #include "report/counters/tables.h"
@@ -31,9 +32,9 @@ static void print_sources(const struct report_out *out, const struct mp_trace *t
             continue;
         print_prefix(out, trace);
         fprintf(out->file, "Note: device %" PRIu64 ", ", counter->device);
-        report_put_visible_text(out->file, counter->name ? counter->name : "?");
+        foreign_put_text(out->file, counter->name ? counter->name : "?");
         fputs(" and others without CUPTI: ", out->file);
-        report_put_visible_text(out->file, counter->note);
+        foreign_put_text(out->file, counter->note);
         fputs(".\n", out->file);
     }
 }
@@ -147,7 +148,7 @@ static void counters_print_device(const struct report_out *out, const struct mp_
 
     print_prefix(out, trace);
     fputs("Counters of \"", out->file);
-    report_put_visible_text(out->file, name ? name : "GPU");
+    foreign_put_text(out->file, name ? name : "GPU");
     fprintf(out->file, " (%" PRIu64 ")\":\n", device);
     counters_print_devices(out, NULL, result, device);
     if (!has_samples(result, device))

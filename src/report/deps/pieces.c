@@ -1,6 +1,7 @@
 /* Lines and keys that several sections print. */
 #include <stdarg.h>
 
+#include "base/text/foreign.h"
 #include "report/common/quality.h"
 #include "report/deps/sections.h"
 
@@ -13,7 +14,7 @@ void print_deps_line(const struct report_out *out, const struct deps_report *rep
 
     print_prefix(out, report->trace);
     va_start(arguments, format);
-    vfprintf(out->file, format, arguments);
+    foreign_print(out->file, format, arguments);
     va_end(arguments);
     fputc('\n', out->file);
 }
@@ -27,7 +28,7 @@ void print_deps_title(const struct report_out *out, const struct deps_report *re
         return;
     print_prefix(out, report->trace);
     va_start(arguments, format);
-    vfprintf(out->file, format, arguments);
+    foreign_print(out->file, format, arguments);
     va_end(arguments);
     fputc('\n', out->file);
 }

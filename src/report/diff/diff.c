@@ -7,6 +7,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/text/foreign.h"
 #include "base/text/units.h"
 #include "report/common/summary_table.h"
 #include "report/common/undisturbed.h"
@@ -29,7 +30,7 @@ static void print_side(FILE *out, const struct diff *diff, int side)
     for (size_t i = 0; i < own->run_count; i++) {
         if (i)
             fputs(", ", out);
-        report_put_visible_text(out, own->runs[i].path);
+        foreign_put_text(out, own->runs[i].path);
     }
     fputc('\n', out);
 }
@@ -47,12 +48,12 @@ static void print_run_notes(FILE *out, const struct diff *diff, int side)
 
         if (*run->warning) {
             fprintf(out, LINE "Warning: %c: ", side_names[side]);
-            report_put_visible_text(out, run->path);
+            foreign_put_text(out, run->path);
             fprintf(out, ": %s.\n", run->warning);
         }
         if (note) {
             fprintf(out, LINE "Note: %c: ", side_names[side]);
-            report_put_visible_text(out, run->path);
+            foreign_put_text(out, run->path);
             fprintf(out, ": %s.\n", note);
         }
         if (run->outside)
@@ -83,7 +84,7 @@ static void put_fact(FILE *out, const char *fact)
 
     while (shown < bytes && shown && (fact[shown] & 0xc0) == 0x80)
         shown--; /* no part of a character */
-    report_put_visible(out, fact, shown);
+    foreign_put(out, fact, shown);
     fputs(shown < bytes ? "..." : "", out);
 }
 
@@ -117,13 +118,13 @@ static void print_way(FILE *out, const struct diff *diff)
 
     if (*diff->why) {
         fputs(LINE "Note: ", out);
-        report_put_visible_text(out, diff->why);
+        foreign_put_text(out, diff->why);
         fputs(": the first way that both sides have is taken.\n", out);
     }
     fprintf(out, LINE "%s", ways[diff->way]);
     if (diff->name) {
         fputs(" \"", out);
-        report_put_visible_text(out, diff->name);
+        foreign_put_text(out, diff->name);
         fputc('"', out);
     }
     fputs(diff->found ? ":\n" : ", as asked for:\n", out);

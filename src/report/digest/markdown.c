@@ -5,6 +5,7 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "base/text/foreign.h"
 #include "base/text/units.h"
 #include "base/text/utf8.h"
 #include "report/advise/advise.h"
@@ -23,7 +24,7 @@ static size_t put_character(FILE *out, const char *text)
     size_t length = utf8_length(text, strlen(text));
 
     length = length ? length : 1;
-    report_put_visible(out, text, length);
+    foreign_put(out, text, length);
     return length;
 }
 

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/text/foreign.h"
 #include "base/text/units.h"
 #include "base/text/utf8.h"
 #include "report/digest/words.h"
@@ -74,7 +75,7 @@ static void put_wrapped(FILE *out, size_t column, size_t indent, size_t most, co
 
         if (!last)
             bytes = fitting(text, lines == most ? room - strlen(" ...") : room);
-        report_put_visible(out, text, bytes);
+        foreign_put(out, text, bytes);
         fputs(!last && lines == most ? " ...\n" : "\n", out);
         if (last || lines == most)
             return;
@@ -257,7 +258,7 @@ static void put_hot(FILE *out, const struct digest *digest, size_t most)
 
         fprintf(out, "  %5.1f %%  %9s  %9" PRIu64 "  ", hot->percent,
                 mp_format_time(time, sizeof time, hot->total), hot->calls);
-        report_put_visible_text(out, digest_kernel_name(hot->name, HOT_COLUMNS, name, sizeof name));
+        foreign_put_text(out, digest_kernel_name(hot->name, HOT_COLUMNS, name, sizeof name));
         fputc('\n', out);
     }
 }
@@ -292,12 +293,12 @@ static void put_command_line(FILE *out, const char *line)
 
         if (!line[bytes])
             break;
-        report_put_visible(out, line, bytes);
+        foreign_put(out, line, bytes);
         fputs(" \\\n", out);
         put_spaces(out, INDENT + WHY_COLUMNS);
         line += bytes + 1;
     }
-    report_put_visible_text(out, line);
+    foreign_put_text(out, line);
     fputc('\n', out);
 }
 
@@ -358,7 +359,7 @@ static void put_list(FILE *out, const struct digest_report *report)
         fprintf(out, "None of %zu traces has GPU work.\n", report->count);
     } else {
         fprintf(out, "Of %zu traces ", report->count);
-        report_put_visible_text(out, title);
+        foreign_put_text(out, title);
         fprintf(out, " is the slowest: P50 %s.\n",
                 mp_format_time(p50, sizeof p50, shown->latency.p50));
     }
@@ -368,7 +369,7 @@ static void put_list(FILE *out, const struct digest_report *report)
         put_row(&table, report, i);
     report_end(&table);
     fputc('\n', out);
-    report_put_visible_text(out, title);
+    foreign_put_text(out, title);
     fputs(":\n", out);
 }
 

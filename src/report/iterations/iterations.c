@@ -6,6 +6,7 @@
 #include <inttypes.h>
 #include <stdarg.h>
 
+#include "base/text/foreign.h"
 #include "base/text/units.h"
 #include "model/trace/ranges.h"
 #include "report/common/quality.h"
@@ -24,7 +25,7 @@ __attribute__((format(printf, 3, 4))) static void print_line(const struct report
 
     print_prefix(out, report->trace);
     va_start(arguments, format);
-    vfprintf(out->file, format, arguments);
+    foreign_print(out->file, format, arguments);
     va_end(arguments);
     fputc('\n', out->file);
 }
@@ -36,11 +37,11 @@ static void print_what(FILE *out, const struct iterations_report *report)
     switch (found->way) {
     case ITERATIONS_NVTX:
         fputs("Iterations by NVTX range \"", out);
-        report_put_visible_text(out, found->name);
+        foreign_put_text(out, found->name);
         fputs("\"", out);
         if (found->domain) {
             fputs(" of domain \"", out);
-            report_put_visible_text(out, found->domain);
+            foreign_put_text(out, found->domain);
             fputs("\"", out);
         }
         break;

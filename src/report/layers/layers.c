@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/data/buffer.h"
+#include "base/text/foreign.h"
 #include "base/text/units.h"
 #include "report/common/quality.h"
 #include "report/common/sampled.h"
@@ -285,7 +286,7 @@ static void print_title(const struct report_out *out, const struct layers_report
     fputs("Layers: device time by the NVTX ranges that launched it", out->file);
     if (report->options->iteration) {
         fprintf(out->file, ", in %" PRIu64 " iterations \"", result->iterations);
-        report_put_visible_text(out->file, report->options->iteration);
+        foreign_put_text(out->file, report->options->iteration);
         fputc('"', out->file);
     }
     fputs(".\n", out->file);

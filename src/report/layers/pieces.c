@@ -1,6 +1,7 @@
 /* What the files of the layers report share: how many rows --top leaves, and notes. */
 #include <stdarg.h>
 
+#include "base/text/foreign.h"
 #include "report/common/quality.h"
 #include "report/layers/layers.h"
 
@@ -18,7 +19,7 @@ void print_layers_note(const struct report_out *out, const struct layers_report 
 
     print_prefix(out, report->trace);
     va_start(arguments, format);
-    vfprintf(out->file, format, arguments);
+    foreign_print(out->file, format, arguments);
     va_end(arguments);
     fputc('\n', out->file);
 }

@@ -6,6 +6,7 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "base/text/foreign.h"
 #include "base/text/json_write.h"
 #include "base/text/units.h"
 #include "report/common/sampled.h"
@@ -65,7 +66,7 @@ static void print_head(FILE *out, const char *title, const char *state, const st
 {
     char time[MP_FORMATTED_BYTES], size[MP_FORMATTED_BYTES];
 
-    report_put_visible_text(out, title);
+    foreign_put_text(out, title);
     fprintf(out, "  %s, %s, %" PRIu64 " records, %" PRIu64 " dropped",
             mp_format_time(time, sizeof time, live->span_ns),
             mp_format_size(size, sizeof size, live->bytes), live->records, live->dropped);
@@ -88,7 +89,7 @@ static void print_counters_of(FILE *out, const struct live *live, uint64_t devic
         char text[SAMPLED_BYTES];
 
         fputs(shown++ ? ", " : "        ", out);
-        report_put_visible_text(out, name ? name : "?");
+        foreign_put_text(out, name ? name : "?");
         fprintf(out, " %s", sampled_text(text, counter->unit, counter->mean));
     }
     if (shown)
@@ -103,7 +104,7 @@ static void print_devices(FILE *out, const struct live *live)
         fprintf(out, "GPU %-3" PRIu64 " %5.1f%% busy, %5.1f%% since the start  ", device->device,
                 percent_of(device->last_busy, live->interval_ns),
                 percent_of(device->busy, live->span_ns));
-        report_put_visible_text(out, device_name(live, device->device));
+        foreign_put_text(out, device_name(live, device->device));
         fputc('\n', out);
         print_counters_of(out, live, device->device);
     }
@@ -149,7 +150,7 @@ static void print_iterations(FILE *out, const struct live *live)
     }
     name = definitions_text(&live->definitions, step->name);
     fputs("Iterations \"", out);
-    report_put_visible_text(out, name ? name : "<unnamed>");
+    foreign_put_text(out, name ? name : "<unnamed>");
     fputs("\"\n", out);
     print_lengths(out, "now", step->last_count, step->last_sum, &step->last_lengths);
     fputc('\n', out);
@@ -174,7 +175,7 @@ static void print_sums(FILE *out, const char *title, struct live *live,
                 mp_format_time(time, sizeof time, top[i]->last_ns), top[i]->last_count,
                 mp_format_time(mean, sizeof mean, mean_of(top[i]->last_ns, top[i]->last_count)),
                 percent_of(top[i]->ns, sums->all.ns));
-        report_put_visible_text(out, name_of(live, top[i]));
+        foreign_put_text(out, name_of(live, top[i]));
         fputc('\n', out);
     }
 }

@@ -6,6 +6,7 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "base/text/foreign.h"
 #include "report/common/quality.h"
 #include "report/memory/tables.h"
 
@@ -84,7 +85,7 @@ static void print_alive(const struct report_out *out, const struct mp_trace *tra
         if (device->device == MEMORY_HOST)
             fputs("the host", out->file);
         else
-            report_put_visible_text(out->file, device->name ? device->name : "GPU");
+            foreign_put_text(out->file, device->name ? device->name : "GPU");
         if (device->device != MEMORY_HOST)
             fprintf(out->file, " (%" PRIu64 ")", device->device);
         fprintf(out->file, ", %zu of %" PRIu64 " allocation%s:\n", device->alive_shown,
@@ -121,7 +122,7 @@ static void print_churn(const struct report_out *out, const struct mp_trace *tra
     if (memory->iteration) {
         print_prefix(out, trace);
         fprintf(out->file, "In each iteration, %s \"", memory->by_way ? "by" : "of the NVTX range");
-        report_put_visible_text(out->file, memory->iteration);
+        foreign_put_text(out->file, memory->iteration);
         fprintf(out->file, "\", %zu of %zu with allocations or frees:\n", iterations->busy,
                 iterations->count);
         memory_table_print(out, &statistics, NULL);

@@ -2,12 +2,12 @@
  * columns as nvprof has metrics, which is more than the printer takes, and each column has a unit
  * of its own.
  */
-#include <ctype.h>
 #include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/text/foreign.h"
 #include "base/text/units.h"
 #include "report/common/quality.h"
 #include "report/metrics/json.h"
@@ -40,17 +40,12 @@ static void free_columns(struct columns *columns)
     free(columns->values);
 }
 
-/* The metric's name as the title of a column. A damaged name could contain a terminal's control
- * characters, so it is replaced. */
+/* The metric's name as the title of a column, unless it is no name of CUPTI's: those are ASCII. */
 static const char *metrics_name_of(const struct metrics_metric *metric)
 {
     const char *name = metric->name ? metric->name : "?";
 
-    for (const char *at = name; *at; at++) {
-        if (iscntrl((unsigned char)*at))
-            return "?";
-    }
-    return name;
+    return foreign_is_harmless(name) ? name : "?";
 }
 
 static uint32_t find_column(const struct columns *columns, const struct metrics_metric *metric)
@@ -231,7 +226,7 @@ static void print_csv_header(FILE *out, const struct columns *columns)
     fputs("\"Start\",\"Device\",\"Context\",\"Stream\"", out);
     for (size_t i = 0; i < columns->count; i++) {
         fputc(',', out);
-        metric_put_quoted(out, metrics_name_of(columns->items[i]));
+        foreign_put_csv_text(out, metrics_name_of(columns->items[i]));
     }
     fputs(",\"Name\",\"Correlation_ID\"\ns,,,,", out);
     for (size_t i = 0; i < columns->count; i++)
@@ -248,14 +243,14 @@ static void print_csv_launch(FILE *out, const struct columns *columns,
     char text[METRIC_TEXT_BYTES];
 
     fprintf(out, "%.6f,", (double)start / 1e9);
-    metric_put_quoted(out, metric_device_text(device, result, launch->device));
+    foreign_put_csv_text(out, metric_device_text(device, result, launch->device));
     fprintf(out, ",\"%" PRIu64 "\",\"%" PRIu64 "\"", launch->context, launch->stream);
     for (size_t i = 0; i < columns->count; i++)
         fprintf(out, ",%s",
                 metric_text(text, columns->items[i]->unit, columns->values[i], REPORT_CSV,
                             MP_STYLE_NVPROF));
     fputc(',', out);
-    metric_put_quoted(out, launch->kernel);
+    foreign_put_csv_text(out, launch->kernel);
     fprintf(out, ",%" PRIu64 "\n", launch->correlation);
 }
 

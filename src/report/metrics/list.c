@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/metrics/sampled.h"
+#include "base/text/foreign.h"
 #include "report/metrics/json.h"
 #include "report/metrics/metrics.h"
 #include "report/metrics/sheets.h"
@@ -102,14 +103,14 @@ static void print_csv(const struct report_out *out, const struct metrics_result 
 
         if (!belongs(list, metric))
             continue;
-        metric_put_quoted(out->file, metric_device_text(device, result, metric->device));
+        foreign_put_csv_text(out->file, metric_device_text(device, result, metric->device));
         fputc(',', out->file);
-        metric_put_quoted(out->file, metric->name);
+        foreign_put_csv_text(out->file, metric->name);
         fputc(',', out->file);
-        metric_put_quoted(out->file, metric->description);
+        foreign_put_csv_text(out->file, metric->description);
         fprintf(out->file, ",\"%s\",\"%s\",", metric_state_name(metric->state),
                 metric_unit_name(metric->unit));
-        metric_put_quoted(out->file, metric->expression);
+        foreign_put_csv_text(out->file, metric->expression);
         fputc('\n', out->file);
     }
 }

@@ -7,6 +7,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/text/foreign.h"
 #include "report/common/quality.h"
 #include "report/metrics/json.h"
 #include "report/metrics/sheets.h"
@@ -111,14 +112,14 @@ static void print_csv_row(FILE *out, const struct section *section, const char *
     size_t values = section->event ? 4 : 3;
 
     fill_texts(&texts, row, REPORT_CSV, MP_STYLE_NVPROF);
-    metric_put_quoted(out, device);
+    foreign_put_csv_text(out, device);
     fputc(',', out);
-    metric_put_quoted(out, row->kernel);
+    foreign_put_csv_text(out, row->kernel);
     fprintf(out, ",%s,", texts.invocations);
-    metric_put_quoted(out, row->metric->name);
+    foreign_put_csv_text(out, row->metric->name);
     if (!section->event) {
         fputc(',', out);
-        metric_put_quoted(out, row->metric->description);
+        foreign_put_csv_text(out, row->metric->description);
     }
     for (size_t i = 0; i < values; i++)
         fprintf(out, ",%s", texts.values[i]);

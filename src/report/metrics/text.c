@@ -3,11 +3,11 @@
  */
 #include "report/metrics/text.h"
 
-#include <ctype.h>
 #include <inttypes.h>
 #include <math.h>
 #include <string.h>
 
+#include "base/text/foreign.h"
 #include "base/text/units.h"
 
 #include "base/poison.h"
@@ -118,33 +118,12 @@ const char *metric_device_text(char buffer[METRIC_DEVICE_BYTES],
     const char *name = metrics_device_name(result, device);
 
     snprintf(buffer, METRIC_DEVICE_BYTES, "%s (%" PRIu64 ")", name ? name : "unknown", device);
-    for (char *at = buffer; *at; at++) {
-        if (iscntrl((unsigned char)*at))
-            *at = '?';
-    }
+    buffer[foreign_hide(buffer, strlen(buffer))] = '\0';
     return buffer;
-}
-
-void metric_put_quoted(FILE *out, const char *text)
-{
-    fputc('"', out);
-    for (; text && *text; text++) {
-        if (*text == '"')
-            fputc('"', out);
-        fputc(*text, out);
-    }
-    fputc('"', out);
 }
 
 void metric_put_line(const struct report_out *out, const char *text)
 {
-    static const struct report_column column = {
-        .title = "", .kind = REPORT_CELL_TEXT, .left = true};
-    struct report_out plain = {.file = out->file, .format = REPORT_TEXT};
-    struct report_cell cell = report_text_cell(text);
-    struct report_table table;
-
-    report_begin(&table, &plain, &column, 1);
-    report_row(&table, &cell);
-    report_end(&table);
+    foreign_put_text(out->file, text);
+    fputc('\n', out->file);
 }

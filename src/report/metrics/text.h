@@ -17,14 +17,11 @@
 const char *metric_text(char buffer[METRIC_TEXT_BYTES], enum metric_unit unit, double value,
                         enum report_format format, enum mp_style style);
 
-/* `Tesla V100 (0)`, without control characters. Returns `buffer`. */
+/* `Tesla V100 (0)`, without characters that act (base/text/foreign.h). Returns `buffer`. */
 const char *metric_device_text(char buffer[METRIC_DEVICE_BYTES],
                                const struct metrics_result *result, uint64_t device);
 
-/* A field of CSV: in quotes, those inside doubled. NULL is empty. */
-void metric_put_quoted(FILE *out, const char *text);
-
-/* A line of text, without control characters that move a terminal's cursor. */
+/* A line of text that comes from a trace. */
 void metric_put_line(const struct report_out *out, const char *text);
 
 #endif

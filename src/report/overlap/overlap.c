@@ -5,6 +5,7 @@
 
 #include <inttypes.h>
 
+#include "base/text/foreign.h"
 #include "base/text/units.h"
 #include "report/common/kernel_time.h"
 #include "report/common/quality.h"
@@ -40,7 +41,7 @@ static void print_unused(const struct report_out *out, const struct mp_trace *tr
     print_prefix(out, trace);
     fprintf(out->file, "Note: %zu stream%s that the program made ran nothing on ",
             device->unused_count, device->unused_count == 1 ? "" : "s");
-    report_put_visible_text(out->file, overlap_device_text(device, text));
+    foreign_put_text(out->file, overlap_device_text(device, text));
     for (size_t i = 0; i < shown; i++)
         fprintf(out->file, "%s%" PRIu64, i ? ", " : ": ", device->unused[i]);
     fputs(shown < device->unused_count ? ", ...\n" : ".\n", out->file);
@@ -72,7 +73,7 @@ static void print_device(const struct report_out *out, const struct mp_trace *tr
 
     print_prefix(out, trace);
     fputs("  Device \"", out->file);
-    report_put_visible_text(out->file, overlap_device_text(device, text));
+    foreign_put_text(out->file, overlap_device_text(device, text));
     fputs("\"\n", out->file);
     overlap_print_activities(out, overlap, device, 1);
     fputc('\n', out->file);

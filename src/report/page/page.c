@@ -1,20 +1,27 @@
 /* Writes the one HTML file. Data of a trace becomes escaped JSON or base64 and nothing else, so
- * that no name in a trace can become markup or script.
+ * that no name in a trace can become markup or script. A page is for people, so its names are as
+ * foreign_put shows them.
  */
 #include "report/page/page.h"
 
+#include <ctype.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/data/frame.h"
 #include "base/status.h"
+#include "base/text/foreign.h"
 #include "report/page/assets.h"
 
 #include "base/poison.h"
 
 #define GREATEST_DIGITS                                                                            \
     15 /* 10^15 < 2^53: whole numbers with this many digits are exact in a double */
+
+#define ESCAPE_LENGTH 6 /* of \uXXXX */
+
+static const char hexadecimal[] = "0123456789abcdef";
 
 enum mp_status html_page_check(struct mp_error *error)
 {
@@ -57,30 +64,66 @@ static bool is_digit(char byte)
     return byte >= '0' && byte <= '9';
 }
 
-/* Length of the character at `text` if it must be escaped in a page; else 0. */
-static size_t unsafe_length(const char *text, size_t bytes)
+/* A character outside of strings, or of one that is plain. */
+static void put_byte(FILE *out, char byte)
 {
-    if (*text == '<' || *text == '>' || *text == '&')
-        return 1;
-    /* U+2028 and U+2029 end a line in scripts. */
-    if (bytes >= 3 && text[0] == '\xe2' && text[1] == '\x80' &&
-        (text[2] == '\xa8' || text[2] == '\xa9'))
-        return 3;
-    return 0;
+    if (byte == '<' || byte == '>' || byte == '&')
+        fprintf(out, "\\u%04x", (unsigned char)byte);
+    else
+        fputc(byte, out);
 }
 
-static size_t put_character(FILE *out, const char *text, size_t bytes)
+/* The number in `\uXXXX`; false: this is something else. */
+static bool read_escape(const char *text, size_t bytes, uint32_t *code)
 {
-    size_t length = unsafe_length(text, bytes);
+    *code = 0;
+    if (bytes < ESCAPE_LENGTH || text[0] != '\\' || text[1] != 'u')
+        return false;
+    for (size_t i = 2; i < ESCAPE_LENGTH; i++) {
+        const char *digit = text[i] ? strchr(hexadecimal, tolower((unsigned char)text[i])) : NULL;
 
-    if (!length) {
-        fputc(*text, out);
-        return 1;
+        if (!digit)
+            return false;
+        *code = *code << 4 | (uint32_t)(digit - hexadecimal);
     }
-    if (length == 1)
-        fprintf(out, "\\u%04x", (unsigned char)*text);
-    else
-        fprintf(out, "\\u%04x", 0x2000 + (unsigned char)text[2] - 0x80);
+    return true;
+}
+
+/* Length of the escapes of the character at `text`, and its code; 0: it has none. */
+static size_t escaped_length(const char *text, size_t bytes, uint32_t *code)
+{
+    uint32_t low;
+
+    if (!read_escape(text, bytes, code))
+        return 0;
+    if (*code >> 10 != 0xd800 >> 10 ||
+        !read_escape(text + ESCAPE_LENGTH, bytes - ESCAPE_LENGTH, &low) ||
+        low >> 10 != 0xdc00 >> 10)
+        return ESCAPE_LENGTH;
+    *code = 0x10000 + ((*code & 0x3ff) << 10) + (low & 0x3ff);
+    return 2 * ESCAPE_LENGTH;
+}
+
+/* A character of a string, `?` if it acts on who looks at the page; returns its length. */
+static size_t put_in_string(FILE *out, const char *text, size_t bytes)
+{
+    uint32_t code;
+    size_t length = escaped_length(text, bytes, &code);
+    bool acts = length && foreign_acts(code);
+
+    if (!length && *text == '\\' && bytes > 1) {
+        fputc('\\', out);
+        put_byte(out, text[1]);
+        return 2;
+    }
+    if (!length) {
+        length = foreign_length(text, bytes);
+        acts = foreign_harmless(text, length) < length;
+    }
+    if (acts)
+        fputc('?', out);
+    for (size_t i = 0; i < length && !acts; i++)
+        put_byte(out, text[i]);
     return length;
 }
 
@@ -90,11 +133,8 @@ static size_t put_string(FILE *out, const char *text, size_t bytes)
     size_t at = 1;
 
     fputc('"', out);
-    while (at < bytes && text[at] != '"') {
-        if (text[at] == '\\' && at + 1 < bytes)
-            fputc(text[at++], out);
-        at += put_character(out, text + at, bytes - at);
-    }
+    while (at < bytes && text[at] != '"')
+        at += put_in_string(out, text + at, bytes - at);
     fputc('"', out);
     return at < bytes ? at + 1 : at;
 }
@@ -146,7 +186,7 @@ void html_put_json(FILE *out, const char *text, size_t bytes)
         else if (text[at] == ' ' && at && text[at - 1] == ' ')
             at++; /* of the indentation */
         else
-            at += put_character(out, text + at, bytes - at);
+            put_byte(out, text[at++]);
     }
 }
 
@@ -163,7 +203,7 @@ void html_page_json(struct html_page *page, const char *id, const char *title, c
 
 void html_put_base64(FILE *out, const uint8_t *data, size_t size)
 {
-    static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+    static const char base64[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
 
     for (size_t at = 0; at < size; at += 3) {
         size_t count = size - at < 3 ? size - at : 3;
@@ -171,10 +211,10 @@ void html_put_base64(FILE *out, const uint8_t *data, size_t size)
 
         for (size_t i = 0; i < 3; i++)
             bits = bits << 8 | (i < count ? data[at + i] : 0u);
-        fputc(digits[bits >> 18], out);
-        fputc(digits[bits >> 12 & 63], out);
-        fputc(count > 1 ? digits[bits >> 6 & 63] : '=', out);
-        fputc(count > 2 ? digits[bits & 63] : '=', out);
+        fputc(base64[bits >> 18], out);
+        fputc(base64[bits >> 12 & 63], out);
+        fputc(count > 1 ? base64[bits >> 6 & 63] : '=', out);
+        fputc(count > 2 ? base64[bits & 63] : '=', out);
     }
 }
 

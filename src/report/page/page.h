@@ -13,9 +13,9 @@
  *     <script type="application/json" id="doc-summary" data-title="Summary">...</script>
  *     <script type="text/plain" id="blob-events">base64</script>
  *
- * In JSON <, >, & and the line separators U+2028 and U+2029 are written as \u003c and so on.
- * Numbers of more than 15 digits, which a script cannot hold exactly, are written as strings.
- * Output errors are the stream's (ferror).
+ * In JSON <, > and & are written as \u003c and so on, and each character that acts
+ * (base/text/foreign.h) as `?`. Numbers of more than 15 digits, which a script cannot hold exactly,
+ * are written as strings. Output errors are the stream's (ferror).
  */
 #ifndef MP_REPORT_PAGE_PAGE_H
 #define MP_REPORT_PAGE_PAGE_H

@@ -6,6 +6,7 @@
 #include <inttypes.h>
 #include <math.h>
 
+#include "base/text/foreign.h"
 #include "base/text/units.h"
 
 #include "base/poison.h"
@@ -24,7 +25,7 @@ static void print_clock(const struct report_out *out, const struct ranks_clock *
     char offset[MP_FORMATTED_BYTES], bound[MP_FORMATTED_BYTES];
 
     fputs("======== Note: the clock of ", out->file);
-    report_put_visible_text(out->file, whose);
+    foreign_put_text(out->file, whose);
     if (!clock->known) {
         fputs(": no collective bounds its offset; it is aligned by the time of day.\n", out->file);
         return;

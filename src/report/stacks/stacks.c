@@ -6,6 +6,7 @@
 #include <inttypes.h>
 #include <stdarg.h>
 
+#include "base/text/foreign.h"
 #include "report/common/quality.h"
 
 #include "base/poison.h"
@@ -211,7 +212,7 @@ __attribute__((format(printf, 3, 4))) static void note(const struct report_out *
 
     print_prefix(out, report->trace);
     va_start(arguments, format);
-    vfprintf(out->file, format, arguments);
+    foreign_print(out->file, format, arguments);
     va_end(arguments);
     fputc('\n', out->file);
 }

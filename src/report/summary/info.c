@@ -2,15 +2,19 @@
 #include "report/summary/info.h"
 
 #include <inttypes.h>
+#include <string.h>
 
+#include "base/text/foreign.h"
 #include "base/text/units.h"
+#include "base/text/utf8.h"
 #include "report/common/baseline.h"
 #include "report/common/flight.h"
 #include "report/common/quality.h"
 
 #include "base/poison.h"
 
-#define TIME_BYTES 24
+#define TIME_BYTES  24
+#define KEY_COLUMNS 28
 
 static const struct report_column columns[] = {
     {.title = "Table", .key = "table", .kind = REPORT_CELL_TEXT, .left = true, .width = 12},
@@ -71,11 +75,18 @@ static void summary_info_print_table(const struct report_out *out, const struct 
     report_end(&table);
 }
 
+static void print_key(FILE *out, const char *key)
+{
+    size_t used = utf8_count(key, strlen(key));
+
+    foreign_put_text(out, key);
+    fprintf(out, "%*s", used < KEY_COLUMNS ? (int)(KEY_COLUMNS - used) : 0, "");
+}
+
 static void print_property(FILE *out, const char *key, const char *value)
 {
-    fprintf(out, "%-28s", key);
-    for (; *value; value++)
-        fputc((unsigned char)*value < 0x20 || *value == 0x7f ? '?' : *value, out);
+    print_key(out, key);
+    foreign_put_text(out, value);
     fputc('\n', out);
 }
 
@@ -121,8 +132,10 @@ static void print_counters(FILE *out, const struct contents *contents)
 
     while (quality_next_counter(&contents->quality, &contents->definitions, &position, &name,
                                 &value)) {
-        if (name)
-            fprintf(out, "%-28s%" PRIu64 "\n", name, value);
+        if (!name)
+            continue;
+        print_key(out, name);
+        fprintf(out, "%" PRIu64 "\n", value);
     }
 }
 

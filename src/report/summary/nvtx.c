@@ -6,6 +6,7 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "base/text/foreign.h"
 #include "report/common/quality.h"
 #include "report/common/summary_table.h"
 #include "report/summary/sheets.h"
@@ -30,7 +31,7 @@ static void print_thread(const struct report_out *out, const struct mp_trace *tr
 
     print_prefix(out, trace);
     fputs("  Thread \"", out->file);
-    report_put_visible_text(out->file, name ? name : "<unnamed>");
+    foreign_put_text(out->file, name ? name : "<unnamed>");
     fprintf(out->file, "\" (id = %" PRIu64 ")\n", thread ? thread->tid : number);
 }
 
@@ -55,12 +56,12 @@ static void print_banners(const struct report_out *out, const struct mp_trace *t
     if (new_domain) {
         print_prefix(out, trace);
         fputs("    Domain \"", out->file);
-        report_put_visible_text(out->file, range->domain ? range->domain : "<unnamed>");
+        foreign_put_text(out->file, range->domain ? range->domain : "<unnamed>");
         fputs("\"\n", out->file);
     }
     print_prefix(out, trace);
     fputs("      Range \"", out->file);
-    report_put_visible_text(out->file, range->name);
+    foreign_put_text(out->file, range->name);
     fputs("\"\n", out->file);
 }
 

@@ -62,16 +62,6 @@ static void summary_print_table(const struct report_out *out, const struct mp_tr
     report_end(&table);
 }
 
-/* `Device "TITAN V (0)"` */
-static void print_device_name(FILE *out, const struct summary_device *device)
-{
-    if (device->device == UINT64_MAX)
-        fputs("Device \"<unknown>\"\n", out);
-    else
-        fprintf(out, "Device \"%s (%" PRIu64 ")\"\n", device->name ? device->name : "GPU",
-                device->device);
-}
-
 static void print_devices(const struct report_out *out, const struct mp_trace *trace,
                           const struct summary *summary)
 {
@@ -85,7 +75,7 @@ static void print_devices(const struct report_out *out, const struct mp_trace *t
 
         fputc('\n', out->file);
         print_prefix(out, trace);
-        print_device_name(out->file, device);
+        print_device_name(out->file, device->name, device->device);
         report_begin(&table, out, summary_columns, SUMMARY_COLUMN_COUNT);
         if (summary_needs_measure(out))
             each_summary_row(&table, &device->group, title, report_measure_units);

@@ -138,11 +138,7 @@ static void print_device(const struct report_out *out, const struct unified_devi
     bool as_text = out->format == REPORT_TEXT && out->units == REPORT_UNITS_AUTO;
     struct report_table table;
 
-    if (device->device == UINT64_MAX)
-        fputs("Device \"<unknown>\"\n", out->file);
-    else
-        fprintf(out->file, "Device \"%s (%" PRIu64 ")\"\n", device->name ? device->name : "GPU",
-                device->device);
+    print_device_name(out->file, device->name, device->device);
     report_begin(&table, out, as_text ? text_columns : unit_columns, COLUMN_COUNT);
     if (!as_text)
         unified_each_row(&table, device, as_text, report_measure_units);

@@ -3,22 +3,12 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "base/text/foreign.h"
 #include "report/table/formats.h"
 
 #include "base/poison.h"
 
 #define NS_PER_SECOND UINT64_C(1000000000)
-
-void report_put_quoted(FILE *out, const char *text, size_t bytes)
-{
-    fputc('"', out);
-    for (size_t i = 0; i < bytes; i++) {
-        if (text[i] == '"')
-            fputc('"', out);
-        fputc(text[i], out);
-    }
-    fputc('"', out);
-}
 
 static void put_units(const struct report_table *table)
 {
@@ -37,7 +27,7 @@ void report_csv_header(struct report_table *table)
     for (size_t i = 0; i < table->count; i++) {
         if (i)
             fputc(',', table->out);
-        report_put_quoted(table->out, table->columns[i].title, strlen(table->columns[i].title));
+        foreign_put_csv(table->out, table->columns[i].title, strlen(table->columns[i].title));
     }
     fputc('\n', table->out);
     put_units(table);
@@ -67,7 +57,7 @@ static void put_cell(const struct report_table *table, size_t column,
     switch (kind) {
     case REPORT_CELL_TEXT:
     case REPORT_CELL_GROUP:
-        report_put_quoted(table->out, cell->text, cell->text_bytes);
+        foreign_put_csv(table->out, cell->text, cell->text_bytes);
         break;
     case REPORT_CELL_TIME:
     case REPORT_CELL_CHANGE:

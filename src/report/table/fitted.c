@@ -3,6 +3,7 @@
  */
 #include <string.h>
 
+#include "base/text/foreign.h"
 #include "report/table/formats.h"
 #include "report/table/palette.h"
 #include "report/table/rows.h"
@@ -54,7 +55,7 @@ static void put_shown(const struct report_table *table, size_t column, const str
     if (!left)
         put_spaces(table->out, space);
     report_tone_begin(table->out, table->view, tone);
-    report_put_visible(table->out, shown->text, shown->bytes);
+    foreign_put(table->out, shown->text, shown->bytes);
     report_tone_end(table->out, table->view, tone);
     if (left && column != last_shown(table))
         put_spaces(table->out, space);
@@ -157,7 +158,7 @@ static void put_group(struct report_table *table, const char *group)
     if (again)
         return;
     report_tone_begin(table->out, table->view, REPORT_TONE_TITLE);
-    report_put_visible_text(table->out, group);
+    foreign_put_text(table->out, group);
     fputc(':', table->out);
     report_tone_end(table->out, table->view, REPORT_TONE_TITLE);
     fputc('\n', table->out);

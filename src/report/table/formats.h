@@ -30,7 +30,6 @@ void report_text_header(struct report_table *table);
 void report_text_row(struct report_table *table, const struct report_cell *cells);
 void report_csv_header(struct report_table *table);
 void report_csv_row(struct report_table *table, const struct report_cell *cells);
-void report_put_quoted(FILE *out, const char *text, size_t bytes); /* as CSV does */
 void report_sheet_header(struct report_table *table);
 void report_sheet_row(struct report_table *table, const struct report_cell *cells);
 void report_json_row(struct report_table *table, const struct report_cell *cells);

@@ -5,6 +5,7 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "base/text/foreign.h"
 #include "report/table/formats.h"
 
 #include "base/poison.h"
@@ -143,7 +144,7 @@ static void put_cell(FILE *out, const struct report_column *column, const struct
     switch (column->kind) {
     case REPORT_CELL_TEXT:
     case REPORT_CELL_GROUP:
-        report_put_quoted(out, cell->text, cell->text_bytes);
+        foreign_put_csv(out, cell->text, cell->text_bytes);
         break;
     case REPORT_CELL_COUNT:
     case REPORT_CELL_TIME:
@@ -176,7 +177,7 @@ void report_sheet_row(struct report_table *table, const struct report_cell *cell
     if (sheet->rowless || !report_is_wanted(table))
         return;
     if (sheet->process) {
-        report_put_quoted(sheet->file, sheet->process, strlen(sheet->process));
+        foreign_put_csv(sheet->file, sheet->process, strlen(sheet->process));
         fputc(',', sheet->file);
     }
     for (size_t i = 0; i < table->count; i++) {

@@ -6,6 +6,7 @@
 #include <stdint.h>
 #include <string.h>
 
+#include "base/text/foreign.h"
 #include "base/text/utf8.h"
 #include "report/table/table.h"
 
@@ -22,23 +23,14 @@ static const struct {
     {0x1f300, 0x1f64f}, {0x1f900, 0x1f9ff}, {0x20000, 0x3fffd},
 };
 
-/* The code point of a character that utf8_length accepts. */
-static uint32_t code_of(const char *text, size_t length)
-{
-    static const uint8_t first_bits[] = {0, 0x7f, 0x1f, 0x0f, 0x07};
-    uint32_t code = (uint8_t)text[0] & first_bits[length];
-
-    for (size_t i = 1; i < length; i++)
-        code = code << 6 | ((uint8_t)text[i] & 0x3f);
-    return code;
-}
-
 static size_t columns_of_code(uint32_t code)
 {
     if (code < 0x300)
         return 1; /* nearly all */
-    if (code <= 0x36f || (code >= 0x200b && code <= 0x200f) || (code >= 0xfe00 && code <= 0xfe0f))
-        return 0; /* combining, or without a form */
+    if (foreign_acts(code))
+        return 1; /* `?` is printed */
+    if (code <= 0x36f || (code >= 0xfe00 && code <= 0xfe0f))
+        return 0; /* combining */
     for (size_t i = 0; i < sizeof wide / sizeof *wide; i++) {
         if (code >= wide[i].first && code <= wide[i].last)
             return 2;
@@ -49,9 +41,10 @@ static size_t columns_of_code(uint32_t code)
 /* Bytes and columns of the character at `text`; a byte that belongs to none is shown as one. */
 static size_t next_character(const char *text, size_t bytes, size_t *columns)
 {
-    size_t length = utf8_length(text, bytes);
+    uint32_t code;
+    size_t length = utf8_decode(text, bytes, &code);
 
-    *columns = length ? columns_of_code(code_of(text, length)) : 1;
+    *columns = length ? columns_of_code(code) : 1;
     return length ? length : 1;
 }
 
@@ -184,5 +177,5 @@ void report_put_name(FILE *out, const struct report_view *view, size_t taken, co
         width = width > taken + REPORT_LEAST_NAME ? width - taken : width ? REPORT_LEAST_NAME : 0;
     if (width)
         name = report_shorten(name, &bytes, width, buffer, sizeof buffer);
-    report_put_visible(out, name, bytes);
+    foreign_put(out, name, bytes);
 }

@@ -208,9 +208,4 @@ void report_flush(struct report_table *table);
 /* Prints what has been kept. A table that was begun must be ended. */
 void report_end(struct report_table *table);
 
-/* Prints a program's text without control characters that move a terminal's cursor or change its
- * colours. Tables for people do this themselves. */
-void report_put_visible(FILE *out, const char *text, size_t bytes);
-void report_put_visible_text(FILE *out, const char *text);
-
 #endif

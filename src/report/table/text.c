@@ -1,46 +1,11 @@
 /* Tables as nvprof prints them for people. */
 #include <string.h>
 
+#include "base/text/foreign.h"
 #include "base/text/utf8.h"
 #include "report/table/formats.h"
 
 #include "base/poison.h"
-
-/* Length of the printable ASCII that the text begins with. */
-static size_t plain_length(const char *text, size_t bytes)
-{
-    size_t length = 0;
-
-    while (length < bytes && text[length] >= ' ' && text[length] < 0x7f)
-        length++;
-    return length;
-}
-
-void report_put_visible(FILE *out, const char *text, size_t bytes)
-{
-    for (size_t at = 0; at < bytes;) {
-        size_t plain = plain_length(text + at, bytes - at);
-        if (plain) {
-            fwrite(text + at, 1, plain, out);
-            at += plain;
-            continue;
-        }
-        size_t length = utf8_length(text + at, bytes - at);
-        bool c1 =
-            length == 2 && (unsigned char)text[at] == 0xc2 && (unsigned char)text[at + 1] < 0xa0;
-
-        if (length <= 1 || c1)
-            fputc('?', out);
-        else
-            fwrite(text + at, 1, length, out);
-        at += length ? length : 1;
-    }
-}
-
-void report_put_visible_text(FILE *out, const char *text)
-{
-    report_put_visible(out, text, strlen(text));
-}
 
 static void put_spaces(FILE *out, size_t count)
 {
@@ -65,7 +30,7 @@ static void put_cell(const struct report_table *table, size_t column, const char
         put_spaces(table->out, 2);
     if (!table->columns[column].left)
         put_spaces(table->out, space);
-    report_put_visible(table->out, text, bytes);
+    foreign_put(table->out, text, bytes);
     if (table->columns[column].left && !last)
         put_spaces(table->out, space);
 }

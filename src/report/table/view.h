@@ -59,7 +59,7 @@ const char *report_shorten(const char *text, size_t *bytes, size_t width, char *
                            size_t buffer_bytes);
 
 /* Prints a name in a line of prose, of which `taken` columns are taken by other words; without a
- * terminal as it is. Makes it visible as report_put_visible does. */
+ * terminal as it is. Makes it visible as foreign_put does. */
 void report_put_name(FILE *out, const struct report_view *view, size_t taken, const char *name);
 
 #define REPORT_SHORTENED_BYTES 2048 /* enough for any terminal's line */

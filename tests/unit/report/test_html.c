@@ -46,8 +46,18 @@ static void markup_in_documents_is_escaped(void **state)
                         "{\"a\": \"\\u003c/script\\u003e\\u003cimg src=x onerror=alert(1)\\u003e"
                         "\\u0026amp;\"}");
     assert_string_equal(json("[\"<!--\", \"]]>\"]"), "[\"\\u003c!--\", \"]]\\u003e\"]");
-    assert_string_equal(json("\"\xe2\x80\xa8-\xe2\x80\xa9-\xe2\x80\xaa\""),
-                        "\"\\u2028-\\u2029-\xe2\x80\xaa\"");
+}
+
+/* As they are, and as the printers escape them; what is escaped and harmless stays. */
+static void what_acts_is_no_part_of_a_page(void **state)
+{
+    (void)state;
+    assert_string_equal(json("\"\xe2\x80\xa8-\xe2\x80\xae-\xc2\x9b-\xf3\xa0\x81\x81<\""),
+                        "\"?-?-?-?\\u003c\"");
+    assert_string_equal(json("\"\\u2028-\\u202E-\\u001b-\\udb40\\udc41-\\u007f\""),
+                        "\"?-?-?-?-?\"");
+    assert_string_equal(json("\"\\n\\t\\u00e9\\ud83d\\ude00\\ufffd\\ud800x\\u12\""),
+                        "\"\\n\\t\\u00e9\\ud83d\\ude00\\ufffd\\ud800x\\u12\"");
 }
 
 /* What was escaped before stays so, and does not end the string. */
@@ -447,6 +457,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(markup_in_documents_is_escaped),
+        cmocka_unit_test(what_acts_is_no_part_of_a_page),
         cmocka_unit_test(quotes_and_backslashes_stay),
         cmocka_unit_test(numbers_that_a_script_cannot_hold_become_strings),
         cmocka_unit_test(indentation_is_left_out_and_blanks_in_strings_stay),

@@ -98,7 +98,7 @@ static void csv_has_one_unit_a_column(void **state)
     assert_output(out, "\"Type\",\"Time(%)\",\"Time\",\"Avg\",\"Name\"\n"
                        ",%,s,ms,\n"
                        "\"GPU activities\",31.502737,0.035459,1.772932,\"A\"\n"
-                       "\"GPU activities\",0.001000,0.000001,,\"say \"\"hi\"\"\n\"\n"
+                       "\"GPU activities\",0.001000,0.000001,,\"say \"\"hi\"\"?\"\n"
                        "\"API calls\",100.000000,3.108100,0.000000,\"cudaFree\"\n");
 }
 

@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "base/status.h"
+#include "base/text/foreign.h"
 #include "common/command.h"
 #include "common/options.h"
 #include "model/trace/set.h"
@@ -61,12 +62,12 @@ static enum mp_status verify_all(struct mp_cursor *cursor)
 static void print_verdict(const char *path, const struct counts *counts, bool damaged,
                           const char *text)
 {
+    foreign_put_text(stdout, path);
     if (damaged)
-        printf("%s: %s (%" PRIu64 " chunks with %" PRIu64 " rows are intact)\n", path, text,
-               counts->chunks, counts->rows);
-    else
-        printf("%s: ok, %" PRIu64 " chunks, %" PRIu64 " rows\n", path, counts->chunks,
+        printf(": %s (%" PRIu64 " chunks with %" PRIu64 " rows are intact)\n", text, counts->chunks,
                counts->rows);
+    else
+        printf(": ok, %" PRIu64 " chunks, %" PRIu64 " rows\n", counts->chunks, counts->rows);
 }
 
 static int check_trace(const char *path, struct mp_trace *trace, struct mp_error *error)

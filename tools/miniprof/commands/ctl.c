@@ -69,6 +69,6 @@ int cmd_ctl(int argc, char **argv)
     view_open_lines();
     code = ctl_ask("ctl", pid, argv[first + 1], answer);
     if (code == EXIT_FINE)
-        printf("%s\n", answer);
+        say_path(answer);
     return code;
 }

@@ -247,7 +247,7 @@ static int make_page(struct making *making)
     if (code >= EXIT_USAGE)
         return code;
     if (!values->output)
-        printf("%s\n", page);
+        say_path(page);
     if (values->open && !browser_open(set.command, values->output ? values->output : page))
         return EXIT_FINDINGS;
     return code;

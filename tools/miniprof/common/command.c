@@ -6,7 +6,9 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <unistd.h>
 
+#include "base/text/foreign.h"
 #include "report/table/table.h"
 #include "screen/progress.h"
 #include "screen/screen.h"
@@ -16,8 +18,6 @@
 void complain(const char *command, const char *format, ...)
 {
     va_list arguments;
-    char *text;
-
     char *line = NULL;
     size_t bytes = 0;
     FILE *out = open_memstream(&line, &bytes);
@@ -25,18 +25,23 @@ void complain(const char *command, const char *format, ...)
     progress_end();
     fflush(stdout);
     va_start(arguments, format);
-    if (vasprintf(&text, format, arguments) < 0)
-        text = NULL;
-    va_end(arguments);
     if (out) {
         fprintf(out, command ? "miniprof %s: " : "miniprof: ", command);
-        /* File names, and texts of the profiled process, are not trusted. */
-        report_put_visible_text(out, text ? text : "out of memory");
+        foreign_print(out, format, arguments);
         fclose(out);
         screen_complain(line, bytes);
     }
+    va_end(arguments);
     free(line);
-    free(text);
+}
+
+void say_path(const char *path)
+{
+    if (isatty(STDOUT_FILENO))
+        foreign_put_text(stdout, path);
+    else
+        fputs(path, stdout);
+    putchar('\n');
 }
 
 struct mp_trace *open_trace(const char *command, const char *path)

@@ -52,6 +52,10 @@ int cmd_nvprof(int argc, char **argv); /* exits with nvprof's codes */
 /* `miniprof COMMAND: ...` and a newline on stderr; `command` may be NULL. */
 __attribute__((format(printf, 2, 3))) void complain(const char *command, const char *format, ...);
 
+/* Prints a path, or another line that a script reads, on stdout: exactly as it is, but made visible
+ * on a terminal. */
+void say_path(const char *path);
+
 /* Opens a trace, or complains and returns NULL. */
 struct mp_trace *open_trace(const char *command, const char *path);
 

@@ -3,6 +3,7 @@
 
 #include <stdio.h>
 
+#include "base/text/foreign.h"
 #include "common/command.h"
 
 #include "base/poison.h"
@@ -36,7 +37,9 @@ static void complain_of_table(const char *command, const struct report_sheet *sh
 {
     size_t named = 0;
 
-    fprintf(stderr, "miniprof %s: no table '%s' in this report", command, sheet->wanted);
+    fprintf(stderr, "miniprof %s: no table '", command);
+    foreign_put_text(stderr, sheet->wanted);
+    fputs("' in this report", stderr);
     for (size_t i = 0; i < sheet->table_count; i++) {
         if (sheet->tables[i])
             fprintf(stderr, "%s %s", named++ ? "," : "; --table is one of", sheet->tables[i]);

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/status.h"
+#include "base/text/foreign.h"
 #include "base/text/nearest.h"
 #include "common/command.h"
 #include "common/options.h"
@@ -198,7 +199,9 @@ static bool find_table(const char *name, const struct mp_table_info **table)
                  mp_meant_name(&meant));
         return false;
     }
-    fprintf(stderr, "miniprof %s: no table '%s'; there are", set.command, name);
+    fprintf(stderr, "miniprof %s: no table '", set.command);
+    foreign_put_text(stderr, name);
+    fputs("'; there are", stderr);
     for (size_t i = 0; i < count; i++)
         fprintf(stderr, " %s", tables[i].name);
     fputc('\n', stderr);

@@ -231,6 +231,6 @@ int export_set(struct export_job *job, const struct trace_set *traces, const cha
         ranks_free(&ranks);
     job->ranks = NULL;
     if (!job->output && code < EXIT_USAGE)
-        printf("%s\n", path);
+        say_path(path);
     return code;
 }

@@ -227,7 +227,8 @@ int fleet_add(struct export_job *job, int count, char **arguments)
     fleet.code = opened > fleet.code ? opened : fleet.code;
     if (fleet.tree.count && opened == EXIT_FINE) {
         add_all(&fleet);
-        printf("%zu of %zu traces added to %s\n", fleet.added, fleet.tree.count, job->output);
+        printf("%zu of %zu traces added to ", fleet.added, fleet.tree.count);
+        say_path(job->output);
     }
     fleet_job_free(&fleet.ranks);
     mp_intern_free(&fleet.places);

@@ -6,6 +6,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "base/text/foreign.h"
 #include "base/text/strings.h"
 #include "nvprof/nvprof.h"
 #include "nvprof/pattern.h"
@@ -24,7 +25,7 @@ __attribute__((format(printf, 3, 0))) static void say(FILE *file, const char *pr
         return;
     fflush(stdout);
     fputs(prefix, file);
-    vfprintf(file, format, arguments);
+    foreign_print(file, format, arguments);
     fputc('\n', file);
     fflush(file);
 }

@@ -9,6 +9,7 @@
 #include "analyze/metrics/metrics.h"
 #include "analyze/nvtx/nvtx.h"
 #include "analyze/summary/summary.h"
+#include "base/text/foreign.h"
 #include "nvprof/nvprof.h"
 #include "nvprof/pattern.h"
 #include "report/common/quality.h"
@@ -217,7 +218,7 @@ static void print_top(struct report *report)
     if (report->patterns.process) {
         print_prefix(&report->out, report->trace);
         fputs("Process name: ", report->out.file);
-        report_put_visible_text(report->out.file, report->patterns.process);
+        foreign_put_text(report->out.file, report->patterns.process);
         fputc('\n', report->out.file);
     }
     print_head(&report->out, report->trace, report->results.quality, 0, 0);

@@ -12,6 +12,7 @@
 #include <sys/time.h>
 #include <unistd.h>
 
+#include "base/text/foreign.h"
 #include "report/table/table.h"
 #include "screen/size.h"
 
@@ -102,7 +103,7 @@ static void make_text_of_path(const char *path)
     room = room > LINE_BYTES / 4 ? LINE_BYTES / 4 : room;
     path = report_shorten(path, &bytes, room, name, sizeof name);
     fputs("\rreading '", out);
-    report_put_visible(out, path, bytes);
+    foreign_put(out, path, bytes);
     fputs("':", out);
     progress.columns = columns - 1;
     fflush(out);

@@ -6,6 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/text/foreign.h"
 #include "base/text/nearest.h"
 #include "common/command.h"
 #include "screen/progress.h"
@@ -131,9 +132,12 @@ void view_open_stderr(struct report_out *out)
 
 static void say_left_out(const struct report_view *view)
 {
-    if (view->left_out.bytes)
-        printf("Columns left out: %s%s. A wider terminal, a pipe or --csv has them.\n",
-               view->left_out.text, view->left_out.full ? " and others" : "");
+    if (view->left_out.bytes) {
+        fputs("Columns left out: ", stdout);
+        foreign_put_text(stdout, view->left_out.text);
+        printf("%s. A wider terminal, a pipe or --csv has them.\n",
+               view->left_out.full ? " and others" : "");
+    }
 }
 
 static void complain_of_sort(const struct report_view *view)

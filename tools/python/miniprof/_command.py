@@ -14,6 +14,7 @@ from ._library import command
 from ._reader import text_of
 
 CELL = re.compile(r'(?:"((?:[^"]|"")*)"|([^",\n]*))(,|\n)')
+FORMULA = re.compile(r"^'('*[=+@-])")
 PREFIX = re.compile(r"^(==\d+== |={8} |miniprof [\w-]+: )*(Warning: |Note: )?")
 
 
@@ -59,11 +60,13 @@ def column_of(cells: List[Tuple[bool, str]]) -> "numpy.ndarray":
 
 
 def parse_csv(text: str) -> "Dict[str, numpy.ndarray]":
-    """Columns by name. Quotation marks tell texts from numbers."""
+    """Columns by name. Quotation marks tell texts from numbers, and an apostrophe stands before a
+    text that a spreadsheet would take for a formula."""
     rows: List[List[Tuple[bool, str]]] = [[]]
     for match in CELL.finditer(text):
         quoted, bare, end = match.groups()
-        rows[-1].append((True, quoted.replace('""', '"')) if quoted is not None else (False, bare))
+        rows[-1].append((False, bare) if quoted is None else
+                        (True, FORMULA.sub(r"\1", quoted.replace('""', '"'))))
         if end == "\n":
             rows.append([])
     head, *rest = rows[:-1]
