@@ -2,12 +2,12 @@
 
 Texts are categories: a kernel's name stands once in memory, whatever the number of its rows.
 """
-import html
 from typing import TYPE_CHECKING, Any, Dict, Iterator, List, Tuple
 
 import numpy
 
 from ._names import Words
+from ._shown import harmless, markup
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -56,7 +56,7 @@ class Table:
 
     def _cells(self) -> List[List[str]]:
         rows = zip(*(column[:MOST_ROWS_SHOWN].tolist() for column in self._data.values()))
-        return [["" if cell is None else str(cell) for cell in row] for row in rows]
+        return [["" if cell is None else harmless(str(cell)) for cell in row] for row in rows]
 
     def _more(self) -> str:
         return f"{len(self)} rows, {len(self._data)} columns; pandas shows more, if installed"
@@ -66,8 +66,8 @@ class Table:
         return "\n".join(lines + [self._more()])
 
     def _repr_html_(self) -> str:
-        head = "".join(f"<th>{html.escape(name)}</th>" for name in self._data)
-        rows = "".join("<tr>" + "".join(f"<td>{html.escape(cell)}</td>" for cell in row) + "</tr>"
+        head = "".join(f"<th>{markup(name)}</th>" for name in self._data)
+        rows = "".join("<tr>" + "".join(f"<td>{markup(cell)}</td>" for cell in row) + "</tr>"
                        for row in self._cells())
         return f"<table><tr>{head}</tr>{rows}</table><p>{self._more()}</p>"
 

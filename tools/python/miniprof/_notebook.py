@@ -1,8 +1,9 @@
 """What a notebook shows of a report. Every text of a trace is escaped: it comes from the program
 that was recorded.
 """
-import html
 from typing import Any
+
+from ._shown import markup
 
 MOST_BARS = 300
 HEIGHT = 60
@@ -13,16 +14,16 @@ class Report(dict):
 
     def _repr_html_(self) -> str:
         first, *rest = self.get("answer") or ["no iterations"]
-        parts = [f"<p><b>{html.escape(first)}</b></p>"]
-        parts += [f"<p>{html.escape(line)}</p>" for line in rest]
+        parts = [f"<p><b>{markup(first)}</b></p>"]
+        parts += [f"<p>{markup(line)}</p>" for line in rest]
         findings = self.get("findings") or []
-        parts += [f"<p>{number}. <b>{html.escape(one['title'])}</b>: "
-                  f"{html.escape(one['evidence'])}.<br>{html.escape(one['to_do'])}</p>"
+        parts += [f"<p>{number}. <b>{markup(one['title'])}</b>: "
+                  f"{markup(one['evidence'])}.<br>{markup(one['to_do'])}</p>"
                   for number, one in enumerate(findings, 1)]
         hot = self.get("hot") or []
         if hot:
             rows = "".join(f"<tr><td>{one['percent']:.1f} %</td><td>{one['calls']}</td>"
-                           f"<td>{html.escape(one['name'])}</td></tr>" for one in hot)
+                           f"<td>{markup(one['name'])}</td></tr>" for one in hot)
             parts.append(f"<table><tr><th>GPU time</th><th>Calls</th><th>Name</th></tr>"
                          f"{rows}</table>")
         return "".join(parts)
@@ -37,6 +38,6 @@ def bars(title: str, values: Any) -> str:
     greatest = max(tops) or 1
     shapes = "".join(f'<rect x="{3 * i}" y="{HEIGHT * (1 - top / greatest):.1f}" width="2" '
                      f'height="{HEIGHT * top / greatest:.1f}"/>' for i, top in enumerate(tops))
-    text = html.escape(f"{title}, at most {greatest / 1e3:,.1f} us")
+    text = markup(f"{title}, at most {greatest / 1e3:,.1f} us")
     return (f'<p>{text}</p><svg width="{3 * len(tops)}" height="{HEIGHT}" role="img" '
             f'aria-label="{text}">{shapes}</svg>')
