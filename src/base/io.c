@@ -130,6 +130,35 @@ enum mp_status mp_create_exclusive_at(int folder, const char *path, int *fd, str
     return MP_OK;
 }
 
+int mp_open_output(const char *path, int flags)
+{
+    int fd;
+
+    do
+        fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC | O_NOCTTY | flags, 0600);
+    while (fd < 0 && errno == EINTR);
+    return fd;
+}
+
+FILE *mp_output_stream(const char *path, int flags)
+{
+    int fd = mp_open_output(path, flags);
+    FILE *stream = fd >= 0 ? fdopen(fd, "w") : NULL;
+
+    if (!stream && fd >= 0)
+        close(fd);
+    return stream;
+}
+
+void mp_keep_mode(int fd, int folder, const char *path)
+{
+    struct stat old;
+
+    if (fstatat(folder, path, &old, AT_SYMLINK_NOFOLLOW) == 0 && S_ISREG(old.st_mode) &&
+        old.st_uid == geteuid() && fchown(fd, (uid_t)-1, old.st_gid) == 0)
+        fchmod(fd, old.st_mode & 0777);
+}
+
 static bool is_folder(const char *path)
 {
     struct stat about;

@@ -8,6 +8,7 @@
 
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 
 #include "base/status.h"
 
@@ -31,6 +32,19 @@ enum mp_status mp_create_exclusive(const char *path, int *fd, struct mp_error *e
 /* The same for a name that is relative to `folder`, a descriptor or AT_FDCWD. */
 enum mp_status mp_create_exclusive_at(int folder, const char *path, int *fd,
                                       struct mp_error *error);
+
+/* Opens a file that a person asked for, to write it. A new one has mode 0600, since what a trace
+ * says is in it; one that is there keeps its mode. `flags` are O_EXCL, O_TRUNC or O_NONBLOCK. -1:
+ * errno says why. The caller closes it, above the standard descriptors or not. */
+int mp_open_output(const char *path, int flags);
+
+/* The same as a stream; NULL: errno says why. */
+FILE *mp_output_stream(const char *path, int flags);
+
+/* Gives the new file `fd` the mode of the file `path` of `folder` that it is about to replace. It
+ * keeps its own where there is none, where that one is somebody else's, and where it cannot have
+ * that one's group. */
+void mp_keep_mode(int fd, int folder, const char *path);
 
 /* Creates the missing folders that lead to the file `path`, with access for the user only.
  * MP_ERR_IO, also if a file is in the way. */

@@ -92,11 +92,19 @@ same .files <<'END_OF_LIST'
 ./runs/job=train/date=2023-11-14/host=node-b/rank=2/run.parquet
 END_OF_LIST
 
-# Everybody may read a lake as the umask says.
-find new -type d -perm "$(printf %o $((0777 & ~$(umask))))" | wc -l >.folders
-find new -type d | wc -l >.all
-cmp -s .folders .all
+# A new lake is for its user only. In one that was there, what is added can be read by whoever can
+# read the lake.
+rights() { # LAKE FOLDERS FILES
+    find "$1" -mindepth 1 \( -type d ! -perm "$2" -o -type f ! -perm "$3" \) >.others
+    [ ! -s .others ]
+    verdict "permissions of $1: $(head -1 .others)" $?
+}
+[ "$(stat -c %a new)" = 700 ]
 verdict "permissions" $?
+rights new 700 600
+mkdir team && chmod 2775 team
+(umask 077 && run fleet add team rank0.mpt rank1.mpt)
+rights team 2775 664
 
 run fleet add --events --job train events rank0.mpt
 code 0

@@ -9,6 +9,8 @@
 #ifndef MP_EXPORT_LAKE_LAKE_H
 #define MP_EXPORT_LAKE_LAKE_H
 
+#include <sys/types.h>
+
 #include "base/data/buffer.h"
 #include "export/common/format.h"
 
@@ -21,9 +23,10 @@ void lake_put_place(const struct export_process *process, struct mp_buffer *path
 /* Whether a character stands for itself in the path; others become `_`. */
 bool lake_is_plain(char character);
 
-/* Makes the folders of `path` whose names end behind the first `from` bytes with a `/`. Others may
- * make them at the same time. MP_ERR_IO; `path` is as it was. */
-enum mp_status lake_make_folders(char *path, size_t from, struct mp_error *error);
+/* Makes the folders of `path` whose names end behind the first `from` bytes with a `/`. New
+ * ones get `mode`, whatever the umask. Others may make them at the same time. MP_ERR_IO; `path` is
+ * as it was. */
+enum mp_status lake_make_folders(char *path, size_t from, mode_t mode, struct mp_error *error);
 
 extern const struct export_format export_parquet;
 

@@ -90,13 +90,13 @@ static void find_run(struct lake *lake)
     lake->rank = rank_of(lake->process);
 }
 
-enum mp_status lake_make_folders(char *path, size_t from, struct mp_error *error)
+enum mp_status lake_make_folders(char *path, size_t from, mode_t mode, struct mp_error *error)
 {
     for (char *slash = strchr(path + from, '/'); slash; slash = strchr(slash + 1, '/')) {
         int failed;
 
         *slash = '\0';
-        failed = mkdir(path, 0777) != 0 && errno != EEXIST;
+        failed = (mkdir(path, 0700) != 0 || chmod(path, mode) != 0) && errno != EEXIST;
         if (failed)
             mp_error_set(error, MP_ERR_IO, "cannot make '%.150s': %m", path + from);
         *slash = '/';
@@ -133,7 +133,7 @@ enum mp_status lake_open_run(struct lake *lake, struct mp_error *error)
         mp_buffer_free(&path);
         return mp_error_set(error, MP_ERR_MEMORY, "out of memory");
     }
-    status = lake_make_folders((char *)path.data, from, error);
+    status = lake_make_folders((char *)path.data, from, 0700, error);
     if (status == MP_OK && has_run((const char *)path.data))
         status = mp_error_set(error, MP_ERR_ARGUMENT,
                               "another trace has the same job, date, host and rank; export them "

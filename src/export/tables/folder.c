@@ -1,9 +1,11 @@
 /* Tables as Parquet files of a folder: TABLE.parquet. */
 #include <errno.h>
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/data/buffer.h"
+#include "base/io.h"
 #include "export/parquet/parquet.h"
 #include "export/tables/build.h"
 
@@ -39,7 +41,7 @@ static FILE *open_file(const struct folder *folder, const char *table)
     mp_buffer_append_format(&path, "%s/%s.parquet", folder->path, table);
     errno = ENOMEM;
     if (mp_buffer_append_byte(&path, '\0') == MP_OK)
-        out = fopen((const char *)path.data, "wxe");
+        out = mp_output_stream((const char *)path.data, O_EXCL);
     mp_buffer_free(&path);
     return out;
 }

@@ -3,11 +3,13 @@
  * that a new export replaces all of an older one.
  */
 #include <errno.h>
+#include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "base/data/buffer.h"
+#include "base/io.h"
 #include "base/status.h"
 #include "base/text/foreign.h"
 #include "export/common/cells.h"
@@ -42,7 +44,7 @@ static enum mp_status open_file(struct csv *csv, const char *folder, enum export
     if (mp_buffer_append_byte(&path, '\0') != MP_OK) {
         status = mp_error_set(error, MP_ERR_MEMORY, "out of memory");
     } else {
-        csv->files[kind] = fopen((const char *)path.data, "wxe");
+        csv->files[kind] = mp_output_stream((const char *)path.data, O_EXCL);
         if (!csv->files[kind])
             status =
                 mp_error_set(error, MP_ERR_IO, "cannot write '%s.csv': %m", export_kind_key(kind));

@@ -160,7 +160,7 @@ static int write_each(struct export_job *job, const struct trace_set *traces, co
         if (!name_in_folder(job, traces, i, folder, path) || !may_write(job, path, false))
             return EXIT_USAGE;
     }
-    if (mkdir(folder, 0777) != 0 && errno != EEXIST)
+    if (mkdir(folder, 0700) != 0 && errno != EEXIST)
         return cannot_write(job->command, folder);
     for (size_t i = 0; i < traces->count && code < EXIT_USAGE; i++) {
         int one;

@@ -4,6 +4,7 @@
  *
  * Each trace is read as if it were alone, so its date and clock do not depend on the others.
  */
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -36,6 +37,7 @@ struct fleet {
     struct tree tree;
     struct fleet_job ranks;  /* of the folder of the present trace */
     struct mp_intern places; /* taken by this command */
+    mode_t mode;             /* of the lake's folders */
     size_t added, there;
     int code; /* the worst so far */
 };
@@ -90,7 +92,8 @@ static int put_in_place(struct fleet *fleet)
 {
     struct mp_error error = {.status = MP_OK};
 
-    if (lake_make_folders((char *)fleet->to.data, strlen(fleet->job->output) + 1, &error) != MP_OK)
+    if (lake_make_folders((char *)fleet->to.data, strlen(fleet->job->output) + 1, fleet->mode,
+                          &error) != MP_OK)
         return export_cannot_write(fleet->job);
     if (rename(text_of(&fleet->from), text_of(&fleet->to)) == 0)
         return EXIT_FINE;
@@ -134,6 +137,22 @@ static int find_place(struct fleet *fleet)
     return !job->force && access(text_of(&fleet->to), F_OK) == 0 ? refuse(fleet) : EXIT_FINE;
 }
 
+/* Who made the lake has decided who may read what is in it. */
+static bool share_run(const struct fleet *fleet)
+{
+    const char *path = text_of(&fleet->from);
+    DIR *run = opendir(path);
+    const struct dirent *entry;
+    bool done = run != NULL;
+
+    while (done && (entry = readdir(run)))
+        if (*entry->d_name != '.')
+            done = fchmodat(dirfd(run), entry->d_name, fleet->mode & 0666, 0) == 0;
+    if (run)
+        closedir(run);
+    return done && chmod(path, fleet->mode) == 0;
+}
+
 static int write_run(void *context, const char *part)
 {
     struct fleet *fleet = context;
@@ -142,11 +161,13 @@ static int write_run(void *context, const char *part)
     fleet->part = part;
     if (!join(&fleet->from, part, "run"))
         return out_of_memory(fleet);
-    if (mkdir(text_of(&fleet->from), 0777) != 0)
+    if (mkdir(text_of(&fleet->from), 0700) != 0)
         return export_cannot_write(fleet->job);
     code = export_write(fleet->job, NULL, text_of(&fleet->from));
     if (code >= EXIT_USAGE)
         return code;
+    if (!share_run(fleet))
+        return export_cannot_write(fleet->job);
     placed = put_in_place(fleet);
     if (placed == EXIT_FINE) {
         fleet->added++;
@@ -196,13 +217,14 @@ static void add_all(struct fleet *fleet)
 }
 
 /* DIR may be new. Returns an exit code, after complaints. */
-static int open_lake(const struct export_job *job)
+static int open_lake(struct fleet *fleet)
 {
+    const struct export_job *job = fleet->job;
     struct stat found;
+    bool made = mkdir(job->output, 0700) == 0;
 
-    if (mkdir(job->output, 0777) == 0)
-        return EXIT_FINE;
-    if (errno == EEXIST && stat(job->output, &found) == 0) {
+    if ((made || errno == EEXIST) && stat(job->output, &found) == 0) {
+        fleet->mode = found.st_mode & 07777;
         if (S_ISDIR(found.st_mode))
             return EXIT_FINE;
         complain(job->command, "'%s' is no folder; choose another name", job->output);
@@ -223,7 +245,7 @@ int fleet_add(struct export_job *job, int count, char **arguments)
 
         fleet.code = code > fleet.code ? code : fleet.code;
     }
-    opened = fleet.tree.count ? open_lake(job) : EXIT_FINE;
+    opened = fleet.tree.count ? open_lake(&fleet) : EXIT_FINE;
     fleet.code = opened > fleet.code ? opened : fleet.code;
     if (fleet.tree.count && opened == EXIT_FINE) {
         add_all(&fleet);

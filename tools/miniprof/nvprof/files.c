@@ -107,9 +107,7 @@ static bool is_same_file(int a, int b)
 /* Opening a pipe that nobody reads would block us for ever, with signals blocked. */
 static int open_target(const char *path, bool overwrite, struct mp_error *error)
 {
-    int fd = open(path,
-                  O_WRONLY | O_CREAT | O_CLOEXEC | O_NONBLOCK | O_NOCTTY | (overwrite ? 0 : O_EXCL),
-                  0600);
+    int fd = mp_open_output(path, O_NONBLOCK | (overwrite ? 0 : O_EXCL));
 
     if (fd >= 0)
         fcntl(fd, F_SETFL, 0);

@@ -2,10 +2,12 @@
  * scripts that parse nvprof's output expect.
  */
 #include <errno.h>
+#include <fcntl.h>
 #include <stdarg.h>
 #include <string.h>
 #include <sys/stat.h>
 
+#include "base/io.h"
 #include "base/text/foreign.h"
 #include "base/text/strings.h"
 #include "nvprof/nvprof.h"
@@ -71,7 +73,7 @@ static bool is_no_file(const char *path)
 
 static enum mp_status open_file(struct nvprof_log *log, bool overwrite, struct mp_error *error)
 {
-    log->file = fopen(log->path, overwrite || is_no_file(log->path) ? "we" : "wxe");
+    log->file = mp_output_stream(log->path, overwrite || is_no_file(log->path) ? O_TRUNC : O_EXCL);
     log->owned = log->file != NULL;
     if (log->file)
         return MP_OK;

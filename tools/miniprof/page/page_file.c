@@ -4,6 +4,7 @@
 #include "page/page_file.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,6 +12,7 @@
 #include <unistd.h>
 
 #include "base/data/buffer.h"
+#include "base/io.h"
 #include "common/command.h"
 #include "page/endings.h"
 
@@ -79,7 +81,9 @@ static int write_beside(const char *command, const char *path, const char *part,
 
     unfinished = part;
     endings_guard(before, on_end);
-    out = fopen(part, "wxe");
+    out = mp_output_stream(part, O_EXCL);
+    if (out)
+        mp_keep_mode(fileno(out), AT_FDCWD, path);
     code = write_to(command, path, out, writer, context);
     if (code < EXIT_USAGE && rename(part, path) != 0)
         code = cannot_write(command, path);
@@ -120,7 +124,7 @@ int page_write(const char *command, const char *path, page_writer *writer, void 
     if (lstat(path, &found) != 0)
         return replace(command, path, writer, context);
     if (stat(path, &found) != 0 || !S_ISREG(found.st_mode))
-        return write_to(command, path, fopen(path, "we"), writer, context);
+        return write_to(command, path, mp_output_stream(path, O_TRUNC), writer, context);
     if (holds_trace(path)) {
         complain(command, "the output wants another name: '%s' is a trace", path);
         return EXIT_USAGE;

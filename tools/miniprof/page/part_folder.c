@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "base/data/buffer.h"
+#include "base/io.h"
 #include "common/command.h"
 #include "page/endings.h"
 
@@ -51,6 +52,18 @@ bool part_folder_stopped(void)
 
 static int empty_folder(int at, const char *from, int to);
 
+/* To the file of that name if there is one: the new one has its mode. */
+static int move_file(int from, const char *name, int to)
+{
+    int fd = openat(from, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+
+    if (fd >= 0) {
+        mp_keep_mode(fd, to, name);
+        close(fd);
+    }
+    return renameat(from, name, to, name);
+}
+
 /* Moves or removes what a folder has. */
 static int empty_entry(int from, const char *name, int to)
 {
@@ -60,10 +73,10 @@ static int empty_entry(int from, const char *name, int to)
     if (fstatat(from, name, &found, AT_SYMLINK_NOFOLLOW) != 0)
         return -1;
     if (!S_ISDIR(found.st_mode))
-        return to < 0 ? unlinkat(from, name, 0) : renameat(from, name, to, name);
+        return to < 0 ? unlinkat(from, name, 0) : move_file(from, name, to);
     if (to < 0)
         return empty_folder(from, name, -1);
-    if (mkdirat(to, name, 0777) != 0 && errno != EEXIST)
+    if (mkdirat(to, name, 0700) != 0 && errno != EEXIST)
         return -1;
     inside = openat(to, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (inside < 0)
@@ -116,7 +129,7 @@ static int write_beside(const char *command, const char *path, const char *part,
     int code;
 
     hold_signals(before); /* before there is something to remove */
-    if (mkdir(part, 0777) != 0) {
+    if (mkdir(part, 0700) != 0) {
         code = cannot_write(command, path);
         let_signals(before);
         return code;
