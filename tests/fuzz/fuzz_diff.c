@@ -8,6 +8,7 @@
 #include <math.h>
 
 #include "analyze/diff/diff.h"
+#include "base/text/foreign.h"
 #include "base/text/json_read.h"
 #include "report/diff/diff.h"
 #include "report/page/diff.h"
@@ -76,6 +77,15 @@ static void expect_diff(const struct diff *diff)
 
 /* ---- Reports ---- */
 
+/* Lines in which nothing acts. */
+static void expect_harmless(const char *text, size_t bytes)
+{
+    for (size_t at = 0; at < bytes; at++) {
+        at += foreign_harmless(text + at, bytes - at);
+        expect(at == bytes || text[at] == '\n');
+    }
+}
+
 static void expect_printed(const struct diff_report *report, enum report_format format)
 {
     struct report_out out = {.format = format};
@@ -89,6 +99,7 @@ static void expect_printed(const struct diff_report *report, enum report_format 
     json_read_begin(&reader, text, bytes);
     json_read_skip(&reader);
     expect(bytes && (format != REPORT_JSON || json_read_end(&reader)));
+    expect_harmless(text, bytes);
     free(text);
 }
 

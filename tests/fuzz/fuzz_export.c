@@ -1,12 +1,15 @@
 /* Exports of files whose checksums fit, whatever they say: rows have names and places, each row is
- * of a kind that was asked for, and every format takes them.
+ * of a kind that was asked for, and every format takes them. nvprof's files can be read again.
  */
 #include <ftw.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
 #include "mutate.h"
 #include "walk.h"
 
 #include "export/common/format.h"
+#include "export/nvvp/nvvp.h"
 
 #define MOST_ROWS 20000 /* of a trace; bounds the time of one input */
 
@@ -100,6 +103,22 @@ static void export_to(const struct export_format *format, struct mp_trace *trace
     empty_folder();
 }
 
+/* What nvprof's -o makes of a trace -i reads. */
+static void write_nvprof(struct mp_trace *trace)
+{
+    char path[sizeof folder + sizeof "/out"];
+    struct mp_error error = {.text = ""};
+    int fd = memfd_create("read", MFD_CLOEXEC);
+
+    snprintf(path, sizeof path, "%s/out", folder);
+    if (nvvp_write(trace, path, &error) == MP_OK)
+        expect(nvvp_read(path, fd, &error) == MP_OK);
+    else
+        expect(error.status == MP_ERR_UNSUPPORTED);
+    close(fd);
+    empty_folder();
+}
+
 /* ---- The fuzzer ---- */
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
@@ -116,6 +135,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     make_folder();
     for (size_t i = 0; trace && walk_count(trace) <= MOST_ROWS && i < count; i++)
         export_to(formats[i], trace, &options[(i + size) % 3]);
+    if (trace && walk_count(trace) <= MOST_ROWS / 10)
+        write_nvprof(trace);
     mp_trace_close(trace);
     return 0;
 }

@@ -1,13 +1,17 @@
 /* JSON that other programs wrote, any bytes: reading a text value by value and passing over it
  * agree on whether it is JSON, values fit into their room, and what is JSON for us is so for
- * SQLite. TensorRT's layers, which the command reads that way, are read too. */
+ * SQLite. TensorRT's layers, which the command reads that way, are read too. The same bytes as a
+ * name are written so that nothing in them acts, and JSON is exact. */
 #include <sqlite3.h>
 #include <string.h>
 
 #include "target.h"
 
 #include "analyze/layers/trt_layer.h"
+#include "base/text/foreign.h"
 #include "base/text/json_read.h"
+#include "base/text/json_write.h"
+#include "base/text/utf8.h"
 
 /* ---- Value by value ---- */
 
@@ -90,6 +94,39 @@ static void expect_layer(const char *text, bool is_json)
     expect(trt_layer_mark(layer.name, layer.type) < TRT_MARKS);
 }
 
+/* ---- What we write ---- */
+
+/* Any bytes, as a name: nothing acts, and JSON has what is UTF-8 of them. */
+static void expect_written(const char *name, size_t bytes)
+{
+    struct mp_buffer valid = {.data = NULL};
+    struct json_writer json;
+    struct json_reader reader;
+    char *text = NULL;
+    char *read;
+    size_t size;
+    FILE *out = open_memstream(&text, &size);
+
+    foreign_put(out, name, bytes);
+    foreign_put_csv(out, name, bytes);
+    fflush(out);
+    expect(foreign_is_harmless(text) && strlen(text) == size);
+    rewind(out);
+    json_begin(&json, out, 0);
+    json_bytes(&json, name, bytes);
+    fclose(out);
+    expect(foreign_harmless(text, size) == size);
+    expect(utf8_append_valid(&valid, name, bytes) == MP_OK);
+    expect(mp_buffer_append_byte(&valid, '\0') == MP_OK);
+    read = malloc(valid.size);
+    json_read_begin(&reader, text, size);
+    expect(json_read_text(&reader, read, valid.size));
+    expect(!strcmp(read, (const char *)valid.data) || memchr(name, '\0', bytes));
+    mp_buffer_free(&valid);
+    free(read);
+    free(text);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     char *text = malloc(size + 1); /* so that a read beyond the end is seen */
@@ -102,6 +139,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     expect(is_json == is_skipped(text, size));
     expect(!is_json || is_json_for_sqlite(text, size));
     expect_layer(name, is_skipped(name, strlen(name)));
+    expect_written(text, size);
     free(name);
     free(text);
     return 0;
