@@ -19,6 +19,17 @@ void print_prefix(const struct report_out *out, const struct mp_trace *trace)
     fputs("== ", out->file);
 }
 
+void print_note(const struct report_out *out, const struct mp_trace *trace, const char *format, ...)
+{
+    va_list arguments;
+
+    print_prefix(out, trace);
+    va_start(arguments, format);
+    foreign_print(out->file, format, arguments);
+    va_end(arguments);
+    fputc('\n', out->file);
+}
+
 void print_device_name(FILE *out, const char *name, uint64_t device)
 {
     fputs("Device \"", out);

@@ -13,6 +13,12 @@
  * and for several processes (`trace` NULL). */
 void print_prefix(const struct report_out *out, const struct mp_trace *trace);
 
+/* A line for people with the prefix, in which no name acts (base/text/foreign.h); without its
+ * newline. */
+__attribute__((format(printf, 3, 4))) void print_note(const struct report_out *out,
+                                                      const struct mp_trace *trace,
+                                                      const char *format, ...);
+
 /* `Device "TITAN V (0)"`; a device of UINT64_MAX is not known. */
 void print_device_name(FILE *out, const char *name, uint64_t device);
 

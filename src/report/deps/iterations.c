@@ -2,6 +2,7 @@
 #include <stdlib.h>
 
 #include "base/text/units.h"
+#include "report/common/quality.h"
 #include "report/common/statistics.h"
 #include "report/deps/rows.h"
 #include "report/deps/sections.h"
@@ -121,8 +122,8 @@ enum mp_status print_deps_iterations(const struct report_out *out, const struct 
                      windows->count == 1 ? "" : "s", report->iterations_name);
     print_length(out, report);
     if (windows->unfinished)
-        print_deps_line(out, report, "%zu more %s no begin or no end in the trace",
-                        windows->unfinished, windows->unfinished == 1 ? "has" : "have");
+        print_note(out, report->trace, "%zu more %s no begin or no end in the trace",
+                   windows->unfinished, windows->unfinished == 1 ? "has" : "have");
     report_begin(&table, out, columns, COLUMN_COUNT);
     MP_TRY(iterations_print_table(&table, report, report->parts));
     if (report->parts)

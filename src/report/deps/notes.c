@@ -36,7 +36,7 @@ static void note_count(const struct report_out *out, const struct deps_report *r
                        uint64_t count, const char *one, const char *more)
 {
     if (count)
-        print_deps_line(out, report, "%" PRIu64 " %s", count, count == 1 ? one : more);
+        print_note(out, report->trace, "%" PRIu64 " %s", count, count == 1 ? one : more);
 }
 
 static void note_counts(const struct report_out *out, const struct deps_report *report)
@@ -81,16 +81,16 @@ void print_deps_notes(const struct report_out *out, const struct deps_report *re
     const struct deps *deps = report->deps;
 
     if (deps->no_calls)
-        print_deps_line(out, report,
-                        "No API calls in the trace: when work was launched is not known.");
+        print_note(out, report->trace,
+                   "No API calls in the trace: when work was launched is not known.");
     if (deps->no_syncs)
-        print_deps_line(out, report,
-                        "No synchronisation in the trace: what waits is inferred from times.");
+        print_note(out, report->trace,
+                   "No synchronisation in the trace: what waits is inferred from times.");
     note_counts(out, report);
-    print_deps_line(out, report,
-                    "Not modelled: contention on the GPU, polling on host memory%s; "
-                    "miniprof-deps(1).",
-                    deps->wait_count ? ""
-                                     : ", threads that wait for each other (miniprof run records "
-                                       "their waits)");
+    print_note(out, report->trace,
+               "Not modelled: contention on the GPU, polling on host memory%s; "
+               "miniprof-deps(1).",
+               deps->wait_count ? ""
+                                : ", threads that wait for each other (miniprof run records "
+                                  "their waits)");
 }

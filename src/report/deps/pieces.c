@@ -7,18 +7,6 @@
 
 #include "base/poison.h"
 
-void print_deps_line(const struct report_out *out, const struct deps_report *report,
-                     const char *format, ...)
-{
-    va_list arguments;
-
-    print_prefix(out, report->trace);
-    va_start(arguments, format);
-    foreign_print(out->file, format, arguments);
-    va_end(arguments);
-    fputc('\n', out->file);
-}
-
 void print_deps_title(const struct report_out *out, const struct deps_report *report,
                       const char *format, ...)
 {

@@ -41,12 +41,7 @@ void json_deps_top(struct json_writer *json, const struct deps_report *report);
 /* `kernel`, `copy`, ...: of enum deps_kind. */
 const char *deps_kind_name(unsigned kind);
 
-/* `==PID== ` and a line. */
-__attribute__((format(printf, 3, 4))) void print_deps_line(const struct report_out *out,
-                                                           const struct deps_report *report,
-                                                           const char *format, ...);
-
-/* The same for a title, which a sheet has not. */
+/* print_note for a title, which a sheet has not. */
 __attribute__((format(printf, 3, 4))) void print_deps_title(const struct report_out *out,
                                                             const struct deps_report *report,
                                                             const char *format, ...);

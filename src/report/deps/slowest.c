@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/text/units.h"
+#include "report/common/quality.h"
 #include "report/deps/rows.h"
 #include "report/deps/sections.h"
 
@@ -168,9 +169,9 @@ static void slowest_print_text(const struct comparison *comparison, void *contex
 
     mp_format_time_decimals(slow, sizeof slow, length_of(comparison->slow));
     mp_format_time_decimals(median, sizeof median, length_of(comparison->median));
-    print_deps_line(out, comparison->report,
-                    "Iteration %" PRIu64 ": %s; the median one (%" PRIu64 "): %s",
-                    comparison->slow->id, slow, comparison->median->id, median);
+    print_note(out, comparison->report->trace,
+               "Iteration %" PRIu64 ": %s; the median one (%" PRIu64 "): %s", comparison->slow->id,
+               slow, comparison->median->id, median);
     report_begin(&table, out, columns + 1, COLUMN_COUNT - 1);
     report_header(&table);
     while (shown < ROWS_IN_TEXT && shown < comparison->count &&

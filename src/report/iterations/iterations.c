@@ -4,7 +4,6 @@
 #include "report/iterations/iterations.h"
 
 #include <inttypes.h>
-#include <stdarg.h>
 
 #include "base/text/foreign.h"
 #include "base/text/units.h"
@@ -16,19 +15,6 @@
 #include "base/poison.h"
 
 /* ---- Lines ---- */
-
-__attribute__((format(printf, 3, 4))) static void print_line(const struct report_out *out,
-                                                             const struct iterations_report *report,
-                                                             const char *format, ...)
-{
-    va_list arguments;
-
-    print_prefix(out, report->trace);
-    va_start(arguments, format);
-    foreign_print(out->file, format, arguments);
-    va_end(arguments);
-    fputc('\n', out->file);
-}
 
 static void print_what(FILE *out, const struct iterations_report *report)
 {
@@ -97,7 +83,7 @@ void print_iterations_warning(const struct report_out *out, const struct iterati
 
     if (report->deps->count > report->deps->host_count &&
         quality_has_times(&report->deps->quality) && found->coverage < ITERATIONS_ENOUGH_COVERAGE)
-        print_line(out, report,
+        print_note(out, report->trace,
                    "Warning: %.2f%% of the GPU work is in no iteration; iters --candidates lists "
                    "what else repeats.",
                    100 * (1 - found->coverage));
@@ -259,22 +245,22 @@ static void iterations_print_notes(const struct report_out *out,
     if (!quality_has_times(&deps->quality))
         print_no_times(out, report->trace, "busy time and no causes of idle time");
     else if (deps->count == deps->host_count)
-        print_line(out, report, "No GPU work in the trace.");
+        print_note(out, report->trace, "No GPU work in the trace.");
     if (deps->no_calls)
-        print_line(out, report,
+        print_note(out, report->trace,
                    "No API calls in the trace: work belongs to the iteration in which "
                    "it began, and why the GPU was idle is not known.");
     else if (deps->counts.unlaunched)
-        print_line(out, report,
+        print_note(out, report->trace,
                    "%" PRIu64 " device activit%s no launching call in the trace: they belong to "
                    "the iteration in which they began.",
                    deps->counts.unlaunched, deps->counts.unlaunched == 1 ? "y has" : "ies have");
     if (found->unfinished)
-        print_line(out, report, "%zu more %s no begin or no end in the trace.", found->unfinished,
-                   found->unfinished == 1 ? "has" : "have");
+        print_note(out, report->trace, "%zu more %s no begin or no end in the trace.",
+                   found->unfinished, found->unfinished == 1 ? "has" : "have");
     if (found->outside)
-        print_line(out, report, "%" PRIu64 " device activit%s to no iteration.", found->outside,
-                   found->outside == 1 ? "y belongs" : "ies belong");
+        print_note(out, report->trace, "%" PRIu64 " device activit%s to no iteration.",
+                   found->outside, found->outside == 1 ? "y belongs" : "ies belong");
 }
 
 struct iterations_report iterations_report_of(const struct mp_trace *trace, const struct deps *deps,

@@ -302,35 +302,34 @@ static void layers_print_notes(const struct report_out *out, const struct layers
     if (!result->by_position && report->sampled)
         print_sampled_note(out, report->trace);
     if (!result->by_position && !report->tree && shown < result->count)
-        print_layers_note(out, report, "%zu of %zu layers are shown.", shown, result->count);
+        print_note(out, report->trace, "%zu of %zu layers are shown.", shown, result->count);
     if (!result->by_position && result->no_calls)
-        print_layers_note(out, report,
-                          "No API calls in the trace: only what was captured in NVTX ranges is "
-                          "known to belong to a layer.");
+        print_note(out, report->trace,
+                   "No API calls in the trace: only what was captured in NVTX ranges is "
+                   "known to belong to a layer.");
     if (!result->by_position && result->unlaunched && !result->no_calls)
-        print_layers_note(out, report,
-                          "%" PRIu64 " of %" PRIu64
-                          " activities have no launching call in the trace.",
-                          result->unlaunched, result->activities);
+        print_note(out, report->trace,
+                   "%" PRIu64 " of %" PRIu64 " activities have no launching call in the trace.",
+                   result->unlaunched, result->activities);
     if (!result->by_position && result->kept)
-        print_layers_note(out, report,
-                          "Too many ranges overlap in part: %" PRIu64
-                          " times one was taken to be inside those around its begin.",
-                          result->kept);
+        print_note(out, report->trace,
+                   "Too many ranges overlap in part: %" PRIu64
+                   " times one was taken to be inside those around its begin.",
+                   result->kept);
     if (!result->by_position && open)
-        print_layers_note(out, report, "%" PRIu64 " of the ranges %s no end.", open,
-                          one ? "has" : "have");
+        print_note(out, report->trace, "%" PRIu64 " of the ranges %s no end.", open,
+                   one ? "has" : "have");
 }
 
 static void print_why_by_position(const struct report_out *out, const struct layers_report *report)
 {
     if (!report->result->has_ranges)
-        print_layers_note(out, report,
-                          "No NVTX ranges in the trace: kernels by position instead of layers.");
+        print_note(out, report->trace,
+                   "No NVTX ranges in the trace: kernels by position instead of layers.");
     else if (report->result->no_calls)
-        print_layers_note(out, report,
-                          "No API calls in the trace: what the NVTX ranges launched is not known; "
-                          "kernels by position instead.");
+        print_note(out, report->trace,
+                   "No API calls in the trace: what the NVTX ranges launched is not known; "
+                   "kernels by position instead.");
 }
 
 static enum mp_status print_layer_table(const struct report_out *out,

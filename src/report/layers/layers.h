@@ -32,11 +32,9 @@ void print_layers_groups(const struct report_out *out, const struct layers_repor
 void print_layers_json(FILE *out, const struct layers_report *report);
 
 /* Rows that --top leaves of `count`. */
-size_t layers_shown(const struct layers_report *report, size_t count);
-
-/* One line for people that says what is missing. */
-__attribute__((format(printf, 3, 4))) void print_layers_note(const struct report_out *out,
-                                                             const struct layers_report *report,
-                                                             const char *format, ...);
+static inline size_t layers_shown(const struct layers_report *report, size_t count)
+{
+    return report->top && report->top < count ? (size_t)report->top : count;
+}
 
 #endif

@@ -120,13 +120,13 @@ static void print_positions_title(const struct report_out *out, const struct lay
     const struct layer_positions *positions = &report->result->positions;
 
     if (positions->count)
-        print_layers_note(out, report,
-                          "Kernels by position: %zu rounds of %zu kernels, from kernel %zu on.",
-                          positions->rounds, positions->count, positions->start + 1);
+        print_note(out, report->trace,
+                   "Kernels by position: %zu rounds of %zu kernels, from kernel %zu on.",
+                   positions->rounds, positions->count, positions->start + 1);
     else
-        print_layers_note(out, report,
-                          "Kernels by position: no sequence of at least half of them repeats "
-                          "itself three times.");
+        print_note(out, report->trace,
+                   "Kernels by position: no sequence of at least half of them repeats "
+                   "itself three times.");
 }
 
 static void begin_positions(struct report_table *table, const struct report_out *out,

@@ -4,9 +4,7 @@
 #include "report/stacks/stacks.h"
 
 #include <inttypes.h>
-#include <stdarg.h>
 
-#include "base/text/foreign.h"
 #include "report/common/quality.h"
 
 #include "base/poison.h"
@@ -204,45 +202,36 @@ static enum mp_status stacks_each_row(
 
 /* ---- The report ---- */
 
-__attribute__((format(printf, 3, 4))) static void note(const struct report_out *out,
-                                                       const struct stacks_report *report,
-                                                       const char *format, ...)
-{
-    va_list arguments;
-
-    print_prefix(out, report->trace);
-    va_start(arguments, format);
-    foreign_print(out->file, format, arguments);
-    va_end(arguments);
-    fputc('\n', out->file);
-}
-
 /* Of a trace with stacks, or one that should have them: of which calls. */
 static void print_limits(const struct report_out *out, const struct stacks_report *report)
 {
     const struct stacks_result *result = report->result;
 
     if (result->every > 1)
-        note(out, report,
-             "Note: one call in %" PRIu64 " of each thread has a stack (MINIPROF_STACKS_EVERY).",
-             result->every);
+        print_note(out, report->trace,
+                   "Note: one call in %" PRIu64
+                   " of each thread has a stack (MINIPROF_STACKS_EVERY).",
+                   result->every);
     if (result->over)
-        note(out, report,
-             "Note: only calls of %" PRIu64 " us or more have a stack (MINIPROF_STACKS_OVER).",
-             result->over);
+        print_note(out, report->trace,
+                   "Note: only calls of %" PRIu64
+                   " us or more have a stack (MINIPROF_STACKS_OVER).",
+                   result->over);
 }
 
 static void print_no_stacks(const struct report_out *out, const struct stacks_report *report)
 {
     if (report->result->asked)
-        note(out, report,
-             "No stacks in the trace: MINIPROF_STACKS=%s asked for them, but no recorded call has "
-             "one.",
-             report->result->asked);
+        print_note(
+            out, report->trace,
+            "No stacks in the trace: MINIPROF_STACKS=%s asked for them, but no recorded call has "
+            "one.",
+            report->result->asked);
     else
-        note(out, report,
-             "No stacks in the trace: `miniprof run --stacks python`, or MINIPROF_STACKS=python, "
-             "records them.");
+        print_note(
+            out, report->trace,
+            "No stacks in the trace: `miniprof run --stacks python`, or MINIPROF_STACKS=python, "
+            "records them.");
 }
 
 static void stacks_print_notes(const struct report_out *out, const struct stacks_report *report)
@@ -252,24 +241,26 @@ static void stacks_print_notes(const struct report_out *out, const struct stacks
     if (!result->has_stacks)
         print_no_stacks(out, report);
     if (result->stacks.has_natives && !result->stacks.has_symbols)
-        note(out, report, "Note: native functions have no names: libdw is not installed here.");
+        print_note(out, report->trace,
+                   "Note: native functions have no names: libdw is not installed here.");
     else if (result->stacks.unnamed_count)
-        note(out, report,
-             "Note: modules without names: %" PRIu32
-             ", first %s. Their files are not here, or have "
-             "another build id.",
-             result->stacks.unnamed_count, result->stacks.unnamed);
+        print_note(out, report->trace,
+                   "Note: modules without names: %" PRIu32
+                   ", first %s. Their files are not here, or have "
+                   "another build id.",
+                   result->stacks.unnamed_count, result->stacks.unnamed);
     if (result->has_stacks || result->asked)
         print_limits(out, report);
     if (result->sample_count)
-        note(out, report,
-             "Samples: %zu; with Python's interpreter lock %.1f %% of the CPU time that they stand "
-             "for.",
-             result->sample_count,
-             result->all.sampled ? 100.0 * (double)result->gil_held / (double)result->all.sampled
-                                 : 0.0);
+        print_note(
+            out, report->trace,
+            "Samples: %zu; with Python's interpreter lock %.1f %% of the CPU time that they stand "
+            "for.",
+            result->sample_count,
+            result->all.sampled ? 100.0 * (double)result->gil_held / (double)result->all.sampled
+                                : 0.0);
     if (!result->has_times)
-        note(out, report, "Note: waiting times and the critical path are not known.");
+        print_note(out, report->trace, "Note: waiting times and the critical path are not known.");
 }
 
 static enum mp_status print_table(const struct report_out *out, const struct stacks_report *report)
@@ -284,8 +275,8 @@ static enum mp_status print_table(const struct report_out *out, const struct sta
     for (size_t at = 0; at < shown.count; at++)
         chosen[at] = columns[shown.of[at]];
     if (people)
-        note(out, report, "Who called, %s %s, with all that was called from there:",
-             report->tree ? "as a tree, by" : "by", by[report->options->by]);
+        print_note(out, report->trace, "Who called, %s %s, with all that was called from there:",
+                   report->tree ? "as a tree, by" : "by", by[report->options->by]);
     report_begin(&table, out, chosen, shown.count);
     status = stacks_each_row(&table, report, report->tree, &shown, report_measure);
     report_header(&table);
