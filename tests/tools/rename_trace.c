@@ -93,9 +93,9 @@ int main(int argc, char **argv)
 {
     static const struct mp_writer_options options = {.level = 1};
     struct mp_buffer header = {.data = NULL};
-    struct mp_trace *trace;
-    struct mp_cursor *cursor;
-    struct mp_writer *writer;
+    struct mp_trace *trace = NULL;
+    struct mp_cursor *cursor = NULL;
+    struct mp_writer *writer = NULL;
     int fd;
 
     if (argc < 3)
