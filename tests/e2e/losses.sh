@@ -38,7 +38,7 @@ first_line() { # NAME [OPTION...]
 }
 
 # ---- Lost without a word ----------------------------------------------------------------------
-three=(init start alpha=10 stop gamma=6 start beta=4 stop start alpha=7 beta=6 stop sync)
+three=(init start alpha=10 stop gamma=6 sync start beta=4 stop start alpha=7 beta=6 stop sync)
 for mode in auto range pause; do
     bare three.bare -- "$steps" "${three[@]}"
     profile "three_$mode" MINIPROF_CAPTURE=$mode SIMGPU_LOSE_KERNELS=8 -- "$steps" "${three[@]}"

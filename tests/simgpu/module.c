@@ -6,6 +6,8 @@
 #include "simgpu.h"
 
 #include <ctype.h>
+#include <elf.h>
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -128,12 +130,41 @@ static void module_free(CUmodule module)
     free(module);
 }
 
+/* What CUPTI shows of a module: an ELF image whose string table has the names of the PTX text, here
+ * that text itself. */
+struct cubin {
+    Elf64_Ehdr header;
+    Elf64_Shdr sections[2];
+    char names[];
+};
+
+static struct cubin *make_cubin(const char *text, size_t *bytes)
+{
+    size_t count = strlen(text) + 1;
+    struct cubin *cubin = calloc(1, sizeof(*cubin) + count);
+
+    *bytes = sizeof(*cubin) + count;
+    if (!cubin)
+        return NULL;
+    memcpy(cubin->header.e_ident, ELFMAG, SELFMAG);
+    cubin->header.e_ident[EI_CLASS] = ELFCLASS64;
+    cubin->header.e_shoff = offsetof(struct cubin, sections);
+    cubin->header.e_shnum = 2;
+    cubin->sections[1] = (Elf64_Shdr){
+        .sh_type = SHT_STRTAB, .sh_offset = offsetof(struct cubin, names), .sh_size = count};
+    memcpy(cubin->names, text, count);
+    return cubin;
+}
+
 static void module_notify(uint32_t cbid, CUmodule module)
 {
+    size_t bytes;
+    struct cubin *cubin = make_cubin(module->image, &bytes);
     CUpti_ModuleResourceData data = {
-        .moduleId = module->id, .cubinSize = strlen(module->image) + 1, .pCubin = module->image};
+        .moduleId = module->id, .cubinSize = cubin ? bytes : 0, .pCubin = (const char *)cubin};
 
     sg_resource(cbid, module->context, NULL, &data);
+    free(cubin);
 }
 
 static CUresult module_load(CUmodule *out, const void *image)

@@ -52,6 +52,7 @@
 #include "record/process/crash.h"
 #include "record/process/ctl.h"
 #include "record/ranges/baseline.h"
+#include "record/ranges/earlier.h"
 #include "record/ranges/range.h"
 #include "record/sampling/sampling.h"
 #include "record/stacks/stacks.h"
@@ -81,6 +82,8 @@ struct cuda_state {
     _Atomic uint32_t captured_until;     /* correlation id of the call that last ended a capture */
     _Atomic uint64_t device_graphs;      /* executable graphs that the device may launch */
     _Atomic uint64_t conditional_graphs; /* and those with conditional nodes */
+    _Atomic bool busy_at_end;            /* the last flush did not wait for all work */
+    _Atomic uint64_t device_launchers;   /* loaded modules whose kernels launch kernels */
 };
 
 /* What is switched on in CUPTI. Any thread reads this. One thread at a time writes it: the one that
@@ -142,8 +145,9 @@ struct recorder {
     struct sampling sampling;       /* locks: sampling, samples; the rest is its thread's */
     struct cuda_state cuda;
     struct cupti_state cupti_state;
-    struct attach attach;     /* under `switching` of the ranges */
-    struct ranges ranges;     /* lock: ranges */
+    struct attach attach; /* under `switching` of the ranges */
+    struct ranges ranges; /* lock: ranges */
+    struct earlier_work earlier;
     struct baseline baseline; /* the steps' thread's; atomics; lock: baseline */
     struct stacks stacks;     /* tables of the threads; lock: stacks */
     struct gaps gaps;         /* atomics, and rings without a lock */

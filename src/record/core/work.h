@@ -24,10 +24,11 @@
 enum work_word { WORK_IS_WAITING = 1, WORK_HURRY = 2 };
 
 enum work_kind {
-    WORK_BUFFER, /* data, bytes: a completed buffer with that many valid bytes */
-    WORK_START,  /* time, correlation (0: unknown), reason: a capture range begins */
-    WORK_STOP,   /* the same: it ends */
-    WORK_LAST    /* time: the process ends; calls from now on are the recorder's own */
+    WORK_BUFFER,  /* data, bytes: a completed buffer with that many valid bytes */
+    WORK_START,   /* time, correlation (0: unknown), reason: a capture range begins */
+    WORK_STOP,    /* the same: it ends */
+    WORK_EARLIER, /* time: work launched before the open range still runs */
+    WORK_LAST     /* time: the process ends; calls from now on are the recorder's own */
 };
 
 struct work {

@@ -11,6 +11,7 @@
 #include "record/core/state.h"
 #include "record/cupti/contexts.h"
 #include "record/cupti/subscriber.h"
+#include "record/places/device_code.h"
 
 #include "base/poison.h"
 
@@ -154,6 +155,7 @@ static void set_up_late(struct recorder *recorder)
     activity_enable_base(recorder, true);
     host_functions_go(recorder);
     catch_up(recorder, &missed);
+    device_code_find(recorder);
     mp_log_info("CUPTI is there from now on");
 }
 

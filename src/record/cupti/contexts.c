@@ -89,20 +89,59 @@ static bool event_completes(const struct driver_api *driver, CUevent event, uint
     return result == CUDA_SUCCESS;
 }
 
-/* An event stands for all that the context has been given so far, in all of its streams. The
- * driver destroys one that has not completed without waiting for it. */
+/* What a thread was in before it calls the driver for the recorder. */
+struct own_calls {
+    struct call_log *log;
+    bool busy;
+    int cancel;
+};
+
+/* Callbacks of this thread's calls are not the program's from here on. A thread that is cancelled
+ * while it sleeps would stay so. */
+static struct own_calls begin_own_calls(struct recorder *recorder)
+{
+    struct own_calls calls = {.log = call_log_mine(&recorder->logs)};
+
+    pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &calls.cancel);
+    calls.busy = calls.log && calls.log->busy;
+    if (calls.log)
+        calls.log->busy = true;
+    return calls;
+}
+
+static void end_own_calls(const struct own_calls *calls)
+{
+    if (calls->log)
+        calls->log->busy = calls->busy;
+    pthread_setcancelstate(calls->cancel, NULL);
+}
+
+/* An event stands for all that the context, which is current, has been given so far, in all of its
+ * streams. NULL if there can be none. */
+static CUevent watch(const struct driver_api *driver, CUcontext context)
+{
+    CUevent event;
+
+    if (driver->create_event(&event, CU_EVENT_DISABLE_TIMING) != CUDA_SUCCESS)
+        return NULL;
+    if (driver->record_context(context, event) == CUDA_SUCCESS)
+        return event;
+    driver->destroy_event(event);
+    return NULL;
+}
+
+/* The driver destroys an event that has not completed without waiting for it. */
 static bool becomes_idle(const struct driver_api *driver, CUcontext context, uint64_t limit)
 {
     CUcontext popped;
     CUevent event;
-    bool idle;
+    bool idle = false;
 
     if (driver->push_context(context) != CUDA_SUCCESS)
         return false;
-    idle = driver->create_event(&event, CU_EVENT_DISABLE_TIMING) == CUDA_SUCCESS;
-    if (idle) {
-        idle = driver->record_context(context, event) == CUDA_SUCCESS &&
-               event_completes(driver, event, limit);
+    event = watch(driver, context);
+    if (event) {
+        idle = event_completes(driver, event, limit);
         driver->destroy_event(event);
     }
     driver->pop_context(&popped);
@@ -112,21 +151,46 @@ static bool becomes_idle(const struct driver_api *driver, CUcontext context, uin
 bool contexts_become_idle(struct recorder *recorder, const CUcontext *items, uint32_t count,
                           uint64_t limit)
 {
-    struct call_log *log = call_log_mine(&recorder->logs);
-    bool busy = log && log->busy;
+    struct own_calls calls = begin_own_calls(recorder);
     bool idle = contexts_can_be_watched(&recorder->driver);
-    int cancel;
 
-    /* A thread that is cancelled while it sleeps would stay busy. */
-    pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel);
-    if (log)
-        log->busy = true;
     for (uint32_t i = 0; idle && i < count; i++)
         idle = atomic_load(&recorder->cuda.stream_captures) == 0 &&
                becomes_idle(&recorder->driver, items[i], limit);
-    if (log)
-        log->busy = busy;
-    pthread_setcancelstate(cancel, NULL);
+    end_own_calls(&calls);
+    return idle;
+}
+
+CUevent contexts_watch_current(struct recorder *recorder, CUcontext *context)
+{
+    const struct driver_api *driver = &recorder->driver;
+    struct own_calls calls;
+    CUevent event = NULL;
+
+    *context = NULL;
+    if (!contexts_can_be_watched(driver) || atomic_load(&recorder->cuda.stream_captures) > 0)
+        return NULL;
+    calls = begin_own_calls(recorder);
+    if (driver->get_current && driver->get_current(context) == CUDA_SUCCESS && *context)
+        event = watch(driver, *context);
+    end_own_calls(&calls);
+    return event;
+}
+
+bool contexts_watched_is_idle(struct recorder *recorder, CUcontext context, CUevent event)
+{
+    const struct driver_api *driver = &recorder->driver;
+    struct own_calls calls = begin_own_calls(recorder);
+    CUcontext popped;
+    bool idle = true;
+
+    if (driver->push_context(context) == CUDA_SUCCESS) {
+        idle = driver->query_event(event) != CUDA_ERROR_NOT_READY;
+        if (idle)
+            driver->destroy_event(event);
+        driver->pop_context(&popped);
+    }
+    end_own_calls(&calls);
     return idle;
 }
 

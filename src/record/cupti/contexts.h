@@ -46,4 +46,12 @@ bool contexts_become_idle(struct recorder *recorder, const CUcontext *items, uin
 /* The same of the calling thread's current context; false if there is none. */
 bool contexts_current_becomes_idle(struct recorder *recorder, uint64_t limit);
 
+/* An event that completes with all that the current context has been given so far, and that
+ * context. NULL where contexts_become_idle cannot tell. It is owned by the caller, until
+ * contexts_watched_is_idle says yes or the context is destroyed. */
+CUevent contexts_watch_current(struct recorder *recorder, CUcontext *context);
+
+/* Whether the event is complete, or will never be; then it is destroyed. Without waiting. */
+bool contexts_watched_is_idle(struct recorder *recorder, CUcontext context, CUevent event);
+
 #endif

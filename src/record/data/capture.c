@@ -106,6 +106,26 @@ static const struct capture_range *find_range(const struct capture *capture, uin
     return low ? &capture->ranges[low - 1] : NULL;
 }
 
+/* A range that began with the process has begin 0: nothing is earlier. */
+uint64_t capture_note_earlier(struct capture *capture, uint64_t correlation, uint64_t end,
+                              uint64_t *number)
+{
+    const struct capture_range *found = find_range(capture, end);
+    struct capture_range *range;
+    uint64_t until, before;
+
+    if (!found || !found->begin_time || correlation > found->begin_correlation)
+        return 0;
+    range = &capture->ranges[found - capture->ranges];
+    until = (end < range->end_time ? end : range->end_time) - range->begin_time;
+    before = range->earlier;
+    if (until <= before)
+        return 0;
+    range->earlier = until;
+    *number = capture->count - capture->held + (uint64_t)(range - capture->ranges) + 1;
+    return until - before;
+}
+
 bool capture_held_time(const struct capture *capture, uint64_t time)
 {
     const struct capture_range *range = find_range(capture, time);

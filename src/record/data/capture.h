@@ -26,6 +26,7 @@
 struct capture_range {
     uint64_t begin_correlation, end_correlation; /* 64 bits; open: UINT64_MAX */
     uint64_t begin_time, end_time;
+    uint64_t earlier; /* ns from the begin on in which work launched before it was under way */
 };
 
 struct capture {
@@ -101,6 +102,12 @@ static inline bool capture_keeps_time(const struct capture *capture, uint64_t ti
     return capture_range_has_time(&capture->ranges[capture->held - 1], time) ||
            capture_held_time(capture, time);
 }
+
+/* Work that is not kept ran until `end`, or still runs then. If it was launched before the range
+ * *number, in which that is, answers by how many ns this extends `earlier` of the range; else 0.
+ * `correlation`: of its launch; 0 if unknown, then it is known to be earlier. */
+uint64_t capture_note_earlier(struct capture *capture, uint64_t correlation, uint64_t end,
+                              uint64_t *number);
 
 /* Whether what lasted from `begin` to `end` was under way in a range. */
 bool capture_keeps_span(const struct capture *capture, uint64_t begin, uint64_t end);

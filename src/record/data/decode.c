@@ -6,6 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "record/data/quality.h"
 #include "record/data/stack_rows.h"
 #include "record/metrics/profiled.h"
 
@@ -44,6 +45,18 @@ static void check_times(struct decoder *decoder, uint64_t start, uint64_t end)
         decoder->counts.reversed_times++;
 }
 
+/* How far a time may be outside of the recording before it counts as another clock's. CUPTI's own
+ * clock, the time of day, is years away. The cycle counter that torch.profiler uses (clients.h) is
+ * off by the machine's uptime. */
+#define FOREIGN_NS (UINT64_C(600) * 1000000000u)
+
+/* With room to spare, since they are there to detect other clocks. */
+void decode_limit_times(struct decoder *decoder, uint64_t begin, uint64_t passed)
+{
+    decoder->earliest = begin > FOREIGN_NS ? begin - FOREIGN_NS : 1;
+    decoder->latest = begin + passed + FOREIGN_NS;
+}
+
 /* Whether the time is of another clock. After a clock was registered again, CUPTI gives the first
  * kernels times of its own clock (clock_again in quirks.def). Work that ran before has times of the
  * other client's clock. Such times do not lie on the trace's axis and cannot be converted. */
@@ -58,6 +71,16 @@ static bool is_device_launched(const struct decoder *decoder, const struct recor
            ((const struct record_kernel_10 *)(const void *)record)->device_launched;
 }
 
+void decode_earlier(struct decoder *decoder, uint64_t correlation, uint64_t end)
+{
+    uint64_t range;
+    uint64_t ns = capture_note_earlier(decoder->capture, correlation, end, &range);
+
+    if (ns && decoder->quality)
+        quality_change(decoder->quality, decoder->dictionary, QUALITY_earlier_work_ns, range,
+                       (int64_t)ns);
+}
+
 /* Whether device work is kept, with its correlation id in 64 bits. */
 static bool keep_work(struct decoder *decoder, uint32_t correlation, uint64_t start, uint64_t end,
                       uint64_t *extended)
@@ -67,6 +90,8 @@ static bool keep_work(struct decoder *decoder, uint32_t correlation, uint64_t st
         answers_work(decoder->answers, *extended);
     if (!capture_keeps_work(decoder->capture, *extended, start)) {
         decoder->counts.outside++;
+        if (*extended)
+            decode_earlier(decoder, *extended, end);
         return false;
     }
     if (is_foreign(decoder, start) || is_foreign(decoder, end)) {

@@ -41,6 +41,7 @@ struct decoder {
     uint32_t process;                /* our own id */
     struct answers *answers;         /* the same */
     struct stack_rows *stack_rows;   /* who made a call */
+    struct quality *quality;         /* NULL in tests, and where ranges are not told apart */
     struct nested nested;
     uint64_t correlation; /* the greatest id met, in 64 bits */
     uint64_t launched;    /* the greatest id of a launch that succeeded */
@@ -55,6 +56,13 @@ struct decoder {
 void decoder_open(struct decoder *decoder, const struct cupti_api *cupti, const struct api_set *api,
                   struct capture *capture, struct dictionary *dictionary, struct mp_writer *writer);
 void decoder_close(struct decoder *decoder);
+
+/* Work that is not kept ran until `end`: if it was launched before the range, counts how long it
+ * was under way in that. `correlation`: of its launch, 0: that was before. */
+void decode_earlier(struct decoder *decoder, uint64_t correlation, uint64_t end);
+
+/* Limits the times of this trace: from `begin`, when the process was, to `passed` ns later. */
+void decode_limit_times(struct decoder *decoder, uint64_t begin, uint64_t passed);
 
 /* Appends the rows of a completed buffer. */
 void decode_buffer(struct decoder *decoder, uint8_t *data, size_t valid_bytes);

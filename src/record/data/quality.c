@@ -25,7 +25,7 @@ static const struct counter counters[QUALITY_COUNT] = {
 static bool is_of_process(unsigned counter)
 {
     return counter == QUALITY_device_graphs || counter == QUALITY_conditional_graphs ||
-           counter == QUALITY_gpu_behind_ms;
+           counter == QUALITY_device_launchers || counter == QUALITY_gpu_behind_ms;
 }
 
 void quality_restart(struct quality *quality)
@@ -38,7 +38,7 @@ void quality_restart(struct quality *quality)
             quality->base[i] = 0;
     memset(quality->written, 0, sizeof(quality->written));
     quality->from = 0;
-    quality->waiting.value = 0;
+    memset(quality->waiting, 0, sizeof(quality->waiting));
 }
 
 void quality_repeat(struct quality *quality)
@@ -119,32 +119,35 @@ static void append_loss(struct dictionary *dictionary, uint64_t range, unsigned 
                        });
 }
 
-static void append_waiting(struct quality *quality, struct dictionary *dictionary)
+static void append_waiting(struct quality *quality, struct dictionary *dictionary, unsigned counter)
 {
-    append_loss(dictionary, quality->waiting.range, QUALITY_unanswered_launches,
-                quality->waiting.value);
-    quality->waiting.value = 0;
+    struct range_change *waiting = &quality->waiting[counter];
+
+    append_loss(dictionary, waiting->range, counter, waiting->value);
+    waiting->value = 0;
 }
 
-void quality_unanswered(struct quality *quality, struct dictionary *dictionary, uint64_t range,
-                        int change)
+void quality_change(struct quality *quality, struct dictionary *dictionary,
+                    enum quality_counter counter, uint64_t range, int64_t change)
 {
-    if (quality->waiting.range != range)
-        append_waiting(quality, dictionary);
-    quality->waiting.range = range;
-    quality->waiting.value += change;
-    quality->values[QUALITY_unanswered_launches] += (uint64_t)(int64_t)change;
+    struct range_change *waiting = &quality->waiting[counter];
+
+    if (waiting->range != range)
+        append_waiting(quality, dictionary, counter);
+    waiting->range = range;
+    waiting->value += change;
+    quality->values[counter] += (uint64_t)change;
 }
 
 void quality_attribute(struct quality *quality, struct dictionary *dictionary, uint64_t last)
 {
     unsigned i;
 
-    append_waiting(quality, dictionary);
     for (i = 0; i < QUALITY_COUNT; i++) {
         uint64_t lost = quality->values[i] - quality->looked[i];
         uint64_t range = quality->from ? quality->from : 1;
 
+        append_waiting(quality, dictionary, i);
         quality->looked[i] = quality->values[i];
         for (; counters[i].is_loss && lost && range <= last; range++)
             append_loss(dictionary, range, i, (int64_t)lost);

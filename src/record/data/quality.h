@@ -43,14 +43,17 @@
     Q(gpu_behind_ms, false) /* the greatest lag of the GPU's records, if 5 s (cupti/lag.h) */      \
     Q(clock_renewals,                                                                              \
       false) /* CUPTI got its clock again, not to get slower (cupti/clock_renewal.h) */            \
-    Q(device_graphs, false)       /* executable graphs that the device may launch by itself */     \
-    Q(conditional_graphs, false)  /* executable graphs with conditional nodes */                   \
-    Q(device_launches, false)     /* rows of what the device launched by itself */                 \
-    Q(sample_overflows, false)    /* times that the GPU had no room for samples */                 \
-    Q(profiled_kernels, false)    /* kernel rows with the times of the metrics' profiler */        \
-    Q(baseline_steps, false)      /* steps in capture ranges (ranges/baseline.h) */                \
+    Q(device_graphs, false)      /* executable graphs that the device may launch by itself */      \
+    Q(conditional_graphs, false) /* executable graphs with conditional nodes */                    \
+    Q(device_launchers, false)   /* modules whose kernels launch kernels (places/device_code.h) */ \
+    Q(device_launches, false)    /* rows of what the device launched by itself */                  \
+    Q(sample_overflows, false)   /* times that the GPU had no room for samples */                  \
+    Q(profiled_kernels, false)   /* kernel rows with the times of the metrics' profiler */         \
+    Q(baseline_steps, false)     /* steps in capture ranges (ranges/baseline.h) */                 \
     Q(baseline_unrecorded, false) /* of them, those in which nothing was recorded */               \
     Q(nccl_plugin, false)         /* version of the plugin interface that NCCL has chosen */       \
+    Q(running_at_end, false)  /* records without times of work that the end did not wait for */    \
+    Q(earlier_work_ns, false) /* work launched before its range was under way in it */             \
     Q(unanswered_launches, false) /* launched kernels whose records never came */                  \
     Q(writer_cpu_ns, false)       /* CPU time of the writer thread */
 
@@ -69,10 +72,10 @@ struct quality {
     uint64_t written[QUALITY_COUNT]; /* the last rows */
     uint64_t looked[QUALITY_COUNT];  /* those that are attributed to capture ranges */
     uint64_t from;                   /* the first capture range that they may concern */
-    struct range_loss {
+    struct range_change {
         uint64_t range;
         int64_t value;
-    } waiting; /* of unanswered launches, one range's */
+    } waiting[QUALITY_COUNT]; /* changes that are not written yet, of one range each */
 };
 
 /* The file was cut. */
@@ -95,9 +98,9 @@ void quality_append_since(const struct quality *quality, const uint64_t before[Q
  * each of these. `last` is the number of the last range, 0: there was none. */
 void quality_attribute(struct quality *quality, struct dictionary *dictionary, uint64_t last);
 
-/* A launch of capture range `range` is unanswered (1), or no longer (-1). */
-void quality_unanswered(struct quality *quality, struct dictionary *dictionary, uint64_t range,
-                        int change);
+/* A counter that is no loss changes, for capture range `range`. */
+void quality_change(struct quality *quality, struct dictionary *dictionary,
+                    enum quality_counter counter, uint64_t range, int64_t change);
 
 /* Appends a row for each counter that has changed. */
 void quality_append(struct quality *quality, struct dictionary *dictionary, uint64_t time);

@@ -22,11 +22,6 @@
  * bound. */
 #define RECORD_BYTES_AT_MOST 256u
 
-/* How far a time may be outside of the recording before it counts as another clock's. CUPTI's own
- * clock, the time of day, is years away. The cycle counter that torch.profiler uses (clients.h) is
- * off by the machine's uptime. */
-#define FOREIGN_NS (UINT64_C(600) * 1000000000u)
-
 static void append_range_row(struct recording *recording, uint64_t kind, uint64_t reason,
                              uint64_t time, uint64_t correlation)
 {
@@ -52,7 +47,8 @@ static void use_answer(void *context, uint64_t correlation, int change)
     uint64_t range = capture_number_of(&recording->capture, correlation);
 
     if (range && !recording->flight)
-        quality_unanswered(&recording->quality, &recording->dictionary, range, change);
+        quality_change(&recording->quality, &recording->dictionary, QUALITY_unanswered_launches,
+                       range, change);
 }
 
 static bool keeps_time(const void *context, uint64_t time)
@@ -84,6 +80,7 @@ enum mp_status recording_open(struct recording *recording, struct mp_writer *wri
     recording->stack_rows.dictionary = &recording->dictionary;
     recording->decoder.stack_rows = &recording->stack_rows;
     recording->paths.stack_rows = &recording->stack_rows;
+    recording->decoder.quality = recording->flight ? NULL : &recording->quality;
     recording->decoder.overlaps = recording->recorder ? &recording->recorder->overlaps : NULL;
     recording->decoder.profiled = recording->metrics ? recording->profiled : NULL;
     recording->profiled->decoder = &recording->decoder;
@@ -161,17 +158,6 @@ static void apply_mark(struct recording *recording, const struct work *mark)
                      mark->reason, mark->time, correlation);
 }
 
-/* Sets the limits of times in this trace: from the process's start to now. With room to spare,
- * since they are there to detect other clocks. */
-static void limit_times(struct recording *recording)
-{
-    uint64_t passed = (uint64_t)(mp_monotonic_ms() - recording->begin_ms) * 1000000u;
-
-    recording->decoder.earliest =
-        recording->begin_time > FOREIGN_NS ? recording->begin_time - FOREIGN_NS : 1;
-    recording->decoder.latest = recording->begin_time + passed + FOREIGN_NS;
-}
-
 /* Notes which of the launches met so far may have no record (cupti/lag.h). The order of the reads
  * matters: `captured_until` is set before `stream_captures` falls to 0. */
 static void note_captures(struct recording *recording)
@@ -200,6 +186,11 @@ static void recording_take_work(struct recording *recording)
     while (work_take(recording->queue, &item)) {
         if (item.kind == WORK_LAST) {
             capture_limit(&recording->capture, item.time);
+            recording->untimed_before_end = recording->decoder.counts.zero_times;
+            continue;
+        }
+        if (item.kind == WORK_EARLIER) {
+            decode_earlier(&recording->decoder, 0, item.time);
             continue;
         }
         if (item.kind != WORK_BUFFER) {
@@ -207,7 +198,8 @@ static void recording_take_work(struct recording *recording)
             continue;
         }
         profiled_collect(recording->profiled); /* records of kernels may be in the buffer */
-        limit_times(recording);
+        decode_limit_times(&recording->decoder, recording->begin_time,
+                           (uint64_t)(mp_monotonic_ms() - recording->begin_ms) * 1000000u);
         note_captures(recording);
         decode_buffer(&recording->decoder, item.data, item.bytes);
         buffer_release(recording->pool, item.data);
@@ -558,6 +550,7 @@ static void collect_counters(struct recording *recording)
     values[QUALITY_dropped_functions] = host_functions_lost(recording->recorder);
     values[QUALITY_device_graphs] = count_of(recording->device_graphs);
     values[QUALITY_conditional_graphs] = count_of(recording->conditional_graphs);
+    values[QUALITY_device_launchers] = count_of(recording->device_launchers);
     values[QUALITY_device_launches] = counts->device_launches;
     if (recording->samples) {
         values[QUALITY_dropped_samples] = atomic_load(&recording->samples->lost);
@@ -566,6 +559,8 @@ static void collect_counters(struct recording *recording)
     values[QUALITY_dropped_metrics] = atomic_load(&recording->profiled->lost);
     values[QUALITY_buffers_exhausted] = atomic_load(&recording->pool->exhausted);
     values[QUALITY_zero_timestamps] = counts->zero_times;
+    if (recording->recorder && atomic_load(&recording->recorder->cuda.busy_at_end))
+        values[QUALITY_running_at_end] = counts->zero_times - recording->untimed_before_end;
     values[QUALITY_reversed_timestamps] = counts->reversed_times;
     values[QUALITY_inexact_nvtx_times] = mp_nvtx_inexact();
     values[QUALITY_unknown_records] = counts->unknown;

@@ -48,6 +48,7 @@ struct recording {
     const _Atomic uint64_t *paths_lost;         /* nodes of graphs without room, seen by others */
     const _Atomic uint64_t *device_graphs;      /* graphs whose work may have no records: */
     const _Atomic uint64_t *conditional_graphs; /* graphs.h */
+    const _Atomic uint64_t *device_launchers;   /* modules, likewise: places/device_code.h */
     bool paths_wanted; /* record the NVTX ranges in which nodes of graphs are made */
     struct paths paths;
     struct carried carried;
@@ -63,9 +64,10 @@ struct recording {
     struct clock_renewal clock_renewal;
     uint32_t captured_until; /* the recorder's, as it was last seen */
     struct quality quality;
-    uint64_t nvtx_events; /* delivered, kept or not */
-    uint64_t begin_time;  /* when recording began, for a range that begins with the process */
-    int64_t begin_ms;     /* the same on CLOCK_MONOTONIC, which the trace's clock need not be */
+    uint64_t untimed_before_end; /* records without times that came before the process ended */
+    uint64_t nvtx_events;        /* delivered, kept or not */
+    uint64_t begin_time; /* when recording began, for a range that begins with the process */
+    int64_t begin_ms;    /* the same on CLOCK_MONOTONIC, which the trace's clock need not be */
     void (*rest)(const void *context); /* called between buffers; NULL: there is no time for it */
     const void *rest_context;
     bool failure_said;

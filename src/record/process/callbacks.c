@@ -13,6 +13,7 @@
 #include "record/graphs/graphs.h"
 #include "record/metrics/query.h"
 #include "record/nccl/plugin.h"
+#include "record/places/device_code.h"
 #include "record/process/lifecycle.h"
 #include "record/stacks/stacks.h"
 
@@ -63,11 +64,15 @@ static void on_resource(struct recorder *recorder, CUpti_CallbackId cbid,
         break;
     case CUPTI_CBID_RESOURCE_CONTEXT_DESTROY_STARTING:
         contexts_forget(&recorder->cuda.contexts, data->context);
+        earlier_forget(recorder, data->context);
         profiling_forget(recorder, data->context);
         atomic_fetch_add(&recorder->logs.epoch, 1);
         /* The last chance to get the records of what ran in the context. */
         if (recorder_is_recording(recorder))
             recorder->cupti.flush_all(0);
+        break;
+    case CUPTI_CBID_RESOURCE_MODULE_LOADED:
+        device_code_loaded(recorder, data->resourceDescriptor);
         break;
     default:
         on_graph(recorder, cbid, data->resourceDescriptor);

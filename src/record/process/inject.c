@@ -266,6 +266,7 @@ static enum mp_status begin_recording(struct recorder *recorder, struct mp_write
     recording->paths_lost = &recorder->origins.lost;
     recording->device_graphs = &recorder->cuda.device_graphs;
     recording->conditional_graphs = &recorder->cuda.conditional_graphs;
+    recording->device_launchers = &recorder->cuda.device_launchers;
     recording->paths_wanted = recorder->wanted.paths;
     recording->metrics = recorder->profiling.wanted;
     recording->collectives.off = recorder->config.nccl == MP_NCCL_OFF;

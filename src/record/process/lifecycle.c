@@ -76,7 +76,9 @@ static void await_contexts(struct recorder *recorder)
     uint32_t count = copy_contexts(&recorder->cuda.contexts, items);
 
     if (contexts_can_be_watched(&recorder->driver))
-        contexts_become_idle(recorder, items, count, mp_time_limit_ns(MP_TIME_LAST_IDLE));
+        atomic_store(
+            &recorder->cuda.busy_at_end,
+            !contexts_become_idle(recorder, items, count, mp_time_limit_ns(MP_TIME_LAST_IDLE)));
     else if (atomic_load(&recorder->cuda.stream_captures) == 0)
         for (uint32_t i = 0; i < count; i++)
             synchronize(&recorder->driver, items[i]);
@@ -86,6 +88,7 @@ static void *last_flush_main(void *argument)
 {
     struct recorder *recorder = argument;
 
+    earlier_end(recorder);
     await_contexts(recorder);
     sampling_finish(recorder);
     recorder->cupti.flush_all(CUPTI_ACTIVITY_FLAG_FLUSH_FORCED);

@@ -49,6 +49,7 @@ void range_configure(struct recorder *recorder)
     ranges->lazy = mp_config_waits(config);
     ranges->most = ranges_wanted(&config->capture_end);
     pthread_mutex_init(&ranges->lock, NULL);
+    pthread_mutex_init(&recorder->earlier.lock, NULL);
     pthread_condattr_init(&attributes);
     pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
     pthread_cond_init(&ranges->changed, &attributes);
@@ -157,6 +158,7 @@ static void begin_opened(struct recorder *recorder, uint64_t number, uint8_t rea
     range_settle(recorder);
     if (renews_clock(recorder, mp_clock_now()))
         range_leave(recorder, number, true);
+    earlier_begin(recorder);
     if (!correlation)
         correlation = correlation_now(recorder);
     pthread_mutex_lock(&ranges->lock);
@@ -242,8 +244,12 @@ static bool lingers(struct ranges *ranges)
  * closed. False when CUPTI does not answer. */
 static bool leave(struct recorder *recorder, uint64_t closed, uint64_t time)
 {
-    if (closed && !pthread_equal(pthread_self(), recorder->writer))
-        contexts_current_becomes_idle(recorder, mp_time_limit_ns(MP_TIME_RANGE_IDLE));
+    bool idle = closed && !pthread_equal(pthread_self(), recorder->writer) &&
+                contexts_current_becomes_idle(recorder, mp_time_limit_ns(MP_TIME_RANGE_IDLE));
+
+    if (closed)
+        atomic_store(&recorder->earlier.mixed,
+                     !idle || contexts_count(&recorder->cuda.contexts) != 1);
     if (lingers(&recorder->ranges))
         return true;
     return range_leave(recorder, closed, closed && renews_clock(recorder, time));
@@ -262,6 +268,8 @@ static enum range_answer range_end(struct recorder *recorder, uint8_t reason, ui
     pthread_mutex_lock(&ranges->lock);
     answer = may_end(recorder, reason, met);
     pthread_mutex_unlock(&ranges->lock);
+    if (answer == RANGE_DONE)
+        earlier_end(recorder);
     if (!correlation && answer == RANGE_DONE)
         correlation = correlation_now(recorder);
     pthread_mutex_lock(&ranges->lock);
@@ -420,6 +428,7 @@ static void end_step(struct recorder *recorder, uint32_t correlation)
     may = may_end_step(ranges, met, &phase);
     pthread_mutex_unlock(&ranges->lock);
     if (may && phase == MP_STEP_LAST) {
+        earlier_end(recorder);
         now = mp_clock_now();
         if (!correlation)
             correlation = correlation_now(recorder);

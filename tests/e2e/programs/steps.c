@@ -131,6 +131,18 @@ static void endless(const char *value)
     launch("endless", value);
 }
 
+/* A module whose kernels launch kernels: it calls the device runtime. */
+static void load_launchers(const char *value)
+{
+    static const char image[] = ".version 8.0\n.target sm_90\n.address_size 64\n"
+                                ".extern .func (.param .b32 r) cudaLaunchDeviceV2\n"
+                                ".visible .entry parent()\n{\n    ret;\n}\n";
+    CUmodule module;
+
+    (void)value;
+    CU_CHECK(cuModuleLoadData(&module, image));
+}
+
 /* So many launches of alpha on a thread of their own, which `join` awaits. */
 static void *launch_aside(void *count)
 {
@@ -402,6 +414,7 @@ static const struct step_row step_rows[] = {
     {"alpha", alpha},
     {"beta", beta},
     {"endless", endless},
+    {"load-launchers", load_launchers},
     {"gamma", gamma_kernel},
     {"aside", aside},
     {"join", join},

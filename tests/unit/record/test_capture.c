@@ -66,12 +66,46 @@ static void old_ranges_are_forgotten(void **state)
     expect_numbers(half + 1, 10 * (most - 1), 10 * (most + 3));
 }
 
+static void expect_earlier(uint64_t correlation, uint64_t end, uint64_t range, uint64_t more)
+{
+    uint64_t number = 0;
+
+    assert_int_equal(capture_note_earlier(&capture, correlation, end, &number), more);
+    assert_int_equal(number, range);
+}
+
+/* Range 3 is from 30 to 35, by its ids and its times. */
+static void work_from_before_a_range_counts_as_far_as_it_reaches_into_it(void **state)
+{
+    (void)state;
+    make_ranges(FEW);
+    expect_earlier(26, 29, 0, 0); /* launched behind range 2, before range 3 */
+    expect_earlier(26, 30, 0, 0);
+    expect_earlier(26, 32, 3, 2);
+    expect_earlier(28, 31, 0, 0); /* known already */
+    expect_earlier(30, 33, 3, 1); /* the id of the call that begins it */
+    expect_earlier(31, 34, 0, 0);
+    expect_earlier(25, 39, 3, 2); /* to the range's end */
+    expect_earlier(36, 39, 0, 0); /* launched behind it */
+    expect_earlier(0, 41, 4, 1);  /* known to be earlier */
+}
+
+static void a_range_from_the_process_start_has_nothing_before_it(void **state)
+{
+    (void)state;
+    memset(&capture, 0, sizeof capture);
+    assert_int_equal(capture_open(&capture, MP_CAPTURE_AUTO, true), CAPTURE_BEGIN);
+    expect_earlier(1, 100, 0, 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_launch_belongs_to_the_range_it_was_made_in),
         cmocka_unit_test(the_last_range_may_be_open),
         cmocka_unit_test(old_ranges_are_forgotten),
+        cmocka_unit_test(work_from_before_a_range_counts_as_far_as_it_reaches_into_it),
+        cmocka_unit_test(a_range_from_the_process_start_has_nothing_before_it),
     };
 
     return cmocka_run_group_tests_name("record/capture", tests, NULL, NULL);

@@ -1,0 +1,61 @@
+/* One event, from the begin of a range to the first end at which it is complete. */
+#include "record/ranges/earlier.h"
+
+#include "record/core/clock.h"
+#include "record/core/state.h"
+#include "record/cupti/contexts.h"
+
+#include "base/poison.h"
+
+static void keep(struct earlier_work *earlier, CUcontext context, CUevent event)
+{
+    pthread_mutex_lock(&earlier->lock);
+    earlier->context = context;
+    earlier->event = event;
+    pthread_mutex_unlock(&earlier->lock);
+}
+
+/* The event that is there, which the caller then has alone. */
+static CUevent take(struct earlier_work *earlier, CUcontext *context)
+{
+    CUevent event;
+
+    pthread_mutex_lock(&earlier->lock);
+    *context = earlier->context;
+    event = earlier->event;
+    earlier->event = NULL;
+    pthread_mutex_unlock(&earlier->lock);
+    return event;
+}
+
+void earlier_begin(struct recorder *recorder)
+{
+    struct earlier_work *earlier = &recorder->earlier;
+    CUcontext context;
+    CUevent event = take(earlier, &context);
+
+    if (!event && !atomic_load(&earlier->mixed))
+        event = contexts_watch_current(recorder, &context);
+    keep(earlier, context, event);
+}
+
+void earlier_end(struct recorder *recorder)
+{
+    CUcontext context;
+    CUevent event = take(&recorder->earlier, &context);
+
+    if (!event || contexts_watched_is_idle(recorder, context, event))
+        return;
+    keep(&recorder->earlier, context, event);
+    work_put(&recorder->work, &(struct work){.kind = WORK_EARLIER, .time = mp_clock_now()});
+}
+
+void earlier_forget(struct recorder *recorder, CUcontext context)
+{
+    struct earlier_work *earlier = &recorder->earlier;
+
+    pthread_mutex_lock(&earlier->lock);
+    if (earlier->context == context)
+        earlier->event = NULL;
+    pthread_mutex_unlock(&earlier->lock);
+}
