@@ -281,7 +281,7 @@ trace dropped
 run html -o dropped.html dropped.mpt
 code 1
 stderr <<'END'
-miniprof html: Warning: 12 records were dropped.
+miniprof html: Warning: 12 records were dropped; busy time, idle causes and gains are not known.
 END
 name=$(printf 'no\033[31msuch')
 run html -o page.html "$name"

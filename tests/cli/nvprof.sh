@@ -496,7 +496,9 @@ code 0
 head -n 1 .stderr >.head
 grep -c Warning .stderr >.count
 mv .head .stderr
-stderr <<<'======== Warning: 12 records were dropped.'
+stderr <<END
+======== Warning: 12 records were dropped; busy time, idle causes and gains are not known.
+END
 verdict "it is said once" $(($(cat .count) != 1))
 
 # Sections, in their order.

@@ -12,20 +12,22 @@ first_line() { # checks stdout's first line against a glob
     verdict "first line" $?
 }
 
+# Of 104 kernels 2 % may be missing.
+unknown='busy time, idle causes and gains are not known'
 trace dropped
 run summary dropped.mpt
 code 1
-first_line '==4242== Warning: 12 records were dropped.'
+first_line "==4242== Warning: 12 records were dropped; $unknown."
 run info dropped.mpt
 code 1
-first_line '==4242== Warning: 12 records were dropped.'
+first_line "==4242== Warning: 12 records were dropped; $unknown."
 run summary --json dropped.mpt
 code 1
 json 'd["quality"]["dropped"] == 12 and d["quality"]["whole"] is False'
 json 'd["quality"]["counters"] == {"dropped_by_cupti": 12}'
 trace one-dropped
 run summary one-dropped.mpt
-first_line '==4242== Warning: 1 record was dropped.'
+first_line "==4242== Warning: 1 record was dropped; $unknown."
 
 # By capture range, with rows of ranges and names that are not in the trace, and sums that cancel.
 trace losses
@@ -34,15 +36,16 @@ for command in summary info nvtx kernels; do
     code 1
     quiet
     first_line '==4242== Warning: 12 records were dropped; 1 launched kernel has no record; *'
-    first_line '*; 2 capture ranges are not whole, the first is 1.'
+    first_line "*; 2 capture ranges are not whole, the first is 1; $unknown."
 done
 for command in summary kernels deps gpu-trace; do
     run $command --range 1 losses.mpt
     code 1
-    first_line '==4242== Warning: 12 records were dropped, some or all of this capture range.'
+    first_line "==4242== Warning: 12 records were dropped, some or all of this capture range; \
+$unknown."
     run $command --range 2 losses.mpt
     code 1
-    first_line '==4242== Warning: 1 kernel launched in this capture range has no record.'
+    first_line "==4242== Warning: 1 kernel launched in this capture range has no record; $unknown."
 done
 run summary --range 9 losses.mpt
 code 2
@@ -57,7 +60,7 @@ verdict "each range says what it lacks" $?
 # A trace of an older recorder does not tell: what was dropped may be of any range.
 run summary --range 2 dropped.mpt
 code 1
-first_line '==4242== Warning: 12 records were dropped.'
+first_line "==4242== Warning: 12 records were dropped; $unknown."
 
 trace doubtful
 run summary doubtful.mpt

@@ -188,10 +188,10 @@ code 1
 json 'not d["quality"]["whole"] and d["quality"]["dropped"] == 12 and not d["quality"]["damaged"]'
 run report dropped.mpt
 code 1
-line 1 "Warning: 12 records were dropped."
+line 1 "Warning: 12 records were dropped; busy time, idle causes and gains are not"
 run report --markdown dropped.mpt
 code 1
-line 3 "> \*\*Warning:\*\* 12 records were dropped."
+line 3 "> \*\*Warning:\*\* 12 records were dropped; busy time, idle causes and gains are not known."
 
 trace flight
 digest flight flight.mpt

@@ -178,7 +178,7 @@ code 1
 head -n 1 .stdout >.first
 mv .first .stdout
 stdout <<'END'
-==4242== Warning: 12 records were dropped.
+==4242== Warning: 12 records were dropped; busy time, idle causes and gains are not known.
 END
 for command in gpu-trace summary; do
     trace doubtful

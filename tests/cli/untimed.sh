@@ -26,8 +26,8 @@ silent() { # WORDS...: nowhere in stdout
 # The plain trace has 4 kernels, and 100 more stand behind them (known_trace.h).
 trace untimed
 unknown='busy time, idle causes and gains are not known'
-why="50 of 154 kernels have no times (nodes of CUDA graphs, --concurrent-kernels off): $unknown;"
-why+=' record without --concurrent-kernels off'
+why='50 of 154 kernels have no times (nodes of CUDA graphs, --concurrent-kernels off); record '
+why+="without --concurrent-kernels off; $unknown"
 for command in summary 'summary --csv' kernels iters 'iters --each' 'iters --csv' deps \
     'deps --csv' 'deps --top 3' advise 'advise --csv' overlap 'overlap --csv' layers \
     'layers --csv'; do
@@ -69,7 +69,7 @@ silent 'GPU busy' 'Kernels, copies'
 for command in summary kernels iters deps advise overlap layers; do
     run $command --json untimed.mpt
     code 1
-    json 'd["quality"]["kernels_without_times"] == 50 and d["quality"]["has_times"] is False'
+    json 'd["quality"]["kernels_without_times"] == 50 and d["quality"]["gap"] == "no_kernel_times"'
     json "d['quality']['warning'] == '$why'"
 done
 run summary --json untimed.mpt
@@ -88,7 +88,7 @@ run layers --json untimed.mpt
 json 'd["layers"] is None'
 run diff --json dependent.mpt untimed.mpt
 json '[d[k] for k in ("kernels", "positions", "layers")] == [None] * 3'
-json '[d[s]["runs"][0]["has_times"] for s in "ab"] == [True, False]'
+json '[d[s]["runs"][0]["gap"] for s in "ab"] == [None, "no_kernel_times"]'
 json '{q["quantity"] for q in d["quantities"]} == {"latency_ns", "host_ns", "api_ns"}'
 
 # The page: what rests on times is a note, and the first view does not know how busy the GPU was.
@@ -103,7 +103,7 @@ fi
 # All that a graph ran, and few of many: the share of the others does not matter.
 trace untimed-node
 run summary untimed-node.mpt
-first "==4242== Warning: 1 of 105 kernels has no times (nodes of CUDA graphs): $unknown."
+first "==4242== Warning: 1 of 105 kernels has no times (nodes of CUDA graphs); $unknown."
 
 # 2 of 106 are under 2 %, 3 of 107 are over it.
 trace untimed-few
@@ -111,9 +111,9 @@ run iters untimed-few.mpt
 first '==4242== Warning: 2 rows without a begin time are left out.'
 says 'GPU busy'
 run deps --json untimed-few.mpt
-json 'd["quality"]["kernels_without_times"] == 2 and d["quality"]["has_times"] is True'
+json 'd["quality"]["kernels_without_times"] == 2 and "gap" not in d["quality"]'
 json 'd["rows"]'
 trace untimed-more
 run iters untimed-more.mpt
-first "==4242== Warning: 3 of 107 kernels have no times: $unknown."
+first "==4242== Warning: 3 of 107 kernels have no times; $unknown."
 finish

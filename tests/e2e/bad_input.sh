@@ -399,7 +399,7 @@ same "times of zero: 3 of 6 kernels, counted" "3 3" \
     "$(rows zero kernel | awk -F, '$4 == 0' | wc -l) $(rows zero quality |
         awk -F, '$1 == "zero_timestamps" { print $3 }')"
 like "times of zero: the summary's first line" \
-    '^==[0-9]+== Warning: 3 of 6 kernels have no times: busy time, idle causes and gains are' \
+    '^==[0-9]+== Warning: 3 of 6 kernels have no times; busy time, idle causes and gains are' \
     "$("$miniprof" summary zero.mpt 2>&1)"
 profile reversed SIMGPU_TIMESTAMP_REVERSED=3 -- "${program[@]}"
 unharmed "reversed times" reversed bare 0

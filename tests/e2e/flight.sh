@@ -256,7 +256,7 @@ END
         "$status $(kernels busy)"
     complete "a crash while kernels wait and run" busy
     like "a crash while kernels wait and run: reports say that they have no end" \
-        'Warning: 2 of 5 kernels have no times: ' \
+        'Warning: 2 of 5 kernels have no times; ' \
         "$("$miniprof" summary busy.mpt 2>&1)"
     profile off -- "$crash" segv
     same "without MINIPROF_FLIGHT a crash is as ever" "139 0" "$status $(said off | wc -l)"

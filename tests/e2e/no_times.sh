@@ -12,8 +12,8 @@ same "off: the kernels of each replay" "add_join 8 conv_layer 8 gemm_layer 8 rel
     "$(kernels off)"
 same "off: none has times, counted" "32 32" \
     "$(rows off kernel | awk -F, '$4 == 0' | wc -l) $(counter off zero_timestamps)"
-line='32 of 32 kernels have no times (nodes of CUDA graphs, --concurrent-kernels off): busy time,'
-line+=' idle causes and gains are not known; record without --concurrent-kernels off.'
+line='32 of 32 kernels have no times (nodes of CUDA graphs, --concurrent-kernels off); record '
+line+='without --concurrent-kernels off; busy time, idle causes and gains are not known.'
 for command in summary kernels iters deps advise overlap layers; do
     like "off: the first line of $command" "^==[0-9]+== Warning: 32 of 32 kernels have no times" \
         "$("$miniprof" $command off.mpt 2>&1)"

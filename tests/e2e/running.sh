@@ -1,6 +1,6 @@
 #!/bin/bash
 # A kernel that runs as long as its host wants: the end of a range, CUPTI that comes late and the
-# end of the process do not wait for it.
+# end of the process do not wait for it. And work of which no record tells: reports claim nothing.
 . "$SOURCE/tests/e2e/lib.sh" || exit 1
 
 if ! plays cuCtxRecordEvent; then
@@ -42,6 +42,47 @@ profile whole SIMGPU_REAL_TIME=1 -- timeout 60 "$steps" init alpha=2 endless=1 a
 same "what waits behind it has no times either" \
     "0 alpha 5 endless 1, endless alpha alpha alpha" \
     "$status $(kernels whole), $(untimed whole)"
+
+# ---- what no record tells --------------------------------------------------------------------
+# lacks NAME WORDS KEY: reports begin with the words, claim nothing, and have the key in JSON.
+lacks() {
+    like "$1: the first line says so" \
+        "Warning: .*$2.*; busy time, idle causes and gains are not known" \
+        "$("$miniprof" summary "$1.mpt" 2>&1 | head -n 1)"
+    same "$1: its exit code" 1 "$("$miniprof" summary "$1.mpt" >/dev/null 2>&1; echo $?)"
+    like "$1: iters" "No busy time and no causes of idle time: " "$("$miniprof" iters "$1.mpt")"
+    like "$1: deps" "No critical path: " "$("$miniprof" deps "$1.mpt")"
+    "$miniprof" report "$1.mpt" >report.txt
+    same "$1: the report says why" 1 \
+        "$(grep -cE '^(What the GPU did .* is not known: |No GPU work in the trace; |Nothing was)' \
+            report.txt)"
+    same "$1: the report claims nothing" "" \
+        "$(grep -E 'GPU busy|First finding|What to change' report.txt)"
+    like "$1: JSON" "\"gap\": \"$3\"" "$("$miniprof" deps --json "$1.mpt")"
+}
+
+lacks whole '4 kernels or copies still ran or waited when the program ended' running_at_end
+# The range ends while the kernel of before still runs; and in the second case with it.
+before=(init stream=1 endless=1 stream=2 start alpha=3 stop)
+for mode in auto range; do
+    profile "before_$mode" MINIPROF_CAPTURE=$mode SIMGPU_REAL_TIME=1 -- "$steps" "${before[@]}"
+    lacks "before_$mode" 'work launched before capture range 1 ran for 100 % of it' earlier_work
+done
+profile only SIMGPU_REAL_TIME=1 -- "$steps" init stream=1 endless=1 start stop
+lacks only 'work launched before capture range 1 ran for 100 % of it' earlier_work
+profile reached -- "$steps" init alpha=500 start beta=1 sync beta=1 sync stop
+lacks reached 'work launched before capture range 1 ran for [0-9]* % of it' earlier_work
+profile little -- "$steps" init alpha=5 start $(for ((i = 0; i < 100; i++)); do
+    echo beta=10 sync; done) stop
+same "a little of it is no gap" "0 " \
+    "$("$miniprof" summary little.mpt >little.txt; echo $?) $(grep Warning little.txt)"
+profile waits -- "$steps" init alpha=500 sync start beta=1 sync stop
+same "nothing, if the program waits first" 0 "$(counter waits earlier_work_ns)"
+profile launchers -- "$steps" init load-launchers alpha=1 sync
+lacks launchers '1 module has kernels that launch kernels' device_launches
+profile cut -- "$steps" init load-launchers alpha=1 sync start alpha=1 sync stop
+same "a module that was loaded before the range" "1 alpha 1" \
+    "$(counter cut device_launchers) $(kernels cut)"
 
 # ---- CUPTI that comes late -------------------------------------------------------------------
 # late NAME -- PROGRAM...: CUPTI is attached when the first range begins.

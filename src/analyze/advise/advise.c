@@ -191,7 +191,7 @@ static const struct {
     [ADVISE_NO_OCCUPANCY] = {"no_occupancy", "no launch shapes with limits of their device"},
     [ADVISE_NO_SAMPLES] = {"no_samples", "no counters were sampled: MINIPROF_SAMPLE"},
     [ADVISE_PROFILED] = {"profiled", "kernels were run again for metrics"},
-    [ADVISE_NO_TIMES] = {QUALITY_NO_TIMES_KEY, QUALITY_NO_TIMES},
+    [ADVISE_GAP] = {NULL, NULL},
     [ADVISE_ONE_RANK] = {"one_rank", "one rank's trace does not know whom NCCL waits for: give the "
                                      "folder of all ranks"},
 };
@@ -201,14 +201,14 @@ const char *advise_rule_key(enum advise_rule_id rule)
     return rules[rule].key;
 }
 
-const char *advise_reason_key(enum advise_reason reason)
+const char *advise_reason_key(const struct advice *advice, enum advise_reason reason)
 {
-    return reasons[reason].key;
+    return reason == ADVISE_GAP ? advice->gap->key : reasons[reason].key;
 }
 
-const char *advise_reason_text(enum advise_reason reason)
+const char *advise_reason_text(const struct advice *advice, enum advise_reason reason)
 {
-    return reasons[reason].text;
+    return reason == ADVISE_GAP ? advice->gap->why : reasons[reason].text;
 }
 
 /* ---- Judging ---- */
@@ -237,8 +237,8 @@ static enum advise_reason why_not(const struct advise *advise, enum advise_rule_
 {
     unsigned needs = rules[rule].needs;
 
-    if (!quality_has_times(&advise->deps->quality))
-        return ADVISE_NO_TIMES;
+    if (quality_gap(&advise->deps->quality))
+        return ADVISE_GAP; /* advice->gap says which */
     if (!advise->has_work)
         return ADVISE_NO_WORK;
     if (!rules[rule].judge)
@@ -318,6 +318,7 @@ static enum mp_status advise_judge_rule(struct advise *advise, enum advise_rule_
 
 static enum mp_status judge_all(struct advise *advise, struct advice *advice)
 {
+    advice->gap = quality_gap(&advise->deps->quality);
     for (int i = 0; i < ADVISE_RULES; i++) {
         enum advise_rule_id rule = (enum advise_rule_id)i;
 

@@ -137,7 +137,7 @@ enum advise_reason {
     ADVISE_NO_OCCUPANCY, /* of no kernel: no launch shapes or limits of the device */
     ADVISE_NO_SAMPLES,   /* no counters over time */
     ADVISE_PROFILED, /* kernels were run again for metrics: their times are the range profiler's */
-    ADVISE_NO_TIMES, /* too many kernels have none */
+    ADVISE_GAP,      /* work is missing: `gap` says which */
     ADVISE_ONE_RANK, /* NCCL's kernels wait for ranks that this trace does not know */
     ADVISE_REASONS
 };
@@ -147,6 +147,7 @@ struct advice {
                                                     confidence first */
     size_t count;
     enum advise_reason reasons[ADVISE_RULES];
+    const struct quality_gap *gap; /* static; NULL: none */
     uint64_t step;         /* ns, P50: of a request its own time; else from end to end; for a single
                               iteration its latency. `percent` refers to this. */
     size_t judged;         /* iterations that are no outliers */
@@ -189,7 +190,7 @@ __attribute__((format(printf, 3, 4))) void advise_line(struct advise_finding *fi
 const char *advise_rule_key(enum advise_rule_id rule);
 
 /* A key ("no_calls") and words ("no API calls in the trace"). */
-const char *advise_reason_key(enum advise_reason reason);
-const char *advise_reason_text(enum advise_reason reason);
+const char *advise_reason_key(const struct advice *advice, enum advise_reason reason);
+const char *advise_reason_text(const struct advice *advice, enum advise_reason reason);
 
 #endif

@@ -62,13 +62,13 @@ bool diff_is_whole(const struct diff *diff)
     return true;
 }
 
-bool diff_has_times(const struct diff *diff)
+const struct quality_gap *diff_gap(const struct diff *diff)
 {
     for (int side = 0; side < DIFF_SIDES; side++)
         for (size_t i = 0; i < diff->sides[side].run_count; i++)
-            if (!diff->sides[side].runs[i].has_times)
-                return false;
-    return true;
+            if (diff->sides[side].runs[i].gap)
+                return diff->sides[side].runs[i].gap;
+    return NULL;
 }
 
 /* ---- One way for all runs ---- */

@@ -45,7 +45,7 @@ struct diff_run {
     uint64_t p50; /* latency, ns */
     uint64_t outside;
     bool whole;
-    bool has_times; /* of kernels: quality_has_times */
+    const struct quality_gap *gap; /* work that is missing; NULL: none is known */
     bool no_calls;
     struct undisturbed undisturbed;   /* whose costs were taken out, if any */
     bool no_work;                     /* nothing ran on a GPU */
@@ -117,8 +117,8 @@ bool diff_is_above(const struct diff *diff, double percent);
 /* Whether all traces are complete. */
 bool diff_is_whole(const struct diff *diff);
 
-/* Whether all runs have the times of their kernels (quality_has_times). */
-bool diff_has_times(const struct diff *diff);
+/* What is missing in the first run in which something is; NULL: nothing is known to be. */
+const struct quality_gap *diff_gap(const struct diff *diff);
 
 /* Words: "GPU", "CUPTI". */
 const char *diff_fact_name(enum diff_fact_kind kind);

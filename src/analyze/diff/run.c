@@ -314,7 +314,7 @@ static enum mp_status note_run(struct diff_side *side, const struct diff_reading
         .p50 = reading->summary->statistics[ITERATION_LATENCY].p50,
         .outside = reading->iterations->outside,
         .whole = quality_is_whole(&deps->quality),
-        .has_times = quality_has_times(&deps->quality),
+        .gap = quality_gap(&deps->quality),
         .no_calls = deps->no_calls,
         .undisturbed = reading->undisturbed,
         .no_work = deps->count == deps->host_count,

@@ -73,6 +73,7 @@ struct digest_recording {
 };
 
 struct digest_quality {
+    const struct quality_gap *gap; /* work that is known to be missing; NULL: none */
     bool whole;
     bool damaged;                     /* the file is cut, or parts of it cannot be read */
     char warning[QUALITY_TEXT_BYTES]; /* what is missing, without a full stop; "" if whole */

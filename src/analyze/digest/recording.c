@@ -161,6 +161,7 @@ void digest_take_quality(const struct digest_material *material, struct digest *
     if (!*quality->warning)
         quality_describe(file, quality->warning, sizeof quality->warning);
     quality->whole = !*quality->warning;
+    quality->gap = quality_gap(rows) ? quality_gap(rows) : quality_gap(file);
     quality->damaged = damage->bytes_skipped || damage->chunks_damaged || damage->rows_damaged ||
                        damage->chunks_missing || damage->truncated || damage->no_index;
     quality->dropped = rows->dropped;

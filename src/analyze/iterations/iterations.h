@@ -165,7 +165,7 @@ enum iteration_quantity {
 const char *iteration_quantity_name(enum iteration_quantity quantity);
 const char *iteration_quantity_key(enum iteration_quantity quantity);
 
-/* Whether it says something although kernels have no times (quality_has_times). */
+/* Whether it says something although work of the GPU is missing (quality_gap). */
 bool iteration_quantity_is_of_host(enum iteration_quantity quantity);
 
 struct iteration_measures {

@@ -254,7 +254,7 @@ static enum mp_status kernels_finish(struct pass *pass, struct mp_error *error)
         return mp_error_set(error, status, "cannot sum the kernels up: %s", mp_status_name(status));
     kernels->device_count = count_devices(kernels);
     kernels->time = pass->time.sums;
-    kernels->time.known &= quality_has_times(quality);
+    kernels->time.known &= !quality_gap(quality);
     for (size_t i = 0; i < pass->graphs.items.count; i++)
         kernels->graph_launches += ((const struct tally *)dense_at(&pass->graphs.items, i))->calls;
     quality->unknown_times += pass->tallies.unknown_times + pass->graphs.unknown_times;

@@ -34,7 +34,7 @@ static enum mp_status weigh(struct stacks_making *making, struct mp_trace *trace
     status = deps_load(trace, &options, &deps, error);
     if (status && status != MP_ERR_LIMIT)
         return status;
-    result->has_times = !status && quality_has_times(&deps.quality);
+    result->has_times = !status && !quality_gap(&deps.quality);
     making->deps = status ? NULL : &deps;
     status = host_samples_load(&making->samples, trace, error);
     if (!status)

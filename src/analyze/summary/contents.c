@@ -54,7 +54,7 @@ static enum mp_status count_chunks(struct contents *contents, struct mp_trace *t
     quality_finish(&contents->quality, trace, cursor, &contents->definitions);
     mp_cursor_close(cursor);
     if (status == MP_END)
-        return quality_count_untimed(&contents->quality, trace, error);
+        return quality_examine(&contents->quality, trace, error);
     return mp_error_set(error, status, "cannot read the trace: %s", mp_status_name(status));
 }
 

@@ -360,7 +360,7 @@ static enum mp_status build_groups(struct pass *pass, struct mp_error *error)
                             mp_status_name(status));
     if (pass->wants_kernels)
         pass->summary->kernels = pass->kernels.sums;
-    pass->summary->kernels.known &= quality_has_times(quality);
+    pass->summary->kernels.known &= !quality_gap(quality);
     for (size_t i = 0; i < SOURCE_COUNT; i++) {
         quality->unknown_times += pass->tallies[i].unknown_times;
         quality->reversed_times += pass->tallies[i].reversed_times;

@@ -89,8 +89,8 @@ static const char *why_not(const struct undisturbed_input *input)
         return "the trace does not say which CUPTI recorded it";
     if (deps->quality.profiled)
         return "kernels were run again for metrics";
-    if (!quality_has_times(&deps->quality))
-        return "kernels have no times";
+    if (quality_gap(&deps->quality))
+        return quality_gap(&deps->quality)->why;
     if (deps->no_calls)
         return "the trace has no API calls";
     if (deps->host_count == deps->count)

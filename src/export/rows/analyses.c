@@ -82,8 +82,9 @@ static enum mp_status analyse(struct export_rows *rows, struct mp_error *error)
         how = *rows->options.how;
     how.range = rows->options.range;
     MP_TRY(deps_load(rows->trace, &graph, &analyses->deps, error));
-    if (!quality_has_times(&analyses->deps.quality))
-        return mp_error_set(error, MP_ERR_UNSUPPORTED, QUALITY_NO_TIMES);
+    if (quality_gap(&analyses->deps.quality))
+        return mp_error_set(error, MP_ERR_UNSUPPORTED, "%s",
+                            quality_gap(&analyses->deps.quality)->why);
     MP_TRY(iterations_find(&analyses->deps, rows->trace, &how, &analyses->iterations, error));
     MP_TRY(say_memory(find_paths(analyses), error));
     return say_memory(note_latest(rows), error);

@@ -85,6 +85,18 @@ bool quality_next_counter(const struct quality *quality, const struct definition
     return true;
 }
 
+/* Whether what the counter counts as lost may have been work of the GPU. */
+static bool may_be_work(const char *name)
+{
+    static const char *const names[] = {"dropped_overflow", "dropped_by_cupti", "dropped_at_least",
+                                        "dropped_foreign_times", "unanswered_launches"};
+
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (!strcmp(name, names[i]))
+            return true;
+    return false;
+}
+
 /* docs/trace-format.md explains the counters. Lost records have one counter for each cause. */
 static void read_counters(struct quality *quality, const struct definitions *definitions)
 {
@@ -103,6 +115,9 @@ static void read_counters(struct quality *quality, const struct definitions *def
         {"baseline_unrecorded", &quality->baseline_unrecorded},
         {"unanswered_launches", &quality->unanswered},
         {"zero_timestamps", &quality->zero_times},
+        {"device_launchers", &quality->device_launchers},
+        {"running_at_end", &quality->running_at_end},
+        {"earlier_work_ns", &quality->earlier_work},
     };
     size_t position = 0;
     const char *name;
@@ -113,6 +128,8 @@ static void read_counters(struct quality *quality, const struct definitions *def
             continue;
         if (!strncmp(name, "dropped_", strlen("dropped_")))
             quality->dropped += value;
+        if (may_be_work(name))
+            quality->lost_work += value;
         for (size_t i = 0; i < sizeof known / sizeof *known; i++)
             if (!strcmp(name, known[i].name))
                 *known[i].value = value;
@@ -133,10 +150,14 @@ static void add_loss(struct range_loss *loss, const struct loss_row *row, const 
 {
     if (!name)
         return;
+    if (may_be_work(name))
+        loss->lost_work += row->value;
     if (!strncmp(name, "dropped_", strlen("dropped_")))
         loss->dropped += row->value;
     else if (!strcmp(name, "unanswered_launches"))
         loss->unanswered += row->value;
+    else if (!strcmp(name, "earlier_work_ns"))
+        loss->earlier += row->value;
 }
 
 /* Without memory the ranges stay unknown, and the totals are said for each of them. */
@@ -155,7 +176,7 @@ static void sum_ranges(struct quality *quality, const struct definitions *defini
         for (; i < quality->row_count && quality->rows[i].range == loss.range; i++)
             add_loss(&loss, &quality->rows[i],
                      definitions_text(definitions, quality->rows[i].name));
-        if (loss.dropped > 0 || loss.unanswered > 0)
+        if (loss.dropped > 0 || loss.unanswered > 0 || loss.earlier > 0)
             quality->ranges[quality->range_count++] = loss;
     }
 }
@@ -168,11 +189,16 @@ static int compare_ranges(const void *key, const void *item)
     return (*range > loss->range) - (*range < loss->range);
 }
 
-const struct range_loss *quality_range(const struct quality *quality, uint64_t range)
+static struct range_loss *find_range(const struct quality *quality, uint64_t range)
 {
     return quality->range_count ? bsearch(&range, quality->ranges, quality->range_count,
                                           sizeof *quality->ranges, compare_ranges)
                                 : NULL;
+}
+
+const struct range_loss *quality_range(const struct quality *quality, uint64_t range)
+{
+    return find_range(quality, range);
 }
 
 void quality_finish(struct quality *quality, const struct mp_trace *trace,
@@ -180,7 +206,7 @@ void quality_finish(struct quality *quality, const struct mp_trace *trace,
 {
     struct mp_index index;
 
-    quality->dropped = 0;
+    quality->dropped = quality->lost_work = 0;
     read_counters(quality, definitions);
     sum_ranges(quality, definitions);
     mp_trace_index(trace, &index);
@@ -189,15 +215,116 @@ void quality_finish(struct quality *quality, const struct mp_trace *trace,
     mp_cursor_damage(cursor, &quality->damage);
 }
 
-enum mp_status quality_count_untimed(struct quality *quality, struct mp_trace *trace,
-                                     struct mp_error *error)
+/* ---- What is missing ---- */
+
+static void take_lengths(struct quality *quality, const struct mp_batch *batch)
 {
-    return quality->zero_times ? untimed_count(&quality->untimed, trace, error) : MP_OK;
+    for (uint32_t row = 0; row < batch->rows; row++) {
+        uint64_t time = batch->columns[MP_COLUMN_capture_time][row];
+        struct range_loss *loss = find_range(quality, batch->columns[MP_COLUMN_capture_range][row]);
+
+        if (loss && batch->columns[MP_COLUMN_capture_kind][row] == MP_capture_kind_begin)
+            loss->length -= time; /* of a range that was not ended it stays beyond all times */
+        else if (loss)
+            loss->length += time;
+    }
 }
 
-bool quality_has_times(const struct quality *quality)
+static enum mp_status measure_ranges(struct quality *quality, struct mp_trace *trace,
+                                     struct mp_error *error)
 {
-    return !untimed_is_too_many(&quality->untimed);
+    struct mp_cursor *cursor;
+    struct mp_batch batch;
+    enum mp_status status;
+
+    MP_TRY(mp_cursor_open(trace, &cursor, error));
+    untimed_select_only(cursor, MP_TABLE_capture,
+                        MP_COLUMN_MASK(capture, range) | MP_COLUMN_MASK(capture, kind) |
+                            MP_COLUMN_MASK(capture, time));
+    while ((status = mp_cursor_next(cursor, &batch)) == MP_OK)
+        take_lengths(quality, &batch);
+    mp_cursor_close(cursor);
+    return status == MP_END ? MP_OK
+                            : mp_error_set(error, status, "cannot read the capture ranges: %s",
+                                           mp_status_name(status));
+}
+
+/* Work from before a range counts if it ran for too much of it, and else not at all. */
+static void judge_earlier(struct quality *quality)
+{
+    size_t kept = 0;
+
+    for (size_t i = 0; i < quality->range_count; i++) {
+        struct range_loss loss = quality->ranges[i];
+
+        if (loss.earlier > 0 && (uint64_t)loss.earlier > loss.length)
+            loss.earlier = (int64_t)loss.length; /* seen just after the end */
+        if (loss.earlier > 0 && !untimed_share_is_too_much((uint64_t)loss.earlier, loss.length))
+            loss.earlier = 0;
+        if (loss.dropped > 0 || loss.unanswered > 0 || loss.earlier > 0)
+            quality->ranges[kept++] = loss;
+    }
+    quality->range_count = kept;
+}
+
+/* The first range of those that are reported in which work from before ran for too long; or NULL.
+ */
+static const struct range_loss *earlier_range(const struct quality *quality)
+{
+    for (size_t i = 0; i < quality->range_count; i++)
+        if ((!quality->only || quality->ranges[i].range == quality->only) &&
+            quality->ranges[i].earlier > 0 && quality->ranges[i].length)
+            return &quality->ranges[i];
+    return NULL;
+}
+
+enum mp_status quality_examine(struct quality *quality, struct mp_trace *trace,
+                               struct mp_error *error)
+{
+    if (quality->zero_times || quality->lost_work)
+        MP_TRY(untimed_count(&quality->untimed, trace, error));
+    if (quality->earlier_work) {
+        MP_TRY(measure_ranges(quality, trace, error));
+        judge_earlier(quality);
+    }
+    return MP_OK;
+}
+
+/* Of the range that is reported, as far as the trace tells. */
+static bool has_lost_work(const struct quality *quality)
+{
+    const struct range_loss *loss = quality_range(quality, quality->only);
+    int64_t lost = quality->only && quality->ranges ? (loss ? loss->lost_work : 0)
+                                                    : (int64_t)quality->lost_work;
+
+    return lost > 0 &&
+           untimed_share_is_too_much((uint64_t)lost, quality->untimed.kernels + (uint64_t)lost);
+}
+
+const struct quality_gap *quality_gap(const struct quality *quality)
+{
+    static const struct quality_gap untimed = {"no_kernel_times", "too many kernels have no times"};
+    static const struct quality_gap lost = {"lost_work", "too many records were lost"};
+    static const struct quality_gap taken = {"other_client",
+                                             "another CUPTI client has the records of a part"};
+    static const struct quality_gap device = {
+        "device_launches", "kernels launch kernels, of which CUPTI gives no records"};
+    static const struct quality_gap running = {"running_at_end",
+                                               "work still ran when the program ended"};
+    static const struct quality_gap earlier = {"earlier_work",
+                                               "work that was launched before the range ran in it"};
+
+    if (quality->running_at_end)
+        return &running;
+    if (untimed_is_too_many(&quality->untimed))
+        return &untimed;
+    if (has_lost_work(quality))
+        return &lost;
+    if (quality->taken_over)
+        return &taken;
+    if (quality->device_launchers)
+        return &device;
+    return earlier_range(quality) ? &earlier : NULL;
 }
 
 bool quality_is_whole(const struct quality *quality)
@@ -244,15 +371,21 @@ static void describe_losses(struct line *line, const struct quality *quality)
 static void describe_ranges(struct line *line, const struct quality *quality)
 {
     char text[96];
+    uint64_t first = 0;
+    size_t count = 0;
 
-    if (quality->only || !quality->range_count)
+    for (size_t i = quality->range_count; i-- > 0;)
+        if (quality->ranges[i].dropped > 0 || quality->ranges[i].unanswered > 0) {
+            first = quality->ranges[i].range;
+            count++;
+        }
+    if (quality->only || !count)
         return;
-    if (quality->range_count == 1)
-        snprintf(text, sizeof text, "capture range %" PRIu64 " is not whole",
-                 quality->ranges[0].range);
+    if (count == 1)
+        snprintf(text, sizeof text, "capture range %" PRIu64 " is not whole", first);
     else
         snprintf(text, sizeof text, "%zu capture ranges are not whole, the first is %" PRIu64,
-                 quality->range_count, quality->ranges[0].range);
+                 count, first);
     add_text(line, text);
 }
 
@@ -271,9 +404,32 @@ static void describe_range(struct line *line, const struct range_loss *loss)
 /* Rows that are left out, but for kernels that the line has named. */
 static uint64_t other_unknown_times(const struct quality *quality)
 {
-    uint64_t named = quality_has_times(quality) ? 0 : quality->untimed.without;
+    uint64_t named = untimed_is_too_many(&quality->untimed) ? quality->untimed.without : 0;
 
     return quality->unknown_times > named ? quality->unknown_times - named : 0;
+}
+
+/* Work that no record tells of, and what it hides. */
+static void describe_gaps(struct line *line, const struct quality *quality)
+{
+    const struct range_loss *earlier = earlier_range(quality);
+    char text[192];
+
+    add_count(line, quality->device_launchers,
+              "module has kernels that launch kernels, of which CUPTI gives no records",
+              "modules have kernels that launch kernels, of which CUPTI gives no records");
+    add_count(line, quality->running_at_end,
+              "kernel or copy still ran or waited when the program ended",
+              "kernels or copies still ran or waited when the program ended");
+    if (earlier) {
+        snprintf(text, sizeof text,
+                 "work launched before capture range %" PRIu64 " ran for %.0f %% of it (wait for "
+                 "the GPU before cudaProfilerStart)",
+                 earlier->range, 100 * (double)earlier->earlier / (double)earlier->length);
+        add_text(line, text);
+    }
+    if (quality_gap(quality))
+        add_text(line, "busy time, idle causes and gains are not known");
 }
 
 const char *quality_describe(const struct quality *quality, char *text, size_t size)
@@ -302,5 +458,6 @@ const char *quality_describe(const struct quality *quality, char *text, size_t s
     add_count(&line, quality->undefined, "row refers to a name that is not in the file",
               "rows refer to names that are not in the file");
     describe_ranges(&line, quality);
+    describe_gaps(&line, quality);
     return text;
 }

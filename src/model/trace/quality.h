@@ -19,6 +19,9 @@ struct range_loss {
     uint64_t range;
     int64_t dropped;    /* records, at most: dropped while it was open or shortly after */
     int64_t unanswered; /* launched kernels without a record */
+    int64_t lost_work;  /* as in struct quality */
+    int64_t earlier;    /* ns from its begin on in which work launched before it ran */
+    uint64_t length;    /* ns, if `earlier` is not 0 (quality_examine) */
 };
 
 struct quality {
@@ -40,9 +43,13 @@ struct quality {
     uint64_t baseline_steps;      /* steps in capture ranges, with MINIPROF_BASELINE */
     uint64_t baseline_unrecorded; /* of them, those in which nothing was recorded: no loss */
     struct mp_damage damage;
-    uint64_t unanswered;   /* launched kernels without a record */
-    struct dense counters; /* of struct quality_counter, by string id of the name */
-    struct loss_row *rows; /* of the table `loss`; owned */
+    uint64_t unanswered;       /* launched kernels without a record */
+    uint64_t lost_work;        /* these, and dropped records that may have been of the GPU's work */
+    uint64_t device_launchers; /* modules whose kernels launch kernels, which have no records */
+    uint64_t earlier_work;     /* ns of work launched before its range, in all ranges */
+    uint64_t running_at_end;   /* kernels and copies that the end of the process did not wait for */
+    struct dense counters;     /* of struct quality_counter, by string id of the name */
+    struct loss_row *rows;     /* of the table `loss`; owned */
     size_t row_count, row_capacity;
     struct range_loss
         *ranges; /* those that lack something, by number; after quality_finish; owned */
@@ -76,10 +83,10 @@ enum mp_status quality_take(struct quality *quality, const struct mp_batch *batc
 void quality_finish(struct quality *quality, const struct mp_trace *trace,
                     const struct mp_cursor *cursor, const struct definitions *definitions);
 
-/* After quality_finish: counts kernels without times, once, if the recorder got any. MP_ERR_IO,
- * MP_ERR_MEMORY, with a text in *error. */
-enum mp_status quality_count_untimed(struct quality *quality, struct mp_trace *trace,
-                                     struct mp_error *error);
+/* After quality_finish: reads what quality_gap needs beside the counters, once, if these call for
+ * it. MP_ERR_IO, MP_ERR_MEMORY, with a text in *error. */
+enum mp_status quality_examine(struct quality *quality, struct mp_trace *trace,
+                               struct mp_error *error);
 
 /* The counters in the order of their names' ids: false when there is none at or after *position,
  * which starts at 0. `*name` is NULL when its text was lost. */
@@ -92,13 +99,16 @@ const struct range_loss *quality_range(const struct quality *quality, uint64_t r
 /* Whether nothing is missing, in the range `only` if there is one. */
 bool quality_is_whole(const struct quality *quality);
 
-/* Whether enough kernels have times for what rests on them: busy time, causes of idle time, paths
- * and gains. Else reports do not have these. */
-bool quality_has_times(const struct quality *quality);
+/* Work of the GPU that is known to be missing from the trace, or has no times. Then nothing is
+ * claimed about busy time, causes of idle time, paths and gains: what is left is another program,
+ * in which the GPU seems idle. */
+struct quality_gap {
+    const char *key; /* for JSON */
+    const char *why; /* for where a conclusion would stand */
+};
 
-/* Why not, for where a conclusion would stand; static. */
-#define QUALITY_NO_TIMES     "too many kernels have no times"
-#define QUALITY_NO_TIMES_KEY "no_kernel_times"
+/* The first that applies to the range `only`, or to the trace; NULL: none is known. Static. */
+const struct quality_gap *quality_gap(const struct quality *quality);
 
 #define QUALITY_TEXT_BYTES 768
 

@@ -32,8 +32,7 @@ enum mp_status reading_run(const struct reading *reading, struct mp_error *error
         quality_finish(reading->quality, reading->trace, cursor, reading->definitions);
     mp_cursor_close(cursor);
     if (status == MP_END)
-        return reading->quality ? quality_count_untimed(reading->quality, reading->trace, error)
-                                : MP_OK;
+        return reading->quality ? quality_examine(reading->quality, reading->trace, error) : MP_OK;
     return mp_error_set(error, status, "cannot read %s: %s", reading->what, mp_status_name(status));
 }
 

@@ -12,16 +12,13 @@
 /* A smaller share is as much as percentiles and sums move from run to run. */
 #define MOST_PERCENT 2
 
-static void select_kernels(struct mp_cursor *cursor)
+void untimed_select_only(struct mp_cursor *cursor, unsigned table, uint64_t columns)
 {
     size_t count;
     const struct mp_table_info *tables = mp_tables(&count);
 
     for (size_t i = 0; i < count; i++)
-        mp_cursor_select(cursor, &tables[i],
-                         tables[i].id == MP_TABLE_kernel
-                             ? MP_COLUMN_MASK(kernel, start) | MP_COLUMN_MASK(kernel, node)
-                             : 0);
+        mp_cursor_select(cursor, &tables[i], tables[i].id == table ? columns : 0);
 }
 
 static void take_kernels(struct untimed *untimed, const struct mp_batch *batch)
@@ -49,7 +46,8 @@ enum mp_status untimed_count(struct untimed *untimed, struct mp_trace *trace,
         return MP_OK;
     *untimed = (struct untimed){.serial = concurrent && !strcmp(concurrent, "off")};
     MP_TRY(mp_cursor_open(trace, &cursor, error));
-    select_kernels(cursor);
+    untimed_select_only(cursor, MP_TABLE_kernel,
+                        MP_COLUMN_MASK(kernel, start) | MP_COLUMN_MASK(kernel, node));
     while ((status = mp_cursor_next(cursor, &batch)) == MP_OK)
         if (batch.table->id == MP_TABLE_kernel)
             take_kernels(untimed, &batch);
@@ -60,10 +58,14 @@ enum mp_status untimed_count(struct untimed *untimed, struct mp_trace *trace,
     return MP_OK;
 }
 
+bool untimed_share_is_too_much(uint64_t part, uint64_t whole)
+{
+    return part > whole / 100 * MOST_PERCENT + whole % 100 * MOST_PERCENT / 100;
+}
+
 bool untimed_is_too_many(const struct untimed *untimed)
 {
-    return untimed->without > untimed->kernels / 100 * MOST_PERCENT +
-                                  untimed->kernels % 100 * MOST_PERCENT / 100 ||
+    return untimed_share_is_too_much(untimed->without, untimed->kernels) ||
            (untimed->nodes && untimed->nodes_without == untimed->nodes);
 }
 
@@ -81,10 +83,8 @@ const char *untimed_describe(const struct untimed *untimed, char *text, size_t s
     *text = '\0';
     if (!untimed_is_too_many(untimed))
         return text;
-    snprintf(text, size,
-             "%" PRIu64 " of %" PRIu64
-             " kernel%s %s no times%s: busy time, idle causes and gains are not known%s",
-             untimed->without, untimed->kernels, untimed->kernels == 1 ? "" : "s",
+    snprintf(text, size, "%" PRIu64 " of %" PRIu64 " kernel%s %s no times%s%s", untimed->without,
+             untimed->kernels, untimed->kernels == 1 ? "" : "s",
              untimed->without == 1 ? "has" : "have", where(untimed),
              untimed->serial ? "; record without --concurrent-kernels off" : "");
     return text;

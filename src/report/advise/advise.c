@@ -201,7 +201,8 @@ static void list_not_tried(struct mp_buffer *text, const struct advice *advice)
             first = false;
         }
         if (!first)
-            mp_buffer_append_format(text, " (%s)", advise_reason_text((enum advise_reason)reason));
+            mp_buffer_append_format(text, " (%s)",
+                                    advise_reason_text(advice, (enum advise_reason)reason));
     }
 }
 

@@ -79,7 +79,7 @@ static void json_not_tried(struct json_writer *json, const struct advice *advice
         if (advice->reasons[rule] == ADVISE_TRIED)
             continue;
         JSON_OBJECT(json, FACT("rule", advise_rule_key(rule)),
-                    FACT("reason", advise_reason_key(advice->reasons[rule])));
+                    FACT("reason", advise_reason_key(advice, advice->reasons[rule])));
     }
     json_close_array(json);
 }

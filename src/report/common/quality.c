@@ -94,10 +94,11 @@ void print_head(const struct report_out *out, const struct mp_trace *trace,
     }
 }
 
-void print_no_times(const struct report_out *out, const struct mp_trace *trace, const char *what)
+void print_gap(const struct report_out *out, const struct mp_trace *trace,
+               const struct quality_gap *gap, const char *what)
 {
     print_prefix(out, trace);
-    fprintf(out->file, "No %s: " QUALITY_NO_TIMES ".\n", what);
+    fprintf(out->file, "No %s: %s.\n", what, gap->why);
     if (out->sheet)
         out->sheet->rowless = true;
 }
@@ -139,8 +140,9 @@ void json_quality(struct json_writer *json, const struct quality *quality,
                FACT("reversed_times", quality->reversed_times),
                FACT("undefined_names", quality->undefined));
     if (quality->untimed.without)
-        JSON_FACTS(json, FACT("kernels_without_times", quality->untimed.without),
-                   FLAG("has_times", quality_has_times(quality)));
+        JSON_FACTS(json, FACT("kernels_without_times", quality->untimed.without));
+    if (quality_gap(quality))
+        JSON_FACTS(json, FACT("gap", quality_gap(quality)->key));
     json_damage(json, &quality->damage);
     json_counters(json, quality, definitions);
     json_close_object(json);

@@ -41,9 +41,9 @@ void print_profiled_note(const struct report_out *out, const struct mp_trace *tr
 void print_baseline_note(const struct report_out *out, const struct mp_trace *trace,
                          const struct quality *quality);
 
-/* `==PID== No WHAT: too many kernels have no times.`, where a conclusion would stand and
- * quality_has_times says no. */
-void print_no_times(const struct report_out *out, const struct mp_trace *trace, const char *what);
+/* `==PID== No WHAT: WHY.`, where a conclusion would stand, but for the gap. */
+void print_gap(const struct report_out *out, const struct mp_trace *trace,
+               const struct quality_gap *gap, const char *what);
 
 /* The head of every report: warning and notes, the program. If `range` is not 0, also that the
  * report covers one of `range_count` capture ranges. */

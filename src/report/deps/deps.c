@@ -178,7 +178,7 @@ static enum mp_status deps_print_json(FILE *out, const struct deps_report *repor
     else
         json_head(&json, report->trace, &deps->quality, &deps->definitions, report->range,
                   ranges_count(&deps->ranges));
-    if (!quality_has_times(&deps->quality)) {
+    if (quality_gap(&deps->quality)) {
         json_nothing(&json);
         return MP_OK;
     }
@@ -205,8 +205,8 @@ static enum mp_status print_sections(const struct report_out *out, const struct 
 {
     bool alone = !report->lengths && (!report->gains || report->gains_too);
 
-    if (!quality_has_times(&report->deps->quality)) {
-        print_no_times(out, report->trace, "critical path");
+    if (quality_gap(&report->deps->quality)) {
+        print_gap(out, report->trace, quality_gap(&report->deps->quality), "critical path");
         if (report_has_titles(out))
             return MP_OK;
     }
@@ -245,11 +245,11 @@ enum mp_status print_deps(const struct report_out *out, const struct deps_report
         return deps_print_json(out->file, report);
     if (report->section)
         return print_sections(out, report);
-    if (quality_has_times(&deps->quality))
+    if (!quality_gap(&deps->quality))
         print_deps_doubts(out, report);
     print_deps_head(out, report);
     MP_TRY(print_sections(out, report));
-    if (out->format == REPORT_TEXT && quality_has_times(&deps->quality))
+    if (out->format == REPORT_TEXT && !quality_gap(&deps->quality))
         print_deps_notes(out, report);
     return MP_OK;
 }

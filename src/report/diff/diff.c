@@ -307,7 +307,7 @@ static void each_quantity(struct report_table *table, const struct diff *diff, b
                           void (*take)(struct report_table *, const struct report_cell *))
 {
     int end = times ? ITERATION_TIMES : ITERATION_QUANTITIES;
-    bool has_times = diff_has_times(diff);
+    bool whole = !diff_gap(diff);
 
     for (int i = times ? 0 : ITERATION_TIMES; i < end; i++) {
         const struct diff_row *row = &diff->quantities.rows[i];
@@ -319,7 +319,7 @@ static void each_quantity(struct report_table *table, const struct diff *diff, b
             percent_cell(row->difference, row->mean[DIFF_A]),
             report_text_cell(diff_quantity_change_name(row->change)),
         };
-        if (!has_times && !iteration_quantity_is_of_host((enum iteration_quantity)i))
+        if (!whole && !iteration_quantity_is_of_host((enum iteration_quantity)i))
             continue;
         if (i == ITERATION_IDLE_UNKNOWN && !(row->mean[DIFF_A] > 0) && !(row->mean[DIFF_B] > 0))
             continue;
@@ -472,8 +472,9 @@ void print_diff(const struct report_out *out, const struct diff_report *report)
     print_latency(out, diff);
     print_allowed(out->file, report);
     print_quantities(out, diff, true);
-    if (!diff_has_times(diff)) {
-        fputs(LINE "No counts, kernels, positions and layers: " QUALITY_NO_TIMES ".\n", out->file);
+    if (diff_gap(diff)) {
+        fprintf(out->file, LINE "No counts, kernels, positions and layers: %s.\n",
+                diff_gap(diff)->why);
         return;
     }
     print_quantities(out, diff, false);

@@ -26,7 +26,7 @@ static void json_runs(struct json_writer *json, const struct diff_side *side)
         JSON_FACTS(json, FACT("file", run->path), FACT("iterations", run->iterations),
                    FACT("p50_ns", run->p50), FACT("outside", run->outside),
                    FACT("no_calls", run->no_calls), FACT("whole", run->whole),
-                   FACT("has_times", run->has_times),
+                   FACT_IF("gap", run->gap, run->gap->key),
                    FACT_IF("missing", *run->warning, run->warning));
         json_undisturbed(json, NULL, &run->undisturbed);
         json_close_object(json);
@@ -98,13 +98,13 @@ static void json_iterations(struct json_writer *json, const struct diff_report *
 
 static void json_quantities(struct json_writer *json, const struct diff *diff)
 {
-    bool has_times = diff_has_times(diff);
+    bool whole = !diff_gap(diff);
 
     json_key_array(json, "quantities");
     for (size_t i = 0; i < diff->quantities.count; i++) {
         const struct diff_row *row = &diff->quantities.rows[i];
 
-        if (!has_times && !iteration_quantity_is_of_host((enum iteration_quantity)i))
+        if (!whole && !iteration_quantity_is_of_host((enum iteration_quantity)i))
             continue;
         JSON_OBJECT(json, FACT("quantity", row->name),
                     FACT("name", iteration_quantity_name((enum iteration_quantity)i)),
@@ -230,7 +230,7 @@ void print_diff_json(FILE *out, const struct diff_report *report)
     json_iterations(&json, report);
     JSON_FACTS(&json, FACT("confidence_of_rows", diff->kernels.strict ? 0.999 : 0.95));
     json_quantities(&json, diff);
-    if (!diff_has_times(diff)) {
+    if (diff_gap(diff)) {
         JSON_FACTS(&json, json_fact_null("kernels"), json_fact_null("positions"),
                    json_fact_null("layers"));
         json_close_document(&json);

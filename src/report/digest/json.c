@@ -22,17 +22,18 @@ static void json_trace(struct json_writer *json, const struct digest *digest)
     bool work = !digest->no_work;
     bool loop = work && digest->iterations.count > 1;
 
-    JSON_OBJECT(json, FACT("trace", digest->path), FACT("process", digest->process),
-                FACT_IF("pid", KNOWN(recording->pid), recording->pid),
-                FACT_IF("rank", KNOWN(recording->rank), recording->rank),
-                FACT("host", recording->host), FACT("whole", digest->quality.whole),
-                FACT("by", iterations_way_key(digest->iterations.way)),
-                FACT("iterations", digest->iterations.count),
-                FACT_IF("latency_p50_ns", work, digest->latency.p50),
-                FACT_IF("latency_p99_ns", work, digest->latency.p99),
-                FACT_IF("throughput_per_s", loop && digest->iterations.throughput > 0,
-                        digest->iterations.throughput),
-                FACT_IF("busy_percent", work, digest_share(digest, digest->busy)));
+    JSON_OBJECT(
+        json, FACT("trace", digest->path), FACT("process", digest->process),
+        FACT_IF("pid", KNOWN(recording->pid), recording->pid),
+        FACT_IF("rank", KNOWN(recording->rank), recording->rank), FACT("host", recording->host),
+        FACT("whole", digest->quality.whole),
+        FACT("by", iterations_way_key(digest->iterations.way)),
+        FACT("iterations", digest->iterations.count),
+        FACT_IF("latency_p50_ns", work, digest->latency.p50),
+        FACT_IF("latency_p99_ns", work, digest->latency.p99),
+        FACT_IF("throughput_per_s", loop && digest->iterations.throughput > 0,
+                digest->iterations.throughput),
+        FACT_IF("busy_percent", work && !digest->quality.gap, digest_share(digest, digest->busy)));
 }
 
 static void json_traces(struct json_writer *json, const struct digest_report *report)
@@ -97,6 +98,7 @@ static void json_quality_of(struct json_writer *json, const struct digest_qualit
 
     JSON_KEY_OBJECT(json, "quality", FACT("whole", whole),
                     FACT_IF("warning", !whole, (const char *)quality->warning),
+                    FACT_IF("gap", quality->gap, quality->gap->key),
                     FACT("damaged", quality->damaged), FACT("dropped", quality->dropped),
                     FACT("unanswered_launches", quality->unanswered),
                     FACT("profiled_kernels", quality->profiled));
@@ -169,11 +171,12 @@ static void json_latency(struct json_writer *json, const struct digest *digest)
 
 static void json_parts(struct json_writer *json, const struct digest *digest)
 {
+    bool known = !digest->no_work && !digest->quality.gap;
+
     json_key_object(json, "time");
     for (int i = 0; i < DIGEST_PARTS; i++)
-        JSON_FACTS(json, FACT_IF(digest_part_key((enum digest_part)i), !digest->no_work,
-                                 digest->parts[i]));
-    JSON_FACTS(json, FACT_IF("busy_ns", !digest->no_work, digest->busy));
+        JSON_FACTS(json, FACT_IF(digest_part_key((enum digest_part)i), known, digest->parts[i]));
+    JSON_FACTS(json, FACT_IF("busy_ns", known, digest->busy));
     json_close_object(json);
 }
 

@@ -222,13 +222,18 @@ static void put_row(FILE *out, const struct digest_report *report, size_t index)
 
     fputs("| ", out);
     put_code(out, digest_title(report, index), true);
-    if (digest->no_work)
+    if (digest->no_work) {
         fputs(" | 0 | - | - | - | - |", out);
-    else
-        fprintf(out, " | %" PRIu64 " | %s | %s | %.2f | %.1f %% |", digest->iterations.count,
+    } else {
+        fprintf(out, " | %" PRIu64 " | %s | %s | %.2f | ", digest->iterations.count,
                 mp_format_time(p50, sizeof p50, digest->latency.p50),
-                mp_format_time(p99, sizeof p99, digest->latency.p99), digest->iterations.throughput,
-                digest_share(digest, digest->busy));
+                mp_format_time(p99, sizeof p99, digest->latency.p99),
+                digest->iterations.throughput);
+        if (digest->quality.gap)
+            fputs("- |", out);
+        else
+            fprintf(out, "%.1f %% |", digest_share(digest, digest->busy));
+    }
     fprintf(out, " %s |\n", digest->quality.whole ? "yes" : "no");
 }
 
@@ -254,8 +259,10 @@ void print_digest_markdown(FILE *out, const struct digest_report *report)
     put_head(out, digest);
     put_facts(out, digest);
     if (!digest->no_work) {
-        put_parts(out, digest);
-        put_findings(out, digest);
+        if (!digest->quality.gap) {
+            put_parts(out, digest);
+            put_findings(out, digest);
+        }
         put_hot(out, digest);
     }
     put_commands(out, digest);

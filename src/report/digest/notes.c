@@ -57,8 +57,10 @@ static void note_no_work(struct notes *notes)
 
     if (!digest->no_work || !digest->recording.records)
         return;
-    NOTE(notes, "no_gpu_work", "No GPU work in the trace%s.",
-         digest->gpu_off ? ": MINIPROF_GPU=off" : "");
+    NOTE(notes, "no_gpu_work", "No GPU work in the trace%s%s.", digest->quality.gap ? "; " : "",
+         digest->quality.gap ? digest->quality.gap->why
+         : digest->gpu_off   ? ": MINIPROF_GPU=off"
+                             : "");
 }
 
 static void note_no_calls(struct notes *notes)
@@ -82,7 +84,7 @@ static void note_iterations(struct notes *notes)
         NOTE(notes, "no_iterations", "All of it counts as one iteration%s%s.",
              iterations->not_before ? ": " : "",
              iterations->not_before ? iterations->not_before : "");
-    else if (iterations->coverage < ITERATIONS_ENOUGH_COVERAGE)
+    else if (iterations->coverage < ITERATIONS_ENOUGH_COVERAGE && !digest->quality.gap)
         NOTE(notes, "low_coverage",
              "%.1f %% of the GPU work is in no iteration; miniprof iters --candidates lists what "
              "else repeats.",

@@ -339,8 +339,9 @@ static void put_row(struct report_table *table, const struct digest_report *repo
         loop && !digest->no_work ? report_number_cell(digest->latency.p99) : report_absent_cell(),
         loop && !digest->no_work ? report_real_cell(digest->iterations.throughput)
                                  : report_absent_cell(),
-        digest->no_work ? report_absent_cell()
-                        : report_real_cell(digest_share(digest, digest->busy)),
+        digest->no_work || digest->quality.gap
+            ? report_absent_cell()
+            : report_real_cell(digest_share(digest, digest->busy)),
         report_text_cell(digest->quality.whole ? "yes" : "no"),
     };
 
@@ -380,8 +381,10 @@ static void put_screen(FILE *out, const struct digest *digest, const struct layo
     put_head(out, digest, layout);
     put_facts(out, digest);
     if (!digest->no_work) {
-        put_parts(out, digest, layout->parts);
-        put_findings(out, digest, layout);
+        if (!digest->quality.gap) {
+            put_parts(out, digest, layout->parts);
+            put_findings(out, digest, layout);
+        }
         put_hot(out, digest, layout->hot);
     }
     put_commands(out, digest, layout->commands);

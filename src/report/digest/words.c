@@ -240,6 +240,11 @@ size_t digest_answers(const struct digest *digest, struct digest_line lines[DIGE
     if (digest->undisturbed.how != UNDISTURBED_NONE &&
         digest->undisturbed.p50 != digest->undisturbed.recorded)
         answer_undisturbed(begin(&lines[count++], "unrecorded"), digest);
+    if (digest->quality.gap) {
+        ADD(begin(&lines[count++], "busy"), "What the GPU did meanwhile is not known: %s.",
+            digest->quality.gap->why);
+        return count;
+    }
     answer_busy(begin(&lines[count++], "busy"), digest);
     answer_finding(begin(&lines[count++], "finding"), digest);
     return count;
@@ -358,7 +363,7 @@ static void fact_iterations(struct digest_line *line, const struct digest *diges
 
     ADD(line, "%" PRIu64, iterations->count);
     add_way(line, iterations, columns);
-    if (!digest->no_work)
+    if (!digest->no_work && !digest->quality.gap)
         ADD(line, "; %.1f %% of GPU work", 100 * iterations->coverage);
     if (iterations->outliers)
         ADD(line, "; %" PRIu64 " outlier%s", iterations->outliers,

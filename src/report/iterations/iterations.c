@@ -68,7 +68,7 @@ void print_iterations_way(FILE *out, const struct iterations_report *report)
     const struct iterations *found = report->iterations;
 
     print_what(out, report);
-    if (!quality_has_times(&report->deps->quality))
+    if (quality_gap(&report->deps->quality))
         return;
     if (found->way != ITERATIONS_WHOLE)
         fprintf(out, ": %.2f%% of the GPU work%s", 100 * found->coverage,
@@ -81,8 +81,8 @@ void print_iterations_warning(const struct report_out *out, const struct iterati
 {
     const struct iterations *found = report->iterations;
 
-    if (report->deps->count > report->deps->host_count &&
-        quality_has_times(&report->deps->quality) && found->coverage < ITERATIONS_ENOUGH_COVERAGE)
+    if (report->deps->count > report->deps->host_count && !quality_gap(&report->deps->quality) &&
+        found->coverage < ITERATIONS_ENOUGH_COVERAGE)
         print_note(out, report->trace,
                    "Warning: %.2f%% of the GPU work is in no iteration; iters --candidates lists "
                    "what else repeats.",
@@ -230,7 +230,8 @@ static void print_statistics(const struct report_out *out, const struct iteratio
     if (summary_needs_measure(out))
         each_quantity(&table, report, times, report_measure);
     report_header(&table);
-    each_quantity(&table, report, times, report_row);
+    if (times || !quality_gap(&report->deps->quality))
+        each_quantity(&table, report, times, report_row);
     report_end(&table);
 }
 
@@ -242,8 +243,9 @@ static void iterations_print_notes(const struct report_out *out,
     const struct iterations *found = report->iterations;
     const struct deps *deps = report->deps;
 
-    if (!quality_has_times(&deps->quality))
-        print_no_times(out, report->trace, "busy time and no causes of idle time");
+    if (quality_gap(&deps->quality))
+        print_gap(out, report->trace, quality_gap(&deps->quality),
+                  "busy time and no causes of idle time");
     else if (deps->count == deps->host_count)
         print_note(out, report->trace, "No GPU work in the trace.");
     if (deps->no_calls)
@@ -293,7 +295,7 @@ void print_iterations(const struct report_out *out, const struct iterations_repo
         print_iterations_each(out, report);
     } else {
         print_statistics(out, report, true);
-        if (quality_has_times(&report->deps->quality))
+        if (!quality_gap(&report->deps->quality) || out->format == REPORT_CSV)
             print_statistics(out, report, false);
         print_iterations_outliers(out, report);
         print_iterations_threads(out, report);

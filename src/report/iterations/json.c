@@ -17,14 +17,14 @@ static void json_way(struct json_writer *json, const struct iterations_report *r
 {
     const struct iterations *found = report->iterations;
 
-    JSON_FACTS(json, FACT("by", iterations_way_key(found->way)), FLAG("asked_for", !found->found),
-               FACT("name", found->name), FACT("domain", found->domain),
-               FACT_IF("coverage_percent", quality_has_times(&report->deps->quality),
-                       100 * found->coverage),
-               FACT_IF("graph", found->way == ITERATIONS_GRAPH, found->graph),
-               FACT_IF("kernel_period", found->way == ITERATIONS_KERNELS, found->period),
-               FACT_IF("wait_period", found->way == ITERATIONS_SYNCS, found->period),
-               FACT_IF("not_before", *found->not_before, found->not_before));
+    JSON_FACTS(
+        json, FACT("by", iterations_way_key(found->way)), FLAG("asked_for", !found->found),
+        FACT("name", found->name), FACT("domain", found->domain),
+        FACT_IF("coverage_percent", !quality_gap(&report->deps->quality), 100 * found->coverage),
+        FACT_IF("graph", found->way == ITERATIONS_GRAPH, found->graph),
+        FACT_IF("kernel_period", found->way == ITERATIONS_KERNELS, found->period),
+        FACT_IF("wait_period", found->way == ITERATIONS_SYNCS, found->period),
+        FACT_IF("not_before", *found->not_before, found->not_before));
 }
 
 static void json_counts(struct json_writer *json, const struct iterations_report *report)

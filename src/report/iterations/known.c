@@ -5,5 +5,5 @@
 
 bool iterations_is_known(const struct iterations_report *report, enum iteration_quantity quantity)
 {
-    return iteration_quantity_is_of_host(quantity) || quality_has_times(&report->deps->quality);
+    return iteration_quantity_is_of_host(quantity) || !quality_gap(&report->deps->quality);
 }

@@ -140,7 +140,7 @@ void print_layers_json(FILE *out, const struct layers_report *report)
                FACT("unfinished", result->unfinished), FACT("kept", result->kept),
                FACT("domain", options->domain), FACT("iteration", options->iteration),
                FACT_IF("iterations", options->iteration, result->iterations));
-    if (!quality_has_times(&result->quality))
+    if (quality_gap(&result->quality))
         JSON_FACTS(&json, json_fact_null("layers"));
     else if (result->by_position)
         json_positions(&json, report);

@@ -373,8 +373,8 @@ enum mp_status print_layers(const struct report_out *out, const struct layers_re
     }
     print_head(out, report->trace, &result->quality, report->options->range,
                result->capture_ranges);
-    if (!quality_has_times(&result->quality)) {
-        print_no_times(out, report->trace, "device time of layers");
+    if (quality_gap(&result->quality)) {
+        print_gap(out, report->trace, quality_gap(&result->quality), "device time of layers");
         if (report_has_titles(out))
             return MP_OK;
     }

@@ -89,8 +89,8 @@ static void overlap_print_text(const struct report_out *out, const struct mp_tra
                                const struct overlap *overlap, uint64_t range)
 {
     print_head(out, trace, &overlap->quality, range, overlap->capture_ranges);
-    if (!quality_has_times(&overlap->quality)) {
-        print_no_times(out, trace, "busy time and no overlap");
+    if (quality_gap(&overlap->quality)) {
+        print_gap(out, trace, quality_gap(&overlap->quality), "busy time and no overlap");
         if (report_has_titles(out))
             return;
     }
@@ -182,7 +182,7 @@ static void overlap_print_json(FILE *out, const struct mp_trace *trace,
     json_open_document(&json, out, 4);
     json_head(&json, trace, &overlap->quality, &overlap->definitions, range,
               overlap->capture_ranges);
-    if (!quality_has_times(&overlap->quality)) {
+    if (quality_gap(&overlap->quality)) {
         JSON_FACTS(&json, json_fact_null("window_ns"), json_fact_null("kernel_time"),
                    json_fact_null("devices"));
         json_close_document(&json);

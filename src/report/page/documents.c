@@ -136,7 +136,7 @@ static enum mp_status json_devices(struct json_writer *json, struct html_materia
     count = html_at_most(material, "overview", HTML_MOST_DEVICES, count);
     for (size_t i = 0; i < count && !status; i++)
         status = json_device(json, timeline, &timeline->lanes[lanes[i]],
-                             quality_has_times(&material->deps.quality));
+                             !quality_gap(&material->deps.quality));
     json_close_array(json);
     free(lanes);
     return status;

@@ -56,7 +56,7 @@ struct html_document {
     const char *id;
     const char *title;
     enum mp_status (*print)(FILE *out, struct html_material *material, struct mp_error *error);
-    bool needs_times; /* of kernels: else there is a note (quality_has_times) */
+    bool needs_times; /* else there is a note where work is missing (quality_gap) */
 };
 
 /* {"note": text}: instead of a document. */

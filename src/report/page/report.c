@@ -26,8 +26,9 @@ static enum mp_status add_document(struct html_page *page, const struct html_doc
 
     if (!memory)
         return MP_ERR_MEMORY;
-    if (document->needs_times && !quality_has_times(&material->deps.quality))
-        status = mp_error_set(&error, MP_ERR_ARGUMENT, "%s", QUALITY_NO_TIMES);
+    if (document->needs_times && quality_gap(&material->deps.quality))
+        status =
+            mp_error_set(&error, MP_ERR_ARGUMENT, "%s", quality_gap(&material->deps.quality)->why);
     else
         status = document->print(memory, material, &error);
     if (status) {

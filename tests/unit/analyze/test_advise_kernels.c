@@ -281,7 +281,7 @@ static void unknown_shapes_and_devices(void **state)
     advised();
     judge_on(0, kernels, (const uint64_t[]){5, 5, 5, 5});
     assert_int_equal(advice.reasons[ADVISE_SMALL_GRIDS], ADVISE_NO_OCCUPANCY);
-    assert_string_equal(advise_reason_key(ADVISE_NO_OCCUPANCY), "no_occupancy");
+    assert_string_equal(advise_reason_key(&advice, ADVISE_NO_OCCUPANCY), "no_occupancy");
     advised();
 }
 

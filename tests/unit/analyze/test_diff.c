@@ -647,8 +647,9 @@ static void positions_are_those_of_the_median_run(void **state)
 }
 
 /* One that is not is enough, on either side. */
-static void a_diff_is_whole_and_has_times_if_all_runs_are_so(void **state)
+static void a_diff_is_whole_and_has_no_gap_if_all_runs_are_so(void **state)
 {
+    static const struct quality_gap gap = {"key", "why"};
     struct diff_run runs[DIFF_SIDES][2];
     struct diff made = {.found = false};
 
@@ -656,12 +657,12 @@ static void a_diff_is_whole_and_has_times_if_all_runs_are_so(void **state)
     for (int lacks = -1; lacks < 8; lacks++) {
         for (int i = 0; i < 4; i++) {
             runs[i / 2][i % 2] =
-                (struct diff_run){.whole = i != lacks, .has_times = i + 4 != lacks};
+                (struct diff_run){.whole = i != lacks, .gap = i + 4 == lacks ? &gap : NULL};
             made.sides[i / 2].runs = runs[i / 2];
             made.sides[i / 2].run_count = 2;
         }
         assert_int_equal(diff_is_whole(&made), lacks < 0 || lacks >= 4);
-        assert_int_equal(diff_has_times(&made), lacks < 4);
+        assert_int_equal(!diff_gap(&made), lacks < 4);
     }
 }
 
@@ -692,7 +693,7 @@ int main(void)
         cmocka_unit_test(runs_that_all_are_slower_are_a_finding),
         cmocka_unit_test(too_few_runs_leave_iterations),
         cmocka_unit_test(positions_are_those_of_the_median_run),
-        cmocka_unit_test(a_diff_is_whole_and_has_times_if_all_runs_are_so),
+        cmocka_unit_test(a_diff_is_whole_and_has_no_gap_if_all_runs_are_so),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
