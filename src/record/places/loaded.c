@@ -1,12 +1,10 @@
-/* Reads the linker's list of modules, and looks symbols up by the hash tables of these
- * (DT_GNU_HASH, which each module of this century has).
- */
+/* Reads the linker's list of modules, and looks symbols up by their hash tables. */
 #include "record/places/loaded.h"
 
-#include <elf.h>
 #include <link.h>
 #include <stddef.h>
-#include <string.h>
+
+#include "base/elf_symbols.h"
 
 #include "base/poison.h"
 
@@ -30,28 +28,10 @@ uint64_t loaded_removals(void)
 
 /* ---- Symbols ---- */
 
-struct symbols {
-    const ElfW(Sym) * all;
-    const char *names;
-    const uint32_t *table; /* four numbers, a filter, the buckets, the chains */
-};
-
-enum { TABLE_BUCKETS, TABLE_FIRST, TABLE_FILTER_WORDS, TABLE_SHIFT, TABLE_HEAD };
-
 struct lookup {
-    const char *name;
-    uint32_t hash;
+    struct elf_name name;
     bool found;
 };
-
-static uint32_t hash_of(const char *name)
-{
-    uint32_t hash = 5381;
-
-    while (*name)
-        hash = hash * 33 + (unsigned char)*name++;
-    return hash;
-}
 
 static const ElfW(Dyn) * dynamic_of(const struct dl_phdr_info *info)
 {
@@ -61,57 +41,22 @@ static const ElfW(Dyn) * dynamic_of(const struct dl_phdr_info *info)
     return NULL;
 }
 
-static struct symbols symbols_of(const struct dl_phdr_info *info)
-{
-    const ElfW(Dyn) *entry = dynamic_of(info);
-    struct symbols symbols = {0};
-
-    for (; entry && entry->d_tag != DT_NULL; entry++)
-        if (entry->d_tag == DT_SYMTAB)
-            symbols.all = (const ElfW(Sym) *)entry->d_un.d_ptr;
-        else if (entry->d_tag == DT_STRTAB)
-            symbols.names = (const char *)entry->d_un.d_ptr;
-        else if (entry->d_tag == DT_GNU_HASH)
-            symbols.table = (const uint32_t *)entry->d_un.d_ptr;
-    return symbols;
-}
-
-static bool is_in(const struct symbols *symbols, const struct lookup *lookup)
-{
-    const uint32_t *table = symbols->table;
-    const uint32_t *buckets =
-        table + TABLE_HEAD + (size_t)table[TABLE_FILTER_WORDS] * sizeof(ElfW(Addr)) / sizeof *table;
-    const uint32_t *chains = buckets + table[TABLE_BUCKETS];
-    uint32_t first = table[TABLE_FIRST];
-    uint32_t i = table[TABLE_BUCKETS] ? buckets[lookup->hash % table[TABLE_BUCKETS]] : 0;
-
-    /* A chain has the symbols' hashes; bit 0 says that it ends. */
-    for (; i >= first && i; i++) {
-        if ((chains[i - first] | 1) == (lookup->hash | 1) &&
-            !strcmp(symbols->names + symbols->all[i].st_name, lookup->name))
-            return symbols->all[i].st_shndx != SHN_UNDEF;
-        if (chains[i - first] & 1)
-            return false;
-    }
-    return false;
-}
-
 static int look_at(struct dl_phdr_info *info, size_t bytes, void *context)
 {
-    struct symbols symbols = symbols_of(info);
     struct lookup *lookup = context;
+    struct elf_symbols symbols;
 
     (void)bytes;
-    /* The kernel's own module is not relocated: its table has no addresses. */
-    if (!symbols.all || !symbols.names || (uintptr_t)symbols.all < info->dlpi_addr)
+    if (!elf_symbols_open(&symbols, dynamic_of(info), info->dlpi_addr))
         return 0;
-    lookup->found = !symbols.table || is_in(&symbols, lookup);
+    lookup->found =
+        !(symbols.gnu_table || symbols.sysv_table) || elf_symbols_find(&symbols, &lookup->name);
     return lookup->found;
 }
 
 bool loaded_defines(const char *name)
 {
-    struct lookup lookup = {.name = name, .hash = hash_of(name)};
+    struct lookup lookup = {.name = elf_name(name)};
 
     dl_iterate_phdr(look_at, &lookup);
     return lookup.found;
