@@ -98,14 +98,22 @@ if ${CC:-cc} -static static.c -o static 2>/dev/null; then
 else
     echo "not tried: no static libc"
 fi
-echo 'int unused;' | ${CC:-cc} -shared -Wl,-soname,libc.musl-x86_64.so.1 -x c - \
-    -o libc.musl-x86_64.so.1
+# Which libc it is for, its loader says. This one is glibc's by another name.
 echo '#include <stdio.h>
 #include <stdlib.h>
-int main(void) { return puts(getenv("LD_PRELOAD") ? "preloaded" : "not preloaded") < 0; }' |
-    ${CC:-cc} -x c - -x none -Wl,--no-as-needed ./libc.musl-x86_64.so.1 -Wl,-rpath,"$work" -o musl
-waits musl -- ./musl
-same "a program that is linked to musl" "0 not preloaded" "$status $(cat musl.out)"
+int main(void) { return puts(getenv("LD_PRELOAD") ? "preloaded" : "not preloaded") < 0; }' >tell.c
+loader=$(${CC:-cc} tell.c -o usual && readelf -lW usual |
+    sed -n 's/.*program interpreter: \(.*\)]/\1/p')
+for name in ld-linux-other.so.2 ld-musl-other.so.1; do
+    ln -s "$loader" $name
+    ${CC:-cc} tell.c -Wl,--dynamic-linker="$work/$name" -o tell.$name
+done
+waits usual -- ./usual
+same "a program for glibc" "0 preloaded" "$status $(cat usual.out)"
+waits other -- ./tell.ld-linux-other.so.2
+same "a program for another glibc" "0 preloaded" "$status $(cat other.out)"
+waits musl -- ./tell.ld-musl-other.so.1
+same "a program for another libc" "0 not preloaded" "$status $(cat musl.out)"
 if [ "$(id -u)" -eq 0 ]; then
     chmod 755 "$work"
     ${CC:-cc} static.c -o raised && chmod 4755 raised

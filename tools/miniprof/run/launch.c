@@ -67,14 +67,28 @@ bool launch_find_library(struct launch *launch, const char *given)
 
 /* ---- The program's environment ---- */
 
+/* Whether another loader than glibc's starts the program. glibc's is ld-linux*, or what has started
+ * this command. */
+static bool has_other_libc(const char *path)
+{
+    char theirs[PATH_MAX], ours[PATH_MAX];
+    const char *slash;
+
+    if (!program_interpreter(path, theirs))
+        return false;
+    slash = strrchr(theirs, '/');
+    return strncmp(slash ? slash + 1 : theirs, "ld-linux", 8) != 0 &&
+           !(program_interpreter("/proc/self/exe", ours) && strcmp(theirs, ours) == 0);
+}
+
 /* Whether the program can be started with a preloaded library: AddressSanitizer's runtime ends a
- * program in which it is not the first library, and musl's loader one that needs glibc. */
+ * program in which it is not the first library, and the library is made for glibc. */
 static bool bears_preload(const char *program)
 {
     char path[PATH_MAX];
 
     return !program_find(program, path) ||
-           !(program_needs(path, "libasan.so") || program_needs(path, "libc.musl"));
+           !(program_needs(path, "libasan.so") || has_other_libc(path));
 }
 
 /* Whether the preloaded library is of use to the recorder with these settings: for waits of host

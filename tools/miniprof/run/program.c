@@ -1,5 +1,5 @@
-/* The file of a program to be run: where PATH finds it, and which libraries its dynamic section
- * names. For example, a preloaded library must not come before libasan.so.
+/* The file of a program to be run: where PATH finds it, which libraries its dynamic section names,
+ * and which loader. For example, a preloaded library must not come before libasan.so.
  */
 #include "run/program.h"
 
@@ -139,17 +139,61 @@ static bool lists(const struct elf *elf, const char *library)
     return false;
 }
 
-bool program_needs(const char *path, const char *library)
+static bool open_elf(struct elf *elf, const char *path)
 {
-    struct elf elf = {.fd = -1};
     struct mp_error error;
     uint64_t bytes;
+
+    elf->dynamic = NULL;
+    if (mp_open_file(path, &elf->fd, &bytes, &error) != MP_OK)
+        return false;
+    if (read_headers(elf))
+        return true;
+    close(elf->fd);
+    return false;
+}
+
+static void close_elf(struct elf *elf)
+{
+    free(elf->dynamic);
+    close(elf->fd);
+}
+
+bool program_needs(const char *path, const char *library)
+{
+    struct elf elf;
     bool needs;
 
-    if (mp_open_file(path, &elf.fd, &bytes, &error) != MP_OK)
+    if (!open_elf(&elf, path))
         return false;
-    needs = read_headers(&elf) && read_dynamic(&elf) && lists(&elf, library);
-    free(elf.dynamic);
-    close(elf.fd);
+    needs = read_dynamic(&elf) && lists(&elf, library);
+    close_elf(&elf);
     return needs;
+}
+
+static bool read_interpreter(const struct elf *elf, char interpreter[PATH_MAX])
+{
+    for (size_t i = 0; i < elf->header.e_phnum; i++) {
+        const Elf64_Phdr *segment = &elf->segments[i];
+
+        if (segment->p_type != PT_INTERP)
+            continue;
+        if (segment->p_filesz >= PATH_MAX)
+            return false;
+        interpreter[segment->p_filesz] = '\0';
+        return read_at(elf, interpreter, segment->p_filesz, segment->p_offset);
+    }
+    return false;
+}
+
+bool program_interpreter(const char *path, char interpreter[PATH_MAX])
+{
+    struct elf elf;
+    bool has;
+
+    if (!open_elf(&elf, path))
+        return false;
+    has = read_interpreter(&elf, interpreter);
+    close_elf(&elf);
+    return has;
 }

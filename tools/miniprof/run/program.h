@@ -15,4 +15,8 @@ bool program_find(const char *name, char path[PATH_MAX]);
  */
 bool program_needs(const char *path, const char *library);
 
+/* The loader that the file names (its ELF interpreter), which comes with a C library. False for
+ * static programs, and where program_needs says false. */
+bool program_interpreter(const char *path, char interpreter[PATH_MAX]);
+
 #endif
