@@ -313,7 +313,8 @@ $(BUILD)/libminiprof.so: $(RECORD_OBJECTS) $(TRACE_LIB) src/record/exports.map
 		-l:libzstd.a -Wl,--exclude-libs,ALL
 
 # In every program that `miniprof run` starts: no sanitizer, whose runtime would have to come first.
-$(PRELOAD_OBJECTS): EXTRA_CFLAGS += $(if $(SAN),-fno-sanitize=all)
+# A lock takes up to 0.5 ns more where its function lies across lines of the cache.
+$(PRELOAD_OBJECTS): EXTRA_CFLAGS += -falign-functions=64 $(if $(SAN),-fno-sanitize=all)
 $(BUILD)/libminiprof_preload.so: $(PRELOAD_OBJECTS) src/preload/exports.map
 	$(call say,LINK,$@)
 	$(Q)$(CC) $(CFLAGS) -Wl,-z,relro,-z,now $(LDFLAGS) -shared -Wl,-soname,$(@F) \

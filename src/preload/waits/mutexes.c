@@ -1,5 +1,5 @@
-/* Mutexes. One that is free is taken by pthread_mutex_trylock, which differs in nothing but that
- * it answers EBUSY where pthread_mutex_lock waits, or finds that it would wait for itself.
+/* Mutexes. One that is free is taken by pthread_mutex_trylock, which differs in nothing but
+ * that it answers EBUSY where pthread_mutex_lock waits, or finds that it would wait for itself.
  */
 #include <errno.h>
 #include <time.h>
@@ -19,20 +19,24 @@ static int end(struct waiting *waiting, int result)
     return result;
 }
 
-SHOWN int pthread_mutex_lock(pthread_mutex_t *mutex)
+WAITS_APART static int wait_for(pthread_mutex_t *mutex, const void *caller)
 {
     struct waiting waiting;
+
+    if (waits_left_alone(caller))
+        return NEXT(pthread_mutex_lock)(mutex);
+    begin(&waiting, mutex);
+    return end(&waiting, NEXT(pthread_mutex_lock)(mutex));
+}
+
+SHOWN int pthread_mutex_lock(pthread_mutex_t *mutex)
+{
     int result;
 
     if (!waits_asked())
         return NEXT(pthread_mutex_lock)(mutex);
     result = NEXT(pthread_mutex_trylock)(mutex);
-    if (result != EBUSY)
-        return result;
-    if (waits_left_alone(CALLER))
-        return NEXT(pthread_mutex_lock)(mutex);
-    begin(&waiting, mutex);
-    return end(&waiting, NEXT(pthread_mutex_lock)(mutex));
+    return result == EBUSY ? wait_for(mutex, CALLER) : result;
 }
 
 SHOWN int pthread_mutex_timedlock(pthread_mutex_t *mutex, const struct timespec *limit)

@@ -18,32 +18,35 @@ static int end(struct waiting *waiting, int result)
     return result;
 }
 
-SHOWN int pthread_rwlock_rdlock(pthread_rwlock_t *lock)
+WAITS_APART static int wait_in(int (*take)(pthread_rwlock_t *lock), pthread_rwlock_t *lock,
+                               const void *caller)
 {
     struct waiting waiting;
+
+    if (waits_left_alone(caller))
+        return take(lock);
+    begin(&waiting, lock);
+    return end(&waiting, take(lock));
+}
+
+SHOWN int pthread_rwlock_rdlock(pthread_rwlock_t *lock)
+{
     int result;
 
-    if (!waits_wanted(CALLER))
+    if (!waits_asked())
         return NEXT(pthread_rwlock_rdlock)(lock);
     result = NEXT(pthread_rwlock_tryrdlock)(lock);
-    if (result != EBUSY)
-        return result;
-    begin(&waiting, lock);
-    return end(&waiting, NEXT(pthread_rwlock_rdlock)(lock));
+    return result == EBUSY ? wait_in(NEXT(pthread_rwlock_rdlock), lock, CALLER) : result;
 }
 
 SHOWN int pthread_rwlock_wrlock(pthread_rwlock_t *lock)
 {
-    struct waiting waiting;
     int result;
 
-    if (!waits_wanted(CALLER))
+    if (!waits_asked())
         return NEXT(pthread_rwlock_wrlock)(lock);
     result = NEXT(pthread_rwlock_trywrlock)(lock);
-    if (result != EBUSY)
-        return result;
-    begin(&waiting, lock);
-    return end(&waiting, NEXT(pthread_rwlock_wrlock)(lock));
+    return result == EBUSY ? wait_in(NEXT(pthread_rwlock_wrlock), lock, CALLER) : result;
 }
 
 SHOWN int pthread_rwlock_timedrdlock(pthread_rwlock_t *lock, const struct timespec *limit)

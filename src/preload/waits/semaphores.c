@@ -1,5 +1,5 @@
-/* Semaphores. One above zero is taken by sem_trywait. sem_wait is a cancellation point also then,
- * and sem_timedwait checks its limit first: so do we.
+/* Semaphores. One above zero is taken by sem_trywait. sem_wait is a cancellation point also
+ * then, and sem_timedwait checks its limit first: so do we.
  */
 #include <errno.h>
 #include <semaphore.h>
@@ -26,21 +26,24 @@ static bool is_valid(const struct timespec *limit)
     return limit->tv_nsec >= 0 && limit->tv_nsec < 1000000000;
 }
 
-SHOWN int sem_wait(sem_t *semaphore)
+WAITS_APART static int wait_for(sem_t *semaphore, const void *caller)
 {
     struct waiting waiting;
     int result;
 
-    if (!waits_asked())
-        return NEXT(sem_wait)(semaphore);
-    if (took(semaphore))
-        return 0;
-    if (waits_left_alone(CALLER))
+    if (waits_left_alone(caller))
         return NEXT(sem_wait)(semaphore);
     waits_begin(&waiting, MP_WAIT_SEMAPHORE, semaphore);
     WAITS_CANCELLABLE(&waiting, result, NEXT(sem_wait)(semaphore));
     waits_end(&waiting, result == 0);
     return result;
+}
+
+SHOWN int sem_wait(sem_t *semaphore)
+{
+    if (!waits_asked())
+        return NEXT(sem_wait)(semaphore);
+    return took(semaphore) ? 0 : wait_for(semaphore, CALLER);
 }
 
 SHOWN int sem_timedwait(sem_t *semaphore, const struct timespec *limit)

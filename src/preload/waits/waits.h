@@ -32,6 +32,9 @@
 #include "preload/waits/next.h"
 #include "preload/waits/objects.h"
 
+/* What a lock that is taken needs: apart, so that one that is free needs no frame on the stack. */
+#define WAITS_APART __attribute__((noinline))
+
 /* Whether the recorder asks for waits. */
 static inline bool waits_asked(void)
 {
