@@ -127,7 +127,8 @@ CORE_OBJECTS   := $(if $(HAVE_UPLOT),$(filter-out %/page/assets_none.o,$(CORE_OB
 CORE_OBJECTS   += $(OBJ)/cbid_frame.o
 RECORD_OBJECTS := $(call objects,src/record)
 # Its stubs are written for these processors.
-PRELOAD_OBJECTS := $(if $(filter x86_64 aarch64,$(MACHINE)),$(call objects,src/preload))
+PRELOAD_OBJECTS := $(if $(filter x86_64 aarch64,$(MACHINE)),$(call objects,src/preload) \
+	$(OBJ)/src/base/elf_symbols.o)
 TOOL_OBJECTS   := $(call objects,tools/miniprof)
 TOOL_OBJECTS   += $(if $(TOOL_OBJECTS),$(OBJ)/build_id.o $(OBJ)/startup_frame.o)
 

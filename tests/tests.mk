@@ -115,7 +115,8 @@ $(BUILD)/tests/unit/preload/test_host_calls: $(patsubst %,\
 
 # Without the functions that stand in front of libc's.
 $(BUILD)/tests/unit/preload/%: $(OBJ)/tests/unit/preload/%.o $(patsubst %,\
-		$(OBJ)/src/preload/waits/%.o,objects channels moments next) $(UNIT_SHARED) $(READER_LIB)
+		$(OBJ)/src/preload/%.o,next waits/objects waits/channels waits/moments) $(UNIT_SHARED) \
+		$(READER_LIB)
 	@mkdir -p $(@D)
 	$(call say,LINK,$@)
 	$(UNIT_LINK)

@@ -10,11 +10,10 @@
 #include <stddef.h>
 #include <string.h>
 
+#include "preload/next.h"
 #include "preload/preload.h"
 
 #include "base/poison.h"
-
-#define SHOWN __attribute__((visibility("default")))
 
 /* From cuda.h, which is not needed to build this. */
 #define CUDA_ERROR_NOT_FOUND 500

@@ -13,6 +13,7 @@
 #include <time.h>
 
 #include "preload/host_calls.h"
+#include "preload/next.h"
 #include "preload/preload.h"
 
 #include "base/poison.h"
@@ -122,7 +123,7 @@ static uint64_t now(void)
 
     if (clock)
         return clock();
-    clock_gettime(CLOCK_MONOTONIC, &time);
+    LIBC(clock_gettime)(CLOCK_MONOTONIC, &time);
     return (uint64_t)time.tv_sec * 1000000000u + (uint64_t)time.tv_nsec;
 }
 

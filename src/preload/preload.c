@@ -22,14 +22,14 @@
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 #include <string.h>
 
 #include "base/preload.h"
 #include "preload/host_calls.h"
+#include "preload/next.h"
 
 #include "base/poison.h"
-
-#define SHOWN __attribute__((visibility("default")))
 
 /* From cuda.h, which is not needed to build this. */
 #define CUDA_SUCCESS         0
@@ -131,29 +131,32 @@ int cuGetProcAddress_v2(const char *symbol, void **function, int version, unsign
     return result;
 }
 
+/* Of this library, from the linker. */
+extern const char __ehdr_start[] __attribute__((visibility("hidden")));
+extern const char _end[] __attribute__((visibility("hidden")));
+
 /* Whether it was found in this library, and there is no driver behind it. */
 static bool is_only_ours(const void *found, const char *name)
 {
-    Dl_info where, self;
-
-    return dladdr(found, &where) && dladdr(&miniprof_preload, &self) &&
-           where.dli_fbase == self.dli_fbase && !preload_find_next(name);
+    return (uintptr_t)found - (uintptr_t)__ehdr_start < (uintptr_t)(_end - __ehdr_start) &&
+           !preload_find_next(name);
 }
+
+void *_Atomic preload_real_dlsym;
 
 void *preload_lookup(void *handle, const char *name)
 {
     void *real;
 
-    if (!preload_real_dlsym)
-        preload_find_dlsym();
+    atomic_store_explicit(&preload_real_dlsym, (void *)NEXT(dlsym), memory_order_relaxed);
     if (!name || name[0] != 'c' || name[1] != 'u' || handle == RTLD_NEXT)
         return NULL;
     if (!is_get_proc(name) && preload_find_watched(name) < 0 &&
         preload_find_host_call(name, 0, 0) < 0)
         return NULL;
-    real = preload_real_dlsym(handle, name);
+    real = NEXT(dlsym)(handle, name);
     if (real && is_only_ours(real, name)) {
-        preload_real_dlsym(RTLD_NEXT, name); /* for dlerror */
+        LIBC(dlsym)(RTLD_NEXT, name); /* for dlerror */
         return PRELOAD_NOT_THERE;
     }
     return real ? instead(name, real, 0, 0) : NULL;

@@ -35,12 +35,6 @@ void *preload_enter(unsigned long slot);
 
 extern struct mp_preload miniprof_preload;
 
-/* The real dlsym, from the first preload_lookup on. */
-extern void *(*preload_real_dlsym)(void *handle, const char *name);
-
-/* Finds the real dlsym. */
-void preload_find_dlsym(void);
-
 /* The function of that name that a program would get without this library; NULL: none. */
 void *preload_find_next(const char *name);
 
@@ -56,6 +50,9 @@ enum mp_preload_call preload_call_of(int row);
 int preload_take_slot(void *real, enum mp_preload_call call);
 
 /* ---- preload.c ---- */
+
+/* The dlsym behind ours, for dlsym.c, from the first preload_lookup on. */
+extern void *_Atomic preload_real_dlsym;
 
 /* The answer to dlsym(handle, name). NULL: the real dlsym must answer, and see the caller's return
  * address, by which RTLD_NEXT knows who asks. PRELOAD_NOT_THERE: the answer is NULL. */

@@ -7,18 +7,14 @@
 #include <stddef.h>
 #include <string.h>
 
-#include "base/preload.h"
+#include "preload/next.h"
 #include "preload/preload.h"
 
 #include "base/poison.h"
 
-#define SHOWN __attribute__((visibility("default")))
-
 #define CUDA_ERROR_NOT_FOUND 500 /* from cuda.h, which is not needed to build this */
 
 SHOWN struct mp_preload miniprof_preload = {.version = MP_PRELOAD_VERSION};
-
-void *(*preload_real_dlsym)(void *handle, const char *name);
 
 static const struct {
     const char *name;
@@ -52,37 +48,16 @@ static int not_there(void)
     return CUDA_ERROR_NOT_FOUND;
 }
 
-static void *nothing_found(void *handle, const char *name)
-{
-    (void)handle;
-    (void)name;
-    return NULL;
-}
-
-/* The symbol version of glibc's dlsym is that of the architecture's first glibc, or 2.34, where
- * dlsym moved to libc. */
-void preload_find_dlsym(void)
-{
-    static const char *const versions[] = {"GLIBC_2.34", "GLIBC_2.2.5", "GLIBC_2.17"};
-    void *found = NULL;
-
-    for (size_t i = 0; i < sizeof(versions) / sizeof(versions[0]) && !found; i++)
-        found = dlvsym(RTLD_NEXT, "dlsym", versions[i]);
-    *(void **)&preload_real_dlsym = found ? found : (void *)nothing_found;
-}
-
 /* In the driver that is loaded, wherever it is. */
 void *preload_find_in_driver(const char *name)
 {
-    void *driver = dlopen("libcuda.so.1", RTLD_NOLOAD | RTLD_LAZY);
+    void *driver = LIBC(dlopen)("libcuda.so.1", RTLD_NOLOAD | RTLD_LAZY);
     void *found;
 
     if (!driver)
         return NULL;
-    if (!preload_real_dlsym)
-        preload_find_dlsym();
-    found = preload_real_dlsym(driver, name);
-    dlclose(driver);
+    found = LIBC(dlsym)(driver, name);
+    LIBC(dlclose)(driver);
     return found;
 }
 
@@ -91,11 +66,8 @@ void *preload_find_in_driver(const char *name)
  */
 void *preload_find_next(const char *name)
 {
-    void *found;
+    void *found = LIBC(dlsym)(RTLD_NEXT, name);
 
-    if (!preload_real_dlsym)
-        preload_find_dlsym();
-    found = preload_real_dlsym(RTLD_NEXT, name);
     return found ? found : preload_find_in_driver(name);
 }
 

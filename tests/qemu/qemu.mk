@@ -30,6 +30,7 @@ TESTS_unit := $(TESTS_unit:$(BUILD)/%=$(BUILD)/qemu/%)
 # End-to-end tests that do not depend on what qemu lacks. Left out:
 #   nvprof run_command settings several privacy life_processes attach zoo: programs that start
 #     programs; the kernel cannot start those of another processor
+#   wrapped: builds programs for the processor that it runs on
 #   hostfn: looks into the program's file, which is the wrapper here
 #   clients: brings a library that calls itself torch's
 #   life_ends life_files life_cuda bad_input modes flight exits: signals, closed descriptors, limits

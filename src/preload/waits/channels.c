@@ -2,6 +2,7 @@
 #include <stddef.h>
 #include <unistd.h>
 
+#include "preload/next.h"
 #include "preload/waits/channels.h"
 #include "preload/waits/moments.h"
 
@@ -36,7 +37,7 @@ void channels_watch(int file, int epoll)
 /* A child of vfork runs in its parent's memory, but closes its own files. */
 static bool is_vfork_child(void)
 {
-    return (uint32_t)gettid() != moments_thread();
+    return (uint32_t)LIBC(gettid)() != moments_thread();
 }
 
 /* Clears a link that leads to this number, but not one that leads to another by now. */

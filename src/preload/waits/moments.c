@@ -4,6 +4,8 @@
 #include <pthread.h>
 #include <time.h>
 
+#include "preload/next.h"
+
 #include "base/poison.h"
 
 #if defined(__x86_64__)
@@ -18,9 +20,9 @@ static struct moments_pair first; /* from the constructor on */
 
 static uint64_t read_monotonic(void)
 {
-    struct timespec now;
+    struct timespec now = {0, 0};
 
-    clock_gettime(CLOCK_MONOTONIC, &now);
+    LIBC(clock_gettime)(CLOCK_MONOTONIC, &now);
     return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
 }
 
@@ -75,7 +77,8 @@ uint32_t moments_thread(void)
 {
     clockid_t clock;
 
-    return pthread_getcpuclockid(pthread_self(), &clock) == 0 ? (uint32_t) ~(clock >> 3) : 0;
+    return LIBC(pthread_getcpuclockid)(LIBC(pthread_self)(), &clock) == 0 ? (uint32_t) ~(clock >> 3)
+                                                                          : 0;
 }
 
 uint64_t moments_stamp(void)

@@ -1,4 +1,4 @@
-/* Mutexes. One that is free is taken by pthread_mutex_trylock, which differs in nothing but
+/* Mutexes. One that is free is taken by libc's pthread_mutex_trylock, which differs in nothing but
  * that it answers EBUSY where pthread_mutex_lock waits, or finds that it would wait for itself.
  */
 #include <errno.h>
@@ -35,7 +35,7 @@ SHOWN int pthread_mutex_lock(pthread_mutex_t *mutex)
 
     if (!waits_asked())
         return NEXT(pthread_mutex_lock)(mutex);
-    result = NEXT(pthread_mutex_trylock)(mutex);
+    result = TRY(pthread_mutex_lock, pthread_mutex_trylock)(mutex);
     return result == EBUSY ? wait_for(mutex, CALLER) : result;
 }
 
@@ -46,7 +46,7 @@ SHOWN int pthread_mutex_timedlock(pthread_mutex_t *mutex, const struct timespec 
 
     if (!waits_wanted(CALLER))
         return NEXT(pthread_mutex_timedlock)(mutex, limit);
-    result = NEXT(pthread_mutex_trylock)(mutex);
+    result = TRY(pthread_mutex_timedlock, pthread_mutex_trylock)(mutex);
     if (result != EBUSY)
         return result;
     begin(&waiting, mutex);
@@ -67,7 +67,7 @@ SHOWN int pthread_mutex_clocklock(pthread_mutex_t *mutex, clockid_t clock,
 
     if (!waits_wanted(CALLER) || !is_usual(clock))
         return NEXT(pthread_mutex_clocklock)(mutex, clock, limit);
-    result = NEXT(pthread_mutex_trylock)(mutex);
+    result = TRY(pthread_mutex_clocklock, pthread_mutex_trylock)(mutex);
     if (result != EBUSY)
         return result;
     begin(&waiting, mutex);

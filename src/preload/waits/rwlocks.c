@@ -35,7 +35,7 @@ SHOWN int pthread_rwlock_rdlock(pthread_rwlock_t *lock)
 
     if (!waits_asked())
         return NEXT(pthread_rwlock_rdlock)(lock);
-    result = NEXT(pthread_rwlock_tryrdlock)(lock);
+    result = TRY(pthread_rwlock_rdlock, pthread_rwlock_tryrdlock)(lock);
     return result == EBUSY ? wait_in(NEXT(pthread_rwlock_rdlock), lock, CALLER) : result;
 }
 
@@ -45,7 +45,7 @@ SHOWN int pthread_rwlock_wrlock(pthread_rwlock_t *lock)
 
     if (!waits_asked())
         return NEXT(pthread_rwlock_wrlock)(lock);
-    result = NEXT(pthread_rwlock_trywrlock)(lock);
+    result = TRY(pthread_rwlock_wrlock, pthread_rwlock_trywrlock)(lock);
     return result == EBUSY ? wait_in(NEXT(pthread_rwlock_wrlock), lock, CALLER) : result;
 }
 

@@ -1,4 +1,4 @@
-/* Semaphores. One above zero is taken by sem_trywait. sem_wait is a cancellation point also
+/* Semaphores. One above zero is taken by libc's sem_trywait. sem_wait is a cancellation point also
  * then, and sem_timedwait checks its limit first: so do we.
  */
 #include <errno.h>
@@ -10,12 +10,14 @@
 #include "base/poison.h"
 
 /* Whether it could be taken without waiting. */
-static bool took(sem_t *semaphore)
+static bool took(sem_t *semaphore, int (*try_wait)(sem_t *semaphore))
 {
     int error = errno;
 
-    pthread_testcancel();
-    if (NEXT(sem_trywait)(semaphore) == 0)
+    if ((void *)try_wait == (void *)next_busy)
+        return false;
+    LIBC(pthread_testcancel)();
+    if (try_wait(semaphore) == 0)
         return true;
     errno = error;
     return false;
@@ -43,7 +45,7 @@ SHOWN int sem_wait(sem_t *semaphore)
 {
     if (!waits_asked())
         return NEXT(sem_wait)(semaphore);
-    return took(semaphore) ? 0 : wait_for(semaphore, CALLER);
+    return took(semaphore, TRY(sem_wait, sem_trywait)) ? 0 : wait_for(semaphore, CALLER);
 }
 
 SHOWN int sem_timedwait(sem_t *semaphore, const struct timespec *limit)
@@ -53,7 +55,7 @@ SHOWN int sem_timedwait(sem_t *semaphore, const struct timespec *limit)
 
     if (!waits_wanted(CALLER) || !is_valid(limit))
         return NEXT(sem_timedwait)(semaphore, limit);
-    if (took(semaphore))
+    if (took(semaphore, TRY(sem_timedwait, sem_trywait)))
         return 0;
     waits_begin(&waiting, MP_WAIT_SEMAPHORE, semaphore);
     WAITS_CANCELLABLE(&waiting, result, NEXT(sem_timedwait)(semaphore, limit));

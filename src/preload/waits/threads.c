@@ -15,7 +15,7 @@ static uint32_t id_of(pthread_t thread)
     clockid_t clock;
     uint32_t id;
 
-    if (pthread_getcpuclockid(thread, &clock) != 0)
+    if (LIBC(pthread_getcpuclockid)(thread, &clock) != 0)
         return 0;
     id = (uint32_t) ~(clock >> 3);
     return id < 1u << STAMP_THREAD_BITS ? id : 0;

@@ -14,7 +14,8 @@
  * Rules for all of them:
  *   - While the recorder does not ask, they call the function behind them at once, and cost a
  *     comparison. A forked child is not asked.
- *   - A lock that is free is taken by the function that only tries. Nothing is timed then.
+ *   - They call the function behind them, by the same name, once (preload/next.h). Only where that
+ *     is libc's, a lock that is free is taken by libc's function that tries: nothing is timed then.
  *   - They take no lock, allocate nothing, keep errno and have no state of the thread. So they may
  *     run in signal handlers and are cancelled as the functions behind them are.
  */
@@ -28,8 +29,8 @@
 #include <stdint.h>
 
 #include "base/preload.h"
+#include "preload/next.h"
 #include "preload/waits/moments.h"
-#include "preload/waits/next.h"
 #include "preload/waits/objects.h"
 
 /* What a lock that is taken needs: apart, so that one that is free needs no frame on the stack. */
@@ -88,9 +89,9 @@ void _pthread_cleanup_pop(struct _pthread_cleanup_buffer *buffer, int run);
     do {                                                                                           \
         struct _pthread_cleanup_buffer buffer;                                                     \
                                                                                                    \
-        _pthread_cleanup_push(&buffer, waits_abandon, waiting);                                    \
+        LIBC(_pthread_cleanup_push)(&buffer, waits_abandon, waiting);                              \
         (result) = (CALL);                                                                         \
-        _pthread_cleanup_pop(&buffer, 0);                                                          \
+        LIBC(_pthread_cleanup_pop)(&buffer, 0);                                                    \
     } while (0)
 
 #endif

@@ -3,7 +3,6 @@
  */
 #include "preload/host_calls.h"
 
-#include <dlfcn.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -18,11 +17,6 @@
 #define CALLS 8
 
 struct mp_preload miniprof_preload = {.version = MP_PRELOAD_VERSION};
-void *(*preload_real_dlsym)(void *handle, const char *name) = dlsym;
-
-void preload_find_dlsym(void)
-{
-}
 
 void *preload_find_next(const char *name)
 {

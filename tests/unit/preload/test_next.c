@@ -1,5 +1,5 @@
-/* preload/waits/next: finds in the loader's tables what dlsym finds. */
-#include "preload/waits/next.h"
+/* preload/next: finds in the loader's tables what dlsym finds. */
+#include "preload/next.h"
 
 #include <dlfcn.h>
 #include <errno.h>
@@ -26,12 +26,22 @@ static const char *const names[] = {
 static void all_are_those_of_dlsym(void **state)
 {
     (void)state;
-    for (unsigned name = 0; name < NEXT_COUNT; name++) {
+    for (unsigned name = 0; name < sizeof names / sizeof *names; name++) {
         void *expected = dlsym(RTLD_DEFAULT, names[name]);
 
         if (expected) /* this libc has it */
             assert_ptr_equal(next_function((enum next_name)name), expected);
     }
+}
+
+static void tries_are_libcs_where_the_locks_are(void **state)
+{
+    (void)state;
+    assert_ptr_equal(next_function(TRY_pthread_mutex_lock),
+                     dlsym(RTLD_DEFAULT, "pthread_mutex_trylock"));
+    assert_ptr_equal(next_function(TRY_sem_timedwait), dlsym(RTLD_DEFAULT, "sem_trywait"));
+    assert_ptr_equal(next_function(LIBC_clock_gettime), dlsym(RTLD_DEFAULT, "clock_gettime"));
+    assert_int_equal(next_busy(), EBUSY);
 }
 
 /* Two versions, of which old programs get the other one. */
@@ -53,12 +63,14 @@ static void a_missing_function_says_so(void **state)
     assert_int_equal(((int (*)(void))next_missing("epoll_pwait9"))(), -1);
     assert_int_equal(errno, ENOSYS);
     assert_int_equal(((int (*)(void))next_missing("pthread_wait9"))(), ENOSYS);
+    assert_null(((void *(*)(void))next_missing("dlsym"))());
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(all_are_those_of_dlsym),
+        cmocka_unit_test(tries_are_libcs_where_the_locks_are),
         cmocka_unit_test(conditions_are_of_the_new_version),
         cmocka_unit_test(a_missing_function_says_so),
     };

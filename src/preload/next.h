@@ -1,12 +1,23 @@
 /* The functions behind ours: what the program would call without this library, which is libc's or
  * that of another library in between.
  *
+ * The rule of this whole library: a function of ours calls the function behind it of the same name,
+ * once, and no other function that a library in between may have. Such a library may count or check
+ * calls, or keep locks of its own. What we need besides is libc's own, which nobody else sees (but
+ * for memory, which is the program's allocator's):
+ *
+ *     NEXT(name)        the function behind ours of that name
+ *     TRY(lock, name)   tries in place of NEXT(lock), if that is libc's; otherwise says EBUSY
+ *     LIBC(name)        libc's own
+ *
  * They are found without dlsym, which takes locks, may allocate memory, and so may call us. We read
  * the loader's list of libraries and their hash tables instead. So a function of ours works at any
  * moment: before our constructor, inside malloc and dlsym, and in signal handlers.
+ *
+ * In a process of another libc than glibc, calls are only passed on: there is no recorder.
  */
-#ifndef MP_PRELOAD_WAITS_NEXT_H
-#define MP_PRELOAD_WAITS_NEXT_H
+#ifndef MP_PRELOAD_NEXT_H
+#define MP_PRELOAD_NEXT_H
 
 #include <stdatomic.h>
 #include <stddef.h>
@@ -18,16 +29,13 @@
     X(pthread_cond_signal)                                                                         \
     X(pthread_cond_broadcast)                                                                      \
     X(pthread_mutex_lock)                                                                          \
-    X(pthread_mutex_trylock)                                                                       \
     X(pthread_mutex_timedlock)                                                                     \
     X(pthread_mutex_clocklock)                                                                     \
     X(pthread_mutex_unlock)                                                                        \
     X(pthread_rwlock_rdlock)                                                                       \
-    X(pthread_rwlock_tryrdlock)                                                                    \
     X(pthread_rwlock_timedrdlock)                                                                  \
     X(pthread_rwlock_clockrdlock)                                                                  \
     X(pthread_rwlock_wrlock)                                                                       \
-    X(pthread_rwlock_trywrlock)                                                                    \
     X(pthread_rwlock_timedwrlock)                                                                  \
     X(pthread_rwlock_clockwrlock)                                                                  \
     X(pthread_rwlock_unlock)                                                                       \
@@ -36,7 +44,6 @@
     X(pthread_clockjoin_np)                                                                        \
     X(pthread_barrier_wait)                                                                        \
     X(sem_wait)                                                                                    \
-    X(sem_trywait)                                                                                 \
     X(sem_timedwait)                                                                               \
     X(sem_clockwait)                                                                               \
     X(sem_post)                                                                                    \
@@ -68,13 +75,42 @@
     X(clock_nanosleep)                                                                             \
     X(usleep)                                                                                      \
     X(sleep)                                                                                       \
-    X(syscall)
+    X(syscall)                                                                                     \
+    X(dlsym)
+
+/* X(LOCK, NAME): differs from LOCK in nothing but that it fails with EBUSY where LOCK waits. */
+#define NEXT_TRIES(X)                                                                              \
+    X(pthread_mutex_lock, pthread_mutex_trylock)                                                   \
+    X(pthread_mutex_timedlock, pthread_mutex_trylock)                                              \
+    X(pthread_mutex_clocklock, pthread_mutex_trylock)                                              \
+    X(pthread_rwlock_rdlock, pthread_rwlock_tryrdlock)                                             \
+    X(pthread_rwlock_wrlock, pthread_rwlock_trywrlock)                                             \
+    X(sem_wait, sem_trywait)                                                                       \
+    X(sem_timedwait, sem_trywait)
+
+#define NEXT_LIBC(X)                                                                               \
+    X(clock_gettime)                                                                               \
+    X(dlclose)                                                                                     \
+    X(dlopen)                                                                                      \
+    X(dlsym)                                                                                       \
+    X(gettid)                                                                                      \
+    X(pthread_getcpuclockid)                                                                       \
+    X(pthread_self)                                                                                \
+    X(pthread_testcancel)                                                                          \
+    X(_pthread_cleanup_push)                                                                       \
+    X(_pthread_cleanup_pop)
 
 enum next_name {
 #define NEXT_NAME(name) NEXT_##name,
     NEXT_FUNCTIONS(NEXT_NAME)
 #undef NEXT_NAME
-        NEXT_COUNT
+#define TRY_NAME(lock, name) TRY_##lock,
+        NEXT_TRIES(TRY_NAME)
+#undef TRY_NAME
+#define LIBC_NAME(name) LIBC_##name,
+            NEXT_LIBC(LIBC_NAME)
+#undef LIBC_NAME
+                NEXT_COUNT
 };
 
 extern void *_Atomic next_functions[NEXT_COUNT];
@@ -83,8 +119,11 @@ extern void *_Atomic next_functions[NEXT_COUNT];
 void *next_find(enum next_name name);
 
 /* A function in place of one that libc does not have. It returns ENOSYS in place of a pthread
- * function; otherwise it returns -1 and sets errno to ENOSYS. */
+ * function, NULL in place of dlsym; otherwise it returns -1 and sets errno to ENOSYS. */
 void *next_missing(const char *name);
+
+/* What TRY is where it does not try. */
+int next_busy(void);
 
 static inline void *next_function(enum next_name name)
 {
@@ -93,8 +132,10 @@ static inline void *next_function(enum next_name name)
     return __builtin_expect(found != NULL, 1) ? found : next_find(name);
 }
 
-/* The function behind ours of that name: NEXT(poll)(files, count, timeout). */
-#define NEXT(name) ((__typeof__(&name))next_function(NEXT_##name))
+/* Such as NEXT(poll)(files, count, timeout). */
+#define NEXT(name)      ((__typeof__(&name))next_function(NEXT_##name))
+#define TRY(lock, name) ((__typeof__(&name))next_function(TRY_##lock))
+#define LIBC(name)      ((__typeof__(&name))next_function(LIBC_##name))
 
 /* What ours look like from outside. */
 #define SHOWN  __attribute__((visibility("default")))
