@@ -10,11 +10,10 @@
 #include <stdatomic.h>
 #include <stddef.h>
 #include <stdlib.h>
-#include <time.h>
 
 #include "preload/host_calls.h"
-#include "preload/next.h"
 #include "preload/preload.h"
+#include "preload/waits/waits.h"
 
 #include "base/poison.h"
 
@@ -116,23 +115,12 @@ void host_record_replaces(struct host_record *record, uint64_t handle)
         }
 }
 
-static uint64_t now(void)
-{
-    uint64_t (*clock)(void) = atomic_load(&miniprof_preload.clock);
-    struct timespec time;
-
-    if (clock)
-        return clock();
-    LIBC(clock_gettime)(CLOCK_MONOTONIC, &time);
-    return (uint64_t)time.tv_sec * 1000000000u + (uint64_t)time.tv_nsec;
-}
-
 static void report(struct mp_preload_host_function *about)
 {
     void (*tell)(const struct mp_preload_host_function *function) =
         atomic_load(&miniprof_preload.host_function);
 
-    about->end = now();
+    about->end = moments_now();
     if (tell)
         tell(about);
 }
@@ -145,7 +133,7 @@ void host_record_run(void *data)
     *(void **)&function = record.function;
     if (!record.kept)
         free(data);
-    record.about.begin = now();
+    record.about.begin = moments_now();
     function(record.data);
     report(&record.about);
 }
@@ -158,7 +146,7 @@ void host_record_call_back(void *stream, int status, void *data)
     *(void **)&callback = record.function;
     if (!record.kept)
         free(data);
-    record.about.begin = now();
+    record.about.begin = moments_now();
     callback(stream, status, record.data);
     report(&record.about);
 }
