@@ -49,6 +49,35 @@ complete "inference, exit from a thread" sample
 ended "an open range" open 4 init alpha=1 start beta=2 exit=4
 same "an open range: kernels" "beta 2" "$(kernels open)"
 
+# ---- pthread_exit in main --------------------------------------------------------------------
+# Not under ThreadSanitizer, whose own thread keeps the process alive with and without miniprof.
+if ! sanitized thread; then
+    ended "pthread_exit in main" main_ends 0 init alpha=5 print-at-exit=bye end-thread
+    complete "pthread_exit in main" main_ends
+    same "pthread_exit in main: kernels" "alpha 5" "$(kernels main_ends)"
+    same "pthread_exit in main: exit handlers run" bye "$(cat main_ends.out)"
+    profile main_sampled MINIPROF_SAMPLE=nvml -- "$steps" init alpha=5 end-thread
+    same "pthread_exit in main, MINIPROF_SAMPLE: exit code, kernels" "0 alpha 5" \
+        "$status $(kernels main_sampled)"
+    start main_left -- "$steps" init alpha=5 print-at-exit=bye \
+        begin-thread=await=go,alpha=3,sync,written,print=worked,await=end end-thread
+    await ends "$pid/task/$pid"
+    touch go
+    check "pthread_exit in main, a thread works on" await grep -q worked main_left.out
+    same "pthread_exit in main, a thread works on: it is recorded" "alpha 8" "$(kernels main_left)"
+    touch end
+    dies "pthread_exit in main, a thread works on: the process ends with it" 0
+    complete "pthread_exit in main, a thread works on" main_left
+    same "pthread_exit in main, a thread works on: exit handlers run" "worked bye" \
+        "$(echo $(cat main_left.out))"
+    rm -f go end
+    start main_asked -- "$steps" init alpha=5 begin-thread=await=go end-thread
+    await ends "$pid/task/$pid"
+    kill -TERM "$pid"
+    dies "SIGTERM after pthread_exit in main" 143
+    complete "SIGTERM after pthread_exit in main" main_asked
+fi
+
 # ---- signals that end the process ------------------------------------------------------------
 for row in INT:2:130 TERM:15:143; do
     IFS=: read -r signal number expected <<<"$row"
@@ -69,12 +98,9 @@ for row in INT:2:130 TERM:15:143; do
     same "raise($number): kernels" "alpha 5" "$(kernels "raise$number")"
 done
 
-# Not under sanitizers: a flush of so much takes more than the 5 s that miniprof waits. And
-# ThreadSanitizer's own thread is left besides ours.
+# Not under sanitizers: a flush of so much takes more than the 5 s that miniprof waits.
 ends=(exit=0 raise=2 raise=15)
-alone_rows=(INT:130 TERM:143 HUP:129)
 ! sanitized || ends=()
-! sanitized thread || alone_rows=()
 # CUPTI holds more than the buffers do: the writer empties them while the last flush fills them.
 for end in "${ends[@]}"; do
     profile late SIMGPU_LATE_MS=100000000 SIMGPU_BUFFER_SLEEP_MS=2 MINIPROF_API=none \
@@ -85,18 +111,6 @@ for end in "${ends[@]}"; do
     rm -f late.mpt
 done
 
-# No thread is left but the recorder's own, which block all signals otherwise.
-for row in "${alone_rows[@]}"; do
-    IFS=: read -r signal expected <<<"$row"
-    start alone -- "$steps" init alpha=5 sync print=ready end-thread
-    await ends "$pid/task/$pid"
-    await has alone kernel 5
-    kill -"$signal" "$pid"
-    dies "SIG$signal when main has ended its thread" "$expected"
-    [ $signal = HUP ] || complete "SIG$signal when main has ended its thread" alone
-    same "SIG$signal when main has ended its thread: kernels" "alpha 5" "$(kernels alone)"
-    rm -f alone.mpt
-done
 # A thread that waits for the signal with sigwait keeps it, however long it has been pending.
 ended "SIGTERM, blocked in all threads" blocked 3 init alpha=5 block-term \
     begin-thread=written,written send=15 written wait-term join-thread exit=3

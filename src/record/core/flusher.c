@@ -64,7 +64,6 @@ static void *flusher_main(void *argument)
     struct flusher *flusher = &recorder->flusher;
 
     pthread_setname_np(pthread_self(), "miniprof-flush");
-    atomic_store(&flusher->tid, gettid());
     for (;;) {
         uint32_t seen = atomic_load(&flusher->woken);
 
@@ -82,7 +81,7 @@ enum mp_status flusher_start(struct recorder *recorder)
 {
     pthread_t thread;
 
-    return thread_start(&thread, STACK_BYTES, flusher_main, recorder);
+    return thread_start(&recorder->threads, &thread, STACK_BYTES, flusher_main, recorder);
 }
 
 void flusher_wake(struct flusher *flusher)

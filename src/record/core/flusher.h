@@ -16,7 +16,6 @@
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
-#include <sys/types.h>
 
 #include "base/status.h"
 
@@ -32,7 +31,6 @@ struct flusher {
     _Atomic bool busy;        /* it is in CUPTI, or about to be */
     _Atomic bool forced;      /* flush incomplete buffers too: the process dies */
     _Atomic bool stop;
-    _Atomic pid_t tid; /* 0 until it runs */
 };
 
 enum mp_status flusher_start(struct recorder *recorder);

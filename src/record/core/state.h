@@ -11,6 +11,7 @@
  *                     also those at the end of a capture range
  *                     with MINIPROF_SAMPLE one that samples counters ("miniprof-sample")
  *                     one more for the last flush
+ *                     one that calls exit, once all threads of the application have ended
  *
  *     phase    IDLE -> STARTING -> RECORDING -> FINISHING -> INERT
  *              Changed by compare-and-swap, so exactly one thread starts and one finishes. INERT is
@@ -35,6 +36,7 @@
 #include "record/core/flusher.h"
 #include "record/core/jobs.h"
 #include "record/core/output.h"
+#include "record/core/thread.h"
 #include "record/core/throttle.h"
 #include "record/cupti/activity.h"
 #include "record/cupti/attach.h"
@@ -135,6 +137,7 @@ struct recorder {
 
     /* Shared by the application's threads, the flusher and the writer; each part says how. */
     _Atomic int phase;
+    struct own_threads threads;
     struct buffer_pool pool;        /* lock: pool */
     struct work_queue work;         /* lock: work */
     struct call_logs logs;          /* lock: logs */

@@ -1,11 +1,18 @@
 /* Creates the recorder's threads with all signals blocked. A handler of the application must not
- * run on one of them: the application does not know these threads.
+ * run on one of them: the application does not know these threads. Nor must they keep a process
+ * alive whose own threads have all ended, so they are told apart.
  */
 #include "record/core/thread.h"
 
+#include <dirent.h>
 #include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 #include <sys/mman.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "base/poison.h"
 
@@ -31,11 +38,26 @@ void thread_restore_signals(const sigset_t *before)
     pthread_sigmask(SIG_SETMASK, before, NULL);
 }
 
+/* ---- Starting one ---- */
+
+/* Whether a place held `before` and holds `after` now. */
+static bool change(struct own_threads *own, pid_t before, pid_t after)
+{
+    for (size_t i = 0; i < THREADS_OURS; i++) {
+        pid_t expected = before;
+
+        if (atomic_compare_exchange_strong(&own->ids[i], &expected, after))
+            return true;
+    }
+    return false;
+}
+
 /* What a thread begins with. It lies in a room of ROOM_BYTES, which the thread gives back first of
  * all. So there is memory for the thread-local data of libraries, without which glibc ends the
  * process. */
 struct start {
-    void *(*main)(void *argument);
+    struct own_threads *own;
+    void *(*run)(void *argument);
     void *argument;
 };
 
@@ -44,9 +66,13 @@ struct start {
 static void *begin(void *room)
 {
     struct start start = *(struct start *)room;
+    void *result;
 
     munmap(room, ROOM_BYTES);
-    return start.main(start.argument);
+    change(start.own, 0, gettid());
+    result = start.run(start.argument);
+    change(start.own, gettid(), 0);
+    return result;
 }
 
 static int create(pthread_t *thread, const pthread_attr_t *attributes, struct start start)
@@ -64,8 +90,8 @@ static int create(pthread_t *thread, const pthread_attr_t *attributes, struct st
     return error;
 }
 
-enum mp_status thread_start(pthread_t *thread, size_t stack_bytes, void *(*main)(void *argument),
-                            void *argument)
+enum mp_status thread_start(struct own_threads *own, pthread_t *thread, size_t stack_bytes,
+                            void *(*run)(void *argument), void *argument)
 {
     pthread_attr_t attributes;
     sigset_t before;
@@ -77,8 +103,66 @@ enum mp_status thread_start(pthread_t *thread, size_t stack_bytes, void *(*main)
         pthread_attr_setstacksize(&attributes, stack_bytes);
     pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
     thread_block_signals(&before);
-    error = create(thread, &attributes, (struct start){main, argument});
+    error = create(thread, &attributes, (struct start){own, run, argument});
     thread_restore_signals(&before);
     pthread_attr_destroy(&attributes);
     return error ? MP_ERR_LIMIT : MP_OK;
+}
+
+/* ---- Whether others are left ---- */
+
+/* Once main's thread has ended, links such as this one cannot be read (proc(5)). Nor can they be
+ * without /proc. */
+static bool may_have_ended(void)
+{
+    char text[1];
+
+    return readlink("/proc/self/cwd", text, sizeof(text)) < 0 && errno == ENOENT;
+}
+
+/* Main's thread stays as a zombie until the process ends. */
+static bool has_ended(int folder, const char *tid)
+{
+    char path[32];
+    char text[256];
+    const char *state;
+    int file;
+    ssize_t bytes;
+
+    snprintf(path, sizeof(path), "%.20s/stat", tid);
+    file = openat(folder, path, O_RDONLY | O_CLOEXEC);
+    if (file < 0)
+        return errno == ENOENT;
+    bytes = read(file, text, sizeof(text) - 1);
+    close(file);
+    if (bytes <= 0)
+        return true; /* ESRCH */
+    text[bytes] = '\0';
+    state = strrchr(text, ')'); /* the thread's name, before it, may hold anything */
+    return state && strlen(state) > 2 && (state[2] == 'Z' || state[2] == 'X');
+}
+
+static bool is_ours(const struct own_threads *own, pid_t tid)
+{
+    bool found = false;
+
+    for (size_t i = 0; i < THREADS_OURS; i++)
+        found |= atomic_load(&own->ids[i]) == tid;
+    return found;
+}
+
+bool thread_are_alone(const struct own_threads *own)
+{
+    DIR *threads = may_have_ended() ? opendir("/proc/self/task") : NULL;
+    const struct dirent *entry;
+    bool alone = threads != NULL;
+
+    while (alone && (entry = readdir(threads))) {
+        pid_t tid = (pid_t)strtol(entry->d_name, NULL, 10);
+
+        alone = tid <= 0 || is_ours(own, tid) || has_ended(dirfd(threads), entry->d_name);
+    }
+    if (threads)
+        closedir(threads);
+    return alone;
 }

@@ -1,18 +1,34 @@
-/* Threads of ours. */
+/* Threads of ours, and how to tell them from the program's. */
 #ifndef MP_RECORD_CORE_THREAD_H
 #define MP_RECORD_CORE_THREAD_H
 
 #include <pthread.h>
 #include <signal.h>
+#include <stdatomic.h>
+#include <stdbool.h>
 #include <stddef.h>
+#include <sys/types.h>
 
 #include "base/status.h"
 
-/* Starts a detached thread. All signals are blocked in it, so the application's signals go to the
- * application's threads. `stack_bytes`: 0 for the process's default. MP_ERR_MEMORY or MP_ERR_LIMIT
- * when no thread can be made. Any thread. */
-enum mp_status thread_start(pthread_t *thread, size_t stack_bytes, void *(*main)(void *argument),
-                            void *argument);
+/* The ids of our threads; 0: a free place. Each thread enters itself and leaves again. Any thread
+ * reads. A thread that finds no place counts as one of the program's. */
+#define THREADS_OURS 8
+
+struct own_threads {
+    _Atomic pid_t ids[THREADS_OURS];
+};
+
+/* Starts a detached thread, which enters itself in `own`. All signals are blocked in it, so the
+ * application's signals go to the application's threads. `stack_bytes`: 0 for the process's
+ * default. MP_ERR_MEMORY or MP_ERR_LIMIT when no thread can be made. Any thread. */
+enum mp_status thread_start(struct own_threads *own, pthread_t *thread, size_t stack_bytes,
+                            void *(*run)(void *argument), void *argument);
+
+/* Whether main's thread has ended and no other thread of the process is left but those in `own`:
+ * then glibc would have ended the process, if it did not count ours. False without /proc. Opens no
+ * file while main's thread is there. Any thread. */
+bool thread_are_alone(const struct own_threads *own);
 
 /* Blocks all signals in this thread: before it creates a thread, and before a write that may exceed
  * RLIMIT_FSIZE. thread_restore_signals also discards a SIGXFSZ that such a write raised: the signal

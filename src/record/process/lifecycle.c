@@ -4,6 +4,7 @@
 #include "record/process/lifecycle.h"
 
 #include <errno.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -101,7 +102,7 @@ static bool start_last_flush(struct recorder *recorder)
 {
     pthread_t thread;
 
-    return thread_start(&thread, 0, last_flush_main, recorder) == MP_OK;
+    return thread_start(&recorder->threads, &thread, 0, last_flush_main, recorder) == MP_OK;
 }
 
 /* Waits for the last flush while `take` takes what comes, or waits a moment if nothing does. */
@@ -188,6 +189,30 @@ static void at_exit(void)
     if (number)
         signals_raise(number);
 }
+
+/* ---- Where no thread of the program is left ---- */
+
+/* As glibc's last thread does. Its signals are the program's, which may wait for them in a handler
+ * of its exit. */
+static void *exit_main(void *unused)
+{
+    sigset_t none;
+
+    (void)unused;
+    sigemptyset(&none);
+    pthread_sigmask(SIG_SETMASK, &none, NULL);
+    exit(0);
+}
+
+bool lifecycle_exit_alone(struct recorder *recorder)
+{
+    pthread_t thread;
+
+    return thread_are_alone(&recorder->threads) &&
+           thread_start(&recorder->threads, &thread, 0, exit_main, NULL) == MP_OK;
+}
+
+/* ---- Starting ---- */
 
 void lifecycle_at_exit_again(struct recorder *recorder)
 {

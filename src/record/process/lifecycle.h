@@ -8,6 +8,9 @@
  * does the flush, and is left behind when it takes too long. The records of that flush are then
  * missing, and the file says so. What was written before is complete.
  *
+ * glibc calls exit(0) when the last thread ends, as after pthread_exit in main. Our threads count
+ * there, so the writer looks whether others are left, and has a new thread call exit(0) if not.
+ *
  * The exit handler is registered three times: in InitializeInjection, when cuInit has finished, and
  * with the first context. Exit handlers run in reverse order. The driver registers its own handler
  * somewhere between these moments, and ours must run first. Only the first of ours that runs does
@@ -30,6 +33,10 @@ void lifecycle_at_exit_again(struct recorder *recorder);
 
 /* Completes the file and waits for that, with a limit. Any thread, also in a callback. */
 void lifecycle_finish(struct recorder *recorder);
+
+/* Has a thread of its own call exit(0) if the process has no thread but ours; whether it does. The
+ * writer, in each round until then. */
+bool lifecycle_exit_alone(struct recorder *recorder);
 
 /* Claims the end of the recording: whether the caller is the one that finishes it from now on. */
 bool lifecycle_claim_end(struct recorder *recorder);

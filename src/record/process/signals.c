@@ -3,14 +3,8 @@
  */
 #include "record/process/signals.h"
 
-#include <dirent.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <pthread.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "base/log.h"
@@ -108,78 +102,6 @@ void signals_reset(void)
     if (is_handled_by(SIGUSR2, on_toggle))
         set_default(SIGUSR2);
 }
-
-/* ---- Where no other thread is left ---- */
-
-/* The signals with which somebody asks a process to end. */
-static const int asking[] = {SIGHUP, SIGINT, SIGQUIT, SIGTERM};
-
-static bool is_asked(void)
-{
-    sigset_t pending;
-    bool asked = false;
-
-    if (sigpending(&pending) != 0)
-        return false;
-    for (size_t i = 0; i < sizeof(asking) / sizeof(asking[0]); i++)
-        asked |= sigismember(&pending, asking[i]) == 1;
-    return asked;
-}
-
-/* Whether the thread no longer takes signals: after pthread_exit, main's thread stays as a zombie.
- */
-static bool has_ended(int folder, const char *tid)
-{
-    char path[32];
-    char text[256];
-    const char *state;
-    int file;
-    ssize_t bytes;
-
-    snprintf(path, sizeof(path), "%.20s/stat", tid);
-    file = openat(folder, path, O_RDONLY | O_CLOEXEC);
-    if (file < 0)
-        return errno == ENOENT;
-    bytes = read(file, text, sizeof(text) - 1);
-    close(file);
-    if (bytes <= 0)
-        return true; /* ESRCH */
-    text[bytes] = '\0';
-    state = strrchr(text, ')'); /* the thread's name, before it, may hold anything */
-    return state && strlen(state) > 2 && (state[2] == 'Z' || state[2] == 'X');
-}
-
-/* Whether there are no threads but the calling one and `other`. */
-static bool are_alone(pid_t other)
-{
-    DIR *threads = opendir("/proc/self/task");
-    const struct dirent *entry;
-    bool alone = threads != NULL;
-
-    while (alone && (entry = readdir(threads))) {
-        pid_t tid = (pid_t)strtol(entry->d_name, NULL, 10);
-
-        alone =
-            tid <= 0 || tid == gettid() || tid == other || has_ended(dirfd(threads), entry->d_name);
-    }
-    if (threads)
-        closedir(threads);
-    return alone;
-}
-
-void signals_take_last(pid_t other)
-{
-    sigset_t taken;
-
-    if (!is_asked() || !are_alone(other))
-        return;
-    sigemptyset(&taken);
-    for (size_t i = 0; i < sizeof(asking) / sizeof(asking[0]); i++)
-        sigaddset(&taken, asking[i]);
-    pthread_sigmask(SIG_UNBLOCK, &taken, NULL);
-}
-
-/* ---- Ours ---- */
 
 void signals_raise(int number)
 {

@@ -12,8 +12,6 @@
 #define MP_RECORD_PROCESS_SIGNALS_H
 
 #include <signal.h>
-#include <stdbool.h>
-#include <sys/types.h>
 
 /* Installs the handler for SIGINT and SIGTERM, for each whose disposition is the default. With
  * `usr2` (the same request as a word of `miniprof ctl`) also installs one for SIGUSR2, which counts
@@ -22,11 +20,6 @@ void signals_open(const char *usr2);
 
 /* Restores the default where our handler still stands: for a forked child. */
 void signals_reset(void);
-
-/* The recorder's threads block all signals, so they take none of the program's. After pthread_exit
- * in main there may be no other thread left but the caller and `other`. If then a signal is pending
- * that asks the process to end, the calling thread takes such signals from now on. */
-void signals_take_last(pid_t other);
 
 /* Ends the process by `number`'s default action. Returns only if the application blocks that. */
 void signals_raise(int number);

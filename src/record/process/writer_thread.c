@@ -186,6 +186,7 @@ static void run_rounds(struct recorder *recorder)
                         .written = start,
                         .enabled = start,
                         .patience = flush_ms};
+    bool exits = false;
 
     if (recorder->config.timeout)
         pace.ends =
@@ -198,7 +199,7 @@ static void run_rounds(struct recorder *recorder)
         buffer_pool_fault_ahead(&recorder->pool);
         work_wait(&recorder->work, range_tick(recorder, time_left(&pace, mp_monotonic_ms())));
         keep_file(recorder);
-        signals_take_last(atomic_load(&recorder->flusher.tid));
+        exits = exits || lifecycle_exit_alone(recorder);
         if (atomic_load(&recorder->ending.signal) && lifecycle_claim_end(recorder)) {
             recorder->recording.rest = NULL; /* the program waits */
             lifecycle_flush(recorder, recording_take_next);
@@ -359,7 +360,8 @@ enum mp_status writer_thread_start(struct recorder *recorder)
     /* Opened here, not by the writer, which may start late on a busy machine: as soon as the
      * program runs, `miniprof ctl` must find it. */
     ctl_open(&recorder->ctl);
-    status = thread_start(&recorder->writer, STACK_BYTES, writer_main, recorder);
+    status =
+        thread_start(&recorder->threads, &recorder->writer, STACK_BYTES, writer_main, recorder);
     if (status != MP_OK)
         ctl_close(&recorder->ctl);
     return status;

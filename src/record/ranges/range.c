@@ -214,8 +214,8 @@ static enum range_answer may_end(const struct recorder *recorder, uint8_t reason
 }
 
 /* Under the lock: closes the open range. What other threads launch from now on is outside. */
-static void close_range(struct recorder *recorder, uint8_t reason, uint64_t time,
-                        uint32_t correlation)
+static void end_range(struct recorder *recorder, uint8_t reason, uint64_t time,
+                      uint32_t correlation)
 {
     struct ranges *ranges = &recorder->ranges;
 
@@ -276,7 +276,7 @@ static enum range_answer range_end(struct recorder *recorder, uint8_t reason, ui
     if (answer == RANGE_DONE)
         answer = may_end(recorder, reason, met);
     if (answer == RANGE_DONE)
-        close_range(recorder, reason, now, correlation);
+        end_range(recorder, reason, now, correlation);
     number = ranges->begun;
     pthread_mutex_unlock(&ranges->lock);
     if (answer != RANGE_DONE)
@@ -410,7 +410,7 @@ static uint64_t close_step(struct recorder *recorder, uint64_t time, uint32_t co
     ranges->warm = (phase == MP_STEP_WARMUP || phase == MP_STEP_LAST) &&
                    (next == MP_STEP_WARMUP || is_kept(next));
     if (ends)
-        close_range(recorder, MP_capture_reason_schedule, time, correlation);
+        end_range(recorder, MP_capture_reason_schedule, time, correlation);
     ranges->over |= next == MP_STEP_OVER && !ranges->open;
     return ends ? ranges->begun : 0;
 }

@@ -131,7 +131,8 @@ static bool start_thread(struct recorder *recorder)
     pthread_t thread;
 
     if (!sampling->started)
-        sampling->started = thread_start(&thread, STACK_BYTES, sampling_main, recorder) == MP_OK;
+        sampling->started = thread_start(&recorder->threads, &thread, STACK_BYTES, sampling_main,
+                                         recorder) == MP_OK;
     return sampling->started;
 }
 

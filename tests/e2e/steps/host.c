@@ -218,6 +218,19 @@ static void exit_from_thread(const char *value)
         pause();
 }
 
+static const char *last_words;
+
+static void say_last_words(void)
+{
+    puts(last_words);
+}
+
+static void print_at_exit(const char *value)
+{
+    last_words = value;
+    atexit(say_last_words);
+}
+
 /* Of the calling thread: the process goes on while it has others. */
 static void end_thread(const char *value)
 {
@@ -467,6 +480,7 @@ const struct step_row host_steps[] = {
     {"call", call},
     {"print-pool-limit", print_pool_limit},
     {"print", print},
+    {"print-at-exit", print_at_exit},
     {"stamp", stamp},
     {"sleep", sleep_ms},
     {"pass", pass},

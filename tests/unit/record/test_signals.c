@@ -227,114 +227,6 @@ static void usr2_is_counted_while_this_process_records(void **state)
     dies_of(SIGUSR2, not_asked_for);
 }
 
-/* ---- The last threads ---- */
-
-static void block_all(void)
-{
-    sigset_t all;
-
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, NULL);
-}
-
-static int alone_and_asked(void)
-{
-    block_all();
-    kill(getpid(), SIGHUP);
-    signals_take_last(0);
-    return FINE;
-}
-
-/* SIGUSR1 asks for nothing. */
-static int alone_and_not_asked(void)
-{
-    block_all();
-    kill(getpid(), SIGUSR1);
-    signals_take_last(0);
-    kill(getpid(), SIGTERM);
-    return FINE;
-}
-
-static pid_t thread_tid;
-static pthread_barrier_t begun;
-
-static void *wait_for_ever(void *unused)
-{
-    (void)unused;
-    thread_tid = gettid();
-    pthread_barrier_wait(&begun);
-    for (;;)
-        pause();
-    return NULL;
-}
-
-static void begin_thread(void)
-{
-    pthread_t thread;
-
-    block_all();
-    pthread_barrier_init(&begun, NULL, 2);
-    pthread_create(&thread, NULL, wait_for_ever, NULL);
-    pthread_barrier_wait(&begun);
-    kill(getpid(), SIGTERM);
-}
-
-static int beside_a_thread(void)
-{
-    begin_thread();
-    signals_take_last(0);
-    return FINE;
-}
-
-static int beside_the_other_of_ours(void)
-{
-    begin_thread();
-    signals_take_last(thread_tid);
-    return FINE;
-}
-
-/* main's thread stays as a zombie until the process ends. pthread_join returns a moment before. */
-static void *outlive_main(void *main_thread)
-{
-    pthread_join(*(pthread_t *)main_thread, NULL);
-    kill(getpid(), SIGTERM);
-    for (int tries = 0; tries < 10000; tries++) {
-        signals_take_last(0);
-        usleep(1000);
-    }
-    _exit(FINE);
-}
-
-static int beside_mains_end(void)
-{
-    static pthread_t main_thread;
-    pthread_t thread;
-
-    block_all();
-    main_thread = pthread_self();
-    pthread_create(&thread, NULL, outlive_main, &main_thread);
-    pthread_exit(NULL);
-}
-
-/* Under ThreadSanitizer no thread is the last one: the sanitizer has a thread too. */
-static void the_last_thread_takes_a_request_to_end(void **state)
-{
-    (void)state;
-#ifdef __SANITIZE_THREAD__
-    skip();
-#endif
-    dies_of(SIGHUP, alone_and_asked);
-    dies_of(SIGTERM, beside_the_other_of_ours);
-    dies_of(SIGTERM, beside_mains_end);
-}
-
-static void a_program_with_threads_takes_its_signals_itself(void **state)
-{
-    (void)state;
-    ends_well(beside_a_thread);
-    ends_well(alone_and_not_asked);
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -345,8 +237,6 @@ int main(void)
         cmocka_unit_test(the_programs_own_handlers_stay),
         cmocka_unit_test(a_signal_that_is_raised_again_ends_the_process),
         cmocka_unit_test(usr2_is_counted_while_this_process_records),
-        cmocka_unit_test(the_last_thread_takes_a_request_to_end),
-        cmocka_unit_test(a_program_with_threads_takes_its_signals_itself),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
