@@ -49,6 +49,26 @@ complete "inference, exit from a thread" sample
 ended "an open range" open 4 init alpha=1 start beta=2 exit=4
 same "an open range: kernels" "beta 2" "$(kernels open)"
 
+# ---- exit in a signal handler ----------------------------------------------------------------
+# Not under ThreadSanitizer, which forbids it.
+if ! sanitized thread; then
+    ended "exit in a handler" in_handler 3 init exit-on-usr1=3 alpha=5 sync print=text raise=10
+    complete "exit in a handler" in_handler
+    same "exit in a handler: kernels, nothing is said" "alpha 5 " \
+        "$(kernels in_handler) $(said in_handler)"
+fi
+# The interrupted code holds CUPTI's lock and never gives it back. Not in qemu, which shows the
+# system calls of the machine that it runs on.
+if ! sanitized thread && [ "${build##*/}" != qemu ]; then
+    profile interrupted SIMGPU_INTERRUPTED=150 -- "$steps" init exit-on-usr1=3 alpha=100 sync \
+        alpha=100
+    same "exit in a handler within CUPTI: exit code" 3 "$status"
+    same "exit in a handler within CUPTI: one line" "miniprof: exit in a signal handler, which \
+interrupted a call of CUDA: the last records may be missing" "$(said interrupted)"
+    complete "exit in a handler within CUPTI" interrupted
+    check "exit in a handler within CUPTI: kernels" has interrupted kernel 100 alpha
+fi
+
 # ---- pthread_exit in main --------------------------------------------------------------------
 # Not under ThreadSanitizer, whose own thread keeps the process alive with and without miniprof.
 if ! sanitized thread; then

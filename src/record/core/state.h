@@ -117,6 +117,8 @@ struct ending {
     pthread_cond_t changed;        /* `flushed` or `closed` was set; on CLOCK_MONOTONIC */
     bool flushed;                  /* the last flush has returned */
     bool closed;                   /* the file is complete */
+    _Atomic pid_t flusher;         /* the thread of the last flush; 0 until it runs */
+    _Atomic pid_t writer;          /* the writer, likewise */
     _Atomic int signal;            /* SIGINT or SIGTERM, if one has come; raised again at the end */
     _Atomic uint64_t signal_time;  /* when it came, ns of CLOCK_MONOTONIC, not the trace's clock */
     _Atomic bool stop;             /* the writer is to finish */

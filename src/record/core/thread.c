@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -109,6 +110,32 @@ enum mp_status thread_start(struct own_threads *own, pthread_t *thread, size_t s
     return error ? MP_ERR_LIMIT : MP_OK;
 }
 
+/* ---- What a thread does ---- */
+
+/* Reads the start of a file below `folder`; the bytes read, or -1. */
+static ssize_t read_start(int folder, const char *path, char *text, size_t size)
+{
+    int file = openat(folder, path, O_RDONLY | O_CLOEXEC);
+    ssize_t bytes;
+
+    if (file < 0)
+        return -1;
+    bytes = read(file, text, size - 1);
+    text[bytes > 0 ? bytes : 0] = '\0';
+    close(file);
+    return bytes;
+}
+
+bool thread_waits(pid_t tid)
+{
+    char path[64];
+    char text[32]; /* the number of the system call in which it sleeps */
+
+    snprintf(path, sizeof(path), "/proc/self/task/%d/syscall", (int)tid);
+    return read_start(AT_FDCWD, path, text, sizeof(text)) > 0 &&
+           strtol(text, NULL, 10) == SYS_futex;
+}
+
 /* ---- Whether others are left ---- */
 
 /* Once main's thread has ended, links such as this one cannot be read (proc(5)). Nor can they be
@@ -126,18 +153,10 @@ static bool has_ended(int folder, const char *tid)
     char path[32];
     char text[256];
     const char *state;
-    int file;
-    ssize_t bytes;
 
     snprintf(path, sizeof(path), "%.20s/stat", tid);
-    file = openat(folder, path, O_RDONLY | O_CLOEXEC);
-    if (file < 0)
-        return errno == ENOENT;
-    bytes = read(file, text, sizeof(text) - 1);
-    close(file);
-    if (bytes <= 0)
-        return true; /* ESRCH */
-    text[bytes] = '\0';
+    if (read_start(folder, path, text, sizeof(text)) <= 0)
+        return errno == ENOENT || errno == ESRCH;
     state = strrchr(text, ')'); /* the thread's name, before it, may hold anything */
     return state && strlen(state) > 2 && (state[2] == 'Z' || state[2] == 'X');
 }

@@ -25,6 +25,10 @@ struct own_threads {
 enum mp_status thread_start(struct own_threads *own, pthread_t *thread, size_t stack_bytes,
                             void *(*run)(void *argument), void *argument);
 
+/* Whether the thread of that id waits for a lock or another thread, as far as /proc tells. Any
+ * thread. */
+bool thread_waits(pid_t tid);
+
 /* Whether main's thread has ended and no other thread of the process is left but those in `own`:
  * then glibc would have ended the process, if it did not count ours. False without /proc. Opens no
  * file while main's thread is there. Any thread. */

@@ -38,7 +38,8 @@ bool activity_other_has_left(struct recorder *recorder);
 void activity_follow_calls(struct recorder *recorder);
 
 /* Takes back the buffers of ours that CUPTI gave to the other client in its last flush, and has
- * them decoded. Only once that client has finished. Any thread. */
+ * them decoded. Only once that client has finished, or at the end where CUPTI does not answer: what
+ * CUPTI has written to them is read up to where it is zero. Any thread. */
 void activity_recover(struct recorder *recorder);
 
 /* Registers and enables everything again, after another client. Through range_switch. */

@@ -8,17 +8,22 @@
 
 #include "base/poison.h"
 
-static void flush(struct recorder *recorder)
+void flush_count_drops(struct recorder *recorder)
 {
     size_t dropped = 0;
 
+    if (recorder->cupti.dropped_records(NULL, 0, &dropped) == CUPTI_SUCCESS)
+        atomic_fetch_add(&recorder->flusher.dropped, dropped);
+}
+
+static void flush(struct recorder *recorder)
+{
     if (!flusher_may_flush(recorder))
         return;
     recorder->cupti.flush_all(0);
     if (atomic_load(&recorder->flusher.forced))
         recorder->cupti.flush_all(CUPTI_ACTIVITY_FLAG_FLUSH_FORCED);
-    if (recorder->cupti.dropped_records(NULL, 0, &dropped) == CUPTI_SUCCESS)
-        atomic_fetch_add(&recorder->flusher.dropped, dropped);
+    flush_count_drops(recorder);
 }
 
 /* Not while another client has CUPTI: this would take away its clock. And only while the kinds are

@@ -10,6 +10,10 @@ struct recorder;
  * again, if flusher.gives_clock. The flusher only. */
 void flush_buffers(struct recorder *recorder);
 
+/* Notes how many records CUPTI has dropped, for the writer. Asks CUPTI, which may hang: the
+ * flusher, and the thread of the last flush. */
+void flush_count_drops(struct recorder *recorder);
+
 /* Calls `how` through range_switch, if the clock may be registered again now. `how` is
  * activity_give_clock or calls it. `answers`: clients_answers before the last flush. The flusher
  * only. */

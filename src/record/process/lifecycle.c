@@ -5,6 +5,7 @@
 
 #include <errno.h>
 #include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -15,6 +16,7 @@
 #include "record/core/clock.h"
 #include "record/core/state.h"
 #include "record/core/thread.h"
+#include "record/cupti/flush.h"
 #include "record/nvtx/nvtx.h"
 #include "record/process/signals.h"
 
@@ -43,6 +45,29 @@ static bool await(struct ending *ending, const bool *what, uint64_t ns)
     happened = *what;
     pthread_mutex_unlock(&ending->lock);
     return happened;
+}
+
+/* As await, for what another thread of ours does; `tid` is 0 until it runs. In a signal handler the
+ * calling thread may hold a lock that the other one needs, and never gives it back. Then this ends
+ * too when the other one has waited for a while without a break. */
+static bool await_thread(struct ending *ending, const bool *what, uint64_t ns,
+                         const _Atomic pid_t *tid, bool in_handler)
+{
+    const uint64_t look = mp_time_limit_ns(MP_TIME_STUCK_LOOK);
+    const uint64_t begin = mp_monotonic_ns();
+    uint64_t moved = begin;
+
+    if (!in_handler)
+        return await(ending, what, ns);
+    while (!await(ending, what, look)) {
+        uint64_t now = mp_monotonic_ns();
+
+        if (!thread_waits(atomic_load(tid)))
+            moved = now;
+        if (now - begin >= ns || now - moved >= mp_time_limit_ns(MP_TIME_STUCK))
+            return false;
+    }
+    return true;
 }
 
 /* ---- The last flush ---- */
@@ -85,14 +110,38 @@ static void await_contexts(struct recorder *recorder)
             synchronize(&recorder->driver, items[i]);
 }
 
+/* From here on nothing is taken. */
+static void stop_taking(struct recorder *recorder)
+{
+    /* Before the last flush asks the contexts: these calls are not the application's. */
+    work_put(&recorder->work,
+             &(struct work){.kind = WORK_LAST, .time = atomic_load(&recorder->ending.end_time)});
+    mp_nvtx_set_recording(false);
+    waits_stop(recorder);
+    if (recorder->gaps.period)
+        gaps_stop(recorder);
+}
+
+/* A CUPTI that never asked for a buffer has nothing to give. It may not even be initialised, and a
+ * flush then deadlocks (seen in wprof). */
+static bool has_records(const struct recorder *recorder)
+{
+    return atomic_load(&recorder->pool.requested) != 0;
+}
+
 static void *last_flush_main(void *argument)
 {
     struct recorder *recorder = argument;
 
-    earlier_end(recorder);
-    await_contexts(recorder);
-    sampling_finish(recorder);
-    recorder->cupti.flush_all(CUPTI_ACTIVITY_FLAG_FLUSH_FORCED);
+    atomic_store(&recorder->ending.flusher, gettid());
+    stop_taking(recorder);
+    if (has_records(recorder)) {
+        earlier_end(recorder);
+        await_contexts(recorder);
+        sampling_finish(recorder);
+        recorder->cupti.flush_all(CUPTI_ACTIVITY_FLAG_FLUSH_FORCED);
+        flush_count_drops(recorder);
+    }
     announce(&recorder->ending, &recorder->ending.flushed);
     work_wake(&recorder->work); /* the writer, if it is the one that waits */
     return NULL;
@@ -116,32 +165,56 @@ static bool await_taking(struct recorder *recorder, void (*take)(struct recorder
     return await(ending, &ending->flushed, 0);
 }
 
-void lifecycle_flush(struct recorder *recorder, void (*take)(struct recorder *recorder))
+static void give_up(struct ending *ending, const char *why)
 {
-    uint64_t now = mp_clock_now();
+    mp_log_warn("%s", why);
+    atomic_fetch_add(&ending->forced_exits, 1);
+}
+
+/* Begins the end; whether there is a last flush to wait for. */
+static bool begin_flush(struct recorder *recorder)
+{
+    struct ending *ending = &recorder->ending;
 
     atomic_store(&recorder->cupti_state.flush_allowed, false);
-    atomic_store(&recorder->ending.end_time, now);
-    /* Before the last flush asks the contexts: these calls are not the application's. */
-    work_put(&recorder->work, &(struct work){.kind = WORK_LAST, .time = now});
-    mp_nvtx_set_recording(false);
-    waits_stop(recorder);
-    if (recorder->gaps.period)
-        gaps_stop(recorder);
-    /* A CUPTI that never asked for a buffer has nothing to give. It may not even be initialised,
-     * and a flush then deadlocks (seen in wprof). */
-    if (!atomic_load(&recorder->pool.requested))
+    atomic_store(&ending->end_time, mp_clock_now());
+    if (start_last_flush(recorder))
+        return true;
+    stop_taking(recorder);
+    if (has_records(recorder))
+        give_up(ending, "no thread for the last flush: the last records are missing");
+    return false;
+}
+
+static void give_up_late(struct ending *ending)
+{
+    char why[96];
+
+    snprintf(why, sizeof(why), "the last flush takes over %g s: the last records are missing",
+             mp_time_limit_seconds(MP_TIME_LAST_FLUSH));
+    give_up(ending, why);
+}
+
+void lifecycle_flush(struct recorder *recorder, void (*take)(struct recorder *recorder))
+{
+    if (begin_flush(recorder) && !await_taking(recorder, take))
+        give_up_late(&recorder->ending);
+}
+
+/* Where another thread than the writer ends the recording. */
+static void flush_at_exit(struct recorder *recorder, bool in_handler)
+{
+    struct ending *ending = &recorder->ending;
+
+    if (!begin_flush(recorder) ||
+        await_thread(ending, &ending->flushed, mp_time_limit_ns(MP_TIME_LAST_FLUSH),
+                     &ending->flusher, in_handler))
         return;
-    if (!start_last_flush(recorder))
-        mp_log_warn("no thread for the last flush: the last records are missing");
-    else if (take ? await_taking(recorder, take)
-                  : await(&recorder->ending, &recorder->ending.flushed,
-                          mp_time_limit_ns(MP_TIME_LAST_FLUSH)))
-        return;
+    if (in_handler)
+        give_up(ending, "exit in a signal handler, which interrupted a call of CUDA: the last "
+                        "records may be missing");
     else
-        mp_log_warn("the last flush takes over %g s: the last records are missing",
-                    mp_time_limit_seconds(MP_TIME_LAST_FLUSH));
-    atomic_fetch_add(&recorder->ending.forced_exits, 1);
+        give_up_late(ending);
 }
 
 /* ---- Exit ---- */
@@ -163,16 +236,18 @@ void lifecycle_finish(struct recorder *recorder)
 {
     uint64_t flush = mp_time_limit_ns(MP_TIME_LAST_FLUSH);
     uint64_t close = mp_time_limit_ns(MP_TIME_FILE_CLOSE);
+    bool in_handler = signals_in_handler();
     bool mine = lifecycle_claim_end(recorder);
 
     if (mine) {
-        lifecycle_flush(recorder, NULL);
+        flush_at_exit(recorder, in_handler);
         atomic_store(&recorder->ending.stop, true);
         work_wake(&recorder->work);
     } else if (recorder_phase(recorder) != PHASE_FINISHING) {
         return;
     }
-    if (!await(&recorder->ending, &recorder->ending.closed, mine ? close : flush + close))
+    if (!await_thread(&recorder->ending, &recorder->ending.closed, mine ? close : flush + close,
+                      &recorder->ending.writer, in_handler && mine))
         mp_log_warn("'%s' could not be completed in %g s; what was written is readable",
                     recorder->output.path, mp_time_limit_seconds(MP_TIME_FILE_CLOSE));
 }

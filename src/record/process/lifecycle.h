@@ -8,6 +8,11 @@
  * does the flush, and is left behind when it takes too long. The records of that flush are then
  * missing, and the file says so. What was written before is complete.
  *
+ * exit may be called in a signal handler that has interrupted a call of CUDA. The interrupted code
+ * may hold any lock, of CUPTI's or ours, and never runs again. So the exiting thread takes no lock
+ * but that of `ending`, and goes on when the thread that it waits for is seen to wait, too. Records
+ * in the buffers that CUPTI has not given back are read there.
+ *
  * glibc calls exit(0) when the last thread ends, as after pthread_exit in main. Our threads count
  * there, so the writer looks whether others are left, and has a new thread call exit(0) if not.
  *
@@ -41,10 +46,9 @@ bool lifecycle_exit_alone(struct recorder *recorder);
 /* Claims the end of the recording: whether the caller is the one that finishes it from now on. */
 bool lifecycle_claim_end(struct recorder *recorder);
 
-/* The last flush, on a thread of its own with a time limit. The thread that claimed the end calls
- * this. CUPTI may return more than the buffers hold, so the writer must empty them meanwhile. If
- * the writer is the caller, it passes `take`, which takes what has come or waits a moment. Any
- * other caller passes NULL. */
+/* The last flush, on a thread of its own with a time limit. The writer calls this once it has
+ * claimed the end. CUPTI may return more than the buffers hold, so the writer empties them
+ * meanwhile: `take` takes what has come or waits a moment. */
 void lifecycle_flush(struct recorder *recorder, void (*take)(struct recorder *recorder));
 
 /* The writer has closed the file. */

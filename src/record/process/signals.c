@@ -103,6 +103,28 @@ void signals_reset(void)
         set_default(SIGUSR2);
 }
 
+static bool is_handled_by_program(int number)
+{
+    struct sigaction present;
+
+    return sigaction(number, NULL, &present) == 0 &&
+           (present.sa_flags & SA_SIGINFO ||
+            (present.sa_handler != SIG_DFL && present.sa_handler != SIG_IGN &&
+             present.sa_handler != on_signal && present.sa_handler != on_toggle));
+}
+
+bool signals_in_handler(void)
+{
+    stack_t stack;
+    sigset_t blocked;
+    bool found = sigaltstack(NULL, &stack) == 0 && stack.ss_flags & SS_ONSTACK;
+
+    pthread_sigmask(SIG_BLOCK, NULL, &blocked);
+    for (int number = 1; number < NSIG; number++)
+        found |= sigismember(&blocked, number) == 1 && is_handled_by_program(number);
+    return found;
+}
+
 void signals_raise(int number)
 {
     sigset_t only;

@@ -12,6 +12,7 @@
 #define MP_RECORD_PROCESS_SIGNALS_H
 
 #include <signal.h>
+#include <stdbool.h>
 
 /* Installs the handler for SIGINT and SIGTERM, for each whose disposition is the default. With
  * `usr2` (the same request as a word of `miniprof ctl`) also installs one for SIGUSR2, which counts
@@ -20,6 +21,11 @@ void signals_open(const char *usr2);
 
 /* Restores the default where our handler still stands: for a forked child. */
 void signals_reset(void);
+
+/* Whether the calling thread runs a handler of the program's, as far as shows: it is on the
+ * alternate stack, or a signal that has a handler is blocked. The latter is also so in a thread
+ * that blocks all signals. */
+bool signals_in_handler(void);
 
 /* Ends the process by `number`'s default action. Returns only if the application blocks that. */
 void signals_raise(int number);

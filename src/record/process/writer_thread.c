@@ -70,11 +70,11 @@ static void ask_cupti(struct recorder *recorder, struct pace *pace, int64_t now)
         recording_gather(recorder, mp_time_limit_ms(MP_TIME_CUPTI_GATHER));
 }
 
-/* Counts the records that CUPTI dropped since the last call, and other losses. */
+/* Counts the records that CUPTI has said to have dropped, and other losses. The writer never asks
+ * CUPTI, which may hang: the flusher does, and the last flush. */
 static void count_drops(struct recorder *recorder)
 {
     uint64_t *values = recorder->recording.quality.values;
-    size_t dropped = 0;
 
     values[QUALITY_cupti_errors] = atomic_load(&recorder->cupti_state.errors);
     values[QUALITY_baseline_steps] = atomic_load(&recorder->baseline.steps);
@@ -82,12 +82,6 @@ static void count_drops(struct recorder *recorder)
     values[QUALITY_forced_exits] = atomic_load(&recorder->ending.forced_exits);
     values[QUALITY_dropped_taken_over] = atomic_load(&recorder->clients.lost);
     values[QUALITY_dropped_by_cupti] += atomic_exchange(&recorder->flusher.dropped, 0);
-    if (recorder_is_recording(recorder))
-        return; /* the flusher asks CUPTI */
-    if (!atomic_load(&recorder->pool.requested) || atomic_load(&recorder->ending.forced_exits))
-        return; /* a CUPTI that hangs is not called again */
-    if (recorder->cupti.dropped_records(NULL, 0, &dropped) == CUPTI_SUCCESS)
-        values[QUALITY_dropped_by_cupti] += dropped;
 }
 
 static void write_file(struct recorder *recorder, struct pace *pace, int64_t now)
@@ -304,7 +298,7 @@ static void close_file(struct recorder *recorder)
     int held;
 
     keep_file(recorder);
-    if (!atomic_load(&recorder->ending.forced_exits) && activity_other_has_left(recorder))
+    if (atomic_load(&recorder->ending.forced_exits) || activity_other_has_left(recorder))
         activity_recover(recorder);
     recording_end(recording, atomic_load(&recorder->ending.end_time));
     if (flusher_rests(&recorder->flusher, mp_time_limit_ms(MP_TIME_CUPTI_GATHER)))
@@ -338,6 +332,7 @@ static void *writer_main(void *argument)
     struct recorder *recorder = argument;
     int number;
 
+    atomic_store(&recorder->ending.writer, gettid());
     pthread_setname_np(pthread_self(), "miniprof");
     run_rounds(recorder);
     recorder->recording.rest = NULL; /* the program waits for the end */

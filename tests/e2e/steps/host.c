@@ -289,6 +289,21 @@ static void handle_usr2(const char *value)
     signal(SIGUSR2, on_usr2);
 }
 
+static int code_in_handler;
+
+static void exit_in_handler(int signal_number)
+{
+    (void)signal_number;
+    exit(code_in_handler);
+}
+
+/* What a handler should not do, but many do. */
+static void exit_on_usr1(const char *value)
+{
+    code_in_handler = (int)number(value);
+    signal(SIGUSR1, exit_in_handler);
+}
+
 /* Closes all sockets, none of which it has opened, and opens others in their place, with a byte
  * that waits in each of them and that nobody else may take. */
 static void swap_sockets(const char *value)
@@ -475,6 +490,7 @@ const struct step_row host_steps[] = {
     {"state", await_state},
     {"said", await_said},
     {"handle-usr2", handle_usr2},
+    {"exit-on-usr1", exit_on_usr1},
     {"swap-sockets", swap_sockets},
     {"load", load},
     {"call", call},

@@ -196,6 +196,58 @@ static void a_signal_that_is_raised_again_ends_the_process(void **state)
     dies_of(SIGTERM, raised_while_blocked);
 }
 
+/* ---- In a handler ---- */
+
+static bool seen_in_handler;
+
+static void look(int number)
+{
+    (void)number;
+    seen_in_handler = signals_in_handler();
+}
+
+static int in_a_handler(void)
+{
+    signal(SIGHUP, look);
+    if (signals_in_handler())
+        return WRONG;
+    raise(SIGHUP);
+    return seen_in_handler && !signals_in_handler() ? FINE : WRONG;
+}
+
+static int on_the_alternate_stack(void)
+{
+    static char memory[1 << 16];
+    const stack_t stack = {.ss_sp = memory, .ss_size = sizeof(memory)};
+    struct sigaction action = {.sa_handler = look, .sa_flags = SA_ONSTACK | SA_NODEFER};
+
+    sigaltstack(&stack, NULL);
+    sigaction(SIGHUP, &action, NULL);
+    raise(SIGHUP);
+    return seen_in_handler ? FINE : WRONG;
+}
+
+/* With the recorder's handlers or none. */
+static int with_signals_blocked(void)
+{
+    sigset_t some;
+
+    signals_open("toggle");
+    sigemptyset(&some);
+    for (size_t i = 0; i < sizeof(used) / sizeof(used[0]); i++)
+        sigaddset(&some, used[i]);
+    pthread_sigmask(SIG_SETMASK, &some, NULL);
+    return signals_in_handler() ? WRONG : FINE;
+}
+
+static void a_handler_of_the_program_is_noticed(void **state)
+{
+    (void)state;
+    ends_well(in_a_handler);
+    ends_well(on_the_alternate_stack);
+    ends_well(with_signals_blocked);
+}
+
 /* ---- SIGUSR2 ---- */
 
 static int toggled_twice(void)
@@ -236,6 +288,7 @@ int main(void)
         cmocka_unit_test(a_reset_gives_the_default_back),
         cmocka_unit_test(the_programs_own_handlers_stay),
         cmocka_unit_test(a_signal_that_is_raised_again_ends_the_process),
+        cmocka_unit_test(a_handler_of_the_program_is_noticed),
         cmocka_unit_test(usr2_is_counted_while_this_process_records),
     };
 

@@ -3,6 +3,8 @@
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -120,6 +122,39 @@ static void main_leaves_a_thread(void)
         pthread_exit(NULL);
 }
 
+static pthread_mutex_t held = PTHREAD_MUTEX_INITIALIZER;
+static _Atomic pid_t locker;
+
+static void *lock(void *unused)
+{
+    (void)unused;
+    atomic_store(&locker, gettid());
+    pthread_mutex_lock(&held);
+    return NULL;
+}
+
+static void a_thread_waits(void)
+{
+    if (thread_waits(gettid()) || thread_waits(1 << 30))
+        _exit(WRONG);
+    pthread_mutex_lock(&held);
+    start_ours(lock);
+    for (int tries = 0; tries < 10000 && !thread_waits(atomic_load(&locker)); tries++)
+        usleep(1000);
+    _exit(thread_waits(atomic_load(&locker)) ? FINE : WRONG);
+}
+
+/* qemu shows the system calls of the machine that it runs on. */
+static void a_thread_that_waits_for_a_lock_shows(void **state)
+{
+    const char *build = getenv("BUILD");
+
+    (void)state;
+    if (build && strstr(build, "/qemu"))
+        skip();
+    ends_well(a_thread_waits);
+}
+
 static void the_program_goes_on_while_main_does(void **state)
 {
     (void)state;
@@ -148,6 +183,7 @@ static void the_program_goes_on_while_a_thread_of_it_does(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_thread_that_waits_for_a_lock_shows),
         cmocka_unit_test(the_program_goes_on_while_main_does),
         cmocka_unit_test(without_the_programs_threads_ours_are_alone),
         cmocka_unit_test(the_program_goes_on_while_a_thread_of_it_does),
