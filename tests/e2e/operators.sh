@@ -99,6 +99,44 @@ same "the hook is written once" 1 "$(find hooks -name '*.py' | wc -l)"
 XDG_CACHE_HOME=/proc/no HOME=/proc/no run nowhere --operators torch -- python3 -c 'print("ran")'
 same "no place for it: the program runs" "ran" "$(cat nowhere.out)"
 like "no place for it: said" 'no folder for --operators' "$(cat nowhere.err)"
+# ---- what others have put there ------------------------------------------------------------------
+# planted NAME WHAT [SAYS]: what was put there does not run, and the hook does unless this says why.
+planted() {
+    run "$1" --operators torch -- python3 "$stand_in/model.py"
+    like "$2" "${3:-^\$}" "$(grep 'for --operators' "$1.err")"
+    same "$2: nobody else's code runs" "0 done" "$status $(cut -d' ' -f1 "$1.out")"
+    [ -n "${3:-}" ] || same "$2: the hook does" "aten::addmm 6 aten::linear 6" "$(ranges "$1")"
+}
+hook=$(find hooks -name sitecustomize.py)
+folder=${hook%/*}
+echo 'print("planted")' >planted.py
+cp planted.py "$hook"
+planted content "a file with another text is replaced"
+ln -sf "$work/planted.py" "$hook"
+planted link "a link is replaced"
+same "a link is replaced: what it leads to stays" 'print("planted")' "$(cat planted.py)"
+cp planted.py "$hook"
+chmod go+w "$folder"
+planted open "a folder that others can change" "others can change '$work/$folder'"
+chmod go-w "$folder"
+chmod go+w hooks/miniprof
+planted around "a folder around it that others can change" "others can change '$work/$folder'"
+chmod go-w hooks/miniprof
+mv "$folder" elsewhere
+ln -s "$work/elsewhere" "$folder"
+planted folder "a folder that is a link" "'$work/$folder', or it is a link"
+rm "$folder"
+mv elsewhere "$folder"
+if [ "$(id -u)" = 0 ]; then
+    chown 65534 "$hook"
+    planted owner "another user's file is replaced"
+    chown 65534 hooks/miniprof
+    planted owners "another user's folder around it" "others can change '$work/$folder'"
+    chown 0 hooks/miniprof
+else
+    echo "skipped: files of another user: not root"
+fi
+planted after "the same folder without others"
 run bad_value --operators jax -- python3 -c 'print("ran")'
 same "a bad value: nothing runs" "2 " "$status $(cat bad_value.out)"
 like "a bad value: what it takes" 'off, torch or modules' "$(cat bad_value.err)"

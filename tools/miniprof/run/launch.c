@@ -144,12 +144,11 @@ static bool wants_nccl(void)
 static void set_operators(void)
 {
     static struct mp_config config; /* 40 KiB */
+    struct mp_error error;
 
     mp_config_from_environment(&config, NULL, NULL);
-    if (config.operators != MP_OPERATORS_OFF && !startup_set())
-        fputs("miniprof run: no folder for --operators: neither XDG_CACHE_HOME nor HOME can be "
-              "used\n",
-              stderr);
+    if (config.operators != MP_OPERATORS_OFF && startup_set(&error) != MP_OK)
+        fprintf(stderr, "miniprof run: no folder for --operators: %s\n", error.text);
 }
 
 /* In the child: the environment that the CUDA driver, NVTX and NCCL look at. */

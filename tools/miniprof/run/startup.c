@@ -58,6 +58,66 @@ static bool write_whole(int fd, const char *text, size_t bytes)
     return close(fd) == 0 && done;
 }
 
+/* ---- Who can change it ----
+ *
+ * Python runs the file, so nobody but the user and root may be able to change it, or to put another
+ * one in its place. The folder's name is no secret. */
+
+/* Whether others can neither change this folder or link nor put another one in its place, provided
+ * that they cannot change the folder around it. In a folder such as /tmp only the owner moves. */
+static bool is_safe(const char *path)
+{
+    struct stat about;
+
+    return lstat(path, &about) == 0 && (about.st_uid == geteuid() || about.st_uid == 0) &&
+           (S_ISLNK(about.st_mode) || !(about.st_mode & (S_IWGRP | S_IWOTH)) ||
+            about.st_mode & S_ISVTX);
+}
+
+/* Of all folders around it. */
+static bool is_safe_below_root(const char *folder)
+{
+    char path[PATH_MAX];
+    bool safe = true;
+
+    snprintf(path, sizeof path, "%s", folder);
+    for (char *slash = strchr(path + 1, '/'); slash && safe; slash = strchr(slash + 1, '/')) {
+        *slash = '\0';
+        safe = is_safe(path);
+        *slash = '/';
+    }
+    return safe;
+}
+
+/* Of the links on the way, and of what they lead to. */
+static bool is_private(const char *folder)
+{
+    char real[PATH_MAX];
+    struct stat about;
+
+    return lstat(folder, &about) == 0 && S_ISDIR(about.st_mode) && about.st_uid == geteuid() &&
+           !(about.st_mode & (S_IWGRP | S_IWOTH)) && realpath(folder, real) &&
+           is_safe_below_root(folder) && is_safe_below_root(real);
+}
+
+/* Whether it is the user's file, with this text: not that of somebody who could change the folder
+ * before. */
+static bool is_right(const char *path, const char *text, size_t bytes)
+{
+    int fd = open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+    char *present = fd < 0 ? NULL : malloc(bytes);
+    struct stat about;
+    bool right =
+        present && fstat(fd, &about) == 0 && S_ISREG(about.st_mode) && about.st_uid == geteuid() &&
+        !(about.st_mode & (S_IWGRP | S_IWOTH)) && (uint64_t)about.st_size == bytes &&
+        mp_read_exact(fd, present, bytes, NULL) == MP_OK && memcmp(present, text, bytes) == 0;
+
+    free(present);
+    if (fd >= 0)
+        close(fd);
+    return right;
+}
+
 /* Another process may do the same at the same time. */
 static bool make_file(const char *text, size_t bytes, const char *folder)
 {
@@ -66,11 +126,11 @@ static bool make_file(const char *text, size_t bytes, const char *folder)
     int fd;
 
     snprintf(path, sizeof path, "%s/" NAME, folder);
-    if (access(path, R_OK) == 0)
+    if (is_right(path, text, bytes))
         return true;
     snprintf(own, sizeof own, "%s.%d", path, (int)getpid());
-    fd = open(own, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
-    if (fd < 0)
+    unlink(own);
+    if (mp_create_exclusive(own, &fd, NULL) != MP_OK)
         return false;
     if (write_whole(fd, text, bytes) && rename(own, path) == 0)
         return true;
@@ -78,18 +138,23 @@ static bool make_file(const char *text, size_t bytes, const char *folder)
     return false;
 }
 
-static bool write_file(char *folder, size_t size)
+static enum mp_status write_file(char *folder, size_t size, struct mp_error *error)
 {
     size_t bytes;
     char *text = mp_frame_unpack(startup_frame, startup_frame_bytes, &bytes);
-    bool done = text && find_folder(text, bytes, folder, size) && make_folder(folder) &&
-                make_file(text, bytes, folder);
+    bool has_place = text && find_folder(text, bytes, folder, size) && make_folder(folder);
+    bool safe = has_place && is_private(folder);
+    bool done = safe && make_file(text, bytes, folder);
 
     free(text);
-    return done;
+    if (has_place && !safe)
+        return mp_error_set(error, MP_ERR_IO, "others can change '%s', or it is a link", folder);
+    if (!done)
+        return mp_error_set(error, MP_ERR_IO, "neither XDG_CACHE_HOME nor HOME can be used");
+    return MP_OK;
 }
 
-bool startup_set(void)
+enum mp_status startup_set(struct mp_error *error)
 {
     const char *present = getenv("PYTHONPATH");
     char folder[PATH_MAX];
@@ -97,14 +162,13 @@ bool startup_set(void)
     size_t size;
     bool done;
 
-    if (!write_file(folder, sizeof folder))
-        return false;
+    MP_TRY(write_file(folder, sizeof folder, error));
     size = strlen(folder) + (present ? strlen(present) : 0) + 2;
     list = malloc(size);
     if (!list)
-        return false;
+        return mp_error_set(error, MP_ERR_MEMORY, "no memory");
     snprintf(list, size, "%s%s%s", folder, present && *present ? ":" : "", present ? present : "");
     done = setenv("PYTHONPATH", list, 1) == 0;
     free(list);
-    return done;
+    return done ? MP_OK : mp_error_set(error, MP_ERR_MEMORY, "no memory");
 }

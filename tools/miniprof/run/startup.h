@@ -4,10 +4,11 @@
 #ifndef MP_TOOL_RUN_STARTUP_H
 #define MP_TOOL_RUN_STARTUP_H
 
-#include <stdbool.h>
+#include "base/status.h"
 
-/* Writes the file, unless it is there, and puts its folder in front of PYTHONPATH. False: there is
- * no place for it, or no memory. */
-bool startup_set(void);
+/* Writes the file, unless it is there with this text, and puts its folder in front of PYTHONPATH.
+ * MP_ERR_IO: there is no place for it, or only one that other users can change, so that their code
+ * would run. MP_ERR_MEMORY. */
+enum mp_status startup_set(struct mp_error *error);
 
 #endif
