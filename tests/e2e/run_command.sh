@@ -84,6 +84,19 @@ same "run: a program that dies of SIGTERM: 143, with a summary" "143 1" \
 run aborts -- "$steps" init alpha=2 sync written abort
 same "run: a program that aborts: 134, with what there is" "134 1 1" \
     "$status $(grep -c ' alpha$' aborts.err) $(grep -c 'Warning: .*no index' aborts.err)"
+# A shell cannot tell exit code 143 from SIGTERM; who waits for the process can. WCOREDUMP is 128.
+ends_by() {
+    python3 -c 'import os, sys
+pid = os.spawnvp(os.P_NOWAIT, sys.argv[1], sys.argv[1:])
+print(os.waitpid(pid, 0)[1])' "$miniprof" run --no-summary -o by.mpt -- "$@" 2>/dev/null
+}
+same "run: ends by the program's signal, without a core" "15 9 1 6 512" "$(echo $(
+    for signal in TERM KILL HUP; do ends_by sh -c "kill -$signal \$\$"; done
+    ulimit -c unlimited 2>/dev/null
+    ends_by python3 -c 'import os, resource
+resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+os.abort()'
+    ends_by sh -c 'exit 2'))"
 for row in INT:130 TERM:143; do
     IFS=: read -r signal expected <<<"$row"
     env --default-signal=INT,QUIT "$miniprof" run -o "$signal.mpt" -- \

@@ -141,6 +141,7 @@ static int run_program(struct launch *launch, const struct run_values *values, c
     }
     if (!values->no_summary)
         print_result(values, child.pid, &since);
+    child_die_alike(&child);
     return child.exit_code;
 }
 

@@ -8,6 +8,8 @@
 #include <signal.h>
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdio.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -109,4 +111,21 @@ int child_run(char **argv, int (*prepare)(void *context), void *context, struct 
         wait_for_end(child, &waited);
     sigprocmask(SIG_SETMASK, &before, NULL);
     return child->pid > 0 ? 0 : -1;
+}
+
+void child_die_alike(const struct child *child)
+{
+    int number = child->exit_code - CODE_SIGNAL;
+    struct sigaction ordinary = {.sa_handler = SIG_DFL};
+    sigset_t only;
+
+    if (!child->signalled)
+        return;
+    fflush(NULL);
+    prctl(PR_SET_DUMPABLE, 0);
+    sigaction(number, &ordinary, NULL);
+    sigemptyset(&only);
+    sigaddset(&only, number);
+    sigprocmask(SIG_UNBLOCK, &only, NULL);
+    raise(number);
 }

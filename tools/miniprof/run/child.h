@@ -24,4 +24,8 @@ struct child {
  * start. Returns 0, or -1 with errno if no process could be made. */
 int child_run(char **argv, int (*prepare)(void *context), void *context, struct child *child);
 
+/* If a signal ended the program, ends this process by the same one, so that whoever waits for it
+ * sees that signal. A core file is the program's alone. Returns if the program ended otherwise. */
+void child_die_alike(const struct child *child);
+
 #endif

@@ -158,12 +158,11 @@ enum options_result run_options_parse(int argc, char **argv, struct run_values *
         .synopsis = "[options] [--] PROGRAM [argument...]",
         .purpose = "Runs a program with the recorder injected, and prints the summary of its "
                    "trace on stderr when it has ended.",
-        .notes =
-            "Each option but the first three sets the variable of its name for the program: "
-            "--cuda-graph is MINIPROF_CUDA_GRAPH. Exit code: the program's; 128 and the signal "
-            "that ended it; 2 wrong usage, 3 the trace file exists or libminiprof.so "
-            "is not found, 126 the program cannot "
-            "be run, 127 there is none.",
+        .notes = "Each option but the first three sets the variable of its name for the program: "
+                 "--cuda-graph is MINIPROF_CUDA_GRAPH. Exit code or signal: the program's; 2 wrong "
+                 "usage, 3 the trace file exists or libminiprof.so "
+                 "is not found, 126 the program cannot "
+                 "be run, 127 there is none.",
         .specs = table->specs,
         .count = table->count,
         .program_follows = true,
