@@ -257,6 +257,15 @@ for number in 1 2; do
     complete "the file exists: the trace has the next free name, $number" taken
     same "the file exists: kernels, $number" "alpha 4 beta 2" "$(kernels taken)"
 done
+eval "touch exists.{3..9998}.mpt"
+profile exists -- "${program[@]}"
+unharmed "9,998 files exist" exists bare 0
+one_line "9,998 files exist" exists "exists.mpt. exists.*exists.9999.mpt"
+profile exists -- "${program[@]}"
+unharmed "9,999 files exist" exists bare 0
+one_line "9,999 files exist" exists "exists.mpt. exists, and so do all its names up to number 9999 \
+.*: nothing is recorded"
+rm exists.*.mpt
 echo precious >target
 ln -s target link.mpt
 profile link -- "${program[@]}"

@@ -28,9 +28,9 @@ bool mp_pattern_has_pid(const char *pattern);
 enum mp_status mp_pattern_expand(const char *pattern, char *buffer, size_t size,
                                  struct mp_error *error);
 
-/* A program that replaces itself by exec keeps its process id. The trace files of its successors
- * get the numbers from 2 to this one. */
-#define MP_PATTERN_LAST_NUMBER 99u
+/* Traces whose name is taken get the numbers from 1 to this one, or from 2 where a program replaces
+ * itself by exec and so keeps its process id. As many processes may share a name. */
+#define MP_PATTERN_LAST_NUMBER 9999u
 
 /* Writes `path` with a number to `buffer`: "a.mpt" becomes "a.2.mpt", any other "a" becomes "a.2".
  * False when `size` is too small. */

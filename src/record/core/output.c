@@ -178,7 +178,7 @@ static bool is_regular(const char *path)
 static enum mp_status create_next(struct output *output, bool *own, struct mp_error *error)
 {
     char first[PATH_MAX];
-    enum mp_status status = MP_ERR_IO;
+    enum mp_status status;
     unsigned number;
 
     mp_text_copy(first, sizeof(first), output->path);
@@ -190,7 +190,9 @@ static enum mp_status create_next(struct output *output, bool *own, struct mp_er
             return status;
         *own = *own && output_is_from_this_pid(AT_FDCWD, output->path);
     }
-    return status;
+    return mp_error_set(error, MP_ERR_LIMIT,
+                        "'%.150s' exists, and so do all its names up to number %u", first,
+                        MP_PATTERN_LAST_NUMBER);
 }
 
 /* Creates `output->path` or, where a file has that name, the next one. */

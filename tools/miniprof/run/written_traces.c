@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "base/data/reserve.h"
 #include "base/text/pattern.h"
@@ -18,6 +19,8 @@
 
 /* Stands for the process id while the rest of the pattern is expanded: no file name has it. */
 #define PID_MARK '\001'
+
+#define NUMBERS_MISSING 100
 
 /* Replaces %p by the mark; everything else stays for mp_pattern_expand. */
 static bool mark_pid(const char *pattern, char *marked, size_t size)
@@ -111,14 +114,20 @@ static enum mp_status add_other(struct written_traces *traces, const char *folde
 }
 
 /* Files with a number: of programs that found the name taken, either other ones or those that
- * replaced the process by exec. Files of earlier runs may be among them. */
+ * replaced the process by exec. Files of earlier runs may be among them, or have been removed: the
+ * search ends after NUMBERS_MISSING numbers without a file. */
 static enum mp_status find_numbered(struct written_traces *traces, const struct timespec *since)
 {
     char path[PATH_MAX];
+    unsigned missing = 0;
 
-    for (unsigned number = 1; number <= MP_PATTERN_LAST_NUMBER; number++) {
-        if (mp_pattern_number(traces->own, number, path, sizeof path) && is_new(path, since))
+    for (unsigned number = 1; number <= MP_PATTERN_LAST_NUMBER && missing < NUMBERS_MISSING;
+         number++) {
+        if (!mp_pattern_number(traces->own, number, path, sizeof path))
+            break;
+        if (is_new(path, since))
             MP_TRY(written_traces_add(traces, path));
+        missing = access(path, F_OK) == 0 ? 0 : missing + 1;
     }
     return MP_OK;
 }
