@@ -67,6 +67,26 @@ if command -v readelf >/dev/null; then
         "$(readelf -n "$program" | sed -n 's/.*Build ID: //p')" "$(cat native.id)"
 fi
 
+# ---- threads with small stacks -------------------------------------------------------------------
+# Sanitizers take more of a stack themselves.
+low_stacks() { # KIB
+    rm -f low.mpt
+    "$miniprof" run --no-summary -o low.mpt --stacks native -- \
+        "$steps" init low-thread="$1",alpha=3,sync >low.out 2>low.err
+    status=$?
+}
+if ! sanitized; then
+    for kib in 5 9 10 11 12; do
+        low_stacks $kib
+        same "a thread with $kib KiB of stack left: it runs" "0 3" "$status $(count low kernel)"
+    done
+    low_stacks 5
+    same "5 KiB: calls whose stacks are not taken are counted" 4 "$(counter low dropped_stacks)"
+    low_stacks 24
+    same "24 KiB: the stacks are taken" "0 yes" \
+        "$(counter low dropped_stacks) $(has low stack 3 && echo yes)"
+fi
+
 # ---- modules that come and go -------------------------------------------------------------------
 plugins=$build/tests/e2e/plugins
 # Calls of each plugin whose stack is: the program, the plugin twice, the program's callback; with

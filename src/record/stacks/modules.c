@@ -8,28 +8,6 @@
 
 #include "base/poison.h"
 
-#define MOST_MODULES  64u /* on one stack */
-#define MOST_PATH     1024u
-#define MOST_BUILD_ID 64u
-
-/* What the linker says of a module. It stays loaded, as it stands on the stack. */
-struct module {
-    uintptr_t base;
-    const char *path;
-    const uint8_t *build_id; /* NULL: it has none */
-    uint32_t build_id_bytes;
-    bool hidden;
-    uint32_t number;
-};
-
-struct search {
-    uint64_t *places;
-    uint32_t count;
-    uint16_t of[NATIVE_DEPTH + 1]; /* place -> module + 1 */
-    struct module modules[MOST_MODULES];
-    uint32_t module_count;
-};
-
 static const char *last_part(const char *path)
 {
     const char *slash = strrchr(path, '/');
@@ -50,7 +28,7 @@ static bool is_hidden(const char *path)
 }
 
 /* The build id among the notes of a segment. */
-static void find_build_id(struct module *module, const uint8_t *at, size_t bytes)
+static void find_build_id(struct native_module *module, const uint8_t *at, size_t bytes)
 {
     ElfW(Nhdr) note;
 
@@ -63,7 +41,7 @@ static void find_build_id(struct module *module, const uint8_t *at, size_t bytes
         if (name > bytes - sizeof note || data > bytes - sizeof note - name)
             return;
         if (note.n_type == NT_GNU_BUILD_ID && note.n_namesz == 4 &&
-            !memcmp(at + sizeof note, "GNU", 4) && note.n_descsz <= MOST_BUILD_ID) {
+            !memcmp(at + sizeof note, "GNU", 4) && note.n_descsz <= NATIVE_BUILD_ID) {
             module->build_id = at + sizeof note + name;
             module->build_id_bytes = note.n_descsz;
             return;
@@ -85,13 +63,13 @@ static bool has_address(const struct dl_phdr_info *info, uintptr_t address)
     return false;
 }
 
-static uint16_t add_module(struct search *search, const struct dl_phdr_info *info)
+static uint16_t add_module(struct native_search *search, const struct dl_phdr_info *info)
 {
-    struct module *module = &search->modules[search->module_count];
+    struct native_module *module = &search->modules[search->module_count];
 
-    if (search->module_count == MOST_MODULES)
+    if (search->module_count == NATIVE_MODULES)
         return 0;
-    *module = (struct module){.base = info->dlpi_addr, .path = info->dlpi_name};
+    *module = (struct native_module){.base = info->dlpi_addr, .path = info->dlpi_name};
     for (unsigned i = 0; i < info->dlpi_phnum && !module->build_id; i++)
         if (info->dlpi_phdr[i].p_type == PT_NOTE)
             find_build_id(module, (const uint8_t *)(info->dlpi_addr + info->dlpi_phdr[i].p_vaddr),
@@ -101,7 +79,7 @@ static uint16_t add_module(struct search *search, const struct dl_phdr_info *inf
 
 static int look_at(struct dl_phdr_info *info, size_t bytes, void *context)
 {
-    struct search *search = context;
+    struct native_search *search = context;
     uint16_t number = 0;
 
     (void)bytes;
@@ -115,60 +93,60 @@ static int look_at(struct dl_phdr_info *info, size_t bytes, void *context)
     return 0;
 }
 
-static void number_module(struct module *module, struct stack_store *store)
+static void number_module(struct native_search *search, struct native_module *module,
+                          struct stack_store *store)
 {
-    union {
-        struct stored_module module;
-        char bytes[sizeof(struct stored_module) + MOST_PATH + MOST_BUILD_ID];
-    } key;
-    char program[MOST_PATH];
+    struct native_key *key = &search->key;
     const char *path = module->path;
     size_t length;
 
     /* The program itself has no name. */
     if (!path || !*path) {
-        ssize_t got = readlink("/proc/self/exe", program, sizeof program - 1);
+        ssize_t got = readlink("/proc/self/exe", search->program, sizeof search->program - 1);
 
-        program[got > 0 ? got : 0] = '\0';
-        path = program;
+        search->program[got > 0 ? got : 0] = '\0';
+        path = search->program;
     }
     module->hidden = is_hidden(path);
-    length = strnlen(path, MOST_PATH - 1);
-    key.module = (struct stored_module){(uint32_t)length, module->build_id_bytes};
-    memcpy(key.bytes + sizeof key.module, path, length);
+    length = strnlen(path, NATIVE_PATH - 1);
+    key->module = (struct stored_module){(uint32_t)length, module->build_id_bytes};
+    memcpy(key->text, path, length);
     if (module->build_id)
-        memcpy(key.bytes + sizeof key.module + length, module->build_id, module->build_id_bytes);
-    module->number = store_module(store, &key, sizeof key.module + length + module->build_id_bytes);
+        memcpy(key->text + length, module->build_id, module->build_id_bytes);
+    module->number = store_module(store, key, sizeof key->module + length + module->build_id_bytes);
 }
 
-uint32_t native_place(struct stack_store *store, uint64_t *places, uint32_t count)
+uint32_t native_place(struct native_search *search, struct stack_store *store, uint64_t *places,
+                      uint32_t count)
 {
-    uint64_t natives[NATIVE_DEPTH + 1];
-    uint32_t at[NATIVE_DEPTH + 1] = {0};
-    struct search search = {.places = natives};
     uint32_t hidden = 0;
 
-    for (uint32_t i = 0; i < count && search.count <= NATIVE_DEPTH; i++) {
+    search->count = 0;
+    search->module_count = 0;
+    for (uint32_t i = 0; i < count && search->count <= NATIVE_DEPTH; i++) {
         if (!PLACE_IS_NATIVE(places[i]))
             continue;
-        at[search.count] = i;
-        natives[search.count++] = places[i];
+        search->at[search->count] = i;
+        search->of[search->count] = 0;
+        search->places[search->count++] = places[i];
     }
-    if (!search.count)
+    if (!search->count)
         return 0;
-    dl_iterate_phdr(look_at, &search);
-    for (uint32_t i = 0; i < search.module_count; i++)
-        number_module(&search.modules[i], store);
-    for (uint32_t i = 0; i < search.count; i++) {
-        const struct module *module = search.of[i] ? &search.modules[search.of[i] - 1] : NULL;
+    dl_iterate_phdr(look_at, search);
+    for (uint32_t i = 0; i < search->module_count; i++)
+        number_module(search, &search->modules[i], store);
+    for (uint32_t i = 0; i < search->count; i++) {
+        const struct native_module *module =
+            search->of[i] ? &search->modules[search->of[i] - 1] : NULL;
+        uint32_t at = search->at[i];
 
         if (!module || !module->number)
             continue;
         /* A sanitizer's backtrace stands before ours. */
-        if (module->hidden && (at[i] == hidden || (!hidden && at[i] <= 2)))
-            hidden = at[i] + 1;
-        places[at[i]] = PLACE_NATIVE | (uint64_t)module->number << PLACE_MODULE_SHIFT |
-                        (PLACE_ADDRESS(places[at[i]]) - module->base);
+        if (module->hidden && (at == hidden || (!hidden && at <= 2)))
+            hidden = at + 1;
+        places[at] = PLACE_NATIVE | (uint64_t)module->number << PLACE_MODULE_SHIFT |
+                     (PLACE_ADDRESS(places[at]) - module->base);
     }
     return hidden;
 }

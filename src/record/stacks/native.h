@@ -22,7 +22,14 @@
 #include "record/python/evaluator.h"
 #include "record/python/walk.h"
 
-#define NATIVE_DEPTH 256u /* frames that are kept, the innermost */
+#define NATIVE_DEPTH    256u  /* frames that are kept, the innermost */
+#define NATIVE_MODULES  64u   /* on one stack */
+#define NATIVE_PATH     1024u /* of a module */
+#define NATIVE_BUILD_ID 64u
+
+/* What a walk and native_place take of the calling thread's stack: libunwind's walk 5 KiB at most
+ * (1.6.2, x86-64), glibc's 3 KiB, and the linker when it first binds one of their functions. */
+#define NATIVE_STACK_BYTES ((size_t)8 << 10)
 
 struct native {
     int (*walk)(void **addresses, int count); /* NULL: not wanted */
@@ -56,8 +63,36 @@ void native_find_evaluators(struct evaluator *evaluator, const struct walk *walk
  */
 uint32_t native_splice(const struct native_stacks *stacks, uint64_t *to, uint32_t room);
 
+/* What the linker says of a module. It stays loaded, as it stands on the stack. */
+struct native_module {
+    uintptr_t base;
+    const char *path;
+    const uint8_t *build_id; /* NULL: it has none */
+    uint32_t build_id_bytes;
+    bool hidden;
+    uint32_t number;
+};
+
+struct native_key {
+    struct stored_module module;
+    char text[NATIVE_PATH + NATIVE_BUILD_ID];
+};
+
+/* Room for native_place, which the caller's stack may lack. */
+struct native_search {
+    uint64_t places[NATIVE_DEPTH + 1];
+    uint32_t at[NATIVE_DEPTH + 1]; /* where they are among all */
+    uint16_t of[NATIVE_DEPTH + 1]; /* module + 1 */
+    uint32_t count;
+    struct native_module modules[NATIVE_MODULES];
+    uint32_t module_count;
+    struct native_key key;
+    char program[NATIVE_PATH];
+};
+
 /* Replaces addresses by modules and offsets. Answers how many of the innermost places belong to
  * the profiler and the driver, so not to the stack. */
-uint32_t native_place(struct stack_store *store, uint64_t *places, uint32_t count);
+uint32_t native_place(struct native_search *search, struct stack_store *store, uint64_t *places,
+                      uint32_t count);
 
 #endif

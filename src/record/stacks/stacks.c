@@ -1,6 +1,7 @@
 /* Takes a stack where a call begins, and finds its number. */
 #include "record/stacks/stacks.h"
 
+#include <pthread.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -36,7 +37,25 @@ struct stack_thread {
     struct stack_memo memos[MEMO_SETS][MEMO_WAYS];
     uint64_t native[NATIVE_DEPTH + 1];
     uint64_t both[STACK_DEPTH];
+    struct native_search search;
+    /* Of the thread's own stack; both 0 for main's, which grows. */
+    uintptr_t lowest, highest;
 };
+
+static void find_ends(struct stack_thread *thread)
+{
+    pthread_attr_t attributes;
+    void *lowest;
+    size_t bytes;
+
+    if (gettid() == getpid() || pthread_getattr_np(pthread_self(), &attributes) != 0)
+        return;
+    if (pthread_attr_getstack(&attributes, &lowest, &bytes) == 0) {
+        thread->lowest = (uintptr_t)lowest;
+        thread->highest = thread->lowest + bytes;
+    }
+    pthread_attr_destroy(&attributes);
+}
 
 static struct stack_thread *thread_of(struct stacks *stacks, struct call_log *log)
 {
@@ -49,6 +68,8 @@ static struct stack_thread *thread_of(struct stacks *stacks, struct call_log *lo
     if (thread == MAP_FAILED)
         return NULL;
     thread->walk.pages.pid = stacks->pid;
+    if (stacks->native.walk)
+        find_ends(thread);
     log->stacks_bytes = sizeof(*thread);
     log->stacks = thread;
     return thread;
@@ -85,7 +106,7 @@ static uint32_t number_of(struct stacks *stacks, struct stack_thread *thread, ui
         if (set[way].hash == hash && set[way].stack)
             return set[way].stack;
     if (stacks->native.walk)
-        hidden = native_place(&stacks->store, places, count);
+        hidden = native_place(&thread->search, &stacks->store, places, count);
     if (hidden == count)
         return 0;
     stack = store_stack(&stacks->store, places + hidden, count - hidden);
@@ -121,6 +142,16 @@ static void forget_unloaded(struct stack_thread *thread, uint64_t unloads)
     thread->unloads = unloads;
 }
 
+/* Whether a walk has room on this stack. Nothing is known of a stack that the program has made,
+ * such as that of a coroutine. */
+static bool has_room(const struct stack_thread *thread)
+{
+    uintptr_t here = (uintptr_t)__builtin_frame_address(0);
+
+    return here < thread->lowest || here >= thread->highest ||
+           here - thread->lowest >= NATIVE_STACK_BYTES;
+}
+
 static uint32_t take_native(struct stacks *stacks, struct stack_thread *thread, uint32_t frames)
 {
     uint64_t unloads = loaded_removals();
@@ -143,8 +174,12 @@ static uint32_t take(struct stacks *stacks, struct stack_thread *thread)
 {
     uint32_t frames = take_python(stacks, thread);
 
-    if (stacks->native.walk)
+    if (stacks->native.walk && has_room(thread))
         return take_native(stacks, thread, frames);
+    if (stacks->native.walk) {
+        atomic_fetch_add_explicit(&stacks->broken, 1, memory_order_relaxed);
+        return 0;
+    }
     return frames ? number_of(stacks, thread, thread->walk.places, frames) : 0;
 }
 

@@ -49,7 +49,7 @@ struct stacks {
     struct stack_store store; /* lock: stacks */
     struct stack_slots calls; /* by correlation id */
     struct stack_slots nodes; /* by the number of origins.h */
-    _Atomic uint64_t broken;  /* walks that ended at what is no frame */
+    _Atomic uint64_t broken;  /* walks that ended at what is no frame, or found no room */
 };
 
 /* In InitializeInjection. Without memory nothing is wanted, and a line says so. */

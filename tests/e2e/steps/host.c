@@ -274,6 +274,39 @@ static void in_thread(const char *value)
     join_thread("");
 }
 
+static size_t room_kib; /* of low_thread */
+
+/* Uses its stack up to that room, which is little for a thread but enough for a call. */
+static void *low_thread(void *steps)
+{
+    char here;
+    pthread_attr_t attributes;
+    void *lowest;
+    size_t bytes;
+    volatile char *used;
+
+    if (pthread_getattr_np(pthread_self(), &attributes) != 0 ||
+        pthread_attr_getstack(&attributes, &lowest, &bytes) != 0)
+        fail("steps: no stack");
+    pthread_attr_destroy(&attributes);
+    used = __builtin_alloca((size_t)(&here - (char *)lowest) - (room_kib << 10));
+    *used = 0;
+    return thread_main(steps);
+}
+
+/* KIB,STEPS: a thread that has so much of its stack left does these steps; awaited. */
+static void in_low_thread(const char *value)
+{
+    char *steps = strdup(value);
+    char *rest = steps;
+
+    room_kib = (size_t)number(strsep(&rest, ","));
+    if (cuCtxGetCurrent(&context) != CUDA_SUCCESS ||
+        pthread_create(&other, NULL, low_thread, rest) != 0 || pthread_join(other, NULL) != 0)
+        fail("steps: cannot create a thread");
+    free(steps);
+}
+
 static void on_usr2(int signal_number)
 {
     static const char text[] = "own USR2\n";
@@ -477,6 +510,7 @@ const struct step_row host_steps[] = {
     {"thread", in_thread},
     {"begin-thread", begin_thread},
     {"join-thread", join_thread},
+    {"low-thread", in_low_thread},
     {"await", await_file},
     {"written", await_written},
     {"flushing", await_flush},

@@ -41,6 +41,7 @@ static void places_are_those_that_the_linker_knows(void **state)
     const uint64_t of_python = UINT64_C(7) << 32 | 42;
     const uintptr_t own = (uintptr_t)expect_place, libc = (uintptr_t)dlsym(RTLD_DEFAULT, "lfind");
     uint64_t places[] = {native(own), native(libc), native(own + 1), native(16), of_python};
+    static struct native_search search;
     char program[4096] = "";
     Dl_info info;
 
@@ -48,7 +49,7 @@ static void places_are_those_that_the_linker_knows(void **state)
     store_open(&store);
     assert_true(readlink("/proc/self/exe", program, sizeof program - 1) > 0);
     assert_int_not_equal(dladdr((void *)libc, &info), 0);
-    assert_int_equal(native_place(&store, places, 5), 0);
+    assert_int_equal(native_place(&search, &store, places, 5), 0);
     expect_place(places[0], own, program);
     expect_place(places[1], libc, info.dli_fname);
     expect_place(places[2], own + 1, program);
