@@ -90,6 +90,12 @@ if ! sanitized; then
     same "no system calls after the warm-up: all of it" "550 2202 1650 0" \
         "$(count quiet call cuLaunchKernel) $(count quiet sync) $(count quiet nvtx) $(
             closing quiet | sed 's/.* \([0-9]*\) dropped.*/\1/')"
+    lives "getpid is denied at the end" late_getpid 3 "alpha 9" init alpha=4 sync deny-getpid \
+        alpha=5 exit=3
+    lives "getpid is denied before the start" early_getpid 3 "alpha 9" deny-getpid init alpha=9 \
+        exit=3
+    same "getpid is denied: the process id is known" yes \
+        "$("$miniprof" info --json early_getpid.mpt | grep -q '"pid": "[1-9]' && echo yes)"
     bare hot.bare -- "$life" init beat=30 hot=1 beat=30 hot=0
     profile hot LD_PRELOAD="$build/tests/e2e/hot_malloc.so" -- \
         "$life" init beat=30 hot=1 beat=30 hot=0

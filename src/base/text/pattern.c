@@ -2,6 +2,7 @@
  * the environment. A rank must be a number: any other text could change the path.
  */
 #include "base/text/pattern.h"
+#include "base/process_id.h"
 
 #include <ctype.h>
 #include <stdbool.h>
@@ -132,7 +133,7 @@ static enum mp_status put_piece(struct output *out, const struct piece *piece,
 
     switch (piece->kind) {
     case 'p':
-        put_number(out, (long)getpid());
+        put_number(out, (long)mp_process_id());
         break;
     case 'h':
         put_host(out);

@@ -16,6 +16,7 @@
 #include "base/data/buffer.h"
 #include "base/io.h"
 #include "base/log.h"
+#include "base/process_id.h"
 #include "base/text/pattern.h"
 #include "base/text/strings.h"
 #include "record/core/clock.h"
@@ -52,7 +53,7 @@ static void add_process(struct mp_buffer *header)
     char text[PATH_MAX];
     ssize_t length = readlink("/proc/self/exe", text, sizeof(text));
 
-    mp_buffer_append_format(header, "pid=%d\nppid=%d\n", (int)getpid(), (int)getppid());
+    mp_buffer_append_format(header, "pid=%d\nppid=%d\n", (int)mp_process_id(), (int)getppid());
     if (length > 0)
         add_text(header, "executable", text, (size_t)length);
     if (gethostname(text, sizeof(text)) == 0) {
@@ -162,7 +163,7 @@ bool output_is_from_this_pid(int folder, const char *path)
     if (length <= 0)
         return false;
     text[length] = '\0';
-    snprintf(wanted, sizeof(wanted), "\npid=%d\n", (int)getpid());
+    snprintf(wanted, sizeof(wanted), "\npid=%d\n", (int)mp_process_id());
     return strncmp(text, "miniprof=", strlen("miniprof=")) == 0 && strstr(text, wanted);
 }
 

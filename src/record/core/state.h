@@ -187,6 +187,10 @@ static inline bool recorder_is_recording(const struct recorder *recorder)
     return __builtin_expect(recorder_phase(recorder) == PHASE_RECORDING, 1);
 }
 
+/* Whether this is the process in which the recorder began. A child that was made without fork
+ * handlers is not, as far as it can tell its id. Any thread, also in a signal handler. */
+bool recorder_is_of_process(const struct recorder *recorder);
+
 /* Whether CUPTI may be called. Any thread. */
 static inline bool attach_is_done(const struct recorder *recorder)
 {

@@ -55,7 +55,7 @@ static void have_it_written(struct recorder *recorder, int number)
 {
     int expected = 0;
 
-    if (recorder->pid != getpid() || recorder_phase(recorder) < PHASE_RECORDING ||
+    if (!recorder_is_of_process(recorder) || recorder_phase(recorder) < PHASE_RECORDING ||
         recorder_phase(recorder) == PHASE_INERT || pthread_equal(pthread_self(), recorder->writer))
         return;
     if (atomic_compare_exchange_strong(&recorder->crash.number, &expected, number)) {

@@ -9,6 +9,7 @@
 
 #include "base/ctl_address.h"
 #include "base/log.h"
+#include "base/process_id.h"
 #include "base/settings/time_limits.h"
 #include "record/core/clock.h"
 #include "record/core/state.h"
@@ -29,7 +30,7 @@ void ctl_open(struct ctl *ctl)
         ctl->peers[i].file = -1;
     ctl->listener = -1;
     ctl->open = true;
-    ctl->address_bytes = mp_ctl_address(&ctl->address, getpid());
+    ctl->address_bytes = mp_ctl_address(&ctl->address, mp_process_id());
     if (file < 0 || bind(file, (struct sockaddr *)&ctl->address, ctl->address_bytes) != 0 ||
         listen(file, BACKLOG) != 0) {
         mp_log_info("`miniprof ctl` will not find this process: %s", strerror(errno));

@@ -16,6 +16,7 @@
 #include <unistd.h>
 
 #include "base/log.h"
+#include "base/process_id.h"
 #include "base/settings/time_limits.h"
 #include "base/text/strings.h"
 #include "record/api/quirks.h"
@@ -50,7 +51,7 @@ static pid_t find_parent(const struct mp_config *config)
     uint64_t pid;
 
     if (config->children == MP_SWITCH_ON || !text || !mp_text_to_u64(text, 1, INT_MAX, &pid) ||
-        (pid_t)pid == getpid())
+        (pid_t)pid == mp_process_id())
         return 0;
     mp_log_info("process %d, which started this one, is recorded, and MINIPROF_CHILDREN=off: "
                 "nothing is recorded",
@@ -343,7 +344,7 @@ int InitializeInjection(void)
         atomic_store(&recorder->phase, PHASE_INERT);
         return 1;
     }
-    recorder->pid = getpid();
+    recorder->pid = mp_process_id();
     recorder->output.fd = -1;
     recorder->output.folder = -1;
     settle_in();

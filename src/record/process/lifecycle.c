@@ -257,7 +257,7 @@ static void at_exit(void)
     struct recorder *recorder = mp_recorder;
     int number;
 
-    if (recorder->pid != getpid())
+    if (!recorder_is_of_process(recorder))
         return; /* a child that was made without fork handlers */
     lifecycle_finish(recorder);
     number = atomic_load(&recorder->ending.signal);

@@ -42,7 +42,7 @@ static void on_signal(int number)
     struct recorder *recorder = mp_recorder;
     int saved_errno = errno;
     int expected = 0;
-    bool ours = recorder->pid == getpid() && recorder_phase(recorder) != PHASE_INERT;
+    bool ours = recorder_is_of_process(recorder) && recorder_phase(recorder) != PHASE_INERT;
 
     if (ours && atomic_compare_exchange_strong(&recorder->ending.signal, &expected, number)) {
         atomic_store(&recorder->ending.signal_time, mp_monotonic_ns());
@@ -61,7 +61,7 @@ static void on_toggle(int number)
     int saved_errno = errno;
 
     (void)number;
-    if (recorder->pid == getpid() && recorder_is_recording(recorder)) {
+    if (recorder_is_of_process(recorder) && recorder_is_recording(recorder)) {
         atomic_fetch_add(&recorder->ranges.toggles, 1);
         work_wake(&recorder->work);
     }
@@ -89,7 +89,8 @@ void signals_open(const char *usr2)
     if (usr2 && is_handled_by(SIGUSR2, SIG_DFL))
         sigaction(SIGUSR2, &action, NULL);
     else if (usr2)
-        mp_log_warn("SIGUSR2 is the program's own: use `miniprof ctl %d %s`", (int)getpid(), usr2);
+        mp_log_warn("SIGUSR2 is the program's own: use `miniprof ctl %d %s`", (int)mp_recorder->pid,
+                    usr2);
 }
 
 void signals_reset(void)

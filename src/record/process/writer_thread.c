@@ -103,7 +103,8 @@ static void check_timeout(struct recorder *recorder, struct pace *pace, int64_t 
         return;
     pace->ends = 0;
     mp_log_warn("the timeout of %u s is over", recorder->config.timeout);
-    kill(getpid(), SIGTERM);
+    if (recorder->pid > 0)
+        kill(recorder->pid, SIGTERM);
 }
 
 /* Time until the next flush or write, ms. */

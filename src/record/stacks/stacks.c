@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "base/log.h"
+#include "base/process_id.h"
 #include "record/core/clock.h"
 #include "record/core/state.h"
 #include "record/nvtx/nvtx.h"
@@ -48,7 +49,7 @@ static void find_ends(struct stack_thread *thread)
     void *lowest;
     size_t bytes;
 
-    if (gettid() == getpid() || pthread_getattr_np(pthread_self(), &attributes) != 0)
+    if (gettid() == mp_process_id() || pthread_getattr_np(pthread_self(), &attributes) != 0)
         return;
     if (pthread_attr_getstack(&attributes, &lowest, &bytes) == 0) {
         thread->lowest = (uintptr_t)lowest;
@@ -248,7 +249,7 @@ void stacks_open(struct recorder *recorder)
 
     if (recorder->config.stacks == MP_STACKS_OFF)
         return;
-    stacks->pid = getpid();
+    stacks->pid = mp_process_id();
     stacks->every = recorder->config.stacks_every;
     stacks->over = (uint64_t)recorder->config.stacks_over * 1000u;
     stacks->wants_python = recorder->config.stacks != MP_STACKS_NATIVE;

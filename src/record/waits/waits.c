@@ -27,7 +27,7 @@ static void take_wait(const struct mp_preload_wait *wait)
     struct recorder *recorder = mp_recorder;
     bool half = false;
 
-    if (!recorder_is_recording(recorder) || getpid() != recorder->pid)
+    if (!recorder_is_recording(recorder) || !recorder_is_of_process(recorder))
         return;
     recorder->jobs.thread_waited(recorder, wait);
     waits_put(&recorder->waits, wait, &half);

@@ -284,6 +284,23 @@ static void seccomp(const char *value)
     CU_CHECK(cuProfilerStop()); /* on the software GPU: catches up with the other thread's time */
 }
 
+/* From here on getpid fails in all threads, as in some sandboxes. */
+static void deny_getpid(const char *value)
+{
+    struct sock_filter rules[] = {
+        BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_getpid, 0, 1),
+        BPF_STMT(BPF_RET, SECCOMP_RET_ERRNO | EPERM),
+        BPF_STMT(BPF_RET, SECCOMP_RET_ALLOW),
+    };
+    struct sock_fprog filter = {.len = sizeof(rules) / sizeof(rules[0]), .filter = rules};
+
+    (void)value;
+    if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0 ||
+        syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, SECCOMP_FILTER_FLAG_TSYNC, &filter) != 0)
+        fail("life: no seccomp: %s", strerror(errno));
+}
+
 /* ---- Processes ---- */
 
 static void await_child(pid_t child)
@@ -527,6 +544,7 @@ static const struct step_row {
     {"threads", threads_together},
     {"short-threads", threads_in_turn},
     {"seccomp", seccomp},
+    {"deny-getpid", deny_getpid},
     {"fork-worker", fork_worker},
     {"fork-storm", fork_storm},
     {"daemon", daemonize},
