@@ -15,6 +15,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "record/core/sanitizer.h"
+
 #include "base/poison.h"
 
 void thread_block_signals(sigset_t *before)
@@ -71,7 +73,9 @@ static void *begin(void *room)
 
     munmap(room, ROOM_BYTES);
     change(start.own, 0, gettid());
+    sanitizer_ignore(true);
     result = start.run(start.argument);
+    sanitizer_ignore(false);
     change(start.own, gettid(), 0);
     return result;
 }

@@ -19,6 +19,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "record/core/sanitizer.h"
+
 #include "base/poison.h"
 
 static __thread struct nvtx_thread *nvtx_self;
@@ -73,6 +75,7 @@ struct nvtx_thread *nvtx_thread_attach(void)
 
     if (!thread)
         return NULL;
+    sanitizer_take(thread);
     thread->tid = (uint32_t)gettid();
     thread->chunk = NULL;
     thread->position = 0;
@@ -93,6 +96,9 @@ void nvtx_thread_end(void *thread)
     struct nvtx_thread *self = thread;
 
     *nvtx_self_slot() = grave();
+    sanitizer_give(self);
+    if (self->chunk)
+        sanitizer_give(self->chunk);
     atomic_store_explicit(&self->life, NVTX_ENDED, memory_order_release);
 }
 
@@ -167,6 +173,9 @@ bool nvtx_thread_next_chunk(struct nvtx_thread *thread)
         nvtx_drop(thread);
         return false;
     }
+    sanitizer_take(chunk);
+    if (thread->chunk)
+        sanitizer_give(thread->chunk);
     if (thread->chunk)
         atomic_store_explicit(&thread->chunk->next, chunk, memory_order_release);
     else

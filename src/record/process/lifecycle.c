@@ -14,6 +14,7 @@
 #include "base/log.h"
 #include "base/settings/time_limits.h"
 #include "record/core/clock.h"
+#include "record/core/sanitizer.h"
 #include "record/core/state.h"
 #include "record/core/thread.h"
 #include "record/cupti/flush.h"
@@ -274,6 +275,7 @@ static void *exit_main(void *unused)
     sigset_t none;
 
     (void)unused;
+    sanitizer_ignore(false);
     sigemptyset(&none);
     pthread_sigmask(SIG_SETMASK, &none, NULL);
     exit(0);
