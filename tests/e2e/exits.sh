@@ -42,6 +42,15 @@ same "work in flight: all of it, with its times" "alpha 500 500" \
 ended "exit(3) from another thread" thread 3 init alpha=5 print=text thread-exit=3
 complete "exit(3) from another thread" thread
 same "exit(3) from another thread: kernels" "alpha 5" "$(kernels thread)"
+# The thread launches until the process is gone.
+start launching -- "$steps" init begin-thread=alpha=100,print=works,alpha=1000000000 await=go \
+    alpha=5
+await grep -q works launching.out
+touch go
+dies "main returns while a thread launches" 0
+rm go
+complete "main returns while a thread launches" launching
+check "main returns while a thread launches: kernels" has launching kernel 105 alpha
 bare sample.bare -- "$inference" --exit-mode thread-exit
 profile sample -- "$inference" --exit-mode thread-exit
 unharmed "inference, exit from a thread" sample sample.bare 0
