@@ -327,7 +327,7 @@ static int code_in_handler;
 static void exit_in_handler(int signal_number)
 {
     (void)signal_number;
-    exit(code_in_handler);
+    exit(code_in_handler); /* NOLINT(bugprone-signal-handler,cert-sig30-c) */
 }
 
 /* What a handler should not do, but many do. */
