@@ -331,6 +331,14 @@ static void go(struct recorder *recorder)
     range_go(recorder);
 }
 
+/* Has glibc free what it has noted of functions that CUPTI or the driver lacks. The calling thread
+ * may end long before the process, which would be a leak. */
+static void forget_lookups(void)
+{
+    while (dlerror())
+        continue;
+}
+
 int InitializeInjection(void)
 {
     struct recorder *recorder = mp_recorder;
@@ -353,10 +361,12 @@ int InitializeInjection(void)
         offer_nvtx(recorder);
         offer_nccl(recorder);
         go(recorder);
+        forget_lookups();
         return 1;
     }
     atomic_store(&recorder->phase, PHASE_INERT);
     mp_nvtx_set_recording(false);
+    forget_lookups();
     mp_log_error("%s: nothing is recorded", error.text);
     return 1;
 }
