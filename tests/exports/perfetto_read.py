@@ -68,11 +68,15 @@ def double(value):
     return struct.unpack("<d", value)[0]
 
 
+BOOTTIME = 6  # CLOCK_BOOTTIME, the importer's clock of a file
+
+
 class Sequence:
     """The state of one sequence of packets."""
 
     def __init__(self):
         self.clock = None
+        self.related = set()   # clocks of its snapshots
         self.interned = defaultdict(dict)  # field -> number -> message
 
 
@@ -202,12 +206,15 @@ def take_packet(trace, sequences, data):
         snapshot = message(one(packet, 6))
         clocks = [message(clock) for clock in snapshot.get(1, ())]
         trace.clocks.append((one(snapshot, 2), {one(c, 1): one(c, 2) for c in clocks}))
+        sequence.related.update(one(clock, 1) for clock in clocks)
     if 60 in packet:
         take_track(trace, one(packet, 60))
     if 128 in packet:
         trace.gpus += [message(gpu) for gpu in message(one(packet, 128)).get(1, ())]
     if (53 in packet or 11 in packet) and (sequence.clock != 1 or 8 not in packet):
         trace.problem("an event that is not on CLOCK_REALTIME")
+    if (53 in packet or 11 in packet) and not {sequence.clock, BOOTTIME} <= sequence.related:
+        trace.problem("an event whose clock no snapshot relates to the importer's")
     if 53 in packet:
         take_stage(trace, sequence, one(packet, 8), one(packet, 53))
     if 11 in packet:

@@ -191,20 +191,29 @@ uint64_t packets_name(struct packets *packets, const struct export_text *text)
 
 /* ---- The first packets ---- */
 
-/* Perfetto's time is that of CLOCK_REALTIME. If the recorder's clock is known, traces of the same
- * boot by other tools can be put beside it. */
+static void write_reading(struct packets *packets, unsigned clock, uint64_t time)
+{
+    size_t at = proto_begin(&packets->bytes, SNAPSHOT_CLOCKS);
+
+    proto_uint(&packets->bytes, SNAPSHOT_ID, clock);
+    proto_uint(&packets->bytes, SNAPSHOT_TIME, time);
+    proto_end(&packets->bytes, at);
+}
+
+/* Events are on CLOCK_REALTIME. Perfetto's importer takes CLOCK_BOOTTIME as the clock of a file
+ * and drops events that no snapshot relates to it: in a .zip, those of all files but the first. No
+ * trace has a reading of CLOCK_BOOTTIME, so it gets the recorder's, from which it differs by the
+ * time that the machine slept. If the recorder's clock is known, traces of the same boot by other
+ * tools can be put beside it. */
 static void write_clock(struct packets *packets, bool monotonic, uint64_t now)
 {
     size_t at = packet_begin_timeless(packets);
     size_t snapshot = proto_begin(&packets->bytes, PACKET_CLOCK_SNAPSHOT);
 
-    for (int i = 0; i < 1 + monotonic; i++) {
-        size_t clock = proto_begin(&packets->bytes, SNAPSHOT_CLOCKS);
-
-        proto_uint(&packets->bytes, SNAPSHOT_ID, i ? CLOCK_OF_MONOTONIC : CLOCK_OF_REALTIME);
-        proto_uint(&packets->bytes, SNAPSHOT_TIME, i ? now : now + packets->offset);
-        proto_end(&packets->bytes, clock);
-    }
+    write_reading(packets, CLOCK_OF_REALTIME, now + packets->offset);
+    if (monotonic)
+        write_reading(packets, CLOCK_OF_MONOTONIC, now);
+    write_reading(packets, CLOCK_OF_BOOTTIME, now);
     proto_uint(&packets->bytes, SNAPSHOT_PRIMARY, CLOCK_OF_REALTIME);
     proto_end(&packets->bytes, snapshot);
     packet_end(packets, at);
