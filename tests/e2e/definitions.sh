@@ -28,6 +28,13 @@ same "threads: each kernel's launch is by the one thread of its stream" 8 "$({
     sort -u | wc -l)"
 same "threads: 12 synchronisations in sync" 12 "$(count threads sync ',stream_synchronize,')"
 
+# ---- names of threads ------------------------------------------------------------------------
+profile names -- "$steps" init name-thread=first alpha=1 sync name-thread=last
+same "threads: the system's name at the end of the recording" last \
+    "$(column names thread name | tail -n 1)"
+same "threads: exports have it" last "$("$miniprof" export --to jsonl -o - names.mpt |
+    sed -n 's/.*"kind": *"call".*"thread_name": *"\([^"]*\)".*/\1/p' | sort -u)"
+
 # ---- two devices -----------------------------------------------------------------------------
 bare two_plain SIMGPU_DEVICES=2 -- "$steps" init device=1 copy-peer=4096 alpha=2 device=0 \
     stream=1 alpha=3 copy-peer=512 sync print=done

@@ -223,9 +223,13 @@ unharmed_but_for_stdout() {
         "$(grep -vE '^miniprof:|^==[0-9]+==Running thread .* was not suspended' "$work/$2.err")"
 }
 
+# For sed -E: a thread by its number alone. Its name is the program's, and of a thread that ends
+# early it may or may not be known. GPUs have names of this form too, with a capital.
+nameless='s/(^|[,"])[a-z][^",]* \(([0-9]+)\)/\1thread \2/g'
+
 # rows NAME TABLE: the table's rows, without heads and quotation marks. A missing table has none.
 rows() {
-    "$miniprof" dump --csv --table "$2" "$work/$1.mpt" | sed '1d;s/"//g'
+    "$miniprof" dump --csv --table "$2" "$work/$1.mpt" | sed -E "1d;s/\"//g;$nameless"
 }
 
 # count NAME TABLE [PATTERN]
@@ -235,7 +239,7 @@ count() {
 
 # column NAME TABLE COLUMN: one value a line.
 column() {
-    "$miniprof" dump --csv --table "$2" "$work/$1.mpt" | sed 's/"//g' |
+    "$miniprof" dump --csv --table "$2" "$work/$1.mpt" | sed -E "s/\"//g;$nameless" |
         awk -F, -v wanted="$3" '
             NR == 1 { for (i = 1; i <= NF; i++) if ($i == wanted || $i == wanted "_ns") at = i }
             NR > 1 { print $at }'
@@ -248,7 +252,8 @@ every_row() {
     shift
     [ $# -gt 0 ] || set -- $("$miniprof" info --csv "$file" | sed '1d;s/^"//;s/".*//')
     for table; do
-        "$miniprof" dump --csv --table "$table" "$file" | sed "1d;s/^/\"$table\",/"
+        "$miniprof" dump --csv --table "$table" "$file" |
+            sed -E "1d;s/^/\"$table\",/;$nameless"
     done
 }
 

@@ -16,7 +16,7 @@ settings=(SIMGPU_DEVICES=2 SIMGPU_NOISE=0 MINIPROF_MEMORY=on MINIPROF_UNIFIED_ME
 # content NAME: its rows, without what may differ between two runs (`comparable`), and without what
 # the version does not tell: CUPTI before 12.2 has no correlation ids in records of overhead.
 content() {
-    "$miniprof" dump --json "$work/$1.mpt" | sed -E '
+    "$miniprof" dump --json "$work/$1.mpt" | sed -E "$nameless" | sed -E '
         s/"tid": [0-9]+/"tid": 0/; s/thread [0-9]+/thread/; s/"0x[0-9a-f]{9,}"/"ADDRESS"/g
         /"table": "overhead"/s/, "correlation": [0-9]+//; /"writer_cpu_ns"/d
         /"table": "(string|stream|function|shape)"/s/"id": [0-9]+, //' | sort

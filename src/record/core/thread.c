@@ -7,6 +7,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -116,27 +117,27 @@ enum mp_status thread_start(struct own_threads *own, pthread_t *thread, size_t s
 
 /* ---- What a thread does ---- */
 
-/* Reads the start of a file below `folder`; the bytes read, or -1. */
-static ssize_t read_start(int folder, const char *path, char *text, size_t size)
+ssize_t thread_proc_read(uint32_t tid, const char *file, char *text, size_t size)
 {
-    int file = openat(folder, path, O_RDONLY | O_CLOEXEC);
+    char path[64];
     ssize_t bytes;
+    int opened;
 
-    if (file < 0)
+    snprintf(path, sizeof path, "/proc/self/task/%" PRIu32 "/%s", tid, file);
+    opened = (int)syscall(SYS_openat, AT_FDCWD, path, O_RDONLY | O_CLOEXEC);
+    if (opened < 0)
         return -1;
-    bytes = read(file, text, size - 1);
+    bytes = syscall(SYS_read, opened, text, size - 1);
+    syscall(SYS_close, opened);
     text[bytes > 0 ? bytes : 0] = '\0';
-    close(file);
     return bytes;
 }
 
 bool thread_waits(pid_t tid)
 {
-    char path[64];
     char text[32]; /* the number of the system call in which it sleeps */
 
-    snprintf(path, sizeof(path), "/proc/self/task/%d/syscall", (int)tid);
-    return read_start(AT_FDCWD, path, text, sizeof(text)) > 0 &&
+    return thread_proc_read((uint32_t)tid, "syscall", text, sizeof(text)) > 0 &&
            strtol(text, NULL, 10) == SYS_futex;
 }
 
@@ -152,14 +153,12 @@ static bool may_have_ended(void)
 }
 
 /* Main's thread stays as a zombie until the process ends. */
-static bool has_ended(int folder, const char *tid)
+static bool has_ended(pid_t tid)
 {
-    char path[32];
     char text[256];
     const char *state;
 
-    snprintf(path, sizeof(path), "%.20s/stat", tid);
-    if (read_start(folder, path, text, sizeof(text)) <= 0)
+    if (thread_proc_read((uint32_t)tid, "stat", text, sizeof(text)) <= 0)
         return errno == ENOENT || errno == ESRCH;
     state = strrchr(text, ')'); /* the thread's name, before it, may hold anything */
     return state && strlen(state) > 2 && (state[2] == 'Z' || state[2] == 'X');
@@ -183,7 +182,7 @@ bool thread_are_alone(const struct own_threads *own)
     while (alone && (entry = readdir(threads))) {
         pid_t tid = (pid_t)strtol(entry->d_name, NULL, 10);
 
-        alone = tid <= 0 || is_ours(own, tid) || has_ended(dirfd(threads), entry->d_name);
+        alone = tid <= 0 || is_ours(own, tid) || has_ended(tid);
     }
     if (threads)
         closedir(threads);

@@ -1,4 +1,4 @@
-/* Threads of ours, and how to tell them from the program's. */
+/* Threads of ours, how to tell them from the program's, and what the kernel tells of these. */
 #ifndef MP_RECORD_CORE_THREAD_H
 #define MP_RECORD_CORE_THREAD_H
 
@@ -7,6 +7,7 @@
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 #include <sys/types.h>
 
 #include "base/status.h"
@@ -39,5 +40,10 @@ bool thread_are_alone(const struct own_threads *own);
  * would kill the application for a file that is not its own. */
 void thread_block_signals(sigset_t *before);
 void thread_restore_signals(const sigset_t *before);
+
+/* Reads /proc/self/task/TID/`file` of a thread of this process into `text`, which ends with a zero,
+ * and returns its length; -1 with errno, as ENOENT for a thread that has ended. By system calls:
+ * the preloaded library looks at read. Any thread, also in a signal handler. */
+ssize_t thread_proc_read(uint32_t tid, const char *file, char *text, size_t size);
 
 #endif

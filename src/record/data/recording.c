@@ -685,6 +685,7 @@ void recording_end(struct recording *recording, uint64_t time)
     recording_settle(recording);
     collectives_settle(&recording->collectives);
     answers_end(&recording->answers);
+    dictionary_refresh_threads(&recording->dictionary);
     if (recording->capture.open)
         append_range_row(recording, MP_capture_kind_end, MP_capture_reason_end_of_process, time,
                          recording->decoder.correlation);

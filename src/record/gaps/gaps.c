@@ -16,6 +16,7 @@
 #include "base/log.h"
 #include "record/core/clock.h"
 #include "record/core/state.h"
+#include "record/core/thread.h"
 #include "record/gaps/sampled_thread.h"
 
 #include "base/poison.h"
@@ -333,22 +334,15 @@ void gaps_call(struct recorder *recorder, bool enters)
 
 /* ---- Threads that others wait for ---- */
 
-/* Whether the thread has blocked the signal, by what the kernel tells of it. By system calls: the
- * preloaded library looks at read, and a wait may be one in a signal handler. */
+/* Whether the thread has blocked the signal, by what the kernel tells of it. A wait may be one in a
+ * signal handler. */
 static bool has_blocked(uint32_t tid, int number)
 {
-    char path[64], text[2048];
+    char text[2048];
     const char *mask;
-    ssize_t bytes;
-    int file;
 
-    snprintf(path, sizeof path, "/proc/self/task/%" PRIu32 "/status", tid);
-    file = (int)syscall(SYS_openat, AT_FDCWD, path, O_RDONLY | O_CLOEXEC);
-    if (file < 0)
+    if (thread_proc_read(tid, "status", text, sizeof text) < 0)
         return true;
-    bytes = syscall(SYS_read, file, text, sizeof text - 1);
-    syscall(SYS_close, file);
-    text[bytes > 0 ? bytes : 0] = '\0';
     mask = strstr(text, "\nSigBlk:");
     return !mask || strtoull(mask + strlen("\nSigBlk:"), NULL, 16) >> (number - 1) & 1;
 }

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/data/hash.h"
+#include "record/core/thread.h"
 
 #include "base/poison.h"
 
@@ -236,6 +237,30 @@ static struct thread_fact *find_thread(struct dictionary *dictionary, uint32_t t
     return &threads[index];
 }
 
+/* Takes the name that the system has for a thread (prctl(2), PR_SET_NAME), which NVTX has given
+ * none. Whether it is another one than before. */
+static bool ask_for_name(struct thread_fact *thread)
+{
+    char text[64];
+    ssize_t length;
+    char *name;
+
+    if (thread->given || thread->ended)
+        return false;
+    length = thread_proc_read(thread->tid, "comm", text, sizeof text);
+    thread->ended = length < 0;
+    if (length > 0 && text[length - 1] == '\n')
+        text[length - 1] = '\0';
+    if (length <= 0 || (thread->name && !strcmp(thread->name, text)))
+        return false;
+    name = strdup(text);
+    if (!name)
+        return false;
+    free(thread->name);
+    thread->name = name;
+    return true;
+}
+
 static void define_thread(struct dictionary *dictionary, const struct thread_fact *thread)
 {
     uint32_t name = dictionary_string(dictionary, thread->name);
@@ -260,6 +285,7 @@ uint32_t dictionary_thread(struct dictionary *dictionary, uint32_t tid)
     dictionary->last_thread = (uint32_t)(thread - dictionary->threads);
     if (!thread->id) {
         thread->id = ++dictionary->thread_ids;
+        ask_for_name(thread);
         define_thread(dictionary, thread);
     }
     return thread->id;
@@ -277,8 +303,19 @@ void dictionary_name_thread(struct dictionary *dictionary, uint32_t tid, const c
     }
     free(thread->name);
     thread->name = copy;
+    thread->given = true;
     if (thread->id)
         define_thread(dictionary, thread);
+}
+
+void dictionary_refresh_threads(struct dictionary *dictionary)
+{
+    for (uint32_t i = 0; i < dictionary->thread_count; i++) {
+        struct thread_fact *thread = &dictionary->threads[i];
+
+        if (thread->id && ask_for_name(thread))
+            define_thread(dictionary, thread);
+    }
 }
 
 uint32_t dictionary_function(struct dictionary *dictionary, unsigned api, uint32_t cbid)

@@ -57,6 +57,8 @@ struct thread_fact {
     uint32_t tid;
     uint32_t id; /* 0 until used */
     char *name;  /* NULL until named */
+    bool given;  /* by NVTX, which counts more than the system's name */
+    bool ended;  /* the system knows it no longer */
 };
 
 struct kept_definitions; /* rows that have to be defined again after a cut: definitions.c */
@@ -125,8 +127,12 @@ uint32_t dictionary_node(struct dictionary *dictionary, uint32_t graph, uint64_t
 uint32_t dictionary_thread(struct dictionary *dictionary, uint32_t tid);
 uint32_t dictionary_function(struct dictionary *dictionary, unsigned api, uint32_t cbid);
 
-/* A thread was given a name: its definition row is appended again if it was written before. */
+/* NVTX gave a thread a name: its definition row is appended again if it was written before. */
 void dictionary_name_thread(struct dictionary *dictionary, uint32_t tid, const char *name);
+
+/* Asks the system again for the names of threads, which they may have got since they were first
+ * used. Some microseconds a thread, so only when the recording ends. */
+void dictionary_refresh_threads(struct dictionary *dictionary);
 
 /* What CUPTI reports once: appended now and after every cut. */
 void dictionary_device(struct dictionary *dictionary, const struct record_device *device);

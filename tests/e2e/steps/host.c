@@ -268,6 +268,11 @@ static void join_thread(const char *value)
     free(other_steps);
 }
 
+static void name_thread(const char *value)
+{
+    pthread_setname_np(pthread_self(), value);
+}
+
 static void in_thread(const char *value)
 {
     begin_thread(value);
@@ -507,6 +512,7 @@ const struct step_row host_steps[] = {
     {"pop-in", pop_in},
     {"range-start", start_range},
     {"range-end", end_range},
+    {"name-thread", name_thread},
     {"thread", in_thread},
     {"begin-thread", begin_thread},
     {"join-thread", join_thread},

@@ -6,6 +6,7 @@
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -156,12 +157,35 @@ static void steps_are_rows(void **state)
                         "thread=1 name=first recorded=0 start=130 duration=20 ");
 }
 
+/* A thread has the system's name of it when it is first used, and the one that it has at the end.
+ * What NVTX says counts more, and a thread that has ended keeps what is known. */
+static void threads_have_names(void **state)
+{
+    struct dictionary *dictionary = &recording->dictionary;
+    uint32_t tid = (uint32_t)gettid();
+
+    (void)state;
+    prctl(PR_SET_NAME, "loader");
+    assert_int_equal(dictionary_thread(dictionary, tid), 1);
+    assert_int_equal(dictionary_thread(dictionary, UINT32_MAX), 2);
+    dictionary_refresh_threads(dictionary);
+    prctl(PR_SET_NAME, "trainer");
+    dictionary_refresh_threads(dictionary);
+    dictionary_name_thread(dictionary, tid, "by NVTX");
+    dictionary_refresh_threads(dictionary);
+    rows_of(MP_TABLE_thread);
+    for (char *at; (at = strstr(said, "tid="));) /* the number may be anything */
+        memmove(at, strchr(at, ' ') + 1, strlen(strchr(at, ' ') + 1) + 1);
+    assert_string_equal(said, "id=1 name=loader id=2 name= id=1 name=trainer id=1 name=by NVTX ");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(what_went_wrong_is_counted_by_name, open_recording,
                                         close_recording),
         cmocka_unit_test_setup_teardown(steps_are_rows, open_recording, close_recording),
+        cmocka_unit_test_setup_teardown(threads_have_names, open_recording, close_recording),
     };
 
     return cmocka_run_group_tests_name("record/recording", tests, NULL, NULL);
