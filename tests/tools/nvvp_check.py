@@ -109,6 +109,16 @@ def check_calls(db, known):
            [(number, row["correlation"], row["event"]) for number, row in enumerate(records, 1)])
 
 
+def check_unified(db, known):
+    """nvprof calls a page fault of the CPU that has an end an invalid record."""
+    moments = (3, 5, 7)  # CUPTI's kinds: CPU page faults, thrashing, remote maps
+    rows = [(number, row["kind"], row["value"], row["start"],
+             0 if row["kind"] in moments else row["end"], row["address"])
+            for number, row in enumerate(known.rows["unified"], 1)]
+    expect("UNIFIED_MEMORY_COUNTER", rows_of(db, "UNIFIED_MEMORY_COUNTER", (
+        "counterKind", "value", "start", "end", "address")), rows)
+
+
 def check_markers(db, known):
     pid, stacks, started, last, rows = int(known.header["pid"]), {}, {}, 0, []
     for number, row in enumerate(known.rows["nvtx"], 1):
@@ -181,7 +191,8 @@ def main():
     db = sqlite3.connect(f"file:{sys.argv[2]}?mode=ro", uri=True)
     assert db.execute("PRAGMA integrity_check").fetchone() == ("ok",)
     assert db.execute("SELECT version FROM Version").fetchall() == [(12,)]
-    for check in (check_work, check_calls, check_markers, check_tables_of_ours, ask_as_others):
+    for check in (check_work, check_calls, check_unified, check_markers,
+                  check_tables_of_ours, ask_as_others):
         check(db, known)
 
 

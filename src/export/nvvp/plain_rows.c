@@ -300,7 +300,7 @@ enum mp_status nvvp_take_unified(struct nvvp_plain *plain, const struct nvvp_pla
         .address = from->address,
         .flags = from->flags,
         .start = from->start,
-        .duration = from->end - from->start,
+        .duration = from->end ? from->end - from->start : 0, /* a moment has no end */
     };
 
     mp_append_unified(plain->reader->writer, &unified);

@@ -101,7 +101,8 @@ const char nvvp_other_tables[] =
     "m.thread, n.overheadKind, n.start, n.end, m.correlation "                                     \
     "FROM MINIPROF_OVERHEAD m JOIN CUPTI_ACTIVITY_KIND_OVERHEAD n ON n._id_ = m._id_"
 #define UNIFIED_ROWS                                                                               \
-    "m.counterKind, m.srcId, m.dstId, m.streamId, m.value, m.address, m.flags, m.start, m.end "    \
+    "m.counterKind, m.srcId, m.dstId, m.streamId, m.value, m.address, m.flags, m.start, "          \
+    "CASE m.end WHEN 0 THEN m.start ELSE m.end END "                                               \
     "FROM CUPTI_ACTIVITY_KIND_UNIFIED_MEMORY_COUNTER m"
 
 #define M(table, column) MP_COLUMN_MASK(table, column)

@@ -297,6 +297,20 @@ static enum mp_status put_set(struct nvvp_writer *writer, const struct mp_batch 
     return insert_MEMSET(writer, writer->rows[MP_INDEX_set], &set);
 }
 
+/* CUPTI gives moments no end, and nvprof calls a page fault of the CPU that has one invalid. */
+static uint64_t unified_end(const struct nvvp_writer *writer, const struct mp_batch *batch,
+                            uint32_t row)
+{
+    switch (CELL(unified, kind)) {
+    case MP_unified_kind_cpu_page_fault:
+    case MP_unified_kind_thrashing:
+    case MP_unified_kind_remote_map:
+        return CELL(unified, duration) ? END(unified) : 0;
+    default:
+        return END(unified);
+    }
+}
+
 static enum mp_status put_unified(struct nvvp_writer *writer, const struct mp_batch *batch,
                                   uint32_t row)
 {
@@ -304,7 +318,7 @@ static enum mp_status put_unified(struct nvvp_writer *writer, const struct mp_ba
         .counterKind = CELL(unified, kind),
         .value = CELL(unified, value),
         .start = TIME(unified, start),
-        .end = END(unified),
+        .end = unified_end(writer, batch, row),
         .address = CELL(unified, address),
         .srcId = CELL(unified, source),
         .dstId = CELL(unified, target),
