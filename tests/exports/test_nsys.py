@@ -59,6 +59,10 @@ SCHEMA = {
     "CUPTI_ACTIVITY_KIND_CUDA_EVENT": "timestamp deviceId! contextId! greenContextId streamId! "
                                       "correlationId globalPid eventId! eventSyncId",
     "CUPTI_ACTIVITY_KIND_GRAPH_TRACE": WORK + "graphId! graphExecId!",
+    "CUDA_UM_CPU_PAGE_FAULT_EVENTS": "start! globalPid! address! originalFaultPc CpuInstruction! "
+                                     "module! unresolvedFaultPc sourceFile sourceLine",
+    "CUDA_UM_GPU_PAGE_FAULT_EVENTS": "start! end! globalPid! deviceId! address! "
+                                     "numberOfPageFaults! faultAccessType!",
     "CUDA_GPU_MEMORY_USAGE_EVENTS":
         "start! globalPid! deviceId! contextId! address! pc! bytes! memKind! memoryOperationType! "
         "name~ correlationId streamId localMemoryPoolAddress localMemoryPoolReleaseThreshold "
@@ -77,11 +81,12 @@ ENUMS = {
     "ENUM_CUDA_MEMCPY_OPER": set(range(14)),
     "ENUM_CUDA_MEM_KIND": set(range(8)),
     "ENUM_CUDA_DEV_MEM_EVENT_OPER": {0, 1},
+    "ENUM_CUDA_UNIF_MEM_ACCESS_TYPE": set(range(5)),
     "ENUM_CUPTI_SYNC_TYPE": set(range(5)),
 }
 SCHEMA.update({name: "id!* name~ label~" for name in ENUMS})
 ALWAYS = {"META_DATA_EXPORT", "TARGET_INFO_SESSION_START_TIME", "ANALYSIS_DETAILS", "PROCESSES",
-          *ENUMS}
+          "ThreadNames", *ENUMS}
 
 HEADER = """header pid=4242
 header hostname=node-7
@@ -132,6 +137,8 @@ memory operation=1 kind=3 device=1 context=3 bytes=512 address=0xffff00000000000
 memory operation=2 kind=2 device=1 context=3 bytes=512 address=0x10 time=15500
 wait thread=2 kind=2 start=15600 duration=30
 unified kind=1 source=4294967295 target=1 value=65536 address=0x100 start=15700 duration=40
+unified kind=3 source=4294967295 target=4294967295 value=0x7f00 address=0x200 flags=2 start=15800
+unified kind=4 source=1 target=4294967295 value=9 address=0x300 flags=1 start=15900 duration=60
 """
 BEGIN = 1700000000000005000
 
@@ -223,7 +230,7 @@ class Schema(Case):
                 self.assertEqual(values, [row[at] for row in rows], (table, name))
 
     def test_lazy(self):
-        """A table without rows is not there."""
+        """A table without rows is not there, but ThreadNames: nsys stats skips reports without."""
         connection = self.database(self.trace(HEADER + "string id=1 text=a\n"))
         self.assertEqual(tables_of(connection), ALWAYS | {"TARGET_INFO_SYSTEM_ENV"})
         self.export("nsys-parquet", "-o", self.path("out"), self.path("known.mpt"))
@@ -298,6 +305,23 @@ class Content(Case):
                    "ON o.id = memoryOperationType JOIN ENUM_CUDA_MEM_KIND k ON k.id = memKind",
                    ("Allocation", "Device", 512, -(1 << 48), 10000),
                    ("Deallocation", "Pinned", 512, 16, 10500))
+
+    def test_page_faults(self):
+        """Those of unified memory: the CPU's by their instruction, the GPU's counted."""
+        connection = self.database(self.trace(KNOWN))
+        self.query(connection,
+                   "SELECT start, address, originalFaultPc, i.value, m.value, unresolvedFaultPc "
+                   "FROM CUDA_UM_CPU_PAGE_FAULT_EVENTS JOIN StringIds i ON i.id = CpuInstruction "
+                   "JOIN StringIds m ON m.id = module",
+                   (10800, 0x200, 0x7f00, "0x7f00", "[Unknown]", 1))
+        self.query(connection,
+                   "SELECT start, end, deviceId, address, numberOfPageFaults, label FROM "
+                   "CUDA_UM_GPU_PAGE_FAULT_EVENTS JOIN ENUM_CUDA_UNIF_MEM_ACCESS_TYPE ON "
+                   "id = faultAccessType", (10900, 10960, 1, 0x300, 9, "Read"))
+        connection = self.database(os.path.join(DATA, "managed.mpt"))
+        self.query(connection, "SELECT COUNT(*) FROM CUDA_UM_CPU_PAGE_FAULT_EVENTS", (18,))
+        self.query(connection, "SELECT COUNT(*), SUM(numberOfPageFaults) FROM "
+                               "CUDA_UM_GPU_PAGE_FAULT_EVENTS", (9, 73))
 
     def test_host(self):
         """NVTX with domains and payloads, synchronisation, events, waits, named threads."""

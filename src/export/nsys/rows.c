@@ -1,4 +1,6 @@
-/* Rows of the GPU's work, of calls, and of what calls synchronised. */
+/* Rows of the GPU's work, of unified memory, of calls, and of what calls synchronised. */
+#include <inttypes.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "export/nsys/build.h"
@@ -91,27 +93,14 @@ enum mp_status nsys_put_copy(struct nsys *nsys, const struct export_row *row)
     return tables_put(nsys->tables, NSYS_MEMCPY, cells);
 }
 
-/* Migrations of unified memory are copies to nsys; faults and the like are not. */
-enum mp_status nsys_put_unified(struct nsys *nsys, const struct export_row *row)
+/* ---- Unified memory ---- */
+
+static enum mp_status put_migration(struct nsys *nsys, const struct export_row *row, unsigned copy)
 {
     struct tables_cell cells[NSYS_MEMCPY_COLUMNS] = {{.kind = 0}};
     uint64_t source = NSYS_CELL(row, unified, source);
     uint64_t target = NSYS_CELL(row, unified, target);
-    unsigned copy;
 
-    switch (NSYS_CELL(row, unified, kind)) {
-    case MP_unified_kind_bytes_HtoD:
-        copy = 11;
-        break;
-    case MP_unified_kind_bytes_DtoH:
-        copy = 12;
-        break;
-    case MP_unified_kind_bytes_DtoD:
-        copy = 13;
-        break;
-    default:
-        return MP_OK;
-    }
     fill_work(nsys, row, cells);
     if (target != NO_ID || source != NO_ID)
         cells[WORK_device] = TABLES_NUMBER(target != NO_ID ? target : source);
@@ -122,6 +111,63 @@ enum mp_status nsys_put_unified(struct nsys *nsys, const struct export_row *row)
         nsys_memory_kind(MP_memory_kind_managed);
     cells[NSYS_MEMCPY_virtualAddress] = nsys_some(NSYS_CELL(row, unified, address));
     return tables_put(nsys->tables, NSYS_MEMCPY, cells);
+}
+
+/* A trace has the address of the instruction, not its function: the text is what nsys has for one
+ * that it could not resolve. */
+static enum mp_status put_cpu_fault(struct nsys *nsys, const struct export_row *row)
+{
+    static const char unknown[] = "[Unknown]";
+    struct tables_cell cells[NSYS_CPU_FAULT_COLUMNS] = {{.kind = 0}};
+    uint64_t instruction = NSYS_CELL(row, unified, value);
+    uint32_t text, module;
+    char hex[24];
+
+    snprintf(hex, sizeof hex, "0x%" PRIx64, instruction);
+    MP_TRY(nsys_string(nsys, hex, strlen(hex), &text));
+    MP_TRY(nsys_string(nsys, unknown, strlen(unknown), &module));
+    cells[NSYS_CPU_FAULT_start] = TABLES_NUMBER(nsys_time(nsys, row->start));
+    cells[NSYS_CPU_FAULT_globalPid] = TABLES_NUMBER(nsys->global_pid);
+    cells[NSYS_CPU_FAULT_address] = TABLES_NUMBER(NSYS_CELL(row, unified, address));
+    cells[NSYS_CPU_FAULT_originalFaultPc] = TABLES_NUMBER(instruction);
+    cells[NSYS_CPU_FAULT_CpuInstruction] = TABLES_NUMBER(text);
+    cells[NSYS_CPU_FAULT_module] = TABLES_NUMBER(module);
+    cells[NSYS_CPU_FAULT_unresolvedFaultPc] = TABLES_NUMBER(1);
+    return tables_put(nsys->tables, NSYS_CPU_FAULT, cells);
+}
+
+static enum mp_status put_gpu_fault(struct nsys *nsys, const struct export_row *row)
+{
+    struct tables_cell cells[NSYS_GPU_FAULT_COLUMNS] = {{.kind = 0}};
+    uint64_t device = NSYS_CELL(row, unified, source);
+
+    cells[NSYS_GPU_FAULT_start] = TABLES_NUMBER(nsys_time(nsys, row->start));
+    cells[NSYS_GPU_FAULT_end] = TABLES_NUMBER(nsys_time(nsys, row->start + row->duration));
+    cells[NSYS_GPU_FAULT_globalPid] = TABLES_NUMBER(nsys->global_pid);
+    cells[NSYS_GPU_FAULT_deviceId] = TABLES_NUMBER(device == NO_ID ? 0 : device);
+    cells[NSYS_GPU_FAULT_address] = TABLES_NUMBER(NSYS_CELL(row, unified, address));
+    cells[NSYS_GPU_FAULT_numberOfPageFaults] = TABLES_NUMBER(NSYS_CELL(row, unified, value));
+    cells[NSYS_GPU_FAULT_faultAccessType] = TABLES_NUMBER(NSYS_CELL(row, unified, flags));
+    return tables_put(nsys->tables, NSYS_GPU_FAULT, cells);
+}
+
+/* Migrations are copies to nsys. It has no tables for thrashing, throttling and remote maps. */
+enum mp_status nsys_put_unified(struct nsys *nsys, const struct export_row *row)
+{
+    switch (NSYS_CELL(row, unified, kind)) {
+    case MP_unified_kind_bytes_HtoD:
+        return put_migration(nsys, row, 11);
+    case MP_unified_kind_bytes_DtoH:
+        return put_migration(nsys, row, 12);
+    case MP_unified_kind_bytes_DtoD:
+        return put_migration(nsys, row, 13);
+    case MP_unified_kind_cpu_page_fault:
+        return put_cpu_fault(nsys, row);
+    case MP_unified_kind_gpu_page_fault:
+        return put_gpu_fault(nsys, row);
+    default:
+        return MP_OK;
+    }
 }
 
 enum mp_status nsys_put_set(struct nsys *nsys, const struct export_row *row)

@@ -34,6 +34,11 @@ const struct tables_table nsys_tables[NSYS_TABLE_COUNT] = {NSYS_TABLES(TABLE_OF)
     {                                                                                              \
         NSYS_ENUM_CUPTI_SYNC_TYPE, value, "CUPTI_ACTIVITY_SYNCHRONIZATION_TYPE_" name, label       \
     }
+#define ACCESS(value, name, label)                                                                 \
+    {                                                                                              \
+        NSYS_ENUM_CUDA_UNIF_MEM_ACCESS_TYPE, value,                                                \
+            "CUPTI_ACTIVITY_UNIFIED_MEMORY_ACCESS_TYPE_" name, label                               \
+    }
 #define EVENT(value, name)                                                                         \
     {                                                                                              \
         NSYS_ENUM_NSYS_EVENT_TYPE, value, name, name                                               \
@@ -77,6 +82,11 @@ static const struct {
     SYNC(2, "STREAM_WAIT_EVENT", "Stream wait sync"),
     SYNC(3, "STREAM_SYNCHRONIZE", "Stream sync"),
     SYNC(4, "CONTEXT_SYNCHRONIZE", "Context sync"),
+    ACCESS(0, "UNKNOWN", "Unknown"),
+    ACCESS(1, "READ", "Read"),
+    ACCESS(2, "WRITE", "Write"),
+    ACCESS(3, "ATOMIC", "Atomic"),
+    ACCESS(4, "PREFETCH", "Prefetch"),
     EVENT(33, "NvtxCategory"),
     EVENT(34, "NvtxMark"),
     EVENT(39, "NvtxThread"),

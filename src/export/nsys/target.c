@@ -80,6 +80,8 @@ enum mp_status nsys_begin_session(struct nsys *nsys, const struct export_process
     seconds = (time_t)(nsys->session / 1000000000);
     MP_TRY(put_meta(nsys));
     MP_TRY(nsys_put_enums(nsys->tables));
+    /* nsys has it in each file, and `nsys stats` reads it for each thread of a call. */
+    MP_TRY(tables_begin(nsys->tables, NSYS_THREADS));
     times[NSYS_SESSION_START_TIME_utcEpochNs] = TABLES_NUMBER(nsys->session);
     if (gmtime_r(&seconds, &parts) && strftime(text, sizeof text, "%Y-%m-%d %H:%M:%S", &parts))
         times[NSYS_SESSION_START_TIME_utcTime] = words(text);
