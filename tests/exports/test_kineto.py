@@ -173,6 +173,20 @@ class Kineto(unittest.TestCase):
                 elif args["Collective name"] == "recv":
                     self.assertEqual((args["Src Rank"], args["Dst Rank"]), (1 - rank, rank))
 
+    def test_group_ranks(self):
+        """Known if all ranks of the group are exported, by their rank in the job; else absent."""
+        with tempfile.TemporaryDirectory() as folder:
+            path = os.path.join(folder, "job")
+            export(f"{DATA}/ranks/rank1.mpt", path, f"{DATA}/ranks/rank0.mpt")
+            for name in os.listdir(path):
+                events = reader_kineto.load(os.path.join(path, name))["traceEvents"]
+                groups = [event["args"] for event in events
+                          if "Process Group Name" in event.get("args", {})]
+                self.assertTrue(groups)
+                self.assertEqual({args.get("Process Group Ranks") for args in groups}, {"[0, 1]"})
+        for event in (event for part in self.collectives(0) for event in part):
+            self.assertNotIn("Process Group Ranks", event["args"])
+
     def test_collectives_link(self):
         """A kernel has the External id of the calls that it carries, and no other."""
         kernels, calls = self.collectives(0)

@@ -15,6 +15,7 @@
 
 #define CELL(table, column) (row->columns[MP_COLUMN_##table##_##column][row->index])
 #define HASH_BYTES          24
+#define MAX_RANKS           30 /* of a group that are listed, as in torch.profiler */
 
 struct word {
     const char *nccl;
@@ -169,7 +170,44 @@ static void write_sizes(struct events *events, const struct ranks_operation *ope
     event_word(events, "Out split size", "[]");
 }
 
-static void write_group(struct events *events, const struct ranks_operation *operation)
+/* The communicator of which all ranks have a trace in this export; NULL: there is none. */
+static const struct ranks_communicator *find_communicator(const struct ranks *ranks, uint64_t hash)
+{
+    for (size_t i = 0; ranks && i < ranks->communicator_count; i++) {
+        const struct ranks_communicator *communicator = &ranks->communicators[i];
+
+        if (communicator->hash == hash && !communicator->by_order)
+            return communicator->member_count == communicator->ranks ? communicator : NULL;
+    }
+    return NULL;
+}
+
+/* The job's ranks in a group, by their rank in it: "[0, 2]", and "..." before the last of many. A
+ * trace knows its own place only, the others' traces have theirs. */
+static void write_ranks(struct events *events, const struct export_process *process, uint64_t hash)
+{
+    const struct ranks_communicator *communicator = find_communicator(process->ranks, hash);
+    char text[MAX_RANKS * sizeof "18446744073709551615, " + sizeof "[..., ]"];
+    size_t used = 1, count = communicator ? communicator->member_count : 0;
+
+    text[0] = '[';
+    for (size_t i = 0; i < count; i++) {
+        const struct ranks_member *member =
+            &process->ranks->members[communicator->first_member + i];
+
+        if (count > MAX_RANKS && i == MAX_RANKS - 1)
+            used += (size_t)snprintf(text + used, sizeof text - used, ", ...");
+        if (count <= MAX_RANKS || i < MAX_RANKS - 1 || i == count - 1)
+            used += (size_t)snprintf(text + used, sizeof text - used, "%s%" PRIu64, i ? ", " : "",
+                                     kineto_rank(process->set, member->process));
+    }
+    snprintf(text + used, sizeof text - used, "]");
+    if (count)
+        event_word(events, "Process Group Ranks", text);
+}
+
+static void write_group(struct events *events, const struct export_process *process,
+                        const struct ranks_operation *operation)
 {
     char hash[HASH_BYTES];
 
@@ -179,6 +217,7 @@ static void write_group(struct events *events, const struct ranks_operation *ope
     event_word(events, "Process Group Name", hash);
     if (operation->name)
         event_text(events, "Process Group Description", operation->name, strlen(operation->name));
+    write_ranks(events, process, operation->hash);
     if (operation->rank != RANKS_NONE)
         event_number(events, "Rank", operation->rank);
 }
@@ -194,9 +233,10 @@ static void write_pair(struct events *events, const struct ranks_operation *oper
     event_number(events, sends ? "Dst Rank" : "Src Rank", operation->peer);
 }
 
-static void write_operation(struct events *events, const struct ranks_operation *operation,
+static void write_operation(struct kineto *kineto, const struct ranks_operation *operation,
                             const struct told *told)
 {
+    struct events *events = &kineto->events;
     const struct word *collective = find_text(collectives, operation->function);
     const struct word *type = find_text(types, operation->datatype);
 
@@ -207,7 +247,7 @@ static void write_operation(struct events *events, const struct ranks_operation 
     else
         event_text(events, "Collective name", operation->function, strlen(operation->function));
     write_sizes(events, operation, type ? type : told->type);
-    write_group(events, operation);
+    write_group(events, kineto->process, operation);
     write_pair(events, operation);
     event_number(events, "Seq", operation->sequence ? operation->sequence : operation->number);
     if (operation->hash)
@@ -225,7 +265,7 @@ void kineto_write_collective(struct kineto *kineto, const struct export_row *row
     if (count && row->correlation)
         event_number(events, "External id", row->correlation);
     if (ranks_operations_sum(kineto->operations, first, count, &sum))
-        write_operation(events, &sum, &told);
+        write_operation(kineto, &sum, &told);
     else
         write_told(events, &told);
     if (count > 1)
@@ -250,7 +290,7 @@ enum mp_status kineto_write_call_of_nccl(struct kineto *kineto, const struct exp
     event_args(events);
     if (row->correlation)
         event_number(events, "External id", row->correlation);
-    write_operation(events, &operation, &nothing);
+    write_operation(kineto, &operation, &nothing);
     if (CELL(collective, captured))
         event_word(events, "captured", "in a graph");
     event_end(events);

@@ -45,12 +45,18 @@ static void write_devices(struct json_writer *json, const struct kineto *kineto)
     json_close_array(json);
 }
 
+uint64_t kineto_rank(const struct trace_set *set, size_t number)
+{
+    uint64_t rank = set->processes[number].rank;
+
+    return rank == TRACE_SET_UNKNOWN ? number : rank;
+}
+
 static void write_facts(struct json_writer *json, const struct kineto *kineto)
 {
     const struct export_process *process = kineto->process;
     const struct trace_process *who = process->who;
-    uint64_t number = (uint64_t)(who - process->set->processes);
-    uint64_t rank = who->rank == TRACE_SET_UNKNOWN ? number : who->rank;
+    uint64_t rank = kineto_rank(process->set, (size_t)(who - process->set->processes));
     uint64_t size = process->set->count > rank ? process->set->count : rank + 1;
 
     JSON_FACTS(json, FACT("schemaVersion", UINT64_C(1)));

@@ -51,6 +51,9 @@ struct kineto {
 void kineto_write_head(struct kineto *kineto);
 void kineto_write_tail(struct kineto *kineto);
 
+/* The rank in the job of a process of the set; its number, if it does not say. */
+uint64_t kineto_rank(const struct trace_set *set, size_t number);
+
 /* ---- samples.c: counters over time ---- */
 
 enum mp_status kineto_write_samples(struct kineto *kineto, struct mp_error *error);

@@ -168,6 +168,7 @@ static int write_each(struct export_job *job, const struct trace_set *traces, co
         name_in_folder(job, traces, i, folder, path);
         job->processes = &traces->processes[i];
         job->count = 1;
+        job->ranks_process = (uint32_t)i;
         job->path = path;
         one = write_one(job, false);
         code = one > code ? one : code;
