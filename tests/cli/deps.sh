@@ -111,7 +111,7 @@ stdout_like <<'OUT'
 ==4242== Profiling application: ./infer --batch 1
 ==4242== Capture range 1 of 2
 ==4242== What if vecAdd[*]=0:
-     Recorded            New     Difference  Difference(%)  Name
+          Now            New     Difference  Difference(%)  Name
    1.070000ms     1.020000ms   -50.000000us         -4.67%  Total
 ==4242== *
 ==4242== *
@@ -121,7 +121,7 @@ change=(--what-if 'cudaLaunchKernel=0.5x' --what-if 'vecAdd*=-1us' --gains 2)
 run deps --range 1 "${change[@]}" --csv plain.mpt
 code 0
 stdout <<'OUT'
-recorded_ns,new_ns,difference_ns,difference_percent,name
+now_ns,new_ns,difference_ns,difference_percent,name
 1070000.000000,1062500.000000,-7500,-0.700935,"Total"
 OUT
 run deps --range 1 "${change[@]}" --csv --table gains plain.mpt

@@ -12,7 +12,7 @@
 /* ---- What if ---- */
 
 static const struct report_column columns[] = {
-    {.title = "Recorded", .kind = REPORT_CELL_MEAN, .width = 13, .decimals = true},
+    {.title = "Now", .kind = REPORT_CELL_MEAN, .width = 13, .decimals = true},
     {.title = "New", .kind = REPORT_CELL_MEAN, .width = 13, .decimals = true},
     {.title = "Difference", .kind = REPORT_CELL_CHANGE, .width = 13},
     {.title = "Difference(%)", .kind = REPORT_CELL_PERCENT, .width = 13},
@@ -23,7 +23,7 @@ static const struct report_column columns[] = {
 
 struct outcome {
     const char *name;
-    double recorded; /* ns */
+    double now; /* ns; without the change, on the same basis */
     double changed;
 };
 
@@ -53,13 +53,12 @@ static enum mp_status new_statistics(const struct deps_report *report,
 static void take_outcome(struct report_table *table, const struct outcome *outcome,
                          void (*take)(struct report_table *, const struct report_cell *))
 {
-    double difference = outcome->changed - outcome->recorded;
+    double difference = outcome->changed - outcome->now;
     int64_t whole = (int64_t)(difference < 0 ? difference - 0.5 : difference + 0.5);
     struct report_cell cells[COLUMN_COUNT] = {
-        report_real_cell(outcome->recorded), report_real_cell(outcome->changed),
+        report_real_cell(outcome->now), report_real_cell(outcome->changed),
         report_number_cell((uint64_t)whole),
-        report_real_cell(deps_percent(difference, outcome->recorded)),
-        report_text_cell(outcome->name)};
+        report_real_cell(deps_percent(difference, outcome->now)), report_text_cell(outcome->name)};
 
     take(table, cells);
 }
