@@ -1,5 +1,5 @@
 #!/bin/bash
-# The tables in the documents are those that the code prints.
+# The tables in the documents are those that the code prints, and the options that they name exist.
 cd "$SOURCE" || exit 1
 failed=0
 
@@ -22,4 +22,5 @@ done
 compare docs/environment.md setting_list '^- `MINIPROF_OUTPUT'
 compare docs/nvprof.md nvprof_option_list '^- `--aggregate-mode'
 compare docs/cupti.md quirk_list '^### `no_null_buffer'
+python3 tests/tools/doc_options.py "$BUILD/miniprof" . || failed=1
 exit $failed

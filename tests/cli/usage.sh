@@ -10,6 +10,9 @@ wrong "miniprof: unknown command 'sumary'; $meant 'miniprof help' lists them" su
 meant="did you mean '--csv'?"
 wrong "miniprof summary: unknown option '--csvv'; $meant 'miniprof help summary' lists them" \
     summary --csvv
+meant="did you mean '--cuda-graph'?"
+wrong "miniprof run: unknown option '--cuda-graph-trace'; $meant 'miniprof help run' lists them" \
+    run --cuda-graph-trace graph true
 wrong "miniprof: unknown command 'frobnicate'; 'miniprof help' lists them" help frobnicate
 for command in report summary iters advise layers stacks kernels overlap memory deps html info \
     check dump run ctl calibrate export fleet; do

@@ -10,7 +10,8 @@
 
 #include "base/poison.h"
 
-#define LONGEST 256
+#define LONGEST            256
+#define SHORTEST_BEGINNING 3
 #define LENGTH_SCALE                                                                               \
     1024 /* above any length, so that length decides between equal distances only */
 
@@ -107,12 +108,28 @@ static unsigned distance_of_words(const char *a, size_t a_bytes, const char *b, 
     return rows[a_bytes % 3][b_bytes];
 }
 
+/* A name that was cut or made longer is far by its letters: cuda-graph-trace, iter. */
+static void offer_beginning(struct mp_meant *meant, const char *spelling, const char *name)
+{
+    size_t typed = strlen(meant->typed), length = strlen(spelling);
+    size_t shorter = typed < length ? typed : length;
+    size_t apart = typed + length - 2 * shorter;
+
+    if (shorter < SHORTEST_BEGINNING || strncmp(meant->typed, spelling, shorter) != 0 ||
+        (typed > length && meant->typed[length] != '-') ||
+        (meant->beginning && meant->apart <= apart))
+        return;
+    meant->beginning = name;
+    meant->apart = apart;
+}
+
 void mp_meant_offer_as(struct mp_meant *meant, const char *spelling, const char *name)
 {
     unsigned distance = distance_of_words(meant->typed, strnlen(meant->typed, LONGEST), spelling,
                                           strnlen(spelling, LONGEST));
     bool equal = meant->name && distance == meant->distance;
 
+    offer_beginning(meant, spelling, name);
     if (meant->name && distance > meant->distance)
         return;
     meant->tie = equal && (meant->tie || strcmp(meant->name, name) != 0);
@@ -129,5 +146,7 @@ const char *mp_meant_name(const struct mp_meant *meant)
 {
     size_t length = strnlen(meant->typed, LONGEST);
 
-    return meant->name && !meant->tie && (size_t)3 * meant->distance <= length ? meant->name : NULL;
+    if (meant->name && !meant->tie && (size_t)3 * meant->distance <= length)
+        return meant->name;
+    return meant->beginning;
 }

@@ -114,6 +114,15 @@ static void a_near_word_was_meant(void **state)
     assert_string_equal(meant("dmup"), "dump");
 }
 
+static void a_word_that_was_cut_or_made_longer_was_meant(void **state)
+{
+    (void)state;
+    assert_string_equal(meant("summary-of-all"), "summary");
+    assert_string_equal(meant("sum"), "summary");
+    assert_null(meant("su"));
+    assert_null(meant("summaryofall"));
+}
+
 /* No suggestion is better than a wrong one. */
 static void what_is_far_or_between_two_was_not_meant(void **state)
 {
@@ -133,6 +142,7 @@ int main(void)
         cmocka_unit_test(a_part_of_a_name_is_near),
         cmocka_unit_test(a_list_is_cut_where_the_text_ends),
         cmocka_unit_test(a_near_word_was_meant),
+        cmocka_unit_test(a_word_that_was_cut_or_made_longer_was_meant),
         cmocka_unit_test(what_is_far_or_between_two_was_not_meant),
     };
 
