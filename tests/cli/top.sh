@@ -26,6 +26,28 @@ run top --json --iteration layer.0 whole.mpt
 code 0
 json 'd["state"] == "ended" and d["kernel_count_all"] == 1000 and d["iterations"] is None'
 
+# On a terminal the screen is left, and the last block stays below the command line.
+python3 - "$miniprof" <<'END'
+import os, pty, sys
+pid, terminal = pty.fork()
+if not pid:
+    os.execl(sys.argv[1], "miniprof", "top", "whole.mpt")
+text = b""
+while True:
+    try:
+        part = os.read(terminal, 65536)
+    except OSError: # the other end is closed
+        break
+    if not part:
+        break
+    text += part
+assert os.waitpid(pid, 0)[1] == 0
+stays = text.split(b"\033[?1049l")[-1]
+assert b"GPU 0    70.9% busy" in stays and b"conv_layer" in stays, stays
+assert stays.rstrip().endswith(b"The program has ended.") or b"is complete." in stays, stays
+END
+verdict "on a terminal the last block stays" $?
+
 # CSV says of the same file what JSON says.
 run top --json whole.mpt
 cp .stdout whole.json

@@ -290,10 +290,21 @@ static void show(struct view *view, const char *state)
     fflush(stdout);
 }
 
+/* What a screen showed is gone with it, so the last block stays below the command line. */
+static void leave_screen(struct view *view)
+{
+    terminal_end();
+    if (view->screen)
+        view_open_lines();
+    view->screen = false;
+}
+
 static void refresh(struct view *view, const char *state, bool last)
 {
     int64_t now = now_ns();
 
+    if (last)
+        leave_screen(view);
     live_tick(&view->live, view->trace, view->cursor, (uint64_t)(now - view->before), last);
     show(view, state);
     live_next(&view->live);
@@ -322,7 +333,6 @@ static enum terminal_event wait_for_next(struct view *view)
 static int top_finish(struct view *view, const char *words)
 {
     refresh(view, "ended", true);
-    terminal_end();
     if (view->values->format == REPORT_TEXT)
         printf("%s\n", words);
     return EXIT_FINE;
@@ -338,7 +348,6 @@ static int take_growth(struct view *view, enum mp_growth growth, bool ended, boo
         return top_finish(view, "The program has ended; its trace was not completed.");
     if (growth == MP_GROWTH_REMOVED) {
         refresh(view, "removed", true);
-        terminal_end();
         complain(set.command, "'%s' was removed", view->path);
         return EXIT_UNREADABLE;
     }
