@@ -180,6 +180,7 @@ miniprof layers: --sort does not go with --tree
 END
 run summary --sort Cals "$inference"
 code 2
+stdout </dev/null
 stderr <<'END'
 miniprof summary: no table has a column 'Cals' to sort by; did you mean 'Calls'?
 END

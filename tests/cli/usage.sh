@@ -142,6 +142,12 @@ wrong "miniprof run: --metrics: there is no metric 'achieved_ocupancy'; did you 
 'achieved_occupancy'?" run --metrics=ipc,achieved_ocupancy true
 wrong "miniprof run: --metrics: there is no metric 'frobs'; 'miniprof metrics --query' lists them" \
     run --metrics=frobs true
+run run --metrics=frobs,ipc,blobs true
+code 2
+stderr <<'END'
+miniprof run: --metrics: there is no metric 'frobs'; 'miniprof metrics --query' lists them
+miniprof run: --metrics: there is no metric 'blobs'; 'miniprof metrics --query' lists them
+END
 wrong "miniprof dump: no table 'kernal'; did you mean 'kernel'? 'miniprof info' lists them" \
     dump --table kernal plain.mpt
 eager=$SOURCE/tests/data/resnet50_eager.mpt
@@ -177,6 +183,24 @@ if "$miniprof" help | grep -q '^  report '; then
     stdout <alone.txt
     run folder
     code 0
+    for options in --csv "--top 3"; do
+        # shellcheck disable=SC2086
+        for path in plain.mpt folder; do
+            run $options $path
+            code 2
+            kind="a trace"
+            [ $path = folder ] && kind="a folder"
+            stderr <<END
+miniprof: '$path' is $kind, not a program; a command comes first: 'miniprof summary $options $path'
+END
+            run summary $options $path
+            code 0
+        done
+    done
+    wrong "miniprof: the command comes before the trace: 'miniprof summary folder/plain.mpt'" \
+        folder/plain.mpt summary
+    wrong "miniprof: the command comes before the trace: 'miniprof iters folder/plain.mpt'" \
+        folder/plain.mpt --csv iters
     run true
     ! grep -q "report" .stderr
     verdict "the program true, not the folder" $?

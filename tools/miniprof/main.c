@@ -135,6 +135,18 @@ static bool is_trace(const char *name)
     return true;
 }
 
+/* `miniprof TRACE summary`: true after a complaint. */
+static bool complain_of_order(int argc, char **argv)
+{
+    for (int i = 2; i < argc; i++) {
+        if (!is_command(argv[i]) || access(argv[i], F_OK) == 0)
+            continue;
+        complain(NULL, "the command comes before the trace: 'miniprof %s %s'", argv[i], argv[1]);
+        return true;
+    }
+    return false;
+}
+
 static int dispatch(int argc, char **argv)
 {
     const char *name = argc > 1 ? argv[1] : NULL;
@@ -154,7 +166,7 @@ static int dispatch(int argc, char **argv)
     if (!strcmp(name, "completions"))
         return completions(argc - 1, argv + 1, commands, COMMAND_COUNT);
     if (!is_command(name) && is_command("report") && is_trace(name))
-        return run_command("report", argc, argv);
+        return complain_of_order(argc, argv) ? EXIT_USAGE : run_command("report", argc, argv);
     if (!is_command(name) && is_nvprof(name))
         return cmd_nvprof(argc, argv);
     return run_command(name, argc - 1, argv + 1);

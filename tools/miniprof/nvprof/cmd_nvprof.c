@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "common/command.h"
 #include "common/options.h"
@@ -52,6 +53,52 @@ static int print_help(void)
            "9 the program failed, 13 it is not there, 20 a file cannot be imported,\n"
            "23 there is no driver.\n");
     return NVPROF_EXIT_FINE;
+}
+
+/* ---- A trace in place of a program ---- */
+
+/* "a trace", "a folder"; NULL: the file is something else. */
+static const char *kind_of(const char *path)
+{
+    struct mp_trace *trace;
+    struct mp_error error;
+    struct stat found;
+
+    if (stat(path, &found) != 0)
+        return NULL;
+    if (S_ISDIR(found.st_mode))
+        return "a folder";
+    if (!S_ISREG(found.st_mode) || mp_trace_open(path, &trace, &error) != MP_OK)
+        return NULL;
+    mp_trace_close(trace);
+    return "a trace";
+}
+
+/* Options of a report before its trace are no command line of nvprof's. True after a complaint. */
+static bool complain_of_trace(const char *word, char **argv)
+{
+    const char *kind = kind_of(word);
+    char words[1024];
+    size_t used = 0;
+
+    if (!kind)
+        return false;
+    words[0] = '\0';
+    for (size_t i = 1; argv[i] && used < sizeof words; i++)
+        used += (size_t)snprintf(words + used, sizeof words - used, " %s", argv[i]);
+    complain(NULL, "'%s' is %s, not a program; a command comes first: 'miniprof summary%s'", word,
+             kind, words);
+    return true;
+}
+
+/* After an option that nvprof does not have, nobody knows which word is a value. */
+static bool complain_of_any_trace(char **argv)
+{
+    for (size_t i = 1; argv[i]; i++) {
+        if (argv[i][0] != '-' && complain_of_trace(argv[i], argv))
+            return true;
+    }
+    return false;
 }
 
 /* ---- What the options ask for ---- */
@@ -159,12 +206,17 @@ int cmd_nvprof(int argc, char **argv)
     }
     nvprof_values_init(values);
     if (nvprof_parse(argc, argv, values, &first, &error) != MP_OK) {
-        code = wrong_option(&error);
+        code = error.status == MP_ERR_UNSUPPORTED && complain_of_any_trace(argv)
+                   ? EXIT_USAGE
+                   : wrong_option(&error);
     } else if (values->help) {
         code = print_help();
     } else if (values->version) {
         printf("nvprof's command line, by miniprof %s\n", MP_VERSION);
         code = NVPROF_EXIT_FINE;
+    } else if (first > 1 && argv[first] && !values->imports.count &&
+               complain_of_trace(argv[first], argv)) {
+        code = EXIT_USAGE;
     } else {
         code = act(values, argv + first);
     }

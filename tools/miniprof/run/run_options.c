@@ -99,12 +99,13 @@ static bool check_setting(struct mp_config *config, const struct mp_setting *set
     return false;
 }
 
-/* A name that neither nvprof nor CUPTI could have: before a program has run for hours. */
+/* Names that neither nvprof nor CUPTI could have: before a program has run for hours. */
 static bool check_metrics(const char *list)
 {
     char name[METRIC_NAME_BYTES];
     struct metric_names names;
     struct metric_entry entry;
+    bool fine = true;
 
     metric_names_begin(&names, list);
     while (metric_names_next(&names, name)) {
@@ -112,6 +113,7 @@ static bool check_metrics(const char *list)
 
         if (metric_look_up(name, &entry))
             continue;
+        fine = false;
         if (meant)
             complain("run", "--metrics: there is no metric '%s'; did you mean '%s'?", name, meant);
         else
@@ -119,9 +121,8 @@ static bool check_metrics(const char *list)
                      "--metrics: there is no metric '%s'; 'miniprof metrics --query' lists "
                      "them",
                      name);
-        return false;
     }
-    return true;
+    return fine;
 }
 
 static bool check_settings(const struct run_values *values)

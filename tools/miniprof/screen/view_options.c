@@ -9,6 +9,7 @@
 #include "base/text/foreign.h"
 #include "base/text/nearest.h"
 #include "common/command.h"
+#include "screen/hold.h"
 #include "screen/progress.h"
 #include "screen/screen.h"
 #include "screen/size.h"
@@ -99,6 +100,8 @@ bool view_open(const char *command, const struct view_values *values, enum repor
                                                        screen_is_able(STDOUT_FILENO)};
         screen_begin(STDOUT_FILENO, &options);
     }
+    if (view->sort) /* its column may be in none of the tables */
+        hold_begin(&view->sorted);
     out->file = stdout;
     out->view = report_view_lays_out(view) || view->top || view->sort ? view : NULL;
     return true;
@@ -169,9 +172,13 @@ int view_close(int code, bool *written)
     const struct report_view *view = &open_view.view;
     bool flushed;
 
+    bool column = !view->sort || !view->titles.bytes || view->sorted;
+
     progress_end();
-    say_left_out(view);
-    if (view->sort && view->titles.bytes && !view->sorted) {
+    if (column)
+        say_left_out(view);
+    hold_end(column);
+    if (!column) {
         complain_of_sort(view);
         code = code < EXIT_USAGE ? EXIT_USAGE : code;
     }
