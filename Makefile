@@ -103,13 +103,6 @@ ifeq ($(origin HAVE_ZLIB),undefined)
 HAVE_ZLIB := $(shell echo '#include <zlib.h>' | $(CC) $(CPPFLAGS) -E -x c - >/dev/null 2>&1 && echo 1)
 endif
 
-# uPlot, for the pages of `miniprof html`; `make deps` fetches it by npm. HTML=none builds without.
-ifneq ($(HTML),none)
-HTML_MODULES ?= $(firstword $(wildcard $(BUILD)/html/node_modules build/html/node_modules))
-HAVE_UPLOT := $(if $(wildcard $(HTML_MODULES)/uplot/dist/uPlot.iife.min.js),\
-                $(shell command -v zstd >/dev/null && echo 1))
-endif
-
 # ---- parts --------------------------------------------------------------------------------------
 
 # The folders below each one named; a family is one folder deep.
@@ -122,9 +115,7 @@ CORE_OBJECTS   := $(filter-out $(if $(HAVE_SQLITE),%/nvvp/none.o %/tables/none.o
 	%/tables/sqlite.o $(filter-out %/nvvp/none.o %/nvvp/nvvp.o,$(filter \
 	$(OBJ)/src/export/nvvp/%,$(CORE_OBJECTS)))),$(CORE_OBJECTS))
 CORE_OBJECTS   := $(filter-out %/common/gzip$(if $(HAVE_ZLIB),_none).o,$(CORE_OBJECTS))
-CORE_OBJECTS   := $(if $(HAVE_UPLOT),$(filter-out %/page/assets_none.o,$(CORE_OBJECTS)) \
-	$(OBJ)/html_assets.o,$(CORE_OBJECTS))
-CORE_OBJECTS   += $(OBJ)/cbid_frame.o
+CORE_OBJECTS   += $(OBJ)/html_assets.o $(OBJ)/cbid_frame.o
 RECORD_OBJECTS := $(call objects,src/record)
 # Its stubs are written for these processors.
 PRELOAD_OBJECTS := $(if $(filter x86_64 aarch64,$(MACHINE)),$(call objects,src/preload) \
@@ -174,9 +165,6 @@ endif
 ifeq ($(HAVE_ZLIB),)
 	@echo "note: no zlib.h (Debian: zlib1g-dev): left out compressed exports (.json.gz)"
 endif
-ifeq ($(HAVE_UPLOT),)
-	@echo "note: no uPlot or no zstd (npm and 'make deps' fetch them): left out the pages of miniprof html"
-endif
 
 # ---- rules --------------------------------------------------------------------------------------
 
@@ -188,7 +176,7 @@ TLS_CFLAGS := $(if $(filter x86_64,$(MACHINE)),$(shell printf 'int unused;' | $(
 
 # Objects depend on the flags they were made with; expanded here, because variables of a target
 # reach what it depends on.
-FLAGS_LINE := $(subst ','\'',$(COMPILE) $(CUDA_CPPFLAGS) $(TLS_CFLAGS) $(HAVE_SQLITE:1=sqlite) $(HAVE_ZLIB:1=zlib) $(HAVE_UPLOT:1=uplot))
+FLAGS_LINE := $(subst ','\'',$(COMPILE) $(CUDA_CPPFLAGS) $(TLS_CFLAGS) $(HAVE_SQLITE:1=sqlite) $(HAVE_ZLIB:1=zlib))
 
 # What everything is built with is looked for where the flags are new, so before the first object.
 NEEDED_HEADERS := xxhash.h zstd.h
@@ -213,10 +201,11 @@ $(OBJ)/%.o: %.c $(BUILD)/flags
 	$(call say,CC,$<)
 	$(Q)$(COMPILE) -MMD -MP -c -o $@ $<
 
-$(OBJ)/html_assets.c: tools/dev/embed tools/dev/frame $(wildcard src/report/html/* src/report/html/*/*) $(HTML_MODULES)
+$(OBJ)/html_assets.c: tools/dev/embed tools/dev/frame $(BUILD)/packer $(wildcard src/report/html/* \
+	src/report/html/*/*)
 	@mkdir -p $(@D)
 	$(call say,PAGE,$@)
-	$(Q)tools/dev/embed src/report/html $(HTML_MODULES) $@
+	$(Q)tools/dev/embed src/report/html $@
 
 # Texts that the program has packed: NAME_frame and NAME_frame_bytes. `make demo` does without the
 # command zstd, which `make check` installs: then they are packed again.
@@ -379,7 +368,6 @@ help: ## this list
 	@echo "  V=1                     show the commands"
 	@echo "  CC=clang CFLAGS=...     compiler and its optimisation flags"
 	@echo "  CROSS=aarch64-linux-gnu-  build for another processor, in build/aarch64/"
-	@echo "  HTML=none               build without the pages of miniprof html"
 	@echo "  CUDA_HOME=DIR|none      where CUDA's headers are; none builds the reader only"
 	@echo "  PREFIX=DIR DESTDIR=DIR  where install and uninstall work (PREFIX=/usr/local)"
 	@echo "  NVPROF=1                install: a link nvprof to miniprof, too"

@@ -3,7 +3,7 @@
 # records (RECORDS: another greatest number), and how smooth the time line of the first is in
 # headless Chromium.
 set -u
-# Where a browser or uPlot is missing the line says so, and the other benchmarks go on.
+# Where a browser is missing the line says so, and the other benchmarks go on.
 (. "$SOURCE/tests/html/lib.sh" && make_pages inference) || exit $(($? == 77 ? 0 : 1))
 . "$SOURCE/tests/html/lib.sh"
 records=${RECORDS:-10000000}

@@ -8,11 +8,6 @@ cp "$data/resnet50_eager.mpt" eager.mpt
 cp "$data/resnet50_graph.mpt" graph.mpt
 trace plain
 
-if ! has_pages; then
-    echo "no uPlot: the pages themselves are not tested"
-    exit 77
-fi
-
 # ---- Wrong usage ----
 
 wrong() { # LINE ARGUMENT...

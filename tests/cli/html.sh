@@ -4,42 +4,7 @@
 # makes of it: tests/html.
 . "$SOURCE/tests/tools/cli.sh" || exit 1
 
-# The program without uPlot: its objects, with the ones that stand in for the page's parts.
-build_without() {
-    local libraries=("-Wl,--as-needed" -lzstd -lstdc++ -lm) compiler=${CC:-gcc}
-    [[ ${SAN-} != *fuzzer* ]] || compiler=clang # gcc has no such sanitizer
-    ! nm -u "$BUILD/miniprof" | grep -q sqlite3_ || libraries+=(-lsqlite3)
-    ! nm -u "$BUILD/miniprof" | grep -q deflate || libraries+=(-lz)
-    ! nm "$BUILD/miniprof" | grep -q __gcov_init || libraries+=(--coverage)
-    # shellcheck disable=SC2086
-    $compiler -std=gnu17 -D_GNU_SOURCE ${SAN:+-fsanitize=$SAN} -I"$SOURCE/include" \
-        -I"$SOURCE/src" -o without "$BUILD"/obj/{build_id,startup_frame,tools/miniprof/{*,*/*}}.o \
-        "$SOURCE/src/report/page/assets_none.c" "$BUILD/obj/libreader.a" "${libraries[@]}"
-}
-
 trace plain
-build_without || exit 1
-with=$miniprof
-miniprof=./without
-run html -o page.html plain.mpt
-code 2
-stdout </dev/null
-stderr <<END
-miniprof html: this miniprof was built without the charts of its pages (uPlot); with npm there, \
-run 'make deps' and build again
-END
-[ ! -e page.html ]
-verdict "no file" $?
-run diff --html page.html plain.mpt none.mpt # before anything is read
-code 2
-stdout </dev/null
-stderr <<END
-miniprof diff: this miniprof was built without the charts of its pages (uPlot); with npm there, \
-run 'make deps' and build again
-END
-[ ! -e page.html ] && ! ls ./*.part 2>/dev/null
-verdict "no file" $?
-miniprof=$with
 
 wrong() { # LINE ARGUMENT...
     local line=$1
@@ -56,10 +21,6 @@ wrong "miniprof html: --open needs a page in a file; -o - is the standard output
     html --open -o - plain.mpt
 
 run html -o page.html plain.mpt
-if ! has_pages; then
-    echo "no uPlot: the pages themselves are not tested"
-    finish
-fi
 code 0
 quiet
 stdout </dev/null
@@ -222,8 +183,6 @@ last="page of plain.mpt"
 verdict "nothing to load" $?
 grep -q "Content-Security-Policy\" content=\"default-src 'none'; script-src 'sha256-" page.html
 verdict "policy" $?
-grep -q 'Permission is hereby granted, free of charge' page.html
-verdict "uPlot's licence" $?
 
 # To stdout, one capture range, other limits.
 run html -o - plain.mpt

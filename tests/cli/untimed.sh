@@ -92,13 +92,11 @@ json '[d[s]["runs"][0]["gap"] for s in "ab"] == [None, "no_kernel_times"]'
 json '{q["quantity"] for q in d["quantities"]} == {"latency_ns", "host_ns", "api_ns"}'
 
 # The page: what rests on times is a note, and the first view does not know how busy the GPU was.
-if has_pages; then
-    run html -o page.html untimed.mpt
-    [ "$(grep -c '"note": "too many kernels have no times"' page.html)" -eq 5 ]
-    verdict "iters, iterations, layers, overlap and deps are notes" $?
-    grep -q '"busy_ns": *null' page.html
-    verdict "the page's first view" $?
-fi
+run html -o page.html untimed.mpt
+[ "$(grep -c '"note": "too many kernels have no times"' page.html)" -eq 5 ]
+verdict "iters, iterations, layers, overlap and deps are notes" $?
+grep -q '"busy_ns": *null' page.html
+verdict "the page's first view" $?
 
 # All that a graph ran, and few of many: the share of the others does not matter.
 trace untimed-node

@@ -84,9 +84,6 @@ ends() {
     quiet
 }
 
-page=
-! has_pages || page="html -o page.html"
-
 # every_report NAME [COUNT]: every report ends, deps says what is wrong in so many lines, and
 # nothing is lost.
 every_report() {
@@ -101,7 +98,7 @@ every_report() {
     ends deps --what-if=gemm=0.5x --what-if=host=0 "$name.mpt"
     ends iters "$name.mpt"
     ends advise "$name.mpt"
-    [ -z "$page" ] || ends $page "$name.mpt"
+    ends html -o page.html "$name.mpt"
     rm -f "$name.mpt" page.html
 }
 
@@ -122,7 +119,7 @@ hostile woken_before <<<'wait thread=1 kind=1 start=55000 duration=41000 waker=2
 forged no_begin <<<'wait thread=1 kind=1 start=0 duration=41000 waker=2 woken=38000'
 forged reversed <<<'wait thread=1 kind=1 start=55000 duration=-7 waker=2 woken=0'
 for name in no_begin reversed; do
-    for command in deps "deps --trace" "deps --iters step" iters advise ${page:+"$page"}; do
+    for command in deps "deps --trace" "deps --iters step" iters advise "html -o page.html"; do
         # shellcheck disable=SC2086
         run $command $name.mpt
         code 1

@@ -108,7 +108,7 @@ static void expect_page(const struct diff_report *report)
     FILE *page = fopen("/dev/null", "w");
     struct mp_error error;
 
-    expect(html_page_check(&error) != MP_OK || html_diff_write(page, report, &error) == MP_OK);
+    expect(html_diff_write(page, report, &error) == MP_OK);
     fclose(page);
 }
 

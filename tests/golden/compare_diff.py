@@ -241,11 +241,9 @@ class Comparison:
 
 
 def page_latencies(arguments):
-    """The second document of `miniprof diff --html`; None: miniprof was built without pages."""
+    """The second document of `miniprof diff --html`."""
     output = subprocess.run([*arguments, "--html", "-"], check=False, capture_output=True,
                             encoding="utf-8")
-    if output.returncode == 2 and "uPlot" in output.stderr:
-        return None
     return json.loads(re.search(r'id="doc-latencies"[^>]*>(.*?)</script>', output.stdout, re.S)[1])
 
 
@@ -263,9 +261,7 @@ def compare(program, a, b, name):
     comparison = Comparison(said, [Side(path, name) for path in (a, b)])
     assert all(len(side.ranges) <= SAMPLES for side in comparison.sides)
     comparison.latencies()
-    in_page = page_latencies(arguments)
-    if in_page:
-        comparison.page(in_page)
+    comparison.page(page_latencies(arguments))
     comparison.rows("kernels", "calls", lambda work: [work.name])
     comparison.positions()
     if comparison.said["layers"] is not None:

@@ -2,8 +2,8 @@
 # Takes 60 s.
 # The pages of `miniprof html` and `miniprof diff --html` in headless Chromium: all
 # tests/html/test_*.mjs, over traces of tests/data and generated ones. With SCREENSHOTS=FOLDER it
-# makes the pictures of docs/html.md there instead. Skipped, not passed, where node, Chromium,
-# playwright-core or uPlot is not there.
+# makes the pictures of docs/html.md there instead. Skipped, not passed, where node, Chromium or
+# playwright-core is not there.
 set -u
 . "$SOURCE/tests/html/lib.sh" || exit 1
 

@@ -34,7 +34,7 @@ function table(page, name) {
 
 // The data of the n-th chart of the view that is open, and where a point of it is on the screen.
 async function chart(page, index = 0) {
-    await page.locator('[role="tabpanel"]:not([hidden]) .chart .u-over').first().waitFor();
+    await page.locator('[role="tabpanel"]:not([hidden]) .chart canvas').first().waitFor();
     return page.evaluate((wanted) => {
         const shown = [...miniprof.charts].filter(({ element }) => element.offsetParent);
         window.shownChart = shown[wanted];
@@ -45,12 +45,14 @@ async function chart(page, index = 0) {
 async function clickPoint(page, index, series = 1) {
     const at = await page.evaluate(
         ([point, line]) => {
-            const { plot } = window.shownChart;
-            plot.over.scrollIntoView({ block: "center" });
-            const box = plot.over.getBoundingClientRect();
+            const { canvas, options, x, y } = window.shownChart;
+            const on = ({ low, high, from, to }, value) =>
+                from + ((value - low) / (high - low)) * (to - from);
+            canvas.scrollIntoView({ block: "center" });
+            const box = canvas.getBoundingClientRect();
             return {
-                x: box.left + plot.valToPos(plot.data[0][point], "x"),
-                y: box.top + plot.valToPos(plot.data[line][point] ?? 0, "y"),
+                x: box.left + on(x, options.data[0][point]),
+                y: box.top + on(y, options.data[line][point] ?? 0),
             };
         },
         [index, series],

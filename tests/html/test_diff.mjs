@@ -178,7 +178,7 @@ test("the charts hold both sides, in time and by rank", async (browser) => {
     // 50 and 30 iterations: numbers that B lacks are empty.
     const { joined, legend } = await page.evaluate(() => ({
         joined: miniprof.documents.latencies.b.iterations.length,
-        legend: [...document.querySelectorAll(".chart .u-label")].map((e) => e.textContent),
+        legend: [...document.querySelectorAll(".chart-legend span")].map((e) => e.textContent),
     }));
     assert.equal(joined, 30);
     assert.ok(legend.includes("A") && legend.includes("B"));

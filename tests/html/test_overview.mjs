@@ -64,7 +64,7 @@ test("what an iteration takes without recording is said where it is known", asyn
 
 test("an iteration of the chart leads to the time line", async (browser) => {
     const page = await open(browser, "inference", CALM);
-    const plot = page.locator("#view-overview .u-over").first();
+    const plot = page.locator("#view-overview .chart canvas").first();
     await plot.waitFor();
     const box = await plot.boundingBox();
     await page.mouse.move(box.x + box.width - 3, box.y + box.height / 2);
@@ -84,6 +84,41 @@ test("an iteration of the chart leads to the time line", async (browser) => {
     assert.ok(from <= begin && to >= begin + latency && to - from < latency * 1.3);
     await page.goBack();
     assert.equal(await page.locator("#tab-overview").getAttribute("aria-selected"), "true");
+});
+
+test("the chart says what is beside the pointer, and no more without it", async (browser) => {
+    const page = await open(browser, "inference", CALM);
+    const plot = page.locator("#view-overview .chart").first();
+    const legend = plot.locator(".chart-legend");
+    await plot.locator("canvas").waitFor();
+    const labels = await legend.innerText();
+    assert.ok(!labels.includes(":"), labels);
+    const first = await page.evaluate(() => {
+        const { columns, rows } = miniprof.documents.iterations;
+        return rows[0][columns.indexOf("latency_ns")];
+    });
+    const box = await plot.locator("canvas").boundingBox();
+    await page.mouse.move(box.x + 77, box.y + 60);
+    const said = await legend.innerText();
+    assert.match(said, /^number: 1\s/);
+    assert.ok(said.includes(`${first / 1e3} us`), said);
+    assert.ok(await plot.locator(".chart-cursor").isVisible());
+    await page.mouse.move(box.x + 77, box.y - 60);
+    assert.equal(await legend.innerText(), labels);
+    assert.ok(await plot.locator(".chart-cursor").isHidden());
+    assert.deepEqual(page.complaints, []);
+});
+
+test("charts are drawn again in the other theme", async (browser) => {
+    const page = await open(browser, "inference", CALM);
+    const canvas = page.locator("#view-overview .chart canvas").first();
+    await canvas.waitFor();
+    const pixels = () => canvas.evaluate((element) => element.toDataURL());
+    const light = await pixels();
+    await page.locator("#theme").click();
+    assert.notEqual(await pixels(), light);
+    await page.locator("#theme").click();
+    assert.equal(await pixels(), light);
 });
 
 test("a finding leads to the advice", async (browser) => {

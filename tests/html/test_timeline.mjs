@@ -281,7 +281,7 @@ test("what is in view is there as a table", async (browser) => {
 
 test("a click on an iteration shows it in the time line", async (browser) => {
     const page = await open(browser, "inference", { view: "iterations", reducedMotion: "reduce" });
-    const plot = page.locator("#view-iterations .u-over");
+    const plot = page.locator("#view-iterations .chart canvas");
     const box = await plot.boundingBox();
     await page.mouse.move(box.x + box.width - 2, box.y + box.height / 2);
     await page.mouse.click(box.x + box.width - 2, box.y + box.height / 2); // the last of 50

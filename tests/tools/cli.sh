@@ -31,12 +31,6 @@ trace() {
     "$make_trace" "$1" "${2:-$1.mpt}" || exit 1
 }
 
-# has_pages: whether the command was built with the charts of its pages. They need npm.
-has_pages() {
-    trace plain .probe.mpt
-    ! "$miniprof" html -o .probe.html .probe.mpt 2>&1 | grep -q 'built without'
-}
-
 # No script needs site packages, and to look for them takes half of a start.
 python3() {
     command python3 -S "$@"

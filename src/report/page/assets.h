@@ -1,7 +1,5 @@
 /* The page's own parts, before and after the documents: each is one zstd frame, which makes the
- * program 0.2 MB smaller. tools/dev/embed makes them from src/report/html and uPlot. Without uPlot,
- * assets_none.c takes their place, with sizes of 0.
- */
+ * program 0.2 MB smaller. tools/dev/embed makes them from src/report/html. */
 #ifndef MP_REPORT_PAGE_ASSETS_H
 #define MP_REPORT_PAGE_ASSETS_H
 

@@ -27,8 +27,8 @@
 #define HTML_DIFF_ITERATIONS 10000 /* points of a side in the page */
 #define HTML_DIFF_POSITIONS  5000  /* kernels by position, unless all are asked for */
 
-/* Writes the page. MP_ERR_UNSUPPORTED (html_page_check), MP_ERR_MEMORY: after a failure the output
- * is no complete page. Output errors are in ferror(out). */
+/* Writes the page. MP_ERR_MEMORY: after a failure the output is no complete page. Output errors are
+ * in ferror(out). */
 enum mp_status html_diff_write(FILE *out, const struct diff_report *report, struct mp_error *error);
 
 /* Only the second document. MP_ERR_MEMORY. */

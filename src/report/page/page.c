@@ -23,15 +23,6 @@
 
 static const char hexadecimal[] = "0123456789abcdef";
 
-enum mp_status html_page_check(struct mp_error *error)
-{
-    if (html_assets_head_bytes)
-        return MP_OK;
-    return mp_error_set(error, MP_ERR_UNSUPPORTED,
-                        "this miniprof was built without the charts of its pages (uPlot); with "
-                        "npm there, run 'make deps' and build again");
-}
-
 static enum mp_status put_asset(FILE *out, const unsigned char *frame, size_t frame_bytes,
                                 struct mp_error *error)
 {
@@ -48,7 +39,6 @@ static enum mp_status put_asset(FILE *out, const unsigned char *frame, size_t fr
 enum mp_status html_page_begin(struct html_page *page, FILE *out, struct mp_error *error)
 {
     page->out = out;
-    MP_TRY(html_page_check(error));
     return put_asset(out, html_assets_head, html_assets_head_bytes, error);
 }
 

@@ -6,9 +6,9 @@
  *     html_page_blob(&page, "events", data, size);
  *     MP_TRY(html_page_end(&page, &error));
  *
- * The parts around the documents come from src/report/html: a template, a style sheet, scripts and
- * uPlot. tools/dev/embed puts them together when miniprof is built (assets.h). Data of a trace goes
- * only into documents, where a browser takes it for data, not for markup:
+ * The parts around the documents come from src/report/html: a template, style sheets and scripts.
+ * tools/dev/embed puts them together when miniprof is built (assets.h). Data of a trace goes only
+ * into documents, where a browser takes it for data, not for markup:
  *
  *     <script type="application/json" id="doc-summary" data-title="Summary">...</script>
  *     <script type="text/plain" id="blob-events">base64</script>
@@ -29,12 +29,7 @@ struct html_page {
     FILE *out; /* not owned */
 };
 
-/* Whether pages can be made. If miniprof was built without uPlot: MP_ERR_UNSUPPORTED, with what to
- * do. */
-enum mp_status html_page_check(struct mp_error *error);
-
-/* Writes everything that stands before the documents. Fails as html_page_check does, or with
- * MP_ERR_MEMORY; then nothing is written. */
+/* Writes everything that stands before the documents. MP_ERR_MEMORY: then nothing is written. */
 enum mp_status html_page_begin(struct html_page *page, FILE *out, struct mp_error *error);
 
 /* Adds a JSON document. `id` is of letters, digits and _; `title` is plain text of ours. */

@@ -33,9 +33,9 @@ struct html_report_result {
     char warning[QUALITY_TEXT_BYTES]; /* says what is missing in the trace; empty: nothing */
 };
 
-/* Writes the page. MP_ERR_UNSUPPORTED if miniprof was built without uPlot, MP_ERR_ARGUMENT if there
- * is no such range, MP_ERR_IO (of the trace), MP_ERR_MEMORY, MP_ERR_LIMIT: after a failure the
- * output is no complete page. Output errors are in ferror(out). */
+/* Writes the page. MP_ERR_ARGUMENT if there is no such range, MP_ERR_IO (of the trace),
+ * MP_ERR_MEMORY, MP_ERR_LIMIT: after a failure the output is no complete page. Output errors are in
+ * ferror(out). */
 enum mp_status html_report_write(FILE *out, struct mp_trace *trace,
                                  const struct html_report_options *options,
                                  struct html_report_result *result, struct mp_error *error);

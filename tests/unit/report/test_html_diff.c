@@ -171,8 +171,6 @@ static void long_latencies_stay_whole(void **state)
     (void)state;
     write_of(longest, 2, longest, 2);
     assert_non_null(strstr(written, "\"latencies_ns\": [2305843009213693951, 1]"));
-    if (html_page_check(&error) != MP_OK)
-        return;
     free(written);
     written = NULL;
     out = open_memstream(&written, &written_bytes);

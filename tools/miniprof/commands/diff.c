@@ -78,8 +78,8 @@ static const struct option_set set = {
                "takes, and which kernels were added, removed, slower or faster. A side is a "
                "trace, a folder of traces, or several of them before and behind --.",
     .notes = "Exit code: 0 fine, 1 slower than --fail-above allows or a trace is not whole (lines "
-             "of the report say which), 2 wrong usage, no such iterations, or --html in a miniprof "
-             "without npm's uPlot, 3 a trace cannot be read or the page not written.",
+             "of the report say which), 2 wrong usage, no such iterations, 3 a "
+             "trace cannot be read or the page not written.",
     .specs = specs,
     .count = sizeof specs / sizeof *specs,
 };
@@ -194,7 +194,7 @@ static int print(struct making *making, FILE *page)
     }
     if (html_diff_write(page, &making->report, &error) != MP_OK) {
         complain(set.command, "%s", error.text);
-        return error.status == MP_ERR_UNSUPPORTED ? EXIT_USAGE : EXIT_UNREADABLE;
+        return EXIT_UNREADABLE;
     }
     if (page != stdout)
         print_diff_verdict(making->out.file, &making->report);
@@ -256,25 +256,13 @@ static int open_and_compare(struct making *making, const struct arguments sides[
     return code;
 }
 
-/* Called before traces are read, because reading may take long. */
-static bool check_page(const struct diff_values *values)
-{
-    struct mp_error error;
-
-    if (!values->html)
-        return true;
-    if (values->report.format != REPORT_TEXT)
-        complain(set.command, "--html takes the place of --csv and --json");
-    else if (html_page_check(&error) != MP_OK)
-        complain(set.command, "%s", error.text);
-    else
-        return true;
-    return false;
-}
-
 static bool set_up(struct making *making, struct diff_values *values)
 {
-    if (!check_page(values) || !report_out_open(set.command, &values->report, &making->out))
+    if (values->html && values->report.format != REPORT_TEXT) {
+        complain(set.command, "--html takes the place of --csv and --json");
+        return false;
+    }
+    if (!report_out_open(set.command, &values->report, &making->out))
         return false;
     iterations_by(values->iterations.how, &making->options.iterations);
     if (values->fail_above && !parse_percent(values->fail_above, &making->report.allowed)) {

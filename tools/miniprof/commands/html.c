@@ -61,19 +61,10 @@ static const struct option_set set = {
                "dependencies, and the tables of the other commands. One file that needs nothing "
                "else and loads nothing. Of several traces it shows all processes together.",
     .notes = "Exit code: 0 fine, 1 the trace is not whole, or no browser could be started, 2 wrong "
-             "usage, or miniprof was built without npm's uPlot, 3 the trace cannot be read or the "
-             "page not written.",
+             "usage, 3 the trace cannot be read or the page not written.",
     .specs = specs,
     .count = sizeof specs / sizeof *specs,
 };
-
-static int code_of(const char *path, enum mp_status status, const struct mp_error *error)
-{
-    if (status != MP_ERR_UNSUPPORTED)
-        return fail_on_trace(set.command, path, error);
-    complain(set.command, "%s", error->text);
-    return EXIT_USAGE;
-}
 
 struct making {
     const struct html_values *values;
@@ -125,7 +116,7 @@ static int write_one(struct making *making, FILE *out, const char *path)
     progress_end();
     mp_trace_close(trace);
     if (status != MP_OK)
-        return code_of(path, status, &error);
+        return fail_on_trace(set.command, path, &error);
     tell(making, "", &result);
     return making->code;
 }
@@ -177,7 +168,7 @@ static int write_set(struct making *making, FILE *out, const struct trace_set *t
         return EXIT_UNREADABLE; /* open_trace has said why */
     if (!error.status)
         mp_error_set(&error, status, "cannot make a page: %s", mp_status_name(status));
-    return code_of(failed->path, status, &error);
+    return fail_on_trace(set.command, failed->path, &error);
 }
 
 /* A folder of ranks whose operations of NCCL match; false: it is none. */
