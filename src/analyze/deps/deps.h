@@ -262,18 +262,23 @@ enum mp_status deps_windows_iterations(const struct deps *deps, struct mp_trace 
 
 /* ---- Threads ---- */
 
-/* The lane of a thread, by the system's id or by its name through NVTX; DEPS_NONE. */
+/* The lane of a thread, by the system's id or by its name; DEPS_NONE if there is none, or several
+ * have the name. */
 uint32_t deps_find_thread(const struct deps *deps, const char *asked);
 
 /* "; there are: 4001, 4002 'loader', ..." for a message. Returns `text`. */
 #define DEPS_THREADS_BYTES 512
 const char *deps_list_threads(const struct deps *deps, char text[DEPS_THREADS_BYTES]);
 
+/* Why deps_find_thread found none, with that list. Returns `text`. */
+#define DEPS_REFUSAL_BYTES (DEPS_THREADS_BYTES + 128)
+const char *deps_refuse_thread(const struct deps *deps, const char *asked,
+                               char text[DEPS_REFUSAL_BYTES]);
+
 /* Makes each window one of this thread: it ends with the thread's last call or wait that began in
  * it, and device work that runs on does not prolong it. Windows in which the thread has neither,
- * and NVTX ranges of other threads, are left out. `thread` is the system's id or the name given
- * through NVTX. MP_ERR_ARGUMENT if no window is left: the message lists the threads; `windows` is
- * then empty. */
+ * and NVTX ranges of other threads, are left out. `thread` is the system's id or a name.
+ * MP_ERR_ARGUMENT if no window is left: the message lists the threads; `windows` is then empty. */
 enum mp_status deps_windows_of_thread(const struct deps *deps, const char *thread,
                                       struct deps_windows *windows, struct mp_error *error);
 

@@ -1,5 +1,5 @@
-/* Threads as people name them: by the system's id, or by the name that the program gave through
- * NVTX.
+/* Threads as people name them: by the system's id, or by the name that the program gave them
+ * through NVTX, or the system.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -21,17 +21,54 @@ static const char *name_of_thread(const struct deps *deps, const struct deps_lan
     return found && found->name ? definitions_text(&deps->definitions, found->name) : NULL;
 }
 
-uint32_t deps_find_thread(const struct deps *deps, const char *asked)
+static bool has_id(const struct deps_lane *lane, const char *asked)
 {
+    char tid[24];
+
+    snprintf(tid, sizeof tid, "%" PRIu64, lane->tid);
+    return !strcmp(asked, tid);
+}
+
+/* How many threads have the name; *last is one of them. */
+static uint32_t count_of_name(const struct deps *deps, const char *asked, uint32_t *last)
+{
+    uint32_t count = 0;
+
     for (uint32_t i = 0; i < deps->thread_count; i++) {
         const char *name = name_of_thread(deps, &deps->lanes[i]);
-        char tid[24];
 
-        snprintf(tid, sizeof tid, "%" PRIu64, deps->lanes[i].tid);
-        if (!strcmp(asked, tid) || (name && !strcmp(asked, name)))
+        if (name && !strcmp(asked, name)) {
+            *last = i;
+            count++;
+        }
+    }
+    return count;
+}
+
+/* Threads inherit the system's name from the thread that made them, so many may have one. */
+uint32_t deps_find_thread(const struct deps *deps, const char *asked)
+{
+    uint32_t found = DEPS_NONE;
+
+    for (uint32_t i = 0; i < deps->thread_count; i++) {
+        if (has_id(&deps->lanes[i], asked))
             return i;
     }
-    return DEPS_NONE;
+    return count_of_name(deps, asked, &found) == 1 ? found : DEPS_NONE;
+}
+
+const char *deps_refuse_thread(const struct deps *deps, const char *asked,
+                               char text[DEPS_REFUSAL_BYTES])
+{
+    char list[DEPS_THREADS_BYTES];
+    uint32_t last;
+
+    snprintf(text, DEPS_REFUSAL_BYTES,
+             count_of_name(deps, asked, &last) > 1
+                 ? "several threads are called '%.64s', name one by its id%s"
+                 : "there is no thread '%.64s'%s",
+             asked, deps_list_threads(deps, list));
+    return text;
 }
 
 const char *deps_list_threads(const struct deps *deps, char text[DEPS_THREADS_BYTES])

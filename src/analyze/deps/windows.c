@@ -276,7 +276,7 @@ enum mp_status deps_windows_of_thread(const struct deps *deps, const char *threa
                                       struct deps_windows *windows, struct mp_error *error)
 {
     uint32_t lane = deps_find_thread(deps, thread);
-    char threads[DEPS_THREADS_BYTES];
+    char text[DEPS_REFUSAL_BYTES];
     size_t kept = 0;
 
     for (size_t i = 0; i < windows->count && lane != DEPS_NONE; i++) {
@@ -288,11 +288,11 @@ enum mp_status deps_windows_of_thread(const struct deps *deps, const char *threa
     if (kept)
         return MP_OK;
     deps_windows_free(windows);
+    if (lane == DEPS_NONE)
+        return mp_error_set(error, MP_ERR_ARGUMENT, "%s", deps_refuse_thread(deps, thread, text));
     return mp_error_set(error, MP_ERR_ARGUMENT,
-                        lane == DEPS_NONE
-                            ? "there is no thread '%s'%s"
-                            : "thread '%s' has no call and no wait in what was asked for%s",
-                        thread, deps_list_threads(deps, threads));
+                        "thread '%s' has no call and no wait in what was asked for%s", thread,
+                        deps_list_threads(deps, text));
 }
 
 /* ---- NVTX ranges ---- */

@@ -42,7 +42,7 @@ static bool next_wanted(const struct iterations_finder *finder,
 enum mp_status iterations_asked_thread(struct iterations_finder *finder, uint32_t *lane)
 {
     const char *asked = finder->options->name;
-    char threads[DEPS_THREADS_BYTES];
+    char text[DEPS_REFUSAL_BYTES];
 
     *lane = DEPS_NONE;
     if (!asked || finder->options->way == ITERATIONS_AUTO)
@@ -50,8 +50,8 @@ enum mp_status iterations_asked_thread(struct iterations_finder *finder, uint32_
     *lane = deps_find_thread(finder->deps, asked);
     if (*lane != DEPS_NONE)
         return MP_OK;
-    return mp_error_set(finder->error, MP_ERR_ARGUMENT, "there is no thread '%.64s'%s", asked,
-                        deps_list_threads(finder->deps, threads));
+    return mp_error_set(finder->error, MP_ERR_ARGUMENT, "%s",
+                        deps_refuse_thread(finder->deps, asked, text));
 }
 
 /* ---- Requests ---- */

@@ -201,6 +201,25 @@ static void a_thread_is_asked_for_by_id_or_name(void **state)
     scene_end(SOUND);
 }
 
+/* Threads inherit the system's name of the one that made them. */
+static void a_name_of_several_threads_is_refused(void **state)
+{
+    (void)state;
+    scene_begin();
+    put_call(1, "one", 10, 40, 1);
+    put_call(2, "two", 15, 30, 2);
+    for (uint32_t thread = 1; thread <= 2; thread++)
+        mp_append_thread(scene.writer, &(struct mp_row_thread){.id = thread,
+                                                               .tid = 4000 + thread,
+                                                               .name = put_string("python3")});
+    scene_load();
+    assert_string_equal(of_thread("4002"), "found");
+    assert_string_equal(of_thread("python3"),
+                        "several threads are called 'python3', name one by its id; there are: "
+                        "4001 'python3', 4002 'python3'");
+    scene_end(SOUND);
+}
+
 static void of_many_threads_six_are_told(void **state)
 {
     (void)state;
@@ -401,6 +420,7 @@ int main(void)
         cmocka_unit_test(the_path_begins_on_the_thread_whose_last_call_ends_last),
         cmocka_unit_test(of_threads_that_end_together_the_first_counts),
         cmocka_unit_test(a_thread_is_asked_for_by_id_or_name),
+        cmocka_unit_test(a_name_of_several_threads_is_refused),
         cmocka_unit_test(of_many_threads_six_are_told),
         cmocka_unit_test(iterations_are_numbered_in_order),
         cmocka_unit_test(an_iteration_belongs_to_its_thread),
