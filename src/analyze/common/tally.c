@@ -36,15 +36,30 @@ static inline void tally_one(struct tally *tally, uint64_t duration)
     tally->calls++;
 }
 
-static void tally_doubtful(struct tallies *tallies, struct tally *tally, uint64_t start,
-                           uint64_t duration)
+/* Of a batch only the whole is measured: the least and the greatest of its calls are its mean. */
+static void tally_batch(struct tally *tally, uint64_t duration, uint64_t calls)
 {
-    if (!start)
+    struct tally batch = {.calls = calls,
+                          .total = duration,
+                          .least = duration / calls,
+                          .greatest = duration / calls + (duration % calls != 0)};
+
+    tally_merge(tally, &batch);
+}
+
+static void tally_doubtful(struct tallies *tallies, struct tally *tally,
+                           const struct tally_rows *rows, uint32_t row)
+{
+    uint64_t duration = rows->durations[row];
+
+    if (!rows->starts[row])
         tallies->unknown_times++;
     else if ((int64_t)duration < 0)
         tallies->reversed_times++;
+    else if (rows->batches && rows->batches[row] > 1)
+        tally_batch(tally, duration, rows->batches[row]);
     else
-        tally_one(tally, duration); /* begins and ends in the same nanosecond */
+        tally_one(tally, duration); /* begins and ends in the same nanosecond, or is of a range */
 }
 
 static void add_all(struct tallies *tallies, const struct tally_rows *rows)
@@ -56,8 +71,8 @@ static void add_all(struct tallies *tallies, const struct tally_rows *rows)
         uint64_t id = rows->ids[i] < limit ? rows->ids[i] : 0;
         uint64_t duration = rows->durations[i];
 
-        if (__builtin_expect(!rows->starts[i] || (int64_t)duration <= 0, 0))
-            tally_doubtful(tallies, &items[id], rows->starts[i], duration);
+        if (__builtin_expect(!rows->starts[i] || (int64_t)duration <= 0 || rows->batches, 0))
+            tally_doubtful(tallies, &items[id], rows, i);
         else
             tally_one(&items[id], duration);
     }
@@ -75,7 +90,7 @@ static void add_range(struct tallies *tallies, const struct tally_rows *rows,
         bool inside = rows->correlations ? range_has_work(range, rows->correlations[i], start)
                                          : range_has_call(range, start);
         if (inside)
-            tally_doubtful(tallies, &items[id], start, rows->durations[i]);
+            tally_doubtful(tallies, &items[id], rows, i);
     }
 }
 

@@ -26,6 +26,8 @@ struct tally_rows {
     const uint64_t *durations;
     const uint64_t *correlations; /* NULL for API calls, which belong to a range by time */
     uint32_t count;
+    const uint64_t *batches; /* how many calls a row stands for, which took the same time each;
+                                0 and NULL: one */
 };
 
 struct tallies {

@@ -111,9 +111,10 @@ struct deps_activity {
 
 /* What only copies have. */
 struct deps_copy {
-    uint64_t bytes : 55;   /* or as many as fit */
+    uint64_t bytes : 43;   /* or as many as fit */
+    uint64_t count : 16;   /* copies of a batch, or as many as fit; else 1 */
     uint64_t pageable : 1; /* the memory on the host is */
-    uint64_t kind : 8; /* enum mp_copy_kind; MP_copy_kind_unknown for a kind without a name there */
+    uint64_t kind : 4; /* enum mp_copy_kind; MP_copy_kind_unknown for a kind without a name there */
 };
 
 /* What only waits have. */

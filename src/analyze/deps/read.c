@@ -261,17 +261,23 @@ static bool is_awaited_copy(const struct mp_batch *batch, uint32_t row)
     return !CELL(copy, node) && (!(CELL(copy, flags) & 1) || is_pageable_copy(batch, row));
 }
 
-#define MOST_BYTES ((UINT64_C(1) << 55) - 1)
+#define MOST_BYTES  ((UINT64_C(1) << 43) - 1)
+#define MOST_COPIES ((UINT64_C(1) << 16) - 1)
 
-static enum mp_status add_copy(struct deps *deps, uint64_t kind, uint64_t bytes, bool pageable,
+static enum mp_status add_copy(struct deps *deps, const struct mp_batch *batch, uint32_t row,
                                uint32_t *index)
 {
+    uint64_t kind = CELL(copy, kind), bytes = CELL(copy, bytes), count = CELL(copy, count);
+
     MP_TRY(mp_reserve((void **)&deps->copies, deps->copy_count, &deps->copy_capacity,
                       sizeof *deps->copies));
     *index = (uint32_t)deps->copy_count;
     deps->copies[deps->copy_count++] = (struct deps_copy){
         .bytes = bytes < MOST_BYTES ? bytes : MOST_BYTES,
-        .pageable = pageable,
+        .count = !count                ? 1
+                 : count < MOST_COPIES ? count
+                                       : MOST_COPIES,
+        .pageable = is_pageable_copy(batch, row),
         .kind = kind <= MP_copy_kind_PtoP ? (unsigned)kind : MP_copy_kind_unknown,
     };
     return MP_OK;
@@ -288,8 +294,7 @@ static enum mp_status take_copy(struct deps_builder *builder, const struct mp_ba
         return MP_OK;
     MP_TRY(look_up(builder, DEPS_MEMO_COPY, CELL(copy, kind), &memo));
     activity.name = memo.name;
-    MP_TRY(add_copy(builder->deps, CELL(copy, kind), CELL(copy, bytes),
-                    is_pageable_copy(batch, row), &activity.detail));
+    MP_TRY(add_copy(builder->deps, batch, row, &activity.detail));
     if (is_awaited_copy(batch, row))
         activity.flags |= DEPS_AWAITED;
     return add_work(builder, &activity, DEPS_COPY, CELL(copy, stream), CELL(copy, node));
@@ -481,7 +486,7 @@ static const struct {
      take_kernel},
     {MP_TABLE_copy,
      TIMES(copy) | M(copy, stream) | M(copy, kind) | M(copy, source) | M(copy, target) |
-         M(copy, flags) | M(copy, bytes) | M(copy, node),
+         M(copy, flags) | M(copy, bytes) | M(copy, node) | M(copy, count),
      take_copy},
     {MP_TABLE_set, TIMES(set) | M(set, stream) | M(set, node), take_set},
     {MP_TABLE_graph, TIMES(graph) | M(graph, stream) | M(graph, graph), take_graph},

@@ -156,7 +156,7 @@ enum iteration_quantity {
     ITERATION_TIMES,
     ITERATION_LAUNCHES = ITERATION_TIMES, /* calls that launched work */
     ITERATION_KERNELS,                    /* records of kernels and of graphs as a whole */
-    ITERATION_COPIES,                     /* records of copies */
+    ITERATION_COPIES,                     /* copies, also those of batches */
     ITERATION_BYTES,                      /* that they copied */
     ITERATION_QUANTITIES
 };

@@ -240,7 +240,7 @@ static void count_work(const struct sweep *sweep, struct iteration_measures *mea
             continue;
         values = measures[sweep->iterations->of[i]].values;
         if (work->kind == DEPS_COPY) {
-            values[ITERATION_COPIES]++;
+            values[ITERATION_COPIES] += deps->copies[work->detail].count;
             values[ITERATION_BYTES] += deps->copies[work->detail].bytes;
         } else if (work->kind != DEPS_SET && work->kind != DEPS_HOST_FUNCTION) {
             values[ITERATION_KERNELS]++;

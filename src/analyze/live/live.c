@@ -59,7 +59,7 @@ void live_select(struct mp_cursor *cursor)
                          M(kernel, correlation));
     mp_cursor_select(cursor, mp_table_by_id(MP_TABLE_copy),
                      M(copy, stream) | M(copy, kind) | M(copy, bytes) | M(copy, start) |
-                         M(copy, duration) | M(copy, correlation));
+                         M(copy, duration) | M(copy, correlation) | M(copy, count));
     mp_cursor_select(cursor, mp_table_by_id(MP_TABLE_set),
                      M(set, stream) | M(set, start) | M(set, duration) | M(set, correlation));
     mp_cursor_select(cursor, mp_table_by_id(MP_TABLE_call),
@@ -198,11 +198,12 @@ static enum live_direction direction_of(uint64_t kind)
 static enum mp_status take_copy(struct live *live, const struct mp_batch *batch, uint32_t row)
 {
     struct live_copies *copies = &live->copies[direction_of(CELL(copy, kind))];
+    uint64_t count = CELL(copy, count) ? CELL(copy, count) : 1;
 
     if (!take_times(live, CELL(copy, start), CELL(copy, duration)))
         return MP_OK;
-    copies->count++;
-    copies->last_count++;
+    copies->count += count;
+    copies->last_count += count;
     copies->bytes += CELL(copy, bytes);
     copies->last_bytes += CELL(copy, bytes);
     return live_note_work(live, CELL(copy, stream), CELL(copy, start), CELL(copy, duration),

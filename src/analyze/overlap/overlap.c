@@ -95,17 +95,18 @@ static enum mp_status load_definitions(struct overlap_pass *pass, struct mp_erro
 static const struct activity_table {
     uint16_t table;
     uint8_t stream, start, duration, correlation;
-    uint8_t what; /* shape of a kernel, kind of a copy */
+    uint8_t what;  /* shape of a kernel, kind of a copy */
+    uint8_t count; /* copies of a batch; 0: each row is one */
 } tables[] = {
 #define C(table, column) MP_COLUMN_##table##_##column
     {MP_TABLE_kernel, C(kernel, stream), C(kernel, start), C(kernel, duration),
-     C(kernel, correlation), C(kernel, shape)},
+     C(kernel, correlation), C(kernel, shape), 0},
     {MP_TABLE_copy, C(copy, stream), C(copy, start), C(copy, duration), C(copy, correlation),
-     C(copy, kind)},
+     C(copy, kind), C(copy, count)},
     {MP_TABLE_set, C(set, stream), C(set, start), C(set, duration), C(set, correlation),
-     C(set, stream)},
+     C(set, stream), 0},
     {MP_TABLE_graph, C(graph, stream), C(graph, start), C(graph, duration), C(graph, correlation),
-     C(graph, stream)},
+     C(graph, stream), 0},
 #undef C
 };
 
@@ -272,6 +273,12 @@ static enum mp_status overlap_take_row(struct overlap_pass *pass, const struct m
         MP_TRY(kernel_time_next(&pass->kernels, stream, row->time, duration));
     MP_TRY(find_slot(pass, &stream, &slot));
     widen(window_of(pass, correlation, row->time), row->time, end);
+    if (table->count && row->columns[table->count][row->row] > 1) {
+        struct overlap_lane *lane = dense_at(&pass->lanes, stream);
+
+        pass->sweeps[slot].times.calls[activity] += row->columns[table->count][row->row] - 1;
+        lane->calls += row->columns[table->count][row->row] - 1;
+    }
     return overlap_sweep_add(&pass->sweeps[slot], pass->lanes.items, activity, (uint32_t)stream,
                              row->time, end);
 }
@@ -286,7 +293,8 @@ static enum mp_status take_rows(struct overlap_pass *pass, struct mp_error *erro
     for (size_t i = 0; i < TABLE_COUNT; i++)
         wanted[i] = (struct merge_table){mp_table_by_id(tables[i].table), tables[i].start,
                                          1u << tables[i].stream | 1u << tables[i].duration |
-                                             1u << tables[i].correlation | 1u << tables[i].what};
+                                             1u << tables[i].correlation | 1u << tables[i].what |
+                                             (tables[i].count ? 1u << tables[i].count : 0)};
     MP_TRY(merge_open(pass->trace, wanted, TABLE_COUNT, &merge, error));
     while ((status = merge_next(merge, &row)) == MP_OK) {
         status = overlap_take_row(pass, &row);

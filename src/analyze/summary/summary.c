@@ -80,6 +80,8 @@ static void select_source(struct mp_cursor *cursor, const struct pass *pass,
         mask |= MP_COLUMN_MASK(unified, source) | MP_COLUMN_MASK(unified, target);
     if (source->table == MP_TABLE_kernel)
         mask |= kernel_time_columns(pass->range);
+    if (source->table == MP_TABLE_copy)
+        mask |= MP_COLUMN_MASK(copy, count);
     mp_cursor_select(cursor, mp_table_by_id(source->table), mask);
 }
 
@@ -159,6 +161,7 @@ static enum mp_status take_rows(struct pass *pass, size_t index, const struct mp
         .durations = batch->columns[source->duration],
         .correlations = is_correlated(pass, source) ? batch->columns[source->correlation] : NULL,
         .count = batch->rows,
+        .batches = index == SOURCE_COPY ? batch->columns[MP_COLUMN_copy_count] : NULL,
     };
 
     if (pass->options->by || (pass->per_device && source->group == SUMMARY_GPU)) {

@@ -294,8 +294,8 @@ static void settings_say_what_was_asked_for(void **state)
 static void tallies_equal_a_sum_done_the_slow_way(void **state)
 {
     enum { ROWS = 5000, IDS = 37 };
-    static uint64_t ids[ROWS], starts[ROWS], durations[ROWS];
-    struct tally_rows rows = {ids, starts, durations, NULL, ROWS};
+    static uint64_t ids[ROWS], starts[ROWS], durations[ROWS], batches[ROWS];
+    struct tally_rows rows = {ids, starts, durations, NULL, ROWS, batches};
     struct tallies tallies;
     uint64_t unknown = 0;
     uint64_t reversed = 0;
@@ -306,6 +306,7 @@ static void tallies_equal_a_sum_done_the_slow_way(void **state)
         ids[i] = (uint64_t)random() % IDS;
         starts[i] = random() % 50 ? (uint64_t)random() + 1 : 0;
         durations[i] = (uint64_t)(random() % 1000 - 20);
+        batches[i] = random() % 3 ? (uint64_t)random() % 2 : (uint64_t)random() % 70;
         unknown += !starts[i];
         reversed += starts[i] && (int64_t)durations[i] < 0;
     }
@@ -320,10 +321,13 @@ static void tallies_equal_a_sum_done_the_slow_way(void **state)
         for (int i = 0; i < ROWS; i++) {
             if (ids[i] != id || !starts[i] || (int64_t)durations[i] < 0)
                 continue;
-            slow.calls++;
+            uint64_t calls = batches[i] ? batches[i] : 1;
+            uint64_t least = durations[i] / calls, greatest = (durations[i] + calls - 1) / calls;
+
+            slow.calls += calls;
             slow.total += durations[i];
-            slow.least = durations[i] < slow.least ? durations[i] : slow.least;
-            slow.greatest = durations[i] > slow.greatest ? durations[i] : slow.greatest;
+            slow.least = least < slow.least ? least : slow.least;
+            slow.greatest = greatest > slow.greatest ? greatest : slow.greatest;
         }
         assert_memory_equal(tally, &slow, sizeof slow);
     }
@@ -335,7 +339,7 @@ static void ids_beyond_reason_are_counted_not_stored(void **state)
     const uint64_t ids[] = {3, UINT64_MAX, 1u << 30, 3};
     const uint64_t starts[] = {1, 1, 1, 1};
     const uint64_t durations[] = {10, 20, 30, 40};
-    struct tally_rows rows = {ids, starts, durations, NULL, 4};
+    struct tally_rows rows = {ids, starts, durations, NULL, 4, NULL};
     struct tallies tallies;
 
     (void)state;
