@@ -442,6 +442,8 @@ gpu-check: export JOBS := 1
 gpu-check: export TABLE := 1
 gpu-check: export SOAK_SECONDS ?= 15
 gpu-check: export SIGKILL_KILLS ?= 40
+gpu-check: export RUNNING_ROUNDS ?= 5
+gpu-check: export RUNNING_SOAK ?= 60
 gpu-check: programs $(DEV_PROGRAMS) ## tests that need an NVIDIA GPU (tests/gpu)
 	$(RUN) gpu $(filter-out tests/gpu/bench% %/close_time.sh %/growth.sh %/lib.sh \
 		%/node_level.sh,$(sort $(wildcard tests/gpu/*.sh)))

@@ -73,12 +73,13 @@ run_recorded() {
         -o "$name.mpt" -- "$@" >"$name.out" 2>"$name.err"
 }
 
-# compile_cuda FILE PROGRAM: by nvcc, for the GPU of this machine; what it says is PROGRAM.txt.
+# compile_cuda FILE PROGRAM [OPTION...]: by nvcc, for the GPU of this machine; what it says is
+# PROGRAM.txt.
 compile_cuda() {
     local nvcc
     nvcc=$(command -v nvcc || ls /usr/local/cuda/bin/nvcc 2>/dev/null)
     [ -n "$nvcc" ] || echo "no nvcc" >"$2.txt"
-    [ -z "$nvcc" ] || "$nvcc" -O2 -arch=native -o "$2" "$1" >"$2.txt" 2>&1
+    [ -z "$nvcc" ] || "$nvcc" -O2 -arch=native "${@:3}" -o "$2" "$1" >"$2.txt" 2>&1
     [ -x "$2" ]
 }
 

@@ -49,7 +49,11 @@ for mode in serve queue; do
             serve.range)
                 grep -q 'GPU has been busy' range.err ||
                     fail "serve, range: not a word of the range that is missing" ;;
-            serve.*) ;;
+            serve.*)
+                "$BUILD/miniprof" report $how.mpt >report
+                grep -q 'launched before capture range 1 ran for 100 %' report ||
+                    fail "serve, $how: not a word of the kernel that runs: $(head -n 3 report)"
+                ;;
             *) [ "$(kernels $how busy)" = "100 0" ] ||
                 fail "$mode, $how, round $round: kernels $(kernels $how busy)" ;;
             esac
