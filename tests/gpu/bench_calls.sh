@@ -1,7 +1,8 @@
 #!/bin/bash
 # What single CUDA calls and NVTX ranges cost the thread that makes them: without a tool, with CUPTI
 # by itself (the kinds that miniprof asks for, buffers thrown away unread), with miniprof and nsys,
-# in turn; before, in, between and after capture ranges. Also what cuInit takes.
+# in turn; before, in, between and after capture ranges. Also what cuInit takes. OTHER=folder: with
+# the miniprof of another build too.
 . "$(dirname "$0")/lib.sh"
 [ -x "$BUILD/gpu/cost" ] || skip "the cost programs were not built: they need CUDA 12.8 or later"
 
@@ -17,6 +18,10 @@ cupti() { # WHAT COMMAND...
     env COST_CUPTI="$what" CUDA_INJECTION64_PATH="$bare" "$@"
 }
 
+other() { # COMMAND...
+    BUILD=$OTHER traced calls.mpt "$@"
+}
+
 # one NAME: a run of that side.
 one() {
     case $1 in
@@ -26,6 +31,7 @@ one() {
     "CUPTI, callbacks") side calls "$1" cupti callbacks "${cost[@]}" ;;
     "CUPTI, NVTX") side calls "$1" cupti markers "${cost[@]}" ;;
     miniprof) side calls "$1" traced calls.mpt "${cost[@]}" ;;
+    other) side calls "$1" other "${cost[@]}" ;;
     "miniprof, graph level")
         side calls "$1" traced calls.mpt env MINIPROF_CUDA_GRAPH=graph "${cost[@]}" ;;
     "miniprof, range") side calls "$1" traced calls.mpt env MINIPROF_CAPTURE=range "${cost[@]}" ;;
@@ -50,6 +56,7 @@ sides=(bare CUPTI miniprof "miniprof, range" "miniprof run, range")
 others=("CUPTI initialised" "CUPTI, callbacks" "CUPTI, NVTX" "miniprof, graph level")
 "$BUILD/miniprof" run --help | grep -q -- '--attach' && sides+=("miniprof run, attach range")
 [ -z "$nsys" ] || others+=(nsys)
+[ -z "${OTHER:-}" ] || sides+=(other)
 for ((round = 0; round < ${STARTS:-10}; round++)); do
     in_turn start bare "CUPTI initialised" miniprof
 done
