@@ -61,6 +61,15 @@ lacks() {
     like "$1: JSON" "\"gap\": \"$3\"" "$("$miniprof" deps --json "$1.mpt")"
 }
 
+"$miniprof" info --json whole.mpt >whole.json
+same "what ran at the end, in order, and not before its launch and its stream's last end" \
+    "endless alpha alpha alpha True" "$(rows whole kernel | python3 -c '
+import json, sys
+found = json.load(open("whole.json"))["running_at_end"]
+rows = [line.split(",") for line in sys.stdin]
+last = max(int(row[3]) + int(row[4]) for row in rows if row[3] != "0")
+print(*(row["name"] for row in found), all(
+    row["not_before_ns"] == max(last, row["launched_ns"]) for row in found))')"
 lacks whole '4 kernels or copies still ran or waited when the program ended' running_at_end
 # The range ends while the kernel of before still runs; and in the second case with it.
 before=(init stream=1 endless=1 stream=2 start alpha=3 stop)

@@ -111,6 +111,8 @@ enum mp_status contents_build(struct mp_trace *trace, struct contents *contents,
         status = read_notes(contents, trace, error);
     if (!status)
         status = count_chunks(contents, trace, error);
+    if (!status)
+        status = running_build(trace, contents->quality.running_at_end, &contents->running, error);
     if (status)
         contents_free(contents);
     else
@@ -122,6 +124,7 @@ void contents_free(struct contents *contents)
 {
     free(contents->tables);
     baseline_free(&contents->baseline);
+    running_free(&contents->running);
     ranges_free(&contents->ranges);
     quality_free(&contents->quality);
     definitions_free(&contents->definitions);

@@ -5,6 +5,7 @@
 #include <miniprof/trace.h>
 
 #include "analyze/baseline/baseline.h"
+#include "analyze/summary/running.h"
 #include "analyze/summary/told.h"
 #include "base/status.h"
 #include "model/trace/definitions.h"
@@ -31,7 +32,8 @@ struct contents {
     struct capture_ranges ranges;
     struct quality quality;
     struct baseline baseline;
-    struct told told; /* of NCCL's operations */
+    struct told told;       /* of NCCL's operations */
+    struct running running; /* at the end of the program */
     struct definitions definitions;
 };
 

@@ -100,9 +100,14 @@ static void print_span(FILE *out, const struct contents *contents)
 
 static void print_loss(FILE *out, const struct range_loss *loss)
 {
+    char text[TIME_BYTES];
+
     if (loss && loss->unanswered > 0)
         fprintf(out, ", %" PRId64 " launched kernel%s no record", loss->unanswered,
                 loss->unanswered == 1 ? " has" : "s have");
+    if (loss && loss->earlier > 0)
+        fprintf(out, ", work from before it ran for %s",
+                mp_format_time(text, sizeof text, (uint64_t)loss->earlier));
     if (loss && loss->dropped > 0)
         fprintf(out, ", up to %" PRId64 " records were dropped", loss->dropped);
 }
@@ -137,6 +142,35 @@ static void print_counters(FILE *out, const struct contents *contents)
         print_key(out, name);
         fprintf(out, "%" PRIu64 "\n", value);
     }
+}
+
+/* Times count from the begin of what was recorded. */
+static void print_running(FILE *out, const struct contents *contents)
+{
+    for (uint32_t i = 0; i < contents->running.count; i++) {
+        const struct running_work *item = &contents->running.items[i];
+        char text[TIME_BYTES];
+
+        print_key(out, i ? "" : "running at the end");
+        foreign_put_text(out, item->name);
+        if (item->not_before > contents->first_time)
+            fprintf(out, ", not begun before %s",
+                    mp_format_time(text, sizeof text, item->not_before - contents->first_time));
+        fputc('\n', out);
+    }
+}
+
+static void json_running(struct json_writer *json, const struct contents *contents)
+{
+    json_key_array(json, "running_at_end");
+    for (uint32_t i = 0; i < contents->running.count; i++) {
+        const struct running_work *item = &contents->running.items[i];
+
+        JSON_OBJECT(json, FACT("name", item->name),
+                    FACT_IF("launched_ns", item->launched, item->launched),
+                    FACT_IF("not_before_ns", item->not_before, item->not_before));
+    }
+    json_close_array(json);
 }
 
 /* Which source tells of NCCL's operations; nothing where there are none. */
@@ -193,6 +227,7 @@ static void summary_info_print_text(const struct report_out *out, const struct m
     print_ranges(out->file, contents);
     print_told(out->file, &contents->told);
     print_counters(out->file, contents);
+    print_running(out->file, contents);
     fprintf(out->file, "%-28s%" PRIu64 "\n", "dropped", contents->quality.dropped);
     fputc('\n', out->file);
     summary_info_print_table(out, contents);
@@ -214,6 +249,8 @@ static void json_ranges(struct json_writer *json, const struct contents *content
                    FACT_IF("end_ns", range->end_time != UINT64_MAX, range->end_time));
         if (loss && loss->unanswered > 0)
             JSON_FACTS(json, FACT("unanswered_launches", (uint64_t)loss->unanswered));
+        if (loss && loss->earlier > 0)
+            JSON_FACTS(json, FACT("earlier_work_ns", (uint64_t)loss->earlier));
         if (loss && loss->dropped > 0)
             JSON_FACTS(json, FACT("dropped_at_most", (uint64_t)loss->dropped));
         json_close_object(json);
@@ -266,6 +303,7 @@ static void summary_info_print_json(FILE *out, const struct mp_trace *trace,
     json_tables(&json, contents);
     json_baseline(&json, &contents->baseline);
     json_told(&json, &contents->told);
+    json_running(&json, contents);
     json_key(&json, "quality");
     json_quality(&json, &contents->quality, &contents->definitions);
     json_close_document(&json);
