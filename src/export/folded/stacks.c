@@ -52,8 +52,9 @@ void stacks_add(struct stacks *stacks, const char *name)
         if (stacks->text.data[i] == ';')
             stacks->text.data[i] = ':';
     }
-    stacks->text.size =
-        begin + foreign_hide((char *)stacks->text.data + begin, stacks->text.size - begin);
+    if (stacks->text.size > begin) /* there was memory */
+        stacks->text.size =
+            begin + foreign_hide((char *)stacks->text.data + begin, stacks->text.size - begin);
 }
 
 bool stacks_add_callers(struct stacks *stacks, uint64_t correlation, uint64_t node)

@@ -40,6 +40,7 @@ static const ElfW(Dyn) * dynamic_of(const struct dl_phdr_info *object)
     return NULL;
 }
 
+/* An object before it may have the name too: a sanitizer stands in front of libc. */
 static bool agrees(const struct dl_phdr_info *object, const struct elf_symbols *symbols,
                    const char *text)
 {
@@ -47,10 +48,10 @@ static bool agrees(const struct dl_phdr_info *object, const struct elf_symbols *
     const ElfW(Sym) *symbol = elf_symbols_find(symbols, &name);
     const char *expected = dlsym(RTLD_DEFAULT, text);
 
-    if (symbol)
+    if (is_in(object, expected)) {
+        assert_non_null(symbol);
         assert_ptr_equal(object->dlpi_addr + symbol->st_value, expected);
-    else
-        assert_false(is_in(object, expected));
+    }
     return symbol;
 }
 
