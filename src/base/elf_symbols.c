@@ -52,6 +52,16 @@ bool elf_symbols_open(struct elf_symbols *symbols, const ElfW(Dyn) * dynamic, El
     return symbols->all && symbols->strings;
 }
 
+bool elf_symbols_open_shown(struct elf_symbols *symbols, const struct dl_phdr_info *object)
+{
+    const ElfW(Dyn) *dynamic = NULL;
+
+    for (unsigned i = 0; i < object->dlpi_phnum; i++)
+        if (object->dlpi_phdr[i].p_type == PT_DYNAMIC)
+            dynamic = (const ElfW(Dyn) *)(object->dlpi_addr + object->dlpi_phdr[i].p_vaddr);
+    return elf_symbols_open(symbols, dynamic, object->dlpi_addr);
+}
+
 /* As strcmp, which a sanitizer's library may stand in front of before it is ready. */
 static bool is_same(const char *a, const char *b)
 {
@@ -104,4 +114,18 @@ const ElfW(Sym) * elf_symbols_find(const struct elf_symbols *symbols, const stru
     if (symbols->gnu_table)
         return find_gnu(symbols, name);
     return symbols->sysv_table ? find_sysv(symbols, name) : NULL;
+}
+
+/* GNU's table leaves these out: they stand before the first symbol that it has. */
+bool elf_symbols_need(const struct elf_symbols *symbols, const char *name)
+{
+    uint32_t count = symbols->gnu_table    ? symbols->gnu_table[1]
+                     : symbols->sysv_table ? symbols->sysv_table[1]
+                                           : 0;
+
+    for (uint32_t i = 1; i < count; i++)
+        if (symbols->all[i].st_shndx == SHN_UNDEF &&
+            is_same(symbols->strings + symbols->all[i].st_name, name))
+            return true;
+    return false;
 }

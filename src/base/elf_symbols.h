@@ -31,8 +31,14 @@ struct elf_name elf_name(const char *text);
 /* The tables of the object that is loaded at `base`. False: it has no symbols. */
 bool elf_symbols_open(struct elf_symbols *symbols, const ElfW(Dyn) * dynamic, ElfW(Addr) base);
 
+/* The same of an object that dl_iterate_phdr shows. */
+bool elf_symbols_open_shown(struct elf_symbols *symbols, const struct dl_phdr_info *object);
+
 /* The object's definition of that name, in the version that a new program gets. NULL: it has none,
  * or neither hash table. */
 const ElfW(Sym) * elf_symbols_find(const struct elf_symbols *symbols, const struct elf_name *name);
+
+/* Whether the object needs the symbol of that name from another. False too without a hash table. */
+bool elf_symbols_need(const struct elf_symbols *symbols, const char *name);
 
 #endif

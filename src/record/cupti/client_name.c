@@ -1,5 +1,7 @@
 /* Who the other CUPTI client may be. CUPTI 13 tells the client's name, if the client gave one.
- * Before CUPTI 13 only the libraries that the process has loaded give a hint.
+ * Otherwise only the libraries that the process has loaded give a hint: by their names, or since
+ * they call CUPTI themselves. Our own libraries are known by their addresses and symbols, since
+ * anybody may have renamed them.
  */
 #include "record/cupti/client_name.h"
 
@@ -8,72 +10,118 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/elf_symbols.h"
 #include "base/text/strings.h"
 
 #include "base/poison.h"
 
 /* Matched with the beginning of a library's file name; the most certain ones first. */
-static const struct {
+static const struct known_client {
     const char *file;
     const char *name;
+    bool stays; /* as in struct client: pytorch/kineto. XLA and TensorFlow unsubscribe. */
 } known_clients[] = {
-    {"libToolsInjection", "Nsight Systems"},
-    {"libcuda-injection", "Nsight Compute"},
-    {"libsanitizer-collection", "compute-sanitizer"},
-    {"libparcagpucupti", "parcagpu"},
-    {"libscorep_adapter_cuda", "Score-P"},
-    {"libhpcrun", "HPCToolkit"},
-    {"libTAU", "TAU"},
-    {"libproton", "Triton's Proton"},
-    {"libkineto", "torch.profiler"},
-    {"libtorch_cuda", "torch.profiler"},
-    {"libtorch_cpu", "torch.profiler"},
+    {"libToolsInjection", "Nsight Systems", false},
+    {"libcuda-injection", "Nsight Compute", false},
+    {"libsanitizer-collection", "compute-sanitizer", false},
+    {"libparcagpucupti", "parcagpu", false},
+    {"libscorep_adapter_cuda", "Score-P", false},
+    {"libhpcrun", "HPCToolkit", false},
+    {"libTAU", "TAU", false},
+    {"libproton", "Triton's Proton", false},
+    {"libkineto", "torch.profiler", true},
+    {"libtorch_cuda", "torch.profiler", true},
+    {"libtorch_cpu", "torch.profiler", true},
+    {"xla_cuda_plugin", "jax.profiler", false},
+    {"xla_extension", "jax.profiler", false},
+    {"libtensorflow_cc", "TensorFlow's profiler", false},
+    {"_pywrap_tensorflow_internal", "TensorFlow's profiler", false},
 };
 
 #define KNOWN_COUNT (sizeof(known_clients) / sizeof(known_clients[0]))
 
+/* Ranks of what is found: a smaller one is more certain. Those of known_clients come after COPY. */
+enum { RANK_COPY, RANK_KNOWN, RANK_CALLER = RANK_KNOWN + KNOWN_COUNT, RANK_NONE };
+
 struct name_search {
-    const char *own; /* path of this library */
-    char *text;      /* what was found, of `size` bytes: the path is the loader's */
-    size_t size;
-    size_t rank; /* position in known_clients + 1; 0: another copy of this library */
+    const void *own; /* where this library is loaded */
+    struct client *client;
+    size_t rank;
+    bool others; /* a known client is loaded that does not stay */
 };
+
+static bool is_known(size_t rank)
+{
+    return rank >= RANK_KNOWN && rank < RANK_CALLER;
+}
 
 static void found_client(struct name_search *search, size_t rank, const char *name,
                          const char *path)
 {
     search->rank = rank;
-    snprintf(search->text, search->size, "%s ('%s')", name, path);
+    snprintf(search->client->name, sizeof(search->client->name), "%s%s'%s'%s", name,
+             *name ? " (" : "", path, *name ? ")" : "");
+    search->client->stays = is_known(rank) && known_clients[rank - RANK_KNOWN].stays;
+}
+
+/* The preloaded library has no such function. */
+static bool is_copy_of_us(const struct elf_symbols *symbols, const char *file)
+{
+    const struct elf_name entry = elf_name("InitializeInjection");
+
+    return mp_text_starts_with(file, "libminiprof") && elf_symbols_find(symbols, &entry);
+}
+
+static bool calls_cupti(const struct elf_symbols *symbols, const char *file)
+{
+    return !mp_text_starts_with(file, "libcupti") &&
+           (elf_symbols_need(symbols, "cuptiSubscribe") ||
+            elf_symbols_need(symbols, "cuptiSubscribe_v2") ||
+            elf_symbols_need(symbols, "cuptiActivityRegisterCallbacks"));
+}
+
+static size_t rank_of(const struct dl_phdr_info *info, const char *file)
+{
+    struct elf_symbols symbols;
+    bool readable = elf_symbols_open_shown(&symbols, info);
+
+    if (readable && is_copy_of_us(&symbols, file))
+        return RANK_COPY;
+    for (size_t i = 0; i < KNOWN_COUNT; i++)
+        if (mp_text_starts_with(file, known_clients[i].file))
+            return RANK_KNOWN + i;
+    return readable && calls_cupti(&symbols, file) ? RANK_CALLER : RANK_NONE;
 }
 
 static int find_client(struct dl_phdr_info *info, size_t size, void *context)
 {
     struct name_search *search = context;
-    const char *slash = info->dlpi_name ? strrchr(info->dlpi_name, '/') : NULL;
-    size_t i;
+    const char *path = info->dlpi_name ? info->dlpi_name : "";
+    const char *slash = strrchr(path, '/');
+    size_t rank;
 
     (void)size;
-    if (!slash)
+    if ((const void *)info->dlpi_addr == search->own)
         return 0;
-    if (mp_text_starts_with(slash + 1, "libminiprof") &&
-        !mp_text_equal(info->dlpi_name, search->own)) {
-        found_client(search, 0, "another copy of miniprof", info->dlpi_name);
-        return 1;
-    }
-    for (i = 0; i < KNOWN_COUNT && i + 1 < search->rank; i++)
-        if (mp_text_starts_with(slash + 1, known_clients[i].file))
-            found_client(search, i + 1, known_clients[i].name, info->dlpi_name);
+    rank = rank_of(info, slash ? slash + 1 : path);
+    search->others |= is_known(rank) && !known_clients[rank - RANK_KNOWN].stays;
+    if (rank < search->rank)
+        found_client(search, rank,
+                     rank == RANK_COPY     ? "another copy of miniprof"
+                     : rank == RANK_CALLER ? ""
+                                           : known_clients[rank - RANK_KNOWN].name,
+                     *path ? path : "the program");
     return 0;
 }
 
-const char *client_name(char *text, size_t size)
+void client_find(struct client *client)
 {
-    struct name_search search = {.own = "", .text = text, .size = size, .rank = KNOWN_COUNT + 1};
+    struct name_search search = {.client = client, .rank = RANK_NONE};
     Dl_info self;
 
-    *text = '\0';
-    if (dladdr((const void *)known_clients, &self) && self.dli_fname)
-        search.own = self.dli_fname;
+    *client = (struct client){.stays = false};
+    if (dladdr((const void *)known_clients, &self))
+        search.own = self.dli_fbase;
     dl_iterate_phdr(find_client, &search);
-    return text;
+    client->stays &= !search.others;
 }

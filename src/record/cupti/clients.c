@@ -98,15 +98,15 @@ static struct client_calls noted_before(const struct clients *clients, uint64_t 
 static void say_taken(struct recorder *recorder)
 {
     struct clients *clients = &recorder->clients;
-    char name[CLIENT_NAME_BYTES];
+    struct client other;
 
     if (clients->said)
         return;
     clients->said = true;
-    client_name(name, sizeof(name));
+    client_find(&other);
     mp_log_warn("another CUPTI client%s%s has taken CUPTI over: what the GPU does is not recorded "
                 "%s (run without it)",
-                *name ? ", probably " : "", name,
+                *other.name ? ", probably " : "", other.name,
                 recorder->cupti_state.buffers_told ? "until it has finished" : "from here on");
 }
 

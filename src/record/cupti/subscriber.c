@@ -16,15 +16,15 @@
 /* `holder`: the other's name as CUPTI tells it, or empty. */
 static enum mp_status refuse(const char *holder, struct mp_error *error)
 {
-    char client[CLIENT_NAME_BYTES];
+    struct client client;
 
-    client_name(client, sizeof(client));
+    client_find(&client);
     return mp_error_set(error, MP_ERR_UNSUPPORTED,
                         "another CUPTI client is attached%s%s%s%s%s, and CUPTI serves one at a "
                         "time (run without %s)",
                         *holder ? ": '" : "", holder, *holder ? "'" : "",
-                        *client ? ", probably " : "", client,
-                        *client || *holder ? "it" : "nsys, ncu, torch.profiler or a debugger");
+                        *client.name ? ", probably " : "", client.name,
+                        *client.name || *holder ? "it" : "nsys, ncu, torch.profiler or a debugger");
 }
 
 enum mp_status subscriber_open(struct recorder *recorder, struct mp_error *error)

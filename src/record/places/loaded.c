@@ -33,21 +33,13 @@ struct lookup {
     bool found;
 };
 
-static const ElfW(Dyn) * dynamic_of(const struct dl_phdr_info *info)
-{
-    for (unsigned i = 0; i < info->dlpi_phnum; i++)
-        if (info->dlpi_phdr[i].p_type == PT_DYNAMIC)
-            return (const ElfW(Dyn) *)(info->dlpi_addr + info->dlpi_phdr[i].p_vaddr);
-    return NULL;
-}
-
 static int look_at(struct dl_phdr_info *info, size_t bytes, void *context)
 {
     struct lookup *lookup = context;
     struct elf_symbols symbols;
 
     (void)bytes;
-    if (!elf_symbols_open(&symbols, dynamic_of(info), info->dlpi_addr))
+    if (!elf_symbols_open_shown(&symbols, info))
         return 0;
     lookup->found =
         !(symbols.gnu_table || symbols.sysv_table) || elf_symbols_find(&symbols, &lookup->name);

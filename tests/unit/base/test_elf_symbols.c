@@ -32,14 +32,6 @@ static bool is_in(const struct dl_phdr_info *object, const void *address)
     return false;
 }
 
-static const ElfW(Dyn) * dynamic_of(const struct dl_phdr_info *object)
-{
-    for (unsigned i = 0; i < object->dlpi_phnum; i++)
-        if (object->dlpi_phdr[i].p_type == PT_DYNAMIC)
-            return (const ElfW(Dyn) *)(object->dlpi_addr + object->dlpi_phdr[i].p_vaddr);
-    return NULL;
-}
-
 /* An object before it may have the name too: a sanitizer stands in front of libc. */
 static bool agrees(const struct dl_phdr_info *object, const struct elf_symbols *symbols,
                    const char *text)
@@ -61,7 +53,7 @@ static int look_at(struct dl_phdr_info *object, size_t bytes, void *context)
     struct elf_symbols symbols, one;
 
     (void)bytes;
-    if (!elf_symbols_open(&symbols, dynamic_of(object), object->dlpi_addr))
+    if (!elf_symbols_open_shown(&symbols, object))
         return 0;
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
         one = symbols;
@@ -95,6 +87,28 @@ static void an_object_without_tables_has_nothing(void **state)
     assert_false(elf_symbols_open(&symbols, &end, 0));
     assert_false(elf_symbols_open(&symbols, NULL, 0));
     assert_null(elf_symbols_find(&symbols, &name));
+    assert_false(elf_symbols_need(&symbols, "read"));
+}
+
+/* The program comes first in the list. It calls this function of another library, and none of the
+ * other name. */
+static int look_at_program(struct dl_phdr_info *object, size_t bytes, void *context)
+{
+    struct elf_symbols symbols;
+
+    (void)bytes;
+    (void)context;
+    assert_true(elf_symbols_open_shown(&symbols, object));
+    assert_true(elf_symbols_need(&symbols, "_cmocka_run_group_tests"));
+    assert_false(elf_symbols_need(&symbols, "no_such_symbol_9"));
+    assert_false(elf_symbols_need(&symbols, ""));
+    return 1;
+}
+
+static void an_object_needs_what_it_calls_of_others(void **state)
+{
+    (void)state;
+    assert_int_equal(dl_iterate_phdr(look_at_program, NULL), 1);
 }
 
 /* By a program of its own, from the System V ABI's definition and that of GNU's hash. */
@@ -114,6 +128,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(both_tables_agree_with_dlsym),
         cmocka_unit_test(an_object_without_tables_has_nothing),
+        cmocka_unit_test(an_object_needs_what_it_calls_of_others),
         cmocka_unit_test(hashes_are_the_standards),
     };
 
