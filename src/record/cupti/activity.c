@@ -160,6 +160,13 @@ enum mp_status activity_prepare(struct recorder *recorder, struct mp_error *erro
     return MP_OK;
 }
 
+void activity_forget_drops(struct recorder *recorder)
+{
+    size_t dropped;
+
+    recorder->cupti.dropped_records(NULL, 0, &dropped);
+}
+
 static void enable_kind(struct recorder *recorder, CUpti_ActivityKind kind, const char *what)
 {
     CUptiResult result = recorder->cupti.enable(kind);
@@ -357,6 +364,7 @@ static void register_again(struct recorder *recorder)
     atomic_store(&recorder->cupti_state.answers_before, clients_answers(recorder));
     atomic_store(&recorder->cupti_state.registered_at, mp_clock_now());
     activity_recover(recorder);
+    activity_forget_drops(recorder);
     if (activity_prepare(recorder, &error) != MP_OK)
         mp_log_warn("%s: nothing more is recorded", error.text);
 }

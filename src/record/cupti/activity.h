@@ -28,6 +28,10 @@ struct recorder;
  * failure *error says why. MP_OK also if only something optional failed. */
 enum mp_status activity_prepare(struct recorder *recorder, struct mp_error *error);
 
+/* CUPTI counts the records that it dropped since it was last asked, by whomever. Where another
+ * client may have had CUPTI, what it counts until now is not ours. Before the first kind is on. */
+void activity_forget_drops(struct recorder *recorder);
+
 /* Whether another client that had CUPTI has finished: at its end it sets PER_THREAD_ACTIVITY_BUFFER
  * to 0 (clients.h). Any thread. */
 bool activity_other_has_left(struct recorder *recorder);

@@ -152,6 +152,7 @@ static void set_up_late(struct recorder *recorder)
         return;
     }
     subscriber_watch_base(recorder);
+    activity_forget_drops(recorder);
     activity_enable_base(recorder, true);
     host_functions_go(recorder);
     catch_up(recorder, &missed);

@@ -29,7 +29,7 @@ static struct {
 } buffers[MOST_BUFFERS];
 
 static int allocated, kernels;
-static bool cpu_only;
+static bool cpu_only, full;
 static void *cupti;
 
 /* Found when it is needed: the program may run where libcupti is not to be found at its start. */
@@ -52,7 +52,7 @@ static void CUPTIAPI on_requested(uint8_t **buffer, size_t *size, size_t *record
 {
     *records = 0;
     *buffer = NULL;
-    for (int i = 0; i < MOST_BUFFERS && !*buffer; i++)
+    for (int i = 0; i < MOST_BUFFERS && !*buffer && !full; i++)
         if (!buffers[i].data) {
             *buffer = buffers[i].data = malloc(BUFFER_BYTES);
             allocated++;
@@ -130,6 +130,20 @@ void kineto_listen(void);
 void kineto_listen(void)
 {
     CALL(cuptiActivityRegisterCallbacks, on_requested, on_completed);
+}
+
+/* From here on CUPTI gets no buffer, and drops records; it gets buffers again. */
+void kineto_fill(void);
+void kineto_fill(void)
+{
+    CALL(cuptiActivityFlushAll, 0);
+    full = true;
+}
+
+void kineto_make_room(void);
+void kineto_make_room(void)
+{
+    full = false;
 }
 
 static void count_kernels(uint8_t *data, size_t valid)
