@@ -20,11 +20,12 @@
 
 #define MP_PRELOAD_SYMBOL  "miniprof_preload"
 #define MP_PRELOAD_LIBRARY "libminiprof_preload.so"
-#define MP_PRELOAD_VERSION 3u
+#define MP_PRELOAD_VERSION 4u
 
 enum mp_preload_call {
     MP_PRELOAD_PROFILER, /* cuProfilerStart, which cudaProfilerStart calls */
-    MP_PRELOAD_GRAPH     /* a stream capture begins, or an empty graph is made */
+    MP_PRELOAD_GRAPH,    /* a stream capture begins, or an empty graph is made */
+    MP_PRELOAD_STOP      /* cuProfilerStop */
 };
 
 /* As enum wait_kind of trace/codec/enums.def, which this side does not see. */

@@ -1,5 +1,5 @@
-/* libminiprof_preload.so: intercepts the few functions of the CUDA driver that begin something to
- * be recorded, and tells the recorder before they do their work.
+/* libminiprof_preload.so: intercepts the few functions of the CUDA driver that begin or end
+ * something to be recorded, and tells the recorder before they do their work.
  *
  * It also stands before the calls that take host functions (host_calls.h).
  *

@@ -11,6 +11,7 @@
  * driver, in the order of their slots. X(NAME, CALL) */
 #define PRELOAD_LINKED(X)                                                                          \
     X(cuProfilerStart, MP_PRELOAD_PROFILER)                                                        \
+    X(cuProfilerStop, MP_PRELOAD_STOP)                                                             \
     X(cuStreamBeginCapture, MP_PRELOAD_GRAPH)                                                      \
     X(cuStreamBeginCapture_ptsz, MP_PRELOAD_GRAPH)                                                 \
     X(cuStreamBeginCapture_v2, MP_PRELOAD_GRAPH)                                                   \
@@ -19,7 +20,7 @@
     X(cuStreamBeginCaptureToGraph_ptsz, MP_PRELOAD_GRAPH)                                          \
     X(cuGraphCreate, MP_PRELOAD_GRAPH)
 
-#define PRELOAD_LINKED_COUNT 8
+#define PRELOAD_LINKED_COUNT 9
 #define PRELOAD_SLOTS        32 /* the others are for functions looked up by name */
 #define PRELOAD_SLOTS_TEXT   "32"
 

@@ -84,7 +84,7 @@ print(*(hasattr(ctypes.CDLL(None), name)
         awk '$3 !~ /^cu/ { print $3 }' | sort | comm -23 - <(nm -D --defined-only \
             "$(ldd "$preload" | awk '/libc.so/ { print $3 }')" | awk '{ sub("@.*", "", $3)
             print $3 }' | sort -u))"
-    same "what it exports of the driver's" 23 "$(nm -D --defined-only "$preload" | grep -c ' T cu')"
+    same "what it exports of the driver's" 24 "$(nm -D --defined-only "$preload" | grep -c ' T cu')"
     same "what it needs" "libc.so.6" \
         "$(readelf -d "$preload" | sed -n 's/.*(NEEDED).*\[\(.*\)\]/\1/p' | grep -v '^ld-linux')"
 fi

@@ -185,6 +185,8 @@ cuptiActivityRegisterCallbacks(CUpti_BuffersCallbackRequestFunc funcBufferReques
 {
     if (!funcBufferRequested || !funcBufferCompleted)
         return CUPTI_ERROR_INVALID_PARAMETER;
+    if (ct_versionTwo())
+        return CUPTI_ERROR_NOT_COMPATIBLE;
     ct_attach();
     pthread_mutex_lock(&ct_lock);
     state.request = funcBufferRequested;
@@ -201,6 +203,8 @@ CUptiResult CUPTIAPI cuptiActivityGetNumDroppedRecords(CUcontext context, uint32
     (void)streamId;
     if (!dropped)
         return CUPTI_ERROR_INVALID_PARAMETER;
+    if (ct_versionTwo())
+        return CUPTI_ERROR_NOT_COMPATIBLE;
     pthread_mutex_lock(&ct_lock);
     *dropped = state.dropped;
     state.dropped = 0;

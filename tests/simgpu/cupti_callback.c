@@ -105,12 +105,18 @@ static CUptiResult subscribe(CUpti_SubscriberHandle *handle, CUpti_CallbackFunc 
                              void *userdata, const CUpti_SubscriberParams *params)
 {
     long refused = env_number("SIMGPU_CUPTI_SUBSCRIBE_ERROR", 0);
+    const char *other = ct_versionTwo();
     CUptiResult result = CUPTI_ERROR_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED;
 
     if (!handle)
         return CUPTI_ERROR_INVALID_PARAMETER;
     if (refused)
         return (CUptiResult)refused;
+    if (other) {
+        if (params && params->oldSubscriberName && params->oldSubscriberSize)
+            snprintf(params->oldSubscriberName, params->oldSubscriberSize, "CUPTI for %s", other);
+        return result;
+    }
     if (!subscribed) /* so does CUPTI 13.0 (seen on an H200) */
         simgpu_wait_for_work();
     pthread_mutex_lock(&ct_lock);

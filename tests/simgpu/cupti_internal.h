@@ -31,6 +31,9 @@ extern pthread_mutex_t ct_lock;
 /* The CUPTI_API_VERSION that is played: SIMGPU_CUPTI_VERSION or that of the headers. */
 uint32_t ct_version(void);
 
+/* The name of a client of CUPTI's version 2, which then has CUPTI (SIMGPU_CUPTI_V2); or NULL. */
+const char *ct_versionTwo(void);
+
 /* Installs the hooks in the driver; the first subscription or activity call does it. */
 void ct_attach(void);
 void ct_detach(void);

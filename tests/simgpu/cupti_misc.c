@@ -30,6 +30,11 @@ uint32_t ct_version(void)
     return played_version;
 }
 
+const char *ct_versionTwo(void)
+{
+    return getenv("SIMGPU_CUPTI_V2");
+}
+
 void ct_attach(void)
 {
     static atomic_flag told = ATOMIC_FLAG_INIT;

@@ -81,6 +81,7 @@ struct digest_quality {
     uint64_t unanswered; /* launched kernels without a record */
     uint64_t profiled;   /* kernels that were run again for metrics */
     uint64_t baseline_steps, baseline_unrecorded;
+    bool callbacks_taken;        /* by another client: no synchronisation, stacks, edges */
     uint64_t device_graphs;      /* that the device may launch unseen */
     uint64_t conditional_graphs; /* whose bodies may run unseen */
 };

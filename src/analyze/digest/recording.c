@@ -169,6 +169,7 @@ void digest_take_quality(const struct digest_material *material, struct digest *
     quality->profiled = rows->profiled;
     quality->baseline_steps = rows->baseline_steps;
     quality->baseline_unrecorded = rows->baseline_unrecorded;
+    quality->callbacks_taken = rows->callbacks_taken != 0;
     quality->device_graphs = rows->device_launches ? 0 : rows->device_graphs;
     quality->conditional_graphs = rows->conditional_graphs;
 }

@@ -106,6 +106,7 @@ static void read_counters(struct quality *quality, const struct definitions *def
     } known[] = {
         {"dropped_taken_over", &quality->taken_over},
         {"cupti_errors", &quality->cupti_errors},
+        {"callbacks_taken", &quality->callbacks_taken},
         {"forced_exits", &quality->forced_exits},
         {"profiled_kernels", &quality->profiled},
         {"device_graphs", &quality->device_graphs},

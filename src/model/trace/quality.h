@@ -25,16 +25,17 @@ struct range_loss {
 };
 
 struct quality {
-    uint64_t only;           /* the capture range that is reported, 0: all; the analysis sets it */
-    uint64_t dropped;        /* records that the recorder counted as lost */
-    uint64_t taken_over;     /* among them: calls whose records another CUPTI client got */
-    uint64_t unknown_times;  /* rows that a report left out: begin unknown (0) */
-    uint64_t reversed_times; /* rows that a report left out: end before begin */
-    uint64_t zero_times;     /* records that the recorder got without times */
-    struct untimed untimed;  /* kernels among them */
-    uint64_t undefined;      /* rows whose name the trace does not hold */
-    uint64_t cupti_errors;   /* times that CUPTI said tracing failed */
-    uint64_t forced_exits;   /* the process ended before everything was written */
+    uint64_t only;            /* the capture range that is reported, 0: all; the analysis sets it */
+    uint64_t dropped;         /* records that the recorder counted as lost */
+    uint64_t taken_over;      /* among them: calls whose records another CUPTI client got */
+    uint64_t unknown_times;   /* rows that a report left out: begin unknown (0) */
+    uint64_t reversed_times;  /* rows that a report left out: end before begin */
+    uint64_t zero_times;      /* records that the recorder got without times */
+    struct untimed untimed;   /* kernels among them */
+    uint64_t undefined;       /* rows whose name the trace does not hold */
+    uint64_t cupti_errors;    /* times that CUPTI said tracing failed */
+    uint64_t callbacks_taken; /* 1: the recorder went without CUPTI's callbacks */
+    uint64_t forced_exits;    /* the process ended before everything was written */
     uint64_t profiled; /* kernels measured for metrics; their times are the range profiler's: no
                           loss, but different times */
     uint64_t device_graphs;       /* graphs that the device may launch by itself */
@@ -111,6 +112,11 @@ struct quality_gap {
 const struct quality_gap *quality_gap(const struct quality *quality);
 
 #define QUALITY_TEXT_BYTES 768
+
+/* What callbacks_taken means for a reader. */
+#define QUALITY_CALLBACKS_NOTE                                                                     \
+    "Another profiler had CUPTI's callbacks: synchronisation, stacks and edges of graphs are not " \
+    "in the trace."
 
 /* One line without a newline on what is missing; an empty text when nothing is. Returns `text`. */
 const char *quality_describe(const struct quality *quality, char *text, size_t size);

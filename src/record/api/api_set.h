@@ -66,8 +66,8 @@ struct api_set {
     uint8_t watch[API_CBIDS];                /* driver: 1 + position in api_watches, 0 for none */
     uint32_t selected[API_COUNT];            /* functions with API_RECORD */
     bool all_driver;  /* MINIPROF_API is all or driver: our own calls would have rows too */
-    bool whole_kinds; /* RUNTIME and DRIVER are switched as a whole: wanted, or CUPTI knows no less
-                       */
+    bool whole_kinds; /* RUNTIME and DRIVER are switched as a whole: wanted, or CUPTI knows no less.
+                         attach.c sets it too, before the kinds go on. */
     bool syncs;       /* rows of `sync` are wanted */
 };
 

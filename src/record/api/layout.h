@@ -30,6 +30,8 @@
             */
 
 #define MP_CUPTI_SINCE_HOST_FUNCTIONS 130100 /* 13.1: GRAPH_HOST_NODE, HOST_LAUNCH */
+#define MP_CUPTI_SINCE_SEVERAL_CLIENTS                                                             \
+    130200 /* 13.2: allowMultipleSubscribers of CUpti_SubscriberParams */
 
 #define MP_CUPTI_KIND_GRAPH_HOST_NODE 56 /* CUPTI_ACTIVITY_KIND_..., which older headers lack */
 #define MP_CUPTI_KIND_HOST_LAUNCH     58

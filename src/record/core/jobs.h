@@ -23,6 +23,10 @@ struct jobs {
      * another thread switches for too long. Any thread. */
     bool (*switch_alone)(struct recorder *recorder, void (*how)(struct recorder *recorder));
 
+    /* range_profiler_call: cuProfilerStart, or Stop, which no callback of CUPTI will tell of. The
+     * thread that is about to call it. */
+    void (*profiler_call)(struct recorder *recorder, bool begins);
+
     /* gaps_waited: the calling thread has waited. Async-signal-safe. */
     void (*thread_waited)(struct recorder *recorder, const struct mp_preload_wait *wait);
 

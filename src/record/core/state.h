@@ -93,17 +93,18 @@ struct cuda_state {
  * that lock would be held across calls into CUPTI. */
 struct cupti_state {
     CUpti_SubscriberHandle subscriber; /* attach.h says when */
-    _Atomic bool enabled;              /* the kinds that cost something are on */
-    _Atomic bool calls_by_callback;    /* rows of `call` come from callbacks, not CUPTI's records */
-    _Atomic bool buffers_told;         /* PER_THREAD_ACTIVITY_BUFFER reads back as it was set */
-    _Atomic bool unified_ready;        /* CUPTI has agreed to count unified memory */
-    _Atomic bool left_on;              /* kinds stay on only because another client may need them */
-    _Atomic uint64_t answers_then;     /* for `left_on`: clients_answers when the range began */
-    _Atomic uint64_t renewed_at;       /* when a range last began by registering everything again */
-    _Atomic uint64_t registered_at;    /* when everything was last registered again */
-    _Atomic uint64_t answers_before;   /* clients_answers before that; written first */
-    _Atomic uint64_t clocks;           /* how often our clock was registered again */
-    _Atomic uint64_t errors;           /* errors that CUPTI reported in callbacks; any thread */
+    _Atomic bool callbacks_taken;    /* by another client for good: we have its activities alone */
+    _Atomic bool enabled;            /* the kinds that cost something are on */
+    _Atomic bool calls_by_callback;  /* rows of `call` come from callbacks, not CUPTI's records */
+    _Atomic bool buffers_told;       /* PER_THREAD_ACTIVITY_BUFFER reads back as it was set */
+    _Atomic bool unified_ready;      /* CUPTI has agreed to count unified memory */
+    _Atomic bool left_on;            /* kinds stay on only because another client may need them */
+    _Atomic uint64_t answers_then;   /* for `left_on`: clients_answers when the range began */
+    _Atomic uint64_t renewed_at;     /* when a range last began by registering everything again */
+    _Atomic uint64_t registered_at;  /* when everything was last registered again */
+    _Atomic uint64_t answers_before; /* clients_answers before that; written first */
+    _Atomic uint64_t clocks;         /* how often our clock was registered again */
+    _Atomic uint64_t errors;         /* errors that CUPTI reported in callbacks; any thread */
     /* cuptiActivityFlushAll may be called. The thread that starts the recording sets this; the one
      * that ends the recording clears it. */
     _Atomic bool flush_allowed;

@@ -53,9 +53,13 @@ static void CUPTIAPI on_buffer_completed(CUcontext context, uint32_t stream, uin
     (void)bytes;
     /* A buffer that is not ours: a client that had CUPTI before gave it to CUPTI (clients.h). */
     if (!buffer || recorder_phase(recorder) == PHASE_INERT ||
-        buffer_is_spare(&recorder->pool, buffer, valid_bytes) ||
-        !buffer_returns(&recorder->pool, buffer))
+        buffer_is_spare(&recorder->pool, buffer, valid_bytes))
         return;
+    if (!buffer_returns(&recorder->pool, buffer)) {
+        if (valid_bytes)
+            atomic_store(&recorder->clients.foreign, true);
+        return;
+    }
     if (buffer_is_too_much(&recorder->pool, buffer)) {
         discard(recorder, buffer, valid_bytes);
         return;
@@ -367,12 +371,15 @@ static void register_again(struct recorder *recorder)
     activity_forget_drops(recorder);
     if (activity_prepare(recorder, &error) != MP_OK)
         mp_log_warn("%s: nothing more is recorded", error.text);
+    else if (atomic_load(&recorder->cupti_state.callbacks_taken))
+        recorder->cupti.flush_all(0); /* another's buffers, which no record of ours may get into */
 }
 
 void activity_follow_calls(struct recorder *recorder)
 {
     promise_zeroes(recorder, false);
-    if (atomic_load(&recorder->cupti_state.calls_by_callback))
+    if (atomic_load(&recorder->cupti_state.calls_by_callback) ||
+        atomic_load(&recorder->cupti_state.callbacks_taken))
         return;
     atomic_store(&recorder->recording.decoder.calls_end, mp_clock_now());
     atomic_store(&recorder->cupti_state.calls_by_callback, true);
@@ -405,18 +412,15 @@ void activity_give_clock(struct recorder *recorder)
     }
 }
 
-void activity_enable(struct recorder *recorder)
+void activity_enable(struct recorder *recorder, bool again)
 {
-    bool left;
-
     if (atomic_exchange(&recorder->cupti_state.enabled, true))
         return;
-    left = activity_other_has_left(recorder);
-    if (left)
+    if (again)
         register_again(recorder);
     atomic_store(&recorder->cupti_state.answers_then, clients_answers(recorder));
     atomic_store(&recorder->cupti_state.left_on, false);
-    if (left)
+    if (again)
         atomic_store(&recorder->cupti_state.renewed_at, mp_clock_now());
     enable_records(recorder);
     subscriber_watch_syncs(recorder, true);
@@ -426,6 +430,8 @@ static void disable_records(struct recorder *recorder)
 {
     size_t i;
 
+    if (atomic_load(&recorder->cupti_state.callbacks_taken))
+        enable_calls(recorder, false);
     switch_host_functions(recorder, false);
     if (atomic_load(&recorder->cupti_state.unified_ready))
         recorder->cupti.disable(CUPTI_ACTIVITY_KIND_UNIFIED_MEMORY_COUNTER);
@@ -440,14 +446,15 @@ static void disable_records(struct recorder *recorder)
         recorder->cupti.disable(CUPTI_ACTIVITY_KIND_MEMCPY2);
 }
 
-void activity_disable(struct recorder *recorder)
+void activity_disable(struct recorder *recorder, bool taken)
 {
     if (!atomic_exchange(&recorder->cupti_state.enabled, false))
         return;
     subscriber_watch_syncs(recorder, false);
-    enable_calls(recorder, false);
+    if (!atomic_load(&recorder->cupti_state.callbacks_taken))
+        enable_calls(recorder, false);
     promise_zeroes(recorder, false);
-    if (clients_answers(recorder) == atomic_load(&recorder->cupti_state.answers_then))
+    if (taken || clients_answers(recorder) == atomic_load(&recorder->cupti_state.answers_then))
         atomic_store(&recorder->cupti_state.left_on, true);
     else
         disable_records(recorder);

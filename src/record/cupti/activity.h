@@ -62,9 +62,10 @@ void activity_configure_unified(struct recorder *recorder);
 void activity_expect_peer_copies(struct recorder *recorder);
 
 /* Switches the other kinds, the API records and the callbacks that see dependencies on or off. A
- * second call changes nothing. Any thread, also inside a callback. */
-void activity_enable(struct recorder *recorder);
-void activity_disable(struct recorder *recorder);
+ * second call changes nothing. `again`: clients_enter, registers everything again before. `taken`:
+ * clients_leave, leaves the kinds on for another client. Any thread, also inside a callback. */
+void activity_enable(struct recorder *recorder, bool again);
+void activity_disable(struct recorder *recorder, bool taken);
 
 /* Registers our clock again, while records are on (clock_renewal.h). Right after a flush, when
  * CUPTI has little left to read. The flusher, through range_switch. */

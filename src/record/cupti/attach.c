@@ -52,15 +52,40 @@ void attach_configure(struct recorder *recorder)
 
 /* ---- Setting up ---- */
 
+/* Whether a recording without callbacks is possible: of ranges, so that the other client has CUPTI
+ * between them, and where something else tells where they begin. */
+static bool may_go_without(const struct recorder *recorder)
+{
+    return recorder->attach.other == CLIENT_STAYS && recorder->ranges.lazy &&
+           recorder->config.query == MP_QUERY_OFF && !recorder->profiling.wanted &&
+           !recorder->baseline.wanted &&
+           (!recorder->ranges.by_profiler || recorder->attach.preload);
+}
+
+/* API records that are enabled by function may never come then (late_api_records in quirks.def). */
+static void go_without(struct recorder *recorder, const char *why)
+{
+    mp_log_warn("%s: kernels, copies and calls are recorded, but no synchronisation, stacks or "
+                "edges of graphs",
+                why);
+    atomic_store(&recorder->cupti_state.callbacks_taken, true);
+    atomic_store(&recorder->cupti_state.calls_by_callback, false);
+    recorder->api.whole_kinds = true;
+}
+
 static enum mp_status set_up(struct recorder *recorder, struct mp_error *error)
 {
-    enum mp_status status;
+    enum mp_status status = subscriber_open(recorder, &recorder->attach.other, error);
 
-    MP_TRY(subscriber_open(recorder, error));
+    if (status != MP_OK) {
+        if (!may_go_without(recorder))
+            return status;
+        go_without(recorder, error->text);
+    }
     status = activity_prepare(recorder, error);
-    if (status != MP_OK && recorder->cupti.unsubscribe)
-        recorder->cupti.unsubscribe(recorder->cupti_state.subscriber);
-    if (status == MP_OK)
+    if (status != MP_OK)
+        subscriber_close(recorder);
+    else
         atomic_store(&recorder->attach.done, true);
     return status;
 }
@@ -121,6 +146,16 @@ static void catch_up(struct recorder *recorder, const struct missed *missed)
         contexts_hold(recorder, missed->contexts[i]);
 }
 
+void attach_find_contexts(struct recorder *recorder)
+{
+    struct missed missed = {.count = 0};
+
+    find_missed(&recorder->driver, &missed);
+    contexts_forget_all(&recorder->cuda.contexts);
+    missed.started &= !atomic_load(&recorder->cuda.ready);
+    catch_up(recorder, &missed);
+}
+
 /* Whether cuptiSubscribe would return soon. It waits for running kernels, and launches of other
  * threads wait for it: a kernel that runs until the host says so would stop the program for ever.
  */
@@ -129,6 +164,14 @@ static bool gpu_is_free(struct recorder *recorder, const struct missed *missed)
     return !contexts_can_be_watched(&recorder->driver) ||
            contexts_become_idle(recorder, missed->contexts, missed->count,
                                 mp_time_limit_ns(MP_TIME_ATTACH_IDLE));
+}
+
+static void say_failed(struct attach *attach, const char *why)
+{
+    attach->failed = attach->other == CLIENT_UNKNOWN;
+    if (!attach->refused)
+        mp_log_error("%s: nothing is recorded", why);
+    attach->refused = true;
 }
 
 static void set_up_late(struct recorder *recorder)
@@ -147,8 +190,7 @@ static void set_up_late(struct recorder *recorder)
         return;
     }
     if (set_up(recorder, &error) != MP_OK) {
-        recorder->attach.failed = true;
-        mp_log_error("%s: nothing is recorded", error.text);
+        say_failed(&recorder->attach, error.text);
         return;
     }
     subscriber_watch_base(recorder);
@@ -156,6 +198,8 @@ static void set_up_late(struct recorder *recorder)
     activity_enable_base(recorder, true);
     host_functions_go(recorder);
     catch_up(recorder, &missed);
+    if (atomic_load(&recorder->cupti_state.callbacks_taken))
+        clients_arrive(recorder);
     device_code_find(recorder);
     mp_log_info("CUPTI is there from now on");
 }
@@ -164,9 +208,13 @@ bool attach_now(struct recorder *recorder)
 {
     struct attach *attach = &recorder->attach;
 
-    if (!attach_is_done(recorder) && !attach->failed) {
+    if (attach_is_done(recorder)) {
+        if (atomic_load(&recorder->cupti_state.callbacks_taken))
+            attach_find_contexts(recorder);
+    } else if (!attach->failed) {
         set_up_late(recorder);
-        if (attach->preload && (attach_is_done(recorder) || attach->failed))
+        if (attach->preload && (attach_is_done(recorder) || attach->failed) &&
+            !atomic_load(&recorder->cupti_state.callbacks_taken))
             atomic_store(&attach->preload->before, NULL);
     }
     return attach_is_done(recorder);
@@ -182,11 +230,16 @@ static void attach_switch(struct recorder *recorder)
 static void before_call(enum mp_preload_call call)
 {
     struct recorder *recorder = mp_recorder;
-    bool matters = call == MP_PRELOAD_PROFILER ? recorder->ranges.by_profiler
-                                               : recorder->attach.when == MP_ATTACH_GRAPH;
+    bool attaches = call == MP_PRELOAD_PROFILER
+                        ? recorder->ranges.by_profiler
+                        : call == MP_PRELOAD_GRAPH && recorder->attach.when == MP_ATTACH_GRAPH;
 
-    if (matters && recorder_is_recording(recorder) && !attach_is_done(recorder))
+    if (!recorder_is_recording(recorder))
+        return;
+    if (attaches && !attach_is_done(recorder))
         recorder->jobs.switch_alone(recorder, attach_switch);
+    if (call != MP_PRELOAD_GRAPH && atomic_load(&recorder->cupti_state.callbacks_taken))
+        recorder->jobs.profiler_call(recorder, call == MP_PRELOAD_PROFILER);
 }
 
 void attach_go(struct recorder *recorder)
@@ -194,11 +247,11 @@ void attach_go(struct recorder *recorder)
     struct attach *attach = &recorder->attach;
 
     waits_ask(recorder, attach->preload);
-    if (attach->when != MP_ATTACH_INIT) {
-        if (attach->preload)
-            atomic_store(&attach->preload->before, before_call);
+    if (attach->preload &&
+        (attach->when != MP_ATTACH_INIT || atomic_load(&recorder->cupti_state.callbacks_taken)))
+        atomic_store(&attach->preload->before, before_call);
+    if (attach->when != MP_ATTACH_INIT)
         return;
-    }
     subscriber_watch_base(recorder);
     activity_enable_base(recorder, false);
     host_functions_go(recorder);

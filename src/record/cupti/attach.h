@@ -13,6 +13,12 @@
  * before they do their work. CUPTI is attached then, so it sees the call itself like any other.
  * Without that library `graph` means `init`, and so does `range` if cuProfilerStart begins a range.
  *
+ * Where another client is CUPTI's subscriber for good but records in sessions only, the recorder
+ * goes without callbacks: it has CUPTI's activities alone, calls among them. Then the preloaded
+ * library tells of cuProfilerStart and Stop, and the driver of contexts. What only callbacks tell
+ * is missing: synchronisation, stacks, what graphs are made of, and which calls another client
+ * takes.
+ *
  * CUPTI stays after the first range. In a process whose threads launch, cuptiFinalize ends in a
  * launch failure or a hang (8 threads with graphs, H100, libcupti 13.0: docs/measurements.md).
  */
@@ -24,6 +30,7 @@
 
 #include "base/settings/config.h"
 #include "base/status.h"
+#include "record/cupti/client_name.h"
 
 struct mp_preload;
 struct recorder;
@@ -33,6 +40,8 @@ struct attach {
     struct mp_preload *preload; /* NULL: not loaded */
     _Atomic bool done;          /* CUPTI is set up */
     bool failed;                /* CUPTI could not be set up; under range_switch */
+    bool refused;               /* for the sake of another client, which may leave; said */
+    enum client_habit other;    /* when that client has CUPTI */
     bool missed;                /* a range or graph was not recorded for want of CUPTI, said */
 };
 
@@ -48,8 +57,11 @@ enum mp_status attach_at_start(struct recorder *recorder, struct mp_error *error
 void attach_go(struct recorder *recorder);
 
 /* A range begins, or a graph is made: sets CUPTI up if it is not. False when that fails, which is
- * said; where the GPU was busy for MP_TIME_ATTACH_IDLE, the next range tries again. Through
- * range_switch, any thread. */
+ * said; where the GPU was busy for MP_TIME_ATTACH_IDLE, or another client had CUPTI that will leave
+ * it, the next range tries again. Through range_switch, any thread. */
 bool attach_now(struct recorder *recorder);
+
+/* Without callbacks: asks the driver which contexts exist now. Any thread. */
+void attach_find_contexts(struct recorder *recorder);
 
 #endif

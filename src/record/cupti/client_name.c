@@ -15,27 +15,32 @@
 
 #include "base/poison.h"
 
+/* From pull requests: pytorch/pytorch 196066, openxla/xla 47160. */
+#define TORCH_VERSION_1 "use torch.profiler without CuspyConfig"
+#define XLA_VERSION_1   "set XLA_FLAGS=--xla_gpu_enable_cupti_multi_subscriber=false"
+
 /* Matched with the beginning of a library's file name; the most certain ones first. */
 static const struct known_client {
     const char *file;
     const char *name;
-    bool stays; /* as in struct client: pytorch/kineto. XLA and TensorFlow unsubscribe. */
+    enum client_habit habit; /* of pytorch/kineto; openxla/xla, profiler/gpu/cupti_tracer.cc */
+    const char *version_1;   /* as in struct client */
 } known_clients[] = {
-    {"libToolsInjection", "Nsight Systems", false},
-    {"libcuda-injection", "Nsight Compute", false},
-    {"libsanitizer-collection", "compute-sanitizer", false},
-    {"libparcagpucupti", "parcagpu", false},
-    {"libscorep_adapter_cuda", "Score-P", false},
-    {"libhpcrun", "HPCToolkit", false},
-    {"libTAU", "TAU", false},
-    {"libproton", "Triton's Proton", false},
-    {"libkineto", "torch.profiler", true},
-    {"libtorch_cuda", "torch.profiler", true},
-    {"libtorch_cpu", "torch.profiler", true},
-    {"xla_cuda_plugin", "jax.profiler", false},
-    {"xla_extension", "jax.profiler", false},
-    {"libtensorflow_cc", "TensorFlow's profiler", false},
-    {"_pywrap_tensorflow_internal", "TensorFlow's profiler", false},
+    {"libToolsInjection", "Nsight Systems", CLIENT_UNKNOWN, NULL},
+    {"libcuda-injection", "Nsight Compute", CLIENT_UNKNOWN, NULL},
+    {"libsanitizer-collection", "compute-sanitizer", CLIENT_UNKNOWN, NULL},
+    {"libparcagpucupti", "parcagpu", CLIENT_UNKNOWN, NULL},
+    {"libscorep_adapter_cuda", "Score-P", CLIENT_UNKNOWN, NULL},
+    {"libhpcrun", "HPCToolkit", CLIENT_UNKNOWN, NULL},
+    {"libTAU", "TAU", CLIENT_UNKNOWN, NULL},
+    {"libproton", "Triton's Proton", CLIENT_UNKNOWN, NULL},
+    {"libkineto", "torch.profiler", CLIENT_STAYS, TORCH_VERSION_1},
+    {"libtorch_cuda", "torch.profiler", CLIENT_STAYS, TORCH_VERSION_1},
+    {"libtorch_cpu", "torch.profiler", CLIENT_STAYS, TORCH_VERSION_1},
+    {"xla_cuda_plugin", "jax.profiler", CLIENT_LEAVES, XLA_VERSION_1},
+    {"xla_extension", "jax.profiler", CLIENT_LEAVES, XLA_VERSION_1},
+    {"libtensorflow_cc", "TensorFlow's profiler", CLIENT_LEAVES, NULL},
+    {"_pywrap_tensorflow_internal", "TensorFlow's profiler", CLIENT_LEAVES, NULL},
 };
 
 #define KNOWN_COUNT (sizeof(known_clients) / sizeof(known_clients[0]))
@@ -47,7 +52,6 @@ struct name_search {
     const void *own; /* where this library is loaded */
     struct client *client;
     size_t rank;
-    bool others; /* a known client is loaded that does not stay */
 };
 
 static bool is_known(size_t rank)
@@ -59,9 +63,9 @@ static void found_client(struct name_search *search, size_t rank, const char *na
                          const char *path)
 {
     search->rank = rank;
+    search->client->version_1 = is_known(rank) ? known_clients[rank - RANK_KNOWN].version_1 : NULL;
     snprintf(search->client->name, sizeof(search->client->name), "%s%s'%s'%s", name,
              *name ? " (" : "", path, *name ? ")" : "");
-    search->client->stays = is_known(rank) && known_clients[rank - RANK_KNOWN].stays;
 }
 
 /* The preloaded library has no such function. */
@@ -104,7 +108,8 @@ static int find_client(struct dl_phdr_info *info, size_t size, void *context)
     if ((const void *)info->dlpi_addr == search->own)
         return 0;
     rank = rank_of(info, slash ? slash + 1 : path);
-    search->others |= is_known(rank) && !known_clients[rank - RANK_KNOWN].stays;
+    if (is_known(rank) && known_clients[rank - RANK_KNOWN].habit > search->client->habit)
+        search->client->habit = known_clients[rank - RANK_KNOWN].habit;
     if (rank < search->rank)
         found_client(search, rank,
                      rank == RANK_COPY     ? "another copy of miniprof"
@@ -119,9 +124,10 @@ void client_find(struct client *client)
     struct name_search search = {.client = client, .rank = RANK_NONE};
     Dl_info self;
 
-    *client = (struct client){.stays = false};
+    *client = (struct client){.habit = CLIENT_STAYS};
     if (dladdr((const void *)known_clients, &self))
         search.own = self.dli_fbase;
     dl_iterate_phdr(find_client, &search);
-    client->stays &= !search.others;
+    if (!is_known(search.rank))
+        client->habit = CLIENT_UNKNOWN;
 }

@@ -2,16 +2,22 @@
 #ifndef MP_RECORD_CUPTI_CLIENT_NAME_H
 #define MP_RECORD_CUPTI_CLIENT_NAME_H
 
-#include <stdbool.h>
 #include <stddef.h>
 
 #define CLIENT_NAME_BYTES 256
 
+/* When a client has CUPTI. If several may be meant, the last of theirs. */
+enum client_habit {
+    CLIENT_STAYS,  /* subscriber for good; registers its buffers anew in each of its sessions, so
+                      between these CUPTI's activities are free */
+    CLIENT_LEAVES, /* subscriber in its sessions only */
+    CLIENT_UNKNOWN /* or it records all the time */
+};
+
 struct client {
     char name[CLIENT_NAME_BYTES]; /* "torch.profiler ('/path/to.so')"; empty: none is known */
-    /* It stays CUPTI's subscriber between its sessions, and registers its buffers anew in each. So
-     * between its sessions CUPTI's activities are free. False if it may be another client. */
-    bool stays;
+    enum client_habit habit;
+    const char *version_1; /* how it is kept from CUPTI's version 2; NULL: not known */
 };
 
 /* Who the other client may be, guessed from the loaded libraries: a known one, or one that calls

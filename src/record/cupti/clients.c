@@ -38,6 +38,12 @@ static bool can_probe(const struct recorder *recorder)
            !atomic_load(&recorder->ending.forced_exits);
 }
 
+/* No callback tells of calls, so silence is all that there is to see. */
+static bool is_blind(const struct recorder *recorder)
+{
+    return atomic_load(&recorder->cupti_state.callbacks_taken);
+}
+
 /* Whether CUPTI's record of the call was to come. Callbacks log the calls that begin after
  * calls_end. Where they log all calls it is not set: UINT64_MAX. */
 static bool awaits_record(struct recorder *recorder, const struct call_entry *entry)
@@ -110,6 +116,13 @@ static void say_taken(struct recorder *recorder)
                 recorder->cupti_state.buffers_told ? "until it has finished" : "from here on");
 }
 
+/* Counts a takeover of CUPTI by which calls are lost that nobody saw. */
+static void lose_unseen(struct recorder *recorder)
+{
+    if (is_blind(recorder) && !atomic_load(&recorder->clients.taken))
+        atomic_fetch_add(&recorder->clients.lost, 1);
+}
+
 /* Counts as lost the calls noted up to `calls` and not answered yet. Once CUPTI is known to be
  * taken, launches count instead: callbacks log the calls themselves. */
 static void lose(struct clients *clients, struct client_calls calls)
@@ -130,6 +143,7 @@ static bool become_taken(struct recorder *recorder)
         return false;
     clients->lost_before = atomic_load(&clients->lost);
     lose(clients, calls);
+    lose_unseen(recorder);
     atomic_store(&clients->taken, true);
     say_taken(recorder);
     return true;
@@ -182,6 +196,7 @@ static void take_back(struct recorder *recorder)
     struct clients *clients = &recorder->clients;
 
     lose(clients, noted(clients));
+    lose_unseen(recorder);
     say_taken(recorder);
     if (!recorder->jobs.switch_alone(recorder, activity_renew))
         return; /* tried again at the next look */
@@ -227,6 +242,25 @@ static void try_probe(struct recorder *recorder)
         mp_log_debug("CUPTI does not answer at once: other CUPTI clients cannot be noticed");
 }
 
+/* What the threads that switch the kinds have met. A session was under way: its callbacks cannot be
+ * read back from CUPTI, to give it what is its own. */
+static void say_unseen(struct recorder *recorder)
+{
+    struct client other;
+
+    if (!is_blind(recorder) || recorder->clients.said)
+        return;
+    if (atomic_load(&recorder->clients.lost))
+        say_taken(recorder);
+    if (!atomic_load(&recorder->clients.foreign) || recorder->clients.said)
+        return;
+    recorder->clients.said = true;
+    client_find(&other);
+    mp_log_warn("a session of another CUPTI client%s%s was under way where a range began, "
+                "and loses its records (end the session before the range)",
+                *other.name ? ", probably " : "", other.name);
+}
+
 /* Switches off the kinds of a range in which CUPTI did not call us, once it does call us. */
 static void drop_left_on(struct recorder *recorder)
 {
@@ -241,6 +275,8 @@ static bool is_answered(struct recorder *recorder)
     struct clients *clients = &recorder->clients;
 
     if (clients_answers(recorder) != clients->answers) {
+        if (is_blind(recorder) && !atomic_load(&recorder->cupti_state.enabled))
+            return true;
         if (atomic_load(&clients->taken))
             become_ours(clients);
         else
@@ -253,11 +289,20 @@ static bool is_answered(struct recorder *recorder)
     return true;
 }
 
+/* Whether something is to come of CUPTI, as far as that is known. */
+static bool waits(const struct recorder *recorder)
+{
+    if (is_blind(recorder))
+        return atomic_load(&recorder->cupti_state.enabled);
+    return atomic_load(&recorder->clients.all) != recorder->clients.seen.all;
+}
+
 void clients_look(struct recorder *recorder, int64_t now)
 {
     struct clients *clients = &recorder->clients;
 
     drop_left_on(recorder);
+    say_unseen(recorder);
     notice_renewal(recorder, now);
     if (!clients->since)
         clients->since = now;
@@ -266,8 +311,7 @@ void clients_look(struct recorder *recorder, int64_t now)
             lose(clients, noted(clients));
             return;
         }
-        if (atomic_load(&clients->all) == clients->seen.all ||
-            now - clients->since < mp_time_limit_ms(MP_TIME_CLIENT_QUIET))
+        if (!waits(recorder) || now - clients->since < mp_time_limit_ms(MP_TIME_CLIENT_QUIET))
             return;
         if (is_taken(recorder, false) && !become_taken(recorder)) {
             clients->since = now; /* no probe at once: the other client sees each */
@@ -282,15 +326,53 @@ void clients_look(struct recorder *recorder, int64_t now)
 void clients_end(struct recorder *recorder)
 {
     struct clients *clients = &recorder->clients;
-    bool waits;
 
+    say_unseen(recorder);
     notice_renewal(recorder, clients->since);
-    waits = atomic_load(&clients->all) != clients->seen.all;
     if (atomic_load(&clients->taken)) {
         lose(clients, noted(clients));
-    } else if (waits && clients_answers(recorder) == clients->answers &&
+    } else if (waits(recorder) && clients_answers(recorder) == clients->answers &&
                (activity_other_has_left(recorder) || is_taken(recorder, true))) {
         lose(clients, noted(clients));
+        lose_unseen(recorder);
         say_taken(recorder);
     }
+}
+
+/* ---- Without callbacks ---- */
+
+static bool have_taken(struct recorder *recorder)
+{
+    return recorder->clients.probe_works && can_probe(recorder) && !probe(recorder);
+}
+
+void clients_arrive(struct recorder *recorder)
+{
+    recorder->cupti.flush_all(0); /* another's buffers, which no record of ours is to get into */
+    try_probe(recorder);
+}
+
+bool clients_enter(struct recorder *recorder)
+{
+    bool left = activity_other_has_left(recorder);
+
+    if (!is_blind(recorder))
+        return left;
+    left |= have_taken(recorder);
+    atomic_store(&recorder->clients.taken, false);
+    return left;
+}
+
+bool clients_leave(struct recorder *recorder)
+{
+    bool taken;
+
+    if (!is_blind(recorder))
+        return false;
+    taken = have_taken(recorder);
+    if (taken || activity_other_has_left(recorder))
+        lose_unseen(recorder);
+    if (taken)
+        atomic_store(&recorder->clients.taken, true);
+    return taken;
 }

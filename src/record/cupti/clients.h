@@ -25,6 +25,9 @@
  * the range's end: the other client may need them by now. When CUPTI next asks us for a buffer, no
  * other client has it, and the recorder switches the kinds off.
  *
+ * Without callbacks (attach.h) no call is seen. Then silence alone is looked into, and each end of
+ * a range. What is lost is not known, so each takeover counts as one.
+ *
  * CUPTI hands the buffers of ours that it still holds to the other client. That client discards
  * them, with its own records that CUPTI wrote there. We decode these buffers once it has finished.
  * To spare the other client that loss, CUPTI keeps none of our buffers outside of ranges
@@ -60,12 +63,14 @@ struct clients {
 
     /* Read by others. */
     _Atomic bool taken;
-    _Atomic uint64_t lost; /* calls whose records, or those of what they launched, went elsewhere */
+    _Atomic uint64_t lost; /* calls whose records, or those of what they launched, went elsewhere;
+                              without callbacks, times that CUPTI was taken */
+    _Atomic bool foreign;  /* CUPTI gave us another client's buffer, with records */
 
     struct client_calls seen; /* calls whose records came, or were given up */
     bool said;                /* the log line about a takeover */
-    bool tried;               /* the probe was tested */
-    bool probe_works;         /* and CUPTI answered it */
+    _Atomic bool tried;       /* the probe was tested */
+    _Atomic bool probe_works; /* and CUPTI answered it */
     uint64_t answers;         /* clients_answers, when last looked */
     int64_t since;            /* when CUPTI last called us, ms; 0: not known yet */
     uint64_t lost_before;     /* `lost` before the present takeover */
@@ -75,6 +80,17 @@ struct clients {
 /* Whether no other client has CUPTI. Runs the probe; without a working probe, asks whether CUPTI
  * has called us since clients_answers was `before`. The flusher. */
 bool clients_hold(struct recorder *recorder, uint64_t before);
+
+/* A range begins: whether another client has CUPTI's buffers, or had them, so that everything must
+ * be registered again. The thread that switches the kinds. */
+bool clients_enter(struct recorder *recorder);
+
+/* The rest is for a recording without callbacks, and does nothing with them. The same thread.
+ *
+ * clients_arrive: everything was registered, after another client. clients_leave: a range ends;
+ * whether another client has CUPTI, so that the kinds must stay on. Counts that. */
+void clients_arrive(struct recorder *recorder);
+bool clients_leave(struct recorder *recorder);
 
 /* A call that a callback saw. The writer, which may be late: a call after which CUPTI has answered
  * does not count, since a look may have used up that answer. */

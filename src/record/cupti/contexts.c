@@ -37,6 +37,13 @@ void contexts_forget(struct context_list *contexts, CUcontext context)
     pthread_mutex_unlock(&contexts->lock);
 }
 
+void contexts_forget_all(struct context_list *contexts)
+{
+    pthread_mutex_lock(&contexts->lock);
+    contexts->count = 0;
+    pthread_mutex_unlock(&contexts->lock);
+}
+
 void contexts_cuda_is_ready(struct recorder *recorder)
 {
     atomic_store(&recorder->cuda.ready, true);

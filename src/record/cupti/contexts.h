@@ -29,6 +29,9 @@ void contexts_hold(struct recorder *recorder, CUcontext context);
 /* How many there are. */
 uint32_t contexts_count(struct context_list *contexts);
 
+/* Forgets all of them. Any thread. */
+void contexts_forget_all(struct context_list *contexts);
+
 /* It is about to be destroyed. */
 void contexts_forget(struct context_list *contexts, CUcontext context);
 

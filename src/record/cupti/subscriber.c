@@ -4,6 +4,8 @@
 #include "record/cupti/subscriber.h"
 
 #include "base/log.h"
+#include "base/text/strings.h"
+#include "record/api/layout.h"
 #include "record/core/state.h"
 #include "record/cupti/client_name.h"
 #include "record/nvtx/nvtx.h"
@@ -11,23 +13,48 @@
 #include "base/poison.h"
 
 #define SUBSCRIBER_NAME "miniprof"
-#define OLD_NAME_BYTES  128 /* CUPTI 13.0 asks for 64 at least */
+#define NAME_PREFIX     "CUPTI for " /* before the name that a client has given */
+#define OLD_NAME_BYTES  128          /* CUPTI 13.0 asks for 64 at least */
 
-/* `holder`: the other's name as CUPTI tells it, or empty. */
-static enum mp_status refuse(const char *holder, struct mp_error *error)
+/* Whether the other client uses CUPTI's subscribers of version 2, of which there may be several.
+ * They exclude ours of version 1: cuptiSubscribe is refused as beside any client, and the functions
+ * for the whole process answer NOT_COMPATIBLE (pytorch/pytorch pull request 192094: "Cannot mix
+ * global-scope and subscriber-scope activity APIs"). Not tried: it needs a driver of r610. */
+static bool is_of_version_2(const struct cupti_api *cupti, CUptiResult result)
 {
-    struct client client;
+    size_t dropped;
 
-    client_find(&client);
-    return mp_error_set(error, MP_ERR_UNSUPPORTED,
-                        "another CUPTI client is attached%s%s%s%s%s, and CUPTI serves one at a "
-                        "time (run without %s)",
-                        *holder ? ": '" : "", holder, *holder ? "'" : "",
-                        *client.name ? ", probably " : "", client.name,
-                        *client.name || *holder ? "it" : "nsys, ncu, torch.profiler or a debugger");
+    return result == CUPTI_ERROR_NOT_COMPATIBLE ||
+           (cupti->version >= MP_CUPTI_SINCE_SEVERAL_CLIENTS &&
+            cupti->dropped_records(NULL, 0, &dropped) == CUPTI_ERROR_NOT_COMPATIBLE);
 }
 
-enum mp_status subscriber_open(struct recorder *recorder, struct mp_error *error)
+static const char *remedy_for(const struct recorder *recorder, const struct client *client,
+                              bool named)
+{
+    if (client->habit == CLIENT_LEAVES && recorder->ranges.lazy)
+        return "end its session before the range";
+    return named ? "run without it" : "run without nsys, ncu, torch.profiler or a debugger";
+}
+
+/* `holder`: the other's name as CUPTI tells it, or empty. */
+static enum mp_status refuse(const struct recorder *recorder, const char *holder, bool version_2,
+                             struct client *client, struct mp_error *error)
+{
+    bool named = *client->name || *holder;
+
+    if (version_2 && client->habit == CLIENT_STAYS)
+        client->habit = CLIENT_LEAVES;
+    return mp_error_set(
+        error, MP_ERR_UNSUPPORTED, "another CUPTI client is attached%s%s%s%s%s, %s (%s)",
+        *holder ? ": '" : "", holder, *holder ? "'" : "", *client->name ? ", probably " : "",
+        client->name,
+        version_2 ? "by CUPTI's version 2, which excludes ours" : "and CUPTI serves one at a time",
+        version_2 && client->version_1 ? client->version_1 : remedy_for(recorder, client, named));
+}
+
+enum mp_status subscriber_open(struct recorder *recorder, enum client_habit *other,
+                               struct mp_error *error)
 {
     struct cupti_api *cupti = &recorder->cupti;
     char holder[OLD_NAME_BYTES] = "";
@@ -37,30 +64,48 @@ enum mp_status subscriber_open(struct recorder *recorder, struct mp_error *error
         .old_name = holder,
         .old_name_size = sizeof(holder),
     };
+    struct client client;
+    enum mp_status status;
     CUptiResult result = cupti->subscribe_v2
                              ? cupti->subscribe_v2(&recorder->cupti_state.subscriber,
                                                    recorder->jobs.on_callback, recorder, &params)
                              : cupti->subscribe(&recorder->cupti_state.subscriber,
                                                 recorder->jobs.on_callback, recorder);
 
+    *other = CLIENT_UNKNOWN;
     holder[sizeof(holder) - 1] = '\0';
+    if (mp_text_equal(holder, NAME_PREFIX))
+        *holder = '\0';
     if (result == CUPTI_ERROR_NOT_SUPPORTED && cupti->subscribe_v2)
         result = cupti->subscribe(&recorder->cupti_state.subscriber, recorder->jobs.on_callback,
                                   recorder);
     if (result == CUPTI_SUCCESS)
         return MP_OK;
-    if (result == CUPTI_ERROR_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED)
-        return refuse(holder, error);
+    if (result == CUPTI_ERROR_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED ||
+        result == CUPTI_ERROR_NOT_COMPATIBLE) {
+        client_find(&client);
+        status = refuse(recorder, holder, is_of_version_2(cupti, result), &client, error);
+        *other = client.habit;
+        return status;
+    }
     return mp_error_set(error, MP_ERR_UNSUPPORTED, "'%.120s' cannot be used: %s", cupti->path,
                         cupti_result_text(cupti, result));
+}
+
+void subscriber_close(struct recorder *recorder)
+{
+    if (recorder->cupti.unsubscribe && !atomic_load(&recorder->cupti_state.callbacks_taken))
+        recorder->cupti.unsubscribe(recorder->cupti_state.subscriber);
 }
 
 static void watch(struct recorder *recorder, CUpti_CallbackDomain domain, CUpti_CallbackId cbid,
                   bool on)
 {
-    CUptiResult result =
-        recorder->cupti.enable_callback(on, recorder->cupti_state.subscriber, domain, cbid);
+    CUptiResult result;
 
+    if (atomic_load(&recorder->cupti_state.callbacks_taken))
+        return;
+    result = recorder->cupti.enable_callback(on, recorder->cupti_state.subscriber, domain, cbid);
     if (result != CUPTI_SUCCESS)
         mp_log_debug("no callback for domain %d, id %u: %s", (int)domain, (unsigned)cbid,
                      cupti_result_text(&recorder->cupti, result));

@@ -16,6 +16,7 @@
 #include <stdbool.h>
 
 #include "base/status.h"
+#include "record/cupti/client_name.h"
 
 /* CUPTI_CB_DOMAIN_STATE and CUPTI_CBID_STATE_FATAL_ERROR: not in all headers. */
 #define SUBSCRIBER_STATE       6
@@ -24,8 +25,13 @@
 struct recorder;
 
 /* Becomes CUPTI's subscriber, whose callbacks go to jobs.on_callback. MP_ERR_UNSUPPORTED if another
- * client is the subscriber; the error has its name if CUPTI tells it. */
-enum mp_status subscriber_open(struct recorder *recorder, struct mp_error *error);
+ * client is the subscriber. *error has its name if that can be known, and *other when it has CUPTI:
+ * CLIENT_STAYS only if CUPTI's activities may be used beside it. */
+enum mp_status subscriber_open(struct recorder *recorder, enum client_habit *other,
+                               struct mp_error *error);
+
+/* No longer, where a step after subscriber_open has failed. */
+void subscriber_close(struct recorder *recorder);
 
 /* The callbacks that are always on. */
 void subscriber_watch_base(struct recorder *recorder);

@@ -39,6 +39,7 @@
     Q(undefined_references, false) /* memory was out: rows without their string or shape */        \
     Q(nested_driver_calls, false)  /* left out: inside a runtime call */                           \
     Q(cupti_errors, false)         /* CUPTI said that tracing failed */                            \
+    Q(callbacks_taken, false)      /* 1: another client has CUPTI's callbacks (cupti/attach.h) */  \
     Q(forced_exits, false)         /* the last flush took too long and was given up */             \
     Q(gpu_behind_ms, false) /* the greatest lag of the GPU's records, if 5 s (cupti/lag.h) */      \
     Q(clock_renewals,                                                                              \

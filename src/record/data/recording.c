@@ -169,7 +169,8 @@ static void note_captures(struct recording *recording)
         return;
     recording->lag.silent_graphs = atomic_load(&recorder->cuda.device_graphs) ||
                                    atomic_load(&recorder->cuda.conditional_graphs);
-    if (atomic_load(&recorder->cuda.stream_captures) > 0) {
+    if (atomic_load(&recorder->cuda.stream_captures) > 0 ||
+        atomic_load(&recorder->cupti_state.callbacks_taken)) {
         recording->lag.captured = UINT64_MAX;
         return;
     }

@@ -23,6 +23,7 @@
 #include "record/core/clock.h"
 #include "record/core/state.h"
 #include "record/core/thread.h"
+#include "record/cupti/subscriber.h"
 #include "record/graphs/graphs.h"
 #include "record/nccl/plugin.h"
 #include "record/nvtx/nvtx.h"
@@ -303,8 +304,8 @@ static enum mp_status start(struct recorder *recorder, struct mp_error *error)
         return status;
     }
     status = begin_recording(recorder, writer, error);
-    if (status != MP_OK && attach_is_done(recorder) && recorder->cupti.unsubscribe)
-        recorder->cupti.unsubscribe(recorder->cupti_state.subscriber);
+    if (status != MP_OK && attach_is_done(recorder))
+        subscriber_close(recorder);
     return status;
 }
 

@@ -17,6 +17,7 @@ void jobs_register(struct recorder *recorder)
         .on_callback = callbacks_take,
         .at_exit_again = lifecycle_at_exit_again,
         .switch_alone = range_switch,
+        .profiler_call = range_profiler_call,
         .thread_waited = gaps_waited,
         .serve_ranges = range_serve,
         .flush_buffers = flush_buffers,

@@ -100,8 +100,11 @@ static void synchronize(const struct driver_api *driver, CUcontext context)
 static void await_contexts(struct recorder *recorder)
 {
     CUcontext items[MOST_CONTEXTS_HELD];
-    uint32_t count = copy_contexts(&recorder->cuda.contexts, items);
+    uint32_t count;
 
+    if (atomic_load(&recorder->cupti_state.callbacks_taken))
+        attach_find_contexts(recorder);
+    count = copy_contexts(&recorder->cuda.contexts, items);
     if (contexts_can_be_watched(&recorder->driver))
         atomic_store(
             &recorder->cuda.busy_at_end,

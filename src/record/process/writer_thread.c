@@ -77,6 +77,7 @@ static void count_drops(struct recorder *recorder)
     uint64_t *values = recorder->recording.quality.values;
 
     values[QUALITY_cupti_errors] = atomic_load(&recorder->cupti_state.errors);
+    values[QUALITY_callbacks_taken] = atomic_load(&recorder->cupti_state.callbacks_taken);
     values[QUALITY_baseline_steps] = atomic_load(&recorder->baseline.steps);
     values[QUALITY_baseline_unrecorded] = atomic_load(&recorder->baseline.without);
     values[QUALITY_forced_exits] = atomic_load(&recorder->ending.forced_exits);

@@ -227,7 +227,9 @@ static void end_range(struct recorder *recorder, uint8_t reason, uint64_t time,
     ranges->ended++;
     ranges->over |= ranges->most && ranges->ended >= ranges->most;
     ranges->closed_at = mp_monotonic_ms();
-    ranges->lingers = ranges->quick >= RANGE_QUICK_ROW && !ranges->over;
+    /* Without callbacks there are no ids that tell what was launched between ranges. */
+    ranges->lingers = ranges->quick >= RANGE_QUICK_ROW && !ranges->over &&
+                      !atomic_load(&recorder->cupti_state.callbacks_taken);
 }
 
 static bool lingers(struct ranges *ranges)
@@ -462,6 +464,14 @@ void range_profiler_stop(struct recorder *recorder, uint32_t correlation)
         end_step(recorder, correlation);
     else
         range_end(recorder, MP_capture_reason_profiler_api, correlation);
+}
+
+void range_profiler_call(struct recorder *recorder, bool begins)
+{
+    if (begins)
+        range_profiler_start(recorder, 0);
+    else
+        range_profiler_stop(recorder, 0);
 }
 
 /* Waits also if the range is nested: what this thread launches next is to be recorded, while the

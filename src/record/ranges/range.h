@@ -114,6 +114,9 @@ void range_go(struct recorder *recorder);
 void range_profiler_start(struct recorder *recorder, uint32_t correlation);
 void range_profiler_stop(struct recorder *recorder, uint32_t correlation);
 
+/* Before these calls, where CUPTI tells neither of them nor of their ids. */
+void range_profiler_call(struct recorder *recorder, bool begins);
+
 /* An NVTX range of the name has begun; the last has ended. */
 void range_nvtx_begin(struct recorder *recorder);
 void range_nvtx_end(struct recorder *recorder);

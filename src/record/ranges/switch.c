@@ -23,9 +23,9 @@ static bool switch_is_wanted(const struct ranges *ranges)
 static void switch_kinds(struct recorder *recorder, bool on, bool over)
 {
     if (on && attach_now(recorder))
-        activity_enable(recorder);
+        activity_enable(recorder, clients_enter(recorder));
     else if (!on)
-        activity_disable(recorder);
+        activity_disable(recorder, clients_leave(recorder));
     sampling_switch(recorder, on);
     if (over) {
         activity_retire(recorder);

@@ -48,6 +48,14 @@ void print_baseline_note(const struct report_out *out, const struct mp_trace *tr
             quality->baseline_unrecorded, quality->baseline_steps);
 }
 
+void print_callbacks_note(const struct report_out *out, const struct mp_trace *trace,
+                          const struct quality *quality)
+{
+    if (!quality->callbacks_taken)
+        return;
+    print_note(out, trace, "Note: " QUALITY_CALLBACKS_NOTE);
+}
+
 /* Notes on work of the device that CUPTI does not report, as far as the recorder can notice it. */
 static void print_device_notes(const struct report_out *out, const struct mp_trace *trace,
                                const struct quality *quality)
@@ -77,6 +85,7 @@ void print_head(const struct report_out *out, const struct mp_trace *trace,
 
     print_warning(out, trace, quality);
     print_baseline_note(out, trace, quality);
+    print_callbacks_note(out, trace, quality);
     print_flight_note(out, trace);
     print_profiled_note(out, trace, quality);
     print_device_notes(out, trace, quality);

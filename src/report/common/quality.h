@@ -41,6 +41,10 @@ void print_profiled_note(const struct report_out *out, const struct mp_trace *tr
 void print_baseline_note(const struct report_out *out, const struct mp_trace *trace,
                          const struct quality *quality);
 
+/* `==PID== Note: ...` when another client had CUPTI's callbacks, else nothing. */
+void print_callbacks_note(const struct report_out *out, const struct mp_trace *trace,
+                          const struct quality *quality);
+
 /* `==PID== No WHAT: WHY.`, where a conclusion would stand, but for the gap. */
 void print_gap(const struct report_out *out, const struct mp_trace *trace,
                const struct quality_gap *gap, const char *what);

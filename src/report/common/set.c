@@ -36,6 +36,10 @@ void print_process_quality(const struct report_out *out, const struct trace_proc
         fprintf(out->file, " %" PRIu64 " of %" PRIu64 " steps were not recorded (--baseline).\n",
                 quality->baseline_unrecorded, quality->baseline_steps);
     }
+    if (quality->callbacks_taken) {
+        print_line_begin(out, "Note: ", process);
+        fputs(" another profiler had CUPTI's callbacks.\n", out->file);
+    }
     if (!quality->profiled)
         return;
     print_line_begin(out, "Note: ", process);

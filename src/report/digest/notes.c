@@ -128,6 +128,12 @@ static void note_baseline(struct notes *notes)
              quality->baseline_unrecorded, quality->baseline_steps);
 }
 
+static void note_callbacks(struct notes *notes)
+{
+    if (notes->digest->quality.callbacks_taken)
+        NOTE(notes, "callbacks_taken", QUALITY_CALLBACKS_NOTE);
+}
+
 static void note_profiled(struct notes *notes)
 {
     uint64_t profiled = notes->digest->quality.profiled;
@@ -162,6 +168,7 @@ size_t digest_notes(const struct digest *digest, struct digest_line lines[DIGEST
     note_iterations(&notes);
     note_flight(&notes);
     note_baseline(&notes);
+    note_callbacks(&notes);
     note_profiled(&notes);
     note_device_graphs(&notes);
     return notes.count;

@@ -15,7 +15,7 @@ struct digest_line {
 
 #define DIGEST_ANSWERS 4
 #define DIGEST_FACTS   5
-#define DIGEST_NOTES   12
+#define DIGEST_NOTES   13
 
 /* What one wants to know first: the latency, where it goes, the first finding. Returns how many;
  * none without GPU work: then the first note is the answer. */

@@ -219,6 +219,7 @@ static void summary_info_print_text(const struct report_out *out, const struct m
 
     print_warning(out, trace, &contents->quality);
     print_baseline_note(out, trace, &contents->quality);
+    print_callbacks_note(out, trace, &contents->quality);
     print_flight_note(out, trace);
     print_baseline(out, trace, &contents->baseline);
     for (size_t i = 0; mp_trace_property_at(trace, i, &key, &value); i++)
@@ -317,6 +318,7 @@ void print_info(const struct report_out *out, const struct mp_trace *trace,
     } else if (out->format == REPORT_CSV) {
         print_warning(out, trace, &contents->quality);
         print_baseline_note(out, trace, &contents->quality);
+        print_callbacks_note(out, trace, &contents->quality);
         summary_info_print_table(out, contents);
     } else {
         summary_info_print_text(out, trace, contents);

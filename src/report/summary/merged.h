@@ -11,6 +11,7 @@ struct merged_process {
     char *warning; /* owned by the caller; NULL: the data is whole */
     uint64_t profiled;
     uint64_t baseline_steps, baseline_unrecorded; /* as in struct quality */
+    uint64_t callbacks_taken;                     /* the same */
     uint64_t dropped;
 };
 

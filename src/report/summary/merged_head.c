@@ -32,10 +32,11 @@ static void merged_head_print_notes(const struct report_out *out,
     for (size_t i = 0; i < set->count; i++) {
         const struct merged_process *found = &report->found[i];
 
-        if (found->profiled || found->baseline_unrecorded)
+        if (found->profiled || found->baseline_unrecorded || found->callbacks_taken)
             print_process_quality(out, &set->processes[i],
                                   &(struct quality){
                                       .profiled = found->profiled,
+                                      .callbacks_taken = found->callbacks_taken,
                                       .baseline_steps = found->baseline_steps,
                                       .baseline_unrecorded = found->baseline_unrecorded,
                                   });

@@ -77,6 +77,7 @@
     X(cuGetProcAddress)                                                                            \
     X(cuGetProcAddress_v2)                                                                         \
     X(cuProfilerStart)                                                                             \
+    X(cuProfilerStop)                                                                              \
     X(cuStreamBeginCapture)                                                                        \
     X(cuStreamBeginCapture_ptsz)                                                                   \
     X(cuStreamBeginCapture_v2)                                                                     \

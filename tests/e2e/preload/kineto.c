@@ -7,8 +7,9 @@
  *     kineto_start       CuptiTimestamp.cpp, configureCuptiTimestampSource; CuptiActivityApi.cpp,
  *                        enableCuptiActivities
  *     kineto_stop        disableCuptiActivities, activityBuffers
- *     kineto_teardown    teardownContext, with TEARDOWN_CUPTI=1; finalizes at once here, where
- * Kineto waits for the next call's EXIT kineto_report      prints what it got
+ *     xla_start, xla_stop  as openxla/xla's cupti_tracer.cc: subscriber in a session only, which
+ * ends with cuptiFinalize kineto_teardown    teardownContext, with TEARDOWN_CUPTI=1; finalizes at
+ * once here, where Kineto waits for the next call's EXIT kineto_report      prints what it got
  *
  * Kineto says "bufferCompleted called with unknown buffer" of buffers that are not its own; here
  * they are passed over without a word.
@@ -184,6 +185,21 @@ void kineto_teardown(void)
         return;
     }
     CALL(cuptiActivityFlushAll, CUPTI_ACTIVITY_FLAG_FLUSH_FORCED);
+    CALL(cuptiUnsubscribe, subscriber);
+    CALL(cuptiFinalize);
+}
+
+void xla_start(void);
+void xla_start(void)
+{
+    kineto_subscribe();
+    kineto_start();
+}
+
+void xla_stop(void);
+void xla_stop(void)
+{
+    kineto_stop();
     CALL(cuptiUnsubscribe, subscriber);
     CALL(cuptiFinalize);
 }

@@ -92,7 +92,7 @@ static void runtime_way(void)
     say("same", ask_v2(second, "cuProfilerStart", 4000) == ask_v1(old, "cuProfilerStart", 4000)
                     ? CUDA_SUCCESS
                     : CUDA_ERROR_UNKNOWN);
-    say("not-watched", ask_v2(second, "cuProfilerStop", 4000) == by_name(driver, "cuProfilerStop")
+    say("not-watched", ask_v2(second, "cuCtxGetCurrent", 4000) == by_name(driver, "cuCtxGetCurrent")
                            ? CUDA_SUCCESS
                            : CUDA_ERROR_UNKNOWN);
     say("unknown-name", ask_v2(second, "cuProfilerNope", 4000) ? CUDA_ERROR_UNKNOWN : CUDA_SUCCESS);

@@ -399,6 +399,7 @@ static void use_driver(void)
 #endif
         printf("found %d\n", found != NULL);
     }
+    CALL(cuProfilerStop);
     printf("runs %d\n", runs);
 }
 #endif

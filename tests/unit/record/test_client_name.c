@@ -69,7 +69,7 @@ static int unload(void **state)
     return 0;
 }
 
-static void expect(const char *name, bool stays)
+static void expect(const char *name, enum client_habit habit)
 {
     char text[CLIENT_NAME_BYTES] = "";
     struct client client;
@@ -78,13 +78,13 @@ static void expect(const char *name, bool stays)
         snprintf(text, sizeof text, "%s ('%s')", name, path);
     client_find(&client);
     assert_string_equal(client.name, text);
-    assert_int_equal(client.stays, stays);
+    assert_int_equal(client.habit, habit);
 }
 
 static void without_a_known_library_there_is_no_name(void **state)
 {
     (void)state;
-    expect("", false);
+    expect("", CLIENT_UNKNOWN);
 }
 
 static void our_own_libraries_are_no_client(void **state)
@@ -92,7 +92,7 @@ static void our_own_libraries_are_no_client(void **state)
     (void)state;
     load("libminiprof_preload.so");
     load("libminiprof.so");
-    expect("", false);
+    expect("", CLIENT_UNKNOWN);
 }
 
 static void a_client_has_the_name_of_its_library(void **state)
@@ -100,18 +100,18 @@ static void a_client_has_the_name_of_its_library(void **state)
     (void)state;
     load("libminiprof_preload.so");
     load("libtorch_cpu.so");
-    expect("torch.profiler", true);
+    expect("torch.profiler", CLIENT_STAYS);
 }
 
-static void one_that_unsubscribes_does_not_stay(void **state)
+static void one_that_unsubscribes_leaves(void **state)
 {
     (void)state;
     load("xla_cuda_plugin.so");
-    expect("jax.profiler", false);
+    expect("jax.profiler", CLIENT_LEAVES);
 }
 
-/* The most certain one is named. What one of them does is not known of the other. */
-static void of_several_clients_none_is_known_to_stay(void **state)
+/* The most certain one is named, but it may be any of them. */
+static void of_several_clients_the_last_habit_counts(void **state)
 {
     char torch[PATH_BYTES];
 
@@ -120,9 +120,9 @@ static void of_several_clients_none_is_known_to_stay(void **state)
     memcpy(torch, path, sizeof torch);
     load("xla_cuda_plugin.so");
     memcpy(path, torch, sizeof path);
-    expect("torch.profiler", false);
+    expect("torch.profiler", CLIENT_LEAVES);
     load("libToolsInjection64.so");
-    expect("Nsight Systems", false);
+    expect("Nsight Systems", CLIENT_UNKNOWN);
 }
 
 int main(void)
@@ -131,8 +131,8 @@ int main(void)
         cmocka_unit_test_teardown(without_a_known_library_there_is_no_name, unload),
         cmocka_unit_test_teardown(our_own_libraries_are_no_client, unload),
         cmocka_unit_test_teardown(a_client_has_the_name_of_its_library, unload),
-        cmocka_unit_test_teardown(one_that_unsubscribes_does_not_stay, unload),
-        cmocka_unit_test_teardown(of_several_clients_none_is_known_to_stay, unload),
+        cmocka_unit_test_teardown(one_that_unsubscribes_leaves, unload),
+        cmocka_unit_test_teardown(of_several_clients_the_last_habit_counts, unload),
     };
 
     return cmocka_run_group_tests_name("record/client_name", tests, make_folder, remove_folder);

@@ -225,6 +225,77 @@ static void a_late_call_of_before_is_lost(void **state)
     assert_true(recorder.clients.said);
 }
 
+/* Without callbacks, whose calls nobody sees. */
+static void go_without_callbacks(void)
+{
+    atomic_store(&recorder.cupti_state.callbacks_taken, true);
+    answer();
+    clients_look(&recorder, 1); /* the probe is tested */
+    assert_true(recorder.clients.probe_works);
+}
+
+static void without_callbacks_silence_is_looked_into(void **state)
+{
+    int64_t quiet = mp_time_limit_ms(MP_TIME_CLIENT_QUIET);
+
+    (void)state;
+    go_without_callbacks();
+    clients_look(&recorder, 2 + quiet); /* CUPTI answers the probe */
+    expect(false, 0);
+    other = true;
+    clients_look(&recorder, 3 + quiet);
+    clients_look(&recorder, 4 + 2 * quiet);
+    expect(true, 1);
+    assert_true(recorder.clients.said);
+}
+
+static void without_callbacks_a_range_begins_with_everything_registered(void **state)
+{
+    (void)state;
+    assert_false(clients_enter(&recorder));
+    go_without_callbacks();
+    assert_false(clients_enter(&recorder));
+    per_thread = 0;
+    assert_true(clients_enter(&recorder));
+    per_thread = 1;
+    other = true;
+    assert_true(clients_enter(&recorder));
+}
+
+static void without_callbacks_a_takeover_is_counted_at_the_end_of_its_range(void **state)
+{
+    (void)state;
+    go_without_callbacks();
+    assert_false(clients_leave(&recorder));
+    expect(false, 0);
+    other = true;
+    assert_true(clients_leave(&recorder)); /* the kinds are the other's */
+    expect(true, 1);
+    atomic_store(&recorder.cupti_state.enabled, false);
+    answer(); /* of before */
+    clients_look(&recorder, 3);
+    expect(true, 1);
+    assert_true(recorder.clients.said);
+
+    other = false;
+    assert_false(clients_enter(&recorder));
+    expect(false, 1);
+    per_thread = 0;
+    assert_false(clients_leave(&recorder)); /* nobody needs the kinds */
+    expect(false, 2);
+}
+
+static void a_session_under_way_is_said_once(void **state)
+{
+    (void)state;
+    atomic_store(&recorder.clients.foreign, true);
+    clients_look(&recorder, 2);
+    assert_false(recorder.clients.said);
+    go_without_callbacks();
+    assert_true(recorder.clients.said);
+    expect(false, 0);
+}
+
 static void what_never_came_is_lost_at_the_end(void **state)
 {
     (void)state;
@@ -246,6 +317,11 @@ int main(void)
         cmocka_unit_test_setup(a_range_that_follows_answers_has_lost_nothing, record),
         cmocka_unit_test_setup(a_call_that_the_writer_hears_of_late_was_answered, record),
         cmocka_unit_test_setup(a_late_call_of_before_is_lost, record),
+        cmocka_unit_test_setup(without_callbacks_silence_is_looked_into, record),
+        cmocka_unit_test_setup(without_callbacks_a_range_begins_with_everything_registered, record),
+        cmocka_unit_test_setup(without_callbacks_a_takeover_is_counted_at_the_end_of_its_range,
+                               record),
+        cmocka_unit_test_setup(a_session_under_way_is_said_once, record),
         cmocka_unit_test_setup(what_never_came_is_lost_at_the_end, record),
     };
 

@@ -274,6 +274,7 @@ static void set_metrics(const char *kernels, const char *devices)
 /* Recording, with MINIPROF_KERNELS and MINIPROF_DEVICES. */
 static void recorder_set_up(const char *kernels, const char *devices)
 {
+    enum client_habit other;
     struct mp_error error;
 
     memset(&recorder, 0, sizeof(recorder));
@@ -298,7 +299,7 @@ static void recorder_set_up(const char *kernels, const char *devices)
     pthread_mutex_init(&recorder.cuda.contexts.lock, NULL);
     edges_open(&recorder.edges);
     set_metrics(kernels, devices);
-    assert_int_equal(subscriber_open(&recorder, &error), MP_OK);
+    assert_int_equal(subscriber_open(&recorder, &other, &error), MP_OK);
     atomic_store(&recorder.cupti_state.enabled, true);
     atomic_store(&recorder.phase, PHASE_RECORDING);
 }

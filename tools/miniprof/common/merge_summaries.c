@@ -36,6 +36,7 @@ static enum mp_status add_summary(struct work *work, size_t process, const struc
     char text[QUALITY_TEXT_BYTES];
 
     found->profiled = summary->quality.profiled;
+    found->callbacks_taken = summary->quality.callbacks_taken;
     found->baseline_steps = summary->quality.baseline_steps;
     found->baseline_unrecorded = summary->quality.baseline_unrecorded;
     found->dropped = summary->quality.dropped;
