@@ -58,7 +58,7 @@ one_line "ranges after a session" idle "$torch: $without"
 same "ranges after a session: they are whole" "alpha 5 0 1" \
     "$(kernels idle) $(lost idle) $(counter idle callbacks_taken)"
 same "ranges after a session: its calls" "cuCtxSynchronize 1 cuLaunchKernel 5" \
-    "$(echo $(tally idle call function))"
+    "$(tally idle call function | paste -sd' ')"
 same "ranges after a session: each kernel has its launch" "" \
     "$(comm -13 <(column idle call correlation | sort) <(column idle kernel correlation | sort))"
 same "ranges after a session: the sessions have their kernels" "kineto: 6 kernels" \
@@ -83,6 +83,12 @@ done
 late quick -- "${kineto[@]}" init "${finished[@]}" "${quick[@]}" call=kineto_report
 same "quick ranges: nothing of between them" "alpha 20 0 20" \
     "$(kernels quick) $(lost quick) $(($(count quick capture) / 2))"
+
+# Nobody tells that a stream is being captured. An event in its context would end the capture.
+late captured -- "${kineto[@]}" init "${finished[@]}" stream=1 start alpha=1 sync \
+    capture-strictly alpha=2 stop end-capture=0 instantiate=0 start launch=0 sync stop \
+    call=kineto_report
+same "a range that ends within a capture" "alpha 3 0" "$(kernels captured) $(lost captured)"
 
 options=(--capture nvtx:step)
 late nvtx -- "${kineto[@]}" init "${finished[@]}" push=step alpha=3 sync pop beta=1 sync \

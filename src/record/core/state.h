@@ -78,6 +78,7 @@ struct cuda_state {
     _Atomic bool ready;            /* cuInit has finished */
     _Atomic bool context_made;     /* the process has had a context */
     _Atomic bool several_contexts; /* it has had two at a time */
+    _Atomic bool graph_met;        /* the preloaded library has told of a call that makes a graph */
     _Atomic bool ever_captured;    /* a stream capture has begun, ever */
     struct context_list contexts;
     _Atomic int32_t stream_captures;     /* streams that are being captured */

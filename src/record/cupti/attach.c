@@ -234,6 +234,8 @@ static void before_call(enum mp_preload_call call)
                         ? recorder->ranges.by_profiler
                         : call == MP_PRELOAD_GRAPH && recorder->attach.when == MP_ATTACH_GRAPH;
 
+    if (call == MP_PRELOAD_GRAPH)
+        atomic_store(&recorder->cuda.graph_met, true);
     if (!recorder_is_recording(recorder))
         return;
     if (attaches && !attach_is_done(recorder))

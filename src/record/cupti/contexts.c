@@ -168,6 +168,13 @@ bool contexts_become_idle(struct recorder *recorder, const CUcontext *items, uin
     return idle;
 }
 
+bool contexts_may_be_captured(const struct recorder *recorder)
+{
+    if (atomic_load(&recorder->cupti_state.callbacks_taken))
+        return !recorder->attach.preload || atomic_load(&recorder->cuda.graph_met);
+    return atomic_load(&recorder->cuda.stream_captures) > 0;
+}
+
 CUevent contexts_watch_current(struct recorder *recorder, CUcontext *context)
 {
     const struct driver_api *driver = &recorder->driver;
@@ -175,7 +182,7 @@ CUevent contexts_watch_current(struct recorder *recorder, CUcontext *context)
     CUevent event = NULL;
 
     *context = NULL;
-    if (!contexts_can_be_watched(driver) || atomic_load(&recorder->cuda.stream_captures) > 0)
+    if (!contexts_can_be_watched(driver) || contexts_may_be_captured(recorder))
         return NULL;
     calls = begin_own_calls(recorder);
     if (driver->get_current && driver->get_current(context) == CUDA_SUCCESS && *context)
@@ -205,7 +212,7 @@ bool contexts_current_becomes_idle(struct recorder *recorder, uint64_t limit)
 {
     CUcontext context = NULL;
 
-    if (recorder->driver.get_current)
+    if (recorder->driver.get_current && !contexts_may_be_captured(recorder))
         recorder->driver.get_current(&context);
     return context && contexts_become_idle(recorder, &context, 1, limit);
 }

@@ -32,6 +32,10 @@ uint32_t contexts_count(struct context_list *contexts);
 /* Forgets all of them. Any thread. */
 void contexts_forget_all(struct context_list *contexts);
 
+/* Whether a stream may be being captured. An event in its context would end the capture. Without
+ * CUPTI's callbacks, which tell of both ends, it may be from the first graph on. Any thread. */
+bool contexts_may_be_captured(const struct recorder *recorder);
+
 /* It is about to be destroyed. */
 void contexts_forget(struct context_list *contexts, CUcontext context);
 
@@ -46,7 +50,8 @@ bool contexts_can_be_watched(const struct driver_api *driver);
 bool contexts_become_idle(struct recorder *recorder, const CUcontext *items, uint32_t count,
                           uint64_t limit);
 
-/* The same of the calling thread's current context; false if there is none. */
+/* The same of the calling thread's current context; false if there is none, or if
+ * contexts_may_be_captured. */
 bool contexts_current_becomes_idle(struct recorder *recorder, uint64_t limit);
 
 /* An event that completes with all that the current context has been given so far, and that

@@ -12,6 +12,7 @@
 #include "record/core/state.h"
 #include "record/core/throttle.h"
 #include "record/cupti/clients.h"
+#include "record/cupti/contexts.h"
 #include "record/data/profiled_rows.h"
 #include "record/data/sample_rows.h"
 #include "record/nvtx/nvtx.h"
@@ -169,8 +170,7 @@ static void note_captures(struct recording *recording)
         return;
     recording->lag.silent_graphs = atomic_load(&recorder->cuda.device_graphs) ||
                                    atomic_load(&recorder->cuda.conditional_graphs);
-    if (atomic_load(&recorder->cuda.stream_captures) > 0 ||
-        atomic_load(&recorder->cupti_state.callbacks_taken)) {
+    if (contexts_may_be_captured(recorder)) {
         recording->lag.captured = UINT64_MAX;
         return;
     }

@@ -34,9 +34,7 @@ void earlier_begin(struct recorder *recorder)
     CUcontext context;
     CUevent event = take(earlier, &context);
 
-    /* Without callbacks nobody tells when the context ends. */
-    if (!event && !atomic_load(&earlier->mixed) &&
-        !atomic_load(&recorder->cupti_state.callbacks_taken))
+    if (!event && !atomic_load(&earlier->mixed))
         event = contexts_watch_current(recorder, &context);
     keep(earlier, context, event);
 }

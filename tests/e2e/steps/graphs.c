@@ -21,6 +21,13 @@ static void begin_capture(const char *value)
     CU_CHECK(cuStreamBeginCapture(steps_stream(), CU_STREAM_CAPTURE_MODE_RELAXED));
 }
 
+/* In a mode in which the calls of others end the capture. */
+static void begin_strict_capture(const char *value)
+{
+    (void)value;
+    CU_CHECK(cuStreamBeginCapture(steps_stream(), CU_STREAM_CAPTURE_MODE_GLOBAL));
+}
+
 static void end_capture(const char *value)
 {
     CU_CHECK(cuStreamEndCapture(steps_stream(), &graphs[number(value)]));
@@ -210,6 +217,7 @@ static void update_executable(const char *value)
 
 const struct step_row graph_steps[] = {
     {"capture", begin_capture},
+    {"capture-strictly", begin_strict_capture},
     {"end-capture", end_capture},
     {"make-graph", make_graph},
     {"instantiate", instantiate},

@@ -91,6 +91,26 @@ static void a_captured_stream_is_left_alone(void **state)
     assert_int_equal(fake_context.pushed, 0);
 }
 
+/* Without callbacks any stream may be captured, unless the preloaded library has told of no graph.
+ * At the process's end the context is looked at all the same. */
+static void without_callbacks_the_current_context_is_left_alone(void **state)
+{
+    CUcontext context = NULL;
+
+    (void)state;
+    fake_context_use(&recorder.driver, 0);
+    recorder.driver.get_current(&context);
+    atomic_store(&recorder.cupti_state.callbacks_taken, true);
+    assert_false(contexts_current_becomes_idle(&recorder, LONG));
+    assert_null(contexts_watch_current(&recorder, &(CUcontext){NULL}));
+    assert_int_equal(fake_context.pushed, 0);
+    assert_true(contexts_become_idle(&recorder, &context, 1, LONG));
+    recorder.attach.preload = (struct mp_preload *)&recorder; /* it is only there */
+    assert_true(becomes_idle(LONG));
+    atomic_store(&recorder.cuda.graph_met, true);
+    assert_false(becomes_idle(LONG));
+}
+
 static void a_driver_without_the_call_cannot_tell(void **state)
 {
     (void)state;
@@ -144,6 +164,7 @@ int main(void)
         cmocka_unit_test_setup(a_context_that_is_never_idle_is_left_at_the_limit, open_recorder),
         cmocka_unit_test_setup(an_error_of_the_program_is_no_idle_context, open_recorder),
         cmocka_unit_test_setup(a_captured_stream_is_left_alone, open_recorder),
+        cmocka_unit_test_setup(without_callbacks_the_current_context_is_left_alone, open_recorder),
         cmocka_unit_test_setup(a_driver_without_the_call_cannot_tell, open_recorder),
         cmocka_unit_test_setup(all_contexts_have_to_be_idle, open_recorder),
         cmocka_unit_test_setup(its_calls_are_the_recorders, open_recorder),
