@@ -125,6 +125,14 @@ profile variable MINIPROF_CAPTURE=range -- "$steps" "${kineto[@]}" call=kineto_s
     start alpha=2 stop
 one_line "without the preloaded library" variable "$torch.run without it.: nothing is recorded"
 
+# NVTX tells of its ranges by itself, also where CUPTI is there from the start.
+profile variable_nvtx MINIPROF_CAPTURE=nvtx:step -- "$steps" "${kineto[@]}" \
+    call=kineto_subscribe init alpha=1 sync push=step alpha=3 sync pop call=kineto_start beta=2 \
+    sync call=kineto_stop push=step alpha=2 sync pop call=kineto_report
+same "with CUDA, ranges of NVTX" "0 alpha 5 0, kineto: 2 kernels" \
+    "$status $(kernels variable_nvtx) $(lost variable_nvtx), $(cat variable_nvtx.out)"
+one_line "with CUDA, ranges of NVTX" variable_nvtx "$torch: $without"
+
 # ---- clients that leave, and others ----------------------------------------------------------
 late xla -- "${xla[@]}" init call=xla_start beta=4 sync call=xla_stop start alpha=3 sync stop \
     call=kineto_report

@@ -75,19 +75,23 @@ static void go_without(struct recorder *recorder, const char *why)
 
 static enum mp_status set_up(struct recorder *recorder, struct mp_error *error)
 {
-    enum mp_status status = subscriber_open(recorder, &recorder->attach.other, error);
+    struct mp_error why;
+    enum mp_status opened = subscriber_open(recorder, &recorder->attach.other, &why);
 
-    if (status != MP_OK) {
-        if (!may_go_without(recorder))
-            return status;
-        go_without(recorder, error->text);
+    if (opened != MP_OK && !may_go_without(recorder)) {
+        *error = why;
+        return opened;
     }
-    status = activity_prepare(recorder, error);
-    if (status != MP_OK)
-        subscriber_close(recorder);
-    else
-        atomic_store(&recorder->attach.done, true);
-    return status;
+    if (activity_prepare(recorder, error) != MP_OK) {
+        if (opened == MP_OK)
+            subscriber_close(recorder);
+        recorder->attach.other = CLIENT_UNKNOWN;
+        return error->status;
+    }
+    if (opened != MP_OK)
+        go_without(recorder, why.text);
+    atomic_store(&recorder->attach.done, true);
+    return MP_OK;
 }
 
 enum mp_status attach_at_start(struct recorder *recorder, struct mp_error *error)
