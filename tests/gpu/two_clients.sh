@@ -6,7 +6,7 @@
 #
 #   TWO_CLIENTS=FOLDER   keeps the cells there: those that are there already are not run again
 #   CELLS=PATTERN        runs only these, such as 'torch.inside.*' (FRAMEWORK.PLACE.HOW)
-#   JOBS=N               so many at a time (4)
+#   AT_ONCE=N            so many at a time (2)
 . "$(dirname "$0")/lib.sh"
 
 program=(python3 "$SOURCE/tests/gpu/two_clients.py")
@@ -66,7 +66,7 @@ for framework in "${frameworks[@]}"; do
         for how in "${hows[@]}"; do
             name=$framework.$place.$how
             [[ $name =~ ^${CELLS:-.*}$ && ! -s $cells/$name ]] || continue
-            if [ $running -ge "${JOBS:-4}" ]; then
+            if [ $running -ge "${AT_ONCE:-2}" ]; then
                 wait -n
                 running=$((running - 1))
             fi
@@ -81,8 +81,8 @@ wait
 # shown NAME: "miniprof 20 of 20, session 0 of 20".
 shown() {
     local status ours seen session range right lost
-    read -r status ours seen session range right lost <"$cells/$1" 2>/dev/null ||
-        { echo "not tried"; return; }
+    [ -s "$cells/$1" ] || { echo "not tried"; return; }
+    read -r status ours seen session range right lost <"$cells/$1"
     if [ "$status" != 0 ] || [ "$right" != right ]; then
         echo "FAILED ($status, $right)"
     elif [[ $1 == *.alone ]]; then
