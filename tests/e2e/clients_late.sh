@@ -84,6 +84,11 @@ late quick -- "${kineto[@]}" init "${finished[@]}" "${quick[@]}" call=kineto_rep
 same "quick ranges: nothing of between them" "alpha 20 0 20" \
     "$(kernels quick) $(lost quick) $(($(count quick capture) / 2))"
 
+late silent MINIPROF_TEST_TIME_DIVISOR=10 -- "${kineto[@]}" init "${finished[@]}" start alpha=1 \
+    sync sleep=350 alpha=1 sync stop call=kineto_report
+same "a range of nothing but waiting: nobody has taken CUPTI" "alpha 2 0 1" \
+    "$(kernels silent) $(lost silent) $(said silent | wc -l)"
+
 # Nobody tells that a stream is being captured. An event in its context would end the capture.
 late captured -- "${kineto[@]}" init "${finished[@]}" stream=1 start alpha=1 sync \
     capture-strictly alpha=2 stop end-capture=0 instantiate=0 start launch=0 sync stop \
@@ -112,6 +117,13 @@ late lasting -- "${kineto[@]}" init "${finished[@]}" start alpha=3 sync call=kin
 same "a session beyond a range's end: it has what runs then" "kineto: 6 kernels, alpha 5 beta 2" \
     "$(cat lasting.out), $(kernels lasting)"
 same "a session beyond a range's end: a loss is counted, once" 1 "$(lost lasting)"
+
+late noticed MINIPROF_TEST_TIME_DIVISOR=10 -- "${kineto[@]}" init "${finished[@]}" start alpha=3 \
+    sync written looked call=kineto_start beta=2 sync said="has taken CUPTI over" beta=1 sync \
+    call=kineto_stop written alpha=2 sync stop call=kineto_report
+same "a session inside of a range, for long: noticed, and recorded again after it" \
+    "alpha 5 1 1" "$(kernels noticed | sed 's/ beta [0-9]*//') $(lost noticed) \
+$(said noticed | grep -c 'has taken CUPTI over')"
 
 late within -- "${kineto[@]}" init call=kineto_subscribe call=kineto_start beta=4 sync start \
     alpha=3 sync stop call=kineto_stop
