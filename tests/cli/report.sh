@@ -42,6 +42,7 @@ string id=6 text=device_graphs
 string id=7 text=conditional_graphs
 string id=8 text=baseline_steps
 string id=9 text=baseline_unrecorded
+string id=10 text=callbacks_taken
 thread id=1 tid=77
 device id=0 name=5
 stream id=1 stream=13 context=1
@@ -140,6 +141,11 @@ forged graphs < <(loop 20; echo "quality name=6 time=9 value=1"
     echo "quality name=7 time=9 value=2")
 digest graphs graphs.mpt
 json '[n["note"] for n in d["notes"]] == ["device_graphs", "conditional_graphs"]'
+
+# Another client had CUPTI's callbacks: a note, and what follows from it is no loss.
+forged without < <(loop 20; echo "quality name=10 time=9 value=1")
+digest without without.mpt
+json '[n["note"] for n in d["notes"]] == ["callbacks_taken"] and d["quality"]["whole"]'
 
 # A single launch: all of it is one iteration, and the sentence says so.
 forged once < <(loop 1)
