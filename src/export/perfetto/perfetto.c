@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "base/data/hash.h"
+#include "base/data/memory_file.h"
 #include "base/data/reserve.h"
 #include "base/text/json_write.h"
 #include "export/perfetto/build.h"
@@ -250,7 +251,7 @@ static enum mp_status write_manifest(struct perfetto *perfetto)
 {
     char *text = NULL;
     size_t bytes = 0;
-    FILE *out = open_memstream(&text, &bytes);
+    FILE *out = memory_file_open(&text, &bytes);
     enum mp_status status = MP_ERR_MEMORY;
 
     if (out) {

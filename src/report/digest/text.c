@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/data/memory_file.h"
 #include "base/text/foreign.h"
 #include "base/text/units.h"
 #include "base/text/utf8.h"
@@ -404,7 +405,7 @@ static char *screen_of(const struct digest *digest, const struct layout *layout)
 {
     char *text = NULL;
     size_t bytes = 0;
-    FILE *memory = open_memstream(&text, &bytes);
+    FILE *memory = memory_file_open(&text, &bytes);
     bool failed;
 
     if (!memory)

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/data/buffer.h"
+#include "base/data/memory_file.h"
 #include "base/text/foreign.h"
 #include "base/text/units.h"
 #include "report/common/quality.h"
@@ -202,7 +203,7 @@ static enum mp_status print_kernels(struct report_table *table, const struct lay
     char time[MP_FORMATTED_BYTES];
     char *text = NULL;
     size_t bytes;
-    FILE *out = open_memstream(&text, &bytes);
+    FILE *out = memory_file_open(&text, &bytes);
 
     if (!out)
         return MP_ERR_MEMORY;

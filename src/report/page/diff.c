@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/data/memory_file.h"
 #include "base/text/json_write.h"
 #include "report/page/page.h"
 
@@ -208,7 +209,7 @@ static enum mp_status write_page(FILE *out, const struct diff_report *report, ch
 {
     struct html_page page;
     size_t bytes = 0, first = 0;
-    FILE *memory = open_memstream(text, &bytes);
+    FILE *memory = memory_file_open(text, &bytes);
     enum mp_status status;
 
     if (!memory)

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/data/memory_file.h"
 #include "report/advise/advise.h"
 #include "report/deps/deps.h"
 #include "report/page/documents.h"
@@ -75,7 +76,7 @@ static enum mp_status add(struct html_page *page, struct html_job *job, const ch
     const struct job_report head = {.ranks = &job->ranks, .undisturbed = &job->job.undisturbed};
     char *text = NULL;
     size_t bytes = 0;
-    const struct report_out out = {.file = open_memstream(&text, &bytes), .format = REPORT_JSON};
+    const struct report_out out = {.file = memory_file_open(&text, &bytes), .format = REPORT_JSON};
     enum mp_status status;
 
     if (!out.file)
@@ -165,7 +166,7 @@ static enum mp_status add_peers(struct html_page *page, const struct timeline *t
     char id[HTML_ID_BYTES];
     char *text = NULL;
     size_t bytes = 0;
-    FILE *memory = open_memstream(&text, &bytes);
+    FILE *memory = memory_file_open(&text, &bytes);
 
     if (!memory)
         return MP_ERR_MEMORY;

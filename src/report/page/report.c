@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "base/data/memory_file.h"
 #include "report/page/analyses.h"
 #include "report/page/documents.h"
 #include "report/page/page.h"
@@ -20,7 +21,7 @@ static enum mp_status add_document(struct html_page *page, const struct html_doc
     char id[HTML_ID_BYTES];
     char *text = NULL;
     size_t bytes = 0;
-    FILE *memory = open_memstream(&text, &bytes);
+    FILE *memory = memory_file_open(&text, &bytes);
     struct mp_error error = {.status = MP_OK};
     enum mp_status status;
 

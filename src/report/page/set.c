@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "base/data/memory_file.h"
 #include "base/text/json_write.h"
 #include "report/common/set.h"
 #include "report/page/page.h"
@@ -36,7 +37,7 @@ static enum mp_status add_processes(struct html_page *page, const struct trace_s
     char clocks[TRACE_SET_CLOCKS_BYTES];
     char *text = NULL;
     size_t bytes = 0;
-    FILE *memory = open_memstream(&text, &bytes);
+    FILE *memory = memory_file_open(&text, &bytes);
     struct json_writer json;
 
     if (!memory)

@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "analyze/live/live.h"
+#include "base/data/memory_file.h"
 #include "base/settings/time_limits.h"
 #include "base/text/strings.h"
 #include "common/command.h"
@@ -262,13 +263,13 @@ static void draw(struct view *view, const char *state)
 {
     char *text = NULL;
     size_t bytes = 0;
-    FILE *out = open_memstream(&text, &bytes);
+    FILE *out = memory_file_open(&text, &bytes);
 
     if (!out)
         return;
     print_live(out, view->title, state, &view->live, names_shown(view));
-    fclose(out);
-    terminal_draw(text);
+    if (fclose(out) == 0)
+        terminal_draw(text);
     free(text);
 }
 

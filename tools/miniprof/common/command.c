@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "base/data/memory_file.h"
 #include "base/text/foreign.h"
 #include "report/table/table.h"
 #include "screen/progress.h"
@@ -20,7 +21,7 @@ void complain(const char *command, const char *format, ...)
     va_list arguments;
     char *line = NULL;
     size_t bytes = 0;
-    FILE *out = open_memstream(&line, &bytes);
+    FILE *out = memory_file_open(&line, &bytes);
 
     progress_end();
     fflush(stdout);
@@ -29,9 +30,12 @@ void complain(const char *command, const char *format, ...)
         fprintf(out, command ? "miniprof %s: " : "miniprof: ", command);
         foreign_print(out, format, arguments);
         fclose(out);
-        screen_complain(line, bytes);
     }
     va_end(arguments);
+    if (line)
+        screen_complain(line, bytes);
+    else
+        fputs("miniprof: out of memory\n", stderr);
     free(line);
 }
 
