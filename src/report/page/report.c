@@ -1,6 +1,6 @@
 /* Puts the part of a page about one trace together, and a page of that part alone. Each document is
- * printed into memory first, so that the page holds the whole document, or a note that says why it
- * is missing.
+ * printed into memory first, so that the page holds the whole document, or a note that says why the
+ * trace has none. If there is no memory for a document, there is no page.
  */
 #include "report/page/report.h"
 
@@ -14,7 +14,6 @@
 
 #include "base/poison.h"
 
-/* Prints a document into memory: the page gets the whole document or a note. */
 static enum mp_status add_document(struct html_page *page, const struct html_document *document,
                                    struct html_material *material, const char *prefix)
 {
@@ -32,12 +31,12 @@ static enum mp_status add_document(struct html_page *page, const struct html_doc
             mp_error_set(&error, MP_ERR_ARGUMENT, "%s", quality_gap(&material->deps.quality)->why);
     else
         status = document->print(memory, material, &error);
-    if (status) {
+    if (status && status != MP_ERR_MEMORY) {
         rewind(memory);
         html_print_note(memory, error.status ? error.text : mp_status_name(status));
+        status = MP_OK;
     }
-    status = ferror(memory) ? MP_ERR_MEMORY : MP_OK;
-    if (fclose(memory) != 0)
+    if (ferror(memory) | fclose(memory))
         status = MP_ERR_MEMORY;
     snprintf(id, sizeof id, "%s%s", prefix, document->id);
     if (!status)

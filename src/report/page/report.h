@@ -2,8 +2,8 @@
  * documents, and its timeline (timeline.h).
  *
  * A document is what a command prints with --json, made by the same printer. documents.c lists the
- * documents: a new one is a line there, and the page shows it as tables. If a document cannot be
- * made, the page has {"note": why} in its place.
+ * documents: a new one is a line there, and the page shows it as tables. If the trace
+ * has none of a document, the page has {"note": why} in its place.
  */
 #ifndef MP_REPORT_PAGE_REPORT_H
 #define MP_REPORT_PAGE_REPORT_H
