@@ -7,7 +7,8 @@
  *     JSON         foreign_escape      `\uXXXX`, so that a program gets the exact text
  *     a message    foreign_hide        as for people, in memory, without stdio
  *
- * Any thread. Nothing is allocated but by foreign_print; output errors are the stream's (ferror).
+ * Any thread. Only foreign_print allocates, for long lines; output errors are the stream's
+ * (ferror).
  */
 #ifndef MP_BASE_TEXT_FOREIGN_H
 #define MP_BASE_TEXT_FOREIGN_H
@@ -36,7 +37,9 @@ size_t foreign_length(const char *text, size_t bytes);
 void foreign_put(FILE *out, const char *text, size_t bytes);
 void foreign_put_text(FILE *out, const char *text);
 
-/* Prints one line for people that quotes such text, without its newline; allocates it. */
+/* Prints one line for people that quotes such text, without its newline. A line that does not fit
+ * into FOREIGN_LINE_BYTES and for which there is no memory is cut, and says so. */
+#define FOREIGN_LINE_BYTES 1024
 void foreign_print(FILE *out, const char *format, va_list arguments)
     __attribute__((format(printf, 2, 0)));
 

@@ -27,14 +27,21 @@ void foreign_put_text(FILE *out, const char *text)
 
 void foreign_print(FILE *out, const char *format, va_list arguments)
 {
-    char *text;
+    char line[FOREIGN_LINE_BYTES];
+    char *text = line;
+    va_list again;
+    int length;
 
-    if (vasprintf(&text, format, arguments) < 0) {
-        fputs("out of memory", out);
-        return;
+    va_copy(again, arguments);
+    length = vsnprintf(line, sizeof line, format, arguments);
+    if (length >= (int)sizeof line && vasprintf(&text, format, again) < 0) {
+        fputs("out of memory: ", out);
+        text = line;
     }
+    va_end(again);
     foreign_put_text(out, text);
-    free(text);
+    if (text != line)
+        free(text);
 }
 
 /* A tab and a carriage return begin formulas too, but they act and so become `?`. */

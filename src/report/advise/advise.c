@@ -207,10 +207,12 @@ static void list_not_tried(struct mp_buffer *text, const struct advice *advice)
 }
 
 /* "Not tried: a, b (why); c (why)" */
-static void put_not_tried(const struct report_out *out, const struct advise_report *report)
+static enum mp_status put_not_tried(const struct report_out *out,
+                                    const struct advise_report *report)
 {
     const char *pid = mp_trace_property(report->iterations.trace, "pid");
     struct mp_buffer text = {.size = 0};
+    enum mp_status status;
 
     list_not_tried(&text, report->advice);
     if (text.size && !mp_buffer_append_byte(&text, '\0')) {
@@ -219,7 +221,9 @@ static void put_not_tried(const struct report_out *out, const struct advise_repo
         put_wrapped_from(out, strlen(pid ? pid : "====") + strlen("==== Not tried:"), 4,
                          (const char *)text.data);
     }
+    status = text.status;
     mp_buffer_free(&text);
+    return status;
 }
 
 static void put_framework(const struct report_out *out, const struct advise_report *report)
@@ -249,12 +253,13 @@ static void put_findings(const struct report_out *out, const struct mp_trace *tr
         put_finding(out, i + 1, advice);
 }
 
-static void advise_print_text(const struct report_out *out, const struct advise_report *report)
+static enum mp_status advise_print_text(const struct report_out *out,
+                                        const struct advise_report *report)
 {
     put_head(out, report);
     put_framework(out, report);
     put_findings(out, report->iterations.trace, report->advice);
-    put_not_tried(out, report);
+    return put_not_tried(out, report);
 }
 
 /* ---- CSV ---- */
@@ -321,12 +326,13 @@ void print_advise_findings(const struct report_out *out, const struct advice *ad
         put_findings(out, NULL, advice);
 }
 
-void print_advise(const struct report_out *out, const struct advise_report *report)
+enum mp_status print_advise(const struct report_out *out, const struct advise_report *report)
 {
     if (out->format == REPORT_JSON)
         print_advise_json(out->file, report);
     else if (out->format == REPORT_CSV)
         print_csv(out, report);
     else
-        advise_print_text(out, report);
+        return advise_print_text(out, report);
+    return MP_OK;
 }

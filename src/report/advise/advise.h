@@ -18,7 +18,8 @@ struct advise_report {
     const struct advice *advice;
 };
 
-void print_advise(const struct report_out *out, const struct advise_report *report);
+/* MP_ERR_MEMORY: a part is missing. */
+enum mp_status print_advise(const struct report_out *out, const struct advise_report *report);
 
 /* Findings on a job; nothing is owned. */
 struct advise_job_report {

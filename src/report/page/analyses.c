@@ -121,8 +121,7 @@ enum mp_status html_print_advise(FILE *out, struct html_material *material, stru
         *error = material->no_advice;
         return error->status;
     }
-    print_advise(&report, &advice);
-    return MP_OK;
+    return print_advise(&report, &advice);
 }
 
 /* ---- Layers ---- */

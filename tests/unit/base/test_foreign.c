@@ -14,6 +14,7 @@
 #include "base/text/foreign.h"
 #include "base/text/json_read.h"
 #include "base/text/json_write.h"
+#include "unit/failing_malloc.h"
 
 enum writer { PEOPLE, CSV, JSON };
 
@@ -204,6 +205,36 @@ static void log_lines_quote_names_that_cannot_act(void **state)
     assert_string_equal(line, "miniprof: no '??x?'\n");
 }
 
+__attribute__((format(printf, 2, 3))) static void print_line(FILE *out, const char *format, ...)
+{
+    va_list arguments;
+
+    va_start(arguments, format);
+    foreign_print(out, format, arguments);
+    va_end(arguments);
+}
+
+static void print_without_memory(int bytes)
+{
+    char room[256];
+    FILE *out = fmemopen(room, sizeof room, "w");
+
+    assert_true((size_t)bytes < sizeof room);
+    countdown = 1;
+    print_line(out, "%*d", bytes, 7);
+    countdown = 0;
+    fclose(out);
+    assert_int_equal(strlen(room), bytes);
+    assert_string_equal(room + bytes - 2, " 7");
+}
+
+static void a_line_needs_no_memory(void **state)
+{
+    (void)state;
+    print_without_memory(60);
+    print_without_memory(200);
+}
+
 static int forget(void **state)
 {
     (void)state;
@@ -221,6 +252,7 @@ int main(void)
         cmocka_unit_test(an_apostrophe_before_a_formula_becomes_two),
         cmocka_unit_test(no_text_is_an_empty_cell),
         cmocka_unit_test(json_is_exact_and_harmless),
+        cmocka_unit_test(a_line_needs_no_memory),
         cmocka_unit_test(errors_quote_names_that_cannot_act),
         cmocka_unit_test(log_lines_quote_names_that_cannot_act),
     };

@@ -62,15 +62,16 @@ static enum mp_status advise_and_print(struct mp_trace *trace, const struct stud
     const struct advise_input input = {&work->deps, trace, &work->study};
     struct advice advice;
     struct advise_report report = {.advice = &advice};
+    enum mp_status status;
 
     MP_TRY(advise_build(&input, &advice, error));
     report.iterations = iterations_report_of(trace, &work->deps, &work->study);
     report.iterations.range = reporting->options.iterations.range;
     report.iterations.baseline = &work->baseline;
     report.iterations.undisturbed = &work->undisturbed;
-    print_advise(&reporting->out, &report);
+    status = print_advise(&reporting->out, &report);
     advise_free(&advice);
-    return MP_OK;
+    return status ? mp_error_set(error, status, "no memory for the findings") : MP_OK;
 }
 
 static enum mp_status report_advise(void *context, struct mp_trace *trace, bool *whole,
