@@ -3,7 +3,9 @@
 
 #include <errno.h>
 #include <limits.h>
+#include <pthread.h>
 #include <stdint.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/text/strings.h"
@@ -31,4 +33,23 @@ pid_t mp_process_id(void)
         pid = ask_proc();
     errno = saved_errno;
     return pid;
+}
+
+/* Linux keeps the complement of the id in the clock's bits from 3 on (linux/posix-timers.h). */
+static pid_t ask_clock(void)
+{
+    clockid_t clock;
+
+    return pthread_getcpuclockid(pthread_self(), &clock) == 0 ? (pid_t) ~(clock >> 3) : 0;
+}
+
+pid_t mp_thread_id(void)
+{
+    int saved_errno = errno;
+    pid_t tid = gettid();
+
+    if (tid < 0)
+        tid = ask_clock();
+    errno = saved_errno;
+    return tid;
 }

@@ -1,7 +1,7 @@
 # e2e.mk: what the end-to-end tests profile, in BUILD/tests/e2e. Included by tests/tests.mk; linked
 # as the samples are.
 #
-#   programs/*.c   a program each; steps/ has more of steps
+#   programs/*.c   a program each; steps/ has more of steps, and what it shares with others
 #   ranks/         more of the program ranks, which needs the stand-in for NCCL; what starts it
 #   preload/*.c    a shared library each, for LD_PRELOAD or dlopen
 #   steps_setuid   steps that finds the software GPU where LD_LIBRARY_PATH is not looked at
@@ -21,6 +21,7 @@ $(OBJ)/tests/e2e/%.o: EXTRA_CPPFLAGS += -Isamples -Itests $(CUDA_CPPFLAGS)
 
 $(BUILD)/tests/e2e/steps $(BUILD)/tests/e2e/steps_setuid: $(OBJ)/tests/e2e/steps/host.o \
 	$(OBJ)/tests/e2e/steps/graphs.o $(OBJ)/tests/gpu/threads_cpu.o
+$(addprefix $(BUILD)/tests/e2e/,steps steps_setuid life): $(OBJ)/tests/e2e/steps/sandbox.o
 $(addprefix $(BUILD)/tests/e2e/,steps steps_setuid life crash): \
 	$(OBJ)/tests/e2e/steps/awaits.o $(OBJ)/src/base/ctl_address.o
 

@@ -90,10 +90,14 @@ if ! sanitized; then
     same "no system calls after the warm-up: all of it" "550 2202 1650 0" \
         "$(count quiet call cuLaunchKernel) $(count quiet sync) $(count quiet nvtx) $(
             closing quiet | sed 's/.* \([0-9]*\) dropped.*/\1/')"
-    lives "getpid is denied at the end" late_getpid 3 "alpha 9" init alpha=4 sync deny-getpid \
+    lives "getpid is denied at the end" late_getpid 3 "alpha 9" init alpha=4 sync deny=getpid:1 \
         alpha=5 exit=3
-    lives "getpid is denied before the start" early_getpid 3 "alpha 9" deny-getpid init alpha=9 \
+    lives "getpid is denied before the start" early_getpid 3 "alpha 9" deny=getpid:1 init alpha=9 \
         exit=3
+    bare gettid.bare -- "$steps" deny=gettid:1 init thread=alpha=1,mark=other mark=main sync
+    profile gettid -- "$steps" deny=gettid:1 init thread=alpha=1,mark=other mark=main sync
+    unharmed "gettid is denied" gettid gettid.bare 0
+    same "gettid is denied: each thread is known" 2 "$(column gettid nvtx thread | sort -u | wc -l)"
     same "getpid is denied: the process id is known" yes \
         "$("$miniprof" info --json early_getpid.mpt | grep -q '"pid": "[1-9]' && echo yes)"
     bare hot.bare -- "$life" init beat=30 hot=1 beat=30 hot=0

@@ -5,8 +5,9 @@
 
 #include <stdlib.h>
 #include <sys/mman.h>
-#include <sys/syscall.h>
 #include <unistd.h>
+
+#include "base/process_id.h"
 
 #include "base/poison.h"
 
@@ -31,7 +32,7 @@ static struct call_log *add_log(struct call_logs *logs)
 
     if (!log)
         return NULL;
-    log->tid = (uint32_t)syscall(SYS_gettid);
+    log->tid = (uint32_t)mp_thread_id();
     pthread_mutex_lock(&logs->lock);
     room = logs->count < CALL_LOG_THREADS;
     if (room) {

@@ -16,6 +16,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/process_id.h"
 #include "record/core/sanitizer.h"
 
 #include "base/poison.h"
@@ -73,11 +74,11 @@ static void *begin(void *room)
     void *result;
 
     munmap(room, ROOM_BYTES);
-    change(start.own, 0, gettid());
+    change(start.own, 0, mp_thread_id());
     sanitizer_ignore(true);
     result = start.run(start.argument);
     sanitizer_ignore(false);
-    change(start.own, gettid(), 0);
+    change(start.own, mp_thread_id(), 0);
     return result;
 }
 

@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "base/log.h"
+#include "base/process_id.h"
 #include "record/core/clock.h"
 #include "record/core/state.h"
 #include "record/core/thread.h"
@@ -136,7 +137,7 @@ static void on_tick(int number, siginfo_t *info, void *context)
     (void)context;
     if (!thread)
         pass_on(number);
-    else if (atomic_load(&thread->tid) == (uint32_t)syscall(SYS_gettid))
+    else if (atomic_load(&thread->tid) == (uint32_t)mp_thread_id())
         gaps_tick(recorder, thread, computed_now(thread));
     errno = saved_errno;
 }

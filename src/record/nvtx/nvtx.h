@@ -26,7 +26,7 @@
 /* One NVTX call. */
 struct mp_nvtx_event {
     uint64_t time; /* on the recorder's clock: the end of a push or start call, else the begin */
-    uint32_t tid;  /* gettid() of the caller */
+    uint32_t tid;  /* mp_thread_id() of the caller */
     uint8_t kind;  /* nvtx_kind of trace/codec/enums.def: 0 mark, 1 push, 2 pop, 3 start, 4 end */
     bool first;    /* after a gap: nothing was recorded of this thread for a while, so ranges that
                     * were open may have ended, and others begun */

@@ -19,6 +19,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/process_id.h"
 #include "record/core/sanitizer.h"
 
 #include "base/poison.h"
@@ -76,7 +77,7 @@ struct nvtx_thread *nvtx_thread_attach(void)
     if (!thread)
         return NULL;
     sanitizer_take(thread);
-    thread->tid = (uint32_t)gettid();
+    thread->tid = (uint32_t)mp_thread_id();
     thread->chunk = NULL;
     thread->position = 0;
     thread->end = 0;

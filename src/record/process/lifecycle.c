@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "base/log.h"
+#include "base/process_id.h"
 #include "base/settings/time_limits.h"
 #include "record/core/clock.h"
 #include "record/core/sanitizer.h"
@@ -137,7 +138,7 @@ static void *last_flush_main(void *argument)
 {
     struct recorder *recorder = argument;
 
-    atomic_store(&recorder->ending.flusher, gettid());
+    atomic_store(&recorder->ending.flusher, mp_thread_id());
     stop_taking(recorder);
     if (has_records(recorder)) {
         earlier_end(recorder);

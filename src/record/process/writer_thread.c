@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "base/log.h"
+#include "base/process_id.h"
 #include "base/settings/time_limits.h"
 #include "record/core/clock.h"
 #include "record/core/state.h"
@@ -334,7 +335,7 @@ static void *writer_main(void *argument)
     struct recorder *recorder = argument;
     int number;
 
-    atomic_store(&recorder->ending.writer, gettid());
+    atomic_store(&recorder->ending.writer, mp_thread_id());
     pthread_setname_np(pthread_self(), "miniprof");
     run_rounds(recorder);
     recorder->recording.rest = NULL; /* the program waits for the end */

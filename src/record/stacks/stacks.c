@@ -49,7 +49,7 @@ static void find_ends(struct stack_thread *thread)
     void *lowest;
     size_t bytes;
 
-    if (gettid() == mp_process_id() || pthread_getattr_np(pthread_self(), &attributes) != 0)
+    if (mp_thread_id() == mp_process_id() || pthread_getattr_np(pthread_self(), &attributes) != 0)
         return;
     if (pthread_attr_getstack(&attributes, &lowest, &bytes) == 0) {
         thread->lowest = (uintptr_t)lowest;

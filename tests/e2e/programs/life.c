@@ -4,6 +4,7 @@
  *     life init alpha=4 reset alpha=3 sync exit=0
  */
 #include "../steps/awaits.h"
+#include "../steps/sandbox.h"
 #include "common.h"
 
 #include <cudaProfiler.h>
@@ -37,7 +38,6 @@ static const char ptx[] = ".version 6.0\n"
 static CUdevice device;
 static CUcontext context; /* the current one */
 static CUmodule module;
-static char **arguments;
 
 static long number(const char *value)
 {
@@ -284,23 +284,6 @@ static void seccomp(const char *value)
     CU_CHECK(cuProfilerStop()); /* on the software GPU: catches up with the other thread's time */
 }
 
-/* From here on getpid fails in all threads, as in some sandboxes. */
-static void deny_getpid(const char *value)
-{
-    struct sock_filter rules[] = {
-        BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
-        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_getpid, 0, 1),
-        BPF_STMT(BPF_RET, SECCOMP_RET_ERRNO | EPERM),
-        BPF_STMT(BPF_RET, SECCOMP_RET_ALLOW),
-    };
-    struct sock_fprog filter = {.len = sizeof(rules) / sizeof(rules[0]), .filter = rules};
-
-    (void)value;
-    if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0 ||
-        syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, SECCOMP_FILTER_FLAG_TSYNC, &filter) != 0)
-        fail("life: no seccomp: %s", strerror(errno));
-}
-
 /* ---- Processes ---- */
 
 static void await_child(pid_t child)
@@ -398,17 +381,32 @@ static void daemonize(const char *value)
             close(fd);
 }
 
-/* Becomes this program anew; value: its steps, comma-separated. */
-static void exec_again(const char *value)
+/* Becomes the program of that path, with what stands behind it as steps. */
+static void exec_with(const char *path, const char *steps, const char *separator)
 {
-    char *copy = strdup(value);
-    char *argv[64] = {arguments[0]};
+    char *copy = strdup(steps);
+    char *argv[64] = {strdup(path)};
     int count = 1;
 
     for (char *at = copy; at && count < 63; count++)
-        argv[count] = strsep(&at, ",");
-    execv("/proc/self/exe", argv);
+        argv[count] = strsep(&at, separator);
+    execv(path, argv);
     _exit(98);
+}
+
+/* Becomes this program anew; value: its steps, comma-separated. */
+static void exec_again(const char *value)
+{
+    exec_with("/proc/self/exe", value, ",");
+}
+
+/* PATH;STEP;STEP: becomes another program. */
+static void exec_program(const char *value)
+{
+    char *copy = strdup(value);
+    char *path = strsep(&copy, ";");
+
+    exec_with(path, copy ? copy : "", ";");
 }
 
 static void quick_exit_here(const char *value)
@@ -544,11 +542,12 @@ static const struct step_row {
     {"threads", threads_together},
     {"short-threads", threads_in_turn},
     {"seccomp", seccomp},
-    {"deny-getpid", deny_getpid},
+    {"deny", deny_call},
     {"fork-worker", fork_worker},
     {"fork-storm", fork_storm},
     {"daemon", daemonize},
     {"exec", exec_again},
+    {"exec-program", exec_program},
     {"quick-exit", quick_exit_here},
     {"exit", exit_here},
     {"_exit", exit_at_once},
@@ -588,7 +587,6 @@ static void run_step(const char *step)
 
 int main(int argc, char **argv)
 {
-    arguments = argv;
     for (int i = 1; i < argc; i++)
         run_step(argv[i]);
     return 0;

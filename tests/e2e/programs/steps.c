@@ -16,6 +16,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "../steps/sandbox.h"
 #include "../steps/steps.h"
 
 enum { MOST_DEVICES = 2, MOST_STREAMS = 8, MOST_EVENTS = 8, COPY_BYTES = 1 << 16 };
@@ -446,6 +447,8 @@ static const struct step_row step_rows[] = {
     {"trim-pool", trim_pool},
     {"destroy-pool", destroy_pool},
     {"reset-at-exit", reset_at_exit},
+    {"deny", deny_call},
+    {"deniable", print_deniable},
 };
 
 static bool run_of(const struct step_row *rows, size_t count, const char *step)
