@@ -54,8 +54,14 @@ void driver_api_load(struct driver_api *driver)
     void *library = dlopen("libcuda.so.1", RTLD_NOLOAD | RTLD_LAZY);
 
     memset(driver, 0, sizeof(*driver));
-    if (!library)
+    if (!library) {
+        const char *why = dlerror();
+
+        mp_log_warn("cannot call the driver: %s; device names and the edges of CUDA graphs are not "
+                    "recorded",
+                    why ? why : "libcuda.so.1 is not loaded");
         return;
+    }
     *(void **)&driver->get_version = symbol_of(library, "cuDriverGetVersion");
     *(void **)&driver->synchronize = symbol_of(library, "cuCtxSynchronize");
     *(void **)&driver->push_context = symbol_of(library, "cuCtxPushCurrent_v2");

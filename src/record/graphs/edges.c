@@ -50,6 +50,12 @@ struct graph_edges *edges_new(struct edge_store *store, uint32_t graph, uint64_t
     return edges;
 }
 
+void edges_unread(struct edge_store *store)
+{
+    atomic_fetch_add(&store->lost, 1);
+    say_loss(store);
+}
+
 static uint32_t size_of(const struct graph_edges *edges)
 {
     return edges->count + edges->node_count;

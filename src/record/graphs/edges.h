@@ -101,6 +101,9 @@ void edges_open(struct edge_store *store);
  * counts the rest. NULL when there is no memory at all, which is counted. */
 struct graph_edges *edges_new(struct edge_store *store, uint32_t graph, uint64_t count);
 
+/* There was no memory to read a graph's edges: counted as one, since nobody knows how many. */
+void edges_unread(struct edge_store *store);
+
 /* Hands edges to the writer, which owns them from here on. */
 void edges_put(struct edge_store *store, struct graph_edges *edges);
 

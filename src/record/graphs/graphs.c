@@ -163,6 +163,8 @@ void graphs_enter(struct recorder *recorder, const CUpti_CallbackData *data)
     log->making = calloc(1, sizeof(*log->making));
     if (log->making)
         log->making->original = call->hGraph;
+    else
+        edges_unread(&recorder->edges);
 }
 
 static void note_origin(struct recorder *recorder, struct graph_making *making, uint64_t id,

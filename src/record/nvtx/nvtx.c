@@ -43,6 +43,7 @@
 #include "record/nvtx/time.h"
 #include "record/nvtx/watch.h"
 
+#include "base/log.h"
 #include "base/poison.h"
 
 #define NVTX_NEVER_BUILDING UINT32_MAX
@@ -58,6 +59,8 @@ static void state_create(void)
         atomic_store(&state->counter, NVTX_COUNTER_MEASURED);
     state->usable =
         pthread_key_create(&state->ending, nvtx_thread_end) == 0 && nvtx_chunks_create(state);
+    if (!state->usable)
+        mp_log_warn("no memory for the events of NVTX: they are not recorded");
 }
 
 bool nvtx_state_ready(void)

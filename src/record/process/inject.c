@@ -6,6 +6,7 @@
 #include "record/process/inject.h"
 
 #include <dlfcn.h>
+#include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
 #include <stdio.h>
@@ -157,6 +158,13 @@ static void settle_in(void)
         dlopen(self.dli_fname, RTLD_NOLOAD | RTLD_NODELETE | RTLD_LAZY);
 }
 
+/* Sets a variable for who reads it later: NVTX, NCCL, other processes. */
+static void set_variable(const char *name, const char *value, bool replace, const char *lost)
+{
+    if (setenv(name, value, replace) != 0)
+        mp_log_warn("cannot set %s: %s: %s", name, strerror(errno), lost);
+}
+
 /* Sets the variable that NVTX reads, for instances whose first call comes later. */
 static void offer_nvtx(const struct recorder *recorder)
 {
@@ -171,7 +179,7 @@ static void offer_nvtx(const struct recorder *recorder)
             "one tool: unset it)",
             present);
     else
-        setenv("NVTX_INJECTION64_PATH", self.dli_fname, 0);
+        set_variable("NVTX_INJECTION64_PATH", self.dli_fname, false, "NVTX is not recorded");
 }
 
 /* Sets the variable that NCCL reads when it makes its first communicator. */
@@ -181,7 +189,8 @@ static void offer_nccl(const struct recorder *recorder)
 
     if (recorder->config.nccl == MP_NCCL_ON && recorder->config.nvtx == MP_SWITCH_ON &&
         dladdr((const void *)mp_recorder, &self) && self.dli_fname)
-        setenv("NCCL_PROFILER_PLUGIN", self.dli_fname, 0);
+        set_variable("NCCL_PROFILER_PLUGIN", self.dli_fname, false,
+                     "NCCL's operations are known by NVTX alone");
 }
 
 /* Sets the variable that find_parent reads in processes that this one starts. */
@@ -192,7 +201,7 @@ static void mark_children(const struct recorder *recorder)
     if (recorder->config.children == MP_SWITCH_ON)
         return;
     snprintf(text, sizeof(text), "%d", (int)recorder->pid);
-    setenv(MP_CONFIG_PARENT, text, 1);
+    set_variable(MP_CONFIG_PARENT, text, true, "its children are recorded too");
 }
 
 /* ---- Starting ---- */

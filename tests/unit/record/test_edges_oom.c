@@ -289,6 +289,17 @@ static void every_edge_is_written_or_counted_when_memory_runs_out(void **state)
     }
 }
 
+static void a_graph_that_could_not_be_read_is_counted(void **state)
+{
+    struct bench bench;
+
+    (void)state;
+    bench_open(&bench);
+    edges_unread(&bench.store);
+    assert_int_equal(edges_lost(&bench.store), 1);
+    bench_close(&bench);
+}
+
 static void the_last_reads_are_known_by_their_correlation_ids(void **state)
 {
     struct bench bench;
@@ -317,6 +328,7 @@ int main(void)
         cmocka_unit_test(a_writer_that_is_away_bounds_what_waits),
         cmocka_unit_test(most_graphs_are_held_at_once),
         cmocka_unit_test(every_edge_is_written_or_counted_when_memory_runs_out),
+        cmocka_unit_test(a_graph_that_could_not_be_read_is_counted),
         cmocka_unit_test(the_last_reads_are_known_by_their_correlation_ids),
     };
 
