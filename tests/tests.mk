@@ -25,6 +25,8 @@
 #   zoo/check_traces.sh   iterations in the traces of tests/data/zoo against their programs' own
 #                         count; zoo/run.sh records them: make gpu-zoo
 #   readers/test_*.py     readers that share no code with src/
+#   sweeps/*.py           every allocation fails once, every system call is denied once, signals
+#                         come at random moments; sweep.py is what they share
 #   exports/*.sh          exported files, by readers from npm that share no code with src/
 #   exports/engines/*.sh  the same by databases, which are large
 #   exports/test_*.py     what each format of miniprof export holds, read back
@@ -203,6 +205,7 @@ TESTS_e2e     := $(filter-out %/lib.sh %/waits_lib.sh,$(sort $(wildcard tests/e2
 TESTS_python  := $(sort $(wildcard tests/python/test_*.py))
 TESTS_packages := $(filter-out %/lib.sh,$(sort $(wildcard tests/packages/*.sh)))
 TESTS_timed   := $(sort $(wildcard tests/e2e/timed/*.sh))
+TESTS_sweeps  := $(filter-out %/sweep.py,$(sort $(wildcard tests/sweeps/*.py)))
 TESTS_html    := tests/html/run.sh
 TESTS_engines := $(sort $(wildcard tests/exports/engines/*.sh))
 TESTS_roots   := $(filter-out %/lib.sh %/pythons.sh tests/roots/readme_% tests/roots/fresh_%,\
@@ -212,7 +215,7 @@ TESTS_roots   := $(filter-out %/lib.sh %/pythons.sh tests/roots/readme_% tests/r
 # or real time (timed); the oracle and `computed` run whole there.
 QUICK_SUITES := house unit cli golden laws oracle
 CHECK_SUITES := $(QUICK_SUITES) rules views computed readers exports zoo e2e python packages
-ALL_SUITES   := $(CHECK_SUITES) timed html engines roots
+ALL_SUITES   := $(CHECK_SUITES) timed sweeps html engines roots
 SUITES := $(ALL_SUITES)
 
 # ---- under sanitizers ---------------------------------------------------------------------------
