@@ -11,7 +11,7 @@ void undisturbed_lay(const struct deps *deps, const struct costs *costs, const u
 
 /* Built-in costs on a host of another speed: they are multiplied by what its launches take, divided
  * by what they take on the host that the costs are of. */
-void undisturbed_scale_host(const struct deps *deps, struct costs *costs);
+enum mp_status undisturbed_scale_host(const struct deps *deps, struct costs *costs);
 
 /* How many nodes of graphs each piece of a call launched; owned by the caller. NULL: no memory. */
 uint32_t *undisturbed_count_nodes(const struct deps *deps);

@@ -17,13 +17,14 @@ static bool launches_kernel(const struct deps_activity *work)
 }
 
 /* Median time of a call that launches a kernel, ns, without what a stack takes; 0: too few. */
-static double usual_launch(const struct deps *deps, double stack)
+static enum mp_status usual_launch(const struct deps *deps, double stack, double *usual)
 {
     uint64_t *times = calloc((size_t)(deps->count - deps->host_count) + 1, sizeof *times);
     size_t count = 0;
-    double usual;
 
-    for (uint32_t i = deps->host_count; times && i < deps->count; i++) {
+    if (!times)
+        return MP_ERR_MEMORY;
+    for (uint32_t i = deps->host_count; i < deps->count; i++) {
         const struct deps_activity *call;
         uint64_t less;
 
@@ -33,24 +34,26 @@ static double usual_launch(const struct deps *deps, double stack)
         less = call->flags & DEPS_STACKED ? (uint64_t)stack : 0;
         times[count++] = call->end > call->begin + less ? call->end - call->begin - less : 0;
     }
-    usual = count < LEAST_LAUNCHES ? 0 : (double)statistics_of(times, count).p50;
+    *usual = count < LEAST_LAUNCHES ? 0 : (double)statistics_of(times, count).p50;
     free(times);
-    return usual;
+    return MP_OK;
 }
 
-void undisturbed_scale_host(const struct deps *deps, struct costs *costs)
+enum mp_status undisturbed_scale_host(const struct deps *deps, struct costs *costs)
 {
-    double usual = usual_launch(deps, costs->stack);
-    double speed = usual / USUAL_LAUNCH_NS;
+    double usual, speed;
     double *const on_host[] = {
         &costs->launch_in, &costs->launch_around, &costs->copy_in,  &costs->copy_around,
         &costs->call_in,   &costs->call_around,   &costs->graph_in, &costs->graph_around,
         &costs->node_in,   &costs->finish,        &costs->stack,
     };
 
+    MP_TRY(usual_launch(deps, costs->stack, &usual));
     if (usual <= 0)
-        return;
+        return MP_OK;
+    speed = usual / USUAL_LAUNCH_NS;
     speed = speed < LEAST_SPEED ? LEAST_SPEED : speed > MOST_SPEED ? MOST_SPEED : speed;
     for (size_t i = 0; i < sizeof on_host / sizeof *on_host; i++)
         *on_host[i] *= speed;
+    return MP_OK;
 }

@@ -98,7 +98,7 @@ static const char *why_not(const struct undisturbed_input *input)
     return NULL;
 }
 
-static enum undisturbed_source choose_costs(struct work *work)
+static enum mp_status choose_costs(struct work *work, enum undisturbed_source *source)
 {
     static const enum undisturbed_source sources[] = {
         [COSTS_BUILT_IN] = UNDISTURBED_BUILT_IN,
@@ -106,12 +106,11 @@ static enum undisturbed_source choose_costs(struct work *work)
         [COSTS_CALIBRATED_THERE] = UNDISTURBED_CALIBRATED_THERE,
     };
 
-    enum undisturbed_source source =
+    *source =
         sources[costs_of_trace(work->input->trace, name_of_gpu(work->input->deps), &work->costs)];
 
-    if (source == UNDISTURBED_BUILT_IN)
-        undisturbed_scale_host(work->input->deps, &work->costs);
-    return source;
+    return *source == UNDISTURBED_BUILT_IN ? undisturbed_scale_host(work->input->deps, &work->costs)
+                                           : MP_OK;
 }
 
 /* ---- How much of them ---- */
@@ -181,7 +180,7 @@ static enum mp_status find_costs(struct work *work, struct undisturbed *result)
 {
     MP_TRY(work_init(work));
     MP_TRY(take_out(work, 0, &result->recorded));
-    result->source = choose_costs(work);
+    MP_TRY(choose_costs(work, &result->source));
     MP_TRY(find_scale(work, result));
     return take_out(work, result->scale, &result->undisturbed);
 }

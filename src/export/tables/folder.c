@@ -61,7 +61,8 @@ static enum mp_status begin(void *state, const struct tables_table *table, void 
             table->columns[i].flags & TABLES_REQUIRED ? 0 : PARQUET_OPTIONAL};
     file->out = open_file(state, table->name);
     if (!file->out)
-        return mp_error_set(error, MP_ERR_IO, "cannot write '%s.parquet': %m", table->name);
+        return mp_error_set(error, errno == ENOMEM ? MP_ERR_MEMORY : MP_ERR_IO,
+                            "cannot write '%s.parquet': %m", table->name);
     return parquet_begin(file->out, &file->table, NULL, &file->writer, error);
 }
 

@@ -488,8 +488,10 @@ static int report_arguments(struct reporting *reporting, int count, char **argum
     struct matched matched;
     int code;
 
-    if (!matched_is_job(&matched, set.command, count, arguments, reporting->values->one_clock))
-        return each_trace(set.command, &reporting->out, count, arguments, report_deps, reporting);
+    if (!matched_is_job(&matched, set.command, count, arguments, reporting->values->one_clock)) {
+        code = each_trace(set.command, &reporting->out, count, arguments, report_deps, reporting);
+        return matched.code > code ? matched.code : code;
+    }
     matched_complain(&matched);
     code = report_job(reporting, &matched);
     matched_free(&matched);

@@ -193,17 +193,18 @@ static int write_page(void *context, FILE *out)
 {
     struct making *making = context;
     struct trace_set traces;
-    int code;
+    int job_code, code;
 
     if (making->count == 1 && !trace_set_is_folder(making->arguments[0]))
         return write_one(making, out, making->arguments[0]);
     if (write_job(making, out))
         return making->code;
+    job_code = making->code;
     if (!open_trace_set(set.command, making->count, making->arguments, &traces, &making->code))
         return making->code;
     code = write_set(making, out, &traces, NULL);
     trace_set_free(&traces);
-    return code;
+    return job_code > code ? job_code : code;
 }
 
 /* `run/app.html` of `run/app.mpt`, `run.html` of `run/`. Returns false if that is no name, as of

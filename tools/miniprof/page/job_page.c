@@ -42,8 +42,10 @@ bool job_page_open(struct job_page *page, const struct job_page_options *options
     enum mp_status status;
 
     page->job = (struct html_job){.critical = NULL};
-    if (!matched_is_job(&page->matched, options->command, count, arguments, options->one_clock))
+    if (!matched_is_job(&page->matched, options->command, count, arguments, options->one_clock)) {
+        *code = page->matched.code > *code ? page->matched.code : *code;
         return false;
+    }
     matched_complain(&page->matched);
     status = join(page, options, &error);
     if (status != MP_OK) {

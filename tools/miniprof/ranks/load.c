@@ -32,15 +32,20 @@ uint32_t ranks_rank_of(const struct trace_set *set, size_t process)
     return rank < RANKS_NONE ? (uint32_t)rank : (uint32_t)process;
 }
 
-/* NULL: it cannot be read. */
-static struct mp_trace *open_quietly(const struct ranks_loading *loading, size_t process)
+/* *trace is NULL if it cannot be read. Without a complaint, only memory that is out is an error. */
+static enum mp_status open_quietly(const struct ranks_loading *loading, size_t process,
+                                   struct mp_trace **trace)
 {
     const char *path = loading->set->processes[process].path;
-    struct mp_trace *trace;
+    enum mp_status status = MP_OK;
 
-    if (!loading->quiet)
-        return open_trace(loading->command, path);
-    return mp_trace_open(path, &trace, NULL) == MP_OK ? trace : NULL;
+    if (loading->quiet)
+        status = mp_trace_open(path, trace, NULL);
+    else
+        *trace = open_trace(loading->command, path);
+    if (status)
+        *trace = NULL;
+    return status == MP_ERR_MEMORY ? status : MP_OK;
 }
 
 static enum mp_status add_trace(const struct ranks_loading *loading, struct ranks *ranks,
@@ -50,10 +55,13 @@ static enum mp_status add_trace(const struct ranks_loading *loading, struct rank
     char text[QUALITY_TEXT_BYTES];
     struct quality quality;
     struct mp_error error;
+    enum mp_status added = ranks_add(ranks, trace, (uint32_t)process,
+                                     ranks_rank_of(loading->set, process), &quality, &error);
     enum mp_status status = MP_OK;
 
-    if (ranks_add(ranks, trace, (uint32_t)process, ranks_rank_of(loading->set, process), &quality,
-                  &error) != MP_OK) {
+    if (added == MP_ERR_MEMORY && loading->quiet) {
+        status = added;
+    } else if (added) {
         worsen(loading,
                loading->quiet ? EXIT_UNREADABLE : fail_on_trace(loading->command, path, &error));
     } else if (*quality_describe(&quality, text, sizeof text)) {
@@ -75,9 +83,10 @@ static bool is_passed_over(const struct ranks_loading *loading, struct mp_trace 
 static enum mp_status add_process(const struct ranks_loading *loading, struct ranks *ranks,
                                   size_t process)
 {
-    struct mp_trace *trace = open_quietly(loading, process);
+    struct mp_trace *trace;
     enum mp_status status = MP_OK;
 
+    MP_TRY(open_quietly(loading, process, &trace));
     if (!trace) {
         worsen(loading, EXIT_UNREADABLE);
         return keep_warning(loading, process, "it could not be read and is left out");

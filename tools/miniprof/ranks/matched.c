@@ -100,15 +100,21 @@ bool matched_is_job(struct matched *matched, const char *command, int count, cha
     const char *const *paths = (const char *const *)arguments;
     struct mp_error error;
 
+    enum mp_status status;
+
     *matched = (struct matched){.command = command, .code = EXIT_FINE};
-    if (count != 1 || !trace_set_is_folder(arguments[0]) ||
-        trace_set_open(paths, 1, &matched->traces, &error) != MP_OK)
+    if (count != 1 || !trace_set_is_folder(arguments[0]))
         return false;
-    if (matched->traces.count > 1 && match_traces(matched, one_clock, true) == MP_OK &&
-        matched->ranks.instance_count) {
+    status = trace_set_open(paths, 1, &matched->traces, &error);
+    if (status == MP_OK && matched->traces.count > 1)
+        status = match_traces(matched, one_clock, true);
+    if (status == MP_OK && matched->ranks.instance_count) {
         matched_judge(matched);
         return true;
     }
+    if (status == MP_ERR_MEMORY)
+        complain(command, "cannot match the traces: out of memory");
+    matched->code = status == MP_ERR_MEMORY ? EXIT_UNREADABLE : EXIT_FINE;
     matched_free(matched);
     return false;
 }

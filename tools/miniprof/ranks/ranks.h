@@ -63,7 +63,8 @@ void matched_judge(struct matched *matched);
 struct ranks_report matched_report(const struct matched *matched);
 
 /* Whether these arguments are one folder in which NCCL's operations were matched: a job. Then
- * *matched is open, and the exit code set; otherwise nothing is open. */
+ * *matched is open, and the exit code set; otherwise nothing is open. Its exit code also says
+ * whether there was no memory to find out, which has been complained of. */
 bool matched_is_job(struct matched *matched, const char *command, int count, char **arguments,
                     bool one_clock);
 
