@@ -515,6 +515,7 @@ void range_give_up(struct recorder *recorder)
     ranges->open = false;
     ranges->posted = false;
     pthread_mutex_unlock(&ranges->lock);
+    earlier_end(recorder);
     if (news)
         range_leave(recorder, 0, false);
 }
