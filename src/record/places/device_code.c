@@ -36,7 +36,7 @@ bool device_code_launches(const void *cubin, size_t bytes)
     if (bytes < sizeof(header))
         return false;
     memcpy(&header, cubin, sizeof(header));
-    if (memcmp(header.e_ident, ELFMAG, SELFMAG) || header.e_ident[EI_CLASS] != ELFCLASS64 ||
+    if (memcmp(header.e_ident, ELFMAG, SELFMAG) != 0 || header.e_ident[EI_CLASS] != ELFCLASS64 ||
         header.e_shoff > bytes || header.e_shnum > (bytes - header.e_shoff) / sizeof(Elf64_Shdr))
         return false;
     for (unsigned i = 0; i < header.e_shnum; i++)

@@ -218,6 +218,11 @@ static void answer_busy(struct digest_line *line, const struct digest *digest)
     ADD(line, ".");
 }
 
+static void answer_gap(struct digest_line *line, const struct quality_gap *gap)
+{
+    ADD(line, "What the GPU did meanwhile is not known: %s.", gap->why);
+}
+
 static void answer_finding(struct digest_line *line, const struct digest *digest)
 {
     char gain[64];
@@ -241,8 +246,7 @@ size_t digest_answers(const struct digest *digest, struct digest_line lines[DIGE
         digest->undisturbed.p50 != digest->undisturbed.recorded)
         answer_undisturbed(begin(&lines[count++], "unrecorded"), digest);
     if (digest->quality.gap) {
-        ADD(begin(&lines[count++], "busy"), "What the GPU did meanwhile is not known: %s.",
-            digest->quality.gap->why);
+        answer_gap(begin(&lines[count++], "busy"), digest->quality.gap);
         return count;
     }
     answer_busy(begin(&lines[count++], "busy"), digest);

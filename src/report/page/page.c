@@ -91,7 +91,7 @@ static size_t escaped_length(const char *text, size_t bytes, uint32_t *code)
         low >> 10 != 0xdc00 >> 10)
         return ESCAPE_LENGTH;
     *code = 0x10000 + ((*code & 0x3ff) << 10) + (low & 0x3ff);
-    return 2 * ESCAPE_LENGTH;
+    return (size_t)2 * ESCAPE_LENGTH;
 }
 
 /* A character of a string, `?` if it acts on who looks at the page; returns its length. */
