@@ -146,6 +146,8 @@ json '[n["note"] for n in d["notes"]] == ["device_graphs", "conditional_graphs"]
 forged without < <(loop 20; echo "quality name=10 time=9 value=1")
 digest without without.mpt
 json '[n["note"] for n in d["notes"]] == ["callbacks_taken"] and d["quality"]["whole"]'
+run advise --json without.mpt
+json '{"rule": "needless_wait", "reason": "no_syncs"} in d["not_tried"]'
 
 # A single launch: all of it is one iteration, and the sentence says so.
 forged once < <(loop 1)

@@ -23,7 +23,8 @@ enum needs {
     NEEDS_MANY = 4,
     NEEDS_LAYERS = 8,
     NEEDS_OCCUPANCY = 16,
-    NEEDS_SAMPLES = 32
+    NEEDS_SAMPLES = 32,
+    NEEDS_SYNCS = 64 /* what each synchronising call waited for */
 };
 
 static const struct {
@@ -51,8 +52,8 @@ static const struct {
          "Copy with cudaMemcpyAsync from pinned memory, on the stream that uses the data; wait "
          "where the host needs it, with cudaEventSynchronize."},
     [ADVISE_NEEDLESS_WAIT] =
-        {"needless_wait", "Synchronisation that nothing needs", advise_needless_wait, NEEDS_CALLS,
-         ADVISE_ESTIMATE, 0.7,
+        {"needless_wait", "Synchronisation that nothing needs", advise_needless_wait,
+         NEEDS_CALLS | NEEDS_SYNCS, ADVISE_ESTIMATE, 0.7,
          "Remove the call: work of one stream runs in order anyway. Order streams with "
          "cudaEventRecord and cudaStreamWaitEvent."},
     [ADVISE_EXPOSED_COPIES] =
@@ -184,6 +185,7 @@ static const struct {
 } reasons[ADVISE_REASONS] = {
     [ADVISE_TRIED] = {NULL, NULL},
     [ADVISE_NO_CALLS] = {"no_calls", "no API calls in the trace"},
+    [ADVISE_NO_SYNCS] = {"no_syncs", "another profiler had CUPTI's callbacks, which tell of waits"},
     [ADVISE_NO_WORK] = {"no_gpu_work", "no GPU work in the iterations"},
     [ADVISE_NO_LOOP] = {"no_loop", "there is but one iteration"},
     [ADVISE_FEW] = {"few_iterations", "fewer than 10 iterations"},
@@ -247,6 +249,8 @@ static enum advise_reason why_not(const struct advise *advise, enum advise_rule_
         return ADVISE_PROFILED;
     if ((needs & NEEDS_CALLS) && advise->deps->no_calls)
         return ADVISE_NO_CALLS;
+    if ((needs & NEEDS_SYNCS) && advise->deps->quality.callbacks_taken)
+        return ADVISE_NO_SYNCS;
     if ((needs & NEEDS_LOOP) && advise->iterations->count < 2)
         return ADVISE_NO_LOOP;
     if ((needs & NEEDS_LAYERS) && !advise->layers.any)

@@ -130,6 +130,7 @@ struct advise_finding {
 enum advise_reason {
     ADVISE_TRIED,
     ADVISE_NO_CALLS,     /* the trace has no API calls */
+    ADVISE_NO_SYNCS,     /* another profiler had CUPTI's callbacks */
     ADVISE_NO_WORK,      /* nor GPU work */
     ADVISE_NO_LOOP,      /* a single iteration */
     ADVISE_FEW,          /* too few for outliers */
