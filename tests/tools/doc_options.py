@@ -20,6 +20,7 @@ OTHERS = {
     "trtexec": {"profilingVerbosity", "useCudaGraph", "dumpProfile"},
     "vLLM": {"profiler-config", "enable-layerwise-nvtx-tracing"},
     "builds": {"enable-nvtx"},
+    "XLA": {"xla_gpu_enable_cupti_multi_subscriber"},
     "program": {"pinned", "graph", "mode"},  # the tutorial's
 }
 
