@@ -382,7 +382,7 @@ static void daemonize(const char *value)
 }
 
 /* Becomes the program of that path, with what stands behind it as steps. */
-static void exec_with(const char *path, const char *steps, const char *separator)
+static _Noreturn void exec_with(const char *path, const char *steps, const char *separator)
 {
     char *copy = strdup(steps);
     char *argv[64] = {strdup(path)};
