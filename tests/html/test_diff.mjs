@@ -6,8 +6,12 @@ const PAGES = ["", "-slower", "-replaced", "-sets", "-layers", "-hostile", "-emp
 
 const KERNEL_EFFECTS = 'table.effects[aria-label^="Kernels"] tbody tr';
 
+// As a page shows it: a `?` in the place of each control character (docs/fields.md, Names).
 function said(name) {
-    return JSON.parse(readFileSync(`${process.env.PAGES}/${name}.json`, "utf-8"));
+    const text = readFileSync(`${process.env.PAGES}/${name}.json`, "utf-8");
+    return JSON.parse(text, (key, value) =>
+        typeof value === "string" ? value.replace(/\p{Cc}/gu, "?") : value,
+    );
 }
 
 // "-1.2345 ms", "+3 ns" and "12.3 %" as numbers; "" as null.
