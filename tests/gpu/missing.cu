@@ -5,21 +5,11 @@
 //                          -DCHILDREN they launch none
 //
 // Prints how many copies each way, or kernels of the host, there were in the range.
-#include <cstdio>
-#include <cstdlib>
-#include <cstring>
 #include <cuda_profiler_api.h>
 #include <cuda_runtime.h>
 #include <vector>
 
-#define CHECK(call)                                                                                \
-    do {                                                                                           \
-        cudaError_t error = (call);                                                                \
-        if (error != cudaSuccess) {                                                                \
-            fprintf(stderr, "%s: %s\n", #call, cudaGetErrorString(error));                         \
-            exit(1);                                                                               \
-        }                                                                                          \
-    } while (0)
+#include "spin.cuh"
 
 static const size_t block_bytes = 32768;
 

@@ -11,21 +11,10 @@
 // `serve` and `queue` print one line: what it took from Stop to its return in ms, and whether the
 // GPU still had work then. `soak` prints how many kernels it has launched, and at how many Stops
 // the GPU had no work.
-#include <cstdio>
-#include <cstdlib>
-#include <cstring>
 #include <cuda_profiler_api.h>
 #include <cuda_runtime.h>
-#include <time.h>
 
-#define CHECK(call)                                                                                \
-    do {                                                                                           \
-        cudaError_t error = (call);                                                                \
-        if (error != cudaSuccess) {                                                                \
-            fprintf(stderr, "%s: %s\n", #call, cudaGetErrorString(error));                         \
-            exit(1);                                                                               \
-        }                                                                                          \
-    } while (0)
+#include "spin.cuh"
 
 static __device__ unsigned long long now()
 {
@@ -56,10 +45,7 @@ __global__ void server(volatile int *request, volatile int *reply)
 
 static double ms_now()
 {
-    struct timespec time;
-
-    clock_gettime(CLOCK_MONOTONIC, &time);
-    return time.tv_sec * 1e3 + time.tv_nsec / 1e6;
+    return now_us() / 1e3;
 }
 
 static void stop(cudaStream_t stream)

@@ -1,4 +1,4 @@
-/* What the CUDA programs of truth.sh share: error checks, a clock, and kernels that take as long as
+/* What CUDA programs of this folder share: error checks, a clock, and kernels that take as long as
  * they are told, which is a number of SM clock cycles.
  */
 #ifndef MP_TESTS_GPU_SPIN_CUH
