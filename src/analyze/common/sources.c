@@ -66,20 +66,21 @@ static const char *name_call(struct definitions *definitions, enum names_style s
 #define TIMES(table)    MP_COLUMN_##table##_start, MP_COLUMN_##table##_duration
 #define LAUNCHED(table) MP_COLUMN_##table##_correlation, MP_COLUMN_##table##_stream
 #define BY_TIME         SOURCES_NO_COLUMN, SOURCES_NO_COLUMN
+#define ONE_CALL        SOURCES_NO_COLUMN
 const struct source sources[SOURCE_COUNT] = {
     [SOURCE_KERNEL] = {MP_TABLE_kernel, SUMMARY_GPU, MP_COLUMN_kernel_shape, TIMES(kernel),
-                       LAUNCHED(kernel), name_kernel, "[unnamed kernel]", false},
+                       LAUNCHED(kernel), name_kernel, "[unnamed kernel]", false, ONE_CALL},
     [SOURCE_COPY] = {MP_TABLE_copy, SUMMARY_GPU, MP_COLUMN_copy_kind, TIMES(copy), LAUNCHED(copy),
-                     name_copy, NULL, false},
+                     name_copy, NULL, false, MP_COLUMN_copy_count},
     [SOURCE_SET] = {MP_TABLE_set, SUMMARY_GPU, MP_COLUMN_set_memory, TIMES(set), LAUNCHED(set),
-                    name_set, NULL, false},
+                    name_set, NULL, false, ONE_CALL},
     [SOURCE_GRAPH] = {MP_TABLE_graph, SUMMARY_GPU, MP_COLUMN_graph_graph, TIMES(graph),
-                      LAUNCHED(graph), name_graph, NULL, false},
+                      LAUNCHED(graph), name_graph, NULL, false, ONE_CALL},
     [SOURCE_UNIFIED] = {MP_TABLE_unified, SUMMARY_GPU, MP_COLUMN_unified_kind, TIMES(unified),
-                        BY_TIME, name_unified, NULL, true},
+                        BY_TIME, name_unified, NULL, true, ONE_CALL},
     [SOURCE_CALL] = {MP_TABLE_call, SUMMARY_API, MP_COLUMN_call_function, TIMES(call),
                      MP_COLUMN_call_correlation, SOURCES_NO_COLUMN, name_call, "[unnamed call]",
-                     false},
+                     false, ONE_CALL},
 };
 
 size_t source_name_length(const struct source *source, const char *name)

@@ -31,6 +31,7 @@ struct source {
     source_name *name;
     const char *unnamed; /* what rows without a name are called */
     bool partly;         /* only ids that have a name are listed, and only if they took time */
+    unsigned batch;      /* column: how many calls a row stands for; SOURCES_NO_COLUMN: one */
 };
 
 enum source_index {
@@ -44,6 +45,21 @@ enum source_index {
 };
 
 extern const struct source sources[SOURCE_COUNT];
+
+/* The bit of a source's column `batch` in a mask of columns; 0 without one. */
+static inline uint32_t source_batch_mask(const struct source *source)
+{
+    return source->batch == SOURCES_NO_COLUMN ? 0 : 1u << source->batch;
+}
+
+/* How many calls row `row` of a source's `columns` stands for: at least one. */
+static inline uint64_t source_calls(const struct source *source, const uint64_t *const *columns,
+                                    uint32_t row)
+{
+    uint64_t calls = source->batch == SOURCES_NO_COLUMN ? 1 : columns[source->batch][row];
+
+    return calls ? calls : 1;
+}
 
 /* Bytes of a name that count: API functions go without their version suffix. */
 size_t source_name_length(const struct source *source, const char *name);

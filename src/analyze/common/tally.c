@@ -36,30 +36,22 @@ static inline void tally_one(struct tally *tally, uint64_t duration)
     tally->calls++;
 }
 
-/* Of a batch only the whole is measured: the least and the greatest of its calls are its mean. */
-static void tally_batch(struct tally *tally, uint64_t duration, uint64_t calls)
-{
-    struct tally batch = {.calls = calls,
-                          .total = duration,
-                          .least = duration / calls,
-                          .greatest = duration / calls + (duration % calls != 0)};
-
-    tally_merge(tally, &batch);
-}
-
 static void tally_doubtful(struct tallies *tallies, struct tally *tally,
                            const struct tally_rows *rows, uint32_t row)
 {
     uint64_t duration = rows->durations[row];
+    uint64_t calls = rows->batches ? rows->batches[row] : 1;
 
     if (!rows->starts[row])
         tallies->unknown_times++;
     else if ((int64_t)duration < 0)
         tallies->reversed_times++;
-    else if (rows->batches && rows->batches[row] > 1)
-        tally_batch(tally, duration, rows->batches[row]);
-    else
+    else if (calls <= 1)
         tally_one(tally, duration); /* begins and ends in the same nanosecond, or is of a range */
+    else {
+        struct tally batch = tally_of(duration, calls);
+        tally_merge(tally, &batch);
+    }
 }
 
 static void add_all(struct tallies *tallies, const struct tally_rows *rows)

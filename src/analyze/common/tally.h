@@ -48,6 +48,16 @@ void tallies_free(struct tallies *tallies);
 enum mp_status tallies_add(struct tallies *tallies, const struct tally_rows *rows,
                            const struct capture_range *range);
 
+/* The tally of `calls` calls, at least one, that took `duration` together. Of a batch only the
+ * whole is measured: the least and the greatest of its calls are its mean. */
+static inline struct tally tally_of(uint64_t duration, uint64_t calls)
+{
+    return (struct tally){.calls = calls,
+                          .total = duration,
+                          .least = duration / calls,
+                          .greatest = duration / calls + (duration % calls != 0)};
+}
+
 /* Adds what one tally counted to another. */
 void tally_merge(struct tally *into, const struct tally *from);
 

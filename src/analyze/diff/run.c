@@ -126,6 +126,12 @@ static enum mp_status item_of(struct naming *naming, const struct deps_activity 
     return MP_OK;
 }
 
+/* The calls that an activity stands for: a batch of copies is as many. */
+static uint32_t calls_of(const struct deps *deps, const struct deps_activity *work)
+{
+    return work->kind == DEPS_COPY ? deps->copies[work->detail].count : 1;
+}
+
 static enum mp_status diff_run_add_up(struct naming *naming, const struct diff_order *order,
                                       struct diff_cells *cells)
 {
@@ -137,7 +143,7 @@ static enum mp_status diff_run_add_up(struct naming *naming, const struct diff_o
             uint32_t item;
 
             MP_TRY(item_of(naming, work, &item));
-            MP_TRY(diff_cells_add(cells, item, work->end - work->begin, 1));
+            MP_TRY(diff_cells_add(cells, item, work->end - work->begin, calls_of(deps, work)));
         }
         diff_cells_next(cells);
     }

@@ -30,6 +30,7 @@ struct activity {
     uint64_t stream;
     uint64_t start;
     uint64_t duration;
+    uint64_t calls; /* that it stands for */
     uint64_t correlation;
     uint64_t graph_node;
     /* Where it belongs: */
@@ -254,12 +255,12 @@ static enum mp_status add_piece(struct layers_pass *pass, const struct activity 
 static enum mp_status add_work(struct layers_pass *pass, const struct activity *activity)
 {
     uint64_t duration = activity->duration;
-    struct tally tally = {1, duration, duration, duration};
+    struct tally tally = tally_of(duration, activity->calls);
     struct layer_work *work = &pass->works[activity->node];
     struct layer_instance *instance = &pass->tree.instances[activity->instance];
     uint32_t name;
 
-    work->counts[activity->kind]++;
+    work->counts[activity->kind] += activity->calls;
     work->device += duration;
     pass->result->device += duration;
     pass->result->activities++;
@@ -388,6 +389,7 @@ static enum mp_status work_take_row(struct layers_pass *pass, const struct merge
         .stream = row->columns[source->stream][row->row],
         .start = row->time,
         .duration = row->columns[source->duration][row->row],
+        .calls = source_calls(source, row->columns, row->row),
         .correlation = row->columns[source->correlation][row->row],
         .graph_node = node == NO_COLUMN ? 0 : row->columns[node][row->row],
         .launch = LAYER_NONE,
@@ -418,7 +420,7 @@ static enum mp_status open_merge(struct layers_pass *pass, struct merge **merge,
             .table = mp_table_by_id(source->table),
             .time = source->start,
             .columns = 1u << source->id | 1u << source->duration | 1u << source->correlation |
-                       1u << source->stream,
+                       1u << source->stream | source_batch_mask(source),
         };
         if (kinds[i].node != NO_COLUMN)
             tables[i].columns |= 1u << kinds[i].node;

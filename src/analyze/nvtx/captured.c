@@ -90,7 +90,7 @@ static enum mp_status captured_take_work(struct pass *pass, enum source_index in
 
     for (uint32_t row = 0; row < batch->rows; row++) {
         uint64_t duration = batch->columns[source->duration][row];
-        struct tally tally = {1, duration, duration, duration};
+        struct tally tally = tally_of(duration, source_calls(source, batch->columns, row));
         const struct captured_node *node =
             captured_find(&pass->captured, batch->columns[node_column][row]);
         uint32_t name, place;
@@ -122,7 +122,8 @@ static void captured_select_columns(struct mp_cursor *cursor, void *context)
 
         mp_cursor_select(cursor, mp_table_by_id(source->table),
                          1u << source->id | 1u << source->start | 1u << source->duration |
-                             1u << source->correlation | 1u << node_sources[i].node);
+                             1u << source->correlation | 1u << node_sources[i].node |
+                             source_batch_mask(source));
     }
 }
 

@@ -82,10 +82,10 @@ static enum mp_status take_calls(struct pass *pass, const struct mp_batch *batch
 #undef CELL
 
 /* Adds a piece of work to the nodes of the calls that launched it. */
-static enum mp_status add_work(struct pass *pass, size_t first, uint32_t name, uint64_t duration)
+static enum mp_status add_work(struct pass *pass, size_t first, uint32_t name,
+                               const struct tally *tally)
 {
     const uint64_t correlation = nvtx_calls_at(&pass->calls, first)->correlation;
-    struct tally tally = {1, duration, duration, duration};
 
     for (size_t i = first; i < pass->calls.count; i++) {
         struct nvtx_call *call = nvtx_calls_at(&pass->calls, i);
@@ -95,7 +95,7 @@ static enum mp_status add_work(struct pass *pass, size_t first, uint32_t name, u
         call->launched = true;
         if (!call->again)
             MP_TRY(
-                nvtx_sums_add(&pass->nodes, call->node, nvtx_sum_name(name, SUMMARY_GPU), &tally));
+                nvtx_sums_add(&pass->nodes, call->node, nvtx_sum_name(name, SUMMARY_GPU), tally));
     }
     return MP_OK;
 }
@@ -111,13 +111,15 @@ static enum mp_status result_take_work(struct pass *pass, enum source_index inde
     for (uint32_t row = 0; row < batch->rows; row++) {
         size_t call = correlations[row] ? nvtx_calls_position(&pass->calls, correlations[row])
                                         : pass->calls.count;
+        struct tally tally;
         uint32_t name;
 
         if (call == pass->calls.count ||
             !times_are_good(&pass->result->quality, starts[row], durations[row]))
             continue;
         MP_TRY(source_names_find(&pass->names, index, batch->columns[source->id][row], &name));
-        MP_TRY(add_work(pass, call, name, durations[row]));
+        tally = tally_of(durations[row], source_calls(source, batch->columns, row));
+        MP_TRY(add_work(pass, call, name, &tally));
     }
     return MP_OK;
 }
@@ -134,7 +136,8 @@ static void select_group(struct mp_cursor *cursor, enum summary_group_index grou
         mp_cursor_select(cursor, &tables[i], 0);
     for (size_t i = 0; i < SOURCE_COUNT; i++) {
         const struct source *source = &sources[i];
-        uint32_t mask = 1u << source->id | 1u << source->start | 1u << source->duration;
+        uint32_t mask = 1u << source->id | 1u << source->start | 1u << source->duration |
+                        source_batch_mask(source);
 
         if (source->group != group || source->correlation == SOURCES_NO_COLUMN)
             continue;

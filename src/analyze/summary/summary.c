@@ -66,7 +66,8 @@ static unsigned node_of(const struct source *source)
 static void select_source(struct mp_cursor *cursor, const struct pass *pass,
                           const struct source *source)
 {
-    uint32_t mask = 1u << source->id | 1u << source->start | 1u << source->duration;
+    uint32_t mask =
+        1u << source->id | 1u << source->start | 1u << source->duration | source_batch_mask(source);
 
     if (is_correlated(pass, source))
         mask |= 1u << source->correlation;
@@ -80,8 +81,6 @@ static void select_source(struct mp_cursor *cursor, const struct pass *pass,
         mask |= MP_COLUMN_MASK(unified, source) | MP_COLUMN_MASK(unified, target);
     if (source->table == MP_TABLE_kernel)
         mask |= kernel_time_columns(pass->range);
-    if (source->table == MP_TABLE_copy)
-        mask |= MP_COLUMN_MASK(copy, count);
     mp_cursor_select(cursor, mp_table_by_id(source->table), mask);
 }
 
@@ -161,7 +160,7 @@ static enum mp_status take_rows(struct pass *pass, size_t index, const struct mp
         .durations = batch->columns[source->duration],
         .correlations = is_correlated(pass, source) ? batch->columns[source->correlation] : NULL,
         .count = batch->rows,
-        .batches = index == SOURCE_COPY ? batch->columns[MP_COLUMN_copy_count] : NULL,
+        .batches = source->batch == SOURCES_NO_COLUMN ? NULL : batch->columns[source->batch],
     };
 
     if (pass->options->by || (pass->per_device && source->group == SUMMARY_GPU)) {
