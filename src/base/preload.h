@@ -9,7 +9,7 @@
  *   - the host functions that streams and graphs call, where CUPTI has no records of them.
  *
  * The recorder sets the functions below; NULL: nobody asks. They are called in the program's
- * threads, and must neither wait nor take a lock.
+ * threads. Those of waits must neither wait nor take a lock.
  */
 #ifndef MP_BASE_PRELOAD_H
 #define MP_BASE_PRELOAD_H
@@ -20,11 +20,13 @@
 
 #define MP_PRELOAD_SYMBOL  "miniprof_preload"
 #define MP_PRELOAD_LIBRARY "libminiprof_preload.so"
-#define MP_PRELOAD_VERSION 4u
+#define MP_PRELOAD_VERSION 5u
 
 enum mp_preload_call {
     MP_PRELOAD_PROFILER, /* cuProfilerStart, which cudaProfilerStart calls */
-    MP_PRELOAD_GRAPH,    /* a stream capture begins, or an empty graph is made */
+    MP_PRELOAD_GRAPH,    /* an empty graph is made */
+    MP_PRELOAD_CAPTURE,  /* a stream capture begins */
+    MP_PRELOAD_CAPTURED, /* a stream capture ends */
     MP_PRELOAD_STOP      /* cuProfilerStop */
 };
 

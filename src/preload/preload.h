@@ -12,15 +12,17 @@
 #define PRELOAD_LINKED(X)                                                                          \
     X(cuProfilerStart, MP_PRELOAD_PROFILER)                                                        \
     X(cuProfilerStop, MP_PRELOAD_STOP)                                                             \
-    X(cuStreamBeginCapture, MP_PRELOAD_GRAPH)                                                      \
-    X(cuStreamBeginCapture_ptsz, MP_PRELOAD_GRAPH)                                                 \
-    X(cuStreamBeginCapture_v2, MP_PRELOAD_GRAPH)                                                   \
-    X(cuStreamBeginCapture_v2_ptsz, MP_PRELOAD_GRAPH)                                              \
-    X(cuStreamBeginCaptureToGraph, MP_PRELOAD_GRAPH)                                               \
-    X(cuStreamBeginCaptureToGraph_ptsz, MP_PRELOAD_GRAPH)                                          \
+    X(cuStreamBeginCapture, MP_PRELOAD_CAPTURE)                                                    \
+    X(cuStreamBeginCapture_ptsz, MP_PRELOAD_CAPTURE)                                               \
+    X(cuStreamBeginCapture_v2, MP_PRELOAD_CAPTURE)                                                 \
+    X(cuStreamBeginCapture_v2_ptsz, MP_PRELOAD_CAPTURE)                                            \
+    X(cuStreamBeginCaptureToGraph, MP_PRELOAD_CAPTURE)                                             \
+    X(cuStreamBeginCaptureToGraph_ptsz, MP_PRELOAD_CAPTURE)                                        \
+    X(cuStreamEndCapture, MP_PRELOAD_CAPTURED)                                                     \
+    X(cuStreamEndCapture_ptsz, MP_PRELOAD_CAPTURED)                                                \
     X(cuGraphCreate, MP_PRELOAD_GRAPH)
 
-#define PRELOAD_LINKED_COUNT 9
+#define PRELOAD_LINKED_COUNT 11
 #define PRELOAD_SLOTS        32 /* the others are for functions looked up by name */
 #define PRELOAD_SLOTS_TEXT   "32"
 

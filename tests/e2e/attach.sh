@@ -84,7 +84,7 @@ print(*(hasattr(ctypes.CDLL(None), name)
         awk '$3 !~ /^cu/ { print $3 }' | sort | comm -23 - <(nm -D --defined-only \
             "$(ldd "$preload" | awk '/libc.so/ { print $3 }')" | awk '{ sub("@.*", "", $3)
             print $3 }' | sort -u))"
-    same "what it exports of the driver's" 24 "$(nm -D --defined-only "$preload" | grep -c ' T cu')"
+    same "what it exports of the driver's" 26 "$(nm -D --defined-only "$preload" | grep -c ' T cu')"
     same "what it needs" "libc.so.6" \
         "$(readelf -d "$preload" | sed -n 's/.*(NEEDED).*\[\(.*\)\]/\1/p' | grep -v '^ld-linux')"
 fi
@@ -215,6 +215,18 @@ attach crowd -- --attach graph --capture range -- "$steps" init \
     begin-thread=stream=1,capture,alpha=1,end-capture=0 join-thread stream=2 capture alpha=1 \
     end-capture=1 start beta=7 stop sync
 same "captures in two threads" "0 beta 7" "$status $(kernels crowd)"
+# The end of a range asks the driver whether the GPU is idle; so does a late attaching.
+captured=(end-capture=0 instantiate=0 launch=0 sync)
+for when in init graph range; do
+    attach "ends_$when" -- --attach $when --capture range -- "$steps" init stream=1 alpha=1 sync \
+        start capture-strictly beta=2 stop "${captured[@]}" start launch=0 sync stop
+    same "$when: a range that ends in a capture leaves it whole" "0 beta 2" \
+        "$status $(kernels "ends_$when")"
+    attach "begins_$when" -- --attach $when --capture range -- "$steps" init stream=1 alpha=1 \
+        sync capture-strictly beta=2 start gamma=1 "${captured[@]}" stop
+    same "$when: so does one that begins in it" "0 beta 2 gamma 1" \
+        "$status $(kernels "begins_$when")"
+done
 "$miniprof" nvprof --profile-from-start off "$steps" "${program[@]}" >prof.out 2>prof.err
 same "nvprof --profile-from-start off" "0 1" "$? $(grep -cE ' 4 .* beta$' prof.err)"
 finish

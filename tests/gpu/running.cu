@@ -7,12 +7,17 @@
 //     running leave    the program ends while a kernel runs and another one waits behind it
 //     running soak N   for N seconds ranges of 2,001 kernels, each of which ends before its last
 //                      kernel does; between them the GPU is idle for 0.2 s
+//     running capture  NVTX ranges "step" that begin or end while this thread, or another one,
+//                      captures a stream in global mode: many calls of any thread, cudaProfilerStop
+//                      among them, then break the capture
 //
 // `serve` and `queue` print one line: what it took from Stop to its return in ms, and whether the
 // GPU still had work then. `soak` prints how many kernels it has launched, and at how many Stops
 // the GPU had no work.
 #include <cuda_profiler_api.h>
 #include <cuda_runtime.h>
+#include <nvtx3/nvToolsExt.h>
+#include <pthread.h>
 
 #include "spin.cuh"
 
@@ -119,6 +124,63 @@ static void soak(cudaStream_t stream, double seconds)
     printf("%lu %lu\n", kernels, idle);
 }
 
+static void launch_captured(cudaStream_t stream)
+{
+    cudaGraphExec_t exec;
+    cudaGraph_t graph;
+
+    CHECK(cudaStreamEndCapture(stream, &graph));
+    CHECK(cudaGraphInstantiate(&exec, graph, 0));
+    CHECK(cudaGraphLaunch(exec, stream));
+    CHECK(cudaStreamSynchronize(stream));
+    CHECK(cudaGraphExecDestroy(exec));
+    CHECK(cudaGraphDestroy(graph));
+}
+
+static void begin_captured(cudaStream_t stream)
+{
+    CHECK(cudaStreamBeginCapture(stream, cudaStreamCaptureModeGlobal));
+    busy<<<1, 1, 0, stream>>>(10);
+}
+
+static volatile int turn; /* of the other thread: 1: it captures, 2: it may end that */
+
+static void *capture_meanwhile(void *argument)
+{
+    cudaStream_t stream;
+
+    (void)argument;
+    CHECK(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking));
+    begin_captured(stream);
+    turn = 1;
+    while (turn != 2)
+        continue;
+    launch_captured(stream);
+    return NULL;
+}
+
+static void capture(cudaStream_t stream)
+{
+    pthread_t other;
+
+    nvtxRangePushA("step");
+    begin_captured(stream);
+    nvtxRangePop();
+    launch_captured(stream);
+    begin_captured(stream);
+    nvtxRangePushA("step");
+    launch_captured(stream);
+    nvtxRangePop();
+    pthread_create(&other, NULL, capture_meanwhile, NULL);
+    while (turn != 1)
+        continue;
+    nvtxRangePushA("step");
+    busy<<<1, 1, 0, stream>>>(10);
+    nvtxRangePop();
+    turn = 2;
+    pthread_join(other, NULL);
+}
+
 int main(int argc, char **argv)
 {
     const char *mode = argc > 1 ? argv[1] : "";
@@ -133,6 +195,8 @@ int main(int argc, char **argv)
         queue(stream);
     else if (strcmp(mode, "leave") == 0)
         leave(stream);
+    else if (strcmp(mode, "capture") == 0)
+        capture(stream);
     else if (strcmp(mode, "soak") == 0 && argc > 2)
         soak(stream, atof(argv[2]));
     else

@@ -27,6 +27,7 @@ by() {
     run) run_options=() && run_recorded "$name" ./running "$mode" ;;
     range) run_options=(--capture range) && run_recorded "$name" ./running "$mode" ;;
     early) run_options=(--capture range --attach init) && run_recorded "$name" ./running "$mode" ;;
+    late) run_options=(--capture nvtx:step --attach range) && run_recorded "$name" ./running "$mode" ;;
     esac
 }
 
@@ -47,7 +48,7 @@ for mode in serve queue; do
             case $mode.$how in
             *.alone) ;;
             serve.range)
-                grep -q 'GPU has been busy' range.err ||
+                grep -q 'GPU is busy' range.err ||
                     fail "serve, range: not a word of the range that is missing" ;;
             serve.*)
                 "$BUILD/miniprof" report $how.mpt >report
@@ -72,6 +73,14 @@ for how in variable run early; do
     echo "leave: the program, $how: $took ms, its kernel needs 15000"
     [ $took -lt 15000 ] || fail "leave, $how: the program has waited for its kernel"
     ok "leave, $how: what ran and what waited is there without times"
+done
+for how in alone variable run late; do
+    for ((round = 1; round <= rounds; round++)); do
+        MINIPROF_CAPTURE=nvtx:step by $how $how capture || fail "capture, $how, round $round: $(tail -n 1 $how.err)"
+    done
+    [ $how = alone ] || [ "$(kernels $how busy | awk '{ print $1 + $2 }')" -gt 0 ] ||
+        fail "capture, $how: no kernel in the trace"
+    ok "capture, $how: $rounds times, edges of ranges break no capture"
 done
 # No range ends with an idle GPU, where the clock would be renewed. A tenth of the time limits: a
 # clock of 30 s is renewed at the first quiet moment.

@@ -92,6 +92,31 @@ CUresult sg_captureForbid(CUcontext context, CUstream stream)
     return result;
 }
 
+static bool forbids_unsafe(const struct sg_capture *capture)
+{
+    bool mine = capture->thread == &thread_mode;
+
+    if (thread_mode == CU_STREAM_CAPTURE_MODE_RELAXED)
+        return false;
+    if (mine)
+        return capture->mode != CU_STREAM_CAPTURE_MODE_RELAXED;
+    return thread_mode == CU_STREAM_CAPTURE_MODE_GLOBAL &&
+           capture->mode == CU_STREAM_CAPTURE_MODE_GLOBAL;
+}
+
+CUresult sg_captureForbidUnsafe(void)
+{
+    CUresult result = CUDA_SUCCESS;
+
+    for (struct sg_capture *c = captures; c; c = c->next) {
+        if (!forbids_unsafe(c))
+            continue;
+        c->invalid = true;
+        result = CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED;
+    }
+    return result;
+}
+
 SG_FUNCTION(cuStreamBeginCapture_v2, (CUstream hStream, CUstreamCaptureMode mode), hStream, mode)
 {
     CUstream stream = sg_stream(sg_context(), hStream);
@@ -108,6 +133,7 @@ SG_FUNCTION(cuStreamBeginCapture_v2, (CUstream hStream, CUstreamCaptureMode mode
     }
     capture->origin = stream;
     capture->mode = mode;
+    capture->thread = &thread_mode;
     capture->id = ++last_capture_id;
     capture->next = captures;
     captures = capture;

@@ -88,12 +88,16 @@ static void poll(CUevent event)
 
 SG_FUNCTION(cuEventQuery, (CUevent hEvent), hEvent)
 {
+    CUresult refused;
     bool busy;
 
     if (!hEvent)
         return CUDA_ERROR_INVALID_HANDLE;
     if (sg_eventIsCaptured(hEvent))
         return CUDA_ERROR_CAPTURED_EVENT;
+    refused = sg_captureForbidUnsafe();
+    if (refused)
+        return refused;
     poll(hEvent);
     busy = hEvent->recorded && hEvent->time > sg_now();
     sg_emitSync(CUPTI_ACTIVITY_SYNCHRONIZATION_TYPE_EVENT_SYNCHRONIZE, NULL, hEvent, sg_now(),

@@ -205,6 +205,7 @@ struct sg_capture {
     CUgraph graph;
     CUstream origin;
     CUstreamCaptureMode mode;
+    const void *thread; /* that began it: of its own */
     uint64_t id;
     bool invalid;
     struct sg_capture *next;
@@ -464,5 +465,9 @@ CUresult sg_captureWait(CUstream stream, CUevent event);
 bool sg_eventIsCaptured(CUevent event);
 /* A synchronising call on a context whose streams capture: breaks the captures, error 900. */
 CUresult sg_captureForbid(CUcontext context, CUstream stream);
+
+/* Refuses a potentially unsafe call of this thread, by its capture mode, and breaks the captures
+ * that forbid it (CUDA's documentation of cuThreadExchangeStreamCaptureMode). */
+CUresult sg_captureForbidUnsafe(void);
 
 #endif

@@ -75,6 +75,8 @@ void driver_api_load(struct driver_api *driver)
     *(void **)&driver->get_name = symbol_of(library, "cuDeviceGetName");
     *(void **)&driver->get_bus_id = symbol_of(library, "cuDeviceGetPCIBusId");
     *(void **)&driver->is_capturing = symbol_of(library, "cuStreamIsCapturing");
+    *(void **)&driver->exchange_capture_mode =
+        symbol_of(library, "cuThreadExchangeStreamCaptureMode");
     *(void **)&driver->create_event = symbol_of(library, "cuEventCreate");
     *(void **)&driver->destroy_event = symbol_of(library, "cuEventDestroy_v2");
     *(void **)&driver->query_event = symbol_of(library, "cuEventQuery");

@@ -91,6 +91,7 @@ struct driver_api {
     CUresult (*get_name)(char *name, int size, CUdevice device);
     CUresult (*get_bus_id)(char *id, int size, CUdevice device);
     CUresult (*is_capturing)(CUstream stream, CUstreamCaptureStatus *status);
+    CUresult (*exchange_capture_mode)(CUstreamCaptureMode *mode);
     CUresult (*create_event)(CUevent *event, unsigned flags);
     CUresult (*destroy_event)(CUevent event);
     CUresult (*query_event)(CUevent event);

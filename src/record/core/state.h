@@ -81,7 +81,10 @@ struct cuda_state {
     _Atomic bool graph_met;        /* the preloaded library has told of a call that makes a graph */
     _Atomic bool ever_captured;    /* a stream capture has begun, ever */
     struct context_list contexts;
-    _Atomic int32_t stream_captures;     /* streams that are being captured */
+    _Atomic int32_t stream_captures;     /* captures under way, as CUPTI's callbacks say */
+    _Atomic int32_t captures_told;       /* the same, as the preloaded library says */
+    _Atomic int32_t capture_begins;      /* calls under way that begin a capture */
+    _Atomic uint32_t capture_breakers;   /* calls of ours under way that would break a capture */
     _Atomic uint32_t captured_until;     /* correlation id of the call that last ended a capture */
     _Atomic uint64_t device_graphs;      /* executable graphs that the device may launch */
     _Atomic uint64_t conditional_graphs; /* and those with conditional nodes */

@@ -162,10 +162,10 @@ void attach_find_contexts(struct recorder *recorder)
 
 /* Whether cuptiSubscribe would return soon. It waits for running kernels, and launches of other
  * threads wait for it: a kernel that runs until the host says so would stop the program for ever.
- */
+ * While a capture may be under way nobody can tell, and we go on. */
 static bool gpu_is_free(struct recorder *recorder, const struct missed *missed)
 {
-    return !contexts_can_be_watched(&recorder->driver) ||
+    return !contexts_can_be_watched(&recorder->driver) || contexts_may_be_captured(recorder) ||
            contexts_become_idle(recorder, missed->contexts, missed->count,
                                 mp_time_limit_ns(MP_TIME_ATTACH_IDLE));
 }
@@ -187,9 +187,9 @@ static void set_up_late(struct recorder *recorder)
     find_missed(&recorder->driver, &missed);
     recorder->attach.missed = true;
     if (!gpu_is_free(recorder, &missed)) {
-        mp_log_warn("the GPU has been busy for %g s: nothing is recorded in this range. CUPTI can "
-                    "only be attached while no kernel runs; MINIPROF_ATTACH=init attaches it from "
-                    "the start",
+        mp_log_warn("the GPU is busy, or the driver cannot say (waited up to %g s): nothing is "
+                    "recorded in this range. CUPTI can only be attached while no kernel runs; "
+                    "MINIPROF_ATTACH=init attaches it from the start",
                     mp_time_limit_seconds(MP_TIME_ATTACH_IDLE));
         return;
     }
@@ -217,9 +217,6 @@ bool attach_now(struct recorder *recorder)
             attach_find_contexts(recorder);
     } else if (!attach->failed) {
         set_up_late(recorder);
-        if (attach->preload && (attach_is_done(recorder) || attach->failed) &&
-            !atomic_load(&recorder->cupti_state.callbacks_taken))
-            atomic_store(&attach->preload->before, NULL);
     }
     return attach_is_done(recorder);
 }
@@ -231,20 +228,32 @@ static void attach_switch(struct recorder *recorder)
     attach_now(recorder);
 }
 
+/* A capture that fails to begin counts as under way for good: then we look no more. */
+static void count_captures(struct recorder *recorder, enum mp_preload_call call)
+{
+    if (call == MP_PRELOAD_CAPTURE) {
+        atomic_fetch_add(&recorder->cuda.captures_told, 1);
+        contexts_capture_begins(recorder);
+    } else if (call == MP_PRELOAD_CAPTURED) {
+        atomic_fetch_sub(&recorder->cuda.captures_told, 1);
+    }
+}
+
 static void before_call(enum mp_preload_call call)
 {
     struct recorder *recorder = mp_recorder;
-    bool attaches = call == MP_PRELOAD_PROFILER
-                        ? recorder->ranges.by_profiler
-                        : call == MP_PRELOAD_GRAPH && recorder->attach.when == MP_ATTACH_GRAPH;
+    bool makes_graph = call == MP_PRELOAD_GRAPH || call == MP_PRELOAD_CAPTURE;
+    bool is_of_profiler = call == MP_PRELOAD_PROFILER || call == MP_PRELOAD_STOP;
+    bool attaches = makes_graph ? recorder->attach.when == MP_ATTACH_GRAPH
+                                : call == MP_PRELOAD_PROFILER && recorder->ranges.by_profiler;
 
-    if (call == MP_PRELOAD_GRAPH)
+    if (makes_graph)
         atomic_store(&recorder->cuda.graph_met, true);
-    if (!recorder_is_recording(recorder))
-        return;
-    if (attaches && !attach_is_done(recorder))
+    if (recorder_is_recording(recorder) && attaches && !attach_is_done(recorder))
         recorder->jobs.switch_alone(recorder, attach_switch);
-    if (call != MP_PRELOAD_GRAPH && atomic_load(&recorder->cupti_state.callbacks_taken))
+    count_captures(recorder, call);
+    if (is_of_profiler && recorder_is_recording(recorder) &&
+        atomic_load(&recorder->cupti_state.callbacks_taken))
         recorder->jobs.profiler_call(recorder, call == MP_PRELOAD_PROFILER);
 }
 

@@ -3,11 +3,13 @@
  */
 #include "record/cupti/contexts.h"
 
+#include <sched.h>
 #include <time.h>
 
 #include "base/settings/time_limits.h"
 #include "record/core/clock.h"
 #include "record/core/state.h"
+#include "record/cupti/attach.h"
 
 #include "base/poison.h"
 
@@ -72,6 +74,42 @@ uint32_t contexts_count(struct context_list *contexts)
     return count;
 }
 
+/* ---- Captures ---- */
+
+static bool is_captured(const struct cuda_state *cuda)
+{
+    return atomic_load(&cuda->capture_begins) > 0 || atomic_load(&cuda->stream_captures) > 0 ||
+           atomic_load(&cuda->captures_told) > 0;
+}
+
+bool contexts_may_be_captured(const struct recorder *recorder)
+{
+    bool has_callbacks =
+        attach_is_done(recorder) && !atomic_load(&recorder->cupti_state.callbacks_taken);
+
+    return (!has_callbacks && !recorder->attach.preload) || is_captured(&recorder->cuda);
+}
+
+void contexts_capture_begins(const struct recorder *recorder)
+{
+    uint64_t until = mp_monotonic_ns() + mp_time_limit_ns(MP_TIME_CAPTURE_WAIT);
+
+    while (atomic_load(&recorder->cuda.capture_breakers) && mp_monotonic_ns() < until)
+        sched_yield();
+}
+
+/* Counted first: then either this sees the capture, or contexts_capture_begins sees this. */
+static bool begin_breaking(struct recorder *recorder)
+{
+    atomic_fetch_add(&recorder->cuda.capture_breakers, 1);
+    return !is_captured(&recorder->cuda);
+}
+
+static void end_breaking(struct recorder *recorder)
+{
+    atomic_fetch_sub(&recorder->cuda.capture_breakers, 1);
+}
+
 /* ---- Idle ---- */
 
 bool contexts_can_be_watched(const struct driver_api *driver)
@@ -101,23 +139,32 @@ struct own_calls {
     struct call_log *log;
     bool busy;
     int cancel;
+    CUresult relaxed; /* CUDA_SUCCESS: the capture mode is to be put back */
+    CUstreamCaptureMode mode;
 };
 
 /* Callbacks of this thread's calls are not the program's from here on. A thread that is cancelled
- * while it sleeps would stay so. */
+ * while it sleeps would stay so. While any thread captures in global mode, cuEventQuery breaks the
+ * capture unless the calling thread's mode is relaxed. */
 static struct own_calls begin_own_calls(struct recorder *recorder)
 {
-    struct own_calls calls = {.log = call_log_mine(&recorder->logs)};
+    struct own_calls calls = {.log = call_log_mine(&recorder->logs),
+                              .relaxed = CUDA_ERROR_NOT_SUPPORTED,
+                              .mode = CU_STREAM_CAPTURE_MODE_RELAXED};
 
     pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &calls.cancel);
     calls.busy = calls.log && calls.log->busy;
     if (calls.log)
         calls.log->busy = true;
+    if (recorder->driver.exchange_capture_mode)
+        calls.relaxed = recorder->driver.exchange_capture_mode(&calls.mode);
     return calls;
 }
 
-static void end_own_calls(const struct own_calls *calls)
+static void end_own_calls(const struct recorder *recorder, struct own_calls *calls)
 {
+    if (calls->relaxed == CUDA_SUCCESS)
+        recorder->driver.exchange_capture_mode(&calls->mode);
     if (calls->log)
         calls->log->busy = calls->busy;
     pthread_setcancelstate(calls->cancel, NULL);
@@ -125,28 +172,33 @@ static void end_own_calls(const struct own_calls *calls)
 
 /* An event stands for all that the context, which is current, has been given so far, in all of its
  * streams. NULL if there can be none. */
-static CUevent watch(const struct driver_api *driver, CUcontext context)
+static CUevent watch(struct recorder *recorder, CUcontext context)
 {
+    const struct driver_api *driver = &recorder->driver;
     CUevent event;
+    bool recorded;
 
     if (driver->create_event(&event, CU_EVENT_DISABLE_TIMING) != CUDA_SUCCESS)
         return NULL;
-    if (driver->record_context(context, event) == CUDA_SUCCESS)
+    recorded = begin_breaking(recorder) && driver->record_context(context, event) == CUDA_SUCCESS;
+    end_breaking(recorder);
+    if (recorded)
         return event;
     driver->destroy_event(event);
     return NULL;
 }
 
 /* The driver destroys an event that has not completed without waiting for it. */
-static bool becomes_idle(const struct driver_api *driver, CUcontext context, uint64_t limit)
+static bool becomes_idle(struct recorder *recorder, CUcontext context, uint64_t limit)
 {
+    const struct driver_api *driver = &recorder->driver;
     CUcontext popped;
     CUevent event;
     bool idle = false;
 
     if (driver->push_context(context) != CUDA_SUCCESS)
         return false;
-    event = watch(driver, context);
+    event = watch(recorder, context);
     if (event) {
         idle = event_completes(driver, event, limit);
         driver->destroy_event(event);
@@ -162,17 +214,9 @@ bool contexts_become_idle(struct recorder *recorder, const CUcontext *items, uin
     bool idle = contexts_can_be_watched(&recorder->driver);
 
     for (uint32_t i = 0; idle && i < count; i++)
-        idle = atomic_load(&recorder->cuda.stream_captures) == 0 &&
-               becomes_idle(&recorder->driver, items[i], limit);
-    end_own_calls(&calls);
+        idle = becomes_idle(recorder, items[i], limit);
+    end_own_calls(recorder, &calls);
     return idle;
-}
-
-bool contexts_may_be_captured(const struct recorder *recorder)
-{
-    if (atomic_load(&recorder->cupti_state.callbacks_taken))
-        return !recorder->attach.preload || atomic_load(&recorder->cuda.graph_met);
-    return atomic_load(&recorder->cuda.stream_captures) > 0;
 }
 
 CUevent contexts_watch_current(struct recorder *recorder, CUcontext *context)
@@ -186,8 +230,8 @@ CUevent contexts_watch_current(struct recorder *recorder, CUcontext *context)
         return NULL;
     calls = begin_own_calls(recorder);
     if (driver->get_current && driver->get_current(context) == CUDA_SUCCESS && *context)
-        event = watch(driver, *context);
-    end_own_calls(&calls);
+        event = watch(recorder, *context);
+    end_own_calls(recorder, &calls);
     return event;
 }
 
@@ -204,7 +248,7 @@ bool contexts_watched_is_idle(struct recorder *recorder, CUcontext context, CUev
             driver->destroy_event(event);
         driver->pop_context(&popped);
     }
-    end_own_calls(&calls);
+    end_own_calls(recorder, &calls);
     return idle;
 }
 

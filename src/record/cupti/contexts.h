@@ -32,9 +32,13 @@ uint32_t contexts_count(struct context_list *contexts);
 /* Forgets all of them. Any thread. */
 void contexts_forget_all(struct context_list *contexts);
 
-/* Whether a stream may be being captured. An event in its context would end the capture. Without
- * CUPTI's callbacks, which tell of both ends, it may be from the first graph on. Any thread. */
+/* Whether a stream capture may be under way. An event in its context would break the capture.
+ * CUPTI's callbacks or the preloaded library tell of both ends; without them: true. Any thread. */
 bool contexts_may_be_captured(const struct recorder *recorder);
+
+/* A call begins a capture, which the caller has counted: waits until no call of ours would break
+ * it. Such a call takes microseconds; the wait ends after MP_TIME_CAPTURE_WAIT at the latest. */
+void contexts_capture_begins(const struct recorder *recorder);
 
 /* It is about to be destroyed. */
 void contexts_forget(struct context_list *contexts, CUcontext context);
@@ -43,20 +47,20 @@ void contexts_forget(struct context_list *contexts, CUcontext context);
  * cuCtxRecordEvent, which came with CUDA 12.5. */
 bool contexts_can_be_watched(const struct driver_api *driver);
 
-/* Waits until the contexts have done all that they have been given so far; `limit` ns at most for
- * each, and with 0 it only looks. It holds up none of their streams. False too if the driver cannot
- * tell, while a stream is being captured (the look would break the capture), and after an error of
- * the program's work. The recorder's own calls are not taken for the program's. */
+/* Waits until all work given to the contexts so far is done, at most `limit` ns for each (0: only
+ * looks). Does not block their streams. Also false if the driver cannot tell, if a capture is known
+ * to be under way, and after an error of the program's work. Our calls do not count as the
+ * program's. */
 bool contexts_become_idle(struct recorder *recorder, const CUcontext *items, uint32_t count,
                           uint64_t limit);
 
-/* The same of the calling thread's current context; false if there is none, or if
+/* The same for the calling thread's current context; false if there is none, or if
  * contexts_may_be_captured. */
 bool contexts_current_becomes_idle(struct recorder *recorder, uint64_t limit);
 
-/* An event that completes with all that the current context has been given so far, and that
- * context. NULL where contexts_become_idle cannot tell. It is owned by the caller, until
- * contexts_watched_is_idle says yes or the context is destroyed. */
+/* An event that completes with all work given to the current context so far, and that context.
+ * NULL where contexts_become_idle cannot tell. The caller owns the event until
+ * contexts_watched_is_idle returns true or the context is destroyed. */
 CUevent contexts_watch_current(struct recorder *recorder, CUcontext *context);
 
 /* Whether the event is complete, or will never be; then it is destroyed. Without waiting. */

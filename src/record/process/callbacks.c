@@ -121,6 +121,8 @@ static void on_capture(struct recorder *recorder, bool begins, const CUpti_Callb
     bool success = !enters && sync_calls_result(data) == CUDA_SUCCESS;
 
     if (begins && enters) {
+        atomic_fetch_add(&recorder->cuda.capture_begins, 1);
+        contexts_capture_begins(recorder);
         graphs_capture_begins(recorder);
         profiling_capture_begins(recorder);
     } else if (begins) {
@@ -128,6 +130,8 @@ static void on_capture(struct recorder *recorder, bool begins, const CUpti_Callb
             atomic_store(&recorder->cuda.ever_captured, true);
             atomic_fetch_add(&recorder->cuda.stream_captures, 1);
         }
+        if (atomic_load(&recorder->cuda.capture_begins) > 0) /* CUPTI saw it enter */
+            atomic_fetch_sub(&recorder->cuda.capture_begins, 1);
         graphs_capture_began(recorder, success);
         profiling_capture_began(recorder);
     } else if (!enters && atomic_load(&recorder->cuda.stream_captures) > 0) {

@@ -84,6 +84,8 @@
     X(cuStreamBeginCapture_v2_ptsz)                                                                \
     X(cuStreamBeginCaptureToGraph)                                                                 \
     X(cuStreamBeginCaptureToGraph_ptsz)                                                            \
+    X(cuStreamEndCapture)                                                                          \
+    X(cuStreamEndCapture_ptsz)                                                                     \
     X(cuStreamIsCapturing)                                                                         \
     X(cuStreamIsCapturing_ptsz)                                                                    \
     X(cuGraphCreate)                                                                               \

@@ -28,7 +28,8 @@ static void *driver;
 
 static void before(enum mp_preload_call call)
 {
-    noticed[call]++;
+    if (call != MP_PRELOAD_CAPTURED)
+        noticed[call != MP_PRELOAD_PROFILER]++;
 }
 
 static int count(void)

@@ -18,11 +18,13 @@
 
 static struct recorder recorder;
 static bool busy_during_look;
+static CUstreamCaptureMode mode_now; /* of this thread */
 
 static int open_recorder(void **state)
 {
     (void)state;
     memset(&recorder, 0, sizeof(recorder));
+    atomic_store(&recorder.attach.done, true);
     assert_int_equal(call_logs_open(&recorder.logs), MP_OK);
     call_log_mine(&recorder.logs)->busy = false;
     return 0;
@@ -91,8 +93,8 @@ static void a_captured_stream_is_left_alone(void **state)
     assert_int_equal(fake_context.pushed, 0);
 }
 
-/* Without callbacks any stream may be captured, unless the preloaded library has told of no graph.
- * At the process's end the context is looked at all the same. */
+/* Without callbacks any stream may be captured, unless the preloaded library tells of captures. At
+ * the process's end the context is looked at all the same. */
 static void without_callbacks_the_current_context_is_left_alone(void **state)
 {
     CUcontext context = NULL;
@@ -107,8 +109,70 @@ static void without_callbacks_the_current_context_is_left_alone(void **state)
     assert_true(contexts_become_idle(&recorder, &context, 1, LONG));
     recorder.attach.preload = (struct mp_preload *)&recorder; /* it is only there */
     assert_true(becomes_idle(LONG));
-    atomic_store(&recorder.cuda.graph_met, true);
+    atomic_store(&recorder.cuda.captures_told, 1);
     assert_false(becomes_idle(LONG));
+    assert_false(contexts_become_idle(&recorder, &context, 1, LONG));
+}
+
+/* Nor before CUPTI comes. */
+static void before_callbacks_the_current_context_is_left_alone(void **state)
+{
+    (void)state;
+    fake_context_use(&recorder.driver, 0);
+    atomic_store(&recorder.attach.done, false);
+    assert_false(becomes_idle(LONG));
+    recorder.attach.preload = (struct mp_preload *)&recorder;
+    assert_true(becomes_idle(LONG));
+}
+
+static CUresult begin_capture_during(CUcontext context, CUevent event)
+{
+    (void)context, (void)event;
+    assert_int_equal(atomic_load(&recorder.cuda.capture_breakers), 1);
+    return CUDA_SUCCESS;
+}
+
+/* A capture that begins waits for the call that would break it, and no such call is made while it
+ * begins. */
+static void a_capture_and_a_look_see_each_other(void **state)
+{
+    (void)state;
+    fake_context_use(&recorder.driver, 0);
+    recorder.driver.record_context = begin_capture_during;
+    assert_true(becomes_idle(LONG));
+    assert_int_equal(atomic_load(&recorder.cuda.capture_breakers), 0);
+    contexts_capture_begins(&recorder); /* returns at once */
+    atomic_store(&recorder.cuda.capture_begins, 1);
+    assert_false(becomes_idle(LONG));
+    assert_int_equal(fake_context.created, 1);
+}
+
+static CUresult exchange(CUstreamCaptureMode *mode)
+{
+    CUstreamCaptureMode before = mode_now;
+
+    mode_now = *mode;
+    *mode = before;
+    return CUDA_SUCCESS;
+}
+
+static CUresult look_at_mode(CUevent event)
+{
+    (void)event;
+    return mode_now == CU_STREAM_CAPTURE_MODE_RELAXED ? CUDA_SUCCESS
+                                                      : CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED;
+}
+
+/* cuEventQuery breaks captures of other threads unless this thread's mode is relaxed. */
+static void it_looks_in_relaxed_mode(void **state)
+{
+    (void)state;
+    fake_context_use(&recorder.driver, 0);
+    recorder.driver.query_event = look_at_mode;
+    recorder.driver.exchange_capture_mode = exchange;
+    mode_now = CU_STREAM_CAPTURE_MODE_THREAD_LOCAL;
+    assert_true(becomes_idle(LONG));
+    assert_int_equal(mode_now, CU_STREAM_CAPTURE_MODE_THREAD_LOCAL);
 }
 
 static void a_driver_without_the_call_cannot_tell(void **state)
@@ -165,6 +229,9 @@ int main(void)
         cmocka_unit_test_setup(an_error_of_the_program_is_no_idle_context, open_recorder),
         cmocka_unit_test_setup(a_captured_stream_is_left_alone, open_recorder),
         cmocka_unit_test_setup(without_callbacks_the_current_context_is_left_alone, open_recorder),
+        cmocka_unit_test_setup(before_callbacks_the_current_context_is_left_alone, open_recorder),
+        cmocka_unit_test_setup(a_capture_and_a_look_see_each_other, open_recorder),
+        cmocka_unit_test_setup(it_looks_in_relaxed_mode, open_recorder),
         cmocka_unit_test_setup(a_driver_without_the_call_cannot_tell, open_recorder),
         cmocka_unit_test_setup(all_contexts_have_to_be_idle, open_recorder),
         cmocka_unit_test_setup(its_calls_are_the_recorders, open_recorder),
