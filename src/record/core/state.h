@@ -118,16 +118,18 @@ struct cupti_state {
  * `signal_time`, the writer `closed`, the thread of the last flush `flushed`. The thread that ends
  * the recording (lifecycle_claim_end) writes the rest. Any thread reads all of it. */
 struct ending {
-    pthread_mutex_t lock;          /* of `flushed` and `closed` */
-    pthread_cond_t changed;        /* `flushed` or `closed` was set; on CLOCK_MONOTONIC */
-    bool flushed;                  /* the last flush has returned */
-    bool closed;                   /* the file is complete */
-    _Atomic pid_t flusher;         /* the thread of the last flush; 0 until it runs */
-    _Atomic pid_t writer;          /* the writer, likewise */
-    _Atomic int signal;            /* SIGINT or SIGTERM, if one has come; raised again at the end */
-    _Atomic uint64_t signal_time;  /* when it came, ns of CLOCK_MONOTONIC, not the trace's clock */
-    _Atomic bool stop;             /* the writer is to finish */
-    _Atomic uint64_t end_time;     /* of the open range, set before `stop` */
+    pthread_mutex_t lock;         /* of `flushed` and `closed` */
+    pthread_cond_t changed;       /* `flushed` or `closed` was set; on CLOCK_MONOTONIC */
+    bool flushed;                 /* the last flush has returned */
+    bool closed;                  /* the file is complete */
+    _Atomic pid_t flusher;        /* the thread of the last flush; 0 until it runs */
+    _Atomic pid_t writer;         /* the writer, likewise */
+    _Atomic int signal;           /* SIGINT or SIGTERM, if one has come; raised again at the end */
+    _Atomic uint64_t signal_time; /* when it came, ns of CLOCK_MONOTONIC, not the trace's clock */
+    _Atomic bool stop;            /* the writer is to close the file */
+    _Atomic bool in_handler;      /* exit was called in a signal handler: the writer is to finish */
+    _Atomic bool abandoned;       /* nobody waits for the last flush any more */
+    _Atomic uint64_t end_time;    /* of the open range, set before `stop` */
     _Atomic uint64_t forced_exits; /* how often the last flush did not return in time */
 };
 

@@ -49,22 +49,20 @@ static bool await(struct ending *ending, const bool *what, uint64_t ns)
     return happened;
 }
 
-/* As await, for what another thread of ours does; `tid` is 0 until it runs. In a signal handler the
- * calling thread may hold a lock that the other one needs, and never gives it back. Then this ends
- * too when the other one has waited for a while without a break. */
-static bool await_thread(struct ending *ending, const bool *what, uint64_t ns,
-                         const _Atomic pid_t *tid, bool in_handler)
+/* As await, in a signal handler, for what the flusher does if it runs, else the writer. The calling
+ * thread may hold a lock that the other one needs, and never gives it back. So this also ends when
+ * the other one has waited for a while without a break. */
+static bool await_in_handler(struct ending *ending, const bool *what, uint64_t ns)
 {
     const uint64_t look = mp_time_limit_ns(MP_TIME_STUCK_LOOK);
     const uint64_t begin = mp_monotonic_ns();
     uint64_t moved = begin;
 
-    if (!in_handler)
-        return await(ending, what, ns);
     while (!await(ending, what, look)) {
         uint64_t now = mp_monotonic_ns();
+        pid_t flusher = what == &ending->flushed ? atomic_load(&ending->flusher) : 0;
 
-        if (!thread_waits(atomic_load(tid)))
+        if (!thread_waits(flusher ? flusher : atomic_load(&ending->writer)))
             moved = now;
         if (now - begin >= ns || now - moved >= mp_time_limit_ns(MP_TIME_STUCK))
             return false;
@@ -165,7 +163,8 @@ static bool await_taking(struct recorder *recorder, void (*take)(struct recorder
     int64_t limit = mp_monotonic_ms() + mp_time_limit_ms(MP_TIME_LAST_FLUSH);
     struct ending *ending = &recorder->ending;
 
-    while (mp_monotonic_ms() < limit && !await(ending, &ending->flushed, 0))
+    while (mp_monotonic_ms() < limit && !await(ending, &ending->flushed, 0) &&
+           !atomic_load(&ending->abandoned))
         take(recorder);
     return await(ending, &ending->flushed, 0);
 }
@@ -202,24 +201,9 @@ static void give_up_late(struct ending *ending)
 
 void lifecycle_flush(struct recorder *recorder, void (*take)(struct recorder *recorder))
 {
-    if (begin_flush(recorder) && !await_taking(recorder, take))
+    if (begin_flush(recorder) && !await_taking(recorder, take) &&
+        !atomic_load(&recorder->ending.abandoned))
         give_up_late(&recorder->ending);
-}
-
-/* Where another thread than the writer ends the recording. */
-static void flush_at_exit(struct recorder *recorder, bool in_handler)
-{
-    struct ending *ending = &recorder->ending;
-
-    if (!begin_flush(recorder) ||
-        await_thread(ending, &ending->flushed, mp_time_limit_ns(MP_TIME_LAST_FLUSH),
-                     &ending->flusher, in_handler))
-        return;
-    if (in_handler)
-        give_up(ending, "exit in a signal handler, which interrupted a call of CUDA: the last "
-                        "records may be missing");
-    else
-        give_up_late(ending);
 }
 
 /* ---- Exit ---- */
@@ -234,27 +218,62 @@ bool lifecycle_claim_end(struct recorder *recorder)
 void lifecycle_closed(struct recorder *recorder)
 {
     atomic_store(&recorder->phase, PHASE_INERT);
+    announce(&recorder->ending, &recorder->ending.flushed); /* or there was no last flush */
     announce(&recorder->ending, &recorder->ending.closed);
+}
+
+bool lifecycle_is_asked(const struct recorder *recorder)
+{
+    return atomic_load(&recorder->ending.signal) || atomic_load(&recorder->ending.in_handler);
+}
+
+static void finish_in_handler(struct recorder *recorder)
+{
+    struct ending *ending = &recorder->ending;
+
+    atomic_store(&ending->in_handler, true);
+    work_wake(&recorder->work);
+    if (!await_in_handler(ending, &ending->flushed, mp_time_limit_ns(MP_TIME_LAST_FLUSH))) {
+        give_up(ending, "exit in a signal handler, which interrupted a call of CUDA: the last "
+                        "records may be missing");
+        atomic_store(&ending->abandoned, true);
+        work_wake(&recorder->work);
+    }
+    if (!await_in_handler(ending, &ending->closed, mp_time_limit_ns(MP_TIME_FILE_CLOSE)))
+        mp_log_warn("'%s' could not be completed: the code that the signal interrupted holds a "
+                    "lock; what was written is readable",
+                    recorder->output.path);
+}
+
+static void finish(struct recorder *recorder)
+{
+    struct ending *ending = &recorder->ending;
+    uint64_t limit = mp_time_limit_ns(MP_TIME_FILE_CLOSE);
+
+    if (lifecycle_claim_end(recorder)) {
+        if (begin_flush(recorder) &&
+            !await(ending, &ending->flushed, mp_time_limit_ns(MP_TIME_LAST_FLUSH)))
+            give_up_late(ending);
+        atomic_store(&ending->stop, true);
+        work_wake(&recorder->work);
+    } else {
+        limit += mp_time_limit_ns(MP_TIME_LAST_FLUSH);
+    }
+    if (!await(ending, &ending->closed, limit))
+        mp_log_warn("'%s' could not be completed in %g s; what was written is readable",
+                    recorder->output.path, mp_time_limit_seconds(MP_TIME_FILE_CLOSE));
 }
 
 void lifecycle_finish(struct recorder *recorder)
 {
-    uint64_t flush = mp_time_limit_ns(MP_TIME_LAST_FLUSH);
-    uint64_t close = mp_time_limit_ns(MP_TIME_FILE_CLOSE);
-    bool in_handler = signals_in_handler();
-    bool mine = lifecycle_claim_end(recorder);
+    int phase = recorder_phase(recorder);
 
-    if (mine) {
-        flush_at_exit(recorder, in_handler);
-        atomic_store(&recorder->ending.stop, true);
-        work_wake(&recorder->work);
-    } else if (recorder_phase(recorder) != PHASE_FINISHING) {
+    if (phase != PHASE_RECORDING && phase != PHASE_FINISHING)
         return;
-    }
-    if (!await_thread(&recorder->ending, &recorder->ending.closed, mine ? close : flush + close,
-                      &recorder->ending.writer, in_handler && mine))
-        mp_log_warn("'%s' could not be completed in %g s; what was written is readable",
-                    recorder->output.path, mp_time_limit_seconds(MP_TIME_FILE_CLOSE));
+    if (signals_in_handler())
+        finish_in_handler(recorder);
+    else
+        finish(recorder);
 }
 
 static void at_exit(void)

@@ -8,13 +8,13 @@
  * does the flush, and is left behind when it takes too long. The records of that flush are then
  * missing, and the file says so. What was written before is complete.
  *
- * exit may be called in a signal handler that has interrupted a call of CUDA. The interrupted code
- * may hold any lock, of CUPTI's or ours, and never runs again. So the exiting thread takes no lock
- * but that of `ending`, and goes on when the thread that it waits for is seen to wait, too. Records
- * in the buffers that CUPTI has not given back are read there.
+ * exit may be called in a signal handler that interrupted a call of CUDA, or malloc. The
+ * interrupted code may hold any lock and never runs again. So the exiting thread only asks the
+ * writer to finish, and takes no lock but that of `ending`. It stops waiting when our thread has
+ * waited for a lock for MP_TIME_STUCK. The writer then reads the buffers that CUPTI still holds.
  *
  * glibc calls exit(0) when the last thread ends, as after pthread_exit in main. Our threads count
- * there, so the writer looks whether others are left, and has a new thread call exit(0) if not.
+ * there. So the writer checks whether others are left. If not, a new thread calls exit(0).
  *
  * The exit handler is registered three times: in InitializeInjection, when cuInit has finished, and
  * with the first context. Exit handlers run in reverse order. The driver registers its own handler
@@ -39,9 +39,12 @@ void lifecycle_at_exit_again(struct recorder *recorder);
 /* Completes the file and waits for that, with a limit. Any thread, also in a callback. */
 void lifecycle_finish(struct recorder *recorder);
 
-/* Has a thread of its own call exit(0) if the process has no thread but ours; whether it does. The
- * writer, in each round until then. */
+/* If only our threads are left, starts a thread that calls exit(0); true if it was started. The
+ * writer calls this in each round until then. */
 bool lifecycle_exit_alone(struct recorder *recorder);
+
+/* Whether the writer is to finish: a signal came, or exit was called in a signal handler. */
+bool lifecycle_is_asked(const struct recorder *recorder);
 
 /* Claims the end of the recording: whether the caller is the one that finishes it from now on. */
 bool lifecycle_claim_end(struct recorder *recorder);

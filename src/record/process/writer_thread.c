@@ -197,7 +197,7 @@ static void run_rounds(struct recorder *recorder)
         work_wait(&recorder->work, range_tick(recorder, time_left(&pace, mp_monotonic_ms())));
         keep_file(recorder);
         exits = exits || lifecycle_exit_alone(recorder);
-        if (atomic_load(&recorder->ending.signal) && lifecycle_claim_end(recorder)) {
+        if (lifecycle_is_asked(recorder) && lifecycle_claim_end(recorder)) {
             recorder->recording.rest = NULL; /* the program waits */
             lifecycle_flush(recorder, recording_take_next);
             return;
