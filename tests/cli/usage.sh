@@ -197,6 +197,12 @@ END
             code 0
         done
     done
+    run --bogus true --data folder # what follows a program is the program's
+    code 5
+    stderr_like <<'END'
+======== Error: Encountered invalid option : --bogus
+*
+END
     wrong "miniprof: the command comes before the trace: 'miniprof summary folder/plain.mpt'" \
         folder/plain.mpt summary
     wrong "miniprof: the command comes before the trace: 'miniprof iters folder/plain.mpt'" \

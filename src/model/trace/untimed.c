@@ -49,8 +49,7 @@ enum mp_status untimed_count(struct untimed *untimed, struct mp_trace *trace,
     untimed_select_only(cursor, MP_TABLE_kernel,
                         MP_COLUMN_MASK(kernel, start) | MP_COLUMN_MASK(kernel, node));
     while ((status = mp_cursor_next(cursor, &batch)) == MP_OK)
-        if (batch.table->id == MP_TABLE_kernel)
-            take_kernels(untimed, &batch);
+        take_kernels(untimed, &batch);
     mp_cursor_close(cursor);
     if (status != MP_END)
         return mp_error_set(error, status, "cannot read the kernels: %s", mp_status_name(status));

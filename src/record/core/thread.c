@@ -154,13 +154,13 @@ static bool may_have_ended(void)
 }
 
 /* Main's thread stays as a zombie until the process ends. */
-static bool has_ended(pid_t tid)
+static bool is_ended_main(pid_t tid)
 {
     char text[256];
     const char *state;
 
-    if (thread_proc_read((uint32_t)tid, "stat", text, sizeof(text)) <= 0)
-        return errno == ENOENT || errno == ESRCH;
+    if (tid != mp_process_id() || thread_proc_read((uint32_t)tid, "stat", text, sizeof(text)) <= 0)
+        return false;
     state = strrchr(text, ')'); /* the thread's name, before it, may hold anything */
     return state && strlen(state) > 2 && (state[2] == 'Z' || state[2] == 'X');
 }
@@ -174,7 +174,9 @@ static bool is_ours(const struct own_threads *own, pid_t tid)
     return found;
 }
 
-bool thread_are_alone(const struct own_threads *own)
+/* A thread that has ended since the folder was read may have started another one, which is not in
+ * the list. So any thread that is listed counts as alive. */
+bool threads_are_alone(const struct own_threads *own)
 {
     DIR *threads = may_have_ended() ? opendir("/proc/self/task") : NULL;
     const struct dirent *entry;
@@ -183,7 +185,7 @@ bool thread_are_alone(const struct own_threads *own)
     while (alone && (entry = readdir(threads))) {
         pid_t tid = (pid_t)strtol(entry->d_name, NULL, 10);
 
-        alone = tid <= 0 || is_ours(own, tid) || has_ended(tid);
+        alone = tid <= 0 || is_ours(own, tid) || is_ended_main(tid);
     }
     if (threads)
         closedir(threads);

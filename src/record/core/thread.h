@@ -33,7 +33,7 @@ bool thread_waits(pid_t tid);
 /* Whether main's thread has ended and no other thread of the process is left but those in `own`:
  * then glibc would have ended the process, if it did not count ours. False without /proc. Opens no
  * file while main's thread is there. Any thread. */
-bool thread_are_alone(const struct own_threads *own);
+bool threads_are_alone(const struct own_threads *own);
 
 /* Blocks all signals in this thread: before it creates a thread, and before a write that may exceed
  * RLIMIT_FSIZE. thread_restore_signals also discards a SIGXFSZ that such a write raised: the signal

@@ -116,7 +116,7 @@ static void say_taken(struct recorder *recorder)
                 recorder->cupti_state.buffers_told ? "until it has finished" : "from here on");
 }
 
-/* Counts a takeover of CUPTI by which calls are lost that nobody saw. */
+/* Counts one takeover: without callbacks the lost calls cannot be counted. */
 static void lose_unseen(struct recorder *recorder)
 {
     if (is_blind(recorder) && !atomic_load(&recorder->clients.taken))
@@ -232,9 +232,8 @@ static void try_probe(struct recorder *recorder)
 {
     struct clients *clients = &recorder->clients;
 
-    if (clients->tried || !can_probe(recorder))
+    if (!can_probe(recorder) || atomic_exchange(&clients->tried, true))
         return;
-    clients->tried = true;
     clients->probe_works = probe(recorder);
     if (clients->probe_works) /* it must work a second time too */
         clients->probe_works = probe(recorder);
@@ -242,8 +241,8 @@ static void try_probe(struct recorder *recorder)
         mp_log_debug("CUPTI does not answer at once: other CUPTI clients cannot be noticed");
 }
 
-/* What the threads that switch the kinds have met. A session was under way: its callbacks cannot be
- * read back from CUPTI, to give it what is its own. */
+/* Prints what the switching threads noticed. CUPTI does not let us read the other client's buffer
+ * callbacks, so we cannot give its records back. */
 static void say_unseen(struct recorder *recorder)
 {
     struct client other;

@@ -34,7 +34,8 @@
  * (writer_thread.c).
  *
  * All of this runs on the flusher, which asks CUPTI for its buffers. Exceptions: clients_note,
- * which only counts, and clients_end.
+ * which only counts; clients_end; and clients_enter, clients_leave and clients_arrive, which run on
+ * the thread that switches the kinds.
  */
 #ifndef MP_RECORD_CUPTI_CLIENTS_H
 #define MP_RECORD_CUPTI_CLIENTS_H
@@ -85,7 +86,7 @@ bool clients_hold(struct recorder *recorder, uint64_t before);
  * be registered again. The thread that switches the kinds. */
 bool clients_enter(struct recorder *recorder);
 
-/* The rest is for a recording without callbacks, and does nothing with them. The same thread.
+/* The next two act only in a recording without callbacks. The same thread.
  *
  * clients_arrive: everything was registered, after another client. clients_leave: a range ends;
  * whether another client has CUPTI, so that the kinds must stay on. Counts that. */

@@ -103,9 +103,10 @@ static inline bool capture_keeps_time(const struct capture *capture, uint64_t ti
            capture_held_time(capture, time);
 }
 
-/* Work that is not kept ran until `end`, or still runs then. If it was launched before the range
- * *number, in which that is, answers by how many ns this extends `earlier` of the range; else 0.
- * `correlation`: of its launch; 0 if unknown, then it is known to be earlier. */
+/* Notes that work which is not kept ran until `end`, or still runs at `end`. If it was launched
+ * before the range that contains `end`, extends that range's `earlier`, sets *number and returns
+ * the ns added; otherwise returns 0. `correlation` 0: the caller knows that it was launched before.
+ */
 uint64_t capture_note_earlier(struct capture *capture, uint64_t correlation, uint64_t end,
                               uint64_t *number);
 

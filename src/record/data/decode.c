@@ -4,8 +4,8 @@
 #include "record/data/decode.h"
 
 #include <string.h>
-#include <unistd.h>
 
+#include "base/process_id.h"
 #include "record/data/quality.h"
 #include "record/data/stack_rows.h"
 #include "record/metrics/profiled.h"
@@ -22,7 +22,7 @@ void decoder_open(struct decoder *decoder, const struct cupti_api *cupti, const 
 {
     memset(decoder, 0, sizeof(*decoder));
     decoder->latest = UINT64_MAX;
-    decoder->process = (uint32_t)getpid();
+    decoder->process = mp_process_id();
     atomic_init(&decoder->calls_end, UINT64_MAX);
     decoder->cupti = cupti;
     decoder->api = api;
@@ -271,8 +271,9 @@ struct host_function {
  * should be counts as unknown. */
 static bool is_plausible(const struct decoder *decoder, const struct host_function *function)
 {
-    return function->process == decoder->process && function->thread && function->correlation &&
-           function->start && function->end >= function->start;
+    return (decoder->process < 0 || function->process == (uint32_t)decoder->process) &&
+           function->thread && function->correlation && function->start &&
+           function->end >= function->start;
 }
 
 static void decode_host_function(struct decoder *decoder, const struct host_function *function)

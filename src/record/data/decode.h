@@ -38,7 +38,7 @@ struct decoder {
     struct profiled_store *profiled; /* NULL without metrics */
     struct lag *lag;                 /* NULL where work on the device has no records */
     const struct overlaps *overlaps; /* NULL in tests */
-    uint32_t process;                /* our own id */
+    pid_t process;                   /* our own id; -1: not known */
     struct answers *answers;         /* the same */
     struct stack_rows *stack_rows;   /* who made a call */
     struct quality *quality;         /* NULL in tests, and where ranges are not told apart */
@@ -57,8 +57,7 @@ void decoder_open(struct decoder *decoder, const struct cupti_api *cupti, const 
                   struct capture *capture, struct dictionary *dictionary, struct mp_writer *writer);
 void decoder_close(struct decoder *decoder);
 
-/* Work that is not kept ran until `end`: if it was launched before the range, counts how long it
- * was under way in that. `correlation`: of its launch, 0: that was before. */
+/* Work that is not kept ran until `end`: counts it as capture_note_earlier does. */
 void decode_earlier(struct decoder *decoder, uint64_t correlation, uint64_t end);
 
 /* Limits the times of this trace: from `begin`, when the process was, to `passed` ns later. */

@@ -159,15 +159,9 @@ static void apply_mark(struct recording *recording, const struct work *mark)
                      mark->reason, mark->time, correlation);
 }
 
-/* Without CUPTI's callbacks nobody says which launches were captured. */
-static bool misses_captures(const struct recorder *recorder)
-{
-    return atomic_load(&recorder->cupti_state.callbacks_taken) &&
-           atomic_load(&recorder->cuda.graph_met);
-}
-
 /* Notes which of the launches met so far may have no record (cupti/lag.h). The order of the reads
- * matters: `captured_until` is set before `stream_captures` falls to 0. */
+ * matters: `captured_until` is set before `stream_captures` falls to 0. Without CUPTI's callbacks
+ * nobody says which launches were captured. */
 static void note_captures(struct recording *recording)
 {
     const struct recorder *recorder = recording->recorder;
@@ -177,7 +171,9 @@ static void note_captures(struct recording *recording)
         return;
     recording->lag.silent_graphs = atomic_load(&recorder->cuda.device_graphs) ||
                                    atomic_load(&recorder->cuda.conditional_graphs);
-    if (contexts_may_be_captured(recorder) || misses_captures(recorder)) {
+    if (contexts_may_be_captured(recorder) ||
+        (atomic_load(&recorder->cupti_state.callbacks_taken) &&
+         atomic_load(&recorder->cuda.graph_met))) {
         recording->lag.captured = UINT64_MAX;
         return;
     }

@@ -308,7 +308,7 @@ bool lifecycle_exit_alone(struct recorder *recorder)
 {
     pthread_t thread;
 
-    return thread_are_alone(&recorder->threads) &&
+    return threads_are_alone(&recorder->threads) &&
            thread_start(&recorder->threads, &thread, 0, exit_main, NULL) == MP_OK;
 }
 

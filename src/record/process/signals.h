@@ -22,9 +22,9 @@ void signals_open(const char *usr2);
 /* Restores the default where our handler still stands: for a forked child. */
 void signals_reset(void);
 
-/* Whether the calling thread runs a handler of the program's, as far as shows: it is on the
- * alternate stack, or a signal that has a handler is blocked. The latter is also so in a thread
- * that blocks all signals. */
+/* Whether the calling thread seems to run one of the program's signal handlers: it is on the
+ * alternate stack, or it blocks a signal that has a handler. Also true in a thread that simply
+ * blocks such a signal. */
 bool signals_in_handler(void);
 
 /* Ends the process by `number`'s default action. Returns only if the application blocks that. */

@@ -272,6 +272,8 @@ static void close_flight(struct recorder *recorder)
     struct flight *flight = &recorder->flight;
     struct mp_writer_totals totals;
 
+    if (atomic_load(&recorder->ending.forced_exits))
+        activity_recover(recorder);
     recording_end(recording, atomic_load(&recorder->ending.end_time));
     count_drops(recorder);
     recording_flush(recording);

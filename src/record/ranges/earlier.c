@@ -7,11 +7,14 @@
 
 #include "base/poison.h"
 
+/* If the context was destroyed meanwhile, its event was too. */
 static void keep(struct earlier_work *earlier, CUcontext context, CUevent event)
 {
     pthread_mutex_lock(&earlier->lock);
-    earlier->context = context;
-    earlier->event = event;
+    if (!earlier->forgotten || context != earlier->context) {
+        earlier->context = context;
+        earlier->event = event;
+    }
     pthread_mutex_unlock(&earlier->lock);
 }
 
@@ -24,6 +27,7 @@ static CUevent take(struct earlier_work *earlier, CUcontext *context)
     *context = earlier->context;
     event = earlier->event;
     earlier->event = NULL;
+    earlier->forgotten = false;
     pthread_mutex_unlock(&earlier->lock);
     return event;
 }
@@ -55,7 +59,9 @@ void earlier_forget(struct recorder *recorder, CUcontext context)
     struct earlier_work *earlier = &recorder->earlier;
 
     pthread_mutex_lock(&earlier->lock);
-    if (earlier->context == context)
+    if (earlier->context == context) {
         earlier->event = NULL;
+        earlier->forgotten = true;
+    }
     pthread_mutex_unlock(&earlier->lock);
 }

@@ -177,10 +177,8 @@ static uint32_t take(struct stacks *stacks, struct stack_thread *thread)
 
     if (stacks->native.walk && has_room(thread))
         return take_native(stacks, thread, frames);
-    if (stacks->native.walk) {
+    if (stacks->native.walk)
         atomic_fetch_add_explicit(&stacks->broken, 1, memory_order_relaxed);
-        return 0;
-    }
     return frames ? number_of(stacks, thread, thread->walk.places, frames) : 0;
 }
 

@@ -406,13 +406,11 @@ static char *screen_of(const struct digest *digest, const struct layout *layout)
     char *text = NULL;
     size_t bytes = 0;
     FILE *memory = memory_file_open(&text, &bytes);
-    bool failed;
 
     if (!memory)
         return NULL;
     put_screen(memory, digest, layout);
-    failed = ferror(memory);
-    if (!fclose(memory) && !failed)
+    if (!fclose(memory))
         return text;
     free(text);
     return NULL;

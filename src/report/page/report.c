@@ -36,7 +36,7 @@ static enum mp_status add_document(struct html_page *page, const struct html_doc
         html_print_note(memory, error.status ? error.text : mp_status_name(status));
         status = MP_OK;
     }
-    if (ferror(memory) | fclose(memory))
+    if (fclose(memory) != 0) /* its errors stay until then */
         status = MP_ERR_MEMORY;
     snprintf(id, sizeof id, "%s%s", prefix, document->id);
     if (!status)

@@ -3,7 +3,7 @@
  *
  * A document is what a command prints with --json, made by the same printer. documents.c lists the
  * documents: a new one is a line there, and the page shows it as tables. If the trace
- * has none of a document, the page has {"note": why} in its place.
+ * lacks what a document needs, the page has {"note": why} instead.
  */
 #ifndef MP_REPORT_PAGE_REPORT_H
 #define MP_REPORT_PAGE_REPORT_H

@@ -48,9 +48,9 @@ static void start_ours(void *(*what)(void *))
 /* Until the kernel has ended a thread, of which pthread_join tells a moment before. */
 static void await_alone(void)
 {
-    for (int tries = 0; tries < 10000 && !thread_are_alone(&own); tries++)
+    for (int tries = 0; tries < 10000 && !threads_are_alone(&own); tries++)
         usleep(1000);
-    _exit(thread_are_alone(&own) ? FINE : WRONG);
+    _exit(threads_are_alone(&own) ? FINE : WRONG);
 }
 
 /* ---- Of the tests ---- */
@@ -58,7 +58,7 @@ static void await_alone(void)
 static void *look_beside_main(void *unused)
 {
     (void)unused;
-    _exit(thread_are_alone(&own) ? WRONG : FINE);
+    _exit(threads_are_alone(&own) ? WRONG : FINE);
 }
 
 static void main_stays(void)
@@ -105,7 +105,7 @@ static void *outlive_work(void *unused)
     (void)unused;
     pthread_barrier_wait(&ended);
     for (int looks = 0; looks < 50; looks++, usleep(1000))
-        if (thread_are_alone(&own))
+        if (threads_are_alone(&own))
             _exit(WRONG);
     pthread_barrier_wait(&ended);
     await_alone();

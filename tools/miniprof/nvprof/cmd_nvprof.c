@@ -10,6 +10,7 @@
 #include "common/options.h"
 #include "nvprof/nvprof.h"
 #include "nvprof/pattern.h"
+#include "run/program.h"
 #include "run/query.h"
 
 #include "base/poison.h"
@@ -55,26 +56,32 @@ static int print_help(void)
     return NVPROF_EXIT_FINE;
 }
 
-/* ---- A trace in place of a program ---- */
+/* ---- A trace where nvprof expects a program ---- */
 
-/* "a trace", "a folder"; NULL: the file is something else. */
-static const char *kind_of(const char *path)
+static bool is_trace(const char *path)
 {
     struct mp_trace *trace;
     struct mp_error error;
     struct stat found;
 
-    if (stat(path, &found) != 0)
-        return NULL;
-    if (S_ISDIR(found.st_mode))
-        return "a folder";
-    if (!S_ISREG(found.st_mode) || mp_trace_open(path, &trace, &error) != MP_OK)
-        return NULL;
+    if (stat(path, &found) != 0 || !S_ISREG(found.st_mode) ||
+        mp_trace_open(path, &trace, &error) != MP_OK)
+        return false;
     mp_trace_close(trace);
-    return "a trace";
+    return true;
 }
 
-/* Options of a report before its trace are no command line of nvprof's. True after a complaint. */
+/* "a trace", "a folder"; NULL: the file is something else. */
+static const char *kind_of(const char *path)
+{
+    struct stat found;
+
+    if (stat(path, &found) == 0 && S_ISDIR(found.st_mode))
+        return "a folder";
+    return is_trace(path) ? "a trace" : NULL;
+}
+
+/* A report's options before a trace are not nvprof's command line. True after a complaint. */
 static bool complain_of_trace(const char *word, char **argv)
 {
     const char *kind = kind_of(word);
@@ -91,11 +98,18 @@ static bool complain_of_trace(const char *word, char **argv)
     return true;
 }
 
-/* After an option that nvprof does not have, nobody knows which word is a value. */
+/* After an option that nvprof lacks we cannot tell values from the program. Words after a program
+ * are the program's own. */
 static bool complain_of_any_trace(char **argv)
 {
+    char program[PATH_MAX];
+
     for (size_t i = 1; argv[i]; i++) {
-        if (argv[i][0] != '-' && complain_of_trace(argv[i], argv))
+        if (argv[i][0] == '-')
+            continue;
+        if (!is_trace(argv[i]) && program_find(argv[i], program))
+            break;
+        if (complain_of_trace(argv[i], argv))
             return true;
     }
     return false;
