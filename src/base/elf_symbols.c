@@ -116,7 +116,8 @@ const ElfW(Sym) * elf_symbols_find(const struct elf_symbols *symbols, const stru
     return symbols->sysv_table ? find_sysv(symbols, name) : NULL;
 }
 
-/* GNU's table leaves these out: they stand before the first symbol that it has. */
+/* GNU's table leaves these out: they come before the first symbol that it has. If an object defines
+ * no dynamic symbol, the linker may write that it begins at 1: then none is seen. */
 bool elf_symbols_need(const struct elf_symbols *symbols, const char *name)
 {
     uint32_t count = symbols->gnu_table    ? symbols->gnu_table[1]

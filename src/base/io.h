@@ -33,17 +33,17 @@ enum mp_status mp_create_exclusive(const char *path, int *fd, struct mp_error *e
 enum mp_status mp_create_exclusive_at(int folder, const char *path, int *fd,
                                       struct mp_error *error);
 
-/* Opens a file that a person asked for, to write it. A new one has mode 0600, since what a trace
- * says is in it; one that is there keeps its mode. `flags` are O_EXCL, O_TRUNC or O_NONBLOCK. -1:
- * errno says why. The caller closes it, above the standard descriptors or not. */
+/* Opens an output file for writing. A new file has mode 0600, because it says as much as a trace;
+ * an existing one keeps its mode. `flags` are O_EXCL, O_TRUNC or O_NONBLOCK. -1: errno says why.
+ * The caller closes it. The descriptor may be 0, 1 or 2. */
 int mp_open_output(const char *path, int flags);
 
 /* The same as a stream; NULL: errno says why. */
 FILE *mp_output_stream(const char *path, int flags);
 
-/* Gives the new file `fd` the mode of the file `path` of `folder` that it is about to replace. It
- * keeps its own where there is none, where that one is somebody else's, and where it cannot have
- * that one's group. */
+/* Gives the new file `fd` the group and mode of the file `path` of `folder` that it will replace.
+ * `fd` keeps its own mode if there is no such file, if that file has another owner, or if its group
+ * cannot be set. */
 void mp_keep_mode(int fd, int folder, const char *path);
 
 /* Creates the missing folders that lead to the file `path`, with access for the user only.

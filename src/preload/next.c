@@ -1,5 +1,6 @@
-/* Finds functions in the libraries that the loader has placed behind this one. Nothing here takes a
- * lock or allocates, and in glibc nothing calls another library: those in between may not be ready.
+/* Finds functions in the libraries that come after this one in the loader's list. Nothing here
+ * takes a lock or allocates, and in glibc nothing calls another library: those in between may not
+ * be ready.
  */
 #include "preload/next.h"
 
@@ -17,8 +18,8 @@
 
 void *_Atomic next_functions[NEXT_COUNT];
 
-/* A row is a function behind ours; or, with `lock`, one that tries in place of that one; or libc's.
- */
+/* A row names the next function; or, with `lock`, libc's function that tries that lock; or libc's
+ * own function. */
 static const struct row {
     const char *name;
     const char *lock;

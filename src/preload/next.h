@@ -1,13 +1,13 @@
-/* The functions behind ours: what the program would call without this library, which is libc's or
- * that of another library in between.
+/* The next functions: what the program would call without this library. They are libc's, or those
+ * of another library in between.
  *
- * The rule of this whole library: a function of ours calls the function behind it of the same name,
- * once, and no other function that a library in between may have. Such a library may count or check
+ * The rule of this whole library: a function of ours calls the next function of the same name once,
+ * and no other function that a library in between may have. Such a library may count or check
  * calls, or keep locks of its own. What we need besides is libc's own, which nobody else sees (but
  * for memory, which is the program's allocator's):
  *
- *     NEXT(name)        the function behind ours of that name
- *     TRY(lock, name)   tries in place of NEXT(lock), if that is libc's; otherwise says EBUSY
+ *     NEXT(name)        the next function of that name
+ *     TRY(lock, name)   libc's `name`, if NEXT(lock) is libc's; otherwise one that returns EBUSY
  *     LIBC(name)        libc's own
  *
  * They are found without dlsym, which takes locks, may allocate memory, and so may call us. We read
@@ -118,8 +118,8 @@ extern void *_Atomic next_functions[NEXT_COUNT];
 /* Finds it, and remembers it. If libc does not have it: next_missing. */
 void *next_find(enum next_name name);
 
-/* A function in place of one that libc does not have. It returns ENOSYS in place of a pthread
- * function, NULL in place of dlsym; otherwise it returns -1 and sets errno to ENOSYS. */
+/* A stub for a function that libc lacks: pthread functions return ENOSYS, dlsym returns NULL,
+ * others return -1 with errno ENOSYS. */
 void *next_missing(const char *name);
 
 /* What TRY is where it does not try. */

@@ -27,7 +27,9 @@ by() {
     run) run_options=() && run_recorded "$name" ./running "$mode" ;;
     range) run_options=(--capture range) && run_recorded "$name" ./running "$mode" ;;
     early) run_options=(--capture range --attach init) && run_recorded "$name" ./running "$mode" ;;
-    late) run_options=(--capture nvtx:step --attach range) && run_recorded "$name" ./running "$mode" ;;
+    late)
+        run_options=(--capture nvtx:step --attach range)
+        run_recorded "$name" ./running "$mode" ;;
     esac
 }
 
@@ -76,7 +78,8 @@ for how in variable run early; do
 done
 for how in alone variable run late; do
     for ((round = 1; round <= rounds; round++)); do
-        MINIPROF_CAPTURE=nvtx:step by $how $how capture || fail "capture, $how, round $round: $(tail -n 1 $how.err)"
+        MINIPROF_CAPTURE=nvtx:step by $how $how capture ||
+            fail "capture, $how, round $round: $(tail -n 1 $how.err)"
     done
     [ $how = alone ] || [ "$(kernels $how busy | awk '{ print $1 + $2 }')" -gt 0 ] ||
         fail "capture, $how: no kernel in the trace"

@@ -261,8 +261,8 @@ static bool is_awaited_copy(const struct mp_batch *batch, uint32_t row)
     return !CELL(copy, node) && (!(CELL(copy, flags) & 1) || is_pageable_copy(batch, row));
 }
 
-#define MOST_BYTES  ((UINT64_C(1) << 43) - 1)
-#define MOST_COPIES ((UINT64_C(1) << 16) - 1)
+#define MOST_BYTES ((UINT64_C(1) << 43) - 1)
+#define MAX_COPIES ((UINT64_C(1) << 16) - 1)
 
 static enum mp_status add_copy(struct deps *deps, const struct mp_batch *batch, uint32_t row,
                                uint32_t *index)
@@ -274,9 +274,9 @@ static enum mp_status add_copy(struct deps *deps, const struct mp_batch *batch, 
     *index = (uint32_t)deps->copy_count;
     deps->copies[deps->copy_count++] = (struct deps_copy){
         .bytes = bytes < MOST_BYTES ? bytes : MOST_BYTES,
-        .count = !count                ? 1
-                 : count < MOST_COPIES ? count
-                                       : MOST_COPIES,
+        .count = !count               ? 1
+                 : count < MAX_COPIES ? count
+                                      : MAX_COPIES,
         .pageable = is_pageable_copy(batch, row),
         .kind = kind <= MP_copy_kind_PtoP ? (unsigned)kind : MP_copy_kind_unknown,
     };

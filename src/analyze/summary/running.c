@@ -15,7 +15,7 @@ struct pass {
     struct running *running;
     struct definitions definitions;
     uint64_t most;
-    uint64_t found;    /* rows without times; item i % RUNNING_MOST is the last of them */
+    uint64_t found;    /* rows without times; item i % MAX_RUNNING is the last of them */
     struct dense ends; /* uint64_t, by stream: the greatest end */
 };
 
@@ -59,7 +59,7 @@ static enum mp_status take_rows(struct pass *pass, enum source_index index,
         if (start)
             MP_TRY(note_end(pass, stream, start + batch->columns[source->duration][row]));
         else
-            pass->running->items[pass->found++ % RUNNING_MOST] =
+            pass->running->items[pass->found++ % MAX_RUNNING] =
                 (struct running_work){.source = index,
                                       .id = batch->columns[source->id][row],
                                       .stream = stream,
@@ -100,12 +100,12 @@ static enum mp_status take_calls(void *context, const struct mp_batch *batch)
 static void keep_last(struct pass *pass)
 {
     struct running *running = pass->running;
-    struct running_work items[RUNNING_MOST];
+    struct running_work items[MAX_RUNNING];
     uint64_t count = pass->found < pass->most ? pass->found : pass->most;
 
-    count = count < RUNNING_MOST ? count : RUNNING_MOST;
+    count = count < MAX_RUNNING ? count : MAX_RUNNING;
     for (uint64_t i = 0; i < count; i++)
-        items[i] = running->items[(pass->found - count + i) % RUNNING_MOST];
+        items[i] = running->items[(pass->found - count + i) % MAX_RUNNING];
     memcpy(running->items, items, count * sizeof *items);
     running->count = (uint32_t)count;
 }

@@ -1,6 +1,6 @@
 /* What still ran, or waited, when the program ended: work without times that the last flush brought
- * (the counter `running_at_end`). When it began is not known, but not before its launch, nor before
- * the end of what its stream ran before.
+ * (the counter `running_at_end`). Its begin is not known. It began after its launch and after
+ * earlier work of its stream.
  */
 #ifndef MP_ANALYZE_SUMMARY_RUNNING_H
 #define MP_ANALYZE_SUMMARY_RUNNING_H
@@ -9,7 +9,7 @@
 
 #include "base/status.h"
 
-#define RUNNING_MOST 16u
+#define MAX_RUNNING 16u
 
 struct running_work {
     char *name;      /* owned */
@@ -22,7 +22,7 @@ struct running_work {
 };
 
 struct running {
-    struct running_work items[RUNNING_MOST]; /* the last in the file, in its order */
+    struct running_work items[MAX_RUNNING]; /* the last in the file, in its order */
     uint32_t count;
 };
 

@@ -31,9 +31,9 @@ struct mp_meant {
     const char *name;
     unsigned distance;
     bool tie;
-    const char
-        *beginning; /* a name that begins as the typed text does, up to a dash or all of it */
-    size_t apart;   /* by so many letters one is longer */
+    /* A name of which one is the beginning of the other, at a dash if the typed text is longer: */
+    const char *beginning;
+    size_t apart; /* difference of the two lengths */
 };
 
 /* Considers a whole name. The distance counts letters inserted, removed or changed, and neighbours
@@ -44,9 +44,9 @@ void mp_meant_offer(struct mp_meant *meant, const char *name);
  * of one name are no tie. */
 void mp_meant_offer_as(struct mp_meant *meant, const char *spelling, const char *name);
 
-/* The name that was probably meant. Near is one letter of three at most. If none is near, or two
- * are equally near, it is one that the typed text cuts (iter) or goes on after (cuda-graph-trace),
- * the one nearest in length. NULL without one: no suggestion is better than a wrong one. */
+/* The name that was probably meant: at most one letter in three differs. If there is none, or a
+ * tie: the name nearest in length that the typed text begins (iter) or continues
+ * (cuda-graph-trace). NULL if neither. */
 const char *mp_meant_name(const struct mp_meant *meant);
 
 #endif

@@ -28,8 +28,8 @@ bool mp_pattern_has_pid(const char *pattern);
 enum mp_status mp_pattern_expand(const char *pattern, char *buffer, size_t size,
                                  struct mp_error *error);
 
-/* Traces whose name is taken get the numbers from 1 to this one, or from 2 where a program replaces
- * itself by exec and so keeps its process id. As many processes may share a name. */
+/* If a trace's name is taken, the trace gets the first free number from 1 to this one; after exec,
+ * which keeps the process id, from 2. */
 #define MP_PATTERN_LAST_NUMBER 9999u
 
 /* Writes `path` with a number to `buffer`: "a.mpt" becomes "a.2.mpt", any other "a" becomes "a.2".

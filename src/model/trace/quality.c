@@ -225,7 +225,7 @@ static void take_lengths(struct quality *quality, const struct mp_batch *batch)
         struct range_loss *loss = find_range(quality, batch->columns[MP_COLUMN_capture_range][row]);
 
         if (loss && batch->columns[MP_COLUMN_capture_kind][row] == MP_capture_kind_begin)
-            loss->length -= time; /* of a range that was not ended it stays beyond all times */
+            loss->length -= time; /* a range without an end keeps a huge length */
         else if (loss)
             loss->length += time;
     }
@@ -250,7 +250,7 @@ static enum mp_status measure_ranges(struct quality *quality, struct mp_trace *t
                                            mp_status_name(status));
 }
 
-/* Work from before a range counts if it ran for too much of it, and else not at all. */
+/* Keeps `earlier` only if the work ran for more than 2 % of the range. */
 static void judge_earlier(struct quality *quality)
 {
     size_t kept = 0;
@@ -307,7 +307,7 @@ const struct quality_gap *quality_gap(const struct quality *quality)
     static const struct quality_gap untimed = {"no_kernel_times", "too many kernels have no times"};
     static const struct quality_gap lost = {"lost_work", "too many records were lost"};
     static const struct quality_gap taken = {"other_client",
-                                             "another CUPTI client has the records of a part"};
+                                             "another CUPTI client took part of the records"};
     static const struct quality_gap device = {
         "device_launches", "kernels launch kernels, of which CUPTI gives no records"};
     static const struct quality_gap running = {"running_at_end",

@@ -1,11 +1,11 @@
 /* What a program's ThreadSanitizer has to know of this library.
  *
- * The sanitizer sees each memcpy, strlen or free of ours, as it stands in front of libc's. It does
- * not see our atomic loads and stores, which it would have to compile. So what a thread hands over
- * by an atomic would look like a race, and the program would fail for it.
+ * The sanitizer intercepts our calls of memcpy, strlen and free. It does not see our atomics,
+ * because it did not compile them. So memory that one thread hands to another by an atomic looks
+ * like a race, and the program would fail.
  *
- * Two things help. It ignores what our own threads read and write. Where memory goes from one of
- * the program's threads to another one, the first one gives it and the second one takes it.
+ * We tell it to ignore our own threads. For memory that passes between the program's threads we
+ * mark the hand-over: give, then take.
  *
  * The functions are the sanitizer's, as weak symbols: in a program without it they are NULL. A
  * build of ours with the sanitizer needs none of this.

@@ -97,7 +97,7 @@ struct cuda_state {
  * that lock would be held across calls into CUPTI. */
 struct cupti_state {
     CUpti_SubscriberHandle subscriber; /* attach.h says when */
-    _Atomic bool callbacks_taken;    /* by another client for good: we have its activities alone */
+    _Atomic bool callbacks_taken;    /* another client keeps them; we use activity records alone */
     _Atomic bool enabled;            /* the kinds that cost something are on */
     _Atomic bool calls_by_callback;  /* rows of `call` come from callbacks, not CUPTI's records */
     _Atomic bool buffers_told;       /* PER_THREAD_ACTIVITY_BUFFER reads back as it was set */

@@ -13,11 +13,10 @@
  * before they do their work. CUPTI is attached then, so it sees the call itself like any other.
  * Without that library `graph` means `init`, and so does `range` if cuProfilerStart begins a range.
  *
- * Where another client is CUPTI's subscriber for good but records in sessions only, the recorder
- * goes without callbacks: it has CUPTI's activities alone, calls among them. Then the preloaded
- * library tells of cuProfilerStart and Stop, and the driver of contexts. What only callbacks tell
- * is missing: synchronisation, stacks, what graphs are made of, and which calls another client
- * takes.
+ * Some clients stay CUPTI's subscriber but record only in sessions. Beside such a client the
+ * recorder uses CUPTI's activity records alone, also for calls. The preloaded library reports
+ * cuProfilerStart and Stop, and the driver is asked for contexts. Synchronisation, stacks, the
+ * contents of graphs and takeovers by other clients are then not known.
  *
  * CUPTI stays after the first range. In a process whose threads launch, cuptiFinalize ends in a
  * launch failure or a hang (8 threads with graphs, H100, libcupti 13.0: docs/measurements.md).
@@ -40,9 +39,9 @@ struct attach {
     struct mp_preload *preload; /* NULL: not loaded */
     _Atomic bool done;          /* CUPTI is set up */
     bool failed;                /* CUPTI could not be set up; under range_switch */
-    bool refused;               /* for the sake of another client, which may leave; said */
-    enum client_habit other;    /* when that client has CUPTI */
-    bool missed;                /* a range or graph was not recorded for want of CUPTI, said */
+    bool refused;            /* another client that may leave has CUPTI; the message was printed */
+    enum client_habit other; /* when that client has CUPTI */
+    bool missed;             /* attaching late was tried */
 };
 
 /* Decides when to attach, from the settings and from what is loaded. After profiling_open and

@@ -6,18 +6,18 @@
 
 #define CLIENT_NAME_BYTES 256
 
-/* When a client has CUPTI. If several may be meant, the last of theirs. */
+/* How a client uses CUPTI. If several known clients are loaded, the greatest value counts. */
 enum client_habit {
     CLIENT_STAYS,  /* subscriber for good; registers its buffers anew in each of its sessions, so
                       between these CUPTI's activities are free */
     CLIENT_LEAVES, /* subscriber in its sessions only */
-    CLIENT_UNKNOWN /* or it records all the time */
+    CLIENT_UNKNOWN /* not known, or it records all the time */
 };
 
 struct client {
     char name[CLIENT_NAME_BYTES]; /* "torch.profiler ('/path/to.so')"; empty: none is known */
     enum client_habit habit;
-    const char *version_1; /* how it is kept from CUPTI's version 2; NULL: not known */
+    const char *version_1; /* how the user keeps it from CUPTI's version 2; NULL: not known */
 };
 
 /* Who the other client may be, guessed from the loaded libraries: a known one, or one that calls

@@ -1,8 +1,7 @@
 /* Code of the device that launches kernels by itself (CUDA dynamic parallelism). CUPTI reports no
- * such kernel, so a trace of such a program lacks work that nobody has counted. What can be told is
- * that the code is there: a linked cubin names the device runtime's launch function only if some
- * kernel in it calls that (seen with nvcc 12.8 and 13.0; a program that only links cudadevrt has no
- * such name).
+ * such kernel, so their number is not known. But we can see whether a module may launch kernels: a
+ * linked cubin names the device runtime's launch function only if one of its kernels calls it. Seen
+ * with nvcc 12.8 and 13.0. A program that merely links cudadevrt lacks the name.
  */
 #ifndef MP_RECORD_PLACES_DEVICE_CODE_H
 #define MP_RECORD_PLACES_DEVICE_CODE_H

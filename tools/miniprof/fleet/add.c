@@ -137,7 +137,7 @@ static int find_place(struct fleet *fleet)
     return !job->force && access(text_of(&fleet->to), F_OK) == 0 ? refuse(fleet) : EXIT_FINE;
 }
 
-/* Who made the lake has decided who may read what is in it. */
+/* Files get the access rights of the lake's folder. */
 static bool share_run(const struct fleet *fleet)
 {
     const char *path = text_of(&fleet->from);
