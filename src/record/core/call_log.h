@@ -83,8 +83,7 @@ struct call_log {
     uint32_t leaving_stream; /* id of the stream that the present cuStreamDestroy destroys */
     bool busy;               /* the thread is in a call that the recorder makes */
     bool has_profiler_lock;  /* the thread is in a launch (profiling.h) */
-    bool begins_capture;     /* it is in a call that begins a stream capture; with metrics only */
-    bool makes_captured;     /* the same, with or without metrics (graphs.c) */
+    bool begins_capture;     /* it is in a call that begins a stream capture */
     uint32_t inner_launches; /* launches nested in the launch that holds the profiler lock */
     bool asking;             /* it is in a call made only for its correlation id */
     uint32_t correlation;    /* that id */

@@ -115,12 +115,13 @@ struct cupti_state {
 };
 
 /* The end of the recording, and how threads wait for it. The signal handler writes `signal` and
- * `signal_time`, the writer `closed`, the thread of the last flush `flushed`. The thread that ends
- * the recording (lifecycle_claim_end) writes the rest. Any thread reads all of it. */
+ * `signal_time`, the writer `closed`, the thread of the last flush `flushed`, a thread that exits
+ * in a handler `in_handler` and `abandoned`. The thread that ends the recording
+ * (lifecycle_claim_end) writes the rest. Any thread reads all of it. */
 struct ending {
     pthread_mutex_t lock;         /* of `flushed` and `closed` */
     pthread_cond_t changed;       /* `flushed` or `closed` was set; on CLOCK_MONOTONIC */
-    bool flushed;                 /* the last flush has returned */
+    bool flushed;                 /* the last flush has returned, or there is none to wait for */
     bool closed;                  /* the file is complete */
     _Atomic pid_t flusher;        /* the thread of the last flush; 0 until it runs */
     _Atomic pid_t writer;         /* the writer, likewise */

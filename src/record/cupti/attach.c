@@ -233,7 +233,7 @@ static void count_captures(struct recorder *recorder, enum mp_preload_call call)
 {
     if (call == MP_PRELOAD_CAPTURE) {
         atomic_fetch_add(&recorder->cuda.captures_told, 1);
-        contexts_capture_begins(recorder);
+        contexts_await_breakers(recorder);
     } else if (call == MP_PRELOAD_CAPTURED) {
         atomic_fetch_sub(&recorder->cuda.captures_told, 1);
     }

@@ -90,7 +90,28 @@ bool contexts_may_be_captured(const struct recorder *recorder)
     return (!has_callbacks && !recorder->attach.preload) || is_captured(&recorder->cuda);
 }
 
-void contexts_capture_begins(const struct recorder *recorder)
+void contexts_capture_begins(struct recorder *recorder)
+{
+    struct call_log *log = call_log_mine(&recorder->logs);
+
+    if (log && !log->begins_capture) {
+        log->begins_capture = true;
+        atomic_fetch_add(&recorder->cuda.capture_begins, 1);
+    }
+    contexts_await_breakers(recorder);
+}
+
+void contexts_capture_began(struct recorder *recorder)
+{
+    struct call_log *log = call_log_mine(&recorder->logs);
+
+    if (log && log->begins_capture) {
+        log->begins_capture = false;
+        atomic_fetch_sub(&recorder->cuda.capture_begins, 1);
+    }
+}
+
+void contexts_await_breakers(const struct recorder *recorder)
 {
     uint64_t until = mp_monotonic_ns() + mp_time_limit_ns(MP_TIME_CAPTURE_WAIT);
 
@@ -98,7 +119,7 @@ void contexts_capture_begins(const struct recorder *recorder)
         sched_yield();
 }
 
-/* Counted first: then either this sees the capture, or contexts_capture_begins sees this. */
+/* Counted first: then either this sees the capture, or contexts_await_breakers sees this. */
 static bool begin_breaking(struct recorder *recorder)
 {
     atomic_fetch_add(&recorder->cuda.capture_breakers, 1);

@@ -32,13 +32,18 @@ uint32_t contexts_count(struct context_list *contexts);
 /* Forgets all of them. Any thread. */
 void contexts_forget_all(struct context_list *contexts);
 
-/* Whether a stream capture may be under way. An event in its context would break the capture.
- * CUPTI's callbacks or the preloaded library tell of both ends; without them: true. Any thread. */
+/* Whether a stream capture may be under way, which an event of ours would break. CUPTI's callbacks
+ * or the preloaded library report begin and end; without them: true. Any thread. */
 bool contexts_may_be_captured(const struct recorder *recorder);
 
-/* A call begins a capture, which the caller has counted: waits until no call of ours would break
- * it. Such a call takes microseconds; the wait ends after MP_TIME_CAPTURE_WAIT at the latest. */
-void contexts_capture_begins(const struct recorder *recorder);
+/* CUPTI's callbacks, before and after a call that begins a capture; the thread that calls. The
+ * first one also does contexts_await_breakers. */
+void contexts_capture_begins(struct recorder *recorder);
+void contexts_capture_began(struct recorder *recorder);
+
+/* Waits until no call of ours is under way that would break the capture that this thread begins,
+ * and has counted. Such a call takes microseconds; the wait has the limit MP_TIME_CAPTURE_WAIT. */
+void contexts_await_breakers(const struct recorder *recorder);
 
 /* It is about to be destroyed. */
 void contexts_forget(struct context_list *contexts, CUcontext context);

@@ -87,7 +87,7 @@ void graphs_created(struct recorder *recorder, const CUpti_GraphData *data)
 {
     const struct call_log *log = is_lazy(recorder) ? call_log_mine(&recorder->logs) : NULL;
 
-    if (log && !log->makes_captured && !log->making &&
+    if (log && !log->begins_capture && !log->making &&
         origins_building(&recorder->origins, (uintptr_t)data->graph))
         mp_nvtx_building(true);
 }
@@ -116,21 +116,9 @@ void graphs_node_created(struct recorder *recorder, const CUpti_GraphData *data)
         origins_skip(&recorder->origins, (uintptr_t)data->node);
 }
 
-void graphs_capture_begins(struct recorder *recorder)
+void graphs_capture_began(struct recorder *recorder)
 {
-    struct call_log *log = is_lazy(recorder) ? call_log_mine(&recorder->logs) : NULL;
-
-    if (log)
-        log->makes_captured = true;
-}
-
-void graphs_capture_began(struct recorder *recorder, bool success)
-{
-    struct call_log *log = is_lazy(recorder) ? call_log_mine(&recorder->logs) : NULL;
-
-    if (log)
-        log->makes_captured = false;
-    if (log && success)
+    if (is_lazy(recorder) && call_log_mine(&recorder->logs))
         mp_nvtx_building(true);
 }
 

@@ -36,9 +36,8 @@ void graphs_created(struct recorder *recorder, const CUpti_GraphData *data);
 void graphs_forgotten(struct recorder *recorder, const CUpti_GraphData *data);
 void graphs_node_created(struct recorder *recorder, const CUpti_GraphData *data);
 
-/* ENTER and EXIT of a call that begins a stream capture; a capture that had begun has ended. */
-void graphs_capture_begins(struct recorder *recorder);
-void graphs_capture_began(struct recorder *recorder, bool success);
+/* A stream capture has begun, in the call that the thread leaves; one has ended. */
+void graphs_capture_began(struct recorder *recorder);
 void graphs_capture_ended(struct recorder *recorder);
 
 /* A node was cloned; a node is about to be destroyed. */

@@ -216,23 +216,10 @@ void profiling_capture_begins(struct recorder *recorder)
     struct profiling *profiling = &recorder->profiling;
     struct call_log *log = profiling->wanted ? call_log_mine(&recorder->logs) : NULL;
 
-    if (!log || log->has_profiler_lock || log->begins_capture)
+    if (!log || log->has_profiler_lock)
         return;
-    log->begins_capture = true;
-    atomic_fetch_add(&profiling->captures_beginning, 1);
     if (!atomic_load(&profiling->off) && take_lock(profiling))
         profiler_lock_release(&profiling->lock);
-}
-
-void profiling_capture_began(struct recorder *recorder)
-{
-    struct profiling *profiling = &recorder->profiling;
-    struct call_log *log = profiling->wanted ? call_log_mine(&recorder->logs) : NULL;
-
-    if (!log || !log->begins_capture)
-        return;
-    log->begins_capture = false;
-    atomic_fetch_sub(&profiling->captures_beginning, 1);
 }
 
 /* ---- One launch ---- */
@@ -322,7 +309,7 @@ static bool is_on(struct recorder *recorder)
 
     return recorder_is_recording(recorder) && atomic_load(&recorder->cupti_state.enabled) &&
            !atomic_load(&profiling->off) && atomic_load(&recorder->cuda.stream_captures) <= 0 &&
-           atomic_load(&profiling->captures_beginning) <= 0;
+           atomic_load(&recorder->cuda.capture_begins) <= 0;
 }
 
 static void say_graph(struct profiling *profiling)

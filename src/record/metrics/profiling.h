@@ -62,9 +62,7 @@ struct profiling {
     struct profiling_session *running; /* of the launch that is being profiled ... */
     struct profiled_launch *launch;    /* ... which is this one, or NULL */
     unsigned unflushed;                /* launches of several passes since the last forced flush */
-    /* Any thread. */
-    _Atomic int32_t captures_beginning;
-    _Atomic bool graph_was_said;
+    _Atomic bool graph_was_said;       /* any thread */
 };
 
 /* Reads the settings; a wrong one is said and switches metrics off. */
@@ -76,10 +74,9 @@ void profiling_enter(struct recorder *recorder, const struct api_watch *watch,
                      CUpti_CallbackId cbid, const CUpti_CallbackData *data);
 void profiling_leave(struct recorder *recorder);
 
-/* profiling_capture_begins: a stream capture is about to begin. profiling_capture_began: it is now
- * counted in recorder.cuda.stream_captures. */
+/* A stream capture is about to begin, and counts in recorder.cuda.capture_begins: waits for the
+ * launch that is being profiled. */
 void profiling_capture_begins(struct recorder *recorder);
-void profiling_capture_began(struct recorder *recorder);
 
 /* The context is about to be destroyed. */
 void profiling_forget(struct recorder *recorder, CUcontext context);

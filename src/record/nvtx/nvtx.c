@@ -39,11 +39,11 @@
  */
 #include "record/nvtx/nvtx.h"
 
+#include "base/log.h"
 #include "record/nvtx/calls.h"
 #include "record/nvtx/time.h"
 #include "record/nvtx/watch.h"
 
-#include "base/log.h"
 #include "base/poison.h"
 
 #define NVTX_NEVER_BUILDING UINT32_MAX

@@ -121,19 +121,15 @@ static void on_capture(struct recorder *recorder, bool begins, const CUpti_Callb
     bool success = !enters && sync_calls_result(data) == CUDA_SUCCESS;
 
     if (begins && enters) {
-        atomic_fetch_add(&recorder->cuda.capture_begins, 1);
         contexts_capture_begins(recorder);
-        graphs_capture_begins(recorder);
         profiling_capture_begins(recorder);
     } else if (begins) {
         if (success) {
             atomic_store(&recorder->cuda.ever_captured, true);
             atomic_fetch_add(&recorder->cuda.stream_captures, 1);
+            graphs_capture_began(recorder);
         }
-        if (atomic_load(&recorder->cuda.capture_begins) > 0) /* CUPTI saw it enter */
-            atomic_fetch_sub(&recorder->cuda.capture_begins, 1);
-        graphs_capture_began(recorder, success);
-        profiling_capture_began(recorder);
+        contexts_capture_began(recorder);
     } else if (!enters && atomic_load(&recorder->cuda.stream_captures) > 0) {
         /* Also when it fails: an invalidated capture has ended too. */
         atomic_store(&recorder->cuda.captured_until, data->correlationId);
