@@ -147,7 +147,7 @@ static int check_folder(const char *folder)
     for (int i = 0; i < count; i++) {
         int code = check_named(folder, names[i]->d_name);
 
-        worst = code > worst ? code : worst;
+        worst = worse_code(worst, code);
         free(names[i]);
     }
     free(names);
@@ -170,7 +170,7 @@ int cmd_check(int argc, char **argv)
     for (int i = first; i < argc; i++) {
         int code = trace_set_is_folder(argv[i]) ? check_folder(argv[i]) : check_file(argv[i]);
 
-        worst = code > worst ? code : worst;
+        worst = worse_code(worst, code);
     }
     return worst;
 }

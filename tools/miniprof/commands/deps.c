@@ -490,7 +490,7 @@ static int report_arguments(struct reporting *reporting, int count, char **argum
 
     if (!matched_is_job(&matched, set.command, count, arguments, reporting->values->one_clock)) {
         code = each_trace(set.command, &reporting->out, count, arguments, report_deps, reporting);
-        return matched.code > code ? matched.code : code;
+        return worse_code(code, matched.code);
     }
     matched_complain(&matched);
     code = report_job(reporting, &matched);

@@ -250,7 +250,7 @@ static int open_and_compare(struct making *making, const struct arguments sides[
                         : compare_and_print(making, NULL);
     making->sets = NULL;
     for (int side = 0; side < DIFF_SIDES; side++) {
-        code = codes[side] > code ? codes[side] : code;
+        code = worse_code(code, codes[side]);
         trace_set_free(&sets[side]);
     }
     return code;

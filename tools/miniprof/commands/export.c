@@ -231,7 +231,7 @@ static int run(struct export_job *job, int count, char **arguments)
         return code;
     written = export_set(job, &traces, count == 1 ? arguments[0] : NULL);
     trace_set_free(&traces);
-    return written > code ? written : code;
+    return worse_code(code, written);
 }
 
 int cmd_export(int argc, char **argv)

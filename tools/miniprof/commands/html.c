@@ -75,8 +75,7 @@ struct making {
 
 static void worsen(struct making *making, int code)
 {
-    if (code > making->code)
-        making->code = code;
+    making->code = worse_code(making->code, code);
 }
 
 static struct html_report_options options_of(const struct html_values *values)
@@ -204,7 +203,7 @@ static int write_page(void *context, FILE *out)
         return making->code;
     code = write_set(making, out, &traces, NULL);
     trace_set_free(&traces);
-    return job_code > code ? job_code : code;
+    return worse_code(job_code, code);
 }
 
 /* `run/app.html` of `run/app.mpt`, `run.html` of `run/`. Returns false if that is no name, as of

@@ -79,7 +79,7 @@ static int print_set(const struct trace_set *traces, struct report_out *out)
     }
     for (size_t i = 0; i < traces->count; i++) {
         if (!trace_process_is_whole(&traces->processes[i]))
-            code = code > EXIT_FINDINGS ? code : EXIT_FINDINGS;
+            code = worse_code(code, EXIT_FINDINGS);
     }
     return code;
 }
@@ -97,7 +97,7 @@ static int print_several(int count, char **arguments, struct report_out *out)
                 ? report_trace(set.command, traces.processes[0].path, report_info, out)
                 : print_set(&traces, out);
     trace_set_free(&traces);
-    return found > code ? found : code;
+    return worse_code(code, found);
 }
 
 int cmd_info(int argc, char **argv)

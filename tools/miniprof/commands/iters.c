@@ -206,8 +206,8 @@ static int report_arguments(struct reporting *reporting, int count, char **argum
 
     if (job)
         matched_free(&reporting->matched);
-    else if (reporting->matched.code > code)
-        code = reporting->matched.code;
+    else
+        code = worse_code(code, reporting->matched.code);
     return code;
 }
 

@@ -12,6 +12,12 @@ enum exit_code {
     EXIT_UNREADABLE = 3 /* there is no trace to read, or no way to write the answer */
 };
 
+/* The worse of two exit codes. */
+static inline int worse_code(int a, int b)
+{
+    return a > b ? a : b;
+}
+
 /* A row of main.c's table. */
 struct command {
     const char *name;

@@ -11,11 +11,6 @@
 
 #include "base/poison.h"
 
-static int worse(int a, int b)
-{
-    return a > b ? a : b;
-}
-
 /* The files of the arguments, those of folders in their places. */
 struct listing {
     const char **paths;
@@ -40,7 +35,7 @@ static bool add_folder(struct listing *listing, const char *command, char **fold
     int code;
     bool opened = open_trace_set(command, 1, folder, set, &code);
 
-    listing->code = worse(listing->code, code);
+    listing->code = worse_code(listing->code, code);
     for (size_t i = 0; opened && i < set->count; i++) {
         if (!add_path(listing, set->processes[i].path))
             return false;
@@ -105,13 +100,13 @@ static int report_all(struct listing *listing, const char *command, struct repor
         return EXIT_UNREADABLE;
     if (first) {
         report_streams_name(out, several ? "job" : NULL);
-        code = worse(code, first(context));
+        code = worse_code(code, first(context));
     }
     for (size_t i = 0; i < listing->count; i++) {
         const char *path = listing->paths[i];
 
         report_streams_name(out, several ? label_of(listing, path) : NULL);
-        code = worse(code, report_trace(command, path, report, context));
+        code = worse_code(code, report_trace(command, path, report, context));
     }
     return report_streams_close(command, out, code);
 }

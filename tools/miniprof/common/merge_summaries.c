@@ -26,7 +26,7 @@ struct work {
 
 static void worsen(struct work *work, int code)
 {
-    work->code = code > work->code ? code : work->code;
+    work->code = worse_code(work->code, code);
 }
 
 /* Adds a summary, and prints the warnings about its process. */

@@ -10,11 +10,6 @@
 
 #include "base/poison.h"
 
-static int worse(int a, int b)
-{
-    return a > b ? a : b;
-}
-
 int complain_of_problems(const char *command, const struct trace_set *set)
 {
     int code = EXIT_FINE;
@@ -24,7 +19,7 @@ int complain_of_problems(const char *command, const struct trace_set *set)
         bool missing = problem->named && !problem->repeated;
 
         complain(command, "%s", problem->text);
-        code = worse(code, missing || !set->count ? EXIT_UNREADABLE : EXIT_FINDINGS);
+        code = worse_code(code, missing || !set->count ? EXIT_UNREADABLE : EXIT_FINDINGS);
     }
     return code;
 }

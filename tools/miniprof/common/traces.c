@@ -52,7 +52,7 @@ static int print_merged(const char *command, struct reporting *reporting, int co
         found = whole ? EXIT_FINE : EXIT_FINDINGS;
     }
     trace_set_free(&set);
-    return report_streams_close(command, &reporting->out, found > code ? found : code);
+    return report_streams_close(command, &reporting->out, worse_code(found, code));
 }
 
 int traces_command(const struct option_set *set, bool gpu, bool api, int argc, char **argv)

@@ -163,15 +163,12 @@ static int write_each(struct export_job *job, const struct trace_set *traces, co
     if (mkdir(folder, 0700) != 0 && errno != EEXIST)
         return cannot_write(job->command, folder);
     for (size_t i = 0; i < traces->count && code < EXIT_USAGE; i++) {
-        int one;
-
         name_in_folder(job, traces, i, folder, path);
         job->processes = &traces->processes[i];
         job->count = 1;
         job->ranks_process = (uint32_t)i;
         job->path = path;
-        one = write_one(job, false);
-        code = one > code ? one : code;
+        code = worse_code(code, write_one(job, false));
     }
     return code;
 }

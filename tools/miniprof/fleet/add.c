@@ -174,7 +174,7 @@ static int write_run(void *context, const char *part)
         if (!mp_intern_add(&fleet->places, fleet->place.data, fleet->place.size))
             return out_of_memory(fleet);
     }
-    return placed > code ? placed : code;
+    return worse_code(code, placed);
 }
 
 static int add_trace(struct fleet *fleet, const struct tree_trace *trace)
@@ -195,7 +195,7 @@ static int add_trace(struct fleet *fleet, const struct tree_trace *trace)
         added = part_folder_inside(fleet->job->command, fleet->job->output, write_run, fleet);
     }
     trace_set_free(&set);
-    return added > code ? added : code;
+    return worse_code(code, added);
 }
 
 /* ---- All of them ---- */
@@ -207,7 +207,7 @@ static void add_all(struct fleet *fleet)
 
         progress_count(i, fleet->tree.count);
         code = add_trace(fleet, &fleet->tree.traces[i]);
-        fleet->code = code > fleet->code ? code : fleet->code;
+        fleet->code = worse_code(fleet->code, code);
         if (fleet->job->cannot_write)
             break;
     }
@@ -243,7 +243,7 @@ int fleet_add(struct export_job *job, int count, char **arguments)
     for (int i = 0; i < count; i++) {
         int code = tree_add(&fleet.tree, job->command, arguments[i]);
 
-        fleet.code = code > fleet.code ? code : fleet.code;
+        fleet.code = worse_code(fleet.code, code);
     }
     opened = fleet.tree.count ? open_lake(&fleet) : EXIT_FINE;
     fleet.code = opened > fleet.code ? opened : fleet.code;

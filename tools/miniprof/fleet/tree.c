@@ -78,7 +78,7 @@ static int add_folder(struct tree *tree, const char *command, const char *folder
     for (int i = 0; i < count; i++) {
         int one = add_entry(tree, command, folder, names[i]->d_name);
 
-        code = one > code ? one : code;
+        code = worse_code(code, one);
         free(names[i]);
     }
     free(names);

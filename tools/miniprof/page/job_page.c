@@ -43,7 +43,7 @@ bool job_page_open(struct job_page *page, const struct job_page_options *options
 
     page->job = (struct html_job){.critical = NULL};
     if (!matched_is_job(&page->matched, options->command, count, arguments, options->one_clock)) {
-        *code = page->matched.code > *code ? page->matched.code : *code;
+        *code = worse_code(*code, page->matched.code);
         return false;
     }
     matched_complain(&page->matched);
@@ -52,7 +52,7 @@ bool job_page_open(struct job_page *page, const struct job_page_options *options
         complain(options->command, "the page has nothing of the job: %s", error.text);
         matched_worsen(&page->matched, EXIT_FINDINGS);
     }
-    *code = page->matched.code > *code ? page->matched.code : *code;
+    *code = worse_code(*code, page->matched.code);
     return status == MP_OK;
 }
 

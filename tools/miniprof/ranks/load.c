@@ -13,7 +13,7 @@
 
 static void worsen(const struct ranks_loading *loading, int code)
 {
-    *loading->code = code > *loading->code ? code : *loading->code;
+    *loading->code = worse_code(*loading->code, code);
 }
 
 static enum mp_status keep_warning(const struct ranks_loading *loading, size_t process,

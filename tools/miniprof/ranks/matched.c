@@ -11,7 +11,7 @@
 
 void matched_worsen(struct matched *matched, int code)
 {
-    matched->code = code > matched->code ? code : matched->code;
+    matched->code = worse_code(matched->code, code);
 }
 
 static enum mp_status keep_warning(struct matched *matched, size_t process, const char *text)
@@ -99,7 +99,6 @@ bool matched_is_job(struct matched *matched, const char *command, int count, cha
 {
     const char *const *paths = (const char *const *)arguments;
     struct mp_error error;
-
     enum mp_status status;
 
     *matched = (struct matched){.command = command, .code = EXIT_FINE};
