@@ -204,7 +204,7 @@ static enum mp_status add_calls(struct pass *pass)
 {
     for (size_t i = 0; i < pass->calls.count; i++) {
         const struct nvtx_call *call = &pass->calls.items[i];
-        struct tally tally = {1, call->duration, call->duration, call->duration};
+        const struct tally tally = tally_of(call->duration, 1);
         uint32_t name;
 
         if (!call->launched && !pass->options->all_calls)

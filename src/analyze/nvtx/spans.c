@@ -261,13 +261,12 @@ static void finish_instances(struct pass *pass, uint64_t last)
 
     for (size_t i = 0; i < pass->count; i++) {
         struct nvtx_instance *instance = &pass->instances[i];
-        uint64_t duration;
+        struct tally tally;
 
         if (!finish_instance(pass, instance, last))
             continue;
-        duration = instance->end - instance->begin;
-        tally_merge(&pass->spans->kinds[instance->kind].instances,
-                    &(struct tally){1, duration, duration, duration});
+        tally = tally_of(instance->end - instance->begin, 1);
+        tally_merge(&pass->spans->kinds[instance->kind].instances, &tally);
         pass->instances[kept++] = *instance;
     }
     pass->count = kept;

@@ -23,9 +23,8 @@ void lake_put_place(const struct export_process *process, struct mp_buffer *path
 /* Whether a character stands for itself in the path; others become `_`. */
 bool lake_is_plain(char character);
 
-/* Makes the folders of `path` that end at a `/` after the first `from` bytes. New
- * ones get `mode`, whatever the umask. Others may make them at the same time. MP_ERR_IO; `path` is
- * as it was. */
+/* Makes the folders of `path` that end at a `/` after the first `from` bytes. New ones get `mode`,
+ * whatever the umask. Others may make them at the same time. MP_ERR_IO; `path` is as it was. */
 enum mp_status lake_make_folders(char *path, size_t from, mode_t mode, struct mp_error *error);
 
 extern const struct export_format export_parquet;

@@ -2,8 +2,8 @@
  * documents, and its timeline (timeline.h).
  *
  * A document is what a command prints with --json, made by the same printer. documents.c lists the
- * documents: a new one is a line there, and the page shows it as tables. If the trace
- * lacks what a document needs, the page has {"note": why} instead.
+ * documents: a new one is a line there, and the page shows it as tables. If the trace lacks what a
+ * document needs, the page has {"note": why} instead.
  */
 #ifndef MP_REPORT_PAGE_REPORT_H
 #define MP_REPORT_PAGE_REPORT_H
