@@ -354,12 +354,13 @@ cpu=$(taskset -cp $$ | sed 's/.*: *//; s/[-,].*//')
 writer() {
     grep -lx miniprof /proc/"$pid"/task/*/comm | cut -d/ -f5
 }
+has_writer() { [ -n "$(writer)" ]; }
 # starve NAME [VAR=VALUE...]
 starve() {
     rm -f go1 go2
     start "$1" MINIPROF_BUFFER_MB=8 "${@:2}" -- taskset -c "$cpu" "${many[@]}"
     await grep -q ready "$1.out"
-    await [ -n "$(writer)" ]
+    await has_writer
     chrt --idle --pid 0 "$(writer)"
     touch go1
     await grep -q 'done' "$1.out"

@@ -38,6 +38,10 @@ same "the pid is the main thread's id" "$("$miniprof" info --json secret.mpt |
 # ---- the process -----------------------------------------------------------------------------
 start process -- "$steps" init print=here await=seen alpha=1 sync exit=0
 await grep -q here process.out
+# A thread names itself once it runs.
+is_named() { grep -qsx "$1" "/proc/$pid/task/"*/comm; }
+await is_named miniprof
+await is_named miniprof-flush
 same "two threads more, and they say whose they are" "miniprof miniprof-flush" \
     "$(echo $(cat /proc/"$pid"/task/*/comm 2>/dev/null | grep miniprof | sort))"
 same "no descriptor of ours reaches a child" 0 "$(for fd in /proc/"$pid"/fd/*; do
