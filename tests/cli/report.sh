@@ -95,7 +95,7 @@ line 5 "program     not known, process 4242 on there"
 line 6 "GPU         TestGPU"
 line 7 "recording   no capture range, 1.9700ms; 120 records in * bytes; whole"
 line 8 'iterations  20 by NVTX range "step"; 100.0 % of GPU work'
-line 9 "unrecorded  not measured; *"
+line 9 "cost        of recording: not known; *"
 line 11 "Where an iteration goes (mean 70.000us)"
 line 12 "  kernels run                   57.1 %   40.000us  ################"
 line 13 "  idle: launch-bound            12.9 %   9.0000us  ####"
@@ -113,18 +113,19 @@ json '{k: v for k, v in d["time"].items() if v} == {"kernel_ns": 40000, "idle_la
 json 'd["recording"]["gpus"] == [{"device": 0, "name": "TestGPU"}] and not d["notes"]'
 json 'd["hot"] == [{"name": "gemm", "calls": 20, "total_ns": 800000, "mean_ns": 40000,
     "percent": 100}]'
-json 'd["latency"]["unrecorded"]["how"] is None'
+json 'd["recording_cost"]["source"] == "unknown"'
 
 # With steps: of 51 to 60 us the P50 is 55; with 3 of a kind nothing is known.
 forged baseline < <(echo "header MINIPROF_BASELINE=25%"; loop 20; steps 10 10
     echo "quality name=8 time=9 value=30"; echo "quality name=9 time=9 value=10")
 run report baseline.mpt
-line 2 "Without recording 55.000us (53.000us to 58.000us) instead of 70.000us: measured"
-line 3 "  in 10 steps 'step'."
+line 2 "A step 'step' takes 55.000us without recording (53.000us to 58.000us), 70.000us"
+line 3 "  with it: measured in 10 steps."
 line 6 "Note: 10 of 30 steps were not recorded, as --baseline asks."
 digest baseline baseline.mpt
-json 'd["latency"]["unrecorded"] == {"how": "measured", "p50_ns": 55000, "low_ns": 53000,
-    "high_ns": 58000, "recorded_p50_ns": 70000, "steps": 10, "name": "step"}'
+json 'd["recording_cost"] == {"source": "measured", "why_not": None, "cost_ns": 15000,
+    "of_ns": 70000, "without_ns": 55000, "low_ns": 53000, "high_ns": 58000, "steps": 10,
+    "step_name": "step"}'
 forged few < <(echo "header MINIPROF_BASELINE=25%"; loop 20; steps 10 3)
 digest few few.mpt
 json '[n["note"] for n in d["notes"]] == ["no_baseline"]'

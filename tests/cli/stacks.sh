@@ -311,11 +311,11 @@ verdict "modules without names" $?
 
 # Iterations end with the three waits. Between the calls: 1 us each in train, forward, train, train,
 # train, train; 25 us and 4 us and 40 us in train, all at line 20; 1 us at line 21.
-run iters --as-recorded --json stacks.mpt
+run iters --json stacks.mpt
 code 0
 json 'sorted((r["function"], r["line"], round(r["mean_ns"] * d["count"]))
     for r in d["host_code"]) == [("forward", 7, 1000), ("train", 20, 74000), ("train", 21, 1000)]'
-run iters --as-recorded stacks.mpt
+run iters stacks.mpt
 code 0
 grep -A2 'Host code of an iteration, by the line' .stdout | tail -n 1 >.cut && mv .cut .stdout
 stdout <<'END'
@@ -324,7 +324,7 @@ END
 
 # The path has the 25 us and the 40 us of them, as the column `Host code` of `stacks` does. By
 # iterations: of the second and the third.
-run deps --parts --as-recorded stacks.mpt
+run deps --parts stacks.mpt
 code 0
 grep -A2 'Host code on the critical path, by the line' .stdout >.cut && mv .cut .stdout
 stdout <<'END'
@@ -332,17 +332,17 @@ stdout <<'END'
   Share  Critical path  Host code
 100.00%       65.000us  train (main.py:20)
 END
-run deps --parts --as-recorded --csv --table host_code stacks.mpt
+run deps --parts --csv --table host_code stacks.mpt
 code 0
 stdout <<'END'
 percent,critical_ns,frame,function,file,line
 100.000000,65000,"train (main.py:20)","train","/app/main.py",20
 END
-run deps --as-recorded --json stacks.mpt
+run deps --json stacks.mpt
 code 0
 json 'sum(r["critical_ns"] for r in d["host_code"]) == d["parts"]["host_code_ns"]
     and [(r["function"], r["line"]) for r in d["host_code"]] == [("train", 20)]'
-run deps --parts --as-recorded --iterations auto --csv --table host_code stacks.mpt
+run deps --parts --iterations auto --csv --table host_code stacks.mpt
 code 0
 stdout <<'END'
 percent,mean_ns,frame,function,file,line

@@ -67,11 +67,12 @@ same "nvtx: steps" "93 20" "$(counter nvtx baseline_steps) $(counter nvtx baseli
 same "nvtx: the table has all but the first after a switch" "0 18
 1 71" "$(tally nvtx step recorded)"
 same "nvtx: their name" "it 89" "$(tally nvtx step name)"
-like "nvtx: iters" '^recorded 3\.01.*, without recording 3\.01.*: measured in 18 steps .it.$' \
+like "nvtx: iters" \
+    '^A step .it. takes 3\.01.* without recording .*, 3\.01.* with it: measured in 18 steps\.$' \
     "$(first nvtx)"
 check "nvtx: the digest has the same" python3 "$SOURCE/tests/golden/compare_report.py" "$miniprof" \
     "$work/nvtx.mpt"
-like "nvtx: info" 'without recording 3\.01.*measured in 18 steps' "$("$miniprof" info nvtx.mpt)"
+like "nvtx: info" '3\.01.* without recording .*measured in 18 steps' "$("$miniprof" info nvtx.mpt)"
 same "nvtx: as JSON" "True it 71 18" "$(fact nvtx \
     "d['baseline']['known'], d['baseline']['name'], d['baseline']['recorded']['steps'],
      d['baseline']['unrecorded']['steps']" | tr -d "(),'")"

@@ -201,7 +201,7 @@ done
 profile clocks MINIPROF_SAMPLE=default@100kHz -- "$steps" init "${steady[@]}" \
     push=iteration alpha=40 gamma=60 sync pop "${steady[@]}" print=text
 report clocks
-"$miniprof" iters --as-recorded --iterations iteration --each --json clocks.mpt >clocks.iters.json
+"$miniprof" iters --iterations iteration --each --json clocks.mpt >clocks.iters.json
 "$miniprof" gpu-trace --json clocks.mpt >clocks.trace.json
 same "clocks: of the outlier" "13 near" "$(python3 - <<'P'
 import json

@@ -34,9 +34,7 @@ for name in $(compgen -e |
     unset "$name"
 done
 export LD_LIBRARY_PATH=$build/simgpu
-# What is recorded costs nothing, for the reports. The recorder does not know that.
-. "$SOURCE/tests/tools/no_costs.sh"
-no_costs "$work/cache" "$(cat "$build/simgpu/versions")"
+export XDG_CACHE_HOME=$work/cache
 
 ok() {
     passed=$((passed + 1))

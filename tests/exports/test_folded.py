@@ -83,7 +83,7 @@ class Folded(unittest.TestCase):
         rows = [json.loads(line) for line in lines]
         # Of some calls a trace has the row of `sync` alone; deps knows their waiting, rows do not.
         names = {row["name"] for row in rows if row["kind"] in ("call", "wait")}
-        deps = json.loads(run("deps", "--as-recorded", "--json", trace))["rows"]
+        deps = json.loads(run("deps", "--json", trace))["rows"]
         self.assertEqual(by_name(stacks(trace, "waiting")),
                          named([row for row in deps if row["name"] in names], "waiting_ns"))
         self.assertEqual(by_name(stacks(trace, "critical")), named(rows, "critical_ns"))

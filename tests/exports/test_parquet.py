@@ -122,7 +122,7 @@ class Parquet(unittest.TestCase):
                 self.check_names(found, trace)
                 self.check_iterations(found, trace)
                 self.check_layers(found["layer"], trace)
-                advice = document("advise", "--json", "--as-recorded", trace)["findings"]
+                advice = document("advise", "--json", trace)["findings"]
                 self.assertEqual(
                     [(rule, int(gain)) for rule, gain in zip(found["advice"]["rule"],
                                                              found["advice"]["gain_ns"])],
@@ -161,7 +161,7 @@ class Parquet(unittest.TestCase):
 
     def check_iterations(self, found, trace):
         """The iteration table against the statistics of iters."""
-        report = document("iters", "--json", "--as-recorded", trace)
+        report = document("iters", "--json", trace)
         table = found["iteration"]
         self.assertEqual(len(table["iteration"]), report["count"])
         self.assertEqual(found["run"]["iterations"], [report["count"]])

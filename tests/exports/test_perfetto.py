@@ -191,7 +191,7 @@ class Contents(unittest.TestCase):
     def test_critical_path(self):
         for name in ("inference", "two_streams", "zoo/server", "zoo/pdl_graph", "simgpu"):
             trace = export([trace_of(name)], self.path)
-            done = subprocess.run([MINIPROF, "deps", "--json", "--as-recorded", trace_of(name)],
+            done = subprocess.run([MINIPROF, "deps", "--json", trace_of(name)],
                                   stdout=subprocess.PIPE, check=False)
             deps = json.loads(done.stdout)
             steps = collections.Counter()
@@ -205,7 +205,7 @@ class Contents(unittest.TestCase):
 
     def test_iterations(self):
         trace = export([trace_of("inference")], self.path)
-        done = subprocess.run([MINIPROF, "iters", "--json", "--each", "--as-recorded",
+        done = subprocess.run([MINIPROF, "iters", "--json", "--each",
                                trace_of("inference")], stdout=subprocess.PIPE, check=False)
         iterations = json.loads(done.stdout)["iterations"]
         found = sorted((s for s in trace.slices if s.category == "iteration"),

@@ -75,16 +75,15 @@ def compare_time(digest, iters):
 
 
 def compare_baseline(digest, iters):
-    got, of = digest["latency"]["unrecorded"], iters.get("baseline")
-    known = of is not None and of["known"]
-    source = iters["undisturbed"]["source"]
-    same("how", "measured" if known else None if source == "none" else source, got["how"])
-    if known:
-        same("unrecorded", (of["unrecorded"]["p50_ns"], of["unrecorded"]["p25_ns"],
-                            of["unrecorded"]["p75_ns"], of["unrecorded"]["steps"], of["name"],
-                            of["recorded"]["p50_ns"]),
-             (got["p50_ns"], got["low_ns"], got["high_ns"], got["steps"], got["name"],
-              got["recorded_p50_ns"]))
+    got, of = digest["recording_cost"], iters.get("baseline")
+    same("recording_cost", iters["recording_cost"], got)
+    if of is not None and of["known"]:
+        without, recorded = of["unrecorded"], of["recorded"]["p50_ns"]
+        same("measured", ("measured", recorded, max(0, recorded - without["p50_ns"]),
+                          without["p50_ns"], without["p25_ns"], without["p75_ns"],
+                          without["steps"], of["name"]),
+             tuple(got[key] for key in ("source", "of_ns", "cost_ns", "without_ns", "low_ns",
+                                        "high_ns", "steps", "step_name")))
 
 
 def compare_findings(digest, advise):

@@ -2,8 +2,5 @@
 # Takes 40 s; with CHECKS=short 16 s.
 # Is it true what the command prints of the traces in tests/data? computed.py compares.
 . "$(dirname "$0")/lib.sh"
-SOURCE=$source
-. "$source/tests/tools/no_costs.sh"
-no_costs "$work/cache"
 
 python3 "$source/tests/golden/computed.py" "$miniprof" "$data" $pairs

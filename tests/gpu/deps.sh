@@ -11,7 +11,7 @@ analyse() {
     local name=$1
     shift
     traced "$WORK/$name.mpt" "$@" >"$WORK/out" 2>"$WORK/err" || fail "$name: $(cat "$WORK/err")"
-    "$BUILD/miniprof" deps --as-recorded --trace --json "$WORK/$name.mpt" >"$WORK/$name.json" ||
+    "$BUILD/miniprof" deps --trace --json "$WORK/$name.mpt" >"$WORK/$name.json" ||
         fail "$name: deps says $?"
 }
 

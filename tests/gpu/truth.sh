@@ -43,7 +43,7 @@ recorded() {
 analysed() {
     local name=$WORK/$1
     shift
-    "$BUILD/miniprof" deps --as-recorded --json "$@" "$name.mpt" >"$name.deps.json" ||
+    "$BUILD/miniprof" deps --json "$@" "$name.mpt" >"$name.deps.json" ||
         fail "$name: no analysis"
     "$BUILD/miniprof" summary --json "$name.mpt" >"$name.summary.json" || fail "$name: no summary"
 }

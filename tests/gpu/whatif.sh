@@ -38,7 +38,7 @@ for ((round = 0; round < rounds; round++)); do
         options=(--iterations "$iterations" --overhead "${overhead[$case]}")
         name=$case.$round
         profile "$name.full" "$case" "${options[@]}" --alpha "$us"
-        "$BUILD/miniprof" deps --as-recorded --iterations iteration --what-if 'alpha*=0.5x' --json \
+        "$BUILD/miniprof" deps --iterations iteration --what-if 'alpha*=0.5x' --json \
             "$WORK/$name.full.mpt" >"$WORK/$name.deps.json" || fail "$case: no prediction"
         profile "$name.half" "$case" "${options[@]}" --alpha $((us / 2))
         "$sample" --case "$case" "${options[@]}" --alpha $((us / 2)) >"$WORK/$name.bare.out" ||

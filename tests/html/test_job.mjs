@@ -68,7 +68,7 @@ test("waiting for peers is idle time of its own cause", async (browser) => {
     });
     assert.deepEqual(
         sums,
-        answer("recorded").by_rank.map((row) => row.peer_ns),
+        answer("deps").by_rank.map((row) => row.peer_ns),
     );
     await page.getByText("rank 0, GPU 0 busy").waitFor(); // what is in view is told a little later
     const text = await page.locator("#view-timeline").innerText();

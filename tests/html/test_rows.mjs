@@ -27,9 +27,8 @@ for (const name of ["inference", "eager", "graph", "two_streams"]) {
     });
 }
 
-// `iters` works out causes from the event graph, the page from what it shows, which is what was
-// recorded: so the pages are made with --as-recorded.
-for (const name of ["inference-recorded", "eager-recorded", "graph-recorded"]) {
+// `iters` works out causes from the event graph, the page from what it shows.
+for (const name of ["inference", "eager", "graph"]) {
     test(`${name}: idle time by cause is that of iters`, async (browser) => {
         const page = await openLine(browser, name);
         const { shown, said } = await page.evaluate(() => {

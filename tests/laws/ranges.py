@@ -65,7 +65,7 @@ NO_SUM = {
     "deps --iterations auto": "means and percentiles",
     "deps --iterations auto --slowest 1": "the same",
     "deps --iterations auto --slowest 1 --table slowest": "against the part's median",
-    "deps --what-if launch=0": "as recorded or not, a replay begins anew in each part",
+    "deps --what-if launch=0": "a replay begins anew in each part",
     "deps --gains 3": "a main table without the path",
     "deps --gains 3 --table gains": "the best of each part",
     "memory": "what is alive stays alive in the next part",
@@ -79,8 +79,6 @@ NO_SUM = {
 }
 # Rows that do not add up: a kernel that runs on in the next range makes the windows overlap.
 NO_SUM_ROWS = {("overlap", "Idle")}
-# Recording's costs are estimated for the part that is chosen, so that lengths without them differ.
-AS_RECORDED = ("deps", "iters", "advise")
 
 
 def has_range(command):
@@ -130,10 +128,9 @@ def capture_ranges(verdicts, traces):
     for view in laws.VIEWS:
         if view.of != "trace" or view.name in NO_SUM or not has_range(view.report[0]):
             continue
-        more = ("--as-recorded",) if view.report[0] in AS_RECORDED else ()
         for trace, count in traces:
-            whole = laws.table(view, (trace,), *more)
-            parts = [laws.table(view, (trace,), *more, "--range", str(number))
+            whole = laws.table(view, (trace,))
+            parts = [laws.table(view, (trace,), "--range", str(number))
                      for number in range(1, count + 1)]
             if view.name in CONCATENATED:
                 rows = [row for part in parts for row in part]

@@ -20,26 +20,13 @@ KNOWN = {
         "zoo/polling.mpt", "zoo/server.mpt", "zoo/server_baseline.mpt", "zoo/torch_compile.mpt",
         "zoo/torch_eager.mpt", "zoo/torch_graph.mpt", "zoo/torch_graph_baseline.mpt",
         "zoo/triton_loop.mpt", "zoo/vit_amp.mpt", "zoo/workers.mpt"}),
-    # As recorded they agree.
-    ("mean latency", "deps"): ("takes other costs of recording out than iters", {
-        "captured.mpt", "set/rank0.mpt", "set/rank1.mpt", "set/rank2.mpt", "zoo/jax_jit.mpt",
-        "zoo/jax_scan.mpt", "zoo/loader.mpt", "zoo/pdl_graph.mpt", "zoo/pdl_graph_baseline.mpt",
-        "zoo/pdl_launched.mpt", "zoo/polling.mpt", "zoo/server_baseline.mpt",
-        "zoo/stream_alloc.mpt", "zoo/torch_graph.mpt", "zoo/torch_graph_baseline.mpt",
-        "zoo/triton_loop.mpt", "zoo/workers.mpt"}),
-    ("P50 of the latency", "deps"): ("takes other costs of recording out than iters", {
-        "captured.mpt", "set/rank0.mpt", "set/rank1.mpt", "set/rank2.mpt",
-        "zoo/pdl_graph_baseline.mpt", "zoo/server_baseline.mpt", "zoo/torch_graph_baseline.mpt"}),
-    ("P99 of the latency", "deps"): ("takes other costs of recording out than iters", {
-        "captured.mpt", "set/rank0.mpt", "set/rank1.mpt", "zoo/pdl_graph_baseline.mpt",
-        "zoo/server_baseline.mpt", "zoo/torch_graph_baseline.mpt"}),
     ("time of all work of the devices", "layers"): ("by position: kernels alone", {
         "managed.mpt", "metrics.mpt", "zoo/generate.mpt", "zoo/loader.mpt", "zoo/server.mpt",
         "zoo/server_baseline.mpt", "zoo/stream_alloc.mpt", "zoo/torch_graph.mpt",
         "zoo/torch_graph_baseline.mpt", "zoo/workers.mpt"}),
     ("time in which kernels ran", "overlap"): ("without NCCL's kernels", {
         "ranks/rank0.mpt", "ranks/rank1.mpt"}),
-    ("length of the ranges", "deps --as-recorded"): ("a range without an end has a length", {
+    ("length of the ranges", "deps"): ("a range without an end has a length", {
         "set/rank2.mpt"}),
 }
 
@@ -107,10 +94,6 @@ FACTS = {
         "deps": lambda of: of["deps"]["iterations"]["mean_ns"],
         "diff": lambda of: of["diff"]["iterations"]["a"]["mean_ns"],
     },
-    "mean latency as recorded": {
-        "iters": lambda of: of["iters, as recorded"]["statistics"]["latency_ns"]["mean"],
-        "deps": lambda of: of["deps, as recorded"]["iterations"]["mean_ns"],
-    },
     "P50 of the latency": {
         "iters": lambda of: of["iters"]["statistics"]["latency_ns"]["p50"],
         "report": lambda of: of["report"]["latency"]["p50_ns"],
@@ -118,10 +101,6 @@ FACTS = {
         "advise": lambda of: of["advise"]["latency_p50_ns"],
         "deps": lambda of: of["deps"]["iterations"]["p50_ns"],
         "diff": lambda of: of["diff"]["iterations"]["a"]["p50_ns"],
-    },
-    "P50 of the latency as recorded": {
-        report: lambda of, report=report: of[report]["undisturbed"]["recorded_ns"]
-        for report in ("iters", "advise")
     },
     "P99 of the latency": {
         "iters": lambda of: of["iters"]["statistics"]["latency_ns"]["p99"],
@@ -143,7 +122,7 @@ FACTS = {
     "length of the ranges": {
         "info": lambda of: sum(one["end_ns"] - one["begin_ns"] for one in of["info"]["ranges"]),
         "report": lambda of: of["report"]["recording"]["in_ranges_ns"],
-        "deps --as-recorded": lambda of: of["recorded"]["window_ns"],
+        "deps": lambda of: of["deps, ranges"]["window_ns"],
     },
     "from the first to the last record": {
         "info": lambda of: of["info"]["last_ns"] - of["info"]["first_ns"],
@@ -152,9 +131,7 @@ FACTS = {
     },
     "window": {
         "deps": lambda of: of["deps"]["window_ns"],
-        "deps, undisturbed": lambda of: of["deps"]["undisturbed"]["undisturbed_ns"],
-        "deps, without a change": lambda of: of["deps"]["what_if"]["windows"] and
-                                  sum_of(of["deps"]["windows"], "window_ns"),
+        "deps, with a change that is none": lambda of: of["deps"]["what_if"]["window_ns"],
     },
     "records": {
         "info": lambda of: of["info"]["records"],
@@ -177,10 +154,8 @@ REPORTS = {
     "summary": ("summary",), "kernels": ("kernels",), "overlap": ("overlap",),
     "layers": ("layers",), "stacks": ("stacks",), "iters": ("iters",), "advise": ("advise",),
     "report": ("report",), "memory": ("memory", "--iterations", "auto"),
-    "deps": ("deps", "--iterations", "auto", "--what-if", "launch=0"),
-    "deps, as recorded": ("deps", "--iterations", "auto", "--as-recorded"),
-    "iters, as recorded": ("iters", "--as-recorded"),
-    "recorded": ("deps", "--as-recorded"), "info": ("info",), "top": ("top",),
+    "deps": ("deps", "--iterations", "auto", "--what-if", "*=1x"),
+    "deps, ranges": ("deps",), "info": ("info",), "top": ("top",),
 }
 
 

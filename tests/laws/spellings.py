@@ -17,7 +17,7 @@ SPELLINGS = [
     ("--print-summary-per-gpu", ("summary", "--per-gpu")),
     ("--print-gpu-trace", ("gpu-trace",)),
     ("--print-api-trace", ("api-trace",)),
-    ("--dependency-analysis --print-gpu-summary", ("deps", "--as-recorded")),
+    ("--dependency-analysis --print-gpu-summary", ("deps",)),
     ("--print-gpu-summary --csv", ("summary", "--gpu")),
     ("--print-api-summary --csv", ("summary", "--api")),
     ("--print-summary-per-gpu --csv", ("summary", "--per-gpu")),

@@ -186,7 +186,7 @@ def whole_differences(o, answer):
 
 def ask(folder, *options):
     """What miniprof deps says of the trace in a folder."""
-    return json.loads(command([MINIPROF, "deps", "--as-recorded", "--json", *options,
+    return json.loads(command([MINIPROF, "deps", "--json", *options,
                                folder / "trace.mpt"]))
 
 

@@ -74,7 +74,7 @@ class Trace:
         with tempfile.TemporaryDirectory(prefix="miniprof-sweep.") as folder:
             path = pathlib.Path(folder) / "trace.mpt"
             subprocess.run([WRITE_TRACE, path], input="\n".join(self.lines).encode(), check=True)
-            done = subprocess.run([MINIPROF, "deps", "--as-recorded", "--json", *options, path],
+            done = subprocess.run([MINIPROF, "deps", "--json", *options, path],
                                   check=False,
                                   capture_output=True)
             if done.returncode not in (0, 1):

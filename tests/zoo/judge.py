@@ -55,8 +55,6 @@ class Said:
         self.trace, self.errors = trace, []
         for command in ("info", "iters", "deps", "advise", "summary"):
             setattr(self, command, self.ask(miniprof, command))
-        self.recorded = {command: self.ask(miniprof, command, "--as-recorded")
-                         for command in ("iters", "advise")}
         self.pid = int(self.info["properties"]["pid"]) if self.info else None
 
     def ask(self, miniprof, command, *options):
@@ -69,18 +67,25 @@ class Said:
             self.errors.append(f"{command}: exit status {done.returncode}: {said[-1]}")
             return None
 
-    def p50(self, clock, recorded=True):
-        """us of an iteration, by the same clock as the program's; as recorded, or without that."""
-        said = (self.recorded["advise"] if recorded else self.advise) if clock == "step" else \
-            (self.recorded["iters"] if recorded else self.iters)
+    def p50(self, clock):
+        """us of an iteration, by the same clock as the program's."""
+        said = self.advise if clock == "step" else self.iters
         if not said:
             return None
         return (said["step_p50_ns"] if clock == "step"
                 else said["statistics"]["latency_ns"]["p50"]) / 1e3
 
+    def without_recording(self, clock):
+        """The same less what recording is said to cost; None: nothing is said."""
+        cost = self.iters["recording_cost"] if self.iters else {"cost_ns": None}
+        p50 = self.p50(clock)
+        if not cost["cost_ns"] or p50 is None:
+            return None
+        return p50 * (1 - cost["cost_ns"] / cost["of_ns"])
+
     def is_measured(self):
         """Whether the cost of recording was measured, not estimated."""
-        return bool(self.iters) and self.iters["undisturbed"]["source"] == "measured"
+        return bool(self.iters) and self.iters["recording_cost"]["source"] == "measured"
 
     def by(self):
         if not self.iters:
@@ -137,10 +142,10 @@ def statements(truth, said):
         limit = max(GREATEST_P50_ERROR_US, truth.p50 * GREATEST_P50_ERROR / 100)
         yield ("P50", abs(p50 - truth.p50) <= limit,
                f"{p50:.1f} us, not {truth.p50:.1f} as the program measured in this run")
-    if truth.alone is not None and said.iters:
-        without = said.p50(truth.clock, recorded=False)
+    without = said.without_recording(truth.clock)
+    if truth.alone is not None and without is not None:
         limit = GREATEST_MEASURED_ERROR if said.is_measured() else GREATEST_ESTIMATE_ERROR
-        yield ("undisturbed", abs(without / truth.alone - 1) <= limit / 100,
+        yield ("recording cost", abs(without / truth.alone - 1) <= limit / 100,
                f"{without:.1f} us without recording, {truth.alone:.1f} alone")
     if truth.kernels is not None and not blocks:
         yield ("kernels", said.kernels() == truth.kernels,
@@ -272,7 +277,7 @@ class Case:
                 str(said.iters["count"]) if said and said.iters else "-",
                 said.by() if said else "-", shown(alone), shown(recorded),
                 shown(median(said.p50(truth.clock) for truth, said in known)),
-                shown(median(said.p50(truth.clock, False) for truth, said in known)),
+                shown(median(said.without_recording(truth.clock) for truth, said in known)),
                 shown(ratio(recorded, alone), "{:.3f}"),
                 shown(median(said.named() for _, said in known)),
                 said.first_advice() if said else "-",

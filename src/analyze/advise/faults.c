@@ -44,12 +44,12 @@ static const struct iteration *open_at(const struct advise *advise, uint64_t tim
     while (low < high) {
         size_t middle = low + (high - low) / 2;
 
-        if (items[middle].from <= time)
+        if (items[middle].begin <= time)
             low = middle + 1;
         else
             high = middle;
     }
-    return low && advise->regular[low - 1] && items[low - 1].until > time ? &items[low - 1] : NULL;
+    return low && advise->regular[low - 1] && items[low - 1].end > time ? &items[low - 1] : NULL;
 }
 
 static enum mp_status add_span(struct pass *pass, uint64_t begin, uint64_t end, uint64_t stop)
@@ -84,7 +84,7 @@ static enum mp_status faults_take_row(struct pass *pass, const struct mp_batch *
     } else {
         return MP_OK;
     }
-    return add_span(pass, begin, begin + CELL(duration), iteration->until);
+    return add_span(pass, begin, begin + CELL(duration), iteration->end);
 }
 
 #undef CELL

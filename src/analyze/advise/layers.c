@@ -80,8 +80,7 @@ static bool begins_before(const void *context, uint32_t a, uint32_t b)
 {
     const struct deps *deps = context;
 
-    return deps_recorded_begin(deps, &deps->activities[a]) <
-           deps_recorded_begin(deps, &deps->activities[b]);
+    return deps->activities[a].begin < deps->activities[b].begin;
 }
 
 static enum mp_status sort_activities(struct join *join)
@@ -113,17 +112,16 @@ static enum mp_status layers_take_work(void *context, const struct layer_tree *t
     size_t at;
 
     MP_TRY(reach_nodes(advise, tree));
-    while (join->at < join->count &&
-           deps_recorded_begin(deps, &activities[join->order[join->at]]) < work->start)
+    while (join->at < join->count && activities[join->order[join->at]].begin < work->start)
         join->at++;
     for (at = join->at; at < join->count && at - join->at < MOST_TIES; at++) {
         const struct deps_activity *activity = &activities[join->order[at]];
         uint32_t *of = &advise->layers.of[join->order[at] - deps->host_count];
 
-        if (deps_recorded_begin(deps, activity) != work->start)
+        if (activity->begin != work->start)
             break;
         if (!*of && activity->correlation == work->correlation &&
-            (deps->recorded || activity->end - activity->begin == work->duration)) {
+            activity->end - activity->begin == work->duration) {
             *of = work->node + 1;
             break;
         }

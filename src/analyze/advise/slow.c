@@ -117,8 +117,8 @@ static void find_path(const struct advise *advise, struct deps_result *result, u
     struct deps_window window = {.begin = advise->summary->begin,
                                  .end = advise->summary->end,
                                  .host_end = advise->summary->end,
-                                 .from = advise->summary->from,
-                                 .until = advise->summary->until,
+                                 .from = advise->summary->begin,
+                                 .until = advise->summary->end,
                                  .thread = DEPS_NONE};
     size_t count = has_requests(advise) ? advise->iterations->count : 0;
 
@@ -131,8 +131,8 @@ static void find_path(const struct advise *advise, struct deps_result *result, u
                                       .begin = request->begin,
                                       .end = request->end,
                                       .host_end = request->host_end,
-                                      .from = request->from,
-                                      .until = request->until,
+                                      .from = request->begin,
+                                      .until = request->end,
                                       .thread = request->thread};
         deps_path(advise->deps, &window, result, critical);
     }

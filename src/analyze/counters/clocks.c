@@ -125,7 +125,7 @@ static enum mp_status take_counter(const struct counters_pass *pass, const struc
     if (room) {
         for (size_t i = 0; i < iterations->count; i++)
             values[i] =
-                counters_mean_over(&sums, iterations->items[i].from, iterations->items[i].until);
+                counters_mean_over(&sums, iterations->items[i].begin, iterations->items[i].end);
         take_values(what_is(&pass->result->counters[set->counters[place]]), iterations, values,
                     clocks);
     }

@@ -170,12 +170,12 @@ static void fill_cell(const struct filling *filling, const struct iteration *ite
                       struct counters_cell *cell)
 {
     const struct sample_set *set = filling->set;
-    size_t first = counters_first_after(set, iteration->from);
-    size_t last = counters_first_after(set, iteration->until);
-    double before = part_before(set, first, iteration->from);
-    double behind = part_before(set, last, iteration->until);
-    double mean = counters_mean_over(&filling->sums, iteration->from, iteration->until);
-    double time = (double)(iteration->until - iteration->from);
+    size_t first = counters_first_after(set, iteration->begin);
+    size_t last = counters_first_after(set, iteration->end);
+    double before = part_before(set, first, iteration->begin);
+    double behind = part_before(set, last, iteration->end);
+    double mean = counters_mean_over(&filling->sums, iteration->begin, iteration->end);
+    double time = (double)(iteration->end - iteration->begin);
     double spread = filling->spread, error;
     size_t count = 0;
 
@@ -228,7 +228,7 @@ static enum mp_status add_groups(struct counters_pass *pass, uint64_t device, ui
         struct counters_group *group;
         char text[24];
 
-        if (!uses(iteration, slots) || iteration->until <= iteration->from)
+        if (!uses(iteration, slots) || iteration->end <= iteration->begin)
             continue;
         snprintf(text, sizeof text, "%" PRIu32, i + 1);
         numbers[(*added)++] = i;
@@ -236,7 +236,7 @@ static enum mp_status add_groups(struct counters_pass *pass, uint64_t device, ui
         *group = (struct counters_group){.device = device,
                                          .name = mp_arena_copy(&result->names, text, strlen(text)),
                                          .calls = 1,
-                                         .time = iteration->until - iteration->from,
+                                         .time = iteration->end - iteration->begin,
                                          .cells = result->cell_count};
         if (!group->name)
             return MP_ERR_MEMORY;

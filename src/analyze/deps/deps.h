@@ -152,7 +152,7 @@ struct deps_window {
     uint64_t begin; /* ns */
     uint64_t end;
     uint64_t host_end;                 /* host_end before device work prolonged the window */
-    uint64_t from, until;              /* begin and end as recorded */
+    uint64_t from, until;              /* begin and end as recorded: decide what belongs to it */
     bool fixed_begin;                  /* replays do not move the begin */
     uint32_t thread;                   /* lane of the NVTX range; DEPS_NONE: see section 5 */
     const struct capture_range *range; /* NULL: by time alone */
@@ -161,6 +161,8 @@ struct deps_window {
 struct deps_windows {
     struct deps_window *items; /* owned */
     size_t count;
+    uint32_t *of;      /* iterations: by device activity, the id less 1 of the window that does not
+                          end before it; DEPS_NONE. NULL: windows end with the host. Owned */
     size_t unfinished; /* NVTX ranges that were left out: no begin or end in the trace */
 };
 
@@ -218,7 +220,7 @@ struct deps {
     size_t launch_class_capacity;
     struct deps_latency latencies[DEPS_CLASSES]; /* by deps_class (D3, D4, D5, D7) */
     struct deps_fronts *fronts;                  /* NULL unless asked for */
-    uint64_t *recorded; /* by activity: its begin as recorded; NULL: as it is (replay.h); owned */
+    uint64_t *recorded; /* by activity: its begin before deps_retime; NULL: as it is; owned */
     uint32_t *ranks;    /* of a job, by process: their ranks; NULL: one process; owned. Names begin
                            with "rank1:" then */
     uint32_t process_count; /* 0 if `ranks` is NULL */

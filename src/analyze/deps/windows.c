@@ -247,6 +247,7 @@ enum mp_status deps_windows_ranges(const struct deps *deps, uint64_t range,
 void deps_windows_free(struct deps_windows *windows)
 {
     free(windows->items);
+    free(windows->of);
     *windows = (struct deps_windows){.items = NULL};
 }
 

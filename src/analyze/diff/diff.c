@@ -20,8 +20,7 @@ struct building {
     /* The way that all runs must have; AUTO until the first run has chosen. */
     struct iterations_options way;
     enum iterations_way least; /* the first one that is not ruled out */
-    bool as_recorded;          /* the costs of recording are not known of all runs */
-    bool again; /* a run does not have this way, or these costs: all are read once more */
+    bool again;                /* a run does not have this way: all are read once more */
 };
 
 const char *diff_change_name(enum diff_change change)
@@ -233,39 +232,17 @@ static enum mp_status find_asked(struct building *building, struct diff_reading 
 
 /* ---- A run ---- */
 
-/* Takes the costs of recording out of one run, or of none. */
-static enum mp_status take_costs_out(struct building *building, struct diff_reading *reading,
-                                     struct iterations_study *study)
-{
-    struct baseline baseline;
-    const struct undisturbed_input input = {
-        .trace = reading->trace, .deps = reading->deps, .baseline = &baseline, .study = study};
-    enum mp_status status;
-
-    if (building->as_recorded)
-        return iterations_study_again(reading->deps, study);
-    status = baseline_build(reading->trace, &baseline, building->error);
-    if (!status)
-        status = undisturbed_apply(&input, &reading->undisturbed);
-    baseline_free(&baseline);
-    if (status || reading->undisturbed.source != UNDISTURBED_NONE)
-        return status;
-    building->as_recorded = true;
-    building->again = true;
-    return MP_OK;
-}
-
 static enum mp_status diff_take(struct building *building, int side, const char *path,
                                 struct diff_reading *reading, struct iterations *found)
 {
     struct iterations_study study = {.iterations = *found};
-    enum mp_status status = take_costs_out(building, reading, &study);
+    enum mp_status status = iterations_study_of(reading->deps, &study);
 
     *found = (struct iterations){.count = 0};
     reading->iterations = &study.iterations;
     reading->measures = study.measures;
     reading->summary = &study.summary;
-    if (!status && !building->again)
+    if (!status)
         status = diff_run_take(&building->diff->sides[side], reading, path, building->error);
     *found = study.iterations;
     study.iterations = (struct iterations){.count = 0};
@@ -296,8 +273,7 @@ static enum mp_status find_and_take(struct building *building, int side, const c
 static enum mp_status read_graph(struct building *building, int side, const char *path,
                                  struct mp_trace *trace, struct diff_marks *marks)
 {
-    const struct deps_options options = {.style = building->options->style,
-                                         .fronts = !building->as_recorded};
+    const struct deps_options options = {.style = building->options->style};
     struct deps deps;
     struct diff_reading reading = {.trace = trace,
                                    .options = building->options,
@@ -513,7 +489,6 @@ enum mp_status diff_build(const char *const *a, size_t a_count, const char *cons
         .diff = diff,
         .error = &own,
         .least = ITERATIONS_NVTX,
-        .as_recorded = options->as_recorded,
     };
     enum mp_status status;
 

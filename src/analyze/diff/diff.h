@@ -21,7 +21,7 @@
 #include "analyze/common/statistics.h"
 #include "analyze/diff/match.h"
 #include "analyze/diff/positions.h"
-#include "analyze/undisturbed/undisturbed.h"
+#include "analyze/iterations/iterations.h"
 #include "base/data/arena.h"
 #include "base/status.h"
 #include "model/kernels/names.h"
@@ -34,8 +34,7 @@
 struct diff_options {
     struct iterations_options iterations; /* as miniprof iters has them */
     enum names_style style;
-    bool shapes;      /* kernels by name and launch shape */
-    bool as_recorded; /* with the costs of recording */
+    bool shapes; /* kernels by name and launch shape */
 };
 
 /* A trace. */
@@ -47,7 +46,6 @@ struct diff_run {
     bool whole;
     const struct quality_gap *gap; /* work that is missing; NULL: none is known */
     bool no_calls;
-    struct undisturbed undisturbed;   /* whose costs were taken out, if any */
     bool no_work;                     /* nothing ran on a GPU */
     char warning[QUALITY_TEXT_BYTES]; /* what is missing; empty: nothing */
 };
@@ -132,7 +130,6 @@ struct diff_reading {
     struct mp_trace *trace;
     const struct diff_options *options;
     struct deps *deps;
-    struct undisturbed undisturbed;
     const struct iterations *iterations;
     const struct iteration_measures *measures; /* by iteration */
     const struct iterations_summary *summary;

@@ -34,9 +34,8 @@ enum mp_status diff_marks_make(const struct diff_reading *reading, struct diff_m
         return MP_ERR_MEMORY;
     for (uint32_t i = deps->host_count; i < deps->count; i++)
         if (of[i] != DEPS_NONE)
-            marks->items[marks->count++] =
-                (struct diff_mark){deps_recorded_begin(deps, &deps->activities[i]),
-                                   (uint32_t)deps->activities[i].correlation, of[i]};
+            marks->items[marks->count++] = (struct diff_mark){
+                deps->activities[i].begin, (uint32_t)deps->activities[i].correlation, of[i]};
     qsort(marks->items, marks->count, sizeof *marks->items, compare_marks);
     return MP_OK;
 }

@@ -221,7 +221,7 @@ static enum mp_status take_sequence(struct diff_side *side, struct naming *namin
     MP_TRY(mp_reserve((void **)&all->items, all->count, &all->capacity, sizeof *all->items));
     all->items[all->count] = (struct diff_sequence){
         .p50 = summary->statistics[ITERATION_LATENCY].p50,
-        .begin = naming->reading->iterations->items[summary->median].from,
+        .begin = naming->reading->iterations->items[summary->median].begin,
         .iteration = (size_t)summary->median + 1,
         .run = all->count + 1,
     };
@@ -322,7 +322,6 @@ static enum mp_status note_run(struct diff_side *side, const struct diff_reading
         .whole = quality_is_whole(&deps->quality),
         .gap = quality_gap(&deps->quality),
         .no_calls = deps->no_calls,
-        .undisturbed = reading->undisturbed,
         .no_work = deps->count == deps->host_count,
     };
     quality_describe(&deps->quality, run->warning, sizeof run->warning);

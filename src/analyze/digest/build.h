@@ -3,7 +3,6 @@
  *     digest.c      runs the analyses; findings, names by time
  *     recording.c   what was recorded, and how whole it is
  *     latency.c     iterations, latency, where the time goes
- *     undisturbed.c what the program takes without recording
  *     commands.c    command lines that look further
  */
 #ifndef MP_ANALYZE_DIGEST_BUILD_H
@@ -36,10 +35,6 @@ enum mp_status digest_take_recording(const struct digest_material *material, str
 void digest_take_quality(const struct digest_material *material, struct digest *digest);
 enum mp_status digest_take_iterations(const struct digest_material *material,
                                       struct digest *digest);
-
-/* The one place that says what the program takes without recording. */
-enum mp_status digest_take_undisturbed(const struct digest_material *material,
-                                       struct digest *digest);
 
 /* After all others. */
 enum mp_status digest_take_commands(const struct digest_material *material, struct digest *digest);

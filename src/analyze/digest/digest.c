@@ -25,7 +25,6 @@ static enum mp_status analyse(struct digest_material *material, struct mp_error 
     const struct studied_options studied = {
         .graph = {.style = options->style, .fronts = true},
         .iterations = options->iterations,
-        .as_recorded = options->as_recorded,
     };
     const struct advise_input input = {&material->studied.deps, material->trace,
                                        &material->studied.study};
@@ -87,7 +86,9 @@ static enum mp_status keep(const struct digest_material *material, struct digest
     MP_TRY(digest_take_recording(material, digest));
     digest_take_quality(material, digest);
     MP_TRY(digest_take_iterations(material, digest));
-    MP_TRY(digest_take_undisturbed(material, digest));
+    digest->baseline_asked = material->studied.baseline.asked;
+    digest->recording_cost = material->studied.recording_cost;
+    MP_TRY(digest_copy(digest, digest->recording_cost.name, &digest->recording_cost.name));
     MP_TRY(take_findings(material, digest));
     MP_TRY(take_hot(material, digest));
     return digest_take_commands(material, digest);

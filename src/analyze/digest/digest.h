@@ -15,7 +15,7 @@
 
 #include "analyze/advise/advise.h"
 #include "analyze/common/statistics.h"
-#include "analyze/undisturbed/undisturbed.h"
+#include "analyze/recording_cost/recording_cost.h"
 #include "base/data/arena.h"
 #include "base/status.h"
 #include "model/kernels/names.h"
@@ -31,7 +31,6 @@ struct digest_options {
     const char *by;                       /* what --iterations says; NULL: auto */
     struct iterations_options iterations; /* with the capture range, if one is asked for */
     enum names_style style;
-    bool as_recorded; /* with the costs of recording */
 };
 
 /* ---- What was recorded ---- */
@@ -103,19 +102,6 @@ struct digest_iterations {
     double throughput; /* a second; 0: no time passes */
 };
 
-/* What the program takes when nothing is recorded. All other times of the digest are without
- * recording too. */
-struct digest_undisturbed {
-    enum undisturbed_source how; /* it is known */
-    bool asked;        /* MINIPROF_BASELINE was set, whether or not there were enough steps */
-    uint64_t p50;      /* ns, without recording */
-    uint64_t recorded; /* ns, P50 with it */
-    /* MEASURED: */
-    const char *name;   /* of the steps; NULL: unknown */
-    uint64_t steps;     /* without recording */
-    uint64_t low, high; /* ns; the middle half of them lies between */
-};
-
 /* Where the mean latency goes: parts that add up to it. */
 enum digest_part {
     DIGEST_KERNELS, /* kernels run */
@@ -154,14 +140,15 @@ struct digest {
     struct digest_recording recording;
     struct digest_quality quality;
     struct digest_iterations iterations;
-    struct statistics latency; /* ns */
-    struct digest_undisturbed undisturbed;
-    double busy;                /* ns, mean: the GPU runs work of the iteration */
-    double parts[DIGEST_PARTS]; /* ns, mean of all iterations */
-    bool no_work;               /* no GPU work in the trace */
-    bool gpu_off;               /* and the recorder was not to record any */
-    bool no_calls;              /* no API calls in the trace */
-    uint64_t step;              /* ns, P50: what gains are percentages of */
+    struct statistics latency;            /* ns */
+    struct recording_cost recording_cost; /* its name is owned */
+    bool baseline_asked;                  /* MINIPROF_BASELINE was set */
+    double busy;                          /* ns, mean: the GPU runs work of the iteration */
+    double parts[DIGEST_PARTS];           /* ns, mean of all iterations */
+    bool no_work;                         /* no GPU work in the trace */
+    bool gpu_off;                         /* and the recorder was not to record any */
+    bool no_calls;                        /* no API calls in the trace */
+    uint64_t step;                        /* ns, P50: what gains are percentages of */
     struct advise_finding findings[DIGEST_FINDINGS]; /* names in their lines are owned */
     size_t finding_count;
     size_t findings_all;

@@ -273,6 +273,28 @@ static enum mp_status count_threads(const struct deps *deps, struct iterations *
     return MP_OK;
 }
 
+static void find_ends(const struct deps *deps, struct iterations *result)
+{
+    for (size_t i = 0; i < result->count; i++)
+        result->items[i].end = result->items[i].host_end;
+    for (uint32_t i = deps->host_count; i < deps->count && result->way != ITERATIONS_REQUESTS;
+         i++) {
+        struct iteration *iteration;
+
+        if (result->of[i] == DEPS_NONE)
+            continue;
+        iteration = &result->items[result->of[i]];
+        if (deps->activities[i].end > iteration->end)
+            iteration->end = deps->activities[i].end;
+    }
+    for (size_t i = 0; i + 1 < result->count; i++) {
+        struct iteration *iteration = &result->items[i];
+
+        iteration->pipelined = result->items[i + 1].begin < iteration->end;
+        result->pipelined += iteration->pipelined;
+    }
+}
+
 static void complete(const struct deps *deps, struct iterations *result)
 {
     for (uint32_t i = deps->host_count; i < deps->count; i++) {
@@ -286,12 +308,7 @@ static void complete(const struct deps *deps, struct iterations *result)
         if (result->launched[i] && result->of[i] != DEPS_NONE)
             result->items[result->of[i]].launches++;
     }
-    iterations_find_ends(deps, result);
-    for (size_t i = 0; i < result->count; i++) {
-        result->items[i].from = result->items[i].begin;
-        result->items[i].until = result->items[i].end;
-        result->items[i].host_until = result->items[i].host_end;
-    }
+    find_ends(deps, result);
 }
 
 /* How much of the GPU work belongs to iterations. */

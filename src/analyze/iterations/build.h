@@ -162,13 +162,6 @@ enum mp_status iterations_note_launches(const struct deps *deps, struct iteratio
  * follows from that for the items. MP_ERR_MEMORY. */
 enum mp_status iterations_assign(struct iterations_finder *finder);
 
-/* Where each iteration ends with its work, and which are pipelined; renew.c. */
-void iterations_find_ends(const struct deps *deps, struct iterations *result);
-
-/* Puts the iterations in the order of the begins that they have now, then iterations_find_ends.
- * MP_ERR_MEMORY. */
-enum mp_status iterations_renew(const struct deps *deps, struct iterations *result);
-
 /* ---- What several of the files need to know ---- */
 
 /* Host lane of the call that launched it; DEPS_NONE: not in the trace. */

@@ -66,9 +66,6 @@ struct iteration {
     uint64_t begin;    /* on the host */
     uint64_t host_end; /* of the range, of the call, or where the next one begins */
     uint64_t end;      /* host_end, or the end of the last device work that belongs to it */
-    uint64_t from;     /* begin, end and host_end as recorded */
-    uint64_t until;
-    uint64_t host_until;
     uint64_t devices;  /* devices that it uses: bits, iterations.device_slots by lane */
     uint32_t thread;   /* lane; DEPS_NONE: no thread of the trace, or not known */
     uint32_t launches; /* calls of the iteration that launched work */
@@ -207,22 +204,25 @@ struct iterations_summary {
     uint64_t limit;                     /* ns: latencies above it are outliers */
     struct iteration_outlier *outliers; /* longest first; owned */
     size_t outlier_count;
-    uint64_t begin; /* of the first iteration */
-    uint64_t end;   /* the last end of one */
-    uint64_t from;  /* both as recorded */
-    uint64_t until;
+    uint64_t begin;    /* of the first iteration */
+    uint64_t end;      /* the last end of one */
     double throughput; /* iterations a second from begin to end; 0: no time passes */
     double period;     /* ns, mean from begin to begin; 0 of a single iteration */
     double at_once;    /* iterations, mean from begin to end */
+    bool queued;       /* most of them begin before the one before in their thread has ended */
+    uint64_t headline; /* ns: P50 of the latencies; `queued`: of the time from end to end */
     uint32_t most_at_once;
 };
 
 /* `count` is iterations->count, not 0. MP_ERR_MEMORY; else iterations_summary_free. */
-enum mp_status iterations_sum_up(const struct iterations *iterations,
+enum mp_status iterations_sum_up(const struct deps *deps, const struct iterations *iterations,
                                  const struct iteration_measures *measures,
                                  struct iterations_summary *summary);
 
 void iterations_summary_free(struct iterations_summary *summary);
+
+/* The `headline` of iterations that begin and end so. Sorts `ends`, and changes `begins`. */
+uint64_t iterations_headline(uint64_t *begins, uint64_t *ends, size_t count, bool queued);
 
 /* The iterations of one thread. */
 struct iterations_row {
@@ -238,9 +238,9 @@ enum mp_status iterations_by_thread(const struct deps *deps, const struct iterat
                                     const struct iteration_measures *measures,
                                     struct iterations_row **threads);
 
-/* The iterations as windows of the event graph. A request ends where its thread has the result.
+/* The iterations as windows of the event graph, with the same numbers, begins and ends.
  * MP_ERR_MEMORY; else deps_windows_free. */
-enum mp_status iterations_windows(const struct iterations *iterations,
+enum mp_status iterations_windows(const struct deps *deps, const struct iterations *iterations,
                                   struct deps_windows *windows);
 
 /* ---- All of it ---- */
@@ -262,10 +262,6 @@ enum mp_status iterations_study(const struct deps *deps, struct mp_trace *trace,
 /* Measures and sums up study->iterations, which have been found; the rest of *study is zero.
  * MP_ERR_MEMORY; iterations_study_free is due in any case. */
 enum mp_status iterations_study_of(const struct deps *deps, struct iterations_study *study);
-
-/* Measures and sums up again, after the graph and the iterations' begins and host ends have got
- * other times (replay.h). What belongs to an iteration stays as it was found. MP_ERR_MEMORY. */
-enum mp_status iterations_study_again(const struct deps *deps, struct iterations_study *study);
 
 void iterations_study_free(struct iterations_study *study);
 

@@ -11,9 +11,8 @@ static void leave_out_pauses(const struct deps *deps, struct iterations_study *s
     struct iterations_summary *summary = &study->summary;
     size_t count = study->iterations.count;
     uint64_t last = count ? study->iterations.items[count - 1].begin : 0;
-    uint64_t last_from = count ? study->iterations.items[count - 1].from : 0;
-    uint64_t all = ranges_pauses(&deps->ranges, summary->from, summary->until, NULL);
-    uint64_t between = ranges_pauses(&deps->ranges, summary->from, last_from, NULL);
+    uint64_t all = ranges_pauses(&deps->ranges, summary->begin, summary->end, NULL);
+    uint64_t between = ranges_pauses(&deps->ranges, summary->begin, last, NULL);
 
     if (!count || !all || summary->end - summary->begin <= all)
         return;
@@ -28,7 +27,7 @@ static enum mp_status measure(const struct deps *deps, struct iterations_study *
     if (!study->measures)
         return MP_ERR_MEMORY;
     MP_TRY(iterations_measure(deps, &study->iterations, study->measures));
-    MP_TRY(iterations_sum_up(&study->iterations, study->measures, &study->summary));
+    MP_TRY(iterations_sum_up(deps, &study->iterations, study->measures, &study->summary));
     leave_out_pauses(deps, study);
     return iterations_by_thread(deps, &study->iterations, study->measures, &study->threads);
 }
@@ -49,17 +48,6 @@ enum mp_status iterations_study(const struct deps *deps, struct mp_trace *trace,
 
 enum mp_status iterations_study_of(const struct deps *deps, struct iterations_study *study)
 {
-    return measure(deps, study);
-}
-
-enum mp_status iterations_study_again(const struct deps *deps, struct iterations_study *study)
-{
-    iterations_summary_free(&study->summary);
-    free(study->measures);
-    free(study->threads);
-    study->measures = NULL;
-    study->threads = NULL;
-    MP_TRY(iterations_renew(deps, &study->iterations));
     return measure(deps, study);
 }
 

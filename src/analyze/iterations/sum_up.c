@@ -165,13 +165,10 @@ static void find_rate(const struct iterations *iterations, struct iterations_sum
     size_t count = iterations->count;
 
     summary->begin = iterations->items[0].begin;
-    summary->from = iterations->items[0].from;
     for (size_t i = 0; i < count; i++) {
-        const struct iteration *one = &iterations->items[i];
+        uint64_t end = iterations->items[i].end;
 
-        summary->end = one->end > summary->end ? one->end : summary->end;
-        summary->until = one->until > summary->until ? one->until : summary->until;
-        summary->from = one->from < summary->from ? one->from : summary->from;
+        summary->end = end > summary->end ? end : summary->end;
     }
     if (summary->end > summary->begin)
         summary->throughput = (double)count * 1e9 / (double)(summary->end - summary->begin);
@@ -214,7 +211,62 @@ static void find_at_once(const struct iterations *iterations, uint64_t *values,
         summary->at_once = sum / (double)(summary->end - summary->begin);
 }
 
-enum mp_status iterations_sum_up(const struct iterations *iterations,
+/* ---- The headline ---- */
+
+/* Whether a thread begins most iterations while the one before still runs. */
+static bool are_queued(const struct iterations *iterations, uint32_t *last_of)
+{
+    size_t queued = 0;
+
+    for (size_t i = 0; i < iterations->count; i++) {
+        const struct iteration *one = &iterations->items[i];
+        uint32_t *last;
+
+        if (one->thread == DEPS_NONE)
+            continue;
+        last = &last_of[one->thread];
+        queued += *last && iterations->items[*last - 1].end > one->begin;
+        *last = (uint32_t)i + 1;
+    }
+    return queued * 2 > iterations->count;
+}
+
+uint64_t iterations_headline(uint64_t *begins, uint64_t *ends, size_t count, bool queued)
+{
+    if (!queued) {
+        for (size_t i = 0; i < count; i++)
+            begins[i] = ends[i] - begins[i];
+        return statistics_of(begins, count).p50;
+    }
+    qsort(ends, count, sizeof *ends, compare_values);
+    for (size_t i = 0; i + 1 < count; i++)
+        begins[i] = ends[i + 1] - ends[i];
+    return statistics_of(begins, count - 1).p50;
+}
+
+static enum mp_status find_headline(const struct deps *deps, const struct iterations *iterations,
+                                    struct iterations_summary *summary)
+{
+    uint32_t *last_of = calloc((size_t)deps->thread_count + 1, sizeof *last_of);
+    uint64_t *begins = calloc(iterations->count + 1, sizeof *begins);
+    uint64_t *ends = calloc(iterations->count + 1, sizeof *ends);
+    enum mp_status status = last_of && begins && ends ? MP_OK : MP_ERR_MEMORY;
+
+    for (size_t i = 0; i < iterations->count && !status; i++) {
+        begins[i] = iterations->items[i].begin;
+        ends[i] = iterations->items[i].end;
+    }
+    if (!status) {
+        summary->queued = are_queued(iterations, last_of);
+        summary->headline = iterations_headline(begins, ends, iterations->count, summary->queued);
+    }
+    free(last_of);
+    free(begins);
+    free(ends);
+    return status;
+}
+
+enum mp_status iterations_sum_up(const struct deps *deps, const struct iterations *iterations,
                                  const struct iteration_measures *measures,
                                  struct iterations_summary *summary)
 {
@@ -230,6 +282,7 @@ enum mp_status iterations_sum_up(const struct iterations *iterations,
     find_rate(iterations, summary);
     find_at_once(iterations, values, summary);
     free(values);
+    MP_TRY(find_headline(deps, iterations, summary));
     status = list_outliers(measures, count, summary);
     if (status)
         iterations_summary_free(summary);

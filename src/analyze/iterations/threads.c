@@ -1,5 +1,6 @@
 /* The iterations thread by thread, and as windows of the event graph. */
 #include <stdlib.h>
+#include <string.h>
 
 #include "analyze/iterations/iterations.h"
 
@@ -105,13 +106,22 @@ enum mp_status iterations_by_thread(const struct deps *deps, const struct iterat
 
 /* ---- Windows ---- */
 
-enum mp_status iterations_windows(const struct iterations *iterations, struct deps_windows *windows)
+enum mp_status iterations_windows(const struct deps *deps, const struct iterations *iterations,
+                                  struct deps_windows *windows)
 {
     *windows =
         (struct deps_windows){.count = iterations->count, .unfinished = iterations->unfinished};
     windows->items = calloc(iterations->count + 1, sizeof *windows->items);
-    if (!windows->items)
+    windows->of = malloc(((size_t)deps->count + 1) * sizeof *windows->of);
+    if (!windows->items || !windows->of) {
+        deps_windows_free(windows);
         return MP_ERR_MEMORY;
+    }
+    memcpy(windows->of, iterations->of, deps->count * sizeof *windows->of);
+    for (uint32_t i = deps->host_count; i < deps->count; i++) {
+        if (iterations->way == ITERATIONS_REQUESTS) /* ends where its thread has the result */
+            windows->of[i] = DEPS_NONE;
+    }
     for (size_t i = 0; i < iterations->count; i++) {
         const struct iteration *iteration = &iterations->items[i];
 
@@ -119,8 +129,8 @@ enum mp_status iterations_windows(const struct iterations *iterations, struct de
                                                  .begin = iteration->begin,
                                                  .end = iteration->end,
                                                  .host_end = iteration->host_end,
-                                                 .from = iteration->from,
-                                                 .until = iteration->until,
+                                                 .from = iteration->begin,
+                                                 .until = iteration->end,
                                                  .thread = iteration->thread};
     }
     return MP_OK;

@@ -20,16 +20,17 @@ struct job_bases {
 
 /* The graph of one rank. */
 struct job_part {
-    struct deps deps;      /* its times are the job's */
-    uint32_t process;      /* in the set */
-    uint32_t rank;         /* in the job */
-    uint32_t *sides;       /* by device activity: in job->sides, the first; DEPS_NONE; owned */
-    uint32_t split;        /* how many kernels have sides */
-    uint32_t *names;       /* by name: in the job's; 0: not asked for yet; owned */
-    uint32_t *began;       /* by device activity: in the job, as what it depends on; owned */
-    uint32_t *ended;       /* the same, as what others depend on; owned */
-    struct deps_less less; /* what recording cost, by activity; NULL: nothing; owned */
-    struct job_bases at;   /* where merge.c puts it */
+    struct deps deps;    /* its times are the job's */
+    uint32_t process;    /* in the set */
+    uint32_t rank;       /* in the job */
+    uint32_t *sides;     /* by device activity: in job->sides, the first; DEPS_NONE; owned */
+    uint32_t split;      /* how many kernels have sides */
+    uint32_t *names;     /* by name: in the job's; 0: not asked for yet; owned */
+    uint32_t *began;     /* by device activity: in the job, as what it depends on; owned */
+    uint32_t *ended;     /* the same, as what others depend on; until job_free; owned */
+    uint32_t host_count; /* of deps, which is gone after job_link */
+    uint32_t work_count; /* device activities there */
+    struct job_bases at; /* where merge.c puts it */
 };
 
 /* A time of a process, in the job. */
@@ -62,10 +63,6 @@ enum mp_status job_merge(struct job *job);
 
 /* Lets the transfers wait, and notes their sides. MP_ERR_MEMORY, MP_ERR_LIMIT. */
 enum mp_status job_wait_for_peers(struct job *job);
-
-/* Nothing for each of `count` activities. MP_ERR_MEMORY; job_less_free in any case. */
-enum mp_status job_less_new(size_t count, struct deps_less *less);
-void job_less_free(struct deps_less *less);
 
 /* ---- Lateness ---- */
 

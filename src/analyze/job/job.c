@@ -30,38 +30,13 @@ enum mp_status job_init(struct job *job, const struct trace_set *set, const stru
     return job_list_sides(job);
 }
 
-/* What recording cost in the part, and where that is known from; of the job the first part counts
- * that knows. */
-static enum mp_status find_costs(struct job *job, struct job_part *part, struct mp_trace *trace,
-                                 struct deps_windows *windows, struct mp_error *error)
-{
-    struct undisturbed undisturbed = {.source = UNDISTURBED_NONE};
-    struct baseline baseline;
-    enum mp_status status;
-
-    if (job->as_recorded || !part->deps.fronts)
-        return MP_OK;
-    MP_TRY(baseline_build(trace, &baseline, error));
-    status = undisturbed_costs(
-        &(struct undisturbed_input){
-            .trace = trace, .deps = &part->deps, .baseline = &baseline, .windows = windows},
-        &undisturbed, &part->less);
-    baseline_free(&baseline);
-    if (!job->part_count || !job->undisturbed.source)
-        job->undisturbed = undisturbed;
-    return status;
-}
-
 /* The capture ranges of a part, in the times of the job. */
-static enum mp_status add_ranges(struct job *job, struct job_part *part, struct mp_trace *trace,
-                                 struct mp_error *error)
+static enum mp_status add_ranges(struct job *job, struct job_part *part, struct mp_error *error)
 {
     struct deps_windows found;
     size_t capacity = job->ranges.count; /* they are few */
     enum mp_status status = deps_windows_ranges(&part->deps, 0, &found, error);
 
-    if (status == MP_OK)
-        status = find_costs(job, part, trace, &found, error);
     for (size_t i = 0; !status && i < found.count; i++) {
         struct deps_window window = found.items[i];
 
@@ -79,14 +54,13 @@ static enum mp_status add_ranges(struct job *job, struct job_part *part, struct 
     return status;
 }
 
-static enum mp_status add_part(struct job *job, struct job_part *part, struct mp_trace *trace,
-                               struct mp_error *error)
+static enum mp_status add_part(struct job *job, struct job_part *part, struct mp_error *error)
 {
     enum mp_status status =
         mp_reserve((void **)&job->parts, job->part_count, &job->part_capacity, sizeof *part);
 
     if (status == MP_OK)
-        status = add_ranges(job, part, trace, error);
+        status = add_ranges(job, part, error);
     if (status == MP_OK)
         status = job_place(job, part);
     if (status != MP_OK)
@@ -105,10 +79,9 @@ enum mp_status job_add(struct job *job, struct mp_trace *trace, uint32_t process
     *quality = part.deps.quality; /* which goes on as the caller's */
     part.deps.quality = (struct quality){0};
     if (status == MP_OK)
-        status = add_part(job, &part, trace, error);
+        status = add_part(job, &part, error);
     if (status != MP_OK) {
         deps_free(&part.deps);
-        job_less_free(&part.less);
         free(part.sides);
     }
     return status;

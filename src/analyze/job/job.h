@@ -31,7 +31,6 @@
 #include "analyze/deps/deps.h"
 #include "analyze/ranks/ranks.h"
 #include "analyze/replay/replay.h"
-#include "analyze/undisturbed/undisturbed.h"
 
 struct job_part; /* inside.h */
 
@@ -49,10 +48,7 @@ struct job {
     struct job_side *sides; /* sorted by kernel */
     struct job_part *parts; /* until job_link, by process of the graph */
     size_t part_count, part_capacity;
-    struct deps_windows ranges;     /* the capture ranges of all parts; `thread` is the part */
-    bool as_recorded;               /* set by the caller before job_add: costs are not asked for */
-    struct deps_less less;          /* what recording cost, by activity; before job_undisturb */
-    struct undisturbed undisturbed; /* of the job */
+    struct deps_windows ranges; /* the capture ranges of all parts; `thread` is the part */
 };
 
 /* Sets up. `ranks` is finished, and both outlive the job. MP_ERR_MEMORY; job_free in any case. */
@@ -76,12 +72,6 @@ enum mp_status job_link(struct job *job);
 /* The set's process that is the process `process` of the graph. */
 uint32_t job_process(const struct job *job, uint32_t process);
 
-/* Takes the costs of recording out of the graph, which job_add has found, and gives the windows,
- * and `more` unless NULL, their new times. Needs fronts; without them, and with `as_recorded`,
- * nothing changes. Fills job->undisturbed. MP_ERR_MEMORY: the graph is of no use then. */
-enum mp_status job_undisturb(struct job *job, struct deps_windows *windows,
-                             struct deps_windows *more);
-
 /* Adds values by activity of the job to those by activity of the own graph of its process
  * `process`, `count` of them: a kernel of NCCL has those of its arrival and transfer. */
 void job_add_to_own(const struct job *job, uint32_t process, const uint64_t *values, uint64_t *own,
@@ -94,8 +84,10 @@ void job_add_to_own(const struct job *job, uint32_t process, const uint64_t *val
 enum mp_status job_windows(const struct job *job, uint64_t range, struct deps_windows *windows,
                            struct mp_error *error);
 
-/* Puts windows of the process `process` of the graph, as found in its trace alone, into the job. */
-void job_place_windows(const struct job *job, uint32_t process, struct deps_windows *windows);
+/* Puts windows of the process `process` of the graph, as found in its trace alone, into the job.
+ * MP_ERR_MEMORY. */
+enum mp_status job_place_windows(const struct job *job, uint32_t process,
+                                 struct deps_windows *windows);
 
 /* ---- What if ---- */
 

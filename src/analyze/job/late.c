@@ -203,8 +203,8 @@ static enum mp_status solve_again(struct rounds *rounds)
     replayer.less = &rounds->cuts.less;
     if (status == MP_OK)
         status = deps_replayer_run(&replayer, NULL);
-    for (size_t i = 0; i < rounds->windows.count && status == MP_OK; i++)
-        deps_replayer_window(&replayer, &rounds->windows.items[i]);
+    if (status == MP_OK)
+        deps_replayer_windows(&replayer, &rounds->windows, rounds->windows.items);
     if (status == MP_OK)
         status = deps_retime(&rounds->job->deps, &replayer);
     deps_replayer_free(&replayer);
@@ -318,11 +318,12 @@ static enum mp_status rounds_init(struct rounds *rounds, const struct deps_windo
 
     rounds->recorded = calloc(job->ranks->side_count + 1, sizeof *rounds->recorded);
     rounds->windows.items = calloc(windows->count + 1, sizeof *windows->items);
-    MP_TRY(job_less_new(job->deps.count, &rounds->cuts.less));
+    MP_TRY(deps_less_new(job->deps.count, &rounds->cuts.less));
     if (!rounds->recorded || !rounds->windows.items)
         return MP_ERR_MEMORY;
     memcpy(rounds->windows.items, windows->items, windows->count * sizeof *windows->items);
     rounds->windows.count = windows->count;
+    rounds->windows.of = windows->of;
     return MP_OK;
 }
 
@@ -330,9 +331,9 @@ static void rounds_free(struct rounds *rounds)
 {
     free(rounds->changes);
     free(rounds->recorded);
-    job_less_free(&rounds->cuts.less);
+    deps_less_free(&rounds->cuts.less);
     free(rounds->cuts.steps);
-    deps_windows_free(&rounds->windows);
+    free(rounds->windows.items); /* `of` is the caller's */
 }
 
 static enum mp_status taken_init(const struct job *job, struct job_taken *taken)

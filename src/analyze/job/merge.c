@@ -67,6 +67,8 @@ static enum mp_status part_reserve(struct job_part *part)
 {
     size_t work = part->deps.count - part->deps.host_count;
 
+    part->host_count = part->deps.host_count;
+    part->work_count = (uint32_t)work;
     part->names = calloc((size_t)part->deps.names.count + 1, sizeof *part->names);
     part->began = calloc(work + 1, sizeof *part->began);
     part->ended = calloc(work + 1, sizeof *part->ended);
@@ -101,7 +103,6 @@ static enum mp_status lay_out(struct job *job)
     job->deps.count = (uint32_t)totals.calls; /* so far; streams follow */
     job->deps.thread_count = (uint32_t)totals.threads;
     job->deps.lane_count = (uint32_t)totals.lanes;
-    MP_TRY(job_less_new((size_t)(totals.calls + totals.work), &job->less));
     return reserve_all(&job->deps, &totals, job->part_count && job->parts[0].deps.fronts);
 }
 
@@ -387,32 +388,14 @@ static void add_counts(struct deps *to, const struct deps *from)
     to->no_syncs |= from->no_syncs;
 }
 
-/* What recording cost at each activity. That of a kernel of NCCL: before its arrival, and in its
- * transfer. */
-static void move_costs(struct job *job, const struct job_part *part)
-{
-    const struct deps *deps = &part->deps;
-
-    for (uint32_t i = 0; part->less.before && i < deps->count; i++) {
-        bool call = i < deps->host_count;
-        uint32_t begin = call ? move_call(part, i) : part->began[i - deps->host_count];
-        uint32_t end = call ? begin : part->ended[i - deps->host_count];
-
-        job->less.before[begin] = part->less.before[i];
-        job->less.within[begin] = part->less.within[i];
-        job->less.own[end] = part->less.own[i];
-    }
-}
-
+/* What is not asked for any more. */
 static void part_clear(struct job_part *part)
 {
     deps_free(&part->deps);
-    job_less_free(&part->less);
     free(part->sides);
     free(part->names);
     free(part->began);
-    free(part->ended);
-    part->sides = part->names = part->began = part->ended = NULL;
+    part->sides = part->names = part->began = NULL;
 }
 
 static enum mp_status move_part(struct job *job, struct job_part *part)
@@ -420,7 +403,6 @@ static enum mp_status move_part(struct job *job, struct job_part *part)
     MP_TRY(move_activities(job, part));
     move_waits(&job->deps, part);
     MP_TRY(move_classes(job, part));
-    move_costs(job, part);
     add_counts(&job->deps, &part->deps);
     part_clear(part);
     return MP_OK;
@@ -445,10 +427,11 @@ enum mp_status job_merge(struct job *job)
 
 void job_free(struct job *job)
 {
-    for (size_t i = 0; i < job->part_count; i++)
+    for (size_t i = 0; i < job->part_count; i++) {
         part_clear(&job->parts[i]);
+        free(job->parts[i].ended);
+    }
     free(job->parts);
-    job_less_free(&job->less);
     deps_free(&job->deps);
     deps_windows_free(&job->ranges);
     free(job->arrivals);

@@ -3,6 +3,7 @@
  */
 #include <inttypes.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "analyze/job/inside.h"
 
@@ -88,7 +89,27 @@ enum mp_status job_windows(const struct job *job, uint64_t range, struct deps_wi
     return MP_OK;
 }
 
-void job_place_windows(const struct job *job, uint32_t process, struct deps_windows *windows)
+/* To which window the job's device activities belong. */
+static enum mp_status place_work(const struct job *job, const struct job_part *part,
+                                 struct deps_windows *windows)
+{
+    uint32_t *of;
+
+    if (!windows->of)
+        return MP_OK;
+    of = malloc(((size_t)job->deps.count + 1) * sizeof *of);
+    if (!of)
+        return MP_ERR_MEMORY;
+    memset(of, 0xff, job->deps.count * sizeof *of); /* DEPS_NONE */
+    for (uint32_t i = 0; i < part->work_count; i++)
+        of[part->ended[i]] = windows->of[part->host_count + i];
+    free(windows->of);
+    windows->of = of;
+    return MP_OK;
+}
+
+enum mp_status job_place_windows(const struct job *job, uint32_t process,
+                                 struct deps_windows *windows)
 {
     const struct job_part *part = &job->parts[process];
 
@@ -103,4 +124,5 @@ void job_place_windows(const struct job *job, uint32_t process, struct deps_wind
             window->thread += part->at.threads;
         window->range = NULL;
     }
+    return place_work(job, part, windows);
 }

@@ -6,14 +6,21 @@
 #include "base/poison.h"
 
 /* The windows' length together, in the run that is solved now. */
-static uint64_t solve_all(const struct replay *replay, const struct deps_windows *windows)
+static enum mp_status solve_all(const struct replay *replay, const struct deps_windows *windows,
+                                uint64_t *total)
 {
-    uint64_t total = 0;
+    uint64_t *lengths = calloc(windows->count + 1, sizeof *lengths);
+    enum mp_status status = lengths ? MP_OK : MP_ERR_MEMORY;
 
-    replay_run(replay);
-    for (size_t i = 0; i < windows->count; i++)
-        total += replay_length(replay, windows->items[i]);
-    return total;
+    *total = 0;
+    if (!status) {
+        replay_run(replay);
+        status = replay_lengths(replay, windows, lengths);
+    }
+    for (size_t i = 0; i < windows->count && !status; i++)
+        *total += lengths[i];
+    free(lengths);
+    return status;
 }
 
 static int compare_gains(const void *left, const void *right)
@@ -43,25 +50,30 @@ static void insert(struct deps_gain *gains, size_t most, size_t *found,
 
 /* Halves one name after the other. No name gains more than list_candidates estimates, so names with
  * a smaller estimate need not be tried. */
-static void try_names(struct replay *replay, const struct deps_windows *windows,
-                      struct deps_gain *candidates, size_t count, struct deps_gain *gains,
-                      size_t most, size_t *found)
+static enum mp_status try_names(struct replay *replay, const struct deps_windows *windows,
+                                struct deps_gain *candidates, size_t count, struct deps_gain *gains,
+                                size_t most, size_t *found)
 {
     static const struct deps_change half = {.kind = DEPS_SCALE, .factor = 0.5};
     const struct deps_change **by_name = replay->changes->by_name;
-    uint64_t before = solve_all(replay, windows);
+    uint64_t before;
 
+    MP_TRY(solve_all(replay, windows, &before));
     for (size_t i = 0; i < count; i++) {
+        enum mp_status status;
         uint64_t after;
 
         if (*found == most && candidates[i].gain < gains[most - 1].gain)
             break;
         by_name[candidates[i].name] = &half;
-        after = solve_all(replay, windows);
+        status = solve_all(replay, windows, &after);
         by_name[candidates[i].name] = NULL;
+        if (status)
+            return status;
         candidates[i].gain = after < before ? before - after : 0;
         insert(gains, most, found, &candidates[i]);
     }
+    return MP_OK;
 }
 
 /* The names on the path, *count of them, greatest possible gain first: half of the name's time on
@@ -103,7 +115,7 @@ enum mp_status deps_top_gains(const struct deps *deps, const struct deps_windows
     if (!replay.moments || !candidates)
         status = MP_ERR_MEMORY;
     else if (most)
-        try_names(&replay, windows, candidates, count, gains, most, found);
+        status = try_names(&replay, windows, candidates, count, gains, most, found);
     free(replay.moments);
     free(candidates);
     deps_order_free(&order);

@@ -23,8 +23,7 @@ enum mp_status deps_replay(const struct deps *deps, const struct deps_changes *c
     }
     if (!status) {
         replay_run(&replay);
-        for (size_t i = 0; i < windows->count; i++)
-            lengths[i] = replay_length(&replay, windows->items[i]);
+        status = replay_lengths(&replay, windows, lengths);
     }
     free(replay.moments);
     deps_order_free(&order);
@@ -33,6 +32,22 @@ enum mp_status deps_replay(const struct deps *deps, const struct deps_changes *c
 }
 
 /* ---- Again and again ---- */
+
+enum mp_status deps_less_new(size_t count, struct deps_less *less)
+{
+    *less = (struct deps_less){.before = calloc(count + 1, sizeof *less->before),
+                               .within = calloc(count + 1, sizeof *less->within),
+                               .own = calloc(count + 1, sizeof *less->own)};
+    return less->before && less->within && less->own ? MP_OK : MP_ERR_MEMORY;
+}
+
+void deps_less_free(struct deps_less *less)
+{
+    free(less->before);
+    free(less->within);
+    free(less->own);
+    *less = (struct deps_less){.before = NULL};
+}
 
 enum mp_status deps_replayer_init(struct deps_replayer *replayer, const struct deps *deps)
 {
@@ -97,9 +112,10 @@ uint64_t deps_replayer_host(const struct deps_replayer *replayer, uint32_t threa
     return ends ? replay_end(&replay, thread, time) : replay_begin(&replay, thread, time);
 }
 
-void deps_replayer_window(const struct deps_replayer *replayer, struct deps_window *window)
+void deps_replayer_windows(const struct deps_replayer *replayer, const struct deps_windows *windows,
+                           struct deps_window *moved)
 {
     const struct replay replay = replay_last(replayer);
 
-    replay_window(&replay, window);
+    replay_windows(&replay, windows, moved);
 }

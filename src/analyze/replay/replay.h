@@ -73,10 +73,14 @@ struct deps_edits {
  * its launch, `within` the lag of D3, D4, D5 and D7, and `own` its time. Nothing gets shorter than
  * 0. */
 struct deps_less {
-    uint32_t *before;
+    uint32_t *before; /* all owned */
     uint32_t *within;
     uint32_t *own; /* of pieces unused */
 };
+
+/* Nothing for each of `count` activities. MP_ERR_MEMORY; deps_less_free in any case. */
+enum mp_status deps_less_new(size_t count, struct deps_less *less);
+void deps_less_free(struct deps_less *less);
 
 /* A graph that is replayed many times. Memory: 4 and 8 bytes for each activity, each piece of a
  * call and each front. */
@@ -104,8 +108,9 @@ uint64_t deps_replayer_end(const struct deps_replayer *replayer, uint32_t activi
 uint64_t deps_replayer_host(const struct deps_replayer *replayer, uint32_t thread, uint64_t time,
                             bool ends);
 
-/* Moves a window to where it lies in the last run. */
-void deps_replayer_window(const struct deps_replayer *replayer, struct deps_window *window);
+/* Where windows lie in the last run, into moved[windows->count], which may be windows->items. */
+void deps_replayer_windows(const struct deps_replayer *replayer, const struct deps_windows *windows,
+                           struct deps_window *moved);
 
 /* Gives all activities, waits and divided host code the times of the last run, and binds them anew.
  * The order in each lane stays, and so does what belongs to windows and capture ranges: `deps`

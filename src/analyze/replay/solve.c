@@ -2,6 +2,7 @@
  */
 #include "analyze/replay/solve.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/data/proportion.h"
@@ -369,7 +370,8 @@ static uint64_t last_end(const struct replay *replay, const struct deps_window *
     return last;
 }
 
-void replay_window(const struct replay *replay, struct deps_window *window)
+/* Leaves out the work that keeps an iteration from ending (deps_windows.of). */
+static void move_window(const struct replay *replay, struct deps_window *window)
 {
     const struct deps *deps = replay->deps;
     const struct deps_window recorded = *window;
@@ -382,7 +384,6 @@ void replay_window(const struct replay *replay, struct deps_window *window)
         window->host_end = replay_end(replay, thread, recorded.host_end);
     }
     window->end = window->host_end;
-    /* An iteration ends where its NVTX range ends, even if work still runs. */
     if (!is_iteration) {
         uint64_t work_end;
         uint64_t work = last_end(replay, &recorded, &work_end);
@@ -394,6 +395,64 @@ void replay_window(const struct replay *replay, struct deps_window *window)
     }
     window->host_end = later(window->host_end, window->begin);
     window->end = later(window->end, window->begin);
+}
+
+/* The window with this id: ids are in order. NULL: it is not among them. */
+static struct deps_window *find_window(struct deps_window *items, size_t count, uint64_t id)
+{
+    size_t low = 0;
+
+    if (!count)
+        return NULL;
+    while (count > 1) {
+        size_t half = count / 2;
+
+        low += items[low + half].id <= id ? half : 0;
+        count -= half;
+    }
+    return items[low].id == id ? &items[low] : NULL;
+}
+
+/* Iterations last until their work has ended. */
+static void prolong(const struct replay *replay, const struct deps_windows *windows,
+                    struct deps_window *moved)
+{
+    const struct deps *deps = replay->deps;
+
+    for (uint32_t i = deps->host_count; i < deps->count; i++) {
+        struct deps_window *window;
+
+        if (windows->of[i] == DEPS_NONE)
+            continue;
+        window = find_window(moved, windows->count, (uint64_t)windows->of[i] + 1);
+        if (window)
+            window->end = later(window->end, replay->moments[i]);
+    }
+}
+
+void replay_windows(const struct replay *replay, const struct deps_windows *windows,
+                    struct deps_window *moved)
+{
+    for (size_t i = 0; i < windows->count; i++) {
+        moved[i] = windows->items[i];
+        move_window(replay, &moved[i]);
+    }
+    if (windows->of)
+        prolong(replay, windows, moved);
+}
+
+enum mp_status replay_lengths(const struct replay *replay, const struct deps_windows *windows,
+                              uint64_t *lengths)
+{
+    struct deps_window *moved = calloc(windows->count + 1, sizeof *moved);
+
+    if (!moved)
+        return MP_ERR_MEMORY;
+    replay_windows(replay, windows, moved);
+    for (size_t i = 0; i < windows->count; i++)
+        lengths[i] = moved[i].end - moved[i].begin;
+    free(moved);
+    return MP_OK;
 }
 
 void replay_run(const struct replay *replay)

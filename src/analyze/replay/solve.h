@@ -34,14 +34,12 @@ uint64_t replay_own_time(const struct replay *replay, uint32_t index);
 /* When a wait is woken in the new run. */
 uint64_t replay_wake_moment(const struct replay *replay, uint32_t index);
 
-/* Moves a window to where it lies in the new run. */
-void replay_window(const struct replay *replay, struct deps_window *window);
+/* Where windows lie in the new run, into moved[windows->count], which may be windows->items. */
+void replay_windows(const struct replay *replay, const struct deps_windows *windows,
+                    struct deps_window *moved);
 
-/* How long it is there, ns. */
-static inline uint64_t replay_length(const struct replay *replay, struct deps_window window)
-{
-    replay_window(replay, &window);
-    return window.end - window.begin;
-}
+/* How long they are there, ns, into lengths[windows->count]. MP_ERR_MEMORY. */
+enum mp_status replay_lengths(const struct replay *replay, const struct deps_windows *windows,
+                              uint64_t *lengths);
 
 #endif

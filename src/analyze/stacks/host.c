@@ -21,24 +21,14 @@ static uint32_t nearest(const struct stacks_host *host, uint32_t at, uint32_t en
     return 0;
 }
 
-/* How much later than in the graph the host code in front of `next` was recorded, ns. What
- * recording costs is out of the graph's times, but samples have those of the recording. */
-static uint64_t delay_of(const struct deps *deps, const struct deps_lane *lane, uint32_t next)
-{
-    uint32_t at = next < lane->first + lane->count ? next : next - 1;
-
-    return deps->recorded && lane->count ? deps->recorded[at] - deps->activities[at].begin : 0;
-}
-
 void stacks_in_front_of(const struct stacks_host *host, const struct deps_lane *lane, uint32_t next,
                         uint64_t begin, uint64_t end)
 {
     uint32_t earlier = nearest(host, next - 1, lane->first - 1, -1);
     uint32_t later = nearest(host, next, lane->first + lane->count, 1);
     uint32_t stack = earlier && later ? call_stacks_between(host->stacks, earlier, later) : 0;
-    uint64_t delay = delay_of(host->deps, lane, next);
-    uint64_t left = host_samples_share(host->samples, lane->id, begin + delay, end + delay,
-                                       host->take, host->context);
+    uint64_t left =
+        host_samples_share(host->samples, lane->id, begin, end, host->take, host->context);
 
     if (left)
         host->take(host->context, stack, left);

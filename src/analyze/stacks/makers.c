@@ -74,9 +74,8 @@ enum mp_status stacks_makers_load(struct stacks_makers *makers, struct mp_trace 
 uint32_t stacks_maker(const struct stacks_makers *makers, const struct deps *deps, uint32_t index)
 {
     const struct deps_activity *work = &deps->activities[index];
-    uint64_t begin = deps->recorded ? deps->recorded[index] : work->begin;
     uint32_t stack = index >= deps->host_count && work->flags & DEPS_NODE
-                         ? mp_map_get(&makers->of_places, place_of(begin, work->correlation))
+                         ? mp_map_get(&makers->of_places, place_of(work->begin, work->correlation))
                          : MP_MAP_ABSENT;
 
     return stack == MP_MAP_ABSENT ? 0 : stack;

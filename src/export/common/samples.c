@@ -176,7 +176,7 @@ static enum mp_status find_spans(struct pass *pass, const struct capture_range *
     for (uint64_t i = from; until && i <= until && i <= iterations->count; i++) {
         const struct iteration *iteration = &iterations->items[i - 1];
 
-        add_span(pass, (struct span){iteration->from, iteration->until}, range);
+        add_span(pass, (struct span){iteration->begin, iteration->end}, range);
     }
     return MP_OK;
 }

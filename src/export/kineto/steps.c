@@ -73,7 +73,7 @@ static void write_on_host(struct kineto *kineto, uint32_t iteration)
     const struct iteration *at = &kineto->analyses->iterations.items[iteration - 1];
 
     write_step(kineto, "user_annotation", iteration, kineto->pid,
-               thread_of(&kineto->analyses->deps, at->thread), at->from, at->host_until);
+               thread_of(&kineto->analyses->deps, at->thread), at->begin, at->host_end);
 }
 
 void kineto_write_steps(struct kineto *kineto)

@@ -179,20 +179,6 @@ static enum mp_status put_advice(struct lake *lake, const struct deps *deps,
 
 /* ---- All of it ---- */
 
-/* The study borrows the iterations of the rows. */
-static enum mp_status measure(const struct export_analyses *analyses,
-                              struct iterations_study *study)
-{
-    study->iterations = analyses->iterations;
-    study->measures = calloc(study->iterations.count + 1, sizeof *study->measures);
-    if (!study->measures)
-        return MP_ERR_MEMORY;
-    MP_TRY(iterations_measure(&analyses->deps, &study->iterations, study->measures));
-    MP_TRY(iterations_sum_up(&study->iterations, study->measures, &study->summary));
-    return iterations_by_thread(&analyses->deps, &study->iterations, study->measures,
-                                &study->threads);
-}
-
 enum mp_status lake_put_summary(struct lake *lake, struct mp_error *error)
 {
     const struct export_analyses *analyses = export_rows_analyses(lake->process->rows);
@@ -201,7 +187,8 @@ enum mp_status lake_put_summary(struct lake *lake, struct mp_error *error)
 
     if (!analyses->known)
         return put_run(lake, NULL);
-    status = measure(analyses, &study);
+    study.iterations = analyses->iterations; /* borrowed */
+    status = iterations_study_of(&analyses->deps, &study);
     if (status == MP_OK)
         status = put_run(lake, &study);
     if (status == MP_OK)

@@ -36,7 +36,7 @@ static enum mp_status find_paths(struct export_analyses *analyses)
     analyses->critical = calloc((size_t)analyses->deps.count + 1, sizeof *analyses->critical);
     if (!analyses->critical)
         return MP_ERR_MEMORY;
-    MP_TRY(iterations_windows(&analyses->iterations, &windows));
+    MP_TRY(iterations_windows(&analyses->deps, &analyses->iterations, &windows));
     status = deps_result_init(&analyses->deps, &result);
     if (status == MP_OK) {
         for (size_t i = 0; i < windows.count; i++)

@@ -11,8 +11,8 @@
 #include "base/text/units.h"
 #include "model/trace/ranges.h"
 #include "report/common/quality.h"
+#include "report/common/recording_cost.h"
 #include "report/common/summary_table.h"
-#include "report/common/undisturbed.h"
 
 #include "base/poison.h"
 
@@ -184,7 +184,7 @@ static void put_head(const struct report_out *out, const struct advise_report *r
         fprintf(out->file, "; %zu outlier%s left out of gains", count - advice->judged,
                 count - advice->judged == 1 ? "" : "s");
     fputc('\n', out->file);
-    print_undisturbed(out, iterations->trace, iterations->baseline, iterations->undisturbed);
+    print_recording_cost(out, iterations->trace, iterations->baseline, iterations->recording_cost);
 }
 
 /* Appends `, TEXT` to the list of rules that were not tried. */

@@ -2,7 +2,7 @@
 #include "model/trace/ranges.h"
 #include "report/advise/advise.h"
 #include "report/common/quality.h"
-#include "report/common/undisturbed.h"
+#include "report/common/recording_cost.h"
 
 #include "base/poison.h"
 
@@ -99,7 +99,7 @@ void print_advise_json(FILE *out, const struct advise_report *report)
                FACT("latency_p50_ns", iterations->summary->statistics[ITERATION_LATENCY].p50),
                FACT("step_p50_ns", advice->step), FACT("framework", advice->framework),
                FACT_IF("framework_percent", advice->framework != NULL, advice->framework_percent));
-    json_undisturbed(&json, iterations->baseline, iterations->undisturbed);
+    json_recording_cost(&json, iterations->baseline, iterations->recording_cost);
     json_advise_findings(&json, advice);
     json_not_tried(&json, advice);
     json_close_document(&json);

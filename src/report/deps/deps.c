@@ -5,7 +5,6 @@
 
 #include "model/trace/ranges.h"
 #include "report/common/quality.h"
-#include "report/common/undisturbed.h"
 #include "report/deps/rows.h"
 #include "report/deps/sections.h"
 
@@ -92,7 +91,7 @@ static void json_windows(struct json_writer *json, const struct deps_report *rep
 
         json_open_object(json);
         json_deps_window(json, report, window);
-        JSON_FACTS(json, FACT("begin_ns", window->from), FACT("end_ns", window->until),
+        JSON_FACTS(json, FACT("begin_ns", window->begin), FACT("end_ns", window->end),
                    FACT("window_ns", window->end - window->begin));
         json_close_object(json);
     }
@@ -186,8 +185,6 @@ static enum mp_status deps_print_json(FILE *out, const struct deps_report *repor
                FACT("window_ns", report->result->window));
     if (report->job)
         json_job_ranks(&json, report->job);
-    else
-        json_undisturbed(&json, report->baseline, report->undisturbed);
     json_windows(&json, report);
     MP_TRY(json_rows(&json, report));
     json_counts(&json, &deps->counts);
@@ -234,7 +231,6 @@ static void print_deps_head(const struct report_out *out, const struct deps_repo
         return;
     }
     print_head(out, report->trace, &deps->quality, report->range, ranges_count(&deps->ranges));
-    print_undisturbed(out, report->trace, report->baseline, report->undisturbed);
 }
 
 enum mp_status print_deps(const struct report_out *out, const struct deps_report *report)

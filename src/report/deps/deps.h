@@ -22,7 +22,6 @@
 #include "analyze/paths/paths.h"
 #include "analyze/replay/replay.h"
 #include "analyze/stacks/stacks.h"
-#include "analyze/undisturbed/undisturbed.h"
 #include "base/status.h"
 #include "report/job/job.h"
 #include "report/table/table.h"
@@ -34,13 +33,11 @@ struct deps_report {
     const struct deps *deps;
     const struct deps_windows *windows;
     const struct deps_result *result; /* of all windows together */
-    const struct baseline *baseline;  /* NULL: not looked for; likewise the next */
-    const struct undisturbed *undisturbed;
-    const struct stacks_gaps *gaps; /* host code on the path by line; NULL: not looked for */
-    uint64_t range;                 /* capture range that was asked for; 0: all of them */
-    const char *thread;             /* whose path was asked for; NULL: not of one thread */
-    bool parts;                     /* <Other> in its parts */
-    bool section;                   /* a part of nvprof's report: without head and notes */
+    const struct stacks_gaps *gaps;   /* host code on the path by line; NULL: not looked for */
+    uint64_t range;                   /* capture range that was asked for; 0: all of them */
+    const char *thread;               /* whose path was asked for; NULL: not of one thread */
+    bool parts;                       /* <Other> in its parts */
+    bool section;                     /* a part of nvprof's report: without head and notes */
 
     /* --trace: ns by activity; NULL: not asked for. With `section` the columns are nvprof's, and
      * `slack` is not needed. */

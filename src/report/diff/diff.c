@@ -10,7 +10,6 @@
 #include "base/text/foreign.h"
 #include "base/text/units.h"
 #include "report/common/summary_table.h"
-#include "report/common/undisturbed.h"
 
 #include "base/poison.h"
 
@@ -59,19 +58,6 @@ static void print_run_notes(FILE *out, const struct diff *diff, int side)
         if (run->outside)
             fprintf(out, LINE "Note: %c: %" PRIu64 " device activit%s to no iteration.\n",
                     side_names[side], run->outside, run->outside == 1 ? "y belongs" : "ies belong");
-    }
-}
-
-/* Each side's first run stands for it: the costs of all runs come from the same place, or the runs
- * are compared as recorded. */
-static void print_costs(FILE *out, const struct diff *diff)
-{
-    for (int side = 0; side < DIFF_SIDES; side++) {
-        const struct diff_side *own = &diff->sides[side];
-        char text[UNDISTURBED_BYTES];
-
-        if (own->run_count && describe_undisturbed(&own->runs[0].undisturbed, text))
-            fprintf(out, LINE "%c: %s\n", side_names[side], text);
     }
 }
 
@@ -466,7 +452,6 @@ void print_diff(const struct report_out *out, const struct diff_report *report)
     for (int side = 0; side < DIFF_SIDES; side++)
         print_run_notes(out->file, diff, side);
     print_facts(out->file, diff);
-    print_costs(out->file, diff);
     if (report_has_titles(out))
         print_way(out->file, diff);
     print_latency(out, diff);

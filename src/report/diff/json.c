@@ -6,7 +6,6 @@
 #include <string.h>
 
 #include "report/common/statistics.h"
-#include "report/common/undisturbed.h"
 
 #include "base/poison.h"
 
@@ -28,7 +27,6 @@ static void json_runs(struct json_writer *json, const struct diff_side *side)
                    FACT("no_calls", run->no_calls), FACT("whole", run->whole),
                    FACT_IF("gap", run->gap, run->gap->key),
                    FACT_IF("missing", *run->warning, run->warning));
-        json_undisturbed(json, NULL, &run->undisturbed);
         json_close_object(json);
     }
     json_close_array(json);

@@ -5,6 +5,7 @@
 
 #include "base/text/json_write.h"
 #include "report/advise/advise.h"
+#include "report/common/recording_cost.h"
 #include "report/digest/words.h"
 
 #include "base/poison.h"
@@ -146,12 +147,9 @@ static void json_iterations(struct json_writer *json, const struct digest *diges
 
 static void json_latency(struct json_writer *json, const struct digest *digest)
 {
-    const struct digest_undisturbed *undisturbed = &digest->undisturbed;
     const struct statistics *latency = &digest->latency;
     double throughput = digest->iterations.throughput;
     bool work = !digest->no_work;
-    bool known = undisturbed->how != UNDISTURBED_NONE;
-    bool measured = undisturbed->how == UNDISTURBED_MEASURED;
 
     json_key_object(json, "latency");
     JSON_FACTS(json, FACT_IF("mean_ns", work, latency->mean),
@@ -160,12 +158,6 @@ static void json_latency(struct json_writer *json, const struct digest *digest)
                FACT_IF("p99_ns", work, latency->p99), FACT_IF("max_ns", work, latency->greatest),
                FACT_IF("throughput_per_s", work && digest->iterations.count > 1 && throughput > 0,
                        throughput));
-    JSON_KEY_OBJECT(
-        json, "unrecorded", FACT_IF("how", known, undisturbed_source_key(undisturbed->how)),
-        FACT_IF("p50_ns", known, undisturbed->p50), FACT_IF("low_ns", measured, undisturbed->low),
-        FACT_IF("high_ns", measured, undisturbed->high),
-        FACT_IF("recorded_p50_ns", known, undisturbed->recorded),
-        FACT_IF("steps", measured, undisturbed->steps), FACT("name", undisturbed->name));
     json_close_object(json);
 }
 
@@ -264,6 +256,7 @@ void print_digest_json(FILE *out, const struct digest_report *report)
     json_quality_of(&json, &digest->quality);
     json_iterations(&json, digest);
     json_latency(&json, digest);
+    json_recording_cost(&json, NULL, &digest->recording_cost);
     json_parts(&json, digest);
     json_findings(&json, digest);
     json_hot(&json, digest);

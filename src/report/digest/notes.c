@@ -116,9 +116,9 @@ static void note_flight(struct notes *notes)
 static void note_baseline(struct notes *notes)
 {
     const struct digest_quality *quality = &notes->digest->quality;
-    const struct digest_undisturbed *undisturbed = &notes->digest->undisturbed;
+    bool measured = notes->digest->recording_cost.source == RECORDING_COST_MEASURED;
 
-    if (undisturbed->asked && undisturbed->how != UNDISTURBED_MEASURED)
+    if (notes->digest->baseline_asked && !measured)
         NOTE(notes, "no_baseline",
              "What a step takes without recording is not known: too few steps of a kind; miniprof "
              "iters says more.");

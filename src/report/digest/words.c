@@ -8,6 +8,7 @@
 #include "base/text/strings.h"
 #include "base/text/units.h"
 #include "base/text/utf8.h"
+#include "report/common/recording_cost.h"
 
 #include "base/poison.h"
 
@@ -155,38 +156,19 @@ static void answer_latency(struct digest_line *line, const struct digest *digest
             *unit == 'i' ? "An" : "A", unit, p50, iterations->count, p99, iterations->throughput);
 }
 
-static void answer_estimate(struct digest_line *line, const struct digest_undisturbed *undisturbed)
+static void answer_recording_cost(struct digest_line *line, const struct digest *digest)
 {
-    char text[2][MP_FORMATTED_BYTES];
+    char text[RECORDING_COST_BYTES];
 
-    ADD(line, "Recorded %s; %s of it are taken out as what recording costs, estimated with ",
-        mp_format_time(text[0], sizeof text[0], undisturbed->recorded),
-        mp_format_time(text[1], sizeof text[1],
-                       undisturbed->recorded > undisturbed->p50
-                           ? undisturbed->recorded - undisturbed->p50
-                           : 0));
-    ADD(line, undisturbed->how == UNDISTURBED_BUILT_IN
-                  ? "built-in costs (miniprof calibrate measures this machine's)."
-                  : "what miniprof calibrate measured.");
+    ADD(line, "%s", describe_recording_cost(&digest->recording_cost, text));
 }
 
-static void answer_undisturbed(struct digest_line *line, const struct digest *digest)
+/* Whether there is something to say on what recording costs. */
+static bool knows_cost(const struct digest *digest)
 {
-    const struct digest_undisturbed *undisturbed = &digest->undisturbed;
-    char text[4][MP_FORMATTED_BYTES];
+    char text[RECORDING_COST_BYTES];
 
-    if (undisturbed->how != UNDISTURBED_MEASURED) {
-        answer_estimate(line, undisturbed);
-        return;
-    }
-    ADD(line, "Without recording %s (%s to %s) instead of %s: measured in %" PRIu64 " steps",
-        mp_format_time(text[0], sizeof text[0], undisturbed->p50),
-        mp_format_time(text[1], sizeof text[1], undisturbed->low),
-        mp_format_time(text[2], sizeof text[2], undisturbed->high),
-        mp_format_time(text[3], sizeof text[3], undisturbed->recorded), undisturbed->steps);
-    if (undisturbed->name)
-        ADD(line, " '%s'", undisturbed->name);
-    ADD(line, ".");
+    return describe_recording_cost(&digest->recording_cost, text) != NULL;
 }
 
 static enum digest_part greatest_idle(const struct digest *digest)
@@ -242,9 +224,8 @@ size_t digest_answers(const struct digest *digest, struct digest_line lines[DIGE
     if (digest->no_work)
         return 0;
     answer_latency(begin(&lines[count++], "latency"), digest);
-    if (digest->undisturbed.how != UNDISTURBED_NONE &&
-        digest->undisturbed.p50 != digest->undisturbed.recorded)
-        answer_undisturbed(begin(&lines[count++], "unrecorded"), digest);
+    if (knows_cost(digest))
+        answer_recording_cost(begin(&lines[count++], "recording_cost"), digest);
     if (digest->quality.gap) {
         answer_gap(begin(&lines[count++], "busy"), digest->quality.gap);
         return count;
@@ -374,9 +355,9 @@ static void fact_iterations(struct digest_line *line, const struct digest *diges
             iterations->outliers == 1 ? "" : "s");
 }
 
-static void fact_unrecorded(struct digest_line *line)
+static void fact_unknown_cost(struct digest_line *line)
 {
-    ADD(line, "not measured; miniprof run --baseline tells what recording adds");
+    ADD(line, "of recording: not known; miniprof run --baseline measures it");
 }
 
 size_t digest_facts(const struct digest *digest, size_t columns,
@@ -393,7 +374,7 @@ size_t digest_facts(const struct digest *digest, size_t columns,
     if (digest->iterations.way != ITERATIONS_WHOLE)
         fact_iterations(begin(&lines[count++], requests ? "requests" : "iterations"), digest,
                         columns);
-    if (digest->undisturbed.how == UNDISTURBED_NONE && !digest->undisturbed.asked)
-        fact_unrecorded(begin(&lines[count++], "unrecorded"));
+    if (!knows_cost(digest) && !digest->baseline_asked)
+        fact_unknown_cost(begin(&lines[count++], "cost"));
     return count;
 }

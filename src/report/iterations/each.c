@@ -60,7 +60,7 @@ static void each_iteration_row(struct report_table *table, const struct iteratio
         if (report->one && report->one != i + 1)
             continue;
         cells[0] = report_number_cell(i + 1);
-        cells[1] = report_number_cell(iteration->from - report->summary->from);
+        cells[1] = report_number_cell(iteration->begin - report->summary->begin);
         for (size_t at = 2; at < (text ? TEXT_COLUMNS : CSV_COLUMNS - 1); at++) {
             enum iteration_quantity quantity =
                 text ? text_quantities[at - 2] : (enum iteration_quantity)(at - 2);

@@ -9,8 +9,8 @@
 #include "base/text/units.h"
 #include "model/trace/ranges.h"
 #include "report/common/quality.h"
+#include "report/common/recording_cost.h"
 #include "report/common/summary_table.h"
-#include "report/common/undisturbed.h"
 
 #include "base/poison.h"
 
@@ -132,7 +132,7 @@ static void print_head_lines(const struct report_out *out, const struct iteratio
                                  : "; none begins before the previous one ends",
                 found->pipelined);
     fputc('\n', out->file);
-    print_undisturbed(out, report->trace, report->baseline, report->undisturbed);
+    print_recording_cost(out, report->trace, report->baseline, report->recording_cost);
 }
 
 /* ---- The tables of statistics ---- */

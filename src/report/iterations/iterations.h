@@ -14,8 +14,8 @@
 
 #include <miniprof/trace.h>
 
+#include "analyze/recording_cost/recording_cost.h"
 #include "analyze/stacks/stacks.h"
-#include "analyze/undisturbed/undisturbed.h"
 #include "report/common/host_code.h"
 #include "report/table/table.h"
 
@@ -28,13 +28,13 @@ struct iterations_report {
     const struct iterations *iterations;
     const struct iteration_measures *measures; /* by iteration */
     const struct iterations_summary *summary;
-    const struct iterations_row *threads;  /* iterations->threads of them */
-    const struct baseline *baseline;       /* NULL: not looked for */
-    const struct undisturbed *undisturbed; /* NULL: likewise */
-    const struct counters_clocks *clocks;  /* by iteration; NULL: none were sampled */
-    const struct stacks_gaps *gaps;        /* NULL: not looked for */
-    uint64_t range;                        /* capture range that was asked for; 0: all */
-    uint64_t one;                          /* with `each` only this iteration, from 1; 0: all */
+    const struct iterations_row *threads;        /* iterations->threads of them */
+    const struct baseline *baseline;             /* NULL: not looked for */
+    const struct recording_cost *recording_cost; /* NULL: likewise */
+    const struct counters_clocks *clocks;        /* by iteration; NULL: none were sampled */
+    const struct stacks_gaps *gaps;              /* NULL: not looked for */
+    uint64_t range;                              /* capture range that was asked for; 0: all */
+    uint64_t one;    /* with `each` only this iteration, from 1; 0: all */
     bool each;       /* the iterations one by one; in JSON besides the statistics */
     bool candidates; /* the table of candidates instead */
 };

@@ -5,8 +5,8 @@
 
 #include "model/trace/ranges.h"
 #include "report/common/quality.h"
+#include "report/common/recording_cost.h"
 #include "report/common/statistics.h"
-#include "report/common/undisturbed.h"
 #include "report/iterations/iterations.h"
 
 #include "base/poison.h"
@@ -35,8 +35,8 @@ static void json_counts(struct json_writer *json, const struct iterations_report
     JSON_FACTS(json, FACT("count", found->count), FACT("threads", found->threads),
                FACT("at_once", summary->at_once), FACT("most_at_once", summary->most_at_once),
                FACT("unfinished", found->unfinished), FACT("pipelined", found->pipelined),
-               FACT("outside", found->outside), FACT("begin_ns", summary->from),
-               FACT("end_ns", summary->until),
+               FACT("outside", found->outside), FACT("begin_ns", summary->begin),
+               FACT("end_ns", summary->end),
                FACT_IF("throughput_per_s", summary->throughput > 0, summary->throughput),
                FACT_IF("period_mean_ns", summary->period > 0, summary->period),
                FACT("median", (uint64_t)summary->median + 1),
@@ -76,9 +76,9 @@ static void fill_facts(struct json_fact facts[EACH_FACTS], const struct iteratio
         FACT("iteration", index + 1),
         FACT_IF("thread", iteration->thread != DEPS_NONE,
                 report->deps->lanes[iteration->thread].id),
-        FACT("begin_ns", iteration->from),
-        FACT("host_end_ns", iteration->host_until),
-        FACT("end_ns", iteration->until),
+        FACT("begin_ns", iteration->begin),
+        FACT("host_end_ns", iteration->host_end),
+        FACT("end_ns", iteration->end),
         FACT("pipelined", iteration->pipelined),
     };
 
@@ -151,7 +151,7 @@ void print_iterations_json(FILE *out, const struct iterations_report *report)
     json_counts(&json, report);
     JSON_FACTS(&json, FACT("no_calls", deps->no_calls),
                FACT("unlaunched", deps->counts.unlaunched));
-    json_undisturbed(&json, report->baseline, report->undisturbed);
+    json_recording_cost(&json, report->baseline, report->recording_cost);
     json_statistics(&json, report);
     json_iterations_outliers(&json, report);
     json_iterations_threads(&json, report);

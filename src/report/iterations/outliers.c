@@ -56,7 +56,7 @@ static void each_outlier(struct report_table *table, const struct iterations_rep
         bool known = outlier->by != 0 && iterations_is_known(report, outlier->grew);
         struct report_cell cells[OUTLIER_COLUMNS] = {
             report_number_cell((uint64_t)outlier->iteration + 1),
-            report_number_cell(iteration->from - summary->from),
+            report_number_cell(iteration->begin - summary->begin),
             report_number_cell(latency),
             report_number_cell(latency - usual),
             known ? report_text_cell(iteration_quantity_name(outlier->grew)) : report_absent_cell(),
@@ -153,7 +153,7 @@ void json_iterations_outliers(struct json_writer *json, const struct iterations_
         uint32_t at = outlier->iteration;
 
         JSON_OBJECT(json, FACT("iteration", (uint64_t)at + 1),
-                    FACT("begin_ns", report->iterations->items[at].from),
+                    FACT("begin_ns", report->iterations->items[at].begin),
                     FACT("latency_ns", report->measures[at].values[ITERATION_LATENCY]),
                     FACT_IF("grew", outlier->by && iterations_is_known(report, outlier->grew),
                             iteration_quantity_key(outlier->grew)),

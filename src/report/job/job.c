@@ -4,8 +4,6 @@
 
 #include <inttypes.h>
 
-#include "report/common/undisturbed.h"
-
 #include "base/poison.h"
 
 static const struct report_column columns[] = {
@@ -43,13 +41,11 @@ static void each_rank(struct report_table *table, const struct job_report *repor
 void print_job_head(const struct report_out *out, const struct job_report *report)
 {
     print_ranks_head(out, report->ranks);
-    print_undisturbed(out, NULL, NULL, report->undisturbed);
 }
 
 void json_job_head(struct json_writer *json, const struct job_report *report)
 {
     json_ranks_head(json, report->ranks);
-    json_undisturbed(json, NULL, report->undisturbed);
 }
 
 void print_job_ranks(const struct report_out *out, const struct job_report *report)

@@ -13,7 +13,6 @@
 struct job_report {
     const struct ranks_report *ranks;
     const struct job_usage *usage;
-    const struct undisturbed *undisturbed;
     uint64_t window; /* ns: of all windows together */
 };
 

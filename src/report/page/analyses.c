@@ -49,20 +49,9 @@ enum mp_status html_iterations_find(struct html_material *material, struct mp_er
     const struct iterations_options options = {.range = material->range};
 
     MP_TRY(baseline_build(material->trace, &material->baseline, error));
-    return iterations_study(&material->deps, material->trace, &options, &material->study, error);
-}
-
-enum mp_status html_take_costs_out(struct html_material *material)
-{
-    const struct undisturbed_input input = {
-        .trace = material->trace,
-        .deps = &material->deps,
-        .baseline = &material->baseline,
-        .study = &material->study,
-        .windows = &material->windows,
-    };
-
-    return material->as_recorded ? MP_OK : undisturbed_apply(&input, &material->undisturbed);
+    MP_TRY(iterations_study(&material->deps, material->trace, &options, &material->study, error));
+    return recording_cost_find(&material->deps, material->trace, &material->study,
+                               &material->baseline, &material->recording_cost);
 }
 
 void html_iterations_free(struct html_material *material)
@@ -79,7 +68,7 @@ static struct iterations_report report_of(const struct html_material *material)
 
     report.range = material->range;
     report.baseline = &material->baseline;
-    report.undisturbed = &material->undisturbed;
+    report.recording_cost = &material->recording_cost;
     return report;
 }
 

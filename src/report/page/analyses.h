@@ -33,10 +33,6 @@ size_t html_at_most(struct html_material *material, const char *key, size_t most
 enum mp_status html_iterations_find(struct html_material *material, struct mp_error *error);
 void html_iterations_free(struct html_material *material);
 
-/* Takes the costs of recording out of the graph, the windows and the iterations. The time line,
- * which shows what was recorded, must be there. MP_ERR_MEMORY. */
-enum mp_status html_take_costs_out(struct html_material *material);
-
 void html_advise(struct html_material *material);
 
 /* What the commands of these names print; a note if the trace has nothing of it. */

@@ -52,8 +52,6 @@ static enum mp_status print_path(FILE *out, struct html_material *material, stru
                                      .deps = &material->deps,
                                      .windows = &material->windows,
                                      .result = &material->result,
-                                     .baseline = &material->baseline,
-                                     .undisturbed = &material->undisturbed,
                                      .gaps = &gaps,
                                      .range = material->range,
                                      .parts = true};

@@ -11,8 +11,8 @@
 #include "analyze/counters/counters.h"
 #include "analyze/deps/deps.h"
 #include "analyze/memory/memory.h"
+#include "analyze/recording_cost/recording_cost.h"
 #include "analyze/timeline/timeline.h"
-#include "analyze/undisturbed/undisturbed.h"
 #include "base/status.h"
 #include "model/kernels/names.h"
 #include "report/page/timeline.h"
@@ -31,7 +31,6 @@ struct html_material {
     struct mp_trace *trace;
     uint64_t range; /* id of a capture range; 0: everything */
     enum names_style style;
-    bool as_recorded; /* with the costs of recording */
     struct deps deps;
     struct deps_windows windows;
     struct deps_result result;
@@ -40,7 +39,7 @@ struct html_material {
     struct html_kinds kinds;
     struct iterations_study study;
     struct baseline baseline;
-    struct undisturbed undisturbed;
+    struct recording_cost recording_cost;
     struct advice advice;
     struct mp_error no_advice; /* why there is no advice; MP_OK: there is */
     struct memory memory;      /* valid from the memory document on */

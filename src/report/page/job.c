@@ -73,7 +73,7 @@ static enum mp_status add(struct html_page *page, struct html_job *job, const ch
                           enum mp_status (*print)(const struct report_out *, struct html_job *,
                                                   const struct job_report *))
 {
-    const struct job_report head = {.ranks = &job->ranks, .undisturbed = &job->job.undisturbed};
+    const struct job_report head = {.ranks = &job->ranks};
     char *text = NULL;
     size_t bytes = 0;
     const struct report_out out = {.file = memory_file_open(&text, &bytes), .format = REPORT_JSON};
@@ -106,7 +106,7 @@ static enum mp_status find_peers(struct html_job *job)
         if (arrival == DEPS_NONE || of->until[i] <= of->arrived[i])
             continue;
         peers = &job->peers[of->transfers[i]];
-        begin = deps->recorded ? deps->recorded[arrival] : deps->activities[arrival].begin;
+        begin = deps->activities[arrival].begin;
         if (of->until[i] > begin + *peers)
             *peers = of->until[i] - begin;
     }

@@ -70,7 +70,6 @@ static enum mp_status load(struct html_material *material, uint64_t events, stru
     MP_TRY(html_iterations_find(material, error));
     lines.range = material->range ? ranges_find(&material->deps.ranges, material->range) : NULL;
     MP_TRY(timeline_build(&material->timeline, material->trace, &material->deps, &lines, error));
-    MP_TRY(html_take_costs_out(material));
     MP_TRY(find_path(material));
     html_advise(material);
     return html_kinds_build(&material->kinds, &material->timeline);
@@ -139,7 +138,6 @@ enum mp_status html_report_part(struct html_page *page, struct mp_trace *trace,
         .trace = trace,
         .range = options->range,
         .style = options->style,
-        .as_recorded = options->as_recorded,
     };
     enum mp_status status;
 

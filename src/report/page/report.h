@@ -22,7 +22,6 @@ struct html_report_options {
     uint64_t range;  /* id of a capture range; 0: everything */
     uint64_t events; /* most events in the timeline */
     enum names_style style;
-    bool as_recorded;     /* the tables too; the time line always is */
     struct html_job *job; /* of which the trace is a part; NULL: none */
     size_t process;       /* which one of the set's */
 };

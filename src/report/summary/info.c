@@ -7,9 +7,9 @@
 #include "base/text/foreign.h"
 #include "base/text/units.h"
 #include "base/text/utf8.h"
-#include "report/common/baseline.h"
 #include "report/common/flight.h"
 #include "report/common/quality.h"
+#include "report/common/recording_cost.h"
 
 #include "base/poison.h"
 

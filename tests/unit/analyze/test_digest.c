@@ -131,7 +131,8 @@ static struct digest crowded(void)
     digest.no_calls = true;
     digest.iterations.count = 1000;
     digest.iterations.coverage = 0.5;
-    digest.undisturbed = (struct digest_undisturbed){.how = UNDISTURBED_MEASURED, .name = command};
+    digest.recording_cost =
+        (struct recording_cost){.source = RECORDING_COST_MEASURED, .name = command};
     digest.latency.mean = 900;
     for (int i = 0; i < DIGEST_PARTS; i++)
         digest.parts[i] = 100;

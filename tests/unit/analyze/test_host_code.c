@@ -93,32 +93,6 @@ static void frames_of_one_line_are_one_row(void **state)
     end(SOUND);
 }
 
-/* Recording had cost 100 us when the host code from 20 to 30 ran: at 120 to 130. */
-static void samples_have_the_times_of_the_recording(void **state)
-{
-    uint64_t main_line;
-    struct mp_error error;
-
-    (void)state;
-    scene_begin();
-    main_line = put_stack(0, "main", 1);
-    call_from(main_line, 10, 20, 1);
-    call_from(main_line, 30, 31, 2);
-    mp_append_host_sample(scene.writer,
-                          &(struct mp_row_host_sample){.thread = 1,
-                                                       .time = 127000,
-                                                       .computing = 4000,
-                                                       .stack = put_stack(main_line, "loop", 2)});
-    scene_load();
-    scene.deps.recorded = calloc(scene.deps.count, sizeof *scene.deps.recorded);
-    for (uint32_t i = 0; i < scene.deps.count; i++)
-        scene.deps.recorded[i] = scene.deps.activities[i].begin + 100000;
-    assert_int_equal(stacks_gaps_of_paths(scene.trace, &scene.deps, &scene.windows, &gaps, &error),
-                     MP_OK);
-    assert_string_equal(lines(), "main:1 6, loop:2 4");
-    end(UNSOUND);
-}
-
 /* 2 and 3 have no stack; nothing is known of what lies outside of the first and the last. */
 static void calls_without_a_stack_are_passed_over(void **state)
 {
@@ -327,7 +301,6 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(host_code_lies_where_both_calls_came_from),
         cmocka_unit_test(frames_of_one_line_are_one_row),
-        cmocka_unit_test(samples_have_the_times_of_the_recording),
         cmocka_unit_test(calls_without_a_stack_are_passed_over),
         cmocka_unit_test(many_calls_without_a_stack_are_unknown),
         cmocka_unit_test(each_thread_has_its_own_calls),

@@ -7,10 +7,8 @@
 #include <stdint.h>
 
 #include <cmocka.h>
-#include <stdlib.h>
 
-#include "analyze/replay/replay.h"
-#include "analyze/undisturbed/undisturbed.h"
+#include "analyze/recording_cost/build.h"
 #include "unit/deps/deps_fixture.h"
 
 #define STREAM 7
@@ -26,21 +24,18 @@ static void begin(const char *header)
 
 static void load(void)
 {
-    struct undisturbed_input input;
-    struct undisturbed result;
+    struct costs costs;
 
     scene_load();
-    input = (struct undisturbed_input){
-        .trace = scene.trace, .deps = &scene.deps, .windows = &scene.windows};
-    assert_int_equal(undisturbed_costs(&input, &result, &less), MP_OK);
-    assert_int_equal(result.source, UNDISTURBED_BUILT_IN);
+    assert_int_equal(costs_of_trace(scene.trace, NULL, &costs), COSTS_BUILT_IN);
+    assert_int_equal(recording_cost_scale_host(&scene.deps, &costs), MP_OK);
+    assert_int_equal(deps_less_new(scene.deps.count, &less), MP_OK);
+    assert_int_equal(recording_cost_by_activity(&scene.deps, &costs, &less), MP_OK);
 }
 
 static void end(void)
 {
-    free(less.before);
-    free(less.within);
-    free(less.own);
+    deps_less_free(&less);
     scene_end(UNSOUND);
 }
 

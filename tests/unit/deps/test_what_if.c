@@ -490,7 +490,7 @@ static void a_retimed_graph_waits_for_what_is_last_then(void **state)
     flags[find("a")] = DEPS_EDIT_SCALED;
     assert_int_equal(deps_replayer_init(&replayer, &scene.deps), MP_OK);
     assert_int_equal(deps_replayer_run(&replayer, &list), MP_OK);
-    deps_replayer_window(&replayer, &scene.windows.items[0]);
+    deps_replayer_windows(&replayer, &scene.windows, scene.windows.items);
     assert_int_equal(deps_retime(&scene.deps, &replayer), MP_OK);
     assert_string_equal(bound_call(3), "synchronisation b");
     assert_string_equal(bound_call(4), "program order cudaDeviceSynchronize#3");

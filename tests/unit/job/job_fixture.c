@@ -52,7 +52,6 @@ static void join_ranks(struct job_scene *scene, uint32_t count)
     struct mp_error error = {.text = ""};
 
     assert_int_equal(job_init(&scene->job, &scene->set, &scene->ranks), MP_OK);
-    scene->job.as_recorded = true;
     for (uint32_t i = 0; i < count; i++) {
         struct mp_trace *trace = open_rank(scene, i);
         struct quality quality;

@@ -51,9 +51,6 @@ static enum mp_status join_step(struct mp_error *error)
 
     if (status == MP_OK)
         status = job_windows(&job, 0, &windows, error);
-    if (status == MP_OK && job_undisturb(&job, &windows, NULL) != MP_OK)
-        status = mp_error_set(error, MP_ERR_MEMORY, "memory");
-    assert_true(status != MP_OK || job.undisturbed.source == UNDISTURBED_BUILT_IN);
     deps_windows_free(&windows);
     job_free(&job);
     return status;

@@ -74,7 +74,7 @@ static void load(void)
         .id = 1, .begin = 5000, .end = 235000, .host_end = 235000, .until = 235000};
     scene.windows.items[0].thread = 0;
     windows.items[0] = scene.windows.items[0];
-    job_place_windows(&job, 1, &windows);
+    assert_int_equal(job_place_windows(&job, 1, &windows), MP_OK);
     assert_true(windows.items[0].thread > 0);
 }
 
@@ -182,32 +182,6 @@ static void what_if_of_a_rank_is_that_of_its_trace_and_leaves_the_others(void **
     give_back();
 }
 
-/* With built-in costs. */
-static void without_what_recording_costs_a_rank_is_what_its_trace_is(void **state)
-{
-    struct undisturbed_input input;
-    struct undisturbed undisturbed;
-    uint64_t recorded;
-
-    (void)state;
-    load();
-    input = (struct undisturbed_input){
-        .trace = scene.trace, .deps = &scene.deps, .windows = &scene.windows};
-    recorded = windows.items[0].end - windows.items[0].begin;
-    assert_int_equal(undisturbed_apply(&input, &undisturbed), MP_OK);
-    assert_int_equal(job_undisturb(&job, &windows, NULL), MP_OK);
-    assert_int_equal(undisturbed.source, UNDISTURBED_BUILT_IN);
-    assert_int_equal(job.undisturbed.source, UNDISTURBED_BUILT_IN);
-    assert_int_equal(windows.items[0].begin, scene.windows.items[0].begin);
-    assert_int_equal(windows.items[0].end, scene.windows.items[0].end);
-    assert_true(windows.items[0].end - windows.items[0].begin < recorded);
-    assert_int_equal(job.undisturbed.recorded, recorded);
-    for (uint32_t i = 0; i < scene.deps.host_count; i++)
-        assert_int_equal(job.deps.activities[scene.deps.host_count + i].end,
-                         scene.deps.activities[i].end);
-    give_back();
-}
-
 static void values_by_activity_of_the_job_are_those_of_the_ranks(void **state)
 {
     uint64_t *values, *own;
@@ -256,7 +230,6 @@ int main(void)
         cmocka_unit_test(the_path_of_a_rank_is_that_of_its_trace),
         cmocka_unit_test(each_activity_is_bound_by_what_bound_it_alone),
         cmocka_unit_test(what_if_of_a_rank_is_that_of_its_trace_and_leaves_the_others),
-        cmocka_unit_test(without_what_recording_costs_a_rank_is_what_its_trace_is),
         cmocka_unit_test(values_by_activity_of_the_job_are_those_of_the_ranks),
         cmocka_unit_test(a_rank_that_is_not_there_has_nothing),
     };

@@ -30,7 +30,7 @@ void analyse(enum iterations_way way, const char *name, uint64_t range)
     measures = calloc(found.count, sizeof *measures);
     assert_non_null(measures);
     assert_int_equal(iterations_measure(&scene.deps, &found, measures), MP_OK);
-    assert_int_equal(iterations_sum_up(&found, measures, &summary), MP_OK);
+    assert_int_equal(iterations_sum_up(&scene.deps, &found, measures, &summary), MP_OK);
     for (size_t i = 0; i < found.count; i++) {
         const uint64_t *values = measures[i].values;
         uint64_t idle = 0;

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 
 #include "analyze/advise/advise.h"
-#include "analyze/undisturbed/undisturbed.h"
+#include "analyze/recording_cost/recording_cost.h"
 #include "common/command.h"
 #include "common/iterations_by.h"
 #include "common/report_options.h"
@@ -68,7 +68,7 @@ static enum mp_status advise_and_print(struct mp_trace *trace, const struct stud
     report.iterations = iterations_report_of(trace, &work->deps, &work->study);
     report.iterations.range = reporting->options.iterations.range;
     report.iterations.baseline = &work->baseline;
-    report.iterations.undisturbed = &work->undisturbed;
+    report.iterations.recording_cost = &work->recording_cost;
     status = print_advise(&reporting->out, &report);
     advise_free(&advice);
     return status ? mp_error_set(error, status, "no memory for the findings") : MP_OK;
@@ -94,18 +94,15 @@ static enum mp_status advise_job(struct reporting *reporting, struct job *job,
                                  struct deps_windows *iterations, struct mp_error *error)
 {
     const struct ranks_report ranks = matched_report(&reporting->matched);
-    const struct job_report head = {.ranks = &ranks, .undisturbed = &job->undisturbed};
+    const struct job_report head = {.ranks = &ranks};
     struct advice advice;
     struct advise_job_report report = {.job = &head, .advice = &advice};
     enum mp_status status;
 
-    MP_TRY(matched_join(&reporting->matched, &reporting->options.graph,
-                        reporting->options.as_recorded, job, error));
+    MP_TRY(matched_join(&reporting->matched, &reporting->options.graph, job, error));
     MP_TRY(matched_iterations(&reporting->matched, job, &reporting->options.iterations, iterations,
                               error));
-    status = job_undisturb(job, iterations, NULL);
-    if (status == MP_OK)
-        status = job_advise(job, iterations, &advice);
+    status = job_advise(job, iterations, &advice);
     if (status != MP_OK)
         return mp_error_set(error, status, "cannot analyse the job: %s", mp_status_name(status));
     report.iterations = iterations->count;
@@ -158,6 +155,5 @@ int cmd_advise(int argc, char **argv)
     reporting.options.iterations.range = values.report.range;
     reporting.options.graph =
         (struct deps_options){.style = report_style(&values.report), .fronts = true};
-    reporting.options.as_recorded = values.report.as_recorded;
     return report_arguments(&reporting, argc - first, argv + first, values.one_clock);
 }

@@ -3,7 +3,7 @@
 #include <stdio.h>
 
 #include "analyze/counters/counters.h"
-#include "analyze/undisturbed/undisturbed.h"
+#include "analyze/recording_cost/recording_cost.h"
 #include "base/text/strings.h"
 #include "common/command.h"
 #include "common/iterations_by.h"
@@ -128,7 +128,7 @@ int cmd_counters(int argc, char **argv)
     iterations_by(values.iterations.how, &reporting.study.iterations);
     reporting.study.iterations.range = values.report.range;
     reporting.study.graph.style = reporting.options.style;
-    reporting.study.as_recorded = true;
+    reporting.study.no_cost = true;
     return each_trace(set.command, &reporting.out, argc - first, argv + first, report_counters,
                       &reporting);
 }

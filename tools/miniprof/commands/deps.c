@@ -10,7 +10,6 @@
 #include "analyze/paths/paths.h"
 #include "analyze/replay/replay.h"
 #include "analyze/stacks/stacks.h"
-#include "analyze/undisturbed/undisturbed.h"
 #include "base/text/nearest.h"
 #include "common/command.h"
 #include "common/iterations_by.h"
@@ -119,8 +118,6 @@ struct work {
     struct job_report job_report;
     struct deps own;   /* of one process */
     struct deps *deps; /* that, or the job's */
-    struct baseline baseline;
-    struct undisturbed undisturbed;
     struct deps_windows windows;
     struct deps_result result; /* without --iterations */
     struct deps_iterations iterations;
@@ -142,7 +139,6 @@ static void work_free(struct work *work)
     deps_iterations_free(&work->iterations);
     deps_result_free(&work->result);
     deps_windows_free(&work->windows);
-    baseline_free(&work->baseline);
     job_usage_free(&work->usage);
     job_free(&work->job);
     deps_free(&work->own);
@@ -155,7 +151,7 @@ static enum mp_status find_iterations(struct work *work, struct mp_error *error)
     enum mp_status status;
 
     MP_TRY(iterations_find(work->deps, work->trace, work->by, &found, error));
-    status = iterations_windows(&found, &work->windows);
+    status = iterations_windows(work->deps, &found, &work->windows);
     iterations_free(&found);
     return status ? mp_error_set(error, status, "cannot analyse it: %s", mp_status_name(status))
                   : MP_OK;
@@ -279,29 +275,13 @@ static enum mp_status analyse(struct work *work)
     return values->what_if.count ? replay(work) : MP_OK; /* the last: it may change the graph */
 }
 
-static enum mp_status take_costs_out(struct work *work, struct mp_error *error)
-{
-    const struct undisturbed_input input = {
-        .trace = work->trace,
-        .deps = work->deps,
-        .baseline = &work->baseline,
-        .windows = &work->windows,
-    };
-    enum mp_status status = undisturbed_apply(&input, &work->undisturbed);
-
-    return status ? mp_error_set(error, status, "cannot take the costs of recording out: %s",
-                                 mp_status_name(status))
-                  : MP_OK;
-}
-
 static struct deps_options graph_options(const struct work *work)
 {
     const struct deps_values *values = work->values;
 
     return (struct deps_options){
         .style = report_style(&values->report),
-        .fronts =
-            values->trace || values->what_if.count || values->gains || !values->report.as_recorded,
+        .fronts = values->trace || values->what_if.count || values->gains,
     };
 }
 
@@ -313,15 +293,10 @@ static enum mp_status load(struct work *work, struct mp_error *error)
     work->deps = &work->own;
     MP_TRY(deps_load(work->trace, &options, work->deps, error));
     work->deps->quality.only = work->values->report.range;
-    MP_TRY(baseline_build(work->trace, &work->baseline, error));
     MP_TRY(choose_windows(work, error));
-    if (!values->report.as_recorded)
-        MP_TRY(take_costs_out(work, error));
     work->report = (struct deps_report){.trace = work->trace,
                                         .deps = work->deps,
                                         .windows = &work->windows,
-                                        .baseline = &work->baseline,
-                                        .undisturbed = &work->undisturbed,
                                         .range = values->report.range,
                                         .thread = values->thread,
                                         .parts = values->parts,
@@ -345,7 +320,7 @@ static enum mp_status find_job_iterations(struct work *work, struct mp_error *er
     if (status == MP_OK)
         status = choose_windows(work, error);
     if (status == MP_OK)
-        job_place_windows(&work->job, 0, &work->windows);
+        status = job_place_windows(&work->job, 0, &work->windows);
     mp_trace_close(work->trace);
     work->trace = NULL;
     work->deps = &work->job.deps;
@@ -369,14 +344,11 @@ static enum mp_status load_job(struct work *work, struct mp_error *error)
     const struct deps_values *values = work->values;
     const struct deps_options options = graph_options(work);
 
-    MP_TRY(matched_join(work->matched, &options, values->report.as_recorded, &work->job, error));
+    MP_TRY(matched_join(work->matched, &options, &work->job, error));
     work->deps = &work->job.deps;
     MP_TRY(choose_job_windows(work, error));
-    if (job_undisturb(&work->job, &work->windows, NULL) != MP_OK)
-        return mp_error_set(error, MP_ERR_MEMORY, "cannot analyse the job: out of memory");
     work->ranks_report = matched_report(work->matched);
-    work->job_report = (struct job_report){
-        .ranks = &work->ranks_report, .usage = &work->usage, .undisturbed = &work->job.undisturbed};
+    work->job_report = (struct job_report){.ranks = &work->ranks_report, .usage = &work->usage};
     work->report = (struct deps_report){.job = &work->job_report,
                                         .deps = work->deps,
                                         .windows = &work->windows,

@@ -273,7 +273,6 @@ static bool set_up(struct making *making, struct diff_values *values)
     making->options.iterations.range = values->report.range;
     making->options.style = report_style(&values->report);
     making->options.shapes = values->shapes;
-    making->options.as_recorded = values->report.as_recorded;
     making->report.fail_above = values->fail_above != NULL;
     making->report.all = values->all;
     making->report.positions = values->positions;

@@ -82,8 +82,7 @@ static struct html_report_options options_of(const struct html_values *values)
 {
     return (struct html_report_options){.range = values->report.range,
                                         .events = values->events ? values->events : USUAL_EVENTS,
-                                        .style = report_style(&values->report),
-                                        .as_recorded = values->report.as_recorded};
+                                        .style = report_style(&values->report)};
 }
 
 /* What a result says, `who` in front of it; empty for the one trace. */
@@ -177,7 +176,6 @@ static bool write_job(struct making *making, FILE *out)
     const struct job_page_options options = {.command = set.command,
                                              .style = report_style(&values->report),
                                              .range = values->report.range,
-                                             .as_recorded = values->report.as_recorded,
                                              .one_clock = values->one_clock};
     struct job_page page;
     bool job = job_page_open(&page, &options, making->count, making->arguments, &making->code);

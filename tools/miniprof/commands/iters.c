@@ -5,7 +5,7 @@
 #include <stdlib.h>
 
 #include "analyze/counters/counters.h"
-#include "analyze/undisturbed/undisturbed.h"
+#include "analyze/recording_cost/recording_cost.h"
 #include "common/command.h"
 #include "common/iterations_by.h"
 #include "common/report_options.h"
@@ -85,7 +85,7 @@ static enum mp_status print_work(struct mp_trace *trace, const struct studied *w
     report.one = reporting->one;
     report.candidates = reporting->candidates;
     report.baseline = &work->baseline;
-    report.undisturbed = &work->undisturbed;
+    report.recording_cost = &work->recording_cost;
     report.gaps = gaps;
     print_iterations(&reporting->out, &report);
     free(clocks);
@@ -148,7 +148,7 @@ static enum mp_status print_job(const struct reporting *reporting, const struct 
 {
     const struct ranks_report ranks = matched_report(&reporting->matched);
     const struct job_iterations_report report = {
-        .job = {.ranks = &ranks, .usage = &work->all, .undisturbed = &work->job.undisturbed},
+        .job = {.ranks = &ranks, .usage = &work->all},
         .each = work->each,
         .windows = &work->iterations,
         .rank = work->job.deps.ranks[0],
@@ -162,18 +162,13 @@ static enum mp_status print_job(const struct reporting *reporting, const struct 
 static enum mp_status study_job(struct reporting *reporting, struct job_work *work,
                                 struct mp_error *error)
 {
-    struct deps_options graph = reporting->options.graph;
     enum mp_status status;
 
-    graph.fronts |= !reporting->options.as_recorded;
-    MP_TRY(matched_join(&reporting->matched, &graph, reporting->options.as_recorded, &work->job,
-                        error));
+    MP_TRY(matched_join(&reporting->matched, &reporting->options.graph, &work->job, error));
     MP_TRY(matched_iterations(&reporting->matched, &work->job, &reporting->options.iterations,
                               &work->iterations, error));
     MP_TRY(iterations_have(reporting->one, work->iterations.count, error));
-    status = job_undisturb(&work->job, &work->iterations, NULL);
-    if (status == MP_OK)
-        status = use_each(work);
+    status = use_each(work);
     if (status == MP_OK)
         status = print_job(reporting, work);
     return status
@@ -228,7 +223,7 @@ int cmd_iters(int argc, char **argv)
     reporting.options.iterations.range = values.report.range;
     reporting.options.iterations.all = values.candidates;
     reporting.options.graph.style = report_style(&values.report);
-    reporting.options.as_recorded = values.report.as_recorded || values.candidates;
+    reporting.options.no_cost = values.candidates;
     reporting.candidates = values.candidates;
     reporting.each = values.each;
     return report_arguments(&reporting, argc - first, argv + first, values.one_clock);

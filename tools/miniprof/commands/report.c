@@ -158,7 +158,6 @@ int cmd_report(int argc, char **argv)
     iterations_by(values.iterations.how, &job.options.iterations);
     job.options.by = values.iterations.how;
     job.options.iterations.range = values.report.range;
-    job.options.as_recorded = values.report.as_recorded;
     job.options.style = report_style(&values.report);
     if (!open_trace_set(set.command, argc - first, argv + first, &traces, &code))
         return code;

@@ -27,7 +27,7 @@ struct report_values {
     const char *table; /* CSV: which of the report's tables; NULL: its main one */
     uint64_t range;
     bool demangling;
-    bool as_recorded;
+    bool as_recorded; /* accepted; all times are */
     const char *unit;
     struct report_sheet sheet;       /* CSV: where its rows go */
     struct json_documents documents; /* JSON: where several documents go */
@@ -78,8 +78,7 @@ struct report_values {
 #define REPORT_AS_RECORDED_OPTION(at)                                                              \
     {                                                                                              \
         .name = "as-recorded", .kind = OPTION_FLAG,                                                \
-        .offset = (at) + offsetof(struct report_values, as_recorded),                              \
-        .help = "times as they were recorded, with what recording costs"                           \
+        .offset = (at) + offsetof(struct report_values, as_recorded), .help = "", .hidden = true   \
     }
 #define REPORT_UNITS_OPTION(at)                                                                    \
     {.name = "unit",                                                                               \

@@ -24,11 +24,9 @@ static enum mp_status join(struct job_page *page, const struct job_page_options 
     struct html_job *job = &page->job;
     enum mp_status status;
 
-    MP_TRY(matched_join(&page->matched, &graph, options->as_recorded, &job->job, error));
+    MP_TRY(matched_join(&page->matched, &graph, &job->job, error));
     MP_TRY(job_windows(&job->job, options->range, &job->windows, error));
     status = find_iterations(page, options);
-    if (status == MP_OK)
-        status = job_undisturb(&job->job, &job->windows, &job->iterations);
     job->ranks = matched_report(&page->matched);
     return status
                ? mp_error_set(error, status, "cannot analyse the job: %s", mp_status_name(status))

@@ -16,7 +16,6 @@ struct job_page_options {
     const char *command; /* for complaints */
     enum names_style style;
     uint64_t range; /* capture range; 0: everything */
-    bool as_recorded;
     bool one_clock;
 };
 

@@ -159,11 +159,10 @@ static enum mp_status leave_out(struct matched *matched, size_t process)
 }
 
 enum mp_status matched_join(struct matched *matched, const struct deps_options *options,
-                            bool as_recorded, struct job *job, struct mp_error *error)
+                            struct job *job, struct mp_error *error)
 {
     enum mp_status status = job_init(job, &matched->traces, &matched->ranks);
 
-    job->as_recorded = as_recorded;
     for (size_t i = 0; i < matched->traces.count && status == MP_OK; i++) {
         if (!job_has(job, (uint32_t)i)) {
             status = leave_out(matched, i);
@@ -201,7 +200,7 @@ static enum mp_status find_iterations(struct mp_trace *trace, const struct itera
     MP_TRY(deps_load(trace, &options, &deps, error));
     status = iterations_find(&deps, trace, by, &found, error);
     if (status == MP_OK) {
-        status = iterations_windows(&found, windows);
+        status = iterations_windows(&deps, &found, windows);
         if (status != MP_OK)
             mp_error_set(error, status, "cannot analyse it: %s", mp_status_name(status));
         iterations_free(&found);
@@ -222,7 +221,5 @@ enum mp_status matched_iterations(struct matched *matched, const struct job *job
         return mp_error_set(error, MP_ERR_IO, "the first rank's trace cannot be read again");
     status = find_iterations(trace, by, windows, error);
     mp_trace_close(trace);
-    if (status == MP_OK)
-        job_place_windows(job, 0, windows);
-    return status;
+    return status == MP_OK ? job_place_windows(job, 0, windows) : status;
 }

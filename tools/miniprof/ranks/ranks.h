@@ -71,11 +71,11 @@ bool matched_is_job(struct matched *matched, const char *command, int count, cha
 /* Complains about what the folder of a job holds besides, unless a report on each trace does. */
 void matched_complain(struct matched *matched);
 
-/* Reads the graphs of all ranks into one, with what recording cost in each unless `as_recorded`.
+/* Reads the graphs of all ranks into one.
  * MP_ERR_MEMORY, MP_ERR_LIMIT; job_free in any case. A
  * trace that cannot be read is left out, which a line says. */
 enum mp_status matched_join(struct matched *matched, const struct deps_options *options,
-                            bool as_recorded, struct job *job, struct mp_error *error);
+                            struct job *job, struct mp_error *error);
 
 /* Finds the iterations of the job's first rank, as windows of the job. Fails as deps_load and
  * iterations_find do; deps_windows_free. */

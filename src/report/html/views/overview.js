@@ -48,32 +48,21 @@ function headline({ advise, iters }, openView) {
     );
 }
 
-// "recorded 7 ms, without recording 6 ms" where the analysis knows both; whose costs were taken out.
-const COST_SOURCES = {
-    measured: "measured",
-    built_in: "estimated with built-in costs",
-    calibrated_here: "estimated with costs of this machine",
-    calibrated_there: "estimated with costs of the machine that recorded",
-};
-
-function undisturbedWords({ iters, advise, deps }) {
-    const found = [iters, advise, deps]
-        .map((each) => each?.undisturbed)
-        .find((each) => !isNothing(each?.undisturbed_ns));
-    if (!found) return "";
-    const { recorded_ns: recorded, undisturbed_ns: without, source } = found;
-    return (
-        `: recorded ${formatTime(Number(recorded))}, ` +
-        `without recording ${formatTime(Number(without))}` +
-        (source ? `, ${COST_SOURCES[source] || titleOf(source).toLowerCase()}` : "")
-    );
+// What recording costs, where that is known: measured, or a rough estimate of two digits.
+function costWords({ iters }) {
+    const cost = iters.recording_cost;
+    if (!cost?.cost_ns) return "";
+    const percent = formatPercent((cost.cost_ns / cost.of_ns) * 100);
+    return cost.source === "measured"
+        ? `; a step takes ${formatTime(cost.without_ns)} without recording, measured`
+        : `; recording costs about ${percent} of it, a rough estimate`;
 }
 
 function latencyCard(documents) {
     const { latency_ns: latency } = documents.iters.statistics;
     return card(
         formatTime(latency.p50),
-        `latency of an iteration, P50${undisturbedWords(documents)}`,
+        `latency of an iteration, P50${costWords(documents)}`,
         "first",
     );
 }

@@ -7,18 +7,17 @@
  */
 #include <stdlib.h>
 
-#include "analyze/undisturbed/build.h"
+#include "analyze/recording_cost/build.h"
 
 #include "base/poison.h"
 
-static uint32_t times(double ns, double scale)
+static uint32_t rounded(double ns)
 {
-    double scaled = ns * scale + 0.5;
-
-    return scaled < UINT32_MAX ? (uint32_t)scaled : UINT32_MAX;
+    return ns < UINT32_MAX ? (uint32_t)(ns + 0.5) : UINT32_MAX;
 }
 
-uint32_t *undisturbed_count_nodes(const struct deps *deps)
+/* How many nodes of graphs each piece of a call launched; owned by the caller. NULL: no memory. */
+static uint32_t *count_nodes(const struct deps *deps)
 {
     uint32_t *nodes = calloc((size_t)deps->host_count + 1, sizeof *nodes);
 
@@ -107,14 +106,14 @@ static double in_work(const struct deps *deps, const struct deps_activity *work,
 }
 
 static void lay_work(const struct deps *deps, const struct costs *costs, const uint32_t *nodes,
-                     double scale, struct deps_less *less)
+                     struct deps_less *less)
 {
     for (uint32_t i = deps->host_count; i < deps->count; i++) {
         const struct deps_activity *work = &deps->activities[i];
 
-        less->before[i] = times(before_work(deps, costs, nodes, work), scale);
-        less->within[i] = times(before_next(costs, work), scale);
-        less->own[i] = times(in_work(deps, work, before_next(costs, work) * scale), 1);
+        less->before[i] = rounded(before_work(deps, costs, nodes, work));
+        less->within[i] = rounded(before_next(costs, work));
+        less->own[i] = rounded(in_work(deps, work, before_next(costs, work)));
     }
 }
 
@@ -122,14 +121,14 @@ static void lay_work(const struct deps *deps, const struct costs *costs, const u
 
 /* What a call is, by what it launched. */
 static void lay_calls(const struct deps *deps, const struct costs *costs, const uint32_t *nodes,
-                      double scale, struct deps_less *less)
+                      struct deps_less *less)
 {
     for (uint32_t i = 0; i < deps->host_count; i++) {
         const struct deps_activity *piece = &deps->activities[i];
         bool counts = piece->kind == DEPS_CALL && !(piece->flags & DEPS_CONTINUED);
 
-        less->before[i] = counts ? times(costs->call_around, scale) : 0;
-        less->within[i] = counts ? times(costs->call_in + in_any(costs, piece), scale) : 0;
+        less->before[i] = counts ? rounded(costs->call_around) : 0;
+        less->within[i] = counts ? rounded(costs->call_in + in_any(costs, piece)) : 0;
     }
     for (uint32_t i = deps->host_count; i < deps->count; i++) {
         const struct deps_activity *work = &deps->activities[i];
@@ -139,18 +138,24 @@ static void lay_calls(const struct deps *deps, const struct costs *costs, const 
             continue;
         if (is_of_graph(work))
             around = costs->graph_around;
-        less->before[work->launch] = times(around, scale);
-        less->within[work->launch] = times(in_launch(deps, costs, nodes, work), scale);
+        less->before[work->launch] = rounded(around);
+        less->within[work->launch] = rounded(in_launch(deps, costs, nodes, work));
     }
     for (uint32_t i = 0; i < deps->host_count; i++) {
         if (deps_call_waits(&deps->activities[i]))
-            less->within[i] = times(costs->finish, scale);
+            less->within[i] = rounded(costs->finish);
     }
 }
 
-void undisturbed_lay(const struct deps *deps, const struct costs *costs, const uint32_t *nodes,
-                     double scale, struct deps_less *less)
+enum mp_status recording_cost_by_activity(const struct deps *deps, const struct costs *costs,
+                                          struct deps_less *less)
 {
-    lay_work(deps, costs, nodes, scale, less);
-    lay_calls(deps, costs, nodes, scale, less);
+    uint32_t *nodes = count_nodes(deps);
+
+    if (!nodes)
+        return MP_ERR_MEMORY;
+    lay_work(deps, costs, nodes, less);
+    lay_calls(deps, costs, nodes, less);
+    free(nodes);
+    return MP_OK;
 }

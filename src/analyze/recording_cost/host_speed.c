@@ -2,7 +2,7 @@
 #include <stdlib.h>
 
 #include "analyze/common/statistics.h"
-#include "analyze/undisturbed/build.h"
+#include "analyze/recording_cost/build.h"
 
 #include "base/poison.h"
 
@@ -39,7 +39,7 @@ static enum mp_status usual_launch(const struct deps *deps, double stack, double
     return MP_OK;
 }
 
-enum mp_status undisturbed_scale_host(const struct deps *deps, struct costs *costs)
+enum mp_status recording_cost_scale_host(const struct deps *deps, struct costs *costs)
 {
     double usual, speed;
     double *const on_host[] = {
