@@ -119,8 +119,7 @@ static void compare(const char *a, const char *b, size_t seed)
     const char *before[RUNS] = {a, a, a};
     const char *after[RUNS] = {b, b, b};
     const size_t runs = seed % 5 ? 1 : RUNS;
-    const struct diff_options options = {
-        .style = NAMES_READABLE, .shapes = seed % 2, .as_recorded = seed / 2 % 2};
+    const struct diff_options options = {.style = NAMES_READABLE, .shapes = seed % 2};
     struct mp_error error = {.text = ""};
     struct diff diff;
     struct diff_report report = {.diff = &diff, .positions = seed / 4 % 2, .all = seed / 8 % 2};

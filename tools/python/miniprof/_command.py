@@ -19,7 +19,7 @@ PREFIX = re.compile(r"^(==\d+== |={8} |miniprof [\w-]+: )*(Warning: |Note: )?")
 
 
 def options_of(values: Dict[str, Any]) -> List[str]:
-    """range=2, as_recorded=True become --range=2 --as-recorded."""
+    """range=2, per_gpu=True become --range=2 --per-gpu."""
     options = []
     for name, value in values.items():
         option = "--" + name.replace("_", "-")
