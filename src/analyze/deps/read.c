@@ -61,6 +61,10 @@ static const char *const synchronising_calls[] = {
     "cuEventSynchronize",
 };
 
+/* Of the blocking ones, those that end a context and all that runs in it. */
+static const char *const resetting_calls[] = {"cudaDeviceReset", "cuCtxDestroy",
+                                              "cuDevicePrimaryCtxReset"};
+
 static bool is_one_of(const char *const *list, size_t count, const char *name, size_t length)
 {
     for (size_t i = 0; i < count; i++) {
@@ -99,6 +103,8 @@ static enum mp_status name_call(struct deps_builder *builder, uint64_t function,
     }
     if (IS_ONE_OF(blocking_calls, name, length))
         memo->flags = DEPS_BLOCKS;
+    if (IS_ONE_OF(resetting_calls, name, length))
+        memo->flags |= DEPS_RESETS;
     if (IS_ONE_OF(synchronising_calls, name, length))
         memo->flags = DEPS_SYNCHRONISES;
     if (builder->suffixes)

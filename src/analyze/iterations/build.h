@@ -8,6 +8,7 @@
  *     kernels.c     a sequence of kernels that repeats
  *     segments.c    what a thread launches before it waits; requests.c: as iterations
  *     place.c       where in a period an iteration begins
+ *     alike.c       whether a thread does the same from wait to wait
  *     parts.c       launches that are only a part of an iteration
  *     assign.c      what belongs to which
  *     measure.c     times and counts; idle.c: idle time by cause
@@ -46,7 +47,8 @@ struct iterations_finder {
     struct mp_error *error;
     char none[256]; /* why a way found nothing */
     struct iterations_load load;
-    size_t least; /* fewer iterations count as none */
+    bool left_out; /* the last one that was added */
+    size_t least;  /* fewer iterations count as none */
     /* The best candidate so far. */
     struct iteration *best;
     size_t best_count;
@@ -54,12 +56,28 @@ struct iterations_finder {
     struct iterations_candidate best_facts; /* its name and domain are owned */
     uint32_t best_period;                   /* KERNELS: see struct iterations */
     uint64_t best_kernels;
+    size_t best_unfinished;
     size_t candidate_capacity;
 };
 
-/* Appends an iteration. MP_ERR_MEMORY. */
-enum mp_status iterations_add(struct iterations_finder *finder, uint64_t begin, uint64_t host_end,
-                              uint32_t thread);
+/* Appends an iteration; what it cannot be without ends at `own_end`. If that lies behind the capture
+ * range in which it begins, it is left out and counted. Otherwise it ends with the range at the
+ * latest. MP_ERR_MEMORY. */
+enum mp_status iterations_add(struct iterations_finder *finder, uint64_t begin, uint64_t own_end,
+                              uint64_t host_end, uint32_t thread);
+
+/* Lets the one that was added last last until the next one begins, but no longer than its range. */
+void iterations_last_until(struct iterations_finder *finder, uint64_t begin);
+
+/* Where what the thread launches from this call on has been waited for, if nothing that begins at
+ * `limit` or later is needed for that; else the end of the call. */
+uint64_t iterations_awaited(const struct iterations_finder *finder, uint32_t call, uint64_t limit);
+
+/* Whether a call waits for work of its thread: it synchronises, polls, or ends the context. */
+static inline bool iterations_is_wait(const struct deps_activity *piece)
+{
+    return piece->flags & (DEPS_SYNCHRONISES | DEPS_POLLS | DEPS_RESETS);
+}
 
 /* The ways: each offers its candidates. If none is offered, finder->none says why. */
 enum mp_status iterations_by_nvtx(struct iterations_finder *finder);
@@ -92,11 +110,17 @@ enum mp_status iterations_offer(struct iterations_finder *finder,
 /* The highest score that a candidate of this way can have. */
 double iterations_favour(enum iterations_way way);
 
-/* Whether the candidate, whose windows are in finder->result, is a part of the best one so far:
- * launches of a graph that each sequence of kernels has equally often, twice or more, beside other
- * kernels, while nobody waits for one of them or gives it an input. parts.c */
-bool iterations_is_part(const struct iterations_finder *finder,
-                        const struct iterations_candidate *candidate);
+/* Whether the candidate, whose windows are in finder->result, is only a part of an iteration, or
+ * several of them. A part of the best one so far: launches of a graph that each sequence of kernels
+ * has equally often, twice or more, beside other kernels, while nobody waits for one of them or
+ * gives it an input. Several: sequences of kernels with several waits each, between which the
+ * thread does the same (alike.c). parts.c; MP_ERR_MEMORY. */
+enum mp_status iterations_is_odd(const struct iterations_finder *finder,
+                                 const struct iterations_candidate *candidate, bool *odd);
+
+/* Whether the thread waits for every second iteration of finder->result, or copies something to the
+ * device for it. parts.c */
+bool iterations_are_paced(const struct iterations_finder *finder, uint32_t lane);
 
 /* Puts the best candidate, if there is one, into finder->result; false if there is none. */
 bool iterations_take_best(struct iterations_finder *finder);
@@ -112,12 +136,12 @@ bool iterations_library_domain(const char *domain);
 enum mp_status iterations_load_init(struct iterations_finder *finder);
 void iterations_load_free(struct iterations_load *load);
 
-/* The share of work that windows cover, and how alike they are, 0 to 1 each. Sorts the windows.
+/* Fills in the shares of work that windows cover, and how alike they are. Sorts the windows.
  * `everywhere`: the windows are of the process, not of a thread. MP_ERR_MEMORY.
  */
 enum mp_status iterations_load_share(struct iterations_load *load, struct iteration *windows,
-                                     size_t count, bool everywhere, double *coverage,
-                                     double *regularity);
+                                     size_t count, bool everywhere,
+                                     struct iterations_candidate *candidate);
 
 /* ---- Segments, segments.c ---- */
 
@@ -150,6 +174,13 @@ bool iterations_segments_next(struct iterations_segments *segments,
 bool iterations_segments_end_alike(const struct iterations_segments *segments,
                                    const struct iterations_segment *cut,
                                    const struct iterations_segment *whole);
+
+/* Whether a thread does the same from wait to wait, and sometimes more: alike.c. MP_ERR_MEMORY. */
+enum mp_status iterations_segments_alike(const struct iterations_finder *finder, uint32_t lane,
+                                         bool *alike);
+
+/* How many segments it has. */
+size_t iterations_segments_count(const struct iterations_finder *finder, uint32_t lane);
 
 /* The thread that options->name asks for, DEPS_NONE without one. MP_ERR_ARGUMENT: there is none,
  * and the message lists those that there are. */

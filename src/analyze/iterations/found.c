@@ -6,18 +6,57 @@
 
 #include "base/poison.h"
 
-enum mp_status iterations_add(struct iterations_finder *finder, uint64_t begin, uint64_t host_end,
-                              uint32_t thread)
+/* When the capture range ends that a moment lies in; UINT64_MAX: in none, or it was not ended. */
+static uint64_t range_end(const struct iterations_finder *finder, uint64_t time)
+{
+    const struct capture_range *range = ranges_at(&finder->deps->ranges, time);
+
+    return range ? range->end_time : UINT64_MAX;
+}
+
+enum mp_status iterations_add(struct iterations_finder *finder, uint64_t begin, uint64_t own_end,
+                              uint64_t host_end, uint32_t thread)
 {
     struct iterations *result = finder->result;
+    uint64_t limit = range_end(finder, begin);
 
     if (result->count >= DEPS_NONE)
         return MP_ERR_LIMIT;
+    finder->left_out = own_end > limit;
+    result->unfinished += finder->left_out;
+    if (finder->left_out)
+        return MP_OK;
+    host_end = host_end < limit ? host_end : limit;
     MP_TRY(mp_reserve((void **)&result->items, result->count, &finder->capacity,
                       sizeof *result->items));
     result->items[result->count++] = (struct iteration){
         .begin = begin, .host_end = host_end > begin ? host_end : begin, .thread = thread};
     return MP_OK;
+}
+
+void iterations_last_until(struct iterations_finder *finder, uint64_t begin)
+{
+    struct iterations *result = finder->result;
+    struct iteration *last = result->count ? &result->items[result->count - 1] : NULL;
+    uint64_t limit;
+
+    if (!last || finder->left_out)
+        return;
+    limit = range_end(finder, last->begin);
+    last->host_end = begin < limit ? begin : limit;
+}
+
+uint64_t iterations_awaited(const struct iterations_finder *finder, uint32_t call, uint64_t limit)
+{
+    const struct deps *deps = finder->deps;
+    struct iterations_segments segments = iterations_segments_of(
+        deps, finder->result->launched, deps->activities[call].lane);
+    struct iterations_segment segment;
+
+    segments.at = call;
+    if (iterations_segments_next(&segments, &segment) && deps->activities[segment.last].begin < limit)
+        return segment.end;
+    return iterations_call_end(deps, call);
 }
 
 uint64_t iterations_begin(const struct iterations_finder *finder, const struct deps_activity *work,

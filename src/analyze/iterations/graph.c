@@ -303,8 +303,13 @@ static int compare_launches(const void *left, const void *right)
     return (a->begin > b->begin) - (a->begin < b->begin);
 }
 
+static uint64_t later(uint64_t a, uint64_t b)
+{
+    return a > b ? a : b;
+}
+
 /* Each iteration lasts from its begin to the begin of the next one in its thread; the last one
- * until its work ends. */
+ * until its work has ended and was waited for. */
 static enum mp_status add_launches(struct pass *pass, size_t first, size_t end)
 {
     struct iterations_finder *finder = pass->finder;
@@ -323,10 +328,10 @@ static enum mp_status add_launches(struct pass *pass, size_t first, size_t end)
         work = &deps->activities[launch->work];
         begin = iterations_begin(finder, work, follows ? before->begin + 1 : 0);
         if (follows)
-            finder->result->items[finder->result->count - 1].host_end = begin;
-        if (work->launch != DEPS_NONE && iterations_call_end(deps, work->launch) > until)
-            until = iterations_call_end(deps, work->launch);
-        MP_TRY(iterations_add(finder, begin, until, launch->thread));
+            iterations_last_until(finder, begin);
+        if (work->launch != DEPS_NONE)
+            until = later(until, iterations_awaited(finder, work->launch, UINT64_MAX));
+        MP_TRY(iterations_add(finder, begin, launch->begin, until, launch->thread));
         before = launch;
     }
     return MP_OK;

@@ -36,7 +36,7 @@ static enum mp_status add_windows(struct iterations_finder *finder)
     for (size_t i = 0; i < windows.count && !status; i++) {
         const struct deps_window *window = &windows.items[i];
 
-        status = iterations_add(finder, window->begin, window->host_end,
+        status = iterations_add(finder, window->begin, window->begin, window->host_end,
                                 deps_window_thread(finder->deps, window));
     }
     deps_windows_free(&windows);

@@ -57,6 +57,7 @@ struct iterations_candidate {
     uint32_t threads;  /* that have iterations */
     uint64_t count;    /* of iterations */
     double coverage;   /* share of the GPU work that is in them, 0 to 1 */
+    double coverage_of_time; /* of the work that was launched from the first to the last of them */
     double regularity; /* how alike their GPU work is, 0 to 1 */
     double score;      /* 0 to 1; 0: does not compete */
     bool library;      /* ranges of a library's domain */
@@ -95,7 +96,7 @@ struct iterations {
 
     struct iteration *items; /* in order of begin; owned */
     size_t count;
-    size_t unfinished;     /* NVTX ranges without begin or end in the trace */
+    size_t unfinished;     /* left out: without begin or end in the trace or in their capture range */
     size_t pipelined;      /* iterations that are */
     uint64_t outside;      /* device activities that belong to no iteration */
     uint32_t *of;          /* by activity of the graph: its iteration, or DEPS_NONE; owned */

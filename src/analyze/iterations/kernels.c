@@ -18,6 +18,7 @@
 #include <stdlib.h>
 
 #include "analyze/iterations/build.h"
+#include "base/data/reserve.h"
 #include "base/data/sort.h"
 
 #include "base/poison.h"
@@ -29,9 +30,12 @@ struct sequence {
     uint32_t thread; /* lane; DEPS_NONE: of kernels without a call */
     uint64_t least;  /* kernels of which the stretch must have half */
     bool by_time;    /* some have no correlation id */
-    uint32_t *items; /* activities; owned */
+    uint32_t *items;   /* activities; owned */
+    uint32_t *symbols; /* of them, as the period was found in; owned */
     uint32_t count;
     struct mp_period period;
+    uint32_t *starts; /* of items: where a period begins; owned */
+    size_t start_count, start_capacity;
 };
 
 static bool is_kernel(const struct iterations_finder *finder, const struct deps_activity *work)
@@ -130,7 +134,7 @@ static uint32_t between(const struct iterations_finder *finder, uint32_t before,
     for (uint32_t at = before + 1; at < call; at++) {
         uint8_t launched = finder->result->launched[at];
 
-        if (finder->deps->activities[at].flags & (DEPS_SYNCHRONISES | DEPS_POLLS))
+        if (iterations_is_wait(&finder->deps->activities[at]))
             marks |= WAITED;
         if (launched & ITERATIONS_LAUNCHED_HTOD)
             marks |= COPIED_TO_DEVICE;
@@ -181,17 +185,11 @@ static void widen(struct sequence *sequence)
 
 static enum mp_status find_period(struct sequence *sequence, uint32_t marks)
 {
-    uint32_t *symbols = calloc((size_t)sequence->count + 1, sizeof *symbols);
-    enum mp_status status;
-
-    if (!symbols)
-        return MP_ERR_MEMORY;
-    spell(sequence, marks, symbols);
-    status = mp_period_find(symbols, sequence->count, REPEATS, &sequence->period);
-    free(symbols);
-    if (!status && sequence->period.period)
+    spell(sequence, marks, sequence->symbols);
+    MP_TRY(mp_period_find(sequence->symbols, sequence->count, REPEATS, &sequence->period));
+    if (sequence->period.period)
         widen(sequence);
-    return status;
+    return MP_OK;
 }
 
 /* ---- Where the iterations begin ---- */
@@ -245,44 +243,138 @@ static uint64_t period_end(const struct sequence *sequence, uint32_t first)
     return end;
 }
 
-/* Up to the next kernel of the thread, or until all has ended if that is earlier. */
-static uint64_t last_end(const struct sequence *sequence, uint32_t first, uint64_t begin)
+/* ---- Where a period stands ---- */
+
+static enum mp_status add_start(struct sequence *sequence, uint32_t at)
+{
+    MP_TRY(mp_reserve((void **)&sequence->starts, sequence->start_count, &sequence->start_capacity,
+                      sizeof *sequence->starts));
+    sequence->starts[sequence->start_count++] = at;
+    return MP_OK;
+}
+
+/* The failure function of Knuth, Morris and Pratt (Fast pattern matching in strings, 1977) for the
+ * items of a period behind its first one, whose marks say what was before. NULL: no memory. */
+static uint32_t *borders_of(const uint32_t *pattern, uint32_t length)
+{
+    uint32_t *borders = calloc((size_t)length + 1, sizeof *borders);
+    uint32_t matched = 0;
+
+    for (uint32_t i = 1; borders && i < length; i++) {
+        while (matched && pattern[i] != pattern[matched])
+            matched = borders[matched - 1];
+        matched += pattern[i] == pattern[matched];
+        borders[i] = matched;
+    }
+    return borders;
+}
+
+/* Whole periods from the item `from` up to `to` that are like the one at `model`, the first ones
+ * that do not overlap: what came between others does not hide them. */
+static enum mp_status add_whole(struct sequence *sequence, uint32_t model, uint32_t from,
+                                uint32_t to)
+{
+    const uint32_t *pattern = &sequence->symbols[model + 1];
+    uint32_t length = sequence->period.period - 1;
+    uint32_t *borders = borders_of(pattern, length);
+    uint32_t matched = 0, free_from = from;
+    enum mp_status status = borders ? MP_OK : MP_ERR_MEMORY;
+
+    for (uint32_t i = from; i < to && !status; i++) {
+        while (length && matched && (matched == length || sequence->symbols[i] != pattern[matched]))
+            matched = borders[matched - 1];
+        matched += length && sequence->symbols[i] == pattern[matched];
+        if (matched < length || i < free_from + length ||
+            !is_alike(sequence, i - length, model))
+            continue;
+        status = add_start(sequence, i - length);
+        free_from = i + 1;
+        matched = 0;
+    }
+    free(borders);
+    return status;
+}
+
+/* All periods of the stretch, and others before and behind it. */
+static enum mp_status find_starts(struct sequence *sequence)
 {
     const struct mp_period *period = &sequence->period;
-    uint32_t next = first + period->period;
-    uint64_t end = period_end(sequence, first);
-    uint64_t limit;
+    uint32_t first = period->first + iterations_place(period, sequence->count, mean_gap, sequence);
+    uint32_t end = first;
 
-    if (next >= sequence->count)
-        return end;
-    limit = iterations_begin(sequence->finder, kernel_at(sequence, next), begin + 1);
-    return next < period->first + period->count || limit < end ? limit : end;
+    sequence->start_count = 0;
+    if (first + 2 * period->period > period->first + period->count)
+        return MP_OK;
+    MP_TRY(add_whole(sequence, first + period->period, 0, first));
+    for (; end + period->period <= period->first + period->count; end += period->period)
+        MP_TRY(add_start(sequence, end));
+    return add_whole(sequence, first + period->period, end, sequence->count);
+}
+
+/* ---- Iterations ---- */
+
+/* Where the next period begins in the list, or the next kernel; UINT32_MAX: there is none. */
+static uint32_t next_of(const struct sequence *sequence, size_t index)
+{
+    uint32_t next = sequence->starts[index] + sequence->period.period;
+
+    return next < sequence->count ? next : UINT32_MAX;
+}
+
+static bool is_followed(const struct sequence *sequence, size_t index)
+{
+    return index + 1 < sequence->start_count &&
+           sequence->starts[index + 1] == next_of(sequence, index);
+}
+
+/* Up to the next period; or until all has ended and was waited for, but not beyond the next kernel
+ * of the thread. */
+static uint64_t last_end(const struct sequence *sequence, size_t index, uint64_t begin)
+{
+    uint32_t first = sequence->starts[index];
+    uint32_t next = next_of(sequence, index);
+    const struct deps_activity *last = kernel_at(sequence, first + sequence->period.period - 1);
+    uint64_t end = period_end(sequence, first);
+    uint64_t limit = UINT64_MAX;
+    uint64_t awaited;
+
+    if (next != UINT32_MAX)
+        limit = iterations_begin(sequence->finder, kernel_at(sequence, next), begin + 1);
+    if (is_followed(sequence, index))
+        return limit;
+    awaited = last->launch == DEPS_NONE
+                  ? 0
+                  : iterations_awaited(sequence->finder, last->launch, limit);
+    end = awaited > end ? awaited : end;
+    return limit < end ? limit : end;
 }
 
 /* MP_OK without iterations if the periods do not follow each other in time, as when one launch made
  * all of them. */
 static enum mp_status add_periods(struct sequence *sequence)
 {
-    const struct mp_period *period = &sequence->period;
+    uint32_t length = sequence->period.period;
     struct iterations *result = sequence->finder->result;
-    uint32_t first = period->first + iterations_place(period, sequence->count, mean_gap, sequence);
     uint64_t before = 0;
 
-    for (; first + period->period <= period->first + period->count; first += period->period) {
+    MP_TRY(find_starts(sequence));
+    for (size_t i = 0; i < sequence->start_count; i++) {
+        uint32_t first = sequence->starts[i];
         uint64_t begin = iterations_begin(sequence->finder, kernel_at(sequence, first), before);
 
         if (result->count && begin <= result->items[result->count - 1].begin) {
             result->count = 0;
+            result->unfinished = 0;
             return MP_OK;
         }
-        if (result->count)
-            result->items[result->count - 1].host_end = begin;
-        MP_TRY(iterations_add(sequence->finder, begin, last_end(sequence, first, begin),
-                              sequence->thread));
+        if (i && is_followed(sequence, i - 1))
+            iterations_last_until(sequence->finder, begin);
+        MP_TRY(iterations_add(sequence->finder, begin, moment_at(sequence, first + length - 1),
+                              last_end(sequence, i, begin), sequence->thread));
         before = moment_at(sequence, first) + 1;
     }
-    result->period = period->period;
-    result->kernels = (uint64_t)period->period * result->count;
+    result->period = length;
+    result->kernels = (uint64_t)length * result->count;
     return MP_OK;
 }
 
@@ -295,12 +387,27 @@ static enum mp_status find(struct sequence *sequence)
     if (sequence->count < REPEATS)
         return MP_OK;
     MP_TRY(list_kernels(sequence));
+    sequence->symbols = calloc((size_t)sequence->count + 1, sizeof *sequence->symbols);
+    if (!sequence->symbols)
+        return MP_ERR_MEMORY;
     for (size_t i = 0; i < sizeof marks / sizeof *marks && !result->count; i++) {
         MP_TRY(find_period(sequence, marks[i]));
         if (sequence->period.period && (uint64_t)sequence->period.count * 2 >= sequence->least)
             MP_TRY(add_periods(sequence));
     }
     return MP_OK;
+}
+
+/* One kernel that is launched again and again, and neither waited for nor given an input: nothing
+ * says where an iteration begins. */
+static void drop_single(const struct sequence *sequence)
+{
+    struct iterations_finder *finder = sequence->finder;
+    struct iterations *result = finder->result;
+
+    if (finder->options->way == ITERATIONS_AUTO && sequence->period.period == 1 &&
+        !iterations_are_paced(finder, sequence->thread))
+        result->count = 0;
 }
 
 static enum mp_status offer_thread(struct iterations_finder *finder, const uint32_t *counts,
@@ -316,7 +423,10 @@ static enum mp_status offer_thread(struct iterations_finder *finder, const uint3
     enum mp_status status = find(&sequence);
 
     free(sequence.items);
+    free(sequence.symbols);
+    free(sequence.starts);
     MP_TRY(status);
+    drop_single(&sequence);
     return iterations_offer(finder, &candidate);
 }
 

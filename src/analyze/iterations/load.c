@@ -336,11 +336,26 @@ static double regularity_of(uint64_t *values, size_t count)
     return count && median > 0 ? 1 - sum / (double)count : 0;
 }
 
-static enum mp_status measure_share(struct share *share, double *coverage, double *regularity)
+/* Work that was launched from the begin of the first window to the end of the last. */
+static uint64_t work_around(const struct share *share)
+{
+    const struct iterations_load *load = share->load;
+    struct cursor cursor = {load, load->moments, load->all, 0, load->moment_count};
+    uint64_t last = 0, before;
+
+    if (!load->has_moments)
+        cursor = cursor_of_lane(load, load->only_lane);
+    for (size_t i = 0; i < share->count; i++)
+        last = share->windows[i].host_end > last ? share->windows[i].host_end : last;
+    before = work_until(&cursor, share->windows[0].begin);
+    return work_until(&cursor, last) - before;
+}
+
+static enum mp_status measure_share(struct share *share, struct iterations_candidate *candidate)
 {
     struct iterations_load *load = share->load;
     bool one = load->only_lane != DEPS_NONE;
-    uint64_t covered;
+    uint64_t covered, around;
 
     sort(share->windows, share->count, by_thread);
     covered = cover_own(share);
@@ -352,26 +367,28 @@ static enum mp_status measure_share(struct share *share, double *coverage, doubl
     covered += cover_others(share, false);
     if (covered > load->total)
         covered = load->total;
-    *coverage = (double)covered / (double)load->total;
-    *regularity = regularity_of(share->values, share->value_count);
+    around = work_around(share);
+    candidate->coverage = (double)covered / (double)load->total;
+    candidate->coverage_of_time = covered < around ? (double)covered / (double)around : 1;
+    candidate->regularity = regularity_of(share->values, share->value_count);
     return MP_OK;
 }
 
 enum mp_status iterations_load_share(struct iterations_load *load, struct iteration *windows,
-                                     size_t count, bool everywhere, double *coverage,
-                                     double *regularity)
+                                     size_t count, bool everywhere,
+                                     struct iterations_candidate *candidate)
 {
     struct share share = {
         .load = load, .windows = windows, .count = count, .everywhere = everywhere};
     enum mp_status status;
 
-    *coverage = *regularity = 0;
+    candidate->coverage = candidate->coverage_of_time = candidate->regularity = 0;
     if (!load->total || !count)
         return MP_OK;
     share.values = calloc(COMPARED, sizeof *share.values);
     if (!share.values)
         return MP_ERR_MEMORY;
-    status = measure_share(&share, coverage, regularity);
+    status = measure_share(&share, candidate);
     free(share.values);
     return status;
 }

@@ -135,7 +135,7 @@ static void put_span(struct choice *choice, uint32_t index, uint32_t lane)
     if (!counts(choice, span))
         return;
     choice->order[label->first + label->count] = index;
-    choice->threads[label->first + label->count] = lane;
+    choice->threads[label->first + label->count] = span->across ? DEPS_NONE : lane;
     label->count++;
 }
 
@@ -174,7 +174,7 @@ static enum mp_status offer_label(const struct choice *choice, const struct labe
     for (uint32_t at = label->first; at < label->first + label->count; at++) {
         const struct nvtx_span *span = &spans->spans[choice->order[at]];
 
-        MP_TRY(iterations_add(finder, span->begin, span->end, choice->threads[at]));
+        MP_TRY(iterations_add(finder, span->begin, span->end, span->end, choice->threads[at]));
     }
     return iterations_offer(finder, &candidate);
 }
@@ -289,8 +289,8 @@ static enum mp_status add_ranges(struct iterations_finder *finder, const struct 
         if (!range->begin || (finder->only && !range_has_call(finder->only, range->begin)) ||
             !is_in_domain(finder, range, domain))
             continue;
-        status = iterations_add(finder, range->begin, range->end,
-                                lane == MP_MAP_ABSENT ? DEPS_NONE : lane);
+        status = iterations_add(finder, range->begin, range->end, range->end,
+                                lane == MP_MAP_ABSENT || range->across ? DEPS_NONE : lane);
     }
     mp_map_free(&lanes);
     return status;
@@ -308,7 +308,7 @@ enum mp_status iterations_nvtx_ranges(struct iterations_finder *finder, const ch
     status = add_ranges(finder, &found, domain);
     if (!status && !result->count)
         say_none(finder, &found);
-    result->unfinished = result->count ? found.unfinished : 0;
+    result->unfinished = result->count ? result->unfinished + found.unfinished : 0;
     nvtx_ranges_free(&found);
     return status;
 }

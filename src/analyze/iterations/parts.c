@@ -54,14 +54,7 @@ static bool is_beside_others(const struct iterations_finder *finder)
 /* Whether the thread waits for every second launch, or more often. */
 static bool is_awaited(const struct iterations_finder *finder, uint32_t lane)
 {
-    struct iterations_segments segments =
-        iterations_segments_of(finder->deps, finder->result->launched, lane);
-    struct iterations_segment segment;
-    size_t waits = 0;
-
-    while (iterations_segments_next(&segments, &segment))
-        waits++;
-    return 2 * waits >= finder->result->count;
+    return 2 * iterations_segments_count(finder, lane) >= finder->result->count;
 }
 
 /* Whether it copies something to the device for every second launch, or more often. */
@@ -75,11 +68,35 @@ static bool is_fed(const struct iterations_finder *finder, uint32_t lane)
     return 2 * copies >= finder->result->count;
 }
 
-bool iterations_is_part(const struct iterations_finder *finder,
-                        const struct iterations_candidate *candidate)
+bool iterations_are_paced(const struct iterations_finder *finder, uint32_t lane)
+{
+    return lane != DEPS_NONE && (is_awaited(finder, lane) || is_fed(finder, lane));
+}
+
+/* Whether each of its sequences holds several waits, between which the thread does the same. */
+static enum mp_status holds_several(const struct iterations_finder *finder,
+                                    const struct iterations_candidate *candidate, bool *several)
+{
+    *several = false;
+    if (candidate->way != ITERATIONS_KERNELS || candidate->thread == DEPS_NONE ||
+        iterations_segments_count(finder, candidate->thread) < 2 * finder->result->count - 1)
+        return MP_OK;
+    return iterations_segments_alike(finder, candidate->thread, several);
+}
+
+static bool is_part(const struct iterations_finder *finder,
+                    const struct iterations_candidate *candidate)
 {
     return candidate->way == ITERATIONS_GRAPH && finder->best_count &&
            finder->best_facts.way == ITERATIONS_KERNELS && candidate->thread != DEPS_NONE &&
            is_beside_others(finder) && is_held_equally(finder) &&
-           !is_awaited(finder, candidate->thread) && !is_fed(finder, candidate->thread);
+           !iterations_are_paced(finder, candidate->thread);
+}
+
+enum mp_status iterations_is_odd(const struct iterations_finder *finder,
+                                 const struct iterations_candidate *candidate, bool *odd)
+{
+    MP_TRY(holds_several(finder, candidate, odd));
+    *odd |= is_part(finder, candidate);
+    return MP_OK;
 }

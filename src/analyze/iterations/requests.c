@@ -56,21 +56,67 @@ enum mp_status iterations_asked_thread(struct iterations_finder *finder, uint32_
 
 /* ---- Requests ---- */
 
-enum mp_status iterations_by_requests(struct iterations_finder *finder)
-{
-    const struct deps *deps = finder->deps;
-    const struct iterations_candidate candidate = {.way = ITERATIONS_REQUESTS};
-    uint32_t asked;
+/* Segments of all threads. */
+struct requests {
+    struct iterations_finder *finder;
+    struct mp_map symbols; /* symbol -> how many segments have it */
+    uint32_t *counts;      /* segments by lane; owned */
+    bool counting;         /* the first pass */
+};
 
-    MP_TRY(iterations_asked_thread(finder, &asked));
-    for (uint32_t lane = 0; lane < deps->thread_count; lane++) {
+/* A thread that waits once, for work as no other segment has it, serves no request: such as the one
+ * that sets up, or that waits for the end. */
+static bool serves(const struct requests *requests, uint32_t lane, uint32_t symbol)
+{
+    return requests->counts[lane] > 1 || mp_map_get(&requests->symbols, symbol) > 1;
+}
+
+static enum mp_status take_segment(struct requests *requests, uint32_t lane,
+                                   const struct iterations_segment *segment)
+{
+    uint32_t alike;
+
+    if (!requests->counting)
+        return serves(requests, lane, segment->symbol)
+                   ? iterations_add(requests->finder, segment->begin, segment->end, segment->end,
+                                    lane)
+                   : MP_OK;
+    alike = mp_map_get(&requests->symbols, segment->symbol);
+    requests->counts[lane]++;
+    return mp_map_put(&requests->symbols, segment->symbol, alike == MP_MAP_ABSENT ? 1 : alike + 1);
+}
+
+static enum mp_status each_segment(struct requests *requests, uint32_t asked)
+{
+    struct iterations_finder *finder = requests->finder;
+
+    for (uint32_t lane = 0; lane < finder->deps->thread_count; lane++) {
         struct iterations_segments segments =
-            iterations_segments_of(deps, finder->result->launched, lane);
+            iterations_segments_of(finder->deps, finder->result->launched, lane);
         struct iterations_segment segment;
 
         while ((asked == DEPS_NONE || asked == lane) && next_wanted(finder, &segments, &segment))
-            MP_TRY(iterations_add(finder, segment.begin, segment.end, lane));
+            MP_TRY(take_segment(requests, lane, &segment));
     }
+    return MP_OK;
+}
+
+enum mp_status iterations_by_requests(struct iterations_finder *finder)
+{
+    const struct iterations_candidate candidate = {.way = ITERATIONS_REQUESTS};
+    struct requests requests = {.finder = finder, .counting = true};
+    uint32_t asked;
+    enum mp_status status;
+
+    MP_TRY(iterations_asked_thread(finder, &asked));
+    requests.counts = calloc((size_t)finder->deps->thread_count + 1, sizeof *requests.counts);
+    status = requests.counts ? each_segment(&requests, asked) : MP_ERR_MEMORY;
+    requests.counting = false;
+    if (!status)
+        status = each_segment(&requests, asked);
+    mp_map_free(&requests.symbols);
+    free(requests.counts);
+    MP_TRY(status);
     say_none(finder);
     return iterations_offer(finder, &candidate);
 }
@@ -131,11 +177,13 @@ static void widen(const struct iterations_finder *finder, uint32_t lane, struct 
     period->count++;
 }
 
-/* Without a period every segment is one. */
+/* Without a period every segment is one, and also where segments differ only in that some do more
+ * now and then (alike.c). */
 static enum mp_status find_period(const struct iterations_finder *finder, uint32_t lane,
                                   struct waits *waits)
 {
     uint32_t *symbols = calloc(waits->count + 1, sizeof *symbols);
+    bool alike = false;
     enum mp_status status;
 
     if (!symbols)
@@ -144,7 +192,9 @@ static enum mp_status find_period(const struct iterations_finder *finder, uint32
         symbols[i] = waits->items[i].symbol;
     status = mp_period_find(symbols, waits->count, REPEATS, &waits->period);
     free(symbols);
-    if (!status && waits->period.period)
+    if (!status && waits->period.period > 1)
+        status = iterations_segments_alike(finder, lane, &alike);
+    if (!status && waits->period.period && !alike)
         widen(finder, lane, waits);
     else
         waits->period = (struct mp_period){1, 0, (uint32_t)waits->count};
@@ -179,7 +229,7 @@ static enum mp_status add_waits(struct iterations_finder *finder, const struct w
     for (; at + period->period <= end; at += period->period) {
         uint32_t next = at + period->period;
 
-        MP_TRY(iterations_add(finder, waits->items[at].begin,
+        MP_TRY(iterations_add(finder, waits->items[at].begin, waits->items[next - 1].end,
                               next < end ? waits->items[next].begin : waits->items[next - 1].end,
                               lane));
     }

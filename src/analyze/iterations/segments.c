@@ -25,7 +25,7 @@ static enum role role_of(const struct deps *deps, const uint8_t *launched, uint3
         return ROLE_AWAITED_OUTPUT;
     if (what)
         return what == ITERATIONS_LAUNCHED_COPY ? ROLE_OUTPUT : ROLE_LAUNCH;
-    return piece->flags & (DEPS_SYNCHRONISES | DEPS_POLLS) ? ROLE_WAIT : ROLE_NONE;
+    return iterations_is_wait(piece) ? ROLE_WAIT : ROLE_NONE;
 }
 
 static uint64_t end_of(const struct deps *deps, uint32_t index)

@@ -115,7 +115,8 @@ static enum mp_status add_span(struct nvtx_spans *spans, struct mp_map *known,
     struct nvtx_lane *lane = &spans->lanes[instance->lane];
     uint32_t index = lane->first + lane->count;
     uint32_t parent = lane->count ? index - 1 : NVTX_NONE;
-    struct nvtx_span span = {.begin = instance->begin, .end = instance->end};
+    struct nvtx_span span = {
+        .begin = instance->begin, .end = instance->end, .across = instance->across};
 
     while (parent != NVTX_NONE && spans->spans[parent].end <= span.begin)
         parent = spans->spans[parent].parent;

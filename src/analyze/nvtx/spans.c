@@ -19,9 +19,6 @@ struct pass {
     struct nvtx_instance *instances;
     size_t count, capacity;
     struct nvtx_match match;  /* items: instances */
-    struct mp_map early_ends; /* range id -> end that was read before its start */
-    uint64_t *ends;
-    size_t end_count, end_capacity;
     struct mp_map labels;      /* string ids of domain and name -> number of a label */
     struct mp_map label_texts; /* the same by text: ids in names */
     uint64_t *label_names;     /* by label: domain and name, ids in names */
@@ -120,36 +117,31 @@ static enum mp_status reach_kind(struct pass *pass, const struct nvtx_event *eve
 
 /* ---- Rows ---- */
 
+static void end_instance(const struct pass *pass, struct nvtx_instance *instance,
+                         const struct nvtx_event *end)
+{
+    const struct nvtx_spans *spans = pass->spans;
+
+    instance->end = end->time;
+    instance->cut |= end->cut;
+    instance->across = spans->threads[spans->kinds[instance->kind].thread].number != end->thread;
+}
+
 static enum mp_status begin_instance(struct pass *pass, const struct nvtx_event *event)
 {
     struct nvtx_instance instance = {.begin = event->time, .end = NVTX_OPEN, .cut = event->cut};
-    uint32_t early = MP_MAP_ABSENT;
+    struct nvtx_event end;
 
     if (pass->count >= NVTX_MOST)
         return MP_ERR_LIMIT;
     MP_TRY(reach_kind(pass, event, &instance.kind));
     MP_TRY(mp_reserve((void **)&pass->instances, pass->count, &pass->capacity, sizeof instance));
-    if (event->kind == MP_nvtx_kind_start)
-        early = mp_map_get(&pass->early_ends, event->range);
-    if (early == MP_MAP_ABSENT) {
+    if (nvtx_match_take_end(&pass->match, event, &end))
+        end_instance(pass, &instance, &end);
+    else
         MP_TRY(nvtx_match_begin(&pass->match, event, pass->count));
-    } else {
-        instance.end = pass->ends[early];
-        mp_map_remove(&pass->early_ends, event->range);
-    }
     pass->instances[pass->count++] = instance;
     return MP_OK;
-}
-
-/* In the file, the thread that ends a range may come before the one that starts it. */
-static enum mp_status keep_early_end(struct pass *pass, const struct nvtx_event *event)
-{
-    if (pass->end_count >= NVTX_NONE)
-        return MP_ERR_LIMIT;
-    MP_TRY(
-        mp_reserve((void **)&pass->ends, pass->end_count, &pass->end_capacity, sizeof *pass->ends));
-    pass->ends[pass->end_count] = event->time;
-    return mp_map_put(&pass->early_ends, event->range, (uint32_t)pass->end_count++);
 }
 
 static enum mp_status spans_take_row(struct pass *pass, const struct nvtx_event *event)
@@ -158,11 +150,9 @@ static enum mp_status spans_take_row(struct pass *pass, const struct nvtx_event 
 
     if (nvtx_begins(event))
         return begin_instance(pass, event);
-    if (nvtx_match_end(&pass->match, event, &item)) {
-        pass->instances[item].end = event->time;
-        pass->instances[item].cut |= event->cut;
-    } else if (event->kind == MP_nvtx_kind_end)
-        return keep_early_end(pass, event);
+    if (!nvtx_match_end(&pass->match, event, &item))
+        return nvtx_match_keep_end(&pass->match, event);
+    end_instance(pass, &pass->instances[item], event);
     return MP_OK;
 }
 
@@ -299,10 +289,8 @@ enum mp_status nvtx_spans_load(struct nvtx_spans *spans, struct mp_trace *trace,
     *spans = (struct nvtx_spans){.span_count = 0};
     status = spans_build(&pass, trace, error);
     free(pass.instances);
-    free(pass.ends);
     free(pass.label_names);
     nvtx_match_free(&pass.match);
-    mp_map_free(&pass.early_ends);
     mp_map_free(&pass.labels);
     mp_map_free(&pass.label_texts);
     mp_map_free(&pass.kinds);

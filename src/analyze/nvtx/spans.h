@@ -35,6 +35,7 @@ struct nvtx_span {
     uint64_t end;
     uint32_t parent; /* of spans; NVTX_NONE */
     uint32_t node;
+    bool across; /* another thread ended it than began it */
 };
 
 struct nvtx_lane {
@@ -106,6 +107,7 @@ struct nvtx_instance {
     uint32_t kind;
     uint32_t lane; /* found by lanes.c */
     bool cut;      /* it goes on outside of its capture range */
+    bool across;   /* another thread ended it */
 };
 
 #define NVTX_OPEN UINT64_MAX /* `end` while it has none */

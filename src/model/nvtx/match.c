@@ -136,6 +136,32 @@ bool nvtx_match_end(struct nvtx_match *match, const struct nvtx_event *event, ui
     return true;
 }
 
+enum mp_status nvtx_match_keep_end(struct nvtx_match *match, const struct nvtx_event *event)
+{
+    if (event->kind != MP_nvtx_kind_end)
+        return MP_OK;
+    if (match->early_count >= MP_MAP_ABSENT)
+        return MP_ERR_LIMIT;
+    MP_TRY(mp_reserve((void **)&match->early, match->early_count, &match->early_capacity,
+                      sizeof *match->early));
+    match->early[match->early_count] = *event;
+    return mp_map_put(&match->early_ids, event->range, (uint32_t)match->early_count++);
+}
+
+bool nvtx_match_take_end(struct nvtx_match *match, const struct nvtx_event *event,
+                         struct nvtx_event *end)
+{
+    uint32_t early = event->kind == MP_nvtx_kind_start
+                         ? mp_map_get(&match->early_ids, event->range)
+                         : MP_MAP_ABSENT;
+
+    if (early == MP_MAP_ABSENT)
+        return false;
+    *end = match->early[early];
+    mp_map_remove(&match->early_ids, event->range);
+    return true;
+}
+
 bool nvtx_match_top(const struct nvtx_match *match, uint64_t thread, uint64_t domain,
                     uint64_t *item)
 {
@@ -156,5 +182,7 @@ void nvtx_match_free(struct nvtx_match *match)
     free(match->places);
     mp_map_free(&match->tops);
     mp_map_free(&match->started);
+    free(match->early);
+    mp_map_free(&match->early_ids);
     *match = (struct nvtx_match){.places = NULL};
 }

@@ -43,6 +43,9 @@ struct nvtx_match {
     uint32_t free_place;   /* + 1; 0: none */
     struct mp_map tops;    /* thread and domain -> place of the last push, while one is open */
     struct mp_map started; /* range id -> place */
+    struct nvtx_event *early; /* ends whose starts come later in the file; owned */
+    size_t early_count, early_capacity;
+    struct mp_map early_ids; /* range id -> early */
 };
 
 /* The columns that nvtx_event_at reads. */
@@ -63,6 +66,16 @@ enum mp_status nvtx_match_begin(struct nvtx_match *match, const struct nvtx_even
 /* Takes a pop or an end: returns true, with the item of the range in *item. For other rows, and for
  * a range that began before the recording, returns false and leaves *item unchanged. */
 bool nvtx_match_end(struct nvtx_match *match, const struct nvtx_event *event, uint64_t *item);
+
+/* Rows of threads lie in the file one block of a thread behind the other, so the end of a range may
+ * come before its start if another thread ends it. Keeps such an end, which nvtx_match_end did not
+ * know. MP_ERR_MEMORY, MP_ERR_LIMIT. */
+enum mp_status nvtx_match_keep_end(struct nvtx_match *match, const struct nvtx_event *event);
+
+/* Whether the end of this start has come already, which is in *end then. Such a start is not to be
+ * given to nvtx_match_begin. */
+bool nvtx_match_take_end(struct nvtx_match *match, const struct nvtx_event *event,
+                         struct nvtx_event *end);
 
 /* The item of the last open push of a thread in a domain; false when there is none. */
 bool nvtx_match_top(const struct nvtx_match *match, uint64_t thread, uint64_t domain,

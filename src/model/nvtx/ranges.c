@@ -108,13 +108,37 @@ static enum mp_status begin_named(struct pass *pass, const struct nvtx_event *ev
     return nvtx_match_begin(&pass->match, event, item);
 }
 
+static enum mp_status add_ended(struct pass *pass, struct nvtx_range range,
+                                const struct nvtx_event *end)
+{
+    range.end = end->time;
+    range.across = end->thread != range.thread;
+    if (end->cut || range.cut) {
+        pass->cut++;
+        return MP_OK;
+    }
+    return add_range(pass->ranges, &range);
+}
+
+static enum mp_status take_start(struct pass *pass, const struct nvtx_event *event)
+{
+    struct nvtx_event end;
+    const struct nvtx_range range = {.begin = event->time,
+                                     .thread = event->thread,
+                                     .domain = event->domain,
+                                     .cut = event->cut};
+
+    return nvtx_match_take_end(&pass->match, event, &end) ? add_ended(pass, range, &end)
+                                                          : begin_named(pass, event);
+}
+
 static enum mp_status take_begin(struct pass *pass, const struct nvtx_event *event)
 {
     bool named = has_name(pass, event->name);
     uint64_t around = OUTSIDE;
 
     if (event->kind == MP_nvtx_kind_start)
-        return named ? begin_named(pass, event) : MP_OK;
+        return named ? take_start(pass, event) : MP_OK;
     nvtx_match_top(&pass->match, event->thread, event->domain, &around);
     if (around != OUTSIDE)
         return nvtx_match_begin(&pass->match, event, INSIDE);
@@ -131,19 +155,15 @@ static enum mp_status ranges_take_row(struct pass *pass, const struct nvtx_event
 
     if (nvtx_begins(event))
         return take_begin(pass, event);
-    nvtx_match_end(&pass->match, event, &item);
+    if (!nvtx_match_end(&pass->match, event, &item))
+        return nvtx_match_keep_end(&pass->match, event);
     if (item == OUTSIDE || item == INSIDE)
         return MP_OK;
     range = pass->begun[item];
-    range.end = event->time;
     pass->begun[item].end = pass->free;
     pass->free = item + 1;
     pass->pushed -= event->kind == MP_nvtx_kind_pop;
-    if (event->cut || range.cut) {
-        pass->cut++;
-        return MP_OK;
-    }
-    return add_range(pass->ranges, &range);
+    return add_ended(pass, range, event);
 }
 
 static void select_nvtx(struct mp_cursor *cursor, void *context)

@@ -16,6 +16,7 @@ struct nvtx_range {
     uint64_t thread; /* the trace's number of the thread that began it */
     uint64_t domain; /* string id; 0: the default one */
     bool cut;        /* never, of those in the list */
+    bool across;     /* another thread ended it */
 };
 
 struct nvtx_ranges {

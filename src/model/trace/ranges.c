@@ -141,6 +141,25 @@ uint64_t ranges_pauses(const struct capture_ranges *ranges, uint64_t begin, uint
     return pauses;
 }
 
+const struct capture_range *ranges_at(const struct capture_ranges *ranges, uint64_t time)
+{
+    const struct capture_range *items = ranges->items.items;
+    size_t low = 0;
+    size_t count = ranges_count(ranges);
+
+    while (count) {
+        size_t half = count / 2;
+
+        if (items[low + half].begin_time <= time) {
+            low += half + 1;
+            count -= half + 1;
+        } else {
+            count = half;
+        }
+    }
+    return low && time <= items[low - 1].end_time ? &items[low - 1] : NULL;
+}
+
 const struct capture_range *ranges_find(const struct capture_ranges *ranges, uint64_t id)
 {
     uint32_t index = mp_map_get(&ranges->by_id, id);

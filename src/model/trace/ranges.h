@@ -53,6 +53,9 @@ size_t ranges_count(const struct capture_ranges *ranges);
 uint64_t ranges_pauses(const struct capture_ranges *ranges, uint64_t begin, uint64_t end,
                        bool *any);
 
+/* The range that a moment lies in, or NULL. */
+const struct capture_range *ranges_at(const struct capture_ranges *ranges, uint64_t time);
+
 /* The range with this id, or NULL. */
 const struct capture_range *ranges_find(const struct capture_ranges *ranges, uint64_t id);
 
