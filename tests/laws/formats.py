@@ -428,10 +428,11 @@ def row_sets(item, path, above, found):
                 found.setdefault(path + "[]", []).append(own)
                 row_sets(one, path + "[]", {f"^{key}": value for key, value in own.items()}, found)
     elif isinstance(item, dict):
-        if item and all(isinstance(one, dict) and one.keys() == next(iter(item.values())).keys()
-                        for one in item.values()):
+        known = {key: one for key, one in item.items() if one is not None}
+        if known and all(isinstance(one, dict) and one.keys() == next(iter(known.values())).keys()
+                         for one in known.values()):
             found.setdefault(path + "{}", []).extend(
-                {**above, "*": key, **flat(one)} for key, one in item.items())
+                {**above, "*": key, **flat(one)} for key, one in known.items())
         for key, one in item.items():
             if isinstance(one, (dict, list)):
                 row_sets(one, f"{path}.{key}", above, found)
@@ -540,7 +541,8 @@ def json_against(rows, objects, view):
 def rows_in(documents):
     found = {}
     for document in documents:
-        row_sets([document], "", {}, found)
+        if document.get("rows", ()) is not None:  # null: work is missing, and nothing is claimed
+            row_sets([document], "", {}, found)
     return found
 
 

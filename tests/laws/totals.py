@@ -96,6 +96,8 @@ def share_all(sums, report, where, rows, whole, time="total_ns"):
 
 def kernel_time(sums, report, where, document):
     time = document["kernel_time"]
+    if time is None:  # work is missing
+        return
     sums.say(f"{report}: busy and beyond busy are all time of kernels", where,
              time["busy_ns"] + time["beyond_busy_ns"], time["total_ns"])
     sums.say(f"{report}: overlap in and between streams is that beyond busy", where,
@@ -126,7 +128,7 @@ def dump(sums):
             for row in laws.sheet("dump", "--table", name, trace) or ():
                 if row["kind"] != "cpu_page_fault" if name == "unified" else True:  # no duration
                     time += int(row["duration_ns"] or 0)
-                    calls += 1
+                    calls += int(row.get("count") or 1)
         group = document["groups"][0]
         sums.say("summary: activities are those of the trace", trace, group["total_ns"], time)
         sums.say("summary: as many as the trace has", trace, total(group["rows"], "calls"), calls)
@@ -151,7 +153,8 @@ def deps(sums):
     for report in (("deps", "--parts"), ("deps", "--parts", "--iterations", "auto")):
         name = " ".join(report)
         for where, document in each(*report):
-            paths(sums, name, where, document)
+            if document["rows"] is not None:  # else work is missing
+                paths(sums, name, where, document)
     for job in laws.JOBS:
         document = laws.document("deps", "--parts", job)
         paths(sums, "deps of a job", job, document)
@@ -188,6 +191,8 @@ def iters(sums):
     for where, document in each("iters", "--each"):
         rows = document["iterations"]
         statistics = document["statistics"]
+        if None in statistics.values():  # work is missing
+            continue
         means = {name: one["mean"] for name, one in statistics.items()}
         for number, row in [("mean", means)] + [(row["iteration"], row) for row in rows]:
             place = f"{where} iteration {number}"
@@ -237,7 +242,7 @@ def layers(sums):
 def overlap(sums):
     for where, document in each("overlap"):
         kernel_time(sums, "overlap", where, document)
-        for device in document["devices"]:
+        for device in document["devices"] or ():
             place = f"{where} device {device['device']}"
             sums.say("overlap: busy and idle are the window", place,
                      device["busy_ns"] + device["idle_ns"], document["window_ns"])

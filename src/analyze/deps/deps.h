@@ -84,8 +84,8 @@ enum deps_flag {
     DEPS_BLOCKS = 64,        /* a call that synchronises by contract or in effect (D8) */
     DEPS_SYNCHRONISES = 128, /* a call whose purpose is to wait (D6) */
     DEPS_STACKED = 32,       /* a call whose stack was taken (as DEPS_AWAITED, of copies only) */
-    DEPS_RESETS = 8,         /* a call that ends a context (as DEPS_NOT_ROOT, of device work only) */
-    DEPS_SLEEPS = 4,         /* a wait for nobody (as DEPS_NODE, which only device work has) */
+    DEPS_RESETS = 8, /* a call that ends a context (as DEPS_NOT_ROOT, of device work only) */
+    DEPS_SLEEPS = 4, /* a wait for nobody (as DEPS_NODE, which only device work has) */
     DEPS_ARRIVES = 1 /* device: a kernel of NCCL until it runs; takes no time (DEPS_TRANSFER;
                         as DEPS_CONTINUED, which only calls have) */
 };

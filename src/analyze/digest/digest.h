@@ -141,6 +141,7 @@ struct digest {
     struct digest_quality quality;
     struct digest_iterations iterations;
     struct statistics latency;            /* ns */
+    struct iterations_headline headline;
     struct recording_cost recording_cost; /* its name is owned */
     bool baseline_asked;                  /* MINIPROF_BASELINE was set */
     double busy;                          /* ns, mean: the GPU runs work of the iteration */

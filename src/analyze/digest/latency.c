@@ -52,6 +52,7 @@ enum mp_status digest_take_iterations(const struct digest_material *material, st
     digest->gpu_off = digest->no_work && !material->summary.recorded[SUMMARY_GPU];
     digest->no_calls = deps->no_calls;
     digest->latency = summary->statistics[ITERATION_LATENCY];
+    digest->headline = summary->headline;
     digest->iterations.outliers = summary->outlier_count;
     digest->iterations.at_once = summary->at_once;
     digest->iterations.throughput = summary->throughput;

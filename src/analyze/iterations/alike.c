@@ -2,10 +2,10 @@
  *
  *     decode decode prefill wait   decode decode wait   decode decode wait   decode decode wait
  *
- * That repeats after four waits, but each wait ends an iteration: at least half of the segments have
- * the same kernels, copies and sets, and the others have these and more. What copies to the device
- * is not alike with what does not: an input begins an iteration. One segment in 16 may differ, such
- * as the first one, which recording may have cut.
+ * That repeats after four waits, but each wait ends an iteration: at least half of the segments
+ * have the same kernels, copies and sets, and the others have these and more. What copies to the
+ * device is not alike with what does not: an input begins an iteration. One segment in 16 may
+ * differ, such as the first one, which recording may have cut.
  */
 #include <stdlib.h>
 
@@ -30,14 +30,14 @@ struct likeness {
     uint32_t *segment_of;     /* by piece of the thread: + 1; 0: none; owned */
     struct content *contents; /* by segment; owned */
     size_t count;
-    struct mp_map usual;      /* symbol -> how many the usual segment has */
-    uint32_t *shared;         /* by segment: how many of the usual ones it has; owned */
+    struct mp_map usual; /* symbol -> how many the usual segment has */
+    uint32_t *shared;    /* by segment: how many of the usual ones it has; owned */
 };
 
 static uint64_t symbol_of(const struct deps *deps, const struct deps_activity *work)
 {
-    uint64_t what = work->detail == DEPS_NONE || work->kind != DEPS_KERNEL ? work->name
-                                                                         : work->detail;
+    uint64_t what =
+        work->detail == DEPS_NONE || work->kind != DEPS_KERNEL ? work->name : work->detail;
 
     if (work->kind == DEPS_COPY)
         what = deps->copies[work->detail].kind;
@@ -70,8 +70,7 @@ static enum mp_status place_segments(struct likeness *likeness, uint32_t lane)
 static uint32_t segment_with(const struct likeness *likeness, const struct deps_activity *work,
                              uint32_t lane)
 {
-    if (iterations_thread(likeness->finder->deps, work) != lane ||
-        work->kind == DEPS_HOST_FUNCTION)
+    if (iterations_thread(likeness->finder->deps, work) != lane || work->kind == DEPS_HOST_FUNCTION)
         return 0;
     return likeness->segment_of[work->launch - likeness->first];
 }
@@ -167,8 +166,8 @@ static enum mp_status compare(struct likeness *likeness, uint32_t lane, bool *al
     MP_TRY(count_usual(likeness, lane, (uint32_t)(usual - likeness->contents)));
     MP_TRY(count_shared(likeness, lane));
     for (size_t i = 0; i < likeness->count; i++)
-        others += likeness->shared[i] != usual->count ||
-                  likeness->contents[i].inputs != usual->inputs;
+        others +=
+            likeness->shared[i] != usual->count || likeness->contents[i].inputs != usual->inputs;
     *alike = others * MAX_OTHERS <= likeness->count;
     return MP_OK;
 }

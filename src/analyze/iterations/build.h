@@ -12,7 +12,7 @@
  *     parts.c       launches that are only a part of an iteration
  *     assign.c      what belongs to which
  *     measure.c     times and counts; idle.c: idle time by cause
- *     sum_up.c      statistics; threads.c: thread by thread
+ *     sum_up.c      statistics; headline.c: what is said first; threads.c: thread by thread
  */
 #ifndef MP_ANALYZE_ITERATIONS_BUILD_H
 #define MP_ANALYZE_ITERATIONS_BUILD_H
@@ -60,18 +60,20 @@ struct iterations_finder {
     size_t candidate_capacity;
 };
 
-/* Appends an iteration; what it cannot be without ends at `own_end`. If that lies behind the capture
- * range in which it begins, it is left out and counted. Otherwise it ends with the range at the
- * latest. MP_ERR_MEMORY. */
+/* Appends an iteration; what it cannot be without ends at `own_end`. If that lies behind the
+ * capture range in which it begins, it is left out and counted. Otherwise it ends with the range at
+ * the latest. MP_ERR_MEMORY. */
 enum mp_status iterations_add(struct iterations_finder *finder, uint64_t begin, uint64_t own_end,
                               uint64_t host_end, uint32_t thread);
 
 /* Lets the one that was added last last until the next one begins, but no longer than its range. */
 void iterations_last_until(struct iterations_finder *finder, uint64_t begin);
 
-/* Where what the thread launches from this call on has been waited for, if nothing that begins at
- * `limit` or later is needed for that; else the end of the call. */
-uint64_t iterations_awaited(const struct iterations_finder *finder, uint32_t call, uint64_t limit);
+/* Where what the thread launches from this call on has been waited for, for an iteration that
+ * begins at `begin`. If that wait begins at `limit` or later, or makes the iteration much longer
+ * than those before, the end of the call. */
+uint64_t iterations_awaited(const struct iterations_finder *finder, uint64_t begin, uint32_t call,
+                            uint64_t limit);
 
 /* Whether a call waits for work of its thread: it synchronises, polls, or ends the context. */
 static inline bool iterations_is_wait(const struct deps_activity *piece)

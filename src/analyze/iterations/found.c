@@ -46,15 +46,26 @@ void iterations_last_until(struct iterations_finder *finder, uint64_t begin)
     last->host_end = begin < limit ? begin : limit;
 }
 
-uint64_t iterations_awaited(const struct iterations_finder *finder, uint32_t call, uint64_t limit)
+/* Half more than the mean from begin to begin: one that ends later waits for something else. */
+static uint64_t latest_end(const struct iterations *result, uint64_t begin)
+{
+    uint64_t first = result->count ? result->items[0].begin : begin;
+
+    return first < begin ? begin + (begin - first) / result->count * 3 / 2 : UINT64_MAX;
+}
+
+uint64_t iterations_awaited(const struct iterations_finder *finder, uint64_t begin, uint32_t call,
+                            uint64_t limit)
 {
     const struct deps *deps = finder->deps;
-    struct iterations_segments segments = iterations_segments_of(
-        deps, finder->result->launched, deps->activities[call].lane);
+    struct iterations_segments segments =
+        iterations_segments_of(deps, finder->result->launched, deps->activities[call].lane);
     struct iterations_segment segment;
 
     segments.at = call;
-    if (iterations_segments_next(&segments, &segment) && deps->activities[segment.last].begin < limit)
+    if (iterations_segments_next(&segments, &segment) &&
+        deps->activities[segment.last].begin < limit &&
+        segment.end <= latest_end(finder->result, begin))
         return segment.end;
     return iterations_call_end(deps, call);
 }

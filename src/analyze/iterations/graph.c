@@ -330,7 +330,7 @@ static enum mp_status add_launches(struct pass *pass, size_t first, size_t end)
         if (follows)
             iterations_last_until(finder, begin);
         if (work->launch != DEPS_NONE)
-            until = later(until, iterations_awaited(finder, work->launch, UINT64_MAX));
+            until = later(until, iterations_awaited(finder, begin, work->launch, UINT64_MAX));
         MP_TRY(iterations_add(finder, begin, launch->begin, until, launch->thread));
         before = launch;
     }

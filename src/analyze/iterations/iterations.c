@@ -47,10 +47,8 @@ static enum mp_status by_ranges(struct iterations_finder *finder)
 {
     const struct iterations_candidate candidate = {.way = ITERATIONS_RANGES};
     size_t count = ranges_count(&finder->deps->ranges);
-    bool pauses;
 
-    ranges_pauses(&finder->deps->ranges, 0, 0, &pauses);
-    if (pauses) {
+    if (ranges_have_pauses(&finder->deps->ranges)) {
         snprintf(finder->none, sizeof finder->none, "capture ranges are blocks of --baseline");
         return MP_OK;
     }

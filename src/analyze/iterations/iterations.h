@@ -50,17 +50,17 @@ struct iterations_options {
 /* Something that repeats and could be the iterations. */
 struct iterations_candidate {
     enum iterations_way way;
-    char *name;        /* NVTX: of the ranges, else NULL; owned */
-    char *domain;      /* NVTX: NULL for the default one; owned */
-    uint64_t graph;    /* GRAPH: the trace's id of it */
-    uint32_t thread;   /* lane, if all are in one thread; DEPS_NONE */
-    uint32_t threads;  /* that have iterations */
-    uint64_t count;    /* of iterations */
-    double coverage;   /* share of the GPU work that is in them, 0 to 1 */
+    char *name;              /* NVTX: of the ranges, else NULL; owned */
+    char *domain;            /* NVTX: NULL for the default one; owned */
+    uint64_t graph;          /* GRAPH: the trace's id of it */
+    uint32_t thread;         /* lane, if all are in one thread; DEPS_NONE */
+    uint32_t threads;        /* that have iterations */
+    uint64_t count;          /* of iterations */
+    double coverage;         /* share of the GPU work that is in them, 0 to 1 */
     double coverage_of_time; /* of the work that was launched from the first to the last of them */
-    double regularity; /* how alike their GPU work is, 0 to 1 */
-    double score;      /* 0 to 1; 0: does not compete */
-    bool library;      /* ranges of a library's domain */
+    double regularity;       /* how alike their GPU work is, 0 to 1 */
+    double score;            /* 0 to 1; 0: does not compete */
+    bool library;            /* ranges of a library's domain */
 };
 
 struct iteration {
@@ -96,11 +96,11 @@ struct iterations {
 
     struct iteration *items; /* in order of begin; owned */
     size_t count;
-    size_t unfinished;     /* left out: without begin or end in the trace or in their capture range */
-    size_t pipelined;      /* iterations that are */
-    uint64_t outside;      /* device activities that belong to no iteration */
-    uint32_t *of;          /* by activity of the graph: its iteration, or DEPS_NONE; owned */
-    uint8_t *launched;     /* by call's piece: what it launched, enum iterations_launched; owned */
+    size_t unfinished; /* left out: without begin or end in the trace or in their capture range */
+    size_t pipelined;  /* iterations that are */
+    uint64_t outside;  /* device activities that belong to no iteration */
+    uint32_t *of;      /* by activity of the graph: its iteration, or DEPS_NONE; owned */
+    uint8_t *launched; /* by call's piece: what it launched, enum iterations_launched; owned */
     uint8_t *device_slots; /* by lane: which bit of `devices`; owned */
 };
 
@@ -199,6 +199,26 @@ struct iteration_outlier {
     uint64_t by; /* ns */
 };
 
+#define ITERATIONS_KINDS 8
+
+enum iterations_split { ITERATIONS_ALIKE, ITERATIONS_BY_RANGE, ITERATIONS_BY_MODE };
+
+/* Iterations of a capture range, or of a mode. */
+struct iterations_kind {
+    uint64_t range; /* its id; BY_MODE: 0 */
+    uint64_t count; /* of times */
+    uint64_t p25, p50, p75;
+};
+
+/* What is said first (headline.c). Times are ns. */
+struct iterations_headline {
+    bool queued;  /* times are from end to end; else latencies */
+    uint64_t p50; /* of all */
+    enum iterations_split split;
+    struct iterations_kind kinds[ITERATIONS_KINDS]; /* in order of range, or of time */
+    size_t kind_count;                              /* 0: ALIKE */
+};
+
 struct iterations_summary {
     struct statistics statistics[ITERATION_QUANTITIES];
     uint32_t median;                    /* the iteration at P50 of the latencies */
@@ -207,12 +227,12 @@ struct iterations_summary {
     size_t outlier_count;
     uint64_t begin;    /* of the first iteration */
     uint64_t end;      /* the last end of one */
-    double throughput; /* iterations a second from begin to end; 0: no time passes */
-    double period;     /* ns, mean from begin to begin; 0 of a single iteration */
-    double at_once;    /* iterations, mean from begin to end */
-    bool queued;       /* most of them begin before the one before in their thread has ended */
-    uint64_t headline; /* ns: P50 of the latencies; `queued`: of the time from end to end */
+    uint64_t recorded; /* ns: from first begin to last end in each capture range, added up */
+    double throughput; /* iterations a second of that; 0: no time passes */
+    double period;     /* ns, mean from begin to begin in a range; 0: no range has two */
+    double at_once;    /* iterations, mean of that time */
     uint32_t most_at_once;
+    struct iterations_headline headline;
 };
 
 /* `count` is iterations->count, not 0. MP_ERR_MEMORY; else iterations_summary_free. */
@@ -222,8 +242,13 @@ enum mp_status iterations_sum_up(const struct deps *deps, const struct iteration
 
 void iterations_summary_free(struct iterations_summary *summary);
 
-/* The `headline` of iterations that begin and end so. Sorts `ends`, and changes `begins`. */
-uint64_t iterations_headline(uint64_t *begins, uint64_t *ends, size_t count, bool queued);
+/* The headline's p50 of iterations that begin and end so. Sorts `ends`, and changes `begins`. */
+uint64_t iterations_usual(uint64_t *begins, uint64_t *ends, size_t count, bool queued);
+
+/* MP_ERR_MEMORY. */
+enum mp_status iterations_find_headline(const struct deps *deps,
+                                        const struct iterations *iterations,
+                                        struct iterations_headline *headline);
 
 /* The iterations of one thread. */
 struct iterations_row {

@@ -27,9 +27,9 @@
 
 struct sequence {
     struct iterations_finder *finder;
-    uint32_t thread; /* lane; DEPS_NONE: of kernels without a call */
-    uint64_t least;  /* kernels of which the stretch must have half */
-    bool by_time;    /* some have no correlation id */
+    uint32_t thread;   /* lane; DEPS_NONE: of kernels without a call */
+    uint64_t least;    /* kernels of which the stretch must have half */
+    bool by_time;      /* some have no correlation id */
     uint32_t *items;   /* activities; owned */
     uint32_t *symbols; /* of them, as the period was found in; owned */
     uint32_t count;
@@ -284,8 +284,7 @@ static enum mp_status add_whole(struct sequence *sequence, uint32_t model, uint3
         while (length && matched && (matched == length || sequence->symbols[i] != pattern[matched]))
             matched = borders[matched - 1];
         matched += length && sequence->symbols[i] == pattern[matched];
-        if (matched < length || i < free_from + length ||
-            !is_alike(sequence, i - length, model))
+        if (matched < length || i < free_from + length || !is_alike(sequence, i - length, model))
             continue;
         status = add_start(sequence, i - length);
         free_from = i + 1;
@@ -327,24 +326,26 @@ static bool is_followed(const struct sequence *sequence, size_t index)
            sequence->starts[index + 1] == next_of(sequence, index);
 }
 
-/* Up to the next period; or until all has ended and was waited for, but not beyond the next kernel
- * of the thread. */
+/* Up to the next period, also an incomplete one; or until all has ended and was waited for, but not
+ * beyond the next kernel of the thread. */
 static uint64_t last_end(const struct sequence *sequence, size_t index, uint64_t begin)
 {
+    const struct mp_period *period = &sequence->period;
     uint32_t first = sequence->starts[index];
     uint32_t next = next_of(sequence, index);
-    const struct deps_activity *last = kernel_at(sequence, first + sequence->period.period - 1);
+    const struct deps_activity *last = kernel_at(sequence, first + period->period - 1);
     uint64_t end = period_end(sequence, first);
     uint64_t limit = UINT64_MAX;
     uint64_t awaited;
 
     if (next != UINT32_MAX)
         limit = iterations_begin(sequence->finder, kernel_at(sequence, next), begin + 1);
-    if (is_followed(sequence, index))
+    if (is_followed(sequence, index) ||
+        (next > period->first && next < period->first + period->count))
         return limit;
     awaited = last->launch == DEPS_NONE
                   ? 0
-                  : iterations_awaited(sequence->finder, last->launch, limit);
+                  : iterations_awaited(sequence->finder, begin, last->launch, limit);
     end = awaited > end ? awaited : end;
     return limit < end ? limit : end;
 }

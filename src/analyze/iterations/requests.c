@@ -61,6 +61,7 @@ struct requests {
     struct iterations_finder *finder;
     struct mp_map symbols; /* symbol -> how many segments have it */
     uint32_t *counts;      /* segments by lane; owned */
+    size_t several;        /* not 0: some thread waits twice, or two threads for the same */
     bool counting;         /* the first pass */
 };
 
@@ -68,7 +69,8 @@ struct requests {
  * that sets up, or that waits for the end. */
 static bool serves(const struct requests *requests, uint32_t lane, uint32_t symbol)
 {
-    return requests->counts[lane] > 1 || mp_map_get(&requests->symbols, symbol) > 1;
+    return !requests->several || requests->counts[lane] > 1 ||
+           mp_map_get(&requests->symbols, symbol) > 1;
 }
 
 static enum mp_status take_segment(struct requests *requests, uint32_t lane,
@@ -83,6 +85,7 @@ static enum mp_status take_segment(struct requests *requests, uint32_t lane,
                    : MP_OK;
     alike = mp_map_get(&requests->symbols, segment->symbol);
     requests->counts[lane]++;
+    requests->several += requests->counts[lane] == 2 || alike == 1;
     return mp_map_put(&requests->symbols, segment->symbol, alike == MP_MAP_ABSENT ? 1 : alike + 1);
 }
 

@@ -160,21 +160,36 @@ static void find_limit(const struct iteration_measures *measures, uint32_t count
     summary->limit = latency_limit(p50, statistics_of(values, count).p50);
 }
 
-static void find_rate(const struct iterations *iterations, struct iterations_summary *summary)
+/* From the first begin to the last end in a capture range, and from begin to begin: what lies
+ * between ranges was not recorded. */
+static void find_rate(const struct deps *deps, const struct iterations *iterations,
+                      struct iterations_summary *summary)
 {
-    size_t count = iterations->count;
+    const struct capture_range *range, *before = NULL;
+    uint64_t begin = 0, end = 0, begins = 0;
+    size_t count = iterations->count, steps = 0;
 
     summary->begin = iterations->items[0].begin;
     for (size_t i = 0; i < count; i++) {
-        uint64_t end = iterations->items[i].end;
+        const struct iteration *one = &iterations->items[i];
 
+        range = ranges_at(&deps->ranges, one->begin);
+        if (!i || range != before) {
+            summary->recorded += end - begin;
+            begin = end = one->begin;
+        } else {
+            begins += one->begin - one[-1].begin;
+            steps++;
+        }
+        end = one->end > end ? one->end : end;
         summary->end = end > summary->end ? end : summary->end;
+        before = range;
     }
-    if (summary->end > summary->begin)
-        summary->throughput = (double)count * 1e9 / (double)(summary->end - summary->begin);
-    if (count > 1)
-        summary->period =
-            (double)(iterations->items[count - 1].begin - summary->begin) / (double)(count - 1);
+    summary->recorded += end - begin;
+    if (summary->recorded)
+        summary->throughput = (double)count * 1e9 / (double)summary->recorded;
+    if (steps)
+        summary->period = (double)begins / (double)steps;
 }
 
 /* ---- At once ---- */
@@ -207,63 +222,8 @@ static void find_at_once(const struct iterations *iterations, uint64_t *values,
         if (i + 1 - ended > summary->most_at_once)
             summary->most_at_once = (uint32_t)(i + 1 - ended);
     }
-    if (summary->end > summary->begin)
-        summary->at_once = sum / (double)(summary->end - summary->begin);
-}
-
-/* ---- The headline ---- */
-
-/* Whether a thread begins most iterations while the one before still runs. */
-static bool are_queued(const struct iterations *iterations, uint32_t *last_of)
-{
-    size_t queued = 0;
-
-    for (size_t i = 0; i < iterations->count; i++) {
-        const struct iteration *one = &iterations->items[i];
-        uint32_t *last;
-
-        if (one->thread == DEPS_NONE)
-            continue;
-        last = &last_of[one->thread];
-        queued += *last && iterations->items[*last - 1].end > one->begin;
-        *last = (uint32_t)i + 1;
-    }
-    return queued * 2 > iterations->count;
-}
-
-uint64_t iterations_headline(uint64_t *begins, uint64_t *ends, size_t count, bool queued)
-{
-    if (!queued) {
-        for (size_t i = 0; i < count; i++)
-            begins[i] = ends[i] - begins[i];
-        return statistics_of(begins, count).p50;
-    }
-    qsort(ends, count, sizeof *ends, compare_values);
-    for (size_t i = 0; i + 1 < count; i++)
-        begins[i] = ends[i + 1] - ends[i];
-    return statistics_of(begins, count - 1).p50;
-}
-
-static enum mp_status find_headline(const struct deps *deps, const struct iterations *iterations,
-                                    struct iterations_summary *summary)
-{
-    uint32_t *last_of = calloc((size_t)deps->thread_count + 1, sizeof *last_of);
-    uint64_t *begins = calloc(iterations->count + 1, sizeof *begins);
-    uint64_t *ends = calloc(iterations->count + 1, sizeof *ends);
-    enum mp_status status = last_of && begins && ends ? MP_OK : MP_ERR_MEMORY;
-
-    for (size_t i = 0; i < iterations->count && !status; i++) {
-        begins[i] = iterations->items[i].begin;
-        ends[i] = iterations->items[i].end;
-    }
-    if (!status) {
-        summary->queued = are_queued(iterations, last_of);
-        summary->headline = iterations_headline(begins, ends, iterations->count, summary->queued);
-    }
-    free(last_of);
-    free(begins);
-    free(ends);
-    return status;
+    if (summary->recorded)
+        summary->at_once = sum / (double)summary->recorded;
 }
 
 enum mp_status iterations_sum_up(const struct deps *deps, const struct iterations *iterations,
@@ -279,10 +239,10 @@ enum mp_status iterations_sum_up(const struct deps *deps, const struct iteration
         return MP_ERR_MEMORY;
     sum_quantities(measures, count, values, summary);
     find_limit(measures, count, values, summary);
-    find_rate(iterations, summary);
+    find_rate(deps, iterations, summary);
     find_at_once(iterations, values, summary);
     free(values);
-    MP_TRY(find_headline(deps, iterations, summary));
+    MP_TRY(iterations_find_headline(deps, iterations, &summary->headline));
     status = list_outliers(measures, count, summary);
     if (status)
         iterations_summary_free(summary);

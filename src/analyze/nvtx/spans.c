@@ -18,7 +18,7 @@ struct pass {
     const struct nvtx_reading *reading;
     struct nvtx_instance *instances;
     size_t count, capacity;
-    struct nvtx_match match;  /* items: instances */
+    struct nvtx_match match;   /* items: instances */
     struct mp_map labels;      /* string ids of domain and name -> number of a label */
     struct mp_map label_texts; /* the same by text: ids in names */
     uint64_t *label_names;     /* by label: domain and name, ids in names */

@@ -269,7 +269,7 @@ static enum mp_status overlap_take_row(struct overlap_pass *pass, const struct m
         return MP_OK;
     }
     MP_TRY(overlap_kind_of(pass, table, row->columns[table->what][row->row], &activity));
-    if (activity == OVERLAP_KERNEL)
+    if (table->table == MP_TABLE_kernel || table->table == MP_TABLE_graph)
         MP_TRY(kernel_time_next(&pass->kernels, stream, row->time, duration));
     MP_TRY(find_slot(pass, &stream, &slot));
     widen(window_of(pass, correlation, row->time), row->time, end);

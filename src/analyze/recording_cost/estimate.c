@@ -92,7 +92,7 @@ static enum mp_status headline_of(const struct deps_windows *windows, bool queue
         ends[i] = windows->items[i].end;
     }
     if (!status)
-        *headline = iterations_headline(begins, ends, windows->count, queued);
+        *headline = iterations_usual(begins, ends, windows->count, queued);
     free(begins);
     free(ends);
     return status;
@@ -113,7 +113,7 @@ static enum mp_status solve_without(const struct deps *deps, const struct costs 
     if (!status)
         status = replay(deps, &less, &windows);
     if (!status)
-        status = headline_of(&windows, study->summary.queued, headline);
+        status = headline_of(&windows, study->summary.headline.queued, headline);
     deps_less_free(&less);
     deps_windows_free(&windows);
     return status;
@@ -135,7 +135,7 @@ static enum mp_status estimate(const struct deps *deps, struct mp_trace *trace,
 
     MP_TRY(choose_costs(deps, trace, &costs, &result->source));
     MP_TRY(solve_without(deps, &costs, study, &without));
-    result->of = study->summary.headline;
+    result->of = study->summary.headline.p50;
     result->cost = without < result->of ? round_to_two(result->of - without) : 0;
     return MP_OK;
 }

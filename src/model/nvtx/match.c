@@ -151,9 +151,8 @@ enum mp_status nvtx_match_keep_end(struct nvtx_match *match, const struct nvtx_e
 bool nvtx_match_take_end(struct nvtx_match *match, const struct nvtx_event *event,
                          struct nvtx_event *end)
 {
-    uint32_t early = event->kind == MP_nvtx_kind_start
-                         ? mp_map_get(&match->early_ids, event->range)
-                         : MP_MAP_ABSENT;
+    uint32_t early = event->kind == MP_nvtx_kind_start ? mp_map_get(&match->early_ids, event->range)
+                                                       : MP_MAP_ABSENT;
 
     if (early == MP_MAP_ABSENT)
         return false;

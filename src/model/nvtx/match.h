@@ -40,9 +40,9 @@ struct nvtx_match_place;
 struct nvtx_match {
     struct nvtx_match_place *places; /* of open ranges, and free ones; owned */
     size_t count, capacity;
-    uint32_t free_place;   /* + 1; 0: none */
-    struct mp_map tops;    /* thread and domain -> place of the last push, while one is open */
-    struct mp_map started; /* range id -> place */
+    uint32_t free_place;      /* + 1; 0: none */
+    struct mp_map tops;       /* thread and domain -> place of the last push, while one is open */
+    struct mp_map started;    /* range id -> place */
     struct nvtx_event *early; /* ends whose starts come later in the file; owned */
     size_t early_count, early_capacity;
     struct mp_map early_ids; /* range id -> early */

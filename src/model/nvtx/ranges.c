@@ -123,10 +123,8 @@ static enum mp_status add_ended(struct pass *pass, struct nvtx_range range,
 static enum mp_status take_start(struct pass *pass, const struct nvtx_event *event)
 {
     struct nvtx_event end;
-    const struct nvtx_range range = {.begin = event->time,
-                                     .thread = event->thread,
-                                     .domain = event->domain,
-                                     .cut = event->cut};
+    const struct nvtx_range range = {
+        .begin = event->time, .thread = event->thread, .domain = event->domain, .cut = event->cut};
 
     return nvtx_match_take_end(&pass->match, event, &end) ? add_ended(pass, range, &end)
                                                           : begin_named(pass, event);

@@ -120,25 +120,15 @@ size_t ranges_count(const struct capture_ranges *ranges)
     return ranges->items.count;
 }
 
-uint64_t ranges_pauses(const struct capture_ranges *ranges, uint64_t begin, uint64_t end, bool *any)
+bool ranges_have_pauses(const struct capture_ranges *ranges)
 {
-    uint64_t pauses = 0;
-
-    if (any)
-        *any = false;
     for (size_t i = 1; i < ranges_count(ranges); i++) {
         const struct capture_range *range = dense_at(&ranges->items, i);
-        const struct capture_range *before = dense_at(&ranges->items, i - 1);
 
-        if (!range->goes_on)
-            continue;
-        if (any)
-            *any = true;
-        if (before->end_time >= begin && range->begin_time <= end &&
-            before->end_time < range->begin_time)
-            pauses += range->begin_time - before->end_time;
+        if (range->goes_on)
+            return true;
     }
-    return pauses;
+    return false;
 }
 
 const struct capture_range *ranges_at(const struct capture_ranges *ranges, uint64_t time)

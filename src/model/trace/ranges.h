@@ -48,10 +48,8 @@ enum mp_status ranges_load(struct capture_ranges *ranges, struct mp_trace *trace
 
 size_t ranges_count(const struct capture_ranges *ranges);
 
-/* How long, from `begin` to `end`, steps were not recorded (MINIPROF_BASELINE). ns; *any, unless
- * NULL: whether that happened at all in the trace. */
-uint64_t ranges_pauses(const struct capture_ranges *ranges, uint64_t begin, uint64_t end,
-                       bool *any);
+/* Whether ranges are blocks between steps that were not recorded (MINIPROF_BASELINE). */
+bool ranges_have_pauses(const struct capture_ranges *ranges);
 
 /* The range that a moment lies in, or NULL. */
 const struct capture_range *ranges_at(const struct capture_ranges *ranges, uint64_t time);

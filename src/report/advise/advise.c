@@ -184,6 +184,7 @@ static void put_head(const struct report_out *out, const struct advise_report *r
         fprintf(out->file, "; %zu outlier%s left out of gains", count - advice->judged,
                 count - advice->judged == 1 ? "" : "s");
     fputc('\n', out->file);
+    print_iterations_headline(out, iterations);
     print_recording_cost(out, iterations->trace, iterations->baseline, iterations->recording_cost);
 }
 

@@ -1,6 +1,7 @@
 /* The JSON document of findings, with the rules that could not be judged and why. */
 #include "model/trace/ranges.h"
 #include "report/advise/advise.h"
+#include "report/common/headline.h"
 #include "report/common/quality.h"
 #include "report/common/recording_cost.h"
 
@@ -99,6 +100,7 @@ void print_advise_json(FILE *out, const struct advise_report *report)
                FACT("latency_p50_ns", iterations->summary->statistics[ITERATION_LATENCY].p50),
                FACT("step_p50_ns", advice->step), FACT("framework", advice->framework),
                FACT_IF("framework_percent", advice->framework != NULL, advice->framework_percent));
+    json_headline(&json, &iterations->summary->headline);
     json_recording_cost(&json, iterations->baseline, iterations->recording_cost);
     json_advise_findings(&json, advice);
     json_not_tried(&json, advice);

@@ -5,6 +5,7 @@
 
 #include "base/text/json_write.h"
 #include "report/advise/advise.h"
+#include "report/common/headline.h"
 #include "report/common/recording_cost.h"
 #include "report/digest/words.h"
 
@@ -256,6 +257,7 @@ void print_digest_json(FILE *out, const struct digest_report *report)
     json_quality_of(&json, &digest->quality);
     json_iterations(&json, digest);
     json_latency(&json, digest);
+    json_headline(&json, &digest->headline);
     json_recording_cost(&json, NULL, &digest->recording_cost);
     json_parts(&json, digest);
     json_findings(&json, digest);

@@ -8,6 +8,7 @@
 #include "base/text/strings.h"
 #include "base/text/units.h"
 #include "base/text/utf8.h"
+#include "report/common/headline.h"
 #include "report/common/recording_cost.h"
 
 #include "base/poison.h"
@@ -142,18 +143,22 @@ static void answer_latency(struct digest_line *line, const struct digest *digest
 {
     const struct digest_iterations *iterations = &digest->iterations;
     const char *unit = digest_unit(digest);
-    char p50[MP_FORMATTED_BYTES];
-    char p99[MP_FORMATTED_BYTES];
+    char p50[MP_FORMATTED_BYTES], text[HEADLINE_BYTES];
 
     mp_format_time(p50, sizeof p50, digest->latency.p50);
-    mp_format_time(p99, sizeof p99, digest->latency.p99);
     if (iterations->way == ITERATIONS_WHOLE)
         ADD(line, "What was recorded takes %s; no iterations were found in it.", p50);
     else if (iterations->count == 1)
         ADD(line, "The only %s takes %s.", unit, p50);
     else
-        ADD(line, "%s %s takes %s (P50 of %" PRIu64 "), P99 %s: %.2f a second.",
-            *unit == 'i' ? "An" : "A", unit, p50, iterations->count, p99, iterations->throughput);
+        ADD(line, "%s",
+            describe_headline(&digest->headline, unit, iterations->count, digest->latency.p50,
+                              text));
+    if (iterations->way == ITERATIONS_WHOLE || iterations->count == 1)
+        return;
+    if (digest->headline.split == ITERATIONS_ALIKE && !digest->headline.queued)
+        ADD(line, ", P99 %s", mp_format_time(p50, sizeof p50, digest->latency.p99));
+    ADD(line, ": %.2f a second.", iterations->throughput);
 }
 
 static void answer_recording_cost(struct digest_line *line, const struct digest *digest)

@@ -8,6 +8,7 @@
 #include "base/text/foreign.h"
 #include "base/text/units.h"
 #include "model/trace/ranges.h"
+#include "report/common/headline.h"
 #include "report/common/quality.h"
 #include "report/common/recording_cost.h"
 #include "report/common/summary_table.h"
@@ -89,6 +90,21 @@ void print_iterations_warning(const struct report_out *out, const struct iterati
                    100 * (1 - found->coverage));
 }
 
+void print_iterations_headline(const struct report_out *out, const struct iterations_report *report)
+{
+    const struct iterations_headline *headline = &report->summary->headline;
+    const struct iterations *found = report->iterations;
+    char text[HEADLINE_BYTES];
+
+    if (!headline->queued && headline->split == ITERATIONS_ALIKE)
+        return;
+    print_prefix(out, report->trace);
+    fprintf(out->file, "%s.\n",
+            describe_headline(headline, found->way == ITERATIONS_REQUESTS ? "request" : "iteration",
+                              found->count, report->summary->statistics[ITERATION_LATENCY].p50,
+                              text));
+}
+
 static bool is_of_threads(const struct iterations *found)
 {
     return found->threads > 1 || found->way == ITERATIONS_REQUESTS;
@@ -132,6 +148,7 @@ static void print_head_lines(const struct report_out *out, const struct iteratio
                                  : "; none begins before the previous one ends",
                 found->pipelined);
     fputc('\n', out->file);
+    print_iterations_headline(out, report);
     print_recording_cost(out, report->trace, report->baseline, report->recording_cost);
 }
 

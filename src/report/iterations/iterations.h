@@ -81,6 +81,11 @@ bool iterations_is_known(const struct iterations_report *report, enum iteration_
 void print_iterations_way(FILE *out, const struct iterations_report *report);
 
 /* A line if the iterations leave much of the GPU work out. */
+/* A line on how long an iteration takes, where the P50 of the latencies does not say that: work is
+ * queued ahead, or times differ by capture range or mode. */
+void print_iterations_headline(const struct report_out *out,
+                               const struct iterations_report *report);
+
 void print_iterations_warning(const struct report_out *out, const struct iterations_report *report);
 
 #endif

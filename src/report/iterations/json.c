@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "model/trace/ranges.h"
+#include "report/common/headline.h"
 #include "report/common/quality.h"
 #include "report/common/recording_cost.h"
 #include "report/common/statistics.h"
@@ -151,6 +152,7 @@ void print_iterations_json(FILE *out, const struct iterations_report *report)
     json_counts(&json, report);
     JSON_FACTS(&json, FACT("no_calls", deps->no_calls),
                FACT("unlaunched", deps->counts.unlaunched));
+    json_headline(&json, &report->summary->headline);
     json_recording_cost(&json, report->baseline, report->recording_cost);
     json_statistics(&json, report);
     json_iterations_outliers(&json, report);

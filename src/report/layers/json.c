@@ -97,7 +97,7 @@ static void json_positions(struct json_writer *json, const struct layers_report 
 {
     const struct layer_positions *positions = &report->result->positions;
 
-    JSON_FACTS(json, FACT("kernels", positions->kernels), FACT("device_ns", positions->total),
+    JSON_FACTS(json, FACT("kernels", positions->kernels), FACT("kernel_ns", positions->total),
                FACT("start", positions->start), FACT("rounds", positions->rounds),
                FACT("round_kernels", positions->count), FACT("other_kernels", positions->others),
                FACT("other_ns", positions->others_total));

@@ -144,7 +144,7 @@ static void graph_launches(void **state)
     assert_int_equal(found.count, 3);
     expect_window(0, 10, 110, 110);  /* from the copy to the device on */
     expect_window(1, 110, 310, 310); /* the other graph is in it */
-    expect_window(2, 310, 355, 360); /* until the graph is done; the copy back was called before */
+    expect_window(2, 310, 365, 365); /* until all of it was waited for */
     expect_count(1, ITERATION_KERNELS, 4);
     expect_count(2, ITERATION_COPIES, 2);
     expect(0, ITERATION_IDLE_SYNC, 5);
@@ -215,7 +215,7 @@ static void waits_tell_iterations_from_layers(void **state)
     assert_int_equal(found.period, 8);
     assert_int_equal(found.count, 4);
     expect_window(1, 300, 500, 500);
-    expect_window(3, 700, 779, 779); /* until its work is over */
+    expect_window(3, 700, 795, 795); /* until its work was waited for */
     done();
 }
 

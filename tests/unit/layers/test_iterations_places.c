@@ -37,7 +37,7 @@ static void recording_begins_an_iteration(void **state)
     assert_int_equal(found.way, ITERATIONS_KERNELS);
     assert_int_equal(found.count, 20);
     expect_window(0, 100, 250, 250);
-    expect_window(19, 2950, 3085, 3085);
+    expect_window(19, 2950, 3086, 3086);
     forget();
     analyse(ITERATIONS_SYNCS, NULL, 0);
     assert_int_equal(found.count, 20);

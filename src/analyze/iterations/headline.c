@@ -1,0 +1,280 @@
+/* What is said first of iterations: how long one takes, and whether one number can say that.
+ *
+ *     queued    |-- 1 --------|              the host is ahead of the GPU: latencies grow with the
+ *                |-- 2 ------------|         queue, so the time from end to end counts
+ *                 |-- 3 ----------------|
+ *
+ * Capture ranges whose times differ are told apart: they are phases of the program, or tries. Else
+ * times that fall into modes are. A median between two modes is the time of no iteration.
+ */
+#include <math.h>
+#include <stdlib.h>
+
+#include "analyze/iterations/iterations.h"
+
+#include "base/poison.h"
+
+/* Ranges differ if the middle halves of two of them do not meet, and their medians are so far
+ * apart. */
+#define MIN_DIFFERENCE 1.05
+
+/* A mode has so many of all times, and so many at least. Nine tenths of each of two modes lie so
+ * far apart. */
+#define MIN_SHARE   0.2
+#define MIN_OF_MODE 8
+#define MIN_APART   1.2
+#define MAX_MODES   4
+
+/* The time of an iteration, and its population. */
+struct timed {
+    uint64_t value;
+    uint32_t group;
+};
+
+static int compare_values(const void *left, const void *right)
+{
+    uint64_t a = *(const uint64_t *)left;
+    uint64_t b = *(const uint64_t *)right;
+
+    return (a > b) - (a < b);
+}
+
+static int compare_timed(const void *left, const void *right)
+{
+    const struct timed *a = left;
+    const struct timed *b = right;
+
+    if (a->group != b->group)
+        return a->group < b->group ? -1 : 1;
+    return (a->value > b->value) - (a->value < b->value);
+}
+
+/* ---- One number ---- */
+
+/* Whether a thread begins most iterations while the one before still runs. `last_of`: by thread,
+ * the iteration before, + 1. */
+static bool are_queued(const struct iterations *iterations, uint32_t *last_of)
+{
+    size_t queued = 0;
+
+    for (size_t i = 0; i < iterations->count; i++) {
+        const struct iteration *one = &iterations->items[i];
+        uint32_t *last;
+
+        if (one->thread == DEPS_NONE)
+            continue;
+        last = &last_of[one->thread];
+        queued += *last && iterations->items[*last - 1].end > one->begin;
+        *last = (uint32_t)i + 1;
+    }
+    return queued * 2 > iterations->count;
+}
+
+uint64_t iterations_usual(uint64_t *begins, uint64_t *ends, size_t count, bool queued)
+{
+    size_t values = queued && count ? count - 1 : count;
+
+    if (queued)
+        qsort(ends, count, sizeof *ends, compare_values);
+    for (size_t i = 0; i < values; i++)
+        begins[i] = queued ? ends[i + 1] - ends[i] : ends[i] - begins[i];
+    return statistics_of(begins, values).p50;
+}
+
+/* ---- Times and populations ---- */
+
+/* The population of each iteration: capture ranges in order, blocks of --baseline as one. Returns
+ * how many there are; ids[ITERATIONS_KINDS] are those of the first ranges. */
+static uint32_t find_groups(const struct deps *deps, const struct iterations *iterations,
+                            struct timed *items, uint64_t ids[ITERATIONS_KINDS])
+{
+    const struct capture_range *before = NULL;
+    uint32_t groups = 0;
+
+    for (size_t i = 0; i < iterations->count; i++) {
+        const struct capture_range *range = ranges_at(&deps->ranges, iterations->items[i].begin);
+
+        if (!groups || (range && range != before && !range->goes_on)) {
+            if (groups < ITERATIONS_KINDS)
+                ids[groups] = range ? range->id : 0;
+            groups++;
+        }
+        before = range ? range : before;
+        items[i].group = groups - 1;
+    }
+    return groups;
+}
+
+/* Each item's time; *count of them. */
+static void find_times(const struct iterations *iterations, bool queued, struct timed *items,
+                       size_t *count)
+{
+    size_t kept = 0;
+
+    for (size_t i = 0; i < iterations->count; i++) {
+        const struct iteration *one = &iterations->items[i];
+
+        items[i].value = queued ? one->end : one->end - one->begin;
+    }
+    qsort(items, iterations->count, sizeof *items, compare_timed);
+    for (size_t i = 1; queued && i < iterations->count; i++) {
+        if (items[i].group == items[i - 1].group)
+            items[kept++] = (struct timed){items[i].value - items[i - 1].value, items[i].group};
+    }
+    *count = queued ? kept : iterations->count;
+    qsort(items, *count, sizeof *items, compare_timed);
+}
+
+/* `items` are sorted. */
+static struct iterations_kind kind_of(const struct timed *items, size_t count, uint64_t range)
+{
+    return (struct iterations_kind){.range = range,
+                                    .count = count,
+                                    .p25 = items[count / 4].value,
+                                    .p50 = items[(count - 1) / 2].value,
+                                    .p75 = items[count - 1 - count / 4].value};
+}
+
+/* ---- By range ---- */
+
+static bool differ(const struct iterations_kind *a, const struct iterations_kind *b)
+{
+    const struct iterations_kind *low = a->p50 < b->p50 ? a : b;
+    const struct iterations_kind *high = low == a ? b : a;
+
+    return low->p75 < high->p25 && (double)high->p50 > MIN_DIFFERENCE * (double)low->p50;
+}
+
+static void split_by_range(const struct timed *items, size_t count,
+                           const uint64_t ids[ITERATIONS_KINDS],
+                           struct iterations_headline *headline)
+{
+    size_t end;
+
+    for (size_t first = 0; first < count; first = end) {
+        for (end = first; end < count && items[end].group == items[first].group; end++)
+            ;
+        headline->kinds[headline->kind_count++] =
+            kind_of(&items[first], end - first, ids[items[first].group]);
+    }
+    for (size_t i = 0; i < headline->kind_count; i++) {
+        for (size_t k = 0; k < i; k++) {
+            if (differ(&headline->kinds[i], &headline->kinds[k]))
+                headline->split = ITERATIONS_BY_RANGE;
+        }
+    }
+    if (headline->split != ITERATIONS_BY_RANGE)
+        headline->kind_count = 0;
+}
+
+/* ---- By mode ---- */
+
+/* Where two groups of sorted times have most variance of their logarithms between them (Otsu, A
+ * threshold selection method from gray-level histograms, 1979), each with `least` of them. */
+static size_t best_split(const struct timed *items, size_t count, size_t least)
+{
+    double sum = 0, below = 0, most = 0;
+    size_t best = 0;
+
+    for (size_t i = 0; i < count; i++)
+        sum += log((double)items[i].value + 1);
+    for (size_t i = 0; i + least < count; i++) {
+        double low, high, between;
+        size_t n = i + 1;
+
+        below += log((double)items[i].value + 1);
+        if (n < least)
+            continue;
+        low = below / (double)n;
+        high = (sum - below) / (double)(count - n);
+        between = (double)n * (double)(count - n) * (high - low) * (high - low);
+        if (between > most) {
+            most = between;
+            best = n;
+        }
+    }
+    return best;
+}
+
+/* Whether two modes meet at `at`: 0 if there is only one. */
+static size_t find_split(const struct timed *items, size_t count, size_t least)
+{
+    size_t at = count >= 2 * least ? best_split(items, count, least) : 0;
+    double low, high;
+
+    if (!at)
+        return 0;
+    low = (double)items[at - 1 - at / 10].value;
+    high = (double)items[at + (count - at) / 10].value;
+    return high >= MIN_APART * (low + 1) ? at : 0;
+}
+
+/* Splits in two while that is possible; the kinds come in order of time. */
+static void split_by_mode(const struct timed *items, size_t count, size_t least,
+                          struct iterations_headline *headline)
+{
+    size_t at = headline->kind_count + 1 < MAX_MODES ? find_split(items, count, least) : 0;
+
+    if (!at) {
+        headline->kinds[headline->kind_count++] = kind_of(items, count, 0);
+        return;
+    }
+    headline->split = ITERATIONS_BY_MODE;
+    split_by_mode(items, at, least, headline);
+    split_by_mode(&items[at], count - at, least, headline);
+}
+
+static void find_modes(struct timed *items, size_t count, struct iterations_headline *headline)
+{
+    size_t least = (size_t)ceil(MIN_SHARE * (double)count);
+
+    for (size_t i = 0; i < count; i++)
+        items[i].group = 0;
+    qsort(items, count, sizeof *items, compare_timed);
+    split_by_mode(items, count, least < MIN_OF_MODE ? MIN_OF_MODE : least, headline);
+    if (headline->split != ITERATIONS_BY_MODE)
+        headline->kind_count = 0;
+}
+
+/* ---- All of it ---- */
+
+static void split(const struct deps *deps, const struct iterations *iterations, struct timed *items,
+                  struct iterations_headline *headline)
+{
+    uint64_t ids[ITERATIONS_KINDS] = {0};
+    uint32_t groups = find_groups(deps, iterations, items, ids);
+    size_t count;
+
+    find_times(iterations, headline->queued, items, &count);
+    if (groups > 1 && groups <= ITERATIONS_KINDS && iterations->way != ITERATIONS_RANGES)
+        split_by_range(items, count, ids, headline);
+    if (headline->split == ITERATIONS_ALIKE && count)
+        find_modes(items, count, headline);
+}
+
+enum mp_status iterations_find_headline(const struct deps *deps,
+                                        const struct iterations *iterations,
+                                        struct iterations_headline *headline)
+{
+    uint32_t *last_of = calloc((size_t)deps->thread_count + 1, sizeof *last_of);
+    uint64_t *begins = calloc(iterations->count + 1, sizeof *begins);
+    uint64_t *ends = calloc(iterations->count + 1, sizeof *ends);
+    struct timed *items = calloc(iterations->count + 1, sizeof *items);
+    enum mp_status status = last_of && begins && ends && items ? MP_OK : MP_ERR_MEMORY;
+
+    *headline = (struct iterations_headline){.split = ITERATIONS_ALIKE};
+    if (!status) {
+        for (size_t i = 0; i < iterations->count; i++) {
+            begins[i] = iterations->items[i].begin;
+            ends[i] = iterations->items[i].end;
+        }
+        headline->queued = are_queued(iterations, last_of);
+        headline->p50 = iterations_usual(begins, ends, iterations->count, headline->queued);
+        split(deps, iterations, items, headline);
+    }
+    free(last_of);
+    free(begins);
+    free(ends);
+    free(items);
+    return status;
+}

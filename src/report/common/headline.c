@@ -1,0 +1,91 @@
+/* The sentence on how long an iteration takes. */
+#include "report/common/headline.h"
+
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/text/units.h"
+
+#include "base/poison.h"
+
+__attribute__((format(printf, 2, 3))) static void add(char text[HEADLINE_BYTES], const char *format,
+                                                      ...)
+{
+    size_t used = strlen(text);
+    va_list arguments;
+
+    va_start(arguments, format);
+    vsnprintf(text + used, HEADLINE_BYTES - used, format, arguments);
+    va_end(arguments);
+}
+
+static void add_ranges(const struct iterations_headline *headline, char text[HEADLINE_BYTES])
+{
+    char time[MP_FORMATTED_BYTES];
+
+    for (size_t i = 0; i < headline->kind_count; i++) {
+        const struct iterations_kind *kind = &headline->kinds[i];
+
+        add(text, "%s %s in range %" PRIu64 " (P50 of %" PRIu64 ")", i ? "," : "",
+            mp_format_time(time, sizeof time, kind->p50), kind->range, kind->count);
+    }
+}
+
+static void add_modes(const struct iterations_headline *headline, char text[HEADLINE_BYTES])
+{
+    char time[MP_FORMATTED_BYTES];
+    uint64_t all = 0;
+
+    for (size_t i = 0; i < headline->kind_count; i++)
+        all += headline->kinds[i].count;
+    for (size_t i = 0; i < headline->kind_count; i++)
+        add(text, "%s %s (%" PRIu64 " of %" PRIu64 ")",
+            !i                              ? ""
+            : i + 1 == headline->kind_count ? " or"
+                                            : ",",
+            mp_format_time(time, sizeof time, headline->kinds[i].p50), headline->kinds[i].count,
+            all);
+}
+
+const char *describe_headline(const struct iterations_headline *headline, const char *unit,
+                              uint64_t count, uint64_t latency, char text[HEADLINE_BYTES])
+{
+    char time[MP_FORMATTED_BYTES];
+
+    *text = '\0';
+    add(text, "%s %s %s", *unit == 'i' ? "An" : "A", unit,
+        headline->queued ? "ends every" : "takes");
+    if (headline->split == ITERATIONS_BY_RANGE)
+        add_ranges(headline, text);
+    else if (headline->split == ITERATIONS_BY_MODE)
+        add_modes(headline, text);
+    else
+        add(text, " %s (P50 of %" PRIu64 ")", mp_format_time(time, sizeof time, headline->p50),
+            count);
+    if (headline->queued)
+        add(text, "; queued ahead, its latency is %s", mp_format_time(time, sizeof time, latency));
+    return text;
+}
+
+void json_headline(struct json_writer *json, const struct iterations_headline *headline)
+{
+    static const char *const splits[] = {[ITERATIONS_ALIKE] = "none",
+                                         [ITERATIONS_BY_RANGE] = "range",
+                                         [ITERATIONS_BY_MODE] = "mode"};
+
+    json_key_object(json, "headline");
+    JSON_FACTS(json, FACT("of", headline->queued ? "period" : "latency"),
+               FACT("p50_ns", headline->p50), FACT("split", splits[headline->split]));
+    json_key_array(json, "kinds");
+    for (size_t i = 0; i < headline->kind_count; i++) {
+        const struct iterations_kind *kind = &headline->kinds[i];
+
+        JSON_OBJECT(json, FACT_IF("range", headline->split == ITERATIONS_BY_RANGE, kind->range),
+                    FACT("count", kind->count), FACT("p25_ns", kind->p25),
+                    FACT("p50_ns", kind->p50), FACT("p75_ns", kind->p75));
+    }
+    json_close_array(json);
+    json_close_object(json);
+}
