@@ -22,13 +22,16 @@
  * far apart. */
 #define MIN_SHARE   0.2
 #define MIN_OF_MODE 8
-#define MIN_APART   1.2
+#define MIN_APART   1.25
+#define MAX_BETWEEN 0.03
 #define MAX_MODES   4
 
-/* The time of an iteration, and its population. */
+/* The time of an iteration, its population, and whether its thread begins the next one before it
+ * has ended. */
 struct timed {
     uint64_t value;
     uint32_t group;
+    bool ahead;
 };
 
 static int compare_values(const void *left, const void *right)
@@ -53,7 +56,7 @@ static int compare_timed(const void *left, const void *right)
 
 /* Whether a thread begins most iterations while the one before still runs. `last_of`: by thread,
  * the iteration before, + 1. */
-static bool are_queued(const struct iterations *iterations, uint32_t *last_of)
+static bool are_queued(const struct iterations *iterations, uint32_t *last_of, struct timed *items)
 {
     size_t queued = 0;
 
@@ -64,7 +67,10 @@ static bool are_queued(const struct iterations *iterations, uint32_t *last_of)
         if (one->thread == DEPS_NONE)
             continue;
         last = &last_of[one->thread];
-        queued += *last && iterations->items[*last - 1].end > one->begin;
+        if (*last && iterations->items[*last - 1].end > one->begin) {
+            items[*last - 1].ahead = true;
+            queued++;
+        }
         *last = (uint32_t)i + 1;
     }
     return queued * 2 > iterations->count;
@@ -119,7 +125,8 @@ static void find_times(const struct iterations *iterations, bool queued, struct 
     qsort(items, iterations->count, sizeof *items, compare_timed);
     for (size_t i = 1; queued && i < iterations->count; i++) {
         if (items[i].group == items[i - 1].group)
-            items[kept++] = (struct timed){items[i].value - items[i - 1].value, items[i].group};
+            items[kept++] = (struct timed){.value = items[i].value - items[i - 1].value,
+                                           .group = items[i].group};
     }
     *count = queued ? kept : iterations->count;
     qsort(items, *count, sizeof *items, compare_timed);
@@ -196,17 +203,41 @@ static size_t best_split(const struct timed *items, size_t count, size_t least)
     return best;
 }
 
-/* Whether two modes meet at `at`: 0 if there is only one. */
+/* How many of the sorted times lie before `limit`. */
+static size_t count_before(const struct timed *items, size_t count, double limit)
+{
+    size_t before = 0;
+
+    while (before < count && (double)items[before].value < limit)
+        before++;
+    return before;
+}
+
+/* Where two modes meet; 0: there is only one. Between their medians, in logarithms, lies a valley:
+ * its middle third has hardly any time, where even times would have a sixth of all. */
 static size_t find_split(const struct timed *items, size_t count, size_t least)
 {
     size_t at = count >= 2 * least ? best_split(items, count, least) : 0;
-    double low, high;
+    double low, high, third;
+    size_t between;
 
     if (!at)
         return 0;
-    low = (double)items[at - 1 - at / 10].value;
-    high = (double)items[at + (count - at) / 10].value;
-    return high >= MIN_APART * (low + 1) ? at : 0;
+    low = (double)items[at / 2].value + 1;
+    high = (double)items[at + (count - at) / 2].value + 1;
+    third = cbrt(high / low);
+    between = count_before(items, count, high / third) - count_before(items, count, low * third);
+    return high >= MIN_APART * low && (double)between <= MAX_BETWEEN * (double)count ? at : 0;
+}
+
+/* Whether most of them only last longer because the next ones run with them. */
+static bool run_ahead(const struct timed *items, size_t count)
+{
+    size_t ahead = 0;
+
+    for (size_t i = 0; i < count; i++)
+        ahead += items[i].ahead;
+    return 2 * ahead > count;
 }
 
 /* Splits in two while that is possible; the kinds come in order of time. */
@@ -215,7 +246,7 @@ static void split_by_mode(const struct timed *items, size_t count, size_t least,
 {
     size_t at = headline->kind_count + 1 < MAX_MODES ? find_split(items, count, least) : 0;
 
-    if (!at) {
+    if (!at || run_ahead(&items[at], count - at)) {
         headline->kinds[headline->kind_count++] = kind_of(items, count, 0);
         return;
     }
@@ -268,7 +299,7 @@ enum mp_status iterations_find_headline(const struct deps *deps,
             begins[i] = iterations->items[i].begin;
             ends[i] = iterations->items[i].end;
         }
-        headline->queued = are_queued(iterations, last_of);
+        headline->queued = are_queued(iterations, last_of, items);
         headline->p50 = iterations_usual(begins, ends, iterations->count, headline->queued);
         split(deps, iterations, items, headline);
     }
