@@ -81,27 +81,6 @@ static void expect_windows(const struct deps *deps, struct deps_windows *windows
     deps_result_free(&result);
 }
 
-/* The iterations of every text that the trace has. */
-static void expect_iterations(const struct deps *deps, struct mp_trace *trace)
-{
-    size_t texts = deps->definitions.strings.count;
-
-    for (size_t id = 1; id < texts && id < MOST_WINDOWS; id++) {
-        const char *name = definitions_text(&deps->definitions, id);
-        struct deps_windows windows;
-        struct mp_error error = {.text = ""};
-
-        if (!name)
-            continue;
-        if (deps_windows_iterations(deps, trace, name, 0, &windows, &error) == MP_OK) {
-            expect_windows(deps, &windows);
-            deps_windows_free(&windows);
-        } else {
-            expect(error.status && *error.text); /* a name in it may hold anything */
-        }
-    }
-}
-
 /* Findings of any trace are in order, each has a number, and none gains nothing. */
 static void expect_advice(const struct advise_input *input)
 {
@@ -172,7 +151,6 @@ static void expect_analysis(struct mp_trace *trace, bool fronts)
     expect_windows(&deps, &windows);
     deps_windows_free(&windows);
     if (fronts)
-        expect_iterations(&deps, trace);
     else
         expect_ways(&deps, trace);
     deps_free(&deps);

@@ -257,13 +257,6 @@ const char *deps_name(const struct deps *deps, const struct deps_activity *activ
 enum mp_status deps_windows_ranges(const struct deps *deps, uint64_t range,
                                    struct deps_windows *windows, struct mp_error *error);
 
-/* The NVTX ranges called `name` (push and pop, start and end), each as a window; of nested ones in
- * a thread only the outermost. `range` 0: in all capture ranges. MP_ERR_ARGUMENT if there is none:
- * the message lists the names that exist. Reads the trace again. */
-enum mp_status deps_windows_iterations(const struct deps *deps, struct mp_trace *trace,
-                                       const char *name, uint64_t range,
-                                       struct deps_windows *windows, struct mp_error *error);
-
 /* ---- Threads ---- */
 
 /* The lane of a thread, by the system's id or by its name; DEPS_NONE if there is none, or several

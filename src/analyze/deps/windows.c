@@ -1,10 +1,10 @@
-/* Windows: capture ranges and NVTX ranges (docs/dependency-analysis.md, section 5). */
+/* Windows: capture ranges, and what a thread does in them (docs/dependency-analysis.md, section 5).
+ */
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "analyze/deps/build.h"
-#include "model/nvtx/ranges.h"
 
 #include "base/poison.h"
 
@@ -294,79 +294,4 @@ enum mp_status deps_windows_of_thread(const struct deps *deps, const char *threa
     return mp_error_set(error, MP_ERR_ARGUMENT,
                         "thread '%s' has no call and no wait in what was asked for%s", thread,
                         deps_list_threads(deps, text));
-}
-
-/* ---- NVTX ranges ---- */
-
-static uint32_t lane_of_thread(const struct deps *deps, uint64_t thread)
-{
-    for (uint32_t i = 0; i < deps->thread_count; i++) {
-        if (deps->lanes[i].id == thread)
-            return i;
-    }
-    return DEPS_NONE;
-}
-
-static enum mp_status none_found(const struct nvtx_ranges *found, const char *name,
-                                 struct mp_error *error)
-{
-    if (found->unfinished)
-        return mp_error_set(error, MP_ERR_ARGUMENT,
-                            "no NVTX range '%s' ends inside the trace (%zu begin)", name,
-                            found->unfinished);
-    if (!*found->others)
-        return mp_error_set(
-            error, MP_ERR_ARGUMENT,
-            "there is no NVTX range '%s', nor any other: does the program use NVTX?", name);
-    return mp_error_set(error, MP_ERR_ARGUMENT, "there is no NVTX range '%s'; there are: %s", name,
-                        found->others);
-}
-
-static enum mp_status fill_iterations(const struct deps *deps, const struct nvtx_ranges *found,
-                                      const struct capture_range *only,
-                                      struct deps_windows *windows)
-{
-    MP_TRY(new_windows(windows, found->count));
-    windows->count = 0;
-    windows->unfinished = found->unfinished;
-    for (size_t i = 0; i < found->count; i++) {
-        const struct nvtx_range *range = &found->items[i];
-
-        if (only && !range_has_call(only, range->begin))
-            continue;
-        windows->items[windows->count] = (struct deps_window){
-            .id = windows->count + 1,
-            .begin = range->begin,
-            .end = range->end,
-            .host_end = range->end,
-            .thread = lane_of_thread(deps, range->thread),
-        };
-        windows->count++;
-    }
-    note_recorded(windows);
-    return MP_OK;
-}
-
-enum mp_status deps_windows_iterations(const struct deps *deps, struct mp_trace *trace,
-                                       const char *name, uint64_t range,
-                                       struct deps_windows *windows, struct mp_error *error)
-{
-    const struct capture_range *only;
-    struct nvtx_ranges found;
-    enum mp_status status;
-
-    *windows = (struct deps_windows){.items = NULL};
-    MP_TRY(ranges_choose(&deps->ranges, range, &only, error));
-    MP_TRY(nvtx_ranges_load(&found, trace, &deps->definitions, name, error));
-    status = found.count ? fill_iterations(deps, &found, only, windows)
-                         : none_found(&found, name, error);
-    nvtx_ranges_free(&found);
-    if (status == MP_ERR_MEMORY)
-        mp_error_set(error, status, "cannot analyse the trace: %s", mp_status_name(status));
-    if (!status && !windows->count) {
-        deps_windows_free(windows);
-        return mp_error_set(error, MP_ERR_ARGUMENT,
-                            "there is no NVTX range '%s' in capture range %" PRIu64, name, range);
-    }
-    return status;
 }

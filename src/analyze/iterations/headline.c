@@ -15,8 +15,9 @@
 #include "base/poison.h"
 
 /* Ranges differ if the middle halves of two of them do not meet, and their medians are so far
- * apart. */
+ * apart; each has so many iterations. */
 #define MIN_DIFFERENCE 1.05
+#define MIN_OF_RANGE   5
 
 /* A mode has so many of all times, and so many at least. Nine tenths of each of two modes lie so
  * far apart. */
@@ -149,7 +150,8 @@ static bool differ(const struct iterations_kind *a, const struct iterations_kind
     const struct iterations_kind *low = a->p50 < b->p50 ? a : b;
     const struct iterations_kind *high = low == a ? b : a;
 
-    return low->p75 < high->p25 && (double)high->p50 > MIN_DIFFERENCE * (double)low->p50;
+    return a->count >= MIN_OF_RANGE && b->count >= MIN_OF_RANGE && low->p75 < high->p25 &&
+           (double)high->p50 > MIN_DIFFERENCE * (double)low->p50;
 }
 
 static void split_by_range(const struct timed *items, size_t count,

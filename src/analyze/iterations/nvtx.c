@@ -249,20 +249,23 @@ static enum mp_status offer_names(struct iterations_finder *finder)
 
 /* ---- The ranges of one name ---- */
 
-static void say_none(struct iterations_finder *finder, const struct nvtx_ranges *found)
+static void say_none(struct iterations_finder *finder, const struct nvtx_ranges *found,
+                     const char *name)
 {
+    char *text = finder->none;
+    size_t size = sizeof finder->none;
+
     if (found->count)
-        snprintf(finder->none, sizeof finder->none,
-                 "no NVTX range of that name begins in the capture range");
+        snprintf(text, size, "no NVTX range '%.40s' begins in the capture range", name);
     else if (found->unfinished)
-        snprintf(finder->none, sizeof finder->none,
-                 "no NVTX range of that name ends inside the trace (%zu begin)", found->unfinished);
+        snprintf(text, size, "no NVTX range '%.40s' ends inside the trace (%zu begin)", name,
+                 found->unfinished);
     else if (*found->others)
-        snprintf(finder->none, sizeof finder->none,
-                 "there is no NVTX range of that name; there are for example %s", found->others);
+        snprintf(text, size, "there is no NVTX range '%.40s'; there are for example %s", name,
+                 found->others);
     else
-        snprintf(finder->none, sizeof finder->none,
-                 "there is no NVTX range of that name, nor any other");
+        snprintf(text, size,
+                 "there is no NVTX range '%.40s', nor any other: does the program use NVTX?", name);
 }
 
 static bool is_in_domain(const struct iterations_finder *finder, const struct nvtx_range *range,
@@ -307,7 +310,7 @@ enum mp_status iterations_nvtx_ranges(struct iterations_finder *finder, const ch
         nvtx_ranges_load(&found, finder->trace, &finder->deps->definitions, name, finder->error));
     status = add_ranges(finder, &found, domain);
     if (!status && !result->count)
-        say_none(finder, &found);
+        say_none(finder, &found, name);
     result->unfinished = result->count ? result->unfinished + found.unfinished : 0;
     nvtx_ranges_free(&found);
     return status;

@@ -140,7 +140,9 @@ static void print_head_lines(const struct report_out *out, const struct iteratio
     print_prefix(out, report->trace);
     print_count(out->file, report);
     if (found->count > 1)
-        fprintf(out->file, ", %.2f a second, one begins every %s", summary->throughput,
+        fprintf(out->file, ", %.2f a second", summary->throughput);
+    if (summary->period > 0)
+        fprintf(out->file, ", one begins every %s",
                 mp_format_time_mean(period, sizeof period, summary->period));
     if (found->count > 1)
         fprintf(out->file,

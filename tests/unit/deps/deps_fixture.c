@@ -15,6 +15,8 @@
 #include "analyze/replay/replay.h"
 #include "unit/deps/deps_fixture.h"
 
+#include "analyze/iterations/iterations.h"
+
 #define US 1000u
 
 struct scene scene;
@@ -382,4 +384,19 @@ uint64_t length_with(const char *changes)
     free(copy);
     assert_int_equal(length % US, 0);
     return length / US;
+}
+
+enum mp_status scene_iterations(const char *name, uint64_t range, struct deps_windows *windows,
+                                struct mp_error *error)
+{
+    const struct iterations_options options = {
+        .way = ITERATIONS_NVTX, .name = name, .range = range};
+    struct iterations found;
+    enum mp_status status;
+
+    *windows = (struct deps_windows){.items = NULL};
+    MP_TRY(iterations_find(&scene.deps, scene.trace, &options, &found, error));
+    status = iterations_windows(&scene.deps, &found, windows);
+    iterations_free(&found);
+    return status ? mp_error_set(error, status, "no memory") : MP_OK;
 }

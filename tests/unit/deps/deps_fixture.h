@@ -129,6 +129,10 @@ void put_nvtx(unsigned kind, uint64_t thread, const char *domain, const char *na
               uint64_t range);
 void put_nvtx_range(const char *name, uint64_t begin, uint64_t end); /* push and pop, thread 1 */
 
+/* The NVTX ranges of this name as windows, as `deps --iterations NAME` has them. */
+enum mp_status scene_iterations(const char *name, uint64_t range, struct deps_windows *windows,
+                                struct mp_error *error);
+
 /* A stack, by its id: a line of a function of main.py that `caller` (0: nobody) called. */
 uint64_t put_stack(uint64_t caller, const char *function, uint64_t line);
 

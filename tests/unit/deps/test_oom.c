@@ -134,7 +134,7 @@ static enum mp_status find_iterations(void)
     struct deps_windows windows;
     struct mp_error error = {.text = ""};
     enum mp_status status =
-        deps_windows_iterations(&scene.deps, scene.trace, "it", 0, &windows, &error);
+        scene_iterations("it", 0, &windows, &error);
 
     assert_int_equal(error.status, status);
     assert_true(status == MP_OK || *error.text);

@@ -184,7 +184,7 @@ static void random_windows_obey_the_equations(void **state)
         }
         scene_load();
         assert_int_equal(scene.windows.count, 4);
-        assert_int_equal(deps_windows_iterations(&scene.deps, scene.trace, "it", 0, &windows, NULL),
+        assert_int_equal(scene_iterations("it", 0, &windows, NULL),
                          MP_OK);
         assert_int_equal(windows.count, 4);
         scene_check(&windows, SOUND);
@@ -376,7 +376,7 @@ static void check_iterations(const char *name)
     struct deps_iterations iterations;
     uint64_t sum = 0;
 
-    if (deps_windows_iterations(&scene.deps, scene.trace, name, 0, &windows, NULL) != MP_OK)
+    if (scene_iterations(name, 0, &windows, NULL) != MP_OK)
         return;
     scene_check(&windows, UNSOUND);
     assert_int_equal(deps_iterations_build(&scene.deps, &windows, &iterations), MP_OK);

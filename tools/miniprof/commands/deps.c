@@ -109,7 +109,7 @@ static const struct option_set set = {
 struct work {
     const struct deps_values *values;
     const struct deps_changes *changes;
-    const struct iterations_options *by; /* --iterations as iters has it; NULL: a name, or none */
+    const struct iterations_options *by; /* --iterations as iters has it; NULL: none */
     struct mp_trace *trace;
     struct matched *matched; /* a job's ranks; NULL: one process */
     struct job job;
@@ -174,9 +174,6 @@ static enum mp_status choose_windows(struct work *work, struct mp_error *error)
 
     if (work->by)
         MP_TRY(find_iterations(work, error));
-    else if (values->iterations.how)
-        MP_TRY(deps_windows_iterations(work->deps, work->trace, values->iterations.how,
-                                       values->report.range, &work->windows, error));
     else
         MP_TRY(deps_windows_ranges(work->deps, values->report.range, &work->windows, error));
     if (values->one)
@@ -408,7 +405,6 @@ struct reporting {
     const struct deps_values *values;
     struct deps_changes changes;
     struct iterations_options by;
-    bool by_way;
 };
 
 static enum mp_status report_deps(void *context, struct mp_trace *trace, bool *whole,
@@ -419,7 +415,7 @@ static enum mp_status report_deps(void *context, struct mp_trace *trace, bool *w
         .trace = trace,
         .values = reporting->values,
         .changes = &reporting->changes,
-        .by = reporting->by_way ? &reporting->by : NULL,
+        .by = reporting->values->iterations.how ? &reporting->by : NULL,
     };
     enum mp_status status = run(&work, &reporting->out, error);
 
@@ -435,7 +431,7 @@ static int report_job(struct reporting *reporting, struct matched *matched)
         .matched = matched,
         .values = reporting->values,
         .changes = &reporting->changes,
-        .by = reporting->by_way ? &reporting->by : NULL,
+        .by = reporting->values->iterations.how ? &reporting->by : NULL,
     };
     struct mp_error error;
     int code = EXIT_UNREADABLE;
@@ -521,7 +517,7 @@ int cmd_deps(int argc, char **argv)
     if (values.one && !values.iterations.how)
         values.iterations.how = "auto";
     limit_rows(&values, &reporting.out);
-    reporting.by_way = iterations_by_parse(values.iterations.how, &reporting.by);
+    iterations_by(values.iterations.how, &reporting.by);
     reporting.by.range = values.report.range;
     code = EXIT_USAGE;
     if (parse_changes(&values.what_if, &reporting.changes))
