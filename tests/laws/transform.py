@@ -11,6 +11,7 @@ No function changes the trace that it is given.
 """
 import collections
 import ctypes
+import itertools
 import os
 import pathlib
 import random
@@ -148,18 +149,17 @@ def interval_entries(column, starts, partner, durations):
 
 def entries(columns, values):
     """The directory entries and data of a chunk's columns; those that are 0 are left out."""
-    spans = set()
+    partners = {at + 1 for at, (one, after) in enumerate(itertools.pairwise(columns))
+                if (one.kind, after.kind) == ("time", "duration")}
     for at, column in enumerate(columns):
-        if column.kind == "time" and (any(values[at]) or at + 1 < len(columns) and
-                                      columns[at + 1].kind == "duration"):
-            paired = at + 1 < len(columns) and columns[at + 1].kind == "duration"
-            spans.add(at + 1 if paired else None)
+        if column.kind == "time":
+            paired = at + 1 in partners
             yield from interval_entries(column, values[at], columns[at + 1] if paired else None,
                                         values[at + 1] if paired else None)
         elif column.kind == "text":
             texts = [text.encode("utf-8", "surrogateescape") for text in values[at]]
             yield entry(column.number, mpt.TEXT, 0, stream(list(map(len, texts))) + b"".join(texts))
-        elif at not in spans and any(values[at]):
+        elif at not in partners and any(values[at]):
             yield entry(column.number, mpt.NUMBER, 0, stream(list(values[at])))
 
 

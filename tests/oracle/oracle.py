@@ -275,6 +275,13 @@ class Oracle:
             return "D8", self.fronts.context(self.last_context(call), when)
         return "D6", []
 
+    def takes_part(self, tid):
+        """Whether a thread launches work or waits for it; else it only asks."""
+        launched = {launch.correlation for launch in self.truth.launches}
+        waits = ("eventsync", "streamsync", "streamsyncwait", "contextsync")
+        return any(call.kind == "call" and (call.correlation in launched or call.op.name in waits)
+                   for call in self.lanes[tid])
+
     def last_context(self, call):
         """The context in which the call's thread last launched or synchronised."""
         if "D8-context" in self.broken:

@@ -83,7 +83,8 @@ def solve(o, walk, duration):
     replay = Replay(o, walk, duration)
     replay.run()
     last = walk.last
-    ends = [replay.end[x] for x in replay.own if x.kind != "wait" and x.tid != (last and last.tid)]
+    ends = [replay.end[x] for x in replay.own if x.kind != "wait" and x.tid != (last and last.tid)
+            and (x.kind != "call" or o.takes_part(x.tid))]
     if last:
         ends.append(replay.end[last] + walk.end - last.end)
     return max(ends, default=walk.end) - walk.begin

@@ -14,7 +14,9 @@ class Walk:
         self.steps, self.last = [], None  # last: on the thread on which the path begins
         own = [a for a in oracle.activities if a.window is window]
         self.end = max([window.mark] + [a.end for a in own])
-        last = [calls[-1] for calls in self.calls_in().values()]
+        inside = self.calls_in()
+        part = {tid: calls for tid, calls in inside.items() if oracle.takes_part(tid)}
+        last = [calls[-1] for calls in (part or inside).values()]
         if last:
             tid = min(last, key=lambda c: (-min(c.end, window.mark), c.tid)).tid
             self.last = oracle.at(tid, window.mark)

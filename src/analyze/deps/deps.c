@@ -19,6 +19,24 @@ enum mp_status deps_bind(struct deps *deps)
     return MP_OK;
 }
 
+/* Which threads launch work or wait for it. One that only asks whether events have come, such as
+ * the watchdog of PyTorch's NCCL, decides nothing. */
+static void find_parts(struct deps *deps)
+{
+    for (uint32_t i = deps->host_count; i < deps->count; i++) {
+        uint32_t launch = deps->activities[i].launch;
+
+        if (launch != DEPS_NONE)
+            deps->lanes[deps->activities[launch].lane].takes_part = true;
+    }
+    for (uint32_t i = 0; i < deps->host_count; i++) {
+        const struct deps_activity *piece = &deps->activities[i];
+
+        if (piece->kind == DEPS_CALL && piece->flags & DEPS_SYNCHRONISES)
+            deps->lanes[piece->lane].takes_part = true;
+    }
+}
+
 static enum mp_status deps_build(struct deps_builder *builder, struct mp_trace *trace,
                                  struct mp_error *error)
 {
@@ -30,6 +48,7 @@ static enum mp_status deps_build(struct deps_builder *builder, struct mp_trace *
     MP_TRY(deps_link(builder));
     MP_TRY(deps_find_wakers(builder->deps));
     deps_lay_stretches(builder->deps);
+    find_parts(builder->deps);
     return deps_bind(builder->deps);
 }
 

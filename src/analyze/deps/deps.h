@@ -145,6 +145,7 @@ struct deps_lane {
     uint32_t count;
     uint32_t process; /* of a job (analyze/job); else 0 */
     bool is_thread;
+    bool takes_part; /* a thread that launches work or waits for it: it does not only ask */
 };
 
 /* A stretch of time whose critical path is asked for. */

@@ -62,18 +62,17 @@ uint32_t deps_window_first(const struct deps *deps, const struct deps_lane *lane
     return first_from(deps, lane, window->from > skew ? window->from - skew : 0, true);
 }
 
-uint32_t deps_window_thread(const struct deps *deps, const struct deps_window *window)
+/* The thread whose last call in the window ends last; of those that take part only, if `part`. */
+static uint32_t last_thread(const struct deps *deps, const struct deps_window *window, bool part)
 {
     uint32_t found = DEPS_NONE;
     uint64_t last = 0;
 
-    if (window->thread != DEPS_NONE)
-        return window->thread;
     for (uint32_t i = 0; i < deps->thread_count; i++) {
         uint32_t piece = deps_call_before(deps, &deps->lanes[i], window->host_end, window->begin);
         uint64_t end;
 
-        if (piece == DEPS_NONE)
+        if (piece == DEPS_NONE || (part && !deps->lanes[i].takes_part))
             continue;
         end = deps->activities[piece].end;
         if (end > window->host_end)
@@ -85,6 +84,16 @@ uint32_t deps_window_thread(const struct deps *deps, const struct deps_window *w
         }
     }
     return found;
+}
+
+uint32_t deps_window_thread(const struct deps *deps, const struct deps_window *window)
+{
+    uint32_t found;
+
+    if (window->thread != DEPS_NONE)
+        return window->thread;
+    found = last_thread(deps, window, true);
+    return found == DEPS_NONE ? last_thread(deps, window, false) : found;
 }
 
 bool deps_in_window(const struct deps *deps, const struct deps_window *window,

@@ -327,7 +327,8 @@ uint64_t replay_end(const struct replay *replay, uint32_t thread, uint64_t time)
     return moment;
 }
 
-/* The last end of the window's calls on other threads, as far as the calls lie in the window. */
+/* The last end of the window's calls on threads that take part, as far as the calls lie in the
+ * window. */
 static uint64_t last_return(const struct replay *replay, const struct deps_window *window)
 {
     const struct deps *deps = replay->deps;
@@ -337,7 +338,7 @@ static uint64_t last_return(const struct replay *replay, const struct deps_windo
         uint32_t piece = deps_call_before(deps, &deps->lanes[i], window->host_end, window->begin);
         uint64_t end;
 
-        if (piece == DEPS_NONE || !deps_in_window(deps, window, &deps->activities[piece]))
+        if (piece == DEPS_NONE || !deps->lanes[i].takes_part || !deps_in_window(deps, window, &deps->activities[piece]))
             continue;
         end = deps->activities[piece].end;
         last = later(last,
