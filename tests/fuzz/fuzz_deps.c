@@ -151,8 +151,7 @@ static void expect_analysis(struct mp_trace *trace, bool fronts)
     expect_windows(&deps, &windows);
     deps_windows_free(&windows);
     if (fronts)
-    else
-        expect_ways(&deps, trace);
+        else expect_ways(&deps, trace);
     deps_free(&deps);
 }
 

@@ -140,7 +140,7 @@ struct digest {
     struct digest_recording recording;
     struct digest_quality quality;
     struct digest_iterations iterations;
-    struct statistics latency;            /* ns */
+    struct statistics latency; /* ns */
     struct iterations_headline headline;
     struct recording_cost recording_cost; /* its name is owned */
     bool baseline_asked;                  /* MINIPROF_BASELINE was set */

@@ -338,7 +338,8 @@ static uint64_t last_return(const struct replay *replay, const struct deps_windo
         uint32_t piece = deps_call_before(deps, &deps->lanes[i], window->host_end, window->begin);
         uint64_t end;
 
-        if (piece == DEPS_NONE || !deps->lanes[i].takes_part || !deps_in_window(deps, window, &deps->activities[piece]))
+        if (piece == DEPS_NONE || !deps->lanes[i].takes_part ||
+            !deps_in_window(deps, window, &deps->activities[piece]))
             continue;
         end = deps->activities[piece].end;
         last = later(last,

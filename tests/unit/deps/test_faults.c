@@ -178,8 +178,7 @@ static void work_from_before_an_iteration_is_cut_at_its_begin(void **state)
     put_work_from_before();
     put_nvtx_range("it", 40, 80);
     scene_load();
-    assert_int_equal(scene_iterations("it", 0, &windows, NULL),
-                     MP_OK);
+    assert_int_equal(scene_iterations("it", 0, &windows, NULL), MP_OK);
     assert_int_equal(windows.count, 1);
     assert_string_equal(path(windows.items), "a 20 | host 16, return 4");
     assert_string_equal(waiting(windows.items), "cudaStreamSynchronize 15 | ");

@@ -18,8 +18,7 @@ static struct deps_iterations iterations;
 static void build(void)
 {
     scene_load();
-    assert_int_equal(scene_iterations("it", 0, &windows, NULL),
-                     MP_OK);
+    assert_int_equal(scene_iterations("it", 0, &windows, NULL), MP_OK);
     assert_int_equal(deps_iterations_build(&scene.deps, &windows, &iterations), MP_OK);
 }
 

@@ -133,8 +133,7 @@ static enum mp_status find_iterations(void)
 {
     struct deps_windows windows;
     struct mp_error error = {.text = ""};
-    enum mp_status status =
-        scene_iterations("it", 0, &windows, &error);
+    enum mp_status status = scene_iterations("it", 0, &windows, &error);
 
     assert_int_equal(error.status, status);
     assert_true(status == MP_OK || *error.text);

@@ -184,8 +184,7 @@ static void random_windows_obey_the_equations(void **state)
         }
         scene_load();
         assert_int_equal(scene.windows.count, 4);
-        assert_int_equal(scene_iterations("it", 0, &windows, NULL),
-                         MP_OK);
+        assert_int_equal(scene_iterations("it", 0, &windows, NULL), MP_OK);
         assert_int_equal(windows.count, 4);
         scene_check(&windows, SOUND);
         deps_windows_free(&windows);

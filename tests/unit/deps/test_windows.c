@@ -336,8 +336,9 @@ static void iterations_can_be_those_of_one_capture_range(void **state)
     expect_window(iterations.items, 50, 60);
     deps_windows_free(&iterations);
     assert_int_equal(load_iterations("once", 2), MP_ERR_ARGUMENT);
-    assert_string_equal(error.text, "no NVTX range 'once' begins in the capture range; the trace has 2 "
-                                    "capture ranges, 0 kernels and copies");
+    assert_string_equal(error.text,
+                        "no NVTX range 'once' begins in the capture range; the trace has 2 "
+                        "capture ranges, 0 kernels and copies");
     assert_int_equal(load_iterations("it", 9), MP_ERR_ARGUMENT);
     assert_string_equal(error.text, "there is no capture range 9; the trace has 2");
     scene_end(SOUND);

@@ -367,7 +367,8 @@ static void the_list_is_bounded(void **state)
     scene_load();
     assert_int_equal(iterations_find(&scene.deps, scene.trace, &options, &found, NULL), MP_OK);
     assert_int_equal(found.candidate_count, ITERATIONS_LISTED);
-    assert_int_equal(found.candidates_left, 103 - ITERATIONS_LISTED); /* and kernels, syncs, requests */
+    assert_int_equal(found.candidates_left,
+                     103 - ITERATIONS_LISTED); /* and kernels, syncs, requests */
     assert_int_equal(found.way, ITERATIONS_KERNELS);
     assert_int_equal(found.chosen, 0);
     for (size_t i = 1; i < found.candidate_count; i++)
