@@ -129,9 +129,6 @@ bool iterations_take_best(struct iterations_finder *finder);
 
 void iterations_candidates_free(struct iterations_candidate *candidates, size_t count);
 
-/* Whether ranges of the domain are a library's, not the program's. NULL: the default domain. */
-bool iterations_library_domain(const char *domain);
-
 /* ---- Load, load.c ---- */
 
 /* After iterations_note_launches. MP_ERR_MEMORY; iterations_load_free in any case. */

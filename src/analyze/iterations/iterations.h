@@ -127,6 +127,9 @@ enum mp_status iterations_find(const struct deps *deps, struct mp_trace *trace,
 
 void iterations_free(struct iterations *iterations);
 
+/* Whether ranges of the domain are a library's, not the program's. NULL: the default domain. */
+bool iterations_library_domain(const char *domain);
+
 /* ---- Measuring ---- */
 
 /* What is measured of an iteration. Work of the GPU counts if it belongs to the iteration, as far

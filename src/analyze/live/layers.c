@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analyze/iterations/iterations.h"
 #include "analyze/live/live.h"
 #include "base/data/reserve.h"
 #include "trace/codec/schema.h"
@@ -175,7 +176,8 @@ static bool is_iteration(const struct live *live, const struct nvtx_open_range *
 
     if (wanted)
         return name && !strcmp(name, wanted);
-    return !ended->started && !nvtx_open_depth(&live->open, thread);
+    return !ended->started && !nvtx_open_depth(&live->open, thread) &&
+           !iterations_library_domain(definitions_text(&live->definitions, ended->domain));
 }
 
 static struct live_step *reach_step(struct live *live, uint64_t domain, uint64_t name)
