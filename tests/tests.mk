@@ -195,7 +195,8 @@ TESTS_golden  := tests/golden/run.sh tests/golden/terminal.sh
 TESTS_laws    := $(addprefix tests/laws/,ranges.py spellings.py totals.py)
 TESTS_oracle  := tests/oracle/run.py tests/oracle/sweep.py
 TESTS_rules   := tools/dev/selftest
-TESTS_views   := $(addprefix tests/laws/,columns.py formats.py same_everywhere.py)
+TESTS_views   := $(addprefix tests/laws/,columns.py formats.py invariants.py same_everywhere.py)
+TESTS_brief   := tests/laws/invariants.py
 TESTS_computed := tests/golden/computed.sh
 TESTS_readers := $(sort $(wildcard tests/readers/test_*.py))
 TESTS_exports := $(filter-out %/lib.sh,$(sort $(wildcard tests/exports/*.sh \
@@ -212,8 +213,10 @@ TESTS_roots   := $(filter-out %/lib.sh %/pythons.sh tests/roots/readme_% tests/r
 	$(sort $(wildcard tests/roots/*.sh)))
 
 # The suites of each tier. `all` adds tests that need the network (roots, engines), a browser (html)
-# or real time (timed); the oracle and `computed` run whole there.
+# or real time (timed); the oracle and `computed` run whole there. `brief` are tests that quick runs
+# in part, and check whole in another suite.
 QUICK_SUITES := house unit cli golden laws oracle
+BRIEF_SUITES := $(QUICK_SUITES) brief
 CHECK_SUITES := $(QUICK_SUITES) rules views computed readers exports zoo e2e python packages
 ALL_SUITES   := $(CHECK_SUITES) timed sweeps html engines roots
 SUITES := $(ALL_SUITES)
@@ -304,7 +307,7 @@ VERDICT = [ -z "$(TABLE)" ] || tests/run.sh --table $(RESULTS); tests/run.sh --t
 quick: ## what to run while working: build, unit, reports, house rules (1 minute)
 	@mkdir -p build; rm -f $(RESULTS)
 	@$(SUBMAKE) test-programs
-	@$(call lists,QUICK) | $(SHORT) $(POOL)
+	@$(call lists,BRIEF) | $(SHORT) LAWS_SHORT=1 $(POOL)
 	@$(VERDICT)
 
 changed: ## FILES=...: the tests that these files reach (by default what git says has changed)

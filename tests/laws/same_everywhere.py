@@ -165,7 +165,7 @@ def values(fact, of):
     for report, value in FACTS[fact].items():
         try:
             found[report] = value(of)
-        except (KeyError, TypeError, IndexError, StopIteration):  # the report has no such part of this trace
+        except (KeyError, TypeError, IndexError, StopIteration):  # no such part of this trace
             found[report] = None
     return {report: value for report, value in found.items() if value is not None}
 

@@ -11,7 +11,6 @@ No function changes the trace that it is given.
 """
 import collections
 import ctypes
-import itertools
 import os
 import pathlib
 import random
@@ -24,13 +23,14 @@ import mpt  # noqa: E402 pylint: disable=wrong-import-position
 
 Column = collections.namedtuple("Column", "number name kind target")
 # number: its id in a chunk; kind: as the document has it; target: the table that a `ref` is to.
-Trace = collections.namedtuple("Trace", "header rows lost")
-# header: {key: value}; rows: {table: [tuple of a row's values]}; lost: records that are missing.
+Trace = collections.namedtuple("Trace", "header rows lost closed")
+# header: {key: value}; rows: {table: [tuple of a row's values]}; lost: records that are missing;
+# closed: whether the file ends with an index, as that of a program that ended in order.
 MASK = mpt.MASK
 NOBODY = 0xFFFFFFFF
 MOST_ROWS = 65536
-# Tables whose ids a user knows from elsewhere.
-KNOWN_IDS = {"device"}
+# Tables whose ids a user knows from elsewhere; a stack has a greater number than its caller.
+KNOWN_IDS = {"device", "stack"}
 # Numbers that a second copy of the rows must not have again; 0 is none.
 OWN_NUMBERS = {("nvtx", "range"), ("nvtx", "extended"), ("payload", "number"),
                ("collective", "number"), ("collective", "carrier")}
@@ -41,10 +41,12 @@ HEADER_TIMES = {"start_clock_ns", "flight_trigger_ns", "flight_from_ns", "flight
 HEADER_DURATIONS = {"flight_step_ns", "flight_step_limit_ns"}
 TEXT_FIELD = 4                # field_type of a payload that is a text
 BEGIN, END = 1, 2             # capture_kind
+PROFILER_API = 1              # capture_reason
 RUNTIME = 1                   # api
 EVENT_QUERY = 140             # CUPTI's callback id of cudaEventQuery
 LAUNCH, SYNCHRONIZE = 211, 131  # of cudaLaunchKernel and cudaStreamSynchronize
 STREAM_SYNCHRONIZE = 3        # sync_kind
+WORK = ("kernel", "copy", "set", "graph", "call")
 
 
 def _columns():
@@ -72,7 +74,7 @@ def read(path):
     found = mpt.Trace(pathlib.Path(path).read_bytes(), TABLES)
     if found.damage:
         raise ValueError(f"{path}: {found.damage}")
-    return Trace(found.header, found.rows, found.lost)
+    return Trace(found.header, found.rows, found.lost, found.index is not None)
 
 
 # ---- Writing (sections 3 to 7 of the document) ----
@@ -147,20 +149,33 @@ def interval_entries(column, starts, partner, durations):
                     stream([zigzag(length) for length in durations]) + NO_CORRECTIONS)
 
 
-def entries(columns, values):
+def entries(table, values):
     """The directory entries and data of a chunk's columns; those that are 0 are left out."""
-    partners = {at + 1 for at, (one, after) in enumerate(itertools.pairwise(columns))
-                if (one.kind, after.kind) == ("time", "duration")}
-    for at, column in enumerate(columns):
+    partners = partner_of(table)
+    for at, column in enumerate(COLUMNS[table]):
         if column.kind == "time":
-            paired = at + 1 in partners
-            yield from interval_entries(column, values[at], columns[at + 1] if paired else None,
-                                        values[at + 1] if paired else None)
+            span = partners[at]
+            yield from interval_entries(column, values[at], span and COLUMNS[table][span],
+                                        span and values[span])
         elif column.kind == "text":
             texts = [text.encode("utf-8", "surrogateescape") for text in values[at]]
             yield entry(column.number, mpt.TEXT, 0, stream(list(map(len, texts))) + b"".join(texts))
-        elif at not in partners and any(values[at]):
+        elif at not in partners.values() and any(values[at]):
             yield entry(column.number, mpt.NUMBER, 0, stream(list(values[at])))
+
+
+def partner_of(table):
+    """{place of a START: place of its SPAN, or None}."""
+    columns = COLUMNS[table]
+    return {at: at + 1 if [one.kind for one in columns[at + 1:at + 2]] == ["duration"] else None
+            for at, column in enumerate(columns) if column.kind == "time"}
+
+
+def time_bounds(table, rows):
+    """Least time that is not 0 and greatest end of such rows (section 4); (0, 0): there is none."""
+    timed = [(row[at], row[at] + (row[span] if span else 0) & MASK)
+             for at, span in partner_of(table).items() for row in rows if row[at]]
+    return (min(begin for begin, _ in timed), max(end for _, end in timed)) if timed else (0, 0)
 
 
 def frame(body):
@@ -171,11 +186,11 @@ def frame(body):
 def chunk(sequence, table, rows, lost):
     """Bytes of the chunk, and what the index says of it after the offset."""
     values = [list(column) for column in zip(*rows)]
-    found = list(entries(COLUMNS[table], values))
+    found = list(entries(table, values))
     content = (_Leb128()[len(found)] + b"".join(head for head, _ in found) +
                b"".join(data for _, data in found))
     packed = _ZSTD.compress(content)
-    times = mpt.time_bounds(TABLES[IDS[table]][1], values)
+    times = time_bounds(table, rows)
     head = struct.pack("<IHHIIIIQQQ", sequence, IDS[table], 0, len(rows), len(content),
                        len(packed), 0, *times, lost)
     return (frame(b"MPCHUNK\0" + head) + packed,
@@ -201,7 +216,7 @@ def write(trace, path):
             data, known = chunk(len(listed), table, rows[at:at + MOST_ROWS], trace.lost)
             listed.append((len(out), *known))
             out += data
-    pathlib.Path(path).write_bytes(out + index(listed, trace.lost))
+    pathlib.Path(path).write_bytes(out + (index(listed, trace.lost) if trace.closed else b""))
     return str(path)
 
 
@@ -217,7 +232,7 @@ def changed(trace, change, header=None):
             if function:
                 columns[at] = [function(value) for value in columns[at]]
         rows[table] = list(zip(*columns))
-    return Trace(header or trace.header, rows, trace.lost)
+    return trace._replace(header=header or trace.header, rows=rows)
 
 
 def known(function):
@@ -288,19 +303,18 @@ def with_payload_texts(trace, strings):
 
 
 def spans(trace):
-    """Begin and end of each capture range, [(begin, end)]; without any, of all that is recorded."""
+    """Begin and end of each capture range, [(begin, end)]; without any, of all work and calls."""
     found = collections.defaultdict(dict)
     for number, kind, time, *_ in trace.rows["capture"]:
         found[number][kind] = time
-    whole = extent(trace)
+    whole = extent(trace, WORK)
     return [(one.get(BEGIN, whole[0]), one.get(END, whole[1]))
             for _, one in sorted(found.items())] or [whole]
 
 
-def extent(trace):
+def extent(trace, tables=tuple(COLUMNS)):
     """The first and the last moment of what was recorded."""
-    bounds = [mpt.time_bounds(TABLES[IDS[table]][1], list(zip(*rows)))
-              for table, rows in trace.rows.items() if rows]
+    bounds = [time_bounds(table, trace.rows[table]) for table in tables]
     return min(begin for begin, _ in bounds if begin), max(end for _, end in bounds)
 
 
@@ -394,9 +408,14 @@ def twice(trace, between=1000000):
         return None
 
     copy = changed(trace, change)
-    rows = {table: old + copy.rows[table] if IDS[table] >= IDS["kernel"] else old
-            for table, old in trace.rows.items()}
-    return trace._replace(rows=rows), ranges
+    # The process goes on between the copies, and the second one has calls before it.
+    capture = ([row[:4] + (row[4] if row[1] == BEGIN else PROFILER_API,)
+                for row in trace.rows["capture"]] +
+               [row[:3] + ((row[3] or last, PROFILER_API) if row[1] == BEGIN else row[3:])
+                for row in copy.rows["capture"]])
+    double = added(trace, **{table: more for table, more in copy.rows.items()
+                             if IDS[table] >= IDS["kernel"]})
+    return double._replace(rows={**double.rows, "capture": capture}), ranges
 
 
 # ---- Generated ones ----
@@ -468,7 +487,7 @@ class Program:
                   "start_realtime_ns": "1793577600000000000"}
         for table in ("call", "sync", "kernel"):
             self.rows[table].sort(key=lambda row, at=place(table, "start"): row[at])
-        return Trace(header, self.rows, 0)
+        return Trace(header, self.rows, 0, True)
 
 
 def generated():

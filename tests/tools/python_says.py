@@ -26,11 +26,13 @@ def said(path):
     """What is compared with the command's JSON (tests/laws/invariants.py)."""
     with miniprof.open(path) as trace:
         frame = trace.iterations()
-        return {"iterations": {name: frame[name].tolist() for name in frame.columns},
+        return {"iterations": {name: [None if value != value else value  # an empty cell
+                                      for value in frame[name].tolist()]
+                               for name in frame.columns},
                 "iters": trace.run("iters", json=True), "report": dict(trace.report()),
                 "kernels_busy_ns": busy_ns(trace.kernels),
                 "windows": [one["window_ns"] for one in
-                            trace.run("deps", json=True, iterations="auto")["windows"]]}
+                            trace.run("deps", json=True, iterations="auto")["windows"] or ()]}
 
 
 def main():

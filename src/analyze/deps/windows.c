@@ -148,10 +148,22 @@ static void note_recorded(struct deps_windows *windows)
     }
 }
 
+/* Of the threads that take part; if none does, of all. */
+static struct span span_of_threads(const struct deps *deps)
+{
+    struct span span = {UINT64_MAX, 0};
+
+    for (uint32_t i = 0; i < deps->host_count; i++) {
+        if (deps->lanes[deps->activities[i].lane].takes_part)
+            widen(&span, &deps->activities[i]);
+    }
+    return span.end ? span : span_of(deps, 0, deps->host_count);
+}
+
 /* The whole trace as one window. */
 static enum mp_status whole_trace(const struct deps *deps, struct deps_windows *windows)
 {
-    struct span host = span_of(deps, 0, deps->host_count);
+    struct span host = span_of_threads(deps);
     struct span all = span_of(deps, 0, deps->count);
 
     MP_TRY(new_windows(windows, 1));

@@ -1,5 +1,7 @@
-/* Compares two sides. All runs must be cut into iterations in the same way: the way of the first
- * run. If another run has no iterations of that way, the error names the way.
+/* Compares two sides. All runs must be cut into iterations in the same way. If each run would take
+ * the same by itself, it is that. Otherwise it is the first one that every run has: of those that a
+ * run would take by itself, then of all, in the order of enum iterations_way. So it does not matter
+ * which side is A.
  */
 #include "analyze/diff/diff.h"
 
@@ -10,6 +12,13 @@
 
 #include "base/poison.h"
 
+#define MAX_OWN 16
+
+struct own_way {
+    enum iterations_way way;
+    char *name; /* NVTX: as --iterations takes it; owned */
+};
+
 /* A comparison being made. */
 struct building {
     const char *const *paths[DIFF_SIDES];
@@ -19,8 +28,11 @@ struct building {
     struct mp_error *error;
     /* The way that all runs must have; AUTO until the first run has chosen. */
     struct iterations_options way;
-    enum iterations_way least; /* the first one that is not ruled out */
-    bool again;                /* a run does not have this way: all are read once more */
+    struct own_way own[MAX_OWN]; /* what runs would take by themselves, each once */
+    size_t own_count;
+    bool differ; /* they are several: ways are tried one after the other */
+    size_t next; /* of own, then of all ways */
+    bool again;  /* a run does not have this way: all are read once more */
 };
 
 const char *diff_change_name(enum diff_change change)
@@ -89,17 +101,6 @@ static char *name_of(const struct iterations *found)
     return name;
 }
 
-static bool is_same_way(const struct building *building, const struct iterations *found)
-{
-    const char *name = building->diff->name;
-    char *own = name_of(found);
-    bool same = found->way == building->diff->way &&
-                (found->way != ITERATIONS_NVTX || (name && own && !strcmp(name, own)));
-
-    free(own);
-    return same;
-}
-
 static void describe_way(const struct iterations *found, char *text, size_t size)
 {
     static const char *const names[ITERATIONS_WAYS] = {
@@ -159,63 +160,76 @@ static enum mp_status find_way(const struct building *building, struct diff_read
     return iterations_find(reading->deps, reading->trace, &options, found, error);
 }
 
-/* The first way, from `least` on; the whole trace is always possible. */
-static enum mp_status find_from(struct building *building, struct diff_reading *reading,
-                                struct iterations *found)
+static int compare_ways(const void *left, const void *right)
 {
-    for (int way = building->least; way < ITERATIONS_WHOLE; way++) {
-        struct mp_error error;
-        enum mp_status status =
-            find_way(building, reading, (enum iterations_way)way, NULL, found, &error);
+    const struct own_way *a = left;
+    const struct own_way *b = right;
 
-        if (!status && found->count >= 2)
-            return MP_OK;
-        if (!status)
-            iterations_free(found);
-        else if (status != MP_ERR_ARGUMENT)
-            return mp_error_set(building->error, status, "%s", error.text);
-    }
-    return find_way(building, reading, ITERATIONS_WHOLE, NULL, found, building->error);
+    if (a->way != b->way)
+        return a->way < b->way ? -1 : 1;
+    return strcmp(a->name ? a->name : "", b->name ? b->name : "");
 }
 
-/* The way of the first run, applied to another run. */
-static enum mp_status find_chosen(struct building *building, struct diff_reading *reading,
+/* Notes what a run would take by itself. */
+static enum mp_status note_own(struct building *building, const struct iterations *found)
+{
+    struct own_way own = {found->way, found->way == ITERATIONS_NVTX ? name_of(found) : NULL};
+
+    if (found->way == ITERATIONS_NVTX && !own.name)
+        return MP_ERR_MEMORY;
+    for (size_t i = 0; i < building->own_count; i++) {
+        if (!compare_ways(&building->own[i], &own)) {
+            free(own.name);
+            return MP_OK;
+        }
+    }
+    if (building->own_count == MAX_OWN) {
+        free(own.name);
+        return MP_OK;
+    }
+    building->own[building->own_count++] = own;
+    return MP_OK;
+}
+
+/* Each run by itself. After a difference the others are only asked what they would take. */
+static enum mp_status find_own(struct building *building, struct diff_reading *reading,
+                               const char *path, struct iterations *found)
+{
+    MP_TRY(find_way(building, reading, ITERATIONS_AUTO, NULL, found, building->error));
+    MP_TRY(note_own(building, found));
+    if (building->own_count > 1) {
+        note_difference(building, path, found);
+        building->again = true;
+        return MP_OK;
+    }
+    return building->way.way == ITERATIONS_AUTO ? diff_choose(building, found) : MP_OK;
+}
+
+/* Number `next` of those that are tried; the last one is the whole trace, which every run has. */
+static struct own_way way_to_try(const struct building *building)
+{
+    size_t behind = building->next - building->own_count;
+
+    if (building->next < building->own_count)
+        return building->own[building->next];
+    return (struct own_way){(enum iterations_way)(ITERATIONS_RANGES + behind), NULL};
+}
+
+static enum mp_status find_common(struct building *building, struct diff_reading *reading,
                                   struct iterations *found)
 {
+    const struct own_way try = way_to_try(building);
     struct mp_error error;
-    enum mp_status status =
-        find_way(building, reading, building->way.way, building->way.name, found, &error);
+    enum mp_status status = find_way(building, reading, try.way, try.name, found, &error);
 
     if (!status && (found->count >= 2 || found->way == ITERATIONS_WHOLE))
-        return MP_OK;
+        return building->way.way == ITERATIONS_AUTO ? diff_choose(building, found) : MP_OK;
     if (!status)
         iterations_free(found);
     else if (status != MP_ERR_ARGUMENT)
         return mp_error_set(building->error, status, "%s", error.text);
     building->again = true;
-    building->least = (enum iterations_way)(building->way.way + 1);
     return MP_OK;
-}
-
-static enum mp_status find_auto(struct building *building, struct diff_reading *reading,
-                                const char *path, struct iterations *found)
-{
-    bool first = building->way.way == ITERATIONS_AUTO;
-
-    if (first && building->least > ITERATIONS_NVTX) {
-        MP_TRY(find_from(building, reading, found));
-        return diff_choose(building, found);
-    }
-    if (building->least <= ITERATIONS_NVTX) {
-        MP_TRY(find_way(building, reading, ITERATIONS_AUTO, NULL, found, building->error));
-        if (first)
-            return diff_choose(building, found);
-        if (is_same_way(building, found))
-            return MP_OK;
-        note_difference(building, path, found);
-        iterations_free(found);
-    }
-    return find_chosen(building, reading, found);
 }
 
 static enum mp_status find_asked(struct building *building, struct diff_reading *reading,
@@ -258,7 +272,8 @@ static enum mp_status find_and_take(struct building *building, int side, const c
     enum mp_status status;
 
     if (is_auto(building))
-        status = find_auto(building, reading, path, &found);
+        status = building->differ ? find_common(building, reading, &found)
+                                  : find_own(building, reading, path, &found);
     else
         status = find_asked(building, reading, &found);
     if (!status && !building->again)
@@ -336,12 +351,14 @@ static enum mp_status read_all(struct building *building)
     building->way.name = building->options->iterations.name;
     for (int side = 0; side < DIFF_SIDES; side++) {
         side_free(&building->diff->sides[side]);
-        for (size_t i = 0; i < building->counts[side] && !building->again; i++) {
+        for (size_t i = 0; i < building->counts[side]; i++) {
             const char *path = building->paths[side][i];
             enum mp_status status = read_run(building, side, path);
 
             if (status)
                 return fail(building, path, status);
+            if (building->again && building->differ)
+                return MP_OK;
         }
     }
     return MP_OK;
@@ -468,9 +485,17 @@ static enum mp_status read_and_compare(struct building *building)
 {
     enum mp_status status;
 
-    do {
+    MP_TRY(read_all(building));
+    if (building->again) {
+        building->differ = true;
+        qsort(building->own, building->own_count, sizeof *building->own, compare_ways);
+        if (building->own[building->own_count - 1].way == ITERATIONS_WHOLE)
+            building->own_count--; /* the last resort */
+    }
+    while (building->again) {
         MP_TRY(read_all(building));
-    } while (building->again);
+        building->next++;
+    }
     status = diff_compare(building->diff);
     if (status)
         mp_error_set(building->error, status, "cannot compare them: %s", mp_status_name(status));
@@ -488,7 +513,6 @@ enum mp_status diff_build(const char *const *a, size_t a_count, const char *cons
         .options = options,
         .diff = diff,
         .error = &own,
-        .least = ITERATIONS_NVTX,
     };
     enum mp_status status;
 
@@ -496,6 +520,8 @@ enum mp_status diff_build(const char *const *a, size_t a_count, const char *cons
                           .by_runs = a_count >= DIFF_LEAST_RUNS && b_count >= DIFF_LEAST_RUNS &&
                                      shift_can_bound(a_count, b_count, SHIFT_95_PERCENT)};
     status = read_and_compare(&building);
+    for (size_t i = 0; i < MAX_OWN; i++)
+        free(building.own[i].name);
     if (!status)
         return MP_OK;
     diff_free(diff);

@@ -55,7 +55,7 @@ static void match_judge(const struct matching *matching, const struct diff_item 
     row->shift = shift_between_at(matching->scratch[DIFF_A], matching->sides[DIFF_A]->samples,
                                   matching->scratch[DIFF_B], matching->sides[DIFF_B]->samples,
                                   matching->quantile);
-    row->change = diff_change_of(&row->shift, a->mean);
+    row->change = diff_change_of(&row->shift, fmin(a->mean, b->mean));
 }
 
 /* Either may be NULL. */

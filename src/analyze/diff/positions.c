@@ -152,19 +152,47 @@ static enum mp_status collect(struct diff_positions *positions, const struct ali
                       (uint32_t)positions->sides[1].count, &capacity);
 }
 
+/* Of several ways to pair as many, the order of the sides decides one. So they always come in the
+ * same order, whichever side is A: the shorter one first, then by name. */
+static bool comes_first(const struct diff_positions *positions, int side)
+{
+    const struct diff_sequence *a = &positions->sides[side];
+    const struct diff_sequence *b = &positions->sides[1 - side];
+
+    if (a->count != b->count)
+        return a->count < b->count;
+    for (size_t i = 0; i < a->count; i++) {
+        int order = strcmp(mp_intern_get(&positions->names, a->places[i].item, NULL),
+                           mp_intern_get(&positions->names, b->places[i].item, NULL));
+
+        if (order)
+            return order < 0;
+    }
+    return side == 0;
+}
+
+static void exchange(struct align_pair *pairs, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        pairs[i] = (struct align_pair){pairs[i].right, pairs[i].left};
+}
+
 static enum mp_status align(struct diff_positions *positions)
 {
-    uint32_t *left = items_of(&positions->sides[0]);
-    uint32_t *right = items_of(&positions->sides[1]);
+    int first = comes_first(positions, 0) ? 0 : 1;
+    uint32_t *left = items_of(&positions->sides[first]);
+    uint32_t *right = items_of(&positions->sides[1 - first]);
     struct align_pair *aligned = NULL;
     size_t count = 0;
     enum mp_status status = MP_ERR_MEMORY;
 
     if (left && right)
-        status = align_sequences(left, positions->sides[0].count, right, positions->sides[1].count,
-                                 &aligned, &count);
+        status = align_sequences(left, positions->sides[first].count, right,
+                                 positions->sides[1 - first].count, &aligned, &count);
     free(left);
     free(right);
+    if (!status && first)
+        exchange(aligned, count);
     if (!status)
         status = collect(positions, aligned, count);
     free(aligned);

@@ -7,7 +7,7 @@
  *     graph.c       launches of one CUDA graph
  *     kernels.c     a sequence of kernels that repeats
  *     segments.c    what a thread launches before it waits; requests.c: as iterations
- *     place.c       where in a period an iteration begins
+ *     series.c      a period of a sequence, and where it stands; place.c: where in it they begin
  *     alike.c       whether a thread does the same from wait to wait
  *     parts.c       launches that are only a part of an iteration
  *     assign.c      what belongs to which
@@ -66,8 +66,11 @@ struct iterations_finder {
 enum mp_status iterations_add(struct iterations_finder *finder, uint64_t begin, uint64_t own_end,
                               uint64_t host_end, uint32_t thread);
 
-/* Lets the one that was added last last until the next one begins, but no longer than its range. */
+/* Lets the one that was added last last until the next one begins, if that is in the same range. */
 void iterations_last_until(struct iterations_finder *finder, uint64_t begin);
+
+/* When the capture range ends that a moment lies in; UINT64_MAX: in none, or it was not ended. */
+uint64_t iterations_range_end(const struct iterations_finder *finder, uint64_t time);
 
 /* Where what the thread launches from this call on has been waited for, for an iteration that
  * begins at `begin`. If that wait begins at `limit` or later, or makes the iteration much longer
@@ -101,6 +104,33 @@ typedef double iterations_pause(const void *context, uint32_t place);
 /* The place of the period at which iterations begin; `items`: of the sequence that was searched. */
 uint32_t iterations_place(const struct mp_period *period, size_t items, iterations_pause *pause,
                           const void *context);
+
+/* ---- Sequences, series.c ---- */
+
+/* Items in order of time, and where a period of them stands. */
+struct iterations_series {
+    const struct iterations_finder *finder;
+    uint32_t *symbols; /* by item, made by the caller; owned */
+    uint32_t count;
+    uint64_t (*moment_at)(const void *context, uint32_t at);
+    bool (*is_alike)(const void *context, uint32_t a, uint32_t b); /* whatever was before them */
+    const void *context;     /* for both, and for iterations_pause */
+    uint32_t first, end;     /* items of the capture range with most of them */
+    struct mp_period period; /* the stretch in these; place.c says where in it iterations begin */
+    uint32_t *starts;        /* items at which a whole period begins; owned */
+    size_t start_count, start_capacity;
+};
+
+/* Fills in `first`, `end`, `period`; period.period 0: nothing repeats so often. MP_ERR_MEMORY. */
+enum mp_status iterations_find_period(struct iterations_series *series, unsigned repeats);
+
+/* Fills in `starts`. MP_ERR_MEMORY. */
+enum mp_status iterations_find_starts(struct iterations_series *series, iterations_pause *pause);
+
+/* The item behind the period starts[index], if another period begins there; else UINT32_MAX. */
+uint32_t iterations_next_start(const struct iterations_series *series, size_t index);
+
+void iterations_series_free(struct iterations_series *series);
 
 /* ---- Candidates, candidates.c ---- */
 

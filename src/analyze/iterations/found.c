@@ -6,8 +6,7 @@
 
 #include "base/poison.h"
 
-/* When the capture range ends that a moment lies in; UINT64_MAX: in none, or it was not ended. */
-static uint64_t range_end(const struct iterations_finder *finder, uint64_t time)
+uint64_t iterations_range_end(const struct iterations_finder *finder, uint64_t time)
 {
     const struct capture_range *range = ranges_at(&finder->deps->ranges, time);
 
@@ -18,7 +17,7 @@ enum mp_status iterations_add(struct iterations_finder *finder, uint64_t begin, 
                               uint64_t host_end, uint32_t thread)
 {
     struct iterations *result = finder->result;
-    uint64_t limit = range_end(finder, begin);
+    uint64_t limit = iterations_range_end(finder, begin);
 
     if (result->count >= DEPS_NONE)
         return MP_ERR_LIMIT;
@@ -38,12 +37,9 @@ void iterations_last_until(struct iterations_finder *finder, uint64_t begin)
 {
     struct iterations *result = finder->result;
     struct iteration *last = result->count ? &result->items[result->count - 1] : NULL;
-    uint64_t limit;
 
-    if (!last || finder->left_out)
-        return;
-    limit = range_end(finder, last->begin);
-    last->host_end = begin < limit ? begin : limit;
+    if (last && !finder->left_out && begin <= iterations_range_end(finder, last->begin))
+        last->host_end = begin;
 }
 
 /* Half more than the mean from begin to begin: one that ends later waits for something else. */

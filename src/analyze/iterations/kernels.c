@@ -18,7 +18,6 @@
 #include <stdlib.h>
 
 #include "analyze/iterations/build.h"
-#include "base/data/reserve.h"
 #include "base/data/sort.h"
 
 #include "base/poison.h"
@@ -27,15 +26,12 @@
 
 struct sequence {
     struct iterations_finder *finder;
-    uint32_t thread;   /* lane; DEPS_NONE: of kernels without a call */
-    uint64_t least;    /* kernels of which the stretch must have half */
-    bool by_time;      /* some have no correlation id */
-    uint32_t *items;   /* activities; owned */
-    uint32_t *symbols; /* of them, as the period was found in; owned */
+    uint32_t thread; /* lane; DEPS_NONE: of kernels without a call */
+    uint64_t least;  /* kernels of which the periods must have half */
+    bool by_time;    /* some have no correlation id */
+    uint32_t *items; /* activities; owned */
     uint32_t count;
-    struct mp_period period;
-    uint32_t *starts; /* of items: where a period begins; owned */
-    size_t start_count, start_capacity;
+    struct iterations_series series;
 };
 
 static bool is_kernel(const struct iterations_finder *finder, const struct deps_activity *work)
@@ -159,37 +155,12 @@ static void spell(const struct sequence *sequence, uint32_t marks, uint32_t *sym
     }
 }
 
-static bool is_alike(const struct sequence *sequence, uint32_t a, uint32_t b)
+static bool is_alike(const void *context, uint32_t a, uint32_t b)
 {
+    const struct sequence *sequence = context;
     const struct deps_activity *activities = sequence->finder->deps->activities;
 
     return symbol(&activities[sequence->items[a]]) == symbol(&activities[sequence->items[b]]);
-}
-
-/* Extends the stretch to the items around it by their shapes alone, because nothing is known of
- * what came before the first kernel. */
-static void widen(struct sequence *sequence)
-{
-    struct mp_period *period = &sequence->period;
-
-    while (period->first &&
-           is_alike(sequence, period->first - 1, period->first - 1 + period->period)) {
-        period->first--;
-        period->count++;
-    }
-    while (period->first + period->count < sequence->count &&
-           is_alike(sequence, period->first + period->count,
-                    period->first + period->count - period->period))
-        period->count++;
-}
-
-static enum mp_status find_period(struct sequence *sequence, uint32_t marks)
-{
-    spell(sequence, marks, sequence->symbols);
-    MP_TRY(mp_period_find(sequence->symbols, sequence->count, REPEATS, &sequence->period));
-    if (sequence->period.period)
-        widen(sequence);
-    return MP_OK;
 }
 
 /* ---- Where the iterations begin ---- */
@@ -199,8 +170,10 @@ static const struct deps_activity *kernel_at(const struct sequence *sequence, ui
     return &sequence->finder->deps->activities[sequence->items[at]];
 }
 
-static uint64_t moment_at(const struct sequence *sequence, uint32_t at)
+static uint64_t moment_at(const void *context, uint32_t at)
 {
+    const struct sequence *sequence = context;
+
     return deps_launched_at(sequence->finder->deps, kernel_at(sequence, at));
 }
 
@@ -208,7 +181,7 @@ static uint64_t moment_at(const struct sequence *sequence, uint32_t at)
 static double mean_gap(const void *context, uint32_t place)
 {
     const struct sequence *sequence = context;
-    const struct mp_period *period = &sequence->period;
+    const struct mp_period *period = &sequence->series.period;
     double sum = 0;
     uint32_t count = 0;
 
@@ -231,7 +204,7 @@ static uint64_t period_end(const struct sequence *sequence, uint32_t first)
     const struct deps *deps = sequence->finder->deps;
     uint64_t end = 0;
 
-    for (uint32_t at = first; at < first + sequence->period.period; at++) {
+    for (uint32_t at = first; at < first + sequence->series.period.period; at++) {
         const struct deps_activity *work = kernel_at(sequence, at);
         uint64_t call = work->launch == DEPS_NONE ? 0 : iterations_call_end(deps, work->launch);
 
@@ -243,105 +216,26 @@ static uint64_t period_end(const struct sequence *sequence, uint32_t first)
     return end;
 }
 
-/* ---- Where a period stands ---- */
-
-static enum mp_status add_start(struct sequence *sequence, uint32_t at)
-{
-    MP_TRY(mp_reserve((void **)&sequence->starts, sequence->start_count, &sequence->start_capacity,
-                      sizeof *sequence->starts));
-    sequence->starts[sequence->start_count++] = at;
-    return MP_OK;
-}
-
-/* The failure function of Knuth, Morris and Pratt (Fast pattern matching in strings, 1977) for the
- * items of a period behind its first one, whose marks say what was before. NULL: no memory. */
-static uint32_t *borders_of(const uint32_t *pattern, uint32_t length)
-{
-    uint32_t *borders = calloc((size_t)length + 1, sizeof *borders);
-    uint32_t matched = 0;
-
-    for (uint32_t i = 1; borders && i < length; i++) {
-        while (matched && pattern[i] != pattern[matched])
-            matched = borders[matched - 1];
-        matched += pattern[i] == pattern[matched];
-        borders[i] = matched;
-    }
-    return borders;
-}
-
-/* Whole periods from the item `from` up to `to` that are like the one at `model`, the first ones
- * that do not overlap: what came between others does not hide them. */
-static enum mp_status add_whole(struct sequence *sequence, uint32_t model, uint32_t from,
-                                uint32_t to)
-{
-    const uint32_t *pattern = &sequence->symbols[model + 1];
-    uint32_t length = sequence->period.period - 1;
-    uint32_t *borders = borders_of(pattern, length);
-    uint32_t matched = 0, free_from = from;
-    enum mp_status status = borders ? MP_OK : MP_ERR_MEMORY;
-
-    for (uint32_t i = from; i < to && !status; i++) {
-        while (length && matched && (matched == length || sequence->symbols[i] != pattern[matched]))
-            matched = borders[matched - 1];
-        matched += length && sequence->symbols[i] == pattern[matched];
-        if (matched < length || i < free_from + length || !is_alike(sequence, i - length, model))
-            continue;
-        status = add_start(sequence, i - length);
-        free_from = i + 1;
-        matched = 0;
-    }
-    free(borders);
-    return status;
-}
-
-/* All periods of the stretch, and others before and behind it. */
-static enum mp_status find_starts(struct sequence *sequence)
-{
-    const struct mp_period *period = &sequence->period;
-    uint32_t first = period->first + iterations_place(period, sequence->count, mean_gap, sequence);
-    uint32_t end = first;
-
-    sequence->start_count = 0;
-    if (first + 2 * period->period > period->first + period->count)
-        return MP_OK;
-    MP_TRY(add_whole(sequence, first + period->period, 0, first));
-    for (; end + period->period <= period->first + period->count; end += period->period)
-        MP_TRY(add_start(sequence, end));
-    return add_whole(sequence, first + period->period, end, sequence->count);
-}
-
 /* ---- Iterations ---- */
 
-/* Where the next period begins in the list, or the next kernel; UINT32_MAX: there is none. */
-static uint32_t next_of(const struct sequence *sequence, size_t index)
-{
-    uint32_t next = sequence->starts[index] + sequence->period.period;
-
-    return next < sequence->count ? next : UINT32_MAX;
-}
-
-static bool is_followed(const struct sequence *sequence, size_t index)
-{
-    return index + 1 < sequence->start_count &&
-           sequence->starts[index + 1] == next_of(sequence, index);
-}
-
-/* Up to the next period, also an incomplete one; or until all has ended and was waited for, but not
- * beyond the next kernel of the thread. */
+/* Up to the next period in the same capture range, also an incomplete one; or until all has ended
+ * and was waited for, but not beyond the next kernel of the thread. */
 static uint64_t last_end(const struct sequence *sequence, size_t index, uint64_t begin)
 {
-    const struct mp_period *period = &sequence->period;
-    uint32_t first = sequence->starts[index];
-    uint32_t next = next_of(sequence, index);
-    const struct deps_activity *last = kernel_at(sequence, first + period->period - 1);
+    const struct iterations_series *series = &sequence->series;
+    const struct mp_period *period = &series->period;
+    uint32_t first = series->starts[index];
+    uint32_t next = first + period->period;
+    const struct deps_activity *last = kernel_at(sequence, next - 1);
     uint64_t end = period_end(sequence, first);
     uint64_t limit = UINT64_MAX;
     uint64_t awaited;
 
-    if (next != UINT32_MAX)
+    if (next < sequence->count)
         limit = iterations_begin(sequence->finder, kernel_at(sequence, next), begin + 1);
-    if (is_followed(sequence, index) ||
-        (next > period->first && next < period->first + period->count))
+    if (limit <= iterations_range_end(sequence->finder, begin) &&
+        (iterations_next_start(series, index) == next ||
+         (next > period->first && next < period->first + period->count)))
         return limit;
     awaited = last->launch == DEPS_NONE
                   ? 0
@@ -354,13 +248,16 @@ static uint64_t last_end(const struct sequence *sequence, size_t index, uint64_t
  * all of them. */
 static enum mp_status add_periods(struct sequence *sequence)
 {
-    uint32_t length = sequence->period.period;
+    struct iterations_series *series = &sequence->series;
+    uint32_t length = series->period.period;
     struct iterations *result = sequence->finder->result;
     uint64_t before = 0;
 
-    MP_TRY(find_starts(sequence));
-    for (size_t i = 0; i < sequence->start_count; i++) {
-        uint32_t first = sequence->starts[i];
+    MP_TRY(iterations_find_starts(series, mean_gap));
+    if ((uint64_t)series->start_count * length * 2 < sequence->least)
+        return MP_OK;
+    for (size_t i = 0; i < series->start_count; i++) {
+        uint32_t first = series->starts[i];
         uint64_t begin = iterations_begin(sequence->finder, kernel_at(sequence, first), before);
 
         if (result->count && begin <= result->items[result->count - 1].begin) {
@@ -368,8 +265,6 @@ static enum mp_status add_periods(struct sequence *sequence)
             result->unfinished = 0;
             return MP_OK;
         }
-        if (i && is_followed(sequence, i - 1))
-            iterations_last_until(sequence->finder, begin);
         MP_TRY(iterations_add(sequence->finder, begin, moment_at(sequence, first + length - 1),
                               last_end(sequence, i, begin), sequence->thread));
         before = moment_at(sequence, first) + 1;
@@ -388,12 +283,20 @@ static enum mp_status find(struct sequence *sequence)
     if (sequence->count < REPEATS)
         return MP_OK;
     MP_TRY(list_kernels(sequence));
-    sequence->symbols = calloc((size_t)sequence->count + 1, sizeof *sequence->symbols);
-    if (!sequence->symbols)
+    sequence->series = (struct iterations_series){
+        .finder = sequence->finder,
+        .symbols = calloc((size_t)sequence->count + 1, sizeof *sequence->series.symbols),
+        .count = sequence->count,
+        .moment_at = moment_at,
+        .is_alike = is_alike,
+        .context = sequence,
+    };
+    if (!sequence->series.symbols)
         return MP_ERR_MEMORY;
     for (size_t i = 0; i < sizeof marks / sizeof *marks && !result->count; i++) {
-        MP_TRY(find_period(sequence, marks[i]));
-        if (sequence->period.period && (uint64_t)sequence->period.count * 2 >= sequence->least)
+        spell(sequence, marks[i], sequence->series.symbols);
+        MP_TRY(iterations_find_period(&sequence->series, REPEATS));
+        if (sequence->series.period.period)
             MP_TRY(add_periods(sequence));
     }
     return MP_OK;
@@ -406,7 +309,7 @@ static void drop_single(const struct sequence *sequence)
     struct iterations_finder *finder = sequence->finder;
     struct iterations *result = finder->result;
 
-    if (finder->options->way == ITERATIONS_AUTO && sequence->period.period == 1 &&
+    if (finder->options->way == ITERATIONS_AUTO && sequence->series.period.period == 1 &&
         !iterations_are_paced(finder, sequence->thread))
         result->count = 0;
 }
@@ -424,8 +327,7 @@ static enum mp_status offer_thread(struct iterations_finder *finder, const uint3
     enum mp_status status = find(&sequence);
 
     free(sequence.items);
-    free(sequence.symbols);
-    free(sequence.starts);
+    iterations_series_free(&sequence.series);
     MP_TRY(status);
     drop_single(&sequence);
     return iterations_offer(finder, &candidate);

@@ -56,37 +56,48 @@ enum mp_status iterations_asked_thread(struct iterations_finder *finder, uint32_
 
 /* ---- Requests ---- */
 
+#define SHARED (MP_MAP_ABSENT - 1)
+
 /* Segments of all threads. */
 struct requests {
     struct iterations_finder *finder;
-    struct mp_map symbols; /* symbol -> how many segments have it */
-    uint32_t *counts;      /* segments by lane; owned */
-    size_t several;        /* not 0: some thread waits twice, or two threads for the same */
-    bool counting;         /* the first pass */
+    struct mp_map lanes; /* symbol -> the lane that has it; several: SHARED */
+    uint8_t *repeats;    /* by lane: it has two segments in one capture range; owned */
+    bool several;        /* some lane does, or some share a symbol */
+    const struct capture_range *range; /* of the segment before */
+    bool counting;                     /* the first pass */
 };
 
-/* A thread that waits once, for work as no other segment has it, serves no request: such as the one
- * that sets up, or that waits for the end. */
+/* A thread that waits once, for work as no other thread's segment has it, serves no request: such
+ * as the one that sets up, or that waits for the end. */
 static bool serves(const struct requests *requests, uint32_t lane, uint32_t symbol)
 {
-    return !requests->several || requests->counts[lane] > 1 ||
-           mp_map_get(&requests->symbols, symbol) > 1;
+    return !requests->several || requests->repeats[lane] ||
+           mp_map_get(&requests->lanes, symbol) == SHARED;
+}
+
+static enum mp_status note_segment(struct requests *requests, uint32_t lane,
+                                   const struct iterations_segment *segment, bool first)
+{
+    const struct capture_range *range = ranges_at(&requests->finder->deps->ranges, segment->begin);
+    uint32_t before = mp_map_get(&requests->lanes, segment->symbol);
+    bool shared = before != MP_MAP_ABSENT && before != lane;
+
+    if (!first && range == requests->range)
+        requests->repeats[lane] = 1;
+    requests->range = range;
+    requests->several |= requests->repeats[lane] || shared;
+    return mp_map_put(&requests->lanes, segment->symbol, shared ? SHARED : lane);
 }
 
 static enum mp_status take_segment(struct requests *requests, uint32_t lane,
-                                   const struct iterations_segment *segment)
+                                   const struct iterations_segment *segment, bool first)
 {
-    uint32_t alike;
-
-    if (!requests->counting)
-        return serves(requests, lane, segment->symbol)
-                   ? iterations_add(requests->finder, segment->begin, segment->end, segment->end,
-                                    lane)
-                   : MP_OK;
-    alike = mp_map_get(&requests->symbols, segment->symbol);
-    requests->counts[lane]++;
-    requests->several += requests->counts[lane] == 2 || alike == 1;
-    return mp_map_put(&requests->symbols, segment->symbol, alike == MP_MAP_ABSENT ? 1 : alike + 1);
+    if (requests->counting)
+        return note_segment(requests, lane, segment, first);
+    if (!serves(requests, lane, segment->symbol))
+        return MP_OK;
+    return iterations_add(requests->finder, segment->begin, segment->end, segment->end, lane);
 }
 
 static enum mp_status each_segment(struct requests *requests, uint32_t asked)
@@ -98,8 +109,10 @@ static enum mp_status each_segment(struct requests *requests, uint32_t asked)
             iterations_segments_of(finder->deps, finder->result->launched, lane);
         struct iterations_segment segment;
 
-        while ((asked == DEPS_NONE || asked == lane) && next_wanted(finder, &segments, &segment))
-            MP_TRY(take_segment(requests, lane, &segment));
+        for (bool first = true;
+             (asked == DEPS_NONE || asked == lane) && next_wanted(finder, &segments, &segment);
+             first = false)
+            MP_TRY(take_segment(requests, lane, &segment, first));
     }
     return MP_OK;
 }
@@ -112,13 +125,13 @@ enum mp_status iterations_by_requests(struct iterations_finder *finder)
     enum mp_status status;
 
     MP_TRY(iterations_asked_thread(finder, &asked));
-    requests.counts = calloc((size_t)finder->deps->thread_count + 1, sizeof *requests.counts);
-    status = requests.counts ? each_segment(&requests, asked) : MP_ERR_MEMORY;
+    requests.repeats = calloc((size_t)finder->deps->thread_count + 1, sizeof *requests.repeats);
+    status = requests.repeats ? each_segment(&requests, asked) : MP_ERR_MEMORY;
     requests.counting = false;
     if (!status)
         status = each_segment(&requests, asked);
-    mp_map_free(&requests.symbols);
-    free(requests.counts);
+    mp_map_free(&requests.lanes);
+    free(requests.repeats);
     MP_TRY(status);
     say_none(finder);
     return iterations_offer(finder, &candidate);
@@ -127,9 +140,11 @@ enum mp_status iterations_by_requests(struct iterations_finder *finder)
 /* ---- Syncs ---- */
 
 struct waits {
+    struct iterations_finder *finder;
     struct iterations_segment *items; /* owned */
     size_t count, capacity;
-    struct mp_period period;
+    uint32_t lane;
+    struct iterations_series series;
 };
 
 /* The thread that launched most work and waits twice; DEPS_NONE. */
@@ -166,49 +181,29 @@ static enum mp_status list_waits(const struct iterations_finder *finder, uint32_
     return MP_OK;
 }
 
-/* Recording may begin in the middle of the first segment, such as inside of a model's pass. */
-static void widen(const struct iterations_finder *finder, uint32_t lane, struct waits *waits)
+static uint64_t moment_at(const void *context, uint32_t at)
 {
-    const struct iterations_segments segments =
-        iterations_segments_of(finder->deps, finder->result->launched, lane);
-    struct mp_period *period = &waits->period;
+    const struct waits *waits = context;
 
-    if (period->first != 1 ||
-        !iterations_segments_end_alike(&segments, &waits->items[0], &waits->items[period->period]))
-        return;
-    period->first = 0;
-    period->count++;
+    return waits->items[at].begin;
 }
 
-/* Without a period every segment is one, and also where segments differ only in that some do more
- * now and then (alike.c). */
-static enum mp_status find_period(const struct iterations_finder *finder, uint32_t lane,
-                                  struct waits *waits)
+/* Recording may begin in the middle of the first segment, such as inside of a model's pass. */
+static bool is_alike(const void *context, uint32_t a, uint32_t b)
 {
-    uint32_t *symbols = calloc(waits->count + 1, sizeof *symbols);
-    bool alike = false;
-    enum mp_status status;
+    const struct waits *waits = context;
+    const struct iterations_segments segments =
+        iterations_segments_of(waits->finder->deps, waits->finder->result->launched, waits->lane);
 
-    if (!symbols)
-        return MP_ERR_MEMORY;
-    for (size_t i = 0; i < waits->count; i++)
-        symbols[i] = waits->items[i].symbol;
-    status = mp_period_find(symbols, waits->count, REPEATS, &waits->period);
-    free(symbols);
-    if (!status && waits->period.period > 1)
-        status = iterations_segments_alike(finder, lane, &alike);
-    if (!status && waits->period.period && !alike)
-        widen(finder, lane, waits);
-    else
-        waits->period = (struct mp_period){1, 0, (uint32_t)waits->count};
-    return status;
+    return waits->items[a].symbol == waits->items[b].symbol ||
+           (!a && iterations_segments_end_alike(&segments, &waits->items[a], &waits->items[b]));
 }
 
 /* Mean time from the end of a segment to the one at this place, ns. */
 static double pause_before(const void *context, uint32_t place)
 {
     const struct waits *waits = context;
-    const struct mp_period *period = &waits->period;
+    const struct mp_period *period = &waits->series.period;
     double sum = 0;
     uint32_t count = 0;
 
@@ -222,48 +217,77 @@ static double pause_before(const void *context, uint32_t place)
     return count ? sum / count : 0;
 }
 
-static enum mp_status add_waits(struct iterations_finder *finder, const struct waits *waits,
-                                uint32_t lane)
+/* Without a period every segment is one, and also where segments differ only in that some do more
+ * now and then (alike.c). */
+static enum mp_status find_period(struct waits *waits)
 {
-    const struct mp_period *period = &waits->period;
-    uint32_t end = period->first + period->count;
-    uint32_t at = period->first + iterations_place(period, waits->count, pause_before, waits);
+    struct iterations_series *series = &waits->series;
+    bool alike = false;
 
-    for (; at + period->period <= end; at += period->period) {
-        uint32_t next = at + period->period;
+    *series = (struct iterations_series){
+        .finder = waits->finder,
+        .symbols = calloc(waits->count + 1, sizeof *series->symbols),
+        .count = (uint32_t)waits->count,
+        .moment_at = moment_at,
+        .is_alike = is_alike,
+        .context = waits,
+    };
+    if (!series->symbols)
+        return MP_ERR_MEMORY;
+    for (size_t i = 0; i < waits->count; i++)
+        series->symbols[i] = waits->items[i].symbol;
+    MP_TRY(iterations_find_period(series, REPEATS));
+    if (series->period.period > 1)
+        MP_TRY(iterations_segments_alike(waits->finder, waits->lane, &alike));
+    if (alike || !series->period.period) {
+        series->period = (struct mp_period){1, 0, series->count};
+        series->first = 0;
+        series->end = series->count;
+    }
+    return iterations_find_starts(series, pause_before);
+}
 
-        MP_TRY(iterations_add(finder, waits->items[at].begin, waits->items[next - 1].end,
-                              next < end ? waits->items[next].begin : waits->items[next - 1].end,
-                              lane));
+static enum mp_status add_waits(struct waits *waits)
+{
+    const struct iterations_series *series = &waits->series;
+
+    for (size_t i = 0; i < series->start_count; i++) {
+        const struct iterations_segment *first = &waits->items[series->starts[i]];
+        const struct iterations_segment *last = first + series->period.period - 1;
+        uint64_t end = last->end;
+
+        if (iterations_next_start(series, i) != UINT32_MAX &&
+            last[1].begin <= iterations_range_end(waits->finder, first->begin))
+            end = last[1].begin;
+        MP_TRY(iterations_add(waits->finder, first->begin, last->end, end, waits->lane));
     }
     return MP_OK;
 }
 
-static enum mp_status offer_syncs(struct iterations_finder *finder, struct waits *waits,
-                                  uint32_t lane)
+static enum mp_status offer_syncs(struct waits *waits)
 {
     const struct iterations_candidate candidate = {.way = ITERATIONS_SYNCS};
 
-    MP_TRY(list_waits(finder, lane, waits));
-    MP_TRY(find_period(finder, lane, waits));
-    MP_TRY(add_waits(finder, waits, lane));
-    finder->result->period = waits->period.period;
-    return iterations_offer(finder, &candidate);
+    MP_TRY(list_waits(waits->finder, waits->lane, waits));
+    MP_TRY(find_period(waits));
+    MP_TRY(add_waits(waits));
+    waits->finder->result->period = waits->series.period.period;
+    return iterations_offer(waits->finder, &candidate);
 }
 
 enum mp_status iterations_by_syncs(struct iterations_finder *finder)
 {
-    struct waits waits = {.items = NULL};
-    uint32_t lane;
+    struct waits waits = {.finder = finder};
     enum mp_status status;
 
     say_none(finder);
-    MP_TRY(iterations_asked_thread(finder, &lane));
-    if (lane == DEPS_NONE)
-        lane = busiest(finder);
-    if (lane == DEPS_NONE)
+    MP_TRY(iterations_asked_thread(finder, &waits.lane));
+    if (waits.lane == DEPS_NONE)
+        waits.lane = busiest(finder);
+    if (waits.lane == DEPS_NONE)
         return MP_OK;
-    status = offer_syncs(finder, &waits, lane);
+    status = offer_syncs(&waits);
     free(waits.items);
+    iterations_series_free(&waits.series);
     return status;
 }

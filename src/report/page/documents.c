@@ -86,7 +86,7 @@ static enum mp_status json_device(struct json_writer *json, const struct timelin
         const char *key;
         unsigned categories;
     } sums[] = {
-        {"busy_ns", UINT32_MAX},
+        {"busy_ns", ~(1u << DEPS_HOST_FUNCTION)},
         {"kernel_busy_ns", 1u << DEPS_KERNEL | 1u << DEPS_GRAPH},
         {"copy_busy_ns", 1u << DEPS_COPY},
         {"set_busy_ns", 1u << DEPS_SET},
