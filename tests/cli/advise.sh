@@ -90,13 +90,13 @@ run advise --by nvtx:nope nvtx.mpt
 code 2
 stdout </dev/null
 stderr_like <<'EXPECTED'
-miniprof advise: 'nvtx.mpt': there is no NVTX range of that name; there are for example step, *
+miniprof advise: 'nvtx.mpt': there is no NVTX range 'nope'; there are for example step, *
 EXPECTED
 
 run advise --by what nvtx.mpt
 code 2
 stderr_like <<'EXPECTED'
-miniprof advise: 'nvtx.mpt': there is no NVTX range of that name; there are for example step, *
+miniprof advise: 'nvtx.mpt': there is no NVTX range 'what'; there are for example step, *
 EXPECTED
 
 run advise --range 9 nvtx.mpt

@@ -138,13 +138,13 @@ run diff --by nvtx:nothing eager.mpt graph.mpt
 code 2
 stdout </dev/null
 stderr_like <<'END'
-miniprof diff: 'eager.mpt': there is no NVTX range of that name; there are for example *
+miniprof diff: 'eager.mpt': there is no NVTX range 'nothing'; there are for example *
 END
 
 run diff --by weeks eager.mpt graph.mpt
 code 2
 stderr_like <<'END'
-miniprof diff: 'eager.mpt': there is no NVTX range of that name; there are for example iteration, *
+miniprof diff: 'eager.mpt': there is no NVTX range 'weeks'; there are for example iteration, *
 END
 
 run diff --range 9 eager.mpt graph.mpt

@@ -36,7 +36,7 @@ stdout </dev/null
 
 rm -f page.html
 wrong "which traces? 'miniprof diff A.mpt B.mpt'" --html page.html eager.mpt
-wrong "'eager.mpt': there is no NVTX range of that name; there are for example iteration, conv1, \
+wrong "'eager.mpt': there is no NVTX range 'weeks'; there are for example iteration, conv1, \
 bn1, relu, maxpool; the trace has 1 capture range, 45800 kernels and copies" \
     --html page.html --iterations weeks eager.mpt graph.mpt
 

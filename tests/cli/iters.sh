@@ -11,7 +11,7 @@ quiet
 stdout_like <<'END'
 ==4242== Profiling application: ./infer --batch 1
 ==4242== Iterations by NVTX range "step": 100.00% of the GPU work
-==4242== 2 iterations, 800.16 a second, one begins every 1.0000ms; of 1 the next one begins before*
+==4242== 2 iterations, 800.16 a second; of 1 the next one begins before the end
 Time * Share *
 latency * 100.00% *
 host time *
@@ -91,7 +91,7 @@ run iters --by nvtx:nope nvtx.mpt
 code 2
 stdout </dev/null
 stderr_like <<'END'
-miniprof iters: 'nvtx.mpt': there is no NVTX range of that name; there are for example step, load, *
+miniprof iters: 'nvtx.mpt': there is no NVTX range 'nope'; there are for example step, load, *
 END
 
 # Of 49 names a few, whole, and so is what stands behind them.
@@ -109,7 +109,7 @@ END
 run iters --by what nvtx.mpt
 code 2
 stderr_like <<'END'
-miniprof iters: 'nvtx.mpt': there is no NVTX range of that name; there are for example step, *
+miniprof iters: 'nvtx.mpt': there is no NVTX range 'what'; there are for example step, *
 END
 
 # Names that there are not: one line that says which there are.
@@ -140,7 +140,7 @@ stdout <<'END'
 ==4242== What repeats, and how much of the GPU work it covers:
 By                           Count  Threads  Coverage   Regular     Score  Chosen
 nvtx:step                        2        1   100.00%    50.00%    50.00%     yes
-range                            2        1   100.00%    50.00%    47.50%      no
+range                            2        1   100.00%    50.00%     5.00%      no
 END
 run iters --candidates --csv nvtx.mpt
 code 0

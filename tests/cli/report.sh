@@ -312,13 +312,13 @@ END
 run report --iterations what loop.mpt
 code 2
 stderr_like <<'END'
-miniprof report: 'loop.mpt': there is no NVTX range of that name; *
+miniprof report: 'loop.mpt': there is no NVTX range 'what'; *
 END
 run report --iterations nvtx:nope loop.mpt
 code 2
 stdout </dev/null
 stderr_like <<'END'
-miniprof report: 'loop.mpt': there is no NVTX range of that name; *
+miniprof report: 'loop.mpt': there is no NVTX range 'nope'; *
 END
 run report --range 9 nvtx.mpt
 code 2
@@ -356,7 +356,7 @@ grep -qF "| every percentile | \`\` miniprof iters 'a\\|b\`c.mpt' \`\` |" .stdou
 verdict "code in a cell" $?
 
 # ---- The page ----------------------------------------------------------------------------------
-for name in zoo/stream_alloc zoo/server zoo/torch_graph; do
+for name in zoo/stream_alloc zoo/server zoo/torch_graph zoo/pool_threshold; do
     digest "$(basename $name)" "$data/$name.mpt"
 done
 python3 "$SOURCE/tests/tools/report_fields.py" "$SOURCE/docs/report.md" "${documents[@]}"

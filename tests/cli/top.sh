@@ -58,10 +58,10 @@ python3 - <<'END'
 import csv, json
 titles, *rows = csv.reader(open(".stdout"))
 d = json.load(open("whole.json"))
-assert d["elapsed_ns"] == d["span_ns"]
+assert d["elapsed_ns"] == d["read_span_ns"]
 now = d["iterations"]["now"]
 wanted = {"time_ns": d["elapsed_ns"], "interval_ns": d["interval_ns"], "state": "ended",
-          "records": 5350, "dropped": 0, "kernels_per_second": d["kernels_per_s"],
+          "records_read": 5350, "dropped": 0, "kernels_per_second": d["kernels_per_s"],
           "htod_bytes_per_second": d["copies"]["HtoD"]["bytes_per_s"],
           "dtoh_bytes_per_second": d["copies"]["DtoH"]["bytes_per_s"],
           "other_copies_bytes_per_second": 0, "iterations": 50, "avg_ns": now["avg_ns"],

@@ -28,10 +28,11 @@ profile silent MINIPROF_NVTX=off -- "$inference" --iterations 12
 as_dumped silent
 same "without NVTX, too" "12 kernels" "$(number silent count) $(number silent by)"
 
-# Two capture ranges.
+# Two capture ranges are phases; in each of them the thread waits once for its work.
 profile ranges -- "$steps" init start alpha=1 sync stop start alpha=1 beta=1 sync stop
 as_dumped ranges
-same "capture ranges" "2 range" "$(number ranges count) $(number ranges by)"
+same "waits inside of phases" "2 syncs" "$(number ranges count) $(number ranges by)"
+same "capture ranges" 2 "$(number ranges count --iterations range)"
 
 # A graph that is launched five times, at both levels.
 program=(init stream=1 capture alpha=1 beta=1 end-capture=0 instantiate=0 start)

@@ -57,7 +57,8 @@ def named(rows, key):
 
 def layer_paths(trace):
     """{frames: ns of the work whose innermost range it is}."""
-    layers = json.loads(run("layers", "--json", trace)).get("layers", [])
+    # null where work is missing
+    layers = json.loads(run("layers", "--json", trace)).get("layers") or []
     paths, sums = {}, collections.Counter()
     for layer in layers:
         around = paths.get(layer["parent"], "")
@@ -79,20 +80,36 @@ class Folded(unittest.TestCase):
                 for row in group["rows"] if not row["name"].startswith("[Unified")]
         device = stacks(trace, "device")
         self.assertEqual(by_name(device), named(work, "total_ns"))
-        lines = run("export", "--to", "jsonl", "--analysis", "on", "-o", "-", trace).splitlines()
-        rows = [json.loads(line) for line in lines]
-        # Of some calls a trace has the row of `sync` alone; deps knows their waiting, rows do not.
-        names = {row["name"] for row in rows if row["kind"] in ("call", "wait")}
         deps = json.loads(run("deps", "--json", trace))["rows"]
-        self.assertEqual(by_name(stacks(trace, "waiting")),
-                         named([row for row in deps if row["name"] in names], "waiting_ns"))
-        self.assertEqual(by_name(stacks(trace, "critical")), named(rows, "critical_ns"))
+        if deps is None:
+            self.check_refused(trace)
+        else:
+            self.check_path(trace, deps)
         layers = layer_paths(trace)
         if layers:
             paths = collections.Counter()
             for frames, weight in device.items():
                 paths[frames.rpartition(";")[0]] += weight
             self.assertEqual(dict(paths), layers)
+
+
+    def check_path(self, trace, deps):
+        """The weights that the analyses give."""
+        lines = run("export", "--to", "jsonl", "--analysis", "on", "-o", "-", trace).splitlines()
+        rows = [json.loads(line) for line in lines]
+        # Of some calls a trace has the row of `sync` alone; deps knows their waiting, rows do not.
+        names = {row["name"] for row in rows if row["kind"] in ("call", "wait")}
+        self.assertEqual(by_name(stacks(trace, "waiting")),
+                         named([row for row in deps if row["name"] in names], "waiting_ns"))
+        self.assertEqual(by_name(stacks(trace, "critical")), named(rows, "critical_ns"))
+
+    def check_refused(self, trace):
+        """Where work is missing (`deps` has null) there are no such weights."""
+        for weight in "waiting", "critical":
+            done = subprocess.run([MINIPROF, "export", "--to", "folded", "--weight", weight, "-o",
+                                   "-", trace], capture_output=True, check=False)
+            self.assertEqual((done.returncode, done.stdout), (2, b""))
+            self.assertIn(f"--weight {weight} needs the analyses: ".encode(), done.stderr)
 
 
 add_tests(Folded)

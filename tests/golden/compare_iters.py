@@ -8,6 +8,7 @@ usage: compare_iters.py MINIPROF TRACE
 """
 import bisect
 import collections
+import itertools
 import math
 import re
 
@@ -19,6 +20,7 @@ PUSH, POP, START, END = 1, 2, 3, 4
 HTOD, DTOH = 1, 2
 PAGEABLE = 1
 AWAITING = (1, 3, 4, 8, 9)  # kinds of sync: event, stream, context; the queries
+LEAST_COVERAGE, MARKED = 0.02, 0.8  # of a candidate; of names that win over all that is found
 CLOCKS = 2000  # ns that device times may be early by
 SYNCHRONISES = re.compile(r"cuda(Device|Thread|Stream|Event)Synchronize|cu(Ctx|Stream|Event)Sync.*")
 BLOCKS = re.compile(
@@ -30,6 +32,8 @@ BLOCKS = re.compile(
 PARTS = ("kernel_ns", "htod_ns", "dtoh_ns", "other_copy_ns", "set_ns", "others_ns",
          "idle_launch_ns", "idle_queued_ns", "idle_copy_ns", "idle_host_ns", "idle_sync_ns",
          "idle_unknown_ns")
+
+SEGMENT = r"O*L[LO]*[WA](?:O*[WA])*|(?:O+W|O*A)W*"
 
 Call = collections.namedtuple("Call", "begin end thread correlation waits copies blocks")
 Work = collections.namedtuple("Work", "begin end correlation kind row device call")
@@ -44,11 +48,12 @@ class Line(list):
 
 
 class Window:
-    """An iteration."""
+    """An iteration; `needs`: the end of what it cannot be without."""
 
-    def __init__(self, begin, end, thread):
+    def __init__(self, begin, end, thread, needs=None):
         self.begin, self.host_end, self.thread = begin, end, thread
         self.end = end
+        self.needs = end if needs is None else needs
         self.work, self.launches, self.prolonged = [], 0, True
 
 
@@ -76,9 +81,14 @@ class Trace:
         self.threads = {thread: Line(calls) for thread, calls in threads.items()}
         self.longest = max([thing.end - thing.begin for thing in self.work + self.calls] + [0])
 
+        self.captures = captures_of(self.rows["capture"])
         self.total = sum(work.end - work.begin for work in self.work)
         self.independent = {thread for thread in self.threads
                             if len(list(segments(self, thread))) > 1}
+
+    def captured_until(self, time):
+        """The end of the capture range that a moment lies in; without one the end of time."""
+        return min([end for begin, end in self.captures if begin <= time < end] + [math.inf])
 
     def within(self, things, begin, end):
         """Those of a line that touch the time."""
@@ -123,6 +133,17 @@ class Trace:
             for work in self.launched.get(call, ()))
 
 
+def captures_of(rows):
+    """[(begin, end)] of the capture ranges; one that was not ended lasts for ever."""
+    captures = []
+    for row in rows:
+        if row["kind"] == 1:
+            captures.append((row["time"], math.inf))
+        elif captures:
+            captures[-1] = captures[-1][0], row["time"]
+    return captures
+
+
 Work.__hash__ = Call.__hash__ = object.__hash__
 Work.__eq__ = Call.__eq__ = object.__eq__
 
@@ -134,6 +155,16 @@ def trace_of(program, path):
 
 
 # ---- The ways ----
+
+def captured(trace, windows):
+    """Those that their capture range has all of, none longer than the range; in `trace.left_out`
+    how many others there are."""
+    whole = [w for w in windows if w.needs <= trace.captured_until(w.begin)]
+    trace.left_out = len(windows) - len(whole)
+    for window in whole:
+        window.host_end = window.end = min(window.host_end, trace.captured_until(window.begin))
+    return whole
+
 
 def nvtx_ranges(trace):
     """[(begin, end, thread, name)] of the ranges that have an end."""
@@ -154,11 +185,13 @@ def nvtx_ranges(trace):
     return sorted(ranges, key=lambda r: (r[0], -r[1]))
 
 
-def segments(trace, thread):
-    """(begin, end) of what a thread launches up to its waits, as a regular expression. A letter for
-    each call: L launches, O copies from the device, A does and waits for it, W waits."""
+def letters_of(trace, thread, since=0):
+    """The calls of a thread that launch or wait, from a moment on, and a letter for each: L
+    launches, O copies from the device, A does and waits for it, W waits."""
     calls, letters = [], []
     for call in trace.threads[thread]:
+        if call.begin < since:
+            continue
         works = trace.launched.get(call, ())
         back = works and all(w.kind == "copy" and w.row["kind"] != HTOD for w in works)
         if works:
@@ -169,18 +202,28 @@ def segments(trace, thread):
             continue
         calls.append(call)
         letters.append(letter)
-    for match in re.finditer(r"O*L[LO]*[WA](?:O*[WA])*|(?:O+W|O*A)W*", "".join(letters)):
+    return calls, "".join(letters)
+
+
+def segments(trace, thread):
+    """(begin, end) of what a thread launches up to its waits, as a regular expression."""
+    calls, letters = letters_of(trace, thread)
+    for match in re.finditer(SEGMENT, letters):
         yield calls[match.start()].begin, calls[match.end() - 1].end
 
 
 def score(trace, windows):
     """(score, coverage) without the favour: for all work, when it was launched, and by whom."""
     windows = sorted(windows, key=lambda w: w.begin)
-    values, covered = collections.Counter(), 0
+    if not windows:
+        return 0, 0
+    values, covered, around = collections.Counter(), 0, 0
+    ended = max(w.host_end for w in windows)
     longest = max(w.host_end - w.begin for w in windows)
     begins = [w.begin for w in windows]
     for work in trace.work:
         at = work.call.begin if work.call else work.begin
+        around += (work.end - work.begin) * (begins[0] <= at < ended)
         first = bisect.bisect_left(begins, at - longest)
         opened = [w for w in windows[first:bisect.bisect_right(begins, at)] if at < w.host_end]
         thread = work.call.thread if work.call else None
@@ -193,7 +236,11 @@ def score(trace, windows):
     median = sums[(len(sums) + 1) // 2 - 1]
     regular = 1 - sum(min(1, abs(v - median) / median) for v in sums) / len(sums) if median else 0
     coverage = covered / trace.total if trace.total else 0
-    return coverage * (1 + regular) / 2 * len(windows) / (len(windows) + 1), coverage
+    if coverage < LEAST_COVERAGE:
+        return 0, coverage
+    of_its_time = covered / around if covered < around else 1
+    return (math.sqrt(coverage * of_its_time) * (1 + regular) / 2 *
+            len(windows) / (len(windows) + 1), coverage)
 
 
 def by_nvtx(trace):
@@ -209,13 +256,14 @@ def by_nvtx(trace):
             if not any(times[other] > 1 for _, _, other in stack):
                 outermost[name].append((begin, end, thread))
         stack.append((begin, end, name))
-    found = [(score(trace, [Window(*item) for item in items]), name)
-             for name, items in outermost.items() if len(items) > 1]
-    found = [(scored, name) for scored, name in found if scored[1] > 0]
+    windows = {name: captured(trace, [Window(*item) for item in items])
+               for name, items in outermost.items() if len(items) > 1}
+    found = [(score(trace, items), name) for name, items in windows.items() if len(items) > 1]
+    found = [(scored[1] >= MARKED, scored, name) for scored, name in found if scored[1] > 0]
     if not found:
         return None, []
-    name = max(found)[1]
-    return name, [Window(*item) for item in outermost[name]]
+    name = max(found)[2]
+    return name, windows[name]
 
 
 def by_requests(trace):
@@ -224,7 +272,7 @@ def by_requests(trace):
                for begin, end in segments(trace, thread)]
     for window in windows:
         window.prolonged = False
-    return windows
+    return None, captured(trace, windows)
 
 
 def by_range(trace):
@@ -239,7 +287,7 @@ def by_range(trace):
         last = [(min(call.end, window.host_end), -call.thread) for call in trace.calls
                 if window.begin <= call.begin < window.host_end]
         window.thread = -max(last)[1] if last else None
-    return windows
+    return None, windows
 
 
 def first_call(trace, call, floor):
@@ -267,9 +315,9 @@ def by_graph(trace):
             launches[graph].setdefault(work.correlation, []).append(work)
     if not times:
         return None, []
-    found = {graph: launches_of(trace, works) for graph, works in launches.items()}
-    graph = max(times, key=lambda g: (score(trace, found[g]), times[g], -g))
-    return graph, found[graph]
+    windows = {graph: launches_of(trace, works) for graph, works in launches.items()}
+    graph = max(times, key=lambda g: (score(trace, captured(trace, windows[g])), times[g], -g))
+    return graph, captured(trace, windows[graph])
 
 
 def launches_of(trace, launches):
@@ -280,15 +328,32 @@ def launches_of(trace, launches):
     windows = []
     for thread, items in threads.items():
         items.sort(key=lambda works: works[0].call.begin)
-        floor = 0
+        own, floor = [], 0
         for works in items:
-            begin = first_call(trace, works[0].call, floor)
-            if floor:
-                windows[-1].host_end = begin
-            floor = works[0].call.begin + 1
-            windows.append(Window(begin, max([w.end for w in works] + [works[0].call.end]),
-                                  thread))
+            call = works[0].call
+            begin = first_call(trace, call, floor)
+            if own and begin <= trace.captured_until(own[-1].begin):
+                own[-1].host_end = begin
+            floor = call.begin + 1
+            own.append(Window(begin, 0, thread, call.begin))
+            own[-1].host_end = max([work.end for work in works] + [call.end] +
+                                   [awaited(trace, own, call)])
+        windows += own
     return windows
+
+
+def awaited(trace, windows, call, limit=math.inf):
+    """When a thread has waited for what it launches from this call on, for the last window; 0: it
+    does not before the limit, or the window would be half longer than it takes on average from one
+    to the next."""
+    calls, letters = letters_of(trace, call.thread, call.begin)
+    match = re.match(SEGMENT, letters)
+    if not match or calls[match.end() - 1].begin >= limit:
+        return 0
+    begins = [w.begin for w in windows[:-1] if w.needs <= trace.captured_until(w.begin)]
+    last, end = windows[-1].begin, calls[match.end() - 1].end
+    longest = 1.5 * (last - begins[0]) / len(begins) if begins else math.inf
+    return end if end - last <= longest else 0
 
 
 # ---- What belongs to an iteration, and its measures ----
@@ -414,7 +479,8 @@ def measure(trace, window):
             result[f"idle_{cause(trace, window, begin, nearest, last)}_ns"] += end - begin
     result["launches"] = window.launches
     result["kernels"] = sum(work.kind in ("kernel", "graph") for work in window.work)
-    result["copies"] = sum(work.kind == "copy" for work in window.work)
+    result["copies"] = sum(max(1, work.row["count"]) for work in window.work
+                           if work.kind == "copy")
     result["bytes_copied"] = sum(work.row["bytes"] for work in window.work if work.kind == "copy")
     return result
 
@@ -435,8 +501,17 @@ class Comparison:
         if found != expected and not close:
             self.differences.append(f"{what}: {found} instead of {expected}")
 
+    def among(self, what, found, expected):
+        """Notes what is none of several."""
+        self.same(what, found, found if found in expected else expected[0])
 
-def compare_statistics(comparison, by, report):
+
+def capture_of(trace, time):
+    """The number of the capture range that a moment lies in."""
+    return [number for number, (begin, end) in enumerate(trace.captures) if begin <= time < end]
+
+
+def compare_statistics(comparison, trace, by, report):
     """Statistics, throughput and outliers follow from the iterations."""
     items = report["iterations"]
     count = len(items)
@@ -462,8 +537,15 @@ def compare_statistics(comparison, by, report):
                     [item["iteration"] for item in outliers])
     comparison.same(f"{by}: growth", [o["by_ns"] for o in report["outliers"]],
                     [max(0, growth) for growth in grown])
-    length = max(item["end_ns"] for item in items) - items[0]["begin_ns"]
+    length, steps = 0, []
+    for _, group in itertools.groupby(
+            items, lambda item: capture_of(trace, item["begin_ns"])):
+        group = list(group)
+        length += max(item["end_ns"] for item in group) - group[0]["begin_ns"]
+        steps += [b["begin_ns"] - a["begin_ns"] for a, b in zip(group, group[1:])]
     comparison.same(f"{by}: throughput", report["throughput_per_s"], count * 1e9 / length)
+    comparison.same(f"{by}: mean period", report["period_mean_ns"],
+                    sum(steps) / len(steps) if any(steps) else None)
 
 
 def compare_windows(comparison, trace, by, report, windows):
@@ -503,21 +585,56 @@ def compare_kernels(comparison, trace, report):
                  for window in windows}
     comparison.same("kernels: different sequences", len(sequences), 1)
     comparison.same("kernels: period", report["kernel_period"], len(sequences.pop()))
-    for one, other in zip(windows, windows[1:]):
-        comparison.same("kernels: end", one.host_end, other.begin)
+    thread = windows[0].thread
+    kernels = sorted((work for work in trace.work if work.kind in ("kernel", "graph") and
+                      (work.call.thread if work.call else None) == thread),
+                     key=lambda work: (work.correlation, work.begin))
+    begins = [work.call.begin if work.call else work.begin for work in kernels]
+    for number, window in enumerate(windows):
+        at = bisect.bisect_left(begins, window.begin)
+        following = windows[number + 1].begin if number + 1 < len(windows) else None
+        ends = kernels_end(trace, windows[:number + 1], kernels[at:], report["kernel_period"],
+                           following)
+        comparison.among(f"kernels {number + 1}: end", window.host_end, ends)
+
+
+def kernels_end(trace, windows, kernels, period, following):
+    """When the last of the windows may end, with which these kernels of its thread begin: where
+    the next sequence begins; or when its work has ended and was waited for, but not behind the next
+    kernel. If that is of an incomplete sequence, it ends there."""
+    window, own, others = windows[-1], kernels[:period], kernels[period:period + 1]
+    limit, until = math.inf, trace.captured_until(window.begin)
+    for work in others:
+        limit = first_call(trace, work.call, window.begin + 1) if work.call else work.begin
+    if limit == following and limit <= until:
+        return [limit]
+    end = max([work.end for work in own] + [work.call.end for work in own if work.call] +
+              [awaited(trace, windows, own[-1].call, limit) if own[-1].call else 0])
+    incomplete = others and others[0].row.get("shape") == own[0].row.get("shape")
+    return [limit] * bool(incomplete and limit <= until) + [min(end, limit, until)]
 
 
 def compare_syncs(comparison, trace, report):
     """Every iteration has as many segments of one thread. Its windows are taken as given."""
     windows = [Window(item["begin_ns"], item["host_end_ns"], item["thread"])
                for item in report["iterations"]]
-    begins = [begin for begin, _ in segments(trace, windows[0].thread)]
-    first = begins.index(windows[0].begin)
+    begins, ends = zip(*segments(trace, windows[0].thread))
+    first, period = begins.index(windows[0].begin), report["wait_period"]
+    whole = []
+    for at in range(first, len(begins) - period + 1, period):
+        own = ends[at + period - 1]
+        following = begins[at + period] if at + period < len(begins) else math.inf
+        goes_on = following <= trace.captured_until(begins[at])
+        whole.append(Window(begins[at], following if goes_on and following < math.inf else own,
+                            windows[0].thread, own))
+    whole = captured(trace, whole)
     comparison.same("syncs: begins", [window.begin for window in windows],
-                    begins[first::report["wait_period"]][:len(windows)])
+                    [window.begin for window in whole[:len(windows)]])
     compare_windows(comparison, trace, "syncs", report, windows)
-    for one, other in zip(windows, windows[1:]):
-        comparison.same("syncs: end", one.host_end, other.begin)
+    for one, other in zip(windows[:-1], whole):
+        comparison.same("syncs: end", one.host_end, other.host_end)
+    last = whole[len(windows) - 1]  # it ends with its wait, if no part of another one follows
+    comparison.among("syncs: last end", windows[-1].host_end, [last.needs, last.host_end])
 
 
 def compare(program, path):
@@ -531,23 +648,26 @@ def compare(program, path):
         except RuntimeError:
             return {"count": 0}
 
-    for by, (name, windows) in {"nvtx": by_nvtx(trace), "graph": by_graph(trace),
-                                "range": (None, by_range(trace)),
-                                "requests": (None, by_requests(trace))}.items():
+    for by, find in {"nvtx": by_nvtx, "graph": by_graph, "range": by_range,
+                     "requests": by_requests}.items():
+        trace.left_out = 0
+        name, windows = find(trace)
         report = report_by(by)
         comparison.same(f"{by}: any", bool(report["count"]), bool(windows))
         if report["count"] and windows:
             comparison.same(f"{by}: which", report[{"nvtx": "name"}.get(by, "graph")], name)
+            if by != "nvtx":  # there also ranges without an end
+                comparison.same(f"{by}: left out", report["unfinished"], trace.left_out)
             compare_windows(comparison, trace, by, report, windows)
-            compare_statistics(comparison, by, report)
+            compare_statistics(comparison, trace, by, report)
     report = report_by("kernels")
     if report["count"]:
         compare_kernels(comparison, trace, report)
-        compare_statistics(comparison, "kernels", report)
+        compare_statistics(comparison, trace, "kernels", report)
     report = report_by("syncs")
     if report["count"]:
         compare_syncs(comparison, trace, report)
-        compare_statistics(comparison, "syncs", report)
+        compare_statistics(comparison, trace, "syncs", report)
     return comparison.differences
 
 

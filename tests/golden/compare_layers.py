@@ -193,7 +193,7 @@ def compare_positions(trace, document):
     start, length, rounds = (document[key] for key in ("start", "round_kernels", "rounds"))
     total = sum(row["duration"] for row in kernels)
     in_rounds = sum(position["total_ns"] for position in document["positions"])
-    if document["kernels"] != len(kernels) or document["device_ns"] != total:
+    if document["kernels"] != len(kernels) or document["kernel_ns"] != total:
         yield "not all kernels"
     if document["other_ns"] != total - in_rounds or len(document["positions"]) != length or \
             document["other_kernels"] != len(kernels) - length * rounds:

@@ -269,7 +269,7 @@ class Parts(unittest.TestCase):
 
     def test_the_command_fails(self):
         """Its own line is the error."""
-        self.says("MiniprofError: .*there is no NVTX range of that name", self.OPEN.replace(
+        self.says("MiniprofError: .*there is no NVTX range 'nothing'", self.OPEN.replace(
             "iterations()", "iterations(iterations='nvtx:nothing')"))
 
 

@@ -47,8 +47,9 @@ struct iterations_finder {
     struct mp_error *error;
     char none[256]; /* why a way found nothing */
     struct iterations_load load;
-    bool left_out; /* the last one that was added */
-    size_t least;  /* fewer iterations count as none */
+    size_t thread_first; /* of result->items: the first of the thread that was added to last */
+    bool left_out;       /* the last one that was added */
+    size_t least;        /* fewer iterations count as none */
     /* The best candidate so far. */
     struct iteration *best;
     size_t best_count;

@@ -26,6 +26,8 @@ enum mp_status iterations_add(struct iterations_finder *finder, uint64_t begin, 
     if (finder->left_out)
         return MP_OK;
     host_end = host_end < limit ? host_end : limit;
+    if (!result->count || result->items[result->count - 1].thread != thread)
+        finder->thread_first = result->count;
     MP_TRY(mp_reserve((void **)&result->items, result->count, &finder->capacity,
                       sizeof *result->items));
     result->items[result->count++] = (struct iteration){
@@ -43,11 +45,15 @@ void iterations_last_until(struct iterations_finder *finder, uint64_t begin)
 }
 
 /* Half more than the mean from begin to begin: one that ends later waits for something else. */
-static uint64_t latest_end(const struct iterations *result, uint64_t begin)
+static uint64_t latest_end(const struct iterations_finder *finder, uint32_t thread, uint64_t begin)
 {
-    uint64_t first = result->count ? result->items[0].begin : begin;
+    const struct iterations *result = finder->result;
+    size_t count = result->count - finder->thread_first;
+    uint64_t first = begin;
 
-    return first < begin ? begin + (begin - first) / result->count * 3 / 2 : UINT64_MAX;
+    if (result->count && result->items[result->count - 1].thread == thread)
+        first = result->items[finder->thread_first].begin;
+    return first < begin ? begin + (begin - first) / count * 3 / 2 : UINT64_MAX;
 }
 
 uint64_t iterations_awaited(const struct iterations_finder *finder, uint64_t begin, uint32_t call,
@@ -61,7 +67,7 @@ uint64_t iterations_awaited(const struct iterations_finder *finder, uint64_t beg
     segments.at = call;
     if (iterations_segments_next(&segments, &segment) &&
         deps->activities[segment.last].begin < limit &&
-        segment.end <= latest_end(finder->result, begin))
+        segment.end <= latest_end(finder, deps->activities[call].lane, begin))
         return segment.end;
     return iterations_call_end(deps, call);
 }

@@ -310,8 +310,11 @@ static void drop_single(const struct sequence *sequence)
     struct iterations *result = finder->result;
 
     if (finder->options->way == ITERATIONS_AUTO && sequence->series.period.period == 1 &&
-        !iterations_are_paced(finder, sequence->thread))
+        !iterations_are_paced(finder, sequence->thread)) {
         result->count = 0;
+        snprintf(finder->none, sizeof finder->none,
+                 "one kernel repeats, and no wait and no input says where an iteration begins");
+    }
 }
 
 static enum mp_status offer_thread(struct iterations_finder *finder, const uint32_t *counts,

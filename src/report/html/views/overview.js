@@ -52,10 +52,10 @@ function headline({ advise, iters }, openView) {
 function costWords({ iters }) {
     const cost = iters.recording_cost;
     if (!cost?.cost_ns) return "";
-    const percent = formatPercent((cost.cost_ns / cost.of_ns) * 100);
+    const percent = Number(((cost.cost_ns / cost.of_ns) * 100).toPrecision(2));
     return cost.source === "measured"
         ? `; a step takes ${formatTime(cost.without_ns)} without recording, measured`
-        : `; recording costs about ${percent} of it, a rough estimate`;
+        : `; recording costs about ${percent} % of it, a rough estimate`;
 }
 
 function latencyCard(documents) {
