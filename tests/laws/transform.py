@@ -29,8 +29,9 @@ Trace = collections.namedtuple("Trace", "header rows lost closed")
 MASK = mpt.MASK
 NOBODY = 0xFFFFFFFF
 MOST_ROWS = 65536
-# Tables whose ids a user knows from elsewhere; a stack has a greater number than its caller.
-KNOWN_IDS = {"device", "stack"}
+# Tables whose ids a user knows from elsewhere; a stack has a greater number than its caller; lines
+# of equal time stand in the order of their frames' numbers.
+KNOWN_IDS = {"device", "stack", "frame"}
 # Numbers that a second copy of the rows must not have again; 0 is none.
 OWN_NUMBERS = {("nvtx", "range"), ("nvtx", "extended"), ("payload", "number"),
                ("collective", "number"), ("collective", "carrier")}

@@ -279,8 +279,8 @@ class Oracle:
         """Whether a thread launches work or waits for it; else it only asks."""
         launched = {launch.correlation for launch in self.truth.launches}
         waits = ("eventsync", "streamsync", "streamsyncwait", "contextsync")
-        return any(call.kind == "call" and (call.correlation in launched or call.op.name in waits)
-                   for call in self.lanes[tid])
+        return any(call.kind == "call" and (call.correlation in launched or call.op.name in waits or
+                                            call.rule == "D8") for call in self.lanes[tid])
 
     def last_context(self, call):
         """The context in which the call's thread last launched or synchronised."""

@@ -32,7 +32,8 @@ static void find_parts(struct deps *deps)
     for (uint32_t i = 0; i < deps->host_count; i++) {
         const struct deps_activity *piece = &deps->activities[i];
 
-        if (piece->kind == DEPS_CALL && piece->flags & DEPS_SYNCHRONISES)
+        if (piece->kind == DEPS_CALL &&
+            (piece->flags & DEPS_SYNCHRONISES || piece->bound == DEPS_IN_EFFECT))
             deps->lanes[piece->lane].takes_part = true;
     }
 }
@@ -48,8 +49,9 @@ static enum mp_status deps_build(struct deps_builder *builder, struct mp_trace *
     MP_TRY(deps_link(builder));
     MP_TRY(deps_find_wakers(builder->deps));
     deps_lay_stretches(builder->deps);
+    MP_TRY(deps_bind(builder->deps));
     find_parts(builder->deps);
-    return deps_bind(builder->deps);
+    return MP_OK;
 }
 
 enum mp_status deps_load(struct mp_trace *trace, const struct deps_options *options,
